@@ -7,10 +7,17 @@
 
 #include <stdatomic.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "cachecore/disk/level_switch.h"
+#include "cachecore/disk/path.h"
+#include "cachecore/disk/root.h"
+#include "cachecore/disk/space/account.h"
+#include "cachecore/disk/space/number_file.h"
 #include "cachecore/memory/programs.h"
+#include "cachecore/record/tally.h"
 #include "cachecore/remote/remote.h"
+#include "common/log_file.h"
 
 /* Entries go stale between two looks only when headers are being edited; more than this is a fight. */
 #define STALE_RETRIES 3
@@ -35,6 +42,8 @@ struct cc_cache {
 	struct cc_programs *programs;	/* NULL: level off */
 	struct cc_level_switch *levels;
 	struct cc_remote *remote;	/* NULL: none */
+	struct cc_tally tally;
+	atomic_bool file_refused;	/* config.log_file, which was said */
 	atomic_size_t kept;	/* of the budget; may go over it by one entry a thread */
 	atomic_uint_least64_t seen[SEEN_KEYS];	/* hashes of keys that were read, each in its slot */
 };
@@ -60,9 +69,34 @@ enum cmn_status cc_cache_open(struct cc_cache **ret)
 	return status == CMN_OK ? cc_cache_open_with(&config, ret) : status;
 }
 
+/* The sink of cache->log where it goes to a file. One of no use is named, and stderr gets what is important. */
+static void write_to_file(void *ctx, enum cmn_log_level level, const char *message)
+{
+	const struct cmn_log errors = { .level = CMN_LOG_WARNING };
+	struct cc_cache *cache = ctx;
+	const char *reason;
+
+	if (cmn_log_file_append(cache->config.log_file, cc_path_program(), message, &reason) == CMN_OK)
+		return;
+	if (!atomic_exchange(&cache->file_refused, true))
+		cmn_log_write(&errors, CMN_LOG_ERROR, "log file %s: %s", cache->config.log_file, reason);
+	cmn_log_write(&errors, level, "%s", message);
+}
+
+static void begin_log(struct cc_cache *cache)
+{
+	cache->log.level = cache->config.log_level;
+	if (cache->config.log_file) {
+		cache->log.sink = write_to_file;
+		cache->log.ctx = cache;
+	}
+	cc_tally_begin(&cache->tally, &cache->log);
+}
+
 /* Without its levels. */
 static void release(struct cc_cache *cache)
 {
+	cc_tally_release(&cache->tally);
 	cc_programs_free(cache->programs);
 	cc_trace_close(cache->trace);
 	cc_file_memo_free(cache->memo);
@@ -85,7 +119,7 @@ enum cmn_status cc_cache_open_with(struct cc_config *config, struct cc_cache **r
 	}
 	cache->config = *config;
 	*config = (struct cc_config){ 0 };
-	cache->log.level = cache->config.log_level;
+	begin_log(cache);
 	cache->stats = cc_stats_new();
 	cache->memo = cc_file_memo_new();
 	if (cache->config.in_mem)
@@ -105,8 +139,41 @@ enum cmn_status cc_cache_open_with(struct cc_config *config, struct cc_cache **r
 		release(cache);
 		return status;
 	}
+	cc_level_switch_set_tally(cache->levels, &cache->tally);
 	*ret = cache;
 	return CMN_OK;
+}
+
+/* What the account says that all entries take; 0: it is not known. No file of theirs is looked at. */
+static uint64_t account_of(const struct cc_cache *cache, const char *dir)
+{
+	enum cc_root_kind kind = cache->config.sharing == CC_SHARING_GROUP ? CC_ROOT_GROUP : CC_ROOT_OWN;
+	const char *reason;
+	uint64_t bytes = 0;
+	int fd;
+
+	if (cc_root_find(dir, kind, &fd, &reason) != CMN_OK)
+		return 0;
+	(void)!cc_number_file_read(fd, CC_ACCOUNT_NAME, &bytes);	/* 0 else */
+	(void)close(fd);	/* read only */
+	return bytes;
+}
+
+void cc_cache_announce(struct cc_cache *cache, const char *name)
+{
+	char *dir;
+
+	if (cache->config.built_for || !cc_tally_announces(&cache->tally, name))
+		return;
+	dir = cc_cache_dir(cache);
+	cc_tally_say_begin(&cache->tally, dir, dir ? account_of(cache, dir) : 0);
+	free(dir);
+}
+
+void cc_cache_conclude(struct cc_cache *cache)
+{
+	if (cache)
+		cc_tally_say_end(&cache->tally);
 }
 
 void cc_cache_close(struct cc_cache *cache)
@@ -268,7 +335,7 @@ static enum cmn_status wait_for_flight(struct cc_cache *cache, struct cc_level *
 }
 
 /* For the history: where an entry came from, or why it did not. */
-static void note_remote(struct cc_level *level, const struct cc_key *key,
+static void note_remote(struct cc_cache *cache, struct cc_level *level, const struct cc_key *key,
 			const struct cc_remote_report *report)
 {
 	static const enum cc_history_kind kinds[] = {
@@ -281,8 +348,10 @@ static void note_remote(struct cc_level *level, const struct cc_key *key,
 		.detail = report->text,
 	};
 
-	if (report->event != CC_REMOTE_NOTHING)
-		cc_level_note(level, &note);
+	if (report->event == CC_REMOTE_NOTHING)
+		return;
+	cc_tally_find(&cache->tally, &note);
+	cc_level_note(level, &note);
 }
 
 /* *ret_claimed: as cc_remote_get. The entry is stored on disk too, which ends the flight. */
@@ -296,7 +365,7 @@ static enum cmn_status get_remote(struct cc_cache *cache, struct cc_level *level
 	if (cache->config.recache)
 		return CMN_MISS;
 	status = cc_remote_get(cache->remote, key, cache->memo, ret, ret_claimed, &report);
-	note_remote(level, key, &report);
+	note_remote(cache, level, key, &report);
 	if (status == CMN_OK)
 		cc_level_put(level, key, *ret, flight);
 	return status;
@@ -431,6 +500,7 @@ void cc_cache_reject(struct cc_cache *cache, const struct cc_key *key,
 	cc_trace_write(cache->trace, &event);
 	if (cache->programs)
 		cc_programs_remove(cache->programs, cc_key_view(key), entry);
+	cc_tally_find(&cache->tally, &refused);
 	cc_level_note(level, &refused);
 	if (!cache->config.read_only && cc_level_remove(level, key) != CMN_OK)
 		cmn_log_write(&cache->log, CMN_LOG_WARNING,
@@ -454,10 +524,14 @@ enum cmn_status cc_cache_remove(struct cc_cache *cache, const struct cc_key *key
 void cc_cache_count_hit(struct cc_cache *cache, const struct cc_key *key, enum cc_origin origin,
 			const struct cc_entry *entry, uint64_t took_ns)
 {
-	static const struct { const char *what; enum cc_counter counter; } kinds[] = {
-		[CC_ORIGIN_MEMORY] = { "hit-memory", CC_HITS_MEMORY },
-		[CC_ORIGIN_DISK] = { "hit-disk", CC_HITS_DISK },
-		[CC_ORIGIN_REMOTE] = { "hit-remote", CC_HITS_REMOTE },
+	static const struct {
+		const char *what;
+		enum cc_counter counter;
+		enum cc_tally_count tally;
+	} kinds[] = {
+		[CC_ORIGIN_MEMORY] = { "hit-memory", CC_HITS_MEMORY, CC_TALLY_MEMORY },
+		[CC_ORIGIN_DISK] = { "hit-disk", CC_HITS_DISK, CC_TALLY_DISK },
+		[CC_ORIGIN_REMOTE] = { "hit-remote", CC_HITS_REMOTE, CC_TALLY_REMOTE },
 	};
 	uint64_t build_ns = cc_entry_build_ns(entry);
 	uint64_t saved = build_ns > took_ns ? build_ns - took_ns : 0;
@@ -475,6 +549,9 @@ void cc_cache_count_hit(struct cc_cache *cache, const struct cc_key *key, enum c
 		cc_stats_add(cache->stats, CC_COMPILE_NS_SAVED, saved);
 	}
 	cc_trace_write(cache->trace, &event);
+	if (cache->log.level >= CMN_LOG_INFO)
+		cc_tally_hit(&cache->tally, kinds[origin].tally, key, took_ns, saved,
+			     cc_entry_in_memory_only(entry));
 }
 
 bool cc_cache_put_recipe(struct cc_cache *cache, const struct cc_recipe *recipe)
@@ -486,6 +563,34 @@ bool cc_cache_put_recipe(struct cc_cache *cache, const struct cc_recipe *recipe)
 	return done;
 }
 
+/* Of a miss, as the trace has it. */
+static const char *miss_reason(const struct cc_cache *cache)
+{
+	if (cache->config.built_for)
+		return "unattended";
+	if (cache->config.recache)
+		return "recache";
+	return cache->config.read_only ? "read-only" : NULL;
+}
+
+/* What a worker of ckcache replay compiles, nobody waits for. */
+static void add_miss(struct cc_cache *cache, uint64_t build_ns)
+{
+	bool unattended = cache->config.built_for != NULL;
+
+	cc_remote_note_build(cache->remote, build_ns);
+	cc_stats_add(cache->stats, unattended ? CC_UNATTENDED : CC_MISSES, 1);
+	cc_stats_add(cache->stats, unattended ? CC_UNATTENDED_NS : CC_COMPILE_NS_SPENT, build_ns);
+}
+
+/* For the log and the history. */
+static void note_build(struct cc_cache *cache, const struct cc_history_note *build)
+{
+	if (cache->log.level >= CMN_LOG_INFO)
+		cc_tally_build(&cache->tally, build);
+	cc_level_switch_note(cache->levels, build);
+}
+
 static void count_miss(struct cc_cache *cache, const struct cc_key *key, uint64_t build_ns,
 		       const char *reason)
 {
@@ -495,30 +600,20 @@ static void count_miss(struct cc_cache *cache, const struct cc_key *key, uint64_
 		.key = key,
 		.build_ns = build_ns,
 	};
-	bool unattended = cache->config.built_for != NULL;	/* by a worker of ckcache replay */
+	bool replayed = cache->config.built_for;
 	const struct cc_history_note miss = {
-		.kind = unattended ? CC_HISTORY_UNATTENDED : CC_HISTORY_MISS, .key = key,
-		.reason = unattended ? NULL : reason, .build_ns = build_ns,
+		.kind = replayed ? CC_HISTORY_UNATTENDED : CC_HISTORY_MISS, .key = key,
+		.reason = replayed ? NULL : reason, .build_ns = build_ns,
 	};
 
-	cc_remote_note_build(cache->remote, build_ns);
-	cc_stats_add(cache->stats, unattended ? CC_UNATTENDED : CC_MISSES, 1);
-	cc_stats_add(cache->stats, unattended ? CC_UNATTENDED_NS : CC_COMPILE_NS_SPENT, build_ns);
+	add_miss(cache, build_ns);
 	cc_trace_write(cache->trace, &event);
-	cc_level_switch_note(cache->levels, &miss);
+	note_build(cache, &miss);
 }
 
 void cc_cache_count_miss(struct cc_cache *cache, const struct cc_key *key, uint64_t build_ns)
 {
-	const char *reason = NULL;
-
-	if (cache->config.built_for)
-		reason = "unattended";
-	else if (cache->config.recache)
-		reason = "recache";
-	else if (cache->config.read_only)
-		reason = "read-only";
-	count_miss(cache, key, build_ns, reason);
+	count_miss(cache, key, build_ns, miss_reason(cache));
 }
 
 void cc_cache_count_deferred(struct cc_cache *cache, const struct cc_key *key, uint64_t build_ns)
@@ -528,18 +623,27 @@ void cc_cache_count_deferred(struct cc_cache *cache, const struct cc_key *key, u
 	count_miss(cache, key, build_ns, "deferred");
 }
 
-void cc_cache_count_bypass(struct cc_cache *cache, const char *reason, const struct cc_key *key)
+void cc_cache_count_unkept(struct cc_cache *cache, const struct cc_unkept_build *build)
 {
-	struct cc_trace_event event = { .what = "bypass", .reason = reason, .key = key };
-	const struct cc_history_note bypass = {
-		.kind = CC_HISTORY_BYPASS, .key = key, .reason = reason,
-		.detail = cache->config.built_for ? CC_HISTORY_BY_REPLAY : NULL,
+	const char *by_replay = cache->config.built_for ? CC_HISTORY_BY_REPLAY : NULL;
+	struct cc_trace_event event = {
+		.what = build->bypass ? "bypass" : "miss",
+		.reason = build->bypass ? build->bypass : miss_reason(cache),
+		.failure = build->failure, .key = build->key, .build_ns = build->build_ns,
+	};
+	const struct cc_history_note note = {
+		.kind = build->failure ? CC_HISTORY_FAILED : CC_HISTORY_BYPASS, .key = build->key,
+		.source = build->source, .build_ns = build->build_ns,
+		.reason = build->bypass ? build->bypass : by_replay,
+		.detail = build->failure ? build->failure : by_replay,
 	};
 
-	if (!cache->config.built_for)
-		cc_stats_bypass(cache->stats, reason);
+	if (!build->bypass)
+		add_miss(cache, build->build_ns);
+	else if (!cache->config.built_for)
+		cc_stats_bypass(cache->stats, build->bypass);
 	cc_trace_write(cache->trace, &event);
-	cc_level_switch_note(cache->levels, &bypass);
+	note_build(cache, &note);
 }
 
 void cc_cache_fork_prepare(struct cc_cache *cache)
@@ -561,6 +665,7 @@ void cc_cache_fork_child(struct cc_cache *cache)
 	if (cache->programs)
 		cc_programs_fork_child(cache->programs);
 	cc_level_switch_fork_child(cache->levels);
+	cc_tally_fork_child(&cache->tally);
 	/*
 	 * A thread of the parent may have been inside the memo; it is left as
 	 * it is. Without memory for another, headers are hashed each time.

@@ -42,6 +42,14 @@ void cc_cache_flush(struct cc_cache *cache);
 /* The same within another time: a process that ends has less. */
 void cc_cache_flush_within(struct cc_cache *cache, uint64_t timeout_ns);
 
+/*
+ * For the log, with CKCACHE_LOG=info: one line that the layer of that name, which outlives the cache,
+ * uses it, the first time; and one that says what came of it, once, for the process's end. No worker of
+ * ckcache replay says either.
+ */
+void cc_cache_announce(struct cc_cache *cache, const char *name);
+void cc_cache_conclude(struct cc_cache *cache);	/* NULL is fine; after the last flush */
+
 /* As it was loaded; only the getters below know what the program has set since. */
 const struct cc_config *cc_cache_config(const struct cc_cache *cache);
 const struct cmn_log *cc_cache_log(const struct cc_cache *cache);
@@ -119,7 +127,15 @@ void cc_cache_count_hit(struct cc_cache *cache, const struct cc_key *key, enum c
 void cc_cache_count_miss(struct cc_cache *cache, const struct cc_key *key, uint64_t build_ns);
 /* A miss that is left to ckcache replay. */
 void cc_cache_count_deferred(struct cc_cache *cache, const struct cc_key *key, uint64_t build_ns);
-void cc_cache_count_bypass(struct cc_cache *cache, const char *reason, const struct cc_key *key);
+/* A build of which nothing is kept: it is not cached, or did not compile, or both. */
+struct cc_unkept_build {
+	const struct cc_key *key;	/* NULL: none was made */
+	struct cmn_view source;	/* where there is none: what is to be compiled, for its name */
+	const char *bypass;		/* why it is not cached; static; NULL: it would have been */
+	const char *failure;		/* the driver's code, and what it says: "-11: error: ..."; NULL: it compiled */
+	uint64_t build_ns;		/* in the driver; 0: not known */
+};
+void cc_cache_count_unkept(struct cc_cache *cache, const struct cc_unkept_build *build);
 
 /* fork handlers for pthread_atfork. */
 void cc_cache_fork_prepare(struct cc_cache *cache);

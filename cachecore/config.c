@@ -14,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <sys/auxv.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -124,7 +125,7 @@ static enum cmn_status parse_##name(const struct origin *origin, void *field)		\
 PARSE_WORD(capture, enum cc_capture, "auto", "eager", "late", "deferred")
 PARSE_WORD(log_level, enum cmn_log_level, "none", "error", "warning", "info", "debug")
 PARSE_WORD(sharing, enum cc_sharing, "none", "group", "readers")
-PARSE_WORD(eviction_order, enum cc_eviction_order, "lru", "cost")
+PARSE_WORD(eviction_order, enum cc_eviction_order, "lru", "cost", "none")
 
 static enum cmn_status parse_text(const struct origin *origin, void *field)
 {
@@ -202,7 +203,7 @@ static const struct setting settings[] = {
 	SETTING(eviction_disable, parse_set, "any value"),
 	SETTING(max_size, parse_size, "a size, such as 8Gi"),
 	{ "threshold", offsetof(struct cc_config, threshold_days), parse_days, "days, 0 to 36500" },
-	SETTING(eviction_order, parse_eviction_order, "lru or cost"),
+	SETTING(eviction_order, parse_eviction_order, "lru, cost or none"),
 	SETTING(min_device_image_size, parse_size, "a size, such as 4Ki"),
 	SETTING(max_device_image_size, parse_size, "a size, such as 1Gi"),
 	SETTING(compression, parse_compression, "none, auto, or 1 to 9"),
@@ -220,6 +221,7 @@ static const struct setting settings[] = {
 	SETTING(exit_wait, parse_milliseconds, "milliseconds, 0 to 60000"),
 	{ "log", offsetof(struct cc_config, log_level), parse_log_level,
 	  "none, error, warning, info or debug" },
+	SETTING(log_file, parse_path, "an absolute path"),
 	SETTING(trace, parse_path, "an absolute path"),
 	SETTING(remote, parse_text, "an address"),
 	SETTING(remote_key, parse_path, "an absolute path"),
@@ -434,6 +436,24 @@ static enum cmn_status settle_dir(struct cc_config *config)
 	return config->dir_problem ? CMN_OK : CMN_ERR_NOMEM;
 }
 
+static bool has_text(const struct origin *origins, const char *setting)
+{
+	const char *text = origins[find_setting(setting)].text;
+
+	return text && *text;
+}
+
+/* A file is there to have something in it. A privileged program writes to none that it is told of. */
+static void settle_log(struct cc_config *config, bool has_level)
+{
+	if (config->log_file && getauxval(AT_SECURE)) {
+		free(config->log_file);
+		config->log_file = NULL;
+	}
+	if (config->log_file && !has_level)
+		config->log_level = CMN_LOG_INFO;
+}
+
 enum cmn_status cc_config_load_from(const struct cmn_log *log, const char *system_file,
 				    struct cc_config *ret)
 {
@@ -478,6 +498,8 @@ enum cmn_status cc_config_load_from(const struct cmn_log *log, const char *syste
 	status = apply(log, origins, &config);
 	if (status == CMN_OK)
 		status = settle_dir(&config);
+	if (status == CMN_OK)
+		settle_log(&config, has_text(origins, "log"));
 	built_for = cmn_env_get(CC_CONFIG_BUILT_FOR);
 	if (status == CMN_OK && built_for) {
 		config.built_for = strndup(built_for, NAME_MAX);
@@ -518,6 +540,7 @@ void cc_config_release(struct cc_config *config)
 	free(config->dir_problem);
 	free(config->built_for);
 	free_list(config->read_only_dirs);
+	free(config->log_file);
 	free(config->trace);
 	free(config->remote);
 	free(config->remote_key);

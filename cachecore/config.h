@@ -31,6 +31,7 @@ enum cc_sharing {
 enum cc_eviction_order {
 	CC_EVICTION_LRU,	/* least recently used first */
 	CC_EVICTION_COST,	/* first what saves least compile time per byte; its value sinks with time without use */
+	CC_EVICTION_NONE,	/* nothing by size: what does not fit is not stored */
 };
 
 enum { CC_COMPRESSION_AUTO = -1, CC_COMPRESSION_NONE = 0 };	/* else a level of compression, 1 to 9 */
@@ -61,6 +62,7 @@ struct cc_config {
 	bool hand_over;			/* hand_over.h */
 	uint64_t exit_wait;		/* milliseconds by which a process's end may be delayed, in all */
 	enum cmn_log_level log_level;
+	char *log_file;			/* instead of stderr (common/log_file.h), or NULL; never in a privileged program */
 	char *trace;			/* file, or NULL */
 	char *remote;			/* remote/address.h, or NULL */
 	char *remote_key;		/* file of the private key that signs what is uploaded, or NULL */

@@ -2,6 +2,7 @@
 /* log: formats a message and hands it to its sink. */
 #include "common/log.h"
 
+#include <ctype.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -30,6 +31,11 @@ static void write_message(const struct cmn_log *log, enum cmn_log_level level, c
 	if (!log || level > log->level)
 		return;
 	(void)vsnprintf(message, sizeof(message), format, args);
+	/* One line, in which names of files and kernels are no commands for a terminal. */
+	for (char *at = message; *at; at++) {
+		if (iscntrl((unsigned char)*at))
+			*at = '?';
+	}
 	if (log->sink)
 		log->sink(log->ctx, level, message);
 	else

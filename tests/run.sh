@@ -19,9 +19,10 @@ umask 022	# some systems' users have another one, and what others may write is n
 cd "$(dirname "$0")/.."
 . tools/packages.sh
 
-packages_build='gcc g++ libc6-dev cmake ninja-build pkg-config binutils python3 libxxhash-dev
+packages_build='gcc g++ libc6-dev cmake ninja-build pkg-config binutils python3 python3-jsonschema libxxhash-dev
 	libdeflate-dev libssl-dev openssl libjson-c-dev libze-dev uthash-dev libsodium-dev libcunit1-dev
-	opencl-headers ocl-icd-opencl-dev ocl-icd-libopencl1 libhiredis-dev libcurl4-openssl-dev'
+	opencl-headers ocl-icd-opencl-dev ocl-icd-libopencl1 libhiredis-dev libcurl4-openssl-dev
+	zlib1g-dev'
 packages_drivers='clinfo intel-opencl-icd libze-intel-gpu1|intel-opencl-icd mesa-opencl-icd
 	pocl-opencl-icd oclgrind mandoc zsh clblast-utils'
 packages_more='xfsprogs btrfs-progs strace doxygen darktable piglit python3-pyopencl dpkg-dev file lintian

@@ -46,10 +46,13 @@ else
 	export SOURCE_DATE_EPOCH
 	tar -cz -C "$work" -f "$work/ckcache-$version.tar.gz" "ckcache-$version"
 	set -- --define "_topdir $work/rpm" --define "_sourcedir $work" --define '_buildhost ckcache' \
-		--define 'use_source_date_epoch_as_buildtime 1' --define 'clamp_mtime_to_source_date_epoch 1'
+		--define '_build_id_links none' --define 'use_source_date_epoch_as_buildtime 1' \
+		--define 'clamp_mtime_to_source_date_epoch 1'
 	if [ -e /etc/debian_version ]; then
-		# Debian's brp-compress wants another sh than Debian's, and compresses nothing.
-		post=$(rpm -E '%__os_install_post' | sed '/^ *$/d; s,.*brp-compress,bash &,' | paste -sd \; -)
+		# Debian's brp-compress wants another sh than Debian's, and compresses nothing; brp-strip leaves
+		# symbols to find-debuginfo, which is not called.
+		post=$(rpm -E '%__os_install_post' | sed '/^ *$/d; s,.*brp-compress,bash &,; /brp-strip /d' | paste -sd \; -)
+		post="find \"\$RPM_BUILD_ROOT\" -type f '(' -path '*/bin/*' -o -path '*/libexec/*' -o -name '*.so*' ')' -exec strip --strip-unneeded {} +; $post"
 		set -- "$@" --define "__os_install_post $post"
 	fi
 	rpmbuild -bb --nodeps "$@" "$source/cmake/packages/ckcache.spec"

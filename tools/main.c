@@ -9,6 +9,7 @@
 #include "tools/arguments.h"
 #include "tools/completion/completion.h"
 #include "tools/doctor/probe.h"
+#include "tools/entries/entry_words.h"
 #include "tools/replay/replay_worker.h"
 #include "tools/tool.h"
 
@@ -60,13 +61,13 @@ static int help(int argc, char **argv)
 
 int main(int argc, char **argv)
 {
-	/* Run by replay, by doctor, by the build. */
+	/* Run by replay, by doctor, by the build, by shells. */
 	static const struct {
 		const char *name;
 		int (*run)(int argc, char **argv);
 	} hidden[] = {
 		{ "replay-worker", replay_worker }, { "doctor-probe", probe_main },
-		{ "completion", completion_print },
+		{ "completion", completion_print }, { "entry-words", entry_words_print },
 	};
 	const char *name = argc > 1 ? argv[1] : NULL;
 	struct arguments arguments;

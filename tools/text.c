@@ -147,3 +147,49 @@ void text_append_cell(struct cmn_buffer *buf, const char *text, size_t columns)
 	}
 	cmn_buffer_printf(buf, "%*s", (int)(columns - used), "");
 }
+
+/* How many columns a word takes, with the blanks before it. */
+static size_t width_of(const char *word, size_t len)
+{
+	bool sequence = false;
+	size_t width = 0;
+
+	for (size_t i = 0; i < len; i++) {
+		sequence |= word[i] == '\033';
+		width += !sequence && ((unsigned char)word[i] & 0xc0) != 0x80;
+		sequence &= word[i] != 'm';
+	}
+	return width;
+}
+
+void text_wrap(struct cmn_buffer *buf, size_t start, size_t indent, size_t columns)
+{
+	struct cmn_buffer wrapped = { 0 };
+	const char *line = (const char *)buf->data + start;
+	size_t len = buf->len - start, used = 0;
+	bool begun = false;	/* the line has a word */
+
+	if (buf->failed || !columns || width_of(line, len) <= columns)
+		return;
+	for (size_t at = 0; at < len;) {
+		size_t blanks = strspn(line + at, " "), end = at + blanks, width;
+
+		while (end < len && line[end] != ' ')
+			end++;
+		width = width_of(line + at, end - at);
+		if (begun && used + width > columns) {
+			cmn_buffer_printf(&wrapped, "\n%*s", (int)indent, "");
+			used = indent;
+			at += blanks;
+			width -= blanks;
+		}
+		cmn_buffer_append(&wrapped, line + at, end - at);
+		begun |= end > at;
+		used += width;
+		at = end;
+	}
+	buf->len = start;
+	cmn_buffer_append(buf, wrapped.data, wrapped.len);
+	buf->failed |= wrapped.failed;
+	cmn_buffer_release(&wrapped);
+}

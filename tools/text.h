@@ -40,5 +40,11 @@ void text_append_short_path(struct cmn_buffer *buf, const char *path);
  * with blanks. What a terminal would take for a command becomes a blank.
  */
 void text_append_cell(struct cmn_buffer *buf, const char *text, size_t columns);
+/*
+ * Breaks what buf has from start on, one line without its end, between words, so that no line is wider
+ * than columns (0: it stays); the following lines begin with indent blanks. Sequences for colours take
+ * no room. A word that is too long stays whole.
+ */
+void text_wrap(struct cmn_buffer *buf, size_t start, size_t indent, size_t columns);
 
 #endif

@@ -11,6 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "cachecore/disk/root.h"
 #include "common/clock.h"
 #include "tools/terminal.h"
 
@@ -155,12 +156,47 @@ bool tool_open(struct tool_cache *ret)
 	}
 	status = cc_store_open(&ret->config, &ret->log, &ret->store);
 	if (status != CMN_OK) {
-		tool_complain("%s: %s", ret->config.dir, cmn_status_string(status));
+		/* Of these two the store has said more. */
+		if (status != CMN_ERR_ACCESS && status != CMN_ERR_INVALID)
+			tool_complain("%s: %s", ret->config.dir, cmn_status_string(status));
 		cc_config_release(&ret->config);
 		return false;
 	}
 	cc_store_set_patience(ret->store, PATIENCE_NS);
 	return true;
+}
+
+/* Whether the directory, or the first one of those above it that there is, may be written to. */
+static bool may_be_written(const char *dir)
+{
+	char *path = strdup(dir), *slash;
+	bool may = false;
+
+	while (path && *path && access(path, F_OK) < 0 && errno == ENOENT) {
+		slash = strrchr(path, '/');
+		if (!slash)
+			break;
+		*slash = '\0';
+	}
+	if (path)
+		may = access(*path ? path : "/", W_OK | X_OK) == 0;
+	free(path);
+	return may;
+}
+
+char *tool_directory_problem(const struct cc_config *config)
+{
+	enum cc_root_kind kind = config->sharing == CC_SHARING_GROUP ? CC_ROOT_GROUP : CC_ROOT_OWN;
+	const char *reason = NULL;
+	char *text = NULL;
+
+	if (!config->dir)
+		return NULL;
+	if (cc_root_check(config->dir, kind, &reason) != CMN_ERR_ACCESS)
+		reason = config->read_only || may_be_written(config->dir) ? NULL : "it cannot be written to";
+	if (reason && asprintf(&text, "%s cannot be used: %s", config->dir, reason) < 0)
+		text = NULL;	/* it is undefined then */
+	return text;
 }
 
 bool tool_may_write(const struct tool_cache *cache)

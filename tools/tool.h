@@ -50,6 +50,8 @@ struct tool_cache {
 };
 bool tool_open(struct tool_cache *ret);
 void tool_close(struct tool_cache *cache);
+/* What keeps that configuration's directory from being used, as "DIR cannot be used: ..."; NULL: nothing does, or there is none. The caller frees it. */
+char *tool_directory_problem(const struct cc_config *config);
 /* false: read_only is set, it was complained about. */
 bool tool_may_write(const struct tool_cache *cache);
 

@@ -226,10 +226,9 @@ static const struct verb verbs[] = {
 	{ VERB(show), "ENTRY", COMMAND_NONE,
 	  "show everything about one entry",
 	  "Shows the key of ENTRY field by field, the files that it depends on, kernels,\n"
-	  "sizes and times. ENTRY is a path as ckcache list prints it, any part of a path, a\n"
+	  "sizes and times. ENTRY is a path as ckcache list prints it, any part of one, a\n"
 	  "kernel, or the name of a program, if only one entry has it.",
-	  "ckcache show 349ce1c0\n"
-	  "ckcache show my_kernel\n"
+	  "ckcache show 7ba0ccb1\n"
 	  "ckcache show --source 9ba01f30/349ce1c0/4f2f8709/7ba0ccb1" },
 	{ VERB(explain), "[ENTRY | -- COMMAND...]", COMMAND_AFTER_DASHES,
 	  "say why something was compiled again",
@@ -242,8 +241,8 @@ static const struct verb verbs[] = {
 	{ VERB(verify), NULL, COMMAND_NONE,
 	  "read and check every entry",
 	  "Reads every byte of every entry, and corrects the recorded size of the cache.\n"
-	  "The exit code is 1 if a damaged entry remains. Entries of another format version\n"
-	  "do not count as damaged.",
+	  "The exit code is 1 if an entry remains that is damaged, or that others may write\n"
+	  "to. Entries of another format version do not count as damaged.",
 	  "ckcache verify\n"
 	  "ckcache verify --repair" },
 	{ VERB(prune), NULL, COMMAND_NONE,

@@ -86,6 +86,7 @@ enum cachecore_status cachecore_store_open(const struct cachecore_store_options 
 		cachecore_store_close(store);
 		return api_status(status);
 	}
+	cc_cache_announce(store->cache, store->runtime);
 	*ret = store;
 	return CACHECORE_OK;
 }
@@ -94,6 +95,7 @@ void cachecore_store_close(struct cachecore_store *store)
 {
 	if (!store)
 		return;
+	cc_cache_conclude(store->cache);
 	cc_cache_close(store->cache);
 	free(store->runtime);
 	free(store);

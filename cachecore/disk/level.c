@@ -108,12 +108,15 @@ static void note_report(struct cc_level *level, const struct cc_key *key,
 
 	if (report->damaged) {
 		note.kind = CC_HISTORY_DAMAGED;
+		note.reason = report->distrusted == report->damaged ? "access" : NULL;
+		cc_tally_find(level->around->tally, &note);
 		cc_level_note(level, &note);
 	}
 	if (report->change.how != CC_MANIFEST_SAME) {
 		note.kind = CC_HISTORY_CHANGED;
 		note.reason = reasons[report->change.how];
 		note.detail = report->change.path;
+		cc_tally_find(level->around->tally, &note);
 		cc_level_note(level, &note);
 	}
 }

@@ -8,6 +8,7 @@
 #include "cachecore/disk/store.h"
 #include "cachecore/disk/writer/writer.h"
 #include "cachecore/record/stats.h"
+#include "cachecore/record/tally.h"
 #include "common/log.h"
 
 /* What all levels of a process share; borrowed by each. */
@@ -17,6 +18,7 @@ struct cc_level_shared {
 	struct cc_stats *stats;
 	struct cc_flights *flights;	/* NULL: off */
 	struct cc_remote *remote;	/* NULL: none */
+	struct cc_tally *tally;		/* NULL: none */
 	uint64_t run;			/* nonce.h */
 	uint64_t start_ns;		/* since the epoch, of this process's use of the cache */
 };

@@ -118,6 +118,11 @@ enum cmn_status cc_level_switch_new(const struct cc_config *config, const struct
 	return CMN_OK;
 }
 
+void cc_level_switch_set_tally(struct cc_level_switch *levels, struct cc_tally *tally)
+{
+	levels->around.tally = tally;
+}
+
 static uint64_t time_left(uint64_t deadline)
 {
 	uint64_t now = cmn_clock_monotonic();

@@ -22,6 +22,7 @@
 
 struct cc_level_switch;
 struct cc_remote;
+struct cc_tally;
 
 /*
  * Opens the level that config describes; one that cannot be used is left out
@@ -31,6 +32,8 @@ CMN_CHECKED enum cmn_status cc_level_switch_new(const struct cc_config *config,
 						const struct cmn_log *log, struct cc_stats *stats,
 						struct cc_remote *remote,
 						struct cc_level_switch **ret);
+/* Whom look-ups tell what they came across; borrowed. Before the first one. */
+void cc_level_switch_set_tally(struct cc_level_switch *levels, struct cc_tally *tally);
 /*
  * Writes what is pending within five seconds, then frees. No thread may be
  * inside. NULL is fine. false: a writer hangs in a file operation; nothing

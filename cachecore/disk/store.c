@@ -243,9 +243,12 @@ static void note_damage(struct lookup *lookup, unsigned int n, enum cmn_status s
 	if (!own && status == CMN_ERR_ACCESS)
 		return;
 	lookup->report.damaged++;
+	lookup->report.distrusted += status == CMN_ERR_ACCESS;
 	cmn_log_once(store->log, &store->damage_logged, CMN_LOG_WARNING,
-		     "damaged cache entry %s/%s/%u.src: %s%s", lookup->root, leaf, n,
-		     cmn_status_string(status),
+		     "%s cache entry %s/%s/%u.src: %s%s",
+		     status == CMN_ERR_ACCESS ? "distrusted" : "damaged", lookup->root, leaf, n,
+		     status == CMN_ERR_ACCESS ? "others may write to it, or it cannot be read" :
+						cmn_status_string(status),
 		     own && !store->config->read_only ? "; removed" : "");
 	/*
 	 * Without waiting: whoever holds the lock is about to write here, and may
@@ -267,6 +270,7 @@ static enum cmn_status try_variant(struct lookup *lookup, unsigned int n, struct
 	if (status == CMN_STALE)
 		status = read_variant(lookup, n, ret);
 	lookup->report.place.n = n;
+	lookup->report.place.used_ns = cmn_clock_realtime();
 	if (status == CMN_OK || status == CMN_ERR_NOMEM)
 		return status;
 	if (cc_entry_files_status_damaged(status))

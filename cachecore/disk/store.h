@@ -48,11 +48,13 @@ void cc_store_close(struct cc_store *store);	/* NULL is fine */
 struct cc_store_place {
 	char leaf[CC_LEAF_PATH_SIZE];	/* "": not in the root, but in a tier */
 	unsigned int n;
+	uint64_t used_ns;		/* since the epoch, when a look-up found it; 0: now */
 };
 
 /* What a look-up came across. */
 struct cc_store_report {
 	unsigned int damaged;		/* entries */
+	unsigned int distrusted;	/* of these: another user may have written them, or they cannot be read */
 	struct cc_store_place place;	/* of what it found */
 	struct cc_manifest_change change;	/* why the first entry of that key was none, where it was its dependencies */
 };
@@ -117,8 +119,9 @@ CMN_CHECKED enum cmn_status cc_store_remove(struct cc_store *store, const struct
 CMN_CHECKED enum cmn_status cc_store_open_root(const struct cc_store *store, int *ret_fd);
 
 /*
- * Marks the entries at count places in that root as used now, for eviction; best effort. Returns
- * how many it came to, one at least: where the file system is slow it stops after some ms.
+ * Records when the entries at count places in that root were used, for eviction; best effort. A
+ * later time that is recorded already stays. Returns how many it came to, one at least: where the
+ * file system is slow it stops after some ms.
  */
 size_t cc_store_touch(struct cc_store *store, int root_fd, const struct cc_store_place *places,
 		      size_t count);
@@ -179,6 +182,8 @@ CMN_CHECKED enum cmn_status cc_store_repair(struct cc_store *store,
 enum cmn_file_trust cc_store_trust(const struct cc_store *store);
 /* The setting that the size of an entry's image violates, such as "max_device_image_size"; NULL: none. */
 const char *cc_store_bound_of(const struct cc_store *store, const struct cc_entry *entry);
+/* Whether entries go to make room for others; else what does not fit is not stored. */
+bool cc_store_makes_room(const struct cc_store *store);
 /* Root directory as configured, or NULL; borrowed. */
 const char *cc_store_root(const struct cc_store *store);
 

@@ -20,7 +20,6 @@
 #include "common/descriptor.h"
 #include "common/file.h"
 
-#define NS_PER_S UINT64_C(1000000000)
 /* A process that ends may wait for its access times. */
 #define TOUCH_NS UINT64_C(50000000)
 /* When so large a share is left, an eviction begins: what is stored meanwhile should fit. */
@@ -103,6 +102,11 @@ const char *cc_store_bound_of(const struct cc_store *store, const struct cc_entr
 	return image_size > store->config->max_device_image_size ? "max_device_image_size" : NULL;
 }
 
+bool cc_store_makes_room(const struct cc_store *store)
+{
+	return cc_evict_makes_room(store->config);
+}
+
 static enum cmn_status prepare_parcel(const struct cc_store *store, const struct cc_key *key,
 				      const struct cc_entry *entry, struct parcel *parcel)
 {
@@ -125,7 +129,7 @@ static enum cmn_status prepare_parcel(const struct cc_store *store, const struct
 	parcel->payload = parcel->stored.len ? cmn_buffer_view(&parcel->stored)
 					     : cc_entry_payload(entry);
 	/* One that alone is over what an eviction leaves would go at once, with all others. */
-	if (config->max_size &&
+	if (config->max_size && cc_evict_makes_room(config) &&
 	    parcel->src.len + parcel->payload.len + CC_ENTRY_HEADER_SIZE > config->max_size / 2)
 		return CMN_ERR_TOO_LARGE;
 	return CMN_OK;
@@ -328,7 +332,8 @@ static enum cmn_status reserve(struct cc_store *store, int root_fd, const char *
 		bound = bound > overhead ? bound - overhead : 0;
 		status = reserve_within(store, root_fd, leaf, bytes, bound, until, held, &total);
 	}
-	*ret_evict = status == CMN_STALE || total > bound - bound / HEADROOM_SHARE;
+	*ret_evict = cc_evict_makes_room(config) &&
+		     (status == CMN_STALE || total > bound - bound / HEADROOM_SHARE);
 	if (*ret_evict)
 		want_room(store, status == CMN_STALE ? bytes : bound / HEADROOM_SHARE);
 	return status == CMN_STALE ? CMN_ERR_TOO_LARGE : status;
@@ -553,7 +558,7 @@ static void make_access_time(struct cc_store *store, int root_fd,
 	if (status != CMN_OK)
 		goto out;
 	cc_leaf_name(CC_LEAF_ACCESS, n, name);
-	(void)!cc_number_file_write(held.fd, name, cmn_clock_realtime());	/* a later touch makes it */
+	(void)!cc_number_file_write(held.fd, name, place->used_ns);	/* a later touch makes it */
 	change = (int64_t)cc_leaf_bytes(held.fd, n) - (int64_t)before - (int64_t)BLOCK;
 	if (change)
 		(void)!cc_account_add(root_fd, change, cc_store_lock_until(store));	/* it is too high */
@@ -562,17 +567,17 @@ out:
 }
 
 /*
- * Not more than once a second: eviction looks at days, and a program that builds the same source in
- * a loop should not write in a loop. Not opened for writing: on overlayfs that copies the directory
- * to the upper layer.
+ * Whether somebody has used it since. The exact time decides: of entries that are used within one
+ * second, too, the one that was used first is to go first. Not opened for writing: on overlayfs that
+ * copies the directory to the upper layer.
  */
-static bool is_recent(int root_fd, const struct cc_store_place *place)
+static bool was_used_later(int root_fd, const struct cc_store_place *place)
 {
 	int fd = cc_leaf_open_file(root_fd, place->leaf, CC_LEAF_ACCESS, place->n);
-	uint64_t last, now = cmn_clock_realtime();
+	uint64_t last;
 
-	return fd >= 0 && cc_number_file_read_open(fd, &last) == CMN_OK && last <= now &&
-	       now - last < NS_PER_S;
+	return fd >= 0 && cc_number_file_read_open(fd, &last) == CMN_OK && last >= place->used_ns &&
+	       last <= cmn_clock_realtime();
 }
 
 /*
@@ -591,7 +596,7 @@ static bool touch_file(int root_fd, const struct cc_store_place *place)
 		return false;
 	/* What has a second name is a backup's, too; what has none here got our number meanwhile. */
 	cc_leaf_file_path(place->leaf, CC_LEAF_ACCESS, place->n, path);
-	len = snprintf(text, sizeof(text), "%" PRIu64 "\n", cmn_clock_realtime());
+	len = snprintf(text, sizeof(text), "%" PRIu64 "\n", place->used_ns);
 	done = cmn_file_is_named(root_fd, path, fd) && cmn_descriptor_stat(fd, &info) &&
 	       S_ISREG(info.st_mode) && info.st_nlink <= 1;
 	/* Cut after writing: never empty, which would look unused to an evictor. */
@@ -602,10 +607,14 @@ static bool touch_file(int root_fd, const struct cc_store_place *place)
 	return done;
 }
 
-static void touch(struct cc_store *store, int root_fd, const struct cc_store_place *place)
+static void touch(struct cc_store *store, int root_fd, const struct cc_store_place *used)
 {
-	if (place->leaf[0] && !is_recent(root_fd, place) && !touch_file(root_fd, place))
-		make_access_time(store, root_fd, place);
+	struct cc_store_place place = *used;
+
+	if (!place.used_ns)
+		place.used_ns = cmn_clock_realtime();
+	if (place.leaf[0] && !was_used_later(root_fd, &place) && !touch_file(root_fd, &place))
+		make_access_time(store, root_fd, &place);
 }
 
 size_t cc_store_touch(struct cc_store *store, int root_fd, const struct cc_store_place *places,

@@ -27,7 +27,7 @@ struct cc_history_task {
 	enum cc_history_kind kind;
 	uint32_t pid;
 	uint64_t start_ns, time_ns, build_ns;
-	char *reason, *detail;		/* NULL: none */
+	char *reason, *detail, *name;	/* NULL: none; name: only without a key */
 	struct cc_key key;
 	bool has_key;
 	struct cc_history_task *prev, *next;	/* of a utlist */
@@ -38,6 +38,17 @@ static char *copy_text(const char *text, bool *failed)
 	char *copy = text ? strndup(text, MAX_TEXT) : NULL;
 
 	*failed |= text && !copy;
+	return copy;
+}
+
+/* Of the first kernel. */
+static char *copy_name(struct cmn_view source, bool *failed)
+{
+	struct cc_kernel_names names = cc_kernel_names_of(source);
+	struct cmn_view name = cc_kernel_names_next(&names);
+	char *copy = name.len ? strndup(name.data, name.len < MAX_TEXT ? name.len : MAX_TEXT) : NULL;
+
+	*failed |= name.len && !copy;
 	return copy;
 }
 
@@ -60,6 +71,8 @@ struct cc_history_task *cc_history_task_new(const struct cc_history_note *note)
 		cc_key_init_copy(&task->key, note->key);
 	else
 		cc_key_init(&task->key);
+	if (!task->has_key)
+		task->name = copy_name(note->source, &failed);
 	if (failed || cc_key_status(&task->key) != CMN_OK) {
 		cc_history_task_free(task);
 		return NULL;
@@ -74,6 +87,7 @@ void cc_history_task_free(struct cc_history_task *task)
 	cc_key_release(&task->key);
 	free(task->reason);
 	free(task->detail);
+	free(task->name);
 	free(task);
 }
 
@@ -152,6 +166,7 @@ static void add_task(struct cc_history *history, struct cmn_buffer *records,
 		.kind = task->kind, .pid = task->pid, .start_ns = task->start_ns,
 		.time_ns = task->time_ns, .build_ns = task->build_ns, .program = program,
 		.reason = cmn_view_of(task->reason), .detail = cmn_view_of(task->detail),
+		.name = cmn_view_of(task->name),
 	};
 
 	if (task->has_key) {
@@ -161,7 +176,8 @@ static void add_task(struct cc_history *history, struct cmn_buffer *records,
 	/* The others only say what became of an entry. */
 	for (unsigned int i = 0; task->has_key && i < CC_PART_COUNT; i++) {
 		if (task->kind == CC_HISTORY_MISS || task->kind == CC_HISTORY_BYPASS ||
-		    task->kind == CC_HISTORY_REMOTE || task->kind == CC_HISTORY_UNATTENDED)
+		    task->kind == CC_HISTORY_REMOTE || task->kind == CC_HISTORY_UNATTENDED ||
+		    task->kind == CC_HISTORY_FAILED)
 			add_part(history, records, key, (enum cc_part)i, &event.parts[i]);
 	}
 	cc_history_add_event(records, &event);

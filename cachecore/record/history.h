@@ -24,6 +24,7 @@
 struct cc_history_note {
 	enum cc_history_kind kind;
 	const struct cc_key *key;	/* NULL: none */
+	struct cmn_view source;	/* where there is none: what was to be compiled, for its name; may be empty */
 	const char *reason, *detail;	/* NULL: none */
 	uint64_t start_ns, build_ns;
 };

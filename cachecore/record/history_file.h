@@ -41,7 +41,7 @@ enum cc_history_kind {
 	CC_HISTORY_BYPASS,	/* reason: why nothing was cached; detail: CC_HISTORY_BY_REPLAY, or "" */
 	CC_HISTORY_NOT_STORED,	/* reason, detail: the size of the image */
 	CC_HISTORY_REFUSED,	/* by the driver, on a hit */
-	CC_HISTORY_DAMAGED,	/* an entry that was found */
+	CC_HISTORY_DAMAGED,	/* an entry that was found; reason: "access": others may write to it, or it cannot be read */
 	CC_HISTORY_CHANGED,	/* reason: "changed", "appeared", "vanished", "directory"; detail: the path */
 	CC_HISTORY_CLEARED,	/* all entries were removed */
 	/* Of the remote tier. Versions that do not know these skip them, as any other kind. */
@@ -50,6 +50,8 @@ enum cc_history_kind {
 	CC_HISTORY_REMOTE_AWAY,	/* it is left alone; detail: why, a phrase */
 	/* Compiled by ckcache replay, for the program: nobody waited. */
 	CC_HISTORY_UNATTENDED,
+	/* It did not compile. reason: as a bypass's, CC_HISTORY_BY_REPLAY, or ""; detail: the driver's code, and what it says. */
+	CC_HISTORY_FAILED,
 	CC_HISTORY_KIND_COUNT,
 };
 

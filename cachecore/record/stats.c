@@ -383,6 +383,34 @@ enum cmn_status cc_stats_load_usage(struct cc_usage *usage, int root_fd)
 	return status;
 }
 
+/* The last one in the log that compiled nothing; zeros: none. */
+static struct cc_stats_record find_idle(struct cmn_view log)
+{
+	struct cc_stats_record record, found = { 0 };
+
+	while (cc_stats_log_next(&log, &record)) {
+		if (cc_stats_log_is_idle(&record) && record.time_ns >= found.time_ns)
+			found = record;
+	}
+	return found;
+}
+
+enum cmn_status cc_stats_load_idle_run(int root_fd, struct cc_stats_record *ret)
+{
+	struct cc_stats_record found = { 0 };
+	struct cmn_buffer log = { 0 };
+	enum cmn_status status = cc_stats_log_read(root_fd, &log);
+
+	if (status == CMN_OK)
+		found = find_idle(cmn_buffer_view(&log));
+	cmn_buffer_release(&log);
+	if (status == CMN_OK && !found.time_ns)
+		status = CMN_MISS;
+	if (status == CMN_OK)
+		*ret = found;
+	return status;
+}
+
 enum cmn_status cc_stats_zero(const char *root)
 {
 	/* The log first: what it has, and stats.txt says to be merged, would count again. */
@@ -510,8 +538,27 @@ static bool make_record(const struct cc_stats *taken, const char *program,
 	return fits;
 }
 
+/* The log is gone: who ran last without compiling, of whom explain speaks, is not to be forgotten with it. */
+static void keep_idle_run(int root_fd, const struct cc_stats_record *own, struct cmn_view log)
+{
+	struct cc_stats_record last = { 0 };
+
+	/* Who compiled while somebody waited ran last itself. */
+	if (cc_stats_log_is_idle(own))
+		last = *own;
+	else if (own->counters[CC_UNATTENDED])
+		last = find_idle(log);
+	if (!last.program[0])
+		return;
+	/* What it counted is in stats.txt. As the first record it must not be taken for the last log's. */
+	memset(last.counters, 0, sizeof(last.counters));
+	last.time_ns += last.time_ns != 0;
+	(void)!cc_stats_log_append(root_fd, &last);	/* then explain knows less */
+}
+
 /* taken becomes the sum of itself and the files; stats.txt and usage.txt are replaced. The root is locked. */
-static enum cmn_status merge(struct cc_stats *taken, int root_fd, struct cc_usage *more)
+static enum cmn_status merge(struct cc_stats *taken, int root_fd,
+			     const struct cc_stats_record *record, struct cc_usage *more)
 {
 	struct cmn_buffer text = { 0 }, log = { 0 };
 	enum cmn_status log_status;
@@ -535,6 +582,7 @@ static enum cmn_status merge(struct cc_stats *taken, int root_fd, struct cc_usag
 		/* The sums are written: giving these back would count all of them twice. */
 		(void)cc_usage_record(root_fd, more);
 		cc_stats_log_remove(root_fd, log_status, log.len);
+		keep_idle_run(root_fd, record, cmn_buffer_view(&log));
 	}
 out:
 	cmn_buffer_release(&text);
@@ -553,7 +601,7 @@ static enum cmn_status merge_into(struct cc_stats *taken, const struct cc_stats_
 	add_usage(more, record);
 	status = cmn_file_lock(root_fd, until);
 	if (status == CMN_OK)
-		status = merge(taken, root_fd, more);
+		status = merge(taken, root_fd, record, more);
 	cmn_file_unlock(root_fd);
 	free(more);
 	return status;

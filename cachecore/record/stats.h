@@ -50,6 +50,13 @@ CMN_CHECKED enum cmn_status cc_stats_load(struct cc_stats *stats, const char *ro
 struct cc_usage;
 /* Adds the root's usage.txt and what the log has beside it; CMN_MISS: there is neither. */
 CMN_CHECKED enum cmn_status cc_stats_load_usage(struct cc_usage *usage, int root_fd);
+/*
+ * The last run that compiled nothing, as far as stats.log knows; counts may be zeros. It may have
+ * compiled before it was counted the last time, which its pid tells. CMN_MISS: none. Others as
+ * cmn_file_read.
+ */
+struct cc_stats_record;
+CMN_CHECKED enum cmn_status cc_stats_load_idle_run(int root_fd, struct cc_stats_record *ret);
 /* Removes the root's counts; CMN_OK also where there are none. Fails as cc_stats_flush does. */
 CMN_CHECKED enum cmn_status cc_stats_zero(const char *root);
 /* What is not flushed yet never will be: in a forked child it is the parent's to flush. */

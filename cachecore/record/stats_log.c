@@ -28,8 +28,8 @@ static void encode(const struct cc_stats_record *record, struct cmn_buffer *ret)
 	cmn_buffer_append_u32(ret, VERSION);
 	cmn_buffer_append_u32(ret, record->day);
 	cmn_buffer_append_u32(ret, record->reason_count);
-	cmn_buffer_append_u64(ret, (uint64_t)getpid());
-	cmn_buffer_append_u64(ret, cmn_clock_realtime());
+	cmn_buffer_append_u64(ret, record->pid ? record->pid : (uint64_t)getpid());
+	cmn_buffer_append_u64(ret, record->time_ns ? record->time_ns : cmn_clock_realtime());
 	for (unsigned int i = 0; i < CC_STATS_LOG_COUNTERS; i++)
 		cmn_buffer_append_u64(ret, record->counters[i]);
 	cmn_buffer_append(ret, record->program, sizeof(record->program));
@@ -41,6 +41,12 @@ static void encode(const struct cc_stats_record *record, struct cmn_buffer *ret)
 		hash = cmn_hash_of(ret->data, ret->len);
 		cmn_buffer_append(ret, hash.bytes, CMN_HASH_SIZE);
 	}
+}
+
+bool cc_stats_log_is_idle(const struct cc_stats_record *record)
+{
+	return !record->counters[CC_MISSES] && !record->counters[CC_UNATTENDED] &&
+	       !record->reason_count;
 }
 
 /* The file, made if it is not there, to be appended to. */
@@ -113,8 +119,8 @@ static bool decode(struct cmn_view bytes, struct cc_stats_record *ret)
 		return false;
 	ret->day = cmn_reader_u32(&reader);
 	ret->reason_count = cmn_reader_u32(&reader);
-	(void)cmn_reader_u64(&reader);	/* pid */
-	(void)cmn_reader_u64(&reader);	/* time */
+	ret->pid = cmn_reader_u64(&reader);
+	ret->time_ns = cmn_reader_u64(&reader);
 	for (unsigned int i = 0; i < CC_STATS_LOG_COUNTERS; i++)
 		ret->counters[i] = cmn_reader_u64(&reader);
 	text = cmn_reader_bytes(&reader, sizeof(ret->program));

@@ -31,6 +31,7 @@
 #define CC_STATS_LOG_REASON_SIZE 48
 
 struct cc_stats_record {
+	uint64_t pid, time_ns;	/* who appended it, and when; to be appended: 0: this process, now */
 	uint32_t day;		/* since the epoch */
 	uint64_t counters[CC_COUNTER_COUNT];
 	char program[CC_USAGE_PROGRAM_SIZE];
@@ -48,6 +49,11 @@ struct cc_stats_record {
 CMN_CHECKED enum cmn_status cc_stats_log_append(int root_fd, const struct cc_stats_record *record);
 /* All bytes, for cc_stats_log_next. Statuses as cmn_file_read's; *ret is the caller's in any case. */
 CMN_CHECKED enum cmn_status cc_stats_log_read(int root_fd, struct cmn_buffer *ret);
+/*
+ * Whether it is of a run that compiled nothing, which explain asks for: hits alone, or nothing at
+ * all, which is what is left of such a record when its counts have gone to stats.txt.
+ */
+bool cc_stats_log_is_idle(const struct cc_stats_record *record);
 /* The first sound record of *rest, which becomes what follows it. false: there is none. */
 bool cc_stats_log_next(struct cmn_view *rest, struct cc_stats_record *ret);
 /*

@@ -169,6 +169,10 @@ static void encode(struct cmn_buffer *line, const struct cc_trace_event *event)
 		cmn_buffer_append_text(line, ",\"reason\":");
 		cmn_json_append_string(line, cmn_view_of(event->reason));
 	}
+	if (event->failure) {
+		cmn_buffer_append_text(line, ",\"failure\":");
+		cmn_json_append_string(line, cmn_view_of(event->failure));
+	}
 	append_number(line, "lookup_ns", event->lookup_ns);
 	append_number(line, "build_ns", event->build_ns);
 	append_number(line, "bytes", event->bytes);

@@ -24,6 +24,7 @@ void cc_trace_close(struct cc_trace *trace);
 struct cc_trace_event {
 	const char *what;	/* "hit-memory", "hit-disk", "miss", "bypass", "store", "error" */
 	const char *reason;	/* NULL: none */
+	const char *failure;	/* what the driver said of a build that failed; NULL: none did */
 	const struct cc_key *key;	/* NULL: none; long values are shown as size and hash */
 	uint64_t lookup_ns;	/* time in the cache */
 	uint64_t build_ns;	/* time in the driver, or saved */

@@ -160,3 +160,29 @@ CKCACHE_EXPORT enum ckcache_status ckcache_device_load(struct ckcache_desc *desc
 {
 	return BY_MAKER(desc, device_load, storage, size, data);
 }
+
+/* Descriptions of several makers in one call: each maker's in turn, so a batch for each. */
+CKCACHE_EXPORT enum ckcache_status ckcache_desc_load_batch(const struct ckcache_storage *storage,
+							   size_t count,
+							   struct ckcache_desc *const *descs)
+{
+	enum ckcache_status status = CKCACHE_OK;
+	size_t begin = 0, end;
+
+	if (!storage || (count && !descs))
+		return CKCACHE_ERROR_INVALID_ARGUMENT;
+	for (size_t i = 0; i < count; i++) {
+		if (!descs[i])
+			return CKCACHE_ERROR_INVALID_ARGUMENT;
+	}
+	for (; begin < count && status == CKCACHE_OK; begin = end) {
+		const struct ckcache_functions *functions = descs[begin]->functions;
+
+		for (end = begin + 1; end < count && descs[end]->functions == functions;)
+			end++;
+		/* An older layer's has no such function: its builds ask one by one. */
+		if (functions->struct_size > offsetof(struct ckcache_functions, desc_load_batch))
+			status = functions->desc_load_batch(storage, end - begin, descs + begin);
+	}
+	return status;
+}

@@ -161,6 +161,7 @@ static bool load(bool bring)
 	LOAD(device_get_sub_devices, zeDeviceGetSubDevices);
 	LOAD(device_get_properties, zeDeviceGetProperties);
 	LOAD(device_get_module_properties, zeDeviceGetModuleProperties);
+	LOAD(device_get_pci, zeDevicePciGetPropertiesExt);
 	LOAD(driver_get_properties, zeDriverGetProperties);
 	LOAD(driver_get_api_version, zeDriverGetApiVersion);
 	LOAD(driver_get_extensions, zeDriverGetExtensionProperties);

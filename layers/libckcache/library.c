@@ -100,8 +100,14 @@ static void open_caches(void)
 
 struct cc_cache *library_cache(enum ckcache_api api)
 {
+	struct cc_cache *cache;
+
 	(void)pthread_once(&library.once, open_caches);
-	return library.caches[place_of(api)];
+	cache = library.caches[place_of(api)];
+	if (cache)
+		cc_cache_announce(cache, api == CKCACHE_API_OPENCL ? "libckcache for OpenCL" :
+								     "libckcache for Level Zero");
+	return cache;
 }
 
 /* When the program's drivers are loaded is not known; they are not before this library. */
@@ -113,8 +119,10 @@ __attribute__((constructor)) static void note_environment(void)
 /* After the program's exit handlers: files are written, no driver is called, nothing is freed. */
 __attribute__((destructor)) static void write_at_exit(void)
 {
-	for (size_t i = 0; i < APIS; i++)
+	for (size_t i = 0; i < APIS; i++) {
 		drv_exit_time_flush(library.caches[i]);
+		cc_cache_conclude(library.caches[i]);
+	}
 }
 
 void library_found(enum ckcache_api api, const struct ckcache_functions *layer)

@@ -43,11 +43,11 @@ static void check_any(const uint8_t *data, size_t size)
 
 	if (size >= API_BLOB_HEADER_SIZE)
 		memcpy(id.bytes, data + 16, sizeof(id.bytes));
-	if (api_blob_check(blob, &id) != CMN_OK)
+	if (api_blob_check(blob, CKCACHE_KIND_PROGRAMS, &id) != CMN_OK)
 		return;
 	look(blob);
 	id.bytes[87] ^= 1;
-	if (api_blob_check(blob, &id) == CMN_OK)
+	if (api_blob_check(blob, CKCACHE_KIND_PROGRAMS, &id) == CMN_OK)
 		abort();
 }
 
@@ -58,15 +58,15 @@ static void check_fields(const uint8_t *data, size_t size)
 	struct api_id id = { { 'C', 'K', 'I', 'D' } };
 	size_t bit;
 
-	api_blob_begin(&blob, &id);
+	api_blob_begin(&blob, CKCACHE_KIND_PROGRAMS, &id);
 	cmn_buffer_append(&blob, data, size);
 	if (api_blob_end(&blob) == CMN_OK) {
-		if (api_blob_check(cmn_buffer_view(&blob), &id) != CMN_OK)
+		if (api_blob_check(cmn_buffer_view(&blob), CKCACHE_KIND_PROGRAMS, &id) != CMN_OK)
 			abort();
 		look(cmn_buffer_view(&blob));
 		bit = (size_t)cmn_hash_of(data, size).bytes[0] * 8 * blob.len / 256;
 		blob.data[bit / 8] ^= (uint8_t)(1u << (bit % 8));
-		if (api_blob_check(cmn_buffer_view(&blob), &id) == CMN_OK)
+		if (api_blob_check(cmn_buffer_view(&blob), CKCACHE_KIND_PROGRAMS, &id) == CMN_OK)
 			abort();
 	}
 	cmn_buffer_release(&blob);
@@ -80,13 +80,13 @@ static void check_round_trip(const uint8_t *data, size_t size)
 	struct cmn_view found;
 	uint8_t *room;
 
-	api_blob_begin(&blob, &id);
+	api_blob_begin(&blob, CKCACHE_KIND_PROGRAMS, &id);
 	api_blob_add(&blob, API_FIELD_IMAGE, 0, (struct cmn_view){ "", 0 });
 	room = api_blob_add_room(&blob, API_FIELD_IMAGE, 1, size);
 	if (room && size)
 		memcpy(room, data, size);
 	if (api_blob_end(&blob) == CMN_OK &&
-	    (api_blob_check(cmn_buffer_view(&blob), &id) != CMN_OK ||
+	    (api_blob_check(cmn_buffer_view(&blob), CKCACHE_KIND_PROGRAMS, &id) != CMN_OK ||
 	     api_blob_find(cmn_buffer_view(&blob), API_FIELD_IMAGE, 1, &found) != CMN_OK ||
 	     found.len != size || (size && memcmp(found.data, data, size) != 0)))
 		abort();

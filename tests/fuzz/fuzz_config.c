@@ -103,7 +103,7 @@ static void check(const struct cc_config *config)
 	    (unsigned int)config->capture > CC_CAPTURE_DEFERRED ||
 	    (unsigned int)config->log_level > CMN_LOG_DEBUG ||
 	    (unsigned int)config->sharing > CC_SHARING_READERS ||
-	    (unsigned int)config->eviction_order > CC_EVICTION_COST)
+	    (unsigned int)config->eviction_order > CC_EVICTION_NONE)
 		abort();
 }
 

@@ -72,7 +72,7 @@ static enum ckcache_status evict(void *ctx, size_t id_size, const uint8_t *id)
 struct ckcache_storage *client_storage(const char *directory)
 {
 	static struct ckcache_storage callbacks = {
-		sizeof(callbacks), &storage, load, store, evict,
+		.struct_size = sizeof(callbacks), .ctx = &storage, .load = load, .store = store, .evict = evict,
 	};
 
 	storage.directory = directory;

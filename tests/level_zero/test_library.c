@@ -208,7 +208,7 @@ TEST_ON("stub", blobs_of_something_else_are_refused)
 	expect_output("desc 0\ncreate -6\n");
 	CU_ASSERT_EQUAL(module_run_count(&run, "load-native"), 0);
 	/* The version stands behind eight bytes. */
-	slot_run_shell("printf '\\002' | dd of=blob bs=1 seek=8 conv=notrunc status=none");
+	slot_run_shell("printf '\\001' | dd of=blob bs=1 seek=8 conv=notrunc status=none");
 	module_run_plain(&run, ONE "desc create=blob", "");
 	expect_output("desc 0\ncreate -8\n");
 	unit_write("blob", "some text that never was a blob, and is a bit longer than one's header, "

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* modules: zeModuleCreate under the plugin on stub drivers that count: what hits, what does not, and what no driver may see. */
 #include <fcntl.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mount.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -416,6 +418,54 @@ TEST(a_stepping_takes_the_place_of_the_uuid)
 	slot_run_shell("rm -rf cache");
 	expect_run("driver=0 il=one create device=0.0 create device=0.1 create", "STUB_STEPPING=4",
 		   3, 0);
+}
+
+/* A board on that bus; the stub's own ids. */
+static void make_board(int bus, int revision)
+{
+	char script[400];
+
+	(void)snprintf(script, sizeof(script), "mkdir -p pci/0000:%02x:00.0 && cd pci/0000:%02x:00.0 && "
+		       "echo 0x5755 > vendor && echo 0x5701 > device && echo 0x%02x > revision", bus, bus,
+		       revision);
+	slot_run_shell(script);
+}
+
+/* The test's own /sys/bus/pci/devices, for itself and its children; false: that is not allowed here. */
+static bool mount_boards(void)
+{
+	slot_run_shell("mkdir -p pci");
+	return geteuid() == 0 && unshare(CLONE_NEWNS) == 0 &&
+	       mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) == 0 &&
+	       mount("pci", "/sys/bus/pci/devices", NULL, MS_BIND, NULL) == 0;
+}
+
+/* Intel's driver 22.43 does not tell the version; its uuid only says where a board is plugged in. */
+TEST(boards_of_one_revision_share_and_others_do_not)
+{
+	static const char sub[] = "driver=0 device=0.0 il=one log create";
+
+	if (!mount_boards())
+		return;
+	make_board(3, 4);
+	make_board(7, 4);
+	make_board(8, 5);
+	expect_run(ONE, "STUB_PCI=3", 1, 0);
+	expect_run(ONE, "STUB_PCI=7 STUB_CHANGED=uuid", 0, 1);
+	expect_run(ONE, "STUB_PCI=8", 1, 0);
+	/* On another machine, with the same board in another slot. */
+	make_board(3, 5);
+	expect_run(ONE, "STUB_PCI=3", 0, 1);
+	/* Nothing is there, or something else: by the uuid as ever. */
+	expect_run(ONE, "STUB_PCI=9", 1, 0);
+	expect_run(ONE, "STUB_PCI=9 STUB_CHANGED=uuid", 1, 0);
+	expect_run(ONE, "STUB_PCI=7 STUB_CHANGED=id", 1, 0);
+	expect_run(ONE, "", 0, 1);
+	/* What the driver itself tells is better, and halves are two. */
+	expect_run(ONE, "STUB_PCI=3 STUB_STEPPING=4", 1, 0);
+	expect_run(sub, "STUB_PCI=3", 1, 0);
+	expect_run("driver=0 device=0.1 il=one log create", "STUB_PCI=3", 1, 0);
+	CU_ASSERT_EQUAL(umount2("/sys/bus/pci/devices", MNT_DETACH), 0);
 }
 
 /* Two drivers, two products: each with its own modules, and the loader with handles of its own. */

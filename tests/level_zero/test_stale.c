@@ -150,7 +150,7 @@ TEST_ON("stub", environment_of_the_key_is_restored)
 /* Until a run finds all of so many entries and no replay is at work; asking takes its time, so that nobody sleeps. */
 static bool wait_for_entries(unsigned long entries)
 {
-	uint64_t until = cmn_clock_monotonic() + UINT64_C(120) * 1000000000;
+	uint64_t until = cmn_clock_monotonic() + UINT64_C(600) * 1000000000;
 	char script[512];
 
 	(void)snprintf(script, sizeof(script),

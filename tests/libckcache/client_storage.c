@@ -11,6 +11,7 @@
 #include "tests/libckcache/client.h"
 
 #define SLOTS 2
+#define EVENTS 16
 
 /* What the callbacks do instead of what they should. */
 enum lie {
@@ -282,8 +283,13 @@ SCENARIO(storage_fails)
 	bad.load = NULL;
 	WANT(CKCACHE_ERROR_INVALID_ARGUMENT, api->opencl_build(desc, &bad, &program, NULL));
 	WANT(CKCACHE_ERROR_INVALID_ARGUMENT, api->desc_evict(desc, &bad));
+	/* One of 1.0 ends before what later versions added, which may be anything. */
+	storage.struct_size = offsetof(struct ckcache_storage, load_batch);
+	memset((char *)&storage + storage.struct_size, 0x5a, sizeof(storage) - storage.struct_size);
+	CHECK(build(client, &storage, api_options, API_VALUE) == CKCACHE_ORIGIN_BUILT);
+	WANT(CKCACHE_OK, api->desc_load_batch(&storage, 1, &desc));
 	bad = storage;
-	bad.struct_size = sizeof(bad) - 1;
+	bad.struct_size--;
 	WANT(CKCACHE_ERROR_INVALID_ARGUMENT, api->opencl_build(desc, &bad, &program, NULL));
 	WANT(CKCACHE_ERROR_INVALID_ARGUMENT, api->desc_evict(desc, &bad));
 	CHECK(program == none);
@@ -369,4 +375,174 @@ SCENARIO(storage_unseen)
 		CHECK(build(client, &storage, api_options, API_VALUE) == CKCACHE_ORIGIN_BUILT);
 	CHECK(fifo.stores == 0);
 	clear(&fifo);
+}
+
+/* A storage that also loads many at once, and is told what happens. */
+struct traced {
+	struct fifo fifo;
+	unsigned int batches, given;
+	enum ckcache_status batch_with;
+	struct ckcache_trace events[EVENTS];
+	size_t count;
+};
+
+static enum ckcache_status traced_load(void *ctx, size_t id_size, const uint8_t *id, size_t *size,
+				       uint8_t *blob)
+{
+	return load(&((struct traced *)ctx)->fifo, id_size, id, size, blob);
+}
+
+static enum ckcache_status traced_store(void *ctx, size_t id_size, const uint8_t *id, size_t size,
+					const uint8_t *blob)
+{
+	return store(&((struct traced *)ctx)->fifo, id_size, id, size, blob);
+}
+
+static enum ckcache_status traced_evict(void *ctx, size_t id_size, const uint8_t *id)
+{
+	return evict(&((struct traced *)ctx)->fifo, id_size, id);
+}
+
+static enum ckcache_status load_batch(void *ctx, size_t count, size_t id_size, const uint8_t *ids,
+				      ckcache_give_fn *give_one, void *batch)
+{
+	struct traced *traced = ctx;
+
+	traced->batches++;
+	/* Nonsense first: it is no harm. */
+	give_one(batch, count, id_size, ids);
+	give_one(batch, SIZE_MAX, id_size, ids);
+	give_one(batch, 0, 0, ids);
+	give_one(batch, 0, SIZE_MAX, ids);
+	give_one(batch, 0, 10, NULL);
+	give_one(batch, count - 1, id_size, ids);
+	for (size_t i = count; i > 0; i--) {
+		struct slot *slot = find(&traced->fifo, id_size, ids + (i - 1) * id_size);
+
+		if (!slot)
+			continue;
+		give_one(batch, i - 1, slot->blob.size, slot->blob.data);
+		traced->given++;
+	}
+	return traced->batch_with;
+}
+
+static void trace(void *ctx, const struct ckcache_trace *event)
+{
+	struct traced *traced = ctx;
+
+	CHECK(event->struct_size >= sizeof(*event) && event->id_size && event->id);
+	if (traced->count < EVENTS)
+		traced->events[traced->count] = *event;
+	traced->count++;
+}
+
+static struct ckcache_storage storage_of_traced(struct traced *traced)
+{
+	return (struct ckcache_storage){
+		.struct_size = sizeof(struct ckcache_storage), .ctx = traced, .load = traced_load,
+		.store = traced_store, .evict = traced_evict, .load_batch = load_batch, .trace = trace,
+	};
+}
+
+/* The events since the last call, as one letter each; then there are none. */
+static bool happened(struct traced *traced, const char *letters)
+{
+	static const char names[] = "?HMUBSNE";
+	bool same = traced->count == strlen(letters);
+
+	for (size_t i = 0; same && i < traced->count && i < EVENTS; i++)
+		same = names[traced->events[i].event] == letters[i];
+	if (!same) {
+		(void)fprintf(stderr, "wanted %s, got ", letters);
+		for (size_t i = 0; i < traced->count && i < EVENTS; i++)
+			(void)fprintf(stderr, "%c", names[traced->events[i].event]);
+		(void)fprintf(stderr, "\n");
+	}
+	traced->count = 0;
+	return same;
+}
+
+static enum ckcache_origin build_of(struct ckcache_desc *desc, const struct ckcache_storage *storage)
+{
+	enum ckcache_origin origin = (enum ckcache_origin)77;
+	cl_program program = NULL;
+
+	if (WANT(CKCACHE_OK, api->opencl_build(desc, storage, &program, &origin)))
+		CHECK(clReleaseProgram(program) == CL_SUCCESS);
+	return origin;
+}
+
+SCENARIO(storage_traced)
+{
+	struct traced traced = { .count = 0 };
+	const struct ckcache_storage storage = storage_of_traced(&traced);
+
+	CHECK(build(client, &storage, api_options, API_VALUE) == CKCACHE_ORIGIN_BUILT);
+	CHECK(traced.events[0].status == CKCACHE_MISS && !traced.events[0].size);
+	CHECK(traced.events[1].status == CKCACHE_OK && traced.events[1].ns);
+	CHECK(traced.events[2].size == traced.fifo.slots[0].blob.size);
+	CHECK(happened(&traced, "MBS"));
+	CHECK(build(client, &storage, api_options, API_VALUE) == CKCACHE_ORIGIN_STORAGE);
+	CHECK(traced.events[0].size == traced.fifo.slots[0].blob.size);
+	CHECK(happened(&traced, "H"));
+	traced.fifo.lie = LIE_DAMAGED;
+	CHECK(build(client, &storage, api_options, API_VALUE) == CKCACHE_ORIGIN_BUILT);
+	CHECK(traced.events[0].status == CKCACHE_ERROR_DAMAGED);
+	CHECK(happened(&traced, "UEBS"));
+	traced.fifo.lie = LIE_FAILS;
+	traced.fifo.stores_with = CKCACHE_ERROR_IO;
+	CHECK(build(client, &storage, api_options, API_VALUE) == CKCACHE_ORIGIN_BUILT);
+	CHECK(traced.events[0].status == CKCACHE_ERROR_IO && traced.events[2].status == CKCACHE_ERROR_IO);
+	CHECK(happened(&traced, "MBN"));
+	clear(&traced.fifo);
+}
+
+SCENARIO(storage_batch)
+{
+	static const char *const options[] = { "-DVALUE=1", "-DVALUE=2", "-DVALUE=3" };
+	struct traced traced = { .count = 0 }, other = { .count = 0 };
+	const struct ckcache_storage storage = storage_of_traced(&traced), another = storage_of_traced(&other);
+	struct ckcache_storage alone = storage;
+	struct ckcache_desc *descs[4];
+
+	/* The third has no id: it includes something. */
+	for (size_t i = 0; i < 3; i++)
+		descs[i < 2 ? i : 3] = api_desc(client, api_text, options[i]);
+	descs[2] = api_desc(client, "#include \"x.h\"\nkernel void value(global int *out) { }\n", "");
+	for (size_t i = 0; i < 2; i++)
+		CHECK(build_of(descs[i], &storage) == CKCACHE_ORIGIN_BUILT);
+	traced.count = traced.fifo.loads = 0;
+	/* One question for all; what is not there is not asked for again. */
+	WANT(CKCACHE_OK, api->desc_load_batch(&storage, 4, descs));
+	CHECK(traced.batches == 1 && traced.given == 2 && !traced.fifo.loads);
+	CHECK(build_of(descs[0], &storage) == CKCACHE_ORIGIN_STORAGE);
+	CHECK(build_of(descs[1], &storage) == CKCACHE_ORIGIN_STORAGE);
+	CHECK(!traced.fifo.loads);
+	traced.count = 0;
+	CHECK(build_of(descs[3], &storage) == CKCACHE_ORIGIN_BUILT);
+	/* The nonsense that came for it was found out. */
+	CHECK(!traced.fifo.loads && happened(&traced, "UEBS"));
+	/* Once only: then the storage is asked as ever. The third one took the first one's place. */
+	CHECK(build_of(descs[3], &storage) == CKCACHE_ORIGIN_STORAGE && traced.fifo.loads == 2);
+	/* For that storage only. */
+	WANT(CKCACHE_OK, api->desc_load_batch(&storage, 4, descs));
+	CHECK(build_of(descs[1], &another) == CKCACHE_ORIGIN_BUILT && other.fifo.loads == 1);
+	/* A batch that failed: the absent ones are asked for alone, and what came is used. */
+	traced.batch_with = CKCACHE_ERROR_IO;
+	traced.fifo.loads = 0;
+	WANT(CKCACHE_OK, api->desc_load_batch(&storage, 4, descs));
+	CHECK(build_of(descs[0], &storage) == CKCACHE_ORIGIN_BUILT && traced.fifo.loads == 1);
+	CHECK(build_of(descs[3], &storage) == CKCACHE_ORIGIN_STORAGE && traced.fifo.loads == 1);
+	/* One that cannot is asked one by one. */
+	alone.load_batch = NULL;
+	WANT(CKCACHE_OK, api->desc_load_batch(&alone, 4, descs));
+	CHECK(build_of(descs[3], &alone) == CKCACHE_ORIGIN_STORAGE && traced.fifo.loads == 3);
+	WANT(CKCACHE_OK, api->desc_load_batch(&storage, 0, NULL));
+	WANT(CKCACHE_ERROR_INVALID_ARGUMENT, api->desc_load_batch(NULL, 4, descs));
+	WANT(CKCACHE_ERROR_INVALID_ARGUMENT, api->desc_load_batch(&storage, 4, NULL));
+	for (size_t i = 0; i < 4; i++)
+		api->desc_free(descs[i]);
+	clear(&traced.fifo);
+	clear(&other.fifo);
 }

@@ -17,7 +17,7 @@ const struct ckcache_functions *api_functions(cl_platform_id platform)
 		LINKED(level_zero_create_from_blob), LINKED(level_zero_build),
 		LINKED(opencl_device_desc_new), LINKED(level_zero_device_desc_new),
 		LINKED(device_get_blob), LINKED(device_get_data), LINKED(device_store),
-		LINKED(device_load),
+		LINKED(device_load), LINKED(blob_get_kind), LINKED(desc_load_batch),
 	};
 
 	(void)platform;

@@ -12,12 +12,25 @@
 #define FIELD(type, field, offset) \
 	_Static_assert(offsetof(type, field) == (offset), #type "." #field " moved")
 
-SIZE(struct ckcache_storage, 40);
+/* It only grows, at its end; of 1.0 are the first 40 bytes. */
+SIZE(struct ckcache_storage, 56);
 FIELD(struct ckcache_storage, struct_size, 0);
 FIELD(struct ckcache_storage, ctx, 8);
 FIELD(struct ckcache_storage, load, 16);
 FIELD(struct ckcache_storage, store, 24);
 FIELD(struct ckcache_storage, evict, 32);
+FIELD(struct ckcache_storage, load_batch, 40);
+FIELD(struct ckcache_storage, trace, 48);
+
+/* It only grows, at its end. */
+SIZE(struct ckcache_trace, 48);
+FIELD(struct ckcache_trace, struct_size, 0);
+FIELD(struct ckcache_trace, event, 8);
+FIELD(struct ckcache_trace, status, 12);
+FIELD(struct ckcache_trace, id_size, 16);
+FIELD(struct ckcache_trace, id, 24);
+FIELD(struct ckcache_trace, size, 32);
+FIELD(struct ckcache_trace, ns, 40);
 
 SIZE(struct ckcache_constant, 16);
 FIELD(struct ckcache_constant, id, 0);
@@ -42,7 +55,7 @@ FIELD(struct ckcache_library, hash_size, 32);
 FIELD(struct ckcache_library, address, 40);
 
 /* It only grows, at its end. */
-SIZE(struct ckcache_functions, 216);
+SIZE(struct ckcache_functions, 232);
 FIELD(struct ckcache_functions, struct_size, 0);
 FIELD(struct ckcache_functions, status_string, 8);
 FIELD(struct ckcache_functions, version, 16);
@@ -70,6 +83,8 @@ FIELD(struct ckcache_functions, device_get_blob, 184);
 FIELD(struct ckcache_functions, device_get_data, 192);
 FIELD(struct ckcache_functions, device_store, 200);
 FIELD(struct ckcache_functions, device_load, 208);
+FIELD(struct ckcache_functions, blob_get_kind, 216);
+FIELD(struct ckcache_functions, desc_load_batch, 224);
 
 #endif
 
@@ -99,4 +114,13 @@ VALUE(CKCACHE_ORIGIN_DISK, 2);
 VALUE(CKCACHE_ORIGIN_STORAGE, 3);
 VALUE(CKCACHE_LANGUAGE_OPENCL_C, 1);
 VALUE(CKCACHE_LANGUAGE_SPIRV, 2);
+VALUE(CKCACHE_KIND_PROGRAMS, 1);
+VALUE(CKCACHE_KIND_DEVICE, 2);
+VALUE(CKCACHE_EVENT_HIT, 1);
+VALUE(CKCACHE_EVENT_MISS, 2);
+VALUE(CKCACHE_EVENT_UNUSABLE, 3);
+VALUE(CKCACHE_EVENT_BUILT, 4);
+VALUE(CKCACHE_EVENT_STORED, 5);
+VALUE(CKCACHE_EVENT_NOT_STORED, 6);
+VALUE(CKCACHE_EVENT_EVICTED, 7);
 VALUE(CKCACHE_VERSION_MAJOR, 1);

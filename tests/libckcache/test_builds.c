@@ -265,6 +265,20 @@ TEST(a_storage_that_lies_is_not_believed)
 	}
 }
 
+TEST(a_storage_is_told_what_happens)
+{
+	BEGIN_EACH_WAY(way) {
+		GOOD(way, "storage-traced");
+	}
+}
+
+TEST(a_storage_loads_many_at_once)
+{
+	BEGIN_EACH_WAY(way) {
+		GOOD(way, "storage-batch");
+	}
+}
+
 TEST(a_storage_that_fails_does_no_harm)
 {
 	BEGIN_EACH_WAY(way) {

@@ -62,6 +62,25 @@ TEST(data_of_another_driver_is_not_found)
 	}
 }
 
+/* Also where it takes the code of the whole. */
+TEST_ON("stub", data_of_a_part_is_not_the_wholes)
+{
+	EACH_WAY(way) {
+		way_begin(way);
+		driver_stub_as("libpocl.so.2");
+		driver_setenv("STUB_PROCESSOR", "1");
+		GOOD(way, "device-load", "told");
+		driver_setenv("STUB_CHANGED", "units");
+		expect_data(way, "");
+		driver_setenv("STUB_PARENT", "1");
+		driver_setenv("STUB_CHANGED", "part_units");
+		expect_data(way, "");
+		driver_setenv("STUB_PARENT", NULL);
+		driver_setenv("STUB_CHANGED", NULL);
+		expect_data(way, "told\n");
+	}
+}
+
 TEST_ON("stub", a_device_that_cannot_be_told_is_unavailable)
 {
 	BEGIN_EACH_WAY(way) {

@@ -22,6 +22,18 @@ TEST(bad_arguments_are_refused_and_outputs_left_alone)
 	}
 }
 
+TEST(the_header_for_cxx_does_what_the_functions_do)
+{
+	for (int layer = BARE; layer <= LAYERED; layer++) {
+		const char *const none[] = { NULL };
+		struct outcome outcome;
+
+		driver_program(API_CXX);
+		outcome = driver_client((enum driver_layer)layer, none);
+		CU_ASSERT(outcome_good(&outcome));
+	}
+}
+
 TEST(sizes_are_told_in_one_way)
 {
 	BEGIN_EACH_WAY(way) {

@@ -642,3 +642,35 @@ SCENARIO(text_or_il)
 	client_print_program(client, program);
 	printf("release %d\n", clReleaseProgram(program));
 }
+
+/*
+ * Builds for parts of the first device: "whole" (itself), "equally" (parts of one unit; the first), "counts"
+ * (a part of one unit), "two" (two parts in one context).
+ */
+SCENARIO(part)
+{
+	const cl_device_partition_property equally[] = { CL_DEVICE_PARTITION_EQUALLY, 1, 0 };
+	const cl_device_partition_property counts[] = { CL_DEVICE_PARTITION_BY_COUNTS, 1,
+							CL_DEVICE_PARTITION_BY_COUNTS_LIST_END, 0 };
+	const char *way = client->arguments[0];
+	cl_uint wanted = strcmp(way, "two") == 0 ? 2 : 1, count = 0;
+	cl_device_id parts[64];
+	cl_int error = CL_SUCCESS;
+
+	if (strcmp(way, "whole") != 0)
+		error = clCreateSubDevices(client->devices[0], strcmp(way, "counts") == 0 ? counts : equally,
+					   64, parts, &count);
+	printf("parts %d\n", error || (count && count < wanted));
+	if (error || (count && count < wanted))
+		return;
+	if (count) {
+		memcpy(client->devices, parts, wanted * sizeof(*parts));
+		client->device_count = wanted;
+		client->context = clCreateContext(NULL, wanted, parts, NULL, NULL, &error);
+		client->queue = error ? NULL : clCreateCommandQueue(client->context, parts[0], 0, &error);
+		if (error)
+			client_fail("context of parts", error);
+	}
+	client->arguments++;
+	client_run(client, "vector");
+}

@@ -168,7 +168,7 @@ static bool number_of(cl_device_info name, cl_ulong *ret, size_t *ret_size)
 static cl_int CL_API_CALL stub_clGetDeviceInfo(cl_device_id device, cl_device_info name,
 					       size_t size, void *ret, size_t *ret_size)
 {
-	cl_device_type type = changed("type") ? CL_DEVICE_TYPE_CPU :
+	cl_device_type type = changed("type") || stub_is_set("STUB_PROCESSOR") ? CL_DEVICE_TYPE_CPU :
 			      changed("accelerator") ? CL_DEVICE_TYPE_ACCELERATOR : CL_DEVICE_TYPE_GPU;
 	cl_platform_id platform = &stub_platform;
 	cl_device_id parent = NULL;

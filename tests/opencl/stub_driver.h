@@ -37,6 +37,7 @@
  *   STUB_FAIL_ERROR=n         one that fails does so with that error
  *   STUB_NO_PLATFORM=1        devices do not say which platform they are of
  *   STUB_PARENT=1             the devices are sub-devices of another one
+ *   STUB_PROCESSOR=1          the devices are processors
  *   STUB_ASYNC=1              builds with a callback run in another thread
  *   STUB_DELAY_MS=n           length of a build from source
  *   STUB_REFUSE_BINARY=1      create-with-binary fails

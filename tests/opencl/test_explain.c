@@ -270,6 +270,125 @@ TEST_ON("stub", bypass)
 	expect("not cached: the source uses __DATE__ (date)");
 }
 
+TEST_ON("stub", bypasses_took_their_time)
+{
+	struct outcome outcome;
+
+	run_header("#define VALUE 1\n" KERNEL "constant char when[] = __DATE__;\n", "");
+	outcome = TOOL("explain", "--json");
+	CU_ASSERT(contains(outcome_squeezed(&outcome), "\"event\":\"bypass\""));
+	CU_ASSERT_PTR_NULL(strstr(outcome_squeezed(&outcome), "\"compile_ms\":null"));
+	CU_ASSERT_PTR_NULL(strstr(outcome_squeezed(&outcome), "\"compile_ms\":0.0,"));
+	/* Also where there is no key, with the name of what it was. */
+	outcome = CLIENT(LAYERED, "variables", "IGC_X=1", "build");
+	CU_ASSERT(outcome_good(&outcome));
+	outcome = TOOL("explain");
+	CU_ASSERT(contains(outcome.output, "has changed since the driver was loaded"));
+	CU_ASSERT_PTR_NULL(strstr(outcome.output, "(no key)"));
+	CU_ASSERT_PTR_NULL(strstr(outcome.output, " -  not cached"));
+}
+
+static void fail_to_build(const char *options)
+{
+	struct outcome outcome;
+
+	unit_write("work/main.cl", "#error on purpose\n" KERNEL);
+	outcome = CLIENT(LAYERED, "header", "main.cl", options);
+	CU_ASSERT(contains(outcome.output, " -11\n"));
+}
+
+TEST(failed)
+{
+	struct outcome outcome;
+
+	fail_to_build("");
+	expect("did not compile (-11): ");
+	expect("error: ");
+	expect(": 1 that did not compile");
+	outcome = TOOL("explain", "--json");
+	CU_ASSERT(contains(outcome_squeezed(&outcome), "\"event\":\"failed\""));
+	/* What failed once is compared with nothing, and nothing with it. */
+	run_header(SOURCE, "");
+	fail_to_build("-DN=1");
+	expect("did not compile (-11): ");
+	run_header(SOURCE, "-DN=2");
+	expect("option -DN=2 added");
+}
+
+TEST_ON("stub", failed_by_a_trace)
+{
+	struct outcome outcome;
+
+	driver_setenv("CKCACHE_READ_ONLY", "1");
+	driver_setenv("CKCACHE_TRACE", "trace");
+	fail_to_build("");
+	outcome = TOOL("explain", "--trace", "trace");
+	CU_ASSERT(contains(outcome.output, "did not compile (-11): error: "));
+}
+
+TEST(the_last_run_compiled_nothing)
+{
+	struct outcome outcome;
+
+	run_header(SOURCE, "");
+	expect("first time");
+	run_header(SOURCE, "");
+	outcome = TOOL("explain");
+	CU_ASSERT_EQUAL(outcome.code, 0);
+	CU_ASSERT(contains(outcome.output, "the last run compiled nothing: 1 hit of opencl_client (process "));
+	outcome = TOOL("explain", "--json");
+	CU_ASSERT(contains(outcome_squeezed(&outcome), "{\"compiles\":[],\"compiled_nothing\":{\"program\":\"opencl_client\","));
+	outcome = TOOL("explain", "--all");
+	CU_ASSERT(contains(outcome.output, "1 compile in "));
+	outcome = TOOL("explain", "--", driver_client_path(), "-n", "header", "main.cl", "");
+	CU_ASSERT(contains(outcome.output, "the command compiled nothing: 1 hit of opencl_client (process "));
+	run_header(SOURCE, "-DN=1");
+	expect("option -DN=1 added");
+}
+
+/* Its counts may have gone into the sums meanwhile. */
+TEST_ON("stub", the_last_run_is_known_although_its_counts_were_added_up)
+{
+	struct outcome outcome;
+
+	run_header(SOURCE, "");
+	for (unsigned int i = 0; i < 130; i++)
+		run_header(SOURCE, "");
+	outcome = TOOL("explain");
+	CU_ASSERT(contains(outcome.output, "the last run compiled nothing: "));
+	outcome = TOOL("stats");
+	CU_ASSERT(contains(outcome.output, "130"));
+}
+
+/* A run that only failed, or could not cache, leaves no sums but its own. */
+TEST_ON("stub", the_last_run_compiled_and_stored_nothing)
+{
+	run_header(SOURCE, "");
+	run_header(SOURCE, "");
+	run_header("#define VALUE 1\n" KERNEL "constant char when[] = __DATE__;\n", "");
+	expect("not cached: the source uses __DATE__ (date)");
+	run_header(SOURCE, "");
+	fail_to_build("");
+	expect("did not compile");
+}
+
+TEST_ON("stub", named_by_the_program)
+{
+	struct outcome outcome;
+
+	run_header(SOURCE, "");
+	outcome = TOOL("show", "--json", "opencl_client");
+	CU_ASSERT_EQUAL(outcome.code, 0);
+	CU_ASSERT(contains(outcome_squeezed(&outcome), "\"kernels\":[\"value\"]"));
+	outcome = TOOL("explain", "opencl_client");
+	CU_ASSERT(contains(outcome.output, "first time"));
+	run_header(SOURCE, "-DN=1");
+	outcome = TOOL("explain", "opencl_client");
+	CU_ASSERT_EQUAL(outcome.code, 1);
+	CU_ASSERT(contains(outcome.errors, "\"opencl_client\" is the name of several entries"));
+	CU_ASSERT(contains(outcome.errors, "kernel value, -DN=1"));
+}
+
 TEST_ON("stub", refused)
 {
 	run_header(SOURCE, "");
@@ -415,7 +534,7 @@ TEST_ON("stub", empty_and_damaged)
 	unit_write("cache/history.dat", "no history");
 	outcome = TOOL("explain", "--json");
 	CU_ASSERT_EQUAL(outcome.code, 0);
-	CU_ASSERT_STRING_EQUAL(outcome_squeezed(&outcome), "{\"compiles\":[]}");
+	CU_ASSERT_STRING_EQUAL(outcome_squeezed(&outcome), "{\"compiles\":[],\"compiled_nothing\":null}");
 	run_header(SOURCE, "-DN=1");
 	expect("option -DN=1 added");
 	unit_write("work/trace", "{\"event\":\"miss\",\"key\":{\"a\":\"\\u00e9\",\"b\":{\"size\":1,\"hash\":\"x\"}}}\n"

@@ -618,7 +618,7 @@ TEST_ON("stub", replay_can_be_of_one_program)
 /* Until so many entries are there and no replay is at work; asking takes its time, so that nobody sleeps. */
 static bool wait_for_entries(uint64_t entries)
 {
-	uint64_t until = cmn_clock_monotonic() + UINT64_C(120) * 1000000000;
+	uint64_t until = cmn_clock_monotonic() + UINT64_C(600) * 1000000000;
 	struct driver_stats stats;
 
 	do

@@ -328,6 +328,32 @@ TEST(the_part_that_a_sub_device_is_counts)
 	CU_ASSERT_EQUAL(built_by("two-options"), 0);
 }
 
+/* By the driver's row: pocl's own cache makes no difference either. */
+TEST(parts_of_a_processor_share_its_code_where_the_driver_does)
+{
+	static const char *const parts[] = {
+		"STUB_PROCESSOR=1\nSTUB_PARENT=1\n",
+		"STUB_PROCESSOR=1\nSTUB_PARENT=1\nSTUB_CHANGED=part_units\n",
+		"STUB_PROCESSOR=1\nSTUB_PARENT=1\nSTUB_CHANGED=partition\n",
+	};
+
+	driver_stub_as("libpocl.so.2");
+	driver_setenv("CKCACHE_CAPTURE", "eager");
+	unit_write("settings", "STUB_PROCESSOR=1\n");
+	CU_ASSERT_EQUAL(built_by("two-options"), 2);
+	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
+		unit_write("settings", parts[i]);
+		CU_ASSERT_EQUAL(built_by("two-options"), 0);
+	}
+	/* What the device itself is still counts, and parts of other hardware are none of that. */
+	unit_write("settings", "STUB_PROCESSOR=1\nSTUB_PARENT=1\nSTUB_CHANGED=vendor\n");
+	CU_ASSERT_EQUAL(built_by("two-options"), 2);
+	unit_write("settings", "STUB_PARENT=1\n");
+	CU_ASSERT_EQUAL(built_by("two-options"), 2);
+	unit_write("settings", "");
+	CU_ASSERT_EQUAL(built_by("two-options"), 2);
+}
+
 /* Constants of IL, "ID:SIZE:VALUE" in hexadecimal; how often it was built. */
 static unsigned int il_built(const char *one, const char *two)
 {

@@ -7,6 +7,7 @@
  * compiles nothing.
  */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "tests/opencl/driver.h"
@@ -310,4 +311,76 @@ TEST(program_without_kernels)
 		CU_ASSERT(outcome_same(&bare, &layered));
 	}
 	CU_ASSERT_EQUAL(driver_stats().hits_disk, 1);
+}
+
+/* Cold or warm, as without the layer; so many misses and hits on disk then. */
+static void run_part(const char *way, uint64_t misses, uint64_t hits)
+{
+	const char *const arguments[] = { "part", way, NULL };
+	struct outcome reference = driver_client(BARE, arguments);
+
+	CU_ASSERT(outcome_good(&reference));
+	run_layered(&reference, arguments);
+	CU_ASSERT_EQUAL(driver_stats().misses, misses);
+	CU_ASSERT_EQUAL(driver_stats().hits_disk, hits);
+}
+
+/* A processor with one core has no parts. */
+static bool has_parts(void)
+{
+	struct outcome outcome = CLIENT(BARE, "part", "two");
+
+	CU_ASSERT(outcome_good(&outcome));
+	return answers(&outcome, "parts 0");
+}
+
+TEST_ON("pocl", parts_of_a_processor_take_what_was_built_for_it)
+{
+	if (!has_parts())
+		return;
+	run_part("whole", 1, 0);
+	run_part("equally", 1, 1);
+	run_part("counts", 1, 2);
+	/* To the driver a program for two parts is one for the whole. */
+	run_part("two", 1, 3);
+}
+
+TEST_ON("pocl", a_processor_takes_what_was_built_for_a_part)
+{
+	if (!has_parts())
+		return;
+	run_part("counts", 1, 0);
+	run_part("whole", 1, 1);
+}
+
+/* That is the proof: the driver does not tell them apart either. */
+TEST_ON("pocl", the_drivers_own_cache_has_one_program_for_a_device_and_its_parts)
+{
+	static const char one[] = "test $(find pocl -mindepth 2 -maxdepth 2 -type d | wc -l) = 1";
+	struct outcome outcome;
+
+	if (!has_parts())
+		return;
+	CU_ASSERT_EQUAL(system("rm -rf pocl"), 0);
+	outcome = CLIENT(BARE, "part", "whole");
+	CU_ASSERT(outcome_good(&outcome));
+	CU_ASSERT_EQUAL(system(one), 0);
+	outcome = CLIENT(BARE, "part", "counts");
+	CU_ASSERT(outcome_good(&outcome));
+	CU_ASSERT_EQUAL(system(one), 0);
+}
+
+TEST_ON("pocl", what_a_part_left_for_later_is_built_for_the_whole)
+{
+	struct outcome replay;
+
+	if (!has_parts())
+		return;
+	driver_setenv("CKCACHE_CAPTURE", "deferred");
+	run_part("counts", 1, 0);
+	CU_ASSERT_EQUAL(driver_stats().recipes, 1);
+	replay = TOOL("replay");
+	CU_ASSERT(outcome_good(&replay));
+	CU_ASSERT_EQUAL(driver_stats().recipes, 0);
+	run_part("counts", 1, 1);
 }

@@ -31,7 +31,11 @@ grep -E 'tests passed|tests failed|^ dpkg-genchanges' "$work/log"
 result=0
 ls -l "$work"/*.deb
 say "lintian $(lintian --version)"
-lintian --allow-root --pedantic --fail-on error,warning,pedantic "$work"/ckcache_"$version"_*.changes || result=1
+# Newer ones call fields redundant that Debian 12's asks for; it knows none of these tags.
+newer=$(for tag in redundant-priority-optional-field redundant-rules-requires-root-no-field; do
+	! lintian-explain-tags "$tag" >/dev/null 2>&1 || echo "$tag"
+done | paste -sd , -)
+lintian --allow-root --pedantic --fail-on error,warning,pedantic ${newer:+--suppress-tags "$newer"} "$work"/ckcache_"$version"_*.changes || result=1
 say "autopkgtest"
 autopkgtest "$work"/ckcache_"$version"_*.changes --output-dir "$work/tests" -- null >"$work/log" 2>&1 || {
 	result=1

@@ -232,7 +232,8 @@ def check_by(command):
 
 def check_rpm(name, package, patterns):
     """What a package of Debian has in its own places, that of Fedora has in Fedora's."""
-    paths = output("rpm", "-qlp", package).split()
+    listed = output("rpm", "-qp", "--qf", "[%{FILEMODES:perms} %{FILENAMES}\\n]", package).splitlines()
+    paths = [line.split()[1] for line in listed if not line.startswith("d")]
     wanted, optional = [], ["/usr/share/licenses/*"]
     for pattern in patterns:
         path = pattern.lstrip("?").replace("/usr/lib/*/", "/usr/lib64/").replace("vendor-completions", "site-functions")
@@ -241,8 +242,7 @@ def check_rpm(name, package, patterns):
     for pattern in wanted:
         check(fnmatch.filter(paths, pattern), f"{name}.rpm: nothing is {pattern}")
     for path in paths:
-        # A directory is a package's own.
-        check(any(fnmatch.fnmatch(path, pattern) or pattern.startswith(path + "/") for pattern in wanted + optional),
+        check(any(fnmatch.fnmatch(path, pattern) for pattern in wanted + optional),
               f"{name}.rpm: {path} is not expected")
     settings = [path for path in wanted if path.startswith("/etc/")]
     check(output("rpm", "-qcp", package).split() == settings, f"{name}.rpm: configuration files")

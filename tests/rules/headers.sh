@@ -1,7 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 # Each header of the project compiles alone, twice included, as C11, with each
-# compiler that is there; those that are installed also strictly, and as C++17.
+# compiler that is there; those that are installed also strictly, and as C++17; the one
+# for C++ as every C++ from 11 on.
 #   headers.sh ROOT
 set -eu
 cd "$1"
@@ -42,6 +43,13 @@ for compiler in $compilers; do
 	for header in $public; do
 		compile "$compiler" "$header" $strict_c
 		compile "$compiler" "$header" $strict_cxx
+	done
+done
+# shellcheck disable=SC2086
+for compiler in $compilers; do
+	for standard in c++11 c++14 c++17 c++20; do
+		compile "$compiler" layers/shared/api/ckcache.hpp -std=$standard -pedantic -Wall -Wextra \
+			-Wold-style-cast -Wshadow -Werror -fsyntax-only -I. -x c++ -
 	done
 done
 echo "$count compilations ($compilers), $failed failed"

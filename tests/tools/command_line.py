@@ -4,6 +4,7 @@ ckcache(1) and docs/JSON.md say the same. And help fits a screen.
 
     command_line.py CKCACHE SOURCE-DIRECTORY
 """
+import json
 import os
 import re
 import shutil
@@ -12,6 +13,7 @@ import sys
 import tempfile
 import unittest
 
+import caches
 import schema
 
 CKCACHE, SOURCE = None, None
@@ -154,13 +156,14 @@ class Completions(unittest.TestCase):
             file.write(ckcache("completion", shell))
         return file.name
 
-    def complete(self, *words):
-        """What bash offers for the last of these words."""
+    def complete(self, *words, tools=""):
+        """What bash offers for the last of these words; tools: a folder with the command."""
         script = ("source %s; COMP_WORDS=(\"$@\"); COMP_CWORD=$(($# - 1)); _ckcache; "
                   "printf '%%s\\n' \"${COMPREPLY[@]}\"" %
                   self.script("bash"))
         ran = subprocess.run(["bash", "--norc", "-c", script, "bash", *words],
-                             capture_output=True, timeout=60, check=True)
+                             capture_output=True, timeout=60, check=True,
+                             env={**os.environ, "PATH": tools + ":" + os.environ["PATH"]})
         self.assertEqual(ran.stderr, b"", words)
         return ran.stdout.decode().split()
 
@@ -187,6 +190,24 @@ class Completions(unittest.TestCase):
 
     def test_bash_leaves_numbers_to_people(self):
         self.assertEqual(self.complete("ckcache", "replay", "--jobs", ""), [])
+
+    def test_bash_offers_entries_kernels_and_programs(self):
+        work = tempfile.mkdtemp(prefix="ckcache-words-")
+        self.addCleanup(shutil.rmtree, work)
+        root = os.path.join(work, "root")
+        caches.copy(SOURCE, root)
+        os.symlink(CKCACHE, os.path.join(work, "ckcache"))
+        path = caches.short_path(SOURCE).rpartition("/")[0]
+        for verb in ("show", "explain"):
+            for beginning in ("", path[:3], path[:13], path[:-1], path):
+                found = self.complete("ckcache", verb, "--dir", root, beginning, tools=work)
+                self.assertIn(path, found, beginning)
+                self.assertTrue(all(word.startswith(beginning) for word in found), found)
+            self.assertEqual(self.complete("ckcache", verb, "--dir", "=", root, "no-such", tools=work), [])
+            self.assertEqual(self.complete("ckcache", verb, "--dir", root + "/none", "", tools=work), [])
+        kernel = json.loads(ckcache("show", "--dir", root, "--json", path))["kernels"]
+        for name in kernel:
+            self.assertIn(name, self.complete("ckcache", "show", "--dir", root, name[:1], tools=work))
 
     def test_bash_completes_directories(self):
         found = self.complete("ckcache", "list", "--dir", SOURCE + "/to")

@@ -328,6 +328,30 @@ class Counted(Case):
         [size] = [line for line in text.splitlines() if line.startswith("size")]
         self.assertNotIn("%", size)
 
+    def test_verify_names_what_others_may_write_to(self):
+        for name in (".src", ".bin"):
+            shutil.rmtree(self.root, ignore_errors=True)
+            self.golden()
+            os.chmod(caches.files(self.root, name)[0], 0o622)
+            value = self.json("verify", code=1)
+            self.assertEqual((value["damaged"], value["unsafe"], value["sound"]), (0, 1, 2))
+            [finding] = value["findings"]
+            self.assertEqual(finding["status"], "others may write to it")
+            text = self.run_tool("verify", code=1)
+            self.assertIn(finding["entry"] + ": others may write to it\n", text)
+            self.assertIn("2 entries sound, 0 damaged, 1 that others may write to\n", text)
+            if name == ".bin":
+                self.assertIn("others may write to it", self.run_tool("show", finding["entry"]))
+            self.assertEqual(self.json("verify", "--repair")["removed"], 1)
+            self.assertEqual(self.json("verify")["unsafe"], 0)
+
+    @unittest.skipUnless(os.geteuid() == 0, "needs root")
+    def test_verify_names_what_is_another_users(self):
+        self.golden()
+        os.chown(caches.files(self.root, ".bin")[0], caches.ANOTHER_USER, -1)
+        [finding] = self.json("verify", code=1)["findings"]
+        self.assertEqual(finding["status"], "it belongs to another user")
+
     def test_verify_names_damage_and_the_account(self):
         self.golden()
         caches.damage_bin(self.root)

@@ -233,10 +233,22 @@ class Summaries(Run):
         for extra, text in (({}, "no kernels were requested\n"),
                             ({"CKCACHE_DISABLE": "1"}, "CKCACHE_DISABLE"),
                             ({"CKCACHE_PERSISTENT": "0"}, "CKCACHE_PERSISTENT"),
+                            ({"CKCACHE_READ_ONLY": "1"}, "CKCACHE_READ_ONLY"),
                             ({"CKCACHE_DIR": None, "HOME": None}, "no cache directory")):
             ran = self.tool("run", "--summary", "true", extra=extra)
             self.assertEqual(ran.code, 0, ran)
             self.assertIn(text, ran.err)
+
+    def test_a_directory_of_no_use_is_named(self):
+        for name, how, text in (("open", lambda path: os.chmod(path, 0o777), "others may write to it"),
+                                ("file", lambda path: (os.rmdir(path), open(path, "w").close()), "not a directory")):
+            path = os.path.join(self.work, name)
+            os.mkdir(path)
+            how(path)
+            ran = self.tool("run", "--summary", "--", machine.CKCACHE, *BUILD, extra={"CKCACHE_DIR": path})
+            self.assertIn("nothing was counted: %s cannot be used: " % path, ran.err)
+            self.assertIn(text, ran.err.splitlines()[-1])
+            self.assertNotIn("no kernels", ran.err)
 
     def test_a_reader_that_leaves_changes_no_code(self):
         reader, writer = os.pipe()

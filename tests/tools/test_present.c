@@ -1,47 +1,88 @@
 /* SPDX-License-Identifier: MIT */
-/* test_present: which of this machine's devices an old key means; the test says what these are. */
+/*
+ * test_present: which of this machine's devices an old key means; the test says what
+ * these are, by probes of its own.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cachecore/disk/store.h"
 #include "cachecore/key_device.h"
 #include "tests/support/unit.h"
 #include "tools/replay/present.h"
 
-/* Nothing is started here. */
+static struct {
+	unsigned int started, told;	/* probes */
+	int unable;			/* so many find no loader; -1: one crashes */
+	int signal;			/* comes before the first one ends */
+} probes;
+
 bool replay_workers_init(struct replay_workers *workers, size_t count)
 {
-	(void)workers;
-	(void)count;
-	return false;
+	*workers = (struct replay_workers){ .count = count,
+					    .children = calloc(count, sizeof(struct child)) };
+	return workers->children != NULL;
 }
 
 void replay_workers_release(struct replay_workers *workers)
 {
-	(void)workers;
+	free(workers->children);
 }
 
+/* No process: a probe that has stored one entry, and noted one library, at once. */
 bool replay_process_start(struct replay_workers *workers, size_t slot, enum replay_kind kind,
 			  const struct cc_recipe *recipe, const struct replay_settings *settings)
 {
-	(void)workers;
-	(void)slot;
-	(void)kind;
-	(void)recipe;
-	(void)settings;
-	return false;
+	const bool level_zero = kind == REPLAY_PROBE_LEVEL_ZERO;
+	char *no_tiers[] = { NULL }, path[4200];
+	struct cc_config config = { .dir = (char *)settings->root, .read_only_dirs = no_tiers,
+				    .max_device_image_size = 1 << 20 };
+	struct cc_entry *entry = cc_entry_new(1);
+	struct cc_store *store;
+	struct cc_key key;
+	FILE *file;
+
+	CU_ASSERT_PTR_NULL(recipe);
+	cc_key_init(&key);
+	cc_key_add_text(&key, CC_PART_DEVICE, level_zero ? "api" : "platform.name", "");
+	cc_key_add_text(&key, CC_PART_IMAGE, "source", "small");
+	cc_entry_add(entry, CC_TAG_IMAGE, 0, "image", 5);
+	CU_ASSERT_EQUAL_FATAL(cc_entry_finish(entry, NULL), CMN_OK);
+	CU_ASSERT_EQUAL_FATAL(cc_store_open(&config, NULL, &store), CMN_OK);
+	CU_ASSERT_EQUAL(cc_store_put(store, &key, entry), CMN_OK);
+	cc_store_close(store);
+	cc_entry_unref(entry);
+	cc_key_release(&key);
+	(void)snprintf(path, sizeof(path), "%s/probe-%s", settings->root, level_zero ? "level-zero" : "opencl");
+	file = fopen(path, "w");
+	CU_ASSERT_FATAL(file != NULL);
+	(void)fprintf(file, "%s/%s.so\nnothing.so\n/no/such.so\n", unit_dir(), level_zero ? "lz" : "cl");
+	(void)fclose(file);
+	workers->children[slot].pid = 1;
+	probes.started++;
+	return true;
 }
 
 enum replay_event replay_process_wait(struct replay_workers *workers, size_t *ret_slot,
 				      struct replay_answer *ret_answer, int *ret_signal)
 {
-	(void)workers;
-	(void)ret_slot;
 	(void)ret_answer;
-	*ret_signal = 0;
-	return REPLAY_SIGNALLED;
+	if (probes.signal) {
+		*ret_signal = probes.signal;
+		return REPLAY_SIGNALLED;
+	}
+	*ret_slot = probes.told++;
+	workers->children[*ret_slot].pid = 0;
+	workers->children[*ret_slot].state =
+		probes.unable < 0 ? 6 : (int)probes.told <= probes.unable ? WORKER_UNABLE << 8 : 0;
+	return REPLAY_ENDED;
 }
 
 void replay_process_kill(struct replay_workers *workers, size_t slot)
 {
-	(void)workers;
-	(void)slot;
+	workers->children[slot].pid = 0;
+	probes.told++;
 }
 
 enum { MAX_DEVICES = 8 };
@@ -55,6 +96,7 @@ BEFORE_EACH
 	for (size_t i = 0; i <= MAX_DEVICES; i++)
 		cc_key_init(&keys[i]);
 	present = (struct present){ .devices = devices };
+	memset(&probes, 0, sizeof(probes));
 }
 
 AFTER_EACH
@@ -101,8 +143,58 @@ static int find(const char *name, const char *version, const char *driver)
 	return found ? (int)(found - devices) : -1;
 }
 
+/* What the probes of both APIs say. */
+static bool read_present(size_t count)
+{
+	const struct replay_settings settings = { .timeout_ns = 1 };
+	int signal_number = 0;
+	bool done;
+
+	unit_write("lz.so", "");
+	unit_write("cl.so", "");
+	probes.told = probes.started = 0;
+	done = present_read(&settings, &present, &signal_number);
+	CU_ASSERT_EQUAL(signal_number, probes.signal);
+	CU_ASSERT_EQUAL(probes.started, 2);
+	CU_ASSERT_EQUAL(probes.told, 2);
+	CU_ASSERT_EQUAL(present.count, count);
+	CU_ASSERT_EQUAL(present.library_count, count);
+	for (size_t i = 0; i < count; i++)
+		CU_ASSERT(cmn_view_equal(cc_key_device_find(present.devices[i].fields, "source", 0),
+					 cmn_view_of("")) && present.devices[i].behind.len);
+	present_release(&present);
+	return done;
+}
+
+TEST(both_apis_are_asked)
+{
+	CU_ASSERT_TRUE(read_present(2));
+	/* One without a loader leaves the other; what crashed may have answered. */
+	probes.unable = 1;
+	CU_ASSERT_TRUE(read_present(2));
+	probes.unable = -1;
+	CU_ASSERT_TRUE(read_present(2));
+	probes.unable = 2;
+	CU_ASSERT_FALSE(read_present(0));
+	probes.unable = 0;
+	probes.signal = 15;
+	CU_ASSERT_FALSE(read_present(0));
+}
+
 TEST(the_very_same_comes_first)
 {
+	/* One that has all its fields, and more. */
+	there_is("gpu", "2.0", "b.so");
+	cc_key_add_text(&keys[0], CC_PART_DEVICE, "driver.path", "c.so");
+	devices[0].fields = (struct cmn_view){ (const char *)cc_key_view(&keys[0]).data + 4,
+					       cc_key_view(&keys[0]).len - 4 };
+	there_is("gpu", "2.0", "b.so");
+	CU_ASSERT_EQUAL(find("gpu", "2.0", "b.so"), 1);
+	present.count = 0;
+	cc_key_release(&keys[0]);
+	cc_key_init(&keys[0]);
+	cc_key_release(&keys[1]);
+	cc_key_init(&keys[1]);
 	there_is("gpu", "1.0", "a.so");
 	there_is("gpu", "2.0", "b.so");
 	CU_ASSERT_EQUAL(find("gpu", "2.0", "b.so"), 1);
@@ -179,7 +271,7 @@ TEST(a_key_is_renewed_for_all_its_devices_or_not_at_all)
 	cc_key_init(&renewed);
 	cc_key_release(old);
 	cc_key_init(old);
-	(void)device_of(old, "another", "1.0", "a.so");
+	(void)device_of(old, "another", "0.9", "a.so");
 	cc_key_add_text(old, CC_PART_DEVICE, "platform.name", "platform");
 	cc_key_add_text(old, CC_PART_DEVICE, "device.name", "gone");
 	CU_ASSERT_FALSE(present_has_devices(&present, cc_key_view(old)));
@@ -216,6 +308,17 @@ TEST(a_driver_is_replaced_if_nobody_used_an_entry_since_its_file_changed)
 	/* The very same was not replaced. */
 	library(&file, name, 1000);
 	CU_ASSERT_FALSE(present_has_replaced(&present, cc_key_view(&keys[0]), 999));
+	/* Nor, with one that is known. */
+	cc_key_add_text(&keys[0], CC_PART_DEVICE, "library.b.so", "new");
+	devices[0].fields.len = cc_key_view(&keys[0]).len - 4;
+	devices[0].fields.data = (const char *)cc_key_view(&keys[0]).data + 4;
+	CU_ASSERT_FALSE(present_has_replaced(&present, cc_key_view(old), 999));
+	cc_key_add_text(old, CC_PART_DEVICE, "library.b.so", "new");
+	CU_ASSERT_TRUE(present_has_replaced(&present, cc_key_view(old), 999));
+	/* A second device whose driver is as it was. */
+	there_is("processor", "1.0", "/a.so");
+	(void)device_of(old, "processor", "1.0", "/a.so");
+	CU_ASSERT_TRUE(present_has_replaced(&present, cc_key_view(old), 999));
 	/* Another driver's file may be used by others. */
 	cc_key_release(old);
 	cc_key_init(old);

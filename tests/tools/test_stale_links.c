@@ -167,9 +167,16 @@ TEST(what_the_old_compiler_made_equal_the_new_one_tells_apart)
 	CU_ASSERT_STRING_EQUAL(seen, "CA CB ");
 	CU_ASSERT_EQUAL(renewed("aa"), CMN_OK);
 	CU_ASSERT_STRING_EQUAL(seen, "AA BA AB BB ");
-	/* Not all of sixteen. */
+	/* Not all of sixteen, nor of nine. */
 	CU_ASSERT_EQUAL(renewed("aaaa"), CMN_OK);
 	CU_ASSERT_EQUAL(found, 8);
+	compiled("five", "a", "D");
+	CU_ASSERT_EQUAL(renewed("aa"), CMN_OK);
+	CU_ASSERT_EQUAL(found, 8);
+	/* A library had the same content, and is not built. */
+	has("old", "link", "library", "z", "c");
+	CU_ASSERT_EQUAL(renewed("c"), CMN_OK);
+	CU_ASSERT_STRING_EQUAL(seen, "C ");
 }
 
 TEST(libraries_are_links_too)
@@ -189,7 +196,9 @@ TEST(libraries_are_links_too)
 
 TEST(a_library_of_itself_is_no_hang)
 {
-	has("old", "link", "library", "ll", "l");
+	has("old", "link", "library", "l", "l");
+	CU_ASSERT_EQUAL(renewed("l"), CMN_MISS);
+	CU_ASSERT(links.parts < 32);
 	has("old", "link", "another", "ll", "l");
 	CU_ASSERT_EQUAL(renewed("l"), CMN_MISS);
 	CU_ASSERT(links.parts <= 4096);

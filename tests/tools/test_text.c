@@ -80,6 +80,43 @@ static void cells_command_no_terminal(void)
 	expect_cell("\xc2\xa0" "b", 2, "\xc2\xa0" "b");
 }
 
+static void expect_wrapped(const char *text, size_t columns, const char *expected)
+{
+	struct cmn_buffer buf = { 0 };
+
+	cmn_buffer_append_text(&buf, "> ");
+	cmn_buffer_append_text(&buf, text);
+	text_wrap(&buf, 2, 2, columns);
+	CU_ASSERT_TRUE(cmn_view_equal(cmn_view_of(expected), (struct cmn_view){ buf.data + 2, buf.len - 2 }));
+	cmn_buffer_release(&buf);
+}
+
+static void lines_break_between_words(void)
+{
+	expect_wrapped("one two three", 0, "one two three");
+	expect_wrapped("one two three", 13, "one two three");
+	expect_wrapped("one two three", 12, "one two\n  three");
+	expect_wrapped("  one two three", 7, "  one\n  two\n  three");
+	expect_wrapped("one  two", 5, "one\n  two");
+	expect_wrapped("longer-than-that two", 6, "longer-than-that\n  two");
+	expect_wrapped("\033[31mone\033[0m two", 7, "\033[31mone\033[0m two");
+	expect_wrapped("\xc3\xa4\xc3\xb6 \xc3\xbc" "x", 5, "\xc3\xa4\xc3\xb6 \xc3\xbc" "x");
+	expect_wrapped("\xc3\xa4\xc3\xb6 \xc3\xbc" "x", 4, "\xc3\xa4\xc3\xb6\n  \xc3\xbc" "x");
+	expect_wrapped("", 3, "");
+}
+
+static void first_lines_say_something(void)
+{
+	static const char *const texts[][2] = {
+		{ "\n#define A\n// b\n/* c\n * d\n */\n  int x;\nint y;", "int x;" },
+		{ "\n  #define A\n#define B\n", "#define A" }, { " \n", "" }, { "one", "one" },
+	};
+
+	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
+		CU_ASSERT_TRUE(cmn_view_equal(text_first_line(cmn_view_of(texts[i][0])),
+					      cmn_view_of(texts[i][1])));
+}
+
 int main(void)
 {
 	static const struct unit_test tests[] = {
@@ -88,6 +125,8 @@ int main(void)
 		UNIT_TEST(a_share_of_nothing_is_none),
 		UNIT_TEST(cells_count_characters),
 		UNIT_TEST(cells_command_no_terminal),
+		UNIT_TEST(lines_break_between_words),
+		UNIT_TEST(first_lines_say_something),
 	};
 
 	return UNIT_MAIN("text", tests);

@@ -101,6 +101,7 @@ void doctor_add_device(struct doctor *doctor, bool level_zero, const char *platf
 #define DOCTOR_HARMLESS(doctor)                                                   \
 	{ "CKCACHE_DISABLE", "0" }, { "CKCACHE_PERSISTENT", "0" },                \
 	{ "CKCACHE_TRACE", NULL }, { "CKCACHE_LOG", "none" },                     \
+	{ "CKCACHE_LOG_FILE", "" },                                               \
 	DOCTOR_OWN_CACHES((doctor)->scratch)
 
 /*

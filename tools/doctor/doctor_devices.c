@@ -112,6 +112,7 @@ static bool attempt(const struct trial *trial, bool layers, const char *caches,
 			{ "CKCACHE_MIN_DEVICE_IMAGE_SIZE", "0" },
 			{ "CKCACHE_MAX_DEVICE_IMAGE_SIZE", "" }, { "CKCACHE_SHARED", "none" },
 			{ "CKCACHE_TRACE", NULL }, { "CKCACHE_LOG", "error" },
+			{ "CKCACHE_LOG_FILE", "" },
 			DOCTOR_OWN_CACHES(own),
 			{ 0 },
 		};

@@ -35,10 +35,19 @@ static const char *colour_of(enum doctor_mark mark)
 	return mark == DOCTOR_NOTE ? terminal_warning(STDOUT_FILENO) : terminal_good(STDOUT_FILENO);
 }
 
+/* Ends the line that begins at start; a terminal gets several. */
+static void append_wrapped(struct cmn_buffer *text, size_t start, const char *rest, size_t indent)
+{
+	text_append_clean(text, cmn_view_of(rest), SIZE_MAX);
+	text_wrap(text, start, indent, terminal_columns(STDOUT_FILENO));
+	cmn_buffer_append_u8(text, '\n');
+}
+
 static void print(struct doctor *doctor, const struct doctor_finding *finding)
 {
 	const char *end = terminal_plain(STDOUT_FILENO);
 	struct cmn_buffer text = { 0 };
+	size_t start;
 
 	if (!doctor->begun || doctor->printed != finding->section)
 		cmn_buffer_printf(&text, "%s%s%s%s\n", doctor->begun ? "\n" : "",
@@ -46,14 +55,14 @@ static void print(struct doctor *doctor, const struct doctor_finding *finding)
 				  end);
 	doctor->begun = true;
 	doctor->printed = finding->section;
+	start = text.len;
 	cmn_buffer_printf(&text, "  %s%-7s%s  ", colour_of(finding->mark), marks[finding->mark],
 			  end);
-	text_append_clean(&text, cmn_view_of(finding->text), SIZE_MAX);
-	cmn_buffer_append_u8(&text, '\n');
+	append_wrapped(&text, start, finding->text, 11);
 	if (finding->advice) {
+		start = text.len;
 		cmn_buffer_append_text(&text, "           -> ");
-		text_append_clean(&text, cmn_view_of(finding->advice), SIZE_MAX);
-		cmn_buffer_append_u8(&text, '\n');
+		append_wrapped(&text, start, finding->advice, 14);
 	}
 	if (tool_print(&text) != TOOL_OK)
 		doctor->failed = true;
@@ -198,6 +207,7 @@ static int print_end(const struct doctor *doctor)
 	const char *end = terminal_plain(STDOUT_FILENO);
 	struct cmn_buffer text = { 0 };
 	unsigned int number = 0;
+	size_t start;
 
 	if (!doctor->problem_count) {
 		cmn_buffer_printf(&text, "\n%sworks%s\n", terminal_good(STDOUT_FILENO), end);
@@ -209,10 +219,9 @@ static int print_end(const struct doctor *doctor)
 
 		if (finding->mark != DOCTOR_PROBLEM)
 			continue;
+		start = text.len;
 		cmn_buffer_printf(&text, "  %u. ", ++number);
-		text_append_clean(&text, cmn_view_of(finding->advice ? finding->advice
-								     : finding->text), SIZE_MAX);
-		cmn_buffer_append_u8(&text, '\n');
+		append_wrapped(&text, start, finding->advice ? finding->advice : finding->text, 5);
 	}
 	return tool_print(&text);
 }

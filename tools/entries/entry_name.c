@@ -204,7 +204,8 @@ static void complain_of_several(const struct entry_search *search)
 		char *text;
 
 		text_append_short_path(&line, search->found[i].path);
-		cmn_buffer_printf(&line, "  %s", search->found[i].what);
+		if (*search->found[i].what)
+			cmn_buffer_printf(&line, "  %s", search->found[i].what);
 		text = cmn_buffer_take_string(&line);
 		tool_complain("  %s", text ? text : search->found[i].path);
 		free(text);

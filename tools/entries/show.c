@@ -11,6 +11,7 @@
 #include "cachecore/disk/root.h"
 #include "tools/arguments.h"
 #include "tools/entries/entry_name.h"
+#include "tools/entries/entry_status.h"
 #include "tools/terminal.h"
 #include "tools/tool.h"
 
@@ -57,7 +58,7 @@ static bool find(const struct tool_cache *cache, const char *name, struct shown_
 {
 	const struct cc_leaf_choice beginning = { .enter = may_begin };
 	struct search search = { .found = ret };
-	struct run_history history;
+	struct run_history history = { 0 };
 	enum cmn_status status = run_history_load(cache->config.dir, cc_store_trust(cache->store),
 						  &history);
 	bool found = false;
@@ -82,6 +83,7 @@ static bool find(const struct tool_cache *cache, const char *name, struct shown_
 static enum cmn_status read_files(const struct tool_cache *cache, struct shown_entry *entry)
 {
 	enum cmn_file_trust trust = cc_store_trust(cache->store);
+	bool unsafe;
 	int root_fd, leaf_fd;
 	enum cmn_status status = cc_root_open(cache->config.dir, &root_fd);
 
@@ -99,6 +101,7 @@ static enum cmn_status read_files(const struct tool_cache *cache, struct shown_e
 			status = cc_manifest_decode(entry->src.manifest, &entry->manifest);
 	}
 	entry->status = cc_entry_files_judge(leaf_fd, entry->place.n, trust);
+	entry->status_text = entry_status_text(cache->store, &entry->place, entry->status, &unsafe);
 	(void)cmn_descriptor_close(leaf_fd);	/* read only */
 	return status;
 }
@@ -123,12 +126,14 @@ static int show(const struct tool_cache *cache, const char *name, bool json, boo
 	struct shown_entry entry = { .root = cache->config.dir };
 	enum cmn_status status;
 	int code = TOOL_FAILED;
+	bool unsafe;
 
 	if (!find(cache, name, &entry))
 		return TOOL_FAILED;
 	status = read_files(cache, &entry);
 	if (status != CMN_OK) {
-		tool_complain("%s/%s: %s", entry.root, entry.path, cmn_status_string(status));
+		tool_complain("%s/%s: %s", entry.root, entry.path,
+			      entry_status_text(cache->store, &entry.place, status, &unsafe));
 	} else {
 		code = (source ? print_source : json ? show_print_json : show_print)(&entry);
 	}

@@ -19,6 +19,7 @@ struct shown_entry {
 	bool has_header;
 	struct cc_entry_header header;	/* of the .bin */
 	enum cmn_status status;		/* of the pair, every byte of it */
+	const char *status_text;	/* static */
 };
 
 /* For people, and as docs/JSON.md has it; the exit code. */

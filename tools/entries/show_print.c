@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "cachecore/kernel_names.h"
 #include "common/json.h"
@@ -11,6 +12,7 @@
 #include "tools/json.h"
 #include "tools/entries/field_words.h"
 #include "tools/entries/show.h"
+#include "tools/terminal.h"
 #include "tools/text.h"
 #include "tools/tool.h"
 
@@ -102,17 +104,20 @@ static void append_key(struct cmn_buffer *text, struct cmn_view key)
 			return;
 		while (cc_key_next(&reader, &field) == CMN_OK) {
 			struct cc_key_summary_field summary = summary_of(&field);
+			size_t start;
 
 			if (field.part != part)
 				continue;
 			if (!any)
 				cmn_buffer_printf(text, "%s\n", part_names[part]);
 			any = true;
+			start = text->len;
 			cmn_buffer_printf(text, "  %-.*s: ", (int)field.name.len,
 					  (const char *)field.name.data);
 			key_field_append_value(text, &summary, MAX_VALUE);
 			if (field_words(field.name))
 				cmn_buffer_printf(text, " (%s)", field_words(field.name));
+			text_wrap(text, start, 6, terminal_columns(STDOUT_FILENO));
 			cmn_buffer_append_u8(text, '\n');
 			if (!summary.whole && cmn_json_is_text(field.value))
 				append_first_lines(text, field.value);
@@ -156,7 +161,7 @@ static void append_entry(const struct shown_entry *entry, struct cmn_buffer *tex
 
 	cmn_buffer_printf(text, "%-14s %s\n%-14s %s/%s\n%-14s %s\n", "entry", entry->path, "file",
 			  entry->root, entry->path, "status",
-			  entry->status == CMN_OK ? "sound" : cmn_status_string(entry->status));
+			  entry->status == CMN_OK ? "sound" : entry->status_text);
 	cmn_buffer_printf(text, "%-14s %" PRIu64 "\n", "bytes on disk", entry->bytes);
 	if (entry->has_header) {
 		cmn_buffer_printf(text, "%-14s %" PRIu64 " bytes, stored as %" PRIu64 "%s\n", "result",
@@ -230,7 +235,7 @@ int show_print_json(const struct shown_entry *entry)
 
 	json_add_text(object, "entry", entry->path);
 	json_add_text(object, "root", entry->root);
-	json_add_text(object, "status", cmn_status_string(entry->status));
+	json_add_text(object, "status", entry->status_text);
 	json_add_number(object, "bytes", entry->bytes);
 	if (header) {
 		json_add_number(object, "result_bytes", header->payload_len);

@@ -10,6 +10,7 @@
 #include "cachecore/disk/root.h"
 #include "common/descriptor.h"
 #include "tools/arguments.h"
+#include "tools/entries/entry_status.h"
 #include "tools/json.h"
 #include "tools/terminal.h"
 #include "tools/tool.h"
@@ -23,7 +24,7 @@ struct verification {
 	struct json_object *object, *findings;	/* NULL: for people */
 	struct cmn_buffer text;
 	int printed;	/* exit code of what is printed so far */
-	uint64_t sound, foreign, damaged, removed;
+	uint64_t sound, foreign, damaged, unsafe, removed;
 	uint64_t seen_bytes, total_bytes;	/* total: as the account says, 0 if it does not */
 	bool has_account;	/* what it says: */
 	uint64_t account, counted;
@@ -42,8 +43,7 @@ static void print_some(struct verification *verification, size_t more_than)
 		verification->printed = printed;
 }
 
-static void report_item(struct verification *verification, const char *path,
-			enum cmn_status status)
+static void report_item(struct verification *verification, const char *path, const char *status)
 {
 	struct cmn_buffer *text = &verification->text;
 
@@ -51,10 +51,10 @@ static void report_item(struct verification *verification, const char *path,
 		struct json_object *finding = json_add_object(verification->findings, NULL);
 
 		json_add_text(finding, "entry", path);
-		json_add_text(finding, "status", cmn_status_string(status));
+		json_add_text(finding, "status", status);
 		return;
 	}
-	cmn_buffer_printf(text, "%s: %s\n", path, cmn_status_string(status));
+	cmn_buffer_printf(text, "%s: %s\n", path, status);
 	print_some(verification, TEXT_AT_ONCE);
 }
 
@@ -72,6 +72,7 @@ static bool verify_item(void *ctx, const struct cc_store_item *item)
 {
 	struct verification *verification = ctx;
 	enum cmn_status status = item->status;
+	bool unsafe;
 
 	verification->seen_bytes += item->bytes;
 	terminal_progress("verify", verification->total_bytes ? verification->seen_bytes :
@@ -86,12 +87,13 @@ static bool verify_item(void *ctx, const struct cc_store_item *item)
 		verification->sound++;
 		return true;
 	}
-	report_item(verification, item->path, status);
+	report_item(verification, item->path,
+		    entry_status_text(verification->cache->store, item->place, status, &unsafe));
 	if (status == CMN_ERR_VERSION) {
 		verification->foreign++;
 		return true;
 	}
-	verification->damaged++;
+	*(unsafe ? &verification->unsafe : &verification->damaged) += 1;
 	if (verification->repair)
 		repair_item(verification, item);
 	return true;
@@ -201,6 +203,8 @@ static void print_plain(struct verification *verification)
 	}
 	cmn_buffer_printf(text, "%" PRIu64 " entries sound, %" PRIu64 " damaged",
 			  verification->sound, verification->damaged);
+	if (verification->unsafe)
+		cmn_buffer_printf(text, ", %" PRIu64 " that others may write to", verification->unsafe);
 	if (verification->foreign)
 		cmn_buffer_printf(text, ", %" PRIu64 " of another version", verification->foreign);
 	if (verification->repair)
@@ -215,6 +219,7 @@ static void print_json(struct verification *verification)
 
 	json_add_number(object, "sound", verification->sound);
 	json_add_number(object, "damaged", verification->damaged);
+	json_add_number(object, "unsafe", verification->unsafe);
 	json_add_number(object, "foreign", verification->foreign);
 	json_add_number(object, "removed", verification->removed);
 	json_add_number(object, "bytes", verification->counted);
@@ -253,7 +258,7 @@ int verb_verify(const struct arguments *arguments)
 		code = TOOL_FAILED;
 	}
 	(json ? print_json : print_plain)(&verification);
-	if (verification.printed != TOOL_OK || verification.damaged > verification.removed)
+	if (verification.printed != TOOL_OK || verification.damaged + verification.unsafe > verification.removed)
 		code = TOOL_FAILED;
 	tool_close(&cache);
 	return code;

@@ -13,7 +13,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "cachecore/record/stats.h"
 #include "common/clock.h"
+#include "common/descriptor.h"
 #include "tools/arguments.h"
 #include "tools/entries/entry_name.h"
 
@@ -36,6 +38,15 @@ struct question *explain_add(struct explanation *explanation, const struct run_h
 	explanation->questions = all;
 	explanation->questions[explanation->count] = (struct question){ .event = *event };
 	return &explanation->questions[explanation->count++];
+}
+
+static enum explain_subject subject_of(const struct choice *choice)
+{
+	if (choice->entry)
+		return EXPLAIN_ENTRY;
+	if (choice->command)
+		return EXPLAIN_COMMAND;
+	return choice->all || choice->last || choice->trace ? EXPLAIN_ALL : EXPLAIN_LAST_RUN;
 }
 
 static void release_question(struct question *question)
@@ -96,13 +107,34 @@ static bool is_chosen(const struct choice *choice, const struct run_history_even
 	       (last && !choice->command && run_history_same_run(event, last));
 }
 
+/* Notes a run that compiled nothing since then, or since the last one that did, which may be NULL. */
+static void find_idle_run(struct explanation *explanation, const struct run_history_event *last,
+			  uint64_t from_ns)
+{
+	struct cc_stats_record run = { 0 };
+	int fd = -1;
+
+	if (cc_store_open_root(explanation->cache.store, &fd) != CMN_OK)
+		return;
+	if (cc_stats_load_idle_run(fd, &run) == CMN_OK && run.time_ns >= from_ns &&
+	    (!last || (run.time_ns > last->time_ns && (uint32_t)run.pid != last->pid)))
+		explanation->idle_run = run;
+	(void)cmn_descriptor_close(fd);	/* read only */
+}
+
 /* Questions from the history. */
 static void ask(struct explanation *explanation, const struct choice *choice, uint64_t from_ns)
 {
 	const struct run_history *history = &explanation->history;
 	const struct run_history_event *last = find_last_run(history);
+	enum explain_subject subject = subject_of(choice);
 	size_t chosen = 0, skipped = 0;
 
+	if (subject == EXPLAIN_LAST_RUN || subject == EXPLAIN_COMMAND)
+		find_idle_run(explanation, last, from_ns);
+	/* Another run's compiles are no answer. */
+	if (subject == EXPLAIN_LAST_RUN && *explanation->idle_run.program)
+		return;
 	for (size_t i = 0; i < history->event_count; i++)
 		chosen += is_chosen(choice, &history->events[i], last, from_ns);
 	for (size_t i = 0; i < history->event_count; i++) {
@@ -148,7 +180,7 @@ static bool find_entry(struct explanation *explanation, struct choice *choice)
 {
 	const struct run_history *history = &explanation->history;
 	const char *root = explanation->cache.config.dir, *found = NULL;
-	struct entry_search search;
+	struct entry_search search = { 0 };
 	enum cmn_status status;
 
 	entry_search_begin(&search, choice->entry, root, history);
@@ -178,7 +210,7 @@ static int finish(struct explanation *explanation, const struct choice *choice)
 		return TOOL_FAILED;
 	}
 	return choice->json ? explain_print_json(explanation)
-			    : explain_print(explanation, choice->verbose);
+			    : explain_print(explanation, subject_of(choice), choice->verbose);
 }
 
 /* from_ns: what was compiled since; trace: NULL, or where to read of it instead of the history. */

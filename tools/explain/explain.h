@@ -10,6 +10,7 @@
 
 #include <stdbool.h>
 
+#include "cachecore/record/stats_log.h"
 #include "tools/explain/rebuild_cause.h"
 #include "tools/explain/run_history.h"
 #include "tools/tool.h"
@@ -38,6 +39,8 @@ struct question {
 struct explanation {
 	struct tool_cache cache;
 	struct run_history history;
+	/* The last run, if it compiled nothing; program "": it did, or is not known. */
+	struct cc_stats_record idle_run;
 	struct question *questions;
 	size_t count;
 	bool failed;			/* out of memory */
@@ -51,8 +54,10 @@ bool explain_read_trace(struct explanation *explanation, const char *path);
 CMN_CHECKED enum cmn_status explain_find_nearest(struct explanation *explanation);
 /* Fills causes. */
 void explain_why(struct explanation *explanation);
+/* What was asked about, where there is nothing to show. */
+enum explain_subject { EXPLAIN_LAST_RUN, EXPLAIN_COMMAND, EXPLAIN_ENTRY, EXPLAIN_ALL };
 /* As text, or as docs/JSON.md has it; the exit code. */
-int explain_print(const struct explanation *explanation, bool verbose);
+int explain_print(const struct explanation *explanation, enum explain_subject subject, bool verbose);
 int explain_print_json(const struct explanation *explanation);
 
 #endif

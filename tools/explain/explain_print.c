@@ -3,8 +3,11 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "tools/explain/explain.h"
+#include "tools/terminal.h"
+#include "tools/text.h"
 
 /* In one line; --verbose shows all. */
 #define MAX_CAUSES 3
@@ -55,24 +58,45 @@ static void append_fields(struct cmn_buffer *text, const struct question *questi
 		cmn_buffer_printf(text, "    entry: %s\n", question->event.leaf);
 }
 
+/* Behind what the line has; on a terminal that is too narrow, below that. */
+static void append_causes(struct cmn_buffer *text, size_t line, const struct rebuild_causes *causes,
+			  bool verbose)
+{
+	size_t columns = terminal_columns(STDOUT_FILENO);
+	struct cmn_buffer all = { 0 };
+
+	for (size_t i = 0; i < causes->count && (verbose || i < MAX_CAUSES); i++)
+		cmn_buffer_printf(&all, "%s%s", i ? "; " : "", causes->all[i].text);
+	if (!verbose && causes->count > MAX_CAUSES)
+		cmn_buffer_printf(&all, "; and %zu more", causes->count - MAX_CAUSES);
+	if (columns && text->len - line + all.len > columns) {
+		while (!text->failed && text->data[text->len - 1] == ' ')
+			text->len--;
+		cmn_buffer_append_u8(text, '\n');
+		line = text->len;
+		cmn_buffer_append_text(text, "    ");
+	}
+	cmn_buffer_append(text, all.data, all.len);
+	text->failed |= all.failed;
+	text_wrap(text, line, 4, columns);
+	cmn_buffer_release(&all);
+}
+
 static void append_line(struct cmn_buffer *text, const struct question *question, bool verbose)
 {
 	const struct rebuild_causes *causes = &question->causes;
-	size_t start = text->len;
+	size_t line = text->len, start = line;
 
 	append_name(text, question);
 	pad(text, start, NAME_WIDTH);
 	start = text->len;
 	cmn_buffer_append_text(text, question->device ? question->device : "-");
 	pad(text, start, DEVICE_WIDTH);
-	if (question->event.kind != CC_HISTORY_MISS && question->event.kind != CC_HISTORY_UNATTENDED)
+	if (!question->event.build_ns)
 		cmn_buffer_printf(text, "%13s  ", "-");
 	else
 		cmn_buffer_printf(text, "%10.1f ms  ", (double)question->event.build_ns / 1e6);
-	for (size_t i = 0; i < causes->count && (verbose || i < MAX_CAUSES); i++)
-		cmn_buffer_printf(text, "%s%s", i ? "; " : "", causes->all[i].text);
-	if (!verbose && causes->count > MAX_CAUSES)
-		cmn_buffer_printf(text, "; and %zu more", causes->count - MAX_CAUSES);
+	append_causes(text, line, causes, verbose);
 	cmn_buffer_append_u8(text, '\n');
 	if (verbose)
 		append_fields(text, question);
@@ -118,7 +142,38 @@ static void append_summary(struct cmn_buffer *text, const struct explanation *ex
 	cmn_buffer_append_u8(text, '\n');
 }
 
-int explain_print(const struct explanation *explanation, bool verbose)
+static uint64_t hits_of(const struct cc_stats_record *run)
+{
+	return run->counters[CC_HITS_MEMORY] + run->counters[CC_HITS_DISK] +
+	       run->counters[CC_HITS_REMOTE];
+}
+
+/* There is nothing to explain: why not. */
+static void append_nothing(struct cmn_buffer *text, const struct explanation *explanation,
+			   enum explain_subject subject)
+{
+	const struct cc_stats_record *run = &explanation->idle_run;
+	bool last = subject == EXPLAIN_LAST_RUN;
+	uint64_t hits = hits_of(run);
+
+	if (subject == EXPLAIN_ENTRY) {
+		cmn_buffer_append_text(text, "no compile of this entry is known\n");
+	} else if (!*run->program) {
+		cmn_buffer_append_text(text, subject == EXPLAIN_COMMAND ?
+				       "the command asked for no kernels, as far as is known\n" :
+				       "no compiles are known\n");
+	} else {
+		cmn_buffer_printf(text, "the %s compiled nothing", last ? "last run" : "command");
+		if (hits)
+			cmn_buffer_printf(text, ": %" PRIu64 " hit%s", hits, hits == 1 ? "" : "s");
+		cmn_buffer_printf(text, "%s%s (process %" PRIu64 ")\n", hits ? " of " : ": ",
+				  run->program, run->pid);
+	}
+	if (last && *run->program && explanation->history.event_count)
+		cmn_buffer_append_text(text, "ckcache explain --last 20 shows what was compiled before\n");
+}
+
+int explain_print(const struct explanation *explanation, enum explain_subject subject, bool verbose)
 {
 	struct cmn_buffer text = { 0 };
 
@@ -127,7 +182,7 @@ int explain_print(const struct explanation *explanation, bool verbose)
 	if (explanation->count)
 		append_summary(&text, explanation);
 	else
-		cmn_buffer_append_text(&text, "no compiles are known\n");
+		append_nothing(&text, explanation, subject);
 	return tool_print(&text);
 }
 
@@ -148,19 +203,21 @@ static void add_value(struct json_object *object, const char *name,
 static void add_question(struct json_object *array, const struct question *question)
 {
 	const struct run_history_event *event = &question->event;
-	bool unattended = event->kind == CC_HISTORY_UNATTENDED;
-	bool compiled = event->kind == CC_HISTORY_MISS || unattended;
+	static const char *const kinds[CC_HISTORY_KIND_COUNT] = {
+		[CC_HISTORY_MISS] = "miss", [CC_HISTORY_BYPASS] = "bypass",
+		[CC_HISTORY_REMOTE] = "remote", [CC_HISTORY_UNATTENDED] = "unattended",
+		[CC_HISTORY_FAILED] = "failed",
+	};
 	struct json_object *object = json_add_object(array, NULL), *causes, *differences, *one;
 
 	json_add_number(object, "time_ns", event->time_ns);
 	json_add_number(object, "pid", event->pid);
-	json_add_text(object, "event", unattended ? "unattended" : compiled ? "miss"
-			     : event->kind == CC_HISTORY_REMOTE ? "remote" : "bypass");
+	json_add_text(object, "event", kinds[event->kind]);
 	add_text(object, "program", event->program);
 	add_text(object, "reason", event->reason);
 	add_text(object, "kernel", event->name);
 	add_text(object, "device", question->device);
-	if (compiled)
+	if (event->build_ns || event->kind == CC_HISTORY_MISS)
 		json_add_ms(object, "compile_ms", event->build_ns);
 	else
 		json_add_null(object, "compile_ms");
@@ -186,9 +243,19 @@ static void add_question(struct json_object *array, const struct question *quest
 int explain_print_json(const struct explanation *explanation)
 {
 	struct json_object *object = json_new_object();
-	struct json_object *compiles = json_add_array(object, "compiles");
+	struct json_object *compiles = json_add_array(object, "compiles"), *idle;
+	const struct cc_stats_record *run = &explanation->idle_run;
 
 	for (size_t i = 0; i < explanation->count; i++)
 		add_question(compiles, &explanation->questions[i]);
+	if (*run->program && !explanation->count) {
+		idle = json_add_object(object, "compiled_nothing");
+		json_add_text(idle, "program", run->program);
+		json_add_number(idle, "pid", run->pid);
+		json_add_number(idle, "time_ns", run->time_ns);
+		json_add_number(idle, "hits", hits_of(run));
+	} else {
+		json_add_null(object, "compiled_nothing");
+	}
 	return json_print(object);
 }

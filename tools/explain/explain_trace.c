@@ -19,7 +19,7 @@
 /* One line, as far as it was understood. */
 struct line {
 	struct run_history_event event;
-	char what[16], reason[64];
+	char what[16], reason[64], failure[512];
 	struct cmn_buffer summary;
 	bool has_key;
 };
@@ -129,6 +129,7 @@ static void read_members(struct line *line, struct json_object *object)
 
 	(void)snprintf(line->what, sizeof(line->what), "%s", text_of(object, "event"));
 	(void)snprintf(line->reason, sizeof(line->reason), "%s", text_of(object, "reason"));
+	(void)snprintf(line->failure, sizeof(line->failure), "%s", text_of(object, "failure"));
 	line->event.time_ns = number_of(object, "time_ns");
 	line->event.build_ns = number_of(object, "build_ns");
 	line->event.pid = (uint32_t)number_of(object, "pid");
@@ -150,7 +151,8 @@ static const struct run_history_event *find_in_history(const struct run_history 
 
 		if (one->kind == line->event.kind && one->pid == line->event.pid &&
 		    to - from < SAME_MOMENT_NS &&
-		    (one->kind == CC_HISTORY_UNATTENDED || strcmp(one->reason, line->reason) == 0))
+		    (one->kind == CC_HISTORY_UNATTENDED || one->kind == CC_HISTORY_FAILED ||
+		     strcmp(one->reason, line->reason) == 0))
 			return one;
 	}
 	return NULL;
@@ -166,7 +168,7 @@ static bool add_alone(struct explanation *explanation, struct line *line)
 		return false;
 	*own = line->event;
 	own->program = strdup("");
-	own->detail = strdup("");
+	own->detail = strdup(line->failure);
 	own->name = strdup("");
 	own->reason = strdup(line->reason);
 	own->start_ns = line->event.time_ns - line->event.build_ns;
@@ -187,6 +189,15 @@ static bool add_alone(struct explanation *explanation, struct line *line)
 	return true;
 }
 
+static enum cc_history_kind kind_of(const struct line *line)
+{
+	if (*line->failure)
+		return CC_HISTORY_FAILED;
+	if (strcmp(line->what, "bypass") == 0)
+		return CC_HISTORY_BYPASS;
+	return strcmp(line->reason, "unattended") == 0 ? CC_HISTORY_UNATTENDED : CC_HISTORY_MISS;
+}
+
 /* true also for a line that is not asked about, or not understood. */
 static bool read_line(struct explanation *explanation, const char *text)
 {
@@ -198,8 +209,11 @@ static bool read_line(struct explanation *explanation, const char *text)
 	if (json_object_is_type(object, json_type_object))
 		read_members(&line, object);
 	(void)json_object_put(object);
-	line.event.kind = strcmp(line.what, "bypass") == 0 ? CC_HISTORY_BYPASS :
-			  strcmp(line.reason, "unattended") == 0 ? CC_HISTORY_UNATTENDED : CC_HISTORY_MISS;
+	line.event.kind = kind_of(&line);
+	/* Of a failure only a bypass has a reason. */
+	if (line.event.kind == CC_HISTORY_FAILED && strcmp(line.what, "bypass") != 0)
+		(void)snprintf(line.reason, sizeof(line.reason), "%s",
+			       strcmp(line.reason, "unattended") == 0 ? CC_HISTORY_BY_REPLAY : "");
 	if (strcmp(line.what, "bypass") == 0 || strcmp(line.what, "miss") == 0) {
 		known = find_in_history(&explanation->history, &line);
 		done = known ? explain_add(explanation, known) != NULL

@@ -117,8 +117,11 @@ static void add_findings(const struct explanation *explanation, struct question 
 	if (find_own(history, event, CC_HISTORY_REFUSED))
 		rebuild_causes_add(causes, CAUSE_REFUSED,
 				   "refused by the driver: the stored binary was removed");
-	if (find_own(history, event, CC_HISTORY_DAMAGED))
-		rebuild_causes_add(causes, CAUSE_DAMAGED, "entry was damaged, and removed");
+	found = find_own(history, event, CC_HISTORY_DAMAGED);
+	if (found)
+		rebuild_causes_add(causes, CAUSE_DAMAGED, "entry was %s, and removed",
+				   strcmp(found->reason, "access") == 0
+				   ? "one that others may write to, or could not be read" : "damaged");
 	found = find_own(history, event, CC_HISTORY_CHANGED);
 	if (found)
 		add_header_change(causes, found);
@@ -219,6 +222,16 @@ static void add_bypass(struct question *question)
 		   sentence ? ")" : "");
 }
 
+/* detail: the driver's code, and behind a colon what it says. Why it would not have been kept either is no news. */
+static void add_failure(struct question *question)
+{
+	const char *detail = question->event.detail;
+	int code = (int)strcspn(detail, ":");
+
+	rebuild_causes_add(&question->causes, CAUSE_FAILED, "did not compile%s%.*s%s%s",
+			   *detail ? " (" : "", code, detail, *detail ? ")" : "", detail + code);
+}
+
 static void answer(struct explanation *explanation, struct question *question)
 {
 	const struct run_history_event *event = &question->event, *loss;
@@ -227,6 +240,10 @@ static void answer(struct explanation *explanation, struct question *question)
 
 	if (event->kind == CC_HISTORY_BYPASS) {
 		add_bypass(question);
+		return;
+	}
+	if (event->kind == CC_HISTORY_FAILED) {
+		add_failure(question);
 		return;
 	}
 	if (event->kind == CC_HISTORY_REMOTE) {

@@ -53,6 +53,7 @@ static const struct reason losses[] = {
 	{ "access", "the cache directory cannot be written to" },
 	{ "busy", "another process held a lock for too long" },
 	{ "failed", "writing failed" },
+	{ "full", "the cache is full, and CKCACHE_EVICTION_ORDER=none evicts nothing" },
 	{ "max_size", "it would take more than half of CKCACHE_MAX_SIZE" },
 	{ "no-space", "the disk is full" },
 	{ "queue-full", "too much was waiting to be stored, or memory was short" },

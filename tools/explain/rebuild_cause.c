@@ -23,6 +23,7 @@ static const struct {
 } kinds[CAUSE_KIND_COUNT] = {
 	[CAUSE_REMOTE] = { "remote", "from the remote tier" },
 	[CAUSE_UNATTENDED] = { "unattended", "while nobody waited" },
+	[CAUSE_FAILED] = { "failed", "that did not compile" },
 	[CAUSE_BYPASS] = { "bypass", "not cached" },
 	[CAUSE_NOT_STORED] = { "not-stored", "not stored" },
 	[CAUSE_RECACHE] = { "recache", "by CKCACHE_RECACHE" },
@@ -290,7 +291,8 @@ static void add_image(struct rebuild_causes *causes, const struct key_difference
 		rebuild_causes_add(causes, CAUSE_SOURCE, "an input of the link %s",
 				   !one->was ? "is new" : one->is ? "changed" : "is gone");
 	} else if (!key_field_is(field_of(one), "header.name")) {
-		add_change(causes, CAUSE_OTHER, field_of(one)->name, one, &usual);
+		add_change(causes, CAUSE_OTHER, key_field_is(field_of(one), "kind")
+			   ? cmn_view_of("kind of build") : field_of(one)->name, one, &usual);
 	}
 }
 

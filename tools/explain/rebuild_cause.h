@@ -12,6 +12,7 @@
 enum rebuild_cause_kind {
 	CAUSE_REMOTE,		/* it was not compiled at all */
 	CAUSE_UNATTENDED,	/* nobody waited for it */
+	CAUSE_FAILED,		/* it did not compile: there was nothing to be kept */
 	CAUSE_BYPASS,
 	CAUSE_NOT_STORED,
 	CAUSE_RECACHE,

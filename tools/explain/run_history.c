@@ -143,13 +143,14 @@ bool run_history_same_run(const struct run_history_event *a, const struct run_hi
 bool run_history_is_compile(const struct run_history_event *event)
 {
 	return event->kind == CC_HISTORY_MISS || event->kind == CC_HISTORY_BYPASS ||
-	       event->kind == CC_HISTORY_UNATTENDED;
+	       event->kind == CC_HISTORY_UNATTENDED || event->kind == CC_HISTORY_FAILED;
 }
 
 bool run_history_is_unattended(const struct run_history_event *event)
 {
 	return event->kind == CC_HISTORY_UNATTENDED ||
-	       (event->kind == CC_HISTORY_BYPASS && strcmp(event->detail, CC_HISTORY_BY_REPLAY) == 0);
+	       (event->kind == CC_HISTORY_BYPASS && strcmp(event->detail, CC_HISTORY_BY_REPLAY) == 0) ||
+	       (event->kind == CC_HISTORY_FAILED && strcmp(event->reason, CC_HISTORY_BY_REPLAY) == 0);
 }
 
 const struct run_history_event *run_history_find_arrival(const struct run_history *history,

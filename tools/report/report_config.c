@@ -93,6 +93,7 @@ static void add_remote(struct json_object *rows, const struct cc_config *config)
 void report_config_add(struct json_object *page, const struct cc_config *config)
 {
 	static const char *const sharing[] = { "none", "group", "readers" };
+	static const char *const orders[] = { "lru", "cost", "none" };
 	static const char *const captures[] = { "auto", "eager", "late", "deferred" };
 	static const char *const levels[] = { "none", "error", "warning", "info", "debug" };
 	struct json_object *rows = json_add_array(page, "settings");
@@ -106,8 +107,7 @@ void report_config_add(struct json_object *page, const struct cc_config *config)
 	add_switch(rows, "eviction_disable", config->eviction_disable);
 	add_amount(rows, "max_size", config->max_size, "no bound", report_value_bytes);
 	add_amount(rows, "threshold (days)", config->threshold_days, "never", report_value_number);
-	add_setting(rows, "eviction_order",
-		    config->eviction_order == CC_EVICTION_COST ? "cost" : "lru");
+	add_setting(rows, "eviction_order", orders[config->eviction_order]);
 	add_amount(rows, "min_device_image_size", config->min_device_image_size, NULL,
 		   report_value_bytes);
 	add_amount(rows, "max_device_image_size", config->max_device_image_size, NULL,
@@ -125,6 +125,7 @@ void report_config_add(struct json_object *page, const struct cc_config *config)
 	add_switch(rows, "hand_over", config->hand_over);
 	add_amount(rows, "exit_wait (milliseconds)", config->exit_wait, "0", report_value_number);
 	add_setting(rows, "log", levels[config->log_level]);
+	add_setting(rows, "log_file", config->log_file);
 	add_setting(rows, "trace", config->trace);
 	add_remote(rows, config);
 }

@@ -20,6 +20,7 @@ static const char *const kinds[CC_HISTORY_KIND_COUNT] = {
 	[CC_HISTORY_REMOTE_REFUSED] = "an entry of the remote tier was refused",
 	[CC_HISTORY_REMOTE_AWAY] = "the remote tier was left alone",
 	[CC_HISTORY_UNATTENDED] = "compiled while nobody waited",
+	[CC_HISTORY_FAILED] = "did not compile",
 };
 
 static struct report_event *find_event(struct report_data *data, const char *what,

@@ -26,6 +26,7 @@
 struct summary {
 	uint64_t memory, disk, remote, misses, not_cached, spent_ns, saved_ns;
 	const char *why;	/* nothing was counted, as far as it is known; "": not known */
+	char *problem;		/* the directory's, whatever why says; heap, NULL: none */
 };
 
 /* As env, timeout and the shell have them, with TOOL_CANNOT_RUN. */
@@ -85,6 +86,8 @@ static const char *why_nothing(const struct cc_config *config, enum program_kind
 	if (!config->dir)
 		return config->persistent ? "there is no cache directory to count in" :
 					    "nothing is counted without CKCACHE_PERSISTENT";
+	if (config->read_only)
+		return "nothing is counted with CKCACHE_READ_ONLY";
 	return obstacle ? obstacle : "";
 }
 
@@ -104,6 +107,8 @@ static struct summary sum_up(const struct cc_config *config, enum program_kind k
 
 	if (!summary.memory && !summary.disk && !summary.remote && !summary.misses && !summary.not_cached)
 		summary.why = why_nothing(config, kind);
+	if (summary.why && !config->disable)
+		summary.problem = tool_directory_problem(config);
 	return summary;
 }
 
@@ -111,6 +116,10 @@ static void print_summary(const struct summary *summary)
 {
 	char spent[TEXT_SIZE], saved[TEXT_SIZE], not_cached[64] = "", from_remote[64] = "";
 
+	if (summary->problem) {
+		tool_complain("nothing was counted: %s", summary->problem);
+		return;
+	}
 	if (summary->why) {
 		tool_complain("no kernels were requested%s%s", *summary->why ? ": " : "", summary->why);
 		return;
@@ -139,7 +148,8 @@ static void print_json(const struct summary *summary)
 	json_add_number(object, "not_cached", summary->not_cached);
 	json_add_ms(object, "compile_ms_spent", summary->spent_ns);
 	json_add_ms(object, "compile_ms_saved", summary->saved_ns);
-	json_add_text(object, "why_nothing", summary->why && *summary->why ? summary->why : NULL);
+	json_add_text(object, "why_nothing", summary->problem ? summary->problem :
+		      summary->why && *summary->why ? summary->why : NULL);
 	(void)json_print(object);	/* the exit code is the command's */
 }
 
@@ -173,6 +183,7 @@ static int run_with_summary(char **command, bool json)
 		const struct summary summary = sum_up(&config, kind, before, after);
 
 		(json ? print_json : print_summary)(&summary);
+		free(summary.problem);
 	}
 	cc_stats_free(before);
 	cc_stats_free(after);

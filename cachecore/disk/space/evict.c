@@ -91,7 +91,7 @@ static uint64_t excess_of(struct eviction *eviction, uint64_t total)
 	uint64_t max_size = eviction->config->max_size, overhead, left = 0, excess;
 	uint64_t room = eviction->pace ? eviction->pace->room : 0;
 
-	if (!max_size)
+	if (!max_size || !cc_evict_makes_room(eviction->config))
 		return 0;
 	if (room)
 		room += OWN_BYTES;
@@ -261,4 +261,9 @@ bool cc_evict_due(int root_fd, const struct cc_config *config)
 		return false;
 	/* A stamp from the future was made before the clock was set back. */
 	return last > now || now - last >= NS_PER_DAY;
+}
+
+bool cc_evict_makes_room(const struct cc_config *config)
+{
+	return !config->eviction_disable && config->eviction_order != CC_EVICTION_NONE;
 }

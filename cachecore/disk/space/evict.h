@@ -55,5 +55,7 @@ CMN_CHECKED enum cmn_status cc_evict_lock(int root_fd, uint64_t until, int *ret_
  * day ago, so that age is looked at even where size never is.
  */
 bool cc_evict_due(int root_fd, const struct cc_config *config);
+/* Whether entries go to make room for others; else what does not fit is not stored. */
+bool cc_evict_makes_room(const struct cc_config *config);
 
 #endif

@@ -7,17 +7,6 @@
 
 #define MAX_PLACES 1024
 
-static bool is_there(const struct cc_access_times *times, const struct cc_store_place *place)
-{
-	for (size_t i = 0; i < times->count; i++) {
-		const struct cc_store_place *other = &times->places[i];
-
-		if (other->n == place->n && strcmp(other->leaf, place->leaf) == 0)
-			return true;
-	}
-	return false;
-}
-
 /* false: out of memory. */
 static bool make_room(struct cc_access_times *times)
 {
@@ -36,7 +25,16 @@ static bool make_room(struct cc_access_times *times)
 
 bool cc_access_times_add(struct cc_access_times *times, const struct cc_store_place *place)
 {
-	if (times->count >= MAX_PLACES || is_there(times, place) || !make_room(times))
+	for (size_t i = 0; i < times->count; i++) {
+		struct cc_store_place *there = &times->places[i];
+
+		if (there->n != place->n || strcmp(there->leaf, place->leaf) != 0)
+			continue;
+		if (there->used_ns < place->used_ns)
+			there->used_ns = place->used_ns;
+		return false;
+	}
+	if (times->count >= MAX_PLACES || !make_room(times))
 		return false;
 	times->places[times->count++] = *place;
 	return true;

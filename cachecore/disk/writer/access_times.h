@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * access_times: places of entries that were used and whose access times the writer
- * has yet to write; each once, and no more than a fixed number: what is
+ * has yet to write; each once, with its last use, and no more than a fixed number: what is
  * beyond is dropped. Not thread-safe: the writer's lock guards them.
  */
 #ifndef CACHECORE_DISK_WRITER_ACCESS_TIMES_H

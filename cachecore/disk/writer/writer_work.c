@@ -90,7 +90,7 @@ static void count(struct cc_writer *writer, enum cc_counter counter)
 static void note_not_stored(struct cc_writer *writer, const struct cc_writer_task *task,
 			    const char *reason)
 {
-	char size[24];
+	char size[24], leaf[CC_LEAF_PATH_SIZE];
 	const struct cc_history_note note = {
 		.kind = CC_HISTORY_NOT_STORED, .key = &task->key, .reason = reason, .detail = size,
 		.start_ns = writer->start_ns,
@@ -100,6 +100,10 @@ static void note_not_stored(struct cc_writer *writer, const struct cc_writer_tas
 		return;
 	(void)snprintf(size, sizeof(size), "%zu", cc_entry_image_size(task->entry));
 	cc_writer_note(writer, &note);
+	if (writer->log && writer->log->level >= CMN_LOG_DEBUG) {
+		cc_leaf_path_of(&task->key, leaf);
+		cmn_log_write(writer->log, CMN_LOG_DEBUG, "not stored: entry %s: %s", leaf, reason);
+	}
 	if (cc_entry_is_claimed(task->entry))
 		cc_remote_release(writer->remote, &task->key);
 }
@@ -112,7 +116,7 @@ static const char *reason_of(struct cc_writer *writer, const struct cc_writer_ta
 
 	switch (status) {
 	case CMN_ERR_TOO_LARGE:
-		return bound ? bound : "max_size";
+		return bound ? bound : cc_store_makes_room(writer->store) ? "max_size" : "full";
 	case CMN_ERR_ACCESS:
 		return "access";
 	case CMN_BUSY:

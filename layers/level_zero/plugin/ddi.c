@@ -190,6 +190,8 @@ EXPORT ze_result_t ZE_APICALL zeGetDeviceProcAddrTable(ze_api_version_t version,
 	SAVE(table->pfnGetSubDevices, device_get_sub_devices);
 	SAVE(table->pfnGetProperties, device_get_properties);
 	SAVE(table->pfnGetModuleProperties, device_get_module_properties);
+	if (version >= ZE_API_VERSION_1_3)
+		SAVE(table->pfnPciGetPropertiesExt, device_get_pci);
 	return ZE_RESULT_SUCCESS;
 }
 

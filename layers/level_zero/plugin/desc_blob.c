@@ -26,7 +26,7 @@ static enum cmn_status wrap(const struct lz_desc *desc,
 {
 	enum cmn_status status = CMN_OK;
 
-	api_blob_begin(ret, &desc->base.id);
+	api_blob_begin(ret, CKCACHE_KIND_PROGRAMS, &desc->base.id);
 	for (size_t i = 0; i < desc->base.count && status == CMN_OK; i++)
 		status = lz_desc_add_native(desc, i, modules[i], ret);
 	if (status == CMN_OK)
@@ -140,7 +140,7 @@ enum ckcache_status lz_ckcache_create_from_blob(struct ckcache_desc *base, size_
 
 	if (!desc || base->empty || !blob || !size || !ret_modules)
 		return CKCACHE_ERROR_INVALID_ARGUMENT;
-	status = api_blob_check(bytes, &base->id);
+	status = api_blob_check(bytes, CKCACHE_KIND_PROGRAMS, &base->id);
 	if (status != CMN_OK)
 		return api_status_of_blob(status);
 	if (!lz_desc_holds(desc))

@@ -59,6 +59,11 @@ static enum drv_outcome step_call(struct drv_course *course)
 	return lz_outcome(one->result);
 }
 
+static char *step_failure(const struct drv_course *course)
+{
+	return lz_native_failure(((const struct construction *)course)->result);
+}
+
 static bool step_key_holds(struct drv_course *course)
 {
 	return lz_desc_holds(of(course)->desc);
@@ -102,6 +107,7 @@ static const struct drv_course_steps steps = {
 	.observe = step_observe,
 	.text = step_text,
 	.call = step_call,
+	.failure = step_failure,
 	.key_holds = step_key_holds,
 	.environment_holds = step_environment_holds,
 	.capture = step_capture,

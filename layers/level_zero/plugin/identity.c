@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "layers/level_zero/plugin/board.h"
 #include "layers/shared/driver/libraries.h"
 
 /* Of ZE_extension_device_ip_version 1.0; older headers lack it. */
@@ -89,6 +90,28 @@ static void add_properties(struct cc_key *key, const ze_device_properties_t *pro
 		cc_key_add_u64(key, CC_PART_DEVICE, numbers[i].name, numbers[i].value);
 }
 
+/* false: the driver does not say where the board is, or the kernel not what is there. */
+static bool add_revision(struct cc_key *key, struct lz_next *next, ze_driver_handle_t driver,
+			 ze_device_handle_t device, const ze_device_properties_t *properties)
+{
+	ze_pfnDevicePciGetPropertiesExt_t get = LZ_NEXT_FIND(next, device_get_pci);
+	ze_pci_ext_properties_t pci = { .stype = ZE_STRUCTURE_TYPE_PCI_EXT_PROPERTIES };
+	struct lz_board board = { .vendor_id = properties->vendorId, .device_id = properties->deviceId };
+	uint64_t revision;
+
+	if (!get || !has_extension(next, driver, ZE_PCI_PROPERTIES_EXT_NAME) ||
+	    get(device, &pci) != ZE_RESULT_SUCCESS)
+		return false;
+	board.domain = pci.address.domain;
+	board.bus = pci.address.bus;
+	board.device = pci.address.device;
+	board.function = pci.address.function;
+	if (!lz_board_revision(LZ_BOARD_DEVICES, &board, &revision))
+		return false;
+	cc_key_add_u64(key, CC_PART_DEVICE, "device.revision", revision);
+	return true;
+}
+
 /* false: the driver does not answer. */
 static bool add_device(struct cc_key *key, struct lz_next *next, ze_driver_handle_t driver,
 		       ze_device_handle_t device)
@@ -106,7 +129,7 @@ static bool add_device(struct cc_key *key, struct lz_next *next, ze_driver_handl
 	add_properties(key, &properties);
 	if (ip_version.value)
 		cc_key_add_u64(key, CC_PART_DEVICE, "device.ip_version", ip_version.value);
-	else
+	else if (!add_revision(key, next, driver, device, &properties))
 		cc_key_add(key, CC_PART_DEVICE, "device.uuid", properties.uuid.id,
 			   sizeof(properties.uuid.id));
 	if (get_sub_devices && get_sub_devices(device, &sub_devices, NULL) == ZE_RESULT_SUCCESS)

@@ -8,8 +8,9 @@
  *
  * The driver's uuid is not included: Intel's contains the time at which the
  * process started. A device's uuid differs between boards of one kind, which
- * share code; it is included only if the driver does not report the device's IP
- * version, because then the uuid may contain the stepping.
+ * share code; it is included only if neither the driver reports the device's IP
+ * version, nor the kernel the board's revision (board.h), because then the uuid is
+ * all that may tell two steppings apart.
  */
 #ifndef LEVEL_ZERO_IDENTITY_H
 #define LEVEL_ZERO_IDENTITY_H

@@ -7,6 +7,7 @@
 #include "layers/level_zero/plugin/module.h"
 
 #include "common/cancel.h"
+#include "common/clock.h"
 #include "layers/shared/driver/environment.h"
 #include "layers/level_zero/plugin/build_logs.h"
 #include "layers/level_zero/plugin/contexts.h"
@@ -77,6 +78,11 @@ static enum drv_outcome step_call(struct drv_course *course)
 	return lz_outcome(creation->result);
 }
 
+static char *step_failure(const struct drv_course *course)
+{
+	return lz_native_failure(((const struct creation *)course)->result);
+}
+
 static bool step_key_holds(struct drv_course *course)
 {
 	const struct creation *creation = of(course);
@@ -136,11 +142,22 @@ static const struct drv_course_steps steps = {
 	.observe = step_observe,
 	.text = step_text,
 	.call = step_call,
+	.failure = step_failure,
 	.key_holds = step_key_holds,
 	.environment_holds = step_environment_holds,
 	.capture = step_capture,
 	.attach = step_attach,
 };
+
+static void run_without_key(struct creation *creation, struct cmn_view il)
+{
+	uint64_t start = cmn_clock_monotonic();
+
+	run_uncached(creation);
+	creation->course.build_ns = cmn_clock_monotonic() - start;
+	creation->course.outcome = lz_outcome(creation->result);
+	drv_course_count_without_key(&creation->course, il);
+}
 
 static void create_through_cache(struct creation *creation)
 {
@@ -150,8 +167,8 @@ static void create_through_cache(struct creation *creation)
 	drv_course_begin(course);
 	if (lz_module_key(creation->next, creation->driver, creation->device, &creation->inputs,
 			  &creation->key, &reason) != CMN_OK) {
-		cc_cache_count_bypass(lz_plugin_cache(), reason, NULL);
-		run_uncached(creation);
+		course->bypass = reason;
+		run_without_key(creation, creation->inputs.items[0].il);
 	} else if (!drv_course_run(course) && creation->result == ZE_RESULT_SUCCESS) {
 		/*
 		 * With several drivers loaders leave a failed call's log unwrapped: it
@@ -186,8 +203,10 @@ ze_result_t lz_module_create(struct lz_next *next, ze_context_handle_t context,
 		lz_module_inputs_release(&creation.inputs);
 		return creation.result;
 	}
-	if (reason)
-		cc_cache_count_bypass(lz_plugin_cache(), reason, NULL);
-	run_uncached(&creation);
+	creation.course.bypass = reason;
+	if (reason && creation.course.cache)
+		run_without_key(&creation, (struct cmn_view){ 0 });
+	else
+		run_uncached(&creation);
 	return creation.result;
 }

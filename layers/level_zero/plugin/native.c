@@ -2,10 +2,12 @@
 /* native: reading and loading, and what the driver's log says that it did. */
 #include "layers/level_zero/plugin/native.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "layers/level_zero/plugin/names.h"
+#include "layers/shared/course/failure.h"
 
 bool lz_is_out_of_memory(ze_result_t result)
 {
@@ -18,6 +20,16 @@ enum drv_outcome lz_outcome(ze_result_t result)
 	if (result == ZE_RESULT_SUCCESS)
 		return DRV_BUILT;
 	return lz_is_out_of_memory(result) ? DRV_OUT_OF_MEMORY : DRV_ERROR;
+}
+
+char *lz_native_failure(ze_result_t result)
+{
+	const char *words = result == ZE_RESULT_ERROR_MODULE_BUILD_FAILURE ? "error: the module does not build" :
+			    result == ZE_RESULT_ERROR_MODULE_LINK_FAILURE ? "error: the module does not link" : "";
+	char code[16];
+
+	(void)snprintf(code, sizeof(code), "0x%x", (unsigned int)result);	/* it fits */
+	return drv_failure_text(code, cmn_view_of(words));
 }
 
 bool lz_native_is_refused(ze_result_t result)

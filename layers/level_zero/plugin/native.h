@@ -20,6 +20,11 @@ enum {
 bool lz_is_out_of_memory(ze_result_t result);
 /* Of a build by the driver. */
 enum drv_outcome lz_outcome(ze_result_t result);
+/*
+ * For the failure step of a course: the result, and what it means. Not the build log: with several
+ * drivers a failed call's is not wrapped, and may not be touched. On the heap; NULL: no memory.
+ */
+char *lz_native_failure(ze_result_t result);
 /* A result of lz_native_load: the driver refuses the binary; neither memory nor the device is at fault. */
 bool lz_native_is_refused(ze_result_t result);
 /* The same as the status of a course's attach step. */

@@ -32,6 +32,7 @@ typedef ze_result_t(ZE_APICALL *lz_get_default_error_fn)(const char **text);
 	_(device_get_sub_devices, ze_pfnDeviceGetSubDevices_t)     \
 	_(device_get_properties, ze_pfnDeviceGetProperties_t)      \
 	_(device_get_module_properties, ze_pfnDeviceGetModuleProperties_t) \
+	_(device_get_pci, ze_pfnDevicePciGetPropertiesExt_t)       \
 	_(driver_get_properties, ze_pfnDriverGetProperties_t)      \
 	_(driver_get_api_version, ze_pfnDriverGetApiVersion_t)                 \
 	_(driver_get_extensions, ze_pfnDriverGetExtensionProperties_t)         \

@@ -51,6 +51,7 @@ static void open_cache(void)
 	if (cc_cache_open(&cache) != CMN_OK)
 		return;
 	plugin.cache = cache;
+	cc_cache_announce(cache, "Level Zero");
 	if (pthread_atfork(before_fork, after_fork_parent, after_fork_child) != 0)
 		cmn_log_write(cc_cache_log(cache), CMN_LOG_WARNING,
 			      "no memory for fork handlers: do not fork while modules are built");
@@ -69,4 +70,5 @@ struct cc_cache *lz_plugin_cache(void)
 __attribute__((destructor)) static void write_at_exit(void)
 {
 	drv_exit_time_flush(plugin.cache);
+	cc_cache_conclude(plugin.cache);
 }

@@ -254,7 +254,7 @@ enum ckcache_status ocl_ckcache_device_desc_new(cl_device_id device,
 	if (!device || !ret_desc)
 		return CKCACHE_ERROR_INVALID_ARGUMENT;
 	cc_key_init(&fields);
-	status = ocl_identity_add(device, &fields, &identity);
+	status = ocl_identity_add(device, &fields, true, &identity);
 	if (status == CMN_OK)
 		result = api_device_desc_new(ocl_ckcache_functions(), ocl_layer.cache, &fields,
 					     library, ret_desc);

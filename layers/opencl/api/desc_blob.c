@@ -220,7 +220,7 @@ static enum ckcache_status make_blob(void *ctx, struct cmn_buffer *ret)
 
 	if (!ocl_desc_holds(desc))
 		return CKCACHE_ERROR_CHANGED;
-	api_blob_begin(ret, &desc->base.id);
+	api_blob_begin(ret, CKCACHE_KIND_PROGRAMS, &desc->base.id);
 	for (size_t i = 0; i < desc->base.count && status == CMN_OK; i++) {
 		cl_program program = making->programs[i];
 		struct cmn_view image;
@@ -334,7 +334,7 @@ enum ckcache_status ocl_ckcache_create_from_blob(struct ckcache_desc *base, size
 
 	if (!desc || !api_desc_has_id(base) || !blob || !size || !ret_programs)
 		return CKCACHE_ERROR_INVALID_ARGUMENT;
-	status = api_blob_check(bytes, &base->id);
+	status = api_blob_check(bytes, CKCACHE_KIND_PROGRAMS, &base->id);
 	if (status != CMN_OK)
 		return api_status_of_blob(status);
 	if (!ocl_desc_holds(desc))

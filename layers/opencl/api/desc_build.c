@@ -8,6 +8,7 @@
 #include "layers/shared/api/desc_build.h"
 #include "layers/shared/driver/environment.h"
 #include "layers/opencl/program/capture.h"
+#include "layers/opencl/program/failure.h"
 #include "layers/opencl/api/desc.h"
 #include "layers/opencl/program/watch.h"
 
@@ -76,6 +77,13 @@ static enum drv_outcome step_call(struct drv_course *course)
 	return is_out_of_memory(one->error) ? DRV_OUT_OF_MEMORY : DRV_ERROR;
 }
 
+static char *step_failure(const struct drv_course *course)
+{
+	const struct construction *one = (const struct construction *)course;
+
+	return ocl_failure_text(one->program, one->error, &one->desc->targets);
+}
+
 static bool step_key_holds(struct drv_course *course)
 {
 	return ocl_desc_holds(of(course)->desc);
@@ -142,6 +150,7 @@ static const struct drv_course_steps steps = {
 	.text = step_text,
 	.prepare = step_prepare,
 	.call = step_call,
+	.failure = step_failure,
 	.key_holds = step_key_holds,
 	.environment_holds = step_environment_holds,
 	.input_changed = step_input_changed,

@@ -17,6 +17,7 @@
 #include "layers/opencl/key/build_key.h"
 #include "layers/opencl/key/options.h"
 #include "layers/opencl/program/capture.h"
+#include "layers/opencl/program/failure.h"
 #include "layers/opencl/program/recipe.h"
 #include "layers/opencl/program/watch.h"
 #include "layers/shared/driver/environment.h"
@@ -223,12 +224,9 @@ static void step_prepare(struct drv_course *course)
 	supersede(of(course));
 }
 
-static enum drv_outcome step_call(struct drv_course *course)
+static enum drv_outcome outcome_of(cl_int error)
 {
-	struct build *build = of(course);
-
-	call_driver(build, NULL, NULL);
-	switch (build->error) {
+	switch (error) {
 	case CL_SUCCESS:
 		return DRV_BUILT;
 	case CL_BUILD_PROGRAM_FAILURE:
@@ -240,6 +238,21 @@ static enum drv_outcome step_call(struct drv_course *course)
 	default:
 		return DRV_ERROR;
 	}
+}
+
+static enum drv_outcome step_call(struct drv_course *course)
+{
+	struct build *build = of(course);
+
+	call_driver(build, NULL, NULL);
+	return outcome_of(build->error);
+}
+
+static char *step_failure(const struct drv_course *course)
+{
+	const struct build *build = (const struct build *)course;
+
+	return ocl_failure_text(build->call.program->object.handle, build->error, &build->targets);
 }
 
 static bool step_key_holds(struct drv_course *course)
@@ -351,6 +364,7 @@ static const struct drv_course_steps steps = {
 	.text = step_text,
 	.prepare = step_prepare,
 	.call = step_call,
+	.failure = step_failure,
 	.key_holds = step_key_holds,
 	.environment_holds = step_environment_holds,
 	.input_changed = step_input_changed,
@@ -450,6 +464,8 @@ static void CL_CALLBACK built(cl_program handle, void *user_data)
 	}
 	build->course.build_ns = cmn_clock_monotonic() - build->course.start_ns;
 	build->course.outcome = is_built(build, handle) ? DRV_BUILT : DRV_ERROR;
+	if (build->course.outcome != DRV_BUILT)	/* which a callback is not told */
+		build->error = build->call.compile ? CL_COMPILE_PROGRAM_FAILURE : CL_BUILD_PROGRAM_FAILURE;
 	/* Who builds it now may be in the driver until this callback returns, and is not waited for. */
 	claimed = build->course.outcome == DRV_BUILT && ocl_program_try_begin(program);
 	if (claimed && is_current(build) && build->kind == OCL_LOADED_EXECUTABLE)
@@ -525,6 +541,9 @@ static void build_later(struct build *build)
 	}
 	ocl_objects_unlock();
 	if (abandoned) {
+		record->error = build->error;
+		record->course.outcome = outcome_of(build->error);
+		drv_course_count(&record->course);
 		release(record);
 		ocl_program_unref(program);
 	} else {
@@ -539,12 +558,8 @@ static void build_with_callback(struct build *build)
 	build->hit = drv_course_look_up(&build->course);
 	if (build->hit)
 		return;
-	if (drv_course_may_be_kept(&build->course)) {
-		build_later(build);
-		return;
-	}
-	drv_course_count(&build->course);
-	run_uncached(build);
+	(void)drv_course_may_be_kept(&build->course);	/* bypass tells */
+	build_later(build);
 }
 
 /* Kernels of a loaded program live: whether the program may be built again is the driver's to say, and the loaded one is in the same state. */
@@ -606,6 +621,19 @@ static void bring_back_others(struct build *build)
 	ocl_program_set_loaded(program, loaded);
 }
 
+static void run_without_key(struct build *build)
+{
+	uint64_t start = cmn_clock_monotonic();
+
+	run_uncached(build);
+	/* With a callback the driver may build on, and the application may have released the program. */
+	if (!build->call.notify) {
+		build->course.build_ns = cmn_clock_monotonic() - start;
+		build->course.outcome = outcome_of(build->error);
+	}
+	drv_course_count_without_key(&build->course, ocl_program_text_view(build->call.program->text));
+}
+
 static void do_build(struct build *build)
 {
 	struct ocl_program *program = build->call.program;
@@ -633,8 +661,7 @@ static void do_build(struct build *build)
 	/* Without targets it is a list that the driver refuses. */
 	if (build->targets.count && is_built_beyond(build))
 		bring_back_others(build);
-	cc_cache_count_bypass(ocl_layer.cache, build->course.bypass, NULL);
-	run_uncached(build);
+	run_without_key(build);
 }
 
 cl_int ocl_build(const struct ocl_build_request *request)

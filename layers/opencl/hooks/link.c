@@ -12,7 +12,9 @@
 
 #include "layers/opencl/key/build_key.h"
 #include "common/cancel.h"
+#include "common/clock.h"
 #include "layers/opencl/program/capture.h"
+#include "layers/opencl/program/failure.h"
 #include "layers/opencl/program/process_exit.h"
 #include "layers/opencl/hooks/dispatch.h"
 #include "layers/opencl/hooks/program.h"
@@ -295,6 +297,14 @@ static enum drv_outcome step_call(struct drv_course *course)
 	return link->error == CL_SUCCESS && link->result ? DRV_BUILT : DRV_ERROR;
 }
 
+/* Whose program the application may have released in its callback. */
+static char *step_failure(const struct drv_course *course)
+{
+	const struct link *link = (const struct link *)course;
+
+	return ocl_failure_text(link->notify ? NULL : link->result, link->error, &link->devices);
+}
+
 static bool step_key_holds(struct drv_course *course)
 {
 	return ocl_build_key_holds(&of(course)->key, &of(course)->devices);
@@ -392,12 +402,28 @@ static const struct drv_course_steps steps = {
 	.text = step_text,
 	.prepare = step_prepare,
 	.call = step_call,
+	.failure = step_failure,
 	.key_holds = step_key_holds,
 	.environment_holds = step_environment_holds,
 	.input_changed = step_input_changed,
 	.capture = step_capture,
 	.attach = step_attach,
 };
+
+static void run_without_key(struct link *link)
+{
+	uint64_t start = cmn_clock_monotonic();
+	enum drv_outcome outcome;
+
+	drv_libraries_note_unseen();
+	outcome = step_call(&link->course);
+	/* With a callback the driver may link on. */
+	if (!link->notify) {
+		link->course.build_ns = cmn_clock_monotonic() - start;
+		link->course.outcome = outcome;
+	}
+	drv_course_count_without_key(&link->course, (struct cmn_view){ 0 });
+}
 
 /* What the layer did with the result is no reason for the application to end in its driver. */
 static void guard(const struct link *link)
@@ -455,9 +481,7 @@ cl_program CL_API_CALL ocl_clLinkProgram(cl_context context, cl_uint num_devices
 		gather(&link);
 	}
 	if (link.course.bypass) {
-		cc_cache_count_bypass(ocl_layer.cache, link.course.bypass, NULL);
-		drv_libraries_note_unseen();
-		run(&link);
+		run_without_key(&link);
 	} else {
 		link.hit = drv_course_run(&link.course);
 		guard(&link);

@@ -63,6 +63,7 @@ static void open_cache(void)
 	if (cc_cache_open(&cache) != CMN_OK)
 		return;
 	ocl_layer.cache = cache;
+	cc_cache_announce(cache, "OpenCL");
 	if (pthread_atfork(before_fork, after_fork_parent, after_fork_child) != 0)
 		cmn_log_write(cc_cache_log(cache), CMN_LOG_WARNING,
 			      "no memory for fork handlers: do not fork while kernels are built");
@@ -77,6 +78,7 @@ static void open_cache(void)
 __attribute__((destructor)) static void write_at_exit(void)
 {
 	drv_exit_time_flush(ocl_layer.cache);
+	cc_cache_conclude(ocl_layer.cache);
 }
 
 EXPORT cl_int CL_API_CALL clGetLayerInfo(cl_layer_info param_name, size_t param_value_size,

@@ -24,7 +24,7 @@ static enum cmn_status add_devices(struct cc_key *key, const struct ocl_targets 
 {
 	for (cl_uint i = 0; i < targets->program_count; i++) {
 		const struct ocl_identity *identity;
-		enum cmn_status status = ocl_identity_add(targets->all[i], key, &identity);
+		enum cmn_status status = ocl_identity_add(targets->all[i], key, false, &identity);
 
 		if (status != CMN_OK)
 			return status;

@@ -231,6 +231,7 @@ static enum cmn_status gather(cl_device_id device, struct ocl_identity *ret)
 	if (status != CMN_OK)
 		return status;
 	ret->driver = row_of_version(ret->driver, device);
+	ret->parts_share_code = ret->driver->parts_share_code && (type & CL_DEVICE_TYPE_CPU);
 	ocl_layers_below_add(key);
 	/* An entry of an earlier layer may depend on more files than it says. */
 	cc_key_add_text(key, CC_PART_DEVICE, "layer.files", "as seen");
@@ -328,7 +329,7 @@ enum cmn_status ocl_identity_of(cl_device_id device, const struct ocl_identity *
 	return status;
 }
 
-enum cmn_status ocl_identity_add(cl_device_id device, struct cc_key *key,
+enum cmn_status ocl_identity_add(cl_device_id device, struct cc_key *key, bool exact,
 				 const struct ocl_identity **ret)
 {
 	struct known_device *found;
@@ -339,12 +340,24 @@ enum cmn_status ocl_identity_add(cl_device_id device, struct cc_key *key,
 		return status;
 	cc_key_add_fields(key, &found->identity.fields);
 	/* Its share of the root may decide what a compiler makes for it. */
-	if (!is_root) {
+	if (exact || (!is_root && !found->identity.parts_share_code)) {
 		add_device_field(key, device, "device.partition", CL_DEVICE_PARTITION_TYPE, BYTES);
 		add_device_field(key, device, "device.units", CL_DEVICE_MAX_COMPUTE_UNITS, NUMBER);
 	}
 	*ret = &found->identity;
 	return CMN_OK;
+}
+
+cl_device_id ocl_identity_builder(cl_device_id device)
+{
+	const struct ocl_identity *identity;
+	cl_device_id parent;
+
+	if (ocl_identity_of(device, &identity) != CMN_OK || !identity->parts_share_code)
+		return device;
+	while ((parent = parent_of(device)) != NULL)
+		device = parent;
+	return device;
 }
 
 enum cmn_status ocl_identity_renew(cl_uint num_devices, const cl_device_id *devices)

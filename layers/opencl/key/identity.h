@@ -14,6 +14,7 @@ struct ocl_identity {
 	struct cc_key fields;		/* of CC_PART_DEVICE only */
 	const struct drv_driver *driver;
 	const void *address;		/* a function of the driver's library */
+	bool parts_share_code;		/* its sub-devices take what is built for it (drivers.h) */
 };
 
 /*
@@ -22,9 +23,14 @@ struct ocl_identity {
  * a layer below may change builds), so nothing may be cached for it.
  */
 CMN_CHECKED enum cmn_status ocl_identity_of(cl_device_id device, const struct ocl_identity **ret);
-/* The same, and adds to a key all fields that identify the device. */
-CMN_CHECKED enum cmn_status ocl_identity_add(cl_device_id device, struct cc_key *key,
+/*
+ * The same, and adds to a key all fields that identify the device for its compiler; exact: for what
+ * somebody learns about the device itself, where each part and each number of units counts.
+ */
+CMN_CHECKED enum cmn_status ocl_identity_add(cl_device_id device, struct cc_key *key, bool exact,
 					     const struct ocl_identity **ret);
+/* The device that a build for this one is made on elsewhere: itself, or the one whose code it shares. */
+cl_device_id ocl_identity_builder(cl_device_id device);
 
 /* The reason to report for a bypass when a device cannot be identified. */
 const char *ocl_identity_lack(void);

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "cachecore/disk/path.h"
+#include "layers/opencl/key/identity.h"
 
 static void add_environment(struct cmn_buffer *ret)
 {
@@ -32,7 +33,10 @@ static cl_platform_id platform_of(const struct ocl_targets *targets)
 	return platform;
 }
 
-/* The places of the program's devices among their platform's; false: one is a sub-device. */
+/*
+ * The places of the program's devices among their platform's; false: one is a sub-device with code
+ * of its own, or two are parts of one.
+ */
 static bool add_places(cl_platform_id platform, const struct ocl_targets *targets,
 		       struct cmn_buffer *ret)
 {
@@ -47,10 +51,13 @@ static bool add_places(cl_platform_id platform, const struct ocl_targets *target
 						NULL) != CL_SUCCESS)
 		goto out;
 	for (cl_uint i = 0; i < targets->program_count; i++) {
+		cl_device_id builder = ocl_identity_builder(targets->all[i]);
+
 		for (cl_uint j = 0; j < count; j++) {
-			if (devices[j] != targets->all[i])
+			if (devices[j] != builder)
 				continue;
 			cmn_buffer_append_u32(ret, j);
+			devices[j] = NULL;	/* no context has a device twice */
 			found++;
 			break;
 		}

@@ -8,7 +8,8 @@ static const uint8_t magic[8] = { 'C', 'K', 'C', 'B', 'L', 'O', 'B', '\n' };
 
 enum {
 	AT_VERSION = sizeof(magic),
-	AT_ID = AT_VERSION + 4 + 4,
+	AT_KIND = AT_VERSION + 4,
+	AT_ID = AT_KIND + 4,
 	AT_LEN = AT_ID + API_ID_SIZE,
 	AT_HASH = AT_LEN + 8,
 	FIELD_HEADER_SIZE = 4 + 4 + 8,
@@ -27,13 +28,13 @@ static struct cmn_hash hash_of_blob(const uint8_t *blob, size_t len)
 	return cmn_hash_of(both, sizeof(both));
 }
 
-void api_blob_begin(struct cmn_buffer *blob, const struct api_id *id)
+void api_blob_begin(struct cmn_buffer *blob, enum ckcache_kind kind, const struct api_id *id)
 {
 	static const uint8_t later[8 + CMN_HASH_SIZE];
 
 	cmn_buffer_append(blob, magic, sizeof(magic));
 	cmn_buffer_append_u32(blob, API_BLOB_VERSION);
-	cmn_buffer_append_u32(blob, 0);
+	cmn_buffer_append_u32(blob, (uint32_t)kind);
 	cmn_buffer_append(blob, id->bytes, API_ID_SIZE);
 	cmn_buffer_append(blob, later, sizeof(later));
 }
@@ -74,12 +75,12 @@ enum cmn_status api_blob_end(struct cmn_buffer *blob)
 	return CMN_OK;
 }
 
-enum cmn_status api_blob_check(struct cmn_view blob, const struct api_id *id)
+/* What a sound blob's header says. CMN_ERR_CORRUPT, CMN_ERR_VERSION. */
+static enum cmn_status read_header(struct cmn_view blob, uint32_t *ret_kind, struct api_id *ret_id)
 {
 	const uint8_t *bytes = blob.data;
 	struct cmn_reader reader = cmn_reader_of(blob);
 	struct cmn_hash hash;
-	struct api_id found;
 
 	if (blob.len < API_BLOB_HEADER_SIZE || memcmp(bytes, magic, sizeof(magic)) != 0)
 		return CMN_ERR_CORRUPT;
@@ -87,15 +88,42 @@ enum cmn_status api_blob_check(struct cmn_view blob, const struct api_id *id)
 	/* What follows is only what this version says. */
 	if (cmn_reader_u32(&reader) != API_BLOB_VERSION)
 		return CMN_ERR_VERSION;
-	if (cmn_reader_u32(&reader) != 0)
-		return CMN_ERR_CORRUPT;
-	cmn_reader_copy(&reader, found.bytes, API_ID_SIZE);
+	*ret_kind = cmn_reader_u32(&reader);
+	cmn_reader_copy(&reader, ret_id->bytes, API_ID_SIZE);
 	if (cmn_reader_u64(&reader) != blob.len - API_BLOB_HEADER_SIZE)
 		return CMN_ERR_CORRUPT;
 	hash = hash_of_blob(bytes, blob.len);
-	if (memcmp(bytes + AT_HASH, hash.bytes, CMN_HASH_SIZE) != 0)
-		return CMN_ERR_CORRUPT;
-	return api_id_compare(id, &found);
+	return memcmp(bytes + AT_HASH, hash.bytes, CMN_HASH_SIZE) == 0 ? CMN_OK : CMN_ERR_CORRUPT;
+}
+
+enum cmn_status api_blob_check(struct cmn_view blob, enum ckcache_kind kind, const struct api_id *id)
+{
+	enum cmn_status status;
+	struct api_id found;
+	uint32_t found_kind;
+
+	status = read_header(blob, &found_kind, &found);
+	if (status == CMN_OK && found_kind != (uint32_t)kind)
+		status = CMN_MISS;
+	return status == CMN_OK ? api_id_compare(id, &found) : status;
+}
+
+enum ckcache_status ckcache_blob_get_kind(size_t size, const uint8_t *blob, enum ckcache_kind *ret_kind)
+{
+	struct api_id id;
+	uint32_t kind;
+
+	if (!size || !blob || !ret_kind)
+		return CKCACHE_ERROR_INVALID_ARGUMENT;
+	switch (read_header((struct cmn_view){ blob, size }, &kind, &id)) {
+	case CMN_OK:
+		*ret_kind = (enum ckcache_kind)kind;
+		return CKCACHE_OK;
+	case CMN_ERR_VERSION:
+		return CKCACHE_ERROR_VERSION;
+	default:
+		return CKCACHE_ERROR_DAMAGED;
+	}
 }
 
 enum cmn_status api_blob_find(struct cmn_view blob, uint32_t tag, uint32_t index,

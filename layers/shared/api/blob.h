@@ -5,20 +5,23 @@
  * compressed, because the application chooses how to store them.
  *
  *   blob    = header field*
- *   header  = magic[8] version:u32 zero:u32 id[88] fields_len:u64 hash[16]
+ *   header  = magic[8] version:u32 kind:u32 id[88] fields_len:u64 hash[16]
  *   field   = tag:u32 index:u32 len:u64 bytes[len]
  *
  * hash = hash(hash(header before it) hash(fields)), so that every bit counts.
- * All integers are little-endian. Version 1 is the first. Pure functions,
+ * All integers are little-endian. kind: enum ckcache_kind; version 1 had none. Pure functions,
  * thread-safe; nothing in the bytes is trusted.
  */
 #ifndef SHARED_API_BLOB_H
 #define SHARED_API_BLOB_H
 
+#include "layers/shared/api/ckcache.h"
 #include "layers/shared/api/id.h"
 
-#define API_BLOB_VERSION 1
+#define API_BLOB_VERSION 2
 #define API_BLOB_HEADER_SIZE 128
+/* No blob is larger (cachecore/entry.h has the same bound for payloads). */
+#define API_BLOB_MAX ((size_t)UINT32_MAX)
 
 enum {
 	API_FIELD_IMAGE = 1,	/* a device binary; index: the program's place */
@@ -27,7 +30,7 @@ enum {
 };
 
 /* Begins a blob in an empty buffer. */
-void api_blob_begin(struct cmn_buffer *blob, const struct api_id *id);
+void api_blob_begin(struct cmn_buffer *blob, enum ckcache_kind kind, const struct api_id *id);
 void api_blob_add(struct cmn_buffer *blob, uint32_t tag, uint32_t index, struct cmn_view bytes);
 /* Room of len bytes for the caller to fill before the next call; NULL: out of memory (shows at the end too). */
 void *api_blob_add_room(struct cmn_buffer *blob, uint32_t tag, uint32_t index, size_t len);
@@ -35,11 +38,12 @@ void *api_blob_add_room(struct cmn_buffer *blob, uint32_t tag, uint32_t index, s
 CMN_CHECKED enum cmn_status api_blob_end(struct cmn_buffer *blob);
 
 /*
- * Checks every byte. CMN_OK: sound, and of that id. CMN_ERR_CORRUPT: damaged,
+ * Checks every byte. CMN_OK: sound, and of that kind and id. CMN_ERR_CORRUPT: damaged,
  * or no blob; CMN_ERR_VERSION; CMN_STALE, CMN_MISS: sound, but of another id
- * (api_id_compare).
+ * (api_id_compare); CMN_MISS also of another kind.
  */
-CMN_CHECKED enum cmn_status api_blob_check(struct cmn_view blob, const struct api_id *id);
+CMN_CHECKED enum cmn_status api_blob_check(struct cmn_view blob, enum ckcache_kind kind,
+					   const struct api_id *id);
 /* A field of a blob that was checked; the view lives as long as the blob. CMN_MISS: there is none. */
 CMN_CHECKED enum cmn_status api_blob_find(struct cmn_view blob, uint32_t tag, uint32_t index,
 					  struct cmn_view *ret);

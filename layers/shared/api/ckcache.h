@@ -41,7 +41,7 @@ extern "C" {
 /** Of this header. A new major version may change structures and functions. */
 #define CKCACHE_VERSION_MAJOR 1
 /** A new minor version may add some. */
-#define CKCACHE_VERSION_MINOR 0
+#define CKCACHE_VERSION_MINOR 1
 /** ckcache_version() of a library that fits this header is at least this. */
 #define CKCACHE_VERSION (CKCACHE_VERSION_MAJOR * 1000 + CKCACHE_VERSION_MINOR)
 
@@ -120,6 +120,44 @@ CKCACHE_EXPORT enum ckcache_status ckcache_get_dir(size_t *size, char *dir);
 CKCACHE_EXPORT enum ckcache_status ckcache_flush(void);
 /** @} */
 
+/** What a blob has. Later versions may have others, which this one does not use. */
+enum ckcache_kind {
+	CKCACHE_KIND_PROGRAMS = 1,	/**< the binaries of programs or modules */
+	CKCACHE_KIND_DEVICE = 2,	/**< what a library learned about a device */
+};
+
+/**
+ * What kind of blob that is, after all its bytes were checked; it may be one that this header does not
+ * have. CKCACHE_ERROR_DAMAGED; CKCACHE_ERROR_VERSION. Needs no description and no cache. Since 1.1.
+ */
+CKCACHE_EXPORT enum ckcache_status ckcache_blob_get_kind(size_t size, const uint8_t *blob,
+						      enum ckcache_kind *ret_kind);
+
+/** What happened between the library and a storage. */
+enum ckcache_event {
+	CKCACHE_EVENT_HIT = 1,		/**< a blob came from the storage and was sound */
+	CKCACHE_EVENT_MISS = 2,		/**< it had none, or could not give it */
+	CKCACHE_EVENT_UNUSABLE = 3,	/**< what it gave was damaged, stale, or refused by the driver */
+	CKCACHE_EVENT_BUILT = 4,	/**< the driver built instead, successfully or not */
+	CKCACHE_EVENT_STORED = 5,	/**< it took a blob */
+	CKCACHE_EVENT_NOT_STORED = 6,	/**< it did not take it */
+	CKCACHE_EVENT_EVICTED = 7,	/**< it was asked to remove a blob */
+};
+
+/** One event, valid during the call. Later versions can add members at the end. */
+struct ckcache_trace {
+	size_t struct_size;		/**< bytes that are there */
+	enum ckcache_event event;	/**< what happened */
+	enum ckcache_status status;	/**< what the callback, the check or the build returned */
+	size_t id_size;			/**< bytes */
+	const uint8_t *id;		/**< the description's */
+	size_t size;			/**< of the blob in bytes; 0: there is none */
+	uint64_t ns;			/**< how long it took, in nanoseconds; 0: not measured, or loaded in a batch */
+};
+
+/** Hands over the i-th blob of a batch, from inside ckcache_storage.load_batch; the bytes are copied. */
+typedef void ckcache_give_fn(void *batch, size_t i, size_t size, const uint8_t *blob);
+
 /**
  * A storage of the application's own, instead of the machine's cache: the
  * application decides where blobs are, which ones to remove and when, and who
@@ -130,7 +168,7 @@ CKCACHE_EXPORT enum ckcache_status ckcache_flush(void);
  * using it.
  */
 struct ckcache_storage {
-	size_t struct_size;	/**< sizeof(struct ckcache_storage) */
+	size_t struct_size;	/**< sizeof(struct ckcache_storage); that of 1.0, up to evict, is fine too */
 	void *ctx;		/**< passed to each callback */
 	/** Returns the blob for that id, like every function that returns bytes (see "Sizes"). CKCACHE_MISS: there is none. */
 	enum ckcache_status (*load)(void *ctx, size_t id_size, const uint8_t *id, size_t *size,
@@ -140,6 +178,16 @@ struct ckcache_storage {
 				     const uint8_t *blob);
 	/** The blob is useless: damaged, refused by the driver, or no longer wanted. NULL: it stays. */
 	enum ckcache_status (*evict)(void *ctx, size_t id_size, const uint8_t *id);
+	/**
+	 * Several blobs at once, for ckcache_desc_load_batch(): ids has count ids of id_size bytes, one
+	 * after the other. Calls give(batch, i, size, blob) for each blob that there is, in any order,
+	 * in this thread, before it returns. What it returns only says whether to believe that the
+	 * others are not there (CKCACHE_OK). NULL: load is called for each. Since 1.1.
+	 */
+	enum ckcache_status (*load_batch)(void *ctx, size_t count, size_t id_size, const uint8_t *ids,
+					  ckcache_give_fn *give, void *batch);
+	/** Told of everything that happens with this storage, in the thread where it happens. NULL: nothing is told. Since 1.1. */
+	void (*trace)(void *ctx, const struct ckcache_trace *trace);
 };
 
 /** Where a program came from. */
@@ -217,6 +265,15 @@ CKCACHE_EXPORT enum ckcache_status ckcache_desc_get_id(const struct ckcache_desc
  */
 CKCACHE_EXPORT enum ckcache_status ckcache_desc_evict(struct ckcache_desc *desc,
 						   const struct ckcache_storage *storage);
+
+/**
+ * Asks the storage once for the blobs of several descriptions, of programs or of devices: the next
+ * build or load of each, with the same storage (load and ctx), uses what came, and does not ask again.
+ * A description without an id is left out. CKCACHE_OK also if nothing was there. Since 1.1.
+ */
+CKCACHE_EXPORT enum ckcache_status ckcache_desc_load_batch(const struct ckcache_storage *storage,
+							size_t count,
+							struct ckcache_desc *const *descs);
 
 /**
  * @name OpenCL programs

@@ -70,6 +70,10 @@ typedef enum ckcache_status ckcache_device_store_fn(struct ckcache_desc *desc,
 	const struct ckcache_storage *storage, size_t size, const void *data);
 typedef enum ckcache_status ckcache_device_load_fn(struct ckcache_desc *desc,
 	const struct ckcache_storage *storage, size_t *size, void *data);
+typedef enum ckcache_status ckcache_blob_get_kind_fn(size_t size, const uint8_t *blob,
+	enum ckcache_kind *ret_kind);
+typedef enum ckcache_status ckcache_desc_load_batch_fn(const struct ckcache_storage *storage,
+	size_t count, struct ckcache_desc *const *descs);
 
 /** @endcond */
 
@@ -103,6 +107,8 @@ struct ckcache_functions {
 	ckcache_device_get_data_fn *device_get_data;
 	ckcache_device_store_fn *device_store;
 	ckcache_device_load_fn *device_load;
+	ckcache_blob_get_kind_fn *blob_get_kind;
+	ckcache_desc_load_batch_fn *desc_load_batch;
 	/** @endcond */
 };
 

@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "common/cancel.h"
-#include "layers/shared/api/storage.h"
 
 enum cmn_status api_desc_init(struct ckcache_desc *desc, size_t count)
 {
@@ -27,6 +26,7 @@ void api_desc_release(struct ckcache_desc *desc)
 		cc_key_release(&desc->items[i].key);
 	free(desc->items);
 	cmn_buffer_release(&desc->blob);
+	cmn_buffer_release(&desc->batch.blob);
 	(void)pthread_mutex_destroy(&desc->lock);	/* nobody holds it */
 }
 
@@ -58,6 +58,22 @@ bool api_desc_keys_hold(struct ckcache_desc *desc, bool (*key_holds)(const struc
 bool api_desc_has_id(const struct ckcache_desc *desc)
 {
 	return !desc->empty && !desc->nameless;
+}
+
+enum ckcache_kind api_desc_kind(const struct ckcache_desc *desc)
+{
+	return desc->device ? CKCACHE_KIND_DEVICE : CKCACHE_KIND_PROGRAMS;
+}
+
+struct api_batch api_desc_exchange_batch(struct ckcache_desc *desc, const struct api_batch *next)
+{
+	struct api_batch old;
+
+	(void)pthread_mutex_lock(&desc->lock);	/* a default mutex cannot fail here */
+	old = desc->batch;
+	desc->batch = *next;
+	(void)pthread_mutex_unlock(&desc->lock);
+	return old;
 }
 
 enum cmn_status api_desc_identify(struct ckcache_desc *desc)
@@ -160,26 +176,6 @@ enum ckcache_status api_desc_get_id(const struct ckcache_desc *desc, size_t *siz
 	if (api_desc_has_id(desc))
 		bytes = (struct cmn_view){ desc->id.bytes, API_ID_SIZE };
 	return api_give(bytes, size, id);
-}
-
-enum ckcache_status api_desc_evict(struct ckcache_desc *desc, const struct ckcache_storage *storage)
-{
-	CMN_NOT_CANCELLED;
-	enum cmn_status status = CMN_OK;
-
-	if (!desc || !api_storage_is_valid(storage))
-		return CKCACHE_ERROR_INVALID_ARGUMENT;
-	if (desc->empty || (storage && !api_desc_has_id(desc)))
-		return CKCACHE_OK;
-	if (storage)
-		return storage->evict ? api_status_of(api_storage_evict(storage, &desc->id)) :
-					CKCACHE_ERROR_UNAVAILABLE;
-	for (size_t i = 0; desc->cache && i < desc->count; i++) {
-		enum cmn_status one = cc_cache_remove(desc->cache, &desc->items[i].key);
-
-		status = one == CMN_OK ? status : one;
-	}
-	return api_status_of(status);
 }
 
 void api_desc_add_files(struct cmn_buffer *blob, size_t i, const struct cc_manifest *manifest)

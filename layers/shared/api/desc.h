@@ -39,6 +39,14 @@ struct ckcache_desc {
 	/* The blob whose size was asked for last, until it is fetched; guarded by lock. */
 	struct cmn_buffer blob;
 	struct cmn_hash blob_of;	/* of what blob was made from */
+	/* What a batch gave for the next load from that storage; guarded by lock. */
+	struct api_batch {
+		enum { API_BATCH_NONE, API_BATCH_ABSENT, API_BATCH_FOUND } state;
+		const void *ctx;
+		enum ckcache_status (*load)(void *ctx, size_t id_size, const uint8_t *id, size_t *size,
+					    uint8_t *blob);
+		struct cmn_buffer blob;
+	} batch;
 };
 
 /*
@@ -54,6 +62,9 @@ struct drv_library_epoch api_desc_epoch(struct ckcache_desc *desc);
 /* Whether the keys are still right; asks key_holds if libraries were loaded. */
 bool api_desc_keys_hold(struct ckcache_desc *desc, bool (*key_holds)(const struct ckcache_desc *desc));
 bool api_desc_has_id(const struct ckcache_desc *desc);
+enum ckcache_kind api_desc_kind(const struct ckcache_desc *desc);	/* of its blobs */
+/* Takes what a batch gave, and puts in its place what another one gave; the caller releases the blob. */
+struct api_batch api_desc_exchange_batch(struct ckcache_desc *desc, const struct api_batch *next);
 
 /* Of two programs of one description: the farther one. Neither is from a storage. */
 enum ckcache_origin api_origin_of_both(enum ckcache_origin a, enum ckcache_origin b);
@@ -81,5 +92,6 @@ CMN_CHECKED enum cmn_status api_desc_check_files(const struct ckcache_desc *desc
 ckcache_desc_free_fn api_desc_free;
 ckcache_desc_get_id_fn api_desc_get_id;
 ckcache_desc_evict_fn api_desc_evict;
+ckcache_desc_load_batch_fn api_desc_load_batch;	/* this and api_desc_evict: desc_storage.c */
 
 #endif

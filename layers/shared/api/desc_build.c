@@ -2,6 +2,7 @@
 /* desc_build: the storage first, then one item after the other. */
 #include "layers/shared/api/desc_build.h"
 #include "common/cancel.h"
+#include "common/clock.h"
 
 void api_build_begin(struct ckcache_desc *desc, size_t i, struct drv_course *course)
 {
@@ -14,10 +15,14 @@ void api_build_begin(struct ckcache_desc *desc, size_t i, struct drv_course *cou
 
 enum ckcache_origin api_build_one(struct drv_course *course, const struct api_order *order)
 {
+	uint64_t start;
+
 	if (!order->cached) {
 		if (order->blob)
 			drv_course_watch(course);
-		(void)course->steps->call(course);	/* its owner knows what came of it */
+		start = cmn_clock_monotonic();
+		course->outcome = course->steps->call(course);
+		course->build_ns = cmn_clock_monotonic() - start;
 		return CKCACHE_ORIGIN_BUILT;
 	}
 	if (!drv_course_run(course))
@@ -59,12 +64,14 @@ static enum ckcache_status build_and_store(struct ckcache_desc *desc,
 {
 	struct cmn_buffer blob = { 0 };
 	struct api_order order = { .blob = storage->store ? &blob : NULL };
+	uint64_t begin = cmn_clock_monotonic();
 	enum ckcache_status status;
 
-	api_blob_begin(&blob, &desc->id);
+	api_blob_begin(&blob, CKCACHE_KIND_PROGRAMS, &desc->id);
 	status = build_all(desc, steps, &order, objects, ret_origin);
+	api_storage_trace(storage, desc, CKCACHE_EVENT_BUILT, status, 0, cmn_clock_monotonic() - begin);
 	if (status == CKCACHE_OK && order.blob && api_blob_end(&blob) == CMN_OK)
-		(void)!api_storage_store(storage, &desc->id, cmn_buffer_view(&blob));
+		(void)!api_storage_store(storage, desc, cmn_buffer_view(&blob));
 	cmn_buffer_release(&blob);
 	return status;
 }
@@ -77,12 +84,14 @@ static enum ckcache_status load_blob(struct ckcache_desc *desc,
 	struct cmn_buffer blob = { 0 };
 	enum ckcache_status status;
 
-	if (!steps->holds(desc) || api_storage_load(storage, &desc->id, &blob) != CMN_OK)
+	if (!steps->holds(desc) || api_storage_load(storage, desc, &blob) != CMN_OK)
 		return CKCACHE_MISS;
 	status = steps->create(desc, cmn_buffer_view(&blob), objects);
+	if (status != CKCACHE_OK)
+		api_storage_trace(storage, desc, CKCACHE_EVENT_UNUSABLE, status, blob.len, 0);
 	if (status == CKCACHE_ERROR_REFUSED || status == CKCACHE_ERROR_DAMAGED ||
 	    status == CKCACHE_ERROR_STALE)
-		(void)!api_storage_evict(storage, &desc->id);	/* another takes its place */
+		(void)!api_storage_evict(storage, desc);	/* another takes its place */
 	cmn_buffer_release(&blob);
 	return status;
 }

@@ -128,7 +128,7 @@ static enum cmn_status wrap(const struct ckcache_desc *desc, struct cmn_view dat
 {
 	enum cmn_status status;
 
-	api_blob_begin(ret, &desc->id);
+	api_blob_begin(ret, CKCACHE_KIND_DEVICE, &desc->id);
 	api_blob_add(ret, API_FIELD_DATA, 0, data);
 	status = api_blob_end(ret);
 	if (status != CMN_OK)
@@ -160,7 +160,7 @@ enum ckcache_status api_device_get_data(struct ckcache_desc *desc, size_t blob_s
 
 	if (!is_device(desc) || !size || !blob || !blob_size)
 		return CKCACHE_ERROR_INVALID_ARGUMENT;
-	status = api_blob_check(whole, &desc->id);
+	status = api_blob_check(whole, CKCACHE_KIND_DEVICE, &desc->id);
 	if (status != CMN_OK)
 		return api_status_of_blob(status);
 	if (api_blob_find(whole, API_FIELD_DATA, 0, &found) != CMN_OK)
@@ -208,7 +208,7 @@ enum ckcache_status api_device_store(struct ckcache_desc *desc,
 		return CKCACHE_ERROR_UNAVAILABLE;
 	status = wrap(desc, bytes, &blob);
 	if (status == CMN_OK)
-		status = api_storage_store(storage, &desc->id, cmn_buffer_view(&blob));
+		status = api_storage_store(storage, desc, cmn_buffer_view(&blob));
 	cmn_buffer_release(&blob);
 	return api_status_of(status);
 }
@@ -242,7 +242,7 @@ enum ckcache_status api_device_load(struct ckcache_desc *desc,
 		return CKCACHE_ERROR_INVALID_ARGUMENT;
 	if (!storage)
 		return load_entry(desc, size, data);
-	loaded = api_storage_load(storage, &desc->id, &blob);
+	loaded = api_storage_load(storage, desc, &blob);
 	if (loaded != CMN_OK)
 		return loaded == CMN_ERR_NOMEM ? CKCACHE_ERROR_OUT_OF_MEMORY : CKCACHE_MISS;
 	status = api_device_get_data(desc, blob.len, blob.data, size, data);

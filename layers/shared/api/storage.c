@@ -2,70 +2,129 @@
 /* storage: calls of the application's callbacks. */
 #include "layers/shared/api/storage.h"
 
+#include "common/clock.h"
+
 /* How often a blob may change its size between two calls, by another thread's store. */
 #define LOAD_TRIES 4
-/* No blob is larger (cachecore/entry.h has the same bound for payloads). */
-#define MAX_BLOB ((size_t)UINT32_MAX)
+
+/* What a caller of 1.0 fills. */
+#define SIZE_1_0 offsetof(struct ckcache_storage, load_batch)
+
+/* Whether the caller's structure goes as far as that member. */
+#define HAS(storage, member) \
+	((storage)->struct_size >= offsetof(struct ckcache_storage, member) + sizeof((storage)->member) && \
+	 (storage)->member)
 
 bool api_storage_is_valid(const struct ckcache_storage *storage)
 {
-	return !storage || (storage->struct_size >= sizeof(*storage) && storage->load);
+	return !storage || (storage->struct_size >= SIZE_1_0 && storage->load);
 }
 
-/* The blob that the storage gives. CMN_STALE: it changed meanwhile. */
-static enum cmn_status load_once(const struct ckcache_storage *storage, const struct api_id *id,
-				 struct cmn_buffer *ret)
+bool api_storage_has_batch(const struct ckcache_storage *storage)
 {
-	enum ckcache_status status;
+	return HAS(storage, load_batch);
+}
+
+void api_storage_trace(const struct ckcache_storage *storage, const struct ckcache_desc *desc,
+		       enum ckcache_event event, enum ckcache_status status, size_t size, uint64_t ns)
+{
+	const struct ckcache_trace trace = {
+		.struct_size = sizeof(trace), .event = event, .status = status,
+		.id_size = API_ID_SIZE, .id = desc->id.bytes, .size = size, .ns = ns,
+	};
+
+	if (HAS(storage, trace))
+		storage->trace(storage->ctx, &trace);
+}
+
+/* The blob that the storage gives. CMN_STALE: it changed meanwhile. *ret_status: as the storage said it. */
+static enum cmn_status load_once(const struct ckcache_storage *storage, const struct api_id *id,
+				 struct cmn_buffer *ret, enum ckcache_status *ret_status)
+{
 	size_t size = 0, room;
 
-	status = storage->load(storage->ctx, API_ID_SIZE, id->bytes, &size, NULL);
-	if (status != CKCACHE_OK || size == 0 || size > MAX_BLOB)
+	*ret_status = storage->load(storage->ctx, API_ID_SIZE, id->bytes, &size, NULL);
+	if (*ret_status != CKCACHE_OK || size == 0 || size > API_BLOB_MAX)
 		return CMN_MISS;
 	ret->len = 0;
 	if (!cmn_buffer_reserve(ret, size))
 		return CMN_ERR_NOMEM;
 	room = size;
-	status = storage->load(storage->ctx, API_ID_SIZE, id->bytes, &size, ret->data);
-	if (status == CKCACHE_ERROR_BUFFER_TOO_SMALL)
+	*ret_status = storage->load(storage->ctx, API_ID_SIZE, id->bytes, &size, ret->data);
+	if (*ret_status == CKCACHE_ERROR_BUFFER_TOO_SMALL)
 		return CMN_STALE;
-	if (status != CKCACHE_OK || size > room)
+	if (*ret_status != CKCACHE_OK || size > room)
 		return CMN_MISS;
 	ret->len = size;
 	return CMN_OK;
 }
 
-enum cmn_status api_storage_load(const struct ckcache_storage *storage, const struct api_id *id,
+/* What an earlier batch gave; CMN_STALE: none was loaded from this storage. */
+static enum cmn_status take_batch(const struct ckcache_storage *storage, struct ckcache_desc *desc,
+				  struct cmn_buffer *ret)
+{
+	const struct api_batch none = { .state = API_BATCH_NONE };
+	struct api_batch batch = api_desc_exchange_batch(desc, &none);
+	bool is_of_it = batch.ctx == storage->ctx && batch.load == storage->load;
+
+	if (is_of_it && batch.state == API_BATCH_FOUND) {
+		*ret = batch.blob;
+		return CMN_OK;
+	}
+	cmn_buffer_release(&batch.blob);
+	return is_of_it && batch.state == API_BATCH_ABSENT ? CMN_MISS : CMN_STALE;
+}
+
+enum cmn_status api_storage_load(const struct ckcache_storage *storage, struct ckcache_desc *desc,
 				 struct cmn_buffer *ret)
 {
-	enum cmn_status status = CMN_STALE;
+	uint64_t begin = cmn_clock_monotonic(), ns = 0;
+	enum ckcache_status said = CKCACHE_MISS;
+	enum cmn_status status = take_batch(storage, desc, ret), sound;
 
-	for (int i = 0; i < LOAD_TRIES && status == CMN_STALE; i++)
-		status = load_once(storage, id, ret);
-	if (status == CMN_OK && api_blob_check(cmn_buffer_view(ret), id) != CMN_OK) {
-		(void)!api_storage_evict(storage, id);	/* whether it goes or not, it is not used */
-		status = CMN_MISS;
+	if (status == CMN_STALE) {
+		for (int i = 0; i < LOAD_TRIES && status == CMN_STALE; i++)
+			status = load_once(storage, &desc->id, ret, &said);
+		ns = cmn_clock_monotonic() - begin;
+	}
+	if (status == CMN_OK) {
+		sound = api_blob_check(cmn_buffer_view(ret), api_desc_kind(desc), &desc->id);
+		api_storage_trace(storage, desc, sound == CMN_OK ? CKCACHE_EVENT_HIT : CKCACHE_EVENT_UNUSABLE,
+				  api_status_of_blob(sound), ret->len, ns);
+		if (sound != CMN_OK) {
+			(void)!api_storage_evict(storage, desc);	/* whether it goes or not, it is not used */
+			status = CMN_MISS;
+		}
+	} else {
+		api_storage_trace(storage, desc, CKCACHE_EVENT_MISS, said, 0, ns);
 	}
 	if (status != CMN_OK)
 		cmn_buffer_release(ret);
 	return status == CMN_STALE ? CMN_MISS : status;
 }
 
-enum cmn_status api_storage_store(const struct ckcache_storage *storage, const struct api_id *id,
+enum cmn_status api_storage_store(const struct ckcache_storage *storage, const struct ckcache_desc *desc,
 				  struct cmn_view blob)
 {
+	uint64_t begin = cmn_clock_monotonic();
+	enum ckcache_status status;
+
 	if (!storage->store)
 		return CMN_MISS;
-	return storage->store(storage->ctx, API_ID_SIZE, id->bytes, blob.len, blob.data) ==
-	       CKCACHE_OK ? CMN_OK : CMN_ERR_IO;
+	status = storage->store(storage->ctx, API_ID_SIZE, desc->id.bytes, blob.len, blob.data);
+	api_storage_trace(storage, desc, status == CKCACHE_OK ? CKCACHE_EVENT_STORED :
+			  CKCACHE_EVENT_NOT_STORED, status, blob.len, cmn_clock_monotonic() - begin);
+	return status == CKCACHE_OK ? CMN_OK : CMN_ERR_IO;
 }
 
-enum cmn_status api_storage_evict(const struct ckcache_storage *storage, const struct api_id *id)
+enum cmn_status api_storage_evict(const struct ckcache_storage *storage, const struct ckcache_desc *desc)
 {
+	uint64_t begin = cmn_clock_monotonic();
 	enum ckcache_status status;
 
 	if (!storage->evict)
 		return CMN_MISS;
-	status = storage->evict(storage->ctx, API_ID_SIZE, id->bytes);
+	status = storage->evict(storage->ctx, API_ID_SIZE, desc->id.bytes);
+	api_storage_trace(storage, desc, CKCACHE_EVENT_EVICTED, status, 0, cmn_clock_monotonic() - begin);
 	return status == CKCACHE_OK || status == CKCACHE_MISS ? CMN_OK : CMN_ERR_IO;
 }

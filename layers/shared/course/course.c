@@ -2,6 +2,8 @@
 /* course: the order of the steps, and what is common to them. */
 #include "layers/shared/course/course.h"
 
+#include <stdlib.h>
+
 #include "common/clock.h"
 #include "layers/shared/driver/environment.h"
 
@@ -176,14 +178,34 @@ bool drv_course_look_up(struct drv_course *course)
 	return hit;
 }
 
+static void count_unkept(const struct drv_course *course, struct cmn_view source)
+{
+	char *failure = course->outcome == DRV_BUILT ? NULL : course->steps->failure(course);
+	const struct cc_unkept_build build = {
+		.key = course->key, .source = source, .bypass = course->bypass,
+		/* Without memory for the text it has failed all the same. */
+		.failure = failure || course->outcome == DRV_BUILT ? failure : "",
+		.build_ns = course->build_ns,
+	};
+
+	cc_cache_count_unkept(course->cache, &build);
+	free(failure);
+}
+
 void drv_course_count(const struct drv_course *course)
 {
-	if (course->bypass)
-		cc_cache_count_bypass(course->cache, course->bypass, course->key);
+	if (course->bypass || course->outcome != DRV_BUILT)
+		count_unkept(course, (struct cmn_view){ 0 });
 	else if (course->deferred)
 		cc_cache_count_deferred(course->cache, course->key, course->build_ns);
 	else
 		cc_cache_count_miss(course->cache, course->key, course->build_ns);
+}
+
+void drv_course_count_without_key(struct drv_course *course, struct cmn_view source)
+{
+	course->key = NULL;
+	count_unkept(course, source);
 }
 
 bool drv_course_run(struct drv_course *course)

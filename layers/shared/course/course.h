@@ -48,6 +48,8 @@ struct drv_course_steps {
 	void (*prepare)(struct drv_course *course);
 	/* Lets the driver build. Called a second time if the first ran out of memory. May set bypass. */
 	enum drv_outcome (*call)(struct drv_course *course);
+	/* What the driver says of a call that failed, for people (failure.h); on the heap; NULL: no memory. */
+	char *(*failure)(const struct drv_course *course);
 
 	/* Libraries were loaded: whether driver and compiler are still those of the key. Learns the new ones. */
 	bool (*key_holds)(struct drv_course *course);
@@ -72,7 +74,7 @@ struct drv_course_steps {
 struct drv_course {
 	const struct drv_course_steps *steps;
 	struct cc_cache *cache;		/* NULL: only what does not look up */
-	const struct cc_key *key;	/* gathered; borrowed */
+	const struct cc_key *key;	/* gathered; borrowed; NULL: there can be none, and bypass says why */
 	bool apart;			/* the build leaves no entry at once: nobody waits for it */
 	bool goes_on;			/* the driver may build after its call */
 
@@ -81,7 +83,7 @@ struct drv_course {
 	enum drv_outcome outcome;	/* of the last one */
 	bool deferred;			/* ckcache replay has the recipe */
 	const char *bypass;		/* why nothing is cached, or NULL; static */
-	uint64_t start_ns, build_ns;
+	uint64_t start_ns, build_ns;	/* build_ns 0: the driver was not called, or builds on after the call */
 	struct drv_library_epoch epoch;
 	struct drv_observation *observation;	/* of the driver's build; NULL: not begun, or ended */
 	struct cc_manifest *manifest;	/* what the driver read; NULL: nothing */
@@ -111,7 +113,9 @@ void drv_course_watch(struct drv_course *course);
 bool drv_course_see(struct drv_course *course);
 /* Ends the observation. CMN_OK: *ret is the entry of what was built, for the caller to publish. CMN_MISS: there is none. */
 CMN_CHECKED enum cmn_status drv_course_capture(struct drv_course *course, struct cc_entry **ret);
-/* As a bypass with its reason, as deferred, or as a miss. */
+/* As a failure, as a bypass with its reason, as deferred, or as a miss. */
 void drv_course_count(const struct drv_course *course);
+/* The same of a build that never had a key; source: what was to be compiled, for its name. */
+void drv_course_count_without_key(struct drv_course *course, struct cmn_view source);
 
 #endif

@@ -144,8 +144,10 @@ const struct drv_driver drv_drivers[] = {
 		 * variables is 0 after a load. With its kernel cache off, all
 		 * that load one binary use the same temporary files. 6.0 aborts
 		 * when it is asked for a binary with specialization constants.
+		 * The hash of its own cache has the processor's type, not its cores.
 		 */
 		.library = "libpocl.so",
+		.parts_share_code = true,
 		.compiles_in_call = true,
 		.capture = CC_CAPTURE_DEFERRED,
 		.binaries_lose_answers = true,

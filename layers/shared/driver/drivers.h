@@ -69,6 +69,11 @@ struct drv_driver {
 	/* Building a linked program ends the process if its binary was read before, or if it was loaded. */
 	bool linked_builds_abort;
 	/*
+	 * A part of a processor (a sub-device) is its device with fewer cores: the driver's own cache
+	 * has the same binaries for both, and kernels answer alike (test_ways, "part").
+	 */
+	bool parts_share_code;
+	/*
 	 * The least time that it takes to load an executable's binary and build it, in nanoseconds per
 	 * byte, with its own caches warm (docs/COMPRESSION.md); 0: unknown.
 	 */

@@ -153,6 +153,7 @@ STUB_ENTRY_POINT(zeDeviceGetProperties);
 STUB_ENTRY_POINT(zeDeviceGetComputeProperties);
 STUB_ENTRY_POINT(zeDeviceGetModuleProperties);
 STUB_ENTRY_POINT(zeDeviceGetStatus);
+STUB_ENTRY_POINT(zeDevicePciGetPropertiesExt);
 STUB_ENTRY_POINT(zeContextCreate);
 STUB_ENTRY_POINT(zeContextCreateEx);
 STUB_ENTRY_POINT(zeContextDestroy);

@@ -68,6 +68,15 @@ static uint32_t stepping(void)
 	       (uint32_t)strtoul(number, NULL, 10) : 0;
 }
 
+/* STUB_PCI: the bus that the board is on. 0: the driver does not tell. */
+static uint32_t pci_bus(void)
+{
+	char number[16];
+
+	return stub_setting("STUB_PCI", number, sizeof(number)) ?
+	       (uint32_t)strtoul(number, NULL, 10) : 0;
+}
+
 static bool driver_is_good(ze_driver_handle_t handle, const char *call)
 {
 	return stub_object_check(handle, STUB_DRIVER, call);
@@ -160,6 +169,15 @@ ze_result_t ZE_APICALL
 stub_zeDriverGetExtensionProperties(ze_driver_handle_t handle, uint32_t *count,
 				    ze_driver_extension_properties_t *ret)
 {
+	const struct {
+		const char *name;
+		uint32_t version;
+		bool there;
+	} all_of_them[] = {
+		{ ZE_MODULE_PROGRAM_EXP_NAME, ZE_MODULE_PROGRAM_EXP_VERSION_CURRENT, true },
+		{ IP_VERSION, ZE_MAKE_VERSION(1, 0), stepping() },
+		{ ZE_PCI_PROPERTIES_EXT_NAME, ZE_PCI_PROPERTIES_EXT_VERSION_CURRENT, pci_bus() },
+	};
 	uint32_t room;
 
 	if (!driver_is_good(handle, "zeDriverGetExtensionProperties"))
@@ -167,14 +185,15 @@ stub_zeDriverGetExtensionProperties(ze_driver_handle_t handle, uint32_t *count,
 	if (!count)
 		return ZE_RESULT_ERROR_INVALID_NULL_POINTER;
 	room = *count;
-	*count = stepping() ? 2 : 1;
-	if (room && ret) {
-		(void)snprintf(ret->name, sizeof(ret->name), "%s", ZE_MODULE_PROGRAM_EXP_NAME);
-		ret->version = ZE_MODULE_PROGRAM_EXP_VERSION_CURRENT;
-	}
-	if (room > 1 && ret && stepping()) {
-		(void)snprintf(ret[1].name, sizeof(ret[1].name), "%s", IP_VERSION);
-		ret[1].version = ZE_MAKE_VERSION(1, 0);
+	*count = 0;
+	for (size_t i = 0; i < sizeof(all_of_them) / sizeof(all_of_them[0]); i++) {
+		if (!all_of_them[i].there)
+			continue;
+		if (*count < room && ret) {
+			(void)snprintf(ret[*count].name, sizeof(ret->name), "%s", all_of_them[i].name);
+			ret[*count].version = all_of_them[i].version;
+		}
+		++*count;
 	}
 	return ZE_RESULT_SUCCESS;
 }
@@ -286,6 +305,19 @@ ze_result_t ZE_APICALL stub_zeDeviceGetProperties(ze_device_handle_t handle,
 		       10 * changed("uuid"), STUB_PRODUCT);
 	(void)snprintf(ret->name, sizeof(ret->name), "Stub GPU %d%s", STUB_INDEX,
 		       changed("name") ? " other" : "");
+	return ZE_RESULT_SUCCESS;
+}
+
+ze_result_t ZE_APICALL stub_zeDevicePciGetPropertiesExt(ze_device_handle_t handle,
+							ze_pci_ext_properties_t *ret)
+{
+	if (!stub_object_check(handle, STUB_DEVICE, "zeDevicePciGetPropertiesExt"))
+		return ZE_RESULT_ERROR_INVALID_NULL_HANDLE;
+	if (!ret)
+		return ZE_RESULT_ERROR_INVALID_NULL_POINTER;
+	if (!pci_bus())
+		return ZE_RESULT_ERROR_UNINITIALIZED;
+	ret->address = (ze_pci_address_ext_t){ .bus = pci_bus() };
 	return ZE_RESULT_SUCCESS;
 }
 

@@ -50,7 +50,7 @@ static void fill_runtime(struct runtime_table *table, uint32_t version)
 	table->pfnGetDefaultContext = stub_zerGetDefaultContext;
 }
 
-static void fill_device(ze_device_dditable_t *table)
+static void fill_device(ze_device_dditable_t *table, uint32_t version)
 {
 	table->pfnGet = stub_zeDeviceGet;
 	table->pfnGetSubDevices = stub_zeDeviceGetSubDevices;
@@ -58,6 +58,8 @@ static void fill_device(ze_device_dditable_t *table)
 	table->pfnGetComputeProperties = stub_zeDeviceGetComputeProperties;
 	table->pfnGetModuleProperties = stub_zeDeviceGetModuleProperties;
 	table->pfnGetStatus = stub_zeDeviceGetStatus;
+	if (version >= ZE_API_VERSION_1_3)
+		table->pfnPciGetPropertiesExt = stub_zeDevicePciGetPropertiesExt;
 }
 
 static void fill_context(ze_context_dditable_t *table, uint32_t version)
@@ -108,7 +110,7 @@ void stub_tables_fill(const char *getter, uint32_t version, void *table)
 	else if (!strcmp(getter, "zerGetGlobalProcAddrTable"))
 		fill_runtime(table, version);
 	else if (!strcmp(getter, "zeGetDeviceProcAddrTable"))
-		fill_device(table);
+		fill_device(table, version);
 	else if (!strcmp(getter, "zeGetContextProcAddrTable"))
 		fill_context(table, version);
 	else if (!strcmp(getter, "zeGetModuleProcAddrTable"))

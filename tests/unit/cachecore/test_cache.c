@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "cachecore/cache.h"
+#include "cachecore/remote/remote.h"
 #include "tests/support/file_hash.h"
 #include "tests/support/unit.h"
 
@@ -493,6 +494,22 @@ TEST(forked_child_can_look_up_and_store)
 }
 #endif
 
+static bool others_wait;	/* whether the remote tier was asked to let other machines wait for the last build */
+
+enum cmn_status __real_cc_remote_get(struct cc_remote *remote, const struct cc_key *key,
+				     struct cc_file_memo *memo, struct cc_entry **ret,
+				     bool *ret_claimed, struct cc_remote_report *ret_report);
+enum cmn_status __wrap_cc_remote_get(struct cc_remote *remote, const struct cc_key *key,
+				     struct cc_file_memo *memo, struct cc_entry **ret,
+				     bool *ret_claimed, struct cc_remote_report *ret_report);
+enum cmn_status __wrap_cc_remote_get(struct cc_remote *remote, const struct cc_key *key,
+				     struct cc_file_memo *memo, struct cc_entry **ret,
+				     bool *ret_claimed, struct cc_remote_report *ret_report)
+{
+	others_wait = ret_claimed != NULL;
+	return __real_cc_remote_get(remote, key, memo, ret, ret_claimed, ret_report);
+}
+
 /* While a worker builds: whether others have to wait for it. */
 static enum cmn_status build_and_look(void *ctx, struct cc_entry **ret)
 {
@@ -524,6 +541,7 @@ TEST(nobody_waits_for_a_worker_of_replay)
 		CU_ASSERT_EQUAL_FATAL(cc_cache_get_or_build(cache, &key, build_and_look, &flies, &entry,
 							    &origin), CMN_OK);
 		CU_ASSERT_EQUAL(flies, !is_worker);
+		CU_ASSERT_EQUAL(others_wait, !is_worker);
 		cc_entry_unref(entry);
 		cc_key_release(&key);
 		cc_cache_close(cache);

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/auxv.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -23,6 +24,13 @@ char *__wrap_secure_getenv(const char *name);
 char *__wrap_secure_getenv(const char *name)
 {
 	return privileged ? NULL : __real_secure_getenv(name);
+}
+
+unsigned long __real_getauxval(unsigned long type);
+unsigned long __wrap_getauxval(unsigned long type);
+unsigned long __wrap_getauxval(unsigned long type)
+{
+	return type == AT_SECURE ? privileged : __real_getauxval(type);
 }
 
 static struct cc_config config;		/* of the running test */
@@ -107,6 +115,7 @@ TEST(has_the_documented_defaults)
 	CU_ASSERT_PTR_NULL(config.built_for);
 	CU_ASSERT_TRUE(config.observe);
 	CU_ASSERT_EQUAL(config.log_level, CMN_LOG_ERROR);
+	CU_ASSERT_PTR_NULL(config.log_file);
 	CU_ASSERT_PTR_NULL(config.trace);
 	CU_ASSERT_PTR_NULL(config.remote);
 }
@@ -132,6 +141,7 @@ TEST(reads_every_variable)
 	set("CKCACHE_BUILT_FOR", "blender");
 	set("CKCACHE_OBSERVE", "0");
 	set("CKCACHE_LOG", "debug");
+	set("CKCACHE_LOG_FILE", "/tmp/log");
 	set("CKCACHE_TRACE", "/tmp/trace");
 	set("CKCACHE_REMOTE", "redis://host");
 	load();
@@ -157,8 +167,23 @@ TEST(reads_every_variable)
 	CU_ASSERT_STRING_EQUAL(config.built_for, "blender");
 	CU_ASSERT_FALSE(config.observe);
 	CU_ASSERT_EQUAL(config.log_level, CMN_LOG_DEBUG);
+	CU_ASSERT_STRING_EQUAL(config.log_file, "/tmp/log");
 	CU_ASSERT_STRING_EQUAL(config.trace, "/tmp/trace");
 	CU_ASSERT_STRING_EQUAL(config.remote, "redis://host");
+}
+
+TEST(a_log_file_asks_for_something_in_it)
+{
+	set("CKCACHE_LOG_FILE", "/tmp/log");
+	load();
+	CU_ASSERT_EQUAL(config.log_level, CMN_LOG_INFO);
+	set("CKCACHE_LOG", "warning");
+	load();
+	CU_ASSERT_EQUAL(config.log_level, CMN_LOG_WARNING);
+	set("CKCACHE_LOG", "");
+	load();
+	CU_ASSERT_EQUAL(config.log_level, CMN_LOG_INFO);
+	CU_ASSERT_EQUAL(complaints.count, 0);
 }
 
 TEST(a_variable_wins_over_the_users_file_over_the_systems)
@@ -340,6 +365,9 @@ TEST(takes_words_in_any_case)
 	CU_ASSERT_EQUAL(config.sharing, CC_SHARING_GROUP);
 	CU_ASSERT_EQUAL(config.build_wait, 0);
 	CU_ASSERT_TRUE(config.promote);
+	set("CKCACHE_EVICTION_ORDER", "none");
+	load();
+	CU_ASSERT_EQUAL(config.eviction_order, CC_EVICTION_NONE);
 }
 
 TEST(refuses_a_list_with_one_relative_path_in_a_file)
@@ -405,8 +433,13 @@ TEST(a_privileged_program_does_not_heed_its_callers_environment)
 	set("XDG_CONFIG_HOME", below("elsewhere"));
 	set("XDG_CACHE_HOME", "/caches");
 	set("CKCACHE_MAX_SIZE", "3");
+	unit_write("system.conf", "log_file = /tmp/log\n");
+	load();
+	CU_ASSERT_STRING_EQUAL(config.log_file, "/tmp/log");
 	privileged = true;
 	load();
+	CU_ASSERT_PTR_NULL(config.log_file);
+	CU_ASSERT_EQUAL(config.log_level, CMN_LOG_ERROR);
 	CU_ASSERT_EQUAL(config.threshold_days, 90);
 	CU_ASSERT_EQUAL(config.max_size, UINT64_C(8589934592));
 	CU_ASSERT_PTR_NULL(config.dir);

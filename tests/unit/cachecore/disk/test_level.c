@@ -387,11 +387,12 @@ TEST(a_lower_capacity_evicts_at_the_next_store)
 static void count_misses(struct cc_cache *cache, unsigned int times)
 {
 	struct cc_key key;
+	const struct cc_unkept_build bypass = { .key = &key, .bypass = "some-reason" };
 
 	make_key(&key, "counted");
 	for (unsigned int i = 0; i < times; i++)
 		cc_cache_count_miss(cache, &key, 1);
-	cc_cache_count_bypass(cache, "some-reason", &key);
+	cc_cache_count_unkept(cache, &bypass);
 	cc_key_release(&key);
 }
 

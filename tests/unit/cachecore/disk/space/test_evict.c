@@ -205,6 +205,59 @@ TEST(evicts_least_recently_used_until_half_is_left)
 	close_bench(&bench);
 }
 
+/* However shortly before the others were used, too. */
+TEST(keeps_what_was_used_last)
+{
+	struct cc_store_report report;
+	struct cc_entry *entry;
+	struct bench bench;
+	struct cc_key key;
+
+	open_bench(&bench, 4);
+	make_key(&key, 0);
+	CU_ASSERT_EQUAL_FATAL(cc_store_get(bench.store, &key, NULL, SIZE_MAX, &entry, &report), CMN_OK);
+	touch_place(bench.store, &report.place);
+	cc_entry_unref(entry);
+	cc_key_release(&key);
+	bench.config.max_size = bound_for(&bench, bench.each * 4 - 1);
+	CU_ASSERT_EQUAL(cc_evict_run(bench.root_fd, &bench.config, NULL), CMN_OK);
+	for (unsigned int i = 0; i < 4; i++)
+		CU_ASSERT_EQUAL(has(&bench, i), i == 0);
+	close_bench(&bench);
+}
+
+/* What the bound is to a single entry, where nothing is evicted: nothing. */
+TEST(without_eviction_an_entry_may_be_over_half_of_the_bound)
+{
+	struct bench bench;
+
+	open_bench(&bench, 0);
+	bench.image = 90000;
+	bench.config.max_size = 100000;
+	CU_ASSERT_EQUAL(put(&bench, 1), CMN_ERR_TOO_LARGE);
+	bench.config.eviction_disable = true;
+	CU_ASSERT_EQUAL(put(&bench, 1), CMN_OK);
+	CU_ASSERT_EQUAL(put(&bench, 2), CMN_OK);
+	CU_ASSERT_TRUE(has(&bench, 1));
+	CU_ASSERT_TRUE(has(&bench, 2));
+	close_bench(&bench);
+}
+
+/* One that takes most of the root fits, too, while there is room: it displaces nothing. */
+TEST(without_an_order_an_entry_may_take_most_of_the_root)
+{
+	struct bench bench;
+
+	open_bench(&bench, 0);
+	bench.image = 90000;
+	bench.config.eviction_order = CC_EVICTION_NONE;
+	bench.config.max_size = 200000;
+	CU_ASSERT_EQUAL(put(&bench, 1), CMN_OK);
+	CU_ASSERT_EQUAL(put(&bench, 2), CMN_ERR_TOO_LARGE);
+	CU_ASSERT_TRUE(has(&bench, 1));
+	close_bench(&bench);
+}
+
 TEST(keeps_all_within_the_bound)
 {
 	struct bench bench;
@@ -529,6 +582,40 @@ static enum cmn_status add_one(struct bench *bench, unsigned int i, bool *ret_du
 	cc_entry_unref(entry);
 	cc_key_release(&key);
 	return status;
+}
+
+/* Full, and order none: nothing is added and nothing goes, but what is too old. */
+TEST(a_full_root_without_an_order_takes_nothing_more)
+{
+	uint64_t before = 0, after = 1;
+	struct bench bench;
+	bool due = true;
+
+	open_bench(&bench, 4);
+	bench.config.eviction_order = CC_EVICTION_NONE;
+	bench.config.max_size = bound_for(&bench, bench.each * 4 + bench.each / 2);
+	CU_ASSERT_EQUAL(cc_store_evict(bench.store), CMN_OK);
+	CU_ASSERT_EQUAL(cc_number_file_read(bench.root_fd, CC_ACCOUNT_NAME, &before), CMN_OK);
+	CU_ASSERT_EQUAL(put(&bench, 100), CMN_ERR_TOO_LARGE);
+	CU_ASSERT_EQUAL(add_one(&bench, 100, &due), CMN_ERR_TOO_LARGE);
+	CU_ASSERT_FALSE(due);
+	CU_ASSERT_EQUAL(cc_number_file_read(bench.root_fd, CC_ACCOUNT_NAME, &after), CMN_OK);
+	CU_ASSERT_EQUAL(before, after);
+	/* The bound became smaller. */
+	bench.config.max_size = bench.each * 2;
+	CU_ASSERT_EQUAL(cc_store_evict(bench.store), CMN_OK);
+	for (unsigned int i = 0; i < 4; i++)
+		CU_ASSERT_TRUE(has(&bench, i));
+	CU_ASSERT_FALSE(has(&bench, 100));
+	/* Age makes room. */
+	bench.config.max_size = bound_for(&bench, bench.each * 4 + bench.each / 2);
+	bench.config.threshold_days = 30;
+	set_access(&bench, 1, cmn_clock_realtime() - 31 * NS_PER_DAY);
+	CU_ASSERT_EQUAL(cc_store_evict(bench.store), CMN_OK);
+	CU_ASSERT_FALSE(has(&bench, 1));
+	CU_ASSERT_EQUAL(put(&bench, 100), CMN_OK);
+	CU_ASSERT_TRUE(has(&bench, 100));
+	close_bench(&bench);
 }
 
 /* So that what is stored while it runs still fits. */

@@ -472,6 +472,43 @@ TEST(touches_mark_entries_as_used)
 	cc_key_release(&key);
 }
 
+static void use_at(int id, uint64_t used_ns)
+{
+	struct cc_store_place place = { .used_ns = used_ns };
+	struct cc_key key;
+
+	make_key(&key, id);
+	cc_leaf_path(cc_key_view(&key), place.leaf);
+	cc_writer_touch(bench.writer, &place);
+	cc_key_release(&key);
+}
+
+static bool keep_oldest(void *ctx, const struct cc_store_item *item)
+{
+	uint64_t *oldest = ctx;
+
+	if (item->access_ns < *oldest)
+		*oldest = item->access_ns;
+	return true;
+}
+
+/* Not when they are written, which is later and in another order. */
+TEST(entries_count_as_used_when_they_were_used_last)
+{
+	uint64_t now, oldest = UINT64_MAX;
+
+	CU_ASSERT_TRUE(put(bench.writer, 1, 10));
+	CU_ASSERT_TRUE(put(bench.writer, 2, 10));
+	CU_ASSERT_TRUE(cc_writer_flush(bench.writer, LONG_ENOUGH));
+	now = cmn_clock_realtime();
+	use_at(1, now);
+	use_at(2, now + 1);
+	use_at(1, now + 2);
+	CU_ASSERT_TRUE(cc_writer_flush(bench.writer, LONG_ENOUGH));
+	CU_ASSERT_EQUAL(cc_store_walk(bench.store, false, keep_oldest, &oldest), CMN_OK);
+	CU_ASSERT_EQUAL(oldest, now + 1);
+}
+
 /* Makes it an entry that was used long ago. */
 static void age(int number)
 {

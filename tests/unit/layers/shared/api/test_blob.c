@@ -18,7 +18,7 @@ static struct cmn_buffer make(void)
 	struct cmn_buffer blob = { 0 };
 	uint8_t *room;
 
-	api_blob_begin(&blob, &one);
+	api_blob_begin(&blob, CKCACHE_KIND_PROGRAMS, &one);
 	api_blob_add(&blob, API_FIELD_IMAGE, 0, view("first"));
 	room = api_blob_add_room(&blob, API_FIELD_IMAGE, 1, 6);
 	CU_ASSERT_PTR_NOT_NULL_FATAL(room);
@@ -33,10 +33,10 @@ static struct cmn_buffer make_of(const void *fields, size_t len)
 {
 	struct cmn_buffer blob = { 0 };
 
-	api_blob_begin(&blob, &one);
+	api_blob_begin(&blob, CKCACHE_KIND_PROGRAMS, &one);
 	cmn_buffer_append(&blob, fields, len);
 	CU_ASSERT_EQUAL_FATAL(api_blob_end(&blob), CMN_OK);
-	CU_ASSERT_EQUAL(api_blob_check(cmn_buffer_view(&blob), &one), CMN_OK);
+	CU_ASSERT_EQUAL(api_blob_check(cmn_buffer_view(&blob), CKCACHE_KIND_PROGRAMS, &one), CMN_OK);
 	return blob;
 }
 
@@ -53,7 +53,7 @@ TEST(fields_come_back_by_tag_and_index)
 	struct cmn_buffer blob = make();
 	struct cmn_view found;
 
-	CU_ASSERT_EQUAL(api_blob_check(cmn_buffer_view(&blob), &one), CMN_OK);
+	CU_ASSERT_EQUAL(api_blob_check(cmn_buffer_view(&blob), CKCACHE_KIND_PROGRAMS, &one), CMN_OK);
 	CU_ASSERT(has(&blob, API_FIELD_IMAGE, 0, "first"));
 	CU_ASSERT(has(&blob, API_FIELD_IMAGE, 1, "second"));
 	CU_ASSERT(has(&blob, API_FIELD_DATA, 0, ""));
@@ -64,7 +64,7 @@ TEST(fields_come_back_by_tag_and_index)
 
 TEST(the_header_is_as_its_grammar_says)
 {
-	static const uint8_t start[] = { 'C', 'K', 'C', 'B', 'L', 'O', 'B', '\n', 1, 0, 0, 0, 0, 0, 0, 0 };
+	static const uint8_t start[] = { 'C', 'K', 'C', 'B', 'L', 'O', 'B', '\n', 2, 0, 0, 0, 1, 0, 0, 0 };
 	struct cmn_buffer blob = make();
 
 	CU_ASSERT_EQUAL(memcmp(blob.data, start, sizeof(start)), 0);
@@ -83,11 +83,11 @@ TEST(every_bit_and_length_counts)
 		enum cmn_status wanted = bit / 32 == 2 ? CMN_ERR_VERSION : CMN_ERR_CORRUPT;
 
 		blob.data[bit / 8] ^= (uint8_t)(1u << (bit % 8));
-		CU_ASSERT_EQUAL(api_blob_check(cmn_buffer_view(&blob), &one), wanted);
+		CU_ASSERT_EQUAL(api_blob_check(cmn_buffer_view(&blob), CKCACHE_KIND_PROGRAMS, &one), wanted);
 		blob.data[bit / 8] ^= (uint8_t)(1u << (bit % 8));
 	}
 	for (size_t len = 0; len < blob.len; len++)
-		CU_ASSERT_EQUAL(api_blob_check((struct cmn_view){ blob.data, len }, &one),
+		CU_ASSERT_EQUAL(api_blob_check((struct cmn_view){ blob.data, len }, CKCACHE_KIND_PROGRAMS, &one),
 				CMN_ERR_CORRUPT);
 	cmn_buffer_release(&blob);
 }
@@ -129,19 +129,44 @@ TEST(what_differs_says_stale_or_foreign)
 	struct cmn_buffer blob = make();
 	struct api_id other = with_other(CC_PART_DEVICE, true);
 
-	CU_ASSERT_EQUAL(api_blob_check(cmn_buffer_view(&blob), &other), CMN_STALE);
+	CU_ASSERT_EQUAL(api_blob_check(cmn_buffer_view(&blob), CKCACHE_KIND_PROGRAMS, &other), CMN_STALE);
 	other = with_other(CC_PART_DEVICE, false);	/* headers alone */
-	CU_ASSERT_EQUAL(api_blob_check(cmn_buffer_view(&blob), &other), CMN_STALE);
+	CU_ASSERT_EQUAL(api_blob_check(cmn_buffer_view(&blob), CKCACHE_KIND_PROGRAMS, &other), CMN_STALE);
 	other = with_other(CC_PART_IMAGE, true);
-	CU_ASSERT_EQUAL(api_blob_check(cmn_buffer_view(&blob), &other), CMN_MISS);
+	CU_ASSERT_EQUAL(api_blob_check(cmn_buffer_view(&blob), CKCACHE_KIND_PROGRAMS, &other), CMN_MISS);
 	other = with_other(CC_PART_CONSTANTS, true);
-	CU_ASSERT_EQUAL(api_blob_check(cmn_buffer_view(&blob), &other), CMN_MISS);
+	CU_ASSERT_EQUAL(api_blob_check(cmn_buffer_view(&blob), CKCACHE_KIND_PROGRAMS, &other), CMN_MISS);
 	other = with_other(CC_PART_OPTIONS, true);
-	CU_ASSERT_EQUAL(api_blob_check(cmn_buffer_view(&blob), &other), CMN_MISS);
+	CU_ASSERT_EQUAL(api_blob_check(cmn_buffer_view(&blob), CKCACHE_KIND_PROGRAMS, &other), CMN_MISS);
 	/* Another device and another program: another program. */
 	other.bytes[8 + CC_PART_IMAGE * CMN_HASH_SIZE] ^= 1;
 	other.bytes[8 + CC_PART_DEVICE * CMN_HASH_SIZE] ^= 1;
-	CU_ASSERT_EQUAL(api_blob_check(cmn_buffer_view(&blob), &other), CMN_MISS);
+	CU_ASSERT_EQUAL(api_blob_check(cmn_buffer_view(&blob), CKCACHE_KIND_PROGRAMS, &other), CMN_MISS);
+	cmn_buffer_release(&blob);
+}
+
+/* Also one that a later version has. */
+TEST(a_blob_of_another_kind_is_sound_and_not_used)
+{
+	enum ckcache_kind kind = CKCACHE_KIND_PROGRAMS;
+	struct cmn_buffer blob = { 0 };
+
+	for (int other = 2; other < 4; other++) {
+		blob.len = 0;
+		api_blob_begin(&blob, (enum ckcache_kind)other, &one);
+		CU_ASSERT_EQUAL(api_blob_end(&blob), CMN_OK);
+		CU_ASSERT_EQUAL(api_blob_check(cmn_buffer_view(&blob), CKCACHE_KIND_PROGRAMS, &one), CMN_MISS);
+		CU_ASSERT_EQUAL(api_blob_check(cmn_buffer_view(&blob), (enum ckcache_kind)other, &one), CMN_OK);
+		CU_ASSERT_EQUAL(ckcache_blob_get_kind(blob.len, blob.data, &kind), CKCACHE_OK);
+		CU_ASSERT_EQUAL((int)kind, other);
+	}
+	CU_ASSERT_EQUAL(ckcache_blob_get_kind(blob.len - 1, blob.data, &kind), CKCACHE_ERROR_DAMAGED);
+	CU_ASSERT_EQUAL(ckcache_blob_get_kind(0, blob.data, &kind), CKCACHE_ERROR_INVALID_ARGUMENT);
+	CU_ASSERT_EQUAL(ckcache_blob_get_kind(blob.len, NULL, &kind), CKCACHE_ERROR_INVALID_ARGUMENT);
+	CU_ASSERT_EQUAL(ckcache_blob_get_kind(blob.len, blob.data, NULL), CKCACHE_ERROR_INVALID_ARGUMENT);
+	blob.data[8] = 1;	/* the version without kinds */
+	CU_ASSERT_EQUAL(ckcache_blob_get_kind(blob.len, blob.data, &kind), CKCACHE_ERROR_VERSION);
+	CU_ASSERT_EQUAL((int)kind, 3);
 	cmn_buffer_release(&blob);
 }
 

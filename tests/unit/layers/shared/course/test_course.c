@@ -118,13 +118,14 @@ void __wrap_cc_cache_count_deferred(struct cc_cache *of, const struct cc_key *wi
 	note("deferred");
 }
 
-void __wrap_cc_cache_count_bypass(struct cc_cache *of, const char *reason,
-				  const struct cc_key *with);
-void __wrap_cc_cache_count_bypass(struct cc_cache *of, const char *reason,
-				  const struct cc_key *with)
+void __wrap_cc_cache_count_unkept(struct cc_cache *of, const struct cc_unkept_build *build);
+void __wrap_cc_cache_count_unkept(struct cc_cache *of, const struct cc_unkept_build *build)
 {
-	(void)of, (void)with;
-	note(reason);
+	(void)of;
+	if (build->failure)
+		note(build->failure);
+	if (build->bypass)
+		note(build->bypass);
 }
 
 void __real_cc_cache_reject(struct cc_cache *of, const struct cc_key *with,
@@ -236,9 +237,15 @@ static enum cmn_status attach(struct drv_course *course, struct cc_entry *entry)
 	return script->attached;
 }
 
+static char *failure(const struct drv_course *course)
+{
+	CU_ASSERT_NOT_EQUAL(course->outcome, DRV_BUILT);
+	return strdup("failed");
+}
+
 static const struct drv_course_steps steps = {
 	.may_be_kept = may_be_kept, .observe = observe, .text = text, .prepare = prepare,
-	.call = call, .key_holds = key_holds, .environment_holds = environment_holds,
+	.call = call, .failure = failure, .key_holds = key_holds, .environment_holds = environment_holds,
 	.input_changed = input_changed, .capture = capture, .attach = attach,
 };
 
@@ -352,7 +359,7 @@ TEST(an_entry_of_no_use_here_is_not_refused)
 		struct script useless = { .attached = statuses[i], .outcomes = { DRV_ERROR } };
 
 		CU_ASSERT_FALSE(run(&useless));
-		EXPECT_COUNTED("miss");
+		EXPECT_COUNTED("failed");
 		CU_ASSERT_EQUAL(useless.calls, 1);
 		CU_ASSERT_EQUAL(world.rejected, 0);
 		expect_kept(true);
@@ -386,7 +393,7 @@ TEST(out_of_memory_is_tried_again_once)
 	end();
 	begin();
 	CU_ASSERT_FALSE(run(&for_good));
-	EXPECT_COUNTED("miss");
+	EXPECT_COUNTED("failed");
 	CU_ASSERT_EQUAL(for_good.calls, 2);
 	CU_ASSERT_EQUAL(for_good.captures, 0);
 	end();
@@ -449,7 +456,7 @@ TEST(nobody_waits_for_a_build_without_an_entry)
 	end();
 }
 
-/* A failed build counts as a miss: not for what it read is nothing kept. */
+/* It is not for what a failed build read that nothing is kept. */
 TEST(failures_are_kept_where_they_are_wanted)
 {
 	struct drv_course_steps keeping = steps;
@@ -458,12 +465,12 @@ TEST(failures_are_kept_where_they_are_wanted)
 	begin();
 	world.unseen = true;
 	CU_ASSERT_FALSE(run(&failing));
-	EXPECT_COUNTED("miss");
+	EXPECT_COUNTED("failed");
 	CU_ASSERT_EQUAL(failing.captures, 0);
 	world.unseen = false;
 	keeping.keeps_failures = true;
 	CU_ASSERT_FALSE(run_with(&kept, &keeping));
-	EXPECT_COUNTED("miss");
+	EXPECT_COUNTED("failed");
 	CU_ASSERT_EQUAL(kept.captures, 1);
 	CU_ASSERT(run_with(&other, &keeping));
 	EXPECT_COUNTED("memory");
@@ -472,7 +479,7 @@ TEST(failures_are_kept_where_they_are_wanted)
 	begin();
 	failing = (struct script){ .outcomes = { DRV_ERROR } };
 	CU_ASSERT_FALSE(run_with(&failing, &keeping));
-	EXPECT_COUNTED("miss");
+	EXPECT_COUNTED("failed");
 	CU_ASSERT_EQUAL(failing.captures, 0);
 	end();
 }
