@@ -107,7 +107,7 @@ static void append_all(struct cmn_buffer *text)
 	for (unsigned int i = 0; (verb = verb_at(i)); i++)
 		cmn_buffer_printf(text, "  %-10s %s\n", verb->name, verb->summary);
 	cmn_buffer_append_text(text,
-		"\nckcache VERB --help shows the options of a verb. See also man ckcache, --version.\n"
+		"\nckcache VERB --help shows a verb's options. See also man ckcache, --version.\n"
 		"Exit codes: 0 success, 1 failure, 2 wrong usage; ckcache run: the command's.\n");
 }
 

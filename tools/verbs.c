@@ -249,9 +249,9 @@ static const struct verb verbs[] = {
 	{ VERB_OF(config, "[get set unset]"), "[KEY [VALUE]]", COMMAND_NONE,
 	  "show and change settings",
 	  "Shows every setting with its origin: a file and line, the environment, or the\n"
-	  "default. get prints one value. set checks VALUE and writes it to your file, unset\n"
-	  "removes it there; comments and all other lines stay. A program's name is the\n"
-	  "last part of the path by which it is started. Passwords are not shown.",
+	  "default. get prints one value. set checks VALUE and writes it to your file;\n"
+	  "unset removes it there. Comments and all other lines stay. A program's name is\n"
+	  "the last part of the path by which it is started. Passwords are not shown.",
 	  "ckcache config\n"
 	  "ckcache config get max_size\n"
 	  "ckcache config set max_size 20Gi\n"

@@ -70,12 +70,12 @@ enum cmn_status cc_store_discard(struct cc_store *store, const struct cc_store_p
 		status = CMN_STALE;
 	if (status == CMN_OK) {
 		*ret_freed = cc_leaf_remove(held.leaf_fd, place->n);
+		if (is_there(held.leaf_fd, place->n))
+			status = CMN_ERR_ACCESS;
 		cc_leaf_prune(held.root_fd, place->leaf);
 		/* Failing leaves the account a little high; the next eviction counts. */
 		if (*ret_freed)
 			(void)!cc_account_add(held.root_fd, -(int64_t)*ret_freed, until);
-		else
-			status = CMN_ERR_ACCESS;
 	}
 	leave(&held);
 	return status;

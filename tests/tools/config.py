@@ -66,11 +66,11 @@ class Case(unittest.TestCase):
 
     def write(self, text):
         os.makedirs(os.path.dirname(self.file), exist_ok=True)
-        with open(self.file, "w", encoding="utf-8") as file:
+        with open(self.file, "w", encoding="utf-8", newline="") as file:
             file.write(text)
 
     def read(self):
-        with open(self.file, encoding="utf-8") as file:
+        with open(self.file, encoding="utf-8", newline="") as file:
             return file.read()
 
 
