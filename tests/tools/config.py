@@ -242,6 +242,47 @@ class Written(Case):
         self.assertIn("too large", err)
         self.assertEqual(self.read(), text)
 
+    def test_what_is_no_text_is_left_alone(self):
+        for text in ("log = info\n\0\n", "\0"):
+            self.write(text)
+            _, err = self.run_tool("config", "set", "log", "debug", code=1)
+            self.assertIn(self.file, err)
+            self.assertEqual(self.read(), text)
+        for seed in range(40):
+            choice = random.Random(seed)
+            self.write("".join(choice.choice("[]program x=#\n\r\t \\\x01log") for _ in range(200)))
+            self.run_tool("config", "set", "threshold", "7", "--program", "x", code=2)
+            self.run_tool("config", "set", "log", "debug", "--program", "x")
+            self.assertEqual(self.get("log", "--program", "x"), "debug", self.read())
+            self.run_tool("config", "set", "log", "info")
+            self.assertEqual(self.get("log"), "info", self.read())
+            self.assertEqual(self.get("log", "--program", "x"), "debug", self.read())
+
+    @unittest.skipUnless(os.geteuid() == 0 and shutil.which("unshare"), "cannot mount another /etc")
+    def test_for_all_users(self):
+        etc = os.path.join(self.work, "etc")
+        os.mkdir(etc)
+        mounted = ["unshare", "-m", "sh", "-c", 'mount --bind "$ETC" /etc || exit 77; exec "$0" "$@"', CKCACHE, "config"]
+
+        def run(*arguments):
+            ran = subprocess.run([*mounted, *arguments], env=self.environment({"ETC": etc}), cwd=self.work,
+                                 capture_output=True, timeout=60, check=False)
+            if ran.returncode == 77:
+                self.skipTest("no mounts here")
+            self.assertEqual((ran.returncode, ran.stderr), (0, b""))
+            return ran.stdout.decode()
+        run("set", "--system", "compression", "4")
+        run("set", "--system", "--program", "x", "compression", "5")
+        file = os.path.join(etc, "ckcache.conf")
+        self.assertEqual(stat.S_IMODE(os.stat(file).st_mode), 0o644)
+        self.assertIn("(/etc/ckcache.conf:1) compression = 4\n", run())
+        self.assertEqual(run("get", "compression", "--program=x"), "5\n")
+        self.write("compression = 6\n")
+        self.assertEqual(run("get", "compression", "--program=x"), "6\n")
+        run("unset", "--system", "compression")
+        with open(file, encoding="utf-8") as text:
+            self.assertEqual(text.read(), "\n[program x]\ncompression = 5\n")
+
     def test_a_full_disk_leaves_the_old_file(self):
         self.write(FILE)
         before = self.read()

@@ -70,6 +70,9 @@ static enum cmn_status change(int dir_fd, const char *name, const struct config_
 
 	if (status == CMN_MISS && !there)
 		status = CMN_OK;
+	/* Nobody would read what stands behind a NUL. */
+	if (status == CMN_OK && old.len && memchr(old.data, 0, old.len))
+		status = CMN_ERR_CORRUPT;
 	if (status == CMN_OK)
 		status = config_edit(cmn_buffer_view(&old), edit, &new);
 	if (status == CMN_OK && new.len > CC_CONFIG_MAX_FILE)
