@@ -72,10 +72,11 @@ enum cmn_status cc_store_discard(struct cc_store *store, const struct cc_store_p
 		*ret_freed = cc_leaf_remove(held.leaf_fd, place->n);
 		if (is_there(held.leaf_fd, place->n))
 			status = CMN_ERR_ACCESS;
-		cc_leaf_prune(held.root_fd, place->leaf);
 		/* Failing leaves the account a little high; the next eviction counts. */
 		if (*ret_freed)
 			(void)!cc_account_add(held.root_fd, -(int64_t)*ret_freed, until);
+		/* Then only: who counts does not see the lock of a directory that is gone. */
+		cc_leaf_prune(held.root_fd, place->leaf);
 	}
 	leave(&held);
 	return status;

@@ -63,7 +63,7 @@ class Entries(Case):
         lines = self.run_tool("prune", *arguments, "--dry-run").splitlines()
         self.assertEqual(caches.snapshot(self.root), before)
         value = self.json("prune", *arguments)
-        self.assertEqual((dry.pop("dry_run"), value.pop("dry_run")), (True, False))
+        self.assertTrue(dry.pop("dry_run"))
         self.assertEqual(dry, value)
         self.assertEqual(len(lines), value["removed_entries"] + 1)
         self.assertIn("%d entries would be removed" % value["removed_entries"], lines[-1])
@@ -209,6 +209,9 @@ class Entries(Case):
         self.assertEqual([process.returncode for process in running], [0] * 4, outputs)
         self.assertEqual(sum(json.loads(out)["removed_entries"] for out, _ in outputs[:2]), 5)
         self.assertEqual(self.sources(), [5, 6, 7, 8, 9])
+        # Who counts while others remove may leave it too high, never too low.
+        value = self.json("verify")
+        self.assertGreaterEqual(value["account_bytes"], value["bytes"])
         self.exact()
 
     def test_a_full_disk(self):

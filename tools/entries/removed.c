@@ -13,7 +13,8 @@ static int print_json(const struct removed *removed)
 {
 	struct json_object *object = json_new_object();
 
-	json_add_bool(object, "dry_run", removed->dry_run);
+	if (removed->dry_run)
+		json_add_bool(object, "dry_run", true);
 	json_add_number(object, "removed_entries", removed->gone.entries);
 	json_add_number(object, "removed_bytes", removed->gone.bytes);
 	if (removed->left) {
