@@ -375,8 +375,8 @@ static const struct verb verbs[] = {
 	  "write a page with charts of what the cache did and contains",
 	  "Writes one HTML page to FILE (- is standard output) that needs no network: what\n"
 	  "the cache did this week, hits and misses over time, time saved per program, what\n"
-	  "fills the disk, the slowest compiles, why builds were not cached, the settings in\n"
-	  "force. With --json, the same numbers for scripts; FILE may then be left out.",
+	  "fills the disk, the slowest compiles, why builds were not cached, the settings\n"
+	  "in force. With --json, the same numbers for scripts; FILE may then be left out.",
 	  "ckcache report report.html\n"
 	  "ckcache report --json" },
 };
