@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * config: finds the text of each setting (system file, user's file, variable;
- * the later one wins), then parses it by the row of one table. A setting is
- * added by a field in struct cc_config, its default, and a row.
+ * the later one wins; in a file the program's section wins), then parses it by
+ * the row of one table. A setting is added by a field in struct cc_config, its
+ * default, and a row.
  */
 #include "cachecore/config.h"
 
 #include <ctype.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <limits.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -18,12 +20,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "cachecore/config_line.h"
 #include "cachecore/disk/path.h"
 #include "common/env.h"
 #include "common/file.h"
 
 #define READ_ONLY_DIRS "/usr/share/ckcache:/var/lib/ckcache"
-#define MAX_FILE_SIZE 65536	/* some twenty lines are expected */
 #define MAX_SECONDS 86400
 #define MAX_MILLISECONDS 60000
 #define MAX_DAYS 36500		/* a century, and far from overflow in nanoseconds */
@@ -33,6 +35,7 @@ struct origin {
 	const char *text;	/* NULL: nowhere */
 	const char *file;	/* NULL: the environment */
 	unsigned int line;
+	bool of_program;	/* in a section */
 };
 
 /* field: in struct cc_config. A path in the environment may be relative to the working directory. */
@@ -109,18 +112,22 @@ static enum cmn_status parse_word(const char *const *words, const char *text, in
 	return CMN_ERR_INVALID;
 }
 
-/* A parser of an enum whose words are in its order. */
+/* A parser and a formatter of an enum whose words are in its order. */
 #define PARSE_WORD(name, type, ...)							\
+static const char *const words_of_##name[] = { __VA_ARGS__, NULL };			\
 static enum cmn_status parse_##name(const struct origin *origin, void *field)		\
 {											\
-	static const char *const words[] = { __VA_ARGS__, NULL };			\
 	type *value = field;								\
 	int i;										\
 											\
-	if (parse_word(words, origin->text, &i) != CMN_OK)					\
+	if (parse_word(words_of_##name, origin->text, &i) != CMN_OK)			\
 		return CMN_ERR_INVALID;							\
 	*value = (type)i;								\
 	return CMN_OK;									\
+}											\
+static void format_##name(const void *field, struct cmn_buffer *ret)			\
+{											\
+	cmn_buffer_append_text(ret, words_of_##name[*(const type *)field]);		\
 }
 PARSE_WORD(capture, enum cc_capture, "auto", "eager", "late", "deferred")
 PARSE_WORD(log_level, enum cmn_log_level, "none", "error", "warning", "info", "debug")
@@ -247,67 +254,95 @@ static size_t find_setting(const char *name)
 	return i;
 }
 
-/* Cuts blanks at both ends, in place. */
-static char *trim(char *text)
+/*
+ * What belongs to the root, which programs share, or decides whose entries and
+ * keys count: a program's name is nothing that could be relied on.
+ */
+static bool is_for_all(const struct setting *setting)
 {
-	size_t len;
+	static const char *const names[] = {
+		"dir", "eviction_disable", "max_size", "threshold", "eviction_order", "shared",
+		"read_only_dirs", "remote", "remote_key", "remote_trust", "remote_secrets",
+		"remote_helpers",
+	};
 
-	while (isspace((unsigned char)*text))
-		text++;
-	len = strlen(text);
-	while (len && isspace((unsigned char)text[len - 1]))
-		text[--len] = '\0';
-	return text;
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		if (strcmp(setting->name, names[i]) == 0)
+			return true;
+	}
+	return false;
 }
 
-/* A comment starts with '#' at the line's start or after a blank: paths may contain one. */
-static void cut_comment(char *line)
-{
-	for (char *at = line; *at; at++) {
-		if (*at == '#' && (at == line || isspace((unsigned char)at[-1]))) {
-			*at = '\0';
-			return;
-		}
-	}
-}
+/* A file, while its lines are read. */
+struct scan {
+	const struct cmn_log *log;
+	const char *file;
+	const char *program;		/* whose section counts */
+	unsigned int line;
+	enum { FOR_ALL, FOR_PROGRAM, FOR_OTHERS } section;
+	struct origin *origins;		/* for all programs */
+	struct origin own[SETTING_COUNT];	/* for that program */
+};
 
-static void scan_line(const struct cmn_log *log, const char *file, unsigned int number, char *line,
-		      struct origin *origins)
+static void scan_setting(struct scan *scan, const struct cc_config_line *line)
 {
-	char *equals, *name;
-	size_t i;
+	size_t i = find_setting(line->name);
 
-	cut_comment(line);
-	name = trim(line);
-	if (!*name)
+	if (scan->section == FOR_OTHERS)
 		return;
-	equals = strchr(name, '=');
-	if (!equals) {
-		cmn_log_write(log, CMN_LOG_ERROR, "%s:%u: not \"key = value\": \"%s\"", file, number,
-			      name);
-		return;
-	}
-	*equals = '\0';
-	name = trim(name);
-	i = find_setting(name);
 	/* Not an error: a later version's file may serve an earlier version too. */
 	if (i == SETTING_COUNT)
-		cmn_log_write(log, CMN_LOG_WARNING, "%s:%u: unknown setting \"%s\"", file, number,
-			      name);
+		cmn_log_write(scan->log, CMN_LOG_WARNING, "%s:%u: unknown setting \"%s\"",
+			      scan->file, scan->line, line->name);
+	else if (scan->section == FOR_PROGRAM && is_for_all(&settings[i]))
+		cmn_log_write(scan->log, CMN_LOG_ERROR,
+			      "%s:%u: %s cannot be set for one program; it is ignored", scan->file,
+			      scan->line, settings[i].name);
 	else
-		origins[i] = (struct origin){ trim(equals + 1), file, number };
+		(scan->section == FOR_PROGRAM ? scan->own : scan->origins)[i] = (struct origin){
+			line->value, scan->file, scan->line, scan->section == FOR_PROGRAM,
+		};
+}
+
+static void scan_line(struct scan *scan, char *text)
+{
+	struct cc_config_line line;
+
+	cc_config_line_split(text, &line);
+	switch (line.kind) {
+	case CC_CONFIG_LINE_EMPTY:
+		break;
+	case CC_CONFIG_LINE_SETTING:
+		scan_setting(scan, &line);
+		break;
+	case CC_CONFIG_LINE_SECTION:
+		scan->section = strcmp(line.name, scan->program) == 0 ? FOR_PROGRAM : FOR_OTHERS;
+		break;
+	case CC_CONFIG_LINE_BAD_SECTION:
+		scan->section = FOR_OTHERS;
+		cmn_log_write(scan->log, CMN_LOG_ERROR,
+			      "%s:%u: not \"[program NAME]\" with the last part of a path: \"%s\"; "
+			      "the lines up to the next section are ignored",
+			      scan->file, scan->line, line.name);
+		break;
+	case CC_CONFIG_LINE_BAD:
+		if (scan->section != FOR_OTHERS)
+			cmn_log_write(scan->log, CMN_LOG_ERROR, "%s:%u: not \"key = value\": \"%s\"",
+				      scan->file, scan->line, line.name);
+		break;
+	}
 }
 
 /* origins borrow from *ret_text, which the caller frees. */
-static enum cmn_status scan_file(const struct cmn_log *log, const char *file,
+static enum cmn_status scan_file(const struct cmn_log *log, const char *file, const char *program,
 				 struct origin *origins, char **ret_text)
 {
+	struct scan scan = { .log = log, .file = file, .program = program, .origins = origins };
 	struct cmn_buffer content;
-	unsigned int number = 1;
 	enum cmn_status status;
 	char *line;
 
-	status = cmn_file_read(AT_FDCWD, file, MAX_FILE_SIZE, true, &content);
+	status = cmn_file_read(AT_FDCWD, file, CC_CONFIG_MAX_FILE, true, &content);
 	if (status == CMN_MISS)
 		return CMN_OK;
 	if (status != CMN_OK) {
@@ -324,8 +359,13 @@ static enum cmn_status scan_file(const struct cmn_log *log, const char *file,
 
 		if (next)
 			*next++ = '\0';
-		scan_line(log, file, number++, line, origins);
+		scan.line++;
+		scan_line(&scan, line);
 		line = next;
+	}
+	for (size_t i = 0; i < SETTING_COUNT; i++) {
+		if (scan.own[i].text)
+			origins[i] = scan.own[i];
 	}
 	return CMN_OK;
 }
@@ -396,22 +436,27 @@ static void complain(const struct cmn_log *log, const struct setting *setting,
 		      origin->text, setting->expected);
 }
 
-static enum cmn_status apply(const struct cmn_log *log, const struct origin *origins,
+/* An origin whose text is not used, because it is empty or bad, becomes none. */
+static enum cmn_status apply(const struct cmn_log *log, struct origin *origins,
 			     struct cc_config *config)
 {
 	for (size_t i = 0; i < SETTING_COUNT; i++) {
 		const struct setting *setting = &settings[i];
-		const struct origin *origin = &origins[i];
+		struct origin *origin = &origins[i];
 		enum cmn_status status;
 
 		/* An empty value asks for the default, but an empty list is a list. */
-		if (!origin->text || (!*origin->text && setting->parse != parse_path_list))
+		if (!origin->text || (!*origin->text && setting->parse != parse_path_list)) {
+			origin->text = NULL;
 			continue;
+		}
 		status = setting->parse(origin, (char *)config + setting->offset);
 		if (status == CMN_ERR_NOMEM)
 			return status;
-		if (status != CMN_OK)
+		if (status != CMN_OK) {
 			complain(log, setting, origin);
+			origin->text = NULL;
+		}
 	}
 	return CMN_OK;
 }
@@ -454,13 +499,50 @@ static void settle_log(struct cc_config *config, bool has_level)
 		config->log_level = CMN_LOG_INFO;
 }
 
-enum cmn_status cc_config_load_from(const struct cmn_log *log, const char *system_file,
-				    struct cc_config *ret)
+/* What the texts are parts of, and where they were found. */
+struct sources {
+	struct origin origins[SETTING_COUNT];
+	char *user_file, *system_text, *user_text;
+};
+
+static void release_sources(struct sources *sources)
 {
-	static const struct origin usual_dirs = { READ_ONLY_DIRS, "", 0 };
-	struct origin origins[SETTING_COUNT] = { { 0 } };
-	char *user_file = NULL, *system_text = NULL, *user_text = NULL;
-	const char *built_for;
+	free(sources->user_file);
+	free(sources->system_text);
+	free(sources->user_text);
+}
+
+/* To be released in any case. */
+static enum cmn_status find_sources(const struct cmn_log *log, const char *system_file,
+				    const char *program, struct sources *ret)
+{
+	enum cmn_status status;
+
+	status = scan_file(log, system_file, program, ret->origins, &ret->system_text);
+	if (status == CMN_OK)
+		status = cc_config_user_file(&ret->user_file);
+	if (status == CMN_OK && ret->user_file)
+		status = scan_file(log, ret->user_file, program, ret->origins, &ret->user_text);
+	if (status != CMN_OK)
+		return status;
+	for (size_t i = 0; i < SETTING_COUNT; i++) {
+		const char *text;
+		char name[64];
+
+		variable_name(settings[i].name, name, sizeof(name));
+		text = cmn_env_get(name);
+		if (text)
+			ret->origins[i] = (struct origin){ .text = text };
+	}
+	return CMN_OK;
+}
+
+/* program NULL: this process's. The caller releases the sources in any case. */
+static enum cmn_status load(const struct cmn_log *log, const char *system_file, const char *program,
+			    struct sources *sources, struct cc_config *ret)
+{
+	static const struct origin usual_dirs = { READ_ONLY_DIRS, "", 0, false };
+	const char *built_for = cmn_env_get(CC_CONFIG_BUILT_FOR);
 	struct cc_config config = {
 		.persistent = true,
 		.in_mem = true,
@@ -477,49 +559,193 @@ enum cmn_status cc_config_load_from(const struct cmn_log *log, const char *syste
 	};
 	enum cmn_status status;
 
+	/* A worker of ckcache replay stores as the program would. */
+	if (!program)
+		program = built_for && *built_for ? built_for : cc_path_program();
 	status = parse_path_list(&usual_dirs, &config.read_only_dirs);
 	if (status == CMN_OK)
-		status = scan_file(log, system_file, origins, &system_text);
+		status = find_sources(log, system_file, program, sources);
 	if (status == CMN_OK)
-		status = cc_config_user_file(&user_file);
-	if (status == CMN_OK && user_file)
-		status = scan_file(log, user_file, origins, &user_text);
-	if (status != CMN_OK)
-		goto out;
-	for (size_t i = 0; i < SETTING_COUNT; i++) {
-		const char *text;
-		char name[64];
-
-		variable_name(settings[i].name, name, sizeof(name));
-		text = cmn_env_get(name);
-		if (text)
-			origins[i] = (struct origin){ .text = text };
-	}
-	status = apply(log, origins, &config);
+		status = apply(log, sources->origins, &config);
 	if (status == CMN_OK)
 		status = settle_dir(&config);
 	if (status == CMN_OK)
-		settle_log(&config, has_text(origins, "log"));
-	built_for = cmn_env_get(CC_CONFIG_BUILT_FOR);
+		settle_log(&config, has_text(sources->origins, "log"));
 	if (status == CMN_OK && built_for) {
 		config.built_for = strndup(built_for, NAME_MAX);
 		status = config.built_for ? CMN_OK : CMN_ERR_NOMEM;
 	}
-	if (status != CMN_OK)
-		goto out;
-	*ret = config;
-	config = (struct cc_config){ 0 };
-out:
-	cc_config_release(&config);
-	free(user_file);
-	free(system_text);
-	free(user_text);
+	if (status == CMN_OK)
+		*ret = config;
+	else
+		cc_config_release(&config);
+	return status;
+}
+
+enum cmn_status cc_config_load_from(const struct cmn_log *log, const char *system_file,
+				    struct cc_config *ret)
+{
+	struct sources sources = { 0 };
+	enum cmn_status status = load(log, system_file, NULL, &sources, ret);
+
+	release_sources(&sources);
 	return status;
 }
 
 enum cmn_status cc_config_load(const struct cmn_log *log, struct cc_config *ret)
 {
 	return cc_config_load_from(log, CC_CONFIG_SYSTEM_FILE, ret);
+}
+
+typedef void (*format_fn)(const void *field, struct cmn_buffer *ret);
+
+static void format_bool(const void *field, struct cmn_buffer *ret)
+{
+	cmn_buffer_append_text(ret, *(const bool *)field ? "1" : "0");
+}
+
+/* Whatever a file has sets it. */
+static void format_set(const void *field, struct cmn_buffer *ret)
+{
+	cmn_buffer_append_text(ret, *(const bool *)field ? "1" : "");
+}
+
+static void format_number(const void *field, struct cmn_buffer *ret)
+{
+	cmn_buffer_printf(ret, "%" PRIu64, *(const uint64_t *)field);
+}
+
+/* In the largest unit of which it is a whole number. */
+static void format_size(const void *field, struct cmn_buffer *ret)
+{
+	static const struct {
+		const char *name;
+		uint64_t bytes;
+	} units[] = {
+		{ "Ti", UINT64_C(1) << 40 }, { "T", UINT64_C(1000000000000) },
+		{ "Gi", UINT64_C(1) << 30 }, { "G", 1000000000 },
+		{ "Mi", 1 << 20 }, { "M", 1000000 }, { "Ki", 1 << 10 }, { "K", 1000 }, { "", 1 },
+	};
+	uint64_t size = *(const uint64_t *)field;
+	size_t i = 0;
+
+	while (size ? size % units[i].bytes : units[i].bytes > 1)
+		i++;
+	cmn_buffer_printf(ret, "%" PRIu64 "%s", size / units[i].bytes, units[i].name);
+}
+
+static void format_compression(const void *field, struct cmn_buffer *ret)
+{
+	int compression = *(const int *)field;
+
+	if (compression == CC_COMPRESSION_AUTO || compression == CC_COMPRESSION_NONE)
+		cmn_buffer_append_text(ret, compression == CC_COMPRESSION_AUTO ? "auto" : "none");
+	else
+		cmn_buffer_printf(ret, "%d", compression);
+}
+
+static void format_text(const void *field, struct cmn_buffer *ret)
+{
+	const char *text = *(const char *const *)field;
+
+	cmn_buffer_append_text(ret, text ? text : "");
+}
+
+static void format_list(const void *field, struct cmn_buffer *ret)
+{
+	char **list = *(char **const *)field;
+
+	for (size_t i = 0; list && list[i]; i++)
+		cmn_buffer_printf(ret, "%s%s", i ? ":" : "", list[i]);
+}
+
+static void format(const struct setting *setting, const struct cc_config *config,
+		   struct cmn_buffer *ret)
+{
+	static const struct {
+		parse_fn parse;
+		format_fn format;
+	} formats[] = {
+		{ parse_bool, format_bool }, { parse_set, format_set },
+		{ parse_size, format_size }, { parse_days, format_number },
+		{ parse_seconds, format_number }, { parse_milliseconds, format_number },
+		{ parse_compression, format_compression }, { parse_capture, format_capture },
+		{ parse_log_level, format_log_level }, { parse_sharing, format_sharing },
+		{ parse_eviction_order, format_eviction_order }, { parse_text, format_text },
+		{ parse_path, format_text }, { parse_path_list, format_list },
+	};
+	size_t i = 0;
+
+	while (formats[i].parse != setting->parse)
+		i++;
+	formats[i].format((const char *)config + setting->offset, ret);
+}
+
+/* Whose text it is; the caller frees the rest on failure. */
+static enum cmn_status describe(size_t i, const struct sources *sources,
+				const struct cc_config *config, struct cc_config_value *ret)
+{
+	const struct origin *origin = &sources->origins[i];
+	struct cmn_buffer text = { 0 };
+
+	ret->name = settings[i].name;
+	variable_name(ret->name, ret->variable, sizeof(ret->variable));
+	if (origin->text && !origin->file)
+		ret->place = CC_CONFIG_ENVIRONMENT;
+	else if (origin->text)
+		ret->place = origin->file == sources->user_file ? CC_CONFIG_USER : CC_CONFIG_SYSTEM;
+	ret->line = origin->text ? origin->line : 0;
+	ret->of_program = origin->text && origin->of_program;
+	format(&settings[i], config, &text);
+	ret->text = cmn_buffer_take_string(&text);
+	return ret->text ? CMN_OK : CMN_ERR_NOMEM;
+}
+
+enum cmn_status cc_config_list(const struct cmn_log *log, const char *system_file,
+			       const char *program, struct cc_config_value **ret)
+{
+	struct cc_config_value *values = calloc(SETTING_COUNT + 1, sizeof(*values));
+	struct cc_config config = { 0 };
+	struct sources sources = { 0 };
+	enum cmn_status status = CMN_ERR_NOMEM;
+
+	if (values)
+		status = load(log, system_file, program, &sources, &config);
+	for (size_t i = 0; i < SETTING_COUNT && status == CMN_OK; i++)
+		status = describe(i, &sources, &config, &values[i]);
+	cc_config_release(&config);
+	release_sources(&sources);
+	if (status == CMN_OK)
+		*ret = values;
+	else
+		cc_config_list_free(values);
+	return status;
+}
+
+void cc_config_list_free(struct cc_config_value *values)
+{
+	for (size_t i = 0; values && values[i].name; i++)
+		free(values[i].text);
+	free(values);
+}
+
+enum cmn_status cc_config_check(const char *name, const char *value, bool of_program,
+				struct cc_config_rule *ret)
+{
+	const struct origin origin = { .text = value, .file = "" };
+	size_t i = find_setting(name);
+	struct cc_config config = { 0 };
+	enum cmn_status status = CMN_OK;
+
+	if (i == SETTING_COUNT)
+		return CMN_MISS;
+	*ret = (struct cc_config_rule){ settings[i].name, settings[i].expected };
+	if (of_program && is_for_all(&settings[i]))
+		return CMN_ERR_ACCESS;
+	if (*value)
+		status = settings[i].parse(&origin, (char *)&config + settings[i].offset);
+	cc_config_release(&config);
+	return status;
 }
 
 bool cc_config_knows(const char *variable)

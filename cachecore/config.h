@@ -2,7 +2,9 @@
 /*
  * config: every setting of the cache, read once. A variable CKCACHE_X wins
  * over key x of $XDG_CONFIG_HOME/ckcache/ckcache.conf (else
- * $HOME/.config/ckcache/ckcache.conf), which wins over /etc/ckcache.conf.
+ * $HOME/.config/ckcache/ckcache.conf), which wins over /etc/ckcache.conf. In a
+ * file (config_line.h), what stands in the section of this program wins over what
+ * is for all; the program's name is cc_path_program's (path.h).
  * A bad value is named once through the log and the default is used.
  * In a privileged program (AT_SECURE) variables and the user's file are ignored.
  */
@@ -90,6 +92,39 @@ void cc_config_release(struct cc_config *config);	/* {0} is fine */
 CMN_CHECKED enum cmn_status cc_config_user_file(char **ret);
 /* The same of another file beside it. */
 CMN_CHECKED enum cmn_status cc_config_user_path(const char *name, char **ret);
+#define CC_CONFIG_MAX_FILE 65536	/* bytes of one; some twenty lines are expected */
+
+/* Where a value in force comes from. */
+enum cc_config_place { CC_CONFIG_DEFAULT, CC_CONFIG_SYSTEM, CC_CONFIG_USER, CC_CONFIG_ENVIRONMENT };
+
+struct cc_config_value {
+	const char *name;
+	char variable[64];	/* of the environment */
+	char *text;		/* as a file would have it; "": none. It may hold a password (remote). */
+	enum cc_config_place place;
+	unsigned int line;	/* in the file */
+	bool of_program;	/* in the program's section there */
+};
+/*
+ * All settings as that program would have them (NULL: this process) with this
+ * environment, in the order of the table, ended by one without a name.
+ * CMN_ERR_NOMEM. cc_config_list_free frees them.
+ */
+CMN_CHECKED enum cmn_status cc_config_list(const struct cmn_log *log, const char *system_file,
+					   const char *program, struct cc_config_value **ret);
+void cc_config_list_free(struct cc_config_value *values);	/* NULL is fine */
+
+struct cc_config_rule {
+	const char *name;	/* as the table has it */
+	const char *expected;	/* "0 or 1", for a message */
+};
+/*
+ * Whether a file may have that line, in a program's section or before any.
+ * CMN_MISS: there is no such setting; for others *ret is set. CMN_ERR_ACCESS: it
+ * cannot be set for one program; CMN_ERR_INVALID: a bad value; CMN_ERR_NOMEM.
+ */
+CMN_CHECKED enum cmn_status cc_config_check(const char *name, const char *value, bool of_program,
+					    struct cc_config_rule *ret);
 /* Whether an environment variable of that name is a setting. */
 bool cc_config_knows(const char *variable);
 

@@ -4,9 +4,11 @@
 
 #include <errno.h>
 #include <getopt.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "tools/similar.h"
 #include "tools/tool.h"
 
 #define MAX_OPTIONS 16	/* of a verb, with help */
@@ -40,12 +42,13 @@ static bool is_one_of(const char *words, const char *text)
 {
 	size_t len;
 
+	words += *words == '[';
 	do {
-		len = strcspn(words, " ");
+		len = strcspn(words, " ]");
 		if (strlen(text) == len && strncmp(words, text, len) == 0)
 			return true;
 		words += len + 1;
-	} while (words[-1]);
+	} while (words[-1] == ' ');
 	return false;
 }
 
@@ -108,18 +111,40 @@ static bool parse_options(struct arguments *arguments, int argc, char **argv, in
 	return true;
 }
 
-/* What is no option: a command, or one operand. The exit code. */
+/* given NULL: nothing. The exit code. */
+static int complain_of_action(const struct verb *verb, const char *given)
+{
+	struct similar similar = { 0 };
+	const char *words = verb->actions + (verb->actions[0] == '[');
+
+	for (const char *at = words; given && *at; at += strspn(at, " ]")) {
+		char word[32];
+		size_t len = strcspn(at, " ]");
+
+		(void)snprintf(word, sizeof(word), "%.*s", (int)len, at);	/* they are short */
+		similar_offer(&similar, given, word);
+		if (similar.name == word)
+			similar.name = at;
+		at += len;
+	}
+	if (similar.name)
+		tool_complain("%s: \"%s\": did you mean %.*s?", verb->name, given,
+			      (int)strcspn(similar.name, " ]"), similar.name);
+	else
+		tool_complain("%s: one of these comes first: %.*s (try %s --help)", verb->name,
+			      (int)strcspn(words, "]"), words, verb->full_name);
+	return TOOL_USAGE;
+}
+
+/* What is no option: a command, or operands. The exit code. */
 static int take_operands(struct arguments *arguments, int argc, char **argv)
 {
 	const struct verb *verb = arguments->verb;
-	int most = verb->operand ? 1 : 0;
+	int most = verb->operand ? 1 + (strstr(verb->operand, " [") != NULL) : 0;
 
-	if (verb->actions) {
-		if (optind == argc || !is_one_of(verb->actions, argv[optind])) {
-			tool_complain("%s: one of these comes first: %s (try %s --help)",
-				      verb->name, verb->actions, verb->full_name);
-			return TOOL_USAGE;
-		}
+	if (verb->actions && (verb->actions[0] != '[' || optind < argc)) {
+		if (optind == argc || !is_one_of(verb->actions, argv[optind]))
+			return complain_of_action(verb, argv[optind]);
 		arguments->action = argv[optind++];
 	}
 	if (verb->operand && verb->operand[0] != '[' && optind == argc) {
@@ -137,6 +162,7 @@ static int take_operands(struct arguments *arguments, int argc, char **argv)
 		return TOOL_USAGE;
 	}
 	arguments->operand = optind < argc ? argv[optind] : NULL;
+	arguments->second = optind + 1 < argc ? argv[optind + 1] : NULL;
 	return TOOL_OK;
 }
 

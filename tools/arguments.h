@@ -17,6 +17,7 @@ struct arguments {
 	size_t option_count;
 	const char *action;	/* one of the verb's actions; NULL: it has none */
 	const char *operand;	/* NULL: none */
+	const char *second;	/* the one behind it; NULL: none */
 	char **command;		/* argv of it, at least one word; NULL: none */
 };
 

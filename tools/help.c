@@ -64,7 +64,7 @@ static void append_usage(struct cmn_buffer *text, const struct verb *verb)
 	if (verb->actions) {
 		(void)snprintf(word, sizeof(word), "%s", verb->actions);	/* they are short */
 		for (char *blank = word; (blank = strchr(blank, ' '));)
-			*blank = '|';
+			*blank = '|';	/* "[get|set]" */
 		append_word(text, word, indent, &column);
 	}
 	if (verb->operand)
@@ -102,14 +102,12 @@ static void append_all(struct cmn_buffer *text)
 {
 	const struct verb *verb;
 
-	cmn_buffer_append_text(text, "ckcache: ccache for compute kernels\n");
 	append_title(text, "Usage:");
 	cmn_buffer_append_text(text, " ckcache VERB [OPTION...] [ARGUMENT...]\n");
 	for (unsigned int i = 0; (verb = verb_at(i)); i++)
-		cmn_buffer_printf(text, "  %-9s %s\n", verb->name, verb->summary);
+		cmn_buffer_printf(text, "  %-10s %s\n", verb->name, verb->summary);
 	cmn_buffer_append_text(text,
-		"\nckcache VERB --help shows the options of a verb, ckcache --version the version.\n"
-		"See also man ckcache.\n"
+		"\nckcache VERB --help shows a verb's options. See also man ckcache, --version.\n"
 		"Exit codes: 0 success, 1 failure, 2 wrong usage; ckcache run: the command's.\n");
 }
 

@@ -10,7 +10,9 @@
 #include "tools/completion/completion.h"
 #include "tools/doctor/probe.h"
 #include "tools/entries/entry_words.h"
+#include "tools/habits.h"
 #include "tools/replay/replay_worker.h"
+#include "tools/similar.h"
 #include "tools/tool.h"
 
 /*
@@ -41,10 +43,28 @@ static int print_version(void)
 
 static int complain_unknown(const char *name)
 {
-	if (name[0] == '-')
+	const char *meant = habit_of(name);
+
+	if (meant)
+		tool_complain("there is no \"%.*s\": %s", (int)strcspn(name, "="), name, meant);
+	else if (name[0] == '-')
 		tool_complain("unknown option \"%s\": a verb comes first (try ckcache --help)", name);
 	else
 		tool_complain("unknown verb \"%s\" (try ckcache --help)", name);
+	return TOOL_USAGE;
+}
+
+/* With the verb that may have been meant. */
+static int complain_unknown_verb(const char *name)
+{
+	struct similar similar = { 0 };
+	const struct verb *verb;
+
+	for (unsigned int i = 0; name[0] != '-' && (verb = verb_at(i)); i++)
+		similar_offer(&similar, name, verb->name);
+	if (!similar.name)
+		return complain_unknown(name);
+	tool_complain("unknown verb \"%s\": did you mean %s?", name, similar.name);
 	return TOOL_USAGE;
 }
 
@@ -56,7 +76,7 @@ static int help(int argc, char **argv)
 		tool_complain("unexpected argument \"%s\" (try ckcache --help)", argv[2]);
 		return TOOL_USAGE;
 	}
-	return argc > 1 && !verb ? complain_unknown(argv[1]) : help_print(verb);
+	return argc > 1 && !verb ? complain_unknown_verb(argv[1]) : help_print(verb);
 }
 
 int main(int argc, char **argv)
@@ -99,5 +119,5 @@ int main(int argc, char **argv)
 		if (strcmp(name, hidden[i].name) == 0)
 			return hidden[i].run(argc - 1, argv + 1);
 	}
-	return complain_unknown(name);
+	return complain_unknown_verb(name);
 }

@@ -53,6 +53,15 @@ static const struct verb_option stats_options[] = {
 	JSON_OPTION,
 	FLAG("zero", "reset the counts after showing them; entries stay"),
 	FLAG("exact", "count all entries, where many are estimated"),
+	FLAG("verbose", "also by device, and the ages and uncompressed size"),
+	FLAG("per-program", "also by program: hits, misses, times, entries, size"),
+	{ 0 },
+};
+
+static const struct verb_option config_options[] = {
+	JSON_OPTION,
+	TEXT("program", "NAME", "as the program NAME has it; set, unset: in its section"),
+	FLAG("system", "set, unset: for all users, in /etc/ckcache.conf"),
 	{ 0 },
 };
 
@@ -97,11 +106,30 @@ static const struct verb_option prune_options[] = {
 	DIR_OPTION,
 	JSON_OPTION,
 	FLAG("remote", "the directory of a file: remote tier instead"),
-	TEXT("max-size", "SIZE", "with --remote: what may be left, such as 50G; default:\n"
-				 "@max-size=SIZE in CKCACHE_REMOTE"),
+	TEXT("older-than", "AGE", "what was not used for so long: 30d, 12h, 5m, 90s"),
+	TEXT("max-size", "SIZE", "the least recently used, until so much is left, such as\n"
+				 "2G; with --remote the default is @max-size=SIZE in\n"
+				 "CKCACHE_REMOTE"),
+	TEXT("program", "NAME", "only what NAME compiled, as far as the history reaches"),
+	TEXT("device", "TEXT", "only of devices with TEXT in their names"),
+	FLAG("dry-run", "only show what those four would remove"),
 	{ 0 },
 };
-static const struct verb_option clear_options[] = { DIR_OPTION, JSON_OPTION, { 0 } };
+
+static const struct verb_option clear_options[] = {
+	DIR_OPTION,
+	JSON_OPTION,
+	TEXT("program", "NAME", "only what NAME compiled, as far as the history reaches"),
+	FLAG("dry-run", "only show what would be removed"),
+	{ 0 },
+};
+
+static const struct verb_option recompress_options[] = {
+	DIR_OPTION,
+	JSON_OPTION,
+	FLAG("dry-run", "only show what would be gained"),
+	{ 0 },
+};
 
 static const struct verb_option export_options[] = {
 	DIR_OPTION,
@@ -190,7 +218,7 @@ static const struct verb_option key_options[] = {
 /* Each is in the file of its name, or of its folder's. */
 verb_function verb_run, verb_doctor, verb_stats, verb_list, verb_show, verb_explain, verb_verify,
 	verb_prune, verb_clear, verb_export, verb_import, verb_push, verb_pull,
-	verb_key, verb_replay, verb_record, verb_recipes, verb_report;
+	verb_key, verb_config, verb_recompress, verb_replay, verb_record, verb_recipes, verb_report;
 
 #define VERB(name) VERB_OF(name, NULL)
 #define VERB_OF(name, actions) #name, "ckcache " #name, verb_##name, name##_options, actions
@@ -216,7 +244,19 @@ static const struct verb verbs[] = {
 	  "Shows hits, misses, what was not cached and why, the compile time spent and\n"
 	  "saved, what is on disk, and what was compiled while somebody or nobody waited.",
 	  "ckcache stats\n"
+	  "ckcache stats --verbose --per-program\n"
 	  "ckcache stats --json --zero" },
+	{ VERB_OF(config, "[get set unset]"), "[KEY [VALUE]]", COMMAND_NONE,
+	  "show and change settings",
+	  "Shows every setting with its origin: a file and line, the environment, or the\n"
+	  "default. get prints one value. set checks VALUE and writes it to your file;\n"
+	  "unset removes it there. Comments and all other lines stay. A program's name is\n"
+	  "the last part of the path by which it is started. Passwords are not shown.",
+	  "ckcache config\n"
+	  "ckcache config get max_size\n"
+	  "ckcache config set max_size 20Gi\n"
+	  "ckcache config set --program darktable compression 6\n"
+	  "ckcache config unset max_size" },
 	{ VERB(list), NULL, COMMAND_NONE,
 	  "list the entries",
 	  "One line for each entry: path, size on disk, last use, compile time, first\n"
@@ -249,16 +289,27 @@ static const struct verb verbs[] = {
 	  "evict by age and size now",
 	  "Evicts now what the cache otherwise evicts by itself: entries that were not used\n"
 	  "for CKCACHE_THRESHOLD days and, if CKCACHE_MAX_SIZE is exceeded, the least\n"
-	  "recently used entries down to half of it. With --remote, for cron: what was used\n"
-	  "least recently in the directory that hosts share.",
+	  "recently used entries down to half of it. With conditions: evicts what they name\n"
+	  "instead; --older-than and --max-size limit what --program and --device choose.\n"
+	  "With --remote, for cron: in the directory that hosts share.",
 	  "ckcache prune\n"
-	  "ckcache prune --remote --max-size 50G\n"
-	  "CKCACHE_THRESHOLD=7 ckcache prune" },
+	  "ckcache prune --older-than 30d --max-size 2G\n"
+	  "ckcache prune --program darktable --device NVIDIA --dry-run\n"
+	  "ckcache prune --remote --max-size 50G" },
 	{ VERB(clear), NULL, COMMAND_NONE,
 	  "remove every entry",
 	  "Removes all entries, and all recipes for ckcache replay. Counts stay; ckcache\n"
-	  "stats --zero resets them.",
-	  "ckcache clear" },
+	  "stats --zero resets them. With --program, removes that program's entries alone.",
+	  "ckcache clear\n"
+	  "ckcache clear --program darktable" },
+	{ VERB(recompress), "[LEVEL]", COMMAND_NONE,
+	  "store entries at another level of compression",
+	  "First tries all entries at LEVEL (none, auto, 1 to 9; default: the setting\n"
+	  "compression) and shows what that would gain, then writes those that become\n"
+	  "smaller, or that are to be raw. Times of last use stay. New entries are stored\n"
+	  "as the setting says.",
+	  "ckcache recompress --dry-run 6\n"
+	  "ckcache recompress 6" },
 	{ VERB(export), "FILE", COMMAND_NONE,
 	  "write all entries into one file, for other machines",
 	  "Writes all sound entries to FILE (- is standard output). Leaves out damaged\n"

@@ -45,8 +45,9 @@ struct verb {
 	char *full_name;	/* argv[0] of the verb, for getopt's messages */
 	verb_function *run;
 	const struct verb_option *options;	/* ended by a zero one */
-	const char *actions;	/* words with blanks between, one of which comes first; NULL: none */
-	const char *operand;	/* in the usage, behind options: "FILE"; "[FILE]": or none; NULL: none */
+	const char *actions;	/* words with blanks between, one of which comes first, or, in brackets, may; NULL: none */
+	/* In the usage, behind options: "FILE"; "[FILE]": or none; "[KEY [VALUE]]": or two; NULL: none. */
+	const char *operand;
 	enum verb_command command;
 	const char *summary;	/* in the list of verbs: one line of at most 64 bytes */
 	const char *details;	/* paragraphs of lines of at most 78 bytes */

@@ -178,6 +178,33 @@ CMN_CHECKED enum cmn_status cc_store_judge(struct cc_store *store,
  */
 CMN_CHECKED enum cmn_status cc_store_repair(struct cc_store *store,
 					    const struct cc_store_place *place);
+/*
+ * Removes an entry unless it was used after access_ns. CMN_OK: it is gone, and *ret_freed
+ * bytes of the account with it; CMN_MISS: it was gone already; CMN_STALE: it was used;
+ * CMN_BUSY; CMN_ERR_ACCESS: read-only, or something that cannot be removed.
+ */
+CMN_CHECKED enum cmn_status cc_store_discard(struct cc_store *store,
+					     const struct cc_store_place *place,
+					     uint64_t access_ns, uint64_t *ret_freed);
+
+struct cc_recompression {
+	int level;			/* as cc_config.compression */
+	unsigned int load_rate;		/* as cc_entry_set_load_rate, for CC_COMPRESSION_AUTO */
+	bool dry_run;			/* only says what would change */
+};
+/*
+ * Replaces the .bin of an entry, by rename, by the same result at another level, where that
+ * takes fewer blocks, or where the level says that it is to be raw. Key, dependencies and time
+ * of last use stay. *ret_change: bytes on disk, also in the account (expected ones, if it is
+ * dry). CMN_OK: it was, or would be; CMN_STALE: it stays as it is, for nothing is gained;
+ * CMN_MISS: it is gone, or another; CMN_ERR_CORRUPT, CMN_ERR_VERSION and others of
+ * entry_files.h: it is not ours to change; CMN_BUSY; CMN_ERR_TOO_LARGE: raw, the root would
+ * take more than max_size; CMN_ERR_ACCESS: read-only; CMN_ERR_NOSPACE.
+ */
+CMN_CHECKED enum cmn_status cc_store_recompress(struct cc_store *store,
+						const struct cc_store_place *place,
+						const struct cc_recompression *how,
+						int64_t *ret_change);
 /* Whose files in the root a look-up reads: what else may be read of it goes by the same rule. */
 enum cmn_file_trust cc_store_trust(const struct cc_store *store);
 /* The setting that the size of an entry's image violates, such as "max_device_image_size"; NULL: none. */

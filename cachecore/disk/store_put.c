@@ -515,9 +515,10 @@ enum cmn_status cc_store_remove(struct cc_store *store, const struct cc_key *key
 	status = cc_leaf_lock(leaf_fd, until);
 	if (status == CMN_OK || status == CMN_ERR_IO) {
 		freed = remove_key(leaf_fd, cc_key_view(key));
-		cc_leaf_prune(root_fd, leaf);
 		/* Too much in the account does no harm: the next eviction counts. */
 		status = freed ? cc_account_add(root_fd, -(int64_t)freed, until) : CMN_OK;
+		/* Then only: who counts does not see the lock of a directory that is gone. */
+		cc_leaf_prune(root_fd, leaf);
 		if (status == CMN_BUSY)
 			status = CMN_OK;
 	}

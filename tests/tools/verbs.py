@@ -30,15 +30,21 @@ GOOD = {
             ["--summary", "--json", "true"], ["--json", "--", "true"]],
     # What it finds depends on the machine: doctor.py.
     "doctor": [],
-    "stats": [[], ["--json"], ["--zero"], ["--"], ["--exact", "--json"]],
+    "stats": [[], ["--json"], ["--zero"], ["--"], ["--exact", "--json"], ["--verbose"], ["--per-program"],
+              ["--json", "--verbose", "--per-program"]],
+    # set and unset change the home directory: config.py.
+    "config": [[], ["--json"], ["get", "max_size"], ["get", "MAX_SIZE", "--json"],
+               ["--program", "x"], ["get", "log", "--program=x", "--json"]],
     "list": [[], ["--json"], ["--sort", "size"], ["--sort=compile", "--reverse"], ["--sort=path"],
              ["--limit", "1"], ["--limit=9999999999", "--json"]],
     "show": [["ENTRY"], ["ENTRY", "--json"], ["--json", "ENTRY"], ["--source", "ENTRY"]],
     "explain": [[], ["--json"], ["--all", "--verbose"], ["--last", "3"], ["ENTRY"], ["ENTRY", "--json"],
                 ["--", "true"], ["--json", "--", "true"]],
     "verify": [[], ["--json"], ["--repair"], ["--json", "--repair"]],
-    "prune": [[], ["--json"]],
-    "clear": [[], ["--json"]],
+    "prune": [[], ["--json"], ["--older-than", "0d"], ["--max-size", "1G", "--json"],
+              ["--device=x", "--program", "x"], ["--dry-run", "--max-size=0", "--json"]],
+    "clear": [[], ["--json"], ["--program", "x"], ["--dry-run", "--json"]],
+    "recompress": [[], ["--json"], ["none"], ["6", "--json"], ["--dry-run", "auto"]],
     "export": [["FILE"], ["FILE", "--json"], ["--json", "--", "FILE"], ["-"]],
     "import": [["BUNDLE"], ["BUNDLE", "--json"], ["--json", "--", "BUNDLE"]],
     # They need a remote tier: tests/remote/verbs.py.
@@ -54,9 +60,9 @@ GOOD = {
     "report": [["FILE"], ["-"], ["--", "FILE"], ["--json"], ["--json", "-"]],
 }
 # Those that look and touch nothing: not the cache, not the directory that they run in.
-LOOKS = ("stats", "list", "show", "explain", "verify", "key", "recipes")
-NEED_NO_CACHE = ("run", "doctor", "key", "record", "recipes")
-TAKE_ARGUMENTS = ("run", "doctor", "show", "explain", "export", "import", "key", "record", "recipes",
+LOOKS = ("stats", "config", "list", "show", "explain", "verify", "key", "recipes")
+NEED_NO_CACHE = ("run", "doctor", "config", "key", "record", "recipes")
+TAKE_ARGUMENTS = ("run", "doctor", "config", "recompress", "show", "explain", "export", "import", "key", "record", "recipes",
                   "report")
 # Wrong by themselves, beside those that every verb has to refuse.
 BAD = {
@@ -69,7 +75,18 @@ BAD = {
                 ["a", "--", "true"]],
     "export": [[], ["a", "b"]],
     "import": [[], ["a", "b"]],
-    "prune": [["--max-size", "1G"], ["--max-size="]],
+    "config": [["nothing"], [""], ["get"], ["get", ""], ["get", "nothing"], ["get", "log", "x"], ["set"], ["set", "log"],
+               ["set", "log", "loud"], ["set", "log=loud"], ["set", "nothing", "1"], ["set", "log", "debug", "x"],
+               ["set", "=", "1"], ["set", "remote", "a #b"], ["set", "remote", "a\nb"], ["set", "remote", " a"],
+               ["set", "trace", "relative"], ["set", "max_size", "1G", "--program=x"], ["unset"],
+               ["unset", "log", "x"], ["unset", "nothing"], ["set", "log", "debug", "--json"],
+               ["--program="], ["--program=a/b"], ["--program", "a\nb"], ["--system"], ["get", "log", "--system"]],
+    "prune": [["--max-size="], ["--max-size=much"], ["--max-size=-1"], ["--older-than="], ["--older-than=30"],
+              ["--older-than=d"], ["--older-than=-1d"], ["--older-than=1.5d"], ["--older-than=36501d"],
+              ["--older-than=" + "9" * 40 + "d"], ["--program="], ["--device="], ["--dry-run"],
+              ["--remote", "--older-than=1d"], ["--remote", "--dry-run"], ["--remote", "--program=x"]],
+    "clear": [["--program="]],
+    "recompress": [[""], ["0"], ["10"], ["-1"], ["best"], ["1", "2"], ["1x"]],
     "key": [[], ["show", "a", "b"], ["trust"], ["nothing"], ["Show"], ["new show"], ["show", "--until=2027-01-01"],
             ["new", "--system"], ["new", "--json"], ["show", "a", "--json"], ["show", "--name=x"],
             ["trust", "--remove=x", "a"], ["trust", "--remove=x", "--until=2027-01-01"]],
@@ -197,6 +214,7 @@ class Arguments(Case):
         self.refuse()
         for arguments in (["nothing"], ["--nothing"], ["-x"], [""], ["--json", "stats"],
                           ["--dir", self.root, "clear"], ["Stats"], ["stat"], ["help", "nothing"],
+                          ["-C"], ["--clear"], ["-c"], ["-z"], ["-X", "6"], ["--evict-older-than=1d"],
                           ["help", "stats", "more"], ["\x1b[31m\n"], [HUGE]):
             self.refuse(*arguments)
 
@@ -242,7 +260,7 @@ class Arguments(Case):
         rest = {"run": ["true"], "show": ["x"], "recipes": ["build"], "report": ["-"], "export": ["FILE"],
                 "import": [os.path.join(self.work, "none")]}
         for verb in GOOD:
-            if verb in ("key", "record"):	# which need none
+            if verb in ("config", "key", "record"):	# which need none
                 continue
             arguments = self.fill_in(rest.get(verb, []))
             wrong = (125,) if verb == "run" else (2,)
@@ -404,17 +422,18 @@ class Caches(Case):
                 self.assertEqual(ran.out, b"")
 
     def test_a_read_only_one(self):
-        refusing = {"clear", "prune", "import", "replay"}
+        refusing = {"clear", "prune", "recompress", "import", "replay"}
         for verb, arguments in self.calls():
             self.make()
             before = caches.snapshot(self.root)
-            refuses = verb in refusing or "--repair" in arguments or "--zero" in arguments
+            refuses = (verb in refusing and arguments != ["--dry-run", "auto"]) or \
+                "--repair" in arguments or "--zero" in arguments
             ran = self.expect([1] if refuses else [0], verb, *arguments,
                               extra={"CKCACHE_READ_ONLY": "1"})
             self.assertEqual(caches.snapshot(self.root), before, (verb, arguments))
             if refuses:
                 self.assertIn(b"read", ran.err, (verb, arguments))
-            if verb in ("clear", "prune"):
+            if refuses and verb in ("clear", "prune", "recompress"):
                 self.assertEqual(ran.err.count(b"\n"), 1, ran)	# nothing was tried
 
     def test_bad_settings_are_named_and_hinder_nobody(self):

@@ -41,6 +41,15 @@ static void add_option(struct json_object *array, const struct verb *verb,
 	json_add_bool(object, "directory", option->kind == OPTION_DIRECTORY);
 }
 
+/* Without the brackets of what may be left out. */
+static void add_words(struct json_object *object, const char *name, const char *words)
+{
+	if (words && words[0] == '[')
+		json_add_view(object, name, (struct cmn_view){ words + 1, strcspn(words + 1, "]") });
+	else
+		json_add_text(object, name, words);
+}
+
 static void add_verb(struct json_object *array, const struct verb *verb)
 {
 	static const char *const operands[] = { "FILE", "PROGRAM", "ENTRY" };
@@ -48,7 +57,7 @@ static void add_verb(struct json_object *array, const struct verb *verb)
 
 	json_add_text(object, "name", verb->name);
 	json_add_text(object, "summary", verb->summary);
-	json_add_text(object, "actions", verb->actions);
+	add_words(object, "actions", verb->actions);
 	json_add_bool(object, "command_first", verb->command == COMMAND_FIRST);
 	json_add_bool(object, "command_after_dashes", verb->command == COMMAND_AFTER_DASHES);
 	for (size_t i = 0; i < sizeof(operands) / sizeof(operands[0]); i++)

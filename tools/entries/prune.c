@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* prune: the verbs that remove entries: prune and clear. */
-#include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -17,16 +15,11 @@
 #include "common/descriptor.h"
 #include "common/env.h"
 #include "tools/arguments.h"
-#include "tools/json.h"
+#include "tools/entries/prune_entries.h"
+#include "tools/entries/removed.h"
 #include "tools/remote/tier_prune.h"
 #include "tools/terminal.h"
-#include "tools/text.h"
 #include "tools/tool.h"
-
-/* Of entries: how many, and their bytes on disk. */
-struct amount {
-	uint64_t entries, bytes;
-};
 
 /* The exit code, with a complaint where there is something to complain about. */
 static int finish(const struct tool_cache *cache, enum cmn_status status)
@@ -75,32 +68,6 @@ static enum cmn_status count_root(const char *root, struct amount *ret)
 static uint64_t less(uint64_t before, uint64_t after)
 {
 	return before > after ? before - after : 0;
-}
-
-/* What was removed, and what is left if that is of interest; the exit code. */
-static int print_removed(const struct amount *removed, const struct amount *left, bool json)
-{
-	struct cmn_buffer text = { 0 };
-	char size[TEXT_SIZE];
-
-	if (json) {
-		struct json_object *object = json_new_object();
-
-		json_add_number(object, "removed_entries", removed->entries);
-		json_add_number(object, "removed_bytes", removed->bytes);
-		if (left) {
-			json_add_number(object, "entries", left->entries);
-			json_add_number(object, "bytes", left->bytes);
-		}
-		return json_print(object);
-	}
-	cmn_buffer_printf(&text, "%" PRIu64 " entries removed, %s", removed->entries,
-			  text_bytes(removed->bytes, size));
-	if (left)
-		cmn_buffer_printf(&text, "; %" PRIu64 " left, %s", left->entries,
-				  text_bytes(left->bytes, size));
-	cmn_buffer_append_u8(&text, '\n');
-	return tool_print(&text);
 }
 
 /* cc_evict_pace: it only shows that something happens. */
@@ -152,7 +119,8 @@ static int prune_directory(const struct cc_address *address, const char *given, 
 {
 	uint64_t bound = tier_bound(address, given);
 	char *directory = bound ? tier_prune_directory(address) : NULL;
-	struct amount removed, left;
+	struct removed removed;
+	struct amount left;
 	struct tier_pruned pruned;
 	int code;
 	bool done;
@@ -167,9 +135,9 @@ static int prune_directory(const struct cc_address *address, const char *given, 
 	free(directory);
 	if (!done && !pruned.left && !pruned.removed)
 		return TOOL_FAILED;	/* it is not there */
-	removed = (struct amount){ pruned.removed, pruned.removed_bytes };
 	left = (struct amount){ pruned.left, pruned.left_bytes };
-	code = print_removed(&removed, &left, json);
+	removed = (struct removed){ { pruned.removed, pruned.removed_bytes }, &left, false };
+	code = removed_print(&removed, json);
 	return done ? code : TOOL_FAILED;
 }
 
@@ -201,44 +169,65 @@ static int prune_remote(const char *given, bool json)
 	return code;
 }
 
+/* What the cache does by itself, now. */
+static int prune_by_settings(struct tool_cache *cache, bool json)
+{
+	struct amount before, after;
+	struct removed removed = { .left = &after };
+	uint64_t count = 0;
+	const struct cc_evict_pace pace = { .go_on = show_pruning, .ctx = &count };
+	enum cmn_status status = count_root(cache->config.dir, &before);
+	int code;
+
+	if (status == CMN_OK)
+		status = cc_store_evict_paced(cache->store, &pace);
+	terminal_progress_hide();
+	code = finish(cache, status);
+	/* Of one that could not remove enough, too. */
+	if ((status == CMN_OK || status == CMN_STALE) &&
+	    count_root(cache->config.dir, &after) == CMN_OK) {
+		removed.gone = (struct amount){ less(before.entries, after.entries),
+						less(before.bytes, after.bytes) };
+		if (removed_print(&removed, json) != TOOL_OK)
+			code = TOOL_FAILED;
+	}
+	return code;
+}
+
 verb_function verb_prune;
 
 int verb_prune(const struct arguments *arguments)
 {
-	const char *max_size = arguments_text(arguments, "max-size");
-	struct amount before, after, removed;
-	struct cc_evict_pace pace = { .go_on = show_pruning };
+	const struct prune_request request = {
+		.verb = "prune",
+		.program = arguments_text(arguments, "program"),
+		.device = arguments_text(arguments, "device"),
+		.older_than = arguments_text(arguments, "older-than"),
+		.max_size = arguments_text(arguments, "max-size"),
+		.dry_run = arguments_flag(arguments, "dry-run"),
+		.json = arguments_flag(arguments, "json"),
+	};
+	bool conditions = request.program || request.device || request.older_than;
 	struct tool_cache cache;
-	enum cmn_status status;
-	uint64_t count = 0;
 	int code = TOOL_FAILED;
-	bool json = arguments_flag(arguments, "json");
 
-	if (arguments_flag(arguments, "remote"))
-		return prune_remote(max_size, json);
-	if (max_size) {
-		tool_complain("prune: --max-size is for --remote; the cache has CKCACHE_MAX_SIZE");
+	if (arguments_flag(arguments, "remote") && (conditions || request.dry_run)) {
+		tool_complain("prune: --remote goes with --max-size alone");
 		return TOOL_USAGE;
 	}
+	if (arguments_flag(arguments, "remote"))
+		return prune_remote(request.max_size, request.json);
+	if (request.dry_run && !conditions && !request.max_size) {
+		tool_complain("prune: --dry-run goes with --older-than, --max-size, --program or --device");
+		return TOOL_USAGE;
+	}
+	if (!prune_entries_check(&request))
+		return TOOL_USAGE;
 	if (!tool_open(&cache))
 		return TOOL_FAILED;
-	if (!tool_may_write(&cache))
-		goto out;
-	pace.ctx = &count;
-	status = count_root(cache.config.dir, &before);
-	if (status == CMN_OK)
-		status = cc_store_evict_paced(cache.store, &pace);
-	terminal_progress_hide();
-	code = finish(&cache, status);
-	/* Of one that could not remove enough, too. */
-	if ((status == CMN_OK || status == CMN_STALE) &&
-	    count_root(cache.config.dir, &after) == CMN_OK) {
-		removed.entries = less(before.entries, after.entries);
-		removed.bytes = less(before.bytes, after.bytes);
-		if (print_removed(&removed, &after, json) != TOOL_OK)
-			code = TOOL_FAILED;
-	}
-out:
+	if (tool_may_write(&cache))
+		code = conditions || request.max_size ? prune_entries(&cache, &request)
+						      : prune_by_settings(&cache, request.json);
 	tool_close(&cache);
 	return code;
 }
@@ -308,31 +297,43 @@ static enum cmn_status clear_root(const char *root, struct amount *removed)
 	return status;
 }
 
+/* Everything, also what is no entry. */
+static int clear_all(struct tool_cache *cache, bool json)
+{
+	struct removed removed = { 0 };
+	enum cmn_status status = clear_root(cache->config.dir, &removed.gone);
+	int code;
+
+	if (status == CMN_OK)
+		status = cc_recipes_clear(cache->config.dir);
+	if (status == CMN_OK)
+		status = cc_nonce_clear(cache->config.dir);
+	if (status == CMN_OK && removed.gone.entries)
+		cc_history_note_cleared(cache->config.dir);
+	code = finish(cache, status);
+	return removed_print(&removed, json) == TOOL_OK ? code : TOOL_FAILED;
+}
+
 verb_function verb_clear;
 
 int verb_clear(const struct arguments *arguments)
 {
-	struct amount removed = { 0 };
+	const struct prune_request request = {
+		.verb = "clear",
+		.program = arguments_text(arguments, "program"),
+		.dry_run = arguments_flag(arguments, "dry-run"),
+		.json = arguments_flag(arguments, "json"),
+	};
 	struct tool_cache cache;
-	enum cmn_status status;
 	int code = TOOL_FAILED;
-	bool json = arguments_flag(arguments, "json");
 
+	if (!prune_entries_check(&request))
+		return TOOL_USAGE;
 	if (!tool_open(&cache))
 		return TOOL_FAILED;
-	if (!tool_may_write(&cache))
-		goto out;
-	status = clear_root(cache.config.dir, &removed);
-	if (status == CMN_OK)
-		status = cc_recipes_clear(cache.config.dir);
-	if (status == CMN_OK)
-		status = cc_nonce_clear(cache.config.dir);
-	if (status == CMN_OK && removed.entries)
-		cc_history_note_cleared(cache.config.dir);
-	code = finish(&cache, status);
-	if (print_removed(&removed, NULL, json) != TOOL_OK)
-		code = TOOL_FAILED;
-out:
+	if (tool_may_write(&cache))
+		code = request.program || request.dry_run ? prune_entries(&cache, &request)
+							  : clear_all(&cache, request.json);
 	tool_close(&cache);
 	return code;
 }

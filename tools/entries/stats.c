@@ -14,6 +14,7 @@
 #include "cachecore/record/usage.h"
 #include "tools/arguments.h"
 #include "tools/entries/census.h"
+#include "tools/entries/stats_more.h"
 #include "tools/json.h"
 #include "tools/remote/tier.h"
 #include "tools/replay/waiting.h"
@@ -166,7 +167,7 @@ static void append_table(struct cmn_buffer *text, const struct cc_stats *stats,
 }
 
 static int print_plain(const struct cc_stats *stats, const struct holdings *holdings,
-		       const struct cc_config *config)
+		       const struct cc_config *config, const struct stats_more *more)
 {
 	const struct census *census = &holdings->census;
 	struct cmn_buffer text = { 0 };
@@ -188,6 +189,7 @@ static int print_plain(const struct cc_stats *stats, const struct holdings *hold
 		append_count(&text, "quarantined", holdings->recipes.quarantined);
 	append_tier(&text, &holdings->tier);
 	append_table(&text, stats, holdings->usage);
+	stats_more_append(more, holdings->usage, &text);
 	return tool_print(&text);
 }
 
@@ -232,7 +234,7 @@ static void add_table(struct json_object *object, const struct cc_usage *usage)
 }
 
 static int print_json(const struct cc_stats *stats, const struct holdings *holdings,
-		      const struct cc_config *config)
+		      const struct cc_config *config, const struct stats_more *more)
 {
 	static const enum cc_counter counts[] = { CC_HITS_MEMORY, CC_HITS_DISK, CC_HITS_REMOTE,
 						  CC_MISSES, CC_DEFERRED, CC_STORES, CC_ERRORS };
@@ -261,6 +263,7 @@ static int print_json(const struct cc_stats *stats, const struct holdings *holdi
 	json_add_ms(object, "compile_ms_unattended", cc_stats_get(stats, CC_UNATTENDED_NS));
 	add_tier(object, &holdings->tier);
 	add_table(object, holdings->usage);
+	stats_more_add(more, holdings->usage, object);
 	return json_print(object);
 }
 
@@ -307,6 +310,8 @@ int verb_stats(const struct arguments *arguments)
 {
 	bool json = arguments_flag(arguments, "json"), zero = arguments_flag(arguments, "zero");
 	struct holdings holdings = { 0 };
+	struct stats_more more = { .verbose = arguments_flag(arguments, "verbose"),
+				   .per_program = arguments_flag(arguments, "per-program") };
 	struct cc_stats *stats = NULL;
 	struct tool_cache cache;
 	enum cmn_status status;
@@ -320,7 +325,9 @@ int verb_stats(const struct arguments *arguments)
 	status = stats ? collect(&cache, arguments_flag(arguments, "exact"), stats, &holdings) :
 			 CMN_ERR_NOMEM;
 	if (status == CMN_OK)
-		code = (json ? print_json : print_plain)(stats, &holdings, &cache.config);
+		status = stats_more_collect(&cache, &more);
+	if (status == CMN_OK)
+		code = (json ? print_json : print_plain)(stats, &holdings, &cache.config, &more);
 	if (status == CMN_OK && zero)
 		status = cc_stats_zero(cache.config.dir);
 	if (status != CMN_OK) {
@@ -329,6 +336,7 @@ int verb_stats(const struct arguments *arguments)
 	}
 out:
 	cc_stats_free(stats);
+	stats_more_release(&more);
 	free(holdings.usage);
 	tier_release(&holdings.tier);
 	tool_close(&cache);

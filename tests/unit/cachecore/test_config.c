@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "cachecore/disk/path.h"
 #include "tests/support/unit.h"
 
 static struct {
@@ -454,4 +455,180 @@ TEST(knows_the_variables_of_its_settings)
 	CU_ASSERT_TRUE(cc_config_knows("CKCACHE_REMOTE"));
 	CU_ASSERT_FALSE(cc_config_knows("CKCACHE_DIRECTORY"));
 	CU_ASSERT_FALSE(cc_config_knows("CKCACHE"));
+}
+
+/* Writes a settings file with a section for this program. */
+static void write_for_this(const char *file, const char *before, const char *after)
+{
+	char text[1024];
+
+	(void)snprintf(text, sizeof(text), "%s[program %s]\n%s", before, cc_path_program(), after);
+	unit_write(file, text);
+}
+
+TEST(a_programs_section_wins_over_the_rest_of_its_file)
+{
+	write_for_this("system.conf", "compression = 1\nrecache = 1\n", "compression = 2\n");
+	load();
+	CU_ASSERT_EQUAL(complaints.count, 0);
+	CU_ASSERT_EQUAL(config.compression, 2);
+	CU_ASSERT_TRUE(config.recache);
+	/* The user's file as a whole wins over the system's, and a variable over all. */
+	unit_write(".config/ckcache/ckcache.conf", "compression = 3\n");
+	load();
+	CU_ASSERT_EQUAL(config.compression, 3);
+	write_for_this(".config/ckcache/ckcache.conf", "compression = 3\n", "compression = 4\n");
+	load();
+	CU_ASSERT_EQUAL(config.compression, 4);
+	set("CKCACHE_COMPRESSION", "5");
+	load();
+	CU_ASSERT_EQUAL(config.compression, 5);
+	CU_ASSERT_EQUAL(complaints.count, 0);
+}
+
+TEST(other_programs_sections_change_nothing)
+{
+	write_for_this("system.conf", "[program another]\ncompression = 1\nno_such = 1\nmax_size = 1\n"
+				      "just words\n", "compression = 2\n[program another]\ncompression = 3\n");
+	load();
+	CU_ASSERT_EQUAL(complaints.count, 0);
+	CU_ASSERT_EQUAL(config.compression, 2);
+	CU_ASSERT_EQUAL(config.max_size, UINT64_C(8) << 30);
+}
+
+TEST(a_worker_of_replay_has_its_programs_section)
+{
+	write_for_this("system.conf", "[program blender]\ncompression = 1\n", "compression = 2\n");
+	set("CKCACHE_BUILT_FOR", "blender");
+	load();
+	CU_ASSERT_EQUAL(config.compression, 1);
+	set("CKCACHE_BUILT_FOR", "");	/* not known */
+	load();
+	CU_ASSERT_EQUAL(config.compression, 2);
+}
+
+TEST(names_a_bad_section_once_and_ignores_its_lines)
+{
+	unit_write("system.conf", "compression = 1\n[prog x]\ncompression = 2\nno_such = 1\nwords\n");
+	load();
+	CU_ASSERT_EQUAL(complaints.count, 1);
+	CU_ASSERT_EQUAL(complaints.level, CMN_LOG_ERROR);
+	CU_ASSERT_PTR_NOT_NULL(strstr(complaints.last, "system.conf:2: not \"[program NAME]\""));
+	CU_ASSERT_EQUAL(config.compression, 1);
+}
+
+TEST(what_programs_share_cannot_be_set_for_one)
+{
+	static const char *const lines[] = {
+		"dir = /a", "eviction_disable = 1", "max_size = 1", "threshold = 1", "eviction_order = cost",
+		"shared = group", "read_only_dirs = /a", "remote = file:/a", "remote_key = /a",
+		"remote_trust = /a", "remote_secrets = /a", "remote_helpers = /a",
+	};
+
+	for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++) {
+		write_for_this("system.conf", "", lines[i]);
+		load();
+		CU_ASSERT_EQUAL(complaints.count, 1);
+		CU_ASSERT_EQUAL(complaints.level, CMN_LOG_ERROR);
+		CU_ASSERT_PTR_NOT_NULL(strstr(complaints.last, "cannot be set for one program"));
+		CU_ASSERT_STRING_EQUAL(config.dir, below(".cache/ckcache"));
+		CU_ASSERT_FALSE(config.eviction_disable);
+		CU_ASSERT_EQUAL(config.max_size, UINT64_C(8) << 30);
+		CU_ASSERT_PTR_NULL(config.remote);
+		CU_ASSERT_PTR_NULL(config.remote_trust);
+	}
+}
+
+/* As that program has it. */
+static struct cc_config_value *list(const char *program)
+{
+	const struct cmn_log log = { CMN_LOG_WARNING, keep, NULL };
+	struct cc_config_value *values;
+	char file[4200];
+
+	(void)snprintf(file, sizeof(file), "%s/system.conf", unit_dir());
+	memset(&complaints, 0, sizeof(complaints));
+	CU_ASSERT_EQUAL_FATAL(cc_config_list(&log, file, program, &values), CMN_OK);
+	return values;
+}
+
+static const struct cc_config_value *find(const struct cc_config_value *values, const char *name)
+{
+	while (values->name && strcmp(values->name, name) != 0)
+		values++;
+	CU_ASSERT_PTR_NOT_NULL_FATAL(values->name);
+	return values;
+}
+
+static void check_value(const char *program, const char *name, const char *text,
+			enum cc_config_place place, unsigned int line, bool of_program)
+{
+	struct cc_config_value *values = list(program);
+	const struct cc_config_value *value = find(values, name);
+
+	CU_ASSERT_STRING_EQUAL(value->text, text);
+	CU_ASSERT_EQUAL(value->place, place);
+	CU_ASSERT_EQUAL(value->line, line);
+	CU_ASSERT_EQUAL(value->of_program, of_program);
+	cc_config_list_free(values);
+}
+
+TEST(lists_values_with_their_origins)
+{
+	unit_write("system.conf", "\nmax_size = 1000000\nthreshold = soon\nlog = INFO\ncapture =\n");
+	unit_write(".config/ckcache/ckcache.conf", "compression = 3\n[program x]\ncompression = 4\n");
+	set("CKCACHE_LOG", "Debug");
+	set("CKCACHE_READ_ONLY_DIRS", ":/a::/b");
+	check_value("y", "max_size", "1M", CC_CONFIG_SYSTEM, 2, false);
+	check_value("y", "threshold", "90", CC_CONFIG_DEFAULT, 0, false);
+	CU_ASSERT_EQUAL(complaints.count, 1);
+	check_value("y", "capture", "auto", CC_CONFIG_DEFAULT, 0, false);
+	check_value("y", "log", "debug", CC_CONFIG_ENVIRONMENT, 0, false);
+	check_value("y", "compression", "3", CC_CONFIG_USER, 1, false);
+	check_value("x", "compression", "4", CC_CONFIG_USER, 3, true);
+	check_value("y", "dir", below(".cache/ckcache"), CC_CONFIG_DEFAULT, 0, false);
+	check_value("y", "trace", "", CC_CONFIG_DEFAULT, 0, false);
+	check_value("y", "read_only_dirs", "/a:/b", CC_CONFIG_ENVIRONMENT, 0, false);
+}
+
+/* What is listed may be written to a file again, and means the same. */
+TEST(lists_values_as_a_file_may_have_them)
+{
+	struct cc_config_value *values = list("y");
+	struct cc_config_rule rule;
+
+	for (const struct cc_config_value *value = values; value->name; value++) {
+		CU_ASSERT_EQUAL(cc_config_check(value->name, value->text, false, &rule), CMN_OK);
+		CU_ASSERT_STRING_EQUAL(rule.name, value->name);
+	}
+	CU_ASSERT_STRING_EQUAL(find(values, "eviction_disable")->text, "");	/* "0" would set it */
+	cc_config_list_free(values);
+}
+
+TEST(lists_sizes_in_their_largest_unit)
+{
+	static const char *const sizes[][2] = {
+		{ "0", "0" }, { "1", "1" }, { "1024", "1Ki" }, { "1000", "1K" }, { "1536Ki", "1536Ki" },
+		{ "2000G", "2T" }, { "2048Gi", "2Ti" }, { "18446744073709551615", "18446744073709551615" },
+	};
+
+	for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
+		set("CKCACHE_MAX_SIZE", sizes[i][0]);
+		check_value("y", "max_size", sizes[i][1], CC_CONFIG_ENVIRONMENT, 0, false);
+	}
+}
+
+TEST(checks_lines_before_they_are_written)
+{
+	struct cc_config_rule rule;
+
+	CU_ASSERT_EQUAL(cc_config_check("no_such", "1", false, &rule), CMN_MISS);
+	CU_ASSERT_EQUAL(cc_config_check("Max_Size", "5G", false, &rule), CMN_OK);
+	CU_ASSERT_STRING_EQUAL(rule.name, "max_size");
+	CU_ASSERT_EQUAL(cc_config_check("max_size", "much", false, &rule), CMN_ERR_INVALID);
+	CU_ASSERT_STRING_EQUAL(rule.expected, "a size, such as 8Gi");
+	CU_ASSERT_EQUAL(cc_config_check("max_size", "5G", true, &rule), CMN_ERR_ACCESS);
+	CU_ASSERT_EQUAL(cc_config_check("compression", "5", true, &rule), CMN_OK);
+	CU_ASSERT_EQUAL(cc_config_check("trace", "relative", false, &rule), CMN_ERR_INVALID);
+	CU_ASSERT_EQUAL(cc_config_check("max_size", "", false, &rule), CMN_OK);
 }

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * config_write: changes a settings file. The file is replaced as a whole, under a lock that all
+ * changes take: whoever reads it sees the old text or the new one, also after a crash.
+ */
+#ifndef TOOLS_CONFIG_CONFIG_WRITE_H
+#define TOOLS_CONFIG_CONFIG_WRITE_H
+
+#include <stdbool.h>
+#include <sys/types.h>
+
+#include "tools/config/config_edit.h"
+
+/*
+ * Makes the file and its directories (with directory_mode) where they are missing. A link is
+ * followed, so that what it leads to changes. Owner and permissions stay; a new file has file_mode.
+ * The exit code; where it failed, it was complained about.
+ */
+int config_write(const char *path, const struct config_edit *edit, mode_t directory_mode,
+		 mode_t file_mode);
+
+#endif

@@ -1,0 +1,268 @@
+/* SPDX-License-Identifier: MIT */
+/* prune_entries: one walk that chooses, an order, removals one by one. */
+#include "tools/entries/prune_entries.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "cachecore/disk/space/space_files.h"
+#include "cachecore/record/history.h"
+#include "common/clock.h"
+#include "common/descriptor.h"
+#include "common/env.h"
+#include "tools/entries/programs.h"
+#include "tools/entries/removed.h"
+#include "tools/terminal.h"
+#include "tools/text.h"
+
+#define NS_PER_S UINT64_C(1000000000)
+#define MAX_SECONDS (UINT64_C(36500) * 86400)
+
+struct chosen {
+	struct cc_store_place place;
+	uint64_t bytes, access_ns;
+};
+
+struct pruning {
+	const struct prune_request *request;
+	uint64_t used_before, max_size;	/* UINT64_MAX: not asked for */
+	struct programs programs;
+	struct chosen *all;
+	size_t count;
+	uint64_t chosen_bytes;
+	struct amount seen;
+	bool failed;			/* out of memory */
+};
+
+/* "30d", "12h", "5m", "90s". */
+static bool parse_age(const char *text, uint64_t *ret_seconds)
+{
+	static const struct {
+		char unit;
+		uint64_t seconds;
+	} units[] = { { 'd', 86400 }, { 'h', 3600 }, { 'm', 60 }, { 's', 1 } };
+	size_t len = strlen(text);
+	char digits[24];
+	uint64_t value;
+
+	if (!len || len > sizeof(digits))
+		return false;
+	memcpy(digits, text, len - 1);
+	digits[len - 1] = '\0';
+	for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++) {
+		if (text[len - 1] != units[i].unit)
+			continue;
+		if (cmn_env_parse_number(digits, 0, MAX_SECONDS / units[i].seconds, &value) != CMN_OK)
+			return false;
+		*ret_seconds = value * units[i].seconds;
+		return true;
+	}
+	return false;
+}
+
+bool prune_entries_check(const struct prune_request *request)
+{
+	uint64_t value;
+
+	if (request->older_than && !parse_age(request->older_than, &value))
+		tool_complain("--older-than: \"%s\" is no age, such as 30d, 12h, 5m or 90s",
+			      request->older_than);
+	else if (request->max_size && cmn_env_parse_size(request->max_size, &value) != CMN_OK)
+		tool_complain("--max-size: \"%s\" is no size, such as 2G", request->max_size);
+	else if ((request->program && !*request->program) || (request->device && !*request->device))
+		tool_complain("%s: an empty name is nobody's", request->verb);
+	else
+		return true;
+	return false;
+}
+
+static bool is_of_device(struct cmn_view key, const char *wanted)
+{
+	struct cmn_view name = cc_key_find(key, "device.name", 0);
+	char *text = strndup(name.len ? name.data : "", name.len);
+	bool is = text && strcasestr(text, wanted);
+
+	free(text);
+	return is;
+}
+
+static bool choose(void *ctx, const struct cc_store_item *item)
+{
+	struct pruning *pruning = ctx;
+	const struct prune_request *request = pruning->request;
+	struct chosen *all;
+
+	pruning->seen.entries++;
+	pruning->seen.bytes += item->bytes;
+	terminal_progress(request->verb, pruning->seen.entries, 0);
+	if ((request->program &&
+	     !programs_have(&pruning->programs, item->place->leaf, request->program)) ||
+	    (request->device && !is_of_device(item->key, request->device)))
+		return true;
+	all = cmn_array_grow(pruning->all, pruning->count, sizeof(*all));
+	pruning->failed |= !all;
+	if (!all)
+		return false;
+	pruning->all = all;
+	all[pruning->count++] = (struct chosen){ *item->place, item->bytes, item->access_ns };
+	pruning->chosen_bytes += item->bytes;
+	return true;
+}
+
+static int by_use(const void *a, const void *b)
+{
+	const struct chosen *one = a, *two = b;
+
+	if (one->access_ns != two->access_ns)
+		return one->access_ns < two->access_ns ? -1 : 1;
+	return strcmp(one->place.leaf, two->place.leaf);
+}
+
+static enum cmn_status find(struct tool_cache *cache, struct pruning *pruning)
+{
+	const struct prune_request *request = pruning->request;
+	uint64_t now = cmn_clock_realtime(), age;
+	enum cmn_status status = CMN_OK;
+
+	pruning->used_before = pruning->max_size = UINT64_MAX;
+	if (request->older_than && parse_age(request->older_than, &age))
+		pruning->used_before = age * NS_PER_S < now ? now - age * NS_PER_S : 0;
+	if (request->max_size)
+		(void)!cmn_env_parse_size(request->max_size, &pruning->max_size);	/* it was checked */
+	if (request->program)
+		status = programs_load(cache->config.dir, cc_store_trust(cache->store),
+				       &pruning->programs);
+	if (status == CMN_OK || status == CMN_MISS)
+		status = cc_store_walk(cache->store, false, choose, pruning);
+	if (pruning->count)
+		qsort(pruning->all, pruning->count, sizeof(*pruning->all), by_use);
+	return pruning->failed ? CMN_ERR_NOMEM : status == CMN_MISS ? CMN_OK : status;
+}
+
+enum reason { STAYS, TOO_OLD, TOO_MUCH, ASKED_FOR };
+
+/* Why an entry goes, where so many bytes of what is chosen are left. */
+static enum reason reason_of(const struct pruning *pruning, const struct chosen *one,
+				      uint64_t left)
+{
+	bool by_age = pruning->used_before != UINT64_MAX, by_size = pruning->max_size != UINT64_MAX;
+
+	if (by_age && one->access_ns <= pruning->used_before)
+		return TOO_OLD;
+	if (by_size && left > pruning->max_size)
+		return TOO_MUCH;
+	return by_age || by_size ? STAYS : ASKED_FOR;
+}
+
+static void append_line(struct cmn_buffer *text, const struct chosen *one)
+{
+	char path[CC_LEAF_FILE_PATH_SIZE], size[TEXT_SIZE], date[TEXT_SIZE];
+
+	cc_leaf_file_path(one->place.leaf, CC_LEAF_SRC, one->place.n, path);
+	text_append_short_path(text, path);
+	cmn_buffer_printf(text, " %10s  last used %s\n", text_bytes(one->bytes, size),
+			  text_date(one->access_ns, false, date));
+}
+
+/* In order. The first failure that is not one entry's ends it. */
+static enum cmn_status remove_them(struct tool_cache *cache, struct pruning *pruning,
+				   struct cc_history_evicted *evicted, struct amount *ret_gone)
+{
+	uint64_t left = pruning->chosen_bytes, freed;
+	enum cmn_status status, worst = CMN_OK;
+
+	for (size_t i = 0; i < pruning->count; i++) {
+		const struct chosen *one = &pruning->all[i];
+		enum reason reason = reason_of(pruning, one, left);
+
+		if (reason == STAYS)
+			break;	/* in order of use: no later one goes either */
+		terminal_progress(pruning->request->verb, i, pruning->count);
+		status = cc_store_discard(cache->store, &one->place, one->access_ns, &freed);
+		if (status == CMN_OK) {
+			ret_gone->entries++;
+			ret_gone->bytes += freed;
+			/* For what was asked for the history has no word. */
+			if (reason != ASKED_FOR)
+				cc_history_add_removal(evicted, reason == TOO_OLD ? CC_HISTORY_BY_AGE
+						       : CC_HISTORY_BY_SIZE, one->place.leaf);
+		}
+		if (status == CMN_OK || status == CMN_MISS)
+			left -= one->bytes;
+		else if (status != CMN_STALE)
+			worst = status;
+	}
+	terminal_progress_hide();
+	return worst;
+}
+
+static void list_them(const struct pruning *pruning, struct cmn_buffer *text,
+		      struct amount *ret_gone)
+{
+	uint64_t left = pruning->chosen_bytes;
+
+	for (size_t i = 0; i < pruning->count; i++) {
+		if (reason_of(pruning, &pruning->all[i], left) == STAYS)
+			break;
+		ret_gone->entries++;
+		ret_gone->bytes += pruning->all[i].bytes;
+		left -= pruning->all[i].bytes;
+		append_line(text, &pruning->all[i]);
+	}
+}
+
+static void note_removals(const struct tool_cache *cache, struct cc_history_evicted *evicted)
+{
+	int fd = -1;
+
+	if (cc_store_open_root(cache->store, &fd) != CMN_OK)
+		fd = -1;
+	cc_history_write_removals(evicted, fd);	/* frees it in any case */
+	if (fd >= 0)
+		(void)cmn_descriptor_close(fd);	/* a directory: nothing to be lost */
+}
+
+static int complain(const struct tool_cache *cache, enum cmn_status status)
+{
+	terminal_progress_hide();
+	tool_complain("%s: %s", cache->config.dir,
+		      status == CMN_BUSY ? "another process holds a lock" : cmn_status_string(status));
+	return TOOL_FAILED;
+}
+
+int prune_entries(struct tool_cache *cache, const struct prune_request *request)
+{
+	struct pruning pruning = { .request = request };
+	struct cc_history_evicted evicted = { 0 };
+	struct amount left = { 0 };
+	struct removed removed = { .left = &left, .dry_run = request->dry_run };
+	struct cmn_buffer text = { 0 };
+	enum cmn_status status = find(cache, &pruning);
+	int code = TOOL_OK;
+
+	if (status != CMN_OK) {
+		code = complain(cache, status);
+		goto out;
+	}
+	if (request->dry_run) {
+		list_them(&pruning, &text, &removed.gone);
+	} else {
+		status = remove_them(cache, &pruning, &evicted, &removed.gone);
+		note_removals(cache, &evicted);
+	}
+	if (status != CMN_OK)
+		code = complain(cache, status);
+	left = (struct amount){ pruning.seen.entries - removed.gone.entries,
+				pruning.seen.bytes > removed.gone.bytes
+				? pruning.seen.bytes - removed.gone.bytes : 0 };
+	if (text.len && !request->json && tool_print(&text) != TOOL_OK)
+		code = TOOL_FAILED;
+	if (code == TOOL_OK || !request->dry_run)
+		code = removed_print(&removed, request->json) == TOOL_OK ? code : TOOL_FAILED;
+out:
+	terminal_progress_hide();
+	cmn_buffer_release(&text);
+	programs_release(&pruning.programs);
+	free(pruning.all);
+	return code;
+}

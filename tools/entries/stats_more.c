@@ -1,0 +1,243 @@
+/* SPDX-License-Identifier: MIT */
+/* stats_more: one walk of its own; a handful of names, so that searching them is quick. */
+#include "tools/entries/stats_more.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tools/entries/programs.h"
+#include "tools/terminal.h"
+#include "tools/text.h"
+
+#define UNKNOWN "(not known)"
+
+struct collecting {
+	struct stats_more *more;
+	struct programs programs;
+};
+
+/* false: out of memory. */
+static bool add_to(struct stats_groups *groups, struct cmn_view name, uint64_t bytes)
+{
+	struct stats_group *all;
+	size_t i = 0;
+
+	while (i < groups->count && !cmn_view_equal(cmn_view_of(groups->all[i].name), name))
+		i++;
+	if (i == groups->count) {
+		all = cmn_array_grow(groups->all, i, sizeof(*all));
+		if (!all)
+			return false;
+		groups->all = all;
+		all[i] = (struct stats_group){ .name = strndup(name.data, name.len) };
+		if (!all[i].name)
+			return false;
+		groups->count++;
+	}
+	groups->all[i].held.entries++;
+	groups->all[i].held.bytes += bytes;
+	return true;
+}
+
+static bool add_item(void *ctx, const struct cc_store_item *item)
+{
+	struct collecting *collecting = ctx;
+	struct stats_more *more = collecting->more;
+	struct cmn_view device = cc_key_find(item->key, "device.name", 0);
+	const char *program = more->per_program ? programs_of(&collecting->programs, item->place->leaf)
+						: NULL;
+
+	if (item->status != CMN_OK)
+		return true;
+	more->seen.entries++;
+	more->seen.bytes += item->bytes;
+	more->payload_bytes += item->payload_len;
+	if (!more->oldest_ns || item->stored_ns < more->oldest_ns)
+		more->oldest_ns = item->stored_ns;
+	if (!more->unused_ns || item->access_ns < more->unused_ns)
+		more->unused_ns = item->access_ns;
+	/* A name with a NUL in it is nobody's. */
+	if (!device.len || memchr(device.data, 0, device.len))
+		device = cmn_view_of(UNKNOWN);
+	more->failed |= !add_to(&more->devices, device, item->bytes) ||
+			!add_to(&more->programs, cmn_view_of(program ? program : UNKNOWN), item->bytes);
+	return !more->failed;
+}
+
+static int by_bytes(const void *a, const void *b)
+{
+	const struct stats_group *one = a, *two = b;
+
+	if (one->held.bytes != two->held.bytes)
+		return one->held.bytes < two->held.bytes ? 1 : -1;
+	return strcmp(one->name, two->name);
+}
+
+static void sort(struct stats_groups *groups)
+{
+	if (groups->count)
+		qsort(groups->all, groups->count, sizeof(*groups->all), by_bytes);
+}
+
+enum cmn_status stats_more_collect(struct tool_cache *cache, struct stats_more *more)
+{
+	struct collecting collecting = { .more = more };
+	enum cmn_status status = CMN_OK;
+
+	if (!more->verbose && !more->per_program)
+		return CMN_OK;
+	if (more->per_program)
+		status = programs_load(cache->config.dir, cc_store_trust(cache->store),
+				       &collecting.programs);
+	if (status == CMN_OK || status == CMN_MISS)
+		status = cc_store_walk(cache->store, false, add_item, &collecting);
+	sort(&more->devices);
+	sort(&more->programs);
+	programs_release(&collecting.programs);
+	if (more->failed)
+		return CMN_ERR_NOMEM;
+	return status == CMN_MISS ? CMN_OK : status;
+}
+
+static void release(struct stats_groups *groups)
+{
+	for (size_t i = 0; i < groups->count; i++)
+		free(groups->all[i].name);
+	free(groups->all);
+}
+
+void stats_more_release(struct stats_more *more)
+{
+	release(&more->devices);
+	release(&more->programs);
+	*more = (struct stats_more){ 0 };
+}
+
+static struct amount held_by(const struct stats_more *more, const char *program)
+{
+	for (size_t i = 0; i < more->programs.count; i++) {
+		if (strcmp(more->programs.all[i].name, program) == 0)
+			return more->programs.all[i].held;
+	}
+	return (struct amount){ 0 };
+}
+
+static bool is_counted(const struct cc_usage *usage, const char *program)
+{
+	for (size_t i = 0; i < usage->program_count; i++) {
+		if (strcmp(usage->programs[i].name, program) == 0)
+			return true;
+	}
+	return false;
+}
+
+static void append_program(struct cmn_buffer *text, const char *name, struct amount held,
+			   const struct cc_usage_counts *counts)
+{
+	char size[TEXT_SIZE], spent[TEXT_SIZE], saved[TEXT_SIZE];
+
+	text_append_cell(text, name, 26);
+	cmn_buffer_printf(text, " %8" PRIu64 " %8" PRIu64 " %10s %10s %8" PRIu64 " %10s\n",
+			  counts->hits_memory + counts->hits_disk, counts->misses + counts->unattended,
+			  text_time(counts->spent_ns + counts->unattended_ns, spent),
+			  text_time(counts->saved_ns, saved), held.entries,
+			  text_bytes(held.bytes, size));
+}
+
+static void append_programs(const struct stats_more *more, const struct cc_usage *usage,
+			    struct cmn_buffer *text)
+{
+	const struct cc_usage_counts none = { 0 };
+
+	cmn_buffer_printf(text, "\n%s%-26s %8s %8s %10s %10s %8s %10s%s\n", terminal_bold(1), "program",
+			  "hits", "compiled", "spent", "saved", "entries", "size", terminal_plain(1));
+	for (size_t i = 0; i < usage->program_count; i++)
+		append_program(text, usage->programs[i].name, held_by(more, usage->programs[i].name),
+			       &usage->programs[i].counts);
+	for (size_t i = 0; i < more->programs.count; i++) {
+		if (!is_counted(usage, more->programs.all[i].name))
+			append_program(text, more->programs.all[i].name, more->programs.all[i].held, &none);
+	}
+	if (cc_usage_is_any(&usage->others))
+		append_program(text, "(others)", (struct amount){ 0 }, &usage->others);
+}
+
+static void append_devices(const struct stats_more *more, struct cmn_buffer *text)
+{
+	char size[TEXT_SIZE], date[TEXT_SIZE];
+
+	cmn_buffer_printf(text, "\n%s%-40s %8s %10s%s\n", terminal_bold(1), "device", "entries", "size",
+			  terminal_plain(1));
+	for (size_t i = 0; i < more->devices.count; i++) {
+		text_append_cell(text, more->devices.all[i].name, 40);
+		cmn_buffer_printf(text, " %8" PRIu64 " %10s\n", more->devices.all[i].held.entries,
+				  text_bytes(more->devices.all[i].held.bytes, size));
+	}
+	cmn_buffer_printf(text, "%-26s %16s\n", "results, uncompressed",
+			  text_bytes(more->payload_bytes, size));
+	cmn_buffer_printf(text, "%-26s %16s\n", "oldest entry of",
+			  text_date(more->oldest_ns, false, date));
+	cmn_buffer_printf(text, "%-26s %16s\n", "all used since",
+			  text_date(more->unused_ns, false, date));
+}
+
+void stats_more_append(const struct stats_more *more, const struct cc_usage *usage,
+		       struct cmn_buffer *text)
+{
+	if (more->per_program)
+		append_programs(more, usage, text);
+	if (more->verbose)
+		append_devices(more, text);
+}
+
+static void add_program(struct json_object *array, const char *name, struct amount held,
+			const struct cc_usage_counts *counts)
+{
+	struct json_object *one = json_add_object(array, NULL);
+
+	json_add_text(one, "program", name);
+	json_add_number(one, "hits", counts->hits_memory + counts->hits_disk);
+	json_add_number(one, "compiled", counts->misses + counts->unattended);
+	json_add_number(one, "bypasses", counts->bypasses);
+	json_add_ms(one, "spent_ms", counts->spent_ns + counts->unattended_ns);
+	json_add_ms(one, "saved_ms", counts->saved_ns);
+	json_add_number(one, "entries", held.entries);
+	json_add_number(one, "bytes", held.bytes);
+}
+
+static void add_programs(const struct stats_more *more, const struct cc_usage *usage,
+			 struct json_object *object)
+{
+	struct json_object *array = json_add_array(object, "per_program");
+	const struct cc_usage_counts none = { 0 };
+
+	for (size_t i = 0; i < usage->program_count; i++)
+		add_program(array, usage->programs[i].name, held_by(more, usage->programs[i].name),
+			    &usage->programs[i].counts);
+	for (size_t i = 0; i < more->programs.count; i++) {
+		if (!is_counted(usage, more->programs.all[i].name))
+			add_program(array, more->programs.all[i].name, more->programs.all[i].held, &none);
+	}
+}
+
+void stats_more_add(const struct stats_more *more, const struct cc_usage *usage,
+		    struct json_object *object)
+{
+	struct json_object *devices, *one;
+
+	if (more->per_program)
+		add_programs(more, usage, object);
+	if (!more->verbose)
+		return;
+	devices = json_add_array(object, "devices");
+	for (size_t i = 0; i < more->devices.count; i++) {
+		one = json_add_object(devices, NULL);
+		json_add_text(one, "device", more->devices.all[i].name);
+		json_add_number(one, "entries", more->devices.all[i].held.entries);
+		json_add_number(one, "bytes", more->devices.all[i].held.bytes);
+	}
+	json_add_number(object, "payload_bytes", more->payload_bytes);
+	json_add_number(object, "oldest_ns", more->oldest_ns);
+	json_add_number(object, "unused_since_ns", more->unused_ns);
+}

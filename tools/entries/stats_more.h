@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: MIT */
+/* stats_more: the entries by device and by program, for ckcache stats --verbose and --per-program. */
+#ifndef TOOLS_ENTRIES_STATS_MORE_H
+#define TOOLS_ENTRIES_STATS_MORE_H
+
+#include <stdbool.h>
+
+#include "cachecore/record/usage.h"
+#include "tools/entries/removed.h"
+#include "tools/json.h"
+#include "tools/tool.h"
+
+/* Entries that have something in common. */
+struct stats_group {
+	char *name;
+	struct amount held;
+};
+
+struct stats_groups {
+	struct stats_group *all;	/* the largest first */
+	size_t count;
+};
+
+struct stats_more {
+	bool verbose, per_program;	/* what was asked for */
+	struct stats_groups devices, programs;
+	struct amount seen;
+	uint64_t payload_bytes;		/* of results, uncompressed */
+	uint64_t oldest_ns, unused_ns;	/* when the first one was stored, and when the longest unused one was used; 0: none */
+	bool failed;			/* out of memory */
+};
+
+/* The caller sets what is asked for; where that is nothing, it looks at nothing. To be released in any case. */
+CMN_CHECKED enum cmn_status stats_more_collect(struct tool_cache *cache, struct stats_more *more);
+void stats_more_release(struct stats_more *more);
+/* usage: the counts of programs. */
+void stats_more_append(const struct stats_more *more, const struct cc_usage *usage,
+		       struct cmn_buffer *text);
+void stats_more_add(const struct stats_more *more, const struct cc_usage *usage,
+		    struct json_object *object);
+
+#endif

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: MIT */
+/* similar: which of several names somebody may have meant. Pure. */
+#ifndef TOOLS_SIMILAR_H
+#define TOOLS_SIMILAR_H
+
+#include <stddef.h>
+
+/*
+ * The best of the names that are offered one after another, each with the same word; {0} at first.
+ * Letters that are wrong, missing, too many or exchanged count one each; more than a third of the
+ * word, and never more than three, is another word. The beginning of a name is near to it.
+ */
+struct similar {
+	const char *name;	/* NULL: none is near */
+	size_t distance;
+};
+void similar_offer(struct similar *best, const char *word, const char *name);
+
+#endif
