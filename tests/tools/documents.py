@@ -29,6 +29,7 @@ SYSTEM = "changes the machine: tests/packages/roots.sh does it in a fresh one"
 MACHINE = "its exit code is the machine's: tests/tools/doctor.py runs it"
 TIER = "needs a remote tier: tests/remote/verbs.py has one"
 BUILD = "builds everything: it is how this test came to be"
+LOADER = "fetches and builds the Level Zero loader: docs/upstream says what came of it"
 PACKS = "needs packs or a driver: tests/tools/recipes.py has them"
 NOT_RUN = {
     "ckcache record -o darktable.ckrecipes --licence GPL-3.0-or-later -- darktable-cltest": PACKS,
@@ -58,6 +59,11 @@ NOT_RUN = {
     "ckcache doctor": MACHINE,
     "ckcache doctor --quick darktable": MACHINE,
     "ckcache replay --stale --idle --budget 3600": "waits for an idle machine; tests/tools/replay_idle.py",
+    "git clone https://github.com/oneapi-src/level-zero && cd level-zero": LOADER,
+    "git checkout v1.32.0 && git am …/docs/upstream/level-zero-layers.patch": LOADER,
+    "cmake -S . -B build -DBUILD_L0_LOADER_TESTS=1 && cmake --build build": LOADER,
+    "ZEL_LIBRARY_PATH=$PWD/build/lib ctest --test-dir build": LOADER,
+    "CKCACHE=… LOADER=build/lib WAY=loader sh …/tests/conformance/level_zero.sh PROGRAM …": LOADER,
     "ckcache push": TIER,
     "ckcache push --program blender": TIER,
     "ckcache pull": TIER,
