@@ -2,6 +2,7 @@
 /* device: what is refused, what a library is told by, and a cache that is off or busy. */
 #include "layers/shared/api/device.h"
 
+#include <stddef.h>
 #include <string.h>
 
 #include "layers/shared/api/desc.h"
@@ -122,7 +123,9 @@ TEST(a_library_without_a_hash_is_told_by_its_build_id)
 
 TEST(refuses_data_without_bytes_and_sizes_without_room)
 {
-	const struct ckcache_storage old = { .struct_size = sizeof(old) - 1, .load = load_nothing };
+	/* Older than 1.0. */
+	const struct ckcache_storage old = { .struct_size = offsetof(struct ckcache_storage, load_batch) - 1,
+					     .load = load_nothing };
 	uint8_t bytes[4] = { 0 };
 	size_t size = 0;
 
