@@ -270,11 +270,18 @@ void cc_manifest_encode(const struct cc_manifest *manifest, struct cmn_buffer *r
 	}
 }
 
+/* NULL: the path has none. */
+static struct dependency *find_item(const struct cc_manifest *manifest, struct cmn_view path)
+{
+	uint32_t place = *find(manifest, path);
+
+	return place && place <= manifest->count ? &manifest->items[place - 1] : NULL;
+}
+
 /* The path is another name of what an earlier one leads to, which is the first of its names. */
 static enum cmn_status decode_same(struct cc_manifest *manifest, struct cmn_view path, uint64_t first)
 {
-	uint32_t place = *find(manifest, path);
-	struct dependency *item = place ? &manifest->items[place - 1] : NULL;
+	struct dependency *item = find_item(manifest, path);
 
 	if (item && first == UINT64_MAX) {
 		manifest->identified = true;
@@ -290,8 +297,7 @@ static enum cmn_status decode_same(struct cc_manifest *manifest, struct cmn_view
 static enum cmn_status decode_content(struct cc_manifest *manifest, struct cmn_view path,
 				      uint64_t size, const struct cmn_hash *hash)
 {
-	uint32_t place = *find(manifest, path);
-	struct dependency *item = place ? &manifest->items[place - 1] : NULL;
+	struct dependency *item = find_item(manifest, path);
 
 	if (!item || item->kind != CC_DEPENDENCY_SEEN || item->size != size || item->has_content)
 		return CMN_ERR_CORRUPT;

@@ -179,25 +179,29 @@ TEST(children_say_nothing_twice)
 /* Daemons and programs that end in odd ways work as they do without a log. */
 TEST_ON("stub", odd_ends)
 {
-	static const char *const scenarios[] = { "close-all", "exit-live", "cancelled", "threads", "fork" };
+	/* The last one closes descriptors under the writer, which may complain of that or not. */
+	static const char *const scenarios[] = { "exit-live", "cancelled", "threads", "fork", "close-all" };
+	const size_t count_all = sizeof(scenarios) / sizeof(scenarios[0]);
 
-	for (size_t i = 0; i < sizeof(scenarios) / sizeof(scenarios[0]); i++) {
+	for (size_t i = 0; i < count_all; i++) {
 		struct outcome silent, outcome;
 
 		driver_begin();
-		silent = CLIENT(LAYERED, scenarios[i]);
+		silent = CLIENT(LAYERED, scenarios[i], "4", "4");
+		CU_ASSERT(outcome_good(&silent) || i + 1 == count_all);
 		driver_begin();
 		driver_setenv("CKCACHE_LOG", "debug");
-		outcome = CLIENT(LAYERED, scenarios[i]);
+		outcome = CLIENT(LAYERED, scenarios[i], "4", "4");
 		CU_ASSERT_EQUAL(outcome.code, silent.code);
 		CU_ASSERT_STRING_EQUAL(outcome.output, silent.output);
 		driver_begin();
 		driver_setenv("CKCACHE_LOG", "debug");
 		driver_setenv("CKCACHE_LOG_FILE", "log");
-		outcome = CLIENT(LAYERED, scenarios[i]);
+		outcome = CLIENT(LAYERED, scenarios[i], "4", "4");
 		CU_ASSERT_EQUAL(outcome.code, silent.code);
 		CU_ASSERT_STRING_EQUAL(outcome.output, silent.output);
-		CU_ASSERT_STRING_EQUAL(outcome.errors, silent.errors);
+		if (i + 1 < count_all)
+			CU_ASSERT_STRING_EQUAL(outcome.errors, silent.errors);
 	}
 }
 
