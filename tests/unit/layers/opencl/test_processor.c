@@ -38,6 +38,7 @@ TEST(cores_of_two_kinds_are_both_said)
 TEST(what_is_not_known_counts)
 {
 	expect("processors\t: 1\nisa", "processors\t: 1\nisa");
+	expect("cpu\t\t: POWER9\nclock\t\t: 2166MHz\n", "cpu\t\t: POWER9\n");
 	expect("hart isa\t: rv64imac\nhart\t: 2\n", "hart isa\t: rv64imac\n");
 	expect("Processor\t: ARMv7\n\n\n", "Processor\t: ARMv7\n");
 	expect("", "");
