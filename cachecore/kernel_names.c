@@ -17,6 +17,12 @@
 #define OP_ENTRY_POINT_NAME 3
 #define WORD sizeof(uint32_t)
 
+/*
+ * From "kernel" to its name, and from a line's start to there: else a line of a megabyte that says it
+ * again and again would be read from end to end each time.
+ */
+#define MAX_DECLARATION 4096
+
 static bool is_word(char c)
 {
 	return isalnum((unsigned char)c) || c == '_';
@@ -145,12 +151,18 @@ static struct cmn_view next_mark(struct cc_kernel_names *names)
 	}
 }
 
-/* What a kernel may be declared in: all that is left, or the rest of a directive, as in a macro's body. */
+/*
+ * What a kernel may be declared in: the next few thousand bytes, or the rest of a directive, as in a
+ * macro's body.
+ */
 static struct cmn_view declaration_behind(struct cmn_view source, struct cmn_view mark)
 {
-	const char *start = mark.data;
+	size_t at = (size_t)((const char *)mark.data - (const char *)source.data), behind = at + mark.len;
+	const char *start = mark.data, *first = start - (at < MAX_DECLARATION ? at : MAX_DECLARATION);
 
-	while (start > (const char *)source.data && start[-1] != '\n')
+	if (source.len - behind > MAX_DECLARATION)
+		source.len = behind + MAX_DECLARATION;
+	while (start > first && start[-1] != '\n')
 		start--;
 	while (start < (const char *)mark.data && isspace((unsigned char)*start))
 		start++;

@@ -23,6 +23,7 @@
 #define DEFAULT_OVERFLOW_ID 65534
 /* Supplementary groups beyond this many are not looked through: such a user takes a root for foreign. */
 #define MAX_GROUPS 1024
+#define SHOWN_CHUNK 256		/* of what the kernel shows: mostly it is a number */
 #define OPEN_ATTEMPTS 16	/* of opening and making a file in turns */
 /* Between two tries for a lock: short at first, since most are held for microseconds. */
 #define FIRST_LOCK_PAUSE_NS 100000
@@ -183,6 +184,46 @@ enum cmn_status cmn_file_read(int dir_fd, const char *path, size_t max_len, bool
 	*ret = (struct cmn_buffer){ 0 };
 	status = cmn_file_read_into(dir_fd, path, max_len,
 				    follow ? CMN_FILE_FOLLOW : CMN_FILE_ANY, NULL, ret);
+	if (status != CMN_OK)
+		cmn_buffer_release(ret);
+	return status;
+}
+
+/* Up to its end, wherever that is. */
+static enum cmn_status read_to_end(int fd, size_t max_len, struct cmn_buffer *ret)
+{
+	struct stat info;
+	ssize_t got;
+
+	if (fstat(fd, &info) < 0)
+		return cmn_status_from_errno(errno);
+	if (!S_ISREG(info.st_mode))
+		return CMN_ERR_ACCESS;
+	do {
+		if (!cmn_buffer_reserve(ret, SHOWN_CHUNK))
+			return CMN_ERR_NOMEM;
+		got = read(fd, ret->data + ret->len, ret->cap - ret->len);
+		if (got > 0)
+			ret->len += (size_t)got;
+		if (ret->len > max_len)
+			return CMN_ERR_TOO_LARGE;
+	} while (got > 0 || (got < 0 && errno == EINTR));
+	return got < 0 ? cmn_status_from_errno(errno) : CMN_OK;
+}
+
+enum cmn_status cmn_file_read_shown(const char *path, size_t max_len, struct cmn_buffer *ret)
+{
+	enum cmn_status status;
+	int fd;
+
+	*ret = (struct cmn_buffer){ 0 };
+	do {
+		fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	} while (fd < 0 && errno == EINTR);
+	if (fd < 0)
+		return cmn_status_from_errno(errno);
+	status = read_to_end(fd, max_len, ret);
+	(void)close(fd);	/* read only */
 	if (status != CMN_OK)
 		cmn_buffer_release(ret);
 	return status;

@@ -24,7 +24,13 @@
 CMN_CHECKED enum cmn_status cmn_file_read(int dir_fd, const char *path, size_t max_len, bool follow,
 					  struct cmn_buffer *ret);
 /*
- * The same into an existing buffer, whose content is dropped, and with a
+ * The same of a file in which the kernel shows something (/proc, /sys): its size says nothing of
+ * what it has. CMN_ERR_TOO_LARGE: over max_len bytes. Links are followed.
+ */
+CMN_CHECKED enum cmn_status cmn_file_read_shown(const char *path, size_t max_len,
+						struct cmn_buffer *ret);
+/*
+ * The same as cmn_file_read into an existing buffer, whose content is dropped, and with a
  * choice of which files to trust. Uses the buffer's own memory if it suffices,
  * else room (may be NULL), else malloc. On failure the content is undefined;
  * the caller releases the buffer or uses it again.

@@ -146,6 +146,7 @@ static void release(const std::vector<cl_program> &programs)
 static void programs(cl_device_id device, cl_context context)
 {
 	static const char text[] = "kernel void value(global int *out) { out[0] = VALUE; }\n";
+	static const char wrong[] = "#error wrong\nkernel void value(global int *out) { }\n";
 	std::vector<ckcache_program> parts(2);
 	ckcache_storage storage = ckcache_storage();
 	ckcache_origin origin = CKCACHE_ORIGIN_MEMORY;
@@ -184,8 +185,27 @@ static void programs(cl_device_id device, cl_context context)
 	release(built);
 	CHECK(status_of([&] { again.evict(&storage); }) == CKCACHE_ERROR_UNAVAILABLE);
 	again.evict();
+	CHECK(status_of([&] { again.get_blob({ nullptr }); }) == CKCACHE_ERROR_INVALID_ARGUMENT);
+	ckcache::desc second(context, device, parts);
+	second = std::move(again);
+	CHECK(second.get() && !again.get());
+	again = std::move(second);
 	blob[blob.size() / 2] ^= 1;
 	CHECK(status_of([&] { again.create_from_blob(blob); }) == CKCACHE_ERROR_DAMAGED);
+	parts[0].source = wrong;
+	parts[0].source_size = sizeof(wrong) - 1;
+	try {
+		ckcache::desc(context, device, parts).build(&storage);
+		CHECK(!"a program that is wrong was built");
+	} catch (const ckcache::build_error &error) {
+		cl_build_status status = CL_BUILD_SUCCESS;
+
+		CHECK(error.status() == CKCACHE_ERROR_BUILD && error.program());
+		CHECK(clGetProgramBuildInfo(error.program(), device, CL_PROGRAM_BUILD_STATUS,
+					    sizeof(status), &status, nullptr) == CL_SUCCESS);
+		CHECK(status == CL_BUILD_ERROR);
+		release({ error.program() });
+	}
 	parts[0].struct_size++;
 	CHECK(status_of([&] { ckcache::desc none(context, device, parts); }) ==
 	      CKCACHE_ERROR_INVALID_ARGUMENT);

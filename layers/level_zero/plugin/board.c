@@ -2,7 +2,6 @@
 /* board: three small files, each with one hexadecimal number. */
 #include "layers/level_zero/plugin/board.h"
 
-#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -22,7 +21,7 @@ static bool read_number(const char *devices, const struct lz_board *board, const
 	len = snprintf(path, sizeof(path), "%s/%04" PRIx32 ":%02" PRIx32 ":%02" PRIx32 ".%" PRIx32 "/%s",
 		       devices, board->domain, board->bus, board->device, board->function, name);
 	if (len < 0 || (size_t)len >= sizeof(path) ||
-	    cmn_file_read(AT_FDCWD, path, MAX_TEXT, true, &text) != CMN_OK)
+	    cmn_file_read_shown(path, MAX_TEXT, &text) != CMN_OK)
 		return false;
 	/* "0x9a49", and the end of the line. */
 	cmn_buffer_append_u8(&text, 0);

@@ -2,7 +2,6 @@
 /* identity: device, platform, driver libraries, the files that they compile in, the processor. */
 #include "layers/opencl/key/identity.h"
 
-#include <fcntl.h>
 #include <glob.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,6 +14,7 @@
 #include "common/file.h"
 #include "layers/shared/driver/libraries.h"
 #include "layers/opencl/key/layers_below.h"
+#include "layers/opencl/key/processor.h"
 #include "layers/opencl/program/objects.h"
 
 /* From the extensions' specifications; older headers lack some of them. */
@@ -26,6 +26,8 @@
 
 /* Which answers of kernels are stored with an entry (OCL_TAG_KERNEL_…); another text when that changes. */
 #define ANSWERS "attributes, multiple"
+
+#define MAX_CPUINFO ((size_t)16 << 20)	/* some KiB for each of thousands of processors */
 
 struct known_device {
 	cl_device_id device;
@@ -161,23 +163,30 @@ static void add_files(struct cc_key *key, const struct drv_driver *driver)
 	}
 }
 
-/* Features of the processor that a CPU device compiles for; glibc read them at start-up. */
-static void add_processor(struct cc_key *key)
+/* Features of the processor that a CPU device compiles for; false: they are not known. */
+static bool add_processor(struct cc_key *key)
 {
 #if defined(__x86_64__) && defined(__GLIBC__)
-	/* The active half only: the raw one holds the number of the core that asked. */
+	/* glibc read them at start-up. The active half only: the raw one holds the number of the core that asked. */
 	for (unsigned int i = 0; i <= CPUID_INDEX_14_ECX_0; i++) {
 		const struct cpuid_feature *leaf = __x86_get_cpuid_feature_leaf(i);
 
 		cc_key_add(key, CC_PART_DEVICE, "processor.features", leaf->active_array,
 			   sizeof(leaf->active_array));
 	}
+	return true;
 #else
-	struct cmn_buffer text = { 0 };
+	struct cmn_buffer shown = { 0 }, text = { 0 };
+	bool known;
 
-	if (cmn_file_read(AT_FDCWD, "/proc/cpuinfo", 1 << 20, true, &text) == CMN_OK)
+	if (cmn_file_read_shown("/proc/cpuinfo", MAX_CPUINFO, &shown) == CMN_OK)
+		ocl_processor_describe(cmn_buffer_view(&shown), &text);
+	known = text.len && !text.failed;
+	if (known)
 		cc_key_add(key, CC_PART_DEVICE, "processor.features", text.data, text.len);
+	cmn_buffer_release(&shown);
 	cmn_buffer_release(&text);
+	return known;
 #endif
 }
 
@@ -239,8 +248,8 @@ static enum cmn_status gather(cl_device_id device, struct ocl_identity *ret)
 	if (ret->driver->binaries_lose_answers)
 		cc_key_add(key, CC_PART_DEVICE, "layer.answers", ANSWERS, strlen(ANSWERS));
 	add_files(key, ret->driver);
-	if (type & CL_DEVICE_TYPE_CPU)
-		add_processor(key);
+	if ((type & CL_DEVICE_TYPE_CPU) && !add_processor(key))
+		return CMN_MISS;
 	return cc_key_status(key);
 }
 

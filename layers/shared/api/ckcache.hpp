@@ -36,6 +36,18 @@ private:
 	ckcache_status status_;
 };
 
+/** The driver could not build a program. The handle is the caller's, to ask for its log and to release. */
+class build_error : public error {
+public:
+	/** With CKCACHE_ERROR_BUILD. */
+	explicit build_error(_cl_program *program) : error(CKCACHE_ERROR_BUILD), program_(program) {}
+	/** Not released by this object, which may be copied. */
+	_cl_program *program() const noexcept { return program_; }
+
+private:
+	_cl_program *program_;
+};
+
 /** Throws unless the status is CKCACHE_OK or, with miss, CKCACHE_MISS; true: CKCACHE_OK. */
 inline bool check(ckcache_status status, bool miss = false)
 {
@@ -125,8 +137,9 @@ inline ckcache_kind blob_kind(const bytes &blob)
 /** A description (struct ckcache_desc), which it owns; it can be moved, not copied. */
 class desc {
 public:
-	/** Takes one that a function of ckcache.h made. */
-	explicit desc(ckcache_desc *made = nullptr) noexcept : desc_(made) {}
+	/** Takes one that a function of ckcache.h made, of so many OpenCL programs. */
+	explicit desc(ckcache_desc *made = nullptr, std::size_t count = 0) noexcept
+		: desc_(made), count_(count) {}
 	/** ckcache_opencl_desc_new() */
 	desc(_cl_context *context, _cl_device_id *device, const std::vector<ckcache_program> &programs)
 		: desc_(nullptr), count_(programs.size())
@@ -145,8 +158,9 @@ public:
 	/** The other one is empty afterwards. */
 	desc &operator=(desc &&other) noexcept
 	{
-		std::swap(desc_, other.desc_);
-		std::swap(count_, other.count_);
+		desc taken(std::move(other));
+		std::swap(desc_, taken.desc_);
+		std::swap(count_, taken.count_);
 		return *this;
 	}
 	~desc() { ckcache_desc_free(desc_); }
@@ -164,9 +178,11 @@ public:
 	/** ckcache_desc_evict(); storage may be nullptr: the machine's cache */
 	void evict(const ckcache_storage *storage = nullptr) { check(ckcache_desc_evict(desc_, storage)); }
 
-	/** ckcache_opencl_get_blob(): one blob for all programs; empty: there can be none */
+	/** ckcache_opencl_get_blob(): one blob for all programs, of which there must be as many; empty: there can be none */
 	bytes get_blob(const std::vector<_cl_program *> &programs) const
 	{
+		if (programs.size() != count_)
+			throw error(CKCACHE_ERROR_INVALID_ARGUMENT);
 		return detail::read([this, &programs](std::size_t *size, std::uint8_t *to) {
 			return ckcache_opencl_get_blob(desc_, programs.data(), size, to);
 		});
@@ -178,15 +194,15 @@ public:
 		check(ckcache_opencl_create_from_blob(desc_, blob.size(), blob.data(), programs.data()));
 		return programs;
 	}
-	/**
-	 * ckcache_opencl_build(); the caller releases the programs. What could not be built has no log
-	 * here: call the C function for that.
-	 */
+	/** ckcache_opencl_build(); the caller releases the programs. What could not be built is in a build_error. */
 	std::vector<_cl_program *> build(const ckcache_storage *storage = nullptr,
 					 ckcache_origin *ret_origin = nullptr) const
 	{
 		std::vector<_cl_program *> programs(count_);
-		check(ckcache_opencl_build(desc_, storage, programs.data(), ret_origin));
+		ckcache_status status = ckcache_opencl_build(desc_, storage, programs.data(), ret_origin);
+		if (status == CKCACHE_ERROR_BUILD)
+			throw build_error(programs[0]);
+		check(status);
 		return programs;
 	}
 

@@ -41,8 +41,6 @@ static void give(void *ctx, size_t i, size_t size, const uint8_t *blob)
 		return;
 	cmn_buffer_release(&loading->blobs[i]);	/* the last one counts */
 	cmn_buffer_append(&loading->blobs[i], blob, size);
-	if (loading->blobs[i].failed)
-		cmn_buffer_release(&loading->blobs[i]);	/* it is loaded alone, later */
 }
 
 /* Hands to each description what came for it, or that nothing did. */
@@ -55,7 +53,8 @@ static void hand_out(const struct ckcache_storage *storage, struct loading *load
 			next.state = API_BATCH_FOUND;
 			next.blob = loading->blobs[i];
 		} else {
-			next.state = complete ? API_BATCH_ABSENT : API_BATCH_NONE;
+			/* What there was no memory for is loaded alone, later. */
+			next.state = complete && !loading->blobs[i].failed ? API_BATCH_ABSENT : API_BATCH_NONE;
 		}
 		next = api_desc_exchange_batch(loading->descs[i], &next);
 		cmn_buffer_release(&next.blob);

@@ -2,6 +2,8 @@
 /* kernel_names: what C and SPIR-V call their kernels, and modules that lie about their lengths. */
 #include "cachecore/kernel_names.h"
 
+#include <string.h>
+
 #include "cachecore/key.h"
 #include "tests/support/unit.h"
 
@@ -24,6 +26,21 @@ TEST(kernels_are_named)
 	CU_ASSERT_TRUE(cmn_view_equal(cc_kernel_names_next(&names), cmn_view_of("one")));
 	CU_ASSERT_TRUE(cmn_view_equal(cc_kernel_names_next(&names), cmn_view_of("two")));
 	CU_ASSERT_EQUAL(cc_kernel_names_next(&names).len, 0);
+}
+
+/* What takes the square of its length would take minutes. */
+TEST(a_long_line_of_words_is_looked_through)
+{
+	static const char word[] = " KERNEL(", end[] = "\n#define K __kernel void\n__kernel void one() {}";
+	static char text[(1 << 20) + sizeof(end)];
+	struct cc_kernel_names names;
+
+	for (size_t i = 0; i < 1 << 20; i += strlen(word))
+		memcpy(text + i, word, strlen(word));
+	memcpy(text + (1 << 20), end, sizeof(end));
+	names = cc_kernel_names_of(cmn_view_of(text));
+	expect(&names, "one");
+	expect(&names, "");
 }
 
 TEST(other_functions_are_no_kernels)

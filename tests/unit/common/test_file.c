@@ -149,6 +149,31 @@ TEST(reads_an_empty_file)
 	check_content("empty", "");
 }
 
+/* Such files have a size of 0, or of a page. */
+TEST(reads_what_the_kernel_shows_to_its_end)
+{
+	struct cmn_buffer got;
+	char text[4096];
+	FILE *file = fopen("/proc/self/auxv", "re");
+	size_t len;
+
+	CU_ASSERT_PTR_NOT_NULL_FATAL(file);
+	len = fread(text, 1, sizeof(text), file);
+	(void)fclose(file);
+	CU_ASSERT_EQUAL_FATAL(cmn_file_read_shown("/proc/self/auxv", 1 << 20, &got), CMN_OK);
+	CU_ASSERT_TRUE(got.len > 0 && got.len >= len && memcmp(got.data, text, len) == 0);
+	cmn_buffer_release(&got);
+	CU_ASSERT_EQUAL(cmn_file_read_shown("/proc/self/auxv", len - 1, &got), CMN_ERR_TOO_LARGE);
+	CU_ASSERT_PTR_NULL(got.data);
+	unit_write("file", "12345");
+	CU_ASSERT_EQUAL_FATAL(cmn_file_read_shown("file", 5, &got), CMN_OK);
+	CU_ASSERT_TRUE(cmn_view_equal(cmn_buffer_view(&got), cmn_view_of("12345")));
+	cmn_buffer_release(&got);
+	CU_ASSERT_EQUAL(cmn_file_read_shown("none", 5, &got), CMN_MISS);
+	CU_ASSERT_EQUAL(cmn_file_read_shown(".", 5, &got), CMN_ERR_ACCESS);
+	CU_ASSERT_EQUAL(cmn_file_read_shown("/dev/zero", 5, &got), CMN_ERR_ACCESS);
+}
+
 TEST(misses_what_is_not_there)
 {
 	struct cmn_buffer got;

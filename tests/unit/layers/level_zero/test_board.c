@@ -2,7 +2,9 @@
 /* board: a directory like the kernel's. */
 #include "layers/level_zero/plugin/board.h"
 
+#include <dirent.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -29,6 +31,59 @@ TEST(tells_the_revision_of_a_device)
 	make_device("0x8086\n", "0x56a0\n", "0x0a\n");
 	CU_ASSERT_TRUE(lz_board_revision("pci", &board, &revision));
 	CU_ASSERT_EQUAL(revision, 10);
+}
+
+/* Of a file of the kernel's, whose size is a page whatever it has. */
+static bool scan_file(const char *device, const char *name, uint32_t *ret)
+{
+	char path[400], text[16] = "";
+	FILE *file;
+	bool found;
+
+	(void)snprintf(path, sizeof(path), LZ_BOARD_DEVICES "/%s/%s", device, name);
+	file = fopen(path, "re");
+	found = file && fgets(text, sizeof(text), file);
+	if (file)
+		(void)fclose(file);
+	*ret = (uint32_t)strtoul(text, NULL, 16);
+	return found;
+}
+
+/* "0000:03:00.0" */
+static bool scan_address(const char *text, struct lz_board *ret)
+{
+	uint32_t *const parts[] = { &ret->domain, &ret->bus, &ret->device, &ret->function };
+	char *end;
+
+	for (size_t i = 0; i < 4; i++) {
+		*parts[i] = (uint32_t)strtoul(text, &end, 16);
+		if (end == text || *end != "::."[i])
+			return false;
+		text = end + 1;
+	}
+	return true;
+}
+
+TEST(the_kernels_own_devices_have_theirs)
+{
+	DIR *devices = opendir(LZ_BOARD_DEVICES);
+	struct lz_board found = { 0 };
+	struct dirent *item;
+	uint32_t expected;
+	uint64_t revision;
+
+	while (devices && (item = readdir(devices))) {
+		if (!scan_address(item->d_name, &found) ||
+		    !scan_file(item->d_name, "vendor", &found.vendor_id) ||
+		    !scan_file(item->d_name, "device", &found.device_id) ||
+		    !scan_file(item->d_name, "revision", &expected))
+			continue;
+		revision = expected + UINT64_C(1);
+		CU_ASSERT_TRUE(lz_board_revision(LZ_BOARD_DEVICES, &found, &revision));
+		CU_ASSERT_EQUAL(revision, expected);
+	}
+	if (devices)
+		(void)closedir(devices);
 }
 
 TEST(another_device_there_tells_nothing)

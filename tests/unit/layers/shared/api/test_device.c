@@ -14,7 +14,18 @@ static struct {
 	size_t id_len;		/* of each object's build-id; 0: the true one */
 	bool busy;		/* the entry's directory */
 	unsigned int put;
+	bool no_memory;		/* for the bytes of blobs */
 } state;
+
+void __real_cmn_buffer_append(struct cmn_buffer *buf, const void *data, size_t len);
+void __wrap_cmn_buffer_append(struct cmn_buffer *buf, const void *data, size_t len);
+void __wrap_cmn_buffer_append(struct cmn_buffer *buf, const void *data, size_t len)
+{
+	if (state.no_memory)
+		buf->failed = true;
+	else
+		__real_cmn_buffer_append(buf, data, len);
+}
 
 enum cmn_status __real_drv_build_id_find(struct cmn_view notes, uint64_t alignment, struct cmn_view *ret_id);
 enum cmn_status __wrap_drv_build_id_find(struct cmn_view notes, uint64_t alignment, struct cmn_view *ret_id);
@@ -123,9 +134,10 @@ TEST(a_library_without_a_hash_is_told_by_its_build_id)
 
 TEST(refuses_data_without_bytes_and_sizes_without_room)
 {
-	/* Older than 1.0. */
-	const struct ckcache_storage old = { .struct_size = offsetof(struct ckcache_storage, load_batch) - 1,
-					     .load = load_nothing };
+	/* That of 1.0 ends before load_batch. */
+	const struct ckcache_storage old = {
+		.struct_size = offsetof(struct ckcache_storage, load_batch) - 1, .load = load_nothing,
+	};
 	uint8_t bytes[4] = { 0 };
 	size_t size = 0;
 
@@ -171,4 +183,39 @@ TEST(what_is_busy_is_replaced_when_it_is_stored)
 	CU_ASSERT_EQUAL(api_device_store(desc, NULL, 4, bytes), CKCACHE_OK);
 	CU_ASSERT_EQUAL(state.put, 1);
 	CU_ASSERT_EQUAL(api_device_load(desc, NULL, &size, NULL), CKCACHE_MISS);
+}
+
+/* Gives a blob that is as good as any, or nothing. */
+static enum ckcache_status give_one(void *ctx, size_t count, size_t id_size, const uint8_t *ids,
+				    ckcache_give_fn *give, void *batch)
+{
+	const uint8_t *blob = ctx;
+
+	(void)id_size;
+	(void)ids;
+	CU_ASSERT_EQUAL(count, 1);
+	if (*blob)
+		give(batch, 0, 1, blob);
+	return CKCACHE_OK;
+}
+
+TEST(what_a_batch_has_no_memory_for_is_asked_for_again)
+{
+	uint8_t blob = 1;
+	const struct ckcache_storage storage = {
+		.struct_size = sizeof(storage), .ctx = &blob, .load = load_nothing, .load_batch = give_one,
+	};
+	size_t size = 0;
+
+	CU_ASSERT_EQUAL_FATAL(make(NULL, "hash", NULL), CKCACHE_OK);
+	state.no_memory = true;
+	CU_ASSERT_EQUAL(api_desc_load_batch(&storage, 1, &desc), CKCACHE_OK);
+	state.no_memory = false;
+	CU_ASSERT_EQUAL(api_device_load(desc, &storage, &size, NULL), CKCACHE_MISS);
+	CU_ASSERT_EQUAL(storage_calls, 1);
+	/* What it does not give is not there. */
+	blob = 0;
+	CU_ASSERT_EQUAL(api_desc_load_batch(&storage, 1, &desc), CKCACHE_OK);
+	CU_ASSERT_EQUAL(api_device_load(desc, &storage, &size, NULL), CKCACHE_MISS);
+	CU_ASSERT_EQUAL(storage_calls, 1);
 }
