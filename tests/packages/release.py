@@ -46,6 +46,23 @@ class Release(unittest.TestCase):
         done = self.script("check")
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
 
+    def test_usage_is_the_usage_alone(self):
+        done = subprocess.run(["sh", "tools/release.sh"], cwd=self.work, capture_output=True, text=True, check=False)
+        self.assertEqual(done.returncode, 2)
+        lines = done.stderr.splitlines()
+        self.assertEqual(lines[0], "What a release must get right.")
+        self.assertEqual([line for line in lines[1:] if not line.startswith("  ")], [])
+
+    def test_the_directory_is_the_callers(self):
+        """What follows fails: there is no repository."""
+        caller = tempfile.mkdtemp(prefix="ckcache-release-")
+        self.addCleanup(shutil.rmtree, caller)
+        done = subprocess.run(["sh", os.path.join(self.work, "tools/release.sh"), "out"], cwd=caller,
+                              capture_output=True, text=True, check=False,
+                              env={**os.environ, "GIT_CEILING_DIRECTORIES": os.path.dirname(self.work)})
+        self.assertNotEqual(done.returncode, 0)
+        self.assertEqual(os.listdir(caller), ["out"], done.stderr)
+
     def test_each_that_differs_is_found(self):
         for name, pattern in (
                 ("CMakeLists.txt", r"VERSION 0\.\d"), ("CHANGELOG.md", r"^## \d"),
