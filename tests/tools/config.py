@@ -398,6 +398,16 @@ class Hints(Case):
             for option in options.split():
                 self.assertIn(option[2:], command_line.options(command_line.help_of(verb)))
 
+    def test_what_is_meant_is_accepted(self):
+        """What is a whole command can be typed as it stands."""
+        with open(os.path.join(SOURCE, "tools", "habits.c"), encoding="utf-8") as file:
+            text = file.read().partition("habits[] = {")[2]
+        commands = set(command_line.re.findall(r"ckcache ([a-z][^?;\"]*)[?;\"]", text)) - {"run --summary"}
+        commands = [command for command in commands if not command_line.re.search("[A-Z]", command)]
+        self.assertGreater(len(commands), 8)
+        for command in commands:
+            self.run_tool(*command.split())
+
     def test_verbs_that_are_misspelt(self):
         for word, meant in (("stat", "stats"), ("Stats", "stats"), ("tsats", "stats"), ("clera", "clear"),
                             ("conf", "config"), ("prnue", "prune"), ("imprt", "import"), ("verfy", "verify"),
