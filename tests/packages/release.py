@@ -130,6 +130,28 @@ class Recipes(unittest.TestCase):
         said = self.ask("rpmspec", "-q", "ckcache.spec")
         self.assertEqual(len(said.split()), 7, said)
 
+    def test_debhelper_stops_no_unit_during_an_upgrade(self):
+        """Wherever it looks for units: Debian 12's does not find those below /usr."""
+        with open(os.path.join(SOURCE, "debian/rules"), encoding="utf-8") as file:
+            [command] = re.findall(r"^\t(dh_installsystemd .*)", file.read(), re.M)
+        with tempfile.TemporaryDirectory() as place:
+            debian = os.path.join(place, "debian")
+            shutil.copytree(os.path.join(SOURCE, "debian"), debian)
+            for folder in ("lib", "usr/lib"):
+                folder = os.path.join(debian, "ckcache", folder, "systemd/system")
+                os.makedirs(folder)
+                for unit in ("ckcache-machine.path", "ckcache-machine.timer"):
+                    shutil.copy(os.path.join(SOURCE, "tools/service", unit), folder)
+            self.ask(*command.split(), "-p", "ckcache", cwd=place)
+            made = ""
+            for folder, _, names in os.walk(debian):
+                for name in names:
+                    if name.endswith(".debhelper") or "generated" in folder:
+                        with open(os.path.join(folder, name), encoding="utf-8") as file:
+                            made += file.read()
+        self.assertIn("ckcache-machine.path", made)
+        self.assertNotIn("deb-systemd-invoke", made)
+
     def test_uscan_finds_the_next_release(self):
         with tempfile.TemporaryDirectory() as place:
             releases = os.path.join(place, "releases")
