@@ -258,6 +258,16 @@ class Written(Case):
             with open(other, encoding="utf-8") as file:
                 self.assertEqual(file.read(), "not a setting\n")
 
+    def test_an_address_is_checked_and_no_password_shown(self):
+        for value in ("redis://user:hunter2@host bad", "//user:hunter2@host", "redis://host @token=hunter2%zz",
+                      "redis://user:hunter2@host read-only=true write-only=true"):
+            out, err = self.run_tool("config", "set", "remote", value, code=2)
+            self.assertEqual((out, err.count("\n"), err.startswith("ckcache: remote: ")), ("", 1, True), err)
+            self.assertNotIn("hunter2", err)
+        self.assertFalse(os.path.exists(self.file))
+        for value in ("redis://user:hunter2@host read-only=true @token=x%20y", "file:/shared", ""):
+            self.set("remote", value)
+
     def test_a_variable_that_wins_is_named(self):
         _, err = self.run_tool("config", "set", "log", "info", extra={"CKCACHE_LOG": "debug"})
         self.assertIn("CKCACHE_LOG is set in this environment, and wins over files", err)
