@@ -299,6 +299,16 @@ class Named(Case):
                      parts[1][7:19], parts[1] + "/" + parts[2][:4], "/".join(part[:8] for part in parts)):
             self.expect_one(name)
 
+    def test_words_that_a_shell_is_offered(self):
+        def words(*arguments):
+            return self.run_tool("entry-words", *arguments).split()
+        self.assertEqual(words("alo", "show"), ["alone"])
+        self.assertEqual(sorted(set(words("", "show")) & {"alone", "second", "both"}), ["alone", "both", "second"])
+        short = "/".join(part[:8] for part in self.path.split("/")[:4])
+        self.assertIn(short, words(short[:4], "explain", "--json"))
+        self.assertEqual(words(short[:12] + "x", "show"), [])	# no words are no failure
+        self.assertEqual(words("alo", "show", "--dir", os.path.join(self.work, "nothing")), [])
+
     def test_its_kernels(self):
         self.expect_one("alone")
         self.expect_one("second")
