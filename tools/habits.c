@@ -27,14 +27,14 @@ static const struct {
 	{ "-o --set-config", "did you mean ckcache config set KEY VALUE?" },
 	{ "-X --recompress", "did you mean ckcache recompress LEVEL?" },
 	{ "-x --show-compression", "did you mean ckcache recompress --dry-run?" },
-	{ "-d --dir", "each verb has --dir, as in ckcache stats --dir DIR" },
-	{ "--dry-run", "prune, clear and recompress have it, as in ckcache prune --dry-run" },
+	{ "-d --dir", "verbs that use the cache have --dir, as in ckcache stats --dir DIR" },
+	{ "--dry-run", "prune, clear and recompress have it, as in ckcache clear --dry-run" },
 	{ "--config-path", "CKCACHE_... variables win over all files; see ckcache config" },
 	{ "--inspect", "did you mean ckcache show ENTRY?" },
 	{ "--show-log-stats --print-log-stats", "did you mean ckcache run --summary?" },
 	{ "--print-version", "did you mean ckcache --version?" },
 	{ "--start-server --stop-server --stop-storage-helpers", "no server has to be started or stopped" },
-	{ "--dist-status", "did you mean ckcache stats? Its last lines show the remote tier" },
+	{ "--dist-status", "did you mean ckcache stats? It shows the remote tier too" },
 };
 
 static bool has(const char *options, const char *option, size_t len)

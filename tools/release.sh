@@ -11,10 +11,15 @@
 #                                   file is missing, and that it builds, installs and tells its version
 set -eu
 export LC_ALL=C TZ=UTC
-[ $# -eq 1 ] || {
-	sed -n 's/^# //p' "$0" | sed -n 2,11p >&2
+[ $# -eq 1 ] || set -- -
+case $1 in
+-*)
+	sed -n 's/^# //p' "$0" | sed -n 2,10p >&2
 	exit 2
-}
+	;;
+fill | check | /*) word=$1 ;;
+*) word=$PWD/$1 ;;
+esac
 cd "$(dirname "$0")/.."
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
@@ -129,11 +134,11 @@ release()
 	sed "s/^sha256sums=.*/sha256sums=($sum)/" cmake/packages/PKGBUILD >"$output/PKGBUILD"
 }
 
-case $1 in
+case $word in
 fill) fill ;;
 check) check ;;
 *)
 	check
-	release "$1"
+	release "$word"
 	;;
 esac

@@ -220,7 +220,7 @@ int tool_print(struct cmn_buffer *text)
 
 	terminal_progress_hide();
 	/* Not as the cache writes: a reader that has left ends a command by SIGPIPE, as any other. */
-	if (!text->failed && fwrite(text->data, 1, text->len, stdout) == text->len &&
+	if (!text->failed && (!text->len || fwrite(text->data, 1, text->len, stdout) == text->len) &&
 	    fflush(stdout) == 0)
 		status = CMN_OK;
 	else if (!text->failed)

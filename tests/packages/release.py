@@ -46,6 +46,23 @@ class Release(unittest.TestCase):
         done = self.script("check")
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
 
+    def test_usage_is_the_usage_alone(self):
+        done = subprocess.run(["sh", "tools/release.sh"], cwd=self.work, capture_output=True, text=True, check=False)
+        self.assertEqual(done.returncode, 2)
+        lines = done.stderr.splitlines()
+        self.assertEqual(lines[0], "What a release must get right.")
+        self.assertEqual([line for line in lines[1:] if not line.startswith("  ")], [])
+
+    def test_the_directory_is_the_callers(self):
+        """What follows fails: there is no repository."""
+        caller = tempfile.mkdtemp(prefix="ckcache-release-")
+        self.addCleanup(shutil.rmtree, caller)
+        done = subprocess.run(["sh", os.path.join(self.work, "tools/release.sh"), "out"], cwd=caller,
+                              capture_output=True, text=True, check=False,
+                              env={**os.environ, "GIT_CEILING_DIRECTORIES": os.path.dirname(self.work)})
+        self.assertNotEqual(done.returncode, 0)
+        self.assertEqual(os.listdir(caller), ["out"], done.stderr)
+
     def test_each_that_differs_is_found(self):
         for name, pattern in (
                 ("CMakeLists.txt", r"VERSION 0\.\d"), ("CHANGELOG.md", r"^## \d"),
@@ -112,6 +129,28 @@ class Recipes(unittest.TestCase):
     def test_rpm_reads_the_spec(self):
         said = self.ask("rpmspec", "-q", "ckcache.spec")
         self.assertEqual(len(said.split()), 7, said)
+
+    def test_debhelper_stops_no_unit_during_an_upgrade(self):
+        """Wherever it looks for units: Debian 12's does not find those below /usr."""
+        with open(os.path.join(SOURCE, "debian/rules"), encoding="utf-8") as file:
+            [command] = re.findall(r"^\t(dh_installsystemd .*)", file.read(), re.M)
+        with tempfile.TemporaryDirectory() as place:
+            debian = os.path.join(place, "debian")
+            shutil.copytree(os.path.join(SOURCE, "debian"), debian)
+            for folder in ("lib", "usr/lib"):
+                folder = os.path.join(debian, "ckcache", folder, "systemd/system")
+                os.makedirs(folder)
+                for unit in ("ckcache-machine.path", "ckcache-machine.timer"):
+                    shutil.copy(os.path.join(SOURCE, "tools/service", unit), folder)
+            self.ask(*command.split(), "-p", "ckcache", cwd=place)
+            made = ""
+            for folder, _, names in os.walk(debian):
+                for name in names:
+                    if name.endswith(".debhelper") or "generated" in folder:
+                        with open(os.path.join(folder, name), encoding="utf-8") as file:
+                            made += file.read()
+        self.assertIn("ckcache-machine.path", made)
+        self.assertNotIn("deb-systemd-invoke", made)
 
     def test_uscan_finds_the_next_release(self):
         with tempfile.TemporaryDirectory() as place:

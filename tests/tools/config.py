@@ -223,6 +223,51 @@ class Written(Case):
         info = os.stat(self.file)
         self.assertEqual((info.st_uid, info.st_gid), (54321, 54322))
 
+    @unittest.skipUnless(os.geteuid() == 0, "only the superuser makes files of another group")
+    def test_a_group_that_cannot_be_kept_may_not_become_another(self):
+        self.write("remote = redis://user:hunter2@host\n")
+        os.chown(self.file, 54321, 54322)
+        for path in (self.work, os.path.join(self.work, ".config"), os.path.dirname(self.file)):
+            os.chown(path, 54321, 54321)
+        # The command lies where that user need not get to.
+        program = shutil.copy(CKCACHE, os.path.join(self.work, "ckcache"))
+        for before, after in ((0o640, 0o600), (0o664, 0o644), (0o604, 0o600)):
+            os.chown(self.file, 54321, 54322)
+            os.chmod(self.file, before)
+            try:
+                ran = subprocess.run([program, "config", "set", "log", "info"], env=self.environment(),
+                                     cwd=self.work, capture_output=True, timeout=60, check=False,
+                                     user=54321, group=54321, extra_groups=[])
+            except PermissionError:
+                self.skipTest("temporary files are root's alone here")
+            self.assertEqual((ran.returncode, ran.stderr), (0, b""))
+            info = os.stat(self.file)
+            self.assertEqual((info.st_uid, info.st_gid, stat.S_IMODE(info.st_mode)), (54321, 54321, after))
+
+    def test_whatever_has_the_new_files_name_goes(self):
+        self.write("log = info\n")
+        other = os.path.join(self.work, "other")
+        new = os.path.join(os.path.dirname(self.file), ".ckcache.conf.new")
+        with open(other, "w", encoding="utf-8") as file:
+            file.write("not a setting\n")
+        for make in (os.mkfifo, lambda path: os.symlink(other, path), lambda path: os.link(other, path)):
+            make(new)
+            self.set("log", "debug")
+            self.assertEqual(self.read(), "log = debug\n")
+            self.assertEqual(os.listdir(os.path.dirname(self.file)), ["ckcache.conf"])
+            with open(other, encoding="utf-8") as file:
+                self.assertEqual(file.read(), "not a setting\n")
+
+    def test_an_address_is_checked_and_no_password_shown(self):
+        for value in ("redis://user:hunter2@host bad", "//user:hunter2@host", "redis://host @token=hunter2%zz",
+                      "redis://user:hunter2@host read-only=true write-only=true"):
+            out, err = self.run_tool("config", "set", "remote", value, code=2)
+            self.assertEqual((out, err.count("\n"), err.startswith("ckcache: remote: ")), ("", 1, True), err)
+            self.assertNotIn("hunter2", err)
+        self.assertFalse(os.path.exists(self.file))
+        for value in ("redis://user:hunter2@host read-only=true @token=x%20y", "file:/shared", ""):
+            self.set("remote", value)
+
     def test_a_variable_that_wins_is_named(self):
         _, err = self.run_tool("config", "set", "log", "info", extra={"CKCACHE_LOG": "debug"})
         self.assertIn("CKCACHE_LOG is set in this environment, and wins over files", err)
@@ -362,6 +407,16 @@ class Hints(Case):
             self.assertIn(verb, command_line.verbs())
             for option in options.split():
                 self.assertIn(option[2:], command_line.options(command_line.help_of(verb)))
+
+    def test_what_is_meant_is_accepted(self):
+        """What is a whole command can be typed as it stands."""
+        with open(os.path.join(SOURCE, "tools", "habits.c"), encoding="utf-8") as file:
+            text = file.read().partition("habits[] = {")[2]
+        commands = set(command_line.re.findall(r"ckcache ([a-z][^?;\"]*)[?;\"]", text)) - {"run --summary"}
+        commands = [command for command in commands if not command_line.re.search("[A-Z]", command)]
+        self.assertGreater(len(commands), 8)
+        for command in commands:
+            self.run_tool(*command.split())
 
     def test_verbs_that_are_misspelt(self):
         for word, meant in (("stat", "stats"), ("Stats", "stats"), ("tsats", "stats"), ("clera", "clear"),

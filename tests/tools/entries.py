@@ -279,11 +279,35 @@ class Named(Case):
         self.assertEqual((ran.returncode, ran.stdout), (1, b""), arguments)
         return ran.stderr.decode()
 
+    def test_a_trace_tells_a_terminal_nothing(self):
+        """It may be somebody else's."""
+        trace = os.path.join(self.work, "trace")
+        with open(trace, "w", encoding="utf-8") as file:
+            for members in ({"event": "miss", "failure": "-11: error: \033[2Jx"},
+                            {"event": "bypass", "reason": "opt\033[2J\nion"},
+                            {"event": "miss", "key": {"device.name": "\033[2J", "a\033[2J": "1", "kind": "source"}}):
+                json.dump({"time_ns": 10 ** 18, "pid": 5, "build_ns": 1000, **members}, file)
+                file.write("\n")
+        for arguments in ((), ("--verbose",)):
+            text = self.run_tool("explain", "--trace", trace, *arguments)
+            self.assertIn("error:  [2Jx", text)
+            self.assertTrue(all(character.isprintable() or character == "\n" for character in text), text)
+
     def test_any_part_of_its_path(self):
         parts = self.path[:-len(".src")].split("/")
         for name in (self.path, self.path[:-len(".src")], self.root + "/" + self.path, parts[1], parts[1][:8],
                      parts[1][7:19], parts[1] + "/" + parts[2][:4], "/".join(part[:8] for part in parts)):
             self.expect_one(name)
+
+    def test_words_that_a_shell_is_offered(self):
+        def words(*arguments):
+            return self.run_tool("entry-words", *arguments).split()
+        self.assertEqual(words("alo", "show"), ["alone"])
+        self.assertEqual(sorted(set(words("", "show")) & {"alone", "second", "both"}), ["alone", "both", "second"])
+        short = "/".join(part[:8] for part in self.path.split("/")[:4])
+        self.assertIn(short, words(short[:4], "explain", "--json"))
+        self.assertEqual(words(short[:12] + "x", "show"), [])	# no words are no failure
+        self.assertEqual(words("alo", "show", "--dir", os.path.join(self.work, "nothing")), [])
 
     def test_its_kernels(self):
         self.expect_one("alone")

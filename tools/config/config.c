@@ -6,6 +6,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "cachecore/remote/address.h"
 #include "tools/arguments.h"
 #include "tools/config/config_edit.h"
 #include "tools/config/config_show.h"
@@ -35,6 +36,22 @@ static bool know(const char *name, struct cc_config_rule *ret)
 	return false;
 }
 
+/* Of what is read where the tier is used. false: complained about, without what may be a password. */
+static bool check_address(const char *name, const char *value)
+{
+	const char *problem = cmn_status_string(CMN_ERR_NOMEM);
+	struct cc_address address;
+
+	if (strcmp(name, "remote") != 0 || !value || !*value)
+		return true;
+	if (cc_address_parse(value, &address, &problem) != CMN_OK) {
+		tool_complain("%s: %s", name, problem);
+		return false;
+	}
+	cc_address_release(&address);
+	return true;
+}
+
 /* false: complained about. */
 static bool check(const struct config_edit *edit, const struct cc_config_rule *rule)
 {
@@ -53,7 +70,7 @@ static bool check(const struct config_edit *edit, const struct cc_config_rule *r
 		tool_complain("%s: a settings file cannot hold \"%s\": there is a line end, a \"#\" "
 			      "behind a blank, or a blank at an end", rule->name, edit->value);
 	else
-		return true;
+		return check_address(rule->name, edit->value);
 	return false;
 }
 

@@ -15,7 +15,7 @@
 #include "common/file.h"
 #include "tools/tool.h"
 
-/* One name is enough, since there is a lock: what a killed command left is written over. */
+/* One name is enough, since there is a lock: what a killed command left goes before. */
 #define NEW_NAME ".ckcache.conf.new"
 
 static enum cmn_status from_errno(void)
@@ -26,14 +26,16 @@ static enum cmn_status from_errno(void)
 /* As the old file (NULL: there was none), with that text. */
 static enum cmn_status fill(int fd, const struct stat *old, mode_t mode, struct cmn_view text)
 {
-	enum cmn_status status = CMN_OK;
+	bool kept = !old || fchown(fd, old->st_uid, old->st_gid) == 0;
+	enum cmn_status status = kept || geteuid() != 0 ? CMN_OK : from_errno();
 
+	if (old)
+		mode = old->st_mode & 0777;
+	/* Of another group: it and everybody else get what both had. */
+	if (!kept)
+		mode = (mode & 0700) | (mode & mode >> 3 & 0007) * 0011;
 	/* What only its owner may read holds passwords: permissions come before the text. */
-	if (old && fchown(fd, old->st_uid, old->st_gid) < 0 && geteuid() == 0)
-		status = from_errno();
-	if (status == CMN_OK && fchmod(fd, old ? old->st_mode & 0777 : mode) < 0)
-		status = from_errno();
-	if (status == CMN_OK && ftruncate(fd, 0) < 0)
+	if (status == CMN_OK && fchmod(fd, mode) < 0)
 		status = from_errno();
 	if (status == CMN_OK)
 		status = cmn_file_write_all(fd, text.data, text.len);
@@ -45,9 +47,13 @@ static enum cmn_status fill(int fd, const struct stat *old, mode_t mode, struct 
 static enum cmn_status replace(int dir_fd, const char *name, const struct stat *old, mode_t mode,
 			       struct cmn_view text)
 {
-	int fd = openat(dir_fd, NEW_NAME, O_WRONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC | O_NOCTTY, 0600);
 	enum cmn_status status;
+	int fd;
 
+	/* Whatever has that name, nobody else may have it open: the file is a new one. */
+	if (unlinkat(dir_fd, NEW_NAME, 0) < 0 && errno != ENOENT)
+		return from_errno();
+	fd = openat(dir_fd, NEW_NAME, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
 	if (fd < 0)
 		return from_errno();
 	status = fill(fd, old, mode, text);
@@ -56,7 +62,7 @@ static enum cmn_status replace(int dir_fd, const char *name, const struct stat *
 	if (status == CMN_OK && renameat(dir_fd, NEW_NAME, dir_fd, name) < 0)
 		status = from_errno();
 	if (status != CMN_OK)
-		(void)unlinkat(dir_fd, NEW_NAME, 0);	/* what stays is written over */
+		(void)unlinkat(dir_fd, NEW_NAME, 0);	/* what stays goes the next time */
 	return status;
 }
 

@@ -225,7 +225,7 @@ int verb_prune(const struct arguments *arguments)
 		return TOOL_USAGE;
 	if (!tool_open(&cache))
 		return TOOL_FAILED;
-	if (tool_may_write(&cache))
+	if (request.dry_run || tool_may_write(&cache))
 		code = conditions || request.max_size ? prune_entries(&cache, &request)
 						      : prune_by_settings(&cache, request.json);
 	tool_close(&cache);
@@ -331,7 +331,7 @@ int verb_clear(const struct arguments *arguments)
 		return TOOL_USAGE;
 	if (!tool_open(&cache))
 		return TOOL_FAILED;
-	if (tool_may_write(&cache))
+	if (request.dry_run || tool_may_write(&cache))
 		code = request.program || request.dry_run ? prune_entries(&cache, &request)
 							  : clear_all(&cache, request.json);
 	tool_close(&cache);

@@ -15,6 +15,12 @@
 #define NAME_WIDTH 24
 #define DEVICE_WIDTH 24
 
+/* A trace may be anybody's: it tells a terminal nothing. */
+static void append_clean(struct cmn_buffer *text, const char *string)
+{
+	text_append_clean(text, cmn_view_of(string), SIZE_MAX);
+}
+
 /* What it is called by. */
 static void append_name(struct cmn_buffer *text, const struct question *question)
 {
@@ -22,7 +28,7 @@ static void append_name(struct cmn_buffer *text, const struct question *question
 	const char *leaf = question->event.leaf;
 
 	if (*question->event.name)
-		cmn_buffer_append_text(text, question->event.name);
+		append_clean(text, question->event.name);
 	else if (kind && kind->whole && cmn_view_equal(kind->value, cmn_view_of("link")))
 		cmn_buffer_append_text(text, "(a link)");
 	else if (leaf[0])
@@ -44,8 +50,9 @@ static void append_fields(struct cmn_buffer *text, const struct question *questi
 		const struct key_difference *one = &question->diff.all[i];
 		const struct cc_key_summary_field *field = one->is ? one->is : one->was;
 
-		cmn_buffer_printf(text, "    %.*s: ", (int)field->name.len,
-				  (const char *)field->name.data);
+		cmn_buffer_append_text(text, "    ");
+		text_append_clean(text, field->name, SIZE_MAX);
+		cmn_buffer_append_text(text, ": ");
 		key_field_append_value(text, one->was, MAX_VALUE);
 		cmn_buffer_append_text(text, " -> ");
 		key_field_append_value(text, one->is, MAX_VALUE);
@@ -65,8 +72,10 @@ static void append_causes(struct cmn_buffer *text, size_t line, const struct reb
 	size_t columns = terminal_columns(STDOUT_FILENO);
 	struct cmn_buffer all = { 0 };
 
-	for (size_t i = 0; i < causes->count && (verbose || i < MAX_CAUSES); i++)
-		cmn_buffer_printf(&all, "%s%s", i ? "; " : "", causes->all[i].text);
+	for (size_t i = 0; i < causes->count && (verbose || i < MAX_CAUSES); i++) {
+		cmn_buffer_append_text(&all, i ? "; " : "");
+		append_clean(&all, causes->all[i].text);
+	}
 	if (!verbose && causes->count > MAX_CAUSES)
 		cmn_buffer_printf(&all, "; and %zu more", causes->count - MAX_CAUSES);
 	if (columns && text->len - line + all.len > columns) {
@@ -128,10 +137,11 @@ static void append_summary(struct cmn_buffer *text, const struct explanation *ex
 	}
 	cmn_buffer_printf(text, "%zu compile%s in %.3f s", compiles, compiles == 1 ? "" : "s",
 			  (double)total / 1e9);
-	if (is_one_run(explanation) && *explanation->questions[0].event.program)
-		cmn_buffer_printf(text, " by %s (process %" PRIu32 ")",
-				  explanation->questions[0].event.program,
-				  explanation->questions[0].event.pid);
+	if (is_one_run(explanation) && *explanation->questions[0].event.program) {
+		cmn_buffer_append_text(text, " by ");
+		append_clean(text, explanation->questions[0].event.program);
+		cmn_buffer_printf(text, " (process %" PRIu32 ")", explanation->questions[0].event.pid);
+	}
 	for (size_t i = 0; i < CAUSE_KIND_COUNT; i++) {
 		if (!counts[i])
 			continue;
@@ -166,8 +176,9 @@ static void append_nothing(struct cmn_buffer *text, const struct explanation *ex
 		cmn_buffer_printf(text, "the %s compiled nothing", last ? "last run" : "command");
 		if (hits)
 			cmn_buffer_printf(text, ": %" PRIu64 " hit%s", hits, hits == 1 ? "" : "s");
-		cmn_buffer_printf(text, "%s%s (process %" PRIu64 ")\n", hits ? " of " : ": ",
-				  run->program, run->pid);
+		cmn_buffer_append_text(text, hits ? " of " : ": ");
+		append_clean(text, run->program);
+		cmn_buffer_printf(text, " (process %" PRIu64 ")\n", run->pid);
 	}
 	if (last && *run->program && explanation->history.event_count)
 		cmn_buffer_append_text(text, "ckcache explain --last 20 shows what was compiled before\n");
