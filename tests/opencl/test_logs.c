@@ -179,16 +179,24 @@ TEST(children_say_nothing_twice)
 /* Daemons and programs that end in odd ways work as they do without a log. */
 TEST_ON("stub", odd_ends)
 {
-	/* The last one closes descriptors under the writer, which may complain of that or not. */
+	/*
+	 * The last one closes descriptors under the writer, which may complain of that or not, as
+	 * ThreadSanitizer always does.
+	 */
 	static const char *const scenarios[] = { "exit-live", "cancelled", "threads", "fork", "close-all" };
-	const size_t count_all = sizeof(scenarios) / sizeof(scenarios[0]);
+	const size_t all = sizeof(scenarios) / sizeof(scenarios[0]);
+#ifdef __SANITIZE_THREAD__
+	const size_t tried = all - 1;
+#else
+	const size_t tried = all;
+#endif
 
-	for (size_t i = 0; i < count_all; i++) {
+	for (size_t i = 0; i < tried; i++) {
 		struct outcome silent, outcome;
 
 		driver_begin();
 		silent = CLIENT(LAYERED, scenarios[i], "4", "4");
-		CU_ASSERT(outcome_good(&silent) || i + 1 == count_all);
+		CU_ASSERT(outcome_good(&silent) || i + 1 == all);
 		driver_begin();
 		driver_setenv("CKCACHE_LOG", "debug");
 		outcome = CLIENT(LAYERED, scenarios[i], "4", "4");
@@ -200,7 +208,7 @@ TEST_ON("stub", odd_ends)
 		outcome = CLIENT(LAYERED, scenarios[i], "4", "4");
 		CU_ASSERT_EQUAL(outcome.code, silent.code);
 		CU_ASSERT_STRING_EQUAL(outcome.output, silent.output);
-		if (i + 1 < count_all)
+		if (i + 1 < all)
 			CU_ASSERT_STRING_EQUAL(outcome.errors, silent.errors);
 	}
 }

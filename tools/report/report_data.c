@@ -97,7 +97,9 @@ static bool comes_before(const struct report_entry *one, const struct report_ent
 	uint64_t first = by_size ? one->bytes : one->build_ns;
 	uint64_t second = by_size ? two->bytes : two->build_ns;
 
-	return first != second ? first > second : strcmp(one->path, two->path) < 0;
+	if (first != second)
+		return first > second;
+	return one->path && two->path && strcmp(one->path, two->path) < 0;	/* without memory in no order */
 }
 
 static char *copy_string(struct report_data *data, const char *text)
