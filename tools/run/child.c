@@ -20,6 +20,8 @@
 #define KILL_NS (5000 * NS_PER_MS)
 /* A shorter wait for a processor does not count. */
 #define SHARE_NS (10 * NS_PER_MS)
+/* Nor does more than so many times the limit: what spins at idle priority ends some day. */
+#define LONGEST 20
 #define UNABLE 125
 
 /* As child_begin found and made it. */
@@ -169,6 +171,8 @@ void child_limit(struct child *child, uint64_t limit_ns)
 {
 	child->starved = child->pid > 0 ? starved(child->pid) : 0;
 	child->deadline = cmn_clock_deadline(limit_ns);
+	child->put_off = 0;
+	child->put_off_most = limit_ns < UINT64_MAX / LONGEST ? LONGEST * limit_ns : UINT64_MAX;
 }
 
 /* Whether a child whose time is up has more, since it waited for a processor meanwhile. */
@@ -176,9 +180,10 @@ static bool put_off(struct child *child)
 {
 	uint64_t now = starved(child->pid), before = child->starved;
 
-	if (now < before + SHARE_NS)
+	if (now < before + SHARE_NS || child->put_off >= child->put_off_most)
 		return false;
 	child->starved = now;
+	child->put_off += now - before;
 	child->deadline += now - before;
 	return true;
 }

@@ -19,6 +19,8 @@ struct child {
 	pid_t pid;		/* 0: none, or it ended */
 	uint64_t deadline;	/* monotonic: it is killed then; UINT64_MAX: never */
 	uint64_t starved;	/* how long it had waited for a processor when that was set, in ns */
+	uint64_t put_off;	/* how much later than at first that is, in ns, ... */
+	uint64_t put_off_most;	/* ... and may become */
 	bool timed_out;		/* that was done */
 	uint64_t stopped;	/* monotonic: it stands still since then; 0: it does not, or ended */
 	int state;		/* of one that ended or stopped, as from waitpid */
@@ -41,7 +43,7 @@ void child_over(void);
 pid_t child_fork(struct child *child);
 /*
  * It has so much time from now on. What it waits for a processor does not count, where the kernel
- * tells that: a worker of low priority on a busy machine is not one that hangs.
+ * tells that, up to twenty times the limit: a worker of low priority on a busy machine is not one that hangs.
  */
 void child_limit(struct child *child, uint64_t limit_ns);
 /* Kills it, with all of a worker's session. */
