@@ -14,6 +14,9 @@
 #include "cachecore/key_device.h"
 #include "cachecore/disk/store.h"
 
+/* By how much a file's times may be behind the clock: a tick of the slowest kernels. */
+#define FILE_TIME_NS UINT64_C(10000000)
+
 void present_release(struct present *present)
 {
 	for (size_t i = 0; i < present->key_count; i++)
@@ -218,7 +221,7 @@ bool present_has_replaced(const struct present *present, struct cmn_view key, ui
 			return false;
 		if (cmn_view_equal(now->fields, device))
 			continue;
-		if (changed_ns(present, device, now->fields) <= last_use_ns)
+		if (changed_ns(present, device, now->fields) + FILE_TIME_NS <= last_use_ns)
 			return false;
 		replaced = true;
 	}
