@@ -216,12 +216,14 @@ bool present_has_replaced(const struct present *present, struct cmn_view key, ui
 		return false;
 	while (cc_key_device_next(&reader, &device)) {
 		const struct present_device *now = present_find(present, device);
+		uint64_t changed;
 
 		if (!now || !cc_key_device_same_drivers(now->fields, device))
 			return false;
 		if (cmn_view_equal(now->fields, device))
 			continue;
-		if (changed_ns(present, device, now->fields) + FILE_TIME_NS <= last_use_ns)
+		changed = changed_ns(present, device, now->fields);
+		if (!changed || changed + FILE_TIME_NS <= last_use_ns)
 			return false;
 		replaced = true;
 	}
