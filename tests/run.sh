@@ -318,8 +318,9 @@ run_tsan()
 	! setarch "$(uname -m)" -R true 2>/dev/null || PREFIX="setarch $(uname -m) -R"
 	test_build tsan -L '^tsan$'
 	PREFIX=
-	if [ -n "$(ls "$reports")" ]; then
-		cat "$reports"/*
+	# Of a library that a driver loads in a way that no sanitizer can follow, it says just that, and
+	# ends the process: a worker that looks for drivers, whose end its test expects.
+	if grep -hv 'RTLD_DEEPBIND flag which is incompatible' "$reports"/* 2>/dev/null; then
 		failed="$failed tsan:reports"
 	fi
 	unset TSAN_OPTIONS
