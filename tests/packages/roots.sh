@@ -556,7 +556,9 @@ left()
 		find /var/lib/systemd /etc/systemd ! -path "*/ckcache-machine.service.d*" -name "*ckcache*"' 2>/dev/null || true)
 	[ -z "$names" ] || fail "$1 left $names"
 	for name in $(inside 'loginctl --no-legend list-users | sed -n "s/.*\(ck-[a-z]*\).*/\1/p"'); do
-		if inside "systemctl --user -M $name@ --no-legend --all list-units \"ckcache*\"" | grep -v ' masked ' | grep loaded; then
+		# A user's systemd remembers what does nothing until it reads its files again.
+		if inside "systemctl --user -M $name@ --no-legend --all list-units \"ckcache*\"" |
+			grep -vE ' (masked|loaded +inactive +dead) ' | grep loaded; then
 			fail "$1 left these units in the systemd of $name"
 		fi
 	done
@@ -567,12 +569,13 @@ remove_everything()
 {
 	say "removing"
 	quietly inside 'names=$(dpkg-query -W -f "\${Package}\n" "ck-*" 2>/dev/null); [ -z "$names" ] || dpkg --purge $names'
-	names=$(inside 'for file in /root/packages/*; do dpkg-deb -f $file Package; done' | tr '\n' ' ')
-	quietly inside "apt-get -q -y remove $names"
+	packages_in=$(inside 'for file in /root/packages/*; do dpkg-deb -f $file Package; done' | tr '\n' ' ')
+	quietly inside "apt-get -q -y remove $packages_in"
 	left removing '^etc/(default/ckcache|profile\.d/ckcache\.sh|OpenCL/layers(/ckcache\.lay)?) |^var/lib/(ckcache|private/ckcache-machine)'
 	as ck-alice env | grep -v '^OPENCL_LAYERS=\|^CKCACHE_EXIT_WAIT=' | grep -i ckcache && fail "it is still in the environment"
 	say "purging"
-	quietly inside "apt-get -q -y purge $names"
+	# apt does not know those of which nothing is left.
+	quietly inside "dpkg --purge $packages_in"
 	left purging '^$'
 	[ "$users" = "$(grep -v '^ck-' "$root/etc/passwd" | sort)" ] || fail "a user is left"
 }
