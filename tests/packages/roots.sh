@@ -570,7 +570,8 @@ remove_everything()
 	say "removing"
 	quietly inside 'names=$(dpkg-query -W -f "\${Package}\n" "ck-*" 2>/dev/null); [ -z "$names" ] || dpkg --purge $names'
 	packages_in=$(inside 'for file in /root/packages/*; do dpkg-deb -f $file Package; done' | tr '\n' ' ')
-	quietly inside "apt-get -q -y remove $packages_in"
+	# With what only they needed; this machine's own root may have more of that.
+	quietly inside "apt-get -q -y $([ "$which" = here ] || echo --autoremove) remove $packages_in"
 	left removing '^etc/(default/ckcache|profile\.d/ckcache\.sh|OpenCL/layers(/ckcache\.lay)?) |^var/lib/(ckcache|private/ckcache-machine)'
 	as ck-alice env | grep -v '^OPENCL_LAYERS=\|^CKCACHE_EXIT_WAIT=' | grep -i ckcache && fail "it is still in the environment"
 	say "purging"
