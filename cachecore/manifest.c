@@ -168,12 +168,15 @@ enum cmn_status cc_manifest_add_but_drivers(struct cc_manifest *manifest,
 	return status;
 }
 
-void cc_manifest_set_content(struct cc_manifest *manifest, const struct cmn_hash *hash)
+static void set_content(struct dependency *item, const struct cmn_hash *hash)
 {
-	struct dependency *item = &manifest->items[manifest->count - 1];
-
 	item->content = *hash;
 	item->has_content = true;
+}
+
+void cc_manifest_set_content(struct cc_manifest *manifest, const struct cmn_hash *hash)
+{
+	set_content(&manifest->items[manifest->count - 1], hash);
 }
 
 static bool seen_holds(const struct dependency *item, struct stat *ret)
@@ -301,8 +304,7 @@ static enum cmn_status decode_content(struct cc_manifest *manifest, struct cmn_v
 
 	if (!item || item->kind != CC_DEPENDENCY_SEEN || item->size != size || item->has_content)
 		return CMN_ERR_CORRUPT;
-	item->content = *hash;
-	item->has_content = true;
+	set_content(item, hash);
 	return CMN_OK;
 }
 

@@ -162,17 +162,22 @@ enum cmn_status cmn_file_read_open(int fd, size_t max_len, enum cmn_file_trust t
 	return status;
 }
 
+static int open_to_read(int dir_fd, const char *path, int more_flags)
+{
+	int fd;
+
+	do {
+		fd = openat(dir_fd, path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY | more_flags);
+	} while (fd < 0 && errno == EINTR);
+	return fd;
+}
+
 enum cmn_status cmn_file_read_into(int dir_fd, const char *path, size_t max_len,
 				   enum cmn_file_trust trust, const struct cmn_room *room,
 				   struct cmn_buffer *buf)
 {
-	int flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY |
-		    (trust == CMN_FILE_FOLLOW ? 0 : O_NOFOLLOW);
-	int fd;
+	int fd = open_to_read(dir_fd, path, trust == CMN_FILE_FOLLOW ? 0 : O_NOFOLLOW);
 
-	do {
-		fd = openat(dir_fd, path, flags);
-	} while (fd < 0 && errno == EINTR);
 	return cmn_file_read_open(fd, max_len, trust, room, buf);
 }
 
@@ -213,13 +218,10 @@ static enum cmn_status read_to_end(int fd, size_t max_len, struct cmn_buffer *re
 
 enum cmn_status cmn_file_read_shown(const char *path, size_t max_len, struct cmn_buffer *ret)
 {
+	int fd = open_to_read(AT_FDCWD, path, 0);
 	enum cmn_status status;
-	int fd;
 
 	*ret = (struct cmn_buffer){ 0 };
-	do {
-		fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-	} while (fd < 0 && errno == EINTR);
 	if (fd < 0)
 		return cmn_status_from_errno(errno);
 	status = read_to_end(fd, max_len, ret);

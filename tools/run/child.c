@@ -3,7 +3,7 @@
 #include "tools/run/child.h"
 
 #include <dirent.h>
-#include <fcntl.h>
+#include <limits.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "common/clock.h"
+#include "common/file.h"
 
 #define NS_PER_MS UINT64_C(1000000)
 /* A process that SIGKILL does not end within this is inside a driver's kernel part. */
@@ -22,6 +23,7 @@
 #define SHARE_NS (10 * NS_PER_MS)
 /* Nor does more than so many times the limit: what spins at idle priority ends some day. */
 #define LONGEST 20
+#define SCHEDSTAT_MAX 256
 #define UNABLE 125
 
 /* As child_begin found and made it. */
@@ -135,7 +137,7 @@ pid_t child_fork(struct child *child)
 /* How long the thread of a process has waited for a processor that waited most, in ns; 0: unknown. */
 static uint64_t starved(pid_t pid)
 {
-	char path[sizeof("/proc//task") + 3 * sizeof(pid)], line[128], *second;
+	char path[sizeof("/proc//task//schedstat") + 3 * sizeof(pid) + NAME_MAX];
 	const struct dirent *entry;
 	uint64_t longest = 0;
 	DIR *tasks;
@@ -143,24 +145,18 @@ static uint64_t starved(pid_t pid)
 	(void)snprintf(path, sizeof(path), "/proc/%d/task", (int)pid);
 	tasks = opendir(path);
 	while (tasks && (entry = readdir(tasks))) {
-		char name[sizeof(entry->d_name) + sizeof("/schedstat")];
-		FILE *file;
-		int fd;
+		struct cmn_buffer text;
+		const char *second;
 
 		/* Documentation/scheduler/sched-stats.rst: time on a processor, time waiting for one. */
-		(void)snprintf(name, sizeof(name), "%s/schedstat", entry->d_name);
-		fd = openat(dirfd(tasks), name, O_RDONLY | O_CLOEXEC);
-		file = fd >= 0 ? fdopen(fd, "r") : NULL;
-		if (file && fgets(line, sizeof(line), file) && (second = strchr(line, ' '))) {
-			uint64_t waited = strtoull(second, NULL, 10);
-
-			if (waited > longest)
-				longest = waited;
+		(void)snprintf(path, sizeof(path), "/proc/%d/task/%s/schedstat", (int)pid, entry->d_name);
+		if (cmn_file_read_shown(path, SCHEDSTAT_MAX, &text) == CMN_OK) {
+			cmn_buffer_append_u8(&text, '\0');
+			second = text.failed ? NULL : strchr((const char *)text.data, ' ');
+			if (second && strtoull(second, NULL, 10) > longest)
+				longest = strtoull(second, NULL, 10);
 		}
-		if (file)
-			(void)fclose(file);	/* nothing was written */
-		else if (fd >= 0)
-			(void)close(fd);	/* likewise */
+		cmn_buffer_release(&text);
 	}
 	if (tasks)
 		(void)closedir(tasks);	/* it is open */
