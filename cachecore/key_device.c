@@ -62,16 +62,19 @@ static bool ids_agree(struct cmn_view a, struct cmn_view b)
 	return true;
 }
 
+bool cc_key_device_same_maker(struct cmn_view a, struct cmn_view b)
+{
+	return cc_key_device_find(a, "device.vendor_id", 0).data && same_field(a, b, "api") &&
+	       same_field(a, b, "device.vendor_id") && same_field(a, b, "device.type");
+}
+
 enum cc_key_device_likeness cc_key_device_compare(struct cmn_view a, struct cmn_view b)
 {
 	if (!ids_agree(a, b))
 		return CC_KEY_DEVICE_ANOTHER;
 	if (same_field(a, b, "platform.name") && same_field(a, b, "device.name"))
 		return CC_KEY_DEVICE_OF_NAME;
-	return cc_key_device_find(a, "device.vendor_id", 0).data && same_field(a, b, "api") &&
-			       same_field(a, b, "device.vendor_id") &&
-			       same_field(a, b, "device.type") ?
-		       CC_KEY_DEVICE_OF_KIND : CC_KEY_DEVICE_ANOTHER;
+	return cc_key_device_same_maker(a, b) ? CC_KEY_DEVICE_OF_KIND : CC_KEY_DEVICE_ANOTHER;
 }
 
 bool cc_key_device_same_drivers(struct cmn_view a, struct cmn_view b)

@@ -24,6 +24,11 @@ enum cc_key_device_likeness {
 	CC_KEY_DEVICE_OF_NAME,	/* also the very same */
 };
 enum cc_key_device_likeness cc_key_device_compare(struct cmn_view a, struct cmn_view b);
+/*
+ * Whether both are of one API, vendor and type. A weaker likeness than those above: the hardware may
+ * be another. Drivers that run without hardware call it differently from version to version.
+ */
+bool cc_key_device_same_maker(struct cmn_view a, struct cmn_view b);
 /* Whether the same files are their drivers, whatever is in them. */
 bool cc_key_device_same_drivers(struct cmn_view a, struct cmn_view b);
 

@@ -20,7 +20,7 @@ cd "$(dirname "$0")/.."
 
 # What debian/control names for the build, but not for its tests.
 # shellcheck disable=SC2046  # names are words
-install_packages gcc libc6-dev dpkg-dev $(sed -n '/^Build-Depends:/,/^$/s/^ \([a-z0-9.+-]*\).*/\1 &/p' debian/control |
+install_packages build-essential gcc libc6-dev dpkg-dev $(sed -n '/^Build-Depends:/,/^$/s/^ \([a-z0-9.+-]*\).*/\1 &/p' debian/control |
 	grep -v '<!nocheck>' | sed 's/ .*//; s/^debhelper-compat$/debhelper/')
 [ "$kind" = deb ] || install_packages rpm
 

@@ -106,6 +106,8 @@ AFTER_EACH
 }
 
 /* A device of vendor 1. */
+static uint64_t device_id;	/* 0: none */
+
 static struct cmn_view device_of(struct cc_key *key, const char *name, const char *version,
 				 const char *driver)
 {
@@ -118,6 +120,8 @@ static struct cmn_view device_of(struct cc_key *key, const char *name, const cha
 	cc_key_add_u64(key, CC_PART_DEVICE, "device.type", 4);
 	cc_key_add_text(key, CC_PART_DEVICE, "device.driver_version", version);
 	cc_key_add_text(key, CC_PART_DEVICE, "driver.path", driver);
+	if (device_id)
+		cc_key_add_u64(key, CC_PART_DEVICE, "device.id", device_id);
 	CU_ASSERT_EQUAL_FATAL(cc_key_read(cc_key_view(key), &reader), CMN_OK);
 	CU_ASSERT_FATAL(cc_key_device_next(&reader, &fields));
 	return fields;
@@ -228,6 +232,33 @@ TEST(which_of_two_was_renamed_only_the_driver_tells)
 	CU_ASSERT_EQUAL(find("gpu", "1.0", "elsewhere.so"), -1);
 	there_is("another of it", "2.0", "b.so");
 	CU_ASSERT_EQUAL(find("gpu", "1.0", "b.so"), -1);
+}
+
+/* As Intel's driver calls what is not there. What was built for the other is left alone. */
+TEST(the_only_device_may_have_another_id_with_another_driver)
+{
+	struct cc_key *old = &keys[MAX_DEVICES];
+	char name[] = "a.so";
+	struct present_library file = { name, 1000 };
+
+	device_id = 2;
+	there_is("new gpu", "2.0", "/a.so");
+	cc_key_add_text(&keys[0], CC_PART_DEVICE, "library.a.so", "new");
+	devices[0].fields = (struct cmn_view){ (const char *)cc_key_view(&keys[0]).data + 4,
+					       cc_key_view(&keys[0]).len - 4 };
+	present.libraries = &file;
+	present.library_count = 1;
+	device_id = 1;
+	CU_ASSERT_EQUAL(find("gpu", "1.0", "/elsewhere.so"), 0);
+	CU_ASSERT_EQUAL(find("gpu", "2.0", "/a.so"), -1);
+	CU_ASSERT_EQUAL(find("gpu", "1.0", "/a.so"), 0);
+	cc_key_add_text(old, CC_PART_DEVICE, "library.a.so", "old");
+	CU_ASSERT_FALSE(present_has_replaced(&present, cc_key_view(old), 999));
+	device_id = 3;
+	there_is("another gpu", "2.0", "/a.so");
+	device_id = 1;
+	CU_ASSERT_EQUAL(find("gpu", "1.0", "/a.so"), -1);
+	device_id = 0;
 }
 
 TEST(one_device_with_several_keys_is_one)

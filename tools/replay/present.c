@@ -104,6 +104,31 @@ static const struct present_device *find_renamed(const struct present *present,
 	return count == 1 ? found : NULL;
 }
 
+static bool same_value(struct cmn_view a, struct cmn_view b, const char *name)
+{
+	return cmn_view_equal(cc_key_device_find(a, name, 0), cc_key_device_find(b, name, 0));
+}
+
+/*
+ * The only device of its maker and type, if its driver is of another version: what it is called and its
+ * ids may have changed with that. If it is another device after all, what is built for it is in vain.
+ */
+static const struct present_device *find_only(const struct present *present, struct cmn_view device)
+{
+	const struct present_device *found = NULL;
+
+	for (size_t i = 0; i < present->count; i++) {
+		const struct present_device *candidate = &present->devices[i];
+
+		if (!cc_key_device_same_maker(candidate->fields, device) || is_again(present, i))
+			continue;
+		if (found || same_value(candidate->fields, device, "device.driver_version"))
+			return NULL;
+		found = candidate;
+	}
+	return found;
+}
+
 static size_t count_equal_fields(struct cmn_view a, struct cmn_view b)
 {
 	struct cmn_reader reader = cmn_reader_of(a);
@@ -145,7 +170,9 @@ const struct present_device *present_find(const struct present *present, struct 
 			most = equal;
 		}
 	}
-	return found ? found : find_renamed(present, device);
+	if (!found)
+		found = find_renamed(present, device);
+	return found ? found : find_only(present, device);
 }
 
 bool present_has_devices(const struct present *present, struct cmn_view key)
@@ -218,7 +245,8 @@ bool present_has_replaced(const struct present *present, struct cmn_view key, ui
 		const struct present_device *now = present_find(present, device);
 		uint64_t changed;
 
-		if (!now || !cc_key_device_same_drivers(now->fields, device))
+		if (!now || cc_key_device_compare(now->fields, device) == CC_KEY_DEVICE_ANOTHER ||
+		    !cc_key_device_same_drivers(now->fields, device))
 			return false;
 		if (cmn_view_equal(now->fields, device))
 			continue;
