@@ -568,7 +568,7 @@ left()
 remove_everything()
 {
 	say "removing"
-	quietly inside 'names=$(dpkg-query -W -f "\${Package}\n" "ck-*" 2>/dev/null); [ -z "$names" ] || dpkg --purge $names'
+	quietly inside 'names=$(dpkg-query -W -f "\${Package}\n" "ck-*" 2>/dev/null || :); [ -z "$names" ] || dpkg --purge $names'
 	packages_in=$(inside 'for file in /root/packages/*; do dpkg-deb -f $file Package; done' | tr '\n' ' ')
 	# With what only they needed; this machine's own root may have more of that.
 	quietly inside "apt-get -q -y $([ "$which" = here ] || echo --autoremove) remove $packages_in"
