@@ -16,7 +16,7 @@ set(CMAKE_POSITION_INDEPENDENT_CODE ON)
 set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
 
 add_compile_definitions(_GNU_SOURCE)
-add_compile_options(-Wall -Wextra -Wshadow -Wpointer-arith -Wvla -fno-strict-aliasing
+add_compile_options(-Wall -Wextra -Wshadow -Wformat-security -Wpointer-arith -Wvla -fno-strict-aliasing
                     $<$<COMPILE_LANGUAGE:C>:-Wstrict-prototypes>
                     $<$<COMPILE_LANGUAGE:C>:-Wmissing-prototypes>)
 if(CKCACHE_WERROR)

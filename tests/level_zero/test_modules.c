@@ -428,7 +428,7 @@ static void make_board(int bus, int revision)
 	(void)snprintf(script, sizeof(script), "mkdir -p pci/0000:%02x:00.0 && cd pci/0000:%02x:00.0 && "
 		       "echo 0x5755 > vendor && echo 0x5701 > device && echo 0x%02x > revision", bus, bus,
 		       revision);
-	slot_run_shell(script);
+	slot_run_shell("%s", script);
 }
 
 /* The test's own /sys/bus/pci/devices, for itself and its children; false: that is not allowed here. */
