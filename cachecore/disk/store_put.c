@@ -30,13 +30,17 @@
 #define MAKE_ATTEMPTS 3
 
 /* As cc_store_open_root, and makes it. */
-static enum cmn_status make_root(const struct cc_store *store, int *ret_fd)
+static enum cmn_status make_root(struct cc_store *store, int *ret_fd)
 {
 	enum cmn_status status = cc_store_open_root(store, ret_fd);
 
 	if (status != CMN_MISS)
 		return status;
 	status = cc_root_make(store->config->dir, ret_fd);
+	/* As with a service's user, whose home nobody has made. */
+	if (status == CMN_ERR_ACCESS)
+		cmn_log_once(store->log, &store->access_logged, CMN_LOG_WARNING,
+			     "no disk cache: cannot make %s", store->config->dir);
 	if (status == CMN_OK && store->config->sharing == CC_SHARING_READERS &&
 	    fchmod(*ret_fd, 0755) < 0) {
 		status = cmn_status_from_errno(errno);

@@ -382,6 +382,17 @@ static void a_seeded_image_is_hit_and_nothing_else(void)
 	hostile_shell("test -z \"$(find home own-home -mindepth 1)\"");
 }
 
+/* As services' users have. */
+static void a_home_that_nobody_made_is_told(void)
+{
+	begin();
+	CU_ASSERT_EQUAL(run_program(alice, 0, at("client"),
+				    LIST("HOME=/nonexistent", "CKCACHE_LOG=warning"), LIST("use")), 0);
+	CU_ASSERT_STRING_EQUAL(output, BUILT);
+	CU_ASSERT_STRING_EQUAL(errors,
+			       "ckcache: no disk cache: cannot make /nonexistent/.cache/ckcache\n");
+}
+
 /* su and sudo that keep HOME. */
 static void the_superuser_leaves_a_users_home_alone(void)
 {
@@ -524,6 +535,7 @@ int main(void)
 		UNIT_TEST(traps_in_a_directory_for_everybody_are_refused),
 		UNIT_TEST(tiers_are_the_superusers_or_ones_own),
 		UNIT_TEST(a_seeded_image_is_hit_and_nothing_else),
+		UNIT_TEST(a_home_that_nobody_made_is_told),
 		UNIT_TEST(the_superuser_leaves_a_users_home_alone),
 		UNIT_TEST(a_set_user_id_program_has_no_cache_but_the_systems),
 		UNIT_TEST(files_of_others_in_ones_own_root_are_not_trusted),
