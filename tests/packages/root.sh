@@ -175,9 +175,10 @@ boot()
 			touch "$1/dev/$name"
 			mount --bind "/dev/$name" "$1/dev/$name"
 		done
-		mkdir "$1/dev/shm"
+		mkdir "$1/dev/shm" "$1/dev/pts"
+		mount -t devpts -o newinstance,ptmxmode=0666 devpts "$1/dev/pts"
 		mount -t tmpfs -o mode=1777 none "$1/dev/shm"
-		for name in fd:/proc/self/fd stdin:fd/0 stdout:fd/1 stderr:fd/2; do
+		for name in ptmx:pts/ptmx fd:/proc/self/fd stdin:fd/0 stdout:fd/1 stderr:fd/2; do
 			ln -s "${name#*:}" "$1/dev/${name%:*}"
 		done
 		mount -t tmpfs -o mode=755 none "$1/run"
@@ -187,7 +188,9 @@ boot()
 		mount --bind "$1/srv/stat" "$1/proc/stat"
 		[ ! -d "$1/proc/pressure" ] || mount --bind "$1/srv/pressure" "$1/proc/pressure"
 		[ ! -d "$1/sys/class/power_supply" ] || mount --bind "$1/srv/power" "$1/sys/class/power_supply"
+		# Not a chroot alone, in which services cannot have user namespaces.
 		cd "$1"
+		mount --move . /
 		exec chroot . env -i container=other SYSTEMD_DEVICE_VERIFY_SYSFS=0 /lib/systemd/systemd --system --show-status=false --unit=ck-roots.target
 		' sh "$root" >"$work/console" 2>&1 &
 	started=$!

@@ -11,8 +11,9 @@
 # BUILD     a build with the tests
 # PACKAGES  a directory with the packages. Where it is empty or not given, they are built in the root,
 #           and left in it.
-# PART      services, darktable (on Intel's driver), clblast (on rusticl): what is done between the
-#           installation and the removal; all, from "here" services
+# PART      services, units (a service of somebody else that compiles), darktable (on Intel's driver),
+#           clblast (on rusticl): what is done between the installation and the removal; all, from
+#           "here" services and units
 # With ROOTS_OTHER_DRIVER=DIRECTORY, a path in the root with another release of Intel's driver,
 # darktable begins on that, and the update is to the root's own; else to a compiler of another build.
 # Exit code: 0; 1 if something is wrong; 77 where no such root can be made.
@@ -36,8 +37,8 @@ if [ -z "${ROOTS_MOUNTS-}" ]; then
 	exec unshare --mount --propagation private sh "$here/roots.sh" "$@"
 fi
 which=$1 build=$(cd "$2" && pwd) packages=${3-} other=${ROOTS_OTHER_DRIVER-}
-parts='services darktable clblast'
-[ "$which" != here ] || parts=services
+parts='services units darktable clblast'
+[ "$which" != here ] || parts='services units'
 if [ $# -gt 3 ]; then
 	shift 3
 	parts=$*
@@ -332,7 +333,64 @@ service_of_machine()
 	done
 }
 
-# Real drivers.
+# Somebody else's service that compiles.
+
+# serve WHAT BUILDS [SETTING...]: a service with these settings starts twice, ends well each time, and the
+# driver builds BUILDS programs ("3 0": none at the second start). The cache says nothing but $complaint.
+serve()
+{
+	what=$1 expected=$2
+	shift 2
+	inside "rm -rf /run/ck-served /run/private/ck-served /var/cache/ckcache-ck-served /var/cache/private/ckcache-ck-served
+		printf '%s\n' '[Service]' $(printf "'%s' " "$@") >/run/systemd/system/ck-served.service.d/setting.conf
+		systemctl daemon-reload"
+	found='' since=$(date +%s.%N)
+	for _ in 1 2; do
+		inside 'systemctl start ck-served.service' || {
+			inside 'systemctl status --no-pager ck-served.service' >&2 || true
+			fail "$what: the service does not end well"
+		}
+		found="$found$(inside 'grep -c build-source /run/ck-served/counts || :; rm -f /run/ck-served/counts') "
+	done
+	[ "$found" = "$expected " ] || fail "$what: builds $found, not $expected"
+	inside "journalctl --sync; journalctl -q --no-pager -o cat --since @$since -u ck-served.service" >"$work/log"
+	said=$(grep '^ckcache:' "$work/log" | sort -u) || true
+	[ "$said" = "${complaint-}" ] || fail "$what: the cache says: $said"
+	echo "$what: $found"
+}
+
+services_of_others()
+{
+	say "services under other users"
+	inside 'useradd -r -M -d /nonexistent -s /usr/sbin/nologin ck-served
+		mkdir -p /run/systemd/system/ck-served.service.d'
+	cat >"$root/root/ck-served.service" <<'END'
+[Service]
+Type=oneshot
+RuntimeDirectory=ck-served
+RuntimeDirectoryPreserve=yes
+Environment=OPENCL_LAYERS=libckcache_opencl.so CKCACHE_LOG=warning CKCACHE_EXIT_WAIT=20000
+Environment=STUB_COUNTS=/run/ck-served/counts
+ExecStart=/bin/sh -ec 'for k in 1 2 3; do opencl_client -n vector -DK=$$k; done'
+END
+	sed -n '/^    \[Service\]/,/^$/s/^    //p' "$here/../../docs/where/services.md" >"$root/root/ckcache.conf"
+	inside 'mv /root/ck-served.service /run/systemd/system/'
+	complaint='ckcache: no disk cache: cannot make /nonexistent/.cache/ckcache'
+	serve "no place for a cache" "3 3" User=ck-served
+	complaint=''
+	inside 'mv /root/ckcache.conf /run/systemd/system/ck-served.service.d/'
+	hardened='NoNewPrivileges=yes ProtectSystem=strict ProtectHome=yes PrivateTmp=yes PrivateDevices=yes
+		MemoryDenyWriteExecute=yes RestrictAddressFamilies=AF_UNIX SystemCallFilter=@system-service
+		PrivateNetwork=yes PrivateUsers=yes ProtectProc=invisible ProcSubset=pid RestrictNamespaces=yes
+		ProtectKernelTunables=yes ProtectControlGroups=yes LockPersonality=yes RestrictRealtime=yes
+		RestrictSUIDSGID=yes UMask=0077 CapabilityBoundingSet= TasksMax=16 LimitNPROC=64'
+	for setting in User=ck-served DynamicUser=yes; do
+		serve "$setting" "3 0" "$setting"
+		# shellcheck disable=SC2086  # words
+		serve "$setting, everything" "3 0" "$setting" $hardened
+	done
+	inside 'rm -rf /run/systemd/system/ck-served.service* /run/ck-served /run/private/ck-served; systemctl daemon-reload'
+}
 
 # forget_users: their services do not run beside what follows.
 forget_users()
@@ -562,7 +620,7 @@ left()
 			fail "$1 left these units in the systemd of $name"
 		fi
 	done
-	echo "after $1: nothing but $(find "$root"/home/ck-*/.cache/ckcache -type f | wc -l) files of users' caches${2:+, and settings}"
+	echo "after $1: nothing but $(find "$root/home" -path '*/.cache/ckcache/*' -type f | wc -l) files of users' caches${2:+, and settings}"
 }
 
 remove_everything()
@@ -573,7 +631,9 @@ remove_everything()
 	# With what only they needed; this machine's own root may have more of that.
 	quietly inside "apt-get -q -y $([ "$which" = here ] || echo --autoremove) remove $packages_in"
 	left removing '^etc/(default/ckcache|profile\.d/ckcache\.sh|OpenCL/layers(/ckcache\.lay)?) |^var/lib/(ckcache|private/ckcache-machine)'
-	as ck-alice env | grep -v '^OPENCL_LAYERS=\|^CKCACHE_EXIT_WAIT=' | grep -i ckcache && fail "it is still in the environment"
+	if [ -d "$root/home/ck-alice" ] && as ck-alice env | grep -v '^OPENCL_LAYERS=\|^CKCACHE_EXIT_WAIT=' | grep -i ckcache; then
+		fail "it is still in the environment"
+	fi
 	say "purging"
 	# apt does not know those of which nothing is left.
 	quietly inside "dpkg --purge $packages_in"
@@ -596,6 +656,7 @@ for part in $parts; do
 		services_of_users
 		service_of_machine
 		;;
+	units) services_of_others ;;
 	darktable) real_driver ;;
 	clblast) everyday_use ;;
 	*) fail "there is no part $part" ;;
