@@ -4,13 +4,16 @@ ckcache(1) and docs/JSON.md say the same. And help fits a screen.
 
     command_line.py CKCACHE SOURCE-DIRECTORY
 """
+import contextlib
 import json
 import os
+import pty
 import re
 import shutil
 import subprocess
 import sys
 import tempfile
+import threading
 import unittest
 
 import caches
@@ -235,6 +238,50 @@ class Completions(unittest.TestCase):
     @unittest.skipUnless(shutil.which("zsh"), "no zsh")
     def test_zsh_reads_it(self):
         subprocess.run(["zsh", "-n", self.script("zsh")], check=True, timeout=60)
+
+    @unittest.skipUnless(shutil.which("zsh"), "no zsh")
+    def test_zsh_completes(self):
+        """At a terminal: after each line's tab comes the key that runs it."""
+        work = tempfile.mkdtemp(prefix="ckcache-zsh-")
+        self.addCleanup(shutil.rmtree, work)
+        root = caches.copy(SOURCE, os.path.join(work, "root"))
+        os.symlink(CKCACHE, os.path.join(work, "ckcache"))
+        os.symlink("/bin/true", os.path.join(work, "its-command"))
+        os.rename(self.script("zsh"), os.path.join(work, "_ckcache"))
+        caches.write(os.path.join(work, ".zshrc"), b"""
+            fpath=($PWD $fpath); autoload -U compinit; compinit -u -D
+            setopt no_beep; unsetopt prompt_sp
+            # What is completed asks the command; what is run is only shown.
+            ckcache() { [[ $1 == entry-words ]] && command ckcache "$@" || print -r -- "ran <$*>" }
+            its-command() { : }
+            """)
+        lines = {
+            "sta": "stats", "hel": "help", "help sta": "help stats", "config uns": "config unset",
+            "list --rev": "list --reverse", "list --sort u": "list --sort used",
+            "show --dir %s gold" % root: "show --dir %s golden" % root,
+            "run --summ": "run --summary", "run its-c": "run its-command",
+            "run -- its-c": "run -- its-command", "run --summary -- its-c": "run --summary -- its-command",
+            "explain -- its-c": "explain -- its-command",
+            "record -o x -- its-c": "record -o x -- its-command",
+        }
+        terminal, other = pty.openpty()
+        shell = subprocess.Popen(["zsh", "-i"], cwd=work, stdin=other, stdout=other, stderr=other,
+                                 start_new_session=True,
+                                 env={**os.environ, "HOME": work, "ZDOTDIR": work, "TERM": "dumb",
+                                      "PATH": work + ":" + os.environ["PATH"]})
+        os.close(other)
+        timer = threading.Timer(60, shell.kill)
+        timer.start()
+        os.write(terminal, "".join("ckcache %s\t\n" % line for line in lines).encode() + b"exit\n")
+        said = b""
+        with contextlib.suppress(OSError):  # when the shell has gone
+            while part := os.read(terminal, 4096):
+                said += part
+        os.close(terminal)
+        self.assertEqual(shell.wait(), 0, said)
+        timer.cancel()
+        self.assertEqual(re.findall("ran <(.*?) *>", said.decode("utf-8", "replace")),
+                         list(lines.values()), said)
 
 
 class Manual(unittest.TestCase):
