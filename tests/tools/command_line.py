@@ -220,6 +220,8 @@ class Completions(unittest.TestCase):
         for words in (["--", "gre"], ["gre"], ["--dir", "x", "gre"], ["--summary", "--", "gre"],
                       ["--dir", "=", "x", "gre"]):
             self.assertIn("grep", self.complete("ckcache", "run", *words), words)
+        for verb, *words in (("explain", "--"), ("record", "-o", "x", "--"), ("record", "--output", "x", "--")):
+            self.assertIn("grep", self.complete("ckcache", verb, *words, "gre"), verb)
         self.assertNotIn("--summary", self.complete("ckcache", "run", "grep", "--s"))
         self.assertNotIn("--summary", self.complete("ckcache", "run", "--", "grep", "--s"))
 
@@ -262,7 +264,7 @@ class Completions(unittest.TestCase):
             "run --summ": "run --summary", "run its-c": "run its-command",
             "run -- its-c": "run -- its-command", "run --summary -- its-c": "run --summary -- its-command",
             "explain -- its-c": "explain -- its-command",
-            "record -o x -- its-c": "record -o x -- its-command",
+            "record -o x -- its-c": "record -o x -- its-command", "record -o its": "record -o its-command",
         }
         terminal, other = pty.openpty()
         shell = subprocess.Popen(["zsh", "-i"], cwd=work, stdin=other, stdout=other, stderr=other,

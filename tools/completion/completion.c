@@ -28,8 +28,10 @@ static void add_option(struct json_object *array, const struct verb *verb,
 		       const struct verb_option *option)
 {
 	struct json_object *object = json_add_object(array, NULL);
+	const char letter[] = { option->letter, 0 };
 
 	json_add_text(object, "verb", verb->name);
+	json_add_text(object, "letter", option->letter ? letter : NULL);
 	json_add_text(object, "name", option->name);
 	json_add_text(object, "argument", option->argument);
 	json_add_text(object, "text", option->text);
