@@ -26,7 +26,7 @@ packages_build='gcc g++ libc6-dev cmake ninja-build pkg-config binutils python3 
 packages_drivers='clinfo intel-opencl-icd libze-intel-gpu1|intel-opencl-icd mesa-opencl-icd
 	pocl-opencl-icd oclgrind mandoc zsh clblast-utils'
 packages_more='xfsprogs btrfs-progs strace doxygen darktable piglit python3-pyopencl dpkg-dev file lintian
-	debhelper devscripts libwww-perl makepkg nix-bin rpm rpmlint shellcheck redis-server nginx-light ccache'
+	debhelper devscripts fish libwww-perl makepkg nix-bin rpm rpmlint shellcheck redis-server nginx-light ccache'
 most_mb=1450	# of packages, in the run without arguments
 
 base=${BUILD_DIR:-build}

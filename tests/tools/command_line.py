@@ -23,6 +23,16 @@ CKCACHE, SOURCE = None, None
 LINES, COLUMNS = 24, 80
 # Values that are words of the command's own, by option.
 WORDS = {("list", "sort"): ["used", "size", "compile", "path"]}
+# What is typed after "ckcache", and what a shell makes of it.
+TYPED = {
+    "sta": "stats", "hel": "help", "help sta": "help stats", "config uns": "config unset",
+    "list --rev": "list --reverse", "list --sort u": "list --sort used",
+    "show --dir ROOT gold": "show --dir ROOT golden",
+    "run --summ": "run --summary", "run its-c": "run its-command",
+    "run -- its-c": "run -- its-command", "run --summary -- its-c": "run --summary -- its-command",
+    "explain -- its-c": "explain -- its-command",
+    "record -o x -- its-c": "record -o x -- its-command", "record -o its": "record -o its-command",
+}
 
 
 def read(*path):
@@ -241,14 +251,32 @@ class Completions(unittest.TestCase):
     def test_zsh_reads_it(self):
         subprocess.run(["zsh", "-n", self.script("zsh")], check=True, timeout=60)
 
+    def place(self):
+        """A directory with a cache, the command and another one."""
+        work = tempfile.mkdtemp(prefix="ckcache-shell-")
+        self.addCleanup(shutil.rmtree, work)
+        caches.copy(SOURCE, os.path.join(work, "root"))
+        os.symlink(CKCACHE, os.path.join(work, "ckcache"))
+        os.symlink("/bin/true", os.path.join(work, "its-command"))
+        return work, {**os.environ, "HOME": work, "ZDOTDIR": work, "TERM": "dumb",
+                      "PATH": work + ":" + os.environ["PATH"]}
+
+    @unittest.skipUnless(shutil.which("fish"), "no fish")
+    def test_fish_completes(self):
+        work, environment = self.place()
+        for typed, ran in TYPED.items():
+            line = "ckcache " + typed.replace("ROOT", work + "/root")
+            done = subprocess.run(["fish", "--no-config", "-c", "source $argv[1]; complete -C $argv[2]",
+                                   self.script("fish"), line],
+                                  cwd=work, env=environment, capture_output=True, timeout=60, check=True)
+            found = [word.split("\t")[0] for word in done.stdout.decode("utf-8").splitlines()]
+            self.assertEqual((found, done.stderr), ([ran.split()[-1]], b""), typed)
+
     @unittest.skipUnless(shutil.which("zsh"), "no zsh")
     def test_zsh_completes(self):
         """At a terminal: after each line's tab comes the key that runs it."""
-        work = tempfile.mkdtemp(prefix="ckcache-zsh-")
-        self.addCleanup(shutil.rmtree, work)
-        root = caches.copy(SOURCE, os.path.join(work, "root"))
-        os.symlink(CKCACHE, os.path.join(work, "ckcache"))
-        os.symlink("/bin/true", os.path.join(work, "its-command"))
+        work, environment = self.place()
+        root = os.path.join(work, "root")
         os.rename(self.script("zsh"), os.path.join(work, "_ckcache"))
         caches.write(os.path.join(work, ".zshrc"), b"""
             fpath=($PWD $fpath); autoload -U compinit; compinit -u -D
@@ -257,20 +285,10 @@ class Completions(unittest.TestCase):
             ckcache() { [[ $1 == entry-words ]] && command ckcache "$@" || print -r -- "ran <$*>" }
             its-command() { : }
             """)
-        lines = {
-            "sta": "stats", "hel": "help", "help sta": "help stats", "config uns": "config unset",
-            "list --rev": "list --reverse", "list --sort u": "list --sort used",
-            "show --dir %s gold" % root: "show --dir %s golden" % root,
-            "run --summ": "run --summary", "run its-c": "run its-command",
-            "run -- its-c": "run -- its-command", "run --summary -- its-c": "run --summary -- its-command",
-            "explain -- its-c": "explain -- its-command",
-            "record -o x -- its-c": "record -o x -- its-command", "record -o its": "record -o its-command",
-        }
+        lines = {typed.replace("ROOT", root): ran.replace("ROOT", root) for typed, ran in TYPED.items()}
         terminal, other = pty.openpty()
         shell = subprocess.Popen(["zsh", "-i"], cwd=work, stdin=other, stdout=other, stderr=other,
-                                 start_new_session=True,
-                                 env={**os.environ, "HOME": work, "ZDOTDIR": work, "TERM": "dumb",
-                                      "PATH": work + ":" + os.environ["PATH"]})
+                                 start_new_session=True, env=environment)
         os.close(other)
         timer = threading.Timer(60, shell.kill)
         timer.start()

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* completion: the table of verbs as values for the two templates beside this file. */
+/* completion: the table of verbs as values for the templates beside this file. */
 #include "tools/completion/completion.h"
 
 #include <string.h>
@@ -8,7 +8,7 @@
 #include "tools/tool.h"
 #include "tools/verbs.h"
 
-extern const char completion_bash[], completion_zsh[];
+extern const char completion_bash[], completion_zsh[], completion_fish[];
 
 /* For a text between single quotes; brackets and colons have a meaning in zsh's specifications. */
 static void escape(struct cmn_buffer *ret, struct cmn_view text, size_t max)
@@ -22,6 +22,36 @@ static void escape(struct cmn_buffer *ret, struct cmn_view text, size_t max)
 			cmn_buffer_append_u8(ret, '\\');
 		cmn_buffer_append_u8(ret, at[i] == '\n' ? ' ' : (uint8_t)at[i]);
 	}
+}
+
+/* The same for fish, to which nothing else has a meaning there. */
+static void escape_for_fish(struct cmn_buffer *ret, struct cmn_view text, size_t max)
+{
+	const char *at = text.data;
+
+	for (size_t i = 0; i < text.len && i < max; i++) {
+		if (at[i] == '\'' || at[i] == '\\')
+			cmn_buffer_append_u8(ret, '\\');
+		cmn_buffer_append_u8(ret, at[i] == '\n' ? ' ' : (uint8_t)at[i]);
+	}
+}
+
+static const struct shell {
+	const char *name, *script;
+	template_escape *escape;
+} shells[] = {
+	{ "bash", completion_bash, escape },
+	{ "zsh", completion_zsh, escape },
+	{ "fish", completion_fish, escape_for_fish },
+};
+
+static const struct shell *find_shell(const char *name)
+{
+	for (size_t i = 0; i < sizeof(shells) / sizeof(shells[0]); i++) {
+		if (strcmp(shells[i].name, name) == 0)
+			return &shells[i];
+	}
+	return NULL;
 }
 
 static void add_option(struct json_object *array, const struct verb *verb,
@@ -72,18 +102,18 @@ static void add_verb(struct json_object *array, const struct verb *verb)
 
 int completion_print(int argc, char **argv)
 {
+	const struct shell *shell = argc == 2 ? find_shell(argv[1]) : NULL;
 	struct json_object *root, *array;
 	struct cmn_buffer text = { 0 };
 	const struct verb *verb;
 
-	if (argc != 2 || (strcmp(argv[1], "bash") != 0 && strcmp(argv[1], "zsh") != 0))
+	if (!shell)
 		return TOOL_USAGE;
 	root = json_new_object();
 	array = json_add_array(root, "verbs");
 	for (unsigned int i = 0; (verb = verb_at(i)); i++)
 		add_verb(array, verb);
-	template_render(&text, strcmp(argv[1], "bash") == 0 ? completion_bash : completion_zsh,
-			root, escape);
+	template_render(&text, shell->script, root, shell->escape);
 	(void)json_object_put(root);
 	return tool_print(&text);
 }

@@ -6,7 +6,7 @@
 #ifndef TOOLS_COMPLETION_COMPLETION_H
 #define TOOLS_COMPLETION_COMPLETION_H
 
-/* "completion bash", "completion zsh": prints the script; the exit code. */
+/* "completion SHELL" (bash, zsh, fish): prints the script; the exit code. */
 int completion_print(int argc, char **argv);
 
 #endif
