@@ -113,6 +113,7 @@ enum cmn_status cmn_log_file_append(const char *path, const char *program, const
 	if (fd >= 0)
 		(void)cmn_descriptor_close(fd);	/* what was not written then is lost */
 	if (status != CMN_OK && !*ret_reason)
-		*ret_reason = errno == ELOOP ? "it is a symbolic link" : cmn_status_string(status);
+		*ret_reason = errno == ELOOP ? "it is a symbolic link" : errno == EISDIR ? "it is a directory" :
+			      cmn_status_string(status);
 	return status;
 }

@@ -112,7 +112,7 @@ TEST(refuses_what_others_may_write_to_or_read_from)
 	expect_refused(NULL);	/* there is no reader */
 	CU_ASSERT_EQUAL(unlink("log"), 0);
 	CU_ASSERT_EQUAL(mkdir("log", 0700), 0);
-	expect_refused(NULL);
+	expect_refused("it is a directory");
 }
 
 TEST(refuses_another_users)
