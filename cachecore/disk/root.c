@@ -54,8 +54,11 @@ enum cmn_status cc_root_check(const char *path, enum cc_root_kind kind, const ch
 	struct stat info;
 
 	*ret_reason = "it cannot be examined";
-	if (fstatat(AT_FDCWD, path, &info, AT_SYMLINK_NOFOLLOW) < 0)
+	if (fstatat(AT_FDCWD, path, &info, AT_SYMLINK_NOFOLLOW) < 0) {
+		if (errno == ENOTDIR)
+			*ret_reason = "a part of its path is not a directory";
 		return errno == ENOENT ? CMN_MISS : CMN_ERR_ACCESS;
+	}
 	if (S_ISLNK(info.st_mode)) {
 		/* A link of one's own is a way to put the cache elsewhere; another's is a trap. */
 		if (!owner_trusted(&info, CC_ROOT_TIER)) {
