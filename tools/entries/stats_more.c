@@ -15,6 +15,7 @@
 struct collecting {
 	struct stats_more *more;
 	struct programs programs;
+	uint64_t seen;
 };
 
 /* false: out of memory. */
@@ -48,6 +49,7 @@ static bool add_item(void *ctx, const struct cc_store_item *item)
 	const char *program = more->per_program ? programs_of(&collecting->programs, item->place->leaf)
 						: NULL;
 
+	terminal_progress_count("stats", ++collecting->seen);
 	if (item->status != CMN_OK)
 		return true;
 	more->seen.entries++;
@@ -92,6 +94,7 @@ enum cmn_status stats_more_collect(struct tool_cache *cache, struct stats_more *
 				       &collecting.programs);
 	if (status == CMN_OK || status == CMN_MISS)
 		status = cc_store_walk(cache->store, false, add_item, &collecting);
+	terminal_progress_hide();
 	sort(&more->devices);
 	sort(&more->programs);
 	programs_release(&collecting.programs);
@@ -137,7 +140,7 @@ static void append_program(struct cmn_buffer *text, const char *name, struct amo
 {
 	char size[TEXT_SIZE], spent[TEXT_SIZE], saved[TEXT_SIZE];
 
-	text_append_cell(text, name, 26);
+	text_append_cell(text, name, 20);
 	cmn_buffer_printf(text, " %8" PRIu64 " %8" PRIu64 " %10s %10s %8" PRIu64 " %10s\n",
 			  counts->hits_memory + counts->hits_disk, counts->misses + counts->unattended,
 			  text_time(counts->spent_ns + counts->unattended_ns, spent),
@@ -150,7 +153,7 @@ static void append_programs(const struct stats_more *more, const struct cc_usage
 {
 	const struct cc_usage_counts none = { 0 };
 
-	cmn_buffer_printf(text, "\n%s%-26s %8s %8s %10s %10s %8s %10s%s\n", terminal_bold(1), "program",
+	cmn_buffer_printf(text, "\n%s%-20s %8s %8s %10s %10s %8s %10s%s\n", terminal_bold(1), "program",
 			  "hits", "compiled", "spent", "saved", "entries", "size", terminal_plain(1));
 	for (size_t i = 0; i < usage->program_count; i++)
 		append_program(text, usage->programs[i].name, held_by(more, usage->programs[i].name),
