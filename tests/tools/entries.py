@@ -216,7 +216,7 @@ class Terminals(Case):
 
     def test_lists_fit(self):
         self.fill()
-        for columns in list(range(60, 101)) + [120, 160, 200]:
+        for columns in list(range(40, 101)) + [120, 160, 200]:
             title, line = self.shown(columns, "list")
             self.assertLessEqual(max(len(title), len(line)), columns)
             self.assertTrue(line.split()[0].startswith(self.json("list")[0]["entry"][:2] + "/"))
@@ -224,6 +224,11 @@ class Terminals(Case):
         self.assertIn("A GPU", self.shown(100, "list")[1])
         self.assertTrue(self.shown(160, "list")[1].endswith("-DN=4"))
         self.assertIn("one", "\n".join(self.shown(80, "show", self.shown(80, "list")[1].split()[0])))
+
+    def test_tables_of_stats_fit(self):
+        self.fill()
+        for option in ("--per-program", "--verbose"):
+            self.assertLessEqual(max(map(len, self.shown(80, "stats", option))), 80)
 
     def test_damage_fits_too(self):
         self.golden()

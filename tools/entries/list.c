@@ -31,6 +31,7 @@
 struct columns {
 	size_t source, device, options;	/* options SIZE_MAX: as long as they are */
 	bool short_path;
+	bool figures;		/* size and time to compile */
 };
 
 struct listing {
@@ -99,10 +100,11 @@ static void description_release(struct description *description)
 /* What fits beside the columns that everybody gets; 0 columns: it is no terminal, all is shown. */
 static struct columns fit(unsigned int width)
 {
-	const struct columns all = { MAX_SHOWN, MAX_DEVICE, SIZE_MAX, false };
-	const size_t fixed = 21 + 1 + 10 + 1 + 4 + 1 + 10;
-	size_t room = width > fixed + 11 ? width - fixed - 1 : 10;
-	struct columns some = { .short_path = true };
+	const struct columns all = { MAX_SHOWN, MAX_DEVICE, SIZE_MAX, false, true };
+	const size_t least = 21 + 1 + 4, figures = 1 + 10 + 1 + 10;
+	struct columns some = { .short_path = true, .figures = width > least + figures + 11 };
+	size_t fixed = least + (some.figures ? figures : 0);
+	size_t room = width > fixed + 9 ? width - fixed - 1 : 8;
 
 	if (!width)
 		return all;
@@ -170,9 +172,12 @@ static void append_row(const struct columns *columns, const struct cc_store_item
 		text_append_short_path(text, item->path);
 	while (!text->failed && text->len - start < (columns->short_path ? 21 : 38))
 		cmn_buffer_append_u8(text, ' ');
-	cmn_buffer_printf(text, " %10s", text_bytes(item->bytes, size));
+	if (columns->figures)
+		cmn_buffer_printf(text, " %10s", text_bytes(item->bytes, size));
 	append_age(text, columns->short_path ? 3 : 5, item->access_ns);
-	cmn_buffer_printf(text, columns->short_path ? " %10s" : " %12s", text_time(item->build_ns, time));
+	if (columns->figures)
+		cmn_buffer_printf(text, columns->short_path ? " %10s" : " %12s",
+				  text_time(item->build_ns, time));
 	if (item->status == CMN_OK || !columns->short_path) {
 		append_column(text, shown(description->source), columns->source);
 		append_column(text, shown(description->device), columns->device);
@@ -189,8 +194,11 @@ static void append_row(const struct columns *columns, const struct cc_store_item
 static void append_title(const struct columns *columns, struct cmn_buffer *text)
 {
 	cmn_buffer_append_text(text, terminal_bold(STDOUT_FILENO));
-	cmn_buffer_printf(text, columns->short_path ? "%-21s %10s %4s %10s" : "%-38s %10s %6s %12s",
-			  "entry", "size", "used", "compile");
+	if (columns->figures)
+		cmn_buffer_printf(text, columns->short_path ? "%-21s %10s %4s %10s" : "%-38s %10s %6s %12s",
+				  "entry", "size", "used", "compile");
+	else
+		cmn_buffer_printf(text, "%-21s %4s", "entry", "used");
 	append_column(text, "source", columns->source);
 	append_column(text, "device", columns->device);
 	append_column(text, "options", columns->options);
