@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include "cachecore/disk/root.h"
@@ -166,11 +167,12 @@ bool tool_open(struct tool_cache *ret)
 	return true;
 }
 
-/* Whether the directory, or the first one of those above it that there is, may be written to. */
-static bool may_be_written(const char *dir)
+/* Why nothing can be written to the directory, or to the first one of those above it that there is; NULL: it can. */
+static const char *why_not_written(const char *dir)
 {
+	const char *reason = NULL, *there;
 	char *path = strdup(dir), *slash;
-	bool may = false;
+	struct statvfs space;
 
 	while (path && *path && access(path, F_OK) < 0 && errno == ENOENT) {
 		slash = strrchr(path, '/');
@@ -178,10 +180,13 @@ static bool may_be_written(const char *dir)
 			break;
 		*slash = '\0';
 	}
-	if (path)
-		may = access(*path ? path : "/", W_OK | X_OK) == 0;
+	there = path && *path ? path : "/";
+	if (access(there, W_OK | X_OK) < 0)
+		reason = "it cannot be written to";
+	else if (statvfs(there, &space) == 0 && space.f_blocks && !(geteuid() ? space.f_bavail : space.f_bfree))
+		reason = "no space is left there";
 	free(path);
-	return may;
+	return reason;
 }
 
 char *tool_directory_problem(const struct cc_config *config)
@@ -193,7 +198,7 @@ char *tool_directory_problem(const struct cc_config *config)
 	if (!config->dir)
 		return NULL;
 	if (cc_root_check(config->dir, kind, &reason) != CMN_ERR_ACCESS)
-		reason = config->read_only || may_be_written(config->dir) ? NULL : "it cannot be written to";
+		reason = config->read_only ? NULL : why_not_written(config->dir);
 	if (reason && asprintf(&text, "%s cannot be used: %s", config->dir, reason) < 0)
 		text = NULL;	/* it is undefined then */
 	return text;

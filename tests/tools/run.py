@@ -207,6 +207,13 @@ class Summaries(Run):
         self.assertEqual(len(ran.err.splitlines()), 1, ran)
         self.assertEqual(self.counted("build-source"), 1)
 
+    def test_what_is_left_for_replay_or_not_cached_is_said(self):
+        ran = self.tool("run", "--summary", "--", machine.CKCACHE, *BUILD, extra={"CKCACHE_CAPTURE": "deferred"})
+        self.assertIn(" 1 misses (1 left to ckcache replay), ", self.summary(ran))
+        self.assertNotIn("on misses", self.summary(ran))
+        ran = self.tool("run", "--summary", "--", machine.CKCACHE, *BUILD, extra={"CKCACHE_OBSERVE": "0"})
+        self.assertIn(" 0 misses, 1 not cached, 0.00 ms of compilation on misses, ", self.summary(ran))
+
     def test_doctor_and_replay_are_no_users(self):
         self.tool("run", "--", machine.CKCACHE, *BUILD, extra={"CKCACHE_CAPTURE": "deferred"})
         self.tool("doctor")
@@ -238,6 +245,8 @@ class Summaries(Run):
             ran = self.tool("run", "--summary", "true", extra=extra)
             self.assertEqual(ran.code, 0, ran)
             self.assertIn(text, ran.err)
+            # Whether there were kernels is not known then.
+            self.assertEqual("no kernels" in ran.err, not extra)
 
     def test_a_directory_of_no_use_is_named(self):
         for name, how, text in (("open", lambda path: os.chmod(path, 0o777), "others may write to it"),
@@ -249,6 +258,18 @@ class Summaries(Run):
             self.assertIn("nothing was counted: %s cannot be used: " % path, ran.err)
             self.assertIn(text, ran.err.splitlines()[-1])
             self.assertNotIn("no kernels", ran.err)
+
+    def test_a_full_disk_is_named(self):
+        if subprocess.run(["unshare", "-m", "true"], check=False, capture_output=True).returncode:
+            self.skipTest("no mounts here")
+        path = os.path.join(self.work, "full")
+        os.mkdir(path)
+        script = ("mount -t tmpfs -o size=100k,mode=0700 none '%s' && head -c 200k /dev/zero >'%s/filler' 2>/dev/null;"
+                  'export CKCACHE_DIR=%s/c; "$0" run --summary "$@"; "$0" explain' % (path, path, path))
+        ran = self.tool("-m", "sh", "-c", script, machine.CKCACHE, machine.CKCACHE, *BUILD, executable="unshare")
+        reason = "%s/c cannot be used: no space is left there" % path
+        self.assertIn("nothing was counted: " + reason, ran.err)
+        self.assertEqual(ran.out, "no compiles are known: %s\n" % reason)
 
     def test_a_reader_that_leaves_changes_no_code(self):
         reader, writer = os.pipe()

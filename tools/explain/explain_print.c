@@ -2,6 +2,7 @@
 /* explain_print: a line for each compile and one for all; the same as JSON. */
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -125,6 +126,7 @@ static void append_summary(struct cmn_buffer *text, const struct explanation *ex
 {
 	size_t counts[CAUSE_KIND_COUNT] = { 0 }, compiles = 0;
 	const char *between = ": ";
+	size_t line = text->len;
 	uint64_t total = 0;
 
 	for (size_t i = 0; i < explanation->count; i++) {
@@ -149,6 +151,7 @@ static void append_summary(struct cmn_buffer *text, const struct explanation *ex
 				  rebuild_cause_phrase((enum rebuild_cause_kind)i));
 		between = ", ";
 	}
+	text_wrap(text, line, 4, terminal_columns(STDOUT_FILENO));
 	cmn_buffer_append_u8(text, '\n');
 }
 
@@ -156,6 +159,16 @@ static uint64_t hits_of(const struct cc_stats_record *run)
 {
 	return run->counters[CC_HITS_MEMORY] + run->counters[CC_HITS_DISK] +
 	       run->counters[CC_HITS_REMOTE];
+}
+
+/* Where nothing can be written, nothing is ever known. */
+static void append_problem(struct cmn_buffer *text, const struct explanation *explanation)
+{
+	char *problem = explanation->history.event_count ? NULL :
+			tool_directory_problem(&explanation->cache.config);
+
+	cmn_buffer_printf(text, "%s%s\n", problem ? ": " : "", problem ? problem : "");
+	free(problem);
 }
 
 /* There is nothing to explain: why not. */
@@ -170,8 +183,9 @@ static void append_nothing(struct cmn_buffer *text, const struct explanation *ex
 		cmn_buffer_append_text(text, "no compile of this entry is known\n");
 	} else if (!*run->program) {
 		cmn_buffer_append_text(text, subject == EXPLAIN_COMMAND ?
-				       "the command asked for no kernels, as far as is known\n" :
-				       "no compiles are known\n");
+				       "the command asked for no kernels, as far as is known" :
+				       "no compiles are known");
+		append_problem(text, explanation);
 	} else {
 		cmn_buffer_printf(text, "the %s compiled nothing", last ? "last run" : "command");
 		if (hits)

@@ -24,7 +24,7 @@
 
 /* What the cache did meanwhile. */
 struct summary {
-	uint64_t memory, disk, remote, misses, not_cached, spent_ns, saved_ns;
+	uint64_t memory, disk, remote, misses, deferred, not_cached, spent_ns, saved_ns;
 	const char *why;	/* nothing was counted, as far as it is known; "": not known */
 	char *problem;		/* the directory's, whatever why says; heap, NULL: none */
 };
@@ -84,10 +84,10 @@ static const char *why_nothing(const struct cc_config *config, enum program_kind
 	if (config->disable)
 		return "the cache is switched off (CKCACHE_DISABLE)";
 	if (!config->dir)
-		return config->persistent ? "there is no cache directory to count in" :
-					    "nothing is counted without CKCACHE_PERSISTENT";
+		return config->persistent ? "there is no cache directory" :
+					    "the cache is in memory only (CKCACHE_PERSISTENT)";
 	if (config->read_only)
-		return "nothing is counted with CKCACHE_READ_ONLY";
+		return "the cache is read-only (CKCACHE_READ_ONLY)";
 	return obstacle ? obstacle : "";
 }
 
@@ -100,6 +100,7 @@ static struct summary sum_up(const struct cc_config *config, enum program_kind k
 		.disk = difference(before, after, CC_HITS_DISK),
 		.remote = difference(before, after, CC_HITS_REMOTE),
 		.misses = difference(before, after, CC_MISSES),
+		.deferred = difference(before, after, CC_DEFERRED),
 		.not_cached = positive(bypasses(before), bypasses(after)),
 		.spent_ns = difference(before, after, CC_COMPILE_NS_SPENT),
 		.saved_ns = difference(before, after, CC_COMPILE_NS_SAVED),
@@ -114,27 +115,30 @@ static struct summary sum_up(const struct cc_config *config, enum program_kind k
 
 static void print_summary(const struct summary *summary)
 {
-	char spent[TEXT_SIZE], saved[TEXT_SIZE], not_cached[64] = "", from_remote[64] = "";
+	char spent[TEXT_SIZE], saved[TEXT_SIZE], deferred[64] = "", not_cached[64] = "", from_remote[64] = "";
 
-	if (summary->problem) {
-		tool_complain("nothing was counted: %s", summary->problem);
+	if (summary->problem || (summary->why && *summary->why)) {
+		tool_complain("nothing was counted: %s", summary->problem ? summary->problem : summary->why);
 		return;
 	}
 	if (summary->why) {
-		tool_complain("no kernels were requested%s%s", *summary->why ? ": " : "", summary->why);
+		tool_complain("no kernels were requested");
 		return;
 	}
+	if (summary->deferred)
+		(void)snprintf(deferred, sizeof(deferred), " (%" PRIu64 " left to ckcache replay)",
+			       summary->deferred);	/* it fits */
 	if (summary->not_cached)
 		(void)snprintf(not_cached, sizeof(not_cached), ", %" PRIu64 " not cached",
-			       summary->not_cached);	/* it fits */
+			       summary->not_cached);	/* likewise */
 	if (summary->remote)
 		(void)snprintf(from_remote, sizeof(from_remote), ", %" PRIu64 " remote",
 			       summary->remote);	/* likewise */
-	tool_complain("%" PRIu64 " hits (%" PRIu64 " memory, %" PRIu64 " disk%s), %" PRIu64 " misses%s, "
-		      "%s of compilation, %s saved",
+	tool_complain("%" PRIu64 " hits (%" PRIu64 " memory, %" PRIu64 " disk%s), %" PRIu64 " misses%s%s, "
+		      "%s of compilation%s, %s saved",
 		      summary->memory + summary->disk + summary->remote, summary->memory, summary->disk,
-		      from_remote, summary->misses, not_cached, text_time(summary->spent_ns, spent),
-		      text_time(summary->saved_ns, saved));
+		      from_remote, summary->misses, deferred, not_cached, text_time(summary->spent_ns, spent),
+		      summary->not_cached ? " on misses" : "", text_time(summary->saved_ns, saved));
 }
 
 static void print_json(const struct summary *summary)
