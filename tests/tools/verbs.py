@@ -650,7 +650,8 @@ class Output(Case):
             self.assertNotIn(b"\x1b", self.expect([0], *arguments).err)
 
     def test_verbs_that_may_take_long_count(self):
-        for arguments in (["list"], ["list", "--json", "--sort", "path"], ["stats", "--exact"], ["report", "-"]):
+        for arguments in (["list"], ["list", "--json", "--sort", "path"], ["stats", "--exact"], ["stats", "--verbose"],
+                          ["report", "-"]):
             self.make()
             self.assertNotIn(b"\x1b", self.on_terminal(*arguments)[0])	# nothing is drawn for a moment
             caches.multiply(self.root, 100)
@@ -659,6 +660,15 @@ class Output(Case):
             self.assertTrue(shown.endswith(b"\r\x1b[K"), (arguments, shown))
             self.assertNotIn(b"\x1b", out)
             self.assertNotIn(b"\x1b", self.on_terminal(*arguments, extra={"TERM": "dumb"})[0])
+
+    def test_a_search_counts_unless_its_path_is_known(self):
+        self.make()
+        path = os.path.relpath(caches.files(self.root, ".src")[0], self.root)
+        caches.multiply(self.root, 100)
+        inside = "/".join(path.split("/")[1:4])
+        for verb in ("show", "explain"):
+            self.assertRegex(self.on_terminal(verb, inside)[0], rb"\r\x1b\[Kckcache: %s \d+" % verb.encode())
+            self.assertNotIn(b"\x1b", self.on_terminal(verb, path)[0])
 
     def test_messages_stand_alone_in_their_lines(self):
         self.make(caches.damage_bin)
