@@ -12,14 +12,14 @@ static const struct {
 } habits[] = {
 	{ "-s --show-stats -sv", "did you mean ckcache stats?" },
 	{ "-z --zero-stats", "did you mean ckcache stats --zero?" },
-	{ "--print-stats", "did you mean ckcache stats --json?" },
+	{ "--print-stats --format --stats-format", "did you mean ckcache stats --json?" },
 	{ "--show-adv-stats", "did you mean ckcache stats --verbose?" },
-	{ "-v --verbose -vv", "did you mean ckcache stats --verbose?" },
+	{ "-v --verbose -vv -svv", "did you mean ckcache stats --verbose?" },
 	{ "-C --clear", "did you mean ckcache clear?" },
 	{ "-c --cleanup", "did you mean ckcache prune?" },
 	{ "--evict-older-than", "did you mean ckcache prune --older-than 30d?" },
 	{ "--evict-namespace", "did you mean ckcache clear --program NAME?" },
-	{ "--trim-dir --trim-max-size", "did you mean ckcache prune --remote --max-size SIZE?" },
+	{ "--trim-dir --trim-max-size --trim-method --trim-recompress", "did you mean ckcache prune --remote --max-size SIZE?" },
 	{ "-M --max-size", "did you mean ckcache config set max_size SIZE?" },
 	{ "-F --max-files", "there is no limit of the number of files; ckcache config set max_size SIZE limits the size" },
 	{ "-p --show-config", "did you mean ckcache config?" },
@@ -30,11 +30,14 @@ static const struct {
 	{ "-d --dir", "verbs that use the cache have --dir, as in ckcache stats --dir DIR" },
 	{ "--dry-run", "prune, clear and recompress have it, as in ckcache clear --dry-run" },
 	{ "--config-path", "CKCACHE_... variables win over all files; see ckcache config" },
-	{ "--inspect", "did you mean ckcache show ENTRY?" },
+	{ "--inspect --extract-result", "did you mean ckcache show ENTRY?" },
+	{ "--hash-file --checksum-file", "ckcache show ENTRY prints the hash of each field of a key" },
 	{ "--show-log-stats --print-log-stats", "did you mean ckcache run --summary?" },
 	{ "--print-version", "did you mean ckcache --version?" },
 	{ "--start-server --stop-server --stop-storage-helpers", "no server has to be started or stopped" },
 	{ "--dist-status", "did you mean ckcache stats? It shows the remote tier too" },
+	{ "--dist-auth --package-toolchain", "compiles are not distributed: a driver compiles inside the program that asks" },
+	{ "--threads", "replay and recipes have --jobs, as in ckcache replay --jobs N" },
 };
 
 static bool has(const char *options, const char *option, size_t len)

@@ -390,7 +390,7 @@ class Hints(Case):
 
     def test_options_of_ccache(self):
         """Each one that this table has; docs/COMPARISON.md has them, too."""
-        for option, meant in (("-s", "stats?"), ("--show-stats", "stats?"), ("-z", "stats --zero?"),
+        for option, meant in (("-s", "stats?"), ("-svv", "stats --verbose?"), ("--show-stats", "stats?"), ("-z", "stats --zero?"),
                               ("-C", "clear?"), ("--clear", "clear?"), ("-c", "prune?"), ("-p", "config?"),
                               ("-M", "config set max_size SIZE?"), ("--max-size=5G", "config set max_size SIZE?"),
                               ("-k", "config get KEY?"), ("-o", "config set KEY VALUE?"),
