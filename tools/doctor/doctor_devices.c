@@ -8,12 +8,14 @@
  */
 #include <fcntl.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "cachecore/disk/root.h"
 #include "cachecore/record/stats.h"
 #include "layers/shared/driver/drivers.h"
 #include "tools/doctor/doctor.h"
@@ -176,9 +178,15 @@ static void blame(struct trial *trial, const struct attempt *with)
 static void say_not_stored(struct trial *trial)
 {
 	uint64_t count;
-	const char *reason = cc_stats_bypass_at(trial->before, 0, &count);
-	char why[256];
+	const char *reason = cc_stats_bypass_at(trial->before, 0, &count), *refused;
+	char why[256], root[PATH_MAX];
 
+	(void)snprintf(root, sizeof(root), "%s/cache", trial->directory);	/* cut, there is none */
+	if (cc_root_check(root, CC_ROOT_OWN, &refused) == CMN_ERR_ACCESS) {
+		(void)snprintf(why, sizeof(why), "a cache of this user is not used: %s", refused);	/* it fits */
+		fail(trial, "not-cached", DOCTOR_PROBLEM, "use ckcache as another user", why);
+		return;
+	}
 	(void)snprintf(why, sizeof(why), "its builds are not cached%s%s",
 		       reason ? ": " : "", reason ? reason : "");	/* it fits */
 	fail(trial, "not-cached", DOCTOR_PROBLEM,
