@@ -517,8 +517,13 @@ TEST_ON("stub", live)
 	outcome = TOOL("explain", "--", driver_client_path(), "-n", "header", "main.cl", "-DN=16");
 	CU_ASSERT(contains(outcome.output, "read-only: CKCACHE_READ_ONLY=1"));
 	CU_ASSERT(contains(outcome.output, " -> -DN=16"));
+	outcome = TOOL("explain", "--", driver_client_path(), "-n", "header", "main.cl", "-DN=8");
+	CU_ASSERT(contains(outcome.output, "the command compiled nothing: 1 hit of opencl_client (process "));
 	outcome = TOOL("explain", "--", "false");
 	CU_ASSERT_EQUAL(outcome.code, 1);
+	driver_setenv("CKCACHE_DISABLE", "1");
+	outcome = TOOL("explain", "--", driver_client_path(), "-n", "header", "main.cl", "-DN=8");
+	CU_ASSERT(contains(outcome.output, "as far as is known: the cache is switched off (CKCACHE_DISABLE)\n"));
 }
 
 /* Where nothing is known, or no more. */

@@ -239,6 +239,19 @@ static int finish(struct explanation *explanation, const struct choice *choice)
 			    : explain_print(explanation, subject_of(choice), choice->verbose);
 }
 
+/* Where hits are all that it has, it was the command that had them. */
+static bool read_trace(struct explanation *explanation, const struct choice *choice, const char *trace)
+{
+	struct cc_stats_record *run = &explanation->idle_run;
+
+	if (!explain_read_trace(explanation, trace))
+		return false;
+	if (choice->command && run->pid)
+		(void)snprintf(run->program, sizeof(run->program), "%s",
+			       basename(choice->command[0]));	/* cut, if at all */
+	return true;
+}
+
 /* from_ns: what was compiled since; trace: NULL, or where to read of it instead of the history. */
 static int explain(const struct choice *given, uint64_t from_ns, const char *trace)
 {
@@ -253,7 +266,7 @@ static int explain(const struct choice *given, uint64_t from_ns, const char *tra
 			   &explanation.history);
 	if (status != CMN_OK) {
 		tool_complain("%s: %s", explanation.cache.config.dir, cmn_status_string(status));
-	} else if (trace ? explain_read_trace(&explanation, trace) :
+	} else if (trace ? read_trace(&explanation, &choice, trace) :
 		   !choice.entry || find_entry(&explanation, &choice)) {
 		if (!trace)
 			ask(&explanation, &choice, from_ns);

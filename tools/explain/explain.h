@@ -48,7 +48,7 @@ struct explanation {
 
 /* Another question about that event, which it copies but for its texts; NULL: out of memory. */
 struct question *explain_add(struct explanation *explanation, const struct run_history_event *event);
-/* A question for each miss and bypass of a trace; false: complained about. */
+/* A question for each miss and bypass of a trace; counts hits in idle_run, whose program it does not know. false: complained about. */
 bool explain_read_trace(struct explanation *explanation, const char *path);
 /* Fills what is known of each key, and the nearest ones. */
 CMN_CHECKED enum cmn_status explain_find_nearest(struct explanation *explanation);

@@ -161,13 +161,16 @@ static uint64_t hits_of(const struct cc_stats_record *run)
 	       run->counters[CC_HITS_REMOTE];
 }
 
-/* Where nothing can be written, nothing is ever known. */
+/* Where it is off, or nothing can be written, nothing is ever known. */
 static void append_problem(struct cmn_buffer *text, const struct explanation *explanation)
 {
-	char *problem = explanation->history.event_count ? NULL :
-			tool_directory_problem(&explanation->cache.config);
+	const struct cc_config *config = &explanation->cache.config;
+	char *problem = explanation->history.event_count ? NULL : tool_directory_problem(config);
 
-	cmn_buffer_printf(text, "%s%s\n", problem ? ": " : "", problem ? problem : "");
+	if (config->disable)
+		cmn_buffer_append_text(text, ": the cache is switched off (CKCACHE_DISABLE)\n");
+	else
+		cmn_buffer_printf(text, "%s%s\n", problem ? ": " : "", problem ? problem : "");
 	free(problem);
 }
 

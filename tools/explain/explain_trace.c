@@ -198,6 +198,16 @@ static enum cc_history_kind kind_of(const struct line *line)
 	return strcmp(line->reason, "unattended") == 0 ? CC_HISTORY_UNATTENDED : CC_HISTORY_MISS;
 }
 
+/* Of the process that had one last. */
+static void note_hit(struct explanation *explanation, const struct line *line)
+{
+	struct cc_stats_record *run = &explanation->idle_run;
+
+	run->pid = line->event.pid;
+	run->time_ns = line->event.time_ns;
+	run->counters[strcmp(line->what, "hit-memory") == 0 ? CC_HITS_MEMORY : CC_HITS_DISK]++;
+}
+
 /* true also for a line that is not asked about, or not understood. */
 static bool read_line(struct explanation *explanation, const char *text)
 {
@@ -219,6 +229,8 @@ static bool read_line(struct explanation *explanation, const char *text)
 		done = known ? explain_add(explanation, known) != NULL
 			     : add_alone(explanation, &line);
 	}
+	if (strncmp(line.what, "hit-", 4) == 0)
+		note_hit(explanation, &line);
 	cmn_buffer_release(&line.summary);
 	return done;
 }
