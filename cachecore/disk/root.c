@@ -57,6 +57,8 @@ enum cmn_status cc_root_check(const char *path, enum cc_root_kind kind, const ch
 	if (fstatat(AT_FDCWD, path, &info, AT_SYMLINK_NOFOLLOW) < 0) {
 		if (errno == ENOTDIR)
 			*ret_reason = "a part of its path is not a directory";
+		else if (errno == EACCES)
+			*ret_reason = "a directory above it is closed to this user";
 		return errno == ENOENT ? CMN_MISS : CMN_ERR_ACCESS;
 	}
 	if (S_ISLNK(info.st_mode)) {

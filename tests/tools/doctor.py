@@ -342,8 +342,10 @@ class Directories(Doctor):
 
     def test_one_below_a_file(self):
         self.write(self.path("file"), "")
-        self.says(self.quick(code=1, extra={"CKCACHE_DIR": self.path("file", "root")}),
-                  "problem", self.path("file"))
+        finding = self.says(self.quick(code=1, extra={"CKCACHE_DIR": self.path("file", "root")}),
+                            "problem", "a part of its path is not a directory")
+        self.assertIn(self.path("file"), finding["text"])
+        self.assertNotIn("owned by", finding["text"])
 
     def copy_build(self):
         """For those who cannot get to where the build lies."""
@@ -375,6 +377,15 @@ class Directories(Doctor):
         os.mkdir(self.path("closed"), 0o500)
         self.says(self.as_nobody(1, {"CKCACHE_DIR": self.path("closed", "a", "b")}),
                   "problem", "cannot create a file in " + self.path("closed"))
+
+    @unittest.skipIf(os.geteuid(), "not root")
+    def test_one_in_a_closed_directory(self):
+        self.copy_build()
+        os.mkdir(self.path("closed"), 0)
+        os.chmod(self.work, 0o755)
+        value = self.quick(code=1, extra={"CKCACHE_DIR": self.path("closed", "root")},
+                           user=NOBODY, group=NOBODY, extra_groups=[])
+        self.says(value, "problem", "a directory above it is closed to this user")
 
     def test_a_limit_on_files(self):
         os.mkdir(self.root, 0o700)

@@ -371,6 +371,8 @@ class Counted(Case):
             self.assertIn("2 entries sound, 0 damaged, 1 that others may write to\n", text)
             if name == ".bin":
                 self.assertIn("others may write to it", self.run_tool("show", finding["entry"]))
+            else:
+                self.assertEqual(self.run_tool("list").count("! others may write to it\n"), 1)
             self.assertEqual(self.json("verify", "--repair")["removed"], 1)
             self.assertEqual(self.json("verify")["unsafe"], 0)
 

@@ -252,11 +252,15 @@ static void look_at_absent(struct doctor *doctor, const char *dir)
 
 static void look_at_refused(struct doctor *doctor, const char *dir, const char *reason)
 {
-	char owner[32] = "nobody";
 	struct stat info;
+	char owner[32];
 
-	if (stat(dir, &info) == 0)
-		(void)owner_of(&info, owner);
+	if (stat(dir, &info) < 0) {
+		doctor_say(doctor, SECTION, DOCTOR_PROBLEM, "set CKCACHE_DIR to a directory of this user",
+			   "%s (from %s) is not used: %s", dir, why(dir), reason);
+		return;
+	}
+	(void)owner_of(&info, owner);
 	doctor_say(doctor, SECTION, DOCTOR_PROBLEM,
 		   "if only its owner could write to it so far, chown it and chmod go-w it; else "
 		   "remove it; or set CKCACHE_DIR (docs/SECURITY.md says why)",

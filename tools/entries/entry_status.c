@@ -29,6 +29,8 @@ const char *entry_status_text(struct cc_store *store, const struct cc_store_plac
 	int root_fd = -1;
 
 	*ret_unsafe = false;
+	if (status == CMN_STALE)
+		return "files of two entries";
 	if (status != CMN_ERR_ACCESS || cc_store_open_root(store, &root_fd) != CMN_OK)
 		return cmn_status_string(status);
 	for (size_t i = 0; i < sizeof(files) / sizeof(files[0]) && !text; i++) {

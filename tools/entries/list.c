@@ -16,6 +16,7 @@
 #include "common/json.h"
 #include "tools/arguments.h"
 #include "tools/entries/entry_label.h"
+#include "tools/entries/entry_status.h"
 #include "tools/entries/list_order.h"
 #include "tools/json.h"
 #include "tools/terminal.h"
@@ -161,7 +162,8 @@ static void append_column(struct cmn_buffer *text, const char *value, size_t wid
 }
 
 static void append_row(const struct columns *columns, const struct cc_store_item *item,
-		       const struct description *description, struct cmn_buffer *text)
+		       const struct description *description, const char *status,
+		       struct cmn_buffer *text)
 {
 	char size[TEXT_SIZE], time[TEXT_SIZE];
 	size_t start = text->len;
@@ -187,7 +189,7 @@ static void append_row(const struct columns *columns, const struct cc_store_item
 		text->len--;
 	if (item->status != CMN_OK)
 		cmn_buffer_printf(text, " %s! %s%s", terminal_bad(STDOUT_FILENO),
-				  cmn_status_string(item->status), terminal_plain(STDOUT_FILENO));
+				  status, terminal_plain(STDOUT_FILENO));
 	cmn_buffer_append_u8(text, '\n');
 }
 
@@ -208,7 +210,7 @@ static void append_title(const struct columns *columns, struct cmn_buffer *text)
 }
 
 static struct json_object *make_object(const struct cc_store_item *item,
-				       const struct description *description)
+				       const struct description *description, const char *status)
 {
 	struct json_object *object = json_new_object();
 
@@ -219,7 +221,7 @@ static struct json_object *make_object(const struct cc_store_item *item,
 	json_add_text(object, "device", description->device);
 	json_add_text(object, "source", description->source);
 	json_add_text(object, "options", description->options);
-	json_add_text(object, "status", cmn_status_string(item->status));
+	json_add_text(object, "status", status);
 	return object;
 }
 
@@ -228,15 +230,17 @@ static bool print_item(void *ctx, const struct cc_store_item *item)
 {
 	struct listing *listing = ctx;
 	struct description description;
+	bool unsafe;
+	const char *status = entry_status_text(listing->cache.store, item->place, item->status, &unsafe);
 
 	describe(item->key, !listing->json && listing->columns.short_path ? "" : "kernel ", &description);
 	if (description.failed) {
 		tool_complain("out of memory");
 		listing->code = TOOL_FAILED;
 	} else if (listing->json) {
-		listing->code = json_stream_add(&listing->stream, make_object(item, &description));
+		listing->code = json_stream_add(&listing->stream, make_object(item, &description, status));
 	} else {
-		append_row(&listing->columns, item, &description, &listing->text);
+		append_row(&listing->columns, item, &description, status, &listing->text);
 		if (listing->text.len >= PIECE || listing->text.failed)
 			listing->code = tool_print(&listing->text);
 	}
