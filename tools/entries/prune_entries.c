@@ -17,6 +17,7 @@
 
 #define NS_PER_S UINT64_C(1000000000)
 #define MAX_SECONDS (UINT64_C(36500) * 86400)
+#define PIECE ((size_t)1 << 16)	/* bytes that are printed together */
 
 struct chosen {
 	struct cc_store_place place;
@@ -98,6 +99,10 @@ static bool choose(void *ctx, const struct cc_store_item *item)
 	if ((request->program &&
 	     !programs_have(&pruning->programs, item->place->leaf, request->program)) ||
 	    (request->device && !is_of_device(item->key, request->device)))
+		return true;
+	/* Where age alone decides, this one stays: a million of them need no memory. */
+	if (pruning->max_size == UINT64_MAX && pruning->used_before != UINT64_MAX &&
+	    item->access_ns > pruning->used_before)
 		return true;
 	all = cmn_array_grow(pruning->all, pruning->count, sizeof(*all));
 	pruning->failed |= !all;
@@ -196,19 +201,28 @@ static enum cmn_status remove_them(struct tool_cache *cache, struct pruning *pru
 	return worst;
 }
 
-static void list_them(const struct pruning *pruning, struct cmn_buffer *text,
-		      struct amount *ret_gone)
+/* The exit code. */
+static int list_them(const struct pruning *pruning, struct amount *ret_gone)
 {
 	uint64_t left = pruning->chosen_bytes;
+	struct cmn_buffer text = { 0 };
+	int code = TOOL_OK;
 
-	for (size_t i = 0; i < pruning->count; i++) {
+	for (size_t i = 0; i < pruning->count && code == TOOL_OK; i++) {
 		if (reason_of(pruning, &pruning->all[i], left) == STAYS)
 			break;
 		ret_gone->entries++;
 		ret_gone->bytes += pruning->all[i].bytes;
 		left -= pruning->all[i].bytes;
-		append_line(text, &pruning->all[i]);
+		if (!pruning->request->json)
+			append_line(&text, &pruning->all[i]);
+		if (text.len >= PIECE || text.failed)
+			code = tool_print(&text);
 	}
+	if (text.len && code == TOOL_OK)
+		code = tool_print(&text);
+	cmn_buffer_release(&text);
+	return code;
 }
 
 static void note_removals(const struct tool_cache *cache, struct cc_history_evicted *evicted)
@@ -236,7 +250,6 @@ int prune_entries(struct tool_cache *cache, const struct prune_request *request)
 	struct cc_history_evicted evicted = { 0 };
 	struct amount left = { 0 };
 	struct removed removed = { .left = &left, .dry_run = request->dry_run };
-	struct cmn_buffer text = { 0 };
 	enum cmn_status status = find(cache, &pruning);
 	int code = TOOL_OK;
 
@@ -245,7 +258,7 @@ int prune_entries(struct tool_cache *cache, const struct prune_request *request)
 		goto out;
 	}
 	if (request->dry_run) {
-		list_them(&pruning, &text, &removed.gone);
+		code = list_them(&pruning, &removed.gone);
 	} else {
 		status = remove_them(cache, &pruning, &evicted, &removed.gone);
 		note_removals(cache, &evicted);
@@ -255,13 +268,10 @@ int prune_entries(struct tool_cache *cache, const struct prune_request *request)
 	left = (struct amount){ pruning.seen.entries - removed.gone.entries,
 				pruning.seen.bytes > removed.gone.bytes
 				? pruning.seen.bytes - removed.gone.bytes : 0 };
-	if (text.len && !request->json && tool_print(&text) != TOOL_OK)
-		code = TOOL_FAILED;
 	if (code == TOOL_OK || !request->dry_run)
 		code = removed_print(&removed, request->json) == TOOL_OK ? code : TOOL_FAILED;
 out:
 	terminal_progress_hide();
-	cmn_buffer_release(&text);
 	programs_release(&pruning.programs);
 	free(pruning.all);
 	return code;
