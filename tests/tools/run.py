@@ -265,11 +265,12 @@ class Summaries(Run):
         path = os.path.join(self.work, "full")
         os.mkdir(path)
         script = ("mount -t tmpfs -o size=100k,mode=0700 none '%s' && head -c 200k /dev/zero >'%s/filler' 2>/dev/null;"
-                  'export CKCACHE_DIR=%s/c; "$0" run --summary "$@"; "$0" explain' % (path, path, path))
+                  'export CKCACHE_DIR=%s/c; "$0" run --summary "$@"; "$0" explain; "$0" explain --json >/dev/null' % (path, path, path))
         ran = self.tool("-m", "sh", "-c", script, machine.CKCACHE, machine.CKCACHE, *BUILD, executable="unshare")
         reason = "%s/c cannot be used: no space is left there" % path
         self.assertIn("nothing was counted: " + reason, ran.err)
         self.assertEqual(ran.out, "no compiles are known: %s\n" % reason)
+        self.assertTrue(ran.err.endswith("ckcache: %s\n" % reason), ran)
 
     def test_a_reader_that_leaves_changes_no_code(self):
         reader, writer = os.pipe()

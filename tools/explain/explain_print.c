@@ -161,16 +161,21 @@ static uint64_t hits_of(const struct cc_stats_record *run)
 	       run->counters[CC_HITS_REMOTE];
 }
 
-/* Where it is off, or nothing can be written, nothing is ever known. */
-static void append_problem(struct cmn_buffer *text, const struct explanation *explanation)
+/* Where it is off, or nothing can be written, nothing is ever known. The caller frees it; NULL: neither. */
+static char *problem_of(const struct explanation *explanation)
 {
 	const struct cc_config *config = &explanation->cache.config;
-	char *problem = explanation->history.event_count ? NULL : tool_directory_problem(config);
 
 	if (config->disable)
-		cmn_buffer_append_text(text, ": the cache is switched off (CKCACHE_DISABLE)\n");
-	else
-		cmn_buffer_printf(text, "%s%s\n", problem ? ": " : "", problem ? problem : "");
+		return strdup("the cache is switched off (CKCACHE_DISABLE)");
+	return explanation->history.event_count ? NULL : tool_directory_problem(config);
+}
+
+static void append_problem(struct cmn_buffer *text, const struct explanation *explanation)
+{
+	char *problem = problem_of(explanation);
+
+	cmn_buffer_printf(text, "%s%s\n", problem ? ": " : "", problem ? problem : "");
 	free(problem);
 }
 
@@ -273,7 +278,12 @@ int explain_print_json(const struct explanation *explanation)
 	struct json_object *object = json_new_object();
 	struct json_object *compiles = json_add_array(object, "compiles"), *idle;
 	const struct cc_stats_record *run = &explanation->idle_run;
+	bool known = explanation->count || *run->program;
+	char *problem = known ? NULL : problem_of(explanation);
 
+	if (problem)
+		tool_complain("%s", problem);
+	free(problem);
 	for (size_t i = 0; i < explanation->count; i++)
 		add_question(compiles, &explanation->questions[i]);
 	if (*run->program && !explanation->count) {
