@@ -136,6 +136,40 @@ TEST(limit_of_control_groups_counts)
 	idle_machine_close(&machine);
 }
 
+TEST(limit_of_control_groups_of_version_1_counts)
+{
+	struct idle_machine machine = machine_of(8);
+
+	unit_write("proc/self/cgroup", "9:name=systemd:/\n4:cpu,cpuacct:/docker/a\n3:cpuset:/b\n0::/\n");
+	unit_write("sys/fs/cgroup/cpu,cpuacct/docker/a/cpu.cfs_quota_us", "-1\n");
+	unit_write("sys/fs/cgroup/cpu,cpuacct/docker/a/cpu.cfs_period_us", "100000\n");
+	CU_ASSERT_EQUAL(idle_machine_cores(&machine), 8);
+	CU_ASSERT_FALSE(idle_machine_is_limited(&machine));
+	unit_write("sys/fs/cgroup/cpu,cpuacct/docker/a/cpu.cfs_quota_us", "650000\n");
+	CU_ASSERT_EQUAL(idle_machine_cores(&machine), 6);
+	CU_ASSERT_TRUE(idle_machine_is_limited(&machine));
+	/* The least of all above it; in a container the last one is all that there is. */
+	unit_write("sys/fs/cgroup/cpu,cpuacct/docker/cpu.cfs_quota_us", "200000\n");
+	CU_ASSERT_EQUAL(idle_machine_cores(&machine), 6);	/* no period */
+	unit_write("sys/fs/cgroup/cpu,cpuacct/docker/cpu.cfs_period_us", "50000\n");
+	CU_ASSERT_EQUAL(idle_machine_cores(&machine), 4);
+	unit_write("sys/fs/cgroup/cpu/cpu.cfs_quota_us", "30000\n");
+	unit_write("sys/fs/cgroup/cpu/cpu.cfs_period_us", "10000\n");
+	CU_ASSERT_EQUAL(idle_machine_cores(&machine), 3);
+	unit_write("proc/self/cgroup", "4:cpuset,cpu:/docker/a\n");
+	CU_ASSERT_EQUAL(idle_machine_cores(&machine), 3);
+	/* Of version 2 beside it. */
+	unit_write("proc/self/cgroup", "4:memory:/docker/a\n0::/docker/a\n");
+	CU_ASSERT_EQUAL(idle_machine_cores(&machine), 8);
+	unit_write("sys/fs/cgroup/unified/docker/cpu.max", "200000 100000\n");
+	CU_ASSERT_EQUAL(idle_machine_cores(&machine), 2);
+	/* Those of another hierarchy, or damaged lines. */
+	unit_write("proc/self/cgroup", "4:cpuset:/docker/a\nrubbish\n:\n4:cpu\n4:cpu:\n4:cpu:docker\n4:cpu:/..\n");
+	unit_write("sys/fs/cgroup/cpuset/docker/a/cpu.max", "100000 100000\n");
+	CU_ASSERT_EQUAL(idle_machine_cores(&machine), 8);
+	idle_machine_close(&machine);
+}
+
 TEST(builds_leave_a_core)
 {
 	struct idle_machine machine = machine_of(0);

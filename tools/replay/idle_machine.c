@@ -15,6 +15,7 @@
 
 #define NS_PER_S UINT64_C(1000000000)
 #define NS_PER_US UINT64_C(1000)
+#define MAX_GROUP 4096	/* of a path */
 
 bool idle_machine_open(struct idle_machine *ret)
 {
@@ -95,49 +96,101 @@ static bool is_core(const struct idle_machine *machine, unsigned long cpu)
 	}
 }
 
-/* Processors' time that one control group may use, in processors; 0: no limit. */
-static unsigned long quota_of(const struct idle_machine *machine, const char *group)
+/* The number in a control group's file, and the one behind it; false: there are none, as with "max" or "-1". */
+static bool read_limit(const struct idle_machine *machine, const char *group, const char *file,
+		       long ret[2])
 {
-	char path[4200], line[80];
-	unsigned long quota, period;
-	char *end;
+	char path[MAX_GROUP + 80], line[80], *end;
 
-	(void)snprintf(path, sizeof(path), "fs/cgroup%s/cpu.max", group);
-	if (!read_line(machine->sys, path, line, sizeof(line)))
-		return 0;
-	quota = strtoul(line, &end, 10);	/* "max" is no number */
-	period = end == line ? 0 : strtoul(end, NULL, 10);
-	if (!period)
-		return 0;
-	return quota < period ? 1 : quota / period;
+	if (snprintf(path, sizeof(path), "fs/cgroup%s/%s", group, file) >= (int)sizeof(path) ||
+	    !read_line(machine->sys, path, line, sizeof(line)))
+		return false;
+	ret[0] = strtol(line, &end, 10);
+	ret[1] = strtol(end, NULL, 10);
+	return ret[0] > 0;
 }
 
-/* The least that the process's group and those above it may use; 0: no limit. */
+/* Processors' time that one control group, of version 2 or 1, may use, in processors; 0: no limit. */
+static unsigned long quota_of(const struct idle_machine *machine, const char *group)
+{
+	long limit[2], period[2];
+
+	if (!read_limit(machine, group, "cpu.max", limit)) {
+		if (!read_limit(machine, group, "cpu.cfs_quota_us", limit) ||
+		    !read_limit(machine, group, "cpu.cfs_period_us", period))
+			return 0;
+		limit[1] = period[0];
+	}
+	if (limit[1] <= 0)
+		return 0;
+	return limit[0] < limit[1] ? 1 : (unsigned long)(limit[0] / limit[1]);
+}
+
+static unsigned long least_of(unsigned long a, unsigned long b)
+{
+	return !a || (b && b < a) ? b : a;
+}
+
+/*
+ * The least that a group and those above it may use, in the hierarchy of that name below /sys/fs/cgroup.
+ * In a container the group's name may be that of the host: then only the topmost one is there.
+ */
+static unsigned long quota_in(const struct idle_machine *machine, const char *hierarchy,
+			      const char *group)
+{
+	char path[MAX_GROUP + 40];
+	size_t top = strlen(hierarchy), len = top + strlen(group);
+	unsigned long least = 0;
+
+	if (snprintf(path, sizeof(path), "%s%s", hierarchy, group) >= (int)sizeof(path))
+		return 0;
+	for (;;) {
+		while (len > top && path[len - 1] == '/')
+			len--;
+		path[len] = '\0';
+		least = least_of(least, quota_of(machine, path));
+		if (len == top)
+			return least;
+		while (path[len - 1] != '/')	/* the group begins with one */
+			len--;
+	}
+}
+
+/* "0::/group" of version 2; "4:cpu,cpuacct:/group" of version 1, whose directory mostly has that name. */
+static unsigned long quota_by_line(const struct idle_machine *machine, char *line)
+{
+	char *names = strchr(line, ':'), *group = names ? strchr(names + 1, ':') : NULL;
+	char hierarchy[40], *rest = hierarchy, *name;
+	unsigned long least = 0;
+
+	if (!group || group[1] != '/' || strstr(group, ".."))
+		return 0;
+	*names++ = *group++ = '\0';
+	if (!*names)
+		return least_of(quota_in(machine, "", group), quota_in(machine, "/unified", group));
+	if (snprintf(hierarchy, sizeof(hierarchy), "/%s", names) < (int)sizeof(hierarchy))
+		least = quota_in(machine, hierarchy, group);
+	(void)snprintf(hierarchy, sizeof(hierarchy), "%s", names);	/* "cpu" stands in front */
+	while ((name = strsep(&rest, ","))) {
+		if (strcmp(name, "cpu") == 0)
+			return least_of(least, quota_in(machine, "/cpu", group));
+	}
+	return 0;
+}
+
+/* The least that the process's groups and those above them may use; 0: no limit. */
 static unsigned long quota(const struct idle_machine *machine)
 {
 	FILE *file = open_file(machine->proc, "self/cgroup");
-	char line[4096], *group = line + 3;
+	char line[MAX_GROUP];
 	unsigned long least = 0;
-	bool found = false;
 
-	while (file && !found && fgets(line, sizeof(line), file))
-		found = strncmp(line, "0::/", 4) == 0;
+	while (file && fgets(line, sizeof(line), file)) {
+		line[strcspn(line, "\n")] = '\0';
+		least = least_of(least, quota_by_line(machine, line));
+	}
 	if (file)
 		(void)fclose(file);	/* nothing was written */
-	if (!found || strstr(line, ".."))
-		return 0;
-	line[strcspn(line, "\n")] = '\0';
-	if (strcmp(group, "/") == 0)
-		*group = '\0';
-	for (;;) {
-		unsigned long here = quota_of(machine, group);
-
-		if (here && (!least || here < least))
-			least = here;
-		if (!*group)
-			break;
-		*strrchr(group, '/') = '\0';	/* it begins with one */
-	}
 	return least;
 }
 
