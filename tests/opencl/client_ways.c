@@ -538,6 +538,16 @@ SCENARIO(il)
 	printf("release %d\n", clReleaseProgram(program));
 }
 
+/* What the first device takes beside sources; nothing: no intermediate language. */
+SCENARIO(il_version)
+{
+	char version[256] = "";
+
+	if (clGetDeviceInfo(client->devices[0], CL_DEVICE_IL_VERSION, sizeof(version), version, NULL))
+		version[0] = '\0';	/* older than the question */
+	printf("il \"%s\"\n", version);
+}
+
 /* Constants that the driver refuses change nothing. */
 SCENARIO(il_refused)
 {
