@@ -241,13 +241,12 @@ void cc_history_note_cleared(const char *root)
 void cc_history_add_removal(struct cc_history_evicted *evicted, enum cc_history_cause cause,
 			    const char *path)
 {
-	size_t row = cause == CC_HISTORY_BY_AGE;
+	uint64_t **leaves = &evicted->leaves[cause];
 
-	if (!evicted->leaves)
-		evicted->leaves = calloc(2, CC_HISTORY_EVICTED * sizeof(*evicted->leaves));
-	if (evicted->leaves)
-		evicted->leaves[row * CC_HISTORY_EVICTED +
-				evicted->counts[row]++ % CC_HISTORY_EVICTED] = cc_history_leaf(path);
+	if (!*leaves)
+		*leaves = calloc(CC_HISTORY_EVICTED, sizeof(**leaves));
+	if (*leaves)
+		(*leaves)[evicted->counts[cause]++ % CC_HISTORY_EVICTED] = cc_history_leaf(path);
 }
 
 void cc_history_write_removals(struct cc_history_evicted *evicted, int root_fd)
@@ -256,18 +255,19 @@ void cc_history_write_removals(struct cc_history_evicted *evicted, int root_fd)
 	uint64_t id, now = cmn_clock_realtime();
 	int fd;
 
-	for (size_t row = 0; evicted->leaves && row < 2; row++) {
-		size_t count = evicted->counts[row] < CC_HISTORY_EVICTED ? evicted->counts[row]
-									 : CC_HISTORY_EVICTED;
+	for (unsigned int cause = CC_HISTORY_BY_SIZE; cause < CC_HISTORY_CAUSE_COUNT; cause++) {
+		size_t count = evicted->counts[cause] < CC_HISTORY_EVICTED ? evicted->counts[cause]
+									   : CC_HISTORY_EVICTED;
 
-		cc_history_add_evicted(&records, row ? CC_HISTORY_BY_AGE : CC_HISTORY_BY_SIZE, now,
-				       evicted->leaves + row * CC_HISTORY_EVICTED, count);
+		cc_history_add_evicted(&records, (enum cc_history_cause)cause, now,
+				       evicted->leaves[cause], count);
+		free(evicted->leaves[cause]);
 	}
-	if (records.len && !records.failed && cc_history_open(root_fd, &fd, &id) == CMN_OK) {
+	if (records.len && !records.failed && root_fd >= 0 &&
+	    cc_history_open(root_fd, &fd, &id) == CMN_OK) {
 		(void)!cc_history_append(fd, cmn_buffer_view(&records));	/* nobody is told */
 		cc_root_unlock(fd);
 	}
 	cmn_buffer_release(&records);
-	free(evicted->leaves);
 	*evicted = (struct cc_history_evicted){ 0 };
 }

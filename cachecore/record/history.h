@@ -59,15 +59,16 @@ void cc_history_write(struct cc_history *history, const char *root);
 /* Outside of any cache: that all entries of the root were removed just now. */
 void cc_history_note_cleared(const char *root);
 
-/* Entries that an eviction removes: the last ones of many. {0} is an empty one. */
+/* Entries that are removed: the last ones of many. {0} is an empty one. */
 #define CC_HISTORY_EVICTED 4096
 struct cc_history_evicted {
-	uint64_t *leaves;	/* CC_HISTORY_EVICTED of each cause; NULL: no memory */
-	size_t counts[2];	/* of all that were removed, by size and by age */
+	/* By cause; the first of each is not used. */
+	uint64_t *leaves[CC_HISTORY_CAUSE_COUNT];	/* CC_HISTORY_EVICTED; NULL: none, or no memory */
+	size_t counts[CC_HISTORY_CAUSE_COUNT];	/* of all that were removed */
 };
 void cc_history_add_removal(struct cc_history_evicted *evicted, enum cc_history_cause cause,
 			    const char *path);
-/* Writes, and frees what is held. */
+/* Writes, unless root_fd is -1, and frees what is held. */
 void cc_history_write_removals(struct cc_history_evicted *evicted, int root_fd);
 
 #endif

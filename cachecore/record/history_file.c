@@ -221,7 +221,7 @@ static void parse_evicted(struct cmn_reader *payload, const struct cc_history_re
 	uint32_t cause = cmn_reader_u32(payload);
 	uint64_t time_ns = cmn_reader_u64(payload);
 
-	if (payload->failed || (cause != CC_HISTORY_BY_SIZE && cause != CC_HISTORY_BY_AGE))
+	if (payload->failed || cause < CC_HISTORY_BY_SIZE || cause >= CC_HISTORY_CAUSE_COUNT)
 		return;
 	while (reader->evicted && payload->left >= sizeof(uint64_t))
 		reader->evicted(reader->ctx, (enum cc_history_cause)cause, time_ns,

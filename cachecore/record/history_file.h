@@ -11,7 +11,7 @@
  *   payload = 1:u32 part_hash[16] outline                       a part of a key
  *           | 2:u32 kind:u32 pid:u32 zero:u32 start:u64 time:u64 build:u64
  *             part_hash[16]*4 program reason detail name        an event; texts are len:u64 bytes
- *           | 3:u32 cause:u32 time:u64 leaf:u64*                entries that were evicted
+ *           | 3:u32 cause:u32 time:u64 leaf:u64*                entries that were removed
  *
  * Appended under the file's own lock (flock), which is not waited for beyond
  * some ms. Nothing that is read is trusted: what is no sound record of this
@@ -69,9 +69,18 @@ struct cc_history_event {
 	struct cmn_view name;	/* of the first kernel */
 };
 
-enum cc_history_cause { CC_HISTORY_BY_SIZE = 1, CC_HISTORY_BY_AGE };
+/* Why an entry was removed. Readers skip causes that they do not know. */
+enum cc_history_cause {
+	CC_HISTORY_BY_SIZE = 1,	/* these two by an eviction */
+	CC_HISTORY_BY_AGE,
+	/* By a command: clear or prune chose it, or replay --stale, as its driver was replaced. */
+	CC_HISTORY_BY_CLEAR,
+	CC_HISTORY_BY_PRUNE,
+	CC_HISTORY_BY_SUCCESSOR,
+	CC_HISTORY_CAUSE_COUNT,
+};
 
-/* A number for a leaf's path (leaf.h), as evictions are recorded. */
+/* A number for a leaf's path (leaf.h), as removals are recorded. */
 uint64_t cc_history_leaf(const char *path);
 
 /* Append one record to a buffer; one over CC_HISTORY_MAX_RECORD is left out. */

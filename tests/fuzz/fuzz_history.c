@@ -49,7 +49,7 @@ static void see_evicted(void *ctx, enum cc_history_cause cause, uint64_t time_ns
 	(void)ctx;
 	(void)time_ns;
 	(void)leaf;
-	if (cause != CC_HISTORY_BY_SIZE && cause != CC_HISTORY_BY_AGE)
+	if (cause < CC_HISTORY_BY_SIZE || cause >= CC_HISTORY_CAUSE_COUNT)
 		abort();
 }
 

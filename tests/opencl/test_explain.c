@@ -244,6 +244,40 @@ TEST_ON("stub", cleared)
 	expect("by ckcache clear");
 }
 
+TEST_ON("stub", removed_by_a_command)
+{
+	static const struct {
+		const char *arguments[4], *said;
+	} ways[] = {
+		{ { "clear", "--program", "opencl_client" }, "by ckcache clear" },
+		{ { "prune", "--program", "opencl_client" }, "by ckcache prune" },
+		{ { "prune", "--max-size", "0" }, "by ckcache prune" },
+		{ { "prune", "--older-than", "0s" }, "by ckcache prune" },
+	};
+	struct outcome outcome;
+
+	for (size_t i = 0; i < sizeof(ways) / sizeof(ways[0]); i++) {
+		const char *const *arguments = ways[i].arguments;
+
+		run_header(SOURCE, "");
+		outcome = TOOL(arguments[0], arguments[1], arguments[2]);
+		CU_ASSERT(outcome_good(&outcome));
+		run_header(SOURCE, "");
+		expect("removed 20");
+		expect(ways[i].said);
+		expect(": 1 removed by a command");
+	}
+	/* What a command removed was not evicted. */
+	outcome = TOOL("report", "--json");
+	CU_ASSERT(contains(outcome_squeezed(&outcome), "\"evicted_by_size\":0,\"evicted_by_age\":0"));
+	/* The last removal counts. */
+	succeed("prune", "--program=opencl_client");
+	run_header(SOURCE, "");
+	succeed("clear", NULL);
+	run_header(SOURCE, "");
+	expect("by ckcache clear");
+}
+
 TEST_ON("stub", damaged)
 {
 	char paths[1][4096];

@@ -178,6 +178,20 @@ TEST_ON("stub", crash_is_blamed_on_the_recipe_in_work_alone)
 	REPLAY(0, "\"stale\": 1,", "\"built\": 1,", "\"removed\": 1");
 }
 
+/* A driver that comes back compiles again what its successor made useless: explain knows why. */
+TEST_ON("stub", what_went_with_the_old_driver_is_explained)
+{
+	run("vector", "-DK=5");
+	update(2);
+	REPLAY(0, "\"stale\": 1,", "\"built\": 1,", "\"removed\": 1");
+	update(1);
+	run("vector", "-DK=5");
+	last = TOOL("explain");
+	CU_ASSERT_EQUAL(last.code, 0);
+	CU_ASSERT(printed("removed 20"));
+	CU_ASSERT(printed("by ckcache replay --stale, since its driver was replaced"));
+}
+
 TEST_ON("stub", a_driver_that_takes_most_of_the_memory_fails)
 {
 	run("vector", "-DK=5");

@@ -320,6 +320,7 @@ int verb_clear(const struct arguments *arguments)
 {
 	const struct prune_request request = {
 		.verb = "clear",
+		.clears = true,
 		.program = arguments_text(arguments, "program"),
 		.dry_run = arguments_flag(arguments, "dry-run"),
 		.json = arguments_flag(arguments, "json"),

@@ -144,19 +144,13 @@ static enum cmn_status find(struct tool_cache *cache, struct pruning *pruning)
 	return pruning->failed ? CMN_ERR_NOMEM : status == CMN_MISS ? CMN_OK : status;
 }
 
-enum reason { STAYS, TOO_OLD, TOO_MUCH, ASKED_FOR };
-
-/* Why an entry goes, where so many bytes of what is chosen are left. */
-static enum reason reason_of(const struct pruning *pruning, const struct chosen *one,
-				      uint64_t left)
+/* Whether an entry goes, where so many bytes of what is chosen are left. */
+static bool goes(const struct pruning *pruning, const struct chosen *one, uint64_t left)
 {
 	bool by_age = pruning->used_before != UINT64_MAX, by_size = pruning->max_size != UINT64_MAX;
 
-	if (by_age && one->access_ns <= pruning->used_before)
-		return TOO_OLD;
-	if (by_size && left > pruning->max_size)
-		return TOO_MUCH;
-	return by_age || by_size ? STAYS : ASKED_FOR;
+	return (by_age && one->access_ns <= pruning->used_before) ||
+	       (by_size && left > pruning->max_size) || (!by_age && !by_size);
 }
 
 static void append_line(struct cmn_buffer *text, const struct chosen *one)
@@ -173,24 +167,21 @@ static void append_line(struct cmn_buffer *text, const struct chosen *one)
 static enum cmn_status remove_them(struct tool_cache *cache, struct pruning *pruning,
 				   struct cc_history_evicted *evicted, struct amount *ret_gone)
 {
+	enum cc_history_cause cause = pruning->request->clears ? CC_HISTORY_BY_CLEAR : CC_HISTORY_BY_PRUNE;
 	uint64_t left = pruning->chosen_bytes, freed;
 	enum cmn_status status, worst = CMN_OK;
 
 	for (size_t i = 0; i < pruning->count; i++) {
 		const struct chosen *one = &pruning->all[i];
-		enum reason reason = reason_of(pruning, one, left);
 
-		if (reason == STAYS)
+		if (!goes(pruning, one, left))
 			break;	/* in order of use: no later one goes either */
 		terminal_progress(pruning->request->verb, i, pruning->count);
 		status = cc_store_discard(cache->store, &one->place, one->access_ns, &freed);
 		if (status == CMN_OK) {
 			ret_gone->entries++;
 			ret_gone->bytes += freed;
-			/* For what was asked for the history has no word. */
-			if (reason != ASKED_FOR)
-				cc_history_add_removal(evicted, reason == TOO_OLD ? CC_HISTORY_BY_AGE
-						       : CC_HISTORY_BY_SIZE, one->place.leaf);
+			cc_history_add_removal(evicted, cause, one->place.leaf);
 		}
 		if (status == CMN_OK || status == CMN_MISS)
 			left -= one->bytes;
@@ -209,7 +200,7 @@ static int list_them(const struct pruning *pruning, struct amount *ret_gone)
 	int code = TOOL_OK;
 
 	for (size_t i = 0; i < pruning->count && code == TOOL_OK; i++) {
-		if (reason_of(pruning, &pruning->all[i], left) == STAYS)
+		if (!goes(pruning, &pruning->all[i], left))
 			break;
 		ret_gone->entries++;
 		ret_gone->bytes += pruning->all[i].bytes;

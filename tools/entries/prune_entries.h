@@ -14,6 +14,7 @@
  */
 struct prune_request {
 	const char *verb;	/* for messages */
+	bool clears;		/* the verb is clear: for the history */
 	const char *program;	/* NULL: any; as far as the history knows whose entries are */
 	const char *device;	/* a part of its name, in any case; NULL: any */
 	const char *older_than;	/* "30d"; NULL: any age */

@@ -163,6 +163,19 @@ static void add_source(struct question *question)
 				   question->event.reason);
 }
 
+/* The verb of a removal, and by what. */
+static const struct {
+	enum rebuild_cause_kind kind;
+	const char *verb, *by;
+} removals[CC_HISTORY_CAUSE_COUNT] = {
+	[CC_HISTORY_BY_SIZE] = { CAUSE_EVICTED, "evicted", "size (CKCACHE_MAX_SIZE)" },
+	[CC_HISTORY_BY_AGE] = { CAUSE_EVICTED, "evicted", "age (CKCACHE_THRESHOLD)" },
+	[CC_HISTORY_BY_CLEAR] = { CAUSE_CLEARED, "removed", "ckcache clear" },
+	[CC_HISTORY_BY_PRUNE] = { CAUSE_CLEARED, "removed", "ckcache prune" },
+	[CC_HISTORY_BY_SUCCESSOR] = { CAUSE_CLEARED, "removed",
+				   "ckcache replay --stale, since its driver was replaced" },
+};
+
 /* What became of an entry that there was. */
 static void add_fate(const struct explanation *explanation, struct question *question)
 {
@@ -176,10 +189,12 @@ static void add_fate(const struct explanation *explanation, struct question *que
 	char date[TEXT_SIZE];
 
 	loss = former ? find_own(history, former, CC_HISTORY_NOT_STORED) : NULL;
-	if (eviction && (!former || eviction->time_ns >= former->time_ns))
-		rebuild_causes_add(causes, CAUSE_EVICTED, "evicted %s by %s",
-			   text_date(eviction->time_ns, false, date), eviction->cause == CC_HISTORY_BY_SIZE
-				   ? "size (CKCACHE_MAX_SIZE)" : "age (CKCACHE_THRESHOLD)");
+	if (eviction && eviction->time_ns >= cleared &&
+	    (!former || eviction->time_ns >= former->time_ns))
+		rebuild_causes_add(causes, removals[eviction->cause].kind, "%s %s by %s",
+				   removals[eviction->cause].verb,
+				   text_date(eviction->time_ns, false, date),
+				   removals[eviction->cause].by);
 	else if (cleared)
 		rebuild_causes_add(causes, CAUSE_CLEARED, "removed %s by ckcache clear",
 				   text_date(cleared, false, date));

@@ -33,7 +33,7 @@ static const struct {
 	[CAUSE_REMOTE_REFUSED] = { "remote-refused", "refused from the remote tier" },
 	[CAUSE_HEADER] = { "header", "with other headers" },
 	[CAUSE_EVICTED] = { "evicted", "evicted" },
-	[CAUSE_CLEARED] = { "cleared", "cleared" },
+	[CAUSE_CLEARED] = { "cleared", "removed by a command" },
 	[CAUSE_DEFERRED] = { "deferred", "left to ckcache replay" },
 	[CAUSE_GONE] = { "gone", "gone" },
 	[CAUSE_DEVICE] = { "device", "on another device" },

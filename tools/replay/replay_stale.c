@@ -12,7 +12,9 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "cachecore/disk/leaf.h"
 #include "cachecore/key.h"
+#include "cachecore/record/history.h"
 #include "common/clock.h"
 #include "tools/replay/replay_entries.h"
 #include "tools/replay/stale_links.h"
@@ -339,6 +341,7 @@ struct removal {
 	struct stale_links links;
 	bool first;			/* the walk that is for links */
 	size_t waiting;			/* links without a successor */
+	struct cc_history_evicted removed;
 	struct cc_key key;		/* of the entries that are looked at */
 	bool holds;			/* all of them can go */
 };
@@ -390,10 +393,14 @@ static bool has_successor(struct removal *removal, const struct cc_store_item *i
 static void end_key(struct removal *removal)
 {
 	struct replay_stale *stale = removal->stale;
+	char leaf[CC_LEAF_PATH_SIZE];
 
 	if (removal->holds && removal->key.encoded.len &&
-	    cc_store_remove(stale->store, &removal->key) == CMN_OK)
+	    cc_store_remove(stale->store, &removal->key) == CMN_OK) {
 		stale->removed++;
+		cc_leaf_path_of(&removal->key, leaf);
+		cc_history_add_removal(&removal->removed, CC_HISTORY_BY_SUCCESSOR, leaf);
+	}
 	cc_key_release(&removal->key);
 	removal->key = (struct cc_key){ 0 };
 }
@@ -436,6 +443,7 @@ void replay_stale_remove(struct replay_stale *stale)
 {
 	struct removal removal = { .stale = stale, .links.present = &stale->present };
 	enum cmn_status status = objects_read(stale->store, &removal.links.objects);
+	int root_fd = -1;
 
 	/* What is not removed is evicted one day. */
 	for (unsigned int i = 0; i < 2 && status == CMN_OK; i++) {
@@ -443,5 +451,10 @@ void replay_stale_remove(struct replay_stale *stale)
 		status = cc_store_walk(stale->store, false, look_at_old, &removal);
 		end_key(&removal);
 	}
+	if (stale->removed && cc_store_open_root(stale->store, &root_fd) != CMN_OK)
+		root_fd = -1;
+	cc_history_write_removals(&removal.removed, root_fd);
+	if (root_fd >= 0)
+		(void)close(root_fd);	/* only a name */
 	objects_release(&removal.links.objects);
 }

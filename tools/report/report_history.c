@@ -74,10 +74,8 @@ static void add_evicted(void *ctx, enum cc_history_cause cause, uint64_t time_ns
 	struct report_data *data = ctx;
 
 	(void)leaf;
-	if (cause == CC_HISTORY_BY_SIZE)
-		data->evicted_by_size++;
-	else
-		data->evicted_by_age++;
+	data->evicted_by_size += cause == CC_HISTORY_BY_SIZE;
+	data->evicted_by_age += cause == CC_HISTORY_BY_AGE;
 	see_time(data, time_ns);
 }
 

@@ -218,7 +218,7 @@ TEST(evictions_are_the_last_ones)
 	}
 	cc_history_add_removal(&evicted, CC_HISTORY_BY_AGE, "old");
 	cc_history_write_removals(&evicted, fd);
-	CU_ASSERT_PTR_NULL(evicted.leaves);
+	CU_ASSERT_PTR_NULL(evicted.leaves[CC_HISTORY_BY_SIZE]);
 	CU_ASSERT_EQUAL(see().evictions, CC_HISTORY_EVICTED + 1);
 	/* The last ones took the places of the first. */
 	CU_ASSERT_EQUAL(see().removed, cc_history_leaf("4096"));
