@@ -54,8 +54,8 @@ enum cmn_status cmn_status_from_errno(int error)
 		return CMN_ERR_ACCESS;
 	case ENOSPC:
 	case EDQUOT:
-		return CMN_ERR_NOSPACE;
 	case EFBIG:
+		return CMN_ERR_NOSPACE;
 	case EOVERFLOW:
 		return CMN_ERR_TOO_LARGE;
 	case EWOULDBLOCK:

@@ -20,7 +20,7 @@ enum cmn_status {
 	CMN_ERR_VERSION = -4,	/* a format version that this build does not know */
 	CMN_ERR_INVALID = -5,	/* an argument or a setting makes no sense */
 	CMN_ERR_ACCESS = -6,	/* permission denied, or not ours to touch */
-	CMN_ERR_NOSPACE = -7,	/* disk or quota full */
+	CMN_ERR_NOSPACE = -7,	/* disk or quota full, or a file may not grow so large */
 	CMN_ERR_TOO_LARGE = -8,	/* over a bound that the caller or a format sets */
 	CMN_ERR_DRIVER = -9,	/* the compute driver failed */
 };

@@ -59,7 +59,7 @@ enum cachecore_status {
 	CACHECORE_ERR_VERSION = -4,	/**< a format version that this library does not know */
 	CACHECORE_ERR_INVALID = -5,	/**< an argument is invalid; nothing was done or taken */
 	CACHECORE_ERR_ACCESS = -6,	/**< permission denied, or a directory that cannot be trusted */
-	CACHECORE_ERR_NOSPACE = -7,	/**< disk or quota full */
+	CACHECORE_ERR_NOSPACE = -7,	/**< disk or quota full, or a file may not grow so large */
 	CACHECORE_ERR_TOO_LARGE = -8,	/**< over a bound */
 	CACHECORE_ERR_BUILD = -9,	/**< for build callbacks: compiler or driver failed */
 };

@@ -15,13 +15,13 @@
 #define KERNEL "kernel void value(global int *out) { out[0] = VALUE; }\n"
 #define SOURCE "#define VALUE 1\n" KERNEL
 
+static struct outcome last;
+
 static void run_header(const char *source, const char *options)
 {
-	struct outcome outcome;
-
 	unit_write("work/main.cl", source);
-	outcome = CLIENT(LAYERED, "header", "main.cl", options);
-	CU_ASSERT(outcome_good(&outcome));
+	last = CLIENT(LAYERED, "header", "main.cl", options);
+	CU_ASSERT(outcome_good(&last));
 }
 
 static bool contains(const char *text, const char *part)
@@ -216,6 +216,76 @@ TEST_ON("stub", too_small)
 	driver_setenv("CKCACHE_MIN_DEVICE_IMAGE_SIZE", "1Mi");
 	run_header(SOURCE, "");
 	expect(" B is under CKCACHE_MIN_DEVICE_IMAGE_SIZE");
+}
+
+/* A source of so many bytes. */
+static void run_long(size_t len)
+{
+	char *source = malloc(len + sizeof(SOURCE));
+
+	CU_ASSERT_PTR_NOT_NULL_FATAL(source);
+	memset(source, '\n', len);
+	memcpy(source + len, SOURCE, sizeof(SOURCE));
+	run_header(source, "");
+	free(source);
+}
+
+/* It fits into the cache, and is no larger than half of it. */
+TEST_ON("stub", too_large_for_the_limit_on_files)
+{
+	driver_shell("ulimit -f 16; exec \"$@\"");	/* 8 KiB */
+	run_header(SOURCE, "");
+	CU_ASSERT_EQUAL(driver_stats().errors, 0);
+	CU_ASSERT(!strstr(last.errors, "cannot write"));
+	run_long(12 << 10);
+	expect("not stored: a file may not grow so large (ulimit -f, LimitFSIZE=)");
+	CU_ASSERT_EQUAL(driver_stats().errors, 1);
+	CU_ASSERT(contains(last.errors, "cannot write an entry: a file may not grow so large (RLIMIT_FSIZE)"));
+	driver_shell(NULL);
+	run_long(12 << 10);
+	expect("not stored the last time: a file may not grow so large");
+	CU_ASSERT_EQUAL(driver_stats().errors, 1);
+}
+
+/* Disks on which no history can be written either: the log knows. */
+TEST_ON("stub", nothing_can_be_written)
+{
+	static const struct {
+		const char *mount, *said;
+	} disks[] = {
+		{ "mount -t tmpfs -o size=4k,mode=700 none \"$CKCACHE_DIR\"", ": no-space" },
+		{ "mount -t tmpfs -o ro,mode=700 none \"$CKCACHE_DIR\"", ": read-only-disk" },
+		{ "mount -t tmpfs -o mode=777 none \"$CKCACHE_DIR\"", "others may write to it" },
+	};
+	char command[512];
+
+	driver_setenv("CKCACHE_LOG", "debug");
+	for (size_t i = 0; i < sizeof(disks) / sizeof(disks[0]); i++) {
+		(void)snprintf(command, sizeof(command), "exec unshare -rm sh -c 'mkdir -p -m 700 \"$CKCACHE_DIR\" && "
+			       "%s || exit 77; exec \"$0\" \"$@\"' \"$@\"", disks[i].mount);
+		driver_shell(command);
+		unit_write("work/main.cl", SOURCE);
+		last = CLIENT(LAYERED, "header", "main.cl", "");
+		if (last.code == 77 || strstr(last.errors, "unshare:")) {
+			(void)printf("SKIPPED: no mounts here; ");
+			break;
+		}
+		CU_ASSERT_EQUAL(last.code, 0);
+		CU_ASSERT(contains(last.errors, disks[i].said));
+	}
+	driver_shell(NULL);
+}
+
+/* Over half of the bound, and full: each has its reason. */
+TEST_ON("stub", too_large_for_the_bound)
+{
+	driver_setenv("CKCACHE_MAX_SIZE", "20k");
+	run_long(12 << 10);
+	expect("not stored: it did not fit into CKCACHE_MAX_SIZE, of which one entry may take half");
+	driver_setenv("CKCACHE_EVICTION_ORDER", "none");
+	driver_setenv("CKCACHE_MAX_SIZE", "12k");
+	run_long(14 << 10);
+	expect("not stored: the cache is full, and CKCACHE_EVICTION_ORDER=none evicts nothing");
 }
 
 static void succeed(const char *verb, const char *option)

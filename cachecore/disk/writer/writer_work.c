@@ -8,10 +8,14 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/statvfs.h>
 
 #include <utlist.h>
 
 #include "cachecore/disk/nonce.h"
+#include "cachecore/disk/root.h"
 #include "cachecore/disk/writer/hand_over.h"
 #include "cachecore/disk/writer/recipes.h"
 #include "cachecore/remote/remote.h"
@@ -72,10 +76,18 @@ void cc_writer_tasks_free(struct cc_writer_task **list)
 	*list = NULL;
 }
 
-static void log_failure(struct cc_writer *writer, const char *what, enum cmn_status status)
+/* reason: as of reason_of; NULL: only the status is known. */
+static void log_failure(struct cc_writer *writer, const char *what, enum cmn_status status,
+			const char *reason)
 {
+	const char *why = cmn_status_string(status);
+
+	if (reason && strcmp(reason, "quota") == 0)
+		why = "no space left, by a quota";
+	else if (reason && strcmp(reason, "file-limit") == 0)
+		why = "a file may not grow so large (RLIMIT_FSIZE)";
 	cmn_log_once(writer->log, &writer->failure_logged, CMN_LOG_ERROR, "cannot write %s: %s",
-		     what, cmn_status_string(status));
+		     what, why);
 }
 
 /* The lock: whose counts they are may change (cc_writer_set_stats). */
@@ -108,21 +120,44 @@ static void note_not_stored(struct cc_writer *writer, const struct cc_writer_tas
 		cc_remote_release(writer->remote, &task->key);
 }
 
+/* Asked afterwards: where something has changed since, the reason that is likeliest. */
+static enum space_problem { DISK_FULL, FILE_LIMIT, QUOTA } find_space_problem(const char *root, size_t size)
+{
+	struct rlimit limit;
+	struct statvfs disk;
+
+	if (statvfs(root, &disk) < 0 || disk.f_bavail < size / disk.f_frsize + 1 ||
+	    (disk.f_files && !disk.f_favail))
+		return DISK_FULL;
+	return getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY ? FILE_LIMIT : QUOTA;
+}
+
 /* By what cc_store_add answered. */
 static const char *reason_of(struct cc_writer *writer, const struct cc_writer_task *task,
 			     enum cmn_status status)
 {
-	const char *bound = cc_store_bound_of(writer->store, task->entry);
+	const char *bound = cc_store_bound_of(writer->store, task->entry), *why;
+	const char *root = cc_store_root(writer->store);
+	struct statvfs disk;
 
 	switch (status) {
 	case CMN_ERR_TOO_LARGE:
 		return bound ? bound : cc_store_makes_room(writer->store) ? "max_size" : "full";
 	case CMN_ERR_ACCESS:
-		return "access";
+		if (cc_root_check(root, CC_ROOT_GROUP, &why) == CMN_ERR_ACCESS)
+			return "foreign";
+		return statvfs(root, &disk) == 0 && (disk.f_flag & ST_RDONLY) ? "read-only-disk" : "access";
 	case CMN_BUSY:
 		return "busy";
 	case CMN_ERR_NOSPACE:
-		return "no-space";
+		switch (find_space_problem(root, task->size)) {
+		case FILE_LIMIT:
+			return "file-limit";
+		case QUOTA:
+			return "quota";
+		default:
+			return "no-space";
+		}
 	default:
 		return "failed";
 	}
@@ -194,6 +229,7 @@ static enum cmn_status add_entry(struct cc_writer *writer, struct cc_writer_task
 /* Without the lock. true: it did not fit, and may after an eviction. */
 static bool do_store(struct cc_writer *writer, struct cc_writer_task *task, bool *ret_evict)
 {
+	const char *reason = NULL;
 	enum cmn_status status;
 
 	*ret_evict = false;
@@ -212,8 +248,10 @@ static bool do_store(struct cc_writer *writer, struct cc_writer_task *task, bool
 	if (status == CMN_ERR_TOO_LARGE && *ret_evict && !task->waits)
 		return true;
 	*ret_evict &= status == CMN_OK;	/* else there was one, in vain */
-	if (status != CMN_OK && task->entry)
-		note_not_stored(writer, task, reason_of(writer, task, status));
+	if (status != CMN_OK && task->entry) {
+		reason = reason_of(writer, task, status);
+		note_not_stored(writer, task, reason);
+	}
 	if (status == CMN_OK) {
 		count(writer, CC_STORES);
 		cc_flight_end(task->flight);	/* it can be found */
@@ -224,7 +262,7 @@ static bool do_store(struct cc_writer *writer, struct cc_writer_task *task, bool
 			cc_hand_over_stored(writer->hand_over, &task->key);
 	} else if (status < 0 && status != CMN_ERR_TOO_LARGE && status != CMN_ERR_ACCESS) {
 		count(writer, CC_ERRORS);
-		log_failure(writer, task->entry ? "an entry" : "a recipe", status);
+		log_failure(writer, task->entry ? "an entry" : "a recipe", status, reason);
 	}
 	return false;
 }
@@ -360,7 +398,7 @@ void cc_writer_do_stats(struct cc_writer *writer)
 		(void)cmn_descriptor_close(root_fd);	/* read only */
 	/* A root that is not ours is the store's complaint; a busy one is tried again. */
 	if (status < 0 && status != CMN_ERR_ACCESS)
-		log_failure(writer, "statistics", status);
+		log_failure(writer, "statistics", status, NULL);
 	(void)pthread_mutex_lock(&writer->lock);
 	cc_history_learn(&writer->history, &history);
 	end_access_times(writer, &times, touched);

@@ -365,7 +365,7 @@ TEST(notices_a_short_write)
 	status = cmn_file_publish(AT_FDCWD, "file", &view, 1);
 	CU_ASSERT_EQUAL_FATAL(setrlimit(RLIMIT_FSIZE, &old), 0);
 	(void)signal(SIGXFSZ, SIG_DFL);
-	CU_ASSERT_EQUAL(status, CMN_ERR_TOO_LARGE);
+	CU_ASSERT_EQUAL(status, CMN_ERR_NOSPACE);
 	check_content("file", "before");
 	CU_ASSERT_EQUAL(count_files(), 1);
 }

@@ -732,8 +732,8 @@ TEST(a_failed_write_leaves_nothing_or_the_old)
 	limit = was;
 	limit.rlim_cur = 1000;
 	CU_ASSERT_EQUAL_FATAL(setrlimit(RLIMIT_FSIZE, &limit), 0);
-	CU_ASSERT_TRUE(put(&bench, &bench.key, image) < 0);
-	CU_ASSERT_TRUE(put(&bench, &key, image) < 0);
+	CU_ASSERT_EQUAL(put(&bench, &bench.key, image), CMN_ERR_NOSPACE);
+	CU_ASSERT_EQUAL(put(&bench, &key, image), CMN_ERR_NOSPACE);
 	CU_ASSERT_EQUAL_FATAL(setrlimit(RLIMIT_FSIZE, &was), 0);
 	CU_ASSERT_STRING_EQUAL(get(&bench, &bench.key, NULL), "old");
 	CU_ASSERT_STRING_EQUAL(get(&bench, &key, NULL), "miss");

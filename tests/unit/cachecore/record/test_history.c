@@ -228,6 +228,46 @@ TEST(evictions_are_the_last_ones)
 	(void)close(fd);
 }
 
+static void count_cause(void *ctx, enum cc_history_cause cause, uint64_t time_ns, uint64_t leaf)
+{
+	unsigned int *counts = ctx;
+
+	(void)time_ns;
+	(void)leaf;
+	counts[cause < CC_HISTORY_CAUSE_COUNT ? cause : 0]++;
+}
+
+TEST(every_cause_of_a_removal_is_told_and_no_other)
+{
+	unsigned int counts[CC_HISTORY_CAUSE_COUNT] = { 0 };
+	const struct cc_history_reader reader = { .evicted = count_cause, .ctx = counts };
+	struct cc_history_evicted evicted = { 0 };
+	struct cmn_buffer records = { 0 };
+	const uint64_t leaf = 1;
+
+	CU_ASSERT_EQUAL_FATAL(mkdir(root(), 0700), 0);
+	for (unsigned int cause = CC_HISTORY_BY_SIZE; cause < CC_HISTORY_CAUSE_COUNT; cause++) {
+		int fd = open(root(), O_RDONLY | O_DIRECTORY);
+
+		for (unsigned int i = 0; i < cause; i++)
+			cc_history_add_removal(&evicted, (enum cc_history_cause)cause, "leaf");
+		cc_history_write_removals(&evicted, fd);
+		(void)close(fd);
+	}
+	CU_ASSERT_EQUAL(cc_history_read(root(), CMN_FILE_TRUSTED, &reader), CMN_OK);
+	for (unsigned int cause = 0; cause < CC_HISTORY_CAUSE_COUNT; cause++)
+		CU_ASSERT_EQUAL(counts[cause], cause);
+	/* Of a later version; and without a root nothing is written. */
+	cc_history_add_evicted(&records, (enum cc_history_cause)0, 1, &leaf, 1);
+	cc_history_add_evicted(&records, CC_HISTORY_CAUSE_COUNT, 1, &leaf, 1);
+	cc_history_parse(cmn_buffer_view(&records), &reader);
+	CU_ASSERT_EQUAL(counts[0], 0);
+	cmn_buffer_release(&records);
+	cc_history_add_removal(&evicted, CC_HISTORY_BY_PRUNE, "leaf");
+	cc_history_write_removals(&evicted, -1);
+	CU_ASSERT_PTR_NULL(evicted.leaves[CC_HISTORY_BY_PRUNE]);
+}
+
 static struct cmn_buffer read_history(void)
 {
 	struct cmn_buffer file;
