@@ -141,16 +141,43 @@ enum cmn_status cc_address_parse(const char *text, struct cc_address *ret,
 	return status;
 }
 
-void cc_address_show(const struct cc_address *address, struct cmn_buffer *ret)
+/* What is behind the scheme, and in it the "@" behind which the host begins; NULL: nobody is before it. */
+static const char *find_user(const struct cc_address *address, const char **ret_rest)
 {
-	const char *url = address->url, *rest = url + strlen(address->scheme) + 1;
-	const char *end = url + strcspn(url, "?#"), *at;
+	const char *rest = address->url + strlen(address->scheme) + 1;
 
 	if (!strncmp(rest, "//", 2))
 		rest += 2;
+	*ret_rest = rest;
 	/* A path of this machine, with nobody before it. */
-	at = !strcmp(address->scheme, "file") && (rest[0] == '/' || rest[-1] == ':')
+	return !strcmp(address->scheme, "file") && (rest[0] == '/' || rest[-1] == ':')
 		? NULL : strrchr(rest, '@');
+}
+
+bool cc_address_has_secret(const struct cc_address *address)
+{
+	static const char *const words[] = { "password", "token", "secret", "header", "credential" };
+	const char *rest;
+
+	if (find_user(address, &rest) || (strcmp(address->scheme, "file") != 0 && strchr(rest, '?')))
+		return true;
+	for (size_t i = 0; i < address->attribute_count; i++) {
+		for (size_t j = 0; j < sizeof(words) / sizeof(words[0]); j++) {
+			const char *value = strchr(address->attributes[i], '=');
+			const char *found = strcasestr(address->attributes[i], words[j]);
+
+			if (found && value && found < value)
+				return true;
+		}
+	}
+	return false;
+}
+
+void cc_address_show(const struct cc_address *address, struct cmn_buffer *ret)
+{
+	const char *url = address->url, *rest, *at = find_user(address, &rest);
+	const char *end = url + strcspn(url, "?#");
+
 	cmn_buffer_append(ret, url, (size_t)(rest - url));
 	/*
 	 * A password may contain "@", "/", "?" and "#", though it should not, and so may a query:

@@ -43,5 +43,7 @@ CMN_CHECKED enum cmn_status cc_address_add(struct cc_address *address, struct cm
  * of what may be part of a password.
  */
 void cc_address_show(const struct cc_address *address, struct cmn_buffer *ret);
+/* Whether the URL or an attribute may hold a password or the like: a user, a query, a token. */
+bool cc_address_has_secret(const struct cc_address *address);
 
 #endif

@@ -314,8 +314,9 @@ class Written(Case):
                                  capture_output=True, timeout=60, check=False)
             if ran.returncode == 77:
                 self.skipTest("no mounts here")
-            self.assertEqual((ran.returncode, ran.stderr), (0, b""))
+            self.assertEqual((ran.returncode, ran.stderr.decode()), (0, said))
             return ran.stdout.decode()
+        said = ""
         run("set", "--system", "compression", "4")
         run("set", "--system", "--program", "x", "compression", "5")
         file = os.path.join(etc, "ckcache.conf")
@@ -327,6 +328,30 @@ class Written(Case):
         run("unset", "--system", "compression")
         with open(file, encoding="utf-8") as text:
             self.assertEqual(text.read(), "\n[program x]\ncompression = 5\n")
+        run("set", "--system", "remote", "redis://host")
+        said = "ckcache: warning: others can read the password in /etc/ckcache.conf: better put it into a file " \
+            "with mode 0600, and name that in remote_secrets\n"
+        run("set", "--system", "remote", "redis://:hunter2@host")
+        self.assertEqual(stat.S_IMODE(os.stat(file).st_mode), 0o644)
+        os.chmod(file, 0o600)
+        said = ""
+        run("set", "--system", "remote", "redis://:hunter2@host")
+        self.assertEqual(stat.S_IMODE(os.stat(file).st_mode), 0o600)
+
+    def test_a_password_makes_the_file_the_owners_alone(self):
+        self.write("log = info\n")
+        for value in ("redis://host", "redis://host @key-prefix=x"):
+            os.chmod(self.file, 0o644)
+            self.set("remote", value)
+            self.assertEqual(stat.S_IMODE(os.stat(self.file).st_mode), 0o644)
+        for value in ("redis://:hunter2@host", "http://host @bearer-token=hunter2"):
+            os.chmod(self.file, 0o644)
+            self.set("remote", value)
+            self.assertEqual(stat.S_IMODE(os.stat(self.file).st_mode), 0o600)
+            self.assertIn("hunter2", self.read())
+            os.chmod(self.file, 0o640)
+            self.set("log", "debug")	# the user's own wish
+            self.assertEqual(stat.S_IMODE(os.stat(self.file).st_mode), 0o640)
 
     def test_a_full_disk_leaves_the_old_file(self):
         self.write(FILE)

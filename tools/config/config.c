@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <sys/stat.h>
 
 #include "cachecore/remote/address.h"
 #include "tools/arguments.h"
@@ -36,8 +37,11 @@ static bool know(const char *name, struct cc_config_rule *ret)
 	return false;
 }
 
-/* Of what is read where the tier is used. false: complained about, without what may be a password. */
-static bool check_address(const char *name, const char *value)
+/*
+ * Of what is read where the tier is used. false: complained about, without what may be a password.
+ * *ret_secret: it may have one.
+ */
+static bool check_address(const char *name, const char *value, bool *ret_secret)
 {
 	const char *problem = cmn_status_string(CMN_ERR_NOMEM);
 	struct cc_address address;
@@ -48,12 +52,13 @@ static bool check_address(const char *name, const char *value)
 		tool_complain("%s: %s", name, problem);
 		return false;
 	}
+	*ret_secret = cc_address_has_secret(&address);
 	cc_address_release(&address);
 	return true;
 }
 
 /* false: complained about. */
-static bool check(const struct config_edit *edit, const struct cc_config_rule *rule)
+static bool check(struct config_edit *edit, const struct cc_config_rule *rule)
 {
 	struct cc_config_rule same;
 	enum cmn_status status = cc_config_check(edit->name, edit->value ? edit->value : "",
@@ -70,11 +75,27 @@ static bool check(const struct config_edit *edit, const struct cc_config_rule *r
 		tool_complain("%s: a settings file cannot hold \"%s\": there is a line end, a \"#\" "
 			      "behind a blank, or a blank at an end", rule->name, edit->value);
 	else
-		return check_address(rule->name, edit->value);
+		return check_address(rule->name, edit->value, &edit->secret);
 	return false;
 }
 
-static int change(const struct config_edit *edit, const struct cc_config_rule *rule, bool system)
+/* What all users' programs have to read, all users can read. */
+static int change_for_all(struct config_edit *edit)
+{
+	bool secret = edit->secret;
+	struct stat info;
+	int code;
+
+	edit->secret = false;
+	code = config_write(CC_CONFIG_SYSTEM_FILE, edit, 0755, 0644);
+	if (code == TOOL_OK && secret && stat(CC_CONFIG_SYSTEM_FILE, &info) == 0 &&
+	    (info.st_mode & (S_IRGRP | S_IROTH)))
+		tool_complain("warning: others can read the password in " CC_CONFIG_SYSTEM_FILE
+			      ": better put it into a file with mode 0600, and name that in remote_secrets");
+	return code;
+}
+
+static int change(struct config_edit *edit, const struct cc_config_rule *rule, bool system)
 {
 	char *file = NULL;
 	struct cc_config_value *values = NULL;
@@ -82,7 +103,7 @@ static int change(const struct config_edit *edit, const struct cc_config_rule *r
 	int code = TOOL_FAILED;
 
 	if (system)
-		code = config_write(CC_CONFIG_SYSTEM_FILE, edit, 0755, 0644);
+		code = change_for_all(edit);
 	else if (cc_config_user_file(&file) != CMN_OK)
 		tool_complain("out of memory");
 	else if (!file)
@@ -127,7 +148,7 @@ static bool split_operands(const struct arguments *arguments, char **ret_key, co
 static int edit_setting(const struct arguments *arguments, const struct cc_config_rule *rule,
 			const char *program, const char *value)
 {
-	const struct config_edit edit = { .program = program, .name = rule->name, .value = value };
+	struct config_edit edit = { .program = program, .name = rule->name, .value = value };
 
 	if (arguments_flag(arguments, "json")) {
 		tool_complain("config: --json is for what is shown");

@@ -15,6 +15,7 @@ struct config_edit {
 	const char *program;	/* in whose section; NULL: for all programs */
 	const char *name;
 	const char *value;	/* NULL: the setting goes, wherever it stands in that part */
+	bool secret;		/* the value may hold a password */
 };
 
 /*

@@ -23,8 +23,9 @@ static enum cmn_status from_errno(void)
 	return cmn_status_from_errno(errno);
 }
 
-/* As the old file (NULL: there was none), with that text. */
-static enum cmn_status fill(int fd, const struct stat *old, mode_t mode, struct cmn_view text)
+/* As the old file (NULL: there was none), with that text. secret: but its owner's alone. */
+static enum cmn_status fill(int fd, const struct stat *old, mode_t mode, bool secret,
+			    struct cmn_view text)
 {
 	bool kept = !old || fchown(fd, old->st_uid, old->st_gid) == 0;
 	enum cmn_status status = kept || geteuid() != 0 ? CMN_OK : from_errno();
@@ -34,6 +35,8 @@ static enum cmn_status fill(int fd, const struct stat *old, mode_t mode, struct 
 	/* Of another group: it and everybody else get what both had. */
 	if (!kept)
 		mode = (mode & 0700) | (mode & mode >> 3 & 0007) * 0011;
+	if (secret)
+		mode &= 0700;
 	/* What only its owner may read holds passwords: permissions come before the text. */
 	if (status == CMN_OK && fchmod(fd, mode) < 0)
 		status = from_errno();
@@ -45,7 +48,7 @@ static enum cmn_status fill(int fd, const struct stat *old, mode_t mode, struct 
 }
 
 static enum cmn_status replace(int dir_fd, const char *name, const struct stat *old, mode_t mode,
-			       struct cmn_view text)
+			       bool secret, struct cmn_view text)
 {
 	enum cmn_status status;
 	int fd;
@@ -56,7 +59,7 @@ static enum cmn_status replace(int dir_fd, const char *name, const struct stat *
 	fd = openat(dir_fd, NEW_NAME, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
 	if (fd < 0)
 		return from_errno();
-	status = fill(fd, old, mode, text);
+	status = fill(fd, old, mode, secret, text);
 	if (close(fd) < 0 && status == CMN_OK)
 		status = from_errno();
 	if (status == CMN_OK && renameat(dir_fd, NEW_NAME, dir_fd, name) < 0)
@@ -84,7 +87,8 @@ static enum cmn_status change(int dir_fd, const char *name, const struct config_
 	if (status == CMN_OK && new.len > CC_CONFIG_MAX_FILE)
 		status = CMN_ERR_TOO_LARGE;
 	if (status == CMN_OK)
-		status = replace(dir_fd, name, there ? &info : NULL, mode, cmn_buffer_view(&new));
+		status = replace(dir_fd, name, there ? &info : NULL, mode, edit->secret,
+				 cmn_buffer_view(&new));
 	cmn_buffer_release(&old);
 	cmn_buffer_release(&new);
 	return status == CMN_MISS ? CMN_OK : status;

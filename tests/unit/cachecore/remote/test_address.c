@@ -275,6 +275,32 @@ static void check_shown(const char *url, const char *shown)
 	cc_address_release(&address);
 }
 
+TEST(what_may_be_a_password_is_known)
+{
+	static const char *const secret[] = {
+		"redis://:pw@host", "redis://pw@host", "rediss://u:p@host @key-prefix=a", "http://host/?sig=1",
+		"redis://host @password=x", "http://host @bearer-token=x", "http://host @header=x",
+		"s3://host @Secret-Key=x",
+	};
+	static const char *const open[] = {
+		"redis://host:6379/1", "file:/a@b?c", "file:///a @max-size=1G", "http://host read-only=true",
+		"redis://host @username=u @key-prefix=password",
+	};
+	const char *problem;
+	struct cc_address address;
+
+	for (size_t i = 0; i < sizeof(secret) / sizeof(secret[0]); i++) {
+		CU_ASSERT_EQUAL_FATAL(cc_address_parse(secret[i], &address, &problem), CMN_OK);
+		CU_ASSERT_TRUE(cc_address_has_secret(&address));
+		cc_address_release(&address);
+	}
+	for (size_t i = 0; i < sizeof(open) / sizeof(open[0]); i++) {
+		CU_ASSERT_EQUAL_FATAL(cc_address_parse(open[i], &address, &problem), CMN_OK);
+		CU_ASSERT_FALSE(cc_address_has_secret(&address));
+		cc_address_release(&address);
+	}
+}
+
 TEST(a_url_is_shown_without_users_and_queries)
 {
 	check_shown("redis://host:6379/1", "redis://host:6379/1");
