@@ -249,6 +249,31 @@ def check_rpm(name, package, patterns):
     if name == "ckcache":
         triggers = output("rpm", "-qp", "--filetriggers", package)
         check(triggers.count("/etc/OpenCL/vendors") == 2, f"{name}.rpm: {triggers}")
+        check_preun(output("rpm", "-qp", "--qf", "%{PREUN}", package), paths)
+
+
+def check_preun(script, paths):
+    """A package that goes stops each of its units, of the machine and of users; one that is replaced none."""
+    with tempfile.TemporaryDirectory() as work:
+        for name in ("helper", "systemctl"):
+            with open(os.path.join(work, name), "w", encoding="utf-8") as file:
+                file.write('#!/bin/sh\necho "$@"\n')
+            os.chmod(file.name, 0o755)
+        script = script.replace("/usr/lib/systemd/systemd-update-helper", "%s/helper" % work).replace(
+            "/run/systemd/system", work).replace(">/dev/null 2>&1", "")
+        units = {kind: sorted(os.path.basename(path) for path in paths if path.startswith("/usr/lib/systemd/%s/" % kind))
+                 for kind in ("system", "user")}
+
+        def ran(count):
+            said = output("env", "PATH=%s:%s" % (work, os.environ["PATH"]), "sh", "-euc", script, "sh", str(count))
+            return [" ".join(line.split()[:1] + sorted(line.split()[1:])) for line in said.splitlines()]
+        check(all(units.values()), f"units: {units}")
+        check(ran(1) == [], "an upgrade stops units")
+        check(ran(0) == ["remove-%s-units %s" % (kind, " ".join(units[kind])) for kind in ("system", "user")],
+              f"removal: {ran(0)}")
+        os.remove(os.path.join(work, "helper"))
+        check(ran(0) == ["--no-reload " + " ".join(sorted(["disable", "--now"] + units["system"]))],
+              f"removal without the helper: {ran(0)}")
 
 
 def missing(kind, source):
