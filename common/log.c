@@ -2,13 +2,12 @@
 /* log: formats a message and hands it to its sink. */
 #include "common/log.h"
 
-#include <ctype.h>
 #include <stdarg.h>
 #include <stdio.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "common/file.h"
+#include "common/printable.h"
 
 /* Longer messages are cut: they are for people. */
 #define MESSAGE_SIZE 1024
@@ -32,10 +31,7 @@ static void write_message(const struct cmn_log *log, enum cmn_log_level level, c
 		return;
 	(void)vsnprintf(message, sizeof(message), format, args);
 	/* One line, in which names of files and kernels are no commands for a terminal. */
-	for (char *at = message; *at; at++) {
-		if (iscntrl((unsigned char)*at))
-			*at = '?';
-	}
+	cmn_printable_clean(message, '?');
 	if (log->sink)
 		log->sink(log->ctx, level, message);
 	else

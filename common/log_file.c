@@ -14,6 +14,7 @@
 #include "common/clock.h"
 #include "common/descriptor.h"
 #include "common/file.h"
+#include "common/printable.h"
 
 #define LINE_SIZE 1280		/* a message of log.h, and what stands before it */
 #define OLD ".old"
@@ -91,6 +92,7 @@ enum cmn_status cmn_log_file_append(const char *path, const char *program, const
 
 	(void)snprintf(line + len, sizeof(line) - len - 1, " %.64s[%ld]: %s", program, (long)getpid(),
 		       message);	/* cut, if at all */
+	cmn_printable_clean(line, '?');	/* the program's name */
 	len = strlen(line);
 	line[len++] = '\n';
 	*ret_reason = NULL;

@@ -8,6 +8,8 @@
 #include <string.h>
 #include <time.h>
 
+#include "common/printable.h"
+
 /* None of the texts is longer than TEXT_SIZE, so that snprintf cuts nothing. */
 
 const char *text_bytes(uint64_t bytes, char ret[TEXT_SIZE])
@@ -96,10 +98,7 @@ struct cmn_view text_first_line(struct cmn_view text)
 
 void text_append_clean(struct cmn_buffer *buf, struct cmn_view text, size_t max)
 {
-	const char *from = text.data;
-
-	for (size_t i = 0; i < text.len && i < max; i++)
-		cmn_buffer_append_u8(buf, iscntrl((unsigned char)from[i]) ? ' ' : (uint8_t)from[i]);
+	cmn_printable_append(buf, text, max, ' ');
 	if (text.len > max)
 		cmn_buffer_append_text(buf, "...");
 }
@@ -117,33 +116,16 @@ void text_append_short_path(struct cmn_buffer *buf, const char *path)
 	}
 }
 
-/* The length of the character at text; *ret_control: it is one of C0 or C1. */
-static size_t next_character(const char *text, bool *ret_control)
-{
-	const unsigned char *at = (const unsigned char *)text;
-	size_t len = 1;
-
-	while ((at[len] & 0xc0) == 0x80)
-		len++;
-	*ret_control = at[0] < 0x20 || at[0] == 0x7f ||
-		       (len == 2 && at[0] == 0xc2 && at[1] < 0xa0);
-	return len;
-}
-
 void text_append_cell(struct cmn_buffer *buf, const char *text, size_t columns)
 {
+	struct cmn_view rest = cmn_view_of(text);
 	size_t used = 0;
 
-	while (*text && used < columns) {
-		bool control;
-		size_t len = next_character(text, &control);
+	for (; rest.len && used < columns; used++) {
+		struct cmn_character next = cmn_printable_next(rest);
 
-		if (control)
-			cmn_buffer_append_u8(buf, ' ');
-		else
-			cmn_buffer_append(buf, text, len);
-		text += len;
-		used++;
+		cmn_printable_append(buf, rest, next.len, ' ');
+		rest = (struct cmn_view){ (const char *)rest.data + next.len, rest.len - next.len };
 	}
 	cmn_buffer_printf(buf, "%*s", (int)(columns - used), "");
 }

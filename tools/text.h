@@ -28,7 +28,7 @@ const char *text_date(uint64_t ns, bool seconds, char ret[TEXT_SIZE]);
  */
 struct cmn_view text_first_line(struct cmn_view text);
 
-/* Appends a text in one line: control characters as blanks, "..." for what is over max bytes. */
+/* Appends a text in one line: blanks for what is not to be printed (printable.h), "..." for what is over max bytes. */
 void text_append_clean(struct cmn_buffer *buf, struct cmn_view text, size_t max);
 /*
  * An entry as `ckcache list` shows it: eight digits of each hash of
@@ -37,7 +37,7 @@ void text_append_clean(struct cmn_buffer *buf, struct cmn_view text, size_t max)
 void text_append_short_path(struct cmn_buffer *buf, const char *path);
 /*
  * Appends UTF-8 as one cell of a table: that many characters, cut or padded
- * with blanks. What a terminal would take for a command becomes a blank.
+ * with blanks. What is not to be printed becomes a blank.
  */
 void text_append_cell(struct cmn_buffer *buf, const char *text, size_t columns);
 /*

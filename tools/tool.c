@@ -2,7 +2,6 @@
 /* tool: messages and the cache, for every verb. */
 #include "tools/tool.h"
 
-#include <ctype.h>
 #include <errno.h>
 #include <ftw.h>
 #include <stdarg.h>
@@ -14,6 +13,7 @@
 
 #include "cachecore/disk/root.h"
 #include "common/clock.h"
+#include "common/printable.h"
 #include "tools/terminal.h"
 
 /* For each lock that somebody else has. */
@@ -31,10 +31,8 @@ void tool_complain(const char *format, ...)
 	len = vsnprintf(text, sizeof(text), format, args);
 	va_end(args);
 	/* Names of files and values may have anything in them. */
-	for (char *at = text; len >= 0 && *at; at++) {
-		if (iscntrl((unsigned char)*at))
-			*at = '?';
-	}
+	if (len >= 0)
+		cmn_printable_clean(text, '?');
 	/* In one write, since workers have the same stderr; there is nobody to tell that it is gone. */
 	(void)fprintf(stderr, "ckcache: %s%s\n", len < 0 ? format : text,
 		      len >= (int)sizeof(text) ? "..." : "");
@@ -218,12 +216,49 @@ void tool_close(struct tool_cache *cache)
 	cc_config_release(&cache->config);
 }
 
+/* How long the sequence for a colour is that the text begins with; 0: it begins with none. */
+static size_t colour_len(struct cmn_view text)
+{
+	const char *at = text.data;
+	size_t len = 2;
+
+	if (text.len < 3 || at[0] != '\033' || at[1] != '[')
+		return 0;
+	while (len < text.len && (at[len] == ';' || (at[len] >= '0' && at[len] <= '9')))
+		len++;
+	return len < text.len && at[len] == 'm' ? len + 1 : 0;
+}
+
+/* Whatever an entry holds, a terminal gets lines, columns and colours. */
+static void clean_for_terminal(struct cmn_buffer *text)
+{
+	struct cmn_view rest = cmn_buffer_view(text);
+	struct cmn_buffer clean = { 0 };
+
+	while (rest.len) {
+		struct cmn_character next = cmn_printable_next(rest);
+		size_t len = colour_len(rest);
+
+		if (len || next.shown || next.number == '\n' || next.number == '\t')
+			cmn_buffer_append(&clean, rest.data, len ? len : next.len);
+		else
+			cmn_buffer_append_u8(&clean, '?');
+		len = len ? len : next.len;
+		rest = (struct cmn_view){ (const char *)rest.data + len, rest.len - len };
+	}
+	clean.failed |= text->failed;
+	cmn_buffer_release(text);
+	*text = clean;
+}
+
 int tool_print(struct cmn_buffer *text)
 {
 	enum cmn_status status = CMN_ERR_NOMEM;
 	int error = 0;
 
 	terminal_progress_hide();
+	if (isatty(STDOUT_FILENO))
+		clean_for_terminal(text);
 	/* Not as the cache writes: a reader that has left ends a command by SIGPIPE, as any other. */
 	if (!text->failed && (!text->len || fwrite(text->data, 1, text->len, stdout) == text->len) &&
 	    fflush(stdout) == 0)

@@ -211,8 +211,30 @@ class Terminals(Case):
                     break
                 text += piece
             os.close(ours)
-        self.assertEqual(process.returncode, 0)
+        self.assertEqual(process.returncode, 0, (arguments, text))
         return text.decode().replace("\r\n", "\n").splitlines()
+
+    def test_an_entry_is_no_command_for_a_terminal(self):
+        """Keys have any bytes: of programs, and of bundles that others made."""
+        evil = b"a\x1b[2J\x07\x7f\xc2\x9b31m\xe2\x80\xaeb\x9b\xff\xe2\x80\xa8c"
+        source = b"kernel void one(global int *a) { } // " + evil + b"\n" + evil + b"\n" + TEXT.encode()
+        line = b"5000000 %d 1000 %s %s %s %s\n" % (time.time_ns(), *(
+            field.hex().encode() for field in (b"GPU " + evil, b"1.2 " + evil, source, b"-DN=" + evil)))
+        subprocess.run([FILL_CACHE, self.root], input=line, check=True, timeout=120)
+        [row] = self.json("list")
+        for arguments in (["list"], ["list", "--json"], ["show", row["entry"]], ["show", "--json", row["entry"]],
+                          ["show", "--source", row["entry"]], ["stats", "--verbose", "--per-program"],
+                          ["stats", "--json"], ["entry-words", ""]):
+            shown = "\n".join(self.shown(200, *arguments)).replace("\t", " ")
+            self.assertTrue(all(character.isprintable() or character == "\n" for character in shown), shown)
+            self.assertTrue(shown or arguments == ["entry-words", ""])
+        self.assertIn("a?[2J", "\n".join(self.shown(200, "show", "--source", row["entry"])))
+        # A pipe gets a source as it is, and lines for people without what a pager might pass on.
+        self.assertEqual(subprocess.run([CKCACHE, "show", "--source", row["entry"]], stdout=subprocess.PIPE, check=True,
+                                        env={**os.environ, "CKCACHE_DIR": self.root}).stdout, source)
+        for arguments in (["list"], ["stats", "--verbose"], ["show", row["entry"]]):
+            text = self.run_tool(*arguments)
+            self.assertTrue(all(character.isprintable() or character == "\n" for character in text), text)
 
     def test_lists_fit(self):
         self.fill()
@@ -288,14 +310,14 @@ class Named(Case):
         """It may be somebody else's."""
         trace = os.path.join(self.work, "trace")
         with open(trace, "w", encoding="utf-8") as file:
-            for members in ({"event": "miss", "failure": "-11: error: \033[2Jx"},
+            for members in ({"event": "miss", "failure": "-11: error: \033[2J\u202e\x9bx"},
                             {"event": "bypass", "reason": "opt\033[2J\nion"},
                             {"event": "miss", "key": {"device.name": "\033[2J", "a\033[2J": "1", "kind": "source"}}):
                 json.dump({"time_ns": 10 ** 18, "pid": 5, "build_ns": 1000, **members}, file)
                 file.write("\n")
         for arguments in ((), ("--verbose",)):
             text = self.run_tool("explain", "--trace", trace, *arguments)
-            self.assertIn("error:  [2Jx", text)
+            self.assertIn("error:  [2J  x", text)
             self.assertTrue(all(character.isprintable() or character == "\n" for character in text), text)
 
     def test_any_part_of_its_path(self):
@@ -487,7 +509,7 @@ class Carried(Case):
         self.assertFalse(os.path.exists(self.root))
         full = run("ulimit -f 1; " + command, self.work)
         self.assertNotEqual(full.returncode, 0, full)
-        self.assertIn(b"too large", full.stderr)
+        self.assertIn(b"no space left", full.stderr)
         good = run(command, self.work)
         self.assertEqual(good.returncode, 0, good)
 

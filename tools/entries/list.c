@@ -4,7 +4,6 @@
  * into their keys; a key without them is shown with "-" in their place. Lines
  * appear as entries are read, so that a million need no memory.
  */
-#include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,7 +12,7 @@
 #include "cachecore/key.h"
 #include "common/clock.h"
 #include "common/descriptor.h"
-#include "common/json.h"
+#include "common/printable.h"
 #include "tools/arguments.h"
 #include "tools/entries/entry_label.h"
 #include "tools/entries/entry_status.h"
@@ -46,18 +45,13 @@ struct listing {
 	int code;
 };
 
-/* A copy fit for one column: control characters become blanks, and bytes that are no text dots. */
+/* A copy fit for one column: what is not to be printed becomes blanks. */
 static char *copy_text(struct cmn_view view)
 {
 	char *text = strndup(view.len ? view.data : "", view.len);
-	bool bytes = !cmn_json_is_text(view);
 
-	for (char *at = text; at && *at; at++) {
-		if (iscntrl((unsigned char)*at))
-			*at = ' ';
-		else if (bytes && !isascii((unsigned char)*at))
-			*at = '.';
-	}
+	if (text)
+		cmn_printable_clean(text, ' ');
 	return text;
 }
 

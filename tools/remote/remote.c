@@ -14,17 +14,21 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "common/printable.h"
 #include "tools/tool.h"
+
+#define MAX_MESSAGE 1024
 
 void tool_complain(const char *format, ...)
 {
+	char text[MAX_MESSAGE] = "";
 	va_list arguments;
 
 	va_start(arguments, format);
-	(void)fputs("ckcache-remote: ", stderr);
-	(void)vfprintf(stderr, format, arguments);
-	(void)fputc('\n', stderr);
+	(void)vsnprintf(text, sizeof(text), format, arguments);	/* cut, if it must be */
 	va_end(arguments);
+	cmn_printable_clean(text, '?');
+	(void)fprintf(stderr, "ckcache-remote: %s\n", text);
 }
 
 static int serve(const struct cc_config *config, const struct cmn_log *log, char **argv)

@@ -7,49 +7,18 @@
  */
 #include <stdbool.h>
 
-#include "common/json.h"
+#include "common/printable.h"
 #include "tools/report/report_page.h"
 
-static uint32_t decode(struct cmn_view text, size_t len)
+static void append_character(struct cmn_buffer *html, struct cmn_character next, const void *bytes)
 {
-	const uint8_t *at = text.data;
-	uint32_t character = len == 1 ? at[0] : at[0] & (0x7fu >> len);
-
-	for (size_t i = 1; i < len; i++)
-		character = character << 6 | (at[i] & 0x3f);
-	return character;
-}
-
-/* Unicode 15: what has no shape of its own, or changes how others are laid out. */
-static bool is_shapeless(uint32_t character)
-{
-	static const struct {
-		uint32_t first, last;
-	} ranges[] = {
-		{ 0x00, 0x1f }, { 0x7f, 0x9f }, { 0xad, 0xad }, { 0x34f, 0x34f },
-		{ 0x61c, 0x61c }, { 0x115f, 0x1160 }, { 0x17b4, 0x17b5 }, { 0x180b, 0x180f },
-		{ 0x200b, 0x200f }, { 0x2028, 0x202e }, { 0x2060, 0x206f }, { 0x3164, 0x3164 },
-		{ 0xe000, 0xf8ff }, { 0xfdd0, 0xfdef }, { 0xfe00, 0xfe0f }, { 0xfeff, 0xfeff },
-		{ 0xffa0, 0xffa0 }, { 0xfff0, 0xfffb }, { 0xe0000, 0x10ffff },
-	};
-
-	for (size_t i = 0; i < sizeof(ranges) / sizeof(ranges[0]); i++) {
-		if (character >= ranges[i].first && character <= ranges[i].last)
-			return true;
-	}
-	return (character & 0xfffe) == 0xfffe;	/* of any plane */
-}
-
-static void append_character(struct cmn_buffer *html, uint32_t character, const void *bytes,
-			     size_t len)
-{
-	switch (character) {
+	switch (next.number) {
 	case '&':
 	case '<':
 	case '>':
 	case '"':
 	case '\'':
-		cmn_buffer_printf(html, "&#%u;", (unsigned int)character);
+		cmn_buffer_printf(html, "&#%u;", (unsigned int)next.number);
 		break;
 	case '\t':
 	case '\n':
@@ -57,24 +26,23 @@ static void append_character(struct cmn_buffer *html, uint32_t character, const 
 		cmn_buffer_append_u8(html, ' ');
 		break;
 	default:
-		if (is_shapeless(character))
-			cmn_buffer_printf(html, "U+%04X", (unsigned int)character);
+		if (next.shown)
+			cmn_buffer_append(html, bytes, next.len);
 		else
-			cmn_buffer_append(html, bytes, len);
+			cmn_buffer_printf(html, "U+%04X", (unsigned int)next.number);
 	}
 }
 
 void report_escape(struct cmn_buffer *html, struct cmn_view text, size_t max)
 {
-	size_t len;
+	struct cmn_character next;
 
-	/* Values are UTF-8 (json.h). */
-	while ((len = cmn_json_utf8_len(text))) {
+	while ((next = cmn_printable_next(text)).len) {
 		if (max-- == 0) {
 			cmn_buffer_append_text(html, "…");
 			return;
 		}
-		append_character(html, decode(text, len), text.data, len);
-		text = (struct cmn_view){ (const uint8_t *)text.data + len, text.len - len };
+		append_character(html, next, text.data);
+		text = (struct cmn_view){ (const uint8_t *)text.data + next.len, text.len - next.len };
 	}
 }

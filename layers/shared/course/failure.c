@@ -5,6 +5,8 @@
 #include <ctype.h>
 #include <string.h>
 
+#include "common/printable.h"
+
 /* For one line; compilers quote long names. */
 #define MAX_LINE 240
 /* Where the compiler says that the error is, as "file:12:3"; more than this is something else. */
@@ -49,10 +51,7 @@ static struct cmn_view find_line(struct cmn_view log)
 
 static void append_clean(struct cmn_buffer *text, struct cmn_view view)
 {
-	const unsigned char *at = view.data;
-
-	for (size_t i = 0; i < view.len && i < MAX_LINE; i++)
-		cmn_buffer_append_u8(text, iscntrl(at[i]) ? ' ' : at[i]);
+	cmn_printable_append(text, view, MAX_LINE, ' ');
 }
 
 char *drv_failure_text(const char *code, struct cmn_view log)
