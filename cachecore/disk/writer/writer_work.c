@@ -76,18 +76,29 @@ void cc_writer_tasks_free(struct cc_writer_task **list)
 	*list = NULL;
 }
 
-/* reason: as of reason_of; NULL: only the status is known. */
-static void log_failure(struct cc_writer *writer, const char *what, enum cmn_status status,
-			const char *reason)
-{
-	const char *why = cmn_status_string(status);
+enum space_problem { DISK_FULL, FILE_LIMIT, QUOTA };
 
-	if (reason && strcmp(reason, "quota") == 0)
-		why = "no space left, by a quota";
-	else if (reason && strcmp(reason, "file-limit") == 0)
-		why = "a file may not grow so large (RLIMIT_FSIZE)";
-	cmn_log_once(writer->log, &writer->failure_logged, CMN_LOG_ERROR, "cannot write %s: %s",
-		     what, why);
+/* Asked afterwards: where something has changed since, the reason that is likeliest. */
+static enum space_problem find_space_problem(const char *root, size_t size)
+{
+	struct rlimit limit;
+	struct statvfs disk;
+
+	if (statvfs(root, &disk) < 0 || (uint64_t)disk.f_bavail * disk.f_frsize <= size ||
+	    (disk.f_files && !disk.f_favail))
+		return DISK_FULL;
+	return getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY ? FILE_LIMIT : QUOTA;
+}
+
+/* size: of what was to be written, as far as it is known. */
+static void log_failure(struct cc_writer *writer, const char *what, enum cmn_status status, size_t size)
+{
+	enum space_problem problem = status == CMN_ERR_NOSPACE ?
+		find_space_problem(cc_store_root(writer->store), size) : DISK_FULL;
+
+	cmn_log_once(writer->log, &writer->failure_logged, CMN_LOG_ERROR, "cannot write %s: %s", what,
+		     problem == FILE_LIMIT ? "a file may not grow so large (RLIMIT_FSIZE)" :
+		     problem == QUOTA ? "no space left, by a quota" : cmn_status_string(status));
 }
 
 /* The lock: whose counts they are may change (cc_writer_set_stats). */
@@ -118,18 +129,6 @@ static void note_not_stored(struct cc_writer *writer, const struct cc_writer_tas
 	}
 	if (cc_entry_is_claimed(task->entry))
 		cc_remote_release(writer->remote, &task->key);
-}
-
-/* Asked afterwards: where something has changed since, the reason that is likeliest. */
-static enum space_problem { DISK_FULL, FILE_LIMIT, QUOTA } find_space_problem(const char *root, size_t size)
-{
-	struct rlimit limit;
-	struct statvfs disk;
-
-	if (statvfs(root, &disk) < 0 || disk.f_bavail < size / disk.f_frsize + 1 ||
-	    (disk.f_files && !disk.f_favail))
-		return DISK_FULL;
-	return getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY ? FILE_LIMIT : QUOTA;
 }
 
 /* By what cc_store_add answered. */
@@ -229,7 +228,6 @@ static enum cmn_status add_entry(struct cc_writer *writer, struct cc_writer_task
 /* Without the lock. true: it did not fit, and may after an eviction. */
 static bool do_store(struct cc_writer *writer, struct cc_writer_task *task, bool *ret_evict)
 {
-	const char *reason = NULL;
 	enum cmn_status status;
 
 	*ret_evict = false;
@@ -248,10 +246,8 @@ static bool do_store(struct cc_writer *writer, struct cc_writer_task *task, bool
 	if (status == CMN_ERR_TOO_LARGE && *ret_evict && !task->waits)
 		return true;
 	*ret_evict &= status == CMN_OK;	/* else there was one, in vain */
-	if (status != CMN_OK && task->entry) {
-		reason = reason_of(writer, task, status);
-		note_not_stored(writer, task, reason);
-	}
+	if (status != CMN_OK && task->entry)
+		note_not_stored(writer, task, reason_of(writer, task, status));
 	if (status == CMN_OK) {
 		count(writer, CC_STORES);
 		cc_flight_end(task->flight);	/* it can be found */
@@ -262,7 +258,7 @@ static bool do_store(struct cc_writer *writer, struct cc_writer_task *task, bool
 			cc_hand_over_stored(writer->hand_over, &task->key);
 	} else if (status < 0 && status != CMN_ERR_TOO_LARGE && status != CMN_ERR_ACCESS) {
 		count(writer, CC_ERRORS);
-		log_failure(writer, task->entry ? "an entry" : "a recipe", status, reason);
+		log_failure(writer, task->entry ? "an entry" : "a recipe", status, task->size);
 	}
 	return false;
 }
@@ -398,7 +394,7 @@ void cc_writer_do_stats(struct cc_writer *writer)
 		(void)cmn_descriptor_close(root_fd);	/* read only */
 	/* A root that is not ours is the store's complaint; a busy one is tried again. */
 	if (status < 0 && status != CMN_ERR_ACCESS)
-		log_failure(writer, "statistics", status, NULL);
+		log_failure(writer, "statistics", status, 0);
 	(void)pthread_mutex_lock(&writer->lock);
 	cc_history_learn(&writer->history, &history);
 	end_access_times(writer, &times, touched);
