@@ -23,6 +23,7 @@
 
 #include "common/clock.h"
 #include "common/file.h"
+#include "common/printable.h"
 #include "common/spawn.h"
 #include "storage/connection.h"
 #include "storage/service.h"
@@ -357,6 +358,7 @@ int storage_server_main(const struct storage_backend *backend, int argc, char **
 	raise_limits();
 	if (!storage_options_read(&options, &error) ||
 	    !init_service(&service, &options, backend, &error)) {
+		cmn_printable_clean(error.text, '?');	/* it may quote a setting */
 		(void)fprintf(stderr, "%s: %s\n", backend->identity, error.text);
 		return 2;
 	}

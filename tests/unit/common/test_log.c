@@ -40,6 +40,15 @@ TEST(drops_what_is_above_its_level)
 	CU_ASSERT_EQUAL(record.level, CMN_LOG_ERROR);
 }
 
+TEST(a_message_is_one_line_and_no_command)
+{
+	struct record record = { 0 };
+	struct cmn_log log = { CMN_LOG_ERROR, keep, &record };
+
+	cmn_log_write(&log, CMN_LOG_ERROR, "%s", "a\nb\033[2J\xc2\x9b\xe2\x80\xae\xff \xc3\xa4");
+	CU_ASSERT_STRING_EQUAL(record.message, "a?b?[2J??? \xc3\xa4");
+}
+
 TEST(swallows_all_without_a_log)
 {
 	atomic_flag once = ATOMIC_FLAG_INIT;

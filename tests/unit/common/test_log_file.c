@@ -60,6 +60,15 @@ static void expect_line(const char *line, const char *message)
 	CU_ASSERT_EQUAL(line[end + strlen(message)], '\n');
 }
 
+TEST(the_name_of_a_program_is_no_command_for_a_terminal)
+{
+	const char *reason;
+
+	CU_ASSERT_EQUAL(cmn_log_file_append(path_of("log"), "a\033[2J\nb", "one\xc2\x9b", &reason), CMN_OK);
+	CU_ASSERT_PTR_NOT_NULL(strstr(content("log"), " a?[2J?b["));
+	CU_ASSERT_PTR_NOT_NULL(strstr(text, "]: one?\n"));
+}
+
 TEST(appends_lines_with_time_program_and_process)
 {
 	struct stat info;
