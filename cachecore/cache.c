@@ -9,6 +9,8 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "cachecore/disk/leaf.h"
+#include "cachecore/disk/leaf_walk.h"
 #include "cachecore/disk/level_switch.h"
 #include "cachecore/disk/path.h"
 #include "cachecore/disk/root.h"
@@ -17,10 +19,14 @@
 #include "cachecore/memory/programs.h"
 #include "cachecore/record/tally.h"
 #include "cachecore/remote/remote.h"
+#include "common/clock.h"
 #include "common/log_file.h"
 
 /* Entries go stale between two looks only when headers are being edited; more than this is a fight. */
 #define STALE_RETRIES 3
+/* What a program that starts with a log waits at most for the number of entries, and counts at most. */
+#define COUNT_NS (50 * UINT64_C(1000000))
+#define COUNTED_MAX 1000
 
 /*
  * An entry that a process reads once, as most do, is of no use in memory, and
@@ -144,29 +150,53 @@ enum cmn_status cc_cache_open_with(struct cc_config *config, struct cc_cache **r
 	return CMN_OK;
 }
 
-/* What the account says that all entries take; 0: it is not known. No file of theirs is looked at. */
-static uint64_t account_of(const struct cc_cache *cache, const char *dir)
+struct counting {
+	struct cc_tally_root *root;
+	uint64_t until;
+};
+
+/* cc_leaf_visit_fn */
+static enum cmn_status count_leaf(void *ctx, int root_fd, const char *path, int leaf_fd)
+{
+	struct counting *counting = ctx;
+	struct cc_leaf_scan scan;
+
+	(void)root_fd;
+	(void)path;
+	if (counting->root->entries >= COUNTED_MAX || cmn_clock_monotonic() > counting->until)
+		return CMN_BUSY;
+	if (cc_leaf_scan(leaf_fd, &scan) == CMN_OK)
+		counting->root->entries +=
+			(uint64_t)__builtin_popcountll(scan.present[CC_LEAF_SRC] & scan.present[CC_LEAF_BIN]);
+	return CMN_OK;
+}
+
+/* What lies there, without a look into any file of an entry. */
+static void look_at_root(const struct cc_cache *cache, struct cc_tally_root *root)
 {
 	enum cc_root_kind kind = cache->config.sharing == CC_SHARING_GROUP ? CC_ROOT_GROUP : CC_ROOT_OWN;
+	struct counting counting = { root, cmn_clock_deadline(COUNT_NS) };
 	const char *reason;
-	uint64_t bytes = 0;
 	int fd;
 
-	if (cc_root_find(dir, kind, &fd, &reason) != CMN_OK)
-		return 0;
-	(void)!cc_number_file_read(fd, CC_ACCOUNT_NAME, &bytes);	/* 0 else */
+	if (cc_root_find(root->dir, kind, &fd, &reason) != CMN_OK)
+		return;
+	(void)!cc_number_file_read(fd, CC_ACCOUNT_NAME, &root->bytes);	/* 0 else */
+	root->more = cc_leaf_walk(fd, false, count_leaf, &counting) != CMN_OK;
 	(void)close(fd);	/* read only */
-	return bytes;
 }
 
 void cc_cache_announce(struct cc_cache *cache, const char *name)
 {
+	struct cc_tally_root root = { 0 };
 	char *dir;
 
 	if (cache->config.built_for || !cc_tally_announces(&cache->tally, name))
 		return;
-	dir = cc_cache_dir(cache);
-	cc_tally_say_begin(&cache->tally, dir, dir ? account_of(cache, dir) : 0);
+	root.dir = dir = cc_cache_dir(cache);
+	if (dir)
+		look_at_root(cache, &root);
+	cc_tally_say_begin(&cache->tally, &root);
 	free(dir);
 }
 

@@ -3,6 +3,7 @@
 #include "cachecore/record/tally.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -74,17 +75,22 @@ bool cc_tally_announces(struct cc_tally *tally, const char *name)
 	       !atomic_load(&tally->forked);
 }
 
-void cc_tally_say_begin(const struct cc_tally *tally, const char *dir, uint64_t bytes)
+void cc_tally_say_begin(const struct cc_tally *tally, const struct cc_tally_root *root)
 {
 	const char *name = atomic_load(&tally->name);
+	bool small = root->bytes < 1 << 20;
+	char bytes[32] = "";
 
-	if (!dir)
+	if (!root->dir) {
 		cmn_log_write(tally->log, CMN_LOG_INFO, "%s %s, no cache directory", CKCACHE_VERSION, name);
-	else if (!bytes)
-		cmn_log_write(tally->log, CMN_LOG_INFO, "%s %s, %s", CKCACHE_VERSION, name, dir);
-	else
-		cmn_log_write(tally->log, CMN_LOG_INFO, bytes < 1 << 20 ? "%s %s, %s, %.0f KiB" : "%s %s, %s, %.1f MiB",
-			      CKCACHE_VERSION, name, dir, (double)bytes / (bytes < 1 << 20 ? 1 << 10 : 1 << 20));
+		return;
+	}
+	if (root->bytes)
+		(void)snprintf(bytes, sizeof(bytes), small ? ", %.0f KiB" : ", %.1f MiB",
+			       (double)root->bytes / (small ? 1 << 10 : 1 << 20));	/* it fits */
+	cmn_log_write(tally->log, CMN_LOG_INFO, "%s %s, %s, %s%" PRIu64 " %s%s", CKCACHE_VERSION, name,
+		      root->dir, root->more ? "more than " : "", root->entries,
+		      root->entries == 1 ? "entry" : "entries", bytes);
 }
 
 /* ", 3 REMOTE", or nothing. */

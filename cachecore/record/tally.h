@@ -45,8 +45,14 @@ void cc_tally_fork_child(struct cc_tally *tally);
 
 /* true once: the line of the beginning is due. name outlives the tally. */
 bool cc_tally_announces(struct cc_tally *tally, const char *name);
-/* dir NULL: none is used; bytes 0: not known. */
-void cc_tally_say_begin(const struct cc_tally *tally, const char *dir, uint64_t bytes);
+/* What lies in the cache directory, where it can be known soon. */
+struct cc_tally_root {
+	const char *dir;		/* NULL: none is used */
+	uint64_t bytes;			/* 0: not known */
+	uint64_t entries;
+	bool more;			/* there may be more entries */
+};
+void cc_tally_say_begin(const struct cc_tally *tally, const struct cc_tally_root *root);
 /* The line of the end, once, if it was announced; a forked child's only if there is something to tell. */
 void cc_tally_say_end(struct cc_tally *tally);
 

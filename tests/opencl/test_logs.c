@@ -62,12 +62,15 @@ TEST(a_line_at_the_start_and_one_at_the_end)
 	driver_setenv("CKCACHE_LOG", "info");
 	outcome = run(SOURCE, "");
 	CU_ASSERT_STRING_EQUAL(outcome.output, silent.output);
-	(void)snprintf(start, sizeof(start), " OpenCL, %s, ", driver_cache());
+	(void)snprintf(start, sizeof(start), " OpenCL, %s, 1 entry", driver_cache());
 	EXPECT_SAID(outcome, start);
 	EXPECT_SAID(outcome, "OpenCL: 1 hits (0 memory, 1 disk), 0 misses, 0.000 s of compilation, ");
 	CU_ASSERT_EQUAL(count(outcome.errors, "\n"), 2);
 	outcome = run(SOURCE, "-DN=1");
 	EXPECT_SAID(outcome, "OpenCL: 0 hits (0 memory, 0 disk), 1 misses, ");
+	outcome = run(SOURCE, "");
+	(void)snprintf(start, sizeof(start), " OpenCL, %s, 2 entries", driver_cache());
+	EXPECT_SAID(outcome, start);
 	driver_setenv("CKCACHE_PERSISTENT", "0");
 	outcome = run(SOURCE, "");
 	EXPECT_SAID(outcome, " OpenCL, no cache directory\n");

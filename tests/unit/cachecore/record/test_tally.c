@@ -62,8 +62,8 @@ TEST(says_when_it_begins_and_ends_once_each)
 	CU_ASSERT_EQUAL(said.count, 0);	/* nobody was told of it */
 	CU_ASSERT(cc_tally_announces(&tally, "API"));
 	CU_ASSERT_FALSE(cc_tally_announces(&tally, "API"));
-	cc_tally_say_begin(&tally, "/dir", 3 << 20);
-	CU_ASSERT_PTR_NOT_NULL(strstr(said.last, " API, /dir, 3.0 MiB"));
+	cc_tally_say_begin(&tally, &(struct cc_tally_root){ "/dir", 3 << 20, 213, false });
+	CU_ASSERT_PTR_NOT_NULL(strstr(said.last, " API, /dir, 213 entries, 3.0 MiB"));
 	cc_tally_hit(&tally, CC_TALLY_DISK, &key, 1000, 250000000, false);
 	cc_tally_build(&tally, &miss);
 	CU_ASSERT_EQUAL(said.count, 1);
