@@ -505,6 +505,8 @@ real_driver()
 	await "$before" ckcache-replay.service ck-dora
 	expect_darktable ck-dora 0 "another driver, after the service"
 	expect_darktable ck-carol "all" "another driver, without the service"
+	rm -f "$root/etc/environment.d/50-ck-neo.conf" "$root/etc/profile.d/ck-neo.sh" "$root/etc/OpenCL/vendors"/*
+	rmdir --ignore-fail-on-non-empty "$root/etc/environment.d"
 }
 
 # count NAME: of ck-user's cache. tuner OPTION...: an unmodified program, as often as wanted.
@@ -540,7 +542,7 @@ everyday_use()
 	fi
 	say "an unmodified program, twice"
 	tuner='clblast_tuner_xaxpy -n 65536 -runs 1'
-	rm -f "$root/etc/environment.d/50-ck-neo.conf" "$root/etc/profile.d/ck-neo.sh" "$root/etc/OpenCL/vendors"/*
+	rm -f "$root/etc/OpenCL/vendors"/*
 	mkdir -p "$root/etc/OpenCL/vendors"
 	cp "$root/srv/vendors/rusticl.icd" "$root/etc/OpenCL/vendors/"
 	new_user ck-user
