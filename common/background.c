@@ -11,6 +11,7 @@
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdlib.h>
+#include <sys/prctl.h>
 
 #include "common/descriptor.h"
 
@@ -74,9 +75,11 @@ static void *keep(void *arg)
 	/*
 	 * Inherited by the one that works. When that is woken it does not take the
 	 * processor from who woke it. Without, it only costs the application some
-	 * of its time.
+	 * of its time. Filters of system calls often kill whoever sets a policy
+	 * (SystemCallFilter=~@resources), so not where there is one.
 	 */
-	(void)pthread_setschedparam(pthread_self(), SCHED_BATCH, &param);
+	if (prctl(PR_GET_SECCOMP) == 0)
+		(void)pthread_setschedparam(pthread_self(), SCHED_BATCH, &param);
 	if (cmn_descriptors_may_separate() && create(work, job, &worker))
 		(void)pthread_join(worker, NULL);	/* it is joinable, and not this one */
 	if (!job->done)

@@ -87,9 +87,14 @@ static int become_program(void *arg)
 
 	errno = 0;
 	(void)syscall(SYS_setsid);	/* it leads no group yet */
-	/* It may serve others for long: not on this thread's processors, nor by its policy alone. */
-	(void)syscall(SYS_sched_setscheduler, 0, SCHED_OTHER, &no_priority);
-	(void)syscall(SYS_sched_setaffinity, 0, sizeof(all_processors), all_processors);
+	/*
+	 * It may serve others for long: not on this thread's processors, nor by its policy alone. A filter
+	 * of system calls may kill for that, and before Linux 5.16 the caller with it, whose memory this is.
+	 */
+	if (syscall(SYS_prctl, PR_GET_SECCOMP, 0, 0, 0, 0) == 0) {
+		(void)syscall(SYS_sched_setscheduler, 0, SCHED_OTHER, &no_priority);
+		(void)syscall(SYS_sched_setaffinity, 0, sizeof(all_processors), all_processors);
+	}
 	/* What the application handles must not run here, and what it ignores is not ours to ignore. */
 	reset_signals();
 	if (set_descriptors(spawn->keep_fd) && syscall(SYS_chdir, "/") == 0) {

@@ -4,12 +4,17 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdatomic.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -230,6 +235,44 @@ static void idle(void *arg)
 		at = strrchr(text, ')');
 		state = at && at[1] ? at[2] : ' ';
 	}
+}
+
+/* As SystemCallFilter=~@resources does, whose default is to kill. */
+static bool forbid_policies(void)
+{
+	struct sock_filter code[] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_sched_setscheduler, 0, 1),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+	};
+	const struct sock_fprog program = { sizeof(code) / sizeof(code[0]), code };
+
+	return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 &&
+	       prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0;
+}
+
+static void nothing(void *arg)
+{
+	(void)arg;
+}
+
+TEST(a_filter_of_system_calls_kills_nobody)
+{
+	pthread_t thread;
+	int status;
+	pid_t child = fork();
+
+	CU_ASSERT_FATAL(child >= 0);
+	if (child == 0) {
+		if (!forbid_policies())
+			_exit(0);	/* not to be had here */
+		if (!cmn_background_start(nothing, NULL, &thread) || pthread_join(thread, NULL) != 0)
+			_exit(1);
+		_exit(0);
+	}
+	CU_ASSERT_EQUAL(waitpid(child, &status, 0), child);
+	CU_ASSERT_EQUAL(status, 0);
 }
 
 /* The C library calls exit() in a process's last thread: handlers and streams need the process's files there. */
