@@ -250,7 +250,8 @@ class Terminals(Case):
     def test_tables_of_stats_fit(self):
         self.fill()
         for option in ("--per-program", "--verbose"):
-            self.assertLessEqual(max(map(len, self.shown(80, "stats", option))), 80)
+            tables = self.shown(80, "stats", option)[1:]  # behind the directory, which may be long
+            self.assertLessEqual(max(map(len, tables)), 80)
 
     def test_damage_fits_too(self):
         self.golden()

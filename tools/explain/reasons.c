@@ -57,9 +57,8 @@ static const struct reason losses[] = {
 	{ "foreign", "the cache directory is another user's, or others may write to it" },
 	{ "full", "the cache is full, and CKCACHE_EVICTION_ORDER=none evicts nothing" },
 	{ "max_size", "it did not fit into CKCACHE_MAX_SIZE, of which one entry may take half" },
-	{ "no-space", "the disk is full" },
+	{ "no-space", "the disk is full, or a quota is used up" },
 	{ "queue-full", "too much was waiting to be stored, or memory was short" },
-	{ "quota", "a quota is used up, or the disk was full for a moment" },
 	{ "random-token", "the source has a random word that differs in each run (CKCACHE_ADMIT_ALL=1 stores it)" },
 	{ "read-only-disk", "the cache directory is on a read-only file system" },
 };

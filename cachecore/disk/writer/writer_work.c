@@ -76,29 +76,25 @@ void cc_writer_tasks_free(struct cc_writer_task **list)
 	*list = NULL;
 }
 
-enum space_problem { DISK_FULL, FILE_LIMIT, QUOTA };
-
-/* Asked afterwards: where something has changed since, the reason that is likeliest. */
-static enum space_problem find_space_problem(const char *root, size_t size)
+/* Whether it is that limit, and not the disk. Asked afterwards: where something has changed since, what is likeliest. */
+static bool is_file_limit(const char *root, size_t size)
 {
 	struct rlimit limit;
 	struct statvfs disk;
 
 	if (statvfs(root, &disk) < 0 || (uint64_t)disk.f_bavail * disk.f_frsize <= size ||
 	    (disk.f_files && !disk.f_favail))
-		return DISK_FULL;
-	return getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY ? FILE_LIMIT : QUOTA;
+		return false;
+	return getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY;
 }
 
 /* size: of what was to be written, as far as it is known. */
 static void log_failure(struct cc_writer *writer, const char *what, enum cmn_status status, size_t size)
 {
-	enum space_problem problem = status == CMN_ERR_NOSPACE ?
-		find_space_problem(cc_store_root(writer->store), size) : DISK_FULL;
+	bool limited = status == CMN_ERR_NOSPACE && is_file_limit(cc_store_root(writer->store), size);
 
 	cmn_log_once(writer->log, &writer->failure_logged, CMN_LOG_ERROR, "cannot write %s: %s", what,
-		     problem == FILE_LIMIT ? "a file may not grow so large (RLIMIT_FSIZE)" :
-		     problem == QUOTA ? "no space left, by a quota" : cmn_status_string(status));
+		     limited ? "a file may not grow so large (RLIMIT_FSIZE)" : cmn_status_string(status));
 }
 
 /* The lock: whose counts they are may change (cc_writer_set_stats). */
@@ -149,14 +145,7 @@ static const char *reason_of(struct cc_writer *writer, const struct cc_writer_ta
 	case CMN_BUSY:
 		return "busy";
 	case CMN_ERR_NOSPACE:
-		switch (find_space_problem(root, task->size)) {
-		case FILE_LIMIT:
-			return "file-limit";
-		case QUOTA:
-			return "quota";
-		default:
-			return "no-space";
-		}
+		return is_file_limit(root, task->size) ? "file-limit" : "no-space";
 	default:
 		return "failed";
 	}
