@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "cachecore/kernel_names.h"
+#include "tools/terminal.h"
 #include "tools/text.h"
 #include "tools/tool.h"
 
@@ -102,8 +103,18 @@ static enum entry_match match(const struct entry_search *search, const struct en
 	return is_part(search->text, offer->path) ? ENTRY_MATCH_PART : ENTRY_MATCH_NONE;
 }
 
-bool entry_search_may_begin(const struct entry_search *search, size_t level, const char *name)
+struct search_walk {
+	const struct entry_search *search;
+	const char *verb;
+	cc_store_visit_fn visit;
+	void *ctx;
+	uint64_t seen;
+};
+
+/* Whether a directory of a leaf's path may lead to what begins as the text does (cc_leaf_choice). */
+static bool may_begin(void *ctx, size_t level, const char *name)
 {
+	const struct entry_search *search = ((const struct search_walk *)ctx)->search;
 	const char *text = search->text;
 
 	for (size_t i = 0; i < level && *text; i++) {
@@ -111,6 +122,34 @@ bool entry_search_may_begin(const struct entry_search *search, size_t level, con
 		text += *text == '/';
 	}
 	return strncmp(text, name, strcspn(text, "/")) == 0;
+}
+
+static bool visit_begun(void *ctx, const struct cc_store_item *item)
+{
+	const struct search_walk *walk = ctx;
+
+	return walk->visit(walk->ctx, item);
+}
+
+static bool visit_any(void *ctx, const struct cc_store_item *item)
+{
+	struct search_walk *walk = ctx;
+
+	terminal_progress_count(walk->verb, ++walk->seen);
+	return walk->visit(walk->ctx, item);
+}
+
+enum cmn_status entry_search_store(struct entry_search *search, struct cc_store *store, const char *verb,
+				   cc_store_visit_fn visit, void *ctx)
+{
+	const struct cc_leaf_choice beginning = { .enter = may_begin };
+	struct search_walk walk = { .search = search, .verb = verb, .visit = visit, .ctx = ctx };
+	enum cmn_status status = cc_store_walk_chosen(store, &beginning, false, visit_begun, &walk);
+
+	if (status == CMN_OK && search->best != ENTRY_MATCH_PATH)
+		status = cc_store_walk(store, false, visit_any, &walk);
+	terminal_progress_hide();
+	return status;
 }
 
 void entry_search_begin(struct entry_search *search, const char *text, const char *root,

@@ -10,6 +10,7 @@
 #include <stddef.h>
 
 #include "cachecore/disk/leaf.h"
+#include "cachecore/disk/store.h"
 #include "common/bytes.h"
 #include "tools/explain/run_history.h"
 
@@ -42,11 +43,6 @@ struct entry_search {
 void entry_search_begin(struct entry_search *search, const char *text, const char *root,
 			const struct run_history *history);
 void entry_search_release(struct entry_search *search);
-/*
- * Whether a directory of a leaf's path may lead to what begins as the text does (cc_leaf_choice): those
- * outdo all others, so that these have to be looked at only if there are none.
- */
-bool entry_search_may_begin(const struct entry_search *search, size_t level, const char *name);
 /* One that there is; each view may be empty: not known. */
 struct entry_offer {
 	const char *path;	/* below the root */
@@ -55,6 +51,12 @@ struct entry_offer {
 };
 /* The same path twice is one. */
 void entry_search_offer(struct entry_search *search, const struct entry_offer *offer);
+/*
+ * Calls visit, which offers, for the entries of the store: first for those whose paths begin as the
+ * text does, which outdo all others, and only if none is one for all, with progress of that verb.
+ */
+enum cmn_status entry_search_store(struct entry_search *search, struct cc_store *store, const char *verb,
+				   cc_store_visit_fn visit, void *ctx);
 /* The path that was offered; NULL: there is none, or several, which was complained about. */
 const char *entry_search_end(const struct entry_search *search);
 

@@ -12,13 +12,11 @@
 #include "tools/arguments.h"
 #include "tools/entries/entry_name.h"
 #include "tools/entries/entry_status.h"
-#include "tools/terminal.h"
 #include "tools/tool.h"
 
 struct search {
 	struct entry_search names;
 	struct shown_entry *found;
-	uint64_t seen;
 };
 
 static bool visit(void *ctx, const struct cc_store_item *item)
@@ -38,25 +36,9 @@ static bool visit(void *ctx, const struct cc_store_item *item)
 	return !search->names.failed;
 }
 
-static bool visit_any(void *ctx, const struct cc_store_item *item)
-{
-	struct search *search = ctx;
-
-	terminal_progress_count("show", ++search->seen);
-	return visit(ctx, item);
-}
-
-static bool may_begin(void *ctx, size_t level, const char *name)
-{
-	const struct search *search = ctx;
-
-	return entry_search_may_begin(&search->names, level, name);
-}
-
 /* false: complained about. */
 static bool find(const struct tool_cache *cache, const char *name, struct shown_entry *ret)
 {
-	const struct cc_leaf_choice beginning = { .enter = may_begin };
 	struct search search = { .found = ret };
 	struct run_history history = { 0 };
 	enum cmn_status status = run_history_load(cache->config.dir, cc_store_trust(cache->store),
@@ -66,11 +48,8 @@ static bool find(const struct tool_cache *cache, const char *name, struct shown_
 	/* Without one, no program has entries. */
 	if (status != CMN_ERR_NOMEM) {
 		entry_search_begin(&search.names, name, cache->config.dir, &history);
-		status = cc_store_walk_chosen(cache->store, &beginning, false, visit, &search);
+		status = entry_search_store(&search.names, cache->store, "show", visit, &search);
 	}
-	if (status == CMN_OK && search.names.best != ENTRY_MATCH_PATH)
-		status = cc_store_walk(cache->store, false, visit_any, &search);
-	terminal_progress_hide();
 	if (status == CMN_OK)
 		found = entry_search_end(&search.names) != NULL;
 	else

@@ -18,7 +18,6 @@
 #include "common/descriptor.h"
 #include "tools/arguments.h"
 #include "tools/entries/entry_name.h"
-#include "tools/terminal.h"
 
 struct choice {
 	bool all, json, verbose;
@@ -148,33 +147,13 @@ static void ask(struct explanation *explanation, const struct choice *choice, ui
 	}
 }
 
-struct search {
-	struct entry_search names;
-	uint64_t seen;
-};
-
 static bool offer_entry(void *ctx, const struct cc_store_item *item)
 {
 	const struct entry_offer offer = { .path = item->place->leaf, .key = item->key };
-	struct search *search = ctx;
+	struct entry_search *search = ctx;
 
-	entry_search_offer(&search->names, &offer);
-	return !search->names.failed;
-}
-
-static bool offer_any_entry(void *ctx, const struct cc_store_item *item)
-{
-	struct search *search = ctx;
-
-	terminal_progress_count("explain", ++search->seen);
-	return offer_entry(ctx, item);
-}
-
-static bool may_begin(void *ctx, size_t level, const char *name)
-{
-	const struct search *search = ctx;
-
-	return entry_search_may_begin(&search->names, level, name);
+	entry_search_offer(search, &offer);
+	return !search->failed;
 }
 
 /* What the history knows, which need not be stored. */
@@ -201,25 +180,20 @@ static bool find_entry(struct explanation *explanation, struct choice *choice)
 {
 	const struct run_history *history = &explanation->history;
 	const char *root = explanation->cache.config.dir, *found = NULL;
-	const struct cc_leaf_choice beginning = { .enter = may_begin };
-	struct cc_store *store = explanation->cache.store;
-	struct search search = { 0 };
+	struct entry_search search = { 0 };
 	enum cmn_status status;
 
-	entry_search_begin(&search.names, choice->entry, root, history);
-	status = cc_store_walk_chosen(store, &beginning, false, offer_entry, &search);
+	entry_search_begin(&search, choice->entry, root, history);
 	for (size_t i = 0; i < history->event_count; i++)
-		offer_event(history, &history->events[i], &search.names);
-	if (status == CMN_OK && search.names.best != ENTRY_MATCH_PATH)
-		status = cc_store_walk(store, false, offer_any_entry, &search);
-	terminal_progress_hide();
+		offer_event(history, &history->events[i], &search);
+	status = entry_search_store(&search, explanation->cache.store, "explain", offer_entry, &search);
 	if (status == CMN_OK)
-		found = entry_search_end(&search.names);
+		found = entry_search_end(&search);
 	else
 		tool_complain("%s: %s", root, cmn_status_string(status));
 	if (found)
 		(void)snprintf(choice->leaf, sizeof(choice->leaf), "%s", found);
-	entry_search_release(&search.names);
+	entry_search_release(&search);
 	return found != NULL;
 }
 
