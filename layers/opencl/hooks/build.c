@@ -16,6 +16,7 @@
 #include "layers/opencl/hooks/dispatch.h"
 #include "layers/opencl/key/build_key.h"
 #include "layers/opencl/key/options.h"
+#include "layers/opencl/key/pyopencl_nonce.h"
 #include "layers/opencl/program/capture.h"
 #include "layers/opencl/program/failure.h"
 #include "layers/opencl/program/recipe.h"
@@ -26,11 +27,12 @@ struct build {
 	struct drv_course course;	/* first */
 	struct ocl_build_request call;	/* the application's */
 	enum ocl_loaded_program_kind kind;	/* of what it makes */
+	struct ocl_program_state found;	/* the program's; owns loaded */
 	struct ocl_targets targets;
 	struct cc_key key;
 	enum cc_capture capture;
 	const struct drv_driver *driver;
-	struct ocl_original *original;	/* this call, once there is a key; for the call only */
+	struct ocl_original *original;	/* this call, once there is a key; for the call only, or a hit's program */
 	struct ocl_loaded_program *superseded;	/* what stood for the program until the driver was called */
 	cl_int error;			/* the call's */
 	bool hit;
@@ -64,15 +66,6 @@ static bool has_bad_arguments(const struct ocl_build_request *call)
 	       (call->compile && ocl_compile_has_bad_headers(call->compile));
 }
 
-static const char *kind_of(const struct ocl_build_request *call)
-{
-	bool il = call->program->text->is_il;
-
-	if (call->compile)
-		return il ? "compile-il" : "compile";
-	return il ? "il" : "source";
-}
-
 static bool is_built_beyond(const struct build *build)
 {
 	return ocl_program_built_beyond(build->call.program, build->targets.count,
@@ -93,8 +86,9 @@ static bool gather(struct build *build)
 		.header_count = compile ? compile->count : 0,
 		.headers = compile ? compile->headers : NULL,
 	};
+	const bool il = call->program->text->is_il;
 	const struct ocl_key_request request = {
-		.kind = kind_of(call),
+		.kind = compile ? (il ? "compile-il" : "compile") : (il ? "il" : "source"),
 		.program = call->program,
 		.options = call->options,
 		.targets = &build->targets,
@@ -103,7 +97,6 @@ static bool gather(struct build *build)
 	};
 	const char **reason = &build->course.bypass;
 
-	cc_key_init(&build->key);
 	*reason = "devices-unknown";
 	if (ocl_targets_of_program(call->program->object.handle, call->list_count, call->list,
 				   &build->targets) != CMN_OK)
@@ -113,12 +106,11 @@ static bool gather(struct build *build)
 	if (compile && build->targets.count != build->targets.program_count)
 		return false;
 	/* What is there for other devices could not stay beside a loaded program. */
-	if (is_built_beyond(build))
+	if (build->found.is_built && is_built_beyond(build))
 		return false;
 	*reason = "header-unknown";
 	if (request.num_headers && !request.headers)
 		return false;
-	cc_key_release(&build->key);
 	if (ocl_build_key(&request, &build->key, &build->driver, reason) != CMN_OK)
 		return false;
 	*reason = NULL;
@@ -320,7 +312,7 @@ static enum cmn_status step_attach(struct drv_course *course, struct cc_entry *e
 {
 	struct build *build = of(course);
 	struct ocl_program *program = build->call.program;
-	const struct ocl_watched given = watched(build);
+	const struct cc_manifest *manifest = cc_entry_manifest(entry);
 	struct ocl_loaded_program_request request = {
 		.context = program->context,
 		.kind = build->kind,
@@ -330,7 +322,11 @@ static enum cmn_status step_attach(struct drv_course *course, struct cc_entry *e
 		.driver = build->driver,
 		.entry = entry,
 	};
-	struct ocl_loaded_program *loaded;
+	struct ocl_program_hit hit = {
+		.object = build->kind == OCL_LOADED_OBJECT ? entry : NULL,
+		.num_devices = build->targets.count,
+		.devices = build->targets.devices,
+	};
 	cl_int error = CL_SUCCESS;
 	enum cmn_status status;
 	struct cmn_view failure;
@@ -338,21 +334,29 @@ static enum cmn_status step_attach(struct drv_course *course, struct cc_entry *e
 	if (cc_entry_find(entry, OCL_TAG_ERROR, 0, &failure) && failure.len == sizeof(error)) {
 		memcpy(&error, failure.data, sizeof(error));
 		request.kind = OCL_LOADED_FAILURE;
+		hit.object = NULL;
+		hit.failed = error != CL_SUCCESS;
 		/* Whether a failure is returned or only told to the callback differs among drivers. */
 		if (build->call.notify)
 			return CMN_MISS;
 	}
-	/* It was made with another one. */
-	if (ocl_watch_token_may_matter(&given, cc_entry_manifest(entry)))
-		return CMN_MISS;
-	status = ocl_loaded_program_new(&request, &loaded);
+	/* It was made with another token of PyOpenCL's. */
+	if (cc_manifest_count(manifest) &&
+	    ocl_pyopencl_nonce_may_be(ocl_program_text_view(program->text))) {
+		const struct ocl_watched given = watched(build);
+
+		if (ocl_watch_token_may_matter(&given, manifest))
+			return CMN_MISS;
+	}
+	status = ocl_loaded_program_new(&request, &hit.loaded);
 	if (status != CMN_OK)
 		return status;
-	ocl_program_set_loaded(program, loaded);
-	ocl_program_set_original(program, ocl_original_ref(build->original));
-	/* Executables are no inputs of links, and hashing a large one takes time. */
-	ocl_program_set_content(program, request.kind == OCL_LOADED_OBJECT ? entry : NULL);
-	ocl_program_add_built(program, build->targets.count, build->targets.devices);
+	hit.original = build->original;
+	build->original = NULL;
+	/* It is built for no others, or gather would have found them. */
+	if (build->kind == OCL_LOADED_EXECUTABLE)
+		hit.options = build->call.options ? build->call.options : "";
+	ocl_program_put_hit(program, &hit);
 	build->error = error;
 	return CMN_OK;
 }
@@ -372,7 +376,7 @@ static const struct drv_course_steps steps = {
 	.attach = step_attach,
 };
 
-/* By which options a build that succeeded was done. */
+/* By which options a build of the driver's that succeeded was done. */
 static void note_options(const struct build *build)
 {
 	const char *options = build->call.options ? build->call.options : "";
@@ -566,41 +570,13 @@ static void build_with_callback(struct build *build)
 static bool driver_refuses_rebuild(const struct build *build)
 {
 	const struct ocl_build_request *call = &build->call;
-	struct ocl_program *program = call->program;
-	struct ocl_loaded_program *loaded = NULL;
-	bool refuses;
+	const struct ocl_loaded_program *loaded = build->found.loaded;
 
-	ocl_object_lock(&program->object);
-	if (program->loaded_kernels)
-		loaded = ocl_loaded_program_ref(program->loaded);
-	ocl_object_unlock(&program->object);
-	if (!loaded)
-		return false;
 	/* Asking a driver to compile would change the loaded program. */
-	refuses = call->compile ? !loaded->driver->compiles_with_kernels :
-		  !ocl_loaded_program_has_kernels(loaded) ||
-		  OCL_NEXT.clBuildProgram(loaded->handle, call->list_count, call->list,
-					  call->options, NULL, NULL) == CL_INVALID_OPERATION;
-	ocl_loaded_program_unref(loaded);
-	return refuses;
-}
-
-/* Whether the driver alone is to decide: the layer could only get in its way. */
-static bool is_plain(const struct build *build)
-{
-	const struct ocl_program *program = build->call.program;
-	bool plain;
-
-	if (has_bad_arguments(&build->call))
-		return true;
-	ocl_objects_lock();
-	plain = program->async_builds != 0;
-	ocl_objects_unlock();
-	ocl_object_lock(&program->object);
-	plain = plain ||
-		(program->live_kernels && !ocl_loaded_program_has_kernels(program->loaded));
-	ocl_object_unlock(&program->object);
-	return plain;
+	return call->compile ? !loaded->driver->compiles_with_kernels :
+	       !ocl_loaded_program_has_kernels(loaded) ||
+	       OCL_NEXT.clBuildProgram(loaded->handle, call->list_count, call->list,
+				       call->options, NULL, NULL) == CL_INVALID_OPERATION;
 }
 
 /*
@@ -634,34 +610,32 @@ static void run_without_key(struct build *build)
 	drv_course_count_without_key(&build->course, ocl_program_text_view(build->call.program->text));
 }
 
-static void do_build(struct build *build)
+/* false: that was all, without the cache. */
+static bool prepare(struct build *build)
 {
 	struct ocl_program *program = build->call.program;
+	bool bad = has_bad_arguments(&build->call);
 
-	if (program->unbuildable && !build->call.compile && !has_bad_arguments(&build->call)) {
+	/* The driver alone is to decide: the layer could only get in its way. */
+	bool plain = bad || build->found.plain ||
+		     /* A linked program should not be built again; some drivers do it all the same. */
+		     !program->text;
+
+	if (program->unbuildable && !build->call.compile && !bad) {
 		build->error = CL_INVALID_OPERATION;
-		return;
-	}
-	/* A linked program should not be built again; some drivers do it all the same. */
-	if (is_plain(build) || !program->text) {
+	} else if (plain) {
 		run_uncached(build);
-		return;
-	}
-	if (driver_refuses_rebuild(build)) {
+	} else if (build->found.loaded && driver_refuses_rebuild(build)) {
 		build->error = CL_INVALID_OPERATION;
-		return;
+	} else if (gather(build)) {
+		return true;
+	} else {
+		/* Without targets it is a list that the driver refuses. */
+		if (build->targets.count && is_built_beyond(build))
+			bring_back_others(build);
+		run_without_key(build);
 	}
-	if (gather(build)) {
-		if (build->call.notify)
-			build_with_callback(build);
-		else
-			build->hit = drv_course_run(&build->course);
-		return;
-	}
-	/* Without targets it is a list that the driver refuses. */
-	if (build->targets.count && is_built_beyond(build))
-		bring_back_others(build);
-	run_without_key(build);
+	return false;
 }
 
 cl_int ocl_build(const struct ocl_build_request *request)
@@ -674,18 +648,27 @@ cl_int ocl_build(const struct ocl_build_request *request)
 	};
 
 	drv_course_begin(&build.course);
-	ocl_program_begin(program);
+	ocl_program_begin(program, &build.found);
 	build.claimed = true;
 	/* It may be over at any time from now on. */
 	if (request->notify)
 		ocl_program_set_options(program, NULL);
-	do_build(&build);
-	if (build.error == CL_SUCCESS && (build.hit || !request->notify))
+	if (prepare(&build)) {
+		if (request->notify)
+			build_with_callback(&build);
+		else
+			build.hit = drv_course_run(&build.course);
+	}
+	if (!build.hit && !request->notify && build.error == CL_SUCCESS)
 		note_options(&build);
-	give_up_claim(&build);
+	if (build.claimed)
+		ocl_program_end(program);
 	if (build.hit && request->notify)
 		request->notify(program->object.handle, request->user_data);
-	ocl_original_unref(build.original);
+	if (build.original)
+		ocl_original_unref(build.original);
+	if (build.found.loaded)
+		ocl_loaded_program_unref(build.found.loaded);
 	release(&build);
 	return build.error;
 }

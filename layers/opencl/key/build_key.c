@@ -65,8 +65,8 @@ static void add_source(struct cc_key *key, const struct ocl_key_request *request
 
 	cc_key_add(key, CC_PART_IMAGE, "source", source.data, source.len);
 	/* Only what PyOpenCL itself does: a build of one source. */
-	if (strcmp(request->kind, "source") != 0 || cc_key_status(key) != CMN_OK ||
-	    !ocl_pyopencl_nonce_find(source, request->options, &token))
+	if (strcmp(request->kind, "source") != 0 || !ocl_pyopencl_nonce_may_be(source) ||
+	    cc_key_status(key) != CMN_OK || !ocl_pyopencl_nonce_find(source, request->options, &token))
 		return;
 	/* The field's value is the last thing in the key so far. */
 	memset(key->encoded.data + key->encoded.len - source.len +
@@ -86,14 +86,15 @@ enum cmn_status ocl_build_key(const struct ocl_key_request *request, struct cc_k
 	const struct ocl_program *program = request->program;
 	enum cmn_status status;
 
-	*ret_reason = ocl_identity_lack();
 	cc_key_init_in(ret, cmn_kept_buffer_take(&spare));
 	/* Room for all at once; without it the key only grows in steps. */
 	(void)cmn_buffer_reserve(&ret->encoded,
 				 (program ? program->text->len : 0) + USUAL_SIZE);
 	status = add_devices(ret, request->targets, ret_driver);
-	if (status != CMN_OK)
+	if (status != CMN_OK) {
+		*ret_reason = ocl_identity_lack();
 		return status;
+	}
 	cc_key_add_text(ret, CC_PART_IMAGE, "kind", request->kind);
 	if (program)
 		add_source(ret, request);

@@ -3,6 +3,7 @@
 #include "layers/opencl/key/identity.h"
 
 #include <glob.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -36,7 +37,7 @@ struct known_device {
 	struct known_device *next;
 };
 
-static struct known_device *known_devices;	/* guarded by the objects' lock; never shrinks */
+static _Atomic(struct known_device *) known_devices;	/* the first; only ever grows, at its beginning */
 
 enum kind { TEXT, NUMBER, BYTES };
 
@@ -256,16 +257,11 @@ static enum cmn_status gather(cl_device_id device, struct ocl_identity *ret)
 /* NULL: it is to be learned, or learned again. */
 static struct known_device *find_known(cl_device_id device)
 {
-	struct known_device *found;
+	struct known_device *found = atomic_load(&known_devices);
 
-	ocl_objects_lock();
-	found = known_devices;
 	while (found && found->device != device)
 		found = found->next;
-	ocl_objects_unlock();
-	if (found && !drv_libraries_hold(found->identity.driver, &found->epoch))
-		return NULL;
-	return found;
+	return found && drv_libraries_hold(found->identity.driver, &found->epoch) ? found : NULL;
 }
 
 /* Newer knowledge stands before older, which somebody may still be using. */
@@ -285,10 +281,9 @@ static enum cmn_status learn(cl_device_id device, struct known_device **ret)
 		return status;
 	}
 	cc_key_fold(&found->identity.fields);
-	ocl_objects_lock();
-	found->next = known_devices;
-	known_devices = found;
-	ocl_objects_unlock();
+	found->next = atomic_load(&known_devices);
+	while (!atomic_compare_exchange_weak(&known_devices, &found->next, found))
+		;
 	*ret = found;
 	return CMN_OK;
 }
@@ -304,19 +299,12 @@ static cl_device_id parent_of(cl_device_id device)
 }
 
 /* Root devices live as long as the process; handles of sub-devices come and go, so that none is remembered. */
-static enum cmn_status find_root(cl_device_id device, struct known_device **ret_found,
-				 bool *ret_is_root)
+static enum cmn_status find_root(cl_device_id device, struct known_device **ret_found)
 {
 	cl_device_id root = device, parent;
 
-	*ret_found = find_known(device);
-	*ret_is_root = true;
-	if (*ret_found)
-		return CMN_OK;
-	while ((parent = parent_of(root)) != NULL) {
+	while ((parent = parent_of(root)) != NULL)
 		root = parent;
-		*ret_is_root = false;
-	}
 	*ret_found = find_known(root);
 	/* Two threads may learn at once: the results are equal, and one is a few bytes too many. */
 	return *ret_found ? CMN_OK : learn(root, ret_found);
@@ -329,9 +317,8 @@ const char *ocl_identity_lack(void)
 
 enum cmn_status ocl_identity_of(cl_device_id device, const struct ocl_identity **ret)
 {
-	struct known_device *found;
-	bool is_root;
-	enum cmn_status status = find_root(device, &found, &is_root);
+	struct known_device *found = find_known(device);
+	enum cmn_status status = found ? CMN_OK : find_root(device, &found);
 
 	if (status == CMN_OK)
 		*ret = &found->identity;
@@ -341,15 +328,14 @@ enum cmn_status ocl_identity_of(cl_device_id device, const struct ocl_identity *
 enum cmn_status ocl_identity_add(cl_device_id device, struct cc_key *key, bool exact,
 				 const struct ocl_identity **ret)
 {
-	struct known_device *found;
-	bool is_root;
-	enum cmn_status status = find_root(device, &found, &is_root);
+	struct known_device *found = find_known(device);
+	enum cmn_status status = found ? CMN_OK : find_root(device, &found);
 
 	if (status != CMN_OK)
 		return status;
 	cc_key_add_fields(key, &found->identity.fields);
-	/* Its share of the root may decide what a compiler makes for it. */
-	if (exact || (!is_root && !found->identity.parts_share_code)) {
+	/* A part's share of the root may decide what a compiler makes for it. */
+	if (exact || (found->device != device && !found->identity.parts_share_code)) {
 		add_device_field(key, device, "device.partition", CL_DEVICE_PARTITION_TYPE, BYTES);
 		add_device_field(key, device, "device.units", CL_DEVICE_MAX_COMPUTE_UNITS, NUMBER);
 	}

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static bool is_listed(cl_device_id device, cl_uint count, const cl_device_id *list)
+bool ocl_targets_among(cl_device_id device, cl_uint count, const cl_device_id *list)
 {
 	for (cl_uint i = 0; i < count; i++) {
 		if (list[i] == device)
@@ -35,14 +35,14 @@ enum cmn_status ocl_targets_choose(cl_uint all_count, const cl_device_id *all, c
 		return CMN_MISS;
 	for (cl_uint i = 0; list && i < list_count; i++) {
 		/* Drivers differ in what they make of one that is listed twice. */
-		if (!is_listed(list[i], all_count, all) || is_listed(list[i], i, list))
+		if (!ocl_targets_among(list[i], all_count, all) || ocl_targets_among(list[i], i, list))
 			return CMN_MISS;
 	}
 	if (!reserve(&targets))
 		return CMN_ERR_NOMEM;
 	for (cl_uint i = 0; i < all_count; i++) {
 		targets.all[i] = all[i];
-		if (list && !is_listed(all[i], list_count, list))
+		if (list && !ocl_targets_among(all[i], list_count, list))
 			continue;
 		targets.devices[targets.count] = all[i];
 		targets.indices[targets.count++] = i;

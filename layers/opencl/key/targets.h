@@ -39,4 +39,7 @@ CMN_CHECKED enum cmn_status ocl_targets_copy(const struct ocl_targets *from,
 					     struct ocl_targets *ret);
 void ocl_targets_release(struct ocl_targets *targets);	/* leaves {0} */
 
+/* Whether a device is in a list. */
+bool ocl_targets_among(cl_device_id device, cl_uint count, const cl_device_id *list);
+
 #endif

@@ -35,7 +35,8 @@ static cl_int create_from_entry(cl_context context, struct ocl_loaded_program *l
 		error = CL_INVALID_BINARY;
 		if (!cc_entry_find(loaded->entry, CC_TAG_IMAGE, i, &image) || !image.len)
 			goto out;
-		image = ocl_private_copy(loaded->driver, image, &copies[i]);
+		if (loaded->driver->private_directory)
+			image = ocl_private_copy(loaded->driver, image, &copies[i]);
 		images[i] = image.data;
 		lens[i] = image.len;
 	}

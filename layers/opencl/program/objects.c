@@ -48,51 +48,43 @@ void ocl_objects_wait(void)
 	(void)pthread_cond_wait(&layer.changed, &layer.lock);
 }
 
-void ocl_objects_changed(void)
+void ocl_objects_unlock_and_wake(void)
 {
 	(void)pthread_cond_broadcast(&layer.changed);
+	(void)pthread_mutex_unlock(&layer.lock);
 }
 
 /* Handles are aligned addresses: their low bits say nothing. */
-static unsigned int hash_of(const void *handle)
+static struct shard *shard_of(const void *handle, unsigned int *ret_hash)
 {
-	return (unsigned int)(((uintptr_t)handle * UINT64_C(0x9e3779b97f4a7c15)) >> 32);
-}
-
-static struct shard *shard_of(unsigned int hash)
-{
+	*ret_hash = (unsigned int)(((uintptr_t)handle * UINT64_C(0x9e3779b97f4a7c15)) >> 32);
 	/* uthash takes the low bits for its buckets. */
-	return &shards[(hash >> 24) % SHARD_COUNT];
+	return &shards[(*ret_hash >> 24) % SHARD_COUNT];
 }
 
-static void lock_shard(struct shard *shard)
+void ocl_spin_wait(atomic_bool *lock)
 {
 	unsigned int spins = 0;
 
-	while (atomic_exchange_explicit(&shard->busy, true, memory_order_acquire)) {
-		while (atomic_load_explicit(&shard->busy, memory_order_relaxed)) {
+	do {
+		while (atomic_load_explicit(lock, memory_order_relaxed)) {
 			if (++spins % SPINS == 0)
 				(void)sched_yield();	/* it may also do nothing */
 		}
-	}
-}
-
-static void unlock_shard(struct shard *shard)
-{
-	atomic_store_explicit(&shard->busy, false, memory_order_release);
+	} while (atomic_exchange_explicit(lock, true, memory_order_acquire));
 }
 
 void ocl_objects_fork_prepare(void)
 {
 	ocl_objects_lock();
 	for (unsigned int i = 0; i < SHARD_COUNT; i++)
-		lock_shard(&shards[i]);
+		ocl_spin_lock(&shards[i].busy);
 }
 
 static void unlock_shards(void)
 {
 	for (unsigned int i = 0; i < SHARD_COUNT; i++)
-		unlock_shard(&shards[i]);
+		ocl_spin_unlock(&shards[i].busy);
 }
 
 void ocl_objects_fork_parent(void)
@@ -108,25 +100,6 @@ void ocl_objects_fork_child(void)
 	(void)pthread_cond_init(&layer.changed, NULL);	/* as it was initialised at first */
 }
 
-void ocl_object_lock(const struct ocl_object *object)
-{
-	lock_shard(shard_of(hash_of(object->handle)));
-}
-
-void ocl_object_unlock(const struct ocl_object *object)
-{
-	unlock_shard(shard_of(hash_of(object->handle)));
-}
-
-static struct ocl_object *find_in(const struct shard *shard, enum ocl_object_kind kind,
-				  void *handle, unsigned int hash)
-{
-	struct ocl_object *object;
-
-	HASH_FIND_BYHASHVALUE(hh, shard->maps[kind], &handle, sizeof(handle), hash, object);
-	return object;
-}
-
 static bool add_to(struct shard *shard, enum ocl_object_kind kind, struct ocl_object *object,
 		   unsigned int hash)
 {
@@ -138,35 +111,38 @@ static bool add_to(struct shard *shard, enum ocl_object_kind kind, struct ocl_ob
 
 bool ocl_objects_add(enum ocl_object_kind kind, struct ocl_object *object)
 {
-	unsigned int hash = hash_of(object->handle);
-	struct shard *shard = shard_of(hash);
+	unsigned int hash;
+	struct shard *shard = shard_of(object->handle, &hash);
 	struct ocl_object *old;
 	bool added;
 
-	lock_shard(shard);
+	ocl_object_lock(object);
 	/* No driver's handle is NULL. Without memory for the anchor there is none for the object. */
 	if (!shard->maps[kind])
-		(void)add_to(shard, kind, &shard->anchors[kind], hash_of(NULL));
+		(void)add_to(shard, kind, &shard->anchors[kind], 0);
 	/* A handle that is already known was released behind our back; the new object is the true one. */
-	old = find_in(shard, kind, object->handle, hash);
+	HASH_FIND_BYHASHVALUE(hh, shard->maps[kind], &object->handle, sizeof(object->handle), hash,
+			      old);
 	if (old)
 		HASH_DEL(shard->maps[kind], old);
 	added = add_to(shard, kind, object, hash);
-	unlock_shard(shard);
+	ocl_object_unlock(object);
 	ocl_object_unref(old);
 	return added;
 }
 
 struct ocl_object *ocl_objects_find_and_lock(enum ocl_object_kind kind, void *handle)
 {
-	unsigned int hash = hash_of(handle);
-	struct shard *shard = shard_of(hash);
-	struct ocl_object *object;
+	unsigned int hash;
+	struct shard *shard = shard_of(handle, &hash);
+	struct ocl_object *object = NULL;
 
-	lock_shard(shard);
-	object = handle ? find_in(shard, kind, handle, hash) : NULL;
+	if (!handle)
+		return NULL;
+	ocl_spin_lock(&shard->busy);
+	HASH_FIND_BYHASHVALUE(hh, shard->maps[kind], &handle, sizeof(handle), hash, object);
 	if (!object)
-		unlock_shard(shard);
+		ocl_spin_unlock(&shard->busy);
 	return object;
 }
 
@@ -183,10 +159,11 @@ struct ocl_object *ocl_objects_find(enum ocl_object_kind kind, void *handle)
 
 void ocl_objects_remove_and_unlock(enum ocl_object_kind kind, struct ocl_object *object)
 {
-	struct shard *shard = shard_of(hash_of(object->handle));
+	unsigned int hash;
+	struct shard *shard = shard_of(object->handle, &hash);
 
 	HASH_DEL(shard->maps[kind], object);
-	unlock_shard(shard);
+	ocl_object_unlock(object);
 }
 
 void ocl_objects_each(enum ocl_object_kind kind,
@@ -195,31 +172,23 @@ void ocl_objects_each(enum ocl_object_kind kind,
 	for (unsigned int i = 0; i < SHARD_COUNT; i++) {
 		struct ocl_object *object, *next;
 
-		lock_shard(&shards[i]);
+		ocl_spin_lock(&shards[i].busy);
 		HASH_ITER(hh, shards[i].maps[kind], object, next) {
 			if (object != &shards[i].anchors[kind])
 				visit(object, ctx);
 		}
-		unlock_shard(&shards[i]);
+		ocl_spin_unlock(&shards[i].busy);
 	}
 }
 
 void ocl_object_init(struct ocl_object *object, void *handle,
 		     void (*destroy)(struct ocl_object *object))
 {
+	unsigned int hash;
+
+	object->lock = &shard_of(handle, &hash)->busy;
 	object->handle = handle;
 	object->destroy = destroy;
 	object->app_refs = 1;
 	atomic_init(&object->refs, 1);
-}
-
-void ocl_object_ref(struct ocl_object *object)
-{
-	atomic_fetch_add_explicit(&object->refs, 1, memory_order_relaxed);
-}
-
-void ocl_object_unref(struct ocl_object *object)
-{
-	if (object && atomic_fetch_sub_explicit(&object->refs, 1, memory_order_acq_rel) == 1)
-		object->destroy(object);
 }

@@ -28,7 +28,8 @@
 
 struct ocl_object {
 	UT_hash_handle hh;	/* guarded by the object's lock, as app_refs is */
-	void *handle;		/* the driver's; immutable */
+	atomic_bool *lock;	/* its shard's; immutable, as handle is */
+	void *handle;		/* the driver's */
 	atomic_uint refs;
 	unsigned int app_refs;	/* of the application to the handle */
 	void (*destroy)(struct ocl_object *object);	/* called without a lock */
@@ -43,17 +44,38 @@ enum ocl_object_kind {
 /* The layer's lock. */
 void ocl_objects_lock(void);
 void ocl_objects_unlock(void);
-/* Waits for a change that ocl_objects_changed tells of; the lock is held before and after. */
+void ocl_objects_unlock_and_wake(void);	/* who waits */
+/* Waits until that is called; the lock is held before and after. */
 void ocl_objects_wait(void);
-void ocl_objects_changed(void);	/* with the lock */
 
 /* fork: all locks, in the parent before; given back in both. */
 void ocl_objects_fork_prepare(void);
 void ocl_objects_fork_parent(void);
 void ocl_objects_fork_child(void);	/* the layer's lock stays held: for who has more to put in order */
 
-void ocl_object_lock(const struct ocl_object *object);
-void ocl_object_unlock(const struct ocl_object *object);
+/* A spinning lock: ocl_spin_wait, which yields the processor now and then, takes one that is not free at once. */
+void ocl_spin_wait(atomic_bool *lock);
+
+static inline void ocl_spin_lock(atomic_bool *lock)
+{
+	if (atomic_exchange_explicit(lock, true, memory_order_acquire))
+		ocl_spin_wait(lock);
+}
+
+static inline void ocl_spin_unlock(atomic_bool *lock)
+{
+	atomic_store_explicit(lock, false, memory_order_release);
+}
+
+static inline void ocl_object_lock(const struct ocl_object *object)
+{
+	ocl_spin_lock(object->lock);
+}
+
+static inline void ocl_object_unlock(const struct ocl_object *object)
+{
+	ocl_spin_unlock(object->lock);
+}
 
 /* Takes over the caller's reference. false: out of memory; the caller keeps it. */
 bool ocl_objects_add(enum ocl_object_kind kind, struct ocl_object *object);
@@ -70,7 +92,15 @@ void ocl_objects_each(enum ocl_object_kind kind,
 /* One reference, and one of the application. */
 void ocl_object_init(struct ocl_object *object, void *handle,
 		     void (*destroy)(struct ocl_object *object));
-void ocl_object_ref(struct ocl_object *object);
-void ocl_object_unref(struct ocl_object *object);	/* NULL is fine; without a lock */
+static inline void ocl_object_ref(struct ocl_object *object)
+{
+	atomic_fetch_add_explicit(&object->refs, 1, memory_order_relaxed);
+}
+
+static inline void ocl_object_unref(struct ocl_object *object)	/* NULL is fine; without a lock */
+{
+	if (object && atomic_fetch_sub_explicit(&object->refs, 1, memory_order_acq_rel) == 1)
+		object->destroy(object);
+}
 
 #endif

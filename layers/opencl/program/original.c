@@ -91,8 +91,6 @@ static bool copy_constants(struct ocl_original *original,
 {
 	size_t size = request->constant_count * sizeof(*request->constants);
 
-	if (!size)
-		return true;
 	original->constants = malloc(size);
 	if (!original->constants)
 		return false;
@@ -104,8 +102,6 @@ static bool copy_constants(struct ocl_original *original,
 static bool copy_headers(struct ocl_original *original,
 			 const struct ocl_original_request *request)
 {
-	if (!request->header_count)
-		return true;
 	original->headers = calloc(request->header_count, sizeof(*original->headers));
 	if (!original->headers)
 		return false;
@@ -129,7 +125,8 @@ struct ocl_original *ocl_original_of_text(struct ocl_program_text *text,
 	if (!original)
 		return NULL;
 	original->text = ocl_program_text_ref(text);
-	if (copy_constants(original, request) && copy_headers(original, request))
+	if ((!request->constant_count || copy_constants(original, request)) &&
+	    (!request->header_count || copy_headers(original, request)))
 		return original;
 	ocl_original_unref(original);
 	return NULL;

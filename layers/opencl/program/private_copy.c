@@ -33,12 +33,12 @@ struct cmn_view ocl_private_copy(const struct drv_driver *driver, struct cmn_vie
 				unsigned char **ret_copy)
 {
 	const char *name = driver->private_directory;
-	size_t len = name ? strlen(name) : 0, within = image.len < HEADER ? image.len : HEADER;
+	size_t len = strlen(name), within = image.len < HEADER ? image.len : HEADER;
 	const unsigned char *bytes = image.data, *at;
 	unsigned char *copy;
 
 	*ret_copy = NULL;
-	at = name ? memmem(bytes, within, name, len) : NULL;
+	at = memmem(bytes, within, name, len);
 	if (!at || (size_t)(at - bytes) + len + LETTERS > image.len)
 		return image;
 	copy = malloc(image.len);

@@ -11,8 +11,8 @@
 #include "layers/shared/driver/drivers.h"
 
 /*
- * The image, or in *ret_copy, which the caller frees, one with a directory's name of its own.
- * Without memory: the image. Thread-safe.
+ * Of a driver with a private_directory: in *ret_copy, which the caller frees, one with a directory's
+ * name of its own; the image itself if it has none, or without memory. Thread-safe.
  */
 struct cmn_view ocl_private_copy(const struct drv_driver *driver, struct cmn_view image,
 				unsigned char **ret_copy);

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "layers/opencl/key/targets.h"
+
 static void destroy_program(struct ocl_object *object)
 {
 	struct ocl_program *program = (struct ocl_program *)object;
@@ -24,12 +26,6 @@ struct ocl_program *ocl_program_find(cl_program handle)
 	if (!ocl_layer.cache)
 		return NULL;
 	return (struct ocl_program *)ocl_objects_find(OCL_PROGRAMS, handle);
-}
-
-void ocl_program_unref(struct ocl_program *program)
-{
-	if (program)
-		ocl_object_unref(&program->object);
 }
 
 struct ocl_loaded_program *ocl_program_loaded(struct ocl_program *program)
@@ -91,12 +87,19 @@ void ocl_programs_forked_locked(void)
 	ocl_objects_each(OCL_PROGRAMS, forget_builds, NULL);
 }
 
-void ocl_program_begin(struct ocl_program *program)
+void ocl_program_begin(struct ocl_program *program, struct ocl_program_state *ret)
 {
 	ocl_objects_lock();
 	while (program->busy)
 		ocl_objects_wait();
 	program->busy = true;
+	ret->plain = program->async_builds != 0;
+	ret->is_built = program->built_count || program->built_unknown;
+	ocl_object_lock(&program->object);
+	ret->plain = ret->plain || (program->live_kernels &&
+				    !ocl_loaded_program_has_kernels(program->loaded));
+	ret->loaded = program->loaded_kernels ? ocl_loaded_program_ref(program->loaded) : NULL;
+	ocl_object_unlock(&program->object);
 	ocl_objects_unlock();
 }
 
@@ -116,8 +119,7 @@ void ocl_program_end(struct ocl_program *program)
 	ocl_objects_lock();
 	program->busy = false;
 	program->read_at_exit = false;
-	ocl_objects_changed();
-	ocl_objects_unlock();
+	ocl_objects_unlock_and_wake();
 }
 
 void ocl_program_remember(cl_program handle, cl_context context, struct ocl_program_text *text)
@@ -274,23 +276,13 @@ bool ocl_program_content(struct ocl_program *program, struct cmn_hash *ret)
 	return known;
 }
 
-static bool is_among(cl_device_id device, cl_uint num_devices, const cl_device_id *devices)
+/* With the layer's lock. */
+static void add_built(struct ocl_program *program, cl_uint num_devices, const cl_device_id *devices)
 {
-	for (cl_uint i = 0; i < num_devices; i++) {
-		if (devices[i] == device)
-			return true;
-	}
-	return false;
-}
-
-void ocl_program_add_built(struct ocl_program *program, cl_uint num_devices,
-			   const cl_device_id *devices)
-{
-	ocl_objects_lock();
 	for (cl_uint i = 0; i < num_devices; i++) {
 		cl_device_id *built;
 
-		if (is_among(devices[i], program->built_count, program->built))
+		if (ocl_targets_among(devices[i], program->built_count, program->built))
 			continue;
 		built = realloc(program->built, (program->built_count + 1) * sizeof(*built));
 		if (!built) {
@@ -300,7 +292,48 @@ void ocl_program_add_built(struct ocl_program *program, cl_uint num_devices,
 		program->built = built;
 		built[program->built_count++] = devices[i];
 	}
+}
+
+void ocl_program_add_built(struct ocl_program *program, cl_uint num_devices,
+			   const cl_device_id *devices)
+{
+	ocl_objects_lock();
+	add_built(program, num_devices, devices);
 	ocl_objects_unlock();
+}
+
+void ocl_program_put_hit(struct ocl_program *program, const struct ocl_program_hit *hit)
+{
+	char *options = hit->options && !hit->failed ? strdup(hit->options) : NULL;
+	char *old_options = NULL;
+	struct ocl_loaded_program *old_loaded;
+	struct ocl_original *old_original;
+
+	ocl_objects_lock();
+	ocl_object_lock(&program->object);
+	old_loaded = program->loaded;
+	program->loaded = hit->loaded;
+	ocl_object_unlock(&program->object);
+	old_original = program->original;
+	program->original = hit->original;
+	program->has_content = false;
+	add_built(program, hit->num_devices, hit->devices);
+	if (program->built_unknown) {
+		free(options);
+		options = NULL;
+	}
+	if (!hit->failed) {
+		old_options = program->options;
+		program->options = options;
+	}
+	ocl_objects_unlock();
+	free(old_options);
+	if (old_loaded)
+		ocl_loaded_program_unref(old_loaded);
+	if (old_original)
+		ocl_original_unref(old_original);
+	if (hit->object)
+		ocl_program_set_content(program, hit->object);
 }
 
 void ocl_program_set_options(struct ocl_program *program, const char *options)
@@ -353,7 +386,7 @@ bool ocl_program_built_beyond(struct ocl_program *program, cl_uint num_devices,
 	ocl_objects_lock();
 	beyond = program->built_unknown;
 	for (cl_uint i = 0; i < program->built_count; i++)
-		beyond = beyond || !is_among(program->built[i], num_devices, devices);
+		beyond = beyond || !ocl_targets_among(program->built[i], num_devices, devices);
 	ocl_objects_unlock();
 	return beyond;
 }

@@ -50,7 +50,10 @@ struct ocl_program {
 
 /* A new reference, or NULL: not one of ours. */
 struct ocl_program *ocl_program_find(cl_program handle);
-void ocl_program_unref(struct ocl_program *program);	/* NULL is fine */
+static inline void ocl_program_unref(struct ocl_program *program)	/* NULL is fine */
+{
+	ocl_object_unref((struct ocl_object *)program);
+}
 
 /* The loaded program with a new reference, or NULL. */
 struct ocl_loaded_program *ocl_program_loaded(struct ocl_program *program);
@@ -79,6 +82,19 @@ struct ocl_original *ocl_program_new_original(struct ocl_program *program,
 /* The call that made it, with a new reference, or NULL; and which it is from now on, whose reference is taken. */
 struct ocl_original *ocl_program_original(struct ocl_program *program);
 void ocl_program_set_original(struct ocl_program *program, struct ocl_original *original);
+
+/* What a program is once a hit has loaded it. */
+struct ocl_program_hit {
+	struct ocl_loaded_program *loaded;	/* reference taken, as original's */
+	struct ocl_original *original;
+	struct cc_entry *object;	/* what it was loaded from, as an input of links; NULL: it is none */
+	cl_uint num_devices;		/* that it is loaded for, beside others */
+	const cl_device_id *devices;
+	const char *options;		/* by which it is now built for all of its devices; NULL: by none that are known */
+	bool failed;			/* it stands for a failed build: options are as before */
+};
+
+void ocl_program_put_hit(struct ocl_program *program, const struct ocl_program_hit *hit);
 /* Which entry it was loaded from or became: what a link of it depends on. NULL: unknown. */
 void ocl_program_set_content(struct ocl_program *program, struct cc_entry *entry);
 /* false: unknown. */
@@ -95,8 +111,15 @@ bool ocl_program_is_build_of(struct ocl_program *program, const struct ocl_progr
 bool ocl_program_built_beyond(struct ocl_program *program, cl_uint num_devices,
 			      const cl_device_id *devices);
 
+/* What a build finds. */
+struct ocl_program_state {
+	bool plain;		/* the driver builds it with a callback to come, or kernels of the driver's own program live */
+	bool is_built;		/* for some device, or that is not known */
+	struct ocl_loaded_program *loaded;	/* if kernels of it live, with a new reference; else NULL */
+};
+
 /* Waits until no other thread builds the program, then claims it; the lock is not held after. */
-void ocl_program_begin(struct ocl_program *program);
+void ocl_program_begin(struct ocl_program *program, struct ocl_program_state *ret);
 /* The same without waiting. false: somebody has it. */
 bool ocl_program_try_begin(struct ocl_program *program);
 void ocl_program_end(struct ocl_program *program);

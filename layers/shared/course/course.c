@@ -26,7 +26,8 @@ static void forget_observation(struct drv_course *course)
 
 void drv_course_release(struct drv_course *course)
 {
-	forget_observation(course);
+	if (course->observation || course->manifest)
+		forget_observation(course);
 }
 
 bool drv_course_may_be_kept(struct drv_course *course)

@@ -84,6 +84,7 @@ struct state {
 } drv_environment_own __attribute__((used)) = { .once = PTHREAD_ONCE_INIT };
 DRV_OWNER_NOTE(DRV_OWNER_ENVIRONMENT, CKCACHE_RELEASE, drv_environment_own);
 static struct state *state;		/* the owner's; set once */
+static pthread_once_t found_owner = PTHREAD_ONCE_INIT;
 
 bool drv_environment_counts(const struct drv_driver *driver, const char *name, size_t len,
 			    bool debug_keys)
@@ -231,20 +232,6 @@ static bool has_settings(const struct drv_driver *driver, bool at_load)
 	return false;
 }
 
-/* false: it is in use, or out of date. ret may be NULL. */
-static bool add_known(struct view *view, const struct cmn_hash *hash, struct cc_key *ret)
-{
-	bool known;
-
-	if (pthread_mutex_trylock(&view->lock) != 0)
-		return false;
-	known = view->known && cmn_hash_equal(&view->hash, hash);
-	if (known && ret)
-		cc_key_add_fields(ret, &view->fields);
-	(void)pthread_mutex_unlock(&view->lock);
-	return known;
-}
-
 /* Takes the fields in exchange, if it can. */
 static void remember(struct view *view, const struct cmn_hash *hash, struct cc_key *fields)
 {
@@ -260,17 +247,14 @@ static void remember(struct view *view, const struct cmn_hash *hash, struct cc_k
 	(void)pthread_mutex_unlock(&view->lock);
 }
 
-/* NULL, and the fields are added; or a reason why nothing may be cached. */
-static const char *look(const struct drv_driver *driver, struct cc_key *ret)
+/* look, where the fields are not known. */
+static const char *compare(const struct drv_driver *driver, const struct cmn_hash *hash,
+			   struct cc_key *ret)
 {
-	struct view *view = &state->views[driver - drv_drivers];
-	struct cmn_hash hash, after;
+	struct cmn_hash after;
 	struct cc_key then, now;
-	const char *reason = atomic_load(&view->lost);
+	const char *reason;
 
-	hash = hash_of(environ);
-	if (reason || add_known(view, &hash, ret))
-		return reason;
 	cc_key_init(&then);
 	cc_key_init(&now);
 	reason = state->variables ? gather(driver, state->variables, &then) : "no-memory";
@@ -282,11 +266,30 @@ static const char *look(const struct drv_driver *driver, struct cc_key *ret)
 		cc_key_add_fields(ret, &then);
 	after = hash_of(environ);
 	/* What another thread changed meanwhile was not looked at. */
-	if (!reason && cmn_hash_equal(&hash, &after))
-		remember(view, &hash, &then);
+	if (!reason && cmn_hash_equal(hash, &after))
+		remember(&state->views[driver - drv_drivers], hash, &then);
 	cc_key_release(&then);
 	cc_key_release(&now);
 	return reason;
+}
+
+/* NULL, and the fields are added; or a reason why nothing may be cached. ret may be NULL. */
+static const char *look(const struct drv_driver *driver, struct cc_key *ret)
+{
+	struct view *view = &state->views[driver - drv_drivers];
+	const char *reason = atomic_load(&view->lost);
+	struct cmn_hash hash = hash_of(environ);
+	bool known = false;
+
+	if (reason)
+		return reason;
+	if (pthread_mutex_trylock(&view->lock) == 0) {
+		known = view->known && cmn_hash_equal(&view->hash, &hash);
+		if (known && ret)
+			cc_key_add_fields(ret, &view->fields);
+		(void)pthread_mutex_unlock(&view->lock);
+	}
+	return known ? NULL : compare(driver, &hash, ret);
 }
 
 /* Drivers are being loaded, or build. false: now or earlier they did so in another environment. */
@@ -353,9 +356,7 @@ static void find_owner(void)
 
 void drv_environment_begin(void)
 {
-	static pthread_once_t once = PTHREAD_ONCE_INIT;
-
-	(void)pthread_once(&once, find_owner);
+	(void)pthread_once(&found_owner, find_owner);
 }
 
 const char *drv_environment_at_begin(const char *name)
@@ -369,7 +370,7 @@ bool drv_environment_add(const struct drv_driver *driver, struct cc_key *key,
 {
 	const char *reason;
 
-	drv_environment_begin();
+	(void)pthread_once(&found_owner, find_owner);
 	reason = look(driver, key);
 	if (reason)
 		*ret_reason = reason;

@@ -28,11 +28,12 @@ static struct {
 	bool no_context, no_program;
 	bool no_room;		/* for the context's devices, where they were to be written */
 	cl_program asked;	/* of the driver */
-	unsigned int device_queries, found, unrefs, loads, loaded_unrefs, nobodys, nameless;
+	unsigned int device_queries, found, loads, loaded_unrefs, nobodys, nameless;
 	unsigned int creations, constants, driver_creations, driver_constants;
 } state;
 
-static char known, loaded_program;
+static struct ocl_object known;		/* stands for a program */
+static char loaded_program;
 static void *allocated;		/* lately */
 
 void *__real_malloc(size_t size);
@@ -46,12 +47,10 @@ void *__wrap_malloc(size_t size)
 struct ocl_program *ocl_program_find(cl_program handle)
 {
 	state.found += handle == PROGRAM;
-	return handle == PROGRAM ? (struct ocl_program *)(void *)&known : NULL;
-}
-
-void ocl_program_unref(struct ocl_program *program)
-{
-	state.unrefs += program != NULL;
+	if (handle != PROGRAM)
+		return NULL;
+	ocl_object_ref(&known);
+	return (struct ocl_program *)&known;
 }
 
 struct ocl_loaded_program *ocl_program_loaded(struct ocl_program *program)
@@ -215,6 +214,7 @@ BEFORE_EACH
 {
 	memset(&state, 0, sizeof(state));
 	state.devices = 1;
+	atomic_init(&known.refs, 1);
 	ocl_layer.cache = (struct cc_cache *)(void *)&known;
 	ocl_layer.next.clGetDeviceInfo = device_info;
 	ocl_layer.next.clGetContextInfo = context_info;
@@ -267,7 +267,7 @@ TEST(pointers_are_those_of_the_loaded_program)
 	CU_ASSERT_EQUAL(function(DEVICE, PROGRAM, "name", NULL), CL_SUCCESS);
 	CU_ASSERT_PTR_EQUAL(state.asked, TARGET);
 	CU_ASSERT_EQUAL(state.found, 2);
-	CU_ASSERT_EQUAL(state.unrefs, 2);
+	CU_ASSERT_EQUAL(atomic_load(&known.refs), 1);
 	CU_ASSERT_EQUAL(state.loaded_unrefs, state.loads);
 }
 

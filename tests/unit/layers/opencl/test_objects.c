@@ -172,8 +172,9 @@ TEST(everybody_who_waits_sees_a_change)
 		all = waiting == THREADS;
 		changed = all;
 		if (all)
-			ocl_objects_changed();
-		ocl_objects_unlock();
+			ocl_objects_unlock_and_wake();
+		else
+			ocl_objects_unlock();
 		(void)sched_yield();
 	}
 	for (int i = 0; i < THREADS; i++)
