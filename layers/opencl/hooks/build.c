@@ -504,7 +504,8 @@ static struct build *new_record(struct build *build)
 	record->course.key = &record->key;
 	record->call.options = record->options;
 	record->call.compile = NULL;
-	record->original = NULL;	/* the call's */
+	record->original = NULL;	/* the call's, as this is */
+	record->found.loaded = NULL;
 	/* These went to the record. */
 	build->course.observation = NULL;
 	build->targets = (struct ocl_targets){ 0 };
