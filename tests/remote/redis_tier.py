@@ -6,6 +6,7 @@ public key reads.
 """
 import json
 import os
+import signal
 
 import hosts
 import tiers
@@ -27,6 +28,18 @@ class RedisTier(tiers.RedisCase):
         self.assertEqual(two.use(5, 2), "")
         self.assertEqual((two.builds() - before, two.noted()), (2, []))
         self.assertEqual(len(self.server.values()), 5)
+
+    def test_a_warm_process_asks_nothing(self):
+        self.fill(0, 3)
+        two = self.reader("two")
+        two.finds(0, 3)
+        asked, builds = self.server.asked(), two.builds()
+        for pid in self.processes("ckcache-"):
+            os.kill(pid, signal.SIGKILL)
+        self.wait_until("their end", lambda: not self.processes("ckcache-"))
+        self.assertEqual(two.use(0, 3), "")
+        self.assertEqual((two.builds(), self.processes("ckcache-")), (builds, {}))
+        self.assertEqual(self.server.asked(), asked)
 
     def test_trust_by_the_command(self):
         """As people do it, without CKCACHE_REMOTE_TRUST: in the user's own file."""

@@ -78,6 +78,11 @@ class Redis(redis_storage.Server):
         told = self.command("INFO", "stats").decode().partition("keyspace_hits:")[2]
         return int(told.split()[0])
 
+    def asked(self):
+        """How many values it was asked for."""
+        told = self.command("INFO", "stats").decode().partition("keyspace_misses:")[2]
+        return self.given() + int(told.split()[0])
+
     def claims(self):
         return self.command("KEYS", "ckcache:claim:*")
 

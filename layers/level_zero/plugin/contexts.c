@@ -104,16 +104,13 @@ static void rehearse(struct lz_next *next, ze_driver_handle_t driver, ze_device_
 		.pInputModule = (const uint8_t *)words,
 	};
 	struct lz_module_inputs inputs;
-	struct cc_entry *entry;
-	enum cc_origin origin;
 	struct cc_key key;
 	const char *reason;
 
 	if (!lz_module_inputs_of(&desc, &inputs, &reason))
 		return;
-	if (lz_module_key(next, driver, device, &inputs, &key, &reason) == CMN_OK &&
-	    cc_cache_get(lz_plugin_cache(), &key, &entry, &origin) == CMN_OK)
-		cc_entry_unref(entry);
+	if (lz_module_key(next, driver, device, &inputs, &key, &reason) == CMN_OK)
+		cc_cache_rehearse(lz_plugin_cache(), &key);
 	lz_module_key_release(&key);
 	lz_module_inputs_release(&inputs);
 }

@@ -20,14 +20,11 @@ static void rehearse_lookup(cl_device_id device)
 		.kind = "source", .program = &program, .targets = &targets,
 	};
 	const struct drv_driver *driver;
-	struct cc_entry *entry;
 	const char *reason;
-	enum cc_origin origin;
 	struct cc_key key;
 
-	if (ocl_build_key(&request, &key, &driver, &reason) == CMN_OK &&
-	    cc_cache_get(ocl_layer.cache, &key, &entry, &origin) == CMN_OK)
-		cc_entry_unref(entry);
+	if (ocl_build_key(&request, &key, &driver, &reason) == CMN_OK)
+		cc_cache_rehearse(ocl_layer.cache, &key);
 	ocl_build_key_release(&key);
 }
 
