@@ -226,10 +226,11 @@ static enum cmn_status start_helper(struct cc_remote *remote, int dir_fd, const 
 		       : status == CMN_ERR_INVALID ? "this program is an init process (or a subreaper): "
 						     "run it below one"
 		       : cmn_status_string(status));	/* it fits */
-	/* An error of this installation. Once: no warning follows. */
+	/* Once: no warning follows. */
 	cmn_log_once(remote->log, &remote->failure_logged, CMN_LOG_ERROR,
 		     "the remote tier cannot be used: %s", ret_message);
-	return status == CMN_ERR_INVALID ? status : CMN_ERR_ACCESS;
+	/* An error of this installation is everybody's; that this process may start none is its own. */
+	return status == CMN_MISS ? CMN_ERR_ACCESS : CMN_ERR_INVALID;
 }
 
 /* Less than a second. */

@@ -1128,16 +1128,17 @@ TEST(a_helper_that_was_ending_is_asked_again)
 	CU_ASSERT_EQUAL(complaints, 0);
 }
 
-TEST(who_can_start_nothing_is_no_judge)
+/* answer: of who starts a program; said: what this process logs. */
+static void check_starts_nothing(enum cmn_status answer, const char *said)
 {
 	struct cc_remote *other;
 
-	starts.answer = CMN_ERR_INVALID;
+	starts.answer = answer;
 	remote = open_remote();
 	other = open_remote();
 	CU_ASSERT_FALSE(finds());
 	CU_ASSERT_EQUAL(report.event, CC_REMOTE_NOTHING);
-	CU_ASSERT_PTR_NOT_NULL(strstr(messages, "this program is an init process"));
+	CU_ASSERT_PTR_NOT_NULL(strstr(messages, said));
 	CU_ASSERT_FALSE(finds());
 	CU_ASSERT_EQUAL(starts.count, 1);
 	CU_ASSERT_FALSE(finds_by(other, NULL));
@@ -1147,6 +1148,22 @@ TEST(who_can_start_nothing_is_no_judge)
 	CU_ASSERT_EQUAL(starts.count, 3);
 	CU_ASSERT_EQUAL(complaints, 2);
 	cc_remote_free(other);
+}
+
+TEST(who_can_start_nothing_is_no_judge)
+{
+	check_starts_nothing(CMN_ERR_INVALID, "this program is an init process");
+}
+
+/* By a limit of processes, a filter of system calls, or for want of memory. */
+TEST(who_may_not_start_a_process_is_no_judge)
+{
+	check_starts_nothing(CMN_ERR_IO, "ckcache-remote: input/output error");
+}
+
+TEST(who_may_not_clone_is_no_judge)
+{
+	check_starts_nothing(CMN_ERR_ACCESS, "ckcache-remote: permission denied");
 }
 
 /* So many look-ups that find nothing. Whether all asked. */
