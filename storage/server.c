@@ -32,7 +32,12 @@
 #define STACK_SIZE ((size_t)512 * 1024)	/* TLS libraries and resolvers want some */
 #define BACKLOG 128		/* where further ones wait */
 #define LOCK_WAIT_NS 2000000000ULL
-#define LOOK_INTERVAL_MS 60000	/* between looks at whether the socket is still reachable */
+#define LOOK_INTERVAL_MS 20000	/* between looks at whether the socket is still reachable */
+/*
+ * Clients leave a storage alone for a minute that is down. Whoever asks next starts another helper,
+ * which may have the network or the limits that this one has not.
+ */
+#define DOWN_IDLE_NS 30000000000ULL
 /* Blocks of this size and above go back to the system when they are freed. */
 #define MMAP_THRESHOLD (256 * 1024)
 
@@ -213,11 +218,13 @@ static void close_inherited(void)
 	}
 }
 
-/* As many descriptors as are allowed: a client and a connection have one each. */
-static void raise_limits(void)
+/* As many descriptors as are allowed: a client and a connection have one each. No core: it has secrets. */
+static void set_limits(void)
 {
+	const struct rlimit none = { 0, 0 };
 	struct rlimit files;
 
+	(void)setrlimit(RLIMIT_CORE, &none);	/* less is always allowed */
 	if (getrlimit(RLIMIT_NOFILE, &files) == 0 && files.rlim_cur < 4UL * MAX_CLIENTS) {
 		files.rlim_cur = files.rlim_max < 4UL * MAX_CLIENTS ? files.rlim_max
 								     : 4UL * MAX_CLIENTS;
@@ -276,10 +283,20 @@ static void welcome(struct storage_service *service, int fd, const pthread_attr_
 	(void)close(fd);	/* nothing was sent */
 }
 
+/* 0: never. */
+static uint64_t idle_timeout(struct storage_service *service)
+{
+	uint64_t timeout = service->options->idle_timeout * 1000000000ULL;
+	struct storage_error why;
+
+	return timeout > DOWN_IDLE_NS && storage_breaker_is_open(&service->breaker, &why)
+		? DOWN_IDLE_NS : timeout;
+}
+
 /* Milliseconds until the idle time-out, 0: it has come; at most LOOK_INTERVAL_MS. */
 static int idle_left(struct storage_service *service)
 {
-	uint64_t timeout = service->options->idle_timeout * 1000000000ULL;
+	uint64_t timeout = idle_timeout(service);
 	uint64_t now = cmn_clock_monotonic();
 	uint64_t last = atomic_load(&service->last_activity);
 	uint64_t left;
@@ -355,7 +372,7 @@ int storage_server_main(const struct storage_backend *backend, int argc, char **
 		return 2;
 	}
 	close_inherited();
-	raise_limits();
+	set_limits();
 	if (!storage_options_read(&options, &error) ||
 	    !init_service(&service, &options, backend, &error)) {
 		cmn_printable_clean(error.text, '?');	/* it may quote a setting */

@@ -358,6 +358,23 @@ class Trouble(WithServer):
         while client.get(b"key") != b"value":
             self.assertLess(time.monotonic() - start, 60)
 
+    def test_it_ends_soon_while_the_server_is_away(self):
+        """Another one may have a network that it has not."""
+        clock = self.write(self.path("clock"), "")
+        client, process, _ = self.begin(idle=600, extra=self.fault("clock", STORAGE_CLOCK=clock))
+        client.get(b"key")
+        os.truncate(clock, 60)
+        client.get(b"key")
+        self.server.kill()
+        self.message(client.get(b"key"))
+        os.truncate(clock, 60 + 29)
+        self.assertIn("the storage is down", " ".join(client.info()[1]))  # which keeps it, too
+        os.truncate(clock, 60 + 29 + 29)
+        with self.assertRaises(subprocess.TimeoutExpired):
+            process.wait(0.5)
+        os.truncate(clock, 60 + 29 + 31)
+        self.assertEqual(process.wait(helper.PATIENCE), 0)
+
     def test_pauses_grow(self):
         client, _, _ = self.begin()
         self.server.kill()
