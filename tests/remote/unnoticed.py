@@ -5,6 +5,7 @@ whatever it does meanwhile; and the programs that are started have nothing of it
     unnoticed.py BUILD-DIRECTORY [TEST...]
 """
 import os
+import resource
 import shutil
 import signal
 import stat
@@ -112,6 +113,42 @@ class Unnoticed(tiers.RedisCase):
                 self.assertEqual((int(status["SigBlk"], 16), int(status["SigIgn"], 16)), (0, 0))
             with open("/proc/%d/maps" % pid, encoding="utf-8") as file:
                 self.assertNotIn("wrong_clock", file.read())
+
+    def limits(self, pid):
+        """{name: [soft, hard]}"""
+        with open("/proc/%d/limits" % pid, encoding="ascii") as file:
+            return {line[:26].strip(): line[26:].split()[:2] for line in file}
+
+    def run_under(self, host, limits):
+        """Limits of its own: {name: (soft, hard)}; None: as it is."""
+        def limit():
+            for name, own in limits.items():
+                number = getattr(resource, "RLIMIT_" + name)
+                now = resource.getrlimit(number)[1]
+                resource.setrlimit(number, [now if value is None else value for value in own])
+
+        done = subprocess.run([hosts.built(*CLIENT), "0", "3"], env=host.environment(),
+                              preexec_fn=limit, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                              text=True, timeout=hosts.PATIENCE, check=False)
+        self.assertEqual((done.returncode, done.stdout, done.stderr), (0, "", ""))
+
+    def test_limits_are_the_applications_alone(self):
+        """And a core file would have secrets."""
+        one = self.writer("one")
+        self.run_under(one, {"FSIZE": (1000000, None), "CPU": (1000, None), "CORE": (None, None)})
+        one.uploaded()
+        found = self.processes("ckcache-")
+        self.assertGreaterEqual(len(found), 2)  # the helper, and who uploads
+        for pid in found:
+            limits = self.limits(pid)
+            for name in ("Max file size", "Max cpu time"):
+                self.assertEqual(*limits[name], name)
+            self.assertEqual(limits["Max core file size"], ["0", "0"])
+
+    def test_a_small_limit_of_files(self):
+        """What starts a helper does not end by it."""
+        self.run_under(self.reader("two"), {"FSIZE": (60000, 60000)})
+        self.assertTrue(self.processes("ckcache-storage-redis"))
 
     def test_forks(self):
         """Parent and child use the tier at the same time."""

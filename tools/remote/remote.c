@@ -13,6 +13,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/resource.h>
 
 #include "common/printable.h"
 #include "tools/tool.h"
@@ -31,12 +32,27 @@ void tool_complain(const char *format, ...)
 	(void)fprintf(stderr, "ckcache-remote: %s\n", text);
 }
 
+/* An application's own limits are not those of what serves others, as far as that may be undone. */
+static void raise_limits(void)
+{
+	static const int limits[] = { RLIMIT_AS, RLIMIT_CPU, RLIMIT_DATA, RLIMIT_FSIZE };
+	struct rlimit limit;
+
+	for (size_t i = 0; i < sizeof(limits) / sizeof(limits[0]); i++) {
+		if (getrlimit(limits[i], &limit) < 0)
+			continue;
+		limit.rlim_cur = limit.rlim_max;
+		(void)setrlimit(limits[i], &limit);	/* up to there it is always allowed */
+	}
+}
+
 static int serve(const struct cc_config *config, const struct cmn_log *log, char **argv)
 {
 	struct cc_remote_setup setup;
 	const char *problem = "no remote tier is configured";
 	int code = TOOL_USAGE;
 
+	raise_limits();
 	if (cc_remote_setup(config, log, &setup, &problem) != CMN_OK) {
 		tool_complain("%s", problem);
 		return TOOL_FAILED;

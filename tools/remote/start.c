@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -96,18 +97,21 @@ static void forget(struct variables *variables)
 
 /*
  * What the helper writes to its standard error goes to a file in memory that never grows: its
- * first line may say why it ends, and what comes later is lost without a signal.
+ * first line may say why it ends, and what comes later is lost without a signal. Under a limit of
+ * files' sizes nothing can be said.
  */
 static int make_stderr(void)
 {
 	int fd = memfd_create("stderr", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+	struct rlimit limit;
 
-	if (fd >= 0 && (ftruncate(fd, STDERR_SIZE) < 0 ||
-			fcntl(fd, F_ADD_SEALS, F_SEAL_GROW | F_SEAL_SHRINK) < 0)) {
-		(void)close(fd);	/* nothing was written through it */
-		return -1;
-	}
-	return fd;
+	if (fd < 0 || getrlimit(RLIMIT_FSIZE, &limit) < 0)
+		return fd;
+	if ((limit.rlim_cur < STDERR_SIZE || ftruncate(fd, STDERR_SIZE) == 0) &&
+	    fcntl(fd, F_ADD_SEALS, F_SEAL_GROW | F_SEAL_SHRINK) == 0)
+		return fd;
+	(void)close(fd);	/* nothing was written through it */
+	return -1;
 }
 
 static pid_t run_helper(const char *path, char *const *environment, int stderr_fd)
