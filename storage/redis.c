@@ -35,6 +35,7 @@
 #define MAX_DATABASE 1000000
 #define SLOW_BYTES_PER_SECOND (1024 * 1024)	/* a large value may take this much longer */
 #define REPLY_OVERHEAD 1024			/* of a value, in the reader's memory */
+#define MAX_LINE 4096				/* of what a reply begins with; errors have some hundred bytes */
 
 struct redis {
 	const char *host, *path;	/* one of them; the other is "" */
@@ -173,6 +174,13 @@ static void *refuse_array(const redisReadTask *task, int count)
 	return NULL;
 }
 
+/* hiredis looks for a line's end from its beginning, whenever something comes: for minutes, if there is none. */
+static bool has_long_line(const redisReader *reader)
+{
+	return reader->len - reader->pos > MAX_LINE &&
+	       !memchr(reader->buf + reader->pos, '\n', MAX_LINE);
+}
+
 /*
  * Sends a command and waits for its reply. hiredis has a time-out for each call of the system;
  * a server that sends a byte now and then is dropped here.
@@ -201,6 +209,10 @@ static enum storage_result ask(struct session *session, const char *doing, int c
 		} else if (redisGetReplyFromReader(context, &reply) != REDIS_OK ||
 			   (!reply && redisBufferRead(context) != REDIS_OK)) {
 			return set_failure(session, doing, errno, error);
+		}
+		if (!reply && has_long_line(context->reader)) {
+			storage_error_set(error, "%s: the server does not speak Redis's protocol", doing);
+			return STORAGE_DOWN;
 		}
 		if (context->reader->len > redis->max_value + REPLY_OVERHEAD) {
 			storage_error_set(error, "%s: the value has more than %zu bytes", doing,

@@ -456,6 +456,16 @@ class Lies(helper.Case):
             self.message(self.ask(b"$" + length + b"\r\nshort\r\n",
                                   attributes={"operation-timeout": 100}))
 
+    def test_a_line_without_end(self):
+        def flood(client):
+            while True:
+                client.sendall(b"1" * (1 << 12))
+
+        for kind in (b"+", b"-", b":", b"$"):
+            said = self.message(self.ask(kind, then=flood, attributes={
+                "max-value-size": "1M", "operation-timeout": 9000}))
+            self.assertIn("does not speak Redis's protocol", said)
+
     def test_a_value_without_end(self):
         def flood(client):
             while True:
