@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * entry: results in memory and their encoding. An entry owns one buffer: the
- * payload that it was built from, or the whole file that it was read from, of
- * which the views handed out are parts; nothing is copied on a hit.
+ * entry: results in memory, and the encoding of both of an entry's files. An entry
+ * owns one buffer: the payload that it was built from, or the whole file that it was
+ * read from, of which the views handed out are parts; nothing is copied on a hit.
  */
 #include "cachecore/entry.h"
 
-#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -14,58 +13,26 @@
 #include "cachecore/disk/compression.h"
 
 /* The last byte is a control character, so that a text-mode transfer shows as damage. */
-static const uint8_t magic[8] = { 'c', 'k', 'c', 'b', 'i', 'n', '\r', '\n' };
+static const uint8_t bin_magic[8] = { 'c', 'k', 'c', 'b', 'i', 'n', '\r', '\n' };
+static const uint8_t src_magic[8] = { 'c', 'k', 'c', 's', 'r', 'c', '\r', '\n' };
 
-#define FILE_HASH_AT (CC_ENTRY_HEADER_SIZE - CMN_HASH_SIZE)
+#define BIN_HASH_AT (CC_ENTRY_HEADER_SIZE - CMN_HASH_SIZE)
+#define SRC_HASH_AT (CC_SRC_HEADER_SIZE - CMN_HASH_SIZE)
 #define FIELD_HEAD_SIZE (4 + 4 + 8)
 #define SMALL_IMAGE 4096	/* a page or so more or less is not worth a copy */
 
-struct cc_entry {
-	atomic_uint refs;
-	struct cmn_buffer bytes;
-	size_t payload_at;	/* in bytes */
-	size_t image_size;
-	uint64_t build_ns;
-	unsigned int load_rate;
-	struct cc_manifest *manifest;
-	bool too_large;
-	bool in_memory_only;
-	bool remote, claimed;
-};
-
-struct field {
-	uint32_t tag;
-	uint32_t index;
-	struct cmn_view value;
-};
-
-/* CMN_MISS at the end. */
-static enum cmn_status read_field(struct cmn_reader *reader, struct field *ret)
+/* What an entry read from disk holds: each field lies within the payload, which makes later walks safe. */
+static enum cmn_status check_fields(struct cc_entry *entry)
 {
-	if (reader->left == 0)
-		return CMN_MISS;
-	ret->tag = cmn_reader_u32(reader);
-	ret->index = cmn_reader_u32(reader);
-	ret->value = cmn_reader_sized(reader);
-	return reader->failed ? CMN_ERR_CORRUPT : CMN_OK;
-}
+	struct cmn_reader reader = cmn_reader_of(cc_entry_payload(entry));
 
-/* Also what makes the later walks of cc_entry_find safe: each field lies within the payload. */
-static enum cmn_status check_fields(struct cmn_view payload, size_t *ret_image_size)
-{
-	struct cmn_reader reader = cmn_reader_of(payload);
-	enum cmn_status status;
-	size_t image_size = 0;
-	struct field field;
+	while (reader.left && !reader.failed) {
+		uint32_t tag = cmn_reader_u32(&reader);
 
-	while ((status = read_field(&reader, &field)) == CMN_OK) {
-		if (field.tag == CC_TAG_IMAGE)
-			image_size += field.value.len;
+		(void)cmn_reader_u32(&reader);
+		entry->image_size += cmn_reader_sized(&reader).len * (tag == CC_TAG_IMAGE);
 	}
-	if (status != CMN_MISS)
-		return status;
-	*ret_image_size = image_size;
-	return CMN_OK;
+	return reader.failed ? CMN_ERR_CORRUPT : CMN_OK;
 }
 
 struct cc_entry *cc_entry_new(uint64_t build_ns)
@@ -95,6 +62,7 @@ void *cc_entry_add_room(struct cc_entry *entry, uint32_t tag, uint32_t index, si
 	cmn_buffer_append_u64(bytes, len);
 	room = bytes->data + bytes->len;
 	bytes->len += len;
+	entry->image_size += tag == CC_TAG_IMAGE ? len : 0;
 	return room;
 }
 
@@ -120,14 +88,11 @@ enum cmn_status cc_entry_finish(struct cc_entry *entry, struct cc_manifest *mani
 		status = CMN_ERR_NOMEM;
 	else if (entry->too_large || entry->bytes.len > CC_ENTRY_MAX_PAYLOAD)
 		status = CMN_ERR_TOO_LARGE;
+	if (status == CMN_OK)
+		entry->manifest = manifest;
 	else
-		status = check_fields(cc_entry_payload(entry), &entry->image_size);
-	if (status != CMN_OK) {
 		cc_manifest_free(manifest);
-		return status;
-	}
-	entry->manifest = manifest;
-	return CMN_OK;
+	return status;
 }
 
 void cc_entry_keep_in_memory(struct cc_entry *entry)
@@ -165,27 +130,21 @@ void cc_entry_set_load_rate(struct cc_entry *entry, unsigned int ns_per_byte)
 	entry->load_rate = ns_per_byte;
 }
 
-struct cc_entry *cc_entry_ref(struct cc_entry *entry)
-{
-	/* Whoever takes a reference holds one already, so no order is needed. */
-	(void)atomic_fetch_add_explicit(&entry->refs, 1, memory_order_relaxed);
-	return entry;
-}
-
 struct cc_entry *cc_entry_without_images(struct cc_entry *entry)
 {
 	struct cmn_reader reader = cmn_reader_of(cc_entry_payload(entry));
 	struct cc_entry *small = NULL;
-	struct field field;
 
 	if (entry->image_size >= SMALL_IMAGE)
 		small = cc_entry_new(entry->build_ns);
 	if (!small)
 		return cc_entry_ref(entry);
-	while (read_field(&reader, &field) == CMN_OK) {
-		if (field.tag != CC_TAG_IMAGE)
-			cc_entry_add(small, field.tag, field.index, field.value.data,
-				     field.value.len);
+	while (reader.left) {
+		uint32_t tag = cmn_reader_u32(&reader), index = cmn_reader_u32(&reader);
+		struct cmn_view value = cmn_reader_sized(&reader);
+
+		if (tag != CC_TAG_IMAGE)
+			cc_entry_add(small, tag, index, value.data, value.len);
 	}
 	if (cc_entry_finish(small, NULL) == CMN_OK)
 		return small;
@@ -193,11 +152,8 @@ struct cc_entry *cc_entry_without_images(struct cc_entry *entry)
 	return cc_entry_ref(entry);
 }
 
-void cc_entry_unref(struct cc_entry *entry)
+void cc_entry_free(struct cc_entry *entry)
 {
-	/* The last one must see all that the others did. */
-	if (!entry || atomic_fetch_sub_explicit(&entry->refs, 1, memory_order_acq_rel) != 1)
-		return;
 	cc_manifest_free(entry->manifest);
 	cmn_buffer_release(&entry->bytes);
 	free(entry);
@@ -207,50 +163,25 @@ bool cc_entry_find(const struct cc_entry *entry, uint32_t tag, uint32_t index,
 		   struct cmn_view *ret)
 {
 	struct cmn_reader reader = cmn_reader_of(cc_entry_payload(entry));
-	struct field field;
 
 	/* A handful of fields: a walk beats any table. */
-	while (read_field(&reader, &field) == CMN_OK) {
-		if (field.tag == tag && field.index == index) {
-			*ret = field.value;
+	while (reader.left) {
+		bool same_tag = cmn_reader_u32(&reader) == tag;
+		bool same_index = cmn_reader_u32(&reader) == index;
+		struct cmn_view value = cmn_reader_sized(&reader);
+
+		if (same_tag && same_index) {
+			*ret = value;
 			return true;
 		}
 	}
 	return false;
 }
 
-uint64_t cc_entry_build_ns(const struct cc_entry *entry)
+/* What a file's header says of it: of the header before the hash, and of the rest of the file. */
+static struct cmn_hash hash_of_file(const void *header, size_t hash_at, struct cmn_hash rest)
 {
-	return entry->build_ns;
-}
-
-const struct cc_manifest *cc_entry_manifest(const struct cc_entry *entry)
-{
-	return entry->manifest;
-}
-
-size_t cc_entry_payload_size(const struct cc_entry *entry)
-{
-	return entry->bytes.len - entry->payload_at;
-}
-
-size_t cc_entry_image_size(const struct cc_entry *entry)
-{
-	return entry->image_size;
-}
-
-struct cmn_view cc_entry_payload(const struct cc_entry *entry)
-{
-	/* An entry without fields has no buffer to point into. */
-	if (!entry->bytes.data)
-		return (struct cmn_view){ NULL, 0 };
-	return (struct cmn_view){ entry->bytes.data + entry->payload_at,
-				  cc_entry_payload_size(entry) };
-}
-
-static struct cmn_hash hash_file(const uint8_t *header, const struct cmn_hash *stored_hash)
-{
-	struct cmn_hash fold[2] = { cmn_hash_of(header, FILE_HASH_AT), *stored_hash };
+	struct cmn_hash fold[2] = { cmn_hash_of(header, hash_at), rest };
 
 	return cmn_hash_of(fold, sizeof(fold));
 }
@@ -268,7 +199,7 @@ enum cmn_status cc_entry_encode(const struct cc_entry *entry, int level,
 
 	if (cc_compression_compress(payload, level, entry->load_rate, &stored))
 		stored_hash = cmn_hash_of(stored.data, stored.len);
-	cmn_buffer_append(&header, magic, sizeof(magic));
+	cmn_buffer_append(&header, bin_magic, sizeof(bin_magic));
 	cmn_buffer_append_u32(&header, CC_ENTRY_VERSION);
 	cmn_buffer_append_u32(&header, stored.len ? CC_CODEC_ZLIB : CC_CODEC_NONE);
 	cmn_buffer_append_u64(&header, payload.len);
@@ -280,9 +211,9 @@ enum cmn_status cc_entry_encode(const struct cc_entry *entry, int level,
 		status = CMN_ERR_NOMEM;
 		goto out;
 	}
-	file_hash = hash_file(header.data, &stored_hash);
-	memcpy(ret_header, header.data, FILE_HASH_AT);
-	memcpy(ret_header + FILE_HASH_AT, file_hash.bytes, CMN_HASH_SIZE);
+	file_hash = hash_of_file(header.data, BIN_HASH_AT, stored_hash);
+	memcpy(ret_header, header.data, BIN_HASH_AT);
+	memcpy(ret_header + BIN_HASH_AT, file_hash.bytes, CMN_HASH_SIZE);
 	*ret_stored = stored;
 	stored = (struct cmn_buffer){ 0 };
 out:
@@ -294,11 +225,11 @@ out:
 enum cmn_status cc_entry_read_header(struct cmn_view file, struct cc_entry_header *ret)
 {
 	struct cmn_reader reader = cmn_reader_of(file);
-	struct cmn_view mark = cmn_reader_bytes(&reader, sizeof(magic));
+	struct cmn_view mark = cmn_reader_bytes(&reader, sizeof(bin_magic));
 	uint32_t version = cmn_reader_u32(&reader);
 	struct cc_entry_header header;
 
-	if (reader.failed || memcmp(mark.data, magic, sizeof(magic)) != 0)
+	if (reader.failed || memcmp(mark.data, bin_magic, sizeof(bin_magic)) != 0)
 		return CMN_ERR_CORRUPT;
 	if (version != CC_ENTRY_VERSION)
 		return CMN_ERR_VERSION;
@@ -316,20 +247,15 @@ enum cmn_status cc_entry_read_header(struct cmn_view file, struct cc_entry_heade
 	return CMN_OK;
 }
 
-/* Leaves the entry's buffer with the decoded payload at payload_at. */
-static enum cmn_status decode_payload(struct cc_entry *entry, const struct cc_entry_header *header,
-				      const struct cmn_room *room)
+/* In place of the stored payload, the decoded one. */
+static enum cmn_status decompress(struct cc_entry *entry, const struct cc_entry_header *header,
+				  const struct cmn_room *room)
 {
-	struct cmn_view stored = { entry->bytes.data + CC_ENTRY_HEADER_SIZE,
-				   entry->bytes.len - CC_ENTRY_HEADER_SIZE };
+	struct cmn_view stored = cc_entry_payload(entry);
 	struct cmn_buffer payload = { 0 };
 	struct cmn_hash hash;
 	enum cmn_status status;
 
-	if (header->codec == CC_CODEC_NONE) {
-		entry->payload_at = CC_ENTRY_HEADER_SIZE;
-		return header->stored_len == header->payload_len ? CMN_OK : CMN_ERR_CORRUPT;
-	}
 	if (room && header->payload_len >= room->from)
 		(void)cmn_buffer_reserve_in(&payload, room->slabs,
 					    (size_t)header->payload_len);	/* else malloc serves */
@@ -337,29 +263,31 @@ static enum cmn_status decode_payload(struct cc_entry *entry, const struct cc_en
 				     &payload);
 	cmn_buffer_release(&entry->bytes);
 	entry->bytes = payload;
+	entry->payload_at = 0;
 	if (status != CMN_OK)
 		return status;
 	hash = cmn_hash_of(payload.data, payload.len);
 	return cmn_hash_equal(&hash, &header->payload_hash) ? CMN_OK : CMN_ERR_CORRUPT;
 }
 
-/* Before anything is believed: the file is exactly what was written. */
-static enum cmn_status verify_file(struct cmn_view file, const struct cmn_hash *key_hash,
-				   struct cc_entry_header *ret)
+/* Before anything is believed: the file is exactly what was written, and for that key. */
+static enum cmn_status verify(struct cmn_view file, const struct cmn_hash *key_hash,
+			      struct cc_entry_header *ret)
 {
 	enum cmn_status status = cc_entry_read_header(file, ret);
-	const uint8_t *bytes = file.data;
 	struct cmn_hash stored_hash, file_hash;
 
 	if (status != CMN_OK)
 		return status;
 	if (ret->stored_len != file.len - CC_ENTRY_HEADER_SIZE)
 		return CMN_ERR_CORRUPT;
-	stored_hash = cmn_hash_of(bytes + CC_ENTRY_HEADER_SIZE, file.len - CC_ENTRY_HEADER_SIZE);
-	file_hash = hash_file(bytes, &stored_hash);
+	stored_hash = cmn_hash_of((const uint8_t *)file.data + CC_ENTRY_HEADER_SIZE,
+				  (size_t)ret->stored_len);
+	file_hash = hash_of_file(file.data, BIN_HASH_AT, stored_hash);
 	if (!cmn_hash_equal(&file_hash, &ret->file_hash))
 		return CMN_ERR_CORRUPT;
-	if (ret->codec == CC_CODEC_NONE && !cmn_hash_equal(&stored_hash, &ret->payload_hash))
+	if (ret->codec == CC_CODEC_NONE && (ret->stored_len != ret->payload_len ||
+					    !cmn_hash_equal(&stored_hash, &ret->payload_hash)))
 		return CMN_ERR_CORRUPT;
 	return cmn_hash_equal(&ret->key_hash, key_hash) ? CMN_OK : CMN_STALE;
 }
@@ -369,20 +297,21 @@ enum cmn_status cc_entry_decode(struct cmn_buffer *file, const struct cmn_hash *
 {
 	struct cc_entry_header header;
 	struct cc_entry *entry = NULL;
-	enum cmn_status status = verify_file(cmn_buffer_view(file), key_hash, &header);
+	enum cmn_status status = verify(cmn_buffer_view(file), key_hash, &header);
 
+	if (status == CMN_OK) {
+		entry = cc_entry_new(header.build_ns);
+		status = entry ? CMN_OK : CMN_ERR_NOMEM;
+	}
 	if (status != CMN_OK)
 		goto out;
-	entry = cc_entry_new(header.build_ns);
-	if (!entry) {
-		status = CMN_ERR_NOMEM;
-		goto out;
-	}
 	entry->bytes = *file;
+	entry->payload_at = CC_ENTRY_HEADER_SIZE;
 	*file = (struct cmn_buffer){ 0 };
-	status = decode_payload(entry, &header, room);
+	if (header.codec != CC_CODEC_NONE)
+		status = decompress(entry, &header, room);
 	if (status == CMN_OK)
-		status = check_fields(cc_entry_payload(entry), &entry->image_size);
+		status = check_fields(entry);
 	if (status != CMN_OK)
 		goto out;
 	entry->manifest = manifest;
@@ -392,4 +321,104 @@ out:
 	cc_entry_unref(entry);
 	cmn_buffer_release(file);
 	return status;
+}
+
+enum cmn_status cc_src_file_encode(struct cmn_view key, const struct cc_manifest *manifest,
+				   struct cmn_buffer *ret, struct cmn_hash *ret_hash)
+{
+	static const struct cmn_hash no_hash;
+	struct cmn_buffer file = { 0 }, tail = { 0 };
+	enum cmn_status status = CMN_OK;
+	struct cmn_hash hash;
+
+	if (manifest && cc_manifest_count(manifest))
+		cc_manifest_encode(manifest, &tail);
+	(void)cmn_buffer_reserve(&file, CC_SRC_HEADER_SIZE + key.len + tail.len);
+	cmn_buffer_append(&file, src_magic, sizeof(src_magic));
+	cmn_buffer_append_u32(&file, CC_SRC_VERSION);
+	cmn_buffer_append_u32(&file, 0);
+	cmn_buffer_append_u64(&file, key.len);
+	cmn_buffer_append_u64(&file, tail.len);
+	cmn_buffer_append(&file, no_hash.bytes, CMN_HASH_SIZE);
+	cmn_buffer_append(&file, key.data, key.len);
+	cmn_buffer_append(&file, tail.data, tail.len);
+	if (file.failed || tail.failed)
+		status = CMN_ERR_NOMEM;
+	else if (file.len > CC_SRC_MAX_FILE)
+		status = CMN_ERR_TOO_LARGE;
+	if (status == CMN_OK) {
+		hash = hash_of_file(file.data, SRC_HASH_AT,
+				    cmn_hash_of(file.data + CC_SRC_HEADER_SIZE,
+						file.len - CC_SRC_HEADER_SIZE));
+		memcpy(file.data + SRC_HASH_AT, hash.bytes, CMN_HASH_SIZE);
+		*ret = file;
+		*ret_hash = hash;
+		file = (struct cmn_buffer){ 0 };
+	}
+	cmn_buffer_release(&tail);
+	cmn_buffer_release(&file);
+	return status;
+}
+
+enum cmn_status cc_src_file_read_header(struct cmn_view bytes, uint64_t file_size,
+					struct cc_src_header *ret)
+{
+	struct cmn_reader reader = cmn_reader_of(bytes);
+	struct cmn_view mark = cmn_reader_bytes(&reader, sizeof(src_magic));
+	uint32_t version = cmn_reader_u32(&reader);
+	struct cc_src_header header;
+
+	if (reader.failed || memcmp(mark.data, src_magic, sizeof(src_magic)) != 0)
+		return CMN_ERR_CORRUPT;
+	if (version != CC_SRC_VERSION)
+		return CMN_ERR_VERSION;
+	(void)cmn_reader_u32(&reader);	/* zero; the hash covers it */
+	header.key_len = cmn_reader_u64(&reader);
+	header.manifest_len = cmn_reader_u64(&reader);
+	header.hash = cmn_reader_hash(&reader);
+	if (reader.failed || file_size < CC_SRC_HEADER_SIZE ||
+	    header.key_len > file_size - CC_SRC_HEADER_SIZE ||
+	    header.manifest_len != file_size - CC_SRC_HEADER_SIZE - header.key_len)
+		return CMN_ERR_CORRUPT;
+	*ret = header;
+	return CMN_OK;
+}
+
+enum cmn_status cc_src_file_decode(struct cmn_view file, struct cc_src *ret)
+{
+	const uint8_t *rest = (const uint8_t *)file.data + CC_SRC_HEADER_SIZE;
+	struct cc_src_header header;
+	enum cmn_status status = cc_src_file_read_header(file, file.len, &header);
+	struct cmn_hash hash;
+
+	if (status != CMN_OK)
+		return status;
+	hash = hash_of_file(file.data, SRC_HASH_AT, cmn_hash_of(rest, file.len - CC_SRC_HEADER_SIZE));
+	if (!cmn_hash_equal(&hash, &header.hash))
+		return CMN_ERR_CORRUPT;
+	*ret = (struct cc_src){
+		.key = { rest, (size_t)header.key_len },
+		.manifest = { rest + header.key_len, (size_t)header.manifest_len },
+		.hash = hash,
+	};
+	return CMN_OK;
+}
+
+enum cmn_status cc_src_file_check(struct cmn_view header, struct cmn_view key,
+				  struct cmn_view manifest, struct cc_src *ret)
+{
+	struct cmn_hasher *hasher = cmn_hasher_new();
+	struct cmn_hash hash;
+
+	if (!hasher)
+		return CMN_ERR_NOMEM;
+	cmn_hasher_update(hasher, key.data, key.len);
+	if (manifest.len)
+		cmn_hasher_update(hasher, manifest.data, manifest.len);
+	hash = hash_of_file(header.data, SRC_HASH_AT, cmn_hasher_digest(hasher));
+	cmn_hasher_free(hasher);
+	if (memcmp(hash.bytes, (const uint8_t *)header.data + SRC_HASH_AT, CMN_HASH_SIZE) != 0)
+		return CMN_ERR_CORRUPT;
+	*ret = (struct cc_src){ .key = key, .manifest = manifest, .hash = hash };
+	return CMN_OK;
 }

@@ -19,10 +19,20 @@
  * driver will see; file_hash = hash(hash(header before it) hash(stored
  * payload)), so that any change of the file is noticed before anything is
  * decoded, and one pass over a raw payload checks both.
+ *
+ * The file <n>.src beside it says whose result it is:
+ *
+ *   file = magic[8] version:u32 zero:u32 key_len:u64 manifest_len:u64
+ *          hash[16] key manifest
+ *   hash = hash(hash(all before it) hash(all after it))
+ *
+ * The same key and manifest always give the same bytes, so that a .bin may be
+ * replaced alone.
  */
 #ifndef CACHECORE_ENTRY_H
 #define CACHECORE_ENTRY_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -38,7 +48,19 @@
 
 enum { CC_TAG_IMAGE = 1 };	/* a device binary; index: which device. Layers use tags from 2 on. */
 
-struct cc_entry;
+/* Only entry.c writes to it. */
+struct cc_entry {
+	atomic_uint refs;
+	struct cmn_buffer bytes;
+	size_t payload_at;	/* in bytes */
+	size_t image_size;
+	uint64_t build_ns;
+	unsigned int load_rate;
+	struct cc_manifest *manifest;
+	bool too_large;
+	bool in_memory_only;
+	bool remote, claimed;
+};
 
 /* Building: one owner, then shared. NULL: out of memory. */
 struct cc_entry *cc_entry_new(uint64_t build_ns);
@@ -72,22 +94,58 @@ bool cc_entry_is_claimed(const struct cc_entry *entry);
  */
 void cc_entry_set_load_rate(struct cc_entry *entry, unsigned int ns_per_byte);
 
-struct cc_entry *cc_entry_ref(struct cc_entry *entry);
+static inline struct cc_entry *cc_entry_ref(struct cc_entry *entry)
+{
+	/* Whoever takes a reference holds one already, so no order is needed. */
+	(void)atomic_fetch_add_explicit(&entry->refs, 1, memory_order_relaxed);
+	return entry;
+}
+
 /*
  * For a caller that no longer needs the images: a reference to a copy with the
  * other fields and the build time, without images and manifest; or to entry
  * itself if a copy would save nothing or there is no memory.
  */
 struct cc_entry *cc_entry_without_images(struct cc_entry *entry);
-void cc_entry_unref(struct cc_entry *entry);	/* NULL is fine */
+void cc_entry_free(struct cc_entry *entry);	/* cc_entry_unref's */
+
+static inline void cc_entry_unref(struct cc_entry *entry)	/* NULL is fine */
+{
+	/* The last one must see all that the others did. */
+	if (entry && atomic_fetch_sub_explicit(&entry->refs, 1, memory_order_acq_rel) == 1)
+		cc_entry_free(entry);
+}
 
 /* false: there is none. The view lives as long as the entry. */
 bool cc_entry_find(const struct cc_entry *entry, uint32_t tag, uint32_t index,
 		   struct cmn_view *ret);
-uint64_t cc_entry_build_ns(const struct cc_entry *entry);	/* what the driver took */
-const struct cc_manifest *cc_entry_manifest(const struct cc_entry *entry);	/* NULL: none */
-size_t cc_entry_payload_size(const struct cc_entry *entry);	/* bytes held */
-size_t cc_entry_image_size(const struct cc_entry *entry);	/* sum of CC_TAG_IMAGE fields */
+
+static inline uint64_t cc_entry_build_ns(const struct cc_entry *entry)	/* what the driver took */
+{
+	return entry->build_ns;
+}
+
+static inline const struct cc_manifest *cc_entry_manifest(const struct cc_entry *entry)	/* NULL: none */
+{
+	return entry->manifest;
+}
+
+static inline size_t cc_entry_payload_size(const struct cc_entry *entry)	/* bytes held */
+{
+	return entry->bytes.len - entry->payload_at;
+}
+
+static inline size_t cc_entry_image_size(const struct cc_entry *entry)	/* sum of CC_TAG_IMAGE fields */
+{
+	return entry->image_size;
+}
+
+static inline struct cmn_view cc_entry_payload(const struct cc_entry *entry)
+{
+	/* An entry without fields has no buffer to point into. */
+	return (struct cmn_view){ entry->bytes.data ? entry->bytes.data + entry->payload_at : NULL,
+				  cc_entry_payload_size(entry) };
+}
 
 /*
  * The header (CC_ENTRY_HEADER_SIZE bytes) and the stored payload as they go to
@@ -98,7 +156,6 @@ CMN_CHECKED enum cmn_status cc_entry_encode(const struct cc_entry *entry, int le
 					    const struct cmn_hash *key_hash,
 					    uint8_t ret_header[CC_ENTRY_HEADER_SIZE],
 					    struct cmn_buffer *ret_stored);
-struct cmn_view cc_entry_payload(const struct cc_entry *entry);
 
 /*
  * Makes an entry from a file's bytes. Takes the buffer on success and failure
@@ -122,5 +179,38 @@ struct cc_entry_header {
 	struct cmn_hash file_hash;
 };
 CMN_CHECKED enum cmn_status cc_entry_read_header(struct cmn_view file, struct cc_entry_header *ret);
+
+#define CC_SRC_VERSION 1
+#define CC_SRC_HEADER_SIZE 48
+/* Sources and manifests together; no file is larger, whatever it claims. */
+#define CC_SRC_MAX_FILE (UINT64_C(1) << 30)
+
+struct cc_src {
+	struct cmn_view key;		/* borrowed from the file's bytes */
+	struct cmn_view manifest;	/* empty: no dependencies */
+	struct cmn_hash hash;		/* what the .bin carries as key_hash */
+};
+
+/* manifest may be NULL. CMN_ERR_NOMEM, CMN_ERR_TOO_LARGE. */
+CMN_CHECKED enum cmn_status cc_src_file_encode(struct cmn_view key,
+					       const struct cc_manifest *manifest,
+					       struct cmn_buffer *ret, struct cmn_hash *ret_hash);
+/* CMN_ERR_CORRUPT, CMN_ERR_VERSION. */
+CMN_CHECKED enum cmn_status cc_src_file_decode(struct cmn_view file, struct cc_src *ret);
+
+/*
+ * The same in pieces, where the file's key is one that the caller has: the
+ * header (CC_SRC_HEADER_SIZE bytes) of a file of that size, for the lengths of
+ * what follows it; and in the end, with the manifest, whether the hash fits.
+ */
+struct cc_src_header {
+	uint64_t key_len, manifest_len;
+	struct cmn_hash hash;
+};
+CMN_CHECKED enum cmn_status cc_src_file_read_header(struct cmn_view bytes, uint64_t file_size,
+						    struct cc_src_header *ret);
+/* CMN_ERR_CORRUPT, CMN_ERR_NOMEM. *ret borrows key and manifest. */
+CMN_CHECKED enum cmn_status cc_src_file_check(struct cmn_view header, struct cmn_view key,
+					      struct cmn_view manifest, struct cc_src *ret);
 
 #endif

@@ -8,7 +8,7 @@
 
 #include <string.h>
 
-#include "cachecore/disk/src_file.h"
+#include "cachecore/entry.h"
 
 static const uint8_t magic[8] = { 'c', 'k', 'c', 'b', 'd', 'l', '\r', '\n' };
 

@@ -10,7 +10,6 @@
 
 #include "cachecore/entry.h"
 #include "cachecore/disk/leaf.h"
-#include "cachecore/disk/src_file.h"
 #include "common/bytes.h"
 #include "common/file.h"
 #include "common/status.h"

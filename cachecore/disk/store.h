@@ -4,7 +4,7 @@
  *
  *   <root>/<device_hash>/<device_image_hash>/<spec_constants_hash>/<build_options_hash>/
  *       <n>.src               magic[8] version:u32 zero:u32 key_len:u64 manifest_len:u64
- *                             hash[16] key manifest (see src_file.h)
+ *                             hash[16] key manifest (see entry.h)
  *       <n>.bin               see entry.h
  *       <n>_access_time.txt   nanoseconds since the epoch, decimal
  *   <root>/cache_size.txt     bytes of all entries, decimal

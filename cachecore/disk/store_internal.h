@@ -7,7 +7,7 @@
 #include <stdbool.h>
 
 #include "cachecore/disk/root.h"
-#include "cachecore/disk/src_file.h"
+#include "cachecore/entry.h"
 #include "cachecore/disk/store.h"
 #include "common/file.h"
 #include "common/kept_buffer.h"

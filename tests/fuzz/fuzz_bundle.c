@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "cachecore/disk/bundle.h"
-#include "cachecore/disk/src_file.h"
+#include "cachecore/entry.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -39,7 +39,7 @@ static enum cmn_status append(void *ctx, const void *data, size_t len)
 	return buf->failed ? CMN_ERR_NOMEM : CMN_OK;
 }
 
-/* Where the fields of a .src are that the rest of it determines (src_file.h). */
+/* Where the fields of a .src are that the rest of it determines (entry.h). */
 #define KEY_LEN_AT 16
 #define MANIFEST_LEN_AT 24
 #define SRC_HASH_AT (CC_SRC_HEADER_SIZE - CMN_HASH_SIZE)

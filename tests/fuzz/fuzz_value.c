@@ -11,7 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "cachecore/disk/src_file.h"
+#include "cachecore/entry.h"
 #include "cachecore/remote/value.h"
 
 #define SEAL_AT 12

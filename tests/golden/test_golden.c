@@ -16,7 +16,7 @@
 #include "cachecore/record/history_file.h"
 #include "cachecore/record/key_summary.h"
 #include "cachecore/disk/writer/recipes.h"
-#include "cachecore/disk/src_file.h"
+#include "cachecore/entry.h"
 #include "cachecore/record/stats.h"
 #include "cachecore/record/stats_log.h"
 #include "cachecore/disk/store.h"

@@ -16,7 +16,7 @@
 #include "cachecore/disk/codec.h"
 #include "cachecore/disk/writer/recipe.h"
 #include "cachecore/disk/writer/recipes.h"
-#include "cachecore/disk/src_file.h"
+#include "cachecore/entry.h"
 #include "common/file.h"
 #include "tests/hostile/hostile.h"
 #include "tests/support/unit.h"

@@ -12,7 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "cachecore/disk/src_file.h"
+#include "cachecore/entry.h"
 #include "common/file.h"
 #include "tests/support/unit.h"
 

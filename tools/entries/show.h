@@ -4,7 +4,6 @@
 #define TOOLS_ENTRIES_SHOW_H
 
 #include "cachecore/entry.h"
-#include "cachecore/disk/src_file.h"
 #include "cachecore/disk/store.h"
 #include "common/bytes.h"
 

@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-#include "cachecore/disk/src_file.h"
+#include "cachecore/entry.h"
 #include "tests/support/unit.h"
 
 #define RECORD_AT 16	/* behind the header */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* test_store: look-up, publication, repair and refusal of entries on disk. */
 #include "cachecore/disk/entry_files.h"
-#include "cachecore/disk/src_file.h"
+#include "cachecore/entry.h"
 #include "cachecore/disk/store.h"
 
 #include <dirent.h>

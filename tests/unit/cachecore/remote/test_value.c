@@ -8,7 +8,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "cachecore/disk/src_file.h"
+#include "cachecore/entry.h"
 #include "cachecore/key.h"
 #include "tests/support/unit.h"
 #include "tests/unit/cachecore/remote/values.h"

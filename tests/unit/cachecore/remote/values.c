@@ -7,7 +7,7 @@
 
 #include <openssl/evp.h>
 
-#include "cachecore/disk/src_file.h"
+#include "cachecore/entry.h"
 #include "tests/support/unit.h"
 
 static const char *const seeds[] = {
