@@ -29,18 +29,6 @@
 #define FIRST_LOCK_PAUSE_NS 100000
 #define LAST_LOCK_PAUSE_NS 5000000
 
-/* Room for a whole file; what buf held is dropped, since growing would copy it. */
-static bool reserve_for_file(struct cmn_buffer *buf, size_t len, const struct cmn_room *room)
-{
-	buf->len = 0;
-	if (buf->data && len <= buf->cap)
-		return true;
-	cmn_buffer_release(buf);
-	if (room && len >= room->from && cmn_buffer_reserve_in(buf, room->slabs, len))
-		return true;
-	return cmn_buffer_reserve(buf, len);
-}
-
 /* Of /proc, where that can be read; it changes as good as never, and is asked for by each look-up. */
 static unsigned int overflow_id(const char *path, atomic_int *known)
 {
@@ -80,23 +68,12 @@ gid_t cmn_file_overflow_group(void)
 	return overflow_id("/proc/sys/kernel/overflowgid", &known);
 }
 
-/* The kernel takes 16 bits for an overflow id, and the superuser's is none. */
-static bool may_be_overflow(unsigned int id)
-{
-	return id != 0 && id <= UINT16_MAX;
-}
-
-bool cmn_file_is_own(uid_t owner)
-{
-	return owner == geteuid() && !(may_be_overflow(owner) && owner == cmn_file_overflow_user());
-}
-
 bool cmn_file_is_of_own_group(gid_t group)
 {
 	gid_t groups[MAX_GROUPS];
 	int count;
 
-	if (may_be_overflow(group) && group == cmn_file_overflow_group())
+	if (group != 0 && group <= UINT16_MAX && group == cmn_file_overflow_group())
 		return false;
 	if (group == getegid())
 		return true;
@@ -113,52 +90,43 @@ uint64_t cmn_file_blocks(const struct stat *info)
 	return info->st_blocks > 0 ? (uint64_t)info->st_blocks * 512 : 0;
 }
 
-bool cmn_file_trusted(const struct stat *info, enum cmn_file_trust trust)
-{
-	if (!S_ISREG(info->st_mode))
-		return false;
-	return trust != CMN_FILE_TRUSTED || ((cmn_file_is_own(info->st_uid) || info->st_uid == 0) &&
-					     !(info->st_mode & (S_IWGRP | S_IWOTH)));
-}
-
-static enum cmn_status read_fd(int fd, size_t max_len, enum cmn_file_trust trust,
-			       const struct cmn_room *room, struct cmn_buffer *ret)
-{
-	struct stat info;
-	size_t want;
-
-	if (fstat(fd, &info) < 0)
-		return cmn_status_from_errno(errno);
-	if (!cmn_file_trusted(&info, trust))
-		return CMN_ERR_ACCESS;
-	if (info.st_size < 0 || (uint64_t)info.st_size > max_len)
-		return CMN_ERR_TOO_LARGE;
-	want = (size_t)info.st_size;
-	if (!reserve_for_file(ret, want, room))
-		return CMN_ERR_NOMEM;
-	while (ret->len < want) {
-		ssize_t got = read(fd, ret->data + ret->len, want - ret->len);
-
-		if (got < 0 && errno == EINTR)
-			continue;
-		if (got < 0)
-			return cmn_status_from_errno(errno);
-		if (got == 0)
-			return CMN_STALE;	/* it shrank meanwhile */
-		ret->len += (size_t)got;
-	}
-	return CMN_OK;
-}
-
 enum cmn_status cmn_file_read_open(int fd, size_t max_len, enum cmn_file_trust trust,
 				   const struct cmn_room *room, struct cmn_buffer *buf)
 {
-	enum cmn_status status;
+	enum cmn_status status = CMN_OK;
+	struct stat info;
+	size_t want;
 
-	if (fd < 0)
-		return cmn_status_from_errno(errno);
-	status = read_fd(fd, max_len, trust, room, buf);
-	(void)close(fd);	/* nothing was written through it */
+	if (fd < 0 || fstat(fd, &info) < 0)
+		status = cmn_status_from_errno(errno);
+	else if (!cmn_file_trusted(&info, trust))
+		status = CMN_ERR_ACCESS;
+	else if (info.st_size < 0 || (uint64_t)info.st_size > max_len)
+		status = CMN_ERR_TOO_LARGE;
+	if (status != CMN_OK)
+		goto out;
+	want = (size_t)info.st_size;
+	buf->len = 0;
+	/* What it held is dropped first, since growing would copy it. */
+	if (!buf->data || want > buf->cap) {
+		cmn_buffer_release(buf);
+		if (!(room && want >= room->from && cmn_buffer_reserve_in(buf, room->slabs, want)) &&
+		    !cmn_buffer_reserve(buf, want))
+			status = CMN_ERR_NOMEM;
+	}
+	while (status == CMN_OK && buf->len < want) {
+		ssize_t got = read(fd, buf->data + buf->len, want - buf->len);
+
+		if (got > 0)
+			buf->len += (size_t)got;
+		else if (got == 0)
+			status = CMN_STALE;	/* it shrank meanwhile */
+		else if (errno != EINTR)
+			status = cmn_status_from_errno(errno);
+	}
+out:
+	if (fd >= 0)
+		(void)close(fd);	/* nothing was written through it */
 	return status;
 }
 

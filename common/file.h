@@ -8,9 +8,12 @@
 #ifndef COMMON_FILE_H
 #define COMMON_FILE_H
 
+#include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <sys/stat.h>
 #include <sys/types.h>
+#include <unistd.h>
 
 #include "common/bytes.h"
 #include "common/status.h"
@@ -48,19 +51,32 @@ CMN_CHECKED enum cmn_status cmn_file_read_into(int dir_fd, const char *path, siz
 CMN_CHECKED enum cmn_status cmn_file_read_open(int fd, size_t max_len, enum cmn_file_trust trust,
 					       const struct cmn_room *room,
 					       struct cmn_buffer *buf);
-/* Whether an open file may be read under that trust: a regular one. */
-bool cmn_file_trusted(const struct stat *info, enum cmn_file_trust trust);
+
+/* The ids that stand for users and groups that a namespace does not map: 16 bits, never the superuser's. */
+uid_t cmn_file_overflow_user(void);
+gid_t cmn_file_overflow_group(void);
+
 /*
  * Whether this is the effective user's id. Never true for the overflow id,
  * which stands for every user whom a user namespace does not map: two users
  * who both have it need not be the same.
  */
-bool cmn_file_is_own(uid_t owner);
+static inline bool cmn_file_is_own(uid_t owner)
+{
+	return owner == geteuid() &&
+	       (owner == 0 || owner > UINT16_MAX || owner != cmn_file_overflow_user());
+}
+
 /* The same for a group: the effective one or a supplementary one. */
 bool cmn_file_is_of_own_group(gid_t group);
-/* The ids that stand for users and groups that a namespace does not map. */
-uid_t cmn_file_overflow_user(void);
-gid_t cmn_file_overflow_group(void);
+
+/* Whether an open file may be read under that trust: a regular one. */
+static inline bool cmn_file_trusted(const struct stat *info, enum cmn_file_trust trust)
+{
+	return S_ISREG(info->st_mode) &&
+	       (trust != CMN_FILE_TRUSTED || ((cmn_file_is_own(info->st_uid) || info->st_uid == 0) &&
+					      !(info->st_mode & (S_IWGRP | S_IWOTH))));
+}
 
 /* How many bytes the blocks of the file take on disk. */
 uint64_t cmn_file_blocks(const struct stat *info);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * leaf: the directory of all entries whose keys have the same four hashes, and
- * the names in it. Entries have numbers from 0 to CC_LEAF_VARIANTS - 1; any other
+ * leaf: the directory of all entries whose keys have the same four hashes, the
+ * names in it, and the two files of an entry. Entries have numbers from 0 to CC_LEAF_VARIANTS - 1; any other
  * name is left alone. To add or remove a name, hold the leaf's lock
  * (cc_leaf_lock); readers need no lock. Functions are thread-safe.
  */
@@ -12,7 +12,10 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "cachecore/entry.h"
 #include "cachecore/key.h"
+#include "common/bytes.h"
+#include "common/file.h"
 #include "common/status.h"
 
 /*
@@ -39,8 +42,16 @@ struct cc_leaf_scan {
 
 /* The leaf's path below the root: "<hash>/<hash>/<hash>/<hash>". */
 void cc_leaf_path(struct cmn_view key, char ret[CC_LEAF_PATH_SIZE]);
-void cc_leaf_path_of(const struct cc_key *key, char ret[CC_LEAF_PATH_SIZE]);
 void cc_leaf_path_by(const struct cmn_hash hashes[CC_PART_COUNT], char ret[CC_LEAF_PATH_SIZE]);
+
+static inline void cc_leaf_path_of(const struct cc_key *key, char ret[CC_LEAF_PATH_SIZE])
+{
+	struct cmn_hash hashes[CC_PART_COUNT];
+
+	cc_key_hashes(key, hashes);
+	cc_leaf_path_by(hashes, ret);
+}
+
 void cc_leaf_name(enum cc_leaf_file file, unsigned int n, char ret[CC_LEAF_NAME_SIZE]);
 void cc_leaf_file_path(const char *path, enum cc_leaf_file file, unsigned int n,
 		       char ret[CC_LEAF_FILE_PATH_SIZE]);
@@ -58,6 +69,58 @@ CMN_CHECKED enum cmn_status cc_leaf_open(int root_fd, const char *path, int *ret
 int cc_leaf_open_file(int dir_fd, const char *path, enum cc_leaf_file file, unsigned int n);
 /* The same for writing, from the root's alone; for cmn_descriptor_close. */
 int cc_leaf_open_to_write(int root_fd, const char *path, enum cc_leaf_file file, unsigned int n);
+/*
+ * <n>.src and <n>.bin, read and verified; takes no lock and changes nothing. Where the functions
+ * take a path, dir_fd is the root's, and path the leaf's; or path is NULL, and dir_fd the leaf's.
+ */
+
+/*
+ * One of the two files whole, whatever it holds, in the buffer's room, the
+ * room given (may be NULL) or malloc's. Of a long one the head is looked at
+ * first. CMN_MISS: not there. CMN_ERR_CORRUPT: it is longer than any of ours,
+ * or shrinks; CMN_ERR_ACCESS as below; others of file.h.
+ */
+CMN_CHECKED enum cmn_status cc_leaf_read_file(int dir_fd, const char *path,
+					      enum cc_leaf_file file, unsigned int n,
+					      enum cmn_file_trust trust,
+					      const struct cmn_room *room, struct cmn_buffer *buf);
+/*
+ * CMN_OK: the views of *ret point into *file, whose room is used where it
+ * suffices and which the caller releases in any case.
+ * CMN_MISS: not there. CMN_ERR_CORRUPT: damaged; CMN_ERR_VERSION: not ours to
+ * judge; CMN_ERR_ACCESS: not readable, not trusted, or not a regular file; CMN_ERR_NOMEM, CMN_ERR_IO.
+ */
+CMN_CHECKED enum cmn_status cc_leaf_read_src(int dir_fd, unsigned int n,
+					     enum cmn_file_trust trust,
+					     struct cmn_buffer *file, struct cc_src *ret);
+/*
+ * The same where the key is expected to be that one: a long one is compared
+ * piece by piece and not kept, since fresh memory for it takes longer than the
+ * rest. ret->key is the given one then. CMN_MISS also: it is another key.
+ */
+CMN_CHECKED enum cmn_status cc_leaf_read_src_of(int dir_fd, const char *path, unsigned int n,
+						enum cmn_file_trust trust, struct cmn_view key,
+						struct cmn_buffer *file, struct cc_src *ret);
+/*
+ * The result, in the room given (may be NULL) or malloc's; takes manifest on
+ * success. Also CMN_STALE: sound, but belongs to another .src.
+ */
+CMN_CHECKED enum cmn_status cc_leaf_read_bin(int dir_fd, const char *path, unsigned int n,
+					     enum cmn_file_trust trust,
+					     const struct cc_src *src, const struct cmn_room *room,
+					     struct cc_manifest *manifest, struct cc_entry **ret);
+/* The header alone, against the file's size and src, which may be NULL. Statuses as above. */
+CMN_CHECKED enum cmn_status cc_leaf_read_bin_header(int dir_fd, unsigned int n,
+						    const struct cc_src *src,
+						    struct cc_entry_header *ret);
+/*
+ * Every byte of both is read. CMN_OK: sound; CMN_MISS: there is no .src.
+ * CMN_ERR_CORRUPT also: a .src without the .bin that belongs to it.
+ */
+CMN_CHECKED enum cmn_status cc_leaf_judge(int dir_fd, unsigned int n, enum cmn_file_trust trust);
+/* Whether a status of this file says that the file itself is bad, not the moment. */
+bool cc_leaf_status_damaged(enum cmn_status status);
+
 /* Makes the levels first, with that mode whatever the umask. CMN_MISS: somebody removed one meanwhile; try again. */
 CMN_CHECKED enum cmn_status cc_leaf_make(int root_fd, const char *path, mode_t mode,
 					 int *ret_fd);

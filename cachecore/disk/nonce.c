@@ -10,7 +10,6 @@
 
 #include "cachecore/key.h"
 #include "cachecore/disk/leaf.h"
-#include "cachecore/disk/entry_files.h"
 #include "cachecore/disk/root.h"
 #include "common/clock.h"
 #include "common/descriptor.h"
@@ -294,7 +293,7 @@ static bool is_evidence(int root_fd, const struct slot *slot, struct cmn_view ke
 	if (cc_leaf_open(root_fd, path, &leaf_fd) != CMN_OK)
 		return false;
 	if (cc_leaf_access_ns(leaf_fd, 0, now_ns) <= slot->stored_ns + HIT_GRAIN_NS &&
-	    cc_entry_files_read_src(leaf_fd, 0, CMN_FILE_ANY, &file, &src) == CMN_OK)
+	    cc_leaf_read_src(leaf_fd, 0, CMN_FILE_ANY, &file, &src) == CMN_OK)
 		evidence = cc_nonce_differs(src.key, key, &one, &other);
 	cmn_buffer_release(&file);
 	(void)cmn_descriptor_close(leaf_fd);	/* read only */

@@ -11,11 +11,6 @@
 #include "common/descriptor.h"
 #include "common/file.h"
 
-static bool owner_trusted(const struct stat *info, enum cc_root_kind kind)
-{
-	return cmn_file_is_own(info->st_uid) || (kind == CC_ROOT_TIER && info->st_uid == 0);
-}
-
 static bool is_groups(const struct stat *info)
 {
 	return (info->st_mode & S_IWGRP) && (info->st_mode & S_ISGID) &&
@@ -26,10 +21,11 @@ static enum cmn_status check_info(const struct stat *info, enum cc_root_kind kin
 				  const char **ret_reason)
 {
 	bool groups = kind == CC_ROOT_GROUP && is_groups(info);
+	bool trusted = cmn_file_is_own(info->st_uid) || (kind == CC_ROOT_TIER && info->st_uid == 0);
 
 	if (!S_ISDIR(info->st_mode))
 		*ret_reason = "it is not a directory";
-	else if (!groups && !owner_trusted(info, kind))
+	else if (!groups && !trusted)
 		*ret_reason = info->st_uid != geteuid()
 			? "it belongs to another user"
 			: "its owner is the id that stands for every user without a mapping here";
@@ -63,7 +59,7 @@ enum cmn_status cc_root_check(const char *path, enum cc_root_kind kind, const ch
 	}
 	if (S_ISLNK(info.st_mode)) {
 		/* A link of one's own is a way to put the cache elsewhere; another's is a trap. */
-		if (!owner_trusted(&info, CC_ROOT_TIER)) {
+		if (!cmn_file_is_own(info.st_uid) && info.st_uid != 0) {
 			*ret_reason = "it is another user's symbolic link";
 			return CMN_ERR_ACCESS;
 		}
@@ -73,8 +69,8 @@ enum cmn_status cc_root_check(const char *path, enum cc_root_kind kind, const ch
 	return check_info(&info, kind, ret_reason);
 }
 
-static enum cmn_status open_root(const char *path, enum cc_root_kind kind, int access, int *ret_fd,
-				 const char **ret_reason)
+enum cmn_status cc_root_open_by(const char *path, enum cc_root_kind kind, int access, int *ret_fd,
+				const char **ret_reason)
 {
 	const int flags = access | O_DIRECTORY | O_CLOEXEC;
 	enum cmn_status status;
@@ -101,24 +97,6 @@ static enum cmn_status open_root(const char *path, enum cc_root_kind kind, int a
 	}
 	*ret_fd = fd;
 	return CMN_OK;
-}
-
-enum cmn_status cc_root_find(const char *path, enum cc_root_kind kind, int *ret_fd,
-			     const char **ret_reason)
-{
-	return open_root(path, kind, O_PATH, ret_fd, ret_reason);
-}
-
-enum cmn_status cc_root_open_as(const char *path, enum cc_root_kind kind, int *ret_fd)
-{
-	const char *reason;
-
-	return open_root(path, kind, O_RDONLY, ret_fd, &reason);
-}
-
-enum cmn_status cc_root_open(const char *path, int *ret_fd)
-{
-	return cc_root_open_as(path, CC_ROOT_GROUP, ret_fd);
 }
 
 enum cmn_status cc_root_make(const char *path, int *ret_fd)

@@ -11,6 +11,7 @@
 #ifndef CACHECORE_DISK_ROOT_H
 #define CACHECORE_DISK_ROOT_H
 
+#include <fcntl.h>
 #include <sys/types.h>
 
 #include "common/log.h"
@@ -31,23 +32,38 @@ enum cc_root_kind {
 CMN_CHECKED enum cmn_status cc_root_check(const char *path, enum cc_root_kind kind,
 					  const char **ret_reason);
 /*
- * The same, and a descriptor (O_PATH) to open what is in it: the directory
- * that was checked, whatever has its name by then.
+ * The same, and a descriptor: the directory that was checked, whatever has its
+ * name by then. access: O_PATH, to open what is in it; O_RDONLY, for everything
+ * else too.
  */
-CMN_CHECKED enum cmn_status cc_root_find(const char *path, enum cc_root_kind kind, int *ret_fd,
-					 const char **ret_reason);
-/* A descriptor for everything else too. */
-CMN_CHECKED enum cmn_status cc_root_open_as(const char *path, enum cc_root_kind kind, int *ret_fd);
+CMN_CHECKED enum cmn_status cc_root_open_by(const char *path, enum cc_root_kind kind, int access,
+					    int *ret_fd, const char **ret_reason);
+
+static inline CMN_CHECKED enum cmn_status cc_root_find(const char *path, enum cc_root_kind kind,
+						       int *ret_fd, const char **ret_reason)
+{
+	return cc_root_open_by(path, kind, O_PATH, ret_fd, ret_reason);
+}
+
+static inline CMN_CHECKED enum cmn_status cc_root_open_as(const char *path, enum cc_root_kind kind,
+							  int *ret_fd)
+{
+	const char *reason;
+
+	return cc_root_open_by(path, kind, O_RDONLY, ret_fd, &reason);
+}
+
 /*
  * The mode of directories in a root: the owner's alone, or the group's too
  * (with its set-group-ID and sticky bits) where the root is the group's.
  */
 mode_t cc_root_dir_mode(int root_fd);
-/*
- * Opens the own root, or a group's. Whether
- * a group's is wanted is the store's to check. Statuses as above.
- */
-CMN_CHECKED enum cmn_status cc_root_open(const char *path, int *ret_fd);
+/* Opens the own root, or a group's. Whether a group's is wanted is the store's to check. */
+static inline CMN_CHECKED enum cmn_status cc_root_open(const char *path, int *ret_fd)
+{
+	return cc_root_open_as(path, CC_ROOT_GROUP, ret_fd);
+}
+
 /* The same, made with mode 0700 if it is not there. */
 CMN_CHECKED enum cmn_status cc_root_make(const char *path, int *ret_fd);
 /*

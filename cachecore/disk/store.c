@@ -14,7 +14,6 @@
 
 #include "cachecore/disk/space/account.h"
 #include "cachecore/disk/leaf.h"
-#include "cachecore/disk/entry_files.h"
 #include "cachecore/disk/store_internal.h"
 #include "common/clock.h"
 #include "common/descriptor.h"
@@ -125,52 +124,43 @@ enum cmn_file_trust cc_store_trust(const struct cc_store *store)
 	return store->trust;
 }
 
-enum cmn_status cc_store_check_manifest(const struct cc_src *src, struct cc_file_memo *memo,
-					struct cc_manifest **ret,
-					struct cc_manifest_change *ret_change)
-{
-	enum cmn_status status;
-
-	if (src->manifest.len == 0) {
-		*ret = NULL;
-		return CMN_OK;
-	}
-	status = cc_manifest_decode(src->manifest, ret);
-	if (status != CMN_OK)
-		return status;
-	if (cc_manifest_compare(*ret, memo, ret_change) == CMN_OK)
-		return CMN_OK;
-	cc_manifest_free(*ret);
-	return CMN_MISS;
-}
-
-/* Also CMN_STALE: .src and .bin do not belong together. */
+/*
+ * Entry n of the leaf: whose result it is, whether its dependencies hold, then the
+ * result. Also CMN_STALE: .src and .bin do not belong together.
+ */
 static enum cmn_status read_variant(struct lookup *lookup, unsigned int n,
 				    struct cc_entry **ret)
 {
 	struct cc_store *store = lookup->store;
+	struct cc_store_place *place = &lookup->report.place;
 	struct cc_manifest_change *known = &lookup->report.change, change;
 	struct cc_manifest *manifest = NULL;
-	struct cmn_buffer file = cmn_kept_buffer_take(&store->spare);
+	struct cmn_buffer src_file = cmn_kept_buffer_take(&store->spare), bin_file = { 0 };
 	struct cc_src src;
-	const char *leaf = lookup->report.place.leaf;
-	enum cmn_status status = cc_entry_files_read_src_of(lookup->root_fd, leaf, n, store->trust,
-							    lookup->key, &file, &src);
+	enum cmn_status status = cc_leaf_read_src_of(lookup->root_fd, place->leaf, n, store->trust,
+						     lookup->key, &src_file, &src);
 
-	if (status != CMN_OK)
-		goto out;
-	status = cc_store_check_manifest(&src, lookup->memo, &manifest, &change);
-	/* Of several entries the first one that is stale is remembered. */
-	if (status == CMN_MISS && known->how == CC_MANIFEST_SAME)
-		*known = change;
-	if (status != CMN_OK)
-		goto out;
-	status = cc_entry_files_read_bin(lookup->root_fd, leaf, n, store->trust, &src,
-					 &lookup->room, manifest, ret);
+	if (status == CMN_OK && src.manifest.len)
+		status = cc_manifest_decode(src.manifest, &manifest);
+	if (status == CMN_OK && manifest &&
+	    cc_manifest_compare(manifest, lookup->memo, &change) != CMN_OK) {
+		/* Of several entries the first one that is stale is remembered. */
+		if (known->how == CC_MANIFEST_SAME)
+			*known = change;
+		status = CMN_MISS;
+	}
+	if (status == CMN_OK)
+		status = cc_leaf_read_file(lookup->root_fd, place->leaf, CC_LEAF_BIN, n, store->trust,
+					   &lookup->room, &bin_file);
+	if (status == CMN_OK)
+		status = cc_entry_decode(&bin_file, &src.hash, &lookup->room, manifest, ret);
+	else
+		cmn_buffer_release(&bin_file);
 	if (status != CMN_OK)
 		cc_manifest_free(manifest);
-out:
-	cmn_kept_buffer_give(&store->spare, &file);
+	cmn_kept_buffer_give(&store->spare, &src_file);
+	place->n = n;
+	place->used_ns = cmn_clock_realtime();
 	return status;
 }
 
@@ -189,10 +179,10 @@ static enum cmn_status remove_damaged(const struct cc_store *store, const char *
 		goto out;
 	status = cc_leaf_lock(leaf_fd, leaf_until);
 	if (status == CMN_OK || status == CMN_ERR_IO) {
-		status = cc_entry_files_judge(leaf_fd, n, store->trust);
-		if (cc_entry_files_status_damaged(status)) {
+		status = cc_leaf_judge(leaf_fd, n, store->trust);
+		if (cc_leaf_status_damaged(status)) {
 			freed = cc_leaf_remove(leaf_fd, n);
-			status = cc_entry_files_judge(leaf_fd, n, store->trust) == CMN_MISS
+			status = cc_leaf_judge(leaf_fd, n, store->trust) == CMN_MISS
 					 ? CMN_OK : CMN_ERR_ACCESS;
 			/* Failing leaves the account a little high; the next eviction counts. */
 			if (freed)
@@ -227,7 +217,7 @@ enum cmn_status cc_store_judge(struct cc_store *store, const struct cc_store_pla
 		return status;
 	status = cc_leaf_open(root_fd, place->leaf, &leaf_fd);
 	if (status == CMN_OK) {
-		status = cc_entry_files_judge(leaf_fd, place->n, store->trust);
+		status = cc_leaf_judge(leaf_fd, place->n, store->trust);
 		(void)cmn_descriptor_close(leaf_fd);	/* read only */
 	}
 	(void)cmn_descriptor_close(root_fd);	/* likewise */
@@ -263,18 +253,16 @@ static void note_damage(struct lookup *lookup, unsigned int n, enum cmn_status s
 	}
 }
 
-static enum cmn_status try_variant(struct lookup *lookup, unsigned int n, struct cc_entry **ret)
+/* Entry n was not read at once: once more, or what is to be done about it. */
+static enum cmn_status settle(struct lookup *lookup, unsigned int n, enum cmn_status status,
+			      struct cc_entry **ret)
 {
-	enum cmn_status status = read_variant(lookup, n, ret);
-
 	/* Replaced between the two reads: the second look sees both new. */
 	if (status == CMN_STALE)
 		status = read_variant(lookup, n, ret);
-	lookup->report.place.n = n;
-	lookup->report.place.used_ns = cmn_clock_realtime();
 	if (status == CMN_OK || status == CMN_ERR_NOMEM)
 		return status;
-	if (cc_entry_files_status_damaged(status))
+	if (cc_leaf_status_damaged(status))
 		note_damage(lookup, n, status);
 	return CMN_MISS;
 }
@@ -294,8 +282,11 @@ static enum cmn_status try_others(struct lookup *lookup, struct cc_entry **ret)
 		return CMN_MISS;
 	status = CMN_MISS;
 	for (unsigned int n = 1; n < CC_LEAF_VARIANTS && status == CMN_MISS; n++) {
-		if (scan.present[CC_LEAF_SRC] >> n & 1)
-			status = try_variant(lookup, n, ret);
+		if (!(scan.present[CC_LEAF_SRC] >> n & 1))
+			continue;
+		status = read_variant(lookup, n, ret);
+		if (status != CMN_OK)
+			status = settle(lookup, n, status, ret);
 	}
 	return status;
 }
@@ -316,7 +307,9 @@ static enum cmn_status get_from(struct lookup *lookup, const char *root, struct 
 	if (status != CMN_OK)
 		return CMN_MISS;
 	lookup->root = root;
-	status = try_variant(lookup, 0, ret);
+	status = read_variant(lookup, 0, ret);
+	if (status != CMN_OK)
+		status = settle(lookup, 0, status, ret);
 	if (status == CMN_MISS)
 		status = try_others(lookup, ret);
 	(void)close(lookup->root_fd);	/* read only */

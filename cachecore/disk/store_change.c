@@ -4,7 +4,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "cachecore/disk/entry_files.h"
 #include "cachecore/disk/leaf.h"
 #include "cachecore/disk/space/account.h"
 #include "cachecore/disk/space/overhead.h"
@@ -103,13 +102,13 @@ static enum cmn_status encode(const struct cc_store *store, const struct cc_stor
 {
 	struct cmn_buffer file = { 0 };
 	struct cc_src src;
-	enum cmn_status status = cc_entry_files_read_src(leaf_fd, place->n, cc_store_trust(store),
+	enum cmn_status status = cc_leaf_read_src(leaf_fd, place->n, cc_store_trust(store),
 							 &file, &src);
 
 	if (status == CMN_OK)
-		status = cc_entry_files_read_bin_header(leaf_fd, place->n, &src, &ret->old);
+		status = cc_leaf_read_bin_header(leaf_fd, place->n, &src, &ret->old);
 	if (status == CMN_OK)
-		status = cc_entry_files_read_bin(leaf_fd, NULL, place->n, cc_store_trust(store),
+		status = cc_leaf_read_bin(leaf_fd, NULL, place->n, cc_store_trust(store),
 						 &src, NULL, NULL, &ret->entry);
 	if (status == CMN_OK) {
 		cc_entry_set_load_rate(ret->entry, load_rate);
@@ -190,7 +189,7 @@ static bool is_same(int leaf_fd, unsigned int n, const struct recoding *recoding
 	struct cc_entry_header now;
 
 	return is_there(leaf_fd, n) &&
-	       cc_entry_files_read_bin_header(leaf_fd, n, NULL, &now) == CMN_OK &&
+	       cc_leaf_read_bin_header(leaf_fd, n, NULL, &now) == CMN_OK &&
 	       cmn_hash_equal(&now.file_hash, &recoding->old.file_hash) &&
 	       cmn_hash_equal(&now.key_hash, &recoding->old.key_hash);
 }

@@ -32,14 +32,4 @@ struct cc_store {
 	atomic_uint_least64_t evict_time;	/* monotonic, before which eviction would be in vain; 0: none */
 };
 
-/*
- * CMN_OK: the dependencies of src hold now; *ret is the caller's, NULL for
- * none. CMN_MISS: they do not, *ret_change says why. CMN_ERR_CORRUPT,
- * CMN_ERR_VERSION, CMN_ERR_NOMEM.
- */
-CMN_CHECKED enum cmn_status cc_store_check_manifest(const struct cc_src *src,
-						    struct cc_file_memo *memo,
-						    struct cc_manifest **ret,
-						    struct cc_manifest_change *ret_change);
-
 #endif

@@ -14,7 +14,6 @@
 #include "cachecore/disk/leaf.h"
 #include "cachecore/disk/space/number_file.h"
 #include "cachecore/disk/space/overhead.h"
-#include "cachecore/disk/entry_files.h"
 #include "cachecore/disk/store_internal.h"
 #include "common/clock.h"
 #include "common/descriptor.h"
@@ -166,7 +165,7 @@ static bool is_of_another_version(int leaf_fd, unsigned int n)
 {
 	struct cc_entry_header header;
 
-	return cc_entry_files_read_bin_header(leaf_fd, n, NULL, &header) == CMN_ERR_VERSION;
+	return cc_leaf_read_bin_header(leaf_fd, n, NULL, &header) == CMN_ERR_VERSION;
 }
 
 /* The number under which the parcel goes; *ret_same: its .src is there already, byte by byte. */
@@ -198,7 +197,7 @@ static enum cmn_status choose_number(int leaf_fd, const struct parcel *parcel, u
 			oldest = access_ns;
 			old_n = n;
 		}
-		same = cc_entry_files_read_src(leaf_fd, n, parcel->trust, &file, &src) == CMN_OK &&
+		same = cc_leaf_read_src(leaf_fd, n, parcel->trust, &file, &src) == CMN_OK &&
 		       cmn_view_equal(cmn_buffer_view(&file), cmn_buffer_view(&parcel->src)) &&
 		       !is_of_another_version(leaf_fd, n);
 		cmn_buffer_release(&file);
@@ -478,7 +477,7 @@ static bool src_has_key(int leaf_fd, unsigned int n, struct cmn_view key)
 {
 	struct cmn_buffer file = { 0 };
 	struct cc_src src;
-	bool same = cc_entry_files_read_src(leaf_fd, n, CMN_FILE_ANY, &file, &src) == CMN_OK &&
+	bool same = cc_leaf_read_src(leaf_fd, n, CMN_FILE_ANY, &file, &src) == CMN_OK &&
 		    cmn_view_equal(src.key, key);
 
 	cmn_buffer_release(&file);

@@ -10,7 +10,6 @@
 
 #include "cachecore/disk/flights/flight_lock.h"
 #include "cachecore/disk/leaf.h"
-#include "cachecore/disk/entry_files.h"
 #include "cachecore/disk/store_internal.h"
 #include "cachecore/disk/leaf_walk.h"
 #include "common/clock.h"
@@ -82,7 +81,7 @@ static enum cmn_status list_bin(const struct listing *listing, int leaf_fd, unsi
 {
 	struct cc_entry_header header;
 	struct cc_entry *entry;
-	enum cmn_status status = cc_entry_files_read_bin_header(leaf_fd, n, src, &header);
+	enum cmn_status status = cc_leaf_read_bin_header(leaf_fd, n, src, &header);
 
 	if (status != CMN_OK)
 		return status;
@@ -91,7 +90,7 @@ static enum cmn_status list_bin(const struct listing *listing, int leaf_fd, unsi
 	item->build_ns = header.build_ns;
 	if (!listing->deep)
 		return CMN_OK;
-	status = cc_entry_files_read_bin(leaf_fd, NULL, n, cc_store_trust(listing->store), src, NULL, NULL, &entry);
+	status = cc_leaf_read_bin(leaf_fd, NULL, n, cc_store_trust(listing->store), src, NULL, NULL, &entry);
 	if (status == CMN_OK)
 		cc_entry_unref(entry);
 	return status;
@@ -119,7 +118,7 @@ static bool list_entry(const struct listing *listing, const char *leaf, int leaf
 				 (uint64_t)info.st_mtim.tv_nsec;
 	(void)snprintf(path, sizeof(path), "%s/%s", leaf, name);
 	memcpy(place.leaf, leaf, sizeof(place.leaf));
-	item.status = cc_entry_files_read_src(leaf_fd, n, cc_store_trust(listing->store), &file, &src);
+	item.status = cc_leaf_read_src(leaf_fd, n, cc_store_trust(listing->store), &file, &src);
 	if (item.status == CMN_OK) {
 		item.key = src.key;
 		item.status = list_bin(listing, leaf_fd, n, &src, &item);

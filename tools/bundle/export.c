@@ -13,7 +13,6 @@
 
 #include "cachecore/disk/bundle.h"
 #include "cachecore/disk/leaf.h"
-#include "cachecore/disk/entry_files.h"
 #include "cachecore/disk/root.h"
 #include "cachecore/disk/leaf_walk.h"
 #include "common/descriptor.h"
@@ -100,10 +99,10 @@ static enum cmn_status read_entry(const struct exporting *exporting, int leaf_fd
 {
 	enum cmn_status status;
 
-	status = cc_entry_files_read_file(leaf_fd, NULL, CC_LEAF_SRC, n, exporting->trust, NULL, src);
+	status = cc_leaf_read_file(leaf_fd, NULL, CC_LEAF_SRC, n, exporting->trust, NULL, src);
 	if (status != CMN_OK)
 		return status;
-	status = cc_entry_files_read_file(leaf_fd, NULL, CC_LEAF_BIN, n, exporting->trust, NULL, bin);
+	status = cc_leaf_read_file(leaf_fd, NULL, CC_LEAF_BIN, n, exporting->trust, NULL, bin);
 	if (status != CMN_OK)
 		return status == CMN_MISS ? CMN_ERR_CORRUPT : status;	/* half of one */
 	return cc_bundle_check(cmn_buffer_view(src), cmn_buffer_view(bin), NULL);

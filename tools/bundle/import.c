@@ -11,7 +11,6 @@
 #include <unistd.h>
 
 #include "cachecore/disk/leaf.h"
-#include "cachecore/disk/entry_files.h"
 #include "cachecore/disk/root.h"
 #include "common/descriptor.h"
 #include "tools/arguments.h"
@@ -91,10 +90,10 @@ static bool is_equal(int leaf_fd, unsigned int n, enum cmn_file_trust trust,
 	struct cc_src found;
 	bool equal;
 
-	equal = cc_entry_files_read_src_of(leaf_fd, NULL, n, trust, src->key, &file, &found) == CMN_OK &&
+	equal = cc_leaf_read_src_of(leaf_fd, NULL, n, trust, src->key, &file, &found) == CMN_OK &&
 		cmn_hash_equal(&found.hash, &src->hash) &&
 		cmn_view_equal(found.manifest, src->manifest) &&
-		cc_entry_files_read_bin(leaf_fd, NULL, n, trust, src, NULL, NULL, &other) == CMN_OK &&
+		cc_leaf_read_bin(leaf_fd, NULL, n, trust, src, NULL, NULL, &other) == CMN_OK &&
 		cmn_view_equal(cc_entry_payload(other), cc_entry_payload(entry));
 	cc_entry_unref(other);
 	cmn_buffer_release(&file);

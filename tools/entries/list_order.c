@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cachecore/disk/entry_files.h"
 #include "cachecore/disk/leaf.h"
 #include "cachecore/disk/leaf_walk.h"
 #include "common/bytes.h"
@@ -42,7 +41,7 @@ uint64_t list_order_compile(int leaf_fd, unsigned int n)
 {
 	struct cc_entry_header header;
 
-	return cc_entry_files_read_bin_header(leaf_fd, n, NULL, &header) == CMN_OK ? header.build_ns : 0;
+	return cc_leaf_read_bin_header(leaf_fd, n, NULL, &header) == CMN_OK ? header.build_ns : 0;
 }
 
 static uint64_t value_of(const struct row *row)

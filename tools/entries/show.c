@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "cachecore/disk/leaf.h"
-#include "cachecore/disk/entry_files.h"
 #include "cachecore/disk/root.h"
 #include "tools/arguments.h"
 #include "tools/entries/entry_name.h"
@@ -72,14 +71,14 @@ static enum cmn_status read_files(const struct tool_cache *cache, struct shown_e
 	(void)cmn_descriptor_close(root_fd);	/* read only */
 	if (status != CMN_OK)
 		return status;
-	status = cc_entry_files_read_src(leaf_fd, entry->place.n, trust, &entry->file, &entry->src);
+	status = cc_leaf_read_src(leaf_fd, entry->place.n, trust, &entry->file, &entry->src);
 	if (status == CMN_OK) {
-		entry->has_header = cc_entry_files_read_bin_header(leaf_fd, entry->place.n, &entry->src,
+		entry->has_header = cc_leaf_read_bin_header(leaf_fd, entry->place.n, &entry->src,
 								   &entry->header) == CMN_OK;
 		if (entry->src.manifest.len)
 			status = cc_manifest_decode(entry->src.manifest, &entry->manifest);
 	}
-	entry->status = cc_entry_files_judge(leaf_fd, entry->place.n, trust);
+	entry->status = cc_leaf_judge(leaf_fd, entry->place.n, trust);
 	entry->status_text = entry_status_text(cache->store, &entry->place, entry->status, &unsafe);
 	(void)cmn_descriptor_close(leaf_fd);	/* read only */
 	return status;

@@ -10,7 +10,6 @@
 #include <unistd.h>
 
 #include "cachecore/disk/bundle.h"
-#include "cachecore/disk/entry_files.h"
 #include "cachecore/disk/leaf.h"
 #include "cachecore/remote/value.h"
 #include "common/clock.h"
@@ -257,9 +256,9 @@ enum cmn_status upload_leaf(struct upload *upload, int root_fd, const char *leaf
 		return CMN_MISS;	/* it was evicted */
 	/* Whatever cannot be read is not uploaded. */
 	if (find_newest(leaf_fd, &n) &&
-	    cc_entry_files_read_file(leaf_fd, NULL, CC_LEAF_SRC, n, upload->trust, NULL,
+	    cc_leaf_read_file(leaf_fd, NULL, CC_LEAF_SRC, n, upload->trust, NULL,
 				     &src) == CMN_OK &&
-	    cc_entry_files_read_file(leaf_fd, NULL, CC_LEAF_BIN, n, upload->trust, NULL,
+	    cc_leaf_read_file(leaf_fd, NULL, CC_LEAF_BIN, n, upload->trust, NULL,
 				     &bin) == CMN_OK)
 		status = put_entry(upload, &src, &bin);
 	(void)close(leaf_fd);	/* read only */

@@ -8,7 +8,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "cachecore/disk/entry_files.h"
 #include "cachecore/disk/leaf.h"
 #include "cachecore/disk/leaf_walk.h"
 #include "cachecore/disk/root.h"
@@ -65,11 +64,11 @@ static bool has_entry(int leaf_fd, unsigned int n, const struct cc_recipe *recip
 	struct cc_src src;
 	bool has;
 
-	has = cc_entry_files_read_src(leaf_fd, n, CMN_FILE_ANY, &file, &src) == CMN_OK &&
+	has = cc_leaf_read_src(leaf_fd, n, CMN_FILE_ANY, &file, &src) == CMN_OK &&
 	      cmn_view_equal(src.key, recipe->key) &&
 	      (!src.manifest.len || cmn_view_equal(src.manifest, recipe->manifest) ||
 	       holds_in(recipe->directory, src.manifest)) &&
-	      cc_entry_files_read_bin_header(leaf_fd, n, &src, &header) == CMN_OK;
+	      cc_leaf_read_bin_header(leaf_fd, n, &src, &header) == CMN_OK;
 	cmn_buffer_release(&file);
 	return has;
 }
@@ -129,7 +128,7 @@ static void compare(struct comparison *comparison, int leaf_fd, unsigned int n)
 	char *text;
 
 	if (access_ns > comparison->access_ns &&
-	    cc_entry_files_read_src(leaf_fd, n, CMN_FILE_ANY, &file, &src) == CMN_OK)
+	    cc_leaf_read_src(leaf_fd, n, CMN_FILE_ANY, &file, &src) == CMN_OK)
 		name = first_difference(comparison->key, src.key);
 	if (name.len) {
 		text = strndup(name.data, name.len);

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cachecore/disk/entry_files.h"
+#include "cachecore/disk/leaf.h"
 #include "cachecore/disk/leaf_walk.h"
 #include "common/clock.h"
 
@@ -124,7 +124,7 @@ static uint64_t rank_by_cost(int leaf_fd, const struct cc_candidate *one, uint64
 	struct cc_entry_header header;
 	double age_s, rank;
 
-	if (cc_entry_files_read_bin_header(leaf_fd, one->n, NULL, &header) != CMN_OK)
+	if (cc_leaf_read_bin_header(leaf_fd, one->n, NULL, &header) != CMN_OK)
 		return 0;	/* of no use to anybody */
 	age_s = (double)(now - one->access_ns) / (double)NS_PER_S + 1;
 	rank = (double)header.build_ns / (double)(one->bytes + 1) / age_s;

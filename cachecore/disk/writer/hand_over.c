@@ -14,7 +14,6 @@
 #include <unistd.h>
 
 #include "cachecore/key_device.h"
-#include "cachecore/disk/entry_files.h"
 #include "cachecore/disk/leaf.h"
 #include "cachecore/disk/path.h"
 #include "cachecore/disk/root.h"
@@ -195,7 +194,7 @@ static bool is_same_device(int root_fd, const char *leaf, struct cmn_view key)
 	if (cc_leaf_open(root_fd, leaf, &fd) != CMN_OK)
 		return false;
 	if (cc_leaf_scan(fd, &scan) == CMN_OK && scan.present[CC_LEAF_SRC] &&
-	    cc_entry_files_read_src(fd, (unsigned int)__builtin_ctzll(scan.present[CC_LEAF_SRC]),
+	    cc_leaf_read_src(fd, (unsigned int)__builtin_ctzll(scan.present[CC_LEAF_SRC]),
 				    CMN_FILE_ANY, &file, &src) == CMN_OK)
 		same = have_same_devices(src.key, key);
 	cmn_buffer_release(&file);

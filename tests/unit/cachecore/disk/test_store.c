@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* test_store: look-up, publication, repair and refusal of entries on disk. */
-#include "cachecore/disk/entry_files.h"
 #include "cachecore/entry.h"
 #include "cachecore/disk/store.h"
 
@@ -1000,21 +999,22 @@ TEST(headers_of_src_files_are_bounded)
 }
 
 static bool bin_is_another;	/* once */
-enum cmn_status __real_cc_entry_files_read_bin(int dir_fd, const char *leaf, unsigned int n, enum cmn_file_trust trust,
-					const struct cc_src *src, const struct cmn_room *room,
-					struct cc_manifest *manifest, struct cc_entry **ret);
-enum cmn_status __wrap_cc_entry_files_read_bin(int dir_fd, const char *leaf, unsigned int n, enum cmn_file_trust trust,
-					const struct cc_src *src, const struct cmn_room *room,
-					struct cc_manifest *manifest, struct cc_entry **ret);
+enum cmn_status __real_cc_entry_decode(struct cmn_buffer *file, const struct cmn_hash *key_hash,
+				       const struct cmn_room *room, struct cc_manifest *manifest,
+				       struct cc_entry **ret);
+enum cmn_status __wrap_cc_entry_decode(struct cmn_buffer *file, const struct cmn_hash *key_hash,
+				       const struct cmn_room *room, struct cc_manifest *manifest,
+				       struct cc_entry **ret);
 
-enum cmn_status __wrap_cc_entry_files_read_bin(int dir_fd, const char *leaf, unsigned int n, enum cmn_file_trust trust,
-					const struct cc_src *src, const struct cmn_room *room,
-					struct cc_manifest *manifest, struct cc_entry **ret)
+enum cmn_status __wrap_cc_entry_decode(struct cmn_buffer *file, const struct cmn_hash *key_hash,
+				       const struct cmn_room *room, struct cc_manifest *manifest,
+				       struct cc_entry **ret)
 {
+	const struct cmn_hash other = { { 0 } };
 	bool another = bin_is_another;
 
 	bin_is_another = false;
-	return another ? CMN_STALE : __real_cc_entry_files_read_bin(dir_fd, leaf, n, trust, src, room, manifest, ret);
+	return __real_cc_entry_decode(file, another ? &other : key_hash, room, manifest, ret);
 }
 
 /* Replaced between the looks at its two files. */
