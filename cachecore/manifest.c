@@ -70,15 +70,13 @@ static uint32_t *find(const struct cc_manifest *manifest, struct cmn_view path)
 	return &manifest->index[at];
 }
 
-/* Room for so many items at least. */
+/* Room for so many items at least, more than there was. */
 static bool reserve(struct cc_manifest *manifest, size_t count)
 {
 	size_t cap = manifest->cap ? manifest->cap : 16;
 	struct dependency *items;
 	uint32_t *index;
 
-	if (count <= manifest->cap)
-		return true;
 	while (cap < count)
 		cap *= 2;
 	items = realloc(manifest->items, cap * sizeof(*items));
@@ -104,7 +102,7 @@ static enum cmn_status add(struct cc_manifest *manifest, enum cc_dependency kind
 
 	if (path.len == 0)
 		return CMN_ERR_INVALID;
-	if (!reserve(manifest, manifest->count + 1))
+	if (manifest->count == manifest->cap && !reserve(manifest, manifest->count + 1))
 		return CMN_ERR_NOMEM;
 	place = find(manifest, path);
 	if (*place) {
@@ -308,30 +306,6 @@ static enum cmn_status decode_content(struct cc_manifest *manifest, struct cmn_v
 	return CMN_OK;
 }
 
-/* ret_count: of those that stand for themselves. */
-static enum cmn_status decode_dependency(struct cmn_reader *reader, struct cc_manifest *manifest,
-					 uint32_t *ret_count)
-{
-	uint8_t kind = cmn_reader_u8(reader);
-	struct cmn_view path = cmn_reader_sized(reader);
-	uint64_t size = cmn_reader_u64(reader);
-	struct cmn_hash hash = cmn_reader_hash(reader);
-	enum cmn_status status;
-
-	if (reader->failed || kind < CC_DEPENDENCY_FILE || kind > CC_DEPENDENCY_CONTENT)
-		return CMN_ERR_CORRUPT;
-	/* A path with a NUL would be checked as a shorter one. */
-	if (path.len == 0 || memchr(path.data, '\0', path.len))
-		return CMN_ERR_CORRUPT;
-	if (kind == CC_DEPENDENCY_SAME)
-		return decode_same(manifest, path, size);
-	if (kind == CC_DEPENDENCY_CONTENT)
-		return decode_content(manifest, path, size, &hash);
-	++*ret_count;
-	status = add(manifest, (enum cc_dependency)kind, path, size, &hash);
-	return status == CMN_STALE ? CMN_ERR_CORRUPT : status;
-}
-
 enum cmn_status cc_manifest_decode(struct cmn_view encoded, struct cc_manifest **ret)
 {
 	struct cmn_reader reader = cmn_reader_of(encoded);
@@ -339,7 +313,7 @@ enum cmn_status cc_manifest_decode(struct cmn_view encoded, struct cc_manifest *
 	uint32_t count = cmn_reader_u32(&reader);
 	struct cc_manifest *manifest;
 	enum cmn_status status = CMN_OK;
-	uint32_t own_count = 0;
+	uint32_t own_count = 0;		/* of those that stand for themselves */
 
 	if (reader.failed)
 		return CMN_ERR_CORRUPT;
@@ -347,21 +321,38 @@ enum cmn_status cc_manifest_decode(struct cmn_view encoded, struct cc_manifest *
 		return CMN_ERR_VERSION;
 	if (count > reader.left / DEPENDENCY_FIXED)
 		return CMN_ERR_CORRUPT;
-	manifest = cc_manifest_new();
-	if (!manifest)
-		return CMN_ERR_NOMEM;
-	if (!reserve(manifest, count))
+	manifest = calloc(1, sizeof(*manifest));
+	if (!manifest || !reserve(manifest, count))
 		status = CMN_ERR_NOMEM;
-	for (uint32_t i = 0; i < count && status == CMN_OK; i++)
-		status = decode_dependency(&reader, manifest, &own_count);
+	for (uint32_t i = 0; i < count && status == CMN_OK; i++) {
+		uint8_t kind = cmn_reader_u8(&reader);
+		struct cmn_view path = cmn_reader_sized(&reader);
+		uint64_t size = cmn_reader_u64(&reader);
+		struct cmn_hash hash = cmn_reader_hash(&reader);
+
+		/* A path with a NUL would be checked as a shorter one. */
+		if (reader.failed || kind < CC_DEPENDENCY_FILE || kind > CC_DEPENDENCY_CONTENT ||
+		    path.len == 0 || memchr(path.data, '\0', path.len)) {
+			status = CMN_ERR_CORRUPT;
+		} else if (kind == CC_DEPENDENCY_SAME) {
+			status = decode_same(manifest, path, size);
+		} else if (kind == CC_DEPENDENCY_CONTENT) {
+			status = decode_content(manifest, path, size, &hash);
+		} else {
+			own_count++;
+			status = add(manifest, (enum cc_dependency)kind, path, size, &hash);
+		}
+	}
+	/* A path with two dependencies. */
+	if (status == CMN_STALE)
+		status = CMN_ERR_CORRUPT;
 	if (status == CMN_OK && (reader.left || manifest->count != own_count))
 		status = CMN_ERR_CORRUPT;
-	if (status != CMN_OK) {
+	if (status == CMN_OK)
+		*ret = manifest;
+	else
 		cc_manifest_free(manifest);
-		return status;
-	}
-	*ret = manifest;
-	return CMN_OK;
+	return status;
 }
 
 char *cc_manifest_working_directory(void)
@@ -377,12 +368,6 @@ static bool directory_holds(const struct dependency *item)
 	free(current);
 	return same;
 }
-
-/* The first dependency that does not hold. */
-struct change {
-	const struct dependency *item;	/* NULL: all hold */
-	bool another;			/* it is the same as another now, or not any more */
-};
 
 /* What the dependencies before lead to: a table by device and inode, without removals. */
 struct seen {
@@ -413,8 +398,10 @@ static bool sameness_holds(const struct table *table, const struct dependency *i
 	return item->same == place;
 }
 
+/* ret->st_ino: 0, or of the file or directory that the path leads to. */
 static bool holds(const struct dependency *item, struct cc_file_memo *memo, struct stat *ret)
 {
+	ret->st_ino = 0;
 	switch (item->kind) {
 	case CC_DEPENDENCY_FILE:
 		return cc_file_memo_holds(memo, item->path, item->size, &item->hash, ret);
@@ -439,55 +426,11 @@ static bool holds(const struct dependency *item, struct cc_file_memo *memo, stru
 	return false;
 }
 
-/* Without memory nothing holds. */
-static struct change find_change(const struct cc_manifest *manifest, struct cc_file_memo *memo)
+static void describe(const struct dependency *item, bool another, struct cc_manifest_change *ret)
 {
-	enum { FEW = 32 };
-	size_t count = cc_manifest_count(manifest), room = FEW;
-	struct seen few[FEW];
-	struct table table = { few, 0 };
-	struct change change = { 0 };
+	size_t len = strlen(item->path), size = sizeof(ret->path);
 
-	while (room < 2 * count)
-		room *= 2;
-	table.mask = room - 1;
-	if (room > FEW)
-		table.seen = calloc(room, sizeof(*table.seen));
-	else
-		memset(few, 0, sizeof(few));
-	for (size_t i = 0; i < count && !change.item; i++) {
-		const struct dependency *item = &manifest->items[i];
-		struct stat info;
-
-		if (!table.seen || !holds(item, memo, &info))
-			change.item = item;
-		else if ((item->kind == CC_DEPENDENCY_FILE || item->kind == CC_DEPENDENCY_PLACE ||
-			  item->kind == CC_DEPENDENCY_SEEN) &&
-			 manifest->identified && info.st_ino && !sameness_holds(&table, item, (uint32_t)i, &info))
-			change = (struct change){ item, true };
-	}
-	if (table.seen != few)
-		free(table.seen);
-	return change;
-}
-
-enum cmn_status cc_manifest_verify(const struct cc_manifest *manifest, struct cc_file_memo *memo)
-{
-	return find_change(manifest, memo).item ? CMN_STALE : CMN_OK;
-}
-
-enum cmn_status cc_manifest_compare(const struct cc_manifest *manifest, struct cc_file_memo *memo,
-				    struct cc_manifest_change *ret)
-{
-	struct change change = find_change(manifest, memo);
-	const struct dependency *item = change.item;
-	size_t len, size = sizeof(ret->path);
-
-	ret->how = CC_MANIFEST_SAME;
-	ret->path[0] = '\0';
-	if (!item)
-		return CMN_OK;
-	if (change.another)
+	if (another)
 		ret->how = CC_MANIFEST_ANOTHER;
 	else if (item->kind == CC_DEPENDENCY_ABSENT)
 		ret->how = CC_MANIFEST_APPEARED;
@@ -496,8 +439,45 @@ enum cmn_status cc_manifest_compare(const struct cc_manifest *manifest, struct c
 	else
 		ret->how = access(item->path, F_OK) == 0 ? CC_MANIFEST_CHANGED :
 							   CC_MANIFEST_VANISHED;
-	len = strlen(item->path);
 	memcpy(ret->path, item->path + (len < size ? 0 : len + 1 - size),
 	       (len < size ? len : size - 1) + 1);
-	return CMN_STALE;
+}
+
+enum cmn_status cc_manifest_compare(const struct cc_manifest *manifest, struct cc_file_memo *memo,
+				    struct cc_manifest_change *ret)
+{
+	enum { FEW = 32 };
+	size_t count = manifest ? manifest->count : 0, room = FEW;
+	const struct dependency *changed = NULL;
+	struct seen few[FEW];
+	struct table table = { few, 0 };
+	bool another = false;	/* changed is the same as another now, or not any more */
+
+	if (count && manifest->identified) {
+		while (room < 2 * count)
+			room *= 2;
+		table.mask = room - 1;
+		if (room > FEW)
+			table.seen = calloc(room, sizeof(*table.seen));	/* without memory nothing holds */
+		else
+			memset(few, 0, sizeof(few));
+	}
+	for (size_t i = 0; i < count && !changed; i++) {
+		const struct dependency *item = &manifest->items[i];
+		struct stat info;
+
+		if (!table.seen || !holds(item, memo, &info))
+			changed = item;
+		else if (manifest->identified && info.st_ino)
+			another = !sameness_holds(&table, item, (uint32_t)i, &info);
+		if (another)
+			changed = item;
+	}
+	if (table.seen != few)
+		free(table.seen);
+	if (ret)
+		*ret = (struct cc_manifest_change){ .how = CC_MANIFEST_SAME };
+	if (ret && changed)
+		describe(changed, another, ret);
+	return changed ? CMN_STALE : CMN_OK;
 }

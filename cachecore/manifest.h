@@ -118,12 +118,18 @@ struct cc_manifest_change {
 	char path[256];		/* the end of it where it is longer */
 };
 
-/* CMN_OK: all is as it was. CMN_STALE: something differs or cannot be read. Both may be NULL. */
-CMN_CHECKED enum cmn_status cc_manifest_verify(const struct cc_manifest *manifest,
-					       struct cc_file_memo *memo);
-/* The same, which also says what differs; *ret is set in any case. */
+/*
+ * CMN_OK: all is as it was. CMN_STALE: something differs or cannot be read, and *ret,
+ * which is set in any case, says what. All three may be NULL.
+ */
 CMN_CHECKED enum cmn_status cc_manifest_compare(const struct cc_manifest *manifest,
 						struct cc_file_memo *memo,
 						struct cc_manifest_change *ret);
+
+static inline CMN_CHECKED enum cmn_status cc_manifest_verify(const struct cc_manifest *manifest,
+							     struct cc_file_memo *memo)
+{
+	return cc_manifest_compare(manifest, memo, NULL);
+}
 
 #endif
