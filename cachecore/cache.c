@@ -11,7 +11,7 @@
 
 #include "cachecore/disk/leaf.h"
 #include "cachecore/disk/leaf_walk.h"
-#include "cachecore/disk/level_switch.h"
+#include "cachecore/disk/level.h"
 #include "cachecore/disk/path.h"
 #include "cachecore/disk/root.h"
 #include "cachecore/disk/space/account.h"

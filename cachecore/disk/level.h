@@ -1,24 +1,89 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * level: one disk level: a root with its store, its writer and its flights. It
- * never changes; level_switch.h says which one is in use. A caller must have
- * entered it there. A NULL level behaves as an empty one that stores nothing.
- * Thread-safe.
+ * level: one disk level: a root with its store, its writer and its flights; and the
+ * level switch, which knows the one in use. When a program sets a directory or
+ * a bound, or switches the level on or off, another level replaces it. A thread
+ * that looks up or stores enters the level in use and leaves it afterwards, so
+ * it finishes in the level in which it began: a level itself never changes. One
+ * that was replaced is freed when the last thread has left it.
+ * A program cannot allow what the user's configuration forbids.
+ * Thread-safe. The switch's lock is held for a few instructions only.
  */
 #ifndef CACHECORE_DISK_LEVEL_H
 #define CACHECORE_DISK_LEVEL_H
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
+#include "cachecore/config.h"
 #include "cachecore/disk/flights/flights.h"
 #include "cachecore/disk/writer/recipe.h"
 #include "cachecore/entry.h"
 #include "cachecore/key.h"
 #include "cachecore/record/history.h"
+#include "cachecore/record/stats.h"
+#include "common/log.h"
 #include "common/status.h"
 
 struct cc_level;
+struct cc_level_switch;
+struct cc_remote;
+struct cc_tally;
+
+/*
+ * Opens the level that config describes; one that cannot be used is left out
+ * and logged once. All four (remote may be NULL) are borrowed and outlive it. CMN_ERR_NOMEM.
+ */
+CMN_CHECKED enum cmn_status cc_level_switch_new(const struct cc_config *config,
+						const struct cmn_log *log, struct cc_stats *stats,
+						struct cc_remote *remote,
+						struct cc_level_switch **ret);
+/* Whom look-ups tell what they came across; borrowed. Before the first one. */
+void cc_level_switch_set_tally(struct cc_level_switch *levels, struct cc_tally *tally);
+/*
+ * Writes what is pending within five seconds, then frees. No thread may be
+ * inside. NULL is fine. false: a writer hangs in a file operation; nothing
+ * that was borrowed may be freed.
+ */
+bool cc_level_switch_free(struct cc_level_switch *levels);
+/* Writes what is pending, in levels that were replaced too, within that time; false: not all of it. */
+bool cc_level_switch_flush(struct cc_level_switch *levels, uint64_t timeout_ns);
+
+/*
+ * As cc_cache_set_* and its getters (cache.h) have them. What was queued in a
+ * level that is replaced is written before they return, within five seconds.
+ */
+CMN_CHECKED enum cmn_status cc_level_switch_set_on(struct cc_level_switch *levels, bool on);
+CMN_CHECKED enum cmn_status cc_level_switch_set_dir(struct cc_level_switch *levels,
+						    const char *dir);
+CMN_CHECKED enum cmn_status cc_level_switch_set_capacity(struct cc_level_switch *levels,
+							 uint64_t bytes);
+bool cc_level_switch_on(struct cc_level_switch *levels);
+/* The caller's; NULL: none, or no memory for it. */
+char *cc_level_switch_dir(struct cc_level_switch *levels);
+uint64_t cc_level_switch_capacity(struct cc_level_switch *levels);
+
+/* The level in use; NULL: none. It must be left, which may write what it holds. */
+struct cc_level *cc_level_switch_enter(struct cc_level_switch *levels);
+/* NULL is fine. deadline: monotonic, for what the level holds; 0: in five seconds. */
+void cc_level_switch_leave_by(struct cc_level_switch *levels, struct cc_level *level,
+			      uint64_t deadline);
+
+static inline void cc_level_switch_leave(struct cc_level_switch *levels, struct cc_level *level)
+{
+	cc_level_switch_leave_by(levels, level, 0);
+}
+
+/* For pthread_atfork: prepare takes all locks of the levels, the other two give them back. */
+void cc_level_switch_fork_prepare(struct cc_level_switch *levels);
+void cc_level_switch_fork_parent(struct cc_level_switch *levels);
+void cc_level_switch_fork_child(struct cc_level_switch *levels);
+
+/* cc_level_note, of the level in use, for who has not entered it. */
+void cc_level_switch_note(struct cc_level_switch *levels, const struct cc_history_note *note);
+
+/* The rest is for a caller that has entered the level. A NULL level is an empty one that stores nothing. */
 
 /*
  * Like cc_store_get. Marks the entry as used; if a tier had it and promote is
@@ -48,5 +113,7 @@ CMN_CHECKED enum cmn_status cc_level_join_flight(struct cc_level *level, const s
 void cc_level_note(struct cc_level *level, const struct cc_history_note *note);
 /* As cc_store_remove, of what is queued too. */
 CMN_CHECKED enum cmn_status cc_level_remove(struct cc_level *level, const struct cc_key *key);
+/* As cc_writer_flush. */
+bool cc_level_flush(struct cc_level *level, uint64_t timeout_ns);
 
 #endif

@@ -26,6 +26,7 @@
 #define NS_PER_S UINT64_C(1000000000)
 /* Of payloads and keys that wait. The memory level shares them; this bounds what outlives it there. */
 #define MAX_QUEUED_BYTES ((uint64_t)64 << 20)
+#define MAX_USES 1024
 /*
  * Without work for so long the thread ends: a process whose main thread called
  * pthread_exit ends with its last thread, which must not be this one for ever.
@@ -265,11 +266,35 @@ bool cc_writer_forget(struct cc_writer *writer, const struct cc_key *key, uint64
 	return is_stored;
 }
 
+bool cc_writer_add_use(struct cc_writer *writer, const struct cc_store_place *place)
+{
+	struct cc_writer_uses *uses = &writer->uses;
+	struct cc_store_place *places;
+
+	for (size_t i = 0; i < uses->count; i++) {
+		struct cc_store_place *there = &uses->places[i];
+
+		if (there->n != place->n || strcmp(there->leaf, place->leaf) != 0)
+			continue;
+		if (there->used_ns < place->used_ns)
+			there->used_ns = place->used_ns;
+		return false;
+	}
+	if (uses->count >= MAX_USES)
+		return false;
+	places = cmn_array_grow(uses->places, uses->count, sizeof(*places));
+	if (!places)
+		return false;
+	uses->places = places;
+	places[uses->count++] = *place;
+	return note_event(writer);
+}
+
 void cc_writer_touch(struct cc_writer *writer, const struct cc_store_place *place)
 {
 	cmn_mutex_lock(&writer->lock);
 	/* Else the thread wakes by itself within a second. */
-	if (!writer->stop && cc_access_times_add(&writer->access_times, place) && note_event(writer))
+	if (!writer->stop && cc_writer_add_use(writer, place))
 		(void)pthread_cond_signal(&writer->work);
 	cmn_mutex_unlock(&writer->lock);
 }
@@ -299,7 +324,7 @@ static bool flush_until(struct cc_writer *writer, uint64_t deadline)
 	uint64_t wanted, now, third;
 
 	/* Nothing to wait for: a process may end now. */
-	if (!writer->stores && !writer->access_times.count && !writer->evict_due && !writer->working &&
+	if (!writer->stores && !writer->uses.count && !writer->evict_due && !writer->working &&
 	    !has_statistics(writer))
 		return true;
 	now = cmn_clock_monotonic();
@@ -321,7 +346,7 @@ static bool flush_until(struct cc_writer *writer, uint64_t deadline)
 		cc_writer_do_stats(writer);
 		cc_store_hurry(writer->store, 0);
 		writer->evict_end = 0;
-		return !writer->stores && !writer->access_times.count && !writer->working;
+		return !writer->stores && !writer->uses.count && !writer->working;
 	}
 	wanted = ++writer->flush_wanted;
 	(void)pthread_cond_signal(&writer->work);
@@ -374,7 +399,7 @@ bool cc_writer_free(struct cc_writer *writer, uint64_t timeout_ns)
 	if (writer->started)
 		(void)pthread_join(writer->thread, NULL);	/* it is past its last wait */
 	cc_writer_tasks_free(&writer->stores);
-	cc_access_times_release(&writer->access_times);
+	free(writer->uses.places);
 	cc_history_drop(&writer->history);
 	(void)pthread_cond_destroy(&writer->work);	/* nobody is left to use them */
 	(void)pthread_cond_destroy(&writer->idle);
@@ -399,7 +424,7 @@ void cc_writer_fork_child(struct cc_writer *writer)
 {
 	cc_writer_tasks_free(&writer->stores);
 	writer->stored_bytes = 0;
-	writer->access_times.count = 0;
+	writer->uses.count = 0;
 	cc_history_drop(&writer->history);
 	writer->evict_due = false;
 	writer->evict_end = 0;

@@ -8,11 +8,16 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "cachecore/disk/writer/access_times.h"
 #include "cachecore/disk/writer/writer.h"
 
 /* From the first event that they do not have yet until statistics are written. */
 #define CC_WRITER_STATS_INTERVAL_NS UINT64_C(1000000000)
+
+/* Entries whose time of use still has to be written: each once, with its last use. */
+struct cc_writer_uses {
+	struct cc_store_place *places;
+	size_t count;
+};
 
 /* What is to be stored: an entry under its key, or a recipe. It belongs to whoever has it in a list. */
 struct cc_writer_task {
@@ -50,7 +55,7 @@ struct cc_writer {
 	struct cc_stats *stats;		/* NULL: only its own are written */
 	struct cc_writer_task *stores;
 	uint64_t stored_bytes;		/* of what waits in stores */
-	struct cc_access_times access_times;
+	struct cc_writer_uses uses;
 	struct cc_history history;
 	bool evict_due;
 	unsigned int evict_steps;	/* of the eviction that goes on */
@@ -66,6 +71,12 @@ struct cc_writer {
 	uint64_t stats_time;	/* monotonic, when statistics are to be written; 0: nothing happened */
 	uint64_t idle_time;	/* monotonic, when the thread ends unless it gets work */
 };
+
+/*
+ * With the lock: records a use, or drops it (too many, out of memory). true: the
+ * thread may be asleep without a time to wake.
+ */
+bool cc_writer_add_use(struct cc_writer *writer, const struct cc_store_place *place);
 
 /*
  * All of these are called with the lock, which they release while they work.

@@ -316,38 +316,45 @@ static uint64_t evict_lock_until(void *ctx)
 	return cc_store_lock_until(writer->store);
 }
 
-/* With the lock. What a slow file system did not come to is tried again. */
-static void end_access_times(struct cc_writer *writer, struct cc_access_times *times, size_t done)
+/* With the lock. */
+static struct cc_writer_uses take_uses(struct cc_writer *writer)
 {
-	if (done < times->count && !writer->stats_time)
-		writer->stats_time = cmn_clock_monotonic() + CC_WRITER_STATS_INTERVAL_NS;
-	for (; done < times->count; done++)
-		(void)cc_access_times_add(&writer->access_times, &times->places[done]);	/* best effort */
-	cc_access_times_release(times);
+	struct cc_writer_uses uses = writer->uses;
+
+	writer->uses = (struct cc_writer_uses){ 0 };
+	return uses;
+}
+
+/* With the lock. What a slow file system did not come to is tried again. */
+static void end_uses(struct cc_writer *writer, struct cc_writer_uses *uses, size_t done)
+{
+	for (; done < uses->count; done++)
+		(void)cc_writer_add_use(writer, &uses->places[done]);	/* best effort */
+	free(uses->places);
 }
 
 void cc_writer_do_evict(struct cc_writer *writer)
 {
-	struct cc_access_times times = cc_access_times_take(&writer->access_times);
+	struct cc_writer_uses uses = take_uses(writer);
 	const struct cc_evict_pace pace = {
 		.go_on = pace_eviction, .lock_until = evict_lock_until, .ctx = writer,
 	};
 	enum cmn_status status;
-	size_t touched = times.count;
+	size_t touched = uses.count;
 	int root_fd;
 
 	writer->working++;
 	writer->evict_steps = 0;
 	(void)pthread_mutex_unlock(&writer->lock);
 	/* It goes by them. */
-	if (times.count && cc_store_open_root(writer->store, &root_fd) == CMN_OK) {
-		touched = cc_store_touch(writer->store, root_fd, times.places, times.count);
+	if (uses.count && cc_store_open_root(writer->store, &root_fd) == CMN_OK) {
+		touched = cc_store_touch(writer->store, root_fd, uses.places, uses.count);
 		(void)cmn_descriptor_close(root_fd);	/* read only */
 	}
 	status = cc_store_evict_paced(writer->store, &pace);
 	(void)status;	/* it was logged; a later put tries again */
 	(void)pthread_mutex_lock(&writer->lock);
-	end_access_times(writer, &times, touched);
+	end_uses(writer, &uses, touched);
 	writer->evict_due = false;	/* also what its own stores asked for */
 	writer->working--;
 	(void)pthread_cond_broadcast(&writer->idle);
@@ -357,10 +364,10 @@ void cc_writer_do_stats(struct cc_writer *writer)
 {
 	uint64_t until = cc_store_lock_until(writer->store);
 	uint64_t near = cmn_clock_monotonic() + STATS_PATIENCE_NS;
-	struct cc_access_times times = cc_access_times_take(&writer->access_times);
+	struct cc_writer_uses uses = take_uses(writer);
 	struct cc_history history;
 	enum cmn_status status;
-	size_t touched = times.count;
+	size_t touched = uses.count;
 	int root_fd = -1;
 
 	/* Others may wait for what is queued behind it, and it is tried again. */
@@ -377,7 +384,7 @@ void cc_writer_do_stats(struct cc_writer *writer)
 	cc_history_write(&history, cc_store_root(writer->store));
 	/* As a process ends: once for both. */
 	if (cc_store_open_root(writer->store, &root_fd) == CMN_OK)
-		touched = cc_store_touch(writer->store, root_fd, times.places, times.count);
+		touched = cc_store_touch(writer->store, root_fd, uses.places, uses.count);
 	status = cc_stats_flush(writer->own_stats, cc_store_root(writer->store), root_fd, until);
 	if (root_fd >= 0)
 		(void)cmn_descriptor_close(root_fd);	/* read only */
@@ -386,7 +393,7 @@ void cc_writer_do_stats(struct cc_writer *writer)
 		log_failure(writer, "statistics", status, 0);
 	(void)pthread_mutex_lock(&writer->lock);
 	cc_history_learn(&writer->history, &history);
-	end_access_times(writer, &times, touched);
+	end_uses(writer, &uses, touched);
 	writer->working--;
 	(void)pthread_cond_broadcast(&writer->idle);
 }

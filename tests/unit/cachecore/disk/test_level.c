@@ -19,8 +19,7 @@
 #include <unistd.h>
 
 #include "cachecore/cache.h"
-#include "cachecore/disk/level_internal.h"
-#include "cachecore/disk/level_switch.h"
+#include "cachecore/disk/level.h"
 #include "cachecore/disk/store.h"
 #include "cachecore/disk/writer/writer.h"
 #include "cachecore/record/stats.h"
