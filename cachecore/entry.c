@@ -19,21 +19,6 @@ static const uint8_t src_magic[8] = { 'c', 'k', 'c', 's', 'r', 'c', '\r', '\n' }
 #define BIN_HASH_AT (CC_ENTRY_HEADER_SIZE - CMN_HASH_SIZE)
 #define SRC_HASH_AT (CC_SRC_HEADER_SIZE - CMN_HASH_SIZE)
 #define FIELD_HEAD_SIZE (4 + 4 + 8)
-#define SMALL_IMAGE 4096	/* a page or so more or less is not worth a copy */
-
-/* What an entry read from disk holds: each field lies within the payload, which makes later walks safe. */
-static enum cmn_status check_fields(struct cc_entry *entry)
-{
-	struct cmn_reader reader = cmn_reader_of(cc_entry_payload(entry));
-
-	while (reader.left && !reader.failed) {
-		uint32_t tag = cmn_reader_u32(&reader);
-
-		(void)cmn_reader_u32(&reader);
-		entry->image_size += cmn_reader_sized(&reader).len * (tag == CC_TAG_IMAGE);
-	}
-	return reader.failed ? CMN_ERR_CORRUPT : CMN_OK;
-}
 
 struct cc_entry *cc_entry_new(uint64_t build_ns)
 {
@@ -130,13 +115,11 @@ void cc_entry_set_load_rate(struct cc_entry *entry, unsigned int ns_per_byte)
 	entry->load_rate = ns_per_byte;
 }
 
-struct cc_entry *cc_entry_without_images(struct cc_entry *entry)
+struct cc_entry *cc_entry_copy_small(struct cc_entry *entry)
 {
 	struct cmn_reader reader = cmn_reader_of(cc_entry_payload(entry));
-	struct cc_entry *small = NULL;
+	struct cc_entry *small = cc_entry_new(entry->build_ns);
 
-	if (entry->image_size >= SMALL_IMAGE)
-		small = cc_entry_new(entry->build_ns);
 	if (!small)
 		return cc_entry_ref(entry);
 	while (reader.left) {
@@ -297,23 +280,34 @@ enum cmn_status cc_entry_decode(struct cmn_buffer *file, const struct cmn_hash *
 {
 	struct cc_entry_header header;
 	struct cc_entry *entry = NULL;
+	struct cmn_reader reader;
 	enum cmn_status status = verify(cmn_buffer_view(file), key_hash, &header);
 
 	if (status == CMN_OK) {
-		entry = cc_entry_new(header.build_ns);
+		entry = malloc(sizeof(*entry));
 		status = entry ? CMN_OK : CMN_ERR_NOMEM;
 	}
 	if (status != CMN_OK)
 		goto out;
-	entry->bytes = *file;
-	entry->payload_at = CC_ENTRY_HEADER_SIZE;
+	*entry = (struct cc_entry){ .refs = 1, .bytes = *file, .payload_at = CC_ENTRY_HEADER_SIZE,
+				    .build_ns = header.build_ns };
 	*file = (struct cmn_buffer){ 0 };
 	if (header.codec != CC_CODEC_NONE)
 		status = decompress(entry, &header, room);
-	if (status == CMN_OK)
-		status = check_fields(entry);
 	if (status != CMN_OK)
 		goto out;
+	/* Each field lies within the payload, which makes later walks safe. */
+	reader = cmn_reader_of(cc_entry_payload(entry));
+	while (reader.left && !reader.failed) {
+		bool is_image = cmn_reader_u32(&reader) == CC_TAG_IMAGE;
+
+		(void)cmn_reader_u32(&reader);
+		entry->image_size += cmn_reader_sized(&reader).len * is_image;
+	}
+	if (reader.failed) {
+		status = CMN_ERR_CORRUPT;
+		goto out;
+	}
 	entry->manifest = manifest;
 	*ret = entry;
 	entry = NULL;

@@ -101,12 +101,19 @@ static inline struct cc_entry *cc_entry_ref(struct cc_entry *entry)
 	return entry;
 }
 
+struct cc_entry *cc_entry_copy_small(struct cc_entry *entry);	/* cc_entry_without_images's */
+
 /*
  * For a caller that no longer needs the images: a reference to a copy with the
  * other fields and the build time, without images and manifest; or to entry
  * itself if a copy would save nothing or there is no memory.
  */
-struct cc_entry *cc_entry_without_images(struct cc_entry *entry);
+static inline struct cc_entry *cc_entry_without_images(struct cc_entry *entry)
+{
+	/* A page or so more or less is not worth a copy. */
+	return entry->image_size < 4096 ? cc_entry_ref(entry) : cc_entry_copy_small(entry);
+}
+
 void cc_entry_free(struct cc_entry *entry);	/* cc_entry_unref's */
 
 static inline void cc_entry_unref(struct cc_entry *entry)	/* NULL is fine */

@@ -31,6 +31,8 @@ struct dependency {
 struct cc_manifest {
 	struct dependency *items;
 	size_t count, cap;
+	char *decoded_paths;	/* of the first ones, in one block */
+	size_t decoded;		/* so many */
 	uint32_t *index;	/* by path, twice as many as cap: an item's place and 1, or 0 */
 	bool identified;	/* same is known of each */
 };
@@ -44,8 +46,9 @@ void cc_manifest_free(struct cc_manifest *manifest)
 {
 	if (!manifest)
 		return;
-	for (size_t i = 0; i < manifest->count; i++)
+	for (size_t i = manifest->decoded; i < manifest->count; i++)
 		free(manifest->items[i].path);
+	free(manifest->decoded_paths);
 	free(manifest->items);
 	free(manifest->index);
 	free(manifest);
@@ -271,19 +274,10 @@ void cc_manifest_encode(const struct cc_manifest *manifest, struct cmn_buffer *r
 	}
 }
 
-/* NULL: the path has none. */
-static struct dependency *find_item(const struct cc_manifest *manifest, struct cmn_view path)
+/* Item (NULL: the path has none) is another name of what an earlier one leads to, which is the first of its names. */
+static enum cmn_status decode_same(struct cc_manifest *manifest, struct dependency *item,
+				   uint64_t first)
 {
-	uint32_t place = *find(manifest, path);
-
-	return place && place <= manifest->count ? &manifest->items[place - 1] : NULL;
-}
-
-/* The path is another name of what an earlier one leads to, which is the first of its names. */
-static enum cmn_status decode_same(struct cc_manifest *manifest, struct cmn_view path, uint64_t first)
-{
-	struct dependency *item = find_item(manifest, path);
-
 	if (item && first == UINT64_MAX) {
 		manifest->identified = true;
 		return CMN_OK;
@@ -295,11 +289,9 @@ static enum cmn_status decode_same(struct cc_manifest *manifest, struct cmn_view
 	return CMN_OK;
 }
 
-static enum cmn_status decode_content(struct cc_manifest *manifest, struct cmn_view path,
-				      uint64_t size, const struct cmn_hash *hash)
+static enum cmn_status decode_content(struct dependency *item, uint64_t size,
+				      const struct cmn_hash *hash)
 {
-	struct dependency *item = find_item(manifest, path);
-
 	if (!item || item->kind != CC_DEPENDENCY_SEEN || item->size != size || item->has_content)
 		return CMN_ERR_CORRUPT;
 	set_content(item, hash);
@@ -313,7 +305,7 @@ enum cmn_status cc_manifest_decode(struct cmn_view encoded, struct cc_manifest *
 	uint32_t count = cmn_reader_u32(&reader);
 	struct cc_manifest *manifest;
 	enum cmn_status status = CMN_OK;
-	uint32_t own_count = 0;		/* of those that stand for themselves */
+	char *text;
 
 	if (reader.failed)
 		return CMN_ERR_CORRUPT;
@@ -322,31 +314,49 @@ enum cmn_status cc_manifest_decode(struct cmn_view encoded, struct cc_manifest *
 	if (count > reader.left / DEPENDENCY_FIXED)
 		return CMN_ERR_CORRUPT;
 	manifest = calloc(1, sizeof(*manifest));
-	if (!manifest || !reserve(manifest, count))
-		status = CMN_ERR_NOMEM;
+	text = malloc(encoded.len);	/* more than all paths with their terminators */
+	if (!manifest || !text || !reserve(manifest, count)) {
+		free(text);
+		cc_manifest_free(manifest);
+		return CMN_ERR_NOMEM;
+	}
+	manifest->decoded_paths = text;
 	for (uint32_t i = 0; i < count && status == CMN_OK; i++) {
 		uint8_t kind = cmn_reader_u8(&reader);
 		struct cmn_view path = cmn_reader_sized(&reader);
 		uint64_t size = cmn_reader_u64(&reader);
 		struct cmn_hash hash = cmn_reader_hash(&reader);
+		struct dependency *item;
+		uint32_t *place;
 
 		/* A path with a NUL would be checked as a shorter one. */
 		if (reader.failed || kind < CC_DEPENDENCY_FILE || kind > CC_DEPENDENCY_CONTENT ||
 		    path.len == 0 || memchr(path.data, '\0', path.len)) {
 			status = CMN_ERR_CORRUPT;
-		} else if (kind == CC_DEPENDENCY_SAME) {
-			status = decode_same(manifest, path, size);
+			break;
+		}
+		place = find(manifest, path);
+		item = *place ? &manifest->items[*place - 1] : NULL;
+		if (kind == CC_DEPENDENCY_SAME) {
+			status = decode_same(manifest, item, size);
 		} else if (kind == CC_DEPENDENCY_CONTENT) {
-			status = decode_content(manifest, path, size, &hash);
+			status = decode_content(item, size, &hash);
+		} else if (item) {
+			status = CMN_ERR_CORRUPT;
 		} else {
-			own_count++;
-			status = add(manifest, (enum cc_dependency)kind, path, size, &hash);
+			manifest->items[manifest->count] = (struct dependency){
+				.kind = (enum cc_dependency)kind, .size = size, .hash = hash,
+				.same = (uint32_t)manifest->count, .path = text,
+				.path_len = path.len,
+			};
+			*place = (uint32_t)++manifest->count;
+			memcpy(text, path.data, path.len);
+			text[path.len] = '\0';
+			text += path.len + 1;
 		}
 	}
-	/* A path with two dependencies. */
-	if (status == CMN_STALE)
-		status = CMN_ERR_CORRUPT;
-	if (status == CMN_OK && (reader.left || manifest->count != own_count))
+	manifest->decoded = manifest->count;
+	if (status == CMN_OK && reader.left)
 		status = CMN_ERR_CORRUPT;
 	if (status == CMN_OK)
 		*ret = manifest;
