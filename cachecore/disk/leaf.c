@@ -26,9 +26,7 @@
 /* What an almost empty directory takes where it takes blocks at all. */
 #define DIRECTORY_BYTES 4096
 
-#define PIECE ((size_t)32 << 10)	/* what the processor's cache holds beside the key's piece */
-/* Shorter keys are as quickly read whole, in memory that is used again. */
-#define MATCHED_LEN_MIN (2 * PIECE)
+#define PIECE (CC_LEAF_LONG_KEY / 2)	/* what the processor's cache holds beside the key's piece */
 /* Of longer files the head is looked at first: no memory for what only claims to be one of ours. */
 #define UNSEEN_LEN_MAX ((size_t)16 << 20)
 
@@ -335,9 +333,8 @@ static bool next_bytes_are(int fd, struct cmn_view bytes, uint8_t *buf)
 	return true;
 }
 
-/* CMN_OK, or anything else: it has to be looked at as a whole. */
-static enum cmn_status match_src(int fd, enum cmn_file_trust trust, struct cmn_view key,
-				 struct cmn_buffer *file, struct cc_src *ret)
+static bool match_open(int fd, enum cmn_file_trust trust, struct cmn_view key,
+		       struct cmn_buffer *file, struct cc_src *ret)
 {
 	uint8_t bytes[CC_SRC_HEADER_SIZE];
 	const struct cmn_view start = { bytes, sizeof(bytes) };
@@ -348,37 +345,25 @@ static enum cmn_status match_src(int fd, enum cmn_file_trust trust, struct cmn_v
 	    !read_exactly(fd, bytes, sizeof(bytes)) ||
 	    cc_src_file_read_header(start, (uint64_t)info.st_size, &header) != CMN_OK ||
 	    header.key_len != key.len || header.manifest_len > CC_SRC_MAX_FILE)
-		return CMN_STALE;
+		return false;
 	file->len = 0;
 	if (!cmn_buffer_reserve(file, header.manifest_len > PIECE ? header.manifest_len : PIECE) ||
 	    !next_bytes_are(fd, key, file->data) ||
 	    !read_exactly(fd, file->data, header.manifest_len))
-		return CMN_STALE;
+		return false;
 	file->len = header.manifest_len;
-	return cc_src_file_check(start, key, cmn_buffer_view(file), ret);
+	return cc_src_file_check(start, key, cmn_buffer_view(file), ret) == CMN_OK;
 }
 
-enum cmn_status cc_leaf_read_src_of(int dir_fd, const char *path, unsigned int n,
-				    enum cmn_file_trust trust, struct cmn_view key,
-				    struct cmn_buffer *file, struct cc_src *ret)
+bool cc_leaf_match_src(int dir_fd, const char *path, unsigned int n, enum cmn_file_trust trust,
+		       struct cmn_view key, struct cmn_buffer *file, struct cc_src *ret)
 {
-	enum cmn_status status = CMN_STALE;
-	int fd = -1;
+	int fd = open_file(dir_fd, path, CC_LEAF_SRC, n, O_RDONLY);
+	bool matches = fd >= 0 && match_open(fd, trust, key, file, ret);
 
-	if (key.len >= MATCHED_LEN_MIN)
-		fd = open_file(dir_fd, path, CC_LEAF_SRC, n, O_RDONLY);
-	if (fd >= 0) {
-		status = match_src(fd, trust, key, file, ret);
+	if (fd >= 0)
 		(void)close(fd);	/* read only */
-	}
-	if (status == CMN_OK)
-		return CMN_OK;
-	status = cc_leaf_read_file(dir_fd, path, CC_LEAF_SRC, n, trust, NULL, file);
-	if (status == CMN_OK)
-		status = cc_src_file_decode(cmn_buffer_view(file), ret);
-	if (status == CMN_OK && !cmn_view_equal(ret->key, key))
-		return CMN_MISS;
-	return status;
+	return matches;
 }
 
 enum cmn_status cc_leaf_read_bin(int dir_fd, const char *path, unsigned int n,
@@ -387,8 +372,7 @@ enum cmn_status cc_leaf_read_bin(int dir_fd, const char *path, unsigned int n,
 				 struct cc_entry **ret)
 {
 	struct cmn_buffer file = { 0 };
-	enum cmn_status status = cc_leaf_read_file(dir_fd, path, CC_LEAF_BIN, n, trust, room,
-							  &file);
+	enum cmn_status status = cc_leaf_read_file(dir_fd, path, CC_LEAF_BIN, n, trust, room, &file);
 
 	if (status != CMN_OK) {
 		cmn_buffer_release(&file);

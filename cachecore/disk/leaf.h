@@ -94,13 +94,14 @@ CMN_CHECKED enum cmn_status cc_leaf_read_src(int dir_fd, unsigned int n,
 					     enum cmn_file_trust trust,
 					     struct cmn_buffer *file, struct cc_src *ret);
 /*
- * The same where the key is expected to be that one: a long one is compared
+ * The same for a long key, which the file is expected to have: it is compared
  * piece by piece and not kept, since fresh memory for it takes longer than the
- * rest. ret->key is the given one then. CMN_MISS also: it is another key.
+ * rest. ret->key is the given one. false: anything else, and the file is to be read
+ * whole. Keys that are not long are as quickly read whole, in memory that is used again.
  */
-CMN_CHECKED enum cmn_status cc_leaf_read_src_of(int dir_fd, const char *path, unsigned int n,
-						enum cmn_file_trust trust, struct cmn_view key,
-						struct cmn_buffer *file, struct cc_src *ret);
+#define CC_LEAF_LONG_KEY ((size_t)64 << 10)
+bool cc_leaf_match_src(int dir_fd, const char *path, unsigned int n, enum cmn_file_trust trust,
+		       struct cmn_view key, struct cmn_buffer *file, struct cc_src *ret);
 /*
  * The result, in the room given (may be NULL) or malloc's; takes manifest on
  * success. Also CMN_STALE: sound, but belongs to another .src.

@@ -137,9 +137,18 @@ static enum cmn_status read_variant(struct lookup *lookup, unsigned int n,
 	struct cc_manifest *manifest = NULL;
 	struct cmn_buffer src_file = cmn_kept_buffer_take(&store->spare), bin_file = { 0 };
 	struct cc_src src;
-	enum cmn_status status = cc_leaf_read_src_of(lookup->root_fd, place->leaf, n, store->trust,
-						     lookup->key, &src_file, &src);
+	enum cmn_status status = CMN_OK;
 
+	if (lookup->key.len < CC_LEAF_LONG_KEY ||
+	    !cc_leaf_match_src(lookup->root_fd, place->leaf, n, store->trust, lookup->key, &src_file,
+			       &src)) {
+		status = cc_leaf_read_file(lookup->root_fd, place->leaf, CC_LEAF_SRC, n, store->trust,
+					   NULL, &src_file);
+		if (status == CMN_OK)
+			status = cc_src_file_decode(cmn_buffer_view(&src_file), &src);
+		if (status == CMN_OK && !cmn_view_equal(src.key, lookup->key))
+			status = CMN_MISS;
+	}
 	if (status == CMN_OK && src.manifest.len)
 		status = cc_manifest_decode(src.manifest, &manifest);
 	if (status == CMN_OK && manifest &&

@@ -90,7 +90,8 @@ static bool is_equal(int leaf_fd, unsigned int n, enum cmn_file_trust trust,
 	struct cc_src found;
 	bool equal;
 
-	equal = cc_leaf_read_src_of(leaf_fd, NULL, n, trust, src->key, &file, &found) == CMN_OK &&
+	equal = cc_leaf_read_src(leaf_fd, n, trust, &file, &found) == CMN_OK &&
+		cmn_view_equal(found.key, src->key) &&
 		cmn_hash_equal(&found.hash, &src->hash) &&
 		cmn_view_equal(found.manifest, src->manifest) &&
 		cc_leaf_read_bin(leaf_fd, NULL, n, trust, src, NULL, NULL, &other) == CMN_OK &&
