@@ -9,7 +9,6 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "cachecore/disk/leaf.h"
 #include "cachecore/disk/leaf_walk.h"
 #include "cachecore/disk/level.h"
 #include "cachecore/disk/path.h"

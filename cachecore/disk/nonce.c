@@ -9,7 +9,6 @@
 #include <unistd.h>
 
 #include "cachecore/key.h"
-#include "cachecore/disk/leaf.h"
 #include "cachecore/disk/root.h"
 #include "common/clock.h"
 #include "common/descriptor.h"

@@ -1,15 +1,41 @@
 /* SPDX-License-Identifier: MIT */
-/* root: ownership and permission checks. */
+/* root: ownership and permission checks; leaves: names, reading, scanning, locking, removal. */
 #include "cachecore/disk/root.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/openat2.h>
 #include <stdbool.h>
+#include <string.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
+#include "cachecore/disk/space/number_file.h"
+#include "cachecore/manifest.h"
+#include "common/clock.h"
 #include "common/descriptor.h"
 #include "common/file.h"
+#include "common/listing.h"
+
+#define NS_PER_S UINT64_C(1000000000)
+/* No writer takes an hour for one file: older temporaries are dead even where locks do not work. */
+#define TEMPORARY_MAX_AGE (3600 * NS_PER_S)
+
+/* In a program that forks all the time, of which each fork may have the file. */
+#define OPEN_ATTEMPTS 16
+/* What an almost empty directory takes where it takes blocks at all. */
+#define DIRECTORY_BYTES 4096
+
+#define PIECE (CC_LEAF_LONG_KEY / 2)	/* what the processor's cache holds beside the key's piece */
+/* Of longer files the head is looked at first: no memory for what only claims to be one of ours. */
+#define UNSEEN_LEN_MAX ((size_t)16 << 20)
+
+static const char *const suffixes[CC_LEAF_FILE_COUNT] = {
+	[CC_LEAF_SRC] = ".src",
+	[CC_LEAF_BIN] = ".bin",
+	[CC_LEAF_ACCESS] = "_access_time.txt",
+};
 
 static bool is_groups(const struct stat *info)
 {
@@ -116,4 +142,621 @@ void cc_root_unlock(int fd)
 {
 	cmn_file_unlock(fd);
 	(void)cmn_descriptor_close(fd);	/* a directory: nothing to be lost */
+}
+
+void cc_leaf_path_by(const struct cmn_hash hashes[CC_PART_COUNT], char ret[CC_LEAF_PATH_SIZE])
+{
+	for (size_t i = 0; i < CC_PART_COUNT; i++) {
+		cmn_hash_hex(&hashes[i], ret + i * CMN_HASH_HEX_SIZE);
+		ret[(i + 1) * CMN_HASH_HEX_SIZE - 1] = i + 1 < CC_PART_COUNT ? '/' : '\0';
+	}
+}
+
+void cc_leaf_path(struct cmn_view key, char ret[CC_LEAF_PATH_SIZE])
+{
+	struct cmn_hash hashes[CC_PART_COUNT];
+
+	cc_key_part_hashes(key, hashes);
+	cc_leaf_path_by(hashes, ret);
+}
+
+void cc_leaf_name(enum cc_leaf_file file, unsigned int n, char ret[CC_LEAF_NAME_SIZE])
+{
+	/* At most two digits; printf would be the look-up's only use of it. */
+	if (n >= 10)
+		*ret++ = (char)('0' + n / 10);
+	*ret++ = (char)('0' + n % 10);
+	memcpy(ret, suffixes[file], strlen(suffixes[file]) + 1);
+}
+
+bool cc_leaf_parse(const char *name, enum cc_leaf_file *ret_file, unsigned int *ret_n)
+{
+	unsigned int n = 0, digits = 0;
+
+	for (; name[digits] >= '0' && name[digits] <= '9' && digits < 3; digits++)
+		n = n * 10 + (unsigned int)(name[digits] - '0');
+	/* One spelling a number. */
+	if (digits == 0 || n >= CC_LEAF_VARIANTS || (name[0] == '0' && digits > 1))
+		return false;
+	for (int i = 0; i < CC_LEAF_FILE_COUNT; i++) {
+		if (strcmp(name + digits, suffixes[i]) == 0) {
+			*ret_file = (enum cc_leaf_file)i;
+			*ret_n = n;
+			return true;
+		}
+	}
+	return false;
+}
+
+/* The first levels of a path. */
+static void cut_path(const char *path, size_t levels, char ret[CC_LEAF_PATH_SIZE])
+{
+	memcpy(ret, path, levels * CMN_HASH_HEX_SIZE);
+	ret[levels * CMN_HASH_HEX_SIZE - 1] = '\0';
+}
+
+/* Opens a directory; what is a link to one is none. */
+static int open_level(int dir_fd, const char *name, int access)
+{
+	int flags = access | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
+	int fd = access == O_PATH ? openat(dir_fd, name, flags)
+				  : cmn_descriptor_open(dir_fd, name, flags);
+
+	if (fd < 0 && errno == ELOOP)
+		errno = ENOTDIR;
+	return fd;
+}
+
+/*
+ * One of O_PATH that was open for a moment, and so is in no table (descriptor.h). If the program
+ * closed it meanwhile, its number is that of another file by now, which is hardly such a one.
+ * Keeps errno.
+ */
+static void close_path(int fd)
+{
+	int error = errno, flags = fcntl(fd, F_GETFL);
+
+	if (flags >= 0 && flags & O_PATH)
+		(void)close(fd);	/* nothing was written through it */
+	errno = error;
+}
+
+/* As openat2 below, for kernels before 5.6 and sandboxes that do not know it. */
+static int open_level_by_level(int root_fd, const char *path, int access)
+{
+	size_t levels = (strlen(path) + 1) / CMN_HASH_HEX_SIZE;
+	char part[CC_LEAF_PATH_SIZE];
+	int fd = root_fd, next;
+
+	for (size_t i = 1; i <= levels; i++) {
+		cut_path(path, i, part);
+		next = open_level(fd, part + (i - 1) * CMN_HASH_HEX_SIZE, i == levels ? access : O_PATH);
+		if (fd != root_fd)
+			close_path(fd);
+		if (next < 0)
+			return -1;
+		fd = next;
+	}
+	return fd;
+}
+
+/* Opens what no link leads to, where the kernel has a call for that. Sets errno. */
+static int open_beneath(int root_fd, const char *path, int flags)
+{
+	const struct open_how how = {
+		.flags = (uint64_t)(flags | O_NOFOLLOW | O_CLOEXEC),
+		.resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS,
+	};
+
+	return (int)syscall(SYS_openat2, root_fd, path, &how, sizeof(how));
+}
+
+/* Opens some levels of a leaf's path, none of them through a link. Sets errno. */
+static int open_levels(int root_fd, const char *path, int access)
+{
+	unsigned int forks;
+	int fd = -1;
+
+	errno = EINTR;
+	for (int i = 0; i < OPEN_ATTEMPTS && fd < 0 && errno == EINTR; i++) {
+		forks = access == O_PATH ? 0 : cmn_descriptor_forks();
+		fd = open_beneath(root_fd, path, access | O_DIRECTORY);
+		if (access != O_PATH)
+			fd = cmn_descriptor_keep(fd, forks);
+	}
+	if (fd < 0 && (errno == ENOSYS || errno == EPERM))
+		return open_level_by_level(root_fd, path, access);
+	if (fd < 0 && errno == ELOOP)
+		errno = ENOTDIR;
+	return fd;
+}
+
+enum cmn_status cc_leaf_find(int root_fd, const char *path, int *ret_fd)
+{
+	int fd = open_levels(root_fd, path, O_PATH);
+
+	if (fd < 0)
+		return cmn_status_from_errno(errno);
+	*ret_fd = fd;
+	return CMN_OK;
+}
+
+enum cmn_status cc_leaf_open(int root_fd, const char *path, int *ret_fd)
+{
+	int fd = open_levels(root_fd, path, O_RDONLY);
+
+	if (fd < 0)
+		return cmn_status_from_errno(errno);
+	*ret_fd = fd;
+	return CMN_OK;
+}
+
+void cc_leaf_file_path(const char *path, enum cc_leaf_file file, unsigned int n,
+		       char ret[CC_LEAF_FILE_PATH_SIZE])
+{
+	size_t len = strlen(path);
+
+	memcpy(ret, path, len);
+	ret[len] = '/';
+	cc_leaf_name(file, n, ret + len + 1);
+}
+
+static int open_file(int dir_fd, const char *path, enum cc_leaf_file file, unsigned int n, int access)
+{
+	const int flags = access | O_NONBLOCK | O_NOCTTY;
+	size_t at = path ? strlen(path) + 1 : 0;
+	char name[CC_LEAF_FILE_PATH_SIZE];
+	int fd, leaf_fd = dir_fd;
+
+	cc_leaf_name(file, n, name + at);
+	if (path) {
+		memcpy(name, path, at - 1);
+		name[at - 1] = '/';
+		fd = open_beneath(dir_fd, name, flags);
+		if (fd >= 0 || errno == ENOENT || errno == ENOTDIR)
+			return fd;
+		/* Whether the leaf is in the way or the file. */
+		leaf_fd = open_levels(dir_fd, path, O_PATH);
+		errno = ENOENT;
+		if (leaf_fd < 0)
+			return -1;
+	}
+	do {
+		fd = openat(leaf_fd, name + at, flags | O_NOFOLLOW | O_CLOEXEC);
+	} while (fd < 0 && errno == EINTR);
+	if (path)
+		close_path(leaf_fd);
+	return fd;
+}
+
+int cc_leaf_open_file(int dir_fd, const char *path, enum cc_leaf_file file, unsigned int n)
+{
+	return open_file(dir_fd, path, file, n, O_RDONLY);
+}
+
+int cc_leaf_open_to_write(int root_fd, const char *path, enum cc_leaf_file file, unsigned int n)
+{
+	unsigned int forks;
+	int fd = -1;
+
+	errno = EINTR;
+	for (int i = 0; i < OPEN_ATTEMPTS && fd < 0 && errno == EINTR; i++) {
+		forks = cmn_descriptor_forks();
+		fd = cmn_descriptor_keep(open_file(root_fd, path, file, n, O_WRONLY), forks);
+	}
+	return fd;
+}
+
+/* Whether the head of a file is one of that kind, and speaks of a file of that size. */
+static enum cmn_status check_head(int fd, enum cc_leaf_file file)
+{
+	uint8_t bytes[CC_ENTRY_HEADER_SIZE];
+	struct cmn_view view = { bytes, 0 };
+	struct cc_entry_header entry;
+	struct cc_src_header src;
+	enum cmn_status status;
+	struct stat info;
+	ssize_t got;
+
+	if (fstat(fd, &info) < 0)
+		return cmn_status_from_errno(errno);
+	if (!S_ISREG(info.st_mode))
+		return CMN_ERR_ACCESS;
+	/* A regular file gives what it has: a short read is a short file, which the decoder notices. */
+	got = pread(fd, bytes, file == CC_LEAF_SRC ? CC_SRC_HEADER_SIZE : sizeof(bytes), 0);
+	if (got < 0)
+		return cmn_status_from_errno(errno);
+	view.len = (size_t)got;
+	if (file == CC_LEAF_SRC)
+		return cc_src_file_read_header(view, (uint64_t)info.st_size, &src);
+	status = cc_entry_read_header(view, &entry);
+	if (status == CMN_OK && (uint64_t)info.st_size != CC_ENTRY_HEADER_SIZE + entry.stored_len)
+		status = CMN_ERR_CORRUPT;
+	return status;
+}
+
+enum cmn_status cc_leaf_read_file(int dir_fd, const char *path, enum cc_leaf_file file,
+				  unsigned int n, enum cmn_file_trust trust,
+				  const struct cmn_room *room, struct cmn_buffer *buf)
+{
+	const uint64_t max_len = file == CC_LEAF_SRC ? CC_SRC_MAX_FILE
+						     : CC_ENTRY_MAX_PAYLOAD + CC_ENTRY_HEADER_SIZE;
+	enum cmn_status status;
+	int fd = open_file(dir_fd, path, file, n, O_RDONLY);
+
+	status = cmn_file_read_open(fd, UNSEEN_LEN_MAX, trust, room, buf);
+	if (status == CMN_ERR_TOO_LARGE) {
+		fd = open_file(dir_fd, path, file, n, O_RDONLY);
+		status = fd < 0 ? cmn_status_from_errno(errno) : check_head(fd, file);
+		if (status == CMN_OK)
+			status = cmn_file_read_open(fd, (size_t)max_len, trust, room, buf);
+		else if (fd >= 0)
+			(void)close(fd);	/* read only */
+	}
+	/* Files appear whole: one that is larger than any of ours or shrinks is not what was written. */
+	if (status == CMN_ERR_TOO_LARGE || status == CMN_STALE)
+		return CMN_ERR_CORRUPT;
+	return status;
+}
+
+enum cmn_status cc_leaf_read_src(int dir_fd, unsigned int n, enum cmn_file_trust trust,
+				 struct cmn_buffer *file, struct cc_src *ret)
+{
+	enum cmn_status status = cc_leaf_read_file(dir_fd, NULL, CC_LEAF_SRC, n, trust, NULL,
+							  file);
+
+	return status == CMN_OK ? cc_src_file_decode(cmn_buffer_view(file), ret) : status;
+}
+
+/* false: it has fewer, or cannot be read. */
+static bool read_exactly(int fd, void *data, size_t len)
+{
+	uint8_t *at = data;
+
+	while (len) {
+		ssize_t got = read(fd, at, len);
+
+		if (got < 0 && errno == EINTR)
+			continue;
+		if (got <= 0)
+			return false;
+		at += got;
+		len -= (size_t)got;
+	}
+	return true;
+}
+
+/* Whether the next bytes of the file are these; buf has room for PIECE. */
+static bool next_bytes_are(int fd, struct cmn_view bytes, uint8_t *buf)
+{
+	const uint8_t *at = bytes.data, *end = at + bytes.len;
+
+	while (at < end) {
+		size_t len = (size_t)(end - at) < PIECE ? (size_t)(end - at) : PIECE;
+
+		if (!read_exactly(fd, buf, len) || memcmp(buf, at, len) != 0)
+			return false;
+		at += len;
+	}
+	return true;
+}
+
+static bool match_open(int fd, enum cmn_file_trust trust, struct cmn_view key,
+		       struct cmn_buffer *file, struct cc_src *ret)
+{
+	uint8_t bytes[CC_SRC_HEADER_SIZE];
+	const struct cmn_view start = { bytes, sizeof(bytes) };
+	struct cc_src_header header;
+	struct stat info;
+
+	if (fstat(fd, &info) < 0 || !cmn_file_trusted(&info, trust) ||
+	    !read_exactly(fd, bytes, sizeof(bytes)) ||
+	    cc_src_file_read_header(start, (uint64_t)info.st_size, &header) != CMN_OK ||
+	    header.key_len != key.len || header.manifest_len > CC_SRC_MAX_FILE)
+		return false;
+	file->len = 0;
+	if (!cmn_buffer_reserve(file, header.manifest_len > PIECE ? header.manifest_len : PIECE) ||
+	    !next_bytes_are(fd, key, file->data) ||
+	    !read_exactly(fd, file->data, header.manifest_len))
+		return false;
+	file->len = header.manifest_len;
+	return cc_src_file_check(start, key, cmn_buffer_view(file), ret) == CMN_OK;
+}
+
+bool cc_leaf_match_src(int dir_fd, const char *path, unsigned int n, enum cmn_file_trust trust,
+		       struct cmn_view key, struct cmn_buffer *file, struct cc_src *ret)
+{
+	int fd = open_file(dir_fd, path, CC_LEAF_SRC, n, O_RDONLY);
+	bool matches = fd >= 0 && match_open(fd, trust, key, file, ret);
+
+	if (fd >= 0)
+		(void)close(fd);	/* read only */
+	return matches;
+}
+
+enum cmn_status cc_leaf_read_bin(int dir_fd, const char *path, unsigned int n,
+				 enum cmn_file_trust trust, const struct cc_src *src,
+				 const struct cmn_room *room, struct cc_manifest *manifest,
+				 struct cc_entry **ret)
+{
+	struct cmn_buffer file = { 0 };
+	enum cmn_status status = cc_leaf_read_file(dir_fd, path, CC_LEAF_BIN, n, trust, room, &file);
+
+	if (status != CMN_OK) {
+		cmn_buffer_release(&file);
+		return status;
+	}
+	return cc_entry_decode(&file, &src->hash, room, manifest, ret);
+}
+
+enum cmn_status cc_leaf_read_bin_header(int dir_fd, unsigned int n, const struct cc_src *src,
+					struct cc_entry_header *ret)
+{
+	uint8_t bytes[CC_ENTRY_HEADER_SIZE];
+	struct cmn_view view = { bytes, 0 };
+	struct cc_entry_header header;
+	enum cmn_status status;
+	struct stat info;
+	ssize_t got;
+	int fd = open_file(dir_fd, NULL, CC_LEAF_BIN, n, O_RDONLY);
+
+	if (fd < 0)
+		return cmn_status_from_errno(errno);
+	if (fstat(fd, &info) < 0) {
+		status = cmn_status_from_errno(errno);
+		goto out;
+	}
+	status = S_ISREG(info.st_mode) ? CMN_OK : CMN_ERR_ACCESS;
+	if (status != CMN_OK)
+		goto out;
+	/* A regular file gives what it has: a short read is a short file, which the decoder notices. */
+	got = pread(fd, bytes, sizeof(bytes), 0);
+	if (got < 0) {
+		status = cmn_status_from_errno(errno);
+		goto out;
+	}
+	view.len = (size_t)got;
+	status = cc_entry_read_header(view, &header);
+	if (status != CMN_OK)
+		goto out;
+	if ((uint64_t)info.st_size != CC_ENTRY_HEADER_SIZE + header.stored_len)
+		status = CMN_ERR_CORRUPT;
+	else if (src && !cmn_hash_equal(&header.key_hash, &src->hash))
+		status = CMN_STALE;
+	if (status == CMN_OK)
+		*ret = header;
+out:
+	(void)close(fd);	/* read only */
+	return status;
+}
+
+bool cc_leaf_status_damaged(enum cmn_status status)
+{
+	return status == CMN_ERR_CORRUPT || status == CMN_ERR_ACCESS;
+}
+
+enum cmn_status cc_leaf_judge(int dir_fd, unsigned int n, enum cmn_file_trust trust)
+{
+	struct cmn_buffer file = { 0 };
+	struct cc_manifest *manifest = NULL;
+	struct cc_entry *entry = NULL;
+	struct cc_src src;
+	enum cmn_status status = cc_leaf_read_src(dir_fd, n, trust, &file, &src);
+
+	if (status == CMN_OK && src.manifest.len)
+		status = cc_manifest_decode(src.manifest, &manifest);
+	if (status == CMN_OK) {
+		status = cc_leaf_read_bin(dir_fd, NULL, n, trust, &src, NULL, NULL, &entry);
+		if (status == CMN_MISS || status == CMN_STALE)
+			status = CMN_ERR_CORRUPT;
+	}
+	cc_entry_unref(entry);
+	cc_manifest_free(manifest);
+	cmn_buffer_release(&file);
+	return status;
+}
+
+/* Opens the directory, made if it is not there. What else has its name makes room. */
+static enum cmn_status make_level(int dir_fd, const char *name, mode_t mode, int *ret_fd)
+{
+	enum cmn_status status;
+	int fd = open_level(dir_fd, name, O_RDONLY);
+
+	if (fd < 0 && errno == ENOTDIR)
+		(void)unlinkat(dir_fd, name, 0);	/* if it stays, the next step fails */
+	if (fd < 0 && (errno == ENOENT || errno == ENOTDIR)) {
+		status = cmn_file_make_dir(dir_fd, name, mode);
+		if (status != CMN_OK)
+			return status;
+		fd = open_level(dir_fd, name, O_RDONLY);
+	}
+	if (fd < 0)
+		return cmn_status_from_errno(errno);
+	*ret_fd = fd;
+	return CMN_OK;
+}
+
+enum cmn_status cc_leaf_make(int root_fd, const char *path, mode_t mode, int *ret_fd)
+{
+	enum cmn_status status = cc_leaf_open(root_fd, path, ret_fd);
+	char part[CC_LEAF_PATH_SIZE];
+	int fd = root_fd, next = -1;
+
+	if (status != CMN_MISS)
+		return status;
+	for (size_t i = 1; i <= CC_PART_COUNT; i++) {
+		cut_path(path, i, part);
+		status = make_level(fd, part + (i - 1) * CMN_HASH_HEX_SIZE, mode, &next);
+		if (fd != root_fd)
+			(void)cmn_descriptor_close(fd);	/* nothing was written through it */
+		if (status != CMN_OK)
+			return status;
+		fd = next;
+	}
+	*ret_fd = fd;
+	return CMN_OK;
+}
+
+enum cmn_status cc_leaf_lock(int leaf_fd, uint64_t until)
+{
+	enum cmn_status status = cmn_file_lock(leaf_fd, until);
+	struct stat info;
+
+	if (status == CMN_BUSY)
+		return status;
+	/* Who held it before us may have removed it. */
+	if (fstat(leaf_fd, &info) < 0)
+		return cmn_status_from_errno(errno);
+	return info.st_nlink == 0 ? CMN_MISS : status;
+}
+
+void cc_leaf_unlock(int leaf_fd)
+{
+	cmn_file_unlock(leaf_fd);
+}
+
+static bool is_temporary(const char *name)
+{
+	return strncmp(name, CMN_FILE_TEMPORARY_PREFIX, strlen(CMN_FILE_TEMPORARY_PREFIX)) == 0;
+}
+
+enum cmn_status cc_leaf_scan(int leaf_fd, struct cc_leaf_scan *ret)
+{
+	struct cc_leaf_scan scan = { 0 };
+	const struct dirent64 *item;
+	struct cmn_listing listing;
+	enum cc_leaf_file file;
+	unsigned int n;
+
+	if (!cmn_listing_open(&listing, leaf_fd, "."))
+		return cmn_status_from_errno(errno);
+	while ((item = cmn_listing_next(&listing))) {
+		if (cc_leaf_parse(item->d_name, &file, &n))
+			scan.present[file] |= UINT64_C(1) << n;
+		else if (is_temporary(item->d_name))
+			scan.temporaries = true;
+	}
+	cmn_listing_close(&listing);
+	*ret = scan;
+	return CMN_OK;
+}
+
+bool cc_leaf_empty(const struct cc_leaf_scan *scan)
+{
+	return !(scan->present[CC_LEAF_SRC] | scan->present[CC_LEAF_BIN] |
+		 scan->present[CC_LEAF_ACCESS]) && !scan->temporaries;
+}
+
+uint64_t cc_leaf_directories(int dir_fd)
+{
+	uint64_t least = DIRECTORY_BYTES, blocks;
+	struct stat info;
+
+	if (fstat(dir_fd, &info) < 0)
+		return 0;
+	/*
+	 * The least that one has: what many names need more is little for each,
+	 * and overlayfs gives one a second block when it copies it, at a hit.
+	 */
+	if (info.st_blksize > 0 && (uint64_t)info.st_blksize < least)
+		least = (uint64_t)info.st_blksize;
+	blocks = cmn_file_blocks(&info);
+	return CC_PART_COUNT * (blocks < least ? blocks : least);
+}
+
+uint64_t cc_leaf_bytes(int leaf_fd, unsigned int n)
+{
+	char name[CC_LEAF_NAME_SIZE];
+	struct stat info;
+	uint64_t bytes = 0, blocks, size;
+
+	for (int i = 0; i < CC_LEAF_FILE_COUNT; i++) {
+		cc_leaf_name((enum cc_leaf_file)i, n, name);
+		if (fstatat(leaf_fd, name, &info, AT_SYMLINK_NOFOLLOW) < 0)
+			continue;
+		blocks = cmn_file_blocks(&info);
+		size = info.st_size > 0 && S_ISREG(info.st_mode) ? (uint64_t)info.st_size : 0;
+		bytes += blocks > size ? blocks : size;
+	}
+	return bytes ? bytes + cc_leaf_directories(leaf_fd) : 0;
+}
+
+static uint64_t modified_ns(const struct stat *info)
+{
+	if (info->st_mtim.tv_sec < 0)
+		return 0;
+	return (uint64_t)info->st_mtim.tv_sec * NS_PER_S + (uint64_t)info->st_mtim.tv_nsec;
+}
+
+uint64_t cc_leaf_access_ns(int leaf_fd, unsigned int n, uint64_t now)
+{
+	char name[CC_LEAF_NAME_SIZE];
+	struct stat info;
+	uint64_t ns = 0;
+
+	cc_leaf_name(CC_LEAF_ACCESS, n, name);
+	if (cc_number_file_read(leaf_fd, name, &ns) != CMN_OK) {
+		cc_leaf_name(CC_LEAF_SRC, n, name);
+		if (fstatat(leaf_fd, name, &info, AT_SYMLINK_NOFOLLOW) == 0)
+			ns = modified_ns(&info);
+	}
+	/* The clock was set back since: "in the future" would keep it for ever. */
+	return ns < now ? ns : now;
+}
+
+uint64_t cc_leaf_remove(int leaf_fd, unsigned int n)
+{
+	uint64_t before = cc_leaf_bytes(leaf_fd, n), after;
+	char name[CC_LEAF_NAME_SIZE];
+
+	for (int i = 0; i < CC_LEAF_FILE_COUNT; i++) {
+		cc_leaf_name((enum cc_leaf_file)i, n, name);
+		/* While .src stays, so must .bin. What stays is counted as not freed. */
+		if (unlinkat(leaf_fd, name, 0) < 0 && errno != ENOENT)
+			break;
+	}
+	after = cc_leaf_bytes(leaf_fd, n);
+	return before > after ? before - after : 0;
+}
+
+void cc_leaf_sweep(int dir_fd, bool locked)
+{
+	uint64_t now = cmn_clock_realtime();
+	const struct dirent64 *item;
+	struct cmn_listing listing;
+	struct stat info;
+
+	if (!cmn_listing_open(&listing, dir_fd, "."))
+		return;	/* the next writer sweeps */
+	while ((item = cmn_listing_next(&listing))) {
+		if (!is_temporary(item->d_name) ||
+		    fstatat(dir_fd, item->d_name, &info, AT_SYMLINK_NOFOLLOW) < 0 ||
+		    S_ISDIR(info.st_mode))
+			continue;
+		if (locked || modified_ns(&info) + TEMPORARY_MAX_AGE < now)
+			(void)unlinkat(dir_fd, item->d_name, 0);	/* the next writer tries again */
+	}
+	cmn_listing_close(&listing);
+}
+
+void cc_leaf_prune(int root_fd, const char *path)
+{
+	char part[CC_LEAF_PATH_SIZE];
+
+	for (size_t i = CC_PART_COUNT; i > 0; i--) {
+		int fd = root_fd, failed;
+
+		if (i > 1) {
+			cut_path(path, i - 1, part);
+			fd = open_levels(root_fd, part, O_RDONLY);
+			if (fd < 0)
+				return;	/* somebody else is at it */
+		}
+		cut_path(path, i, part);
+		failed = unlinkat(fd, part + (i - 1) * CMN_HASH_HEX_SIZE, AT_REMOVEDIR);
+		if (fd != root_fd)
+			(void)cmn_descriptor_close(fd);	/* read only */
+		if (failed)
+			return;	/* not empty, as a rule */
+	}
 }

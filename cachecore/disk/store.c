@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #include "cachecore/disk/space/account.h"
-#include "cachecore/disk/leaf.h"
+#include "cachecore/disk/root.h"
 #include "cachecore/disk/store_internal.h"
 #include "common/clock.h"
 #include "common/descriptor.h"

@@ -25,7 +25,7 @@
 #include "cachecore/entry.h"
 #include "cachecore/disk/space/evict.h"
 #include "cachecore/key.h"
-#include "cachecore/disk/leaf.h"
+#include "cachecore/disk/root.h"
 #include "cachecore/disk/leaf_walk.h"
 #include "common/log.h"
 #include "common/status.h"
@@ -198,7 +198,7 @@ struct cc_recompression {
  * of last use stay. *ret_change: bytes on disk, also in the account (expected ones, if it is
  * dry). CMN_OK: it was, or would be; CMN_STALE: it stays as it is, for nothing is gained;
  * CMN_MISS: it is gone, or another; CMN_ERR_CORRUPT, CMN_ERR_VERSION and others of
- * leaf.h: it is not ours to change; CMN_BUSY; CMN_ERR_TOO_LARGE: raw, the root would
+ * root.h: it is not ours to change; CMN_BUSY; CMN_ERR_TOO_LARGE: raw, the root would
  * take more than max_size; CMN_ERR_ACCESS: read-only; CMN_ERR_NOSPACE.
  */
 CMN_CHECKED enum cmn_status cc_store_recompress(struct cc_store *store,

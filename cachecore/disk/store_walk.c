@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "cachecore/disk/flights/flight_lock.h"
-#include "cachecore/disk/leaf.h"
+#include "cachecore/disk/root.h"
 #include "cachecore/disk/store_internal.h"
 #include "cachecore/disk/leaf_walk.h"
 #include "common/clock.h"

@@ -80,7 +80,7 @@ enum cc_history_cause {
 	CC_HISTORY_CAUSE_COUNT,
 };
 
-/* A number for a leaf's path (leaf.h), as removals are recorded. */
+/* A number for a leaf's path (root.h), as removals are recorded. */
 uint64_t cc_history_leaf(const char *path);
 
 /* Append one record to a buffer; one over CC_HISTORY_MAX_RECORD is left out. */

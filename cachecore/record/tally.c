@@ -8,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "cachecore/disk/leaf.h"
+#include "cachecore/disk/root.h"
 #include "cachecore/kernel_names.h"
 #include "common/bytes.h"
 

@@ -11,7 +11,6 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "cachecore/disk/leaf.h"
 #include "cachecore/disk/root.h"
 #include "cachecore/remote/budget.h"
 #include "cachecore/remote/helper.h"

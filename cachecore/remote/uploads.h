@@ -14,7 +14,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "cachecore/disk/leaf.h"
+#include "cachecore/disk/root.h"
 #include "common/status.h"
 
 #define CC_UPLOADS_DIRECTORY "uploads"

@@ -11,7 +11,7 @@
 
 #include "cachecore/entry.h"
 #include "cachecore/key.h"
-#include "cachecore/disk/leaf.h"
+#include "cachecore/disk/root.h"
 #include "cachecore/disk/writer/recipe.h"
 
 enum golden_entry {

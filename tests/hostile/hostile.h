@@ -11,7 +11,7 @@
 
 #include <stdbool.h>
 
-#include "cachecore/disk/leaf.h"
+#include "cachecore/disk/root.h"
 #include "cachecore/disk/store.h"
 
 struct hostile {

@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "cachecore/disk/bundle.h"
-#include "cachecore/disk/leaf.h"
+#include "cachecore/disk/root.h"
 #include "common/file.h"
 #include "tests/support/unit.h"
 #include "tools/arguments.h"

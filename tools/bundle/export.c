@@ -12,7 +12,6 @@
 #include <unistd.h>
 
 #include "cachecore/disk/bundle.h"
-#include "cachecore/disk/leaf.h"
 #include "cachecore/disk/root.h"
 #include "cachecore/disk/leaf_walk.h"
 #include "common/descriptor.h"

@@ -10,7 +10,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "cachecore/disk/leaf.h"
 #include "cachecore/disk/root.h"
 #include "common/descriptor.h"
 #include "tools/arguments.h"

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cachecore/disk/leaf.h"
+#include "cachecore/disk/root.h"
 #include "cachecore/disk/leaf_walk.h"
 #include "common/bytes.h"
 #include "tools/terminal.h"

@@ -6,7 +6,6 @@
 #include "cachecore/disk/space/account.h"
 #include "cachecore/disk/space/evict.h"
 #include "cachecore/record/history.h"
-#include "cachecore/disk/leaf.h"
 #include "cachecore/disk/nonce.h"
 #include "cachecore/disk/writer/recipes.h"
 #include "cachecore/disk/root.h"

@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cachecore/disk/leaf.h"
+#include "cachecore/disk/root.h"
 #include "cachecore/kernel_names.h"
 #include "common/descriptor.h"
 #include "tools/terminal.h"

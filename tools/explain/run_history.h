@@ -9,7 +9,7 @@
 #include <stdbool.h>
 
 #include "cachecore/record/history_file.h"
-#include "cachecore/disk/leaf.h"
+#include "cachecore/disk/root.h"
 
 struct run_history_event {
 	enum cc_history_kind kind;

@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "cachecore/disk/bundle.h"
-#include "cachecore/disk/leaf.h"
+#include "cachecore/disk/root.h"
 #include "cachecore/remote/value.h"
 #include "common/clock.h"
 #include "tools/key/signature.h"

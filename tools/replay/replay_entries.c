@@ -8,7 +8,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "cachecore/disk/leaf.h"
 #include "cachecore/disk/leaf_walk.h"
 #include "cachecore/disk/root.h"
 #include "cachecore/key.h"

@@ -12,7 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "cachecore/disk/leaf.h"
+#include "cachecore/disk/root.h"
 #include "cachecore/key.h"
 #include "cachecore/record/history.h"
 #include "common/clock.h"

@@ -13,7 +13,7 @@
 #include <stdint.h>
 
 #include "cachecore/config.h"
-#include "cachecore/disk/leaf.h"
+#include "cachecore/disk/root.h"
 #include "common/status.h"
 
 /* Some 10 MB of candidates. Half of twice as many entries goes in one walk. */

@@ -14,7 +14,6 @@
 #include <unistd.h>
 
 #include "cachecore/key_device.h"
-#include "cachecore/disk/leaf.h"
 #include "cachecore/disk/path.h"
 #include "cachecore/disk/root.h"
 #include "cachecore/disk/writer/recipe.h"

@@ -10,7 +10,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "cachecore/disk/leaf.h"
 #include "cachecore/disk/space/number_file.h"
 #include "cachecore/disk/root.h"
 #include "common/descriptor.h"

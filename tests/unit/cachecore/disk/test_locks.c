@@ -20,7 +20,7 @@
 
 #include "cachecore/disk/space/account.h"
 #include "cachecore/cache.h"
-#include "cachecore/disk/leaf.h"
+#include "cachecore/disk/root.h"
 #include "cachecore/disk/space/number_file.h"
 #include "cachecore/disk/store.h"
 #include "cachecore/disk/writer/writer.h"

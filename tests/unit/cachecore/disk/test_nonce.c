@@ -4,7 +4,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "cachecore/disk/leaf.h"
 #include "cachecore/disk/space/number_file.h"
 #include "cachecore/disk/nonce.h"
 #include "cachecore/disk/root.h"

@@ -8,7 +8,7 @@
 
 #include <zlib.h>
 
-#include "cachecore/disk/leaf.h"
+#include "cachecore/disk/root.h"
 #include "cachecore/disk/store.h"
 #include "cachecore/entry.h"
 #include "common/bytes.h"

@@ -20,7 +20,7 @@
 
 #include <linux/seccomp.h>
 
-#include "cachecore/disk/leaf.h"
+#include "cachecore/disk/root.h"
 #include "cachecore/remote/helper.h"
 #include "cachecore/remote/uploads.h"
 #include "common/clock.h"

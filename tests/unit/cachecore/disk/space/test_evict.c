@@ -16,7 +16,7 @@
 #include "cachecore/disk/space/account.h"
 #include "cachecore/disk/space/candidates.h"
 #include "cachecore/record/history.h"
-#include "cachecore/disk/leaf.h"
+#include "cachecore/disk/root.h"
 #include "cachecore/disk/space/number_file.h"
 #include "cachecore/disk/space/overhead.h"
 #include "cachecore/disk/nonce.h"

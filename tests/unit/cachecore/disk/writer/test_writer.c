@@ -18,7 +18,7 @@
 #include <unistd.h>
 
 #include "cachecore/disk/flights/flights.h"
-#include "cachecore/disk/leaf.h"
+#include "cachecore/disk/root.h"
 #include "cachecore/disk/space/evict.h"
 #include "cachecore/record/history_file.h"
 #include "common/background.h"
