@@ -42,10 +42,8 @@ struct cc_manifest *cc_manifest_new(void)
 	return calloc(1, sizeof(struct cc_manifest));
 }
 
-void cc_manifest_free(struct cc_manifest *manifest)
+void cc_manifest_drop(struct cc_manifest *manifest)
 {
-	if (!manifest)
-		return;
 	for (size_t i = manifest->decoded; i < manifest->count; i++)
 		free(manifest->items[i].path);
 	free(manifest->decoded_paths);

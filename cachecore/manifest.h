@@ -54,7 +54,14 @@ enum cc_dependency {
 struct cc_manifest;
 
 struct cc_manifest *cc_manifest_new(void);	/* NULL: out of memory */
-void cc_manifest_free(struct cc_manifest *manifest);	/* NULL is fine */
+void cc_manifest_drop(struct cc_manifest *manifest);	/* cc_manifest_free's */
+
+static inline void cc_manifest_free(struct cc_manifest *manifest)	/* NULL is fine */
+{
+	if (manifest)
+		cc_manifest_drop(manifest);
+}
+
 size_t cc_manifest_count(const struct cc_manifest *manifest);	/* NULL counts 0 */
 
 /*
