@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* build_logs: a map of handles, guarded by the plugin's lock. */
+/* build_logs: a map of handles, guarded by lz_maps. */
 #include "layers/level_zero/plugin/build_logs.h"
 
 #include <stdlib.h>
@@ -19,7 +19,7 @@ struct replayed_log {
 	UT_hash_handle hh;
 };
 
-static struct replayed_log *logs;	/* guarded by the plugin's lock */
+static struct replayed_log *logs;	/* guarded by lz_maps */
 
 static void log_free(struct replayed_log *log)
 {
@@ -32,11 +32,11 @@ static struct replayed_log *take_out(ze_module_build_log_handle_t handle)
 {
 	struct replayed_log *log;
 
-	lz_plugin_lock();
+	lz_maps_lock();
 	HASH_FIND_PTR(logs, &handle, log);
 	if (log)
 		HASH_DEL(logs, log);
-	lz_plugin_unlock();
+	lz_maps_unlock();
 	return log;
 }
 
@@ -44,9 +44,9 @@ static bool put_in(struct replayed_log *log)
 {
 	bool out_of_memory = false;
 
-	lz_plugin_lock();
+	lz_maps_lock();
 	HASH_ADD_PTR(logs, handle, log);
-	lz_plugin_unlock();
+	lz_maps_unlock();
 	return !out_of_memory;
 }
 
@@ -79,11 +79,11 @@ static struct cc_entry *entry_of(ze_module_build_log_handle_t handle)
 	struct replayed_log *log;
 	struct cc_entry *entry = NULL;
 
-	lz_plugin_lock();
+	lz_maps_lock();
 	HASH_FIND_PTR(logs, &handle, log);
 	if (log)
 		entry = cc_entry_ref(log->entry);
-	lz_plugin_unlock();
+	lz_maps_unlock();
 	return entry;
 }
 

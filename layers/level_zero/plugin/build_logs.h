@@ -7,6 +7,7 @@
 #ifndef LEVEL_ZERO_BUILD_LOGS_H
 #define LEVEL_ZERO_BUILD_LOGS_H
 
+#include "cachecore/entry.h"
 #include "layers/level_zero/plugin/next.h"
 
 /* Lets the handle answer with the entry's log from now on. false: out of memory, it answers as the driver does. */

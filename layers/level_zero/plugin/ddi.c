@@ -11,6 +11,7 @@
 #include "layers/level_zero/plugin/extension.h"
 #include "layers/level_zero/plugin/module.h"
 #include "layers/level_zero/plugin/names.h"
+#include "layers/level_zero/plugin/plugin.h"
 
 #define EXPORT __attribute__((visibility("default")))
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* names: two questions when a module is built, and a map of handles, guarded by the plugin's lock. */
+/* names: two questions when a module is built, and a map of handles, guarded by lz_maps. */
 #include "layers/level_zero/plugin/names.h"
 
 #include <pthread.h>
@@ -9,8 +9,6 @@
 
 #define HASH_NONFATAL_OOM 1
 #include <uthash.h>
-
-#include "layers/level_zero/plugin/identity.h"
 
 #undef uthash_nonfatal_oom
 #define uthash_nonfatal_oom(element) (out_of_memory = true)
@@ -108,12 +106,13 @@ static bool ask_apart(struct questions *questions)
 	return asked && pthread_join(thread, NULL) == 0;
 }
 
-void lz_names_learn(struct lz_next *next, ze_driver_handle_t driver, ze_device_handle_t device,
-		    ze_module_handle_t module, struct cc_entry *entry)
+void lz_names_learn(const struct lz_target *target, ze_module_handle_t module,
+		    struct cc_entry *entry)
 {
-	struct questions questions = { .next = next, .driver = driver, .module = module };
+	struct lz_next *next = target->next;
+	struct questions questions = { .next = next, .driver = target->driver, .module = module };
 
-	if (!lz_identity_driver(next, driver, device)->stands_absent_names ||
+	if (!target->identity->row->stands_absent_names ||
 	    !LZ_NEXT_FIND(next, module_get_function) || !LZ_NEXT_FIND(next, module_get_global) ||
 	    !ask_apart(&questions))
 		return;
@@ -145,7 +144,8 @@ struct known_module {
 	UT_hash_handle hh;
 };
 
-static struct known_module *modules;	/* guarded by the plugin's lock */
+static struct known_module *modules;	/* guarded by lz_maps */
+atomic_bool lz_names_replayed;
 
 static void module_free(struct known_module *module)
 {
@@ -158,11 +158,11 @@ static struct known_module *take_out(ze_module_handle_t handle)
 {
 	struct known_module *module;
 
-	lz_plugin_lock();
+	lz_maps_lock();
 	HASH_FIND_PTR(modules, &handle, module);
 	if (module)
 		HASH_DEL(modules, module);
-	lz_plugin_unlock();
+	lz_maps_unlock();
 	return module;
 }
 
@@ -170,9 +170,9 @@ static bool put_in(struct known_module *module)
 {
 	bool out_of_memory = false;
 
-	lz_plugin_lock();
+	lz_maps_lock();
 	HASH_ADD_PTR(modules, handle, module);
-	lz_plugin_unlock();
+	lz_maps_unlock();
 	return !out_of_memory;
 }
 
@@ -189,6 +189,7 @@ void lz_names_replay(ze_module_handle_t handle, ze_driver_handle_t driver, struc
 	module = calloc(1, sizeof(*module));
 	if (!module)
 		return;
+	lz_names_replayed = true;
 	module->handle = handle;
 	module->driver = driver;
 	module->entry = cc_entry_without_images(entry);
@@ -213,13 +214,13 @@ static ze_result_t answer_of(struct lz_next *next, ze_module_handle_t handle, ui
 	struct answer answer;
 	bool found = false;
 
-	lz_plugin_lock();
+	lz_maps_lock();
 	HASH_FIND_PTR(modules, &handle, module);
 	if (module) {
 		driver = module->driver;
 		found = read_answer(module->entry, tag, &answer);
 	}
-	lz_plugin_unlock();
+	lz_maps_unlock();
 	if (!found)
 		return result;
 	last.next = next;

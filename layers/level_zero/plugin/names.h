@@ -12,7 +12,8 @@
 #ifndef LEVEL_ZERO_NAMES_H
 #define LEVEL_ZERO_NAMES_H
 
-#include "layers/level_zero/plugin/next.h"
+#include "cachecore/entry.h"
+#include "layers/level_zero/plugin/identity.h"
 
 /* Fields of an entry beside those of native.h; index 0. */
 enum {
@@ -26,11 +27,16 @@ enum {
  * own: drivers keep a description for each thread, and the application's must
  * not change.
  */
-void lz_names_learn(struct lz_next *next, ze_driver_handle_t driver, ze_device_handle_t device,
-		    ze_module_handle_t module, struct cc_entry *entry);
+void lz_names_learn(const struct lz_target *target, ze_module_handle_t module,
+		    struct cc_entry *entry);
 
-/* Lets a module made of the entry's native answer as the entry says. Without memory it answers as the driver does. */
+/*
+ * Lets a module made of the entry's native answer as the entry says. Without memory it answers as the
+ * driver does. Needed only if the entry has such a field, or if a module ever had one, whose handle
+ * may be this one's now.
+ */
 void lz_names_replay(ze_module_handle_t module, ze_driver_handle_t driver, struct cc_entry *entry);
+extern atomic_bool lz_names_replayed;	/* a module had one */
 
 /* The hooks: zeModuleGetFunctionPointer, zeModuleGetGlobalPointer, zeModuleDestroy (Level Zero core, Module). */
 ze_result_t lz_names_get_function(struct lz_next *next, ze_module_handle_t module,
