@@ -9,9 +9,8 @@
 #include "common/cancel.h"
 #include "common/clock.h"
 #include "common/kept_buffer.h"
-#include "layers/level_zero/plugin/build_logs.h"
+#include "layers/level_zero/plugin/answers.h"
 #include "layers/level_zero/plugin/module_key.h"
-#include "layers/level_zero/plugin/names.h"
 #include "layers/level_zero/plugin/native.h"
 #include "layers/level_zero/plugin/plugin.h"
 
@@ -38,14 +37,13 @@ static enum cmn_status step_attach(struct drv_course *course, struct cc_entry *e
 	if (build->log == &build->own_log) {
 		lz_log_discard(target->next, log);
 	} else {
-		/* Without memory for it the log is empty. */
 		if (log)
-			(void)lz_build_log_replay(log, entry);
+			lz_answers_of_log(log, entry);
 		*build->log = log;
 	}
-	if (lz_names_replayed || cc_entry_find(entry, LZ_TAG_NO_FUNCTION, 0, &answer) ||
+	if (lz_answers_any_module || cc_entry_find(entry, LZ_TAG_NO_FUNCTION, 0, &answer) ||
 	    cc_entry_find(entry, LZ_TAG_NO_GLOBAL, 0, &answer))
-		lz_names_replay(*build->module, target->driver, entry);
+		lz_answers_of_module(*build->module, target->driver, entry);
 	build->result = ZE_RESULT_SUCCESS;
 	return CMN_OK;
 }

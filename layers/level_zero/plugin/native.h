@@ -2,7 +2,7 @@
 /*
  * native: the driver's own module: the steps of its build, what an entry has of
  * it, and a module from a native binary; for zeModuleCreate and for ckcache.h.
- * An entry has the native binary (CC_TAG_IMAGE 0) and the build log.
+ * An entry has the native binary (CC_TAG_IMAGE 0) and the fields of answers.h.
  */
 #ifndef LEVEL_ZERO_NATIVE_H
 #define LEVEL_ZERO_NATIVE_H
@@ -11,11 +11,6 @@
 
 #include "layers/shared/course/course.h"
 #include "layers/level_zero/plugin/identity.h"
-
-/* A field of an entry beside CC_TAG_IMAGE and those of names.h; index 0. */
-enum {
-	LZ_TAG_LOG = 2,		/* as the driver gave it, with its terminator; absent: it gave none */
-};
 
 /* One module on its way. */
 struct lz_build {
