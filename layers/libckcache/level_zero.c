@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "layers/level_zero/plugin/desc.h"
+#include "layers/level_zero/plugin/plugin.h"
 #include "layers/libckcache/library.h"
 
 #define LOADER "libze_loader.so.1"
@@ -23,26 +24,15 @@
 #define PATH_SIZE 4096
 
 static struct {
-	pthread_mutex_t map_lock;	/* of the plugin's parts; see plugin.h */
 	pthread_once_t fork_once;
 	/* Found once, each is there for good. */
 	_Atomic(const struct ckcache_functions *) plugin;
 	atomic_bool loaded;		/* lz_nexts[0] has what there is */
-} level_zero = { .map_lock = PTHREAD_MUTEX_INITIALIZER, .fork_once = PTHREAD_ONCE_INIT };
+} level_zero = { .fork_once = PTHREAD_ONCE_INIT };
 
 struct cc_cache *lz_plugin_cache(void)
 {
 	return library_cache(CKCACHE_API_LEVEL_ZERO);
-}
-
-void lz_plugin_lock(void)
-{
-	(void)pthread_mutex_lock(&level_zero.map_lock);	/* a default mutex cannot fail here */
-}
-
-void lz_plugin_unlock(void)
-{
-	(void)pthread_mutex_unlock(&level_zero.map_lock);
 }
 
 /* fork: the child gets the lock free; it is never held with another one. */
@@ -50,7 +40,7 @@ static void install_fork_handlers(void)
 {
 	struct cc_cache *cache = lz_plugin_cache();
 
-	if (pthread_atfork(lz_plugin_lock, lz_plugin_unlock, lz_plugin_unlock) != 0 && cache)
+	if (pthread_atfork(lz_maps_lock, lz_maps_unlock, lz_maps_unlock) != 0 && cache)
 		cmn_log_write(cc_cache_log(cache), CMN_LOG_WARNING,
 			      "no memory for fork handlers: do not fork while modules are built");
 }

@@ -744,13 +744,18 @@ TEST(a_settings_file_keeps_a_known_driver_from_the_cache)
 TEST(absent_names_are_answered_as_by_a_module_of_spirv)
 {
 	static const char absent[] = "driver=0 il=one log absent create create threads=4 fork";
-	static const char *const settings[] = { "STUB_POINTERS_WANT_FLAGS=1", "" };
+	static const struct {
+		const char *setting, *answer;
+	} cases[] = {
+		{ "STUB_POINTERS_WANT_FLAGS=1", "absent 0x78000003" },
+		{ "STUB_GLOBALS_WANT_FLAGS=1", "absent 0x78000003" },
+		{ "", "absent 0x78000012" },
+	};
 
 	use_known_driver();
-	for (size_t i = 0; i < 2; i++) {
-		expect_hit(absent, settings[i], 8);
-		CU_ASSERT_PTR_NOT_NULL(strstr(run.client.output, i ? "absent 0x78000012" :
-								    "absent 0x78000003"));
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		expect_hit(absent, cases[i].setting, 8);
+		CU_ASSERT_PTR_NOT_NULL(strstr(run.client.output, cases[i].answer));
 		/* By the application alone: two for each module. */
 		CU_ASSERT_EQUAL(module_run_count(&run, "no-name"), 16);
 	}

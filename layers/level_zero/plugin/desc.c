@@ -7,8 +7,8 @@
 
 #include "common/cancel.h"
 #include "layers/shared/api/device.h"
-#include "layers/level_zero/plugin/contexts.h"
-#include "layers/level_zero/plugin/identity.h"
+#include "layers/level_zero/plugin/module_key.h"
+#include "layers/level_zero/plugin/plugin.h"
 #include "layers/level_zero/plugin/spirv.h"
 
 /* More than anybody links into one object. */
@@ -168,16 +168,12 @@ ze_module_desc_t lz_desc_module(const struct lz_desc *desc, size_t i)
 static enum cmn_status gather(struct lz_desc *desc, size_t i)
 {
 	const ze_module_desc_t module = lz_desc_module(desc, i);
-	struct lz_module_inputs inputs;
-	enum cmn_status status;
+	struct cc_key *key = &desc->base.items[i].key;
+	struct cmn_view il;
 	const char *reason;
 
-	if (!lz_module_inputs_of(&module, &inputs, &reason))
-		return CMN_MISS;
-	status = lz_module_key(desc->next, desc->driver, desc->device, &inputs,
-			       &desc->base.items[i].key, &reason);
-	lz_module_inputs_release(&inputs);
-	return status;
+	cc_key_init(key);
+	return lz_module_key(&desc->target, &module, key, &il, &reason);
 }
 
 static enum cmn_status fill(struct lz_desc *desc, const struct ckcache_program *programs)
@@ -201,7 +197,7 @@ enum ckcache_status lz_ckcache_desc_new(ze_driver_handle_t driver, ze_context_ha
 					struct ckcache_desc **ret_desc)
 {
 	CMN_NOT_CANCELLED;
-	struct lz_next *next;
+	struct lz_target target = { .context = context, .driver = driver, .device = device };
 	struct lz_desc *desc;
 	enum cmn_status status;
 
@@ -212,8 +208,8 @@ enum ckcache_status lz_ckcache_desc_new(ze_driver_handle_t driver, ze_context_ha
 		if (!is_valid(&programs[i]))
 			return CKCACHE_ERROR_INVALID_ARGUMENT;
 	}
-	next = lz_context_next(context, driver);
-	if (!next)
+	target.next = lz_identity_next(context, driver);
+	if (!target.next)
 		return CKCACHE_ERROR_UNAVAILABLE;
 	desc = calloc(1, sizeof(*desc));
 	if (!desc)
@@ -221,10 +217,7 @@ enum ckcache_status lz_ckcache_desc_new(ze_driver_handle_t driver, ze_context_ha
 	desc->base.functions = lz_ckcache_functions();
 	desc->base.cache = lz_plugin_cache();
 	desc->base.destroy = destroy;
-	desc->next = next;
-	desc->driver = driver;
-	desc->context = context;
-	desc->device = device;
+	desc->target = target;
 	if (api_desc_init(&desc->base, count) != CMN_OK) {
 		free(desc);
 		return CKCACHE_ERROR_OUT_OF_MEMORY;
@@ -244,12 +237,12 @@ static bool key_holds(const struct ckcache_desc *base)
 {
 	const struct lz_desc *desc = (const struct lz_desc *)base;
 
-	return lz_module_key_holds(desc->next, desc->driver, desc->device, &base->items[0].key);
+	return lz_module_key_holds(&desc->target, &base->items[0].key);
 }
 
 bool lz_desc_holds(struct lz_desc *desc)
 {
-	return lz_module_key_environment_holds(desc->next, desc->driver, desc->device) &&
+	return lz_module_key_environment_holds(&desc->target) &&
 	       api_desc_keys_hold(&desc->base, key_holds);
 }
 
@@ -258,19 +251,18 @@ enum ckcache_status lz_ckcache_device_desc_new(ze_driver_handle_t driver,
 					       const struct ckcache_library *library,
 					       struct ckcache_desc **ret_desc)
 {
-	const struct cc_key *identity;
-	struct lz_next *next;
+	struct lz_target target = { .driver = driver, .device = device };
 	enum cmn_status status;
 
 	if (!driver || !device || !ret_desc)
 		return CKCACHE_ERROR_INVALID_ARGUMENT;
-	next = lz_context_next(NULL, driver);
-	if (!next)
+	target.next = lz_identity_next(NULL, driver);
+	if (!target.next)
 		return CKCACHE_ERROR_UNAVAILABLE;
-	status = lz_identity_of(next, driver, device, &identity);
+	status = lz_identity_of(&target);
 	if (status != CMN_OK)
 		return status == CMN_ERR_NOMEM ? CKCACHE_ERROR_OUT_OF_MEMORY :
 						 CKCACHE_ERROR_UNAVAILABLE;
-	return api_device_desc_new(lz_ckcache_functions(), lz_plugin_cache(), identity, library,
-				   ret_desc);
+	return api_device_desc_new(lz_ckcache_functions(), lz_plugin_cache(), &target.identity->fields,
+				   library, ret_desc);
 }

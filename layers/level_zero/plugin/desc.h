@@ -8,8 +8,7 @@
 #define LEVEL_ZERO_DESC_H
 
 #include "layers/shared/api/desc.h"
-#include "layers/shared/driver/libraries.h"
-#include "layers/level_zero/plugin/module_key.h"
+#include "layers/level_zero/plugin/identity.h"
 
 /* What one module is made from, in memory of its own. */
 struct lz_desc_program {
@@ -24,10 +23,7 @@ struct lz_desc_program {
 
 struct lz_desc {
 	struct ckcache_desc base;	/* first */
-	struct lz_next *next;
-	ze_driver_handle_t driver;
-	ze_context_handle_t context;
-	ze_device_handle_t device;
+	struct lz_target target;	/* identified, unless base.empty */
 	struct lz_desc_program *programs;	/* base.count */
 };
 

@@ -10,7 +10,7 @@
 enum cmn_status lz_desc_add_native(const struct lz_desc *desc, size_t i, ze_module_handle_t module,
 				   struct cmn_buffer *blob)
 {
-	size_t size = lz_native_size(desc->next, module);
+	size_t size = lz_native_size(desc->target.next, module);
 	uint8_t *room;
 
 	if (!size)
@@ -18,7 +18,7 @@ enum cmn_status lz_desc_add_native(const struct lz_desc *desc, size_t i, ze_modu
 	room = api_blob_add_room(blob, API_FIELD_IMAGE, (uint32_t)i, size);
 	if (!room)
 		return CMN_ERR_NOMEM;
-	return lz_native_read(desc->next, module, size, room) ? CMN_OK : CMN_MISS;
+	return lz_native_read(desc->target.next, module, size, room) ? CMN_OK : CMN_MISS;
 }
 
 static enum cmn_status wrap(const struct lz_desc *desc,
@@ -76,7 +76,7 @@ enum ckcache_status lz_ckcache_get_blob(struct ckcache_desc *base,
 void lz_desc_discard(const struct lz_desc *desc, size_t count, ze_module_handle_t *modules)
 {
 	for (size_t i = 0; i < count; i++) {
-		lz_module_discard(desc->next, modules[i]);
+		lz_module_discard(desc->target.next, modules[i]);
 		modules[i] = NULL;
 	}
 }
@@ -85,11 +85,11 @@ ze_result_t lz_desc_load(const struct lz_desc *desc, size_t i, struct cmn_view n
 			 ze_module_handle_t *ret)
 {
 	ze_module_build_log_handle_t log;
-	ze_result_t result = lz_native_load(desc->next, desc->context, desc->device, native,
-					    desc->programs[i].options, ret, &log);
+	ze_result_t result = lz_native_load(&desc->target, native, desc->programs[i].options,
+					    ret, &log);
 
 	if (result == ZE_RESULT_SUCCESS)
-		lz_log_discard(desc->next, log);
+		lz_log_discard(desc->target.next, log);
 	return result;
 }
 

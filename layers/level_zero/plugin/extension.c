@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "layers/level_zero/plugin/desc.h"
+#include "layers/level_zero/plugin/plugin.h"
 
 #define LIBRARY "libckcache.so.1"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* identity: properties of device and driver, and the libraries that make up the driver. */
+/* identity: properties of device and driver, the libraries that make up the driver, and two maps of handles. */
 #include "layers/level_zero/plugin/identity.h"
 
 #include <dlfcn.h>
@@ -7,8 +7,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define HASH_NONFATAL_OOM 1
+#include <uthash.h>
+
 #include "layers/level_zero/plugin/board.h"
-#include "layers/shared/driver/libraries.h"
+
+#undef uthash_nonfatal_oom
+#define uthash_nonfatal_oom(element) (out_of_memory = true)
 
 /* Of ZE_extension_device_ip_version 1.0; older headers lack it. */
 #define IP_VERSION_EXTENSION "ZE_extension_device_ip_version"
@@ -19,17 +24,16 @@ struct ip_version {
 	uint32_t value;
 };
 
-struct known_device {
+static struct lz_identity *identities;	/* guarded by lz_maps; never shrinks */
+
+struct known_context {
 	struct lz_next *next;
+	ze_context_handle_t handle;
 	ze_driver_handle_t driver;
-	ze_device_handle_t device;
-	struct cc_key fields;
-	const struct drv_driver *row;
-	struct drv_library_epoch epoch;	/* before they were gathered */
-	struct known_device *older;
+	UT_hash_handle hh;
 };
 
-static struct known_device *known_devices;	/* guarded by the plugin's lock; never shrinks */
+static struct known_context *contexts;	/* guarded by lz_maps */
 
 static bool has_extension(struct lz_next *next, ze_driver_handle_t driver, const char *name)
 {
@@ -235,94 +239,129 @@ const char *lz_identity_lack(void)
 
 static const struct drv_libraries_query libraries = { .is_driver = is_driver };
 
-static enum cmn_status gather(struct lz_next *next, ze_driver_handle_t driver,
-			      ze_device_handle_t device, struct cc_key *key,
-			      const struct drv_driver **ret_row)
+/* The fields and the row of one that has the rest. */
+static enum cmn_status gather(struct lz_identity *identity)
 {
+	struct cc_key *key = &identity->fields;
 	enum cmn_status status;
 
 	cc_key_init(key);
 	if (is_above_a_layer())
 		return CMN_MISS;
 	cc_key_add_text(key, CC_PART_DEVICE, "api", "Level Zero");
-	add_driver(key, next, driver);
-	if (!add_device(key, next, driver, device))
+	add_driver(key, identity->next, identity->driver);
+	if (!add_device(key, identity->next, identity->driver, identity->device))
 		return CMN_MISS;
-	add_module_properties(key, next, device);
-	status = drv_libraries_identify(&libraries, key, ret_row);
+	add_module_properties(key, identity->next, identity->device);
+	status = drv_libraries_identify(&libraries, key, &identity->row);
 	/* An entry of an earlier plugin says of no file that it depends on it. */
 	cc_key_add_text(key, CC_PART_DEVICE, "layer.files", "as seen");
 	return status == CMN_OK ? cc_key_status(key) : status;
 }
 
-enum cmn_status lz_identity_renew(struct lz_next *next, ze_driver_handle_t driver,
-				  ze_device_handle_t device, const struct cc_key **ret)
+enum cmn_status lz_identity_renew(struct lz_target *target)
 {
-	struct known_device *found = calloc(1, sizeof(*found));
+	struct lz_identity *made = calloc(1, sizeof(*made));
 	enum cmn_status status;
 
-	if (!found)
+	if (!made)
 		return CMN_ERR_NOMEM;
-	*found = (struct known_device){ .next = next, .driver = driver, .device = device,
-					.epoch = drv_libraries_epoch() };
-	status = gather(next, driver, device, &found->fields, &found->row);
+	*made = (struct lz_identity){ .next = target->next, .driver = target->driver,
+				      .device = target->device, .epoch = drv_libraries_epoch() };
+	status = gather(made);
 	if (status != CMN_OK) {
-		cc_key_release(&found->fields);
-		free(found);
+		cc_key_release(&made->fields);
+		free(made);
 		return status;
 	}
-	cc_key_fold(&found->fields);
+	cc_key_fold(&made->fields);
 	/* Newer knowledge stands before older, which somebody may still be using. */
-	lz_plugin_lock();
-	found->older = known_devices;
-	known_devices = found;
-	lz_plugin_unlock();
-	*ret = &found->fields;
+	lz_maps_lock();
+	made->older = identities;
+	identities = made;
+	lz_maps_unlock();
+	target->identity = made;
 	return CMN_OK;
 }
 
-static struct known_device *find(struct lz_next *next, ze_driver_handle_t driver,
-				 ze_device_handle_t device)
+enum cmn_status lz_identity_of(struct lz_target *target)
 {
-	struct known_device *found;
+	struct known_context *context = NULL;
+	struct lz_identity *found;
 
-	lz_plugin_lock();
-	found = known_devices;
-	while (found && (found->device != device || found->driver != driver ||
-			 found->next != next))
+	lz_maps_lock();
+	if (!target->driver)
+		HASH_FIND_PTR(contexts, &target->context, context);
+	if (context)
+		target->driver = context->driver;
+	found = identities;
+	while (found && (found->device != target->device || found->driver != target->driver ||
+			 found->next != target->next))
 		found = found->older;
-	lz_plugin_unlock();
-	return found;
-}
-
-enum cmn_status lz_identity_of(struct lz_next *next, ze_driver_handle_t driver,
-			       ze_device_handle_t device, const struct cc_key **ret)
-{
-	struct known_device *found = find(next, driver, device);
-
+	lz_maps_unlock();
 	/* Two threads may learn at once: the results are equal, and one is a few bytes too many. */
 	if (!found || !drv_libraries_hold(found->row, &found->epoch))
-		return lz_identity_renew(next, driver, device, ret);
-	*ret = &found->fields;
+		return lz_identity_renew(target);
+	target->identity = found;
 	return CMN_OK;
 }
 
-bool lz_identity_observe(struct lz_next *next, ze_driver_handle_t driver,
-			 ze_device_handle_t device, struct drv_observer_request *ret)
+void lz_identity_observe(const struct lz_target *target, struct drv_observer_request *ret)
 {
-	const struct known_device *found = find(next, driver, device);
-
-	if (!found)
-		return false;
-	ret->driver = found->row;
+	ret->driver = target->identity->row;
 	ret->libraries = libraries;
-	return true;
 }
 
-const struct drv_driver *lz_identity_driver(struct lz_next *next, ze_driver_handle_t driver,
-					    ze_device_handle_t device)
+/* Also for a handle that was another context's before: its destruction may have passed the plugin by. */
+void lz_identity_add_context(struct lz_next *next, ze_context_handle_t handle,
+			     ze_driver_handle_t driver)
 {
-	const struct known_device *found = find(next, driver, device);
+	struct known_context *context = calloc(1, sizeof(*context)), *old;
+	bool out_of_memory = false;
 
-	return found ? found->row : drv_driver_of("");
+	if (!context)
+		return;
+	context->next = next;
+	context->handle = handle;
+	context->driver = driver;
+	lz_maps_lock();
+	HASH_FIND_PTR(contexts, &handle, old);
+	if (old)
+		HASH_DEL(contexts, old);
+	HASH_ADD_PTR(contexts, handle, context);
+	lz_maps_unlock();
+	free(old);
+	if (out_of_memory)
+		free(context);
+}
+
+ze_driver_handle_t lz_identity_drop_context(ze_context_handle_t handle)
+{
+	struct known_context *context;
+	ze_driver_handle_t driver;
+
+	lz_maps_lock();
+	HASH_FIND_PTR(contexts, &handle, context);
+	if (context)
+		HASH_DEL(contexts, context);
+	lz_maps_unlock();
+	driver = context ? context->driver : NULL;
+	free(context);
+	return driver;
+}
+
+struct lz_next *lz_identity_next(ze_context_handle_t handle, ze_driver_handle_t driver)
+{
+	struct known_context *context;
+	struct lz_next *next;
+
+	lz_maps_lock();
+	HASH_FIND_PTR(contexts, &handle, context);
+	for (struct known_context *other = contexts; !context && other; other = other->hh.next) {
+		if (other->driver == driver)
+			context = other;
+	}
+	next = context ? context->next : NULL;
+	lz_maps_unlock();
+	return next || lz_nexts[1].owner ? next : &lz_nexts[0];
 }

@@ -5,6 +5,7 @@
  */
 #include "layers/shared/api/functions.h"
 #include "layers/level_zero/plugin/desc.h"
+#include "layers/level_zero/plugin/plugin.h"
 
 API_DEFINE_SETTINGS(CKCACHE_API_LEVEL_ZERO, lz_plugin_cache())
 

@@ -5,9 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/kept_buffer.h"
 #include "layers/shared/driver/environment.h"
-#include "layers/level_zero/plugin/identity.h"
 #include "layers/level_zero/plugin/spirv.h"
 
 /* Of the fields beside the inputs: names and build-ids of some 30 libraries, mostly. */
@@ -15,51 +13,15 @@
 /* More inputs than anybody links at once; what is beyond is not looked at. */
 #define MAX_INPUTS 4096
 
-static struct cmn_kept_buffer spare;
-
-void lz_module_key_release(struct cc_key *key)
+static struct cmn_view il_of(const ze_module_program_exp_desc_t *inputs, uint32_t i)
 {
-	cmn_kept_buffer_give(&spare, &key->encoded);
+	return (struct cmn_view){ inputs->pInputModules[i], inputs->inputSizes[i] };
 }
 
-static bool several_inputs_of(const ze_module_program_exp_desc_t *program,
-			      struct lz_module_inputs *ret, const char **ret_reason)
+/* Whether there can be a key of the inputs; else *ret_reason is as of lz_module_key. */
+static bool are_spirv(const ze_module_desc_t *desc, const ze_module_program_exp_desc_t *inputs,
+		      const char **ret_reason)
 {
-	*ret_reason = "descriptor";
-	if (!program->count || program->count > MAX_INPUTS || !program->inputSizes ||
-	    !program->pInputModules)
-		return false;
-	ret->items = calloc(program->count, sizeof(*ret->items));
-	*ret_reason = "no-memory";
-	if (!ret->items)
-		return false;
-	ret->program = true;
-	ret->count = program->count;
-	for (uint32_t i = 0; i < program->count; i++) {
-		ret->items[i] = (struct lz_module_input){
-			.il = { program->pInputModules[i], program->inputSizes[i] },
-			.flags = program->pBuildFlags ? program->pBuildFlags[i] : NULL,
-			.constants = program->pConstants ? program->pConstants[i] : NULL,
-		};
-	}
-	return true;
-}
-
-static bool inputs_are_spirv(const struct lz_module_inputs *inputs)
-{
-	for (uint32_t i = 0; i < inputs->count; i++) {
-		if (!inputs->items[i].il.data || lz_spirv_check(inputs->items[i].il) != CMN_OK)
-			return false;
-	}
-	return true;
-}
-
-bool lz_module_inputs_of(const ze_module_desc_t *desc, struct lz_module_inputs *ret,
-			 const char **ret_reason)
-{
-	const ze_module_program_exp_desc_t *program = desc->pNext;
-
-	*ret = (struct lz_module_inputs){ .flags = desc->pBuildFlags, .count = 1 };
 	*ret_reason = NULL;
 	if (desc->format == ZE_MODULE_FORMAT_NATIVE)
 		return false;
@@ -68,27 +30,18 @@ bool lz_module_inputs_of(const ze_module_desc_t *desc, struct lz_module_inputs *
 	    desc->format != ZE_MODULE_FORMAT_IL_SPIRV)
 		return false;
 	*ret_reason = "unknown-extension";
-	if (program && (program->stype != ZE_STRUCTURE_TYPE_MODULE_PROGRAM_EXP_DESC ||
-			program->pNext))
+	if (inputs->stype != ZE_STRUCTURE_TYPE_MODULE_PROGRAM_EXP_DESC || inputs->pNext)
 		return false;
-	ret->one = (struct lz_module_input){
-		.il = { desc->pInputModule, desc->inputSize },
-		.constants = desc->pConstants,
-	};
-	ret->items = &ret->one;
-	if (program && !several_inputs_of(program, ret, ret_reason))
+	*ret_reason = "descriptor";
+	if (!inputs->count || inputs->count > MAX_INPUTS || !inputs->inputSizes ||
+	    !inputs->pInputModules)
 		return false;
-	if (inputs_are_spirv(ret))
-		return true;
 	*ret_reason = "not-spirv";
-	lz_module_inputs_release(ret);
-	return false;
-}
-
-void lz_module_inputs_release(struct lz_module_inputs *inputs)
-{
-	if (inputs->program)
-		free(inputs->items);
+	for (uint32_t i = 0; i < inputs->count; i++) {
+		if (!inputs->pInputModules[i] || lz_spirv_check(il_of(inputs, i)) != CMN_OK)
+			return false;
+	}
+	return true;
 }
 
 struct constant {
@@ -141,30 +94,23 @@ static bool read_constants(const ze_module_constants_t *given,
 	return true;
 }
 
-static bool add_constants(struct cc_key *key, uint32_t place, const struct lz_module_input *input)
+static bool add_constants(struct cc_key *key, uint32_t input, struct cmn_view il,
+			  const ze_module_constants_t *given)
 {
-	const ze_module_constants_t *given = input->constants;
 	struct lz_spirv_constants declared;
 	struct constant *constants;
 	bool known;
 
-	if (!given || !given->numConstants)
-		return true;
 	if (!given->pConstantIds || !given->pConstantValues ||
-	    lz_spirv_constants_gather(input->il, &declared) != CMN_OK)
+	    lz_spirv_constants_gather(il, &declared) != CMN_OK)
 		return false;
 	constants = calloc(given->numConstants, sizeof(*constants));
 	known = constants && read_constants(given, &declared, constants);
 	for (uint32_t i = 0; known && i < given->numConstants; i++)
-		add_constant(key, place, &constants[i]);
+		add_constant(key, input, &constants[i]);
 	lz_spirv_constants_release(&declared);
 	free(constants);
 	return known;
-}
-
-static bool is_on(const char *value)
-{
-	return value && strcmp(value, "0") != 0;
 }
 
 /* Modules that tools instrument or debug are other modules, and depend on the tool. */
@@ -174,72 +120,79 @@ static bool is_instrumented(void)
 						 "ZET_ENABLE_PROGRAM_INSTRUMENTATION" };
 
 	for (size_t i = 0; i < sizeof(variables) / sizeof(variables[0]); i++) {
-		if (is_on(getenv(variables[i])) || is_on(drv_environment_at_begin(variables[i])))
+		const char *now = getenv(variables[i]);
+		const char *at_begin = drv_environment_at_begin(variables[i]);
+
+		if ((now && strcmp(now, "0") != 0) || (at_begin && strcmp(at_begin, "0") != 0))
 			return true;
 	}
 	return false;
 }
 
-static size_t total_size(const struct lz_module_inputs *inputs)
+enum cmn_status lz_module_key(struct lz_target *target, const ze_module_desc_t *desc,
+			      struct cc_key *key, struct cmn_view *ret_il, const char **ret_reason)
 {
-	size_t total = 0;
+	/* A module without the extension is a program of one. */
+	const uint8_t *module = desc->pInputModule;
+	const ze_module_constants_t *constants = desc->pConstants;
+	const ze_module_program_exp_desc_t one = {
+		.stype = ZE_STRUCTURE_TYPE_MODULE_PROGRAM_EXP_DESC, .count = 1,
+		.inputSizes = &desc->inputSize, .pInputModules = &module, .pConstants = &constants,
+	};
+	const ze_module_program_exp_desc_t *inputs = desc->pNext ? desc->pNext : &one;
+	size_t size = USUAL_SIZE;
 
-	for (uint32_t i = 0; i < inputs->count; i++)
-		total += inputs->items[i].il.len;
-	return total;
-}
-
-enum cmn_status lz_module_key(struct lz_next *next, ze_driver_handle_t driver,
-			      ze_device_handle_t device, const struct lz_module_inputs *inputs,
-			      struct cc_key *ret, const char **ret_reason)
-{
-	const struct cc_key *identity;
-
-	cc_key_init_in(ret, cmn_kept_buffer_take(&spare));
+	if (!are_spirv(desc, inputs, ret_reason))
+		return CMN_MISS;
+	*ret_il = il_of(inputs, 0);
 	*ret_reason = "instrumented";
 	if (is_instrumented())
 		return CMN_MISS;
-	/* Room for all at once; without it the key only grows in steps. */
-	(void)cmn_buffer_reserve(&ret->encoded, total_size(inputs) + USUAL_SIZE);
-	if (lz_identity_of(next, driver, device, &identity) != CMN_OK) {
+	if (lz_identity_of(target) != CMN_OK) {
 		*ret_reason = lz_identity_lack();
 		return CMN_MISS;
 	}
-	cc_key_add_fields(ret, identity);
-	cc_key_add_text(ret, CC_PART_IMAGE, "kind", inputs->program ? "program" : "module");
+	/* Room for all at once; without it the key only grows in steps. */
 	for (uint32_t i = 0; i < inputs->count; i++)
-		cc_key_add(ret, CC_PART_IMAGE, "source", inputs->items[i].il.data,
-			   inputs->items[i].il.len);
+		size += inputs->inputSizes[i];
+	(void)cmn_buffer_reserve(&key->encoded, size);
+	cc_key_add_fields(key, &target->identity->fields);
+	cc_key_add_text(key, CC_PART_IMAGE, "kind", inputs == &one ? "module" : "program");
+	for (uint32_t i = 0; i < inputs->count; i++)
+		cc_key_add(key, CC_PART_IMAGE, "source", inputs->pInputModules[i],
+			   inputs->inputSizes[i]);
 	*ret_reason = "constants-unknown";
-	for (uint32_t i = 0; i < inputs->count; i++) {
-		if (!add_constants(ret, i, &inputs->items[i]))
+	for (uint32_t i = 0; inputs->pConstants && i < inputs->count; i++) {
+		constants = inputs->pConstants[i];
+		if (constants && constants->numConstants &&
+		    !add_constants(key, i, il_of(inputs, i), constants))
 			return CMN_MISS;
 	}
-	cc_key_add_text(ret, CC_PART_OPTIONS, "options", inputs->flags ? inputs->flags : "");
-	for (uint32_t i = 0; inputs->program && i < inputs->count; i++)
-		cc_key_add_text(ret, CC_PART_OPTIONS, "input.options",
-				inputs->items[i].flags ? inputs->items[i].flags : "");
-	if (!drv_environment_add(lz_identity_driver(next, driver, device), ret, ret_reason))
+	cc_key_add_text(key, CC_PART_OPTIONS, "options", desc->pBuildFlags ? desc->pBuildFlags : "");
+	for (uint32_t i = 0; inputs != &one && i < inputs->count; i++) {
+		const char *flags = inputs->pBuildFlags ? inputs->pBuildFlags[i] : NULL;
+
+		cc_key_add_text(key, CC_PART_OPTIONS, "input.options", flags ? flags : "");
+	}
+	if (!drv_environment_add(target->identity->row, key, ret_reason))
 		return CMN_MISS;
 	*ret_reason = "no-memory";
-	return cc_key_status(ret) == CMN_OK ? CMN_OK : CMN_MISS;
+	return cc_key_status(key) == CMN_OK ? CMN_OK : CMN_MISS;
 }
 
-bool lz_module_key_holds(struct lz_next *next, ze_driver_handle_t driver,
-			 ze_device_handle_t device, const struct cc_key *key)
+bool lz_module_key_holds(const struct lz_target *target, const struct cc_key *key)
 {
 	struct cmn_view whole = cc_key_view(key), part;
-	const struct cc_key *now;
+	struct lz_target now = *target;
 
-	if (lz_identity_renew(next, driver, device, &now) != CMN_OK)
+	if (lz_identity_renew(&now) != CMN_OK)
 		return false;
-	part = cc_key_view(now);
+	part = cc_key_view(&now.identity->fields);
 	/* The device's fields come first. */
 	return part.len <= whole.len && memcmp(part.data, whole.data, part.len) == 0;
 }
 
-bool lz_module_key_environment_holds(struct lz_next *next, ze_driver_handle_t driver,
-				     ze_device_handle_t device)
+bool lz_module_key_environment_holds(const struct lz_target *target)
 {
-	return !is_instrumented() && drv_environment_holds(lz_identity_driver(next, driver, device));
+	return !is_instrumented() && drv_environment_holds(target->identity->row);
 }

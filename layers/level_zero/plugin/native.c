@@ -1,35 +1,20 @@
 /* SPDX-License-Identifier: MIT */
-/* native: reading and loading, and what the driver's log says that it did. */
+/* native: building, reading and loading, and what the driver's log says that it did. */
 #include "layers/level_zero/plugin/native.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "layers/level_zero/plugin/names.h"
+#include "layers/level_zero/plugin/answers.h"
+#include "layers/level_zero/plugin/module_key.h"
 #include "layers/shared/course/failure.h"
+#include "layers/shared/driver/environment.h"
 
 bool lz_is_out_of_memory(ze_result_t result)
 {
 	return result == ZE_RESULT_ERROR_OUT_OF_HOST_MEMORY ||
 	       result == ZE_RESULT_ERROR_OUT_OF_DEVICE_MEMORY;
-}
-
-enum drv_outcome lz_outcome(ze_result_t result)
-{
-	if (result == ZE_RESULT_SUCCESS)
-		return DRV_BUILT;
-	return lz_is_out_of_memory(result) ? DRV_OUT_OF_MEMORY : DRV_ERROR;
-}
-
-char *lz_native_failure(ze_result_t result)
-{
-	const char *words = result == ZE_RESULT_ERROR_MODULE_BUILD_FAILURE ? "error: the module does not build" :
-			    result == ZE_RESULT_ERROR_MODULE_LINK_FAILURE ? "error: the module does not link" : "";
-	char code[16];
-
-	(void)snprintf(code, sizeof(code), "0x%x", (unsigned int)result);	/* it fits */
-	return drv_failure_text(code, cmn_view_of(words));
 }
 
 bool lz_native_is_refused(ze_result_t result)
@@ -105,32 +90,75 @@ static enum cmn_status add_native(struct lz_next *next, ze_module_handle_t modul
 	return lz_native_read(next, module, size, room) ? CMN_OK : CMN_MISS;
 }
 
-static enum cmn_status fill(const struct lz_native_built *built, struct cc_entry *entry)
+static enum cmn_status fill(const struct lz_build *build, struct cc_entry *entry)
 {
-	enum cmn_status status = add_native(built->next, built->module, entry);
+	struct lz_next *next = build->target.next;
+	enum cmn_status status = add_native(next, *build->module, entry);
 	struct cmn_buffer text;
 
 	if (status != CMN_OK)
 		return status;
-	text = read_log(built->next, built->log);
+	text = read_log(next, build->log ? *build->log : NULL);
 	if (text.len)
 		cc_entry_add(entry, LZ_TAG_LOG, 0, text.data, text.len);
 	cmn_buffer_release(&text);
-	lz_names_learn(built->next, built->driver, built->device, built->module, entry);
+	lz_answers_learn(&build->target, *build->module, entry);
 	return CMN_OK;
 }
 
-struct drv_observer_text lz_native_text(struct cmn_view il, const char *flags)
+static struct lz_build *of(struct drv_course *course)
 {
-	/* What is compiled includes nothing: nobody need have looked for a file. */
-	return (struct drv_observer_text){ .options = flags, .source = il };
+	return (struct lz_build *)course;
 }
 
-enum cmn_status lz_native_capture(struct drv_course *course, const struct lz_native_built *built,
-				  struct cc_entry **ret)
+bool lz_native_observe(struct drv_course *course, struct drv_observer_request *ret)
+{
+	lz_identity_observe(&of(course)->target, ret);
+	return true;
+}
+
+struct drv_observer_text lz_native_text(struct drv_course *course)
+{
+	/* What is compiled includes nothing: nobody need have looked for a file. */
+	return (struct drv_observer_text){ .options = of(course)->desc->pBuildFlags,
+					   .source = of(course)->il };
+}
+
+enum drv_outcome lz_native_call(struct drv_course *course)
+{
+	struct lz_build *build = of(course);
+	const struct lz_target *target = &build->target;
+
+	build->own_log = NULL;	/* a call that failed may have left something there */
+	drv_environment_note_build();
+	build->result = LZ_NEXT_FIND(target->next, module_create)(
+		target->context, target->device, build->desc, build->module, build->log);
+	if (build->result == ZE_RESULT_SUCCESS)
+		return DRV_BUILT;
+	return lz_is_out_of_memory(build->result) ? DRV_OUT_OF_MEMORY : DRV_ERROR;
+}
+
+/* The result, and what it means; not the build log. */
+char *lz_native_failure(const struct drv_course *course)
+{
+	ze_result_t result = ((const struct lz_build *)course)->result;
+	const char *words = result == ZE_RESULT_ERROR_MODULE_BUILD_FAILURE ? "error: the module does not build" :
+			    result == ZE_RESULT_ERROR_MODULE_LINK_FAILURE ? "error: the module does not link" : "";
+	char code[16];
+
+	(void)snprintf(code, sizeof(code), "0x%x", (unsigned int)result);	/* it fits */
+	return drv_failure_text(code, cmn_view_of(words));
+}
+
+bool lz_native_environment_holds(struct drv_course *course)
+{
+	return lz_module_key_environment_holds(&of(course)->target);
+}
+
+enum cmn_status lz_native_capture(struct drv_course *course, struct cc_entry **ret)
 {
 	struct cc_entry *entry = cc_entry_new(course->build_ns);
-	enum cmn_status status = entry ? fill(built, entry) : CMN_ERR_NOMEM;
+	enum cmn_status status = entry ? fill(of(course), entry) : CMN_ERR_NOMEM;
 
 	if (status == CMN_MISS)
 		course->bypass = "no-binary";
@@ -145,32 +173,24 @@ enum cmn_status lz_native_capture(struct drv_course *course, const struct lz_nat
 	return status;
 }
 
-/* A native of another driver version is compiled again from what it carries, with a warning (NEO: -Wrecompiled-from-ir). */
-static bool was_recompiled(struct lz_next *next, ze_module_build_log_handle_t log)
+/* Keeps the driver from saying that it compiled a binary again. */
+#define SILENCER "-Wno-recompiled-from-ir"
+
+/* The flags without it; heap, NULL: no memory. */
+static char *without_silencer(const char *flags)
 {
-	struct cmn_buffer text = read_log(next, log);
-	bool recompiled = text.len && strstr((const char *)text.data, "recompiled-from-ir");
+	char *copy = strdup(flags);
 
-	cmn_buffer_release(&text);
-	return recompiled;
-}
-
-/* The flags without the one that keeps the driver from saying so; heap, NULL: they do not have it. */
-static char *flags_that_warn(const char *flags)
-{
-	static const char silent[] = "-Wno-recompiled-from-ir";
-	char *copy = flags && strstr(flags, silent) ? strdup(flags) : NULL;
-
-	for (char *at = copy ? strstr(copy, silent) : NULL; at; at = strstr(at, silent))
-		memset(at, ' ', sizeof(silent) - 1);
+	for (char *at = copy ? strstr(copy, SILENCER) : NULL; at; at = strstr(at, SILENCER))
+		memset(at, ' ', strlen(SILENCER));
 	return copy;
 }
 
-ze_result_t lz_native_load(struct lz_next *next, ze_context_handle_t context,
-			   ze_device_handle_t device, struct cmn_view native, const char *flags,
-			   ze_module_handle_t *ret_module, ze_module_build_log_handle_t *ret_log)
+ze_result_t lz_native_load(const struct lz_target *target, struct cmn_view native,
+			   const char *flags, ze_module_handle_t *ret_module,
+			   ze_module_build_log_handle_t *ret_log)
 {
-	char *warning = flags_that_warn(flags);
+	char *warning = flags && strstr(flags, SILENCER) ? without_silencer(flags) : NULL;
 	const ze_module_desc_t desc = {
 		.stype = ZE_STRUCTURE_TYPE_MODULE_DESC,
 		.format = ZE_MODULE_FORMAT_NATIVE,
@@ -179,18 +199,26 @@ ze_result_t lz_native_load(struct lz_next *next, ze_context_handle_t context,
 		/* They say more than what to compile: what to export, what to measure. */
 		.pBuildFlags = warning ? warning : flags,
 	};
+	ze_result_t result = ZE_RESULT_ERROR_INVALID_NATIVE_BINARY;
 	ze_module_build_log_handle_t log = NULL;
 	ze_module_handle_t module = NULL;
-	ze_result_t result = LZ_NEXT_FIND(next, module_create)(context, device, &desc, &module,
-							       &log);
+	struct cmn_buffer text;
+	bool recompiled;
 
+	if (native.len)
+		result = LZ_NEXT_FIND(target->next, module_create)(target->context, target->device,
+								   &desc, &module, &log);
 	free(warning);
 	/* With several drivers loaders leave a failed call's log unwrapped: it may not be touched. */
 	if (result != ZE_RESULT_SUCCESS)
 		return result;
-	if (was_recompiled(next, log)) {
-		lz_log_discard(next, log);
-		lz_module_discard(next, module);
+	/* A native of another driver version is compiled again from what it carries, with a warning (NEO). */
+	text = read_log(target->next, log);
+	recompiled = text.len && strstr((const char *)text.data, "recompiled-from-ir");
+	cmn_buffer_release(&text);
+	if (recompiled) {
+		lz_log_discard(target->next, log);
+		lz_module_discard(target->next, module);
 		return ZE_RESULT_ERROR_INVALID_NATIVE_BINARY;
 	}
 	*ret_module = module;

@@ -5,6 +5,7 @@
 #include <dlfcn.h>
 
 struct lz_next lz_nexts[LZ_NEXTS];
+pthread_mutex_t lz_maps = PTHREAD_MUTEX_INITIALIZER;
 
 struct lz_next *lz_next_of(const void *function)
 {

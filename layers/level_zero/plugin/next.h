@@ -8,9 +8,10 @@
 #ifndef LEVEL_ZERO_NEXT_H
 #define LEVEL_ZERO_NEXT_H
 
+#include <level_zero/ze_api.h>
+#include <level_zero/ze_ddi.h>
+#include <pthread.h>
 #include <stdatomic.h>
-
-#include "layers/level_zero/plugin/plugin.h"
 
 /* zeDriverGetLastErrorDescription, of 1.6, and zerGetLastErrorDescription, of 1.14; older headers lack them. */
 typedef ze_result_t(ZE_APICALL *lz_get_last_error_fn)(ze_driver_handle_t driver, const char **text);
@@ -51,6 +52,19 @@ struct lz_next {
 #define LZ_NEXTS 4
 
 extern struct lz_next lz_nexts[LZ_NEXTS];
+
+/* Guards the maps of their handles, in identity and answers. Never held across a driver call; free in a forked child. */
+extern pthread_mutex_t lz_maps;
+
+static inline void lz_maps_lock(void)
+{
+	(void)pthread_mutex_lock(&lz_maps);	/* a default mutex cannot fail here */
+}
+
+static inline void lz_maps_unlock(void)
+{
+	(void)pthread_mutex_unlock(&lz_maps);
+}
 
 /* The loader whose function this is, a new one if needed. NULL: the plugin's own, no room, or unknown. Thread-safe. */
 struct lz_next *lz_next_of(const void *function);

@@ -6,40 +6,28 @@
 
 #include "layers/shared/driver/environment.h"
 #include "layers/shared/driver/exit_time.h"
+#include "layers/level_zero/plugin/next.h"
 
-static struct {
-	pthread_mutex_t lock;
-	pthread_once_t once;
-	struct cc_cache *cache;		/* written by once */
-} plugin = { .lock = PTHREAD_MUTEX_INITIALIZER, .once = PTHREAD_ONCE_INIT };
-
-void lz_plugin_lock(void)
-{
-	(void)pthread_mutex_lock(&plugin.lock);	/* a default mutex cannot fail here */
-}
-
-void lz_plugin_unlock(void)
-{
-	(void)pthread_mutex_unlock(&plugin.lock);
-}
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+struct cc_cache *lz_plugin_opened;	/* written by once */
 
 /* fork: the child gets both locks free, and no half-changed map. */
 static void before_fork(void)
 {
-	lz_plugin_lock();
-	cc_cache_fork_prepare(plugin.cache);
+	lz_maps_lock();
+	cc_cache_fork_prepare(lz_plugin_opened);
 }
 
 static void after_fork_parent(void)
 {
-	cc_cache_fork_parent(plugin.cache);
-	lz_plugin_unlock();
+	cc_cache_fork_parent(lz_plugin_opened);
+	lz_maps_unlock();
 }
 
 static void after_fork_child(void)
 {
-	cc_cache_fork_child(plugin.cache);
-	lz_plugin_unlock();
+	cc_cache_fork_child(lz_plugin_opened);
+	lz_maps_unlock();
 }
 
 static void open_cache(void)
@@ -50,7 +38,7 @@ static void open_cache(void)
 	/* Switched off, or without memory for a cache, the plugin stays inert. */
 	if (cc_cache_open(&cache) != CMN_OK)
 		return;
-	plugin.cache = cache;
+	lz_plugin_opened = cache;
 	cc_cache_announce(cache, "Level Zero");
 	if (pthread_atfork(before_fork, after_fork_parent, after_fork_child) != 0)
 		cmn_log_write(cc_cache_log(cache), CMN_LOG_WARNING,
@@ -59,8 +47,8 @@ static void open_cache(void)
 
 struct cc_cache *lz_plugin_cache(void)
 {
-	(void)pthread_once(&plugin.once, open_cache);
-	return plugin.cache;
+	(void)pthread_once(&once, open_cache);
+	return lz_plugin_opened;
 }
 
 /*
@@ -69,6 +57,6 @@ struct cc_cache *lz_plugin_cache(void)
  */
 __attribute__((destructor)) static void write_at_exit(void)
 {
-	drv_exit_time_flush(plugin.cache);
-	cc_cache_conclude(plugin.cache);
+	drv_exit_time_flush(lz_plugin_opened);
+	cc_cache_conclude(lz_plugin_opened);
 }

@@ -7,16 +7,11 @@
 #ifndef LEVEL_ZERO_PLUGIN_H
 #define LEVEL_ZERO_PLUGIN_H
 
-#include <level_zero/ze_api.h>
-#include <level_zero/ze_ddi.h>
-
 #include "cachecore/cache.h"
 
 /* The cache; NULL: switched off, no table is touched. Opens it at the first call. */
 struct cc_cache *lz_plugin_cache(void);
-
-/* Guards the maps of contexts, devices and build logs. Never held across a driver call; free in a forked child. */
-void lz_plugin_lock(void);
-void lz_plugin_unlock(void);
+/* The same for a hook, which no table has before the cache is open: never NULL there. */
+extern struct cc_cache *lz_plugin_opened;
 
 #endif

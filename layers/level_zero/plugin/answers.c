@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* names: two questions when a module is built, and a map of handles, guarded by the plugin's lock. */
-#include "layers/level_zero/plugin/names.h"
+/* answers: two questions when a module is built, and two maps of handles, guarded by lz_maps. */
+#include "layers/level_zero/plugin/answers.h"
 
 #include <pthread.h>
 #include <signal.h>
@@ -9,8 +9,6 @@
 
 #define HASH_NONFATAL_OOM 1
 #include <uthash.h>
-
-#include "layers/level_zero/plugin/identity.h"
 
 #undef uthash_nonfatal_oom
 #define uthash_nonfatal_oom(element) (out_of_memory = true)
@@ -108,12 +106,13 @@ static bool ask_apart(struct questions *questions)
 	return asked && pthread_join(thread, NULL) == 0;
 }
 
-void lz_names_learn(struct lz_next *next, ze_driver_handle_t driver, ze_device_handle_t device,
-		    ze_module_handle_t module, struct cc_entry *entry)
+void lz_answers_learn(const struct lz_target *target, ze_module_handle_t module,
+		      struct cc_entry *entry)
 {
-	struct questions questions = { .next = next, .driver = driver, .module = module };
+	struct lz_next *next = target->next;
+	struct questions questions = { .next = next, .driver = target->driver, .module = module };
 
-	if (!lz_identity_driver(next, driver, device)->stands_absent_names ||
+	if (!target->identity->row->stands_absent_names ||
 	    !LZ_NEXT_FIND(next, module_get_function) || !LZ_NEXT_FIND(next, module_get_global) ||
 	    !ask_apart(&questions))
 		return;
@@ -138,62 +137,84 @@ static bool read_answer(const struct cc_entry *entry, uint32_t tag, struct answe
 	return bytes[field.len - 1] == '\0';
 }
 
-struct known_module {
-	ze_module_handle_t handle;
-	ze_driver_handle_t driver;	/* NULL: not known */
+/* A module or a log that answers from its entry. */
+struct replayed {
+	void *handle;
+	ze_driver_handle_t driver;	/* of a module; NULL: not known */
 	struct cc_entry *entry;		/* holds a reference */
 	UT_hash_handle hh;
 };
 
-static struct known_module *modules;	/* guarded by the plugin's lock */
+static struct replayed *modules, *logs;	/* guarded by lz_maps */
+atomic_bool lz_answers_any_module;
 
-static void module_free(struct known_module *module)
+static void replayed_free(struct replayed *replayed)
 {
-	if (module)
-		cc_entry_unref(module->entry);
-	free(module);
+	if (replayed)
+		cc_entry_unref(replayed->entry);
+	free(replayed);
 }
 
-static struct known_module *take_out(ze_module_handle_t handle)
+static struct replayed *take_out(struct replayed **map, const void *handle)
 {
-	struct known_module *module;
+	struct replayed *replayed;
 
-	lz_plugin_lock();
-	HASH_FIND_PTR(modules, &handle, module);
-	if (module)
-		HASH_DEL(modules, module);
-	lz_plugin_unlock();
-	return module;
+	lz_maps_lock();
+	HASH_FIND_PTR(*map, &handle, replayed);
+	if (replayed)
+		HASH_DEL(*map, replayed);
+	lz_maps_unlock();
+	return replayed;
 }
 
-static bool put_in(struct known_module *module)
+/* Takes it; without memory it is gone. */
+static void put_in(struct replayed **map, struct replayed *replayed)
 {
 	bool out_of_memory = false;
 
-	lz_plugin_lock();
-	HASH_ADD_PTR(modules, handle, module);
-	lz_plugin_unlock();
-	return !out_of_memory;
+	lz_maps_lock();
+	HASH_ADD_PTR(*map, handle, replayed);
+	lz_maps_unlock();
+	if (out_of_memory)
+		replayed_free(replayed);
 }
 
-void lz_names_replay(ze_module_handle_t handle, ze_driver_handle_t driver, struct cc_entry *entry)
+static void replay(struct replayed **map, void *handle, ze_driver_handle_t driver,
+		   struct cc_entry *entry)
 {
-	struct known_module *module;
+	struct replayed *replayed = calloc(1, sizeof(*replayed));
+
+	if (!replayed)
+		return;
+	replayed->handle = handle;
+	replayed->driver = driver;
+	/* What the driver made of the image is its own. */
+	replayed->entry = cc_entry_without_images(entry);
+	put_in(map, replayed);
+}
+
+void lz_answers_of_module(ze_module_handle_t handle, ze_driver_handle_t driver,
+			  struct cc_entry *entry)
+{
 	struct answer answer;
 
 	/* A handle that was another module's before, whose destruction passed the plugin by. */
-	module_free(take_out(handle));
+	replayed_free(take_out(&modules, handle));
 	if (!read_answer(entry, LZ_TAG_NO_FUNCTION, &answer) &&
 	    !read_answer(entry, LZ_TAG_NO_GLOBAL, &answer))
 		return;
-	module = calloc(1, sizeof(*module));
-	if (!module)
-		return;
-	module->handle = handle;
-	module->driver = driver;
-	module->entry = cc_entry_without_images(entry);
-	if (!put_in(module))
-		module_free(module);
+	lz_answers_any_module = true;
+	replay(&modules, handle, driver, entry);
+}
+
+void lz_answers_of_log(ze_module_build_log_handle_t handle, struct cc_entry *entry)
+{
+	struct cmn_view text;
+
+	replayed_free(take_out(&logs, handle));	/* as above */
+	/* Without a text in the entry the driver's own empty one is right. */
+	if (cc_entry_find(entry, LZ_TAG_LOG, 0, &text))
+		replay(&logs, handle, NULL, entry);
 }
 
 /* The thread's last answer from an entry, and the driver's description then: if that is still the same, the entry's is told. */
@@ -208,18 +229,18 @@ static _Thread_local struct {
 static ze_result_t answer_of(struct lz_next *next, ze_module_handle_t handle, uint32_t tag,
 			     ze_result_t result)
 {
-	struct known_module *module;
+	struct replayed *module;
 	ze_driver_handle_t driver = NULL;
 	struct answer answer;
 	bool found = false;
 
-	lz_plugin_lock();
+	lz_maps_lock();
 	HASH_FIND_PTR(modules, &handle, module);
 	if (module) {
 		driver = module->driver;
 		found = read_answer(module->entry, tag, &answer);
 	}
-	lz_plugin_unlock();
+	lz_maps_unlock();
 	if (!found)
 		return result;
 	last.next = next;
@@ -230,7 +251,7 @@ static ze_result_t answer_of(struct lz_next *next, ze_module_handle_t handle, ui
 	return answer.result;
 }
 
-ze_result_t lz_names_get_function(struct lz_next *next, ze_module_handle_t module,
+ze_result_t lz_answers_get_function(struct lz_next *next, ze_module_handle_t module,
 				  const char *name, void **ret)
 {
 	ze_result_t result = LZ_NEXT_FIND(next, module_get_function)(module, name, ret);
@@ -240,7 +261,7 @@ ze_result_t lz_names_get_function(struct lz_next *next, ze_module_handle_t modul
 	return result;
 }
 
-ze_result_t lz_names_get_global(struct lz_next *next, ze_module_handle_t module, const char *name,
+ze_result_t lz_answers_get_global(struct lz_next *next, ze_module_handle_t module, const char *name,
 				size_t *ret_size, void **ret)
 {
 	ze_result_t result = LZ_NEXT_FIND(next, module_get_global)(module, name, ret_size, ret);
@@ -250,15 +271,57 @@ ze_result_t lz_names_get_global(struct lz_next *next, ze_module_handle_t module,
 	return result;
 }
 
-/* Before the driver may give the handle to somebody else. */
-ze_result_t lz_names_destroy_module(struct lz_next *next, ze_module_handle_t handle)
+/* Refused: it lives on, and goes on answering. */
+static void end(struct replayed **map, struct replayed *replayed, ze_result_t result)
 {
-	struct known_module *module = take_out(handle);
+	if (replayed && result != ZE_RESULT_SUCCESS)
+		put_in(map, replayed);
+	else
+		replayed_free(replayed);
+}
+
+ze_result_t lz_answers_destroy_module(struct lz_next *next, ze_module_handle_t handle)
+{
+	/* Before the driver may give the handle to somebody else. */
+	struct replayed *module = take_out(&modules, handle);
 	ze_result_t result = LZ_NEXT_FIND(next, module_destroy)(handle);
 
-	/* Refused: it lives on, and goes on answering. */
-	if (result == ZE_RESULT_SUCCESS || !module || !put_in(module))
-		module_free(module);
+	end(&modules, module, result);
+	return result;
+}
+
+ze_result_t lz_answers_get_log(struct lz_next *next, ze_module_build_log_handle_t handle,
+			       size_t *size, char *text)
+{
+	struct cc_entry *entry = NULL;
+	struct replayed *replayed;
+	struct cmn_view log;
+	ze_result_t result = ZE_RESULT_SUCCESS;
+
+	lz_maps_lock();
+	HASH_FIND_PTR(logs, &handle, replayed);
+	if (replayed)
+		entry = cc_entry_ref(replayed->entry);
+	lz_maps_unlock();
+	if (!entry || !size || !cc_entry_find(entry, LZ_TAG_LOG, 0, &log)) {
+		result = LZ_NEXT_FIND(next, log_get_string)(handle, size, text);
+	} else if (text && *size < log.len) {
+		result = ZE_RESULT_ERROR_INVALID_SIZE;	/* as NEO: nothing is written */
+	} else {
+		if (text)
+			memcpy(text, log.data, log.len);
+		*size = log.len;
+	}
+	cc_entry_unref(entry);
+	return result;
+}
+
+ze_result_t lz_answers_destroy_log(struct lz_next *next, ze_module_build_log_handle_t handle)
+{
+	struct replayed *log = take_out(&logs, handle);
+	ze_result_t result = LZ_NEXT_FIND(next, log_destroy)(handle);
+
+	end(&logs, log, result);
 	return result;
 }
 
@@ -270,7 +333,7 @@ static void tell(const char **ret)
 		*ret = last.text;
 }
 
-ze_result_t lz_names_get_last_error(struct lz_next *next, ze_driver_handle_t driver,
+ze_result_t lz_answers_get_last_error(struct lz_next *next, ze_driver_handle_t driver,
 				    const char **ret)
 {
 	ze_result_t result = LZ_NEXT_FIND(next, driver_get_last_error)(driver, ret);
@@ -281,7 +344,7 @@ ze_result_t lz_names_get_last_error(struct lz_next *next, ze_driver_handle_t dri
 	return result;
 }
 
-ze_result_t lz_names_get_default_error(struct lz_next *next, const char **ret)
+ze_result_t lz_answers_get_default_error(struct lz_next *next, const char **ret)
 {
 	ze_result_t result = LZ_NEXT_FIND(next, default_get_last_error)(ret);
 
