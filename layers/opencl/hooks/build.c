@@ -58,14 +58,6 @@ static void release(struct build *build)
 	free(build->options);
 }
 
-/* Arguments that a driver has to refuse (OpenCL 3.0, clBuildProgram, Errors). */
-static bool has_bad_arguments(const struct ocl_build_request *call)
-{
-	return (call->list_count == 0) != (call->list == NULL) ||
-	       (!call->notify && call->user_data) ||
-	       (call->compile && ocl_compile_has_bad_headers(call->compile));
-}
-
 static bool is_built_beyond(const struct build *build)
 {
 	return ocl_program_built_beyond(build->call.program, build->targets.count,
@@ -614,15 +606,18 @@ static void run_without_key(struct build *build)
 /* false: that was all, without the cache. */
 static bool prepare(struct build *build)
 {
-	struct ocl_program *program = build->call.program;
-	bool bad = has_bad_arguments(&build->call);
-
+	const struct ocl_build_request *call = &build->call;
+	const struct ocl_program *program = call->program;
+	/* Arguments that a driver has to refuse (OpenCL 3.0, clBuildProgram, Errors). */
+	bool bad = (call->list_count == 0) != (call->list == NULL) ||
+		   (!call->notify && call->user_data) ||
+		   (call->compile && ocl_compile_has_bad_headers(call->compile));
 	/* The driver alone is to decide: the layer could only get in its way. */
 	bool plain = bad || build->found.plain ||
 		     /* A linked program should not be built again; some drivers do it all the same. */
 		     !program->text;
 
-	if (program->unbuildable && !build->call.compile && !bad) {
+	if (program->unbuildable && !call->compile && !bad) {
 		build->error = CL_INVALID_OPERATION;
 	} else if (plain) {
 		run_uncached(build);

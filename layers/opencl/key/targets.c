@@ -2,7 +2,6 @@
 /* targets: from the application's list to the program's devices. */
 #include "layers/opencl/key/targets.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 bool ocl_targets_among(cl_device_id device, cl_uint count, const cl_device_id *list)
@@ -126,10 +125,4 @@ enum cmn_status ocl_targets_copy(const struct ocl_targets *from, struct ocl_targ
 	memcpy(copy.all, from->all, from->program_count * sizeof(*copy.all));
 	*ret = copy;
 	return CMN_OK;
-}
-
-void ocl_targets_release(struct ocl_targets *targets)
-{
-	free(targets->devices);
-	*targets = (struct ocl_targets){ 0 };
 }

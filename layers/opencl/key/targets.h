@@ -6,6 +6,8 @@
 #ifndef OPENCL_KEY_TARGETS_H
 #define OPENCL_KEY_TARGETS_H
 
+#include <stdlib.h>
+
 #include "layers/opencl/layer.h"
 
 struct ocl_targets {
@@ -37,7 +39,12 @@ CMN_CHECKED enum cmn_status ocl_targets_of_device(cl_context context, cl_device_
 						  struct ocl_targets *ret);
 CMN_CHECKED enum cmn_status ocl_targets_copy(const struct ocl_targets *from,
 					     struct ocl_targets *ret);
-void ocl_targets_release(struct ocl_targets *targets);	/* leaves {0} */
+
+static inline void ocl_targets_release(struct ocl_targets *targets)	/* leaves {0} */
+{
+	free(targets->devices);
+	*targets = (struct ocl_targets){ 0 };
+}
 
 /* Whether a device is in a list. */
 bool ocl_targets_among(cl_device_id device, cl_uint count, const cl_device_id *list);

@@ -28,30 +28,18 @@ struct shard {
 };
 
 static struct shard shards[SHARD_COUNT];
-static struct {
-	pthread_mutex_t lock;
-	pthread_cond_t changed;
-} layer = { .lock = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER };
-
-void ocl_objects_lock(void)
-{
-	(void)pthread_mutex_lock(&layer.lock);	/* a default mutex cannot fail here */
-}
-
-void ocl_objects_unlock(void)
-{
-	(void)pthread_mutex_unlock(&layer.lock);
-}
+pthread_mutex_t ocl_objects_mutex = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
 
 void ocl_objects_wait(void)
 {
-	(void)pthread_cond_wait(&layer.changed, &layer.lock);
+	(void)pthread_cond_wait(&changed, &ocl_objects_mutex);
 }
 
 void ocl_objects_unlock_and_wake(void)
 {
-	(void)pthread_cond_broadcast(&layer.changed);
-	(void)pthread_mutex_unlock(&layer.lock);
+	(void)pthread_cond_broadcast(&changed);
+	ocl_objects_unlock();
 }
 
 /* Handles are aligned addresses: their low bits say nothing. */
@@ -97,7 +85,7 @@ void ocl_objects_fork_child(void)
 {
 	unlock_shards();
 	/* Its waiters were threads of the parent; a broadcast would wait for them. */
-	(void)pthread_cond_init(&layer.changed, NULL);	/* as it was initialised at first */
+	(void)pthread_cond_init(&changed, NULL);	/* as it was initialised at first */
 }
 
 static bool add_to(struct shard *shard, enum ocl_object_kind kind, struct ocl_object *object,
@@ -143,17 +131,6 @@ struct ocl_object *ocl_objects_find_and_lock(enum ocl_object_kind kind, void *ha
 	HASH_FIND_BYHASHVALUE(hh, shard->maps[kind], &handle, sizeof(handle), hash, object);
 	if (!object)
 		ocl_spin_unlock(&shard->busy);
-	return object;
-}
-
-struct ocl_object *ocl_objects_find(enum ocl_object_kind kind, void *handle)
-{
-	struct ocl_object *object = ocl_objects_find_and_lock(kind, handle);
-
-	if (object) {
-		ocl_object_ref(object);
-		ocl_object_unlock(object);
-	}
 	return object;
 }
 

@@ -26,6 +26,8 @@
 #define HASH_NONFATAL_OOM 1
 #include <uthash.h>
 
+#include "common/mutex.h"
+
 struct ocl_object {
 	UT_hash_handle hh;	/* guarded by the object's lock, as app_refs is */
 	atomic_bool *lock;	/* its shard's; immutable, as handle is */
@@ -41,9 +43,19 @@ enum ocl_object_kind {
 	OCL_OBJECT_KINDS,
 };
 
-/* The layer's lock. */
-void ocl_objects_lock(void);
-void ocl_objects_unlock(void);
+/* The layer's lock, through these alone. */
+extern pthread_mutex_t ocl_objects_mutex;
+
+static inline void ocl_objects_lock(void)
+{
+	cmn_mutex_lock(&ocl_objects_mutex);
+}
+
+static inline void ocl_objects_unlock(void)
+{
+	cmn_mutex_unlock(&ocl_objects_mutex);
+}
+
 void ocl_objects_unlock_and_wake(void);	/* who waits */
 /* Waits until that is called; the lock is held before and after. */
 void ocl_objects_wait(void);
@@ -79,8 +91,6 @@ static inline void ocl_object_unlock(const struct ocl_object *object)
 
 /* Takes over the caller's reference. false: out of memory; the caller keeps it. */
 bool ocl_objects_add(enum ocl_object_kind kind, struct ocl_object *object);
-/* A new reference, or NULL for an unknown handle. */
-struct ocl_object *ocl_objects_find(enum ocl_object_kind kind, void *handle);
 /* No reference, but the object's lock is held; NULL: unknown, and no lock is. */
 struct ocl_object *ocl_objects_find_and_lock(enum ocl_object_kind kind, void *handle);
 /* With the object's lock, which is given back: the map's reference goes to the caller. It must be in the map. */
@@ -101,6 +111,18 @@ static inline void ocl_object_unref(struct ocl_object *object)	/* NULL is fine; 
 {
 	if (object && atomic_fetch_sub_explicit(&object->refs, 1, memory_order_acq_rel) == 1)
 		object->destroy(object);
+}
+
+/* A new reference, or NULL for an unknown handle. */
+static inline struct ocl_object *ocl_objects_find(enum ocl_object_kind kind, void *handle)
+{
+	struct ocl_object *object = ocl_objects_find_and_lock(kind, handle);
+
+	if (object) {
+		ocl_object_ref(object);
+		ocl_object_unlock(object);
+	}
+	return object;
 }
 
 #endif

@@ -16,18 +16,12 @@ void drv_course_begin(struct drv_course *course)
 	course->epoch = drv_libraries_epoch();
 }
 
-static void forget_observation(struct drv_course *course)
+void drv_course_forget_observation(struct drv_course *course)
 {
 	drv_observer_drop(course->observation);
 	course->observation = NULL;
 	cc_manifest_free(course->manifest);
 	course->manifest = NULL;
-}
-
-void drv_course_release(struct drv_course *course)
-{
-	if (course->observation || course->manifest)
-		forget_observation(course);
 }
 
 bool drv_course_may_be_kept(struct drv_course *course)
@@ -91,7 +85,7 @@ enum cmn_status drv_course_capture(struct drv_course *course, struct cc_entry **
 
 	if (course->bypass || !(course->outcome == DRV_BUILT ||
 				(course->outcome == DRV_BUILD_FAILED && steps->keeps_failures))) {
-		forget_observation(course);
+		drv_course_forget_observation(course);
 		/* What was loaded counts for all further keys. */
 		(void)compiler_came_late(course);
 		return CMN_MISS;
@@ -121,7 +115,7 @@ static enum cmn_status build(struct drv_course *course, struct cc_entry **ret)
 	course->outcome = course->steps->call(course);
 	course->build_ns = cmn_clock_monotonic() - start;
 	if (is_to_be_built(course)) {
-		forget_observation(course);
+		drv_course_forget_observation(course);
 		return CMN_ERR_NOMEM;
 	}
 	return drv_course_capture(course, ret);

@@ -91,8 +91,14 @@ struct drv_course {
 
 /* Starts the clock and notes which libraries are loaded; before the key is gathered. */
 void drv_course_begin(struct drv_course *course);
+/* What a build was seen to read does not count: it is as if nobody had watched. */
+void drv_course_forget_observation(struct drv_course *course);
 /* Frees what the course holds, not what it borrows. */
-void drv_course_release(struct drv_course *course);
+static inline void drv_course_release(struct drv_course *course)
+{
+	if (course->observation || course->manifest)
+		drv_course_forget_observation(course);
+}
 
 /*
  * The whole course. true: a hit, attached; else the driver was called, once or,
