@@ -35,6 +35,7 @@
 #define MAX_DATABASE 1000000
 #define SLOW_BYTES_PER_SECOND (1024 * 1024)	/* a large value may take this much longer */
 #define REPLY_OVERHEAD 1024			/* of a value, in the reader's memory */
+#define KEPT_ROOM ((size_t)1 << 20)		/* of a reply, for the next one */
 #define MAX_LINE 4096				/* of what a reply begins with; errors have some hundred bytes */
 
 struct redis {
@@ -355,12 +356,27 @@ static size_t make_name(const struct session *session, const char *kind, struct 
 	return (size_t)snprintf(ret_name, NAME_SIZE, "%s%s%s", session->redis->prefix, kind, hex);
 }
 
+/* hiredis keeps the room that a large reply took until the next one comes. */
+static void give_room_back(struct session *session)
+{
+	redisContext *context = session->context;
+	redisReader *reader = context->reader->len == context->reader->pos ? redisReaderCreate() : NULL;
+
+	if (!reader)
+		return;
+	reader->fn = &session->functions;
+	redisReaderFree(context->reader);
+	context->reader = reader;
+}
+
 static enum storage_result take_value(struct session *session, const char *doing,
 				      redisReply *reply, struct cmn_buffer *value,
 				      struct storage_error *error)
 {
 	bool fits = reply->len <= session->redis->max_value;
 
+	if (reply->len > KEPT_ROOM)
+		give_room_back(session);
 	/* hiredis takes memory from malloc, as the buffer does, unless it is told otherwise. */
 	if (fits) {
 		cmn_buffer_release(value);

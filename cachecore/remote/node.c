@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* node: a socket, two locks and a note on this machine. */
+/* node: a socket, two locks and two notes on this machine. */
 #include "cachecore/remote/node.h"
 
 #include <fcntl.h>
@@ -107,20 +107,17 @@ enum cmn_status cc_node_lock_uploads(const struct cc_node *node, int dir_fd, con
 	return lock_file(dir_fd, name, ret_fd);
 }
 
-bool cc_node_is_down(const struct cc_node *node, int dir_fd, char *reason, size_t size)
-{
-	return cc_node_down_until(node, dir_fd, reason, size) != 0;
-}
-
-uint64_t cc_node_down_until(const struct cc_node *node, int dir_fd, char *reason, size_t size)
+/* Until when a note counts, in seconds since the epoch; 0: it does not. */
+static uint64_t note_until(const struct cc_node *node, int dir_fd, const char *suffix, char *reason,
+			   size_t size)
 {
 	struct cmn_buffer note;
 	unsigned long long until;
 	uint64_t now = cmn_clock_realtime() / NS_PER_S;
 	char name[NAME_SIZE], *text, *end;
-	bool down;
+	bool counts;
 
-	name_file(node, "down", name);
+	name_file(node, suffix, name);
 	if (cmn_file_read(dir_fd, name, MAX_NOTE, false, &note) != CMN_OK)
 		return 0;
 	text = cmn_buffer_take_string(&note);
@@ -131,8 +128,8 @@ uint64_t cc_node_down_until(const struct cc_node *node, int dir_fd, char *reason
 	}
 	until = strtoull(text, &end, 10);
 	/* A clock that was set back must not make it last. */
-	down = *end == ' ' && until > now && until <= now + CC_NODE_DOWN_S;
-	if (down && reason) {
+	counts = *end == ' ' && until > now && until <= now + CC_NODE_DOWN_S;
+	if (counts && reason) {
 		(void)snprintf(reason, size, "%s", end + 1);
 		for (; *reason; reason++) {
 			if ((unsigned char)*reason < ' ' || *reason == 0x7f)
@@ -140,22 +137,47 @@ uint64_t cc_node_down_until(const struct cc_node *node, int dir_fd, char *reason
 		}
 	}
 	free(text);
-	return down ? until : 0;
+	return counts ? until : 0;
 }
 
-void cc_node_set_down(const struct cc_node *node, int dir_fd, const char *reason)
+static void write_note(const struct cc_node *node, int dir_fd, const char *suffix, const char *reason)
 {
 	struct cmn_buffer text = { 0 };
 	struct cmn_view view;
 	char name[NAME_SIZE];
 
-	name_file(node, "down", name);
+	name_file(node, suffix, name);
 	cmn_buffer_printf(&text, "%" PRIu64 " %.400s\n",
 			  cmn_clock_realtime() / NS_PER_S + CC_NODE_DOWN_S, reason);
 	view = cmn_buffer_view(&text);
 	if (!text.failed && cmn_file_publish(dir_fd, name, &view, 1) != CMN_OK)
 		(void)unlinkat(dir_fd, name, 0);	/* each process finds it out itself then */
 	cmn_buffer_release(&text);
+}
+
+bool cc_node_is_down(const struct cc_node *node, int dir_fd, char *reason, size_t size)
+{
+	return cc_node_down_until(node, dir_fd, reason, size) != 0;
+}
+
+uint64_t cc_node_down_until(const struct cc_node *node, int dir_fd, char *reason, size_t size)
+{
+	return note_until(node, dir_fd, "down", reason, size);
+}
+
+void cc_node_set_down(const struct cc_node *node, int dir_fd, const char *reason)
+{
+	write_note(node, dir_fd, "down", reason);
+}
+
+bool cc_node_waited_in_vain(const struct cc_node *node, int dir_fd)
+{
+	return note_until(node, dir_fd, "waited", NULL, 0) != 0;
+}
+
+void cc_node_set_waited_in_vain(const struct cc_node *node, int dir_fd)
+{
+	write_note(node, dir_fd, "waited", "in vain");
 }
 
 void cc_node_set_up(const struct cc_node *node, int dir_fd)

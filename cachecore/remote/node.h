@@ -55,6 +55,10 @@ bool cc_node_is_down(const struct cc_node *node, int dir_fd, char *reason, size_
 uint64_t cc_node_down_until(const struct cc_node *node, int dir_fd, char *reason, size_t size);
 /* Leaves it alone for a while; best effort. */
 void cc_node_set_down(const struct cc_node *node, int dir_fd, const char *reason);
+/* Whether another machine's compile was waited for in vain within the last minute. */
+bool cc_node_waited_in_vain(const struct cc_node *node, int dir_fd);
+/* Nobody waits for a while, though all ask; best effort. */
+void cc_node_set_waited_in_vain(const struct cc_node *node, int dir_fd);
 /* The tier works again; best effort. */
 void cc_node_set_up(const struct cc_node *node, int dir_fd);
 

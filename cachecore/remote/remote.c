@@ -390,8 +390,9 @@ static enum cmn_status open_value(struct cc_remote *remote, struct received *rec
  * Asks until there is a value, or this caller is to build it. time_ns: for each request but the first,
  * whose deadline is set. *ret_waited: for another machine.
  */
-static enum cmn_status ask(struct cc_remote *remote, struct cc_helper *helper, struct cmn_view name,
-			   uint64_t time_ns, uint64_t *ret_len, bool *ret_claimed, bool *ret_waited)
+static enum cmn_status ask(struct cc_remote *remote, int dir_fd, struct cc_helper *helper,
+			   struct cmn_view name, uint64_t time_ns, uint64_t *ret_len,
+			   bool *ret_claimed, bool *ret_waited)
 {
 	uint64_t begun = cmn_clock_monotonic(), claim_ns = cc_budget_claim_ns(&remote->budget);
 	uint64_t wait_ns = remote->config->build_wait * NS_PER_S;
@@ -414,7 +415,8 @@ static enum cmn_status ask(struct cc_remote *remote, struct cc_helper *helper, s
 			return status;
 		}
 		waited_ns = cmn_clock_monotonic() - begun;
-		if (status != CMN_MISS || *ret_claimed || waited_ns >= wait_ns)
+		if (status != CMN_MISS || *ret_claimed || waited_ns >= wait_ns ||
+		    (!*ret_waited && cc_node_waited_in_vain(&remote->setup.node, dir_fd)))
 			return status;
 		*ret_waited = true;
 		sleep_for(pause_ns < wait_ns - waited_ns ? pause_ns : wait_ns - waited_ns);
@@ -493,8 +495,11 @@ static enum cmn_status look_up(struct cc_remote *remote, int dir_fd, const char 
 	else if (starts)
 		atomic_store(&remote->start_failed, cmn_clock_monotonic());
 	if (status == CMN_OK)
-		status = ask(remote, &helper, cmn_view_of(name), time_ns, &len, ret_claimed,
+		status = ask(remote, dir_fd, &helper, cmn_view_of(name), time_ns, &len, ret_claimed,
 			     ret_waited);
+	/* Whether it is that machine's fault or the server's: the next processes need not wait as long. */
+	if (status != CMN_OK && *ret_waited && !*ret_claimed)
+		cc_node_set_waited_in_vain(&remote->setup.node, dir_fd);
 	if (status == CMN_OK)
 		status = receive_value(remote, &helper, len, ret, report);
 	cc_helper_close(&helper);

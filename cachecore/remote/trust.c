@@ -17,6 +17,7 @@
 #define BASE64_LEN (CC_TRUST_BASE64_SIZE - 1)	/* one "=" at its end */
 #define FIRST_YEAR 1970		/* a date is a time since the epoch */
 #define DAY_SECONDS 86400
+#define MAX_SAID 8		/* lines of a file that is none of keys */
 
 struct trusted {
 	struct cc_trust_key key;
@@ -276,6 +277,7 @@ static void add_lines(const struct cmn_log *log, struct cc_trust *trust, size_t 
 {
 	const char *at = text.data, *end = text.len ? at + text.len : at;
 	const char *path = trust->files[file];
+	unsigned int said = 0;
 	const char *problem;
 
 	for (unsigned int line = 1; at < end; line++) {
@@ -291,7 +293,7 @@ static void add_lines(const struct cmn_log *log, struct cc_trust *trust, size_t 
 				      path, line, CC_TRUST_MAX_KEYS);
 			return;
 		}
-		if (status == CMN_ERR_INVALID)
+		if (status == CMN_ERR_INVALID && said++ < MAX_SAID)
 			cmn_log_write(log, CMN_LOG_ERROR, "%s:%u: %s; the line is ignored", path,
 				      line, problem);
 		if (status == CMN_OK) {

@@ -133,7 +133,7 @@ class Trust(tiers.RedisCase):
         reader = self.reader("reader")
         self.server.kill()
         for number in range(10):  # until its helper has started in time
-            reader.use(10 + number, 1, LD_PRELOAD=hosts.built("lib", "libwrong_clock.so"),
+            reader.use(10 + 2 * number, 2, LD_PRELOAD=hosts.built("lib", "libwrong_clock.so"),
                        WRONG_CLOCK_S=str(10 * 365 * 86400))
             if reader.down():
                 break

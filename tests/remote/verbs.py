@@ -135,7 +135,7 @@ class Shown(Verbs):
         text = self.good(one, "stats").stdout
         self.assertIn("left alone until", text)
         self.assertIn("to be uploaded                        3", text)
-        kinds = self.causes(one)["program_0"]
+        kinds = self.causes(one)["program_1"]
         self.assertEqual([kind for kind, _ in kinds], ["first-time", "remote-away"])
         # It is of no use to anybody else.
         for verb in (["stats"], ["doctor", "--quick"], ["stats", "--json"], ["explain"],

@@ -21,7 +21,7 @@ NOBODY = 54321	# whom no account has
 
 def sanitized():
     with open(machine.CKCACHE, "rb") as command:
-        return b"__asan_init" in command.read()
+        return b"__asan_report_" in command.read()  # it asks for __asan_init in any build
 
 
 class Doctor(machine.Case):

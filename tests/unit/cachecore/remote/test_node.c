@@ -271,6 +271,17 @@ TEST(a_tier_that_failed_is_left_alone_for_a_minute)
 	cc_node_set_up(&node, dir_fd);
 }
 
+TEST(waiting_in_vain_is_remembered_for_a_minute)
+{
+	CU_ASSERT_FALSE(cc_node_waited_in_vain(&node, dir_fd));
+	cc_node_set_waited_in_vain(&node, dir_fd);
+	CU_ASSERT_FALSE(is_down());
+	now_s = NOW + CC_NODE_DOWN_S - 1;
+	CU_ASSERT(cc_node_waited_in_vain(&node, dir_fd));
+	now_s = NOW + CC_NODE_DOWN_S;
+	CU_ASSERT_FALSE(cc_node_waited_in_vain(&node, dir_fd));
+}
+
 TEST(other_tiers_are_not_down)
 {
 	struct cc_node other = node_of("redis://other", NULL);

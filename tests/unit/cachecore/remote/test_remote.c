@@ -648,6 +648,7 @@ static uint64_t wait_in_vain(uint64_t build_ns, uint64_t build_wait)
 
 	config.build_wait = build_wait;
 	tier.others = 100000;
+	atomic_fetch_add(&passed_ns, 61 * S);	/* what was waited for before is forgotten */
 	begin();
 	cc_remote_note_build(remote, build_ns);
 	start = atomic_load(&passed_ns);
@@ -677,6 +678,30 @@ TEST(anothers_build_is_not_waited_for_without_end)
 	CU_ASSERT_EQUAL(wait_in_vain(100 * S, 0), 0);
 	CU_ASSERT_EQUAL(atomic_load(&tier.claims), 1);
 	CU_ASSERT_EQUAL(complaints, 0);
+}
+
+/* Whoever answers that another machine builds it: that costs a node one wait a minute, not each process. */
+TEST(what_one_waited_for_in_vain_others_do_not_wait_for)
+{
+	struct cc_remote *other;
+	bool claimed = true;
+	uint64_t start;
+
+	CU_ASSERT(wait_in_vain(S, 3600) >= 4 * S);
+	tier.others = 100000;
+	begin();
+	other = open_remote();
+	start = atomic_load(&passed_ns);
+	atomic_store(&tier.claims, 0);
+	CU_ASSERT_FALSE(finds_by(other, &claimed));
+	CU_ASSERT_FALSE(claimed);
+	CU_ASSERT_EQUAL(atomic_load(&tier.claims), 1);	/* it asks */
+	CU_ASSERT_EQUAL(atomic_load(&passed_ns), start);
+	atomic_fetch_add(&passed_ns, 61 * S);
+	start = atomic_load(&passed_ns);
+	CU_ASSERT_FALSE(finds_by(other, &claimed));
+	CU_ASSERT(atomic_load(&passed_ns) - start >= 4 * S);
+	cc_remote_free(other);
 }
 
 /* Whatever was late before: each request has its time. */

@@ -233,6 +233,12 @@ TEST(a_bad_line_is_named_and_the_others_count)
 	CU_ASSERT_EQUAL(complaints, 3);
 }
 
+TEST(of_a_file_of_something_else_a_few_lines_are_named)
+{
+	CU_ASSERT_EQUAL(count_in("a\nb\nc\nd\ne\nf\ng\nh\ni\nj\ned25519 " ONE " one\n"), 1);
+	CU_ASSERT_EQUAL(complaints, 8);
+}
+
 TEST(files_that_are_not_there_are_empty)
 {
 	CU_ASSERT_EQUAL(unlink("keys/trusted"), 0);
