@@ -211,7 +211,8 @@ static void unlock_and_drop(struct cc_programs *programs, struct doomed *doomed)
 	struct program_record *program, *next_program;
 
 	cmn_mutex_unlock(&programs->lock);
-	fast_kernels_drop(doomed->fast);
+	if (doomed->fast)
+		fast_kernels_drop(doomed->fast);
 	LL_FOREACH_SAFE(doomed->kernels, kernel, next_kernel)
 		cc_build_result_unref(&kernel->result);
 	LL_FOREACH_SAFE(doomed->programs, program, next_program) {
@@ -334,10 +335,10 @@ void cc_programs_usage(struct cc_programs *programs, struct cc_programs_usage *r
 
 /* Claims. */
 
-/* Whether the result is to stay in the map, as its state is at the end of a claim. */
-static bool stays(const struct build_result *result, bool is_kernel)
+/* Whether the result is to stay in the map, with this state at the end of a claim. */
+static bool stays(const struct build_result *result, enum build_state state, bool is_kernel)
 {
-	switch (cc_build_result_state(result)) {
+	switch (state) {
 	case BUILD_SUCCEEDED:
 		return is_kernel || !result->transient;
 	case BUILD_FAILED:
@@ -363,11 +364,13 @@ static void leave(const struct cc_claim *claim)
 	struct cc_programs *programs = claim->programs;
 	struct build_result *result = claim->result;
 	struct doomed doomed = { 0 };
+	enum build_state state;
 	bool keep;
 
 	cmn_mutex_lock(&programs->lock);
 	result->users--;
-	keep = stays(result, claim->is_kernel);
+	state = cc_build_result_state(result);
+	keep = stays(result, state, claim->is_kernel);
 	if (result->in_map && claim->is_kernel) {
 		if (!keep)
 			remove_kernel(programs, (struct kernel_record *)result, &doomed);
@@ -376,7 +379,7 @@ static void leave(const struct cc_claim *claim)
 
 		if (!keep || (program->borrowed && !own_key(programs, program)))
 			remove_program(programs, program, &doomed);
-		else if (!is_in_progress(result))
+		else if (state == BUILD_SUCCEEDED || state == BUILD_FAILED)
 			account(programs, program, &doomed);
 	}
 	unlock_and_drop(programs, &doomed);
