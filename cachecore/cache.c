@@ -20,6 +20,7 @@
 #include "cachecore/remote/remote.h"
 #include "common/clock.h"
 #include "common/log_file.h"
+#include "common/quick_hash.h"
 
 /* Entries go stale between two looks only when headers are being edited; more than this is a fight. */
 #define STALE_RETRIES 3
@@ -36,7 +37,6 @@
 #define KEPT_BUDGET ((size_t)512 << 10)
 #define KEPT_LEN ((size_t)16 << 10)
 #define SEEN_KEYS 1024
-#define SEEN_TAIL ((size_t)8 << 10)	/* bytes */
 
 struct cc_cache {
 	struct cc_config config;
@@ -50,7 +50,7 @@ struct cc_cache {
 	struct cc_tally tally;
 	atomic_bool file_refused;	/* config.log_file, which was said */
 	atomic_size_t kept;	/* of the budget; may go over it by one entry a thread */
-	atomic_uint_least64_t seen[SEEN_KEYS];	/* hashes of keys that were read, each in its slot */
+	atomic_uint_least64_t seen[SEEN_KEYS];	/* keys that were read, each in its slot; see read_level */
 };
 
 static void retain_entry(void *value)
@@ -270,25 +270,15 @@ struct cc_file_memo *cc_cache_file_memo(struct cc_cache *cache)
 }
 
 /*
- * Whether this key was read from disk before, as far as that is remembered: by
- * its length and its end, since taking one for another only keeps an entry in
+ * hash: cmn_quick_hash's, of the key. *ret_keep: the entry belongs into memory. Keys that were read
+ * before are remembered by hash and length, since taking one for another only keeps an entry in
  * memory that need not be.
  */
-static bool was_seen(struct cc_cache *cache, const struct cc_key *key)
-{
-	struct cmn_view view = cc_key_view(key);
-	size_t len = view.len < SEEN_TAIL ? view.len : SEEN_TAIL;
-	struct cmn_hash hash = cmn_hash_of((const uint8_t *)view.data + view.len - len, len);
-	uint64_t number = cmn_hash_u64(&hash) ^ view.len;
-
-	return atomic_exchange_explicit(&cache->seen[number % SEEN_KEYS], number,
-					memory_order_relaxed) == number;
-}
-
-/* *ret_keep: the entry belongs into memory. */
 static enum cmn_status read_level(struct cc_cache *cache, struct cc_level *level,
-				  const struct cc_key *key, struct cc_entry **ret, bool *ret_keep)
+				  const struct cc_key *key, unsigned int hash,
+				  struct cc_entry **ret, bool *ret_keep)
 {
+	const uint64_t number = hash ^ (uint64_t)cc_key_view(key).len << 32;
 	size_t kept, kept_len = KEPT_LEN, len;
 
 	if (!level || cache->config.recache)
@@ -296,7 +286,8 @@ static enum cmn_status read_level(struct cc_cache *cache, struct cc_level *level
 	kept = atomic_load_explicit(&cache->kept, memory_order_relaxed);
 	if (kept + KEPT_LEN < KEPT_BUDGET)
 		kept_len = KEPT_BUDGET - kept;
-	if (cache->programs && was_seen(cache, key))
+	if (cache->programs && atomic_exchange_explicit(&cache->seen[number % SEEN_KEYS], number,
+							memory_order_relaxed) == number)
 		kept_len = SIZE_MAX;
 	/* Whatever else went wrong, to the caller it is a miss. */
 	if (cc_level_get(level, key, cache->memo, kept_len, ret) != CMN_OK)
@@ -347,8 +338,9 @@ static bool claim_in_memory(struct cc_cache *cache, struct cmn_view key,
  * the caller is to build, and to end the flight if it was given one.
  */
 static enum cmn_status wait_for_flight(struct cc_cache *cache, struct cc_level *level,
-				       const struct cc_key *key, struct cc_entry **ret,
-				       bool *ret_keep, struct cc_flight **ret_flight)
+				       const struct cc_key *key, unsigned int hash,
+				       struct cc_entry **ret, bool *ret_keep,
+				       struct cc_flight **ret_flight)
 {
 	enum cmn_status status;
 
@@ -357,7 +349,7 @@ static enum cmn_status wait_for_flight(struct cc_cache *cache, struct cc_level *
 	if (cache->config.recache || cache->config.built_for ||
 	    cc_level_join_flight(level, key, ret_flight) != CMN_OK)
 		return CMN_MISS;
-	status = read_level(cache, level, key, ret, ret_keep);
+	status = read_level(cache, level, key, hash, ret, ret_keep);
 	if (status == CMN_OK)
 		cc_flight_end(*ret_flight);
 	return status;
@@ -439,9 +431,9 @@ enum cmn_status cc_cache_get_or_build(struct cc_cache *cache, const struct cc_ke
 	}
 	/* What begins in one disk level ends there, whichever is in use then. */
 	level = cc_level_switch_enter(cache->levels);
-	status = read_level(cache, level, key, &entry, &keep);
+	status = read_level(cache, level, key, claim.hash, &entry, &keep);
 	if (status != CMN_OK)
-		status = wait_for_flight(cache, level, key, &entry, &keep, &flight);
+		status = wait_for_flight(cache, level, key, claim.hash, &entry, &keep, &flight);
 	if (status != CMN_OK) {
 		origin = CC_ORIGIN_REMOTE;
 		/* What is not stored is not uploaded: nobody is to wait for it, nor for a worker. */
@@ -495,7 +487,7 @@ static enum cmn_status find(struct cc_cache *cache, const struct cc_key *key, bo
 		cc_entry_unref(value);
 	}
 	level = cc_level_switch_enter(cache->levels);
-	status = read_level(cache, level, key, &entry, &keep);
+	status = read_level(cache, level, key, (unsigned int)cmn_quick_hash(view), &entry, &keep);
 	if (status != CMN_OK && remote) {
 		origin = CC_ORIGIN_REMOTE;
 		status = get_remote(cache, level, key, &entry, NULL, NULL);
@@ -589,11 +581,10 @@ void cc_cache_count_hit(struct cc_cache *cache, const struct cc_key *key, enum c
 	};
 
 	/* What a worker of ckcache replay finds is no look-up of a program. */
-	if (!cache->config.built_for) {
-		cc_stats_add(cache->stats, kinds[origin].counter, 1);
-		cc_stats_add(cache->stats, CC_COMPILE_NS_SAVED, saved);
-	}
-	cc_trace_write(cache->trace, &event);
+	if (!cache->config.built_for)
+		cc_stats_hit(cache->stats, kinds[origin].counter, saved);
+	if (cache->trace)
+		cc_trace_write(cache->trace, &event);
 	if (cache->log.level >= CMN_LOG_INFO)
 		cc_tally_hit(&cache->tally, kinds[origin].tally, key, took_ns, saved,
 			     cc_entry_in_memory_only(entry));

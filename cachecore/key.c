@@ -9,12 +9,6 @@
 
 #define FIELD_HEAD_SIZE (1 + 1 + 8)	/* part, name length, value length */
 
-void cc_key_init_in(struct cc_key *key, struct cmn_buffer room)
-{
-	*key = (struct cc_key){ .encoded = room };
-	cmn_buffer_append_u32(&key->encoded, CC_KEY_VERSION);
-}
-
 void cc_key_init_copy(struct cc_key *key, const struct cc_key *from)
 {
 	*key = *from;
@@ -22,11 +16,6 @@ void cc_key_init_copy(struct cc_key *key, const struct cc_key *from)
 	cmn_buffer_append(&key->encoded, from->encoded.data, from->encoded.len);
 	if (from->encoded.failed)
 		key->encoded.failed = true;
-}
-
-void cc_key_release(struct cc_key *key)
-{
-	cmn_buffer_release(&key->encoded);
 }
 
 void cc_key_add(struct cc_key *key, enum cc_part part, const char *name, const void *data,
@@ -63,11 +52,6 @@ void cc_key_add_fields(struct cc_key *key, const struct cc_key *from)
 	cmn_buffer_append(&key->encoded, from->encoded.data + head, from->encoded.len - head);
 }
 
-void cc_key_add_text(struct cc_key *key, enum cc_part part, const char *name, const char *text)
-{
-	cc_key_add(key, part, name, text, text ? strlen(text) : 0);
-}
-
 bool cc_key_is_number(struct cmn_view value, uint64_t *ret)
 {
 	struct cmn_reader reader = cmn_reader_of(value);
@@ -76,22 +60,6 @@ bool cc_key_is_number(struct cmn_view value, uint64_t *ret)
 		return false;
 	*ret = cmn_reader_u64(&reader);
 	return true;
-}
-
-void cc_key_add_u64(struct cc_key *key, enum cc_part part, const char *name, uint64_t value)
-{
-	uint8_t bytes[8];
-
-	for (unsigned int i = 0; i < sizeof(bytes); i++)
-		bytes[i] = (uint8_t)(value >> (8 * i));
-	cc_key_add(key, part, name, bytes, sizeof(bytes));
-}
-
-enum cmn_status cc_key_status(const struct cc_key *key)
-{
-	if (key->encoded.failed)
-		return CMN_ERR_NOMEM;
-	return key->bad_name ? CMN_ERR_INVALID : CMN_OK;
 }
 
 /*

@@ -14,8 +14,10 @@
 #ifndef CACHECORE_KEY_H
 #define CACHECORE_KEY_H
 
+#include <endian.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <string.h>
 
 #include "common/bytes.h"
 #include "common/hash.h"
@@ -39,7 +41,11 @@ struct cc_key {
 };
 
 /* An empty key in the memory of an empty buffer, which it takes. Failures show in cc_key_status. */
-void cc_key_init_in(struct cc_key *key, struct cmn_buffer room);
+static inline void cc_key_init_in(struct cc_key *key, struct cmn_buffer room)
+{
+	*key = (struct cc_key){ .encoded = room };
+	cmn_buffer_append_u32(&key->encoded, CC_KEY_VERSION);
+}
 
 static inline void cc_key_init(struct cc_key *key)
 {
@@ -48,20 +54,43 @@ static inline void cc_key_init(struct cc_key *key)
 
 /* Begins with a copy of another key's fields. */
 void cc_key_init_copy(struct cc_key *key, const struct cc_key *from);
-void cc_key_release(struct cc_key *key);
+static inline void cc_key_release(struct cc_key *key)
+{
+	cmn_buffer_release(&key->encoded);
+}
+
 /* name: 1 to 255 bytes, from the caller's fixed vocabulary or a library's or variable's name. */
 void cc_key_add(struct cc_key *key, enum cc_part part, const char *name, const void *data,
 		size_t len);
-void cc_key_add_text(struct cc_key *key, enum cc_part part, const char *name, const char *text);
+
+static inline void cc_key_add_text(struct cc_key *key, enum cc_part part, const char *name,
+				   const char *text)
+{
+	cc_key_add(key, part, name, text, text ? strlen(text) : 0);
+}
+
+/* Eight bytes, little-endian. */
+static inline void cc_key_add_u64(struct cc_key *key, enum cc_part part, const char *name,
+				  uint64_t value)
+{
+	const uint64_t bytes = htole64(value);
+
+	cc_key_add(key, part, name, &bytes, sizeof(bytes));
+}
+
 /* Appends all fields of another key, in their order. */
 void cc_key_add_fields(struct cc_key *key, const struct cc_key *from);
 /* For a key with which many others begin: hashes its fields now, so that those need not. */
 void cc_key_fold(struct cc_key *key);
-void cc_key_add_u64(struct cc_key *key, enum cc_part part, const char *name, uint64_t value);
 /* Whether a value is a number below 2^56 as cc_key_add_u64 writes it: no text ends with a zero byte. */
 bool cc_key_is_number(struct cmn_view value, uint64_t *ret);
 /* CMN_OK, or what went wrong since init (memory, a bad name). */
-CMN_CHECKED enum cmn_status cc_key_status(const struct cc_key *key);
+CMN_CHECKED static inline enum cmn_status cc_key_status(const struct cc_key *key)
+{
+	if (key->encoded.failed)
+		return CMN_ERR_NOMEM;
+	return key->bad_name ? CMN_ERR_INVALID : CMN_OK;
+}
 
 /* The encoding, borrowed. */
 static inline struct cmn_view cc_key_view(const struct cc_key *key)

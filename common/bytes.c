@@ -7,6 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* A larger buffer is not kept: nobody should pay for one huge source for ever. */
+#define KEPT_MAX ((size_t)1 << 20)
+
 struct cmn_view cmn_view_of(const char *text)
 {
 	return (struct cmn_view){ text, text ? strlen(text) : 0 };
@@ -27,15 +30,13 @@ void cmn_buffer_release(struct cmn_buffer *buf)
 	*buf = (struct cmn_buffer){ 0 };
 }
 
-bool cmn_buffer_reserve(struct cmn_buffer *buf, size_t extra)
+bool cmn_buffer_grow(struct cmn_buffer *buf, size_t extra)
 {
 	size_t need, cap;
 	uint8_t *data;
 
 	if (buf->failed)
 		return false;
-	if (extra <= buf->cap - buf->len)
-		return true;
 	if (extra > SIZE_MAX / 2 - buf->len) {
 		buf->failed = true;
 		return false;
@@ -68,28 +69,6 @@ bool cmn_buffer_reserve_in(struct cmn_buffer *buf, struct cmn_slabs *slabs, size
 	if (taken.data)
 		*buf = taken;
 	return taken.data != NULL;
-}
-
-void cmn_buffer_append(struct cmn_buffer *buf, const void *data, size_t len)
-{
-	if (len == 0 || !cmn_buffer_reserve(buf, len))
-		return;
-	memcpy(buf->data + buf->len, data, len);
-	buf->len += len;
-}
-
-void cmn_buffer_append_text(struct cmn_buffer *buf, const char *text)
-{
-	cmn_buffer_append(buf, text, strlen(text));
-}
-
-void cmn_buffer_append_number(struct cmn_buffer *buf, uint64_t value, unsigned int width)
-{
-	uint8_t bytes[8];
-
-	for (unsigned int i = 0; i < width; i++)
-		bytes[i] = (uint8_t)(value >> (8 * i));
-	cmn_buffer_append(buf, bytes, width);
 }
 
 void cmn_buffer_printf(struct cmn_buffer *buf, const char *format, ...)
@@ -126,4 +105,40 @@ char *cmn_buffer_take_string(struct cmn_buffer *buf)
 	}
 	cmn_buffer_release(buf);
 	return text;
+}
+
+struct cmn_buffer cmn_kept_buffer_take(struct cmn_kept_buffer *spare)
+{
+	struct cmn_buffer buf = { 0 };
+
+	if (!atomic_exchange_explicit(&spare->busy, true, memory_order_acquire)) {
+		buf = spare->buf;
+		spare->buf = (struct cmn_buffer){ 0 };
+		atomic_store_explicit(&spare->busy, false, memory_order_release);
+	}
+	return buf;
+}
+
+void cmn_kept_buffer_give(struct cmn_kept_buffer *spare, struct cmn_buffer *buf)
+{
+	struct cmn_buffer other = *buf;
+
+	*buf = (struct cmn_buffer){ 0 };
+	other.len = 0;
+	if (!other.failed && other.cap <= KEPT_MAX &&
+	    !atomic_exchange_explicit(&spare->busy, true, memory_order_acquire)) {
+		struct cmn_buffer old = spare->buf;
+
+		if (other.cap > old.cap) {
+			spare->buf = other;
+			other = old;
+		}
+		atomic_store_explicit(&spare->busy, false, memory_order_release);
+	}
+	cmn_buffer_release(&other);
+}
+
+void cmn_kept_buffer_release(struct cmn_kept_buffer *spare)
+{
+	cmn_buffer_release(&spare->buf);
 }

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * bytes: borrowed views, growing buffers, and a bounded reader for encoded
- * data. All integers are encoded little-endian. Nothing here is thread-safe;
- * a buffer belongs to one thread at a time.
+ * data. All integers are encoded little-endian. Nothing here is thread-safe
+ * but a kept buffer; a buffer belongs to one thread at a time.
  */
 #ifndef COMMON_BYTES_H
 #define COMMON_BYTES_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -47,13 +48,40 @@ struct cmn_buffer {
 };
 
 void cmn_buffer_release(struct cmn_buffer *buf);	/* frees, leaves {0} */
-bool cmn_buffer_reserve(struct cmn_buffer *buf, size_t extra);	/* room for extra more bytes */
+bool cmn_buffer_grow(struct cmn_buffer *buf, size_t extra);	/* for cmn_buffer_reserve, where there is no room */
+
+/* Room for extra more bytes. false: it failed, now or earlier. */
+static inline bool cmn_buffer_reserve(struct cmn_buffer *buf, size_t extra)
+{
+	return (!buf->failed && extra <= buf->cap - buf->len) || cmn_buffer_grow(buf, extra);
+}
+
 /* Gives a buffer that owns nothing room for len bytes in a block of slabs. false: see cmn_slabs_take; buf is unchanged. */
 bool cmn_buffer_reserve_in(struct cmn_buffer *buf, struct cmn_slabs *slabs, size_t len);
-void cmn_buffer_append(struct cmn_buffer *buf, const void *data, size_t len);
-void cmn_buffer_append_text(struct cmn_buffer *buf, const char *text);	/* no terminator */
+
+static inline void cmn_buffer_append(struct cmn_buffer *buf, const void *data, size_t len)
+{
+	if (len == 0 || !cmn_buffer_reserve(buf, len))
+		return;
+	memcpy(buf->data + buf->len, data, len);
+	buf->len += len;
+}
+
+static inline void cmn_buffer_append_text(struct cmn_buffer *buf, const char *text)	/* no terminator */
+{
+	cmn_buffer_append(buf, text, strlen(text));
+}
+
 /* The lowest bytes of an integer, up to eight. */
-void cmn_buffer_append_number(struct cmn_buffer *buf, uint64_t value, unsigned int width);
+static inline void cmn_buffer_append_number(struct cmn_buffer *buf, uint64_t value,
+					    unsigned int width)
+{
+	uint8_t bytes[8];
+
+	for (unsigned int i = 0; i < width; i++)
+		bytes[i] = (uint8_t)(value >> (8 * i));
+	cmn_buffer_append(buf, bytes, width);
+}
 
 static inline void cmn_buffer_append_u8(struct cmn_buffer *buf, uint8_t value)
 {
@@ -86,6 +114,21 @@ static inline struct cmn_view cmn_buffer_view(const struct cmn_buffer *buf)
 {
 	return (struct cmn_view){ buf->data, buf->len };
 }
+
+/*
+ * Keeps one buffer between two uses of the same kind, because giving its pages back and
+ * getting fresh ones costs more than filling them. Thread-safe and safe at fork: if the
+ * buffer is taken, the caller gets an empty one. {0} is a valid empty one.
+ */
+struct cmn_kept_buffer {
+	atomic_bool busy;
+	struct cmn_buffer buf;	/* guarded by busy */
+};
+
+struct cmn_buffer cmn_kept_buffer_take(struct cmn_kept_buffer *spare);	/* the caller's; of length 0 */
+/* Keeps the buffer or releases it; leaves {0}. */
+void cmn_kept_buffer_give(struct cmn_kept_buffer *spare, struct cmn_buffer *buf);
+void cmn_kept_buffer_release(struct cmn_kept_buffer *spare);	/* nobody is inside */
 
 /* Reads encoded data; the first read past the end sets `failed`, and all later reads give zero. */
 struct cmn_reader {

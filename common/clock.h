@@ -4,10 +4,27 @@
 #define COMMON_CLOCK_H
 
 #include <stdint.h>
+#include <time.h>
 
-uint64_t cmn_clock_monotonic(void);	/* for durations */
+static inline uint64_t cmn_clock_read(clockid_t id)	/* one of the two below, which cannot fail */
+{
+	struct timespec now;
+
+	(void)clock_gettime(id, &now);
+	return (uint64_t)now.tv_sec * UINT64_C(1000000000) + (uint64_t)now.tv_nsec;
+}
+
+static inline uint64_t cmn_clock_monotonic(void)	/* for durations */
+{
+	return cmn_clock_read(CLOCK_MONOTONIC);
+}
+
+static inline uint64_t cmn_clock_realtime(void)	/* since the epoch */
+{
+	return cmn_clock_read(CLOCK_REALTIME);
+}
+
 /* Monotonic, so much later than now; a year at most, which cannot overflow. */
 uint64_t cmn_clock_deadline(uint64_t timeout_ns);
-uint64_t cmn_clock_realtime(void);	/* since the epoch */
 
 #endif

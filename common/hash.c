@@ -2,19 +2,9 @@
 /* hash: XXH3-128 from libxxhash. */
 #include "common/hash.h"
 
-#include <string.h>
-
 #include <xxhash.h>
 
-static struct cmn_hash canonical(XXH128_hash_t value)
-{
-	struct cmn_hash hash;
-	XXH128_canonical_t form;
-
-	XXH128_canonicalFromHash(&form, value);
-	memcpy(hash.bytes, form.digest, sizeof(hash.bytes));
-	return hash;
-}
+_Static_assert(sizeof(XXH128_canonical_t) == sizeof(struct cmn_hash), "both are the digest's bytes alone");
 
 /*
  * The same functions by the widest instructions that the processor has: of
@@ -29,9 +19,12 @@ extern XXH_errorcode XXH3_128bits_update_dispatch(XXH3_state_t *state, const voi
 
 struct cmn_hash cmn_hash_of(const void *data, size_t len)
 {
-	if (len >= LONG_INPUT && XXH3_128bits_dispatch)
-		return canonical(XXH3_128bits_dispatch(data, len));
-	return canonical(XXH3_128bits(data, len));
+	const bool is_long = len >= LONG_INPUT && XXH3_128bits_dispatch;
+	const XXH128_hash_t value = is_long ? XXH3_128bits_dispatch(data, len) : XXH3_128bits(data, len);
+	struct cmn_hash hash;
+
+	XXH128_canonicalFromHash((XXH128_canonical_t *)&hash, value);
+	return hash;
 }
 
 void cmn_hash_hex(const struct cmn_hash *hash, char ret_text[CMN_HASH_HEX_SIZE])
@@ -72,5 +65,9 @@ void cmn_hasher_update(struct cmn_hasher *hasher, const void *data, size_t len)
 
 struct cmn_hash cmn_hasher_digest(const struct cmn_hasher *hasher)
 {
-	return canonical(XXH3_128bits_digest((const XXH3_state_t *)hasher));
+	struct cmn_hash hash;
+
+	XXH128_canonicalFromHash((XXH128_canonical_t *)&hash,
+				 XXH3_128bits_digest((const XXH3_state_t *)hasher));
+	return hash;
 }

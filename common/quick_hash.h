@@ -9,8 +9,21 @@
 
 #include <stdint.h>
 
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
 #include "common/bytes.h"
 
-uint64_t cmn_quick_hash(struct cmn_view bytes);
+/* As of XXH3_128bits_dispatch in hash.c. */
+extern XXH64_hash_t XXH3_64bits_dispatch(const void *data, size_t len) __attribute__((weak));
+
+#define CMN_QUICK_HASH_LONG 1024	/* the call costs a shorter one more than it gains */
+
+static inline uint64_t cmn_quick_hash(struct cmn_view bytes)
+{
+	if (bytes.len >= CMN_QUICK_HASH_LONG && XXH3_64bits_dispatch)
+		return XXH3_64bits_dispatch(bytes.data, bytes.len);
+	return XXH3_64bits(bytes.data, bytes.len);
+}
 
 #endif

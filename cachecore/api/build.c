@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cachecore/memory/build_result.h"
+
 /* Calls, and once more where memory ran out. On failure *ret has a copy of the error. */
 static enum cmn_status run(const struct api_request *request, struct cc_build_output *output,
 			   struct cc_build_taken *ret)

@@ -27,7 +27,7 @@ enum cachecore_status cachecore_build_result_new(const struct cachecore_value_op
 		return CACHECORE_ERR_NOMEM;
 	made->ops = api_value_ops(ops);
 	atomic_init(&made->refs, 1);
-	made->result = cc_build_result_new(&made->ops);
+	made->result = cc_build_result_new(&made->ops, sizeof(*made->result));
 	if (!made->result) {
 		free(made);
 		return CACHECORE_ERR_NOMEM;

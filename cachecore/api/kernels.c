@@ -111,7 +111,7 @@ enum cachecore_status cachecore_fast_kernel_get(struct cachecore_programs *progr
 		return CACHECORE_ERR_INVALID;
 	if (!programs)
 		return CACHECORE_MISS;
-	return api_status(fast_kernels_get(&api_maps(programs)->map.fast, &key, ret_kernel));
+	return api_status(fast_kernels_get(&api_maps(programs)->fast, &key, ret_kernel));
 }
 
 enum cachecore_status cachecore_fast_kernel_put(struct cachecore_programs *programs,

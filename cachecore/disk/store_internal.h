@@ -10,7 +10,7 @@
 #include "cachecore/entry.h"
 #include "cachecore/disk/store.h"
 #include "common/file.h"
-#include "common/kept_buffer.h"
+#include "common/bytes.h"
 
 /* For locks in all, in a look-up or a removal: an application's thread waits. */
 #define CC_STORE_LOOKUP_PATIENCE_NS UINT64_C(10000000)

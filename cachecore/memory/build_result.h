@@ -62,17 +62,32 @@ struct build_result {
 	bool remember_error;		/* its builder asked to */
 	pthread_mutex_t lock;		/* for built alone */
 	pthread_cond_t built;
-	unsigned int users;		/* threads between enter and leave; guarded by the cache's lock */
+	/* Guarded by the lock of the maps. */
+	unsigned int users;		/* threads between the beginning and the end of a claim */
+	bool in_map;
 };
 
-/* UNCLAIMED, with one reference. ops is borrowed and outlives the result. NULL: out of memory. */
-struct build_result *cc_build_result_new(const struct cc_value_ops *ops);
-/* SUCCEEDED, with a value that it takes. NULL: out of memory, and the value is still the caller's. */
-struct build_result *cc_build_result_new_with(const struct cc_value_ops *ops, void *value,
-					   size_t size);
-struct build_result *cc_build_result_ref(struct build_result *result);
+/*
+ * UNCLAIMED, with one reference, at the front of size zeroed bytes, which go with it.
+ * ops is borrowed and outlives the result. NULL: out of memory.
+ */
+void *cc_build_result_new(const struct cc_value_ops *ops, size_t size);
+void cc_build_result_free(struct build_result *result);	/* when nobody refers to it */
+
+static inline struct build_result *cc_build_result_ref(struct build_result *result)
+{
+	/* The caller's reference keeps it alive, so nothing has to be ordered. */
+	atomic_fetch_add_explicit(&result->refs, 1, memory_order_relaxed);
+	return result;
+}
+
 /* The last one releases the value: never call it with a lock held. NULL is fine. */
-void cc_build_result_unref(struct build_result *result);
+static inline void cc_build_result_unref(struct build_result *result)
+{
+	/* Release: our use comes before; acquire: everybody's use comes before the end. */
+	if (result && atomic_fetch_sub_explicit(&result->refs, 1, memory_order_acq_rel) == 1)
+		cc_build_result_free(result);
+}
 
 static inline enum build_state cc_build_result_state(const struct build_result *result)
 {
@@ -80,13 +95,20 @@ static inline enum build_state cc_build_result_state(const struct build_result *
 }
 
 /* A new reference to the value of a SUCCEEDED result that the caller holds; no lock is taken. */
-void *cc_build_result_take(struct build_result *result);
+static inline void *cc_build_result_take(struct build_result *result)
+{
+	void *value = atomic_load_explicit(&result->value, memory_order_acquire);
+
+	if (result->ops->retain)
+		result->ops->retain(value);
+	return value;
+}
 
 /*
  * Ways A, B and C (as cc_programs_claim has them): claims the build, waits for
  * another thread's, or takes what is there. Who claims it ends it by one of the
  * other two, as cc_programs_publish and cc_programs_fail. The caller holds a
- * reference and no lock.
+ * reference and no lock. NULL is claimed: there is nobody to share it with.
  */
 CMN_CHECKED enum cc_way cc_build_result_claim(struct build_result *result,
 					      struct cc_build_taken *ret);

@@ -42,9 +42,9 @@ void cc_programs_free(struct cc_programs *programs);	/* no thread may be inside;
  */
 struct cc_claim {
 	struct cc_programs *programs;
-	struct cmn_view key, name;	/* borrowed; name: the kernel's */
-	unsigned int hash;		/* of key */
-	bool is_kernel, entered;
+	unsigned int hash;		/* of the program's key: cmn_quick_hash's lower half */
+	bool is_kernel;
+	bool entered;			/* it is one of result's users */
 	struct build_result *result;	/* a reference; NULL: nothing is kept */
 };
 

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * programs_internal: what programs.c, kernels.c and api/ share. Internal to
- * cachecore.
+ * programs_internal: what programs.c and api/ share. Internal to cachecore.
  *
- * The lock is held for map access only. Lock order: this lock, then one shard
- * of the fast kernel cache at a time. A BuildResult's own mutex is never taken
+ * The lock of the maps is held for map access only. Lock order: this lock, then one
+ * shard of the fast kernel cache at a time. A BuildResult's own mutex is never taken
  * with either held, and no callback is called with any of them.
  */
 #ifndef CACHECORE_MEMORY_PROGRAMS_INTERNAL_H
@@ -12,27 +11,33 @@
 
 #include <pthread.h>
 
-#include "cachecore/memory/program_map.h"
+#include "cachecore/memory/build_result.h"
+#include "cachecore/memory/fast_kernels.h"
 #include "cachecore/memory/programs.h"
+
+struct program_record;
 
 struct cc_programs {
 	pthread_mutex_t lock;
-	struct program_map map;		/* guarded by lock; map.fast see there */
+	/* Guarded by lock; fast: see there. */
+	struct program_record *by_key;
+	struct program_record *eviction_list;	/* least recently used first */
+	struct cmn_slabs *slabs;	/* of long keys; may be NULL */
+	struct fast_kernels fast;
+	size_t kernels;
+	uint64_t bytes;
+	uint64_t threshold;		/* 0: none */
+	/* Constant. */
 	struct cc_value_ops program_ops;
 	struct cc_value_ops kernel_ops;
 };
 
-/* Takes the lock and finds the program, or NULL. The lock is held in any case; *ret_hash is the key's. */
-struct program_record *programs_lock_and_find(struct cc_programs *programs, struct cmn_view key,
-					      unsigned int *ret_hash);
-/* Gives the lock back and drops what left the maps. */
-void programs_unlock_and_drop(struct cc_programs *programs, struct doomed *doomed);
 /*
- * The second half of a claim, when the maps have given its result or none:
- * claims that, waits for it, or takes it and ends.
+ * Takes the lock and finds the program, or with a name that kernel of it, if the program is
+ * built: the BuildResult, borrowed, or NULL. The lock is held in any case.
  */
-enum cc_way programs_claim_result(struct cc_claim *claim, struct cc_build_taken *ret);
-/* One user of a kernel's result less, which may be the end of its place in the map. */
-void kernels_leave(const struct cc_claim *claim);
+struct build_result *cc_programs_lock_and_find(struct cc_programs *programs, struct cmn_view key,
+					       const struct cmn_view *name,
+					       struct program_record **ret_program);
 
 #endif

@@ -110,15 +110,18 @@ static void add_to(_Atomic uint64_t *sum, uint64_t amount)
 							memory_order_relaxed));
 }
 
-static void count(struct counter *counter, uint64_t amount)
-{
-	add_to(&counter->total, amount);
-	add_to(&counter->pending, amount);
-}
-
 void cc_stats_add(struct cc_stats *stats, enum cc_counter counter, uint64_t amount)
 {
-	count(&stats->counters[counter], amount);
+	add_to(&stats->counters[counter].total, amount);
+	add_to(&stats->counters[counter].pending, amount);
+}
+
+void cc_stats_hit(struct cc_stats *stats, enum cc_counter counter, uint64_t saved_ns)
+{
+	add_to(&stats->counters[counter].total, 1);
+	add_to(&stats->counters[counter].pending, 1);
+	add_to(&stats->counters[CC_COMPILE_NS_SAVED].total, saved_ns);
+	add_to(&stats->counters[CC_COMPILE_NS_SAVED].pending, saved_ns);
 }
 
 static bool is_reason(const char *text)
@@ -159,7 +162,10 @@ static struct counter *find_bypass(struct cc_stats *stats, const char *reason)
 
 void cc_stats_bypass(struct cc_stats *stats, const char *reason)
 {
-	count(find_bypass(stats, reason), 1);
+	struct counter *counter = find_bypass(stats, reason);
+
+	add_to(&counter->total, 1);
+	add_to(&counter->pending, 1);
 }
 
 uint64_t cc_stats_get(const struct cc_stats *stats, enum cc_counter counter)

@@ -27,6 +27,8 @@ void cc_stats_free(struct cc_stats *stats);	/* NULL is fine */
 /* Whose counts these are (usage.h), instead of this process's program; borrowed. Before the first flush. */
 void cc_stats_set_program(struct cc_stats *stats, const char *program);
 void cc_stats_add(struct cc_stats *stats, enum cc_counter counter, uint64_t amount);
+/* A hit, counted by one of CC_HITS_…, and what it saved. */
+void cc_stats_hit(struct cc_stats *stats, enum cc_counter counter, uint64_t saved_ns);
 /*
  * reason: a short fixed word of letters, digits, "-", "_" and ".", as
  * "files-unseen". What is no such word, and every reason after the 64th,

@@ -10,7 +10,7 @@ static inline enum cmn_status fast_kernel_get(struct cc_programs *programs, uint
 {
 	const struct fast_key key = { .constants_hash = constants, .device = device, .name = name };
 
-	return fast_kernels_get(&programs->map.fast, &key, ret);
+	return fast_kernels_get(&programs->fast, &key, ret);
 }
 
 static inline enum cmn_status fast_kernel_put(struct cc_programs *programs,

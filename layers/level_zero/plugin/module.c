@@ -6,9 +6,9 @@
  */
 #include "layers/level_zero/plugin/module.h"
 
+#include "common/bytes.h"
 #include "common/cancel.h"
 #include "common/clock.h"
-#include "common/kept_buffer.h"
 #include "layers/level_zero/plugin/answers.h"
 #include "layers/level_zero/plugin/module_key.h"
 #include "layers/level_zero/plugin/native.h"

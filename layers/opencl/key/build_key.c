@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-#include "common/kept_buffer.h"
+#include "common/bytes.h"
 #include "layers/shared/driver/environment.h"
 #include "layers/opencl/key/pyopencl_nonce.h"
 

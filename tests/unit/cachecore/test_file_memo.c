@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "tests/support/file_hash.h"
+#include "tests/support/clock.h"
 #include "tests/support/unit.h"
 
 #define DISK 0xef53	/* ext4's number; no file system in memory has it */
@@ -30,7 +31,6 @@ static void (*before_open)(void);	/* once */
 static void (*before_read)(void);	/* once */
 static int read_error;			/* once */
 
-uint64_t __wrap_cmn_clock_realtime(void);
 int __wrap_fstatfs(int fd, struct statfs *ret);
 int __real_open(const char *path, int flags, ...);
 int __wrap_open(const char *path, int flags, ...);
@@ -41,9 +41,9 @@ int __wrap_stat(const char *path, struct stat *ret);
 int __real_fstat(int fd, struct stat *ret);
 int __wrap_fstat(int fd, struct stat *ret);
 
-uint64_t __wrap_cmn_clock_realtime(void)
+uint64_t test_clock(clockid_t id)
 {
-	return clock_ns;
+	return id == CLOCK_REALTIME ? clock_ns : machine_clock(id);
 }
 
 int __wrap_fstatfs(int fd, struct statfs *ret)

@@ -17,6 +17,7 @@
 #include "cachecore/file_memo.h"
 #include "common/clock.h"
 #include "tests/support/file_hash.h"
+#include "tests/support/clock.h"
 #include "tests/support/unit.h"
 
 #define SECOND UINT64_C(1000000000)
@@ -26,11 +27,9 @@
 
 static uint64_t later_ns;
 
-uint64_t __real_cmn_clock_realtime(void);
-uint64_t __wrap_cmn_clock_realtime(void);
-uint64_t __wrap_cmn_clock_realtime(void)
+uint64_t test_clock(clockid_t id)
 {
-	return __real_cmn_clock_realtime() + later_ns;
+	return id == CLOCK_REALTIME ? machine_clock(id) + later_ns : machine_clock(id);
 }
 
 struct mapped {

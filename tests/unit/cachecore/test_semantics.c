@@ -51,7 +51,7 @@ static void try_locks(void)
 		return;
 	try_lock(&watched->lock);
 	for (size_t i = 0; i < FAST_KERNEL_SHARDS; i++)
-		try_lock(&watched->map.fast.shards[i].lock);
+		try_lock(&watched->fast.shards[i].lock);
 }
 
 static struct value *value_new(enum kind kind)
@@ -224,17 +224,11 @@ static bool is_there(struct cc_programs *programs, const char *key)
 static struct build_result *result_of(struct cc_programs *programs, const char *key,
 				      const char *kernel, unsigned int *ret_users)
 {
-	unsigned int hash;
-	struct program_record *program = programs_lock_and_find(programs, cmn_view_of(key), &hash);
-	struct build_result *result = NULL;
-	struct kernel_record *record;
+	const struct cmn_view name = cmn_view_of(kernel);
+	struct program_record *program;
+	struct build_result *result = cc_programs_lock_and_find(programs, cmn_view_of(key),
+								kernel ? &name : NULL, &program);
 
-	if (program && !kernel) {
-		result = program_record_result(program);
-	} else if (program) {
-		record = program_find_kernel(program, cmn_view_of(kernel));
-		result = record ? kernel_record_result(record) : NULL;
-	}
 	*ret_users = result ? result->users : 0;
 	pthread_mutex_unlock(&programs->lock);
 	return result;
@@ -343,8 +337,8 @@ static void expect_stub(struct script *script)
 /* "pointer to built resource, build error ... and current build status" */
 TEST(a_build_result_is_value_error_and_state)
 {
-	struct build_result *good = cc_build_result_new(&program_ops);
-	struct build_result *bad = cc_build_result_new(&program_ops);
+	struct build_result *good = cc_build_result_new(&program_ops, sizeof(struct build_result));
+	struct build_result *bad = cc_build_result_new(&program_ops, sizeof(struct build_result));
 	struct script makes = { .look = expect_stub, .result = good, .size = 9 };
 	struct script fails = { .look = expect_stub, .result = bad, .failures = 1,
 				.failure = CMN_ERR_DRIVER, .error_code = -11, .message = "no" };
@@ -587,7 +581,7 @@ TEST(threads_that_compete_for_one_result_build_it_once)
 
 	CU_ASSERT_PTR_NOT_NULL_FATAL(races);
 	for (int i = 0; i < RACES; i++) {
-		races[i].result = cc_build_result_new(&program_ops);
+		races[i].result = cc_build_result_new(&program_ops, sizeof(struct build_result));
 		CU_ASSERT_PTR_NOT_NULL_FATAL(races[i].result);
 	}
 	for (int i = 0; i < 2; i++)
@@ -659,7 +653,7 @@ static void *observe(void *arg)
 TEST(what_a_state_publishes_is_read_without_a_lock)
 {
 	for (int failures = 0; failures < 2; failures++) {
-		struct build_result *result = cc_build_result_new(&program_ops);
+		struct build_result *result = cc_build_result_new(&program_ops, sizeof(struct build_result));
 		struct script script = { .failures = failures, .failure = CMN_ERR_DRIVER,
 					 .error_code = 3, .message = "no", .size = 5 };
 		const struct api_request request = { run_script, &script, NULL, false };

@@ -476,16 +476,12 @@ TEST(one_of_eight_threads_builds)
 /* How many threads are between finding this key's BuildResult and leaving it. */
 static unsigned int users_of(struct cc_programs *programs, const char *key, const char *kernel)
 {
-	unsigned int hash, users = 0;
-	struct program_record *program = programs_lock_and_find(programs, key_of(key), &hash);
-	struct kernel_record *record;
+	const struct cmn_view name = cmn_view_of(kernel);
+	struct program_record *program;
+	const struct build_result *result = cc_programs_lock_and_find(programs, key_of(key),
+								      kernel ? &name : NULL, &program);
+	const unsigned int users = result ? result->users : 0;
 
-	if (program && !kernel) {
-		users = program_record_result(program)->users;
-	} else if (program) {
-		record = program_find_kernel(program, cmn_view_of(kernel));
-		users = record ? kernel_record_result(record)->users : 0;
-	}
 	pthread_mutex_unlock(&programs->lock);
 	return users;
 }
@@ -578,10 +574,10 @@ TEST(who_will_retry_keeps_the_result_in_the_map)
 	struct script failing = { .failure = CMN_ERR_DRIVER, .failures = 1, .closed = true };
 	struct cc_programs *programs = programs_new(30);
 	struct caller builder = { .programs = programs, .key = "key", .script = &failing };
-	unsigned int hash;
+	struct program_record *program;
 
 	begin_build(&builder);
-	program_record_result(programs_lock_and_find(programs, key_of("key"), &hash))->users++;
+	cc_programs_lock_and_find(programs, key_of("key"), NULL, &program)->users++;
 	pthread_mutex_unlock(&programs->lock);
 	end_build(&builder);
 	CU_ASSERT_EQUAL(users_of(programs, "key", NULL), 1);
@@ -1033,13 +1029,12 @@ TEST(who_will_retry_keeps_the_kernel_in_the_map)
 	struct cc_programs *programs = programs_new(0);
 	struct caller builder = { .programs = programs, .key = "a", .kernel = "k",
 				  .script = &failing };
+	const struct cmn_view name = cmn_view_of("k");
 	struct program_record *program;
-	unsigned int hash;
 
 	CU_ASSERT_EQUAL(use(programs, "a", 1), CC_WAY_BUILT);
 	begin_build(&builder);
-	program = programs_lock_and_find(programs, key_of("a"), &hash);
-	kernel_record_result(program_find_kernel(program, cmn_view_of("k")))->users++;
+	cc_programs_lock_and_find(programs, key_of("a"), &name, &program)->users++;
 	pthread_mutex_unlock(&programs->lock);
 	end_build(&builder);
 	CU_ASSERT_EQUAL(users_of(programs, "a", "k"), 1);
@@ -1219,11 +1214,11 @@ TEST(fast_kernel_is_found_when_its_callers_memory_is_another_thing)
 	CU_ASSERT_EQUAL(cc_kernels_put(programs, key_of("a"), same.name, value), CMN_OK);
 	CU_ASSERT_EQUAL(cc_fast_kernel_put(programs, key_of("a"), value, &key), CMN_OK);
 	memset(constants, 'x', sizeof(constants) - 1);
-	CU_ASSERT_EQUAL_FATAL(fast_kernels_get(&programs->map.fast, &same, &got), CMN_OK);
+	CU_ASSERT_EQUAL_FATAL(fast_kernels_get(&programs->fast, &same, &got), CMN_OK);
 	CU_ASSERT_PTR_EQUAL(got, value);
 	value_release(got);
 	name[0] = 'x';
-	CU_ASSERT_EQUAL_FATAL(fast_kernels_get(&programs->map.fast, &same, &got), CMN_OK);
+	CU_ASSERT_EQUAL_FATAL(fast_kernels_get(&programs->fast, &same, &got), CMN_OK);
 	CU_ASSERT_PTR_EQUAL(got, value);
 	value_release(got);
 	programs_end(programs);
@@ -1260,7 +1255,7 @@ TEST(fast_kernel_is_found_and_gone_on_each_processor)
 		CU_ASSERT_PTR_NULL(get_fast_kernel(programs, "k", 1));
 	processor = -1;
 	for (size_t i = 0; i < FAST_KERNEL_SHARDS; i++)
-		CU_ASSERT_PTR_NULL(programs->map.fast.shards[i].table);
+		CU_ASSERT_PTR_NULL(programs->fast.shards[i].table);
 	programs_end(programs);
 }
 
@@ -1270,7 +1265,7 @@ static unsigned int locked_shards(struct cc_programs *programs)
 	unsigned int locked = 0;
 
 	for (size_t i = 0; i < FAST_KERNEL_SHARDS; i++) {
-		pthread_mutex_t *lock = &programs->map.fast.shards[i].lock;
+		pthread_mutex_t *lock = &programs->fast.shards[i].lock;
 
 		if (pthread_mutex_trylock(lock) == 0)
 			pthread_mutex_unlock(lock);

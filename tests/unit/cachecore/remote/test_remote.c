@@ -27,6 +27,7 @@
 #include "common/descriptor.h"
 #include "common/file.h"
 #include "common/spawn.h"
+#include "tests/support/clock.h"
 #include "tests/support/unit.h"
 #include "tests/unit/cachecore/remote/fake_helper.h"
 #include "tests/unit/cachecore/remote/values.h"
@@ -40,22 +41,11 @@
 /* A clock that moves when somebody waits, or when the helper says so. */
 static atomic_uint_least64_t passed_ns;
 static atomic_uint_least64_t later_ns, jump_ns;	/* of the day's time alone: it jumps while a value comes */
-uint64_t __wrap_cmn_clock_monotonic(void);
-uint64_t __wrap_cmn_clock_realtime(void);
-uint64_t __wrap_cmn_clock_deadline(uint64_t timeout_ns);
-uint64_t __wrap_cmn_clock_monotonic(void)
+uint64_t test_clock(clockid_t id)
 {
-	return BEGIN + atomic_load(&passed_ns);
-}
-
-uint64_t __wrap_cmn_clock_realtime(void)
-{
-	return EPOCH + atomic_load(&passed_ns) + atomic_load(&later_ns);
-}
-
-uint64_t __wrap_cmn_clock_deadline(uint64_t timeout_ns)
-{
-	return __wrap_cmn_clock_monotonic() + (timeout_ns < YEAR ? timeout_ns : YEAR);
+	if (id == CLOCK_MONOTONIC)
+		return BEGIN + atomic_load(&passed_ns);
+	return id == CLOCK_REALTIME ? EPOCH + atomic_load(&passed_ns) + atomic_load(&later_ns) : machine_clock(id);
 }
 
 int __wrap_nanosleep(const struct timespec *pause, struct timespec *rest);

@@ -20,6 +20,7 @@
 #include "common/background.h"
 #include "common/clock.h"
 #include "common/descriptor.h"
+#include "tests/support/clock.h"
 #include "tests/support/unit.h"
 
 #define LONG_NS (UINT64_C(60) * 1000000000)
@@ -133,22 +134,21 @@ bool __wrap_cc_holder_thread_runs(pid_t thread)
 /* What the clock says to all threads, or by how much it is fast for this one; 0: the machine's. */
 static atomic_ullong stopped_clock;
 static _Thread_local uint64_t fast_ns;
-uint64_t __real_cmn_clock_monotonic(void);
-uint64_t __wrap_cmn_clock_monotonic(void);
-uint64_t __wrap_cmn_clock_monotonic(void)
+uint64_t test_clock(clockid_t id)
 {
 	uint64_t stopped = atomic_load(&stopped_clock);
 
-	return stopped ? stopped : __real_cmn_clock_monotonic() + fast_ns;
+	if (id != CLOCK_MONOTONIC)
+		return machine_clock(id);
+	return stopped ? stopped : machine_clock(id) + fast_ns;
 }
 
 /* On a busy machine, too, the thread is waited for until it ends: else what it has counts as lost. */
 static _Thread_local bool is_patient;
-uint64_t __real_cmn_clock_deadline(uint64_t timeout_ns);
 uint64_t __wrap_cmn_clock_deadline(uint64_t timeout_ns);
 uint64_t __wrap_cmn_clock_deadline(uint64_t timeout_ns)
 {
-	return __real_cmn_clock_deadline(is_patient ? LONG_NS : timeout_ns);
+	return machine_clock(CLOCK_MONOTONIC) + (is_patient || timeout_ns > LONG_NS ? LONG_NS : timeout_ns);
 }
 
 void __real_cc_flights_free(struct cc_flights *flights);

@@ -27,6 +27,7 @@
 #include "common/file.h"
 #include "tests/support/no_locks.h"
 #include "tests/support/touch.h"
+#include "tests/support/clock.h"
 #include "tests/support/unit.h"
 
 #define NS_PER_DAY (UINT64_C(86400) * 1000000000)
@@ -165,11 +166,9 @@ static bool there(const char *path)
 
 /* A clock that a test sets; 0: the machine's. */
 static uint64_t monotonic;
-uint64_t __real_cmn_clock_monotonic(void);
-uint64_t __wrap_cmn_clock_monotonic(void);
-uint64_t __wrap_cmn_clock_monotonic(void)
+uint64_t test_clock(clockid_t id)
 {
-	return monotonic ? monotonic : __real_cmn_clock_monotonic();
+	return id == CLOCK_MONOTONIC && monotonic ? monotonic : machine_clock(id);
 }
 
 /* Until when locks were waited for, at most, since it was set to 0. */

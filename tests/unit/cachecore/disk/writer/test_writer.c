@@ -26,6 +26,7 @@
 #include "common/condition.h"
 #include "common/file.h"
 #include "tests/support/no_memory.h"
+#include "tests/support/clock.h"
 #include "tests/support/unit.h"
 
 #define SECOND UINT64_C(1000000000)
@@ -184,11 +185,9 @@ bool __wrap_cmn_background_start(void (*work)(void *arg), void *arg, pthread_t *
 
 /* This thread's clock stands still; 0: the machine's. */
 static _Thread_local uint64_t stopped_clock;
-uint64_t __real_cmn_clock_monotonic(void);
-uint64_t __wrap_cmn_clock_monotonic(void);
-uint64_t __wrap_cmn_clock_monotonic(void)
+uint64_t test_clock(clockid_t id)
 {
-	return stopped_clock ? stopped_clock : __real_cmn_clock_monotonic();
+	return id == CLOCK_MONOTONIC && stopped_clock ? stopped_clock : machine_clock(id);
 }
 
 /* While it is closed nothing is stored; reached: somebody would. */
@@ -244,7 +243,7 @@ enum cmn_status __wrap_cc_store_evict_paced(struct cc_store *store, const struct
 	uint64_t clock = stopped_clock;
 	bool goes_on = true;
 
-	stopped_clock = __real_cmn_clock_monotonic() + 3600 * SECOND;
+	stopped_clock = machine_clock(CLOCK_MONOTONIC) + 3600 * SECOND;
 	/* More leaves than one looks at in any case. */
 	for (int i = 0; i < 100 && goes_on; i++)
 		goes_on = pace->go_on(pace->ctx);
@@ -272,7 +271,7 @@ enum cmn_status __real_cc_stats_flush(struct cc_stats *stats, const char *root, 
 enum cmn_status __wrap_cc_stats_flush(struct cc_stats *stats, const char *root, int root_fd, uint64_t until);
 enum cmn_status __wrap_cc_stats_flush(struct cc_stats *stats, const char *root, int root_fd, uint64_t until)
 {
-	atomic_store(&stats_patience, (long long)(until - __real_cmn_clock_monotonic()));
+	atomic_store(&stats_patience, (long long)(until - machine_clock(CLOCK_MONOTONIC)));
 	return __real_cc_stats_flush(stats, root, root_fd, until);
 }
 

@@ -17,14 +17,14 @@ static struct {
 	bool no_memory;		/* for the bytes of blobs */
 } state;
 
-void __real_cmn_buffer_append(struct cmn_buffer *buf, const void *data, size_t len);
-void __wrap_cmn_buffer_append(struct cmn_buffer *buf, const void *data, size_t len);
-void __wrap_cmn_buffer_append(struct cmn_buffer *buf, const void *data, size_t len)
+bool __real_cmn_buffer_grow(struct cmn_buffer *buf, size_t extra);
+bool __wrap_cmn_buffer_grow(struct cmn_buffer *buf, size_t extra);
+bool __wrap_cmn_buffer_grow(struct cmn_buffer *buf, size_t extra)
 {
-	if (state.no_memory)
-		buf->failed = true;
-	else
-		__real_cmn_buffer_append(buf, data, len);
+	if (!state.no_memory)
+		return __real_cmn_buffer_grow(buf, extra);
+	buf->failed = true;
+	return false;
 }
 
 enum cmn_status __real_drv_build_id_find(struct cmn_view notes, uint64_t alignment, struct cmn_view *ret_id);

@@ -21,6 +21,7 @@
 #include <unistd.h>
 
 #include "common/clock.h"
+#include "tests/support/clock.h"
 #include "tests/support/unit.h"
 
 static void *early;		/* a copy of the library, loaded before the first build */
@@ -507,14 +508,12 @@ static void load_early(void)
 static uint64_t clock_behind;	/* ns */
 static _Atomic(const char *) looked_for_meanwhile;
 
-uint64_t __real_cmn_clock_realtime(void);
-uint64_t __wrap_cmn_clock_realtime(void);
 void *__real_calloc(size_t count, size_t size);
 void *__wrap_calloc(size_t count, size_t size);
 
-uint64_t __wrap_cmn_clock_realtime(void)
+uint64_t test_clock(clockid_t id)
 {
-	return __real_cmn_clock_realtime() - clock_behind;
+	return id == CLOCK_REALTIME ? machine_clock(id) - clock_behind : machine_clock(id);
 }
 
 void *__wrap_calloc(size_t count, size_t size)
