@@ -82,6 +82,7 @@ static bool gather(struct build *build)
 	const struct ocl_key_request request = {
 		.kind = compile ? (il ? "compile-il" : "compile") : (il ? "il" : "source"),
 		.program = call->program,
+		.without_constants = !build->found.has_constants,
 		.options = call->options,
 		.targets = &build->targets,
 		.num_headers = original.header_count,
@@ -112,7 +113,9 @@ static bool gather(struct build *build)
 	if (build->kind == OCL_LOADED_OBJECT)
 		build->capture = CC_CAPTURE_EAGER;
 	build->course.apart = build->capture == CC_CAPTURE_DEFERRED;
-	build->original = ocl_program_new_original(call->program, &original);
+	build->original = build->found.has_constants ?
+				  ocl_program_new_original(call->program, &original) :
+				  ocl_original_of_text(call->program->text, &original);
 	return true;
 }
 

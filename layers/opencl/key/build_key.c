@@ -103,7 +103,7 @@ enum cmn_status ocl_build_key(const struct ocl_key_request *request, struct cc_k
 	for (cl_uint i = 0; i < request->num_inputs; i++)
 		cc_key_add(ret, CC_PART_IMAGE, "input", request->inputs[i].bytes, CMN_HASH_SIZE);
 	*ret_reason = "constants-unknown";
-	if (program && !add_constants(ret, program, *ret_driver))
+	if (program && !request->without_constants && !add_constants(ret, program, *ret_driver))
 		return CMN_MISS;
 	cc_key_add_text(ret, CC_PART_OPTIONS, "options", request->options ? request->options : "");
 	cc_key_add_u64(ret, CC_PART_OPTIONS, "devices", request->targets->program_count);

@@ -21,6 +21,7 @@
 struct ocl_key_request {
 	const char *kind;		/* "source", "il", "compile", "link" */
 	struct ocl_program *program;	/* NULL: a link */
+	bool without_constants;		/* it is known to have none */
 	const char *options;		/* may be NULL */
 	const struct ocl_targets *targets;
 	cl_uint num_headers;

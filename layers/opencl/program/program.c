@@ -95,6 +95,7 @@ void ocl_program_begin(struct ocl_program *program, struct ocl_program_state *re
 	program->busy = true;
 	ret->plain = program->async_builds != 0;
 	ret->is_built = program->built_count || program->built_unknown;
+	ret->has_constants = program->constant_count || program->constants_unknown;
 	ocl_object_lock(&program->object);
 	ret->plain = ret->plain || (program->live_kernels &&
 				    !ocl_loaded_program_has_kernels(program->loaded));

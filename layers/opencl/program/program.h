@@ -115,6 +115,7 @@ bool ocl_program_built_beyond(struct ocl_program *program, cl_uint num_devices,
 struct ocl_program_state {
 	bool plain;		/* the driver builds it with a callback to come, or kernels of the driver's own program live */
 	bool is_built;		/* for some device, or that is not known */
+	bool has_constants;	/* specialization constants, or that is not known */
 	struct ocl_loaded_program *loaded;	/* if kernels of it live, with a new reference; else NULL */
 };
 
