@@ -325,6 +325,14 @@ class Doctor(Verbs):
         self.says(found, "problem", address)
         self.says(found, "problem", "refused")
 
+    def test_a_socket_that_has_no_place(self):
+        one, _ = self.signed_pair()
+        with open(os.path.join(one.home, "run", "ckcache"), "w", encoding="ascii"):
+            pass
+        remote, found = self.findings(one, codes=(1,))
+        self.assertFalse(remote["works"])
+        self.says(found, "problem", "the helper's socket has no place")
+
     def test_it_ends_the_pause_of_a_tier_that_works_again(self):
         one, _ = self.signed_pair()
         os.chmod(self.shared, 0o700)

@@ -430,11 +430,16 @@ static void say_unconnected(struct doctor *doctor, const struct cc_node *node, e
 	char reason[CC_REMOTE_TEXT_SIZE] = "";
 	int dir_fd = cc_node_open(node, NULL);
 
-	if (dir_fd >= 0) {
-		if (status != CMN_BUSY)
-			(void)cc_node_is_down(node, dir_fd, reason, sizeof(reason));
-		(void)cmn_descriptor_close(dir_fd);	/* a directory: nothing to be lost */
+	if (dir_fd < 0) {
+		doctor_say(doctor, SECTION, DOCTOR_PROBLEM,
+			   "set XDG_RUNTIME_DIR to a directory of this machine that only you can write to",
+			   "the helper's socket has no place: neither $XDG_RUNTIME_DIR nor /tmp has a "
+			   "directory that is yours alone");
+		return;
 	}
+	if (status != CMN_BUSY)
+		(void)cc_node_is_down(node, dir_fd, reason, sizeof(reason));
+	(void)cmn_descriptor_close(dir_fd);	/* a directory: nothing to be lost */
 	say_failure(doctor, "the helper cannot be used", reason[0] ? reason
 		    : status == CMN_BUSY ? "no answer in time"
 		    : status == CMN_MISS ? "it did not start" : cmn_status_string(status));
