@@ -212,7 +212,7 @@ enum cmn_status cc_entry_read_header(struct cmn_view file, struct cc_entry_heade
 	uint32_t version = cmn_reader_u32(&reader);
 	struct cc_entry_header header;
 
-	if (reader.failed || memcmp(mark.data, bin_magic, sizeof(bin_magic)) != 0)
+	if (!mark.data || reader.failed || memcmp(mark.data, bin_magic, sizeof(bin_magic)) != 0)
 		return CMN_ERR_CORRUPT;
 	if (version != CC_ENTRY_VERSION)
 		return CMN_ERR_VERSION;
@@ -362,7 +362,7 @@ enum cmn_status cc_src_file_read_header(struct cmn_view bytes, uint64_t file_siz
 	uint32_t version = cmn_reader_u32(&reader);
 	struct cc_src_header header;
 
-	if (reader.failed || memcmp(mark.data, src_magic, sizeof(src_magic)) != 0)
+	if (!mark.data || reader.failed || memcmp(mark.data, src_magic, sizeof(src_magic)) != 0)
 		return CMN_ERR_CORRUPT;
 	if (version != CC_SRC_VERSION)
 		return CMN_ERR_VERSION;

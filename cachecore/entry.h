@@ -150,7 +150,9 @@ static inline size_t cc_entry_image_size(const struct cc_entry *entry)	/* sum of
 static inline struct cmn_view cc_entry_payload(const struct cc_entry *entry)
 {
 	/* An entry without fields has no buffer to point into. */
-	return (struct cmn_view){ entry->bytes.data ? entry->bytes.data + entry->payload_at : NULL,
+	if (!entry->bytes.data)
+		return (struct cmn_view){ NULL, 0 };
+	return (struct cmn_view){ entry->bytes.data + entry->payload_at,
 				  cc_entry_payload_size(entry) };
 }
 

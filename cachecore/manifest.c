@@ -71,8 +71,8 @@ static uint32_t *find(const struct cc_manifest *manifest, struct cmn_view path)
 	return &manifest->index[at];
 }
 
-/* Room for so many items at least, more than there was. */
-static bool reserve(struct cc_manifest *manifest, size_t count)
+/* Room for so many items at least, more than there was. NULL: out of memory. */
+static struct dependency *reserve(struct cc_manifest *manifest, size_t count)
 {
 	size_t cap = manifest->cap ? manifest->cap : 16;
 	struct dependency *items;
@@ -85,13 +85,13 @@ static bool reserve(struct cc_manifest *manifest, size_t count)
 		manifest->items = items;
 	index = items ? calloc(2 * cap, sizeof(*index)) : NULL;
 	if (!index)
-		return false;
+		return NULL;
 	free(manifest->index);
 	manifest->index = index;
 	manifest->cap = cap;
 	for (uint32_t i = 0; i < manifest->count; i++)
 		*find(manifest, (struct cmn_view){ items[i].path, items[i].path_len }) = i + 1;
-	return true;
+	return items;
 }
 
 static enum cmn_status add(struct cc_manifest *manifest, enum cc_dependency kind,
@@ -301,6 +301,7 @@ enum cmn_status cc_manifest_decode(struct cmn_view encoded, struct cc_manifest *
 	struct cmn_reader reader = cmn_reader_of(encoded);
 	uint32_t version = cmn_reader_u32(&reader);
 	uint32_t count = cmn_reader_u32(&reader);
+	struct dependency *items = NULL;
 	struct cc_manifest *manifest;
 	enum cmn_status status = CMN_OK;
 	char *text;
@@ -313,7 +314,9 @@ enum cmn_status cc_manifest_decode(struct cmn_view encoded, struct cc_manifest *
 		return CMN_ERR_CORRUPT;
 	manifest = calloc(1, sizeof(*manifest));
 	text = malloc(encoded.len);	/* more than all paths with their terminators */
-	if (!manifest || !text || !reserve(manifest, count)) {
+	if (manifest && text)
+		items = reserve(manifest, count);
+	if (!items) {
 		free(text);
 		cc_manifest_free(manifest);
 		return CMN_ERR_NOMEM;
@@ -334,7 +337,7 @@ enum cmn_status cc_manifest_decode(struct cmn_view encoded, struct cc_manifest *
 			break;
 		}
 		place = find(manifest, path);
-		item = *place ? &manifest->items[*place - 1] : NULL;
+		item = *place ? &items[*place - 1] : NULL;
 		if (kind == CC_DEPENDENCY_SAME) {
 			status = decode_same(manifest, item, size);
 		} else if (kind == CC_DEPENDENCY_CONTENT) {
@@ -342,7 +345,7 @@ enum cmn_status cc_manifest_decode(struct cmn_view encoded, struct cc_manifest *
 		} else if (item) {
 			status = CMN_ERR_CORRUPT;
 		} else {
-			manifest->items[manifest->count] = (struct dependency){
+			items[manifest->count] = (struct dependency){
 				.kind = (enum cc_dependency)kind, .size = size, .hash = hash,
 				.same = (uint32_t)manifest->count, .path = text,
 				.path_len = path.len,

@@ -97,9 +97,13 @@ enum cmn_status cmn_file_read_open(int fd, size_t max_len, enum cmn_file_trust t
 	struct stat info;
 	size_t want;
 
-	if (fd < 0 || fstat(fd, &info) < 0)
+	if (fd < 0)
+		return cmn_status_from_errno(errno);
+	if (fstat(fd, &info) < 0) {
 		status = cmn_status_from_errno(errno);
-	else if (!cmn_file_trusted(&info, trust))
+		goto out;
+	}
+	if (!cmn_file_trusted(&info, trust))
 		status = CMN_ERR_ACCESS;
 	else if (info.st_size < 0 || (uint64_t)info.st_size > max_len)
 		status = CMN_ERR_TOO_LARGE;
@@ -125,8 +129,7 @@ enum cmn_status cmn_file_read_open(int fd, size_t max_len, enum cmn_file_trust t
 			status = cmn_status_from_errno(errno);
 	}
 out:
-	if (fd >= 0)
-		(void)close(fd);	/* nothing was written through it */
+	(void)close(fd);	/* nothing was written through it */
 	return status;
 }
 
