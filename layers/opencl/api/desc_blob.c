@@ -270,8 +270,9 @@ void ocl_desc_release_programs(size_t count, cl_program *programs)
 enum cmn_status ocl_desc_load(struct ocl_desc *desc, size_t i, struct cmn_view image,
 			      cl_program *ret)
 {
-	unsigned char *copy;
-	const unsigned char *bytes = ocl_private_copy(desc->driver, image, &copy).data;
+	unsigned char *copy = NULL;
+	const unsigned char *bytes = desc->driver->private_directory ?
+					     ocl_private_copy(desc->driver, image, &copy).data : image.data;
 	cl_int error = CL_SUCCESS, binary = CL_SUCCESS;
 	cl_device_id device = desc->targets.devices[0];
 	cl_program program = OCL_NEXT.clCreateProgramWithBinary(desc->context, 1, &device,
