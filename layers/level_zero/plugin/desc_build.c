@@ -2,13 +2,11 @@
 /*
  * desc_build: the steps by which described modules come to be (layers/shared/api/desc_build.h).
  */
-#include <stdlib.h>
-#include <string.h>
-
 #include "layers/shared/api/desc_build.h"
 #include "layers/level_zero/plugin/desc.h"
 #include "layers/level_zero/plugin/native.h"
 
+/* One module on its way. */
 struct construction {
 	struct lz_build build;	/* first */
 	struct lz_desc *desc;
@@ -35,7 +33,7 @@ static enum cmn_status step_attach(struct drv_course *course, struct cc_entry *e
 	return lz_native_status(result);
 }
 
-static const struct drv_course_steps steps = {
+static const struct drv_course_steps course_steps = {
 	.observe = lz_native_observe,
 	.text = lz_native_text,
 	.call = lz_native_call,
@@ -73,6 +71,34 @@ static bool add_to_blob(struct construction *one, size_t i, struct cmn_buffer *b
 	return true;
 }
 
+static void discard(struct ckcache_desc *base, size_t count, void *objects)
+{
+	ze_module_handle_t *modules = objects;
+
+	for (size_t i = 0; i < count; i++) {
+		lz_module_discard(((struct lz_desc *)base)->target.next, modules[i]);
+		modules[i] = NULL;
+	}
+}
+
+static enum ckcache_status load(struct ckcache_desc *base, size_t i, struct cmn_view image,
+				void *objects)
+{
+	const struct lz_desc *desc = (const struct lz_desc *)base;
+	ze_module_handle_t *modules = objects;
+	ze_module_build_log_handle_t log;
+	ze_result_t result = lz_native_load(&desc->target, image, desc->programs[i].options,
+					    &modules[i], &log);
+
+	if (result == ZE_RESULT_SUCCESS) {
+		lz_log_discard(desc->target.next, log);
+		return CKCACHE_OK;
+	}
+	if (lz_is_out_of_memory(result))
+		return CKCACHE_ERROR_OUT_OF_MEMORY;
+	return lz_native_is_refused(result) ? CKCACHE_ERROR_REFUSED : CKCACHE_ERROR_DRIVER;
+}
+
 static enum ckcache_status build(struct ckcache_desc *base, size_t i, struct api_order *order,
 				 void *objects, enum ckcache_origin *ret_origin)
 {
@@ -80,7 +106,7 @@ static enum ckcache_status build(struct ckcache_desc *base, size_t i, struct api
 	const struct lz_desc_program *program = &desc->programs[i];
 	const ze_module_desc_t module = lz_desc_module(desc, i);
 	struct construction one = {
-		.build = { .course.steps = &steps, .target = desc->target, .desc = &module,
+		.build = { .course.steps = &course_steps, .target = desc->target, .desc = &module,
 			   .il = { program->source, program->source_size },
 			   .module = &one.module },
 		.desc = desc,
@@ -104,7 +130,7 @@ static enum ckcache_status build(struct ckcache_desc *base, size_t i, struct api
 	if (status == CKCACHE_OK)
 		modules[i] = one.module;
 	else
-		lz_desc_discard(desc, i, modules);
+		discard(base, i, modules);
 	return status;
 }
 
@@ -113,13 +139,8 @@ static bool holds(struct ckcache_desc *base)
 	return lz_desc_holds((struct lz_desc *)base);
 }
 
-static enum ckcache_status create(struct ckcache_desc *base, struct cmn_view blob, void *objects)
-{
-	return lz_desc_create((struct lz_desc *)base, blob, objects);
-}
-
-static const struct api_build_steps build_steps = {
-	.holds = holds, .create = create, .build = build,
+static const struct api_build_steps steps = {
+	.holds = holds, .load = load, .discard = discard, .build = build,
 };
 
 enum ckcache_status lz_ckcache_build(struct ckcache_desc *base,
@@ -127,22 +148,12 @@ enum ckcache_status lz_ckcache_build(struct ckcache_desc *base,
 				     struct _ze_module_handle_t **ret_modules,
 				     enum ckcache_origin *ret_origin)
 {
-	struct lz_desc *desc = lz_desc_of(base);
-	enum ckcache_origin origin = CKCACHE_ORIGIN_BUILT;
-	enum ckcache_status status;
-	ze_module_handle_t *modules;
+	return api_desc_build(lz_desc_of(base) ? base : NULL, storage, &steps, ret_modules, ret_origin);
+}
 
-	if (!desc || !api_storage_is_valid(storage) || !ret_modules)
-		return CKCACHE_ERROR_INVALID_ARGUMENT;
-	modules = calloc(base->count, sizeof(*modules));
-	if (!modules)
-		return CKCACHE_ERROR_OUT_OF_MEMORY;
-	status = api_desc_build(base, storage, &build_steps, modules, &origin);
-	if (status == CKCACHE_OK) {
-		memcpy(ret_modules, modules, base->count * sizeof(*modules));
-		if (ret_origin)
-			*ret_origin = origin;
-	}
-	free(modules);
-	return status;
+enum ckcache_status lz_ckcache_create_from_blob(struct ckcache_desc *base, size_t size,
+						const uint8_t *blob,
+						struct _ze_module_handle_t **ret_modules)
+{
+	return api_desc_create(lz_desc_of(base) ? base : NULL, size, blob, &steps, ret_modules);
 }

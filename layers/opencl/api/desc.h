@@ -35,12 +35,6 @@ bool ocl_desc_holds(struct ocl_desc *desc);
 /* desc if it is of OpenCL programs, else NULL. */
 struct ocl_desc *ocl_desc_of(struct ckcache_desc *desc);
 
-/*
- * A new program of the driver's, for one binary, built; the image is known from then on.
- * CMN_ERR_DRIVER: it refused; CMN_ERR_NOMEM.
- */
-CMN_CHECKED enum cmn_status ocl_desc_load(struct ocl_desc *desc, size_t i,
-					  struct cmn_view image, cl_program *ret);
 /* Of a program of the description's own: by it others are known, too. */
 void ocl_desc_note_image(struct ocl_desc *desc, size_t i, struct cmn_view image);
 /*
@@ -50,17 +44,12 @@ void ocl_desc_note_image(struct ocl_desc *desc, size_t i, struct cmn_view image)
 CMN_CHECKED enum cmn_status ocl_desc_add_image(const struct ocl_desc *desc, size_t i,
 					       cl_program program, struct cmn_buffer *blob,
 					       struct cmn_view *ret_image);
-/* All programs of a blob that was checked, or none. CKCACHE_ERROR_STALE: its files are others now. */
-enum ckcache_status ocl_desc_create(struct ocl_desc *desc, struct cmn_view blob,
-				    cl_program *ret_programs);
-/* Releases programs and leaves NULLs. */
-void ocl_desc_release_programs(size_t count, cl_program *programs);
 
 /* The functions of ckcache.h. */
 ckcache_opencl_desc_new_fn ocl_ckcache_desc_new;
 ckcache_opencl_get_blob_fn ocl_ckcache_get_blob;
-ckcache_opencl_create_from_blob_fn ocl_ckcache_create_from_blob;
-ckcache_opencl_build_fn ocl_ckcache_build;	/* desc_build.c */
+ckcache_opencl_create_from_blob_fn ocl_ckcache_create_from_blob;	/* this and ocl_ckcache_build: desc_build.c */
+ckcache_opencl_build_fn ocl_ckcache_build;
 ckcache_opencl_device_desc_new_fn ocl_ckcache_device_desc_new;
 
 /* interface.c: the table of this copy. */

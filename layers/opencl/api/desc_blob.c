@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* desc_blob: from built programs to a blob, and back. */
+/* desc_blob: from built programs to a blob. */
 #include <stdlib.h>
 #include <string.h>
 
-#include "layers/opencl/program/private_copy.h"
 #include "common/cancel.h"
 #include "layers/opencl/api/desc.h"
 #include "layers/opencl/hooks/dispatch.h"
@@ -256,90 +255,4 @@ enum ckcache_status ocl_ckcache_get_blob(struct ckcache_desc *base,
 		return api_give((struct cmn_view){ NULL, 0 }, size, blob);
 	of = cmn_hash_of(programs, base->count * sizeof(programs[0]));
 	return api_desc_give_blob(base, &of, make_blob, &making, size, blob);
-}
-
-void ocl_desc_release_programs(size_t count, cl_program *programs)
-{
-	for (size_t i = 0; i < count; i++) {
-		if (programs[i])
-			(void)OCL_NEXT.clReleaseProgram(programs[i]);	/* nobody to tell */
-		programs[i] = NULL;
-	}
-}
-
-enum cmn_status ocl_desc_load(struct ocl_desc *desc, size_t i, struct cmn_view image,
-			      cl_program *ret)
-{
-	unsigned char *copy = NULL;
-	const unsigned char *bytes = image.data;
-	cl_int error = CL_SUCCESS, binary = CL_SUCCESS;
-	cl_device_id device = desc->targets.devices[0];
-	cl_program program;
-
-	if (desc->driver->private_directory)
-		bytes = ocl_private_copy(desc->driver, image, &copy).data;
-	program = OCL_NEXT.clCreateProgramWithBinary(desc->context, 1, &device, &image.len, &bytes,
-						     &binary, &error);
-	free(copy);
-	/* NEO may say one of the two only. */
-	if (error == CL_SUCCESS)
-		error = binary;
-	if (!program && error == CL_SUCCESS)
-		error = CL_INVALID_BINARY;
-	if (error == CL_SUCCESS)
-		error = OCL_NEXT.clBuildProgram(program, 1, &device, desc->programs[i].options,
-						NULL, NULL);
-	if (error == CL_SUCCESS) {
-		ocl_desc_note_image(desc, i, image);
-		*ret = program;
-		return CMN_OK;
-	}
-	if (program)
-		ocl_desc_release_programs(1, &program);
-	return error == CL_OUT_OF_HOST_MEMORY || error == CL_OUT_OF_RESOURCES ? CMN_ERR_NOMEM :
-										CMN_ERR_DRIVER;
-}
-
-enum ckcache_status ocl_desc_create(struct ocl_desc *desc, struct cmn_view blob,
-				    cl_program *ret_programs)
-{
-	size_t count = desc->base.count;
-	cl_program *programs = calloc(count, sizeof(*programs));
-	enum cmn_status status = programs ? CMN_OK : CMN_ERR_NOMEM;
-
-	for (size_t i = 0; i < count && status == CMN_OK; i++)
-		status = api_desc_check_files(&desc->base, i, blob);
-	for (size_t i = 0; i < count && status == CMN_OK; i++) {
-		struct cmn_view image;
-
-		status = api_blob_find(blob, API_FIELD_IMAGE, (uint32_t)i, &image);
-		/* It would be sound, and yet not this library's. */
-		status = status == CMN_OK && image.len ? ocl_desc_load(desc, i, image, &programs[i]) :
-							 CMN_ERR_CORRUPT;
-	}
-	if (status == CMN_OK)
-		memcpy(ret_programs, programs, count * sizeof(*programs));
-	else if (programs)
-		ocl_desc_release_programs(count, programs);
-	free(programs);
-	return status == CMN_ERR_DRIVER ? CKCACHE_ERROR_REFUSED : api_status_of_blob(status);
-}
-
-enum ckcache_status ocl_ckcache_create_from_blob(struct ckcache_desc *base, size_t size,
-						 const uint8_t *blob,
-						 struct _cl_program **ret_programs)
-{
-	CMN_NOT_CANCELLED;
-	struct ocl_desc *desc = ocl_desc_of(base);
-	struct cmn_view bytes = { blob, size };
-	enum cmn_status status;
-
-	if (!desc || !api_desc_has_id(base) || !blob || !size || !ret_programs)
-		return CKCACHE_ERROR_INVALID_ARGUMENT;
-	status = api_blob_check(bytes, CKCACHE_KIND_PROGRAMS, &base->id);
-	if (status != CMN_OK)
-		return api_status_of_blob(status);
-	if (!ocl_desc_holds(desc))
-		return CKCACHE_ERROR_CHANGED;
-	return ocl_desc_create(desc, bytes, ret_programs);
 }

@@ -3,12 +3,12 @@
  * desc_build: the steps by which described programs come to be (layers/shared/api/desc_build.h).
  */
 #include <stdlib.h>
-#include <string.h>
 
 #include "layers/shared/api/desc_build.h"
 #include "layers/shared/driver/environment.h"
 #include "layers/opencl/program/capture.h"
 #include "layers/opencl/program/failure.h"
+#include "layers/opencl/program/private_copy.h"
 #include "layers/opencl/api/desc.h"
 #include "layers/opencl/program/watch.h"
 
@@ -20,6 +20,53 @@ struct construction {
 	cl_program program;	/* of the driver's build, also where that failed */
 	cl_int error;		/* of that build */
 };
+
+static void discard(struct ckcache_desc *base, size_t count, void *objects)
+{
+	cl_program *programs = objects;
+
+	(void)base;
+	for (size_t i = 0; i < count; i++) {
+		if (programs[i])
+			(void)OCL_NEXT.clReleaseProgram(programs[i]);	/* nobody to tell */
+		programs[i] = NULL;
+	}
+}
+
+/*
+ * A new program of the driver's, for one binary, built; the image is known from then on.
+ * CMN_ERR_DRIVER: it refused; CMN_ERR_NOMEM.
+ */
+static enum cmn_status load_image(struct ocl_desc *desc, size_t i, struct cmn_view image,
+				  cl_program *ret)
+{
+	unsigned char *copy = NULL;
+	const unsigned char *bytes = desc->driver->private_directory ?
+					     ocl_private_copy(desc->driver, image, &copy).data : image.data;
+	cl_int error = CL_SUCCESS, binary = CL_SUCCESS;
+	cl_device_id device = desc->targets.devices[0];
+	cl_program program = OCL_NEXT.clCreateProgramWithBinary(desc->context, 1, &device,
+								&image.len, &bytes, &binary,
+								&error);
+
+	free(copy);
+	/* NEO may say one of the two only. */
+	if (error == CL_SUCCESS)
+		error = binary;
+	if (!program && error == CL_SUCCESS)
+		error = CL_INVALID_BINARY;
+	if (error == CL_SUCCESS)
+		error = OCL_NEXT.clBuildProgram(program, 1, &device, desc->programs[i].options,
+						NULL, NULL);
+	if (error == CL_SUCCESS) {
+		ocl_desc_note_image(desc, i, image);
+		*ret = program;
+		return CMN_OK;
+	}
+	discard(&desc->base, 1, &program);
+	return error == CL_OUT_OF_HOST_MEMORY || error == CL_OUT_OF_RESOURCES ? CMN_ERR_NOMEM :
+										CMN_ERR_DRIVER;
+}
 
 static struct construction *of(struct drv_course *course)
 {
@@ -33,7 +80,7 @@ static bool is_out_of_memory(cl_int error)
 
 static void step_prepare(struct drv_course *course)
 {
-	ocl_desc_release_programs(1, &of(course)->program);
+	discard(NULL, 1, &of(course)->program);
 }
 
 static bool step_observe(struct drv_course *course, struct drv_observer_request *ret)
@@ -142,10 +189,10 @@ static enum cmn_status step_attach(struct drv_course *course, struct cc_entry *e
 		return CMN_MISS;
 	if (!cc_entry_find(entry, CC_TAG_IMAGE, 0, &image) || !image.len)
 		return CMN_ERR_DRIVER;
-	return ocl_desc_load(one->desc, one->i, image, &one->program);
+	return load_image(one->desc, one->i, image, &one->program);
 }
 
-static const struct drv_course_steps steps = {
+static const struct drv_course_steps course_steps = {
 	.observe = step_observe,
 	.text = step_text,
 	.prepare = step_prepare,
@@ -191,7 +238,7 @@ static bool add_to_blob(struct construction *one, struct cmn_buffer *blob)
 static enum ckcache_status build(struct ckcache_desc *base, size_t i, struct api_order *order,
 				 void *objects, enum ckcache_origin *ret_origin)
 {
-	struct construction one = { .course.steps = &steps, .desc = (struct ocl_desc *)base, .i = i };
+	struct construction one = { .course.steps = &course_steps, .desc = (struct ocl_desc *)base, .i = i };
 	cl_program *programs = objects;
 	enum ckcache_status status;
 
@@ -207,12 +254,12 @@ static enum ckcache_status build(struct ckcache_desc *base, size_t i, struct api
 		programs[i] = one.program;
 		return status;
 	}
-	ocl_desc_release_programs(i, programs);
+	discard(base, i, programs);
 	/* The application gets the one that failed, with its log. */
 	if (status == CKCACHE_ERROR_BUILD)
 		programs[0] = one.program;
 	else
-		ocl_desc_release_programs(1, &one.program);
+		discard(base, 1, &one.program);
 	return status;
 }
 
@@ -221,13 +268,17 @@ static bool holds(struct ckcache_desc *base)
 	return ocl_desc_holds((struct ocl_desc *)base);
 }
 
-static enum ckcache_status create(struct ckcache_desc *base, struct cmn_view blob, void *objects)
+static enum ckcache_status load(struct ckcache_desc *base, size_t i, struct cmn_view image,
+				void *objects)
 {
-	return ocl_desc_create((struct ocl_desc *)base, blob, objects);
+	enum cmn_status status = load_image((struct ocl_desc *)base, i, image,
+					    (cl_program *)objects + i);
+
+	return status == CMN_ERR_DRIVER ? CKCACHE_ERROR_REFUSED : api_status_of(status);
 }
 
-static const struct api_build_steps build_steps = {
-	.holds = holds, .create = create, .build = build,
+static const struct api_build_steps steps = {
+	.holds = holds, .load = load, .discard = discard, .build = build, .gives_failed = true,
 };
 
 enum ckcache_status ocl_ckcache_build(struct ckcache_desc *base,
@@ -235,21 +286,13 @@ enum ckcache_status ocl_ckcache_build(struct ckcache_desc *base,
 				      struct _cl_program **ret_programs,
 				      enum ckcache_origin *ret_origin)
 {
-	struct ocl_desc *desc = ocl_desc_of(base);
-	enum ckcache_origin origin = CKCACHE_ORIGIN_BUILT;
-	enum ckcache_status status;
-	cl_program *programs;
+	return api_desc_build(ocl_desc_of(base) ? base : NULL, storage, &steps, ret_programs,
+			      ret_origin);
+}
 
-	if (!desc || !api_storage_is_valid(storage) || !ret_programs)
-		return CKCACHE_ERROR_INVALID_ARGUMENT;
-	programs = calloc(base->count, sizeof(*programs));
-	if (!programs)
-		return CKCACHE_ERROR_OUT_OF_MEMORY;
-	status = api_desc_build(base, storage, &build_steps, programs, &origin);
-	if (status == CKCACHE_OK || status == CKCACHE_ERROR_BUILD)
-		memcpy(ret_programs, programs, base->count * sizeof(*programs));
-	if (status == CKCACHE_OK && ret_origin)
-		*ret_origin = origin;
-	free(programs);
-	return status;
+enum ckcache_status ocl_ckcache_create_from_blob(struct ckcache_desc *base, size_t size,
+						 const uint8_t *blob,
+						 struct _cl_program **ret_programs)
+{
+	return api_desc_create(ocl_desc_of(base) ? base : NULL, size, blob, &steps, ret_programs);
 }

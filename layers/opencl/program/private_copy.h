@@ -11,7 +11,7 @@
 #include "layers/shared/driver/drivers.h"
 
 /*
- * Of a driver with a private_directory: in *ret_copy, which the caller frees, one with a directory's
+ * Only for a driver with a private_directory: in *ret_copy, which the caller frees, one with a directory's
  * name of its own; the image itself if it has none, or without memory. Thread-safe.
  */
 struct cmn_view ocl_private_copy(const struct drv_driver *driver, struct cmn_view image,

@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* desc_build: the storage first, then one item after the other. */
 #include "layers/shared/api/desc_build.h"
+
+#include <stdlib.h>
+#include <string.h>
+
 #include "common/cancel.h"
 #include "common/clock.h"
 
@@ -76,6 +80,27 @@ static enum ckcache_status build_and_store(struct ckcache_desc *desc,
 	return status;
 }
 
+/* All objects of a blob that was checked, or none. */
+static enum ckcache_status load_all(struct ckcache_desc *desc, struct cmn_view blob,
+				    const struct api_build_steps *steps, void *objects)
+{
+	enum ckcache_status status = CKCACHE_OK;
+
+	for (size_t i = 0; i < desc->count && status == CKCACHE_OK; i++)
+		status = api_status_of_blob(api_desc_check_files(desc, i, blob));
+	for (size_t i = 0; i < desc->count && status == CKCACHE_OK; i++) {
+		struct cmn_view image;
+
+		/* Without one it would be sound, and yet not this library's. */
+		status = api_blob_find(blob, API_FIELD_IMAGE, (uint32_t)i, &image) == CMN_OK &&
+					 image.len ? steps->load(desc, i, image, objects) :
+						     CKCACHE_ERROR_DAMAGED;
+	}
+	if (status != CKCACHE_OK)
+		steps->discard(desc, desc->count, objects);
+	return status;
+}
+
 /* CKCACHE_OK: from the storage; else they are to be built. */
 static enum ckcache_status load_blob(struct ckcache_desc *desc,
 				     const struct ckcache_storage *storage,
@@ -86,7 +111,7 @@ static enum ckcache_status load_blob(struct ckcache_desc *desc,
 
 	if (!steps->holds(desc) || api_storage_load(storage, desc, &blob) != CMN_OK)
 		return CKCACHE_MISS;
-	status = steps->create(desc, cmn_buffer_view(&blob), objects);
+	status = load_all(desc, cmn_buffer_view(&blob), steps, objects);
 	if (status != CKCACHE_OK)
 		api_storage_trace(storage, desc, CKCACHE_EVENT_UNUSABLE, status, blob.len, 0);
 	if (status == CKCACHE_ERROR_REFUSED || status == CKCACHE_ERROR_DAMAGED ||
@@ -96,11 +121,11 @@ static enum ckcache_status load_blob(struct ckcache_desc *desc,
 	return status;
 }
 
-enum ckcache_status api_desc_build(struct ckcache_desc *desc, const struct ckcache_storage *storage,
-				   const struct api_build_steps *steps, void *objects,
-				   enum ckcache_origin *ret_origin)
+static enum ckcache_status load_or_build(struct ckcache_desc *desc,
+					 const struct ckcache_storage *storage,
+					 const struct api_build_steps *steps, void *objects,
+					 enum ckcache_origin *ret_origin)
 {
-	CMN_NOT_CANCELLED;
 	struct api_order order = { .cached = false };
 
 	if (storage && api_desc_has_id(desc)) {
@@ -111,4 +136,52 @@ enum ckcache_status api_desc_build(struct ckcache_desc *desc, const struct ckcac
 	}
 	order.cached = !storage && !desc->empty && desc->cache && steps->holds(desc);
 	return build_all(desc, steps, &order, objects, ret_origin);
+}
+
+enum ckcache_status api_desc_build(struct ckcache_desc *desc, const struct ckcache_storage *storage,
+				   const struct api_build_steps *steps, void *ret_objects,
+				   enum ckcache_origin *ret_origin)
+{
+	CMN_NOT_CANCELLED;
+	enum ckcache_origin origin = CKCACHE_ORIGIN_BUILT;
+	enum ckcache_status status;
+	void **objects;
+
+	if (!desc || !api_storage_is_valid(storage) || !ret_objects)
+		return CKCACHE_ERROR_INVALID_ARGUMENT;
+	objects = calloc(desc->count, sizeof(*objects));
+	if (!objects)
+		return CKCACHE_ERROR_OUT_OF_MEMORY;
+	status = load_or_build(desc, storage, steps, objects, &origin);
+	if (status == CKCACHE_OK || (status == CKCACHE_ERROR_BUILD && steps->gives_failed))
+		memcpy(ret_objects, objects, desc->count * sizeof(*objects));
+	if (status == CKCACHE_OK && ret_origin)
+		*ret_origin = origin;
+	free(objects);
+	return status;
+}
+
+enum ckcache_status api_desc_create(struct ckcache_desc *desc, size_t size, const uint8_t *blob,
+				    const struct api_build_steps *steps, void *ret_objects)
+{
+	CMN_NOT_CANCELLED;
+	const struct cmn_view bytes = { blob, size };
+	enum ckcache_status status;
+	void **objects;
+
+	if (!desc || !api_desc_has_id(desc) || !blob || !size || !ret_objects)
+		return CKCACHE_ERROR_INVALID_ARGUMENT;
+	status = api_status_of_blob(api_blob_check(bytes, CKCACHE_KIND_PROGRAMS, &desc->id));
+	if (status != CKCACHE_OK)
+		return status;
+	if (!steps->holds(desc))
+		return CKCACHE_ERROR_CHANGED;
+	objects = calloc(desc->count, sizeof(*objects));
+	if (!objects)
+		return CKCACHE_ERROR_OUT_OF_MEMORY;
+	status = load_all(desc, bytes, steps, objects);
+	if (status == CKCACHE_OK)
+		memcpy(ret_objects, objects, desc->count * sizeof(*objects));
+	free(objects);
+	return status;
 }

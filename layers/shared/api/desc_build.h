@@ -20,9 +20,11 @@ struct api_order {
 struct api_build_steps {
 	/* Whether environment and compiler are what they were when it was made. */
 	bool (*holds)(struct ckcache_desc *desc);
-	/* All objects, from a blob. Statuses as ckcache_*_create_from_blob's. */
-	enum ckcache_status (*create)(struct ckcache_desc *desc, struct cmn_view blob,
-				      void *objects);
+	/* The i-th object, from a binary. CKCACHE_ERROR_REFUSED, OUT_OF_MEMORY or DRIVER. */
+	enum ckcache_status (*load)(struct ckcache_desc *desc, size_t i, struct cmn_view image,
+				    void *objects);
+	/* Destroys the first objects, of which any may be NULL, and leaves NULLs. */
+	void (*discard)(struct ckcache_desc *desc, size_t count, void *objects);
 	/*
 	 * The i-th object, by api_build_one. order->blob becomes NULL where the
 	 * blob cannot be completed. On failure objects has what the application is
@@ -30,12 +32,19 @@ struct api_build_steps {
 	 */
 	enum ckcache_status (*build)(struct ckcache_desc *desc, size_t i, struct api_order *order,
 				     void *objects, enum ckcache_origin *ret_origin);
+	bool gives_failed;	/* the application gets what failed to build */
 };
 
-/* CKCACHE_OK: all objects. ret_origin is set then. */
+/*
+ * Both are ckcache.h's functions of the two APIs, ckcache_*_build and ckcache_*_create_from_blob. The
+ * caller has checked that desc is of its API, or passes NULL. ret_objects: the application's array of
+ * handles; untouched unless there are some for it. ret_origin may be NULL.
+ */
 enum ckcache_status api_desc_build(struct ckcache_desc *desc, const struct ckcache_storage *storage,
-				   const struct api_build_steps *steps, void *objects,
+				   const struct api_build_steps *steps, void *ret_objects,
 				   enum ckcache_origin *ret_origin);
+enum ckcache_status api_desc_create(struct ckcache_desc *desc, size_t size, const uint8_t *blob,
+				    const struct api_build_steps *steps, void *ret_objects);
 
 /* A course of the i-th item; begun. The caller releases it. */
 void api_build_begin(struct ckcache_desc *desc, size_t i, struct drv_course *course);
