@@ -2,10 +2,6 @@
 /* bench_entries: keys and images from a number. */
 #include "tests/bench/bench_entries.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "tests/bench/bench_run.h"
 
 #define OPTION_SETS 4

@@ -12,10 +12,6 @@
  *
  *	bench_memory [--rounds N] [--unjudged | --smoke]
  */
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "tests/bench/bench_run.h"
 #include "tests/bench/memory_clock.h"
 

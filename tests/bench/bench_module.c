@@ -14,11 +14,6 @@
  *                                     their end, by the number of modules
  */
 #include <level_zero/ze_api.h>
-#include <pthread.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "tests/bench/bench_run.h"
 

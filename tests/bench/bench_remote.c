@@ -16,18 +16,11 @@
  * What get and miss measured: a line for each entry, nanoseconds of the look-up and of
  * the server's own answer.
  */
-#include <errno.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <poll.h>
-#include <pthread.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/socket.h>
 #include <sys/un.h>
-#include <time.h>
-#include <unistd.h>
 
 #include "cachecore/cache.h"
 #include "cachecore/remote/value.h"

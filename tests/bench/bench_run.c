@@ -2,12 +2,7 @@
 /* bench_run: failing, the clock, files, medians. */
 #include "tests/bench/bench_run.h"
 
-#include <errno.h>
 #include <stdarg.h>
-#include <stdbool.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <time.h>
 
 void bench_fail(const char *format, ...)
 {

@@ -6,8 +6,7 @@
 #ifndef TESTS_BENCH_BENCH_RUN_H
 #define TESTS_BENCH_BENCH_RUN_H
 
-#include <stddef.h>
-#include <stdint.h>
+#include "tests/support/posix.h"
 
 /* Enough for a stable median; odd, so that the median is a measured value. */
 #define BENCH_ROUNDS 101

@@ -2,10 +2,6 @@
 /* bench_samples: an array, a clock and what the kernel counts of a thread. */
 #include "tests/bench/bench_samples.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "tests/bench/bench_run.h"
 
 #define MAX_SAMPLES ((size_t)8 << 20)

@@ -17,16 +17,8 @@
  *   bench_store write-first ROOT LENGTH NUMBER  the first one of a process, at once
  *   bench_store crowd COUNT COMMAND ...     so many processes of a command, all at once
  */
-#include <errno.h>
-#include <fcntl.h>
-#include <pthread.h>
 #include <stdatomic.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/resource.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include "cachecore/disk/store.h"
 #include "cachecore/disk/writer/writer.h"

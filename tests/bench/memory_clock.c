@@ -2,7 +2,6 @@
 /* memory_clock: a second thread that sleeps between rounds, and a start that neither waits for. */
 #include "tests/bench/memory_clock.h"
 
-#include <pthread.h>
 #include <sched.h>
 #include <stdatomic.h>
 

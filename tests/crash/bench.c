@@ -2,12 +2,7 @@
 /* bench: keys, images, and the course of one test. */
 #include "tests/crash/bench.h"
 
-#include <fcntl.h>
 #include <ftw.h>
-#include <stdio.h>
-#include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "cachecore/disk/space/number_file.h"
 #include "cachecore/disk/writer/recipe.h"

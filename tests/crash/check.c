@@ -6,14 +6,8 @@
  * an eviction leaves no leftover and a true account.
  */
 #include <dirent.h>
-#include <fcntl.h>
 #include <ftw.h>
 #include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "cachecore/disk/space/account.h"
 #include "cachecore/disk/space/evict.h"

@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* crash_evict: evictions and the account, cut at every point. */
-#include <fcntl.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
 #include "cachecore/disk/space/account.h"
 #include "cachecore/disk/space/evict.h"
 #include "cachecore/disk/space/number_file.h"

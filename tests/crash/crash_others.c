@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* crash_others: statistics, tokens, history, recipes and flights, cut at every point. */
-#include <fcntl.h>
-#include <unistd.h>
-
 #include "cachecore/disk/flights/flights.h"
 #include "cachecore/disk/nonce.h"
 #include "cachecore/disk/writer/recipes.h"

@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* crash_store: stores, removals and access times, cut at every point. */
-#include <fcntl.h>
-#include <stdio.h>
-#include <unistd.h>
-
 #include "common/clock.h"
 #include "tests/crash/bench.h"
 #include "tests/crash/effort.h"

@@ -5,6 +5,7 @@
  * leaves in the table is overwritten by the next open of that number.
  */
 #include "tests/crash/record.h"
+#include "tests/support/wrap.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -247,26 +248,12 @@ static void note_sync(int fd, int result)
 		(void)append(OPERATION_SYNC, inode);
 }
 
-/*
- * The C library's own, and what the linker puts in their place. It never
- * asks a header for these names, so they are declared here.
- */
-#define WRAPPED(type, name, parameters) \
-	type __real_##name parameters; \
-	type __wrap_##name parameters; \
-	type __wrap_##name parameters
-
-int __real_open(const char *path, int flags, ...);
-int __wrap_open(const char *path, int flags, ...);
-int __real_openat(int dir_fd, const char *path, int flags, ...);
-int __wrap_openat(int dir_fd, const char *path, int flags, ...);
-
 static mode_t mode_of(int flags, va_list *arguments)
 {
 	return flags & O_CREAT ? va_arg(*arguments, mode_t) : 0;
 }
 
-int __wrap_open(const char *path, int flags, ...)
+WRAPPED(int, open, (const char *path, int flags, ...))
 {
 	struct place place = place_of(AT_FDCWD, path);
 	va_list arguments;
@@ -279,7 +266,7 @@ int __wrap_open(const char *path, int flags, ...)
 	return fd;
 }
 
-int __wrap_openat(int dir_fd, const char *path, int flags, ...)
+WRAPPED(int, openat, (int dir_fd, const char *path, int flags, ...))
 {
 	struct place place = place_of(dir_fd, path);
 	va_list arguments;
@@ -292,14 +279,11 @@ int __wrap_openat(int dir_fd, const char *path, int flags, ...)
 	return fd;
 }
 
-long __real_syscall(long number, ...);
-long __wrap_syscall(long number, ...);
-
 /*
  * Of system calls that are made by their number: openat2; and close_range, refused as by an old
  * kernel, since a file is known here by its number, of which each thread would have its own.
  */
-long __wrap_syscall(long number, ...)
+WRAPPED(long, syscall, (long number, ...))
 {
 	const struct open_how *how;
 	struct place place;
@@ -326,11 +310,8 @@ long __wrap_syscall(long number, ...)
 	return fd;
 }
 
-int __real_fcntl(int fd, int command, ...);
-int __wrap_fcntl(int fd, int command, ...);
-
 /* Of what it can do with a descriptor: another number. */
-int __wrap_fcntl(int fd, int command, ...)
+WRAPPED(int, fcntl, (int fd, int command, ...))
 {
 	va_list arguments;
 	int from, copy;

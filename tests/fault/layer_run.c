@@ -5,14 +5,7 @@
  */
 #include "tests/fault/layer_run.h"
 
-#include <errno.h>
-#include <fcntl.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include "tests/support/unit.h"
 

@@ -2,16 +2,7 @@
 /* store_run: each run is a forked process, in which the fault begins with the scenario. */
 #include "tests/fault/store_run.h"
 
-#include <errno.h>
-#include <fcntl.h>
-#include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/resource.h>
-#include <sys/stat.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include "tests/support/unit.h"
 

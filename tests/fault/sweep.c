@@ -3,15 +3,8 @@
 #include "tests/fault/sweep.h"
 
 #include <dlfcn.h>
-#include <fcntl.h>
 #include <ftw.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
-#include <sys/stat.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include "tests/fault/kinds.h"
 #include "tests/support/unit.h"

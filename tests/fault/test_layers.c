@@ -4,11 +4,6 @@
  * The program prints what it does without the layer, the next one too, and for
  * the one after that nothing is compiled. The argument names the layer.
  */
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
-
 #include "tests/fault/layer_run.h"
 #include "tests/support/unit.h"
 

@@ -4,9 +4,6 @@
  * between any two calls, a clock that jumps, files from the future, limits of
  * the process.
  */
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/resource.h>
 
 #include "tests/fault/store_run.h"

@@ -4,10 +4,6 @@
  * in every way. The results are right each time, nothing is left open, the next
  * run is right, and the one after that builds nothing.
  */
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "tests/fault/store_run.h"
 #include "tests/support/unit.h"
 

@@ -3,14 +3,7 @@
  * test_golden: today's code against stores that were written once, and
  * against stores of versions that do not exist yet.
  */
-#include <fcntl.h>
 #include <ftw.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/stat.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include "cachecore/disk/codec.h"
 #include "cachecore/record/history_file.h"

@@ -3,14 +3,7 @@
  * test_hostile_crowds: many names where few are expected. CROWD in the
  * environment says how many (a million by hand takes minutes).
  */
-#include <fcntl.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/resource.h>
-#include <sys/stat.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include "cachecore/disk/writer/recipes.h"
 #include "common/clock.h"

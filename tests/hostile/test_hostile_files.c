@@ -5,23 +5,15 @@
  *
  *   test_hostile_files [old-kernel]   the directories, without openat2
  */
-#include <errno.h>
-#include <fcntl.h>
 #include <linux/filter.h>
 #include <linux/fs.h>
 #include <linux/seccomp.h>
-#include <stddef.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/ioctl.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/sysmacros.h>
 #include <sys/un.h>
-#include <unistd.h>
 
 #include "tests/hostile/hostile.h"
 #include "tests/support/unit.h"

@@ -4,14 +4,7 @@
  * replaced by others, with checksums that fit and without; compressed streams
  * that become much longer than they say, or say much.
  */
-#include <fcntl.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/resource.h>
-#include <sys/stat.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include "cachecore/disk/codec.h"
 #include "cachecore/disk/writer/recipe.h"

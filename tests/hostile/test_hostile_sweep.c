@@ -6,17 +6,8 @@
  * everything again, and the root can be evicted from. As a user without rights
  * of its own where the superuser runs it.
  */
-#include <errno.h>
-#include <fcntl.h>
 #include <ftw.h>
 #include <grp.h>
-#include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/stat.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include "common/clock.h"
 #include "common/file.h"

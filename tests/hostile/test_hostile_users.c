@@ -4,19 +4,11 @@
  * nobody's accounts, and as the superuser. Who is not that cannot become
  * somebody else: skipped.
  */
-#include <errno.h>
-#include <fcntl.h>
 #include <grp.h>
 #include <pwd.h>
 #include <sched.h>
 #include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/mount.h>
-#include <sys/stat.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include "common/file.h"
 #include "tests/hostile/hostile.h"

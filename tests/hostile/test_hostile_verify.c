@@ -1,12 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* test_hostile_verify: what ckcache verify finds, corrects and, if asked, removes. */
-#include <fcntl.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
 #include "cachecore/disk/space/account.h"
 #include "cachecore/disk/space/evict.h"
 #include "cachecore/disk/space/number_file.h"

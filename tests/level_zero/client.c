@@ -2,10 +2,6 @@
 /* client: main, and the words of all programs. */
 #include "tests/level_zero/client.h"
 
-#include <pthread.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "tests/level_zero/kernels/kernels.h"
 
 #define MAX_HANDLES 16

@@ -20,11 +20,10 @@
 #define TESTS_LEVEL_ZERO_CLIENT_H
 
 #include <dlfcn.h>
-#include <stdbool.h>
-#include <stdint.h>
-#include <stdio.h>
 
 #include <level_zero/ze_api.h>
+
+#include "tests/support/posix.h"
 
 #define CLIENT_MAX_CONSTANTS 32
 #define CLIENT_MAX_THREADS 64

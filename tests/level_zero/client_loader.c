@@ -9,8 +9,6 @@
  */
 #include <stdatomic.h>
 #include <stdbool.h>	/* ze_loader.h 1.32 uses bool without it */
-#include <stdlib.h>
-#include <string.h>
 
 #include <level_zero/loader/ze_loader.h>
 

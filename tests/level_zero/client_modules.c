@@ -20,11 +20,6 @@
  *   keep              go on without destroying what is created
  *   opencl            builds an OpenCL program, on the first device that its loader has
  */
-#include <pthread.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #define CL_TARGET_OPENCL_VERSION 120
 #include <CL/cl.h>

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* diff_constants: specialization constants, and programs of several inputs. */
-#include <stdio.h>
-#include <stdlib.h>
-
 #include "tests/level_zero/differential.h"
 
 enum { MOST = 10 };

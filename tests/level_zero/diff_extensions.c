@@ -5,9 +5,6 @@
  * headers may lack is declared here.
  */
 #include <dlfcn.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "tests/level_zero/differential.h"
 

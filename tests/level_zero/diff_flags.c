@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* diff_flags: modules of SPIR-V with each build flag, and what their binaries become. */
-#include <stdio.h>
-#include <stdlib.h>
-
 #include "tests/level_zero/differential.h"
 
 static void ask_all(struct diff *diff, const char *il, const char *flags)

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* diff_images: a kernel with images, whose module some products refuse, and images of each kind as its arguments. */
-#include <stdio.h>
-
 #include "tests/level_zero/differential.h"
 
 static void questions(struct diff *diff)

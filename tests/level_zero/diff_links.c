@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* diff_links: modules with imports and exports: linked, inspected, and asked before and after. */
-#include <stdio.h>
-#include <stdlib.h>
-
 #include "tests/level_zero/differential.h"
 
 static const char library[] = "-library-compilation";

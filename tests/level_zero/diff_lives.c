@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* diff_lives: modules made again, of two contexts and of parts of a device, and who goes first. */
-#include <stdio.h>
-#include <stdlib.h>
-
 #include "tests/level_zero/differential.h"
 
 static ze_kernel_handle_t kernel_of(ze_module_handle_t module, const char *name)

@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* diff_logs: build logs of modules that succeed, warn and fail, and their misuses. */
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "tests/level_zero/differential.h"
 
 static void ask_log_of(struct diff *diff, const char *il, const char *flags)

@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* diff_misuse: creations of modules and kernels that cannot succeed, or ought not to. */
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "tests/level_zero/differential.h"
 
 static void create(struct diff *diff, const ze_module_desc_t *desc)

@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* diff_queries: every question about a module, its log and its kernels. */
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "tests/level_zero/differential.h"
 
 enum { UNTOUCHED = 77 };	/* what is in an answer's place before the call */

@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* diff_session: what the subjects share: the session, inputs, and modules made of them. */
 #include <dlfcn.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "tests/level_zero/differential.h"
 const struct kernel_il *diff_il(const char *name)

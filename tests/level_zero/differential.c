@@ -3,9 +3,6 @@
 #include "tests/level_zero/differential.h"
 
 #include <ctype.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 static const struct diff_subject *const groups[] = {
 	diff_flags, diff_logs, diff_constants, diff_links, diff_lives, diff_misuses, diff_images,

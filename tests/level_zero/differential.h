@@ -15,10 +15,6 @@
 #ifndef TESTS_LEVEL_ZERO_DIFFERENTIAL_H
 #define TESTS_LEVEL_ZERO_DIFFERENTIAL_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
 #include <level_zero/ze_api.h>
 
 #include "tests/level_zero/kernels/kernels.h"

@@ -2,11 +2,6 @@
 /* module_run: variables for the client, and its events through a file in unit_dir. */
 #include "tests/level_zero/module_run.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
-
 #include "cachecore/record/stats.h"
 #include "tests/support/unit.h"
 

@@ -3,11 +3,6 @@
 #include "tests/level_zero/slot_run.h"
 
 #include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include "tests/level_zero/intel.h"
 #include "tests/support/unit.h"

@@ -8,11 +8,6 @@
  *   test_differential PRODUCT
  */
 #include <inttypes.h>
-#include <stdbool.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "tests/level_zero/intel.h"
 #include "tests/support/diff_compare.h"

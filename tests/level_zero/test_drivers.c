@@ -1,13 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* drivers: the plugin on the real driver, alone and beside another, with the other layers that a loader may have, and beside OpenCL. */
-#include <fcntl.h>
-#include <stdbool.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
 #include "tests/level_zero/intel.h"
 #include "tests/level_zero/module_run.h"
 #include "tests/support/unit.h"

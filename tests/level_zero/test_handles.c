@@ -5,8 +5,6 @@
  */
 #include <dlfcn.h>
 #include <level_zero/ze_ddi.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "layers/level_zero/plugin/answers.h"
 #include "layers/level_zero/plugin/contexts.h"

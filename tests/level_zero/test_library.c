@@ -4,11 +4,6 @@
  * it: ids, blobs, builds, storage, settings, on stub drivers that count, and
  * with a product's name as the argument on Intel's driver.
  */
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
-
 #include "tests/level_zero/module_run.h"
 #include "tests/support/unit.h"
 

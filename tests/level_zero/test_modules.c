@@ -1,13 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* modules: zeModuleCreate under the plugin on stub drivers that count: what hits, what does not, and what no driver may see. */
-#include <fcntl.h>
 #include <sched.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/mount.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "tests/level_zero/module_run.h"
 #include "tests/support/unit.h"

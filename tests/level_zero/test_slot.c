@@ -8,10 +8,6 @@
 #include <dlfcn.h>
 #include <limits.h>
 #include <link.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
 #include "tests/level_zero/slot_run.h"
 #include "tests/support/unit.h"

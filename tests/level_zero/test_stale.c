@@ -6,10 +6,6 @@
  */
 #include <glob.h>
 #include <sched.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
 #include "common/clock.h"
 #include "tests/level_zero/module_run.h"

@@ -3,9 +3,6 @@
 #include "tests/libckcache/client.h"
 
 #include <stdatomic.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 const struct ckcache_functions *api;
 

@@ -14,9 +14,6 @@
 #ifndef TESTS_LIBCKCACHE_CLIENT_H
 #define TESTS_LIBCKCACHE_CLIENT_H
 
-#include <stddef.h>
-#include <stdint.h>
-
 #include "layers/shared/api/ckcache_ext.h"
 #include "tests/opencl/client.h"
 

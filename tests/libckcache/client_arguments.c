@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* client_arguments: every function with what it must refuse, sizes, and the list of extension functions. */
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "tests/libckcache/client.h"
 
 static void expect_no_desc(struct client *client, size_t count,

@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* client_blobs: from programs to blobs and back, and blobs that are not what they should be. */
 #include <semaphore.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "tests/libckcache/client.h"
 #include "tests/opencl/value_il.h"

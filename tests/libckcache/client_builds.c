@@ -1,12 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* client_builds: ckcache_opencl_build() with the machine's cache. */
-#include <pthread.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
 #include "tests/libckcache/client.h"
 
 #define THREADS 8

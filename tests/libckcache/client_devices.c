@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* client_devices: what a library learns of a device. */
 #include <dlfcn.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "tests/libckcache/client.h"
 

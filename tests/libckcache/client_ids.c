@@ -1,10 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* client_ids: what ids are the same for, and what not. */
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
-
 #include "tests/libckcache/client.h"
 
 #define MAX_IDS 64

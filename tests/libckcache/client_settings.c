@@ -1,11 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* client_settings: what a program sets while it runs, and what it may not. */
 #include <dirent.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "tests/libckcache/client.h"
 

@@ -3,11 +3,6 @@
  * client_storage: a storage of the application's own: a small one that drops
  * what came first, as oneDNN's proposal has it; and ones that are worse.
  */
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
-
 #include "tests/libckcache/client.h"
 
 #define SLOTS 2

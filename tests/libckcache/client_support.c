@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* client_support: programs, descriptions and bytes, as all scenarios need them. */
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "tests/libckcache/client.h"
 
 const char api_text[] = "kernel void value(global int *out) { out[get_global_id(0)] = VALUE; }\n";

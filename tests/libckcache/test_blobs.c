@@ -3,10 +3,6 @@
  * test_blobs: a blob gives back the program that it was taken from, in any
  * process and way, and nothing else is ever handed to the driver.
  */
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "tests/libckcache/ways.h"
 #include "tests/support/unit.h"
 

@@ -4,9 +4,6 @@
  * cache or the application's storage, builds what is not, and fails only where
  * the driver does.
  */
-#include <stdio.h>
-#include <time.h>
-
 #include "tests/libckcache/ways.h"
 #include "tests/support/unit.h"
 

@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* test_devices: what a library stored of a device is found again as long as nothing that it depends on is another. */
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "tests/libckcache/ways.h"
 #include "tests/support/unit.h"
 

@@ -4,12 +4,6 @@
  * own: the second run builds nothing, and whatever becomes of the file, the
  * next one is right.
  */
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
 #include "tests/opencl/driver.h"
 #include "tests/support/unit.h"
 

@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* test_functions: every function with bad arguments and all sizes; and that the layer gives each by its name. */
 #include <regex.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "layers/shared/api/ckcache_ext.h"
 #include "tests/libckcache/ways.h"

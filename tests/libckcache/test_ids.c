@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* test_ids: ids are equal where the result would be, and different wherever it could be another. */
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "tests/libckcache/ways.h"
 #include "tests/support/unit.h"
 

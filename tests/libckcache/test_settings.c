@@ -1,10 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* test_settings: what a program sets while it runs holds for its whole process, and the user's word goes before it. */
-#include <stdio.h>
-#include <stdlib.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
 #include "tests/libckcache/ways.h"
 #include "tests/support/unit.h"
 

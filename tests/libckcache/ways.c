@@ -2,8 +2,6 @@
 /* ways: which program, with the layer or without. */
 #include "tests/libckcache/ways.h"
 
-#include <stdio.h>
-
 #include "tests/support/unit.h"
 
 static const struct {

@@ -2,8 +2,6 @@
 /* client: main. */
 #include "tests/opencl/client.h"
 
-#include <stdio.h>
-
 int main(int argc, char **argv)
 {
 	struct client client;

@@ -16,9 +16,10 @@
 #define CL_USE_DEPRECATED_OPENCL_1_1_APIS
 #define CL_USE_DEPRECATED_OPENCL_1_2_APIS
 #define CL_USE_DEPRECATED_OPENCL_2_2_APIS
-#include <stdbool.h>
 
 #include <CL/cl.h>
+
+#include "tests/support/posix.h"
 
 #define CLIENT_ITEMS 8		/* of the vectors that kernels work on */
 #define CLIENT_MAX_DEVICES 8

@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* client_builds: scenarios about building and what comes of it. */
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "tests/opencl/client.h"
 
 /* One program with three kernels. argument: -DK=n, by default 5. */

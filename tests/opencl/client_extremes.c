@@ -4,14 +4,7 @@
  * come from files and are printed by their sizes and digests. What create and
  * build took of processors, and the process's peak memory, go to stderr: "took MS peak KB".
  */
-#include <errno.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/resource.h>
-#include <sys/wait.h>
-#include <time.h>
-#include <unistd.h>
 
 #include "tests/opencl/client.h"
 #include "tests/opencl/digest.h"

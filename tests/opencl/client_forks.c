@@ -4,20 +4,11 @@
  * something under way. They print what they find; what is right is known
  * beforehand, since no driver is asked to stand this without the layer.
  */
-#include <fcntl.h>
-#include <pthread.h>
 #include <sched.h>
 #include <semaphore.h>
-#include <signal.h>
 #include <spawn.h>
 #include <stdatomic.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/stat.h>
 #include <sys/syscall.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include "tests/opencl/client.h"
 

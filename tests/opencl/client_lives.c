@@ -1,13 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* client_lives: scenarios about lifetimes, callbacks, processes and threads. */
 #include <dlfcn.h>
-#include <pthread.h>
 #include <semaphore.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include "tests/opencl/client.h"
 #include "tests/opencl/digest.h"

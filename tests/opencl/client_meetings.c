@@ -5,13 +5,7 @@
  * came from; libraries that come and go.
  */
 #include <dlfcn.h>
-#include <fcntl.h>
-#include <pthread.h>
 #include <stdatomic.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <time.h>
-#include <unistd.h>
 
 #include "tests/opencl/client.h"
 

@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* client_originals: scenarios in which what was compiled matters, not only what it was compiled to. */
 #include <malloc.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "tests/opencl/client.h"
 #include "tests/opencl/value_il.h"

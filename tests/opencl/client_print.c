@@ -4,10 +4,6 @@
  * fixed order. Of handles it prints whether they are the application's, of
  * binaries whether there are any.
  */
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "tests/opencl/client.h"
 #include "tests/opencl/references.h"
 

@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* client_session: what the scenarios share: their list, the session, builds, runs, values. */
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "tests/opencl/client.h"
 #include "tests/opencl/digest.h"
 

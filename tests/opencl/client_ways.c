@@ -1,14 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* client_ways: scenarios of the less usual ways to a program: embedded headers, libraries, IL, devices in turn. */
-#include <errno.h>
-#include <fcntl.h>
 #include <malloc.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "tests/opencl/client.h"
 #include "tests/opencl/value_il.h"

@@ -4,10 +4,6 @@
  * lose what only the compilation knew. What a driver does not support is a
  * line that says so, the same with and without the layer.
  */
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "tests/opencl/differential.h"
 
 #define FIVE(text) text text text text text

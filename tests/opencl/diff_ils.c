@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* diff_ils: programs from an intermediate language, their constants, and the misuses of both. */
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "tests/opencl/differential.h"
 #include "tests/opencl/value_il.h"
 

@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* diff_kernels: kernels of programs made in various ways, their questions, counts and lists. */
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "tests/opencl/differential.h"
 
 enum { KERNELS = 3, ROOM = 8 };

@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* diff_links: compiling with embedded headers, linking of objects and libraries, and the misuses of both. */
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "tests/opencl/differential.h"
 
 static const char function_source[] = "int add(int a) { return a + K; }\n";

@@ -1,11 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* diff_lives: counts, orders of release, callbacks, and what programs of one source do not share. */
-#include <pthread.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <time.h>
-
 #include "tests/opencl/differential.h"
 
 static void say_refs(struct diff *diff, const char *name, cl_program program)

@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* diff_misuse: what the specification names as errors of programs and builds. Each misuse in a process of its own. */
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "tests/opencl/differential.h"
 
 static void print_program(cl_program program, cl_int error)

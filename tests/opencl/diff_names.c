@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* diff_names: kernels asked for by names that a program has or has not, all at once, and none. */
-#include <stdio.h>
-#include <string.h>
-
 #include "tests/opencl/differential.h"
 
 enum { ROOM = 8, LONG = 4096 };

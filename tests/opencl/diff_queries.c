@@ -4,10 +4,6 @@
  * one of the right size, a larger one, a smaller one, and nothing at all, and
  * says what was written where.
  */
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "tests/opencl/differential.h"
 
 enum {

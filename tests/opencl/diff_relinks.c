@@ -5,10 +5,6 @@
  * objects that the application brought as binaries. What stands before
  * diff_prepared is all that a process before has done.
  */
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "tests/opencl/differential.h"
 
 static const char function_source[] = "int add(int a) { return a + K; }\n";

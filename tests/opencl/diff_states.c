@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* diff_states: the states that a program can be in, and all that can be asked in each. */
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "tests/opencl/differential.h"
 
 static void release(struct diff *diff, cl_program program)

@@ -2,10 +2,6 @@
 /* differential: the scenario, sessions, and what of the lines and processes is OpenCL's own. */
 #include "tests/opencl/differential.h"
 
-#include <stdio.h>
-#include <string.h>
-#include <unistd.h>
-
 static const struct {
 	const char *name;
 	const struct diff_subject *subjects;

@@ -2,16 +2,8 @@
 /* driver: which drivers there are, the child's environment, and its run. */
 #include "tests/opencl/driver.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <ftw.h>
 #include <glob.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/stat.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include "tests/support/unit.h"
 

@@ -2,9 +2,6 @@
 /* driver_report: what a run left: outcomes, statistics, counts, cache files. */
 #include <ctype.h>
 #include <ftw.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "tests/opencl/driver.h"
 #include "tests/support/unit.h"

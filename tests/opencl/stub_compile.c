@@ -5,12 +5,7 @@
  */
 #include <ctype.h>
 #include <dlfcn.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
-#include <time.h>
-#include <unistd.h>
 
 #include "tests/opencl/stub_driver.h"
 

@@ -5,11 +5,6 @@
  */
 #include "tests/opencl/stub_driver.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
-
 struct _cl_platform_id stub_platform = { &stub_dispatch };
 static struct _cl_device_id devices[STUB_MAX_DEVICES] = {
 	{ &stub_dispatch, 0 }, { &stub_dispatch, 1 }, { &stub_dispatch, 2 }, { &stub_dispatch, 3 },

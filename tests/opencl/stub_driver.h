@@ -87,8 +87,6 @@
 #define CL_USE_DEPRECATED_OPENCL_1_1_APIS
 #define CL_USE_DEPRECATED_OPENCL_1_2_APIS
 #include <stdatomic.h>
-#include <stdbool.h>
-#include <stddef.h>
 
 #include <CL/cl_icd.h>
 

@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* stub_kernel: the stub driver's kernels, which can be asked and not run. */
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "tests/opencl/digest.h"
 #include "tests/opencl/stub_driver.h"
 

@@ -1,12 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* stub_program: the stub driver's programs: creation, builds, links. */
 #include <dlfcn.h>
-#include <pthread.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <time.h>
-#include <unistd.h>
 
 #include "tests/opencl/stub_driver.h"
 

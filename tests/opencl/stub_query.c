@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* stub_query: what the stub driver answers about programs and their builds. */
-#include <stdlib.h>
-#include <string.h>
-
 #include "tests/opencl/stub_driver.h"
 
 static size_t binary_size(const struct stub_build *build)

@@ -3,14 +3,6 @@
  * stub_wait: builds and queries that wait for what a test does meanwhile, so
  * that calls meet in one certain order: the gates and STUB_SUPERSEDED.
  */
-#include <errno.h>
-#include <fcntl.h>
-#include <pthread.h>
-#include <stdlib.h>
-#include <string.h>
-#include <time.h>
-#include <unistd.h>
-
 #include "tests/opencl/stub_driver.h"
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;

@@ -4,14 +4,7 @@
  * built in one cache is a hit in another, and of a bundle that nobody vouches
  * for, or that is not as it was written, nothing is stored.
  */
-#include <errno.h>
 #include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/stat.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include "tests/opencl/driver.h"
 #include "tests/support/unit.h"

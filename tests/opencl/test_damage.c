@@ -4,11 +4,6 @@
  * the driver's opinion of a binary, the application gets what it would have
  * got without the layer, and the entry is repaired or gone.
  */
-#include <stdio.h>
-#include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
 #include "tests/opencl/driver.h"
 #include "tests/support/unit.h"
 

@@ -7,11 +7,6 @@
  * from run to run: where a difference is not explained it runs without the
  * layer once more, and lines in which those two runs differ are not compared.
  */
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "tests/opencl/driver.h"
 #include "tests/support/diff_compare.h"
 #include "tests/support/unit.h"

@@ -4,14 +4,8 @@
  * stopped has a lock of the cache. Their answers are the driver's, and they take
  * little longer than without the layer.
  */
-#include <fcntl.h>
-#include <signal.h>
-#include <stdio.h>
-#include <string.h>
 #include <sys/file.h>
 #include <sys/prctl.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include "common/clock.h"
 #include "tests/opencl/driver.h"

@@ -3,12 +3,6 @@
  * test_explain: each staged cause of a compile is the one that `ckcache
  * explain` names, in a line of its own; what it says as JSON is JSON.
  */
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
 #include "tests/opencl/driver.h"
 #include "tests/support/unit.h"
 

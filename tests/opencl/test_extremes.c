@@ -5,13 +5,7 @@
  * what can be cached is a hit, nothing is stale, and the layer adds neither
  * minutes nor gigabytes. The figures of the large ones are printed.
  */
-#include <fcntl.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/inotify.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "tests/opencl/driver.h"
 #include "tests/support/unit.h"

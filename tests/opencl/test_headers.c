@@ -5,12 +5,6 @@
  * The kernel returns the value that the headers gave it; each value comes
  * also from a run without the layer, hits and misses from the statistics.
  */
-#include <fcntl.h>
-#include <stdio.h>
-#include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
 #include "tests/opencl/driver.h"
 #include "tests/support/unit.h"
 

@@ -2,11 +2,6 @@
 /* test_layers_below: another layer between the cache and the driver. */
 #define CL_TARGET_OPENCL_VERSION 300
 #include <CL/cl_icd.h>
-#include <stddef.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
 #include "tests/opencl/driver.h"
 #include "tests/support/unit.h"

@@ -6,11 +6,6 @@
  * and the driver keeps each object for as long as the application has a use
  * for it.
  */
-#include <stdio.h>
-#include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
 #include "tests/opencl/driver.h"
 #include "tests/support/unit.h"
 

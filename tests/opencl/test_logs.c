@@ -4,12 +4,6 @@
  * one at the end, a line for each build with its reason; on stderr or in a file, once, whatever
  * children the program has.
  */
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
 #include "tests/opencl/driver.h"
 #include "tests/support/unit.h"
 

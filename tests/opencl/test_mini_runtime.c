@@ -4,9 +4,6 @@
  * what each level saves, by counts, in a first and in a second run. The example
  * itself checks what its kernels compute, where the driver executes.
  */
-#include <stdio.h>
-#include <string.h>
-
 #include "tests/opencl/driver.h"
 #include "tests/support/unit.h"
 

@@ -6,11 +6,6 @@
  * the file name of the driver that was seen to, since layers/shared/driver/drivers.c
  * goes by that; on real drivers the same scenarios run as they are.
  */
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
-
 #include "tests/opencl/driver.h"
 #include "tests/support/unit.h"
 

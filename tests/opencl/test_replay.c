@@ -3,16 +3,8 @@
  * test_replay: what an application left for later is built by `ckcache replay`
  * in processes of its own, whatever those do, and hits afterwards.
  */
-#include <errno.h>
-#include <fcntl.h>
 #include <sched.h>
-#include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/file.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "common/clock.h"
 #include "tests/opencl/driver.h"

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* test_settings: what each switch of the configuration does to a real build. */
-#include <stdio.h>
-#include <string.h>
-
 #include "tests/opencl/driver.h"
 #include "tests/support/unit.h"
 

@@ -4,12 +4,6 @@
  * the store has, so that applications build nothing; and what of it cannot be
  * built is told with its reason.
  */
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
 #include "cachecore/disk/store.h"
 #include "tests/opencl/driver.h"
 #include "tests/support/unit.h"

@@ -4,13 +4,6 @@
  * refused binaries, missing binaries, asynchronous builds, several devices,
  * a new driver version, a forked client, and leaks of programs.
  */
-#include <fcntl.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
 #include "tests/opencl/driver.h"
 #include "tests/support/unit.h"
 

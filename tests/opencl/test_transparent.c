@@ -5,9 +5,6 @@
  * process; and the filled one compiles nothing. On real drivers only what runs
  * kernels, threads and processes: what they answer is test_differential's.
  */
-#include <stdio.h>
-#include <string.h>
-
 #include "tests/opencl/driver.h"
 #include "tests/support/unit.h"
 

@@ -6,10 +6,6 @@
  * the client sees what it sees without, cold and warm, and the warm run
  * compiles nothing.
  */
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "tests/opencl/driver.h"
 #include "tests/support/unit.h"
 

@@ -6,11 +6,6 @@
  * which counts, or a real one, with fewer of everything. Then the same on a network
  * file system, with the one thread that each of many ranks of a job has.
  */
-#include <stdio.h>
-#include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
 #include "tests/opencl/driver.h"
 #include "tests/support/unit.h"
 

@@ -4,9 +4,6 @@
 #include "tests/support/touch.h"
 
 #include <stdarg.h>
-#include <stdio.h>
-#include <string.h>
-#include <unistd.h>
 
 void stress_fail(const char *format, ...)
 {

@@ -7,10 +7,8 @@
 #ifndef TESTS_STRESS_STRESS_STORE_H
 #define TESTS_STRESS_STRESS_STORE_H
 
-#include <stdbool.h>
-#include <stdint.h>
-
 #include "cachecore/disk/store.h"
+#include "tests/support/posix.h"
 
 #define STRESS_MAX_IMAGE 200000
 

@@ -6,19 +6,8 @@
  *   stress_store_kill [KILLS [SEED]]           a writer is killed KILLS times
  *   stress_store_kill hammer [PROCESSES THREADS OPERATIONS [SEED]]
  */
-#include <errno.h>
-#include <fcntl.h>
 #include <ftw.h>
-#include <pthread.h>
-#include <signal.h>
 #include <stdatomic.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/stat.h>
-#include <sys/wait.h>
-#include <time.h>
-#include <unistd.h>
 
 #include "cachecore/disk/space/account.h"
 #include "cachecore/disk/space/number_file.h"

@@ -10,21 +10,11 @@
  *
  * The kills are spread over the whole run; the store lies below TMPDIR.
  */
-#include <errno.h>
-#include <fcntl.h>
 #include <ftw.h>
-#include <signal.h>
 #include <stdatomic.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
-#include <sys/stat.h>
-#include <sys/wait.h>
-#include <time.h>
-#include <unistd.h>
 
 #include "cachecore/disk/space/account.h"
 #include "cachecore/disk/flights/flights.h"

@@ -3,9 +3,6 @@
 #ifndef TESTS_SUPPORT_AHEAD_H
 #define TESTS_SUPPORT_AHEAD_H
 
-#include <stdio.h>
-#include <sys/stat.h>
-
 #include "tests/support/unit.h"
 
 /* Writes it into the test's directory "helpers". ckcache: the command's path. */

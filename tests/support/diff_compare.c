@@ -6,11 +6,6 @@
 #include "tests/support/diff_compare.h"
 
 #include <fnmatch.h>
-#include <stdbool.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "tests/support/unit.h"
 

@@ -3,11 +3,6 @@
 #include "tests/support/diff_subjects.h"
 
 #include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 static struct diff_running *running(struct diff *diff)
 {

@@ -9,8 +9,7 @@
 #ifndef TESTS_SUPPORT_DIFF_SUBJECTS_H
 #define TESTS_SUPPORT_DIFF_SUBJECTS_H
 
-#include <stdbool.h>
-#include <stddef.h>
+#include "tests/support/posix.h"
 
 /* What every suite's struct diff begins with. */
 struct diff_running {

@@ -5,12 +5,11 @@
 
 #include <errno.h>
 #include <stdbool.h>
+#include "tests/support/wrap.h"
 
 static bool has_no_locks;
 
-int __real_flock(int fd, int operation);
-int __wrap_flock(int fd, int operation);
-int __wrap_flock(int fd, int operation)
+WRAPPED(int, flock, (int fd, int operation))
 {
 	if (!has_no_locks)
 		return __real_flock(fd, operation);

@@ -5,12 +5,11 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include "tests/support/wrap.h"
 
 static _Thread_local bool calloc_fails;
 
-void *__real_calloc(size_t count, size_t size);
-void *__wrap_calloc(size_t count, size_t size);
-void *__wrap_calloc(size_t count, size_t size)
+WRAPPED(void *, calloc, (size_t count, size_t size))
 {
 	bool fails = calloc_fails;
 

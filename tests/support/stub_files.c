@@ -3,11 +3,6 @@
 #include "tests/support/stub_files.h"
 
 #include <dlfcn.h>
-#include <fcntl.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
 int stub_unseen_open(const char *path, int flags, unsigned int mode)
 {

@@ -7,8 +7,7 @@
 #ifndef TESTS_SUPPORT_STUB_FILES_H
 #define TESTS_SUPPORT_STUB_FILES_H
 
-#include <stdbool.h>
-#include <stddef.h>
+#include "tests/support/posix.h"
 
 enum stub_file { STUB_FILE_SETTINGS, STUB_FILE_COUNTS };
 enum { STUB_PATH_SIZE = 4096 };

@@ -3,16 +3,8 @@
 #include "tests/support/unit.h"
 
 #include <dirent.h>
-#include <errno.h>
 #include <ftw.h>
-#include <signal.h>
 #include <stdatomic.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/stat.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include <CUnit/Basic.h>
 

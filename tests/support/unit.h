@@ -14,9 +14,9 @@
 #ifndef TESTS_SUPPORT_UNIT_H
 #define TESTS_SUPPORT_UNIT_H
 
-#include <stdbool.h>
-
 #include <CUnit/CUnit.h>
+
+#include "tests/support/posix.h"
 
 struct unit_test {
 	const char *name;

@@ -1,11 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* test_ahead: what ckcache-remote starts for a program after a driver update, and where it starts nothing. */
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
-
 #include "tests/support/unit.h"
+#include "tests/support/wrap.h"
 #include "tools/remote/remote.h"
 #include "tools/replay/idle_machine.h"
 #include "tools/tool.h"
@@ -45,8 +41,7 @@ bool idle_machine_is_limited(const struct idle_machine *idle)
 	return machine.limited;
 }
 
-int __wrap_execv(const char *path, char *const *argv);
-int __wrap_execv(const char *path, char *const *argv)
+WRAPPED(int, execv, (const char *path, char *const *argv))
 {
 	if (tried < 2)
 		(void)snprintf(said[tried], sizeof(said[0]), "%s:", path);

@@ -3,15 +3,6 @@
  * test_idle: what a machine's /proc and /sys mean for the number of workers, and that workers stand
  * still and go on. The directories are the test's own; the processes are real.
  */
-#include <fcntl.h>
-#include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/wait.h>
-#include <time.h>
-#include <unistd.h>
-
 #include "common/clock.h"
 #include "tests/support/unit.h"
 #include "tools/replay/idle.h"

@@ -3,18 +3,11 @@
  * test_import: bundles with what no export writes, and what happens between the
  * examination of a bundle and its import. The cache's directory is looked at there.
  */
-#include <errno.h>
-#include <fcntl.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
 #include "cachecore/disk/bundle.h"
 #include "cachecore/disk/root.h"
 #include "common/file.h"
 #include "tests/support/unit.h"
+#include "tests/support/wrap.h"
 #include "tools/arguments.h"
 #include "tools/json.h"
 #include "tools/tool.h"
@@ -27,9 +20,7 @@ static struct {
 	bool refused;		/* it cannot be written, as the kernel says */
 } look;
 
-int __real_faccessat(int dir, const char *path, int mode, int flags);
-int __wrap_faccessat(int dir, const char *path, int mode, int flags);
-int __wrap_faccessat(int dir, const char *path, int mode, int flags)
+WRAPPED(int, faccessat, (int dir, const char *path, int mode, int flags))
 {
 	if (look.cut)
 		CU_ASSERT_EQUAL(truncate(look.cut, 100), 0);

@@ -5,13 +5,6 @@
  */
 #include "tools/bundle/import_source.h"
 
-#include <fcntl.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
 #include "cachecore/entry.h"
 #include "common/file.h"
 #include "tests/support/unit.h"

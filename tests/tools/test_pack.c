@@ -2,10 +2,6 @@
 /* pack: the same content is the same bytes, two packs have one union, and what no maker wrote is refused. */
 #include "tools/recipes/pack.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "tests/support/unit.h"
 #include "tools/recipes/pack_format.h"
 #include "tools/recipes/portable.h"

@@ -3,10 +3,6 @@
  * test_present: which of this machine's devices an old key means; the test says what
  * these are, by probes of its own.
  */
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "cachecore/disk/store.h"
 #include "cachecore/key_device.h"
 #include "tests/support/unit.h"

@@ -1,11 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* test_replay_order: which recipe is next, by what is known of them. */
-#include <fcntl.h>
-#include <stdio.h>
-#include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
 #include "cachecore/key.h"
 #include "common/clock.h"
 #include "tests/support/unit.h"

@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* test_stale_links: which links an old link is now. The objects are the test's; a driver has a version. */
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "tests/support/unit.h"
 #include "tools/replay/replay_entries.h"
 #include "tools/replay/stale_links.h"

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* template: what stands between braces, one kind after another, and within each other. */
-#include <stdio.h>
-#include <string.h>
-
 #include "tests/support/unit.h"
 #include "tools/template.h"
 

@@ -2,8 +2,6 @@
 /* text: units change where they should, and a cell is as wide as it says. */
 #include "tools/text.h"
 
-#include <stdlib.h>
-
 #include "tests/support/unit.h"
 
 static const uint64_t second = UINT64_C(1000000000);

@@ -10,9 +10,6 @@
 
 #include <level_zero/ze_api.h>
 #include <stdatomic.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 
 #include "tests/support/stub_files.h"
 

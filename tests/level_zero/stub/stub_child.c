@@ -2,10 +2,7 @@
 /* stub_child: see stub_child.h. */
 #include "tests/level_zero/stub/stub_child.h"
 
-#include <stdlib.h>
-#include <string.h>
 #include <sys/resource.h>
-#include <sys/wait.h>
 
 #include "tests/support/unit.h"
 

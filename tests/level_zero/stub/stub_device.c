@@ -4,13 +4,6 @@
  * with the real driver, the driver's uuid is another one in each process, and
  * tells nothing.
  */
-#include <pthread.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <time.h>
-#include <unistd.h>
-
 #include "tests/level_zero/stub/stub.h"
 
 #define SUB_DEVICES 2

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* stub_image: the symbols of a module: kernels, exports, variables, imports. */
-#include <stdlib.h>
-#include <string.h>
-
 #include "tests/level_zero/stub/stub.h"
 
 void stub_image_add(struct stub_image *image, struct stub_symbol symbol, const char *name,

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* stub_kernel: the stub driver's kernels. They run nowhere. */
-#include <stdlib.h>
-#include <string.h>
-
 #include "tests/level_zero/stub/stub.h"
 
 struct kernel {

@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* stub_library: when and how the stub driver opens its compiler's library. */
 #include <dlfcn.h>
-#include <pthread.h>
-#include <stdio.h>
-#include <string.h>
 
 #include "tests/level_zero/stub/stub.h"
 

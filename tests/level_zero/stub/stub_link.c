@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* stub_link: dynamic linking of the stub driver's modules, and the inspection of linkage. */
-#include <stdlib.h>
-
 #include "tests/level_zero/stub/stub.h"
 
 static bool is_exported(const char *name, uint32_t count, ze_module_handle_t *handles)

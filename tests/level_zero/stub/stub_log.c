@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* stub_log: the stub driver's build logs, also of linking. */
-#include <stdlib.h>
-#include <string.h>
-
 #include "tests/level_zero/stub/stub.h"
 
 struct log {

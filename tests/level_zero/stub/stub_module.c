@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* stub_module: modules of the stub driver, from creation to destruction, and what they answer. */
-#include <stdlib.h>
-#include <string.h>
-
 #include "tests/level_zero/stub/stub.h"
 
 static struct stub_module *module_of(ze_module_handle_t handle, const char *call)

@@ -9,9 +9,6 @@
  *   checksum <16 hexadecimal digits>			of all before this line
  */
 #include <inttypes.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "tests/level_zero/stub/stub.h"
 

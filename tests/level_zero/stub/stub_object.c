@@ -3,9 +3,6 @@
  * stub_object: every handle that the stub driver ever gave out. An object's
  * memory is kept when it ends, so that its address never means another one.
  */
-#include <pthread.h>
-#include <stdlib.h>
-
 #include "tests/level_zero/stub/stub.h"
 
 #include <uthash.h>

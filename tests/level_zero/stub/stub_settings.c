@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* stub_settings: where the settings and events are, events, and growing texts. */
 #include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "tests/level_zero/stub/stub.h"
 

@@ -4,9 +4,6 @@
  * chapter 2.3, "Physical Layout", and chapter 3, "Binary Form"): kernels and
  * their parameters, linkage, specialization constants and their widths.
  */
-#include <stdlib.h>
-#include <string.h>
-
 #include "tests/level_zero/stub/stub.h"
 
 #define MAGIC 0x07230203u

@@ -4,7 +4,6 @@
  * Entries that it does not have stay as they are, NULL in a loader's table.
  */
 #include <level_zero/ze_ddi.h>
-#include <string.h>
 
 #include "tests/level_zero/stub/stub.h"
 

@@ -7,12 +7,6 @@
  * each constant that is set and declared, by id, as wide as it is declared.
  */
 #include <inttypes.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/wait.h>
-#include <time.h>
-#include <unistd.h>
 
 #include "tests/level_zero/stub/stub.h"
 

@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* test_stub: what the stub Level Zero driver makes of modules, through the real loader. */
-#include <signal.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "tests/level_zero/stub/stub_child.h"
 #include "tests/opencl/value_il.h"
 #include "tests/support/unit.h"

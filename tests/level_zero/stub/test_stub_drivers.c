@@ -3,10 +3,6 @@
  * test_stub_drivers: the stub Level Zero drivers as such, through the real
  * loader: what they offer, their handles, settings, compiler, and threads.
  */
-#include <pthread.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "tests/level_zero/stub/stub_child.h"
 #include "tests/opencl/value_il.h"
 #include "tests/support/unit.h"

@@ -2,15 +2,11 @@
 /* config: where a setting comes from, how its text is read, and complaints. */
 #include "cachecore/config.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/auxv.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "cachecore/disk/path.h"
 #include "tests/support/unit.h"
+#include "tests/support/wrap.h"
 
 static struct {
 	unsigned int count;
@@ -20,16 +16,12 @@ static struct {
 
 static bool privileged;		/* as a program is whose user is another than its caller */
 
-char *__real_secure_getenv(const char *name);
-char *__wrap_secure_getenv(const char *name);
-char *__wrap_secure_getenv(const char *name)
+WRAPPED(char *, secure_getenv, (const char *name))
 {
 	return privileged ? NULL : __real_secure_getenv(name);
 }
 
-unsigned long __real_getauxval(unsigned long type);
-unsigned long __wrap_getauxval(unsigned long type);
-unsigned long __wrap_getauxval(unsigned long type)
+WRAPPED(unsigned long, getauxval, (unsigned long type))
 {
 	return type == AT_SECURE ? privileged : __real_getauxval(type);
 }

@@ -2,8 +2,6 @@
 /* config_line: what each kind of line is split into. */
 #include "cachecore/config_line.h"
 
-#include <string.h>
-
 #include "tests/support/unit.h"
 
 static char text[256];

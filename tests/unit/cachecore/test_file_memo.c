@@ -6,17 +6,13 @@
  */
 #include "cachecore/file_memo.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <linux/magic.h>
-#include <string.h>
-#include <sys/stat.h>
 #include <sys/vfs.h>
-#include <unistd.h>
 
 #include "tests/support/file_hash.h"
 #include "tests/support/clock.h"
 #include "tests/support/unit.h"
+#include "tests/support/wrap.h"
 
 #define DISK 0xef53	/* ext4's number; no file system in memory has it */
 #define SECOND UINT64_C(1000000000)
@@ -31,22 +27,12 @@ static void (*before_open)(void);	/* once */
 static void (*before_read)(void);	/* once */
 static int read_error;			/* once */
 
-int __wrap_fstatfs(int fd, struct statfs *ret);
-int __real_open(const char *path, int flags, ...);
-int __wrap_open(const char *path, int flags, ...);
-ssize_t __real_pread(int fd, void *data, size_t len, off_t offset);
-ssize_t __wrap_pread(int fd, void *data, size_t len, off_t offset);
-int __real_stat(const char *path, struct stat *ret);
-int __wrap_stat(const char *path, struct stat *ret);
-int __real_fstat(int fd, struct stat *ret);
-int __wrap_fstat(int fd, struct stat *ret);
-
 uint64_t test_clock(clockid_t id)
 {
 	return id == CLOCK_REALTIME ? clock_ns : machine_clock(id);
 }
 
-int __wrap_fstatfs(int fd, struct statfs *ret)
+WRAPPED(int, fstatfs, (int fd, struct statfs *ret))
 {
 	(void)fd;
 	*ret = (struct statfs){ .f_type = file_system };
@@ -62,14 +48,14 @@ static void run_once(void (**what)(void))
 		now();
 }
 
-int __wrap_open(const char *path, int flags, ...)
+WRAPPED(int, open, (const char *path, int flags, ...))
 {
 	run_once(&before_open);
 	opened++;
 	return __real_open(path, flags);
 }
 
-ssize_t __wrap_pread(int fd, void *data, size_t len, off_t offset)
+WRAPPED(ssize_t, pread, (int fd, void *data, size_t len, off_t offset))
 {
 	run_once(&before_read);
 	if (read_error) {
@@ -80,7 +66,7 @@ ssize_t __wrap_pread(int fd, void *data, size_t len, off_t offset)
 	return __real_pread(fd, data, len, offset);
 }
 
-int __wrap_stat(const char *path, struct stat *ret)
+WRAPPED(int, stat, (const char *path, struct stat *ret))
 {
 	int result = __real_stat(path, ret);
 
@@ -88,7 +74,7 @@ int __wrap_stat(const char *path, struct stat *ret)
 	return result;
 }
 
-int __wrap_fstat(int fd, struct stat *ret)
+WRAPPED(int, fstat, (int fd, struct stat *ret))
 {
 	int result = __real_fstat(fd, ret);
 

@@ -2,8 +2,6 @@
 /* kernel_names: what C and SPIR-V call their kernels, and modules that lie about their lengths. */
 #include "cachecore/kernel_names.h"
 
-#include <string.h>
-
 #include "cachecore/key.h"
 #include "tests/support/unit.h"
 

@@ -4,15 +4,9 @@
  * times as they are, is not taken for what it was. The linker leads the calls of the clock
  * to the function below, so that a file is as old as a test wants it.
  */
-#include <fcntl.h>
 #include <linux/magic.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
-#include <sys/stat.h>
 #include <sys/vfs.h>
-#include <unistd.h>
 
 #include "cachecore/file_memo.h"
 #include "common/clock.h"

@@ -6,12 +6,8 @@
  * barriers and in callbacks; one that waits for ever ends the program by an
  * alarm. No assertion runs in a second thread.
  */
-#include <pthread.h>
 #include <sched.h>
 #include <stdatomic.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
 #include "cachecore/api/build.h"
 #include "cachecore/cache.h"

@@ -2,39 +2,27 @@
 /* background: threads whose files are their own, and processes that end with them. */
 #include "common/background.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <sched.h>
-#include <signal.h>
 #include <stdatomic.h>
-#include <stddef.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include "common/descriptor.h"
 #include "tests/support/unit.h"
+#include "tests/support/wrap.h"
 
 static bool shares_descriptors;
 
-bool __real_cmn_descriptors_separate(void);
-bool __wrap_cmn_descriptors_separate(void);
-bool __wrap_cmn_descriptors_separate(void)
+WRAPPED(bool, cmn_descriptors_separate, (void))
 {
 	return !shares_descriptors && __real_cmn_descriptors_separate();
 }
 
 static atomic_int creations_left = 100;
 
-int __real_pthread_create(pthread_t *ret, const pthread_attr_t *attr, void *(*run)(void *), void *arg);
-int __wrap_pthread_create(pthread_t *ret, const pthread_attr_t *attr, void *(*run)(void *), void *arg);
-int __wrap_pthread_create(pthread_t *ret, const pthread_attr_t *attr, void *(*run)(void *), void *arg)
+WRAPPED(int, pthread_create, (pthread_t *ret, const pthread_attr_t *attr, void *(*run)(void *), void *arg))
 {
 	return atomic_fetch_sub(&creations_left, 1) > 0 ? __real_pthread_create(ret, attr, run, arg)
 							: EAGAIN;

@@ -2,7 +2,6 @@
 /* condition: waits that end at their time, by a signal, and never with the mutex. */
 #include "common/condition.h"
 
-#include <errno.h>
 #include <sched.h>
 #include <stdatomic.h>
 

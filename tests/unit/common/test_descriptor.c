@@ -2,25 +2,17 @@
 /* descriptor: what a forked child, and a program that closes everything, do to the cache's files. */
 #include "common/descriptor.h"
 
-#include <errno.h>
-#include <fcntl.h>
-#include <pthread.h>
 #include <sched.h>
 #include <stdarg.h>
 #include <stdatomic.h>
-#include <stdbool.h>
-#include <string.h>
 #include <sys/file.h>
 #include <sys/resource.h>
-#include <sys/stat.h>
 #include <sys/syscall.h>
-#include <sys/wait.h>
-#include <time.h>
-#include <unistd.h>
 
 #include "common/clock.h"
 #include "common/file.h"
 #include "tests/support/unit.h"
+#include "tests/support/wrap.h"
 
 #define FORK_WAIT_NS UINT64_C(50000000)	/* descriptor.c's */
 #define LOCK_WAIT_NS UINT64_C(10000000000)
@@ -44,9 +36,7 @@ static bool ends_fork;
 static pid_t (*forks_child)(void);	/* what has a child by then */
 static pid_t forked;
 
-int __real_fstat(int fd, struct stat *info);
-int __wrap_fstat(int fd, struct stat *info);
-int __wrap_fstat(int fd, struct stat *info)
+WRAPPED(int, fstat, (int fd, struct stat *info))
 {
 	if (server_is_gone) {
 		errno = ESTALE;
@@ -55,9 +45,7 @@ int __wrap_fstat(int fd, struct stat *info)
 	return __real_fstat(fd, info);
 }
 
-int __real_nanosleep(const struct timespec *pause, struct timespec *rest);
-int __wrap_nanosleep(const struct timespec *pause, struct timespec *rest);
-int __wrap_nanosleep(const struct timespec *pause, struct timespec *rest)
+WRAPPED(int, nanosleep, (const struct timespec *pause, struct timespec *rest))
 {
 	waits++;
 	if (!ends_fork)

@@ -2,15 +2,12 @@
 /* env: typed values from text. */
 #include "common/env.h"
 
-#include <stdlib.h>
-
 #include "tests/support/unit.h"
+#include "tests/support/wrap.h"
 
 static bool privileged;		/* as a program is whose user is another than its caller */
 
-char *__real_secure_getenv(const char *name);
-char *__wrap_secure_getenv(const char *name);
-char *__wrap_secure_getenv(const char *name)
+WRAPPED(char *, secure_getenv, (const char *name))
 {
 	return privileged ? NULL : __real_secure_getenv(name);
 }

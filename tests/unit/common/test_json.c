@@ -2,8 +2,6 @@
 /* json: escaping, and which bytes are text. */
 #include "common/json.h"
 
-#include <stdlib.h>
-
 #include "tests/support/unit.h"
 
 static void check(struct cmn_view text, const char *expected)

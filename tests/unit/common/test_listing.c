@@ -2,13 +2,6 @@
 /* listing: what is looked through, twice, and what the application opened in its place. */
 #include "common/listing.h"
 
-#include <errno.h>
-#include <fcntl.h>
-#include <stdio.h>
-#include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
 #include "common/descriptor.h"
 #include "tests/support/unit.h"
 

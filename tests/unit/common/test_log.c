@@ -2,11 +2,6 @@
 /* log: levels, sinks, once, and what goes to stderr. */
 #include "common/log.h"
 
-#include <fcntl.h>
-#include <stdio.h>
-#include <string.h>
-#include <unistd.h>
-
 #include "tests/support/unit.h"
 
 struct record {

@@ -2,14 +2,6 @@
 /* log_file: what is appended, which files are refused, and what becomes of a full one. */
 #include "common/log_file.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/stat.h>
-#include <sys/wait.h>
-#include <time.h>
-#include <unistd.h>
-
 #include "tests/support/unit.h"
 
 static char text[1 << 21];

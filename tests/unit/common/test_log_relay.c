@@ -2,12 +2,6 @@
 /* log_relay: what the cache's own threads say is said by the application's. */
 #include "common/log_relay.h"
 
-#include <pthread.h>
-#include <stdio.h>
-#include <string.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
 #include "common/background.h"
 #include "tests/support/unit.h"
 

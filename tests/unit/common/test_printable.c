@@ -2,9 +2,6 @@
 /* printable: what a terminal obeys, and what hides or reorders text, is not shown; everything else is. */
 #include "common/printable.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 #include "tests/support/unit.h"
 
 /* Both ways, which must agree. */

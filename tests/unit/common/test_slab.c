@@ -2,11 +2,8 @@
 /* slab: room that is used again, lengths that are refused, buffers that outlive their slabs. */
 #include "common/bytes.h"
 
-#include <pthread.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "tests/support/unit.h"
+#include "tests/support/wrap.h"
 
 #define SHARE ((size_t)100000)		/* served by a block, many to one */
 #define TOO_LARGE ((size_t)64 << 20)	/* more than a block */
@@ -15,9 +12,7 @@
 static struct cmn_slabs *wanted_meanwhile;
 static bool got_any;
 
-void *__real_aligned_alloc(size_t alignment, size_t size);
-void *__wrap_aligned_alloc(size_t alignment, size_t size);
-void *__wrap_aligned_alloc(size_t alignment, size_t size)
+WRAPPED(void *, aligned_alloc, (size_t alignment, size_t size))
 {
 	struct cmn_slabs *slabs = wanted_meanwhile;
 	struct cmn_buffer buf = { 0 };

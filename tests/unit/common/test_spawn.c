@@ -3,25 +3,15 @@
 #include "common/spawn.h"
 
 #include <dirent.h>
-#include <errno.h>
-#include <fcntl.h>
-#include <pthread.h>
 #include <sched.h>
-#include <signal.h>
 #include <stdatomic.h>
-#include <stdbool.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/file.h>
 #include <sys/prctl.h>
-#include <sys/stat.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include "common/background.h"
 #include "common/descriptor.h"
 #include "tests/support/unit.h"
+#include "tests/support/wrap.h"
 
 #define THREADS 4
 #define SPAWNS 12	/* by each */
@@ -105,9 +95,7 @@ int main(int argc, char **argv, char **envp)
 static int clone_error;
 static bool no_memory;
 static atomic_int unblocked, mapped;	/* clones made while a handler might have run; stacks that are left */
-int __real_clone(int (*run)(void *), void *stack, int flags, void *arg, ...);
-int __wrap_clone(int (*run)(void *), void *stack, int flags, void *arg, ...);
-int __wrap_clone(int (*run)(void *), void *stack, int flags, void *arg, ...)
+WRAPPED(int, clone, (int (*run)(void *), void *stack, int flags, void *arg, ...))
 {
 	sigset_t mine;
 
@@ -121,9 +109,7 @@ int __wrap_clone(int (*run)(void *), void *stack, int flags, void *arg, ...)
 #define STACKS_SIZE ((size_t)128 << 10)
 static void *_Atomic stacks[64];
 
-void *__real_malloc(size_t len);
-void *__wrap_malloc(size_t len);
-void *__wrap_malloc(size_t len)
+WRAPPED(void *, malloc, (size_t len))
 {
 	void *made = len == STACKS_SIZE && no_memory ? NULL : __real_malloc(len);
 	void *none = NULL;
@@ -136,9 +122,7 @@ void *__wrap_malloc(size_t len)
 	return made;
 }
 
-void __real_free(void *data);
-void __wrap_free(void *data);
-void __wrap_free(void *data)
+WRAPPED(void, free, (void *data))
 {
 	for (size_t i = 0; data && i < 64; i++) {
 		void *given = data;
@@ -150,9 +134,7 @@ void __wrap_free(void *data)
 }
 
 static bool is_init;
-pid_t __real_getpid(void);
-pid_t __wrap_getpid(void);
-pid_t __wrap_getpid(void)
+WRAPPED(pid_t, getpid, (void))
 {
 	return is_init ? 1 : __real_getpid();
 }

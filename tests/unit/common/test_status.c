@@ -2,9 +2,6 @@
 /* status: names and the translation from errno. */
 #include "common/status.h"
 
-#include <errno.h>
-#include <string.h>
-
 #include "tests/support/unit.h"
 
 TEST(names_every_status_differently)

@@ -1,13 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* write: files that may not grow and pipes that nobody reads fail, and end nobody. */
-#include <errno.h>
-#include <fcntl.h>
-#include <pthread.h>
-#include <signal.h>
-#include <stdbool.h>
 #include <sys/resource.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include "common/file.h"
 #include "tests/support/unit.h"

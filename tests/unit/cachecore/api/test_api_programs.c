@@ -6,16 +6,12 @@
  */
 #include "cachecore/api/cachecore.h"
 
-#include <pthread.h>
 #include <sched.h>
 #include <stdatomic.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include "cachecore/api/program_key.h"
 #include "tests/support/unit.h"
+#include "tests/support/wrap.h"
 
 #define THREADS 8
 #define ROUNDS 300
@@ -23,9 +19,7 @@
 /* Of the next key. */
 static bool no_memory;
 
-enum cmn_status __real_api_key_of_program(const struct cachecore_program_key *key, struct api_key *ret);
-enum cmn_status __wrap_api_key_of_program(const struct cachecore_program_key *key, struct api_key *ret);
-enum cmn_status __wrap_api_key_of_program(const struct cachecore_program_key *key, struct api_key *ret)
+WRAPPED(enum cmn_status, api_key_of_program, (const struct cachecore_program_key *key, struct api_key *ret))
 {
 	if (!no_memory)
 		return __real_api_key_of_program(key, ret);

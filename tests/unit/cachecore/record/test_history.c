@@ -2,16 +2,8 @@
 /* history: its bounds, damage, many writers, fork, and what happens where it cannot be written. */
 #include "cachecore/record/history.h"
 
-#include <fcntl.h>
-#include <pthread.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/file.h>
 #include <sys/resource.h>
-#include <sys/stat.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include "cachecore/cache.h"
 #include "common/file.h"

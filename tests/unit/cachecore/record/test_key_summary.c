@@ -2,10 +2,6 @@
 /* key_summary: short and long values, where texts differ, and what is not to be believed. */
 #include "cachecore/record/key_summary.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "tests/support/unit.h"
 
 /* The only field of a key with that value. */

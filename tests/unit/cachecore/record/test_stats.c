@@ -2,22 +2,14 @@
 /* stats: counting, the root's file, damage, several threads and processes. */
 #include "cachecore/record/stats.h"
 
-#include <errno.h>
-#include <fcntl.h>
-#include <pthread.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/file.h>
 #include <sys/resource.h>
-#include <sys/stat.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include "cachecore/record/stats_log.h"
 #include "common/file.h"
 #include "common/hash.h"
 #include "tests/support/unit.h"
+#include "tests/support/wrap.h"
 
 /* The working directory is the test's own. */
 #define ROOT "cache/root"
@@ -27,9 +19,7 @@
 
 static bool log_cannot_be_read;	/* now */
 
-enum cmn_status __real_cc_stats_log_read(int root_fd, struct cmn_buffer *ret);
-enum cmn_status __wrap_cc_stats_log_read(int root_fd, struct cmn_buffer *ret);
-enum cmn_status __wrap_cc_stats_log_read(int root_fd, struct cmn_buffer *ret)
+WRAPPED(enum cmn_status, cc_stats_log_read, (int root_fd, struct cmn_buffer *ret))
 {
 	return log_cannot_be_read ? CMN_ERR_IO : __real_cc_stats_log_read(root_fd, ret);
 }

@@ -2,11 +2,6 @@
 /* tally: when the lines of the beginning and the end come, and what a build's line says. */
 #include "cachecore/record/tally.h"
 
-#include <stdio.h>
-#include <string.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
 #include "tests/support/unit.h"
 
 static struct {

@@ -2,14 +2,7 @@
 /* trace: the shape of a line, and where no line may go. */
 #include "cachecore/record/trace.h"
 
-#include <fcntl.h>
-#include <pthread.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/resource.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "common/file.h"
 #include "tests/support/unit.h"

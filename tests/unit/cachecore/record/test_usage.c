@@ -2,12 +2,6 @@
 /* usage: sums by day and program, their bounds, and a file that anybody may have written. */
 #include "cachecore/record/usage.h"
 
-#include <fcntl.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
-
 #include "cachecore/record/stats.h"
 #include "common/file.h"
 #include "tests/support/unit.h"

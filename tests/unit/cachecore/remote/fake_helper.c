@@ -2,11 +2,8 @@
 /* fake_helper: a thread that accepts. */
 #include "tests/unit/cachecore/remote/fake_helper.h"
 
-#include <stdio.h>
-#include <string.h>
 #include <sys/socket.h>
 #include <sys/un.h>
-#include <unistd.h>
 
 #include "tests/support/unit.h"
 

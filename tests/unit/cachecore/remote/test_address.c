@@ -2,17 +2,12 @@
 /* address: what a setting says, what is wrong with one, and that nobody sees its passwords. */
 #include "cachecore/remote/address.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "tests/support/unit.h"
+#include "tests/support/wrap.h"
 
 /* This thread's next copies of text, after so many; 0: all are made. */
 static unsigned int copies_left;
-char *__real_strndup(const char *text, size_t len);
-char *__wrap_strndup(const char *text, size_t len);
-char *__wrap_strndup(const char *text, size_t len)
+WRAPPED(char *, strndup, (const char *text, size_t len))
 {
 	if (copies_left && !--copies_left)
 		return NULL;

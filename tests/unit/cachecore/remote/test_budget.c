@@ -2,12 +2,6 @@
 /* remote/budget: what look-ups may still cost. Time is the test's. */
 #include "cachecore/remote/budget.h"
 
-#include <pthread.h>
-#include <stdbool.h>
-#include <stdio.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
 #include "common/clock.h"
 #include "tests/support/clock.h"
 #include "tests/support/unit.h"

@@ -2,21 +2,14 @@
 /* helper: what is sent, what is taken, how long it may take, and what becomes of the descriptor. */
 #include "cachecore/remote/helper.h"
 
-#include <errno.h>
-#include <fcntl.h>
-#include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/socket.h>
 #include <sys/time.h>
 #include <sys/un.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include "common/clock.h"
 #include "common/descriptor.h"
 #include "tests/support/unit.h"
+#include "tests/support/wrap.h"
 #include "tests/unit/cachecore/remote/fake_helper.h"
 
 #define MS UINT64_C(1000000)
@@ -28,9 +21,7 @@
 
 /* Whose process listens, as the kernel says; -1: the truth; -2: it cannot be asked. */
 static int peer = -1;
-int __real_getsockopt(int fd, int level, int name, void *value, socklen_t *len);
-int __wrap_getsockopt(int fd, int level, int name, void *value, socklen_t *len);
-int __wrap_getsockopt(int fd, int level, int name, void *value, socklen_t *len)
+WRAPPED(int, getsockopt, (int fd, int level, int name, void *value, socklen_t *len))
 {
 	int result = __real_getsockopt(fd, level, name, value, len);
 
@@ -41,9 +32,7 @@ int __wrap_getsockopt(int fd, int level, int name, void *value, socklen_t *len)
 
 static int socket_error;
 static unsigned int forks_left;		/* while sockets are made */
-int __real_socket(int domain, int type, int protocol);
-int __wrap_socket(int domain, int type, int protocol);
-int __wrap_socket(int domain, int type, int protocol)
+WRAPPED(int, socket, (int domain, int type, int protocol))
 {
 	if (forks_left) {
 		forks_left--;
@@ -55,9 +44,7 @@ int __wrap_socket(int domain, int type, int protocol)
 }
 
 static bool no_memory;
-void *__real_realloc(void *old, size_t size);
-void *__wrap_realloc(void *old, size_t size);
-void *__wrap_realloc(void *old, size_t size)
+WRAPPED(void *, realloc, (void *old, size_t size))
 {
 	return no_memory ? NULL : __real_realloc(old, size);
 }
@@ -74,17 +61,13 @@ static ssize_t trickle(void)
 	return 1;
 }
 
-ssize_t __real_sendmsg(int fd, const struct msghdr *message, int flags);
-ssize_t __wrap_sendmsg(int fd, const struct msghdr *message, int flags);
-ssize_t __wrap_sendmsg(int fd, const struct msghdr *message, int flags)
+WRAPPED(ssize_t, sendmsg, (int fd, const struct msghdr *message, int flags))
 {
 	return trickles && message->msg_iov->iov_len ? trickle() : __real_sendmsg(fd, message, flags);
 }
 
 /* Not where the fake is: that wants all of it. */
-ssize_t __real_recv(int fd, void *data, size_t len, int flags);
-ssize_t __wrap_recv(int fd, void *data, size_t len, int flags);
-ssize_t __wrap_recv(int fd, void *data, size_t len, int flags)
+WRAPPED(ssize_t, recv, (int fd, void *data, size_t len, int flags))
 {
 	if (!(flags & MSG_DONTWAIT))
 		return __real_recv(fd, data, len, flags);
@@ -1092,9 +1075,7 @@ TEST(another_file_with_its_number_is_left_alone)
 
 /* While it connects, again and again. */
 static struct thief *connecting;
-int __real_connect(int fd, const struct sockaddr *address, socklen_t len);
-int __wrap_connect(int fd, const struct sockaddr *address, socklen_t len);
-int __wrap_connect(int fd, const struct sockaddr *address, socklen_t len)
+WRAPPED(int, connect, (int fd, const struct sockaddr *address, socklen_t len))
 {
 	if (!connecting)
 		return __real_connect(fd, address, len);

@@ -2,8 +2,6 @@
 /* test_index: a list comes back only whole, and as its owner has signed it. Signatures are OpenSSL's. */
 #include "cachecore/remote/index.h"
 
-#include <stdlib.h>
-
 #include <openssl/evp.h>
 
 #include "cachecore/remote/trust.h"

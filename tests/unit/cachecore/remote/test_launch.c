@@ -2,13 +2,9 @@
 /* launch: where the program is looked for, and what it is told. */
 #include "cachecore/remote/launch.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
-
 #include "common/spawn.h"
 #include "tests/support/unit.h"
+#include "tests/support/wrap.h"
 
 #define MOST_TRIES 8
 
@@ -22,10 +18,8 @@ static struct {
 static size_t try_count;
 static enum cmn_status answers[MOST_TRIES];
 
-enum cmn_status __wrap_cmn_spawn_detached(const char *path, char *const argv[], char *const envp[],
-					  int keep_fd);
-enum cmn_status __wrap_cmn_spawn_detached(const char *path, char *const argv[], char *const envp[],
-					  int keep_fd)
+WRAPPED(enum cmn_status, cmn_spawn_detached, (const char *path, char *const argv[], char *const envp[],
+	int keep_fd))
 {
 	size_t i = try_count++, count = 0;
 
@@ -47,9 +41,7 @@ enum cmn_status __wrap_cmn_spawn_detached(const char *path, char *const argv[], 
 
 /* This thread's next copies of text, after so many. */
 static unsigned int copies_left;
-char *__real_strdup(const char *text);
-char *__wrap_strdup(const char *text);
-char *__wrap_strdup(const char *text)
+WRAPPED(char *, strdup, (const char *text))
 {
 	if (copies_left && !--copies_left)
 		return NULL;
@@ -57,9 +49,7 @@ char *__wrap_strdup(const char *text)
 }
 
 static bool has_no_array;
-void *__real_calloc(size_t count, size_t size);
-void *__wrap_calloc(size_t count, size_t size);
-void *__wrap_calloc(size_t count, size_t size)
+WRAPPED(void *, calloc, (size_t count, size_t size))
 {
 	return has_no_array ? NULL : __real_calloc(count, size);
 }

@@ -2,13 +2,7 @@
 /* node: who shares a helper, its locks, and how long a tier that failed is left alone. */
 #include "cachecore/remote/node.h"
 
-#include <fcntl.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/stat.h>
 #include <sys/un.h>
-#include <unistd.h>
 
 #include "cachecore/disk/root.h"
 #include "common/clock.h"
@@ -16,6 +10,7 @@
 #include "common/file.h"
 #include "tests/support/clock.h"
 #include "tests/support/unit.h"
+#include "tests/support/wrap.h"
 
 #define NS_PER_S UINT64_C(1000000000)
 #define NOW UINT64_C(1700000000)
@@ -29,16 +24,12 @@ uint64_t test_clock(clockid_t id)
 /* Copies of text fail, or buffers, or the second buffer that is used. */
 static bool no_copies;
 static unsigned int buffers_left;
-char *__real_strdup(const char *text);
-char *__wrap_strdup(const char *text);
-char *__wrap_strdup(const char *text)
+WRAPPED(char *, strdup, (const char *text))
 {
 	return no_copies ? NULL : __real_strdup(text);
 }
 
-void *__real_realloc(void *old, size_t size);
-void *__wrap_realloc(void *old, size_t size);
-void *__wrap_realloc(void *old, size_t size)
+WRAPPED(void *, realloc, (void *old, size_t size))
 {
 	if (buffers_left && !--buffers_left)
 		return NULL;
@@ -46,9 +37,7 @@ void *__wrap_realloc(void *old, size_t size)
 }
 
 static bool disk_is_full;
-enum cmn_status __real_cmn_file_publish(int fd, const char *name, const struct cmn_view *views, size_t count);
-enum cmn_status __wrap_cmn_file_publish(int fd, const char *name, const struct cmn_view *views, size_t count);
-enum cmn_status __wrap_cmn_file_publish(int fd, const char *name, const struct cmn_view *views, size_t count)
+WRAPPED(enum cmn_status, cmn_file_publish, (int fd, const char *name, const struct cmn_view *views, size_t count))
 {
 	return disk_is_full ? CMN_ERR_NOSPACE : __real_cmn_file_publish(fd, name, views, count);
 }

@@ -3,20 +3,12 @@
 #include "cachecore/remote/remote.h"
 
 #include <dlfcn.h>
-#include <fcntl.h>
 #include <poll.h>
 #include <stdatomic.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/auxv.h>
 #include <sys/file.h>
 #include <sys/prctl.h>
-#include <sys/stat.h>
 #include <sys/syscall.h>
-#include <sys/wait.h>
-#include <time.h>
-#include <unistd.h>
 
 #include <linux/seccomp.h>
 
@@ -29,6 +21,7 @@
 #include "common/spawn.h"
 #include "tests/support/clock.h"
 #include "tests/support/unit.h"
+#include "tests/support/wrap.h"
 #include "tests/unit/cachecore/remote/fake_helper.h"
 #include "tests/unit/cachecore/remote/values.h"
 
@@ -48,8 +41,7 @@ uint64_t test_clock(clockid_t id)
 	return id == CLOCK_REALTIME ? EPOCH + atomic_load(&passed_ns) + atomic_load(&later_ns) : machine_clock(id);
 }
 
-int __wrap_nanosleep(const struct timespec *pause, struct timespec *rest);
-int __wrap_nanosleep(const struct timespec *pause, struct timespec *rest)
+WRAPPED(int, nanosleep, (const struct timespec *pause, struct timespec *rest))
 {
 	(void)rest;
 	atomic_fetch_add(&passed_ns, (uint64_t)pause->tv_sec * S + (uint64_t)pause->tv_nsec);
@@ -62,9 +54,7 @@ static atomic_bool is_silent, has_heard;
 static atomic_bool is_patient;
 /* So much longer a wait takes. */
 static atomic_uint_least64_t still_ns;
-int __real_ppoll(struct pollfd *fds, nfds_t count, const struct timespec *timeout, const sigset_t *mask);
-int __wrap_ppoll(struct pollfd *fds, nfds_t count, const struct timespec *timeout, const sigset_t *mask);
-int __wrap_ppoll(struct pollfd *fds, nfds_t count, const struct timespec *timeout, const sigset_t *mask)
+WRAPPED(int, ppoll, (struct pollfd *fds, nfds_t count, const struct timespec *timeout, const sigset_t *mask))
 {
 	const struct timespec shorter = { 0, 1000000 }, longer = { 10, 0 };
 	bool silent = atomic_load(&is_silent), is_over = !timeout->tv_sec && !timeout->tv_nsec;
@@ -81,58 +71,44 @@ int __wrap_ppoll(struct pollfd *fds, nfds_t count, const struct timespec *timeou
 	return ready;
 }
 
-enum cmn_status __real_cc_sodium_hash_begin(struct cc_sodium_hash *hash);
-enum cmn_status __wrap_cc_sodium_hash_begin(struct cc_sodium_hash *hash);
-enum cmn_status __wrap_cc_sodium_hash_begin(struct cc_sodium_hash *hash)
+WRAPPED(enum cmn_status, cc_sodium_hash_begin, (struct cc_sodium_hash *hash))
 {
 	atomic_fetch_add(&later_ns, atomic_load(&jump_ns));
 	return __real_cc_sodium_hash_begin(hash);
 }
 
 static bool is_privileged;
-unsigned long __real_getauxval(unsigned long type);
-unsigned long __wrap_getauxval(unsigned long type);
-unsigned long __wrap_getauxval(unsigned long type)
+WRAPPED(unsigned long, getauxval, (unsigned long type))
 {
 	return type == AT_SECURE && is_privileged ? 1 : __real_getauxval(type);
 }
 
 static bool no_sodium;
-void *__real_dlopen(const char *name, int flags);
-void *__wrap_dlopen(const char *name, int flags);
-void *__wrap_dlopen(const char *name, int flags)
+WRAPPED(void *, dlopen, (const char *name, int flags))
 {
 	return no_sodium && strstr(name, "sodium") ? NULL : __real_dlopen(name, flags);
 }
 
 static bool is_remote;
-bool __real_cmn_file_is_remote(int fd);
-bool __wrap_cmn_file_is_remote(int fd);
-bool __wrap_cmn_file_is_remote(int fd)
+WRAPPED(bool, cmn_file_is_remote, (int fd))
 {
 	return is_remote || __real_cmn_file_is_remote(fd);
 }
 
 static bool cannot_publish;
-enum cmn_status __real_cmn_file_publish(int dir_fd, const char *name, const struct cmn_view *views, size_t count);
-enum cmn_status __wrap_cmn_file_publish(int dir_fd, const char *name, const struct cmn_view *views, size_t count);
-enum cmn_status __wrap_cmn_file_publish(int dir_fd, const char *name, const struct cmn_view *views, size_t count)
+WRAPPED(enum cmn_status, cmn_file_publish, (int dir_fd, const char *name, const struct cmn_view *views, size_t count))
 {
 	return cannot_publish ? CMN_ERR_NOSPACE : __real_cmn_file_publish(dir_fd, name, views, count);
 }
 
 static bool no_room;
-void *__real_realloc(void *memory, size_t size);
-void *__wrap_realloc(void *memory, size_t size);
-void *__wrap_realloc(void *memory, size_t size)
+WRAPPED(void *, realloc, (void *memory, size_t size))
 {
 	return no_room ? NULL : __real_realloc(memory, size);
 }
 
 static size_t callocs_left;
-void *__real_calloc(size_t count, size_t size);
-void *__wrap_calloc(size_t count, size_t size);
-void *__wrap_calloc(size_t count, size_t size)
+WRAPPED(void *, calloc, (size_t count, size_t size))
 {
 	return callocs_left && !--callocs_left ? NULL : __real_calloc(count, size);
 }
@@ -232,8 +208,7 @@ static unsigned int requests(void)
 	return atomic_load(&tier.gets) + atomic_load(&tier.claims) + atomic_load(&tier.releases);
 }
 
-enum cmn_status __wrap_cmn_spawn_detached(const char *path, char *const argv[], char *const envp[], int keep_fd);
-enum cmn_status __wrap_cmn_spawn_detached(const char *path, char *const argv[], char *const envp[], int keep_fd)
+WRAPPED(enum cmn_status, cmn_spawn_detached, (const char *path, char *const argv[], char *const envp[], int keep_fd))
 {
 	size_t len = 0;
 

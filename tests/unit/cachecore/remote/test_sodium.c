@@ -3,19 +3,14 @@
 #include "cachecore/remote/sodium.h"
 
 #include <dlfcn.h>
-#include <stdlib.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include "tests/support/unit.h"
+#include "tests/support/wrap.h"
 
 static bool missing;
 static unsigned int opened;
 
-void *__real_dlopen(const char *name, int flags);
-void *__wrap_dlopen(const char *name, int flags);
-
-void *__wrap_dlopen(const char *name, int flags)
+WRAPPED(void *, dlopen, (const char *name, int flags))
 {
 	opened++;
 	return missing ? NULL : __real_dlopen(name, flags);

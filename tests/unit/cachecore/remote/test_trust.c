@@ -2,12 +2,6 @@
 /* test_trust: which lines are keys, which files are believed, and until when. */
 #include "cachecore/remote/trust.h"
 
-#include <fcntl.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
 #include "tests/support/unit.h"
 
 /* The public keys of RFC 8032's TEST 1 and TEST 2. */

@@ -3,16 +3,11 @@
 #include "cachecore/remote/uploads.h"
 
 #include <dirent.h>
-#include <errno.h>
-#include <fcntl.h>
-#include <stdio.h>
-#include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "cachecore/key.h"
 #include "common/descriptor.h"
 #include "tests/support/unit.h"
+#include "tests/support/wrap.h"
 
 #define MANY 200
 
@@ -22,9 +17,7 @@ static int root = -1;
 static off_t directory_size;
 /* So often another process removes the directory before something is noted there. */
 static unsigned int times_tidied;
-int __real_fstat(int fd, struct stat *info);
-int __wrap_fstat(int fd, struct stat *info);
-int __wrap_fstat(int fd, struct stat *info)
+WRAPPED(int, fstat, (int fd, struct stat *info))
 {
 	int result = __real_fstat(fd, info);
 
@@ -37,9 +30,7 @@ int __wrap_fstat(int fd, struct stat *info)
 
 /* Notes of this user are another's. */
 static bool is_another;
-uid_t __real_geteuid(void);
-uid_t __wrap_geteuid(void);
-uid_t __wrap_geteuid(void)
+WRAPPED(uid_t, geteuid, (void))
 {
 	return __real_geteuid() + is_another;
 }

@@ -3,14 +3,11 @@
 #include "cachecore/remote/value.h"
 
 #include <dlfcn.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include "cachecore/entry.h"
 #include "cachecore/key.h"
 #include "tests/support/unit.h"
+#include "tests/support/wrap.h"
 #include "tests/unit/cachecore/remote/values.h"
 
 #define ONE_LINE VALUES_LINE_ONE " until 2026-11-25\n"
@@ -25,10 +22,7 @@
 static struct cc_trust *trust;
 static bool missing;
 
-void *__real_dlopen(const char *name, int flags);
-void *__wrap_dlopen(const char *name, int flags);
-
-void *__wrap_dlopen(const char *name, int flags)
+WRAPPED(void *, dlopen, (const char *name, int flags))
 {
 	return missing && strstr(name, "sodium") ? NULL : __real_dlopen(name, flags);
 }

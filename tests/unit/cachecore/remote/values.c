@@ -2,9 +2,6 @@
 /* values: signed by OpenSSL, as ckcache-remote is another program than the one that checks. */
 #include "tests/unit/cachecore/remote/values.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 #include <openssl/evp.h>
 
 #include "cachecore/entry.h"

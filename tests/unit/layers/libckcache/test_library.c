@@ -2,11 +2,6 @@
 /* library: which API is told what, also of one whose layer comes later, and forks. */
 #include "layers/libckcache/library.h"
 
-#include <stdlib.h>
-#include <string.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
 #include "layers/shared/driver/environment.h"
 #include "layers/shared/driver/exit_time.h"
 #include "tests/support/unit.h"

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* extension: which functions are the layer's own, and what they ask the driver for. */
-#include <string.h>
-
 #include "layers/opencl/api/desc.h"
 #include "layers/opencl/hooks/dispatch.h"
 #include "layers/opencl/hooks/program.h"
 #include "tests/support/unit.h"
+#include "tests/support/wrap.h"
 
 #define NUMBER(type, value) ((type)(uintptr_t)(value))
 #define DEVICE NUMBER(cl_device_id, 1)
@@ -36,9 +35,7 @@ static struct ocl_object known;		/* stands for a program */
 static char loaded_program;
 static void *allocated;		/* lately */
 
-void *__real_malloc(size_t size);
-void *__wrap_malloc(size_t size);
-void *__wrap_malloc(size_t size)
+WRAPPED(void *, malloc, (size_t size))
 {
 	allocated = __real_malloc(size);
 	return allocated;

@@ -2,9 +2,6 @@
 /* test_harmless: which options may be cached for, and what reads files. */
 #include "layers/opencl/key/options.h"
 
-#include <stdio.h>
-#include <string.h>
-
 #include "tests/support/unit.h"
 
 TEST(known_words_are_harmless)

@@ -3,12 +3,10 @@
 #include "layers/opencl/hooks/kernel.h"
 
 #include <dlfcn.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
 #include "layers/opencl/hooks/dispatch.h"
 #include "tests/support/unit.h"
+#include "tests/support/wrap.h"
 
 enum { PATIENCE_S = 20 };
 
@@ -20,9 +18,7 @@ static cl_program program;	/* of the application; loaded */
 static size_t failing;		/* the next malloc of so many bytes fails */
 static cl_kernel given_back, came;	/* which the driver has free for the next one; which that is */
 
-void *__real_malloc(size_t size);
-void *__wrap_malloc(size_t size);
-void *__wrap_malloc(size_t size)
+WRAPPED(void *, malloc, (size_t size))
 {
 	if (size != failing)
 		return __real_malloc(size);

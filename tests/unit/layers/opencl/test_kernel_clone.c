@@ -2,12 +2,10 @@
 /* kernel_clone: which creations the driver sees, and what becomes of the kernel that others are clones of. */
 #include "layers/opencl/program/kernel_clone.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 #include "layers/opencl/layer.h"
 #include "layers/opencl/program/objects.h"
 #include "tests/support/unit.h"
+#include "tests/support/wrap.h"
 
 #define MOST 64		/* handles of a test */
 #define PROGRAM ((cl_program)(uintptr_t)7)
@@ -35,9 +33,7 @@ static bool is_unlocked(void)
 	return unlocked;
 }
 
-void *__real_calloc(size_t count, size_t size);
-void *__wrap_calloc(size_t count, size_t size);
-void *__wrap_calloc(size_t count, size_t size)
+WRAPPED(void *, calloc, (size_t count, size_t size))
 {
 	return driver.no_memory ? NULL : __real_calloc(count, size);
 }

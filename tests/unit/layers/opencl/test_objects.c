@@ -2,12 +2,10 @@
 /* objects: handles that are used again, want of memory, and threads that wait for each other. */
 #include "layers/opencl/program/objects.h"
 
-#include <pthread.h>
 #include <sched.h>
-#include <stdint.h>
-#include <stdlib.h>
 
 #include "tests/support/unit.h"
+#include "tests/support/wrap.h"
 
 #define MANY 1000	/* objects: some in each shard */
 #define THREADS 4
@@ -15,17 +13,13 @@
 
 static bool no_memory;
 
-void *__real_malloc(size_t size);
-void *__wrap_malloc(size_t size);
-void *__wrap_malloc(size_t size)
+WRAPPED(void *, malloc, (size_t size))
 {
 	return no_memory ? NULL : __real_malloc(size);
 }
 
 /* Compilers make one of malloc and memset. */
-void *__real_calloc(size_t count, size_t size);
-void *__wrap_calloc(size_t count, size_t size);
-void *__wrap_calloc(size_t count, size_t size)
+WRAPPED(void *, calloc, (size_t count, size_t size))
 {
 	return no_memory ? NULL : __real_calloc(count, size);
 }

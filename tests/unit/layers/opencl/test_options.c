@@ -2,10 +2,6 @@
 /* Tests of layers/opencl/key/options.h: what a source and options say about files, by every spelling. */
 #include "layers/opencl/key/options.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "tests/support/unit.h"
 
 #define COUNT(list) (sizeof(list) / sizeof((list)[0]))

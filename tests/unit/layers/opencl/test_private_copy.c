@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* private_copy: each load of a binary has a directory of its own where the driver unpacks it. */
-#include <stdlib.h>
-#include <string.h>
-
 #include "layers/opencl/program/private_copy.h"
 #include "tests/support/unit.h"
 

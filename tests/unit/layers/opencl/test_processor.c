@@ -2,8 +2,6 @@
 /* processor: machines that differ in what they can do differ; others do not. */
 #include "layers/opencl/key/processor.h"
 
-#include <string.h>
-
 #include "tests/support/unit.h"
 
 #define ARM(number, mhz, features, part)                                                      \

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* pyopencl_nonce: a token that anything could refer to is a part of the program. */
-#include <stdio.h>
-#include <string.h>
-
 #include "layers/opencl/key/pyopencl_nonce.h"
 #include "tests/support/unit.h"
 

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* test_blob: what an application keeps: its grammar byte by byte, and what is refused. */
-#include <string.h>
-
 #include "layers/shared/api/blob.h"
 #include "tests/support/unit.h"
 

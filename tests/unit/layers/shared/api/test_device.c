@@ -2,12 +2,10 @@
 /* device: what is refused, what a library is told by, and a cache that is off or busy. */
 #include "layers/shared/api/device.h"
 
-#include <stddef.h>
-#include <string.h>
-
 #include "layers/shared/api/desc.h"
 #include "layers/shared/driver/build_id.h"
 #include "tests/support/unit.h"
+#include "tests/support/wrap.h"
 
 static struct cc_cache *const cache = (struct cc_cache *)(void *)&cache;	/* of nobody's */
 static struct {
@@ -17,9 +15,7 @@ static struct {
 	bool no_memory;		/* for the bytes of blobs */
 } state;
 
-bool __real_cmn_buffer_grow(struct cmn_buffer *buf, size_t extra);
-bool __wrap_cmn_buffer_grow(struct cmn_buffer *buf, size_t extra);
-bool __wrap_cmn_buffer_grow(struct cmn_buffer *buf, size_t extra)
+WRAPPED(bool, cmn_buffer_grow, (struct cmn_buffer *buf, size_t extra))
 {
 	if (!state.no_memory)
 		return __real_cmn_buffer_grow(buf, extra);
@@ -27,9 +23,7 @@ bool __wrap_cmn_buffer_grow(struct cmn_buffer *buf, size_t extra)
 	return false;
 }
 
-enum cmn_status __real_drv_build_id_find(struct cmn_view notes, uint64_t alignment, struct cmn_view *ret_id);
-enum cmn_status __wrap_drv_build_id_find(struct cmn_view notes, uint64_t alignment, struct cmn_view *ret_id);
-enum cmn_status __wrap_drv_build_id_find(struct cmn_view notes, uint64_t alignment, struct cmn_view *ret_id)
+WRAPPED(enum cmn_status, drv_build_id_find, (struct cmn_view notes, uint64_t alignment, struct cmn_view *ret_id))
 {
 	static const uint8_t id[1024];
 
@@ -39,16 +33,14 @@ enum cmn_status __wrap_drv_build_id_find(struct cmn_view notes, uint64_t alignme
 	return CMN_OK;
 }
 
-enum cmn_status __wrap_cc_cache_remove(struct cc_cache *from, const struct cc_key *key);
-enum cmn_status __wrap_cc_cache_remove(struct cc_cache *from, const struct cc_key *key)
+WRAPPED(enum cmn_status, cc_cache_remove, (struct cc_cache *from, const struct cc_key *key))
 {
 	(void)key;
 	CU_ASSERT_PTR_EQUAL(from, cache);
 	return state.busy ? CMN_BUSY : CMN_OK;
 }
 
-void __wrap_cc_cache_put(struct cc_cache *to, const struct cc_key *key, struct cc_entry *entry);
-void __wrap_cc_cache_put(struct cc_cache *to, const struct cc_key *key, struct cc_entry *entry)
+WRAPPED(void, cc_cache_put, (struct cc_cache *to, const struct cc_key *key, struct cc_entry *entry))
 {
 	(void)key;
 	(void)entry;
@@ -56,10 +48,8 @@ void __wrap_cc_cache_put(struct cc_cache *to, const struct cc_key *key, struct c
 	state.put++;
 }
 
-enum cmn_status __wrap_cc_cache_get(struct cc_cache *from, const struct cc_key *key,
-				    struct cc_entry **ret_entry, enum cc_origin *ret_origin);
-enum cmn_status __wrap_cc_cache_get(struct cc_cache *from, const struct cc_key *key,
-				    struct cc_entry **ret_entry, enum cc_origin *ret_origin)
+WRAPPED(enum cmn_status, cc_cache_get, (struct cc_cache *from, const struct cc_key *key,
+	struct cc_entry **ret_entry, enum cc_origin *ret_origin))
 {
 	(void)key;
 	(void)ret_entry;

@@ -1,11 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* course: the steps of a build in their order, over a real cache, with a driver that does what a test says. */
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "layers/shared/course/course.h"
 #include "tests/support/unit.h"
+#include "tests/support/wrap.h"
 
 /* One build, and what each step answers. */
 struct script {
@@ -33,8 +30,7 @@ static struct {
 	unsigned int noted;		/* that the environment may have changed */
 } world;
 
-struct drv_observation *__wrap_drv_observer_begin(const struct drv_observer_request *request);
-struct drv_observation *__wrap_drv_observer_begin(const struct drv_observer_request *request)
+WRAPPED(struct drv_observation *, drv_observer_begin, (const struct drv_observer_request *request))
 {
 	world.goes_on = request->goes_on;
 	world.switched_off = request->switched_off;
@@ -42,14 +38,10 @@ struct drv_observation *__wrap_drv_observer_begin(const struct drv_observer_requ
 	return (struct drv_observation *)&world;
 }
 
-enum cmn_status __wrap_drv_observer_end(struct drv_observation *observation,
-					const struct drv_observer_text *text,
-					struct cc_file_memo *memo, struct cc_manifest **ret,
-					const char **ret_reason);
-enum cmn_status __wrap_drv_observer_end(struct drv_observation *observation,
-					const struct drv_observer_text *text,
-					struct cc_file_memo *memo, struct cc_manifest **ret,
-					const char **ret_reason)
+WRAPPED(enum cmn_status, drv_observer_end, (struct drv_observation *observation,
+	const struct drv_observer_text *text,
+	struct cc_file_memo *memo, struct cc_manifest **ret,
+	const char **ret_reason))
 {
 	CU_ASSERT_STRING_EQUAL(text->options, "-given");
 	CU_ASSERT_PTR_NOT_NULL(memo);
@@ -61,26 +53,22 @@ enum cmn_status __wrap_drv_observer_end(struct drv_observation *observation,
 	return *ret ? CMN_OK : CMN_ERR_NOMEM;
 }
 
-void __wrap_drv_observer_drop(struct drv_observation *observation);
-void __wrap_drv_observer_drop(struct drv_observation *observation)
+WRAPPED(void, drv_observer_drop, (struct drv_observation *observation))
 {
 	world.dropped += observation != NULL;
 }
 
-struct drv_library_epoch __wrap_drv_libraries_epoch(void);
-struct drv_library_epoch __wrap_drv_libraries_epoch(void)
+WRAPPED(struct drv_library_epoch, drv_libraries_epoch, (void))
 {
 	return (struct drv_library_epoch){ .loaded = world.loaded };
 }
 
-void __wrap_drv_environment_note_build(void);
-void __wrap_drv_environment_note_build(void)
+WRAPPED(void, drv_environment_note_build, (void))
 {
 	world.noted++;
 }
 
-bool __wrap_drv_libraries_came(const struct drv_library_epoch *before);
-bool __wrap_drv_libraries_came(const struct drv_library_epoch *before)
+WRAPPED(bool, drv_libraries_came, (const struct drv_library_epoch *before))
 {
 	return before->loaded != world.loaded;
 }
@@ -93,33 +81,27 @@ static void note(const char *what)
 		       len ? " " : "", what);
 }
 
-void __wrap_cc_cache_count_hit(struct cc_cache *of, const struct cc_key *with, enum cc_origin origin,
-			       const struct cc_entry *entry, uint64_t took_ns);
-void __wrap_cc_cache_count_hit(struct cc_cache *of, const struct cc_key *with, enum cc_origin origin,
-			       const struct cc_entry *entry, uint64_t took_ns)
+WRAPPED(void, cc_cache_count_hit, (struct cc_cache *of, const struct cc_key *with, enum cc_origin origin,
+	const struct cc_entry *entry, uint64_t took_ns))
 {
 	(void)of, (void)with, (void)entry, (void)took_ns;
 	note(origin == CC_ORIGIN_MEMORY ? "memory" : "disk");
 }
 
-void __wrap_cc_cache_count_miss(struct cc_cache *of, const struct cc_key *with, uint64_t build_ns);
-void __wrap_cc_cache_count_miss(struct cc_cache *of, const struct cc_key *with, uint64_t build_ns)
+WRAPPED(void, cc_cache_count_miss, (struct cc_cache *of, const struct cc_key *with, uint64_t build_ns))
 {
 	(void)of, (void)with, (void)build_ns;
 	note("miss");
 }
 
-void __wrap_cc_cache_count_deferred(struct cc_cache *of, const struct cc_key *with,
-				    uint64_t build_ns);
-void __wrap_cc_cache_count_deferred(struct cc_cache *of, const struct cc_key *with,
-				    uint64_t build_ns)
+WRAPPED(void, cc_cache_count_deferred, (struct cc_cache *of, const struct cc_key *with,
+	uint64_t build_ns))
 {
 	(void)of, (void)with, (void)build_ns;
 	note("deferred");
 }
 
-void __wrap_cc_cache_count_unkept(struct cc_cache *of, const struct cc_unkept_build *build);
-void __wrap_cc_cache_count_unkept(struct cc_cache *of, const struct cc_unkept_build *build)
+WRAPPED(void, cc_cache_count_unkept, (struct cc_cache *of, const struct cc_unkept_build *build))
 {
 	(void)of;
 	if (build->failure)
@@ -128,12 +110,8 @@ void __wrap_cc_cache_count_unkept(struct cc_cache *of, const struct cc_unkept_bu
 		note(build->bypass);
 }
 
-void __real_cc_cache_reject(struct cc_cache *of, const struct cc_key *with,
-			    const struct cc_entry *entry);
-void __wrap_cc_cache_reject(struct cc_cache *of, const struct cc_key *with,
-			    const struct cc_entry *entry);
-void __wrap_cc_cache_reject(struct cc_cache *of, const struct cc_key *with,
-			    const struct cc_entry *entry)
+WRAPPED(void, cc_cache_reject, (struct cc_cache *of, const struct cc_key *with,
+	const struct cc_entry *entry))
 {
 	world.rejected++;
 	__real_cc_cache_reject(of, with, entry);

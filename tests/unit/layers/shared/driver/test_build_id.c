@@ -6,8 +6,6 @@
  */
 #include <elf.h>
 #include <link.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "layers/shared/driver/build_id.h"
 #include "tests/support/unit.h"

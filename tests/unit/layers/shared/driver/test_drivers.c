@@ -2,8 +2,6 @@
 /* test_drivers: which row of the table a library and its version have. */
 #include "layers/shared/driver/drivers.h"
 
-#include <string.h>
-
 #include "tests/support/unit.h"
 
 TEST(a_driver_is_known_by_its_file_name)

@@ -2,15 +2,11 @@
 /* environment: which variables make a build another build, and when none may be cached; copies in one process. */
 #include <dlfcn.h>
 #include <link.h>
-#include <pthread.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include "layers/shared/driver/environment.h"
 #include "layers/shared/driver/owner.h"
 #include "tests/support/unit.h"
+#include "tests/support/wrap.h"
 #include "tests/unit/layers/shared/driver/environment_copy.h"
 
 #define NEO "libigdrcl.so"
@@ -21,10 +17,8 @@
 
 /* The linker leads access here: one file of the system's is there where a test wants it. */
 static const char *there;
-int __real_access(const char *path, int mode);
-int __wrap_access(const char *path, int mode);
 
-int __wrap_access(const char *path, int mode)
+WRAPPED(int, access, (const char *path, int mode))
 {
 	if (path[0] == '/')
 		return there && strcmp(path, there) == 0 ? 0 : -1;
@@ -34,10 +28,8 @@ int __wrap_access(const char *path, int mode)
 /* As if nothing were loaded. */
 static bool blind;
 typedef int iterate_fn(struct dl_phdr_info *info, size_t size, void *ctx);
-int __real_dl_iterate_phdr(iterate_fn *function, void *ctx);
-int __wrap_dl_iterate_phdr(iterate_fn *function, void *ctx);
 
-int __wrap_dl_iterate_phdr(iterate_fn *function, void *ctx)
+WRAPPED(int, dl_iterate_phdr, (iterate_fn *function, void *ctx))
 {
 	return blind ? 0 : __real_dl_iterate_phdr(function, ctx);
 }

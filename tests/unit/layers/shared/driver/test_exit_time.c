@@ -6,14 +6,8 @@
 #include "layers/shared/driver/exit_time.h"
 
 #include <dlfcn.h>
-#include <fcntl.h>
-#include <signal.h>
-#include <stdlib.h>
 #include <sys/file.h>
 #include <sys/prctl.h>
-#include <sys/stat.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include "common/clock.h"
 #include "tests/support/unit.h"

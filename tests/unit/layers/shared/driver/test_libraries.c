@@ -5,14 +5,11 @@
  * process has, told apart by their file names.
  */
 #include <dlfcn.h>
-#include <fcntl.h>
 #include <limits.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/stat.h>
 
 #include "layers/shared/driver/libraries.h"
 #include "tests/support/unit.h"
+#include "tests/support/wrap.h"
 
 static char driver_path[PATH_MAX];
 
@@ -219,10 +216,8 @@ TEST(what_is_needed_is_found_wherever_it_came_from)
 }
 
 static bool no_memory;
-char *__real_cmn_buffer_take_string(struct cmn_buffer *buffer);
-char *__wrap_cmn_buffer_take_string(struct cmn_buffer *buffer);
 
-char *__wrap_cmn_buffer_take_string(struct cmn_buffer *buffer)
+WRAPPED(char *, cmn_buffer_take_string, (struct cmn_buffer *buffer))
 {
 	if (!no_memory)
 		return __real_cmn_buffer_take_string(buffer);
@@ -231,10 +226,8 @@ char *__wrap_cmn_buffer_take_string(struct cmn_buffer *buffer)
 }
 
 static bool no_copy;	/* once */
-char *__real_strdup(const char *text);
-char *__wrap_strdup(const char *text);
 
-char *__wrap_strdup(const char *text)
+WRAPPED(char *, strdup, (const char *text))
 {
 	bool fails = no_copy;
 

@@ -9,16 +9,12 @@
 #include <elf.h>
 #include <gnu/libc-version.h>
 #include <link.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/stat.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include "layers/shared/driver/elf_file.h"
 #include "layers/shared/driver/library_files.h"
 #include "layers/shared/driver/linker_cache.h"
 #include "tests/support/unit.h"
+#include "tests/support/wrap.h"
 
 #define MAX_SEEN 256
 
@@ -805,13 +801,9 @@ static const struct cached both[2] = { { "/a/libx.so.1", 0 }, { "/b/libx.so.1", 
 
 /* The cache is the test's where it has one. */
 static struct cmn_buffer given_cache;
-enum cmn_status __real_cmn_file_read(int dir_fd, const char *path, size_t max_len, bool follow,
-				     struct cmn_buffer *ret);
-enum cmn_status __wrap_cmn_file_read(int dir_fd, const char *path, size_t max_len, bool follow,
-				     struct cmn_buffer *ret);
 
-enum cmn_status __wrap_cmn_file_read(int dir_fd, const char *path, size_t max_len, bool follow,
-				     struct cmn_buffer *ret)
+WRAPPED(enum cmn_status, cmn_file_read, (int dir_fd, const char *path, size_t max_len, bool follow,
+	struct cmn_buffer *ret))
 {
 	if (!given_cache.len || strcmp(path, DRV_LINKER_CACHE_PATH) != 0)
 		return __real_cmn_file_read(dir_fd, path, max_len, follow, ret);

@@ -3,8 +3,6 @@
 #include "tests/unit/layers/shared/observer/observing.h"
 
 #include <dlfcn.h>
-#include <stdio.h>
-#include <string.h>
 
 #include "tests/support/unit.h"
 

@@ -5,17 +5,10 @@
  */
 #include "tests/unit/layers/shared/observer/observing.h"
 
-#include <fcntl.h>
-#include <pthread.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
-#include <sys/stat.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include "tests/support/unit.h"
+#include "tests/support/wrap.h"
 
 static char room[4][4096];
 
@@ -408,16 +401,8 @@ TEST(a_header_that_is_too_large_is_told)
 
 static enum cmn_status hash_status;	/* what hashing answers, once; CMN_OK: the truth */
 
-enum cmn_status __real_cc_file_memo_hash_same(struct cc_file_memo *memo, const char *path,
-					      const struct cc_file_identity *expected,
-					      struct cmn_hash *ret_hash);
-enum cmn_status __wrap_cc_file_memo_hash_same(struct cc_file_memo *memo, const char *path,
-					      const struct cc_file_identity *expected,
-					      struct cmn_hash *ret_hash);
-
-enum cmn_status __wrap_cc_file_memo_hash_same(struct cc_file_memo *memo, const char *path,
-					      const struct cc_file_identity *expected,
-					      struct cmn_hash *ret_hash)
+WRAPPED(enum cmn_status, cc_file_memo_hash_same, (struct cc_file_memo *memo, const char *path,
+	const struct cc_file_identity *expected, struct cmn_hash *ret_hash))
 {
 	enum cmn_status status = hash_status;
 

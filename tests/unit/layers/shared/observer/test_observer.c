@@ -6,23 +6,15 @@
 #include "tests/unit/layers/shared/observer/observing.h"
 
 #include <dlfcn.h>
-#include <fcntl.h>
 #include <fnmatch.h>
-#include <pthread.h>
-#include <signal.h>
 #include <stdatomic.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
-#include <sys/stat.h>
 #include <sys/time.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include "common/clock.h"
 #include "tests/support/clock.h"
 #include "tests/support/unit.h"
+#include "tests/support/wrap.h"
 
 static void *early;		/* a copy of the library, loaded before the first build */
 
@@ -508,15 +500,12 @@ static void load_early(void)
 static uint64_t clock_behind;	/* ns */
 static _Atomic(const char *) looked_for_meanwhile;
 
-void *__real_calloc(size_t count, size_t size);
-void *__wrap_calloc(size_t count, size_t size);
-
 uint64_t test_clock(clockid_t id)
 {
 	return id == CLOCK_REALTIME ? machine_clock(id) - clock_behind : machine_clock(id);
 }
 
-void *__wrap_calloc(size_t count, size_t size)
+WRAPPED(void *, calloc, (size_t count, size_t size))
 {
 	const char *path = atomic_exchange(&looked_for_meanwhile, NULL);
 
