@@ -25,4 +25,21 @@ enum cmn_status end_text(struct drv_observation *observation, const char *source
 enum cmn_status watch(const char *how, const char *path);
 bool depends_on(enum cc_dependency kind, const char *path);
 
+/* What a build ends with: it is not known what it depends on, for that reason; on so many things; on this. */
+#define EXPECT_UNKNOWN(build, why) \
+	do { \
+		CU_ASSERT_EQUAL(build, CMN_MISS); \
+		CU_ASSERT_STRING_EQUAL(reason, why); \
+	} while (0)
+#define EXPECT_COUNT(build, things) \
+	do { \
+		CU_ASSERT_EQUAL(build, CMN_OK); \
+		CU_ASSERT_EQUAL(cc_manifest_count(manifest), things); \
+	} while (0)
+#define EXPECT_DEPENDS(build, kind, path) \
+	do { \
+		CU_ASSERT_EQUAL(build, CMN_OK); \
+		CU_ASSERT(depends_on(kind, path)); \
+	} while (0)
+
 #endif
