@@ -22,11 +22,9 @@ TEST(what_was_built_is_in_memory_then_on_disk)
 {
 	BEGIN_EACH_WAY(way) {
 		GOOD(way, "build", BUILT, MEMORY, MEMORY);
-		if (driver_is("stub"))
-			CU_ASSERT_EQUAL(built(), 1);
+		EXPECT_BUILT(1);
 		GOOD(way, "build", DISK, MEMORY);
-		if (driver_is("stub"))
-			CU_ASSERT_EQUAL(built(), 1);
+		EXPECT_BUILT(1);
 	}
 }
 
@@ -36,8 +34,7 @@ TEST(what_was_evicted_is_built_again)
 		GOOD(way, "build", BUILT "+", BUILT "+", BUILT);
 		GOOD(way, "build", DISK "+", BUILT "+");
 		GOOD(way, "build", BUILT);
-		if (driver_is("stub"))
-			CU_ASSERT_EQUAL(built(), 5);
+		EXPECT_BUILT(5);
 	}
 }
 
@@ -51,16 +48,14 @@ TEST(all_share_one_cache)
 			if (way != WAY_LINKED)
 				GOOD(way, "plain");
 		}
-		if (driver_is("stub"))
-			CU_ASSERT_EQUAL(built(), 1);
+		EXPECT_BUILT(1);
 	}
 	way_begin(WAY_LAYERED);
 	driver_setenv("CKCACHE_DIR", "another");
 	GOOD(WAY_LAYERED, "plain");
 	EACH_WAY(way)
 		GOOD(way, "build", DISK);
-	if (driver_is("stub"))
-		CU_ASSERT_EQUAL(built(), 1);
+	EXPECT_BUILT(1);
 }
 
 TEST(a_failure_gives_the_program_with_its_log)
@@ -75,8 +70,7 @@ TEST(several_are_built_in_order)
 {
 	BEGIN_EACH_WAY(way) {
 		GOOD(way, "build-order");
-		if (driver_is("stub"))
-			CU_ASSERT_EQUAL(built(), 3);
+		EXPECT_BUILT(3);
 	}
 }
 
@@ -86,13 +80,11 @@ TEST(threads_build_once)
 
 	BEGIN_EACH_WAY(way) {
 		GOOD(way, "threads");
-		if (driver_is("stub"))
-			CU_ASSERT_EQUAL(built(), 1);
+		EXPECT_BUILT(1);
 		driver_stub_setting("STUB_DELAY_MS", "100");
 		driver_setenv("CKCACHE_DIR", second[way]);
 		GOOD(way, "threads");
-		if (driver_is("stub"))
-			CU_ASSERT_EQUAL(built(), 2);
+		EXPECT_BUILT(2);
 	}
 }
 
@@ -246,8 +238,7 @@ TEST(a_storage_of_the_applications_own_does_all)
 		GOOD(way, "storage");
 		/* The machine's cache has nothing of it. */
 		CU_ASSERT_EQUAL(driver_stats_in(way_cache(way)).entries, 0);
-		if (driver_is("stub"))
-			CU_ASSERT_EQUAL(built(), 5);
+		EXPECT_BUILT(5);
 	}
 }
 

@@ -23,6 +23,12 @@ const char *way_output(enum way way, const char *const *arguments);
 #define GOOD(way, ...) ((void)OUTPUT(way, __VA_ARGS__))
 
 #define EACH_WAY(name) for (enum way name = WAY_LINKED; name < WAYS; name++)
+/* How often the driver compiled since way_begin, where it counts. */
+#define EXPECT_BUILT(times) \
+	do { \
+		if (driver_is("stub")) \
+			CU_ASSERT_EQUAL(driver_counted("build-source"), times); \
+	} while (0)
 /* Each, from the beginning. */
 #define BEGIN_EACH_WAY(name) for (enum way name = WAY_LINKED; name < WAYS && way_begin(name); name++)
 

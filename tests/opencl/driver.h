@@ -86,6 +86,32 @@ struct outcome driver_tool(const char *const *arguments);
 bool outcome_same(const struct outcome *a, const struct outcome *b);
 /* Exit code 0; shows its stderr otherwise. */
 bool outcome_good(const struct outcome *outcome);
+/* Shows the text otherwise. */
+bool contains(const char *text, const char *part);
+
+/*
+ * Assertions. A client's run ends well; answers with the layer as without it; answers with the
+ * layer as that reference did (SAME_ANSWERS: the arguments as an array, up to NULL).
+ */
+#define GOOD_CLIENT(layer, ...) \
+	driver_good_client(__FILE__, __LINE__, layer, (const char *const[]){ __VA_ARGS__, NULL })
+#define SAME_AS_BARE(...) \
+	driver_same_as_bare(__FILE__, __LINE__, (const char *const[]){ __VA_ARGS__, NULL })
+#define SAME_AS(reference, ...) SAME_ANSWERS(reference, ((const char *const[]){ __VA_ARGS__, NULL }))
+#define SAME_ANSWERS(reference, arguments) driver_same_as(__FILE__, __LINE__, reference, arguments)
+/*
+ * The ckcache command ends with that code; its stdout or stderr has those words, where an argument
+ * is --json without blanks and line ends.
+ */
+#define TOOL_SAYS(code, words, ...) \
+	driver_tool_says(__FILE__, __LINE__, code, words, (const char *const[]){ __VA_ARGS__, NULL })
+struct outcome driver_good_client(const char *file, unsigned int line, enum driver_layer layer,
+				  const char *const *arguments);
+void driver_same_as_bare(const char *file, unsigned int line, const char *const *arguments);
+struct outcome driver_same_as(const char *file, unsigned int line, const struct outcome *reference,
+			      const char *const *arguments);
+void driver_tool_says(const char *file, unsigned int line, int code, const char *words,
+		      const char *const *arguments);
 
 /* The cache's counts since it was made. */
 struct driver_stats {

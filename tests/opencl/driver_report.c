@@ -99,6 +99,63 @@ bool outcome_good(const struct outcome *outcome)
 	return false;
 }
 
+bool contains(const char *text, const char *part)
+{
+	if (strstr(text, part))
+		return true;
+	(void)printf("\n    not there: \"%s\" in:\n%s", part, text);
+	return false;
+}
+
+/* As CU_ASSERT, but for another place than this one. */
+static void check(bool is_so, const char *what, const char *file, unsigned int line)
+{
+	(void)CU_assertImplementation(is_so, line, what, file, "", CU_FALSE);
+}
+
+struct outcome driver_good_client(const char *file, unsigned int line, enum driver_layer layer,
+				  const char *const *arguments)
+{
+	struct outcome outcome = driver_client(layer, arguments);
+
+	check(outcome_good(&outcome), "the client ends well", file, line);
+	return outcome;
+}
+
+struct outcome driver_same_as(const char *file, unsigned int line, const struct outcome *reference,
+			      const char *const *arguments)
+{
+	struct outcome layered = driver_client(LAYERED, arguments);
+
+	check(outcome_same(reference, &layered), "the answers are the same", file, line);
+	return layered;
+}
+
+void driver_same_as_bare(const char *file, unsigned int line, const char *const *arguments)
+{
+	struct outcome bare = driver_good_client(file, line, BARE, arguments);
+
+	(void)driver_same_as(file, line, &bare, arguments);
+}
+
+void driver_tool_says(const char *file, unsigned int line, int code, const char *words,
+		      const char *const *arguments)
+{
+	struct outcome outcome = driver_tool(arguments);
+	bool is_said;
+
+	for (const char *const *argument = arguments; *argument; argument++) {
+		if (strcmp(*argument, "--json") == 0)
+			(void)outcome_squeezed(&outcome);
+	}
+	is_said = strstr(outcome.output, words) || strstr(outcome.errors, words);
+	check(outcome.code == code, "the command's exit code", file, line);
+	check(is_said, "the command's words", file, line);
+	if (outcome.code != code || !is_said)
+		(void)printf("\n    wanted %d \"%s\", got %d \"%s\" \"%s\"\n", code, words, outcome.code,
+			     outcome.output, outcome.errors);
+}
+
 static char *read_stats(const char *cache)
 {
 	const char *tool = getenv("CKCACHE_TEST_TOOL");

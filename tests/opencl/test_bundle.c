@@ -41,46 +41,29 @@ static void change_cache(void)
 /* Two keys, and a cache with two entries or more. */
 static void fill(void)
 {
-	struct outcome outcome;
-
 	driver_begin();
 	CU_ASSERT_EQUAL_FATAL(shell("for key in good other; do "
 				    "openssl genpkey -algorithm ed25519 -out $key.pem && "
 				    "openssl pkey -in $key.pem -pubout -out $key.pub || exit 1; "
 				    "done && chmod 600 *.pem"), 0);
-	outcome = CLIENT(LAYERED, "vector");
-	CU_ASSERT(outcome_good(&outcome));
-	outcome = CLIENT(LAYERED, "two-options");
-	CU_ASSERT(outcome_good(&outcome));
+	GOOD_CLIENT(LAYERED, "vector");
+	GOOD_CLIENT(LAYERED, "two-options");
 	CU_ASSERT_FATAL(driver_stats().entries >= 2);
 }
 
-/* One run of the command; it must give this code and say these words on stdout or stderr. */
-static void tool_says(int code, const char *words, const char *const *arguments)
-{
-	struct outcome outcome = driver_tool(arguments);
-
-	CU_ASSERT_EQUAL(outcome.code, code);
-	CU_ASSERT(strstr(outcome.output, words) || strstr(outcome.errors, words));
-	if (outcome.code != code || !(strstr(outcome.output, words) || strstr(outcome.errors, words)))
-		(void)fprintf(stderr, "wanted %d \"%s\", got %d \"%s\" \"%s\"\n", code, words,
-			      outcome.code, outcome.output, outcome.errors);
-}
-#define SAYS(code, words, ...) tool_says(code, words, (const char *const[]){ __VA_ARGS__, NULL })
-
 /* The import fails so, and nothing was stored: there is not even a root. */
-static void refused(const char *words, const char *const *arguments)
+static void refused(unsigned int line, const char *words, const char *const *arguments)
 {
 	if (cache_is_there())
 		change_cache();
-	tool_says(1, words, arguments);
+	driver_tool_says(__FILE__, line, 1, words, arguments);
 	CU_ASSERT_FALSE(cache_is_there());
 }
-#define REFUSED(words, ...) refused(words, (const char *const[]){ __VA_ARGS__, NULL })
+#define REFUSED(words, ...) refused(__LINE__, words, (const char *const[]){ __VA_ARGS__, NULL })
 
 TEST(an_imported_entry_is_a_hit)
 {
-	struct outcome reference, outcome;
+	struct outcome reference;
 	unsigned long long entries;
 	unsigned int built;
 	char words[128];
@@ -90,35 +73,34 @@ TEST(an_imported_entry_is_a_hit)
 	built = driver_counted("build-source");
 	entries = driver_stats().entries;
 	(void)snprintf(words, sizeof(words), "%llu entries exported", entries);
-	SAYS(0, words, "export", "bundle", "--sign", "good.pem");
+	TOOL_SAYS(0, words, "export", "bundle", "--sign", "good.pem");
 	change_cache();
 	(void)snprintf(words, sizeof(words),
 		       "%llu entries imported, 0 there already, 0 refused\n", entries);
-	SAYS(0, words, "import", "bundle", "--verify", "good.pub");
+	TOOL_SAYS(0, words, "import", "bundle", "--verify", "good.pub");
 	(void)snprintf(words, sizeof(words),
 		       "0 entries imported, %llu there already, 0 refused\n", entries);
-	SAYS(0, words, "import", "bundle", "--verify", "good.pub");
+	TOOL_SAYS(0, words, "import", "bundle", "--verify", "good.pub");
 	CU_ASSERT_EQUAL(driver_stats().entries, entries);
-	outcome = CLIENT(LAYERED, "vector");
-	CU_ASSERT(outcome_same(&reference, &outcome));
+	SAME_AS(&reference, "vector");
 	CU_ASSERT_EQUAL(driver_counted("build-source"), built);
 	CU_ASSERT_EQUAL(driver_stats().hits_disk, 1);
 	CU_ASSERT_EQUAL(driver_stats().misses, 0);
-	SAYS(0, " 0 damaged", "verify");
+	TOOL_SAYS(0, " 0 damaged", "verify");
 }
 
 TEST(the_same_cache_gives_the_same_bytes)
 {
 	fill();
-	SAYS(0, "exported", "export", "one");
-	SAYS(0, "exported", "export", "two");
+	TOOL_SAYS(0, "exported", "export", "one");
+	TOOL_SAYS(0, "exported", "export", "two");
 	CU_ASSERT_EQUAL(shell("cmp one two"), 0);
-	SAYS(0, "exported", "export", "--sign", "good.pem", "one");
-	SAYS(0, "exported", "export", "--sign", "good.pem", "two");
+	TOOL_SAYS(0, "exported", "export", "--sign", "good.pem", "one");
+	TOOL_SAYS(0, "exported", "export", "--sign", "good.pem", "two");
 	CU_ASSERT_EQUAL(shell("cmp one two"), 0);
 	change_cache();
-	SAYS(0, "imported", "import", "one");
-	SAYS(0, "exported", "export", "three", "--sign", "good.pem");
+	TOOL_SAYS(0, "imported", "import", "one");
+	TOOL_SAYS(0, "exported", "export", "three", "--sign", "good.pem");
 	CU_ASSERT_EQUAL(shell("cmp one three"), 0);
 	/* Nothing lies beside them, and the file is as other programs make it. */
 	CU_ASSERT_EQUAL(shell("test -z \"$(ls -A | grep ckcache)\""), 0);
@@ -128,37 +110,37 @@ TEST(the_same_cache_gives_the_same_bytes)
 TEST(unsigned_bundles_are_for_those_who_ask_for_no_key)
 {
 	fill();
-	SAYS(0, "exported", "export", "bundle");
+	TOOL_SAYS(0, "exported", "export", "bundle");
 	REFUSED("bundle: it is not signed; nothing was imported", "import", "bundle", "--verify",
 		"good.pub");
-	SAYS(0, "it is not signed: nobody vouches", "import", "bundle");
+	TOOL_SAYS(0, "it is not signed: nobody vouches", "import", "bundle");
 	CU_ASSERT(driver_stats().entries >= 2);
 }
 
 TEST(a_signature_that_nobody_checks_is_mentioned)
 {
 	fill();
-	SAYS(0, "exported", "export", "bundle", "--sign", "good.pem");
+	TOOL_SAYS(0, "exported", "export", "bundle", "--sign", "good.pem");
 	change_cache();
-	SAYS(0, "which was not checked: nobody vouches", "import", "bundle");
+	TOOL_SAYS(0, "which was not checked: nobody vouches", "import", "bundle");
 }
 
 TEST(any_of_several_keys_will_do)
 {
 	fill();
-	SAYS(0, "exported", "export", "bundle", "--sign", "good.pem");
+	TOOL_SAYS(0, "exported", "export", "bundle", "--sign", "good.pem");
 	REFUSED("which is none of those given", "import", "--verify", "other.pub", "bundle");
-	SAYS(0, "imported", "import", "--verify", "other.pub", "--verify", "good.pub", "bundle");
+	TOOL_SAYS(0, "imported", "import", "--verify", "other.pub", "--verify", "good.pub", "bundle");
 }
 
 /* Everything is right but who made it: another's entries before the good key's signature. */
 TEST(a_signature_of_something_else_is_refused)
 {
 	fill();
-	SAYS(0, "exported", "export", "bundle", "--sign", "good.pem");
+	TOOL_SAYS(0, "exported", "export", "bundle", "--sign", "good.pem");
 	change_cache();
 	(void)CLIENT(LAYERED, "vector");	/* another entry */
-	SAYS(0, "exported", "export", "evil", "--sign", "other.pem");
+	TOOL_SAYS(0, "exported", "export", "evil", "--sign", "other.pem");
 	CU_ASSERT_EQUAL(shell("rm -r ../cache"), 0);
 	CU_ASSERT_EQUAL(shell("head -c -%d evil > spliced && tail -c %d bundle >> spliced",
 			      SIGNATURE_SIZE, SIGNATURE_SIZE), 0);
@@ -176,7 +158,7 @@ TEST(a_signature_of_something_else_is_refused)
 TEST(openssl_itself_finds_the_signature_right)
 {
 	fill();
-	SAYS(0, "exported", "export", "bundle", "--sign", "good.pem");
+	TOOL_SAYS(0, "exported", "export", "bundle", "--sign", "good.pem");
 	CU_ASSERT_EQUAL(shell("{ printf 'ckcache bundle signature, 1\\0\\0\\0\\0\\0' && "
 			      "head -c -%d bundle | openssl dgst -sha256 -binary; } > message && "
 			      "tail -c %d bundle | tail -c +41 | head -c 64 > signature && "
@@ -221,7 +203,7 @@ TEST(a_changed_bundle_is_refused_with_and_without_a_key)
 	long size;
 
 	fill();
-	SAYS(0, "exported", "export", "bundle", "--sign", "good.pem");
+	TOOL_SAYS(0, "exported", "export", "bundle", "--sign", "good.pem");
 	size = size_of("bundle");
 	for (long i = 0; i <= 10; i++) {
 		CU_ASSERT_EQUAL(shell("cp bundle changed"), 0);
@@ -239,7 +221,7 @@ TEST(a_cut_or_longer_bundle_is_refused)
 	static const int cuts[] = { 1, SIGNATURE_SIZE - 1, SIGNATURE_SIZE, SIGNATURE_SIZE + 40, 300 };
 
 	fill();
-	SAYS(0, "exported", "export", "bundle", "--sign", "good.pem");
+	TOOL_SAYS(0, "exported", "export", "bundle", "--sign", "good.pem");
 	for (size_t i = 0; i < sizeof(cuts) / sizeof(cuts[0]); i++) {
 		CU_ASSERT_EQUAL(shell("head -c -%d bundle > changed", cuts[i]), 0);
 		REFUSED("a damaged or incomplete one", "import", "changed");
@@ -282,20 +264,20 @@ TEST(keys_that_are_none_are_refused)
 		      "chmod 600 *.pem && cp good.pem read.pem && chmod 640 read.pem && "
 		      "cp good.pem written.pem && chmod 602 written.pem && echo no key > text.pem && "
 		      "chmod 600 text.pem && mkdir directory"), 0);
-	SAYS(1, "x.pem: not an Ed25519 key", "export", "bundle", "--sign", "x.pem");
-	SAYS(1, "ec.pem: not an Ed25519 key", "export", "bundle", "--sign", "ec.pem");
-	SAYS(1, "read.pem: others may read", "export", "bundle", "--sign", "read.pem");
-	SAYS(1, "written.pem: others may read", "export", "bundle", "--sign", "written.pem");
-	SAYS(1, "text.pem: no private key", "export", "bundle", "--sign", "text.pem");
-	SAYS(1, "good.pub: ", "export", "bundle", "--sign", "good.pub");
-	SAYS(1, "none.pem: No such file", "export", "bundle", "--sign", "none.pem");
-	SAYS(1, "directory: not a file", "export", "bundle", "--sign", "directory");
+	TOOL_SAYS(1, "x.pem: not an Ed25519 key", "export", "bundle", "--sign", "x.pem");
+	TOOL_SAYS(1, "ec.pem: not an Ed25519 key", "export", "bundle", "--sign", "ec.pem");
+	TOOL_SAYS(1, "read.pem: others may read", "export", "bundle", "--sign", "read.pem");
+	TOOL_SAYS(1, "written.pem: others may read", "export", "bundle", "--sign", "written.pem");
+	TOOL_SAYS(1, "text.pem: no private key", "export", "bundle", "--sign", "text.pem");
+	TOOL_SAYS(1, "good.pub: ", "export", "bundle", "--sign", "good.pub");
+	TOOL_SAYS(1, "none.pem: No such file", "export", "bundle", "--sign", "none.pem");
+	TOOL_SAYS(1, "directory: not a file", "export", "bundle", "--sign", "directory");
 	CU_ASSERT_EQUAL(shell("setsid -w '%s' export bundle --sign locked.pem 2> said", CKCACHE_PROGRAM),
 			1);
 	CU_ASSERT_EQUAL(shell("grep -q 'locked.pem: it has a passphrase, and there is no terminal' said"),
 			0);
 	CU_ASSERT_EQUAL(shell("test ! -e bundle"), 0);
-	SAYS(0, "exported", "export", "bundle", "--sign", "good.pem");
+	TOOL_SAYS(0, "exported", "export", "bundle", "--sign", "good.pem");
 	REFUSED("ec.pub: not an Ed25519 key", "import", "bundle", "--verify", "ec.pub");
 	REFUSED("good.pem: no public key", "import", "bundle", "--verify", "good.pem");
 	REFUSED("none.pub: No such file", "import", "bundle", "--verify", "good.pub", "--verify",
@@ -315,9 +297,9 @@ TEST(damaged_and_foreign_entries_are_left_out)
 	file = fopen(paths[1], "r+");	/* magic, then the version */
 	CU_ASSERT_FATAL(file && fseek(file, 8, SEEK_SET) == 0 && fputc(99, file) == 99);
 	CU_ASSERT_EQUAL(fclose(file), 0);
-	SAYS(0, "left out: 1 damaged entries, 1 of another version", "export", "bundle");
+	TOOL_SAYS(0, "left out: 1 damaged entries, 1 of another version", "export", "bundle");
 	change_cache();
-	SAYS(0, " 0 refused", "import", "bundle");
+	TOOL_SAYS(0, " 0 refused", "import", "bundle");
 	CU_ASSERT_EQUAL(driver_stats().entries, count - 2);
 }
 
@@ -330,29 +312,29 @@ TEST(entries_of_another_user_are_left_out)
 	if (geteuid() != 0)
 		return;	/* nobody else's files can be made */
 	fill();
-	SAYS(0, "exported", "export", "all");
+	TOOL_SAYS(0, "exported", "export", "all");
 	count = driver_cache_files(".bin", paths, 64);
 	CU_ASSERT_EQUAL(chown(paths[0], 65534, 65534), 0);
 	CU_ASSERT_EQUAL(chmod(paths[1], 0666), 0);
-	SAYS(0, "left out: 2 damaged entries, 0 of another version", "export", "bundle");
-	SAYS(0, "2 entries imported, ", "import", "all");
-	SAYS(0, "0 entries imported, ", "import", "all");
+	TOOL_SAYS(0, "left out: 2 damaged entries, 0 of another version", "export", "bundle");
+	TOOL_SAYS(0, "2 entries imported, ", "import", "all");
+	TOOL_SAYS(0, "0 entries imported, ", "import", "all");
 	CU_ASSERT_EQUAL(driver_stats().entries, count);
 }
 
 TEST(an_empty_cache_gives_an_empty_bundle)
 {
-	SAYS(0, "0 entries exported", "export", "bundle");
-	SAYS(0, "0 entries imported, 0 there already, 0 refused", "import", "bundle");
+	TOOL_SAYS(0, "0 entries exported", "export", "bundle");
+	TOOL_SAYS(0, "0 entries imported, 0 there already, 0 refused", "import", "bundle");
 }
 
 TEST(entries_over_the_limits_are_refused_one_by_one)
 {
 	fill();
-	SAYS(0, "exported", "export", "bundle");
+	TOOL_SAYS(0, "exported", "export", "bundle");
 	change_cache();
 	driver_setenv("CKCACHE_MAX_DEVICE_IMAGE_SIZE", "1");
-	SAYS(1, "over a size limit)", "import", "bundle");
+	TOOL_SAYS(1, "over a size limit)", "import", "bundle");
 	CU_ASSERT_EQUAL(driver_stats().entries, 0);
 }
 
@@ -362,42 +344,41 @@ TEST(a_damaged_entry_is_replaced)
 	unsigned int count;
 
 	fill();
-	SAYS(0, "exported", "export", "bundle");
+	TOOL_SAYS(0, "exported", "export", "bundle");
 	count = driver_cache_files(".bin", paths, 64);
 	CU_ASSERT_EQUAL(truncate(paths[0], 100), 0);
-	SAYS(1, " 1 damaged", "verify");
-	SAYS(0, "1 entries imported, ", "import", "bundle");
-	SAYS(0, " 0 damaged", "verify");
+	TOOL_SAYS(1, " 1 damaged", "verify");
+	TOOL_SAYS(0, "1 entries imported, ", "import", "bundle");
+	TOOL_SAYS(0, " 0 damaged", "verify");
 	CU_ASSERT_EQUAL(driver_stats().entries, count);
 }
 
 TEST(a_cache_that_is_not_to_be_written_is_not)
 {
 	fill();
-	SAYS(0, "exported", "export", "bundle");
+	TOOL_SAYS(0, "exported", "export", "bundle");
 	driver_setenv("CKCACHE_READ_ONLY", "1");
 	REFUSED("the cache is read-only", "import", "bundle");
-	SAYS(0, "exported", "export", "again");	/* reading is fine */
+	TOOL_SAYS(0, "exported", "export", "again");	/* reading is fine */
 	driver_setenv("CKCACHE_READ_ONLY", NULL);
 	CU_ASSERT_EQUAL(shell("mkdir ../cache && chmod 777 ../cache"), 0);
-	SAYS(1, "others may write to it", "import", "bundle");
+	TOOL_SAYS(1, "others may write to it", "import", "bundle");
 	CU_ASSERT_EQUAL(shell("chmod 555 ../cache"), 0);
 	if (geteuid() != 0)	/* who may write anywhere */
-		SAYS(1, "it cannot be written: permission denied", "import", "bundle");
+		TOOL_SAYS(1, "it cannot be written: permission denied", "import", "bundle");
 }
 
 /* docs/SECURITY.md, "Seeding a tier": made by root, read by somebody else. */
 TEST(a_tier_that_was_imported_serves_other_users)
 {
-	struct outcome outcome;
 	unsigned int built;
 
 	fill();
 	built = driver_counted("build-source");
-	SAYS(0, "exported", "export", "bundle", "--sign", "good.pem");
+	TOOL_SAYS(0, "exported", "export", "bundle", "--sign", "good.pem");
 	change_cache();
 	driver_setenv("CKCACHE_SHARED", "readers");
-	SAYS(0, " 0 refused", "import", "bundle", "--verify", "good.pub", "--dir", "../tier");
+	TOOL_SAYS(0, " 0 refused", "import", "bundle", "--verify", "good.pub", "--dir", "../tier");
 	CU_ASSERT_EQUAL(shell("test -z \"$(find ../tier -type d ! -perm 755)\""), 0);
 	CU_ASSERT_EQUAL(shell("test -z \"$(find ../tier -name '*.[sb][ri][cn]' ! -perm 644)\""), 0);
 	driver_setenv("CKCACHE_SHARED", NULL);
@@ -405,18 +386,17 @@ TEST(a_tier_that_was_imported_serves_other_users)
 	/* Root's and not the user's, where this is root; else at least the user's own tier. */
 	if (driver_as_nobody())
 		CU_ASSERT_EQUAL_FATAL(shell("chown -R 0:0 ../tier"), 0);
-	outcome = CLIENT(LAYERED, "vector");
-	CU_ASSERT(outcome_good(&outcome));
+	GOOD_CLIENT(LAYERED, "vector");
 	CU_ASSERT_EQUAL(driver_counted("build-source"), built);
 }
 
 TEST(a_file_that_cannot_be_made_leaves_nothing)
 {
 	fill();
-	SAYS(1, "/dev/full: it exists and is not a regular file", "export", "/dev/full");
-	SAYS(1, "no/such/directory/bundle: No such file", "export", "no/such/directory/bundle");
+	TOOL_SAYS(1, "/dev/full: it exists and is not a regular file", "export", "/dev/full");
+	TOOL_SAYS(1, "no/such/directory/bundle: No such file", "export", "no/such/directory/bundle");
 	CU_ASSERT_EQUAL(shell("ln -s elsewhere link"), 0);
-	SAYS(1, "link: it exists and is not a regular file", "export", "link");
+	TOOL_SAYS(1, "link: it exists and is not a regular file", "export", "link");
 	CU_ASSERT_EQUAL(shell("CKCACHE_DIR=../cache '%s' export - > /dev/full 2> said",
 			      CKCACHE_PROGRAM), 1);
 	CU_ASSERT_EQUAL(shell("grep -q 'no space left' said && test -z \"$(ls -A | grep ckcache)\""), 0);
@@ -429,10 +409,10 @@ TEST(a_file_that_cannot_be_made_leaves_nothing)
 
 TEST(arguments_that_make_no_sense_are_named)
 {
-	SAYS(2, "FILE is missing", "export");
-	SAYS(2, "unexpected argument \"b\"", "export", "a", "b");
-	SAYS(2, "FILE is missing", "import");
-	SAYS(2, "unrecognized option", "import", "--sign", "key", "a");
-	SAYS(2, "requires an argument", "export", "a", "--sign");
-	SAYS(0, "ckcache import [--dir DIR] [--json] [--verify PUBKEY]... FILE", "import", "--help");
+	TOOL_SAYS(2, "FILE is missing", "export");
+	TOOL_SAYS(2, "unexpected argument \"b\"", "export", "a", "b");
+	TOOL_SAYS(2, "FILE is missing", "import");
+	TOOL_SAYS(2, "unrecognized option", "import", "--sign", "key", "a");
+	TOOL_SAYS(2, "requires an argument", "export", "a", "--sign");
+	TOOL_SAYS(0, "ckcache import [--dir DIR] [--json] [--verify PUBKEY]... FILE", "import", "--help");
 }

@@ -12,21 +12,15 @@ static struct outcome reference;
 /* The reference, and a cache with the entry. */
 static void fill(void)
 {
-	struct outcome cold;
-
 	driver_begin();
-	reference = CLIENT(BARE, "vector");
-	cold = CLIENT(LAYERED, "vector");
-	CU_ASSERT(outcome_good(&reference));
-	CU_ASSERT(outcome_same(&reference, &cold));
+	reference = GOOD_CLIENT(BARE, "vector");
+	SAME_AS(&reference, "vector");
 	CU_ASSERT_EQUAL_FATAL(driver_stats().entries, 1);
 }
 
 static void same_again(void)
 {
-	struct outcome outcome = CLIENT(LAYERED, "vector");
-
-	CU_ASSERT(outcome_same(&reference, &outcome));
+	SAME_AS(&reference, "vector");
 }
 
 /* After the damage: no hit, the right result, and then a hit on the repaired entry. */
@@ -142,8 +136,7 @@ TEST(unreadable_entry)
 	char paths[2][4096];
 
 	(void)driver_as_nobody();
-	reference = CLIENT(BARE, "vector");
-	CU_ASSERT(outcome_good(&reference));
+	reference = GOOD_CLIENT(BARE, "vector");
 	same_again();
 	CU_ASSERT_EQUAL_FATAL(driver_cache_files(".bin", paths, 1), 1);
 	CU_ASSERT_EQUAL_FATAL(driver_cache_files(".src", paths + 1, 1), 1);
@@ -166,8 +159,7 @@ TEST(damaged_size_account)
 
 static void bare_and_layered(void)
 {
-	reference = CLIENT(BARE, "vector");
-	CU_ASSERT(outcome_good(&reference));
+	reference = GOOD_CLIENT(BARE, "vector");
 	same_again();
 	same_again();
 }
@@ -195,8 +187,7 @@ TEST(read_only_directory)
 	if (!driver_as_nobody())
 		(void)printf("(not root) ");
 	CU_ASSERT_EQUAL(chmod("cache", 0500), 0);
-	reference = CLIENT(BARE, "vector");
-	CU_ASSERT(outcome_good(&reference));
+	reference = GOOD_CLIENT(BARE, "vector");
 	same_again();
 }
 
@@ -226,8 +217,7 @@ TEST(full_disk)
 	} else {
 		driver_shell("exec unshare -rm sh -c 'mount -t tmpfs -o size=4k none \"$CKCACHE_DIR\" "
 			     "&& \"$@\" && exec \"$@\"' sh \"$@\"");
-		probe = CLIENT(LAYERED, "vector");
-		CU_ASSERT(outcome_good(&probe));
+		probe = GOOD_CLIENT(LAYERED, "vector");
 		/* Twice the same output. */
 		CU_ASSERT_EQUAL(strlen(probe.output), 2 * strlen(reference.output));
 		CU_ASSERT_EQUAL(strncmp(probe.output, reference.output, strlen(reference.output)), 0);

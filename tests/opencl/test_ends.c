@@ -39,9 +39,8 @@ static pid_t hold(const char *name)
 static uint64_t run(enum driver_layer layer, const char *option)
 {
 	uint64_t start = cmn_clock_monotonic();
-	struct outcome outcome = CLIENT(layer, "vector", option);
 
-	CU_ASSERT(outcome_good(&outcome));
+	GOOD_CLIENT(layer, "vector", option);
 	return cmn_clock_monotonic() - start;
 }
 
@@ -96,8 +95,7 @@ TEST(children_that_live_on_hold_nobody_up)
 
 		driver_begin();
 		bare = run(BARE, "-DK=2");
-		outcome = CLIENT(LAYERED, "leave-children", ways[i]);
-		CU_ASSERT(outcome_good(&outcome));
+		outcome = GOOD_CLIENT(LAYERED, "leave-children", ways[i]);
 		driver_setenv("CKCACHE_EXIT_WAIT", NULL);
 		took = run(LAYERED, "-DK=2");
 		CU_ASSERT(took < bare + LONGER);
@@ -123,8 +121,7 @@ TEST(a_program_that_closes_everything_keeps_its_files)
 	 * fork.md). On a loaded machine that happens once in some 30 runs; without the look, nearly always.
 	 */
 	for (int i = 0; i < 3; i++) {
-		outcome = CLIENT(LAYERED, "close-all");
-		CU_ASSERT(outcome_good(&outcome));
+		outcome = GOOD_CLIENT(LAYERED, "close-all");
 		if (strstr(outcome.output, "damaged 0\n"))
 			break;
 	}

@@ -14,16 +14,7 @@ static struct outcome last;
 static void run_header(const char *source, const char *options)
 {
 	unit_write("work/main.cl", source);
-	last = CLIENT(LAYERED, "header", "main.cl", options);
-	CU_ASSERT(outcome_good(&last));
-}
-
-static bool contains(const char *text, const char *part)
-{
-	if (strstr(text, part))
-		return true;
-	(void)printf("\n    not there: \"%s\" in:\n%s", part, text);
-	return false;
+	last = GOOD_CLIENT(LAYERED, "header", "main.cl", options);
 }
 
 /* The explanation has one compile, whose line says that. */
@@ -38,19 +29,23 @@ static void expect(const char *cause)
 		(void)printf("\n    %.*s", (int)(strcspn(outcome.output, "\n") + 1), outcome.output);
 }
 
+/* So does that of a run of this source. */
+static void expect_of(const char *source, const char *options, const char *cause)
+{
+	run_header(source, options);
+	expect(cause);
+}
+
 TEST_ON("stub", first_time)
 {
-	run_header(SOURCE, "");
-	expect("first time: nothing similar is stored");
+	expect_of(SOURCE, "", "first time: nothing similar is stored");
 }
 
 TEST(another_option)
 {
 	run_header(SOURCE, "-DN=4 -DB");
-	run_header(SOURCE, "-DN=8 -DB");
-	expect("option -DN=4 -> -DN=8");
-	run_header(SOURCE, "-DN=8 -DB -cl-fast-relaxed-math");
-	expect("option -cl-fast-relaxed-math added");
+	expect_of(SOURCE, "-DN=8 -DB", "option -DN=4 -> -DN=8");
+	expect_of(SOURCE, "-DN=8 -DB -cl-fast-relaxed-math", "option -cl-fast-relaxed-math added");
 }
 
 TEST_ON("stub", another_byte_of_the_source)
@@ -141,27 +136,21 @@ TEST_ON("stub", another_driver_version)
 	driver_stub_setting("STUB_DRIVER_VERSION", "1.0");
 	run_header(SOURCE, "");
 	driver_stub_setting("STUB_DRIVER_VERSION", "2.0");
-	run_header(SOURCE, "");
-	expect("device.driver_version: 1.0 -> 2.0");
+	expect_of(SOURCE, "", "device.driver_version: 1.0 -> 2.0");
 }
 
 TEST_ON("stub", another_environment)
 {
 	run_header(SOURCE, "");
 	driver_setenv("IGC_X", "1");
-	run_header(SOURCE, "");
-	expect("environment IGC_X set to 1 (was unset)");
+	expect_of(SOURCE, "", "environment IGC_X set to 1 (was unset)");
 	driver_setenv("IGC_X", "2");
-	run_header(SOURCE, "");
-	expect("environment IGC_X: 1 -> 2");
+	expect_of(SOURCE, "", "environment IGC_X: 1 -> 2");
 }
 
 TEST_ON("stub", a_variable_changed_by_the_program)
 {
-	struct outcome outcome;
-
-	outcome = CLIENT(LAYERED, "variables", "IGC_X=1", "build");
-	CU_ASSERT(outcome_good(&outcome));
+	GOOD_CLIENT(LAYERED, "variables", "IGC_X=1", "build");
 	expect("a variable that the driver reads has changed since the driver was loaded");
 }
 
@@ -170,22 +159,18 @@ TEST_ON("stub", another_device)
 	driver_stub_setting("STUB_DEVICE_NAME", "A");
 	run_header(SOURCE, "");
 	driver_stub_setting("STUB_DEVICE_NAME", "B");
-	run_header(SOURCE, "");
-	expect("device differs: A -> B");
+	expect_of(SOURCE, "", "device differs: A -> B");
 }
 
 static void run_constant(const char *value)
 {
-	struct outcome outcome = CLIENT(LAYERED, "il", "core", value);
-
-	CU_ASSERT(outcome_good(&outcome));
+	GOOD_CLIENT(LAYERED, "il", "core", value);
 }
 
 TEST_ON("!stub", another_constant)
 {
-	struct outcome outcome = CLIENT(BARE, "il-version");
+	struct outcome outcome = GOOD_CLIENT(BARE, "il-version");
 
-	CU_ASSERT(outcome_good(&outcome));
 	if (strstr(outcome.output, "il \"\"")) {
 		CU_ASSERT_FALSE(driver_is("neo"));
 		return (void)printf("%s takes no intermediate language; ", driver_selected()->name);
@@ -198,18 +183,15 @@ TEST_ON("!stub", another_constant)
 TEST_ON("stub", too_large)
 {
 	driver_setenv("CKCACHE_MAX_DEVICE_IMAGE_SIZE", "10");
-	run_header(SOURCE, "");
-	expect(" B is over CKCACHE_MAX_DEVICE_IMAGE_SIZE");
+	expect_of(SOURCE, "", " B is over CKCACHE_MAX_DEVICE_IMAGE_SIZE");
 	driver_setenv("CKCACHE_MAX_DEVICE_IMAGE_SIZE", NULL);
-	run_header(SOURCE, "");
-	expect("not stored the last time: image of ");
+	expect_of(SOURCE, "", "not stored the last time: image of ");
 }
 
 TEST_ON("stub", too_small)
 {
 	driver_setenv("CKCACHE_MIN_DEVICE_IMAGE_SIZE", "1Mi");
-	run_header(SOURCE, "");
-	expect(" B is under CKCACHE_MIN_DEVICE_IMAGE_SIZE");
+	expect_of(SOURCE, "", " B is under CKCACHE_MIN_DEVICE_IMAGE_SIZE");
 }
 
 /* A source of so many bytes. */
@@ -295,8 +277,7 @@ TEST_ON("stub", evicted)
 	driver_setenv("CKCACHE_MAX_SIZE", "10");
 	succeed("prune", NULL);
 	driver_setenv("CKCACHE_MAX_SIZE", NULL);
-	run_header(SOURCE, "");
-	expect("evicted 20");
+	expect_of(SOURCE, "", "evicted 20");
 	expect(" by size (CKCACHE_MAX_SIZE)");
 }
 
@@ -304,8 +285,7 @@ TEST_ON("stub", cleared)
 {
 	run_header(SOURCE, "");
 	succeed("clear", NULL);
-	run_header(SOURCE, "");
-	expect("by ckcache clear");
+	expect_of(SOURCE, "", "by ckcache clear");
 }
 
 TEST_ON("stub", removed_by_a_command)
@@ -326,20 +306,17 @@ TEST_ON("stub", removed_by_a_command)
 		run_header(SOURCE, "");
 		outcome = TOOL(arguments[0], arguments[1], arguments[2]);
 		CU_ASSERT(outcome_good(&outcome));
-		run_header(SOURCE, "");
-		expect("removed 20");
+		expect_of(SOURCE, "", "removed 20");
 		expect(ways[i].said);
 		expect(": 1 removed by a command");
 	}
 	/* What a command removed was not evicted. */
-	outcome = TOOL("report", "--json");
-	CU_ASSERT(contains(outcome_squeezed(&outcome), "\"evicted_by_size\":0,\"evicted_by_age\":0"));
+	TOOL_SAYS(0, "\"evicted_by_size\":0,\"evicted_by_age\":0", "report", "--json");
 	/* The last removal counts. */
 	succeed("prune", "--program=opencl_client");
 	run_header(SOURCE, "");
 	succeed("clear", NULL);
-	run_header(SOURCE, "");
-	expect("by ckcache clear");
+	expect_of(SOURCE, "", "by ckcache clear");
 }
 
 TEST_ON("stub", damaged)
@@ -349,8 +326,7 @@ TEST_ON("stub", damaged)
 	run_header(SOURCE, "");
 	CU_ASSERT_EQUAL_FATAL(driver_cache_files(".bin", paths, 1), 1);
 	CU_ASSERT_EQUAL(truncate(paths[0], 50), 0);
-	run_header(SOURCE, "");
-	expect("entry was damaged, and removed");
+	expect_of(SOURCE, "", "entry was damaged, and removed");
 }
 
 TEST_ON("stub", read_only)
@@ -385,8 +361,7 @@ TEST_ON("stub", bypasses_took_their_time)
 	CU_ASSERT_PTR_NULL(strstr(outcome_squeezed(&outcome), "\"compile_ms\":null"));
 	CU_ASSERT_PTR_NULL(strstr(outcome_squeezed(&outcome), "\"compile_ms\":0.0,"));
 	/* Also where there is no key, with the name of what it was. */
-	outcome = CLIENT(LAYERED, "variables", "IGC_X=1", "build");
-	CU_ASSERT(outcome_good(&outcome));
+	outcome = GOOD_CLIENT(LAYERED, "variables", "IGC_X=1", "build");
 	outcome = TOOL("explain");
 	CU_ASSERT(contains(outcome.output, "has changed since the driver was loaded"));
 	CU_ASSERT_PTR_NULL(strstr(outcome.output, "(no key)"));
@@ -404,65 +379,49 @@ static void fail_to_build(const char *options)
 
 TEST(failed)
 {
-	struct outcome outcome;
-
 	fail_to_build("");
 	expect("did not compile (-11): ");
 	expect("error: ");
 	expect(": 1 that did not compile");
-	outcome = TOOL("explain", "--json");
-	CU_ASSERT(contains(outcome_squeezed(&outcome), "\"event\":\"failed\""));
+	TOOL_SAYS(0, "\"event\":\"failed\"", "explain", "--json");
 	/* What failed once is compared with nothing, and nothing with it. */
 	run_header(SOURCE, "");
 	fail_to_build("-DN=1");
 	expect("did not compile (-11): ");
-	run_header(SOURCE, "-DN=2");
-	expect("option -DN=2 added");
+	expect_of(SOURCE, "-DN=2", "option -DN=2 added");
 }
 
 TEST_ON("stub", failed_by_a_trace)
 {
-	struct outcome outcome;
-
 	driver_setenv("CKCACHE_READ_ONLY", "1");
 	driver_setenv("CKCACHE_TRACE", "trace");
 	fail_to_build("");
-	outcome = TOOL("explain", "--trace", "trace");
-	CU_ASSERT(contains(outcome.output, "did not compile (-11): error: "));
+	TOOL_SAYS(0, "did not compile (-11): error: ", "explain", "--trace", "trace");
 }
 
 TEST(the_last_run_compiled_nothing)
 {
 	struct outcome outcome;
 
+	expect_of(SOURCE, "", "first time");
 	run_header(SOURCE, "");
-	expect("first time");
-	run_header(SOURCE, "");
-	outcome = TOOL("explain");
-	CU_ASSERT_EQUAL(outcome.code, 0);
-	CU_ASSERT(contains(outcome.output, "the last run compiled nothing: 1 hit of opencl_client (process "));
+	TOOL_SAYS(0, "the last run compiled nothing: 1 hit of opencl_client (process ", "explain");
 	outcome = TOOL("explain", "--json");
 	CU_ASSERT(contains(outcome_squeezed(&outcome), "{\"compiles\":[],\"compiled_nothing\":{\"program\":\"opencl_client\","));
-	outcome = TOOL("explain", "--all");
-	CU_ASSERT(contains(outcome.output, "1 compile in "));
+	TOOL_SAYS(0, "1 compile in ", "explain", "--all");
 	outcome = TOOL("explain", "--", driver_client_path(), "-n", "header", "main.cl", "");
 	CU_ASSERT(contains(outcome.output, "the command compiled nothing: 1 hit of opencl_client (process "));
-	run_header(SOURCE, "-DN=1");
-	expect("option -DN=1 added");
+	expect_of(SOURCE, "-DN=1", "option -DN=1 added");
 }
 
 /* Its counts may have gone into the sums meanwhile. */
 TEST_ON("stub", the_last_run_is_known_although_its_counts_were_added_up)
 {
-	struct outcome outcome;
-
 	run_header(SOURCE, "");
 	for (unsigned int i = 0; i < 130; i++)
 		run_header(SOURCE, "");
-	outcome = TOOL("explain");
-	CU_ASSERT(contains(outcome.output, "the last run compiled nothing: "));
-	outcome = TOOL("stats");
-	CU_ASSERT(contains(outcome.output, "130"));
+	TOOL_SAYS(0, "the last run compiled nothing: ", "explain");
+	TOOL_SAYS(0, "130", "stats");
 }
 
 /* A run that only failed, or could not cache, leaves no sums but its own. */
@@ -482,11 +441,8 @@ TEST_ON("stub", named_by_the_program)
 	struct outcome outcome;
 
 	run_header(SOURCE, "");
-	outcome = TOOL("show", "--json", "opencl_client");
-	CU_ASSERT_EQUAL(outcome.code, 0);
-	CU_ASSERT(contains(outcome_squeezed(&outcome), "\"kernels\":[\"value\"]"));
-	outcome = TOOL("explain", "opencl_client");
-	CU_ASSERT(contains(outcome.output, "first time"));
+	TOOL_SAYS(0, "\"kernels\":[\"value\"]", "show", "--json", "opencl_client");
+	TOOL_SAYS(0, "first time", "explain", "opencl_client");
 	run_header(SOURCE, "-DN=1");
 	outcome = TOOL("explain", "opencl_client");
 	CU_ASSERT_EQUAL(outcome.code, 1);
@@ -498,23 +454,20 @@ TEST_ON("stub", refused)
 {
 	run_header(SOURCE, "");
 	driver_stub_setting("STUB_REFUSE_BINARY", "1");
-	run_header(SOURCE, "");
-	expect("refused by the driver");
+	expect_of(SOURCE, "", "refused by the driver");
 }
 
 TEST_ON("stub", recache)
 {
 	run_header(SOURCE, "");
 	driver_setenv("CKCACHE_RECACHE", "1");
-	run_header(SOURCE, "");
-	expect("CKCACHE_RECACHE=1: compiled and stored again");
+	expect_of(SOURCE, "", "CKCACHE_RECACHE=1: compiled and stored again");
 }
 
 TEST_ON("stub", deferred)
 {
 	driver_setenv("CKCACHE_CAPTURE", "deferred");
-	run_header(SOURCE, "");
-	expect("left to ckcache replay");
+	expect_of(SOURCE, "", "left to ckcache replay");
 }
 
 /* A family of programs that one run compiles is no reason for each other. */
@@ -581,11 +534,8 @@ TEST_ON("stub", entries_are_shown)
 	CU_ASSERT(contains(outcome.output, "status         sound"));
 	outcome = TOOL("show", "--source", entry);
 	CU_ASSERT_STRING_EQUAL(outcome.output, "#include \"common.h\"\n" KERNEL);
-	outcome = TOOL("explain", entry);
-	CU_ASSERT(contains(outcome.output, "first time"));
-	outcome = TOOL("show", "zzz");
-	CU_ASSERT_EQUAL(outcome.code, 1);
-	CU_ASSERT(contains(outcome.errors, "there is no entry \"zzz\""));
+	TOOL_SAYS(0, "first time", "explain", entry);
+	TOOL_SAYS(1, "there is no entry \"zzz\"", "show", "zzz");
 }
 
 TEST_ON("stub", last_ones)
@@ -645,13 +595,10 @@ TEST_ON("stub", empty_and_damaged)
 	outcome = TOOL("explain", "--json");
 	CU_ASSERT_EQUAL(outcome.code, 0);
 	CU_ASSERT_STRING_EQUAL(outcome_squeezed(&outcome), "{\"compiles\":[],\"compiled_nothing\":null}");
-	run_header(SOURCE, "-DN=1");
-	expect("option -DN=1 added");
+	expect_of(SOURCE, "-DN=1", "option -DN=1 added");
 	unit_write("work/trace", "{\"event\":\"miss\",\"key\":{\"a\":\"\\u00e9\",\"b\":{\"size\":1,\"hash\":\"x\"}}}\n"
 		   "{\"event\":\"miss\"\nnothing\n\n{{{{{{{{\n");
-	outcome = TOOL("explain", "--trace", "trace");
-	CU_ASSERT_EQUAL(outcome.code, 0);
-	CU_ASSERT(contains(outcome.output, "1 compile in "));
+	TOOL_SAYS(0, "1 compile in ", "explain", "--trace", "trace");
 	outcome = TOOL("explain", "--trace", "no-such");
 	CU_ASSERT_EQUAL(outcome.code, 1);
 }
@@ -667,9 +614,7 @@ TEST_ON("stub", another_users)
 		return;
 	}
 	CU_ASSERT_EQUAL(chown("cache", 65534, 65534), 0);
-	outcome = TOOL("explain");
-	CU_ASSERT_EQUAL(outcome.code, 1);
-	CU_ASSERT(contains(outcome.errors, "another user"));
+	TOOL_SAYS(1, "another user", "explain");
 	outcome = TOOL("show", "0");
 	CU_ASSERT_EQUAL(outcome.code, 1);
 }

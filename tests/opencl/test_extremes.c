@@ -176,9 +176,8 @@ static void limited(const char *const *arguments)
 	CU_ASSERT(outcome_good(&bare));
 	(void)printf("bare %ld ms, layered", cost_of(&bare).ms);
 	for (int i = 0; i < 2; i++) {
-		struct outcome layered = driver_client(LAYERED, arguments);
+		struct outcome layered = SAME_ANSWERS(&bare, arguments);
 
-		CU_ASSERT(outcome_same(&bare, &layered));
 		(void)printf(" %ld ms", cost_of(&layered).ms);
 		CU_ASSERT(cost_of(&layered).ms <= 2 * cost_of(&bare).ms + MORE_MS);
 	}
@@ -242,9 +241,8 @@ TEST_ON("!stub", ten_thousand_embedded_headers)
 
 	bare = driver_client(BARE, arguments);
 	for (int i = 0; i < 2; i++) {
-		struct outcome layered = driver_client(LAYERED, arguments);
+		struct outcome layered = SAME_ANSWERS(&bare, arguments);
 
-		CU_ASSERT(outcome_same(&bare, &layered));
 		(void)printf("%ld ms, bare %ld ms; ", cost_of(&layered).ms, cost_of(&bare).ms);
 		CU_ASSERT(cost_of(&layered).ms <= 2 * cost_of(&bare).ms + MORE_MS);
 	}
@@ -274,11 +272,8 @@ static void alike(const char *const *arguments)
 {
 	struct outcome bare = driver_client(BARE, arguments);
 
-	for (int i = 0; i < 2; i++) {
-		struct outcome layered = driver_client(LAYERED, arguments);
-
-		CU_ASSERT(outcome_same(&bare, &layered));
-	}
+	for (int i = 0; i < 2; i++)
+		SAME_ANSWERS(&bare, arguments);
 }
 
 TEST(no_text_at_all)
@@ -361,11 +356,8 @@ TEST(header_that_disappears_between_two_builds)
 	bare = driver_client(BARE, arguments);
 	CU_ASSERT(outcome_good(&bare));
 	CU_ASSERT(strstr(bare.output, "build -") != NULL);
-	for (int i = 0; i < 2; i++) {
-		struct outcome layered = driver_client(LAYERED, arguments);
-
-		CU_ASSERT(outcome_same(&bare, &layered));
-	}
+	for (int i = 0; i < 2; i++)
+		SAME_ANSWERS(&bare, arguments);
 	stats = driver_stats();
 	CU_ASSERT_EQUAL(stats.errors, 0);
 	CU_ASSERT_EQUAL(stats.entries, 1);
@@ -758,11 +750,8 @@ TEST_ON("!stub", embedded_headers_and_files)
 		if (i == 2)
 			unit_write("work/inc/other.h", "#define OTHER 4\n");
 		bare = driver_client(BARE, arguments);
-		for (int j = 0; j < 2; j++) {
-			struct outcome layered = driver_client(LAYERED, arguments);
-
-			CU_ASSERT(outcome_same(&bare, &layered));
-		}
+		for (int j = 0; j < 2; j++)
+			SAME_ANSWERS(&bare, arguments);
 	}
 	stats = driver_stats();
 	/* The object each time, and the link of it: again at most where the object differs. */

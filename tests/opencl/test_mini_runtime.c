@@ -12,9 +12,8 @@ static const char instead[] = "shift; exec '" MINI_RUNTIME "' \"$@\"";
 
 static struct outcome run(void)
 {
-	struct outcome outcome = CLIENT(BARE, "-d", driver_cache());
+	struct outcome outcome = GOOD_CLIENT(BARE, "-d", driver_cache());
 
-	CU_ASSERT(outcome_good(&outcome));
 	return outcome;
 }
 

@@ -24,11 +24,7 @@ BEFORE_EACH
 /* One run with the layer; the same answers as without it. */
 static void run_same(const char *scenario, const char *argument)
 {
-	struct outcome bare = CLIENT(BARE, scenario, argument);
-	struct outcome layered = CLIENT(LAYERED, scenario, argument);
-
-	CU_ASSERT(outcome_good(&bare));
-	CU_ASSERT(outcome_same(&bare, &layered));
+	SAME_AS_BARE(scenario, argument);
 }
 
 static void expect_replay(int code, const char *output, const char *error)
@@ -57,11 +53,7 @@ static void expect_hit(const char *argument)
 
 	reference = CLIENT(BARE, "vector", argument);
 	built = driver_counted("build-source");
-	{
-		struct outcome outcome = CLIENT(LAYERED, "vector", argument);
-
-		CU_ASSERT(outcome_same(&reference, &outcome));
-	}
+	SAME_AS(&reference, "vector", argument);
 	after = driver_stats();
 	CU_ASSERT_EQUAL(after.misses, before.misses);
 	CU_ASSERT_EQUAL(after.hits_disk, before.hits_disk + 1);
@@ -131,9 +123,7 @@ static const char including[] =
 
 static void header_run(void)
 {
-	struct outcome outcome = CLIENT(LAYERED, "header", "including.cl", "-I headers");
-
-	CU_ASSERT(outcome_good(&outcome));
+	GOOD_CLIENT(LAYERED, "header", "including.cl", "-I headers");
 }
 
 TEST_ON("stub", headers_are_found_from_the_working_directory)
@@ -270,14 +260,11 @@ static void make_gate(char path[4096])
 
 TEST_ON("stub", hanging_recipe_is_ended_in_time)
 {
-	struct outcome outcome;
 	char gate[4096];
 
 	run_same("vector", "-DK=5");
 	make_gate(gate);
-	outcome = TOOL("replay", "--timeout", "1");
-	CU_ASSERT_EQUAL(outcome.code, 1);
-	CU_ASSERT(strstr(outcome.errors, "it timed out") != NULL);
+	TOOL_SAYS(1, "it timed out", "replay", "--timeout", "1");
 	CU_ASSERT_EQUAL(driver_stats().recipes, 1);
 }
 
@@ -473,34 +460,27 @@ TEST_ON("stub", stale_entries_are_built_again)
 	CU_ASSERT_EQUAL(driver_stats().entries, 4);
 	expect_hit("-DK=5");
 	/* The second time there is nothing to do. */
-	outcome = TOOL("replay", "--stale", "--json");
-	CU_ASSERT(strstr(outcome_squeezed(&outcome), "\"stale\":0,\"built\":0") != NULL);
+	TOOL_SAYS(0, "\"stale\":0,\"built\":0", "replay", "--stale", "--json");
 }
 
 /* As drivers do now and then in a new version. */
 TEST_ON("stub", a_device_that_was_renamed_is_the_same)
 {
-	struct outcome outcome;
-
 	driver_setenv("CKCACHE_CAPTURE", NULL);
 	driver_stub_setting("STUB_DEVICE_NAME", "Old Graphics\nSTUB_DRIVER_VERSION=1.0");
 	run_same("vector", "-DK=5");
 	driver_stub_setting("STUB_DEVICE_NAME", "New HD Graphics\nSTUB_DRIVER_VERSION=2.0");
-	outcome = TOOL("replay", "--stale", "--json");
-	CU_ASSERT_PTR_NOT_NULL(strstr(outcome_squeezed(&outcome), "{\"stale\":1,\"built\":1,"));
+	TOOL_SAYS(0, "{\"stale\":1,\"built\":1,", "replay", "--stale", "--json");
 	expect_hit("-DK=5");
 }
 
 TEST_ON("stub", which_of_two_devices_was_renamed_is_not_guessed)
 {
-	struct outcome outcome;
-
 	driver_setenv("CKCACHE_CAPTURE", NULL);
 	driver_stub_setting("STUB_DEVICE_NAME", "Old Graphics");
 	run_same("vector", "-DK=5");
 	driver_stub_setting("STUB_DEVICES", "2\nSTUB_CHANGED=second_vendor");
-	outcome = TOOL("replay", "--stale", "--json");
-	CU_ASSERT_PTR_NOT_NULL(strstr(outcome_squeezed(&outcome), "\"left_device\":1"));
+	TOOL_SAYS(0, "\"left_device\":1", "replay", "--stale", "--json");
 }
 
 /* Whether a number of the counts is that. */
@@ -581,8 +561,7 @@ TEST_ON("stub", stale_entries_count_for_their_program)
 	driver_stub_setting("STUB_DRIVER_VERSION", "3.0");
 	CU_ASSERT_EQUAL(TOOL("replay", "--stale").code, 0);
 	expect_number("compiled_unattended", 4);
-	outcome = TOOL("stats");
-	CU_ASSERT(strstr(outcome.output, "\n?                                     0") != NULL);
+	TOOL_SAYS(0, "\n?                                     0", "stats");
 }
 
 /* Only recipes and stale entries of one program. */
@@ -601,9 +580,8 @@ TEST_ON("stub", replay_can_be_of_one_program)
 	driver_stub_setting("STUB_DRIVER_VERSION", "2.0");
 	outcome = TOOL("replay", "--stale", "--json", "--program", "another");
 	CU_ASSERT(strstr(outcome_squeezed(&outcome), "{\"stale\":0,\"built\":0") != NULL);
-	outcome = TOOL("replay", "--stale", "--json", "--program",
-		       strrchr(driver_client_path(), '/') + 1);
-	CU_ASSERT(strstr(outcome_squeezed(&outcome), "{\"stale\":1,\"built\":1") != NULL);
+	TOOL_SAYS(0, "{\"stale\":1,\"built\":1", "replay", "--stale", "--json", "--program",
+		  strrchr(driver_client_path(), '/') + 1);
 	expect_hit("-DK=5");
 }
 
@@ -637,8 +615,7 @@ static void hand_over(const char *setting, const char *before, const char *after
 	driver_setenv("CKCACHE_CAPTURE", NULL);
 	driver_setenv("CKCACHE_HAND_OVER", "1");
 	driver_stub_setting(setting, before);
-	reference = CLIENT(LAYERED, "several", "12");
-	CU_ASSERT(outcome_good(&reference));
+	reference = GOOD_CLIENT(LAYERED, "several", "12");
 	CU_ASSERT_EQUAL(driver_counted("build-source"), 12);
 	driver_stub_setting(setting, after);
 	CU_ASSERT_EQUAL(CLIENT(LAYERED, "several", "3").code, 0);
@@ -648,11 +625,7 @@ static void hand_over(const char *setting, const char *before, const char *after
 	CU_ASSERT_EQUAL(built, 12 + 12 + 1);
 	expect_number("misses", 24 - driver_unattended());
 	CU_ASSERT(driver_unattended() >= 9);
-	{
-		struct outcome outcome = CLIENT(LAYERED, "several", "12");
-
-		CU_ASSERT(outcome_same(&reference, &outcome));
-	}
+	SAME_AS(&reference, "several", "12");
 	CU_ASSERT_EQUAL(driver_counted("build-source"), built);
 }
 

@@ -7,16 +7,13 @@ static struct outcome reference;
 
 static void run_same(const char *scenario)
 {
-	struct outcome outcome = CLIENT(LAYERED, scenario);
-
-	CU_ASSERT(outcome_same(&reference, &outcome));
+	SAME_AS(&reference, scenario);
 }
 
 static void begin(const char *scenario)
 {
 	driver_begin();
-	reference = CLIENT(BARE, scenario);
-	CU_ASSERT(outcome_good(&reference));
+	reference = GOOD_CLIENT(BARE, scenario);
 }
 
 TEST(disabled_layer_does_nothing)
@@ -49,7 +46,6 @@ TEST(recache_stores_and_never_hits)
 
 TEST(read_only_hits_and_never_stores)
 {
-	struct outcome other;
 	unsigned int built;
 
 	begin("vector");
@@ -58,8 +54,7 @@ TEST(read_only_hits_and_never_stores)
 	built = driver_counted("build-source");
 	run_same("vector");
 	CU_ASSERT_EQUAL(driver_counted("build-source"), built);
-	other = CLIENT(LAYERED, "vector", "-DK=77");
-	CU_ASSERT(outcome_good(&other));
+	GOOD_CLIENT(LAYERED, "vector", "-DK=77");
 	CU_ASSERT_EQUAL(driver_cache_files(".bin", NULL, 0), 1);
 }
 
@@ -142,8 +137,7 @@ TEST_ON("stub", trace_tells_numbers_from_texts)
 	driver_stub_setting("STUB_DEVICE_NAME", "7 bytes");
 	(void)snprintf(path, sizeof(path), "%s/trace", unit_dir());
 	driver_setenv("CKCACHE_TRACE", path);
-	reference = CLIENT(LAYERED, "vector");
-	CU_ASSERT(outcome_good(&reference));
+	reference = GOOD_CLIENT(LAYERED, "vector");
 	file = fopen(path, "r");
 	CU_ASSERT_FATAL(file != NULL);
 	CU_ASSERT_PTR_NOT_NULL(fgets(line, sizeof(line), file));
@@ -199,13 +193,12 @@ TEST(random_option_is_noticed)
 
 	begin("vector");
 	for (unsigned int i = 0; i < RUNS; i++) {
-		struct outcome bare, outcome;
+		struct outcome bare;
 		char options[64];
 
 		(void)snprintf(options, sizeof(options), "-DK=5 -DSEED=0x%08x", 0x9e3779b9 * (i + 1));
 		bare = CLIENT(BARE, "vector", options);
-		outcome = CLIENT(LAYERED, "vector", options);
-		CU_ASSERT(outcome_same(&bare, &outcome));
+		SAME_AS(&bare, "vector", options);
 	}
 	CU_ASSERT_EQUAL(driver_stats().misses, RUNS);
 	CU_ASSERT_EQUAL(driver_stats().entries, STORED);

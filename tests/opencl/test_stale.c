@@ -43,8 +43,7 @@ BEFORE_EACH
 
 static void run(const char *scenario, const char *argument)
 {
-	last = CLIENT(LAYERED, scenario, argument);
-	CU_ASSERT(outcome_good(&last));
+	last = GOOD_CLIENT(LAYERED, scenario, argument);
 }
 
 /* What applications build: programs, objects with and without embedded headers, libraries, links. */
@@ -419,8 +418,7 @@ static void build_with_header(void)
 	unit_write("work/including.cl",
 		   "#include \"common.h\"\nkernel void value(global int *out) { out[0] = VALUE; }\n");
 	unit_write("work/headers/common.h", "#define VALUE 7\n");
-	last = CLIENT(LAYERED, "header", "including.cl", "-I headers");
-	CU_ASSERT(outcome_good(&last));
+	last = GOOD_CLIENT(LAYERED, "header", "including.cl", "-I headers");
 	update(2);
 }
 

@@ -11,16 +11,13 @@ static struct outcome reference;
 
 static void run_same(const char *scenario)
 {
-	struct outcome outcome = CLIENT(LAYERED, scenario);
-
-	CU_ASSERT(outcome_same(&reference, &outcome));
+	SAME_AS(&reference, scenario);
 }
 
 /* Reference and a filled cache, both made with the setting that is written now. */
 static void fill(const char *scenario)
 {
-	reference = CLIENT(BARE, scenario);
-	CU_ASSERT(outcome_good(&reference));
+	reference = GOOD_CLIENT(BARE, scenario);
 	run_same(scenario);
 }
 
@@ -136,12 +133,9 @@ TEST(one_of_several_devices)
 /* What could not be built for one device may be kept for another. */
 TEST(a_build_that_failed_is_for_no_device)
 {
-	struct outcome outcome;
-
 	/* Of the first device's, which is tried twice. */
 	driver_stub_setting("STUB_NO_MEMORY", "2\nSTUB_DEVICES=2");
-	outcome = CLIENT(LAYERED, "devices-in-turn");
-	CU_ASSERT(outcome_good(&outcome));
+	GOOD_CLIENT(LAYERED, "devices-in-turn");
 	CU_ASSERT_EQUAL(driver_bypasses("device-subset"), 0);
 	CU_ASSERT_EQUAL(driver_stats().entries, 2);
 }
@@ -255,9 +249,8 @@ TEST(new_driver_version_is_another_key)
 static unsigned int built_by(const char *scenario)
 {
 	unsigned int before = driver_counted("build-source");
-	struct outcome outcome = CLIENT(LAYERED, scenario);
 
-	CU_ASSERT(outcome_good(&outcome));
+	GOOD_CLIENT(LAYERED, scenario);
 	return driver_counted("build-source") - before;
 }
 
@@ -395,28 +388,17 @@ TEST(the_kind_of_a_build_is_in_the_key)
 	};
 
 	for (size_t i = 0; i < 8; i++) {
-		struct outcome bare = CLIENT(BARE, "text-or-il", ways[i % 4][0], ways[i % 4][1]);
-		struct outcome layered = CLIENT(LAYERED, "text-or-il", ways[i % 4][0], ways[i % 4][1]);
-
-		CU_ASSERT(outcome_good(&bare) && outcome_same(&bare, &layered));
+		SAME_AS_BARE("text-or-il", ways[i % 4][0], ways[i % 4][1]);
 		CU_ASSERT_EQUAL(driver_stats().misses, i < 4 ? i + 1 : 4);
 	}
-}
-
-static void run_as_bare(const char *scenario, const char *one, const char *two, const char *three)
-{
-	struct outcome bare = CLIENT(BARE, scenario, one, two, three);
-	struct outcome layered = CLIENT(LAYERED, scenario, one, two, three);
-
-	CU_ASSERT(outcome_good(&bare) && outcome_same(&bare, &layered));
 }
 
 /* A header's text is in the key; what a driver makes of another one's bytes nobody knows. */
 TEST(headers_are_texts)
 {
 	for (int i = 0; i < 2; i++) {
-		run_as_bare("text-or-il", "text", "header", NULL);
-		run_as_bare("text-or-il", "il", "header", NULL);
+		SAME_AS_BARE("text-or-il", "text", "header");
+		SAME_AS_BARE("text-or-il", "il", "header");
 	}
 	CU_ASSERT_EQUAL(driver_bypasses("header-unknown"), 2);
 	CU_ASSERT_EQUAL(driver_stats().misses, 1);
@@ -434,27 +416,27 @@ TEST(inputs_of_links_are_in_the_key)
 	unsigned int compiled;
 
 	for (size_t i = 0; i < 5; i++)
-		run_as_bare("link-two", rows[i][0], rows[i][1], rows[i][2]);
+		SAME_AS_BARE("link-two", rows[i][0], rows[i][1], rows[i][2]);
 	stats = driver_stats();
 	/* Four objects, five links. */
 	CU_ASSERT_EQUAL(stats.misses, 4 + 5);
 	for (size_t i = 0; i < 5; i++)
-		run_as_bare("link-two", rows[i][0], rows[i][1], rows[i][2]);
+		SAME_AS_BARE("link-two", rows[i][0], rows[i][1], rows[i][2]);
 	CU_ASSERT_EQUAL(driver_stats().misses, stats.misses);
 	/* What a link looks for itself. */
 	unit_write("work/stub_linker.h", "");
-	run_as_bare("link-two", rows[0][0], rows[0][1], rows[0][2]);
+	SAME_AS_BARE("link-two", rows[0][0], rows[0][1], rows[0][2]);
 	CU_ASSERT_EQUAL(driver_stats().misses, stats.misses + 1);
 	unit_remove("work/stub_linker.h");
-	run_as_bare("link-two", rows[0][0], rows[0][1], rows[0][2]);
+	SAME_AS_BARE("link-two", rows[0][0], rows[0][1], rows[0][2]);
 	CU_ASSERT_EQUAL(driver_stats().misses, stats.misses + 1);
 	/* Objects that are hits are linked as they are. */
 	compiled = driver_counted("compile");
-	run_as_bare("link-two", rows[0][0], rows[0][1], "-cl-fast-relaxed-math");
+	SAME_AS_BARE("link-two", rows[0][0], rows[0][1], "-cl-fast-relaxed-math");
 	CU_ASSERT_EQUAL(driver_counted("compile"), compiled + 2);	/* the bare run's */
 	/* What the application brought is not known. */
-	run_as_bare("link-binary", "-DK=1", NULL, NULL);
-	run_as_bare("link-binary", "-DK=2", NULL, NULL);
+	SAME_AS_BARE("link-binary", "-DK=1");
+	SAME_AS_BARE("link-binary", "-DK=2");
 	CU_ASSERT_EQUAL(driver_bypasses("link-input"), 2);
 }
 
@@ -464,10 +446,7 @@ TEST(a_link_for_a_device_is_its_own)
 
 	driver_stub_setting("STUB_DEVICES", "2");
 	for (size_t i = 0; i < 3; i++) {
-		struct outcome bare = CLIENT(BARE, "link-two", "-DONE=1", "-DTWO=1", "", ways[i]);
-		struct outcome layered = CLIENT(LAYERED, "link-two", "-DONE=1", "-DTWO=1", "", ways[i]);
-
-		CU_ASSERT(outcome_good(&bare) && outcome_same(&bare, &layered));
+		SAME_AS_BARE("link-two", "-DONE=1", "-DTWO=1", "", ways[i]);
 		CU_ASSERT_EQUAL(driver_stats().misses, i ? 4 : 3);
 	}
 }
@@ -489,7 +468,7 @@ TEST(a_link_of_originals_that_runs_out_of_memory_is_tried_again)
 {
 	struct outcome bare, layered;
 
-	run_as_bare("link-two", "-DONE=1", "-DTWO=1", "");
+	SAME_AS_BARE("link-two", "-DONE=1", "-DTWO=1", "");
 	bare = CLIENT(BARE, "link-two", "-DONE=1", "-DTWO=1", "-cl-mad-enable");
 	driver_stub_setting("STUB_LINK_NO_MEMORY", "2");
 	layered = CLIENT(LAYERED, "link-two", "-DONE=1", "-DTWO=1", "-cl-mad-enable");
@@ -500,7 +479,7 @@ TEST(a_link_of_originals_that_runs_out_of_memory_is_tried_again)
 TEST(a_failed_link_is_a_miss_whatever_is_deferred)
 {
 	driver_setenv("CKCACHE_CAPTURE", "deferred");
-	run_as_bare("link-two", "-DONE=unresolved", "-DTWO=1", "");
+	SAME_AS_BARE("link-two", "-DONE=unresolved", "-DTWO=1", "");
 	CU_ASSERT_EQUAL(driver_bypasses("capture-deferred"), 0);
 	CU_ASSERT_EQUAL(driver_stats().misses, 3);
 	driver_setenv("CKCACHE_CAPTURE", NULL);
@@ -509,14 +488,14 @@ TEST(a_failed_link_is_a_miss_whatever_is_deferred)
 TEST(odd_links_are_the_drivers_affair)
 {
 	for (int i = 0; i < 3; i++)
-		run_as_bare("link-odd", NULL, NULL, NULL);
+		SAME_AS_BARE("link-odd");
 	CU_ASSERT_EQUAL(driver_bypasses("link-callback"), 3);
 	CU_ASSERT_EQUAL(driver_bypasses("bad-arguments"), 6);
 	/* Two objects and a link that the driver refuses are gone, each. */
-	run_as_bare("link-two", "-DONE=1", "-DTWO=1", "");
+	SAME_AS_BARE("link-two", "-DONE=1", "-DTWO=1", "");
 	CU_ASSERT_EQUAL(driver_stats().errors, 0);
 	driver_stub_setting("STUB_REFUSE_BINARY", "1");
-	run_as_bare("link-two", "-DONE=1", "-DTWO=1", "");
+	SAME_AS_BARE("link-two", "-DONE=1", "-DTWO=1", "");
 	CU_ASSERT_EQUAL(driver_stats().errors, 3);
 }
 
@@ -524,15 +503,15 @@ TEST(links_that_cannot_be_told_are_not_kept)
 {
 	driver_stub_setting("STUB_LINK_DATE", "1");
 	for (int i = 0; i < 2; i++)
-		run_as_bare("link-two", "-DONE=1", "-DTWO=1", "");
+		SAME_AS_BARE("link-two", "-DONE=1", "-DTWO=1", "");
 	CU_ASSERT_EQUAL(driver_bypasses("date"), 2);
 	/* Nor when the application asks for the binary. */
 	driver_setenv("CKCACHE_CAPTURE", "deferred");
-	run_as_bare("link-two", "-DONE=1", "-DTWO=1", "");
+	SAME_AS_BARE("link-two", "-DONE=1", "-DTWO=1", "");
 	CU_ASSERT_EQUAL(driver_bypasses("date"), 3);
 	driver_setenv("CKCACHE_CAPTURE", NULL);
 	driver_stub_setting("STUB_LATE_LINKER", PASSING_LIBRARY);
-	run_as_bare("link-two", "-DONE=1", "-DTWO=1", "");
+	SAME_AS_BARE("link-two", "-DONE=1", "-DTWO=1", "");
 	CU_ASSERT_EQUAL(driver_bypasses("compiler-loaded-late"), 1);
 }
 
@@ -540,16 +519,16 @@ TEST(links_that_cannot_be_told_are_not_kept)
 TEST(a_link_that_passes_may_bring_a_compiler)
 {
 	driver_stub_setting("STUB_LATE_LINKER", PASSING_LIBRARY);
-	run_as_bare("link-before", "link", NULL, NULL);
+	SAME_AS_BARE("link-before", "link");
 	CU_ASSERT_EQUAL(driver_bypasses("link-callback"), 1);
 	CU_ASSERT_EQUAL(driver_stats().stores, 2);
-	run_as_bare("link-before", NULL, NULL, NULL);
+	SAME_AS_BARE("link-before");
 	CU_ASSERT_EQUAL(driver_stats().hits_disk, 1);	/* the object, from before the link */
 	CU_ASSERT_EQUAL(driver_stats().stores, 3);
 	/* A driver that is known to load others has the same one. */
 	driver_stub_as("libnvidia-opencl.so.1");
-	run_as_bare("link-before", "link", NULL, NULL);
-	run_as_bare("link-before", NULL, NULL, NULL);
+	SAME_AS_BARE("link-before", "link");
+	SAME_AS_BARE("link-before");
 	CU_ASSERT_EQUAL(driver_stats().hits_disk, 3);
 }
 
@@ -585,11 +564,10 @@ TEST(every_byte_of_a_source_is_in_the_key)
 
 			write_main(rows[i].before, tokens[j], rows[i].after);
 			if (rows[i].is_token) {		/* the stub's answers tell it */
-				struct outcome layered = CLIENT(LAYERED, "header", "main.cl", "");
 
-				CU_ASSERT(outcome_good(&layered));
+				GOOD_CLIENT(LAYERED, "header", "main.cl", "");
 			} else {
-				run_as_bare("header", "main.cl", "", NULL);
+				SAME_AS_BARE("header", "main.cl", "");
 			}
 			CU_ASSERT_EQUAL(driver_stats().misses - misses, !rows[i].is_token || j != 1);
 		}
@@ -600,7 +578,7 @@ TEST(every_byte_of_a_source_is_in_the_key)
 		uint64_t misses = driver_stats().misses;
 
 		write_main(blanks, "\n", i ? "// one\n" : "// two\n");
-		run_as_bare("header", "main.cl", "", NULL);
+		SAME_AS_BARE("header", "main.cl", "");
 		CU_ASSERT_EQUAL(driver_stats().misses - misses, 1);
 	}
 }
@@ -637,8 +615,8 @@ TEST(names_of_headers_and_all_devices_are_in_the_key)
 TEST(unknown_options_are_not_cached_for)
 {
 	for (int i = 0; i < 2; i++) {
-		run_as_bare("vector", "-fplugin=x", NULL, NULL);
-		run_as_bare("link-two", "-DONE=1", "-DTWO=1", "-fplugin=x");
+		SAME_AS_BARE("vector", "-fplugin=x");
+		SAME_AS_BARE("link-two", "-DONE=1", "-DTWO=1", "-fplugin=x");
 	}
 	CU_ASSERT_EQUAL(driver_bypasses("option"), 4);
 }
@@ -657,15 +635,15 @@ TEST(what_must_have_been_read_and_was_not_seen)
 	driver_stub_setting("STUB_UNSEEN", "1");
 	unit_write("work/value.h", "kernel void value(global int *out) {}\n");
 	unit_write("work/main.cl", "#include \"value.h\"\n");
-	run_as_bare("vector", "-DK=1", NULL, NULL);
+	SAME_AS_BARE("vector", "-DK=1");
 	CU_ASSERT_EQUAL(driver_bypasses("files-unseen"), 0);
-	run_as_bare("header", "main.cl", "-I .", NULL);
+	SAME_AS_BARE("header", "main.cl", "-I .");
 	CU_ASSERT_EQUAL(driver_bypasses("files-unseen"), 1);
-	run_as_bare("vector", "-include value.h", NULL, NULL);
+	SAME_AS_BARE("vector", "-include value.h");
 	CU_ASSERT_EQUAL(driver_bypasses("files-unseen"), 2);
 	/* Which is known to look for a file in each build. */
 	driver_stub_as("libigdrcl.so");
-	run_as_bare("vector", "-DK=2", NULL, NULL);
+	SAME_AS_BARE("vector", "-DK=2");
 	CU_ASSERT_EQUAL(driver_bypasses("files-unseen"), 3);
 }
 
@@ -711,17 +689,17 @@ TEST(debugging_depends_on_the_working_directory)
 	unsigned int built;
 	char from[4096], to[4096];
 
-	run_as_bare("vector", "-DK=1", NULL, NULL);
-	run_as_bare("vector", "-DK=1 -g", NULL, NULL);
+	SAME_AS_BARE("vector", "-DK=1");
+	SAME_AS_BARE("vector", "-DK=1 -g");
 	built = driver_counted("build-source");
 	(void)snprintf(from, sizeof(from), "%s/work", unit_dir());
 	(void)snprintf(to, sizeof(to), "%s/moved", unit_dir());
 	CU_ASSERT_FATAL(rename(from, to) == 0 && symlink(to, from) == 0);
-	run_as_bare("vector", "-DK=1", NULL, NULL);
+	SAME_AS_BARE("vector", "-DK=1");
 	CU_ASSERT_EQUAL(driver_counted("build-source"), built + 1);	/* the bare one's */
-	run_as_bare("vector", "-DK=1 -g", NULL, NULL);
+	SAME_AS_BARE("vector", "-DK=1 -g");
 	CU_ASSERT_EQUAL(driver_counted("build-source"), built + 3);
-	run_as_bare("vector", "-DK=1 -g", NULL, NULL);
+	SAME_AS_BARE("vector", "-DK=1 -g");
 	CU_ASSERT_EQUAL(driver_counted("build-source"), built + 4);
 	CU_ASSERT_FATAL(unlink(from) == 0 && rename(to, from) == 0);
 }
@@ -764,8 +742,7 @@ TEST(a_remembered_failure_ends_with_its_cause)
 {
 	unsigned int before;
 
-	reference = CLIENT(BARE, "failing-until");
-	CU_ASSERT(outcome_good(&reference));
+	reference = GOOD_CLIENT(BARE, "failing-until");
 	before = driver_counted("build-source");
 	run_same("failing-until");
 	CU_ASSERT_EQUAL(driver_counted("build-source"), before + 2);
@@ -776,13 +753,13 @@ TEST(what_cannot_be_told_is_not_kept)
 {
 	unit_write("work/main.cl", "kernel void value(global int *out) { out[0] = 5; } // __DATE__\n");
 	for (int i = 0; i < 2; i++)
-		run_as_bare("header", "main.cl", "", NULL);
+		SAME_AS_BARE("header", "main.cl", "");
 	CU_ASSERT_EQUAL(driver_bypasses("date"), 2);
 	CU_ASSERT_EQUAL(driver_stats().entries, 0);
 	/* What drivers make of a stranger, or of a device that is listed twice, is their affair. */
 	driver_stub_setting("STUB_DEVICES", "3");
 	for (int i = 0; i < 2; i++)
-		run_as_bare("odd-list", NULL, NULL, NULL);
+		SAME_AS_BARE("odd-list");
 	CU_ASSERT_EQUAL(driver_bypasses("devices-unknown"), 4);
 	CU_ASSERT_EQUAL(driver_stats().entries, 1);
 }
@@ -792,9 +769,9 @@ TEST(binaries_that_are_taken_in_part_are_no_entry)
 {
 	driver_setenv("CKCACHE_CAPTURE", "deferred");
 	driver_stub_setting("STUB_DEVICES", "2");
-	run_as_bare("second-device", "all", NULL, NULL);
+	SAME_AS_BARE("second-device", "all");
 	CU_ASSERT_EQUAL(driver_stats().entries, 0);
-	run_as_bare("second-device", NULL, NULL, NULL);
+	SAME_AS_BARE("second-device");
 	CU_ASSERT_EQUAL(driver_stats().entries, 1);
 }
 
@@ -829,7 +806,7 @@ TEST(a_compiler_that_comes_with_a_build_is_noticed)
 	CU_ASSERT_EQUAL(built_by("vector"), 1);
 	CU_ASSERT_EQUAL(driver_bypasses("compiler-loaded-late"), 1);
 	CU_ASSERT_EQUAL(driver_stats().entries, 0);
-	run_as_bare("link-two", "-DONE=1", "-DTWO=1", "");
+	SAME_AS_BARE("link-two", "-DONE=1", "-DTWO=1", "");
 	CU_ASSERT_EQUAL(driver_bypasses("compiler-loaded-late"), 2);	/* of its first object alone */
 	/* Nobody takes it for one of a driver that is known to load others. */
 	driver_stub_as("libnvidia-opencl.so.1");
@@ -842,9 +819,9 @@ TEST(a_compiler_that_comes_with_a_build_is_noticed)
 TEST(objects_are_stored_at_once)
 {
 	driver_setenv("CKCACHE_CAPTURE", "deferred");
-	run_as_bare("text-or-il", "text", "compile", NULL);
+	SAME_AS_BARE("text-or-il", "text", "compile");
 	CU_ASSERT_EQUAL(driver_stats().stores, 1);
-	run_as_bare("text-or-il", "text", "compile", NULL);
+	SAME_AS_BARE("text-or-il", "text", "compile");
 	CU_ASSERT_EQUAL(driver_stats().hits_disk, 1);
 }
 
@@ -910,11 +887,9 @@ TEST(hits_read_no_binary)
 }
 
 /* Of one layered run of such words: how often the driver compiled. */
-static unsigned int compiled_by(const char *first, const char *second, const char *third,
-				const char *fourth, const char *fifth)
+static unsigned int compiled_by(const char *const *words)
 {
 	unsigned int before;
-	const char *const words[] = { "variables", first, second, third, fourth, fifth, NULL };
 	struct outcome bare = driver_client(BARE, words), layered;
 
 	before = driver_counted("build-source") + driver_counted("compile");
@@ -923,43 +898,44 @@ static unsigned int compiled_by(const char *first, const char *second, const cha
 	CU_ASSERT(outcome_same(&bare, &layered));
 	return driver_counted("build-source") + driver_counted("compile") - before;
 }
+#define COMPILED_BY(...) compiled_by((const char *const[]){ "variables", __VA_ARGS__, NULL })
 
 static void begin_as(const char *driver)
 {
 	driver_begin();
 	driver_stub_as(driver);
-	CU_ASSERT_EQUAL(compiled_by("build", NULL, NULL, NULL, NULL), 1);
-	CU_ASSERT_EQUAL(compiled_by("build", NULL, NULL, NULL, NULL), 0);
+	CU_ASSERT_EQUAL(COMPILED_BY("build"), 1);
+	CU_ASSERT_EQUAL(COMPILED_BY("build"), 0);
 }
 
 /* IGC reads variables at its first build, for good: which value it has is not known after a change. */
 TEST(variables_that_change_after_loading_are_not_cached_for)
 {
 	begin_as("libigdrcl.so");
-	CU_ASSERT_EQUAL(compiled_by("IGC_X=1", "build", "build", NULL, NULL), 2);
+	CU_ASSERT_EQUAL(COMPILED_BY("IGC_X=1", "build", "build"), 2);
 	CU_ASSERT_EQUAL(driver_bypasses("environment-changed"), 2);
 	CU_ASSERT_EQUAL(driver_stats().entries, 1);
 	/* Back before anything was built, and afterwards. */
-	CU_ASSERT_EQUAL(compiled_by("IGC_X=1", "-IGC_X", "build", NULL, NULL), 0);
-	CU_ASSERT_EQUAL(compiled_by("IGC_X=1", "build", "-IGC_X", "build", NULL), 2);
-	CU_ASSERT_EQUAL(compiled_by("IGC_X=1", "callback", "-IGC_X", "build", NULL), 3);
-	CU_ASSERT_EQUAL(compiled_by("IGC_X=1", "link", "-IGC_X", "build", NULL), 3);
+	CU_ASSERT_EQUAL(COMPILED_BY("IGC_X=1", "-IGC_X", "build"), 0);
+	CU_ASSERT_EQUAL(COMPILED_BY("IGC_X=1", "build", "-IGC_X", "build"), 2);
+	CU_ASSERT_EQUAL(COMPILED_BY("IGC_X=1", "callback", "-IGC_X", "build"), 3);
+	CU_ASSERT_EQUAL(COMPILED_BY("IGC_X=1", "link", "-IGC_X", "build"), 3);
 	/* A driver may have to compile what was loaded from a binary. */
-	CU_ASSERT_EQUAL(compiled_by("image", "IGC_X=1", "image", "-IGC_X", "build"), 1);
+	CU_ASSERT_EQUAL(COMPILED_BY("image", "IGC_X=1", "image", "-IGC_X", "build"), 1);
 	CU_ASSERT_EQUAL(driver_stats().entries, 1);
-	CU_ASSERT_EQUAL(compiled_by("object", "IGC_X=1", "object", "-IGC_X", "build"), 2);
-	CU_ASSERT_EQUAL(compiled_by("object", "build", NULL, NULL, NULL), 0);
+	CU_ASSERT_EQUAL(COMPILED_BY("object", "IGC_X=1", "object", "-IGC_X", "build"), 2);
+	CU_ASSERT_EQUAL(COMPILED_BY("object", "build"), 0);
 	/* Before the layer is asked for anything but its being there. */
 	driver_setenv("CLIENT_SETENV", "IGC_X=1");
-	CU_ASSERT_EQUAL(compiled_by("build", NULL, NULL, NULL, NULL), 1);
+	CU_ASSERT_EQUAL(COMPILED_BY("build"), 1);
 	driver_setenv("CLIENT_SETENV", NULL);
 	/* What the driver does not read, changes nothing. */
-	CU_ASSERT_EQUAL(compiled_by("UNRELATED=1", "POCL_X=1", "CUDA_VISIBLE_DEVICES=0", "build", NULL), 0);
+	CU_ASSERT_EQUAL(COMPILED_BY("UNRELATED=1", "POCL_X=1", "CUDA_VISIBLE_DEVICES=0", "build"), 0);
 	/* From the start it is another program's. */
 	driver_setenv("IGC_X", "1");
-	CU_ASSERT_EQUAL(compiled_by("build", NULL, NULL, NULL, NULL), 1);
-	CU_ASSERT_EQUAL(compiled_by("-IGC_X", "build", NULL, NULL, NULL), 1);
-	CU_ASSERT_EQUAL(compiled_by("build", NULL, NULL, NULL, NULL), 0);
+	CU_ASSERT_EQUAL(COMPILED_BY("build"), 1);
+	CU_ASSERT_EQUAL(COMPILED_BY("-IGC_X", "build"), 1);
+	CU_ASSERT_EQUAL(COMPILED_BY("build"), 0);
 }
 
 /* Another thread's change, which is seen when the driver is done. */
@@ -980,17 +956,17 @@ TEST(variables_that_change_during_a_build_are_not_cached_for)
 		unit_remove(driver_cache());
 		driver_stub_as("libigdrcl.so");
 		driver_stub_setting(builds[i].setting, "IGC_X=1");
-		CU_ASSERT_EQUAL(compiled_by(builds[i].way, NULL, NULL, NULL, NULL), builds[i].compiled);
+		CU_ASSERT_EQUAL(COMPILED_BY(builds[i].way), builds[i].compiled);
 		CU_ASSERT_EQUAL(driver_stats().entries, builds[i].stored);
 		CU_ASSERT(driver_bypasses("environment-changed") > 0);
 		driver_stub_setting(NULL, NULL);
-		CU_ASSERT_EQUAL(compiled_by(builds[i].way, NULL, NULL, NULL, NULL), builds[i].again);
+		CU_ASSERT_EQUAL(COMPILED_BY(builds[i].way), builds[i].again);
 		CU_ASSERT_EQUAL(driver_stats().entries, builds[i].compiled + (builds[i].way[0] == 'l'));
-		CU_ASSERT_EQUAL(compiled_by(builds[i].way, NULL, NULL, NULL, NULL), 0);
+		CU_ASSERT_EQUAL(COMPILED_BY(builds[i].way), 0);
 		/* The driver may have read it for good. */
 		driver_setenv("IGC_Y", "1");
 		driver_stub_setting(builds[i].setting, "IGC_X=1");
-		CU_ASSERT_EQUAL(compiled_by(builds[i].way, "-IGC_X", "build", "build", NULL),
+		CU_ASSERT_EQUAL(COMPILED_BY(builds[i].way, "-IGC_X", "build", "build"),
 				builds[i].compiled + 2);
 		CU_ASSERT_EQUAL(driver_stats().entries, builds[i].compiled +
 				(builds[i].way[0] == 'l') + builds[i].stored);
@@ -1009,29 +985,29 @@ TEST(only_what_the_driver_reads_splits_the_cache)
 	begin_as("libigdrcl.so");
 	for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++) {
 		driver_setenv(others[i][0], others[i][1]);
-		CU_ASSERT_EQUAL(compiled_by("build", NULL, NULL, NULL, NULL), 0);
+		CU_ASSERT_EQUAL(COMPILED_BY("build"), 0);
 	}
 	driver_setenv("NEO_X", "1");
-	CU_ASSERT_EQUAL(compiled_by("build", NULL, NULL, NULL, NULL), 1);
+	CU_ASSERT_EQUAL(COMPILED_BY("build"), 1);
 	driver_setenv("NEO_X", NULL);
 	driver_stub_as("libother.so");
-	CU_ASSERT_EQUAL(compiled_by("build", NULL, NULL, NULL, NULL), 1);
+	CU_ASSERT_EQUAL(COMPILED_BY("build"), 1);
 	driver_setenv("CUDA_VISIBLE_DEVICES", NULL);
-	CU_ASSERT_EQUAL(compiled_by("build", NULL, NULL, NULL, NULL), 1);
+	CU_ASSERT_EQUAL(COMPILED_BY("build"), 1);
 }
 
 TEST(a_settings_file_keeps_from_the_cache)
 {
 	begin_as("libigdrcl.so");
 	unit_write("work/neo.config", "X = 1\n");
-	CU_ASSERT_EQUAL(compiled_by("build", "build", NULL, NULL, NULL), 2);
+	CU_ASSERT_EQUAL(COMPILED_BY("build", "build"), 2);
 	CU_ASSERT_EQUAL(driver_bypasses("settings-file"), 2);
 	unit_remove("work/neo.config");
-	CU_ASSERT_EQUAL(compiled_by("build", NULL, NULL, NULL, NULL), 0);
+	CU_ASSERT_EQUAL(COMPILED_BY("build"), 0);
 	/* Other drivers have nothing to do with it. */
 	begin_as("libother.so");
 	unit_write("work/neo.config", "X = 1\n");
-	CU_ASSERT_EQUAL(compiled_by("build", NULL, NULL, NULL, NULL), 0);
+	CU_ASSERT_EQUAL(COMPILED_BY("build"), 0);
 }
 
 /* Nothing is cached for some of a program's devices; what such a build loads is part of the next one's compiler. */
@@ -1040,12 +1016,9 @@ TEST(a_compiler_that_comes_with_an_uncached_build_is_in_later_keys)
 	static const char *const settings[] = { PASSING_LIBRARY "\nSTUB_DEVICES=2", NULL };
 
 	for (unsigned int i = 0; i < 2; i++) {
-		struct outcome outcome;
-
 		driver_stub_setting(settings[i] ? "STUB_LATE_LIBRARY" : "STUB_DEVICES",
 				    settings[i] ? settings[i] : "2");
-		outcome = CLIENT(LAYERED, "compile-in-turn");
-		CU_ASSERT(outcome_good(&outcome));
+		GOOD_CLIENT(LAYERED, "compile-in-turn");
 		CU_ASSERT_EQUAL(driver_bypasses("device-subset"), 2 * (i + 1));
 		CU_ASSERT_EQUAL(driver_stats().misses, i + 1);
 	}
