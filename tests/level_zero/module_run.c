@@ -116,6 +116,15 @@ unsigned int module_run_count(const struct module_run *run, const char *event)
 	return count;
 }
 
+bool module_run_balanced(const struct module_run *run, const char *what)
+{
+	char created[64], destroyed[64];
+
+	(void)snprintf(created, sizeof(created), "%s-create", what);
+	(void)snprintf(destroyed, sizeof(destroyed), "%s-destroy", what);
+	return module_run_count(run, created) == module_run_count(run, destroyed);
+}
+
 unsigned long module_run_stat(const char *name)
 {
 	struct cc_stats *stats = cc_stats_new();

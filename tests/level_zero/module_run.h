@@ -36,6 +36,8 @@ void module_run_plain_any(struct module_run *run, const char *arguments, const c
 
 /* How often the stub wrote this very event. */
 unsigned int module_run_count(const struct module_run *run, const char *event);
+/* Whether it destroyed as many of these ("log", "module") as it created. */
+bool module_run_balanced(const struct module_run *run, const char *what);
 /* A number of the cache's statistics ("hits_disk", "bypass.no-binary"); 0: not there. */
 unsigned long module_run_stat(const char *name);
 

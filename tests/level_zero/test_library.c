@@ -39,9 +39,23 @@ static void copy_output(char *copy, size_t size)
 }
 
 /* Alone, or under the plugin. */
+enum { ALONE, PLUGIN };
 static void run_either(int plugin, const char *arguments, const char *variables)
 {
 	(plugin ? module_run : module_run_plain)(&run, arguments, variables);
+}
+
+/* The same; its output is that, or has that part. */
+static void expect_run(int plugin, const char *arguments, const char *variables, const char *output)
+{
+	run_either(plugin, arguments, variables);
+	expect_output(output);
+}
+
+static void expect_in_run(int plugin, const char *arguments, const char *variables, const char *part)
+{
+	run_either(plugin, arguments, variables);
+	expect_part(part);
 }
 
 TEST_ON("stub", an_id_tells_what_the_module_would_be)
@@ -67,22 +81,18 @@ TEST_ON("stub", an_id_tells_what_the_module_would_be)
 	enum { COUNT = 1 + sizeof(others) / sizeof(others[0]) };
 	static char ids[COUNT][512];
 
-	module_run_plain(&run, ONE "desc id", "");
-	expect_part("desc 0\nid 0 88 ");
+	expect_in_run(ALONE, ONE "desc id", "", "desc 0\nid 0 88 ");
 	copy_output(ids[0], sizeof(ids[0]));
 	for (size_t i = 1; i < COUNT; i++) {
-		module_run_plain(&run, others[i - 1][0], others[i - 1][1]);
-		expect_part("desc 0\nid 0 88 ");
+		expect_in_run(ALONE, others[i - 1][0], others[i - 1][1], "desc 0\nid 0 88 ");
 		copy_output(ids[i], sizeof(ids[i]));
 		for (size_t k = 0; k < i; k++)
 			CU_ASSERT_STRING_NOT_EQUAL(ids[k], ids[i]);
 	}
 	/* The same with the plugin, for flags that are none, and for constants in another order. */
 	for (int plugin = 0; plugin <= 1; plugin++) {
-		run_either(plugin, ONE "desc id", "");
-		expect_output(ids[0]);
-		run_either(plugin, ONE "flags= desc id", "UNRELATED=1");
-		expect_output(ids[0]);
+		expect_run(plugin, ONE "desc id", "", ids[0]);
+		expect_run(plugin, ONE "flags= desc id", "UNRELATED=1", ids[0]);
 	}
 	module_run_plain(&run, "driver=0 il=constants constant=32:4:7 constant=8:1:1 desc id", "");
 	copy_output(ids[0], sizeof(ids[0]));
@@ -105,8 +115,7 @@ TEST_ON("stub", what_cannot_be_told_has_an_empty_id)
 	module_run_plain(&run, ONE "desc create=b", "ZET_ENABLE_PROGRAM_DEBUGGING=1");
 	expect_output("desc 0\ncreate -2\n");
 	/* Nothing can be said of constants of what is no module. */
-	module_run_plain(&run, "driver=0 text=none constant=32:2:7 desc", "");
-	expect_output("desc 0\n");
+	expect_run(ALONE, "driver=0 text=none constant=32:2:7 desc", "", "desc 0\n");
 }
 
 TEST_ON("stub", a_description_needs_nothing_of_what_was_given)
@@ -148,19 +157,16 @@ TEST_ON("stub", a_blob_makes_the_modules_without_a_compiler)
 			slot_run_shell("rm -rf cache");
 			(void)snprintf(arguments, sizeof(arguments), "%sdesc modules blob=blob",
 				       programs[i]);
-			run_either(plugin, arguments, "");
-			expect_part("blob 0 bytes\n");
+			expect_in_run(plugin, arguments, "", "blob 0 bytes\n");
 			(void)snprintf(made, sizeof(made), "desc 0\ncreate 0%s",
 				       strstr(run.client.output, "modules") + 7);
 			*strstr(made, "blob") = '\0';
 			(void)snprintf(arguments, sizeof(arguments), "%sdesc create=blob",
 				       programs[i]);
 			/* The other one makes them. */
-			run_either(!plugin, arguments, "");
-			expect_output(made);
+			expect_run(!plugin, arguments, "", made);
 			module_run_expect(&run, 0, i == 2 ? 3 : 1);
-			CU_ASSERT_EQUAL(module_run_count(&run, "log-create"),
-					module_run_count(&run, "log-destroy"));
+			CU_ASSERT(module_run_balanced(&run, "log"));
 		}
 	}
 }
@@ -193,37 +199,27 @@ TEST_ON("stub", no_damaged_blob_reaches_the_driver)
 TEST_ON("stub", blobs_of_something_else_are_refused)
 {
 	module_run_plain(&run, ONE "desc modules blob=blob", "");
-	module_run_plain(&run, "driver=0 il=other desc create=blob", "");
-	expect_output("desc 0\ncreate -7\n");
-	module_run_plain(&run, ONE "flags=-O desc create=blob", "");
-	expect_output("desc 0\ncreate -7\n");
-	module_run_plain(&run, ONE "desc create=blob", "STUB_EPOCH=b");
-	expect_output("desc 0\ncreate -6\n");
-	module_run_plain(&run, ONE "device=0.0 desc create=blob", "");
-	expect_output("desc 0\ncreate -6\n");
+	expect_run(ALONE, "driver=0 il=other desc create=blob", "", "desc 0\ncreate -7\n");
+	expect_run(ALONE, ONE "flags=-O desc create=blob", "", "desc 0\ncreate -7\n");
+	expect_run(ALONE, ONE "desc create=blob", "STUB_EPOCH=b", "desc 0\ncreate -6\n");
+	expect_run(ALONE, ONE "device=0.0 desc create=blob", "", "desc 0\ncreate -6\n");
 	CU_ASSERT_EQUAL(module_run_count(&run, "load-native"), 0);
 	/* The version stands behind eight bytes. */
 	slot_run_shell("printf '\\001' | dd of=blob bs=1 seek=8 conv=notrunc status=none");
-	module_run_plain(&run, ONE "desc create=blob", "");
-	expect_output("desc 0\ncreate -8\n");
+	expect_run(ALONE, ONE "desc create=blob", "", "desc 0\ncreate -8\n");
 	unit_write("blob", "some text that never was a blob, and is a bit longer than one's header, "
 			   "which has one hundred and twenty-eight bytes and so is not that short");
-	module_run_plain(&run, ONE "desc create=blob", "");
-	expect_output("desc 0\ncreate -5\n");
+	expect_run(ALONE, ONE "desc create=blob", "", "desc 0\ncreate -5\n");
 	CU_ASSERT_EQUAL(module_run_count(&run, "load-native"), 0);
 }
 
 TEST_ON("stub", what_the_driver_refuses_is_said)
 {
 	module_run_plain(&run, ONE "desc modules blob=blob", "");
-	module_run_plain(&run, ONE "desc create=blob", "STUB_REFUSE_NATIVE=1");
-	expect_output("desc 0\ncreate -9\n");
-	module_run_plain(&run, ONE "desc create=blob", "STUB_RECOMPILES=1");
-	expect_output("desc 0\ncreate -9\n");
-	CU_ASSERT_EQUAL(module_run_count(&run, "module-create"),
-			module_run_count(&run, "module-destroy"));
-	CU_ASSERT_EQUAL(module_run_count(&run, "log-create"),
-			module_run_count(&run, "log-destroy"));
+	expect_run(ALONE, ONE "desc create=blob", "STUB_REFUSE_NATIVE=1", "desc 0\ncreate -9\n");
+	expect_run(ALONE, ONE "desc create=blob", "STUB_RECOMPILES=1", "desc 0\ncreate -9\n");
+	CU_ASSERT(module_run_balanced(&run, "module"));
+	CU_ASSERT(module_run_balanced(&run, "log"));
 	/* But not what it lacks, or lost. */
 	module_run_plain(&run, ONE "desc create=blob", "STUB_REFUSE_NATIVE=host-memory");
 	expect_output("desc 0\ncreate -1\n");
@@ -240,9 +236,8 @@ TEST_ON("stub", what_the_driver_refuses_is_said)
 	CU_ASSERT_EQUAL(module_run_count(&run, "module-destroy"), 1);
 	/* Also where the flags keep the driver from telling. */
 	module_run_plain(&run, ONE "flags=-Wno-recompiled-from-ir desc modules blob=blob", "");
-	module_run_plain(&run, ONE "flags=-Wno-recompiled-from-ir desc create=blob",
-			 "STUB_RECOMPILES=1");
-	expect_output("desc 0\ncreate -9\n");
+	expect_run(ALONE, ONE "flags=-Wno-recompiled-from-ir desc create=blob", "STUB_RECOMPILES=1",
+		   "desc 0\ncreate -9\n");
 }
 
 TEST_ON("stub", without_a_native_binary_the_blob_is_empty)
@@ -298,8 +293,7 @@ TEST_ON("stub", a_build_is_kept_for_the_process_and_the_machine)
 		run_either(!plugin, ONE "desc build evict build", NO_WAITING);
 		expect_part("build 0 from 2 one\nevict 0\nbuild 0 from 0 one\n");
 		module_run_expect(&run, 1, 1);
-		CU_ASSERT_EQUAL(module_run_count(&run, "log-create"),
-				module_run_count(&run, "log-destroy"));
+		CU_ASSERT(module_run_balanced(&run, "log"));
 	}
 	CU_ASSERT_EQUAL(module_run_stat("errors"), 0);
 }
@@ -323,8 +317,7 @@ TEST_ON("stub", builds_are_shared_with_programs_that_know_nothing_of_it)
 		module_run_expect(&run, 0, 1);
 	}
 	/* In one process, too. */
-	module_run(&run, ONE "modules desc build modules", NO_WAITING);
-	expect_part("build 0 from 1 one\n");
+	expect_in_run(PLUGIN, ONE "modules desc build modules", NO_WAITING, "build 0 from 1 one\n");
 	module_run_expect(&run, 1, 2);
 }
 
@@ -391,11 +384,10 @@ TEST_ON("stub", parents_and_children_go_on_after_a_fork)
 {
 	for (int plugin = 0; plugin <= 1; plugin++) {
 		slot_run_shell("rm -rf cache");
-		run_either(plugin, ONE "desc build children build", NO_WAITING);
-		expect_output("desc 0\nbuild 0 from 0 one\n"
-			      "build 0 from 1 one\nbuild 0 from 1 one\nbuild 0 from 1 one\n"
-			      "children\n"
-			      "build 0 from 1 one\n");
+		expect_run(plugin, ONE "desc build children build", NO_WAITING,
+			   "desc 0\nbuild 0 from 0 one\n"
+			   "build 0 from 1 one\nbuild 0 from 1 one\nbuild 0 from 1 one\n"
+			   "children\n" "build 0 from 1 one\n");
 		module_run_expect(&run, 1, 4);
 	}
 }
@@ -447,9 +439,8 @@ TEST_ON("stub", a_plugin_that_nobody_uses_is_left_alone)
 TEST_ON("stub", switched_off_the_driver_does_all)
 {
 	for (int plugin = 0; plugin <= 1; plugin++) {
-		run_either(plugin, ONE "desc id build build modules blob=blob create=blob",
-			   "CKCACHE_DISABLE=1");
-		expect_part("id 0 88 ");
+		expect_in_run(plugin, ONE "desc id build build modules blob=blob create=blob",
+			      "CKCACHE_DISABLE=1", "id 0 88 ");
 		expect_part("build 0 from 0 one\nbuild 0 from 0 one\n");
 		expect_part("blob 0 bytes\ncreate 0 one\n");
 		module_run_expect(&run, 3, 1);
@@ -485,19 +476,16 @@ TEST_ON("stub", a_refused_entry_is_built_again_and_replaced)
 
 	for (size_t i = 0; i < 2; i++) {
 		module_run_plain(&run, ONE "desc build", "");
-		module_run_plain(&run, ONE "desc build", settings[i]);
-		expect_part("build 0 from 0 one\n");
+		expect_in_run(ALONE, ONE "desc build", settings[i], "build 0 from 0 one\n");
 		CU_ASSERT_EQUAL(module_run_count(&run, "compile"), 1);
-		module_run_plain(&run, ONE "desc build", "");
-		expect_part("build 0 from 2 one\n");
+		expect_in_run(ALONE, ONE "desc build", "", "build 0 from 2 one\n");
 		module_run_expect(&run, 0, 1);
 	}
 	/* Also where the driver first runs out of memory, or nothing takes its place. */
 	module_run_plain(&run, ONE "desc build", "STUB_REFUSE_NATIVE=1 STUB_FIRST_OOM=1");
 	expect_part("build 0 from 0 one\n");
 	module_run_plain(&run, ONE "desc build", "STUB_REFUSE_NATIVE=1 STUB_FAIL=1");
-	module_run_plain(&run, ONE "desc build", "");
-	expect_part("build 0 from 0 one\n");
+	expect_in_run(ALONE, ONE "desc build", "", "build 0 from 0 one\n");
 	module_run_expect(&run, 1, 0);
 }
 
@@ -510,11 +498,9 @@ TEST_ON("stub", failures_are_the_drivers)
 		run_either(plugin, ONE "desc build", "STUB_FAIL_OOM=1 " NO_WAITING);
 		expect_output("desc 0\nbuild -1 from 9\n");
 		/* Of two the second: the first one goes. */
-		run_either(plugin, ONE "add il=constants constant=4711:4:7 add desc build",
-			   NO_WAITING);
-		expect_output("desc 0\nbuild -10 from 9\n");
-		CU_ASSERT_EQUAL(module_run_count(&run, "module-create"),
-				module_run_count(&run, "module-destroy"));
+		expect_run(plugin, ONE "add il=constants constant=4711:4:7 add desc build",
+			   NO_WAITING, "desc 0\nbuild -10 from 9\n");
+		CU_ASSERT(module_run_balanced(&run, "module"));
 	}
 }
 
@@ -623,8 +609,7 @@ TEST_ON("stub", what_a_library_learns_of_a_device_is_kept)
 		run_either(plugin, "driver=0 describe=library load", "STUB_EPOCH=b");
 		expect_output("device 0\nload 1 \n");
 		/* A device that does not answer. */
-		run_either(plugin, "driver=0 describe=library", "STUB_SILENT=1");
-		expect_output("device -12\n");
+		expect_run(plugin, "driver=0 describe=library", "STUB_SILENT=1", "device -12\n");
 		run_either(plugin, "driver=0 describe=library wrap=blob unwrap=blob describe=library:2 "
 				   "unwrap=blob", "");
 		expect_output("device 0\nwrap\nunwrap 0 data\ndevice 0\nunwrap -7 \n");
@@ -642,12 +627,9 @@ TEST_ON("stub", wrong_arguments_are_refused)
 
 TEST_ON("stub", the_functions_can_be_fetched_by_name)
 {
-	module_run(&run, "driver=0 extension", "");
-	expect_output("extension yes yes no no\n");
-	module_run_plain(&run, "driver=0 extension", "");
-	expect_output("extension no no no no\n");
-	module_run(&run, "driver=0 extension", "CKCACHE_DISABLE=1");
-	expect_output("extension no no no no\n");
+	expect_run(PLUGIN, "driver=0 extension", "", "extension yes yes no no\n");
+	expect_run(ALONE, "driver=0 extension", "", "extension no no no no\n");
+	expect_run(PLUGIN, "driver=0 extension", "CKCACHE_DISABLE=1", "extension no no no no\n");
 	module_run_drivers(BOTH);
 	module_run(&run, "driver=0 extension driver=1 extension", "");
 	expect_output("extension yes yes no no\nextension yes yes no no\n");
@@ -679,8 +661,7 @@ TEST_ON("stub", settings_bring_no_loader)
 
 static void expect_real(int plugin, const char *arguments, const char *part)
 {
-	run_either(plugin, arguments, NO_WAITING);
-	expect_part(part);
+	expect_in_run(plugin, arguments, NO_WAITING, part);
 	CU_ASSERT_STRING_EQUAL(run.client.errors, "");
 }
 

@@ -28,6 +28,14 @@ static void expect_run(const char *arguments, const char *variables, unsigned in
 	module_run_expect(&run, compiled, loaded);
 }
 
+/* And answers as the last plain one. */
+static void expect_run_like_plain(const char *arguments, const char *variables, unsigned int compiled,
+				  unsigned int loaded)
+{
+	expect_run(arguments, variables, compiled, loaded);
+	expect_same_output(plain.client.output);
+}
+
 static void expect_like_plain(const char *arguments, const char *variables)
 {
 	module_run_plain(&plain, arguments, variables);
@@ -41,9 +49,7 @@ static void expect_hit(const char *arguments, const char *variables, unsigned in
 	slot_run_shell("rm -rf cache");
 	expect_like_plain(arguments, variables);
 	module_run_expect_clean(&run);
-	module_run(&run, arguments, variables);
-	expect_same_output(plain.client.output);
-	module_run_expect(&run, 0, modules);
+	expect_run_like_plain(arguments, variables, 0, modules);
 }
 
 TEST(a_second_process_compiles_nothing)
@@ -58,8 +64,7 @@ TEST(a_second_module_comes_from_memory)
 {
 	expect_run("driver=0 il=one log create create nolog create keep create", "", 1, 3);
 	CU_ASSERT_EQUAL(module_run_stat("hits_memory"), 3);
-	CU_ASSERT_EQUAL(module_run_count(&run, "log-create"),
-			module_run_count(&run, "log-destroy"));
+	CU_ASSERT(module_run_balanced(&run, "log"));
 }
 
 TEST(the_build_log_is_replayed)
@@ -78,9 +83,8 @@ TEST(above_another_layer_nothing_is_cached)
 {
 	char variables[1024];
 
-	for (unsigned int i = 0; i < 2; i++) {
+	for (unsigned int i = 0; i < 2; i++)
 		expect_run(ONE, "ZE_ENABLE_LAYERS='ckcache:" INNER_PLUGIN "'", 1, 0);
-	}
 	CU_ASSERT_EQUAL(module_run_stat("bypass.layer-below"), 2);
 	expect_run(ONE, "ZE_ENABLE_LAYERS='" INNER_PLUGIN ":ckcache'", 1, 0);
 	expect_run(ONE, "ZE_ENABLE_LAYERS='" INNER_PLUGIN ":ckcache'", 0, 1);
@@ -89,9 +93,8 @@ TEST(above_another_layer_nothing_is_cached)
 	slot_run_shell("cp '" INNER_PLUGIN "' libze_inner.so");
 	(void)snprintf(variables, sizeof(variables), "ZE_ENABLE_LAYERS='ckcache:%s/libze_inner.so'",
 		       unit_dir());
-	for (unsigned int i = 0; i < 2; i++) {
+	for (unsigned int i = 0; i < 2; i++)
 		expect_run(ONE, variables, 1, 0);
-	}
 	/* One that the list does not name by its file. */
 	slot_run_shell("cp '" INNER_PLUGIN "' libze_inner_layer.so.1");
 	(void)snprintf(variables, sizeof(variables),
@@ -126,9 +129,8 @@ TEST(other_inputs_are_other_modules)
 	};
 
 	module_run(&run, ONE, "");
-	for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++) {
+	for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++)
 		expect_run(others[i], "", 1, 0);
-	}
 	for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++) {
 		module_run_plain(&plain, others[i], "");
 		expect_run(others[i], "", 0, 1);
@@ -197,9 +199,7 @@ TEST(failures_are_the_drivers_and_are_not_kept)
 {
 	module_run_plain(&plain, ONE " quiet", "STUB_FAIL=1");
 	for (int i = 0; i < 2; i++) {
-		module_run(&run, ONE " quiet", "STUB_FAIL=1");
-		expect_same_output(plain.client.output);
-		module_run_expect(&run, 2, 0);
+		expect_run_like_plain(ONE " quiet", "STUB_FAIL=1", 2, 0);
 	}
 	module_run_plain(&plain, "driver=0 il=one log threads=4", "STUB_FAIL=1");
 	module_run(&run, "driver=0 il=one log threads=4", "STUB_FAIL=1 STUB_DELAY_MS=50");
@@ -300,9 +300,7 @@ TEST(without_a_native_binary_nothing_is_kept)
 		slot_run_shell("rm -rf cache");
 		module_run_plain(&plain, ONE, settings[i]);
 		for (unsigned int j = 1; j <= 2; j++) {
-			module_run(&run, ONE, settings[i]);
-			expect_same_output(plain.client.output);
-			module_run_expect(&run, 1, 0);
+			expect_run_like_plain(ONE, settings[i], 1, 0);
 			CU_ASSERT_EQUAL(module_run_stat("bypass.no-binary"), j);
 		}
 	}
@@ -312,12 +310,8 @@ TEST(a_refused_native_is_built_again_and_replaced)
 {
 	module_run_plain(&plain, ONE, "");
 	module_run(&run, ONE, "");
-	module_run(&run, ONE, "STUB_REFUSE_NATIVE=1");
-	expect_same_output(plain.client.output);
-	module_run_expect(&run, 1, 1);
-	module_run(&run, ONE, "");
-	expect_same_output(plain.client.output);
-	module_run_expect(&run, 0, 1);
+	expect_run_like_plain(ONE, "STUB_REFUSE_NATIVE=1", 1, 1);
+	expect_run_like_plain(ONE, "", 0, 1);
 	/* Or it is gone, where nothing takes its place. */
 	module_run(&run, "driver=0 il=one quiet", "STUB_REFUSE_NATIVE=1 STUB_FAIL=1");
 	expect_run(ONE, "", 1, 0);
@@ -329,11 +323,8 @@ TEST(out_of_memory_after_a_refusal_is_tried_again)
 	module_run_plain(&plain, ONE, "");
 	module_run(&run, ONE, "STUB_FIRST_OOM=1");
 	expect_same_output(plain.client.output);
-	module_run(&run, ONE, "STUB_REFUSE_NATIVE=1 STUB_FIRST_OOM=1");
-	expect_same_output(plain.client.output);
-	module_run_expect(&run, 2, 1);
-	module_run(&run, ONE, "");
-	module_run_expect(&run, 0, 1);
+	expect_run_like_plain(ONE, "STUB_REFUSE_NATIVE=1 STUB_FIRST_OOM=1", 2, 1);
+	expect_run(ONE, "", 0, 1);
 }
 
 TEST(a_recompiled_native_is_built_again_and_replaced)
@@ -345,10 +336,8 @@ TEST(a_recompiled_native_is_built_again_and_replaced)
 	expect_same_output(plain.client.output);
 	CU_ASSERT_EQUAL(module_run_count(&run, "compile"), 1);
 	module_run_expect_clean(&run);
-	CU_ASSERT_EQUAL(module_run_count(&run, "module-create"),
-			module_run_count(&run, "module-destroy"));
-	CU_ASSERT_EQUAL(module_run_count(&run, "log-create"),
-			module_run_count(&run, "log-destroy"));
+	CU_ASSERT(module_run_balanced(&run, "module"));
+	CU_ASSERT(module_run_balanced(&run, "log"));
 	expect_run(ONE, "", 0, 1);
 }
 
@@ -500,9 +489,8 @@ TEST(instrumented_modules_are_not_cached)
 	CU_ASSERT_EQUAL(module_run_stat("bypass.instrumented"), 2);
 	expect_run(ONE, "ZET_ENABLE_PROGRAM_DEBUGGING=0", 0, 1);
 	/* Drivers look at it when they are loaded. */
-	module_run(&run, "driver=0 il=one setenv=ZET_ENABLE_PROGRAM_DEBUGGING=0 create",
-		   "ZET_ENABLE_PROGRAM_DEBUGGING=1");
-	module_run_expect(&run, 1, 0);
+	expect_run("driver=0 il=one setenv=ZET_ENABLE_PROGRAM_DEBUGGING=0 create",
+		   "ZET_ENABLE_PROGRAM_DEBUGGING=1", 1, 0);
 }
 
 TEST(the_compilers_variables_are_in_the_key)
@@ -523,22 +511,19 @@ TEST(variables_that_change_after_loading_are_not_cached_for)
 	CU_ASSERT_EQUAL(module_run_stat("bypass.environment-changed"), 2);
 	expect_run(ONE, "IGC_EnableDPEmulation=1", 1, 0);
 	/* Back before anything was built. */
-	module_run(&run, "driver=0 il=one setenv=IGC_EnableDPEmulation=0 setenv=IGC_EnableDPEmulation=1 create",
-		   "IGC_EnableDPEmulation=1");
-	module_run_expect(&run, 0, 1);
+	expect_run("driver=0 il=one setenv=IGC_EnableDPEmulation=0 setenv=IGC_EnableDPEmulation=1 create",
+		   "IGC_EnableDPEmulation=1", 0, 1);
 	/* Back afterwards. */
-	module_run(&run, "driver=0 il=one setenv=IGC_EnableDPEmulation=0 create setenv=IGC_EnableDPEmulation=1 create",
-		   "IGC_EnableDPEmulation=1");
-	module_run_expect(&run, 2, 0);
+	expect_run("driver=0 il=one setenv=IGC_EnableDPEmulation=0 create setenv=IGC_EnableDPEmulation=1 create",
+		   "IGC_EnableDPEmulation=1", 2, 0);
 	expect_run("driver=0 il=one setenv=UNRELATED=1 create", "IGC_EnableDPEmulation=1", 0, 1);
 	/* During a build. */
 	expect_run(ONE, "IGC_X=1 STUB_SETENV=IGC_X=2", 1, 0);
 	CU_ASSERT_EQUAL(module_run_stat("bypass.environment-changed"), 5);
 	expect_run(ONE, "IGC_X=1", 1, 0);
 	/* And back after that build, by which the driver may have read it for good. */
-	module_run(&run, "driver=0 il=constants create setenv=IGC_X=1 il=one create",
-		   "IGC_X=1 STUB_SETENV=IGC_X=2");
-	module_run_expect(&run, 2, 0);
+	expect_run("driver=0 il=constants create setenv=IGC_X=1 il=one create",
+		   "IGC_X=1 STUB_SETENV=IGC_X=2", 2, 0);
 }
 
 /* The drivers of both APIs have one compiler: what changed since the first layer came changed for both. */
@@ -584,9 +569,8 @@ TEST(switched_off_it_does_nothing)
 
 TEST(recaching_never_hits_but_stores)
 {
-	for (int i = 0; i < 2; i++) {
+	for (int i = 0; i < 2; i++)
 		expect_run(ONE, "CKCACHE_RECACHE=1", 1, 0);
-	}
 	expect_run(ONE, "", 0, 1);
 }
 
@@ -631,16 +615,12 @@ TEST(no_damage_reaches_the_driver)
 		for (off_t at = 0; at < info.st_size; at += info.st_size / 60 + 1) {
 			slot_run_shell("rm -rf cache; cp -a good cache");
 			damage(path, at, (unsigned char)(1 << (at % 8)));
-			module_run(&run, ONE, "CKCACHE_LOG=none");
-			expect_same_output(plain.client.output);
-			module_run_expect(&run, 1, 0);
+			expect_run_like_plain(ONE, "CKCACHE_LOG=none", 1, 0);
 		}
 		for (off_t len = 0; len < info.st_size; len += info.st_size / 10 + 1) {
 			slot_run_shell("rm -rf cache; cp -a good cache");
 			CU_ASSERT_EQUAL(truncate(path, len), 0);
-			module_run(&run, ONE, "CKCACHE_LOG=none");
-			expect_same_output(plain.client.output);
-			module_run_expect(&run, 1, 0);
+			expect_run_like_plain(ONE, "CKCACHE_LOG=none", 1, 0);
 		}
 	}
 	/* And what it wrote then is good. */
@@ -711,9 +691,8 @@ TEST(a_known_drivers_variables_are_its_own)
 
 	use_known_driver();
 	expect_run(ONE, "", 1, 0);
-	for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++) {
+	for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++)
 		expect_run(ONE, others[i], 0, 1);
-	}
 	expect_run(ONE, "IGC_EnableDPEmulation=1", 1, 0);
 	/* Which of two drivers a handle is of is not known: what either reads counts. */
 	(void)snprintf(both, sizeof(both), "%s/known/libze_intel_gpu.so.1," STUB2_DRIVER, unit_dir());
@@ -827,9 +806,8 @@ TEST(a_device_that_tells_nothing_is_not_cached_for)
 	module_run_plain_any(&plain, ONE, "STUB_SILENT=1");
 	if (plain.client.status)
 		return (void)printf("the loader leaves it out; ");
-	for (int i = 0; i < 2; i++) {
+	for (int i = 0; i < 2; i++)
 		expect_run(ONE, "STUB_SILENT=1", 1, 0);
-	}
 	CU_ASSERT_EQUAL(module_run_stat("bypass.device-unidentified"), 2);
 }
 
