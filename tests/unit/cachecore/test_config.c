@@ -60,6 +60,13 @@ static void load(void)
 	CU_ASSERT_EQUAL_FATAL(cc_config_load_from(&log, file, &config), CMN_OK);
 }
 
+/* And complains so often. */
+#define LOAD_WITH(complaints_expected) \
+	do { \
+		load(); \
+		CU_ASSERT_EQUAL(complaints.count, complaints_expected); \
+	} while (0)
+
 static char *below(const char *tail)
 {
 	static char path[4200];
@@ -81,8 +88,7 @@ AFTER_EACH
 
 TEST(has_the_documented_defaults)
 {
-	load();
-	CU_ASSERT_EQUAL(complaints.count, 0);
+	LOAD_WITH(0);
 	CU_ASSERT_STRING_EQUAL(config.dir, below(".cache/ckcache"));
 	CU_ASSERT_PTR_NULL(config.dir_problem);
 	CU_ASSERT_FALSE(config.disable);
@@ -137,8 +143,7 @@ TEST(reads_every_variable)
 	set("CKCACHE_LOG_FILE", "/tmp/log");
 	set("CKCACHE_TRACE", "/tmp/trace");
 	set("CKCACHE_REMOTE", "redis://host");
-	load();
-	CU_ASSERT_EQUAL(complaints.count, 0);
+	LOAD_WITH(0);
 	CU_ASSERT_STRING_EQUAL(config.dir, "/some/where");
 	CU_ASSERT_TRUE(config.disable);
 	CU_ASSERT_FALSE(config.in_mem);
@@ -212,8 +217,7 @@ TEST(reads_comments_blanks_and_last_lines)
 				  "\tThreshold\t=\t4\n"
 				  "threshold = 5\n"
 				  "remote = a = b");
-	load();
-	CU_ASSERT_EQUAL(complaints.count, 0);
+	LOAD_WITH(0);
 	CU_ASSERT_STRING_EQUAL(config.dir, "/a#b");
 	CU_ASSERT_EQUAL(config.threshold_days, 5);
 	CU_ASSERT_STRING_EQUAL(config.remote, "a = b");
@@ -223,8 +227,7 @@ TEST(names_a_bad_variable_and_uses_the_default)
 {
 	unit_write("system.conf", "threshold = 4\n");
 	set("CKCACHE_THRESHOLD", "soon");
-	load();
-	CU_ASSERT_EQUAL(complaints.count, 1);
+	LOAD_WITH(1);
 	CU_ASSERT_PTR_NOT_NULL(strstr(complaints.last, "CKCACHE_THRESHOLD"));
 	CU_ASSERT_PTR_NOT_NULL(strstr(complaints.last, "\"soon\""));
 	CU_ASSERT_EQUAL(config.threshold_days, 90);
@@ -233,13 +236,11 @@ TEST(names_a_bad_variable_and_uses_the_default)
 TEST(names_a_bad_line_by_file_and_number)
 {
 	unit_write("system.conf", "\nmax_size = lots\n");
-	load();
-	CU_ASSERT_EQUAL(complaints.count, 1);
+	LOAD_WITH(1);
 	CU_ASSERT_PTR_NOT_NULL(strstr(complaints.last, "system.conf:2: max_size"));
 	CU_ASSERT_EQUAL(config.max_size, UINT64_C(8589934592));
 	unit_write("system.conf", "threshold = 3\njust words\nno_such_setting = 1\n");
-	load();
-	CU_ASSERT_EQUAL(complaints.count, 2);
+	LOAD_WITH(2);
 	CU_ASSERT_PTR_NOT_NULL(strstr(complaints.last, "no_such_setting"));
 	CU_ASSERT_EQUAL(complaints.level, CMN_LOG_WARNING);	/* a later version may know it */
 	CU_ASSERT_EQUAL(config.threshold_days, 3);
@@ -258,8 +259,7 @@ TEST(refuses_each_kind_of_bad_value)
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		clean_environment();
 		set(cases[i][0], cases[i][1]);
-		load();
-		CU_ASSERT_EQUAL(complaints.count, 1);
+		LOAD_WITH(1);
 	}
 }
 
@@ -271,8 +271,7 @@ TEST(an_empty_value_asks_for_the_default)
 	set("CKCACHE_THRESHOLD", "");
 	set("CKCACHE_EVICTION_DISABLE", "");
 	set("CKCACHE_READ_ONLY_DIRS", "");
-	load();
-	CU_ASSERT_EQUAL(complaints.count, 0);
+	LOAD_WITH(0);
 	CU_ASSERT_STRING_EQUAL(config.dir, below(".cache/ckcache"));
 	CU_ASSERT_PTR_NULL(config.trace);
 	CU_ASSERT_EQUAL(config.threshold_days, 90);
@@ -294,8 +293,7 @@ TEST(makes_relative_paths_of_variables_absolute)
 TEST(refuses_relative_paths_in_files)
 {
 	unit_write("system.conf", "dir = cache\n");
-	load();
-	CU_ASSERT_EQUAL(complaints.count, 1);
+	LOAD_WITH(1);
 	CU_ASSERT_STRING_EQUAL(config.dir, below(".cache/ckcache"));
 }
 
@@ -330,8 +328,7 @@ TEST(has_no_directory_when_the_disk_level_is_off)
 TEST(survives_files_that_cannot_be_read)
 {
 	unit_write("system.conf/inside", "a directory stands there");
-	load();
-	CU_ASSERT_EQUAL(complaints.count, 1);
+	LOAD_WITH(1);
 	CU_ASSERT_EQUAL(config.threshold_days, 90);
 }
 
@@ -350,8 +347,7 @@ TEST(takes_words_in_any_case)
 	set("CKCACHE_SHARED", "group");
 	set("CKCACHE_BUILD_WAIT", "0");
 	set("CKCACHE_PROMOTE", "1");
-	load();
-	CU_ASSERT_EQUAL(complaints.count, 0);
+	LOAD_WITH(0);
 	CU_ASSERT_EQUAL(config.log_level, CMN_LOG_DEBUG);
 	CU_ASSERT_EQUAL(config.compression, CC_COMPRESSION_NONE);
 	CU_ASSERT_EQUAL(config.eviction_order, CC_EVICTION_COST);
@@ -369,8 +365,7 @@ TEST(refuses_a_list_with_one_relative_path_in_a_file)
 
 	for (size_t i = 0; i < 2; i++) {
 		unit_write("system.conf", lists[i]);
-		load();
-		CU_ASSERT_EQUAL(complaints.count, 1);
+		LOAD_WITH(1);
 		CU_ASSERT_STRING_EQUAL(config.read_only_dirs[0], "/usr/share/ckcache");
 		CU_ASSERT_STRING_EQUAL(config.read_only_dirs[1], "/var/lib/ckcache");
 	}
@@ -380,8 +375,7 @@ TEST(follows_a_link_to_a_file)
 {
 	unit_write("elsewhere.conf", "threshold = 6\n");
 	CU_ASSERT_EQUAL_FATAL(symlink("elsewhere.conf", "system.conf"), 0);
-	load();
-	CU_ASSERT_EQUAL(complaints.count, 0);
+	LOAD_WITH(0);
 	CU_ASSERT_EQUAL(config.threshold_days, 6);
 }
 
@@ -390,8 +384,7 @@ TEST(a_bad_value_leaves_the_other_settings)
 	set("CKCACHE_DISABLE", "perhaps");
 	set("CKCACHE_LOG", "info");
 	set("CKCACHE_TRACE", "/trace");
-	load();
-	CU_ASSERT_EQUAL(complaints.count, 1);
+	LOAD_WITH(1);
 	CU_ASSERT_EQUAL(config.log_level, CMN_LOG_INFO);
 	CU_ASSERT_STRING_EQUAL(config.trace, "/trace");
 }
@@ -461,8 +454,7 @@ static void write_for_this(const char *file, const char *before, const char *aft
 TEST(a_programs_section_wins_over_the_rest_of_its_file)
 {
 	write_for_this("system.conf", "compression = 1\nrecache = 1\n", "compression = 2\n");
-	load();
-	CU_ASSERT_EQUAL(complaints.count, 0);
+	LOAD_WITH(0);
 	CU_ASSERT_EQUAL(config.compression, 2);
 	CU_ASSERT_TRUE(config.recache);
 	/* The user's file as a whole wins over the system's, and a variable over all. */
@@ -482,8 +474,7 @@ TEST(other_programs_sections_change_nothing)
 {
 	write_for_this("system.conf", "[program another]\ncompression = 1\nno_such = 1\nmax_size = 1\n"
 				      "just words\n", "compression = 2\n[program another]\ncompression = 3\n");
-	load();
-	CU_ASSERT_EQUAL(complaints.count, 0);
+	LOAD_WITH(0);
 	CU_ASSERT_EQUAL(config.compression, 2);
 	CU_ASSERT_EQUAL(config.max_size, UINT64_C(8) << 30);
 }
@@ -502,8 +493,7 @@ TEST(a_worker_of_replay_has_its_programs_section)
 TEST(names_a_bad_section_once_and_ignores_its_lines)
 {
 	unit_write("system.conf", "compression = 1\n[prog x]\ncompression = 2\nno_such = 1\nwords\n");
-	load();
-	CU_ASSERT_EQUAL(complaints.count, 1);
+	LOAD_WITH(1);
 	CU_ASSERT_EQUAL(complaints.level, CMN_LOG_ERROR);
 	CU_ASSERT_PTR_NOT_NULL(strstr(complaints.last, "system.conf:2: not \"[program NAME]\""));
 	CU_ASSERT_EQUAL(config.compression, 1);
@@ -519,8 +509,7 @@ TEST(what_programs_share_cannot_be_set_for_one)
 
 	for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++) {
 		write_for_this("system.conf", "", lines[i]);
-		load();
-		CU_ASSERT_EQUAL(complaints.count, 1);
+		LOAD_WITH(1);
 		CU_ASSERT_EQUAL(complaints.level, CMN_LOG_ERROR);
 		CU_ASSERT_PTR_NOT_NULL(strstr(complaints.last, "cannot be set for one program"));
 		CU_ASSERT_STRING_EQUAL(config.dir, below(".cache/ckcache"));

@@ -150,6 +150,19 @@ static struct cc_helper connect_well(void)
 	return helper;
 }
 
+/* Of a test with one helper, which says that. */
+static struct cc_helper begin(struct canned *canned)
+{
+	fake_start(&fake, path, serve_canned, canned);
+	return connect_well();
+}
+
+static void end(struct cc_helper *helper)
+{
+	cc_helper_close(helper);
+	fake_stop(&fake);
+}
+
 /* What connecting to one ends with that greets so and then stays; the result's fd is closed. */
 static enum cmn_status greeted_by(const void *bytes, size_t len, struct cc_helper *ret)
 {
@@ -307,8 +320,7 @@ TEST(a_helper_with_too_many_waiting_is_tried_again)
 	CU_ASSERT(cmn_clock_monotonic() - start >= SHORT_NS);
 	fake_serve(&fake, serve_canned, &canned);
 	CU_ASSERT_EQUAL(connect_now(PLENTY_NS, &helper), CMN_OK);
-	cc_helper_close(&helper);
-	fake_stop(&fake);
+	end(&helper);
 	while (count--)
 		(void)close(fds[count]);
 }
@@ -389,13 +401,11 @@ static struct outcome ask_limited(enum op op, const void *answer, size_t len, si
 	struct outcome outcome = { .claimed = true };
 	struct cc_helper helper;
 
-	fake_start(&fake, path, serve_canned, &canned);
-	helper = connect_well();
+	helper = begin(&canned);
 	helper.deadline = cmn_clock_deadline(timeout_ns);
 	outcome.status = ask(op, &helper, max, &outcome.value, &outcome.claimed);
 	memcpy(outcome.message, helper.message, sizeof(outcome.message));
-	cc_helper_close(&helper);
-	fake_stop(&fake);
+	end(&helper);
 	memcpy(outcome.request, canned.request, sizeof(outcome.request));
 	outcome.more = canned.more;
 	return outcome;
@@ -487,14 +497,12 @@ TEST(a_message_is_of_the_last_request)
 				 .stays = true };
 	struct cc_helper helper;
 
-	fake_start(&fake, path, serve_canned, &canned);
-	helper = connect_well();
+	helper = begin(&canned);
 	CU_ASSERT_EQUAL(cc_helper_remove(&helper, cmn_view_of("key")), CMN_ERR_IO);
 	CU_ASSERT_STRING_EQUAL(helper.message, "oops");
 	CU_ASSERT_EQUAL(cc_helper_remove(&helper, cmn_view_of("key")), CMN_OK);
 	CU_ASSERT_STRING_EQUAL(helper.message, "");
-	cc_helper_close(&helper);
-	fake_stop(&fake);
+	end(&helper);
 }
 
 TEST(messages_are_printable)
@@ -630,8 +638,7 @@ TEST(large_values_come_back_as_they_were)
 		CU_ASSERT(cmn_view_equal(cmn_buffer_view(&buf), (struct cmn_view){ value, len }));
 		cmn_buffer_release(&buf);
 	}
-	cc_helper_close(&helper);
-	fake_stop(&fake);
+	end(&helper);
 	free(value);
 }
 
@@ -655,8 +662,7 @@ TEST(a_value_may_be_read_in_parts)
 	for (size_t i = 0; i < len; i++)
 		answer[9 + i] = (uint8_t)(i * i >> 7);
 	len = 0;
-	fake_start(&fake, path, serve_canned, &canned);
-	helper = connect_well();
+	helper = begin(&canned);
 	CU_ASSERT_EQUAL(cc_helper_ask(&helper, cmn_view_of("key"), &len), CMN_OK);
 	CU_ASSERT_EQUAL(len, 100000);
 	CU_ASSERT_EQUAL(cc_helper_read(&helper, 1, &first, add_seen, &seen), CMN_OK);
@@ -672,8 +678,7 @@ TEST(a_value_may_be_read_in_parts)
 	CU_ASSERT_EQUAL_FATAL(seen.len, 1 + 99950);
 	CU_ASSERT_EQUAL(seen.data[0], answer[9]);
 	CU_ASSERT_EQUAL(memcmp(seen.data + 1, answer + 59, 99950), 0);
-	cc_helper_close(&helper);
-	fake_stop(&fake);
+	end(&helper);
 	cmn_buffer_release(&first);
 	cmn_buffer_release(&second);
 	cmn_buffer_release(&seen);
@@ -688,16 +693,14 @@ TEST(what_no_request_can_hold_is_not_sent)
 	struct cc_helper helper;
 
 	memset(key, 'k', sizeof(key));
-	fake_start(&fake, path, serve_canned, &canned);
-	helper = connect_well();
+	helper = begin(&canned);
 	CU_ASSERT_EQUAL(cc_helper_remove(&helper, (struct cmn_view){ key, 256 }), CMN_ERR_INVALID);
 	CU_ASSERT_EQUAL(cc_helper_put(&helper, cmn_view_of("key"), views, 4), CMN_ERR_INVALID);
 	CU_ASSERT_EQUAL(cc_helper_remove(&helper, (struct cmn_view){ key, 255 }), CMN_OK);
 	CU_ASSERT_EQUAL(canned.request[0], 2);
 	CU_ASSERT_EQUAL(canned.request[1], 255);
 	CU_ASSERT_EQUAL(memcmp(canned.request + 2, key, 255), 0);
-	cc_helper_close(&helper);
-	fake_stop(&fake);
+	end(&helper);
 }
 
 /* One that goes away after each byte that it says. */
@@ -800,16 +803,14 @@ TEST(a_deadline_holds_while_bytes_come_and_go)
 		/* What came after the deadline was not waited for. */
 		CU_ASSERT(buf.len < (size_t)1 << 30);
 		cmn_buffer_release(&buf);
-		cc_helper_close(&helper);
-		fake_stop(&fake);
+		end(&helper);
 		fake_start(&fake, path, serve_drain, &piece);
 		helper = connect_well();
 		start = cmn_clock_monotonic();
 		helper.deadline = start + 2 * SHORT_NS;
 		CU_ASSERT_EQUAL(cc_helper_put(&helper, key, &view, 1), CMN_BUSY);
 		CU_ASSERT(cmn_clock_monotonic() - start < 2 * SHORT_NS + SLACK_NS);
-		cc_helper_close(&helper);
-		fake_stop(&fake);
+		end(&helper);
 	}
 	free(much);
 }
@@ -826,8 +827,7 @@ TEST(no_more_is_sent_or_received_after_a_deadline)
 
 	CU_ASSERT_PTR_NOT_NULL_FATAL(much);
 	view.data = much;
-	fake_start(&fake, path, serve_canned, &canned);
-	helper = connect_well();
+	helper = begin(&canned);
 	helper.deadline = trickle_deadline = cmn_clock_deadline(SHORT_NS);
 	trickles = true;
 	late_calls = 0;
@@ -847,8 +847,7 @@ TEST(no_more_is_sent_or_received_after_a_deadline)
 	CU_ASSERT_EQUAL(cc_helper_get(&helper, key, SIZE_MAX, &buf), CMN_BUSY);
 	CU_ASSERT_EQUAL(late_calls, 2);
 	receive_trickles = false;
-	cc_helper_close(&helper);
-	fake_stop(&fake);
+	end(&helper);
 	cmn_buffer_release(&buf);
 	free(much);
 }
@@ -883,8 +882,7 @@ TEST(answers_may_come_in_pieces)
 	CU_ASSERT(cmn_view_equal(cmn_buffer_view(&buf), cmn_view_of("value")));
 	CU_ASSERT_EQUAL(cc_helper_remove(&helper, cmn_view_of("key")), CMN_ERR_IO);
 	CU_ASSERT_STRING_EQUAL(helper.message, "oops");
-	cc_helper_close(&helper);
-	fake_stop(&fake);
+	end(&helper);
 	cmn_buffer_release(&buf);
 }
 
@@ -894,16 +892,14 @@ TEST(an_error_of_the_kernels_ends_a_connection)
 				 .answer_len = 1, .limit = 6, .request_len = 5, .stays = true };
 	struct cc_helper helper;
 
-	fake_start(&fake, path, serve_canned, &canned);
-	helper = connect_well();
+	helper = begin(&canned);
 	receive_error = EIO;
 	CU_ASSERT_EQUAL(cc_helper_remove(&helper, cmn_view_of("key")), CMN_ERR_IO);
 	cc_helper_close(&helper);
 	helper = connect_well();
 	receive_error = EINTR;
 	CU_ASSERT_EQUAL(cc_helper_remove(&helper, cmn_view_of("key")), CMN_OK);
-	cc_helper_close(&helper);
-	fake_stop(&fake);
+	end(&helper);
 }
 
 /* It reads nothing. */
@@ -977,8 +973,7 @@ TEST(signals_are_not_in_the_way)
 	CU_ASSERT_EQUAL(setitimer(ITIMER_REAL, &never, NULL), 0);
 	CU_ASSERT_EQUAL(buf.len, 5);
 	cmn_buffer_release(&buf);
-	cc_helper_close(&helper);
-	fake_stop(&fake);
+	end(&helper);
 }
 
 /* An application that gives the connection's number to a socket of its own. */
@@ -1116,8 +1111,7 @@ TEST(a_forked_child_has_no_part_in_it)
 	char byte;
 
 	CU_ASSERT_EQUAL_FATAL(pipe2(ready, O_CLOEXEC), 0);
-	fake_start(&fake, path, serve_canned, &canned);
-	helper = connect_well();
+	helper = begin(&canned);
 	cmn_descriptors_fork_prepare();
 	child = fork();
 	if (child == 0) {
@@ -1134,8 +1128,7 @@ TEST(a_forked_child_has_no_part_in_it)
 	CU_ASSERT_EQUAL(cc_helper_remove(&helper, cmn_view_of("key")), CMN_OK);
 	CU_ASSERT_EQUAL(waitpid(child, &status, 0), child);
 	CU_ASSERT_EQUAL(status, 0);
-	cc_helper_close(&helper);
-	fake_stop(&fake);
+	end(&helper);
 	(void)close(ready[0]);
 	(void)close(ready[1]);
 }

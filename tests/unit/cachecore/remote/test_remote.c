@@ -250,7 +250,7 @@ static char *setting(const char *text)
 
 static char *trusted[2];
 static char trusted_file[4200], root[4200];
-static struct cc_remote *remote;
+static struct cc_remote *remote, *other;		/* another process's, where the test has one */
 
 BEFORE_EACH
 {
@@ -274,7 +274,7 @@ BEFORE_EACH
 	starts.kept_fd = -1;
 	starts.begins_fake = false;
 	atomic_store(&passed_ns, 0);
-	remote = NULL;
+	remote = other = NULL;
 	runs = false;
 }
 
@@ -288,6 +288,7 @@ static void stop(void)
 AFTER_EACH
 {
 	cc_remote_free(remote);
+	cc_remote_free(other);
 	stop();
 	cmn_buffer_release(&tier.value);
 	if (starts.kept_fd >= 0)
@@ -338,6 +339,26 @@ static void begin(void)
 	remote = open_remote();
 }
 
+static void begin_two(void)
+{
+	begin();
+	other = open_remote();
+}
+
+static void end(void)
+{
+	stop();
+	cc_remote_free(remote);
+	remote = NULL;
+}
+
+/* As a process that begins. */
+static void reopen(void)
+{
+	cc_remote_free(remote);
+	remote = open_remote();
+}
+
 /* What the last look-up came across. */
 static _Thread_local struct cc_remote_report report;
 
@@ -366,6 +387,15 @@ static bool finds_by(struct cc_remote *by, bool *ret_claimed)
 	return true;
 }
 
+/* A look-up finds nothing, and what it finds out about a claim. */
+static void check_miss(bool claims)
+{
+	bool claimed = !claims;
+
+	CU_ASSERT_FALSE(finds_by(remote, &claimed));
+	CU_ASSERT_EQUAL(claimed, claims);
+}
+
 static bool finds(void)
 {
 	return finds_by(remote, NULL);
@@ -385,6 +415,17 @@ static bool asks(void)
 	return asks_by(remote);
 }
 
+/* A look-up asks, finds nothing, and comes across that; text: what the report says, or NULL. */
+#define CHECK_ASKS(expected, text_expected) \
+	do { \
+		const char *words = text_expected; \
+\
+		CU_ASSERT(asks()); \
+		CU_ASSERT_EQUAL(report.event, expected); \
+		if (words) \
+			CU_ASSERT_STRING_EQUAL(report.text, words); \
+	} while (0)
+
 static struct cmn_buffer make_value(bool is_signed, enum who signer, enum who named)
 {
 	return values_make(values_make_files("-O1", "image", NULL), is_signed, signer, named);
@@ -396,6 +437,12 @@ static void has_value(struct cmn_buffer value)
 	cmn_buffer_release(&tier.value);
 	tier.value = value;
 	(void)pthread_mutex_unlock(&answering);
+}
+
+static void begin_with(struct cmn_buffer value)
+{
+	has_value(value);
+	begin();
 }
 
 /* In a child, as it is remembered that libsodium is missing. The first test, before anything has loaded it. */
@@ -425,8 +472,7 @@ TEST(what_a_trusted_key_has_signed_is_found)
 	char name[CC_REMOTE_NAME_SIZE];
 	struct cc_key key;
 
-	has_value(make_value(true, TWO, TWO));
-	begin();
+	begin_with(make_value(true, TWO, TWO));
 	CU_ASSERT(finds());
 	CU_ASSERT_STRING_EQUAL(report.text, "two");
 	CU_ASSERT_EQUAL(requests(), 1);
@@ -454,19 +500,15 @@ TEST(what_is_not_there_is_a_miss)
 /* A tier that is asked with a claim, or without. */
 static void check_asked(bool with_claim)
 {
-	bool claimed = true;
 	unsigned int gets, claims;
 
 	begin();
 	gets = atomic_load(&tier.gets);
 	claims = atomic_load(&tier.claims);
-	CU_ASSERT_FALSE(finds_by(remote, &claimed));
-	CU_ASSERT_EQUAL(claimed, with_claim);
+	check_miss(with_claim);
 	CU_ASSERT_EQUAL(atomic_load(&tier.claims) - claims, with_claim);
 	CU_ASSERT_EQUAL(atomic_load(&tier.gets) - gets, !with_claim);
-	stop();
-	cc_remote_free(remote);
-	remote = NULL;
+	end();
 }
 
 TEST(only_who_will_upload_claims)
@@ -492,8 +534,7 @@ TEST(who_may_not_claim_asks_without)
 
 	tier.claims_error = "this user only reads";
 	begin();
-	CU_ASSERT_FALSE(finds_by(remote, &claimed));
-	CU_ASSERT_FALSE(claimed);
+	check_miss(false);
 	CU_ASSERT_EQUAL(report.event, CC_REMOTE_NOTHING);
 	CU_ASSERT(atomic_load(&tier.claims) == 1 && atomic_load(&tier.gets) == 1);
 	has_value(make_value(true, TWO, TWO));
@@ -504,16 +545,12 @@ TEST(who_may_not_claim_asks_without)
 
 TEST(a_server_that_answers_nothing_has_not_refused_a_claim)
 {
-	bool claimed = true;
-
 	tier.error = "out of order";
 	begin();
-	CU_ASSERT_FALSE(finds_by(remote, &claimed));
-	CU_ASSERT_FALSE(claimed);
+	check_miss(false);
 	CU_ASSERT(atomic_load(&tier.claims) == 1 && atomic_load(&tier.gets) == 1);
 	tier.error = NULL;
-	CU_ASSERT_FALSE(finds_by(remote, &claimed));
-	CU_ASSERT(claimed);
+	check_miss(true);
 	CU_ASSERT(atomic_load(&tier.claims) == 2 && atomic_load(&tier.gets) == 1);
 }
 
@@ -523,15 +560,13 @@ TEST(who_goes_away_has_not_refused_a_claim)
 
 	tier.ends_at_claims = true;
 	begin();
-	CU_ASSERT_FALSE(finds_by(remote, &claimed));
-	CU_ASSERT_FALSE(claimed);
+	check_miss(false);
 	CU_ASSERT_EQUAL(report.event, CC_REMOTE_NOTHING);
 	CU_ASSERT_FALSE(finds_by(remote, &claimed));
 	CU_ASSERT_EQUAL(report.event, CC_REMOTE_AWAY);
 	atomic_fetch_add(&passed_ns, 61 * S);
 	tier.ends_at_claims = false;
-	CU_ASSERT_FALSE(finds_by(remote, &claimed));
-	CU_ASSERT(claimed);
+	check_miss(true);
 	CU_ASSERT_EQUAL(atomic_load(&tier.claims), 3);
 }
 
@@ -547,15 +582,13 @@ TEST(a_claim_lasts_as_long_as_some_compiles)
 	CU_ASSERT_FALSE(finds_by(remote, &claimed));
 	CU_ASSERT_EQUAL(tier.ttl_ms, 4000);	/* of a program that nothing is known of */
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-		cc_remote_free(remote);
-		remote = open_remote();
+		reopen();
 		cc_remote_note_build(remote, cases[i].build_ns);
 		CU_ASSERT_FALSE(finds_by(remote, &claimed));
 		CU_ASSERT_EQUAL(tier.ttl_ms, cases[i].ttl_ms);
 	}
 	/* The mean. */
-	cc_remote_free(remote);
-	remote = open_remote();
+	reopen();
 	cc_remote_note_build(remote, 4 * S);
 	cc_remote_note_build(remote, 2 * S);
 	CU_ASSERT_FALSE(finds_by(remote, &claimed));
@@ -585,8 +618,7 @@ TEST(anothers_build_is_waited_for)
 	bool claimed = true;
 
 	tier.others = 5;
-	has_value(make_value(true, TWO, TWO));
-	begin();
+	begin_with(make_value(true, TWO, TWO));
 	CU_ASSERT(finds_by(remote, &claimed));
 	CU_ASSERT_FALSE(claimed);
 	CU_ASSERT_EQUAL(atomic_load(&tier.claims), 6);
@@ -596,12 +628,9 @@ TEST(anothers_build_is_waited_for)
 
 TEST(what_another_gives_up_is_the_callers)
 {
-	bool claimed = false;
-
 	tier.others = 3;
 	begin();
-	CU_ASSERT_FALSE(finds_by(remote, &claimed));
-	CU_ASSERT(claimed);
+	check_miss(true);
 	CU_ASSERT_EQUAL(atomic_load(&tier.claims), 4);
 }
 
@@ -609,7 +638,6 @@ TEST(what_another_gives_up_is_the_callers)
 static uint64_t wait_in_vain(uint64_t build_ns, uint64_t build_wait)
 {
 	uint64_t start;
-	bool claimed = true;
 
 	config.build_wait = build_wait;
 	tier.others = 100000;
@@ -617,11 +645,8 @@ static uint64_t wait_in_vain(uint64_t build_ns, uint64_t build_wait)
 	begin();
 	cc_remote_note_build(remote, build_ns);
 	start = atomic_load(&passed_ns);
-	CU_ASSERT_FALSE(finds_by(remote, &claimed));
-	CU_ASSERT_FALSE(claimed);
-	stop();
-	cc_remote_free(remote);
-	remote = NULL;
+	check_miss(false);
+	end();
 	return atomic_load(&passed_ns) - start;
 }
 
@@ -648,14 +673,12 @@ TEST(anothers_build_is_not_waited_for_without_end)
 /* Whoever answers that another machine builds it: that costs a node one wait a minute, not each process. */
 TEST(what_one_waited_for_in_vain_others_do_not_wait_for)
 {
-	struct cc_remote *other;
 	bool claimed = true;
 	uint64_t start;
 
 	CU_ASSERT(wait_in_vain(S, 3600) >= 4 * S);
 	tier.others = 100000;
-	begin();
-	other = open_remote();
+	begin_two();
 	start = atomic_load(&passed_ns);
 	atomic_store(&tier.claims, 0);
 	CU_ASSERT_FALSE(finds_by(other, &claimed));
@@ -666,7 +689,6 @@ TEST(what_one_waited_for_in_vain_others_do_not_wait_for)
 	start = atomic_load(&passed_ns);
 	CU_ASSERT_FALSE(finds_by(other, &claimed));
 	CU_ASSERT(atomic_load(&passed_ns) - start >= 4 * S);
-	cc_remote_free(other);
 }
 
 /* Whatever was late before: each request has its time. */
@@ -692,11 +714,8 @@ static void check_refused(struct cmn_buffer value, const char *reason)
 	complaints = 0;
 	begin();
 	for (unsigned int i = 1; i <= 3; i++) {
-		bool claimed = true;
-
 		CU_ASSERT(asks());
-		CU_ASSERT_FALSE(finds_by(remote, &claimed));
-		CU_ASSERT_FALSE(claimed);
+		check_miss(false);
 		/* What is said once is reported each time. */
 		CU_ASSERT_EQUAL(report.event, CC_REMOTE_REFUSED);
 		CU_ASSERT_PTR_NOT_NULL(strstr(report.text, reason));
@@ -705,9 +724,7 @@ static void check_refused(struct cmn_buffer value, const char *reason)
 	CU_ASSERT_EQUAL(complaints, 1);
 	CU_ASSERT_PTR_NOT_NULL(strstr(messages, "is not used: "));
 	CU_ASSERT_PTR_NOT_NULL(strstr(messages, reason));
-	stop();
-	cc_remote_free(remote);
-	remote = NULL;
+	end();
 }
 
 TEST(what_no_trusted_key_has_signed_is_not_used)
@@ -731,8 +748,7 @@ TEST(what_is_refused_costs_its_time)
 	has_value(make_value(false, TWO, TWO));
 	tier.takes_ns = 480 * MS;
 	begin();
-	CU_ASSERT(asks());
-	CU_ASSERT_EQUAL(report.event, CC_REMOTE_REFUSED);
+	CHECK_ASKS(CC_REMOTE_REFUSED, NULL);
 	CU_ASSERT_FALSE(asks());
 }
 
@@ -773,17 +789,14 @@ TEST(a_value_that_does_not_come_is_a_failure)
 		CU_ASSERT_FALSE(asks());
 		CU_ASSERT_PTR_NOT_NULL(strstr(messages, "left alone for a while: input/output error"));
 		atomic_fetch_add(&passed_ns, 61 * S);
-		stop();
-		cc_remote_free(remote);
-		remote = NULL;
+		end();
 	}
 }
 
 TEST(a_key_may_expire_while_a_value_comes)
 {
 	unit_write("keys/trusted", VALUES_LINE_TWO " until 2023-11-14\n");	/* the day of EPOCH */
-	has_value(make_value(true, TWO, TWO));
-	begin();
+	begin_with(make_value(true, TWO, TWO));
 	CU_ASSERT(finds());
 	jump_ns = 7200 * S;
 	CU_ASSERT_FALSE(finds());
@@ -798,9 +811,7 @@ TEST(what_will_be_refused_is_not_waited_for)
 	tier.missing = tier.value.len - CC_REMOTE_HEADER_SIZE;
 	begin();
 	for (int i = 0; i < 3; i++) {
-		CU_ASSERT(asks());
-		CU_ASSERT_EQUAL(report.event, CC_REMOTE_REFUSED);
-		CU_ASSERT_STRING_EQUAL(report.text, cc_remote_refusal_string(CC_REMOTE_NOT_SIGNED));
+		CHECK_ASKS(CC_REMOTE_REFUSED, cc_remote_refusal_string(CC_REMOTE_NOT_SIGNED));
 	}
 	has_value(make_value(true, ONE, ONE));
 	tier.missing = tier.value.len - CC_REMOTE_HEADER_SIZE;
@@ -851,8 +862,7 @@ TEST(a_trusted_directory_needs_no_signatures)
 	CU_ASSERT_EQUAL_FATAL(setup.address.attribute_count, 1);
 	CU_ASSERT_STRING_EQUAL(setup.address.attributes[0], "trusted-only=true");
 	cc_remote_setup_release(&setup);
-	has_value(make_value(false, TWO, TWO));
-	begin();
+	begin_with(make_value(false, TWO, TWO));
 	CU_ASSERT(finds());
 	CU_ASSERT_STRING_EQUAL(report.scheme, "file");
 	CU_ASSERT_STRING_EQUAL(report.text, "");
@@ -899,10 +909,7 @@ TEST(a_directory_is_not_trusted_where_keys_are_named)
 
 TEST(after_a_time_out_nothing_is_asked_for_a_minute)
 {
-	struct cc_remote *other = NULL;
-
-	begin();
-	other = open_remote();
+	begin_two();
 	atomic_store(&is_silent, true);
 	CU_ASSERT(asks());
 	/* Half of what a compile takes, as far as is known. */
@@ -921,7 +928,6 @@ TEST(after_a_time_out_nothing_is_asked_for_a_minute)
 	CU_ASSERT(asks());
 	CU_ASSERT(asks_by(other));
 	CU_ASSERT_EQUAL(complaints, 1);
-	cc_remote_free(other);
 }
 
 TEST(a_look_up_takes_half_of_a_compile_at_most)
@@ -936,8 +942,7 @@ TEST(a_look_up_takes_half_of_a_compile_at_most)
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		uint64_t start = atomic_load(&passed_ns);
 
-		cc_remote_free(remote);
-		remote = open_remote();
+		reopen();
 		cc_remote_note_build(remote, cases[i].build_ns);
 		CU_ASSERT(asks());
 		CU_ASSERT_EQUAL(atomic_load(&passed_ns) - start, cases[i].deadline_ns);
@@ -950,17 +955,13 @@ TEST(after_a_failure_nothing_is_asked_for_a_minute)
 	tier.error = "the server is on fire";
 	begin();
 	/* It may be the fault of one entry. */
-	CU_ASSERT(asks());
-	CU_ASSERT_EQUAL(report.event, CC_REMOTE_NOTHING);
-	CU_ASSERT(asks());
-	CU_ASSERT_EQUAL(report.event, CC_REMOTE_AWAY);
-	CU_ASSERT_STRING_EQUAL(report.text, "the server is on fire");
+	CHECK_ASKS(CC_REMOTE_NOTHING, NULL);
+	CHECK_ASKS(CC_REMOTE_AWAY, "the server is on fire");
 	CU_ASSERT_FALSE(asks());
 	CU_ASSERT_EQUAL(report.event, CC_REMOTE_NOTHING);
 	CU_ASSERT_PTR_NOT_NULL(strstr(messages, "left alone for a while: the server is on fire"));
 	atomic_fetch_add(&passed_ns, 61 * S);
-	CU_ASSERT(asks());
-	CU_ASSERT_EQUAL(report.event, CC_REMOTE_AWAY);
+	CHECK_ASKS(CC_REMOTE_AWAY, NULL);
 	CU_ASSERT_EQUAL(complaints, 1);
 	/* One of another version. */
 	stop();
@@ -979,19 +980,15 @@ TEST(after_a_failure_nothing_is_asked_for_a_minute)
 
 TEST(who_cannot_tell_others_of_a_failure_remembers_it)
 {
-	struct cc_remote *other;
-
 	cannot_publish = true;
 	tier.error = "no";
-	begin();
-	other = open_remote();
+	begin_two();
 	CU_ASSERT(asks());
 	CU_ASSERT(asks());
 	CU_ASSERT_FALSE(asks());
 	CU_ASSERT(asks_by(other));
 	atomic_fetch_add(&passed_ns, 60 * S);
 	CU_ASSERT(asks());
-	cc_remote_free(other);
 }
 
 TEST(failures_of_entries_count_in_a_row)
@@ -1003,16 +1000,13 @@ TEST(failures_of_entries_count_in_a_row)
 	tier.error = NULL;
 	CU_ASSERT(asks());
 	tier.error = "no";
-	CU_ASSERT(asks());
-	CU_ASSERT_EQUAL(report.event, CC_REMOTE_NOTHING);
+	CHECK_ASKS(CC_REMOTE_NOTHING, NULL);
 	tier.error = NULL;
 	has_value(make_value(true, TWO, TWO));
 	CU_ASSERT(finds());
 	tier.error = "no";
-	CU_ASSERT(asks());
-	CU_ASSERT_EQUAL(report.event, CC_REMOTE_NOTHING);
-	CU_ASSERT(asks());
-	CU_ASSERT_EQUAL(report.event, CC_REMOTE_AWAY);
+	CHECK_ASKS(CC_REMOTE_NOTHING, NULL);
+	CHECK_ASKS(CC_REMOTE_AWAY, NULL);
 }
 
 /* A server that fails after a while makes all wait. */
@@ -1021,38 +1015,29 @@ TEST(a_failure_that_takes_long_is_no_entrys)
 	tier.error = "no";
 	tier.takes_ns = 240 * MS;
 	begin();
-	CU_ASSERT(asks());
-	CU_ASSERT_EQUAL(report.event, CC_REMOTE_NOTHING);
-	cc_remote_free(remote);
-	remote = open_remote();
+	CHECK_ASKS(CC_REMOTE_NOTHING, NULL);
+	reopen();
 	tier.takes_ns = 260 * MS;
-	CU_ASSERT(asks());
-	CU_ASSERT_EQUAL(report.event, CC_REMOTE_AWAY);
+	CHECK_ASKS(CC_REMOTE_AWAY, NULL);
 }
 
 /* What another machine's compile was waited for before it does not count. */
 TEST(a_failure_after_a_wait_is_not_everybodys)
 {
-	struct cc_remote *other;
 	bool claimed;
 
 	tier.others = 15;
 	tier.ends_after_others = true;
-	begin();
-	other = open_remote();
+	begin_two();
 	CU_ASSERT_FALSE(finds_by(remote, &claimed));
 	CU_ASSERT(atomic_load(&passed_ns) > 500 * MS);
 	CU_ASSERT(asks_by(other));
 	CU_ASSERT_FALSE(asks());	/* it has lost a deadline's time */
-	cc_remote_free(other);
 }
 
 TEST(a_process_that_stood_still_is_no_judge)
 {
-	struct cc_remote *other = NULL;
-
-	begin();
-	other = open_remote();
+	begin_two();
 	atomic_store(&is_silent, true);
 	atomic_store(&still_ns, 101 * MS);
 	CU_ASSERT(asks());
@@ -1065,15 +1050,11 @@ TEST(a_process_that_stood_still_is_no_judge)
 	CU_ASSERT(asks_by(other));
 	CU_ASSERT_EQUAL(report.event, CC_REMOTE_AWAY);
 	CU_ASSERT_EQUAL(complaints, 1);
-	cc_remote_free(other);
 }
 
 TEST(who_has_not_a_deadlines_time_left_is_no_judge)
 {
-	struct cc_remote *other = NULL;
-
-	begin();
-	other = open_remote();
+	begin_two();
 	tier.takes_ns = 100 * MS;
 	CU_ASSERT(asks());
 	atomic_store(&is_silent, true);
@@ -1085,17 +1066,13 @@ TEST(who_has_not_a_deadlines_time_left_is_no_judge)
 	CU_ASSERT_FALSE(asks());
 	CU_ASSERT(asks_by(other));
 	CU_ASSERT_EQUAL(complaints, 1);
-	cc_remote_free(other);
 }
 
 TEST(who_has_no_memory_is_no_judge)
 {
-	struct cc_remote *other;
-
 	has_value(make_value(true, TWO, TWO));
 	tier.takes_ns = 480 * MS;
-	begin();
-	other = open_remote();
+	begin_two();
 	no_room = true;
 	CU_ASSERT(asks());
 	CU_ASSERT_STRING_EQUAL(report.text, "looking there took longer than it saves");
@@ -1103,7 +1080,6 @@ TEST(who_has_no_memory_is_no_judge)
 	no_room = false;
 	CU_ASSERT_EQUAL(complaints, 0);
 	CU_ASSERT(finds_by(other, NULL));
-	cc_remote_free(other);
 }
 
 TEST(a_helper_that_was_ending_is_asked_again)
@@ -1121,8 +1097,6 @@ TEST(a_helper_that_was_ending_is_asked_again)
 /* answer: of who starts a program; said: what this process logs. */
 static void check_starts_nothing(enum cmn_status answer, const char *said)
 {
-	struct cc_remote *other;
-
 	starts.answer = answer;
 	remote = open_remote();
 	other = open_remote();
@@ -1137,7 +1111,6 @@ static void check_starts_nothing(enum cmn_status answer, const char *said)
 	CU_ASSERT_FALSE(finds());
 	CU_ASSERT_EQUAL(starts.count, 3);
 	CU_ASSERT_EQUAL(complaints, 2);
-	cc_remote_free(other);
 }
 
 TEST(who_can_start_nothing_is_no_judge)
@@ -1184,18 +1157,14 @@ TEST(look_ups_in_vain_have_a_budget)
 
 TEST(a_budget_is_of_a_minute_and_of_one_process)
 {
-	struct cc_remote *other;
-
 	tier.takes_ns = 200 * MS;
-	begin();
-	other = open_remote();
+	begin_two();
 	cc_remote_note_build(remote, 2 * S);
 	CU_ASSERT(ask_often(4));
 	atomic_fetch_add(&passed_ns, 60 * S);
 	CU_ASSERT(ask_often(5));
 	CU_ASSERT_FALSE(asks());
 	CU_ASSERT(asks_by(other));
-	cc_remote_free(other);
 }
 
 TEST(who_compiles_much_may_ask_more)
@@ -1361,8 +1330,7 @@ TEST(a_helper_that_another_starts_is_waited_for)
 	CU_ASSERT_EQUAL(complaints, 0);
 	atomic_fetch_add(&passed_ns, 60 * S);
 	cc_remote_free(remote);
-	has_value(make_value(true, TWO, TWO));
-	begin();
+	begin_with(make_value(true, TWO, TWO));
 	CU_ASSERT(finds());
 }
 
@@ -1464,7 +1432,6 @@ static void store(struct cc_remote *by, const char *options)
 
 TEST(what_was_stored_is_noted_and_uploaded)
 {
-	struct cc_remote *other;
 	char wanted[4300];
 
 	(void)snprintf(wanted, sizeof(wanted), " upload %s", root);
@@ -1636,8 +1603,7 @@ TEST(the_usual_files_have_the_keys)
 	CU_ASSERT_EQUAL(setenv("XDG_CONFIG_HOME", home, 1), 0);
 	config.remote_trust = NULL;
 	unit_write("config/ckcache/trusted_keys", VALUES_LINE_TWO "\n");
-	has_value(make_value(true, TWO, TWO));
-	begin();
+	begin_with(make_value(true, TWO, TWO));
 	CU_ASSERT(finds());
 	CU_ASSERT_EQUAL(unsetenv("XDG_CONFIG_HOME"), 0);
 }
@@ -1679,8 +1645,7 @@ TEST(a_tier_that_is_only_written_is_not_asked)
 {
 	config.remote = setting("redis://host write-only=true");
 	config.remote_key = setting("/a/key");
-	has_value(make_value(true, TWO, TWO));
-	begin();
+	begin_with(make_value(true, TWO, TWO));
 	CU_ASSERT_FALSE(asks());
 	CU_ASSERT_EQUAL(atomic_load(&fake.connections), 0);
 }
@@ -1739,8 +1704,7 @@ TEST(a_forked_child_goes_on)
 	pid_t child;
 	int status;
 
-	has_value(make_value(true, TWO, TWO));
-	begin();
+	begin_with(make_value(true, TWO, TWO));
 	CU_ASSERT(finds());
 	child = fork();
 	if (child == 0) {
@@ -1767,8 +1731,7 @@ TEST(many_threads_may_look_up)
 	atomic_uint found = 0;
 	pthread_t threads[4];
 
-	has_value(make_value(true, TWO, TWO));
-	begin();
+	begin_with(make_value(true, TWO, TWO));
 	for (int i = 0; i < 4; i++)
 		CU_ASSERT_EQUAL_FATAL(pthread_create(&threads[i], NULL, find_often, &found), 0);
 	for (int i = 0; i < 4; i++)
