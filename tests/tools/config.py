@@ -13,11 +13,11 @@ import signal
 import stat
 import subprocess
 import sys
-import tempfile
 import time
 import unittest
 
 import command_line
+import tool_case
 
 CKCACHE, SOURCE = None, None
 FILE = """# mine
@@ -36,22 +36,14 @@ compression = 7
 """
 
 
-class Case(unittest.TestCase):
+class Case(tool_case.Case):
     def setUp(self):
-        self.work = tempfile.mkdtemp(prefix="ckcache-config-")
-        self.addCleanup(shutil.rmtree, self.work)
-        self.file = os.path.join(self.work, ".config", "ckcache", "ckcache.conf")
+        super().setUp()
+        self.root = None
+        self.file = self.path(".config", "ckcache", "ckcache.conf")
 
-    def environment(self, extra=None):
-        kept = {name: value for name, value in os.environ.items()
-                if name in ("PATH", "TMPDIR") or "SAN_OPTIONS" in name}
-        return {**kept, "HOME": self.work, "LC_ALL": "C.UTF-8", **(extra or {})}
-
-    def run_tool(self, *arguments, code=0, extra=None, **options):
-        ran = subprocess.run([CKCACHE, *arguments], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                             stderr=subprocess.PIPE, cwd=self.work, timeout=120, check=False,
-                             env=self.environment(extra), **options)
-        self.assertEqual(ran.returncode, code, (arguments, ran))
+    def run_tool(self, *arguments, **options):
+        ran = super().run_tool(*arguments, **options)
         return ran.stdout.decode(), ran.stderr.decode()
 
     def set(self, *arguments, **options):

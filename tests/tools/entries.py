@@ -11,12 +11,12 @@ import shutil
 import struct
 import subprocess
 import sys
-import tempfile
 import termios
 import time
 import unittest
 
 import caches
+import tool_case
 
 CKCACHE, FILL_CACHE, SOURCE = None, None, None
 LINES = ["// the number of this line is %d, and it is as long as others" % i for i in range(8)]
@@ -28,21 +28,9 @@ kernel void two(global int *a) {}
 HOUR = 3600 * 10 ** 9
 
 
-class Case(unittest.TestCase):
-    def setUp(self):
-        self.work = tempfile.mkdtemp(prefix="ckcache-entries-")
-        self.addCleanup(shutil.rmtree, self.work)
-        self.root = os.path.join(self.work, "root")
-
-    def run_tool(self, *arguments, code=0, extra=None):
-        kept = {name: value for name, value in os.environ.items()
-                if name in ("PATH", "TMPDIR") or "SAN_OPTIONS" in name}
-        ran = subprocess.run(
-            [CKCACHE, *arguments], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE, cwd=self.work, timeout=120, check=False,
-            env={**kept, "HOME": self.work, "CKCACHE_DIR": self.root, "LC_ALL": "C.UTF-8", **(extra or {})})
-        self.assertEqual(ran.returncode, code, (arguments, ran))
-        return ran.stdout.decode()
+class Case(tool_case.Case):
+    def run_tool(self, *arguments, **options):
+        return super().run_tool(*arguments, **options).stdout.decode()
 
     def json(self, *arguments, **options):
         return json.loads(self.run_tool(*arguments, "--json", **options))

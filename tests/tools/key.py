@@ -12,10 +12,10 @@ import shutil
 import stat
 import subprocess
 import sys
-import tempfile
 import unittest
 
 import schema
+import tool_case
 
 CKCACHE, SOURCE = None, None
 LINE = re.compile(r"^ed25519 ([A-Za-z0-9+/]{43}=) (\S+)( until \d{4}-\d\d-\d\d)?$")
@@ -23,17 +23,13 @@ KEY = "11qYAYKxCrfVS/7TyWQHOg7hcvPapiMlrwIaaPcHURo="		# RFC 8032, TEST 1
 OTHER = "PUAXw+hDiVqStwqnTRt+vJyYLM8uxJaMwM1V8Sr0Zgw="	# TEST 2
 
 
-class Case(unittest.TestCase):
+class Case(tool_case.Case):
     def setUp(self):
-        self.work = tempfile.mkdtemp(prefix="ckcache-key-")
-        self.addCleanup(shutil.rmtree, self.work)
+        super().setUp()
         self.config = self.path("config", "ckcache")
         self.trusted = os.path.join(self.config, "trusted_keys")
-        self.environment = {**os.environ, "HOME": self.work, "LC_ALL": "C.UTF-8",
+        self.variables = {**os.environ, "HOME": self.work, "LC_ALL": "C.UTF-8",
                             "XDG_CONFIG_HOME": self.path("config")}
-
-    def path(self, *names):
-        return os.path.join(self.work, *names)
 
     def write(self, path, text, mode=0o644):
         os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
@@ -49,7 +45,7 @@ class Case(unittest.TestCase):
         return stat.S_IMODE(os.lstat(path).st_mode)
 
     def start(self, *arguments, **options):
-        return subprocess.Popen([CKCACHE, "key", *arguments], cwd=self.work, env=self.environment,
+        return subprocess.Popen([CKCACHE, "key", *arguments], cwd=self.work, env=self.variables,
                                 stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                                 stderr=subprocess.PIPE, text=True, **options)
 
@@ -143,7 +139,7 @@ class New(Case):
         for arguments in (["export", "bundle", "--sign", "mine.pem"],
                           ["import", "bundle", "--verify", "mine.pub"]):
             subprocess.run([CKCACHE, *arguments], cwd=self.work, check=True, capture_output=True,
-                           env={**self.environment, "CKCACHE_DIR": self.path("root")}, timeout=60)
+                           env={**self.variables, "CKCACHE_DIR": self.path("root")}, timeout=60)
 
 
 class Show(Case):
@@ -223,7 +219,7 @@ class Show(Case):
         self.assertNotIn(KEY, out)
 
     def test_without_a_home(self):
-        self.environment.update(HOME="", XDG_CONFIG_HOME="")
+        self.variables.update(HOME="", XDG_CONFIG_HOME="")
         self.key(0, "show")
         self.key(1, "new")
         self.key(1, "trust", "ed25519 %s me" % KEY)
@@ -331,7 +327,7 @@ class Trust(Case):
         script = ('umask 077; mount -t tmpfs none /etc || exit 77; "$0" key trust --system "$1" && '
                   'stat -c "%a %n" /etc/ckcache /etc/ckcache/trusted_keys && "$0" key show')
         ran = subprocess.run(["unshare", "--mount", "sh", "-c", script, CKCACHE,
-                              "ed25519 %s all" % KEY], env=self.environment, capture_output=True,
+                              "ed25519 %s all" % KEY], env=self.variables, capture_output=True,
                              text=True, timeout=60)
         if ran.returncode == 77 or "unshare" in ran.stderr:
             self.skipTest("no mount namespace")

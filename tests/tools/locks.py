@@ -9,10 +9,10 @@ import shutil
 import signal
 import subprocess
 import sys
-import tempfile
 import unittest
 
 import caches
+import tool_case
 
 CKCACHE, SOURCE = None, None
 # Where some seconds are meant: the machine may be loaded.
@@ -44,23 +44,10 @@ class Holder:
         self.child.wait()
 
 
-class Locks(unittest.TestCase):
-    def setUp(self):
-        self.work = tempfile.mkdtemp(prefix="ckcache-locks-")
-        self.addCleanup(shutil.rmtree, self.work)
-        self.root = os.path.join(self.work, "root")
-
-    def path(self, name):
-        return os.path.join(self.work, name)
-
+class Locks(tool_case.Case):
     def run_tool(self, arguments):
-        environment = {name: value for name, value in os.environ.items()
-                       if name in ("PATH", "TMPDIR") or "SAN_OPTIONS" in name}
-        environment.update(HOME=self.work, CKCACHE_DIR=self.root, LC_ALL="C.UTF-8",
-                           CKCACHE_EXIT_WAIT="300", OCL_ICD_VENDORS=self.path("none"))
-        return subprocess.run([CKCACHE, *arguments], env=environment, cwd=self.work, text=True,
-                              stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                              stderr=subprocess.PIPE, timeout=IN_TIME)
+        extra = {"CKCACHE_EXIT_WAIT": "300", "OCL_ICD_VENDORS": self.path("none")}
+        return super().run_tool(*arguments, code=None, extra=extra, timeout=IN_TIME)
 
     def make(self, damage):
         shutil.rmtree(self.root, ignore_errors=True)
@@ -109,7 +96,7 @@ class Locks(unittest.TestCase):
             with Holder(self.locks()[number]):
                 ran = self.run_tool(["clear"])
             self.assertEqual(ran.returncode, 1, ran)
-            self.assertIn("holds a lock", ran.stderr)
+            self.assertIn(b"holds a lock", ran.stderr)
         self.assertEqual(self.run_tool(["clear"]).returncode, 0)
         self.assertEqual(caches.files(self.root, ".src"), [])
 

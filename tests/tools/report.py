@@ -13,13 +13,12 @@ import os
 import re
 import shutil
 import stat
-import subprocess
 import sys
-import tempfile
 import unittest
 
 import caches
 import report_samples as samples
+import tool_case
 
 CKCACHE, FILL_CACHE, SOURCE = None, None, None
 MAX_PAGE = 300 * 1000
@@ -113,25 +112,10 @@ class Page(html.parser.HTMLParser):
         return " ".join(" ".join(self.texts).replace("\xa0", " ").split())
 
 
-class Case(unittest.TestCase):
+class Case(tool_case.Case):
     def setUp(self):
-        self.work = tempfile.mkdtemp(prefix="ckcache-report-")
-        self.addCleanup(shutil.rmtree, self.work)
-        self.root = os.path.join(self.work, "root")
-        self.file = os.path.join(self.work, "report.html")
-
-    def run_tool(self, *arguments, code=0, extra=None, **options):
-        kept = {name: value for name, value in os.environ.items()
-                if name in ("PATH", "TMPDIR") or "SAN_OPTIONS" in name}
-        options.setdefault("stdout", subprocess.PIPE)
-        ran = subprocess.run([CKCACHE, *arguments], stdin=subprocess.DEVNULL, stderr=subprocess.PIPE,
-                             timeout=300, cwd=self.work,
-                             env={**kept, "HOME": self.work, "CKCACHE_DIR": self.root,
-                                  "LC_ALL": "C.UTF-8", **(extra or {})}, **options)
-        self.assertEqual(ran.returncode, code, (arguments, ran))
-        self.assertNotIn(b"Sanitizer", ran.stderr)
-        self.assertNotIn(b"runtime error", ran.stderr)
-        return ran
+        super().setUp()
+        self.file = self.path("report.html")
 
     def report(self, code=0, extra=None):
         """The page, checked as any must be."""

@@ -13,12 +13,12 @@ import select
 import shutil
 import subprocess
 import sys
-import tempfile
 import unittest
 
 import caches
 import command_line
 import schema
+import tool_case
 
 CKCACHE, SOURCE, SCHEMA = None, None, None
 ENTRIES = 3		# of the healthy cache
@@ -112,34 +112,20 @@ class Ran:
         return "code %d\nstdout: %r\nstderr: %r" % (self.code, self.out[-2000:], self.err[-2000:])
 
 
-class Case(unittest.TestCase):
+class Case(tool_case.Case):
     def setUp(self):
-        self.work = tempfile.mkdtemp(prefix="ckcache-verbs-")
-        self.addCleanup(shutil.rmtree, self.work)
-        self.home = os.path.join(self.work, "home")
-        self.cwd = os.path.join(self.work, "cwd")
-        self.root = os.path.join(self.work, "root")
-        for folder in (self.home, self.cwd, os.path.join(self.work, "no drivers")):
+        super().setUp()
+        self.home, self.cwd = self.path("home"), self.path("cwd")
+        for folder in (self.home, self.cwd, self.path("no drivers")):
             os.mkdir(folder)
 
     def environment(self, extra=None):
-        kept = {name: value for name, value in os.environ.items()
-                if name in ("PATH", "TMPDIR") or "SAN_OPTIONS" in name}
-        return {**kept, "HOME": self.home, "CKCACHE_DIR": self.root, "LC_ALL": "C.UTF-8",
-                "OCL_ICD_VENDORS": os.path.join(self.work, "no drivers"), **(extra or {})}
+        return super().environment({"HOME": self.home, "OCL_ICD_VENDORS": self.path("no drivers"),
+                                    **(extra or {})})
 
     def run_tool(self, *arguments, **options):
-        extra = options.pop("extra", None)
-        if "input" not in options:
-            options.setdefault("stdin", subprocess.DEVNULL)
-        options.setdefault("stdout", subprocess.PIPE)
-        options.setdefault("stderr", subprocess.PIPE)
-        ran = subprocess.run([CKCACHE, *arguments], cwd=self.cwd, timeout=120,
-                             env=self.environment(extra), **options)
-        ran = Ran(ran.returncode, ran.stdout or b"", ran.stderr or b"")
-        self.assertNotIn(b"Sanitizer", ran.err, (arguments, ran))
-        self.assertNotIn(b"runtime error", ran.err, (arguments, ran))
-        return ran
+        ran = super().run_tool(*arguments, code=None, cwd=self.cwd, **options)
+        return Ran(ran.returncode, ran.stdout or b"", ran.stderr or b"")
 
     def expect(self, codes, *arguments, **options):
         """Runs it: one of those exit codes, and messages that are the command's own."""

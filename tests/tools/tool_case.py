@@ -1,0 +1,44 @@
+# SPDX-License-Identifier: MIT
+"""What tests of the ckcache command share: a fresh directory, and the command in it
+with nothing of the tester's environment. The command is the script's first argument.
+"""
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+
+
+class Case(unittest.TestCase):
+    maxDiff = None
+
+    def setUp(self):
+        self.work = tempfile.mkdtemp(prefix="ckcache-tools-")
+        self.addCleanup(shutil.rmtree, self.work)
+        self.root = self.path("root")
+
+    def path(self, *names):
+        return os.path.join(self.work, *names)
+
+    def environment(self, extra=None):
+        """extra: variables; None: without."""
+        kept = {name: value for name, value in os.environ.items()
+                if name in ("PATH", "TMPDIR") or "SAN_OPTIONS" in name}
+        made = {**kept, "HOME": self.work, "CKCACHE_DIR": self.root, "LC_ALL": "C.UTF-8",
+                **(extra or {})}
+        return {name: value for name, value in made.items() if value is not None}
+
+    def run_tool(self, *arguments, code=0, extra=None, **options):
+        """code: what it must end with; None: anything."""
+        options = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "cwd": self.work,
+                   "timeout": 300, **options}
+        if "input" not in options:
+            options.setdefault("stdin", subprocess.DEVNULL)
+        ran = subprocess.run([sys.argv[1], *arguments], env=self.environment(extra), check=False,
+                             **options)
+        if code is not None:
+            self.assertEqual(ran.returncode, code, (arguments, ran))
+        self.assertNotIn(b"Sanitizer", ran.stderr or b"", (arguments, ran))
+        self.assertNotIn(b"runtime error", ran.stderr or b"", (arguments, ran))
+        return ran
