@@ -18,16 +18,22 @@
 
 #pragma GCC visibility push(default)
 
+/* Returns that, as the call that is to fail. */
+#define FAIL_IF_DUE(kind, result)					\
+	do {								\
+		if ((kind) > 0) {					\
+			errno = kind;					\
+			return result;					\
+		}							\
+	} while (0)
+
 /* A function that returns -1 or what it did. */
 #define PLAIN(name, flags, parameters, arguments)			\
 	int name parameters						\
 	{								\
 		int kind = NEXT(name, flags), result;			\
 									\
-		if (kind > 0) {						\
-			errno = kind;					\
-			return -1;					\
-		}							\
+		FAIL_IF_DUE(kind, -1);					\
 		result = REAL(name) arguments;				\
 		if (kind == FAULT_DONE && result == 0) {		\
 			errno = EIO;					\
@@ -61,10 +67,7 @@ int openat(int dir, const char *path, int flags, ...)
 	va_start(more, flags);
 	mode = flags & O_CREAT ? va_arg(more, mode_t) : 0;
 	va_end(more);
-	if (kind > 0) {
-		errno = kind;
-		return -1;
-	}
+	FAIL_IF_DUE(kind, -1);
 	return interposer_note_file(REAL(openat)(dir, path, flags, mode), CALLER);
 }
 
@@ -78,10 +81,7 @@ int open(const char *path, int flags, ...)
 	va_start(more, flags);
 	mode = flags & O_CREAT ? va_arg(more, mode_t) : 0;
 	va_end(more);
-	if (kind > 0) {
-		errno = kind;
-		return -1;
-	}
+	FAIL_IF_DUE(kind, -1);
 	fd = REAL(open)(path, flags, mode);
 	/* In the place of a thread's standard streams (common/descriptor.c): they go with the thread. */
 	return strcmp(path, "/") == 0 ? fd : interposer_note_file(fd, CALLER);
@@ -98,10 +98,7 @@ long syscall(long number, ...)
 	for (int i = 0; i < 6; i++)
 		words[i] = va_arg(more, long);
 	va_end(more);
-	if (kind > 0) {
-		errno = kind;
-		return -1;
-	}
+	FAIL_IF_DUE(kind, -1);
 	result = REAL(syscall)(number, words[0], words[1], words[2], words[3], words[4], words[5]);
 	return number == SYS_openat2 ? interposer_note_file((int)result, CALLER) : result;
 }
@@ -116,10 +113,7 @@ int fcntl(int fd, int command, ...)
 	va_start(more, command);
 	word = va_arg(more, void *);
 	va_end(more);
-	if (kind > 0) {
-		errno = kind;
-		return -1;
-	}
+	FAIL_IF_DUE(kind, -1);
 	result = REAL(fcntl)(fd, command, word);
 	return command == F_DUPFD_CLOEXEC ? interposer_note_file(result, CALLER) : result;
 }
@@ -131,10 +125,7 @@ int close(int fd)
 
 	if (result == 0)
 		interposer_drop_file(CALLER);
-	if (kind > 0) {
-		errno = kind;
-		return -1;
-	}
+	FAIL_IF_DUE(kind, -1);
 	return result;
 }
 
@@ -173,10 +164,7 @@ TRANSFER(pwrite, (int fd, const void *data, size_t len, off_t at), (fd, data, le
 	{								\
 		int kind = NEXT(name, 0);				\
 									\
-		if (kind > 0) {						\
-			errno = kind;					\
-			return NULL;					\
-		}							\
+		FAIL_IF_DUE(kind, NULL);					\
 		return REAL(name) arguments;				\
 	}
 
@@ -187,10 +175,7 @@ ssize_t getdents64(int fd, void *block, size_t len)
 {
 	int kind = NEXT(getdents64, 0);
 
-	if (kind > 0) {
-		errno = kind;
-		return -1;
-	}
+	FAIL_IF_DUE(kind, -1);
 	return REAL(getdents64)(fd, block, len);
 }
 
@@ -199,10 +184,7 @@ int closedir(DIR *dir)
 	int kind = NEXT(closedir, 0), result = REAL(closedir)(dir);
 
 	interposer_drop_file(CALLER);
-	if (kind > 0) {
-		errno = kind;
-		return -1;
-	}
+	FAIL_IF_DUE(kind, -1);
 	return result;
 }
 
@@ -211,10 +193,7 @@ char *realpath(const char *path, char *resolved)
 	int kind = NEXT(realpath, 0);
 	char *result;
 
-	if (kind > 0) {
-		errno = kind;
-		return NULL;
-	}
+	FAIL_IF_DUE(kind, NULL);
 	result = REAL(realpath)(path, resolved);
 	return resolved ? result : interposer_note_block(result, CALLER);
 }
@@ -224,10 +203,7 @@ char *getcwd(char *path, size_t size)
 	int kind = NEXT(getcwd, 0);
 	char *result;
 
-	if (kind > 0) {
-		errno = kind;
-		return NULL;
-	}
+	FAIL_IF_DUE(kind, NULL);
 	result = REAL(getcwd)(path, size);
 	return path ? result : interposer_note_block(result, CALLER);
 }
@@ -236,10 +212,7 @@ char *get_current_dir_name(void)
 {
 	int kind = NEXT(get_current_dir_name, 0);
 
-	if (kind > 0) {
-		errno = kind;
-		return NULL;
-	}
+	FAIL_IF_DUE(kind, NULL);
 	return interposer_note_block(REAL(get_current_dir_name)(), CALLER);
 }
 
@@ -247,10 +220,7 @@ ssize_t readlink(const char *path, char *text, size_t size)
 {
 	int kind = NEXT(readlink, 0);
 
-	if (kind > 0) {
-		errno = kind;
-		return -1;
-	}
+	FAIL_IF_DUE(kind, -1);
 	return REAL(readlink)(path, text, size);
 }
 

@@ -75,6 +75,8 @@ void client_on_failure(void (*act)(const char *what, cl_int error));
 cl_program client_program(struct client *client, const char *source);
 /* Builds for all devices and waits. */
 cl_int client_build(cl_program program, const char *options);
+/* Compiles for all devices, without headers. */
+cl_int client_compile(cl_program program, const char *options);
 cl_kernel client_kernel(cl_program program, const char *name);	/* or fails */
 
 /* What client_private_size is of the stub's kernels when they are built from source with options. */
@@ -89,6 +91,13 @@ cl_ulong client_private_size(struct client *client, cl_kernel kernel);
 /* Everything that can be asked, one line each. */
 void client_print_program(struct client *client, cl_program program);
 void client_print_build(struct client *client, cl_program program);	/* status, options, log, type */
+/* Builds it, and prints what came of it, and the same. */
+void client_print_built(struct client *client, cl_program program, const char *options);
+/* Links for all devices and prints what came of it; NULL: nothing. */
+cl_program client_print_linked(struct client *client, const char *options, cl_uint count,
+			       const cl_program *inputs, cl_int *ret_error);
+/* client_print_scaled of its kernel scale; then releases both. */
+void client_end_scaled(struct client *client, cl_program program, int factor);
 void client_print_kernel(struct client *client, cl_kernel kernel, cl_program program);
 cl_uint client_references(cl_program program);
 

@@ -7,12 +7,9 @@ SCENARIO(vector)
 {
 	const char *options = client->arguments[0] ? client->arguments[0] : "-DK=5";
 	cl_program program = client_program(client, client_source);
-	cl_kernel kernel;
 
 	printf("build %d\n", client_build(program, options));
-	kernel = client_kernel(program, "scale");
-	client_print_scaled(client, kernel, 3);
-	printf("release %d %d\n", clReleaseKernel(kernel), clReleaseProgram(program));
+	client_end_scaled(client, program, 3);
 }
 
 /* One after the other, as most applications build their programs. */
@@ -56,8 +53,7 @@ SCENARIO(failing)
 	cl_int error = CL_SUCCESS;
 	cl_kernel kernel;
 
-	printf("build %d\n", client_build(program, "-DK=1"));
-	client_print_build(client, program);
+	client_print_built(client, program, "-DK=1");
 	kernel = clCreateKernel(program, "none", &error);
 	printf("kernel %d %d\n", kernel != NULL, error);
 	printf("build again %d\n", client_build(program, "-DK=2"));
@@ -75,8 +71,7 @@ SCENARIO(rebuild)
 	for (size_t i = 0; i < sizeof(options) / sizeof(options[0]); i++) {
 		cl_kernel kernel;
 
-		printf("build %d\n", client_build(program, options[i]));
-		client_print_build(client, program);
+		client_print_built(client, program, options[i]);
 		kernel = client_kernel(program, "scale");
 		client_print_kernel(client, kernel, program);
 		printf("release %d\n", clReleaseKernel(kernel));
@@ -112,9 +107,7 @@ SCENARIO(live_kernels)
 	}
 	printf("release %d\n", clReleaseKernel(kernel));
 	printf("build without %d\n", client_build(program, "-DK=9"));
-	kernel = client_kernel(program, "scale");
-	client_print_scaled(client, kernel, 2);
-	printf("release %d %d\n", clReleaseKernel(kernel), clReleaseProgram(program));
+	client_end_scaled(client, program, 2);
 }
 
 /* Two programs of one source with options that differ, alive at the same time, then a third like the first. */
@@ -142,8 +135,7 @@ static void build_once(struct client *client)
 {
 	cl_program program = client_program(client, client_source);
 
-	printf("build %d\n", client_build(program, "-DK=5"));
-	client_print_build(client, program);
+	client_print_built(client, program, "-DK=5");
 	printf("release %d\n", clReleaseProgram(program));
 }
 
@@ -159,8 +151,7 @@ static void compile_then_link(struct client *client)
 		printf("compile %d\n", clCompileProgram(object, 0, NULL, "-DK=5", 0, NULL, NULL, NULL, NULL));
 		return;
 	}
-	linked = clLinkProgram(client->context, 0, NULL, "", 1, &object, NULL, NULL, &error);
-	printf("link %d\n", error);
+	linked = client_print_linked(client, "", 1, &object, &error);
 	if (linked)
 		printf("release %d\n", clReleaseProgram(linked));
 }
@@ -255,12 +246,10 @@ SCENARIO(link)
 	cl_int error = CL_SUCCESS;
 
 	for (int i = 0; i < 2; i++) {
-		printf("compile %d\n", clCompileProgram(parts[i], 0, NULL, "-DK=4", 0, NULL, NULL,
-							NULL, NULL));
+		printf("compile %d\n", client_compile(parts[i], "-DK=4"));
 		client_print_build(client, parts[i]);
 	}
-	linked = clLinkProgram(client->context, 0, NULL, "", 2, parts, NULL, NULL, &error);
-	printf("link %d\n", error);
+	linked = client_print_linked(client, "", 2, parts, &error);
 	if (!linked || error)
 		return;
 	kernel = client_kernel(linked, "scale");
@@ -273,13 +262,10 @@ SCENARIO(link)
 SCENARIO(one_device)
 {
 	cl_program program = client_program(client, client_source);
-	cl_kernel kernel;
 
 	printf("build %d\n", clBuildProgram(program, 1, client->devices, "-DK=6", NULL, NULL));
 	client_print_build(client, program);
-	kernel = client_kernel(program, "scale");
-	client_print_scaled(client, kernel, 2);
-	printf("release %d %d\n", clReleaseKernel(kernel), clReleaseProgram(program));
+	client_end_scaled(client, program, 2);
 }
 
 /*
@@ -319,8 +305,7 @@ SCENARIO(no_kernels)
 	cl_uint count = 0;
 	cl_int error;
 
-	printf("build %d\n", client_build(program, "-DK=3"));
-	client_print_build(client, program);
+	client_print_built(client, program, "-DK=3");
 	printf("create all %d\n", clCreateKernelsInProgram(program, 0, NULL, &count));
 	printf("count %u\n", count);
 	kernel = clCreateKernel(program, "helper", &error);

@@ -55,13 +55,10 @@ static void build_with_notice(struct client *client, cl_program program, const c
 SCENARIO(callback)
 {
 	cl_program program = client_program(client, client_source);
-	cl_kernel kernel;
 
 	build_with_notice(client, program, "-DK=5");
 	build_with_notice(client, program, "-DK=6");
-	kernel = client_kernel(program, "scale");
-	client_print_scaled(client, kernel, 2);
-	printf("release %d %d\n", clReleaseKernel(kernel), clReleaseProgram(program));
+	client_end_scaled(client, program, 2);
 }
 
 /* A program that was given back is got again from its kernel, and outlives that. */

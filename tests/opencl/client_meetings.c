@@ -26,8 +26,7 @@ SCENARIO(compile_built)
 
 	printf("build %d\n", client_build(program, "-DK=5"));
 	print_value(client, program);
-	printf("compile %d\n",
-	       clCompileProgram(program, 0, NULL, "-DK=6", 0, NULL, NULL, NULL, NULL));
+	printf("compile %d\n", client_compile(program, "-DK=6"));
 	client_print_build(client, program);
 	printf("release %d\n", clReleaseProgram(program));
 }
@@ -102,8 +101,7 @@ SCENARIO(compiled_while_linked)
 	int fd = -1;
 
 	(void)alarm(PATIENCE_S);	/* cannot fail */
-	printf("compile %d\n",
-	       clCompileProgram(linker.input, 0, NULL, "-DK=5", 0, NULL, NULL, NULL, NULL));
+	printf("compile %d\n", client_compile(linker.input, "-DK=5"));
 	if (pthread_create(&thread, NULL, link_in_thread, &linker) != 0)
 		client_fail("pthread_create", 0);
 	if (gate && (fd = open(gate, O_WRONLY | O_CLOEXEC)) < 0)
@@ -128,10 +126,8 @@ SCENARIO(linked_again)
 	cl_int error;
 
 	for (int i = 0; i < 2; i++) {
-		printf("compile %d\n",
-		       clCompileProgram(object, 0, NULL, options[i], 0, NULL, NULL, NULL, NULL));
-		linked = clLinkProgram(client->context, 0, NULL, "", 1, &object, NULL, NULL, &error);
-		printf("link %d\n", error);
+		printf("compile %d\n", client_compile(object, options[i]));
+		linked = client_print_linked(client, "", 1, &object, &error);
 		print_value(client, linked);
 		printf("release %d\n", clReleaseProgram(linked));
 	}
@@ -202,8 +198,7 @@ SCENARIO(older_kernels)
 		printf("build %d\n", client_build(program, options[i]));
 		kernels[i] = client_kernel(program, i ? "shift" : "scale");
 	}
-	printf("build %d\n", client_build(program, client->arguments[0]));
-	client_print_build(client, program);
+	client_print_built(client, program, client->arguments[0]);
 	printf("release program %d\n", clReleaseProgram(program));
 	for (int i = 0; i < 2; i++)
 		client_print_kernel(client, kernels[i], program);

@@ -180,3 +180,27 @@ void client_print_kernel(struct client *client, cl_kernel kernel, cl_program pro
 	print_arguments(kernel, count);
 	print_work_group(client, kernel);
 }
+
+void client_print_built(struct client *client, cl_program program, const char *options)
+{
+	printf("build %d\n", client_build(program, options));
+	client_print_build(client, program);
+}
+
+cl_program client_print_linked(struct client *client, const char *options, cl_uint count,
+			       const cl_program *inputs, cl_int *ret_error)
+{
+	cl_program linked = clLinkProgram(client->context, 0, NULL, options, count, inputs, NULL, NULL,
+					  ret_error);
+
+	printf("link %d\n", *ret_error);
+	return linked;
+}
+
+void client_end_scaled(struct client *client, cl_program program, int factor)
+{
+	cl_kernel kernel = client_kernel(program, "scale");
+
+	client_print_scaled(client, kernel, factor);
+	printf("release %d %d\n", clReleaseKernel(kernel), clReleaseProgram(program));
+}

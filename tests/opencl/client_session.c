@@ -121,6 +121,11 @@ cl_int client_build(cl_program program, const char *options)
 	return clBuildProgram(program, 0, NULL, options, NULL, NULL);
 }
 
+cl_int client_compile(cl_program program, const char *options)
+{
+	return clCompileProgram(program, 0, NULL, options, 0, NULL, NULL, NULL, NULL);
+}
+
 cl_kernel client_kernel(cl_program program, const char *name)
 {
 	cl_int error;

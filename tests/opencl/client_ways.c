@@ -31,8 +31,7 @@ SCENARIO(embedded)
 	printf("compile %d\n", error);
 	client_print_build(client, program);
 	client_print_program(client, program);
-	linked = clLinkProgram(client->context, 0, NULL, "", 1, &program, NULL, NULL, &error);
-	printf("link %d\n", error);
+	linked = client_print_linked(client, "", 1, &program, &error);
 	if (linked && !error) {
 		client_print_build(client, linked);
 		client_print_program(client, linked);
@@ -62,8 +61,7 @@ SCENARIO(library)
 	if (error)
 		return;
 	client_print_build(client, parts[1]);
-	linked = clLinkProgram(client->context, 0, NULL, NULL, 2, parts, NULL, NULL, &error);
-	printf("link %d\n", error);
+	linked = client_print_linked(client, NULL, 2, parts, &error);
 	if (error)
 		return;
 	kernel = client_kernel(linked, "value");
@@ -83,8 +81,7 @@ SCENARIO(failing_again)
 		cl_program program = client_program(client, source);
 		cl_int error;
 
-		printf("build %d\n", client_build(program, "-DA=1"));
-		client_print_build(client, program);
+		client_print_built(client, program, "-DA=1");
 		client_print_program(client, program);
 		(void)clCreateKernel(program, "none", &error);
 		printf("kernel %d\n", error);
@@ -208,8 +205,7 @@ SCENARIO(link_two)
 
 	for (int i = 0; i < 2; i++) {
 		objects[i] = client_program(client, sources[i]);
-		printf("compile %d\n", clCompileProgram(objects[i], 0, NULL, client->arguments[i], 0, NULL, NULL,
-						       NULL, NULL));
+		printf("compile %d\n", client_compile(objects[i], client->arguments[i]));
 	}
 	linked = clLinkProgram(client->context, client->arguments[3] ? 1 : 0,
 			       client->arguments[3] ? &client->devices[1] : NULL, client->arguments[2], 2,
@@ -234,8 +230,7 @@ SCENARIO(link_binary)
 	size_t sizes[CLIENT_MAX_DEVICES] = { 0 };
 	cl_int error;
 
-	printf("compile %d\n", clCompileProgram(object, 0, NULL, client->arguments[0], 0, NULL, NULL, NULL,
-					       NULL));
+	printf("compile %d\n", client_compile(object, client->arguments[0]));
 	(void)clGetProgramInfo(object, CL_PROGRAM_BINARY_SIZES, sizeof(sizes), sizes, NULL);
 	for (cl_uint i = 0; i < client->device_count; i++) {
 		images[i] = malloc(sizes[i] + 1);
@@ -246,8 +241,7 @@ SCENARIO(link_binary)
 	loaded = clCreateProgramWithBinary(client->context, client->device_count, client->devices, sizes,
 					   (const unsigned char **)images, NULL, &error);
 	printf("create %d\n", error);
-	linked = clLinkProgram(client->context, 0, NULL, "", 1, &loaded, NULL, NULL, &error);
-	printf("link %d\n", error);
+	linked = client_print_linked(client, "", 1, &loaded, &error);
 	if (linked) {
 		client_print_program(client, linked);
 		printf("release %d\n", clReleaseProgram(linked));
@@ -268,8 +262,7 @@ SCENARIO(failing_until)
 
 		if (file)
 			(void)fclose(file);	/* empty */
-		printf("build %d\n", client_build(program, "-I ."));
-		client_print_build(client, program);
+		client_print_built(client, program, "-I .");
 		printf("release %d\n", clReleaseProgram(program));
 	}
 	(void)remove("late.h");
@@ -408,8 +401,7 @@ SCENARIO(tokens_failing)
 	for (size_t i = 0; i < sizeof(sources) / sizeof(sources[0]); i++) {
 		cl_program program = client_program(client, sources[i]);
 
-		printf("build %d\n", client_build(program, ""));
-		client_print_build(client, program);
+		client_print_built(client, program, "");
 		printf("release %d\n", clReleaseProgram(program));
 	}
 }
@@ -446,8 +438,7 @@ SCENARIO(empty)
 {
 	cl_program program = client_program(client, "");
 
-	printf("build %d\n", client_build(program, "-DK=5"));
-	client_print_build(client, program);
+	client_print_built(client, program, "-DK=5");
 	printf("release %d\n", clReleaseProgram(program));
 }
 
@@ -524,8 +515,7 @@ SCENARIO(il)
 		else
 			printf("no such function\n");
 	}
-	printf("build %d\n", client_build(program, NULL));
-	client_print_build(client, program);
+	client_print_built(client, program, NULL);
 	client_print_program(client, program);
 	print_value(client, program, "value");
 	printf("release %d\n", clReleaseProgram(program));
