@@ -26,6 +26,14 @@ function(ckcache_test name)
     SKIP_RETURN_CODE 77 ENVIRONMENT CKCACHE_EXIT_WAIT=20000)
 endfunction()
 
+# ckcache_python_test(<name> <script> [<options of ckcache_test>...] [ARGS <word>...])
+find_package(Python3 REQUIRED COMPONENTS Interpreter)
+function(ckcache_python_test name script)
+  cmake_parse_arguments(PARSE_ARGV 2 python "" "" "ARGS")
+  get_filename_component(script ${script} ABSOLUTE)
+  ckcache_test(${name} ${python_UNPARSED_ARGUMENTS} COMMAND ${Python3_EXECUTABLE} -B ${script} ${python_ARGS})
+endfunction()
+
 # ckcache_driver_test(<name> <program> [<driver>...] [LONG <driver>...] [THOROUGH <driver>...]
 #                     [TODAY <driver>...])
 # <name>.<driver> runs <program> <driver>, for each; those after such a word have its label.
