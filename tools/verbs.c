@@ -27,7 +27,12 @@
 			"the cache directory, like the variable CKCACHE_DIR")
 #define JSON_OPTION FLAG("json", "for scripts; docs/JSON.md has the schema")
 
-static const struct verb_option run_options[] = {
+/* The verb's function, which is in the file of its name or of its folder's; and its options, ended by { 0 }. */
+#define OPTIONS(verb) \
+	verb_function verb_##verb; \
+	static const struct verb_option verb##_options[]
+
+OPTIONS(run) = {
 	DIR_OPTION,
 	PATH("trace", OPTION_FILE, "FILE", "CKCACHE_TRACE",
 	     "append one line of JSON to FILE for each look-up, like\n"
@@ -38,7 +43,7 @@ static const struct verb_option run_options[] = {
 	{ 0 },
 };
 
-static const struct verb_option doctor_options[] = {
+OPTIONS(doctor) = {
 	DIR_OPTION,
 	JSON_OPTION,
 	FLAG("quick", "compile nothing"),
@@ -48,7 +53,7 @@ static const struct verb_option doctor_options[] = {
 	{ 0 },
 };
 
-static const struct verb_option stats_options[] = {
+OPTIONS(stats) = {
 	DIR_OPTION,
 	JSON_OPTION,
 	FLAG("zero", "reset the counts after showing them; entries stay"),
@@ -58,14 +63,14 @@ static const struct verb_option stats_options[] = {
 	{ 0 },
 };
 
-static const struct verb_option config_options[] = {
+OPTIONS(config) = {
 	JSON_OPTION,
 	TEXT("program", "NAME", "as the program NAME has it; set, unset: in its section"),
 	FLAG("system", "set, unset: for all users, in /etc/ckcache.conf"),
 	{ 0 },
 };
 
-static const struct verb_option list_options[] = {
+OPTIONS(list) = {
 	DIR_OPTION,
 	JSON_OPTION,
 	WORD("sort", "ORDER", "used size compile path",
@@ -76,14 +81,14 @@ static const struct verb_option list_options[] = {
 	{ 0 },
 };
 
-static const struct verb_option show_options[] = {
+OPTIONS(show) = {
 	DIR_OPTION,
 	JSON_OPTION,
 	FLAG("source", "print only the source that was built"),
 	{ 0 },
 };
 
-static const struct verb_option explain_options[] = {
+OPTIONS(explain) = {
 	DIR_OPTION,
 	JSON_OPTION,
 	FLAG("verbose", "show each field that differs"),
@@ -94,7 +99,7 @@ static const struct verb_option explain_options[] = {
 	{ 0 },
 };
 
-static const struct verb_option verify_options[] = {
+OPTIONS(verify) = {
 	DIR_OPTION,
 	JSON_OPTION,
 	FLAG("repair", "remove damaged entries, and temporary files of\n"
@@ -102,7 +107,7 @@ static const struct verb_option verify_options[] = {
 	{ 0 },
 };
 
-static const struct verb_option prune_options[] = {
+OPTIONS(prune) = {
 	DIR_OPTION,
 	JSON_OPTION,
 	FLAG("remote", "the directory of a file: remote tier instead"),
@@ -116,7 +121,7 @@ static const struct verb_option prune_options[] = {
 	{ 0 },
 };
 
-static const struct verb_option clear_options[] = {
+OPTIONS(clear) = {
 	DIR_OPTION,
 	JSON_OPTION,
 	TEXT("program", "NAME", "only what NAME compiled, as far as the history reaches"),
@@ -124,14 +129,14 @@ static const struct verb_option clear_options[] = {
 	{ 0 },
 };
 
-static const struct verb_option recompress_options[] = {
+OPTIONS(recompress) = {
 	DIR_OPTION,
 	JSON_OPTION,
 	FLAG("dry-run", "only show what would be gained"),
 	{ 0 },
 };
 
-static const struct verb_option export_options[] = {
+OPTIONS(export) = {
 	DIR_OPTION,
 	JSON_OPTION,
 	PATH("sign", OPTION_FILE, "KEY", NULL,
@@ -139,7 +144,7 @@ static const struct verb_option export_options[] = {
 	{ 0 },
 };
 
-static const struct verb_option import_options[] = {
+OPTIONS(import) = {
 	DIR_OPTION,
 	JSON_OPTION,
 	{ .name = "verify", .kind = OPTION_FILE, .argument = "PUBKEY", .repeats = true,
@@ -148,7 +153,7 @@ static const struct verb_option import_options[] = {
 	{ 0 },
 };
 
-static const struct verb_option replay_options[] = {
+OPTIONS(replay) = {
 	DIR_OPTION,
 	JSON_OPTION,
 	NUMBER("jobs", "N", 256, "parallel builds, 1 to 256; default: half the CPUs"),
@@ -166,7 +171,7 @@ static const struct verb_option replay_options[] = {
 	{ 0 },
 };
 
-static const struct verb_option record_options[] = {
+OPTIONS(record) = {
 	{ .name = "output", .kind = OPTION_FILE, .argument = "FILE", .letter = 'o',
 	  .text = "the pack to write; also -o" },
 	TEXT("name", "NAME", "the program's name in the pack; default: COMMAND's"),
@@ -179,7 +184,7 @@ static const struct verb_option record_options[] = {
 	{ 0 },
 };
 
-static const struct verb_option recipes_options[] = {
+OPTIONS(recipes) = {
 	DIR_OPTION,
 	JSON_OPTION,
 	NUMBER("jobs", "N", 256, "build: parallel builds, 1 to 256; default: half the CPUs"),
@@ -189,9 +194,9 @@ static const struct verb_option recipes_options[] = {
 	{ 0 },
 };
 
-static const struct verb_option report_options[] = { DIR_OPTION, JSON_OPTION, { 0 } };
+OPTIONS(report) = { DIR_OPTION, JSON_OPTION, { 0 } };
 
-static const struct verb_option push_options[] = {
+OPTIONS(push) = {
 	DIR_OPTION,
 	JSON_OPTION,
 	TEXT("program", "NAME", "only what NAME compiled or had from the remote tier,\n"
@@ -199,14 +204,14 @@ static const struct verb_option push_options[] = {
 	{ 0 },
 };
 
-static const struct verb_option pull_options[] = {
+OPTIONS(pull) = {
 	DIR_OPTION,
 	JSON_OPTION,
 	TEXT("program", "NAME", "only what was pushed with --program NAME"),
 	{ 0 },
 };
 
-static const struct verb_option key_options[] = {
+OPTIONS(key) = {
 	JSON_OPTION,
 	TEXT("name", "NAME", "whose key it is; default: you, or the name of FILE"),
 	TEXT("until", "DATE", "the last day on which to trust it: YYYY-MM-DD, in UTC"),
@@ -214,11 +219,6 @@ static const struct verb_option key_options[] = {
 	TEXT("remove", "NAME", "trust: trust this key no more (its name, or its base64)"),
 	{ 0 },
 };
-
-/* Each is in the file of its name, or of its folder's. */
-verb_function verb_run, verb_doctor, verb_stats, verb_list, verb_show, verb_explain, verb_verify,
-	verb_prune, verb_clear, verb_export, verb_import, verb_push, verb_pull,
-	verb_key, verb_config, verb_recompress, verb_replay, verb_record, verb_recipes, verb_report;
 
 #define VERB(name) VERB_OF(name, NULL)
 #define VERB_OF(name, actions) #name, "ckcache " #name, verb_##name, name##_options, actions

@@ -79,7 +79,7 @@ def files_that_name(verb):
     texts = sources()
     own = [path for path, text in texts.items() if re.search(r"^int verb_%s\(" % verb, text, re.M)]
     return own, [path for path, text in texts.items()
-                 if path not in own and re.search(r"\bverb_%s\b|VERB\(%s\)" % (verb, verb), text)]
+                 if path not in own and re.search(r"\bverb_%s\b|\bVERB(?:_OF)?\(%s\b" % (verb, verb), text)]
 
 
 def asked_for(text):
@@ -151,7 +151,7 @@ class Verbs(unittest.TestCase):
         table = read("tools", "verbs.c")
         by_file = {}
         for verb in verbs():
-            row = re.search(r"verb_option %s_options\[\] = \{(.*?)\};" % verb, table, re.S).group(1)
+            row = re.search(r"^OPTIONS\(%s\) = \{(.*?)\};" % verb, table, re.S | re.M).group(1)
             taken = {"dir", *re.findall(r'PATH\("([a-z-]+)", \w+, "\w+", "\w+"', row)}
             options_of = {name: argument is not None for name, argument in
                           options(help_of(verb)).items() if name not in taken}
