@@ -129,42 +129,28 @@ static void create_with(struct diff *diff, const ze_module_constants_t *constant
 	printf(" %#x", diff_create(diff->context, diff->device, &desc, &module, NULL));
 }
 
-static void null_ids(struct diff *diff)
-{
-	struct values values = { 0 };
-
-	put(&values, 32, &number);
-	values.constants.pConstantIds = NULL;
-	create_with(diff, &values.constants);
-}
-
-static void null_values(struct diff *diff)
-{
-	struct values values = { 0 };
-
-	put(&values, 32, &number);
-	values.constants.pConstantValues = NULL;
-	create_with(diff, &values.constants);
-}
-
-static void null_value(struct diff *diff)
-{
-	struct values values = { 0 };
-
-	put(&values, 32, NULL);
-	create_with(diff, &values.constants);
-}
-
 static void misuses(struct diff *diff)
 {
-	static const struct diff_case cases[] = {
-		{ "null-ids", null_ids },
-		{ "null-values", null_values },
-		{ "null-value", null_value },
-		{ NULL, NULL },
-	};
+	SURVIVE(diff, "null-ids") {
+		struct values values = { 0 };
 
-	diff_survive_each(diff, cases);
+		put(&values, 32, &number);
+		values.constants.pConstantIds = NULL;
+		create_with(diff, &values.constants);
+	}
+	SURVIVE(diff, "null-values") {
+		struct values values = { 0 };
+
+		put(&values, 32, &number);
+		values.constants.pConstantValues = NULL;
+		create_with(diff, &values.constants);
+	}
+	SURVIVE(diff, "null-value") {
+		struct values values = { 0 };
+
+		put(&values, 32, NULL);
+		create_with(diff, &values.constants);
+	}
 }
 
 /* A program of inputs, which the descriptor's own input is no part of. */
@@ -269,96 +255,70 @@ static void create_of(struct diff *diff, const struct inputs *inputs)
 	}
 }
 
-static void no_inputs(struct diff *diff)
-{
-	const struct inputs inputs = {
-		.program.stype = ZE_STRUCTURE_TYPE_MODULE_PROGRAM_EXP_DESC,
-	};
-
-	create_of(diff, &inputs);
-}
-
-static void unresolved_inputs(struct diff *diff)
-{
-	struct inputs inputs = { 0 };
-
-	add_input(&inputs, "one", NULL, NULL);
-	add_input(&inputs, "other", NULL, NULL);
-	create_of(diff, &inputs);
-}
-
-static void input_twice(struct diff *diff)
-{
-	struct inputs inputs = { 0 };
-
-	add_input(&inputs, "one", NULL, NULL);
-	add_input(&inputs, "one", NULL, NULL);
-	create_of(diff, &inputs);
-}
-
-static void input_of_nothing(struct diff *diff)
-{
-	struct inputs inputs = { 0 };
-
-	add_input(&inputs, "one", NULL, NULL);
-	add_input(&inputs, "twice", NULL, NULL);
-	inputs.sizes[1] = 0;
-	create_of(diff, &inputs);
-}
-
-static void null_input(struct diff *diff)
-{
-	struct inputs inputs = { 0 };
-
-	add_input(&inputs, "one", NULL, NULL);
-	add_input(&inputs, "twice", NULL, NULL);
-	inputs.modules[1] = NULL;
-	create_of(diff, &inputs);
-}
-
-static void one_set_of_constants(struct diff *diff)
-{
-	struct inputs inputs = { 0 };
-	struct values some = { 0 };
-
-	put(&some, 32, &number);
-	add_input(&inputs, "constants", "", &some.constants);
-	add_input(&inputs, "one", NULL, NULL);
-	create_of(diff, &inputs);
-}
-
-static void input_beside(struct diff *diff)
-{
-	struct inputs inputs = { 0 };
-	ze_module_desc_t desc;
-	ze_module_handle_t module = NULL;
-	uint32_t count = 0;
-
-	add_input(&inputs, "one", NULL, NULL);
-	desc = desc_of(&inputs);
-	desc.inputSize = diff_il("plain")->size;
-	desc.pInputModule = diff_il("plain")->words;
-	printf(" %#x", diff_create(diff->context, diff->device, &desc, &module, NULL));
-	if (module) {
-		printf(" %#x", zeModuleGetKernelNames(module, &count, NULL));
-		printf(" count %u", count);
-	}
-}
-
 static void several_misused(struct diff *diff)
 {
-	static const struct diff_case cases[] = {
-		{ "none", no_inputs },
-		{ "unresolved", unresolved_inputs },
-		{ "twice", input_twice },
-		{ "of-nothing", input_of_nothing },
-		{ "null", null_input },
-		{ "one-set-of-constants", one_set_of_constants },
-		{ "input-beside", input_beside },
-		{ NULL, NULL },
-	};
+	SURVIVE(diff, "none") {
+		const struct inputs inputs = {
+			.program.stype = ZE_STRUCTURE_TYPE_MODULE_PROGRAM_EXP_DESC,
+		};
 
-	diff_survive_each(diff, cases);
+		create_of(diff, &inputs);
+	}
+	SURVIVE(diff, "unresolved") {
+		struct inputs inputs = { 0 };
+
+		add_input(&inputs, "one", NULL, NULL);
+		add_input(&inputs, "other", NULL, NULL);
+		create_of(diff, &inputs);
+	}
+	SURVIVE(diff, "twice") {
+		struct inputs inputs = { 0 };
+
+		add_input(&inputs, "one", NULL, NULL);
+		add_input(&inputs, "one", NULL, NULL);
+		create_of(diff, &inputs);
+	}
+	SURVIVE(diff, "of-nothing") {
+		struct inputs inputs = { 0 };
+
+		add_input(&inputs, "one", NULL, NULL);
+		add_input(&inputs, "twice", NULL, NULL);
+		inputs.sizes[1] = 0;
+		create_of(diff, &inputs);
+	}
+	SURVIVE(diff, "null") {
+		struct inputs inputs = { 0 };
+
+		add_input(&inputs, "one", NULL, NULL);
+		add_input(&inputs, "twice", NULL, NULL);
+		inputs.modules[1] = NULL;
+		create_of(diff, &inputs);
+	}
+	SURVIVE(diff, "one-set-of-constants") {
+		struct inputs inputs = { 0 };
+		struct values some = { 0 };
+
+		put(&some, 32, &number);
+		add_input(&inputs, "constants", "", &some.constants);
+		add_input(&inputs, "one", NULL, NULL);
+		create_of(diff, &inputs);
+	}
+	SURVIVE(diff, "input-beside") {
+		struct inputs inputs = { 0 };
+		ze_module_desc_t desc;
+		ze_module_handle_t module = NULL;
+		uint32_t count = 0;
+
+		add_input(&inputs, "one", NULL, NULL);
+		desc = desc_of(&inputs);
+		desc.inputSize = diff_il("plain")->size;
+		desc.pInputModule = diff_il("plain")->words;
+		printf(" %#x", diff_create(diff->context, diff->device, &desc, &module, NULL));
+		if (module) {
+			printf(" %#x", zeModuleGetKernelNames(module, &count, NULL));
+			printf(" count %u", count);
+		}
+	}
 }
 
 const struct diff_subject diff_constants[] = {

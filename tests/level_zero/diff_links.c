@@ -175,80 +175,52 @@ static void print_inspection(struct diff *diff, uint32_t count, ze_module_handle
 	}
 }
 
-static void inspect_all(struct diff *diff)
+static void misuses(struct diff *diff)
 {
-	ze_module_handle_t modules[] = {
-		diff_module(diff, "imports", library), diff_module(diff, "twice", library),
-		diff_module(diff, "thrice", library),
-	};
-
-	print_inspection(diff, 3, modules);
-}
-
-static void inspect_one(struct diff *diff)
-{
-	ze_module_handle_t module = diff_module(diff, "imports", library);
-
-	print_inspection(diff, 1, &module);
-}
-
-static void link_twice_the_same(struct diff *diff)
-{
-	ze_module_handle_t twice = diff_module(diff, "twice", library);
-	ze_module_handle_t modules[] = { twice, twice };
-
-	printf(" %#x", zeModuleDynamicLink(2, modules, NULL));
-}
-
-static void link_rivals(struct diff *diff)
-{
-	ze_module_handle_t modules[] = {
-		diff_module(diff, "twice", library), diff_module(diff, "twice", library),
-	};
-
-	printf(" %#x", zeModuleDynamicLink(2, modules, NULL));
-}
-
-static void link_none(struct diff *diff)
-{
-	(void)diff;
-	printf(" %#x", zeModuleDynamicLink(0, NULL, NULL));
-}
-
-static void link_null(struct diff *diff)
-{
-	ze_module_handle_t modules[] = { diff_module(diff, "twice", library), NULL };
-
-	printf(" %#x", zeModuleDynamicLink(2, modules, NULL));
-}
-
-/* What is made a second time links as the first did. */
-static void link_same_made_twice(struct diff *diff)
-{
-	for (int i = 0; i < 2; i++) {
+	SURVIVE(diff, "inspect-all") {
 		ze_module_handle_t modules[] = {
 			diff_module(diff, "imports", library), diff_module(diff, "twice", library),
 			diff_module(diff, "thrice", library),
 		};
 
-		printf(" %#x", zeModuleDynamicLink(3, modules, NULL));
+		print_inspection(diff, 3, modules);
 	}
-}
+	SURVIVE(diff, "inspect-one") {
+		ze_module_handle_t module = diff_module(diff, "imports", library);
 
-static void misuses(struct diff *diff)
-{
-	static const struct diff_case cases[] = {
-		{ "inspect-all", inspect_all },
-		{ "inspect-one", inspect_one },
-		{ "twice-the-same", link_twice_the_same },
-		{ "rivals", link_rivals },
-		{ "none", link_none },
-		{ "null", link_null },
-		{ "made-twice", link_same_made_twice },
-		{ NULL, NULL },
-	};
+		print_inspection(diff, 1, &module);
+	}
+	SURVIVE(diff, "twice-the-same") {
+		ze_module_handle_t twice = diff_module(diff, "twice", library);
+		ze_module_handle_t modules[] = { twice, twice };
 
-	diff_survive_each(diff, cases);
+		printf(" %#x", zeModuleDynamicLink(2, modules, NULL));
+	}
+	SURVIVE(diff, "rivals") {
+		ze_module_handle_t modules[] = {
+			diff_module(diff, "twice", library), diff_module(diff, "twice", library),
+		};
+
+		printf(" %#x", zeModuleDynamicLink(2, modules, NULL));
+	}
+	SURVIVE(diff, "none")
+		printf(" %#x", zeModuleDynamicLink(0, NULL, NULL));
+	SURVIVE(diff, "null") {
+		ze_module_handle_t modules[] = { diff_module(diff, "twice", library), NULL };
+
+		printf(" %#x", zeModuleDynamicLink(2, modules, NULL));
+	}
+	/* What is made a second time links as the first did. */
+	SURVIVE(diff, "made-twice") {
+		for (int i = 0; i < 2; i++) {
+			ze_module_handle_t modules[] = {
+				diff_module(diff, "imports", library), diff_module(diff, "twice", library),
+				diff_module(diff, "thrice", library),
+			};
+
+			printf(" %#x", zeModuleDynamicLink(3, modules, NULL));
+		}
+	}
 }
 
 const struct diff_subject diff_links[] = {

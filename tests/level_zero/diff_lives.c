@@ -112,22 +112,6 @@ static void context_ex(struct diff *diff)
 	diff_say(diff, "destroy-context", "%#x", zeContextDestroy(other.context));
 }
 
-static void contexts_again(struct diff *diff)
-{
-	const ze_context_desc_t desc = { .stype = ZE_STRUCTURE_TYPE_CONTEXT_DESC };
-
-	for (int i = 0; i < 4; i++) {
-		struct diff other = *diff;
-		ze_module_handle_t module;
-
-		printf(" %#x", zeContextCreate(diff->driver, &desc, &other.context));
-		module = diff_module(&other, "one", NULL);
-		printf(" %s", module ? "module" : "none");
-		printf(" %#x", zeModuleDestroy(module));
-		printf(" %#x", zeContextDestroy(other.context));
-	}
-}
-
 static void make_on(const struct diff *diff, const char *kind, uint32_t count,
 		    const ze_device_handle_t *devices)
 {
@@ -189,55 +173,51 @@ static void devices(struct diff *diff)
 	diff_end_session(diff);
 }
 
-static void init_again(struct diff *diff)
-{
-	ze_module_handle_t module;
-
-	printf(" %#x", zeInit(0));
-	printf(" %#x", zeInit(ZE_INIT_FLAG_GPU_ONLY));
-	module = diff_module(diff, "one", NULL);
-	printf(" %s", module ? "module" : "none");
-	printf(" %#x", zeInit(0));
-	printf(" %#x", zeModuleDestroy(module));
-}
-
-static void kernel_outlives_module(struct diff *diff)
-{
-	ze_module_handle_t module = diff_module(diff, "plain", NULL);
-	ze_kernel_handle_t kernel = kernel_of(module, "scale");
-
-	printf(" %s", kernel ? "kernel" : "none");
-	/* The driver frees the module's kernels with it: the kernel is not asked. */
-	printf(" %#x", zeModuleDestroy(module));
-}
-
-static void module_outlives_context(struct diff *diff)
-{
-	ze_module_handle_t module = diff_module(diff, "one", NULL);
-
-	printf(" %#x", zeContextDestroy(diff->context));
-	printf(" %s", module ? "module" : "none");
-}
-
-static void all_left(struct diff *diff)
-{
-	ze_module_handle_t module = diff_module(diff, "one", NULL);
-
-	printf(" %s", kernel_of(module, "one") ? "kernel" : "none");
-}
-
 static void endings(struct diff *diff)
 {
-	static const struct diff_case cases[] = {
-		{ "contexts-again", contexts_again },
-		{ "init-again", init_again },
-		{ "kernel-outlives-module", kernel_outlives_module },
-		{ "module-outlives-context", module_outlives_context },
-		{ "all-left", all_left },
-		{ NULL, NULL },
-	};
+	SURVIVE(diff, "contexts-again") {
+		const ze_context_desc_t desc = { .stype = ZE_STRUCTURE_TYPE_CONTEXT_DESC };
 
-	diff_survive_each(diff, cases);
+		for (int i = 0; i < 4; i++) {
+			struct diff other = *diff;
+			ze_module_handle_t module;
+
+			printf(" %#x", zeContextCreate(diff->driver, &desc, &other.context));
+			module = diff_module(&other, "one", NULL);
+			printf(" %s", module ? "module" : "none");
+			printf(" %#x", zeModuleDestroy(module));
+			printf(" %#x", zeContextDestroy(other.context));
+		}
+	}
+	SURVIVE(diff, "init-again") {
+		ze_module_handle_t module;
+
+		printf(" %#x", zeInit(0));
+		printf(" %#x", zeInit(ZE_INIT_FLAG_GPU_ONLY));
+		module = diff_module(diff, "one", NULL);
+		printf(" %s", module ? "module" : "none");
+		printf(" %#x", zeInit(0));
+		printf(" %#x", zeModuleDestroy(module));
+	}
+	SURVIVE(diff, "kernel-outlives-module") {
+		ze_module_handle_t module = diff_module(diff, "plain", NULL);
+		ze_kernel_handle_t kernel = kernel_of(module, "scale");
+
+		printf(" %s", kernel ? "kernel" : "none");
+		/* The driver frees the module's kernels with it: the kernel is not asked. */
+		printf(" %#x", zeModuleDestroy(module));
+	}
+	SURVIVE(diff, "module-outlives-context") {
+		ze_module_handle_t module = diff_module(diff, "one", NULL);
+
+		printf(" %#x", zeContextDestroy(diff->context));
+		printf(" %s", module ? "module" : "none");
+	}
+	SURVIVE(diff, "all-left") {
+		ze_module_handle_t module = diff_module(diff, "one", NULL);
+
+		printf(" %s", kernel_of(module, "one") ? "kernel" : "none");
+	}
 }
 
 const struct diff_subject diff_lives[] = {

@@ -75,69 +75,46 @@ static struct diff_made make_quietly(struct diff *diff)
 	return made;
 }
 
-static void too_small(struct diff *diff)
-{
-	static const size_t sizes[] = { 0, 1, 8 };
-	struct diff_made made = make_quietly(diff);
-
-	for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
-		char text[1024];
-		size_t size = sizes[i];
-
-		memset(text, '~', sizeof(text));
-		printf(" %#x", zeModuleBuildLogGetString(made.log, &size, text));
-		printf(" size %zu ", size);
-		diff_print_text(text, 16);
-	}
-}
-
-static void null_size(struct diff *diff)
-{
-	struct diff_made made = make_quietly(diff);
-	char text[1024] = "";
-
-	printf(" %#x", zeModuleBuildLogGetString(made.log, NULL, text));
-}
-
-static void null_log(struct diff *diff)
-{
-	size_t size = 77;
-
-	(void)diff;
-	printf(" %#x", zeModuleBuildLogGetString(NULL, &size, NULL));
-	printf(" size %zu", size);
-}
-
-static void destroy_null(struct diff *diff)
-{
-	(void)diff;
-	printf(" %#x", zeModuleBuildLogDestroy(NULL));
-}
-
-static void log_outlives_context(struct diff *diff)
-{
-	struct diff_made made = make_quietly(diff);
-	size_t size = 0;
-
-	printf(" %#x", zeModuleDestroy(made.module));
-	printf(" %#x", zeContextDestroy(diff->context));
-	printf(" %#x", zeModuleBuildLogGetString(made.log, &size, NULL));
-	printf(" size %zu", size);
-	printf(" %#x", zeModuleBuildLogDestroy(made.log));
-}
-
 static void misuses(struct diff *diff)
 {
-	static const struct diff_case cases[] = {
-		{ "too-small", too_small },
-		{ "null-size", null_size },
-		{ "null-log", null_log },
-		{ "destroy-null", destroy_null },
-		{ "log-outlives-context", log_outlives_context },
-		{ NULL, NULL },
-	};
+	SURVIVE(diff, "too-small") {
+		static const size_t sizes[] = { 0, 1, 8 };
+		struct diff_made made = make_quietly(diff);
 
-	diff_survive_each(diff, cases);
+		for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
+			char text[1024];
+			size_t size = sizes[i];
+
+			memset(text, '~', sizeof(text));
+			printf(" %#x", zeModuleBuildLogGetString(made.log, &size, text));
+			printf(" size %zu ", size);
+			diff_print_text(text, 16);
+		}
+	}
+	SURVIVE(diff, "null-size") {
+		struct diff_made made = make_quietly(diff);
+		char text[1024] = "";
+
+		printf(" %#x", zeModuleBuildLogGetString(made.log, NULL, text));
+	}
+	SURVIVE(diff, "null-log") {
+		size_t size = 77;
+
+		printf(" %#x", zeModuleBuildLogGetString(NULL, &size, NULL));
+		printf(" size %zu", size);
+	}
+	SURVIVE(diff, "destroy-null")
+		printf(" %#x", zeModuleBuildLogDestroy(NULL));
+	SURVIVE(diff, "log-outlives-context") {
+		struct diff_made made = make_quietly(diff);
+		size_t size = 0;
+
+		printf(" %#x", zeModuleDestroy(made.module));
+		printf(" %#x", zeContextDestroy(diff->context));
+		printf(" %#x", zeModuleBuildLogGetString(made.log, &size, NULL));
+		printf(" size %zu", size);
+		printf(" %#x", zeModuleBuildLogDestroy(made.log));
+	}
 }
 
 const struct diff_subject diff_logs[] = {

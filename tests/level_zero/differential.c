@@ -42,21 +42,6 @@ void diff_give_up(const struct diff *diff, const char *what, ze_result_t status)
 	diff_leave();
 }
 
-static void act_with_session(struct diff *diff, void *data)
-{
-	const struct diff_case *one = data;
-
-	diff_start_session(diff);
-	one->act(diff);
-	diff_end_process();
-}
-
-void diff_survive_each(struct diff *diff, const struct diff_case *cases)
-{
-	for (; cases->name; cases++)
-		diff_survive(diff, cases->name, act_with_session, (void *)cases);
-}
-
 /* As "1.3.24595": what the driver's own makers count up. */
 static void print_version(struct diff *diff)
 {

@@ -46,16 +46,6 @@ void diff_print_status(const struct diff *diff, ze_result_t status);
 void diff_give_up(const struct diff *diff, const char *what, ze_result_t status)
 	__attribute__((noreturn));
 
-struct diff_case {
-	const char *name;
-	void (*act)(struct diff *diff);		/* prints what follows the colon */
-};
-/*
- * Each case, up to a NULL name, in a process of its own that opens the session,
- * since the driver may not survive it; how the process ended is part of the line.
- */
-void diff_survive_each(struct diff *diff, const struct diff_case *cases);
-
 /* SPIR-V of kernels/NAME.cl or NAME.spvasm. */
 const struct kernel_il *diff_il(const char *name);	/* a name that is there */
 

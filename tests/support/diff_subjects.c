@@ -87,8 +87,8 @@ static int wait_for(pid_t child)
 	return status;
 }
 
-void diff_survive(struct diff *diff, const char *name, void (*act)(struct diff *diff, void *data),
-		  void *data)
+/* Whether this is the child that the case is for. */
+static bool is_the_cases(struct diff *diff, const char *name)
 {
 	pid_t child;
 	int status;
@@ -96,15 +96,31 @@ void diff_survive(struct diff *diff, const char *name, void (*act)(struct diff *
 	(void)alarm(running(diff)->patience_s);	/* anew for each: cannot fail */
 	diff_open(diff, name);
 	child = fork_child(diff);
-	if (child == 0) {
-		act(diff, data);
-		_exit(fflush(stdout) ? 2 : 0);
-	}
+	if (child == 0)
+		return true;
 	status = wait_for(child);
 	(void)alarm(running(diff)->patience_s);	/* and for what follows: likewise */
 	if (status)
 		print_end(status);
 	diff_close();
+	return false;
+}
+
+void diff_survive(struct diff *diff, const char *name, void (*act)(struct diff *diff, void *data),
+		  void *data)
+{
+	if (is_the_cases(diff, name)) {
+		act(diff, data);
+		_exit(fflush(stdout) ? 2 : 0);
+	}
+}
+
+bool diff_begins_case(struct diff *diff, const char *name)
+{
+	if (!is_the_cases(diff, name))
+		return false;
+	diff_start_session(diff);
+	return true;
 }
 
 void diff_end_process(void)

@@ -48,6 +48,12 @@ void diff_print_masked(const char *text, size_t size,
  */
 void diff_survive(struct diff *diff, const char *name, void (*act)(struct diff *diff, void *data),
 		  void *data);
+/*
+ * SURVIVE(diff, "case") ... does so with the statement that follows, in a session of its own
+ * (diff_start_session), which it may spoil; it must not leave that by break or return.
+ */
+#define SURVIVE(diff, name) for (; diff_begins_case(diff, name); diff_end_process())
+bool diff_begins_case(struct diff *diff, const char *name);
 /* For an act with a session of its own: the process ends as applications do, and the layer with it. */
 void diff_end_process(void) __attribute__((noreturn));
 /* Ends the subject well, at once and with what it has printed: it cannot be set up with this driver. */
