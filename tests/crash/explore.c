@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* explore: prefixes, orders and sets of operations, times remains of data. */
 #include "tests/crash/explore.h"
+#include "tests/support/remove_tree.h"
 
-#include <ftw.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -36,17 +36,9 @@ static uint64_t next(struct explorer *explorer, uint64_t bound)
 	return bound ? (*state >> 11) % bound : 0;
 }
 
-static int remove_one(const char *path, const struct stat *info, int kind, struct FTW *where)
-{
-	(void)info;
-	(void)kind;
-	(void)where;
-	return remove(path);
-}
-
 void explore_remove(const char *directory)
 {
-	(void)nftw(directory, remove_one, 16, FTW_PHYS | FTW_DEPTH);
+	remove_tree(directory);
 }
 
 static bool insert_seen(uint64_t *seen, size_t cap, uint64_t hash)

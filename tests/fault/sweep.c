@@ -8,6 +8,7 @@
 
 #include "tests/fault/kinds.h"
 #include "tests/support/unit.h"
+#include "tests/support/remove_tree.h"
 
 /* More say no more. */
 enum { MOST_SHOWN = 12 };
@@ -198,17 +199,9 @@ void sweep_print(const char *name)
 	(void)printf("%s: %zu points, %zu runs\n", name, total_points, total_runs);
 }
 
-static int remove_one(const char *path, const struct stat *info, int kind, struct FTW *where)
-{
-	(void)info;
-	(void)kind;
-	(void)where;
-	return remove(path);
-}
-
 void sweep_remove(const char *path)
 {
-	(void)nftw(path, remove_one, 16, FTW_PHYS | FTW_DEPTH);
+	remove_tree(path);
 }
 
 /* nftw gives its function nothing of the caller's; workers are processes of their own. */

@@ -17,6 +17,7 @@
 #include "common/file.h"
 #include "tests/support/touch.h"
 #include "tests/support/unit.h"
+#include "tests/support/remove_tree.h"
 
 #define TOOL_SECONDS 60
 
@@ -229,28 +230,6 @@ void hostile_open(struct hostile *hostile, const char *name)
 	unit_write(hostile_twin_path(hostile, hostile->flight), "");
 	CU_ASSERT_EQUAL_FATAL(cc_store_open(&hostile->config, &hostile->log, &hostile->store), CMN_OK);
 	hostile->before = describe(hostile->outside);
-}
-
-static int permit(const char *path, const struct stat *info, int kind, struct FTW *where)
-{
-	(void)where;
-	if (kind == FTW_D || kind == FTW_DNR)
-		(void)chmod(path, (info->st_mode & 07777) | 0700);
-	return 0;
-}
-
-static int drop(const char *path, const struct stat *info, int kind, struct FTW *where)
-{
-	(void)info;
-	(void)kind;
-	(void)where;
-	return remove(path);
-}
-
-static void remove_tree(const char *path)
-{
-	(void)nftw(path, permit, 16, FTW_PHYS);
-	(void)nftw(path, drop, 16, FTW_PHYS | FTW_DEPTH);
 }
 
 void hostile_close(struct hostile *hostile)

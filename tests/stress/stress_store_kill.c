@@ -13,6 +13,7 @@
 #include "cachecore/disk/space/number_file.h"
 #include "common/file.h"
 #include "tests/stress/stress_store.h"
+#include "tests/support/remove_tree.h"
 
 #define KEYS 12
 #define MAX_THREADS 64
@@ -89,14 +90,6 @@ static int count_file(const char *path, const struct stat *info, int kind, struc
 				       strlen(CMN_FILE_TEMPORARY_PREFIX)) == 0;
 	}
 	return 0;
-}
-
-static int remove_file(const char *path, const struct stat *info, int kind, struct FTW *where)
-{
-	(void)info;
-	(void)kind;
-	(void)where;
-	return remove(path);
 }
 
 /* After one eviction with nobody else about: no leftovers, and a true account. */
@@ -260,6 +253,6 @@ int main(int argc, char **argv)
 	} else {
 		kill_writers((unsigned int)argument(argc, argv, 1, 200), seed);
 	}
-	(void)nftw(root, remove_file, 16, FTW_PHYS | FTW_DEPTH);
+	remove_tree(root);
 	return 0;
 }

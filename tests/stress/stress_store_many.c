@@ -21,6 +21,7 @@
 #include "cachecore/disk/space/number_file.h"
 #include "common/file.h"
 #include "tests/stress/stress_store.h"
+#include "tests/support/remove_tree.h"
 
 #define MAX_PROCESSES 256
 #define KEYS 300
@@ -364,14 +365,6 @@ static void check_rest(void)
 	cc_store_close(store);
 }
 
-static int remove_file(const char *path, const struct stat *info, int kind, struct FTW *where)
-{
-	(void)info;
-	(void)kind;
-	(void)where;
-	return remove(path);
-}
-
 static uint64_t argument(int argc, char **argv, int i, uint64_t otherwise)
 {
 	return i < argc ? strtoull(argv[i], NULL, 10) : otherwise;
@@ -403,6 +396,6 @@ int main(int argc, char **argv)
 		     atomic_load(&shared->damaged), atomic_load(&shared->flights),
 		     atomic_load(&shared->refused));
 	check_rest();
-	(void)nftw(root, remove_file, 16, FTW_PHYS | FTW_DEPTH);
+	remove_tree(root);
 	return 0;
 }

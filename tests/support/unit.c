@@ -3,10 +3,11 @@
 #include "tests/support/unit.h"
 
 #include <dirent.h>
-#include <ftw.h>
 #include <stdatomic.h>
 
 #include <CUnit/Basic.h>
+
+#include "tests/support/remove_tree.h"
 
 static char directory[4096];
 static int descriptors;			/* when the test began */
@@ -14,28 +15,9 @@ static bool counts_descriptors;
 static struct unit_test *added;		/* by line */
 static void (*begin_each)(void), (*before_each)(void), (*after_each)(void), (*end_each)(void);
 
-static int remove_one(const char *path, const struct stat *info, int kind, struct FTW *where)
-{
-	(void)info;
-	(void)where;
-	if (kind == FTW_D)
-		(void)chmod(path, 0700);
-	return 0;
-}
-
-static int remove_depth(const char *path, const struct stat *info, int kind, struct FTW *where)
-{
-	(void)info;
-	(void)kind;
-	(void)where;
-	return remove(path);
-}
-
 void unit_remove(const char *path)
 {
-	/* Tests take permissions away; first give them back, then remove. */
-	(void)nftw(path, remove_one, 16, FTW_PHYS);
-	(void)nftw(path, remove_depth, 16, FTW_PHYS | FTW_DEPTH);
+	remove_tree(path);
 }
 
 static int count_descriptors(void)
@@ -78,6 +60,16 @@ static void tear_down(void)
 	if (chdir("/") < 0)
 		perror("unit: chdir");
 	unit_remove(directory);
+}
+
+bool unit_ended_well(pid_t child)
+{
+	int status = 0;
+
+	if (waitpid(child, &status, 0) == child && status == 0)
+		return true;
+	(void)printf("\n    child %d: status %#x\n", (int)child, (unsigned int)status);
+	return false;
 }
 
 const char *unit_dir(void)

@@ -87,6 +87,9 @@ bool unit_in_valgrind(const char *reason);
 /* The file, or the directory with all that is below. */
 void unit_remove(const char *path);
 
+/* Waits for the child: whether its exit code is 0; says what it is if not. */
+bool unit_ended_well(pid_t child);
+
 /* TSAN_OPTIONS for a program with an environment of its own: the caller's, or what suits all. */
 const char *unit_tsan_options(void);
 

@@ -248,7 +248,6 @@ static void nothing(void *arg)
 TEST(a_filter_of_system_calls_kills_nobody)
 {
 	pthread_t thread;
-	int status;
 	pid_t child = fork();
 
 	CU_ASSERT_FATAL(child >= 0);
@@ -259,14 +258,13 @@ TEST(a_filter_of_system_calls_kills_nobody)
 			_exit(1);
 		_exit(0);
 	}
-	CU_ASSERT_EQUAL(waitpid(child, &status, 0), child);
-	CU_ASSERT_EQUAL(status, 0);
+	CU_ASSERT(unit_ended_well(child));
 }
 
 /* The C library calls exit() in a process's last thread: handlers and streams need the process's files there. */
 TEST(a_process_whose_last_thread_it_is_ends_with_its_files)
 {
-	int pipe_fds[2], status;
+	int pipe_fds[2];
 	char text[64] = "";
 	pthread_t thread;
 	ssize_t got, len = 0;
@@ -286,8 +284,7 @@ TEST(a_process_whose_last_thread_it_is_ends_with_its_files)
 	while ((got = read(pipe_fds[0], text + len, sizeof(text) - 1 - (size_t)len)) > 0)
 		len += got;
 	(void)close(pipe_fds[0]);
-	CU_ASSERT_EQUAL(waitpid(child, &status, 0), child);
-	CU_ASSERT_EQUAL(status, 0);
+	CU_ASSERT(unit_ended_well(child));
 	CU_ASSERT_PTR_NOT_NULL(strstr(text, "goodbye"));
 	CU_ASSERT_PTR_NOT_NULL(strstr(text, " in a buffer"));
 }

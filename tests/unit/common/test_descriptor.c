@@ -164,11 +164,8 @@ static pid_t start_child(int *ret_fd)
 
 static void end_child(pid_t pid, int fd)
 {
-	int status;
-
 	(void)close(fd);
-	CU_ASSERT_EQUAL(waitpid(pid, &status, 0), pid);
-	CU_ASSERT_EQUAL(status, 0);
+	CU_ASSERT(unit_ended_well(pid));
 }
 
 TEST(a_forked_child_has_no_lock)
@@ -299,8 +296,6 @@ static pid_t fork_with_copy(void)
 
 TEST(a_child_closes_what_was_closed_while_it_was_forked)
 {
-	int status = -1;
-
 	closing = cmn_descriptor_open(AT_FDCWD, ".", O_RDONLY | O_DIRECTORY);
 	copy = dup(closing);
 	CU_ASSERT_FATAL(closing >= 0 && copy >= 0);
@@ -310,8 +305,7 @@ TEST(a_child_closes_what_was_closed_while_it_was_forked)
 	CU_ASSERT_EQUAL(cmn_descriptor_close(closing), 0);
 	forks_child = NULL;
 	CU_ASSERT_FALSE_FATAL(ends_fork);
-	CU_ASSERT_EQUAL(waitpid(forked, &status, 0), forked);
-	CU_ASSERT_EQUAL(status, 0);
+	CU_ASSERT(unit_ended_well(forked));
 	(void)close(copy);
 }
 

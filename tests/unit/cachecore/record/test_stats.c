@@ -565,7 +565,6 @@ TEST(the_log_is_not_removed_under_who_appends)
 TEST(a_forked_child_leaves_its_parents_counts)
 {
 	struct cc_stats *stats = new_stats(), *file;
-	int state;
 	pid_t child;
 
 	cc_stats_add(stats, CC_MISSES, 5);
@@ -581,8 +580,7 @@ TEST(a_forked_child_leaves_its_parents_counts)
 		cc_stats_free(stats);
 		_exit(status == CMN_OK ? 0 : 1);
 	}
-	CU_ASSERT_EQUAL_FATAL(waitpid(child, &state, 0), child);
-	CU_ASSERT_EQUAL(state, 0);
+	CU_ASSERT(unit_ended_well(child));
 	check_file(CC_MISSES, 1);
 	file = loaded();
 	CU_ASSERT_EQUAL(bypasses(file, "time"), 0);
@@ -637,7 +635,6 @@ TEST(loses_nothing_among_threads)
 TEST(loses_nothing_among_processes)
 {
 	pid_t children[4];
-	int state;
 
 	for (int i = 0; i < 4; i++) {
 		children[i] = fork();
@@ -654,8 +651,7 @@ TEST(loses_nothing_among_processes)
 		}
 	}
 	for (int i = 0; i < 4; i++) {
-		CU_ASSERT_EQUAL_FATAL(waitpid(children[i], &state, 0), children[i]);
-		CU_ASSERT_EQUAL(state, 0);
+		CU_ASSERT(unit_ended_well(children[i]));
 	}
 	check_file(CC_STORES, 100);
 }

@@ -463,8 +463,7 @@ TEST(without_libsodium_there_is_no_tier_with_keys)
 		status = status && cc_remote_setup(&config, NULL, &setup, &problem) == CMN_ERR_ACCESS;
 		_exit(status ? 0 : 1);
 	}
-	CU_ASSERT_EQUAL(waitpid(child, &status, 0), child);
-	CU_ASSERT_EQUAL(status, 0);
+	CU_ASSERT(unit_ended_well(child));
 }
 
 TEST(what_a_trusted_key_has_signed_is_found)
@@ -1702,7 +1701,6 @@ TEST(without_a_setting_the_kernel_is_not_called)
 TEST(a_forked_child_goes_on)
 {
 	pid_t child;
-	int status;
 
 	begin_with(make_value(true, TWO, TWO));
 	CU_ASSERT(finds());
@@ -1711,8 +1709,7 @@ TEST(a_forked_child_goes_on)
 		runs = false;
 		_exit(finds() ? 0 : 1);
 	}
-	CU_ASSERT_EQUAL(waitpid(child, &status, 0), child);
-	CU_ASSERT_EQUAL(status, 0);
+	CU_ASSERT(unit_ended_well(child));
 	CU_ASSERT(finds());
 	CU_ASSERT_EQUAL(atomic_load(&tier.gets), 3);
 }

@@ -82,7 +82,7 @@ TEST(without_libsodium_nothing_signed_is_taken_where_trust_is_asked_for)
 {
 	struct cmn_buffer bytes = make_unsigned();
 	struct cc_remote_value value;
-	int status, good;
+	int good;
 	pid_t child = fork();
 
 	CU_ASSERT_FATAL(child >= 0);
@@ -98,8 +98,7 @@ TEST(without_libsodium_nothing_signed_is_taken_where_trust_is_asked_for)
 		good = good && cc_remote_value_check(cmn_buffer_view(&bytes), NULL, 0, &value) == CMN_OK;
 		_exit(good ? 0 : 1);
 	}
-	CU_ASSERT_EQUAL_FATAL(waitpid(child, &status, 0), child);
-	CU_ASSERT(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+	CU_ASSERT(unit_ended_well(child));
 	cmn_buffer_release(&bytes);
 }
 

@@ -409,7 +409,6 @@ TEST(builds_of_threads_are_apart)
 TEST(a_child_observes_for_itself)
 {
 	struct drv_observation *observation;
-	int status;
 	pid_t child;
 
 	unit_write("there.h", "text");
@@ -423,8 +422,7 @@ TEST(a_child_observes_for_itself)
 		good = good && end_with(observation, NULL, false) == CMN_MISS;
 		_exit(good && strcmp(reason, "other-process") == 0 ? 0 : 1);
 	}
-	CU_ASSERT_EQUAL(waitpid(child, &status, 0), child);
-	CU_ASSERT(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+	CU_ASSERT(unit_ended_well(child));
 	CU_ASSERT_EQUAL(end_with(observation, NULL, false), CMN_OK);
 	CU_ASSERT_PTR_NULL(manifest);
 }
@@ -590,13 +588,11 @@ TEST(functions_of_other_libraries_are_left_alone)
 	};
 
 	for (size_t i = 0; DEEPBIND && i < sizeof(builds) / sizeof(builds[0]); i++) {
-		int status;
 		pid_t child = fork();
 
 		if (child == 0)
 			_exit(builds[i]());
-		CU_ASSERT_EQUAL(waitpid(child, &status, 0), child);
-		CU_ASSERT_EQUAL(status, 0);
+		CU_ASSERT(unit_ended_well(child));
 	}
 }
 
@@ -716,13 +712,11 @@ static int build_with_many_drivers(void)
 
 TEST(more_drivers_than_any_machine_has_are_told)
 {
-	int status;
 	pid_t child = fork();
 
 	if (child == 0)
 		_exit(build_with_many_drivers());
-	CU_ASSERT_EQUAL(waitpid(child, &status, 0), child);
-	CU_ASSERT_EQUAL(status, 0);
+	CU_ASSERT(unit_ended_well(child));
 }
 
 /* As drivers have it: a lock around forks, under which they look for files and symbols, also while they fork. */
