@@ -164,154 +164,99 @@ static void say_program(cl_program program, cl_int error)
 	printf(" %s %d", program ? "P" : "none", error);
 }
 
-static void link_nothing(struct diff *diff, void *data)
-{
-	cl_int error;
-	cl_program linked = link_of(diff, "", 0, NULL, &error);
-
-	(void)data;
-	say_program(linked, error);
-}
-
-static void link_null(struct diff *diff, void *data)
-{
-	cl_program none = NULL, linked;
-	cl_int error;
-
-	(void)data;
-	linked = link_of(diff, "", 1, &none, &error);
-	say_program(linked, error);
-}
-
-static void link_unbuilt(struct diff *diff, void *data)
-{
-	cl_program part = client_program(&diff->cl, client_source), linked;
-	cl_int error;
-
-	(void)data;
-	linked = link_of(diff, "", 1, &part, &error);
-	say_program(linked, error);
-}
-
-static void link_failed(struct diff *diff, void *data)
-{
-	cl_program part = client_program(&diff->cl, client_source), linked;
-	cl_int error = clCompileProgram(part, 0, NULL, "-DFAIL", 0, NULL, NULL, NULL, NULL);
-
-	(void)data;
-	printf(" %d", error);
-	linked = link_of(diff, "", 1, &part, &error);
-	say_program(linked, error);
-}
-
-static void link_executable(struct diff *diff, void *data)
-{
-	cl_program part = diff_built(diff, client_source, "-DK=3"), linked;
-	cl_int error;
-
-	(void)data;
-	linked = link_of(diff, "", 1, &part, &error);
-	say_program(linked, error);
-}
-
-static void link_executable_and_object(struct diff *diff, void *data)
-{
-	cl_program parts[2] = { diff_built(diff, client_source, "-DK=3"),
-				diff_compiled(diff, function_source, "-DK=3") }, linked;
-	cl_int error;
-
-	(void)data;
-	linked = link_of(diff, "", 2, parts, &error);
-	say_program(linked, error);
-}
-
-static void link_without_list(struct diff *diff, void *data)
-{
-	cl_program part = diff_compiled(diff, client_source, "-DK=3"), linked;
-	cl_int error = 77;
-
-	(void)data;
-	linked = clLinkProgram(diff->cl.context, 1, NULL, "", 1, &part, NULL, NULL, &error);
-	say_program(linked, error);
-	linked = clLinkProgram(diff->cl.context, 0, diff->cl.devices, "", 1, &part, NULL, NULL, &error);
-	say_program(linked, error);
-	linked = clLinkProgram(diff->cl.context, 0, NULL, "", 1, &part, NULL, diff, &error);
-	say_program(linked, error);
-}
-
-static void link_without_context(struct diff *diff, void *data)
-{
-	cl_program part = diff_compiled(diff, client_source, "-DK=3"), linked;
-	cl_int error = 77;
-
-	(void)data;
-	linked = clLinkProgram(NULL, 0, NULL, "", 1, &part, NULL, NULL, &error);
-	say_program(linked, error);
-}
-
-static void link_quietly(struct diff *diff, void *data)
-{
-	cl_program part = diff_compiled(diff, client_source, "-DK=3"), linked;
-
-	(void)data;
-	linked = clLinkProgram(diff->cl.context, 0, NULL, "", 1, &part, NULL, NULL, NULL);
-	say_program(linked, 0);
-	linked = clLinkProgram(diff->cl.context, 0, NULL, "-no-such-option", 1, &part, NULL, NULL,
-			       NULL);
-	say_program(linked, 0);
-}
-
-static void compile_null(struct diff *diff, void *data)
-{
-	(void)diff;
-	(void)data;
-	printf(" %d", compile_with(NULL, 0, NULL, NULL));
-}
-
-static void compile_headers_without_names(struct diff *diff, void *data)
-{
-	cl_program header = client_program(&diff->cl, "#define VALUE 1\n");
-	const char *name = "embedded/value.h";
-	cl_program program = client_program(&diff->cl, header_user_source);
-
-	(void)data;
-	printf(" %d", compile_with(program, 1, &header, NULL));
-	printf(" %d", compile_with(program, 0, &header, &name));
-	printf(" %d", compile_with(program, 1, NULL, &name));
-}
-
-static void compile_misuse(struct diff *diff, void *data)
-{
-	cl_program program = client_program(&diff->cl, client_source);
-
-	(void)data;
-	printf(" %d", clCompileProgram(program, 1, NULL, "-DK=1", 0, NULL, NULL, NULL, NULL));
-	printf(" %d", clCompileProgram(program, 0, diff->cl.devices, "-DK=1", 0, NULL, NULL, NULL,
-				       NULL));
-	printf(" %d", clCompileProgram(program, 0, NULL, "-DK=1", 0, NULL, NULL, NULL, diff));
-	printf(" %d", clCompileProgram(program, 0, NULL, "-no-such-option", 0, NULL, NULL, NULL,
-				       NULL));
-}
-
 static void misuses(struct diff *diff)
 {
-	static const struct diff_case cases[] = {
-		{ "nothing", link_nothing, 0 },
-		{ "null", link_null, 0 },
-		{ "unbuilt", link_unbuilt, 0 },
-		{ "failed", link_failed, 0 },
-		{ "executable", link_executable, 0 },
-		{ "executable-and-object", link_executable_and_object, 0 },
-		{ "lists", link_without_list, 0 },
-		{ "without-context", link_without_context, 0 },
-		{ "quietly", link_quietly, 0 },
-		{ "compile-null", compile_null, 0 },
-		{ "headers-without-names", compile_headers_without_names, 0 },
-		{ "compile-lists", compile_misuse, 0 },
-		{ NULL, NULL, 0 },
-	};
+	SURVIVE(diff, "nothing") {
+		cl_int error;
+		cl_program linked = link_of(diff, "", 0, NULL, &error);
 
-	diff_survive_each(diff, cases);
+		say_program(linked, error);
+	}
+	SURVIVE(diff, "null") {
+		cl_program none = NULL, linked;
+		cl_int error;
+
+		linked = link_of(diff, "", 1, &none, &error);
+		say_program(linked, error);
+	}
+	SURVIVE(diff, "unbuilt") {
+		cl_program part = client_program(&diff->cl, client_source), linked;
+		cl_int error;
+
+		linked = link_of(diff, "", 1, &part, &error);
+		say_program(linked, error);
+	}
+	SURVIVE(diff, "failed") {
+		cl_program part = client_program(&diff->cl, client_source), linked;
+		cl_int error = clCompileProgram(part, 0, NULL, "-DFAIL", 0, NULL, NULL, NULL, NULL);
+
+		printf(" %d", error);
+		linked = link_of(diff, "", 1, &part, &error);
+		say_program(linked, error);
+	}
+	SURVIVE(diff, "executable") {
+		cl_program part = diff_built(diff, client_source, "-DK=3"), linked;
+		cl_int error;
+
+		linked = link_of(diff, "", 1, &part, &error);
+		say_program(linked, error);
+	}
+	SURVIVE(diff, "executable-and-object") {
+		cl_program parts[2] = { diff_built(diff, client_source, "-DK=3"),
+					diff_compiled(diff, function_source, "-DK=3") }, linked;
+		cl_int error;
+
+		linked = link_of(diff, "", 2, parts, &error);
+		say_program(linked, error);
+	}
+	SURVIVE(diff, "lists") {
+		cl_program part = diff_compiled(diff, client_source, "-DK=3"), linked;
+		cl_int error = 77;
+
+		linked = clLinkProgram(diff->cl.context, 1, NULL, "", 1, &part, NULL, NULL, &error);
+		say_program(linked, error);
+		linked = clLinkProgram(diff->cl.context, 0, diff->cl.devices, "", 1, &part, NULL, NULL, &error);
+		say_program(linked, error);
+		linked = clLinkProgram(diff->cl.context, 0, NULL, "", 1, &part, NULL, diff, &error);
+		say_program(linked, error);
+	}
+	SURVIVE(diff, "without-context") {
+		cl_program part = diff_compiled(diff, client_source, "-DK=3"), linked;
+		cl_int error = 77;
+
+		linked = clLinkProgram(NULL, 0, NULL, "", 1, &part, NULL, NULL, &error);
+		say_program(linked, error);
+	}
+	SURVIVE(diff, "quietly") {
+		cl_program part = diff_compiled(diff, client_source, "-DK=3"), linked;
+
+		linked = clLinkProgram(diff->cl.context, 0, NULL, "", 1, &part, NULL, NULL, NULL);
+		say_program(linked, 0);
+		linked = clLinkProgram(diff->cl.context, 0, NULL, "-no-such-option", 1, &part, NULL, NULL,
+				       NULL);
+		say_program(linked, 0);
+	}
+	SURVIVE(diff, "compile-null")
+		printf(" %d", compile_with(NULL, 0, NULL, NULL));
+	SURVIVE(diff, "headers-without-names") {
+		cl_program header = client_program(&diff->cl, "#define VALUE 1\n");
+		const char *name = "embedded/value.h";
+		cl_program program = client_program(&diff->cl, header_user_source);
+
+		printf(" %d", compile_with(program, 1, &header, NULL));
+		printf(" %d", compile_with(program, 0, &header, &name));
+		printf(" %d", compile_with(program, 1, NULL, &name));
+	}
+	SURVIVE(diff, "compile-lists") {
+		cl_program program = client_program(&diff->cl, client_source);
+
+		printf(" %d", clCompileProgram(program, 1, NULL, "-DK=1", 0, NULL, NULL, NULL, NULL));
+		printf(" %d", clCompileProgram(program, 0, diff->cl.devices, "-DK=1", 0, NULL, NULL, NULL,
+					       NULL));
+		printf(" %d", clCompileProgram(program, 0, NULL, "-DK=1", 0, NULL, NULL, NULL, diff));
+		printf(" %d", clCompileProgram(program, 0, NULL, "-no-such-option", 0, NULL, NULL, NULL,
+					       NULL));
+	}
 }
 
 const struct diff_subject diff_links[] = {

@@ -20,32 +20,6 @@ static void create(struct diff *diff, cl_context context, cl_uint count, const c
 
 static const char *one = "kernel void value(global int *out) { out[0] = 7; }\n";
 
-static void count_0(struct diff *diff, void *data)
-{
-	(void)data;
-	create(diff, diff->cl.context, 0, &one, NULL);
-}
-
-static void no_strings(struct diff *diff, void *data)
-{
-	(void)data;
-	create(diff, diff->cl.context, 1, NULL, NULL);
-}
-
-static void null_string(struct diff *diff, void *data)
-{
-	const char *strings[2] = { one, NULL };
-
-	(void)data;
-	create(diff, diff->cl.context, 2, strings, NULL);
-}
-
-static void no_context(struct diff *diff, void *data)
-{
-	(void)data;
-	create(diff, NULL, 1, &one, NULL);
-}
-
 /* A program of these strings: its source as reported, and its build. */
 static void build_of(struct diff *diff, cl_uint count, const char **strings, const size_t *lengths)
 {
@@ -69,91 +43,6 @@ static void build_of(struct diff *diff, cl_uint count, const char **strings, con
 	size = 77;
 	error = clGetProgramInfo(program, CL_PROGRAM_NUM_KERNELS, sizeof(size), &size, NULL);
 	printf(" kernels %d %zu", error, size);
-}
-
-static void empty_source(struct diff *diff, void *data)
-{
-	const char *empty = "";
-
-	(void)data;
-	build_of(diff, 1, &empty, NULL);
-}
-
-static void blank_source(struct diff *diff, void *data)
-{
-	const char *blank = "\n";
-
-	(void)data;
-	build_of(diff, 1, &blank, NULL);
-}
-
-static void two_strings(struct diff *diff, void *data)
-{
-	const char *strings[] = { "kernel void value(glo", "bal int *out) { out[0] = 7; }\n" };
-
-	(void)data;
-	build_of(diff, 2, strings, NULL);
-}
-
-static void lengths_given(struct diff *diff, void *data)
-{
-	const char *strings[] = { "kernel void value(global int XX", "YY", "*out) { out[0] = 7; }" };
-	const size_t lengths[] = { 29, 0, 21 };
-
-	(void)data;
-	strings[1] = "";
-	build_of(diff, 3, strings, lengths);
-}
-
-static void embedded_zero(struct diff *diff, void *data)
-{
-	static const char text[] = "kernel void value(global int *out) { out[0] = 7; }\n\0"
-				   "kernel void second(global int *out) { out[0] = 8; }\n";
-	const char *string = text;
-	const size_t length = sizeof(text) - 1;
-
-	(void)data;
-	build_of(diff, 1, &string, &length);
-}
-
-static void no_kernels(struct diff *diff, void *data)
-{
-	const char *string = "int helper(int a) { return a + 1; }\n";
-
-	(void)data;
-	build_of(diff, 1, &string, NULL);
-}
-
-static void syntax_error(struct diff *diff, void *data)
-{
-	const char *string = "kernel void value(global int *out) { out[0] = ; }\n";
-
-	(void)data;
-	build_of(diff, 1, &string, NULL);
-}
-
-static void undeclared(struct diff *diff, void *data)
-{
-	const char *string = "kernel void value(global int *out) { out[0] = missing(1); }\n";
-
-	(void)data;
-	build_of(diff, 1, &string, NULL);
-}
-
-static void missing_header(struct diff *diff, void *data)
-{
-	const char *string = "#include \"no/such/header.h\"\n"
-			     "kernel void value(global int *out) { out[0] = 7; }\n";
-
-	(void)data;
-	build_of(diff, 1, &string, NULL);
-}
-
-static void build_null(struct diff *diff, void *data)
-{
-	(void)diff;
-	(void)data;
-	printf(" %d", clBuildProgram(NULL, 0, NULL, "", NULL, NULL));
 }
 
 static void after_it(struct diff *diff, cl_program program)
@@ -234,38 +123,6 @@ static void compile_with_kernel(struct diff *diff, void *data)
 		printf(" release %d", clReleaseKernel(kernel));
 }
 
-static void info_of_null(struct diff *diff, void *data)
-{
-	cl_uint value = 0;
-
-	(void)data;
-	printf(" %d %d %d", clGetProgramInfo(NULL, CL_PROGRAM_NUM_DEVICES, sizeof(value), &value,
-					     NULL),
-	       clGetProgramBuildInfo(NULL, diff->cl.devices[0], CL_PROGRAM_BUILD_STATUS, sizeof(value),
-				     &value, NULL),
-	       clGetKernelInfo(NULL, CL_KERNEL_NUM_ARGS, sizeof(value), &value, NULL));
-}
-
-static void lives_of_null(struct diff *diff, void *data)
-{
-	(void)diff;
-	(void)data;
-	printf(" %d %d %d %d", clRetainProgram(NULL), clReleaseProgram(NULL), clRetainKernel(NULL),
-	       clReleaseKernel(NULL));
-}
-
-static void create_kernel_of_null(struct diff *diff, void *data)
-{
-	cl_int error = 77;
-	cl_kernel kernel = clCreateKernel(NULL, "scale", &error);
-
-	(void)diff;
-	(void)data;
-	printf(" %s %d", kernel ? "K" : "none", error);
-	error = clCreateKernelsInProgram(NULL, 0, NULL, NULL);
-	printf(" %d", error);
-}
-
 static void build_info_without_device(struct diff *diff, void *data)
 {
 	cl_int value = 77;
@@ -288,17 +145,6 @@ static void build_info_of_other_device(struct diff *diff, void *data)
 					    CL_PROGRAM_BUILD_STATUS, sizeof(value), &value, NULL));
 	printf(" %d", clGetProgramBuildInfo(data, (cl_device_id)diff->cl.context,
 					    CL_PROGRAM_BUILD_LOG, 0, NULL, NULL));
-}
-
-static void context_as_program(struct diff *diff, void *data)
-{
-	cl_program program = (cl_program)diff->cl.context;
-	cl_uint value = 0;
-
-	(void)data;
-	printf(" %d", clGetProgramInfo(program, CL_PROGRAM_NUM_DEVICES, sizeof(value), &value,
-				       NULL));
-	printf(" %d", client_build(program, ""));
 }
 
 static void kernel_as_program(struct diff *diff, void *data)
@@ -339,41 +185,6 @@ static void release_too_often(struct diff *diff, void *data)
 	printf(" %d", clReleaseProgram(data));
 }
 
-static void many_strings(struct diff *diff, void *data)
-{
-	const char *strings[64];
-
-	(void)data;
-	for (int i = 0; i < 63; i++)
-		strings[i] = "/* */ ";	/* no newline */
-	strings[63] = one;
-	build_of(diff, 64, strings, NULL);
-}
-
-/* With nothing of the driver's but a session. */
-static const struct diff_case creations[] = {
-	{ "count-0", count_0, 0 },
-	{ "no-strings", no_strings, 0 },
-	{ "null-string", null_string, 0 },
-	{ "no-context", no_context, 0 },
-	{ "empty-source", empty_source, 0 },
-	{ "blank-source", blank_source, 0 },
-	{ "two-strings", two_strings, 0 },
-	{ "many-strings", many_strings, 0 },
-	{ "lengths", lengths_given, 0 },
-	{ "embedded-zero", embedded_zero, 0 },
-	{ "no-kernels", no_kernels, 0 },
-	{ "syntax-error", syntax_error, 0 },
-	{ "undeclared", undeclared, 0 },
-	{ "missing-header", missing_header, 0 },
-	{ "build-null", build_null, 0 },
-	{ "info-of-null", info_of_null, 0 },
-	{ "lives-of-null", lives_of_null, 0 },
-	{ "create-kernel-of-null", create_kernel_of_null, 0 },
-	{ "context-as-program", context_as_program, 0 },
-	{ NULL, NULL, 0 },
-};
-
 /* With an unbuilt program. */
 static const struct diff_case builds[] = {
 	{ "count-without-list", count_without_list, 0 },
@@ -401,9 +212,110 @@ static void act_with_program(struct diff *diff, void *data)
 	diff_end_process();
 }
 
+/* With nothing of the driver's but a session. */
 static void misuse_of_creation(struct diff *diff)
 {
-	diff_survive_each(diff, creations);
+	SURVIVE(diff, "count-0")
+		create(diff, diff->cl.context, 0, &one, NULL);
+	SURVIVE(diff, "no-strings")
+		create(diff, diff->cl.context, 1, NULL, NULL);
+	SURVIVE(diff, "null-string") {
+		const char *strings[2] = { one, NULL };
+
+		create(diff, diff->cl.context, 2, strings, NULL);
+	}
+	SURVIVE(diff, "no-context")
+		create(diff, NULL, 1, &one, NULL);
+	SURVIVE(diff, "empty-source") {
+		const char *empty = "";
+
+		build_of(diff, 1, &empty, NULL);
+	}
+	SURVIVE(diff, "blank-source") {
+		const char *blank = "\n";
+
+		build_of(diff, 1, &blank, NULL);
+	}
+	SURVIVE(diff, "two-strings") {
+		const char *strings[] = { "kernel void value(glo", "bal int *out) { out[0] = 7; }\n" };
+
+		build_of(diff, 2, strings, NULL);
+	}
+	SURVIVE(diff, "many-strings") {
+		const char *strings[64];
+
+		for (int i = 0; i < 63; i++)
+			strings[i] = "/* */ ";	/* no newline */
+		strings[63] = one;
+		build_of(diff, 64, strings, NULL);
+	}
+	SURVIVE(diff, "lengths") {
+		const char *strings[] = { "kernel void value(global int XX", "YY", "*out) { out[0] = 7; }" };
+		const size_t lengths[] = { 29, 0, 21 };
+
+		strings[1] = "";
+		build_of(diff, 3, strings, lengths);
+	}
+	SURVIVE(diff, "embedded-zero") {
+		static const char text[] = "kernel void value(global int *out) { out[0] = 7; }\n\0"
+					   "kernel void second(global int *out) { out[0] = 8; }\n";
+		const char *string = text;
+		const size_t length = sizeof(text) - 1;
+
+		build_of(diff, 1, &string, &length);
+	}
+	SURVIVE(diff, "no-kernels") {
+		const char *string = "int helper(int a) { return a + 1; }\n";
+
+		build_of(diff, 1, &string, NULL);
+	}
+	SURVIVE(diff, "syntax-error") {
+		const char *string = "kernel void value(global int *out) { out[0] = ; }\n";
+
+		build_of(diff, 1, &string, NULL);
+	}
+	SURVIVE(diff, "undeclared") {
+		const char *string = "kernel void value(global int *out) { out[0] = missing(1); }\n";
+
+		build_of(diff, 1, &string, NULL);
+	}
+	SURVIVE(diff, "missing-header") {
+		const char *string = "#include \"no/such/header.h\"\n"
+				     "kernel void value(global int *out) { out[0] = 7; }\n";
+
+		build_of(diff, 1, &string, NULL);
+	}
+	SURVIVE(diff, "build-null")
+		printf(" %d", clBuildProgram(NULL, 0, NULL, "", NULL, NULL));
+	SURVIVE(diff, "info-of-null") {
+		cl_uint value = 0;
+
+		printf(" %d %d %d", clGetProgramInfo(NULL, CL_PROGRAM_NUM_DEVICES, sizeof(value), &value,
+						     NULL),
+		       clGetProgramBuildInfo(NULL, diff->cl.devices[0], CL_PROGRAM_BUILD_STATUS, sizeof(value),
+					     &value, NULL),
+		       clGetKernelInfo(NULL, CL_KERNEL_NUM_ARGS, sizeof(value), &value, NULL));
+	}
+	SURVIVE(diff, "lives-of-null") {
+		printf(" %d %d %d %d", clRetainProgram(NULL), clReleaseProgram(NULL), clRetainKernel(NULL),
+		       clReleaseKernel(NULL));
+	}
+	SURVIVE(diff, "create-kernel-of-null") {
+		cl_int error = 77;
+		cl_kernel kernel = clCreateKernel(NULL, "scale", &error);
+
+		printf(" %s %d", kernel ? "K" : "none", error);
+		error = clCreateKernelsInProgram(NULL, 0, NULL, NULL);
+		printf(" %d", error);
+	}
+	SURVIVE(diff, "context-as-program") {
+		cl_program program = (cl_program)diff->cl.context;
+		cl_uint value = 0;
+
+		printf(" %d", clGetProgramInfo(program, CL_PROGRAM_NUM_DEVICES, sizeof(value), &value,
+					       NULL));
+		printf(" %d", client_build(program, ""));
+	}
 }
 
 static void misuse_of_build(struct diff *diff)

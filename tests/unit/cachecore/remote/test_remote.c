@@ -1443,7 +1443,6 @@ TEST(what_was_stored_is_noted_and_uploaded)
 	CU_ASSERT(is_locked("upload-*"));
 	other = open_remote();	/* as another process */
 	store(other, "-O1");
-	cc_remote_free(other);
 	CU_ASSERT_EQUAL(starts.count, 1);
 	/* Whoever uploads finds it. */
 	store(remote, "-O2");
