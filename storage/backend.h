@@ -12,7 +12,7 @@
 
 #include "common/bytes.h"
 #include "storage/error.h"
-#include "storage/options.h"
+#include "storage/storage_options.h"
 
 /* For all but the first two the function has set the error's text. */
 enum storage_result {

@@ -15,7 +15,7 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-#include "storage/key.h"
+#include "storage/storage_key.h"
 
 #define CHUNK ((size_t)64 * 1024)	/* by which a value's memory begins to grow */
 #define KEPT_MEMORY ((size_t)64 * 1024)	/* of a value, for the next one */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * template: fills the values of a json.h tree into a template. The templates are separate files,
+ * template: fills the values of a json_output.h tree into a template. The templates are separate files,
  * embedded at build time.
  *
  *   {{name}}             the value, a text or a number, escaped
@@ -22,7 +22,7 @@
 #define TOOLS_TEMPLATE_H
 
 #include "common/bytes.h"
-#include "tools/json.h"
+#include "tools/json_output.h"
 
 /* Appends text, of which max characters, as it has to be written where the template puts values. */
 typedef void template_escape(struct cmn_buffer *ret, struct cmn_view text, size_t max);

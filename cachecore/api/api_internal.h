@@ -7,9 +7,9 @@
 #define CACHECORE_API_INTERNAL_H
 
 #include "cachecore/api/cachecore.h"
-#include "cachecore/api/build.h"
+#include "cachecore/api/api_build.h"
 
-/* status.c asserts that the values are the same. */
+/* api_status.c asserts that the values are the same. */
 static inline enum cachecore_status api_status(enum cmn_status status)
 {
 	return (enum cachecore_status)status;

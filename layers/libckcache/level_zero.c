@@ -12,7 +12,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "layers/level_zero/plugin/desc.h"
+#include "layers/level_zero/plugin/module_desc.h"
 #include "layers/level_zero/plugin/plugin.h"
 #include "layers/libckcache/library.h"
 

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/mutex.h"
 #include "layers/shared/api/desc.h"
 #include "layers/shared/api/device.h"
 #include "layers/shared/api/settings.h"
@@ -44,12 +45,12 @@ static size_t place_of(enum ckcache_api api)
 
 static void lock(void)
 {
-	(void)pthread_mutex_lock(&library.lock);	/* a default mutex cannot fail here */
+	cmn_mutex_lock(&library.lock);
 }
 
 static void unlock(void)
 {
-	(void)pthread_mutex_unlock(&library.lock);
+	cmn_mutex_unlock(&library.lock);
 }
 
 static void before_fork(void)

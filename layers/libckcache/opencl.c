@@ -6,8 +6,9 @@
 #include <dlfcn.h>
 #include <pthread.h>
 
+#include "common/mutex.h"
 #include "layers/libckcache/library.h"
-#include "layers/opencl/api/desc.h"
+#include "layers/opencl/api/program_desc.h"
 #include "layers/opencl/key/layers_below.h"
 
 #define LOADER "libOpenCL.so.1"
@@ -24,12 +25,12 @@ static struct {
 
 static void lock(void)
 {
-	(void)pthread_mutex_lock(&opencl.lock);	/* a default mutex cannot fail here */
+	cmn_mutex_lock(&opencl.lock);
 }
 
 static void unlock(void)
 {
-	(void)pthread_mutex_unlock(&opencl.lock);
+	cmn_mutex_unlock(&opencl.lock);
 }
 
 /*

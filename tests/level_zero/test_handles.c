@@ -6,7 +6,7 @@
 #include <dlfcn.h>
 #include <level_zero/ze_ddi.h>
 
-#include "layers/level_zero/plugin/answers.h"
+#include "layers/level_zero/plugin/module_info.h"
 #include "layers/level_zero/plugin/contexts.h"
 #include "tests/support/unit.h"
 
@@ -84,7 +84,7 @@ static void replay(const char *text)
 	if (text)
 		cc_entry_add(entry, LZ_TAG_LOG, 0, text, strlen(text) + 1);
 	CU_ASSERT_EQUAL(cc_entry_finish(entry, NULL), CMN_OK);
-	lz_answers_of_log(LOG, entry);
+	lz_module_info_of_log(LOG, entry);
 	cc_entry_unref(entry);
 }
 
@@ -93,10 +93,10 @@ static bool says(const char *text)
 	char room[64];
 	size_t size = 0, want = strlen(text) + 1;
 
-	CU_ASSERT_EQUAL(lz_answers_get_log(&next, LOG, &size, NULL), ZE_RESULT_SUCCESS);
+	CU_ASSERT_EQUAL(lz_module_info_get_log(&next, LOG, &size, NULL), ZE_RESULT_SUCCESS);
 	if (size != want)
 		return false;
-	CU_ASSERT_EQUAL(lz_answers_get_log(&next, LOG, &size, room), ZE_RESULT_SUCCESS);
+	CU_ASSERT_EQUAL(lz_module_info_get_log(&next, LOG, &size, room), ZE_RESULT_SUCCESS);
 	return size == want && strcmp(room, text) == 0;
 }
 
@@ -107,10 +107,10 @@ TEST(a_log_answers_until_it_is_destroyed)
 	CU_ASSERT(says("warning"));
 	/* The driver does not let it go. */
 	answer = ZE_RESULT_ERROR_HANDLE_OBJECT_IN_USE;
-	CU_ASSERT_EQUAL(lz_answers_destroy_log(&next, LOG), ZE_RESULT_ERROR_HANDLE_OBJECT_IN_USE);
+	CU_ASSERT_EQUAL(lz_module_info_destroy_log(&next, LOG), ZE_RESULT_ERROR_HANDLE_OBJECT_IN_USE);
 	CU_ASSERT(says("warning"));
 	answer = ZE_RESULT_SUCCESS;
-	CU_ASSERT_EQUAL(lz_answers_destroy_log(&next, LOG), ZE_RESULT_SUCCESS);
+	CU_ASSERT_EQUAL(lz_module_info_destroy_log(&next, LOG), ZE_RESULT_SUCCESS);
 	CU_ASSERT(says(""));
 }
 
@@ -132,13 +132,13 @@ TEST(nothing_is_written_to_too_little_room)
 
 	begin();
 	replay("warning");
-	CU_ASSERT_EQUAL(lz_answers_get_log(&next, LOG, &size, room), ZE_RESULT_ERROR_INVALID_SIZE);
+	CU_ASSERT_EQUAL(lz_module_info_get_log(&next, LOG, &size, room), ZE_RESULT_ERROR_INVALID_SIZE);
 	CU_ASSERT_EQUAL(size, 4);
 	CU_ASSERT_STRING_EQUAL(room, "untouched");
 	size = 8;
-	CU_ASSERT_EQUAL(lz_answers_get_log(&next, LOG, &size, room), ZE_RESULT_SUCCESS);
+	CU_ASSERT_EQUAL(lz_module_info_get_log(&next, LOG, &size, room), ZE_RESULT_SUCCESS);
 	CU_ASSERT_STRING_EQUAL(room, "warning");
-	CU_ASSERT_EQUAL(lz_answers_destroy_log(&next, LOG), ZE_RESULT_SUCCESS);
+	CU_ASSERT_EQUAL(lz_module_info_destroy_log(&next, LOG), ZE_RESULT_SUCCESS);
 }
 
 static void create(ze_driver_handle_t driver, ze_context_handle_t handle)
@@ -233,9 +233,9 @@ static void ask_for_absent_name(ze_driver_handle_t driver)
 	CU_ASSERT_PTR_NOT_NULL_FATAL(entry);
 	cc_entry_add(entry, LZ_TAG_NO_FUNCTION, 0, field, sizeof(field));
 	CU_ASSERT_EQUAL(cc_entry_finish(entry, NULL), CMN_OK);
-	lz_answers_of_module(MODULE, driver, entry);
+	lz_module_info_of_module(MODULE, driver, entry);
 	cc_entry_unref(entry);
-	CU_ASSERT_EQUAL(lz_answers_get_function(&next, MODULE, "absent", &function),
+	CU_ASSERT_EQUAL(lz_module_info_get_function(&next, MODULE, "absent", &function),
 			ZE_RESULT_ERROR_UNSUPPORTED_FEATURE);
 }
 
@@ -243,7 +243,7 @@ static const char *said_by(ze_driver_handle_t driver)
 {
 	const char *text = NULL;
 
-	CU_ASSERT_EQUAL(lz_answers_get_last_error(&next, driver, &text), ZE_RESULT_SUCCESS);
+	CU_ASSERT_EQUAL(lz_module_info_get_last_error(&next, driver, &text), ZE_RESULT_SUCCESS);
 	return text;
 }
 
@@ -251,7 +251,7 @@ static const char *said_by_default(void)
 {
 	const char *text = NULL;
 
-	CU_ASSERT_EQUAL(lz_answers_get_default_error(&next, &text), ZE_RESULT_SUCCESS);
+	CU_ASSERT_EQUAL(lz_module_info_get_default_error(&next, &text), ZE_RESULT_SUCCESS);
 	return text;
 }
 

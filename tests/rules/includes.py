@@ -3,7 +3,7 @@
 
 Includes run one way: layers, tools -> cachecore -> common -> libc; the layers
 never include each other; what is public of cachecore is included by layers/shared/api alone; libdeflate.h (or zlib.h) is included by cachecore/disk/codec.c alone, sodium.h by
-cachecore/remote/sodium.c, OpenSSL by tools/key/signature.c and storage/redis_tls.c, json-c by tools/json.h; no OpenCL or Level Zero type below the layers; each source has an SPDX line. Prints each breach as file:line.
+cachecore/remote/sodium.c, OpenSSL by tools/key/signature.c and storage/redis_tls.c, json-c by tools/json_output.h; no OpenCL or Level Zero type below the layers; each source has an SPDX line. Prints each breach as file:line.
 """
 import os
 import re
@@ -82,8 +82,8 @@ def check_include(root, path, kind, name):
         return "%s may be included by cachecore/remote/sodium.c only" % name
     if name.startswith("openssl/") and folder and path not in USES_OPENSSL:
         return "%s may be included by %s only" % (name, " and ".join(USES_OPENSSL))
-    if name.startswith(("json-c/", "json.h")) and folder and path != "tools/json.h":
-        return "%s may be included by tools/json.h only" % name
+    if name.startswith(("json-c/", "json.h")) and folder and path != "tools/json_output.h":
+        return "%s may be included by tools/json_output.h only" % name
     if re.match(r"(CL/|level_zero/|ze_|OpenCL/)", name) and folder in BELOW:
         return "%s below the layers" % name
     target = own_path(root, path, name) if kind == '"' else None

@@ -24,7 +24,7 @@ RETURNING = {
     "layers/shared/observer/observation.c": re.compile(r"(?:return|unsure\(|be_unsure\(observation,|:|unsure =)\s*\"(%s)\"" % WORD),
     "layers/shared/observer/libc_hooks.c": re.compile(r"(?:unsure\(|UNSURE\([^\"\n]*)\"(%s)\"" % WORD),
     "layers/opencl/key/identity.c": re.compile(r"[?:] \"(%s)\"" % WORD),
-    "layers/level_zero/plugin/identity.c": re.compile(r"[?:] \"(%s)\"" % WORD),
+    "layers/level_zero/plugin/driver_identity.c": re.compile(r"[?:] \"(%s)\"" % WORD),
 }
 LOST = (
     re.compile(r"\bnote_not_stored\([^;]*\"(%s)\"\)" % WORD),

@@ -17,7 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cachecore/api/build.h"
+#include "cachecore/api/api_build.h"
 #include "tests/support/fast_kernel.h"
 
 #define THREADS 8

@@ -2,7 +2,7 @@
 /* test_ahead: what ckcache-remote starts for a program after a driver update, and where it starts nothing. */
 #include "tests/support/unit.h"
 #include "tests/support/wrap.h"
-#include "tools/remote/remote.h"
+#include "tools/remote/remote_main.h"
 #include "tools/replay/idle_machine.h"
 #include "tools/tool.h"
 

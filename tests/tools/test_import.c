@@ -9,7 +9,7 @@
 #include "tests/support/unit.h"
 #include "tests/support/wrap.h"
 #include "tools/arguments.h"
-#include "tools/json.h"
+#include "tools/json_output.h"
 #include "tools/tool.h"
 
 verb_function verb_import;

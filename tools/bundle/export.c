@@ -17,7 +17,7 @@
 #include "common/descriptor.h"
 #include "common/file.h"
 #include "tools/arguments.h"
-#include "tools/json.h"
+#include "tools/json_output.h"
 #include "tools/output.h"
 #include "tools/bundle/seal.h"
 #include "tools/terminal.h"

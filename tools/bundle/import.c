@@ -15,7 +15,7 @@
 #include "tools/arguments.h"
 #include "tools/bundle/import_source.h"
 #include "tools/bundle/seal.h"
-#include "tools/json.h"
+#include "tools/json_output.h"
 #include "tools/terminal.h"
 #include "tools/tool.h"
 

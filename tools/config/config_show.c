@@ -11,7 +11,7 @@
 #include "cachecore/config_line.h"
 #include "cachecore/remote/address.h"
 #include "common/file.h"
-#include "tools/json.h"
+#include "tools/json_output.h"
 #include "tools/tool.h"
 
 struct shown {

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 
 #include "tools/doctor/doctor.h"
-#include "tools/run/program.h"
+#include "tools/run/run_program.h"
 
 void doctor_look_at_program(struct doctor *doctor, const char *command)
 {

@@ -22,7 +22,7 @@
 #include "common/file.h"
 #include "tools/doctor/doctor.h"
 #include "tools/key/signature.h"
-#include "tools/remote/program.h"
+#include "tools/remote/remote_program.h"
 #include "tools/remote/tier.h"
 #include "tools/text.h"
 

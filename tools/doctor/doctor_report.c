@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "tools/doctor/doctor.h"
-#include "tools/json.h"
+#include "tools/json_output.h"
 #include "tools/terminal.h"
 #include "tools/text.h"
 

@@ -17,7 +17,7 @@
 #include "tools/entries/entry_label.h"
 #include "tools/entries/entry_status.h"
 #include "tools/entries/list_order.h"
-#include "tools/json.h"
+#include "tools/json_output.h"
 #include "tools/terminal.h"
 #include "tools/text.h"
 #include "tools/tool.h"

@@ -10,7 +10,7 @@
 #include "common/clock.h"
 #include "common/descriptor.h"
 #include "common/env.h"
-#include "tools/entries/programs.h"
+#include "tools/entries/program_list.h"
 #include "tools/entries/removed.h"
 #include "tools/terminal.h"
 #include "tools/text.h"

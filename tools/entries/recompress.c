@@ -11,7 +11,7 @@
 #include "common/descriptor.h"
 #include "layers/shared/driver/drivers.h"
 #include "tools/arguments.h"
-#include "tools/json.h"
+#include "tools/json_output.h"
 #include "tools/terminal.h"
 #include "tools/text.h"
 #include "tools/tool.h"

@@ -5,7 +5,7 @@
 #include <inttypes.h>
 
 #include "common/bytes.h"
-#include "tools/json.h"
+#include "tools/json_output.h"
 #include "tools/text.h"
 #include "tools/tool.h"
 

@@ -9,7 +9,7 @@
 #include "cachecore/kernel_names.h"
 #include "common/json.h"
 #include "tools/explain/key_diff.h"
-#include "tools/json.h"
+#include "tools/json_output.h"
 #include "tools/entries/field_words.h"
 #include "tools/entries/show.h"
 #include "tools/terminal.h"

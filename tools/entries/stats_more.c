@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tools/entries/programs.h"
+#include "tools/entries/program_list.h"
 #include "tools/terminal.h"
 #include "tools/text.h"
 

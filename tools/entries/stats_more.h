@@ -7,7 +7,7 @@
 
 #include "cachecore/record/usage.h"
 #include "tools/entries/removed.h"
-#include "tools/json.h"
+#include "tools/json_output.h"
 #include "tools/tool.h"
 
 /* Entries that have something in common. */

@@ -11,7 +11,7 @@
 #include "common/descriptor.h"
 #include "tools/arguments.h"
 #include "tools/entries/entry_status.h"
-#include "tools/json.h"
+#include "tools/json_output.h"
 #include "tools/terminal.h"
 #include "tools/tool.h"
 

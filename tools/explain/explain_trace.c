@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tools/json.h"
+#include "tools/json_output.h"
 
 /* Between a line and the same event's time in the history: two readings of one clock. */
 #define SAME_MOMENT_NS UINT64_C(20000000)

@@ -10,7 +10,7 @@
 #include <stdbool.h>
 
 #include "cachecore/record/key_summary.h"
-#include "tools/json.h"
+#include "tools/json_output.h"
 
 /* A key's fields; views into the summary that it was made of. */
 struct key_fields {

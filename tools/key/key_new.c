@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "common/file.h"
-#include "tools/key/key.h"
+#include "tools/key/key_verb.h"
 #include "tools/key/signature.h"
 #include "tools/tool.h"
 

@@ -6,8 +6,8 @@
 #include <unistd.h>
 
 #include "cachecore/remote/remote.h"
-#include "tools/json.h"
-#include "tools/key/key.h"
+#include "tools/json_output.h"
+#include "tools/key/key_verb.h"
 #include "tools/tool.h"
 
 #define DAY_SECONDS 86400

@@ -10,7 +10,7 @@
 #include "cachecore/disk/root.h"
 #include "common/descriptor.h"
 #include "common/file.h"
-#include "tools/key/key.h"
+#include "tools/key/key_verb.h"
 #include "tools/tool.h"
 
 struct wanted {

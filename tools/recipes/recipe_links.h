@@ -8,7 +8,7 @@
 #define TOOLS_RECIPES_RECIPE_LINKS_H
 
 #include "tools/recipes/pack.h"
-#include "tools/replay/objects.h"
+#include "tools/replay/replay_objects.h"
 #include "tools/replay/present.h"
 
 /* Links of libraries that are linked of libraries, … so deep. */

@@ -16,7 +16,7 @@
 #include "tools/recipes/portable.h"
 #include "tools/recipes/recipe_key.h"
 #include "tools/recipes/recipe_links.h"
-#include "tools/recipes/recipes.h"
+#include "tools/recipes/recipes_verb.h"
 #include "tools/replay/present.h"
 #include "tools/replay/replay.h"
 #include "tools/replay/replay_entries.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* recipes_list: the packs of this machine, one line each. */
-#include "tools/recipes/recipes.h"
+#include "tools/recipes/recipes_verb.h"
 #include "tools/text.h"
 #include "tools/tool.h"
 

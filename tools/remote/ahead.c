@@ -6,7 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "tools/remote/remote.h"
+#include "tools/remote/remote_main.h"
 #include "tools/replay/idle_machine.h"
 #include "tools/tool.h"
 

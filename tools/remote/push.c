@@ -16,7 +16,7 @@
 #include "common/descriptor.h"
 #include "tools/arguments.h"
 #include "tools/explain/run_history.h"
-#include "tools/json.h"
+#include "tools/json_output.h"
 #include "tools/remote/remote_verb.h"
 #include "tools/remote/upload.h"
 #include "tools/terminal.h"

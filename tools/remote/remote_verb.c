@@ -2,7 +2,7 @@
 /* remote_verb: the tier of the configuration, or why there is none. */
 #include "tools/remote/remote_verb.h"
 
-#include "tools/key/key.h"
+#include "tools/key/key_verb.h"
 
 bool remote_verb_begin(const struct tool_cache *cache, struct cc_remote_setup *ret_setup,
 		       char **ret_address)

@@ -21,8 +21,8 @@
 #include "common/descriptor.h"
 #include "common/file.h"
 #include "common/spawn.h"
-#include "tools/remote/program.h"
-#include "tools/remote/remote.h"
+#include "tools/remote/remote_program.h"
+#include "tools/remote/remote_main.h"
 #include "tools/tool.h"
 
 #define IDLE_S "600"		/* without requests a helper ends */

@@ -24,7 +24,7 @@
 #define NS_PER_S UINT64_C(1000000000)
 #define TEMPORARY_PREFIX ".tmp-"
 #define CLAIM_SUFFIX ".claim"
-/* No writer takes a day (storage/file.c has the same time). */
+/* No writer takes a day (storage/storage_file.c has the same time). */
 #define TEMPORARY_NS (UINT64_C(24) * 3600 * NS_PER_S)
 /* A claim holds for a minute at most (cachecore/remote/remote.c); clocks of nodes may differ. */
 #define CLAIM_NS (3600 * NS_PER_S)
@@ -101,7 +101,7 @@ static bool is_digits(const char *name, size_t len)
 	return len && strspn(name, DIGITS) >= len;
 }
 
-/* A directory that storage/file.c has made: "xx" or "_", and below it names that go on. */
+/* A directory that storage/storage_file.c has made: "xx" or "_", and below it names that go on. */
 static bool is_level(const char *name, unsigned int depth)
 {
 	size_t len = strlen(name);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * tier_prune: keeps the directory of a file: tier below a size. It knows how
- * storage/file.c lays out a directory and nothing of what the values are, except
+ * storage/storage_file.c lays out a directory and nothing of what the values are, except
  * that lists of entries (index.h) stay. Safe beside readers and writers on any
  * node: it only unlinks, never what it has not just looked at. A reader that has
  * a value open may lose it, which is a miss.

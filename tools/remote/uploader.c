@@ -18,7 +18,7 @@
 #include "common/clock.h"
 #include "common/descriptor.h"
 #include "common/spawn.h"
-#include "tools/remote/remote.h"
+#include "tools/remote/remote_main.h"
 #include "tools/remote/upload.h"
 #include "tools/tool.h"
 

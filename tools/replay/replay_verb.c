@@ -8,7 +8,7 @@
 #include "common/clock.h"
 #include "common/descriptor.h"
 #include "tools/arguments.h"
-#include "tools/json.h"
+#include "tools/json_output.h"
 #include "tools/replay/replay.h"
 #include "tools/replay/replay_stale.h"
 #include "tools/replay/waiting.h"

@@ -50,7 +50,7 @@ static bool driver_is(const struct machine *machine, ze_driver_handle_t driver, 
 	       has_number(key, "driver.version", properties.driverVersion);
 }
 
-/* By what the plugin has in keys (layers/level_zero/plugin/identity.c) and tells devices apart. */
+/* By what the plugin has in keys (layers/level_zero/plugin/driver_identity.c) and tells devices apart. */
 static bool device_is(const struct machine *machine, ze_device_handle_t device, struct cmn_view key)
 {
 	ze_device_properties_t properties = { .stype = ZE_STRUCTURE_TYPE_DEVICE_PROPERTIES };

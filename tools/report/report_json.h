@@ -3,7 +3,7 @@
 #ifndef TOOLS_REPORT_REPORT_JSON_H
 #define TOOLS_REPORT_REPORT_JSON_H
 
-#include "tools/json.h"
+#include "tools/json_output.h"
 #include "tools/report/report_data.h"
 
 /* The whole tree, the caller's. */

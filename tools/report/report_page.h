@@ -7,7 +7,7 @@
 #define TOOLS_REPORT_REPORT_PAGE_H
 
 #include "common/bytes.h"
-#include "tools/json.h"
+#include "tools/json_output.h"
 #include "tools/report/report_data.h"
 
 /* Appends the page of what was gathered; html->failed: out of memory. */

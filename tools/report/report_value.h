@@ -5,7 +5,7 @@
 
 #include <stdint.h>
 
-#include "tools/json.h"
+#include "tools/json_output.h"
 
 /* Each adds an object with "value", the number as it is, and "text"; the object. */
 typedef struct json_object *report_value_add(struct json_object *object, const char *name,

@@ -14,9 +14,9 @@
 
 #include "cachecore/record/stats.h"
 #include "tools/arguments.h"
-#include "tools/json.h"
+#include "tools/json_output.h"
 #include "tools/replay/waiting.h"
-#include "tools/run/program.h"
+#include "tools/run/run_program.h"
 #include "tools/run/run_layers.h"
 #include "tools/run/run_wait.h"
 #include "tools/text.h"

@@ -21,6 +21,7 @@
 #include "cachecore/remote/remote.h"
 #include "common/clock.h"
 #include "common/descriptor.h"
+#include "common/mutex.h"
 
 /* Leaves that an eviction looks at even if its time is over: some ms of work, where a machine is busy. */
 #define LEAST_STEPS 64
@@ -100,9 +101,9 @@ static void log_failure(struct cc_writer *writer, const char *what, enum cmn_sta
 /* The lock: whose counts they are may change (cc_writer_set_stats). */
 static void count(struct cc_writer *writer, enum cc_counter counter)
 {
-	(void)pthread_mutex_lock(&writer->lock);
+	cmn_mutex_lock(&writer->lock);
 	cc_stats_add(writer->stats ? writer->stats : writer->own_stats, counter, 1);
-	(void)pthread_mutex_unlock(&writer->lock);
+	cmn_mutex_unlock(&writer->lock);
 }
 
 /* For the history: why an entry is not there. Nor will it be uploaded to those who wait. */
@@ -164,9 +165,9 @@ static bool is_welcome(struct cc_writer *writer, const struct cc_writer_task *ta
 	if (cc_nonce_admits(cc_store_root(writer->store), key, writer->run,
 				   cmn_clock_realtime()))
 		return true;
-	(void)pthread_mutex_lock(&writer->lock);
+	cmn_mutex_lock(&writer->lock);
 	cc_stats_bypass(writer->stats ? writer->stats : writer->own_stats, "random-token");
-	(void)pthread_mutex_unlock(&writer->lock);
+	cmn_mutex_unlock(&writer->lock);
 	cmn_log_once(writer->log, &writer->token_logged, CMN_LOG_WARNING,
 		     "this program's kernels differ by a random word each time: they are not stored");
 	return false;
@@ -186,9 +187,9 @@ static void end_flights(struct cc_writer *writer)
 			if (flight)
 				break;
 		}
-		(void)pthread_mutex_unlock(&writer->lock);
+		cmn_mutex_unlock(&writer->lock);
 		cc_flight_end(flight);
-		(void)pthread_mutex_lock(&writer->lock);
+		cmn_mutex_lock(&writer->lock);
 	} while (flight);
 }
 
@@ -203,14 +204,14 @@ static enum cmn_status add_entry(struct cc_writer *writer, struct cc_writer_task
 		return status;
 	cc_flight_end(task->flight);
 	task->flight = NULL;
-	(void)pthread_mutex_lock(&writer->lock);
+	cmn_mutex_lock(&writer->lock);
 	writer->held_up = true;
 	end_flights(writer);
-	(void)pthread_mutex_unlock(&writer->lock);
+	cmn_mutex_unlock(&writer->lock);
 	status = cc_store_add(writer->store, &task->key, task->entry, ret_evict);
-	(void)pthread_mutex_lock(&writer->lock);
+	cmn_mutex_lock(&writer->lock);
 	writer->held_up = false;
-	(void)pthread_mutex_unlock(&writer->lock);
+	cmn_mutex_unlock(&writer->lock);
 	return status;
 }
 
@@ -263,13 +264,13 @@ bool cc_writer_do_task(struct cc_writer *writer)
 	writer->stored_bytes -= task->size;
 	writer->working++;
 	writer->current = task;
-	(void)pthread_mutex_unlock(&writer->lock);
+	cmn_mutex_unlock(&writer->lock);
 	again = do_store(writer, task, &evict);
 	if (again) {
 		cc_flight_end(task->flight);	/* who waits for it does not wait for an eviction */
 		task->flight = NULL;
 	}
-	(void)pthread_mutex_lock(&writer->lock);
+	cmn_mutex_lock(&writer->lock);
 	writer->current = NULL;
 	again = again && !task->unwanted;
 	if (again) {
@@ -277,14 +278,14 @@ bool cc_writer_do_task(struct cc_writer *writer)
 		DL_PREPEND(writer->stores, task);
 		writer->stored_bytes += task->size;
 	}
-	(void)pthread_mutex_unlock(&writer->lock);
+	cmn_mutex_unlock(&writer->lock);
 	if (!again) {
 		/* Where even that fails it is as if it had been stored afterwards. */
 		if (task->unwanted)
 			(void)!cc_store_remove(writer->store, &task->key);
 		cc_writer_task_free(task);
 	}
-	(void)pthread_mutex_lock(&writer->lock);
+	cmn_mutex_lock(&writer->lock);
 	writer->evict_due |= evict;
 	writer->working--;
 	(void)pthread_cond_broadcast(&writer->idle);
@@ -300,12 +301,12 @@ static bool pace_eviction(void *ctx)
 	struct cc_writer *writer = ctx;
 	bool more;
 
-	(void)pthread_mutex_lock(&writer->lock);
+	cmn_mutex_lock(&writer->lock);
 	while (cc_writer_do_task(writer))
 		continue;
 	more = !writer->stop && (!writer->evict_end || writer->evict_steps++ < LEAST_STEPS ||
 				 cmn_clock_monotonic() < writer->evict_end);
-	(void)pthread_mutex_unlock(&writer->lock);
+	cmn_mutex_unlock(&writer->lock);
 	return more;
 }
 
@@ -345,7 +346,7 @@ void cc_writer_do_evict(struct cc_writer *writer)
 
 	writer->working++;
 	writer->evict_steps = 0;
-	(void)pthread_mutex_unlock(&writer->lock);
+	cmn_mutex_unlock(&writer->lock);
 	/* It goes by them. */
 	if (uses.count && cc_store_open_root(writer->store, &root_fd) == CMN_OK) {
 		touched = cc_store_touch(writer->store, root_fd, uses.places, uses.count);
@@ -353,7 +354,7 @@ void cc_writer_do_evict(struct cc_writer *writer)
 	}
 	status = cc_store_evict_paced(writer->store, &pace);
 	(void)status;	/* it was logged; a later put tries again */
-	(void)pthread_mutex_lock(&writer->lock);
+	cmn_mutex_lock(&writer->lock);
 	end_uses(writer, &uses, touched);
 	writer->evict_due = false;	/* also what its own stores asked for */
 	writer->working--;
@@ -378,7 +379,7 @@ void cc_writer_do_stats(struct cc_writer *writer)
 	if (writer->stats)
 		cc_stats_move(writer->stats, writer->own_stats);
 	history = cc_history_take(&writer->history);
-	(void)pthread_mutex_unlock(&writer->lock);
+	cmn_mutex_unlock(&writer->lock);
 	if (history.tasks)
 		cc_store_trim(writer->store);
 	cc_history_write(&history, cc_store_root(writer->store));
@@ -391,7 +392,7 @@ void cc_writer_do_stats(struct cc_writer *writer)
 	/* A root that is not ours is the store's complaint; a busy one is tried again. */
 	if (status < 0 && status != CMN_ERR_ACCESS)
 		log_failure(writer, "statistics", status, 0);
-	(void)pthread_mutex_lock(&writer->lock);
+	cmn_mutex_lock(&writer->lock);
 	cc_history_learn(&writer->history, &history);
 	end_uses(writer, &uses, touched);
 	writer->working--;

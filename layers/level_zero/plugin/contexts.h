@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * contexts: when an application creates a context, remembers its driver
- * (identity.h) and prepares things, so that the first module need not wait.
+ * (driver_identity.h) and prepares things, so that the first module need not wait.
  */
 #ifndef LEVEL_ZERO_CONTEXTS_H
 #define LEVEL_ZERO_CONTEXTS_H

@@ -6,7 +6,7 @@
  * from several threads. The tables only ever grew at their ends: an entry is
  * touched if the version asked for has it, and the rest is left alone.
  */
-#include "layers/level_zero/plugin/answers.h"
+#include "layers/level_zero/plugin/module_info.h"
 #include "layers/level_zero/plugin/contexts.h"
 #include "layers/level_zero/plugin/extension.h"
 #include "layers/level_zero/plugin/module.h"
@@ -28,26 +28,26 @@
 	}                                                                                    \
 	static ze_result_t ZE_APICALL module_destroy_##n(ze_module_handle_t module)          \
 	{                                                                                    \
-		return lz_answers_destroy_module(&lz_nexts[n], module);                      \
+		return lz_module_info_destroy_module(&lz_nexts[n], module);                      \
 	}                                                                                    \
 	static ze_result_t ZE_APICALL module_get_function_##n(                               \
 		ze_module_handle_t module, const char *name, void **ret)                     \
 	{                                                                                    \
-		return lz_answers_get_function(&lz_nexts[n], module, name, ret);             \
+		return lz_module_info_get_function(&lz_nexts[n], module, name, ret);             \
 	}                                                                                    \
 	static ze_result_t ZE_APICALL module_get_global_##n(                                 \
 		ze_module_handle_t module, const char *name, size_t *ret_size, void **ret)   \
 	{                                                                                    \
-		return lz_answers_get_global(&lz_nexts[n], module, name, ret_size, ret);     \
+		return lz_module_info_get_global(&lz_nexts[n], module, name, ret_size, ret);     \
 	}                                                                                    \
 	static ze_result_t ZE_APICALL log_get_string_##n(ze_module_build_log_handle_t log,   \
 							 size_t *size, char *text)           \
 	{                                                                                    \
-		return lz_answers_get_log(&lz_nexts[n], log, size, text);                    \
+		return lz_module_info_get_log(&lz_nexts[n], log, size, text);                    \
 	}                                                                                    \
 	static ze_result_t ZE_APICALL log_destroy_##n(ze_module_build_log_handle_t log)      \
 	{                                                                                    \
-		return lz_answers_destroy_log(&lz_nexts[n], log);                            \
+		return lz_module_info_destroy_log(&lz_nexts[n], log);                            \
 	}                                                                                    \
 	static ze_result_t ZE_APICALL context_create_##n(                                    \
 		ze_driver_handle_t driver, const ze_context_desc_t *desc,                    \
@@ -74,11 +74,11 @@
 	static ze_result_t ZE_APICALL driver_get_last_error_##n(ze_driver_handle_t driver,   \
 								const char **ret)    \
 	{                                                                                    \
-		return lz_answers_get_last_error(&lz_nexts[n], driver, ret);                 \
+		return lz_module_info_get_last_error(&lz_nexts[n], driver, ret);                 \
 	}                                                                                    \
 	static ze_result_t ZE_APICALL default_get_last_error_##n(const char **ret)           \
 	{                                                                                    \
-		return lz_answers_get_default_error(&lz_nexts[n], ret);                      \
+		return lz_module_info_get_default_error(&lz_nexts[n], ret);                      \
 	}
 
 #define EACH(name) { name##_0, name##_1, name##_2, name##_3 }

@@ -9,7 +9,7 @@
 #include "common/bytes.h"
 #include "common/cancel.h"
 #include "common/clock.h"
-#include "layers/level_zero/plugin/answers.h"
+#include "layers/level_zero/plugin/module_info.h"
 #include "layers/level_zero/plugin/module_key.h"
 #include "layers/level_zero/plugin/native.h"
 #include "layers/level_zero/plugin/plugin.h"
@@ -38,12 +38,12 @@ static enum cmn_status step_attach(struct drv_course *course, struct cc_entry *e
 		lz_log_discard(target->next, log);
 	} else {
 		if (log)
-			lz_answers_of_log(log, entry);
+			lz_module_info_of_log(log, entry);
 		*build->log = log;
 	}
-	if (lz_answers_any_module || cc_entry_find(entry, LZ_TAG_NO_FUNCTION, 0, &answer) ||
+	if (lz_module_info_any_module || cc_entry_find(entry, LZ_TAG_NO_FUNCTION, 0, &answer) ||
 	    cc_entry_find(entry, LZ_TAG_NO_GLOBAL, 0, &answer))
-		lz_answers_of_module(*build->module, target->driver, entry);
+		lz_module_info_of_module(*build->module, target->driver, entry);
 	build->result = ZE_RESULT_SUCCESS;
 	return CMN_OK;
 }

@@ -2,7 +2,7 @@
 /*
  * module_key: what identifies a module. This file alone chooses the fields:
  *
- *   device     see identity.h
+ *   device     see driver_identity.h
  *   image      kind; source: each input, in order
  *   constants  constant: input, id, size and value of each specialization
  *              constant, sorted by input and id
@@ -14,7 +14,7 @@
 
 #include <stdbool.h>
 
-#include "layers/level_zero/plugin/identity.h"
+#include "layers/level_zero/plugin/driver_identity.h"
 
 /*
  * Adds a module's fields to a key without any, and identifies the target. CMN_MISS: there can be no

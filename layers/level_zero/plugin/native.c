@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "layers/level_zero/plugin/answers.h"
+#include "layers/level_zero/plugin/module_info.h"
 #include "layers/level_zero/plugin/module_key.h"
 #include "layers/shared/course/failure.h"
 #include "layers/shared/driver/environment.h"
@@ -102,7 +102,7 @@ static enum cmn_status fill(const struct lz_build *build, struct cc_entry *entry
 	if (text.len)
 		cc_entry_add(entry, LZ_TAG_LOG, 0, text.data, text.len);
 	cmn_buffer_release(&text);
-	lz_answers_learn(&build->target, *build->module, entry);
+	lz_module_info_learn(&build->target, *build->module, entry);
 	return CMN_OK;
 }
 

@@ -2,7 +2,7 @@
 /*
  * native: the driver's own module: the steps of its build, what an entry has of
  * it, and a module from a native binary; for zeModuleCreate and for ckcache.h.
- * An entry has the native binary (CC_TAG_IMAGE 0) and the fields of answers.h.
+ * An entry has the native binary (CC_TAG_IMAGE 0) and the fields of module_info.h.
  */
 #ifndef LEVEL_ZERO_NATIVE_H
 #define LEVEL_ZERO_NATIVE_H
@@ -10,7 +10,7 @@
 #include <stdbool.h>
 
 #include "layers/shared/course/course.h"
-#include "layers/level_zero/plugin/identity.h"
+#include "layers/level_zero/plugin/driver_identity.h"
 
 /* One module on its way. */
 struct lz_build {

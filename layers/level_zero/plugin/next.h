@@ -13,6 +13,8 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
+#include "common/mutex.h"
+
 /* zeDriverGetLastErrorDescription, of 1.6, and zerGetLastErrorDescription, of 1.14; older headers lack them. */
 typedef ze_result_t(ZE_APICALL *lz_get_last_error_fn)(ze_driver_handle_t driver, const char **text);
 typedef ze_result_t(ZE_APICALL *lz_get_default_error_fn)(const char **text);
@@ -58,12 +60,12 @@ extern pthread_mutex_t lz_maps;
 
 static inline void lz_maps_lock(void)
 {
-	(void)pthread_mutex_lock(&lz_maps);	/* a default mutex cannot fail here */
+	cmn_mutex_lock(&lz_maps);
 }
 
 static inline void lz_maps_unlock(void)
 {
-	(void)pthread_mutex_unlock(&lz_maps);
+	cmn_mutex_unlock(&lz_maps);
 }
 
 /* The loader whose function this is, a new one if needed. NULL: the plugin's own, no room, or unknown. Thread-safe. */

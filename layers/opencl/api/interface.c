@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "layers/shared/api/functions.h"
-#include "layers/opencl/api/desc.h"
+#include "layers/opencl/api/program_desc.h"
 #include "layers/opencl/key/layers_below.h"
 
 API_DEFINE_SETTINGS(CKCACHE_API_OPENCL, ocl_layer.cache)

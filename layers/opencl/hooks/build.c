@@ -18,8 +18,8 @@
 #include "layers/opencl/key/options.h"
 #include "layers/opencl/key/pyopencl_nonce.h"
 #include "layers/opencl/program/capture.h"
-#include "layers/opencl/program/failure.h"
-#include "layers/opencl/program/recipe.h"
+#include "layers/opencl/program/program_failure.h"
+#include "layers/opencl/program/program_recipe.h"
 #include "layers/opencl/program/watch.h"
 #include "layers/shared/driver/environment.h"
 

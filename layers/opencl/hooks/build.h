@@ -6,7 +6,7 @@
 #ifndef OPENCL_HOOKS_BUILD_H
 #define OPENCL_HOOKS_BUILD_H
 
-#include "layers/opencl/hooks/program.h"
+#include "layers/opencl/hooks/program_hooks.h"
 
 /* What clCompileProgram is given beyond clBuildProgram. */
 struct ocl_compile {

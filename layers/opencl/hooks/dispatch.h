@@ -20,7 +20,7 @@ void ocl_dispatch_fill(const cl_icd_dispatch *next, cl_icd_dispatch *ret);
 OCL_HOOK(clCreateContext);
 OCL_HOOK(clCreateContextFromType);
 
-/* program.c */
+/* program_hooks.c */
 OCL_HOOK(clCreateProgramWithSource);
 OCL_HOOK(clCreateProgramWithIL);
 OCL_HOOK(clSetProgramSpecializationConstant);

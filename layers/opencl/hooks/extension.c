@@ -8,9 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "layers/opencl/api/desc.h"
+#include "layers/opencl/api/program_desc.h"
 #include "layers/opencl/hooks/dispatch.h"
-#include "layers/opencl/hooks/program.h"
+#include "layers/opencl/hooks/program_hooks.h"
 
 typedef cl_int(CL_API_CALL *global_pointer_fn)(cl_device_id device, cl_program program,
 					       const char *name, size_t *size_ret,

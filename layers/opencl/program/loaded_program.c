@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/mutex.h"
 #include "layers/opencl/program/private_copy.h"
 #include "layers/opencl/program/objects.h"
 
@@ -72,13 +73,13 @@ static cl_int load(const struct ocl_loaded_program_request *request, struct ocl_
 	cl_int error;
 
 	if (alone)
-		(void)pthread_mutex_lock(&load_lock);	/* a default mutex does not fail */
+		cmn_mutex_lock(&load_lock);
 	error = create_from_entry(request->context, loaded);
 	if (error == CL_SUCCESS && loaded->kind == OCL_LOADED_EXECUTABLE)
 		error = OCL_NEXT.clBuildProgram(loaded->handle, loaded->num_devices,
 						loaded->devices, request->options, NULL, NULL);
 	if (alone)
-		(void)pthread_mutex_unlock(&load_lock);	/* as above */
+		cmn_mutex_unlock(&load_lock);
 	return error;
 }
 

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "common/cancel.h"
+#include "common/mutex.h"
 
 enum cmn_status api_desc_init(struct ckcache_desc *desc, size_t count)
 {
@@ -34,9 +35,9 @@ struct drv_library_epoch api_desc_epoch(struct ckcache_desc *desc)
 {
 	struct drv_library_epoch epoch;
 
-	(void)pthread_mutex_lock(&desc->lock);	/* a default mutex cannot fail here */
+	cmn_mutex_lock(&desc->lock);
 	epoch = desc->epoch;
-	(void)pthread_mutex_unlock(&desc->lock);
+	cmn_mutex_unlock(&desc->lock);
 	return epoch;
 }
 
@@ -49,9 +50,9 @@ bool api_desc_keys_hold(struct ckcache_desc *desc, bool (*key_holds)(const struc
 	if (!key_holds(desc))
 		return false;
 	/* What came before is known to change nothing. */
-	(void)pthread_mutex_lock(&desc->lock);
+	cmn_mutex_lock(&desc->lock);
 	desc->epoch = now;
-	(void)pthread_mutex_unlock(&desc->lock);
+	cmn_mutex_unlock(&desc->lock);
 	return true;
 }
 
@@ -69,10 +70,10 @@ struct api_batch api_desc_exchange_batch(struct ckcache_desc *desc, const struct
 {
 	struct api_batch old;
 
-	(void)pthread_mutex_lock(&desc->lock);	/* a default mutex cannot fail here */
+	cmn_mutex_lock(&desc->lock);
 	old = desc->batch;
 	desc->batch = *next;
-	(void)pthread_mutex_unlock(&desc->lock);
+	cmn_mutex_unlock(&desc->lock);
 	return old;
 }
 
@@ -120,12 +121,12 @@ static struct cmn_buffer take_kept(struct ckcache_desc *desc, const struct cmn_h
 {
 	struct cmn_buffer blob = { 0 };
 
-	(void)pthread_mutex_lock(&desc->lock);	/* a default mutex cannot fail here */
+	cmn_mutex_lock(&desc->lock);
 	if (desc->blob.len && cmn_hash_equal(&desc->blob_of, of)) {
 		blob = desc->blob;
 		desc->blob = (struct cmn_buffer){ 0 };
 	}
-	(void)pthread_mutex_unlock(&desc->lock);
+	cmn_mutex_unlock(&desc->lock);
 	return blob;
 }
 
@@ -134,11 +135,11 @@ static void keep(struct ckcache_desc *desc, const struct cmn_hash *of, struct cm
 {
 	struct cmn_buffer old;
 
-	(void)pthread_mutex_lock(&desc->lock);
+	cmn_mutex_lock(&desc->lock);
 	old = desc->blob;
 	desc->blob = *blob;
 	desc->blob_of = *of;
-	(void)pthread_mutex_unlock(&desc->lock);
+	cmn_mutex_unlock(&desc->lock);
 	cmn_buffer_release(&old);
 }
 

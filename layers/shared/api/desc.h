@@ -14,7 +14,7 @@
 #include "cachecore/cache.h"
 #include "layers/shared/api/blob.h"
 #include "layers/shared/api/ckcache_ext.h"
-#include "layers/shared/api/status.h"
+#include "layers/shared/api/user_status.h"
 #include "layers/shared/driver/libraries.h"
 
 /* One program, or a library and a device. */

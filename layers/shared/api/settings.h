@@ -7,7 +7,7 @@
 #define SHARED_API_SETTINGS_H
 
 #include "cachecore/cache.h"
-#include "layers/shared/api/status.h"
+#include "layers/shared/api/user_status.h"
 
 enum ckcache_status api_set_persistent(struct cc_cache *cache, int enable);
 enum ckcache_status api_get_persistent(struct cc_cache *cache, int *ret_enabled);

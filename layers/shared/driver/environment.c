@@ -9,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "common/mutex.h"
 #include "layers/shared/driver/owner.h"
 
 /* Whatever a driver does with them: where caches and dumps go, what is logged, how a loader finds drivers. */
@@ -244,7 +245,7 @@ static void remember(struct view *view, const struct cmn_hash *hash, struct cc_k
 	*fields = old;
 	view->hash = *hash;
 	view->known = true;
-	(void)pthread_mutex_unlock(&view->lock);
+	cmn_mutex_unlock(&view->lock);
 }
 
 /* look, where the fields are not known. */
@@ -287,7 +288,7 @@ static const char *look(const struct drv_driver *driver, struct cc_key *ret)
 		known = view->known && cmn_hash_equal(&view->hash, &hash);
 		if (known && ret)
 			cc_key_add_fields(ret, &view->fields);
-		(void)pthread_mutex_unlock(&view->lock);
+		cmn_mutex_unlock(&view->lock);
 	}
 	return known ? NULL : compare(driver, &hash, ret);
 }

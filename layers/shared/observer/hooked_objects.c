@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "common/hash.h"
+#include "common/mutex.h"
 #include "layers/shared/driver/owner.h"
 #include "layers/shared/observer/libc_hooks.h"
 
@@ -221,7 +222,7 @@ bool drv_hooked_objects_update(const struct drv_libraries_query *query)
 	struct drv_library_epoch epoch = drv_libraries_epoch();
 	bool known = !query, room = true, complete;
 
-	(void)pthread_mutex_lock(&lock);
+	cmn_mutex_lock(&lock);
 	for (size_t i = 0; i < hooked.query_count && !known; i++)
 		known = hooked.queries[i].address == query->address &&
 			hooked.queries[i].is_driver == query->is_driver;
@@ -234,7 +235,7 @@ bool drv_hooked_objects_update(const struct drv_libraries_query *query)
 		hooked.epoch = epoch;
 	}
 	complete = !hooked.incomplete && room;
-	(void)pthread_mutex_unlock(&lock);
+	cmn_mutex_unlock(&lock);
 	return complete;
 }
 
@@ -252,7 +253,7 @@ bool drv_hooked_objects_is_of_program(const void *caller)
 bool drv_hooked_objects_free_lock(pthread_mutex_t *mutex)
 {
 	if (pthread_mutex_trylock(mutex) == 0) {
-		(void)pthread_mutex_unlock(mutex);
+		cmn_mutex_unlock(mutex);
 		return true;
 	}
 	(void)pthread_mutex_init(mutex, NULL);	/* a default mutex does not fail */

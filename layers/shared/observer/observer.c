@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include "common/clock.h"
+#include "common/mutex.h"
 #include "layers/shared/driver/owner.h"
 #include "layers/shared/observer/got_slots.h"
 #include "layers/shared/observer/hooked_objects.h"
@@ -102,14 +103,14 @@ static void tell(bool all, note_fn *note, const struct drv_answer *answer)
 		return;
 	}
 	busy = true;
-	(void)pthread_mutex_lock(&lock);
+	cmn_mutex_lock(&lock);
 	if (mine && !all)
 		note(mine, answer);
 	for (struct drv_observation *one = observations; one && (all || !mine); one = one->next) {
 		if (all || !one->in_call)
 			note(one, answer);
 	}
-	(void)pthread_mutex_unlock(&lock);
+	cmn_mutex_unlock(&lock);
 	busy = false;
 	errno = error;
 }
@@ -268,10 +269,10 @@ static struct drv_observation *begin(const struct drv_observer_request *request)
 	observation->in_call = request->driver->compiles_in_call && !request->goes_on;
 	observation->directory = cc_manifest_working_directory();
 	observation->listed = true;
-	(void)pthread_mutex_lock(&lock);
+	cmn_mutex_lock(&lock);
 	observation->next = observations;
 	observations = observation;
-	(void)pthread_mutex_unlock(&lock);
+	cmn_mutex_unlock(&lock);
 	if (!request->goes_on) {
 		observation->outer = mine;
 		mine = observation;
@@ -286,7 +287,7 @@ static bool leave(struct drv_observation *observation)
 	struct drv_observation **link = &observations;
 	bool found;
 
-	(void)pthread_mutex_lock(&lock);
+	cmn_mutex_lock(&lock);
 	while (*link && *link != observation)
 		link = &(*link)->next;
 	found = *link != NULL;
@@ -294,7 +295,7 @@ static bool leave(struct drv_observation *observation)
 		*link = observation->next;
 		atomic_fetch_sub(&going_on, 1);
 	}
-	(void)pthread_mutex_unlock(&lock);
+	cmn_mutex_unlock(&lock);
 	for (link = &mine; *link; link = &(*link)->outer) {
 		if (*link == observation) {
 			*link = observation->outer;
@@ -394,12 +395,12 @@ static void learn_settings(struct drv_observation *observation,
 {
 	bool learned = true;
 
-	(void)pthread_mutex_lock(&lock);
+	cmn_mutex_lock(&lock);
 	for (const struct lookup *lookup = observation->lookups; lookup; lookup = lookup->hh.next) {
 		if (is_setting(observation, lookup, text))
 			learned = learn_setting(lookup) && learned;
 	}
-	(void)pthread_mutex_unlock(&lock);
+	cmn_mutex_unlock(&lock);
 	if (!learned)
 		drv_observation_be_unsure(observation, "no-memory");
 }

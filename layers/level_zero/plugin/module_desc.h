@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * module_desc: descriptions of modules (layers/shared/api/ckcache.h), their blobs, and
+ * modules made from blobs. Calls go to the functions below the plugin in the
+ * plugin's process, to the loader's own in a program that links the library.
+ */
+#ifndef LEVEL_ZERO_MODULE_DESC_H
+#define LEVEL_ZERO_MODULE_DESC_H
+
+#include "layers/shared/api/desc.h"
+#include "layers/level_zero/plugin/driver_identity.h"
+
+/* What one module is made from, in memory of its own. */
+struct lz_desc_program {
+	uint8_t *source;
+	size_t source_size;
+	char *options;			/* NULL: none */
+	uint32_t *ids;
+	uint64_t *values;		/* as the application gave them, and zeros behind */
+	const void **pointers;		/* to values */
+	ze_module_constants_t constants;	/* of these three */
+};
+
+struct lz_desc {
+	struct ckcache_desc base;	/* first */
+	struct lz_target target;	/* identified, unless base.empty */
+	struct lz_desc_program *programs;	/* base.count */
+};
+
+/* Whether compiler and environment are what they were when it was made. */
+bool lz_desc_holds(struct lz_desc *desc);
+/* desc if it is of modules, else NULL. */
+struct lz_desc *lz_desc_of(struct ckcache_desc *desc);
+/* What zeModuleCreate is to be called with; lives as long as the description. */
+ze_module_desc_t lz_desc_module(const struct lz_desc *desc, size_t i);
+
+/* A module's native binary, as a field of a blob. CMN_MISS: the driver has none; CMN_ERR_NOMEM. */
+CMN_CHECKED enum cmn_status lz_desc_add_native(const struct lz_desc *desc, size_t i,
+					       ze_module_handle_t module, struct cmn_buffer *blob);
+
+/* The functions of ckcache.h. */
+ckcache_level_zero_desc_new_fn lz_ckcache_desc_new;
+ckcache_level_zero_get_blob_fn lz_ckcache_get_blob;
+ckcache_level_zero_create_from_blob_fn lz_ckcache_create_from_blob;	/* this and lz_ckcache_build: module_desc_build.c */
+ckcache_level_zero_build_fn lz_ckcache_build;
+ckcache_level_zero_device_desc_new_fn lz_ckcache_device_desc_new;
+
+/* plugin_interface.c: the table of this copy. */
+const struct ckcache_functions *lz_ckcache_functions(void);
+/* One of them by the name that ckcache.h gives it, or NULL. */
+void *lz_ckcache_function(const char *name);
+
+#endif

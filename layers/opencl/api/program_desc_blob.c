@@ -1,0 +1,259 @@
+/* SPDX-License-Identifier: MIT */
+/* program_desc_blob: from built programs to a blob. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/cancel.h"
+#include "common/mutex.h"
+#include "layers/opencl/api/program_desc.h"
+#include "layers/opencl/hooks/dispatch.h"
+
+/*
+ * Programs are the application's, and the layer may stand for them: they are
+ * asked by the hooks. What is made here is the driver's, and made by it.
+ */
+static struct cmn_buffer ask_program(cl_program program, cl_program_info param)
+{
+	struct cmn_buffer answer = { 0 };
+	size_t size = 0;
+
+	if (ocl_clGetProgramInfo(program, param, 0, NULL, &size) == CL_SUCCESS && size &&
+	    cmn_buffer_reserve(&answer, size) &&
+	    ocl_clGetProgramInfo(program, param, size, answer.data, NULL) == CL_SUCCESS)
+		answer.len = size;
+	return answer;
+}
+
+/* As far as the driver tells; *ret_none: it does not. */
+static bool has_source(cl_program program, const struct ocl_program *parts, bool *ret_none)
+{
+	struct cmn_buffer answer = ask_program(program, CL_PROGRAM_SOURCE);
+	size_t len = answer.len;
+	bool same;
+
+	/* The terminator is no part of it. */
+	if (len && answer.data[len - 1] == '\0')
+		len--;
+	*ret_none = len == 0;
+	same = len && ocl_program_text_is_source(parts->text) && len == parts->text->len &&
+	       memcmp(answer.data, parts->text->data, len) == 0;
+	cmn_buffer_release(&answer);
+	return same;
+}
+
+/* The next word of *text, which moves behind it; empty: there is none. */
+static struct cmn_view next_word(const char **text)
+{
+	static const char blanks[] = " \t\n";
+	const char *start = *text + strspn(*text, blanks);
+	size_t len = strcspn(start, blanks);
+
+	*text = start + len;
+	return (struct cmn_view){ start, len };
+}
+
+/* Whether both have the same words in the same order: where there is an id, none has blanks in it. */
+static bool same_options(const char *a, const char *b)
+{
+	struct cmn_view left, right;
+
+	do {
+		left = next_word(&a);
+		right = next_word(&b);
+		if (!cmn_view_equal(left, right))
+			return false;
+	} while (left.len);
+	return true;
+}
+
+/* As the driver tells. */
+static bool has_options(const struct ocl_desc *desc, cl_program program, const char *options)
+{
+	cl_device_id device = desc->targets.devices[0];
+	char *reported = NULL;
+	bool same = false;
+	size_t size = 0;
+
+	if (ocl_clGetProgramBuildInfo(program, device, CL_PROGRAM_BUILD_OPTIONS, 0, NULL,
+				      &size) == CL_SUCCESS)
+		reported = calloc(1, size + 1);
+	if (reported && ocl_clGetProgramBuildInfo(program, device, CL_PROGRAM_BUILD_OPTIONS, size,
+						  reported, NULL) == CL_SUCCESS)
+		same = same_options(reported, options ? options : "");
+	free(reported);
+	return same;
+}
+
+static bool is_built(cl_program program, cl_device_id device)
+{
+	cl_build_status status = CL_BUILD_NONE;
+	cl_program_binary_type type = CL_PROGRAM_BINARY_TYPE_NONE;
+
+	return ocl_clGetProgramBuildInfo(program, device, CL_PROGRAM_BUILD_STATUS, sizeof(status),
+					 &status, NULL) == CL_SUCCESS &&
+	       status == CL_BUILD_SUCCESS &&
+	       ocl_clGetProgramBuildInfo(program, device, CL_PROGRAM_BINARY_TYPE, sizeof(type),
+					 &type, NULL) == CL_SUCCESS &&
+	       type == CL_PROGRAM_BINARY_TYPE_EXECUTABLE;
+}
+
+/*
+ * The layer saw how its programs were built; of others, and where there is no layer, the driver is
+ * asked. *ret_by_image: it cannot tell (programs from binaries, IL, whose constants nobody tells),
+ * so that the image must be one that this description made or loaded.
+ */
+static bool is_as_described(const struct ocl_desc *desc, size_t i, cl_program handle,
+			    bool *ret_by_image)
+{
+	const struct ocl_desc_program *described = &desc->programs[i];
+	struct ocl_program *program;
+	bool same;
+
+	*ret_by_image = false;
+	if (!handle || !is_built(handle, desc->targets.devices[0]))
+		return false;
+	program = ocl_program_find(handle);
+	if (!program)
+		return has_source(handle, described->parts, ret_by_image) ?
+			       has_options(desc, handle, described->options) : *ret_by_image;
+	same = ocl_program_is_build_of(program, described->parts, described->options);
+	ocl_program_unref(program);
+	return same;
+}
+
+void ocl_desc_note_image(struct ocl_desc *desc, size_t i, struct cmn_view image)
+{
+	struct cmn_hash hash = cmn_hash_of(image.data, image.len);
+
+	cmn_mutex_lock(&desc->base.lock);
+	desc->programs[i].image = hash;
+	cmn_mutex_unlock(&desc->base.lock);
+}
+
+static bool is_noted(struct ocl_desc *desc, size_t i, struct cmn_view image)
+{
+	struct cmn_hash hash = cmn_hash_of(image.data, image.len);
+	bool same;
+
+	cmn_mutex_lock(&desc->base.lock);
+	same = cmn_hash_equal(&desc->programs[i].image, &hash);
+	cmn_mutex_unlock(&desc->base.lock);
+	return same;
+}
+
+/* Where the device stands among the program's, or the number of these. */
+static size_t place_of(cl_device_id device, const struct cmn_buffer *devices)
+{
+	size_t count = devices->len / sizeof(device), i = 0;
+
+	for (; i < count; i++) {
+		cl_device_id one;
+
+		memcpy(&one, devices->data + i * sizeof(one), sizeof(one));
+		if (one == device)
+			break;
+	}
+	return i;
+}
+
+/* Drivers that write all binaries, asked for or not, get a buffer for each. */
+static bool make_buffers(size_t count, const size_t *lens, size_t ours, unsigned char *room,
+			 unsigned char **buffers)
+{
+	for (size_t i = 0; i < count; i++) {
+		buffers[i] = i == ours ? room : lens[i] ? malloc(lens[i]) : NULL;
+		if (lens[i] && !buffers[i])
+			return false;
+	}
+	return true;
+}
+
+static enum cmn_status read_image(cl_program program, size_t count, const size_t *lens, size_t ours,
+				  unsigned char *room)
+{
+	unsigned char **buffers = calloc(count, sizeof(*buffers));
+	enum cmn_status status = CMN_ERR_NOMEM;
+
+	if (buffers && make_buffers(count, lens, ours, room, buffers))
+		status = ocl_clGetProgramInfo(program, CL_PROGRAM_BINARIES,
+					      count * sizeof(*buffers), buffers,
+					      NULL) == CL_SUCCESS ? CMN_OK : CMN_MISS;
+	for (size_t i = 0; buffers && i < count; i++) {
+		if (i != ours)
+			free(buffers[i]);
+	}
+	free(buffers);
+	return status;
+}
+
+enum cmn_status ocl_desc_add_image(const struct ocl_desc *desc, size_t i, cl_program program,
+				   struct cmn_buffer *blob, struct cmn_view *ret_image)
+{
+	struct cmn_buffer devices = ask_program(program, CL_PROGRAM_DEVICES);
+	struct cmn_buffer sizes = ask_program(program, CL_PROGRAM_BINARY_SIZES);
+	size_t count = devices.len / sizeof(cl_device_id);
+	size_t ours = place_of(desc->targets.devices[0], &devices);
+	enum cmn_status status = CMN_MISS;
+	const size_t *lens = (const size_t *)(const void *)sizes.data;
+	unsigned char *room;
+
+	if (lens && ours < count && sizes.len == count * sizeof(*lens) && lens[ours]) {
+		room = api_blob_add_room(blob, API_FIELD_IMAGE, (uint32_t)i, lens[ours]);
+		status = room ? read_image(program, count, lens, ours, room) : CMN_ERR_NOMEM;
+		*ret_image = (struct cmn_view){ room, lens[ours] };
+	}
+	cmn_buffer_release(&devices);
+	cmn_buffer_release(&sizes);
+	return status;
+}
+
+struct making {
+	struct ocl_desc *desc;
+	struct _cl_program *const *programs;
+};
+
+static enum ckcache_status make_blob(void *ctx, struct cmn_buffer *ret)
+{
+	const struct making *making = ctx;
+	struct ocl_desc *desc = making->desc;
+	enum cmn_status status = CMN_OK;
+
+	if (!ocl_desc_holds(desc))
+		return CKCACHE_ERROR_CHANGED;
+	api_blob_begin(ret, CKCACHE_KIND_PROGRAMS, &desc->base.id);
+	for (size_t i = 0; i < desc->base.count && status == CMN_OK; i++) {
+		cl_program program = making->programs[i];
+		struct cmn_view image;
+		bool by_image;
+
+		if (!is_as_described(desc, i, program, &by_image)) {
+			status = CMN_ERR_INVALID;
+			break;
+		}
+		status = ocl_desc_add_image(desc, i, program, ret, &image);
+		if (status == CMN_OK && by_image && !is_noted(desc, i, image))
+			status = CMN_ERR_INVALID;
+	}
+	if (status == CMN_OK)
+		status = api_blob_end(ret);
+	if (status == CMN_OK)
+		return CKCACHE_OK;
+	cmn_buffer_release(ret);
+	return status == CMN_MISS ? CKCACHE_OK : api_status_of(status);
+}
+
+enum ckcache_status ocl_ckcache_get_blob(struct ckcache_desc *base,
+					 struct _cl_program *const *programs, size_t *size,
+					 uint8_t *blob)
+{
+	CMN_NOT_CANCELLED;
+	struct making making = { ocl_desc_of(base), programs };
+	struct cmn_hash of;
+
+	if (!making.desc || !programs || !size)
+		return CKCACHE_ERROR_INVALID_ARGUMENT;
+	if (!api_desc_has_id(base))
+		return api_give((struct cmn_view){ NULL, 0 }, size, blob);
+	of = cmn_hash_of(programs, base->count * sizeof(programs[0]));
+	return api_desc_give_blob(base, &of, make_blob, &making, size, blob);
+}

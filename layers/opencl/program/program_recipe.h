@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * program_recipe: what `ckcache replay` needs to repeat a build of the application's,
+ * where taking the binary from the driver would hold the application up: key,
+ * manifest, platform, devices, working directory, and the variables beside the
+ * key's that choose the driver.
+ */
+#ifndef OPENCL_PROGRAM_PROGRAM_RECIPE_H
+#define OPENCL_PROGRAM_PROGRAM_RECIPE_H
+
+#include <stdbool.h>
+
+#include "layers/opencl/key/targets.h"
+
+/*
+ * Hands the recipe of a build that went well to the writer. manifest: what it
+ * read; may be NULL. false: it could not be had, as for sub-devices.
+ */
+bool ocl_recipe_record(const struct cc_key *key, const struct ocl_targets *targets,
+		       const struct cc_manifest *manifest);
+
+#endif

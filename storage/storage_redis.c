@@ -1,0 +1,645 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * storage_redis: values in Redis, or in what speaks its protocol (Valkey, KeyDB), through
+ * hiredis. A value is a string named by a prefix and the key in hex; a claim has
+ * "claim:" between the two. Of what a server answers, only the type and the length
+ * count, and the first word of an error: the rest may repeat what it was sent.
+ *
+ *   redis://[[user:]password@]host[:port][/database]    rediss: the same through TLS
+ *   redis+unix:/path/to/socket[?db=database]            or redis:///path/to/socket
+ *
+ * Attributes: key-prefix, ttl (seconds), username, password, database; with TLS: ca-file.
+ */
+#include <hiredis/hiredis.h>
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+
+#include "common/clock.h"
+#include "common/env.h"
+#include "storage/storage_key.h"
+#ifdef STORAGE_REDIS_TLS
+#include "storage/redis_tls.h"
+#endif
+#include "storage/server.h"
+
+#define DEFAULT_PORT 6379
+#define DEFAULT_PREFIX "ckcache:"
+#define CLAIM_PREFIX "claim:"
+#define MAX_PREFIX 200
+#define MAX_DATABASE 1000000
+#define SLOW_BYTES_PER_SECOND (1024 * 1024)	/* a large value may take this much longer */
+#define REPLY_OVERHEAD 1024			/* of a value, in the reader's memory */
+#define KEPT_ROOM ((size_t)1 << 20)		/* of a reply, for the next one */
+#define MAX_LINE 4096				/* of what a reply begins with; errors have some hundred bytes */
+
+struct redis {
+	const char *host, *path;	/* one of them; the other is "" */
+	int port;
+	const char *user, *password;	/* NULL: none */
+	const char *prefix;
+	const char *shown;
+	char ttl[24], database[24];	/* "": none */
+	uint64_t connect_timeout, operation_timeout;	/* milliseconds */
+	size_t max_value;
+#ifdef STORAGE_REDIS_TLS
+	struct storage_redis_tls *tls;	/* NULL: plain */
+#endif
+};
+
+struct session {
+	const struct redis *redis;
+	redisContext *context;
+	redisReplyObjectFunctions functions;
+};
+
+/* The value if it is there, else 1 or 0: whether the claim is the token's. */
+static const char claim_script[] =
+	"local v = redis.call('GET', KEYS[1]) if v then return v end "
+	"if redis.call('SET', KEYS[2], ARGV[1], 'NX', 'PX', ARGV[2]) then return 1 end "
+	"if redis.call('GET', KEYS[2]) == ARGV[1] then return 1 end return 0";
+/* Deletes a claim whose token starts with the helper's. */
+static const char release_script[] =
+	"local v = redis.call('GET', KEYS[1]) "
+	"if v and string.sub(v, 1, #ARGV[1]) == ARGV[1] then return redis.call('DEL', KEYS[1]) end "
+	"return 0";
+
+/* Sentences for the words that errors begin with. */
+static const struct {
+	const char *word, *sentence;
+} refusals[] = {
+	{ "OOM", "the server's memory is full" },
+	{ "READONLY", "the server is a read-only replica" },
+	{ "NOAUTH", "the server wants a password (NOAUTH)" },
+	{ "WRONGPASS", "the server refuses this user or password" },
+	{ "NOPERM", "the server does not let this user do that" },
+	{ "LOADING", "the server is still loading its data" },
+	{ "MISCONF", "the server cannot write to its disk" },
+	{ "MASTERDOWN", "the server has lost its master" },
+	{ "BUSY", "the server runs a long script" },
+	{ "WRONGTYPE", "the key is in use for something else" },
+	{ "MOVED", "the server is part of a cluster: use a proxy" },
+	{ "ASK", "the server is part of a cluster: use a proxy" },
+	{ "CLUSTERDOWN", "the server is part of a cluster: use a proxy" },
+	{ "CROSSSLOT", "the server is part of a cluster: use a proxy" },
+	{ "NOREPLICAS", "the server has too few replicas" },
+};
+
+/*
+ * What a server that wants a password says of a large value, before it has read it ("bulk length",
+ * "multibulk length"); then it closes the connection.
+ */
+static bool is_early(const char *reply)
+{
+	const char said[] = "ERR Protocol error: unauthenticated ";
+
+	return strncmp(reply, said, strlen(said)) == 0;
+}
+
+static void set_refusal(struct storage_error *error, const char *doing, const char *reply)
+{
+	size_t len;
+
+	if (is_early(reply))
+		reply = "NOAUTH";
+	len = strspn(reply, "ABCDEFGHIJKLMNOPQRSTUVWXYZ");
+	for (size_t i = 0; i < sizeof(refusals) / sizeof(refusals[0]); i++) {
+		if (strlen(refusals[i].word) == len && strncmp(refusals[i].word, reply, len) == 0) {
+			storage_error_set(error, "%s: %s", doing, refusals[i].sentence);
+			return;
+		}
+	}
+	storage_error_set(error, "%s: the server answers with an error (%.*s)", doing,
+			  len < 20 ? (int)len : 20, reply);
+}
+
+static struct timeval interval(uint64_t milliseconds)
+{
+	return (struct timeval){ (time_t)(milliseconds / 1000), (long)(milliseconds % 1000) * 1000 };
+}
+
+/* After a call of hiredis that failed. */
+static enum storage_result set_failure(const struct session *session, const char *doing, int number,
+				       struct storage_error *error)
+{
+	switch (session->context->err) {
+	case REDIS_ERR_EOF:
+		storage_error_set(error, "%s: the server closed the connection", doing);
+		return STORAGE_LOST;
+	case REDIS_ERR_PROTOCOL:
+		storage_error_set(error, "%s: the server does not speak Redis's protocol", doing);
+		return STORAGE_DOWN;
+	case REDIS_ERR_OOM:
+		storage_error_set(error, "%s: out of memory, or a reply of an unknown kind", doing);
+		return STORAGE_DOWN;
+	default:
+		break;
+	}
+	if (number == EAGAIN || number == ETIMEDOUT || number == EINPROGRESS) {
+		storage_error_set(error, "%s: the server did not answer in time", doing);
+		return STORAGE_DOWN;
+	}
+	storage_error_set(error, "%s: %s", doing, number ? storage_error_phrase(number)
+							  : "the connection failed");
+	return number == EPIPE || number == ECONNRESET ? STORAGE_LOST : STORAGE_DOWN;
+}
+
+/* After a write that failed: the server may have said why it reads no more. (Without TLS.) */
+static enum storage_result set_write_failure(const struct session *session, const char *doing,
+					     int number, struct storage_error *error)
+{
+	char said[100];
+	ssize_t got = recv(session->context->fd, said, sizeof(said) - 1, MSG_DONTWAIT);
+
+	said[got > 0 ? got : 0] = '\0';
+	if (said[0] != '-' || !is_early(said + 1))
+		return set_failure(session, doing, number, error);
+	set_refusal(error, doing, said + 1);
+	return STORAGE_SPOILT;
+}
+
+/* No reply that is asked for is an array: a server that sends one would have us make room for it. */
+#if HIREDIS_MAJOR >= 1
+static void *refuse_array(const redisReadTask *task, size_t count)
+#else
+static void *refuse_array(const redisReadTask *task, int count)
+#endif
+{
+	(void)task;
+	(void)count;
+	return NULL;
+}
+
+/* hiredis looks for a line's end from its beginning, whenever something comes: for minutes, if there is none. */
+static bool has_long_line(const redisReader *reader)
+{
+	return reader->len - reader->pos > MAX_LINE &&
+	       !memchr(reader->buf + reader->pos, '\n', MAX_LINE);
+}
+
+/*
+ * Sends a command and waits for its reply. hiredis has a time-out for each call of the system;
+ * a server that sends a byte now and then is dropped here.
+ */
+static enum storage_result ask(struct session *session, const char *doing, int count,
+			       const char **words, const size_t *lens, redisReply **ret,
+			       struct storage_error *error)
+{
+	const struct redis *redis = session->redis;
+	redisContext *context = session->context;
+	const uint64_t start = cmn_clock_monotonic();
+	uint64_t bytes = 0, limit;
+	enum storage_result result;
+	void *reply = NULL;
+	int done = 0;
+
+	errno = 0;
+	if (redisAppendCommandArgv(context, count, words, lens) != REDIS_OK)
+		return set_failure(session, doing, errno, error);
+	for (int i = 0; i < count; i++)
+		bytes += lens[i];
+	while (!reply) {
+		if (!done) {
+			if (redisBufferWrite(context, &done) != REDIS_OK)
+				return set_write_failure(session, doing, errno, error);
+		} else if (redisGetReplyFromReader(context, &reply) != REDIS_OK ||
+			   (!reply && redisBufferRead(context) != REDIS_OK)) {
+			return set_failure(session, doing, errno, error);
+		}
+		if (!reply && has_long_line(context->reader)) {
+			storage_error_set(error, "%s: the server does not speak Redis's protocol", doing);
+			return STORAGE_DOWN;
+		}
+		if (context->reader->len > redis->max_value + REPLY_OVERHEAD) {
+			storage_error_set(error, "%s: the value has more than %zu bytes", doing,
+					  redis->max_value);
+			return STORAGE_SPOILT;
+		}
+		limit = redis->operation_timeout * 1000000 +
+			(bytes + context->reader->len) * (1000000000 / SLOW_BYTES_PER_SECOND);
+		if (!reply && cmn_clock_monotonic() - start > limit)
+			return set_failure(session, doing, ETIMEDOUT, error);
+	}
+	*ret = reply;
+	if ((*ret)->type != REDIS_REPLY_ERROR)
+		return STORAGE_OK;
+	set_refusal(error, doing, (*ret)->str);
+	result = is_early((*ret)->str) ? STORAGE_SPOILT : STORAGE_ERR;
+	freeReplyObject(reply);
+	return result;
+}
+
+/* For what is not one of the replies that a command has. */
+static enum storage_result wrong_reply(const char *doing, redisReply *reply,
+				       struct storage_error *error)
+{
+	storage_error_set(error, "%s: the server answers with a wrong type", doing);
+	freeReplyObject(reply);
+	return STORAGE_DOWN;
+}
+
+/* For words that all are strings. */
+static enum storage_result ask_text(struct session *session, const char *doing, int count,
+				    const char **words, struct storage_error *error)
+{
+	size_t lens[3];
+	redisReply *reply = NULL;
+	enum storage_result result;
+
+	for (int i = 0; i < count; i++)
+		lens[i] = strlen(words[i]);
+	result = ask(session, doing, count, words, lens, &reply, error);
+	if (result == STORAGE_OK)
+		freeReplyObject(reply);
+	return result;
+}
+
+static enum storage_result log_in(struct session *session, struct storage_error *error)
+{
+	const struct redis *redis = session->redis;
+	enum storage_result result = STORAGE_OK;
+
+	if (redis->password && redis->user)
+		result = ask_text(session, "logging in", 3,
+				  (const char *[]){ "AUTH", redis->user, redis->password }, error);
+	else if (redis->password)
+		result = ask_text(session, "logging in", 2,
+				  (const char *[]){ "AUTH", redis->password }, error);
+	if (result == STORAGE_OK && redis->database[0])
+		result = ask_text(session, "choosing the database", 2,
+				  (const char *[]){ "SELECT", redis->database }, error);
+	return result;
+}
+
+static void close_session(void *ctx)
+{
+	struct session *session = ctx;
+
+	if (session->context)
+		redisFree(session->context);
+	free(session);
+}
+
+/* What a new connection wants before its first command. */
+static enum storage_result prepare(struct session *session, struct storage_error *error)
+{
+	redisContext *context = session->context;
+
+	(void)fcntl(context->fd, F_SETFD, FD_CLOEXEC);	/* nothing is executed anyway */
+	session->functions = *context->reader->fn;
+	session->functions.createArray = refuse_array;
+	context->reader->fn = &session->functions;
+	/* How long a silent server's end goes unnoticed; the operation's time-out is the limit. */
+	if (!session->redis->path[0])
+		(void)redisEnableKeepAlive(context);
+#ifdef STORAGE_REDIS_TLS
+	if (session->redis->tls &&
+	    !storage_redis_tls_begin(session->redis->tls, context, session->redis->host)) {
+		storage_error_set(error, "connecting: no TLS, or the certificate is not good");
+		return STORAGE_DOWN;
+	}
+#endif
+	return log_in(session, error);
+}
+
+static enum storage_result open_session(void *ctx, void **ret_session, struct storage_error *error)
+{
+	const struct redis *redis = ctx;
+	struct session *session = calloc(1, sizeof(*session));
+	const struct timeval connect = interval(redis->connect_timeout);
+	enum storage_result result;
+
+	if (!session) {
+		storage_error_set(error, "out of memory");
+		return STORAGE_ERR;
+	}
+	session->redis = redis;
+	errno = 0;
+	session->context = redis->path[0] ? redisConnectUnixWithTimeout(redis->path, connect)
+					  : redisConnectWithTimeout(redis->host, redis->port, connect);
+	if (!session->context) {
+		storage_error_set(error, "out of memory");
+		result = STORAGE_ERR;
+	} else if (session->context->err) {
+		if (session->context->err == REDIS_ERR_IO)
+			result = set_failure(session, "connecting", errno, error);
+		else
+			result = STORAGE_DOWN;
+		if (session->context->err != REDIS_ERR_IO)
+			storage_error_set(error, "connecting: the server's address is not known");
+	} else if (redisSetTimeout(session->context, interval(redis->operation_timeout)) != REDIS_OK) {
+		result = set_failure(session, "connecting", errno, error);
+	} else {
+		result = prepare(session, error);
+	}
+	if (result == STORAGE_OK)
+		*ret_session = session;
+	else
+		close_session(session);
+	return result;
+}
+
+/* "prefix[claim:]hex"; its size. */
+#define NAME_SIZE (MAX_PREFIX + sizeof(CLAIM_PREFIX) + STORAGE_KEY_HEX_SIZE)
+
+static size_t make_name(const struct session *session, const char *kind, struct cmn_view key,
+			char ret_name[NAME_SIZE])
+{
+	char hex[STORAGE_KEY_HEX_SIZE];
+
+	(void)storage_key_hex(key, hex);
+	return (size_t)snprintf(ret_name, NAME_SIZE, "%s%s%s", session->redis->prefix, kind, hex);
+}
+
+/* hiredis keeps the room that a large reply took until the next one comes. */
+static void give_room_back(struct session *session)
+{
+	redisContext *context = session->context;
+	redisReader *reader = context->reader->len == context->reader->pos ? redisReaderCreate() : NULL;
+
+	if (!reader)
+		return;
+	reader->fn = &session->functions;
+	redisReaderFree(context->reader);
+	context->reader = reader;
+}
+
+static enum storage_result take_value(struct session *session, const char *doing,
+				      redisReply *reply, struct cmn_buffer *value,
+				      struct storage_error *error)
+{
+	bool fits = reply->len <= session->redis->max_value;
+
+	if (reply->len > KEPT_ROOM)
+		give_room_back(session);
+	/* hiredis takes memory from malloc, as the buffer does, unless it is told otherwise. */
+	if (fits) {
+		cmn_buffer_release(value);
+		*value = (struct cmn_buffer){ .data = (uint8_t *)reply->str, .len = reply->len,
+					      .cap = reply->len };
+		reply->str = NULL;
+	} else {
+		storage_error_set(error, "%s: the value is too large", doing);
+	}
+	freeReplyObject(reply);
+	return fits ? STORAGE_OK : STORAGE_ERR;
+}
+
+static enum storage_result get(void *ctx, struct cmn_view key, struct cmn_buffer *value,
+			       struct storage_error *error)
+{
+	struct session *session = ctx;
+	char name[NAME_SIZE];
+	const char *words[] = { "GET", name };
+	const size_t lens[] = { 3, make_name(session, "", key, name) };
+	redisReply *reply = NULL;
+	enum storage_result result = ask(session, "get", 2, words, lens, &reply, error);
+
+	if (result != STORAGE_OK)
+		return result;
+	if (reply->type == REDIS_REPLY_STRING)
+		return take_value(session, "get", reply, value, error);
+	if (reply->type != REDIS_REPLY_NIL)
+		return wrong_reply("get", reply, error);
+	freeReplyObject(reply);
+	return STORAGE_NOOP;
+}
+
+static enum storage_result put(void *ctx, struct cmn_view key, struct cmn_view value,
+			       bool overwrite, struct storage_error *error)
+{
+	struct session *session = ctx;
+	const char *ttl = session->redis->ttl;
+	char name[NAME_SIZE];
+	const char *words[6] = { "SET", name, value.data };
+	size_t lens[6] = { 3, make_name(session, "", key, name), value.len };
+	int count = 3;
+	redisReply *reply = NULL;
+	enum storage_result result;
+
+	if (ttl[0]) {
+		words[count] = "EX";
+		lens[count++] = 2;
+		words[count] = ttl;
+		lens[count++] = strlen(ttl);
+	}
+	if (!overwrite) {
+		words[count] = "NX";
+		lens[count++] = 2;
+	}
+	if (!value.len)
+		words[2] = "";
+	result = ask(session, "put", count, words, lens, &reply, error);
+	if (result != STORAGE_OK)
+		return result;
+	if (reply->type != REDIS_REPLY_STATUS && (reply->type != REDIS_REPLY_NIL || overwrite))
+		return wrong_reply("put", reply, error);
+	result = reply->type == REDIS_REPLY_STATUS ? STORAGE_OK : STORAGE_NOOP;
+	freeReplyObject(reply);
+	return result;
+}
+
+/* A command that answers with a number. */
+static enum storage_result count(struct session *session, const char *doing, int word_count,
+				 const char **words, const size_t *lens, bool *ret,
+				 struct storage_error *error)
+{
+	redisReply *reply = NULL;
+	enum storage_result result = ask(session, doing, word_count, words, lens, &reply, error);
+
+	if (result != STORAGE_OK)
+		return result;
+	if (reply->type != REDIS_REPLY_INTEGER)
+		return wrong_reply(doing, reply, error);
+	*ret = reply->integer > 0;
+	freeReplyObject(reply);
+	return STORAGE_OK;
+}
+
+static enum storage_result remove_value(void *ctx, struct cmn_view key, struct storage_error *error)
+{
+	struct session *session = ctx;
+	char name[NAME_SIZE];
+	const char *words[] = { "DEL", name };
+	const size_t lens[] = { 3, make_name(session, "", key, name) };
+	bool some = false;
+	enum storage_result result = count(session, "remove", 2, words, lens, &some, error);
+
+	return result == STORAGE_OK && !some ? STORAGE_NOOP : result;
+}
+
+static enum storage_result exists(void *ctx, struct cmn_view key, bool *ret,
+				  struct storage_error *error)
+{
+	struct session *session = ctx;
+	char name[NAME_SIZE];
+	const char *words[] = { "EXISTS", name };
+	const size_t lens[] = { 6, make_name(session, "", key, name) };
+
+	return count(session, "exists", 2, words, lens, ret, error);
+}
+
+static enum storage_result claim(void *ctx, struct cmn_view key, const char *token, uint64_t ttl,
+				 struct cmn_buffer *value, bool *ret_claimed,
+				 struct storage_error *error)
+{
+	struct session *session = ctx;
+	char name[NAME_SIZE], claim_name[NAME_SIZE], milliseconds[24];
+	const char *words[] = { "EVAL", claim_script, "2", name, claim_name, token, milliseconds };
+	const size_t lens[] = {
+		4, sizeof(claim_script) - 1, 1, make_name(session, "", key, name),
+		make_name(session, CLAIM_PREFIX, key, claim_name), strlen(token),
+		/* Redis wants a positive number, and adds the time of day to it. */
+		(size_t)snprintf(milliseconds, sizeof(milliseconds), "%" PRIu64,
+				 !ttl ? 1 : ttl < UINT32_MAX ? ttl : UINT32_MAX),
+	};
+	redisReply *reply = NULL;
+	enum storage_result result = ask(session, "claim", 7, words, lens, &reply, error);
+
+	if (result != STORAGE_OK)
+		return result;
+	if (reply->type == REDIS_REPLY_STRING)
+		return take_value(session, "claim", reply, value, error);
+	if (reply->type != REDIS_REPLY_INTEGER)
+		return wrong_reply("claim", reply, error);
+	*ret_claimed = reply->integer == 1;
+	freeReplyObject(reply);
+	return STORAGE_NOOP;
+}
+
+static enum storage_result release(void *ctx, struct cmn_view key, const char *token,
+				   struct storage_error *error)
+{
+	struct session *session = ctx;
+	char name[NAME_SIZE];
+	const char *words[] = { "EVAL", release_script, "1", name, token };
+	const size_t lens[] = { 4, sizeof(release_script) - 1, 1,
+				make_name(session, CLAIM_PREFIX, key, name), strlen(token) };
+	bool some = false;
+	enum storage_result result = count(session, "release", 5, words, lens, &some, error);
+
+	return result == STORAGE_OK && !some ? STORAGE_NOOP : result;
+}
+
+static void describe(void *ctx, struct storage_error *ret_line)
+{
+	const struct redis *redis = ctx;
+
+	storage_error_set(ret_line, "%s, keys %s*, hiredis %d.%d.%d", redis->shown, redis->prefix,
+			  HIREDIS_MAJOR, HIREDIS_MINOR, HIREDIS_PATCH);
+}
+
+/* Where the server is: host and port, or a socket; which database the URL names. */
+static bool read_place(struct redis *redis, struct storage_options *options, uint64_t *database,
+		       struct storage_error *error)
+{
+	const struct storage_url *url = &options->url;
+	const char *number = "";
+
+	redis->host = url->host;
+	redis->port = url->port ? (int)url->port : DEFAULT_PORT;
+	redis->path = "";
+	if (strcmp(url->scheme, "redis+unix") == 0 || !url->host[0]) {
+		redis->path = url->path;
+		number = strncmp(url->query, "db=", 3) == 0 ? url->query + 3 : url->query;
+		if (url->path[0] != '/' || !url->path[1]) {
+			storage_error_set(error, "the URL names neither a host nor a socket");
+			return false;
+		}
+	} else if (url->path[0]) {
+		number = url->path + 1;
+	}
+	if (number[0] && cmn_env_parse_number(number, 0, MAX_DATABASE, database) != CMN_OK) {
+		storage_error_set(error, "the URL's database must be a number");
+		return false;
+	}
+	return true;
+}
+
+static bool set_up_tls(struct redis *redis, struct storage_options *options,
+		       struct storage_error *error)
+{
+	const char *scheme = options->url.scheme;
+
+	if (strcmp(scheme, "redis") == 0 || strcmp(scheme, "redis+unix") == 0)
+		return true;
+	if (strcmp(scheme, "rediss") != 0) {
+		storage_error_set(error, "%.40s: URLs are redis://, rediss:// and redis+unix:", scheme);
+		return false;
+	}
+#ifdef STORAGE_REDIS_TLS
+	if (redis->path[0]) {
+		storage_error_set(error, "rediss: the URL must name a host");
+		return false;
+	}
+	redis->tls = storage_redis_tls_new(storage_options_text(options, "ca-file"));
+	if (redis->tls)
+		return true;
+	storage_error_set(error, "rediss: ca-file cannot be read, or TLS not be set up");
+#else
+	(void)redis;
+	storage_error_set(error, "rediss: this build has no TLS, since its hiredis has none");
+#endif
+	return false;
+}
+
+static bool setup(struct storage_options *options, void **ret_ctx, struct storage_error *error)
+{
+	static struct redis redis;
+	const char *prefix = storage_options_text(options, "key-prefix");
+	const char *user = storage_options_text(options, "username");
+	const char *password = storage_options_text(options, "password");
+	uint64_t ttl = 0, database = 0;
+
+	redis.prefix = prefix ? prefix : DEFAULT_PREFIX;
+	redis.shown = options->url.shown;
+	redis.connect_timeout = options->connect_timeout;
+	redis.operation_timeout = options->operation_timeout;
+	redis.max_value = (size_t)options->max_value_size;
+	/* As in ccache: what stands alone before the "@" is the password. */
+	redis.password = options->url.password ? options->url.password : options->url.user;
+	redis.user = options->url.password ? options->url.user : NULL;
+	redis.password = password ? password : redis.password;
+	redis.user = user ? user : redis.user;
+	if (redis.user && !redis.user[0])
+		redis.user = NULL;
+	if (strlen(redis.prefix) > MAX_PREFIX) {
+		storage_error_set(error, "key-prefix has more than %d bytes", MAX_PREFIX);
+		return false;
+	}
+	if (!read_place(&redis, options, &database, error) ||
+	    !storage_options_number(options, "database", 0, MAX_DATABASE, &database, error) ||
+	    !storage_options_number(options, "ttl", 1, UINT32_MAX, &ttl, error) ||
+	    !set_up_tls(&redis, options, error))
+		return false;
+	if (ttl)
+		(void)snprintf(redis.ttl, sizeof(redis.ttl), "%" PRIu64, ttl);
+	if (database)
+		(void)snprintf(redis.database, sizeof(redis.database), "%" PRIu64, database);
+	*ret_ctx = &redis;
+	return true;
+}
+
+int main(int argc, char **argv)
+{
+	static const struct storage_backend backend = {
+		.identity = "ckcache-storage-redis " CKCACHE_VERSION,
+		.setup = setup,
+		.open = open_session,
+		.close = close_session,
+		.get = get,
+		.put = put,
+		.remove = remove_value,
+		.exists = exists,
+		.claim = claim,
+		.release = release,
+		.describe = describe,
+	};
+
+	return storage_server_main(&backend, argc, argv);
+}

@@ -1,0 +1,344 @@
+/* SPDX-License-Identifier: MIT */
+/* stats_verb: counts from the root's file, entries and bytes from its entries. */
+#include "cachecore/record/stats.h"
+
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "cachecore/disk/writer/recipes.h"
+#include "cachecore/record/usage.h"
+#include "tools/arguments.h"
+#include "tools/entries/census.h"
+#include "tools/entries/stats_more.h"
+#include "tools/json_output.h"
+#include "tools/remote/tier.h"
+#include "tools/replay/waiting.h"
+#include "tools/text.h"
+#include "tools/tool.h"
+
+#define SHOWN_DAYS 7
+#define SHOWN_PROGRAMS 10
+
+/* What the file cannot say. */
+struct holdings {
+	struct census census;
+	struct cc_recipes_count recipes;
+	uint64_t replay_ns;		/* what the recipes may take */
+	bool changed;			/* drivers, since replay --stale last looked */
+	struct tier tier;
+	struct cc_usage *usage;
+};
+
+static void append_count(struct cmn_buffer *text, const char *name, uint64_t value)
+{
+	cmn_buffer_printf(text, "%-26s %12" PRIu64 "\n", name, value);
+}
+
+/* With its share of all look-ups, where there are any. */
+static void append_lookups(struct cmn_buffer *text, const char *name, uint64_t value, uint64_t all)
+{
+	char share[TEXT_SIZE];
+
+	cmn_buffer_printf(text, "%-26s %12" PRIu64, name, value);
+	if (all)
+		cmn_buffer_printf(text, " %9s", text_share(value, all, share));
+	cmn_buffer_append_u8(text, '\n');
+}
+
+static void append_time(struct cmn_buffer *text, const char *name, uint64_t ns)
+{
+	char time[TEXT_SIZE];
+
+	cmn_buffer_printf(text, "%-26s %12s\n", name, text_time(ns, time));
+}
+
+static void append_bytes(struct cmn_buffer *text, uint64_t bytes, uint64_t bound)
+{
+	char size[TEXT_SIZE], share[TEXT_SIZE], most[TEXT_SIZE];
+
+	cmn_buffer_printf(text, "%-26s %12s", "size", text_bytes(bytes, size));
+	if (bound)
+		cmn_buffer_printf(text, " %9s of %s", text_share(bytes, bound, share),
+				  text_bytes(bound, most));
+	cmn_buffer_append_u8(text, '\n');
+}
+
+/* Most machines have no tier: to them nothing of it is shown. */
+static void append_tier(struct cmn_buffer *text, const struct tier *tier)
+{
+	if (tier->state != TIER_NONE)
+		cmn_buffer_printf(text, "%-26s %s\n", "remote tier",
+				  tier->address ? tier->address : "-");
+	if (tier->state == TIER_OFF || tier->state == TIER_AWAY) {
+		cmn_buffer_append_text(text, "  ");
+		tier_append_problem(tier, text);
+		cmn_buffer_append_u8(text, '\n');
+	}
+	if (tier->state != TIER_NONE || tier->waiting)
+		append_count(text, "to be uploaded", tier->waiting);
+}
+
+static void append_counts(struct cmn_buffer *text, const struct cc_stats *stats,
+			  const struct tier *tier)
+{
+	uint64_t memory = cc_stats_get(stats, CC_HITS_MEMORY);
+	uint64_t disk = cc_stats_get(stats, CC_HITS_DISK);
+	uint64_t remote = cc_stats_get(stats, CC_HITS_REMOTE);
+	uint64_t misses = cc_stats_get(stats, CC_MISSES), all = memory + disk + remote + misses, count;
+	const char *reason;
+
+	append_lookups(text, "hits in memory", memory, all);
+	append_lookups(text, "hits on disk", disk, all);
+	if (remote || tier->state != TIER_NONE)
+		append_lookups(text, "hits in the remote tier", remote, all);
+	append_lookups(text, "misses", misses, all);
+	append_count(text, "  left for replay", cc_stats_get(stats, CC_DEFERRED));
+	append_count(text, "stored", cc_stats_get(stats, CC_STORES));
+	append_count(text, "errors", cc_stats_get(stats, CC_ERRORS));
+	for (unsigned int i = 0; (reason = cc_stats_bypass_at(stats, i, &count)); i++) {
+		char name[80];
+
+		(void)snprintf(name, sizeof(name), "not cached, %s", reason);	/* cut, if at all */
+		append_count(text, name, count);
+	}
+	append_time(text, "compile time spent", cc_stats_get(stats, CC_COMPILE_NS_SPENT));
+	append_time(text, "compile time saved", cc_stats_get(stats, CC_COMPILE_NS_SAVED));
+}
+
+static const char *date_of(uint32_t day, char ret[TEXT_SIZE])
+{
+	time_t seconds = (time_t)day * 86400;
+	struct tm date;
+
+	if (!gmtime_r(&seconds, &date) || !strftime(ret, TEXT_SIZE, "%Y-%m-%d", &date))
+		(void)snprintf(ret, TEXT_SIZE, "day %u", (unsigned int)day);
+	return ret;
+}
+
+static void append_compiles(struct cmn_buffer *text, const char *name,
+			    const struct cc_usage_counts *counts)
+{
+	char waited[TEXT_SIZE], unattended[TEXT_SIZE];
+
+	if (!counts->misses && !counts->unattended)
+		return;
+	text_append_cell(text, name, 26);
+	cmn_buffer_printf(text, " %12" PRIu64 " %11s %12" PRIu64 " %11s\n", counts->misses,
+			  text_time(counts->spent_ns, waited), counts->unattended,
+			  text_time(counts->unattended_ns, unattended));
+}
+
+static int by_time(const void *a, const void *b)
+{
+	const struct cc_usage_program *one = a, *two = b;
+	uint64_t first = one->counts.spent_ns + one->counts.unattended_ns;
+	uint64_t second = two->counts.spent_ns + two->counts.unattended_ns;
+
+	return first < second ? 1 : first > second ? -1 : strcmp(one->name, two->name);
+}
+
+/* What was compiled, by who waited for it: in all, lately, and for which programs most. */
+static void append_table(struct cmn_buffer *text, const struct cc_stats *stats,
+			 const struct cc_usage *usage)
+{
+	const struct cc_usage_counts all = {
+		.misses = cc_stats_get(stats, CC_MISSES),
+		.spent_ns = cc_stats_get(stats, CC_COMPILE_NS_SPENT),
+		.unattended = cc_stats_get(stats, CC_UNATTENDED),
+		.unattended_ns = cc_stats_get(stats, CC_UNATTENDED_NS),
+	};
+	size_t first = usage->day_count > SHOWN_DAYS ? usage->day_count - SHOWN_DAYS : 0;
+	char date[TEXT_SIZE];
+
+	if (!all.misses && !all.unattended)
+		return;
+	cmn_buffer_printf(text, "\n%-26s %24s %24s\n", "compiled", "while somebody waited",
+			  "while nobody waited");
+	append_compiles(text, "in all", &all);
+	for (size_t i = usage->day_count; i > first; i--)
+		append_compiles(text, date_of(usage->days[i - 1].day, date), &usage->days[i - 1].counts);
+	for (size_t i = 0; i < usage->program_count && i < SHOWN_PROGRAMS; i++)
+		append_compiles(text, usage->programs[i].name, &usage->programs[i].counts);
+}
+
+static int print_plain(const struct cc_stats *stats, const struct holdings *holdings,
+		       const struct cc_config *config, const struct stats_more *more)
+{
+	const struct census *census = &holdings->census;
+	struct cmn_buffer text = { 0 };
+
+	cmn_buffer_printf(&text, "%-26s %s\n", "directory", config->dir);
+	append_counts(&text, stats, &holdings->tier);
+	append_count(&text, census->estimated ? "entries, about" : "entries", census->entries);
+	if (census->damaged)
+		append_count(&text, census->estimated ? "damaged entries, about" : "damaged entries",
+			     census->damaged);
+	append_bytes(&text, census->bytes, config->max_size);
+	append_count(&text, "to be replayed", holdings->recipes.recipes);
+	if (holdings->replay_ns)
+		append_time(&text, "  will take about", holdings->replay_ns);
+	if (holdings->changed)
+		cmn_buffer_append_text(&text, "a driver or compiler has changed since the last ckcache "
+				       "replay --stale\n");
+	if (holdings->recipes.quarantined)
+		append_count(&text, "quarantined", holdings->recipes.quarantined);
+	append_tier(&text, &holdings->tier);
+	append_table(&text, stats, holdings->usage);
+	stats_more_append(more, holdings->usage, &text);
+	return tool_print(&text);
+}
+
+static void add_tier(struct json_object *object, const struct tier *tier)
+{
+	struct cmn_buffer problem = { 0 };
+
+	json_add_text(object, "remote", tier->address);
+	tier_append_problem(tier, &problem);
+	if (problem.len)
+		json_add_view(object, "remote_problem", cmn_buffer_view(&problem));
+	else
+		json_add_null(object, "remote_problem");
+	cmn_buffer_release(&problem);
+	json_add_number(object, "uploads_waiting", tier->waiting);
+}
+
+static void add_compiles(struct json_object *object, const struct cc_usage_counts *counts)
+{
+	json_add_number(object, "attended", counts->misses);
+	json_add_ms(object, "attended_ms", counts->spent_ns);
+	json_add_number(object, "unattended", counts->unattended);
+	json_add_ms(object, "unattended_ms", counts->unattended_ns);
+}
+
+static void add_table(struct json_object *object, const struct cc_usage *usage)
+{
+	struct json_object *days = json_add_array(object, "days"), *one;
+	struct json_object *programs = json_add_array(object, "programs");
+	char date[TEXT_SIZE];
+
+	for (size_t i = 0; i < usage->day_count; i++) {
+		one = json_add_object(days, NULL);
+		json_add_text(one, "day", date_of(usage->days[i].day, date));
+		add_compiles(one, &usage->days[i].counts);
+	}
+	for (size_t i = 0; i < usage->program_count; i++) {
+		one = json_add_object(programs, NULL);
+		json_add_text(one, "program", usage->programs[i].name);
+		add_compiles(one, &usage->programs[i].counts);
+	}
+}
+
+static int print_json(const struct cc_stats *stats, const struct holdings *holdings,
+		      const struct cc_config *config, const struct stats_more *more)
+{
+	static const enum cc_counter counts[] = { CC_HITS_MEMORY, CC_HITS_DISK, CC_HITS_REMOTE,
+						  CC_MISSES, CC_DEFERRED, CC_STORES, CC_ERRORS };
+	struct json_object *object = json_new_object(), *bypasses;
+	const char *reason;
+	uint64_t count;
+
+	json_add_text(object, "directory", config->dir);
+	for (size_t i = 0; i < sizeof(counts) / sizeof(counts[0]); i++)
+		json_add_number(object, cc_counter_name(counts[i]), cc_stats_get(stats, counts[i]));
+	bypasses = json_add_object(object, "bypasses");
+	for (unsigned int i = 0; (reason = cc_stats_bypass_at(stats, i, &count)); i++)
+		json_add_number(bypasses, reason, count);
+	json_add_number(object, "entries", holdings->census.entries);
+	json_add_number(object, "damaged_entries", holdings->census.damaged);
+	json_add_number(object, "bytes", holdings->census.bytes);
+	json_add_bool(object, "estimated", holdings->census.estimated);
+	json_add_number(object, "max_bytes", config->max_size);
+	json_add_number(object, "recipes", holdings->recipes.recipes);
+	json_add_number(object, "recipes_quarantined", holdings->recipes.quarantined);
+	json_add_ms(object, "recipes_ms", holdings->replay_ns);
+	json_add_bool(object, "drivers_changed", holdings->changed);
+	json_add_ms(object, "compile_ms_spent", cc_stats_get(stats, CC_COMPILE_NS_SPENT));
+	json_add_ms(object, "compile_ms_saved", cc_stats_get(stats, CC_COMPILE_NS_SAVED));
+	json_add_number(object, "compiled_unattended", cc_stats_get(stats, CC_UNATTENDED));
+	json_add_ms(object, "compile_ms_unattended", cc_stats_get(stats, CC_UNATTENDED_NS));
+	add_tier(object, &holdings->tier);
+	add_table(object, holdings->usage);
+	stats_more_add(more, holdings->usage, object);
+	return json_print(object);
+}
+
+/* Without it there is less to tell. */
+static void load_usage(const char *root, struct cc_usage *usage)
+{
+	int fd = open(root, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOCTTY);
+
+	if (fd < 0)
+		return;
+	if (cc_stats_load_usage(usage, fd) != CMN_OK)
+		*usage = (struct cc_usage){ 0 };
+	(void)close(fd);	/* read only */
+	if (usage->program_count)
+		qsort(usage->programs, usage->program_count, sizeof(*usage->programs), by_time);
+}
+
+static enum cmn_status collect(const struct tool_cache *cache, bool exact, struct cc_stats *stats,
+			       struct holdings *ret)
+{
+	const struct census *census = &ret->census;
+	enum cmn_status status = cc_stats_load(stats, cache->config.dir);
+
+	if (status != CMN_OK && status != CMN_MISS)
+		return status;
+	ret->usage = calloc(1, sizeof(*ret->usage));
+	if (!ret->usage)
+		return CMN_ERR_NOMEM;
+	load_usage(cache->config.dir, ret->usage);
+	if (!tier_look(&cache->config, &ret->tier))
+		return CMN_ERR_NOMEM;
+	status = cc_recipes_count(cache->config.dir, &ret->recipes);
+	if (status != CMN_OK)
+		return status;
+	status = census_take(cache, exact, &ret->census);
+	ret->replay_ns = waiting_time(ret->recipes.recipes, census->entries, census->build_ns);
+	ret->changed = waiting_changed(cache->config.dir, census->oldest_ns);
+	return status;
+}
+
+verb_function verb_stats;
+
+int verb_stats(const struct arguments *arguments)
+{
+	bool json = arguments_flag(arguments, "json"), zero = arguments_flag(arguments, "zero");
+	struct holdings holdings = { 0 };
+	struct stats_more more = { .verbose = arguments_flag(arguments, "verbose"),
+				   .per_program = arguments_flag(arguments, "per-program") };
+	struct cc_stats *stats = NULL;
+	struct tool_cache cache;
+	enum cmn_status status;
+	int code = TOOL_FAILED;
+
+	if (!tool_open(&cache))
+		return TOOL_FAILED;
+	if (zero && !tool_may_write(&cache))
+		goto out;
+	stats = cc_stats_new();
+	status = stats ? collect(&cache, arguments_flag(arguments, "exact"), stats, &holdings) :
+			 CMN_ERR_NOMEM;
+	if (status == CMN_OK)
+		status = stats_more_collect(&cache, &more);
+	if (status == CMN_OK)
+		code = (json ? print_json : print_plain)(stats, &holdings, &cache.config, &more);
+	if (status == CMN_OK && zero)
+		status = cc_stats_zero(cache.config.dir);
+	if (status != CMN_OK) {
+		tool_complain("%s: %s", cache.config.dir, cmn_status_string(status));
+		code = TOOL_FAILED;
+	}
+out:
+	cc_stats_free(stats);
+	stats_more_release(&more);
+	free(holdings.usage);
+	tier_release(&holdings.tier);
+	tool_close(&cache);
+	return code;
+}

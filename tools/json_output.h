@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * json_output: what --json prints, as a tree of json-c, and traces read with it. The one header that
+ * includes json-c, whose functions read a tree; these build one. Out of memory ends the command.
+ */
+#ifndef TOOLS_JSON_OUTPUT_H
+#define TOOLS_JSON_OUTPUT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <json-c/json.h>
+
+#include "common/bytes.h"
+
+/* A tree's root; json_print takes it, or json_object_put frees it. */
+struct json_object *json_new_object(void);
+struct json_object *json_new_array(void);
+/*
+ * Each adds to an object a member of that name, and to an array (name NULL) an element. Text may
+ * be any bytes: those that are not UTF-8 become U+FFFD. text NULL: null. ms: with three decimals.
+ */
+struct json_object *json_add_object(struct json_object *parent, const char *name);
+struct json_object *json_add_array(struct json_object *parent, const char *name);
+void json_add_text(struct json_object *parent, const char *name, const char *text);
+void json_add_view(struct json_object *parent, const char *name, struct cmn_view text);
+void json_add_number(struct json_object *parent, const char *name, uint64_t number);
+void json_add_ms(struct json_object *parent, const char *name, uint64_t ns);
+void json_add_bool(struct json_object *parent, const char *name, bool value);
+void json_add_null(struct json_object *parent, const char *name);
+
+/* Appends the tree as text without a line end, and frees it. */
+void json_append(struct cmn_buffer *text, struct json_object *root);
+/* Prints the tree, and frees it; the exit code, as tool_print. */
+int json_print(struct json_object *root);
+
+/* An array that is printed element by element, for those that memory would not hold; {0} is a new one. */
+struct json_stream {
+	struct cmn_buffer text;	/* not printed yet */
+	bool begun;
+};
+/* Each returns the exit code, as json_print; the first one takes and frees the element. */
+int json_stream_add(struct json_stream *stream, struct json_object *element);
+int json_stream_end(struct json_stream *stream);	/* in any case */
+
+/* A string's text, a view into it; empty: it is something else, or NULL. */
+struct cmn_view json_text(struct json_object *value);
+
+#endif

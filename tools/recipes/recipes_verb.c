@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: MIT */
+/* recipes_verb: the verb, and the user's own packs. */
+#include "tools/recipes/recipes_verb.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cachecore/disk/root.h"
+#include "common/descriptor.h"
+#include "common/file.h"
+#include "tools/arguments.h"
+#include "tools/recipes/packs.h"
+#include "tools/tool.h"
+
+/* The user's own directory, which others cannot write to. false: complained about. */
+static bool open_own(bool make, char **ret_path, int *ret_fd)
+{
+	char *path = packs_own_directory();
+	enum cmn_status status = CMN_OK;
+
+	if (!path)
+		return false;
+	/* The parents as XDG's specification has them. */
+	if (make)
+		status = cmn_file_make_dirs(path, 0700);
+	if (status == CMN_OK)
+		status = cc_root_open_as(path, CC_ROOT_TIER, ret_fd);
+	if (status == CMN_OK) {
+		*ret_path = path;
+		return true;
+	}
+	tool_complain("%s: %s", path, status == CMN_MISS ? "there are no packs of yours" :
+		      cmn_status_string(status));
+	free(path);
+	return false;
+}
+
+/* The name of a pack's file in a directory, from a path or name with or without its suffix. */
+static char *file_name(const char *operand)
+{
+	const char *slash = strrchr(operand, '/');
+	const char *base = slash ? slash + 1 : operand;
+	size_t len = strlen(base), suffix = strlen(PACKS_SUFFIX);
+	char *name;
+
+	if (len > suffix && strcmp(base + len - suffix, PACKS_SUFFIX) == 0)
+		len -= suffix;
+	if (!len || base[0] == '.' || len + suffix > 255 ||
+	    asprintf(&name, "%.*s" PACKS_SUFFIX, (int)len, base) < 0) {
+		tool_complain("\"%s\" is no name of a pack", operand);
+		return NULL;
+	}
+	return name;
+}
+
+static int add(const char *operand)
+{
+	struct cmn_buffer file = { 0 };
+	struct pack pack = { 0 };
+	char *name = file_name(operand), *directory = NULL;
+	enum cmn_status status = CMN_OK;
+	bool done = false;
+	int fd = -1;
+
+	if (name && packs_read(operand, &file, &pack) && open_own(true, &directory, &fd)) {
+		const struct cmn_view view = cmn_buffer_view(&file);
+
+		status = cmn_file_publish(fd, name, &view, 1);
+		done = status == CMN_OK;
+		if (!done)
+			tool_complain("%s/%s: %s", directory, name, cmn_status_string(status));
+		(void)cmn_descriptor_close(fd);	/* nothing was written through it */
+	}
+	if (done)
+		tool_complain("%s/%s: %u recipes; ckcache recipes build builds them", directory, name,
+			      (unsigned int)pack.recipe_count);
+	pack_release(&pack);
+	cmn_buffer_release(&file);
+	free(directory);
+	free(name);
+	return done ? TOOL_OK : TOOL_FAILED;
+}
+
+static int remove_pack(const char *operand)
+{
+	char *name = file_name(operand), *directory = NULL;
+	bool done = false;
+	int fd = -1;
+
+	if (name && open_own(false, &directory, &fd)) {
+		done = unlinkat(fd, name, 0) == 0;
+		if (!done)
+			tool_complain("%s/%s: %s", directory, name, strerror(errno));
+		(void)cmn_descriptor_close(fd);	/* nothing was written through it */
+	}
+	free(directory);
+	free(name);
+	return done ? TOOL_OK : TOOL_FAILED;
+}
+
+verb_function verb_recipes;
+
+int verb_recipes(const struct arguments *arguments)
+{
+	const char *action = arguments->action, *operand = arguments->operand, *wrong = NULL;
+	bool build = strcmp(action, "build") == 0, list = strcmp(action, "list") == 0;
+	bool adds = strcmp(action, "add") == 0;
+	const struct recipes_request request = {
+		.json = arguments_flag(arguments, "json"),
+		.idle = arguments_flag(arguments, "idle"),
+		.jobs = arguments_number(arguments, "jobs", 0),
+		.timeout_s = arguments_number(arguments, "timeout", 0),
+		.budget_s = arguments_number(arguments, "budget", 0),
+	};
+
+	if ((build || list) && operand)
+		wrong = "\"recipes list\" and \"recipes build\" take no argument";
+	else if (!build && !list && !operand)
+		wrong = adds ? "recipes add: FILE is missing" : "recipes remove: NAME is missing";
+	else if (!build && (request.jobs || request.timeout_s || request.budget_s || request.idle))
+		wrong = "--jobs, --timeout, --budget and --idle are for \"recipes build\"";
+	else if (!build && !list && request.json)
+		wrong = "--json is for \"recipes list\" and \"recipes build\"";
+	if (wrong) {
+		tool_complain("%s (try ckcache recipes --help)", wrong);
+		return TOOL_USAGE;
+	}
+	if (build)
+		return recipes_build(&request);
+	if (list)
+		return recipes_list(request.json);
+	return adds ? add(operand) : remove_pack(operand);
+}
