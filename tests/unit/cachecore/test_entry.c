@@ -326,6 +326,22 @@ TEST(a_header_is_bounded)
 	cmn_buffer_release(&file);
 }
 
+/* It would be read far beyond its end. */
+TEST(a_file_has_as_much_as_it_claims)
+{
+	struct cmn_hash key_hash = cmn_hash_of("k", 1);
+	struct cc_entry *entry = make_entry(), *again = NULL;
+	struct cmn_buffer file;
+
+	encode(entry, CC_COMPRESSION_NONE, &key_hash, &file);
+	for (unsigned int i = 0; i < 8; i++)
+		file.data[16 + i] = file.data[24 + i] = (uint8_t)(CC_ENTRY_MAX_PAYLOAD >> (8 * i));
+	CU_ASSERT_EQUAL(decode(file.data, file.len, &key_hash, &again), CMN_ERR_CORRUPT);
+	CU_ASSERT_PTR_NULL(again);
+	cc_entry_unref(entry);
+	cmn_buffer_release(&file);
+}
+
 TEST(refuses_fields_that_leave_the_payload)
 {
 	struct cmn_hash key_hash = cmn_hash_of("k", 1), hash;

@@ -79,6 +79,20 @@ TEST(adds_to_the_file_at_each_flush)
 	cc_stats_free(stats);
 }
 
+TEST(each_counter_goes_to_the_file_and_back)
+{
+	struct cc_stats *stats = new_stats();
+
+	for (unsigned int i = 0; i < CC_COUNTER_COUNT; i++)
+		cc_stats_add(stats, (enum cc_counter)i, i + 1);
+	cc_stats_hit(stats, CC_HITS_MEMORY, 70);
+	CU_ASSERT_EQUAL(cc_stats_flush(stats, ROOT, -1, UINT64_MAX), CMN_OK);
+	for (unsigned int i = 0; i < CC_COUNTER_COUNT; i++)
+		check_file((enum cc_counter)i, i + 1 + (i == CC_HITS_MEMORY) +
+					       (i == CC_COMPILE_NS_SAVED ? 70 : 0));
+	cc_stats_free(stats);
+}
+
 TEST(makes_no_root_for_nothing)
 {
 	struct cc_stats *stats = new_stats();
