@@ -54,7 +54,7 @@ static struct cmn_buffer read_log(struct lz_next *next, ze_module_build_log_hand
 	size_t size = 0;
 
 	if (!log || !get || get(log, &size, NULL) != ZE_RESULT_SUCCESS || !size ||
-	    !cmn_buffer_reserve(&text, size + 1))
+	    size == SIZE_MAX || !cmn_buffer_reserve(&text, size + 1))
 		return text;
 	if (get(log, &size, (char *)text.data) == ZE_RESULT_SUCCESS) {
 		text.data[size] = '\0';

@@ -619,21 +619,22 @@ static bool prepare(struct build *build)
 	bool plain = bad || build->found.plain ||
 		     /* A linked program should not be built again; some drivers do it all the same. */
 		     !program->text;
+	bool unbuildable = program->unbuildable && !call->compile && !bad;
 
-	if (program->unbuildable && !call->compile && !bad) {
-		build->error = CL_INVALID_OPERATION;
-	} else if (plain) {
+	if (plain && !unbuildable) {
 		run_uncached(build);
-	} else if (build->found.loaded && driver_refuses_rebuild(build)) {
-		build->error = CL_INVALID_OPERATION;
-	} else if (gather(build)) {
-		return true;
-	} else {
-		/* Without targets it is a list that the driver refuses. */
-		if (build->targets.count && is_built_beyond(build))
-			bring_back_others(build);
-		run_without_key(build);
+		return false;
 	}
+	if (unbuildable || (build->found.loaded && driver_refuses_rebuild(build))) {
+		build->error = CL_INVALID_OPERATION;
+		return false;
+	}
+	if (gather(build))
+		return true;
+	/* Without targets it is a list that the driver refuses. */
+	if (build->targets.count && is_built_beyond(build))
+		bring_back_others(build);
+	run_without_key(build);
 	return false;
 }
 
