@@ -487,7 +487,9 @@ static enum cmn_status find(struct cc_cache *cache, const struct cc_key *key, bo
 		cc_entry_unref(value);
 	}
 	level = cc_level_switch_enter(cache->levels);
-	status = read_level(cache, level, key, (unsigned int)cmn_quick_hash(view), &entry, &keep);
+	/* Only the level in memory asks for the hash. */
+	status = read_level(cache, level, key,
+			    cache->programs ? (unsigned int)cmn_quick_hash(view) : 0, &entry, &keep);
 	if (status != CMN_OK && remote) {
 		origin = CC_ORIGIN_REMOTE;
 		status = get_remote(cache, level, key, &entry, NULL, NULL);

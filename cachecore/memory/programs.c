@@ -386,6 +386,18 @@ static void leave(const struct cc_claim *claim)
 	cc_build_result_unref(result);
 }
 
+/* Waits, if need be. The claim goes on only where the caller is to build. */
+static enum cc_way take(struct cc_claim *claim, struct cc_build_taken *ret)
+{
+	if (cc_build_result_claim(claim->result, ret) == CC_WAY_BUILT)
+		return CC_WAY_BUILT;
+	if (claim->entered)
+		leave(claim);
+	else
+		cc_build_result_unref(claim->result);
+	return ret->way;
+}
+
 enum cc_way cc_programs_claim(struct cc_programs *programs, struct cmn_view key,
 			      struct cc_claim *ret_claim, struct cc_build_taken *ret)
 {
@@ -406,13 +418,7 @@ enum cc_way cc_programs_claim(struct cc_programs *programs, struct cmn_view key,
 		}
 		cmn_mutex_unlock(&programs->lock);
 	}
-	if (cc_build_result_claim(ret_claim->result, ret) == CC_WAY_BUILT)
-		return CC_WAY_BUILT;
-	if (ret_claim->entered)
-		leave(ret_claim);
-	else
-		cc_build_result_unref(ret_claim->result);
-	return ret->way;
+	return take(ret_claim, ret);
 }
 
 enum cc_way cc_kernels_claim(struct cc_programs *programs, struct cmn_view program_key,
@@ -441,13 +447,7 @@ enum cc_way cc_kernels_claim(struct cc_programs *programs, struct cmn_view progr
 		}
 		cmn_mutex_unlock(&programs->lock);
 	}
-	if (cc_build_result_claim(ret_claim->result, ret) == CC_WAY_BUILT)
-		return CC_WAY_BUILT;
-	if (ret_claim->entered)
-		leave(ret_claim);
-	else
-		cc_build_result_unref(ret_claim->result);
-	return ret->way;
+	return take(ret_claim, ret);
 }
 
 void *cc_programs_publish(struct cc_claim *claim, void *value, size_t size, bool transient)
