@@ -4,20 +4,18 @@ ckcache(1) and docs/JSON.md say the same. And help fits a screen.
 
     command_line.py CKCACHE SOURCE-DIRECTORY
 """
-import contextlib
 import json
 import os
-import pty
 import re
 import shutil
 import subprocess
 import sys
 import tempfile
-import threading
 import unittest
 
 import caches
 import schema
+import terminal
 
 CKCACHE, SOURCE = None, None
 LINES, COLUMNS = 24, 80
@@ -286,20 +284,11 @@ class Completions(unittest.TestCase):
             its-command() { : }
             """)
         lines = {typed.replace("ROOT", root): ran.replace("ROOT", root) for typed, ran in TYPED.items()}
-        terminal, other = pty.openpty()
-        shell = subprocess.Popen(["zsh", "-i"], cwd=work, stdin=other, stdout=other, stderr=other,
-                                 start_new_session=True, env=environment)
-        os.close(other)
-        timer = threading.Timer(60, shell.kill)
-        timer.start()
-        os.write(terminal, "".join("ckcache %s\t\n" % line for line in lines).encode() + b"exit\n")
-        said = b""
-        with contextlib.suppress(OSError):  # when the shell has gone
-            while part := os.read(terminal, 4096):
-                said += part
-        os.close(terminal)
-        self.assertEqual(shell.wait(), 0, said)
-        timer.cancel()
+        code, said = terminal.show(
+            lambda fd: subprocess.Popen(["zsh", "-i"], cwd=work, stdin=fd, stdout=fd, stderr=fd,
+                                        start_new_session=True, env=environment),
+            typed="".join("ckcache %s\t\n" % line for line in lines).encode() + b"exit\n")
+        self.assertEqual(code, 0, said)
         self.assertEqual(re.findall("ran <(.*?) *>", said.decode("utf-8", "replace")),
                          list(lines.values()), said)
 

@@ -6,7 +6,6 @@ directories and settings.
 """
 import json
 import os
-import pty
 import resource
 import shutil
 import signal
@@ -15,6 +14,7 @@ import unittest
 
 import machine
 import schema
+import terminal
 
 NOBODY = 54321	# whom no account has
 
@@ -504,21 +504,8 @@ class Endings(Doctor):
         self.assertIn("1. unset CKCACHE_DISABLE", ran.out.splitlines()[-1])
 
     def on_terminal(self, extra):
-        leader, follower = pty.openpty()
-        with self.start("doctor", "--quick", extra=extra, stdout=follower,
-                        stderr=follower) as process:
-            os.close(follower)
-            shown = b""
-            try:
-                while True:
-                    some = os.read(leader, 65536)
-                    if not some:
-                        break
-                    shown += some
-            except OSError:	# the other end was closed
-                pass
-            os.close(leader)
-            self.assertEqual(process.wait(machine.PATIENCE), 0)
+        code, shown = terminal.show(lambda fd: self.start("doctor", "--quick", extra=extra, stdout=fd, stderr=fd))
+        self.assertEqual(code, 0, shown)
         return shown
 
     def test_colours(self):

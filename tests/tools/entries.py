@@ -6,16 +6,14 @@
 import fcntl
 import json
 import os
-import pty
 import shutil
-import struct
 import subprocess
 import sys
-import termios
 import time
 import unittest
 
 import caches
+import terminal
 import tool_case
 
 CKCACHE, FILL_CACHE, SOURCE = None, None, None
@@ -183,23 +181,13 @@ class Scaled(Case):
 
 class Terminals(Case):
     def shown(self, columns, *arguments):
-        ours, theirs = pty.openpty()
-        fcntl.ioctl(ours, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
-        with subprocess.Popen([CKCACHE, *arguments], stdin=subprocess.DEVNULL, stdout=theirs, stderr=theirs,
-                              env={"HOME": self.work, "CKCACHE_DIR": self.root, "TERM": "dumb",
-                                   "PATH": os.environ["PATH"]}) as process:
-            os.close(theirs)
-            text = b""
-            while True:
-                try:
-                    piece = os.read(ours, 65536)
-                except OSError:		# nobody has the other end any more
-                    break
-                if not piece:
-                    break
-                text += piece
-            os.close(ours)
-        self.assertEqual(process.returncode, 0, (arguments, text))
+        def start(fd):
+            return subprocess.Popen([CKCACHE, *arguments], stdin=subprocess.DEVNULL, stdout=fd, stderr=fd,
+                                    env={"HOME": self.work, "CKCACHE_DIR": self.root, "TERM": "dumb",
+                                         "PATH": os.environ["PATH"]})
+
+        code, text = terminal.show(start, columns)
+        self.assertEqual(code, 0, (arguments, text))
         return text.decode().replace("\r\n", "\n").splitlines()
 
     def test_an_entry_is_no_command_for_a_terminal(self):

@@ -7,17 +7,17 @@ docs/JSON.md has it, nothing changed that should not be, and no crash.
 """
 import json
 import os
-import pty
 import re
-import select
 import shutil
 import subprocess
 import sys
+import tempfile
 import unittest
 
 import caches
 import command_line
 import schema
+import terminal
 import tool_case
 
 CKCACHE, SOURCE, SCHEMA = None, None, None
@@ -595,29 +595,13 @@ class Output(Case):
 
     def on_terminal(self, *arguments, both=False, extra=None):
         """What a terminal shows that is stderr, and with both stdout; and stdout's pipe."""
-        ours, theirs = pty.openpty()
-        process = subprocess.Popen([CKCACHE, *arguments], cwd=self.cwd, stdin=subprocess.DEVNULL,
-                                   stdout=theirs if both else subprocess.PIPE, stderr=theirs,
-                                   env=self.environment({"TERM": "xterm", **(extra or {})}))
-        os.close(theirs)
-        shown = b""
-        while True:
-            if not select.select([ours], [], [], 60)[0]:
-                process.kill()
-                self.fail("%s hangs" % (arguments,))
-            try:
-                piece = os.read(ours, 65536)
-            except OSError:		# nobody has the other end any more
-                piece = b""
-            if not piece:
-                break
-            shown += piece
-        out = b"" if both else process.stdout.read()
-        if not both:
-            process.stdout.close()
-        os.close(ours)
-        self.assertEqual(process.wait(timeout=60), 0, (arguments, shown))
-        return shown, out
+        with tempfile.TemporaryFile() as out:
+            code, shown = terminal.show(lambda fd: subprocess.Popen(
+                [CKCACHE, *arguments], cwd=self.cwd, stdin=subprocess.DEVNULL, stdout=fd if both else out, stderr=fd,
+                env=self.environment({"TERM": "xterm", **(extra or {})})))
+            out.seek(0)
+            self.assertEqual(code, 0, (arguments, shown))
+            return shown, out.read()
 
     def test_progress_is_for_terminals(self):
         bundle = self.bundle()
