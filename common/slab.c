@@ -3,13 +3,17 @@
 #include "common/slab.h"
 
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
+#include <sys/mman.h>
 
 #define BLOCK_SIZE ((size_t)4 << 20)
 #define SHARE_MIN ((size_t)32 << 10)	/* malloc has pages for such, and they may be kept for long */
 #define SHARE_MAX (BLOCK_SIZE - ALIGNMENT)
 #define ALIGNMENT ((size_t)64)	/* a cache line */
+#define HUGE_PAGE ((size_t)2 << 20)
+#define HUGE_MIN (HUGE_PAGE / 4)	/* the kernel clears one huge page sooner than so many small ones */
 
 struct cmn_slab {
 	_Alignas(ALIGNMENT) atomic_uint refs;
@@ -46,12 +50,15 @@ void cmn_slab_unref(struct cmn_slab *slab)
 		free(slab);
 }
 
-static struct cmn_slab *new_block(void)
+static struct cmn_slab *new_block(size_t first_len)
 {
-	struct cmn_slab *slab = aligned_alloc(ALIGNMENT, BLOCK_SIZE);
+	bool huge = first_len >= HUGE_MIN;
+	struct cmn_slab *slab = aligned_alloc(huge ? HUGE_PAGE : ALIGNMENT, BLOCK_SIZE);
 
 	if (!slab)
 		return NULL;
+	if (huge)
+		(void)madvise(slab, BLOCK_SIZE, MADV_HUGEPAGE);	/* without it: the same, slower */
 	atomic_init(&slab->refs, 1);
 	slab->used = sizeof(*slab);
 	return slab;
@@ -66,7 +73,7 @@ static struct cmn_slab *block_for(struct cmn_slabs *slabs, size_t len)
 		slab->used = sizeof(*slab);
 	if (slab && BLOCK_SIZE - slab->used >= len)
 		return slab;
-	slab = new_block();
+	slab = new_block(len);
 	if (slab) {
 		cmn_slab_unref(slabs->current);
 		slabs->current = slab;
