@@ -305,11 +305,10 @@ class Numbers(Case):
                                   "CKCACHE_CAPTURE": "late", "CKCACHE_COMPRESSION": "7",
                                   "CKCACHE_REMOTE": "redis://user:pass-word@host:1/2",
                                   "CKCACHE_READ_ONLY_DIRS": "/a<b>:/c"})
-        self.assertEqual(self.row(page, "max_size"), [3 << 30])
         text = {row[0]["text"]: row[1]["text"] for row in page.rows if len(row) == 2}
-        self.assertEqual((text["capture"], text["compression"], text["threshold (days)"]),
-                         ("late", "7", "never"))
-        self.assertEqual(text["read_only_dirs"], "/a<b>/c")
+        self.assertEqual((text["capture"], text["compression"], text["threshold"], text["max_size"]),
+                         ("late", "7", "0", "3Gi"))
+        self.assertEqual(text["read_only_dirs"], "/a<b>:/c")
         self.assertEqual(text["remote"],
                          "redis://host:1/2off: no key is trusted (ckcache key trust)")
         self.assertNotIn("pass-word", page.source)
