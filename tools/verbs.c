@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * verbs: one row a verb, and one for each of its options. A verb is its row here and a file of
- * its name; nothing else in C knows it.
+ * verbs: one row a verb, and one for each of its options. A verb is its row here and its function;
+ * nothing else in C knows it.
  */
 #include "tools/verbs.h"
 
