@@ -39,19 +39,39 @@ struct origin {
 };
 
 /* field: in struct cc_config. A path in the environment may be relative to the working directory. */
-typedef enum cmn_status (*parse_fn)(const struct origin *origin, void *field);
+typedef enum cmn_status parse_fn(const struct origin *origin, void *field);
+typedef void format_fn(const void *field, struct cmn_buffer *ret);
+
+/* What a setting's value may be. */
+struct kind {
+	const char *expected;	/* for the complaint about a bad value */
+	parse_fn *parse;
+	format_fn *format;	/* what parse understands */
+	void (*release)(void *field);	/* NULL: it owns nothing */
+};
 
 struct setting {
 	const char *name;
 	size_t offset;
-	parse_fn parse;
-	const char *expected;	/* for the complaint about a bad value */
+	const struct kind *kind;
+	/*
+	 * It belongs to the root, which programs share, or decides whose entries and
+	 * keys count: a program's name is nothing that could be relied on.
+	 */
+	bool for_all;
 };
 
 static enum cmn_status parse_bool(const struct origin *origin, void *field)
 {
 	return cmn_env_parse_bool(origin->text, field);
 }
+
+static void format_bool(const void *field, struct cmn_buffer *ret)
+{
+	cmn_buffer_append_text(ret, *(const bool *)field ? "1" : "0");
+}
+
+static const struct kind kind_on_or_off = { "0 or 1", parse_bool, format_bool, NULL };
 
 /* Set by whatever value, as the SYCL runtime's variable is. */
 static enum cmn_status parse_set(const struct origin *origin, void *field)
@@ -63,10 +83,39 @@ static enum cmn_status parse_set(const struct origin *origin, void *field)
 	return CMN_OK;
 }
 
+/* Whatever a file has sets it. */
+static void format_set(const void *field, struct cmn_buffer *ret)
+{
+	cmn_buffer_append_text(ret, *(const bool *)field ? "1" : "");
+}
+
+static const struct kind kind_set = { "any value", parse_set, format_set, NULL };
+
 static enum cmn_status parse_size(const struct origin *origin, void *field)
 {
 	return cmn_env_parse_size(origin->text, field);
 }
+
+/* In the largest unit of which it is a whole number. */
+static void format_size(const void *field, struct cmn_buffer *ret)
+{
+	static const struct {
+		const char *name;
+		uint64_t bytes;
+	} units[] = {
+		{ "Ti", UINT64_C(1) << 40 }, { "T", UINT64_C(1000000000000) },
+		{ "Gi", UINT64_C(1) << 30 }, { "G", 1000000000 },
+		{ "Mi", 1 << 20 }, { "M", 1000000 }, { "Ki", 1 << 10 }, { "K", 1000 }, { "", 1 },
+	};
+	uint64_t size = *(const uint64_t *)field;
+	size_t i = 0;
+
+	while (size ? size % units[i].bytes : units[i].bytes > 1)
+		i++;
+	cmn_buffer_printf(ret, "%" PRIu64 "%s", size / units[i].bytes, units[i].name);
+}
+
+static const struct kind kind_size = { "a size, such as 8Gi", parse_size, format_size, NULL };
 
 static enum cmn_status parse_days(const struct origin *origin, void *field)
 {
@@ -82,6 +131,15 @@ static enum cmn_status parse_milliseconds(const struct origin *origin, void *fie
 {
 	return cmn_env_parse_number(origin->text, 0, MAX_MILLISECONDS, field);
 }
+
+static void format_number(const void *field, struct cmn_buffer *ret)
+{
+	cmn_buffer_printf(ret, "%" PRIu64, *(const uint64_t *)field);
+}
+
+static const struct kind kind_days = { "days, 0 to 36500", parse_days, format_number, NULL };
+static const struct kind kind_seconds = { "seconds, 0 to 86400", parse_seconds, format_number, NULL };
+static const struct kind kind_milliseconds = { "milliseconds, 0 to 60000", parse_milliseconds, format_number, NULL };
 
 static enum cmn_status parse_compression(const struct origin *origin, void *field)
 {
@@ -100,6 +158,18 @@ static enum cmn_status parse_compression(const struct origin *origin, void *fiel
 	return CMN_OK;
 }
 
+static void format_compression(const void *field, struct cmn_buffer *ret)
+{
+	int compression = *(const int *)field;
+
+	if (compression == CC_COMPRESSION_AUTO || compression == CC_COMPRESSION_NONE)
+		cmn_buffer_append_text(ret, compression == CC_COMPRESSION_AUTO ? "auto" : "none");
+	else
+		cmn_buffer_printf(ret, "%d", compression);
+}
+
+static const struct kind kind_compression = { "none, auto, or 1 to 9", parse_compression, format_compression, NULL };
+
 /* The position of text in a NULL-terminated list of words. */
 static enum cmn_status parse_word(const char *const *words, const char *text, int *ret)
 {
@@ -112,8 +182,8 @@ static enum cmn_status parse_word(const char *const *words, const char *text, in
 	return CMN_ERR_INVALID;
 }
 
-/* A parser and a formatter of an enum whose words are in its order. */
-#define PARSE_WORD(name, type, ...)							\
+/* The kind of an enum whose words are in its order. */
+#define WORDS(name, type, expected, ...)						\
 static const char *const words_of_##name[] = { __VA_ARGS__, NULL };			\
 static enum cmn_status parse_##name(const struct origin *origin, void *field)		\
 {											\
@@ -128,11 +198,13 @@ static enum cmn_status parse_##name(const struct origin *origin, void *field)		\
 static void format_##name(const void *field, struct cmn_buffer *ret)			\
 {											\
 	cmn_buffer_append_text(ret, words_of_##name[*(const type *)field]);		\
-}
-PARSE_WORD(capture, enum cc_capture, "auto", "eager", "late", "deferred")
-PARSE_WORD(log_level, enum cmn_log_level, "none", "error", "warning", "info", "debug")
-PARSE_WORD(sharing, enum cc_sharing, "none", "group", "readers")
-PARSE_WORD(eviction_order, enum cc_eviction_order, "lru", "cost", "none")
+}											\
+static const struct kind kind_##name = { expected, parse_##name, format_##name, NULL };
+WORDS(capture, enum cc_capture, "auto, eager, late or deferred", "auto", "eager", "late", "deferred")
+WORDS(log_level, enum cmn_log_level, "none, error, warning, info or debug",
+      "none", "error", "warning", "info", "debug")
+WORDS(sharing, enum cc_sharing, "none, group or readers", "none", "group", "readers")
+WORDS(eviction_order, enum cc_eviction_order, "lru, cost or none", "lru", "cost", "none")
 
 static enum cmn_status parse_text(const struct origin *origin, void *field)
 {
@@ -160,6 +232,20 @@ static enum cmn_status parse_path(const struct origin *origin, void *field)
 	*ret = path;
 	return CMN_OK;
 }
+
+static void format_text(const void *field, struct cmn_buffer *ret)
+{
+	const char *text = *(const char *const *)field;
+
+	cmn_buffer_append_text(ret, text ? text : "");
+}
+
+static void release_text(void *field)
+{
+	free(*(char **)field);
+}
+static const struct kind kind_text = { "an address", parse_text, format_text, release_text };
+static const struct kind kind_path = { "an absolute path", parse_path, format_text, release_text };
 
 static void free_list(char **list)
 {
@@ -200,41 +286,55 @@ static enum cmn_status parse_path_list(const struct origin *origin, void *field)
 	return CMN_OK;
 }
 
-#define SETTING(name, parse, expected) { #name, offsetof(struct cc_config, name), parse, expected }
+static void format_list(const void *field, struct cmn_buffer *ret)
+{
+	char **list = *(char **const *)field;
+
+	for (size_t i = 0; list && list[i]; i++)
+		cmn_buffer_printf(ret, "%s%s", i ? ":" : "", list[i]);
+}
+
+static void release_list(void *field)
+{
+	free_list(*(char ***)field);
+}
+static const struct kind kind_path_list = { "absolute paths separated by colons", parse_path_list, format_list,
+				       release_list };
+
+#define SETTING(name, field, kind) { name, offsetof(struct cc_config, field), &kind_##kind, false }
+#define SETTING_FOR_ALL(name, field, kind) { name, offsetof(struct cc_config, field), &kind_##kind, true }
 static const struct setting settings[] = {
-	SETTING(dir, parse_path, "an absolute path"),
-	SETTING(disable, parse_bool, "0 or 1"),
-	SETTING(persistent, parse_bool, "0 or 1"),
-	SETTING(in_mem, parse_bool, "0 or 1"),
-	SETTING(in_mem_eviction_threshold, parse_size, "a size, such as 256Mi"),
-	SETTING(eviction_disable, parse_set, "any value"),
-	SETTING(max_size, parse_size, "a size, such as 8Gi"),
-	{ "threshold", offsetof(struct cc_config, threshold_days), parse_days, "days, 0 to 36500" },
-	SETTING(eviction_order, parse_eviction_order, "lru, cost or none"),
-	SETTING(min_device_image_size, parse_size, "a size, such as 4Ki"),
-	SETTING(max_device_image_size, parse_size, "a size, such as 1Gi"),
-	SETTING(compression, parse_compression, "none, auto, or 1 to 9"),
-	SETTING(read_only, parse_bool, "0 or 1"),
-	SETTING(read_only_dirs, parse_path_list, "absolute paths separated by colons"),
-	SETTING(promote, parse_bool, "0 or 1"),
-	{ "shared", offsetof(struct cc_config, sharing), parse_sharing,
-	  "none, group or readers" },
-	SETTING(capture, parse_capture, "auto, eager, late or deferred"),
-	SETTING(recache, parse_bool, "0 or 1"),
-	SETTING(admit_all, parse_bool, "0 or 1"),
-	SETTING(observe, parse_bool, "0 or 1"),
-	SETTING(build_wait, parse_seconds, "seconds, 0 to 86400"),
-	SETTING(hand_over, parse_bool, "0 or 1"),
-	SETTING(exit_wait, parse_milliseconds, "milliseconds, 0 to 60000"),
-	{ "log", offsetof(struct cc_config, log_level), parse_log_level,
-	  "none, error, warning, info or debug" },
-	SETTING(log_file, parse_path, "an absolute path"),
-	SETTING(trace, parse_path, "an absolute path"),
-	SETTING(remote, parse_text, "an address"),
-	SETTING(remote_key, parse_path, "an absolute path"),
-	SETTING(remote_trust, parse_path_list, "absolute paths separated by colons"),
-	SETTING(remote_secrets, parse_path, "an absolute path"),
-	SETTING(remote_helpers, parse_path_list, "absolute paths separated by colons"),
+	SETTING_FOR_ALL("dir", dir, path),
+	SETTING("disable", disable, on_or_off),
+	SETTING("persistent", persistent, on_or_off),
+	SETTING("in_mem", in_mem, on_or_off),
+	SETTING("in_mem_eviction_threshold", in_mem_eviction_threshold, size),
+	SETTING_FOR_ALL("eviction_disable", eviction_disable, set),
+	SETTING_FOR_ALL("max_size", max_size, size),
+	SETTING_FOR_ALL("threshold", threshold_days, days),
+	SETTING_FOR_ALL("eviction_order", eviction_order, eviction_order),
+	SETTING("min_device_image_size", min_device_image_size, size),
+	SETTING("max_device_image_size", max_device_image_size, size),
+	SETTING("compression", compression, compression),
+	SETTING("read_only", read_only, on_or_off),
+	SETTING_FOR_ALL("read_only_dirs", read_only_dirs, path_list),
+	SETTING("promote", promote, on_or_off),
+	SETTING_FOR_ALL("shared", sharing, sharing),
+	SETTING("capture", capture, capture),
+	SETTING("recache", recache, on_or_off),
+	SETTING("admit_all", admit_all, on_or_off),
+	SETTING("observe", observe, on_or_off),
+	SETTING("build_wait", build_wait, seconds),
+	SETTING("hand_over", hand_over, on_or_off),
+	SETTING("exit_wait", exit_wait, milliseconds),
+	SETTING("log", log_level, log_level),
+	SETTING("log_file", log_file, path),
+	SETTING("trace", trace, path),
+	SETTING_FOR_ALL("remote", remote, text),
+	SETTING_FOR_ALL("remote_key", remote_key, path),
+	SETTING_FOR_ALL("remote_trust", remote_trust, path_list),
+	SETTING_FOR_ALL("remote_secrets", remote_secrets, path),
+	SETTING_FOR_ALL("remote_helpers", remote_helpers, path_list),
 };
 #define SETTING_COUNT (sizeof(settings) / sizeof(settings[0]))
 
@@ -252,25 +352,6 @@ static size_t find_setting(const char *name)
 	while (i < SETTING_COUNT && strcasecmp(settings[i].name, name) != 0)
 		i++;
 	return i;
-}
-
-/*
- * What belongs to the root, which programs share, or decides whose entries and
- * keys count: a program's name is nothing that could be relied on.
- */
-static bool is_for_all(const struct setting *setting)
-{
-	static const char *const names[] = {
-		"dir", "eviction_disable", "max_size", "threshold", "eviction_order", "shared",
-		"read_only_dirs", "remote", "remote_key", "remote_trust", "remote_secrets",
-		"remote_helpers",
-	};
-
-	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
-		if (strcmp(setting->name, names[i]) == 0)
-			return true;
-	}
-	return false;
 }
 
 /* A file, while its lines are read. */
@@ -294,7 +375,7 @@ static void scan_setting(struct scan *scan, const struct cc_config_line *line)
 	if (i == SETTING_COUNT)
 		cmn_log_write(scan->log, CMN_LOG_WARNING, "%s:%u: unknown setting \"%s\"",
 			      scan->file, scan->line, line->name);
-	else if (scan->section == FOR_PROGRAM && is_for_all(&settings[i]))
+	else if (scan->section == FOR_PROGRAM && settings[i].for_all)
 		cmn_log_write(scan->log, CMN_LOG_ERROR,
 			      "%s:%u: %s cannot be set for one program; it is ignored", scan->file,
 			      scan->line, settings[i].name);
@@ -427,13 +508,13 @@ static void complain(const struct cmn_log *log, const struct setting *setting,
 		cmn_log_write(log, CMN_LOG_ERROR,
 			      "%s:%u: %s: bad value \"%s\" (%s is expected); using the default",
 			      origin->file, origin->line, setting->name, origin->text,
-			      setting->expected);
+			      setting->kind->expected);
 		return;
 	}
 	variable_name(setting->name, name, sizeof(name));
 	cmn_log_write(log, CMN_LOG_ERROR,
 		      "%s: bad value \"%s\" (%s is expected); using the default", name,
-		      origin->text, setting->expected);
+		      origin->text, setting->kind->expected);
 }
 
 /* An origin whose text is not used, because it is empty or bad, becomes none. */
@@ -446,11 +527,11 @@ static enum cmn_status apply(const struct cmn_log *log, struct origin *origins,
 		enum cmn_status status;
 
 		/* An empty value asks for the default, but an empty list is a list. */
-		if (!origin->text || (!*origin->text && setting->parse != parse_path_list)) {
+		if (!origin->text || (!*origin->text && setting->kind != &kind_path_list)) {
 			origin->text = NULL;
 			continue;
 		}
-		status = setting->parse(origin, (char *)config + setting->offset);
+		status = setting->kind->parse(origin, (char *)config + setting->offset);
 		if (status == CMN_ERR_NOMEM)
 			return status;
 		if (status != CMN_OK) {
@@ -597,90 +678,6 @@ enum cmn_status cc_config_load(const struct cmn_log *log, struct cc_config *ret)
 	return cc_config_load_from(log, CC_CONFIG_SYSTEM_FILE, ret);
 }
 
-typedef void (*format_fn)(const void *field, struct cmn_buffer *ret);
-
-static void format_bool(const void *field, struct cmn_buffer *ret)
-{
-	cmn_buffer_append_text(ret, *(const bool *)field ? "1" : "0");
-}
-
-/* Whatever a file has sets it. */
-static void format_set(const void *field, struct cmn_buffer *ret)
-{
-	cmn_buffer_append_text(ret, *(const bool *)field ? "1" : "");
-}
-
-static void format_number(const void *field, struct cmn_buffer *ret)
-{
-	cmn_buffer_printf(ret, "%" PRIu64, *(const uint64_t *)field);
-}
-
-/* In the largest unit of which it is a whole number. */
-static void format_size(const void *field, struct cmn_buffer *ret)
-{
-	static const struct {
-		const char *name;
-		uint64_t bytes;
-	} units[] = {
-		{ "Ti", UINT64_C(1) << 40 }, { "T", UINT64_C(1000000000000) },
-		{ "Gi", UINT64_C(1) << 30 }, { "G", 1000000000 },
-		{ "Mi", 1 << 20 }, { "M", 1000000 }, { "Ki", 1 << 10 }, { "K", 1000 }, { "", 1 },
-	};
-	uint64_t size = *(const uint64_t *)field;
-	size_t i = 0;
-
-	while (size ? size % units[i].bytes : units[i].bytes > 1)
-		i++;
-	cmn_buffer_printf(ret, "%" PRIu64 "%s", size / units[i].bytes, units[i].name);
-}
-
-static void format_compression(const void *field, struct cmn_buffer *ret)
-{
-	int compression = *(const int *)field;
-
-	if (compression == CC_COMPRESSION_AUTO || compression == CC_COMPRESSION_NONE)
-		cmn_buffer_append_text(ret, compression == CC_COMPRESSION_AUTO ? "auto" : "none");
-	else
-		cmn_buffer_printf(ret, "%d", compression);
-}
-
-static void format_text(const void *field, struct cmn_buffer *ret)
-{
-	const char *text = *(const char *const *)field;
-
-	cmn_buffer_append_text(ret, text ? text : "");
-}
-
-static void format_list(const void *field, struct cmn_buffer *ret)
-{
-	char **list = *(char **const *)field;
-
-	for (size_t i = 0; list && list[i]; i++)
-		cmn_buffer_printf(ret, "%s%s", i ? ":" : "", list[i]);
-}
-
-static void format(const struct setting *setting, const struct cc_config *config,
-		   struct cmn_buffer *ret)
-{
-	static const struct {
-		parse_fn parse;
-		format_fn format;
-	} formats[] = {
-		{ parse_bool, format_bool }, { parse_set, format_set },
-		{ parse_size, format_size }, { parse_days, format_number },
-		{ parse_seconds, format_number }, { parse_milliseconds, format_number },
-		{ parse_compression, format_compression }, { parse_capture, format_capture },
-		{ parse_log_level, format_log_level }, { parse_sharing, format_sharing },
-		{ parse_eviction_order, format_eviction_order }, { parse_text, format_text },
-		{ parse_path, format_text }, { parse_path_list, format_list },
-	};
-	size_t i = 0;
-
-	while (formats[i].parse != setting->parse)
-		i++;
-	formats[i].format((const char *)config + setting->offset, ret);
-}
-
 /* Whose text it is; the caller frees the rest on failure. */
 static enum cmn_status describe(size_t i, const struct sources *sources,
 				const struct cc_config *config, struct cc_config_value *ret)
@@ -696,7 +693,7 @@ static enum cmn_status describe(size_t i, const struct sources *sources,
 		ret->place = origin->file == sources->user_file ? CC_CONFIG_USER : CC_CONFIG_SYSTEM;
 	ret->line = origin->text ? origin->line : 0;
 	ret->of_program = origin->text && origin->of_program;
-	format(&settings[i], config, &text);
+	settings[i].kind->format((const char *)config + settings[i].offset, &text);
 	ret->text = cmn_buffer_take_string(&text);
 	return ret->text ? CMN_OK : CMN_ERR_NOMEM;
 }
@@ -739,11 +736,11 @@ enum cmn_status cc_config_check(const char *name, const char *value, bool of_pro
 
 	if (i == SETTING_COUNT)
 		return CMN_MISS;
-	*ret = (struct cc_config_rule){ settings[i].name, settings[i].expected };
-	if (of_program && is_for_all(&settings[i]))
+	*ret = (struct cc_config_rule){ settings[i].name, settings[i].kind->expected };
+	if (of_program && settings[i].for_all)
 		return CMN_ERR_ACCESS;
 	if (*value)
-		status = settings[i].parse(&origin, (char *)&config + settings[i].offset);
+		status = settings[i].kind->parse(&origin, (char *)&config + settings[i].offset);
 	cc_config_release(&config);
 	return status;
 }
@@ -762,16 +759,11 @@ bool cc_config_knows(const char *variable)
 
 void cc_config_release(struct cc_config *config)
 {
-	free(config->dir);
+	for (size_t i = 0; i < SETTING_COUNT; i++) {
+		if (settings[i].kind->release)
+			settings[i].kind->release((char *)config + settings[i].offset);
+	}
 	free(config->dir_problem);
 	free(config->built_for);
-	free_list(config->read_only_dirs);
-	free(config->log_file);
-	free(config->trace);
-	free(config->remote);
-	free(config->remote_key);
-	free_list(config->remote_trust);
-	free(config->remote_secrets);
-	free_list(config->remote_helpers);
 	*config = (struct cc_config){ 0 };
 }

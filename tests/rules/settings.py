@@ -18,9 +18,9 @@ def read(root, *path):
 def settings(text):
     """{name: what it expects} of config.c's table."""
     table = text.partition("settings[] = {")[2].partition("};")[0]
-    rows = re.findall(r'SETTING\((\w+), \w+, "([^"]*)"\)', table)
-    rows += re.findall(r'\{ "(\w+)", [^"]*"([^"]*)" \}', table)
-    return dict(rows)
+    expected = dict(re.findall(r'struct kind kind_(\w+) = \{ "([^"]*)"', text) +
+                    re.findall(r'^WORDS\((\w+), [\w ]+, "([^"]*)"', text, re.M))
+    return {name: expected[kind] for name, kind in re.findall(r'SETTING\w*\("(\w+)", \w+, (\w+)\)', table)}
 
 
 def documented(text):

@@ -6,10 +6,13 @@ import tempfile
 
 import settings
 
-CODE = """settings[] = {
-	SETTING(dir, parse_path, "a path"),
-	SETTING(order, parse_order, "lru or cost"),
-	{ "days", offsetof(struct cc_config, threshold), parse_days, "days, 0 to 9" },
+CODE = """static const struct kind kind_path = { "a path", parse_path, format_text, release_text };
+static const struct kind kind_days = { "days, 0 to 9", parse_days, format_number, NULL };
+WORDS(order, enum order, "lru or cost", "lru", "cost")
+settings[] = {
+	SETTING_FOR_ALL("dir", dir, path),
+	SETTING("order", order, order),
+	SETTING("days", threshold, days),
 };
 """
 DOCUMENT = """| variable | default | meaning |
@@ -33,8 +36,8 @@ The default is 90.
 .It Cm other
 """
 BROKEN = [
-    ("code", "};", '\tSETTING(more, parse_size, "a size"),\n};', 2, "more is missing"),
-    ("code", '\tSETTING(dir, parse_path, "a path"),\n', "", 2, "there is no setting dir"),
+    ("code", "\n};", '\n\tSETTING("more", more, days),\n};', 2, "more is missing"),
+    ("code", '\tSETTING_FOR_ALL("dir", dir, path),\n', "", 2, "there is no setting dir"),
     ("document", "| `CKCACHE_DAYS` | 90 | c |\n", "", 1, "days is missing"),
     ("page", "is 90", "is 9", 1, "the default 90 is not there"),
     ("page", ".Cm cost .", ".Cm none .", 1, "cost is not there"),
