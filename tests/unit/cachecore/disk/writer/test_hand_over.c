@@ -108,7 +108,7 @@ static void store_some(const char *device, const char *driver, int first, int la
 		bool evict;
 
 		CU_ASSERT_PTR_NOT_NULL_FATAL(entry);
-		CU_ASSERT_PTR_NOT_NULL_FATAL(cc_entry_add_room(entry, CC_TAG_IMAGE, 0, 8));
+		cc_entry_add(entry, CC_TAG_IMAGE, 0, "an image", 8);
 		CU_ASSERT_EQUAL_FATAL(cc_entry_finish(entry, NULL), CMN_OK);
 		make_key(&key, device, driver, i);
 		CU_ASSERT_EQUAL(cc_store_add(store, &key, entry, &evict), CMN_OK);
