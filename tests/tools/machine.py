@@ -107,6 +107,10 @@ class Case(tool_case.Folder):
         self.assertNotIn("runtime error", ran.err, ran)
         return ran
 
+    def need_mounts(self):
+        if subprocess.run(["unshare", "-m", "true"], check=False, capture_output=True).returncode:
+            self.skipTest("no mounts here")
+
     def counted(self, event):
         """How often the stub driver did that."""
         try:

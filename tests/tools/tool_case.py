@@ -11,6 +11,13 @@ import tempfile
 import unittest
 
 
+def closed_pipe():
+    """A descriptor to write to, which nobody reads any more."""
+    reader, writer = os.pipe()
+    os.close(reader)
+    return writer
+
+
 class Folder(unittest.TestCase):
     """Files are named from the directory, or by their paths."""
     maxDiff = None

@@ -521,16 +521,11 @@ class Output(Case):
                 ran = self.expect([1], *arguments, stdout=full)
             self.assertIn(b"no space left", ran.stderr.lower(), arguments)
 
-    def closed_pipe(self):
-        reader, writer = os.pipe()
-        os.close(reader)
-        return writer
-
     def test_a_reader_that_leaves_is_no_error(self):
         for arguments in self.PRINTS:
             self.make()
             for ignored in (False, True):
-                pipe = self.closed_pipe()
+                pipe = tool_case.closed_pipe()
                 ran = self.run_tool(*arguments, stdout=pipe, restore_signals=not ignored)
                 os.close(pipe)
                 self.assertIn(ran.returncode, (1,) if ignored else (-13,), (arguments, ran))
