@@ -33,8 +33,7 @@ class Doctor(machine.Case):
 
     def doctor(self, *arguments, code=0, leaves=(), **options):
         """Its JSON, which fits the schema; and nothing was left anywhere."""
-        ran = self.tool("doctor", "--json", *arguments, **options)
-        self.assertEqual(ran.code, code, ran)
+        ran = self.ends(code, "doctor", "--json", *arguments, **options)
         value = json.loads(ran.out)
         wrong = schema.check(value, schema.read(os.path.join(machine.SOURCE, "docs", "JSON.md"))["doctor"])
         self.assertEqual(list(wrong), [], ran)
@@ -265,8 +264,7 @@ class Loaders(Doctor):
 
     def test_a_command_without_its_layers(self):
         self.command = self.write("bin/ckcache", self.read_bytes(machine.CKCACHE), 0o755)
-        ran = self.tool("doctor")
-        self.assertEqual(ran.code, 1, ran)
+        ran = self.ends(1, "doctor")
         self.assertIn("libckcache_opencl.so is missing", ran.out)
         self.left_nothing()
 
@@ -379,8 +377,7 @@ class Directories(Doctor):
         script = ("mount -t tmpfs -o size=100k,mode=0700 none '%s' && "
                   "head -c 200k /dev/zero >'%s/filler' 2>/dev/null; exec \"$0\" doctor --quick"
                   % (self.root, self.root))
-        ran = self.tool("-m", "sh", "-c", script, machine.CKCACHE, executable="unshare")
-        self.assertEqual(ran.code, 1, ran)
+        ran = self.ends(1, "-m", "sh", "-c", script, machine.CKCACHE, executable="unshare")
         for text in ("on tmpfs", "almost no space", "cannot write a file"):
             self.assertIn(text, ran.out)
 
@@ -458,12 +455,10 @@ class Programs(Doctor):
 
 class Endings(Doctor):
     def test_people_get_the_same(self):
-        ran = self.tool("doctor")
-        self.assertEqual(ran.code, 0, ran)
+        ran = self.ends(0, "doctor")
         self.assertEqual(ran.out.splitlines()[-1], "works")
         self.assertNotIn("\x1b", ran.out)
-        ran = self.tool("doctor", extra={"CKCACHE_DISABLE": "1"})
-        self.assertEqual(ran.code, 1, ran)
+        ran = self.ends(1, "doctor", extra={"CKCACHE_DISABLE": "1"})
         self.assertIn("1. unset CKCACHE_DISABLE", ran.out.splitlines()[-1])
 
     def on_terminal(self, extra):

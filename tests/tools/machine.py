@@ -107,6 +107,12 @@ class Case(tool_case.Folder):
         self.assertNotIn("runtime error", ran.err, ran)
         return ran
 
+    def ends(self, code, *arguments, **options):
+        """With these arguments the command ends with that code."""
+        ran = self.tool(*arguments, **options)
+        self.assertEqual(ran.code, code, (arguments, ran))
+        return ran
+
     def need_mounts(self):
         if subprocess.run(["unshare", "-m", "true"], check=False, capture_output=True).returncode:
             self.skipTest("no mounts here")

@@ -62,12 +62,6 @@ def static_program():
 
 
 class Run(machine.Case):
-    def ends(self, code, *arguments, **options):
-        """run with these arguments ends with that code."""
-        ran = self.tool("run", *arguments, **options)
-        self.assertEqual(ran.code, code, (arguments, ran))
-        return ran
-
     def summary(self, ran):
         """Its one line."""
         self.assertTrue(ran.err.endswith("\n"), ran)
@@ -133,13 +127,13 @@ class Environments(Run):
 
     def test_a_path_with_a_colon(self):
         self.command = self.installation("a:b")
-        ran = self.ends(125, "true")
+        ran = self.ends(125, "run", "true")
         self.assertIn("OPENCL_LAYERS cannot name", ran.err)
 
     def test_without_the_layer(self):
         os.mkdir(self.path("bin"))
         self.command = shutil.copy(machine.CKCACHE, self.path("bin"))
-        self.ends(125, "true")
+        self.ends(125, "run", "true")
 
     def test_grandchildren_see_the_whole_list(self):
         if not os.path.exists(layer("ckcache/libckcache_preload.so")):
@@ -156,7 +150,7 @@ class Codes(Run):
     def test_the_commands(self):
         for way in WAYS:
             for code in (0, 1, 3, 125, 255):
-                self.ends(code, *way, "--", "sh", "-c", "exit %d" % code)
+                self.ends(code, "run", *way, "--", "sh", "-c", "exit %d" % code)
 
     def test_commands_that_cannot_be_run(self):
         plain = self.write("plain", "text")
@@ -165,20 +159,20 @@ class Codes(Run):
             for command, code in ((plain, 126), (self.work, 126),
                                   (self.path("none"), 127), ("no-such-command", 127), ("", 127),
                                   (plain + "/below", 127), (wrong, 127)):
-                self.assertIn("ckcache: %s: " % command, self.ends(code, *way, "--", command).err)
+                self.assertIn("ckcache: %s: " % command, self.ends(code, "run", *way, "--", command).err)
 
     def test_scripts(self):
         with_line = self.write("with", "#!/bin/sh\nexit 4\n", 0o755)
         without = self.write("without", "exit 5\n", 0o755)
         for way in WAYS:
-            self.ends(4, *way, with_line)
-            self.ends(5, *way, without)
+            self.ends(4, "run", *way, with_line)
+            self.ends(5, "run", *way, without)
 
     @unittest.skipUnless(platform.machine() == "x86_64", "its code is for x86-64")
     def test_static_programs(self):
         program = self.write("static", static_program(), 0o755)
         for way in WAYS:
-            ran = self.ends(3, *way, program)
+            ran = self.ends(3, "run", *way, program)
         self.assertIn("linked statically", self.summary(ran))
         ran = self.tool("doctor", "--quick", program)
         self.assertIn("linked statically", ran.out)
@@ -188,7 +182,7 @@ class Codes(Run):
         program = shutil.copy(shutil.which("true"), self.path("true"))
         os.chown(program, NOBODY, NOBODY)
         os.chmod(program, 0o4755)
-        self.assertIn("runs with other privileges", self.summary(self.ends(0, "--summary", program)))
+        self.assertIn("runs with other privileges", self.summary(self.ends(0, "run", "--summary", program)))
 
 
 class Summaries(Run):
@@ -198,7 +192,7 @@ class Summaries(Run):
 
     def build(self, *options, extra=None):
         """A program on the stub driver, with these options of run."""
-        return self.ends(0, *options, "--", machine.CKCACHE, *BUILD, extra=extra)
+        return self.ends(0, "run", *options, "--", machine.CKCACHE, *BUILD, extra=extra)
 
     def test_counts(self):
         ran = self.build("--summary")
@@ -243,7 +237,7 @@ class Summaries(Run):
                             ({"CKCACHE_PERSISTENT": "0"}, "CKCACHE_PERSISTENT"),
                             ({"CKCACHE_READ_ONLY": "1"}, "CKCACHE_READ_ONLY"),
                             ({"CKCACHE_DIR": None, "HOME": None}, "no cache directory")):
-            ran = self.ends(0, "--summary", "true", extra=extra)
+            ran = self.ends(0, "run", "--summary", "true", extra=extra)
             self.assertIn(text, ran.err)
             # Whether there were kernels is not known then.
             self.assertEqual("no kernels" in ran.err, not extra)
