@@ -250,8 +250,8 @@ class Packs(Recipes):
         ran = self.ann.ends(1, "record", "-o", self.path("x"), "--", "true")
         self.assertIn("was not written: nothing was built", ran.err)
         self.assertFalse(os.path.exists(self.path("x")))
-        ran = self.ann.ends(127, "record", "-o", self.path("x"), "--", "no-such-command")
-        ran = self.ann.ends(1, "record", "-o", self.path("none", "x"), "--", "touch", self.path("ran"))
+        self.ann.ends(127, "record", "-o", self.path("x"), "--", "no-such-command")
+        self.ann.ends(1, "record", "-o", self.path("none", "x"), "--", "touch", self.path("ran"))
         self.assertFalse(os.path.exists(self.path("ran")))	# it could not have been written
         self.assertEqual(machine.tree(self.ann.path("tmp")), [])
 
@@ -421,13 +421,8 @@ class Hostile(Recipes):
 
 class Drivers(Recipes):
     """Each real driver that is installed."""
-    def warm(self, name, command, count=None):
-        self.extra = machine.DRIVERS[name][1]
-        self.drivers(machine.driver_file(name))
-        pack, err = self.record(self.ann, command, "--name", "x")
-        again, _ = self.record(self.ben, command, "--name", "x")
-        self.assertEqual(self.read_bytes(pack), self.read_bytes(again))
-        self.assertLess(os.path.getsize(pack), 1 << 20)
+    def use(self, pack, command, count=None):
+        """A program of a pack finds each built that it builds."""
         self.ben.good("recipes", "add", pack)
         packs, _ = self.ben.build()
         built = packs["pack"]["built"]
@@ -436,6 +431,15 @@ class Drivers(Recipes):
         self.ben.good("run", "--", *command)
         stats = self.ben.stats()
         self.assertEqual((stats["misses"], stats["hits_disk"]), (0, built), stats)
+
+    def warm(self, name, command, count=None):
+        self.extra = machine.DRIVERS[name][1]
+        self.drivers(machine.driver_file(name))
+        pack, err = self.record(self.ann, command, "--name", "x")
+        again, _ = self.record(self.ben, command, "--name", "x")
+        self.assertEqual(self.read_bytes(pack), self.read_bytes(again))
+        self.assertLess(os.path.getsize(pack), 1 << 20)
+        self.use(pack, command, count)
 
     def of_ours(self, name):
         if not machine.driver_file(name):
@@ -463,13 +467,7 @@ class Drivers(Recipes):
                    "il=one", "flags", "create"]
         pack, err = self.record(self.ann, command)
         self.assertIn("3 recipes", err)
-        self.ben.good("recipes", "add", pack)
-        packs, _ = self.ben.build()
-        self.assertEqual(packs["pack"]["built"], 3, packs)
-        self.ben.good("stats", "--zero")
-        self.ben.good("run", "--", *command)
-        stats = self.ben.stats()
-        self.assertEqual((stats["misses"], stats["hits_disk"]), (0, 3), stats)
+        self.use(pack, command, 3)
 
     @unittest.skipUnless(shutil.which("darktable-cltest"), "no darktable")
     def test_darktable(self):
