@@ -49,9 +49,9 @@ class Entries(Case):
 
     def fill(self, count, size=20000):
         now = time.time_ns()
-        samples.fill(FILL_CACHE, self.root, ("1000000 %d %d %s %s %s %s" % (now - (count - i) * DAY + DAY // 2, size, *(
-            text.encode().hex() for text in (("An NVIDIA", "A Mali")[i % 2], "1", TEXT % i, "-DN%d" % i)))
-                                             for i in range(count)))
+        samples.fill(FILL_CACHE, self.root, ["1000000 %d %d %s" % (
+            now - (count - i) * DAY + DAY // 2, size, " ".join(text.encode().hex() for text in (
+                ("An NVIDIA", "A Mali")[i % 2], "1", TEXT % i, "-DN%d" % i))) for i in range(count)])
         self.assertEqual(self.sources(), list(range(count)))
 
     def prune(self, left, *arguments):
