@@ -5,14 +5,12 @@ In fresh processes, which take turns and swap their order from round to round,
 the ratio taken within each pair; and within one process, in turns as well. See
 docs/TESTING.md.
 """
-import argparse
 import os
 import shutil
 import sys
-import tempfile
 
-from bench import PROGRAMS, Report, programs_of, seconds
-from harness import DRIVERS, Bench, Failure, median, quartiles
+from bench import PROGRAMS, Report, end_of, pairs, parser_of, programs_of, seconds
+from harness import DRIVERS, Bench, median
 
 BOUND = 1.1
 
@@ -41,14 +39,9 @@ class Blobs:
         shutil.rmtree(work)
         return [int(word) / 1e9 for word in text.split()]
 
-    def pair(self, blob_first):
-        """(blob, description, binary) of two fresh processes."""
-        for blob in (blob_first, not blob_first):
-            if blob:
-                load, description = self.run("blob", self.path, self.blob)
-            else:
-                floor, = self.run("binary", self.binary)
-        return load, description, floor
+    def once(self, blob):
+        """In a fresh process: (blob, description), or (binary,)."""
+        return self.run("blob", self.path, self.blob) if blob else self.run("binary", self.binary)
 
     def in_process(self):
         """(blob, binary), medians."""
@@ -60,52 +53,39 @@ def measure(bench, report, driver, size, options):
     blobs = Blobs(bench, driver, size, options.processor_time)
     report.heading("%s, %s program: %d bytes of binary, %d of blob" % (
         driver.name, size, os.path.getsize(blobs.binary), os.path.getsize(blobs.blob)))
-    pairs = [blobs.pair(i % 2 == 0) for i in range(runs)]
-    loads, descriptions, floors = zip(*pairs)
-    ratios = [load / floor for load, _, floor in pairs]
-    low, high = quartiles(ratios)
+    loads, descriptions, floors = zip(*((*blob, *binary) for blob, binary in pairs(blobs.once, runs)))
     report.line("driver's own load, fresh process", seconds(median(floors)))
     report.line("from the blob", seconds(median(loads)))
-    report.require("blob / driver's own, fresh process", "%.3f" % median(ratios), "<= %.1f" % BOUND,
-                   median(ratios) <= BOUND)
-    report.line("", "", "(%d pairs, middle half %.3f to %.3f)" % (runs, low, high))
+    report.judge_ratios("blob / driver's own, fresh process",
+                        [load / floor for load, floor in zip(loads, floors)], BOUND, 3, "pairs")
     report.line("the description before it", seconds(median(descriptions)), "no requirement")
     both = [blobs.in_process() for _ in range(3)]
-    ratio = median([blob / binary for blob, binary in both])
     report.line("driver's own load, one process", seconds(median([one[1] for one in both])))
     report.line("from the blob", seconds(median([one[0] for one in both])))
-    report.require("blob / driver's own, one process", "%.3f" % ratio, "<= %.1f" % BOUND,
-                   ratio <= BOUND)
+    report.at_most("blob / driver's own, one process", median([blob / binary for blob, binary in both]), BOUND, 3)
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--build", required=True, help="build directory")
-    parser.add_argument("--runs", type=int, default=15, help="pairs of fresh processes (15)")
+    parser = parser_of(__doc__, "pairs of fresh processes")
     parser.add_argument("--drivers", default="NEO,rusticl,pocl", help="a comma-separated choice")
     parser.add_argument("--sizes", default="small,large", help="a choice of small,large")
     parser.add_argument("--processor-time", action="store_true",
                         help="count what processes took of processors: on a machine that is not idle")
-    parser.add_argument("--smoke", action="store_true", help="seconds long; judges no times")
     options = parser.parse_args()
     names = options.drivers.lower().split(",")
     drivers = [driver for driver in DRIVERS if driver.name.lower() in names and driver.icd]
     if not drivers:
         return 77
-    work = tempfile.mkdtemp(prefix="ckcache-bench-")
     report = Report(judge=not options.smoke)
-    try:
+
+    def measure_all(work):
         bench = Bench(os.path.abspath(options.build), work)
         for driver in drivers:
             sizes = ["small"] if options.smoke else options.sizes.split(",")
             for size in programs_of(bench, report, driver, sizes):
                 measure(bench, report, driver, size, options)
-    except Failure as failure:
-        print("bench: " + str(failure), file=sys.stderr)
-        return 1
-    finally:
-        shutil.rmtree(work, ignore_errors=True)
-    return report.end()
+
+    return end_of(measure_all, report)
 
 
 if __name__ == "__main__":

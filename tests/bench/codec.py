@@ -13,11 +13,9 @@ Given files, it measures these alone.
 import argparse
 import glob
 import os
-import shutil
 import sys
-import tempfile
 
-from bench import DARKTABLE, PROGRAMS, take_turns
+from bench import DARKTABLE, PROGRAMS, end_of, take_turns
 from harness import DRIVERS, Bench, Failure, median
 from level_zero import LevelZero, make_module
 
@@ -156,9 +154,10 @@ def main():
     parser.add_argument("--parts", default="payloads,hits", help="a choice of these")
     parser.add_argument("files", nargs="*", help="payloads, or <n>.bin that hold one raw")
     options = parser.parse_args()
-    build, work = os.path.abspath(options.build), tempfile.mkdtemp(prefix="ckcache-bench-")
+    build = os.path.abspath(options.build)
     command = os.path.join(build, "bin", "bench_codec")
-    try:
+
+    def measure_wanted(work):
         if not os.path.exists(command):
             raise Failure("bench_codec is missing: it needs zlib1g-dev")
         for path in options.files:
@@ -167,12 +166,8 @@ def main():
         if not options.files:
             measure_all(build, work, options.runs, options.drivers.lower().split(","),
                         options.parts.split(","))
-    except Failure as failure:
-        print("bench: " + str(failure), file=sys.stderr)
-        return 1
-    finally:
-        shutil.rmtree(work, ignore_errors=True)
-    return 0
+
+    return end_of(measure_wanted)
 
 
 if __name__ == "__main__":

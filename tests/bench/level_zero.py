@@ -7,17 +7,15 @@ made of generated OpenCL C by clang and llvm-spirv, and left out without them.
 What the plugin adds to a miss is counted, not compared: compiling wavers by
 far more than the requirement.
 """
-import argparse
 import glob
 import os
 import shutil
 import subprocess
 import sys
-import tempfile
 import time
 
-from bench import Report, runs_of, seconds, show_ways, take_turns
-from harness import Bench, Failure, median, quartiles
+from bench import Report, end_of, parser_of, runs_of, seconds, show_ways, take_turns
+from harness import Bench, Failure, median
 
 DRIVER = {"NEOReadDebugKeys": "1", "SetCommandStreamReceiver": "1",
           "HardwareInfoOverride": "1x6x16", "UseAubStream": "0",
@@ -141,7 +139,7 @@ def judge_hit(report, size, hits, floors):
     if size == "small":
         report.require("ckcache - floor", signed(hit - floor), "<= 0.1 ms", hit - floor <= 1e-4)
     elif size == "large":
-        report.require("ckcache / floor", "%.2f" % (hit / floor), "<= 1.2", hit / floor <= 1.2)
+        report.at_most("ckcache / floor", hit / floor, 1.2)
     report.line("zeContextCreate, which prepares", signed(hit_context - floor_context),
                 "over the floor: %s, %s" % (seconds(hit_context), seconds(floor_context)))
     report.line("module + context", signed(hit + hit_context - floor - floor_context),
@@ -179,11 +177,8 @@ def measure_miss(bench, report, size, path, runs):
         driver = counted["compile_ms_spent"] / 1e3
         added.append(module - driver)
         ratios.append(module / driver)
-    low, high = quartiles(ratios)
-    report.require("%s: miss / driver's part of it" % size, "%.4f" % median(ratios), "<= 1.01",
-                   median(ratios) <= 1.01)
-    report.line("", seconds(median(added)), "added (%d runs, middle half %.4f to %.4f)" % (
-        runs, low, high))
+    report.judge_ratios("%s: miss / driver's part of it" % size, ratios, 1.01, 4, "runs")
+    report.line("", seconds(median(added)), "added")
 
 
 def measure_all(bench, report, sizes, runs):
@@ -208,27 +203,13 @@ def measure_all(bench, report, sizes, runs):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--build", required=True, help="build directory")
-    parser.add_argument("--runs", type=int, default=15, help="fresh processes per figure (15)")
-    parser.add_argument("--smoke", action="store_true", help="seconds long; judges no times")
+    parser = parser_of(__doc__)
     parser.add_argument("--sizes", default=",".join(SIZES), help="a choice of " + ",".join(SIZES))
     options = parser.parse_args()
-    work = tempfile.mkdtemp(prefix="ckcache-bench-")
     report = Report(judge=not options.smoke)
-    try:
-        code = measure_all(LevelZero(os.path.abspath(options.build), work), report,
-                           ["small"] if options.smoke else options.sizes.split(","),
-                           1 if options.smoke else options.runs)
-    except Failure as failure:
-        print("bench: " + str(failure), file=sys.stderr)
-        return 1
-    finally:
-        shutil.rmtree(work, ignore_errors=True)
-    if code == 0:
-        print("\n%s" % ("%d requirement(s) missed" % report.failed if report.failed else
-                        "harness works" if options.smoke else "all requirements met"))
-    return code or (1 if report.failed else 0)
+    return end_of(lambda work: measure_all(
+        LevelZero(os.path.abspath(options.build), work), report,
+        ["small"] if options.smoke else options.sizes.split(","), 1 if options.smoke else options.runs), report)
 
 
 if __name__ == "__main__":

@@ -11,10 +11,9 @@ import os
 import shutil
 import subprocess
 import sys
-import tempfile
 import time
 
-from bench import Report
+from bench import Report, end_of
 from harness import Failure, median
 
 SERVER = os.environ.get("CKCACHE_TEST_REDIS") or shutil.which("redis-server") or \
@@ -179,21 +178,19 @@ def main():
     if options.smoke:
         options.runs, options.hosts, options.processes, options.kernels = 4, 2, 2, 3
     report = Report(not options.smoke)
-    work = tempfile.mkdtemp(prefix="ckr-")
-    fleet = Fleet(os.path.abspath(options.build), work, options.delay_us, options.megabits)
-    try:
-        if "look-ups" in options.parts:
-            measure_look_ups(fleet, report, options.runs, options.length)
-        if "cold" in options.parts:
-            measure_cold(fleet, report, options.hosts, options.processes, options.kernels,
-                         options.build_ms)
-    except Failure as failure:
-        print("bench: %s" % failure, file=sys.stderr)
-        return 1
-    finally:
-        fleet.end()
-        shutil.rmtree(work, ignore_errors=True)
-    return report.end()
+
+    def measure(work):
+        fleet = Fleet(os.path.abspath(options.build), work, options.delay_us, options.megabits)
+        try:
+            if "look-ups" in options.parts:
+                measure_look_ups(fleet, report, options.runs, options.length)
+            if "cold" in options.parts:
+                measure_cold(fleet, report, options.hosts, options.processes, options.kernels,
+                             options.build_ms)
+        finally:
+            fleet.end()
+
+    return end_of(measure, report)
 
 
 if __name__ == "__main__":

@@ -11,40 +11,36 @@
 set -eu
 cd "$(dirname "$0")/../.."
 build=${BUILD_DIR:-build-bench}
-script=bench.py
-targets="bench_client bench_memory ckcache ckcache_opencl"
-if [ "${1:-}" = level-zero ]; then
-	shift
-	script=level_zero.py
+script=${1:-}
+case $script in
+level-zero)
 	targets="bench_module bench_client ckcache ckcache_opencl ckcache_level_zero ckcache_slot ckcache_preload"
-elif [ "${1:-}" = store ]; then
-	shift
-	script=store.py
+	script=level_zero
+	;;
+store)
 	targets="bench_store bench_client ckcache ckcache_opencl stub_driver"
 	# Where Level Zero's headers are: its stub driver too.
 	optional="level_zero_client stub_gpu ckcache_level_zero ckcache_slot ckcache_preload"
-elif [ "${1:-}" = blobs ]; then
-	shift
-	script=blobs.py
-	targets="bench_blob bench_client ckcache ckcache_opencl"
-elif [ "${1:-}" = memory ]; then
-	shift
-	program=bench_memory
-	targets=bench_memory
-elif [ "${1:-}" = remote ]; then
-	shift
-	script=remote.py
+	;;
+blobs) targets="bench_blob bench_client ckcache ckcache_opencl" ;;
+memory) targets=bench_memory ;;
+remote)
 	targets="bench_remote kernels_client stub_driver ckcache ckcache-remote ckcache_opencl ckcache-storage-file ckcache-storage-redis"
-elif [ "${1:-}" = codec ]; then
-	shift
-	script=codec.py
+	;;
+codec)
 	targets="bench_client bench_codec bench_module ckcache ckcache_opencl ckcache_level_zero ckcache_slot ckcache_preload"
-fi
+	;;
+*)
+	targets="bench_client bench_memory ckcache ckcache_opencl"
+	script=bench
+	;;
+esac
+[ "$script" = bench ] || shift
 cmake -S . -B "$build" -G Ninja -DCMAKE_BUILD_TYPE=Release -DCKCACHE_TESTS=ON >/dev/null
 # shellcheck disable=SC2086  # targets are words
 cmake --build "$build" --target $targets
 # shellcheck disable=SC2086  # likewise
 [ -z "${optional:-}" ] || cmake --build "$build" --target $optional || true
-[ -z "${program:-}" ] || exec "$build/bin/$program" "$@"
+[ "$script" != memory ] || exec "$build/bin/bench_memory" "$@"
 export PYTHONDONTWRITEBYTECODE=1
-exec python3 "tests/bench/$script" --build "$build" "$@"
+exec python3 "tests/bench/$script.py" --build "$build" "$@"

@@ -13,10 +13,11 @@ tests/mutations/<source file>.changes has the changes of one source file:
 `tests:` are the nearest tests, which are tried first: regular expressions of
 ctest's names. The word after a change's name is what the change endangers: stale (an
 entry that is not what the driver would make), fail (an application or its driver), loss
-(hits), wrong (what a tool says or does, or what is recorded). Lines that begin with - are the old text without their first character, joined
-by line ends; it stands in the source file exactly once, and need not be whole lines.
-Those with + are what replaces it; none: nothing does. A change that no test can see
-says so, with the reason.
+(hits), wrong (what a tool says or does, or what is recorded). Lines that begin with - are
+the old text without their first character, joined by line ends; it stands in the source file
+exactly once, and need not be whole lines. Those with + are what replaces it; none: nothing
+does. Lines that stay are left out where the rest stands there once, too. A change that no
+test can see says so, with the reason.
 
 Lists are for the code as it is: whoever rewrites a function rewrites its changes.
 changes.py ROOT prints each change that does not apply.

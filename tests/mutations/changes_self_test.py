@@ -1,10 +1,13 @@
 # SPDX-License-Identifier: MIT
-"""A rule that cannot fail rules nothing: lists that do not apply, or cannot be read, are found."""
+"""Lists that do not apply, or cannot be read, are found."""
 import os
 import sys
-import tempfile
+import unittest
 
 import changes
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "rules"))
+import rule_case  # noqa: E402
 
 SOURCE = "int one = 1;\nint two = 1;\n"
 GOOD = "tests: unit.a unit.b\n\n[one-is-two] stale\n-int one = 1;\n+int one = 2;\n"
@@ -22,42 +25,25 @@ UNREADABLE = (
 )
 
 
-def write(root, path, text):
-    os.makedirs(os.path.dirname(os.path.join(root, path)), exist_ok=True)
-    with open(os.path.join(root, path), "w", encoding="utf-8") as target:
-        target.write(text)
+class Changes(rule_case.Case):
+    def breaches(self, text):
+        return changes.breaches(self.tree({"common/a.c": SOURCE, "tests/mutations/common/a.c.changes": text}))
 
+    def test_a_good_list(self):
+        self.assertEqual(self.breaches(GOOD), [])
+        [change] = changes.parse("common/a.c", GOOD)
+        self.assertEqual((change.apply(SOURCE), change.tests),
+                         ("int one = 2;\nint two = 1;\n", ["unit.a", "unit.b"]))
 
-def breaches_of(text):
-    with tempfile.TemporaryDirectory() as root:
-        write(root, "common/a.c", SOURCE)
-        write(root, "tests/mutations/common/a.c.changes", text)
-        return changes.breaches(root)
+    def test_lists_that_do_not_apply(self):
+        for text, sentence in BREACHES.items():
+            self.finds_one(sentence, self.breaches(text), text)
 
-
-def main():
-    failures = 0
-    if breaches_of(GOOD):
-        print("a good list has breaches")
-        failures += 1
-    for text, sentence in BREACHES.items():
-        found = breaches_of(text)
-        if len(found) != 1 or sentence not in found[0]:
-            print("%r: %s" % (text, found))
-            failures += 1
-    for text in UNREADABLE:
-        try:
-            breaches_of(text)
-            print("%r can be read" % text)
-            failures += 1
-        except changes.Bad:
-            pass
-    [change] = changes.parse("common/a.c", GOOD)
-    if change.apply(SOURCE) != "int one = 2;\nint two = 1;\n" or change.tests != ["unit.a", "unit.b"]:
-        print("a good change is another one")
-        failures += 1
-    return 1 if failures else 0
+    def test_lists_that_cannot_be_read(self):
+        for text in UNREADABLE:
+            with self.assertRaises(changes.Bad, msg=text):
+                self.breaches(text)
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    unittest.main()

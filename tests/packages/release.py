@@ -15,41 +15,40 @@ import tempfile
 import threading
 import unittest
 
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "tools"))
+import tool_case  # noqa: E402
+
 SOURCE = None
 PARTS = ("CMakeLists.txt", "CHANGELOG.md", "cmake", "debian", "docs/man", "tools/release.sh", "tools/service/watched")
 
 
-class Release(unittest.TestCase):
+class Release(tool_case.Folder):
     def setUp(self):
-        self.work = tempfile.mkdtemp(prefix="ckcache-release-")
-        self.addCleanup(shutil.rmtree, self.work)
+        super().setUp()
         for part in PARTS:
             path = os.path.join(SOURCE, part)
-            os.makedirs(os.path.dirname(os.path.join(self.work, part)), exist_ok=True)
+            os.makedirs(os.path.dirname(self.path(part)), exist_ok=True)
             copy = shutil.copytree if os.path.isdir(path) else shutil.copy
-            copy(path, os.path.join(self.work, part))
+            copy(path, self.path(part))
 
-    def script(self, word):
-        return subprocess.run(["sh", "tools/release.sh", word], cwd=self.work, capture_output=True, text=True,
-                              check=False)
+    def script(self, *words, code=0):
+        """What it says, on stderr too."""
+        done = subprocess.run(["sh", "tools/release.sh", *words], cwd=self.work, stdout=subprocess.PIPE,
+                              stderr=subprocess.STDOUT, text=True, check=False)
+        self.assertEqual(done.returncode, code, done.stdout)
+        return done.stdout
 
     def change(self, name, pattern, text):
-        path = os.path.join(self.work, name)
-        with open(path, encoding="utf-8") as file:
-            before = file.read()
+        before, mode = self.read(name), self.mode(name)
         after = re.sub(pattern, text, before, count=1, flags=re.M)
         self.assertNotEqual(before, after, name)
-        with open(path, "w", encoding="utf-8") as file:
-            file.write(after)
+        self.write(name, after, mode)
 
     def test_all_agree(self):
-        done = self.script("check")
-        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        self.script("check")
 
     def test_usage_is_the_usage_alone(self):
-        done = subprocess.run(["sh", "tools/release.sh"], cwd=self.work, capture_output=True, text=True, check=False)
-        self.assertEqual(done.returncode, 2)
-        lines = done.stderr.splitlines()
+        lines = self.script(code=2).splitlines()
         self.assertEqual(lines[0], "What a release must get right.")
         self.assertEqual([line for line in lines[1:] if not line.startswith("  ")], [])
 
@@ -78,9 +77,8 @@ class Release(unittest.TestCase):
                 ("cmake/packages/default.nix", r"homepage = .*")):
             with self.subTest(name=name, pattern=pattern):
                 self.change(name, pattern, lambda found: found.group(0) + "9")
-                done = self.script("check")
-                self.assertEqual(done.returncode, 1, done.stdout + done.stderr)
-                shutil.copy(os.path.join(SOURCE, name), os.path.join(self.work, name))
+                self.script("check", code=1)
+                shutil.copy(os.path.join(SOURCE, name), self.path(name))
 
     def test_one_place_fills_all(self):
         self.change("debian/control", r"^Maintainer: .*", "Maintainer: Jo Doe <jo@example.net>")
@@ -88,19 +86,15 @@ class Release(unittest.TestCase):
         self.change("CMakeLists.txt", r"ckcache VERSION \S+", "ckcache VERSION 10.20.30")
         self.change("CHANGELOG.md", r"^## .*", "## 10.20.30 (2031-02-03)\n\n## 0.2.0 (2026-11-26)")
         self.change("debian/changelog", r"\(\S+\)", "(10.20.30-1)")
-        done = self.script("fill")
-        self.assertEqual(done.returncode, 0, done.stderr)
-        done = self.script("check")
-        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        self.script("fill")
+        self.script("check")
         for name in ("debian/changelog", "debian/copyright", "debian/upstream/metadata",
                      "cmake/packages/ckcache.spec", "cmake/packages/PKGBUILD"):
-            with open(os.path.join(self.work, name), encoding="utf-8") as file:
-                self.assertIn("Jo Doe <jo@example.net>", file.read(), name)
-        with open(os.path.join(self.work, "docs/man/ckcache.1"), encoding="utf-8") as file:
-            self.assertIn("\n.Dd February 3, 2031\n", file.read())
+            self.assertIn("Jo Doe <jo@example.net>", self.read(name), name)
+        self.assertIn("\n.Dd February 3, 2031\n", self.read("docs/man/ckcache.1"))
 
 
-class Recipes(unittest.TestCase):
+class Recipes(tool_case.Folder):
     def ask(self, *command, **options):
         if not shutil.which(command[0]):
             self.skipTest(command[0] + " is not installed")
@@ -118,12 +112,11 @@ class Recipes(unittest.TestCase):
 
     def test_makepkg_reads_the_pkgbuild(self):
         user = {"user": "nobody"} if os.geteuid() == 0 else {}
-        with tempfile.TemporaryDirectory() as place:
-            shutil.copy(os.path.join(SOURCE, "cmake/packages/PKGBUILD"), place)
-            os.chmod(place, 0o777)
-            # It wants one that it does not call for this.
-            said = self.ask("makepkg", "--printsrcinfo", cwd=place, env={**os.environ, "PACMAN": "true", "HOME": place},
-                            **user)
+        shutil.copy(os.path.join(SOURCE, "cmake/packages/PKGBUILD"), self.work)
+        os.chmod(self.work, 0o777)
+        # It wants one that it does not call for this.
+        said = self.ask("makepkg", "--printsrcinfo", cwd=self.work,
+                        env={**os.environ, "PACMAN": "true", "HOME": self.work}, **user)
         self.assertIn("\tpkgver = ", said)
 
     def test_rpm_reads_the_spec(self):
@@ -132,52 +125,43 @@ class Recipes(unittest.TestCase):
 
     def test_debhelper_stops_no_unit_during_an_upgrade(self):
         """Wherever it looks for units: Debian 12's does not find those below /usr."""
-        with open(os.path.join(SOURCE, "debian/rules"), encoding="utf-8") as file:
-            [command] = re.findall(r"^\t(dh_installsystemd .*)", file.read(), re.M)
-        with tempfile.TemporaryDirectory() as place:
-            debian = os.path.join(place, "debian")
-            shutil.copytree(os.path.join(SOURCE, "debian"), debian)
-            for folder in ("lib", "usr/lib"):
-                folder = os.path.join(debian, "ckcache", folder, "systemd/system")
-                os.makedirs(folder)
-                for unit in ("ckcache-machine.path", "ckcache-machine.timer"):
-                    shutil.copy(os.path.join(SOURCE, "tools/service", unit), folder)
-            self.ask(*command.split(), "-p", "ckcache", cwd=place)
-            made = ""
-            for folder, _, names in os.walk(debian):
-                for name in names:
-                    if name.endswith(".debhelper") or "generated" in folder:
-                        with open(os.path.join(folder, name), encoding="utf-8") as file:
-                            made += file.read()
+        [command] = re.findall(r"^\t(dh_installsystemd .*)", self.read(os.path.join(SOURCE, "debian/rules")), re.M)
+        debian = self.path("debian")
+        shutil.copytree(os.path.join(SOURCE, "debian"), debian)
+        for folder in ("lib", "usr/lib"):
+            folder = os.path.join(debian, "ckcache", folder, "systemd/system")
+            os.makedirs(folder)
+            for unit in ("ckcache-machine.path", "ckcache-machine.timer"):
+                shutil.copy(os.path.join(SOURCE, "tools/service", unit), folder)
+        self.ask(*command.split(), "-p", "ckcache", cwd=self.work)
+        made = ""
+        for folder, _, names in os.walk(debian):
+            for name in names:
+                if name.endswith(".debhelper") or "generated" in folder:
+                    made += self.read(os.path.join(folder, name))
         self.assertIn("ckcache-machine.path", made)
         self.assertNotIn("deb-systemd-invoke", made)
 
     def test_uscan_finds_the_next_release(self):
-        with tempfile.TemporaryDirectory() as place:
-            releases = os.path.join(place, "releases")
-            os.mkdir(releases)
-            for name in ("ckcache-0.9.0.tar.gz", "ckcache-0.10.0.tar.gz", "ckcache-0.10.0.tar.gz.sha256", "PKGBUILD"):
-                open(os.path.join(releases, name), "wb").close()
-            handler = functools.partial(http.server.SimpleHTTPRequestHandler, directory=place)
-            server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler)
-            threading.Thread(target=server.serve_forever, daemon=True).start()
-            self.addCleanup(server.server_close)
-            self.addCleanup(server.shutdown)
-            with open(os.path.join(SOURCE, "debian/watch"), encoding="utf-8") as file:
-                text, found = re.subn(r"https?:\S+(?=/releases/)", "http://127.0.0.1:%d" % server.server_port,
-                                      file.read())
-            self.assertEqual(found, 1)
-            watch = os.path.join(place, "watch")
-            with open(watch, "w", encoding="utf-8") as file:
-                file.write(text)
-            try:
-                said = self.ask("uscan", "--dehs", "--no-download", "--watchfile", watch, "--package", "ckcache",
-                                "--upstream-version", "0.9.0")
-            except AssertionError as error:
-                if "libwww-perl" in str(error) or "LWP" in str(error):
-                    self.skipTest("libwww-perl is not installed")
-                raise
-            self.assertIn("<upstream-version>0.10.0</upstream-version>", said)
+        for name in ("ckcache-0.9.0.tar.gz", "ckcache-0.10.0.tar.gz", "ckcache-0.10.0.tar.gz.sha256", "PKGBUILD"):
+            self.write("releases/" + name)
+        handler = functools.partial(http.server.SimpleHTTPRequestHandler, directory=self.work)
+        server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler)
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        self.addCleanup(server.server_close)
+        self.addCleanup(server.shutdown)
+        text, found = re.subn(r"https?:\S+(?=/releases/)", "http://127.0.0.1:%d" % server.server_port,
+                              self.read(os.path.join(SOURCE, "debian/watch")))
+        self.assertEqual(found, 1)
+        watch = self.write("watch", text)
+        try:
+            said = self.ask("uscan", "--dehs", "--no-download", "--watchfile", watch, "--package", "ckcache",
+                            "--upstream-version", "0.9.0")
+        except AssertionError as error:
+            if "libwww-perl" in str(error) or "LWP" in str(error):
+                self.skipTest("libwww-perl is not installed")
+            raise
+        self.assertIn("<upstream-version>0.10.0</upstream-version>", said)
 
 
 if __name__ == "__main__":

@@ -5,9 +5,10 @@
 
 A module is X.h with X.c and X_internal.h. Prints each circle.
 """
-import os
 import re
 import sys
+
+from includes import files_below
 
 FOLDERS = ("common", "cachecore", "layers", "tools")
 INCLUDE = re.compile(r'^#include "([^"]+)\.h"', re.M)
@@ -20,16 +21,10 @@ def module_of(path):
 def read_modules(root):
     """The modules that each module includes."""
     modules = {}
-    for folder in FOLDERS:
-        for directory, _, names in os.walk(os.path.join(root, folder)):
-            for name in names:
-                if not name.endswith((".c", ".h")):
-                    continue
-                path = os.path.join(directory, name)
-                module = module_of(os.path.relpath(path, root)[:-2])
-                with open(path, encoding="utf-8") as source:
-                    included = {module_of(found) for found in INCLUDE.findall(source.read())}
-                modules.setdefault(module, set()).update(included - {module})
+    for path, text in files_below(root, FOLDERS):
+        module = module_of(path[:-2])
+        included = {module_of(found) for found in INCLUDE.findall(text)}
+        modules.setdefault(module, set()).update(included - {module})
     return modules
 
 

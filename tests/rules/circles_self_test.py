@@ -1,20 +1,16 @@
 # SPDX-License-Identifier: MIT
 """circles.py finds circles of two and three modules, and none where there is none."""
-import os
-import tempfile
 import unittest
 
 import circles
+import rule_case
 
 
-class Circles(unittest.TestCase):
+class Circles(rule_case.Case):
     def found(self, files):
-        with tempfile.TemporaryDirectory() as root:
-            for path, included in files.items():
-                os.makedirs(os.path.join(root, os.path.dirname(path)), exist_ok=True)
-                with open(os.path.join(root, path), "w", encoding="utf-8") as source:
-                    source.writelines('#include "%s"\n' % name for name in included)
-            return circles.find_circles(circles.read_modules(root))
+        """{path: the headers that it includes}"""
+        return circles.find_circles(circles.read_modules(self.tree({
+            path: "".join('#include "%s"\n' % name for name in included) for path, included in files.items()})))
 
     def test_none(self):
         self.assertEqual(self.found({"common/a.c": ["common/a.h", "common/b.h"],

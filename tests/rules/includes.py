@@ -50,6 +50,17 @@ def strip_comments(text):
     return pattern.sub(replaced, text)
 
 
+def files_below(root, folders, endings=(".c", ".h")):
+    """(path, text) of each such file."""
+    for folder in folders:
+        for where, _, names in os.walk(os.path.join(root, folder)):
+            for name in sorted(names):
+                if name.endswith(endings):
+                    path = os.path.join(where, name)
+                    with open(path, encoding="utf-8") as source:
+                        yield os.path.relpath(path, root), source.read()
+
+
 def folder_of(path):
     """The row of ALLOWED that governs this file (the first that fits), or None."""
     for folder in ALLOWED:

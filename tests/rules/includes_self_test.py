@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""A rule that cannot fail rules nothing: each rule of includes.py is broken once, and found."""
-import os
-import sys
-import tempfile
+"""Each rule of includes.py is broken once, and found."""
+import unittest
 
 import includes
+import rule_case
 
 SPDX = "/* SPDX-License-Identifier: MIT */\n"
 GOOD = {
@@ -50,34 +49,15 @@ BAD = {
 }
 
 
-def write(root, path, text):
-    os.makedirs(os.path.dirname(os.path.join(root, path)), exist_ok=True)
-    with open(os.path.join(root, path), "w", encoding="utf-8") as target:
-        target.write(text)
-
-
-def main():
-    failures = 0
-    with tempfile.TemporaryDirectory() as root:
-        for path, text in GOOD.items():
-            write(root, path, text)
-        for path, (text, _) in BAD.items():
-            write(root, path, text)
-        if sorted(includes.sources(root)) != sorted(list(GOOD) + list(BAD)):
-            print("a file was not visited")
-            failures += 1
+class Includes(rule_case.Case):
+    def test_each_rule_is_broken(self):
+        root = self.tree({**GOOD, **{path: text for path, (text, _) in BAD.items()}})
+        self.assertEqual(sorted(includes.sources(root)), sorted([*GOOD, *BAD]))
         for path in GOOD:
-            for number, message in includes.check_file(root, path):
-                print("good file refused: %s:%d: %s" % (path, number, message))
-                failures += 1
+            self.assertEqual(list(includes.check_file(root, path)), [], path)
         for path, (_, wanted) in BAD.items():
-            found = [message for _, message in includes.check_file(root, path)]
-            if len(found) != 1 or wanted not in found[0]:
-                print("%s: wanted one '%s', found %s" % (path, wanted, found))
-                failures += 1
-    print("%d failures" % failures)
-    return 1 if failures else 0
+            self.finds_one(wanted, [message for _, message in includes.check_file(root, path)], path)
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    unittest.main()

@@ -7,11 +7,10 @@ has cmn_file_lock. Prints each breach.
 
     locks.py SOURCE-DIRECTORY
 """
-import os
 import re
 import sys
 
-from includes import strip_comments
+from includes import files_below, strip_comments
 
 FOLDERS = ("common", "cachecore", "layers", "tools")
 PLACE = "common/file.c"
@@ -34,16 +33,10 @@ def breaches(path, text):
 
 
 def main():
-    root, found, files = sys.argv[1], [], 0
-    for folder in FOLDERS:
-        for where, _, names in os.walk(os.path.join(root, folder)):
-            for name in sorted(names):
-                if not name.endswith((".c", ".h")):
-                    continue
-                path = os.path.join(where, name)
-                with open(path, encoding="utf-8") as source:
-                    found += breaches(os.path.relpath(path, root), source.read())
-                files += 1
+    found, files = [], 0
+    for path, text in files_below(sys.argv[1], FOLDERS):
+        found += breaches(path, text)
+        files += 1
     print("\n".join(found) or "%d files" % files)
     return bool(found) or not files
 

@@ -10,6 +10,8 @@ import os
 import re
 import sys
 
+from includes import files_below
+
 WORD = r"[a-z]+(?:[-_][a-z]+)*"
 GIVEN = (
     re.compile(r"\bbypass = \"(%s)\"" % WORD),
@@ -36,20 +38,10 @@ TABLE = re.compile(r"static const struct reason (\w+)\[\] = \{\n(.*?)\n\};", re.
 ROW = re.compile(r"^\t\{ \"([^\"]+)\", \"[^\"]+\" \},$", re.M)
 
 
-def sources(root):
-    for folder in ("layers", "cachecore"):
-        for where, _, names in os.walk(os.path.join(root, folder)):
-            for name in sorted(names):
-                if name.endswith(".c"):
-                    path = os.path.join(where, name)
-                    with open(path, encoding="utf-8") as source:
-                        yield os.path.relpath(path, root), source.read()
-
-
 def given(root):
     """{word: file} of bypasses, and of losses."""
     bypasses, losses = {}, {}
-    for path, text in sources(root):
+    for path, text in files_below(root, ("layers", "cachecore"), ".c"):
         patterns = GIVEN + ((RETURNING[path],) if path in RETURNING else ())
         for pattern in patterns if path.startswith("layers") or path.endswith("writer_work.c") else ():
             for word in pattern.findall(text):

@@ -1,14 +1,21 @@
 # SPDX-License-Identifier: MIT
-"""A rule that cannot fail rules nothing: each rule of semantics.py is broken once, and found."""
-import os
-import sys
-import tempfile
+"""Each rule of semantics.py is broken once, and found."""
+import unittest
 
+import rule_case
 import semantics
 
 HEAD = "| the sentence | cachecore | tests |\n|---|---|---|\n"
 GOOD = "| a | b | `unit.semantics: first`, `stress.many` |\n| a | | not here, because so |\n" \
        "| a | b | `opencl.stub: works`, `tools.verbs: works`, `crash.store` |\n"
+TREE = {
+    semantics.DOCUMENT: HEAD + GOOD,
+    "tests/unit/test_semantics.c": "UNIT_TEST(first),\n",
+    "tests/stress/stress_many.c": "",
+    "tests/crash/crash_store.c": "",
+    "tests/opencl/test_stub.c": 'TEST_ON("stub", works)\n{\n}\n',
+    "tests/tools/verbs.py": "    def test_works(self):\n",
+}
 BAD = {
     "| a | b | `unit.semantics: second` |\n": "no test second",
     "| a | b | `unit.none: first` |\n": "no suite unit.none",
@@ -22,37 +29,21 @@ BAD = {
 }
 
 
-def write(root, path, text):
-    os.makedirs(os.path.dirname(os.path.join(root, path)), exist_ok=True)
-    with open(os.path.join(root, path), "w", encoding="utf-8") as target:
-        target.write(text)
+class Semantics(rule_case.Case):
+    def messages(self, **changed):
+        """Of a tree where these files are others."""
+        breaches, self.rows = semantics.check(self.tree({**TREE, **changed}))
+        return [message for _, message in breaches]
 
+    def test_each_breach_is_found(self):
+        self.assertEqual(self.messages(), [])
+        for added, wanted in BAD.items():
+            self.finds_one(wanted, self.messages(**{semantics.DOCUMENT: HEAD + GOOD + added}), added)
 
-def main():
-    failures = 0
-    with tempfile.TemporaryDirectory() as root:
-        write(root, "tests/unit/test_semantics.c", "UNIT_TEST(first),\n")
-        write(root, "tests/stress/stress_many.c", "")
-        write(root, "tests/crash/crash_store.c", "")
-        write(root, "tests/opencl/test_stub.c", 'TEST_ON("stub", works)\n{\n}\n')
-        write(root, "tests/tools/verbs.py", "    def test_works(self):\n")
-        for added, wanted in [("", None)] + list(BAD.items()):
-            write(root, semantics.DOCUMENT, HEAD + GOOD + added)
-            breaches, _ = semantics.check(root)
-            found = [message for _, message in breaches]
-            if (wanted is None and found) or \
-               (wanted and (len(found) != 1 or wanted not in found[0])):
-                print("%r: wanted %s, found %s" % (added, wanted, found))
-                failures += 1
-        write(root, semantics.DOCUMENT, HEAD + GOOD)
-        write(root, "tests/unit/test_semantics.c", "UNIT_TEST(first),\nUNIT_TEST(third),\n")
-        breaches, rows = semantics.check(root)
-        if rows != 3 or [message for _, message in breaches] != ["third is not in the list"]:
-            print("an unnamed test was not found: %s, %d rows" % (breaches, rows))
-            failures += 1
-    print("%d failures" % failures)
-    return 1 if failures else 0
+    def test_a_test_that_no_sentence_names_is_found(self):
+        found = self.messages(**{"tests/unit/test_semantics.c": "UNIT_TEST(first),\nUNIT_TEST(third),\n"})
+        self.assertEqual((self.rows, found), (3, ["third is not in the list"]))
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    unittest.main()

@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: MIT
 """Each rule of settings.py is broken once, and found."""
-import os
-import sys
-import tempfile
+import unittest
 
+import rule_case
 import settings
 
 CODE = """static const struct kind kind_path = { "a path", parse_path, format_text, release_text };
@@ -35,6 +34,7 @@ The default is 90.
 .Sh FILES
 .It Cm other
 """
+PLACES = {"code": "cachecore/config.c", "document": "docs/CONFIG.md", "page": "docs/man/ckcache.conf.5"}
 BROKEN = [
     ("code", "\n};", '\n\tSETTING("more", more, days),\n};', 2, "more is missing"),
     ("code", '\tSETTING_FOR_ALL("dir", dir, path),\n', "", 2, "there is no setting dir"),
@@ -48,30 +48,17 @@ BROKEN = [
 ]
 
 
-def breaches(texts):
-    with tempfile.TemporaryDirectory() as root:
-        for path, name in (("cachecore/config.c", "code"), ("docs/CONFIG.md", "document"),
-                           ("docs/man/ckcache.conf.5", "page")):
-            os.makedirs(os.path.dirname(os.path.join(root, path)), exist_ok=True)
-            with open(os.path.join(root, path), "w", encoding="utf-8") as file:
-                file.write(texts[name])
-        return list(settings.breaches(root))
+class Settings(rule_case.Case):
+    def breaches(self, texts):
+        return list(settings.breaches(self.tree({PLACES[name]: text for name, text in texts.items()})))
 
-
-def main():
-    good = {"code": CODE, "document": DOCUMENT, "page": PAGE}
-    failures = 0
-    if breaches(good):
-        print("nothing is wrong, and found was: %s" % breaches(good))
-        failures += 1
-    for name, old, new, count, wanted in BROKEN:
-        found = breaches({**good, name: good[name].replace(old, new)})
-        if len(found) < count or not any(wanted in line for line in found):
-            print("%r for %r: wanted %s, found %s" % (new, old, wanted, found))
-            failures += 1
-    print("%d failures" % failures)
-    return 1 if failures else 0
+    def test_each_rule_is_broken(self):
+        good = {"code": CODE, "document": DOCUMENT, "page": PAGE}
+        self.assertEqual(self.breaches(good), [])
+        for name, old, new, count, wanted in BROKEN:
+            found = self.breaches({**good, name: good[name].replace(old, new)})
+            self.finds(wanted, found, (old, new), count)
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    unittest.main()

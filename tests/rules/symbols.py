@@ -34,15 +34,19 @@ def script_exports(path):
     return set(re.findall(r"[\w*?]+", found.group(1))) if found else set()
 
 
+def agree(got, wanted, word, place):
+    for name in sorted(got - wanted):
+        print("%s, not in %s: %s" % (word, place, name))
+    for name in sorted(wanted - got):
+        print("in %s, not %s: %s" % (place, word, name))
+    print("%d %s" % (len(got), word))
+    return bool(wanted) and wanted == got
+
+
 def check_exports(library, script):
     wanted = script_exports(script)
     exported = {name for name, kind in nm(["-D", "--defined-only", library]) if kind != "A"}
-    for name in sorted(exported - wanted):
-        print("exported, not in the version script: " + name)
-    for name in sorted(wanted - exported):
-        print("in the version script, not exported: " + name)
-    print("%d exported" % len(exported))
-    return bool(wanted) and wanted == exported
+    return agree(exported, wanted, "exported", "the version script")
 
 
 def check_undefined(libraries):
@@ -109,12 +113,7 @@ def check_globals(library, listed):
         wanted = set(text.read().split())
     got = {name for name, _ in nm(["--extern-only", "--defined-only", library])
            if not re.match(r"__(odr_)?[at]san", name)}
-    for name in sorted(got - wanted):
-        print("global, not in the list: " + name)
-    for name in sorted(wanted - got):
-        print("in the list, not global: " + name)
-    print("%d global" % len(got))
-    return bool(wanted) and wanted == got
+    return agree(got, wanted, "global", "the list")
 
 
 def main():

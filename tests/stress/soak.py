@@ -256,6 +256,10 @@ class Round:
     def output(self, process, kind):
         return self.path("out/%d.%s" % (process.number, kind))
 
+    def said(self, process, kind):
+        with open(self.output(process, kind), encoding="utf-8", errors="replace") as file:
+            return file.read()
+
     def signal(self, pid, what):
         self.signalled.setdefault(pid, []).append((now(), what))
         try:
@@ -368,28 +372,20 @@ class Round:
         print("round %d (%s): %s" % (self.number, self.kind, what), flush=True)
 
     def judge(self, process, code):
-        with open(self.output(process, "out"), encoding="utf-8", errors="replace") as file:
-            text = file.read()
-        with open(self.output(process, "err"), encoding="utf-8", errors="replace") as file:
-            errors = file.read()
         killed = any(what == signal.SIGKILL for _, what in self.signalled.get(process.child.pid, ()))
         if code not in ((0, 1) if process.is_verb else (0,)) and not (code == -signal.SIGKILL and killed):
-            self.fail("ended with %d: %s: %s" % (code, process, errors.strip()[-500:]))
-        process.output = text
+            self.fail("ended with %d: %s: %s" % (code, process, self.said(process, "err").strip()[-500:]))
 
     def judge_output(self, process):
         """When its children have ended, too."""
         if process.is_verb:
             return
-        with open(self.output(process, "out"), encoding="utf-8", errors="replace") as file:
-            lines = file.read().splitlines()
-        for line in lines:
+        for line in self.said(process, "out").splitlines():
             name, _, answer = line.partition(": ")
             self.soak.counts["builds"] += 1
             if self.right.get(name) != answer:
                 self.fail("%s is %s, by the driver %s: %s" % (name, answer, self.right.get(name), process))
-        with open(self.output(process, "err"), encoding="utf-8", errors="replace") as file:
-            errors = file.read()
+        errors = self.said(process, "err")
         if errors:
             self.fail("said %s: %s" % (errors.strip()[-300:], process))
 

@@ -57,6 +57,11 @@ def change(path, at, data):
         file.write(data)
 
 
+def read(path):
+    with open(path, "rb") as file:
+        return file.read()
+
+
 def write(path, data):
     with open(path, "wb") as file:
         file.write(data)
@@ -144,8 +149,7 @@ def snapshot(root):
             info = os.lstat(path)
             content = None
             if stat.S_ISREG(info.st_mode):
-                with open(path, "rb") as file:
-                    content = file.read()
+                content = read(path)
             elif stat.S_ISLNK(info.st_mode):
                 content = os.readlink(path)
             found[os.path.relpath(path, root)] = (info.st_mode, info.st_uid, info.st_mtime_ns,

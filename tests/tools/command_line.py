@@ -10,12 +10,12 @@ import re
 import shutil
 import subprocess
 import sys
-import tempfile
 import unittest
 
 import caches
 import schema
 import terminal
+import tool_case
 
 CKCACHE, SOURCE = None, None
 LINES, COLUMNS = 24, 80
@@ -158,14 +158,15 @@ class Verbs(unittest.TestCase):
             self.assertEqual(asked_for(read("tools", path)), expected, path)
 
 
-class Completions(unittest.TestCase):
+class Completions(tool_case.Folder):
+    def setUp(self):
+        super().setUp()
+        self.root = caches.copy(SOURCE, self.path("root"))
+        os.symlink(CKCACHE, self.path("ckcache"))
+
     def script(self, shell):
         """A file of what the build installs for that shell."""
-        work = tempfile.mkdtemp(prefix="ckcache-completion-")
-        self.addCleanup(shutil.rmtree, work)
-        with open(os.path.join(work, shell), "w", encoding="utf-8") as file:
-            file.write(ckcache("completion", shell))
-        return file.name
+        return self.write(shell, ckcache("completion", shell))
 
     def complete(self, *words, tools=""):
         """What bash offers for the last of these words; tools: a folder with the command."""
@@ -203,11 +204,7 @@ class Completions(unittest.TestCase):
         self.assertEqual(self.complete("ckcache", "replay", "--jobs", ""), [])
 
     def test_bash_offers_entries_kernels_and_programs(self):
-        work = tempfile.mkdtemp(prefix="ckcache-words-")
-        self.addCleanup(shutil.rmtree, work)
-        root = os.path.join(work, "root")
-        caches.copy(SOURCE, root)
-        os.symlink(CKCACHE, os.path.join(work, "ckcache"))
+        root, work = self.root, self.work
         path = caches.short_path(SOURCE).rpartition("/")[0]
         for verb in ("show", "explain"):
             for beginning in ("", path[:3], path[:13], path[:-1], path):
@@ -249,43 +246,38 @@ class Completions(unittest.TestCase):
     def test_zsh_reads_it(self):
         subprocess.run(["zsh", "-n", self.script("zsh")], check=True, timeout=60)
 
-    def place(self):
-        """A directory with a cache, the command and another one."""
-        work = tempfile.mkdtemp(prefix="ckcache-shell-")
-        self.addCleanup(shutil.rmtree, work)
-        caches.copy(SOURCE, os.path.join(work, "root"))
-        os.symlink(CKCACHE, os.path.join(work, "ckcache"))
-        os.symlink("/bin/true", os.path.join(work, "its-command"))
-        return work, {**os.environ, "HOME": work, "ZDOTDIR": work, "TERM": "dumb",
-                      "PATH": work + ":" + os.environ["PATH"]}
+    def environment(self):
+        """With the command and another one."""
+        os.symlink("/bin/true", self.path("its-command"))
+        return {**os.environ, "HOME": self.work, "ZDOTDIR": self.work, "TERM": "dumb",
+                "PATH": self.work + ":" + os.environ["PATH"]}
 
     @unittest.skipUnless(shutil.which("fish"), "no fish")
     def test_fish_completes(self):
-        work, environment = self.place()
+        environment = self.environment()
         for typed, ran in TYPED.items():
-            line = "ckcache " + typed.replace("ROOT", work + "/root")
+            line = "ckcache " + typed.replace("ROOT", self.root)
             done = subprocess.run(["fish", "--no-config", "-c", "source $argv[1]; complete -C $argv[2]",
                                    self.script("fish"), line],
-                                  cwd=work, env=environment, capture_output=True, timeout=60, check=True)
+                                  cwd=self.work, env=environment, capture_output=True, timeout=60, check=True)
             found = [word.split("\t")[0] for word in done.stdout.decode("utf-8").splitlines()]
             self.assertEqual((found, done.stderr), ([ran.split()[-1]], b""), typed)
 
     @unittest.skipUnless(shutil.which("zsh"), "no zsh")
     def test_zsh_completes(self):
         """At a terminal: after each line's tab comes the key that runs it."""
-        work, environment = self.place()
-        root = os.path.join(work, "root")
-        os.rename(self.script("zsh"), os.path.join(work, "_ckcache"))
-        caches.write(os.path.join(work, ".zshrc"), b"""
+        environment = self.environment()
+        os.rename(self.script("zsh"), self.path("_ckcache"))
+        self.write(".zshrc", """
             fpath=($PWD $fpath); autoload -U compinit; compinit -u -D
             setopt no_beep; unsetopt prompt_sp
             # What is completed asks the command; what is run is only shown.
             ckcache() { [[ $1 == entry-words ]] && command ckcache "$@" || print -r -- "ran <$*>" }
             its-command() { : }
             """)
-        lines = {typed.replace("ROOT", root): ran.replace("ROOT", root) for typed, ran in TYPED.items()}
+        lines = {typed.replace("ROOT", self.root): ran.replace("ROOT", self.root) for typed, ran in TYPED.items()}
         code, said = terminal.show(
-            lambda fd: subprocess.Popen(["zsh", "-i"], cwd=work, stdin=fd, stdout=fd, stderr=fd,
+            lambda fd: subprocess.Popen(["zsh", "-i"], cwd=self.work, stdin=fd, stdout=fd, stderr=fd,
                                         start_new_session=True, env=environment),
             typed="".join("ckcache %s\t\n" % line for line in lines).encode() + b"exit\n")
         self.assertEqual(code, 0, said)

@@ -8,6 +8,7 @@ import fcntl
 import json
 import os
 import random
+import resource
 import shutil
 import signal
 import stat
@@ -56,19 +57,21 @@ class Case(tool_case.Case):
     def json(self, *arguments, **options):
         return json.loads(self.run_tool("config", "--json", *arguments, **options)[0])
 
-    def write(self, text):
-        os.makedirs(os.path.dirname(self.file), exist_ok=True)
-        with open(self.file, "w", encoding="utf-8", newline="") as file:
-            file.write(text)
+    def give(self, text):
+        """The settings file, with that in it."""
+        self.write(self.file, text)
 
-    def read(self):
-        with open(self.file, encoding="utf-8", newline="") as file:
-            return file.read()
+    def text(self):
+        return self.read(self.file)
+
+    def names(self):
+        """What lies beside the file, and it."""
+        return os.listdir(os.path.dirname(self.file))
 
 
 class Shown(Case):
     def test_each_value_with_its_origin(self):
-        self.write(FILE)
+        self.give(FILE)
         out, err = self.run_tool("config", extra={"CKCACHE_THRESHOLD": "7"})
         lines = out.splitlines()
         self.assertIn("(%s:2) max_size = 2Gi" % self.file, lines)
@@ -83,7 +86,7 @@ class Shown(Case):
         self.assertIn("ckcache.conf:7: not \"key = value\"", err)
 
     def test_as_a_program_has_it(self):
-        self.write(FILE)
+        self.give(FILE)
         self.assertEqual(self.get("compression"), "auto")
         self.assertEqual(self.get("compression", "--program", "darktable"), "6")
         value = self.json("get", "compression", "--program=another")
@@ -94,11 +97,11 @@ class Shown(Case):
                          "1")
 
     def test_this_command_is_a_program_too(self):
-        self.write("[program ckcache]\ncompression = 3\n")
+        self.give("[program ckcache]\ncompression = 3\n")
         self.assertEqual(self.get("compression"), "3")
 
     def test_lines_of_sections_that_are_ignored(self):
-        self.write("[program x]\nmax_size = 1G\nnothing = 1\ncompression = much\nlog = info\n")
+        self.give("[program x]\nmax_size = 1G\nnothing = 1\ncompression = much\nlog = info\n")
         self.assertEqual([(line["name"], line["problem"]) for line in self.json()["programs"][0]["settings"]],
                          [("max_size", "it cannot be set for one program"),
                           ("nothing", "there is no such setting"),
@@ -106,7 +109,7 @@ class Shown(Case):
         self.assertIn("max_size = 1G  # ignored: it cannot be set for one program\n", self.run_tool("config")[0])
 
     def test_passwords_are_not_shown(self):
-        self.write("remote = redis://user:hunter2@host @token=hunter2\n"
+        self.give("remote = redis://user:hunter2@host @token=hunter2\n"
                    "[program x]\nremote = redis://user:hunter2@host\n")
         for arguments in ((), ("--json",), ("get", "remote"), ("--program", "x")):
             out, err = self.run_tool("config", *arguments)
@@ -123,10 +126,10 @@ class Shown(Case):
 class Written(Case):
     def test_a_new_file_is_the_owners_alone(self):
         self.set("max_size", "20Gi")
-        self.assertEqual(self.read(), "max_size = 20Gi\n")
-        self.assertEqual(stat.S_IMODE(os.stat(self.file).st_mode), 0o600)
-        self.assertEqual(stat.S_IMODE(os.stat(os.path.dirname(self.file)).st_mode), 0o700)
-        self.assertEqual(os.listdir(os.path.dirname(self.file)), ["ckcache.conf"])
+        self.assertEqual(self.text(), "max_size = 20Gi\n")
+        self.assertEqual(self.mode(self.file), 0o600)
+        self.assertEqual(self.mode(os.path.dirname(self.file)), 0o700)
+        self.assertEqual(self.names(), ["ckcache.conf"])
         self.assertEqual(self.get("max_size"), "20Gi")
 
     def test_all_other_lines_stay(self):
@@ -143,28 +146,28 @@ class Written(Case):
                                                       "compression = 7\n\n[program my app]\nlog = info\n")),
         ]
         for arguments, (old, new) in cases:
-            self.write(FILE)
+            self.give(FILE)
             self.run_tool("config", "set", *arguments)
-            self.assertEqual(self.read(), FILE.replace(old, new), arguments)
+            self.assertEqual(self.text(), FILE.replace(old, new), arguments)
             self.run_tool("config", "set", *arguments)
-            self.assertEqual(self.read(), FILE.replace(old, new), arguments)
+            self.assertEqual(self.text(), FILE.replace(old, new), arguments)
 
     def test_ends_of_lines(self):
         for text, expected in (("log = info", "log = info\nrecache = 1\n"), ("\n", "\nrecache = 1\n"),
                                ("recache=0", "recache=1"), ("recache = # why", "recache = 1 # why"),
                                ("recache = 0\r\n", "recache = 1\r\n"), ("[program x]\n", "recache = 1\n[program x]\n"),
                                ("[oops]\nrecache = 0\n", "recache = 1\n[oops]\nrecache = 0\n"), ("", "recache = 1\n")):
-            self.write(text)
+            self.give(text)
             self.run_tool("config", "set", "recache", "1")
-            self.assertEqual(self.read(), expected)
+            self.assertEqual(self.text(), expected)
             self.assertEqual(self.get("recache"), "1")
 
     def test_unset_removes_each_line_of_that_part(self):
-        self.write(FILE)
+        self.give(FILE)
         self.run_tool("config", "unset", "log")
         self.run_tool("config", "unset", "compression", "--program", "darktable")
         expected = FILE.replace("log = info\nlog = warning\n", "").replace("compression = 6\n", "")
-        self.assertEqual(self.read(), expected)
+        self.assertEqual(self.text(), expected)
         before = os.stat(self.file)
         self.run_tool("config", "unset", "compression")
         after = os.stat(self.file)
@@ -175,7 +178,7 @@ class Written(Case):
         choice = random.Random(4)
         values = {"max_size": ["1G", "2Ti"], "log": ["debug", "none"], "compression": ["none", "9"],
                   "trace": ["/a#b", "/a b"], "recache": ["1", "0"]}
-        self.write(FILE)
+        self.give(FILE)
         expected = {}
         for _ in range(60):
             name = choice.choice(list(values))
@@ -187,29 +190,28 @@ class Written(Case):
             shown = {setting["name"]: setting["value"] for setting in self.json(*rest)["settings"]}
             for (owner, other), wanted in expected.items():
                 if owner == program:
-                    self.assertEqual(shown[other], wanted, self.read())
+                    self.assertEqual(shown[other], wanted, self.text())
         for line in FILE.splitlines():
             if line.startswith("#") or line.startswith("["):
-                self.assertIn(line, self.read())
+                self.assertIn(line, self.text())
 
     def test_modes_links_and_owners_stay(self):
         target = os.path.join(self.work, "dotfiles")
-        self.write("log = info\n")
+        self.give("log = info\n")
         os.rename(self.file, target)
         os.chmod(target, 0o640)
         os.symlink(target, self.file)
         self.set("log", "debug")
         self.assertTrue(os.path.islink(self.file))
-        with open(target, encoding="utf-8") as file:
-            self.assertEqual(file.read(), "log = debug\n")
-        self.assertEqual(stat.S_IMODE(os.stat(target).st_mode), 0o640)
+        self.assertEqual(self.read(target), "log = debug\n")
+        self.assertEqual(self.mode(target), 0o640)
         os.unlink(target)
         self.run_tool("config", "set", "log", "info", code=1)	# a link to nothing
         self.assertTrue(os.path.islink(self.file))
 
     @unittest.skipUnless(os.geteuid() == 0, "only the superuser gives files away")
     def test_the_owner_stays(self):
-        self.write("log = info\n")
+        self.give("log = info\n")
         os.chown(self.file, 54321, 54322)
         self.set("log", "debug")
         info = os.stat(self.file)
@@ -217,7 +219,7 @@ class Written(Case):
 
     @unittest.skipUnless(os.geteuid() == 0, "only the superuser makes files of another group")
     def test_a_group_that_cannot_be_kept_may_not_become_another(self):
-        self.write("remote = redis://user:hunter2@host\n")
+        self.give("remote = redis://user:hunter2@host\n")
         os.chown(self.file, 54321, 54322)
         for path in (self.work, os.path.join(self.work, ".config"), os.path.dirname(self.file)):
             os.chown(path, 54321, 54321)
@@ -237,18 +239,15 @@ class Written(Case):
             self.assertEqual((info.st_uid, info.st_gid, stat.S_IMODE(info.st_mode)), (54321, 54321, after))
 
     def test_whatever_has_the_new_files_name_goes(self):
-        self.write("log = info\n")
-        other = os.path.join(self.work, "other")
+        self.give("log = info\n")
+        other = self.write("other", "not a setting\n")
         new = os.path.join(os.path.dirname(self.file), ".ckcache.conf.new")
-        with open(other, "w", encoding="utf-8") as file:
-            file.write("not a setting\n")
         for make in (os.mkfifo, lambda path: os.symlink(other, path), lambda path: os.link(other, path)):
             make(new)
             self.set("log", "debug")
-            self.assertEqual(self.read(), "log = debug\n")
-            self.assertEqual(os.listdir(os.path.dirname(self.file)), ["ckcache.conf"])
-            with open(other, encoding="utf-8") as file:
-                self.assertEqual(file.read(), "not a setting\n")
+            self.assertEqual(self.text(), "log = debug\n")
+            self.assertEqual(self.names(), ["ckcache.conf"])
+            self.assertEqual(self.read(other), "not a setting\n")
 
     def test_an_address_is_checked_and_no_password_shown(self):
         for value in ("redis://user:hunter2@host bad", "//user:hunter2@host", "redis://host @token=hunter2%zz",
@@ -263,37 +262,37 @@ class Written(Case):
     def test_a_variable_that_wins_is_named(self):
         _, err = self.run_tool("config", "set", "log", "info", extra={"CKCACHE_LOG": "debug"})
         self.assertIn("CKCACHE_LOG is set in this environment, and wins over files", err)
-        self.assertEqual(self.read(), "log = info\n")
+        self.assertEqual(self.text(), "log = info\n")
 
     def test_what_cannot_be_written_is_told(self):
         self.run_tool("config", "set", "log", "info", code=1, extra={"HOME": ""})
         os.makedirs(self.file)
         _, err = self.run_tool("config", "set", "log", "info", code=1)
         self.assertIn(self.file, err)
-        self.assertEqual(os.listdir(os.path.dirname(self.file)), ["ckcache.conf"])
+        self.assertEqual(self.names(), ["ckcache.conf"])
 
     def test_a_file_may_not_grow_without_end(self):
         text = "# %s\n" % ("x" * 65500)
-        self.write(text)
+        self.give(text)
         _, err = self.run_tool("config", "set", "trace", "/" + "y" * 1000, code=1)
         self.assertIn("too large", err)
-        self.assertEqual(self.read(), text)
+        self.assertEqual(self.text(), text)
 
     def test_what_is_no_text_is_left_alone(self):
         for text in ("log = info\n\0\n", "\0"):
-            self.write(text)
+            self.give(text)
             _, err = self.run_tool("config", "set", "log", "debug", code=1)
             self.assertIn(self.file, err)
-            self.assertEqual(self.read(), text)
+            self.assertEqual(self.text(), text)
         for seed in range(40):
             choice = random.Random(seed)
-            self.write("".join(choice.choice("[]program x=#\n\r\t \\\x01log") for _ in range(200)))
+            self.give("".join(choice.choice("[]program x=#\n\r\t \\\x01log") for _ in range(200)))
             self.run_tool("config", "set", "threshold", "7", "--program", "x", code=2)
             self.run_tool("config", "set", "log", "debug", "--program", "x")
-            self.assertEqual(self.get("log", "--program", "x"), "debug", self.read())
+            self.assertEqual(self.get("log", "--program", "x"), "debug", self.text())
             self.run_tool("config", "set", "log", "info")
-            self.assertEqual(self.get("log"), "info", self.read())
-            self.assertEqual(self.get("log", "--program", "x"), "debug", self.read())
+            self.assertEqual(self.get("log"), "info", self.text())
+            self.assertEqual(self.get("log", "--program", "x"), "debug", self.text())
 
     @unittest.skipUnless(os.geteuid() == 0 and shutil.which("unshare"), "cannot mount another /etc")
     def test_for_all_users(self):
@@ -312,56 +311,53 @@ class Written(Case):
         run("set", "--system", "compression", "4")
         run("set", "--system", "--program", "x", "compression", "5")
         file = os.path.join(etc, "ckcache.conf")
-        self.assertEqual(stat.S_IMODE(os.stat(file).st_mode), 0o644)
+        self.assertEqual(self.mode(file), 0o644)
         self.assertIn("(/etc/ckcache.conf:1) compression = 4\n", run())
         self.assertEqual(run("get", "compression", "--program=x"), "5\n")
-        self.write("compression = 6\n")
+        self.give("compression = 6\n")
         self.assertEqual(run("get", "compression", "--program=x"), "6\n")
         run("unset", "--system", "compression")
-        with open(file, encoding="utf-8") as text:
-            self.assertEqual(text.read(), "\n[program x]\ncompression = 5\n")
+        self.assertEqual(self.read(file), "\n[program x]\ncompression = 5\n")
         run("set", "--system", "remote", "redis://host")
         said = "ckcache: warning: others can read the password in /etc/ckcache.conf: better put it into a file " \
             "with mode 0600, and name that in remote_secrets\n"
         run("set", "--system", "remote", "redis://:hunter2@host")
-        self.assertEqual(stat.S_IMODE(os.stat(file).st_mode), 0o644)
+        self.assertEqual(self.mode(file), 0o644)
         os.chmod(file, 0o600)
         said = ""
         run("set", "--system", "remote", "redis://:hunter2@host")
-        self.assertEqual(stat.S_IMODE(os.stat(file).st_mode), 0o600)
+        self.assertEqual(self.mode(file), 0o600)
 
     def test_a_password_makes_the_file_the_owners_alone(self):
-        self.write("log = info\n")
+        self.give("log = info\n")
         for value in ("redis://host", "redis://host @key-prefix=x"):
             os.chmod(self.file, 0o644)
             self.set("remote", value)
-            self.assertEqual(stat.S_IMODE(os.stat(self.file).st_mode), 0o644)
+            self.assertEqual(self.mode(self.file), 0o644)
         for value in ("redis://:hunter2@host", "http://host @bearer-token=hunter2"):
             os.chmod(self.file, 0o644)
             self.set("remote", value)
-            self.assertEqual(stat.S_IMODE(os.stat(self.file).st_mode), 0o600)
-            self.assertIn("hunter2", self.read())
+            self.assertEqual(self.mode(self.file), 0o600)
+            self.assertIn("hunter2", self.text())
             os.chmod(self.file, 0o640)
             self.set("log", "debug")	# the user's own wish
-            self.assertEqual(stat.S_IMODE(os.stat(self.file).st_mode), 0o640)
+            self.assertEqual(self.mode(self.file), 0o640)
 
     def test_a_full_disk_leaves_the_old_file(self):
-        self.write(FILE)
-        before = self.read()
+        self.give(FILE)
 
         def limit():
-            import resource
             signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
             resource.setrlimit(resource.RLIMIT_FSIZE, (10, 10))
         _, err = self.run_tool("config", "set", "log", "debug", code=1, preexec_fn=limit)
         self.assertNotEqual(err, "")
-        self.assertEqual(self.read(), before)
-        self.assertEqual(os.listdir(os.path.dirname(self.file)), ["ckcache.conf"])
+        self.assertEqual(self.text(), FILE)
+        self.assertEqual(self.names(), ["ckcache.conf"])
 
 
 class Together(Case):
     def test_two_at_once_lose_nothing(self):
-        self.write(FILE)
+        self.give(FILE)
         names = ["recache", "promote", "hand_over", "observe", "admit_all", "in_mem"]
         running = [subprocess.Popen([CKCACHE, "config", "set", name, "1", "--program", "p%d" % i],
                                     env=self.environment(), cwd=self.work)
@@ -373,18 +369,18 @@ class Together(Case):
                 self.assertEqual((shown[name]["value"], shown[name]["of_program"]), ("1", True))
 
     def test_a_lock_that_somebody_holds_is_told(self):
-        self.write(FILE)
+        self.give(FILE)
         lock = os.open(os.path.dirname(self.file), os.O_RDONLY)
         fcntl.flock(lock, fcntl.LOCK_EX)
         _, err = self.run_tool("config", "set", "log", "debug", code=1)
         os.close(lock)
         self.assertIn("another process is changing it", err)
-        self.assertEqual(self.read(), FILE)
+        self.assertEqual(self.text(), FILE)
 
     def test_killed_at_any_time_the_file_is_whole(self):
         """The old text or a new one; and the next command works."""
         choice = random.Random(5)
-        self.write(FILE)
+        self.give(FILE)
         allowed = {FILE.replace("log = warning", "log = " + word) for word in ("warning", "debug", "error")}
         for _ in range(30):
             word = choice.choice(["debug", "error"])
@@ -393,9 +389,9 @@ class Together(Case):
             time.sleep(choice.random() * 0.004)
             one.kill()
             one.wait(60)
-            self.assertIn(self.read(), allowed)
+            self.assertIn(self.text(), allowed)
         self.set("log", "debug")
-        self.assertEqual(os.listdir(os.path.dirname(self.file)), ["ckcache.conf"])
+        self.assertEqual(self.names(), ["ckcache.conf"])
 
 
 class Hints(Case):
@@ -415,10 +411,11 @@ class Hints(Case):
                               ("--evict-older-than", "prune --older-than 30d?")):
             self.assertTrue(self.hint(option).endswith("did you mean ckcache %s\n" % meant), option)
 
+    def habits(self):
+        return self.read(os.path.join(SOURCE, "tools", "habits.c")).partition("habits[] = {")[2]
+
     def test_what_is_meant_is_there(self):
-        with open(os.path.join(SOURCE, "tools", "habits.c"), encoding="utf-8") as file:
-            text = file.read()
-        rows = command_line.re.findall(r"ckcache ([a-z]+)((?: --[a-z-]+)*)", text.partition("habits[] = {")[2])
+        rows = command_line.re.findall(r"ckcache ([a-z]+)((?: --[a-z-]+)*)", self.habits())
         self.assertGreater(len(rows), 15)
         for verb, options in rows:
             self.assertIn(verb, command_line.verbs())
@@ -427,9 +424,7 @@ class Hints(Case):
 
     def test_what_is_meant_is_accepted(self):
         """What is a whole command can be typed as it stands."""
-        with open(os.path.join(SOURCE, "tools", "habits.c"), encoding="utf-8") as file:
-            text = file.read().partition("habits[] = {")[2]
-        commands = set(command_line.re.findall(r"ckcache ([a-z][^?;\"]*)[?;\"]", text)) - {"run --summary"}
+        commands = set(command_line.re.findall(r"ckcache ([a-z][^?;\"]*)[?;\"]", self.habits())) - {"run --summary"}
         commands = [command for command in commands if not command_line.re.search("[A-Z]", command)]
         self.assertGreater(len(commands), 8)
         for command in commands:

@@ -15,6 +15,7 @@ import unittest
 import machine
 import schema
 import terminal
+import tool_case
 
 NOBODY = 54321	# whom no account has
 
@@ -25,10 +26,14 @@ def sanitized():
 
 
 class Doctor(machine.Case):
+    """With the stub driver, unless a test names others."""
+    def setUp(self):
+        super().setUp()
+        self.drivers(machine.STUB)
+
     def doctor(self, *arguments, code=0, leaves=(), **options):
         """Its JSON, which fits the schema; and nothing was left anywhere."""
-        ran = self.tool("doctor", "--json", *arguments, **options)
-        self.assertEqual(ran.code, code, ran)
+        ran = self.ends(code, "doctor", "--json", *arguments, **options)
         value = json.loads(ran.out)
         wrong = schema.check(value, schema.read(os.path.join(machine.SOURCE, "docs", "JSON.md"))["doctor"])
         self.assertEqual(list(wrong), [], ran)
@@ -42,7 +47,6 @@ class Doctor(machine.Case):
         made = super().environment(extra)
         if sanitized():
             # Intel's driver for Level Zero is opened in the same way.
-            os.makedirs(self.path("no loader"), exist_ok=True)
             self.write(self.path("no loader", "libze_loader.so.1"), "")
             made["LD_LIBRARY_PATH"] = ":".join(filter(None, [made.get("LD_LIBRARY_PATH"),
                                                              self.path("no loader")]))
@@ -72,7 +76,6 @@ class Doctor(machine.Case):
 
 class Drivers(Doctor):
     def test_the_stub(self):
-        self.drivers(machine.STUB)
         value = self.doctor(extra={"STUB_DEVICES": "3"})
         self.assertEqual([device["result"] for device in value["devices"]],
                          ["hit", "as-another", "as-another"])
@@ -86,13 +89,11 @@ class Drivers(Doctor):
                               if "the loader is " in text]), 2 if self.level_zero(value) else 1)
 
     def test_quick_compiles_nothing(self):
-        self.drivers(machine.STUB)
         value = self.doctor("--quick")
         self.assertEqual([device["result"] for device in value["devices"]], ["not-tried"])
         self.assertEqual(self.counted("build-source"), 0)
 
     def test_a_layer_that_is_on_already(self):
-        self.drivers(machine.STUB)
         layer = os.path.join(os.path.dirname(machine.CKCACHE), "..", "lib", "libckcache_opencl.so")
         for value in (layer, os.path.realpath(layer), "/nowhere/libckcache_opencl.so:/nowhere/x.so"):
             found = self.doctor(extra={"OPENCL_LAYERS": value})
@@ -100,7 +101,6 @@ class Drivers(Doctor):
             self.assertEqual(found["devices"][0]["result"], "hit")
 
     def test_another_layer_between_the_cache_and_the_driver(self):
-        self.drivers(machine.STUB)
         own = os.path.join(os.path.dirname(machine.CKCACHE), "..", "lib", "libckcache_opencl.so")
         other = os.path.join(os.path.dirname(machine.STUB), "..", "tests", "opencl", "other_layer_changes",
                              "libother_layer.so")
@@ -113,6 +113,7 @@ class Drivers(Doctor):
             self.assertEqual(found["devices"][0]["result"], "hit")
 
     def test_no_driver(self):
+        os.unlink(self.path("vendors", "0.icd"))
         value = self.doctor(code=1)
         self.assertIn("install a driver", self.says(value, "problem", "no device")["advice"])
 
@@ -133,7 +134,6 @@ class Drivers(Doctor):
                           if finding["section"] == "opencl" and finding["mark"] != "ok"], [])
 
     def test_what_ocl_icd_takes_for_a_driver(self):
-        self.drivers(machine.STUB)
         self.one_driver(self.path("vendors"))
         self.one_driver("vendors", cwd=self.work)
         self.one_driver("", self.path("vendors"))
@@ -144,13 +144,11 @@ class Drivers(Doctor):
         # A name alone is looked for in the vendors' directory, then here.
         self.one_driver("0.icd", self.path("vendors"))
         self.one_driver("0.icd", "/nowhere", cwd=self.path("vendors"))
-        os.mkdir(self.path("elsewhere"))
         self.write(self.path("elsewhere", "0.icd"), "/nowhere/libnothing.so\n")
         self.one_driver("0.icd", self.path("vendors"), cwd=self.path("elsewhere"))
         self.one_driver(machine.STUB)
 
     def test_a_library_by_its_name_is_the_linkers(self):
-        self.drivers(machine.STUB)
         name = os.path.basename(machine.STUB)
         os.symlink(machine.STUB, self.path("vendors", name))
         value = self.doctor("--quick", code=1, cwd=self.path("vendors"), extra={"OCL_ICD_VENDORS": name})
@@ -159,7 +157,6 @@ class Drivers(Doctor):
         self.assertEqual(len(found["devices"]), 1)
 
     def test_what_ocl_icd_does_not_read(self):
-        self.drivers(machine.STUB)
         value = self.doctor("--quick", extra={"OCL_ICD_FILENAMES": "/nowhere/libnothing.so"})
         self.assertIn("OCL_ICD_VENDORS", self.says(value, "note", "OCL_ICD_FILENAMES is /nowhere")["advice"])
         self.assertEqual([text for text in self.marked(value, "note") if "cannot" in text], [])
@@ -187,7 +184,6 @@ class Drivers(Doctor):
         self.assertIn("was ended by a driver", self.says(value, "problem", machine.RUDE)["text"])
 
     def test_builds_that_crash_or_hang_are_the_drivers(self):
-        self.drivers(machine.STUB)
         value = self.doctor(extra={"STUB_CRASH": "1"})
         self.assertIn("SIGABRT", self.says(value, "note", "with or without the cache")["text"])
         self.assertEqual(value["devices"][0]["result"], "driver-fails")
@@ -197,13 +193,11 @@ class Drivers(Doctor):
         self.assertEqual(value["devices"][0]["result"], "driver-fails")
 
     def test_one_that_gives_no_binary(self):
-        self.drivers(machine.STUB)
         value = self.doctor(code=1, extra={"STUB_NO_BINARY": "1"})
         self.says(value, "problem", "not cached: no-binary")
         self.assertEqual(value["devices"][0]["result"], "not-cached")
 
     def test_one_that_refuses_its_binary(self):
-        self.drivers(machine.STUB)
         value = self.doctor(code=1, extra={"STUB_REFUSE_BINARY": "1"})
         self.says(value, "problem", "does not find what was stored")
         self.assertEqual(value["devices"][0]["result"], "no-hit")
@@ -252,10 +246,7 @@ class Drivers(Doctor):
 
 class Loaders(Doctor):
     def fake(self, content):
-        os.mkdir(self.path("loader"))
-        self.write(self.path("loader", "libOpenCL.so.1"), content)
-        self.drivers(machine.STUB)
-        return {"LD_LIBRARY_PATH": self.path("loader")}
+        return {"LD_LIBRARY_PATH": os.path.dirname(self.write("loader/libOpenCL.so.1", content))}
 
     def test_none_that_can_be_loaded(self):
         value = self.doctor(code=1, extra=self.fake("no library"))
@@ -263,42 +254,29 @@ class Loaders(Doctor):
         self.says(value, "problem", "no device")
 
     def test_one_that_is_none(self):
-        with open(machine.RUDE.replace("rude_driver", "stub_driver"), "rb") as other:
-            value = self.doctor(code=1, extra=self.fake(other.read()))
+        value = self.doctor(code=1, extra=self.fake(self.read_bytes(machine.STUB)))
         self.says(value, "note", "it lacks functions")
 
     def test_one_that_hangs(self):
-        with open(machine.RUDE, "rb") as other:
-            extra = {**self.fake(other.read()), "RUDE": "hang"}
+        extra = {**self.fake(self.read_bytes(machine.RUDE)), "RUDE": "hang"}
         value = self.doctor("--timeout", "1", code=1, extra=extra)
         self.says(value, "problem", "did not answer within 1 s")
 
     def test_a_command_without_its_layers(self):
-        os.mkdir(self.path("bin"))
-        alone = self.path("bin", "ckcache")
-        with open(machine.CKCACHE, "rb") as command:
-            self.write(alone, command.read(), 0o755)
-        ran = subprocess.run([alone, "doctor"], env=self.environment(), capture_output=True,
-                             cwd=self.path("cwd"), timeout=machine.PATIENCE, check=False)
-        self.assertEqual(ran.returncode, 1, ran)
-        self.assertIn(b"libckcache_opencl.so is missing", ran.stdout)
+        self.command = self.write("bin/ckcache", self.read_bytes(machine.CKCACHE), 0o755)
+        ran = self.ends(1, "doctor")
+        self.assertIn("libckcache_opencl.so is missing", ran.out)
         self.left_nothing()
 
     def test_files_that_name_layers(self):
-        os.mkdir(self.path("layers"))
         self.write(self.path("layers", "gone.lay"), "/nowhere/libckcache_opencl.so\n")
         self.write(self.path("layers", "other.lay"), "libother.so\n")
-        self.drivers(machine.STUB)
         value = self.doctor(extra={"OPENCL_LAYER_PATH": self.path("layers")})
         self.says(value, "note", "gone.lay names /nowhere/libckcache_opencl.so, which cannot be read")
         self.says(value, "ok", "other.lay names libother.so")
 
 
 class Directories(Doctor):
-    def setUp(self):
-        super().setUp()
-        self.drivers(machine.STUB)
-
     def quick(self, code=0, **options):
         return self.doctor("--quick", code=code, leaves=("root",), **options)
 
@@ -319,7 +297,6 @@ class Directories(Doctor):
         self.says(self.doctor("--quick", "--dir", "rel"), "ok", "cwd/rel (from CKCACHE_DIR)")
 
     def test_by_a_file(self):
-        os.makedirs(self.path("config", "ckcache"))
         self.write(self.path("config", "ckcache", "ckcache.conf"), "dir = %s\n" % self.root)
         value = self.quick(extra={"CKCACHE_DIR": None, "XDG_CONFIG_HOME": self.path("config")})
         self.says(value, "ok", "%s (from ckcache.conf)" % self.root)
@@ -341,7 +318,7 @@ class Directories(Doctor):
         self.says(self.quick(code=1), "problem", "is not a directory")
 
     def test_one_below_a_file(self):
-        self.write(self.path("file"), "")
+        self.write("file", "")
         finding = self.says(self.quick(code=1, extra={"CKCACHE_DIR": self.path("file", "root")}),
                             "problem", "a part of its path is not a directory")
         self.assertIn(self.path("file"), finding["text"])
@@ -396,19 +373,13 @@ class Directories(Doctor):
     @unittest.skipIf(os.geteuid(), "not root")
     def test_a_full_and_small_file_system(self):
         os.mkdir(self.root, 0o700)
-        mounted = subprocess.run(["unshare", "-m", "true"], check=False).returncode == 0
-        if not mounted:
-            self.skipTest("no mounts here")
+        self.need_mounts()
         script = ("mount -t tmpfs -o size=100k,mode=0700 none '%s' && "
                   "head -c 200k /dev/zero >'%s/filler' 2>/dev/null; exec \"$0\" doctor --quick"
                   % (self.root, self.root))
-        ran = subprocess.run(["unshare", "-m", "sh", "-c", script, machine.CKCACHE],
-                             env=self.environment(), cwd=self.path("cwd"), capture_output=True,
-                             timeout=machine.PATIENCE, check=False)
-        self.assertEqual(ran.returncode, 1, ran)
-        self.assertIn(b"on tmpfs", ran.stdout)
-        self.assertIn(b"almost no space", ran.stdout)
-        self.assertIn(b"cannot write a file", ran.stdout)
+        ran = self.ends(1, "-m", "sh", "-c", script, machine.CKCACHE, executable="unshare")
+        for text in ("on tmpfs", "almost no space", "cannot write a file"):
+            self.assertIn(text, ran.out)
 
     def test_tiers(self):
         os.mkdir(self.path("tier"), 0o755)
@@ -430,10 +401,6 @@ class Directories(Doctor):
 
 
 class Settings(Doctor):
-    def setUp(self):
-        super().setUp()
-        self.drivers(machine.STUB)
-
     def test_what_switches_it_off(self):
         for name, value in (("DISABLE", "1"), ("PERSISTENT", "0"), ("RECACHE", "1")):
             found = self.doctor(code=1, extra={"CKCACHE_" + name: value})
@@ -448,7 +415,6 @@ class Settings(Doctor):
         self.says(value, "note", "CKCACHE_MAXSIZE is set, but there is no such setting")
 
     def test_bad_files(self):
-        os.makedirs(self.path("config", "ckcache"))
         self.write(self.path("config", "ckcache", "ckcache.conf"),
                    "threshold = never\nnonsense\nother = 1\n")
         value = self.doctor("--quick", extra={"XDG_CONFIG_HOME": self.path("config")})
@@ -469,7 +435,6 @@ class Settings(Doctor):
             self.says(value, "note", text)
 
     def test_drivers_own_caches(self):
-        os.makedirs(self.path("xdg", "mesa_shader_cache"))
         self.write(self.path("xdg", "mesa_shader_cache", "x"), b"x" * 10000)
         extra = {"XDG_CACHE_HOME": self.path("xdg")}
         self.says(self.doctor("--quick", extra=extra), "ok", "Mesa has a cache of its own")
@@ -479,13 +444,9 @@ class Settings(Doctor):
 
 
 class Programs(Doctor):
-    def setUp(self):
-        super().setUp()
-        self.drivers(machine.STUB)
-
     def test_usual_ones(self):
         self.says(self.doctor("--quick", "env"), "ok", "layers can be loaded into")
-        script = self.write(self.path("script"), "#!/bin/sh\n", 0o755)
+        script = self.write("script", "#!/bin/sh\n", 0o755)
         self.says(self.doctor("--quick", script), "ok", "is a script")
 
     def test_one_that_is_not_there(self):
@@ -494,13 +455,10 @@ class Programs(Doctor):
 
 class Endings(Doctor):
     def test_people_get_the_same(self):
-        self.drivers(machine.STUB)
-        ran = self.tool("doctor")
-        self.assertEqual(ran.code, 0, ran)
+        ran = self.ends(0, "doctor")
         self.assertEqual(ran.out.splitlines()[-1], "works")
         self.assertNotIn("\x1b", ran.out)
-        ran = self.tool("doctor", extra={"CKCACHE_DISABLE": "1"})
-        self.assertEqual(ran.code, 1, ran)
+        ran = self.ends(1, "doctor", extra={"CKCACHE_DISABLE": "1"})
         self.assertIn("1. unset CKCACHE_DISABLE", ran.out.splitlines()[-1])
 
     def on_terminal(self, extra):
@@ -509,16 +467,13 @@ class Endings(Doctor):
         return shown
 
     def test_colours(self):
-        self.drivers(machine.STUB)
         self.assertIn(b"\x1b[32m", self.on_terminal({"TERM": "xterm"}))
         self.assertNotIn(b"\x1b", self.on_terminal({"TERM": "xterm", "NO_COLOR": "1"}))
         self.assertNotIn(b"\x1b", self.on_terminal({"TERM": "dumb"}))
 
     def test_a_reader_that_leaves(self):
-        self.drivers(machine.STUB)
         for ignored in (False, True):
-            reader, writer = os.pipe()
-            os.close(reader)
+            writer = tool_case.closed_pipe()
             process = self.start("doctor", stdout=writer, stderr=subprocess.DEVNULL,
                                  restore_signals=not ignored)
             os.close(writer)

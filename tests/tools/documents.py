@@ -13,7 +13,6 @@ an option of ckcache is one.
 import grp
 import os
 import re
-import shutil
 import subprocess
 import sys
 import tempfile
@@ -21,6 +20,7 @@ import unittest
 
 import caches
 import command_line
+import tool_case
 
 CKCACHE, SOURCE = None, None
 
@@ -131,26 +131,17 @@ def commands():
     return found
 
 
-class Commands(unittest.TestCase):
-    def setUp(self):
-        self.work = tempfile.mkdtemp(prefix="ckcache-documents-")
-        self.addCleanup(shutil.rmtree, self.work)
-
+class Commands(tool_case.Folder):
     def prepare(self):
         """A fresh directory, with what the reader of any page would have."""
         place = tempfile.mkdtemp(dir=self.work)
-        home, programs = os.path.join(place, "home"), os.path.join(place, "programs")
-        os.makedirs(os.path.join(home, ".cache"))
-        os.mkdir(programs)
-        os.mkdir(os.path.join(place, "here"))
-        os.mkdir(os.path.join(place, "elsewhere"))
-        caches.copy(SOURCE, os.path.join(home, ".cache", "ckcache"))
-        os.symlink(CKCACHE, os.path.join(programs, "ckcache"))
-        os.symlink(os.path.dirname(os.path.dirname(CKCACHE)), os.path.join(place, "here", "build"))
+        for name in ("home/.cache", "programs", "here", "elsewhere"):
+            os.makedirs(os.path.join(place, name))
+        caches.copy(SOURCE, os.path.join(place, "home/.cache/ckcache"))
+        os.symlink(CKCACHE, os.path.join(place, "programs/ckcache"))
+        os.symlink(os.path.dirname(os.path.dirname(CKCACHE)), os.path.join(place, "here/build"))
         for name in ("your-program", "command"):
-            path = os.path.join(programs, name)
-            caches.write(path, b"#!/bin/sh\nexit 0\n")
-            os.chmod(path, 0o755)
+            self.write(os.path.join(place, "programs", name), "#!/bin/sh\nexit 0\n", 0o755)
         # What examples of single verbs take for there.
         script = ("umask 077; openssl genpkey -algorithm ed25519 -out site.pem; openssl pkey -in "
                   "site.pem -pubout -out site.pub; ckcache export kernels.ckb --sign site.pem")

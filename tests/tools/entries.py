@@ -13,6 +13,7 @@ import time
 import unittest
 
 import caches
+import report_samples as samples
 import terminal
 import tool_case
 
@@ -26,6 +27,12 @@ kernel void two(global int *a) {}
 HOUR = 3600 * 10 ** 9
 
 
+def filled(used, source, options="", size=9):
+    """Of a GPU's entry, for FILL_CACHE: used at that time in ns, and built in 5 ms."""
+    return "5000000 %d %d %s" % (used, size, " ".join(
+        text.encode().hex() or "-" for text in ("A GPU", "1.2", source, options)))
+
+
 class Case(tool_case.Case):
     def run_tool(self, *arguments, **options):
         return super().run_tool(*arguments, **options).stdout.decode()
@@ -36,13 +43,14 @@ class Case(tool_case.Case):
     def golden(self):
         caches.copy(SOURCE, self.root)
 
+    def put(self, rows):
+        samples.fill(FILL_CACHE, self.root, rows)
+
     def fill(self, size=1000):
-        """One entry of a result of that size, last used two hours ago; (the time of that, the time that it took)."""
-        used, took = time.time_ns() - 2 * HOUR - HOUR // 2, 5000000
-        line = "%d %d %d %s %s %s %s\n" % (took, used, size, *(
-            text.encode().hex() for text in ("A GPU", "1.2", TEXT, "-DN=4")))
-        subprocess.run([FILL_CACHE, self.root], input=line.encode(), check=True, timeout=120)
-        return used, took
+        """One entry of a result of that size, last used two hours ago; the time of that."""
+        used = time.time_ns() - 2 * HOUR - HOUR // 2
+        self.put([filled(used, TEXT, "-DN=4", size=size)])
+        return used
 
     def show(self, ending=""):
         """What is shown of each entry, as text and as JSON."""
@@ -53,7 +61,7 @@ class Case(tool_case.Case):
 
 class Listed(Case):
     def test_an_entry_by_its_kernel_device_and_options(self):
-        used, _ = self.fill()
+        used = self.fill()
         [row] = self.json("list")
         self.assertEqual((row["device"], row["source"], row["options"], row["status"]),
                          ("A GPU", "kernel one", "-DN=4", "success"))
@@ -73,7 +81,7 @@ class Listed(Case):
 
 class Shown(Case):
     def test_kernels_fields_and_first_lines(self):
-        used, _ = self.fill()
+        used = self.fill()
         [(text, value)] = self.show()
         self.assertIn("kernels        one, two\n", text)
         self.assertEqual(value["kernels"], ["one", "two"])
@@ -116,10 +124,7 @@ class Scaled(Case):
     """Of large caches no more is read than is needed."""
 
     def fill_many(self, count):
-        rows = ["5000000 %d 100 %s %s %s -" % (time.time_ns() - i * HOUR, b"A GPU".hex(), b"1.2".hex(),
-                                               (TEXT + "// %d" % i).encode().hex()) for i in range(count)]
-        subprocess.run([FILL_CACHE, self.root], input="\n".join(rows).encode() + b"\n", check=True,
-                       timeout=120)
+        self.put(filled(time.time_ns() - i * HOUR, TEXT + "// %d" % i, size=100) for i in range(count))
 
     def read(self, *arguments):
         """How many .src files that reads: what is read later than it was written gets a new time."""
@@ -183,8 +188,7 @@ class Terminals(Case):
     def shown(self, columns, *arguments):
         def start(fd):
             return subprocess.Popen([CKCACHE, *arguments], stdin=subprocess.DEVNULL, stdout=fd, stderr=fd,
-                                    env={"HOME": self.work, "CKCACHE_DIR": self.root, "TERM": "dumb",
-                                         "PATH": os.environ["PATH"]})
+                                    env=self.environment({"TERM": "dumb"}))
 
         code, text = terminal.show(start, columns)
         self.assertEqual(code, 0, (arguments, text))
@@ -194,9 +198,7 @@ class Terminals(Case):
         """Keys have any bytes: of programs, and of bundles that others made."""
         evil = b"a\x1b[2J\x07\x7f\xc2\x9b31m\xe2\x80\xaeb\x9b\xff\xe2\x80\xa8c"
         source = b"kernel void one(global int *a) { } // " + evil + b"\n" + evil + b"\n" + TEXT.encode()
-        line = b"5000000 %d 1000 %s %s %s %s\n" % (time.time_ns(), *(
-            field.hex().encode() for field in (b"GPU " + evil, b"1.2 " + evil, source, b"-DN=" + evil)))
-        subprocess.run([FILL_CACHE, self.root], input=line, check=True, timeout=120)
+        self.put([samples.row(source, b"GPU " + evil, b"1.2 " + evil, b"-DN=" + evil)])
         [row] = self.json("list")
         for arguments in (["list"], ["list", "--json"], ["show", row["entry"]], ["show", "--json", row["entry"]],
                           ["show", "--source", row["entry"]], ["stats", "--verbose", "--per-program"],
@@ -206,8 +208,7 @@ class Terminals(Case):
             self.assertTrue(shown or arguments == ["entry-words", ""])
         self.assertIn("a?[2J", "\n".join(self.shown(200, "show", "--source", row["entry"])))
         # A pipe gets a source as it is, and lines for people without what a pager might pass on.
-        self.assertEqual(subprocess.run([CKCACHE, "show", "--source", row["entry"]], stdout=subprocess.PIPE, check=True,
-                                        env={**os.environ, "CKCACHE_DIR": self.root}).stdout, source)
+        self.assertEqual(tool_case.Case.run_tool(self, "show", "--source", row["entry"]).stdout, source)
         for arguments in (["list"], ["stats", "--verbose"], ["show", row["entry"]]):
             text = self.run_tool(*arguments)
             self.assertTrue(all(character.isprintable() or character == "\n" for character in text), text)
@@ -246,9 +247,7 @@ class Labelled(Case):
             "int helper;": "#define REAL float\n// all alike\n\n  int helper;\n",
             "#define REAL": "#define REAL\n#define MORE\n",
         }
-        rows = ["1 1 1 - - %s -" % source.encode().hex() for source in sources.values()]
-        subprocess.run([FILL_CACHE, self.root], input="\n".join(rows).encode() + b"\n", check=True,
-                       timeout=120)
+        self.put("1 1 1 - - %s -" % source.encode().hex() for source in sources.values())
         self.assertEqual(sorted(row["source"] for row in self.json("list")), sorted(sources))
 
 
@@ -257,17 +256,15 @@ class Named(Case):
 
     def setUp(self):
         super().setUp()
-        rows = (("kernel void alone(global int *a) {}\nkernel void second(global int *a) {}", "-DN=1"),
-                ("kernel void both(global int *a) {}", "-DN=1"),
-                ("kernel void both(global int *a) {}", "-DN=2"))
-        lines = "".join("1 1 9 %s %s %s %s\n" % tuple(text.encode().hex() for text in ("A GPU", "1.2", *row))
-                        for row in rows)
-        subprocess.run([FILL_CACHE, self.root], input=lines.encode(), check=True, timeout=120)
+        programs = (("kernel void alone(global int *a) {}\nkernel void second(global int *a) {}", "-DN=1"),
+                    ("kernel void both(global int *a) {}", "-DN=1"),
+                    ("kernel void both(global int *a) {}", "-DN=2"))
+        self.put(filled(1, source, options) for source, options in programs)
         self.rows = self.json("list")
-        [self.path] = [row["entry"] for row in self.rows if row["source"] == "kernel alone"]
+        [self.entry] = [row["entry"] for row in self.rows if row["source"] == "kernel alone"]
 
     def expect_one(self, name):
-        self.assertEqual(self.json("show", name)["entry"], self.path, name)
+        self.assertEqual(self.json("show", name)["entry"], self.entry, name)
         self.assertEqual(self.json("explain", name)["compiles"], [], name)
 
     def expect_several(self, name, count):
@@ -278,14 +275,13 @@ class Named(Case):
             self.assertEqual(len(lines), 1 + count, error)
 
     def complaint(self, *arguments):
-        ran = subprocess.run([CKCACHE, *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=120,
-                             env={**os.environ, "HOME": self.work, "CKCACHE_DIR": self.root}, check=False)
-        self.assertEqual((ran.returncode, ran.stdout), (1, b""), arguments)
+        ran = tool_case.Case.run_tool(self, *arguments, code=1)
+        self.assertEqual(ran.stdout, b"", arguments)
         return ran.stderr.decode()
 
     def test_a_trace_tells_a_terminal_nothing(self):
         """It may be somebody else's."""
-        trace = os.path.join(self.work, "trace")
+        trace = self.path("trace")
         with open(trace, "w", encoding="utf-8") as file:
             for members in ({"event": "miss", "failure": "-11: error: \033[2J\u202e\x9bx"},
                             {"event": "bypass", "reason": "opt\033[2J\nion"},
@@ -298,8 +294,8 @@ class Named(Case):
             self.assertTrue(all(character.isprintable() or character == "\n" for character in text), text)
 
     def test_any_part_of_its_path(self):
-        parts = self.path[:-len(".src")].split("/")
-        for name in (self.path, self.path[:-len(".src")], self.root + "/" + self.path, parts[1], parts[1][:8],
+        parts = self.entry[:-len(".src")].split("/")
+        for name in (self.entry, self.entry[:-len(".src")], self.root + "/" + self.entry, parts[1], parts[1][:8],
                      parts[1][7:19], parts[1] + "/" + parts[2][:4], "/".join(part[:8] for part in parts)):
             self.expect_one(name)
 
@@ -308,19 +304,17 @@ class Named(Case):
             return self.run_tool("entry-words", *arguments).split()
         self.assertEqual(words("alo", "show"), ["alone"])
         self.assertEqual(sorted(set(words("", "show")) & {"alone", "second", "both"}), ["alone", "both", "second"])
-        short = "/".join(part[:8] for part in self.path.split("/")[:4])
+        short = "/".join(part[:8] for part in self.entry.split("/")[:4])
         self.assertIn(short, words(short[:4], "explain", "--json"))
         self.assertEqual(words(short[:12] + "x", "show"), [])	# no words are no failure
-        self.assertEqual(words("alo", "show", "--dir", os.path.join(self.work, "nothing")), [])
+        self.assertEqual(words("alo", "show", "--dir", self.path("nothing")), [])
 
     def test_its_kernels(self):
         self.expect_one("alone")
         self.expect_one("second")
 
     def test_a_kernel_goes_before_digits_of_a_path(self):
-        line = "1 1 9 %s %s %s -\n" % tuple(
-            text.encode().hex() for text in ("A GPU", "1.2", "kernel void a(global int *a) {}"))
-        subprocess.run([FILL_CACHE, self.root], input=line.encode(), check=True, timeout=120)
+        self.put([filled(1, "kernel void a(global int *a) {}")])
         self.assertEqual(self.json("show", "a")["kernels"], ["a"])
 
     def test_several_are_listed_and_told_apart(self):
@@ -328,7 +322,7 @@ class Named(Case):
         error = self.complaint("show", "both")
         for options in ("-DN=1", "-DN=2"):
             self.assertIn("kernel both, " + options, error)
-        self.expect_several(self.path.split("/")[0][:6], 3)
+        self.expect_several(self.entry.split("/")[0][:6], 3)
 
     def test_none(self):
         for verb in ("show", "explain"):
@@ -336,9 +330,14 @@ class Named(Case):
                 self.assertIn("there is no entry", self.complaint(verb, name), name)
 
 
-class Counted(Case):
-    def test_look_ups_and_shares(self):
+class Golden(Case):
+    def setUp(self):
+        super().setUp()
         self.golden()
+
+
+class Counted(Golden):
+    def test_look_ups_and_shares(self):
         for name in ("stats.log", "stats.txt"):
             if os.path.exists(os.path.join(self.root, name)):
                 os.unlink(os.path.join(self.root, name))
@@ -358,7 +357,7 @@ class Counted(Case):
 
     def test_verify_names_what_others_may_write_to(self):
         for name in (".src", ".bin"):
-            shutil.rmtree(self.root, ignore_errors=True)
+            shutil.rmtree(self.root)
             self.golden()
             os.chmod(caches.files(self.root, name)[0], 0o622)
             value = self.json("verify", code=1)
@@ -377,20 +376,17 @@ class Counted(Case):
 
     @unittest.skipUnless(os.geteuid() == 0, "needs root")
     def test_verify_names_what_is_another_users(self):
-        self.golden()
         os.chown(caches.files(self.root, ".bin")[0], caches.ANOTHER_USER, -1)
         [finding] = self.json("verify", code=1)["findings"]
         self.assertEqual(finding["status"], "it belongs to another user")
 
     def test_verify_names_damage_and_the_account(self):
-        self.golden()
         caches.damage_bin(self.root)
         caches.write(os.path.join(self.root, "cache_size.txt"), b"12345\n")
         self.assertEqual(self.json("verify", code=1)["account_bytes"], 12345)
         self.assertIn(": corrupt data", self.run_tool("verify", code=1))
 
     def test_repair_corrects_the_account_and_clears_leftovers(self):
-        self.golden()
         left = os.path.join(os.path.dirname(caches.files(self.root, ".bin")[0]), ".tmp-1-1-1")
         caches.write(left, b"of a writer that died")
         caches.write(os.path.join(self.root, "cache_size.txt"), b"12345\n")
@@ -398,20 +394,17 @@ class Counted(Case):
         self.assertFalse(os.path.exists(left))
 
     def test_prune_tells_the_bytes_that_went(self):
-        self.golden()
         total = sum(row["bytes"] for row in self.json("list"))
         value = self.json("prune", extra={"CKCACHE_THRESHOLD": "1"})
         self.assertEqual((value["removed_entries"], value["removed_bytes"], value["bytes"]), (3, total, 0))
 
     def test_prune_fails_if_too_much_stays(self):
-        self.golden()
         for path in caches.files(self.root, ".src"):
             os.unlink(path)
             os.mkdir(path)	# which nobody removes
         self.run_tool("prune", code=1, extra={"CKCACHE_MAX_SIZE": "1"})
 
     def test_clear_leaves_nothing_and_counts_what_was_whole(self):
-        self.golden()
         os.unlink(caches.files(self.root, ".src")[0])
         caches.write(os.path.join(os.path.dirname(caches.files(self.root, ".bin")[1]), ".tmp-1-1-1"), b"")
         with open(os.path.join(self.root, "cache_size.txt"), "r+", encoding="ascii") as file:
@@ -423,7 +416,6 @@ class Counted(Case):
         self.assertEqual(self.json("verify")["account_bytes"], 0)
 
     def test_clear_leaves_what_another_writes(self):
-        self.golden()
         leaves = [os.path.dirname(path) for path in caches.files(self.root, ".src")]
         held = [os.open(leaf, os.O_RDONLY) for leaf in leaves]
         for file in held:
@@ -433,14 +425,17 @@ class Counted(Case):
         self.assertEqual(len(self.json("list")), 3)
 
     def test_prune_fails_behind_another_one(self):
-        self.golden()
         with open(os.path.join(self.root, "evict.lock"), "w", encoding="ascii") as file:
             fcntl.flock(file, fcntl.LOCK_EX)
             self.run_tool("prune", code=1)
         self.run_tool("prune")
 
 
-class Carried(Case):
+class Carried(Golden):
+    def setUp(self):
+        super().setUp()
+        self.bundle = self.path("bundle")
+
     def rename(self, old, new, how):
         for path in caches.files(self.root):
             folder, name = os.path.split(path)
@@ -448,40 +443,31 @@ class Carried(Case):
                 how(path, os.path.join(folder, new + name[len(old):]))
 
     def test_each_state_of_an_entry(self):
-        self.golden()
         self.rename("0", "1", shutil.copy)
-        file = os.path.join(self.work, "bundle")
-        self.assertEqual(self.json("export", file)["exported"], 6)
+        self.assertEqual(self.json("export", self.bundle)["exported"], 6)
 
     def test_an_entry_is_there_whatever_its_number(self):
-        self.golden()
-        file = os.path.join(self.work, "bundle")
-        self.assertEqual(self.json("export", file)["exported"], 3)
+        self.assertEqual(self.json("export", self.bundle)["exported"], 3)
         self.rename("0", "1", os.rename)
-        value = self.json("import", file)
+        value = self.json("import", self.bundle)
         self.assertEqual((value["imported"], value["there"]), (0, 3))
 
     def test_an_entry_over_a_limit_is_refused(self):
-        self.golden()
-        file = os.path.join(self.work, "bundle")
-        self.run_tool("export", file)
+        self.run_tool("export", self.bundle)
         shutil.rmtree(self.root)
-        value = self.json("import", file, code=1, extra={"CKCACHE_MAX_DEVICE_IMAGE_SIZE": "10"})
+        value = self.json("import", self.bundle, code=1, extra={"CKCACHE_MAX_DEVICE_IMAGE_SIZE": "10"})
         self.assertEqual((value["imported"], value["too_large"]), (0, 3))
 
     def test_what_comes_through_a_pipe_is_kept_where_temporary_files_go(self):
-        self.golden()
-        file = os.path.join(self.work, "bundle")
-        self.run_tool("export", file)
+        self.run_tool("export", self.bundle)
         shutil.rmtree(self.root)
-        command = "exec cat %s | %s import -" % (file, CKCACHE)
-        environment = {"PATH": os.environ["PATH"], "HOME": self.work, "CKCACHE_DIR": self.root}
+        command = "exec cat %s | %s import -" % (self.bundle, CKCACHE)
 
         def run(script, temporary):
-            return subprocess.run(["sh", "-c", script], env={**environment, "TMPDIR": temporary},
-                                  stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=120, check=False)
+            return subprocess.run(["sh", "-c", script], env=self.environment({"TMPDIR": temporary}),
+                                  capture_output=True, timeout=120, check=False)
 
-        nowhere = run(command, os.path.join(self.work, "none"))
+        nowhere = run(command, self.path("none"))
         self.assertNotEqual(nowhere.returncode, 0, nowhere)
         self.assertFalse(os.path.exists(self.root))
         full = run("ulimit -f 1; " + command, self.work)
@@ -492,36 +478,29 @@ class Carried(Case):
 
     def test_a_reader_that_left_is_no_complaint(self):
         self.fill(200000)
-        file = os.path.join(self.work, "bundle")
-        self.run_tool("export", file)
-        self.assertGreater(os.path.getsize(file), 8192)	# more than is buffered
-        left, output = os.pipe()
-        os.close(left)
+        self.run_tool("export", self.bundle)
+        self.assertGreater(os.path.getsize(self.bundle), 8192)	# more than is buffered
+        output = tool_case.closed_pipe()
         # As a parent that ignores SIGPIPE starts it.
         ran = subprocess.run(["sh", "-c", "trap '' PIPE; exec %s export -" % CKCACHE], stdout=output,
-                             env={"PATH": os.environ["PATH"], "HOME": self.work, "CKCACHE_DIR": self.root},
-                             stderr=subprocess.PIPE, timeout=120, check=False)
+                             env=self.environment(), stderr=subprocess.PIPE, timeout=120, check=False)
         os.close(output)
         self.assertEqual((ran.returncode != 0, ran.stderr), (True, b""))
 
     def test_a_pipe_is_no_key(self):
-        self.golden()
-        file, pipe = (os.path.join(self.work, name) for name in ("bundle", "pipe"))
-        self.run_tool("export", file)
+        pipe = self.path("pipe")
+        self.run_tool("export", self.bundle)
         os.mkfifo(pipe)
-        self.run_tool("import", file, "--verify", pipe, code=1)
+        self.run_tool("import", self.bundle, "--verify", pipe, code=1)
 
     def test_half_an_entry_is_damaged(self):
-        self.golden()
         caches.lose_bin(self.root)
-        file = os.path.join(self.work, "bundle")
-        value = self.json("export", file)
+        value = self.json("export", self.bundle)
         self.assertEqual((value["exported"], value["damaged"]), (2, 1))
 
     def test_an_entry_of_a_later_version_is_no_damage(self):
-        self.golden()
         caches.add_foreign_version(self.root)
-        value = self.json("export", os.path.join(self.work, "bundle"))
+        value = self.json("export", self.bundle)
         self.assertEqual((value["exported"], value["damaged"], value["foreign"]), (2, 0, 1))
 
 

@@ -31,19 +31,6 @@ class Case(tool_case.Case):
         self.variables = {**os.environ, "HOME": self.work, "LC_ALL": "C.UTF-8",
                             "XDG_CONFIG_HOME": self.path("config")}
 
-    def write(self, path, text, mode=0o644):
-        os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
-        with open(path, "w", encoding="utf-8") as file:
-            file.write(text)
-        os.chmod(path, mode)
-
-    def read(self, path):
-        with open(path, encoding="utf-8") as file:
-            return file.read()
-
-    def mode(self, path):
-        return stat.S_IMODE(os.lstat(path).st_mode)
-
     def start(self, *arguments, **options):
         return subprocess.Popen([CKCACHE, "key", *arguments], cwd=self.work, env=self.variables,
                                 stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
@@ -101,7 +88,7 @@ class New(Case):
 
     def test_the_umask_opens_nothing(self):
         self.key(0, "new", "mine.pem", preexec_fn=lambda: os.umask(0))
-        self.assertEqual(self.mode(self.path("mine.pem")), 0o600)
+        self.assertEqual(self.mode("mine.pem"), 0o600)
 
     def test_nothing_is_overwritten(self):
         self.key(0, "new")
@@ -114,7 +101,7 @@ class New(Case):
                            ("link", lambda path: os.symlink("nowhere", path)), ("folder", os.mkdir)):
             make(self.path(name))
             self.key(1, "new", name)
-        self.assertEqual(self.read(self.path("file")), "mine")
+        self.assertEqual(self.read("file"), "mine")
         self.assertFalse(os.path.exists(self.path("nowhere")))
         self.key(1, "new", "no such folder/key.pem")
 
@@ -155,7 +142,7 @@ class Show(Case):
     def test_files_without_such_a_key(self):
         self.openssl("genpkey", "-algorithm", "x25519", "-out", "x.pem")
         os.chmod(self.path("x.pem"), 0o600)
-        self.write(self.path("empty"), "")
+        self.write("empty", "")
         for file in ("x.pem", "empty", "none", self.work, "/dev/null"):
             self.assertEqual(self.key(1, "show", file)[0], "")
 
@@ -228,7 +215,7 @@ class Show(Case):
 class Trust(Case):
     def test_each_way_to_give_a_key(self):
         public = self.make_pair()
-        self.write(self.path("lines"), "# two\ned25519 %s a\n\ned25519 %s b until 2030-01-01\n"
+        self.write("lines", "# two\ned25519 %s a\n\ned25519 %s b until 2030-01-01\n"
                    % (KEY, OTHER))
         out, _ = self.key(0, "trust", "site.pub")
         self.assertIn("trusted: ed25519 %s site\nin %s\n" % (public, self.trusted), out)
@@ -276,14 +263,14 @@ class Trust(Case):
 
     def test_bad_keys_change_nothing(self):
         self.write(self.trusted, "ed25519 %s a\n" % KEY)
-        self.write(self.path("lines"), "ed25519 %s b\nnonsense\n" % OTHER)
-        self.write(self.path("comments"), "# nothing\n")
+        self.write("lines", "ed25519 %s b\nnonsense\n" % OTHER)
+        self.write("comments", "# nothing\n")
         line = "ed25519 %s b" % OTHER
         for arguments in (["lines"], ["comments"], ["none"], ["ed25519 AAAA b"], ["ed25519 "], [""],
                           [line, "--until", "2027-02-30"], [line, "--until", "tomorrow"], [line, "--until="],
                           [line, "--name", "a b"], [line + " until 2027"], [self.work]):
             self.key(1, "trust", *arguments)
-        self.write(self.path("lines"), "ed25519 %s b\ned25519 %s c\n" % (OTHER, KEY))
+        self.write("lines", "ed25519 %s b\ned25519 %s c\n" % (OTHER, KEY))
         self.assertIn("2 keys", self.key(1, "trust", "lines", "--name", "x")[1])
         self.assertEqual(self.read(self.trusted), "ed25519 %s a\n" % KEY)
 
@@ -301,11 +288,11 @@ class Trust(Case):
         self.write(self.trusted, "# x\n", 0o666)
         self.assertIn("others may write to it", self.key(1, "trust", line)[1])
         os.unlink(self.trusted)
-        self.write(self.path("elsewhere"), "# x\n")
+        self.write("elsewhere", "# x\n")
         os.symlink(self.path("elsewhere"), self.trusted)
         self.key(1, "trust", line)
         self.assertTrue(os.path.islink(self.trusted))
-        self.assertEqual(self.read(self.path("elsewhere")), "# x\n")
+        self.assertEqual(self.read("elsewhere"), "# x\n")
         os.unlink(self.trusted)
         os.chmod(self.config, 0o777)
         self.assertIn("others may write to it", self.key(1, "trust", line)[1])

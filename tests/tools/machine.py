@@ -4,12 +4,12 @@ from nothing, in directories of the test's own, with the drivers that it names.
 """
 import glob
 import os
-import shutil
 import signal
 import subprocess
 import sys
-import tempfile
 import unittest
+
+import tool_case
 
 CKCACHE, SOURCE, STUB, RUDE = None, None, None, None
 PATIENCE = 240
@@ -48,17 +48,14 @@ class Ran:
         return "code %s\nstdout: %s\nstderr: %s" % (self.code, self.out[-6000:], self.err[-3000:])
 
 
-class Case(unittest.TestCase):
-    maxDiff = None
-
+class Case(tool_case.Folder):
     def setUp(self):
         # Whatever is waited for: a test ends.
         signal.signal(signal.SIGALRM, self.out_of_patience)
         signal.alarm(PATIENCE)
         self.addCleanup(signal.alarm, 0)
         os.umask(0o022)  # what others may write is not trusted
-        self.work = tempfile.mkdtemp(prefix="ckcache-machine-")
-        self.addCleanup(shutil.rmtree, self.work)
+        super().setUp()
         for name in ("home", "cwd", "tmp", "vendors"):
             os.mkdir(self.path(name))
         self.root = self.path("root")
@@ -66,15 +63,6 @@ class Case(unittest.TestCase):
 
     def out_of_patience(self, number, frame):
         raise TimeoutError("nothing came for %d s" % PATIENCE)
-
-    def path(self, *names):
-        return os.path.join(self.work, *names)
-
-    def write(self, path, text, mode=0o644):
-        with open(path, "wb") as file:
-            file.write(text if isinstance(text, bytes) else text.encode())
-        os.chmod(path, mode)
-        return path
 
     def drivers(self, *libraries):
         for number, library in enumerate(libraries):
@@ -119,13 +107,19 @@ class Case(unittest.TestCase):
         self.assertNotIn("runtime error", ran.err, ran)
         return ran
 
-    def counted(self, event):
+    def ends(self, code, *arguments, **options):
+        """With these arguments the command ends with that code."""
+        ran = self.tool(*arguments, **options)
+        self.assertEqual(ran.code, code, (arguments, ran))
+        return ran
+
+    def need_mounts(self):
+        if subprocess.run(["unshare", "-m", "true"], check=False, capture_output=True).returncode:
+            self.skipTest("no mounts here")
+
+    def counted(self, event="build-source"):
         """How often the stub driver did that."""
-        try:
-            with open(self.path("counts"), encoding="utf-8") as counts:
-                return sum(line.strip() == event for line in counts)
-        except FileNotFoundError:
-            return 0
+        return self.read("counts").splitlines().count(event) if os.path.exists(self.path("counts")) else 0
 
 
 def main():

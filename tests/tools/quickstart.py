@@ -11,9 +11,10 @@ import shutil
 import signal
 import subprocess
 import sys
-import tempfile
 import time
 import unittest
+
+import tool_case
 
 SOURCE = None
 # What the scripts may call of a system with nothing installed.
@@ -115,12 +116,9 @@ HEADERS = ("uthash.h", "sodium.h", "CL/cl_layer.h", "loader", "pkg-config", "lev
 TOOLS = ("cc", "pkg-config", "ninja", "cmake")
 
 
-class Quickstart(unittest.TestCase):
-    maxDiff = None
-
+class Quickstart(tool_case.Folder):
     def setUp(self):
-        self.work = tempfile.mkdtemp(prefix="ckcache-quickstart-test-")
-        self.addCleanup(shutil.rmtree, self.work)
+        super().setUp()
         for name in ("system", "fake/bin", "fake/devices", "fake/headers", "fake/packages", "fake/vendors", "tmp", "home",
                      "tree/tools"):
             os.makedirs(self.path(name))
@@ -133,23 +131,13 @@ class Quickstart(unittest.TestCase):
         self.write("fake/installed", "")
         self.write("os-release", 'NAME="Some Linux"\nID=some\n')
 
-    def path(self, *names):
-        return os.path.join(self.work, *names)
-
-    def write(self, name, text="", mode=0o644):
+    def write(self, path, content="", mode=0o644):
         # Never through a link to a command of the system.
-        self.assertFalse(os.path.islink(self.path(name)))
-        os.makedirs(os.path.dirname(self.path(name)), exist_ok=True)
-        with open(self.path(name), "w", encoding="utf-8") as file:
-            file.write(text)
-        os.chmod(self.path(name), mode)
+        self.assertFalse(os.path.islink(self.path(path)))
+        return super().write(path, content, mode)
 
-    def read(self, name):
-        try:
-            with open(self.path(name), encoding="utf-8") as file:
-                return file.read()
-        except FileNotFoundError:
-            return ""
+    def read(self, path):
+        return super().read(path) if os.path.exists(self.path(path)) else ""
 
     def command(self, name, where="fake/bin", script=None):
         self.write(os.path.join(where, name), "#!/bin/sh\n" + (STAND_INS[name] if script is None else script), 0o755)

@@ -46,10 +46,13 @@ class User:
         return self.case.tool(*arguments, extra=self.environment(extra), cwd=self.path("cwd"),
                               **options)
 
-    def good(self, *arguments, **options):
+    def ends(self, code, *arguments, **options):
         ran = self.tool(*arguments, **options)
-        self.case.assertEqual(ran.code, 0, ran)
+        self.case.assertEqual(ran.code, code, (arguments, ran))
         return ran
+
+    def good(self, *arguments, **options):
+        return self.ends(0, *arguments, **options)
 
     def builds(self, *events):
         """How often this user's stub driver built something from source, or did that."""
@@ -98,10 +101,6 @@ class Recipes(machine.Case):
         self.assertEqual(list(schema.check(value, SCHEMA)), [])
         return value
 
-    def bytes_of(self, path):
-        with open(path, "rb") as file:
-            return file.read()
-
     def make(self, user, name, *arguments):
         """A pack of this user's own that make_pack makes."""
         folder = user.path("home", ".local", "share", "ckcache", "recipes.d")
@@ -146,9 +145,9 @@ class Packs(Recipes):
         again = self.program(*self.PROGRAM[::-1])
         second, _ = self.record(self.ben, again, "--name", "x", extra={
             "USER": "ben", "LANG": "de_DE.UTF-8", "LD_LIBRARY_PATH": "/nowhere"})
-        self.assertEqual(self.bytes_of(first), self.bytes_of(second))
+        self.assertEqual(self.read_bytes(first), self.read_bytes(second))
         for word in (b"ann", b"ben", self.work.encode(), os.uname().nodename.encode()):
-            self.assertNotIn(word, self.bytes_of(first))
+            self.assertNotIn(word, self.read_bytes(first))
 
     @unittest.skipIf(os.getuid(), "needs root")
     def test_on_another_host_as_another_user(self):
@@ -169,7 +168,7 @@ class Packs(Recipes):
             self.skipTest("no namespaces")
         self.assertEqual(ran.returncode, 0, ran)
         self.assertEqual(os.stat(pack).st_uid, 54321)
-        self.assertEqual(self.bytes_of(first), self.bytes_of(pack))
+        self.assertEqual(self.read_bytes(first), self.read_bytes(pack))
 
     def test_merged_as_recorded_together(self):
         one, _ = self.record(self.ann, self.program((KERNEL, "-DN=1")), "--name", "x", name="one")
@@ -180,10 +179,10 @@ class Packs(Recipes):
         for packs in ((one, two), (two, one), (two, both, one)):
             self.ann.good("record", "--output", merged,
                           *[word for pack in packs for word in ("--merge", pack)])
-            self.assertEqual(self.bytes_of(merged), self.bytes_of(both))
+            self.assertEqual(self.read_bytes(merged), self.read_bytes(both))
         added, _ = self.record(self.ann, self.program((KERNEL, "-DN=2")), "--name", "x", "--merge",
                                one, name="added")
-        self.assertEqual(self.bytes_of(added), self.bytes_of(both))
+        self.assertEqual(self.read_bytes(added), self.read_bytes(both))
 
     def test_what_another_machine_has_not_is_left_out(self):
         os.mkdir(self.ann.path("home", "include"))
@@ -200,13 +199,13 @@ class Packs(Recipes):
                       "1, because they read a file that no package has (./own.h)",
                       "1, because the program sets a variable that the driver reads (CUDA_FORCE"):
             self.assertIn(words, err)
-        self.assertNotIn(self.work.encode(), self.bytes_of(pack))
+        self.assertNotIn(self.work.encode(), self.read_bytes(pack))
 
     def test_variables_are_the_machines(self):
         command = self.program((KERNEL, "-DN=1"))
         plain, _ = self.record(self.ann, command)
         pack, _ = self.record(self.ann, command, extra={"CUDA_FORCE_PTX_JIT": "1"}, name="set")
-        self.assertEqual(self.bytes_of(pack), self.bytes_of(plain))
+        self.assertEqual(self.read_bytes(pack), self.read_bytes(plain))
         self.extra = {"CUDA_FORCE_PTX_JIT": "0"}
         self.ben.good("recipes", "add", pack)
         self.ben.build()
@@ -219,7 +218,7 @@ class Packs(Recipes):
         pack, err = self.record(self.ann, command, "--name", "x")
         self.assertIn("3 recipes", err)
         again, _ = self.record(self.ann, command, "--name", "x", "--merge", pack, name="again")
-        self.assertEqual(self.bytes_of(pack), self.bytes_of(again))
+        self.assertEqual(self.read_bytes(pack), self.read_bytes(again))
         self.ben.settings("STUB_DRIVER_VERSION=2.0\n")	# its binaries are others
         self.ben.good("recipes", "add", pack)
         packs, err = self.ben.build()
@@ -248,27 +247,23 @@ class Packs(Recipes):
         self.assertEqual((packs["any"]["built"], packs["pack"]["there"]), (1, 1))
 
     def test_nothing_recorded(self):
-        ran = self.ann.tool("record", "-o", self.path("x"), "--", "true")
-        self.assertEqual(ran.code, 1, ran)
+        ran = self.ann.ends(1, "record", "-o", self.path("x"), "--", "true")
         self.assertIn("was not written: nothing was built", ran.err)
         self.assertFalse(os.path.exists(self.path("x")))
-        ran = self.ann.tool("record", "-o", self.path("x"), "--", "no-such-command")
-        self.assertEqual(ran.code, 127, ran)
-        ran = self.ann.tool("record", "-o", self.path("none", "x"), "--", "touch", self.path("ran"))
-        self.assertEqual(ran.code, 1, ran)
+        self.ann.ends(127, "record", "-o", self.path("x"), "--", "no-such-command")
+        self.ann.ends(1, "record", "-o", self.path("none", "x"), "--", "touch", self.path("ran"))
         self.assertFalse(os.path.exists(self.path("ran")))	# it could not have been written
         self.assertEqual(machine.tree(self.ann.path("tmp")), [])
 
     def test_a_command_that_fails_says_so(self):
         command = self.program((KERNEL, "-DN=1"))
         command[2] += "\nexit 3"
-        ran = self.ann.tool("record", "-o", self.path("x"), "--", *command)
-        self.assertEqual(ran.code, 3, ran)
+        ran = self.ann.ends(3, "record", "-o", self.path("x"), "--", *command)
         self.assertIn("ended with exit code 3", ran.err)
         self.assertTrue(os.path.exists(self.path("x")))
 
     def test_list_add_and_remove(self):
-        licence = self.write(self.path("licence"), "GNU GPL\nversion 3\n")
+        licence = self.write("licence", "GNU GPL\nversion 3\n")
         pack, _ = self.record(self.ann, self.program((KERNEL, "-DN=1")), "--licence-file", licence,
                               "--name", "a program", name="one")
         self.assertEqual(self.ben.good("recipes", "list").out, "no packs\n")
@@ -283,9 +278,9 @@ class Packs(Recipes):
         self.assertEqual(row["bytes"], os.path.getsize(pack))
         self.ben.good("recipes", "remove", "one")
         self.assertEqual(json.loads(self.ben.good("recipes", "list", "--json").out), [])
-        self.assertEqual(self.ben.tool("recipes", "remove", "one").code, 1)
-        self.assertEqual(self.ben.tool("recipes", "add", licence).code, 1)
-        self.assertEqual(self.ben.tool("recipes", "remove", "../../x").code, 1)
+        self.ben.ends(1, "recipes", "remove", "one")
+        self.ben.ends(1, "recipes", "add", licence)
+        self.ben.ends(1, "recipes", "remove", "../../x")
 
     def test_packs_of_all_users(self):
         pack, _ = self.record(self.ann, self.program((KERNEL, "-DN=1")))
@@ -387,7 +382,7 @@ class Hostile(Recipes):
 
     def test_damaged_packs(self):
         path = self.make(self.ben, "a", "recipes", "3")
-        content = self.bytes_of(path)
+        content = self.read_bytes(path)
         for damaged in (b"", b"rubbish", content[:-1], content + b"x",
                         content[:50] + b"\xff" + content[51:]):
             self.write(path, damaged)
@@ -426,13 +421,8 @@ class Hostile(Recipes):
 
 class Drivers(Recipes):
     """Each real driver that is installed."""
-    def warm(self, name, command, count=None):
-        self.extra = machine.DRIVERS[name][1]
-        self.drivers(machine.driver_file(name))
-        pack, err = self.record(self.ann, command, "--name", "x")
-        again, _ = self.record(self.ben, command, "--name", "x")
-        self.assertEqual(self.bytes_of(pack), self.bytes_of(again))
-        self.assertLess(os.path.getsize(pack), 1 << 20)
+    def use(self, pack, command, count=None):
+        """A program of a pack finds each built that it builds."""
         self.ben.good("recipes", "add", pack)
         packs, _ = self.ben.build()
         built = packs["pack"]["built"]
@@ -441,6 +431,15 @@ class Drivers(Recipes):
         self.ben.good("run", "--", *command)
         stats = self.ben.stats()
         self.assertEqual((stats["misses"], stats["hits_disk"]), (0, built), stats)
+
+    def warm(self, name, command, count=None):
+        self.extra = machine.DRIVERS[name][1]
+        self.drivers(machine.driver_file(name))
+        pack, err = self.record(self.ann, command, "--name", "x")
+        again, _ = self.record(self.ben, command, "--name", "x")
+        self.assertEqual(self.read_bytes(pack), self.read_bytes(again))
+        self.assertLess(os.path.getsize(pack), 1 << 20)
+        self.use(pack, command, count)
 
     def of_ours(self, name):
         if not machine.driver_file(name):
@@ -468,13 +467,7 @@ class Drivers(Recipes):
                    "il=one", "flags", "create"]
         pack, err = self.record(self.ann, command)
         self.assertIn("3 recipes", err)
-        self.ben.good("recipes", "add", pack)
-        packs, _ = self.ben.build()
-        self.assertEqual(packs["pack"]["built"], 3, packs)
-        self.ben.good("stats", "--zero")
-        self.ben.good("run", "--", *command)
-        stats = self.ben.stats()
-        self.assertEqual((stats["misses"], stats["hits_disk"]), (0, 3), stats)
+        self.use(pack, command, 3)
 
     @unittest.skipUnless(shutil.which("darktable-cltest"), "no darktable")
     def test_darktable(self):

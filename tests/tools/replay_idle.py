@@ -82,18 +82,11 @@ class Replayed(machine.Case):
     def settings(self, **settings):
         self.write(self.path("settings"), "".join("%s=%s\n" % item for item in settings.items()))
 
-    def counted(self, event="build-source"):
-        if not os.path.exists(self.path("counts")):
-            return 0
-        with open(self.path("counts"), encoding="ascii") as file:
-            return file.read().split().count(event)
-
     def application(self, *numbers, extra=None):
         """Builds a program for each number; what its own driver has built."""
         before = self.counted()
         for number in numbers:
-            ran = self.tool("run", "--", CLIENT, "-n", "vector", "-DK=%d" % number, extra=extra)
-            self.assertEqual(ran.code, 0, ran)
+            self.ends(0, "run", "--", CLIENT, "-n", "vector", "-DK=%d" % number, extra=extra)
         return self.counted() - before
 
     def leave(self, *numbers):
@@ -119,11 +112,9 @@ class Idle(Replayed):
             self.skipTest("no mounts here")
 
     def start_idle(self, *arguments, mounts=MOUNTS, verb=("replay",)):
-        process = subprocess.Popen(
-            ["unshare", "-m", "sh", "-c", mounts + 'exec "$0" "$@"', self.command, *verb,
-             "--idle", "--json", *arguments], cwd=self.path("cwd"), stdin=subprocess.DEVNULL,
-            env=self.environment({"FAKE": self.path("fake")}), stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE)
+        process = self.start("-m", "sh", "-c", mounts + 'exec "$0" "$@"', self.command, *verb, "--idle", "--json",
+                             *arguments, executable="unshare", extra={"FAKE": self.path("fake")},
+                             stdout=subprocess.PIPE, stderr=subprocess.PIPE)
         self.addCleanup(lambda: (process.kill(), process.communicate()))
         return process
 
@@ -155,10 +146,10 @@ class Idle(Replayed):
     def stands_still(self, process):
         return self.until(lambda: set(self.workers(process).values()) == {"T"}, "none stands still")
 
-    def gate(self):
+    def gate(self, **settings):
         """Builds wait there until it is opened for writing and closed."""
         os.mkfifo(self.path("gate"), 0o600)
-        self.settings(STUB_GATE=self.path("gate"))
+        self.settings(STUB_GATE=self.path("gate"), **settings)
 
     def reach_gate(self):
         return os.open(self.path("gate"), os.O_WRONLY)
@@ -303,8 +294,7 @@ class Idle(Replayed):
 
     def test_killed_while_it_looks_for_drivers(self):
         self.stale()
-        os.mkfifo(self.path("gate"), 0o600)
-        self.settings(STUB_DRIVER_VERSION="2.0", STUB_GATE=self.path("gate"))
+        self.gate(STUB_DRIVER_VERSION="2.0")
         process = self.start_idle("--stale")
         gate = self.reach_gate()
         self.kill(process)
@@ -323,8 +313,7 @@ class Idle(Replayed):
         self.settings(STUB_DRIVER_VERSION="2.0", STUB_DELAY_MS=2500)
         value, _ = self.finish(self.start_idle("--stale", "--budget", "5"))
         self.assertEqual((value["stale"], value["built"], self.recipes()), (2, 0, 2))
-        os.mkfifo(self.path("gate"), 0o600)
-        self.settings(STUB_DRIVER_VERSION="2.0", STUB_GATE=self.path("gate"))
+        self.gate(STUB_DRIVER_VERSION="2.0")
         process = self.start_idle("--jobs", "1")
         gate = self.reach_gate()
         if still:
@@ -336,12 +325,9 @@ class Idle(Replayed):
 
     def rebuild(self, library):
         """The same code, as of another build: in its build-id."""
-        with open(library, "rb") as file:
-            content = bytearray(file.read())
+        content = bytearray(self.read_bytes(library))
         content[content.index(b"\4\0\0\0\x14\0\0\0\3\0\0\0GNU\0") + 16] ^= 0xff
-        with open(library + ".new", "wb") as file:
-            file.write(content)
-        os.rename(library + ".new", library)
+        os.rename(self.write(library + ".new", bytes(content)), library)
 
     @unittest.skipUnless(shutil.which("strace"), "strace is not installed")
     def test_killed_whenever_it_removes_something(self):
@@ -352,11 +338,9 @@ class Idle(Replayed):
         self.rebuild(driver)	# old entries go when their driver was replaced
         self.settings(STUB_DRIVER_VERSION="2.0")
         for removals in range(1, 40):
-            code = subprocess.run(
-                ["strace", "-qq", "-o", "/dev/null", "-e", "trace=unlinkat", "-e",
-                 "inject=unlinkat:signal=KILL:when=%d" % removals, self.command, "replay", "--stale"],
-                cwd=self.path("cwd"), env=self.environment(), stdin=subprocess.DEVNULL,
-                stdout=subprocess.DEVNULL, timeout=machine.PATIENCE, check=False).returncode
+            code = self.tool("-qq", "-o", "/dev/null", "-e", "trace=unlinkat", "-e",
+                             "inject=unlinkat:signal=KILL:when=%d" % removals, self.command, "replay", "--stale",
+                             executable="strace").code
             if code == 0:
                 break
             self.assertEqual(code, -signal.SIGKILL)
@@ -369,9 +353,8 @@ class Idle(Replayed):
         """A pack of programs, which nobody has built yet."""
         packs = self.path("home", ".local", "share", "ckcache", "recipes.d")
         os.makedirs(packs)
-        ran = self.tool("record", "-o", os.path.join(packs, "p.ckrecipes"), "--", "sh", "-c", "".join(
+        self.ends(0, "record", "-o", os.path.join(packs, "p.ckrecipes"), "--", "sh", "-c", "".join(
             "%s -n vector -DK=%d >/dev/null;" % (CLIENT, number) for number in numbers))
-        self.assertEqual(ran.code, 0, ran)
 
     def build_packs(self, *arguments):
         return self.start_idle("--jobs", "1", *arguments, verb=("recipes", "build"))
@@ -395,8 +378,7 @@ class Idle(Replayed):
 
     def test_packs_leave_what_stands_still(self):
         self.pack(1, 2)
-        os.mkfifo(self.path("gate"), 0o600)
-        self.settings(STUB_GATE=self.path("gate"))
+        self.gate()
         process = self.build_packs("--budget", "10")
         gate = self.second_gate()
         self.fake.busy = ("memory",)
@@ -423,8 +405,7 @@ class Idle(Replayed):
 
     def test_packs_after_a_kill(self):
         self.pack(1, 2)
-        os.mkfifo(self.path("gate"), 0o600)
-        self.settings(STUB_GATE=self.path("gate"))
+        self.gate()
         for reach in (self.reach_gate, self.second_gate):	# of the probe, of the first program
             process = self.build_packs()
             gate = reach()
@@ -445,10 +426,8 @@ class Idle(Replayed):
         mounts = mounts.replace("%d", str(4 * pages + 256))
         process = self.start_idle(mounts=mounts)
         value, err = self.finish(process)
-        with open(self.path("code"), encoding="ascii") as file:
-            self.assertEqual(file.read(), "1\n")
-        with open(self.path("first"), encoding="ascii") as file:
-            first = json.load(file)
+        self.assertEqual(self.read("code"), "1\n")
+        first = json.loads(self.read("first"))
         self.assertEqual((first["built"], first["failed"] + first["postponed"] > 0), (0, True), (first, err))
         self.assertEqual(value["built"], 2, (value, err))
 
@@ -461,8 +440,7 @@ class Mark(Replayed):
         os.mkdir(self.path("lib"))
 
     def mark(self):
-        os.makedirs(self.path("lib", "ckcache"), exist_ok=True)
-        self.write(self.path("lib", "ckcache", "changed"), "")
+        self.write("lib/ckcache/changed")
 
     def inside(self, *arguments, extra=None, stderr=subprocess.PIPE):
         return subprocess.run(["unshare", "-m", "sh", "-c", 'mount --bind "$LIB" /var/lib && exec "$0" "$@"',

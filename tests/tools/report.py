@@ -12,7 +12,6 @@ import json
 import os
 import re
 import shutil
-import stat
 import sys
 import unittest
 
@@ -271,8 +270,7 @@ class Numbers(Case):
                               zip(self.table(page, heading), value[member])], [True] * 10)
         self.assertEqual(sum(day["misses"] for day in value["days"]), value["misses"])
         self.run_tool("report", "--json", self.file)
-        with open(self.file, encoding="utf-8") as file:
-            self.assertEqual(json.load(file)["largest"], value["largest"])
+        self.assertEqual(json.loads(self.read(self.file))["largest"], value["largest"])
 
     def test_weeks_where_days_are_many(self):
         samples.fill(FILL_CACHE, self.root, [samples.row(samples.kernel("k"))])
@@ -314,9 +312,8 @@ class Numbers(Case):
         self.assertNotIn("pass-word", page.source)
 
     def test_each_setting_is_there(self):
-        with open(os.path.join(SOURCE, "docs", "CONFIG.md"), encoding="utf-8") as file:
-            names = set(re.findall(r"`CKCACHE_([A-Z_]+)`", "".join(
-                line.split("|")[1] for line in file if line.startswith("| `CKCACHE_"))))
+        rows = re.findall(r"^\| (`CKCACHE_[^|]*)", self.read(os.path.join(SOURCE, "docs", "CONFIG.md")), re.M)
+        names = set(re.findall(r"`CKCACHE_([A-Z_]+)`", "".join(rows)))
         shown = {row[0]["text"].split()[0].upper() for row in self.report().rows if len(row) == 2}
         self.assertLessEqual(names, shown)
 
@@ -339,7 +336,7 @@ class Content(Case):
         self.assertNotIn("gone", page.headings)
 
     def test_a_hostile_directory(self):
-        self.root = os.path.join(self.work, "<script>\u202e\n\"'&")
+        self.root = self.path("<script>\u202e\n\"'&")
         self.assertIn("<script>U+202E \"'&", self.report().text)
 
     def test_text_can_be_read(self):
@@ -437,26 +434,23 @@ class Files(Case):
                 self.run_tool("report", self.file)
             finally:
                 os.umask(old)
-            self.assertEqual(stat.S_IMODE(os.stat(self.file).st_mode), mode)
-            with open(self.file, "rb") as file:
-                Page(file.read())
+            self.assertEqual(self.mode(self.file), mode)
+            Page(self.read_bytes(self.file))
         self.assertEqual(sorted(os.listdir(self.work)), ["report.html"])
 
     def test_a_link_is_not_followed(self):
-        victim = os.path.join(self.work, "victim")
-        caches.write(victim, b"mine")
-        for target in (victim, os.path.join(self.work, "none")):
+        victim = self.write("victim", "mine")
+        for target in (victim, self.path("none")):
             os.symlink(target, self.file)
             ran = self.run_tool("report", self.file, code=1)
             self.assertIn(b"not a regular file", ran.stderr)
             self.assertEqual(os.readlink(self.file), target)
             os.unlink(self.file)
         self.assertEqual(sorted(os.listdir(self.work)), ["victim"])
-        with open(victim, "rb") as file:
-            self.assertEqual(file.read(), b"mine")
+        self.assertEqual(self.read(victim), "mine")
 
     def test_what_cannot_be_written(self):
-        os.mkfifo(os.path.join(self.work, "pipe"))
+        os.mkfifo(self.path("pipe"))
         for file in ("pipe", ".", "none/report.html", "", "/dev/null", "x" * 300):
             self.run_tool("report", file, code=1)
         self.assertEqual(os.listdir(self.work), ["pipe"])

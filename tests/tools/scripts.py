@@ -10,6 +10,8 @@ import sys
 import tempfile
 import unittest
 
+import tool_case
+
 SOURCE = None
 REAL = ("sh", "env", "tr", "sed", "awk", "grep", "xargs", "sort", "tail", "expr", "cat", "nproc", "date",
         "dirname", "basename", "unshare", "mkdir", "df", "mktemp", "rm", "chmod", "cut", "test", "true")
@@ -26,11 +28,10 @@ MACHINE = {
 USER = {"id": 'case $1 in -u) echo 1000;; *) echo user;; esac'}
 
 
-class Case(unittest.TestCase):
+class Case(tool_case.Folder):
     def setUp(self):
-        self.work = tempfile.mkdtemp(prefix="ckcache-scripts-")
-        self.addCleanup(shutil.rmtree, self.work)
-        self.log = os.path.join(self.work, "log")
+        super().setUp()
+        self.log = self.path("log")
 
     def run_line(self, line, without=(), **programs):
         """On a machine with these programs, and some taken away: exit code, all that it said."""
@@ -40,10 +41,7 @@ class Case(unittest.TestCase):
                 os.symlink(shutil.which(name), os.path.join(bin_, name))
         for name, text in {**MACHINE, **{name.replace("_", "-"): text for name, text in programs.items()}}.items():
             if name not in without:
-                path = os.path.join(bin_, name)
-                with open(path, "w", encoding="utf-8") as file:
-                    file.write("#!%s\n%s\n" % (shutil.which("sh"), text))
-                os.chmod(path, 0o755)
+                self.write(os.path.join(bin_, name), "#!%s\n%s\n" % (shutil.which("sh"), text), 0o755)
         done = subprocess.run(["sh", "-euc", line], cwd=SOURCE, capture_output=True, text=True, timeout=60,
                               env={"PATH": bin_, "LOG": self.log, "TMPDIR": self.work}, check=False)
         return done.returncode, done.stdout + done.stderr
@@ -55,9 +53,8 @@ class Case(unittest.TestCase):
         """What apt-get was told to install."""
         if not os.path.exists(self.log):
             return None
-        with open(self.log, encoding="utf-8") as log:
-            return [line.split(" install ")[1].split() for line in log
-                    if " install " in line and not line.startswith("-s")]
+        return [line.split(" install ")[1].split() for line in self.read(self.log).splitlines()
+                if " install " in line and not line.startswith("-s")]
 
 
 class Packages(Case):
@@ -125,8 +122,7 @@ class Packages(Case):
 
     def test_what_was_interrupted(self):
         self.packages("install_packages new", dpkg='case $1 in --audit) echo half;; *) echo "$*" >>"$LOG";; esac')
-        with open(self.log, encoding="utf-8") as log:
-            self.assertIn("--configure -a\n", log.readlines())
+        self.assertIn("--configure -a", self.read(self.log).splitlines())
 
 
 class Scripts(Case):

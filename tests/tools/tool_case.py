@@ -1,25 +1,59 @@
 # SPDX-License-Identifier: MIT
-"""What tests of the ckcache command share: a fresh directory, and the command in it
+"""What tests of the ckcache command and of scripts share: a fresh directory, and the command in it
 with nothing of the tester's environment. The command is the script's first argument.
 """
 import os
 import shutil
+import stat
 import subprocess
 import sys
 import tempfile
 import unittest
 
 
-class Case(unittest.TestCase):
+def closed_pipe():
+    """A descriptor to write to, which nobody reads any more."""
+    reader, writer = os.pipe()
+    os.close(reader)
+    return writer
+
+
+class Folder(unittest.TestCase):
+    """Files are named from the directory, or by their paths."""
     maxDiff = None
 
     def setUp(self):
         self.work = tempfile.mkdtemp(prefix="ckcache-tools-")
         self.addCleanup(shutil.rmtree, self.work)
-        self.root = self.path("root")
 
     def path(self, *names):
         return os.path.join(self.work, *names)
+
+    def write(self, path, content="", mode=0o644):
+        """The path of the file; directories above it are made."""
+        path = self.path(path)
+        os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
+        with open(path, "wb") as file:
+            file.write(content if isinstance(content, bytes) else content.encode())
+        os.chmod(path, mode)
+        return path
+
+    def read(self, path):
+        with open(self.path(path), encoding="utf-8", newline="") as file:
+            return file.read()
+
+    def read_bytes(self, path):
+        with open(self.path(path), "rb") as file:
+            return file.read()
+
+    def mode(self, path):
+        return stat.S_IMODE(os.lstat(self.path(path)).st_mode)
+
+
+class Case(Folder):
+    def setUp(self):
+        super().setUp()
+        self.root = self.path("root")
 
     def environment(self, extra=None):
         """extra: variables; None: without."""

@@ -15,6 +15,7 @@ import unittest
 
 import caches
 import machine
+import report_samples as samples
 
 FILL_CACHE, CLIENT = None, None
 DAY = 86400 * 10 ** 9
@@ -23,9 +24,7 @@ TEXT = "kernel void f(global int *a) { a[0] = %d; }"
 
 class Case(machine.Case):
     def run_tool(self, *arguments, code=0, extra=None):
-        ran = self.tool(*arguments, extra=extra)
-        self.assertEqual(ran.code, code, (arguments, ran))
-        return ran.out
+        return self.ends(code, *arguments, extra=extra).out
 
     def json(self, *arguments, **options):
         return json.loads(self.run_tool(*arguments, "--json", **options))
@@ -50,10 +49,9 @@ class Entries(Case):
 
     def fill(self, count, size=20000):
         now = time.time_ns()
-        lines = "".join("%d %d %d %s %s %s %s\n" % (1000000, now - (count - i) * DAY + DAY // 2, size, *(
-            text.encode().hex() for text in (("An NVIDIA", "A Mali")[i % 2], "1", TEXT % i, "-DN%d" % i)))
-                        for i in range(count))
-        subprocess.run([FILL_CACHE, self.root], input=lines.encode(), check=True, timeout=120)
+        samples.fill(FILL_CACHE, self.root, ["1000000 %d %d %s" % (
+            now - (count - i) * DAY + DAY // 2, size, " ".join(text.encode().hex() for text in (
+                ("An NVIDIA", "A Mali")[i % 2], "1", TEXT % i, "-DN%d" % i))) for i in range(count)])
         self.assertEqual(self.sources(), list(range(count)))
 
     def prune(self, left, *arguments):
@@ -154,8 +152,7 @@ class Entries(Case):
         self.assertEqual(others(), before)
         self.assertEqual(self.run_tool("list", "--json"), bundle)
         self.run_tool("export", self.path("second"))
-        with open(self.path("first"), "rb") as first, open(self.path("second"), "rb") as second:
-            self.assertEqual(first.read(), second.read())
+        self.assertEqual(self.read_bytes("first"), self.read_bytes("second"))
         shutil.rmtree(self.root)
         self.assertEqual(self.json("import", self.path("small"))["imported"], 10)
         self.exact()
@@ -173,30 +170,29 @@ class Entries(Case):
     def test_raw_does_not_fit(self):
         self.run_tool("recompress", "9")
         small = self.exact()
-        ran = self.tool("recompress", "none", extra={"CKCACHE_MAX_SIZE": str(small + 4096)})
-        self.assertEqual(ran.code, 1, ran)
+        ran = self.ends(1, "recompress", "none", extra={"CKCACHE_MAX_SIZE": str(small + 4096)})
         self.assertIn("would not fit into max_size", ran.err)
         self.exact()
         self.assertEqual(self.sources(), list(range(10)))
+
+    def kill_after(self, seconds, *arguments):
+        process = self.start(*arguments, stdout=subprocess.DEVNULL)
+        time.sleep(seconds)
+        process.kill()
+        process.communicate()
 
     def test_killed_at_any_time(self):
         choice = random.Random(7)
         for _ in range(25):
             level = choice.choice(["none", "9"])
-            process = self.start("recompress", level, stdout=subprocess.DEVNULL)
-            time.sleep(choice.random() * 0.05)
-            process.kill()
-            process.communicate()
+            self.kill_after(choice.random() * 0.05, "recompress", level)
             self.assertEqual(self.json("verify")["sound"], 10)
         self.run_tool("prune", "--older-than", "20d")
         self.run_tool("verify")
         self.exact()
         self.assertEqual(self.json("recompress", "9")["entries"], 10)
         self.assertEqual([path for path in caches.files(self.root) if "/.tmp-" in path], [])
-        process = self.start("prune", "--older-than", "0d", stdout=subprocess.DEVNULL)
-        time.sleep(0.01)
-        process.kill()
-        process.communicate()
+        self.kill_after(0.01, "prune", "--older-than", "0d")
         self.run_tool("verify")
         self.exact()
 
@@ -217,10 +213,7 @@ class Entries(Case):
     def test_a_full_disk(self):
         """Files cannot grow: what is there stays as it is."""
         self.run_tool("recompress", "9")
-        ran = subprocess.run(["sh", "-c", 'ulimit -f 4; exec "$0" recompress none', self.command],
-                             env=self.environment(), cwd=self.path("cwd"), capture_output=True,
-                             timeout=machine.PATIENCE, check=False)
-        self.assertEqual(ran.returncode, 1, ran)
+        self.ends(1, "-c", 'ulimit -f 4; exec "$0" recompress none', self.command, executable="sh")
         self.assertEqual(self.sources(), list(range(10)))
         self.exact()
 
@@ -246,8 +239,7 @@ class Programs(Case):
 
     def build(self, program, *numbers, extra=None):
         for number in numbers:
-            ran = self.tool("run", "--", self.path(program), "-n", "vector", "-DK=%d" % number, extra=extra)
-            self.assertEqual(ran.code, 0, ran)
+            self.ends(0, "run", "--", self.path(program), "-n", "vector", "-DK=%d" % number, extra=extra)
 
     def programs(self):
         return {row["program"]: row for row in self.json("stats", "--per-program")["per_program"]}
@@ -271,7 +263,6 @@ class Programs(Case):
         self.exact()
 
     def settings(self, text):
-        os.makedirs(self.path("home", ".config", "ckcache"), exist_ok=True)
         self.write(self.path("home", ".config", "ckcache", "ckcache.conf"), text)
 
     def test_the_layer_reads_a_programs_section(self):
@@ -284,15 +275,14 @@ class Programs(Case):
         self.assertEqual(self.json("stats")["hits_disk"], 1)
 
     def test_a_script_is_a_program_by_its_own_name(self):
-        self.write(self.path("script"), "#!%s -n\n" % self.path("two"), 0o755)
+        self.write("script", "#!%s -n\n" % self.path("two"), 0o755)
         self.settings("[program script]\ndisable = 1\n")
         self.tool("run", "--", self.path("script"))
         self.assertEqual(self.json("stats")["misses"], 0)
 
     def test_a_bad_section_hinders_nobody(self):
         self.settings("[program\ndisable = 1\n[program one]\nmax_size = 1\nlog = info\n")
-        ran = self.tool("run", "--", self.path("one"), "-n", "vector", "-DK=1")
-        self.assertEqual(ran.code, 0, ran)
+        ran = self.ends(0, "run", "--", self.path("one"), "-n", "vector", "-DK=1")
         self.assertEqual(ran.err.count("[program NAME]"), 1, ran)
         self.assertEqual(ran.err.count("cannot be set for one program"), 1, ran)
         self.assertEqual(self.json("stats")["misses"], 1)

@@ -104,14 +104,6 @@ BAD = {
 HUGE = "x/" * 30000
 
 
-class Ran:
-    def __init__(self, code, out, err):
-        self.code, self.out, self.err = code, out, err
-
-    def __repr__(self):
-        return "code %d\nstdout: %r\nstderr: %r" % (self.code, self.out[-2000:], self.err[-2000:])
-
-
 class Case(tool_case.Case):
     def setUp(self):
         super().setUp()
@@ -124,22 +116,21 @@ class Case(tool_case.Case):
                                     **(extra or {})})
 
     def run_tool(self, *arguments, **options):
-        ran = super().run_tool(*arguments, code=None, cwd=self.cwd, **options)
-        return Ran(ran.returncode, ran.stdout or b"", ran.stderr or b"")
+        return super().run_tool(*arguments, code=None, cwd=self.cwd, **options)
 
     def expect(self, codes, *arguments, **options):
         """Runs it: one of those exit codes, and messages that are the command's own."""
         ran = self.run_tool(*arguments, **options)
-        self.assertIn(ran.code, codes, (arguments, ran))
-        for line in ran.err.decode("utf-8", "strict").splitlines():
+        self.assertIn(ran.returncode, codes, (arguments, ran))
+        for line in ran.stderr.decode("utf-8", "strict").splitlines():
             self.assertTrue(line.startswith("ckcache"), (arguments, ran))
             self.assertLess(len(line), 1200, arguments)
             self.assertIsNone(re.search("[\x00-\x08\x0b-\x1f\x7f]", line), (arguments, line))
-        if ran.code == 2:
-            self.assertEqual(ran.out, b"", (arguments, ran))
-        if ran.code in (1, 2) and arguments[:1] not in (("doctor",), ("verify",), ("import",),
+        if ran.returncode == 2:
+            self.assertEqual(ran.stdout, b"", (arguments, ran))
+        if ran.returncode in (1, 2) and arguments[:1] not in (("doctor",), ("verify",), ("import",),
                                                         ("replay",)):
-            self.assertNotEqual(ran.err, b"", (arguments, ran))
+            self.assertNotEqual(ran.stderr, b"", (arguments, ran))
         return ran
 
     def check_json(self, verb, data):
@@ -150,15 +141,23 @@ class Case(tool_case.Case):
         self.assertEqual(list(schema.check(value, SCHEMA[verb])), [], verb)
         return value
 
+    def json(self, verb, *arguments, **options):
+        """What it tells scripts, as docs/JSON.md has it."""
+        return self.check_json(verb, self.expect([0], verb, *arguments, "--json", **options).stdout)
+
+    def left_nothing(self):
+        for folder in (self.cwd, self.home):
+            self.assertEqual(os.listdir(folder), [])
+
     def bundle(self):
-        path = os.path.join(self.work, "bundle")
+        path = self.path("bundle")
         if not os.path.exists(path):
-            healthy = caches.copy(SOURCE, os.path.join(self.work, "to be exported"))
+            healthy = caches.copy(SOURCE, self.path("to be exported"))
             self.expect([0], "export", path, "--dir", healthy)
         return path
 
     def fill_in(self, arguments):
-        places = {"FILE": os.path.join(self.work, "file"), "BUNDLE": None,
+        places = {"FILE": self.path("file"), "BUNDLE": None,
                   "ENTRY": caches.short_path(SOURCE)}
         if os.path.exists(places["FILE"]):
             os.unlink(places["FILE"])
@@ -184,7 +183,13 @@ class Case(tool_case.Case):
             how(self.root)
 
 
-class Arguments(Case):
+class Healthy(Case):
+    def setUp(self):
+        super().setUp()
+        self.make()
+
+
+class Arguments(Healthy):
     def test_each_verb_has_its_row(self):
         self.assertEqual(sorted(GOOD), sorted(command_line.verbs()))
 
@@ -196,7 +201,6 @@ class Arguments(Case):
         return ran
 
     def test_without_a_verb(self):
-        self.make()
         self.refuse()
         for arguments in (["nothing"], ["--nothing"], ["-x"], [""], ["--json", "stats"],
                           ["--dir", self.root, "clear"], ["Stats"], ["stat"], ["help", "nothing"],
@@ -205,30 +209,26 @@ class Arguments(Case):
             self.refuse(*arguments)
 
     def test_unknown_options(self):
-        self.make()
         for verb in GOOD:
             for option in ("--nothing", "--nothing=x", "-x", "-", "--json=1"):
                 if option == "-" and verb in TAKE_ARGUMENTS:
                     continue
                 ran = self.refuse(verb, option)
-                self.assertIn(b"ckcache", ran.err)
+                self.assertIn(b"ckcache", ran.stderr)
 
     def test_an_option_before_a_good_one(self):
-        self.make()
         for verb in GOOD:
             self.refuse(verb, "--nothing", "--dir", self.root)
             self.refuse(verb, "--dir", self.root, "--nothing")
 
     def test_values_that_are_missing(self):
-        self.make()
         for verb in GOOD:
             for name, argument in command_line.options(command_line.help_of(verb)).items():
                 if argument:
                     ran = self.refuse(verb, "--" + name)
-                    self.assertIn(b"requires an argument", ran.err)
+                    self.assertIn(b"requires an argument", ran.stderr)
 
     def test_arguments_that_nobody_takes(self):
-        self.make()
         for verb in GOOD:
             if verb not in TAKE_ARGUMENTS:
                 self.refuse(verb, "more")
@@ -236,15 +236,13 @@ class Arguments(Case):
                 self.refuse(verb, "")
 
     def test_bad_values(self):
-        self.make()
         for verb, rows in BAD.items():
             for arguments in rows:
                 self.refuse(verb, *arguments)
 
     def test_directories_that_are_no_path(self):
-        self.make()
         rest = {"run": ["true"], "show": ["x"], "recipes": ["build"], "report": ["-"], "export": ["FILE"],
-                "import": [os.path.join(self.work, "none")]}
+                "import": [self.path("none")]}
         for verb in GOOD:
             if verb in ("config", "key", "record"):	# which need none
                 continue
@@ -256,31 +254,26 @@ class Arguments(Case):
                 self.refuse(verb, "--dir", HUGE, *arguments, codes=(1,))
 
     def test_the_last_of_an_option_counts(self):
-        self.make()
         ran = self.expect([0], "stats", "--dir", "/nowhere", "--json", "--json", "--dir", self.root)
-        self.assertEqual(self.check_json("stats", ran.out)["entries"], ENTRIES)
+        self.assertEqual(self.check_json("stats", ran.stdout)["entries"], ENTRIES)
 
     def test_options_after_arguments(self):
-        self.make()
-        file = os.path.join(self.work, "file")
-        ran = self.expect([0], "export", file, "--json", "--dir", self.root)
-        self.assertEqual(self.check_json("export", ran.out)["exported"], ENTRIES)
-        self.check_json("show", self.expect([0], "show", caches.short_path(SOURCE), "--json").out)
-        self.check_json("explain", self.expect([0], "explain", caches.short_path(SOURCE), "--json").out)
+        ran = self.expect([0], "export", self.path("file"), "--json", "--dir", self.root)
+        self.assertEqual(self.check_json("export", ran.stdout)["exported"], ENTRIES)
+        self.json("show", caches.short_path(SOURCE))
+        self.json("explain", caches.short_path(SOURCE))
         self.expect([0], "export", "--", "--json")
         self.assertTrue(os.path.exists(os.path.join(self.cwd, "--json")))
 
     def test_options_in_short(self):
-        self.make()
-        self.check_json("stats", self.expect([0], "stats", "--js").out)
+        self.check_json("stats", self.expect([0], "stats", "--js").stdout)
         self.refuse("list", "--l=0")
 
     def test_help_is_not_what_follows(self):
-        self.make()
-        self.assertEqual(self.expect([0], "run", "--", "printf", "%s", "--help").out, b"--help")
-        self.assertEqual(self.expect([0], "run", "printf", "%s", "--help").out, b"--help")
-        self.assertIn(b"Usage:", self.expect([0], "run", "--dir", "x", "--help").out)
-        self.assertIn(b"Usage:", self.expect([0], "list", "--limit", "1", "--help").out)
+        self.assertEqual(self.expect([0], "run", "--", "printf", "%s", "--help").stdout, b"--help")
+        self.assertEqual(self.expect([0], "run", "printf", "%s", "--help").stdout, b"--help")
+        self.assertIn(b"Usage:", self.expect([0], "run", "--dir", "x", "--help").stdout)
+        self.assertIn(b"Usage:", self.expect([0], "list", "--limit", "1", "--help").stdout)
         self.refuse("list", "--limit", "--help")
         self.expect([0], "export", "--", "--help")
         self.assertTrue(os.path.exists(os.path.join(self.cwd, "--help")))
@@ -293,36 +286,33 @@ class Caches(Case):
             before = caches.snapshot(self.root)
             ran = self.expect([0], verb, *arguments)
             if "--json" in arguments:
-                self.check_json(verb, ran.out)
+                self.check_json(verb, ran.stdout)
             if verb in LOOKS + ("export", "run", "report") and \
                not {"--zero", "--repair"} & set(arguments):
                 self.assertEqual(caches.snapshot(self.root), before)
-            self.assertEqual(os.listdir(self.cwd), [])
-            self.assertEqual(os.listdir(self.home), [])
+            self.left_nothing()
+
+    def find_nothing(self, verb, arguments):
+        """It works, unless it names an entry."""
+        codes = {"show": [1], "explain": [0, 1]}.get(verb, [0]) if self.names_entry(arguments) else [0]
+        ran = self.expect(codes, verb, *arguments)
+        if "--json" in arguments and ran.returncode == 0:
+            self.check_json(verb, ran.stdout)
 
     def test_one_that_is_not_there(self):
         for verb, arguments in self.calls():
-            codes = {"show": [1], "explain": [0, 1]}.get(verb, [0]) \
-                if self.names_entry(arguments) else [0]
-            ran = self.expect(codes, verb, *arguments)
-            if "--json" in arguments and ran.code == 0:
-                self.check_json(verb, ran.out)
+            self.find_nothing(verb, arguments)
             if verb == "import":
                 shutil.rmtree(self.root)
             self.assertFalse(os.path.lexists(self.root))
-            self.assertEqual(os.listdir(self.cwd), [])
-            self.assertEqual(os.listdir(self.home), [])
+            self.left_nothing()
 
     def test_one_that_is_empty(self):
         for verb, arguments in self.calls():
             if os.path.lexists(self.root):
                 shutil.rmtree(self.root)
             os.mkdir(self.root, 0o700)
-            codes = {"show": [1], "explain": [0, 1]}.get(verb, [0]) \
-                if self.names_entry(arguments) else [0]
-            ran = self.expect(codes, verb, *arguments)
-            if "--json" in arguments and ran.code == 0:
-                self.check_json(verb, ran.out)
+            self.find_nothing(verb, arguments)
             if verb in LOOKS and not {"--zero", "--repair"} & set(arguments):
                 self.assertEqual(os.listdir(self.root), [])
 
@@ -335,8 +325,8 @@ class Caches(Case):
                 # What is left of the entry that is named may be too little.
                 codes = [0, 1] if self.names_entry(arguments) else [1 if fails else 0]
                 ran = self.expect(codes, verb, *arguments)
-                if "--json" in arguments and (ran.code == 0 or fails):
-                    value = self.check_json(verb, ran.out)
+                if "--json" in arguments and (ran.returncode == 0 or fails):
+                    value = self.check_json(verb, ran.stdout)
                     if verb == "verify":
                         self.assertEqual((value["damaged"], value["foreign"]), (damaged, foreign))
                         self.assertEqual(len(value["findings"]), damaged + foreign)
@@ -350,21 +340,20 @@ class Caches(Case):
         for name, (how, _, foreign) in caches.DAMAGED.items():
             self.make(how)
             self.expect([0], "verify", "--repair")
-            value = self.check_json("verify", self.expect([0], "verify", "--json").out)
+            value = self.json("verify")
             self.assertEqual((value["damaged"], value["foreign"]), (0, foreign), name)
             self.assertEqual(value["bytes"], value["account_bytes"], name)
 
     def test_text_that_is_not_utf8(self):
         ran = self.expect([0], "stats", "--json", "--dir", os.fsencode(self.work) + b"/\xff\xc3(")
-        self.assertTrue(self.check_json("stats", ran.out)["directory"].endswith("/\ufffd\ufffd("))
+        self.assertTrue(self.check_json("stats", ran.stdout)["directory"].endswith("/\ufffd\ufffd("))
 
     def test_what_is_not_the_caches_stays(self):
         self.make(caches.add_strangers)
         for verb, arguments in self.calls():
             self.expect([0], verb, *arguments)
         for name in ("mine/0.src", "README"):
-            with open(os.path.join(self.root, name), "rb") as file:
-                self.assertEqual(file.read(), b"mine")
+            self.assertEqual(caches.read(os.path.join(self.root, name)), b"mine")
         self.assertEqual(os.readlink(os.path.join(self.root, "link")), "/etc/passwd")
 
     def refused(self, reason):
@@ -374,10 +363,10 @@ class Caches(Case):
             if verb in NEED_NO_CACHE:
                 continue	# it runs the command, and the layer says it; doctor.py
             ran = self.expect([1], verb, *arguments)
-            self.assertIn(self.root.encode(), ran.err)
-            self.assertIn(reason, ran.err, (verb, arguments, ran))
+            self.assertIn(self.root.encode(), ran.stderr)
+            self.assertIn(reason, ran.stderr, (verb, arguments, ran))
             if verb != "report":	# whose page says it
-                self.assertEqual(ran.out, b"", (verb, arguments))
+                self.assertEqual(ran.stdout, b"", (verb, arguments))
             if before:
                 self.assertEqual(caches.snapshot(self.root), before)
             self.assertEqual(os.listdir(self.cwd), [])
@@ -396,16 +385,15 @@ class Caches(Case):
     def test_a_file_in_its_place(self):
         caches.write(self.root, b"mine")
         self.refused(b"not a directory")
-        with open(self.root, "rb") as file:
-            self.assertEqual(file.read(), b"mine")
+        self.assertEqual(caches.read(self.root), b"mine")
 
     def test_no_directory_at_all(self):
         nobody = {"CKCACHE_DIR": "", "HOME": ""}
         for verb, arguments in self.calls():
             if verb not in NEED_NO_CACHE:
                 ran = self.expect([1], verb, *arguments, extra=nobody)
-                self.assertIn(b"there is no cache directory", ran.err)
-                self.assertEqual(ran.out, b"")
+                self.assertIn(b"there is no cache directory", ran.stderr)
+                self.assertEqual(ran.stdout, b"")
 
     def test_a_read_only_one(self):
         refusing = {"clear", "prune", "recompress", "import", "replay"}
@@ -418,23 +406,22 @@ class Caches(Case):
                               extra={"CKCACHE_READ_ONLY": "1"})
             self.assertEqual(caches.snapshot(self.root), before, (verb, arguments))
             if refuses:
-                self.assertIn(b"read", ran.err, (verb, arguments))
+                self.assertIn(b"read", ran.stderr, (verb, arguments))
             if refuses and verb in ("clear", "prune", "recompress"):
-                self.assertEqual(ran.err.count(b"\n"), 1, ran)	# nothing was tried
+                self.assertEqual(ran.stderr.count(b"\n"), 1, ran)	# nothing was tried
 
     def test_bad_settings_are_named_and_hinder_nobody(self):
         self.make()
         ran = self.expect([0], "stats", "--json", extra={"CKCACHE_MAX_SIZE": "much"})
-        self.assertIn(b"CKCACHE_MAX_SIZE", ran.err)
-        self.check_json("stats", ran.out)
+        self.assertIn(b"CKCACHE_MAX_SIZE", ran.stderr)
+        self.check_json("stats", ran.stdout)
 
 
-class Results(Case):
+class Results(Healthy):
     def listed(self, *arguments):
-        return self.check_json("list", self.expect([0], "list", "--json", *arguments).out)
+        return self.json("list", *arguments)
 
     def test_list_in_every_order(self):
-        self.make()
         rows = self.listed()
         self.assertEqual(len(rows), ENTRIES)
         for order, key, falling in (("used", "last_use_ns", True), ("size", "bytes", True),
@@ -447,86 +434,77 @@ class Results(Case):
             self.assertEqual(self.listed("--sort", order, "--limit", "9"), sorted_rows)
 
     def test_list_has_a_line_for_each(self):
-        self.make()
-        lines = self.expect([0], "list").out.decode().splitlines()
+        lines = self.expect([0], "list").stdout.decode().splitlines()
         self.assertEqual(len(lines), 1 + ENTRIES)
-        self.assertEqual(len(self.expect([0], "list", "--limit", "1").out.splitlines()), 2)
+        self.assertEqual(len(self.expect([0], "list", "--limit", "1").stdout.splitlines()), 2)
         for line, row in zip(lines[1:], self.listed()):
             self.assertEqual(line.split()[0], "/".join(part[:8] for part in
                                                        row["entry"][:-len(".src")].split("/")))
 
     def test_verbs_agree_about_what_is_there(self):
-        self.make()
         rows = self.listed()
         total = sum(row["bytes"] for row in rows)
-        stats = self.check_json("stats", self.expect([0], "stats", "--json").out)
-        verified = self.check_json("verify", self.expect([0], "verify", "--json").out)
+        stats = self.json("stats")
+        verified = self.json("verify")
         self.assertEqual((stats["entries"], stats["bytes"]), (ENTRIES, total))
         self.assertEqual((verified["sound"], verified["bytes"]), (ENTRIES, total))
-        pruned = self.check_json("prune", self.expect([0], "prune", "--json", extra={
-            "CKCACHE_THRESHOLD": "0"}).out)
+        pruned = self.json("prune", extra={"CKCACHE_THRESHOLD": "0"})
         self.assertEqual((pruned["removed_entries"], pruned["entries"], pruned["bytes"]),
                          (0, ENTRIES, total))
-        cleared = self.check_json("clear", self.expect([0], "clear", "--json").out)
+        cleared = self.json("clear")
         self.assertEqual((cleared["removed_entries"], cleared["removed_bytes"]), (ENTRIES, total))
         self.assertEqual(self.listed(), [])
 
-    def test_prune_says_what_went(self):
-        self.make()		# long unused
-        value = self.check_json("prune", self.expect([0], "prune", "--json", extra={
-            "CKCACHE_THRESHOLD": "1"}).out)
+    def test_prune_says_what_went(self):	# all is long unused
+        value = self.json("prune", extra={"CKCACHE_THRESHOLD": "1"})
         self.assertEqual((value["removed_entries"], value["entries"], value["bytes"]),
                          (ENTRIES, 0, 0))
 
     def test_zero_forgets_counts_alone(self):
-        self.make()
-        shown = self.check_json("stats", self.expect([0], "stats", "--json", "--zero").out)
+        shown = self.json("stats", "--zero")
         self.assertGreater(shown["misses"], 0)
-        after = self.check_json("stats", self.expect([0], "stats", "--json").out)
+        after = self.json("stats")
         self.assertEqual((after["misses"], after["hits_disk"], after["bypasses"]), (0, 0, {}))
         self.assertEqual(after["entries"], shown["entries"])
 
     def test_what_is_exported_is_imported_once(self):
         bundle = self.bundle()
-        value = self.check_json("import", self.expect([0], "import", bundle, "--json").out)
-        self.assertEqual((value["imported"], value["there"]), (ENTRIES, 0))
-        value = self.check_json("import", self.expect([0], "import", bundle, "--json").out)
-        self.assertEqual((value["imported"], value["there"]), (0, ENTRIES))
+        shutil.rmtree(self.root)
+        for imported, there in ((ENTRIES, 0), (0, ENTRIES)):
+            value = self.json("import", bundle)
+            self.assertEqual((value["imported"], value["there"]), (imported, there))
 
     def test_export_says_what_it_left_out(self):
         self.make(caches.damage_bin)
-        file = os.path.join(self.work, "file")
+        file = self.path("file")
         ran = self.expect([0], "export", file, "--json")
-        self.assertEqual(self.check_json("export", ran.out),
+        self.assertEqual(self.check_json("export", ran.stdout),
                          {"exported": ENTRIES - 1, "damaged": 1, "foreign": 0})
-        self.assertIn(b"left out: 1 damaged", ran.err)
+        self.assertIn(b"left out: 1 damaged", ran.stderr)
 
     def test_a_bundle_to_standard_output_is_nothing_else(self):
-        self.make()
-        with open(self.bundle(), "rb") as file:
-            self.assertEqual(self.expect([0], "export", "-", "--json").out, file.read())
+        self.assertEqual(self.expect([0], "export", "-", "--json").stdout, caches.read(self.bundle()))
 
     def test_what_is_no_bundle(self):
-        self.make()
         before = caches.snapshot(self.root)
         for content in (b"", b"rubbish", b"x" * 100000):
-            file = os.path.join(self.work, "file")
+            file = self.path("file")
             caches.write(file, content)
             for arguments in ([file], [file, "--json"]):
                 ran = self.expect([1], "import", *arguments)
-                self.assertEqual(ran.out, b"")
-                self.assertIn(b"not a bundle", ran.err)
+                self.assertEqual(ran.stdout, b"")
+                self.assertIn(b"not a bundle", ran.stderr)
         self.expect([1], "import", self.work)
-        self.expect([1], "import", os.path.join(self.work, "none"))
+        self.expect([1], "import", self.path("none"))
         self.expect([1], "import", "-")
         self.assertEqual(caches.snapshot(self.root), before)
 
     def test_run_ends_as_its_command(self):
         for code in (0, 1, 2, 77, 125, 255):
-            self.assertEqual(self.run_tool("run", "sh", "-c", "exit %d" % code).code, code)
-            self.assertEqual(self.run_tool("run", "--summary", "sh", "-c", "exit %d" % code).code,
+            self.assertEqual(self.run_tool("run", "sh", "-c", "exit %d" % code).returncode, code)
+            self.assertEqual(self.run_tool("run", "--summary", "sh", "-c", "exit %d" % code).returncode,
                              code)
-        self.assertEqual(self.run_tool("run", "sh", "-c", "kill -TERM $$").code, -15)
+        self.assertEqual(self.run_tool("run", "sh", "-c", "kill -TERM $$").returncode, -15)
         self.expect([127], "run", "no-such-command")
         self.expect([126], "run", self.work)
 
@@ -541,31 +519,28 @@ class Output(Case):
             self.make()
             with open("/dev/full", "wb") as full:
                 ran = self.expect([1], *arguments, stdout=full)
-            self.assertIn(b"no space left", ran.err.lower(), arguments)
-
-    def closed_pipe(self):
-        reader, writer = os.pipe()
-        os.close(reader)
-        return writer
+            self.assertIn(b"no space left", ran.stderr.lower(), arguments)
 
     def test_a_reader_that_leaves_is_no_error(self):
         for arguments in self.PRINTS:
             self.make()
             for ignored in (False, True):
-                pipe = self.closed_pipe()
+                pipe = tool_case.closed_pipe()
                 ran = self.run_tool(*arguments, stdout=pipe, restore_signals=not ignored)
                 os.close(pipe)
-                self.assertIn(ran.code, (1,) if ignored else (-13,), (arguments, ran))
-                self.assertEqual(ran.err, b"", arguments)
+                self.assertIn(ran.returncode, (1,) if ignored else (-13,), (arguments, ran))
+                self.assertEqual(ran.stderr, b"", arguments)
+
+    def in_shell(self, script, *arguments):
+        return subprocess.run(["sh", "-c", script, CKCACHE, *arguments], cwd=self.cwd, env=self.environment(),
+                              stdin=subprocess.DEVNULL, capture_output=True, timeout=120, check=False)
 
     def test_closed_descriptors_take_no_file_of_the_caches(self):
         for arguments in self.PRINTS + (["stats", "--nothing"], ["import", "-"]):
             for closed in ("<&-", ">&-", "2>&-", "<&- >&-", "<&- >&- 2>&-"):
                 self.make()
                 before = caches.snapshot(self.root)
-                ran = subprocess.run(["sh", "-c", 'exec "$0" "$@" ' + closed, CKCACHE, *arguments],
-                                     cwd=self.cwd, env=self.environment(), stdin=subprocess.DEVNULL,
-                                     capture_output=True, timeout=120)
+                ran = self.in_shell('exec "$0" "$@" ' + closed, *arguments)
                 self.assertIn(ran.returncode, (0, 1, 2), (arguments, closed, ran))
                 if ">&-" in closed.split() and "--nothing" not in arguments:
                     self.assertEqual(ran.returncode, 1, (arguments, closed, ran))
@@ -574,23 +549,19 @@ class Output(Case):
 
     def test_a_file_is_not_taken_for_a_closed_output(self):
         self.make()
-        file = os.path.join(self.work, "file")
+        file = self.path("file")
         for arguments, closed, code in ((["export", file], ">&-", 1), (["export", file], "2>&-", 0)):
-            ran = subprocess.run(["sh", "-c", 'exec "$0" "$@" ' + closed, CKCACHE, *arguments],
-                                 env=self.environment(), capture_output=True, timeout=60)
+            ran = self.in_shell('exec "$0" "$@" ' + closed, *arguments)
             self.assertEqual(ran.returncode, code, (closed, ran))
-            with open(self.bundle(), "rb") as expected, open(file, "rb") as made:
-                self.assertEqual(made.read(), expected.read(), closed)
+            self.assertEqual(caches.read(file), caches.read(self.bundle()), closed)
 
     def test_no_message_goes_into_a_file_of_the_caches(self):
         self.make(caches.damage_recipe)
-        subprocess.run(["sh", "-c", 'exec "$0" replay 2>&-', CKCACHE], env=self.environment(),
-                       stdin=subprocess.DEVNULL, capture_output=True, timeout=60, check=True)
+        self.assertEqual(self.in_shell('exec "$0" replay 2>&-').returncode, 0)
         self.assertEqual(os.path.getsize(os.path.join(self.root, "recipes", "replay.lock")), 0)
 
     def test_a_command_gets_descriptors_as_they_are(self):
-        ran = subprocess.run(["sh", "-c", '"$0" run sh -c "ls -l /proc/self/fd >&2" <&- >&-', CKCACHE],
-                             env=self.environment(), capture_output=True, timeout=60)
+        ran = self.in_shell('"$0" run sh -c "ls -l /proc/self/fd >&2" <&- >&-')
         self.assertNotIn(b"/dev/null", ran.stderr)
 
     def on_terminal(self, *arguments, both=False, extra=None):
@@ -605,7 +576,7 @@ class Output(Case):
 
     def test_progress_is_for_terminals(self):
         bundle = self.bundle()
-        for arguments in (["verify"], ["export", os.path.join(self.work, "file")],
+        for arguments in (["verify"], ["export", self.path("file")],
                           ["import", bundle], ["replay"]):
             self.make()
             shown, out = self.on_terminal(*arguments)
@@ -617,7 +588,7 @@ class Output(Case):
             self.assertNotIn(b"\x1b", shown)
             self.assertNotIn(b"%", shown)
             self.make()
-            self.assertNotIn(b"\x1b", self.expect([0], *arguments).err)
+            self.assertNotIn(b"\x1b", self.expect([0], *arguments).stderr)
 
     def test_verbs_that_may_take_long_count(self):
         for arguments in (["list"], ["list", "--json", "--sort", "path"], ["stats", "--exact"], ["stats", "--verbose"],
@@ -642,7 +613,7 @@ class Output(Case):
 
     def test_messages_stand_alone_in_their_lines(self):
         self.make(caches.damage_bin)
-        shown, _ = self.on_terminal("export", os.path.join(self.work, "file"))
+        shown, _ = self.on_terminal("export", self.path("file"))
         self.assertRegex(shown, rb"\r\x1b\[Kckcache: left out: 1 damaged[^\x1b]*\n$")
         self.make(caches.damage_recipe)
         shown, _ = self.on_terminal("replay")
@@ -656,20 +627,20 @@ class Output(Case):
                 self.assertNotIn(b"\x1b[", self.on_terminal(*arguments, both=True, extra=extra)[0])
             self.assertIn(b"\x1b[", self.on_terminal(*arguments, both=True,
                                                      extra={"NO_COLOR": ""})[0])
-            self.assertNotIn(b"\x1b", self.expect([0], *arguments).out)
+            self.assertNotIn(b"\x1b", self.expect([0], *arguments).stdout)
 
     def test_a_terminal_changes_no_word(self):
         self.make()
         for arguments in (["stats"], ["--help"]):	# list is as wide as it: entries.py
             shown, _ = self.on_terminal(*arguments, both=True)
             plain = re.sub(rb"\x1b\[\d*m", b"", shown).replace(b"\r\n", b"\n")
-            self.assertEqual(plain, self.expect([0], *arguments).out)
+            self.assertEqual(plain, self.expect([0], *arguments).stdout)
 
     def test_json_is_the_same_everywhere(self):
         self.make()
         for verb in ("stats", "list", "verify"):
             _, out = self.on_terminal(verb, "--json")
-            piped = self.expect([0], verb, "--json").out
+            piped = self.expect([0], verb, "--json").stdout
             self.assertEqual(json.loads(out), self.check_json(verb, piped))
 
 
