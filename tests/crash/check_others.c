@@ -3,12 +3,7 @@
  * check_others: statistics, tokens, history, recipes and flights after a crash. They
  * may lose what they knew; they never know what was not, and go on.
  */
-#include <fcntl.h>
 #include <ftw.h>
-#include <stdio.h>
-#include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "cachecore/disk/flights/flights.h"
 #include "cachecore/disk/nonce.h"
@@ -17,6 +12,7 @@
 #include "common/file.h"
 #include "tests/crash/bench.h"
 #include "tests/crash/others.h"
+#include "tests/support/posix.h"
 
 static const char *load_misses(const char *root, uint64_t *ret)
 {

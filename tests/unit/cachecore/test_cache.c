@@ -1,18 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* cache: the facade, with real levels below it and a counting build above it. */
 #include <glob.h>
-#include <pthread.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/stat.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include "cachecore/cache.h"
 #include "cachecore/remote/remote.h"
 #include "tests/support/file_hash.h"
 #include "tests/support/unit.h"
+#include "tests/support/wrap.h"
 
 struct builder {
 	unsigned int calls;
@@ -496,15 +490,9 @@ TEST(forked_child_can_look_up_and_store)
 
 static bool others_wait;	/* whether the remote tier was asked to let other machines wait for the last build */
 
-enum cmn_status __real_cc_remote_get(struct cc_remote *remote, const struct cc_key *key,
-				     struct cc_file_memo *memo, struct cc_entry **ret,
-				     bool *ret_claimed, struct cc_remote_report *ret_report);
-enum cmn_status __wrap_cc_remote_get(struct cc_remote *remote, const struct cc_key *key,
-				     struct cc_file_memo *memo, struct cc_entry **ret,
-				     bool *ret_claimed, struct cc_remote_report *ret_report);
-enum cmn_status __wrap_cc_remote_get(struct cc_remote *remote, const struct cc_key *key,
-				     struct cc_file_memo *memo, struct cc_entry **ret,
-				     bool *ret_claimed, struct cc_remote_report *ret_report)
+WRAPPED(enum cmn_status, cc_remote_get, (struct cc_remote *remote, const struct cc_key *key,
+	struct cc_file_memo *memo, struct cc_entry **ret, bool *ret_claimed,
+	struct cc_remote_report *ret_report))
 {
 	others_wait = ret_claimed != NULL;
 	return __real_cc_remote_get(remote, key, memo, ret, ret_claimed, ret_report);

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* test_entry: building, encoding and decoding results; damaged files. */
-#include <stdlib.h>
-#include <string.h>
-
 #include "cachecore/config.h"
 #include "cachecore/disk/codec.h"
 #include "cachecore/entry.h"

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* test_key: encoding, part hashes and the bounded reader of keys. */
-#include <stdlib.h>
-#include <string.h>
-
 #include "cachecore/key.h"
 #include "tests/support/unit.h"
 

@@ -2,19 +2,10 @@
 /* Tests of cachecore/manifest.h: what makes a manifest stale, its encoding, the memo of hashes. */
 #include "cachecore/manifest.h"
 
-#include <errno.h>
-#include <fcntl.h>
-#include <pthread.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/stat.h>
-#include <time.h>
-#include <unistd.h>
-
 #include "tests/support/file_hash.h"
 #include "tests/support/no_memory.h"
 #include "tests/support/unit.h"
+#include "tests/support/wrap.h"
 
 static struct cc_manifest *manifest_of(const char *present, const char *absent)
 {
@@ -255,10 +246,7 @@ TEST(encoding_round_trips_and_every_truncation_is_corrupt)
 static const char *faked;	/* NULL: all is as it is */
 static void (*fake)(struct stat *info);	/* NULL: that it may not be looked at */
 
-int __real_stat(const char *path, struct stat *ret);
-int __wrap_stat(const char *path, struct stat *ret);
-
-int __wrap_stat(const char *path, struct stat *ret)
+WRAPPED(int, stat, (const char *path, struct stat *ret))
 {
 	int result = __real_stat(path, ret);
 

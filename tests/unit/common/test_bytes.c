@@ -2,19 +2,14 @@
 /* bytes: views, buffers, bounded readers. */
 #include "common/bytes.h"
 
-#include <pthread.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "tests/support/unit.h"
+#include "tests/support/wrap.h"
 
 #define MIB ((size_t)1 << 20)
 
 static bool no_memory;
 
-void *__real_realloc(void *block, size_t size);
-void *__wrap_realloc(void *block, size_t size);
-void *__wrap_realloc(void *block, size_t size)
+WRAPPED(void *, realloc, (void *block, size_t size))
 {
 	return no_memory ? NULL : __real_realloc(block, size);
 }

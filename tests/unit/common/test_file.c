@@ -5,21 +5,14 @@
 #include "common/file.h"
 
 #include <dirent.h>
-#include <errno.h>
-#include <fcntl.h>
 #include <grp.h>
-#include <signal.h>
-#include <stdio.h>
-#include <string.h>
 #include <sys/file.h>
 #include <sys/resource.h>
-#include <sys/stat.h>
 #include <sys/vfs.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include "tests/support/no_locks.h"
 #include "tests/support/unit.h"
+#include "tests/support/wrap.h"
 
 /* What goes wrong next, and what else happens in the process meanwhile. */
 static struct {
@@ -33,16 +26,12 @@ static struct {
 	long type;		/* 0, or the file system's */
 } next = { .taken_by = -1 };
 
-ssize_t __real_read(int fd, void *data, size_t len);
-ssize_t __wrap_read(int fd, void *data, size_t len);
-ssize_t __wrap_read(int fd, void *data, size_t len)
+WRAPPED(ssize_t, read, (int fd, void *data, size_t len))
 {
 	return next.shrinks ? 0 : __real_read(fd, data, len);
 }
 
-ssize_t __real_write(int fd, const void *data, size_t len);
-ssize_t __wrap_write(int fd, const void *data, size_t len);
-ssize_t __wrap_write(int fd, const void *data, size_t len)
+WRAPPED(ssize_t, write, (int fd, const void *data, size_t len))
 {
 	if (next.write_error) {
 		errno = next.write_error;
@@ -72,9 +61,7 @@ int __wrap_openat(int dir_fd, const char *path, int flags, mode_t mode)
 	return __real_openat(dir_fd, path, flags, mode);
 }
 
-int __real_cmn_descriptor_keep(int fd, unsigned int forks);
-int __wrap_cmn_descriptor_keep(int fd, unsigned int forks);
-int __wrap_cmn_descriptor_keep(int fd, unsigned int forks)
+WRAPPED(int, cmn_descriptor_keep, (int fd, unsigned int forks))
 {
 	fd = __real_cmn_descriptor_keep(fd, forks);
 	if (fd >= 0 && next.taken_by >= 0)
@@ -83,9 +70,7 @@ int __wrap_cmn_descriptor_keep(int fd, unsigned int forks)
 	return fd;
 }
 
-int __real_cmn_descriptor_close(int fd);
-int __wrap_cmn_descriptor_close(int fd);
-int __wrap_cmn_descriptor_close(int fd)
+WRAPPED(int, cmn_descriptor_close, (int fd))
 {
 	int result = __real_cmn_descriptor_close(fd);
 
@@ -97,9 +82,7 @@ int __wrap_cmn_descriptor_close(int fd)
 	return result;
 }
 
-int __real_fstatfs(int fd, struct statfs *ret);
-int __wrap_fstatfs(int fd, struct statfs *ret);
-int __wrap_fstatfs(int fd, struct statfs *ret)
+WRAPPED(int, fstatfs, (int fd, struct statfs *ret))
 {
 	int result = __real_fstatfs(fd, ret);
 

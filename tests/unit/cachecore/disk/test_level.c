@@ -1,22 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* level: the disk level changes while the process runs, through the facade, with two roots and a third. */
-#include <errno.h>
-#include <fcntl.h>
 #include <ftw.h>
-#include <pthread.h>
 #include <sched.h>
 #include <semaphore.h>
-#include <signal.h>
 #include <stdatomic.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/auxv.h>
 #include <sys/file.h>
 #include <sys/resource.h>
-#include <sys/stat.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include "cachecore/cache.h"
 #include "cachecore/disk/level.h"
@@ -25,6 +15,7 @@
 #include "cachecore/record/stats.h"
 #include "common/clock.h"
 #include "tests/support/unit.h"
+#include "tests/support/wrap.h"
 
 #define OTHER_USER 54321	/* nobody's */
 #define THREADS 8
@@ -40,9 +31,7 @@
 
 static bool privileged;		/* as a program is whose user is another than its caller */
 
-unsigned long __real_getauxval(unsigned long type);
-unsigned long __wrap_getauxval(unsigned long type);
-unsigned long __wrap_getauxval(unsigned long type)
+WRAPPED(unsigned long, getauxval, (unsigned long type))
 {
 	return type == AT_SECURE && privileged ? 1 : __real_getauxval(type);
 }
@@ -743,9 +732,7 @@ static struct {
 } forking;
 static bool shares_descriptors;
 
-bool __real_cmn_descriptors_separate(void);
-bool __wrap_cmn_descriptors_separate(void);
-bool __wrap_cmn_descriptors_separate(void)
+WRAPPED(bool, cmn_descriptors_separate, (void))
 {
 	return !shares_descriptors && __real_cmn_descriptors_separate();
 }
@@ -757,10 +744,7 @@ static struct {
 	enum { FLUSH_IS_REAL, FLUSH_FAILS, FLUSH_LETS_GO } flush;
 } held;
 
-int __real_flock(int fd, int operation);
-int __wrap_flock(int fd, int operation);
-
-int __wrap_flock(int fd, int operation)
+WRAPPED(int, flock, (int fd, int operation))
 {
 	struct stat info;
 	int result;
@@ -1056,10 +1040,7 @@ TEST(switched_off_no_tier_is_looked_up)
 	CU_ASSERT_EQUAL(unsetenv("CKCACHE_PERSISTENT"), 0);
 }
 
-bool __real_cc_writer_flush(struct cc_writer *writer, uint64_t timeout_ns);
-bool __wrap_cc_writer_flush(struct cc_writer *writer, uint64_t timeout_ns);
-
-bool __wrap_cc_writer_flush(struct cc_writer *writer, uint64_t timeout_ns)
+WRAPPED(bool, cc_writer_flush, (struct cc_writer *writer, uint64_t timeout_ns))
 {
 	if (held.flush == FLUSH_FAILS)
 		return false;	/* as after five seconds */

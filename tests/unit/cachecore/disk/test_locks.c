@@ -5,18 +5,8 @@
  * removes and ends. Nothing waits, and nothing that was there is lost.
  */
 #include <dirent.h>
-#include <errno.h>
-#include <fcntl.h>
-#include <pthread.h>
-#include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/file.h>
 #include <sys/prctl.h>
-#include <sys/stat.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include "cachecore/disk/space/account.h"
 #include "cachecore/cache.h"
@@ -26,6 +16,7 @@
 #include "cachecore/disk/writer/writer.h"
 #include "common/clock.h"
 #include "tests/support/unit.h"
+#include "tests/support/wrap.h"
 
 #define MS UINT64_C(1000000)
 /* Where 10 ms are meant: the machine may be loaded. */
@@ -41,13 +32,8 @@ static const char *const lock_names[] = { "root", "leaf", "evict.lock", "history
 
 static bool no_threads;
 
-int __real_pthread_create(pthread_t *thread, const pthread_attr_t *attr, void *(*run)(void *),
-			  void *arg);
-int __wrap_pthread_create(pthread_t *thread, const pthread_attr_t *attr, void *(*run)(void *),
-			  void *arg);
-
-int __wrap_pthread_create(pthread_t *thread, const pthread_attr_t *attr, void *(*run)(void *),
-			  void *arg)
+WRAPPED(int, pthread_create, (pthread_t *thread, const pthread_attr_t *attr, void *(*run)(void *),
+	void *arg))
 {
 	return no_threads ? EAGAIN : __real_pthread_create(thread, attr, run, arg);
 }

@@ -4,19 +4,11 @@
 #include "cachecore/disk/store.h"
 
 #include <dirent.h>
-#include <errno.h>
-#include <fcntl.h>
 #include <ftw.h>
-#include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <stdarg.h>
-#include <string.h>
 #include <sys/file.h>
 #include <sys/resource.h>
-#include <sys/stat.h>
 #include <sys/syscall.h>
-#include <unistd.h>
 
 #include "cachecore/disk/root.h"
 #include "common/clock.h"
@@ -24,6 +16,7 @@
 #include "tests/support/touch.h"
 #include "tests/support/clock.h"
 #include "tests/support/unit.h"
+#include "tests/support/wrap.h"
 
 /* One store below unit_dir() with what it logged. */
 struct bench {
@@ -203,9 +196,7 @@ static struct {
 	void (*waits)(void);	/* at the third: somebody waits */
 } held = { .leaf = -1 };
 
-int __real_flock(int fd, int operation);
-int __wrap_flock(int fd, int operation);
-int __wrap_flock(int fd, int operation)
+WRAPPED(int, flock, (int fd, int operation))
 {
 	struct stat info, leaf;
 	int result;
@@ -874,10 +865,7 @@ static void seal_bin(struct cmn_buffer *file, const uint8_t *src_hash)
 }
 
 static bool encoding_fails;
-void __real_cc_manifest_encode(const struct cc_manifest *manifest, struct cmn_buffer *ret);
-void __wrap_cc_manifest_encode(const struct cc_manifest *manifest, struct cmn_buffer *ret);
-
-void __wrap_cc_manifest_encode(const struct cc_manifest *manifest, struct cmn_buffer *ret)
+WRAPPED(void, cc_manifest_encode, (const struct cc_manifest *manifest, struct cmn_buffer *ret))
 {
 	if (encoding_fails)
 		ret->failed = true;
@@ -998,16 +986,8 @@ TEST(headers_of_src_files_are_bounded)
 }
 
 static bool bin_is_another;	/* once */
-enum cmn_status __real_cc_entry_decode(struct cmn_buffer *file, const struct cmn_hash *key_hash,
-				       const struct cmn_room *room, struct cc_manifest *manifest,
-				       struct cc_entry **ret);
-enum cmn_status __wrap_cc_entry_decode(struct cmn_buffer *file, const struct cmn_hash *key_hash,
-				       const struct cmn_room *room, struct cc_manifest *manifest,
-				       struct cc_entry **ret);
-
-enum cmn_status __wrap_cc_entry_decode(struct cmn_buffer *file, const struct cmn_hash *key_hash,
-				       const struct cmn_room *room, struct cc_manifest *manifest,
-				       struct cc_entry **ret)
+WRAPPED(enum cmn_status, cc_entry_decode, (struct cmn_buffer *file, const struct cmn_hash *key_hash,
+	const struct cmn_room *room, struct cc_manifest *manifest, struct cc_entry **ret))
 {
 	const struct cmn_hash other = { { 0 } };
 	bool another = bin_is_another;
@@ -1225,9 +1205,7 @@ BEFORE(unlinkat, (int dir, const char *path, int flags), (dir, path, flags))
 BEFORE(mkdirat, (int dir, const char *path, mode_t mode), (dir, path, mode))
 
 /* After it, too: what it tells of a file holds for that file, whatever its number is by now. */
-int __real_fstatat(int dir, const char *path, struct stat *info, int flags);
-int __wrap_fstatat(int dir, const char *path, struct stat *info, int flags);
-int __wrap_fstatat(int dir, const char *path, struct stat *info, int flags)
+WRAPPED(int, fstatat, (int dir, const char *path, struct stat *info, int flags))
 {
 	int result;
 
@@ -1293,9 +1271,7 @@ static void lose_access_time(bool old)
 /* A kernel before 5.6, or a sandbox, that does not know openat2. */
 static bool is_old_kernel;
 
-long __real_syscall(long number, ...);
-long __wrap_syscall(long number, ...);
-long __wrap_syscall(long number, ...)
+WRAPPED(long, syscall, (long number, ...))
 {
 	long words[6];
 	va_list more;
@@ -1577,9 +1553,7 @@ TEST(an_eviction_in_vain_is_not_tried_at_once)
 
 /* What the directories of an entry take, as the store sees it; 0: what they do. */
 static uint64_t bytes_of_directories;
-uint64_t __real_cc_leaf_directories(int dir_fd);
-uint64_t __wrap_cc_leaf_directories(int dir_fd);
-uint64_t __wrap_cc_leaf_directories(int dir_fd)
+WRAPPED(uint64_t, cc_leaf_directories, (int dir_fd))
 {
 	return bytes_of_directories ? bytes_of_directories : __real_cc_leaf_directories(dir_fd);
 }

@@ -7,18 +7,14 @@
 #include "cachecore/api/api_build.h"
 
 #include <malloc.h>
-#include <pthread.h>
 #include <sched.h>
 #include <stdatomic.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include "cachecore/memory/programs_internal.h"
 #include "tests/support/fast_kernel.h"
 #include "tests/support/no_memory.h"
 #include "tests/support/unit.h"
+#include "tests/support/wrap.h"
 
 #define THREADS 8
 
@@ -1227,10 +1223,7 @@ TEST(fast_kernel_is_found_when_its_callers_memory_is_another_thing)
 /* -1: the processor that the thread is on. */
 static int processor = -1;
 static bool no_processor;
-int __real_sched_getcpu(void);
-int __wrap_sched_getcpu(void);
-
-int __wrap_sched_getcpu(void)
+WRAPPED(int, sched_getcpu, (void))
 {
 	if (no_processor)
 		return -1;

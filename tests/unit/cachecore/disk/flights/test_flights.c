@@ -1,19 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* flights: one owner of a key at a time, among threads and processes, living and dead. */
-#include <fcntl.h>
 #include <glob.h>
-#include <pthread.h>
 #include <sched.h>
-#include <signal.h>
 #include <stdatomic.h>
-#include <stdbool.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/file.h>
-#include <sys/stat.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include "cachecore/disk/flights/flights.h"
 #include "cachecore/disk/flights/holder.h"
@@ -22,6 +12,7 @@
 #include "common/descriptor.h"
 #include "tests/support/clock.h"
 #include "tests/support/unit.h"
+#include "tests/support/wrap.h"
 
 #define LONG_NS (UINT64_C(60) * 1000000000)
 #define SHORT_NS UINT64_C(20000000)
@@ -44,9 +35,7 @@ static bool begins_so(int fd, const char *name)
 	return strncmp(path, wanted, strlen(wanted)) == 0;
 }
 
-bool __real_cmn_file_is_remote(int fd);
-bool __wrap_cmn_file_is_remote(int fd);
-bool __wrap_cmn_file_is_remote(int fd)
+WRAPPED(bool, cmn_file_is_remote, (int fd))
 {
 	const char *remote = is_remote, *local = is_local;
 
@@ -90,9 +79,7 @@ static void sleep_ms(unsigned int ms)
 		(void)nanosleep(&pause, NULL);
 }
 
-bool __real_cmn_descriptors_separate(void);
-bool __wrap_cmn_descriptors_separate(void);
-bool __wrap_cmn_descriptors_separate(void)
+WRAPPED(bool, cmn_descriptors_separate, (void))
 {
 	sleep_ms(late_ms);
 	return !shares_descriptors && __real_cmn_descriptors_separate();
@@ -101,17 +88,13 @@ bool __wrap_cmn_descriptors_separate(void)
 /* Threads that were started, and that ended by themselves; one cannot be had. */
 static atomic_uint started, ended;
 static bool has_no_thread;
-bool __real_cmn_background_start(void (*work)(void *arg), void *arg, pthread_t *ret);
-bool __wrap_cmn_background_start(void (*work)(void *arg), void *arg, pthread_t *ret);
-bool __wrap_cmn_background_start(void (*work)(void *arg), void *arg, pthread_t *ret)
+WRAPPED(bool, cmn_background_start, (void (*work)(void *arg), void *arg, pthread_t *ret))
 {
 	atomic_fetch_add(&started, 1);
 	return !has_no_thread && __real_cmn_background_start(work, arg, ret);
 }
 
-int __real_pthread_detach(pthread_t thread);
-int __wrap_pthread_detach(pthread_t thread);
-int __wrap_pthread_detach(pthread_t thread)
+WRAPPED(int, pthread_detach, (pthread_t thread))
 {
 	atomic_fetch_add(&ended, 1);
 	return __real_pthread_detach(thread);
@@ -120,9 +103,7 @@ int __wrap_pthread_detach(pthread_t thread)
 /* Whether the thread has a processor was asked so often; it has none, if so. */
 static unsigned int looks;
 static bool has_no_processor;
-bool __real_cc_holder_thread_runs(pid_t thread);
-bool __wrap_cc_holder_thread_runs(pid_t thread);
-bool __wrap_cc_holder_thread_runs(pid_t thread)
+WRAPPED(bool, cc_holder_thread_runs, (pid_t thread))
 {
 	looks++;
 	if (!atomic_load(&slow_ms) &&
@@ -151,9 +132,7 @@ uint64_t __wrap_cmn_clock_deadline(uint64_t timeout_ns)
 	return machine_clock(CLOCK_MONOTONIC) + (is_patient || timeout_ns > LONG_NS ? LONG_NS : timeout_ns);
 }
 
-void __real_cc_flights_free(struct cc_flights *flights);
-void __wrap_cc_flights_free(struct cc_flights *flights);
-void __wrap_cc_flights_free(struct cc_flights *flights)
+WRAPPED(void, cc_flights_free, (struct cc_flights *flights))
 {
 	is_patient = true;
 	__real_cc_flights_free(flights);
@@ -162,9 +141,7 @@ void __wrap_cc_flights_free(struct cc_flights *flights)
 
 /* Beats that the file had already. */
 static atomic_uint vain_beats;
-void __real_cc_holder_note(int fd, const struct cc_holder *self);
-void __wrap_cc_holder_note(int fd, const struct cc_holder *self);
-void __wrap_cc_holder_note(int fd, const struct cc_holder *self)
+WRAPPED(void, cc_holder_note, (int fd, const struct cc_holder *self))
 {
 	static _Thread_local uint64_t last;
 
@@ -448,10 +425,7 @@ static pid_t fork_with_handlers(struct cc_flights *flights)
 static struct cc_flights *forks_when_locked;
 static int forked_pipe[2];
 
-int __real_flock(int fd, int operation);
-int __wrap_flock(int fd, int operation);
-
-int __wrap_flock(int fd, int operation)
+WRAPPED(int, flock, (int fd, int operation))
 {
 	int result = __real_flock(fd, operation);
 	struct cc_flights *flights = forks_when_locked;

@@ -2,16 +2,7 @@
 /* test_evict: what goes first, what stays, and what is cleared on the way. */
 #include "cachecore/disk/space/evict.h"
 
-#include <errno.h>
-#include <fcntl.h>
-#include <pthread.h>
 #include <ftw.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/stat.h>
-#include <time.h>
-#include <unistd.h>
 
 #include "cachecore/disk/space/account.h"
 #include "cachecore/disk/space/candidates.h"
@@ -29,6 +20,7 @@
 #include "tests/support/touch.h"
 #include "tests/support/clock.h"
 #include "tests/support/unit.h"
+#include "tests/support/wrap.h"
 
 #define NS_PER_DAY (UINT64_C(86400) * 1000000000)
 
@@ -173,9 +165,7 @@ uint64_t test_clock(clockid_t id)
 
 /* Until when locks were waited for, at most, since it was set to 0. */
 static uint64_t longest_wait;
-enum cmn_status __real_cmn_file_lock(int fd, uint64_t until);
-enum cmn_status __wrap_cmn_file_lock(int fd, uint64_t until);
-enum cmn_status __wrap_cmn_file_lock(int fd, uint64_t until)
+WRAPPED(enum cmn_status, cmn_file_lock, (int fd, uint64_t until))
 {
 	if (until > longest_wait)
 		longest_wait = until;

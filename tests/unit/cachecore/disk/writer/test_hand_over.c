@@ -3,14 +3,11 @@
 #include "cachecore/disk/writer/hand_over.h"
 
 #include <sched.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
 #include "cachecore/disk/store.h"
 #include "cachecore/remote/launch.h"
 #include "tests/support/unit.h"
+#include "tests/support/wrap.h"
 
 static unsigned int launches;
 static char said[4096];		/* arguments and environment of the last one */
@@ -33,9 +30,7 @@ enum cmn_status __wrap_cc_launch(char *const *directories, char *const *environm
 
 static int processors;		/* 0: as many as there are */
 
-int __real_sched_getaffinity(pid_t pid, size_t size, cpu_set_t *set);
-int __wrap_sched_getaffinity(pid_t pid, size_t size, cpu_set_t *set);
-int __wrap_sched_getaffinity(pid_t pid, size_t size, cpu_set_t *set)
+WRAPPED(int, sched_getaffinity, (pid_t pid, size_t size, cpu_set_t *set))
 {
 	int result = __real_sched_getaffinity(pid, size, set);
 

@@ -3,19 +3,10 @@
 #include "cachecore/disk/writer/writer.h"
 
 #include <dirent.h>
-#include <fcntl.h>
-#include <pthread.h>
 #include <sched.h>
-#include <signal.h>
 #include <stdatomic.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/file.h>
 #include <sys/prctl.h>
-#include <sys/stat.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include "cachecore/disk/flights/flights.h"
 #include "cachecore/disk/root.h"
@@ -28,6 +19,7 @@
 #include "tests/support/no_memory.h"
 #include "tests/support/clock.h"
 #include "tests/support/unit.h"
+#include "tests/support/wrap.h"
 
 #define SECOND UINT64_C(1000000000)
 #define LONG_ENOUGH (60 * SECOND)	/* never reached unless something hangs */
@@ -176,9 +168,7 @@ static struct bench bench;
 
 /* Whose thread cannot be made, as where a process may have no more. */
 static struct cc_writer *threadless;
-bool __real_cmn_background_start(void (*work)(void *arg), void *arg, pthread_t *ret);
-bool __wrap_cmn_background_start(void (*work)(void *arg), void *arg, pthread_t *ret);
-bool __wrap_cmn_background_start(void (*work)(void *arg), void *arg, pthread_t *ret)
+WRAPPED(bool, cmn_background_start, (void (*work)(void *arg), void *arg, pthread_t *ret))
 {
 	return arg != threadless && __real_cmn_background_start(work, arg, ret);
 }
@@ -192,12 +182,8 @@ uint64_t test_clock(clockid_t id)
 
 /* While it is closed nothing is stored; reached: somebody would. */
 static atomic_bool gate_closed, gate_reached;
-enum cmn_status __real_cc_store_add(struct cc_store *store, const struct cc_key *key,
-				    const struct cc_entry *entry, bool *ret_evict);
-enum cmn_status __wrap_cc_store_add(struct cc_store *store, const struct cc_key *key,
-				    const struct cc_entry *entry, bool *ret_evict);
-enum cmn_status __wrap_cc_store_add(struct cc_store *store, const struct cc_key *key,
-				    const struct cc_entry *entry, bool *ret_evict)
+WRAPPED(enum cmn_status, cc_store_add, (struct cc_store *store, const struct cc_key *key,
+	const struct cc_entry *entry, bool *ret_evict))
 {
 	while (atomic_load(&gate_closed)) {
 		atomic_store(&gate_reached, true);
@@ -215,9 +201,8 @@ static void wait_at_the_gate(void)
 /* Of this thread; a wait opens the gate, or, in a child, is one that never would end. */
 static _Thread_local unsigned int waits;
 static _Thread_local bool opens_the_gate, waits_for_nobody;
-bool __real_cmn_condition_wait(pthread_cond_t *condition, pthread_mutex_t *lock, uint64_t deadline);
-bool __wrap_cmn_condition_wait(pthread_cond_t *condition, pthread_mutex_t *lock, uint64_t deadline);
-bool __wrap_cmn_condition_wait(pthread_cond_t *condition, pthread_mutex_t *lock, uint64_t deadline)
+WRAPPED(bool, cmn_condition_wait, (pthread_cond_t *condition, pthread_mutex_t *lock,
+	uint64_t deadline))
 {
 	waits++;
 	if (opens_the_gate)
@@ -226,9 +211,7 @@ bool __wrap_cmn_condition_wait(pthread_cond_t *condition, pthread_mutex_t *lock,
 }
 
 static atomic_uint detached;
-int __real_pthread_detach(pthread_t thread);
-int __wrap_pthread_detach(pthread_t thread);
-int __wrap_pthread_detach(pthread_t thread)
+WRAPPED(int, pthread_detach, (pthread_t thread))
 {
 	atomic_fetch_add(&detached, 1);
 	return __real_pthread_detach(thread);
@@ -236,9 +219,8 @@ int __wrap_pthread_detach(pthread_t thread)
 
 /* Of evictions: how many there were, and how many would have ended an hour later. */
 static atomic_uint evictions, ended_early;
-enum cmn_status __real_cc_store_evict_paced(struct cc_store *store, const struct cc_evict_pace *pace);
-enum cmn_status __wrap_cc_store_evict_paced(struct cc_store *store, const struct cc_evict_pace *pace);
-enum cmn_status __wrap_cc_store_evict_paced(struct cc_store *store, const struct cc_evict_pace *pace)
+WRAPPED(enum cmn_status, cc_store_evict_paced, (struct cc_store *store,
+	const struct cc_evict_pace *pace))
 {
 	uint64_t clock = stopped_clock;
 	bool goes_on = true;
@@ -255,21 +237,16 @@ enum cmn_status __wrap_cc_store_evict_paced(struct cc_store *store, const struct
 
 /* Of a touch of many: it comes to the first one only. */
 static bool touches_one;
-size_t __real_cc_store_touch(struct cc_store *store, int root_fd, const struct cc_store_place *places,
-			     size_t count);
-size_t __wrap_cc_store_touch(struct cc_store *store, int root_fd, const struct cc_store_place *places,
-			     size_t count);
-size_t __wrap_cc_store_touch(struct cc_store *store, int root_fd, const struct cc_store_place *places,
-			     size_t count)
+WRAPPED(size_t, cc_store_touch, (struct cc_store *store, int root_fd,
+	const struct cc_store_place *places, size_t count))
 {
 	return __real_cc_store_touch(store, root_fd, places, touches_one && count ? 1 : count);
 }
 
 /* How long the last flush of statistics would have waited for the lock. */
 static atomic_llong stats_patience;
-enum cmn_status __real_cc_stats_flush(struct cc_stats *stats, const char *root, int root_fd, uint64_t until);
-enum cmn_status __wrap_cc_stats_flush(struct cc_stats *stats, const char *root, int root_fd, uint64_t until);
-enum cmn_status __wrap_cc_stats_flush(struct cc_stats *stats, const char *root, int root_fd, uint64_t until)
+WRAPPED(enum cmn_status, cc_stats_flush, (struct cc_stats *stats, const char *root, int root_fd,
+	uint64_t until))
 {
 	atomic_store(&stats_patience, (long long)(until - machine_clock(CLOCK_MONOTONIC)));
 	return __real_cc_stats_flush(stats, root, root_fd, until);
