@@ -5,6 +5,7 @@
 #include "cachecore/cache.h"
 #include "cachecore/remote/remote.h"
 #include "tests/support/file_hash.h"
+#include "tests/support/owned.h"
 #include "tests/support/unit.h"
 #include "tests/support/wrap.h"
 
@@ -86,7 +87,7 @@ static enum cc_origin expect(const char *source, struct builder *by, const char 
 	struct cc_entry *entry = NULL;
 	enum cc_origin origin = CC_ORIGIN_BUILT;
 	struct cmn_view found = { 0 };
-	struct cc_key key;
+	OWNED(cc_key_release) struct cc_key key;
 
 	make_key(&key, source);
 	CU_ASSERT_EQUAL_FATAL(cc_cache_get_or_build(cache, &key, build, by, &entry, &origin),
@@ -94,7 +95,6 @@ static enum cc_origin expect(const char *source, struct builder *by, const char 
 	CU_ASSERT(cc_entry_find(entry, CC_TAG_IMAGE, 0, &found));
 	CU_ASSERT(cmn_view_equal(found, cmn_view_of(image)));
 	cc_entry_unref(entry);
-	cc_key_release(&key);
 	return origin;
 }
 
@@ -112,7 +112,7 @@ TEST(failed_build_is_not_remembered)
 {
 	struct cc_entry *entry;
 	enum cc_origin origin;
-	struct cc_key key;
+	OWNED(cc_key_release) struct cc_key key;
 
 	builder = (struct builder){ .image = NULL };
 	make_key(&key, "bad");
@@ -121,7 +121,6 @@ TEST(failed_build_is_not_remembered)
 	CU_ASSERT_EQUAL(cc_cache_get_or_build(cache, &key, build, &builder, &entry, &origin),
 			CMN_MISS);
 	CU_ASSERT_EQUAL(builder.calls, 2);
-	cc_key_release(&key);
 }
 
 TEST(changed_header_is_never_a_hit)
@@ -148,7 +147,7 @@ static enum cc_origin get(const char *source, const char *image)
 	enum cc_origin origin = CC_ORIGIN_BUILT;
 	struct cmn_view found = { 0 };
 	struct cc_entry *entry;
-	struct cc_key key;
+	OWNED(cc_key_release) struct cc_key key;
 
 	make_key(&key, source);
 	if (cc_cache_get(cache, &key, &entry, &origin) == CMN_OK) {
@@ -156,7 +155,6 @@ static enum cc_origin get(const char *source, const char *image)
 		CU_ASSERT(cmn_view_equal(found, cmn_view_of(image)));
 		cc_entry_unref(entry);
 	}
-	cc_key_release(&key);
 	return origin;
 }
 
@@ -164,12 +162,11 @@ static void put(const char *source, const char *image)
 {
 	struct builder by = { .image = image };
 	struct cc_entry *entry = NULL;
-	struct cc_key key;
+	OWNED(cc_key_release) struct cc_key key;
 
 	CU_ASSERT_EQUAL_FATAL(build(&by, &entry), CMN_OK);
 	make_key(&key, source);
 	cc_cache_put(cache, &key, entry);
-	cc_key_release(&key);
 	cc_entry_unref(entry);
 }
 
@@ -217,7 +214,7 @@ TEST(rejected_entry_is_gone_from_every_level)
 {
 	struct cc_entry *entry;
 	enum cc_origin origin;
-	struct cc_key key;
+	OWNED(cc_key_release) struct cc_key key;
 
 	CU_ASSERT_EQUAL(expect("a", &builder, "native"), CC_ORIGIN_BUILT);
 	reopen();
@@ -227,7 +224,6 @@ TEST(rejected_entry_is_gone_from_every_level)
 	cc_cache_reject(cache, &key, entry);
 	cc_entry_unref(entry);
 	CU_ASSERT_EQUAL(cc_cache_get(cache, &key, &entry, &origin), CMN_MISS);
-	cc_key_release(&key);
 }
 
 TEST(what_a_tier_had_is_promoted_where_asked_for)

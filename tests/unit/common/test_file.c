@@ -11,6 +11,7 @@
 #include <sys/vfs.h>
 
 #include "tests/support/no_locks.h"
+#include "tests/support/owned.h"
 #include "tests/support/unit.h"
 #include "tests/support/wrap.h"
 
@@ -106,11 +107,10 @@ static unsigned int count_files(void)
 
 static void check_content(const char *path, const char *expected)
 {
-	struct cmn_buffer got;
+	OWNED(cmn_buffer_release) struct cmn_buffer got;
 
 	CU_ASSERT_EQUAL_FATAL(cmn_file_read(AT_FDCWD, path, 1000, false, &got), CMN_OK);
 	CU_ASSERT_TRUE(cmn_view_equal(cmn_buffer_view(&got), cmn_view_of(expected)));
-	cmn_buffer_release(&got);
 }
 
 TEST(reads_a_file_up_to_its_bound)
@@ -179,18 +179,17 @@ TEST(reads_regular_files_only)
 
 TEST(follows_links_only_when_asked)
 {
-	struct cmn_buffer got;
+	OWNED(cmn_buffer_release) struct cmn_buffer got;
 
 	unit_write("file", "x");
 	CU_ASSERT_EQUAL_FATAL(symlink("file", "link"), 0);
 	CU_ASSERT_EQUAL(cmn_file_read(AT_FDCWD, "link", 10, false, &got), CMN_ERR_ACCESS);
 	CU_ASSERT_EQUAL(cmn_file_read(AT_FDCWD, "link", 10, true, &got), CMN_OK);
-	cmn_buffer_release(&got);
 }
 
 TEST(reads_into_the_room_of_a_buffer)
 {
-	struct cmn_buffer buf = { 0 };
+	OWNED(cmn_buffer_release) struct cmn_buffer buf = { 0 };
 	const uint8_t *data;
 
 	unit_write("file", "12345");
@@ -211,12 +210,11 @@ TEST(reads_into_the_room_of_a_buffer)
 	CU_ASSERT_EQUAL(cmn_file_read_into(AT_FDCWD, "empty", 4, false, NULL, &buf), CMN_OK);
 	CU_ASSERT_EQUAL(buf.len, 0);
 	CU_ASSERT_PTR_EQUAL(buf.data, data);
-	cmn_buffer_release(&buf);
 }
 
 TEST(a_file_larger_than_the_buffer_gets_more_room)
 {
-	struct cmn_buffer buf = { 0 };
+	OWNED(cmn_buffer_release) struct cmn_buffer buf = { 0 };
 	char text[3001];
 
 	memset(text, 'x', 3000);
@@ -225,7 +223,6 @@ TEST(a_file_larger_than_the_buffer_gets_more_room)
 	CU_ASSERT_TRUE_FATAL(cmn_buffer_reserve(&buf, 300));
 	CU_ASSERT_EQUAL(cmn_file_read_into(AT_FDCWD, "file", 3000, false, NULL, &buf), CMN_OK);
 	CU_ASSERT_TRUE(cmn_view_equal(cmn_buffer_view(&buf), cmn_view_of(text)));
-	cmn_buffer_release(&buf);
 }
 
 TEST(reads_into_the_given_room_from_its_length_on)
@@ -233,7 +230,7 @@ TEST(reads_into_the_given_room_from_its_length_on)
 	static char block[50000];
 	struct cmn_room room = { cmn_slabs_new(), sizeof(block) + 1 };
 	struct cmn_view view = { block, sizeof(block) };
-	struct cmn_buffer buf = { 0 };
+	OWNED(cmn_buffer_release) struct cmn_buffer buf = { 0 };
 	struct cmn_slab *slab;
 
 	CU_ASSERT_PTR_NOT_NULL_FATAL(room.slabs);
@@ -259,7 +256,6 @@ TEST(reads_into_the_given_room_from_its_length_on)
 	CU_ASSERT_EQUAL(cmn_file_read_into(AT_FDCWD, "file", 50000, false, &room, &buf), CMN_OK);
 	CU_ASSERT_PTR_NULL(buf.slab);
 	CU_ASSERT_TRUE(cmn_view_equal(cmn_buffer_view(&buf), view));
-	cmn_buffer_release(&buf);
 }
 
 TEST(publishes_whole_files_and_replaces_them)

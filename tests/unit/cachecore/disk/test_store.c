@@ -13,10 +13,13 @@
 #include "cachecore/disk/root.h"
 #include "common/clock.h"
 #include "common/file.h"
+#include "tests/support/owned.h"
 #include "tests/support/touch.h"
 #include "tests/support/clock.h"
 #include "tests/support/unit.h"
 #include "tests/support/wrap.h"
+
+OWNER(struct cc_entry, cc_entry_unref)
 
 /* One store below unit_dir() with what it logged. */
 struct bench {
@@ -83,10 +86,9 @@ static struct cc_entry *make_entry(const char *image, struct cc_manifest *manife
 
 static enum cmn_status put(struct bench *bench, const struct cc_key *key, const char *image)
 {
-	struct cc_entry *entry = make_entry(image, NULL);
+	OWNED(owned_cc_entry_unref) struct cc_entry *entry = make_entry(image, NULL);
 	enum cmn_status status = cc_store_put(bench->store, key, entry);
 
-	cc_entry_unref(entry);
 	return status;
 }
 
@@ -140,12 +142,11 @@ static void spill(const char *directory, const char *name, const void *data, siz
 
 static unsigned long account(const struct bench *bench)
 {
-	struct cmn_buffer file = slurp(bench->root, "cache_size.txt");
+	OWNED(cmn_buffer_release) struct cmn_buffer file = slurp(bench->root, "cache_size.txt");
 	unsigned long value;
 
 	cmn_buffer_append_u8(&file, 0);
 	value = strtoul((const char *)file.data, NULL, 10);
-	cmn_buffer_release(&file);
 	return value;
 }
 
@@ -252,7 +253,7 @@ TEST(what_was_put_is_found_by_another_store)
 
 TEST(files_are_private_named_as_documented_and_accounted)
 {
-	struct cc_key key;
+	OWNED(cc_key_release) struct cc_key key;
 
 	CU_ASSERT_EQUAL(put(&bench, &bench.key, "image"), CMN_OK);
 	CU_ASSERT_TRUE(exists(bench.leaf, "0.src"));
@@ -269,7 +270,6 @@ TEST(files_are_private_named_as_documented_and_accounted)
 	walk_files(bench.root);
 	CU_ASSERT_EQUAL(walked_bytes, account(&bench));
 	CU_ASSERT_EQUAL(cc_store_remove(bench.store, &key), CMN_OK);
-	cc_key_release(&key);
 }
 
 TEST(a_second_put_replaces)
@@ -287,7 +287,7 @@ TEST(colliding_keys_are_told_apart)
 {
 	char leaf[CC_LEAF_PATH_SIZE], from[4400];
 	struct cmn_buffer src, bin;
-	struct cc_key key;
+	OWNED(cc_key_release) struct cc_key key;
 
 	make_key(&key, "-O3");
 	cc_leaf_path(cc_key_view(&key), leaf);
@@ -313,7 +313,6 @@ TEST(colliding_keys_are_told_apart)
 	CU_ASSERT_TRUE(exists(bench.leaf, "0.src"));
 	CU_ASSERT_FALSE(exists(bench.leaf, "1.src"));
 	cmn_buffer_release(&bin);
-	cc_key_release(&key);
 }
 
 static struct cc_manifest *absent(const char *path)
@@ -329,7 +328,7 @@ TEST(states_of_the_dependencies_live_side_by_side)
 {
 	struct cc_manifest *present = cc_manifest_new();
 	struct cmn_hash hash = cmn_hash_of("text", 4);
-	struct cc_entry *without, *with;
+	OWNED(owned_cc_entry_unref) struct cc_entry *without, *with;
 
 	CU_ASSERT_PTR_NOT_NULL_FATAL(present);
 	CU_ASSERT_EQUAL(cc_manifest_add_file(present, "h.h", 4, &hash), CMN_OK);
@@ -343,8 +342,6 @@ TEST(states_of_the_dependencies_live_side_by_side)
 	unit_write("h.h", "teXt");
 	CU_ASSERT_STRING_EQUAL(get(&bench, &bench.key, NULL), "miss");
 	CU_ASSERT_EQUAL(bench.messages, 0);
-	cc_entry_unref(with);
-	cc_entry_unref(without);
 }
 
 TEST(a_full_leaf_replaces_the_least_recently_used)
@@ -397,7 +394,7 @@ static void expect_damage(struct bench *of, const char *name, const void *data, 
 /* Each bit of the file flipped, each truncation, a byte more. The other file is put back too. */
 static void check_damage(int compression, const char *name, const char *other)
 {
-	struct cmn_buffer file, pair;
+	OWNED(cmn_buffer_release) struct cmn_buffer file, pair;
 	char image[200];
 
 	bench.config.compression = compression;
@@ -422,8 +419,6 @@ static void check_damage(int compression, const char *name, const char *other)
 	CU_ASSERT_EQUAL(bench.messages, 1);
 	CU_ASSERT_EQUAL(put(&bench, &bench.key, image), CMN_OK);
 	CU_ASSERT_STRING_EQUAL(get(&bench, &bench.key, NULL), image);
-	cmn_buffer_release(&file);
-	cmn_buffer_release(&pair);
 }
 
 TEST(notices_every_flip_and_truncation_of_bin_raw)
@@ -563,26 +558,24 @@ TEST(marks_several_entries_and_not_for_long)
 	int root_fd;
 
 	for (int i = 0; i < 3; i++) {
-		struct cc_key key;
+		OWNED(cc_key_release) struct cc_key key;
 
 		make_key(&key, options[i]);
 		CU_ASSERT_EQUAL(put(&bench, &key, "image"), CMN_OK);
 		cc_leaf_path(cc_key_view(&key), places[i].leaf);
 		(void)snprintf(leaf, sizeof(leaf), "%s/%s", bench.root, places[i].leaf);
 		spill(leaf, "0_access_time.txt", "5\n", 2);
-		cc_key_release(&key);
 	}
 	CU_ASSERT_EQUAL_FATAL(cc_store_open_root(bench.store, &root_fd), CMN_OK);
 	CU_ASSERT_EQUAL(cc_store_touch(bench.store, root_fd, places, 0), 0);
 	test_time = cmn_clock_monotonic();
 	CU_ASSERT_EQUAL(cc_store_touch(bench.store, root_fd, places, 3), 3);
 	for (int i = 0; i < 3; i++) {
-		struct cmn_buffer time;
+		OWNED(cmn_buffer_release) struct cmn_buffer time;
 
 		(void)snprintf(leaf, sizeof(leaf), "%s/%s", bench.root, places[i].leaf);
 		time = slurp(leaf, "0_access_time.txt");
 		CU_ASSERT_TRUE(time.len > 10);
-		cmn_buffer_release(&time);
 	}
 	for (size_t i = 0; i < sizeof(many) / sizeof(many[0]); i++)
 		many[i] = places[0];
@@ -618,8 +611,8 @@ TEST(tiers_are_looked_up_in_order_and_left_alone)
 {
 	char low[4200], none[4200], *tiers[] = { none, low, NULL };
 	char root[4200];
-	struct cmn_buffer before, after;
-	struct cc_key other;
+	OWNED(cmn_buffer_release) struct cmn_buffer before, after;
+	OWNED(cc_key_release) struct cc_key other;
 	char leaf[CC_LEAF_PATH_SIZE], at[4400];
 
 	make_key(&other, "-O3");
@@ -649,9 +642,6 @@ TEST(tiers_are_looked_up_in_order_and_left_alone)
 	CU_ASSERT_STRING_EQUAL(get(&bench, &other, NULL), "low other");
 	CU_ASSERT_EQUAL(chmod(low, 0777), 0);
 	CU_ASSERT_STRING_EQUAL(get(&bench, &other, NULL), "miss");
-	cmn_buffer_release(&before);
-	cmn_buffer_release(&after);
-	cc_key_release(&other);
 }
 
 TEST(a_root_that_others_can_write_is_refused)
@@ -710,7 +700,7 @@ TEST(a_failed_write_leaves_nothing_or_the_old)
 {
 	struct rlimit limit, was;
 	char image[3000];
-	struct cc_key key;
+	OWNED(cc_key_release) struct cc_key key;
 
 	make_key(&key, "-O3");
 	memset(image, 'i', sizeof(image) - 1);
@@ -732,7 +722,6 @@ TEST(a_failed_write_leaves_nothing_or_the_old)
 	CU_ASSERT_EQUAL(walked_bytes, account(&bench));
 	CU_ASSERT_EQUAL(put(&bench, &bench.key, image), CMN_OK);
 	CU_ASSERT_STRING_EQUAL(get(&bench, &bench.key, NULL), image);
-	cc_key_release(&key);
 }
 
 TEST(a_lost_or_wrong_account_is_counted_anew)
@@ -876,7 +865,7 @@ WRAPPED(void, cc_manifest_encode, (const struct cc_manifest *manifest, struct cm
 /* Without its dependencies an entry would be good for ever. */
 TEST(without_memory_for_its_manifest_nothing_is_stored)
 {
-	struct cc_entry *entry;
+	OWNED(owned_cc_entry_unref) struct cc_entry *entry;
 
 	entry = make_entry("image", absent("/nowhere/absent.h"));
 	encoding_fails = true;
@@ -885,7 +874,6 @@ TEST(without_memory_for_its_manifest_nothing_is_stored)
 	CU_ASSERT_STRING_EQUAL(get(&bench, &bench.key, NULL), "miss");
 	CU_ASSERT_EQUAL(cc_store_put(bench.store, &bench.key, entry), CMN_OK);
 	CU_ASSERT_STRING_EQUAL(get(&bench, &bench.key, NULL), "image");
-	cc_entry_unref(entry);
 }
 
 static enum cmn_status judge(struct bench *of)
@@ -898,10 +886,10 @@ static enum cmn_status judge(struct bench *of)
 
 TEST(half_an_entry_is_damaged)
 {
-	struct cmn_buffer src, bin, other;
+	OWNED(cmn_buffer_release) struct cmn_buffer src, bin, other;
 	struct cc_entry *entry;
 	char path[8192];
-	struct cc_key key;
+	OWNED(cc_key_release) struct cc_key key;
 
 	entry = make_entry("image", absent("/nowhere/absent.h"));
 	CU_ASSERT_EQUAL(cc_store_put(bench.store, &bench.key, entry), CMN_OK);
@@ -943,15 +931,11 @@ TEST(half_an_entry_is_damaged)
 	spill(bench.leaf, "0.bin", bin.data, bin.len);
 	CU_ASSERT_EQUAL(judge(&bench), CMN_ERR_CORRUPT);
 	CU_ASSERT_STRING_EQUAL(get(&bench, &bench.key, NULL), "miss");
-	cmn_buffer_release(&src);
-	cmn_buffer_release(&bin);
-	cmn_buffer_release(&other);
-	cc_key_release(&key);
 }
 
 TEST(headers_of_src_files_are_bounded)
 {
-	struct cmn_buffer file = { 0 };
+	OWNED(cmn_buffer_release) struct cmn_buffer file = { 0 };
 	struct cc_src_header header;
 	struct cmn_hash hash;
 	struct cc_src src;
@@ -982,7 +966,6 @@ TEST(headers_of_src_files_are_bounded)
 	file.data[0] ^= 1;
 	seal_src(&file);
 	CU_ASSERT_EQUAL(cc_src_file_decode(cmn_buffer_view(&file), &src), CMN_ERR_CORRUPT);
-	cmn_buffer_release(&file);
 }
 
 static bool bin_is_another;	/* once */
@@ -1018,7 +1001,7 @@ TEST(a_key_that_went_wrong_is_not_looked_for)
 
 TEST(a_walk_lists_and_judges_entries)
 {
-	struct cmn_buffer file;
+	OWNED(cmn_buffer_release) struct cmn_buffer file;
 	struct cc_key key;
 
 	CU_ASSERT_EQUAL(walk(&bench, true).count, 0);
@@ -1046,7 +1029,6 @@ TEST(a_walk_lists_and_judges_entries)
 	}
 	/* The visitor says when it has enough. */
 	CU_ASSERT_EQUAL(walk(&bench, false).count, 2);
-	cmn_buffer_release(&file);
 }
 
 #define LONG_SOURCE ((size_t)200 << 10)
@@ -1069,7 +1051,7 @@ TEST(dependencies_of_long_keys_count)
 {
 	struct cc_store_report report;
 	struct cc_entry *entry;
-	struct cc_key key;
+	OWNED(cc_key_release) struct cc_key key;
 
 	make_long_key(&key, '1');
 	entry = make_entry("image", absent("absent.h"));
@@ -1081,7 +1063,6 @@ TEST(dependencies_of_long_keys_count)
 	/* What has changed is told. */
 	CU_ASSERT_EQUAL(report.change.how, CC_MANIFEST_APPEARED);
 	CU_ASSERT_STRING_EQUAL(report.change.path, "absent.h");
-	cc_key_release(&key);
 }
 
 /* Of a tier's root the group need not be the one that shares the own one. */
@@ -1126,8 +1107,8 @@ TEST(files_that_others_may_write_are_no_entries)
 
 TEST(long_keys_are_compared_in_full_and_their_damage_is_noticed)
 {
-	struct cmn_buffer file, other_file;
-	struct cc_key key, other;
+	OWNED(cmn_buffer_release) struct cmn_buffer file, other_file;
+	OWNED(cc_key_release) struct cc_key key, other;
 	unsigned int damaged;
 	struct cc_entry *entry;
 
@@ -1164,10 +1145,6 @@ TEST(long_keys_are_compared_in_full_and_their_damage_is_noticed)
 	spill(bench.leaf, "0.src", other_file.data, other_file.len);
 	CU_ASSERT_STRING_EQUAL(get(&bench, &key, &damaged), "miss");
 	CU_ASSERT_EQUAL(damaged, 0);
-	cmn_buffer_release(&file);
-	cmn_buffer_release(&other_file);
-	cc_key_release(&key);
-	cc_key_release(&other);
 }
 
 /*
@@ -1343,7 +1320,7 @@ TEST(stores_where_there_are_no_locks)
 
 TEST(what_another_version_wrote_stays_beside)
 {
-	struct cmn_buffer before, after;
+	OWNED(cmn_buffer_release) struct cmn_buffer before, after;
 
 	CU_ASSERT_EQUAL(put(&bench, &bench.key, "image"), CMN_OK);
 	before = slurp(bench.leaf, "0.bin");
@@ -1353,8 +1330,6 @@ TEST(what_another_version_wrote_stays_beside)
 	after = slurp(bench.leaf, "0.bin");
 	CU_ASSERT_TRUE(cmn_view_equal(cmn_buffer_view(&before), cmn_buffer_view(&after)));
 	CU_ASSERT_TRUE(exists(bench.leaf, "1.bin"));
-	cmn_buffer_release(&before);
-	cmn_buffer_release(&after);
 }
 
 /* A key that is larger than its image, where files must be small. */
@@ -1362,7 +1337,7 @@ TEST(without_its_key_no_image_stays)
 {
 	struct rlimit limit, was;
 	char options[20001];
-	struct cc_key key;
+	OWNED(cc_key_release) struct cc_key key;
 
 	for (size_t i = 0; i < sizeof(options) - 1; i++)
 		options[i] = (char)('!' + (i * i * 7919 >> 5) % 90);
@@ -1380,7 +1355,6 @@ TEST(without_its_key_no_image_stays)
 	CU_ASSERT_EQUAL(cc_store_remove(bench.store, &bench.key), CMN_OK);
 	walk_files(bench.root);
 	CU_ASSERT_EQUAL(walked_bytes, 0);
-	cc_key_release(&key);
 }
 
 TEST(each_state_of_a_removed_key_goes)
@@ -1419,12 +1393,11 @@ TEST(without_evictions_there_is_no_bound)
 	bench.config.eviction_disable = true;
 	bench.config.max_size = 60000;
 	for (int i = 0; i < 30; i++) {
-		struct cc_key key;
+		OWNED(cc_key_release) struct cc_key key;
 
 		(void)snprintf(options, sizeof(options), "-DN=%d", i);
 		make_key(&key, options);
 		CU_ASSERT_EQUAL(put(&bench, &key, "image"), CMN_OK);
-		cc_key_release(&key);
 	}
 	CU_ASSERT_TRUE(account(&bench) > 60000);
 }
@@ -1480,10 +1453,9 @@ static void fill_root(void)
 
 static enum cmn_status add(const char *image, bool *ret_evict)
 {
-	struct cc_entry *entry = make_entry(image, NULL);
+	OWNED(owned_cc_entry_unref) struct cc_entry *entry = make_entry(image, NULL);
 	enum cmn_status status = cc_store_add(bench.store, &bench.key, entry, ret_evict);
 
-	cc_entry_unref(entry);
 	return status;
 }
 

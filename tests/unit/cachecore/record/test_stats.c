@@ -8,6 +8,7 @@
 #include "cachecore/record/stats_log.h"
 #include "common/file.h"
 #include "common/hash.h"
+#include "tests/support/owned.h"
 #include "tests/support/unit.h"
 #include "tests/support/wrap.h"
 
@@ -323,7 +324,7 @@ TEST(the_log_is_bounded)
 /* Torn, damaged, of another version: only that is lost, wherever it lies. */
 TEST(damaged_records_are_skipped)
 {
-	struct cmn_buffer file;
+	OWNED(cmn_buffer_release) struct cmn_buffer file;
 	uint8_t *bytes;
 
 	unit_write("cache/root/stats.txt", "");
@@ -341,13 +342,12 @@ TEST(damaged_records_are_skipped)
 		check_file(CC_HITS_DISK, 2);
 		bytes[i + CC_STATS_LOG_RECORD] ^= 4;
 	}
-	cmn_buffer_release(&file);
 }
 
 /* It has added the log to stats.txt, and dies before it removes the log. */
 TEST(a_merge_that_dies_counts_nothing_twice)
 {
-	struct cmn_buffer log;
+	OWNED(cmn_buffer_release) struct cmn_buffer log;
 
 	unit_write("cache/root/stats.txt", "");
 	flush(CC_HITS_DISK, 1);
@@ -365,13 +365,12 @@ TEST(a_merge_that_dies_counts_nothing_twice)
 	/* Another log that begins like none that was merged. */
 	flush(CC_HITS_DISK, 5);
 	check_file(CC_HITS_DISK, 12);
-	cmn_buffer_release(&log);
 }
 
 /* What of it is merged cannot be told for sure then: better lost than counted twice. */
 TEST(a_merged_log_counts_no_more_when_files_are_damaged)
 {
-	struct cmn_buffer log, text;
+	OWNED(cmn_buffer_release) struct cmn_buffer log, text;
 	uint8_t *end;
 
 	unit_write("cache/root/stats.txt", "");
@@ -391,8 +390,6 @@ TEST(a_merged_log_counts_no_more_when_files_are_damaged)
 	CU_ASSERT_PTR_NOT_NULL_FATAL(end);
 	unit_write_bytes(ROOT "/" CC_STATS_NAME, text.data, (size_t)(end - text.data));
 	check_file(CC_HITS_DISK, 0);
-	cmn_buffer_release(&log);
-	cmn_buffer_release(&text);
 }
 
 /* Signed as the version that wrote it would. */
@@ -410,7 +407,7 @@ TEST(sound_records_of_other_versions_are_skipped)
 		size_t at;
 		uint8_t value;
 	} cases[] = { { VERSION_AT, 2 }, { REASONS_AT, CC_STATS_LOG_REASONS + 1 }, { REASONS_AT, 255 } };
-	struct cmn_buffer log;
+	OWNED(cmn_buffer_release) struct cmn_buffer log;
 
 	unit_write("cache/root/stats.txt", "");
 	flush(CC_HITS_DISK, 1);
@@ -427,7 +424,6 @@ TEST(sound_records_of_other_versions_are_skipped)
 	sign(log.data);
 	unit_write_bytes(LOG, log.data, log.len);
 	check_file(CC_HITS_DISK, 1);
-	cmn_buffer_release(&log);
 }
 
 /* Several that append at once may each find the last free place. */

@@ -17,6 +17,7 @@
 #include "common/clock.h"
 #include "common/file.h"
 #include "tests/support/no_locks.h"
+#include "tests/support/owned.h"
 #include "tests/support/touch.h"
 #include "tests/support/clock.h"
 #include "tests/support/unit.h"
@@ -50,7 +51,7 @@ static enum cmn_status put(unsigned int i)
 	enum cmn_status status;
 	static char image[100000];
 	const size_t len = bench.image ? bench.image : 1000;
-	struct cc_key key;
+	OWNED(cc_key_release) struct cc_key key;
 
 	memset(image, (int)i, len);
 	make_key(&key, i);
@@ -58,21 +59,19 @@ static enum cmn_status put(unsigned int i)
 	CU_ASSERT_EQUAL_FATAL(cc_entry_finish(entry, NULL), CMN_OK);
 	status = cc_store_put(bench.store, &key, entry);
 	cc_entry_unref(entry);
-	cc_key_release(&key);
 	return status;
 }
 
 static bool has(unsigned int i)
 {
 	struct cc_entry *entry;
-	struct cc_key key;
+	OWNED(cc_key_release) struct cc_key key;
 	bool found;
 
 	make_key(&key, i);
 	found = cc_store_get(bench.store, &key, NULL, SIZE_MAX, &entry, NULL) == CMN_OK;
 	if (found)
 		cc_entry_unref(entry);
-	cc_key_release(&key);
 	return found;
 }
 
@@ -473,7 +472,7 @@ TEST(everything_counts)
 	struct cc_stats *stats = cc_stats_new();
 	struct cc_recipe recipe = { .directory = cmn_view_of("/") };
 	struct cmn_buffer encoded;
-	struct cc_key key;
+	OWNED(cc_key_release) struct cc_key key;
 	uint64_t total = 0;
 
 	open_bench(1);
@@ -494,7 +493,6 @@ TEST(everything_counts)
 	CU_ASSERT_TRUE(disk_use() <= total);
 	/* Files that are smaller than their file system would have them: an empty block each. */
 	CU_ASSERT_TRUE(total <= disk_use() + UINT64_C(16) * 4096);
-	cc_key_release(&key);
 }
 
 static bool check_bound(void *ctx)
@@ -537,14 +535,13 @@ static enum cmn_status add_one(unsigned int i, bool *ret_due)
 {
 	struct cc_entry *entry = cc_entry_new(1);
 	enum cmn_status status;
-	struct cc_key key;
+	OWNED(cc_key_release) struct cc_key key;
 
 	make_key(&key, i);
 	cc_entry_add(entry, CC_TAG_IMAGE, 0, "image", 5);
 	CU_ASSERT_EQUAL_FATAL(cc_entry_finish(entry, NULL), CMN_OK);
 	status = cc_store_add(bench.store, &key, entry, ret_due);
 	cc_entry_unref(entry);
-	cc_key_release(&key);
 	return status;
 }
 
@@ -1002,7 +999,7 @@ TEST(a_reader_keeps_what_it_opened)
 {
 	struct cc_entry *entry;
 	struct cmn_view view;
-	struct cc_key key;
+	OWNED(cc_key_release) struct cc_key key;
 
 	open_bench(1);
 	make_key(&key, 0);
@@ -1014,7 +1011,6 @@ TEST(a_reader_keeps_what_it_opened)
 	CU_ASSERT_TRUE(cc_entry_find(entry, CC_TAG_IMAGE, 0, &view));
 	CU_ASSERT_EQUAL(view.len, 1000);
 	cc_entry_unref(entry);
-	cc_key_release(&key);
 }
 
 static bool count_and_stop(void *ctx)

@@ -18,8 +18,11 @@
 #include "common/file.h"
 #include "tests/support/no_memory.h"
 #include "tests/support/clock.h"
+#include "tests/support/owned.h"
 #include "tests/support/unit.h"
 #include "tests/support/wrap.h"
+
+OWNER(struct cc_entry, cc_entry_unref)
 
 #define SECOND UINT64_C(1000000000)
 #define LONG_ENOUGH (60 * SECOND)	/* never reached unless something hangs */
@@ -79,27 +82,23 @@ static struct cc_entry *make_entry(size_t len)
 
 static bool put(struct cc_writer *writer, int number, size_t len)
 {
-	struct cc_entry *entry = make_entry(len);
-	struct cc_key key;
+	OWNED(owned_cc_entry_unref) struct cc_entry *entry = make_entry(len);
+	OWNED(cc_key_release) struct cc_key key;
 	bool taken;
 
 	make_key(&key, number);
 	taken = cc_writer_put(writer, &key, entry, NULL);
-	cc_key_release(&key);
-	cc_entry_unref(entry);
 	return taken;
 }
 
 static bool is_stored(struct cc_store *store, int number)
 {
-	struct cc_entry *entry = NULL;
-	struct cc_key key;
+	OWNED(owned_cc_entry_unref) struct cc_entry *entry = NULL;
+	OWNED(cc_key_release) struct cc_key key;
 	enum cmn_status status;
 
 	make_key(&key, number);
 	status = cc_store_get(store, &key, NULL, SIZE_MAX, &entry, NULL);
-	cc_key_release(&key);
-	cc_entry_unref(entry);
 	return status == CMN_OK;
 }
 
@@ -304,12 +303,11 @@ TEST(does_not_count_what_is_too_large_as_an_error)
 static void touch(struct cc_writer *writer, int id)
 {
 	struct cc_store_place place = { .n = 0 };
-	struct cc_key key;
+	OWNED(cc_key_release) struct cc_key key;
 
 	make_key(&key, id);
 	cc_leaf_path(cc_key_view(&key), place.leaf);
 	cc_writer_touch(writer, &place);
-	cc_key_release(&key);
 }
 
 TEST(has_no_thread_before_the_first_store)
@@ -381,7 +379,7 @@ static void put_tokens(bool admit_all, uint64_t stores)
 
 	bench_open(&own);
 	for (unsigned int i = 1; i <= 9; i++) {
-		struct cc_entry *entry = make_entry(10);
+		OWNED(owned_cc_entry_unref) struct cc_entry *entry = make_entry(10);
 		char source[64];
 
 		CU_ASSERT_TRUE(cc_writer_free(own.writer, LONG_ENOUGH));
@@ -394,7 +392,6 @@ static void put_tokens(bool admit_all, uint64_t stores)
 		cc_key_add_text(&key, CC_PART_IMAGE, "source", source);
 		CU_ASSERT_TRUE(cc_writer_put(own.writer, &key, entry, NULL));
 		cc_key_release(&key);
-		cc_entry_unref(entry);
 	}
 	CU_ASSERT_TRUE(cc_writer_flush(own.writer, LONG_ENOUGH));
 	CU_ASSERT_EQUAL(cc_stats_get(own.stats, CC_STORES), stores);
@@ -423,7 +420,7 @@ TEST(history_stays_within_a_quarter_of_the_bound)
 TEST(touches_mark_entries_as_used)
 {
 	char leaf[CC_LEAF_PATH_SIZE], name[CC_LEAF_NAME_SIZE], path[600];
-	struct cc_key key;
+	OWNED(cc_key_release) struct cc_key key;
 
 	make_key(&key, 1);
 	CU_ASSERT_TRUE(put(bench.writer, 1, 10));
@@ -446,18 +443,16 @@ TEST(touches_mark_entries_as_used)
 	touch(bench.writer, 1);
 	CU_ASSERT_TRUE(cc_writer_flush(bench.writer, LONG_ENOUGH));
 	CU_ASSERT_TRUE(only_access(bench.store) > 1000);
-	cc_key_release(&key);
 }
 
 static void use_at(int id, uint64_t used_ns)
 {
 	struct cc_store_place place = { .used_ns = used_ns };
-	struct cc_key key;
+	OWNED(cc_key_release) struct cc_key key;
 
 	make_key(&key, id);
 	cc_leaf_path(cc_key_view(&key), place.leaf);
 	cc_writer_touch(bench.writer, &place);
-	cc_key_release(&key);
 }
 
 static bool keep_oldest(void *ctx, const struct cc_store_item *item)
@@ -490,13 +485,12 @@ TEST(entries_count_as_used_when_they_were_used_last)
 static void age(int number)
 {
 	char leaf[CC_LEAF_PATH_SIZE], path[600];
-	struct cc_key key;
+	OWNED(cc_key_release) struct cc_key key;
 
 	make_key(&key, number);
 	cc_leaf_path(cc_key_view(&key), leaf);
 	(void)snprintf(path, sizeof(path), "cache/%s/0_access_time.txt", leaf);
 	unit_write(path, "1000\n");
-	cc_key_release(&key);
 }
 
 static bool count_aged(void *ctx, const struct cc_store_item *item)
@@ -623,16 +617,14 @@ TEST(gives_up_on_a_thread_that_is_stuck)
 
 static void put_in_flight(struct bench *of, struct cc_flights *flights, int number)
 {
-	struct cc_entry *entry = make_entry(20);
+	OWNED(owned_cc_entry_unref) struct cc_entry *entry = make_entry(20);
 	struct cc_flight *flight;
-	struct cc_key key;
+	OWNED(cc_key_release) struct cc_key key;
 
 	make_key(&key, number);
 	CU_ASSERT_EQUAL(cc_flights_begin(flights, of->config.dir, cc_key_view(&key), 0, &flight),
 			CC_FLIGHT_OWN);
 	CU_ASSERT_TRUE(cc_writer_put(of->writer, &key, entry, flight));
-	cc_key_release(&key);
-	cc_entry_unref(entry);
 }
 
 /* Whether others wait no longer for entry `number`. */
@@ -641,12 +633,11 @@ static bool can_be_built(struct bench *of, int number)
 	struct cc_flights *others = cc_flights_new();
 	struct cc_flight *flight = NULL;
 	enum cc_flight_turn turn;
-	struct cc_key key;
+	OWNED(cc_key_release) struct cc_key key;
 
 	CU_ASSERT_PTR_NOT_NULL_FATAL(others);
 	make_key(&key, number);
 	turn = cc_flights_begin(others, of->config.dir, cc_key_view(&key), LONG_ENOUGH / 6, &flight);
-	cc_key_release(&key);
 	cc_flight_end(flight);
 	cc_flights_free(others);
 	return turn != CC_FLIGHT_ALONE;
@@ -670,9 +661,9 @@ TEST(without_a_thread_nobody_waits_for_what_is_queued)
 TEST(nobody_waits_for_what_there_was_no_memory_to_queue)
 {
 	struct cc_flights *flights = cc_flights_new();
-	struct cc_entry *entry = make_entry(20);
+	OWNED(owned_cc_entry_unref) struct cc_entry *entry = make_entry(20);
 	struct cc_flight *flight = NULL;
-	struct cc_key key;
+	OWNED(cc_key_release) struct cc_key key;
 
 	CU_ASSERT_PTR_NOT_NULL_FATAL(flights);
 	make_key(&key, 1);
@@ -682,8 +673,6 @@ TEST(nobody_waits_for_what_there_was_no_memory_to_queue)
 	CU_ASSERT_FALSE(cc_writer_put(bench.writer, &key, entry, flight));
 	CU_ASSERT_FALSE(calloc_fails);
 	CU_ASSERT_TRUE(can_be_built(&bench, 1));
-	cc_key_release(&key);
-	cc_entry_unref(entry);
 	cc_flights_free(flights);
 }
 
