@@ -6,7 +6,6 @@
 #include <ftw.h>
 
 #include "cachecore/disk/flights/flights.h"
-#include "cachecore/disk/nonce.h"
 #include "cachecore/disk/writer/recipes.h"
 #include "cachecore/record/stats.h"
 #include "common/file.h"

@@ -3,7 +3,6 @@
 #include "cachecore/disk/node_dir.h"
 
 #include "common/descriptor.h"
-#include "common/file.h"
 #include "tests/support/unit.h"
 #include "tests/support/wrap.h"
 

@@ -5,7 +5,6 @@
 #include <ftw.h>
 #include <grp.h>
 
-#include "cachecore/disk/space/number_file.h"
 #include "cachecore/disk/store.h"
 #include "common/file.h"
 #include "tests/support/touch.h"

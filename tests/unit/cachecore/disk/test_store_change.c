@@ -9,7 +9,6 @@
 #include "cachecore/disk/space/account.h"
 #include "cachecore/disk/space/number_file.h"
 #include "common/clock.h"
-#include "common/descriptor.h"
 #include "tests/support/unit.h"
 
 #define LEN ((size_t)100 << 10)

@@ -6,19 +6,15 @@
 #include <poll.h>
 #include <stdatomic.h>
 #include <sys/auxv.h>
-#include <sys/file.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 
 #include <linux/seccomp.h>
 
-#include "cachecore/disk/root.h"
 #include "cachecore/remote/helper.h"
 #include "cachecore/remote/uploads.h"
-#include "common/clock.h"
 #include "common/descriptor.h"
 #include "common/file.h"
-#include "common/spawn.h"
 #include "tests/support/clock.h"
 #include "tests/support/owned.h"
 #include "tests/support/unit.h"

@@ -7,7 +7,6 @@
 
 #include "cachecore/disk/flights/flights.h"
 #include "cachecore/disk/flights/holder.h"
-#include "common/background.h"
 #include "common/clock.h"
 #include "common/descriptor.h"
 #include "tests/support/clock.h"

@@ -5,7 +5,6 @@
 #include <sched.h>
 
 #include "cachecore/disk/store.h"
-#include "cachecore/remote/launch.h"
 #include "tests/support/owned.h"
 #include "tests/support/unit.h"
 #include "tests/support/wrap.h"

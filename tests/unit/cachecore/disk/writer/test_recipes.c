@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* test_recipes: the format of recipes, and their directory. */
 #include "cachecore/key.h"
-#include "cachecore/manifest.h"
 #include "cachecore/disk/writer/recipes.h"
 #include "cachecore/disk/root.h"
 #include "tests/support/unit.h"
