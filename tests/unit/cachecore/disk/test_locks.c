@@ -318,12 +318,10 @@ TEST(an_end_without_a_thread_does_not_wait_as_a_thread_does)
 
 static enum cmn_status remove_number(struct cc_cache *cache, unsigned int number)
 {
-	enum cmn_status status;
 	OWNED(cc_key_release) struct cc_key key;
 
 	make_key(&key, number);
-	status = cc_cache_remove(cache, &key);
-	return status;
+	return cc_cache_remove(cache, &key);
 }
 
 /* While the thread waits for a lock with one of them, or has not begun. */

@@ -87,9 +87,8 @@ static struct cc_entry *make_entry(const char *image, struct cc_manifest *manife
 static enum cmn_status put(struct bench *bench, const struct cc_key *key, const char *image)
 {
 	OWNED(owned_cc_entry_unref) struct cc_entry *entry = make_entry(image, NULL);
-	enum cmn_status status = cc_store_put(bench->store, key, entry);
 
-	return status;
+	return cc_store_put(bench->store, key, entry);
 }
 
 /* What a look-up gives: the image's text, or "miss"; *ret_damaged may be NULL. */
@@ -143,11 +142,9 @@ static void spill(const char *directory, const char *name, const void *data, siz
 static unsigned long account(const struct bench *bench)
 {
 	OWNED(cmn_buffer_release) struct cmn_buffer file = slurp(bench->root, "cache_size.txt");
-	unsigned long value;
 
 	cmn_buffer_append_u8(&file, 0);
-	value = strtoul((const char *)file.data, NULL, 10);
-	return value;
+	return strtoul((const char *)file.data, NULL, 10);
 }
 
 static unsigned long walked_bytes;
@@ -1454,9 +1451,8 @@ static void fill_root(void)
 static enum cmn_status add(const char *image, bool *ret_evict)
 {
 	OWNED(owned_cc_entry_unref) struct cc_entry *entry = make_entry(image, NULL);
-	enum cmn_status status = cc_store_add(bench.store, &bench.key, entry, ret_evict);
 
-	return status;
+	return cc_store_add(bench.store, &bench.key, entry, ret_evict);
 }
 
 TEST(the_leaf_of_what_does_not_fit_is_free_again)

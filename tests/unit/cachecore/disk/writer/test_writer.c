@@ -82,11 +82,9 @@ static bool put(struct cc_writer *writer, int number, size_t len)
 {
 	OWNED(owned_cc_entry_unref) struct cc_entry *entry = make_entry(len);
 	OWNED(cc_key_release) struct cc_key key;
-	bool taken;
 
 	make_key(&key, number);
-	taken = cc_writer_put(writer, &key, entry, NULL);
-	return taken;
+	return cc_writer_put(writer, &key, entry, NULL);
 }
 
 static bool is_stored(struct cc_store *store, int number)
