@@ -114,10 +114,15 @@ static void compile_and_link(struct diff *diff)
 		printf(" value %d", value_of(diff, linked));
 }
 
-static void intermediate(struct diff *diff)
+static void set_constant(cl_program program)
 {
 	const int number = 5;
 
+	printf(" %d", clSetProgramSpecializationConstant(program, CONSTANT, sizeof(number), &number));
+}
+
+static void intermediate(struct diff *diff)
+{
 	SURVIVE_SINCE(diff, 21, "null")
 		create(diff, NULL, sizeof(value_il));
 	SURVIVE_SINCE(diff, 21, "empty")
@@ -139,10 +144,9 @@ static void intermediate(struct diff *diff)
 	SURVIVE_SINCE(diff, 22, "bad-constants")
 		bad_constants(diff);
 	SURVIVE_SINCE(diff, 22, "constant-of-source")
-		printf(" %d", clSetProgramSpecializationConstant(client_program(&diff->cl, client_source),
-								 CONSTANT, sizeof(number), &number));
+		set_constant(client_program(&diff->cl, client_source));
 	SURVIVE_SINCE(diff, 22, "constant-of-null")
-		printf(" %d", clSetProgramSpecializationConstant(NULL, CONSTANT, sizeof(number), &number));
+		set_constant(NULL);
 	SURVIVE_SINCE(diff, 21, "compile-and-link")
 		compile_and_link(diff);
 }

@@ -181,7 +181,8 @@ static void misuse_of_creation(struct diff *diff)
 /* SURVIVE with a program that is not built. */
 #define WITH_UNBUILT(diff, name) \
 	SURVIVE(diff, name) \
-		for (cl_program program = client_program(&(diff)->cl, client_source); program; program = NULL)
+		for (cl_program program = client_program(&(diff)->cl, client_source); program; \
+		     program = NULL)
 
 static void misuse_of_build(struct diff *diff)
 {
@@ -212,7 +213,8 @@ static void misuse_of_build(struct diff *diff)
 		after_it(diff, program);
 	}
 	WITH_UNBUILT(diff, "link-only-option") {
-		printf(" %d", clBuildProgram(program, 0, NULL, "-DK=3 -create-library", NULL, NULL));
+		printf(" %d", clBuildProgram(program, 0, NULL, "-DK=3 -create-library", NULL,
+					     NULL));
 		after_it(diff, program);
 	}
 }
@@ -243,9 +245,10 @@ static void misuse_of_built(struct diff *diff)
 	}
 	WITH_UNBUILT(diff, "build-info-without-device") {
 		printf(" %d", client_build(program, "-DK=3"));
-		printf(" %d", clGetProgramBuildInfo(program, NULL, CL_PROGRAM_BUILD_STATUS, sizeof(value),
-						    &value, NULL));
-		printf(" %d", clGetProgramBuildInfo(program, NULL, CL_PROGRAM_BUILD_LOG, 0, NULL, NULL));
+		printf(" %d", clGetProgramBuildInfo(program, NULL, CL_PROGRAM_BUILD_STATUS,
+						    sizeof(value), &value, NULL));
+		printf(" %d", clGetProgramBuildInfo(program, NULL, CL_PROGRAM_BUILD_LOG, 0, NULL,
+						    NULL));
 	}
 	WITH_UNBUILT(diff, "build-info-of-other-device") {
 		/* A valid handle, but not of a device. */
@@ -254,7 +257,8 @@ static void misuse_of_built(struct diff *diff)
 		printf(" %d", client_build(program, "-DK=3"));
 		printf(" %d", clGetProgramBuildInfo(program, device, CL_PROGRAM_BUILD_STATUS,
 						    sizeof(value), &value, NULL));
-		printf(" %d", clGetProgramBuildInfo(program, device, CL_PROGRAM_BUILD_LOG, 0, NULL, NULL));
+		printf(" %d", clGetProgramBuildInfo(program, device, CL_PROGRAM_BUILD_LOG, 0, NULL,
+						    NULL));
 	}
 	WITH_UNBUILT(diff, "kernel-as-program") {
 		printf(" %d", client_build(program, "-DK=3"));

@@ -9,7 +9,7 @@
 
 #define OWNED(release) __attribute__((cleanup(release)))
 
-/* OWNED(owned_cc_entry_unref) struct cc_entry *entry; where the file has OWNER(struct cc_entry, cc_entry_unref). */
+/* OWNER(struct cc_entry, cc_entry_unref) makes OWNED(owned_cc_entry_unref) struct cc_entry *entry. */
 #define OWNER(type, release) \
 	static void owned_##release(type **of) { release(*of); }
 

@@ -314,8 +314,8 @@ TEST(threads_build_the_kernels_of_one_program_at_once)
 	CU_ASSERT_EQUAL(use("key", NULL, 1), CC_WAY_BUILT);
 	for (size_t i = 0; i < THREADS; i++) {
 		scripts[i].meeting = &meeting;
-		callers[i] = (struct caller){ .key = "key", .kernel = names[i], .script =
-					      &scripts[i] };
+		callers[i] = (struct caller){ .key = "key", .kernel = names[i],
+					      .script = &scripts[i] };
 		caller_start(&callers[i]);
 	}
 	for (size_t i = 0; i < THREADS; i++) {
