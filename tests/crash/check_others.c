@@ -3,20 +3,15 @@
  * check_others: statistics, tokens, history, recipes and flights after a crash. They
  * may lose what they knew; they never know what was not, and go on.
  */
-#include <fcntl.h>
 #include <ftw.h>
-#include <stdio.h>
-#include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "cachecore/disk/flights/flights.h"
-#include "cachecore/disk/nonce.h"
 #include "cachecore/disk/writer/recipes.h"
 #include "cachecore/record/stats.h"
 #include "common/file.h"
 #include "tests/crash/bench.h"
 #include "tests/crash/others.h"
+#include "tests/support/posix.h"
 
 static const char *load_misses(const char *root, uint64_t *ret)
 {

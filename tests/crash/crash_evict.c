@@ -2,7 +2,6 @@
 /* crash_evict: evictions and the account, cut at every point. */
 #include "cachecore/disk/space/account.h"
 #include "cachecore/disk/space/evict.h"
-#include "cachecore/disk/space/number_file.h"
 #include "common/clock.h"
 #include "common/file.h"
 #include "tests/crash/bench.h"

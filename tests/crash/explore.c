@@ -3,12 +3,6 @@
 #include "tests/crash/explore.h"
 #include "tests/support/remove_tree.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
 #define MAX_FAILURES 5
 #define CUTS 24		/* of each file, or each byte of a shorter one */
 #define MAX_SET 20	/* operations whose sets can be counted */

@@ -2,15 +2,9 @@
 /* model: replays what is kept into names and contents. */
 #include "tests/crash/model.h"
 
-#include <fcntl.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
 #include "common/file.h"
 #include "common/hash.h"
+#include "tests/support/posix.h"
 
 static void *allocate(size_t count, size_t size)
 {

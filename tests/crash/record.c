@@ -5,19 +5,13 @@
  * leaves in the table is overwritten by the next open of that number.
  */
 #include "tests/crash/record.h"
+#include "tests/support/posix.h"
 #include "tests/support/wrap.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <linux/openat2.h>
 #include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
-#include <unistd.h>
 
 #define MAX_FD 1024
 

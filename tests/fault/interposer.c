@@ -7,15 +7,11 @@
 #include "tests/fault/interposer.h"
 
 #include <dlfcn.h>
-#include <errno.h>
-#include <fcntl.h>
 #include <ftw.h>
 #include <link.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
-#include <unistd.h>
+
+#include "tests/support/posix.h"
 
 #define EXPORTED __attribute__((visibility("default")))
 #define TWO_YEARS_S (2L * 366 * 86400)

@@ -1,20 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /* wrap_files: libc's functions on files, each of which may fail where the product calls it. */
 #include <dirent.h>
-#include <errno.h>
-#include <fcntl.h>
 #include <glob.h>
 #include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/file.h>
-#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/vfs.h>
-#include <unistd.h>
 
 #include "tests/fault/interposer.h"
+#include "tests/support/posix.h"
 
 #pragma GCC visibility push(default)
 

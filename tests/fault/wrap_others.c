@@ -1,14 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* wrap_others: libc's functions that lend memory, threads, locks and libraries, and the clock. */
 #include <dlfcn.h>
-#include <errno.h>
-#include <pthread.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
-#include <time.h>
 
 #include "tests/fault/interposer.h"
+#include "tests/support/posix.h"
 
 /* dlsym may allocate while it looks for malloc: that comes from here, and is never given back. */
 static _Alignas(16) char arena[1 << 16];

@@ -30,11 +30,6 @@
  */
 #include "tests/level_zero/client_library.h"
 
-#include <stdlib.h>
-#include <string.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
 struct client_library library;
 
 WORD(open)

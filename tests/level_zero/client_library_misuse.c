@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* client_library_misuse: calls of which each is wrong in one way; nothing may be written, and no driver be asked to build. */
-#include <string.h>
-
 #include "tests/level_zero/client_library.h"
 
 static int wrong;

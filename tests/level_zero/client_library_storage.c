@@ -1,10 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* client_library_storage: see client_library.h. */
 #include <stdatomic.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "tests/level_zero/client_library.h"
 

@@ -7,13 +7,8 @@
  * hardware, as each product given ("tgllp").
  *   losses_level_zero [PRODUCT...]
  */
-#include <stdbool.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
-
 #include "tests/level_zero/intel.h"
+#include "tests/support/posix.h"
 
 enum { MAX_QUESTIONS = 256, MAX_NAME = 64, SHOWN = 60 };
 

@@ -297,316 +297,14 @@ SCENARIO(extreme_embedded)
 	free(headers);
 }
 
-/* What the calls below are made on; before or after a build. */
-struct subject {
-	struct client *client;
-	cl_program program;
-};
-
-static cl_int build_null(struct subject *subject)
-{
-	(void)subject;
-	return clBuildProgram(NULL, 0, NULL, "", NULL, NULL);
-}
-
-static cl_int compile_null(struct subject *subject)
-{
-	(void)subject;
-	return clCompileProgram(NULL, 0, NULL, "", 0, NULL, NULL, NULL, NULL);
-}
-
-static cl_int link_null(struct subject *subject)
-{
-	cl_program programs[] = { NULL };
-	cl_int error = 1;
-
-	(void)clLinkProgram(subject->client->context, 0, NULL, "", 1, programs, NULL, NULL, &error);
-	return error;
-}
-
-static cl_int link_one_and_null(struct subject *subject)
-{
-	cl_program programs[] = { subject->program, NULL };
-	cl_int error = 1;
-
-	(void)clLinkProgram(subject->client->context, 0, NULL, "", 2, programs, NULL, NULL, &error);
-	return error;
-}
-
-static cl_int link_nothing(struct subject *subject)
-{
-	cl_int error = 1;
-
-	(void)clLinkProgram(subject->client->context, 0, NULL, "", 0, NULL, NULL, NULL, &error);
-	return error;
-}
-
-static cl_int link_without_context(struct subject *subject)
-{
-	cl_int error = 1;
-
-	(void)clLinkProgram(NULL, 0, NULL, "", 1, &subject->program, NULL, NULL, &error);
-	return error;
-}
-
-static cl_int retain_null(struct subject *subject)
-{
-	(void)subject;
-	return clRetainProgram(NULL);
-}
-
-static cl_int release_null(struct subject *subject)
-{
-	(void)subject;
-	return clReleaseProgram(NULL);
-}
-
-static cl_int ask_null(struct subject *subject)
-{
-	cl_uint number = 0;
-
-	(void)subject;
-	return clGetProgramInfo(NULL, CL_PROGRAM_NUM_DEVICES, sizeof(number), &number, NULL);
-}
-
-static cl_int ask_build_of_null(struct subject *subject)
-{
-	size_t size = 0;
-
-	return clGetProgramBuildInfo(NULL, subject->client->devices[0], CL_PROGRAM_BUILD_LOG, 0,
-				     NULL, &size);
-}
-
-static cl_int ask_build_for_null(struct subject *subject)
-{
-	size_t size = 0;
-
-	return clGetProgramBuildInfo(subject->program, NULL, CL_PROGRAM_BUILD_LOG, 0, NULL, &size);
-}
-
-static cl_int create_kernel_of_null(struct subject *subject)
-{
-	cl_int error = 1;
-
-	(void)subject;
-	(void)clCreateKernel(NULL, "scale", &error);
-	return error;
-}
-
-static cl_int create_kernel_without_name(struct subject *subject)
-{
-	cl_int error = 1;
-
-	(void)clCreateKernel(subject->program, NULL, &error);
-	return error;
-}
-
-static cl_int create_kernels_of_null(struct subject *subject)
-{
-	cl_uint number = 0;
-
-	(void)subject;
-	return clCreateKernelsInProgram(NULL, 0, NULL, &number);
-}
-
-static cl_int create_kernels_in_no_room(struct subject *subject)
-{
-	cl_kernel kernel = NULL;
-
-	return clCreateKernelsInProgram(subject->program, 1, &kernel, NULL);
-}
-
-static cl_int retain_null_kernel(struct subject *subject)
-{
-	(void)subject;
-	return clRetainKernel(NULL);
-}
-
-static cl_int release_null_kernel(struct subject *subject)
-{
-	(void)subject;
-	return clReleaseKernel(NULL);
-}
-
-static cl_int clone_null_kernel(struct subject *subject)
-{
-	cl_int error = 1;
-
-	(void)subject;
-	(void)clCloneKernel(NULL, &error);
-	return error;
-}
-
-static cl_int ask_null_kernel(struct subject *subject)
-{
-	cl_uint number = 0;
-
-	(void)subject;
-	return clGetKernelInfo(NULL, CL_KERNEL_NUM_ARGS, sizeof(number), &number, NULL);
-}
-
-static cl_int set_argument_of_null(struct subject *subject)
-{
-	(void)subject;
-	return clSetKernelArg(NULL, 0, sizeof(subject), &subject);
-}
-
-static cl_int create_from_null_context(struct subject *subject)
-{
-	const char *text = client_source;
-	cl_int error = 1;
-
-	(void)subject;
-	(void)clCreateProgramWithSource(NULL, 1, &text, NULL, &error);
-	return error;
-}
-
-static cl_int create_from_nothing(struct subject *subject)
-{
-	cl_int error = 1;
-
-	(void)clCreateProgramWithSource(subject->client->context, 0, NULL, NULL, &error);
-	return error;
-}
-
-static cl_int create_from_no_list(struct subject *subject)
-{
-	cl_int error = 1;
-
-	(void)clCreateProgramWithSource(subject->client->context, 2, NULL, NULL, &error);
-	return error;
-}
-
-static cl_int create_from_null_string(struct subject *subject)
-{
-	const char *strings[] = { "int a;\n", NULL };
-	cl_int error = 1;
-
-	(void)clCreateProgramWithSource(subject->client->context, 2, strings, NULL, &error);
-	return error;
-}
-
-static cl_int create_from_null_string_of_length(struct subject *subject)
-{
-	const char *strings[] = { "int a;\n", NULL };
-	const size_t lengths[] = { 6, 3 };
-	cl_int error = 1;
-
-	(void)clCreateProgramWithSource(subject->client->context, 2, strings, lengths, &error);
-	return error;
-}
-
-static cl_int create_without_error(struct subject *subject)
-{
-	const char *text = NULL;
-
-	return clCreateProgramWithSource(subject->client->context, 1, &text, NULL, NULL) != NULL;
-}
-
-static cl_int build_for_no_list(struct subject *subject)
-{
-	return clBuildProgram(subject->program, 1, NULL, "", NULL, NULL);
-}
-
-static cl_int build_for_no_number(struct subject *subject)
-{
-	return clBuildProgram(subject->program, 0, subject->client->devices, "", NULL, NULL);
-}
-
-static cl_int build_for_null_device(struct subject *subject)
-{
-	cl_device_id none = NULL;
-
-	return clBuildProgram(subject->program, 1, &none, "", NULL, NULL);
-}
-
-static cl_int build_with_data_alone(struct subject *subject)
-{
-	return clBuildProgram(subject->program, 0, NULL, "", NULL, subject);
-}
-
 static void CL_CALLBACK ignore(cl_program program, void *data)
 {
 	(void)program;
 	(void)data;
 }
 
-static cl_int build_refused_with_callback(struct subject *subject)
-{
-	return clBuildProgram(subject->program, 1, NULL, "", ignore, subject);
-}
-
-static cl_int compile_header_without_name(struct subject *subject)
-{
-	return clCompileProgram(subject->program, 0, NULL, "", 1, &subject->program, NULL, NULL, NULL);
-}
-
-static cl_int compile_name_without_header(struct subject *subject)
-{
-	const char *name = "name.h";
-
-	return clCompileProgram(subject->program, 0, NULL, "", 1, NULL, &name, NULL, NULL);
-}
-
-static cl_int compile_headers_without_number(struct subject *subject)
-{
-	const char *name = "name.h";
-
-	return clCompileProgram(subject->program, 0, NULL, "", 0, &subject->program, &name, NULL,
-				NULL);
-}
-
-static cl_int compile_null_header(struct subject *subject)
-{
-	cl_program header = NULL;
-	const char *name = "name.h";
-
-	return clCompileProgram(subject->program, 0, NULL, "", 1, &header, &name, NULL, NULL);
-}
-
-static cl_int compile_null_name(struct subject *subject)
-{
-	const char *name = NULL;
-
-	return clCompileProgram(subject->program, 0, NULL, "", 1, &subject->program, &name, NULL, NULL);
-}
-
-static cl_int compile_with_itself(struct subject *subject)
-{
-	const char *name = "itself.h";
-
-	return clCompileProgram(subject->program, 0, NULL, "-DK=1", 1, &subject->program, &name, NULL,
-				NULL);
-}
-
-static cl_int compile_with_data_alone(struct subject *subject)
-{
-	return clCompileProgram(subject->program, 0, NULL, "", 0, NULL, NULL, NULL, subject);
-}
-
-static const struct {
-	const char *name;
-	cl_int (*make)(struct subject *subject);
-} calls[] = {
-#define CALL(function) { #function, function }
-	CALL(build_null), CALL(compile_null), CALL(link_null), CALL(link_one_and_null),
-	CALL(link_nothing), CALL(link_without_context), CALL(retain_null), CALL(release_null),
-	CALL(ask_null), CALL(ask_build_of_null), CALL(ask_build_for_null),
-	CALL(create_kernel_of_null), CALL(create_kernel_without_name), CALL(create_kernels_of_null),
-	CALL(create_kernels_in_no_room), CALL(retain_null_kernel), CALL(release_null_kernel),
-	CALL(clone_null_kernel), CALL(ask_null_kernel), CALL(set_argument_of_null),
-	CALL(create_from_null_context), CALL(create_from_nothing), CALL(create_from_no_list),
-	CALL(create_from_null_string), CALL(create_from_null_string_of_length),
-	CALL(create_without_error), CALL(build_for_no_list), CALL(build_for_no_number),
-	CALL(build_for_null_device), CALL(build_with_data_alone), CALL(build_refused_with_callback),
-	CALL(compile_header_without_name), CALL(compile_name_without_header),
-	CALL(compile_headers_without_number), CALL(compile_null_header), CALL(compile_null_name),
-	CALL(compile_with_itself), CALL(compile_with_data_alone),
-#undef CALL
-};
-
-/* One call in a child, since a driver need not survive it; then what became of the program. */
-static void print_call(struct subject *subject, size_t i)
+/* For CALL: true in a child, since a driver need not survive it; the parent says that it died. */
+static bool begins_call(const char *name)
 {
 	int status = 0;
 	pid_t pid;
@@ -615,17 +313,131 @@ static void print_call(struct subject *subject, size_t i)
 	pid = fork();
 	if (pid == 0) {
 		(void)alarm(10);	/* cannot fail */
-		printf("%s %d\n", calls[i].name, calls[i].make(subject));
-		if (!subject->client->arguments[0])
-			client_print_build(subject->client, subject->program);
-		printf("references %u\n", client_references(subject->program));
-		(void)fflush(stdout);	/* the parent sees what is missing */
-		_exit(0);
+		return true;
 	}
 	if (pid < 0 || waitpid(pid, &status, 0) != pid)
 		client_fail("fork", errno);
 	if (!WIFEXITED(status))
-		printf("%s: died\n", calls[i].name);
+		printf("%s: died\n", name);
+	return false;
+}
+
+/* What it answered, and then what became of the program. */
+static void end_call(struct client *client, cl_program program, const char *name, cl_int answer)
+{
+	printf("%s %d\n", name, answer);
+	if (!client->arguments[0])
+		client_print_build(client, program);
+	printf("references %u\n", client_references(program));
+	(void)fflush(stdout);	/* the parent sees what is missing */
+	_exit(0);
+}
+
+#define CALL(name, answer) \
+	if (begins_call(#name)) \
+		end_call(client, program, #name, answer)
+
+static void call_with_null(struct client *client, cl_program program)
+{
+	cl_program null = NULL, one_and_null[] = { program, NULL };
+	size_t size = 0;
+	cl_uint number = 0;
+	cl_int error = 1;
+
+	CALL(build_null, clBuildProgram(NULL, 0, NULL, "", NULL, NULL));
+	CALL(compile_null, clCompileProgram(NULL, 0, NULL, "", 0, NULL, NULL, NULL, NULL));
+	CALL(link_null, (clLinkProgram(client->context, 0, NULL, "", 1, &null, NULL, NULL, &error),
+			 error));
+	CALL(link_one_and_null, (clLinkProgram(client->context, 0, NULL, "", 2, one_and_null, NULL,
+					       NULL, &error), error));
+	CALL(link_nothing, (clLinkProgram(client->context, 0, NULL, "", 0, NULL, NULL, NULL,
+					  &error), error));
+	CALL(link_without_context, (clLinkProgram(NULL, 0, NULL, "", 1, &program, NULL, NULL,
+						  &error), error));
+	CALL(retain_null, clRetainProgram(NULL));
+	CALL(release_null, clReleaseProgram(NULL));
+	CALL(ask_null, clGetProgramInfo(NULL, CL_PROGRAM_NUM_DEVICES, sizeof(number), &number,
+					NULL));
+	CALL(ask_build_of_null, clGetProgramBuildInfo(NULL, client->devices[0],
+						      CL_PROGRAM_BUILD_LOG, 0, NULL, &size));
+	CALL(ask_build_for_null, clGetProgramBuildInfo(program, NULL, CL_PROGRAM_BUILD_LOG, 0, NULL,
+						       &size));
+}
+
+static void call_for_kernels(struct client *client, cl_program program)
+{
+	cl_kernel kernel = NULL;
+	cl_uint number = 0;
+	cl_int error = 1;
+
+	CALL(create_kernel_of_null, (clCreateKernel(NULL, "scale", &error), error));
+	CALL(create_kernel_without_name, (clCreateKernel(program, NULL, &error), error));
+	CALL(create_kernels_of_null, clCreateKernelsInProgram(NULL, 0, NULL, &number));
+	CALL(create_kernels_in_no_room, clCreateKernelsInProgram(program, 1, &kernel, NULL));
+	CALL(retain_null_kernel, clRetainKernel(NULL));
+	CALL(release_null_kernel, clReleaseKernel(NULL));
+	CALL(clone_null_kernel, (clCloneKernel(NULL, &error), error));
+	CALL(ask_null_kernel, clGetKernelInfo(NULL, CL_KERNEL_NUM_ARGS, sizeof(number), &number,
+					      NULL));
+	CALL(set_argument_of_null, clSetKernelArg(NULL, 0, sizeof(client), &client));
+}
+
+static cl_int create_from(cl_context context, cl_uint count, const char **strings,
+			  const size_t *lengths)
+{
+	cl_int error = 1;
+
+	(void)clCreateProgramWithSource(context, count, strings, lengths, &error);
+	return error;
+}
+
+static void call_for_programs(struct client *client, cl_program program)
+{
+	const char *text = client_source, *no_text = NULL, *strings[] = { "int a;\n", NULL };
+	const size_t lengths[] = { 6, 3 };
+
+	CALL(create_from_null_context, create_from(NULL, 1, &text, NULL));
+	CALL(create_from_nothing, create_from(client->context, 0, NULL, NULL));
+	CALL(create_from_no_list, create_from(client->context, 2, NULL, NULL));
+	CALL(create_from_null_string, create_from(client->context, 2, strings, NULL));
+	CALL(create_from_null_string_of_length, create_from(client->context, 2, strings, lengths));
+	CALL(create_without_error, clCreateProgramWithSource(client->context, 1, &no_text, NULL,
+							     NULL) != NULL);
+}
+
+static void call_for_builds(struct client *client, cl_program program)
+{
+	const char *name = "name.h", *no_name = NULL, *itself = "itself.h";
+	cl_device_id no_device = NULL;
+	cl_program no_header = NULL;
+
+	CALL(build_for_no_list, clBuildProgram(program, 1, NULL, "", NULL, NULL));
+	CALL(build_for_no_number, clBuildProgram(program, 0, client->devices, "", NULL, NULL));
+	CALL(build_for_null_device, clBuildProgram(program, 1, &no_device, "", NULL, NULL));
+	CALL(build_with_data_alone, clBuildProgram(program, 0, NULL, "", NULL, client));
+	CALL(build_refused_with_callback, clBuildProgram(program, 1, NULL, "", ignore, client));
+	CALL(compile_header_without_name, clCompileProgram(program, 0, NULL, "", 1, &program, NULL,
+							   NULL, NULL));
+	CALL(compile_name_without_header, clCompileProgram(program, 0, NULL, "", 1, NULL, &name,
+							   NULL, NULL));
+	CALL(compile_headers_without_number, clCompileProgram(program, 0, NULL, "", 0, &program,
+							      &name, NULL, NULL));
+	CALL(compile_null_header, clCompileProgram(program, 0, NULL, "", 1, &no_header, &name, NULL,
+						   NULL));
+	CALL(compile_null_name, clCompileProgram(program, 0, NULL, "", 1, &program, &no_name, NULL,
+						 NULL));
+	CALL(compile_with_itself, clCompileProgram(program, 0, NULL, "-DK=1", 1, &program, &itself,
+						   NULL, NULL));
+	CALL(compile_with_data_alone, clCompileProgram(program, 0, NULL, "", 0, NULL, NULL, NULL,
+						       client));
+}
+
+static void print_calls(struct client *client, cl_program program)
+{
+	call_with_null(client, program);
+	call_for_kernels(client, program);
+	call_for_programs(client, program);
+	call_for_builds(client, program);
 }
 
 /*
@@ -635,14 +447,12 @@ static void print_call(struct subject *subject, size_t i)
  */
 SCENARIO(invalid)
 {
-	struct subject subject = { client, client_program(client, client_source) };
+	cl_program program = client_program(client, client_source);
 
-	for (size_t i = 0; i < sizeof(calls) / sizeof(calls[0]); i++)
-		print_call(&subject, i);
-	printf("build %d\n", client_build(subject.program, "-DK=4"));
-	for (size_t i = 0; i < sizeof(calls) / sizeof(calls[0]); i++)
-		print_call(&subject, i);
-	print_program(client, subject.program);
-	printf("references %u\n", client_references(subject.program));
-	printf("release %d\n", clReleaseProgram(subject.program));
+	print_calls(client, program);
+	printf("build %d\n", client_build(program, "-DK=4"));
+	print_calls(client, program);
+	print_program(client, program);
+	printf("references %u\n", client_references(program));
+	printf("release %d\n", clReleaseProgram(program));
 }

@@ -26,40 +26,6 @@ static void create(struct diff *diff, const void *il, size_t size)
 		printf(" build %d", client_build(program, ""));
 }
 
-static void null_il(struct diff *diff, void *data)
-{
-	(void)data;
-	create(diff, NULL, sizeof(value_il));
-}
-
-static void empty_il(struct diff *diff, void *data)
-{
-	(void)data;
-	create(diff, value_il, 0);
-}
-
-static void no_il(struct diff *diff, void *data)
-{
-	(void)data;
-	create(diff, client_source, strlen(client_source));
-}
-
-static void cut_il(struct diff *diff, void *data)
-{
-	(void)data;
-	create(diff, value_il, 20);
-}
-
-static void without_context(struct diff *diff, void *data)
-{
-	cl_int error = 77;
-	cl_program program = clCreateProgramWithIL(NULL, value_il, sizeof(value_il), &error);
-
-	(void)diff;
-	(void)data;
-	say_program(program, error);
-}
-
 static int value_of(struct diff *diff, cl_program program)
 {
 	cl_kernel kernel = client_kernel(program, "value");
@@ -69,12 +35,11 @@ static int value_of(struct diff *diff, cl_program program)
 	return value;
 }
 
-static void build_and_ask(struct diff *diff, void *data)
+static void build_and_ask(struct diff *diff)
 {
 	cl_int error;
 	cl_program program = program_of_il(diff, &error);
 
-	(void)data;
 	say_program(program, error);
 	if (!program)
 		return;
@@ -90,13 +55,12 @@ static void build_and_ask(struct diff *diff, void *data)
 }
 
 /* Sets it to each, and builds after each. */
-static void constants(struct diff *diff, void *data)
+static void constants(struct diff *diff)
 {
 	const int numbers[] = { 5, 6, 5 };
 	cl_int error;
 	cl_program program = program_of_il(diff, &error);
 
-	(void)data;
 	say_program(program, error);
 	if (!program)
 		return;
@@ -114,13 +78,12 @@ static void constants(struct diff *diff, void *data)
 	printf(" release %d", clReleaseProgram(program));
 }
 
-static void bad_constants(struct diff *diff, void *data)
+static void bad_constants(struct diff *diff)
 {
 	const int number = 5;
 	cl_int error;
 	cl_program program = program_of_il(diff, &error);
 
-	(void)data;
 	say_program(program, error);
 	if (!program)
 		return;
@@ -134,30 +97,11 @@ static void bad_constants(struct diff *diff, void *data)
 		printf(" value %d", value_of(diff, program));
 }
 
-static void constant_of_source(struct diff *diff, void *data)
-{
-	const int number = 5;
-
-	(void)data;
-	printf(" %d", clSetProgramSpecializationConstant(client_program(&diff->cl, client_source), CONSTANT,
-							 sizeof(number), &number));
-}
-
-static void constant_of_null(struct diff *diff, void *data)
-{
-	const int number = 5;
-
-	(void)diff;
-	(void)data;
-	printf(" %d", clSetProgramSpecializationConstant(NULL, CONSTANT, sizeof(number), &number));
-}
-
-static void compile_and_link(struct diff *diff, void *data)
+static void compile_and_link(struct diff *diff)
 {
 	cl_int error;
 	cl_program program = program_of_il(diff, &error), linked;
 
-	(void)data;
 	say_program(program, error);
 	if (!program)
 		return;
@@ -170,24 +114,41 @@ static void compile_and_link(struct diff *diff, void *data)
 		printf(" value %d", value_of(diff, linked));
 }
 
+static void set_constant(cl_program program)
+{
+	const int number = 5;
+
+	printf(" %d", clSetProgramSpecializationConstant(program, CONSTANT, sizeof(number), &number));
+}
+
 static void intermediate(struct diff *diff)
 {
-	static const struct diff_case cases[] = {
-		{ "null", null_il, 21 },
-		{ "empty", empty_il, 21 },
-		{ "no-il", no_il, 21 },
-		{ "cut", cut_il, 21 },
-		{ "without-context", without_context, 21 },
-		{ "create", build_and_ask, 21 },
-		{ "constants", constants, 22 },
-		{ "bad-constants", bad_constants, 22 },
-		{ "constant-of-source", constant_of_source, 22 },
-		{ "constant-of-null", constant_of_null, 22 },
-		{ "compile-and-link", compile_and_link, 21 },
-		{ NULL, NULL, 0 },
-	};
+	SURVIVE_SINCE(diff, 21, "null")
+		create(diff, NULL, sizeof(value_il));
+	SURVIVE_SINCE(diff, 21, "empty")
+		create(diff, value_il, 0);
+	SURVIVE_SINCE(diff, 21, "no-il")
+		create(diff, client_source, strlen(client_source));
+	SURVIVE_SINCE(diff, 21, "cut")
+		create(diff, value_il, 20);
+	SURVIVE_SINCE(diff, 21, "without-context") {
+		cl_int error = 77;
+		cl_program program = clCreateProgramWithIL(NULL, value_il, sizeof(value_il), &error);
 
-	diff_survive_each(diff, cases);
+		say_program(program, error);
+	}
+	SURVIVE_SINCE(diff, 21, "create")
+		build_and_ask(diff);
+	SURVIVE_SINCE(diff, 22, "constants")
+		constants(diff);
+	SURVIVE_SINCE(diff, 22, "bad-constants")
+		bad_constants(diff);
+	SURVIVE_SINCE(diff, 22, "constant-of-source")
+		set_constant(client_program(&diff->cl, client_source));
+	SURVIVE_SINCE(diff, 22, "constant-of-null")
+		set_constant(NULL);
+	SURVIVE_SINCE(diff, 21, "compile-and-link")
+		compile_and_link(diff);
 }
 
 const struct diff_subject diff_ils[] = {

@@ -228,7 +228,7 @@ static void build_fails_with_callback(struct diff *diff)
 	diff_say(diff, "release", "%d", clReleaseProgram(program));
 }
 
-static void release_callback(struct diff *diff, void *data)
+static void release_callback(struct diff *diff)
 {
 	static struct notice notice = { .lock = PTHREAD_MUTEX_INITIALIZER,
 					.arrived = PTHREAD_COND_INITIALIZER };
@@ -236,7 +236,6 @@ static void release_callback(struct diff *diff, void *data)
 	cl_int error = clSetProgramReleaseCallback(program, on_event, &notice);
 	cl_kernel kernel = client_kernel(program, "shift");
 
-	(void)data;
 	printf(" set %d null %d", error, clSetProgramReleaseCallback(program, NULL, NULL));
 	printf(" release %d", clReleaseProgram(program));
 	printf(" calls %u", notice.calls);
@@ -244,11 +243,10 @@ static void release_callback(struct diff *diff, void *data)
 	printf(" calls %u %s", notice.calls, error || notice.program == program ? "P" : "other");
 }
 
-static void unload_platform_compiler(struct diff *diff, void *data)
+static void unload_platform_compiler(struct diff *diff)
 {
 	cl_program program = diff_built(diff, client_source, "-DK=3");
 
-	(void)data;
 	printf(" unload %d", clUnloadPlatformCompiler(diff->cl.platform));
 	printf(" kernel %d", clReleaseKernel(client_kernel(program, "shift")));
 	printf(" build %d", client_build(program, "-DK=4"));
@@ -257,13 +255,12 @@ static void unload_platform_compiler(struct diff *diff, void *data)
 	printf(" release %d", clReleaseProgram(program));
 }
 
-static void clone_outlives(struct diff *diff, void *data)
+static void clone_outlives(struct diff *diff)
 {
 	cl_program program = diff_built(diff, client_source, "-DK=3");
 	cl_kernel kernel = client_kernel(program, "shift"), clone;
 	cl_int error = 77;
 
-	(void)data;
 	clone = clCloneKernel(kernel, &error);
 	printf(" %d refs %u", error, diff_program_refs(program));
 	if (!clone)
@@ -277,14 +274,12 @@ static void clone_outlives(struct diff *diff, void *data)
 
 static void risky(struct diff *diff)
 {
-	static const struct diff_case cases[] = {
-		{ "release-callback", release_callback, 22 },
-		{ "unload-compiler", unload_platform_compiler, 12 },
-		{ "clone-outlives", clone_outlives, 21 },
-		{ NULL, NULL, 0 },
-	};
-
-	diff_survive_each(diff, cases);
+	SURVIVE_SINCE(diff, 22, "release-callback")
+		release_callback(diff);
+	SURVIVE_SINCE(diff, 12, "unload-compiler")
+		unload_platform_compiler(diff);
+	SURVIVE_SINCE(diff, 21, "clone-outlives")
+		clone_outlives(diff);
 }
 
 const struct diff_subject diff_lives[] = {

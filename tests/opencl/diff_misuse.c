@@ -54,112 +54,7 @@ static void after_it(struct diff *diff, cl_program program)
 	printf(" status %d %d build %d", error, status, client_build(program, "-DK=3"));
 }
 
-static void count_without_list(struct diff *diff, void *data)
-{
-	printf(" %d", clBuildProgram(data, 1, NULL, "-DK=3", NULL, NULL));
-	after_it(diff, data);
-}
-
-static void list_without_count(struct diff *diff, void *data)
-{
-	printf(" %d", clBuildProgram(data, 0, diff->cl.devices, "-DK=3", NULL, NULL));
-	after_it(diff, data);
-}
-
-static void data_without_callback(struct diff *diff, void *data)
-{
-	printf(" %d", clBuildProgram(data, 0, NULL, "-DK=3", NULL, diff));
-	after_it(diff, data);
-}
-
-static void null_device(struct diff *diff, void *data)
-{
-	cl_device_id device = NULL;
-
-	printf(" %d", clBuildProgram(data, 1, &device, "-DK=3", NULL, NULL));
-	after_it(diff, data);
-}
-
-static void device_twice(struct diff *diff, void *data)
-{
-	cl_device_id devices[2] = { diff->cl.devices[0], diff->cl.devices[0] };
-
-	printf(" %d", clBuildProgram(data, 2, devices, "-DK=3", NULL, NULL));
-	after_it(diff, data);
-}
-
-static void link_only_option(struct diff *diff, void *data)
-{
-	printf(" %d", clBuildProgram(data, 0, NULL, "-DK=3 -create-library", NULL, NULL));
-	after_it(diff, data);
-}
-
-static void create_kernel_then_build(struct diff *diff, void *data)
-{
-	cl_int error = 77, built;
-	cl_kernel kernel;
-
-	printf(" %d", client_build(data, "-DK=3"));
-	kernel = clCreateKernel(data, "scale", &error);
-	built = client_build(data, "-DK=4");
-	printf(" %d with a kernel %d", error, built);
-	after_it(diff, data);
-	if (kernel)
-		printf(" release %d", clReleaseKernel(kernel));
-	after_it(diff, data);
-}
-
-static void compile_with_kernel(struct diff *diff, void *data)
-{
-	cl_int error = 77;
-	cl_kernel kernel;
-
-	printf(" %d", client_build(data, "-DK=3"));
-	kernel = clCreateKernel(data, "scale", &error);
-	printf(" %d with a kernel %d", error,
-	       clCompileProgram(data, 0, NULL, "-DK=4", 0, NULL, NULL, NULL, NULL));
-	after_it(diff, data);
-	if (kernel)
-		printf(" release %d", clReleaseKernel(kernel));
-}
-
-static void build_info_without_device(struct diff *diff, void *data)
-{
-	cl_int value = 77;
-
-	(void)diff;
-	printf(" %d", client_build(data, "-DK=3"));
-	printf(" %d", clGetProgramBuildInfo(data, NULL, CL_PROGRAM_BUILD_STATUS, sizeof(value),
-					    &value, NULL));
-	printf(" %d", clGetProgramBuildInfo(data, NULL, CL_PROGRAM_BUILD_LOG, 0, NULL, NULL));
-}
-
-static void build_info_of_other_device(struct diff *diff, void *data)
-{
-	cl_int value = 77;
-
-	(void)diff;
-	printf(" %d", client_build(data, "-DK=3"));
-	/* A valid handle, but not of a device. */
-	printf(" %d", clGetProgramBuildInfo(data, (cl_device_id)diff->cl.context,
-					    CL_PROGRAM_BUILD_STATUS, sizeof(value), &value, NULL));
-	printf(" %d", clGetProgramBuildInfo(data, (cl_device_id)diff->cl.context,
-					    CL_PROGRAM_BUILD_LOG, 0, NULL, NULL));
-}
-
-static void kernel_as_program(struct diff *diff, void *data)
-{
-	cl_int error = 77;
-	cl_kernel kernel = NULL, made;
-
-	(void)diff;
-	printf(" %d", client_build(data, "-DK=3"));
-	kernel = clCreateKernel(data, "scale", &error);
-	made = kernel ? clCreateKernel((cl_program)kernel, "scale", &error) : NULL;
-	printf(" %s %d", made ? "K" : "none", error);
-}
-
-static void long_options(struct diff *diff, void *data)
+static void long_options(struct diff *diff, cl_program program)
 {
 	const size_t len = 1000000;
 	char *options = calloc(1, len + 32), *reported = calloc(1, len + 64);
@@ -171,45 +66,10 @@ static void long_options(struct diff *diff, void *data)
 	memset(options, ' ', len);
 	memcpy(options, "-DK=3", 5);
 	memcpy(options + len - 6, "-DL=1", 6);
-	printf(" %d", client_build(data, options));
-	error = clGetProgramBuildInfo(data, diff->cl.devices[0], CL_PROGRAM_BUILD_OPTIONS, len + 64,
-				      reported, &size);
+	printf(" %d", client_build(program, options));
+	error = clGetProgramBuildInfo(program, diff->cl.devices[0], CL_PROGRAM_BUILD_OPTIONS,
+				      len + 64, reported, &size);
 	printf(" options %d %zu same %d", error, size, !strcmp(options, reported));
-}
-
-static void release_too_often(struct diff *diff, void *data)
-{
-	(void)diff;
-	printf(" %d", client_build(data, "-DK=3"));
-	printf(" %d", clReleaseProgram(data));
-	printf(" %d", clReleaseProgram(data));
-}
-
-/* With an unbuilt program. */
-static const struct diff_case builds[] = {
-	{ "count-without-list", count_without_list, 0 },
-	{ "list-without-count", list_without_count, 0 },
-	{ "data-without-callback", data_without_callback, 0 },
-	{ "null-device", null_device, 0 },
-	{ "device-twice", device_twice, 0 },
-	{ "link-only-option", link_only_option, 0 },
-	{ "build-with-a-kernel", create_kernel_then_build, 0 },
-	{ "compile-with-a-kernel", compile_with_kernel, 0 },
-	{ "build-info-without-device", build_info_without_device, 0 },
-	{ "build-info-of-other-device", build_info_of_other_device, 0 },
-	{ "kernel-as-program", kernel_as_program, 0 },
-	{ "long-options", long_options, 0 },
-	{ "release-too-often", release_too_often, 0 },
-	{ NULL, NULL, 0 },
-};
-
-static void act_with_program(struct diff *diff, void *data)
-{
-	const struct diff_case *misuse = data;
-
-	diff_start_session(diff);
-	misuse->act(diff, client_program(&diff->cl, client_source));
-	diff_end_process();
 }
 
 /* With nothing of the driver's but a session. */
@@ -318,14 +178,111 @@ static void misuse_of_creation(struct diff *diff)
 	}
 }
 
+/* SURVIVE with a program that is not built. */
+#define WITH_UNBUILT(diff, name) \
+	SURVIVE(diff, name) \
+		for (cl_program program = client_program(&(diff)->cl, client_source); program; \
+		     program = NULL)
+
 static void misuse_of_build(struct diff *diff)
 {
-	for (const struct diff_case *misuse = builds; misuse->name; misuse++)
-		diff_survive(diff, misuse->name, act_with_program, (void *)misuse);
+	const cl_device_id *devices = diff->cl.devices;
+
+	WITH_UNBUILT(diff, "count-without-list") {
+		printf(" %d", clBuildProgram(program, 1, NULL, "-DK=3", NULL, NULL));
+		after_it(diff, program);
+	}
+	WITH_UNBUILT(diff, "list-without-count") {
+		printf(" %d", clBuildProgram(program, 0, devices, "-DK=3", NULL, NULL));
+		after_it(diff, program);
+	}
+	WITH_UNBUILT(diff, "data-without-callback") {
+		printf(" %d", clBuildProgram(program, 0, NULL, "-DK=3", NULL, diff));
+		after_it(diff, program);
+	}
+	WITH_UNBUILT(diff, "null-device") {
+		cl_device_id device = NULL;
+
+		printf(" %d", clBuildProgram(program, 1, &device, "-DK=3", NULL, NULL));
+		after_it(diff, program);
+	}
+	WITH_UNBUILT(diff, "device-twice") {
+		cl_device_id twice[2] = { devices[0], devices[0] };
+
+		printf(" %d", clBuildProgram(program, 2, twice, "-DK=3", NULL, NULL));
+		after_it(diff, program);
+	}
+	WITH_UNBUILT(diff, "link-only-option") {
+		printf(" %d", clBuildProgram(program, 0, NULL, "-DK=3 -create-library", NULL,
+					     NULL));
+		after_it(diff, program);
+	}
+}
+
+static void misuse_of_built(struct diff *diff)
+{
+	cl_int error = 77, value = 77, built;
+	cl_kernel kernel, made;
+
+	WITH_UNBUILT(diff, "build-with-a-kernel") {
+		printf(" %d", client_build(program, "-DK=3"));
+		kernel = clCreateKernel(program, "scale", &error);
+		built = client_build(program, "-DK=4");
+		printf(" %d with a kernel %d", error, built);
+		after_it(diff, program);
+		if (kernel)
+			printf(" release %d", clReleaseKernel(kernel));
+		after_it(diff, program);
+	}
+	WITH_UNBUILT(diff, "compile-with-a-kernel") {
+		printf(" %d", client_build(program, "-DK=3"));
+		kernel = clCreateKernel(program, "scale", &error);
+		printf(" %d with a kernel %d", error,
+		       clCompileProgram(program, 0, NULL, "-DK=4", 0, NULL, NULL, NULL, NULL));
+		after_it(diff, program);
+		if (kernel)
+			printf(" release %d", clReleaseKernel(kernel));
+	}
+	WITH_UNBUILT(diff, "build-info-without-device") {
+		printf(" %d", client_build(program, "-DK=3"));
+		printf(" %d", clGetProgramBuildInfo(program, NULL, CL_PROGRAM_BUILD_STATUS,
+						    sizeof(value), &value, NULL));
+		printf(" %d", clGetProgramBuildInfo(program, NULL, CL_PROGRAM_BUILD_LOG, 0, NULL,
+						    NULL));
+	}
+	WITH_UNBUILT(diff, "build-info-of-other-device") {
+		/* A valid handle, but not of a device. */
+		cl_device_id device = (cl_device_id)diff->cl.context;
+
+		printf(" %d", client_build(program, "-DK=3"));
+		printf(" %d", clGetProgramBuildInfo(program, device, CL_PROGRAM_BUILD_STATUS,
+						    sizeof(value), &value, NULL));
+		printf(" %d", clGetProgramBuildInfo(program, device, CL_PROGRAM_BUILD_LOG, 0, NULL,
+						    NULL));
+	}
+	WITH_UNBUILT(diff, "kernel-as-program") {
+		printf(" %d", client_build(program, "-DK=3"));
+		kernel = clCreateKernel(program, "scale", &error);
+		made = kernel ? clCreateKernel((cl_program)kernel, "scale", &error) : NULL;
+		printf(" %s %d", made ? "K" : "none", error);
+	}
+	WITH_UNBUILT(diff, "long-options")
+		long_options(diff, program);
+	WITH_UNBUILT(diff, "release-too-often") {
+		printf(" %d", client_build(program, "-DK=3"));
+		printf(" %d", clReleaseProgram(program));
+		printf(" %d", clReleaseProgram(program));
+	}
+}
+
+static void misuse_of_builds(struct diff *diff)
+{
+	misuse_of_build(diff);
+	misuse_of_built(diff);
 }
 
 const struct diff_subject diff_misuses[] = {
 	{ "misuse", misuse_of_creation, true },
-	{ "misuse-build", misuse_of_build, true },
+	{ "misuse-build", misuse_of_builds, true },
 	{ NULL, NULL, false },
 };

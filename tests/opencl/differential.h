@@ -39,16 +39,9 @@ void diff_prepared(struct diff *diff);
 
 void diff_print_text(const char *text, size_t size);	/* escaped, temporary names masked */
 
-struct diff_case {
-	const char *name;
-	void (*act)(struct diff *diff, void *data);
-	int version;	/* that its calls are of: 21 for OpenCL 2.1; 0: of the first */
-};
-/*
- * Each case, up to a NULL name, in a child that opens the session itself: some
- * drivers do not build in a process forked from one that has it. data is NULL.
- */
-void diff_survive_each(struct diff *diff, const struct diff_case *cases);
+/* SURVIVE for calls of this version: 21 for OpenCL 2.1; else the line says that it is not reached. */
+#define SURVIVE_SINCE(diff, version, name) SURVIVE(diff, name) if (diff_reaches(diff, version))
+bool diff_reaches(const struct diff *diff, int version);
 
 /* The first device is older than calls of this version: a line says that they are not made. */
 bool diff_is_older(const struct diff *diff, const char *name, int version);

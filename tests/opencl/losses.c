@@ -17,16 +17,9 @@
 #define CL_TARGET_OPENCL_VERSION 300
 #include <CL/cl.h>
 #include <CL/cl_ext.h>
-#include <errno.h>
-#include <signal.h>
-#include <stdbool.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include "tests/opencl/corpus.h"
+#include "tests/support/posix.h"
 
 enum { MAX_ANSWERS = 4096, MAX_KERNELS = 32, MAX_ROWS = 256, WIDTH = 512, PATIENCE_S = 300 };
 

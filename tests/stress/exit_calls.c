@@ -6,20 +6,12 @@
  * the first of which costs a process as much as thirty other calls.
  */
 #include <dlfcn.h>
-#include <fcntl.h>
-#include <pthread.h>
 #include <stdarg.h>
 #include <stdatomic.h>
-#include <stdbool.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/file.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "tests/stress/soak_watch.h"
+#include "tests/support/posix.h"
 
 #define EXPORTED __attribute__((visibility("default")))
 

@@ -17,25 +17,15 @@
  */
 #define CL_TARGET_OPENCL_VERSION 300
 #define CL_USE_DEPRECATED_OPENCL_1_2_APIS
-#include <errno.h>
-#include <fcntl.h>
-#include <pthread.h>
 #include <sched.h>
-#include <signal.h>
 #include <spawn.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/syscall.h>
-#include <sys/wait.h>
-#include <time.h>
-#include <unistd.h>
 
 #include <CL/cl.h>
 
 #include "tests/opencl/digest.h"
 #include "tests/stress/soak_watch.h"
+#include "tests/support/posix.h"
 
 enum { MAX_SOURCE = 64 << 10, MAX_LOG = 4096, MAX_THREADS = 8, LAST_OWN = 80 };
 

@@ -3,22 +3,13 @@
 #include "tests/stress/soak_watch.h"
 
 #include <dlfcn.h>
-#include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <link.h>
-#include <pthread.h>
-#include <signal.h>
 #include <stdarg.h>
 #include <stdatomic.h>
-#include <stdbool.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/file.h>
-#include <time.h>
-#include <unistd.h>
+
+#include "tests/support/posix.h"
 
 #define EXPORTED __attribute__((visibility("default")))
 #define NS_PER_S INT64_C(1000000000)

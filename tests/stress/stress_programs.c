@@ -9,16 +9,12 @@
  *
  * Usage: stress_programs [OPERATIONS-PER-THREAD]
  */
-#include <pthread.h>
 #include <sched.h>
 #include <stdatomic.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "cachecore/api/api_build.h"
 #include "tests/support/fast_kernel.h"
+#include "tests/support/posix.h"
 
 #define THREADS 8
 #define KEYS 24

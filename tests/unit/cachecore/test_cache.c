@@ -1,18 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* cache: the facade, with real levels below it and a counting build above it. */
 #include <glob.h>
-#include <pthread.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/stat.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include "cachecore/cache.h"
 #include "cachecore/remote/remote.h"
 #include "tests/support/file_hash.h"
+#include "tests/support/owned.h"
 #include "tests/support/unit.h"
+#include "tests/support/wrap.h"
 
 struct builder {
 	unsigned int calls;
@@ -23,39 +18,59 @@ struct builder {
 
 static enum cmn_status build(void *ctx, struct cc_entry **ret)
 {
-	struct builder *builder = ctx;
+	struct builder *by = ctx;
 	struct cc_manifest *manifest = NULL;
 	struct cmn_hash hash;
 	uint64_t size;
 
-	builder->calls++;
-	if (builder->calls == 1 && builder->first_status != CMN_OK)
-		return builder->first_status;
-	if (!builder->image)
+	by->calls++;
+	if (by->calls == 1 && by->first_status != CMN_OK)
+		return by->first_status;
+	if (!by->image)
 		return CMN_MISS;
-	if (builder->header) {
+	if (by->header) {
 		manifest = cc_manifest_new();
 		CU_ASSERT_PTR_NOT_NULL_FATAL(manifest);
-		CU_ASSERT_EQUAL_FATAL(file_hash(NULL, builder->header, &size, &hash),
+		CU_ASSERT_EQUAL_FATAL(file_hash(NULL, by->header, &size, &hash),
 				      CMN_OK);
-		CU_ASSERT_EQUAL_FATAL(cc_manifest_add_file(manifest, builder->header, size, &hash),
+		CU_ASSERT_EQUAL_FATAL(cc_manifest_add_file(manifest, by->header, size, &hash),
 				      CMN_OK);
 	}
 	*ret = cc_entry_new(1000000);
 	CU_ASSERT_PTR_NOT_NULL_FATAL(*ret);
-	cc_entry_add(*ret, CC_TAG_IMAGE, 0, builder->image, strlen(builder->image));
+	cc_entry_add(*ret, CC_TAG_IMAGE, 0, by->image, strlen(by->image));
 	return cc_entry_finish(*ret, manifest);
 }
 
-static struct cc_cache *open_cache(void)
+static struct cc_cache *cache;
+static struct builder builder;
+
+static void close_cache(void)
 {
-	struct cc_cache *cache = NULL;
+	cc_cache_close(cache);
+	cache = NULL;
+}
+
+/* As the next process: nothing is in memory. */
+static void reopen(void)
+{
+	close_cache();
+	CU_ASSERT_EQUAL_FATAL(cc_cache_open(&cache), CMN_OK);
+}
+
+BEFORE_EACH
+{
 	char dir[4200];
 
 	(void)snprintf(dir, sizeof(dir), "%s/cache", unit_dir());
 	setenv("CKCACHE_DIR", dir, 1);
-	CU_ASSERT_EQUAL_FATAL(cc_cache_open(&cache), CMN_OK);
-	return cache;
+	builder = (struct builder){ .image = "native" };
+	reopen();
+}
+
+AFTER_EACH
+{
+	close_cache();
 }
 
 static void make_key(struct cc_key *key, const char *source)
@@ -67,86 +82,72 @@ static void make_key(struct cc_key *key, const char *source)
 }
 
 /* Looks up, checks the image, and gives the origin back. */
-static enum cc_origin expect(struct cc_cache *cache, const char *source, struct builder *builder,
-			     const char *image)
+static enum cc_origin expect(const char *source, struct builder *by, const char *image)
 {
 	struct cc_entry *entry = NULL;
 	enum cc_origin origin = CC_ORIGIN_BUILT;
 	struct cmn_view found = { 0 };
-	struct cc_key key;
+	OWNED(cc_key_release) struct cc_key key;
 
 	make_key(&key, source);
-	CU_ASSERT_EQUAL_FATAL(cc_cache_get_or_build(cache, &key, build, builder, &entry, &origin),
+	CU_ASSERT_EQUAL_FATAL(cc_cache_get_or_build(cache, &key, build, by, &entry, &origin),
 			      CMN_OK);
 	CU_ASSERT(cc_entry_find(entry, CC_TAG_IMAGE, 0, &found));
 	CU_ASSERT(cmn_view_equal(found, cmn_view_of(image)));
 	cc_entry_unref(entry);
-	cc_key_release(&key);
 	return origin;
 }
 
 TEST(builds_once_then_hits_memory_then_disk)
 {
-	struct builder builder = { .image = "native" };
-	struct cc_cache *cache = open_cache();
-
-	CU_ASSERT_EQUAL(expect(cache, "a", &builder, "native"), CC_ORIGIN_BUILT);
-	CU_ASSERT_EQUAL(expect(cache, "a", &builder, "native"), CC_ORIGIN_MEMORY);
-	cc_cache_close(cache);
-	cache = open_cache();
-	CU_ASSERT_EQUAL(expect(cache, "a", &builder, "native"), CC_ORIGIN_DISK);
-	CU_ASSERT_EQUAL(expect(cache, "a", &builder, "native"), CC_ORIGIN_MEMORY);
+	CU_ASSERT_EQUAL(expect("a", &builder, "native"), CC_ORIGIN_BUILT);
+	CU_ASSERT_EQUAL(expect("a", &builder, "native"), CC_ORIGIN_MEMORY);
+	reopen();
+	CU_ASSERT_EQUAL(expect("a", &builder, "native"), CC_ORIGIN_DISK);
+	CU_ASSERT_EQUAL(expect("a", &builder, "native"), CC_ORIGIN_MEMORY);
 	CU_ASSERT_EQUAL(builder.calls, 1);
-	cc_cache_close(cache);
 }
 
 TEST(failed_build_is_not_remembered)
 {
-	struct builder builder = { .image = NULL };
-	struct cc_cache *cache = open_cache();
 	struct cc_entry *entry;
 	enum cc_origin origin;
-	struct cc_key key;
+	OWNED(cc_key_release) struct cc_key key;
 
+	builder = (struct builder){ .image = NULL };
 	make_key(&key, "bad");
 	CU_ASSERT_EQUAL(cc_cache_get_or_build(cache, &key, build, &builder, &entry, &origin),
 			CMN_MISS);
 	CU_ASSERT_EQUAL(cc_cache_get_or_build(cache, &key, build, &builder, &entry, &origin),
 			CMN_MISS);
 	CU_ASSERT_EQUAL(builder.calls, 2);
-	cc_key_release(&key);
-	cc_cache_close(cache);
 }
 
 TEST(changed_header_is_never_a_hit)
 {
-	struct builder builder = { .image = "one", .header = "x.h" };
-	struct cc_cache *cache = open_cache();
-
+	builder = (struct builder){ .image = "one", .header = "x.h" };
 	unit_write("x.h", "#define V 1\n");
-	CU_ASSERT_EQUAL(expect(cache, "a", &builder, "one"), CC_ORIGIN_BUILT);
-	CU_ASSERT_EQUAL(expect(cache, "a", &builder, "one"), CC_ORIGIN_MEMORY);
+	CU_ASSERT_EQUAL(expect("a", &builder, "one"), CC_ORIGIN_BUILT);
+	CU_ASSERT_EQUAL(expect("a", &builder, "one"), CC_ORIGIN_MEMORY);
 	unit_write("x.h", "#define V 2\n");
 	builder.image = "two";
-	CU_ASSERT_EQUAL(expect(cache, "a", &builder, "two"), CC_ORIGIN_BUILT);
-	CU_ASSERT_EQUAL(expect(cache, "a", &builder, "two"), CC_ORIGIN_MEMORY);
-	cc_cache_close(cache);
+	CU_ASSERT_EQUAL(expect("a", &builder, "two"), CC_ORIGIN_BUILT);
+	CU_ASSERT_EQUAL(expect("a", &builder, "two"), CC_ORIGIN_MEMORY);
 	/* Both states are on disk; which one holds is read from the header. */
-	cache = open_cache();
-	CU_ASSERT_EQUAL(expect(cache, "a", &builder, "two"), CC_ORIGIN_DISK);
+	reopen();
+	CU_ASSERT_EQUAL(expect("a", &builder, "two"), CC_ORIGIN_DISK);
 	unit_write("x.h", "#define V 1\n");
-	CU_ASSERT_EQUAL(expect(cache, "a", &builder, "one"), CC_ORIGIN_DISK);
+	CU_ASSERT_EQUAL(expect("a", &builder, "one"), CC_ORIGIN_DISK);
 	CU_ASSERT_EQUAL(builder.calls, 2);
-	cc_cache_close(cache);
 }
 
 /* What cc_cache_get gives, if that has this image. */
-static enum cc_origin get(struct cc_cache *cache, const char *source, const char *image)
+static enum cc_origin get(const char *source, const char *image)
 {
 	enum cc_origin origin = CC_ORIGIN_BUILT;
 	struct cmn_view found = { 0 };
 	struct cc_entry *entry;
-	struct cc_key key;
+	OWNED(cc_key_release) struct cc_key key;
 
 	make_key(&key, source);
 	if (cc_cache_get(cache, &key, &entry, &origin) == CMN_OK) {
@@ -154,113 +155,94 @@ static enum cc_origin get(struct cc_cache *cache, const char *source, const char
 		CU_ASSERT(cmn_view_equal(found, cmn_view_of(image)));
 		cc_entry_unref(entry);
 	}
-	cc_key_release(&key);
 	return origin;
 }
 
-static void put(struct cc_cache *cache, const char *source, const char *image)
+static void put(const char *source, const char *image)
 {
-	struct builder builder = { .image = image };
+	struct builder by = { .image = image };
 	struct cc_entry *entry = NULL;
-	struct cc_key key;
+	OWNED(cc_key_release) struct cc_key key;
 
-	CU_ASSERT_EQUAL_FATAL(build(&builder, &entry), CMN_OK);
+	CU_ASSERT_EQUAL_FATAL(build(&by, &entry), CMN_OK);
 	make_key(&key, source);
 	cc_cache_put(cache, &key, entry);
-	cc_key_release(&key);
 	cc_entry_unref(entry);
 }
 
 TEST(a_changed_header_is_none_for_get_either)
 {
-	struct builder builder = { .image = "one", .header = "x.h" };
-	struct cc_cache *cache = open_cache();
-
+	builder = (struct builder){ .image = "one", .header = "x.h" };
 	unit_write("x.h", "#define V 1\n");
-	CU_ASSERT_EQUAL(expect(cache, "a", &builder, "one"), CC_ORIGIN_BUILT);
-	CU_ASSERT_EQUAL(get(cache, "a", "one"), CC_ORIGIN_MEMORY);
+	CU_ASSERT_EQUAL(expect("a", &builder, "one"), CC_ORIGIN_BUILT);
+	CU_ASSERT_EQUAL(get("a", "one"), CC_ORIGIN_MEMORY);
 	unit_write("x.h", "#define V 2\n");
-	CU_ASSERT_EQUAL(get(cache, "a", ""), CC_ORIGIN_BUILT);
+	CU_ASSERT_EQUAL(get("a", ""), CC_ORIGIN_BUILT);
 	unit_write("x.h", "#define V 1\n");
 	cc_cache_flush(cache);
-	CU_ASSERT_EQUAL(get(cache, "a", "one"), CC_ORIGIN_DISK);
-	cc_cache_close(cache);
+	CU_ASSERT_EQUAL(get("a", "one"), CC_ORIGIN_DISK);
 }
 
 TEST(what_is_put_is_there_at_once_and_what_is_removed_is_gone)
 {
-	struct cc_cache *cache = open_cache();
 	struct cc_key key;
 
-	put(cache, "a", "one");
-	CU_ASSERT_EQUAL(get(cache, "a", "one"), CC_ORIGIN_MEMORY);
+	put("a", "one");
+	CU_ASSERT_EQUAL(get("a", "one"), CC_ORIGIN_MEMORY);
 	make_key(&key, "a");
 	/* What is still to be written, too. */
 	CU_ASSERT_EQUAL(cc_cache_remove(cache, &key), CMN_OK);
-	CU_ASSERT_EQUAL(get(cache, "a", ""), CC_ORIGIN_BUILT);
+	CU_ASSERT_EQUAL(get("a", ""), CC_ORIGIN_BUILT);
 	cc_key_release(&key);
-	cc_cache_close(cache);
-	cache = open_cache();
-	CU_ASSERT_EQUAL(get(cache, "a", ""), CC_ORIGIN_BUILT);
-	cc_cache_close(cache);
+	reopen();
+	CU_ASSERT_EQUAL(get("a", ""), CC_ORIGIN_BUILT);
 }
 
 TEST(out_of_memory_flushes_and_tries_once_more)
 {
 	struct builder other = { .image = "other" };
-	struct builder builder = { .image = "native", .first_status = CMN_ERR_NOMEM };
-	struct cc_cache *cache = open_cache();
 
-	CU_ASSERT_EQUAL(expect(cache, "other", &other, "other"), CC_ORIGIN_BUILT);
-	CU_ASSERT_EQUAL(expect(cache, "a", &builder, "native"), CC_ORIGIN_BUILT);
+	builder = (struct builder){ .image = "native", .first_status = CMN_ERR_NOMEM };
+	CU_ASSERT_EQUAL(expect("other", &other, "other"), CC_ORIGIN_BUILT);
+	CU_ASSERT_EQUAL(expect("a", &builder, "native"), CC_ORIGIN_BUILT);
 	CU_ASSERT_EQUAL(builder.calls, 2);
 	/* It is gone from memory; the disk level, or the driver, makes it again. */
-	CU_ASSERT_NOT_EQUAL(expect(cache, "other", &other, "other"), CC_ORIGIN_MEMORY);
-	cc_cache_close(cache);
+	CU_ASSERT_NOT_EQUAL(expect("other", &other, "other"), CC_ORIGIN_MEMORY);
 }
 
 TEST(rejected_entry_is_gone_from_every_level)
 {
-	struct builder builder = { .image = "native" };
-	struct cc_cache *cache = open_cache();
 	struct cc_entry *entry;
 	enum cc_origin origin;
-	struct cc_key key;
+	OWNED(cc_key_release) struct cc_key key;
 
-	CU_ASSERT_EQUAL(expect(cache, "a", &builder, "native"), CC_ORIGIN_BUILT);
-	cc_cache_close(cache);
-	cache = open_cache();
+	CU_ASSERT_EQUAL(expect("a", &builder, "native"), CC_ORIGIN_BUILT);
+	reopen();
 	make_key(&key, "a");
 	CU_ASSERT_EQUAL_FATAL(cc_cache_get(cache, &key, &entry, &origin), CMN_OK);
 	CU_ASSERT_EQUAL(origin, CC_ORIGIN_DISK);
 	cc_cache_reject(cache, &key, entry);
 	cc_entry_unref(entry);
 	CU_ASSERT_EQUAL(cc_cache_get(cache, &key, &entry, &origin), CMN_MISS);
-	cc_key_release(&key);
-	cc_cache_close(cache);
 }
 
 TEST(what_a_tier_had_is_promoted_where_asked_for)
 {
-	struct builder builder = { .image = "native" };
-	struct cc_cache *cache = open_cache();
 	char tier[4200];
 
-	CU_ASSERT_EQUAL(expect(cache, "a", &builder, "native"), CC_ORIGIN_BUILT);
-	cc_cache_close(cache);
+	CU_ASSERT_EQUAL(expect("a", &builder, "native"), CC_ORIGIN_BUILT);
+	close_cache();
 	(void)snprintf(tier, sizeof(tier), "%s/tier", unit_dir());
 	CU_ASSERT_EQUAL(rename("cache", "tier"), 0);
 	setenv("CKCACHE_READ_ONLY_DIRS", tier, 1);
 	for (int promote = 0; promote < 2; promote++) {
 		setenv("CKCACHE_PROMOTE", promote ? "1" : "0", 1);
-		cache = open_cache();
-		CU_ASSERT_EQUAL(expect(cache, "a", &builder, "native"), CC_ORIGIN_DISK);
-		cc_cache_close(cache);
+		reopen();
+		CU_ASSERT_EQUAL(expect("a", &builder, "native"), CC_ORIGIN_DISK);
 	}
 	setenv("CKCACHE_READ_ONLY_DIRS", "", 1);
-	cache = open_cache();
-	CU_ASSERT_EQUAL(expect(cache, "a", &builder, "native"), CC_ORIGIN_DISK);
-	cc_cache_close(cache);
+	reopen();
+	CU_ASSERT_EQUAL(expect("a", &builder, "native"), CC_ORIGIN_DISK);
 	CU_ASSERT_EQUAL(builder.calls, 1);
 	unsetenv("CKCACHE_PROMOTE");
 	unsetenv("CKCACHE_READ_ONLY_DIRS");
@@ -268,57 +250,43 @@ TEST(what_a_tier_had_is_promoted_where_asked_for)
 
 TEST(recache_never_hits_but_stores)
 {
-	struct builder builder = { .image = "native" };
-	struct cc_cache *cache;
-
 	setenv("CKCACHE_RECACHE", "1", 1);
-	cache = open_cache();
-	CU_ASSERT_EQUAL(expect(cache, "a", &builder, "native"), CC_ORIGIN_BUILT);
+	reopen();
+	CU_ASSERT_EQUAL(expect("a", &builder, "native"), CC_ORIGIN_BUILT);
 	cc_cache_flush(cache);
-	CU_ASSERT_EQUAL(expect(cache, "a", &builder, "native"), CC_ORIGIN_BUILT);
+	CU_ASSERT_EQUAL(expect("a", &builder, "native"), CC_ORIGIN_BUILT);
 	cc_cache_flush(cache);
-	CU_ASSERT_EQUAL(get(cache, "a", ""), CC_ORIGIN_BUILT);
-	put(cache, "b", "put");
-	CU_ASSERT_EQUAL(get(cache, "b", ""), CC_ORIGIN_BUILT);
-	cc_cache_close(cache);
+	CU_ASSERT_EQUAL(get("a", ""), CC_ORIGIN_BUILT);
+	put("b", "put");
+	CU_ASSERT_EQUAL(get("b", ""), CC_ORIGIN_BUILT);
 	unsetenv("CKCACHE_RECACHE");
-	cache = open_cache();
-	CU_ASSERT_EQUAL(expect(cache, "a", &builder, "native"), CC_ORIGIN_DISK);
+	reopen();
+	CU_ASSERT_EQUAL(expect("a", &builder, "native"), CC_ORIGIN_DISK);
 	CU_ASSERT_EQUAL(builder.calls, 2);
-	cc_cache_close(cache);
 }
 
 TEST(levels_can_be_switched_off)
 {
-	struct builder builder = { .image = "native" };
-	struct cc_cache *cache;
-
 	setenv("CKCACHE_IN_MEM", "0", 1);
-	cache = open_cache();
-	CU_ASSERT_EQUAL(expect(cache, "a", &builder, "native"), CC_ORIGIN_BUILT);
+	reopen();
+	CU_ASSERT_EQUAL(expect("a", &builder, "native"), CC_ORIGIN_BUILT);
 	cc_cache_flush(cache);
-	CU_ASSERT_EQUAL(expect(cache, "a", &builder, "native"), CC_ORIGIN_DISK);
-	cc_cache_close(cache);
+	CU_ASSERT_EQUAL(expect("a", &builder, "native"), CC_ORIGIN_DISK);
 	setenv("CKCACHE_PERSISTENT", "0", 1);
-	cache = open_cache();
-	CU_ASSERT_EQUAL(expect(cache, "a", &builder, "native"), CC_ORIGIN_BUILT);
-	cc_cache_close(cache);
+	reopen();
+	CU_ASSERT_EQUAL(expect("a", &builder, "native"), CC_ORIGIN_BUILT);
 	unsetenv("CKCACHE_IN_MEM");
 	unsetenv("CKCACHE_PERSISTENT");
 }
 
 TEST(unusable_directory_leaves_memory_working)
 {
-	struct builder builder = { .image = "native" };
-	struct cc_cache *cache;
-
 	unit_write("cache", "a file where the directory should be");
 	setenv("CKCACHE_LOG", "none", 1);
-	cache = open_cache();
+	reopen();
 	unsetenv("CKCACHE_LOG");
-	CU_ASSERT_EQUAL(expect(cache, "a", &builder, "native"), CC_ORIGIN_BUILT);
-	CU_ASSERT_EQUAL(expect(cache, "a", &builder, "native"), CC_ORIGIN_MEMORY);
-	cc_cache_close(cache);
+	CU_ASSERT_EQUAL(expect("a", &builder, "native"), CC_ORIGIN_BUILT);
+	CU_ASSERT_EQUAL(expect("a", &builder, "native"), CC_ORIGIN_MEMORY);
 }
 
 /* A text of len times that letter, which the caller frees. */
@@ -335,24 +303,21 @@ static char *make_text(size_t len, char letter)
 TEST(an_entry_beyond_the_budget_is_kept_when_it_is_read_again)
 {
 	char *large = make_text((size_t)2 << 20, 'x');
-	struct builder builder = { .image = large };
 	struct builder small = { .image = "native" };
-	struct cc_cache *cache = open_cache();
 
+	builder = (struct builder){ .image = large };
 	/* What was built here is kept, whatever its size. */
-	CU_ASSERT_EQUAL(expect(cache, "a", &builder, large), CC_ORIGIN_BUILT);
-	CU_ASSERT_EQUAL(expect(cache, "a", &builder, large), CC_ORIGIN_MEMORY);
-	CU_ASSERT_EQUAL(expect(cache, "b", &small, "native"), CC_ORIGIN_BUILT);
-	cc_cache_close(cache);
-	cache = open_cache();
-	CU_ASSERT_EQUAL(expect(cache, "a", &builder, large), CC_ORIGIN_DISK);
-	CU_ASSERT_EQUAL(expect(cache, "b", &small, "native"), CC_ORIGIN_DISK);
-	CU_ASSERT_EQUAL(expect(cache, "b", &small, "native"), CC_ORIGIN_MEMORY);
-	CU_ASSERT_EQUAL(expect(cache, "a", &builder, large), CC_ORIGIN_DISK);
-	CU_ASSERT_EQUAL(expect(cache, "a", &builder, large), CC_ORIGIN_MEMORY);
-	CU_ASSERT_EQUAL(expect(cache, "a", &builder, large), CC_ORIGIN_MEMORY);
+	CU_ASSERT_EQUAL(expect("a", &builder, large), CC_ORIGIN_BUILT);
+	CU_ASSERT_EQUAL(expect("a", &builder, large), CC_ORIGIN_MEMORY);
+	CU_ASSERT_EQUAL(expect("b", &small, "native"), CC_ORIGIN_BUILT);
+	reopen();
+	CU_ASSERT_EQUAL(expect("a", &builder, large), CC_ORIGIN_DISK);
+	CU_ASSERT_EQUAL(expect("b", &small, "native"), CC_ORIGIN_DISK);
+	CU_ASSERT_EQUAL(expect("b", &small, "native"), CC_ORIGIN_MEMORY);
+	CU_ASSERT_EQUAL(expect("a", &builder, large), CC_ORIGIN_DISK);
+	CU_ASSERT_EQUAL(expect("a", &builder, large), CC_ORIGIN_MEMORY);
+	CU_ASSERT_EQUAL(expect("a", &builder, large), CC_ORIGIN_MEMORY);
 	CU_ASSERT_EQUAL(builder.calls, 1);
-	cc_cache_close(cache);
 	free(large);
 }
 
@@ -362,28 +327,25 @@ TEST(small_entries_are_kept_when_the_budget_is_spent)
 	char *little = make_text((size_t)10 << 10, 'y');
 	char *names[] = { "a", "b", "c", "d", "e", "f" };
 	size_t count = sizeof(names) / sizeof(names[0]);
-	struct builder builder = { .image = middle };
 	struct builder small = { .image = little };
-	struct cc_cache *cache = open_cache();
 	unsigned int kept = 0;
 
+	builder = (struct builder){ .image = middle };
 	for (size_t i = 0; i < count; i++)
-		CU_ASSERT_EQUAL(expect(cache, names[i], &builder, middle), CC_ORIGIN_BUILT);
-	CU_ASSERT_EQUAL(expect(cache, "small", &small, little), CC_ORIGIN_BUILT);
-	cc_cache_close(cache);
-	cache = open_cache();
+		CU_ASSERT_EQUAL(expect(names[i], &builder, middle), CC_ORIGIN_BUILT);
+	CU_ASSERT_EQUAL(expect("small", &small, little), CC_ORIGIN_BUILT);
+	reopen();
 	for (size_t i = 0; i < count; i++)
-		CU_ASSERT_EQUAL(expect(cache, names[i], &builder, middle), CC_ORIGIN_DISK);
-	CU_ASSERT_EQUAL(expect(cache, "small", &small, little), CC_ORIGIN_DISK);
-	CU_ASSERT_EQUAL(expect(cache, "small", &small, little), CC_ORIGIN_MEMORY);
+		CU_ASSERT_EQUAL(expect(names[i], &builder, middle), CC_ORIGIN_DISK);
+	CU_ASSERT_EQUAL(expect("small", &small, little), CC_ORIGIN_DISK);
+	CU_ASSERT_EQUAL(expect("small", &small, little), CC_ORIGIN_MEMORY);
 	/* The first ones fit into the budget, the last ones do not. */
-	CU_ASSERT_EQUAL(expect(cache, "a", &builder, middle), CC_ORIGIN_MEMORY);
+	CU_ASSERT_EQUAL(expect("a", &builder, middle), CC_ORIGIN_MEMORY);
 	for (size_t i = 0; i < count; i++)
-		kept += expect(cache, names[i], &builder, middle) == CC_ORIGIN_MEMORY;
+		kept += expect(names[i], &builder, middle) == CC_ORIGIN_MEMORY;
 	CU_ASSERT_TRUE(kept < count);
 	for (size_t i = 0; i < count; i++)
-		CU_ASSERT_EQUAL(expect(cache, names[i], &builder, middle), CC_ORIGIN_MEMORY);
-	cc_cache_close(cache);
+		CU_ASSERT_EQUAL(expect(names[i], &builder, middle), CC_ORIGIN_MEMORY);
 	free(middle);
 	free(little);
 }
@@ -396,18 +358,15 @@ TEST(large_entries_that_were_read_outlive_the_cache)
 						  CC_ORIGIN_MEMORY };
 	static const char *const names[] = { "a", "b" };
 	struct cc_entry *entries[3][2];
-	struct cc_cache *cache = open_cache();
 	enum cc_origin origin;
 	struct cmn_view found;
 	struct cc_key key;
 
 	for (int i = 0; i < 2; i++) {
-		struct builder builder = { .image = texts[i] };
-
-		(void)expect(cache, names[i], &builder, texts[i]);
+		builder.image = texts[i];
+		(void)expect(names[i], &builder, texts[i]);
 	}
-	cc_cache_close(cache);
-	cache = open_cache();
+	reopen();
 	for (int round = 0; round < 3; round++) {
 		for (int i = 0; i < 2; i++) {
 			make_key(&key, names[i]);
@@ -417,7 +376,7 @@ TEST(large_entries_that_were_read_outlive_the_cache)
 			cc_key_release(&key);
 		}
 	}
-	cc_cache_close(cache);
+	close_cache();
 	for (int round = 0; round < 3; round++) {
 		for (int i = 0; i < 2; i++) {
 			CU_ASSERT_TRUE(cc_entry_find(entries[round][i], CC_TAG_IMAGE, 0, &found));
@@ -429,49 +388,35 @@ TEST(large_entries_that_were_read_outlive_the_cache)
 	free(texts[1]);
 }
 
-struct waiter {
-	struct cc_cache *cache;
-	struct builder *builder;
-	pthread_barrier_t *barrier;
-};
-
-static void *look_up(void *ctx)
+static void *look_up(void *barrier)
 {
-	struct waiter *waiter = ctx;
-
-	(void)pthread_barrier_wait(waiter->barrier);
-	(void)expect(waiter->cache, "shared", waiter->builder, "native");
+	(void)pthread_barrier_wait(barrier);
+	(void)expect("shared", &builder, "native");
 	return NULL;
 }
 
 TEST(eight_threads_build_once)
 {
-	struct builder builder = { .image = "native" };
-	struct cc_cache *cache = open_cache();
 	pthread_barrier_t barrier;
 	pthread_t threads[8];
-	struct waiter waiter = { cache, &builder, &barrier };
 
 	CU_ASSERT_EQUAL_FATAL(pthread_barrier_init(&barrier, NULL, 8), 0);
 	for (int i = 0; i < 8; i++)
-		CU_ASSERT_EQUAL_FATAL(pthread_create(&threads[i], NULL, look_up, &waiter), 0);
+		CU_ASSERT_EQUAL_FATAL(pthread_create(&threads[i], NULL, look_up, &barrier), 0);
 	for (int i = 0; i < 8; i++)
 		CU_ASSERT_EQUAL(pthread_join(threads[i], NULL), 0);
 	CU_ASSERT_EQUAL(builder.calls, 1);
 	(void)pthread_barrier_destroy(&barrier);
-	cc_cache_close(cache);
 }
 
 /* ThreadSanitizer does not follow into threads that a child of several threads starts. */
 #if !defined(__SANITIZE_THREAD__)
 TEST(forked_child_can_look_up_and_store)
 {
-	struct builder builder = { .image = "native" };
-	struct cc_cache *cache = open_cache();
 	int status = -1;
 	pid_t child;
 
-	(void)expect(cache, "a", &builder, "native");
+	(void)expect("a", &builder, "native");
 	cc_cache_fork_prepare(cache);
 	child = fork();
 	if (child == 0) {
@@ -482,29 +427,22 @@ TEST(forked_child_can_look_up_and_store)
 		/* A thread of the parent may have been inside that one. */
 		if (cc_cache_file_memo(cache) == parents_memo)
 			_exit(2);
-		(void)expect(cache, "b", &own, "child");
+		(void)expect("b", &own, "child");
 		cc_cache_flush(cache);
 		_exit(own.calls == 1 ? 0 : 1);
 	}
 	cc_cache_fork_parent(cache);
 	CU_ASSERT_EQUAL(waitpid(child, &status, 0), child);
 	CU_ASSERT(WIFEXITED(status) && WEXITSTATUS(status) == 0);
-	CU_ASSERT_EQUAL(expect(cache, "b", &builder, "child"), CC_ORIGIN_DISK);
-	cc_cache_close(cache);
+	CU_ASSERT_EQUAL(expect("b", &builder, "child"), CC_ORIGIN_DISK);
 }
 #endif
 
 static bool others_wait;	/* whether the remote tier was asked to let other machines wait for the last build */
 
-enum cmn_status __real_cc_remote_get(struct cc_remote *remote, const struct cc_key *key,
-				     struct cc_file_memo *memo, struct cc_entry **ret,
-				     bool *ret_claimed, struct cc_remote_report *ret_report);
-enum cmn_status __wrap_cc_remote_get(struct cc_remote *remote, const struct cc_key *key,
-				     struct cc_file_memo *memo, struct cc_entry **ret,
-				     bool *ret_claimed, struct cc_remote_report *ret_report);
-enum cmn_status __wrap_cc_remote_get(struct cc_remote *remote, const struct cc_key *key,
-				     struct cc_file_memo *memo, struct cc_entry **ret,
-				     bool *ret_claimed, struct cc_remote_report *ret_report)
+WRAPPED(enum cmn_status, cc_remote_get, (struct cc_remote *remote, const struct cc_key *key,
+	struct cc_file_memo *memo, struct cc_entry **ret, bool *ret_claimed,
+	struct cc_remote_report *ret_report))
 {
 	others_wait = ret_claimed != NULL;
 	return __real_cc_remote_get(remote, key, memo, ret, ret_claimed, ret_report);
@@ -532,11 +470,10 @@ TEST(nobody_waits_for_a_worker_of_replay)
 	struct cc_key key;
 
 	for (int is_worker = 0; is_worker < 2; is_worker++) {
-		struct cc_cache *cache;
 		bool flies = is_worker;
 
 		CU_ASSERT_EQUAL(is_worker ? setenv(CC_CONFIG_BUILT_FOR, "program", 1) : 0, 0);
-		cache = open_cache();
+		reopen();
 		make_key(&key, is_worker ? "a" : "b");
 		CU_ASSERT_EQUAL_FATAL(cc_cache_get_or_build(cache, &key, build_and_look, &flies, &entry,
 							    &origin), CMN_OK);
@@ -544,15 +481,13 @@ TEST(nobody_waits_for_a_worker_of_replay)
 		CU_ASSERT_EQUAL(others_wait, !is_worker);
 		cc_entry_unref(entry);
 		cc_key_release(&key);
-		cc_cache_close(cache);
 	}
 	CU_ASSERT_EQUAL(unsetenv(CC_CONFIG_BUILT_FOR), 0);
 }
 
 TEST(a_cache_that_is_switched_off_is_none)
 {
-	struct cc_cache *cache = NULL;
-
+	close_cache();
 	CU_ASSERT_EQUAL(setenv("CKCACHE_DISABLE", "1", 1), 0);
 	CU_ASSERT_EQUAL(cc_cache_open(&cache), CMN_MISS);
 	CU_ASSERT_PTR_NULL(cache);

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* test_entry: building, encoding and decoding results; damaged files. */
-#include <stdlib.h>
-#include <string.h>
-
 #include "cachecore/config.h"
 #include "cachecore/disk/codec.h"
 #include "cachecore/entry.h"
+#include "tests/support/owned.h"
 #include "tests/support/unit.h"
+
+OWNER(struct cc_entry, cc_entry_unref)
 
 enum { TAG_LOG = 2 };
 
@@ -102,7 +102,7 @@ TEST(stores_raw_what_does_not_compress)
 	uint32_t noise = 1;
 	struct cmn_hash key_hash = cmn_hash_of("k", 1);
 	struct cc_entry *entry = cc_entry_new(1), *again;
-	struct cmn_buffer file;
+	OWNED(cmn_buffer_release) struct cmn_buffer file;
 
 	for (uint32_t i = 0; i < 200; i++) {
 		noise = noise * 1664525 + 1013904223;
@@ -115,7 +115,6 @@ TEST(stores_raw_what_does_not_compress)
 	CU_ASSERT_EQUAL(decode(file.data, file.len, &key_hash, &again), CMN_OK);
 	cc_entry_unref(again);
 	cc_entry_unref(entry);
-	cmn_buffer_release(&file);
 }
 
 /* The length of the file of one image. */
@@ -125,7 +124,7 @@ static size_t auto_len(size_t len, unsigned int load_rate)
 	struct cc_entry *entry = cc_entry_new(1), *again;
 	void *room = cc_entry_add_room(entry, CC_TAG_IMAGE, 0, len);
 	struct cmn_view image;
-	struct cmn_buffer file;
+	OWNED(cmn_buffer_release) struct cmn_buffer file;
 	size_t file_len;
 
 	CU_ASSERT_PTR_NOT_NULL_FATAL(room);
@@ -139,7 +138,6 @@ static size_t auto_len(size_t len, unsigned int load_rate)
 	CU_ASSERT_EQUAL(image.len, len);
 	cc_entry_unref(again);
 	cc_entry_unref(entry);
-	cmn_buffer_release(&file);
 	return file_len;
 }
 
@@ -190,7 +188,7 @@ TEST(an_entry_without_fields_is_one)
 {
 	struct cmn_hash key_hash = cmn_hash_of("k", 1);
 	struct cc_entry *entry = cc_entry_new(1), *again;
-	struct cmn_buffer file;
+	OWNED(cmn_buffer_release) struct cmn_buffer file;
 
 	CU_ASSERT_EQUAL_FATAL(cc_entry_finish(entry, NULL), CMN_OK);
 	encode(entry, 6, &key_hash, &file);
@@ -199,20 +197,18 @@ TEST(an_entry_without_fields_is_one)
 	CU_ASSERT_EQUAL(cc_entry_payload_size(again), 0);
 	cc_entry_unref(again);
 	cc_entry_unref(entry);
-	cmn_buffer_release(&file);
 }
 
 TEST(another_keys_file_is_stale)
 {
 	struct cmn_hash mine = cmn_hash_of("k", 1), other = cmn_hash_of("l", 1);
 	struct cc_entry *entry = make_entry(), *again = NULL;
-	struct cmn_buffer file;
+	OWNED(cmn_buffer_release) struct cmn_buffer file;
 
 	encode(entry, 0, &other, &file);
 	CU_ASSERT_EQUAL(decode(file.data, file.len, &mine, &again), CMN_STALE);
 	CU_ASSERT_PTR_NULL(again);
 	cc_entry_unref(entry);
-	cmn_buffer_release(&file);
 }
 
 /* level: raw or compressed. Every flip, every truncation, some extensions. */
@@ -220,7 +216,7 @@ static void check_damage(int level)
 {
 	struct cmn_hash key_hash = cmn_hash_of("k", 1);
 	struct cc_entry *entry = make_entry(), *again = NULL;
-	struct cmn_buffer file;
+	OWNED(cmn_buffer_release) struct cmn_buffer file;
 
 	encode(entry, level, &key_hash, &file);
 	for (size_t bit = 0; bit < file.len * 8; bit++) {
@@ -239,7 +235,6 @@ static void check_damage(int level)
 	}
 	CU_ASSERT_PTR_NULL(again);
 	cc_entry_unref(entry);
-	cmn_buffer_release(&file);
 }
 
 TEST(notices_every_flip_and_truncation_of_raw_files)
@@ -269,7 +264,7 @@ static void check_sealed(int level)
 {
 	struct cmn_hash key_hash = cmn_hash_of("k", 1);
 	struct cc_entry *entry = make_entry(), *again = NULL;
-	struct cmn_buffer file;
+	OWNED(cmn_buffer_release) struct cmn_buffer file;
 
 	encode(entry, level, &key_hash, &file);
 	/* The mark; codec, payload_len, stored_len; then payload_hash. */
@@ -285,7 +280,6 @@ static void check_sealed(int level)
 	CU_ASSERT_EQUAL(decode(file.data, file.len, &key_hash, &again), CMN_OK);
 	cc_entry_unref(again);
 	cc_entry_unref(entry);
-	cmn_buffer_release(&file);
 }
 
 TEST(bounds_sizes_even_under_sound_checksums)
@@ -308,9 +302,9 @@ TEST(a_header_is_bounded)
 		{ 8, CC_ENTRY_VERSION - 1, CMN_ERR_VERSION },
 	};
 	struct cmn_hash key_hash = cmn_hash_of("k", 1);
-	struct cc_entry *entry = make_entry();
+	OWNED(owned_cc_entry_unref) struct cc_entry *entry = make_entry();
 	struct cc_entry_header header;
-	struct cmn_buffer file;
+	OWNED(cmn_buffer_release) struct cmn_buffer file;
 
 	encode(entry, 9, &key_hash, &file);
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
@@ -322,8 +316,6 @@ TEST(a_header_is_bounded)
 		CU_ASSERT_EQUAL(cc_entry_read_header((struct cmn_view){ changed, sizeof(changed) },
 						     &header), rows[i].status);
 	}
-	cc_entry_unref(entry);
-	cmn_buffer_release(&file);
 }
 
 /* It would be read far beyond its end. */
@@ -331,7 +323,7 @@ TEST(a_file_has_as_much_as_it_claims)
 {
 	struct cmn_hash key_hash = cmn_hash_of("k", 1);
 	struct cc_entry *entry = make_entry(), *again = NULL;
-	struct cmn_buffer file;
+	OWNED(cmn_buffer_release) struct cmn_buffer file;
 
 	encode(entry, CC_COMPRESSION_NONE, &key_hash, &file);
 	for (unsigned int i = 0; i < 8; i++)
@@ -339,14 +331,13 @@ TEST(a_file_has_as_much_as_it_claims)
 	CU_ASSERT_EQUAL(decode(file.data, file.len, &key_hash, &again), CMN_ERR_CORRUPT);
 	CU_ASSERT_PTR_NULL(again);
 	cc_entry_unref(entry);
-	cmn_buffer_release(&file);
 }
 
 TEST(refuses_fields_that_leave_the_payload)
 {
 	struct cmn_hash key_hash = cmn_hash_of("k", 1), hash;
 	struct cc_entry *entry = cc_entry_new(1), *again = NULL;
-	struct cmn_buffer file;
+	OWNED(cmn_buffer_release) struct cmn_buffer file;
 
 	cc_entry_add(entry, CC_TAG_IMAGE, 0, "abcd", 4);
 	CU_ASSERT_EQUAL_FATAL(cc_entry_finish(entry, NULL), CMN_OK);
@@ -360,32 +351,29 @@ TEST(refuses_fields_that_leave_the_payload)
 		file.data[CC_ENTRY_HEADER_SIZE + 8 + i / 8] ^= (uint8_t)(1 << i % 8);
 	}
 	cc_entry_unref(entry);
-	cmn_buffer_release(&file);
 }
 
 TEST(refuses_more_than_a_file_may_hold)
 {
-	struct cc_entry *entry = cc_entry_new(1);
+	OWNED(owned_cc_entry_unref) struct cc_entry *entry = cc_entry_new(1);
 
 	CU_ASSERT_PTR_NULL(cc_entry_add_room(entry, CC_TAG_IMAGE, 0, SIZE_MAX));
 	CU_ASSERT_EQUAL(cc_entry_finish(entry, cc_manifest_new()), CMN_ERR_TOO_LARGE);
-	cc_entry_unref(entry);
 }
 
 TEST(what_failed_on_the_way_is_no_entry)
 {
-	struct cc_entry *entry = make_entry();
+	OWNED(owned_cc_entry_unref) struct cc_entry *entry = make_entry();
 
 	cc_entry_fail(entry);
 	cc_entry_add(entry, CC_TAG_IMAGE, 1, "more", 4);
 	CU_ASSERT_EQUAL(cc_entry_finish(entry, NULL), CMN_ERR_NOMEM);
-	cc_entry_unref(entry);
 }
 
 TEST(keeps_its_manifest_and_lives_until_the_last_reference)
 {
 	struct cc_manifest *manifest = cc_manifest_new();
-	struct cc_entry *entry = cc_entry_new(7);
+	OWNED(owned_cc_entry_unref) struct cc_entry *entry = cc_entry_new(7);
 
 	CU_ASSERT_PTR_NOT_NULL_FATAL(manifest);
 	cc_entry_add(entry, CC_TAG_IMAGE, 0, "i", 1);
@@ -394,7 +382,6 @@ TEST(keeps_its_manifest_and_lives_until_the_last_reference)
 	CU_ASSERT_PTR_EQUAL(cc_entry_ref(entry), entry);
 	cc_entry_unref(entry);
 	CU_ASSERT_EQUAL(cc_entry_image_size(entry), 1);
-	cc_entry_unref(entry);
 	cc_entry_unref(NULL);
 }
 
@@ -439,7 +426,7 @@ static void check_without_images(const struct cc_entry *entry)
 TEST(goes_on_without_its_large_images)
 {
 	struct cc_entry *entry = make_entry_with_image(100000);
-	struct cc_entry *copy = cc_entry_without_images(entry);
+	OWNED(owned_cc_entry_unref) struct cc_entry *copy = cc_entry_without_images(entry);
 
 	CU_ASSERT_PTR_NOT_EQUAL_FATAL(copy, entry);
 	/* What it was made from stays as it was. */
@@ -447,14 +434,13 @@ TEST(goes_on_without_its_large_images)
 	CU_ASSERT_PTR_NOT_NULL(cc_entry_manifest(entry));
 	cc_entry_unref(entry);
 	check_without_images(copy);
-	cc_entry_unref(copy);
 }
 
 TEST(what_was_read_goes_on_without_its_large_images)
 {
 	struct cmn_hash key_hash = cmn_hash_of("k", 1);
 	struct cc_entry *entry = make_entry_with_image(100000), *again, *copy;
-	struct cmn_buffer file;
+	OWNED(cmn_buffer_release) struct cmn_buffer file;
 
 	encode(entry, 9, &key_hash, &file);
 	CU_ASSERT_EQUAL_FATAL(decode(file.data, file.len, &key_hash, &again), CMN_OK);
@@ -464,17 +450,15 @@ TEST(what_was_read_goes_on_without_its_large_images)
 	check_without_images(copy);
 	cc_entry_unref(copy);
 	cc_entry_unref(entry);
-	cmn_buffer_release(&file);
 }
 
 TEST(small_images_are_not_worth_a_copy)
 {
 	struct cc_entry *entry = make_entry_with_image(10);
-	struct cc_entry *same = cc_entry_without_images(entry);
+	OWNED(owned_cc_entry_unref) struct cc_entry *same = cc_entry_without_images(entry);
 
 	CU_ASSERT_PTR_EQUAL(same, entry);
 	/* A reference of its own. */
 	cc_entry_unref(entry);
 	CU_ASSERT_EQUAL(cc_entry_image_size(same), 16);
-	cc_entry_unref(same);
 }

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* test_key: encoding, part hashes and the bounded reader of keys. */
-#include <stdlib.h>
-#include <string.h>
-
 #include "cachecore/key.h"
+#include "tests/support/owned.h"
 #include "tests/support/unit.h"
 
 static void hash_parts(const struct cc_key *key, struct cmn_hash ret[CC_PART_COUNT])
@@ -30,7 +28,7 @@ TEST(reads_back_what_was_added)
 	static const uint8_t number[8] = { 8, 7, 6, 5, 4, 3, 2, 1 };
 	struct cmn_reader reader;
 	struct cc_key_field field;
-	struct cc_key key;
+	OWNED(cc_key_release) struct cc_key key;
 
 	make_sample(&key);
 	CU_ASSERT_EQUAL_FATAL(cc_key_read(cc_key_view(&key), &reader), CMN_OK);
@@ -46,7 +44,6 @@ TEST(reads_back_what_was_added)
 	CU_ASSERT_EQUAL(field.part, CC_PART_OPTIONS);
 	CU_ASSERT_EQUAL(field.value.len, 0);
 	CU_ASSERT_EQUAL(cc_key_next(&reader, &field), CMN_MISS);
-	cc_key_release(&key);
 }
 
 TEST(a_field_changes_its_own_part_only)
@@ -68,7 +65,7 @@ TEST(a_field_changes_its_own_part_only)
 TEST(part_hashes_do_not_see_how_parts_interleave)
 {
 	struct cmn_hash x[CC_PART_COUNT], y[CC_PART_COUNT];
-	struct cc_key a, b;
+	OWNED(cc_key_release) struct cc_key a, b;
 
 	cc_key_init(&a);
 	cc_key_add_text(&a, CC_PART_DEVICE, "d1", "1");
@@ -84,8 +81,6 @@ TEST(part_hashes_do_not_see_how_parts_interleave)
 	hash_parts(&b, y);
 	CU_ASSERT_EQUAL(memcmp(x, y, sizeof(x)), 0);
 	CU_ASSERT_FALSE(cmn_view_equal(cc_key_view(&a), cc_key_view(&b)));
-	cc_key_release(&a);
-	cc_key_release(&b);
 }
 
 TEST(order_names_and_borders_of_fields_count)
@@ -135,7 +130,7 @@ TEST(refuses_bad_names)
 /* Nothing that went wrong on the way is forgotten: a key without one of its fields is another's. */
 TEST(what_went_wrong_stays_wrong)
 {
-	struct cc_key bad, good, copy;
+	OWNED(cc_key_release) struct cc_key bad, good, copy;
 
 	cc_key_init(&good);
 	cc_key_init(&bad);
@@ -157,9 +152,6 @@ TEST(what_went_wrong_stays_wrong)
 	cc_key_init(&good);
 	cc_key_add_fields(&good, &bad);
 	CU_ASSERT_EQUAL(cc_key_status(&good), CMN_ERR_NOMEM);
-	cc_key_release(&good);
-	cc_key_release(&copy);
-	cc_key_release(&bad);
 }
 
 TEST(every_byte_of_a_long_value_counts)
@@ -184,15 +176,13 @@ TEST(every_byte_of_a_long_value_counts)
 
 TEST(a_copy_goes_on_by_itself)
 {
-	struct cc_key key, copy;
+	OWNED(cc_key_release) struct cc_key key, copy;
 
 	make_sample(&key);
 	cc_key_init_copy(&copy, &key);
 	CU_ASSERT_TRUE(cmn_view_equal(cc_key_view(&key), cc_key_view(&copy)));
 	cc_key_add_text(&copy, CC_PART_IMAGE, "x", "y");
 	CU_ASSERT_TRUE(cc_key_view(&copy).len > cc_key_view(&key).len);
-	cc_key_release(&copy);
-	cc_key_release(&key);
 }
 
 /* Each check is hash_parts's own: with what was hashed before, and without. */
@@ -236,7 +226,7 @@ TEST(takes_the_room_of_a_buffer)
 {
 	struct cmn_buffer room = { 0 };
 	const uint8_t *data;
-	struct cc_key key, other;
+	OWNED(cc_key_release) struct cc_key key, other;
 
 	CU_ASSERT_TRUE_FATAL(cmn_buffer_reserve(&room, 1000));
 	data = room.data;
@@ -254,8 +244,6 @@ TEST(takes_the_room_of_a_buffer)
 	CU_ASSERT_EQUAL(cc_key_status(&key), CMN_OK);
 	CU_ASSERT_TRUE(cc_key_view(&key).len > 1000);
 	CU_ASSERT_TRUE(cmn_view_equal(cc_key_view(&key), cc_key_view(&other)));
-	cc_key_release(&other);
-	cc_key_release(&key);
 }
 
 /* Walks to the end; how it ended. */
@@ -276,7 +264,7 @@ TEST(truncations_are_noticed)
 	struct cmn_reader reader;
 	struct cc_key_field field;
 	size_t border = 4, len;
-	struct cc_key key;
+	OWNED(cc_key_release) struct cc_key key;
 
 	make_sample(&key);
 	len = cc_key_view(&key).len;
@@ -291,13 +279,12 @@ TEST(truncations_are_noticed)
 			border = len - reader.left;
 	}
 	CU_ASSERT_EQUAL(border, len);
-	cc_key_release(&key);
 }
 
 TEST(flipped_bits_stay_within_bounds)
 {
 	struct cmn_hash hashes[CC_PART_COUNT];
-	struct cc_key key;
+	OWNED(cc_key_release) struct cc_key key;
 
 	make_sample(&key);
 	for (size_t bit = 0; bit < key.encoded.len * 8; bit++) {
@@ -308,5 +295,4 @@ TEST(flipped_bits_stay_within_bounds)
 			CU_ASSERT_EQUAL(walk(cc_key_view(&key)), CMN_ERR_VERSION);
 		key.encoded.data[bit / 8] ^= (uint8_t)(1 << bit % 8);
 	}
-	cc_key_release(&key);
 }

@@ -2,19 +2,13 @@
 /* Tests of cachecore/manifest.h: what makes a manifest stale, its encoding, the memo of hashes. */
 #include "cachecore/manifest.h"
 
-#include <errno.h>
-#include <fcntl.h>
-#include <pthread.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/stat.h>
-#include <time.h>
-#include <unistd.h>
-
 #include "tests/support/file_hash.h"
 #include "tests/support/no_memory.h"
+#include "tests/support/owned.h"
 #include "tests/support/unit.h"
+#include "tests/support/wrap.h"
+
+OWNER(struct cc_manifest, cc_manifest_free)
 
 static struct cc_manifest *manifest_of(const char *present, const char *absent)
 {
@@ -43,7 +37,7 @@ static void age(const char *path)
 TEST(untouched_files_verify)
 {
 	struct cc_file_memo *memo = cc_file_memo_new();
-	struct cc_manifest *manifest;
+	OWNED(owned_cc_manifest_free) struct cc_manifest *manifest;
 
 	unit_write("a.h", "text");
 	manifest = manifest_of("a.h", "b.h");
@@ -51,14 +45,13 @@ TEST(untouched_files_verify)
 	CU_ASSERT_EQUAL(cc_manifest_verify(manifest, memo), CMN_OK);
 	CU_ASSERT_EQUAL(cc_manifest_verify(manifest, memo), CMN_OK);
 	CU_ASSERT_EQUAL(cc_manifest_verify(NULL, memo), CMN_OK);
-	cc_manifest_free(manifest);
 	cc_file_memo_free(memo);
 }
 
 TEST(changed_content_of_the_same_size_and_time_is_stale)
 {
 	struct cc_file_memo *memo = cc_file_memo_new();
-	struct cc_manifest *manifest;
+	OWNED(owned_cc_manifest_free) struct cc_manifest *manifest;
 
 	unit_write("a.h", "one");
 	age("a.h");
@@ -70,13 +63,12 @@ TEST(changed_content_of_the_same_size_and_time_is_stale)
 	CU_ASSERT_EQUAL(cc_manifest_verify(manifest, NULL), CMN_STALE);
 	unit_write("a.h", "one");
 	CU_ASSERT_EQUAL(cc_manifest_verify(manifest, memo), CMN_OK);
-	cc_manifest_free(manifest);
 	cc_file_memo_free(memo);
 }
 
 TEST(longer_removed_or_replaced_file_is_stale)
 {
-	struct cc_manifest *manifest;
+	OWNED(owned_cc_manifest_free) struct cc_manifest *manifest;
 
 	unit_write("a.h", "one");
 	manifest = manifest_of("a.h", NULL);
@@ -89,12 +81,11 @@ TEST(longer_removed_or_replaced_file_is_stale)
 	CU_ASSERT_EQUAL_FATAL(rmdir("a.h"), 0);
 	CU_ASSERT_EQUAL_FATAL(mkfifo("a.h", 0600), 0);
 	CU_ASSERT_EQUAL(cc_manifest_verify(manifest, NULL), CMN_STALE);
-	cc_manifest_free(manifest);
 }
 
 TEST(what_appears_is_stale_be_it_a_directory)
 {
-	struct cc_manifest *manifest = manifest_of(NULL, "a.h");
+	OWNED(owned_cc_manifest_free) struct cc_manifest *manifest = manifest_of(NULL, "a.h");
 
 	CU_ASSERT_EQUAL(cc_manifest_verify(manifest, NULL), CMN_OK);
 	CU_ASSERT_EQUAL_FATAL(mkdir("a.h", 0700), 0);
@@ -106,13 +97,12 @@ TEST(what_appears_is_stale_be_it_a_directory)
 	cc_manifest_free(manifest);
 	manifest = manifest_of(NULL, "a.h/b.h");	/* below a file: not there */
 	CU_ASSERT_EQUAL(cc_manifest_verify(manifest, NULL), CMN_OK);
-	cc_manifest_free(manifest);
 }
 
 TEST(retargeted_symbolic_link_is_stale)
 {
 	struct cc_file_memo *memo = cc_file_memo_new();
-	struct cc_manifest *manifest;
+	OWNED(owned_cc_manifest_free) struct cc_manifest *manifest;
 
 	unit_write("one/a.h", "one");
 	unit_write("two/a.h", "two");
@@ -122,13 +112,12 @@ TEST(retargeted_symbolic_link_is_stale)
 	CU_ASSERT_EQUAL_FATAL(unlink("dir"), 0);
 	CU_ASSERT_EQUAL_FATAL(symlink("two", "dir"), 0);
 	CU_ASSERT_EQUAL(cc_manifest_verify(manifest, memo), CMN_STALE);
-	cc_manifest_free(manifest);
 	cc_file_memo_free(memo);
 }
 
 TEST(working_directory_is_compared)
 {
-	struct cc_manifest *manifest = cc_manifest_new();
+	OWNED(owned_cc_manifest_free) struct cc_manifest *manifest = cc_manifest_new();
 	char *current = cc_manifest_working_directory();
 
 	CU_ASSERT_PTR_NOT_NULL_FATAL(current);
@@ -146,12 +135,11 @@ TEST(working_directory_is_compared)
 	CU_ASSERT_EQUAL(cc_manifest_verify(manifest, NULL), CMN_STALE);
 	CU_ASSERT_EQUAL_FATAL(chdir(current), 0);
 	free(current);
-	cc_manifest_free(manifest);
 }
 
 TEST(without_memory_nothing_holds)
 {
-	struct cc_manifest *manifest = manifest_of(NULL, "a.h");
+	OWNED(owned_cc_manifest_free) struct cc_manifest *manifest = manifest_of(NULL, "a.h");
 	char path[32];
 
 	/* More than need none, and which are the same file is to be compared. */
@@ -163,24 +151,22 @@ TEST(without_memory_nothing_holds)
 	calloc_fails = true;
 	CU_ASSERT_EQUAL(cc_manifest_verify(manifest, NULL), CMN_STALE);
 	CU_ASSERT_EQUAL(cc_manifest_verify(manifest, NULL), CMN_OK);
-	cc_manifest_free(manifest);
 }
 
 TEST(relative_paths_are_the_lookers)
 {
-	struct cc_manifest *manifest;
+	OWNED(owned_cc_manifest_free) struct cc_manifest *manifest;
 
 	unit_write("a.h", "one");
 	unit_write("sub/a.h", "two");
 	manifest = manifest_of("a.h", NULL);
 	CU_ASSERT_EQUAL_FATAL(chdir("sub"), 0);
 	CU_ASSERT_EQUAL(cc_manifest_verify(manifest, NULL), CMN_STALE);
-	cc_manifest_free(manifest);
 }
 
 TEST(contradiction_is_noticed)
 {
-	struct cc_manifest *manifest = cc_manifest_new();
+	OWNED(owned_cc_manifest_free) struct cc_manifest *manifest = cc_manifest_new();
 	struct cmn_hash one = cmn_hash_of("1", 1), two = cmn_hash_of("2", 1);
 
 	CU_ASSERT_EQUAL(cc_manifest_add_file(manifest, "a", 1, &one), CMN_OK);
@@ -194,13 +180,12 @@ TEST(contradiction_is_noticed)
 	CU_ASSERT_EQUAL(cc_manifest_add_absent(manifest, ""), CMN_ERR_INVALID);
 	CU_ASSERT_EQUAL(cc_manifest_count(manifest), 2);
 	CU_ASSERT_EQUAL(cc_manifest_count(NULL), 0);
-	cc_manifest_free(manifest);
 	cc_manifest_free(NULL);
 }
 
 TEST(each_name_is_its_own_though_it_begins_another)
 {
-	struct cc_manifest *manifest = cc_manifest_new();
+	OWNED(owned_cc_manifest_free) struct cc_manifest *manifest = cc_manifest_new();
 	char path[256];
 
 	memset(path, 'a', sizeof(path));
@@ -209,12 +194,11 @@ TEST(each_name_is_its_own_though_it_begins_another)
 		CU_ASSERT_EQUAL(cc_manifest_add_absent(manifest, path), CMN_OK);
 	}
 	CU_ASSERT_EQUAL(cc_manifest_count(manifest), sizeof(path) - 1);
-	cc_manifest_free(manifest);
 }
 
 TEST(encoding_round_trips_and_every_truncation_is_corrupt)
 {
-	struct cmn_buffer encoded = { 0 };
+	OWNED(cmn_buffer_release) struct cmn_buffer encoded = { 0 };
 	struct cc_manifest *manifest, *decoded = NULL;
 	struct cc_manifest_item item;
 
@@ -247,7 +231,6 @@ TEST(encoding_round_trips_and_every_truncation_is_corrupt)
 	}
 	encoded.data[0]++;
 	CU_ASSERT_EQUAL(cc_manifest_decode(cmn_buffer_view(&encoded), &decoded), CMN_ERR_VERSION);
-	cmn_buffer_release(&encoded);
 	cc_manifest_free(manifest);
 }
 
@@ -255,10 +238,7 @@ TEST(encoding_round_trips_and_every_truncation_is_corrupt)
 static const char *faked;	/* NULL: all is as it is */
 static void (*fake)(struct stat *info);	/* NULL: that it may not be looked at */
 
-int __real_stat(const char *path, struct stat *ret);
-int __wrap_stat(const char *path, struct stat *ret);
-
-int __wrap_stat(const char *path, struct stat *ret)
+WRAPPED(int, stat, (const char *path, struct stat *ret))
 {
 	int result = __real_stat(path, ret);
 
@@ -317,7 +297,7 @@ TEST(what_was_seen_is_compared)
 {
 	for (int with_ctime = 0; with_ctime < 2; with_ctime++) {
 		struct cc_manifest *manifest = cc_manifest_new(), *decoded = NULL;
-		struct cmn_buffer encoded = { 0 };
+		OWNED(cmn_buffer_release) struct cmn_buffer encoded = { 0 };
 		struct cc_file_identity identity;
 
 		unit_write("a.h", "text");
@@ -340,7 +320,6 @@ TEST(what_was_seen_is_compared)
 		CU_ASSERT_EQUAL(symlink("b.h", "a.h"), 0);
 		CU_ASSERT_EQUAL(cc_manifest_verify(decoded, NULL), with_ctime ? CMN_STALE : CMN_OK);
 		CU_ASSERT_EQUAL(unlink("a.h"), 0);
-		cmn_buffer_release(&encoded);
 		cc_manifest_free(decoded);
 		cc_manifest_free(manifest);
 	}
@@ -351,7 +330,7 @@ TEST(a_copy_of_what_was_seen_holds_by_its_content)
 {
 	const struct cmn_hash hash = cmn_hash_of("text", 4);
 	struct cc_manifest *manifest = cc_manifest_new(), *decoded = NULL;
-	struct cmn_buffer encoded = { 0 };
+	OWNED(cmn_buffer_release) struct cmn_buffer encoded = { 0 };
 	struct cc_file_identity identity;
 
 	unit_write("a.h", "text");
@@ -378,14 +357,13 @@ TEST(a_copy_of_what_was_seen_holds_by_its_content)
 	CU_ASSERT_EQUAL(cc_manifest_verify(decoded, NULL), CMN_STALE);
 	CU_ASSERT_EQUAL(unlink("a.h"), 0);
 	CU_ASSERT_EQUAL(cc_manifest_verify(decoded, NULL), CMN_STALE);
-	cmn_buffer_release(&encoded);
 	cc_manifest_free(decoded);
 	cc_manifest_free(manifest);
 }
 
 TEST(a_directory_may_vanish_and_be_nothing_else)
 {
-	struct cc_manifest *manifest = cc_manifest_new();
+	OWNED(owned_cc_manifest_free) struct cc_manifest *manifest = cc_manifest_new();
 
 	CU_ASSERT_EQUAL(mkdir("d", 0700), 0);
 	CU_ASSERT_EQUAL(cc_manifest_add_place(manifest, "d"), CMN_OK);
@@ -395,7 +373,6 @@ TEST(a_directory_may_vanish_and_be_nothing_else)
 	CU_ASSERT_EQUAL(cc_manifest_verify(manifest, NULL), CMN_OK);
 	unit_write("d", "");
 	CU_ASSERT_EQUAL(cc_manifest_verify(manifest, NULL), CMN_STALE);
-	cc_manifest_free(manifest);
 }
 
 /* As the cache of a driver in the home of the user who compiled. */
@@ -421,7 +398,7 @@ TEST(a_directory_of_another_user_holds_and_nothing_in_it_does)
 
 TEST(an_absence_is_known_or_it_is_none)
 {
-	struct cc_manifest *manifest = manifest_of(NULL, "a.h");
+	OWNED(owned_cc_manifest_free) struct cc_manifest *manifest = manifest_of(NULL, "a.h");
 
 	CU_ASSERT_EQUAL(verify_with(manifest, "a.h", NULL), CMN_STALE);
 	CU_ASSERT_EQUAL(symlink("nothing", "a.h"), 0);
@@ -429,7 +406,6 @@ TEST(an_absence_is_known_or_it_is_none)
 	CU_ASSERT_EQUAL(unlink("a.h"), 0);
 	CU_ASSERT_EQUAL(symlink("a.h", "a.h"), 0);
 	CU_ASSERT_EQUAL(cc_manifest_verify(manifest, NULL), CMN_STALE);
-	cc_manifest_free(manifest);
 }
 
 static void unit_link(const char *from, const char *to)
@@ -458,7 +434,7 @@ static struct cc_manifest *two_names_and_one(enum cc_dependency kind)
 {
 	static const char *const names[] = { "a", "b", "c" };
 	struct cc_manifest *manifest = cc_manifest_new(), *decoded = NULL;
-	struct cmn_buffer encoded = { 0 };
+	OWNED(cmn_buffer_release) struct cmn_buffer encoded = { 0 };
 
 	for (size_t i = 0; i < 3; i++)
 		add_identified(manifest, names[i], kind);
@@ -467,7 +443,6 @@ static struct cc_manifest *two_names_and_one(enum cc_dependency kind)
 	CU_ASSERT_EQUAL_FATAL(cc_manifest_decode(cmn_buffer_view(&encoded), &decoded), CMN_OK);
 	CU_ASSERT_EQUAL(cc_manifest_get(decoded, 1).same, 1);
 	CU_ASSERT_EQUAL(cc_manifest_get(decoded, 2).same, 0);
-	cmn_buffer_release(&encoded);
 	cc_manifest_free(manifest);
 	return decoded;
 }
@@ -477,7 +452,7 @@ TEST(which_names_are_one_is_compared)
 	static const enum cc_dependency kinds[] = { CC_DEPENDENCY_FILE, CC_DEPENDENCY_SEEN };
 
 	for (size_t i = 0; i < 2; i++) {
-		struct cc_manifest *manifest;
+		OWNED(owned_cc_manifest_free) struct cc_manifest *manifest;
 		struct cc_manifest_change change;
 
 		unit_write("a", "text");
@@ -500,13 +475,12 @@ TEST(which_names_are_one_is_compared)
 		CU_ASSERT_EQUAL(change.how, CC_MANIFEST_ANOTHER);
 		CU_ASSERT_STRING_EQUAL(change.path, "c");
 		CU_ASSERT_EQUAL(system("rm a b c"), 0);
-		cc_manifest_free(manifest);
 	}
 }
 
 TEST(which_directories_are_one_is_compared)
 {
-	struct cc_manifest *manifest;
+	OWNED(owned_cc_manifest_free) struct cc_manifest *manifest;
 
 	CU_ASSERT_EQUAL(system("mkdir a b && ln -s a c"), 0);
 	manifest = two_names_and_one(CC_DEPENDENCY_PLACE);
@@ -517,13 +491,12 @@ TEST(which_directories_are_one_is_compared)
 	CU_ASSERT_EQUAL(cc_manifest_verify(manifest, NULL), CMN_OK);
 	CU_ASSERT_EQUAL(system("mkdir c"), 0);
 	CU_ASSERT_EQUAL(cc_manifest_verify(manifest, NULL), CMN_STALE);
-	cc_manifest_free(manifest);
 }
 
 /* Of two devices one number of an inode is two files. */
 TEST(inodes_are_of_a_device)
 {
-	struct cc_manifest *manifest = cc_manifest_new();
+	OWNED(owned_cc_manifest_free) struct cc_manifest *manifest = cc_manifest_new();
 	const struct cmn_hash hash = cmn_hash_of("text", 4);
 	struct cc_file_identity identity;
 
@@ -554,13 +527,12 @@ TEST(inodes_are_of_a_device)
 		distance.inode = i << 32;
 		CU_ASSERT_EQUAL(verify_with(manifest, "b", elsewhere), CMN_OK);
 	}
-	cc_manifest_free(manifest);
 }
 
 /* As entries of earlier versions have it. */
 TEST(where_no_names_were_compared_none_are)
 {
-	struct cc_manifest *manifest;
+	OWNED(owned_cc_manifest_free) struct cc_manifest *manifest;
 	struct cmn_hash hash;
 
 	unit_write("a", "text");
@@ -569,7 +541,6 @@ TEST(where_no_names_were_compared_none_are)
 	hash = cmn_hash_of("text", 4);
 	CU_ASSERT_EQUAL(cc_manifest_add_file(manifest, "b", 4, &hash), CMN_OK);
 	CU_ASSERT_EQUAL(cc_manifest_verify(manifest, NULL), CMN_OK);
-	cc_manifest_free(manifest);
 }
 
 static void append(struct cmn_buffer *encoded, enum cc_dependency kind, const char *path, uint64_t size)
@@ -612,7 +583,7 @@ TEST(what_no_manifest_says_is_corrupt)
 	};
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-		struct cmn_buffer encoded = { 0 };
+		OWNED(cmn_buffer_release) struct cmn_buffer encoded = { 0 };
 		struct cc_manifest *decoded = NULL;
 
 		cmn_buffer_append_u32(&encoded, CC_MANIFEST_VERSION);
@@ -624,14 +595,13 @@ TEST(what_no_manifest_says_is_corrupt)
 				rows[i].status);
 		if (rows[i].status == CMN_OK)
 			cc_manifest_free(decoded);
-		cmn_buffer_release(&encoded);
 	}
 }
 
 /* Of three names the third says that it is the second, which is itself the first. */
 TEST(what_is_the_same_is_the_first_of_its_names)
 {
-	struct cmn_buffer encoded = { 0 };
+	OWNED(cmn_buffer_release) struct cmn_buffer encoded = { 0 };
 	struct cc_manifest *decoded = NULL;
 
 	cmn_buffer_append_u32(&encoded, CC_MANIFEST_VERSION);
@@ -642,24 +612,22 @@ TEST(what_is_the_same_is_the_first_of_its_names)
 	append(&encoded, CC_DEPENDENCY_SAME, "b", 0);
 	append(&encoded, CC_DEPENDENCY_SAME, "c", 1);
 	CU_ASSERT_EQUAL(cc_manifest_decode(cmn_buffer_view(&encoded), &decoded), CMN_ERR_CORRUPT);
-	cmn_buffer_release(&encoded);
 }
 
 TEST(each_version_is_its_own)
 {
-	struct cmn_buffer encoded = { 0 };
+	OWNED(cmn_buffer_release) struct cmn_buffer encoded = { 0 };
 	struct cc_manifest *decoded;
 
 	cmn_buffer_append_u32(&encoded, CC_MANIFEST_VERSION - 1);
 	cmn_buffer_append_u32(&encoded, 0);
 	CU_ASSERT_EQUAL(cc_manifest_decode(cmn_buffer_view(&encoded), &decoded), CMN_ERR_VERSION);
-	cmn_buffer_release(&encoded);
 }
 
 TEST(path_with_a_nul_is_corrupt)
 {
 	struct cc_manifest *manifest = manifest_of(NULL, "abc"), *decoded = NULL;
-	struct cmn_buffer encoded = { 0 };
+	OWNED(cmn_buffer_release) struct cmn_buffer encoded = { 0 };
 	uint8_t *at;
 
 	cc_manifest_encode(manifest, &encoded);
@@ -667,7 +635,6 @@ TEST(path_with_a_nul_is_corrupt)
 	CU_ASSERT_PTR_NOT_NULL_FATAL(at);
 	at[1] = 0;
 	CU_ASSERT_EQUAL(cc_manifest_decode(cmn_buffer_view(&encoded), &decoded), CMN_ERR_CORRUPT);
-	cmn_buffer_release(&encoded);
 	cc_manifest_free(manifest);
 }
 
@@ -737,7 +704,7 @@ TEST(threads_share_a_memo)
 
 TEST(what_changed_is_told)
 {
-	struct cc_manifest *manifest = cc_manifest_new();
+	OWNED(owned_cc_manifest_free) struct cc_manifest *manifest = cc_manifest_new();
 	struct cc_manifest_change change = { CC_MANIFEST_VANISHED, "x" };
 	struct cmn_hash hash = cmn_hash_of("one", 3);
 	char far[600];
@@ -769,14 +736,13 @@ TEST(what_changed_is_told)
 	CU_ASSERT_EQUAL(cc_manifest_compare(manifest, NULL, &change), CMN_STALE);
 	CU_ASSERT_EQUAL(change.how, CC_MANIFEST_DIRECTORY);
 	CU_ASSERT_STRING_EQUAL(change.path, far + sizeof(far) - sizeof(change.path));
-	cc_manifest_free(manifest);
 }
 
 /* More than fit on a stack, and so many that some share a place in a table; each by two names. */
 TEST(names_of_one_file_among_many)
 {
 	enum { FILES = 200 };
-	struct cc_manifest *manifest = cc_manifest_new();
+	OWNED(owned_cc_manifest_free) struct cc_manifest *manifest = cc_manifest_new();
 	struct cmn_hash hash = cmn_hash_of("text", 4);
 	char first[64], path[64];
 
@@ -810,5 +776,4 @@ TEST(names_of_one_file_among_many)
 		CU_ASSERT_EQUAL(link(first, path), 0);
 	}
 	CU_ASSERT_EQUAL(cc_manifest_verify(manifest, NULL), CMN_OK);
-	cc_manifest_free(manifest);
 }

@@ -9,7 +9,6 @@
 #include <sys/vfs.h>
 
 #include "cachecore/file_memo.h"
-#include "common/clock.h"
 #include "tests/support/file_hash.h"
 #include "tests/support/clock.h"
 #include "tests/support/unit.h"

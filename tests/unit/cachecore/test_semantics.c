@@ -111,23 +111,36 @@ static void kernel_release(void *value)
 static const struct cc_value_ops program_ops = { program_retain, program_release };
 static const struct cc_value_ops kernel_ops = { kernel_retain, kernel_release };
 
-static struct cc_programs *programs_new(uint64_t threshold)
-{
-	struct cc_programs *programs = cc_programs_new(threshold, &program_ops, &kernel_ops);
+static struct cc_programs *programs;
 
-	CU_ASSERT_PTR_NOT_NULL_FATAL(programs);
-	return programs;
-}
-
-static void programs_end(struct cc_programs *programs)
+static void end(void)
 {
 	cc_programs_free(programs);
+	programs = NULL;
 	CU_ASSERT_EQUAL(atomic_load(&alive[PROGRAM]), 0);
 	CU_ASSERT_EQUAL(atomic_load(&alive[KERNEL]), 0);
 	CU_ASSERT_EQUAL(atomic_load(&wrong_kind), 0);
 }
 
-static struct cc_programs_usage usage_of(struct cc_programs *programs)
+/* Instead of those that there are. */
+static void renew(uint64_t threshold)
+{
+	end();
+	programs = cc_programs_new(threshold, &program_ops, &kernel_ops);
+	CU_ASSERT_PTR_NOT_NULL_FATAL(programs);
+}
+
+BEFORE_EACH
+{
+	renew(0);
+}
+
+AFTER_EACH
+{
+	end();
+}
+
+static struct cc_programs_usage usage_of(void)
 {
 	struct cc_programs_usage usage;
 
@@ -149,8 +162,7 @@ struct script {
 	atomic_bool started;
 	atomic_int calls;
 	void (*look)(struct script *script);
-	struct cc_programs *programs;	/* these two for look */
-	struct build_result *result;
+	struct build_result *result;	/* for look */
 };
 
 static void wait_for(atomic_bool *flag, bool wanted)
@@ -183,8 +195,8 @@ static enum cmn_status run_script(void *ctx, struct cc_build_output *ret)
 }
 
 /* A getOrBuild of a program, or with a name of its kernel. */
-static enum cmn_status obtain(struct cc_programs *programs, const char *key, const char *kernel,
-			      struct script *script, struct cc_build_taken *taken)
+static enum cmn_status obtain(const char *key, const char *kernel, struct script *script,
+			      struct cc_build_taken *taken)
 {
 	script->kind = kernel ? KERNEL : PROGRAM;
 	if (kernel)
@@ -195,18 +207,17 @@ static enum cmn_status obtain(struct cc_programs *programs, const char *key, con
 }
 
 /* The same with a build that succeeds; gives the reference back. */
-static enum cc_way use(struct cc_programs *programs, const char *key, const char *kernel,
-		       size_t size)
+static enum cc_way use(const char *key, const char *kernel, size_t size)
 {
 	struct script script = { .size = size };
 	struct cc_build_taken taken;
 
-	CU_ASSERT_EQUAL_FATAL(obtain(programs, key, kernel, &script, &taken), CMN_OK);
+	CU_ASSERT_EQUAL_FATAL(obtain(key, kernel, &script, &taken), CMN_OK);
 	value_unref(taken.value);
 	return taken.way;
 }
 
-static bool is_there(struct cc_programs *programs, const char *key)
+static bool is_there(const char *key)
 {
 	void *value;
 
@@ -217,8 +228,7 @@ static bool is_there(struct cc_programs *programs, const char *key)
 }
 
 /* The BuildResult in the map, without a reference; NULL if there is none. *ret_users: who is between. */
-static struct build_result *result_of(struct cc_programs *programs, const char *key,
-				      const char *kernel, unsigned int *ret_users)
+static struct build_result *result_of(const char *key, const char *kernel, unsigned int *ret_users)
 {
 	const struct cmn_view name = cmn_view_of(kernel);
 	struct program_record *program;
@@ -233,7 +243,6 @@ static struct build_result *result_of(struct cc_programs *programs, const char *
 /* An obtain in a thread of its own. */
 struct caller {
 	pthread_t thread;
-	struct cc_programs *programs;
 	const char *key, *kernel;
 	struct script *script;
 	struct cc_build_taken taken;
@@ -244,8 +253,7 @@ static void *call(void *arg)
 {
 	struct caller *caller = arg;
 
-	caller->status = obtain(caller->programs, caller->key, caller->kernel, caller->script,
-				&caller->taken);
+	caller->status = obtain(caller->key, caller->kernel, caller->script, &caller->taken);
 	return NULL;
 }
 
@@ -271,22 +279,21 @@ static void caller_drop(struct caller *caller)
  * The first of these threads builds and is let go when all others have found
  * its BuildResult, which is in progress: they are the document's threads B.
  */
-static void one_builder_many_waiters(struct cc_programs *programs, const char *kernel,
-				     struct script *script, struct caller callers[THREADS])
+static void one_builder_many_waiters(const char *kernel, struct script *script,
+				     struct caller callers[THREADS])
 {
 	unsigned int users;
 
 	atomic_store(&script->closed, true);
 	for (size_t i = 0; i < THREADS; i++) {
-		callers[i] = (struct caller){ .programs = programs, .key = "key",
-					      .kernel = kernel, .script = script };
+		callers[i] = (struct caller){ .key = "key", .kernel = kernel, .script = script };
 		caller_start(&callers[i]);
 		if (i == 0)
 			wait_for(&script->started, true);
 	}
 	do {
 		sched_yield();
-		(void)result_of(programs, "key", kernel, &users);	/* the number is all */
+		(void)result_of("key", kernel, &users);	/* the number is all */
 	} while (users < THREADS);
 	CU_ASSERT_EQUAL(atomic_load(&script->calls), 1);
 	atomic_store(&script->closed, false);
@@ -298,18 +305,17 @@ static void one_builder_many_waiters(struct cc_programs *programs, const char *k
 TEST(threads_build_the_kernels_of_one_program_at_once)
 {
 	static const char *const names[THREADS] = { "a", "b", "c", "d", "e", "f", "g", "h" };
-	struct cc_programs *programs = programs_new(0);
 	struct script scripts[THREADS] = { 0 };
 	struct caller callers[THREADS];
 	pthread_barrier_t meeting;
 
 	/* Nobody leaves a build before everybody is in one. */
 	CU_ASSERT_EQUAL_FATAL(pthread_barrier_init(&meeting, NULL, THREADS), 0);
-	CU_ASSERT_EQUAL(use(programs, "key", NULL, 1), CC_WAY_BUILT);
+	CU_ASSERT_EQUAL(use("key", NULL, 1), CC_WAY_BUILT);
 	for (size_t i = 0; i < THREADS; i++) {
 		scripts[i].meeting = &meeting;
-		callers[i] = (struct caller){ .programs = programs, .key = "key",
-					      .kernel = names[i], .script = &scripts[i] };
+		callers[i] = (struct caller){ .key = "key", .kernel = names[i],
+					      .script = &scripts[i] };
 		caller_start(&callers[i]);
 	}
 	for (size_t i = 0; i < THREADS; i++) {
@@ -317,11 +323,10 @@ TEST(threads_build_the_kernels_of_one_program_at_once)
 		CU_ASSERT_EQUAL(callers[i].status, CMN_OK);
 		CU_ASSERT_EQUAL(callers[i].taken.way, CC_WAY_BUILT);
 		caller_drop(&callers[i]);
-		CU_ASSERT_EQUAL(use(programs, "key", names[i], 0), CC_WAY_FOUND);
+		CU_ASSERT_EQUAL(use("key", names[i], 0), CC_WAY_FOUND);
 	}
-	CU_ASSERT_EQUAL(usage_of(programs).kernels, THREADS);
+	CU_ASSERT_EQUAL(usage_of().kernels, THREADS);
 	(void)pthread_barrier_destroy(&meeting);	/* nobody waits there */
-	programs_end(programs);
 }
 
 static void expect_stub(struct script *script)
@@ -365,20 +370,19 @@ static void expect_stub_in_map(struct script *script)
 {
 	const char *kernel = script->kind == KERNEL ? "k" : NULL;
 	unsigned int users;
-	struct build_result *result = result_of(script->programs, "key", kernel, &users);
+	struct build_result *result = result_of("key", kernel, &users);
 
 	CU_ASSERT_PTR_NOT_NULL_FATAL(result);
 	CU_ASSERT_EQUAL(cc_build_result_state(result), BUILD_IN_PROGRESS);
 	CU_ASSERT_PTR_NULL(atomic_load(&result->value));
 	CU_ASSERT_EQUAL(users, 1);
 	if (script->kind == PROGRAM)
-		CU_ASSERT_FALSE(is_there(script->programs, "key"));
+		CU_ASSERT_FALSE(is_there("key"));
 }
 
 /* "we try to insert BuildResult stub instance with status equal to 'in progress'" */
 TEST(a_stub_is_in_the_map_while_it_is_built)
 {
-	struct cc_programs *programs = programs_new(0);
 	struct script script;
 	struct cc_build_taken taken;
 	struct build_result *result;
@@ -387,108 +391,102 @@ TEST(a_stub_is_in_the_map_while_it_is_built)
 	for (int i = 0; i < 2; i++) {
 		const char *kernel = i ? "k" : NULL;
 
-		script = (struct script){ .look = expect_stub_in_map, .programs = programs };
-		CU_ASSERT_EQUAL_FATAL(obtain(programs, "key", kernel, &script, &taken), CMN_OK);
-		result = result_of(programs, "key", kernel, &users);
+		script = (struct script){ .look = expect_stub_in_map };
+		CU_ASSERT_EQUAL_FATAL(obtain("key", kernel, &script, &taken), CMN_OK);
+		result = result_of("key", kernel, &users);
 		CU_ASSERT_PTR_NOT_NULL_FATAL(result);
 		CU_ASSERT_EQUAL(cc_build_result_state(result), BUILD_SUCCEEDED);
 		CU_ASSERT_PTR_EQUAL(atomic_load(&result->value), taken.value);
 		CU_ASSERT_EQUAL(users, 0);
 		value_unref(taken.value);
 	}
-	programs_end(programs);
 }
 
 /* "the global lock is acquired only for the duration of the global map access" */
 TEST(no_callback_is_called_with_a_lock_held)
 {
-	struct cc_programs *programs = programs_new(10);
 	struct script fails = { .failures = 1, .failure = CMN_ERR_DRIVER, .message = "no" };
 	struct script no_memory = { .failures = 1, .failure = CMN_ERR_NOMEM, .size = 4 };
 	struct cc_build_taken taken;
 	void *kernel;
 
+	renew(10);
 	atomic_store(&tried, 0);
 	atomic_store(&found_held, 0);
 	watched = programs;
-	CU_ASSERT_EQUAL(use(programs, "a", NULL, 8), CC_WAY_BUILT);
-	CU_ASSERT_EQUAL(use(programs, "a", NULL, 8), CC_WAY_FOUND);
-	CU_ASSERT_EQUAL(use(programs, "a", NULL, 8), CC_WAY_FOUND);
-	CU_ASSERT_EQUAL(obtain(programs, "a", "k", &(struct script){ 0 }, &taken), CMN_OK);
+	CU_ASSERT_EQUAL(use("a", NULL, 8), CC_WAY_BUILT);
+	CU_ASSERT_EQUAL(use("a", NULL, 8), CC_WAY_FOUND);
+	CU_ASSERT_EQUAL(use("a", NULL, 8), CC_WAY_FOUND);
+	CU_ASSERT_EQUAL(obtain("a", "k", &(struct script){ 0 }, &taken), CMN_OK);
 	CU_ASSERT_EQUAL(fast_kernel_put(programs, cmn_view_of("a"), 0, NULL, cmn_view_of("k"),
 					   taken.value), CMN_OK);
 	value_unref(taken.value);
-	CU_ASSERT_EQUAL(use(programs, "a", "k", 0), CC_WAY_FOUND);
-	CU_ASSERT_EQUAL(use(programs, "a", "k", 0), CC_WAY_FOUND);
+	CU_ASSERT_EQUAL(use("a", "k", 0), CC_WAY_FOUND);
+	CU_ASSERT_EQUAL(use("a", "k", 0), CC_WAY_FOUND);
 	CU_ASSERT_EQUAL_FATAL(fast_kernel_get(programs, 0, NULL, cmn_view_of("k"), &kernel),
 			      CMN_OK);
 	value_unref(kernel);
-	CU_ASSERT_EQUAL(obtain(programs, "bad", NULL, &fails, &taken), CMN_ERR_DRIVER);
+	CU_ASSERT_EQUAL(obtain("bad", NULL, &fails, &taken), CMN_ERR_DRIVER);
 	free(taken.error_message);
-	CU_ASSERT_EQUAL(use(programs, "b", NULL, 8), CC_WAY_BUILT);	/* evicts a, with its kernel */
-	CU_ASSERT_FALSE(is_there(programs, "a"));
-	CU_ASSERT_EQUAL(obtain(programs, "c", NULL, &no_memory, &taken), CMN_OK);	/* flushes */
+	CU_ASSERT_EQUAL(use("b", NULL, 8), CC_WAY_BUILT);	/* evicts a, with its kernel */
+	CU_ASSERT_FALSE(is_there("a"));
+	CU_ASSERT_EQUAL(obtain("c", NULL, &no_memory, &taken), CMN_OK);	/* flushes */
 	value_unref(taken.value);
 	CU_ASSERT_EQUAL(cc_programs_put(programs, cmn_view_of("c"), value_new(PROGRAM), 1), CMN_OK);
 	cc_programs_remove(programs, cmn_view_of("c"), NULL);
-	CU_ASSERT_EQUAL(use(programs, "d", NULL, 8), CC_WAY_BUILT);
+	CU_ASSERT_EQUAL(use("d", NULL, 8), CC_WAY_BUILT);
 	cc_programs_flush(programs);
 	watched = NULL;
 	CU_ASSERT_TRUE(atomic_load(&tried) > 10 * FAST_KERNEL_SHARDS);
 	CU_ASSERT_EQUAL(atomic_load(&found_held), 0);
-	programs_end(programs);
 }
 
 /* "so other threads can request or build other programs in the meantime": also while some wait */
 TEST(waiters_hold_no_lock)
 {
-	struct cc_programs *programs = programs_new(0);
 	struct script script = { .closed = true };
 	struct caller callers[THREADS];
 	unsigned int users;
 
 	for (size_t i = 0; i < THREADS; i++) {
-		callers[i] = (struct caller){ .programs = programs, .key = "key",
-					      .script = &script };
+		callers[i] = (struct caller){ .key = "key", .script = &script };
 		caller_start(&callers[i]);
 	}
 	do {
 		sched_yield();
-		(void)result_of(programs, "key", NULL, &users);	/* the number is all */
+		(void)result_of("key", NULL, &users);	/* the number is all */
 	} while (users < THREADS);
-	CU_ASSERT_EQUAL(use(programs, "other", NULL, 1), CC_WAY_BUILT);
-	CU_ASSERT_EQUAL(use(programs, "other", "k", 1), CC_WAY_BUILT);
-	CU_ASSERT_EQUAL(use(programs, "other", NULL, 1), CC_WAY_FOUND);
-	CU_ASSERT_FALSE(is_there(programs, "key"));
+	CU_ASSERT_EQUAL(use("other", NULL, 1), CC_WAY_BUILT);
+	CU_ASSERT_EQUAL(use("other", "k", 1), CC_WAY_BUILT);
+	CU_ASSERT_EQUAL(use("other", NULL, 1), CC_WAY_FOUND);
+	CU_ASSERT_FALSE(is_there("key"));
 	atomic_store(&script.closed, false);
 	for (size_t i = 0; i < THREADS; i++) {
 		caller_join(&callers[i]);
 		caller_drop(&callers[i]);
 	}
-	programs_end(programs);
 }
 
 /* "The thread simply takes it from the Ptr field w/o using any mutexes or condition variables." */
 TEST(a_finished_result_is_taken_without_its_mutex)
 {
-	struct cc_programs *programs = programs_new(0);
 	struct script fails = { .failures = 1, .failure = CMN_ERR_DRIVER, .message = "no" };
 	struct build_result *good, *bad;
 	struct cc_build_taken taken;
 	unsigned int users;
 
-	CU_ASSERT_EQUAL(use(programs, "key", NULL, 1), CC_WAY_BUILT);
+	CU_ASSERT_EQUAL(use("key", NULL, 1), CC_WAY_BUILT);
 	CU_ASSERT_EQUAL(api_build_program(programs, cmn_view_of("bad"), run_script, &fails,
 						 true, &taken), CMN_ERR_DRIVER);
 	free(taken.error_message);
-	good = result_of(programs, "key", NULL, &users);
-	bad = result_of(programs, "bad", NULL, &users);
+	good = result_of("key", NULL, &users);
+	bad = result_of("bad", NULL, &users);
 	CU_ASSERT_TRUE_FATAL(good && bad);
 	/* Who wanted one of these would wait for ever. */
 	pthread_mutex_lock(&good->lock);
 	pthread_mutex_lock(&bad->lock);
-	CU_ASSERT_EQUAL(use(programs, "key", NULL, 1), CC_WAY_FOUND);
-	CU_ASSERT_TRUE(is_there(programs, "key"));
+	CU_ASSERT_EQUAL(use("key", NULL, 1), CC_WAY_FOUND);
+	CU_ASSERT_TRUE(is_there("key"));
 	CU_ASSERT_EQUAL(api_build_program(programs, cmn_view_of("bad"), run_script, &fails,
 						 true, &taken), CMN_ERR_DRIVER);
 	CU_ASSERT_EQUAL(taken.way, CC_WAY_FOUND);
@@ -496,18 +494,16 @@ TEST(a_finished_result_is_taken_without_its_mutex)
 	free(taken.error_message);
 	pthread_mutex_unlock(&bad->lock);
 	pthread_mutex_unlock(&good->lock);
-	programs_end(programs);
 }
 
 /* The Fast Kernel Cache is there to spare the look into the maps, and so their lock. */
 TEST(a_fast_kernel_is_taken_without_the_lock_of_the_maps)
 {
-	struct cc_programs *programs = programs_new(0);
 	struct cc_build_taken taken;
 	void *kernel = NULL;
 
-	CU_ASSERT_EQUAL(use(programs, "key", NULL, 1), CC_WAY_BUILT);
-	CU_ASSERT_EQUAL_FATAL(obtain(programs, "key", "k", &(struct script){ 0 }, &taken), CMN_OK);
+	CU_ASSERT_EQUAL(use("key", NULL, 1), CC_WAY_BUILT);
+	CU_ASSERT_EQUAL_FATAL(obtain("key", "k", &(struct script){ 0 }, &taken), CMN_OK);
 	CU_ASSERT_EQUAL(fast_kernel_put(programs, cmn_view_of("key"), 7, programs,
 					   cmn_view_of("k"), taken.value), CMN_OK);
 	pthread_mutex_lock(&programs->lock);
@@ -519,7 +515,6 @@ TEST(a_fast_kernel_is_taken_without_the_lock_of_the_maps)
 	CU_ASSERT_PTR_EQUAL_FATAL(kernel, taken.value);
 	value_unref(kernel);
 	value_unref(taken.value);
-	programs_end(programs);
 }
 
 #define RACES 5000	/* with two free processors a look and a store instead of a swap loses some of them */
@@ -599,17 +594,16 @@ TEST(threads_that_compete_for_one_result_build_it_once)
 /* "single producer-multiple consumers scheme" */
 TEST(one_builder_serves_many_waiters)
 {
-	struct cc_programs *programs = programs_new(0);
 	struct caller callers[THREADS];
 
-	CU_ASSERT_EQUAL(use(programs, "key", NULL, 1), CC_WAY_BUILT);
+	CU_ASSERT_EQUAL(use("key", NULL, 1), CC_WAY_BUILT);
 	for (int i = 0; i < 2; i++) {
 		const char *kernel = i ? NULL : "k";	/* first, as its program must be built */
 		struct script script = { .size = 1 };
 
 		if (!kernel)
 			cc_programs_flush(programs);
-		one_builder_many_waiters(programs, kernel, &script, callers);
+		one_builder_many_waiters(kernel, &script, callers);
 		CU_ASSERT_EQUAL(atomic_load(&script.calls), 1);
 		for (size_t j = 0; j < THREADS; j++) {
 			CU_ASSERT_EQUAL_FATAL(callers[j].status, CMN_OK);
@@ -619,7 +613,6 @@ TEST(one_builder_serves_many_waiters)
 		for (size_t j = 0; j < THREADS; j++)
 			caller_drop(&callers[j]);
 	}
-	programs_end(programs);
 }
 
 /* Sees a result go from state to state, and reads what the last one publishes without the mutex. */
@@ -679,18 +672,16 @@ TEST(what_a_state_publishes_is_read_without_a_lock)
 /* "specialized with either ur_kernel_handle_t or ur_program_handle_t" */
 TEST(programs_and_kernels_have_callbacks_of_their_own)
 {
-	struct cc_programs *programs = programs_new(0);
-
 	for (int kind = 0; kind < 2; kind++) {
 		atomic_store(&retained[kind], 0);
 		atomic_store(&released[kind], 0);
 	}
-	CU_ASSERT_EQUAL(use(programs, "key", NULL, 1), CC_WAY_BUILT);
-	CU_ASSERT_EQUAL(use(programs, "key", "k", 0), CC_WAY_BUILT);
-	CU_ASSERT_EQUAL(use(programs, "key", "k", 0), CC_WAY_FOUND);
+	CU_ASSERT_EQUAL(use("key", NULL, 1), CC_WAY_BUILT);
+	CU_ASSERT_EQUAL(use("key", "k", 0), CC_WAY_BUILT);
+	CU_ASSERT_EQUAL(use("key", "k", 0), CC_WAY_FOUND);
 	CU_ASSERT_EQUAL(atomic_load(&retained[PROGRAM]), 1);
 	CU_ASSERT_EQUAL(atomic_load(&retained[KERNEL]), 2);
-	programs_end(programs);
+	end();
 	CU_ASSERT_EQUAL(atomic_load(&released[PROGRAM]), 1);
 	CU_ASSERT_EQUAL(atomic_load(&released[KERNEL]), 1);
 }
@@ -698,10 +689,9 @@ TEST(programs_and_kernels_have_callbacks_of_their_own)
 /* "This allows waiting threads to see the same result as the building thread." */
 TEST(every_waiter_gets_the_builders_error)
 {
-	struct cc_programs *programs = programs_new(0);
 	struct caller callers[THREADS];
 
-	CU_ASSERT_EQUAL(use(programs, "key", NULL, 1), CC_WAY_BUILT);
+	CU_ASSERT_EQUAL(use("key", NULL, 1), CC_WAY_BUILT);
 	for (int i = 0; i < 2; i++) {
 		const char *kernel = i ? NULL : "k";	/* first, as its program must be built */
 		struct script script = { .failures = THREADS, .failure = CMN_ERR_DRIVER,
@@ -709,7 +699,7 @@ TEST(every_waiter_gets_the_builders_error)
 
 		if (!kernel)
 			cc_programs_flush(programs);
-		one_builder_many_waiters(programs, kernel, &script, callers);
+		one_builder_many_waiters(kernel, &script, callers);
 		CU_ASSERT_EQUAL(atomic_load(&script.calls), 1);
 		for (size_t j = 0; j < THREADS; j++) {
 			CU_ASSERT_EQUAL(callers[j].status, CMN_ERR_DRIVER);
@@ -719,16 +709,14 @@ TEST(every_waiter_gets_the_builders_error)
 			caller_drop(&callers[j]);
 		}
 	}
-	programs_end(programs);
 }
 
 /* "the waiting thread will try to build the same object once more": one of many does, and serves the others */
 TEST(one_of_many_waiters_retries_for_the_others)
 {
-	struct cc_programs *programs = programs_new(0);
 	struct caller callers[THREADS];
 
-	CU_ASSERT_EQUAL(use(programs, "key", NULL, 1), CC_WAY_BUILT);
+	CU_ASSERT_EQUAL(use("key", NULL, 1), CC_WAY_BUILT);
 	for (int i = 0; i < 2; i++) {
 		const char *kernel = i ? NULL : "k";	/* first, as its program must be built */
 		struct script script = { .failures = 1, .failure = CMN_ERR_DRIVER,
@@ -737,7 +725,7 @@ TEST(one_of_many_waiters_retries_for_the_others)
 
 		if (!kernel)
 			cc_programs_flush(programs);
-		one_builder_many_waiters(programs, kernel, &script, callers);
+		one_builder_many_waiters(kernel, &script, callers);
 		CU_ASSERT_EQUAL(atomic_load(&script.calls), 2);
 		CU_ASSERT_EQUAL(callers[0].status, CMN_ERR_DRIVER);
 		CU_ASSERT_EQUAL(callers[0].taken.error_code, -5);
@@ -749,28 +737,25 @@ TEST(one_of_many_waiters_retries_for_the_others)
 		CU_ASSERT_EQUAL(built, 1);
 		for (size_t j = 0; j < THREADS; j++)
 			caller_drop(&callers[j]);
-		CU_ASSERT_EQUAL(use(programs, "key", kernel, 1), CC_WAY_FOUND);
+		CU_ASSERT_EQUAL(use("key", kernel, 1), CC_WAY_FOUND);
 	}
-	programs_end(programs);
 }
 
 /* The second build's error is no longer a spurious one: all that still wait get it. */
 TEST(a_retry_that_fails_with_an_error_is_the_others_result)
 {
-	struct cc_programs *programs = programs_new(0);
 	struct script script = { .failures = THREADS, .failure = CMN_ERR_DRIVER,
 				 .error_code = -11, .message = "line 3", .message_from = 1 };
 	struct caller callers[THREADS];
 
-	one_builder_many_waiters(programs, NULL, &script, callers);
+	one_builder_many_waiters(NULL, &script, callers);
 	CU_ASSERT_EQUAL(atomic_load(&script.calls), 2);
 	for (size_t i = 0; i < THREADS; i++) {
 		CU_ASSERT_EQUAL(callers[i].status, CMN_ERR_DRIVER);
 		CU_ASSERT_EQUAL(callers[i].taken.error_message == NULL, i == 0);
 		caller_drop(&callers[i]);
 	}
-	CU_ASSERT_EQUAL(usage_of(programs).programs, 0);
-	programs_end(programs);
+	CU_ASSERT_EQUAL(usage_of().programs, 0);
 }
 
 /* The eviction list as the document describes it: the most recently used at the end. */
@@ -814,9 +799,9 @@ static void model_add(struct model *model, char key, size_t size)
 TEST(programs_go_as_the_eviction_list_of_the_document_says)
 {
 	struct model model = { .threshold = 100 };
-	struct cc_programs *programs = programs_new(model.threshold);
 	uint64_t random = 1;
 
+	renew(model.threshold);
 	for (int step = 0; step < 5000; step++) {
 		/* Knuth's MMIX generator: the same steps in every run. */
 		random = random * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
@@ -826,105 +811,98 @@ TEST(programs_go_as_the_eviction_list_of_the_document_says)
 
 		switch ((random >> 50) % 3) {
 		case 0:
-			CU_ASSERT_EQUAL(is_there(programs, key), there);
+			CU_ASSERT_EQUAL(is_there(key), there);
 			break;
 		case 1:
-			CU_ASSERT_EQUAL(use(programs, key, NULL, size),
-					there ? CC_WAY_FOUND : CC_WAY_BUILT);
+			CU_ASSERT_EQUAL(use(key, NULL, size), there ? CC_WAY_FOUND : CC_WAY_BUILT);
 			if (!there)
 				model_add(&model, key[0], size);
 			break;
 		default:
-			(void)use(programs, key, "k", 0);	/* without the program it is not kept */
+			(void)use(key, "k", 0);	/* without the program it is not kept */
 			break;
 		}
-		CU_ASSERT_EQUAL_FATAL(usage_of(programs).bytes, model.bytes);
-		CU_ASSERT_EQUAL_FATAL(usage_of(programs).programs, model.count);
+		CU_ASSERT_EQUAL_FATAL(usage_of().bytes, model.bytes);
+		CU_ASSERT_EQUAL_FATAL(usage_of().programs, model.count);
 	}
-	programs_end(programs);
 }
 
 /* "When the program is first added to the cache": with its stub, and again when it is built and counts */
 TEST(a_program_that_took_long_is_the_last_in_the_list)
 {
-	struct cc_programs *programs = programs_new(30);
 	struct script slow = { .closed = true, .size = 10 };
-	struct caller caller = { .programs = programs, .key = "slow", .script = &slow };
+	struct caller caller = { .key = "slow", .script = &slow };
 
+	renew(30);
 	caller_start(&caller);
 	wait_for(&slow.started, true);
-	CU_ASSERT_EQUAL(use(programs, "a", NULL, 10), CC_WAY_BUILT);
-	CU_ASSERT_EQUAL(use(programs, "b", NULL, 10), CC_WAY_BUILT);
+	CU_ASSERT_EQUAL(use("a", NULL, 10), CC_WAY_BUILT);
+	CU_ASSERT_EQUAL(use("b", NULL, 10), CC_WAY_BUILT);
 	atomic_store(&slow.closed, false);
 	caller_join(&caller);
 	caller_drop(&caller);
-	CU_ASSERT_EQUAL(use(programs, "c", NULL, 20), CC_WAY_BUILT);	/* a and b go */
-	CU_ASSERT_TRUE(is_there(programs, "slow"));
-	CU_ASSERT_FALSE(is_there(programs, "a"));
-	CU_ASSERT_FALSE(is_there(programs, "b"));
-	programs_end(programs);
+	CU_ASSERT_EQUAL(use("c", NULL, 20), CC_WAY_BUILT);	/* a and b go */
+	CU_ASSERT_TRUE(is_there("slow"));
+	CU_ASSERT_FALSE(is_there("a"));
+	CU_ASSERT_FALSE(is_there("b"));
 }
 
 /* "When a program is deleted from the cache": what a thread has taken of it stays valid. */
 TEST(what_a_thread_holds_outlives_its_eviction)
 {
-	struct cc_programs *programs = programs_new(10);
 	struct cc_build_taken program, kernel;
 
-	CU_ASSERT_EQUAL_FATAL(obtain(programs, "a", NULL, &(struct script){ .size = 10 }, &program),
-			      CMN_OK);
-	CU_ASSERT_EQUAL_FATAL(obtain(programs, "a", "k", &(struct script){ 0 }, &kernel), CMN_OK);
-	CU_ASSERT_EQUAL(use(programs, "b", NULL, 10), CC_WAY_BUILT);
-	CU_ASSERT_FALSE(is_there(programs, "a"));
-	CU_ASSERT_EQUAL(usage_of(programs).kernels, 0);
+	renew(10);
+	CU_ASSERT_EQUAL_FATAL(obtain("a", NULL, &(struct script){ .size = 10 }, &program), CMN_OK);
+	CU_ASSERT_EQUAL_FATAL(obtain("a", "k", &(struct script){ 0 }, &kernel), CMN_OK);
+	CU_ASSERT_EQUAL(use("b", NULL, 10), CC_WAY_BUILT);
+	CU_ASSERT_FALSE(is_there("a"));
+	CU_ASSERT_EQUAL(usage_of().kernels, 0);
 	CU_ASSERT_EQUAL(atomic_load(&((struct value *)program.value)->refs), 1);
 	CU_ASSERT_EQUAL(atomic_load(&((struct value *)kernel.value)->refs), 1);
 	value_unref(kernel.value);
 	value_unref(program.value);
-	programs_end(programs);
 }
 
 /* A launch through the fast kernel cache does not fetch the program, and must not pay for moving it. */
 TEST(a_fast_kernel_hit_does_not_move_its_program)
 {
-	struct cc_programs *programs = programs_new(20);
 	struct cc_build_taken taken;
 	void *kernel;
 
-	CU_ASSERT_EQUAL(use(programs, "a", NULL, 10), CC_WAY_BUILT);
-	CU_ASSERT_EQUAL_FATAL(obtain(programs, "a", "k", &(struct script){ 0 }, &taken), CMN_OK);
+	renew(20);
+	CU_ASSERT_EQUAL(use("a", NULL, 10), CC_WAY_BUILT);
+	CU_ASSERT_EQUAL_FATAL(obtain("a", "k", &(struct script){ 0 }, &taken), CMN_OK);
 	CU_ASSERT_EQUAL(fast_kernel_put(programs, cmn_view_of("a"), 0, NULL, cmn_view_of("k"),
 					   taken.value), CMN_OK);
 	value_unref(taken.value);
-	CU_ASSERT_EQUAL(use(programs, "b", NULL, 10), CC_WAY_BUILT);
+	CU_ASSERT_EQUAL(use("b", NULL, 10), CC_WAY_BUILT);
 	CU_ASSERT_EQUAL_FATAL(fast_kernel_get(programs, 0, NULL, cmn_view_of("k"), &kernel),
 			      CMN_OK);
 	value_unref(kernel);
-	CU_ASSERT_EQUAL(use(programs, "c", NULL, 10), CC_WAY_BUILT);
-	CU_ASSERT_FALSE(is_there(programs, "a"));
-	CU_ASSERT_TRUE(is_there(programs, "b"));
-	programs_end(programs);
+	CU_ASSERT_EQUAL(use("c", NULL, 10), CC_WAY_BUILT);
+	CU_ASSERT_FALSE(is_there("a"));
+	CU_ASSERT_TRUE(is_there("b"));
 }
 
 /* "the maximum size of the in-memory program cache in bytes": errors that stay are in it too */
 TEST(remembered_errors_are_evicted_like_programs)
 {
 	struct script fails = { .failures = 100, .failure = CMN_ERR_DRIVER, .message = "12345678" };
-	struct cc_programs *programs = programs_new(30);
 	struct cc_build_taken taken;
 	char key[] = "a";
 
+	renew(30);
 	for (; key[0] <= 'z'; key[0]++) {
 		CU_ASSERT_EQUAL(api_build_program(programs, cmn_view_of(key), run_script,
 							 &fails, true, &taken), CMN_ERR_DRIVER);
 		CU_ASSERT_EQUAL(taken.way, CC_WAY_BUILT);
 		free(taken.error_message);
-		CU_ASSERT_TRUE(usage_of(programs).bytes <= 30);
-		CU_ASSERT_TRUE(usage_of(programs).programs <= 3);
+		CU_ASSERT_TRUE(usage_of().bytes <= 30);
+		CU_ASSERT_TRUE(usage_of().programs <= 3);
 	}
-	CU_ASSERT_EQUAL(usage_of(programs).programs, 3);
-	CU_ASSERT_EQUAL(usage_of(programs).bytes, 3 * sizeof("12345678"));
-	programs_end(programs);
+	CU_ASSERT_EQUAL(usage_of().programs, 3);
+	CU_ASSERT_EQUAL(usage_of().bytes, 3 * sizeof("12345678"));
 }
 
 /* "either due to cache eviction being disabled or the cache eviction threshold being too high" */
@@ -933,42 +911,39 @@ TEST(out_of_memory_flushes_whatever_the_threshold_is)
 	static const uint64_t thresholds[] = { 0, 100, UINT64_MAX };
 
 	for (size_t i = 0; i < sizeof(thresholds) / sizeof(thresholds[0]); i++) {
-		struct cc_programs *programs = programs_new(thresholds[i]);
 		struct script script = { .failures = 1, .failure = CMN_ERR_NOMEM, .size = 1 };
 		struct cc_build_taken taken;
 
-		CU_ASSERT_EQUAL(use(programs, "a", NULL, 10), CC_WAY_BUILT);
-		CU_ASSERT_EQUAL(use(programs, "a", "k", 0), CC_WAY_BUILT);
-		CU_ASSERT_EQUAL(use(programs, "b", NULL, 10), CC_WAY_BUILT);
-		CU_ASSERT_EQUAL(obtain(programs, "key", NULL, &script, &taken), CMN_OK);
+		renew(thresholds[i]);
+		CU_ASSERT_EQUAL(use("a", NULL, 10), CC_WAY_BUILT);
+		CU_ASSERT_EQUAL(use("a", "k", 0), CC_WAY_BUILT);
+		CU_ASSERT_EQUAL(use("b", NULL, 10), CC_WAY_BUILT);
+		CU_ASSERT_EQUAL(obtain("key", NULL, &script, &taken), CMN_OK);
 		CU_ASSERT_EQUAL(atomic_load(&script.calls), 2);
 		CU_ASSERT_EQUAL(atomic_load(&alive[PROGRAM]), 1);
 		CU_ASSERT_EQUAL(atomic_load(&alive[KERNEL]), 0);
-		CU_ASSERT_EQUAL(usage_of(programs).programs, 1);
+		CU_ASSERT_EQUAL(usage_of().programs, 1);
 		value_unref(taken.value);
-		programs_end(programs);
 	}
 }
 
 /* A stub has no memory to give, and its waiters would be left without what they wait for. */
 TEST(out_of_memory_leaves_builds_in_progress)
 {
-	struct cc_programs *programs = programs_new(0);
 	struct script slow = { .closed = true, .size = 1 };
 	struct script script = { .failures = 1, .failure = CMN_ERR_NOMEM, .size = 1 };
-	struct caller caller = { .programs = programs, .key = "slow", .script = &slow };
+	struct caller caller = { .key = "slow", .script = &slow };
 	struct cc_build_taken taken;
 
 	caller_start(&caller);
 	wait_for(&slow.started, true);
-	CU_ASSERT_EQUAL(obtain(programs, "key", NULL, &script, &taken), CMN_OK);
+	CU_ASSERT_EQUAL(obtain("key", NULL, &script, &taken), CMN_OK);
 	value_unref(taken.value);
 	atomic_store(&slow.closed, false);
 	caller_join(&caller);
 	CU_ASSERT_EQUAL(caller.status, CMN_OK);
 	caller_drop(&caller);
-	CU_ASSERT_TRUE(is_there(programs, "slow"));
-	programs_end(programs);
+	CU_ASSERT_TRUE(is_there("slow"));
 }
 
 static enum cmn_status build_entry(void *ctx, struct cc_entry **ret)

@@ -2,19 +2,15 @@
 /* bytes: views, buffers, bounded readers. */
 #include "common/bytes.h"
 
-#include <pthread.h>
-#include <stdlib.h>
-#include <string.h>
-
+#include "tests/support/owned.h"
 #include "tests/support/unit.h"
+#include "tests/support/wrap.h"
 
 #define MIB ((size_t)1 << 20)
 
 static bool no_memory;
 
-void *__real_realloc(void *block, size_t size);
-void *__wrap_realloc(void *block, size_t size);
-void *__wrap_realloc(void *block, size_t size)
+WRAPPED(void *, realloc, (void *block, size_t size))
 {
 	return no_memory ? NULL : __real_realloc(block, size);
 }
@@ -46,7 +42,7 @@ TEST(encodes_little_endian)
 
 TEST(reads_back_what_it_wrote)
 {
-	struct cmn_buffer buf = { 0 };
+	OWNED(cmn_buffer_release) struct cmn_buffer buf = { 0 };
 	struct cmn_reader reader;
 
 	cmn_buffer_append_u8(&buf, 0xff);
@@ -62,7 +58,6 @@ TEST(reads_back_what_it_wrote)
 	CU_ASSERT_TRUE(cmn_view_equal(cmn_reader_sized(&reader), cmn_view_of("abc")));
 	CU_ASSERT_EQUAL(reader.left, 0);
 	CU_ASSERT_FALSE(reader.failed);
-	cmn_buffer_release(&buf);
 }
 
 TEST(never_reads_past_the_end)
@@ -96,7 +91,7 @@ TEST(copies_what_is_there_and_else_zeros)
 
 TEST(refuses_a_length_larger_than_what_is_left)
 {
-	struct cmn_buffer buf = { 0 };
+	OWNED(cmn_buffer_release) struct cmn_buffer buf = { 0 };
 	struct cmn_reader reader;
 
 	cmn_buffer_append_u64(&buf, UINT64_MAX);
@@ -104,19 +99,17 @@ TEST(refuses_a_length_larger_than_what_is_left)
 	reader = cmn_reader_of(cmn_buffer_view(&buf));
 	CU_ASSERT_EQUAL(cmn_reader_sized(&reader).len, 0);
 	CU_ASSERT_TRUE(reader.failed);
-	cmn_buffer_release(&buf);
 }
 
 TEST(grows_and_keeps_its_content)
 {
-	struct cmn_buffer buf = { 0 };
+	OWNED(cmn_buffer_release) struct cmn_buffer buf = { 0 };
 
 	for (int i = 0; i < 10000; i++)
 		cmn_buffer_append_u8(&buf, (uint8_t)i);
 	CU_ASSERT_EQUAL_FATAL(buf.len, 10000);
 	for (int i = 0; i < 10000; i++)
 		CU_ASSERT_EQUAL(buf.data[i], (uint8_t)i);
-	cmn_buffer_release(&buf);
 }
 
 TEST(remembers_an_impossible_size)
@@ -160,14 +153,13 @@ TEST(remembers_that_there_was_no_memory)
 
 TEST(printing_needs_room_for_an_end)
 {
-	struct cmn_buffer buf = { 0 };
+	OWNED(cmn_buffer_release) struct cmn_buffer buf = { 0 };
 
 	CU_ASSERT_TRUE_FATAL(cmn_buffer_reserve(&buf, 300));
 	CU_ASSERT_EQUAL_FATAL(buf.cap, 300);
 	cmn_buffer_printf(&buf, "%300d", 1);
 	CU_ASSERT_EQUAL(buf.len, 300);
 	CU_ASSERT_TRUE(buf.cap > 300);
-	cmn_buffer_release(&buf);
 }
 
 /* The buffer that is kept: which one, which is given back, and two threads at one. */
@@ -183,18 +175,17 @@ static struct cmn_buffer make(size_t cap)
 
 TEST(kept_buffer_gives_nothing_before_it_has_something)
 {
-	struct cmn_kept_buffer spare = { 0 };
+	OWNED(cmn_kept_buffer_release) struct cmn_kept_buffer spare = { 0 };
 	struct cmn_buffer buf = cmn_kept_buffer_take(&spare);
 
 	CU_ASSERT_PTR_NULL(buf.data);
 	CU_ASSERT_EQUAL(buf.cap, 0);
 	cmn_kept_buffer_give(&spare, &buf);
-	cmn_kept_buffer_release(&spare);
 }
 
 TEST(kept_buffer_gives_back_emptied_what_it_was_given)
 {
-	struct cmn_kept_buffer spare = { 0 };
+	OWNED(cmn_kept_buffer_release) struct cmn_kept_buffer spare = { 0 };
 	struct cmn_buffer buf = make(1000), again, none;
 	const uint8_t *data = buf.data;
 
@@ -210,12 +201,11 @@ TEST(kept_buffer_gives_back_emptied_what_it_was_given)
 	none = cmn_kept_buffer_take(&spare);
 	CU_ASSERT_PTR_NULL(none.data);
 	cmn_kept_buffer_give(&spare, &again);
-	cmn_kept_buffer_release(&spare);
 }
 
 TEST(kept_buffer_keeps_the_larger_of_two)
 {
-	struct cmn_kept_buffer spare = { 0 };
+	OWNED(cmn_kept_buffer_release) struct cmn_kept_buffer spare = { 0 };
 
 	for (int large_first = 0; large_first < 2; large_first++) {
 		struct cmn_buffer first = make(large_first ? 5000 : 1000);
@@ -228,12 +218,11 @@ TEST(kept_buffer_keeps_the_larger_of_two)
 		CU_ASSERT_EQUAL(kept.cap, 5000);
 		cmn_buffer_release(&kept);
 	}
-	cmn_kept_buffer_release(&spare);
 }
 
 TEST(kept_buffer_does_not_keep_what_is_huge)
 {
-	struct cmn_kept_buffer spare = { 0 };
+	OWNED(cmn_kept_buffer_release) struct cmn_kept_buffer spare = { 0 };
 	struct cmn_buffer small = make(1000), buf = make(MIB + 1);
 
 	cmn_kept_buffer_give(&spare, &small);
@@ -247,12 +236,11 @@ TEST(kept_buffer_does_not_keep_what_is_huge)
 	buf = cmn_kept_buffer_take(&spare);
 	CU_ASSERT_EQUAL(buf.cap, MIB);
 	cmn_buffer_release(&buf);
-	cmn_kept_buffer_release(&spare);
 }
 
 TEST(kept_buffer_does_not_keep_what_failed)
 {
-	struct cmn_kept_buffer spare = { 0 };
+	OWNED(cmn_kept_buffer_release) struct cmn_kept_buffer spare = { 0 };
 	struct cmn_buffer buf = make(1000);
 
 	CU_ASSERT_FALSE(cmn_buffer_reserve(&buf, SIZE_MAX));
@@ -261,7 +249,6 @@ TEST(kept_buffer_does_not_keep_what_failed)
 	buf = cmn_kept_buffer_take(&spare);
 	CU_ASSERT_PTR_NULL(buf.data);
 	CU_ASSERT_FALSE(buf.failed);
-	cmn_kept_buffer_release(&spare);
 }
 
 struct user {

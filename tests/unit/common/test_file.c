@@ -5,21 +5,15 @@
 #include "common/file.h"
 
 #include <dirent.h>
-#include <errno.h>
-#include <fcntl.h>
 #include <grp.h>
-#include <signal.h>
-#include <stdio.h>
-#include <string.h>
 #include <sys/file.h>
 #include <sys/resource.h>
-#include <sys/stat.h>
 #include <sys/vfs.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include "tests/support/no_locks.h"
+#include "tests/support/owned.h"
 #include "tests/support/unit.h"
+#include "tests/support/wrap.h"
 
 /* What goes wrong next, and what else happens in the process meanwhile. */
 static struct {
@@ -33,16 +27,12 @@ static struct {
 	long type;		/* 0, or the file system's */
 } next = { .taken_by = -1 };
 
-ssize_t __real_read(int fd, void *data, size_t len);
-ssize_t __wrap_read(int fd, void *data, size_t len);
-ssize_t __wrap_read(int fd, void *data, size_t len)
+WRAPPED(ssize_t, read, (int fd, void *data, size_t len))
 {
 	return next.shrinks ? 0 : __real_read(fd, data, len);
 }
 
-ssize_t __real_write(int fd, const void *data, size_t len);
-ssize_t __wrap_write(int fd, const void *data, size_t len);
-ssize_t __wrap_write(int fd, const void *data, size_t len)
+WRAPPED(ssize_t, write, (int fd, const void *data, size_t len))
 {
 	if (next.write_error) {
 		errno = next.write_error;
@@ -72,9 +62,7 @@ int __wrap_openat(int dir_fd, const char *path, int flags, mode_t mode)
 	return __real_openat(dir_fd, path, flags, mode);
 }
 
-int __real_cmn_descriptor_keep(int fd, unsigned int forks);
-int __wrap_cmn_descriptor_keep(int fd, unsigned int forks);
-int __wrap_cmn_descriptor_keep(int fd, unsigned int forks)
+WRAPPED(int, cmn_descriptor_keep, (int fd, unsigned int forks))
 {
 	fd = __real_cmn_descriptor_keep(fd, forks);
 	if (fd >= 0 && next.taken_by >= 0)
@@ -83,9 +71,7 @@ int __wrap_cmn_descriptor_keep(int fd, unsigned int forks)
 	return fd;
 }
 
-int __real_cmn_descriptor_close(int fd);
-int __wrap_cmn_descriptor_close(int fd);
-int __wrap_cmn_descriptor_close(int fd)
+WRAPPED(int, cmn_descriptor_close, (int fd))
 {
 	int result = __real_cmn_descriptor_close(fd);
 
@@ -97,9 +83,7 @@ int __wrap_cmn_descriptor_close(int fd)
 	return result;
 }
 
-int __real_fstatfs(int fd, struct statfs *ret);
-int __wrap_fstatfs(int fd, struct statfs *ret);
-int __wrap_fstatfs(int fd, struct statfs *ret)
+WRAPPED(int, fstatfs, (int fd, struct statfs *ret))
 {
 	int result = __real_fstatfs(fd, ret);
 
@@ -123,11 +107,10 @@ static unsigned int count_files(void)
 
 static void check_content(const char *path, const char *expected)
 {
-	struct cmn_buffer got;
+	OWNED(cmn_buffer_release) struct cmn_buffer got;
 
 	CU_ASSERT_EQUAL_FATAL(cmn_file_read(AT_FDCWD, path, 1000, false, &got), CMN_OK);
 	CU_ASSERT_TRUE(cmn_view_equal(cmn_buffer_view(&got), cmn_view_of(expected)));
-	cmn_buffer_release(&got);
 }
 
 TEST(reads_a_file_up_to_its_bound)
@@ -196,18 +179,17 @@ TEST(reads_regular_files_only)
 
 TEST(follows_links_only_when_asked)
 {
-	struct cmn_buffer got;
+	OWNED(cmn_buffer_release) struct cmn_buffer got;
 
 	unit_write("file", "x");
 	CU_ASSERT_EQUAL_FATAL(symlink("file", "link"), 0);
 	CU_ASSERT_EQUAL(cmn_file_read(AT_FDCWD, "link", 10, false, &got), CMN_ERR_ACCESS);
 	CU_ASSERT_EQUAL(cmn_file_read(AT_FDCWD, "link", 10, true, &got), CMN_OK);
-	cmn_buffer_release(&got);
 }
 
 TEST(reads_into_the_room_of_a_buffer)
 {
-	struct cmn_buffer buf = { 0 };
+	OWNED(cmn_buffer_release) struct cmn_buffer buf = { 0 };
 	const uint8_t *data;
 
 	unit_write("file", "12345");
@@ -228,12 +210,11 @@ TEST(reads_into_the_room_of_a_buffer)
 	CU_ASSERT_EQUAL(cmn_file_read_into(AT_FDCWD, "empty", 4, false, NULL, &buf), CMN_OK);
 	CU_ASSERT_EQUAL(buf.len, 0);
 	CU_ASSERT_PTR_EQUAL(buf.data, data);
-	cmn_buffer_release(&buf);
 }
 
 TEST(a_file_larger_than_the_buffer_gets_more_room)
 {
-	struct cmn_buffer buf = { 0 };
+	OWNED(cmn_buffer_release) struct cmn_buffer buf = { 0 };
 	char text[3001];
 
 	memset(text, 'x', 3000);
@@ -242,7 +223,6 @@ TEST(a_file_larger_than_the_buffer_gets_more_room)
 	CU_ASSERT_TRUE_FATAL(cmn_buffer_reserve(&buf, 300));
 	CU_ASSERT_EQUAL(cmn_file_read_into(AT_FDCWD, "file", 3000, false, NULL, &buf), CMN_OK);
 	CU_ASSERT_TRUE(cmn_view_equal(cmn_buffer_view(&buf), cmn_view_of(text)));
-	cmn_buffer_release(&buf);
 }
 
 TEST(reads_into_the_given_room_from_its_length_on)
@@ -250,7 +230,7 @@ TEST(reads_into_the_given_room_from_its_length_on)
 	static char block[50000];
 	struct cmn_room room = { cmn_slabs_new(), sizeof(block) + 1 };
 	struct cmn_view view = { block, sizeof(block) };
-	struct cmn_buffer buf = { 0 };
+	OWNED(cmn_buffer_release) struct cmn_buffer buf = { 0 };
 	struct cmn_slab *slab;
 
 	CU_ASSERT_PTR_NOT_NULL_FATAL(room.slabs);
@@ -276,7 +256,6 @@ TEST(reads_into_the_given_room_from_its_length_on)
 	CU_ASSERT_EQUAL(cmn_file_read_into(AT_FDCWD, "file", 50000, false, &room, &buf), CMN_OK);
 	CU_ASSERT_PTR_NULL(buf.slab);
 	CU_ASSERT_TRUE(cmn_view_equal(cmn_buffer_view(&buf), view));
-	cmn_buffer_release(&buf);
 }
 
 TEST(publishes_whole_files_and_replaces_them)

@@ -2,9 +2,6 @@
 /* hash: known values, streaming, hexadecimal form. */
 #include "common/hash.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 #include "tests/support/unit.h"
 
 TEST(gives_the_published_value_of_nothing)

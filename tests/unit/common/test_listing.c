@@ -2,7 +2,6 @@
 /* listing: what is looked through, twice, and what the application opened in its place. */
 #include "common/listing.h"
 
-#include "common/descriptor.h"
 #include "tests/support/unit.h"
 
 #define MANY 100	/* more than a block has */

@@ -2,8 +2,11 @@
 /* slab: room that is used again, lengths that are refused, buffers that outlive their slabs. */
 #include "common/bytes.h"
 
+#include "tests/support/owned.h"
 #include "tests/support/unit.h"
 #include "tests/support/wrap.h"
+
+OWNER(struct cmn_slabs, cmn_slabs_free)
 
 #define SHARE ((size_t)100000)		/* served by a block, many to one */
 #define TOO_LARGE ((size_t)64 << 20)	/* more than a block */
@@ -57,7 +60,7 @@ static bool is_full_of(const struct cmn_buffer *buf, uint8_t byte)
 
 TEST(room_is_used_again_once_nobody_holds_any)
 {
-	struct cmn_slabs *slabs = new_slabs();
+	OWNED(owned_cmn_slabs_free) struct cmn_slabs *slabs = new_slabs();
 	struct cmn_buffer a = take(slabs, SHARE, 1), b = take(slabs, SHARE, 2), c;
 	const uint8_t *front = a.data;
 
@@ -73,12 +76,11 @@ TEST(room_is_used_again_once_nobody_holds_any)
 	a = take(slabs, SHARE, 4);
 	CU_ASSERT_PTR_EQUAL(a.data, front);
 	cmn_buffer_release(&a);
-	cmn_slabs_free(slabs);
 }
 
 TEST(a_full_block_makes_way_for_another)
 {
-	struct cmn_slabs *slabs = new_slabs();
+	OWNED(owned_cmn_slabs_free) struct cmn_slabs *slabs = new_slabs();
 	struct cmn_buffer bufs[100];	/* more than twice a block */
 	bool more_than_one = false;
 
@@ -91,13 +93,12 @@ TEST(a_full_block_makes_way_for_another)
 	CU_ASSERT_TRUE(more_than_one);
 	for (uint8_t i = 0; i < 100; i++)
 		cmn_buffer_release(&bufs[i]);
-	cmn_slabs_free(slabs);
 }
 
 TEST(refuses_what_malloc_serves_better)
 {
 	static const size_t lens[] = { 0, 1, 1000, TOO_LARGE, SIZE_MAX - 63, SIZE_MAX };
-	struct cmn_slabs *slabs = new_slabs();
+	OWNED(owned_cmn_slabs_free) struct cmn_slabs *slabs = new_slabs();
 	struct cmn_buffer buf = { .cap = 42 };	/* to be seen untouched */
 
 	for (size_t i = 0; i < sizeof(lens) / sizeof(lens[0]); i++)
@@ -106,14 +107,13 @@ TEST(refuses_what_malloc_serves_better)
 	CU_ASSERT_PTR_NULL(buf.data);
 	CU_ASSERT_PTR_NULL(buf.slab);
 	CU_ASSERT_EQUAL(buf.cap, 42);
-	cmn_slabs_free(slabs);
 	cmn_slabs_free(NULL);
 }
 
 /* Around every power of two, so also around the limits, wherever they are. */
 TEST(what_is_given_is_there_to_its_end)
 {
-	struct cmn_slabs *slabs = new_slabs();
+	OWNED(owned_cmn_slabs_free) struct cmn_slabs *slabs = new_slabs();
 	unsigned int given = 0;
 
 	for (size_t power = 1024; power <= TOO_LARGE; power *= 2) {
@@ -131,7 +131,6 @@ TEST(what_is_given_is_there_to_its_end)
 		}
 	}
 	CU_ASSERT_TRUE(given > 0);
-	cmn_slabs_free(slabs);
 }
 
 TEST(buffers_outlive_their_slabs)
@@ -148,7 +147,7 @@ TEST(buffers_outlive_their_slabs)
 
 TEST(a_buffer_that_grows_moves_out_with_its_content)
 {
-	struct cmn_slabs *slabs = new_slabs();
+	OWNED(owned_cmn_slabs_free) struct cmn_slabs *slabs = new_slabs();
 	struct cmn_buffer buf = take(slabs, SHARE, 1), next;
 	const uint8_t *front = buf.data;
 
@@ -166,7 +165,6 @@ TEST(a_buffer_that_grows_moves_out_with_its_content)
 	cmn_buffer_release(&buf);
 	CU_ASSERT_TRUE(is_full_of(&next, 2));
 	cmn_buffer_release(&next);
-	cmn_slabs_free(slabs);
 }
 
 struct holder {
@@ -226,19 +224,18 @@ TEST(two_threads_never_share_room)
 
 TEST(shares_begin_at_whole_cache_lines)
 {
-	struct cmn_slabs *slabs = new_slabs();
+	OWNED(owned_cmn_slabs_free) struct cmn_slabs *slabs = new_slabs();
 	struct cmn_buffer a = take(slabs, SHARE + 1, 1), b = take(slabs, SHARE + 3, 2);
 
 	CU_ASSERT_EQUAL((uintptr_t)a.data % 64, 0);
 	CU_ASSERT_EQUAL((uintptr_t)b.data % 64, 0);
 	cmn_buffer_release(&a);
 	cmn_buffer_release(&b);
-	cmn_slabs_free(slabs);
 }
 
 TEST(a_string_in_a_block_is_given_in_room_of_its_own)
 {
-	struct cmn_slabs *slabs = new_slabs();
+	OWNED(owned_cmn_slabs_free) struct cmn_slabs *slabs = new_slabs();
 	struct cmn_buffer buf = take(slabs, SHARE, 'x');
 	const uint8_t *block = buf.data;
 	char *text;
@@ -250,18 +247,15 @@ TEST(a_string_in_a_block_is_given_in_room_of_its_own)
 	CU_ASSERT_PTR_NOT_EQUAL(text, block);
 	if ((const uint8_t *)text != block)
 		free(text);
-	cmn_slabs_free(slabs);
 }
 
 TEST(two_threads_at_once_share_no_room)
 {
-	struct cmn_slabs *slabs = new_slabs();
-	struct cmn_buffer buf = { 0 };
+	OWNED(owned_cmn_slabs_free) struct cmn_slabs *slabs = new_slabs();
+	OWNED(cmn_buffer_release) struct cmn_buffer buf = { 0 };
 
 	wanted_meanwhile = slabs;
 	CU_ASSERT_TRUE(cmn_buffer_reserve_in(&buf, slabs, SHARE));
 	CU_ASSERT_PTR_NULL(wanted_meanwhile);
 	CU_ASSERT_FALSE(got_any);
-	cmn_buffer_release(&buf);
-	cmn_slabs_free(slabs);
 }

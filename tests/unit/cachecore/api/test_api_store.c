@@ -6,7 +6,10 @@
 #include <ftw.h>
 #include <stdatomic.h>
 
+#include "tests/support/owned.h"
 #include "tests/support/unit.h"
+
+OWNER(struct cachecore_store, cachecore_store_close)
 
 #define THREADS 8
 
@@ -131,7 +134,7 @@ TEST(each_part_of_a_key_counts)
 	};
 	const size_t count = sizeof(parts) / sizeof(parts[0]);
 	struct cachecore_store_key keys[sizeof(parts) / sizeof(parts[0])];
-	struct cachecore_store *store;
+	OWNED(owned_cachecore_store_close) struct cachecore_store *store;
 	char image[2] = "0";
 
 	store = open_store();
@@ -148,7 +151,6 @@ TEST(each_part_of_a_key_counts)
 		image[0] = (char)('0' + i);
 		CU_ASSERT(has(store, &keys[i], image));
 	}
-	cachecore_store_close(store);
 }
 
 TEST(runtimes_keep_apart_in_one_root)
@@ -327,7 +329,7 @@ TEST(failed_build_is_not_stored)
 	struct script script = { .status = CACHECORE_ERR_BUILD,
 				 .value = { .images = &image, .image_count = 1 } };
 	struct cachecore_store_key key = key_of("source");
-	struct cachecore_store *store;
+	OWNED(owned_cachecore_store_close) struct cachecore_store *store;
 	struct cachecore_blob *blob = NULL;
 	bool built = false;
 
@@ -346,7 +348,6 @@ TEST(failed_build_is_not_stored)
 			CACHECORE_ERR_INVALID);
 	CU_ASSERT_EQUAL(atomic_load(&script.calls), 3);
 	CU_ASSERT(!has(store, &key, ""));
-	cachecore_store_close(store);
 }
 
 TEST(without_a_store_everything_is_built)
@@ -382,7 +383,7 @@ TEST(refused_binary_is_gone)
 {
 	struct cachecore_store_key key = key_of("source"), other = key_of("other");
 	struct cachecore_store_stats stats;
-	struct cachecore_store *store;
+	OWNED(owned_cachecore_store_close) struct cachecore_store *store;
 
 	store = open_store();
 	CU_ASSERT_EQUAL(put_image(store, &key, "binary"), CACHECORE_OK);
@@ -401,7 +402,6 @@ TEST(refused_binary_is_gone)
 	CU_ASSERT_EQUAL(stats.rejected, 1);
 	/* Three look-ups took less than three seconds' builds. */
 	CU_ASSERT(stats.build_ns_saved > 0 && stats.build_ns_saved <= UINT64_C(3000000000));
-	cachecore_store_close(store);
 }
 
 static int cut_off(const char *path, const struct stat *info, int kind, struct FTW *where)
@@ -417,7 +417,7 @@ static int cut_off(const char *path, const struct stat *info, int kind, struct F
 TEST(damaged_binary_is_a_miss)
 {
 	struct cachecore_store_key key = key_of("source");
-	struct cachecore_store *store;
+	OWNED(owned_cachecore_store_close) struct cachecore_store *store;
 
 	store = open_store();
 	CU_ASSERT_EQUAL(put_image(store, &key, "binary"), CACHECORE_OK);
@@ -425,7 +425,6 @@ TEST(damaged_binary_is_a_miss)
 	CU_ASSERT(has(store, &key, "binary"));
 	CU_ASSERT_EQUAL(nftw(dir_of("cache"), cut_off, 16, FTW_PHYS), 0);
 	CU_ASSERT(!has(store, &key, "binary"));
-	cachecore_store_close(store);
 }
 
 /* How many of so many entries of 10 kB are there. */
@@ -433,7 +432,7 @@ static unsigned int fill(uint64_t capacity, unsigned int count)
 {
 	struct cachecore_store_options options = options_of(dir_of("cache"));
 	static char image[10001];
-	struct cachecore_store *store = NULL;
+	OWNED(owned_cachecore_store_close) struct cachecore_store *store = NULL;
 	unsigned int there = 0;
 
 	memset(image, 'x', sizeof(image) - 1);
@@ -452,7 +451,6 @@ static unsigned int fill(uint64_t capacity, unsigned int count)
 			there += has(store, &key, image);
 		}
 	}
-	cachecore_store_close(store);
 	return there;
 }
 
@@ -473,7 +471,7 @@ TEST(bad_arguments_do_nothing)
 	struct cachecore_store_key good = key_of("source"), key;
 	struct cachecore_store_value value = { .images = &image, .image_count = 1 };
 	struct script script = { .value = value };
-	struct cachecore_store *store = NULL;
+	OWNED(owned_cachecore_store_close) struct cachecore_store *store = NULL;
 	struct cachecore_blob *blob;
 
 	options = options_of(dir_of("cache"));
@@ -512,7 +510,6 @@ TEST(bad_arguments_do_nothing)
 	value = (struct cachecore_store_value){ .images = NULL, .image_count = 1 };
 	CU_ASSERT_EQUAL(cachecore_store_put(store, &good, &value), CACHECORE_ERR_INVALID);
 	CU_ASSERT_EQUAL(atomic_load(&script.calls), 0);
-	cachecore_store_close(store);
 }
 
 struct crowd {
@@ -574,7 +571,7 @@ static void in_child(struct cachecore_store *store)
 TEST(store_serves_a_forked_child)
 {
 	struct cachecore_store_key key = key_of("source"), other = key_of("of the child");
-	struct cachecore_store *store;
+	OWNED(owned_cachecore_store_close) struct cachecore_store *store;
 	pid_t pid;
 
 	store = open_store();
@@ -587,5 +584,4 @@ TEST(store_serves_a_forked_child)
 	cachecore_store_fork_parent(store);
 	CU_ASSERT(unit_ended_well(pid));
 	CU_ASSERT(has(store, &other, "child"));
-	cachecore_store_close(store);
 }

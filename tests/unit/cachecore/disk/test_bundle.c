@@ -2,8 +2,6 @@
 /* test_bundle: what was written is read; anything else is noticed before its end. */
 #include "cachecore/disk/bundle.h"
 
-#include <string.h>
-
 #include "cachecore/entry.h"
 #include "tests/support/unit.h"
 

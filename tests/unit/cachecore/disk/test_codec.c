@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* test_codec: compression there and back, and hostile streams. */
-#include <string.h>
-
 #include "cachecore/disk/codec.h"
 #include "tests/support/unit.h"
 

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* compression: what CKCACHE_COMPRESSION=auto stores raw and what it compresses. */
-#include <string.h>
-
 #include "cachecore/disk/codec.h"
 #include "cachecore/config.h"
 #include "cachecore/disk/compression.h"

@@ -1,22 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* level: the disk level changes while the process runs, through the facade, with two roots and a third. */
-#include <errno.h>
-#include <fcntl.h>
 #include <ftw.h>
-#include <pthread.h>
 #include <sched.h>
 #include <semaphore.h>
-#include <signal.h>
 #include <stdatomic.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/auxv.h>
 #include <sys/file.h>
 #include <sys/resource.h>
-#include <sys/stat.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include "cachecore/cache.h"
 #include "cachecore/disk/level.h"
@@ -24,7 +14,11 @@
 #include "cachecore/disk/writer/writer.h"
 #include "cachecore/record/stats.h"
 #include "common/clock.h"
+#include "tests/support/owned.h"
 #include "tests/support/unit.h"
+#include "tests/support/wrap.h"
+
+OWNER(struct cc_cache, cc_cache_close)
 
 #define OTHER_USER 54321	/* nobody's */
 #define THREADS 8
@@ -40,9 +34,7 @@
 
 static bool privileged;		/* as a program is whose user is another than its caller */
 
-unsigned long __real_getauxval(unsigned long type);
-unsigned long __wrap_getauxval(unsigned long type);
-unsigned long __wrap_getauxval(unsigned long type)
+WRAPPED(unsigned long, getauxval, (unsigned long type))
 {
 	return type == AT_SECURE && privileged ? 1 : __real_getauxval(type);
 }
@@ -98,7 +90,7 @@ static enum cc_origin look_up(struct cc_cache *cache, const char *source)
 	enum cc_origin origin = CC_ORIGIN_BUILT;
 	struct cc_entry *entry = NULL;
 	struct cmn_view found = { 0 };
-	struct cc_key key;
+	OWNED(cc_key_release) struct cc_key key;
 
 	make_key(&key, source);
 	CU_ASSERT_EQUAL_FATAL(cc_cache_get_or_build(cache, &key, build, (char *)(uintptr_t)source,
@@ -106,7 +98,6 @@ static enum cc_origin look_up(struct cc_cache *cache, const char *source)
 	CU_ASSERT_TRUE(cc_entry_find(entry, CC_TAG_IMAGE, 0, &found));
 	CU_ASSERT_TRUE(cmn_view_equal(found, cmn_view_of(source)));
 	cc_entry_unref(entry);
-	cc_key_release(&key);
 	return origin;
 }
 
@@ -148,14 +139,13 @@ static bool is_in(const char *name, const char *source)
 	struct cc_config config;
 	struct cc_store *store = open_store(&config, name);
 	struct cc_entry *entry = NULL;
-	struct cc_key key;
+	OWNED(cc_key_release) struct cc_key key;
 	bool found;
 
 	make_key(&key, source);
 	found = cc_store_get(store, &key, NULL, SIZE_MAX, &entry, NULL) == CMN_OK;
 	if (found)
 		cc_entry_unref(entry);
-	cc_key_release(&key);
 	cc_store_close(store);
 	return found;
 }
@@ -255,7 +245,7 @@ TEST(a_relative_directory_is_one_of_the_moment)
 
 TEST(a_directory_is_made_by_the_first_store_for_its_owner_alone)
 {
-	struct cc_cache *cache = open_cache(false);
+	OWNED(owned_cc_cache_close) struct cc_cache *cache = open_cache(false);
 	struct stat info;
 
 	CU_ASSERT_EQUAL(cc_cache_set_dir(cache, below("deep/two")), CMN_OK);
@@ -265,7 +255,6 @@ TEST(a_directory_is_made_by_the_first_store_for_its_owner_alone)
 	CU_ASSERT_EQUAL_FATAL(stat("deep/two", &info), 0);
 	CU_ASSERT_EQUAL(info.st_mode & 07777, 0700);
 	CU_ASSERT_FALSE(exists("one"));
-	cc_cache_close(cache);
 }
 
 TEST(switched_off_it_neither_reads_nor_writes)
@@ -385,14 +374,13 @@ TEST(a_lower_capacity_evicts_at_the_next_store)
 
 static void count_misses(struct cc_cache *cache, unsigned int times)
 {
-	struct cc_key key;
+	OWNED(cc_key_release) struct cc_key key;
 	const struct cc_unkept_build bypass = { .key = &key, .bypass = "some-reason" };
 
 	make_key(&key, "counted");
 	for (unsigned int i = 0; i < times; i++)
 		cc_cache_count_miss(cache, &key, 1);
 	cc_cache_count_unkept(cache, &bypass);
-	cc_key_release(&key);
 }
 
 TEST(counts_belong_to_the_directory_of_their_time)
@@ -499,14 +487,13 @@ TEST(a_program_can_choose_a_good_directory_for_a_bad_one)
 TEST(without_any_directory_there_is_none_to_switch_on)
 {
 	struct cc_config config = { .persistent = true, .in_mem = true, .max_size = 1000 };
-	struct cc_cache *cache = NULL;
+	OWNED(owned_cc_cache_close) struct cc_cache *cache = NULL;
 
 	CU_ASSERT_EQUAL_FATAL(cc_cache_open_with(&config, &cache), CMN_OK);
 	CU_ASSERT_EQUAL(cc_cache_set_persistent(cache, true), CMN_ERR_INVALID);
 	CU_ASSERT_EQUAL(cc_cache_set_dir(cache, NULL), CMN_ERR_INVALID);
 	CU_ASSERT_EQUAL(cc_cache_set_dir(cache, below("two")), CMN_OK);
 	expect_dir(cache, below("two"));
-	cc_cache_close(cache);
 }
 
 TEST(what_the_user_switched_off_stays_off)
@@ -634,13 +621,12 @@ static void *run_slowly(void *ctx)
 	struct slow *slow = ctx;
 	struct cc_entry *entry = NULL;
 	enum cc_origin origin;
-	struct cc_key key;
+	OWNED(cc_key_release) struct cc_key key;
 
 	make_key(&key, "slow");
 	CU_ASSERT_EQUAL(cc_cache_get_or_build(slow->cache, &key, build_slowly, slow, &entry,
 					      &origin), CMN_OK);
 	cc_entry_unref(entry);
-	cc_key_release(&key);
 	return NULL;
 }
 
@@ -743,9 +729,7 @@ static struct {
 } forking;
 static bool shares_descriptors;
 
-bool __real_cmn_descriptors_separate(void);
-bool __wrap_cmn_descriptors_separate(void);
-bool __wrap_cmn_descriptors_separate(void)
+WRAPPED(bool, cmn_descriptors_separate, (void))
 {
 	return !shares_descriptors && __real_cmn_descriptors_separate();
 }
@@ -757,10 +741,7 @@ static struct {
 	enum { FLUSH_IS_REAL, FLUSH_FAILS, FLUSH_LETS_GO } flush;
 } held;
 
-int __real_flock(int fd, int operation);
-int __wrap_flock(int fd, int operation);
-
-int __wrap_flock(int fd, int operation)
+WRAPPED(int, flock, (int fd, int operation))
 {
 	struct stat info;
 	int result;
@@ -1017,26 +998,24 @@ TEST(it_may_be_switched_while_others_build)
 
 TEST(a_privileged_programs_directory_is_not_its_callers_choice)
 {
-	struct cc_cache *cache = open_cache(false);
+	OWNED(owned_cc_cache_close) struct cc_cache *cache = open_cache(false);
 
 	privileged = true;
 	CU_ASSERT_TRUE(cc_cache_set_dir(cache, "two") < 0);
 	CU_ASSERT_EQUAL(cc_cache_set_dir(cache, below("two")), CMN_OK);
 	privileged = false;
 	CU_ASSERT_EQUAL(cc_cache_set_dir(cache, "two"), CMN_OK);
-	cc_cache_close(cache);
 }
 
 TEST(the_bound_is_known_while_it_is_off)
 {
-	struct cc_cache *cache = open_cache(false);
+	OWNED(owned_cc_cache_close) struct cc_cache *cache = open_cache(false);
 
 	CU_ASSERT_EQUAL(cc_cache_set_capacity(cache, 12345678), CMN_OK);
 	CU_ASSERT_EQUAL(cc_cache_set_persistent(cache, false), CMN_OK);
 	CU_ASSERT_EQUAL(cc_cache_capacity(cache), 12345678);
 	CU_ASSERT_EQUAL(cc_cache_set_persistent(cache, true), CMN_OK);
 	CU_ASSERT_EQUAL(cc_cache_capacity(cache), 12345678);
-	cc_cache_close(cache);
 }
 
 TEST(switched_off_no_tier_is_looked_up)
@@ -1056,10 +1035,7 @@ TEST(switched_off_no_tier_is_looked_up)
 	CU_ASSERT_EQUAL(unsetenv("CKCACHE_PERSISTENT"), 0);
 }
 
-bool __real_cc_writer_flush(struct cc_writer *writer, uint64_t timeout_ns);
-bool __wrap_cc_writer_flush(struct cc_writer *writer, uint64_t timeout_ns);
-
-bool __wrap_cc_writer_flush(struct cc_writer *writer, uint64_t timeout_ns)
+WRAPPED(bool, cc_writer_flush, (struct cc_writer *writer, uint64_t timeout_ns))
 {
 	if (held.flush == FLUSH_FAILS)
 		return false;	/* as after five seconds */
@@ -1084,7 +1060,7 @@ static struct cc_level *queue_behind_a_lock(struct cc_level_switch *levels)
 	atomic_store(&held.next, true);
 	for (unsigned int i = 0; i < QUEUED; i++) {
 		struct cc_entry *entry = NULL;
-		struct cc_key key;
+		OWNED(cc_key_release) struct cc_key key;
 		char source[32];
 
 		(void)snprintf(source, sizeof(source), "queued %u", i);
@@ -1092,7 +1068,6 @@ static struct cc_level *queue_behind_a_lock(struct cc_level_switch *levels)
 		CU_ASSERT_EQUAL_FATAL(make_entry(source, &entry), CMN_OK);
 		cc_level_put(level, &key, entry, NULL);
 		cc_entry_unref(entry);
-		cc_key_release(&key);
 	}
 	while (sem_wait(&held.there) < 0)
 		continue;

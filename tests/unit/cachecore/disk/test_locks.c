@@ -5,18 +5,8 @@
  * removes and ends. Nothing waits, and nothing that was there is lost.
  */
 #include <dirent.h>
-#include <errno.h>
-#include <fcntl.h>
-#include <pthread.h>
-#include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/file.h>
 #include <sys/prctl.h>
-#include <sys/stat.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include "cachecore/disk/space/account.h"
 #include "cachecore/cache.h"
@@ -25,7 +15,11 @@
 #include "cachecore/disk/store.h"
 #include "cachecore/disk/writer/writer.h"
 #include "common/clock.h"
+#include "tests/support/owned.h"
 #include "tests/support/unit.h"
+#include "tests/support/wrap.h"
+
+OWNER(struct cc_cache, cc_cache_close)
 
 #define MS UINT64_C(1000000)
 /* Where 10 ms are meant: the machine may be loaded. */
@@ -41,13 +35,8 @@ static const char *const lock_names[] = { "root", "leaf", "evict.lock", "history
 
 static bool no_threads;
 
-int __real_pthread_create(pthread_t *thread, const pthread_attr_t *attr, void *(*run)(void *),
-			  void *arg);
-int __wrap_pthread_create(pthread_t *thread, const pthread_attr_t *attr, void *(*run)(void *),
-			  void *arg);
-
-int __wrap_pthread_create(pthread_t *thread, const pthread_attr_t *attr, void *(*run)(void *),
-			  void *arg)
+WRAPPED(int, pthread_create, (pthread_t *thread, const pthread_attr_t *attr, void *(*run)(void *),
+	void *arg))
 {
 	return no_threads ? EAGAIN : __real_pthread_create(thread, attr, run, arg);
 }
@@ -94,11 +83,10 @@ static struct cc_cache *open_cache(bool full)
 static void put(struct cc_cache *cache, unsigned int number)
 {
 	struct cc_entry *entry = make_entry();
-	struct cc_key key;
+	OWNED(cc_key_release) struct cc_key key;
 
 	make_key(&key, number);
 	cc_cache_put(cache, &key, entry);
-	cc_key_release(&key);
 	cc_entry_unref(entry);
 }
 
@@ -113,24 +101,22 @@ static enum cmn_status get(struct cc_cache *cache, unsigned int number)
 	enum cmn_status status;
 	struct cc_entry *entry;
 	enum cc_origin origin;
-	struct cc_key key;
+	OWNED(cc_key_release) struct cc_key key;
 
 	make_key(&key, number);
 	status = cc_cache_get(cache, &key, &entry, &origin);
 	if (status == CMN_OK)
 		cc_entry_unref(entry);
-	cc_key_release(&key);
 	return status;
 }
 
 static const char *leaf_of(unsigned int number)
 {
 	static char leaf[CC_LEAF_PATH_SIZE];
-	struct cc_key key;
+	OWNED(cc_key_release) struct cc_key key;
 
 	make_key(&key, number);
 	cc_leaf_path(cc_key_view(&key), leaf);
-	cc_key_release(&key);
 	return leaf;
 }
 
@@ -244,7 +230,7 @@ static void use(enum state state, int lock)
 /* What was stored meanwhile is counted, and what was not is not there; it all goes on. */
 static void goes_on(void)
 {
-	struct cc_cache *cache = open_cache(false);
+	OWNED(owned_cc_cache_close) struct cc_cache *cache = open_cache(false);
 	struct cc_config *config = (struct cc_config *)(uintptr_t)cc_cache_config(cache);
 	struct cc_store *store = NULL;
 
@@ -256,7 +242,6 @@ static void goes_on(void)
 	CU_ASSERT_EQUAL_FATAL(cc_store_open(config, NULL, &store), CMN_OK);
 	CU_ASSERT_EQUAL(cc_store_evict(store), CMN_OK);
 	cc_store_close(store);
-	cc_cache_close(cache);
 }
 
 TEST(nothing_waits_for_a_lock_that_is_held)
@@ -281,7 +266,7 @@ TEST(an_end_without_a_thread_waits_no_longer)
 {
 	no_threads = true;
 	for (int lock = 0; lock < LOCKS; lock++) {
-		struct cc_cache *cache;
+		OWNED(owned_cc_cache_close) struct cc_cache *cache;
 		uint64_t time;
 		pid_t holder;
 
@@ -294,7 +279,6 @@ TEST(an_end_without_a_thread_waits_no_longer)
 		cc_cache_flush_within(cache, EXIT_WAIT);
 		(void)in_time(time, EXIT_WAIT + AT_ONCE, FULL, lock, "the end without a thread");
 		let_go(holder);
-		cc_cache_close(cache);
 	}
 	no_threads = false;
 }
@@ -309,7 +293,7 @@ TEST(an_end_without_a_thread_does_not_wait_as_a_thread_does)
 	struct cc_entry *entry = make_entry();
 	struct cc_store *store = NULL;
 	struct cc_writer *writer;
-	struct cc_key key;
+	OWNED(cc_key_release) struct cc_key key;
 	uint64_t time;
 	pid_t holder;
 
@@ -329,25 +313,21 @@ TEST(an_end_without_a_thread_does_not_wait_as_a_thread_does)
 	let_go(holder);
 	CU_ASSERT_TRUE(cc_writer_free(writer, 60 * AT_ONCE));
 	cc_store_close(store);
-	cc_key_release(&key);
 	cc_entry_unref(entry);
 }
 
 static enum cmn_status remove_number(struct cc_cache *cache, unsigned int number)
 {
-	enum cmn_status status;
-	struct cc_key key;
+	OWNED(cc_key_release) struct cc_key key;
 
 	make_key(&key, number);
-	status = cc_cache_remove(cache, &key);
-	cc_key_release(&key);
-	return status;
+	return cc_cache_remove(cache, &key);
 }
 
 /* While the thread waits for a lock with one of them, or has not begun. */
 TEST(what_is_removed_is_not_stored_afterwards)
 {
-	struct cc_cache *cache;
+	OWNED(owned_cc_cache_close) struct cc_cache *cache;
 	pid_t holder;
 
 	make_root(SOUND);
@@ -362,13 +342,12 @@ TEST(what_is_removed_is_not_stored_afterwards)
 	cc_cache_flush(cache);
 	CU_ASSERT_EQUAL(get(cache, 7), CMN_MISS);
 	CU_ASSERT_EQUAL(get(cache, 9), CMN_MISS);
-	cc_cache_close(cache);
 }
 
 /* What the thread just stores goes as soon as it is stored; what another process holds stays. */
 TEST(a_removal_does_not_wait_for_the_leaf)
 {
-	struct cc_cache *cache;
+	OWNED(owned_cc_cache_close) struct cc_cache *cache;
 	pid_t holder;
 
 	make_root(SOUND);
@@ -382,7 +361,6 @@ TEST(a_removal_does_not_wait_for_the_leaf)
 	let_go(holder);
 	cc_cache_flush(cache);
 	CU_ASSERT_EQUAL(get(cache, 1), CMN_MISS);
-	cc_cache_close(cache);
 }
 
 static void account_is_right(void)
@@ -420,7 +398,7 @@ TEST(what_cannot_be_counted_is_not_kept)
 /* As that of an entry whose own was lost. */
 TEST(an_access_time_that_cannot_be_counted_is_not_kept)
 {
-	struct cc_cache *cache;
+	OWNED(owned_cc_cache_close) struct cc_cache *cache;
 	char path[4400];
 	pid_t holder;
 
@@ -436,13 +414,12 @@ TEST(an_access_time_that_cannot_be_counted_is_not_kept)
 	CU_ASSERT_EQUAL(get(cache, 1), CMN_OK);
 	cc_cache_flush(cache);
 	CU_ASSERT_EQUAL(access(path, F_OK), 0);
-	cc_cache_close(cache);
 }
 
 /* It was counted before its directory's lock was waited for. */
 TEST(what_is_not_stored_counts_no_longer)
 {
-	struct cc_cache *cache;
+	OWNED(owned_cc_cache_close) struct cc_cache *cache;
 	pid_t holder;
 
 	make_root(SOUND);
@@ -452,13 +429,12 @@ TEST(what_is_not_stored_counts_no_longer)
 	cc_cache_flush(cache);
 	account_is_right();
 	let_go(holder);
-	cc_cache_close(cache);
 }
 
 /* Locks that stay taken are waited for once, not for each entry. */
 TEST(many_entries_wait_once)
 {
-	struct cc_cache *cache;
+	OWNED(owned_cc_cache_close) struct cc_cache *cache;
 	uint64_t time;
 	pid_t holder;
 
@@ -470,5 +446,4 @@ TEST(many_entries_wait_once)
 	cc_cache_flush_within(cache, MANY * AT_ONCE);
 	(void)in_time(time, 10 * AT_ONCE, SOUND, ROOT, "a flush");
 	let_go(holder);
-	cc_cache_close(cache);
 }

@@ -2,32 +2,21 @@
 /* node_dir: which directory of this machine is used, and which is none. */
 #include "cachecore/disk/node_dir.h"
 
-#include <fcntl.h>
-#include <stdbool.h>
-#include <stdio.h>
-#include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
 #include "common/descriptor.h"
-#include "common/file.h"
 #include "tests/support/unit.h"
+#include "tests/support/wrap.h"
 
 #define NOBODY 54321
 
 static bool is_remote;
-bool __real_cmn_file_is_remote(int fd);
-bool __wrap_cmn_file_is_remote(int fd);
-bool __wrap_cmn_file_is_remote(int fd)
+WRAPPED(bool, cmn_file_is_remote, (int fd))
 {
 	return is_remote || __real_cmn_file_is_remote(fd);
 }
 
 /* Whose directory in /tmp it is; 0: this user's. So that the test's is not the user's own. */
 static uid_t user;
-uid_t __real_geteuid(void);
-uid_t __wrap_geteuid(void);
-uid_t __wrap_geteuid(void)
+WRAPPED(uid_t, geteuid, (void))
 {
 	return user ? user : __real_geteuid();
 }

@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* nonce: which builds are recognised as never coming again. */
-#include <stdio.h>
-#include <string.h>
-#include <unistd.h>
-
 #include "cachecore/disk/space/number_file.h"
 #include "cachecore/disk/nonce.h"
 #include "cachecore/disk/root.h"

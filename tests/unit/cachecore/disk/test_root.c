@@ -2,17 +2,9 @@
 /* test_root: which directories are trusted, and who may read what is made in them. */
 #include "cachecore/disk/root.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <ftw.h>
 #include <grp.h>
-#include <stdio.h>
-#include <string.h>
-#include <sys/stat.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
-#include "cachecore/disk/space/number_file.h"
 #include "cachecore/disk/store.h"
 #include "common/file.h"
 #include "tests/support/touch.h"

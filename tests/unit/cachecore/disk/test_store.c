@@ -4,26 +4,22 @@
 #include "cachecore/disk/store.h"
 
 #include <dirent.h>
-#include <errno.h>
-#include <fcntl.h>
 #include <ftw.h>
-#include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <stdarg.h>
-#include <string.h>
 #include <sys/file.h>
 #include <sys/resource.h>
-#include <sys/stat.h>
 #include <sys/syscall.h>
-#include <unistd.h>
 
 #include "cachecore/disk/root.h"
 #include "common/clock.h"
 #include "common/file.h"
+#include "tests/support/owned.h"
 #include "tests/support/touch.h"
 #include "tests/support/clock.h"
 #include "tests/support/unit.h"
+#include "tests/support/wrap.h"
+
+OWNER(struct cc_entry, cc_entry_unref)
 
 /* One store below unit_dir() with what it logged. */
 struct bench {
@@ -90,11 +86,9 @@ static struct cc_entry *make_entry(const char *image, struct cc_manifest *manife
 
 static enum cmn_status put(struct bench *bench, const struct cc_key *key, const char *image)
 {
-	struct cc_entry *entry = make_entry(image, NULL);
-	enum cmn_status status = cc_store_put(bench->store, key, entry);
+	OWNED(owned_cc_entry_unref) struct cc_entry *entry = make_entry(image, NULL);
 
-	cc_entry_unref(entry);
-	return status;
+	return cc_store_put(bench->store, key, entry);
 }
 
 /* What a look-up gives: the image's text, or "miss"; *ret_damaged may be NULL. */
@@ -147,13 +141,10 @@ static void spill(const char *directory, const char *name, const void *data, siz
 
 static unsigned long account(const struct bench *bench)
 {
-	struct cmn_buffer file = slurp(bench->root, "cache_size.txt");
-	unsigned long value;
+	OWNED(cmn_buffer_release) struct cmn_buffer file = slurp(bench->root, "cache_size.txt");
 
 	cmn_buffer_append_u8(&file, 0);
-	value = strtoul((const char *)file.data, NULL, 10);
-	cmn_buffer_release(&file);
-	return value;
+	return strtoul((const char *)file.data, NULL, 10);
 }
 
 static unsigned long walked_bytes;
@@ -203,9 +194,7 @@ static struct {
 	void (*waits)(void);	/* at the third: somebody waits */
 } held = { .leaf = -1 };
 
-int __real_flock(int fd, int operation);
-int __wrap_flock(int fd, int operation);
-int __wrap_flock(int fd, int operation)
+WRAPPED(int, flock, (int fd, int operation))
 {
 	struct stat info, leaf;
 	int result;
@@ -261,7 +250,7 @@ TEST(what_was_put_is_found_by_another_store)
 
 TEST(files_are_private_named_as_documented_and_accounted)
 {
-	struct cc_key key;
+	OWNED(cc_key_release) struct cc_key key;
 
 	CU_ASSERT_EQUAL(put(&bench, &bench.key, "image"), CMN_OK);
 	CU_ASSERT_TRUE(exists(bench.leaf, "0.src"));
@@ -278,7 +267,6 @@ TEST(files_are_private_named_as_documented_and_accounted)
 	walk_files(bench.root);
 	CU_ASSERT_EQUAL(walked_bytes, account(&bench));
 	CU_ASSERT_EQUAL(cc_store_remove(bench.store, &key), CMN_OK);
-	cc_key_release(&key);
 }
 
 TEST(a_second_put_replaces)
@@ -296,7 +284,7 @@ TEST(colliding_keys_are_told_apart)
 {
 	char leaf[CC_LEAF_PATH_SIZE], from[4400];
 	struct cmn_buffer src, bin;
-	struct cc_key key;
+	OWNED(cc_key_release) struct cc_key key;
 
 	make_key(&key, "-O3");
 	cc_leaf_path(cc_key_view(&key), leaf);
@@ -322,7 +310,6 @@ TEST(colliding_keys_are_told_apart)
 	CU_ASSERT_TRUE(exists(bench.leaf, "0.src"));
 	CU_ASSERT_FALSE(exists(bench.leaf, "1.src"));
 	cmn_buffer_release(&bin);
-	cc_key_release(&key);
 }
 
 static struct cc_manifest *absent(const char *path)
@@ -338,7 +325,7 @@ TEST(states_of_the_dependencies_live_side_by_side)
 {
 	struct cc_manifest *present = cc_manifest_new();
 	struct cmn_hash hash = cmn_hash_of("text", 4);
-	struct cc_entry *without, *with;
+	OWNED(owned_cc_entry_unref) struct cc_entry *without, *with;
 
 	CU_ASSERT_PTR_NOT_NULL_FATAL(present);
 	CU_ASSERT_EQUAL(cc_manifest_add_file(present, "h.h", 4, &hash), CMN_OK);
@@ -352,8 +339,6 @@ TEST(states_of_the_dependencies_live_side_by_side)
 	unit_write("h.h", "teXt");
 	CU_ASSERT_STRING_EQUAL(get(&bench, &bench.key, NULL), "miss");
 	CU_ASSERT_EQUAL(bench.messages, 0);
-	cc_entry_unref(with);
-	cc_entry_unref(without);
 }
 
 TEST(a_full_leaf_replaces_the_least_recently_used)
@@ -406,7 +391,7 @@ static void expect_damage(struct bench *of, const char *name, const void *data, 
 /* Each bit of the file flipped, each truncation, a byte more. The other file is put back too. */
 static void check_damage(int compression, const char *name, const char *other)
 {
-	struct cmn_buffer file, pair;
+	OWNED(cmn_buffer_release) struct cmn_buffer file, pair;
 	char image[200];
 
 	bench.config.compression = compression;
@@ -431,8 +416,6 @@ static void check_damage(int compression, const char *name, const char *other)
 	CU_ASSERT_EQUAL(bench.messages, 1);
 	CU_ASSERT_EQUAL(put(&bench, &bench.key, image), CMN_OK);
 	CU_ASSERT_STRING_EQUAL(get(&bench, &bench.key, NULL), image);
-	cmn_buffer_release(&file);
-	cmn_buffer_release(&pair);
 }
 
 TEST(notices_every_flip_and_truncation_of_bin_raw)
@@ -572,26 +555,24 @@ TEST(marks_several_entries_and_not_for_long)
 	int root_fd;
 
 	for (int i = 0; i < 3; i++) {
-		struct cc_key key;
+		OWNED(cc_key_release) struct cc_key key;
 
 		make_key(&key, options[i]);
 		CU_ASSERT_EQUAL(put(&bench, &key, "image"), CMN_OK);
 		cc_leaf_path(cc_key_view(&key), places[i].leaf);
 		(void)snprintf(leaf, sizeof(leaf), "%s/%s", bench.root, places[i].leaf);
 		spill(leaf, "0_access_time.txt", "5\n", 2);
-		cc_key_release(&key);
 	}
 	CU_ASSERT_EQUAL_FATAL(cc_store_open_root(bench.store, &root_fd), CMN_OK);
 	CU_ASSERT_EQUAL(cc_store_touch(bench.store, root_fd, places, 0), 0);
 	test_time = cmn_clock_monotonic();
 	CU_ASSERT_EQUAL(cc_store_touch(bench.store, root_fd, places, 3), 3);
 	for (int i = 0; i < 3; i++) {
-		struct cmn_buffer time;
+		OWNED(cmn_buffer_release) struct cmn_buffer time;
 
 		(void)snprintf(leaf, sizeof(leaf), "%s/%s", bench.root, places[i].leaf);
 		time = slurp(leaf, "0_access_time.txt");
 		CU_ASSERT_TRUE(time.len > 10);
-		cmn_buffer_release(&time);
 	}
 	for (size_t i = 0; i < sizeof(many) / sizeof(many[0]); i++)
 		many[i] = places[0];
@@ -627,8 +608,8 @@ TEST(tiers_are_looked_up_in_order_and_left_alone)
 {
 	char low[4200], none[4200], *tiers[] = { none, low, NULL };
 	char root[4200];
-	struct cmn_buffer before, after;
-	struct cc_key other;
+	OWNED(cmn_buffer_release) struct cmn_buffer before, after;
+	OWNED(cc_key_release) struct cc_key other;
 	char leaf[CC_LEAF_PATH_SIZE], at[4400];
 
 	make_key(&other, "-O3");
@@ -658,9 +639,6 @@ TEST(tiers_are_looked_up_in_order_and_left_alone)
 	CU_ASSERT_STRING_EQUAL(get(&bench, &other, NULL), "low other");
 	CU_ASSERT_EQUAL(chmod(low, 0777), 0);
 	CU_ASSERT_STRING_EQUAL(get(&bench, &other, NULL), "miss");
-	cmn_buffer_release(&before);
-	cmn_buffer_release(&after);
-	cc_key_release(&other);
 }
 
 TEST(a_root_that_others_can_write_is_refused)
@@ -719,7 +697,7 @@ TEST(a_failed_write_leaves_nothing_or_the_old)
 {
 	struct rlimit limit, was;
 	char image[3000];
-	struct cc_key key;
+	OWNED(cc_key_release) struct cc_key key;
 
 	make_key(&key, "-O3");
 	memset(image, 'i', sizeof(image) - 1);
@@ -741,7 +719,6 @@ TEST(a_failed_write_leaves_nothing_or_the_old)
 	CU_ASSERT_EQUAL(walked_bytes, account(&bench));
 	CU_ASSERT_EQUAL(put(&bench, &bench.key, image), CMN_OK);
 	CU_ASSERT_STRING_EQUAL(get(&bench, &bench.key, NULL), image);
-	cc_key_release(&key);
 }
 
 TEST(a_lost_or_wrong_account_is_counted_anew)
@@ -874,10 +851,7 @@ static void seal_bin(struct cmn_buffer *file, const uint8_t *src_hash)
 }
 
 static bool encoding_fails;
-void __real_cc_manifest_encode(const struct cc_manifest *manifest, struct cmn_buffer *ret);
-void __wrap_cc_manifest_encode(const struct cc_manifest *manifest, struct cmn_buffer *ret);
-
-void __wrap_cc_manifest_encode(const struct cc_manifest *manifest, struct cmn_buffer *ret)
+WRAPPED(void, cc_manifest_encode, (const struct cc_manifest *manifest, struct cmn_buffer *ret))
 {
 	if (encoding_fails)
 		ret->failed = true;
@@ -888,7 +862,7 @@ void __wrap_cc_manifest_encode(const struct cc_manifest *manifest, struct cmn_bu
 /* Without its dependencies an entry would be good for ever. */
 TEST(without_memory_for_its_manifest_nothing_is_stored)
 {
-	struct cc_entry *entry;
+	OWNED(owned_cc_entry_unref) struct cc_entry *entry;
 
 	entry = make_entry("image", absent("/nowhere/absent.h"));
 	encoding_fails = true;
@@ -897,7 +871,6 @@ TEST(without_memory_for_its_manifest_nothing_is_stored)
 	CU_ASSERT_STRING_EQUAL(get(&bench, &bench.key, NULL), "miss");
 	CU_ASSERT_EQUAL(cc_store_put(bench.store, &bench.key, entry), CMN_OK);
 	CU_ASSERT_STRING_EQUAL(get(&bench, &bench.key, NULL), "image");
-	cc_entry_unref(entry);
 }
 
 static enum cmn_status judge(struct bench *of)
@@ -910,10 +883,10 @@ static enum cmn_status judge(struct bench *of)
 
 TEST(half_an_entry_is_damaged)
 {
-	struct cmn_buffer src, bin, other;
+	OWNED(cmn_buffer_release) struct cmn_buffer src, bin, other;
 	struct cc_entry *entry;
 	char path[8192];
-	struct cc_key key;
+	OWNED(cc_key_release) struct cc_key key;
 
 	entry = make_entry("image", absent("/nowhere/absent.h"));
 	CU_ASSERT_EQUAL(cc_store_put(bench.store, &bench.key, entry), CMN_OK);
@@ -955,15 +928,11 @@ TEST(half_an_entry_is_damaged)
 	spill(bench.leaf, "0.bin", bin.data, bin.len);
 	CU_ASSERT_EQUAL(judge(&bench), CMN_ERR_CORRUPT);
 	CU_ASSERT_STRING_EQUAL(get(&bench, &bench.key, NULL), "miss");
-	cmn_buffer_release(&src);
-	cmn_buffer_release(&bin);
-	cmn_buffer_release(&other);
-	cc_key_release(&key);
 }
 
 TEST(headers_of_src_files_are_bounded)
 {
-	struct cmn_buffer file = { 0 };
+	OWNED(cmn_buffer_release) struct cmn_buffer file = { 0 };
 	struct cc_src_header header;
 	struct cmn_hash hash;
 	struct cc_src src;
@@ -994,20 +963,11 @@ TEST(headers_of_src_files_are_bounded)
 	file.data[0] ^= 1;
 	seal_src(&file);
 	CU_ASSERT_EQUAL(cc_src_file_decode(cmn_buffer_view(&file), &src), CMN_ERR_CORRUPT);
-	cmn_buffer_release(&file);
 }
 
 static bool bin_is_another;	/* once */
-enum cmn_status __real_cc_entry_decode(struct cmn_buffer *file, const struct cmn_hash *key_hash,
-				       const struct cmn_room *room, struct cc_manifest *manifest,
-				       struct cc_entry **ret);
-enum cmn_status __wrap_cc_entry_decode(struct cmn_buffer *file, const struct cmn_hash *key_hash,
-				       const struct cmn_room *room, struct cc_manifest *manifest,
-				       struct cc_entry **ret);
-
-enum cmn_status __wrap_cc_entry_decode(struct cmn_buffer *file, const struct cmn_hash *key_hash,
-				       const struct cmn_room *room, struct cc_manifest *manifest,
-				       struct cc_entry **ret)
+WRAPPED(enum cmn_status, cc_entry_decode, (struct cmn_buffer *file, const struct cmn_hash *key_hash,
+	const struct cmn_room *room, struct cc_manifest *manifest, struct cc_entry **ret))
 {
 	const struct cmn_hash other = { { 0 } };
 	bool another = bin_is_another;
@@ -1038,7 +998,7 @@ TEST(a_key_that_went_wrong_is_not_looked_for)
 
 TEST(a_walk_lists_and_judges_entries)
 {
-	struct cmn_buffer file;
+	OWNED(cmn_buffer_release) struct cmn_buffer file;
 	struct cc_key key;
 
 	CU_ASSERT_EQUAL(walk(&bench, true).count, 0);
@@ -1066,7 +1026,6 @@ TEST(a_walk_lists_and_judges_entries)
 	}
 	/* The visitor says when it has enough. */
 	CU_ASSERT_EQUAL(walk(&bench, false).count, 2);
-	cmn_buffer_release(&file);
 }
 
 #define LONG_SOURCE ((size_t)200 << 10)
@@ -1089,7 +1048,7 @@ TEST(dependencies_of_long_keys_count)
 {
 	struct cc_store_report report;
 	struct cc_entry *entry;
-	struct cc_key key;
+	OWNED(cc_key_release) struct cc_key key;
 
 	make_long_key(&key, '1');
 	entry = make_entry("image", absent("absent.h"));
@@ -1101,7 +1060,6 @@ TEST(dependencies_of_long_keys_count)
 	/* What has changed is told. */
 	CU_ASSERT_EQUAL(report.change.how, CC_MANIFEST_APPEARED);
 	CU_ASSERT_STRING_EQUAL(report.change.path, "absent.h");
-	cc_key_release(&key);
 }
 
 /* Of a tier's root the group need not be the one that shares the own one. */
@@ -1146,8 +1104,8 @@ TEST(files_that_others_may_write_are_no_entries)
 
 TEST(long_keys_are_compared_in_full_and_their_damage_is_noticed)
 {
-	struct cmn_buffer file, other_file;
-	struct cc_key key, other;
+	OWNED(cmn_buffer_release) struct cmn_buffer file, other_file;
+	OWNED(cc_key_release) struct cc_key key, other;
 	unsigned int damaged;
 	struct cc_entry *entry;
 
@@ -1184,10 +1142,6 @@ TEST(long_keys_are_compared_in_full_and_their_damage_is_noticed)
 	spill(bench.leaf, "0.src", other_file.data, other_file.len);
 	CU_ASSERT_STRING_EQUAL(get(&bench, &key, &damaged), "miss");
 	CU_ASSERT_EQUAL(damaged, 0);
-	cmn_buffer_release(&file);
-	cmn_buffer_release(&other_file);
-	cc_key_release(&key);
-	cc_key_release(&other);
 }
 
 /*
@@ -1225,9 +1179,7 @@ BEFORE(unlinkat, (int dir, const char *path, int flags), (dir, path, flags))
 BEFORE(mkdirat, (int dir, const char *path, mode_t mode), (dir, path, mode))
 
 /* After it, too: what it tells of a file holds for that file, whatever its number is by now. */
-int __real_fstatat(int dir, const char *path, struct stat *info, int flags);
-int __wrap_fstatat(int dir, const char *path, struct stat *info, int flags);
-int __wrap_fstatat(int dir, const char *path, struct stat *info, int flags)
+WRAPPED(int, fstatat, (int dir, const char *path, struct stat *info, int flags))
 {
 	int result;
 
@@ -1293,9 +1245,7 @@ static void lose_access_time(bool old)
 /* A kernel before 5.6, or a sandbox, that does not know openat2. */
 static bool is_old_kernel;
 
-long __real_syscall(long number, ...);
-long __wrap_syscall(long number, ...);
-long __wrap_syscall(long number, ...)
+WRAPPED(long, syscall, (long number, ...))
 {
 	long words[6];
 	va_list more;
@@ -1367,7 +1317,7 @@ TEST(stores_where_there_are_no_locks)
 
 TEST(what_another_version_wrote_stays_beside)
 {
-	struct cmn_buffer before, after;
+	OWNED(cmn_buffer_release) struct cmn_buffer before, after;
 
 	CU_ASSERT_EQUAL(put(&bench, &bench.key, "image"), CMN_OK);
 	before = slurp(bench.leaf, "0.bin");
@@ -1377,8 +1327,6 @@ TEST(what_another_version_wrote_stays_beside)
 	after = slurp(bench.leaf, "0.bin");
 	CU_ASSERT_TRUE(cmn_view_equal(cmn_buffer_view(&before), cmn_buffer_view(&after)));
 	CU_ASSERT_TRUE(exists(bench.leaf, "1.bin"));
-	cmn_buffer_release(&before);
-	cmn_buffer_release(&after);
 }
 
 /* A key that is larger than its image, where files must be small. */
@@ -1386,7 +1334,7 @@ TEST(without_its_key_no_image_stays)
 {
 	struct rlimit limit, was;
 	char options[20001];
-	struct cc_key key;
+	OWNED(cc_key_release) struct cc_key key;
 
 	for (size_t i = 0; i < sizeof(options) - 1; i++)
 		options[i] = (char)('!' + (i * i * 7919 >> 5) % 90);
@@ -1404,7 +1352,6 @@ TEST(without_its_key_no_image_stays)
 	CU_ASSERT_EQUAL(cc_store_remove(bench.store, &bench.key), CMN_OK);
 	walk_files(bench.root);
 	CU_ASSERT_EQUAL(walked_bytes, 0);
-	cc_key_release(&key);
 }
 
 TEST(each_state_of_a_removed_key_goes)
@@ -1443,12 +1390,11 @@ TEST(without_evictions_there_is_no_bound)
 	bench.config.eviction_disable = true;
 	bench.config.max_size = 60000;
 	for (int i = 0; i < 30; i++) {
-		struct cc_key key;
+		OWNED(cc_key_release) struct cc_key key;
 
 		(void)snprintf(options, sizeof(options), "-DN=%d", i);
 		make_key(&key, options);
 		CU_ASSERT_EQUAL(put(&bench, &key, "image"), CMN_OK);
-		cc_key_release(&key);
 	}
 	CU_ASSERT_TRUE(account(&bench) > 60000);
 }
@@ -1504,11 +1450,9 @@ static void fill_root(void)
 
 static enum cmn_status add(const char *image, bool *ret_evict)
 {
-	struct cc_entry *entry = make_entry(image, NULL);
-	enum cmn_status status = cc_store_add(bench.store, &bench.key, entry, ret_evict);
+	OWNED(owned_cc_entry_unref) struct cc_entry *entry = make_entry(image, NULL);
 
-	cc_entry_unref(entry);
-	return status;
+	return cc_store_add(bench.store, &bench.key, entry, ret_evict);
 }
 
 TEST(the_leaf_of_what_does_not_fit_is_free_again)
@@ -1577,9 +1521,7 @@ TEST(an_eviction_in_vain_is_not_tried_at_once)
 
 /* What the directories of an entry take, as the store sees it; 0: what they do. */
 static uint64_t bytes_of_directories;
-uint64_t __real_cc_leaf_directories(int dir_fd);
-uint64_t __wrap_cc_leaf_directories(int dir_fd);
-uint64_t __wrap_cc_leaf_directories(int dir_fd)
+WRAPPED(uint64_t, cc_leaf_directories, (int dir_fd))
 {
 	return bytes_of_directories ? bytes_of_directories : __real_cc_leaf_directories(dir_fd);
 }

@@ -2,22 +2,13 @@
 /* store_change: single entries are removed or compressed otherwise, and the account stays exact. */
 #include "cachecore/disk/store.h"
 
-#include <fcntl.h>
-#include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/file.h>
 #include <sys/resource.h>
-#include <sys/stat.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include "cachecore/disk/root.h"
 #include "cachecore/disk/space/account.h"
 #include "cachecore/disk/space/number_file.h"
 #include "common/clock.h"
-#include "common/descriptor.h"
 #include "tests/support/unit.h"
 
 #define LEN ((size_t)100 << 10)

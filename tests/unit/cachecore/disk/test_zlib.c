@@ -1,11 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* test_zlib: compressed entries are plain zlib streams: zlib itself reads ours, and an entry that zlib wrote is a hit. */
-#include <fcntl.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
-
 #include <zlib.h>
 
 #include "cachecore/disk/root.h"

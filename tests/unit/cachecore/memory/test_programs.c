@@ -7,18 +7,14 @@
 #include "cachecore/api/api_build.h"
 
 #include <malloc.h>
-#include <pthread.h>
 #include <sched.h>
 #include <stdatomic.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include "cachecore/memory/programs_internal.h"
 #include "tests/support/fast_kernel.h"
 #include "tests/support/no_memory.h"
 #include "tests/support/unit.h"
+#include "tests/support/wrap.h"
 
 #define THREADS 8
 
@@ -64,21 +60,34 @@ static void value_release(void *arg)
 
 static const struct cc_value_ops counted = { value_retain, value_release };
 
-static struct cc_programs *programs_new(uint64_t threshold)
-{
-	struct cc_programs *programs = cc_programs_new(threshold, &counted, &counted);
+static struct cc_programs *programs;
 
-	CU_ASSERT_PTR_NOT_NULL_FATAL(programs);
-	return programs;
-}
-
-static void programs_end(struct cc_programs *programs)
+static void end(void)
 {
 	cc_programs_free(programs);
+	programs = NULL;
 	CU_ASSERT_EQUAL(atomic_load(&values_alive), 0);
 }
 
-static struct cc_programs_usage usage_of(struct cc_programs *programs)
+/* Instead of those that there are. */
+static void renew(uint64_t threshold, const struct cc_value_ops *kernel_ops)
+{
+	end();
+	programs = cc_programs_new(threshold, &counted, kernel_ops);
+	CU_ASSERT_PTR_NOT_NULL_FATAL(programs);
+}
+
+BEFORE_EACH
+{
+	renew(0, &counted);
+}
+
+AFTER_EACH
+{
+	end();
+}
+
+static struct cc_programs_usage usage_of(void)
 {
 	struct cc_programs_usage usage;
 
@@ -126,24 +135,24 @@ static struct cmn_view key_of(const char *text)
 	return cmn_view_of(text);
 }
 
-static enum cmn_status get_or_build(struct cc_programs *programs, const char *key,
-				    struct script *script, struct cc_build_taken *taken)
+static enum cmn_status get_or_build(const char *key, struct script *script,
+				    struct cc_build_taken *taken)
 {
 	return api_build_program(programs, key_of(key), build_script, script, false, taken);
 }
 
 /* Builds a program, or takes it, and gives the reference back. */
-static enum cc_way use(struct cc_programs *programs, const char *key, size_t size)
+static enum cc_way use(const char *key, size_t size)
 {
 	struct script script = { .size = size };
 	struct cc_build_taken taken;
 
-	CU_ASSERT_EQUAL_FATAL(get_or_build(programs, key, &script, &taken), CMN_OK);
+	CU_ASSERT_EQUAL_FATAL(get_or_build(key, &script, &taken), CMN_OK);
 	value_release(taken.value);
 	return taken.way;
 }
 
-static enum cc_way use_kernel(struct cc_programs *programs, const char *key, const char *name)
+static enum cc_way use_kernel(const char *key, const char *name)
 {
 	struct script script = { 0 };
 	struct cc_build_taken taken;
@@ -154,7 +163,7 @@ static enum cc_way use_kernel(struct cc_programs *programs, const char *key, con
 	return taken.way;
 }
 
-static bool is_there(struct cc_programs *programs, const char *key)
+static bool is_there(const char *key)
 {
 	void *value;
 
@@ -165,8 +174,7 @@ static bool is_there(struct cc_programs *programs, const char *key)
 }
 
 /* A kernel in the kernels map and in the fast kernel cache; gives its value, borrowed from the cache. */
-static void *add_fast_kernel(struct cc_programs *programs, const char *key, const char *name,
-			     uint64_t constants)
+static void *add_fast_kernel(const char *key, const char *name, uint64_t constants)
 {
 	struct script script = { 0 };
 	struct cc_build_taken taken;
@@ -179,7 +187,7 @@ static void *add_fast_kernel(struct cc_programs *programs, const char *key, cons
 	return taken.value;
 }
 
-static void *get_fast_kernel(struct cc_programs *programs, const char *name, uint64_t constants)
+static void *get_fast_kernel(const char *name, uint64_t constants)
 {
 	void *kernel;
 
@@ -192,7 +200,6 @@ static void *get_fast_kernel(struct cc_programs *programs, const char *name, uin
 /* A get_or_build in a thread of its own. */
 struct caller {
 	pthread_t thread;
-	struct cc_programs *programs;
 	const char *key;
 	const char *kernel;		/* NULL: the program itself */
 	struct script *script;
@@ -205,12 +212,11 @@ static void *call(void *arg)
 	struct caller *caller = arg;
 
 	if (caller->kernel)
-		caller->status = api_build_kernel(caller->programs, key_of(caller->key),
-							 cmn_view_of(caller->kernel), build_script,
-							 caller->script, &caller->taken);
+		caller->status = api_build_kernel(programs, key_of(caller->key),
+						  cmn_view_of(caller->kernel), build_script,
+						  caller->script, &caller->taken);
 	else
-		caller->status = get_or_build(caller->programs, caller->key, caller->script,
-					      &caller->taken);
+		caller->status = get_or_build(caller->key, caller->script, &caller->taken);
 	return NULL;
 }
 
@@ -242,28 +248,25 @@ static void end_build(struct caller *caller)
 /* "the first thread to request it ... will then execute the build"; then "Build result is available" */
 TEST(first_request_builds_and_second_finds)
 {
-	struct cc_programs *programs = programs_new(0);
 	struct script script = { .size = 5 };
 	struct cc_build_taken first, second;
 
-	CU_ASSERT_EQUAL(get_or_build(programs, "key", &script, &first), CMN_OK);
+	CU_ASSERT_EQUAL(get_or_build("key", &script, &first), CMN_OK);
 	CU_ASSERT_EQUAL(first.way, CC_WAY_BUILT);
-	CU_ASSERT_EQUAL(get_or_build(programs, "key", &script, &second), CMN_OK);
+	CU_ASSERT_EQUAL(get_or_build("key", &script, &second), CMN_OK);
 	CU_ASSERT_EQUAL(second.way, CC_WAY_FOUND);
 	CU_ASSERT_PTR_EQUAL(first.value, second.value);
 	CU_ASSERT_EQUAL(atomic_load(&script.calls), 1);
-	CU_ASSERT_EQUAL(usage_of(programs).programs, 1);
-	CU_ASSERT_EQUAL(usage_of(programs).bytes, 5);
+	CU_ASSERT_EQUAL(usage_of().programs, 1);
+	CU_ASSERT_EQUAL(usage_of().bytes, 5);
 	value_release(first.value);
 	value_release(second.value);
-	programs_end(programs);
 }
 
 /* Keys are compared in full: alike ones in every length, differing in one byte anywhere. */
 TEST(keys_that_differ_in_one_byte_are_two)
 {
 	static const size_t lengths[] = { 1, 8, 127, 128, 129, 4096 };
-	struct cc_programs *programs = programs_new(0);
 	struct cc_programs_usage usage;
 	unsigned char key[4096];
 	size_t added = 0;
@@ -290,31 +293,26 @@ TEST(keys_that_differ_in_one_byte_are_two)
 			added++;
 		}
 	}
-	usage = usage_of(programs);
+	usage = usage_of();
 	CU_ASSERT_EQUAL(usage.programs, added);
 	CU_ASSERT_EQUAL(usage.bytes, added);
-	programs_end(programs);
 }
 
 TEST(empty_key_is_a_key)
 {
-	struct cc_programs *programs = programs_new(0);
-
-	CU_ASSERT_EQUAL(use(programs, "", 1), CC_WAY_BUILT);
-	CU_ASSERT_EQUAL(use(programs, "", 1), CC_WAY_FOUND);
-	programs_end(programs);
+	CU_ASSERT_EQUAL(use("", 1), CC_WAY_BUILT);
+	CU_ASSERT_EQUAL(use("", 1), CC_WAY_FOUND);
 }
 
 TEST(kernels_of_one_name_are_told_apart_by_their_programs)
 {
 	static const char *const keys[] = { "a", "b", "" };
-	struct cc_programs *programs = programs_new(0);
 	void *first[3], *value;
 
 	for (size_t i = 0; i < 3; i++) {
-		CU_ASSERT_EQUAL(use(programs, keys[i], 1), CC_WAY_BUILT);
-		CU_ASSERT_EQUAL(use_kernel(programs, keys[i], ""), CC_WAY_BUILT);
-		CU_ASSERT_EQUAL(use_kernel(programs, keys[i], "k"), CC_WAY_BUILT);
+		CU_ASSERT_EQUAL(use(keys[i], 1), CC_WAY_BUILT);
+		CU_ASSERT_EQUAL(use_kernel(keys[i], ""), CC_WAY_BUILT);
+		CU_ASSERT_EQUAL(use_kernel(keys[i], "k"), CC_WAY_BUILT);
 		CU_ASSERT_EQUAL_FATAL(cc_kernels_get(programs, key_of(keys[i]), cmn_view_of("k"),
 						     &first[i]), CMN_OK);
 		value_release(first[i]);
@@ -327,14 +325,12 @@ TEST(kernels_of_one_name_are_told_apart_by_their_programs)
 	}
 	CU_ASSERT_PTR_NOT_EQUAL(first[0], first[1]);
 	CU_ASSERT_PTR_NOT_EQUAL(first[1], first[2]);
-	programs_end(programs);
 }
 
 /* "Actual build of the program happens outside of the lock, so other threads can ... build other programs" */
 /* So long that it is not copied while it is built for. */
 TEST(a_long_key_is_the_maps_own_afterwards)
 {
-	struct cc_programs *programs = programs_new(0);
 	struct script script = { .size = 1 };
 	const size_t len = 200000;
 	struct cc_build_taken taken;
@@ -357,12 +353,10 @@ TEST(a_long_key_is_the_maps_own_afterwards)
 			      CMN_OK);
 	value_release(value);
 	free(key);
-	programs_end(programs);
 }
 
 TEST(a_long_key_that_was_put_is_the_maps_own)
 {
-	struct cc_programs *programs = programs_new(0);
 	const size_t len = 200000;
 	char *key = malloc(len), *same = malloc(len);
 	void *value;
@@ -380,7 +374,6 @@ TEST(a_long_key_that_was_put_is_the_maps_own)
 	value_release(value);
 	free(same);
 	free(key);
-	programs_end(programs);
 }
 
 static enum cmn_status build_transient(void *ctx, struct cc_build_output *ret)
@@ -393,7 +386,6 @@ static enum cmn_status build_transient(void *ctx, struct cc_build_output *ret)
 
 TEST(a_transient_value_is_given_and_not_kept)
 {
-	struct cc_programs *programs = programs_new(0);
 	struct script script = { .size = 1 };
 	struct cc_build_taken taken;
 
@@ -403,58 +395,52 @@ TEST(a_transient_value_is_given_and_not_kept)
 		CU_ASSERT_EQUAL(taken.way, CC_WAY_BUILT);
 		value_release(taken.value);
 		CU_ASSERT_EQUAL(script.calls, i);
-		CU_ASSERT_FALSE(is_there(programs, "key"));
+		CU_ASSERT_FALSE(is_there("key"));
 	}
-	CU_ASSERT_EQUAL(usage_of(programs).bytes, 0);
-	programs_end(programs);
+	CU_ASSERT_EQUAL(usage_of().bytes, 0);
 }
 
 TEST(builds_outside_the_lock)
 {
-	struct cc_programs *programs = programs_new(0);
 	struct script script = { .closed = true };
-	struct caller caller = { .programs = programs, .key = "slow", .script = &script };
+	struct caller caller = { .key = "slow", .script = &script };
 
 	begin_build(&caller);
-	CU_ASSERT_EQUAL(use(programs, "other", 1), CC_WAY_BUILT);
-	CU_ASSERT_TRUE(is_there(programs, "other"));
-	CU_ASSERT_FALSE(is_there(programs, "slow"));	/* get does not wait */
+	CU_ASSERT_EQUAL(use("other", 1), CC_WAY_BUILT);
+	CU_ASSERT_TRUE(is_there("other"));
+	CU_ASSERT_FALSE(is_there("slow"));	/* get does not wait */
 	end_build(&caller);
-	CU_ASSERT_TRUE(is_there(programs, "slow"));
-	programs_end(programs);
+	CU_ASSERT_TRUE(is_there("slow"));
 }
 
 static enum cmn_status build_with_another(void *ctx, struct cc_build_output *ret)
 {
-	CU_ASSERT_EQUAL(use(ctx, "inner", 1), CC_WAY_BUILT);
+	(void)ctx;
+	CU_ASSERT_EQUAL(use("inner", 1), CC_WAY_BUILT);
 	ret->value = value_new();
 	return CMN_OK;
 }
 
 TEST(build_may_use_the_cache)
 {
-	struct cc_programs *programs = programs_new(0);
 	struct cc_build_taken taken;
 
 	CU_ASSERT_EQUAL(api_build_program(programs, key_of("outer"), build_with_another,
-						 programs, false, &taken), CMN_OK);
+						 NULL, false, &taken), CMN_OK);
 	value_release(taken.value);
-	CU_ASSERT_TRUE(is_there(programs, "inner"));
-	programs_end(programs);
+	CU_ASSERT_TRUE(is_there("inner"));
 }
 
 /* "to make sure only one thread builds the requested program"; the others wait and see the same result. */
 TEST(one_of_eight_threads_builds)
 {
-	struct cc_programs *programs = programs_new(0);
 	struct script script = { .closed = true, .size = 1 };
 	struct caller callers[THREADS];
 	int ways[3] = { 0 };
 	void *value = NULL;
 
 	for (size_t i = 0; i < THREADS; i++) {
-		callers[i] = (struct caller){ .programs = programs, .key = "key",
-					      .script = &script };
+		callers[i] = (struct caller){ .key = "key", .script = &script };
 		caller_start(&callers[i]);
 	}
 	wait_for(&script.started, true);
@@ -469,12 +455,11 @@ TEST(one_of_eight_threads_builds)
 	CU_ASSERT_EQUAL(atomic_load(&script.calls), 1);
 	CU_ASSERT_EQUAL(ways[CC_WAY_BUILT], 1);
 	CU_ASSERT_EQUAL(ways[CC_WAY_WAITED] + ways[CC_WAY_FOUND], THREADS - 1);
-	CU_ASSERT_EQUAL(usage_of(programs).programs, 1);
-	programs_end(programs);
+	CU_ASSERT_EQUAL(usage_of().programs, 1);
 }
 
 /* How many threads are between finding this key's BuildResult and leaving it. */
-static unsigned int users_of(struct cc_programs *programs, const char *key, const char *kernel)
+static unsigned int users_of(const char *key, const char *kernel)
 {
 	const struct cmn_view name = cmn_view_of(kernel);
 	struct program_record *program;
@@ -490,19 +475,17 @@ static unsigned int users_of(struct cc_programs *programs, const char *key, cons
  * Starts a builder and a waiter of one key, each with its own script, and
  * lets the builder go only when the waiter has found its BuildResult.
  */
-static void builder_and_waiter(struct cc_programs *programs, const char *kernel,
-			       struct script *builder_script, struct script *waiter_script,
-			       struct caller *builder, struct caller *waiter)
+static void builder_and_waiter(const char *kernel, struct script *builder_script,
+			       struct script *waiter_script, struct caller *builder,
+			       struct caller *waiter)
 {
 	atomic_store(&builder_script->closed, true);
-	*builder = (struct caller){ .programs = programs, .key = "key", .kernel = kernel,
-				    .script = builder_script };
-	*waiter = (struct caller){ .programs = programs, .key = "key", .kernel = kernel,
-				   .script = waiter_script };
+	*builder = (struct caller){ .key = "key", .kernel = kernel, .script = builder_script };
+	*waiter = (struct caller){ .key = "key", .kernel = kernel, .script = waiter_script };
 	caller_start(builder);
 	wait_for(&builder_script->started, true);
 	caller_start(waiter);
-	while (users_of(programs, "key", kernel) < 2)
+	while (users_of("key", kernel) < 2)
 		sched_yield();
 	CU_ASSERT_EQUAL(atomic_load(&waiter_script->calls), 0);
 	atomic_store(&builder_script->closed, false);
@@ -516,10 +499,9 @@ TEST(waiter_gets_the_builders_error_code_and_message)
 	struct script failing = { .failure = CMN_ERR_DRIVER, .failures = 1, .error_code = -11,
 				  .message = "line 3: no" };
 	struct script never = { 0 };
-	struct cc_programs *programs = programs_new(0);
 	struct caller builder, waiter;
 
-	builder_and_waiter(programs, NULL, &failing, &never, &builder, &waiter);
+	builder_and_waiter(NULL, &failing, &never, &builder, &waiter);
 	CU_ASSERT_EQUAL(builder.status, CMN_ERR_DRIVER);
 	CU_ASSERT_EQUAL(waiter.status, CMN_ERR_DRIVER);
 	CU_ASSERT_EQUAL(builder.taken.error_code, -11);
@@ -531,8 +513,7 @@ TEST(waiter_gets_the_builders_error_code_and_message)
 	CU_ASSERT_EQUAL(atomic_load(&never.calls), 0);
 	free(builder.taken.error_message);
 	free(waiter.taken.error_message);
-	CU_ASSERT_EQUAL(usage_of(programs).programs, 0);
-	programs_end(programs);
+	CU_ASSERT_EQUAL(usage_of().programs, 0);
 }
 
 /* "this error may be sporadic ... the waiting thread will try to build the same object once more" */
@@ -540,64 +521,57 @@ TEST(waiter_retries_after_a_failure_without_error)
 {
 	struct script failing = { .failure = CMN_ERR_DRIVER, .failures = 1, .error_code = -5 };
 	struct script good = { .size = 3 };
-	struct cc_programs *programs = programs_new(0);
 	struct caller builder, waiter;
 
-	builder_and_waiter(programs, NULL, &failing, &good, &builder, &waiter);
+	builder_and_waiter(NULL, &failing, &good, &builder, &waiter);
 	CU_ASSERT_EQUAL(builder.status, CMN_ERR_DRIVER);
 	CU_ASSERT_EQUAL(builder.taken.error_code, -5);
 	CU_ASSERT_PTR_NULL(builder.taken.error_message);
 	CU_ASSERT_EQUAL(waiter.status, CMN_OK);
 	CU_ASSERT_EQUAL(waiter.taken.way, CC_WAY_BUILT);
 	CU_ASSERT_EQUAL(atomic_load(&good.calls), 1);
-	CU_ASSERT_TRUE(is_there(programs, "key"));
-	CU_ASSERT_EQUAL(usage_of(programs).bytes, 3);
-	programs_end(programs);
+	CU_ASSERT_TRUE(is_there("key"));
+	CU_ASSERT_EQUAL(usage_of().bytes, 3);
 }
 
 TEST(what_was_waited_for_counts_once)
 {
 	struct script good = { .size = 3 }, never = { 0 };
-	struct cc_programs *programs = programs_new(0);
 	struct caller builder, waiter;
 
-	builder_and_waiter(programs, NULL, &good, &never, &builder, &waiter);
+	builder_and_waiter(NULL, &good, &never, &builder, &waiter);
 	CU_ASSERT_EQUAL(builder.status, CMN_OK);
 	CU_ASSERT_EQUAL(waiter.status, CMN_OK);
-	CU_ASSERT_EQUAL(usage_of(programs).bytes, 3);
-	programs_end(programs);
+	CU_ASSERT_EQUAL(usage_of().bytes, 3);
 }
 
 /* The same where the builder leaves before the waiter has woken up. */
 TEST(who_will_retry_keeps_the_result_in_the_map)
 {
 	struct script failing = { .failure = CMN_ERR_DRIVER, .failures = 1, .closed = true };
-	struct cc_programs *programs = programs_new(30);
-	struct caller builder = { .programs = programs, .key = "key", .script = &failing };
+	struct caller builder = { .key = "key", .script = &failing };
 	struct program_record *program;
 
+	renew(30, &counted);
 	begin_build(&builder);
 	cc_programs_lock_and_find(programs, key_of("key"), NULL, &program)->users++;
 	pthread_mutex_unlock(&programs->lock);
 	end_build(&builder);
-	CU_ASSERT_EQUAL(users_of(programs, "key", NULL), 1);
+	CU_ASSERT_EQUAL(users_of("key", NULL), 1);
 	/* Nor does it go for others, as what is built does not. */
-	CU_ASSERT_EQUAL(use(programs, "large", 31), CC_WAY_BUILT);
-	CU_ASSERT_FALSE(is_there(programs, "large"));
-	CU_ASSERT_EQUAL(users_of(programs, "key", NULL), 1);
-	programs_end(programs);
+	CU_ASSERT_EQUAL(use("large", 31), CC_WAY_BUILT);
+	CU_ASSERT_FALSE(is_there("large"));
+	CU_ASSERT_EQUAL(users_of("key", NULL), 1);
 }
 
 /* Every thread's failure is its own where none carries an error: as many builds as threads, and an end. */
 TEST(spurious_failures_of_all_threads_end)
 {
 	struct script script = { .failure = CMN_ERR_DRIVER, .failures = THREADS, .closed = true };
-	struct cc_programs *programs = programs_new(0);
 	struct caller callers[THREADS];
 
 	for (size_t i = 0; i < THREADS; i++) {
-		callers[i] = (struct caller){ .programs = programs, .key = "key",
-					      .script = &script };
+		callers[i] = (struct caller){ .key = "key", .script = &script };
 		caller_start(&callers[i]);
 	}
 	wait_for(&script.started, true);
@@ -607,31 +581,27 @@ TEST(spurious_failures_of_all_threads_end)
 		CU_ASSERT_EQUAL(callers[i].status, CMN_ERR_DRIVER);
 	}
 	CU_ASSERT_EQUAL(atomic_load(&script.calls), THREADS);
-	CU_ASSERT_EQUAL(usage_of(programs).programs, 0);
-	programs_end(programs);
+	CU_ASSERT_EQUAL(usage_of().programs, 0);
 }
 
 TEST(failure_is_dropped_unless_remembered)
 {
 	struct script script = { .failure = CMN_ERR_DRIVER, .failures = 1, .error_code = 7,
 				 .message = "no" };
-	struct cc_programs *programs = programs_new(0);
 	struct cc_build_taken taken;
 
-	CU_ASSERT_EQUAL(get_or_build(programs, "key", &script, &taken), CMN_ERR_DRIVER);
+	CU_ASSERT_EQUAL(get_or_build("key", &script, &taken), CMN_ERR_DRIVER);
 	free(taken.error_message);
-	CU_ASSERT_EQUAL(usage_of(programs).programs, 0);
-	CU_ASSERT_EQUAL(get_or_build(programs, "key", &script, &taken), CMN_OK);
+	CU_ASSERT_EQUAL(usage_of().programs, 0);
+	CU_ASSERT_EQUAL(get_or_build("key", &script, &taken), CMN_OK);
 	CU_ASSERT_EQUAL(taken.way, CC_WAY_BUILT);
 	value_release(taken.value);
-	programs_end(programs);
 }
 
 TEST(remembered_failure_stays_until_removed)
 {
 	struct script script = { .failure = CMN_ERR_DRIVER, .failures = 1, .error_code = 7,
 				 .message = "no" };
-	struct cc_programs *programs = programs_new(0);
 	struct cc_build_taken taken;
 
 	for (int i = 0; i < 3; i++) {
@@ -643,30 +613,27 @@ TEST(remembered_failure_stays_until_removed)
 		free(taken.error_message);
 	}
 	CU_ASSERT_EQUAL(atomic_load(&script.calls), 1);
-	CU_ASSERT_FALSE(is_there(programs, "key"));
+	CU_ASSERT_FALSE(is_there("key"));
 	cc_programs_remove(programs, key_of("key"), NULL);
-	CU_ASSERT_EQUAL(use(programs, "key", 1), CC_WAY_BUILT);
-	programs_end(programs);
+	CU_ASSERT_EQUAL(use("key", 1), CC_WAY_BUILT);
 }
 
 TEST(remembered_failure_makes_place_for_a_put)
 {
 	struct script script = { .failure = CMN_ERR_DRIVER, .failures = 1, .message = "no" };
-	struct cc_programs *programs = programs_new(0);
 	struct cc_build_taken taken;
 
 	CU_ASSERT_EQUAL(api_build_program(programs, key_of("key"), build_script, &script,
 						 true, &taken), CMN_ERR_DRIVER);
 	free(taken.error_message);
 	CU_ASSERT_EQUAL(cc_programs_put(programs, key_of("key"), value_new(), 2), CMN_OK);
-	CU_ASSERT_TRUE(is_there(programs, "key"));
+	CU_ASSERT_TRUE(is_there("key"));
 	/* The failure does not come back when that is gone. */
-	CU_ASSERT_EQUAL(usage_of(programs).programs, 1);
+	CU_ASSERT_EQUAL(usage_of().programs, 1);
 	cc_programs_remove(programs, key_of("key"), NULL);
-	CU_ASSERT_EQUAL(usage_of(programs).programs, 0);
-	CU_ASSERT_EQUAL(get_or_build(programs, "key", &script, &taken), CMN_OK);
+	CU_ASSERT_EQUAL(usage_of().programs, 0);
+	CU_ASSERT_EQUAL(get_or_build("key", &script, &taken), CMN_OK);
 	value_release(taken.value);
-	programs_end(programs);
 }
 
 static enum cmn_status build_nothing(void *ctx, struct cc_build_output *ret)
@@ -678,18 +645,15 @@ static enum cmn_status build_nothing(void *ctx, struct cc_build_output *ret)
 
 TEST(success_without_a_value_is_a_failure)
 {
-	struct cc_programs *programs = programs_new(0);
 	struct cc_build_taken taken;
 
 	CU_ASSERT_EQUAL(api_build_program(programs, key_of("key"), build_nothing, NULL,
 						 false, &taken), CMN_ERR_INVALID);
-	CU_ASSERT_EQUAL(usage_of(programs).programs, 0);
-	programs_end(programs);
+	CU_ASSERT_EQUAL(usage_of().programs, 0);
 }
 
 TEST(put_is_found_and_does_not_replace)
 {
-	struct cc_programs *programs = programs_new(0);
 	struct value *first = value_new();
 	void *got;
 
@@ -699,17 +663,15 @@ TEST(put_is_found_and_does_not_replace)
 	CU_ASSERT_PTR_EQUAL(got, first);
 	CU_ASSERT_EQUAL(atomic_load(&first->refs), 2);
 	CU_ASSERT_EQUAL(atomic_load(&values_alive), 1);
-	CU_ASSERT_EQUAL(usage_of(programs).bytes, 10);
+	CU_ASSERT_EQUAL(usage_of().bytes, 10);
 	value_release(got);
-	programs_end(programs);
 }
 
 /* A put during a build: who comes now gets the put value, the builder and its waiters their own. */
 TEST(put_during_a_build_is_what_stays)
 {
-	struct cc_programs *programs = programs_new(0);
 	struct script script = { .closed = true, .size = 100 };
-	struct caller caller = { .programs = programs, .key = "key", .script = &script };
+	struct caller caller = { .key = "key", .script = &script };
 	struct value *value = value_new();
 	void *got;
 
@@ -719,224 +681,194 @@ TEST(put_during_a_build_is_what_stays)
 	CU_ASSERT_EQUAL(caller.taken.way, CC_WAY_BUILT);
 	CU_ASSERT_EQUAL_FATAL(cc_programs_get(programs, key_of("key"), &got), CMN_OK);
 	CU_ASSERT_PTR_EQUAL(got, value);
-	CU_ASSERT_EQUAL(usage_of(programs).bytes, 10);
+	CU_ASSERT_EQUAL(usage_of().bytes, 10);
 	value_release(got);
-	programs_end(programs);
 }
 
 /* What the build came to is its own affair. */
 TEST(put_during_a_build_that_fails_stays)
 {
-	struct cc_programs *programs = programs_new(0);
 	struct script script = { .closed = true, .failure = CMN_ERR_DRIVER, .failures = 1,
 				 .message = "no" };
-	struct caller caller = { .programs = programs, .key = "key", .script = &script };
+	struct caller caller = { .key = "key", .script = &script };
 
 	begin_build(&caller);
 	CU_ASSERT_EQUAL(cc_programs_put(programs, key_of("key"), value_new(), 10), CMN_OK);
 	end_build(&caller);
 	CU_ASSERT_EQUAL(caller.status, CMN_ERR_DRIVER);
 	free(caller.taken.error_message);
-	CU_ASSERT_TRUE(is_there(programs, "key"));
-	programs_end(programs);
+	CU_ASSERT_TRUE(is_there("key"));
 }
 
 TEST(remove_takes_only_the_value_that_is_meant)
 {
-	struct cc_programs *programs = programs_new(0);
 	struct value *value = value_new();
 	struct value *other = value_new();
 
 	CU_ASSERT_EQUAL(cc_programs_put(programs, key_of("key"), value, 1), CMN_OK);
 	cc_programs_remove(programs, key_of("key"), other);
-	CU_ASSERT_TRUE(is_there(programs, "key"));
+	CU_ASSERT_TRUE(is_there("key"));
 	cc_programs_remove(programs, key_of("key"), value);
-	CU_ASSERT_FALSE(is_there(programs, "key"));
-	CU_ASSERT_EQUAL(usage_of(programs).bytes, 0);
+	CU_ASSERT_FALSE(is_there("key"));
+	CU_ASSERT_EQUAL(usage_of().bytes, 0);
 	cc_programs_remove(programs, key_of("key"), NULL);
 	value_release(other);
-	programs_end(programs);
 }
 
 TEST(flush_takes_everything_and_a_taken_value_stays_valid)
 {
-	struct cc_programs *programs = programs_new(0);
 	struct cc_programs_usage usage;
 	void *got;
 
-	CU_ASSERT_EQUAL(use(programs, "a", 1), CC_WAY_BUILT);
-	CU_ASSERT_EQUAL(use(programs, "b", 1), CC_WAY_BUILT);
-	(void)add_fast_kernel(programs, "a", "kernel", 0);
+	CU_ASSERT_EQUAL(use("a", 1), CC_WAY_BUILT);
+	CU_ASSERT_EQUAL(use("b", 1), CC_WAY_BUILT);
+	(void)add_fast_kernel("a", "kernel", 0);
 	CU_ASSERT_EQUAL_FATAL(cc_programs_get(programs, key_of("a"), &got), CMN_OK);
 	cc_programs_flush(programs);
-	usage = usage_of(programs);
+	usage = usage_of();
 	CU_ASSERT_EQUAL(usage.programs + usage.kernels + usage.fast_kernels + usage.bytes, 0);
 	CU_ASSERT_EQUAL(atomic_load(&((struct value *)got)->refs), 1);
 	CU_ASSERT_EQUAL(atomic_load(&values_alive), 1);
 	value_release(got);
-	programs_end(programs);
 }
 
 TEST(build_in_progress_during_a_flush_is_given_but_not_kept)
 {
-	struct cc_programs *programs = programs_new(0);
 	struct script script = { .closed = true };
-	struct caller caller = { .programs = programs, .key = "key", .script = &script };
+	struct caller caller = { .key = "key", .script = &script };
 
 	begin_build(&caller);
 	cc_programs_flush(programs);
 	end_build(&caller);
 	CU_ASSERT_EQUAL(caller.status, CMN_OK);
-	CU_ASSERT_FALSE(is_there(programs, "key"));
-	CU_ASSERT_EQUAL(usage_of(programs).bytes, 0);
-	programs_end(programs);
+	CU_ASSERT_FALSE(is_there("key"));
+	CU_ASSERT_EQUAL(usage_of().bytes, 0);
 }
 
 /* "Eviction in in-memory cache is disabled by default" */
 TEST(threshold_zero_never_evicts)
 {
-	struct cc_programs *programs = programs_new(0);
-
 	for (char key[] = "a"; key[0] <= 'z'; key[0]++)
-		CU_ASSERT_EQUAL(use(programs, key, 1u << 30), CC_WAY_BUILT);
-	CU_ASSERT_EQUAL(usage_of(programs).programs, 26);
-	programs_end(programs);
+		CU_ASSERT_EQUAL(use(key, 1u << 30), CC_WAY_BUILT);
+	CU_ASSERT_EQUAL(usage_of().programs, 26);
 }
 
 /* "when the cache size exceeds the threshold": not when it reaches it */
 TEST(size_equal_to_the_threshold_evicts_nothing)
 {
-	struct cc_programs *programs = programs_new(30);
-
+	renew(30, &counted);
 	for (char key[] = "a"; key[0] <= 'c'; key[0]++)
-		CU_ASSERT_EQUAL(use(programs, key, 10), CC_WAY_BUILT);
-	CU_ASSERT_EQUAL(usage_of(programs).programs, 3);
-	CU_ASSERT_EQUAL(usage_of(programs).bytes, 30);
-	programs_end(programs);
+		CU_ASSERT_EQUAL(use(key, 10), CC_WAY_BUILT);
+	CU_ASSERT_EQUAL(usage_of().programs, 3);
+	CU_ASSERT_EQUAL(usage_of().bytes, 30);
 }
 
 /* "the programs at the beginning of the eviction list are always the least recently used" */
 TEST(evicts_least_recently_used_first)
 {
-	struct cc_programs *programs = programs_new(30);
-
+	renew(30, &counted);
 	for (char key[] = "a"; key[0] <= 'c'; key[0]++)
-		CU_ASSERT_EQUAL(use(programs, key, 10), CC_WAY_BUILT);
-	CU_ASSERT_EQUAL(use(programs, "d", 15), CC_WAY_BUILT);	/* 45: a and b go */
-	CU_ASSERT_EQUAL(usage_of(programs).bytes, 25);
-	CU_ASSERT_FALSE(is_there(programs, "a"));
-	CU_ASSERT_FALSE(is_there(programs, "b"));
-	CU_ASSERT_TRUE(is_there(programs, "c"));
-	CU_ASSERT_TRUE(is_there(programs, "d"));
-	programs_end(programs);
+		CU_ASSERT_EQUAL(use(key, 10), CC_WAY_BUILT);
+	CU_ASSERT_EQUAL(use("d", 15), CC_WAY_BUILT);	/* 45: a and b go */
+	CU_ASSERT_EQUAL(usage_of().bytes, 25);
+	CU_ASSERT_FALSE(is_there("a"));
+	CU_ASSERT_FALSE(is_there("b"));
+	CU_ASSERT_TRUE(is_there("c"));
+	CU_ASSERT_TRUE(is_there("d"));
 }
 
 /* "When a program is fetched from cache, we move the program to the end of the eviction list" */
 TEST(fetched_program_moves_to_the_end)
 {
-	struct cc_programs *programs = programs_new(30);
-
+	renew(30, &counted);
 	for (char key[] = "a"; key[0] <= 'c'; key[0]++)
-		CU_ASSERT_EQUAL(use(programs, key, 10), CC_WAY_BUILT);
-	CU_ASSERT_TRUE(is_there(programs, "a"));		/* by get: b c a */
-	CU_ASSERT_EQUAL(use(programs, "b", 10), CC_WAY_FOUND);	/* by getOrBuild: c a b */
-	CU_ASSERT_EQUAL(use_kernel(programs, "c", "k"), CC_WAY_BUILT);	/* by a kernel: a b c */
-	CU_ASSERT_EQUAL(use(programs, "d", 10), CC_WAY_BUILT);
-	CU_ASSERT_FALSE(is_there(programs, "a"));
-	CU_ASSERT_TRUE(is_there(programs, "b"));
-	CU_ASSERT_TRUE(is_there(programs, "c"));
-	CU_ASSERT_TRUE(is_there(programs, "d"));
-	programs_end(programs);
+		CU_ASSERT_EQUAL(use(key, 10), CC_WAY_BUILT);
+	CU_ASSERT_TRUE(is_there("a"));		/* by get: b c a */
+	CU_ASSERT_EQUAL(use("b", 10), CC_WAY_FOUND);	/* by getOrBuild: c a b */
+	CU_ASSERT_EQUAL(use_kernel("c", "k"), CC_WAY_BUILT);	/* by a kernel: a b c */
+	CU_ASSERT_EQUAL(use("d", 10), CC_WAY_BUILT);
+	CU_ASSERT_FALSE(is_there("a"));
+	CU_ASSERT_TRUE(is_there("b"));
+	CU_ASSERT_TRUE(is_there("c"));
+	CU_ASSERT_TRUE(is_there("d"));
 }
 
 TEST(put_evicts_as_a_build_does)
 {
-	struct cc_programs *programs = programs_new(30);
-
-	CU_ASSERT_EQUAL(use(programs, "a", 20), CC_WAY_BUILT);
+	renew(30, &counted);
+	CU_ASSERT_EQUAL(use("a", 20), CC_WAY_BUILT);
 	CU_ASSERT_EQUAL(cc_programs_put(programs, key_of("b"), value_new(), 20), CMN_OK);
-	CU_ASSERT_FALSE(is_there(programs, "a"));
-	CU_ASSERT_TRUE(is_there(programs, "b"));
-	programs_end(programs);
+	CU_ASSERT_FALSE(is_there("a"));
+	CU_ASSERT_TRUE(is_there("b"));
 }
 
 /* "until the cache size is below the threshold": also where the newest alone is larger */
 TEST(value_larger_than_the_threshold_is_given_but_not_kept)
 {
-	struct cc_programs *programs = programs_new(30);
 	struct script script = { .size = 31 };
 	struct cc_build_taken taken;
 
-	CU_ASSERT_EQUAL(get_or_build(programs, "big", &script, &taken), CMN_OK);
+	renew(30, &counted);
+	CU_ASSERT_EQUAL(get_or_build("big", &script, &taken), CMN_OK);
 	CU_ASSERT_EQUAL(taken.way, CC_WAY_BUILT);
-	CU_ASSERT_FALSE(is_there(programs, "big"));
+	CU_ASSERT_FALSE(is_there("big"));
 	CU_ASSERT_EQUAL(atomic_load(&((struct value *)taken.value)->refs), 1);
 	value_release(taken.value);
-	programs_end(programs);
 }
 
 TEST(program_in_progress_is_not_evicted)
 {
-	struct cc_programs *programs = programs_new(30);
 	struct script script = { .closed = true, .size = 10 };
-	struct caller caller = { .programs = programs, .key = "slow", .script = &script };
+	struct caller caller = { .key = "slow", .script = &script };
 
+	renew(30, &counted);
 	begin_build(&caller);			/* the first of the eviction list */
-	CU_ASSERT_EQUAL(use(programs, "a", 30), CC_WAY_BUILT);
-	CU_ASSERT_EQUAL(use(programs, "b", 20), CC_WAY_BUILT);
-	CU_ASSERT_FALSE(is_there(programs, "a"));
-	CU_ASSERT_EQUAL(usage_of(programs).programs, 2);
+	CU_ASSERT_EQUAL(use("a", 30), CC_WAY_BUILT);
+	CU_ASSERT_EQUAL(use("b", 20), CC_WAY_BUILT);
+	CU_ASSERT_FALSE(is_there("a"));
+	CU_ASSERT_EQUAL(usage_of().programs, 2);
 	end_build(&caller);
-	CU_ASSERT_TRUE(is_there(programs, "slow"));
-	CU_ASSERT_TRUE(is_there(programs, "b"));
-	CU_ASSERT_EQUAL(usage_of(programs).bytes, 30);
-	programs_end(programs);
+	CU_ASSERT_TRUE(is_there("slow"));
+	CU_ASSERT_TRUE(is_there("b"));
+	CU_ASSERT_EQUAL(usage_of().bytes, 30);
 }
 
 /* "When a program is deleted from the cache, we also evict its corresponding kernels from both" */
 TEST(eviction_takes_the_kernels_in_both_maps)
 {
-	struct cc_programs *programs = programs_new(30);
-
-	CU_ASSERT_EQUAL(use(programs, "a", 20), CC_WAY_BUILT);
-	(void)add_fast_kernel(programs, "a", "k1", 0);
-	(void)add_fast_kernel(programs, "a", "k2", 0);
-	CU_ASSERT_EQUAL(usage_of(programs).kernels, 2);
-	CU_ASSERT_EQUAL(usage_of(programs).fast_kernels, 2);
-	CU_ASSERT_EQUAL(use(programs, "b", 20), CC_WAY_BUILT);
-	CU_ASSERT_EQUAL(usage_of(programs).kernels, 0);
-	CU_ASSERT_EQUAL(usage_of(programs).fast_kernels, 0);
-	CU_ASSERT_PTR_NULL(get_fast_kernel(programs, "k1", 0));
+	renew(30, &counted);
+	CU_ASSERT_EQUAL(use("a", 20), CC_WAY_BUILT);
+	(void)add_fast_kernel("a", "k1", 0);
+	(void)add_fast_kernel("a", "k2", 0);
+	CU_ASSERT_EQUAL(usage_of().kernels, 2);
+	CU_ASSERT_EQUAL(usage_of().fast_kernels, 2);
+	CU_ASSERT_EQUAL(use("b", 20), CC_WAY_BUILT);
+	CU_ASSERT_EQUAL(usage_of().kernels, 0);
+	CU_ASSERT_EQUAL(usage_of().fast_kernels, 0);
+	CU_ASSERT_PTR_NULL(get_fast_kernel("k1", 0));
 	CU_ASSERT_EQUAL(atomic_load(&values_alive), 1);
-	CU_ASSERT_EQUAL(use(programs, "a", 20), CC_WAY_BUILT);
-	CU_ASSERT_EQUAL(use_kernel(programs, "a", "k1"), CC_WAY_BUILT);
-	programs_end(programs);
+	CU_ASSERT_EQUAL(use("a", 20), CC_WAY_BUILT);
+	CU_ASSERT_EQUAL(use_kernel("a", "k1"), CC_WAY_BUILT);
 }
 
 /* "The kernels map's key consists of two components: the program ..., kernel name" */
 TEST(kernels_are_found_by_program_and_name)
 {
-	struct cc_programs *programs = programs_new(0);
-
-	CU_ASSERT_EQUAL(use(programs, "a", 1), CC_WAY_BUILT);
-	CU_ASSERT_EQUAL(use(programs, "b", 1), CC_WAY_BUILT);
-	CU_ASSERT_EQUAL(use_kernel(programs, "a", "k"), CC_WAY_BUILT);
-	CU_ASSERT_EQUAL(use_kernel(programs, "b", "k"), CC_WAY_BUILT);
-	CU_ASSERT_EQUAL(use_kernel(programs, "a", "other"), CC_WAY_BUILT);
-	CU_ASSERT_EQUAL(use_kernel(programs, "a", "k"), CC_WAY_FOUND);
-	CU_ASSERT_EQUAL(usage_of(programs).kernels, 3);
-	programs_end(programs);
+	CU_ASSERT_EQUAL(use("a", 1), CC_WAY_BUILT);
+	CU_ASSERT_EQUAL(use("b", 1), CC_WAY_BUILT);
+	CU_ASSERT_EQUAL(use_kernel("a", "k"), CC_WAY_BUILT);
+	CU_ASSERT_EQUAL(use_kernel("b", "k"), CC_WAY_BUILT);
+	CU_ASSERT_EQUAL(use_kernel("a", "other"), CC_WAY_BUILT);
+	CU_ASSERT_EQUAL(use_kernel("a", "k"), CC_WAY_FOUND);
+	CU_ASSERT_EQUAL(usage_of().kernels, 3);
 }
 
 TEST(kernel_of_an_unknown_program_is_built_and_not_kept)
 {
-	struct cc_programs *programs = programs_new(0);
-
-	CU_ASSERT_EQUAL(use_kernel(programs, "none", "k"), CC_WAY_BUILT);
-	CU_ASSERT_EQUAL(use_kernel(programs, "none", "k"), CC_WAY_BUILT);
-	CU_ASSERT_EQUAL(usage_of(programs).kernels, 0);
+	CU_ASSERT_EQUAL(use_kernel("none", "k"), CC_WAY_BUILT);
+	CU_ASSERT_EQUAL(use_kernel("none", "k"), CC_WAY_BUILT);
+	CU_ASSERT_EQUAL(usage_of().kernels, 0);
 	CU_ASSERT_EQUAL(atomic_load(&values_alive), 0);
-	programs_end(programs);
 }
 
 TEST(kernel_waiter_gets_the_error_and_retries_without_one)
@@ -945,42 +877,37 @@ TEST(kernel_waiter_gets_the_error_and_retries_without_one)
 				  .message = "bad kernel" };
 	struct script spurious = { .failure = CMN_ERR_DRIVER, .failures = 1 };
 	struct script never = { 0 }, good = { 0 };
-	struct cc_programs *programs = programs_new(0);
 	struct caller builder, waiter;
 
-	CU_ASSERT_EQUAL(use(programs, "key", 1), CC_WAY_BUILT);
-	builder_and_waiter(programs, "k", &failing, &never, &builder, &waiter);
+	CU_ASSERT_EQUAL(use("key", 1), CC_WAY_BUILT);
+	builder_and_waiter("k", &failing, &never, &builder, &waiter);
 	CU_ASSERT_EQUAL(waiter.status, CMN_ERR_DRIVER);
 	CU_ASSERT_EQUAL(waiter.taken.error_code, 4);
 	CU_ASSERT_STRING_EQUAL(waiter.taken.error_message, "bad kernel");
 	free(builder.taken.error_message);
 	free(waiter.taken.error_message);
-	CU_ASSERT_EQUAL(usage_of(programs).kernels, 0);
-	builder_and_waiter(programs, "k", &spurious, &good, &builder, &waiter);
+	CU_ASSERT_EQUAL(usage_of().kernels, 0);
+	builder_and_waiter("k", &spurious, &good, &builder, &waiter);
 	CU_ASSERT_EQUAL(waiter.status, CMN_OK);
 	CU_ASSERT_EQUAL(waiter.taken.way, CC_WAY_BUILT);
-	CU_ASSERT_EQUAL(usage_of(programs).kernels, 1);
-	programs_end(programs);
+	CU_ASSERT_EQUAL(usage_of().kernels, 1);
 }
 
 TEST(kernel_in_progress_goes_with_its_program)
 {
-	struct cc_programs *programs = programs_new(0);
 	struct script script = { .closed = true };
-	struct caller caller = { .programs = programs, .key = "key", .kernel = "k",
-				 .script = &script };
+	struct caller caller = { .key = "key", .kernel = "k", .script = &script };
 
-	CU_ASSERT_EQUAL(use(programs, "key", 1), CC_WAY_BUILT);
+	CU_ASSERT_EQUAL(use("key", 1), CC_WAY_BUILT);
 	begin_build(&caller);
 	cc_programs_remove(programs, key_of("key"), NULL);
-	CU_ASSERT_EQUAL(use(programs, "key", 1), CC_WAY_BUILT);
+	CU_ASSERT_EQUAL(use("key", 1), CC_WAY_BUILT);
 	end_build(&caller);
 	CU_ASSERT_EQUAL(caller.status, CMN_OK);
-	CU_ASSERT_EQUAL(usage_of(programs).kernels, 0);
-	programs_end(programs);
+	CU_ASSERT_EQUAL(usage_of().kernels, 0);
 }
 
-static bool kernel_is_there(struct cc_programs *programs, const char *key, const char *name)
+static bool kernel_is_there(const char *key, const char *name)
 {
 	void *value;
 
@@ -992,81 +919,69 @@ static bool kernel_is_there(struct cc_programs *programs, const char *key, const
 
 TEST(kernel_of_a_program_that_is_being_built_is_not_kept)
 {
-	struct cc_programs *programs = programs_new(0);
 	struct script script = { .closed = true };
-	struct caller caller = { .programs = programs, .key = "slow", .script = &script };
+	struct caller caller = { .key = "slow", .script = &script };
 
 	begin_build(&caller);
-	CU_ASSERT_EQUAL(use_kernel(programs, "slow", "k"), CC_WAY_BUILT);
-	CU_ASSERT_EQUAL(use_kernel(programs, "slow", "k"), CC_WAY_BUILT);
+	CU_ASSERT_EQUAL(use_kernel("slow", "k"), CC_WAY_BUILT);
+	CU_ASSERT_EQUAL(use_kernel("slow", "k"), CC_WAY_BUILT);
 	CU_ASSERT_EQUAL(cc_kernels_put(programs, key_of("slow"), cmn_view_of("k"), value_new()),
 			CMN_MISS);
-	CU_ASSERT_EQUAL(usage_of(programs).kernels, 0);
+	CU_ASSERT_EQUAL(usage_of().kernels, 0);
 	end_build(&caller);
-	CU_ASSERT_EQUAL(usage_of(programs).kernels, 0);
-	CU_ASSERT_EQUAL(use_kernel(programs, "slow", "k"), CC_WAY_BUILT);
-	CU_ASSERT_EQUAL(use_kernel(programs, "slow", "k"), CC_WAY_FOUND);
-	programs_end(programs);
+	CU_ASSERT_EQUAL(usage_of().kernels, 0);
+	CU_ASSERT_EQUAL(use_kernel("slow", "k"), CC_WAY_BUILT);
+	CU_ASSERT_EQUAL(use_kernel("slow", "k"), CC_WAY_FOUND);
 }
 
 TEST(kernel_that_failed_without_an_error_leaves_nothing)
 {
 	struct script script = { .failure = CMN_ERR_DRIVER, .failures = 1 };
-	struct cc_programs *programs = programs_new(0);
 	struct cc_build_taken taken;
 
-	CU_ASSERT_EQUAL(use(programs, "a", 1), CC_WAY_BUILT);
+	CU_ASSERT_EQUAL(use("a", 1), CC_WAY_BUILT);
 	CU_ASSERT_EQUAL(api_build_kernel(programs, key_of("a"), cmn_view_of("k"), build_script,
 					 &script, &taken), CMN_ERR_DRIVER);
-	CU_ASSERT_EQUAL(usage_of(programs).kernels, 0);
-	programs_end(programs);
+	CU_ASSERT_EQUAL(usage_of().kernels, 0);
 }
 
 /* As a program's: the builder leaves before the waiter has woken up. */
 TEST(who_will_retry_keeps_the_kernel_in_the_map)
 {
 	struct script failing = { .failure = CMN_ERR_DRIVER, .failures = 1, .closed = true };
-	struct cc_programs *programs = programs_new(0);
-	struct caller builder = { .programs = programs, .key = "a", .kernel = "k",
-				  .script = &failing };
+	struct caller builder = { .key = "a", .kernel = "k", .script = &failing };
 	const struct cmn_view name = cmn_view_of("k");
 	struct program_record *program;
 
-	CU_ASSERT_EQUAL(use(programs, "a", 1), CC_WAY_BUILT);
+	CU_ASSERT_EQUAL(use("a", 1), CC_WAY_BUILT);
 	begin_build(&builder);
 	cc_programs_lock_and_find(programs, key_of("a"), &name, &program)->users++;
 	pthread_mutex_unlock(&programs->lock);
 	end_build(&builder);
-	CU_ASSERT_EQUAL(users_of(programs, "a", "k"), 1);
-	programs_end(programs);
+	CU_ASSERT_EQUAL(users_of("a", "k"), 1);
 }
 
 TEST(kernel_that_is_being_built_is_not_given)
 {
-	struct cc_programs *programs = programs_new(0);
 	struct script script = { .closed = true };
-	struct caller caller = { .programs = programs, .key = "a", .kernel = "k",
-				 .script = &script };
+	struct caller caller = { .key = "a", .kernel = "k", .script = &script };
 
-	CU_ASSERT_EQUAL(use(programs, "a", 1), CC_WAY_BUILT);
+	CU_ASSERT_EQUAL(use("a", 1), CC_WAY_BUILT);
 	begin_build(&caller);
-	CU_ASSERT_FALSE(kernel_is_there(programs, "a", "k"));
+	CU_ASSERT_FALSE(kernel_is_there("a", "k"));
 	end_build(&caller);
-	CU_ASSERT_TRUE(kernel_is_there(programs, "a", "k"));
-	programs_end(programs);
+	CU_ASSERT_TRUE(kernel_is_there("a", "k"));
 }
 
 /* As a program's: who comes gets what was put, whatever the build comes to. */
 static void put_during_a_kernels_build(struct script *script)
 {
-	struct cc_programs *programs = programs_new(0);
-	struct caller caller = { .programs = programs, .key = "a", .kernel = "k",
-				 .script = script };
+	struct caller caller = { .key = "a", .kernel = "k", .script = script };
 	struct value *value = value_new();
 	void *got;
 
 	atomic_store(&script->closed, true);
-	CU_ASSERT_EQUAL(use(programs, "a", 1), CC_WAY_BUILT);
+	CU_ASSERT_EQUAL(use("a", 1), CC_WAY_BUILT);
 	begin_build(&caller);
 	CU_ASSERT_EQUAL(cc_kernels_put(programs, key_of("a"), cmn_view_of("k"), value), CMN_OK);
 	for (int i = 0; i < 2; i++) {
@@ -1079,8 +994,7 @@ static void put_during_a_kernels_build(struct script *script)
 		}
 	}
 	free(caller.taken.error_message);
-	CU_ASSERT_EQUAL(usage_of(programs).kernels, 1);
-	programs_end(programs);
+	CU_ASSERT_EQUAL(usage_of().kernels, 1);
 }
 
 TEST(kernel_that_is_put_during_its_build_stays)
@@ -1100,109 +1014,96 @@ TEST(kernel_that_is_put_during_a_build_that_fails_stays)
 /* "a program is used when it or a kernel is fetched with its key": here the kernel was built before */
 TEST(program_whose_kernel_is_fetched_moves_to_the_end)
 {
-	struct cc_programs *programs = programs_new(30);
-
-	CU_ASSERT_EQUAL(use(programs, "a", 10), CC_WAY_BUILT);
-	CU_ASSERT_EQUAL(use_kernel(programs, "a", "k"), CC_WAY_BUILT);
-	CU_ASSERT_EQUAL(use(programs, "b", 10), CC_WAY_BUILT);
-	CU_ASSERT_EQUAL(use(programs, "c", 10), CC_WAY_BUILT);
-	CU_ASSERT_TRUE(kernel_is_there(programs, "a", "k"));
-	CU_ASSERT_EQUAL(use(programs, "d", 10), CC_WAY_BUILT);
-	CU_ASSERT_TRUE(is_there(programs, "a"));
-	CU_ASSERT_FALSE(is_there(programs, "b"));
-	programs_end(programs);
+	renew(30, &counted);
+	CU_ASSERT_EQUAL(use("a", 10), CC_WAY_BUILT);
+	CU_ASSERT_EQUAL(use_kernel("a", "k"), CC_WAY_BUILT);
+	CU_ASSERT_EQUAL(use("b", 10), CC_WAY_BUILT);
+	CU_ASSERT_EQUAL(use("c", 10), CC_WAY_BUILT);
+	CU_ASSERT_TRUE(kernel_is_there("a", "k"));
+	CU_ASSERT_EQUAL(use("d", 10), CC_WAY_BUILT);
+	CU_ASSERT_TRUE(is_there("a"));
+	CU_ASSERT_FALSE(is_there("b"));
 }
 
 TEST(program_whose_kernel_is_put_moves_to_the_end)
 {
-	struct cc_programs *programs = programs_new(30);
-
+	renew(30, &counted);
 	for (char key[] = "a"; key[0] <= 'c'; key[0]++)
-		CU_ASSERT_EQUAL(use(programs, key, 10), CC_WAY_BUILT);
+		CU_ASSERT_EQUAL(use(key, 10), CC_WAY_BUILT);
 	CU_ASSERT_EQUAL(cc_kernels_put(programs, key_of("a"), cmn_view_of("k"), value_new()), CMN_OK);
-	CU_ASSERT_EQUAL(use(programs, "d", 10), CC_WAY_BUILT);
-	CU_ASSERT_TRUE(is_there(programs, "a"));
-	CU_ASSERT_FALSE(is_there(programs, "b"));
-	programs_end(programs);
+	CU_ASSERT_EQUAL(use("d", 10), CC_WAY_BUILT);
+	CU_ASSERT_TRUE(is_there("a"));
+	CU_ASSERT_FALSE(is_there("b"));
 }
 
 TEST(remove_takes_only_the_kernel_that_is_meant)
 {
-	struct cc_programs *programs = programs_new(0);
 	struct value *value = value_new();
 	struct value *other = value_new();
 
-	CU_ASSERT_EQUAL(use(programs, "a", 1), CC_WAY_BUILT);
+	CU_ASSERT_EQUAL(use("a", 1), CC_WAY_BUILT);
 	CU_ASSERT_EQUAL(cc_kernels_put(programs, key_of("a"), cmn_view_of("k"), value), CMN_OK);
 	cc_kernels_remove(programs, key_of("a"), cmn_view_of("k"), other);
-	CU_ASSERT_TRUE(kernel_is_there(programs, "a", "k"));
+	CU_ASSERT_TRUE(kernel_is_there("a", "k"));
 	cc_kernels_remove(programs, key_of("a"), cmn_view_of("k"), value);
-	CU_ASSERT_FALSE(kernel_is_there(programs, "a", "k"));
+	CU_ASSERT_FALSE(kernel_is_there("a", "k"));
 	value_release(other);
-	programs_end(programs);
 }
 
 /* "Its key consists of ...: specialization constants values, the ... device, kernel name" */
 TEST(fast_kernels_are_found_by_constants_device_and_name)
 {
-	struct cc_programs *programs = programs_new(0);
 	int device = 0;	/* its address counts */
 	void *first, *got;
 
-	CU_ASSERT_EQUAL(use(programs, "a", 1), CC_WAY_BUILT);
-	CU_ASSERT_EQUAL(use(programs, "b", 1), CC_WAY_BUILT);
-	first = add_fast_kernel(programs, "a", "k", 1);
-	CU_ASSERT_PTR_NOT_EQUAL(add_fast_kernel(programs, "b", "k", 2), first);
-	CU_ASSERT_PTR_EQUAL(get_fast_kernel(programs, "k", 1), first);
-	CU_ASSERT_PTR_NOT_EQUAL(get_fast_kernel(programs, "k", 2), first);
-	CU_ASSERT_PTR_NULL(get_fast_kernel(programs, "k", 3));
-	CU_ASSERT_PTR_NULL(get_fast_kernel(programs, "K", 1));
+	CU_ASSERT_EQUAL(use("a", 1), CC_WAY_BUILT);
+	CU_ASSERT_EQUAL(use("b", 1), CC_WAY_BUILT);
+	first = add_fast_kernel("a", "k", 1);
+	CU_ASSERT_PTR_NOT_EQUAL(add_fast_kernel("b", "k", 2), first);
+	CU_ASSERT_PTR_EQUAL(get_fast_kernel("k", 1), first);
+	CU_ASSERT_PTR_NOT_EQUAL(get_fast_kernel("k", 2), first);
+	CU_ASSERT_PTR_NULL(get_fast_kernel("k", 3));
+	CU_ASSERT_PTR_NULL(get_fast_kernel("K", 1));
 	CU_ASSERT_EQUAL(fast_kernel_get(programs, 1, &device, cmn_view_of("k"), &got), CMN_MISS);
-	programs_end(programs);
 }
 
 TEST(fast_kernel_put_again_leads_to_the_new_kernel)
 {
-	struct cc_programs *programs = programs_new(0);
 	void *first, *second;
 
-	CU_ASSERT_EQUAL(use(programs, "a", 1), CC_WAY_BUILT);
-	CU_ASSERT_EQUAL(use(programs, "b", 1), CC_WAY_BUILT);
-	first = add_fast_kernel(programs, "a", "k", 1);
-	CU_ASSERT_PTR_EQUAL(add_fast_kernel(programs, "a", "k", 1), first);
-	second = add_fast_kernel(programs, "b", "k", 1);
-	CU_ASSERT_PTR_EQUAL(get_fast_kernel(programs, "k", 1), second);
-	CU_ASSERT_EQUAL(usage_of(programs).fast_kernels, 1);
+	CU_ASSERT_EQUAL(use("a", 1), CC_WAY_BUILT);
+	CU_ASSERT_EQUAL(use("b", 1), CC_WAY_BUILT);
+	first = add_fast_kernel("a", "k", 1);
+	CU_ASSERT_PTR_EQUAL(add_fast_kernel("a", "k", 1), first);
+	second = add_fast_kernel("b", "k", 1);
+	CU_ASSERT_PTR_EQUAL(get_fast_kernel("k", 1), second);
+	CU_ASSERT_EQUAL(usage_of().fast_kernels, 1);
 	cc_programs_remove(programs, key_of("a"), NULL);
-	CU_ASSERT_PTR_EQUAL(get_fast_kernel(programs, "k", 1), second);
+	CU_ASSERT_PTR_EQUAL(get_fast_kernel("k", 1), second);
 	cc_programs_remove(programs, key_of("b"), NULL);
-	CU_ASSERT_PTR_NULL(get_fast_kernel(programs, "k", 1));
-	programs_end(programs);
+	CU_ASSERT_PTR_NULL(get_fast_kernel("k", 1));
 }
 
 TEST(fast_kernel_needs_its_kernel_in_the_map)
 {
-	struct cc_programs *programs = programs_new(0);
 	struct value *stranger = value_new();
 
 	CU_ASSERT_EQUAL(fast_kernel_put(programs, key_of("a"), 0, programs, cmn_view_of("k"),
 					   stranger), CMN_MISS);
-	CU_ASSERT_EQUAL(use(programs, "a", 1), CC_WAY_BUILT);
+	CU_ASSERT_EQUAL(use("a", 1), CC_WAY_BUILT);
 	CU_ASSERT_EQUAL(fast_kernel_put(programs, key_of("a"), 0, programs, cmn_view_of("k"),
 					   stranger), CMN_MISS);
-	CU_ASSERT_EQUAL(use_kernel(programs, "a", "k"), CC_WAY_BUILT);
+	CU_ASSERT_EQUAL(use_kernel("a", "k"), CC_WAY_BUILT);
 	CU_ASSERT_EQUAL(fast_kernel_put(programs, key_of("a"), 0, programs, cmn_view_of("k"),
 					   stranger), CMN_MISS);
-	CU_ASSERT_EQUAL(usage_of(programs).fast_kernels, 0);
+	CU_ASSERT_EQUAL(usage_of().fast_kernels, 0);
 	value_release(stranger);
-	programs_end(programs);
 }
 
 /* Its name and its constants, which are compared in full, are the cache's own. */
 TEST(fast_kernel_is_found_when_its_callers_memory_is_another_thing)
 {
 	char name[] = "k", constants[] = "1234";
-	struct cc_programs *programs = programs_new(0);
 	const struct fast_key key = { .device = programs, .name = cmn_view_of(name),
 				      .constants = cmn_view_of(constants) };
 	const struct fast_key same = { .device = programs, .name = cmn_view_of("k"),
@@ -1210,7 +1111,7 @@ TEST(fast_kernel_is_found_when_its_callers_memory_is_another_thing)
 	struct value *value = value_new();
 	void *got;
 
-	CU_ASSERT_EQUAL(use(programs, "a", 1), CC_WAY_BUILT);
+	CU_ASSERT_EQUAL(use("a", 1), CC_WAY_BUILT);
 	CU_ASSERT_EQUAL(cc_kernels_put(programs, key_of("a"), same.name, value), CMN_OK);
 	CU_ASSERT_EQUAL(cc_fast_kernel_put(programs, key_of("a"), value, &key), CMN_OK);
 	memset(constants, 'x', sizeof(constants) - 1);
@@ -1221,16 +1122,12 @@ TEST(fast_kernel_is_found_when_its_callers_memory_is_another_thing)
 	CU_ASSERT_EQUAL_FATAL(fast_kernels_get(&programs->fast, &same, &got), CMN_OK);
 	CU_ASSERT_PTR_EQUAL(got, value);
 	value_release(got);
-	programs_end(programs);
 }
 
 /* -1: the processor that the thread is on. */
 static int processor = -1;
 static bool no_processor;
-int __real_sched_getcpu(void);
-int __wrap_sched_getcpu(void);
-
-int __wrap_sched_getcpu(void)
+WRAPPED(int, sched_getcpu, (void))
 {
 	if (no_processor)
 		return -1;
@@ -1239,28 +1136,26 @@ int __wrap_sched_getcpu(void)
 
 TEST(fast_kernel_is_found_and_gone_on_each_processor)
 {
-	struct cc_programs *programs = programs_new(0);
 	void *first;
 
-	CU_ASSERT_EQUAL(use(programs, "a", 1), CC_WAY_BUILT);
-	first = add_fast_kernel(programs, "a", "k", 1);
+	CU_ASSERT_EQUAL(use("a", 1), CC_WAY_BUILT);
+	first = add_fast_kernel("a", "k", 1);
 	for (processor = 0; processor < FAST_KERNEL_SHARDS; processor++)
-		CU_ASSERT_PTR_EQUAL(get_fast_kernel(programs, "k", 1), first);
+		CU_ASSERT_PTR_EQUAL(get_fast_kernel("k", 1), first);
 	/* It cannot be told, as where a sandbox forbids the question. */
 	no_processor = true;
-	CU_ASSERT_PTR_EQUAL(get_fast_kernel(programs, "k", 1), first);
+	CU_ASSERT_PTR_EQUAL(get_fast_kernel("k", 1), first);
 	no_processor = false;
 	cc_programs_remove(programs, key_of("a"), NULL);
 	for (processor = 0; processor < FAST_KERNEL_SHARDS; processor++)
-		CU_ASSERT_PTR_NULL(get_fast_kernel(programs, "k", 1));
+		CU_ASSERT_PTR_NULL(get_fast_kernel("k", 1));
 	processor = -1;
 	for (size_t i = 0; i < FAST_KERNEL_SHARDS; i++)
 		CU_ASSERT_PTR_NULL(programs->fast.shards[i].table);
-	programs_end(programs);
 }
 
 /* How many shards of the fast kernel cache are locked. */
-static unsigned int locked_shards(struct cc_programs *programs)
+static unsigned int locked_shards(void)
 {
 	unsigned int locked = 0;
 
@@ -1275,140 +1170,127 @@ static unsigned int locked_shards(struct cc_programs *programs)
 	return locked;
 }
 
-static struct cc_programs *launched_from;
+static bool launches;
 static unsigned int locked_in_launch;
 
 static void retain_and_look(void *value)
 {
-	if (launched_from)
-		locked_in_launch += locked_shards(launched_from);
+	if (launches)
+		locked_in_launch += locked_shards();
 	value_retain(value);
 }
 
 TEST(fast_kernel_is_retained_without_a_shards_lock)
 {
-	const struct cc_value_ops kernel_ops = { retain_and_look, value_release };
-	struct cc_programs *programs = cc_programs_new(0, &counted, &kernel_ops);
+	static const struct cc_value_ops kernel_ops = { retain_and_look, value_release };
 
-	CU_ASSERT_PTR_NOT_NULL_FATAL(programs);
-	CU_ASSERT_EQUAL(use(programs, "a", 1), CC_WAY_BUILT);
-	(void)add_fast_kernel(programs, "a", "k", 1);
-	launched_from = programs;
-	CU_ASSERT_PTR_NOT_NULL(get_fast_kernel(programs, "k", 1));
-	launched_from = NULL;
+	renew(0, &kernel_ops);
+	CU_ASSERT_EQUAL(use("a", 1), CC_WAY_BUILT);
+	(void)add_fast_kernel("a", "k", 1);
+	launches = true;
+	CU_ASSERT_PTR_NOT_NULL(get_fast_kernel("k", 1));
+	launches = false;
 	CU_ASSERT_EQUAL(locked_in_launch, 0);
-	programs_end(programs);
 }
 
 TEST(many_fast_kernels_are_all_found)
 {
-	struct cc_programs *programs = programs_new(0);
 	char name[32];
 	void *kernels[300];
 
-	CU_ASSERT_EQUAL(use(programs, "a", 1), CC_WAY_BUILT);
+	CU_ASSERT_EQUAL(use("a", 1), CC_WAY_BUILT);
 	for (int i = 0; i < 300; i++) {
 		(void)snprintf(name, sizeof(name), "kernel_%d", i);
-		kernels[i] = add_fast_kernel(programs, "a", name, 5);
+		kernels[i] = add_fast_kernel("a", name, 5);
 	}
 	for (int i = 0; i < 300; i++) {
 		(void)snprintf(name, sizeof(name), "kernel_%d", i);
-		CU_ASSERT_PTR_EQUAL(get_fast_kernel(programs, name, 5), kernels[i]);
+		CU_ASSERT_PTR_EQUAL(get_fast_kernel(name, 5), kernels[i]);
 	}
-	CU_ASSERT_EQUAL(usage_of(programs).fast_kernels, 300);
-	programs_end(programs);
+	CU_ASSERT_EQUAL(usage_of().fast_kernels, 300);
 }
 
 /* "If the application runs out-of-memory, ... we will evict all the items from program and kernel caches" */
 /* Room is made, and what is built is kept all the same. */
 TEST(without_memory_for_a_program_room_is_made)
 {
-	struct cc_programs *programs = programs_new(0);
 	struct script script = { .size = 3 };
 	struct cc_build_taken taken;
 
 	calloc_fails = true;
-	CU_ASSERT_EQUAL(get_or_build(programs, "key", &script, &taken), CMN_OK);
+	CU_ASSERT_EQUAL(get_or_build("key", &script, &taken), CMN_OK);
 	CU_ASSERT_FALSE(calloc_fails);
 	value_release(taken.value);
-	CU_ASSERT_TRUE(is_there(programs, "key"));
-	programs_end(programs);
+	CU_ASSERT_TRUE(is_there("key"));
 }
 
 TEST(out_of_memory_flushes_everything_and_tries_once_more)
 {
 	struct script script = { .failure = CMN_ERR_NOMEM, .failures = 1, .message = "full",
 				 .size = 4 };
-	struct cc_programs *programs = programs_new(0);
 	struct cc_build_taken taken;
 
-	CU_ASSERT_EQUAL(use(programs, "a", 1), CC_WAY_BUILT);
-	(void)add_fast_kernel(programs, "a", "k", 0);
-	CU_ASSERT_EQUAL(get_or_build(programs, "key", &script, &taken), CMN_OK);
+	CU_ASSERT_EQUAL(use("a", 1), CC_WAY_BUILT);
+	(void)add_fast_kernel("a", "k", 0);
+	CU_ASSERT_EQUAL(get_or_build("key", &script, &taken), CMN_OK);
 	CU_ASSERT_EQUAL(atomic_load(&script.calls), 2);
 	CU_ASSERT_EQUAL(taken.way, CC_WAY_BUILT);
 	CU_ASSERT_PTR_NULL(taken.error_message);
 	value_release(taken.value);
-	CU_ASSERT_FALSE(is_there(programs, "a"));
-	CU_ASSERT_TRUE(is_there(programs, "key"));
-	CU_ASSERT_EQUAL(usage_of(programs).bytes, 4);
-	CU_ASSERT_EQUAL(usage_of(programs).kernels + usage_of(programs).fast_kernels, 0);
-	programs_end(programs);
+	CU_ASSERT_FALSE(is_there("a"));
+	CU_ASSERT_TRUE(is_there("key"));
+	CU_ASSERT_EQUAL(usage_of().bytes, 4);
+	CU_ASSERT_EQUAL(usage_of().kernels + usage_of().fast_kernels, 0);
 }
 
 TEST(out_of_memory_twice_is_a_failure)
 {
 	struct script script = { .failure = CMN_ERR_NOMEM, .failures = 2, .error_code = -6,
 				 .message = "full" };
-	struct cc_programs *programs = programs_new(0);
 	struct cc_build_taken taken;
 
-	CU_ASSERT_EQUAL(get_or_build(programs, "key", &script, &taken), CMN_ERR_NOMEM);
+	CU_ASSERT_EQUAL(get_or_build("key", &script, &taken), CMN_ERR_NOMEM);
 	CU_ASSERT_EQUAL(atomic_load(&script.calls), 2);
 	CU_ASSERT_EQUAL(taken.error_code, -6);
 	CU_ASSERT_STRING_EQUAL(taken.error_message, "full");
 	free(taken.error_message);
-	programs_end(programs);
 }
 
 TEST(out_of_memory_in_a_kernel_flushes_its_program_too)
 {
 	struct script script = { .failure = CMN_ERR_NOMEM, .failures = 1 };
-	struct cc_programs *programs = programs_new(0);
 	struct cc_build_taken taken;
 
-	CU_ASSERT_EQUAL(use(programs, "a", 1), CC_WAY_BUILT);
+	CU_ASSERT_EQUAL(use("a", 1), CC_WAY_BUILT);
 	CU_ASSERT_EQUAL(api_build_kernel(programs, key_of("a"), cmn_view_of("k"), build_script, &script,
 						&taken), CMN_OK);
 	CU_ASSERT_EQUAL(atomic_load(&script.calls), 2);
 	value_release(taken.value);
-	CU_ASSERT_EQUAL(usage_of(programs).programs + usage_of(programs).kernels, 0);
-	programs_end(programs);
+	CU_ASSERT_EQUAL(usage_of().programs + usage_of().kernels, 0);
 }
 
 /* Evicted, removed and flushed ones are released by callbacks that use the cache: no lock is held. */
 TEST(callbacks_are_called_without_locks)
 {
-	struct cc_programs *programs = programs_new(10);
 	struct value *value;
 
+	renew(10, &counted);
 	for (int i = 0; i < 3; i++) {
 		value = value_new();
 		value->programs = programs;
 		CU_ASSERT_EQUAL(cc_programs_put(programs, key_of("key"), value, 8), CMN_OK);
-		CU_ASSERT_EQUAL(use(programs, "other", 1), i ? CC_WAY_FOUND : CC_WAY_BUILT);
+		CU_ASSERT_EQUAL(use("other", 1), i ? CC_WAY_FOUND : CC_WAY_BUILT);
 		if (i == 0)
-			CU_ASSERT_EQUAL(use(programs, "third", 9), CC_WAY_BUILT);	/* evicts */
+			CU_ASSERT_EQUAL(use("third", 9), CC_WAY_BUILT);	/* evicts */
 		if (i == 0)
-			CU_ASSERT_FALSE(is_there(programs, "key"));
+			CU_ASSERT_FALSE(is_there("key"));
 		if (i == 0)
-			CU_ASSERT_EQUAL(use(programs, "other", 1), CC_WAY_FOUND);
+			CU_ASSERT_EQUAL(use("other", 1), CC_WAY_FOUND);
 		if (i == 1)
 			cc_programs_remove(programs, key_of("key"), value);
 		if (i == 2)
 			cc_programs_flush(programs);
 	}
-	programs_end(programs);
 }
 
 static struct value *program_value;
@@ -1423,46 +1305,43 @@ static void kernel_release_first(void *kernel)
 
 TEST(kernels_are_released_before_their_program)
 {
-	const struct cc_value_ops kernel_ops = { value_retain, kernel_release_first };
-	struct cc_programs *programs = cc_programs_new(0, &counted, &kernel_ops);
+	static const struct cc_value_ops kernel_ops = { value_retain, kernel_release_first };
 
-	CU_ASSERT_PTR_NOT_NULL_FATAL(programs);
+	renew(0, &kernel_ops);
 	program_value = value_new();
 	CU_ASSERT_EQUAL(cc_programs_put(programs, key_of("a"), program_value, 1), CMN_OK);
-	(void)add_fast_kernel(programs, "a", "k", 0);
+	(void)add_fast_kernel("a", "k", 0);
 	atomic_store(&values_released_after_kernel, 0);
 	value_retain(program_value);
 	value_release(program_value);
 	cc_programs_flush(programs);
 	program_value = NULL;
 	CU_ASSERT_EQUAL(atomic_load(&values_released_after_kernel), 1);
-	programs_end(programs);
 }
 
 TEST(callbacks_may_be_left_out)
 {
-	struct cc_programs *programs = cc_programs_new(0, NULL, NULL);
+	struct cc_programs *bare = cc_programs_new(0, NULL, NULL);
 	int value;
 	void *got;
 
-	CU_ASSERT_PTR_NOT_NULL_FATAL(programs);
-	CU_ASSERT_EQUAL(cc_programs_put(programs, key_of("key"), &value, 1), CMN_OK);
-	CU_ASSERT_EQUAL(cc_programs_get(programs, key_of("key"), &got), CMN_OK);
+	CU_ASSERT_PTR_NOT_NULL_FATAL(bare);
+	CU_ASSERT_EQUAL(cc_programs_put(bare, key_of("key"), &value, 1), CMN_OK);
+	CU_ASSERT_EQUAL(cc_programs_get(bare, key_of("key"), &got), CMN_OK);
 	CU_ASSERT_PTR_EQUAL(got, &value);
-	cc_programs_free(programs);
+	cc_programs_free(bare);
 	cc_programs_free(NULL);
 }
 
 /* In a forked child nobody finishes the parent's builds: they are tried anew, and what was built is there. */
 TEST(forked_child_does_not_wait_for_the_parents_builds)
 {
-	struct cc_programs *programs = programs_new(0);
 	struct script script = { .closed = true };
-	struct caller caller = { .programs = programs, .key = "slow", .script = &script };
+	struct caller caller = { .key = "slow", .script = &script };
 	int status = -1;
 	pid_t child;
 
-	CU_ASSERT_EQUAL(use(programs, "built", 1), CC_WAY_BUILT);
+	CU_ASSERT_EQUAL(use("built", 1), CC_WAY_BUILT);
 	begin_build(&caller);
 	cc_programs_fork_prepare(programs);
 	child = fork();
@@ -1472,8 +1351,7 @@ TEST(forked_child_does_not_wait_for_the_parents_builds)
 
 		cc_programs_fork_child(programs);
 		(void)alarm(60);	/* a wait for ever is a failure */
-		_exit(is_there(programs, "built") &&
-		      get_or_build(programs, "slow", &own, &taken) == CMN_OK &&
+		_exit(is_there("built") && get_or_build("slow", &own, &taken) == CMN_OK &&
 		      taken.way == CC_WAY_BUILT ? 0 : 1);
 	}
 	cc_programs_fork_parent(programs);
@@ -1481,61 +1359,53 @@ TEST(forked_child_does_not_wait_for_the_parents_builds)
 	CU_ASSERT_EQUAL(waitpid(child, &status, 0), child);
 	CU_ASSERT_EQUAL(status, 0);
 	end_build(&caller);
-	CU_ASSERT_TRUE(is_there(programs, "slow"));
-	programs_end(programs);
+	CU_ASSERT_TRUE(is_there("slow"));
 }
 
 TEST(forked_child_does_not_wait_for_the_parents_kernel)
 {
-	struct cc_programs *programs = programs_new(0);
 	struct script script = { .closed = true };
-	struct caller caller = { .programs = programs, .key = "a", .kernel = "slow",
-				 .script = &script };
+	struct caller caller = { .key = "a", .kernel = "slow", .script = &script };
 	int status = -1;
 	pid_t child;
 
-	CU_ASSERT_EQUAL(use(programs, "a", 1), CC_WAY_BUILT);
-	CU_ASSERT_EQUAL(use_kernel(programs, "a", "built"), CC_WAY_BUILT);
+	CU_ASSERT_EQUAL(use("a", 1), CC_WAY_BUILT);
+	CU_ASSERT_EQUAL(use_kernel("a", "built"), CC_WAY_BUILT);
 	begin_build(&caller);
 	cc_programs_fork_prepare(programs);
 	child = fork();
 	if (child == 0) {
 		cc_programs_fork_child(programs);
-		_exit(usage_of(programs).kernels == 1 && kernel_is_there(programs, "a", "built") &&
-		      use_kernel(programs, "a", "slow") == CC_WAY_BUILT ? 0 : 1);
+		_exit(usage_of().kernels == 1 && kernel_is_there("a", "built") &&
+		      use_kernel("a", "slow") == CC_WAY_BUILT ? 0 : 1);
 	}
 	cc_programs_fork_parent(programs);
 	CU_ASSERT_TRUE_FATAL(child > 0);
 	CU_ASSERT_EQUAL(waitpid(child, &status, 0), child);
 	CU_ASSERT_EQUAL(status, 0);
 	end_build(&caller);
-	CU_ASSERT_TRUE(kernel_is_there(programs, "a", "slow"));
-	programs_end(programs);
+	CU_ASSERT_TRUE(kernel_is_there("a", "slow"));
 }
 
 /* Else a child could find it locked by a thread that it does not have. */
 TEST(every_shard_is_locked_while_the_process_is_copied)
 {
-	struct cc_programs *programs = programs_new(0);
-
 	cc_programs_fork_prepare(programs);
-	CU_ASSERT_EQUAL(locked_shards(programs), FAST_KERNEL_SHARDS);
+	CU_ASSERT_EQUAL(locked_shards(), FAST_KERNEL_SHARDS);
 	cc_programs_fork_parent(programs);
-	CU_ASSERT_EQUAL(locked_shards(programs), 0);
+	CU_ASSERT_EQUAL(locked_shards(), 0);
 	cc_programs_fork_prepare(programs);
 	cc_programs_fork_child(programs);
-	CU_ASSERT_EQUAL(locked_shards(programs), 0);
-	programs_end(programs);
+	CU_ASSERT_EQUAL(locked_shards(), 0);
 }
 
 /* One of each map, and an end. */
 static void fill_and_free(void)
 {
-	struct cc_programs *programs = programs_new(0);
-
-	CU_ASSERT_EQUAL(use(programs, "a", 1), CC_WAY_BUILT);
-	(void)add_fast_kernel(programs, "a", "k", 1);
-	programs_end(programs);
+	renew(0, &counted);
+	CU_ASSERT_EQUAL(use("a", 1), CC_WAY_BUILT);
+	(void)add_fast_kernel("a", "k", 1);
+	end();
 }
 
 /* Where malloc counts, as it does but for the sanitizers', which look for leaks themselves. */

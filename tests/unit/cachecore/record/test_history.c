@@ -7,6 +7,7 @@
 
 #include "cachecore/cache.h"
 #include "common/file.h"
+#include "tests/support/owned.h"
 #include "tests/support/unit.h"
 
 enum { WRITERS = 8, EACH = 200 };
@@ -90,12 +91,11 @@ static void note(struct cc_history *history, enum cc_history_kind kind, unsigned
 	struct cc_history_note note = {
 		.kind = kind, .reason = reason, .detail = "detail", .start_ns = 7, .build_ns = 11,
 	};
-	struct cc_key key;
+	OWNED(cc_key_release) struct cc_key key;
 
 	make_key(&key, number);
 	note.key = &key;
 	cc_history_add(history, cc_history_task_new(&note));
-	cc_key_release(&key);
 }
 
 static void write_one(struct cc_history *history, unsigned int number)
@@ -282,7 +282,7 @@ static unsigned int events_in(const struct cmn_buffer *file, size_t len)
 TEST(damage_costs_one_record)
 {
 	struct cc_history history = { 0 };
-	struct cmn_buffer file;
+	OWNED(cmn_buffer_release) struct cmn_buffer file;
 
 	for (unsigned int i = 0; i < 3; i++)
 		write_one(&history, i);
@@ -296,14 +296,13 @@ TEST(damage_costs_one_record)
 	}
 	file.data[file.len - 1] ^= 0x20;
 	CU_ASSERT_EQUAL(events_in(&file, file.len), 2);
-	cmn_buffer_release(&file);
 }
 
 /* Of another version it is left alone, and more is written behind it. */
 TEST(other_versions_are_skipped)
 {
 	struct cc_history history = { 0 };
-	struct cmn_buffer file;
+	OWNED(cmn_buffer_release) struct cmn_buffer file;
 
 	note(&history, CC_HISTORY_DAMAGED, 1, NULL);
 	cc_history_write(&history, root());
@@ -314,7 +313,6 @@ TEST(other_versions_are_skipped)
 	history = (struct cc_history){ 0 };
 	write_one(&history, 2);
 	CU_ASSERT_EQUAL(see().events, 1);
-	cmn_buffer_release(&file);
 }
 
 TEST(what_is_no_file_makes_room)
@@ -435,11 +433,10 @@ static struct cc_cache *open_cache(void)
 
 static void count_one(struct cc_cache *cache, unsigned int number)
 {
-	struct cc_key key;
+	OWNED(cc_key_release) struct cc_key key;
 
 	make_key(&key, number);
 	cc_cache_count_miss(cache, &key, 5);
-	cc_key_release(&key);
 }
 
 /* Each process writes what it did, none what its parent did. */
@@ -583,7 +580,7 @@ TEST(sound_records_of_other_versions_and_kinds_are_skipped)
 {
 	enum { HEAD = 12 };
 	struct cc_history_event event = { .kind = CC_HISTORY_KIND_COUNT };
-	struct cmn_buffer file = { 0 };
+	OWNED(cmn_buffer_release) struct cmn_buffer file = { 0 };
 	struct cmn_hash fold[2], hash;
 
 	cc_history_add_event(&file, &event);
@@ -600,7 +597,6 @@ TEST(sound_records_of_other_versions_and_kinds_are_skipped)
 		memcpy(file.data + HEAD, hash.bytes, CMN_HASH_SIZE);
 		CU_ASSERT_EQUAL(events_in(&file, file.len), newer ? 0 : 1);
 	}
-	cmn_buffer_release(&file);
 }
 
 TEST(a_reader_need_not_want_anything)

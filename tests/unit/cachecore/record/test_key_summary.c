@@ -2,6 +2,7 @@
 /* key_summary: short and long values, where texts differ, and what is not to be believed. */
 #include "cachecore/record/key_summary.h"
 
+#include "tests/support/owned.h"
 #include "tests/support/unit.h"
 
 /* The only field of a key with that value. */
@@ -38,14 +39,13 @@ static char *text_of(size_t count, size_t other)
 
 TEST(short_values_are_kept_whole)
 {
-	struct cmn_buffer buf = { 0 };
+	OWNED(cmn_buffer_release) struct cmn_buffer buf = { 0 };
 	struct cc_key_summary_field field = field_of(&buf, CC_PART_DEVICE, "a device");
 
 	CU_ASSERT_TRUE(field.whole);
 	CU_ASSERT_TRUE(cmn_view_equal(field.value, cmn_view_of("a device")));
 	CU_ASSERT_TRUE(cmn_view_equal(field.name, cmn_view_of("source")));
 	CU_ASSERT_EQUAL(field.part, CC_PART_DEVICE);
-	cmn_buffer_release(&buf);
 }
 
 TEST(long_values_are_told_by_their_lines)
@@ -92,7 +92,7 @@ TEST(many_lines_are_told_by_blocks)
 /* Each prefix, and each byte changed: it ends, within its bounds. */
 TEST(damage_is_noticed_or_harmless)
 {
-	struct cmn_buffer buf = { 0 };
+	OWNED(cmn_buffer_release) struct cmn_buffer buf = { 0 };
 	struct cc_key_summary_field field;
 	char *text = text_of(40, 0);
 
@@ -118,20 +118,18 @@ TEST(damage_is_noticed_or_harmless)
 		}
 		buf.data[i] ^= 0xff;
 	}
-	cmn_buffer_release(&buf);
 	free(text);
 }
 
 TEST(options_are_kept_whole_longer_than_other_values)
 {
-	struct cmn_buffer buf = { 0 };
+	OWNED(cmn_buffer_release) struct cmn_buffer buf = { 0 };
 	char text[1001];
 
 	memset(text, 'o', sizeof(text) - 1);
 	text[sizeof(text) - 1] = '\0';
 	CU_ASSERT_TRUE(field_of(&buf, CC_PART_OPTIONS, text).whole);
 	CU_ASSERT_FALSE(field_of(&buf, CC_PART_DEVICE, text).whole);
-	cmn_buffer_release(&buf);
 }
 
 /* What lies behind a value in memory is no part of it. */
@@ -155,7 +153,7 @@ TEST(a_field_known_by_its_hash_is_read_back)
 {
 	struct cmn_hash hash = cmn_hash_of("text", 4);
 	struct cc_key_summary_field field;
-	struct cmn_buffer buf = { 0 };
+	OWNED(cmn_buffer_release) struct cmn_buffer buf = { 0 };
 	struct cmn_reader reader;
 
 	cc_key_summary_append_hashed(&buf, CC_PART_IMAGE, cmn_view_of("header"), 4, &hash);
@@ -165,14 +163,13 @@ TEST(a_field_known_by_its_hash_is_read_back)
 	CU_ASSERT_EQUAL(field.len, 4);
 	CU_ASSERT_TRUE(cmn_hash_equal(&field.hash, &hash));
 	CU_ASSERT_EQUAL(cc_key_summary_next(&reader, &field), CMN_MISS);
-	cmn_buffer_release(&buf);
 }
 
 TEST(refuses_parts_and_blocks_that_cannot_be)
 {
 	struct cmn_hash hash = { { 0 } };
 	struct cc_key_summary_field field;
-	struct cmn_buffer buf = { 0 };
+	OWNED(cmn_buffer_release) struct cmn_buffer buf = { 0 };
 	struct cmn_reader reader;
 
 	cc_key_summary_append_value(&buf, CC_PART_COUNT, cmn_view_of("name"), cmn_view_of("value"));
@@ -185,7 +182,6 @@ TEST(refuses_parts_and_blocks_that_cannot_be)
 	cmn_buffer_append_u32(&buf, 7);
 	reader = cmn_reader_of(cmn_buffer_view(&buf));
 	CU_ASSERT_EQUAL(cc_key_summary_next(&reader, &field), CMN_ERR_CORRUPT);
-	cmn_buffer_release(&buf);
 }
 
 TEST(only_texts_cut_alike_have_a_first_line_that_differs)

@@ -2,6 +2,7 @@
 /* address: what a setting says, what is wrong with one, and that nobody sees its passwords. */
 #include "cachecore/remote/address.h"
 
+#include "tests/support/owned.h"
 #include "tests/support/unit.h"
 #include "tests/support/wrap.h"
 
@@ -60,7 +61,7 @@ static void check_flags(const char *text, bool read_only, bool write_only)
 
 static void check_attribute(const char *word, const char *attribute)
 {
-	struct cc_address address;
+	OWNED(cc_address_release) struct cc_address address;
 	char text[600];
 
 	(void)snprintf(text, sizeof(text), "http://host @%s", word);
@@ -68,16 +69,14 @@ static void check_attribute(const char *word, const char *attribute)
 	CU_ASSERT_EQUAL_FATAL(address.attribute_count, 1);
 	CU_ASSERT_STRING_EQUAL(address.attributes[0], attribute);
 	CU_ASSERT_STRING_EQUAL(address.url, "http://host");
-	cc_address_release(&address);
 }
 
 static void check_scheme(const char *url, const char *scheme)
 {
-	struct cc_address address = parse(url);
+	OWNED(cc_address_release) struct cc_address address = parse(url);
 
 	CU_ASSERT_STRING_EQUAL(address.scheme, scheme);
 	CU_ASSERT_STRING_EQUAL(address.url, url);
-	cc_address_release(&address);
 }
 
 TEST(a_url_alone_is_an_address)
@@ -207,7 +206,7 @@ TEST(attributes_are_bounded)
 
 TEST(an_attribute_can_be_added)
 {
-	struct cc_address address = parse("a:b @c=d");
+	OWNED(cc_address_release) struct cc_address address = parse("a:b @c=d");
 
 	CU_ASSERT_EQUAL(cc_address_add(&address, (struct cmn_view){ "e=f and more", 3 }), CMN_OK);
 	CU_ASSERT_EQUAL_FATAL(address.attribute_count, 2);
@@ -217,12 +216,11 @@ TEST(an_attribute_can_be_added)
 	CU_ASSERT_EQUAL(cc_address_add(&address, cmn_view_of("x=y")), CMN_ERR_NOMEM);
 	CU_ASSERT_EQUAL(address.attribute_count, 2);
 	cc_address_release(&address);
-	cc_address_release(&address);
 }
 
 TEST(without_memory_there_is_no_address)
 {
-	struct cc_address address;
+	OWNED(cc_address_release) struct cc_address address;
 	const char *problem;
 
 	/* A copy of each word, and one of the attribute. */
@@ -234,7 +232,6 @@ TEST(without_memory_there_is_no_address)
 	}
 	copies_left = 5;
 	CU_ASSERT_EQUAL(cc_address_parse("a:b @c=d read-only=true", &address, &problem), CMN_OK);
-	cc_address_release(&address);
 }
 
 /* Sentences go to logs. */
@@ -255,7 +252,7 @@ TEST(what_is_wrong_is_said_without_the_text)
 
 static void check_shown(const char *url, const char *shown)
 {
-	struct cc_address address = parse(url);
+	OWNED(cc_address_release) struct cc_address address = parse(url);
 	struct cmn_buffer text = { 0 };
 	char *string;
 
@@ -267,7 +264,6 @@ static void check_shown(const char *url, const char *shown)
 		(void)fprintf(stderr, "%s is shown as %s, not %s\n", url, string, shown);
 	CU_ASSERT_STRING_EQUAL(string, shown);
 	free(string);
-	cc_address_release(&address);
 }
 
 TEST(what_may_be_a_password_is_known)

@@ -2,7 +2,6 @@
 /* remote/budget: what look-ups may still cost. Time is the test's. */
 #include "cachecore/remote/budget.h"
 
-#include "common/clock.h"
 #include "tests/support/clock.h"
 #include "tests/support/unit.h"
 

@@ -6,6 +6,7 @@
 
 #include "cachecore/remote/trust.h"
 #include "cachecore/remote/value.h"
+#include "tests/support/owned.h"
 #include "tests/support/unit.h"
 
 #define COUNT 3
@@ -57,7 +58,7 @@ static void make_index(const struct owner *owner, size_t count, struct cmn_buffe
 {
 	uint8_t header[CC_INDEX_HEADER_SIZE], message[CC_INDEX_MESSAGE_SIZE];
 	uint8_t signature[CC_SODIUM_SIGNATURE_SIZE];
-	struct cmn_buffer hashes;
+	OWNED(cmn_buffer_release) struct cmn_buffer hashes;
 
 	make_hashes(count, &hashes);
 	CU_ASSERT_EQUAL_FATAL(cc_index_header(cmn_buffer_view(&hashes), owner ? owner->id : NULL,
@@ -71,7 +72,6 @@ static void make_index(const struct owner *owner, size_t count, struct cmn_buffe
 	*ret = (struct cmn_buffer){ 0 };
 	cmn_buffer_append(ret, header, sizeof(header));
 	cmn_buffer_append(ret, hashes.data, hashes.len);
-	cmn_buffer_release(&hashes);
 }
 
 static enum cmn_status check(const struct cmn_buffer *index, const struct owner *owner)
@@ -83,7 +83,7 @@ static enum cmn_status check(const struct cmn_buffer *index, const struct owner 
 
 TEST(a_list_comes_back)
 {
-	struct cmn_buffer index, hashes;
+	OWNED(cmn_buffer_release) struct cmn_buffer index, hashes;
 	struct cmn_view found;
 	struct owner one;
 
@@ -98,13 +98,11 @@ TEST(a_list_comes_back)
 	}
 	make_index(&one, 0, &index);
 	CU_ASSERT_EQUAL(check(&index, &one), CMN_OK);
-	cmn_buffer_release(&index);
-	cmn_buffer_release(&hashes);
 }
 
 TEST(another_key_s_list_is_refused)
 {
-	struct cmn_buffer index;
+	OWNED(cmn_buffer_release) struct cmn_buffer index;
 	struct owner one, two;
 
 	make_owner(1, &one);
@@ -117,12 +115,11 @@ TEST(another_key_s_list_is_refused)
 	cmn_buffer_release(&index);
 	make_index(NULL, COUNT, &index);
 	CU_ASSERT_EQUAL(check(&index, &one), CMN_ERR_ACCESS);
-	cmn_buffer_release(&index);
 }
 
 TEST(no_byte_can_be_changed)
 {
-	struct cmn_buffer index;
+	OWNED(cmn_buffer_release) struct cmn_buffer index;
 	struct owner one;
 
 	make_owner(1, &one);
@@ -133,12 +130,11 @@ TEST(no_byte_can_be_changed)
 		index.data[i] ^= 1;
 	}
 	CU_ASSERT_EQUAL(check(&index, &one), CMN_OK);
-	cmn_buffer_release(&index);
 }
 
 TEST(every_other_length_is_refused)
 {
-	struct cmn_buffer index;
+	OWNED(cmn_buffer_release) struct cmn_buffer index;
 	size_t len;
 
 	make_index(NULL, COUNT, &index);
@@ -147,7 +143,6 @@ TEST(every_other_length_is_refused)
 		CU_ASSERT_EQUAL(check(&index, NULL), CMN_ERR_CORRUPT);
 	cmn_buffer_append_u8(&index, 0);
 	CU_ASSERT_EQUAL(check(&index, NULL), CMN_ERR_CORRUPT);
-	cmn_buffer_release(&index);
 }
 
 /* A product that overflows would fit. */
@@ -155,7 +150,7 @@ TEST(counts_are_bounded)
 {
 	static const uint64_t counts[] = { CC_INDEX_MAX_COUNT + 1, UINT64_C(1) << 60,
 					   (UINT64_C(1) << 60) + COUNT, UINT64_MAX };
-	struct cmn_buffer index;
+	OWNED(cmn_buffer_release) struct cmn_buffer index;
 
 	make_index(NULL, COUNT, &index);
 	for (size_t i = 0; i < sizeof(counts) / sizeof(counts[0]); i++) {
@@ -163,7 +158,6 @@ TEST(counts_are_bounded)
 			index.data[COUNT_AT + byte] = (uint8_t)(counts[i] >> (8 * byte));
 		CU_ASSERT_EQUAL(check(&index, NULL), CMN_ERR_CORRUPT);
 	}
-	cmn_buffer_release(&index);
 }
 
 TEST(no_list_is_made_that_would_be_refused)
@@ -187,7 +181,7 @@ TEST(the_signature_of_an_entry_is_none_of_a_list)
 {
 	uint8_t header[CC_INDEX_HEADER_SIZE], index_message[CC_INDEX_MESSAGE_SIZE];
 	uint8_t entry_message[CC_REMOTE_MESSAGE_SIZE];
-	struct cmn_buffer hashes;
+	OWNED(cmn_buffer_release) struct cmn_buffer hashes;
 	struct owner one;
 
 	make_owner(1, &one);
@@ -199,7 +193,6 @@ TEST(the_signature_of_an_entry_is_none_of_a_list)
 						      (struct cmn_view){ 0 }, entry_message), CMN_OK);
 	CU_ASSERT_NOT_EQUAL(memcmp(index_message, entry_message, 32), 0);
 	CU_ASSERT_EQUAL(memcmp(index_message + 32, entry_message + 32, 32), 0);
-	cmn_buffer_release(&hashes);
 }
 
 TEST(names_differ_by_key_and_program)

@@ -2,7 +2,6 @@
 /* launch: where the program is looked for, and what it is told. */
 #include "cachecore/remote/launch.h"
 
-#include "common/spawn.h"
 #include "tests/support/unit.h"
 #include "tests/support/wrap.h"
 

@@ -5,9 +5,7 @@
 #include <sys/un.h>
 
 #include "cachecore/disk/root.h"
-#include "common/clock.h"
 #include "common/descriptor.h"
-#include "common/file.h"
 #include "tests/support/clock.h"
 #include "tests/support/unit.h"
 #include "tests/support/wrap.h"

@@ -6,20 +6,17 @@
 #include <poll.h>
 #include <stdatomic.h>
 #include <sys/auxv.h>
-#include <sys/file.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 
 #include <linux/seccomp.h>
 
-#include "cachecore/disk/root.h"
 #include "cachecore/remote/helper.h"
 #include "cachecore/remote/uploads.h"
-#include "common/clock.h"
 #include "common/descriptor.h"
 #include "common/file.h"
-#include "common/spawn.h"
 #include "tests/support/clock.h"
+#include "tests/support/owned.h"
 #include "tests/support/unit.h"
 #include "tests/support/wrap.h"
 #include "tests/unit/cachecore/remote/fake_helper.h"
@@ -315,7 +312,7 @@ static struct cc_remote *open_remote(void)
 static void find_socket(char ret[CC_NODE_SOCKET_SIZE])
 {
 	char path[CC_NODE_DIR_SIZE];
-	struct cc_remote_setup setup;
+	OWNED(cc_remote_setup_release) struct cc_remote_setup setup;
 	const char *problem;
 	int fd;
 
@@ -324,7 +321,6 @@ static void find_socket(char ret[CC_NODE_SOCKET_SIZE])
 	CU_ASSERT_FATAL(fd >= 0);
 	cc_node_socket(&setup.node, path, ret);
 	CU_ASSERT_EQUAL(cmn_descriptor_close(fd), 0);
-	cc_remote_setup_release(&setup);
 }
 
 /* The helper runs, and remote is open. */
@@ -1227,7 +1223,7 @@ TEST(a_hit_that_takes_longer_than_its_compile_is_in_vain)
 TEST(a_claim_can_be_released)
 {
 	char name[CC_REMOTE_NAME_SIZE];
-	struct cc_key key;
+	OWNED(cc_key_release) struct cc_key key;
 
 	begin();
 	values_make_key(&key, "-O1");
@@ -1245,12 +1241,11 @@ TEST(a_claim_can_be_released)
 	cc_remote_release(remote, &key);
 	CU_ASSERT_EQUAL(starts.count, 0);
 	CU_ASSERT_EQUAL(complaints, 0);
-	cc_key_release(&key);
 }
 
 TEST(releases_in_vain_use_up_the_budget_too)
 {
-	struct cc_key key;
+	OWNED(cc_key_release) struct cc_key key;
 
 	begin();
 	cc_remote_note_build(remote, MS);	/* a deadline of 250 ms */
@@ -1266,7 +1261,6 @@ TEST(releases_in_vain_use_up_the_budget_too)
 	CU_ASSERT_FALSE(asks());	/* so that nothing is claimed that would have to be released */
 	atomic_fetch_add(&passed_ns, 60 * S);
 	CU_ASSERT(asks());
-	cc_key_release(&key);
 }
 
 /* Whether another could have that lock now. */
@@ -1422,11 +1416,10 @@ static unsigned int noted(void)
 
 static void store(struct cc_remote *by, const char *options)
 {
-	struct cc_key key;
+	OWNED(cc_key_release) struct cc_key key;
 
 	values_make_key(&key, options);
 	cc_remote_stored(by, root, &key);
-	cc_key_release(&key);
 }
 
 TEST(what_was_stored_is_noted_and_uploaded)
@@ -1628,7 +1621,7 @@ TEST(without_memory_there_is_none)
 
 TEST(a_privileged_program_has_none)
 {
-	struct cc_remote_setup setup;
+	OWNED(cc_remote_setup_release) struct cc_remote_setup setup;
 	const char *problem;
 
 	is_privileged = true;
@@ -1636,7 +1629,6 @@ TEST(a_privileged_program_has_none)
 	CU_ASSERT_PTR_NULL(setup.address.url);
 	is_privileged = false;
 	CU_ASSERT_EQUAL(cc_remote_setup(&config, NULL, &setup, &problem), CMN_OK);
-	cc_remote_setup_release(&setup);
 }
 
 TEST(a_tier_that_is_only_written_is_not_asked)

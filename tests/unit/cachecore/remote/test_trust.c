@@ -2,7 +2,10 @@
 /* test_trust: which lines are keys, which files are believed, and until when. */
 #include "cachecore/remote/trust.h"
 
+#include "tests/support/owned.h"
 #include "tests/support/unit.h"
+
+OWNER(struct cc_trust, cc_trust_free)
 
 /* The public keys of RFC 8032's TEST 1 and TEST 2. */
 #define ONE "11qYAYKxCrfVS/7TyWQHOg7hcvPapiMlrwIaaPcHURo="
@@ -48,13 +51,12 @@ static struct cc_trust *read_both(void)
 
 static size_t count_keys(void)
 {
-	struct cc_trust *trust = read_both();
+	OWNED(owned_cc_trust_free) struct cc_trust *trust = read_both();
 	struct cc_trust_place place;
 	size_t count = 0;
 
 	while (cc_trust_at(trust, count, &place))
 		count++;
-	cc_trust_free(trust);
 	return count;
 }
 
@@ -79,7 +81,7 @@ TEST(a_line_is_read_and_written_again)
 	static const char *const lines[] = {
 		"ed25519 " ONE " me@host", "ed25519 " TWO " site until 2027-12-31",
 	};
-	struct cmn_buffer text = { 0 };
+	OWNED(cmn_buffer_release) struct cmn_buffer text = { 0 };
 	struct cc_trust_key key;
 
 	for (size_t i = 0; i < 2; i++) {
@@ -96,13 +98,12 @@ TEST(a_line_is_read_and_written_again)
 	CU_ASSERT_EQUAL(parse("ed25519 " ONE " me#1 # a comment", &key), CMN_OK);
 	CU_ASSERT_STRING_EQUAL(key.name, "me#1");
 	CU_ASSERT_EQUAL(key.end, UINT64_MAX);
-	cmn_buffer_release(&text);
 }
 
 TEST(every_key_is_written_as_base64_that_is_read)
 {
 	struct cc_trust_key key = { .name = "x", .end = UINT64_MAX }, again;
-	struct cmn_buffer text = { 0 };
+	OWNED(cmn_buffer_release) struct cmn_buffer text = { 0 };
 	const char *problem;
 
 	for (unsigned int bit = 0; bit < 256; bit++) {
@@ -113,7 +114,6 @@ TEST(every_key_is_written_as_base64_that_is_read)
 		CU_ASSERT_EQUAL(cc_trust_key_parse(cmn_buffer_view(&text), &problem, &again), CMN_OK);
 		CU_ASSERT_EQUAL(memcmp(key.key, again.key, sizeof(key.key)), 0);
 	}
-	cmn_buffer_release(&text);
 }
 
 TEST(lines_without_a_key_are_told_from_bad_ones)
@@ -190,7 +190,7 @@ TEST(keys_come_in_the_order_of_the_files_with_their_place)
 {
 	struct cc_trust_place place = { NULL, 0 };
 	const struct cc_trust_key *key;
-	struct cc_trust *trust;
+	OWNED(owned_cc_trust_free) struct cc_trust *trust;
 
 	unit_write("keys/trusted", "# ours\n\ned25519 " ONE " one\n");
 	unit_write("more/trusted", "ed25519 " TWO " two until 2027-01-01");
@@ -207,7 +207,6 @@ TEST(keys_come_in_the_order_of_the_files_with_their_place)
 	CU_ASSERT_EQUAL(place.line, 1);
 	CU_ASSERT_PTR_NULL(cc_trust_at(trust, 2, &place));
 	CU_ASSERT_EQUAL(complaints, 0);
-	cc_trust_free(trust);
 	cc_trust_free(NULL);
 }
 
@@ -347,7 +346,7 @@ TEST(a_large_file_is_ignored)
 
 TEST(keys_over_the_bound_are_left_out_with_one_message)
 {
-	struct cmn_buffer text = { 0 };
+	OWNED(cmn_buffer_release) struct cmn_buffer text = { 0 };
 
 	for (int i = 0; i < CC_TRUST_MAX_KEYS; i++)
 		cmn_buffer_printf(&text, "ed25519 " ONE " one%d\n", i);
@@ -358,7 +357,6 @@ TEST(keys_over_the_bound_are_left_out_with_one_message)
 	CU_ASSERT_EQUAL(count_keys(), CC_TRUST_MAX_KEYS);
 	CU_ASSERT_EQUAL(complaints, 1);
 	CU_ASSERT_PTR_NOT_NULL(strstr(messages, "more/trusted:2: more than 64 keys"));
-	cmn_buffer_release(&text);
 }
 
 static enum cmn_status find(const struct cc_trust *trust, const char *base64, uint64_t now,
@@ -378,7 +376,7 @@ TEST(a_key_counts_to_the_last_second_of_its_day)
 {
 	const uint64_t end = UINT64_C(1795651200);	/* 2026-11-26, 00:00 */
 	const struct cc_trust_key *key = NULL;
-	struct cc_trust *trust;
+	OWNED(owned_cc_trust_free) struct cc_trust *trust;
 
 	unit_write("keys/trusted", "ed25519 " ONE " one until 2026-11-25\n");
 	trust = read_both();
@@ -392,13 +390,12 @@ TEST(a_key_counts_to_the_last_second_of_its_day)
 	key = NULL;
 	CU_ASSERT_EQUAL(find(trust, TWO, 0, &key), CMN_MISS);
 	CU_ASSERT_PTR_NULL(key);
-	cc_trust_free(trust);
 }
 
 TEST(a_key_that_is_there_twice_counts_while_one_of_them_does)
 {
 	const struct cc_trust_key *key = NULL;
-	struct cc_trust *trust;
+	OWNED(owned_cc_trust_free) struct cc_trust *trust;
 
 	unit_write("keys/trusted", "ed25519 " ONE " early until 2026-11-25\ned25519 " TWO " two\n");
 	unit_write("more/trusted", "ed25519 " ONE " late until 2027-11-25\n");
@@ -410,32 +407,29 @@ TEST(a_key_that_is_there_twice_counts_while_one_of_them_does)
 	CU_ASSERT_EQUAL(find(trust, ONE, UINT64_C(1) << 40, &key), CMN_STALE);
 	CU_ASSERT_EQUAL(find(trust, TWO, UINT64_C(1) << 40, &key), CMN_OK);
 	CU_ASSERT_STRING_EQUAL(key->name, "two");
-	cc_trust_free(trust);
 }
 
 TEST(without_files_nobody_is_trusted)
 {
 	char *const none[] = { NULL };
 	const struct cc_trust_key *key;
-	struct cc_trust *trust;
+	OWNED(owned_cc_trust_free) struct cc_trust *trust;
 
 	CU_ASSERT_EQUAL_FATAL(cc_trust_new(NULL, none, &trust), CMN_OK);
 	CU_ASSERT_EQUAL(find(trust, ONE, 0, &key), CMN_MISS);
-	cc_trust_free(trust);
 }
 
 TEST(a_path_may_be_relative)
 {
 	char *const paths[] = { (char[]){ "trusted" }, (char[]){ "./keys//trusted" }, NULL };
 	struct cc_trust_place place;
-	struct cc_trust *trust;
+	OWNED(owned_cc_trust_free) struct cc_trust *trust;
 
 	unit_write("trusted", "ed25519 " ONE " one\n");
 	unit_write("keys/trusted", "ed25519 " TWO " two\n");
 	CU_ASSERT_EQUAL_FATAL(cc_trust_new(&log_of_test, paths, &trust), CMN_OK);
 	CU_ASSERT_PTR_NOT_NULL(cc_trust_at(trust, 1, &place));
 	CU_ASSERT_EQUAL(complaints, 0);
-	cc_trust_free(trust);
 }
 
 TEST(the_usual_files_are_the_systems_and_the_users)

@@ -6,6 +6,7 @@
 
 #include "cachecore/entry.h"
 #include "cachecore/key.h"
+#include "tests/support/owned.h"
 #include "tests/support/unit.h"
 #include "tests/support/wrap.h"
 #include "tests/unit/cachecore/remote/values.h"
@@ -80,7 +81,7 @@ static void check_refused(struct cmn_buffer bytes, uint64_t now, enum cc_remote_
 /* In a child, as the answer is remembered by the process. The first test, before anything has loaded it. */
 TEST(without_libsodium_nothing_signed_is_taken_where_trust_is_asked_for)
 {
-	struct cmn_buffer bytes = make_unsigned();
+	OWNED(cmn_buffer_release) struct cmn_buffer bytes = make_unsigned();
 	struct cc_remote_value value;
 	int good;
 	pid_t child = fork();
@@ -99,13 +100,12 @@ TEST(without_libsodium_nothing_signed_is_taken_where_trust_is_asked_for)
 		_exit(good ? 0 : 1);
 	}
 	CU_ASSERT(unit_ended_well(child));
-	cmn_buffer_release(&bytes);
 }
 
 TEST(a_signed_value_comes_back_as_it_was)
 {
 	struct files files = values_make_files("-O1", "image", NULL);
-	struct cmn_buffer bytes = make_signed(TWO);
+	OWNED(cmn_buffer_release) struct cmn_buffer bytes = make_signed(TWO);
 	struct cc_remote_value value;
 	uint8_t id[CC_SODIUM_HASH_SIZE];
 
@@ -117,7 +117,6 @@ TEST(a_signed_value_comes_back_as_it_was)
 	CU_ASSERT_STRING_EQUAL(value.signer, "two");
 	CU_ASSERT_EQUAL(memcmp(value.key_id, id, sizeof(id)), 0);
 	CU_ASSERT_EQUAL(value.refusal, CC_REMOTE_NOT_REFUSED);
-	cmn_buffer_release(&bytes);
 	cmn_buffer_release(&files.src);
 	cmn_buffer_release(&files.bin);
 }
@@ -125,7 +124,7 @@ TEST(a_signed_value_comes_back_as_it_was)
 /* Made by Python's hashlib and `openssl pkeyutl -sign -rawin`, from docs/FORMAT.md alone. */
 TEST(a_value_that_other_programs_have_made_is_taken)
 {
-	struct cmn_buffer bytes = { 0 };
+	OWNED(cmn_buffer_release) struct cmn_buffer bytes = { 0 };
 	struct cc_remote_value value;
 	uint8_t id[CC_SODIUM_HASH_SIZE], signature[CC_SODIUM_SIGNATURE_SIZE];
 
@@ -147,12 +146,11 @@ TEST(a_value_that_other_programs_have_made_is_taken)
 	read_trust();
 	CU_ASSERT_EQUAL_FATAL(check(&bytes, &value), CMN_OK);
 	CU_ASSERT_STRING_EQUAL(value.signer, "one");
-	cmn_buffer_release(&bytes);
 }
 
 TEST(every_flipped_bit_of_a_signed_value_is_refused)
 {
-	struct cmn_buffer bytes = make_signed(TWO);
+	OWNED(cmn_buffer_release) struct cmn_buffer bytes = make_signed(TWO);
 	struct cc_remote_value value;
 	size_t wrong = 0;
 
@@ -164,13 +162,12 @@ TEST(every_flipped_bit_of_a_signed_value_is_refused)
 	}
 	CU_ASSERT_EQUAL(wrong, 0);
 	CU_ASSERT_EQUAL(check(&bytes, &value), CMN_OK);
-	cmn_buffer_release(&bytes);
 }
 
 /* What is behind the header has hashes of its own (cc_remote_value_take). */
 TEST(an_unsigned_value_has_one_header)
 {
-	struct cmn_buffer bytes = make_unsigned();
+	OWNED(cmn_buffer_release) struct cmn_buffer bytes = make_unsigned();
 	struct cc_remote_value value;
 	size_t taken = 0;
 
@@ -183,7 +180,6 @@ TEST(an_unsigned_value_has_one_header)
 		bytes.data[bit / 8] ^= (uint8_t)(1 << bit % 8);
 	}
 	CU_ASSERT_EQUAL(taken, 1);	/* as a signed one, which nobody looks at here */
-	cmn_buffer_release(&bytes);
 }
 
 TEST(every_cut_and_what_follows_is_corrupt)
@@ -220,7 +216,7 @@ TEST(lengths_are_bounded_and_do_not_overflow)
 	struct cc_remote_value value;
 
 	for (size_t i = 0; i < sizeof(lengths) / sizeof(lengths[0]); i++) {
-		struct cmn_buffer bytes = make_unsigned();
+		OWNED(cmn_buffer_release) struct cmn_buffer bytes = make_unsigned();
 		uint64_t src_len, bin_len, sum;
 
 		memcpy(&src_len, bytes.data + SRC_LEN_AT, 8);
@@ -236,13 +232,12 @@ TEST(lengths_are_bounded_and_do_not_overflow)
 		src_len = sum - lengths[i];
 		memcpy(bytes.data + SRC_LEN_AT, &src_len, 8);
 		CU_ASSERT_EQUAL(check(&bytes, &value), CMN_ERR_CORRUPT);
-		cmn_buffer_release(&bytes);
 	}
 }
 
 TEST(another_version_is_left_alone)
 {
-	struct cmn_buffer bytes = make_signed(TWO);
+	OWNED(cmn_buffer_release) struct cmn_buffer bytes = make_signed(TWO);
 	struct cc_remote_value value;
 
 	read_trust();
@@ -253,7 +248,6 @@ TEST(another_version_is_left_alone)
 	bytes.data[8]--;
 	bytes.data[SEAL_AT]++;
 	CU_ASSERT_EQUAL(check(&bytes, &value), CMN_ERR_CORRUPT);
-	cmn_buffer_release(&bytes);
 }
 
 TEST(only_what_a_trusted_key_signed_is_taken)
@@ -295,13 +289,12 @@ TEST(a_header_says_what_will_be_refused)
 
 TEST(a_key_counts_to_the_end_of_its_day)
 {
-	struct cmn_buffer bytes = make_signed(ONE);
+	OWNED(cmn_buffer_release) struct cmn_buffer bytes = make_signed(ONE);
 	struct cc_remote_value value;
 
 	read_trust();
 	CU_ASSERT_EQUAL(cc_remote_value_check(cmn_buffer_view(&bytes), trust, NOW, &value), CMN_OK);
 	CU_ASSERT_STRING_EQUAL(value.signer, "one");
-	cmn_buffer_release(&bytes);
 }
 
 /* A signed value's, with another signature: of what its message becomes. */
@@ -339,7 +332,7 @@ TEST(a_signature_for_another_purpose_is_wrong)
 /* As a look-up receives it. */
 TEST(parts_are_as_long_as_the_header_says)
 {
-	struct cmn_buffer bytes = make_signed(TWO);
+	OWNED(cmn_buffer_release) struct cmn_buffer bytes = make_signed(TWO);
 	size_t src_len = 0, bin_len = 0;
 	struct cmn_view src, bin;
 	struct cc_remote_value value;
@@ -360,7 +353,6 @@ TEST(parts_are_as_long_as_the_header_says)
 	src.len = src_len - 1;
 	CU_ASSERT_EQUAL(cc_remote_value_check_parts(bytes.data, src, bin, NULL, trust, NOW, &value),
 			CMN_ERR_CORRUPT);
-	cmn_buffer_release(&bytes);
 }
 
 /* Opens the value, which it takes, as the entry of a key with these options. */
@@ -401,7 +393,7 @@ TEST(a_value_is_the_entry_of_its_own_key_alone)
 
 TEST(damage_behind_the_header_is_found_without_a_signature)
 {
-	struct cmn_buffer whole = make_unsigned();
+	OWNED(cmn_buffer_release) struct cmn_buffer whole = make_unsigned();
 	size_t wrong = 0;
 	bool right;
 
@@ -414,7 +406,6 @@ TEST(damage_behind_the_header_is_found_without_a_signature)
 		wrong += open_as(bytes, "-O1", &right) >= CMN_OK;
 	}
 	CU_ASSERT_EQUAL(wrong, 0);
-	cmn_buffer_release(&whole);
 }
 
 TEST(a_result_of_another_key_is_no_entry)

@@ -3,10 +3,6 @@
 #include "layers/level_zero/plugin/board.h"
 
 #include <dirent.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/stat.h>
 
 #include "tests/support/unit.h"
 

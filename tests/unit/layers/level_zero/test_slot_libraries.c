@@ -1,14 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* test_slot_libraries: which plugins and which validation layer are loaded, and for whom. */
 #include <dlfcn.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/auxv.h>
-#include <unistd.h>
 
 #include "layers/level_zero/slot/slot_libraries.h"
 #include "tests/support/unit.h"
+#include "tests/support/wrap.h"
 
 static bool secure;	/* the program's user is another than its caller */
 static struct slot_libraries libraries;
@@ -19,9 +16,7 @@ char *__wrap_secure_getenv(const char *name)
 	return secure ? NULL : getenv(name);
 }
 
-unsigned long __real_getauxval(unsigned long type);
-unsigned long __wrap_getauxval(unsigned long type);
-unsigned long __wrap_getauxval(unsigned long type)
+WRAPPED(unsigned long, getauxval, (unsigned long type))
 {
 	return type == AT_SECURE ? secure : __real_getauxval(type);
 }

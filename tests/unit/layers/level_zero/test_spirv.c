@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* test_spirv: modules written word by word (SPIR-V 1.6, 2.3), whole, odd and damaged. */
-#include <stdlib.h>
-#include <string.h>
-
 #include "layers/level_zero/plugin/spirv.h"
 #include "tests/opencl/value_il.h"
 #include "tests/support/unit.h"

@@ -2,17 +2,11 @@
 /* holder: what a process looks like that holds a lock, by a /proc of the test's own. */
 #include "cachecore/disk/flights/holder.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
-#include <signal.h>
-#include <stdio.h>
-#include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "common/descriptor.h"
 #include "tests/support/unit.h"
+#include "tests/support/wrap.h"
 
 #define START 77
 #define TICKS 12	/* in both modes */
@@ -23,9 +17,7 @@ static struct {
 	const char *number;	/* of this process, in the namespace of /proc; NULL: the true one */
 } proc;
 
-ssize_t __real_read(int fd, void *data, size_t len);
-ssize_t __wrap_read(int fd, void *data, size_t len);
-ssize_t __wrap_read(int fd, void *data, size_t len)
+WRAPPED(ssize_t, read, (int fd, void *data, size_t len))
 {
 	size_t there;
 
@@ -46,9 +38,7 @@ int __wrap_open(const char *path, int flags, mode_t mode)
 							    : __real_open(path, flags, mode);
 }
 
-int __real_kill(pid_t pid, int signal);
-int __wrap_kill(pid_t pid, int signal);
-int __wrap_kill(pid_t pid, int signal)
+WRAPPED(int, kill, (pid_t pid, int signal))
 {
 	(void)pid;
 	CU_ASSERT_EQUAL(signal, 0);
@@ -56,9 +46,7 @@ int __wrap_kill(pid_t pid, int signal)
 	return proc.signal_error ? -1 : 0;
 }
 
-ssize_t __real_readlink(const char *path, char *data, size_t size);
-ssize_t __wrap_readlink(const char *path, char *data, size_t size);
-ssize_t __wrap_readlink(const char *path, char *data, size_t size)
+WRAPPED(ssize_t, readlink, (const char *path, char *data, size_t size))
 {
 	if (!proc.number || strcmp(path, "/proc/self") != 0)
 		return __real_readlink(path, data, size);

@@ -2,11 +2,7 @@
 /* account: sums that are lost, too large or too small, and what a count sees of others. */
 #include "cachecore/disk/space/account.h"
 
-#include <fcntl.h>
-#include <stdio.h>
 #include <sys/file.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "cachecore/disk/root.h"
 #include "cachecore/disk/space/number_file.h"
@@ -14,23 +10,20 @@
 #include "common/listing.h"
 #include "tests/support/no_locks.h"
 #include "tests/support/unit.h"
+#include "tests/support/wrap.h"
 
 #define GIB (UINT64_C(1) << 30)
 #define BOUND (64 * GIB)
 
 static bool cannot_be_listed, is_removed;
 
-bool __real_cmn_listing_open(struct cmn_listing *listing, int dir_fd, const char *path);
-bool __wrap_cmn_listing_open(struct cmn_listing *listing, int dir_fd, const char *path);
-bool __wrap_cmn_listing_open(struct cmn_listing *listing, int dir_fd, const char *path)
+WRAPPED(bool, cmn_listing_open, (struct cmn_listing *listing, int dir_fd, const char *path))
 {
 	return !cannot_be_listed && __real_cmn_listing_open(listing, dir_fd, path);
 }
 
 /* Of the leaf that is looked at. */
-enum cmn_status __real_cc_leaf_scan(int leaf_fd, struct cc_leaf_scan *ret);
-enum cmn_status __wrap_cc_leaf_scan(int leaf_fd, struct cc_leaf_scan *ret);
-enum cmn_status __wrap_cc_leaf_scan(int leaf_fd, struct cc_leaf_scan *ret)
+WRAPPED(enum cmn_status, cc_leaf_scan, (int leaf_fd, struct cc_leaf_scan *ret))
 {
 	return is_removed ? CMN_MISS : __real_cc_leaf_scan(leaf_fd, ret);
 }

@@ -2,16 +2,7 @@
 /* test_evict: what goes first, what stays, and what is cleared on the way. */
 #include "cachecore/disk/space/evict.h"
 
-#include <errno.h>
-#include <fcntl.h>
-#include <pthread.h>
 #include <ftw.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/stat.h>
-#include <time.h>
-#include <unistd.h>
 
 #include "cachecore/disk/space/account.h"
 #include "cachecore/disk/space/candidates.h"
@@ -26,9 +17,11 @@
 #include "common/clock.h"
 #include "common/file.h"
 #include "tests/support/no_locks.h"
+#include "tests/support/owned.h"
 #include "tests/support/touch.h"
 #include "tests/support/clock.h"
 #include "tests/support/unit.h"
+#include "tests/support/wrap.h"
 
 #define NS_PER_DAY (UINT64_C(86400) * 1000000000)
 
@@ -44,45 +37,45 @@ struct bench {
 	unsigned int calls, stop_at;	/* of pace; 0: never */
 };
 
+static struct bench bench;
+
 static void make_key(struct cc_key *key, unsigned int i)
 {
 	cc_key_init(key);
 	cc_key_add_u64(key, CC_PART_IMAGE, "source", i);
 }
 
-static enum cmn_status put(struct bench *bench, unsigned int i)
+static enum cmn_status put(unsigned int i)
 {
-	struct cc_entry *entry = cc_entry_new(bench->build_ns);
+	struct cc_entry *entry = cc_entry_new(bench.build_ns);
 	enum cmn_status status;
 	static char image[100000];
-	const size_t len = bench->image ? bench->image : 1000;
-	struct cc_key key;
+	const size_t len = bench.image ? bench.image : 1000;
+	OWNED(cc_key_release) struct cc_key key;
 
 	memset(image, (int)i, len);
 	make_key(&key, i);
 	cc_entry_add(entry, CC_TAG_IMAGE, 0, image, len);
 	CU_ASSERT_EQUAL_FATAL(cc_entry_finish(entry, NULL), CMN_OK);
-	status = cc_store_put(bench->store, &key, entry);
+	status = cc_store_put(bench.store, &key, entry);
 	cc_entry_unref(entry);
-	cc_key_release(&key);
 	return status;
 }
 
-static bool has(struct bench *bench, unsigned int i)
+static bool has(unsigned int i)
 {
 	struct cc_entry *entry;
-	struct cc_key key;
+	OWNED(cc_key_release) struct cc_key key;
 	bool found;
 
 	make_key(&key, i);
-	found = cc_store_get(bench->store, &key, NULL, SIZE_MAX, &entry, NULL) == CMN_OK;
+	found = cc_store_get(bench.store, &key, NULL, SIZE_MAX, &entry, NULL) == CMN_OK;
 	if (found)
 		cc_entry_unref(entry);
-	cc_key_release(&key);
 	return found;
 }
 
-static int open_leaf(struct bench *bench, unsigned int i)
+static int open_leaf(unsigned int i)
 {
 	char path[CC_LEAF_PATH_SIZE];
 	struct cc_key key;
@@ -91,54 +84,59 @@ static int open_leaf(struct bench *bench, unsigned int i)
 	make_key(&key, i);
 	cc_leaf_path(cc_key_view(&key), path);
 	cc_key_release(&key);
-	CU_ASSERT_EQUAL_FATAL(cc_leaf_open(bench->root_fd, path, &fd), CMN_OK);
+	CU_ASSERT_EQUAL_FATAL(cc_leaf_open(bench.root_fd, path, &fd), CMN_OK);
 	return fd;
 }
 
-static void set_access(struct bench *bench, unsigned int i, uint64_t ns)
+static void set_access(unsigned int i, uint64_t ns)
 {
-	int fd = open_leaf(bench, i);
+	int fd = open_leaf(i);
 
 	CU_ASSERT_EQUAL(cc_number_file_write(fd, "0_access_time.txt", ns), CMN_OK);
 	(void)close(fd);
 }
 
-static void open_bench(struct bench *bench, unsigned int entries)
-{
-	memset(bench, 0, sizeof(*bench));
-	(void)snprintf(bench->root, sizeof(bench->root), "%s/root", unit_dir());
-	CU_ASSERT_EQUAL_FATAL(mkdir(bench->root, 0700), 0);
-	bench->config.dir = bench->root;
-	bench->config.max_device_image_size = 1 << 20;
-	CU_ASSERT_EQUAL_FATAL(cc_store_open(&bench->config, NULL, &bench->store), CMN_OK);
-	bench->root_fd = open(bench->root, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	CU_ASSERT_TRUE_FATAL(bench->root_fd >= 0);
-	for (unsigned int i = 0; i < entries; i++) {
-		CU_ASSERT_EQUAL_FATAL(put(bench, i), CMN_OK);
-		set_access(bench, i, cmn_clock_realtime());
-	}
-	if (entries) {
-		CU_ASSERT_EQUAL_FATAL(cc_account_count(bench->root_fd, &bench->each, NULL), CMN_OK);
-		bench->each /= entries;
-	}
-}
-
-/* And the account agrees with what is there. */
-static void close_bench(struct bench *bench)
+/* The account agrees with what is there. */
+static void close_bench(void)
 {
 	uint64_t counted = 1, written = 2;
 
-	CU_ASSERT_EQUAL(cc_account_count(bench->root_fd, &counted, NULL), CMN_OK);
-	CU_ASSERT_EQUAL(cc_number_file_read(bench->root_fd, CC_ACCOUNT_NAME, &written), CMN_OK);
+	CU_ASSERT_EQUAL(cc_account_count(bench.root_fd, &counted, NULL), CMN_OK);
+	CU_ASSERT_EQUAL(cc_number_file_read(bench.root_fd, CC_ACCOUNT_NAME, &written), CMN_OK);
 	CU_ASSERT_EQUAL(counted, written);
-	(void)close(bench->root_fd);
-	cc_store_close(bench->store);
+	(void)close(bench.root_fd);
+	cc_store_close(bench.store);
+}
+
+/* Once more: instead of the last. */
+static void open_bench(unsigned int entries)
+{
+	if (bench.store) {
+		close_bench();
+		unit_remove("root");
+	}
+	bench = (struct bench){ 0 };
+	(void)snprintf(bench.root, sizeof(bench.root), "%s/root", unit_dir());
+	CU_ASSERT_EQUAL_FATAL(mkdir(bench.root, 0700), 0);
+	bench.config.dir = bench.root;
+	bench.config.max_device_image_size = 1 << 20;
+	CU_ASSERT_EQUAL_FATAL(cc_store_open(&bench.config, NULL, &bench.store), CMN_OK);
+	bench.root_fd = open(bench.root, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	CU_ASSERT_TRUE_FATAL(bench.root_fd >= 0);
+	for (unsigned int i = 0; i < entries; i++) {
+		CU_ASSERT_EQUAL_FATAL(put(i), CMN_OK);
+		set_access(i, cmn_clock_realtime());
+	}
+	if (entries) {
+		CU_ASSERT_EQUAL_FATAL(cc_account_count(bench.root_fd, &bench.each, NULL), CMN_OK);
+		bench.each /= entries;
+	}
 }
 
 /* The bound that leaves entries so much, where the rest takes what it does or a quarter. */
-static uint64_t bound_for(const struct bench *bench, uint64_t bytes)
+static uint64_t bound_for(uint64_t bytes)
 {
-	uint64_t bound = bytes + cc_overhead_bytes(bench->root_fd);
+	uint64_t bound = bytes + cc_overhead_bytes(bench.root_fd);
 
 	return bound > bytes * 4 / 3 ? bound : bytes * 4 / 3;
 }
@@ -173,9 +171,7 @@ uint64_t test_clock(clockid_t id)
 
 /* Until when locks were waited for, at most, since it was set to 0. */
 static uint64_t longest_wait;
-enum cmn_status __real_cmn_file_lock(int fd, uint64_t until);
-enum cmn_status __wrap_cmn_file_lock(int fd, uint64_t until);
-enum cmn_status __wrap_cmn_file_lock(int fd, uint64_t until)
+WRAPPED(enum cmn_status, cmn_file_lock, (int fd, uint64_t until))
 {
 	if (until > longest_wait)
 		longest_wait = until;
@@ -186,22 +182,27 @@ BEFORE_EACH
 {
 	has_no_locks = false;
 	monotonic = 0;
+	bench.store = NULL;
+}
+
+AFTER_EACH
+{
+	if (bench.store)
+		close_bench();
 }
 
 TEST(evicts_least_recently_used_until_half_is_left)
 {
 	uint64_t now = cmn_clock_realtime();
-	struct bench bench;
 
-	open_bench(&bench, 10);
+	open_bench(10);
 	for (unsigned int i = 0; i < 10; i++)
-		set_access(&bench, i, now - (i * 7 % 10) * 1000000);
-	bench.config.max_size = bound_for(&bench, bench.each * 10 - 1);
+		set_access(i, now - (i * 7 % 10) * 1000000);
+	bench.config.max_size = bound_for(bench.each * 10 - 1);
 	CU_ASSERT_EQUAL(cc_evict_run(bench.root_fd, &bench.config, NULL), CMN_OK);
 	/* i * 7 % 10 is the rank by age: 4 of 10 fit into just under a half. */
 	for (unsigned int i = 0; i < 10; i++)
-		CU_ASSERT_EQUAL(has(&bench, i), i * 7 % 10 < 4);
-	close_bench(&bench);
+		CU_ASSERT_EQUAL(has(i), i * 7 % 10 < 4);
 }
 
 /* However shortly before the others were used, too. */
@@ -209,122 +210,106 @@ TEST(keeps_what_was_used_last)
 {
 	struct cc_store_report report;
 	struct cc_entry *entry;
-	struct bench bench;
 	struct cc_key key;
 
-	open_bench(&bench, 4);
+	open_bench(4);
 	make_key(&key, 0);
 	CU_ASSERT_EQUAL_FATAL(cc_store_get(bench.store, &key, NULL, SIZE_MAX, &entry, &report), CMN_OK);
 	touch_place(bench.store, &report.place);
 	cc_entry_unref(entry);
 	cc_key_release(&key);
-	bench.config.max_size = bound_for(&bench, bench.each * 4 - 1);
+	bench.config.max_size = bound_for(bench.each * 4 - 1);
 	CU_ASSERT_EQUAL(cc_evict_run(bench.root_fd, &bench.config, NULL), CMN_OK);
 	for (unsigned int i = 0; i < 4; i++)
-		CU_ASSERT_EQUAL(has(&bench, i), i == 0);
-	close_bench(&bench);
+		CU_ASSERT_EQUAL(has(i), i == 0);
 }
 
 /* What the bound is to a single entry, where nothing is evicted: nothing. */
 TEST(without_eviction_an_entry_may_be_over_half_of_the_bound)
 {
-	struct bench bench;
-
-	open_bench(&bench, 0);
+	open_bench(0);
 	bench.image = 90000;
 	bench.config.max_size = 100000;
-	CU_ASSERT_EQUAL(put(&bench, 1), CMN_ERR_TOO_LARGE);
+	CU_ASSERT_EQUAL(put(1), CMN_ERR_TOO_LARGE);
 	bench.config.eviction_disable = true;
-	CU_ASSERT_EQUAL(put(&bench, 1), CMN_OK);
-	CU_ASSERT_EQUAL(put(&bench, 2), CMN_OK);
-	CU_ASSERT_TRUE(has(&bench, 1));
-	CU_ASSERT_TRUE(has(&bench, 2));
-	close_bench(&bench);
+	CU_ASSERT_EQUAL(put(1), CMN_OK);
+	CU_ASSERT_EQUAL(put(2), CMN_OK);
+	CU_ASSERT_TRUE(has(1));
+	CU_ASSERT_TRUE(has(2));
 }
 
 /* One that takes most of the root fits, too, while there is room: it displaces nothing. */
 TEST(without_an_order_an_entry_may_take_most_of_the_root)
 {
-	struct bench bench;
-
-	open_bench(&bench, 0);
+	open_bench(0);
 	bench.image = 90000;
 	bench.config.eviction_order = CC_EVICTION_NONE;
 	bench.config.max_size = 200000;
-	CU_ASSERT_EQUAL(put(&bench, 1), CMN_OK);
-	CU_ASSERT_EQUAL(put(&bench, 2), CMN_ERR_TOO_LARGE);
-	CU_ASSERT_TRUE(has(&bench, 1));
-	close_bench(&bench);
+	CU_ASSERT_EQUAL(put(1), CMN_OK);
+	CU_ASSERT_EQUAL(put(2), CMN_ERR_TOO_LARGE);
+	CU_ASSERT_TRUE(has(1));
 }
 
 TEST(keeps_all_within_the_bound)
 {
-	struct bench bench;
-
-	open_bench(&bench, 4);
-	bench.config.max_size = bound_for(&bench, bench.each * 4);
+	open_bench(4);
+	bench.config.max_size = bound_for(bench.each * 4);
 	bench.config.threshold_days = 1;
 	CU_ASSERT_EQUAL(cc_evict_run(bench.root_fd, &bench.config, NULL), CMN_OK);
 	bench.config.max_size = 0;
 	CU_ASSERT_EQUAL(cc_evict_run(bench.root_fd, &bench.config, NULL), CMN_OK);
 	for (unsigned int i = 0; i < 4; i++)
-		CU_ASSERT_TRUE(has(&bench, i));
-	close_bench(&bench);
+		CU_ASSERT_TRUE(has(i));
 }
 
 TEST(a_put_over_the_bound_evicts)
 {
-	struct bench bench;
 	unsigned int left = 0;
 
-	open_bench(&bench, 6);
+	open_bench(6);
 	bench.config.max_size = bench.each * 6;
-	CU_ASSERT_EQUAL(put(&bench, 100), CMN_OK);
-	CU_ASSERT_TRUE(has(&bench, 100));
+	CU_ASSERT_EQUAL(put(100), CMN_OK);
+	CU_ASSERT_TRUE(has(100));
 	for (unsigned int i = 0; i < 6; i++)
-		left += has(&bench, i);
+		left += has(i);
 	CU_ASSERT_EQUAL(left, 2);
-	close_bench(&bench);
 }
 
 TEST(evicts_what_was_not_used_for_days)
 {
 	uint64_t now = cmn_clock_realtime();
-	struct bench bench;
 
-	open_bench(&bench, 3);
+	open_bench(3);
 	bench.config.threshold_days = 30;
-	set_access(&bench, 0, now - 31 * NS_PER_DAY);
-	set_access(&bench, 1, now - 29 * NS_PER_DAY);
+	set_access(0, now - 31 * NS_PER_DAY);
+	set_access(1, now - 29 * NS_PER_DAY);
 	CU_ASSERT_EQUAL(cc_store_evict(bench.store), CMN_OK);
-	CU_ASSERT_FALSE(has(&bench, 0));
+	CU_ASSERT_FALSE(has(0));
 	CU_ASSERT_FALSE(there(leaf_file(0, "")));
-	CU_ASSERT_TRUE(has(&bench, 1));
-	CU_ASSERT_TRUE(has(&bench, 2));
+	CU_ASSERT_TRUE(has(1));
+	CU_ASSERT_TRUE(has(2));
 	bench.config.threshold_days = UINT64_MAX;
 	CU_ASSERT_EQUAL(cc_store_evict(bench.store), CMN_OK);
-	CU_ASSERT_TRUE(has(&bench, 1));
-	close_bench(&bench);
+	CU_ASSERT_TRUE(has(1));
 }
 
 TEST(looks_at_age_once_a_day)
 {
 	uint64_t now = cmn_clock_realtime();
-	struct bench bench;
 
-	open_bench(&bench, 1);
+	open_bench(1);
 	CU_ASSERT_FALSE(cc_evict_due(bench.root_fd, &bench.config));
 	bench.config.threshold_days = 30;
 	CU_ASSERT_FALSE(cc_evict_due(bench.root_fd, &bench.config));
 	CU_ASSERT_EQUAL(unlink("root/" CC_EVICT_STAMP_NAME), 0);
 	CU_ASSERT_TRUE(cc_evict_due(bench.root_fd, &bench.config));
-	set_access(&bench, 0, now - 31 * NS_PER_DAY);
-	CU_ASSERT_EQUAL(put(&bench, 1), CMN_OK);
-	CU_ASSERT_FALSE(has(&bench, 0));
+	set_access(0, now - 31 * NS_PER_DAY);
+	CU_ASSERT_EQUAL(put(1), CMN_OK);
+	CU_ASSERT_FALSE(has(0));
 	CU_ASSERT_FALSE(cc_evict_due(bench.root_fd, &bench.config));
-	set_access(&bench, 1, now - 31 * NS_PER_DAY);
-	CU_ASSERT_EQUAL(put(&bench, 2), CMN_OK);
-	CU_ASSERT_TRUE(has(&bench, 1));
+	set_access(1, now - 31 * NS_PER_DAY);
+	CU_ASSERT_EQUAL(put(2), CMN_OK);
+	CU_ASSERT_TRUE(has(1));
 	CU_ASSERT_EQUAL(cc_number_file_write(bench.root_fd, CC_EVICT_STAMP_NAME,
 					     now - NS_PER_DAY), CMN_OK);
 	CU_ASSERT_TRUE(cc_evict_due(bench.root_fd, &bench.config));
@@ -334,86 +319,77 @@ TEST(looks_at_age_once_a_day)
 	CU_ASSERT_TRUE(cc_evict_due(bench.root_fd, &bench.config));
 	bench.config.eviction_disable = true;
 	CU_ASSERT_FALSE(cc_evict_due(bench.root_fd, &bench.config));
-	close_bench(&bench);
 }
 
 TEST(a_missing_or_wrong_access_time_counts_as_written_then)
 {
 	struct timespec old[2] = { { .tv_sec = 1000000000 }, { .tv_sec = 1000000000 } };
 	uint64_t now = cmn_clock_realtime();
-	struct bench bench;
 	int fd;
 
-	open_bench(&bench, 3);
+	open_bench(3);
 	bench.config.threshold_days = 30;
-	fd = open_leaf(&bench, 0);
+	fd = open_leaf(0);
 	CU_ASSERT_EQUAL(unlinkat(fd, "0_access_time.txt", 0), 0);
 	CU_ASSERT_EQUAL(cc_leaf_access_ns(fd, 0, now + NS_PER_DAY) / NS_PER_DAY, now / NS_PER_DAY);
 	CU_ASSERT_EQUAL(utimensat(fd, "0.src", old, 0), 0);
 	(void)close(fd);
 	unit_write("garbage", "yesterday");
-	fd = open_leaf(&bench, 1);
+	fd = open_leaf(1);
 	CU_ASSERT_EQUAL(renameat(AT_FDCWD, "garbage", fd, "0_access_time.txt"), 0);
 	(void)close(fd);
 	/* The future is now, else nothing would ever age. */
-	set_access(&bench, 2, UINT64_MAX);
-	fd = open_leaf(&bench, 2);
+	set_access(2, UINT64_MAX);
+	fd = open_leaf(2);
 	CU_ASSERT_EQUAL(cc_leaf_access_ns(fd, 0, now), now);
 	(void)close(fd);
 	CU_ASSERT_EQUAL(cc_store_evict(bench.store), CMN_OK);
-	CU_ASSERT_FALSE(has(&bench, 0));
-	CU_ASSERT_TRUE(has(&bench, 1));
-	CU_ASSERT_TRUE(has(&bench, 2));
-	close_bench(&bench);
+	CU_ASSERT_FALSE(has(0));
+	CU_ASSERT_TRUE(has(1));
+	CU_ASSERT_TRUE(has(2));
 }
 
 TEST(disabled_it_clears_and_counts_only)
 {
-	struct bench bench;
-
-	open_bench(&bench, 4);
+	open_bench(4);
 	bench.config.eviction_disable = true;
 	bench.config.max_size = bench.each * 4 - 1;
 	bench.config.threshold_days = 1;
 	for (unsigned int i = 0; i < 4; i++)
-		set_access(&bench, i, 5);
+		set_access(i, 5);
 	CU_ASSERT_EQUAL(cc_number_file_write(bench.root_fd, CC_ACCOUNT_NAME, 1), CMN_OK);
-	CU_ASSERT_EQUAL(put(&bench, 4), CMN_OK);
+	CU_ASSERT_EQUAL(put(4), CMN_OK);
 	CU_ASSERT_EQUAL(cc_store_evict(bench.store), CMN_OK);
 	for (unsigned int i = 0; i < 5; i++)
-		CU_ASSERT_TRUE(has(&bench, i));
-	close_bench(&bench);
+		CU_ASSERT_TRUE(has(i));
 }
 
 TEST(one_evictor_at_a_time)
 {
-	struct bench bench;
 	int fd;
 
-	open_bench(&bench, 2);
+	open_bench(2);
 	fd = openat(bench.root_fd, CC_EVICT_LOCK_NAME, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
 	CU_ASSERT_EQUAL(cmn_file_lock(fd, 0), CMN_OK);
 	CU_ASSERT_EQUAL(cc_store_evict(bench.store), CMN_BUSY);
 	/* Who stores does not wait for it, and does not store what does not fit. */
-	bench.config.max_size = bound_for(&bench, bench.each * 2);
-	CU_ASSERT_EQUAL(put(&bench, 2), CMN_ERR_TOO_LARGE);
-	CU_ASSERT_TRUE(has(&bench, 0));
+	bench.config.max_size = bound_for(bench.each * 2);
+	CU_ASSERT_EQUAL(put(2), CMN_ERR_TOO_LARGE);
+	CU_ASSERT_TRUE(has(0));
 	(void)close(fd);
-	CU_ASSERT_EQUAL(put(&bench, 2), CMN_OK);
-	CU_ASSERT_TRUE(has(&bench, 2));
-	CU_ASSERT_FALSE(has(&bench, 0));
-	close_bench(&bench);
+	CU_ASSERT_EQUAL(put(2), CMN_OK);
+	CU_ASSERT_TRUE(has(2));
+	CU_ASSERT_FALSE(has(0));
 }
 
 /* Entries go, and what was in the lock's place is not written to. */
 TEST(a_lock_that_is_no_plain_file_does_not_stop_it)
 {
-	struct bench bench;
 	struct stat info;
 
 	for (int i = 0; i < 6; i++) {
-		open_bench(&bench, 2);
-		set_access(&bench, 0, 5);
+		open_bench(2);
+		set_access(0, 5);
 		bench.config.threshold_days = 1;
 		unit_write("backup", "theirs");
 		CU_ASSERT_EQUAL(unlink("root/evict.lock"), 0);
@@ -439,8 +415,8 @@ TEST(a_lock_that_is_no_plain_file_does_not_stop_it)
 			CU_ASSERT_EQUAL(chmod("root/evict.lock", 0), 0);
 		}
 		CU_ASSERT_EQUAL(cc_store_evict(bench.store), CMN_OK);
-		CU_ASSERT_FALSE(has(&bench, 0));
-		CU_ASSERT_TRUE(has(&bench, 1));
+		CU_ASSERT_FALSE(has(0));
+		CU_ASSERT_TRUE(has(1));
 		CU_ASSERT_EQUAL(lstat("root/evict.lock", &info), 0);
 		CU_ASSERT_TRUE(S_ISREG(info.st_mode) && info.st_nlink == 1);
 		if (i < 5) {
@@ -450,28 +426,22 @@ TEST(a_lock_that_is_no_plain_file_does_not_stop_it)
 		}
 		CU_ASSERT_EQUAL(system(i == 2 ? "grep -qx theirs root/evict.lock.aside-*/inner"
 					      : "! ls root | grep -q aside"), 0);
-		close_bench(&bench);
-		CU_ASSERT_EQUAL(system("rm -r root"), 0);
 	}
 }
 
 /* The number is counted again, and bounds the store again. */
 TEST(an_account_that_is_a_directory_makes_way)
 {
-	struct bench bench;
-
 	for (int i = 0; i < 2; i++) {
-		open_bench(&bench, 6);
+		open_bench(6);
 		CU_ASSERT_EQUAL(unlink("root/" CC_ACCOUNT_NAME), 0);
 		CU_ASSERT_EQUAL(mkdir("root/" CC_ACCOUNT_NAME, 0700), 0);
 		if (i)
 			unit_write("root/" CC_ACCOUNT_NAME "/inner", "theirs");
 		bench.config.max_size = bench.each * 3;
-		CU_ASSERT_EQUAL(put(&bench, 100), CMN_OK);
-		CU_ASSERT_TRUE(has(&bench, 100));
-		CU_ASSERT_FALSE(has(&bench, 0) && has(&bench, 1) && has(&bench, 2));
-		close_bench(&bench);
-		CU_ASSERT_EQUAL(system("rm -r root"), 0);
+		CU_ASSERT_EQUAL(put(100), CMN_OK);
+		CU_ASSERT_TRUE(has(100));
+		CU_ASSERT_FALSE(has(0) && has(1) && has(2));
 	}
 }
 
@@ -502,11 +472,10 @@ TEST(everything_counts)
 	struct cc_stats *stats = cc_stats_new();
 	struct cc_recipe recipe = { .directory = cmn_view_of("/") };
 	struct cmn_buffer encoded;
-	struct bench bench;
-	struct cc_key key;
+	OWNED(cc_key_release) struct cc_key key;
 	uint64_t total = 0;
 
-	open_bench(&bench, 1);
+	open_bench(1);
 	make_key(&key, 3);
 	recipe.key = cc_key_view(&key);
 	CU_ASSERT_EQUAL_FATAL(cc_recipe_encode(&recipe, &encoded), CMN_OK);
@@ -524,15 +493,12 @@ TEST(everything_counts)
 	CU_ASSERT_TRUE(disk_use() <= total);
 	/* Files that are smaller than their file system would have them: an empty block each. */
 	CU_ASSERT_TRUE(total <= disk_use() + UINT64_C(16) * 4096);
-	cc_key_release(&key);
-	close_bench(&bench);
 }
 
 static bool check_bound(void *ctx)
 {
-	const struct bench *bench = ctx;
-
-	CU_ASSERT_TRUE(disk_use() <= bench->config.max_size);
+	(void)ctx;
+	CU_ASSERT_TRUE(disk_use() <= bench.config.max_size);
 	return true;
 }
 
@@ -541,45 +507,41 @@ TEST(the_bound_holds_all_the_time)
 {
 	struct cc_evict_pace pace = { .go_on = check_bound };
 	unsigned int left = 0;
-	struct bench bench;
 
-	open_bench(&bench, 2);
-	pace.ctx = &bench;
-	bench.config.max_size = bound_for(&bench, bench.each * 12);
+	open_bench(2);
+	bench.config.max_size = bound_for(bench.each * 12);
 	for (unsigned int i = 2; i < 100; i++) {
-		CU_ASSERT_EQUAL(put(&bench, i), CMN_OK);
-		CU_ASSERT_TRUE(has(&bench, i));
-		(void)check_bound(&bench);
-		set_access(&bench, i, cmn_clock_realtime());
+		CU_ASSERT_EQUAL(put(i), CMN_OK);
+		CU_ASSERT_TRUE(has(i));
+		(void)check_bound(NULL);
+		set_access(i, cmn_clock_realtime());
 	}
 	CU_ASSERT_EQUAL(cc_store_evict_paced(bench.store, &pace), CMN_OK);
 	for (unsigned int i = 0; i < 100; i++)
-		left += has(&bench, i);
+		left += has(i);
 	CU_ASSERT_TRUE(left >= 2 && left <= 12);
-	close_bench(&bench);
 }
 
-static unsigned int count_left(struct bench *bench, unsigned int entries)
+static unsigned int count_left(unsigned int entries)
 {
 	unsigned int left = 0;
 
 	for (unsigned int i = 0; i < entries; i++)
-		left += has(bench, i);
+		left += has(i);
 	return left;
 }
 
-static enum cmn_status add_one(struct bench *bench, unsigned int i, bool *ret_due)
+static enum cmn_status add_one(unsigned int i, bool *ret_due)
 {
 	struct cc_entry *entry = cc_entry_new(1);
 	enum cmn_status status;
-	struct cc_key key;
+	OWNED(cc_key_release) struct cc_key key;
 
 	make_key(&key, i);
 	cc_entry_add(entry, CC_TAG_IMAGE, 0, "image", 5);
 	CU_ASSERT_EQUAL_FATAL(cc_entry_finish(entry, NULL), CMN_OK);
-	status = cc_store_add(bench->store, &key, entry, ret_due);
+	status = cc_store_add(bench.store, &key, entry, ret_due);
 	cc_entry_unref(entry);
-	cc_key_release(&key);
 	return status;
 }
 
@@ -587,16 +549,15 @@ static enum cmn_status add_one(struct bench *bench, unsigned int i, bool *ret_du
 TEST(a_full_root_without_an_order_takes_nothing_more)
 {
 	uint64_t before = 0, after = 1;
-	struct bench bench;
 	bool due = true;
 
-	open_bench(&bench, 4);
+	open_bench(4);
 	bench.config.eviction_order = CC_EVICTION_NONE;
-	bench.config.max_size = bound_for(&bench, bench.each * 4 + bench.each / 2);
+	bench.config.max_size = bound_for(bench.each * 4 + bench.each / 2);
 	CU_ASSERT_EQUAL(cc_store_evict(bench.store), CMN_OK);
 	CU_ASSERT_EQUAL(cc_number_file_read(bench.root_fd, CC_ACCOUNT_NAME, &before), CMN_OK);
-	CU_ASSERT_EQUAL(put(&bench, 100), CMN_ERR_TOO_LARGE);
-	CU_ASSERT_EQUAL(add_one(&bench, 100, &due), CMN_ERR_TOO_LARGE);
+	CU_ASSERT_EQUAL(put(100), CMN_ERR_TOO_LARGE);
+	CU_ASSERT_EQUAL(add_one(100, &due), CMN_ERR_TOO_LARGE);
 	CU_ASSERT_FALSE(due);
 	CU_ASSERT_EQUAL(cc_number_file_read(bench.root_fd, CC_ACCOUNT_NAME, &after), CMN_OK);
 	CU_ASSERT_EQUAL(before, after);
@@ -604,36 +565,33 @@ TEST(a_full_root_without_an_order_takes_nothing_more)
 	bench.config.max_size = bench.each * 2;
 	CU_ASSERT_EQUAL(cc_store_evict(bench.store), CMN_OK);
 	for (unsigned int i = 0; i < 4; i++)
-		CU_ASSERT_TRUE(has(&bench, i));
-	CU_ASSERT_FALSE(has(&bench, 100));
+		CU_ASSERT_TRUE(has(i));
+	CU_ASSERT_FALSE(has(100));
 	/* Age makes room. */
-	bench.config.max_size = bound_for(&bench, bench.each * 4 + bench.each / 2);
+	bench.config.max_size = bound_for(bench.each * 4 + bench.each / 2);
 	bench.config.threshold_days = 30;
-	set_access(&bench, 1, cmn_clock_realtime() - 31 * NS_PER_DAY);
+	set_access(1, cmn_clock_realtime() - 31 * NS_PER_DAY);
 	CU_ASSERT_EQUAL(cc_store_evict(bench.store), CMN_OK);
-	CU_ASSERT_FALSE(has(&bench, 1));
-	CU_ASSERT_EQUAL(put(&bench, 100), CMN_OK);
-	CU_ASSERT_TRUE(has(&bench, 100));
-	close_bench(&bench);
+	CU_ASSERT_FALSE(has(1));
+	CU_ASSERT_EQUAL(put(100), CMN_OK);
+	CU_ASSERT_TRUE(has(100));
 }
 
 /* So that what is stored while it runs still fits. */
 TEST(it_begins_before_the_root_is_full)
 {
-	struct bench bench;
 	bool due = false;
 	unsigned int i;
 
-	open_bench(&bench, 2);
-	bench.config.max_size = bound_for(&bench, bench.each * 32);
+	open_bench(2);
+	bench.config.max_size = bound_for(bench.each * 32);
 	for (i = 2; i < 40 && !due; i++)
-		CU_ASSERT_EQUAL(add_one(&bench, i, &due), CMN_OK);
+		CU_ASSERT_EQUAL(add_one(i, &due), CMN_OK);
 	/* Seven of eight parts of 32. */
 	CU_ASSERT_TRUE(due && i >= 27 && i <= 30);
 	CU_ASSERT_EQUAL(cc_store_evict(bench.store), CMN_OK);
-	CU_ASSERT_FALSE(has(&bench, 0));
-	CU_ASSERT_TRUE(has(&bench, i - 1));
-	close_bench(&bench);
+	CU_ASSERT_FALSE(has(0));
+	CU_ASSERT_TRUE(has(i - 1));
 }
 
 /* The root's other files do not push the entries out for good. */
@@ -641,55 +599,49 @@ TEST(large_files_of_its_own_go_where_the_bound_is_small)
 {
 	static const size_t sizes[] = { 1 << 20, 60000 }, bounds[] = { 400000, 100000 };
 	static char text[1 << 20];
-	struct bench bench;
 
 	memset(text, 'h', sizeof(text));
-	open_bench(&bench, 2);
+	open_bench(2);
 	for (unsigned int i = 0; i < 2; i++) {
 		unit_write_bytes("root/" CC_HISTORY_OLD_NAME, text, sizes[i]);
 		bench.config.max_size = bounds[i];
-		CU_ASSERT_EQUAL(put(&bench, 2 + i), CMN_OK);
-		CU_ASSERT_TRUE(has(&bench, 2 + i));
+		CU_ASSERT_EQUAL(put(2 + i), CMN_OK);
+		CU_ASSERT_TRUE(has(2 + i));
 		CU_ASSERT_EQUAL(access("root/" CC_HISTORY_OLD_NAME, F_OK), -1);
-		(void)check_bound(&bench);
+		(void)check_bound(NULL);
 	}
-	close_bench(&bench);
 }
 
 /* Nobody waits while the tree is counted: what is added meanwhile counts too. */
 TEST(a_lost_account_is_counted_by_the_next_eviction)
 {
 	uint64_t written = 0;
-	struct bench bench;
 	bool due;
 
-	open_bench(&bench, 5);
+	open_bench(5);
 	CU_ASSERT_FALSE(cc_evict_due(bench.root_fd, &bench.config));
 	CU_ASSERT_EQUAL(unlink("root/" CC_ACCOUNT_NAME), 0);
 	CU_ASSERT_EQUAL(cc_account_add(bench.root_fd, 1000, 0), CMN_OK);
 	CU_ASSERT_EQUAL(cc_number_file_read(bench.root_fd, CC_ACCOUNT_NAME, &written), CMN_MISS);
 	due = cc_evict_due(bench.root_fd, &bench.config);
 	CU_ASSERT_TRUE(due);
-	CU_ASSERT_EQUAL(put(&bench, 5), CMN_OK);
+	CU_ASSERT_EQUAL(put(5), CMN_OK);
 	CU_ASSERT_FALSE(cc_evict_due(bench.root_fd, &bench.config));
-	close_bench(&bench);
 }
 
 /* A full root would else take as much again. */
 TEST(nothing_is_stored_while_the_account_is_lost)
 {
-	struct bench bench;
 	bool due;
 
-	open_bench(&bench, 4);
-	bench.config.max_size = bound_for(&bench, bench.each * 8);
+	open_bench(4);
+	bench.config.max_size = bound_for(bench.each * 8);
 	CU_ASSERT_EQUAL(unlink("root/" CC_ACCOUNT_NAME), 0);
-	CU_ASSERT_EQUAL(add_one(&bench, 4, &due), CMN_ERR_TOO_LARGE);
+	CU_ASSERT_EQUAL(add_one(4, &due), CMN_ERR_TOO_LARGE);
 	CU_ASSERT_TRUE(due);
 	CU_ASSERT_EQUAL(cc_store_evict(bench.store), CMN_OK);
-	CU_ASSERT_EQUAL(add_one(&bench, 4, &due), CMN_OK);
-	CU_ASSERT_EQUAL(count_left(&bench, 5), 5);
-	close_bench(&bench);
+	CU_ASSERT_EQUAL(add_one(4, &due), CMN_OK);
+	CU_ASSERT_EQUAL(count_left(5), 5);
 }
 
 /* What others add or remove while the tree is counted is in both, or in none. */
@@ -697,9 +649,8 @@ TEST(a_count_never_lowers_the_account_below_what_is_there)
 {
 	struct cc_account_mark mark;
 	uint64_t total = 0, there;
-	struct bench bench;
 
-	open_bench(&bench, 3);
+	open_bench(3);
 	there = bench.each * 3;
 	cc_account_mark(bench.root_fd, &mark);
 	CU_ASSERT_TRUE(mark.known && mark.total == there);
@@ -716,14 +667,13 @@ TEST(a_count_never_lowers_the_account_below_what_is_there)
 	CU_ASSERT_EQUAL(total, there + 1000);
 	CU_ASSERT_EQUAL(cc_account_correct(bench.root_fd, &mark, there, false, 0, &total), CMN_OK);
 	CU_ASSERT_EQUAL(total, there);
-	close_bench(&bench);
 }
 
 static void *add_in_thread(void *arg)
 {
 	bool due;
 
-	return add_one(arg, 1, &due) == CMN_OK ? arg : NULL;
+	return add_one(1, &due) == CMN_OK ? arg : NULL;
 }
 
 /* What an eviction meanwhile did not find would be stored without being counted. */
@@ -731,12 +681,11 @@ TEST(who_waits_for_a_directory_has_reserved_nothing)
 {
 	uint64_t before, after = 0;
 	pthread_t thread;
-	struct bench bench;
 	void *done = NULL;
 	int fd;
 
-	open_bench(&bench, 2);
-	fd = open_leaf(&bench, 1);
+	open_bench(2);
+	fd = open_leaf(1);
 	CU_ASSERT_EQUAL(cc_leaf_lock(fd, 0), CMN_OK);
 	CU_ASSERT_EQUAL(cc_number_file_read(bench.root_fd, CC_ACCOUNT_NAME, &before), CMN_OK);
 	CU_ASSERT_EQUAL_FATAL(pthread_create(&thread, NULL, add_in_thread, &bench), 0);
@@ -748,22 +697,20 @@ TEST(who_waits_for_a_directory_has_reserved_nothing)
 	(void)close(fd);
 	CU_ASSERT_EQUAL(pthread_join(thread, &done), 0);
 	CU_ASSERT_PTR_EQUAL(done, &bench);
-	close_bench(&bench);
 }
 
 /* It is not an evicted entry's, and it counts. */
 TEST(a_missing_access_time_is_made_and_counted)
 {
 	struct cc_store_place place = { .n = 0 };
-	struct bench bench;
 	struct cc_key key;
 	int fd;
 
-	open_bench(&bench, 2);
+	open_bench(2);
 	make_key(&key, 1);
 	cc_leaf_path(cc_key_view(&key), place.leaf);
 	cc_key_release(&key);
-	fd = open_leaf(&bench, 1);
+	fd = open_leaf(1);
 	CU_ASSERT_EQUAL(unlinkat(fd, "0_access_time.txt", 0), 0);
 	bench.config.eviction_disable = true;
 	CU_ASSERT_EQUAL(cc_store_evict(bench.store), CMN_OK);
@@ -772,39 +719,35 @@ TEST(a_missing_access_time_is_made_and_counted)
 	(void)close(fd);
 	place.n = 7;
 	touch_place(bench.store, &place);
-	fd = open_leaf(&bench, 1);
+	fd = open_leaf(1);
 	CU_ASSERT_EQUAL(faccessat(fd, "7_access_time.txt", F_OK, 0), -1);
 	(void)close(fd);
-	close_bench(&bench);
 }
 
 TEST(leaves_a_leaf_that_somebody_writes_to)
 {
-	struct bench bench;
 	int fd;
 
-	open_bench(&bench, 2);
+	open_bench(2);
 	bench.config.threshold_days = 1;
-	set_access(&bench, 0, 5);
-	set_access(&bench, 1, 5);
-	fd = open_leaf(&bench, 0);
+	set_access(0, 5);
+	set_access(1, 5);
+	fd = open_leaf(0);
 	CU_ASSERT_EQUAL(cc_leaf_lock(fd, 0), CMN_OK);
 	CU_ASSERT_EQUAL(cc_store_evict(bench.store), CMN_OK);
 	(void)close(fd);
-	CU_ASSERT_TRUE(has(&bench, 0));
-	CU_ASSERT_FALSE(has(&bench, 1));
-	close_bench(&bench);
+	CU_ASSERT_TRUE(has(0));
+	CU_ASSERT_FALSE(has(1));
 }
 
 /* It would be stored without being counted. */
 TEST(what_somebody_is_to_write_stays_in_the_account)
 {
 	uint64_t before = 0, after = 1;
-	struct bench bench;
 	int fd;
 
-	open_bench(&bench, 3);
-	fd = open_leaf(&bench, 0);
+	open_bench(3);
+	fd = open_leaf(0);
 	CU_ASSERT_EQUAL(cc_leaf_lock(fd, 0), CMN_OK);
 	CU_ASSERT_EQUAL(cc_account_add(bench.root_fd, (int64_t)bench.each, 0), CMN_OK);
 	CU_ASSERT_EQUAL(cc_number_file_read(bench.root_fd, CC_ACCOUNT_NAME, &before), CMN_OK);
@@ -814,7 +757,6 @@ TEST(what_somebody_is_to_write_stays_in_the_account)
 	/* Killed instead: nobody is at it, and it is corrected. */
 	(void)close(fd);
 	CU_ASSERT_EQUAL(cc_store_evict(bench.store), CMN_OK);
-	close_bench(&bench);
 }
 
 TEST(clears_leftovers_and_nothing_else)
@@ -825,10 +767,9 @@ TEST(clears_leftovers_and_nothing_else)
 				   "33333333333333333333333333333333/";
 	static const char *const foreign[] = { "root/README", "root/notes/0.src",
 					       "root/0123/.tmp-1-1", "outside/0.src" };
-	struct bench bench;
 	char path[400];
 
-	open_bench(&bench, 1);
+	open_bench(1);
 	for (int i = 0; i < 4; i++)
 		unit_write(foreign[i], "not ours");
 	unit_write("root/.tmp-9-9", "half an account");
@@ -844,33 +785,27 @@ TEST(clears_leftovers_and_nothing_else)
 	CU_ASSERT_FALSE(there("root/.tmp-9-9"));
 	CU_ASSERT_FALSE(there("root/00000000000000000000000000000000"));
 	CU_ASSERT_FALSE(there("root/44444444444444444444444444444444"));
-	CU_ASSERT_TRUE(has(&bench, 0));
-	close_bench(&bench);
+	CU_ASSERT_TRUE(has(0));
 }
 
 TEST(clears_leftovers_beside_an_entry)
 {
 	static const char *const leftovers[] = { ".tmp-9-9", "3_access_time.txt", "5.bin" };
-	struct bench bench;
 
 	for (unsigned int i = 0; i < 3; i++) {
-		open_bench(&bench, 1);
+		open_bench(1);
 		unit_write(leaf_file(0, leftovers[i]), "5\n");
 		CU_ASSERT_EQUAL(cc_store_evict(bench.store), CMN_OK);
 		CU_ASSERT_FALSE(there(leaf_file(0, leftovers[i])));
-		CU_ASSERT_TRUE(has(&bench, 0));
+		CU_ASSERT_TRUE(has(0));
 		CU_ASSERT_TRUE(there(leaf_file(0, "0_access_time.txt")));
-		close_bench(&bench);
-		unit_remove("root");
 	}
 }
 
 /* Who writes it cannot show that it lives. */
 TEST(half_an_entry_stays_where_there_are_no_locks)
 {
-	struct bench bench;
-
-	open_bench(&bench, 1);
+	open_bench(1);
 	unit_write(leaf_file(0, "5.bin"), "its .src is to come");
 	has_no_locks = true;
 	CU_ASSERT_EQUAL(cc_store_evict(bench.store), CMN_OK);
@@ -878,22 +813,18 @@ TEST(half_an_entry_stays_where_there_are_no_locks)
 	CU_ASSERT_TRUE(there(leaf_file(0, "5.bin")));
 	CU_ASSERT_EQUAL(cc_store_evict(bench.store), CMN_OK);
 	CU_ASSERT_FALSE(there(leaf_file(0, "5.bin")));
-	close_bench(&bench);
 }
 
 TEST(evicts_where_there_are_no_locks)
 {
-	struct bench bench;
-
-	open_bench(&bench, 2);
-	set_access(&bench, 0, 5);
+	open_bench(2);
+	set_access(0, 5);
 	bench.config.threshold_days = 1;
 	has_no_locks = true;
 	CU_ASSERT_EQUAL(cc_evict_run(bench.root_fd, &bench.config, NULL), CMN_OK);
-	CU_ASSERT_FALSE(has(&bench, 0));
-	CU_ASSERT_TRUE(has(&bench, 1));
+	CU_ASSERT_FALSE(has(0));
+	CU_ASSERT_TRUE(has(1));
 	has_no_locks = false;
-	close_bench(&bench);
 }
 
 static uint64_t wait_for_nobody(void *ctx)
@@ -906,10 +837,9 @@ static uint64_t wait_for_nobody(void *ctx)
 TEST(a_living_writers_file_in_the_root_stays)
 {
 	const struct cc_evict_pace pace = { .lock_until = wait_for_nobody };
-	struct bench bench;
 	int fd;
 
-	open_bench(&bench, 1);
+	open_bench(1);
 	fd = open("root", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	CU_ASSERT_EQUAL(cmn_file_lock(fd, 0), CMN_OK);
 	unit_write("root/.tmp-9-9", "12");
@@ -918,33 +848,28 @@ TEST(a_living_writers_file_in_the_root_stays)
 	(void)close(fd);
 	CU_ASSERT_EQUAL(cc_evict_run(bench.root_fd, &bench.config, &pace), CMN_OK);
 	CU_ASSERT_FALSE(there("root/.tmp-9-9"));
-	close_bench(&bench);
 }
 
 /* Between the search and the removals. */
 static uint64_t use_the_first(void *ctx)
 {
-	struct bench *bench = ctx;
-
-	if (!bench->calls++)
-		set_access(bench, 0, cmn_clock_realtime());
+	(void)ctx;
+	if (!bench.calls++)
+		set_access(0, cmn_clock_realtime());
 	return cmn_clock_monotonic() + NS_PER_DAY;
 }
 
 TEST(what_was_used_since_it_was_looked_at_stays)
 {
 	struct cc_evict_pace pace = { .lock_until = use_the_first };
-	struct bench bench;
 
-	open_bench(&bench, 2);
-	pace.ctx = &bench;
+	open_bench(2);
 	bench.config.threshold_days = 1;
-	set_access(&bench, 0, 5);
-	set_access(&bench, 1, 5);
+	set_access(0, 5);
+	set_access(1, 5);
 	CU_ASSERT_EQUAL(cc_evict_run(bench.root_fd, &bench.config, &pace), CMN_OK);
-	CU_ASSERT_TRUE(has(&bench, 0));
-	CU_ASSERT_FALSE(has(&bench, 1));
-	close_bench(&bench);
+	CU_ASSERT_TRUE(has(0));
+	CU_ASSERT_FALSE(has(1));
 }
 
 static uint64_t wait_for_a_day(void *ctx)
@@ -962,10 +887,9 @@ static bool end_at_once(void *ctx)
 TEST(who_is_to_end_does_not_wait_for_the_root)
 {
 	struct cc_evict_pace pace = { .lock_until = wait_for_a_day };
-	struct bench bench;
 	uint64_t start;
 
-	open_bench(&bench, 2);
+	open_bench(2);
 	start = monotonic = cmn_clock_monotonic();
 	longest_wait = 0;
 	CU_ASSERT_EQUAL(cc_evict_run(bench.root_fd, &bench.config, &pace), CMN_OK);
@@ -974,7 +898,6 @@ TEST(who_is_to_end_does_not_wait_for_the_root)
 	longest_wait = 0;
 	CU_ASSERT_EQUAL(cc_evict_run(bench.root_fd, &bench.config, &pace), CMN_STALE);
 	CU_ASSERT_TRUE(longest_wait < start + UINT64_C(1000000000));
-	close_bench(&bench);
 }
 
 struct causes {
@@ -1008,20 +931,18 @@ TEST(the_history_tells_what_was_too_old_from_what_was_too_much)
 {
 	struct causes causes = { 0, 0 };
 	const struct cc_history_reader reader = { skip_part, skip_event, count_cause, &causes };
-	struct bench bench;
 
-	open_bench(&bench, 5);
+	open_bench(5);
 	bench.config.threshold_days = 1;
-	set_access(&bench, 0, 5);
+	set_access(0, 5);
 	CU_ASSERT_EQUAL(cc_evict_run(bench.root_fd, &bench.config, NULL), CMN_OK);
 	CU_ASSERT_EQUAL(cc_history_read(bench.root, CMN_FILE_TRUSTED, &reader), CMN_OK);
 	CU_ASSERT_TRUE(causes.by_age == 1 && causes.by_size == 0);
-	bench.config.max_size = bound_for(&bench, bench.each * 4 - 1);
+	bench.config.max_size = bound_for(bench.each * 4 - 1);
 	CU_ASSERT_EQUAL(cc_evict_run(bench.root_fd, &bench.config, NULL), CMN_OK);
 	causes = (struct causes){ 0, 0 };
 	CU_ASSERT_EQUAL(cc_history_read(bench.root, CMN_FILE_TRUSTED, &reader), CMN_OK);
 	CU_ASSERT_TRUE(causes.by_age == 1 && causes.by_size >= 2);
-	close_bench(&bench);
 }
 
 /* After the two leaves that are looked at, between the removals. */
@@ -1029,10 +950,9 @@ static uint64_t first_account, last_account;
 
 static bool read_account(void *ctx)
 {
-	struct bench *bench = ctx;
-
-	if (++bench->calls > 2) {
-		CU_ASSERT_EQUAL(cc_number_file_read(bench->root_fd, CC_ACCOUNT_NAME, &last_account),
+	(void)ctx;
+	if (++bench.calls > 2) {
+		CU_ASSERT_EQUAL(cc_number_file_read(bench.root_fd, CC_ACCOUNT_NAME, &last_account),
 				CMN_OK);
 		if (!first_account)
 			first_account = last_account;
@@ -1043,11 +963,9 @@ static bool read_account(void *ctx)
 TEST(what_is_gone_makes_room_before_all_is_gone)
 {
 	struct cc_evict_pace pace = { .go_on = read_account };
-	struct bench bench;
 	char name[32];
 
-	open_bench(&bench, 2);
-	pace.ctx = &bench;
+	open_bench(2);
 	for (unsigned int n = 1; n < CC_LEAF_VARIANTS; n++) {
 		for (unsigned int i = 0; i < 2; i++) {
 			(void)snprintf(name, sizeof(name), "%u.src", n);
@@ -1061,82 +979,72 @@ TEST(what_is_gone_makes_room_before_all_is_gone)
 	CU_ASSERT_EQUAL(cc_evict_run(bench.root_fd, &bench.config, &pace), CMN_OK);
 	CU_ASSERT_EQUAL(bench.calls, 2 + 2 * (CC_LEAF_VARIANTS - 1));
 	CU_ASSERT_TRUE(last_account < first_account);
-	CU_ASSERT_EQUAL(count_left(&bench, 2), 2);
-	close_bench(&bench);
+	CU_ASSERT_EQUAL(count_left(2), 2);
 }
 
 /* What is to fit still does when it has told what it removed. */
 TEST(its_own_history_does_not_take_the_room)
 {
 	struct cc_evict_pace pace = { .room = 50000 };
-	struct bench bench;
 
-	open_bench(&bench, 10);
-	bench.config.max_size = bound_for(&bench, bench.each * 10 + pace.room + 100);
+	open_bench(10);
+	bench.config.max_size = bound_for(bench.each * 10 + pace.room + 100);
 	CU_ASSERT_EQUAL(cc_evict_run(bench.root_fd, &bench.config, NULL), CMN_OK);
-	CU_ASSERT_EQUAL(count_left(&bench, 10), 10);
+	CU_ASSERT_EQUAL(count_left(10), 10);
 	CU_ASSERT_EQUAL(cc_evict_run(bench.root_fd, &bench.config, &pace), CMN_OK);
-	CU_ASSERT_TRUE(count_left(&bench, 10) < 10);
-	close_bench(&bench);
+	CU_ASSERT_TRUE(count_left(10) < 10);
 }
 
 TEST(a_reader_keeps_what_it_opened)
 {
 	struct cc_entry *entry;
 	struct cmn_view view;
-	struct bench bench;
-	struct cc_key key;
+	OWNED(cc_key_release) struct cc_key key;
 
-	open_bench(&bench, 1);
+	open_bench(1);
 	make_key(&key, 0);
 	CU_ASSERT_EQUAL_FATAL(cc_store_get(bench.store, &key, NULL, SIZE_MAX, &entry, NULL), CMN_OK);
-	set_access(&bench, 0, 5);
+	set_access(0, 5);
 	bench.config.threshold_days = 1;
 	CU_ASSERT_EQUAL(cc_store_evict(bench.store), CMN_OK);
-	CU_ASSERT_FALSE(has(&bench, 0));
+	CU_ASSERT_FALSE(has(0));
 	CU_ASSERT_TRUE(cc_entry_find(entry, CC_TAG_IMAGE, 0, &view));
 	CU_ASSERT_EQUAL(view.len, 1000);
 	cc_entry_unref(entry);
-	cc_key_release(&key);
-	close_bench(&bench);
 }
 
 static bool count_and_stop(void *ctx)
 {
-	struct bench *bench = ctx;
-
-	bench->calls++;
-	return !bench->stop_at || bench->calls < bench->stop_at;
+	(void)ctx;
+	bench.calls++;
+	return !bench.stop_at || bench.calls < bench.stop_at;
 }
 
 TEST(more_than_a_search_holds_goes_in_rounds)
 {
 	const struct cc_evict_pace pace = { .max_candidates = 3 };
 	uint64_t now = cmn_clock_realtime();
-	struct bench bench;
 
-	open_bench(&bench, 20);
+	open_bench(20);
 	for (unsigned int i = 0; i < 20; i++)
-		set_access(&bench, i, now - (i * 7 % 20 + 1) * 1000000);
-	bench.config.max_size = bound_for(&bench, bench.each * 20 - 1);
+		set_access(i, now - (i * 7 % 20 + 1) * 1000000);
+	bench.config.max_size = bound_for(bench.each * 20 - 1);
 	CU_ASSERT_EQUAL(cc_store_evict_paced(bench.store, &pace), CMN_OK);
 	for (unsigned int i = 0; i < 20; i++)
-		CU_ASSERT_EQUAL(has(&bench, i), i * 7 % 20 < 9);
-	close_bench(&bench);
+		CU_ASSERT_EQUAL(has(i), i * 7 % 20 < 9);
 }
 
 /* Of forty entries twenty are seen: ten of them go, whichever they are. Returns how many are left. */
-static unsigned int end_early(struct bench *bench, struct cc_evict_pace *pace)
+static unsigned int end_early(struct cc_evict_pace *pace)
 {
 	unsigned int left;
 
-	open_bench(bench, 40);
+	open_bench(40);
 	CU_ASSERT_EQUAL(unlink("root/" CC_EVICT_STAMP_NAME), 0);
-	pace->ctx = bench;
-	bench->stop_at = 21;
-	bench->config.max_size = bound_for(bench, bench->each * 40 - 1);
-	CU_ASSERT_EQUAL(cc_store_evict_paced(bench->store, pace), CMN_STALE);
-	left = count_left(bench, 40);
+	bench.stop_at = 21;
+	bench.config.max_size = bound_for(bench.each * 40 - 1);
+	CU_ASSERT_EQUAL(cc_store_evict_paced(bench.store, pace), CMN_STALE);
+	left = count_left(40);
 	CU_ASSERT_TRUE(left >= 29);
 	return left;
 }
@@ -1144,47 +1052,39 @@ static unsigned int end_early(struct bench *bench, struct cc_evict_pace *pace)
 TEST(ended_early_it_removes_its_share)
 {
 	struct cc_evict_pace pace = { .go_on = count_and_stop };
-	struct bench bench;
-	unsigned int left = end_early(&bench, &pace);
-	char aside[16];
+	unsigned int left = end_early(&pace);
 
 	/* The last removals have a tenth of a second, which a busy machine may take for one. */
-	for (int i = 0; i < 20 && left > 31; i++) {
-		close_bench(&bench);
-		(void)snprintf(aside, sizeof(aside), "root-%d", i);
-		CU_ASSERT_EQUAL_FATAL(rename("root", aside), 0);
-		left = end_early(&bench, &pace);
-	}
+	for (int i = 0; i < 20 && left > 31; i++)
+		left = end_early(&pace);
 	CU_ASSERT_TRUE(left <= 31);
 	CU_ASSERT_EQUAL(faccessat(bench.root_fd, CC_EVICT_STAMP_NAME, F_OK, 0), -1);
 	/* At once nothing was seen, and nothing is lost. */
 	bench.stop_at = 1;
 	bench.config.max_size = bench.each * left - 1;
 	CU_ASSERT_EQUAL(cc_store_evict_paced(bench.store, &pace), CMN_STALE);
-	CU_ASSERT_EQUAL(count_left(&bench, 40), left);
+	CU_ASSERT_EQUAL(count_left(40), left);
 	/* Within the bound it is no eviction's business to go on. */
 	bench.stop_at = 0;
 	CU_ASSERT_EQUAL(cc_store_evict_paced(bench.store, &pace), CMN_OK);
-	CU_ASSERT_TRUE(count_left(&bench, 40) <= left / 2);
-	close_bench(&bench);
+	CU_ASSERT_TRUE(count_left(40) <= left / 2);
 }
 
 /* As who has a larger bound does: within this one it would wait for the eviction. */
-static void put_beyond_the_bound(struct bench *bench, unsigned int i)
+static void put_beyond_the_bound(unsigned int i)
 {
-	const uint64_t max_size = bench->config.max_size;
+	const uint64_t max_size = bench.config.max_size;
 
-	bench->config.max_size = 0;
-	CU_ASSERT_EQUAL(put(bench, i), CMN_OK);
-	bench->config.max_size = max_size;
+	bench.config.max_size = 0;
+	CU_ASSERT_EQUAL(put(i), CMN_OK);
+	bench.config.max_size = max_size;
 }
 
 static bool put_one_more(void *ctx)
 {
-	struct bench *bench = ctx;
-
-	if (bench->calls++ == 5)
-		put_beyond_the_bound(bench, 1000);
+	(void)ctx;
+	if (bench.calls++ == 5)
+		put_beyond_the_bound(1000);
 	return true;
 }
 
@@ -1192,64 +1092,56 @@ TEST(what_is_stored_meanwhile_stays_and_is_accounted)
 {
 	struct cc_evict_pace pace = { .go_on = put_one_more };
 	uint64_t now = cmn_clock_realtime(), total = 0, walked = 0;
-	struct bench bench;
 
-	open_bench(&bench, 10);
-	pace.ctx = &bench;
+	open_bench(10);
 	for (unsigned int i = 0; i < 10; i++)
-		set_access(&bench, i, now - 1000000);
-	bench.config.max_size = bound_for(&bench, bench.each * 10 - 1);
+		set_access(i, now - 1000000);
+	bench.config.max_size = bound_for(bench.each * 10 - 1);
 	CU_ASSERT_EQUAL(cc_store_evict_paced(bench.store, &pace), CMN_OK);
-	CU_ASSERT_TRUE(has(&bench, 1000));
+	CU_ASSERT_TRUE(has(1000));
 	/* It may have been counted twice, not less; the next one knows better. */
 	CU_ASSERT_EQUAL(cc_number_file_read(bench.root_fd, CC_ACCOUNT_NAME, &total), CMN_OK);
 	CU_ASSERT_EQUAL(cc_account_count(bench.root_fd, &walked, NULL), CMN_OK);
 	CU_ASSERT_TRUE(total >= walked && total <= walked + bench.each);
 	bench.config.max_size = 0;
 	CU_ASSERT_EQUAL(cc_store_evict(bench.store), CMN_OK);
-	close_bench(&bench);
 }
 
 /* As other processes do, that go on storing while an evictor looks. */
 static bool put_always(void *ctx)
 {
-	struct bench *bench = ctx;
-
-	bench->calls++;
+	(void)ctx;
+	bench.calls++;
 	/* An end, for an evictor that would never find one. */
-	if (bench->calls < 1000 && bench->calls % 3 == 0)
-		put_beyond_the_bound(bench, 1000 + bench->calls);
+	if (bench.calls < 1000 && bench.calls % 3 == 0)
+		put_beyond_the_bound(1000 + bench.calls);
 	return true;
 }
 
 TEST(does_not_run_after_those_who_store_meanwhile)
 {
 	struct cc_evict_pace pace = { .go_on = put_always };
-	struct bench bench;
 
-	open_bench(&bench, 20);
-	pace.ctx = &bench;
-	bench.config.max_size = bound_for(&bench, bench.each * 20 - 1);
+	open_bench(20);
+	bench.config.max_size = bound_for(bench.each * 20 - 1);
 	/* No put evicts by itself here: the evictor has the lock. */
 	CU_ASSERT(cc_store_evict_paced(bench.store, &pace) >= CMN_OK);
 	CU_ASSERT_TRUE(bench.calls < 200);
 	/* What came while it counted may be in the account twice: the next one knows better. */
 	bench.config.max_size = 0;
 	CU_ASSERT_EQUAL(cc_store_evict(bench.store), CMN_OK);
-	close_bench(&bench);
 }
 
 TEST(by_cost_what_saves_least_goes_first)
 {
 	uint64_t now = cmn_clock_realtime();
-	struct bench bench;
 
-	open_bench(&bench, 0);
+	open_bench(0);
 	/* The first four took a second each to build, the others a millisecond. */
 	for (unsigned int i = 0; i < 8; i++) {
 		bench.build_ns = i < 4 ? 1000000000 : 1000000;
-		CU_ASSERT_EQUAL(put(&bench, i), CMN_OK);
-		set_access(&bench, i, now - (i < 4 ? 100 : 1) * UINT64_C(1000000000));
+		CU_ASSERT_EQUAL(put(i), CMN_OK);
+		set_access(i, now - (i < 4 ? 100 : 1) * UINT64_C(1000000000));
 	}
 	CU_ASSERT_EQUAL(cc_account_count(bench.root_fd, &bench.each, NULL), CMN_OK);
 	bench.config.max_size = bench.each - 1;
@@ -1257,28 +1149,27 @@ TEST(by_cost_what_saves_least_goes_first)
 	bench.config.eviction_order = CC_EVICTION_COST;
 	CU_ASSERT_EQUAL(cc_store_evict(bench.store), CMN_OK);
 	for (unsigned int i = 4; i < 8; i++)
-		CU_ASSERT_FALSE(has(&bench, i));
+		CU_ASSERT_FALSE(has(i));
 	/* Just under a half stays. */
-	CU_ASSERT_EQUAL(count_left(&bench, 4), 3);
+	CU_ASSERT_EQUAL(count_left(4), 3);
 	/* What was not used for days goes all the same. */
 	for (unsigned int i = 0; i < 4; i++) {
-		if (has(&bench, i))
-			set_access(&bench, i, 5);
+		if (has(i))
+			set_access(i, 5);
 	}
 	bench.config.threshold_days = 30;
 	CU_ASSERT_EQUAL(cc_store_evict(bench.store), CMN_OK);
-	CU_ASSERT_EQUAL(count_left(&bench, 8), 0);
-	close_bench(&bench);
+	CU_ASSERT_EQUAL(count_left(8), 0);
 }
 
 /* What a search finds in the root. */
-static void find(struct bench *bench, struct cc_candidates *found, bool (*go_on)(void *ctx))
+static void find(struct cc_candidates *found, bool (*go_on)(void *ctx))
 {
 	*found = (struct cc_candidates){
-		.config = &bench->config, .now = cmn_clock_realtime(), .go_on = go_on, .ctx = bench,
+		.config = &bench.config, .now = cmn_clock_realtime(), .go_on = go_on,
 		.max = CC_CANDIDATES_MAX,
 	};
-	CU_ASSERT_EQUAL_FATAL(cc_candidates_find(found, bench->root_fd), CMN_OK);
+	CU_ASSERT_EQUAL_FATAL(cc_candidates_find(found, bench.root_fd), CMN_OK);
 }
 
 /* The place of entry i among what was found, from the first to go. */
@@ -1301,59 +1192,53 @@ TEST(by_cost_what_is_older_larger_or_damaged_goes_before_its_like)
 {
 	uint64_t now = cmn_clock_realtime();
 	struct cc_candidates found;
-	struct bench bench;
 
-	open_bench(&bench, 0);
+	open_bench(0);
 	bench.config.eviction_order = CC_EVICTION_COST;
 	bench.build_ns = UINT64_C(1000000000);
 	for (unsigned int i = 0; i < 4; i++) {
 		/* A hundred times the bytes for twice the time. */
 		bench.image = i == 2 ? 100000 : 1000;
 		bench.build_ns = UINT64_C(1000000000) << (i == 2);
-		CU_ASSERT_EQUAL(put(&bench, i), CMN_OK);
-		set_access(&bench, i, now - (i == 1 ? 100 : 3) * UINT64_C(1000000000));
+		CU_ASSERT_EQUAL(put(i), CMN_OK);
+		set_access(i, now - (i == 1 ? 100 : 3) * UINT64_C(1000000000));
 	}
-	find(&bench, &found, NULL);
+	find(&found, NULL);
 	CU_ASSERT_EQUAL(found.count, 4);
 	CU_ASSERT_TRUE(place_of(&found, 1) < place_of(&found, 0));
 	CU_ASSERT_TRUE(place_of(&found, 2) < place_of(&found, 0));
 	cc_candidates_release(&found);
 	CU_ASSERT_EQUAL(truncate(leaf_file(0, "0.bin"), 1), 0);
-	find(&bench, &found, NULL);
+	find(&found, NULL);
 	CU_ASSERT_EQUAL(place_of(&found, 0), 0);
 	CU_ASSERT_EQUAL(found.all[0].rank, 0);
 	cc_candidates_release(&found);
 	CU_ASSERT_EQUAL(cc_store_evict(bench.store), CMN_OK);
-	close_bench(&bench);
 }
 
 TEST(by_cost_what_was_built_at_once_stays_within_the_bound)
 {
-	struct bench bench;
-
-	open_bench(&bench, 4);
+	open_bench(4);
 	bench.config.eviction_order = CC_EVICTION_COST;
-	bench.config.max_size = bound_for(&bench, bench.each * 8);
+	bench.config.max_size = bound_for(bench.each * 8);
 	CU_ASSERT_EQUAL(cc_evict_run(bench.root_fd, &bench.config, NULL), CMN_OK);
-	CU_ASSERT_EQUAL(count_left(&bench, 4), 4);
-	close_bench(&bench);
+	CU_ASSERT_EQUAL(count_left(4), 4);
 }
 
 /* By their names alone: what is in them is not looked at. */
 TEST(many_candidates_are_all_remembered)
 {
 	struct cc_candidates found;
-	struct bench bench;
 	char name[16];
 
-	open_bench(&bench, 5);
+	open_bench(5);
 	for (unsigned int i = 0; i < 5; i++) {
 		for (unsigned int n = 1; n < CC_LEAF_VARIANTS; n++) {
 			(void)snprintf(name, sizeof(name), "%u.src", n);
 			unit_write(leaf_file(i, name), "");
 		}
 	}
-	find(&bench, &found, NULL);
+	find(&found, NULL);
 	CU_ASSERT_EQUAL(found.entries, 5 * CC_LEAF_VARIANTS);
 	CU_ASSERT_EQUAL(found.count, found.entries);
 	CU_ASSERT_TRUE(found.cap >= found.count);
@@ -1361,7 +1246,6 @@ TEST(many_candidates_are_all_remembered)
 		CU_ASSERT_TRUE(found.all[i - 1].rank <= found.all[i].rank);
 	cc_candidates_release(&found);
 	CU_ASSERT_EQUAL(cc_store_evict(bench.store), CMN_OK);
-	close_bench(&bench);
 }
 
 /* The first two digits of a source's hash. */
@@ -1378,9 +1262,8 @@ TEST(who_ends_early_begins_elsewhere_at_another_moment)
 {
 	enum { ENTRIES = 20 };
 	struct cc_candidates found;
-	struct bench bench;
 
-	open_bench(&bench, ENTRIES);
+	open_bench(ENTRIES);
 	bench.stop_at = 2;
 	for (unsigned int i = 0; i < ENTRIES; i++) {
 		unsigned int beginning = beginning_of(leaf_file(i, "") + strlen("root/"));
@@ -1388,11 +1271,10 @@ TEST(who_ends_early_begins_elsewhere_at_another_moment)
 		/* Of 256 beginnings of a hash, one each 7 ns: that of an entry. */
 		monotonic = UINT64_C(7) * (256 * 1000 + beginning);
 		bench.calls = 0;
-		find(&bench, &found, count_and_stop);
+		find(&found, count_and_stop);
 		CU_ASSERT_TRUE(found.partial);
 		CU_ASSERT_EQUAL_FATAL(found.count, 1);
 		CU_ASSERT_TRUE(beginning_of(found.all[0].path) >= beginning);
 		cc_candidates_release(&found);
 	}
-	close_bench(&bench);
 }

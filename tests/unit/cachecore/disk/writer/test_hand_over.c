@@ -3,14 +3,13 @@
 #include "cachecore/disk/writer/hand_over.h"
 
 #include <sched.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
 #include "cachecore/disk/store.h"
-#include "cachecore/remote/launch.h"
+#include "tests/support/owned.h"
 #include "tests/support/unit.h"
+#include "tests/support/wrap.h"
+
+OWNER(struct cc_hand_over, cc_hand_over_free)
 
 static unsigned int launches;
 static char said[4096];		/* arguments and environment of the last one */
@@ -33,9 +32,7 @@ enum cmn_status __wrap_cc_launch(char *const *directories, char *const *environm
 
 static int processors;		/* 0: as many as there are */
 
-int __real_sched_getaffinity(pid_t pid, size_t size, cpu_set_t *set);
-int __wrap_sched_getaffinity(pid_t pid, size_t size, cpu_set_t *set);
-int __wrap_sched_getaffinity(pid_t pid, size_t size, cpu_set_t *set)
+WRAPPED(int, sched_getaffinity, (pid_t pid, size_t size, cpu_set_t *set))
 {
 	int result = __real_sched_getaffinity(pid, size, set);
 
@@ -104,7 +101,7 @@ static void store_some(const char *device, const char *driver, int first, int la
 {
 	for (int i = first; i <= last; i++) {
 		struct cc_entry *entry = cc_entry_new(1);
-		struct cc_key key;
+		OWNED(cc_key_release) struct cc_key key;
 		bool evict;
 
 		CU_ASSERT_PTR_NOT_NULL_FATAL(entry);
@@ -112,7 +109,6 @@ static void store_some(const char *device, const char *driver, int first, int la
 		CU_ASSERT_EQUAL_FATAL(cc_entry_finish(entry, NULL), CMN_OK);
 		make_key(&key, device, driver, i);
 		CU_ASSERT_EQUAL(cc_store_add(store, &key, entry, &evict), CMN_OK);
-		cc_key_release(&key);
 		cc_entry_unref(entry);
 	}
 }
@@ -127,17 +123,16 @@ static struct cc_hand_over *make(void)
 
 static void stored(struct cc_hand_over *hand_over, const char *device, const char *driver, int number)
 {
-	struct cc_key key;
+	OWNED(cc_key_release) struct cc_key key;
 
 	store_some(device, driver, number, number);
 	make_key(&key, device, driver, number);
 	cc_hand_over_stored(hand_over, &key);
-	cc_key_release(&key);
 }
 
 TEST(after_an_update_the_command_is_started_once)
 {
-	struct cc_hand_over *hand_over;
+	OWNED(owned_cc_hand_over_free) struct cc_hand_over *hand_over;
 	char dir[5000];
 
 	store_some("gpu", "1.0", 0, 9);
@@ -160,12 +155,11 @@ TEST(after_an_update_the_command_is_started_once)
 		  strstr(said, "SECRET") == NULL);
 	stored(hand_over, "gpu", "2.0", 1);
 	CU_ASSERT_EQUAL(launches, 1);
-	cc_hand_over_free(hand_over);
 }
 
 TEST(nothing_is_started_where_little_is_to_be_won)
 {
-	struct cc_hand_over *hand_over = make();
+	OWNED(owned_cc_hand_over_free) struct cc_hand_over *hand_over = make();
 
 	/* Two others are too few. */
 	store_some("gpu", "1.0", 0, 2);
@@ -192,23 +186,21 @@ TEST(nothing_is_started_where_little_is_to_be_won)
 	/* A new driver. */
 	stored(hand_over, "gpu", "3.0", 0);
 	CU_ASSERT_EQUAL(launches, 1);
-	cc_hand_over_free(hand_over);
 }
 
 TEST(a_device_that_the_update_renames_is_the_same)
 {
-	struct cc_hand_over *hand_over = make();
+	OWNED(owned_cc_hand_over_free) struct cc_hand_over *hand_over = make();
 
 	store_some("Intel(R) Gen9 HD Graphics", "1.0", 0, 9);
 	made.platform = "another platform";
 	stored(hand_over, "Intel(R) UHD Graphics 620", "2.0", 0);
 	CU_ASSERT_EQUAL(launches, 1);
-	cc_hand_over_free(hand_over);
 }
 
 TEST(what_two_drivers_that_are_both_there_call_it_is_no_new_name)
 {
-	struct cc_hand_over *hand_over = make();
+	OWNED(owned_cc_hand_over_free) struct cc_hand_over *hand_over = make();
 	char old[4096];
 
 	(void)snprintf(old, sizeof(old), "%s/libold.so", unit_dir());
@@ -221,12 +213,11 @@ TEST(what_two_drivers_that_are_both_there_call_it_is_no_new_name)
 	CU_ASSERT_EQUAL_FATAL(unlink("libold.so"), 0);
 	stored(hand_over, "the same processor", "2.0", 0);
 	CU_ASSERT_EQUAL(launches, 1);
-	cc_hand_over_free(hand_over);
 }
 
 TEST(with_several_devices_and_for_level_zero)
 {
-	struct cc_hand_over *hand_over = make();
+	OWNED(owned_cc_hand_over_free) struct cc_hand_over *hand_over = make();
 
 	made.devices = 2;
 	store_some("gpu", "1.0", 0, 9);
@@ -239,42 +230,38 @@ TEST(with_several_devices_and_for_level_zero)
 	store_some("gpu", "1.0", 0, 9);
 	stored(hand_over, "gpu", "2.0", 0);
 	CU_ASSERT_EQUAL(launches, 2);
-	cc_hand_over_free(hand_over);
 }
 
 TEST(a_runtimes_own_keys_are_not_handed_over)
 {
-	struct cc_hand_over *hand_over = make();
+	OWNED(owned_cc_hand_over_free) struct cc_hand_over *hand_over = make();
 
 	made.path = NULL;
 	store_some("gpu", "1.0", 0, 9);
 	stored(hand_over, "gpu", "2.0", 0);
 	CU_ASSERT_EQUAL(launches, 0);
-	cc_hand_over_free(hand_over);
 }
 
 TEST(after_some_new_programs_it_looks_no_more)
 {
-	struct cc_hand_over *hand_over = make();
+	OWNED(owned_cc_hand_over_free) struct cc_hand_over *hand_over = make();
 
 	store_some("gpu", "1.0", 0, 9);
 	for (int i = 20; i < 28; i++)
 		stored(hand_over, "gpu", "2.0", i);
 	stored(hand_over, "gpu", "2.0", 0);
 	CU_ASSERT_EQUAL(launches, 0);
-	cc_hand_over_free(hand_over);
 }
 
 TEST(foreign_names_in_the_root_do_no_harm)
 {
-	struct cc_hand_over *hand_over = make();
+	OWNED(owned_cc_hand_over_free) struct cc_hand_over *hand_over = make();
 
 	store_some("gpu", "1.0", 0, 3);
 	unit_write("cache/0123456789abcdef0123456789abcdef", "no directory");
 	unit_write("cache/fedcba9876543210fedcba9876543210/x/y", "");
 	stored(hand_over, "gpu", "2.0", 0);
 	CU_ASSERT_EQUAL(launches, 1);
-	cc_hand_over_free(hand_over);
 }
 
 TEST(only_where_the_setting_and_the_machine_allow_it)

@@ -1,14 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* test_recipes: the format of recipes, and their directory. */
-#include <fcntl.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
 #include "cachecore/key.h"
-#include "cachecore/manifest.h"
 #include "cachecore/disk/writer/recipes.h"
 #include "cachecore/disk/root.h"
 #include "tests/support/unit.h"

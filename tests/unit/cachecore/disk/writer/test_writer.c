@@ -3,31 +3,24 @@
 #include "cachecore/disk/writer/writer.h"
 
 #include <dirent.h>
-#include <fcntl.h>
-#include <pthread.h>
 #include <sched.h>
-#include <signal.h>
 #include <stdatomic.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/file.h>
 #include <sys/prctl.h>
-#include <sys/stat.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include "cachecore/disk/flights/flights.h"
 #include "cachecore/disk/root.h"
 #include "cachecore/disk/space/evict.h"
 #include "cachecore/record/history_file.h"
-#include "common/background.h"
 #include "common/clock.h"
-#include "common/condition.h"
 #include "common/file.h"
 #include "tests/support/no_memory.h"
 #include "tests/support/clock.h"
+#include "tests/support/owned.h"
 #include "tests/support/unit.h"
+#include "tests/support/wrap.h"
+
+OWNER(struct cc_entry, cc_entry_unref)
 
 #define SECOND UINT64_C(1000000000)
 #define LONG_ENOUGH (60 * SECOND)	/* never reached unless something hangs */
@@ -87,27 +80,21 @@ static struct cc_entry *make_entry(size_t len)
 
 static bool put(struct cc_writer *writer, int number, size_t len)
 {
-	struct cc_entry *entry = make_entry(len);
-	struct cc_key key;
-	bool taken;
+	OWNED(owned_cc_entry_unref) struct cc_entry *entry = make_entry(len);
+	OWNED(cc_key_release) struct cc_key key;
 
 	make_key(&key, number);
-	taken = cc_writer_put(writer, &key, entry, NULL);
-	cc_key_release(&key);
-	cc_entry_unref(entry);
-	return taken;
+	return cc_writer_put(writer, &key, entry, NULL);
 }
 
 static bool is_stored(struct cc_store *store, int number)
 {
-	struct cc_entry *entry = NULL;
-	struct cc_key key;
+	OWNED(owned_cc_entry_unref) struct cc_entry *entry = NULL;
+	OWNED(cc_key_release) struct cc_key key;
 	enum cmn_status status;
 
 	make_key(&key, number);
 	status = cc_store_get(store, &key, NULL, SIZE_MAX, &entry, NULL);
-	cc_key_release(&key);
-	cc_entry_unref(entry);
 	return status == CMN_OK;
 }
 
@@ -176,9 +163,7 @@ static struct bench bench;
 
 /* Whose thread cannot be made, as where a process may have no more. */
 static struct cc_writer *threadless;
-bool __real_cmn_background_start(void (*work)(void *arg), void *arg, pthread_t *ret);
-bool __wrap_cmn_background_start(void (*work)(void *arg), void *arg, pthread_t *ret);
-bool __wrap_cmn_background_start(void (*work)(void *arg), void *arg, pthread_t *ret)
+WRAPPED(bool, cmn_background_start, (void (*work)(void *arg), void *arg, pthread_t *ret))
 {
 	return arg != threadless && __real_cmn_background_start(work, arg, ret);
 }
@@ -192,12 +177,8 @@ uint64_t test_clock(clockid_t id)
 
 /* While it is closed nothing is stored; reached: somebody would. */
 static atomic_bool gate_closed, gate_reached;
-enum cmn_status __real_cc_store_add(struct cc_store *store, const struct cc_key *key,
-				    const struct cc_entry *entry, bool *ret_evict);
-enum cmn_status __wrap_cc_store_add(struct cc_store *store, const struct cc_key *key,
-				    const struct cc_entry *entry, bool *ret_evict);
-enum cmn_status __wrap_cc_store_add(struct cc_store *store, const struct cc_key *key,
-				    const struct cc_entry *entry, bool *ret_evict)
+WRAPPED(enum cmn_status, cc_store_add, (struct cc_store *store, const struct cc_key *key,
+	const struct cc_entry *entry, bool *ret_evict))
 {
 	while (atomic_load(&gate_closed)) {
 		atomic_store(&gate_reached, true);
@@ -215,9 +196,8 @@ static void wait_at_the_gate(void)
 /* Of this thread; a wait opens the gate, or, in a child, is one that never would end. */
 static _Thread_local unsigned int waits;
 static _Thread_local bool opens_the_gate, waits_for_nobody;
-bool __real_cmn_condition_wait(pthread_cond_t *condition, pthread_mutex_t *lock, uint64_t deadline);
-bool __wrap_cmn_condition_wait(pthread_cond_t *condition, pthread_mutex_t *lock, uint64_t deadline);
-bool __wrap_cmn_condition_wait(pthread_cond_t *condition, pthread_mutex_t *lock, uint64_t deadline)
+WRAPPED(bool, cmn_condition_wait, (pthread_cond_t *condition, pthread_mutex_t *lock,
+	uint64_t deadline))
 {
 	waits++;
 	if (opens_the_gate)
@@ -226,9 +206,7 @@ bool __wrap_cmn_condition_wait(pthread_cond_t *condition, pthread_mutex_t *lock,
 }
 
 static atomic_uint detached;
-int __real_pthread_detach(pthread_t thread);
-int __wrap_pthread_detach(pthread_t thread);
-int __wrap_pthread_detach(pthread_t thread)
+WRAPPED(int, pthread_detach, (pthread_t thread))
 {
 	atomic_fetch_add(&detached, 1);
 	return __real_pthread_detach(thread);
@@ -236,9 +214,8 @@ int __wrap_pthread_detach(pthread_t thread)
 
 /* Of evictions: how many there were, and how many would have ended an hour later. */
 static atomic_uint evictions, ended_early;
-enum cmn_status __real_cc_store_evict_paced(struct cc_store *store, const struct cc_evict_pace *pace);
-enum cmn_status __wrap_cc_store_evict_paced(struct cc_store *store, const struct cc_evict_pace *pace);
-enum cmn_status __wrap_cc_store_evict_paced(struct cc_store *store, const struct cc_evict_pace *pace)
+WRAPPED(enum cmn_status, cc_store_evict_paced, (struct cc_store *store,
+	const struct cc_evict_pace *pace))
 {
 	uint64_t clock = stopped_clock;
 	bool goes_on = true;
@@ -255,21 +232,16 @@ enum cmn_status __wrap_cc_store_evict_paced(struct cc_store *store, const struct
 
 /* Of a touch of many: it comes to the first one only. */
 static bool touches_one;
-size_t __real_cc_store_touch(struct cc_store *store, int root_fd, const struct cc_store_place *places,
-			     size_t count);
-size_t __wrap_cc_store_touch(struct cc_store *store, int root_fd, const struct cc_store_place *places,
-			     size_t count);
-size_t __wrap_cc_store_touch(struct cc_store *store, int root_fd, const struct cc_store_place *places,
-			     size_t count)
+WRAPPED(size_t, cc_store_touch, (struct cc_store *store, int root_fd,
+	const struct cc_store_place *places, size_t count))
 {
 	return __real_cc_store_touch(store, root_fd, places, touches_one && count ? 1 : count);
 }
 
 /* How long the last flush of statistics would have waited for the lock. */
 static atomic_llong stats_patience;
-enum cmn_status __real_cc_stats_flush(struct cc_stats *stats, const char *root, int root_fd, uint64_t until);
-enum cmn_status __wrap_cc_stats_flush(struct cc_stats *stats, const char *root, int root_fd, uint64_t until);
-enum cmn_status __wrap_cc_stats_flush(struct cc_stats *stats, const char *root, int root_fd, uint64_t until)
+WRAPPED(enum cmn_status, cc_stats_flush, (struct cc_stats *stats, const char *root, int root_fd,
+	uint64_t until))
 {
 	atomic_store(&stats_patience, (long long)(until - machine_clock(CLOCK_MONOTONIC)));
 	return __real_cc_stats_flush(stats, root, root_fd, until);
@@ -327,12 +299,11 @@ TEST(does_not_count_what_is_too_large_as_an_error)
 static void touch(struct cc_writer *writer, int id)
 {
 	struct cc_store_place place = { .n = 0 };
-	struct cc_key key;
+	OWNED(cc_key_release) struct cc_key key;
 
 	make_key(&key, id);
 	cc_leaf_path(cc_key_view(&key), place.leaf);
 	cc_writer_touch(writer, &place);
-	cc_key_release(&key);
 }
 
 TEST(has_no_thread_before_the_first_store)
@@ -404,7 +375,7 @@ static void put_tokens(bool admit_all, uint64_t stores)
 
 	bench_open(&own);
 	for (unsigned int i = 1; i <= 9; i++) {
-		struct cc_entry *entry = make_entry(10);
+		OWNED(owned_cc_entry_unref) struct cc_entry *entry = make_entry(10);
 		char source[64];
 
 		CU_ASSERT_TRUE(cc_writer_free(own.writer, LONG_ENOUGH));
@@ -417,7 +388,6 @@ static void put_tokens(bool admit_all, uint64_t stores)
 		cc_key_add_text(&key, CC_PART_IMAGE, "source", source);
 		CU_ASSERT_TRUE(cc_writer_put(own.writer, &key, entry, NULL));
 		cc_key_release(&key);
-		cc_entry_unref(entry);
 	}
 	CU_ASSERT_TRUE(cc_writer_flush(own.writer, LONG_ENOUGH));
 	CU_ASSERT_EQUAL(cc_stats_get(own.stats, CC_STORES), stores);
@@ -446,7 +416,7 @@ TEST(history_stays_within_a_quarter_of_the_bound)
 TEST(touches_mark_entries_as_used)
 {
 	char leaf[CC_LEAF_PATH_SIZE], name[CC_LEAF_NAME_SIZE], path[600];
-	struct cc_key key;
+	OWNED(cc_key_release) struct cc_key key;
 
 	make_key(&key, 1);
 	CU_ASSERT_TRUE(put(bench.writer, 1, 10));
@@ -469,18 +439,16 @@ TEST(touches_mark_entries_as_used)
 	touch(bench.writer, 1);
 	CU_ASSERT_TRUE(cc_writer_flush(bench.writer, LONG_ENOUGH));
 	CU_ASSERT_TRUE(only_access(bench.store) > 1000);
-	cc_key_release(&key);
 }
 
 static void use_at(int id, uint64_t used_ns)
 {
 	struct cc_store_place place = { .used_ns = used_ns };
-	struct cc_key key;
+	OWNED(cc_key_release) struct cc_key key;
 
 	make_key(&key, id);
 	cc_leaf_path(cc_key_view(&key), place.leaf);
 	cc_writer_touch(bench.writer, &place);
-	cc_key_release(&key);
 }
 
 static bool keep_oldest(void *ctx, const struct cc_store_item *item)
@@ -513,13 +481,12 @@ TEST(entries_count_as_used_when_they_were_used_last)
 static void age(int number)
 {
 	char leaf[CC_LEAF_PATH_SIZE], path[600];
-	struct cc_key key;
+	OWNED(cc_key_release) struct cc_key key;
 
 	make_key(&key, number);
 	cc_leaf_path(cc_key_view(&key), leaf);
 	(void)snprintf(path, sizeof(path), "cache/%s/0_access_time.txt", leaf);
 	unit_write(path, "1000\n");
-	cc_key_release(&key);
 }
 
 static bool count_aged(void *ctx, const struct cc_store_item *item)
@@ -646,16 +613,14 @@ TEST(gives_up_on_a_thread_that_is_stuck)
 
 static void put_in_flight(struct bench *of, struct cc_flights *flights, int number)
 {
-	struct cc_entry *entry = make_entry(20);
+	OWNED(owned_cc_entry_unref) struct cc_entry *entry = make_entry(20);
 	struct cc_flight *flight;
-	struct cc_key key;
+	OWNED(cc_key_release) struct cc_key key;
 
 	make_key(&key, number);
 	CU_ASSERT_EQUAL(cc_flights_begin(flights, of->config.dir, cc_key_view(&key), 0, &flight),
 			CC_FLIGHT_OWN);
 	CU_ASSERT_TRUE(cc_writer_put(of->writer, &key, entry, flight));
-	cc_key_release(&key);
-	cc_entry_unref(entry);
 }
 
 /* Whether others wait no longer for entry `number`. */
@@ -664,12 +629,11 @@ static bool can_be_built(struct bench *of, int number)
 	struct cc_flights *others = cc_flights_new();
 	struct cc_flight *flight = NULL;
 	enum cc_flight_turn turn;
-	struct cc_key key;
+	OWNED(cc_key_release) struct cc_key key;
 
 	CU_ASSERT_PTR_NOT_NULL_FATAL(others);
 	make_key(&key, number);
 	turn = cc_flights_begin(others, of->config.dir, cc_key_view(&key), LONG_ENOUGH / 6, &flight);
-	cc_key_release(&key);
 	cc_flight_end(flight);
 	cc_flights_free(others);
 	return turn != CC_FLIGHT_ALONE;
@@ -693,9 +657,9 @@ TEST(without_a_thread_nobody_waits_for_what_is_queued)
 TEST(nobody_waits_for_what_there_was_no_memory_to_queue)
 {
 	struct cc_flights *flights = cc_flights_new();
-	struct cc_entry *entry = make_entry(20);
+	OWNED(owned_cc_entry_unref) struct cc_entry *entry = make_entry(20);
 	struct cc_flight *flight = NULL;
-	struct cc_key key;
+	OWNED(cc_key_release) struct cc_key key;
 
 	CU_ASSERT_PTR_NOT_NULL_FATAL(flights);
 	make_key(&key, 1);
@@ -705,8 +669,6 @@ TEST(nobody_waits_for_what_there_was_no_memory_to_queue)
 	CU_ASSERT_FALSE(cc_writer_put(bench.writer, &key, entry, flight));
 	CU_ASSERT_FALSE(calloc_fails);
 	CU_ASSERT_TRUE(can_be_built(&bench, 1));
-	cc_key_release(&key);
-	cc_entry_unref(entry);
 	cc_flights_free(flights);
 }
 

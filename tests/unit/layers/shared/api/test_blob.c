@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* test_blob: what an application keeps: its grammar byte by byte, and what is refused. */
 #include "layers/shared/api/blob.h"
+#include "tests/support/owned.h"
 #include "tests/support/unit.h"
 
 static const struct api_id one = { { 'C', 'K', 'I', 'D', 1 } };
@@ -48,7 +49,7 @@ static bool has(const struct cmn_buffer *blob, uint32_t tag, uint32_t index, con
 
 TEST(fields_come_back_by_tag_and_index)
 {
-	struct cmn_buffer blob = make();
+	OWNED(cmn_buffer_release) struct cmn_buffer blob = make();
 	struct cmn_view found;
 
 	CU_ASSERT_EQUAL(api_blob_check(cmn_buffer_view(&blob), CKCACHE_KIND_PROGRAMS, &one), CMN_OK);
@@ -57,25 +58,23 @@ TEST(fields_come_back_by_tag_and_index)
 	CU_ASSERT(has(&blob, API_FIELD_DATA, 0, ""));
 	CU_ASSERT_EQUAL(api_blob_find(cmn_buffer_view(&blob), API_FIELD_IMAGE, 2, &found), CMN_MISS);
 	CU_ASSERT_EQUAL(api_blob_find(cmn_buffer_view(&blob), 3, 0, &found), CMN_MISS);
-	cmn_buffer_release(&blob);
 }
 
 TEST(the_header_is_as_its_grammar_says)
 {
 	static const uint8_t start[] = { 'C', 'K', 'C', 'B', 'L', 'O', 'B', '\n', 2, 0, 0, 0, 1, 0, 0, 0 };
-	struct cmn_buffer blob = make();
+	OWNED(cmn_buffer_release) struct cmn_buffer blob = make();
 
 	CU_ASSERT_EQUAL(memcmp(blob.data, start, sizeof(start)), 0);
 	CU_ASSERT_EQUAL(memcmp(blob.data + 16, one.bytes, API_ID_SIZE), 0);
 	CU_ASSERT_EQUAL(blob.len, API_BLOB_HEADER_SIZE + 3 * 16 + 5 + 6);
 	CU_ASSERT_EQUAL(blob.data[104], 3 * 16 + 5 + 6);
 	CU_ASSERT_EQUAL(memcmp(blob.data + API_BLOB_HEADER_SIZE, "\1\0\0\0\0\0\0\0\5\0\0\0\0\0\0\0first", 21), 0);
-	cmn_buffer_release(&blob);
 }
 
 TEST(every_bit_and_length_counts)
 {
-	struct cmn_buffer blob = make();
+	OWNED(cmn_buffer_release) struct cmn_buffer blob = make();
 
 	for (size_t bit = 0; bit < 8 * blob.len; bit++) {
 		enum cmn_status wanted = bit / 32 == 2 ? CMN_ERR_VERSION : CMN_ERR_CORRUPT;
@@ -87,7 +86,6 @@ TEST(every_bit_and_length_counts)
 	for (size_t len = 0; len < blob.len; len++)
 		CU_ASSERT_EQUAL(api_blob_check((struct cmn_view){ blob.data, len }, CKCACHE_KIND_PROGRAMS, &one),
 				CMN_ERR_CORRUPT);
-	cmn_buffer_release(&blob);
 }
 
 /* Sound by its checksum, and yet not what this library writes. */
@@ -95,7 +93,7 @@ TEST(fields_that_do_not_fit_are_not_there)
 {
 	static const char too_long[] = "\1\0\0\0\0\0\0\0\6\0\0\0\0\0\0\0first";
 	static const char huge[] = "\1\0\0\0\0\0\0\0\xff\xff\xff\xff\xff\xff\xff\xff" "first";
-	struct cmn_buffer blob = make_of(too_long, sizeof(too_long) - 1);
+	OWNED(cmn_buffer_release) struct cmn_buffer blob = make_of(too_long, sizeof(too_long) - 1);
 	struct cmn_view found;
 
 	CU_ASSERT_EQUAL(api_blob_find(cmn_buffer_view(&blob), 1, 0, &found), CMN_MISS);
@@ -108,7 +106,6 @@ TEST(fields_that_do_not_fit_are_not_there)
 	cmn_buffer_release(&blob);
 	blob = make_of("\1\0\0\0\0\0\0", 7);
 	CU_ASSERT_EQUAL(api_blob_find(cmn_buffer_view(&blob), 1, 0, &found), CMN_MISS);
-	cmn_buffer_release(&blob);
 }
 
 /* An id with one byte of one part, and of the whole, that is another. */
@@ -124,7 +121,7 @@ static struct api_id with_other(enum cc_part part, bool part_differs)
 
 TEST(what_differs_says_stale_or_foreign)
 {
-	struct cmn_buffer blob = make();
+	OWNED(cmn_buffer_release) struct cmn_buffer blob = make();
 	struct api_id other = with_other(CC_PART_DEVICE, true);
 
 	CU_ASSERT_EQUAL(api_blob_check(cmn_buffer_view(&blob), CKCACHE_KIND_PROGRAMS, &other), CMN_STALE);
@@ -140,14 +137,13 @@ TEST(what_differs_says_stale_or_foreign)
 	other.bytes[8 + CC_PART_IMAGE * CMN_HASH_SIZE] ^= 1;
 	other.bytes[8 + CC_PART_DEVICE * CMN_HASH_SIZE] ^= 1;
 	CU_ASSERT_EQUAL(api_blob_check(cmn_buffer_view(&blob), CKCACHE_KIND_PROGRAMS, &other), CMN_MISS);
-	cmn_buffer_release(&blob);
 }
 
 /* Also one that a later version has. */
 TEST(a_blob_of_another_kind_is_sound_and_not_used)
 {
 	enum ckcache_kind kind = CKCACHE_KIND_PROGRAMS;
-	struct cmn_buffer blob = { 0 };
+	OWNED(cmn_buffer_release) struct cmn_buffer blob = { 0 };
 
 	for (int other = 2; other < 4; other++) {
 		blob.len = 0;
@@ -165,14 +161,12 @@ TEST(a_blob_of_another_kind_is_sound_and_not_used)
 	blob.data[8] = 1;	/* the version without kinds */
 	CU_ASSERT_EQUAL(ckcache_blob_get_kind(blob.len, blob.data, &kind), CKCACHE_ERROR_VERSION);
 	CU_ASSERT_EQUAL((int)kind, 3);
-	cmn_buffer_release(&blob);
 }
 
 TEST(a_blob_without_memory_is_none)
 {
-	struct cmn_buffer blob = make();
+	OWNED(cmn_buffer_release) struct cmn_buffer blob = make();
 
 	blob.failed = true;
 	CU_ASSERT_EQUAL(api_blob_end(&blob), CMN_ERR_NOMEM);
-	cmn_buffer_release(&blob);
 }

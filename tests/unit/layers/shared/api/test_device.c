@@ -3,7 +3,6 @@
 #include "layers/shared/api/device.h"
 
 #include "layers/shared/api/desc.h"
-#include "layers/shared/driver/build_id.h"
 #include "tests/support/unit.h"
 #include "tests/support/wrap.h"
 

@@ -8,6 +8,7 @@
 #include <link.h>
 
 #include "layers/shared/driver/build_id.h"
+#include "tests/support/owned.h"
 #include "tests/support/unit.h"
 
 static const uint8_t id[] = { 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20 };
@@ -64,24 +65,22 @@ static enum cmn_status find_in(const struct cmn_buffer *notes, size_t len, size_
 
 static void expect_id(const struct cmn_buffer *notes, uint64_t alignment)
 {
-	struct cmn_buffer found = { 0 };
+	OWNED(cmn_buffer_release) struct cmn_buffer found = { 0 };
 
 	CU_ASSERT_EQUAL(find_in(notes, notes->len, 0, alignment, &found), CMN_OK);
 	CU_ASSERT(cmn_view_equal(cmn_buffer_view(&found), (struct cmn_view){ id, sizeof(id) }));
-	cmn_buffer_release(&found);
 }
 
 static void expect_none(const struct cmn_buffer *notes, uint64_t alignment)
 {
-	struct cmn_buffer found = { 0 };
+	OWNED(cmn_buffer_release) struct cmn_buffer found = { 0 };
 
 	CU_ASSERT_EQUAL(find_in(notes, notes->len, 0, alignment, &found), CMN_MISS);
-	cmn_buffer_release(&found);
 }
 
 TEST(finds_it_wherever_it_stands)
 {
-	struct cmn_buffer notes = { 0 };
+	OWNED(cmn_buffer_release) struct cmn_buffer notes = { 0 };
 
 	expect_none(&notes, 4);
 	add_note(&notes, "GNU", NT_GNU_BUILD_ID, id, sizeof(id));
@@ -95,19 +94,17 @@ TEST(finds_it_wherever_it_stands)
 	add_note(&notes, "GNU", NT_GNU_BUILD_ID, id, sizeof(id));
 	add_note(&notes, "stapsdt", 3, "xy", 2);
 	expect_id(&notes, 4);
-	cmn_buffer_release(&notes);
 }
 
 /* Where x86-64 keeps its properties; a linker may put the build-id beside them. */
 TEST(notes_may_be_aligned_to_8)
 {
-	struct cmn_buffer notes = { 0 };
+	OWNED(cmn_buffer_release) struct cmn_buffer notes = { 0 };
 
 	add_aligned_note(&notes, 8, "GNU", NT_GNU_PROPERTY_TYPE_0, "0123456789abcdef", 16);
 	add_aligned_note(&notes, 8, "linkers", 1, "abc", 3);
 	add_aligned_note(&notes, 8, "GNU", NT_GNU_BUILD_ID, id, sizeof(id));
 	expect_id(&notes, 8);
-	cmn_buffer_release(&notes);
 }
 
 TEST(the_first_one_counts_even_if_it_is_empty)
@@ -128,7 +125,7 @@ TEST(the_first_one_counts_even_if_it_is_empty)
 
 TEST(other_names_and_types_are_none)
 {
-	struct cmn_buffer notes = { 0 };
+	OWNED(cmn_buffer_release) struct cmn_buffer notes = { 0 };
 
 	add_note(&notes, "GNV", NT_GNU_BUILD_ID, id, sizeof(id));
 	add_note(&notes, "GN", NT_GNU_BUILD_ID, id, sizeof(id));
@@ -139,7 +136,6 @@ TEST(other_names_and_types_are_none)
 	cmn_buffer_append(&notes, "GNU\0", 4);
 	cmn_buffer_append(&notes, id, sizeof(id));
 	expect_none(&notes, 4);
-	cmn_buffer_release(&notes);
 }
 
 TEST(cut_short_anywhere_there_is_none)
