@@ -246,6 +246,7 @@ static bool init_service(struct storage_service *service, struct storage_options
 	service->end = end;
 	service->departures = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	storage_breaker_init(&service->breaker);
+	service->room.max = (size_t)options->max_memory;
 	if (!backend->setup(options, &service->ctx, error))
 		return false;
 	if (!storage_pool_init(&service->pool, backend, service->ctx, options->max_connections)) {

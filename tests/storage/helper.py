@@ -226,7 +226,7 @@ class Case(unittest.TestCase):
     def message(self, answer):
         """The text of an answer, which must be an error."""
         text = answer[1] if isinstance(answer, tuple) else answer
-        self.assertIsInstance(text, str)
+        self.assertTrue(isinstance(text, str), repr(text)[:200])
         return text
 
 

@@ -24,6 +24,27 @@ def memory(pid):
         return int(statm.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
 
 
+def peak(pid):
+    """The most resident bytes so far."""
+    with open("/proc/%d/status" % pid, encoding="ascii") as status:
+        return 1024 * int(status.read().partition("VmHWM:")[2].split()[0])
+
+
+def gives_back(case, pid, most):
+    """Its memory is below that soon: it answers before it gives a value back."""
+    end = time.monotonic() + helper.PATIENCE
+    while memory(pid) >= most:
+        case.assertLess(time.monotonic(), end, memory(pid))
+        time.sleep(0.01)
+
+
+def has_sanitizer(scheme):
+    """Whose own memory grows, and hides the helper's."""
+    with open(os.path.join(helper.PROGRAMS, "ckcache-storage-" + scheme), "rb") as program:
+        code = program.read()  # which itself may ask whether there is one
+    return b"__asan_report_" in code or b"__tsan_func_entry" in code
+
+
 class Protocol:
     """For a helper.Case that has self.url and self.attributes, and says self.claims."""
     claims = True
@@ -35,10 +56,7 @@ class Protocol:
         return self.client(endpoint), process, endpoint
 
     def has_sanitizer(self):
-        """Whose own memory grows, and hides the helper's."""
-        program = os.path.join(helper.PROGRAMS, "ckcache-storage-" + self.url.partition(":")[0])
-        code = self.read(program)  # which itself may ask whether there is one
-        return b"__asan_report_" in code or b"__tsan_func_entry" in code
+        return has_sanitizer(self.url.partition(":")[0])
 
     def test_greeting(self):
         client, _, _ = self.begin()
@@ -162,6 +180,54 @@ class Protocol:
         self.assertIsNone(client.get(b"key"))
         if not self.has_sanitizer():
             self.assertLess(memory(process.pid), before + (16 << 20))
+
+    def test_many_that_store_at_once(self):
+        """What does not fit is refused; nobody waits, and the memory is given back."""
+        client, process, endpoint = self.begin({"max-memory": "16Mi"})
+        client.put(b"first", b"value")
+        before = peak(process.pid)
+        crowd = [self.client(endpoint) for _ in range(12)]
+        meanwhile, after, answers = threading.Barrier(13), threading.Barrier(13), []
+
+        def store(number, one):
+            data = one.putting(b"%d" % number, bytes(6 << 20))
+            one.send(data[:-1])
+            meanwhile.wait()
+            after.wait()
+            one.send(data[-1:])
+            answers.append(one.status())
+
+        threads = [threading.Thread(target=store, args=item) for item in enumerate(crowd)]
+        for thread in threads:
+            thread.start()
+        meanwhile.wait()
+        # Small ones always have room.
+        self.assertEqual(client.put(b"small", bytes(64 << 10)), helper.OK)
+        self.assertEqual(client.get(b"small"), bytes(64 << 10))
+        after.wait()
+        for thread in threads:
+            thread.join()
+        said = "put: no memory for the value now (max-memory)"
+        self.assertEqual(len(answers), 12)
+        self.assertEqual(set(answers), {helper.OK, said})
+        self.assertLessEqual(answers.count(helper.OK), 2)
+        self.assertEqual(client.put(b"large", bytes(6 << 20)), helper.OK)
+        self.assertEqual(client.get(b"large"), bytes(6 << 20))
+        self.assertEqual(crowd[0].put(b"large", bytes(6 << 20)), helper.OK)
+        if not self.has_sanitizer():
+            self.assertLess(peak(process.pid), before + (24 << 20))
+            gives_back(self, process.pid, before + (6 << 20))
+
+    def test_sizes(self):
+        """A value is at most a half of what all may take, if nobody says otherwise."""
+        for attributes, most in (({"max-memory": "8Mi"}, 4 << 20),
+                                 ({"max-memory": "8Mi", "max-value-size": "5Mi"}, 5 << 20)):
+            client, _, _ = self.begin(attributes)
+            self.assertEqual(client.put(b"key", bytes(most)), helper.OK)
+            self.assertEqual(client.put(b"key", bytes(most + 1)),
+                             "the value has more than %d bytes" % most)
+        for size in ("x", "-1", "99999999999999999999"):
+            self.refused(self.url, {**self.attributes, "max-memory": size})
 
     def test_values_over_the_bound(self):
         client, _, _ = self.begin({"max-value-size": "1K"})
