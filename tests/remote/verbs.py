@@ -282,6 +282,10 @@ class Doctor(Verbs):
         day = datetime.datetime.now(datetime.timezone.utc) + datetime.timedelta(days=3)
         self.trust(two, self.lines["farm"] + " until " + day.strftime("%Y-%m-%d"))
         self.says(self.findings(two)[1], "note", "expires soon")
+        self.trust(two, self.lines["farm"] + "\n" + self.lines["farm"] + " until 2020-01-01")
+        found = self.findings(two, codes=(1,))[1]
+        self.says(found, "note", "line 1 does not count")
+        self.says(found, "problem", "every trusted key has expired")
         os.chmod(self.path("farm.pem"), 0o644)
         self.says(self.findings(one)[1], "problem", "mode 0644")
         os.unlink(self.path("farm.pem"))

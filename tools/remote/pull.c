@@ -163,7 +163,7 @@ static enum cmn_status read_lists(struct pulling *pulling)
 	if (!trust)
 		status = read_list(pulling, NULL);
 	for (size_t i = 0; trust && status == CMN_OK && (key = cc_trust_at(trust, i, &place)); i++) {
-		if (now < key->end)
+		if (cc_trust_decides(trust, i, &place) == key && now < key->end)
 			status = read_list(pulling, key);
 	}
 	if (status == CMN_OK && pulling->wanted.bytes.failed)
