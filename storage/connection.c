@@ -249,7 +249,8 @@ static bool serve_put(struct storage_connection *connection, struct storage_requ
 	request->verb = STORAGE_PUT;
 	request->overwrite = flags & OVERWRITE;
 	request->value = cmn_buffer_view(&connection->value.bytes);
-	return perform(connection, request);
+	/* The next value is another helper's to store. */
+	return perform(connection, request) && !atomic_load(&connection->service->retired);
 }
 
 /* false: the connection ends. */

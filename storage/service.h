@@ -26,6 +26,7 @@ struct storage_service {
 	struct storage_breaker breaker;
 	struct storage_room room;
 	char token[STORAGE_TOKEN_SIZE + 1];
+	atomic_bool retired;		/* another helper takes over: who stores goes there */
 	atomic_uint clients;
 	int departures;			/* an eventfd that is readable after a client has left */
 	atomic_uint busy;		/* requests whose answer is not known yet */

@@ -85,6 +85,10 @@ static enum storage_result set_failure(const struct directory *directory, const 
 	case CHANGED:
 		storage_error_set(error, "%s: the file changed while it was read", doing);
 		return STORAGE_ERR;
+	case EFBIG:
+		storage_error_set(error, "%s: the limit on the size of files (RLIMIT_FSIZE) of this helper",
+				  doing);
+		return STORAGE_ERR;
 	case NO_ROOM:
 		storage_error_set(error, STORAGE_NO_ROOM, doing);
 		return STORAGE_ERR;

@@ -5,7 +5,9 @@ CKCACHE_STORAGE_REQUESTS=1000000: so many requests in the test of memory.
 """
 import fcntl
 import os
+import resource
 import select
+import shutil
 import socket
 import struct
 import subprocess
@@ -309,7 +311,11 @@ class Protocol:
     def test_it_keeps_a_lock_on_an_old_kernel(self):
         self.check_lock(self.fault("old"))
 
-    def check_lock(self, extra):
+    def test_it_gives_the_lock_to_the_next_one(self):
+        clock = self.write(self.path("clock"), "")
+        self.check_lock(self.fault("clock", STORAGE_CLOCK=clock), clock)
+
+    def check_lock(self, extra, clock=None):
         path, endpoint = self.write(self.path("lock"), ""), self.path("s")
         program = os.path.join(helper.PROGRAMS, "ckcache-storage-" + self.url.partition(":")[0])
         other = open(self.write(self.path("other"), ""), encoding="ascii")
@@ -319,6 +325,8 @@ class Protocol:
         def number():
             os.dup2(other.fileno(), 60)
             os.dup2(lock.fileno(), 3)
+            if clock:
+                resource.setrlimit(resource.RLIMIT_CPU, (1000, 1000))
 
         process = subprocess.Popen([program], preexec_fn=number, close_fds=False,
                                    stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
@@ -340,9 +348,74 @@ class Protocol:
         with open(path, encoding="ascii") as again:
             with self.assertRaises(BlockingIOError):
                 fcntl.flock(again, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            if clock:
+                os.truncate(clock, 61)
+                fcntl.flock(again, fcntl.LOCK_EX)
+                self.assertIsNone(client.get(b"key"))
             client.stop()
             self.assertEqual(process.wait(helper.PATIENCE), 0)
             fcntl.flock(again, fcntl.LOCK_EX | fcntl.LOCK_NB)
+
+    def leaves(self, leave, **more):
+        """It makes room for another one, and its clients notice nothing."""
+        client, process, endpoint = self.begin(**more)
+        client.put(b"key", b"value")
+        leave()
+        start = time.monotonic()
+        while os.path.exists(endpoint):
+            self.assertLess(time.monotonic(), start + helper.PATIENCE)
+            time.sleep(0.01)
+        other, _, _ = self.begin(endpoint=endpoint)
+        self.assertEqual(other.get(b"key"), b"value")
+        self.assertEqual(client.get(b"key"), b"value")
+        self.assertEqual(client.get(b"key"), b"value")
+        # What is stored is another one's, which may have what this one lacks.
+        self.assertEqual(client.put(b"key", b"new"), helper.OK)
+        self.assertTrue(client.ended())
+        self.assertEqual(process.wait(helper.PATIENCE), 0)
+        self.assertEqual(self.client(endpoint).get(b"key"), b"new")
+
+    def test_less_than_others_may_need(self):
+        """Limits that it cannot raise, and priorities, are those of the program that started it."""
+        hard = lambda name, value: lambda: resource.setrlimit(getattr(resource, "RLIMIT_" + name),
+                                                              (value, value))
+        cases = [hard("FSIZE", 1 << 20), hard("CPU", 1000), hard("NOFILE", 600), hard("NPROC", 1023),
+                 lambda: os.nice(1), lambda: os.sched_setscheduler(0, os.SCHED_IDLE,
+                                                                   os.sched_param(0))]
+        if not self.has_sanitizer():
+            cases += [hard("AS", (4 << 30) - 1), hard("DATA", 1 << 30)]
+        for number, limit in enumerate(cases):
+            clock = self.write(self.path("clock%d" % number), "")
+            self.leaves(lambda clock=clock: os.truncate(clock, 61), preexec_fn=limit,
+                        extra=self.fault("clock", STORAGE_CLOCK=clock))
+
+    def test_limits_that_it_can_raise(self):
+        def limit():
+            for name, value in (("FSIZE", 1 << 20), ("CPU", 1000), ("NOFILE", 100)):
+                number = getattr(resource, "RLIMIT_" + name)
+                resource.setrlimit(number, (value, resource.getrlimit(number)[1]))
+
+        clock = self.write(self.path("clock"), "")
+        client, process, endpoint = self.begin(preexec_fn=limit,
+                                               extra=self.fault("clock", STORAGE_CLOCK=clock))
+        os.truncate(clock, 61)
+        with self.assertRaises(subprocess.TimeoutExpired):
+            process.wait(0.5)
+        self.assertTrue(os.path.exists(endpoint))
+        self.assertEqual(client.put(b"key", bytes(2 << 20)), helper.OK)
+
+    def test_an_update_replaces_it(self):
+        name = "ckcache-storage-" + self.url.partition(":")[0]
+        program, new = self.path("bin"), self.path("new")
+        for path in (program, new):
+            shutil.copy(os.path.join(helper.PROGRAMS, name), path)
+        clock = self.write(self.path("clock"), "")
+
+        def update():
+            os.rename(new, program)
+            os.truncate(clock, 21)
+
+        self.leaves(update, program=program, extra=self.fault("clock", STORAGE_CLOCK=clock))
 
     def test_settings_that_make_no_sense(self):
         for attributes in ({"connect-timeout": "soon"}, {"operation-timeout": "-1"},
