@@ -403,6 +403,19 @@ class PushAndPull(Verbs):
         self.assertEqual(self.pushed(three)["uploaded"], 4)
         self.assertEqual(self.pulled(), (7, 0, 0, 0))
 
+    def test_a_value_in_the_place_of_the_lists_lock(self):
+        """It is not taken for the answer to what is asked next."""
+        three = self.host("three", self.remote, CKCACHE_REMOTE_KEY=self.path("farm.pem"))
+        self.trust(three, self.lines["farm"])
+        three.use(3, 4, CKCACHE_REMOTE=None)
+        self.pushed()
+        lock = self.index() + b"-lock".hex()
+        with open(lock, "wb") as file:
+            file.write(bytes(64))
+        self.assertEqual(self.pushed(three)["uploaded"], 4)
+        os.unlink(lock)
+        self.assertEqual(self.pulled(), (7, 0, 0, 0))
+
     def test_lists_of_several_keys(self):
         three = self.host("three", self.remote, CKCACHE_REMOTE_KEY=self.key("desk"))
         self.trust(three, self.lines["desk"])

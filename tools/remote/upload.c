@@ -184,14 +184,15 @@ void upload_lock(struct upload *upload, const char *name)
 	while (status == CMN_OK && upload->helper.has_claims && !claimed) {
 		status = cc_helper_ask_or_claim(&upload->helper, lock, LOCK_NS / (NS_PER_S / 1000),
 						&len, &claimed);
-		if (status != CMN_MISS || cmn_clock_monotonic() >= end)
+		/* Also a value in the lock's place, which is not read: the next request has another connection. */
+		if (status != CMN_MISS || cmn_clock_monotonic() >= end) {
+			cc_helper_close(&upload->helper);
 			break;
+		}
 		status = CMN_OK;
 		if (!claimed)
 			(void)nanosleep(&pause, NULL);	/* a signal only makes it shorter */
 	}
-	if (status != CMN_OK)
-		cc_helper_close(&upload->helper);	/* the next request has a connection of its own */
 }
 
 void upload_unlock(struct upload *upload, const char *name)
