@@ -224,6 +224,18 @@ static void leave_parent(void)
 		return;		/* then not */
 }
 
+/* Where there are no standard streams, nothing of this process may get their numbers: leave_parent does. */
+static void open_standard(void)
+{
+	int fd;
+
+	do
+		fd = open("/dev/null", O_RDWR);
+	while (fd >= 0 && fd <= STDERR_FILENO);
+	if (fd > STDERR_FILENO)
+		(void)close(fd);	/* nothing was written through it */
+}
+
 /*
  * Else the parent's pipes stay open. A file with a lock, which whoever starts helpers may hand
  * over as descriptor 3 (ckcache-remote does), stays open until the end: the lock says that
@@ -459,6 +471,7 @@ int storage_server_main(const struct storage_backend *backend, int argc, char **
 		return 2;
 	}
 	close_inherited();
+	open_standard();
 	limited = !set_limits();
 	if (!storage_options_read(&options, &error) ||
 	    !init_service(&service, &options, backend, &error)) {

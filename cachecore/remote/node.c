@@ -107,25 +107,35 @@ enum cmn_status cc_node_lock_uploads(const struct cc_node *node, int dir_fd, con
 	return lock_file(dir_fd, name, ret_fd);
 }
 
+/* The text of a note, which the caller frees. CMN_ERR_NOMEM; anything else: there is none. */
+static enum cmn_status read_note(const struct cc_node *node, int dir_fd, const char *suffix, char **ret)
+{
+	struct cmn_buffer note;
+	char name[NAME_SIZE];
+	enum cmn_status status;
+
+	name_file(node, suffix, name);
+	status = cmn_file_read(dir_fd, name, MAX_NOTE, false, &note);
+	if (status != CMN_OK)
+		return CMN_MISS;
+	*ret = cmn_buffer_take_string(&note);
+	return *ret ? CMN_OK : CMN_ERR_NOMEM;
+}
+
 /* Until when a note counts, in seconds since the epoch; 0: it does not. most: seconds. */
 static uint64_t note_until(const struct cc_node *node, int dir_fd, const char *suffix, uint64_t most,
 			   char *reason, size_t size)
 {
-	struct cmn_buffer note;
 	unsigned long long until;
 	uint64_t now = cmn_clock_realtime() / NS_PER_S;
-	char name[NAME_SIZE], *text, *end;
+	char *text, *end;
+	enum cmn_status status = read_note(node, dir_fd, suffix, &text);
 	bool counts;
 
-	name_file(node, suffix, name);
-	if (cmn_file_read(dir_fd, name, MAX_NOTE, false, &note) != CMN_OK)
-		return 0;
-	text = cmn_buffer_take_string(&note);
-	if (!text) {
-		if (reason)
-			(void)snprintf(reason, size, "no memory");	/* cut, if it must be */
-		return now + 1;
-	}
+	if (status == CMN_ERR_NOMEM && reason)
+		(void)snprintf(reason, size, "no memory");	/* cut, if it must be */
+	if (status != CMN_OK)
+		return status == CMN_ERR_NOMEM ? now + 1 : 0;
 	until = strtoull(text, &end, 10);
 	/* A clock that was set back must not make it last. */
 	counts = *end == ' ' && until > now && until <= now + most;
@@ -181,14 +191,9 @@ static uint64_t next_pause(const struct cc_node *node, int dir_fd)
 {
 	uint64_t now = cmn_clock_realtime() / NS_PER_S, pause = CC_NODE_DOWN_S;
 	unsigned long long until, last;
-	struct cmn_buffer note;
-	char name[NAME_SIZE], *text, *end;
+	char *text, *end;
 
-	name_file(node, "waited", name);
-	if (cmn_file_read(dir_fd, name, MAX_NOTE, false, &note) != CMN_OK)
-		return pause;
-	text = cmn_buffer_take_string(&note);
-	if (!text)
+	if (read_note(node, dir_fd, "waited", &text) != CMN_OK)
 		return pause;
 	until = strtoull(text, &end, 10);
 	last = strtoull(end, NULL, 10);

@@ -305,6 +305,26 @@ class Protocol:
         self.assertIsNone(self.client(endpoint).get(b"key"))
         self.assertEqual(os.readlink("/proc/%d/cwd" % process.pid), "/")
 
+    def test_without_standard_streams(self):
+        """Its own descriptors do not take their numbers, which /dev/null is to have."""
+        def close():
+            for number in range(3):
+                os.close(number)
+
+        process, endpoint = self.launch(self.url, self.attributes, preexec_fn=close)
+        start, client = time.monotonic(), None
+        while not client:
+            self.assertLess(time.monotonic(), start + helper.PATIENCE)
+            try:
+                client = self.client(endpoint)
+            except (FileNotFoundError, ConnectionRefusedError):
+                time.sleep(0.01)     # nobody says when it listens
+        self.assertEqual(client.put(b"key", b"value"), helper.OK)
+        self.assertEqual(client.get(b"key"), b"value")
+        process.terminate()
+        self.assertEqual(process.wait(helper.PATIENCE), 0)
+        self.assertFalse(os.path.exists(endpoint))
+
     def test_it_keeps_a_lock_on_descriptor_3(self):
         self.check_lock({})
 
