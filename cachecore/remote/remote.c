@@ -32,7 +32,6 @@
 /* Releasing a claim is a favour to others. */
 #define RELEASE_NS (100 * NS_PER_MS)
 #define MINUTE_NS (CC_NODE_DOWN_S * NS_PER_S)
-#define MAX_VALUE ((size_t)1 << 30)
 
 struct cc_remote {
 	const struct cc_config *config;
@@ -318,7 +317,7 @@ static enum cmn_status receive_value(struct cc_remote *remote, struct cc_helper 
 	size_t src_len, bin_len;
 	cc_helper_seen_fn seen;
 
-	if (len < CC_REMOTE_HEADER_SIZE || len > MAX_VALUE) {
+	if (len < CC_REMOTE_HEADER_SIZE || len > cc_address_max_value(&remote->setup.address)) {
 		report_refusal(remote, "it has no possible length", report);
 		return CMN_MISS;
 	}

@@ -823,7 +823,7 @@ TEST(what_is_no_value_is_not_used)
 		check_refused(value, "");
 	}
 	/* It is not waited for, nor is there memory for it. */
-	tier.announced = (UINT64_C(1) << 30) + 1;
+	tier.announced = CC_ADDRESS_MAX_VALUE + 1;
 	check_refused(make_value(true, TWO, TWO), "no possible length");
 	tier.announced = UINT64_MAX;
 	check_refused(make_value(true, TWO, TWO), "no possible length");
