@@ -282,7 +282,7 @@ static enum storage_result receive_reply(struct session *session, const char *do
 	enum storage_result result = STORAGE_OK;
 	void *reply = NULL;
 
-	while (!reply && result == STORAGE_OK) {
+	while (!reply) {
 		errno = 0;
 		if (redisGetReplyFromReader(context, &reply) != REDIS_OK ||
 		    (!reply && redisBufferRead(context) != REDIS_OK))
@@ -291,9 +291,11 @@ static enum storage_result receive_reply(struct session *session, const char *do
 			result = look_at_reply(session, doing, error);
 		if (!reply && result == STORAGE_OK)
 			result = set_late(session, doing, start, context->reader->len, error);
+		if (result != STORAGE_OK)
+			return result;
 	}
 	*ret = reply;
-	return result;
+	return STORAGE_OK;
 }
 
 /*
@@ -329,13 +331,14 @@ static enum storage_result ask(struct session *session, const char *doing, int c
 	result = send_command(session, doing, count, words, lens, error);
 	if (result == STORAGE_OK)
 		result = receive_reply(session, doing, &reply, error);
-	if (result == STORAGE_OK && reply->type == REDIS_REPLY_ERROR) {
-		set_refusal(error, doing, reply->str);
-		result = is_early(reply->str) ? STORAGE_SPOILT : STORAGE_ERR;
-		freeReplyObject(reply);
-	} else if (result == STORAGE_OK) {
-		*ret = reply;
-	}
+	if (!reply)
+		return result != STORAGE_OK ? result : STORAGE_DOWN;	/* it never is */
+	*ret = reply;
+	if (reply->type != REDIS_REPLY_ERROR)
+		return STORAGE_OK;
+	set_refusal(error, doing, reply->str);
+	result = is_early(reply->str) ? STORAGE_SPOILT : STORAGE_ERR;
+	freeReplyObject(reply);
 	return result;
 }
 
