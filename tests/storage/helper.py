@@ -193,8 +193,14 @@ class Case(unittest.TestCase):
         self.started += 1
         endpoint = endpoint or self.path("s%d" % self.started)
         program = program or os.path.join(PROGRAMS, "ckcache-storage-" + url.partition(":")[0])
+
+        def begin():
+            self.as_usual()
+            if preexec_fn:
+                preexec_fn()
+
         process = subprocess.Popen([program], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
-                                   stderr=subprocess.PIPE, preexec_fn=preexec_fn or self.as_usual,
+                                   stderr=subprocess.PIPE, preexec_fn=begin,
                                    env=self.environment(url, endpoint, idle, attributes, extra))
         self.addCleanup(process.stderr.close)
         self.addCleanup(process.wait)
