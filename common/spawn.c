@@ -75,6 +75,8 @@ static void reset_signals(void)
 	(void)syscall(SYS_rt_sigprocmask, SIG_SETMASK, nothing, NULL, SIGSET_SIZE);
 }
 
+/* Of linux/ioprio.h and linux/mempolicy.h: IOPRIO_WHO_PROCESS, IOPRIO_CLASS_NONE, MPOL_DEFAULT. */
+enum { IO_PROCESS = 1, IO_BY_NICE_VALUE = 0, MEMORY_ANYWHERE = 0 };
 static const struct sched_param no_priority;
 static const uint8_t all_processors[32] = {
 	0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff,
@@ -94,6 +96,8 @@ static int become_program(void *arg)
 	if (syscall(SYS_prctl, PR_GET_SECCOMP, 0, 0, 0, 0) == 0) {
 		(void)syscall(SYS_sched_setscheduler, 0, SCHED_OTHER, &no_priority);
 		(void)syscall(SYS_sched_setaffinity, 0, sizeof(all_processors), all_processors);
+		(void)syscall(SYS_ioprio_set, IO_PROCESS, 0, IO_BY_NICE_VALUE);
+		(void)syscall(SYS_set_mempolicy, MEMORY_ANYWHERE, NULL, 0);
 	}
 	/* What the application handles must not run here, and what it ignores is not ours to ignore. */
 	reset_signals();

@@ -13,6 +13,7 @@
 #include "common/bytes.h"
 #include "storage/error.h"
 #include "storage/storage_options.h"
+#include "storage/value.h"
 
 /* For all but the first two the function has set the error's text. */
 enum storage_result {
@@ -39,8 +40,8 @@ struct storage_backend {
 	enum storage_result (*open)(void *ctx, void **ret_session, struct storage_error *error);
 	void (*close)(void *session);
 
-	/* Appends to *value, which is empty. It holds anything on failure. */
-	enum storage_result (*get)(void *session, struct cmn_view key, struct cmn_buffer *value,
+	/* Fills *value, which is empty and counts what it takes. It holds anything on failure. */
+	enum storage_result (*get)(void *session, struct cmn_view key, struct storage_value *value,
 				   struct storage_error *error);
 	/* overwrite false: STORAGE_NOOP if there is a value already; only a hint. */
 	enum storage_result (*put)(void *session, struct cmn_view key, struct cmn_view value,
@@ -59,7 +60,7 @@ struct storage_backend {
 	 * It follows each put, so that nobody waits for what was removed, or refused.
 	 */
 	enum storage_result (*claim)(void *session, struct cmn_view key, const char *token,
-				     uint64_t ttl, struct cmn_buffer *value, bool *ret_claimed,
+				     uint64_t ttl, struct storage_value *value, bool *ret_claimed,
 				     struct storage_error *error);
 	enum storage_result (*release)(void *session, struct cmn_view key, const char *token,
 				       struct storage_error *error);

@@ -18,7 +18,6 @@
 #include "storage/storage_key.h"
 
 #define CHUNK ((size_t)64 * 1024)	/* by which a value's memory begins to grow */
-#define KEPT_MEMORY ((size_t)64 * 1024)	/* of a value, for the next one */
 
 enum { VERSION = 1 };
 enum { OK = 0, NOOP = 1, ERR = 2 };
@@ -35,7 +34,7 @@ struct storage_connection {
 	size_t at, len;			/* what is unread of in */
 	unsigned char in[4096];
 	unsigned char key[STORAGE_KEY_MAX];
-	struct cmn_buffer value;
+	struct storage_value value;
 };
 
 struct storage_connection *storage_connection_new(struct storage_service *service, int fd)
@@ -45,6 +44,7 @@ struct storage_connection *storage_connection_new(struct storage_service *servic
 	if (connection) {
 		connection->service = service;
 		connection->fd = fd;
+		connection->value.room = &service->room;
 	}
 	return connection;
 }
@@ -91,27 +91,31 @@ static bool take(struct storage_connection *connection, void *to, uint64_t len)
 	return true;
 }
 
-/* false: the client left, or no memory for what it sends. */
-static bool take_value(struct storage_connection *connection, uint64_t len)
+/* false: the client left. *ret_fits false: what it sends was dropped, for there is no memory for it now. */
+static bool take_value(struct storage_connection *connection, uint64_t len, bool *ret_fits)
 {
-	struct cmn_buffer *value = &connection->value;
-	size_t part = connection->len - connection->at;
+	struct cmn_buffer *bytes = &connection->value.bytes;
 
-	value->len = 0;
-	part = part < len ? part : (size_t)len;
-	cmn_buffer_append(value, connection->in + connection->at, part);
-	connection->at += part;
-	while (value->len < len) {
-		size_t left = (size_t)len - value->len;
+	*ret_fits = true;
+	bytes->len = 0;
+	while (bytes->len < len) {
+		size_t left = (size_t)len - bytes->len, part = connection->len - connection->at;
+		uint8_t *to;
 
-		if (!cmn_buffer_reserve(value, left < CHUNK ? left : CHUNK))
+		*ret_fits = storage_value_reserve(&connection->value, left < CHUNK ? left : CHUNK,
+						  (size_t)len);
+		if (!*ret_fits) {
+			storage_value_end(&connection->value);
+			return take(connection, NULL, left);
+		}
+		to = bytes->data + bytes->len;
+		left = bytes->cap - bytes->len < left ? bytes->cap - bytes->len : left;
+		part = part < left ? part : left;
+		if (part ? !take(connection, to, part) : !receive(connection, to, left, &part))
 			return false;
-		part = value->cap - value->len < left ? value->cap - value->len : left;
-		if (!receive(connection, value->data + value->len, part, &part))
-			return false;
-		value->len += part;
+		bytes->len += part;
 	}
-	return !value->failed;
+	return true;
 }
 
 /* A head and a body. false: the client left, or does not read. */
@@ -152,8 +156,9 @@ static bool answer_error(struct storage_connection *connection, const struct sto
 	return answer(connection, head, sizeof(head), error->text, head[1]);
 }
 
-static bool answer_value(struct storage_connection *connection, const struct cmn_buffer *value)
+static bool answer_value(struct storage_connection *connection)
 {
+	const struct cmn_buffer *value = &connection->value.bytes;
 	uint64_t len = value->len;
 	unsigned char head[1 + sizeof(len)] = { OK };
 
@@ -203,7 +208,7 @@ static bool perform(struct storage_connection *connection, struct storage_reques
 	bytes[0] = result == STORAGE_OK ? OK : NOOP;
 	bytes[1] = request->ret_flag;
 	if (request->ret_value && result == STORAGE_OK)
-		return answer_value(connection, request->ret_value);
+		return answer_value(connection);
 	return answer_bytes(connection, bytes, request->verb == STORAGE_EXISTS ||
 					       request->verb == STORAGE_CLAIM ? 2 : 1);
 }
@@ -224,6 +229,7 @@ static bool serve_put(struct storage_connection *connection, struct storage_requ
 	const uint64_t max = connection->service->options->max_value_size;
 	unsigned char flags;
 	uint64_t len;
+	bool fits;
 
 	if (!take(connection, &flags, 1) || !take(connection, &len, sizeof(len)))
 		return false;
@@ -234,12 +240,17 @@ static bool serve_put(struct storage_connection *connection, struct storage_requ
 				  (unsigned long long)max);
 		return answer_error(connection, &request->error);
 	}
-	if (!take_value(connection, len))
+	if (!take_value(connection, len, &fits))
 		return false;
+	if (!fits) {
+		storage_error_set(&request->error, STORAGE_NO_ROOM, "put");
+		return answer_error(connection, &request->error);
+	}
 	request->verb = STORAGE_PUT;
 	request->overwrite = flags & OVERWRITE;
-	request->value = cmn_buffer_view(&connection->value);
-	return perform(connection, request);
+	request->value = cmn_buffer_view(&connection->value.bytes);
+	/* The next value is another helper's to store. */
+	return perform(connection, request) && !atomic_load(&connection->service->retired);
 }
 
 /* false: the connection ends. */
@@ -336,11 +347,10 @@ void *storage_connection_serve(void *ctx)
 
 	while (good && wait_for_request(connection)) {
 		good = serve_request(connection);
-		if (connection->value.cap > KEPT_MEMORY || connection->value.failed)
-			cmn_buffer_release(&connection->value);
+		storage_value_end(&connection->value);
 	}
 	(void)close(connection->fd);	/* all is sent that could be */
-	cmn_buffer_release(&connection->value);
+	storage_value_release(&connection->value);
 	free(connection);
 	atomic_fetch_sub(&service->clients, 1);
 	(void)eventfd_write(service->departures, 1);	/* fails if it is readable anyway */

@@ -5,8 +5,10 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <malloc.h>
 #include <poll.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -38,6 +40,14 @@
  * which may have the network or the limits that this one has not.
  */
 #define DOWN_IDLE_NS 30000000000ULL
+/*
+ * What a helper inherits and cannot undo would be everybody's: one with such limits serves for a minute, and
+ * whoever comes next starts another. So does one whose program was replaced by an update.
+ */
+#define LIMITED_LIFE_NS 60000000000ULL
+#define LEAST_ADDRESS_SPACE (4ULL << 30)	/* threads' stacks, libraries and values take less */
+#define LEAST_FILES 640				/* MAX_CLIENTS, connections, its own */
+#define LEAST_PROCESSES 1024			/* a user's, threads included */
 /* Blocks of this size and above go back to the system when they are freed. */
 #define MMAP_THRESHOLD (256 * 1024)
 
@@ -61,6 +71,7 @@ static bool is_own(const struct endpoint *endpoint)
 }
 
 static const struct endpoint *endpoint_of_process;
+static bool keeps_lock;	/* on descriptor 3 */
 
 /* At once, whatever the threads do. */
 static _Noreturn void end(void)
@@ -68,6 +79,20 @@ static _Noreturn void end(void)
 	if (is_own(endpoint_of_process))
 		(void)unlinkat(endpoint_of_process->directory, endpoint_of_process->name, 0);
 	_exit(0);
+}
+
+/*
+ * Makes room for another helper: nobody new comes, since the socket has no name any more, and the lock is
+ * free. Who has come is served; when all have left, it ends.
+ */
+static void retire(struct storage_service *service)
+{
+	if (atomic_exchange(&service->retired, true))
+		return;
+	if (is_own(endpoint_of_process))
+		(void)unlinkat(endpoint_of_process->directory, endpoint_of_process->name, 0);
+	if (keeps_lock)
+		(void)close(CMN_SPAWN_KEPT_FD);	/* with its lock */
 }
 
 /*
@@ -199,6 +224,18 @@ static void leave_parent(void)
 		return;		/* then not */
 }
 
+/* Where there are no standard streams, nothing of this process may get their numbers: leave_parent does. */
+static void open_standard(void)
+{
+	int fd;
+
+	do
+		fd = open("/dev/null", O_RDWR);
+	while (fd >= 0 && fd <= STDERR_FILENO);
+	if (fd > STDERR_FILENO)
+		(void)close(fd);	/* nothing was written through it */
+}
+
 /*
  * Else the parent's pipes stay open. A file with a lock, which whoever starts helpers may hand
  * over as descriptor 3 (ckcache-remote does), stays open until the end: the lock says that
@@ -209,7 +246,8 @@ static void close_inherited(void)
 	unsigned int first = STDERR_FILENO + 1;
 	struct stat info;
 
-	if (fstat(CMN_SPAWN_KEPT_FD, &info) == 0 && S_ISREG(info.st_mode))
+	keeps_lock = fstat(CMN_SPAWN_KEPT_FD, &info) == 0 && S_ISREG(info.st_mode);
+	if (keeps_lock)
 		first = CMN_SPAWN_KEPT_FD + 1;
 	/* By its number: the C library's function is younger than the kernel's. */
 	if (syscall(SYS_close_range, first, ~0U, 0) < 0) {
@@ -218,22 +256,44 @@ static void close_inherited(void)
 	}
 }
 
-/* As many descriptors as are allowed: a client and a connection have one each. No core: it has secrets. */
-static void set_limits(void)
+/* As far as is allowed; false: not as far as it should be. */
+static bool raise_limit(int number, rlim_t wanted, rlim_t least)
+{
+	struct rlimit limit;
+
+	if (getrlimit(number, &limit) < 0)
+		return true;	/* no such limit here */
+	if (limit.rlim_cur < wanted) {
+		limit.rlim_cur = limit.rlim_max < wanted ? limit.rlim_max : wanted;
+		(void)setrlimit(number, &limit);	/* up to there it is always allowed */
+	}
+	return limit.rlim_cur >= least;
+}
+
+/*
+ * false: this process has less than others may need of it, by limits or by priority. No core: it has
+ * secrets. A client and a connection have a descriptor each.
+ */
+static bool set_limits(void)
 {
 	const struct rlimit none = { 0, 0 };
-	struct rlimit files;
+	bool good = true;
 
 	(void)setrlimit(RLIMIT_CORE, &none);	/* less is always allowed */
-	if (getrlimit(RLIMIT_NOFILE, &files) == 0 && files.rlim_cur < 4UL * MAX_CLIENTS) {
-		files.rlim_cur = files.rlim_max < 4UL * MAX_CLIENTS ? files.rlim_max
-								     : 4UL * MAX_CLIENTS;
-		(void)setrlimit(RLIMIT_NOFILE, &files);	/* else fewer clients */
-	}
+	good &= raise_limit(RLIMIT_NOFILE, 4UL * MAX_CLIENTS, LEAST_FILES);
+	good &= raise_limit(RLIMIT_FSIZE, RLIM_INFINITY, RLIM_INFINITY);
+	good &= raise_limit(RLIMIT_CPU, RLIM_INFINITY, RLIM_INFINITY);
+	good &= raise_limit(RLIMIT_AS, RLIM_INFINITY, LEAST_ADDRESS_SPACE);
+	good &= raise_limit(RLIMIT_DATA, RLIM_INFINITY, LEAST_ADDRESS_SPACE);
+	good &= raise_limit(RLIMIT_NPROC, RLIM_INFINITY, LEAST_PROCESSES);
+	errno = 0;
+	good &= getpriority(PRIO_PROCESS, 0) <= 0 || errno;
+	good &= (sched_getscheduler(0) & ~SCHED_RESET_ON_FORK) == SCHED_OTHER;
 #ifdef __GLIBC__
 	(void)mallopt(M_MMAP_THRESHOLD, MMAP_THRESHOLD);
 	(void)mallopt(M_ARENA_MAX, 4);	/* else each of many threads may keep one */
 #endif
+	return good;
 }
 
 static bool init_service(struct storage_service *service, struct storage_options *options,
@@ -246,6 +306,7 @@ static bool init_service(struct storage_service *service, struct storage_options
 	service->end = end;
 	service->departures = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	storage_breaker_init(&service->breaker);
+	service->room.max = (size_t)options->max_memory;
 	if (!backend->setup(options, &service->ctx, error))
 		return false;
 	if (!storage_pool_init(&service->pool, backend, service->ctx, options->max_connections)) {
@@ -310,6 +371,31 @@ static int idle_left(struct storage_service *service)
 	return left < LOOK_INTERVAL_MS ? (int)left : LOOK_INTERVAL_MS;
 }
 
+/* Whether an update has put another program in the place of this one. */
+static bool is_replaced(void)
+{
+	const char gone[] = " (deleted)";
+	char path[PATH_MAX];
+	ssize_t len = readlink("/proc/self/exe", path, sizeof(path) - 1);
+
+	return len >= (ssize_t)sizeof(gone) &&
+	       !memcmp(path + len - (sizeof(gone) - 1), gone, sizeof(gone) - 1);
+}
+
+/* Looks from time to time whether it is to leave. life_end: monotonic; 0: of itself it never is. */
+static void look_at_life(struct storage_service *service, uint64_t life_end, uint64_t *look_time)
+{
+	uint64_t now = cmn_clock_monotonic();
+
+	if (now < *look_time)
+		return;
+	*look_time = now + LOOK_INTERVAL_MS * 1000000ULL;
+	if (life_end && life_end < *look_time)
+		*look_time = life_end;
+	if ((life_end && now >= life_end) || is_replaced())
+		retire(service);
+}
+
 /* The next client that waits. */
 static void admit(struct storage_service *service, const struct endpoint *endpoint, int signals,
 		  const pthread_attr_t *attributes)
@@ -323,10 +409,20 @@ static void admit(struct storage_service *service, const struct endpoint *endpoi
 		(void)poll(&wanted, 1, 100);	/* no descriptor is free */
 }
 
+/* Whether nobody is left who could still want something of a helper that has retired. */
+static bool is_left(struct storage_service *service, const struct endpoint *endpoint)
+{
+	struct pollfd waiting = { .fd = endpoint->listener, .events = POLLIN };
+
+	return atomic_load(&service->retired) && !atomic_load(&service->clients) &&
+	       poll(&waiting, 1, 0) == 0;
+}
+
 /* With as many clients as it has room for, further ones wait in the backlog until one leaves. */
 static _Noreturn void serve(struct storage_service *service, struct endpoint *endpoint,
-			    int signals)
+			    int signals, bool limited)
 {
+	uint64_t life_end = limited ? cmn_clock_deadline(LIMITED_LIFE_NS) : 0, look_time = 0;
 	pthread_attr_t attributes;
 	eventfd_t left_since;
 
@@ -336,15 +432,17 @@ static _Noreturn void serve(struct storage_service *service, struct endpoint *en
 	for (;;) {
 		bool full = atomic_load(&service->clients) >= MAX_CLIENTS;
 		struct pollfd wanted[] = {
-			{ .fd = full ? service->departures : endpoint->listener, .events = POLLIN },
+			{ .fd = full ? -1 : endpoint->listener, .events = POLLIN },
 			{ .fd = signals, .events = POLLIN },
+			{ .fd = service->departures, .events = POLLIN },
 		};
 		int left = idle_left(service);
-		int ready = poll(wanted, 2, left);
+		int ready = poll(wanted, sizeof(wanted) / sizeof(wanted[0]), left);
 
-		if (ready > 0 && wanted[1].revents)
+		look_at_life(service, life_end, &look_time);
+		if ((ready > 0 && wanted[1].revents) || is_left(service, endpoint))
 			end();
-		if (ready > 0 && full)
+		if (ready > 0 && wanted[2].revents)
 			(void)eventfd_read(service->departures, &left_since);	/* looks again */
 		else if (ready > 0)
 			admit(service, endpoint, signals, &attributes);
@@ -363,6 +461,7 @@ int storage_server_main(const struct storage_backend *backend, int argc, char **
 	static struct storage_service service;
 	static struct endpoint endpoint;
 	struct storage_error error = { "" };
+	bool limited;
 	int signals;
 
 	(void)argv;
@@ -372,7 +471,8 @@ int storage_server_main(const struct storage_backend *backend, int argc, char **
 		return 2;
 	}
 	close_inherited();
-	set_limits();
+	open_standard();
+	limited = !set_limits();
 	if (!storage_options_read(&options, &error) ||
 	    !init_service(&service, &options, backend, &error)) {
 		cmn_printable_clean(error.text, '?');	/* it may quote a setting */
@@ -384,5 +484,5 @@ int storage_server_main(const struct storage_backend *backend, int argc, char **
 		return 1;
 	endpoint_of_process = &endpoint;
 	leave_parent();
-	serve(&service, &endpoint, signals);
+	serve(&service, &endpoint, signals, limited);
 }

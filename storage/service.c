@@ -18,7 +18,7 @@ static enum storage_result call(const struct storage_backend *backend, void *ses
 	struct storage_error *error = &request->error;
 
 	if (request->ret_value)
-		request->ret_value->len = 0;
+		request->ret_value->bytes.len = 0;
 	switch (request->verb) {
 	case STORAGE_GET:
 		return backend->get(session, request->key, request->ret_value, error);

@@ -24,7 +24,9 @@ struct storage_service {
 	void (*end)(void);			/* ends the process at once */
 	struct storage_pool pool;
 	struct storage_breaker breaker;
+	struct storage_room room;
 	char token[STORAGE_TOKEN_SIZE + 1];
+	atomic_bool retired;		/* another helper takes over: who stores goes there */
 	atomic_uint clients;
 	int departures;			/* an eventfd that is readable after a client has left */
 	atomic_uint busy;		/* requests whose answer is not known yet */
@@ -47,7 +49,7 @@ struct storage_request {
 	struct cmn_view value;		/* put */
 	bool overwrite;			/* put */
 	uint64_t ttl;			/* claim: milliseconds */
-	struct cmn_buffer *ret_value;	/* get, claim: replaces what it holds */
+	struct storage_value *ret_value;	/* get, claim: replaces what it holds */
 	bool ret_flag;			/* exists: is there; claim: has it now */
 	struct storage_error error;
 };

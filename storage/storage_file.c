@@ -69,6 +69,7 @@ struct place {
 #define NOT_TRUSTED (-1)
 #define TOO_LARGE (-2)
 #define CHANGED (-3)
+#define NO_ROOM (-4)
 
 static enum storage_result set_failure(const struct directory *directory, const char *doing,
 				       const char *path, int problem, struct storage_error *error)
@@ -83,6 +84,13 @@ static enum storage_result set_failure(const struct directory *directory, const 
 		return STORAGE_ERR;
 	case CHANGED:
 		storage_error_set(error, "%s: the file changed while it was read", doing);
+		return STORAGE_ERR;
+	case EFBIG:
+		storage_error_set(error, "%s: the limit on the size of files (RLIMIT_FSIZE) of this helper",
+				  doing);
+		return STORAGE_ERR;
+	case NO_ROOM:
+		storage_error_set(error, STORAGE_NO_ROOM, doing);
 		return STORAGE_ERR;
 	default:
 		storage_error_set(error, "%s: %s", doing, storage_error_phrase(problem));
@@ -275,26 +283,29 @@ static int read_file(int fd, const struct stat *info, struct cmn_buffer *value)
 }
 
 static int read_value(const struct directory *directory, struct cmn_view key,
-		      struct cmn_buffer *value)
+		      struct storage_value *value)
 {
 	struct place place = { .fd = -1 };
 	struct stat info;
 	int fd, problem = open_place(directory, key, false, &place);
 
-	value->len = 0;
+	value->bytes.len = 0;
 	if (!problem)
 		problem = open_file(directory, &place, place.name, &fd, &info);
 	if (!problem && (uint64_t)info.st_size > directory->max_value) {
 		(void)close(fd);	/* only read */
 		problem = TOO_LARGE;
+	} else if (!problem && !storage_value_reserve(value, (size_t)info.st_size, (size_t)info.st_size)) {
+		(void)close(fd);	/* only read */
+		problem = NO_ROOM;
 	} else if (!problem) {
-		problem = read_file(fd, &info, value);
+		problem = read_file(fd, &info, &value->bytes);
 	}
 	close_place(&place);
 	return problem;
 }
 
-static enum storage_result get(void *session, struct cmn_view key, struct cmn_buffer *value,
+static enum storage_result get(void *session, struct cmn_view key, struct storage_value *value,
 			       struct storage_error *error)
 {
 	const struct directory *directory = session;
@@ -586,7 +597,7 @@ static int take_claim(struct directory *directory, struct cmn_view key, const ch
 }
 
 static enum storage_result claim(void *session, struct cmn_view key, const char *token,
-				 uint64_t ttl, struct cmn_buffer *value, bool *ret_claimed,
+				 uint64_t ttl, struct storage_value *value, bool *ret_claimed,
 				 struct storage_error *error)
 {
 	struct directory *directory = session;

@@ -26,6 +26,7 @@
 #include "storage/server.h"
 
 #define MAX_REDIRECTS 3
+#define MAX_HEADERS (64ULL * 1024)
 #define MAX_DRAINED (64ULL * 1024)	/* of an error's page; a longer one costs the connection */
 #define SLOW_BYTES_PER_SECOND (1024 * 1024)	/* a large value may take this much longer */
 #define USER_AGENT "ckcache-storage-http/" CKCACHE_VERSION
@@ -45,11 +46,11 @@ struct session {
 	const struct http *http;
 	CURL *curl;
 	/* Of the request: */
-	struct cmn_buffer *value;	/* NULL: no body is wanted */
+	struct storage_value *value;	/* NULL: no body is wanted */
 	struct cmn_view sent;
 	size_t sent_len;		/* how much of it curl has taken */
-	uint64_t start, drained;
-	bool chunked, encoded, too_large, too_slow;
+	uint64_t start, drained, headers;	/* time; bytes */
+	bool chunked, encoded, too_large, too_slow, no_room;
 };
 
 /* A part of the body: of a value's it is kept, of any other page dropped. */
@@ -64,11 +65,13 @@ static size_t take_body(char *data, size_t size, size_t count, void *ctx)
 		session->drained += len;
 		return session->drained > MAX_DRAINED ? 0 : len;
 	}
-	session->too_large = len > session->http->max_value - session->value->len;
-	if (session->too_large)
+	session->too_large = len > session->http->max_value - session->value->bytes.len;
+	session->no_room = !session->too_large &&
+			   !storage_value_reserve(session->value, len, session->http->max_value);
+	if (session->too_large || session->no_room)
 		return 0;
-	cmn_buffer_append(session->value, data, len);
-	return session->value->failed ? 0 : len;
+	cmn_buffer_append(&session->value->bytes, data, len);	/* it fits */
+	return len;
 }
 
 static size_t give_body(char *to, size_t size, size_t count, void *ctx)
@@ -121,7 +124,8 @@ static size_t take_header(char *line, size_t size, size_t count, void *ctx)
 	if (is_header(line, len, "content-encoding:", "") &&
 	    !is_header(line, len, "content-encoding:", "identity"))
 		session->encoded = true;
-	return len;
+	session->headers += len;	/* also of answers before the last one, and what follows chunks */
+	return session->headers > MAX_HEADERS ? 0 : len;
 }
 
 /* Whether it takes too long; curl asks about once a second, and when something moves. */
@@ -157,6 +161,8 @@ static bool set_options(struct session *session)
 		    curl_easy_setopt(curl, CURLOPT_USERAGENT, USER_AGENT) == CURLE_OK &&
 		    curl_easy_setopt(curl, CURLOPT_CONNECTTIMEOUT_MS, http->connect_timeout) == CURLE_OK &&
 		    curl_easy_setopt(curl, CURLOPT_TCP_KEEPALIVE, 1L) == CURLE_OK &&
+		    curl_easy_setopt(curl, CURLOPT_MAXFILESIZE_LARGE,
+				     (curl_off_t)http->max_value) == CURLE_OK &&
 		    curl_easy_setopt(curl, CURLOPT_WRITEFUNCTION, take_body) == CURLE_OK &&
 		    curl_easy_setopt(curl, CURLOPT_WRITEDATA, session) == CURLE_OK &&
 		    curl_easy_setopt(curl, CURLOPT_READFUNCTION, give_body) == CURLE_OK &&
@@ -214,12 +220,16 @@ static enum storage_result open_session(void *ctx, void **ret_session, struct st
 static enum storage_result set_failure(const struct session *session, const char *doing,
 				       CURLcode failure, struct storage_error *error)
 {
-	if (session->too_large) {
+	if (session->too_large || failure == CURLE_FILESIZE_EXCEEDED) {
 		storage_error_set(error, "%s: the value has more than %zu bytes", doing,
 				  session->http->max_value);
 		return STORAGE_SPOILT;
 	}
-	if (session->drained > MAX_DRAINED) {
+	if (session->no_room) {
+		storage_error_set(error, STORAGE_NO_ROOM, doing);
+		return STORAGE_SPOILT;
+	}
+	if (session->drained > MAX_DRAINED || session->headers > MAX_HEADERS) {
 		storage_error_set(error, "%s: the server answers with a long page", doing);
 		return STORAGE_SPOILT;
 	}
@@ -289,12 +299,14 @@ static enum storage_result transfer(struct session *session, const char *doing, 
 
 	session->sent_len = 0;
 	session->drained = 0;
+	session->headers = 0;
 	session->too_large = false;
+	session->no_room = false;
 	session->too_slow = false;
 	session->chunked = false;
 	session->encoded = false;
 	if (session->value)
-		session->value->len = 0;
+		session->value->bytes.len = 0;
 	if (failure == CURLE_OK)
 		failure = curl_easy_perform(session->curl);
 	if (failure != CURLE_OK)
@@ -392,7 +404,7 @@ static bool has_known_end(const struct session *session)
 	return session->chunked || length >= 0 || version >= CURL_HTTP_VERSION_2_0;
 }
 
-static enum storage_result get(void *ctx, struct cmn_view key, struct cmn_buffer *value,
+static enum storage_result get(void *ctx, struct cmn_view key, struct storage_value *value,
 			       struct storage_error *error)
 {
 	struct session *session = ctx;

@@ -6,12 +6,20 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "common/bytes.h"
 #include "common/env.h"
 
 #define MAX_ATTRIBUTES 1000
-#define DEFAULT_MAX_VALUE_SIZE (1ULL << 30)
+/*
+ * A device image of some MB is large. With these a server that lies, or a crowd that stores at once,
+ * takes nothing away from the machine's applications.
+ */
+#define DEFAULT_MAX_VALUE_SIZE (256ULL << 20)
+#define DEFAULT_MAX_MEMORY (512ULL << 20)
+#define LEAST_MAX_MEMORY (64ULL << 20)
+#define MEMORY_PART 8		/* of the machine's */
 #define DEFAULT_CONNECT_TIMEOUT 2000
 #define DEFAULT_OPERATION_TIMEOUT 10000
 #define DEFAULT_REQUEST_TIMEOUT 30000
@@ -176,22 +184,49 @@ static bool read_attributes(struct storage_options *options, struct storage_erro
 	return good;
 }
 
+static bool read_size(struct storage_options *options, const char *key, uint64_t *value,
+		      struct storage_error *error)
+{
+	const char *size = storage_options_text(options, key);
+
+	if (!size || (cmn_env_parse_size(size, value) == CMN_OK && *value <= SIZE_MAX / 4))
+		return true;
+	storage_error_set(error, "%s must be a size, such as 1GiB", key);
+	return false;
+}
+
+/* A value may be in memory twice for a moment, on its way through a library. */
+static bool read_sizes(struct storage_options *options, struct storage_error *error)
+{
+	const bool given = storage_options_text(options, "max-value-size");
+	const long pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGE_SIZE);
+
+	options->max_value_size = DEFAULT_MAX_VALUE_SIZE;
+	if (!read_size(options, "max-value-size", &options->max_value_size, error))
+		return false;
+	options->max_memory = DEFAULT_MAX_MEMORY;
+	if (pages > 0 && page > 0 && (uint64_t)pages * (uint64_t)page / MEMORY_PART < DEFAULT_MAX_MEMORY)
+		options->max_memory = (uint64_t)pages * (uint64_t)page / MEMORY_PART;
+	if (options->max_memory < LEAST_MAX_MEMORY)
+		options->max_memory = LEAST_MAX_MEMORY;
+	if (given && options->max_memory < 2 * options->max_value_size)
+		options->max_memory = 2 * options->max_value_size;
+	if (!read_size(options, "max-memory", &options->max_memory, error))
+		return false;
+	if (!given && options->max_value_size > options->max_memory / 2)
+		options->max_value_size = options->max_memory / 2;
+	return true;
+}
+
 /* What every helper has. */
 static bool read_common(struct storage_options *options, struct storage_error *error)
 {
-	const char *size = storage_options_text(options, "max-value-size");
-
-	options->max_value_size = DEFAULT_MAX_VALUE_SIZE;
 	options->connect_timeout = DEFAULT_CONNECT_TIMEOUT;
 	options->operation_timeout = DEFAULT_OPERATION_TIMEOUT;
 	options->request_timeout = DEFAULT_REQUEST_TIMEOUT;
 	options->max_connections = DEFAULT_MAX_CONNECTIONS;
-	if (size && (cmn_env_parse_size(size, &options->max_value_size) != CMN_OK ||
-		     options->max_value_size > SIZE_MAX / 4)) {
-		storage_error_set(error, "max-value-size must be a size, such as 1GiB");
-		return false;
-	}
-	return storage_options_number(options, "connect-timeout", 1, MAX_TIMEOUT,
+	return read_sizes(options, error) &&
+	       storage_options_number(options, "connect-timeout", 1, MAX_TIMEOUT,
 				      &options->connect_timeout, error) &&
 	       storage_options_number(options, "operation-timeout", 1, MAX_TIMEOUT,
 				      &options->operation_timeout, error) &&

@@ -38,7 +38,7 @@ struct storage_options {
 	struct storage_attribute *attributes;
 	size_t count;
 	/* Of attributes that every helper has. */
-	uint64_t max_value_size;	/* bytes */
+	uint64_t max_value_size, max_memory;	/* bytes: of one value, of all at once */
 	uint64_t connect_timeout, operation_timeout, request_timeout;	/* milliseconds */
 	uint64_t max_connections;	/* to the storage, at once */
 };

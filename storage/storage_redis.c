@@ -37,6 +37,8 @@
 #define REPLY_OVERHEAD 1024			/* of a value, in the reader's memory */
 #define KEPT_ROOM ((size_t)1 << 20)		/* of a reply, for the next one */
 #define MAX_LINE 4096				/* of what a reply begins with; errors have some hundred bytes */
+#define MAX_REPLY ((size_t)32 * 1024)		/* of one that is no value; hiredis reads 16 KiB at once */
+#define PIECE ((size_t)64 * 1024)		/* of what is sent at once */
 
 struct redis {
 	const char *host, *path;	/* one of them; the other is "" */
@@ -56,6 +58,7 @@ struct session {
 	const struct redis *redis;
 	redisContext *context;
 	redisReplyObjectFunctions functions;
+	struct storage_value *value;	/* of the request; NULL: the reply is none */
 };
 
 /* The value if it is there, else 1 or 0: whether the claim is the token's. */
@@ -182,55 +185,174 @@ static bool has_long_line(const redisReader *reader)
 	       !memchr(reader->buf + reader->pos, '\n', MAX_LINE);
 }
 
+/* Of a value that has begun to come: the bytes that it announces. 0: not known. */
+static uint64_t announced(const redisReader *reader)
+{
+	const char *at = reader->buf + reader->pos;	/* ends with a zero byte */
+	size_t digits;
+
+	at += *at == '$';
+	digits = strspn(at, "0123456789");
+	return digits && at[digits] == '\r' ? strtoull(at, NULL, 10) : 0;
+}
+
+/* Whether what has come may go on. A value's bytes are there twice when hiredis hands it over. */
+static enum storage_result look_at_reply(struct session *session, const char *doing,
+					 struct storage_error *error)
+{
+	const redisReader *reader = session->context->reader;
+	const size_t max = session->redis->max_value;
+
+	if (has_long_line(reader) || (!session->value && reader->len > MAX_REPLY)) {
+		storage_error_set(error, "%s: the server does not speak Redis's protocol", doing);
+		return STORAGE_DOWN;
+	}
+	if (!session->value)
+		return STORAGE_OK;
+	if (reader->len > max + REPLY_OVERHEAD || announced(reader) > max) {
+		storage_error_set(error, "%s: the value has more than %zu bytes", doing, max);
+		return STORAGE_SPOILT;
+	}
+	if (!storage_value_count(session->value, 2 * reader->len)) {
+		storage_error_set(error, STORAGE_NO_ROOM, doing);
+		return STORAGE_SPOILT;
+	}
+	return STORAGE_OK;
+}
+
+static enum storage_result set_late(const struct session *session, const char *doing,
+				    uint64_t start, uint64_t bytes, struct storage_error *error)
+{
+	const uint64_t limit = session->redis->operation_timeout * 1000000 +
+			       bytes * (1000000000 / SLOW_BYTES_PER_SECOND);
+
+	return cmn_clock_monotonic() - start > limit ? set_failure(session, doing, ETIMEDOUT, error)
+						      : STORAGE_OK;
+}
+
+/* Sends some bytes, at once if they are many or the last ones. hiredis itself would copy a large value twice. */
+static enum storage_result send_bytes(struct session *session, const char *doing, const char *bytes,
+				      size_t len, bool last, struct storage_error *error)
+{
+	const uint64_t start = cmn_clock_monotonic();
+	enum storage_result result = STORAGE_OK;
+	size_t part;
+	int done;
+
+	for (size_t at = 0; at < len && result == STORAGE_OK; at += part) {
+		part = len - at < PIECE ? len - at : PIECE;
+		errno = 0;
+		if (redisAppendFormattedCommand(session->context, bytes + at, part) != REDIS_OK)
+			return set_failure(session, doing, errno, error);
+		done = part < PIECE && !last;
+		while (!done && result == STORAGE_OK) {
+			if (redisBufferWrite(session->context, &done) != REDIS_OK)
+				return set_write_failure(session, doing, errno, error);
+			result = set_late(session, doing, start, len, error);
+		}
+	}
+	return result;
+}
+
+static enum storage_result send_command(struct session *session, const char *doing, int count,
+					const char **words, const size_t *lens,
+					struct storage_error *error)
+{
+	char head[32];
+	int size = snprintf(head, sizeof(head), "*%d\r\n", count);
+	enum storage_result result = send_bytes(session, doing, head, (size_t)size, false, error);
+
+	for (int i = 0; i < count && result == STORAGE_OK; i++) {
+		size = snprintf(head, sizeof(head), "$%zu\r\n", lens[i]);
+		result = send_bytes(session, doing, head, (size_t)size, false, error);
+		if (result == STORAGE_OK)
+			result = send_bytes(session, doing, words[i], lens[i], false, error);
+		if (result == STORAGE_OK)
+			result = send_bytes(session, doing, "\r\n", 2, i == count - 1, error);
+	}
+	return result;
+}
+
+/* Waits for a reply. hiredis has a time-out for each call of the system; a server that sends a byte now and then is dropped here. */
+static enum storage_result receive_reply(struct session *session, const char *doing,
+					 redisReply **ret, struct storage_error *error)
+{
+	redisContext *context = session->context;
+	const uint64_t start = cmn_clock_monotonic();
+	enum storage_result result = STORAGE_OK;
+	void *reply = NULL;
+
+	while (!reply) {
+		errno = 0;
+		if (redisGetReplyFromReader(context, &reply) != REDIS_OK ||
+		    (!reply && redisBufferRead(context) != REDIS_OK))
+			return set_failure(session, doing, errno, error);
+		if (!reply)
+			result = look_at_reply(session, doing, error);
+		if (!reply && result == STORAGE_OK)
+			result = set_late(session, doing, start, context->reader->len, error);
+		if (result != STORAGE_OK)
+			return result;
+	}
+	*ret = reply;
+	return STORAGE_OK;
+}
+
 /*
- * Sends a command and waits for its reply. hiredis has a time-out for each call of the system;
- * a server that sends a byte now and then is dropped here.
+ * Whether the server has sent what nobody asked for: it would be taken for the next answer, which
+ * is another key's. (TLS has messages of its own.)
  */
+static bool has_unasked(const struct session *session)
+{
+	const redisContext *context = session->context;
+	char byte;
+
+	if (context->reader->len != context->reader->pos)
+		return true;
+#ifdef STORAGE_REDIS_TLS
+	if (session->redis->tls)
+		return false;
+#endif
+	return recv(context->fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT) > 0;
+}
+
+/* Sends a command and waits for its reply. */
 static enum storage_result ask(struct session *session, const char *doing, int count,
 			       const char **words, const size_t *lens, redisReply **ret,
 			       struct storage_error *error)
 {
-	const struct redis *redis = session->redis;
-	redisContext *context = session->context;
-	const uint64_t start = cmn_clock_monotonic();
-	uint64_t bytes = 0, limit;
+	redisReply *reply = NULL;
 	enum storage_result result;
-	void *reply = NULL;
-	int done = 0;
 
-	errno = 0;
-	if (redisAppendCommandArgv(context, count, words, lens) != REDIS_OK)
-		return set_failure(session, doing, errno, error);
-	for (int i = 0; i < count; i++)
-		bytes += lens[i];
-	while (!reply) {
-		if (!done) {
-			if (redisBufferWrite(context, &done) != REDIS_OK)
-				return set_write_failure(session, doing, errno, error);
-		} else if (redisGetReplyFromReader(context, &reply) != REDIS_OK ||
-			   (!reply && redisBufferRead(context) != REDIS_OK)) {
-			return set_failure(session, doing, errno, error);
-		}
-		if (!reply && has_long_line(context->reader)) {
-			storage_error_set(error, "%s: the server does not speak Redis's protocol", doing);
-			return STORAGE_DOWN;
-		}
-		if (context->reader->len > redis->max_value + REPLY_OVERHEAD) {
-			storage_error_set(error, "%s: the value has more than %zu bytes", doing,
-					  redis->max_value);
-			return STORAGE_SPOILT;
-		}
-		limit = redis->operation_timeout * 1000000 +
-			(bytes + context->reader->len) * (1000000000 / SLOW_BYTES_PER_SECOND);
-		if (!reply && cmn_clock_monotonic() - start > limit)
-			return set_failure(session, doing, ETIMEDOUT, error);
+	if (has_unasked(session)) {
+		storage_error_set(error, "%s: the server sends what nobody asked for", doing);
+		return STORAGE_LOST;
 	}
+	result = send_command(session, doing, count, words, lens, error);
+	if (result == STORAGE_OK)
+		result = receive_reply(session, doing, &reply, error);
+	if (!reply)
+		return result != STORAGE_OK ? result : STORAGE_DOWN;	/* it never is */
 	*ret = reply;
-	if ((*ret)->type != REDIS_REPLY_ERROR)
+	if (reply->type != REDIS_REPLY_ERROR)
 		return STORAGE_OK;
-	set_refusal(error, doing, (*ret)->str);
-	result = is_early((*ret)->str) ? STORAGE_SPOILT : STORAGE_ERR;
+	set_refusal(error, doing, reply->str);
+	result = is_early(reply->str) ? STORAGE_SPOILT : STORAGE_ERR;
 	freeReplyObject(reply);
+	return result;
+}
+
+/* The same, where the reply may be a value. */
+static enum storage_result ask_for_value(struct session *session, const char *doing,
+					 struct storage_value *value, int count, const char **words,
+					 const size_t *lens, redisReply **ret,
+					 struct storage_error *error)
+{
+	enum storage_result result;
+
+	session->value = value;
+	result = ask(session, doing, count, words, lens, ret, error);
+	session->value = NULL;
 	return result;
 }
 
@@ -370,18 +492,18 @@ static void give_room_back(struct session *session)
 }
 
 static enum storage_result take_value(struct session *session, const char *doing,
-				      redisReply *reply, struct cmn_buffer *value,
+				      redisReply *reply, struct storage_value *value,
 				      struct storage_error *error)
 {
-	bool fits = reply->len <= session->redis->max_value;
+	bool fits = reply->len <= session->redis->max_value && storage_value_count(value, reply->len);
 
 	if (reply->len > KEPT_ROOM)
 		give_room_back(session);
 	/* hiredis takes memory from malloc, as the buffer does, unless it is told otherwise. */
 	if (fits) {
-		cmn_buffer_release(value);
-		*value = (struct cmn_buffer){ .data = (uint8_t *)reply->str, .len = reply->len,
-					      .cap = reply->len };
+		cmn_buffer_release(&value->bytes);
+		value->bytes = (struct cmn_buffer){ .data = (uint8_t *)reply->str, .len = reply->len,
+						    .cap = reply->len };
 		reply->str = NULL;
 	} else {
 		storage_error_set(error, "%s: the value is too large", doing);
@@ -390,7 +512,7 @@ static enum storage_result take_value(struct session *session, const char *doing
 	return fits ? STORAGE_OK : STORAGE_ERR;
 }
 
-static enum storage_result get(void *ctx, struct cmn_view key, struct cmn_buffer *value,
+static enum storage_result get(void *ctx, struct cmn_view key, struct storage_value *value,
 			       struct storage_error *error)
 {
 	struct session *session = ctx;
@@ -398,7 +520,7 @@ static enum storage_result get(void *ctx, struct cmn_view key, struct cmn_buffer
 	const char *words[] = { "GET", name };
 	const size_t lens[] = { 3, make_name(session, "", key, name) };
 	redisReply *reply = NULL;
-	enum storage_result result = ask(session, "get", 2, words, lens, &reply, error);
+	enum storage_result result = ask_for_value(session, "get", value, 2, words, lens, &reply, error);
 
 	if (result != STORAGE_OK)
 		return result;
@@ -485,7 +607,7 @@ static enum storage_result exists(void *ctx, struct cmn_view key, bool *ret,
 }
 
 static enum storage_result claim(void *ctx, struct cmn_view key, const char *token, uint64_t ttl,
-				 struct cmn_buffer *value, bool *ret_claimed,
+				 struct storage_value *value, bool *ret_claimed,
 				 struct storage_error *error)
 {
 	struct session *session = ctx;
@@ -499,7 +621,7 @@ static enum storage_result claim(void *ctx, struct cmn_view key, const char *tok
 				 !ttl ? 1 : ttl < UINT32_MAX ? ttl : UINT32_MAX),
 	};
 	redisReply *reply = NULL;
-	enum storage_result result = ask(session, "claim", 7, words, lens, &reply, error);
+	enum storage_result result = ask_for_value(session, "claim", value, 7, words, lens, &reply, error);
 
 	if (result != STORAGE_OK)
 		return result;

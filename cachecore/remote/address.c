@@ -141,6 +141,22 @@ enum cmn_status cc_address_parse(const char *text, struct cc_address *ret,
 	return status;
 }
 
+size_t cc_address_max_value(const struct cc_address *address)
+{
+	const char name[] = "max-value-size=";
+	uint64_t size, max = CC_ADDRESS_MAX_VALUE;
+
+	/* The last one counts, as for a helper. */
+	for (size_t i = 0; i < address->attribute_count; i++) {
+		const char *attribute = address->attributes[i];
+
+		if (!strncmp(attribute, name, strlen(name)) &&
+		    cmn_env_parse_size(attribute + strlen(name), &size) == CMN_OK)
+			max = size;
+	}
+	return max < SIZE_MAX / 4 ? (size_t)max : SIZE_MAX / 4;
+}
+
 /* What is behind the scheme, and in it the "@" behind which the host begins; NULL: nobody is before it. */
 static const char *find_user(const struct cc_address *address, const char **ret_rest)
 {

@@ -20,6 +20,7 @@
 
 #define CC_ADDRESS_MAX_ATTRIBUTES 32
 #define CC_ADDRESS_SCHEME_SIZE 16
+#define CC_ADDRESS_MAX_VALUE ((size_t)256 << 20)	/* as in ckcache's storage helpers */
 
 struct cc_address {
 	char *url;
@@ -38,6 +39,8 @@ CMN_CHECKED enum cmn_status cc_address_parse(const char *text, struct cc_address
 void cc_address_release(struct cc_address *address);	/* {0} is fine */
 /* Adds "NAME=VALUE" for the helper. CMN_ERR_TOO_LARGE: too many; CMN_ERR_NOMEM. */
 CMN_CHECKED enum cmn_status cc_address_add(struct cc_address *address, struct cmn_view attribute);
+/* Larger values are not taken: bytes, of "@max-value-size=", else CC_ADDRESS_MAX_VALUE. */
+size_t cc_address_max_value(const struct cc_address *address);
 /*
  * The URL as people may see it: without user name, password, query and attributes; "..." in place
  * of what may be part of a password.

@@ -107,28 +107,38 @@ enum cmn_status cc_node_lock_uploads(const struct cc_node *node, int dir_fd, con
 	return lock_file(dir_fd, name, ret_fd);
 }
 
-/* Until when a note counts, in seconds since the epoch; 0: it does not. */
-static uint64_t note_until(const struct cc_node *node, int dir_fd, const char *suffix, char *reason,
-			   size_t size)
+/* The text of a note, which the caller frees. CMN_ERR_NOMEM; anything else: there is none. */
+static enum cmn_status read_note(const struct cc_node *node, int dir_fd, const char *suffix, char **ret)
 {
 	struct cmn_buffer note;
-	unsigned long long until;
-	uint64_t now = cmn_clock_realtime() / NS_PER_S;
-	char name[NAME_SIZE], *text, *end;
-	bool counts;
+	char name[NAME_SIZE];
+	enum cmn_status status;
 
 	name_file(node, suffix, name);
-	if (cmn_file_read(dir_fd, name, MAX_NOTE, false, &note) != CMN_OK)
-		return 0;
-	text = cmn_buffer_take_string(&note);
-	if (!text) {
-		if (reason)
-			(void)snprintf(reason, size, "no memory");	/* cut, if it must be */
-		return now + 1;
-	}
+	status = cmn_file_read(dir_fd, name, MAX_NOTE, false, &note);
+	if (status != CMN_OK)
+		return CMN_MISS;
+	*ret = cmn_buffer_take_string(&note);
+	return *ret ? CMN_OK : CMN_ERR_NOMEM;
+}
+
+/* Until when a note counts, in seconds since the epoch; 0: it does not. most: seconds. */
+static uint64_t note_until(const struct cc_node *node, int dir_fd, const char *suffix, uint64_t most,
+			   char *reason, size_t size)
+{
+	unsigned long long until;
+	uint64_t now = cmn_clock_realtime() / NS_PER_S;
+	char *text, *end;
+	enum cmn_status status = read_note(node, dir_fd, suffix, &text);
+	bool counts;
+
+	if (status == CMN_ERR_NOMEM && reason)
+		(void)snprintf(reason, size, "no memory");	/* cut, if it must be */
+	if (status != CMN_OK)
+		return status == CMN_ERR_NOMEM ? now + 1 : 0;
 	until = strtoull(text, &end, 10);
 	/* A clock that was set back must not make it last. */
-	counts = *end == ' ' && until > now && until <= now + CC_NODE_DOWN_S;
+	counts = *end == ' ' && until > now && until <= now + most;
 	if (counts && reason) {
 		(void)snprintf(reason, size, "%s", end + 1);
 		for (; *reason; reason++) {
@@ -140,7 +150,8 @@ static uint64_t note_until(const struct cc_node *node, int dir_fd, const char *s
 	return counts ? until : 0;
 }
 
-static void write_note(const struct cc_node *node, int dir_fd, const char *suffix, const char *reason)
+static void write_note(const struct cc_node *node, int dir_fd, const char *suffix, uint64_t seconds,
+		       const char *reason)
 {
 	struct cmn_buffer text = { 0 };
 	struct cmn_view view;
@@ -148,7 +159,7 @@ static void write_note(const struct cc_node *node, int dir_fd, const char *suffi
 
 	name_file(node, suffix, name);
 	cmn_buffer_printf(&text, "%" PRIu64 " %.400s\n",
-			  cmn_clock_realtime() / NS_PER_S + CC_NODE_DOWN_S, reason);
+			  cmn_clock_realtime() / NS_PER_S + seconds, reason);
 	view = cmn_buffer_view(&text);
 	if (!text.failed && cmn_file_publish(dir_fd, name, &view, 1) != CMN_OK)
 		(void)unlinkat(dir_fd, name, 0);	/* each process finds it out itself then */
@@ -162,28 +173,63 @@ bool cc_node_is_down(const struct cc_node *node, int dir_fd, char *reason, size_
 
 uint64_t cc_node_down_until(const struct cc_node *node, int dir_fd, char *reason, size_t size)
 {
-	return note_until(node, dir_fd, "down", reason, size);
+	return note_until(node, dir_fd, "down", CC_NODE_DOWN_S, reason, size);
 }
 
 void cc_node_set_down(const struct cc_node *node, int dir_fd, const char *reason)
 {
-	write_note(node, dir_fd, "down", reason);
+	write_note(node, dir_fd, "down", CC_NODE_DOWN_S, reason);
 }
 
 bool cc_node_waited_in_vain(const struct cc_node *node, int dir_fd)
 {
-	return note_until(node, dir_fd, "waited", NULL, 0) != 0;
+	return note_until(node, dir_fd, "waited", CC_NODE_VAIN_S, NULL, 0) != 0;
+}
+
+/* How long the pause is to be: that of the last note, doubled. 0: it is still going on. */
+static uint64_t next_pause(const struct cc_node *node, int dir_fd)
+{
+	uint64_t now = cmn_clock_realtime() / NS_PER_S, pause = CC_NODE_DOWN_S;
+	unsigned long long until, last;
+	char *text, *end;
+
+	if (read_note(node, dir_fd, "waited", &text) != CMN_OK)
+		return pause;
+	until = strtoull(text, &end, 10);
+	last = strtoull(end, NULL, 10);
+	free(text);
+	/* Who waited at the same time as another one has waited for the same. */
+	if (until > now && until <= now + CC_NODE_VAIN_S)
+		return 0;
+	if (until <= now && now - until < CC_NODE_VAIN_S && last >= pause && last <= CC_NODE_VAIN_S)
+		pause = 2 * last < CC_NODE_VAIN_S ? 2 * last : CC_NODE_VAIN_S;
+	return pause;
 }
 
 void cc_node_set_waited_in_vain(const struct cc_node *node, int dir_fd)
 {
-	write_note(node, dir_fd, "waited", "in vain");
+	uint64_t pause = next_pause(node, dir_fd);
+	char reason[40];
+
+	(void)snprintf(reason, sizeof(reason), "%" PRIu64 " in vain", pause);	/* it fits */
+	if (pause)
+		write_note(node, dir_fd, "waited", pause, reason);
+}
+
+static void remove_note(const struct cc_node *node, int dir_fd, const char *suffix)
+{
+	char name[NAME_SIZE];
+
+	name_file(node, suffix, name);
+	(void)unlinkat(dir_fd, name, 0);	/* usually there is none */
+}
+
+void cc_node_set_waited_well(const struct cc_node *node, int dir_fd)
+{
+	remove_note(node, dir_fd, "waited");
 }
 
 void cc_node_set_up(const struct cc_node *node, int dir_fd)
 {
-	char name[NAME_SIZE];
-
-	name_file(node, "down", name);
-	(void)unlinkat(dir_fd, name, 0);	/* usually there is none */
+	remove_note(node, dir_fd, "down");
 }

@@ -9,6 +9,8 @@
  *                       flock: a process uploads from that root
  *   remote-<id>.down    why and until when the tier is left alone:
  *                       "<seconds since the epoch> <reason>"
+ *   remote-<id>.waited  until when nobody waits for another machine's compile, and how many
+ *                       seconds that is: "<seconds since the epoch> <seconds> in vain"
  *
  * Thread-safe, also between processes. Nothing here waits.
  */
@@ -27,6 +29,8 @@
 #define CC_NODE_SOCKET_SIZE (CC_NODE_DIR_SIZE + 32)
 /* A tier that failed is left alone for so long. */
 #define CC_NODE_DOWN_S 60
+/* No other machine's compile is waited for longer than this after some were waited for in vain. */
+#define CC_NODE_VAIN_S 3600
 
 struct cc_node {
 	char *runtime_dir;	/* $XDG_RUNTIME_DIR, or NULL */
@@ -55,10 +59,16 @@ bool cc_node_is_down(const struct cc_node *node, int dir_fd, char *reason, size_
 uint64_t cc_node_down_until(const struct cc_node *node, int dir_fd, char *reason, size_t size);
 /* Leaves it alone for a while; best effort. */
 void cc_node_set_down(const struct cc_node *node, int dir_fd, const char *reason);
-/* Whether another machine's compile was waited for in vain within the last minute. */
+/* Whether another machine's compile was waited for in vain lately. */
 bool cc_node_waited_in_vain(const struct cc_node *node, int dir_fd);
-/* Nobody waits for a while, though all ask; best effort. */
+/*
+ * Nobody waits for a minute, though all ask. Each time more that this happens after such a pause, and before
+ * another hour is over, the pause is twice as long, up to an hour: anybody who may write to the server
+ * can make claims, and never build. Best effort.
+ */
 void cc_node_set_waited_in_vain(const struct cc_node *node, int dir_fd);
+/* What was waited for came: the next pause is a minute again. Best effort. */
+void cc_node_set_waited_well(const struct cc_node *node, int dir_fd);
 /* The tier works again; best effort. */
 void cc_node_set_up(const struct cc_node *node, int dir_fd);
 

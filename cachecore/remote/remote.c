@@ -32,7 +32,6 @@
 /* Releasing a claim is a favour to others. */
 #define RELEASE_NS (100 * NS_PER_MS)
 #define MINUTE_NS (CC_NODE_DOWN_S * NS_PER_S)
-#define MAX_VALUE ((size_t)1 << 30)
 
 struct cc_remote {
 	const struct cc_config *config;
@@ -318,7 +317,7 @@ static enum cmn_status receive_value(struct cc_remote *remote, struct cc_helper 
 	size_t src_len, bin_len;
 	cc_helper_seen_fn seen;
 
-	if (len < CC_REMOTE_HEADER_SIZE || len > MAX_VALUE) {
+	if (len < CC_REMOTE_HEADER_SIZE || len > cc_address_max_value(&remote->setup.address)) {
 		report_refusal(remote, "it has no possible length", report);
 		return CMN_MISS;
 	}
@@ -497,9 +496,6 @@ static enum cmn_status look_up(struct cc_remote *remote, int dir_fd, const char 
 	if (status == CMN_OK)
 		status = ask(remote, dir_fd, &helper, cmn_view_of(name), time_ns, &len, ret_claimed,
 			     ret_waited);
-	/* Whether it is that machine's fault or the server's: the next processes need not wait as long. */
-	if (status != CMN_OK && *ret_waited && !*ret_claimed)
-		cc_node_set_waited_in_vain(&remote->setup.node, dir_fd);
 	if (status == CMN_OK)
 		status = receive_value(remote, &helper, len, ret, report);
 	cc_helper_close(&helper);
@@ -528,6 +524,19 @@ static void note_hit(struct cc_remote *remote, const struct cc_entry *entry, uin
 		cc_budget_win(&remote->budget, saved_ns - took_ns);
 }
 
+/*
+ * Another machine's compile was waited for. Whether it is that machine's fault or the server's, and also
+ * if what came is nobody's whom we trust: the next processes need not wait as long.
+ */
+static void note_wait(struct cc_remote *remote, int dir_fd, enum cmn_status status, bool came,
+		      enum cc_remote_event event)
+{
+	if (status == CMN_OK)
+		cc_node_set_waited_well(&remote->setup.node, dir_fd);
+	else if (!came || event == CC_REMOTE_REFUSED)
+		cc_node_set_waited_in_vain(&remote->setup.node, dir_fd);
+}
+
 static void note_loss(struct cc_remote *remote, uint64_t took_ns, bool waited,
 		      struct cc_remote_report *report)
 {
@@ -545,7 +554,7 @@ enum cmn_status cc_remote_get(struct cc_remote *remote, const struct cc_key *key
 	struct received received = { .hashed = false };
 	enum cmn_status status = CMN_ERR_INVALID;
 	char path[CC_NODE_DIR_SIZE];
-	bool waited = false;
+	bool waited = false, came;
 	int dir_fd;
 
 	*ret_report = (struct cc_remote_report){ .event = CC_REMOTE_NOTHING };
@@ -560,9 +569,12 @@ enum cmn_status cc_remote_get(struct cc_remote *remote, const struct cc_key *key
 	if (!is_left_alone(remote, dir_fd, ret_report))
 		status = look_up(remote, dir_fd, path, key, left_ns, &received, ret_claimed, &waited,
 				 ret_report);
-	(void)cmn_descriptor_close(dir_fd);	/* a directory: nothing to be lost */
-	if (status == CMN_OK)
+	came = status == CMN_OK;
+	if (came)
 		status = open_value(remote, &received, key, memo, ret, ret_report);
+	if (waited && !*ret_claimed)
+		note_wait(remote, dir_fd, status, came, ret_report->event);
+	(void)cmn_descriptor_close(dir_fd);	/* a directory: nothing to be lost */
 	cmn_buffer_release(&received.src);
 	cmn_buffer_release(&received.bin);
 	if (status == CMN_OK)

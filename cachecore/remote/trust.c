@@ -375,20 +375,34 @@ const struct cc_trust_key *cc_trust_at(const struct cc_trust *trust, size_t i,
 	return &trust->keys[i].key;
 }
 
+const struct cc_trust_key *cc_trust_decides(const struct cc_trust *trust, size_t i,
+					    struct cc_trust_place *ret_place)
+{
+	const struct cc_trust_key *wanted = cc_trust_at(trust, i, ret_place), *found = NULL, *key;
+	struct cc_trust_place place;
+
+	for (size_t k = 0; (key = cc_trust_at(trust, k, &place)); k++) {
+		if (memcmp(key->key, wanted->key, sizeof(key->key)) != 0 ||
+		    (found && key->end >= found->end))
+			continue;
+		found = key;
+		*ret_place = place;
+	}
+	return found;
+}
+
 enum cmn_status cc_trust_find(const struct cc_trust *trust, const uint8_t id[CC_SODIUM_HASH_SIZE],
 			      uint64_t now, const struct cc_trust_key **ret)
 {
-	enum cmn_status status = CMN_MISS;
+	struct cc_trust_place place;
 
-	for (size_t i = 0; trust->has_ids && i < trust->count && status != CMN_OK; i++) {
-		const struct trusted *trusted = &trust->keys[i];
-
-		if (memcmp(trusted->id, id, sizeof(trusted->id)) != 0)
+	for (size_t i = 0; trust->has_ids && i < trust->count; i++) {
+		if (memcmp(trust->keys[i].id, id, sizeof(trust->keys[i].id)) != 0)
 			continue;
-		*ret = &trusted->key;
-		status = now < trusted->key.end ? CMN_OK : CMN_STALE;
+		*ret = cc_trust_decides(trust, i, &place);
+		return now < (*ret)->end ? CMN_OK : CMN_STALE;
 	}
-	return status;
+	return CMN_MISS;
 }
 
 enum cmn_status cc_trust_user_file(char **ret)

@@ -6,7 +6,8 @@
  *   line = "ed25519" base64-of-32-bytes name ["until" YYYY-MM-DD]
  *
  * name: 1 to 64 printable ASCII characters without a blank. A key counts up to
- * the end of its last day, in UTC. Who can write to a file can make programs run
+ * the end of its last day, in UTC; one that is listed several times, up to the
+ * earliest of these, so that one line revokes it. Who can write to a file can make programs run
  * what he wants: it must belong to the effective user or root, and its directory
  * too, and nobody else may write to either (disk/root.h). Immutable once read, so
  * that threads may share it; a revoked key counts in a process until it reads the
@@ -70,9 +71,12 @@ struct cc_trust_place {
 };
 const struct cc_trust_key *cc_trust_at(const struct cc_trust *trust, size_t i,
 				       struct cc_trust_place *ret_place);
+/* The line that decides about the i-th key, which must be there: of all that list it, the first that ends first. */
+const struct cc_trust_key *cc_trust_decides(const struct cc_trust *trust, size_t i,
+					    struct cc_trust_place *ret_place);
 /*
- * The key with this id, borrowed. CMN_OK: it counts at that time (seconds since
- * the epoch). CMN_STALE: it has expired; of a key that is there twice, both have.
+ * The key with this id, borrowed: of several lines, the one that ends first. CMN_OK:
+ * it counts at that time (seconds since the epoch). CMN_STALE: it has expired.
  * CMN_MISS: no such key, or libsodium is missing.
  */
 CMN_CHECKED enum cmn_status cc_trust_find(const struct cc_trust *trust,

@@ -4,6 +4,7 @@ whatever it does meanwhile; and the programs that are started have nothing of it
 
     unnoticed.py BUILD-DIRECTORY [TEST...]
 """
+import ctypes
 import os
 import resource
 import shutil
@@ -149,6 +150,42 @@ class Unnoticed(tiers.RedisCase):
         """What starts a helper does not end by it."""
         self.run_under(self.reader("two"), {"FSIZE": (60000, 60000)})
         self.assertTrue(self.processes("ckcache-storage-redis"))
+
+    def test_the_helper_is_no_nicer_than_the_application(self):
+        """Also where who uploads, and steps back, starts it."""
+        one = self.writer("one", self.remote + " write-only=true")
+        one.use(0, 3)
+        one.uploaded()
+        nice = {}
+        for pid, command in self.processes("ckcache-").items():
+            with open("/proc/%d/stat" % pid, encoding="utf-8") as file:
+                nice[os.path.basename(command.split()[0])] = int(file.read().rpartition(")")[2].split()[16])
+        self.assertEqual(nice, {"ckcache-storage-redis": os.nice(0),
+                                "ckcache-remote": os.nice(0) + 10})
+
+    def test_disks_and_memory_are_not_the_applications(self):
+        """Idle input and output, and memory of one node alone."""
+        ioprio_get, ioprio_set, set_mempolicy = {
+            "x86_64": (252, 251, 238), "aarch64": (31, 30, 237)}.get(os.uname().machine, [None] * 3)
+        if not ioprio_get:
+            self.skipTest("system calls have other numbers here")
+        libc = ctypes.CDLL(None, use_errno=True)
+
+        def restrict():
+            libc.syscall(ioprio_set, 1, 0, 3 << 13)
+            libc.syscall(set_mempolicy, 2, ctypes.byref(ctypes.c_ulong(1)), 64)
+
+        one = self.writer("one")
+        done = subprocess.run([hosts.built(*CLIENT), "0", "3"], env=one.environment(),
+                              preexec_fn=restrict, capture_output=True, text=True, check=False)
+        self.assertEqual((done.returncode, done.stdout), (0, ""), done.stderr)
+        found = self.processes("ckcache-storage")
+        self.assertTrue(found)
+        for pid in found:
+            self.assertNotEqual(libc.syscall(ioprio_get, 1, pid) >> 13, 3)
+            if os.path.exists("/proc/%d/numa_maps" % pid):
+                with open("/proc/%d/numa_maps" % pid, encoding="ascii") as file:
+                    self.assertNotIn("bind", file.read())
 
     def test_forks(self):
         """Parent and child use the tier at the same time."""

@@ -282,6 +282,10 @@ class Doctor(Verbs):
         day = datetime.datetime.now(datetime.timezone.utc) + datetime.timedelta(days=3)
         self.trust(two, self.lines["farm"] + " until " + day.strftime("%Y-%m-%d"))
         self.says(self.findings(two)[1], "note", "expires soon")
+        self.trust(two, self.lines["farm"] + "\n" + self.lines["farm"] + " until 2020-01-01")
+        found = self.findings(two, codes=(1,))[1]
+        self.says(found, "note", "line 1 does not count")
+        self.says(found, "problem", "every trusted key has expired")
         os.chmod(self.path("farm.pem"), 0o644)
         self.says(self.findings(one)[1], "problem", "mode 0644")
         os.unlink(self.path("farm.pem"))
@@ -397,6 +401,19 @@ class PushAndPull(Verbs):
         three.use(3, 4, CKCACHE_REMOTE=None)
         self.assertEqual(self.pushed()["uploaded"], 5)
         self.assertEqual(self.pushed(three)["uploaded"], 4)
+        self.assertEqual(self.pulled(), (7, 0, 0, 0))
+
+    def test_a_value_in_the_place_of_the_lists_lock(self):
+        """It is not taken for the answer to what is asked next."""
+        three = self.host("three", self.remote, CKCACHE_REMOTE_KEY=self.path("farm.pem"))
+        self.trust(three, self.lines["farm"])
+        three.use(3, 4, CKCACHE_REMOTE=None)
+        self.pushed()
+        lock = self.index() + b"-lock".hex()
+        with open(lock, "wb") as file:
+            file.write(bytes(64))
+        self.assertEqual(self.pushed(three)["uploaded"], 4)
+        os.unlink(lock)
         self.assertEqual(self.pulled(), (7, 0, 0, 0))
 
     def test_lists_of_several_keys(self):

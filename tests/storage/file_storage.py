@@ -2,6 +2,7 @@
 """ckcache-storage-file on directories: shared, untrusted, full, damaged."""
 import glob
 import os
+import resource
 import signal
 import subprocess
 import threading
@@ -365,6 +366,27 @@ class Trust(WithDirectory):
             self.check_not_trusted()
             os.chown(self.directory + path, 0, 0)
         self.assertEqual(self.one.get(b"\xab\xcd"), b"value")
+
+
+class Limits(helper.Case):
+    def test_a_limit_on_the_size_of_files(self):
+        """It says so, and its successor stores what it could not."""
+        clock, url = self.write(self.path("clock"), ""), "file:" + self.path("values")
+        limit = lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 20, 1 << 20))
+        process, endpoint = self.helper(url, preexec_fn=limit,
+                                        extra=self.fault("clock", STORAGE_CLOCK=clock))
+        client = self.client(endpoint)
+        self.assertIn("RLIMIT_FSIZE", self.message(client.put(b"key", bytes(2 << 20))))
+        self.assertEqual(client.put(b"small", b"value"), helper.OK)
+        os.truncate(clock, 61)
+        start = time.monotonic()
+        while os.path.exists(endpoint):
+            self.assertLess(time.monotonic(), start + helper.PATIENCE)
+            time.sleep(0.01)
+        client.close()
+        self.assertEqual(process.wait(helper.PATIENCE), 0)
+        self.helper(url, endpoint=endpoint)
+        self.assertEqual(self.client(endpoint).put(b"key", bytes(2 << 20)), helper.OK)
 
 
 if __name__ == "__main__":

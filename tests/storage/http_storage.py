@@ -322,6 +322,54 @@ class Misbehaviour(Begins):
             client = self.ask(flood, {"max-value-size": "1M"})
             self.assertIn(words, self.message(client.get(b"key")))
 
+    def test_a_value_that_announces_too_much(self):
+        client = self.ask(lambda request: (request.raw(
+            b"HTTP/1.1 200 OK\r\nContent-Length: 900000000\r\n\r\n", close=False),
+            request.rfile.read(1)), {"operation-timeout": 60000})
+        self.assertIn("more than", self.message(client.get(b"key")))
+        self.assertIn("the storage is up", client.info()[1])
+
+    def test_many_values_without_end(self):
+        def flood(request):
+            request.raw(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n")
+            while True:
+                request.wfile.write(b"10000\r\n" + bytes(0x10000) + b"\r\n")
+
+        server = self.odd(flood)
+        process, endpoint = self.helper(server.url, {"max-value-size": "60Mi", "max-memory": "32Mi"})
+        before = protocol.peak(process.pid)
+        crowd = [self.client(endpoint) for _ in range(12)]
+        for client in crowd:
+            client.send(client.keyed(0, b"key"))
+        for client in crowd:
+            self.assertIn("no memory for the value now", self.message(client.value()))
+        if not protocol.has_sanitizer("http"):
+            self.assertLess(protocol.peak(process.pid), before + (56 << 20))
+            protocol.gives_back(self, process.pid, before + (16 << 20))
+
+    def test_headers_without_end(self):
+        """Also before the answer, and behind a value."""
+        def flood(request):
+            request.raw(begin)
+            while True:
+                request.wfile.write(line * 1000)
+
+        ok = b"HTTP/1.1 200 OK\r\n"
+        for begin, line in ((ok, b"X-Name: value\r\n"), (b"", b"HTTP/1.1 103 Early Hints\r\n\r\n"),
+                            (ok + b"Transfer-Encoding: chunked\r\n\r\n0\r\n", b"X-Name: value\r\n")):
+            client = self.ask(flood, {"operation-timeout": 60000})
+            self.assertIn("long page", self.message(client.get(b"key")))
+
+    def test_an_answer_that_nobody_asked_for(self):
+        """It is not taken for the next key's."""
+        def answer(request):
+            one = b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\n"
+            request.raw(one + request.path[-5:].encode() + one + b"wrong", close=False)
+
+        client = self.ask(answer)
+        for key in (b"\1\2\3\4", b"\5\6\7\x08", b"\1\2\3\5"):
+            self.assertEqual(client.get(key), key.hex()[-5:].encode())
+
     def test_slow_servers(self):
         stop = threading.Event()
         self.addCleanup(stop.set)

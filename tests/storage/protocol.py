@@ -5,12 +5,15 @@ CKCACHE_STORAGE_REQUESTS=1000000: so many requests in the test of memory.
 """
 import fcntl
 import os
+import resource
 import select
+import shutil
 import socket
 import struct
 import subprocess
 import threading
 import time
+import unittest
 
 import helper
 
@@ -24,6 +27,27 @@ def memory(pid):
         return int(statm.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
 
 
+def peak(pid):
+    """The most resident bytes so far."""
+    with open("/proc/%d/status" % pid, encoding="ascii") as status:
+        return 1024 * int(status.read().partition("VmHWM:")[2].split()[0])
+
+
+def gives_back(case, pid, most):
+    """Its memory is below that soon: it answers before it gives a value back."""
+    end = time.monotonic() + helper.PATIENCE
+    while memory(pid) >= most:
+        case.assertLess(time.monotonic(), end, memory(pid))
+        time.sleep(0.01)
+
+
+def has_sanitizer(scheme):
+    """Whose own memory grows, and hides the helper's."""
+    with open(os.path.join(helper.PROGRAMS, "ckcache-storage-" + scheme), "rb") as program:
+        code = program.read()  # which itself may ask whether there is one
+    return b"__asan_report_" in code or b"__tsan_func_entry" in code
+
+
 class Protocol:
     """For a helper.Case that has self.url and self.attributes, and says self.claims."""
     claims = True
@@ -35,10 +59,7 @@ class Protocol:
         return self.client(endpoint), process, endpoint
 
     def has_sanitizer(self):
-        """Whose own memory grows, and hides the helper's."""
-        program = os.path.join(helper.PROGRAMS, "ckcache-storage-" + self.url.partition(":")[0])
-        code = self.read(program)  # which itself may ask whether there is one
-        return b"__asan_report_" in code or b"__tsan_func_entry" in code
+        return has_sanitizer(self.url.partition(":")[0])
 
     def test_greeting(self):
         client, _, _ = self.begin()
@@ -163,6 +184,54 @@ class Protocol:
         if not self.has_sanitizer():
             self.assertLess(memory(process.pid), before + (16 << 20))
 
+    def test_many_that_store_at_once(self):
+        """What does not fit is refused; nobody waits, and the memory is given back."""
+        client, process, endpoint = self.begin({"max-memory": "16Mi"})
+        client.put(b"first", b"value")
+        before = peak(process.pid)
+        crowd = [self.client(endpoint) for _ in range(12)]
+        meanwhile, after, answers = threading.Barrier(13), threading.Barrier(13), []
+
+        def store(number, one):
+            data = one.putting(b"%d" % number, bytes(6 << 20))
+            one.send(data[:-1])
+            meanwhile.wait()
+            after.wait()
+            one.send(data[-1:])
+            answers.append(one.status())
+
+        threads = [threading.Thread(target=store, args=item) for item in enumerate(crowd)]
+        for thread in threads:
+            thread.start()
+        meanwhile.wait()
+        # Small ones always have room.
+        self.assertEqual(client.put(b"small", bytes(64 << 10)), helper.OK)
+        self.assertEqual(client.get(b"small"), bytes(64 << 10))
+        after.wait()
+        for thread in threads:
+            thread.join()
+        said = "put: no memory for the value now (max-memory)"
+        self.assertEqual(len(answers), 12)
+        self.assertEqual(set(answers), {helper.OK, said})
+        self.assertLessEqual(answers.count(helper.OK), 2)
+        self.assertEqual(client.put(b"large", bytes(6 << 20)), helper.OK)
+        self.assertEqual(client.get(b"large"), bytes(6 << 20))
+        self.assertEqual(crowd[0].put(b"large", bytes(6 << 20)), helper.OK)
+        if not self.has_sanitizer():
+            self.assertLess(peak(process.pid), before + (24 << 20))
+            gives_back(self, process.pid, before + (6 << 20))
+
+    def test_sizes(self):
+        """A value is at most a half of what all may take, if nobody says otherwise."""
+        for attributes, most in (({"max-memory": "8Mi"}, 4 << 20),
+                                 ({"max-memory": "8Mi", "max-value-size": "5Mi"}, 5 << 20)):
+            client, _, _ = self.begin(attributes)
+            self.assertEqual(client.put(b"key", bytes(most)), helper.OK)
+            self.assertEqual(client.put(b"key", bytes(most + 1)),
+                             "the value has more than %d bytes" % most)
+        for size in ("x", "-1", "99999999999999999999"):
+            self.refused(self.url, {**self.attributes, "max-memory": size})
+
     def test_values_over_the_bound(self):
         client, _, _ = self.begin({"max-value-size": "1K"})
         self.assertEqual(client.put(b"key", bytes(1000)), helper.OK)
@@ -237,13 +306,37 @@ class Protocol:
         self.assertIsNone(self.client(endpoint).get(b"key"))
         self.assertEqual(os.readlink("/proc/%d/cwd" % process.pid), "/")
 
+    def test_without_standard_streams(self):
+        """Its own descriptors do not take their numbers, which /dev/null is to have."""
+        def close():
+            for number in range(3):
+                os.close(number)
+
+        process, endpoint = self.launch(self.url, self.attributes, preexec_fn=close)
+        start, client = time.monotonic(), None
+        while not client:
+            self.assertLess(time.monotonic(), start + helper.PATIENCE)
+            try:
+                client = self.client(endpoint)
+            except (FileNotFoundError, ConnectionRefusedError):
+                time.sleep(0.01)     # nobody says when it listens
+        self.assertEqual(client.put(b"key", b"value"), helper.OK)
+        self.assertEqual(client.get(b"key"), b"value")
+        process.terminate()
+        self.assertEqual(process.wait(helper.PATIENCE), 0)
+        self.assertFalse(os.path.exists(endpoint))
+
     def test_it_keeps_a_lock_on_descriptor_3(self):
         self.check_lock({})
 
     def test_it_keeps_a_lock_on_an_old_kernel(self):
         self.check_lock(self.fault("old"))
 
-    def check_lock(self, extra):
+    def test_it_gives_the_lock_to_the_next_one(self):
+        clock = self.write(self.path("clock"), "")
+        self.check_lock(self.fault("clock", STORAGE_CLOCK=clock), clock)
+
+    def check_lock(self, extra, clock=None):
         path, endpoint = self.write(self.path("lock"), ""), self.path("s")
         program = os.path.join(helper.PROGRAMS, "ckcache-storage-" + self.url.partition(":")[0])
         other = open(self.write(self.path("other"), ""), encoding="ascii")
@@ -253,6 +346,8 @@ class Protocol:
         def number():
             os.dup2(other.fileno(), 60)
             os.dup2(lock.fileno(), 3)
+            if clock:
+                resource.setrlimit(resource.RLIMIT_CPU, (1000, 1000))
 
         process = subprocess.Popen([program], preexec_fn=number, close_fds=False,
                                    stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
@@ -274,9 +369,75 @@ class Protocol:
         with open(path, encoding="ascii") as again:
             with self.assertRaises(BlockingIOError):
                 fcntl.flock(again, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            if clock:
+                os.truncate(clock, 61)
+                fcntl.flock(again, fcntl.LOCK_EX)
+                self.assertIsNone(client.get(b"key"))
             client.stop()
             self.assertEqual(process.wait(helper.PATIENCE), 0)
             fcntl.flock(again, fcntl.LOCK_EX | fcntl.LOCK_NB)
+
+    def leaves(self, leave, **more):
+        """It makes room for another one, and its clients notice nothing."""
+        client, process, endpoint = self.begin(**more)
+        client.put(b"key", b"value")
+        leave()
+        start = time.monotonic()
+        while os.path.exists(endpoint):
+            self.assertLess(time.monotonic(), start + helper.PATIENCE)
+            time.sleep(0.01)
+        other, _, _ = self.begin(endpoint=endpoint)
+        self.assertEqual(other.get(b"key"), b"value")
+        self.assertEqual(client.get(b"key"), b"value")
+        self.assertEqual(client.get(b"key"), b"value")
+        # What is stored is another one's, which may have what this one lacks.
+        self.assertEqual(client.put(b"key", b"new"), helper.OK)
+        self.assertTrue(client.ended())
+        self.assertEqual(process.wait(helper.PATIENCE), 0)
+        self.assertEqual(self.client(endpoint).get(b"key"), b"new")
+
+    def test_less_than_others_may_need(self):
+        """Limits that it cannot raise, and priorities, are those of the program that started it."""
+        hard = lambda name, value: lambda: resource.setrlimit(getattr(resource, "RLIMIT_" + name),
+                                                              (value, value))
+        cases = [hard("FSIZE", 1 << 20), hard("CPU", 1000), hard("NOFILE", 600), hard("NPROC", 1023),
+                 lambda: os.nice(1), lambda: os.sched_setscheduler(0, os.SCHED_IDLE,
+                                                                   os.sched_param(0))]
+        if not self.has_sanitizer():
+            cases += [hard("AS", (4 << 30) - 1), hard("DATA", 1 << 30)]
+        for number, limit in enumerate(cases):
+            clock = self.write(self.path("clock%d" % number), "")
+            self.leaves(lambda clock=clock: os.truncate(clock, 61), preexec_fn=limit,
+                        extra=self.fault("clock", STORAGE_CLOCK=clock))
+
+    @unittest.skipIf(os.geteuid() and os.nice(0) > 0, "this process is nice")
+    def test_limits_that_it_can_raise(self):
+        def limit():
+            for name, value in (("FSIZE", 1 << 20), ("CPU", 1000), ("NOFILE", 100)):
+                number = getattr(resource, "RLIMIT_" + name)
+                resource.setrlimit(number, (value, resource.getrlimit(number)[1]))
+
+        clock = self.write(self.path("clock"), "")
+        client, process, endpoint = self.begin(preexec_fn=limit,
+                                               extra=self.fault("clock", STORAGE_CLOCK=clock))
+        os.truncate(clock, 61)
+        with self.assertRaises(subprocess.TimeoutExpired):
+            process.wait(0.5)
+        self.assertTrue(os.path.exists(endpoint))
+        self.assertEqual(client.put(b"key", bytes(2 << 20)), helper.OK)
+
+    def test_an_update_replaces_it(self):
+        name = "ckcache-storage-" + self.url.partition(":")[0]
+        program, new = self.path("bin"), self.path("new")
+        for path in (program, new):
+            shutil.copy(os.path.join(helper.PROGRAMS, name), path)
+        clock = self.write(self.path("clock"), "")
+
+        def update():
+            os.rename(new, program)
+            os.truncate(clock, 21)
+
+        self.leaves(update, program=program, extra=self.fault("clock", STORAGE_CLOCK=clock))
 
     def test_settings_that_make_no_sense(self):
         for attributes in ({"connect-timeout": "soon"}, {"operation-timeout": "-1"},

@@ -475,6 +475,57 @@ class Lies(helper.Case):
                                      attributes={"max-value-size": "1M", "operation-timeout": 9000}))
         self.assertIn("more than", said)
 
+    def test_a_value_that_announces_too_much(self):
+        """It is not waited for: what the server says is enough."""
+        for split in (0, 1, 4):
+            text = b"$900000000\r\n"
+            said = self.message(self.ask(text[:split] or text, attributes={"operation-timeout": 60000},
+                                         then=(lambda c: c.sendall(text[split:])) if split else None))
+            self.assertIn("more than", said)
+
+    def test_many_values_without_end(self):
+        def flood(client):
+            client.sendall(b"$60000000\r\n")
+            while True:
+                client.sendall(bytes(1 << 16))
+
+        liar = Liar(self, then=flood)
+        process, endpoint = self.helper(liar.url, {"max-value-size": "60Mi", "max-memory": "64Mi"})
+        before = protocol.peak(process.pid)
+        crowd = [self.client(endpoint) for _ in range(12)]
+        for client in crowd:
+            client.send(client.keyed(0, b"key"))
+        for client in crowd:
+            self.assertIn("no memory for the value now", self.message(client.value()))
+        if not protocol.has_sanitizer("redis"):
+            self.assertLess(protocol.peak(process.pid), before + (96 << 20))
+            protocol.gives_back(self, process.pid, before + (8 << 20))
+
+    def test_long_answers_where_none_is_expected(self):
+        def flood(client):
+            while True:
+                client.sendall(bytes(1 << 16))
+
+        for request in (lambda client: client.put(b"key", b"v"), lambda client: client.exists(b"key")):
+            self.message(self.ask(b"$60000000\r\n", request, then=flood,
+                                  attributes={"operation-timeout": 60000}))
+
+    def test_an_answer_that_nobody_asked_for(self):
+        """It is not taken for the next key's."""
+        liar = Liar(self, b"$5\r\nfirst\r\n$5\r\nwrong\r\n", b"$6\r\nsecond\r\n", b"$5\r\nthird\r\n")
+        _, endpoint = self.helper(liar.url)
+        client = self.client(endpoint)
+        self.assertEqual([client.get(key) for key in (b"1", b"2", b"3")],
+                         [b"first", b"second", b"third"])
+        self.assertEqual(len(liar.clients), 2)
+        # The same, where it comes later.
+        liar = Liar(self, b"$5\r\nfirst\r\n", b"$6\r\nsecond\r\n")
+        _, endpoint = self.helper(liar.url)
+        client = self.client(endpoint)
+        self.assertEqual(client.get(b"1"), b"first")
+        liar.clients[0].sendall(b"$5\r\nwrong\r\n")
+        self.assertEqual(client.get(b"2"), b"second")
+
     def test_a_value_that_is_cut(self):
         first, second = self.ask(b"$10\r\nshort", lambda client: (client.get(b"key"), client.get(b"key")),
                                  then=lambda c: c.shutdown(2))

@@ -159,8 +159,10 @@ class Show(Case):
         today = datetime.datetime.now(datetime.timezone.utc).date()
         dates = {name: today + datetime.timedelta(days) for name, days in
                  (("gone", -3), ("yesterday", -1), ("today", 0), ("tomorrow", 1), ("later", 40))}
+        keys = {name: base64.b64encode(bytes([number]) * 32).decode()
+                for number, name in enumerate(dates)}
         self.write(self.trusted, "# ours\n" + "".join(
-            "ed25519 %s %s until %s\n" % (KEY, name, date) for name, date in dates.items()) +
+            "ed25519 %s %s until %s\n" % (keys[name], name, date) for name, date in dates.items()) +
             "ed25519 %s ever\nnonsense\n" % OTHER, 0o600)
         out, err = self.key(0, "show")
         self.assertIn("trusted_keys:8: not \"ed25519", err)
@@ -178,10 +180,22 @@ class Show(Case):
         self.assertIsNone(value["own"])
         self.assertEqual([(row["name"], row["until"], row["line"], row["file"], row["key"])
                           for row in value["trusted"]],
-                         [(name, str(date), i + 2, self.trusted, KEY)
+                         [(name, str(date), i + 2, self.trusted, keys[name])
                           for i, (name, date) in enumerate(dates.items())] +
                          [("ever", None, 7, self.trusted, OTHER)])
         self.assertEqual([row["expired"] for row in value["trusted"]][::2], [True, False, False])
+
+    def test_the_earliest_line_of_a_key_counts(self):
+        self.write(self.trusted, "".join("ed25519 %s %s\n" % row for row in (
+            (KEY, "ever"), (KEY, "over until 2020-01-01"), (OTHER, "other"),
+            (KEY, "later until 2999-01-01"))), 0o600)
+        states = re.findall(r"^    .*, line (\d+): (.*)$", self.key(0, "show")[0], re.M)
+        said = "does not count, since %s, line 2 lists the key, too" % self.trusted
+        self.assertEqual([states[i] for i in (0, 2, 3)],
+                         [("1", said), ("3", "does not expire"), ("4", said)])
+        self.assertRegex(states[1][1], "^expired [0-9]+ days ago$")
+        value = json.loads(self.key(0, "show", "--json")[0])
+        self.assertEqual([row["expired"] for row in value["trusted"]], [True, True, False, True])
 
     def test_the_own_key(self):
         line = self.key(0, "new")[0].strip()

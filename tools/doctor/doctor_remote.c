@@ -102,13 +102,19 @@ static bool look_at_trust(struct doctor *doctor, const struct cc_address *addres
 			  const struct cc_trust *trust)
 {
 	uint64_t now = cmn_clock_realtime() / NS_PER_S;
-	const struct cc_trust_key *key;
-	struct cc_trust_place place;
+	const struct cc_trust_key *key, *decides;
+	struct cc_trust_place place, first;
 	size_t count = 0, good = 0;
 
 	for (; (key = cc_trust_at(trust, count, &place)); count++) {
-		look_at_key(doctor, key, &place, now);
-		good += now < key->end;
+		decides = cc_trust_decides(trust, count, &first);
+		if (decides == key)
+			look_at_key(doctor, key, &place, now);
+		else
+			doctor_say(doctor, SECTION, DOCTOR_NOTE, "remove one of the two lines",
+				   "the key of %s is listed twice: %s, line %u does not count, %s, line %u does",
+				   key->name, place.file, place.line, first.file, first.line);
+		good += now < decides->end;
 	}
 	if (!count && !address->write_only) {
 		if (strcmp(address->scheme, "file") != 0) {

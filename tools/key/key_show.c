@@ -19,13 +19,19 @@ struct shown {
 	uint64_t now;
 };
 
-static void append_state(struct cmn_buffer *text, const struct cc_trust_key *key, uint64_t now)
+static void append_state(struct cmn_buffer *text, const struct cc_trust *trust, size_t i, uint64_t now)
 {
+	struct cc_trust_place place;
+	const struct cc_trust_key *key = cc_trust_at(trust, i, &place);
+	const struct cc_trust_key *decides = cc_trust_decides(trust, i, &place);
 	uint64_t days = now < key->end ? (key->end - now - 1) / DAY_SECONDS
 				       : (now - key->end) / DAY_SECONDS + 1;
 	const char *unit = days == 1 ? "day" : "days";
 
-	if (key->end == UINT64_MAX)
+	if (decides != key)
+		cmn_buffer_printf(text, "does not count, since %s, line %u lists the key, too", place.file,
+				  place.line);
+	else if (key->end == UINT64_MAX)
 		cmn_buffer_append_text(text, "does not expire");
 	else if (now >= key->end)
 		cmn_buffer_printf(text, "expired %" PRIu64 " %s ago", days, unit);
@@ -54,7 +60,7 @@ static int show_text(const struct shown *shown)
 		cmn_buffer_append_text(&text, i ? "  " : "Trusted keys:\n  ");
 		cc_trust_key_append(&text, key);
 		cmn_buffer_printf(&text, "\n    %s, line %u: ", place.file, place.line);
-		append_state(&text, key, shown->now);
+		append_state(&text, shown->trust, i, shown->now);
 		cmn_buffer_append_u8(&text, '\n');
 	}
 	return tool_print(&text);
@@ -73,7 +79,7 @@ static int show_json(const struct shown *shown)
 {
 	struct json_object *root = json_new_object(), *object, *array;
 	const struct cc_trust_key *key;
-	struct cc_trust_place place;
+	struct cc_trust_place place, decides;
 
 	if (shown->file) {
 		object = json_add_object(root, "own");
@@ -87,7 +93,8 @@ static int show_json(const struct shown *shown)
 		object = json_add_object(array, NULL);
 		add_key(object, key);
 		json_add_text(object, "until", key->until[0] ? key->until : NULL);
-		json_add_bool(object, "expired", shown->now >= key->end);
+		json_add_bool(object, "expired",
+			      shown->now >= cc_trust_decides(shown->trust, i, &decides)->end);
 		json_add_text(object, "file", place.file);
 		json_add_number(object, "line", place.line);
 	}

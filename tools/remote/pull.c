@@ -26,7 +26,6 @@
 #define NS_PER_S UINT64_C(1000000000)
 /* Nobody waits for one value, but it is not to hang for ever. */
 #define GET_NS (60 * NS_PER_S)
-#define MAX_VALUE ((size_t)1 << 30)
 /* The history takes so many at a time. */
 #define HISTORY_BATCH 256
 
@@ -163,7 +162,7 @@ static enum cmn_status read_lists(struct pulling *pulling)
 	if (!trust)
 		status = read_list(pulling, NULL);
 	for (size_t i = 0; trust && status == CMN_OK && (key = cc_trust_at(trust, i, &place)); i++) {
-		if (now < key->end)
+		if (cc_trust_decides(trust, i, &place) == key && now < key->end)
 			status = read_list(pulling, key);
 	}
 	if (status == CMN_OK && pulling->wanted.bytes.failed)
@@ -223,7 +222,7 @@ static enum cmn_status pull_one(struct pulling *pulling, const uint8_t *wanted)
 
 	memcpy(hash.bytes, wanted, CMN_HASH_SIZE);
 	cc_remote_name_of(&hash, name);
-	status = get(pulling, name, MAX_VALUE, &bytes);
+	status = get(pulling, name, cc_address_max_value(&pulling->setup->address), &bytes);
 	if (status == CMN_MISS) {
 		pulling->gone++;
 		status = CMN_OK;

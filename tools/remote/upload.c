@@ -106,7 +106,7 @@ static enum cmn_status sign(const struct upload *upload, uint8_t header[CC_REMOT
 	return CMN_OK;
 }
 
-static enum cmn_status connect_helper(struct upload *upload)
+enum cmn_status upload_connect(struct upload *upload)
 {
 	enum cmn_status status = CMN_OK;
 
@@ -132,7 +132,7 @@ static enum cmn_status note_problem(struct upload *upload, enum cmn_status statu
 static enum cmn_status put_once(struct upload *upload, struct cmn_view name,
 				const struct cmn_view *views, size_t count)
 {
-	enum cmn_status status = connect_helper(upload);
+	enum cmn_status status = upload_connect(upload);
 
 	for (size_t i = 0; i < count; i++)
 		upload->helper.deadline += (views[i].len >> 20) * NS_PER_S;
@@ -159,7 +159,7 @@ enum cmn_status upload_value(struct upload *upload, struct cmn_view name,
 enum cmn_status upload_get(struct upload *upload, struct cmn_view name, size_t max,
 			   struct cmn_buffer *ret)
 {
-	enum cmn_status status = connect_helper(upload);
+	enum cmn_status status = upload_connect(upload);
 
 	if (status == CMN_OK)
 		status = cc_helper_get(&upload->helper, name, max, ret);
@@ -176,7 +176,7 @@ void upload_lock(struct upload *upload, const char *name)
 {
 	const struct timespec pause = { 0, LOCK_PAUSE_NS };
 	uint64_t end = cmn_clock_deadline(LOCK_NS), len;
-	enum cmn_status status = connect_helper(upload);
+	enum cmn_status status = upload_connect(upload);
 	char lock_name[LOCK_NAME_SIZE];
 	struct cmn_view lock = name_lock(name, lock_name);
 	bool claimed = false;
@@ -184,14 +184,15 @@ void upload_lock(struct upload *upload, const char *name)
 	while (status == CMN_OK && upload->helper.has_claims && !claimed) {
 		status = cc_helper_ask_or_claim(&upload->helper, lock, LOCK_NS / (NS_PER_S / 1000),
 						&len, &claimed);
-		if (status != CMN_MISS || cmn_clock_monotonic() >= end)
+		/* Also a value in the lock's place, which is not read: the next request has another connection. */
+		if (status != CMN_MISS || cmn_clock_monotonic() >= end) {
+			cc_helper_close(&upload->helper);
 			break;
+		}
 		status = CMN_OK;
 		if (!claimed)
 			(void)nanosleep(&pause, NULL);	/* a signal only makes it shorter */
 	}
-	if (status != CMN_OK)
-		cc_helper_close(&upload->helper);	/* the next request has a connection of its own */
 }
 
 void upload_unlock(struct upload *upload, const char *name)

@@ -33,6 +33,8 @@ struct upload {
 bool upload_begin(const struct cc_config *config, const struct cc_remote_setup *setup,
 		  struct upload *ret);
 void upload_release(struct upload *upload);
+/* The connection for what follows, as cc_remote_connect, for as long as one value may take. */
+CMN_CHECKED enum cmn_status upload_connect(struct upload *upload);
 /*
  * Stores the newest entry of a leaf. CMN_MISS: there is none that is sound, or the server
  * does not want it. CMN_BUSY, CMN_ERR_IO, …: the tier cannot be reached now (problem).

@@ -341,3 +341,21 @@ TEST(a_path_is_shown_as_it_is)
 	check_shown("File:/me@work", "File:/me@work");
 	check_shown("file://user:secret@host/directory", "file://host/directory");
 }
+
+static size_t max_value_of(const char *text)
+{
+	struct cc_address address = parse(text);
+	size_t max = cc_address_max_value(&address);
+
+	cc_address_release(&address);
+	return max;
+}
+
+TEST(the_largest_value_is_an_attribute)
+{
+	CU_ASSERT_EQUAL(max_value_of("redis://host"), CC_ADDRESS_MAX_VALUE);
+	CU_ASSERT_EQUAL(max_value_of("redis://host @max-value-size=1Gi @max-value=5"), (size_t)1 << 30);
+	CU_ASSERT_EQUAL(max_value_of("redis://host @max-value-size=1Gi @max-value-size=1000"), 1000);
+	CU_ASSERT_EQUAL(max_value_of("redis://host @max-value-size=much"), CC_ADDRESS_MAX_VALUE);
+	CU_ASSERT_EQUAL(max_value_of("redis://host @max-value-size=9999999999Gi"), SIZE_MAX / 4);
+}

@@ -269,6 +269,64 @@ TEST(waiting_in_vain_is_remembered_for_a_minute)
 	CU_ASSERT_FALSE(cc_node_waited_in_vain(&node, dir_fd));
 }
 
+/* Waits in vain, and looks how many seconds nobody waits then. */
+static uint64_t vain_pause(void)
+{
+	uint64_t begun = now_s;
+
+	cc_node_set_waited_in_vain(&node, dir_fd);
+	while (cc_node_waited_in_vain(&node, dir_fd))
+		now_s++;
+	return now_s - begun;
+}
+
+TEST(waiting_in_vain_again_and_again_makes_pauses_grow)
+{
+	static const uint64_t pauses[] = { 60, 120, 240, 480, 960, 1920, 3600, 3600 };
+
+	for (size_t i = 0; i < sizeof(pauses) / sizeof(pauses[0]); i++) {
+		CU_ASSERT_EQUAL(vain_pause(), pauses[i]);
+		now_s += i % 2 ? 3599 : 0;	/* nobody asks for some time */
+	}
+	now_s += 3600;
+	CU_ASSERT_EQUAL(vain_pause(), 60);
+	CU_ASSERT_EQUAL(vain_pause(), 120);
+	cc_node_set_waited_well(&node, dir_fd);
+	CU_ASSERT_EQUAL(vain_pause(), 60);
+	cc_node_set_waited_well(&node, dir_fd);
+	cc_node_set_waited_well(&node, dir_fd);
+	CU_ASSERT_FALSE(cc_node_waited_in_vain(&node, dir_fd));
+}
+
+TEST(many_that_wait_for_the_same_count_once)
+{
+	cc_node_set_waited_in_vain(&node, dir_fd);
+	now_s += 1;
+	for (int i = 0; i < 20; i++)
+		cc_node_set_waited_in_vain(&node, dir_fd);
+	now_s = NOW + 59;
+	CU_ASSERT(cc_node_waited_in_vain(&node, dir_fd));
+	now_s = NOW + 60;
+	CU_ASSERT_FALSE(cc_node_waited_in_vain(&node, dir_fd));
+	CU_ASSERT_EQUAL(vain_pause(), 120);
+}
+
+TEST(a_note_of_a_pause_that_makes_no_sense_is_a_minute)
+{
+	static const char *const notes[] = {
+		"", "x", "1699999999", "1699999999 in vain", "1699999999 59 in vain", "1699999999 3601 in vain",
+		"1699999999 99999999999999999999 in vain", "1699999999 -60 in vain", "1700003601 120 in vain",
+		"0 120 in vain", "-1 120 in vain",
+	};
+
+	for (size_t i = 0; i < sizeof(notes) / sizeof(notes[0]); i++) {
+		now_s = NOW;
+		unit_write(name_of("waited"), notes[i]);
+		CU_ASSERT_FALSE(cc_node_waited_in_vain(&node, dir_fd));
+		CU_ASSERT_EQUAL(vain_pause(), 60);
+	}
+}
+
 TEST(other_tiers_are_not_down)
 {
 	struct cc_node other = node_of("redis://other", NULL);

@@ -348,6 +348,13 @@ static void end(void)
 	remote = NULL;
 }
 
+static void end_two(void)
+{
+	cc_remote_free(other);
+	other = NULL;
+	end();
+}
+
 /* As a process that begins. */
 static void reopen(void)
 {
@@ -636,7 +643,7 @@ static uint64_t wait_in_vain(uint64_t build_ns, uint64_t build_wait)
 
 	config.build_wait = build_wait;
 	tier.others = 100000;
-	atomic_fetch_add(&passed_ns, 61 * S);	/* what was waited for before is forgotten */
+	atomic_fetch_add(&passed_ns, 2 * 3601 * S);	/* what was waited for before is forgotten */
 	begin();
 	cc_remote_note_build(remote, build_ns);
 	start = atomic_load(&passed_ns);
@@ -684,6 +691,55 @@ TEST(what_one_waited_for_in_vain_others_do_not_wait_for)
 	start = atomic_load(&passed_ns);
 	CU_ASSERT_FALSE(finds_by(other, &claimed));
 	CU_ASSERT(atomic_load(&passed_ns) - start >= 4 * S);
+}
+
+/* Whether the other process waits for another machine's build, which never comes. */
+static bool other_waits(void)
+{
+	uint64_t start = atomic_load(&passed_ns);
+	bool claimed;
+
+	atomic_store(&tier.others_left, 100000);
+	has_value((struct cmn_buffer){ 0 });
+	CU_ASSERT_FALSE(finds_by(other, &claimed));
+	return atomic_load(&passed_ns) - start >= 2 * S;
+}
+
+/* It is in vain, too, if what comes is nobody's whom we trust. */
+TEST(a_wait_for_what_is_refused_is_in_vain)
+{
+	bool claimed;
+
+	for (int known = 0; known < 2; known++) {
+		atomic_fetch_add(&passed_ns, 2 * 3601 * S);
+		tier.others = 5;
+		has_value(make_value(true, TWO, known ? TWO : NOBODY));
+		begin_two();
+		CU_ASSERT_EQUAL(finds_by(remote, &claimed), known);
+		CU_ASSERT_EQUAL(other_waits(), known);
+		end_two();
+	}
+}
+
+TEST(a_wait_that_was_worth_it_makes_the_next_pause_short)
+{
+	bool claimed;
+
+	for (int well = 0; well < 2; well++) {
+		CU_ASSERT(wait_in_vain(S, 3600) >= 4 * S);
+		atomic_fetch_add(&passed_ns, 61 * S);
+		if (well) {
+			tier.others = 5;
+			begin_with(make_value(true, TWO, TWO));
+			CU_ASSERT(finds_by(remote, &claimed));
+			end();
+		}
+		begin_two();
+		CU_ASSERT(other_waits());
+		atomic_fetch_add(&passed_ns, 61 * S);
+		CU_ASSERT_EQUAL(other_waits(), well);
+		end_two();
+	}
 }
 
 /* Whatever was late before: each request has its time. */
@@ -763,7 +819,7 @@ TEST(what_is_no_value_is_not_used)
 		check_refused(value, "");
 	}
 	/* It is not waited for, nor is there memory for it. */
-	tier.announced = (UINT64_C(1) << 30) + 1;
+	tier.announced = CC_ADDRESS_MAX_VALUE + 1;
 	check_refused(make_value(true, TWO, TWO), "no possible length");
 	tier.announced = UINT64_MAX;
 	check_refused(make_value(true, TWO, TWO), "no possible length");

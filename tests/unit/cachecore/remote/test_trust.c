@@ -392,21 +392,44 @@ TEST(a_key_counts_to_the_last_second_of_its_day)
 	CU_ASSERT_PTR_NULL(key);
 }
 
-TEST(a_key_that_is_there_twice_counts_while_one_of_them_does)
+TEST(a_key_that_is_there_twice_counts_while_both_do)
 {
 	const struct cc_trust_key *key = NULL;
-	OWNED(owned_cc_trust_free) struct cc_trust *trust;
+	struct cc_trust *trust;
 
-	unit_write("keys/trusted", "ed25519 " ONE " early until 2026-11-25\ned25519 " TWO " two\n");
-	unit_write("more/trusted", "ed25519 " ONE " late until 2027-11-25\n");
+	for (int turn = 0; turn < 2; turn++) {
+		unit_write(turn ? "more/trusted" : "keys/trusted",
+			   "ed25519 " ONE " early until 2026-11-25\ned25519 " TWO " two\n");
+		unit_write(turn ? "keys/trusted" : "more/trusted",
+			   "ed25519 " ONE " late until 2027-11-25\ned25519 " ONE " ever\n");
+		trust = read_both();
+		CU_ASSERT_EQUAL(find(trust, ONE, 1795651199, &key), CMN_OK);
+		CU_ASSERT_STRING_EQUAL(key->name, "early");
+		CU_ASSERT_EQUAL(find(trust, ONE, 1795651200, &key), CMN_STALE);
+		CU_ASSERT_STRING_EQUAL(key->name, "early");
+		CU_ASSERT_EQUAL(find(trust, TWO, UINT64_C(1) << 40, &key), CMN_OK);
+		CU_ASSERT_STRING_EQUAL(key->name, "two");
+		cc_trust_free(trust);
+	}
+}
+
+TEST(the_line_that_ends_first_decides)
+{
+	struct cc_trust_place place = { NULL, 0 };
+	const struct cc_trust_key *key;
+	struct cc_trust *trust;
+
+	unit_write("keys/trusted", "ed25519 " ONE " ever\ned25519 " TWO " two\n"
+		   "ed25519 " ONE " first until 2026-11-25\n");
+	unit_write("more/trusted", "ed25519 " ONE " second until 2026-11-25\n");
 	trust = read_both();
-	CU_ASSERT_EQUAL(find(trust, ONE, 1795651199, &key), CMN_OK);
-	CU_ASSERT_STRING_EQUAL(key->name, "early");
-	CU_ASSERT_EQUAL(find(trust, ONE, 1795651200, &key), CMN_OK);
-	CU_ASSERT_STRING_EQUAL(key->name, "late");
-	CU_ASSERT_EQUAL(find(trust, ONE, UINT64_C(1) << 40, &key), CMN_STALE);
-	CU_ASSERT_EQUAL(find(trust, TWO, UINT64_C(1) << 40, &key), CMN_OK);
-	CU_ASSERT_STRING_EQUAL(key->name, "two");
+	for (size_t i = 0; i < 4; i++) {
+		key = cc_trust_decides(trust, i, &place);
+		CU_ASSERT_STRING_EQUAL(key->name, i == 1 ? "two" : "first");
+		CU_ASSERT_EQUAL(place.line, i == 1 ? 2U : 3U);
+		CU_ASSERT_PTR_NOT_NULL(strstr(place.file, "keys/trusted"));
+	}
+	cc_trust_free(trust);
 }
 
 TEST(without_files_nobody_is_trusted)
