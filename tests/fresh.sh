@@ -98,6 +98,7 @@ inside()
 	run unshare --mount --propagation private --pid --fork --kill-child sh -eu -c '
 		root=$1 sys=$2 debs=$3
 		shift 3
+		mount --bind "$root" "$root" # a mount, as the root of other machines is
 		mount -t proc proc "$root/proc"
 		[ -z "$sys" ] || mount -t sysfs -o ro sysfs "$root/sys"
 		mount -t tmpfs -o mode=755 tmpfs "$root/dev"

@@ -113,10 +113,6 @@ class Case(tool_case.Folder):
         self.assertEqual(ran.code, code, (arguments, ran))
         return ran
 
-    def need_mounts(self):
-        if subprocess.run(["unshare", "-m", "true"], check=False, capture_output=True).returncode:
-            self.skipTest("no mounts here")
-
     def counted(self, event="build-source"):
         """How often the stub driver did that."""
         return self.read("counts").splitlines().count(event) if os.path.exists(self.path("counts")) else 0

@@ -151,6 +151,10 @@ class Packs(Recipes):
 
     @unittest.skipIf(os.getuid(), "needs root")
     def test_on_another_host_as_another_user(self):
+        other = ["setpriv", "--reuid", "54321", "--regid", "54321", "--clear-groups"]
+        for needed in (["unshare", "--uts", "true"], [*other, self.command, "--version"]):
+            if subprocess.run(needed, check=False, capture_output=True).returncode:
+                self.skipTest("no namespaces here, or nobody else reaches the build")
         command = self.program(*self.PROGRAM)
         first, _ = self.record(self.ann, command, "--name", "x")
         os.chmod(self.work, 0o755)
@@ -160,12 +164,9 @@ class Packs(Recipes):
         pack = self.path("ben", "pack.ckrecipes")
         environment = self.environment(self.ben.environment())
         ran = subprocess.run(
-            ["unshare", "--uts", "sh", "-c", "hostname another-host; exec setpriv --reuid 54321 "
-             "--regid 54321 --clear-groups \"$@\"", "sh", self.command, "record", "-o", pack,
-             "--name", "x", "--", *command],
+            ["unshare", "--uts", "sh", "-c", "hostname another-host; exec \"$@\"", "sh", *other, self.command,
+             "record", "-o", pack, "--name", "x", "--", *command],
             env=environment, capture_output=True, timeout=120, cwd=self.ben.path("cwd"))
-        if b"unshare failed" in ran.stderr:
-            self.skipTest("no namespaces")
         self.assertEqual(ran.returncode, 0, ran)
         self.assertEqual(os.stat(pack).st_uid, 54321)
         self.assertEqual(self.read_bytes(first), self.read_bytes(pack))

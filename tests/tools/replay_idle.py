@@ -432,11 +432,11 @@ class Idle(Replayed):
         self.assertEqual(value["built"], 2, (value, err))
 
 
-@unittest.skipUnless(os.geteuid() == 0 and shutil.which("unshare"), "cannot mount a /var/lib")
 class Mark(Replayed):
     """What packages leave, in a /var/lib of the test's own."""
     def setUp(self):
         super().setUp()
+        self.need_mounts()
         os.mkdir(self.path("lib"))
 
     def mark(self):

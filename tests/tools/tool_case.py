@@ -49,6 +49,12 @@ class Folder(unittest.TestCase):
     def mode(self, path):
         return stat.S_IMODE(os.lstat(self.path(path)).st_mode)
 
+    def need_mounts(self):
+        """Of one's own: a container, or a root that is no mount, may have none."""
+        if not shutil.which("unshare") or subprocess.run(["unshare", "-m", "mount", "--bind", self.work, self.work],
+                                                         check=False, capture_output=True).returncode:
+            self.skipTest("no mounts here")
+
 
 class Case(Folder):
     def setUp(self):
