@@ -608,8 +608,10 @@ TEST_ON("stub", what_a_library_learns_of_a_device_is_kept)
 			      "device 0\nload 1 \n");
 		run_either(plugin, "driver=0 describe=library load", "STUB_EPOCH=b");
 		expect_output("device 0\nload 1 \n");
-		/* A device that does not answer. */
-		expect_run(plugin, "driver=0 describe=library", "STUB_SILENT=1", "device -12\n");
+		/* A device that does not answer. Newer loaders ask it themselves, and then have no driver. */
+		module_run_plain_any(&run, "driver=0", "STUB_SILENT=1");
+		if (run.client.status == 0)
+			expect_run(plugin, "driver=0 describe=library", "STUB_SILENT=1", "device -12\n");
 		run_either(plugin, "driver=0 describe=library wrap=blob unwrap=blob describe=library:2 "
 				   "unwrap=blob", "");
 		expect_output("device 0\nwrap\nunwrap 0 data\ndevice 0\nunwrap -7 \n");
