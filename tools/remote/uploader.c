@@ -205,7 +205,8 @@ int remote_upload(const struct cc_config *config, const struct cc_remote_setup *
 	if (upload_begin(config, setup, &upload) && cc_root_open(root, &root_fd) == CMN_OK) {
 		/* The helper is others' too: it is started before this process steps back. */
 		(void)!upload_connect(&upload);	/* who uploads finds out */
-		(void)setpriority(PRIO_PROCESS, 0, NICENESS);	/* a favour */
+		if (getpriority(PRIO_PROCESS, 0) < NICENESS)
+			(void)setpriority(PRIO_PROCESS, 0, NICENESS);	/* a favour */
 		status = upload_root(&upload, root_fd);
 		(void)cmn_descriptor_close(root_fd);	/* a directory: nothing to be lost */
 	}

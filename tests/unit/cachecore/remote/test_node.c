@@ -242,7 +242,9 @@ TEST(a_tier_that_failed_is_left_alone_for_a_minute)
 	now_s = NOW + CC_NODE_DOWN_S - 1;
 	CU_ASSERT(is_down());
 	now_s = NOW + CC_NODE_DOWN_S;
-	CU_ASSERT_FALSE(is_down());
+	memcpy(reason, "before", sizeof("before"));
+	CU_ASSERT_FALSE(cc_node_is_down(&node, dir_fd, reason, sizeof(reason)));
+	CU_ASSERT_STRING_EQUAL(reason, "before");
 	/* A clock that was set back. */
 	now_s = NOW - 1;
 	CU_ASSERT_FALSE(is_down());
