@@ -581,6 +581,7 @@ TEST(lists_values_as_a_file_may_have_them)
 	for (const struct cc_config_value *value = values; value->name; value++) {
 		CU_ASSERT_EQUAL(cc_config_check(value->name, value->text, false, &rule), CMN_OK);
 		CU_ASSERT_STRING_EQUAL(rule.name, value->name);
+		CU_ASSERT_TRUE(cc_config_knows(value->variable));
 	}
 	CU_ASSERT_STRING_EQUAL(find(values, "eviction_disable")->text, "");	/* "0" would set it */
 	cc_config_list_free(values);
