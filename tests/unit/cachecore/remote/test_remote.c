@@ -24,7 +24,6 @@
 
 #define MS UINT64_C(1000000)
 #define S (1000 * MS)
-#define YEAR (31536000 * S)
 #define BEGIN (100000 * S)
 #define EPOCH (UINT64_C(1700000000) * S)
 

@@ -5,8 +5,6 @@
 
 #define NAME "_UNCACHED_"
 #define LETTERS 6
-#define VIEW(text) ((struct cmn_view){ (text), sizeof(text) - 1 })
-
 /* What pocl gets; in blocks of their own sizes, so that a sanitizer sees what is written beyond. */
 static char *load(const char *bytes, size_t len, bool *ret_changed)
 {
