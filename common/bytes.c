@@ -15,12 +15,6 @@ struct cmn_view cmn_view_of(const char *text)
 	return (struct cmn_view){ text, text ? strlen(text) : 0 };
 }
 
-void *cmn_array_grow(void *array, size_t count, size_t size)
-{
-	/* It is full where count is 0 or a power of two, and becomes twice as large. */
-	return count & (count - 1) ? array : realloc(array, (count ? 2 * count : 1) * size);
-}
-
 void cmn_buffer_release(struct cmn_buffer *buf)
 {
 	if (buf->slab)

@@ -11,6 +11,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "common/slab.h"
@@ -33,7 +34,11 @@ static inline bool cmn_view_equal(struct cmn_view a, struct cmn_view b)
  * Makes room for one more element in an array of count elements that only this function has grown.
  * Returns the array, which may have moved. NULL: out of memory; the array is unchanged.
  */
-void *cmn_array_grow(void *array, size_t count, size_t size);
+static inline void *cmn_array_grow(void *array, size_t count, size_t size)
+{
+	/* It is full where count is 0 or a power of two, and becomes twice as large. */
+	return count & (count - 1) ? array : realloc(array, (count ? 2 * count : 1) * size);
+}
 
 /*
  * A growing buffer. An allocation failure sets `failed` and later appends do

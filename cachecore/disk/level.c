@@ -221,7 +221,7 @@ enum cmn_status cc_level_get(struct cc_level *level, const struct cc_key *key,
 	if (status != CMN_OK || !level->writer)
 		return status;
 	if (report.place.leaf[0])
-		cc_writer_touch(level->writer, &report.place);
+		cc_writer_touch(level->writer, &report.place, report.use_is_due);
 	else if (level->config.promote)
 		(void)cc_writer_put(level->writer, key, *ret, NULL);	/* the tier has it anyway */
 	return CMN_OK;

@@ -704,6 +704,15 @@ uint64_t cc_leaf_access_ns(int leaf_fd, unsigned int n, uint64_t now)
 	return ns < now ? ns : now;
 }
 
+bool cc_leaf_use_is_noted(int root_fd, const char *leaf, unsigned int n, int64_t since_s)
+{
+	char path[CC_LEAF_FILE_PATH_SIZE];
+	struct stat info;
+
+	cc_leaf_file_path(leaf, CC_LEAF_ACCESS, n, path);
+	return fstatat(root_fd, path, &info, AT_SYMLINK_NOFOLLOW) == 0 && info.st_mtim.tv_sec >= since_s;
+}
+
 uint64_t cc_leaf_remove(int leaf_fd, unsigned int n)
 {
 	uint64_t before = cc_leaf_bytes(leaf_fd, n), after;

@@ -27,6 +27,8 @@
 #define MAX_ROOT (PATH_SIZE - CC_LEAF_PATH_SIZE - 1)
 
 #define PATIENCE_NS UINT64_C(1000000000)
+#define NS_PER_S UINT64_C(1000000000)
+#define DAY_S 86400	/* eviction need not know uses any better */
 
 /* One look-up in one root. */
 struct lookup {
@@ -303,6 +305,7 @@ static enum cmn_status try_others(struct lookup *lookup, struct cc_entry **ret)
 static enum cmn_status get_from(struct lookup *lookup, const char *root, struct cc_entry **ret)
 {
 	bool own = root == lookup->store->config->dir;
+	const struct cc_store_place *place = &lookup->report.place;
 	const char *reason;
 	enum cmn_status status = cc_root_find(root, own ? lookup->store->kind : CC_ROOT_TIER,
 					      &lookup->root_fd, &reason);
@@ -321,6 +324,9 @@ static enum cmn_status get_from(struct lookup *lookup, const char *root, struct 
 		status = settle(lookup, 0, status, ret);
 	if (status == CMN_MISS)
 		status = try_others(lookup, ret);
+	if (status == CMN_OK && own)
+		lookup->report.use_is_due = !cc_leaf_use_is_noted(lookup->root_fd, place->leaf, place->n,
+								  (int64_t)(place->used_ns / NS_PER_S) - DAY_S);
 	(void)close(lookup->root_fd);	/* read only */
 	return status;
 }

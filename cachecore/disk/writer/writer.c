@@ -27,6 +27,7 @@
 /* Of payloads and keys that wait. The memory level shares them; this bounds what outlives it there. */
 #define MAX_QUEUED_BYTES ((uint64_t)64 << 20)
 #define MAX_USES 1024
+#define SOON_NS (NS_PER_S / 20)	/* hits of a start come together */
 /*
  * Without work for so long the thread ends: a process whose main thread called
  * pthread_exit ends with its last thread, which must not be this one for ever.
@@ -290,12 +291,20 @@ bool cc_writer_add_use(struct cc_writer *writer, const struct cc_store_place *pl
 	return note_event(writer);
 }
 
-void cc_writer_touch(struct cc_writer *writer, const struct cc_store_place *place)
+void cc_writer_touch(struct cc_writer *writer, const struct cc_store_place *place, bool soon)
 {
+	uint64_t due;
+
 	cmn_mutex_lock(&writer->lock);
 	/* Else the thread wakes by itself within a second. */
-	if (!writer->stop && cc_writer_add_use(writer, place))
+	if (!writer->stop && (cc_writer_add_use(writer, place) || soon)) {
+		due = cmn_clock_monotonic() + SOON_NS;
+		if (soon && writer->stats_time > due)
+			writer->stats_time = due;
+		if (soon)
+			start(writer);
 		(void)pthread_cond_signal(&writer->work);
+	}
 	cmn_mutex_unlock(&writer->lock);
 }
 

@@ -69,8 +69,11 @@ bool cc_writer_put_recipe(struct cc_writer *writer, struct cmn_buffer *encoded);
 bool cc_writer_forget(struct cc_writer *writer, const struct cc_key *key, uint64_t timeout_ns);
 /* What happened, for the root's history: copied, written with the statistics, lost where that fails. */
 void cc_writer_note(struct cc_writer *writer, const struct cc_history_note *note);
-/* The entry there was used. */
-void cc_writer_touch(struct cc_writer *writer, const struct cc_store_place *place);
+/*
+ * The entry there was used. soon: a process that only finds entries has no thread, and writes this as it ends; but
+ * then it may be killed. So the thread is started, and writes it in a moment.
+ */
+void cc_writer_touch(struct cc_writer *writer, const struct cc_store_place *place, bool soon);
 /*
  * Waits until what was queued before the call is done and statistics are
  * written, as far as they can be; false: timeout. Without a thread the work

@@ -336,8 +336,7 @@ static enum cmn_status step_attach(struct drv_course *course, struct cc_entry *e
 			return CMN_MISS;
 	}
 	/* It was made with another token of PyOpenCL's. */
-	if (cc_manifest_count(manifest) &&
-	    ocl_pyopencl_nonce_may_be(ocl_program_text_view(program->text))) {
+	if (manifest && ocl_pyopencl_nonce_may_be(ocl_program_text_view(program->text))) {
 		const struct ocl_watched given = watched(build);
 
 		if (ocl_watch_token_may_matter(&given, manifest))

@@ -362,7 +362,7 @@ void drv_environment_begin(void)
 
 const char *drv_environment_at_begin(const char *name)
 {
-	drv_environment_begin();
+	(void)pthread_once(&found_owner, find_owner);
 	return find(state->variables, name);
 }
 

@@ -774,6 +774,32 @@ static uint64_t use_at(uint64_t used_ns)
 	return recorded;
 }
 
+static bool is_use_due(void)
+{
+	OWNED(owned_cc_entry_unref) struct cc_entry *entry = NULL;
+	struct cc_store_report report;
+
+	CU_ASSERT_EQUAL_FATAL(cc_store_get(bench.store, &bench.key, NULL, SIZE_MAX, &entry, &report), CMN_OK);
+	return report.use_is_due;
+}
+
+TEST(a_use_is_due_when_none_was_noted_for_a_day)
+{
+	struct timespec times[2] = { { .tv_sec = time(NULL) - 86400 - 10 }, { .tv_sec = time(NULL) - 86400 - 10 } };
+	char path[8192];
+
+	CU_ASSERT_EQUAL(put(&bench, &bench.key, "image"), CMN_OK);
+	CU_ASSERT_FALSE(is_use_due());
+	(void)snprintf(path, sizeof(path), "%s/0_access_time.txt", bench.leaf);
+	CU_ASSERT_EQUAL(utimensat(AT_FDCWD, path, times, 0), 0);
+	CU_ASSERT_TRUE(is_use_due());
+	times[1].tv_sec += 60;
+	CU_ASSERT_EQUAL(utimensat(AT_FDCWD, path, times, 0), 0);
+	CU_ASSERT_FALSE(is_use_due());
+	CU_ASSERT_EQUAL(unlink(path), 0);
+	CU_ASSERT_TRUE(is_use_due());
+}
+
 TEST(a_use_is_recorded_to_the_nanosecond_and_not_set_back)
 {
 	uint64_t used;

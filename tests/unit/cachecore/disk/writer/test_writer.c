@@ -303,7 +303,7 @@ static void touch(struct cc_writer *writer, int id)
 
 	make_key(&key, id);
 	cc_leaf_path(cc_key_view(&key), place.leaf);
-	cc_writer_touch(writer, &place);
+	cc_writer_touch(writer, &place, false);
 }
 
 TEST(has_no_thread_before_the_first_store)
@@ -448,7 +448,7 @@ static void use_at(int id, uint64_t used_ns)
 
 	make_key(&key, id);
 	cc_leaf_path(cc_key_view(&key), place.leaf);
-	cc_writer_touch(bench.writer, &place);
+	cc_writer_touch(bench.writer, &place, false);
 }
 
 static bool keep_oldest(void *ctx, const struct cc_store_item *item)
@@ -487,6 +487,29 @@ static void age(int number)
 	cc_leaf_path(cc_key_view(&key), leaf);
 	(void)snprintf(path, sizeof(path), "cache/%s/0_access_time.txt", leaf);
 	unit_write(path, "1000\n");
+}
+
+/* Where the process may be killed: nobody flushes, and nothing is stored. */
+TEST(a_use_that_is_due_needs_no_flush)
+{
+	struct cc_store_place place = { .n = 0 };
+	OWNED(cc_key_release) struct cc_key key;
+	uint64_t deadline;
+
+	make_key(&key, 1);
+	cc_leaf_path(cc_key_view(&key), place.leaf);
+	CU_ASSERT_TRUE(put(bench.writer, 1, 10));
+	CU_ASSERT_TRUE(cc_writer_free(bench.writer, LONG_ENOUGH));
+	age(1);
+	bench.writer = cc_writer_new(bench.store, bench.stats, NULL);
+	CU_ASSERT_PTR_NOT_NULL_FATAL(bench.writer);
+	cc_writer_touch(bench.writer, &place, false);
+	CU_ASSERT_EQUAL(count_threads(), count_usual_threads());
+	cc_writer_touch(bench.writer, &place, true);
+	deadline = cmn_clock_monotonic() + LONG_ENOUGH;
+	while (only_access(bench.store) == 1000 && cmn_clock_monotonic() < deadline)
+		(void)sched_yield();
+	CU_ASSERT_TRUE(only_access(bench.store) > 1000);
 }
 
 static bool count_aged(void *ctx, const struct cc_store_item *item)
