@@ -324,7 +324,7 @@ static enum cmn_status get_from(struct lookup *lookup, const char *root, struct 
 		status = settle(lookup, 0, status, ret);
 	if (status == CMN_MISS)
 		status = try_others(lookup, ret);
-	if (status == CMN_OK && own)
+	if (status == CMN_OK && own && !lookup->store->config->read_only)
 		lookup->report.use_is_due = !cc_leaf_use_is_noted(lookup->root_fd, place->leaf, place->n,
 								  (int64_t)(place->used_ns / NS_PER_S) - DAY_S);
 	(void)close(lookup->root_fd);	/* read only */

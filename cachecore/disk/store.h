@@ -56,7 +56,7 @@ struct cc_store_report {
 	unsigned int damaged;		/* entries */
 	unsigned int distrusted;	/* of these: another user may have written them, or they cannot be read */
 	struct cc_store_place place;	/* of what it found */
-	bool use_is_due;		/* the use before this one was noted more than a day ago */
+	bool use_is_due;		/* the use before this one was noted more than a day ago; never where it is read only */
 	struct cc_manifest_change change;	/* why the first entry of that key was none, where it was its dependencies */
 };
 

@@ -337,15 +337,7 @@ class Misbehaviour(Begins):
 
         server = self.odd(flood)
         process, endpoint = self.helper(server.url, {"max-value-size": "60Mi", "max-memory": "32Mi"})
-        before = protocol.peak(process.pid)
-        crowd = [self.client(endpoint) for _ in range(12)]
-        for client in crowd:
-            client.send(client.keyed(0, b"key"))
-        for client in crowd:
-            self.assertIn("no memory for the value now", self.message(client.value()))
-        if not protocol.has_sanitizer("http"):
-            self.assertLess(protocol.peak(process.pid), before + (56 << 20))
-            protocol.gives_back(self, process.pid, before + (16 << 20))
+        protocol.refuses_a_crowd(self, "http", process, endpoint, 56 << 20, 16 << 20)
 
     def test_headers_without_end(self):
         """Also before the answer, and behind a value."""

@@ -41,6 +41,19 @@ def gives_back(case, pid, most):
         time.sleep(0.01)
 
 
+def refuses_a_crowd(case, scheme, process, endpoint, more, rest):
+    """Twelve clients at once ask for values that never end: it takes so many bytes more, and keeps the rest."""
+    before = peak(process.pid)
+    crowd = [case.client(endpoint) for _ in range(12)]
+    for client in crowd:
+        client.send(client.keyed(0, b"key"))
+    for client in crowd:
+        case.assertIn("no memory for the value now", case.message(client.value()))
+    if not has_sanitizer(scheme):
+        case.assertLess(peak(process.pid), before + more)
+        gives_back(case, process.pid, before + rest)
+
+
 def has_sanitizer(scheme):
     """Whose own memory grows, and hides the helper's."""
     with open(os.path.join(helper.PROGRAMS, "ckcache-storage-" + scheme), "rb") as program:

@@ -491,15 +491,7 @@ class Lies(helper.Case):
 
         liar = Liar(self, then=flood)
         process, endpoint = self.helper(liar.url, {"max-value-size": "60Mi", "max-memory": "64Mi"})
-        before = protocol.peak(process.pid)
-        crowd = [self.client(endpoint) for _ in range(12)]
-        for client in crowd:
-            client.send(client.keyed(0, b"key"))
-        for client in crowd:
-            self.assertIn("no memory for the value now", self.message(client.value()))
-        if not protocol.has_sanitizer("redis"):
-            self.assertLess(protocol.peak(process.pid), before + (96 << 20))
-            protocol.gives_back(self, process.pid, before + (8 << 20))
+        protocol.refuses_a_crowd(self, "redis", process, endpoint, 96 << 20, 8 << 20)
 
     def test_long_answers_where_none_is_expected(self):
         def flood(client):

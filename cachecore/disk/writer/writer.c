@@ -293,13 +293,12 @@ bool cc_writer_add_use(struct cc_writer *writer, const struct cc_store_place *pl
 
 void cc_writer_touch(struct cc_writer *writer, const struct cc_store_place *place, bool soon)
 {
-	uint64_t due;
+	const uint64_t due = soon ? cmn_clock_monotonic() + SOON_NS : UINT64_MAX;
 
 	cmn_mutex_lock(&writer->lock);
 	/* Else the thread wakes by itself within a second. */
 	if (!writer->stop && (cc_writer_add_use(writer, place) || soon)) {
-		due = cmn_clock_monotonic() + SOON_NS;
-		if (soon && writer->stats_time > due)
+		if (writer->stats_time > due)
 			writer->stats_time = due;
 		if (soon)
 			start(writer);

@@ -798,6 +798,8 @@ TEST(a_use_is_due_when_none_was_noted_for_a_day)
 	CU_ASSERT_FALSE(is_use_due());
 	CU_ASSERT_EQUAL(unlink(path), 0);
 	CU_ASSERT_TRUE(is_use_due());
+	bench.config.read_only = true;
+	CU_ASSERT_FALSE(is_use_due());
 }
 
 TEST(a_use_is_recorded_to_the_nanosecond_and_not_set_back)
