@@ -313,7 +313,7 @@ demonstrate()
 		run own env || own_code=$?
 	fi
 	if [ "$(count cold recipes)" -gt 0 ]; then
-		echo "Reading a program's binary takes long on this driver: \"ckcache replay\" does it now"
+		echo "This driver gives a program's binary late, or its own cache had it: \"ckcache replay\" builds it now"
 		"$ckcache" replay >replay.txt 2>&1 || last_words replay "ckcache replay failed"
 		"$ckcache" stats --zero >/dev/null
 	fi

@@ -289,7 +289,7 @@ static void answer(struct explanation *explanation, struct question *question)
 		compare(explanation, question);
 	add_absence(explanation, question);
 	if (strcmp(event->reason, "deferred") == 0)
-		rebuild_causes_add(causes, CAUSE_DEFERRED, "left to ckcache replay");
+		rebuild_causes_add(causes, CAUSE_DEFERRED, "left to ckcache replay: the driver's own cache had it, or gives binaries late");
 }
 
 static void find_device(struct explanation *explanation, struct question *question)

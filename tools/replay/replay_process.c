@@ -37,6 +37,8 @@ static const char *const fixed[] = {
 	"CKCACHE_READ_ONLY=0", "CKCACHE_RECACHE=0", "CKCACHE_READ_ONLY_DIRS=",
 	/* That they are many and come one after another says nothing of the programs. */
 	"CKCACHE_ADMIT_ALL=1",
+	/* What the driver's own cache has is not built (layers/shared/observer/observer.h). The names in small letters are NEO 22's. */
+	"MESA_SHADER_CACHE_DISABLE=true", "NEO_CACHE_PERSISTENT=0", "cl_cache_dir=/nonexistent", "l0_cache_dir=/nonexistent",
 	/* Nobody waits for a worker's end, and at its priority it may get no processor for seconds. */
 	"CKCACHE_EXIT_WAIT=60000",
 };

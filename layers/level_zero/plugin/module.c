@@ -13,6 +13,7 @@
 #include "layers/level_zero/plugin/module_key.h"
 #include "layers/level_zero/plugin/native.h"
 #include "layers/level_zero/plugin/plugin.h"
+#include "layers/shared/course/build_recipe.h"
 
 static struct cmn_kept_buffer spare;	/* for keys */
 
@@ -48,6 +49,12 @@ static enum cmn_status step_attach(struct drv_course *course, struct cc_entry *e
 	return CMN_OK;
 }
 
+/* The device is found by what the key has of it. */
+static bool step_leave_recipe(const struct drv_course *course)
+{
+	return drv_build_recipe_put(course->cache, course->key, NULL, (struct cmn_view){ 0 });
+}
+
 static const struct drv_course_steps steps = {
 	.observe = lz_native_observe,
 	.text = lz_native_text,
@@ -56,6 +63,7 @@ static const struct drv_course_steps steps = {
 	.key_holds = step_key_holds,
 	.environment_holds = lz_native_environment_holds,
 	.capture = lz_native_capture,
+	.leave_recipe = step_leave_recipe,
 	.attach = step_attach,
 };
 

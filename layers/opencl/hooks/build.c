@@ -302,6 +302,13 @@ static enum cmn_status step_capture(struct drv_course *course, struct cc_entry *
 	return status;
 }
 
+static bool step_leave_recipe(const struct drv_course *course)
+{
+	const struct build *build = (const struct build *)course;
+
+	return ocl_recipe_record(&build->key, &build->targets, NULL);
+}
+
 /* Puts the program that is loaded from the entry, or the failure that this tells of, in the place of the application's. */
 static enum cmn_status step_attach(struct drv_course *course, struct cc_entry *entry)
 {
@@ -367,6 +374,7 @@ static const struct drv_course_steps steps = {
 	.environment_holds = step_environment_holds,
 	.input_changed = step_input_changed,
 	.capture = step_capture,
+	.leave_recipe = step_leave_recipe,
 	.attach = step_attach,
 };
 

@@ -1,21 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* program_recipe: gathers what repeats a build. */
+/* program_recipe: the places of a program's devices. */
 #include "layers/opencl/program/program_recipe.h"
 
 #include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
-#include "cachecore/disk/path.h"
 #include "layers/opencl/key/identity.h"
-
-static void add_environment(struct cmn_buffer *ret)
-{
-	for (size_t i = 0; environ && environ[i]; i++) {
-		if (cc_recipe_carries(environ[i]))
-			cmn_buffer_append(ret, environ[i], strlen(environ[i]) + 1);
-	}
-}
+#include "layers/shared/course/build_recipe.h"
 
 /* The platform of all devices; NULL: they have several, or the driver would not say. */
 static cl_platform_id platform_of(const struct ocl_targets *targets)
@@ -70,33 +60,11 @@ out:
 bool ocl_recipe_record(const struct cc_key *key, const struct ocl_targets *targets,
 		       const struct cc_manifest *manifest)
 {
-	struct cmn_buffer files = { 0 }, places = { 0 }, environment = { 0 };
+	struct cmn_buffer places = { 0 };
 	cl_platform_id platform = platform_of(targets);
-	char *directory = NULL;
-	bool done = false;
+	bool done = platform && add_places(platform, targets, &places) && !places.failed &&
+		    drv_build_recipe_put(ocl_layer.cache, key, manifest, cmn_buffer_view(&places));
 
-	if (!platform || !add_places(platform, targets, &places))
-		goto out;
-	directory = cc_manifest_working_directory();
-	add_environment(&environment);
-	cc_recipe_add_program(&environment, cc_path_program());
-	if (cc_manifest_count(manifest))
-		cc_manifest_encode(manifest, &files);
-	if (!files.failed && !places.failed && !environment.failed) {
-		const struct cc_recipe recipe = {
-			.key = cc_key_view(key),
-			.manifest = cmn_buffer_view(&files),
-			.directory = cmn_view_of(directory),
-			.places = cmn_buffer_view(&places),
-			.environment = cmn_buffer_view(&environment),
-		};
-
-		done = cc_cache_put_recipe(ocl_layer.cache, &recipe);
-	}
-out:
-	free(directory);
-	cmn_buffer_release(&files);
 	cmn_buffer_release(&places);
-	cmn_buffer_release(&environment);
 	return done;
 }

@@ -26,7 +26,7 @@ static bool reads_files(const struct ocl_watched *watched)
 	/* Who takes a header of the application's names it in one of the two. */
 	return ocl_options_read_files(watched->options) ||
 	       (ocl_program_text_is_source(text) &&
-		(watched->driver->compiles_in_call || ocl_text_reads_files(text->data, text->len)));
+		(watched->driver->compiler_looks || ocl_text_reads_files(text->data, text->len)));
 }
 
 struct drv_observer_text ocl_watch_text(const struct ocl_watched *watched)

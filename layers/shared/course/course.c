@@ -3,6 +3,7 @@
 #include "layers/shared/course/course.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "common/clock.h"
 #include "layers/shared/driver/environment.h"
@@ -58,14 +59,15 @@ bool drv_course_see(struct drv_course *course)
 	struct drv_observer_text text = steps->text(course);
 	struct drv_observation *observation = course->observation;
 	const char *reason = "no-memory";
-	bool late;
+	bool late, cached = false;
 
 	course->observation = NULL;
 	drv_environment_note_build();
 	/* First, since a driver may read files to answer what the key is made of. */
 	if (drv_observer_end(observation, &text, memo, &course->manifest, &reason) != CMN_OK) {
 		course->manifest = NULL;
-		course->bypass = reason;
+		cached = strcmp(reason, "driver-cached") == 0;
+		course->bypass = cached ? NULL : reason;
 	}
 	late = compiler_came_late(course);
 	if (course->bypass)
@@ -76,7 +78,19 @@ bool drv_course_see(struct drv_course *course)
 		course->bypass = "environment-changed";
 	else if (steps->input_changed)
 		course->bypass = steps->input_changed(course);
+	if (cached && !course->bypass)
+		course->bypass = "driver-cached";
 	return !course->bypass;
+}
+
+/* The build that the driver need not do again costs nobody anything: it is done anew by ckcache replay. */
+static void leave_recipe(struct drv_course *course)
+{
+	if (strcmp(course->bypass, "driver-cached") == 0 && course->steps->leave_recipe &&
+	    course->steps->leave_recipe(course)) {
+		course->bypass = NULL;
+		course->deferred = true;
+	}
 }
 
 enum cmn_status drv_course_capture(struct drv_course *course, struct cc_entry **ret)
@@ -90,8 +104,10 @@ enum cmn_status drv_course_capture(struct drv_course *course, struct cc_entry **
 		(void)compiler_came_late(course);
 		return CMN_MISS;
 	}
-	if (!drv_course_see(course))
+	if (!drv_course_see(course)) {
+		leave_recipe(course);
 		return CMN_MISS;
+	}
 	return steps->capture(course, ret) == CMN_OK ? CMN_OK : CMN_MISS;
 }
 

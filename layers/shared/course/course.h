@@ -64,6 +64,11 @@ struct drv_course_steps {
 	 */
 	enum cmn_status (*capture)(struct drv_course *course, struct cc_entry **ret);
 	/*
+	 * The driver's own cache had the result, which is not worth an entry (observer.h): leaves a
+	 * recipe of the build, for ckcache replay. false: it cannot. The step may be NULL.
+	 */
+	bool (*leave_recipe)(const struct drv_course *course);
+	/*
 	 * Makes the application's result from an entry. CMN_ERR_DRIVER: the driver
 	 * refuses the entry, and it must be removed. Any other failure: it cannot be
 	 * used now, but stays. On failure nothing was done for the application.

@@ -11,7 +11,9 @@
 #define HEX16 HEX2 HEX2 HEX2 HEX2 HEX2 HEX2 HEX2 HEX2
 
 /* Mesa's: it makes a directory when it has a file to write there, which may be after the build. */
-#define MESA_CACHED "/*/mesa_shader_cache/" HEX2, "/*/mesa_shader_cache*/" HEX2 "/" HEX16 HEX16 "*"
+#define MESA_CACHED                                                                \
+	"/*/mesa_shader_cache*/" HEX2, "/*/mesa_shader_cache*/" HEX2 "/" HEX16 HEX16 "*", \
+	"/*/mesa_shader_cache*/index", "/*/mesa_shader_cache*/marker"
 
 /* pocl's 3.1, 6.0 and 7.1: by hashes in letters; each directory is a program's. */
 #define LETTER2 "[A-P][A-P]"
@@ -59,7 +61,9 @@ const struct drv_driver drv_drivers[] = {
 		.compiles_in_call = true,
 		.capture = CC_CAPTURE_EAGER,
 		.binaries_keep_constants = true,
-		.cached = { "*/" HEX16 ".cl_cache" },
+		.compiler_looks = true,
+		.cached = { "*/" HEX16 ".cl_cache", "*/cl_cache.??????", "*/config.file" },
+		.caches_binaries = true,
 		.leaves_dumps = true,
 		.compilers = { "libigc.so", "libigdfcl.so", "libopencl-clang.so" },
 		.late_compilers = { "libigdfcl.so.2", "libigdfcl.so.1", "libigc.so.2",
@@ -78,7 +82,8 @@ const struct drv_driver drv_drivers[] = {
 		.compiles_in_call = true,
 		.capture = CC_CAPTURE_EAGER,
 		.stands_absent_names = true,
-		.cached = { "*/" HEX16 ".l0_cache" },
+		.cached = { "*/" HEX16 ".l0_cache", "*/l0_cache.??????", "*/config.file" },
+		.caches_binaries = true,
 		.leaves_dumps = true,
 		.compilers = { "libigc.so" },
 		.late_compilers = { "libigc.so.2", "libigc.so.1" },
@@ -98,7 +103,9 @@ const struct drv_driver drv_drivers[] = {
 		.capture = CC_CAPTURE_EAGER,
 		.clones_kernels = true,
 		.load_rate = 50,	/* SPIR-V, parsed again each time: 52 to 150 from 250 kB on */
+		.compiler_looks = true,
 		.cached = { MESA_CACHED },
+		.linked_compiler = "libLLVM",
 		.files = { "/usr/lib/clc/*.spv", "/usr/share/clc/*.spv" },
 		.variables = mesa,
 	},
@@ -116,7 +123,9 @@ const struct drv_driver drv_drivers[] = {
 		.binaries_lose_answers = true,
 		.objects_as_unbuilt = true,
 		.load_rate = 50,
+		.compiler_looks = true,
 		.cached = { MESA_CACHED },
+		.linked_compiler = "libLLVM",
 		.files = { "/usr/lib/clc/*.spv", "/usr/share/clc/*.spv" },
 		.variables = mesa,
 	},
@@ -132,7 +141,9 @@ const struct drv_driver drv_drivers[] = {
 		.binaries_keep_constants = true,
 		.objects_as_unbuilt = true,
 		.load_rate = 50,
+		.compiler_looks = true,
 		.cached = { MESA_CACHED },
+		.linked_compiler = "libLLVM",
 		.files = { "/usr/lib/clc/*.spv", "/usr/share/clc/*.spv" },
 		.variables = mesa,
 	},
@@ -155,7 +166,9 @@ const struct drv_driver drv_drivers[] = {
 		.private_directory = "_UNCACHED_",
 		.load_rate = 11,	/* 11 to 26; 90 to 140 with its cache empty */
 		.linked_builds_abort = true,
+		.compiler_looks = true,
 		.cached = { POCL_CACHED },
+		.linked_compiler = "libLLVM",
 		.compilers = { "libpocl-devices-" },
 		.files = { "/usr/share/pocl/*.bc", "/usr/share/pocl/include/*.h",
 			   "/usr/local/share/pocl/*.bc", "/usr/local/share/pocl/include/*.h" },
@@ -171,6 +184,7 @@ const struct drv_driver drv_drivers[] = {
 		 */
 		.library = "libnvidia-opencl.so",
 		.compiles_in_call = true,
+		.compiler_looks = true,
 		.unasked = DRV_KERNEL_NAMES,
 		.capture = CC_CAPTURE_EAGER,
 		.compiles_with_kernels = true,
@@ -180,6 +194,7 @@ const struct drv_driver drv_drivers[] = {
 		/* oclgrind 21.10: its binary is LLVM bitcode. */
 		.library = "liboclgrind-rt-icd.so",
 		.compiles_in_call = true,
+		.compiler_looks = true,
 		.capture = CC_CAPTURE_EAGER,
 		.compiles_with_kernels = true,
 		.compilers = { "liboclgrind" },

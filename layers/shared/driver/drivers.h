@@ -51,10 +51,12 @@ struct drv_driver {
 	 */
 	bool objects_as_unbuilt;
 	/*
-	 * It compiles in the thread that asks for it, and looks for some file for each source. Its
-	 * other threads only finish kernels, so files that they look for do not belong to a build.
+	 * It compiles in the thread that asks for it. Its other threads only finish kernels, so files
+	 * that they look for do not belong to a build.
 	 */
 	bool compiles_in_call;
+	/* For each source in OpenCL C its compiler looks for some file or directory. */
+	bool compiler_looks;
 	/* Threads that load binaries at the same time may end the process. */
 	bool loads_race;
 	/*
@@ -88,11 +90,15 @@ struct drv_driver {
 	/* Compilers that some versions load only when they first compile, by the names that they use. */
 	const char *late_compilers[DRV_LISTS];
 	/*
-	 * Patterns (fnmatch) of files and directories in its own cache. Their names say what they
-	 * contain, and no header has such a name. If the compiler ran in a build, it makes no
-	 * difference whether one of these files exists.
+	 * Patterns (fnmatch) of files and directories in its own cache, for which the code of its own
+	 * library looks, never that of its compilers. No result depends on them. A driver with any is
+	 * one whose compilers are libraries of their own.
 	 */
 	const char *cached[DRV_LISTS];
+	/* How the name of the compiler's library starts that the driver's is linked with; NULL: it loads them. */
+	const char *linked_compiler;
+	/* What its cache has is what it gives as a binary: if it was read, no compiler made the result. */
+	bool caches_binaries;
 	/* Any other file that it leaves is a dump that a setting or an option asked for. */
 	bool leaves_dumps;
 	/* Patterns (glob) of files that it compiles into programs or runs. */

@@ -57,10 +57,11 @@ static bool has_own_below(const struct drv_observation *observation, const char 
 	return false;
 }
 
-static bool is_cached(const struct drv_driver *driver, const char *path)
+/* A name alone says nothing: an application's header may have it. No application's file is opened by the driver's own code. */
+static bool is_cached(const struct drv_driver *driver, const struct lookup *lookup)
 {
-	for (size_t i = 0; driver && i < DRV_LISTS && driver->cached[i]; i++) {
-		if (fnmatch(driver->cached[i], path, 0) == 0)
+	for (size_t i = 0; lookup->by_driver && i < DRV_LISTS && driver->cached[i]; i++) {
+		if (fnmatch(driver->cached[i], lookup->path, 0) == 0)
 			return true;
 	}
 	return false;
@@ -94,13 +95,16 @@ static bool lies_beside_own(const struct drv_observation *observation, const cha
 
 void drv_dependencies_judge(struct drv_observation *observation)
 {
+	bool known = drv_observation_knows_callers(observation);
+
 	for (struct lookup *lookup = observation->lookups; lookup; lookup = lookup->hh.next) {
-		lookup->cached = is_cached(observation->driver, lookup->path);
-		lookup->kept = lookup->cached || lies_beside_own(observation, lookup->path);
+		lookup->cached = known && is_cached(observation->driver, lookup);
+		lookup->kept = known ? lookup->cached || !lookup->by_other :
+				       lies_beside_own(observation, lookup->path);
 	}
 }
 
-/* What is there makes no difference to a compiler: only a driver's cache has such a name, or it wrote it itself. */
+/* What is there makes no difference to a compiler: the driver looked there for what it had built, or wrote it itself. */
 static bool is_of_cache(const struct lookup *lookup)
 {
 	return lookup->cached || (lookup->kept && lookup->written);
@@ -113,7 +117,6 @@ struct gathering {
 	struct cc_file_memo *memo;
 	const struct drv_observer_text *text;
 	enum cmn_status status;
-	bool compiled;		/* what the driver's cache has does not matter */
 };
 
 /* pocl's headers and libraries are 15 MB, which nobody reads for each hit; they are in the key, too. */
@@ -152,8 +155,8 @@ static const char *add_file(struct gathering *gathering, const struct lookup *lo
 		add_file_of_driver(gathering, lookup);
 		return NULL;
 	}
-	/* What was not opened, but for a cache that looks first, told that it is there, its size and time. */
-	if (!lookup->opened && !lookup->kept) {
+	/* What was not opened told that it is there, its size and time. */
+	if (!lookup->opened) {
 		gathering->status = cc_manifest_add_seen(gathering->manifest, lookup->path,
 							 &lookup->identity, false);
 		if (gathering->status == CMN_OK)
@@ -206,19 +209,11 @@ static const char *add_directory(struct gathering *gathering, const struct looku
 static bool is_dump(const struct drv_observation *observation, const struct lookup *lookup)
 {
 	const struct drv_driver *driver = observation->driver;
-	const char *slash = strrchr(lookup->path, '/');
-	size_t len = slash ? (size_t)(slash - lookup->path) + 1 : 0;
 	struct stat info;
 
-	if (!driver || !driver->leaves_dumps || (lookup->finding != FOUND_OWN && !lookup->written) ||
-	    lstat(lookup->path, &info) != 0 || !S_ISREG(info.st_mode))
-		return false;
-	for (const struct lookup *other = observation->lookups; other; other = other->hh.next) {
-		if (is_cached(driver, other->path) && strncmp(other->path, lookup->path, len) == 0 &&
-		    !strchr(other->path + len, '/'))
-			return false;
-	}
-	return true;
+	return driver && driver->leaves_dumps && !lookup->cached &&
+	       (lookup->finding == FOUND_OWN || lookup->written) &&
+	       lstat(lookup->path, &info) == 0 && S_ISREG(info.st_mode);
 }
 
 /* A reason not to keep the build, or NULL. */
@@ -230,13 +225,14 @@ static const char *add_dependency(struct gathering *gathering, const struct look
 	bool there;
 
 	/* Processes that share the driver's cache find what others left there meanwhile. */
-	if (lookup->changed && !(is_of_cache(lookup) && (gathering->compiled || lookup->written)))
+	if (lookup->changed && !is_of_cache(lookup))
 		return "include-changed";
 	if (is_dump(observation, lookup))
 		return "file-made";
-	if (lookup->finding == FOUND_OWN ||
-	    (is_of_cache(lookup) && lookup->finding != FOUND_LISTED &&
-	     (gathering->compiled || lookup->written || lookup->finding == FOUND_NOTHING)))
+	if (lookup->finding == FOUND_OWN || (is_of_cache(lookup) && lookup->finding != FOUND_LISTED))
+		return NULL;
+	/* On its way to its cache. */
+	if (lookup->finding == FOUND_DIRECTORY && lookup->kept)
 		return NULL;
 	if (lookup->finding == FOUND_LISTED)
 		return has_own_below(observation, lookup->path) ? NULL : "directory-listed";
@@ -305,8 +301,22 @@ static const char *gather(struct gathering *gathering)
 	return reason;
 }
 
+/*
+ * Whether the result is out of the driver's own cache: then its log is lost, nobody knows what it was
+ * made from, and how long that took. Some caches also have what is made of the program later.
+ */
+static bool is_out_of_cache(const struct drv_observation *observation,
+			    const struct drv_observer_text *text, bool compiled)
+{
+	bool read = false;
+
+	for (const struct lookup *lookup = observation->lookups; lookup; lookup = lookup->hh.next)
+		read |= lookup->cached && lookup->finding == FOUND_FILE && lookup->opened && !lookup->written;
+	return read && (observation->driver->caches_binaries || (text->source.len && !compiled));
+}
+
 enum cmn_status drv_dependencies_gather(const struct drv_observation *observation,
-					const struct drv_observer_text *text, enum drv_origin origin,
+					const struct drv_observer_text *text, bool compiled,
 					struct cc_file_memo *memo,
 					struct cc_manifest **ret, const char **ret_reason)
 {
@@ -315,16 +325,15 @@ enum cmn_status drv_dependencies_gather(const struct drv_observation *observatio
 		.manifest = cc_manifest_new(),
 		.memo = memo,
 		.text = text,
-		/* Without text there is no compiler that looks for files. */
-		.compiled = origin == DRV_ORIGIN_COMPILER || !text->source.len,
 	};
 	const char *reason;
 
 	if (!gathering.manifest)
 		return CMN_ERR_NOMEM;
 	reason = gather(&gathering);
-	if (!reason && text->reads &&
-	    (origin == DRV_ORIGIN_UNSEEN || (origin == DRV_ORIGIN_CACHE && gathering.compiled)))
+	if (!reason && is_out_of_cache(observation, text, compiled))
+		reason = "driver-cached";
+	else if (!reason && text->reads && !compiled)
 		reason = "files-unseen";
 	if (reason) {
 		*ret_reason = reason;

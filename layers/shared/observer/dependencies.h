@@ -27,17 +27,13 @@ bool drv_observer_text_names(const struct drv_observer_text *text, const char *p
 /* Notes which files the driver keeps for itself. Asks the file system: to be called without a lock. */
 void drv_dependencies_judge(struct drv_observation *observation);
 
-/* What an observation shows of where the program comes from. */
-enum drv_origin {
-	DRV_ORIGIN_UNSEEN,
-	DRV_ORIGIN_CACHE,	/* files of the driver's cache were read, and no compiler looked for any */
-	DRV_ORIGIN_COMPILER,	/* one was seen to look for files */
-};
-
-/* The manifest of a build that is over, judged and sorted. Results are as for drv_observer_end. */
+/*
+ * The manifest of a build that is over, judged and sorted. compiled: a compiler was seen to look for
+ * something. Results are as for drv_observer_end.
+ */
 CMN_CHECKED enum cmn_status drv_dependencies_gather(const struct drv_observation *observation,
 						    const struct drv_observer_text *text,
-						    enum drv_origin origin,
+						    bool compiled,
 						    struct cc_file_memo *memo,
 						    struct cc_manifest **ret,
 						    const char **ret_reason);

@@ -36,6 +36,7 @@ struct ranges {
 	struct { uintptr_t start, size; } items[];
 };
 static _Atomic(const struct ranges *) of_program;
+static _Atomic(const struct ranges *) of_drivers;	/* their own libraries; likewise */
 
 static bool is_c_library(const struct drv_loaded *object)
 {
@@ -158,30 +159,80 @@ static void choose_needed_by_program(struct drv_loaded_list *objects)
 	drv_loaded_choose_needed(objects);
 }
 
+static struct ranges *new_ranges(size_t most)
+{
+	return calloc(1, sizeof(struct ranges) + most * sizeof(((struct ranges *)NULL)->items[0]));
+}
+
+static void add_range(struct ranges *ranges, const struct drv_loaded *object)
+{
+	uintptr_t end = 0;
+
+	for (unsigned int i = 0; i < object->header_count; i++) {
+		const ElfW(Phdr) *header = &object->headers[i];
+
+		if (header->p_type == PT_LOAD && header->p_vaddr + header->p_memsz > end)
+			end = header->p_vaddr + header->p_memsz;
+	}
+	ranges->items[ranges->count].start = object->base;
+	ranges->items[ranges->count++].size = end;
+}
+
+static bool is_in(const struct ranges *ranges, const void *address)
+{
+	for (size_t i = 0; ranges && i < ranges->count; i++) {
+		if ((uintptr_t)address - ranges->items[i].start < ranges->items[i].size)
+			return true;
+	}
+	return false;
+}
+
 static void note_program(struct drv_loaded_list *objects)
 {
-	struct ranges *ranges = calloc(1, sizeof(*ranges) + objects->count * sizeof(ranges->items[0]));
+	struct ranges *ranges = new_ranges(objects->count);
 
 	if (!ranges)
 		return;
 	choose_needed_by_program(objects);
 	for (size_t i = 0; i < objects->count; i++) {
-		struct drv_loaded *object = &objects->items[i];
-		uintptr_t end = 0;
-
-		for (unsigned int j = 0; object->chosen && j < object->header_count; j++) {
-			const ElfW(Phdr) *header = &object->headers[j];
-
-			if (header->p_type == PT_LOAD && header->p_vaddr + header->p_memsz > end)
-				end = header->p_vaddr + header->p_memsz;
-		}
-		if (end) {
-			ranges->items[ranges->count].start = object->base;
-			ranges->items[ranges->count++].size = end;
-		}
-		object->chosen = false;
+		if (objects->items[i].chosen)
+			add_range(ranges, &objects->items[i]);
+		objects->items[i].chosen = false;
 	}
 	atomic_store_explicit(&of_program, ranges, memory_order_release);
+}
+
+/* Some builds of a driver have their compiler within, and then its code looks for headers. */
+static bool has_no_compiler(const struct drv_loaded *object)
+{
+	const char *linked = drv_driver_of(object->name)->linked_compiler;
+	const ElfW(Dyn) *entry = object->dynamic;
+
+	while (linked && entry && entry->d_tag != DT_NULL &&
+	       (entry->d_tag != DT_NEEDED ||
+		strncmp(object->strings + entry->d_un.d_val, linked, strlen(linked)) != 0))
+		entry++;
+	return !linked || (entry && entry->d_tag == DT_NEEDED);
+}
+
+static bool is_same(const struct ranges *a, const struct ranges *b)
+{
+	return a && b && a->count == b->count &&
+	       memcmp(a->items, b->items, a->count * sizeof(a->items[0])) == 0;
+}
+
+static void note_drivers(const struct drv_loaded_list *objects)
+{
+	struct ranges *ranges = new_ranges(MAX_QUERIES);
+
+	for (size_t i = 0; ranges && i < objects->count && ranges->count < MAX_QUERIES; i++) {
+		if (is_hooked_driver(&objects->items[i]) && has_no_compiler(&objects->items[i]))
+			add_range(ranges, &objects->items[i]);
+	}
+	if (is_same(ranges, atomic_load_explicit(&of_drivers, memory_order_relaxed)))
+		free(ranges);
+	else
+		atomic_store_explicit(&of_drivers, ranges, memory_order_release);
 }
 
 static void hook_objects(void *ctx, struct drv_loaded_list *objects)
@@ -203,6 +254,7 @@ static void hook_objects(void *ctx, struct drv_loaded_list *objects)
 			c_library = &objects->items[i];
 	}
 	choose(objects);
+	note_drivers(objects);
 	for (size_t i = 0; i < objects->count; i++) {
 		const struct drv_loaded *object = &objects->items[i];
 
@@ -241,13 +293,12 @@ bool drv_hooked_objects_update(const struct drv_libraries_query *query)
 
 bool drv_hooked_objects_is_of_program(const void *caller)
 {
-	const struct ranges *shared = atomic_load_explicit(&of_program, memory_order_acquire);
+	return is_in(atomic_load_explicit(&of_program, memory_order_acquire), caller);
+}
 
-	for (size_t i = 0; shared && i < shared->count; i++) {
-		if ((uintptr_t)caller - shared->items[i].start < shared->items[i].size)
-			return true;
-	}
-	return false;
+bool drv_hooked_objects_is_of_driver(const void *caller)
+{
+	return is_in(atomic_load_explicit(&of_drivers, memory_order_acquire), caller);
 }
 
 bool drv_hooked_objects_free_lock(pthread_mutex_t *mutex)

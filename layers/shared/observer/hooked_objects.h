@@ -21,6 +21,12 @@ bool drv_hooked_objects_update(const struct drv_libraries_query *query);
 /* Whether the code at that address is of a library that the program itself is linked with. */
 bool drv_hooked_objects_is_of_program(const void *caller);
 
+/*
+ * Whether the code at that address is of a driver's own library, and not of a compiler: false for a
+ * library that has its compiler within itself (drivers.h, linked_compiler).
+ */
+bool drv_hooked_objects_is_of_driver(const void *caller);
+
 /* To be called in the child of a fork. */
 void drv_hooked_objects_after_fork(void);
 /* Makes a lock free in the child, whoever had it at the fork. Whether nobody had it. */

@@ -71,6 +71,11 @@ struct lookup *drv_observation_add(struct drv_observation *observation, const ch
 	return NULL;
 }
 
+bool drv_observation_knows_callers(const struct drv_observation *observation)
+{
+	return observation->driver && observation->driver->cached[0];
+}
+
 static void add_own(struct drv_observation *observation, const struct stat *info)
 {
 	struct own_file *own;
@@ -143,6 +148,12 @@ static void note_content(struct lookup *lookup, const struct drv_answer *answer)
 	lookup->has_content = true;
 }
 
+static void note_who(struct lookup *lookup, const struct drv_answer *answer)
+{
+	lookup->by_driver |= answer->by_driver;
+	lookup->by_other |= !answer->by_driver;
+}
+
 void drv_observation_note_look(struct drv_observation *observation, const struct drv_answer *answer)
 {
 	mode_t mode = answer->error ? 0 : answer->info->st_mode;
@@ -154,8 +165,9 @@ void drv_observation_note_look(struct drv_observation *observation, const struct
 		note_presence(observation, answer->path, answer->info);
 	else if (answer->error || !is_device(answer->info))
 		drv_observation_be_unsure(observation, "header-unreadable");
-	lookup = answer->by_descriptor || answer->opened ? drv_observation_find(observation, answer->path) : NULL;
+	lookup = drv_observation_find(observation, answer->path);
 	if (lookup) {
+		note_who(lookup, answer);
 		lookup->by_descriptor |= answer->by_descriptor;
 		lookup->opened |= answer->opened;
 		note_content(lookup, answer);
@@ -170,11 +182,13 @@ void drv_observation_note_write(struct drv_observation *observation, const struc
 	if (answer->info && (!lookup || lookup->finding == FOUND_NOTHING))
 		add_own(observation, answer->info);
 	if (!lookup)
-		(void)drv_observation_add(observation, answer->path, FOUND_OWN);
+		lookup = drv_observation_add(observation, answer->path, FOUND_OWN);
 	else if (lookup->finding == FOUND_NOTHING)
 		lookup->finding = FOUND_OWN;
-	if (lookup)
-		lookup->written = true;
+	if (!lookup)
+		return;
+	note_who(lookup, answer);
+	lookup->written = true;
 }
 
 void drv_observation_note_listing(struct drv_observation *observation, const struct drv_answer *answer)

@@ -32,7 +32,8 @@ struct lookup {
 	bool written;			/* by the build, after it was found */
 	bool opened;			/* else only looked at */
 	bool by_descriptor;		/* of its directory: the path's beginning was not asked for */
-	bool cached;			/* it has a name that only files of the driver's cache have */
+	bool by_driver, by_other;	/* whose code looked: the driver's library's, or a compiler's */
+	bool cached;			/* in the driver's cache: its library looked, for a name of that form */
 	bool kept;			/* perhaps by the driver, in its cache */
 	bool changed;			/* another answer at a later look */
 	bool has_content;		/* its times would not show every change */
@@ -63,6 +64,7 @@ struct drv_observation {
 /* What a call of libc said of a path, or a reason why that is unknown. */
 struct drv_answer {
 	const char *path;
+	bool by_driver;
 	bool by_descriptor, opened;
 	bool has_content;
 	struct cmn_hash content;
@@ -84,6 +86,8 @@ struct lookup *drv_observation_add(struct drv_observation *observation, const ch
 				   enum finding finding);
 /* Whether the build made that file. */
 bool drv_observation_is_own(const struct drv_observation *observation, uint64_t device, uint64_t inode);
+/* Whether the driver's row tells its library's own looks, for its cache, from those of its compilers. */
+bool drv_observation_knows_callers(const struct drv_observation *observation);
 /* By path: the same dependencies are the same bytes, whichever was looked for first. */
 void drv_observation_sort(struct drv_observation *observation);
 void drv_observation_free(struct drv_observation *observation);

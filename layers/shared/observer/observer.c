@@ -48,6 +48,7 @@ static atomic_uint going_on;
 static bool impossible;			/* on this machine; set once */
 static _Thread_local struct drv_observation *mine;	/* the innermost of this thread */
 static _Thread_local bool busy;			/* this thread is in here */
+static _Thread_local const void *caller;	/* whose call is noted */
 
 /*
  * A child's builds are its own. Nothing is locked before a fork: handlers that run then may be a
@@ -77,13 +78,14 @@ void drv_note_loading(void)
 
 /* Records. */
 
-bool drv_notes_wanted(const void *caller)
+bool drv_notes_wanted(const void *from)
 {
 	if (atomic_load_explicit(&going_on, memory_order_relaxed) == 0)
 		return false;
+	caller = from;
 	if (mine)
 		return true;
-	return !drv_hooked_objects_is_of_program(caller);
+	return !drv_hooked_objects_is_of_program(from);
 }
 
 typedef void note_fn(struct drv_observation *observation, const struct drv_answer *answer);
@@ -176,7 +178,10 @@ void drv_note_look(int directory, const char *path, int error, struct stat *info
 {
 	int saved = errno;
 	char spelled[PATH_MAX];
-	struct drv_answer answer = { .path = spelled, .error = error, .info = info, .opened = fd >= 0 };
+	struct drv_answer answer = {
+		.path = spelled, .error = error, .info = info, .opened = fd >= 0,
+		.by_driver = drv_hooked_objects_is_of_driver(caller),
+	};
 
 	if (!path || !path[0] || error == EFAULT || error == EINTR || error == ENAMETOOLONG)
 		return;		/* the same for every path of that form */
@@ -197,7 +202,9 @@ void drv_note_write(int directory, const char *path, int error)
 	int saved = errno;
 	char spelled[PATH_MAX];
 	struct stat info;
-	struct drv_answer answer = { .path = spelled, .info = &info };
+	struct drv_answer answer = {
+		.path = spelled, .info = &info, .by_driver = drv_hooked_objects_is_of_driver(caller),
+	};
 
 	if (!path || !path[0] || error)
 		return;
@@ -335,23 +342,20 @@ static bool is_setting(const struct drv_observation *observation, const struct l
 	return true;
 }
 
-/* Directories, settings and what the build wrote show nothing: it may look at them before its cache answers. */
-static enum drv_origin origin_of(const struct drv_observation *observation,
-				 const struct drv_observer_text *text)
+/*
+ * Whether a compiler was seen to look for anything. Where nobody knows whose code looks, directories,
+ * settings and what the build wrote show nothing: it may look at them before its cache answers.
+ */
+static bool saw_compiler(const struct drv_observation *observation,
+			 const struct drv_observer_text *text)
 {
-	enum drv_origin origin = DRV_ORIGIN_UNSEEN;
-
 	for (const struct lookup *lookup = observation->lookups; lookup; lookup = lookup->hh.next) {
-		bool file = lookup->finding == FOUND_FILE;
-
-		if (!file && lookup->finding != FOUND_NOTHING)
-			continue;
-		if (!lookup->kept && !is_setting(observation, lookup, text))
-			return DRV_ORIGIN_COMPILER;
-		if (lookup->kept && file && !lookup->written)
-			origin = DRV_ORIGIN_CACHE;
+		if (!lookup->kept && !is_setting(observation, lookup, text) &&
+		    (lookup->finding == FOUND_FILE || lookup->finding == FOUND_NOTHING ||
+		     (lookup->finding == FOUND_DIRECTORY && drv_observation_knows_callers(observation))))
+			return true;
 	}
-	return origin;
+	return false;
 }
 
 static const struct setting *find_setting(const char *path)
@@ -426,8 +430,8 @@ static enum cmn_status end(struct drv_observation *observation,
 			   const struct drv_observer_text *text, struct cc_file_memo *memo,
 			   struct cc_manifest **ret, const char **ret_reason)
 {
-	enum drv_origin origin;
 	enum cmn_status status;
+	bool compiled;
 
 	if (!leave(observation)) {
 		*ret_reason = "other-process";
@@ -438,10 +442,10 @@ static enum cmn_status end(struct drv_observation *observation,
 		drv_observation_be_unsure(observation, "observer-blind");
 	drv_dependencies_judge(observation);
 	learn_settings(observation, text);
-	origin = origin_of(observation, text);
+	compiled = saw_compiler(observation, text);
 	take_settings(observation);
 	drv_observation_sort(observation);
-	status = drv_dependencies_gather(observation, text, origin, memo, ret, ret_reason);
+	status = drv_dependencies_gather(observation, text, compiled, memo, ret, ret_reason);
 	drv_observation_free(observation);
 	return status;
 }
@@ -451,7 +455,7 @@ static enum cmn_status end(struct drv_observation *observation,
  * one that they reach. Copies of different versions do not use each other, and where both would
  * hook the same slots, the second one is blind.
  */
-#define VERSION 3
+#define VERSION 4
 
 const struct functions {
 	struct drv_observation *(*begin)(const struct drv_observer_request *request);

@@ -9,9 +9,9 @@
  * called. A process without misses is never touched, nor are the application's own objects.
  *
  * What is seen: each path that was asked for, as it was spelled, and the answer: nothing there, a
- * directory, or a file with the identity that it had when it was opened. What the driver itself
- * creates or writes meanwhile is no dependency, nor is what lies in a directory where it leaves files
- * (its cache). What a driver looks for by an absolute path that the application did not name (its
+ * directory, or a file with the identity that it had when it was opened; and whose code asked. What the
+ * driver itself creates or writes meanwhile is no dependency, nor are the files of its cache, for which
+ * its own library looks, not its compilers. What a driver looks for by an absolute path that the application did not name (its
  * settings) may be read once in a process: it is a dependency of all builds after that. All other
  * answers, other processes, and ways around libc as far as they can be noticed make the observation
  * unsure.
@@ -44,7 +44,8 @@ struct drv_observation *drv_observer_begin(const struct drv_observer_request *re
  * build goes on; NULL is fine and unsure.
  * CMN_OK: *ret is the caller's, or NULL where nothing was asked for. CMN_MISS: what the build
  * depends on is not known; *ret_reason is a static word, one of "files-unseen",
- * "include-changed", … (docs/CONFIG.md). CMN_ERR_NOMEM.
+ * "include-changed", … (docs/CONFIG.md); "driver-cached": the driver's own cache had the result,
+ * with nothing of what it was made from. CMN_ERR_NOMEM.
  */
 CMN_CHECKED enum cmn_status drv_observer_end(struct drv_observation *observation,
 					     const struct drv_observer_text *text,

@@ -10,7 +10,7 @@
 #include <sys/stat.h>
 
 /* Whether what this thread does now, called from there, is being observed. */
-bool drv_notes_wanted(const void *caller);
+bool drv_notes_wanted(const void *from);
 #define DRV_NOTES_WANTED() drv_notes_wanted(__builtin_return_address(0))
 
 /*

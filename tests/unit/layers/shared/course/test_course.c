@@ -12,6 +12,7 @@ struct script {
 	bool key_changes, environment_changes, input_changes;
 	enum cmn_status captured;	/* what capture says instead of CMN_OK */
 	enum cmn_status attached;
+	bool leaves_recipe;		/* of what the driver's own cache had */
 	bool looks_in_call;		/* another course of the same key, while the driver builds */
 	unsigned int calls, prepared, captures, attaches, keys_asked;
 };
@@ -22,7 +23,7 @@ static struct cc_key key;
 /* What the course does outside of its steps. */
 static struct {
 	unsigned int begun, ended, dropped;	/* observations */
-	bool unseen;			/* it is not known what the driver read */
+	const char *unseen;		/* why it is not known what the driver read */
 	unsigned long long loaded;	/* libraries, so far */
 	char counted[128];		/* a word for each count */
 	unsigned int rejected;
@@ -46,7 +47,7 @@ WRAPPED(enum cmn_status, drv_observer_end, (struct drv_observation *observation,
 	CU_ASSERT_STRING_EQUAL(text->options, "-given");
 	CU_ASSERT_PTR_NOT_NULL(memo);
 	world.ended += observation != NULL;
-	*ret_reason = "files-unseen";
+	*ret_reason = world.unseen ? world.unseen : "files-unseen";
 	if (world.unseen || !observation)
 		return CMN_MISS;
 	*ret = cc_manifest_new();
@@ -221,10 +222,15 @@ static char *failure(const struct drv_course *course)
 	return strdup("failed");
 }
 
+static bool leave_recipe(const struct drv_course *course)
+{
+	return ((const struct script *)course)->leaves_recipe;
+}
+
 static const struct drv_course_steps steps = {
 	.may_be_kept = may_be_kept, .observe = observe, .text = text, .prepare = prepare,
 	.call = call, .failure = failure, .key_holds = key_holds, .environment_holds = environment_holds,
-	.input_changed = input_changed, .capture = capture, .attach = attach,
+	.input_changed = input_changed, .capture = capture, .attach = attach, .leave_recipe = leave_recipe,
 };
 
 /* With a cache that has nothing. */
@@ -490,13 +496,39 @@ TEST(libraries_count_whatever_became_of_the_build)
 
 	for (size_t i = 0; i < sizeof(scripts) / sizeof(scripts[0]); i++) {
 		begin();
-		world.unseen = true;
+		world.unseen = (true) ? "files-unseen" : NULL;
 		scripts[i].course = (struct drv_course){ .steps = &steps, .cache = cache, .key = &key };
 		drv_course_begin(&scripts[i].course);
 		world.loaded++;
 		(void)drv_course_run(&scripts[i].course);
 		drv_course_release(&scripts[i].course);
 		CU_ASSERT_EQUAL(scripts[i].keys_asked, 1);
+		end();
+	}
+}
+
+/* Not kept, but done anew later; not if the key is another one by now. */
+TEST(what_the_drivers_own_cache_had_leaves_a_recipe)
+{
+	static const struct {
+		bool leaves_recipe, environment_changes;
+		const char *counted;
+	} cases[] = {
+		{ true, false, "deferred" }, { false, false, "driver-cached" },
+		{ true, true, "environment-changed" },
+	};
+
+	for (unsigned int i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct script script = { .leaves_recipe = cases[i].leaves_recipe,
+					 .environment_changes = cases[i].environment_changes };
+
+		begin();
+		world.unseen = "driver-cached";
+		CU_ASSERT_FALSE(run(&script));
+		EXPECT_COUNTED(cases[i].counted);
+		CU_ASSERT_EQUAL(script.captures, 0);
+		world.unseen = NULL;
+		expect_kept(false);
 		end();
 	}
 }
@@ -511,7 +543,7 @@ TEST(the_first_reason_is_told)
 					 .input_changes = true };
 
 		begin();
-		world.unseen = i == 0;
+		world.unseen = i == 0 ? "files-unseen" : NULL;
 		script.course = (struct drv_course){ .steps = &steps, .cache = cache, .key = &key };
 		drv_course_begin(&script.course);
 		world.loaded++;

@@ -5,6 +5,7 @@
  */
 #include "tests/unit/layers/shared/observer/observing.h"
 
+#include <dlfcn.h>
 #include <sys/mman.h>
 
 #include "tests/support/unit.h"
@@ -134,12 +135,24 @@ TEST(what_was_made_and_removed_keeps_nothing)
 	EXPECT_DEPENDS(end_with(observation, NULL, false), CC_DEPENDENCY_FILE, other);
 }
 
-/* A driver with a cache of a known name, and files of its own. */
+static observed_fn compiler;	/* the same code, in a library that came with a build */
+
+/* A driver with a cache of a known name, and files of its own; its compiler is another library. */
 static struct drv_driver *known_driver(void)
 {
 	static struct drv_driver driver = { .library = "libtest.so", .cached = { "*.cl_cache" } };
+	char command[8192];
+	void *library;
 
 	driver.files[0] = path_of(3, "files/*.h");
+	if (compiler)
+		return &driver;
+	(void)watch("stat", ".");
+	(void)snprintf(command, sizeof(command), "cp '%s' compiler.so", library_path);
+	CU_ASSERT_EQUAL_FATAL(system(command), 0);
+	library = dlopen("./compiler.so", RTLD_LAZY | RTLD_LOCAL);
+	compiler = library ? (observed_fn)dlsym(library, "observed_do") : NULL;
+	CU_ASSERT_PTR_NOT_NULL_FATAL(compiler);
 	return &driver;
 }
 
@@ -147,15 +160,16 @@ static struct drv_driver *known_driver(void)
 TEST(a_dump_is_told_from_a_cache)
 {
 	static const struct {
-		const char *cached, *how, *made;
+		bool by_compiler;
+		const char *how, *made;
 		bool dump;
 	} cases[] = {
-		{ "y.cl_cache", "write", "dump", false },	/* beside what is in the cache */
-		{ "y.cl_cache", "write", "y.cl_cache", false },
-		{ "y.cl_cache", "write", "sub/dump", true },
-		{ "sub/y.cl_cache", "write", "dump", true },
-		{ "sub/y.cl_cache", "mkdir", "dump", false },
-		{ "sub/y.cl_cache", "temporary", "dump", false },	/* gone again */
+		{ false, "write", "y.cl_cache", false },
+		{ true, "write", "z.cl_cache", true },	/* only the driver's own code keeps its cache */
+		{ false, "write", "dump", true },
+		{ true, "write", "sub/dump", true },
+		{ false, "mkdir", "made", false },
+		{ true, "temporary", "gone", false },	/* gone again */
 	};
 	struct drv_driver *driver = known_driver();
 
@@ -167,9 +181,8 @@ TEST(a_dump_is_told_from_a_cache)
 
 		driver->leaves_dumps = i % 2;
 		observation = begin_as(driver, false);
-		observed("open", "there.h");
-		observed("open", cases[i / 2].cached);
-		observed(cases[i / 2].how, cases[i / 2].made);
+		compiler("open", "there.h");
+		(cases[i / 2].by_compiler ? compiler : observed)(cases[i / 2].how, cases[i / 2].made);
 		CU_ASSERT_EQUAL(end_text(observation, "source"), dump ? CMN_MISS : CMN_OK);
 		CU_ASSERT_STRING_EQUAL(reason, dump ? "file-made" : "");
 		(void)remove(cases[i / 2].made);
@@ -177,35 +190,80 @@ TEST(a_dump_is_told_from_a_cache)
 	driver->leaves_dumps = false;
 }
 
-/* What comes from its cache without a compiler depends on what is there. */
-TEST(a_program_from_the_drivers_cache_depends_on_it)
+/* A header may have any name: whose code looked for it tells it from a file of the cache. */
+TEST(a_header_named_like_a_file_of_the_cache_is_a_header)
+{
+	struct drv_observation *observation = begin_as(known_driver(), false);
+
+	unit_write("x.cl_cache", "text");
+	compiler("open", "x.cl_cache");
+	compiler("open", "y.cl_cache");
+	EXPECT_DEPENDS(end_text(observation, "#include \"x.cl_cache\""), CC_DEPENDENCY_FILE, "x.cl_cache");
+	CU_ASSERT(depends_on(CC_DEPENDENCY_ABSENT, "y.cl_cache"));
+}
+
+/* Whether its cache was cold or warm, a build that a compiler made depends on the same. */
+TEST(nothing_depends_on_the_drivers_cache)
 {
 	struct drv_observation *observation;
 
 	unit_write("there.h", "text");
 	unit_write("x.cl_cache", "text");
-	observation = begin_as(known_driver(), false);
-	observed("open", "x.cl_cache");
-	EXPECT_DEPENDS(end_text(observation, "source"), CC_DEPENDENCY_FILE, "x.cl_cache");
-	/* It compiled, or wrote it: whatever was there. */
-	observation = begin_as(known_driver(), false);
-	observed("open", "x.cl_cache");
-	observed("open", "y.cl_cache");
-	observed("open", "there.h");
-	EXPECT_COUNT(end_text(observation, "source"), 1);
-	CU_ASSERT(depends_on(CC_DEPENDENCY_FILE, "there.h"));
-	/* An absence in it says that it compiled. */
-	observation = begin_as(known_driver(), false);
-	observed("open", "y.cl_cache");
-	EXPECT_COUNT(end_text(observation, "source"), 0);
-	/* What is no text is read by no compiler that would look for files. */
-	observation = begin_as(known_driver(), false);
-	observed("open", "x.cl_cache");
-	EXPECT_COUNT(end_with(observation, NULL, false), 0);
+	unit_write("sub/there.h", "text");
+	for (int i = 0; i < 4; i++) {
+		observation = begin_as(known_driver(), false);
+		observed("stat", path_of(0, "sub"));	/* on its way there */
+		compiler("open", "there.h");
+		if (i & 1)
+			observed("open", "x.cl_cache");
+		if (i & 2)
+			observed("open", "y.cl_cache");
+		observed("write", "z.cl_cache");
+		EXPECT_COUNT(end_text(observation, "#include \"there.h\""), 1);
+		CU_ASSERT(depends_on(CC_DEPENDENCY_FILE, "there.h"));
+	}
 }
 
-/* Mesa's is one file that stays open: a process's first build finds it, and directories. */
-TEST(what_the_drivers_cache_answers_shows_no_header)
+/* No compiler made it: its log is gone, and what it was made from is unknown. */
+TEST(a_program_out_of_the_drivers_cache_is_told)
+{
+	struct drv_driver *driver = known_driver();
+	struct drv_observation *observation;
+
+	unit_write("there.h", "text");
+	unit_write("x.cl_cache", "text");
+	observation = begin_as(driver, false);
+	observed("open", "x.cl_cache");
+	EXPECT_UNKNOWN(end_text(observation, "source"), "driver-cached");
+	/* To look whether it is there is not to read it, and nothing there says that it compiled. */
+	observation = begin_as(driver, false);
+	observed("stat", "x.cl_cache");
+	observed("open", "y.cl_cache");
+	EXPECT_COUNT(end_text(observation, "source"), 0);
+	/* What has no text: the cache may have what is made of its binary later. */
+	observation = begin_as(driver, false);
+	observed("open", "x.cl_cache");
+	EXPECT_COUNT(end_with(observation, NULL, false), 0);
+	/* Where it has the binaries themselves, a front end that ran first makes no difference. */
+	driver->caches_binaries = true;
+	for (int i = 0; i < 2; i++) {
+		observation = begin_as(driver, false);
+		compiler("open", "there.h");
+		observed("open", i ? "x.cl_cache" : "y.cl_cache");
+		CU_ASSERT_EQUAL(end_text(observation, "source"), i ? CMN_MISS : CMN_OK);
+		CU_ASSERT_STRING_EQUAL(reason, i ? "driver-cached" : "");
+	}
+	/* What the build itself wrote there, and read back. */
+	observation = begin_as(driver, false);
+	compiler("open", "there.h");
+	observed("write", "z.cl_cache");
+	observed("open", "z.cl_cache");
+	EXPECT_COUNT(end_text(observation, "source"), 1);
+	driver->caches_binaries = false;
+}
+
+/* Mesa's may be one file that stays open: a process's first build finds it, and directories. */
+TEST(what_the_drivers_own_code_looks_for_shows_no_compiler)
 {
 	struct drv_observation *observation;
 
@@ -218,54 +276,33 @@ TEST(what_the_drivers_cache_answers_shows_no_header)
 		observed("open", path_of(1, "settings/file"));
 		observed("write", "index");
 		if (i == 1)
-			observed("open", path_of(2, "sub/x.h"));
+			compiler("open", path_of(2, "sub/x.h"));
 		else if (i == 2)
 			observed("open", "x.cl_cache");
 		else if (i == 3)
 			observed("open", "y.cl_cache");
-		CU_ASSERT_EQUAL(end_text(observation, "#include \"x.h\""), i % 3 ? CMN_OK : CMN_MISS);
-		if (i % 3 == 0) {
-			CU_ASSERT_STRING_EQUAL(reason, "files-unseen");
-		} else {
-			CU_ASSERT(depends_on(CC_DEPENDENCY_FILE, i == 1 ? path_of(2, "sub/x.h") : "x.cl_cache"));
-		}
+		CU_ASSERT_EQUAL(end_text(observation, "#include \"x.h\""), i == 1 ? CMN_OK : CMN_MISS);
+		CU_ASSERT_STRING_EQUAL(reason, i == 1 ? "" : i == 2 ? "driver-cached" : "files-unseen");
 	}
-}
-
-TEST(what_the_driver_wrote_in_its_cache_answers_nothing)
-{
-	struct drv_observation *observation = begin_as(known_driver(), false);
-
-	unit_write("x.cl_cache", "text");
-	observed("open", "x.cl_cache");
-	observed("write", "x.cl_cache");
-	EXPECT_UNKNOWN(end_text(observation, "#include \"x.h\""), "files-unseen");
-	/* A module does not depend on the cache, so that its options' headers are unknown. */
+	/* A compiler's directories do. */
 	observation = begin_as(known_driver(), false);
-	observed("open", "x.cl_cache");
-	EXPECT_UNKNOWN(end_with(observation, "-Idirectory", true), "files-unseen");
+	compiler("stat", path_of(0, "sub"));
+	CU_ASSERT_EQUAL(end_text(observation, "#include \"x.h\""), CMN_OK);
 }
 
 /* Processes that share a driver's cache find what others leave there during their builds. */
 TEST(what_others_leave_in_the_drivers_cache_is_no_change)
 {
-	struct drv_observation *observation;
+	struct drv_observation *observation = begin_as(known_driver(), false);
 
 	unit_write("there.h", "text");
-	observation = begin_as(known_driver(), false);
-	observed("open", "there.h");
+	compiler("open", "there.h");
 	observed("open", "x.cl_cache");
 	unit_write("x.cl_cache", "text");
 	observed("open", "x.cl_cache");
 	CU_ASSERT_EQUAL(unlink("x.cl_cache"), 0);
 	observed("open", "x.cl_cache");
 	EXPECT_COUNT(end_text(observation, "source"), 1);
-	/* Where nothing says that it compiled, the program may be from there. */
-	observation = begin_as(known_driver(), false);
-	observed("open", "x.cl_cache");
-	unit_write("x.cl_cache", "text");
-	observed("open", "x.cl_cache");
-	EXPECT_UNKNOWN(end_text(observation, "source"), "include-changed");
 	/* What was another's when it was read is no less so for being written afterwards. */
 	observation = begin(false);
 	observed("open", "new.h");
@@ -617,7 +654,7 @@ TEST(what_is_no_setting_is_of_one_build)
 	unit_write("cache/x.cl_cache", "text");
 	observation = begin_as(known_driver(), false);
 	observed("open", kept);
-	CU_ASSERT_EQUAL(end_text(observation, "source"), CMN_OK);
+	EXPECT_UNKNOWN(end_text(observation, "source"), "driver-cached");
 	CU_ASSERT_EQUAL(watch("stat", "absent.h"), CMN_OK);
 	CU_ASSERT_FALSE(depends_on(CC_DEPENDENCY_FILE, kept));
 	/* By a descriptor of a directory. */

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: MIT */
+/* build_recipe: gathers what repeats a build. */
+#include "layers/shared/course/build_recipe.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cachecore/disk/path.h"
+
+static void add_environment(struct cmn_buffer *ret)
+{
+	for (size_t i = 0; environ && environ[i]; i++) {
+		if (cc_recipe_carries(environ[i]))
+			cmn_buffer_append(ret, environ[i], strlen(environ[i]) + 1);
+	}
+}
+
+bool drv_build_recipe_put(struct cc_cache *cache, const struct cc_key *key,
+			  const struct cc_manifest *manifest, struct cmn_view places)
+{
+	struct cmn_buffer files = { 0 }, environment = { 0 };
+	char *directory = cc_manifest_working_directory();
+	bool done = false;
+
+	add_environment(&environment);
+	cc_recipe_add_program(&environment, cc_path_program());
+	if (cc_manifest_count(manifest))
+		cc_manifest_encode(manifest, &files);
+	if (!files.failed && !environment.failed) {
+		const struct cc_recipe recipe = {
+			.key = cc_key_view(key),
+			.manifest = cmn_buffer_view(&files),
+			.directory = cmn_view_of(directory),
+			.places = places,
+			.environment = cmn_buffer_view(&environment),
+		};
+
+		done = cc_cache_put_recipe(cache, &recipe);
+	}
+	free(directory);
+	cmn_buffer_release(&files);
+	cmn_buffer_release(&environment);
+	return done;
+}
