@@ -129,6 +129,7 @@ int verb_recipes(const struct arguments *arguments)
 	const struct recipes_request request = {
 		.json = arguments_flag(arguments, "json"),
 		.idle = arguments_flag(arguments, "idle"),
+		.unconfined = arguments_flag(arguments, "unconfined"),
 		.jobs = arguments_number(arguments, "jobs", 0),
 		.timeout_s = arguments_number(arguments, "timeout", 0),
 		.budget_s = arguments_number(arguments, "budget", 0),
@@ -138,8 +139,9 @@ int verb_recipes(const struct arguments *arguments)
 		wrong = "\"recipes list\" and \"recipes build\" take no argument";
 	else if (!build && !list && !operand)
 		wrong = adds ? "recipes add: FILE is missing" : "recipes remove: NAME is missing";
-	else if (!build && (request.jobs || request.timeout_s || request.budget_s || request.idle))
-		wrong = "--jobs, --timeout, --budget and --idle are for \"recipes build\"";
+	else if (!build && (request.jobs || request.timeout_s || request.budget_s || request.idle ||
+			    request.unconfined))
+		wrong = "--jobs, --timeout, --budget, --idle and --unconfined are for \"recipes build\"";
 	else if (!build && !list && request.json)
 		wrong = "--json is for \"recipes list\" and \"recipes build\"";
 	if (wrong) {
