@@ -439,7 +439,6 @@ TEST_ON("stub", driver_that_changed_meanwhile_gets_its_own)
 
 TEST_ON("stub", stale_entries_are_built_again)
 {
-	char files[8192];
 	struct outcome outcome;
 
 	driver_setenv("CKCACHE_CAPTURE", NULL);
@@ -539,6 +538,7 @@ TEST(what_is_replayed_counts_apart)
 
 TEST_ON("stub", stale_entries_count_for_their_program)
 {
+	char files[8192];
 	struct outcome outcome;
 
 	driver_setenv("CKCACHE_CAPTURE", NULL);
