@@ -197,7 +197,7 @@ static void gather_environment(const struct cc_recipe *recipe,
 		if (!is_gone(variable))
 			add_variable(ret, strdup(variable));
 	}
-	if (recipe && cc_recipe_is_strangers(recipe))
+	if (recipe && settings->confine && cc_recipe_is_strangers(recipe))
 		add_confined(ret, settings->scratch);
 	for (size_t i = 0; i < sizeof(fixed) / sizeof(fixed[0]); i++)
 		add_variable(ret, strdup(fixed[i]));
@@ -300,6 +300,7 @@ enum cmn_status replay_surroundings(const struct cc_recipe *recipe,
 
 	gather_environment(recipe, settings, &environment);
 	cmn_buffer_append_u8(&text, replay_key_is_level_zero(recipe->key));
+	cmn_buffer_append_u8(&text, cc_recipe_is_strangers(recipe));
 	cmn_buffer_append_sized(&text, recipe->directory.data, recipe->directory.len);
 	for (size_t i = 0; i < environment.count; i++)
 		cmn_buffer_append(&text, environment.variables[i],
