@@ -191,6 +191,8 @@ OPTIONS(recipes) = {
 	NUMBER("timeout", "SECONDS", 1000000, "build: a build may take so long; default 60 (--idle: 600)"),
 	NUMBER("budget", "SECONDS", 1000000, "build: how long one pack may take; default 1800"),
 	FLAG("idle", "build: as replay's"),
+	FLAG("unconfined", "build: compilers may read and write all that you may;\n"
+			   "for kernels that cannot confine them"),
 	{ 0 },
 };
 

@@ -5,10 +5,13 @@ packs of any content harm nobody.
 
     recipes.py CKCACHE SOURCE-DIRECTORY STUB-DRIVER MAKE-PACK
 """
+import ctypes
 import glob
 import json
 import os
 import shutil
+import signal
+import struct
 import subprocess
 import sys
 import time
@@ -23,13 +26,32 @@ HEADER = "/usr/include/CL/cl_version.h"
 WITH_HEADER = "#define CL_TARGET_OPENCL_VERSION 300\n#include <CL/cl_version.h>\n" + KERNEL
 
 
+def without_landlock():
+    """From now on this process and its children are as on a kernel without it (seccomp(2))."""
+    class Program(ctypes.Structure):
+        _fields_ = [("len", ctypes.c_ushort), ("filter", ctypes.c_char_p)]
+    # Load the call's number; unless it is landlock_create_ruleset's, pass over one; ENOSYS; allow.
+    steps = ((0x20, 0, 0, 0), (0x15, 0, 1, 444), (0x06, 0, 0, 0x50000 | 38), (0x06, 0, 0, 0x7fff0000))
+    code = b"".join(struct.pack("HBBI", *step) for step in steps)
+    program = Program(len(steps), code)
+    libc = ctypes.CDLL(None, use_errno=True)
+    if libc.prctl(38, 1, 0, 0, 0) or libc.prctl(22, 2, ctypes.byref(program), 0, 0):
+        raise OSError(ctypes.get_errno(), "prctl")
+
+
+def has_landlock():
+    return ctypes.CDLL(None).syscall(444, None, 0, 1) > 0
+
+
 class User:
     """One of several, who share nothing but the machine."""
     def __init__(self, case, name):
         self.case, self.name = case, name
-        for folder in ("home", "tmp", "cwd"):
+        for folder in ("home", "tmp", "cwd", "driver"):
             os.makedirs(self.path(folder))
-        case.write(self.path("home", "stub_counts"), "")	# the stub driver counts where that is
+        case.write(self.path("driver", "stub_counts"), "")	# the stub driver counts where that is
+        for file in ("stub_counts", "stub_settings"):	# a confined one reaches its cache alone
+            os.symlink("../driver/" + file, self.path("home", file))
 
     def path(self, *names):
         return os.path.join(self.case.work, self.name, *names)
@@ -38,7 +60,7 @@ class User:
         return {"HOME": self.path("home"), "TMPDIR": self.path("tmp"),
                 "CKCACHE_DIR": self.path("cache"), "STUB_COUNTS": None, "STUB_SETTINGS": None,
                 "XDG_DATA_DIRS": self.path("none") + ":" + self.path("share"),
-                "POCL_CACHE_DIR": self.path("tmp"), "POCL_KERNEL_CACHE": "0",
+                "POCL_CACHE_DIR": self.path("driver"), "POCL_KERNEL_CACHE": "0",
                 "MESA_SHADER_CACHE_DISABLE": "true",
                 **(self.case.extra or {}), **(extra or {})}
 
@@ -60,7 +82,7 @@ class User:
             return sum(line.strip() in (events or ("build-source",)) for line in counts)
 
     def settings(self, text):
-        self.case.write(self.path("home", "stub_settings"), text)
+        self.case.write(self.path("driver", "stub_settings"), text)
 
     def stats(self):
         return json.loads(self.good("stats", "--json").out)
@@ -160,7 +182,7 @@ class Packs(Recipes):
         os.chmod(self.work, 0o755)
         for folder, _, names in os.walk(self.path("ben")):
             for name in [".", *names]:
-                os.chown(os.path.join(folder, name), 54321, 54321)
+                os.lchown(os.path.join(folder, name), 54321, 54321)
         pack = self.path("ben", "pack.ckrecipes")
         environment = self.environment(self.ben.environment())
         ran = subprocess.run(
@@ -326,6 +348,79 @@ class Hostile(Recipes):
         self.assertEqual(self.ben.builds(), 2)		# the probe, the good one
         self.assertFalse(os.path.exists(target))
 
+    def test_options_that_are_read_in_two_ways(self):
+        target = self.ben.path("home", "target")
+        path = self.make(self.ben, "a", "options", "-D 'A=x -dependency-file %s -DB'" % target,
+                         "-DA=\"-igc_opts 'ShaderDumpEnable=1,DumpToCustomDir=%s'\"" % target)
+        self.expect("a", "2 not built: an option is not known", refused=2, built=0)
+        ran = self.ben.ends(1, "recipes", "add", path)
+        self.assertIn("not added: it has programs that are not built, because an option", ran.err)
+
+    def include_private_file(self, name="a", words=""):
+        """A pack whose source is a file of the user's."""
+        self.write(self.ben.path("home", "private.h"), "kernel void secret() {}\n")
+        self.make(self.ben, name, "sources", '#include "../../home/private.h"\n' + words)
+
+    @unittest.skipUnless(has_landlock(), "no Landlock")
+    def test_files_of_the_user_are_not_read(self):
+        self.include_private_file()
+        self.expect("a", "the driver did not build it", failed=1, built=0)
+        packs, _ = self.ben.build("--unconfined", code=0)
+        self.assertEqual(packs["a"]["built"], 1)	# which shows that it could be read
+
+    def test_without_landlock_nothing_is_built(self):
+        self.include_private_file()
+        ran = self.ben.ends(1, "recipes", "build", preexec_fn=without_landlock)
+        self.assertEqual(len(ran.err.splitlines()), 1, ran)
+        self.assertIn("--unconfined builds packs all the same", ran.err)
+        self.assertEqual(self.ben.builds(), 0)
+        ran = self.ben.good("recipes", "build", "--unconfined", "--json", preexec_fn=without_landlock)
+        self.assertEqual([pack["built"] for pack in self.check_json(ran.out)], [1, 1])
+
+    def test_nothing_goes_to_a_tier(self):
+        os.mkdir(self.path("tier"))
+        self.write(self.ben.path("home", ".config", "ckcache", "ckcache.conf"),
+                   "remote = file:%s\n" % self.path("tier"))
+        self.make(self.ben, "a", "recipes", "3")
+        for option in ("--budget=100", "--unconfined"):
+            ran = self.ben.good("recipes", "build", option)
+            self.assertEqual((machine.tree(self.path("tier")), ran.err), ([], ""))
+        self.assertFalse(os.path.exists(self.ben.path("cache", "uploads")))
+
+    def test_settings_count(self):
+        self.write(self.ben.path("home", ".config", "ckcache", "ckcache.conf"), "max_device_image_size = 1\n")
+        packs, err = self.ben.build(code=None)
+        self.assertEqual((packs["zz-good"]["built"], packs["zz-good"]["other"]), (0, 1), err)
+
+    @unittest.skipUnless(has_landlock(), "no Landlock")
+    def test_what_is_left_of_a_pack_is_not_replayed(self):
+        self.make(self.ben, "a", "sources", "#pragma stub_hang\n")
+        process = self.start("recipes", "build", extra=self.ben.environment(), stdout=subprocess.DEVNULL,
+                             stderr=subprocess.DEVNULL)
+        self.addCleanup(process.kill)
+        while not glob.glob(self.ben.path("cache", "recipes", "*.recipe")):
+            self.assertIsNone(process.poll())
+            time.sleep(0.05)	# it says nothing when it begins
+        process.send_signal(signal.SIGTERM)
+        process.wait()
+        self.assertEqual(len(glob.glob(self.ben.path("cache", "recipes", "*.recipe"))), 1)
+        ran = self.ben.good("replay", "--json")
+        self.assertEqual(json.loads(ran.out)["built"], 0)
+        self.assertEqual(glob.glob(self.ben.path("cache", "recipes", "*.recipe")), [])
+
+    @unittest.skipUnless(has_landlock(), "no Landlock")
+    def test_after_an_update_it_is_confined_as_well(self):
+        self.include_private_file()
+        packs, _ = self.ben.build("--unconfined", code=0)
+        self.assertEqual(packs["a"]["built"], 1)
+        command = self.program((KERNEL, "-DN=1"))
+        self.ben.good("run", "--", *command)
+        self.ben.settings("STUB_DRIVER_VERSION=2.0\n")
+        ran = self.ends(0, "replay", "--stale", "--json", extra=self.ben.environment(),
+                        cwd=self.ben.path("cache", "recipes"))		# where the file's name holds
+        value = json.loads(ran.out)
+        self.assertEqual((value["stale"], value["built"], value["outdated_changed"]), (3, 2, 1), ran)
+
     def test_links_of_nothing(self):
         self.make(self.ben, "a", "link", "x", "y")
         self.expect("a", "2 not built: what it is linked of is not there", refused=2)
@@ -446,6 +541,37 @@ class Drivers(Recipes):
         if not machine.driver_file(name):
             self.skipTest("%s is not installed" % name)
         self.warm(name, self.program(*Packs.PROGRAM), 3)
+
+    def attacked(self, name):
+        """What a pack asks for, it does not get; the same with a private file's content."""
+        if not machine.driver_file(name):
+            self.skipTest("%s is not installed" % name)
+        self.extra = machine.DRIVERS[name][1]
+        self.drivers(machine.driver_file(name))
+        private = self.write(self.ben.path("home", "private.h"), "kernel void secret() {}\n")
+        target = self.ben.path("home", "target")
+        self.make(self.ben, "options", "options", "-D 'A=x -dependency-file %s -DB'" % target,
+                  "-DA=\"-igc_opts 'ShaderDumpEnable=1,DumpToCustomDir=%s'\"" % target, "-I" + target)
+        self.make(self.ben, "private", "sources", '#include "%s"\n' % private)
+        self.make(self.ben, "good", "sources", "kernel void good() {}\n")
+        if not has_landlock():
+            self.assertIn("no Landlock", self.ben.ends(1, "recipes", "build").err)
+            return
+        packs, _ = self.ben.build(code=1)
+        self.assertEqual([(packs[pack]["built"], packs[pack]["refused"], packs[pack]["failed"])
+                          for pack in ("options", "private", "good")], [(0, 3, 0), (0, 0, 1), (1, 0, 0)])
+        self.assertFalse(os.path.exists(target))
+        packs, _ = self.ben.build("--unconfined", code=None)
+        self.assertEqual(packs["private"]["built"], 1)	# it could be read
+
+    def test_attack_on_neo(self):
+        self.attacked("neo")
+
+    def test_attack_on_rusticl(self):
+        self.attacked("rusticl")
+
+    def test_attack_on_pocl(self):
+        self.attacked("pocl")
 
     def test_neo(self):
         self.of_ours("neo")

@@ -2,6 +2,8 @@
 /* pack: the same content is the same bytes, two packs have one union, and what no maker wrote is refused. */
 #include "tools/recipes/pack.h"
 
+#include <ctype.h>
+
 #include "tests/support/unit.h"
 #include "tools/recipes/pack_format.h"
 #include "tools/recipes/portable.h"
@@ -391,7 +393,8 @@ static void options_of_programs_are_portable(void)
 		"", "  ", "-w -cl-fast-relaxed-math  -DINTEL=1 -I\"/usr/share/darktable/kernels\"",
 		"-D KERNEL_STATIC -D INCLUDE_PATH=/usr/share/hashcat/OpenCL -D XM2S(x)=#x",
 		"-I /usr/lib/python3/dist-packages/pyopencl/cl -DN=1/3", "-I. -I kernels", "-cl-std=CL3.0",
-		"-DA='b c' -UB -Werror -Wno-unused -O2 -g", "-D X=\"/2\"", "-spir-std=1.2 -ze-opt-level=2",
+		"-UB -Werror -Wno-unused -O2 -g -DX=/2", "-spir-std=1.2 -ze-opt-level=2",
+		"-cl-std=CLC++2021 -cl-ext=+cl_khr_fp64,+cl_khr_fp16", "-D EPSILON=1e-5f -DN=-1",
 	};
 
 	for (size_t i = 0; i < sizeof(good) / sizeof(good[0]); i++)
@@ -406,7 +409,14 @@ static void options_that_name_files_are_not(void)
 		"-o /usr/share/x", "-o", "-I", "-D", "-s /usr/share/x.cl", "-include /usr/share/x.h",
 		"-fplugin=/usr/lib/x.so", "-Xclang -load", "-Wp,-MD,x", "-Wl,x", "-dump-opt-llvm=x", "x.cl",
 		"-cl-x=/usr/share/x", "@file", "-DA=\"b", "-save-temps", "-igc_opts 'ShaderDumpEnable=1'",
-		"-L/usr/lib", "--x", "-cl-std=CL1.2 -B/usr/lib",
+		"-L/usr/lib", "--x", "-cl-std=CL1.2 -B/usr/lib", "-I../x", "-I x/..", "-I @/usr/x",
+		/* What one reader takes for a value, and another one for options. */
+		"-D 'A=x -dependency-file /tmp/x -DB'", "-DA=\"-igc_opts 'DumpToCustomDir=/tmp'\"",
+		"-DA='b c'", "-DA=\"b\"", "-DA=b\\ -o", "-DA=b\t-o\tx", "-DA=b\n-o\nx", "-D A=b\v-o",
+		"-DA=1-igc_opts", "-DA=x-vc-codegen", "-I/usr/x-igc_opts", "-Wno-x-igc_opts", "-D -o",
+		"-D @/tmp/x", "-D A=$HOME", "-DA=`x`", "-DA=b;-o", "-I\"/usr/x -o /tmp/y\"", "-I\"/usr/x",
+		"-I/usr/x\"", "-I\"\"/usr/x\"\"", "-cl-std=-x", "-cl-unknown", "-Wno-anything", "-Ofast", "-DA(x",
+		"-Xfinalizer -o", "-llvm-options=-x", "-vc-codegen", "-dump-opt-llvm=x", "-I-", "-I -x",
 	};
 	char long_option[8192];
 
@@ -417,6 +427,97 @@ static void options_that_name_files_are_not(void)
 	long_option[sizeof(long_option) - 1] = '\0';
 	CU_ASSERT_PTR_NOT_NULL(refusal(long_option));
 	CU_ASSERT_PTR_NOT_NULL(portable_options((struct cmn_view){ "-w\0-o x", 7 }));
+}
+
+/* How a compiler finds words in a text. */
+struct reading {
+	const char *blanks, *quotes;
+	bool escapes;
+};
+
+/* All words as it finds them, each with its NUL. */
+static void read_words(const struct reading *reading, const char *text, struct cmn_buffer *ret)
+{
+	bool word = false;
+	char quote = 0;
+
+	for (; *text; text++) {
+		if (!quote && strchr(reading->blanks, *text)) {
+			if (word)
+				cmn_buffer_append_u8(ret, 0);
+			word = false;
+			continue;
+		}
+		word = true;
+		if (quote ? *text == quote : strchr(reading->quotes, *text) != NULL)
+			quote = quote ? 0 : *text;
+		else if (reading->escapes && *text == '\\' && text[1])
+			cmn_buffer_append(ret, ++text, 1);
+		else if (*text != '"')	/* one that stays is in no word that is compared */
+			cmn_buffer_append(ret, text, 1);
+	}
+	if (word)
+		cmn_buffer_append_u8(ret, 0);
+}
+
+/* An option's name inside of a word, for who looks for it anywhere. */
+static bool hides_option(const char *text)
+{
+	for (const char *at = text; (at = strchr(at, '-')); at++) {
+		if (at > text && strchr("=,(:#*/+.\"'", at[-1]) && isalpha((unsigned char)at[1]))
+			return true;
+	}
+	return strstr(text, "-igc_opts") != NULL;
+}
+
+/* As a shell, as clang, as pocl, as NEO and as rusticl: what is accepted has the same words for all. */
+static void what_is_accepted_is_read_alike_by_all(void)
+{
+	static const struct reading readings[] = {
+		{ " ", "", false }, { " \t\n\v\f\r", "\"'", true }, { " \t\n", "\"'", false },
+		{ " ", "\"", false }, { " ", "'", true }, { " \n;", "\"", true },
+	};
+	static const char *const pieces[] = {
+		"-D", "-I", "-U", "A", "=", "1", " ", " ", "\"", "'", "\\", "\t", "\n", "-", "o", "-o", "x",
+		"/usr/share/x", "/tmp/y", "..", ".", "/", "-igc_opts", "-cl-std", "-cl-mad-enable", "CL1.2",
+		"-w", "-O2", "(", ")", "#", ",", "@", "$", ";", "`", "~", "-W", "no-", "+", "-Xclang", "_",
+	};
+	uint64_t state = 1;
+	size_t accepted = 0;
+
+	for (unsigned int round = 0; round < 400000; round++) {
+		char text[256] = "";
+
+		for (unsigned int i = 0; i < 2 + round % 7; i++) {
+			state = state * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+			strcat(text, pieces[(state >> 33) % (sizeof(pieces) / sizeof(pieces[0]))]);
+		}
+		if (refusal(text))
+			continue;
+		accepted++;
+		if (hides_option(text) || strstr(text, "/..") || strpbrk(text, "'\\\t\n@$;`~"))
+			CU_FAIL("it hides an option");
+		for (size_t i = 1; i < sizeof(readings) / sizeof(readings[0]); i++) {
+			struct cmn_buffer first = { 0 }, other = { 0 };
+
+			read_words(&readings[0], text, &first);
+			read_words(&readings[i], text, &other);
+			CU_ASSERT_TRUE(cmn_view_equal(cmn_buffer_view(&first), cmn_buffer_view(&other)));
+			cmn_buffer_release(&first);
+			cmn_buffer_release(&other);
+		}
+	}
+	CU_ASSERT_TRUE(accepted > 1000);
+}
+
+static void names_of_headers_stay_below_their_directory(void)
+{
+	static const char *const bad[] = { "", "/etc/x", "../x", "a/../../x", "..", "a b", "-x", "~/x", "a\nb" };
+
+	CU_ASSERT_TRUE(portable_header(cmn_view_of("kernels/a-b.h")));
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
+		CU_ASSERT_FALSE(portable_header(cmn_view_of(bad[i])));
+	CU_ASSERT_FALSE(portable_header((struct cmn_view){ "a\0b", 3 }));
 }
 
 static bool includes(const char *options, const char *path)
@@ -449,6 +550,8 @@ int main(void)
 		UNIT_TEST(makers_keep_the_bounds),
 		UNIT_TEST(options_of_programs_are_portable),
 		UNIT_TEST(options_that_name_files_are_not),
+		UNIT_TEST(what_is_accepted_is_read_alike_by_all),
+		UNIT_TEST(names_of_headers_stay_below_their_directory),
 		UNIT_TEST(headers_are_below_include_directories),
 	};
 

@@ -235,7 +235,7 @@ TEST(the_only_device_may_have_another_id_with_another_driver)
 {
 	struct cc_key *old = &keys[MAX_DEVICES];
 	char name[] = "a.so";
-	struct present_library file = { name, 1000 };
+	struct present_library file = { name, name, 1000 };
 
 	device_id = 2;
 	there_is("new gpu", "2.0", "/a.so");
@@ -309,7 +309,7 @@ TEST(a_key_is_renewed_for_all_its_devices_or_not_at_all)
 /* As of one library whose file came at that time. */
 static void library(struct present_library *library, char *name, uint64_t changed_ns)
 {
-	*library = (struct present_library){ name, changed_ns };
+	*library = (struct present_library){ name, name, changed_ns };
 	present.libraries = library;
 	present.library_count = 1;
 }

@@ -17,9 +17,12 @@
  * that package managers fill (/usr, /opt, /app, /snap, /nix/store, /gnu/store).
  */
 bool portable_path(struct cmn_view path);
+/* Whether a header that comes with a program has a plain relative name: compilers may write it to a file. */
+bool portable_header(struct cmn_view name);
 /*
- * NULL: each option is known, names no file, and its include directories are
- * packages' or relative. Else why not, in static words that follow "because".
+ * NULL: however a compiler splits and unquotes the text, it finds options that are known, name no
+ * file, and whose include directories are packages' or below the working directory. Else why not,
+ * in static words that follow "because".
  */
 const char *portable_options(struct cmn_view options);
 /* Whether a path lies below an absolute include directory of the options. */

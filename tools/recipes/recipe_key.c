@@ -13,6 +13,7 @@
 
 static const char *const kinds[] = { "source",     "il",     "compile", "compile-il",
 				     "module", "program", "link" };
+static const char *const of_il[] = { "il", "compile-il", "module", "program" };
 /* Of Level Zero; the others are OpenCL's. */
 static const char *const level_zero[] = { "module", "program" };
 
@@ -30,23 +31,62 @@ static bool is_level_zero(struct cmn_view kind)
 	return is_one_of(kind, level_zero, sizeof(level_zero) / sizeof(level_zero[0]));
 }
 
+/* Intermediate language: drivers also take LLVM's bitcode for it, which no specification bounds. */
+static bool is_spirv(struct cmn_view text)
+{
+	static const uint8_t magic[2][4] = { { 3, 2, 0x23, 7 }, { 7, 0x23, 2, 3 } };
+
+	return text.len >= sizeof(magic[0]) &&
+	       (memcmp(text.data, magic[0], sizeof(magic[0])) == 0 ||
+		memcmp(text.data, magic[1], sizeof(magic[1])) == 0);
+}
+
+static const char *refuse_field(const struct cc_key_field *field, bool il)
+{
+	if (cmn_view_equal(field->name, cmn_view_of("options")) ||
+	    cmn_view_equal(field->name, cmn_view_of("input.options")))
+		return portable_options(field->value);
+	if (cmn_view_equal(field->name, cmn_view_of("header.name")) && !portable_header(field->value))
+		return "a header's name is no plain relative one";
+	if (il && cmn_view_equal(field->name, cmn_view_of("source")) && !is_spirv(field->value))
+		return "their intermediate language is not SPIR-V";
+	return NULL;
+}
+
 const char *recipe_key_refuse(struct cmn_view key)
 {
+	const struct cmn_view kind = cc_key_find(key, "kind", 0);
+	const bool il = is_one_of(kind, of_il, sizeof(of_il) / sizeof(of_il[0]));
 	const char *reason = NULL;
 	struct cc_key_field field;
 	struct cmn_reader reader;
 
-	if (!is_one_of(cc_key_find(key, "kind", 0), kinds, sizeof(kinds) / sizeof(kinds[0])))
+	if (!is_one_of(kind, kinds, sizeof(kinds) / sizeof(kinds[0])) ||
+	    cc_key_find(key, "kind", 1).data)
 		return "they are of an unknown kind";
 	if (!cc_key_find(key, "source", 0).data && !cc_key_find(key, "input", 0).data)
 		return "their key has neither source nor input";
 	if (cc_key_read(key, &reader) != CMN_OK)
 		return "their key cannot be read";
-	while (!reason && cc_key_next(&reader, &field) == CMN_OK) {
-		if (cmn_view_equal(field.name, cmn_view_of("options")) ||
-		    cmn_view_equal(field.name, cmn_view_of("input.options")))
-			reason = portable_options(field.value);
+	while (!reason && cc_key_next(&reader, &field) == CMN_OK)
+		reason = refuse_field(&field, il);
+	return reason;
+}
+
+const char *recipe_key_refuse_recipe(const struct pack *pack, const struct pack_recipe *recipe)
+{
+	const char *reason = "their key cannot be read";
+	struct cc_key key;
+
+	cc_key_init(&key);
+	for (uint32_t i = 0; i < recipe->field_count; i++) {
+		struct cc_key_field field = pack_field(pack, recipe, i);
+
+		recipe_key_add_field(&key, &field);
 	}
+	if (cc_key_status(&key) == CMN_OK)
+		reason = recipe_key_refuse(cc_key_view(&key));
+	cc_key_release(&key);
 	return reason;
 }
 

@@ -11,10 +11,12 @@
 #include "tools/replay/present.h"
 
 /*
- * NULL: `ckcache replay` can repeat such a build, and its options are portable
- * (portable.h). Else why not, in static words that follow "because".
+ * NULL: `ckcache replay` can repeat such a build, its options and the names of its headers are
+ * portable (portable.h), and its intermediate language is SPIR-V. Else why not, in static words that follow "because".
  */
 const char *recipe_key_refuse(struct cmn_view key);
+/* The same of a pack's, whatever the device. */
+const char *recipe_key_refuse_recipe(const struct pack *pack, const struct pack_recipe *recipe);
 /* How many devices the key is for; 0: for a part of one. */
 size_t recipe_key_devices(struct cmn_view key);
 /* Of the key's first device. */

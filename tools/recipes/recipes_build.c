@@ -39,6 +39,9 @@ struct building {
 	struct present present;
 	struct cc_store *store;
 	struct cmn_buffer environment;	/* of recipes */
+	struct confine confine;		/* how workers run */
+	bool unconfined;		/* the user wants it so */
+	char *scratch;
 	/*
 	 * In which workers build: the recipes' own, where no header is. Not "/", which is the same
 	 * directory by two names ("." and "/") then, as it is for no application.
@@ -348,6 +351,7 @@ static bool gather_environment(struct building *building)
 			cmn_buffer_append(&building->environment, environ[i],
 					  strlen(environ[i]) + 1);
 	}
+	cc_recipe_add_stranger(&building->environment);
 	if (building->environment.failed)
 		tool_complain("out of memory");
 	return !building->environment.failed;
@@ -366,12 +370,33 @@ static bool make_directory(const struct building *building)
 	return status == CMN_OK;
 }
 
+/* With what the probes have found. false: complained about. */
+static bool confine_workers(struct building *building)
+{
+	building->scratch = tool_make_scratch();
+	if (!building->scratch ||
+	    present_confine(&building->present, building->settings.root, building->scratch,
+			    &building->confine) != CMN_OK) {
+		tool_complain(building->scratch ? "out of memory" : "cannot create a temporary directory");
+		return false;
+	}
+	building->confine.any_file = building->unconfined;
+	building->settings.confine = &building->confine;
+	building->settings.scratch = building->scratch;
+	return true;
+}
+
 /* Before the first pack: without one nobody asks drivers anything. false: complained about. */
 static bool begin(struct building *building)
 {
 	if (building->begun)
 		return true;
 	building->begun = true;
+	if (!building->unconfined && !confine_is_possible()) {
+		tool_complain("no pack is built: this kernel cannot confine compilers (it has no Landlock); "
+			      "--unconfined builds packs all the same");
+		return false;
+	}
 	child_begin(CHILD_WORKERS);
 	child_over();	/* nothing is to be cleared up */
 	if (asprintf(&building->directory, "%s/" CC_RECIPES_DIRECTORY, building->settings.root) < 0) {
@@ -382,7 +407,8 @@ static bool begin(struct building *building)
 	if (!gather_environment(building) || !make_directory(building))
 		return false;
 	if (idle_wait(&building->idle, &building->signal))
-		return present_read(&building->settings, &building->present, &building->signal);
+		return present_read(&building->settings, &building->present, &building->signal) &&
+		       confine_workers(building);
 	building->late = !building->signal;
 	if (building->late)
 		tool_complain("others needed the machine all the time: nothing is built");
@@ -430,6 +456,7 @@ int recipes_build(const struct recipes_request *request)
 	const uint64_t second = UINT64_C(1000000000);
 	struct building building = {
 		.budget_s = request->budget_s ? request->budget_s : BUDGET_S,
+		.unconfined = request->unconfined,
 		.settings.timeout_ns = (request->timeout_s ? request->timeout_s : request->idle ?
 					IDLE_TIMEOUT_S : TIMEOUT_S) * second,
 	};
@@ -468,6 +495,8 @@ int recipes_build(const struct recipes_request *request)
 	idle_release(&building.idle);
 	present_release(&building.present);
 	cmn_buffer_release(&building.environment);
+	confine_release(&building.confine);
+	tool_remove_scratch(building.scratch);
 	free(building.directory);
 	free(layer);
 	if (building.signal) {

@@ -14,6 +14,7 @@
 #include "common/file.h"
 #include "tools/arguments.h"
 #include "tools/recipes/packs.h"
+#include "tools/recipes/recipe_key.h"
 #include "tools/tool.h"
 
 /* The user's own directory, which others cannot write to. false: complained about. */
@@ -57,6 +58,21 @@ static char *file_name(const char *operand)
 	return name;
 }
 
+/* One that nobody would build is not taken in at all. false: complained about. */
+static bool is_acceptable(const char *path, const struct pack *pack)
+{
+	struct cmn_reader reader = pack_recipes(pack);
+	const char *reason = NULL;
+	struct pack_recipe recipe;
+
+	while (!reason && pack_next_recipe(&reader, &recipe))
+		reason = recipe_key_refuse_recipe(pack, &recipe);
+	if (reason)
+		tool_complain("%s: not added: it has programs that are not built, because %s", path,
+			      reason);
+	return !reason;
+}
+
 static int add(const char *operand)
 {
 	struct cmn_buffer file = { 0 };
@@ -66,7 +82,8 @@ static int add(const char *operand)
 	bool done = false;
 	int fd = -1;
 
-	if (name && packs_read(operand, &file, &pack) && open_own(true, &directory, &fd)) {
+	if (name && packs_read(operand, &file, &pack) && is_acceptable(operand, &pack) &&
+	    open_own(true, &directory, &fd)) {
 		const struct cmn_view view = cmn_buffer_view(&file);
 
 		status = cmn_file_publish(fd, name, &view, 1);
@@ -112,6 +129,7 @@ int verb_recipes(const struct arguments *arguments)
 	const struct recipes_request request = {
 		.json = arguments_flag(arguments, "json"),
 		.idle = arguments_flag(arguments, "idle"),
+		.unconfined = arguments_flag(arguments, "unconfined"),
 		.jobs = arguments_number(arguments, "jobs", 0),
 		.timeout_s = arguments_number(arguments, "timeout", 0),
 		.budget_s = arguments_number(arguments, "budget", 0),
@@ -121,8 +139,9 @@ int verb_recipes(const struct arguments *arguments)
 		wrong = "\"recipes list\" and \"recipes build\" take no argument";
 	else if (!build && !list && !operand)
 		wrong = adds ? "recipes add: FILE is missing" : "recipes remove: NAME is missing";
-	else if (!build && (request.jobs || request.timeout_s || request.budget_s || request.idle))
-		wrong = "--jobs, --timeout, --budget and --idle are for \"recipes build\"";
+	else if (!build && (request.jobs || request.timeout_s || request.budget_s || request.idle ||
+			    request.unconfined))
+		wrong = "--jobs, --timeout, --budget, --idle and --unconfined are for \"recipes build\"";
 	else if (!build && !list && request.json)
 		wrong = "--json is for \"recipes list\" and \"recipes build\"";
 	if (wrong) {

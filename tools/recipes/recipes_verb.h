@@ -14,7 +14,7 @@
 
 /* What was asked for; 0: the default. */
 struct recipes_request {
-	bool json, idle;
+	bool json, idle, unconfined;
 	unsigned long jobs, timeout_s, budget_s;
 };
 

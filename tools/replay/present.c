@@ -10,6 +10,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include "cachecore/key_device.h"
 #include "cachecore/disk/store.h"
@@ -22,7 +23,7 @@ void present_release(struct present *present)
 	for (size_t i = 0; i < present->key_count; i++)
 		free(present->keys[i]);
 	for (size_t i = 0; i < present->library_count; i++)
-		free(present->libraries[i].name);
+		free(present->libraries[i].path);
 	free(present->keys);
 	free(present->devices);
 	free(present->libraries);
@@ -343,11 +344,13 @@ static bool add_library(struct present *present, const char *path)
 		return false;
 	present->libraries = libraries;
 	libraries[present->library_count] = (struct present_library){
-		.name = strdup(slash + 1),
+		.path = strdup(path),
 		.changed_ns = (uint64_t)info.st_ctim.tv_sec * UINT64_C(1000000000) +
 			      (uint64_t)info.st_ctim.tv_nsec,
 	};
-	return libraries[present->library_count++].name != NULL;
+	libraries += present->library_count++;
+	libraries->name = libraries->path ? libraries->path + (slash + 1 - path) : NULL;
+	return libraries->path != NULL;
 }
 
 /* What a probe put down. */
@@ -386,6 +389,59 @@ static enum cmn_status read_keys(const char *directory, struct present *ret)
 	if (status == CMN_MISS)
 		status = CMN_OK;
 	return ret->failed ? CMN_ERR_NOMEM : status;
+}
+
+static void add_path(struct cmn_buffer *paths, const char *directory, const char *name, int len)
+{
+	if (directory && directory[0] == '/')
+		cmn_buffer_printf(paths, "%s%.*s%c", directory, len, name, '\0');
+}
+
+/* The paths of a variable that is for loaders and drivers: PATH or PATH:PATH…; never all of a home. */
+static void add_variable(struct confine *confine, const char *variable)
+{
+	const char *home = getenv("HOME"), *value = strchr(variable, '=');
+	bool cache = memmem(variable, (size_t)(value - variable), "CACHE", 5) != NULL;
+
+	while (*value++) {
+		size_t len = strcspn(value, ":"), bare = len;
+
+		while (bare && value[bare - 1] == '/')
+			bare--;
+		if (bare && value[0] == '/' &&
+		    !(home && strncmp(home, value, bare) == 0 && (!home[bare] || home[bare] == '/')))
+			add_path(cache ? &confine->writes : &confine->reads, "/", value + 1, (int)bare - 1);
+		value += len;
+	}
+}
+
+enum cmn_status present_confine(const struct present *present, const char *root,
+				const char *scratch, struct confine *ret)
+{
+	/* Below the user's directory for caches; as drivers have made them for the probes. */
+	static const char *const of_cache[] = { "/mesa_shader_cache", "/mesa_shader_cache_db",
+						"/mesa_shader_cache_sf", "/neo_compiler_cache",
+						"/pocl", "/comgr" };
+	const char *cache = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
+
+	*ret = (struct confine){ .any_file = false };
+	add_path(&ret->writes, root, "", 0);
+	add_path(&ret->writes, scratch, "", 0);
+	add_path(&ret->writes, home, "/.nv", 4);
+	for (size_t i = 0; i < sizeof(of_cache) / sizeof(of_cache[0]); i++) {
+		const char *name = of_cache[i];
+
+		add_path(&ret->writes, cache, name, (int)strlen(name));
+		if (!cache || cache[0] != '/')
+			cmn_buffer_printf(&ret->writes, "%s/.cache%s%c", home ? home : "", name, '\0');
+	}
+	for (size_t i = 0; i < present->library_count; i++)
+		add_path(&ret->reads, present->libraries[i].path, "", 0);
+	for (size_t i = 0; environ && environ[i]; i++) {
+		if (cc_recipe_carries(environ[i]))
+			add_variable(ret, environ[i]);
+	}
+	return ret->reads.failed || ret->writes.failed ? CMN_ERR_NOMEM : CMN_OK;
 }
 
 bool present_read(const struct replay_settings *settings, struct present *ret, int *ret_signal)

@@ -20,7 +20,8 @@ struct present_device {
 
 /* A file that drivers or compilers are made of, and when it came here, in ns since the epoch. */
 struct present_library {
-	char *name;		/* without directories */
+	char *path;
+	const char *name;	/* in it, without directories */
 	uint64_t changed_ns;
 };
 
@@ -43,6 +44,14 @@ struct present {
  */
 bool present_read(const struct replay_settings *settings, struct present *ret, int *ret_signal);
 void present_release(struct present *present);
+
+/*
+ * What a worker needs that builds for them what strangers sent (confine.h), beside the system's: their
+ * libraries, what this process's environment names, their own caches, the cache, and the scratch
+ * directory. The caller releases *ret in any case. CMN_ERR_NOMEM.
+ */
+CMN_CHECKED enum cmn_status present_confine(const struct present *present, const char *root,
+					    const char *scratch, struct confine *ret);
 
 /*
  * What is there now of a key's device (cachecore/key_device.h): the very same if it is there, else of its

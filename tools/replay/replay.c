@@ -184,6 +184,8 @@ static void begin(struct replay *replay, size_t slot, struct replay_due *due)
 	} else if (status == CMN_OK && replay->settings.program &&
 		   !cmn_view_equal(cc_recipe_program(&recipe), cmn_view_of(replay->settings.program))) {
 		/* It stays. */
+	} else if (status == CMN_OK && cc_recipe_is_strangers(&recipe) && !replay->settings.confine) {
+		drop(replay, due->name);	/* what was left of a pack, which still has it */
 	} else if (status == CMN_OK &&
 		   replay_entries_has(replay->settings.root, &recipe)) {
 		replay->there++;

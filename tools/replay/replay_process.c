@@ -15,6 +15,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "cachecore/config.h"
 #include "cachecore/key.h"
 #include "tools/replay/priority.h"
 #include "tools/replay/replay_entries.h"
@@ -158,6 +159,30 @@ static bool is_gone(const char *variable)
 	return value[1] == '/' && access(value + 1, F_OK) < 0;
 }
 
+/*
+ * The settings of files that it may not read: these may have passwords. It has no remote tier, and no
+ * files to write but the cache's.
+ */
+static void add_confined(struct environment *environment, const char *scratch)
+{
+	static const char *const none[] = { "CKCACHE_REMOTE", "CKCACHE_LOG_FILE", "CKCACHE_TRACE" };
+	const struct cmn_log log = { .level = CMN_LOG_NONE };
+	struct cc_config_value *values;
+
+	if (cc_config_list(&log, CC_CONFIG_SYSTEM_FILE, NULL, &values) != CMN_OK) {
+		environment->failed = true;
+		return;
+	}
+	for (const struct cc_config_value *value = values; value->name; value++) {
+		if (value->place != CC_CONFIG_DEFAULT && strncmp(value->name, "remote", 6) != 0)
+			add_pair(environment, value->variable, cmn_view_of(value->text));
+	}
+	cc_config_list_free(values);
+	for (size_t i = 0; i < sizeof(none) / sizeof(none[0]); i++)
+		add_pair(environment, none[i], (struct cmn_view){ 0 });
+	add_pair(environment, "TMPDIR", cmn_view_of(scratch));
+}
+
 static void gather_environment(const struct cc_recipe *recipe,
 			       const struct replay_settings *settings, struct environment *ret)
 {
@@ -174,6 +199,8 @@ static void gather_environment(const struct cc_recipe *recipe,
 		if (!is_gone(variable))
 			add_variable(ret, strdup(variable));
 	}
+	if (recipe && settings->confine && cc_recipe_is_strangers(recipe))
+		add_confined(ret, settings->scratch);
 	for (size_t i = 0; i < sizeof(fixed) / sizeof(fixed[0]); i++)
 		add_variable(ret, strdup(fixed[i]));
 	for (size_t i = 0; !recipe && i < sizeof(of_probe) / sizeof(of_probe[0]); i++)
@@ -196,6 +223,7 @@ struct start {
 	size_t slot;
 	enum replay_kind kind;
 	bool level_zero;
+	const struct confine *confine;	/* NULL: it is the user's own */
 	int command, answers;
 };
 
@@ -226,6 +254,8 @@ static _Noreturn void in_worker(const struct start *start, char **variables)
 	priority_lower_session();
 	environ = variables;
 	if (start->level_zero && !run_layers_enable_level_zero())
+		_exit(WORKER_UNABLE);
+	if (start->confine && !confine_enter(start->confine))
 		_exit(WORKER_UNABLE);
 	(void)execve("/proc/self/exe", arguments, environ);
 	_exit(WORKER_UNABLE);
@@ -272,6 +302,7 @@ enum cmn_status replay_surroundings(const struct cc_recipe *recipe,
 
 	gather_environment(recipe, settings, &environment);
 	cmn_buffer_append_u8(&text, replay_key_is_level_zero(recipe->key));
+	cmn_buffer_append_u8(&text, cc_recipe_is_strangers(recipe));
 	cmn_buffer_append_sized(&text, recipe->directory.data, recipe->directory.len);
 	for (size_t i = 0; i < environment.count; i++)
 		cmn_buffer_append(&text, environment.variables[i],
@@ -320,6 +351,7 @@ bool replay_process_start(struct replay_workers *workers, size_t slot, enum repl
 		.kind = kind,
 		.level_zero = kind == REPLAY_PROBE_LEVEL_ZERO ||
 			      (recipe && replay_key_is_level_zero(recipe->key)),
+		.confine = recipe && cc_recipe_is_strangers(recipe) ? settings->confine : NULL,
 	};
 	struct environment environment = { 0 };
 	bool started = false;

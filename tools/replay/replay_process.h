@@ -11,6 +11,7 @@
 
 #include "cachecore/disk/writer/recipes.h"
 #include "common/hash.h"
+#include "tools/replay/confine.h"
 #include "tools/run/child.h"
 #include "tools/tool.h"
 
@@ -38,6 +39,9 @@ struct replay_settings {
 	const char *directory;	/* where this process was called; NULL: it has no name */
 	const char *program;	/* only what this one had asked for; NULL: everything */
 	uint64_t timeout_ns;
+	/* How workers of strangers' recipes run, and their directory for temporary files. NULL: there are none. */
+	const struct confine *confine;
+	const char *scratch;
 };
 
 /* A worker's answer, one write of a pipe. */

@@ -115,6 +115,8 @@ static enum cmn_status put_recipe(struct replay_stale *stale, const char *progra
 	cmn_buffer_append(&environment, stale->environment.data, stale->environment.len);
 	if (program)
 		cc_recipe_add_program(&environment, program);
+	else if (stale->settings->confine)	/* a pack may have asked for it, or whoever exported it */
+		cc_recipe_add_stranger(&environment);
 	recipe.environment = cmn_buffer_view(&environment);
 	if (environment.failed)
 		status = CMN_ERR_NOMEM;

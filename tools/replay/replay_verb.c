@@ -18,6 +18,8 @@
 struct call {
 	struct replay replay;
 	struct replay_stale stale;	/* zeros without --stale */
+	struct confine confine;		/* of workers for what no program here is known to have asked for */
+	char *scratch;
 	bool with_stale, json;
 };
 
@@ -105,6 +107,22 @@ static bool has_entries(struct cc_store *store)
 	return cc_store_walk(store, false, note_one, &has) != CMN_OK || has;
 }
 
+/* Where the kernel can. Without it they build as they did for whoever had asked. false: complained about. */
+static bool confine_strangers(struct call *call)
+{
+	struct replay_settings *settings = &call->replay.settings;
+
+	if (!confine_is_possible())
+		return true;
+	if (present_confine(&call->stale.present, settings->root, call->scratch, &call->confine) != CMN_OK) {
+		tool_complain("out of memory");
+		return false;
+	}
+	settings->confine = &call->confine;
+	settings->scratch = call->scratch;
+	return true;
+}
+
 /* With the lock, in a directory where nothing is. */
 static void run(struct call *call, struct cc_store *store)
 {
@@ -119,7 +137,7 @@ static void run(struct call *call, struct cc_store *store)
 		return;
 	}
 	if (!replay_stale_begin(&replay->settings, store, &call->stale, &replay->signal) ||
-	    !build_stale(call))
+	    !confine_strangers(call) || !build_stale(call))
 		replay->failed = true;
 	else
 		waiting_note_look(replay->fd, began);
@@ -128,17 +146,19 @@ static void run(struct call *call, struct cc_store *store)
 
 static void run_in_scratch(struct call *call, struct cc_store *store)
 {
-	char *directory = getcwd(NULL, 0), *scratch = tool_make_scratch();
+	char *directory = getcwd(NULL, 0);
 
+	call->scratch = tool_make_scratch();
 	call->replay.settings.directory = directory;
-	if (scratch && chdir(scratch) == 0) {
+	if (call->scratch && chdir(call->scratch) == 0) {
 		run(call, store);
 		(void)!chdir("/");	/* this process looks for nothing any more */
 	} else {
 		tool_complain("cannot create a temporary directory");
 		call->replay.failed = true;
 	}
-	tool_remove_scratch(scratch);
+	tool_remove_scratch(call->scratch);
+	confine_release(&call->confine);
 	free(directory);
 }
 

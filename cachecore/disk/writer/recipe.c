@@ -12,6 +12,7 @@
 static const uint8_t magic[8] = { 'c', 'k', 'c', 'r', 'c', 'p', '\r', '\n' };
 
 #define PROGRAM_VARIABLE CC_CONFIG_BUILT_FOR "="
+#define STRANGER "CKCACHE_STRANGER=1"
 #define IDENTITY_AT 24
 #define HASH_AT (CC_RECIPE_HEADER_SIZE - CMN_HASH_SIZE)
 
@@ -233,4 +234,21 @@ struct cmn_view cc_recipe_program(const struct cc_recipe *recipe)
 			return cmn_view_of(variable + strlen(PROGRAM_VARIABLE));
 	}
 	return (struct cmn_view){ 0 };
+}
+
+void cc_recipe_add_stranger(struct cmn_buffer *environment)
+{
+	cmn_buffer_append(environment, STRANGER, sizeof(STRANGER));
+}
+
+bool cc_recipe_is_strangers(const struct cc_recipe *recipe)
+{
+	const char *variable;
+	size_t at = 0;
+
+	while ((variable = next_variable(recipe, &at))) {
+		if (strcmp(variable, STRANGER) == 0)
+			return true;
+	}
+	return false;
 }

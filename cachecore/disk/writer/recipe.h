@@ -65,6 +65,13 @@ bool cc_recipe_carries(const char *variable);
 void cc_recipe_add_program(struct cmn_buffer *environment, const char *program);
 struct cmn_view cc_recipe_program(const struct cc_recipe *recipe);	/* empty: not known */
 
+/*
+ * It also says whether the build is one that a stranger asked for (a pack, docs/RECIPES.md): then
+ * only a confined worker may have it.
+ */
+void cc_recipe_add_stranger(struct cmn_buffer *environment);
+bool cc_recipe_is_strangers(const struct cc_recipe *recipe);
+
 /* The place of the key's i-th device; false: not known. */
 bool cc_recipe_place(const struct cc_recipe *recipe, size_t i, uint32_t *ret);
 /* The next NAME=value at or after *at that a recipe may carry; *at moves on; NULL: no more. */

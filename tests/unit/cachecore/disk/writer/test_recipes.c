@@ -139,7 +139,7 @@ TEST(only_named_variables_are_carried)
 	CU_ASSERT(!cc_recipe_carries("OCL_ICD_"));
 }
 
-TEST(a_recipe_names_its_program_and_no_process_gets_it)
+TEST(a_recipe_says_whose_it_is_and_no_process_gets_that)
 {
 	struct cmn_buffer environment = { 0 };
 	struct cc_recipe named = { 0 };
@@ -150,6 +150,10 @@ TEST(a_recipe_names_its_program_and_no_process_gets_it)
 	cmn_buffer_append(&environment, "OCL_ICD_VENDORS=/x", sizeof("OCL_ICD_VENDORS=/x"));
 	named.environment = cmn_buffer_view(&environment);
 	CU_ASSERT(cmn_view_equal(cc_recipe_program(&named), cmn_view_of("a=b")));
+	CU_ASSERT_FALSE(cc_recipe_is_strangers(&named));
+	cc_recipe_add_stranger(&environment);
+	named.environment = cmn_buffer_view(&environment);
+	CU_ASSERT_TRUE(cc_recipe_is_strangers(&named));
 	CU_ASSERT_STRING_EQUAL(cc_recipe_variable(&named, &at), "OCL_ICD_VENDORS=/x");
 	CU_ASSERT_PTR_NULL(cc_recipe_variable(&named, &at));
 	/* One that lost its end is none. */
