@@ -447,11 +447,11 @@ TEST(failures_are_kept_where_they_are_wanted)
 	struct script failing = { .outcomes = { DRV_BUILD_FAILED } }, kept = failing, other = failing;
 
 	begin();
-	world.unseen = true;
+	world.unseen = "files-unseen";
 	CU_ASSERT_FALSE(run(&failing));
 	EXPECT_COUNTED("failed");
 	CU_ASSERT_EQUAL(failing.captures, 0);
-	world.unseen = false;
+	world.unseen = NULL;
 	keeping.keeps_failures = true;
 	CU_ASSERT_FALSE(run_with(&kept, &keeping));
 	EXPECT_COUNTED("failed");
@@ -496,7 +496,7 @@ TEST(libraries_count_whatever_became_of_the_build)
 
 	for (size_t i = 0; i < sizeof(scripts) / sizeof(scripts[0]); i++) {
 		begin();
-		world.unseen = (true) ? "files-unseen" : NULL;
+		world.unseen = "files-unseen";
 		scripts[i].course = (struct drv_course){ .steps = &steps, .cache = cache, .key = &key };
 		drv_course_begin(&scripts[i].course);
 		world.loaded++;
