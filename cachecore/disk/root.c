@@ -688,7 +688,7 @@ static uint64_t modified_ns(const struct stat *info)
 	return (uint64_t)info->st_mtim.tv_sec * NS_PER_S + (uint64_t)info->st_mtim.tv_nsec;
 }
 
-uint64_t cc_leaf_access_ns(int leaf_fd, unsigned int n, uint64_t now)
+uint64_t cc_leaf_access_ns(int leaf_fd, unsigned int n)
 {
 	char name[CC_LEAF_NAME_SIZE];
 	struct stat info;
@@ -700,17 +700,21 @@ uint64_t cc_leaf_access_ns(int leaf_fd, unsigned int n, uint64_t now)
 		if (fstatat(leaf_fd, name, &info, AT_SYMLINK_NOFOLLOW) == 0)
 			ns = modified_ns(&info);
 	}
-	/* The clock was set back since: "in the future" would keep it for ever. */
-	return ns < now ? ns : now;
+	return ns;
 }
 
-bool cc_leaf_use_is_noted(int root_fd, const char *leaf, unsigned int n, int64_t since_s)
+bool cc_leaf_use_is_noted(int root_fd, const char *leaf, unsigned int n, uint64_t used_ns)
 {
+	const uint64_t day_ns = 86400 * NS_PER_S;
 	char path[CC_LEAF_FILE_PATH_SIZE];
 	struct stat info;
+	uint64_t noted_ns;
 
 	cc_leaf_file_path(leaf, CC_LEAF_ACCESS, n, path);
-	return fstatat(root_fd, path, &info, AT_SYMLINK_NOFOLLOW) == 0 && info.st_mtim.tv_sec >= since_s;
+	if (fstatat(root_fd, path, &info, AT_SYMLINK_NOFOLLOW) < 0)
+		return false;
+	noted_ns = modified_ns(&info);
+	return noted_ns + day_ns >= used_ns && noted_ns <= used_ns + day_ns;
 }
 
 uint64_t cc_leaf_remove(int leaf_fd, unsigned int n)
