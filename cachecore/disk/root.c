@@ -734,7 +734,6 @@ uint64_t cc_leaf_remove(int leaf_fd, unsigned int n)
 
 void cc_leaf_sweep(int dir_fd, bool locked)
 {
-	uint64_t now = cmn_clock_realtime();
 	const struct dirent64 *item;
 	struct cmn_listing listing;
 	struct stat info;
@@ -746,7 +745,7 @@ void cc_leaf_sweep(int dir_fd, bool locked)
 		    fstatat(dir_fd, item->d_name, &info, AT_SYMLINK_NOFOLLOW) < 0 ||
 		    S_ISDIR(info.st_mode))
 			continue;
-		if (locked || modified_ns(&info) + TEMPORARY_MAX_AGE < now)
+		if (locked || cmn_file_is_older(dir_fd, &info, TEMPORARY_MAX_AGE))
 			(void)unlinkat(dir_fd, item->d_name, 0);	/* the next writer tries again */
 	}
 	cmn_listing_close(&listing);
