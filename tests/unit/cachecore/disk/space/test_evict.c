@@ -946,6 +946,23 @@ TEST(half_an_entry_stays_where_there_are_no_locks)
 	CU_ASSERT_FALSE(there(leaf_file(0, "5.bin")));
 }
 
+/* Only age tells it from a dead one's then. */
+TEST(a_clock_that_is_ahead_takes_no_writers_file)
+{
+	const struct timespec old[2] = { { .tv_sec = 1000000000 }, { .tv_sec = 1000000000 } };
+
+	open_bench(1);
+	unit_write(leaf_file(0, ".tmp-9-9"), "half an entry");
+	days_ahead = 200;
+	has_no_locks = true;
+	CU_ASSERT_EQUAL(cc_store_evict(bench.store), CMN_OK);
+	CU_ASSERT_TRUE(there(leaf_file(0, ".tmp-9-9")));
+	CU_ASSERT_EQUAL(utimensat(AT_FDCWD, leaf_file(0, ".tmp-9-9"), old, 0), 0);
+	CU_ASSERT_EQUAL(cc_store_evict(bench.store), CMN_OK);
+	CU_ASSERT_FALSE(there(leaf_file(0, ".tmp-9-9")));
+	has_no_locks = false;
+}
+
 TEST(evicts_where_there_are_no_locks)
 {
 	open_bench(2);
