@@ -137,6 +137,11 @@ static bool spell(int directory, const char *path, char ret[PATH_MAX])
 	return true;
 }
 
+static uint64_t changed_ns(const struct stat *info)
+{
+	return (uint64_t)info->st_ctim.tv_sec * UINT64_C(1000000000) + (uint64_t)info->st_ctim.tv_nsec;
+}
+
 /*
  * The time by which the kernel dates files, since a process may be given another (faketime): of a
  * file that is made now, and that needs no file system.
@@ -150,7 +155,7 @@ static uint64_t file_clock(void)
 	if (pipe2(ends, O_CLOEXEC) != 0)
 		return now;
 	if (fstat(ends[0], &info) == 0 && info.st_ctim.tv_sec > 0)
-		now = (uint64_t)info.st_ctim.tv_sec * UINT64_C(1000000000) + (uint64_t)info.st_ctim.tv_nsec;
+		now = changed_ns(&info);
 	(void)close(ends[0]);	/* nothing was written */
 	(void)close(ends[1]);
 	return now;
@@ -160,9 +165,7 @@ static uint64_t file_clock(void)
 static bool settle(struct stat *info, int fd)
 {
 	for (int i = 0; i < MAX_WAITS; i++) {
-		uint64_t changed = (uint64_t)info->st_ctim.tv_sec * UINT64_C(1000000000) +
-				   (uint64_t)info->st_ctim.tv_nsec;
-		uint64_t now = cmn_clock_realtime();
+		uint64_t changed = changed_ns(info), now = cmn_clock_realtime();
 		struct timespec left;
 
 		if (changed > now)
@@ -177,6 +180,8 @@ static bool settle(struct stat *info, int fd)
 			continue;
 		if (fstat(fd, info) != 0)
 			return false;
+		if (changed_ns(info) == changed)
+			return true;
 	}
 	return false;
 }
