@@ -705,16 +705,13 @@ uint64_t cc_leaf_access_ns(int leaf_fd, unsigned int n)
 
 bool cc_leaf_use_is_noted(int root_fd, const char *leaf, unsigned int n, uint64_t used_ns)
 {
-	const uint64_t day_ns = 86400 * NS_PER_S;
+	const int64_t day = 86400, used = (int64_t)(used_ns / NS_PER_S);
 	char path[CC_LEAF_FILE_PATH_SIZE];
 	struct stat info;
-	uint64_t noted_ns;
 
 	cc_leaf_file_path(leaf, CC_LEAF_ACCESS, n, path);
-	if (fstatat(root_fd, path, &info, AT_SYMLINK_NOFOLLOW) < 0)
-		return false;
-	noted_ns = modified_ns(&info);
-	return noted_ns + day_ns >= used_ns && noted_ns <= used_ns + day_ns;
+	return fstatat(root_fd, path, &info, AT_SYMLINK_NOFOLLOW) == 0 &&
+	       info.st_mtim.tv_sec >= used - day && info.st_mtim.tv_sec <= used + day;
 }
 
 uint64_t cc_leaf_remove(int leaf_fd, unsigned int n)
