@@ -601,6 +601,27 @@ bool cc_cache_put_recipe(struct cc_cache *cache, const struct cc_recipe *recipe)
 	return done;
 }
 
+static bool is_worker(const struct cc_cache *cache)
+{
+	return cache && cache->config.built_for;
+}
+
+struct cc_build_start cc_cache_start_build(const struct cc_cache *cache)
+{
+	return (struct cc_build_start){
+		.clock_ns = cmn_clock_monotonic(),
+		.processor_ns = is_worker(cache) ? cmn_clock_processor() : 0,
+	};
+}
+
+uint64_t cc_cache_build_ns(const struct cc_cache *cache, const struct cc_build_start *start)
+{
+	uint64_t waited = cmn_clock_monotonic() - start->clock_ns;
+	uint64_t worked = is_worker(cache) ? cmn_clock_processor() - start->processor_ns : waited;
+
+	return worked < waited ? worked : waited;
+}
+
 /* Of a miss, as the trace has it. */
 static const char *miss_reason(const struct cc_cache *cache)
 {

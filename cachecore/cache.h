@@ -129,6 +129,16 @@ bool cc_cache_put_recipe(struct cc_cache *cache, const struct cc_recipe *recipe)
 /* The layer reports outcomes, for statistics and trace. */
 void cc_cache_count_hit(struct cc_cache *cache, const struct cc_key *key, enum cc_origin origin,
 			const struct cc_entry *entry, uint64_t took_ns);
+/*
+ * When a build begins, and how long it has taken since: as long as the application waited. A worker
+ * of ckcache replay may get no processor, or be stopped: of its time counts what processors worked
+ * for it, in whichever thread or child process the driver compiles. cache: may be NULL.
+ */
+struct cc_build_start {
+	uint64_t clock_ns, processor_ns;
+};
+struct cc_build_start cc_cache_start_build(const struct cc_cache *cache);
+uint64_t cc_cache_build_ns(const struct cc_cache *cache, const struct cc_build_start *start);
 void cc_cache_count_miss(struct cc_cache *cache, const struct cc_key *key, uint64_t build_ns);
 /* A miss that is left to ckcache replay. */
 void cc_cache_count_deferred(struct cc_cache *cache, const struct cc_key *key, uint64_t build_ns);

@@ -6,7 +6,7 @@
 #include <stdint.h>
 #include <time.h>
 
-static inline uint64_t cmn_clock_read(clockid_t id)	/* one of the two below, which cannot fail */
+static inline uint64_t cmn_clock_read(clockid_t id)	/* one of those used here, which cannot fail */
 {
 	struct timespec now;
 
@@ -24,6 +24,8 @@ static inline uint64_t cmn_clock_realtime(void)	/* since the epoch */
 	return cmn_clock_read(CLOCK_REALTIME);
 }
 
+/* What processors have worked for this process, all its threads, and for children that it has waited for. */
+uint64_t cmn_clock_processor(void);
 /* Monotonic, so much later than now; a year at most, which cannot overflow. */
 uint64_t cmn_clock_deadline(uint64_t timeout_ns);
 

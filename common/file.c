@@ -402,24 +402,64 @@ static int make_new(int dir_fd, const char *name)
 }
 
 /* As cmn_file_publish. *ret_kept: all is well but that what has the name may not be replaced. */
-static enum cmn_status publish(int dir_fd, const char *name, const struct cmn_view *views,
-			       size_t count, bool *ret_kept)
+static int make_temporary(int dir_fd, char ret_name[64])
 {
 	static atomic_uint serial;	/* makes names unique within the process; order is irrelevant */
-	char temporary[64];
-	enum cmn_status status;
-	int fd;
 
 	/*
 	 * The time tells apart processes of one number: on two machines, in two
 	 * containers, or one after the other.
 	 */
-	(void)snprintf(temporary, sizeof(temporary), CMN_FILE_TEMPORARY_PREFIX "%ld-%u-%llx",
+	(void)snprintf(ret_name, 64, CMN_FILE_TEMPORARY_PREFIX "%ld-%u-%llx",
 		       (long)getpid(), atomic_fetch_add(&serial, 1),
 		       (unsigned long long)cmn_clock_realtime());
+	return make_new(dir_fd, ret_name);
+}
+
+static uint64_t modified_ns(const struct stat *info)
+{
+	return info->st_mtim.tv_sec < 0 ? 0 : (uint64_t)info->st_mtim.tv_sec * UINT64_C(1000000000) +
+					      (uint64_t)info->st_mtim.tv_nsec;
+}
+
+uint64_t cmn_file_clock(int dir_fd)
+{
+	unsigned int forks = cmn_descriptor_forks();
+	struct stat info;
+	char name[64] = "";
+	uint64_t ns = 0;
+	int fd = cmn_descriptor_keep(openat(dir_fd, ".", O_WRONLY | O_TMPFILE | O_CLOEXEC, 0600), forks);
+
+	/* Not every file system has files without a name. */
+	if (fd < 0)
+		fd = make_temporary(dir_fd, name);
+	if (fd < 0)
+		return 0;
+	if (fstat(fd, &info) == 0)
+		ns = modified_ns(&info);
+	(void)cmn_descriptor_close(fd);	/* nothing was written */
+	if (*name)
+		(void)unlinkat(dir_fd, name, 0);	/* else it is swept */
+	return ns;
+}
+
+bool cmn_file_is_older(int dir_fd, const struct stat *info, uint64_t age_ns)
+{
+	const uint64_t end = modified_ns(info) + age_ns;
+
+	return end < cmn_clock_realtime() && end < cmn_file_clock(dir_fd);
+}
+
+static enum cmn_status publish(int dir_fd, const char *name, const struct cmn_view *views,
+			       size_t count, bool *ret_kept)
+{
+	char temporary[64];
+	enum cmn_status status;
+	int fd;
+
 	if (!cmn_descriptor_is_ours(dir_fd))
 		return CMN_ERR_IO;
-	fd = make_new(dir_fd, temporary);
+	fd = make_temporary(dir_fd, temporary);
 	if (fd < 0)
 		return cmn_status_from_errno(errno);
 	/* Else the application has closed it, and given the number to a file of its own. */

@@ -128,6 +128,13 @@ CMN_CHECKED enum cmn_status cmn_file_publish(int dir_fd, const char *name,
 					     const struct cmn_view *views, size_t count);
 #define CMN_FILE_TEMPORARY_PREFIX ".tmp-"
 /*
+ * The time, since the epoch, by which the directory's file system dates files; the process's clock may
+ * be another. Makes a temporary file for that. 0: none can be made.
+ */
+uint64_t cmn_file_clock(int dir_fd);
+/* Whether a file there was last written longer ago than that, by both clocks: one of them may be wrong. */
+bool cmn_file_is_older(int dir_fd, const struct stat *info, uint64_t age_ns);
+/*
  * The same, and moves a directory with that name away. In a directory with the
  * sticky bit, another user's file cannot be replaced; it is then written in
  * place, if that is permitted. So the caller must hold a lock that all writers

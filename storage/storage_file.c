@@ -370,7 +370,6 @@ static bool ends_with(const char *text, const char *end)
 /* Removes temporary files and claims of processes that are gone. */
 static void sweep(int dir_fd)
 {
-	const uint64_t now = cmn_clock_realtime();
 	int fd = openat(dir_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	DIR *listing = fd < 0 ? NULL : fdopendir(fd);
 	const struct dirent *entry;
@@ -385,8 +384,7 @@ static void sweep(int dir_fd)
 		    !ends_with(name, CLAIM_SUFFIX))
 			continue;
 		if (fstatat(dir_fd, name, &info, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(info.st_mode) &&
-		    info.st_mtim.tv_sec >= 0 &&
-		    (uint64_t)info.st_mtim.tv_sec * NANOSECONDS + ABANDONED_NS < now)
+		    info.st_mtim.tv_sec >= 0 && cmn_file_is_older(dir_fd, &info, ABANDONED_NS))
 			(void)unlinkat(dir_fd, name, 0);	/* another node may do the same */
 	}
 	if (listing)
@@ -478,24 +476,15 @@ static int read_claim(const struct directory *directory, const struct place *pla
 
 /*
  * Whether a claim's time is over. The file system's clock decides, since nodes' clocks may
- * differ: if this one's says that it is over, or that it began in the future, a new file's
- * time is asked.
+ * differ: if this one's says that it is over, or that it began in the future, the other is asked.
  */
-static bool is_over(struct directory *directory, const struct place *place,
-		    const struct claim *claim)
+static bool is_over(const struct place *place, const struct claim *claim)
 {
 	uint64_t now = cmn_clock_realtime();
-	char probe[TEMPORARY_SIZE];
-	struct stat info;
 
 	if (now >= claim->made_ns && now - claim->made_ns < claim->ttl_ns)
 		return false;
-	make_temporary_name(directory, probe);
-	if (write_file(place->fd, probe, cmn_view_of(" "), false) != 0)
-		return false;
-	if (fstatat(place->fd, probe, &info, AT_SYMLINK_NOFOLLOW) == 0)
-		now = time_of(&info);
-	(void)unlinkat(place->fd, probe, 0);	/* else it is swept */
+	now = cmn_file_clock(place->fd);
 	return now >= claim->made_ns && now - claim->made_ns >= claim->ttl_ns;
 }
 
@@ -585,7 +574,7 @@ static int take_claim(struct directory *directory, struct cmn_view key, const ch
 		problem = read_claim(directory, &place, name, ttl_ns, &claim);
 		if (!problem && strcmp(claim.token, token) == 0)
 			*ret_claimed = true;	/* an attempt of the same request */
-		else if (problem == ENOENT || (!problem && is_over(directory, &place, &claim) &&
+		else if (problem == ENOENT || (!problem && is_over(&place, &claim) &&
 					       move_aside(directory, &place, name, &claim)))
 			problem = write_file(place.fd, name, cmn_view_of(text), false);
 		else if (!problem)
@@ -630,7 +619,7 @@ static enum storage_result release(void *session, struct cmn_view key, const cha
 		problem = read_claim(directory, &place, name, ABANDONED_NS, &claim);
 	}
 	if (!problem && strncmp(claim.token, token, strlen(token)) != 0) {
-		if (is_over(directory, &place, &claim))
+		if (is_over(&place, &claim))
 			(void)move_aside(directory, &place, name, &claim);	/* else it is swept */
 		problem = ENOENT;
 	}

@@ -7,6 +7,7 @@
 struct store_build {
 	cachecore_store_build_fn build;
 	void *ctx;
+	const struct cc_cache *cache;	/* NULL: none */
 	bool called;
 	enum cmn_status status;	/* of the build, or why no blob could be made of it */
 	uint64_t took_ns;
@@ -16,11 +17,11 @@ static enum cmn_status build_entry(void *ctx, struct cc_entry **ret)
 {
 	struct store_build *call = ctx;
 	struct cachecore_store_value value = { 0 };
-	uint64_t began = cmn_clock_monotonic();
+	struct cc_build_start start = cc_cache_start_build(call->cache);
 
 	call->called = true;
 	call->status = (enum cmn_status)call->build(call->ctx, &value);
-	call->took_ns = cmn_clock_monotonic() - began;
+	call->took_ns = cc_cache_build_ns(call->cache, &start);
 	if (call->status == CMN_OK && !api_value_valid(&value))
 		call->status = CMN_ERR_INVALID;
 	if (call->status == CMN_OK)
@@ -50,7 +51,9 @@ enum cachecore_status cachecore_store_get_or_build(struct cachecore_store *store
 						   cachecore_store_build_fn build, void *ctx,
 						   bool *ret_built, struct cachecore_blob **ret)
 {
-	struct store_build call = { .build = build, .ctx = ctx };
+	struct store_build call = {
+		.build = build, .ctx = ctx, .cache = store ? store->cache : NULL,
+	};
 	struct cc_entry *entry = NULL;
 	enum cmn_status status;
 	struct cc_key encoded = { 0 };

@@ -279,19 +279,21 @@ static void write_slot(int fd, uint64_t number, const struct slot *slot)
 }
 
 /* Whether the last run's build is there, was never a hit, and differs from this one by a random word. */
-static bool is_evidence(int root_fd, const struct slot *slot, struct cmn_view key, uint64_t now_ns)
+static bool is_evidence(int root_fd, const struct slot *slot, struct cmn_view key)
 {
 	char path[CC_LEAF_PATH_SIZE];
 	struct cmn_buffer file = { 0 };
 	struct cmn_view one, other;
 	struct cc_src src;
 	bool evidence = false;
+	uint64_t used_ns;
 	int leaf_fd;
 
 	cc_leaf_path_by(slot->leaf, path);
 	if (cc_leaf_open(root_fd, path, &leaf_fd) != CMN_OK)
 		return false;
-	if (cc_leaf_access_ns(leaf_fd, 0, now_ns) <= slot->stored_ns + HIT_GRAIN_NS &&
+	used_ns = cc_leaf_access_ns(leaf_fd, 0);
+	if (used_ns <= slot->stored_ns + HIT_GRAIN_NS && used_ns + HIT_GRAIN_NS >= slot->stored_ns &&
 	    cc_leaf_read_src(leaf_fd, 0, CMN_FILE_ANY, &file, &src) == CMN_OK)
 		evidence = cc_nonce_differs(src.key, key, &one, &other);
 	cmn_buffer_release(&file);
@@ -313,7 +315,7 @@ static bool admits(int root_fd, int fd, struct cmn_view key, const struct cmn_ha
 	/* Of each run the first build counts. */
 	if (known && slot.run == run && !slot.since_ns)
 		return true;
-	if (known && !slot.since_ns && is_evidence(root_fd, &slot, key, now_ns))
+	if (known && !slot.since_ns && is_evidence(root_fd, &slot, key))
 		slot.count++;
 	else
 		slot.count = 1;

@@ -688,7 +688,7 @@ static uint64_t modified_ns(const struct stat *info)
 	return (uint64_t)info->st_mtim.tv_sec * NS_PER_S + (uint64_t)info->st_mtim.tv_nsec;
 }
 
-uint64_t cc_leaf_access_ns(int leaf_fd, unsigned int n, uint64_t now)
+uint64_t cc_leaf_access_ns(int leaf_fd, unsigned int n)
 {
 	char name[CC_LEAF_NAME_SIZE];
 	struct stat info;
@@ -700,17 +700,18 @@ uint64_t cc_leaf_access_ns(int leaf_fd, unsigned int n, uint64_t now)
 		if (fstatat(leaf_fd, name, &info, AT_SYMLINK_NOFOLLOW) == 0)
 			ns = modified_ns(&info);
 	}
-	/* The clock was set back since: "in the future" would keep it for ever. */
-	return ns < now ? ns : now;
+	return ns;
 }
 
-bool cc_leaf_use_is_noted(int root_fd, const char *leaf, unsigned int n, int64_t since_s)
+bool cc_leaf_use_is_noted(int root_fd, const char *leaf, unsigned int n, uint64_t used_ns)
 {
+	const int64_t day = 86400, used = (int64_t)(used_ns / NS_PER_S);
 	char path[CC_LEAF_FILE_PATH_SIZE];
 	struct stat info;
 
 	cc_leaf_file_path(leaf, CC_LEAF_ACCESS, n, path);
-	return fstatat(root_fd, path, &info, AT_SYMLINK_NOFOLLOW) == 0 && info.st_mtim.tv_sec >= since_s;
+	return fstatat(root_fd, path, &info, AT_SYMLINK_NOFOLLOW) == 0 &&
+	       info.st_mtim.tv_sec >= used - day && info.st_mtim.tv_sec <= used + day;
 }
 
 uint64_t cc_leaf_remove(int leaf_fd, unsigned int n)
@@ -730,7 +731,6 @@ uint64_t cc_leaf_remove(int leaf_fd, unsigned int n)
 
 void cc_leaf_sweep(int dir_fd, bool locked)
 {
-	uint64_t now = cmn_clock_realtime();
 	const struct dirent64 *item;
 	struct cmn_listing listing;
 	struct stat info;
@@ -742,7 +742,7 @@ void cc_leaf_sweep(int dir_fd, bool locked)
 		    fstatat(dir_fd, item->d_name, &info, AT_SYMLINK_NOFOLLOW) < 0 ||
 		    S_ISDIR(info.st_mode))
 			continue;
-		if (locked || modified_ns(&info) + TEMPORARY_MAX_AGE < now)
+		if (locked || cmn_file_is_older(dir_fd, &info, TEMPORARY_MAX_AGE))
 			(void)unlinkat(dir_fd, item->d_name, 0);	/* the next writer tries again */
 	}
 	cmn_listing_close(&listing);

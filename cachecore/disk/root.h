@@ -119,8 +119,8 @@ static inline void cc_leaf_path_of(const struct cc_key *key, char ret[CC_LEAF_PA
 void cc_leaf_name(enum cc_leaf_file file, unsigned int n, char ret[CC_LEAF_NAME_SIZE]);
 void cc_leaf_file_path(const char *path, enum cc_leaf_file file, unsigned int n,
 		       char ret[CC_LEAF_FILE_PATH_SIZE]);
-/* Whether a use of the entry was noted since that time, in seconds since the epoch. */
-bool cc_leaf_use_is_noted(int root_fd, const char *leaf, unsigned int n, int64_t since_s);
+/* Whether a use of the entry was noted within a day of that one, before or after it. */
+bool cc_leaf_use_is_noted(int root_fd, const char *leaf, unsigned int n, uint64_t used_ns);
 /* false: not a name of a leaf. */
 bool cc_leaf_parse(const char *name, enum cc_leaf_file *ret_file, unsigned int *ret_n);
 
@@ -208,8 +208,8 @@ bool cc_leaf_empty(const struct cc_leaf_scan *scan);	/* nothing of the cache's i
 uint64_t cc_leaf_bytes(int leaf_fd, unsigned int n);
 /* The directories' part of that, by any directory of the root. */
 uint64_t cc_leaf_directories(int dir_fd);
-/* When entry n was last used, at most now; if that is not recorded, when it was written; else 0. */
-uint64_t cc_leaf_access_ns(int leaf_fd, unsigned int n, uint64_t now);
+/* When entry n was last used, by the clock of who used it; if that is not recorded, when it was written; else 0. */
+uint64_t cc_leaf_access_ns(int leaf_fd, unsigned int n);
 /* The next three need the lock. */
 /* Removes entry n, .src first, so that no reader sees half of it; returns the bytes freed. */
 uint64_t cc_leaf_remove(int leaf_fd, unsigned int n);

@@ -27,8 +27,6 @@
 #define MAX_ROOT (PATH_SIZE - CC_LEAF_PATH_SIZE - 1)
 
 #define PATIENCE_NS UINT64_C(1000000000)
-#define NS_PER_S UINT64_C(1000000000)
-#define DAY_S 86400	/* eviction need not know uses any better */
 
 /* One look-up in one root. */
 struct lookup {
@@ -326,7 +324,7 @@ static enum cmn_status get_from(struct lookup *lookup, const char *root, struct 
 		status = try_others(lookup, ret);
 	if (status == CMN_OK && own && !lookup->store->config->read_only)
 		lookup->report.use_is_due = !cc_leaf_use_is_noted(lookup->root_fd, place->leaf, place->n,
-								  (int64_t)(place->used_ns / NS_PER_S) - DAY_S);
+								  place->used_ns);
 	(void)close(lookup->root_fd);	/* read only */
 	return status;
 }

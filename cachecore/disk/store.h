@@ -180,7 +180,7 @@ CMN_CHECKED enum cmn_status cc_store_judge(struct cc_store *store,
 CMN_CHECKED enum cmn_status cc_store_repair(struct cc_store *store,
 					    const struct cc_store_place *place);
 /*
- * Removes an entry unless it was used after access_ns. CMN_OK: it is gone, and *ret_freed
+ * Removes an entry whose last use is still the one of access_ns. CMN_OK: it is gone, and *ret_freed
  * bytes of the account with it; CMN_MISS: it was gone already; CMN_STALE: it was used;
  * CMN_BUSY; CMN_ERR_ACCESS: read-only, or something that cannot be removed.
  */

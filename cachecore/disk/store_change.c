@@ -8,7 +8,6 @@
 #include "cachecore/disk/space/account.h"
 #include "cachecore/disk/space/overhead.h"
 #include "cachecore/disk/store_internal.h"
-#include "common/clock.h"
 #include "common/descriptor.h"
 
 /* Of file systems, as a rule: fewer bytes in as many blocks gain nothing. */
@@ -65,7 +64,7 @@ enum cmn_status cc_store_discard(struct cc_store *store, const struct cc_store_p
 	if (status == CMN_OK && !is_there(held.leaf_fd, place->n))
 		status = CMN_MISS;
 	if (status == CMN_OK &&
-	    cc_leaf_access_ns(held.leaf_fd, place->n, cmn_clock_realtime()) > access_ns)
+	    cc_leaf_access_ns(held.leaf_fd, place->n) != access_ns)
 		status = CMN_STALE;
 	if (status == CMN_OK) {
 		*ret_freed = cc_leaf_remove(held.leaf_fd, place->n);

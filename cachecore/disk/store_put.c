@@ -12,6 +12,7 @@
 
 #include "cachecore/disk/space/account.h"
 #include "cachecore/disk/root.h"
+#include "cachecore/disk/space/days.h"
 #include "cachecore/disk/space/number_file.h"
 #include "cachecore/disk/space/overhead.h"
 #include "cachecore/disk/store_internal.h"
@@ -21,6 +22,7 @@
 
 /* A process that ends may wait for its access times. */
 #define TOUCH_NS UINT64_C(50000000)
+#define DAY_NS (UINT64_C(86400) * 1000000000)
 /* When so large a share is left, an eviction begins: what is stored meanwhile should fit. */
 #define HEADROOM_SHARE 8
 /* Of file systems, as a rule; where it is another one the account is corrected afterwards. */
@@ -169,10 +171,10 @@ static bool is_of_another_version(int leaf_fd, unsigned int n)
 }
 
 /* The number under which the parcel goes; *ret_same: its .src is there already, byte by byte. */
-static enum cmn_status choose_number(int leaf_fd, const struct parcel *parcel, unsigned int *ret_n,
-				     bool *ret_same)
+static enum cmn_status choose_number(int leaf_fd, const struct cc_days *days, const struct parcel *parcel,
+				     unsigned int *ret_n, bool *ret_same)
 {
-	uint64_t now = cmn_clock_realtime(), oldest = UINT64_MAX;
+	uint64_t oldest = UINT64_MAX;
 	unsigned int free_n = CC_LEAF_VARIANTS, old_n = 0;
 	struct cc_leaf_scan scan;
 	enum cmn_status status = cc_leaf_scan(leaf_fd, &scan);
@@ -182,7 +184,7 @@ static enum cmn_status choose_number(int leaf_fd, const struct parcel *parcel, u
 	for (unsigned int n = 0; n < CC_LEAF_VARIANTS; n++) {
 		struct cmn_buffer file = { 0 };
 		struct cc_src src;
-		uint64_t access_ns;
+		uint64_t rank;
 		bool same;
 
 		if (((scan.present[CC_LEAF_SRC] | scan.present[CC_LEAF_BIN]) >> n & 1) &&
@@ -192,9 +194,9 @@ static enum cmn_status choose_number(int leaf_fd, const struct parcel *parcel, u
 			free_n = n < free_n ? n : free_n;
 			continue;
 		}
-		access_ns = cc_leaf_access_ns(leaf_fd, n, now);
-		if (access_ns < oldest) {
-			oldest = access_ns;
+		rank = cc_days_rank(days, cc_leaf_access_ns(leaf_fd, n));
+		if (rank < oldest) {
+			oldest = rank;
 			old_n = n;
 		}
 		same = cc_leaf_read_src(leaf_fd, n, parcel->trust, &file, &src) == CMN_OK &&
@@ -217,7 +219,8 @@ static enum cmn_status choose_number(int leaf_fd, const struct parcel *parcel, u
  * written again, so a failure leaves the old pair as it was. Returns by
  * *ret_change how many bytes the leaf grew, also on failure.
  */
-static enum cmn_status publish_parcel(int leaf_fd, const struct parcel *parcel, int64_t *ret_change)
+static enum cmn_status publish_parcel(int leaf_fd, const struct cc_days *days, const struct parcel *parcel,
+				      uint64_t used_ns, int64_t *ret_change)
 {
 	struct cmn_view bin[2] = { { parcel->bin_header, CC_ENTRY_HEADER_SIZE }, parcel->payload };
 	struct cmn_view src = cmn_buffer_view(&parcel->src);
@@ -228,7 +231,7 @@ static enum cmn_status publish_parcel(int leaf_fd, const struct parcel *parcel, 
 	bool same;
 
 	*ret_change = 0;
-	status = choose_number(leaf_fd, parcel, &n, &same);
+	status = choose_number(leaf_fd, days, parcel, &n, &same);
 	if (status != CMN_OK)
 		return status;
 	before = cc_leaf_bytes(leaf_fd, n);
@@ -243,7 +246,7 @@ static enum cmn_status publish_parcel(int leaf_fd, const struct parcel *parcel, 
 	if (status == CMN_OK) {
 		/* Without it the entry counts as used when it was written: nothing is lost. */
 		cc_leaf_name(CC_LEAF_ACCESS, n, name);
-		if (cc_number_file_write(leaf_fd, name, cmn_clock_realtime()) != CMN_OK)
+		if (cc_number_file_write(leaf_fd, name, used_ns) != CMN_OK)
 			(void)unlinkat(leaf_fd, name, 0);
 	} else if (!same) {
 		(void)cc_leaf_remove(leaf_fd, n);
@@ -379,10 +382,12 @@ static enum cmn_status put_in_leaf(struct cc_store *store, int root_fd,
 	struct held_leaf held = { .fd = -1 };
 	char leaf[CC_LEAF_PATH_SIZE];
 	enum cmn_status status = CMN_MISS;
-	uint64_t reserved = parcel_bytes(parcel, root_fd);
+	uint64_t reserved = parcel_bytes(parcel, root_fd), used_ns = cmn_clock_realtime();
+	struct cc_days days;
 	int64_t change;
 
 	cc_leaf_path(parcel->key, leaf);
+	cc_days_note(root_fd, used_ns, until, &days);
 	/*
 	 * One in several layers of overlayfs never tells that it was removed,
 	 * but then nothing can be made in it.
@@ -392,7 +397,7 @@ static enum cmn_status put_in_leaf(struct cc_store *store, int root_fd,
 		if (status != CMN_OK)
 			break;
 		cc_leaf_sweep(held.fd, held.locked);
-		status = publish_parcel(held.fd, parcel, &change);
+		status = publish_parcel(held.fd, &days, parcel, used_ns, &change);
 		if (status != CMN_OK)
 			cc_leaf_prune(root_fd, leaf);
 		change -= (int64_t)reserved;
@@ -611,25 +616,34 @@ static bool touch_file(int root_fd, const struct cc_store_place *place)
 	return done;
 }
 
-static void touch(struct cc_store *store, int root_fd, const struct cc_store_place *used)
+/* now_ns: of a day that is noted. */
+static void touch(struct cc_store *store, int root_fd, const struct cc_store_place *used, uint64_t now_ns)
 {
 	struct cc_store_place place = *used;
 
 	if (!place.used_ns)
-		place.used_ns = cmn_clock_realtime();
-	if (place.leaf[0] && !was_used_later(root_fd, &place) && !touch_file(root_fd, &place))
+		place.used_ns = now_ns;
+	if (!place.leaf[0] || was_used_later(root_fd, &place))
+		return;
+	/* Its own day need not be noted. */
+	if (place.used_ns / DAY_NS != now_ns / DAY_NS)
+		place.used_ns = now_ns - now_ns % DAY_NS;
+	if (!touch_file(root_fd, &place))
 		make_access_time(store, root_fd, &place);
 }
 
 size_t cc_store_touch(struct cc_store *store, int root_fd, const struct cc_store_place *places,
 		      size_t count)
 {
-	uint64_t until = cmn_clock_monotonic() + TOUCH_NS;
+	uint64_t until = cmn_clock_monotonic() + TOUCH_NS, now_ns = cmn_clock_realtime();
+	struct cc_days days;
 	size_t done = 0;
 
 	if (store->config->read_only)
 		return count;
+	if (count)
+		cc_days_note(root_fd, now_ns, until, &days);
 	while (done < count && (!done || cmn_clock_monotonic() < until))
-		touch(store, root_fd, &places[done++]);
+		touch(store, root_fd, &places[done++], now_ns);
 	return done;
 }

@@ -30,7 +30,6 @@ struct listing {
 	bool (*enter)(void *ctx, size_t level, const char *name);
 	cc_store_visit_fn visit;
 	void *ctx;
-	uint64_t now;
 };
 
 /* cc_evict_pace */
@@ -106,7 +105,7 @@ static bool list_entry(const struct listing *listing, const char *leaf, int leaf
 		.path = path,
 		.place = &place,
 		.bytes = cc_leaf_bytes(leaf_fd, n),
-		.access_ns = cc_leaf_access_ns(leaf_fd, n, listing->now),
+		.access_ns = cc_leaf_access_ns(leaf_fd, n),
 	};
 	struct stat info;
 	struct cc_src src;
@@ -168,7 +167,7 @@ enum cmn_status cc_store_walk_chosen(struct cc_store *store, const struct cc_lea
 	const struct cc_leaf_choice own = { .enter = enter, .order = choice->order };
 	struct listing listing = {
 		.store = store, .deep = deep, .order = choice->order, .enter = choice->enter,
-		.visit = visit, .ctx = ctx, .now = cmn_clock_realtime(),
+		.visit = visit, .ctx = ctx,
 	};
 	enum cmn_status status;
 	int root_fd;
@@ -193,7 +192,7 @@ enum cmn_status cc_store_look(struct cc_store *store, int root_fd,
 			      const struct cc_store_place *place, cc_store_visit_fn visit, void *ctx)
 {
 	const struct listing listing = {
-		.store = store, .visit = visit, .ctx = ctx, .now = cmn_clock_realtime(),
+		.store = store, .visit = visit, .ctx = ctx,
 	};
 	enum cmn_status status;
 	int leaf_fd, src_fd;

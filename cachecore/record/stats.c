@@ -389,14 +389,16 @@ enum cmn_status cc_stats_load_usage(struct cc_usage *usage, int root_fd)
 	return status;
 }
 
-/* The last one in the log that compiled nothing; zeros: none. */
+/* The last one in the log, if it compiled nothing; zeros: none. What ckcache replay did does not count. */
 static struct cc_stats_record find_idle(struct cmn_view log)
 {
 	struct cc_stats_record record, found = { 0 };
 
 	while (cc_stats_log_next(&log, &record)) {
-		if (cc_stats_log_is_idle(&record) && record.time_ns >= found.time_ns)
+		if (cc_stats_log_is_idle(&record))
 			found = record;
+		else if (!record.counters[CC_UNATTENDED])
+			found = (struct cc_stats_record){ 0 };
 	}
 	return found;
 }

@@ -340,6 +340,7 @@ FILE_TEST(bin, "%leaf/0.bin")
 FILE_TEST(access_time, "%leaf/0_access_time.txt")
 FILE_TEST(cache_size, "cache_size.txt")
 FILE_TEST(last_cleanup, "last_cleanup.txt")
+FILE_TEST(days, "days.txt")
 FILE_TEST(stats, "stats.txt")
 FILE_TEST(stats_log, "stats.log")
 FILE_TEST(usage, "usage.txt")
@@ -466,6 +467,7 @@ int main(int argc, char **argv)
 		UNIT_TEST(access_time),
 		UNIT_TEST(cache_size),
 		UNIT_TEST(last_cleanup),
+		UNIT_TEST(days),
 		UNIT_TEST(stats),
 		UNIT_TEST(stats_log),
 		UNIT_TEST(usage),

@@ -436,6 +436,42 @@ TEST_ON("stub", the_last_run_compiled_and_stored_nothing)
 	expect("did not compile");
 }
 
+static void run_with_clock(const char *ahead_s, const char *options)
+{
+	driver_setenv("LD_PRELOAD", WRONG_CLOCK);
+	driver_setenv("ASAN_OPTIONS", "verify_asan_link_order=0:detect_leaks=0");
+	driver_setenv("WRONG_CLOCK_S", ahead_s);
+	run_header(SOURCE, options);
+	driver_setenv("LD_PRELOAD", NULL);
+	driver_setenv("ASAN_OPTIONS", NULL);
+}
+
+TEST_ON("stub", the_last_run_is_the_last_one_whatever_its_clock_said)
+{
+	/* Half a year ahead, and in 1970. */
+	static const char *const clocks[] = { "17280000", "-1700000000" };
+
+	for (size_t i = 0; i < sizeof(clocks) / sizeof(clocks[0]); i++) {
+		run_with_clock(clocks[i], "");
+		expect_of("#define VALUE 1\n" KERNEL "constant char when[] = __DATE__;\n", "",
+			  "not cached: the source uses __DATE__ (date)");
+		run_with_clock(clocks[i], i ? "-DC" : "-DB");
+		expect(i ? "" : "option -DB added");
+		run_header(SOURCE, "");
+		TOOL_SAYS(0, "the last run compiled nothing: ", "explain");
+		run_with_clock(clocks[i], "");
+		TOOL_SAYS(0, "the last run compiled nothing: ", "explain");
+		/* Another one's removal is not later for its date. */
+		TOOL_SAYS(0, "", "clear");
+		run_with_clock(clocks[i], "");
+		expect("removed ");
+		run_header(SOURCE, i ? "-DE" : "-DD");
+		expect("added");
+		TOOL_SAYS(0, "", "clear");
+		expect_of(SOURCE, "", "removed ");
+	}
+}
+
 TEST_ON("stub", named_by_the_program)
 {
 	struct outcome outcome;

@@ -536,6 +536,24 @@ TEST(what_is_replayed_counts_apart)
 	expect_program(1, 1);
 }
 
+/* Of the driver's delay a worker works no moment, as if it were stopped. */
+TEST_ON("stub", while_a_worker_stands_still_it_does_not_compile)
+{
+	static const char *const scenarios[] = { "vector", "callback" };
+	const char *at, *name = "\"compile_ms\":";
+	struct outcome outcome;
+
+	driver_stub_setting("STUB_DELAY_MS", "500");
+	for (size_t i = 0; i < sizeof(scenarios) / sizeof(scenarios[0]); i++)
+		run_same(scenarios[i], NULL);
+	expect_replay(0, "built", NULL);
+	outcome = TOOL("list", "--json");
+	at = strstr(outcome.output, name);
+	CU_ASSERT_PTR_NOT_NULL(at);
+	for (; at; at = strstr(at + 1, name))
+		CU_ASSERT(strtod(at + strlen(name), NULL) < 500);
+}
+
 TEST_ON("stub", stale_entries_count_for_their_program)
 {
 	char files[8192];

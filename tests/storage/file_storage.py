@@ -104,6 +104,18 @@ class Files(WithDirectory):
             client.put(b"\xab\x01", b"%d" % number)
         self.assertEqual(self.files(), ["ab/.tmp-new", "ab/01", "ab/03.claim", "ab/04"])
 
+    def test_a_clock_that_is_ahead_takes_nothing_from_living_writers(self):
+        ahead = {"LD_PRELOAD": os.path.join(helper.PROGRAMS, "..", "lib", "libwrong_clock.so"),
+                 "WRONG_CLOCK_S": str(200 * DAY),
+                 "ASAN_OPTIONS": "verify_asan_link_order=0:detect_leaks=0"}
+        client, _, _ = self.begin(extra=ahead)
+        client.put(b"\xab\x01", b"value")
+        for name in (".tmp-new", "03.claim"):
+            self.write(os.path.join(self.directory, "ab", name), "x")
+        for number in range(300):
+            client.put(b"\xab\x01", b"%d" % number)
+        self.assertEqual(self.files(), ["ab/.tmp-new", "ab/01", "ab/03.claim"])
+
     def test_two_helpers_see_whole_values(self):
         one, _, endpoint = self.begin()
         other, _, _ = self.begin()

@@ -76,6 +76,26 @@ class Entries(Case):
         self.prune([9], "--older-than", "86460s")
         self.prune([], "--older-than", "0d")
 
+    def test_a_wrong_clock_removes_nothing_more(self):
+        library = os.path.join(os.path.dirname(sys.argv[1]), "..", "lib", "libwrong_clock.so")
+        ahead = {"LD_PRELOAD": library, "WRONG_CLOCK_S": str(200 * 86400),
+                 "ASAN_OPTIONS": "verify_asan_link_order=0:detect_leaks=0"}
+        self.run_tool("prune", extra=ahead)
+        self.run_tool("prune", "--older-than", "10d", extra=ahead)
+        self.assertEqual(self.sources(), list(range(10)))
+        # The first one was used last, when a clock said 1970, and another one when it was ahead.
+        paths = {row["options"]: row["entry"] for row in self.json("list")}
+        for options, used in (("-DN0", DAY), ("-DN1", time.time_ns() + 200 * DAY)):
+            path = os.path.join(self.root, paths[options].replace(".src", "") + "_access_time.txt")
+            self.assertTrue(os.path.exists(path))
+            with open(path, "w", encoding="ascii") as file:
+                file.write("%d\n" % used)
+        with open(os.path.join(self.root, "days.txt"), "a", encoding="ascii") as file:
+            file.write("1\n%d\n" % (time.time_ns() // DAY + 200))
+        self.prune([0, 7, 8, 9, 1], "--older-than", "3d")
+        # All of them can go.
+        self.prune([], "--older-than", "0d", "--max-size", "0")
+
     def test_by_size_the_least_recently_used_go(self):
         [each] = {row["bytes"] for row in self.json("list")}
         self.prune(list(range(4, 10)), "--max-size", str(6 * each))

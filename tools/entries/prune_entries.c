@@ -5,11 +5,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cachecore/disk/space/space_files.h"
+#include "cachecore/disk/space/days.h"
 #include "cachecore/record/history.h"
 #include "common/clock.h"
 #include "common/descriptor.h"
 #include "common/env.h"
+#include "common/file.h"
 #include "tools/entries/program_list.h"
 #include "tools/entries/removed.h"
 #include "tools/terminal.h"
@@ -22,11 +23,14 @@
 struct chosen {
 	struct cc_store_place place;
 	uint64_t bytes, access_ns;
+	uint64_t used_ns;	/* access_ns, by a right clock */
 };
 
 struct pruning {
 	const struct prune_request *request;
 	uint64_t used_before, max_size;	/* UINT64_MAX: not asked for */
+	uint64_t now_ns;
+	struct cc_days days;		/* of use */
 	struct programs programs;
 	struct chosen *all;
 	size_t count;
@@ -91,6 +95,7 @@ static bool choose(void *ctx, const struct cc_store_item *item)
 {
 	struct pruning *pruning = ctx;
 	const struct prune_request *request = pruning->request;
+	uint64_t used_ns = cc_days_date(&pruning->days, item->access_ns, pruning->now_ns);
 	struct chosen *all;
 
 	pruning->seen.entries++;
@@ -102,14 +107,14 @@ static bool choose(void *ctx, const struct cc_store_item *item)
 		return true;
 	/* Where age alone decides, this one stays: a million of them need no memory. */
 	if (pruning->max_size == UINT64_MAX && pruning->used_before != UINT64_MAX &&
-	    item->access_ns > pruning->used_before)
+	    used_ns > pruning->used_before)
 		return true;
 	all = cmn_array_grow(pruning->all, pruning->count, sizeof(*all));
 	pruning->failed |= !all;
 	if (!all)
 		return false;
 	pruning->all = all;
-	all[pruning->count++] = (struct chosen){ *item->place, item->bytes, item->access_ns };
+	all[pruning->count++] = (struct chosen){ *item->place, item->bytes, item->access_ns, used_ns };
 	pruning->chosen_bytes += item->bytes;
 	return true;
 }
@@ -118,20 +123,37 @@ static int by_use(const void *a, const void *b)
 {
 	const struct chosen *one = a, *two = b;
 
-	if (one->access_ns != two->access_ns)
-		return one->access_ns < two->access_ns ? -1 : 1;
+	if (one->used_ns != two->used_ns)
+		return one->used_ns < two->used_ns ? -1 : 1;
 	return strcmp(one->place.leaf, two->place.leaf);
+}
+
+/* Where this process's clock is ahead of the file system's, that one's. */
+static void learn_times(struct tool_cache *cache, struct pruning *pruning)
+{
+	uint64_t files_ns;
+	int fd;
+
+	pruning->now_ns = cmn_clock_realtime();
+	if (cc_store_open_root(cache->store, &fd) != CMN_OK)
+		return;
+	cc_days_load(&pruning->days, fd);
+	files_ns = cache->config.read_only ? 0 : cmn_file_clock(fd);
+	if (files_ns && files_ns < pruning->now_ns)
+		pruning->now_ns = files_ns;
+	(void)cmn_descriptor_close(fd);	/* a directory: nothing to be lost */
 }
 
 static enum cmn_status find(struct tool_cache *cache, struct pruning *pruning)
 {
 	const struct prune_request *request = pruning->request;
-	uint64_t now = cmn_clock_realtime(), age;
 	enum cmn_status status = CMN_OK;
+	uint64_t age;
 
+	learn_times(cache, pruning);
 	pruning->used_before = pruning->max_size = UINT64_MAX;
 	if (request->older_than && parse_age(request->older_than, &age))
-		pruning->used_before = age * NS_PER_S < now ? now - age * NS_PER_S : 0;
+		pruning->used_before = age * NS_PER_S < pruning->now_ns ? pruning->now_ns - age * NS_PER_S : 0;
 	if (request->max_size)
 		(void)!cmn_env_parse_size(request->max_size, &pruning->max_size);	/* it was checked */
 	if (request->program)
@@ -149,7 +171,7 @@ static bool goes(const struct pruning *pruning, const struct chosen *one, uint64
 {
 	bool by_age = pruning->used_before != UINT64_MAX, by_size = pruning->max_size != UINT64_MAX;
 
-	return (by_age && one->access_ns <= pruning->used_before) ||
+	return (by_age && one->used_ns <= pruning->used_before) ||
 	       (by_size && left > pruning->max_size) || (!by_age && !by_size);
 }
 
@@ -160,7 +182,7 @@ static void append_line(struct cmn_buffer *text, const struct chosen *one)
 	cc_leaf_file_path(one->place.leaf, CC_LEAF_SRC, one->place.n, path);
 	text_append_short_path(text, path);
 	cmn_buffer_printf(text, " %10s  last used %s\n", text_bytes(one->bytes, size),
-			  text_date(one->access_ns, false, date));
+			  text_date(one->used_ns, false, date));
 }
 
 /* In order. The first failure that is not one entry's ends it. */

@@ -86,8 +86,7 @@ static const struct run_history_event *find_last_run(const struct run_history *h
 	for (size_t i = 0; i < history->event_count; i++) {
 		const struct run_history_event *one = &history->events[i];
 
-		if (run_history_is_compile(one) && !run_history_is_unattended(one) &&
-		    (!last || one->start_ns >= last->start_ns))
+		if (run_history_is_compile(one) && !run_history_is_unattended(one))
 			last = one;
 	}
 	return last;
@@ -107,7 +106,7 @@ static bool is_chosen(const struct choice *choice, const struct run_history_even
 	       (last && !choice->command && run_history_same_run(event, last));
 }
 
-/* Notes a run that compiled nothing since then, or since the last one that did, which may be NULL. */
+/* Notes a run that compiled nothing, since then, and after the last one that did, which may be NULL. */
 static void find_idle_run(struct explanation *explanation, const struct run_history_event *last,
 			  uint64_t from_ns)
 {
@@ -117,7 +116,7 @@ static void find_idle_run(struct explanation *explanation, const struct run_hist
 	if (cc_store_open_root(explanation->cache.store, &fd) != CMN_OK)
 		return;
 	if (cc_stats_load_idle_run(fd, &run) == CMN_OK && run.time_ns >= from_ns &&
-	    (!last || (run.time_ns > last->time_ns && (uint32_t)run.pid != last->pid)))
+	    (!last || (uint32_t)run.pid != last->pid))
 		explanation->idle_run = run;
 	(void)cmn_descriptor_close(fd);	/* read only */
 }

@@ -51,7 +51,8 @@ static const struct run_history_event *find_own(const struct run_history *histor
 
 		if (one->kind == kind && run_history_same_run(one, event) &&
 		    strcmp(one->leaf, event->leaf) == 0 &&
-		    (kind == CC_HISTORY_NOT_STORED || one->time_ns <= event->time_ns))
+		    (kind == CC_HISTORY_NOT_STORED ||
+		     run_history_is_before(one->place, one->time_ns, event)))
 			found = one;
 	}
 	return found;
@@ -68,24 +69,26 @@ static const struct run_history_event *find_former(const struct run_history *his
 
 		if ((one->kind == CC_HISTORY_MISS || one->kind == CC_HISTORY_REMOTE ||
 		     one->kind == CC_HISTORY_UNATTENDED) &&
-		    one->time_ns < event->time_ns &&
+		    run_history_is_before(one->place, one->time_ns, event) &&
 		    !run_history_same_run(one, event) && strcmp(one->leaf, event->leaf) == 0)
 			found = one;
 	}
 	return found;
 }
 
-/* Whether everything was removed between the two times, and when; 0: it was not. */
-static uint64_t find_clearing(const struct run_history *history, uint64_t from_ns, uint64_t to_ns)
+/* When everything was removed between the two, the last time; NULL: it was not. */
+static const struct run_history_event *find_clearing(const struct run_history *history,
+						     const struct run_history_event *former,
+						     const struct run_history_event *event)
 {
-	uint64_t found = 0;
+	const struct run_history_event *found = NULL;
 
 	for (size_t i = 0; i < history->event_count; i++) {
 		const struct run_history_event *one = &history->events[i];
 
-		if (one->kind == CC_HISTORY_CLEARED && one->time_ns >= from_ns &&
-		    one->time_ns <= to_ns)
-			found = one->time_ns;
+		if (one->kind == CC_HISTORY_CLEARED && one->place > former->place &&
+		    run_history_is_before(one->place, one->time_ns, event))
+			found = one;
 	}
 	return found;
 }
@@ -183,21 +186,21 @@ static void add_fate(const struct explanation *explanation, struct question *que
 	const struct run_history_event *event = &question->event, *loss;
 	const struct run_history_event *former = find_former(history, event);
 	const struct run_history_eviction *eviction = event->leaf[0] ?
-		run_history_find_eviction(history, event->leaf, event->time_ns) : NULL;
-	uint64_t cleared = former ? find_clearing(history, former->time_ns, event->time_ns) : 0;
+		run_history_find_eviction(history, event) : NULL;
+	const struct run_history_event *cleared = former ? find_clearing(history, former, event) : NULL;
 	struct rebuild_causes *causes = &question->causes;
 	char date[TEXT_SIZE];
 
 	loss = former ? find_own(history, former, CC_HISTORY_NOT_STORED) : NULL;
-	if (eviction && eviction->time_ns >= cleared &&
-	    (!former || eviction->time_ns >= former->time_ns))
+	if (eviction && (!cleared || eviction->place > cleared->place) &&
+	    (!former || eviction->place > former->place))
 		rebuild_causes_add(causes, removals[eviction->cause].kind, "%s %s by %s",
 				   removals[eviction->cause].verb,
 				   text_date(eviction->time_ns, false, date),
 				   removals[eviction->cause].by);
 	else if (cleared)
 		rebuild_causes_add(causes, CAUSE_CLEARED, "removed %s by ckcache clear",
-				   text_date(cleared, false, date));
+				   text_date(cleared->time_ns, false, date));
 	else if (loss)
 		add_loss(causes, loss, " the last time");
 	else if (former && strcmp(former->reason, "deferred") == 0)

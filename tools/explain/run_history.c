@@ -55,6 +55,7 @@ static void note_event(void *ctx, const struct cc_history_event *event)
 	history->events = events;
 	copy = &events[history->event_count++];
 	*copy = (struct run_history_event){
+		.place = history->event_count + history->eviction_count,
 		.kind = event->kind, .pid = event->pid, .start_ns = event->start_ns,
 		.time_ns = event->time_ns, .build_ns = event->build_ns,
 		.program = copy_view(history, event->program),
@@ -77,8 +78,10 @@ static void note_eviction(void *ctx, enum cc_history_cause cause, uint64_t time_
 	if (!evictions)
 		return;
 	history->evictions = evictions;
-	evictions[history->eviction_count++] = (struct run_history_eviction){ cause, time_ns,
-									      leaf };
+	evictions[history->eviction_count] = (struct run_history_eviction){
+		history->event_count + history->eviction_count + 1, cause, time_ns, leaf,
+	};
+	history->eviction_count++;
 }
 
 static int compare_parts(const void *a, const void *b)
@@ -170,17 +173,15 @@ const struct run_history_event *run_history_find_arrival(const struct run_histor
 }
 
 const struct run_history_eviction *run_history_find_eviction(const struct run_history *history,
-							     const char *leaf,
-					       uint64_t before_ns)
+							     const struct run_history_event *event)
 {
 	const struct run_history_eviction *found = NULL;
-	uint64_t number = cc_history_leaf(leaf);
+	uint64_t number = cc_history_leaf(event->leaf);
 
 	for (size_t i = 0; i < history->eviction_count; i++) {
 		const struct run_history_eviction *one = &history->evictions[i];
 
-		if (one->leaf == number && one->time_ns <= before_ns &&
-		    (!found || found->time_ns <= one->time_ns))
+		if (one->leaf == number && run_history_is_before(one->place, one->time_ns, event))
 			found = one;
 	}
 	return found;

@@ -12,6 +12,7 @@
 #include "cachecore/disk/root.h"
 
 struct run_history_event {
+	size_t place;		/* among all that was written, from 1: clocks may be wrong; 0: it is a trace's */
 	enum cc_history_kind kind;
 	uint32_t pid;
 	uint64_t start_ns, time_ns, build_ns;
@@ -27,6 +28,7 @@ struct run_history_part {
 };
 
 struct run_history_eviction {
+	size_t place;		/* as an event's */
 	enum cc_history_cause cause;
 	uint64_t time_ns, leaf;
 };
@@ -58,9 +60,15 @@ bool run_history_is_unattended(const struct run_history_event *event);
 /* When the entry of that path came last, with the program that had asked for it; NULL: not known. Borrowed. */
 const struct run_history_event *run_history_find_arrival(const struct run_history *history,
 							 const char *path);
-/* The last eviction of that leaf in the time up to before_ns; NULL: none. */
+/* Whether something with that place, or that time if the event is a trace's, was before the event. */
+static inline bool run_history_is_before(size_t place, uint64_t time_ns,
+					 const struct run_history_event *event)
+{
+	return event->place ? place < event->place : time_ns < event->time_ns;
+}
+
+/* The last eviction of its leaf before the event; NULL: none. */
 const struct run_history_eviction *run_history_find_eviction(const struct run_history *history,
-							     const char *leaf,
-					       uint64_t before_ns);
+							     const struct run_history_event *event);
 
 #endif

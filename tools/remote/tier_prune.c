@@ -16,7 +16,7 @@
 #include <unistd.h>
 
 #include "common/bytes.h"
-#include "common/clock.h"
+#include "common/file.h"
 #include "common/listing.h"
 #include "tools/terminal.h"
 #include "tools/tool.h"
@@ -243,25 +243,6 @@ static void walk(struct pruning *pruning, int dir_fd, unsigned int depth, bool h
 	cmn_listing_close(&listing);
 }
 
-/* Nodes' clocks differ: a new file has the file system's time. */
-static uint64_t ask_time(int dir_fd)
-{
-	uint64_t now = cmn_clock_realtime();
-	struct stat info;
-	char name[64];
-	int fd;
-
-	(void)snprintf(name, sizeof(name), TEMPORARY_PREFIX "prune-%lx-%" PRIx64, (long)getpid(), now);	/* it fits */
-	fd = openat(dir_fd, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
-	if (fd < 0)
-		return now;
-	if (fstat(fd, &info) == 0)
-		now = ns_of(&info.st_mtim);
-	(void)close(fd);	/* nothing was written */
-	(void)unlinkat(dir_fd, name, 0);	/* else the next one sweeps it */
-	return now;
-}
-
 static int compare_uses(const void *a, const void *b)
 {
 	const struct use *one = a, *two = b;
@@ -303,7 +284,7 @@ bool tier_prune(const char *directory, uint64_t max_size, struct tier_pruned *re
 		tool_complain("%s: %s", directory, strerror(errno));
 		return false;
 	}
-	pruning.now_ns = ask_time(fd);
+	pruning.now_ns = cmn_file_clock(fd);	/* 0: nothing is removed that age alone decides */
 	walk(&pruning, fd, 0, false);
 	if (!pruning.failed && ret->left_bytes > max_size) {
 		pruning.to_free = ret->left_bytes - max_size;

@@ -14,6 +14,7 @@
 
 #include "cachecore/key_device.h"
 #include "cachecore/disk/store.h"
+#include "common/clock.h"
 
 /* By how much a file's times may be behind the clock: a tick of the slowest kernels. */
 #define FILE_TIME_NS UINT64_C(10000000)
@@ -252,7 +253,8 @@ bool present_has_replaced(const struct present *present, struct cmn_view key, ui
 		if (cmn_view_equal(now->fields, device))
 			continue;
 		changed = changed_ns(present, device, now->fields);
-		if (!changed || changed + FILE_TIME_NS <= last_use_ns)
+		/* A clock that was ahead when it was installed dates no use. */
+		if (!changed || changed + FILE_TIME_NS <= last_use_ns || changed > cmn_clock_realtime())
 			return false;
 		replaced = true;
 	}

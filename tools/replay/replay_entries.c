@@ -12,7 +12,6 @@
 #include "cachecore/disk/root.h"
 #include "cachecore/key.h"
 #include "cachecore/manifest.h"
-#include "common/clock.h"
 
 bool replay_key_field(struct cmn_view key, const char *name, unsigned int i, struct cmn_view *ret)
 {
@@ -120,7 +119,7 @@ static struct cmn_view first_difference(struct cmn_view a, struct cmn_view b)
 
 static void compare(struct comparison *comparison, int leaf_fd, unsigned int n)
 {
-	uint64_t access_ns = cc_leaf_access_ns(leaf_fd, n, cmn_clock_realtime());
+	uint64_t access_ns = cc_leaf_access_ns(leaf_fd, n);
 	struct cmn_buffer file = { 0 };
 	struct cmn_view name = { 0 };
 	struct cc_src src;

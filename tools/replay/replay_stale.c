@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "cachecore/disk/root.h"
+#include "cachecore/disk/space/days.h"
 #include "cachecore/key.h"
 #include "cachecore/record/history.h"
 #include "common/clock.h"
@@ -343,6 +344,7 @@ struct removal {
 	struct stale_links links;
 	bool first;			/* the walk that is for links */
 	size_t waiting;			/* links without a successor */
+	struct cc_days days;		/* of use */
 	struct cc_history_evicted removed;
 	struct cc_key key;		/* of the entries that are looked at */
 	bool holds;			/* all of them can go */
@@ -423,7 +425,8 @@ static bool may_go(struct removal *removal, const struct cc_store_item *item)
 		removal->waiting++;
 	if (removal->first ? library : removal->waiting && objects_is_object(item->key))
 		return false;
-	return there && present_has_replaced(&stale->present, item->key, item->access_ns);
+	return there && present_has_replaced(&stale->present, item->key,
+					     cc_days_date(&removal->days, item->access_ns, cmn_clock_realtime()));
 }
 
 /* cc_store_walk */
@@ -447,14 +450,16 @@ void replay_stale_remove(struct replay_stale *stale)
 	enum cmn_status status = objects_read(stale->store, &removal.links.objects);
 	int root_fd = -1;
 
+	if (cc_store_open_root(stale->store, &root_fd) == CMN_OK)
+		cc_days_load(&removal.days, root_fd);
+	else
+		root_fd = -1;
 	/* What is not removed is evicted one day. */
 	for (unsigned int i = 0; i < 2 && status == CMN_OK; i++) {
 		removal.first = i == 0;
 		status = cc_store_walk(stale->store, false, look_at_old, &removal);
 		end_key(&removal);
 	}
-	if (stale->removed && cc_store_open_root(stale->store, &root_fd) != CMN_OK)
-		root_fd = -1;
 	cc_history_write_removals(&removal.removed, root_fd);
 	if (root_fd >= 0)
 		(void)close(root_fd);	/* only a name */

@@ -31,11 +31,13 @@ static uint64_t mark_ns(void)
 	return (uint64_t)info.st_mtim.tv_sec * NS_PER_S + (uint64_t)info.st_mtim.tv_nsec;
 }
 
+/* Also where a clock that was ahead noted it. */
 static bool is_newer(int recipes_fd, const char *noted, uint64_t mark)
 {
 	uint64_t before;
 
-	return cc_number_file_read(recipes_fd, noted, &before) != CMN_OK || before < mark;
+	return cc_number_file_read(recipes_fd, noted, &before) != CMN_OK || before < mark ||
+	       (before > mark && before > cmn_clock_realtime());
 }
 
 bool waiting_changed(const char *root, uint64_t oldest_ns)

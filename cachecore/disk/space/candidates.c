@@ -119,14 +119,16 @@ static bool add_candidate(struct cc_candidates *found, const struct cc_candidate
  * quickly compiled, large and old goes first (after the GreedyDual-Size family
  * of web caches, Cao and Irani, USITS 1997, with age instead of inflation).
  */
-static uint64_t rank_by_cost(int leaf_fd, const struct cc_candidate *one, uint64_t now)
+static uint64_t rank_by_cost(const struct cc_candidates *found, int leaf_fd, const struct cc_candidate *one)
 {
+	uint64_t age_ns = cc_days_since(&found->days, one->access_ns) * NS_PER_DAY + found->now % NS_PER_DAY;
 	struct cc_entry_header header;
 	double age_s, rank;
 
 	if (cc_leaf_read_bin_header(leaf_fd, one->n, NULL, &header) != CMN_OK)
 		return 0;	/* of no use to anybody */
-	age_s = (double)(now - one->access_ns) / (double)NS_PER_S + 1;
+	age_ns -= age_ns < one->access_ns % NS_PER_DAY ? age_ns : one->access_ns % NS_PER_DAY;
+	age_s = (double)age_ns / (double)NS_PER_S + 1;
 	rank = (double)header.build_ns / (double)(one->bytes + 1) / age_s;
 	/* Differences matter down to a millionth of a nanosecond a byte and second. */
 	rank = rank * 1e6 + 1;
@@ -137,12 +139,11 @@ static uint64_t rank_of(const struct cc_candidates *found, int leaf_fd, const st
 {
 	const struct cc_config *config = found->config;
 
-	if (config->threshold_days && config->threshold_days < found->now / NS_PER_DAY &&
-	    one->access_ns < found->now - config->threshold_days * NS_PER_DAY)
+	if (config->threshold_days && cc_days_since(&found->days, one->access_ns) > config->threshold_days)
 		return 0;
 	if (config->eviction_order == CC_EVICTION_COST)
-		return rank_by_cost(leaf_fd, one, found->now);
-	return one->access_ns;
+		return rank_by_cost(found, leaf_fd, one);
+	return cc_days_rank(&found->days, one->access_ns);
 }
 
 static enum cmn_status visit_leaf(void *ctx, int root_fd, const char *path, int leaf_fd)
@@ -166,7 +167,7 @@ static enum cmn_status visit_leaf(void *ctx, int root_fd, const char *path, int 
 		if (!(scan.present[CC_LEAF_SRC] >> one.n & 1))
 			continue;
 		one.bytes = cc_leaf_bytes(leaf_fd, one.n);
-		one.access_ns = cc_leaf_access_ns(leaf_fd, one.n, found->now);
+		one.access_ns = cc_leaf_access_ns(leaf_fd, one.n);
 		one.rank = rank_of(found, leaf_fd, &one);
 		if (!add_candidate(found, &one))
 			return CMN_ERR_NOMEM;
@@ -179,8 +180,10 @@ enum cmn_status cc_candidates_find(struct cc_candidates *found, int root_fd)
 {
 	/* The nanoseconds of a moment are as good as chance. */
 	unsigned int first = (unsigned int)(cmn_clock_monotonic() / 7 % 256);
-	enum cmn_status status = cc_leaf_walk_from(root_fd, first, true, visit_leaf, found);
+	enum cmn_status status;
 
+	cc_days_load(&found->days, root_fd);
+	status = cc_leaf_walk_from(root_fd, first, true, visit_leaf, found);
 	if (status == CMN_STALE)
 		status = CMN_OK;
 	/* In place: the library's qsort would take as much memory again. */

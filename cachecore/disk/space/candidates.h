@@ -14,6 +14,7 @@
 
 #include "cachecore/config.h"
 #include "cachecore/disk/root.h"
+#include "cachecore/disk/space/days.h"
 #include "common/status.h"
 
 /* Some 10 MB of candidates. Half of twice as many entries goes in one walk. */
@@ -23,7 +24,7 @@ struct cc_candidate {
 	char path[CC_LEAF_PATH_SIZE];
 	unsigned int n;
 	uint64_t bytes;		/* of its files */
-	uint64_t access_ns;	/* since the epoch */
+	uint64_t access_ns;	/* since the epoch, by the clock of who used it */
 	uint64_t rank;		/* the lowest goes first */
 };
 
@@ -33,6 +34,7 @@ struct cc_candidates {
 	bool (*go_on)(void *ctx);	/* between leaves; may be NULL */
 	void *ctx;
 	size_t max;			/* candidates, at most CC_CANDIDATES_MAX */
+	struct cc_days days;		/* of use */
 	struct cc_candidate *all;	/* a heap while counting, sorted when done */
 	size_t count, cap;
 	uint64_t entries, bytes;	/* of all that were seen */
@@ -41,7 +43,7 @@ struct cc_candidates {
 };
 
 /*
- * Counts, beginning anywhere in the tree; the fields before all are the
+ * Counts, beginning anywhere in the tree; the fields before days are the
  * caller's, the rest zero. Afterwards all is sorted by rank. CMN_ERR_NOMEM,
  * CMN_ERR_IO.
  */

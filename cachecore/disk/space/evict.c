@@ -63,7 +63,7 @@ static bool search_goes_on(void *ctx)
 }
 
 /* Returns the bytes freed; 0 where somebody works in the leaf or has used the entry meanwhile. */
-static uint64_t remove_candidate(int root_fd, const struct cc_candidate *one, uint64_t now)
+static uint64_t remove_candidate(int root_fd, const struct cc_candidate *one)
 {
 	struct cc_leaf_scan scan;
 	enum cmn_status status;
@@ -74,7 +74,7 @@ static uint64_t remove_candidate(int root_fd, const struct cc_candidate *one, ui
 		return 0;
 	status = cc_leaf_lock(fd, 0);
 	if (status == CMN_OK || status == CMN_ERR_IO) {
-		if (cc_leaf_access_ns(fd, one->n, now) <= one->access_ns)
+		if (cc_leaf_access_ns(fd, one->n) == one->access_ns)
 			freed = cc_leaf_remove(fd, one->n);
 		if (cc_leaf_scan(fd, &scan) == CMN_OK && cc_leaf_empty(&scan))
 			cc_leaf_prune(root_fd, one->path);
@@ -134,7 +134,7 @@ static enum cmn_status remove_excess(struct eviction *eviction, uint64_t excess,
 			break;
 		if (!goes_on(eviction) && cmn_clock_monotonic() >= eviction->deadline)
 			break;
-		gone = remove_candidate(eviction->root_fd, one, candidates->now);
+		gone = remove_candidate(eviction->root_fd, one);
 		if (gone)
 			cc_history_add_removal(&eviction->removed,
 					       one->rank ? CC_HISTORY_BY_SIZE : CC_HISTORY_BY_AGE,

@@ -4,7 +4,7 @@
  * disk, or would with the next entry, it removes the least recently used
  * entries (or, by eviction_order, those that save least time per byte) until
  * the rest takes half of what the root's other files leave (overhead.h). It
- * also removes entries that were not used for threshold_days. On the way it
+ * also removes entries that were not used for threshold_days (days.h). On the way it
  * removes what dead writers left, and corrects cache_size.txt by its own count.
  * One evictor works on a root at a time, under the lock of <root>/evict.lock. It
  * locks each leaf while it removes names in it, but does not wait for that lock.

@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "cachecore/disk/space/days.h"
 #include "cachecore/disk/space/space_files.h"
 #include "cachecore/disk/flights/flights.h"
 #include "cachecore/record/history_file.h"
@@ -54,7 +55,7 @@ static uint64_t directory_bytes(int root_fd, const char *path)
 uint64_t cc_overhead_bytes(int root_fd)
 {
 	static const char *const names[] = {
-		".", CC_ACCOUNT_NAME, CC_EVICT_LOCK_NAME, CC_EVICT_STAMP_NAME, CC_STATS_NAME,
+		".", CC_ACCOUNT_NAME, CC_EVICT_LOCK_NAME, CC_EVICT_STAMP_NAME, CC_DAYS_NAME, CC_STATS_NAME,
 		CC_STATS_LOG_NAME, CC_USAGE_NAME, CC_NONCE_NAME, CC_HISTORY_NAME, CC_HISTORY_OLD_NAME,
 	};
 	uint64_t bytes = 0;

@@ -8,7 +8,6 @@
 
 #include "common/bytes.h"
 #include "common/cancel.h"
-#include "common/clock.h"
 #include "layers/level_zero/plugin/module_info.h"
 #include "layers/level_zero/plugin/module_key.h"
 #include "layers/level_zero/plugin/native.h"
@@ -71,11 +70,11 @@ static const struct drv_course_steps steps = {
 static void run_without_key(struct lz_build *build, const char *reason)
 {
 	struct drv_course *course = &build->course;
-	uint64_t start = cmn_clock_monotonic();
 
 	drv_libraries_note_unseen();
+	course->build_start = cc_cache_start_build(course->cache);
 	course->outcome = lz_native_call(course);
-	course->build_ns = cmn_clock_monotonic() - start;
+	course->build_ns = cc_cache_build_ns(course->cache, &course->build_start);
 	course->bypass = reason;
 	if (reason)
 		drv_course_count_without_key(course, build->il);

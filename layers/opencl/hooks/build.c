@@ -12,7 +12,6 @@
 #include <string.h>
 
 #include "common/cancel.h"
-#include "common/clock.h"
 #include "layers/opencl/hooks/dispatch.h"
 #include "layers/opencl/key/build_key.h"
 #include "layers/opencl/key/options.h"
@@ -468,7 +467,7 @@ static void CL_CALLBACK built(cl_program handle, void *user_data)
 		notify(handle, notify_data);
 		return;
 	}
-	build->course.build_ns = cmn_clock_monotonic() - build->course.start_ns;
+	build->course.build_ns = cc_cache_build_ns(build->course.cache, &build->course.build_start);
 	build->course.outcome = is_built(build, handle) ? DRV_BUILT : DRV_ERROR;
 	if (build->course.outcome != DRV_BUILT)	/* which a callback is not told */
 		build->error = build->call.compile ? CL_COMPILE_PROGRAM_FAILURE : CL_BUILD_PROGRAM_FAILURE;
@@ -530,6 +529,7 @@ static void build_later(struct build *build)
 
 	supersede(build);
 	drv_course_watch(&build->course);
+	build->course.build_start = cc_cache_start_build(build->course.cache);
 	record = new_record(build);
 	if (!record) {
 		call_driver(build, build->call.notify, build->call.user_data);
@@ -602,15 +602,16 @@ static void bring_back_others(struct build *build)
 
 static void run_without_key(struct build *build)
 {
-	uint64_t start = cmn_clock_monotonic();
+	struct drv_course *course = &build->course;
 
+	course->build_start = cc_cache_start_build(course->cache);
 	run_uncached(build);
 	/* With a callback the driver may build on, and the application may have released the program. */
 	if (!build->call.notify) {
-		build->course.build_ns = cmn_clock_monotonic() - start;
-		build->course.outcome = outcome_of(build->error);
+		course->build_ns = cc_cache_build_ns(course->cache, &course->build_start);
+		course->outcome = outcome_of(build->error);
 	}
-	drv_course_count_without_key(&build->course, ocl_program_text_view(build->call.program->text));
+	drv_course_count_without_key(course, ocl_program_text_view(build->call.program->text));
 }
 
 /* false: that was all, without the cache. */

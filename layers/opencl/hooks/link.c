@@ -12,7 +12,6 @@
 
 #include "layers/opencl/key/build_key.h"
 #include "common/cancel.h"
-#include "common/clock.h"
 #include "layers/opencl/program/capture.h"
 #include "layers/opencl/program/program_failure.h"
 #include "layers/opencl/program/process_exit.h"
@@ -412,17 +411,18 @@ static const struct drv_course_steps steps = {
 
 static void run_without_key(struct link *link)
 {
-	uint64_t start = cmn_clock_monotonic();
+	struct drv_course *course = &link->course;
 	enum drv_outcome outcome;
 
 	drv_libraries_note_unseen();
-	outcome = step_call(&link->course);
+	course->build_start = cc_cache_start_build(course->cache);
+	outcome = step_call(course);
 	/* With a callback the driver may link on. */
 	if (!link->notify) {
-		link->course.build_ns = cmn_clock_monotonic() - start;
-		link->course.outcome = outcome;
+		course->build_ns = cc_cache_build_ns(course->cache, &course->build_start);
+		course->outcome = outcome;
 	}
-	drv_course_count_without_key(&link->course, (struct cmn_view){ 0 });
+	drv_course_count_without_key(course, (struct cmn_view){ 0 });
 }
 
 /* What the layer did with the result is no reason for the application to end in its driver. */

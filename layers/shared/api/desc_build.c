@@ -19,14 +19,12 @@ void api_build_begin(struct ckcache_desc *desc, size_t i, struct drv_course *cou
 
 enum ckcache_origin api_build_one(struct drv_course *course, const struct api_order *order)
 {
-	uint64_t start;
-
 	if (!order->cached) {
 		if (order->blob)
 			drv_course_watch(course);
-		start = cmn_clock_monotonic();
+		course->build_start = cc_cache_start_build(course->cache);
 		course->outcome = course->steps->call(course);
-		course->build_ns = cmn_clock_monotonic() - start;
+		course->build_ns = cc_cache_build_ns(course->cache, &course->build_start);
 		return CKCACHE_ORIGIN_BUILT;
 	}
 	if (!drv_course_run(course))

@@ -121,15 +121,13 @@ static bool is_to_be_built(const struct drv_course *course)
 /* CMN_ERR_NOMEM: the driver ran out of memory, and is to be called again. */
 static enum cmn_status build(struct drv_course *course, struct cc_entry **ret)
 {
-	uint64_t start;
-
 	if (course->steps->prepare)
 		course->steps->prepare(course);
 	drv_course_watch(course);
 	course->calls++;
-	start = cmn_clock_monotonic();
+	course->build_start = cc_cache_start_build(course->cache);
 	course->outcome = course->steps->call(course);
-	course->build_ns = cmn_clock_monotonic() - start;
+	course->build_ns = cc_cache_build_ns(course->cache, &course->build_start);
 	if (is_to_be_built(course)) {
 		drv_course_forget_observation(course);
 		return CMN_ERR_NOMEM;

@@ -89,6 +89,7 @@ struct drv_course {
 	bool deferred;			/* ckcache replay has the recipe */
 	const char *bypass;		/* why nothing is cached, or NULL; static */
 	uint64_t start_ns, build_ns;	/* build_ns 0: the driver was not called, or builds on after the call */
+	struct cc_build_start build_start;	/* the driver's call */
 	struct drv_library_epoch epoch;
 	struct drv_observation *observation;	/* of the driver's build; NULL: not begun, or ended */
 	struct cc_manifest *manifest;	/* what the driver read; NULL: nothing */

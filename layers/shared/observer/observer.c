@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include "common/clock.h"
+#include "common/file.h"
 #include "common/mutex.h"
 #include "layers/shared/driver/owner.h"
 #include "layers/shared/observer/got_slots.h"
@@ -27,6 +28,8 @@
 
 /* Linux stamps files with the time of its last tick, which is at most 10 ms old. */
 #define TICK_NS UINT64_C(20000000)
+/* No machine's clock differs by so much from that of one whose files it has. */
+#define SET_BACK_NS UINT64_C(3600000000000)
 enum { MAX_WAITS = 3 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -136,24 +139,51 @@ static bool spell(int directory, const char *path, char ret[PATH_MAX])
 	return true;
 }
 
+static uint64_t changed_ns(const struct stat *info)
+{
+	return (uint64_t)info->st_ctim.tv_sec * UINT64_C(1000000000) + (uint64_t)info->st_ctim.tv_nsec;
+}
+
+/*
+ * The time by which the kernel dates files, since a process may be given another (faketime): of a
+ * file that is made now, and that needs no file system.
+ */
+static uint64_t file_clock(void)
+{
+	uint64_t now = cmn_clock_realtime();
+	struct stat info;
+	int ends[2];
+
+	if (pipe2(ends, O_CLOEXEC) != 0)
+		return now;
+	if (fstat(ends[0], &info) == 0 && info.st_ctim.tv_sec > 0)
+		now = changed_ns(&info);
+	(void)close(ends[0]);	/* nothing was written */
+	(void)close(ends[1]);
+	return now;
+}
+
 /* Until a change of what was opened would get another time. false: it changes all the time. */
 static bool settle(struct stat *info, int fd)
 {
 	for (int i = 0; i < MAX_WAITS; i++) {
-		uint64_t changed = (uint64_t)info->st_ctim.tv_sec * UINT64_C(1000000000) +
-				   (uint64_t)info->st_ctim.tv_nsec;
-		uint64_t now = cmn_clock_realtime();
+		uint64_t changed = changed_ns(info), now = cmn_clock_realtime();
 		struct timespec left;
 
+		if (changed > now)
+			now = file_clock();
 		if (changed + TICK_NS <= now)
 			return true;
+		/* The clock was set back since: a change now gets its time. A server's clock may be ahead. */
 		if (changed > now + TICK_NS)
-			return false;
+			return changed > now + SET_BACK_NS && !cmn_file_is_remote(fd);
 		left = (struct timespec){ 0, (long)(changed + TICK_NS - now) };
 		while (nanosleep(&left, &left) < 0 && errno == EINTR)
 			continue;
 		if (fstat(fd, info) != 0)
 			return false;
+		if (changed_ns(info) == changed)
+			return true;
 	}
 	return false;
 }

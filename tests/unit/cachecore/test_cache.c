@@ -1,13 +1,36 @@
 /* SPDX-License-Identifier: MIT */
 /* cache: the facade, with real levels below it and a counting build above it. */
 #include <glob.h>
+#include <sys/resource.h>
 
 #include "cachecore/cache.h"
 #include "cachecore/remote/remote.h"
+#include "tests/support/clock.h"
 #include "tests/support/file_hash.h"
 #include "tests/support/owned.h"
 #include "tests/support/unit.h"
 #include "tests/support/wrap.h"
+
+/* Put forward by a test, beyond what the machine's say. */
+static struct {
+	uint64_t waited_ns, worked_ns;
+	long children_s;
+} ahead;
+
+uint64_t test_clock(clockid_t id)
+{
+	return machine_clock(id) + (id == CLOCK_MONOTONIC ? ahead.waited_ns :
+				    id == CLOCK_PROCESS_CPUTIME_ID ? ahead.worked_ns : 0);
+}
+
+WRAPPED(int, getrusage, (__rusage_who_t who, struct rusage *ret))
+{
+	int result = __real_getrusage(who, ret);
+
+	if (who == RUSAGE_CHILDREN)
+		ret->ru_utime.tv_sec += ahead.children_s;
+	return result;
+}
 
 struct builder {
 	unsigned int calls;
@@ -483,6 +506,35 @@ TEST(nobody_waits_for_a_worker_of_replay)
 		cc_key_release(&key);
 	}
 	CU_ASSERT_EQUAL(unsetenv(CC_CONFIG_BUILT_FOR), 0);
+}
+
+#define SECONDS(count) ((count) * UINT64_C(1000000000))
+
+/* In seconds, of a build during which clocks went on by so much. */
+static uint64_t seconds_of_build(uint64_t waited, uint64_t worked, long by_children)
+{
+	struct cc_build_start start = cc_cache_start_build(cache);
+
+	ahead.waited_ns += SECONDS(waited);
+	ahead.worked_ns += SECONDS(worked);
+	ahead.children_s += by_children;
+	return cc_cache_build_ns(cache, &start) / SECONDS(1);
+}
+
+TEST(an_application_waits_for_a_build_and_a_worker_works_for_it)
+{
+	CU_ASSERT_EQUAL(seconds_of_build(600, 10, 0), 600);
+	CU_ASSERT_EQUAL(setenv(CC_CONFIG_BUILT_FOR, "program", 1), 0);
+	reopen();
+	/* It was stopped, or got no processor. */
+	CU_ASSERT_EQUAL(seconds_of_build(600, 10, 0), 10);
+	CU_ASSERT_EQUAL(seconds_of_build(600, 0, 10), 10);
+	CU_ASSERT_EQUAL(seconds_of_build(600, 10, 20), 30);
+	/* By several threads at once. */
+	CU_ASSERT_EQUAL(seconds_of_build(600, 700, 0), 600);
+	CU_ASSERT_EQUAL(unsetenv(CC_CONFIG_BUILT_FOR), 0);
+	close_cache();
+	CU_ASSERT_EQUAL(seconds_of_build(600, 10, 0), 600);
 }
 
 TEST(a_cache_that_is_switched_off_is_none)

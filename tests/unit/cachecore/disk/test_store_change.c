@@ -105,6 +105,17 @@ static enum cmn_status recompress(int level, int64_t *ret_change)
 	return cc_store_recompress(bench.store, &bench.place, &how, ret_change);
 }
 
+/* 0: it is gone. */
+static uint64_t last_use(void)
+{
+	int fd = openat(bench.root_fd, bench.place.leaf, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	uint64_t ns = fd < 0 ? 0 : cc_leaf_access_ns(fd, bench.place.n);
+
+	if (fd >= 0)
+		(void)close(fd);
+	return ns;
+}
+
 /* Holds the leaf's lock. */
 static int lock_leaf(void)
 {
@@ -139,27 +150,29 @@ TEST(discards_one_entry_alone)
 
 	put("-a", false, LEN);
 	put("-b", false, LEN);
-	CU_ASSERT_EQUAL(cc_store_discard(bench.store, &bench.place, UINT64_MAX, &freed), CMN_OK);
+	CU_ASSERT_EQUAL(cc_store_discard(bench.store, &bench.place, last_use(), &freed), CMN_OK);
 	CU_ASSERT_TRUE(freed > LEN);
 	CU_ASSERT_FALSE(is_hit("-b", false, LEN));
 	CU_ASSERT_TRUE(is_hit("-a", false, LEN));
 	check_account();
 	/* With its directories. */
 	CU_ASSERT_NOT_EQUAL(faccessat(bench.root_fd, bench.place.leaf, F_OK, 0), 0);
-	CU_ASSERT_EQUAL(cc_store_discard(bench.store, &bench.place, UINT64_MAX, &freed), CMN_MISS);
+	CU_ASSERT_EQUAL(cc_store_discard(bench.store, &bench.place, last_use(), &freed), CMN_MISS);
 	CU_ASSERT_EQUAL(freed, 0);
 	check_account();
 }
 
 TEST(does_not_discard_what_was_used_meanwhile)
 {
-	uint64_t freed, now = cmn_clock_realtime();
+	uint64_t freed;
 
 	put("-a", false, LEN);
-	CU_ASSERT_EQUAL(cc_store_discard(bench.store, &bench.place, now - 1, &freed), CMN_STALE);
+	CU_ASSERT_EQUAL(cc_store_discard(bench.store, &bench.place, last_use() - 1, &freed), CMN_STALE);
+	/* By a clock that is behind. */
+	CU_ASSERT_EQUAL(cc_store_discard(bench.store, &bench.place, last_use() + 1, &freed), CMN_STALE);
 	CU_ASSERT_EQUAL(freed, 0);
 	CU_ASSERT_TRUE(is_hit("-a", false, LEN));
-	CU_ASSERT_EQUAL(cc_store_discard(bench.store, &bench.place, cmn_clock_realtime(), &freed), CMN_OK);
+	CU_ASSERT_EQUAL(cc_store_discard(bench.store, &bench.place, last_use(), &freed), CMN_OK);
 	check_account();
 }
 
@@ -172,7 +185,7 @@ TEST(waits_for_no_writer_for_ever)
 	put("-a", false, LEN);
 	cc_store_set_patience(bench.store, 1000000);
 	fd = lock_leaf();
-	CU_ASSERT_EQUAL(cc_store_discard(bench.store, &bench.place, UINT64_MAX, &freed), CMN_BUSY);
+	CU_ASSERT_EQUAL(cc_store_discard(bench.store, &bench.place, last_use(), &freed), CMN_BUSY);
 	CU_ASSERT_EQUAL(recompress(6, &change), CMN_BUSY);
 	CU_ASSERT_EQUAL(change, 0);
 	(void)close(fd);
@@ -188,7 +201,7 @@ TEST(changes_nothing_that_is_read_only)
 
 	put("-a", false, LEN);
 	bench.config.read_only = true;
-	CU_ASSERT_EQUAL(cc_store_discard(bench.store, &bench.place, UINT64_MAX, &freed), CMN_ERR_ACCESS);
+	CU_ASSERT_EQUAL(cc_store_discard(bench.store, &bench.place, last_use(), &freed), CMN_ERR_ACCESS);
 	CU_ASSERT_EQUAL(recompress(6, &change), CMN_ERR_ACCESS);
 	CU_ASSERT_EQUAL(cc_store_recompress(bench.store, &bench.place, &dry, &change), CMN_OK);
 	CU_ASSERT_TRUE(change < 0);
@@ -366,7 +379,7 @@ TEST(many_at_once_agree_on_the_account)
 			else if (i == 2)
 				put("-a", false, LEN);
 			else if (round % 7 == 0)
-				(void)!cc_store_discard(bench.store, &bench.place, UINT64_MAX, &freed);
+				(void)!cc_store_discard(bench.store, &bench.place, last_use(), &freed);
 		}
 		_exit(0);
 	}

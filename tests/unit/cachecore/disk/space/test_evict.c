@@ -19,11 +19,10 @@
 #include "tests/support/no_locks.h"
 #include "tests/support/owned.h"
 #include "tests/support/touch.h"
+#include "tests/support/used_days.h"
 #include "tests/support/clock.h"
 #include "tests/support/unit.h"
 #include "tests/support/wrap.h"
-
-#define NS_PER_DAY (UINT64_C(86400) * 1000000000)
 
 /* A store with a few entries of equal size, made the same way each. */
 struct bench {
@@ -123,6 +122,7 @@ static void open_bench(unsigned int entries)
 	CU_ASSERT_EQUAL_FATAL(cc_store_open(&bench.config, NULL, &bench.store), CMN_OK);
 	bench.root_fd = open(bench.root, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	CU_ASSERT_TRUE_FATAL(bench.root_fd >= 0);
+	used_days("root", 40);
 	for (unsigned int i = 0; i < entries; i++) {
 		CU_ASSERT_EQUAL_FATAL(put(i), CMN_OK);
 		set_access(i, cmn_clock_realtime());
@@ -162,11 +162,35 @@ static bool there(const char *path)
 	return lstat(path, &info) == 0;
 }
 
-/* A clock that a test sets; 0: the machine's. */
+/* Clocks that a test sets: the time, 0: the machine's; and the days by which that of the day is ahead. */
 static uint64_t monotonic;
+static int64_t days_ahead;
 uint64_t test_clock(clockid_t id)
 {
+	if (id == CLOCK_REALTIME)
+		return machine_clock(id) + (uint64_t)days_ahead * NS_PER_DAY;
 	return id == CLOCK_MONOTONIC && monotonic ? monotonic : machine_clock(id);
+}
+
+static unsigned int count_left(unsigned int entries)
+{
+	unsigned int left = 0;
+
+	for (unsigned int i = 0; i < entries; i++)
+		left += has(i);
+	return left;
+}
+
+/* As a process that finds it. */
+static void use(unsigned int i)
+{
+	struct cc_store_place place = { .n = 0 };
+	struct cc_key key;
+
+	make_key(&key, i);
+	cc_leaf_path(cc_key_view(&key), place.leaf);
+	cc_key_release(&key);
+	touch_place(bench.store, &place);
 }
 
 /* Until when locks were waited for, at most, since it was set to 0. */
@@ -182,6 +206,7 @@ BEFORE_EACH
 {
 	has_no_locks = false;
 	monotonic = 0;
+	days_ahead = 0;
 	bench.store = NULL;
 }
 
@@ -293,6 +318,126 @@ TEST(evicts_what_was_not_used_for_days)
 	CU_ASSERT_TRUE(has(1));
 }
 
+/* Days before 1970 there are none. */
+static int64_t to_1970(void)
+{
+	return -(int64_t)(machine_clock(CLOCK_REALTIME) / NS_PER_DAY);
+}
+
+static size_t days_of_use(void)
+{
+	struct cc_days days;
+
+	cc_days_load(&days, bench.root_fd);
+	return days.count;
+}
+
+TEST(a_process_with_a_wrong_clock_ages_nothing)
+{
+	const int64_t wrong[] = { 200, to_1970() + 1, 20000, -31, to_1970() };
+
+	open_bench(3);
+	bench.config.threshold_days = 30;
+	for (unsigned int i = 0; i < 5; i++) {
+		days_ahead = wrong[i];
+		CU_ASSERT_EQUAL(put(3 + i), CMN_OK);
+		use(0);
+		CU_ASSERT_EQUAL(cc_store_evict(bench.store), CMN_OK);
+		days_ahead = 0;
+		use(1);
+		CU_ASSERT_EQUAL(cc_store_evict(bench.store), CMN_OK);
+		CU_ASSERT_EQUAL(count_left(4 + i), 4 + i);
+	}
+}
+
+/* As of two hosts, or of a container and its host. */
+TEST(clocks_that_take_turns_age_nothing)
+{
+	open_bench(2);
+	bench.config.threshold_days = 1;
+	for (unsigned int i = 0; i < 100; i++) {
+		days_ahead = i % 2 ? 200 : 0;
+		use(i % 2);
+		CU_ASSERT_EQUAL(cc_store_evict(bench.store), CMN_OK);
+	}
+	CU_ASSERT_EQUAL(days_of_use(), 41);
+	CU_ASSERT_EQUAL(count_left(2), 2);
+}
+
+TEST(age_counts_the_days_on_which_the_cache_was_used)
+{
+	open_bench(3);
+	bench.config.threshold_days = 3;
+	/* Nobody uses it for a year; then on every second day. */
+	for (unsigned int i = 0; i < 4; i++) {
+		days_ahead = 365 + 2 * i;
+		CU_ASSERT_EQUAL(cc_store_evict(bench.store), CMN_OK);
+		CU_ASSERT_TRUE(has(1));
+		use(0);
+		use(0);
+		if (i == 1)
+			use(2);
+	}
+	CU_ASSERT_EQUAL(cc_store_evict(bench.store), CMN_OK);
+	CU_ASSERT_TRUE(has(0));
+	CU_ASSERT_FALSE(has(1));
+	CU_ASSERT_TRUE(has(2));
+}
+
+/* As after an update: what is not known is not old. */
+TEST(days_that_nobody_noted_age_nothing)
+{
+	open_bench(2);
+	bench.config.threshold_days = 3;
+	CU_ASSERT_EQUAL(unlink("root/" CC_DAYS_NAME), 0);
+	set_access(0, 5);
+	for (unsigned int i = 0; i < 4; i++) {
+		CU_ASSERT_EQUAL(cc_store_evict(bench.store), CMN_OK);
+		CU_ASSERT_TRUE(has(0));
+		days_ahead = i;
+		use(1);
+	}
+	CU_ASSERT_EQUAL(cc_store_evict(bench.store), CMN_OK);
+	CU_ASSERT_FALSE(has(0));
+	/* Damage is not known either, nor is a line that was cut. */
+	unit_write("root/" CC_DAYS_NAME, "1\n2\n3\n4\nx\n5\n");
+	CU_ASSERT_EQUAL(days_of_use(), 4);
+	unit_write("root/" CC_DAYS_NAME, "1\n2\n3");
+	CU_ASSERT_EQUAL(days_of_use(), 2);
+}
+
+TEST(a_bounded_number_of_days_is_noted)
+{
+	struct cc_days days;
+
+	open_bench(1);
+	used_days("root", CC_DAYS_MAX);
+	cc_days_load(&days, bench.root_fd);
+	for (unsigned int i = 1; i < 4; i++) {
+		days_ahead = i;
+		use(0);
+	}
+	CU_ASSERT_EQUAL(days_of_use(), CC_DAYS_MAX);
+	CU_ASSERT_EQUAL(cc_days_since(&days, days.all[0] * NS_PER_DAY), CC_DAYS_MAX - 1);
+	cc_days_load(&days, bench.root_fd);
+	CU_ASSERT_EQUAL(days.all[CC_DAYS_MAX - 1], cmn_clock_realtime() / NS_PER_DAY);
+	CU_ASSERT_EQUAL(days.all[0], days.all[CC_DAYS_MAX - 1] + 1 - CC_DAYS_MAX);
+}
+
+TEST(the_last_use_counts_whatever_clock_it_has)
+{
+	open_bench(6);
+	set_access(2, 1);	/* long ago: nobody noted that day */
+	days_ahead = to_1970() + 1;
+	for (unsigned int i = 3; i < 6; i++)
+		use(i);
+	days_ahead = 0;
+	bench.config.max_size = bound_for(bench.each * 6 - 1);
+	CU_ASSERT_EQUAL(cc_store_evict(bench.store), CMN_OK);
+	for (unsigned int i = 0; i < 6; i++)
+		CU_ASSERT_EQUAL(has(i), i >= 4);
+}
+
 TEST(looks_at_age_once_a_day)
 {
 	uint64_t now = cmn_clock_realtime();
@@ -331,17 +476,12 @@ TEST(a_missing_or_wrong_access_time_counts_as_written_then)
 	bench.config.threshold_days = 30;
 	fd = open_leaf(0);
 	CU_ASSERT_EQUAL(unlinkat(fd, "0_access_time.txt", 0), 0);
-	CU_ASSERT_EQUAL(cc_leaf_access_ns(fd, 0, now + NS_PER_DAY) / NS_PER_DAY, now / NS_PER_DAY);
+	CU_ASSERT_TRUE(cc_leaf_access_ns(fd, 0) + NS_PER_DAY > now);
 	CU_ASSERT_EQUAL(utimensat(fd, "0.src", old, 0), 0);
 	(void)close(fd);
 	unit_write("garbage", "yesterday");
 	fd = open_leaf(1);
 	CU_ASSERT_EQUAL(renameat(AT_FDCWD, "garbage", fd, "0_access_time.txt"), 0);
-	(void)close(fd);
-	/* The future is now, else nothing would ever age. */
-	set_access(2, UINT64_MAX);
-	fd = open_leaf(2);
-	CU_ASSERT_EQUAL(cc_leaf_access_ns(fd, 0, now), now);
 	(void)close(fd);
 	CU_ASSERT_EQUAL(cc_store_evict(bench.store), CMN_OK);
 	CU_ASSERT_FALSE(has(0));
@@ -520,15 +660,6 @@ TEST(the_bound_holds_all_the_time)
 	for (unsigned int i = 0; i < 100; i++)
 		left += has(i);
 	CU_ASSERT_TRUE(left >= 2 && left <= 12);
-}
-
-static unsigned int count_left(unsigned int entries)
-{
-	unsigned int left = 0;
-
-	for (unsigned int i = 0; i < entries; i++)
-		left += has(i);
-	return left;
 }
 
 static enum cmn_status add_one(unsigned int i, bool *ret_due)
@@ -813,6 +944,23 @@ TEST(half_an_entry_stays_where_there_are_no_locks)
 	CU_ASSERT_TRUE(there(leaf_file(0, "5.bin")));
 	CU_ASSERT_EQUAL(cc_store_evict(bench.store), CMN_OK);
 	CU_ASSERT_FALSE(there(leaf_file(0, "5.bin")));
+}
+
+/* Only age tells it from a dead one's then. */
+TEST(a_clock_that_is_ahead_takes_no_writers_file)
+{
+	const struct timespec old[2] = { { .tv_sec = 1000000000 }, { .tv_sec = 1000000000 } };
+
+	open_bench(1);
+	unit_write(leaf_file(0, ".tmp-9-9"), "half an entry");
+	days_ahead = 200;
+	has_no_locks = true;
+	CU_ASSERT_EQUAL(cc_store_evict(bench.store), CMN_OK);
+	CU_ASSERT_TRUE(there(leaf_file(0, ".tmp-9-9")));
+	CU_ASSERT_EQUAL(utimensat(AT_FDCWD, leaf_file(0, ".tmp-9-9"), old, 0), 0);
+	CU_ASSERT_EQUAL(cc_store_evict(bench.store), CMN_OK);
+	CU_ASSERT_FALSE(there(leaf_file(0, ".tmp-9-9")));
+	has_no_locks = false;
 }
 
 TEST(evicts_where_there_are_no_locks)

@@ -487,14 +487,50 @@ WRAPPED(void *, calloc, (size_t count, size_t size))
 	return __real_calloc(count, size);
 }
 
-/* Nobody can say whether it changes again. */
-TEST(a_file_of_the_future_is_told)
+static bool kernel_is_behind;	/* too: nothing else says what time it is */
+WRAPPED(int, pipe2, (int ends[2], int flags))
+{
+	return kernel_is_behind ? -1 : __real_pipe2(ends, flags);
+}
+
+static bool is_remote;
+WRAPPED(bool, cmn_file_is_remote, (int fd))
+{
+	return is_remote || __real_cmn_file_is_remote(fd);
+}
+
+TEST(a_file_of_the_future_is_told_unless_the_clock_was_set_back)
 {
 	unit_write("there.h", "text");
-	clock_behind = UINT64_C(3600000000000);
+	clock_behind = UINT64_C(7200000000000);
+	CU_ASSERT_EQUAL(watch("open", "there.h"), CMN_OK);
+	kernel_is_behind = true;
+	CU_ASSERT_EQUAL(watch("open", "there.h"), CMN_OK);
+	/* Nobody can say whether it changes again: by a server's clock, or within the time. */
+	is_remote = true;
 	EXPECT_UNKNOWN(watch("open", "there.h"), "include-changed");
+	is_remote = false;
+	clock_behind = UINT64_C(1800000000000);
+	EXPECT_UNKNOWN(watch("open", "there.h"), "include-changed");
+	kernel_is_behind = false;
+	CU_ASSERT_EQUAL(watch("open", "there.h"), CMN_OK);
 	clock_behind = 0;
 	CU_ASSERT_EQUAL(watch("open", "there.h"), CMN_OK);
+}
+
+/* By a clock of the process's own a change just now would seem to be of the future, and one of long ago. */
+TEST(a_wrong_clock_hides_no_change)
+{
+	struct drv_observation *observation;
+
+	clock_behind = UINT64_C(7200000000000);
+	unit_write("there.h", "one");
+	observation = begin(false);
+	observed("open", "there.h");
+	unit_write("there.h", "two");
+	unit_write("there.h", "one");
+	CU_ASSERT_EQUAL(end_with(observation, NULL, false), CMN_MISS);
+	clock_behind = 0;
 }
 
 /* As a signal's handler would that interrupts a note: what it looks for cannot be noted. */
