@@ -466,18 +466,26 @@ static bool is_anothers(const char *path)
 static enum cmn_status xdg_path(const char *variable, const char *home_tail, const char *tail,
 				char **ret)
 {
-	const char *base = cmn_env_get(variable);
 	struct cmn_buffer path = { 0 };
+	char *base;
+	enum cmn_status status = cmn_env_get(variable, &base);
 
 	*ret = NULL;
+	if (status != CMN_OK)
+		return status;
 	if (base && base[0] == '/') {
 		cmn_buffer_printf(&path, "%s/%s", base, tail);
 	} else {
-		base = cmn_env_get("HOME");
-		if (!base || base[0] != '/' || is_anothers(base))
-			return CMN_OK;
-		cmn_buffer_printf(&path, "%s/%s/%s", base, home_tail, tail);
+		free(base);
+		status = cmn_env_get("HOME", &base);
+		if (status != CMN_OK)
+			return status;
+		if (base && base[0] == '/' && !is_anothers(base))
+			cmn_buffer_printf(&path, "%s/%s/%s", base, home_tail, tail);
 	}
+	free(base);
+	if (!path.len && !path.failed)
+		return CMN_OK;
 	*ret = cmn_buffer_take_string(&path);
 	return *ret ? CMN_OK : CMN_ERR_NOMEM;
 }
@@ -584,6 +592,7 @@ static void settle_log(struct cc_config *config, bool has_level)
 struct sources {
 	struct origin origins[SETTING_COUNT];
 	char *user_file, *system_text, *user_text;
+	struct cmn_buffer environment;	/* empty in a privileged program */
 };
 
 static void release_sources(struct sources *sources)
@@ -591,6 +600,7 @@ static void release_sources(struct sources *sources)
 	free(sources->user_file);
 	free(sources->system_text);
 	free(sources->user_text);
+	cmn_buffer_release(&sources->environment);
 }
 
 /* To be released in any case. */
@@ -611,7 +621,7 @@ static enum cmn_status find_sources(const struct cmn_log *log, const char *syste
 		char name[64];
 
 		variable_name(settings[i].name, name, sizeof(name));
-		text = cmn_env_get(name);
+		text = cmn_env_find(&ret->environment, name);
 		if (text)
 			ret->origins[i] = (struct origin){ .text = text };
 	}
@@ -623,7 +633,7 @@ static enum cmn_status load(const struct cmn_log *log, const char *system_file, 
 			    struct sources *sources, struct cc_config *ret)
 {
 	static const struct origin usual_dirs = { READ_ONLY_DIRS, "", 0, false };
-	const char *built_for = cmn_env_get(CC_CONFIG_BUILT_FOR);
+	const char *built_for;
 	struct cc_config config = {
 		.persistent = true,
 		.in_mem = true,
@@ -638,8 +648,11 @@ static enum cmn_status load(const struct cmn_log *log, const char *system_file, 
 		.capture = CC_CAPTURE_AUTO,
 		.log_level = CMN_LOG_ERROR,
 	};
-	enum cmn_status status;
+	enum cmn_status status = getauxval(AT_SECURE) ? CMN_OK : cmn_env_copy(&sources->environment);
 
+	if (status != CMN_OK)
+		return status;
+	built_for = cmn_env_find(&sources->environment, CC_CONFIG_BUILT_FOR);
 	/* A worker of ckcache replay stores as the program would. */
 	if (!program)
 		program = built_for && *built_for ? built_for : cc_path_program();

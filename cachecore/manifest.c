@@ -11,6 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "common/env.h"
 #include "common/quick_hash.h"
 
 /* kind, path_len, size, hash: what an encoded dependency takes beside its path. */
@@ -368,7 +369,19 @@ enum cmn_status cc_manifest_decode(struct cmn_view encoded, struct cc_manifest *
 
 char *cc_manifest_working_directory(void)
 {
-	return get_current_dir_name();
+	struct cmn_buffer environment = { 0 };
+	const char *name = NULL;
+	struct stat named, here;
+	char *ret = NULL;
+
+	/* get_current_dir_name takes any name that leads here, such as "."; compilers take none that is relative. */
+	if (cmn_env_copy(&environment) == CMN_OK)
+		name = cmn_env_find(&environment, "PWD");
+	if (name && name[0] == '/' && stat(name, &named) == 0 && stat(".", &here) == 0 &&
+	    named.st_dev == here.st_dev && named.st_ino == here.st_ino)
+		ret = strdup(name);
+	cmn_buffer_release(&environment);
+	return ret ? ret : getcwd(NULL, 0);
 }
 
 static bool directory_holds(const struct dependency *item)

@@ -107,8 +107,8 @@ void cc_manifest_encode(const struct cc_manifest *manifest, struct cmn_buffer *r
 CMN_CHECKED enum cmn_status cc_manifest_decode(struct cmn_view encoded, struct cc_manifest **ret);
 
 /*
- * The working directory as compilers spell it (PWD where that is true), on
- * the heap; NULL: it has no name, or out of memory.
+ * The absolute name of the working directory as compilers spell it (PWD where
+ * that is one), on the heap; NULL: it has no name, or out of memory.
  */
 char *cc_manifest_working_directory(void);
 

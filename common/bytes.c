@@ -2,6 +2,7 @@
 /* bytes: views, buffers and readers of encoded data. */
 #include "common/bytes.h"
 
+#include <locale.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -65,13 +66,23 @@ bool cmn_buffer_reserve_in(struct cmn_buffer *buf, struct cmn_slabs *slabs, size
 	return taken.data != NULL;
 }
 
+int cmn_format(char *text, size_t size, const char *format, va_list args)
+{
+	/* C's is always there, and takes no memory. */
+	locale_t before = uselocale(newlocale(LC_ALL_MASK, "C", (locale_t)0));
+	int len = vsnprintf(text, size, format, args);
+
+	(void)uselocale(before);
+	return len;
+}
+
 void cmn_buffer_printf(struct cmn_buffer *buf, const char *format, ...)
 {
 	va_list args;
 	int len;
 
 	va_start(args, format);
-	len = vsnprintf(NULL, 0, format, args);
+	len = cmn_format(NULL, 0, format, args);
 	va_end(args);
 	if (len < 0) {
 		buf->failed = true;
@@ -80,7 +91,7 @@ void cmn_buffer_printf(struct cmn_buffer *buf, const char *format, ...)
 	if (!cmn_buffer_reserve(buf, (size_t)len + 1))
 		return;
 	va_start(args, format);
-	(void)vsnprintf((char *)buf->data + buf->len, (size_t)len + 1, format, args);
+	(void)cmn_format((char *)buf->data + buf->len, (size_t)len + 1, format, args);
 	va_end(args);
 	buf->len += (size_t)len;
 }

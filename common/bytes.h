@@ -7,6 +7,7 @@
 #ifndef COMMON_BYTES_H
 #define COMMON_BYTES_H
 
+#include <stdarg.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -110,7 +111,10 @@ static inline void cmn_buffer_append_sized(struct cmn_buffer *buf, const void *d
 	cmn_buffer_append(buf, data, len);
 }
 
-/* printf into the buffer, without the terminator. */
+/* vsnprintf in C's locale, whatever the calling thread's is. */
+int cmn_format(char *text, size_t size, const char *format, va_list args)
+	__attribute__((format(printf, 3, 0)));
+/* The same into the buffer, without the terminator. */
 void cmn_buffer_printf(struct cmn_buffer *buf, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 /* A terminated string that the caller frees; the buffer becomes {0}. NULL if it failed. */

@@ -1,17 +1,235 @@
 /* SPDX-License-Identifier: MIT */
-/* env: typed values from text. */
+/* env: a copy of the variables; typed values from text. */
 #include "common/env.h"
 
 #include <ctype.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <sys/auxv.h>
+#include <sys/uio.h>
+#include <unistd.h>
 
-const char *cmn_env_get(const char *name)
+#include "common/descriptor.h"
+
+/* Read at once: as many variables, and so much of each. Most environments and values are smaller. */
+enum { BATCH = 128, PIECE = 192, PAGE = 4096, MAX_COPIES = 8 };
+#define MAX_STACK ((uintptr_t)8 << 20)	/* of arguments and variables, by exec(2) */
+#define MAX_VARIABLES ((size_t)1 << 20)
+
+/* The stack's end as the program began, which only glibc tells. */
+extern void *__libc_stack_end __attribute__((weak));
+
+/*
+ * setenv and its kin may free the array of the variables, and an application its
+ * texts, while they are read. What the kernel gave to the program lies on its
+ * stack and stays; all else is read by the kernel, which fails instead of the
+ * process.
+ */
+struct reader {
+	uintptr_t start, end;		/* of what stays */
+	struct iovec from[BATCH];
+	char *variables[BATCH];
+	char bytes[BATCH * PIECE], page[PAGE];
+};
+
+static void find_what_stays(struct reader *reader)
 {
-	return secure_getenv(name);
+	uintptr_t end = (uintptr_t)getauxval(AT_EXECFN);	/* stands after them */
+	uintptr_t start = &__libc_stack_end ? (uintptr_t)__libc_stack_end : end;
+
+	reader->end = end;
+	reader->start = start < end && end - start <= MAX_STACK ? start : end;
+}
+
+static bool stays(const struct reader *reader, const void *at)
+{
+	return (uintptr_t)at >= reader->start && (uintptr_t)at < reader->end;
+}
+
+static size_t left_in_page(const void *at)
+{
+	return PAGE - (uintptr_t)at % PAGE;
+}
+
+/* The other way to memory of which nobody knows whether it is there. */
+static bool read_by_file(const struct iovec *from, size_t count, char *to)
+{
+	int fd = cmn_descriptor_open(AT_FDCWD, "/proc/self/mem", O_RDONLY);
+	bool read = fd >= 0;
+
+	for (size_t i = 0; i < count && read; to += from[i++].iov_len)
+		read = pread(fd, to, from[i].iov_len, (off_t)(uintptr_t)from[i].iov_base) ==
+		       (ssize_t)from[i].iov_len;
+	if (fd >= 0)
+		(void)cmn_descriptor_close(fd);	/* only read */
+	return read;
+}
+
+static bool read_pieces(const struct iovec *from, size_t count, void *to)
+{
+	struct iovec all = { .iov_base = to };
+	ssize_t got;
+
+	for (size_t i = 0; i < count; i++)
+		all.iov_len += from[i].iov_len;
+	if (!all.iov_len)
+		return true;
+	got = process_vm_readv(getpid(), &all, 1, from, count, 0);
+	if (got < 0 && (errno == ENOSYS || errno == EPERM))
+		return read_by_file(from, count, to);
+	return got == (ssize_t)all.iov_len;
+}
+
+/* The next pointers of the array. */
+static bool read_array(struct reader *reader, char **array)
+{
+	size_t size = sizeof(reader->variables), first = left_in_page(array);
+
+	if (stays(reader, array)) {
+		for (size_t i = 0; i < BATCH; i++) {
+			reader->variables[i] = stays(reader, array + i) ?
+				__atomic_load_n(array + i, __ATOMIC_ACQUIRE) : NULL;
+			if (!reader->variables[i])
+				return true;
+		}
+		return true;
+	}
+	first = first < size ? first : size;
+	reader->from[0] = (struct iovec){ array, first };
+	reader->from[1] = (struct iovec){ (char *)array + first, size - first };
+	if (read_pieces(reader->from, size > first ? 2 : 1, reader->variables))
+		return true;
+	/* It may end before a page that is not there. */
+	if (!read_pieces(reader->from, 1, reader->variables))
+		return false;
+	for (size_t i = 0; i < first / sizeof(*array); i++) {
+		if (!reader->variables[i])
+			return true;
+	}
+	return false;
+}
+
+/* A text from here on, page by page. */
+static bool append_rest(struct reader *reader, const char *from, struct cmn_buffer *ret)
+{
+	const char *end = NULL;
+
+	while (!end && !ret->failed) {
+		struct iovec piece = { (void *)(uintptr_t)from, left_in_page(from) };
+
+		if (ret->len > MAX_STACK || !read_pieces(&piece, 1, reader->page))
+			return false;
+		end = memchr(reader->page, '\0', piece.iov_len);
+		cmn_buffer_append(ret, reader->page,
+				  end ? (size_t)(end - reader->page) + 1 : piece.iov_len);
+		from += piece.iov_len;
+	}
+	return true;
+}
+
+/* So many variables of the batch. */
+static bool append_batch(struct reader *reader, size_t count, struct cmn_buffer *ret)
+{
+	const char *at = reader->bytes, *end;
+	size_t pieces = 0, piece = 0, len;
+
+	for (size_t i = 0; i < count; i++) {
+		char *from = reader->variables[i];
+
+		len = left_in_page(from);
+		if (!stays(reader, from))
+			reader->from[pieces++] = (struct iovec){ from, len < PIECE ? len : PIECE };
+	}
+	if (!read_pieces(reader->from, pieces, reader->bytes))
+		return false;
+	for (size_t i = 0; i < count; i++) {
+		const char *from = reader->variables[i];
+
+		if (stays(reader, from)) {
+			cmn_buffer_append(ret, from, strnlen(from, reader->end - (uintptr_t)from));
+			cmn_buffer_append_u8(ret, '\0');
+			continue;
+		}
+		len = reader->from[piece++].iov_len;
+		end = memchr(at, '\0', len);
+		cmn_buffer_append(ret, at, end ? (size_t)(end - at) + 1 : len);
+		if (!end && !append_rest(reader, from + len, ret))
+			return false;
+		at += len;
+	}
+	return true;
+}
+
+/* false: it is not all there. */
+static bool copy_all(struct reader *reader, struct cmn_buffer *ret)
+{
+	char **array = __atomic_load_n(&environ, __ATOMIC_ACQUIRE);
+	size_t count = array ? BATCH : 0;
+
+	for (char **at = array; count == BATCH; at += BATCH) {
+		if (!read_array(reader, at))
+			return false;
+		for (count = 0; count < BATCH && reader->variables[count];)
+			count++;
+		if ((size_t)(at - array) > MAX_VARIABLES || !append_batch(reader, count, ret))
+			return false;
+	}
+	/* An array that was replaced may have been another thing's memory by then. */
+	return __atomic_load_n(&environ, __ATOMIC_ACQUIRE) == array;
+}
+
+enum cmn_status cmn_env_copy(struct cmn_buffer *ret)
+{
+	struct reader *reader = malloc(sizeof(*reader));
+	bool copied = false;
+
+	if (!reader)
+		return CMN_ERR_NOMEM;
+	find_what_stays(reader);
+	for (int i = 0; i < MAX_COPIES && !copied && !ret->failed; i++) {
+		ret->len = 0;
+		copied = copy_all(reader, ret);
+	}
+	free(reader);
+	return ret->failed ? CMN_ERR_NOMEM : copied ? CMN_OK : CMN_BUSY;
+}
+
+const char *cmn_env_next(const struct cmn_buffer *copy, const char *variable)
+{
+	const char *start = (const char *)copy->data;
+
+	variable = variable ? variable + strlen(variable) + 1 : start;
+	return variable && variable < start + copy->len ? variable : NULL;
+}
+
+const char *cmn_env_find(const struct cmn_buffer *copy, const char *name)
+{
+	size_t len = strlen(name);
+
+	for (const char *at = cmn_env_next(copy, NULL); at; at = cmn_env_next(copy, at)) {
+		if (strncmp(at, name, len) == 0 && at[len] == '=')
+			return at + len + 1;
+	}
+	return NULL;
+}
+
+enum cmn_status cmn_env_get(const char *name, char **ret)
+{
+	struct cmn_buffer copy = { 0 };
+	enum cmn_status status = getauxval(AT_SECURE) ? CMN_OK : cmn_env_copy(&copy);
+	const char *value = status == CMN_OK ? cmn_env_find(&copy, name) : NULL;
+	char *own = value ? strdup(value) : NULL;
+
+	cmn_buffer_release(&copy);
+	if (value && !own)
+		status = CMN_ERR_NOMEM;
+	if (status == CMN_OK)
+		*ret = own;
+	return status;
 }
 
 enum cmn_status cmn_env_parse_bool(const char *text, bool *ret)

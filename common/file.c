@@ -12,7 +12,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/uio.h>
 #include <sys/vfs.h>
 #include <time.h>
 #include <unistd.h>
@@ -254,6 +256,42 @@ ssize_t cmn_file_write(int fd, const void *data, size_t len)
 	put = write(fd, data, len);
 	end_quiet(&quiet, put < 0);
 	return put;
+}
+
+/* The same pipe or terminal through an open file of our own, which alone does not block. */
+static ssize_t write_reopened(int fd, const void *data, size_t len)
+{
+	unsigned int forks = cmn_descriptor_forks();
+	ssize_t put;
+	char path[64];
+	int own;
+
+	(void)snprintf(path, sizeof(path), "/proc/thread-self/fd/%d", fd);	/* it fits */
+	own = cmn_descriptor_keep(open(path, O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC), forks);
+	if (own < 0)
+		return -1;
+	put = cmn_file_write(own, data, len);
+	(void)cmn_descriptor_close(own);	/* what a pipe took it has */
+	return put;
+}
+
+ssize_t cmn_file_write_at_once(int fd, const void *data, size_t len)
+{
+	const struct iovec all = { (void *)(uintptr_t)data, len };
+	struct quiet quiet;
+	struct stat info;
+	ssize_t put;
+
+	if (fstat(fd, &info) < 0)
+		return -1;
+	if (S_ISREG(info.st_mode))
+		return cmn_file_write(fd, data, len);
+	begin_quiet(&quiet);
+	put = S_ISSOCK(info.st_mode) ? send(fd, data, len, MSG_DONTWAIT | MSG_NOSIGNAL) :
+				       pwritev2(fd, &all, 1, -1, RWF_NOWAIT);
+	end_quiet(&quiet, put < 0);
+	/* Terminals, and pipes before Linux 6.4. */
+	return put < 0 && errno == EOPNOTSUPP ? write_reopened(fd, data, len) : put;
 }
 
 ssize_t cmn_file_write_at(int fd, const void *data, size_t len, off_t at)

@@ -89,6 +89,12 @@ uint64_t cmn_file_blocks(const struct stat *info);
 ssize_t cmn_file_write(int fd, const void *data, size_t len);
 ssize_t cmn_file_write_at(int fd, const void *data, size_t len, off_t at);
 
+/*
+ * Like cmn_file_write, and it does not wait for a reader, whatever others share the open file: -1 with
+ * EAGAIN if there is no room, or another errno if the kernel cannot promise that.
+ */
+ssize_t cmn_file_write_at_once(int fd, const void *data, size_t len);
+
 /* Writes all of it or fails; EINTR and short writes are handled. */
 CMN_CHECKED enum cmn_status cmn_file_write_all(int fd, const void *data, size_t len);
 

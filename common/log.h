@@ -2,7 +2,8 @@
 /*
  * log: where messages go. Libraries hold a pointer to a log that their owner
  * gives them and never write to stderr themselves. A NULL log swallows all.
- * Thread-safe: one message is one write.
+ * Thread-safe: one message is one write, which never waits: what stderr has no
+ * room for is lost. Numbers are as in C's locale, whatever the application's is.
  */
 #ifndef COMMON_LOG_H
 #define COMMON_LOG_H
@@ -19,10 +20,17 @@ enum cmn_log_level {
 
 struct cmn_log {
 	enum cmn_log_level level;	/* messages above it are dropped */
-	/* Gets one message without a newline; called from any thread. NULL: stderr. */
+	/* Gets one message without a newline; called from any thread. NULL: cmn_log_take_stderr's. */
 	void (*sink)(void *ctx, enum cmn_log_level level, const char *message);
 	void *ctx;
 };
+
+/*
+ * What stderr is now gets the messages, as long as it is that: not what the application puts in its
+ * place. Nor does a file that is open for reading too, as no shell leaves it: it is the application's,
+ * which has closed stderr. Called when this library is loaded.
+ */
+void cmn_log_take_stderr(void) __attribute__((constructor));
 
 void cmn_log_write(const struct cmn_log *log, enum cmn_log_level level, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));

@@ -79,18 +79,21 @@ void cc_tally_say_begin(const struct cc_tally *tally, const struct cc_tally_root
 {
 	const char *name = atomic_load(&tally->name);
 	bool small = root->bytes < 1 << 20;
-	char bytes[32] = "";
+	struct cmn_buffer bytes = { 0 };
 
 	if (!root->dir) {
 		cmn_log_write(tally->log, CMN_LOG_INFO, "%s %s, no cache directory", CKCACHE_VERSION, name);
 		return;
 	}
 	if (root->bytes)
-		(void)snprintf(bytes, sizeof(bytes), small ? ", %.0f KiB" : ", %.1f MiB",
-			       (double)root->bytes / (small ? 1 << 10 : 1 << 20));	/* it fits */
+		cmn_buffer_printf(&bytes, small ? ", %.0f KiB" : ", %.1f MiB",
+				  (double)root->bytes / (small ? 1 << 10 : 1 << 20));
+	cmn_buffer_append_u8(&bytes, '\0');
 	cmn_log_write(tally->log, CMN_LOG_INFO, "%s %s, %s, %s%" PRIu64 " %s%s", CKCACHE_VERSION, name,
 		      root->dir, root->more ? "more than " : "", root->entries,
-		      root->entries == 1 ? "entry" : "entries", bytes);
+		      root->entries == 1 ? "entry" : "entries",
+		      bytes.failed ? "" : (const char *)bytes.data);
+	cmn_buffer_release(&bytes);
 }
 
 /* ", 3 REMOTE", or nothing. */

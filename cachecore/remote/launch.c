@@ -12,6 +12,7 @@
 #include <strings.h>
 #include <unistd.h>
 
+#include "common/env.h"
 #include "common/spawn.h"
 
 #define MAX_ARGUMENTS 8
@@ -45,25 +46,29 @@ static bool is_kept(const char *variable)
 
 enum cmn_status cc_launch_environment(char ***ret)
 {
+	struct cmn_buffer environment = { 0 };
+	enum cmn_status status = cmn_env_copy(&environment);
 	size_t count = 0, kept_count = 0;
-	char **copy;
+	const char *at = NULL;
+	char **copy = NULL;
 
-	while (environ && environ[count])
+	while ((at = cmn_env_next(&environment, at)))
 		count++;
-	copy = calloc(count + 1, sizeof(*copy));
-	if (!copy)
-		return CMN_ERR_NOMEM;
-	for (size_t i = 0; i < count && environ[i]; i++) {
-		if (!is_kept(environ[i]))
+	if (status == CMN_OK && !(copy = calloc(count + 1, sizeof(*copy))))
+		status = CMN_ERR_NOMEM;
+	while (status == CMN_OK && (at = cmn_env_next(&environment, at))) {
+		if (!is_kept(at))
 			continue;
-		copy[kept_count] = strdup(environ[i]);
-		if (!copy[kept_count++]) {
-			cc_launch_free_environment(copy);
-			return CMN_ERR_NOMEM;
-		}
+		copy[kept_count] = strdup(at);
+		if (!copy[kept_count++])
+			status = CMN_ERR_NOMEM;
 	}
-	*ret = copy;
-	return CMN_OK;
+	cmn_buffer_release(&environment);
+	if (status == CMN_OK)
+		*ret = copy;
+	else
+		cc_launch_free_environment(copy);
+	return status;
 }
 
 void cc_launch_free_environment(char **environment)

@@ -18,7 +18,7 @@ extern const char cc_launch_directory[];
  * A copy of what these programs may need of the process's environment: settings
  * of ckcache, directories, languages, proxies and certificates. Not the
  * application's own variables, nor those that load libraries. The caller frees
- * it with cc_launch_free_environment. CMN_ERR_NOMEM.
+ * it with cc_launch_free_environment. Fails as cmn_env_copy.
  */
 CMN_CHECKED enum cmn_status cc_launch_environment(char ***ret);
 void cc_launch_free_environment(char **environment);	/* NULL is fine */

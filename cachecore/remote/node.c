@@ -23,7 +23,6 @@
 enum cmn_status cc_node_init(const struct cc_address *address, const char *secrets,
 			     struct cc_node *ret)
 {
-	const char *runtime_dir = cmn_env_get("XDG_RUNTIME_DIR");
 	struct cmn_buffer text = { 0 };
 	char hex[CMN_HASH_HEX_SIZE];
 	struct cmn_hash hash;
@@ -42,10 +41,11 @@ enum cmn_status cc_node_init(const struct cc_address *address, const char *secre
 	cmn_hash_hex(&hash, hex);
 	memcpy(ret->id, hex, sizeof(ret->id) - 1);
 	cmn_buffer_release(&text);
-	if (runtime_dir && runtime_dir[0] == '/') {
-		ret->runtime_dir = strdup(runtime_dir);
-		if (!ret->runtime_dir)
-			return CMN_ERR_NOMEM;
+	if (cmn_env_get("XDG_RUNTIME_DIR", &ret->runtime_dir) != CMN_OK)
+		return CMN_ERR_NOMEM;
+	if (ret->runtime_dir && ret->runtime_dir[0] != '/') {
+		free(ret->runtime_dir);
+		ret->runtime_dir = NULL;
 	}
 	return CMN_OK;
 }

@@ -171,6 +171,57 @@ SCENARIO(nested)
 	printf("release %d\n", clReleaseProgram(program));
 }
 
+/* Releases what a call was about, and something new may lie where it was. */
+struct release {
+	struct notice notice;
+	struct client *client;
+	cl_program object;	/* of a link; also released */
+};
+
+static void CL_CALLBACK release_in_callback(cl_program program, void *data)
+{
+	struct release *release = data;
+	cl_program another;
+
+	printf("release in callback %d\n", clReleaseProgram(program));
+	if (release->object)
+		printf("release object %d\n", clReleaseProgram(release->object));
+	another = client_program(release->client, client_source);
+	printf("build another %d\n", client_build(another, "-DK=7"));
+	print_value(release->client, another);
+	printf("release another %d\n", clReleaseProgram(another));
+	note(&release->notice);
+}
+
+/* released-in-callback build|compile|link OPTIONS [SOURCE]: the callback releases the last reference to all that its call has. */
+SCENARIO(released_in_callback)
+{
+	struct release release = {
+		.notice = { .lock = PTHREAD_MUTEX_INITIALIZER, .arrived = PTHREAD_COND_INITIALIZER, .expected = 1 },
+		.client = client,
+	};
+	const char *how = client->arguments[0], *options = client->arguments[1];
+	const char *source = client->arguments[2] ? client->arguments[2] : client_source;
+	cl_program program = client_program(client, source), result;
+	cl_int error;
+
+	(void)alarm(PATIENCE_S);	/* cannot fail */
+	if (!strcmp(how, "build")) {
+		error = clBuildProgram(program, 0, NULL, options, release_in_callback, &release);
+	} else if (!strcmp(how, "compile")) {
+		error = clCompileProgram(program, 0, NULL, options, 0, NULL, NULL, release_in_callback,
+					 &release);
+	} else {
+		printf("compile %d\n", client_compile(program, options));
+		release.object = program;
+		result = clLinkProgram(client->context, 0, NULL, "", 1, &program, release_in_callback,
+				       &release, &error);
+		printf("result %d\n", result != NULL);
+	}
+	wait_for_calls(&release.notice);
+	printf("%s %d calls %d\n", how, error, release.notice.calls);
+}
+
 static cl_program program_of(cl_kernel kernel)
 {
 	cl_program program = NULL;

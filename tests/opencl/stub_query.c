@@ -84,7 +84,7 @@ static bool has_no_kernels(const struct stub_build *build)
 cl_int CL_API_CALL stub_clGetProgramInfo(cl_program program, cl_program_info name, size_t size,
 					 void *ret, size_t *ret_size)
 {
-	struct stub_build *build = program ? stub_program_build(program, NULL) : NULL;
+	struct stub_build *build;
 	cl_device_id devices[STUB_MAX_DEVICES];
 	size_t sizes[STUB_MAX_DEVICES], count;
 	char names[8192];
@@ -93,6 +93,9 @@ cl_int CL_API_CALL stub_clGetProgramInfo(cl_program program, cl_program_info nam
 
 	if (!program)
 		return CL_INVALID_PROGRAM;
+	if (program->dispatch != &stub_dispatch)
+		abort();	/* it was released */
+	build = stub_program_build(program, NULL);
 	if (stub_is_set("STUB_COUNT_QUERIES"))
 		stub_count("query");
 	switch (name) {

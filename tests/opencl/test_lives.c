@@ -123,6 +123,28 @@ TEST(callbacks_may_build_again_what_is_not_captured_at_once)
 	}
 }
 
+/* Misses and hits, with and without a key, of a driver that calls back at once or in a thread of its own. */
+TEST(callbacks_may_release_all_that_their_call_is_about)
+{
+	static const char *const settings[] = { NULL, "STUB_ASYNC", "STUB_REFUSE_LOADED_LINK" };
+
+	for (size_t i = 0; i < sizeof(settings) / sizeof(settings[0]); i++) {
+		driver_begin();
+		driver_setenv("CKCACHE_CAPTURE", "eager");
+		driver_setenv("MALLOC_PERTURB_", "90");	/* what is released no longer looks like a program */
+		if (settings[i])
+			driver_stub_setting(settings[i], "1");
+		RUNS_ALIKE(2, "released-in-callback", "build", "-DK=1");
+		RUNS_ALIKE(2, "released-in-callback", "build", "-cl-unknown-to-all");
+		RUNS_ALIKE(2, "released-in-callback", "compile", "-DK=1");
+		RUNS_ALIKE(2, "released-in-callback", "link", "-DK=1");
+		RUNS_ALIKE(2, "released-in-callback", "link", "-DK=1",
+			   "kernel void unresolved(global int *out) {}\n");
+		driver_setenv("MALLOC_PERTURB_", NULL);
+		driver_stub_setting(NULL, NULL);
+	}
+}
+
 TEST(forked_child_leaves_captures_at_exit_to_its_parent)
 {
 	char counts[4096];

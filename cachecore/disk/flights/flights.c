@@ -76,17 +76,16 @@ struct cc_flights {
 
 struct cc_flights *cc_flights_new(void)
 {
-	const char *runtime_dir = cmn_env_get("XDG_RUNTIME_DIR");
 	struct cc_flights *flights = calloc(1, sizeof(*flights));
 
 	if (!flights)
 		return NULL;
 	flights->self = cc_holder_self();
-	/* As of now: the thread must not look into an environment that the application changes. */
-	if (runtime_dir && runtime_dir[0] == '/') {
-		flights->runtime_dir = strdup(runtime_dir);
-		if (!flights->runtime_dir)
-			goto no_memory;
+	if (cmn_env_get("XDG_RUNTIME_DIR", &flights->runtime_dir) != CMN_OK)
+		goto no_memory;
+	if (flights->runtime_dir && flights->runtime_dir[0] != '/') {
+		free(flights->runtime_dir);
+		flights->runtime_dir = NULL;
 	}
 	if (pthread_mutex_init(&flights->lock, NULL) == 0) {
 		if (cmn_conditions_init(&flights->work, &flights->answer))

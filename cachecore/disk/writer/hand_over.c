@@ -20,6 +20,7 @@
 #include "cachecore/remote/launch.h"
 #include "common/bytes.h"
 #include "common/descriptor.h"
+#include "common/env.h"
 #include "common/listing.h"
 
 /* A root with more devices, or a device with more programs, is not searched through. */
@@ -43,25 +44,31 @@ struct cc_hand_over {
 static enum cmn_status copy_environment(const char *root, char ***ret)
 {
 	char **base, **all, *dir;
-	struct cmn_buffer text = { 0 };
+	struct cmn_buffer text = { 0 }, copy = { 0 };
+	enum cmn_status status = cc_launch_environment(&base);
 	size_t count = 0, total = 0;
 
-	if (cc_launch_environment(&base) != CMN_OK)
-		return CMN_ERR_NOMEM;
+	if (status == CMN_OK && (status = cmn_env_copy(&copy)) != CMN_OK)
+		cc_launch_free_environment(base);
+	if (status != CMN_OK) {
+		cmn_buffer_release(&copy);
+		return status;
+	}
 	while (base[count])
 		count++;
-	while (environ && environ[total])
+	for (const char *at = NULL; (at = cmn_env_next(&copy, at));)
 		total++;
 	all = realloc(base, (count + total + 2) * sizeof(*all));
 	if (!all) {
 		cc_launch_free_environment(base);
+		cmn_buffer_release(&copy);
 		return CMN_ERR_NOMEM;
 	}
 	all[count] = NULL;
-	for (size_t i = 0; i < total && environ[i]; i++) {
-		if (!cc_recipe_carries(environ[i]) || strncmp(environ[i], "LD_", 3) == 0)
+	for (const char *at = NULL; (at = cmn_env_next(&copy, at));) {
+		if (!cc_recipe_carries(at) || strncmp(at, "LD_", 3) == 0)
 			continue;
-		all[count] = strdup(environ[i]);
+		all[count] = strdup(at);
 		if (!all[count])
 			goto failed;
 		all[++count] = NULL;
@@ -81,9 +88,11 @@ static enum cmn_status copy_environment(const char *root, char ***ret)
 	}
 	all[count] = dir;
 	all[count + 1] = NULL;
+	cmn_buffer_release(&copy);
 	*ret = all;
 	return CMN_OK;
 failed:
+	cmn_buffer_release(&copy);
 	cc_launch_free_environment(all);
 	return CMN_ERR_NOMEM;
 }

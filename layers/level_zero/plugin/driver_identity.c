@@ -4,12 +4,14 @@
 
 #include <dlfcn.h>
 #include <link.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define HASH_NONFATAL_OOM 1
 #include <uthash.h>
 
+#include "common/env.h"
 #include "layers/level_zero/plugin/board.h"
 
 #undef uthash_nonfatal_oom
@@ -187,6 +189,19 @@ static bool lists(const char *list, const char *separators, const char *path)
 	return false;
 }
 
+/* As the loader read them, once and before anything was identified. */
+static struct {
+	pthread_once_t once;
+	bool known;	/* else no driver is identified */
+	char *drivers, *layers;
+} variables = { .once = PTHREAD_ONCE_INIT };
+
+static void read_variables(void)
+{
+	variables.known = cmn_env_get("ZE_ENABLE_ALT_DRIVERS", &variables.drivers) == CMN_OK &&
+			  cmn_env_get("ZE_ENABLE_LAYERS", &variables.layers) == CMN_OK;
+}
+
 /*
  * Drivers as loaders find them: by a fixed prefix, which the loader and layers
  * (libze_NAME_layer.so) have too, or in a list. Which of them a handle is of
@@ -197,10 +212,11 @@ static bool is_driver(const char *path)
 	const char *slash = strrchr(path, '/');
 	const char *name = slash ? slash + 1 : path;
 
+	(void)pthread_once(&variables.once, read_variables);
 	if (strncmp(name, "libze_", strlen("libze_")) == 0)
-		return strncmp(name, "libze_loader", strlen("libze_loader")) != 0 &&
+		return variables.known && strncmp(name, "libze_loader", strlen("libze_loader")) != 0 &&
 		       !strstr(name, "_layer.so");
-	return lists(getenv("ZE_ENABLE_ALT_DRIVERS"), ",", path);
+	return lists(variables.drivers, ",", path);
 }
 
 /* Whether an object is the loader, a driver, or a program that is linked with the loader's code. */
@@ -214,10 +230,11 @@ static bool is_below_all_layers(const void *owner)
 		return false;
 	if (!map->l_name[0])
 		return true;
+	(void)pthread_once(&variables.once, read_variables);
 	name = strrchr(map->l_name, '/');
 	name = name ? name + 1 : map->l_name;
 	return strncmp(name, "libze_loader.so", strlen("libze_loader.so")) == 0 ||
-	       (is_driver(map->l_name) && !lists(getenv("ZE_ENABLE_LAYERS"), ",:", map->l_name));
+	       (is_driver(map->l_name) && !lists(variables.layers, ",:", map->l_name));
 }
 
 /* Another layer may change what is built without a trace in the key. */

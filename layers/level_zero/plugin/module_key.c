@@ -113,22 +113,6 @@ static bool add_constants(struct cc_key *key, uint32_t input, struct cmn_view il
 	return known;
 }
 
-/* Modules that tools instrument or debug are other modules, and depend on the tool. */
-static bool is_instrumented(void)
-{
-	static const char *const variables[] = { "ZET_ENABLE_PROGRAM_DEBUGGING",
-						 "ZET_ENABLE_PROGRAM_INSTRUMENTATION" };
-
-	for (size_t i = 0; i < sizeof(variables) / sizeof(variables[0]); i++) {
-		const char *now = getenv(variables[i]);
-		const char *at_begin = drv_environment_at_begin(variables[i]);
-
-		if ((now && strcmp(now, "0") != 0) || (at_begin && strcmp(at_begin, "0") != 0))
-			return true;
-	}
-	return false;
-}
-
 enum cmn_status lz_module_key(struct lz_target *target, const ze_module_desc_t *desc,
 			      struct cc_key *key, struct cmn_view *ret_il, const char **ret_reason)
 {
@@ -145,9 +129,6 @@ enum cmn_status lz_module_key(struct lz_target *target, const ze_module_desc_t *
 	if (!are_spirv(desc, inputs, ret_reason))
 		return CMN_MISS;
 	*ret_il = il_of(inputs, 0);
-	*ret_reason = "instrumented";
-	if (is_instrumented())
-		return CMN_MISS;
 	if (lz_identity_of(target) != CMN_OK) {
 		*ret_reason = lz_identity_lack();
 		return CMN_MISS;
@@ -194,5 +175,5 @@ bool lz_module_key_holds(const struct lz_target *target, const struct cc_key *ke
 
 bool lz_module_key_environment_holds(const struct lz_target *target)
 {
-	return !is_instrumented() && drv_environment_holds(target->identity->row);
+	return drv_environment_holds(target->identity->row);
 }

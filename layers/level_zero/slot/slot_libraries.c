@@ -12,14 +12,17 @@
 #include <sys/auxv.h>
 #include <unistd.h>
 
+#include "common/log.h"
+
 #define PLUGINS_VARIABLE "ZE_ENABLE_LAYERS"
 #define SEPARATORS ",:"
 #define VALIDATION_VARIABLE "ZE_ENABLE_VALIDATION_LAYER"
 
 static void complain(const char *plugin, const char *why)
 {
-	(void)fprintf(stderr, "ckcache: " PLUGINS_VARIABLE ": continuing without %s: %s\n", plugin,
-		      why);
+	static const struct cmn_log log = { .level = CMN_LOG_ERROR };
+
+	cmn_log_write(&log, CMN_LOG_ERROR, PLUGINS_VARIABLE ": continuing without %s: %s", plugin, why);
 }
 
 void *slot_libraries_symbol(void *library, const char *name)

@@ -37,7 +37,7 @@ struct build {
 	bool hit;
 	bool claimed;			/* other threads wait to build the program */
 	/* Of a build in the driver's hands. */
-	atomic_uint refs;
+	atomic_uint refs;		/* the call's and the callback's; the last of them calls the application back */
 	char *options;			/* a copy for after the call, or NULL */
 	uint64_t serial;		/* the program's, as this build makes it */
 	bool called;			/* the driver called back; guarded by the objects' lock */
@@ -125,8 +125,8 @@ static void give_up_claim(struct build *build)
 	build->claimed = false;
 }
 
-/* The program is built for these from now on; a call that was not looked into has not said for which. */
-static void note_devices(struct build *build)
+/* Which devices a build is for, if the call was not looked into. */
+static void find_devices(struct build *build)
 {
 	const struct ocl_build_request *call = &build->call;
 	struct ocl_targets *targets = &build->targets;
@@ -135,7 +135,6 @@ static void note_devices(struct build *build)
 	    ocl_targets_of_program(call->program->object.handle, call->list_count, call->list,
 				   targets) != CMN_OK)
 		*targets = (struct ocl_targets){ 0 };
-	ocl_program_add_built(call->program, targets->count, targets->devices);
 }
 
 /* From now on the application's program answers for itself, also while it is being built. */
@@ -144,7 +143,10 @@ static void supersede(struct build *build)
 	build->superseded = ocl_capture_supersede(build->call.program);
 }
 
-/* The driver's own build or compilation, after supersede. */
+/*
+ * The driver's own build or compilation, after supersede. With notify, the
+ * application may have released all that it passed when the driver returns.
+ */
 static void call_driver(struct build *build, ocl_notify_fn notify, void *user_data)
 {
 	const struct ocl_build_request *call = &build->call;
@@ -154,6 +156,7 @@ static void call_driver(struct build *build, ocl_notify_fn notify, void *user_da
 	/* The application's callback may build the program again, in this thread. */
 	if (notify)
 		give_up_claim(build);
+	find_devices(build);
 	drv_environment_note_build();
 	if (!compile)
 		build->error = OCL_NEXT.clBuildProgram(handle, call->list_count, call->list,
@@ -164,7 +167,7 @@ static void call_driver(struct build *build, ocl_notify_fn notify, void *user_da
 							 compile->programs, compile->names, notify,
 							 user_data);
 	if (build->error == CL_SUCCESS) {
-		note_devices(build);
+		ocl_program_add_built(call->program, build->targets.count, build->targets.devices);
 		ocl_program_set_original(call->program, ocl_original_ref(build->original));
 	}
 	ocl_program_superseded(call->program, build->superseded, build->error);
@@ -388,12 +391,19 @@ static void note_options(const struct build *build)
 	ocl_program_set_options(build->call.program, options);
 }
 
-/* A build in the driver's hands belongs to the call that started it and to its callback. */
+/*
+ * A build in the driver's hands belongs to the call that started it and to its
+ * callback. The application is called back when neither needs the program: it
+ * may release it then.
+ */
 static void unref_record(struct build *record)
 {
+	struct ocl_program *program = record->call.program;
+
 	if (atomic_fetch_sub(&record->refs, 1) != 1)
 		return;
-	ocl_program_unref(record->call.program);
+	record->call.notify(program->object.handle, record->call.user_data);
+	ocl_program_unref(program);
 	release(record);
 	free(record);
 }
@@ -455,8 +465,6 @@ static void CL_CALLBACK built(cl_program handle, void *user_data)
 {
 	struct build *build = user_data;
 	struct ocl_program *program = build->call.program;
-	ocl_notify_fn notify = build->call.notify;
-	void *notify_data = build->call.user_data;
 	bool abandoned, claimed;
 
 	ocl_objects_lock();
@@ -464,7 +472,7 @@ static void CL_CALLBACK built(cl_program handle, void *user_data)
 	abandoned = build->abandoned;
 	ocl_objects_unlock();
 	if (abandoned) {
-		notify(handle, notify_data);
+		build->call.notify(handle, build->call.user_data);
 		return;
 	}
 	build->course.build_ns = cc_cache_build_ns(build->course.cache, &build->course.build_start);
@@ -483,7 +491,6 @@ static void CL_CALLBACK built(cl_program handle, void *user_data)
 	ocl_objects_unlock();
 	if (claimed)
 		ocl_program_end(program);
-	notify(handle, notify_data);
 	unref_record(build);
 }
 

@@ -7,6 +7,7 @@
  * which is known of programs that were compiled, built or linked under the
  * layer's eyes.
  */
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -23,6 +24,18 @@
 
 /* So many inputs need no memory to be found. */
 enum { FEW_INPUTS = 8 };
+
+/*
+ * A callback that the application wants: it comes when neither the call nor the driver's callback
+ * needs what it may release. One that the driver owes after it refused stays allocated.
+ */
+struct notice {
+	atomic_uint refs;	/* the call's and the driver's */
+	atomic_bool called;	/* by the driver */
+	ocl_notify_fn notify;	/* NULL: the link was repeated, and has another notice */
+	void *user_data;
+	cl_program program;	/* of the driver's callback */
+};
 
 struct link {
 	struct drv_course course;	/* first */
@@ -49,6 +62,7 @@ struct link {
 	bool hit;
 	ocl_notify_fn notify;
 	void *user_data;
+	struct notice *notice;		/* of the last call of the driver */
 	cl_program result;
 	cl_int error;
 };
@@ -167,12 +181,39 @@ static void gather(struct link *link)
 	link->course.apart = link->capture == CC_CAPTURE_DEFERRED;
 }
 
+static void unref_notice(struct notice *notice)
+{
+	if (!notice || atomic_fetch_sub(&notice->refs, 1) != 1)
+		return;
+	if (notice->notify)
+		notice->notify(notice->program, notice->user_data);
+	free(notice);
+}
+
+static void CL_CALLBACK linked(cl_program program, void *user_data)
+{
+	struct notice *notice = user_data;
+
+	notice->program = program;
+	atomic_store(&notice->called, true);
+	unref_notice(notice);
+}
+
 static void call_driver(struct link *link, const cl_program *inputs)
 {
+	struct notice *notice = link->notify ? calloc(1, sizeof(*notice)) : NULL;
+
+	if (notice) {
+		atomic_init(&notice->refs, 2);
+		notice->notify = link->notify;
+		notice->user_data = link->user_data;
+	}
+	link->notice = notice;
 	link->error = CL_SUCCESS;
 	link->result = OCL_NEXT.clLinkProgram(link->context, link->list_count, link->list,
 					      link->options, link->input_count, inputs,
-					      link->notify, link->user_data, &link->error);
+					      notice ? linked : link->notify,
+					      notice ? notice : link->user_data, &link->error);
 }
 
 /* Whether what a binary was loaded into is linked in place of what the application compiled. */
@@ -207,6 +248,7 @@ static void run_with_originals(struct link *link)
 
 	if (made && make_originals(link, made)) {
 		cl_program failed = link->result;
+		struct notice *notice = link->notice;
 
 		for (cl_uint i = 0; i < link->input_count; i++) {
 			if (!made[i])
@@ -218,6 +260,9 @@ static void run_with_originals(struct link *link)
 				link->course.bypass = "link-refused";
 		}
 		call_driver(link, link->targets);
+		if (notice)
+			notice->notify = NULL;
+		unref_notice(notice);
 		if (failed)
 			(void)OCL_NEXT.clReleaseProgram(failed);	/* nobody else has it */
 	}
@@ -250,14 +295,21 @@ static void remember(const struct link *link)
 	ocl_program_unref(program);
 }
 
+/* Whether what the application passed, and the result, are still there: no callback of its own has been called. */
+static bool is_held(const struct link *link)
+{
+	return !link->notify || link->notice;
+}
+
 static void run(struct link *link)
 {
 	drv_environment_note_build();
 	call_driver(link, link->targets ? link->targets : link->inputs);
-	/* Where there is a result, the callback may have it already. */
-	if (link->error != CL_SUCCESS && link->targets && (!link->notify || !link->result))
+	/* Where the driver has yet to call back, it may be at it. */
+	if (link->error != CL_SUCCESS && link->targets && is_held(link) &&
+	    (!link->notice || !link->result || atomic_load(&link->notice->called)))
 		run_with_originals(link);
-	if (link->result && ocl_layer.cache)
+	if (link->result && ocl_layer.cache && is_held(link))
 		remember(link);
 }
 
@@ -489,5 +541,6 @@ cl_program CL_API_CALL ocl_clLinkProgram(cl_context context, cl_uint num_devices
 	if (errcode_ret)
 		*errcode_ret = link.error;
 	release(&link);
+	unref_notice(link.notice);
 	return link.result;
 }

@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/env.h"
+
 static bool is_blank(char byte)
 {
 	return byte == ' ' || (byte >= '\t' && byte <= '\r');
@@ -292,13 +294,17 @@ bool ocl_source_tells_all(struct cmn_view source, const char *options)
 		"CLOVER_EXTRA_BUILD_OPTIONS", "CLOVER_EXTRA_COMPILE_OPTIONS",
 	};
 	struct findings findings = { .tells = false };
+	struct cmn_buffer environment = { 0 };
+	bool appends = cmn_env_copy(&environment) != CMN_OK;
 
-	for (size_t i = 0; i < sizeof(variables) / sizeof(variables[0]); i++) {
-		const char *text = getenv(variables[i]);
+	for (size_t i = 0; i < sizeof(variables) / sizeof(variables[0]) && !appends; i++) {
+		const char *text = cmn_env_find(&environment, variables[i]);
 
-		if (text && *text)
-			return false;
+		appends = text && *text;
 	}
+	cmn_buffer_release(&environment);
+	if (appends)
+		return false;
 	if (options && (ocl_options_ask_for_debugging(options) || ocl_options_read_files(options) ||
 			!each_option(options, judge_file_name) || !look_at_options(options, &findings)))
 		return false;

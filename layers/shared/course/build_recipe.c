@@ -4,16 +4,20 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "cachecore/disk/path.h"
+#include "common/env.h"
 
 static void add_environment(struct cmn_buffer *ret)
 {
-	for (size_t i = 0; environ && environ[i]; i++) {
-		if (cc_recipe_carries(environ[i]))
-			cmn_buffer_append(ret, environ[i], strlen(environ[i]) + 1);
+	struct cmn_buffer copy = { 0 };
+
+	ret->failed |= cmn_env_copy(&copy) != CMN_OK;
+	for (const char *at = NULL; (at = cmn_env_next(&copy, at));) {
+		if (cc_recipe_carries(at))
+			cmn_buffer_append(ret, at, strlen(at) + 1);
 	}
+	cmn_buffer_release(&copy);
 }
 
 bool drv_build_recipe_put(struct cc_cache *cache, const struct cc_key *key,

@@ -45,6 +45,10 @@ static const char *const all[] = {
 	"OCLGRIND_", "NVIDIA_", "CL_CONFIG_", "OCL_", "ZE_AFFINITY_MASK", "ZE_FLAT_DEVICE_HIERARCHY", NULL,
 };
 
+static const char *const level_zero_tools[] = {
+	"ZET_ENABLE_PROGRAM_DEBUGGING", "ZET_ENABLE_PROGRAM_INSTRUMENTATION", NULL,
+};
+
 /* By strace of 22.43: NEO's when it is loaded, in the working directory; IGC's at its first build. */
 static const char *const intel_settings[] = {
 	"igdrcl.config", "neo.config", "/tmp/IntelIGC/debugFlags/Options.txt", NULL,
@@ -88,6 +92,7 @@ const struct drv_driver drv_drivers[] = {
 		.compilers = { "libigc.so" },
 		.late_compilers = { "libigc.so.2", "libigc.so.1" },
 		.variables = intel,
+		.instrumented = level_zero_tools,
 		.debug_keys = true,
 		.settings = intel_settings,
 	},
@@ -214,6 +219,7 @@ const struct drv_driver drv_drivers[] = {
 		.capture = CC_CAPTURE_EAGER,
 		.compilers = { "libamd_comgr", "libcommon_clang", "libOclCpuBackEnd", "libigc.so" },
 		.variables = all,
+		.instrumented = level_zero_tools,
 		.debug_keys = true,
 	},
 };

@@ -109,6 +109,8 @@ struct drv_driver {
 	 * the variables of all drivers.
 	 */
 	const char *const *variables;
+	/* Caching ends while one of these is set, but to 0: its modules are instrumented by a tool. NULL: none. */
+	const char *const *instrumented;
 	/* With NEOReadDebugKeys set it reads some 480 more, all in CamelCase. */
 	bool debug_keys;
 	/* Files, up to NULL, that it reads once: when it is loaded, or (absolute paths) at its first build. */

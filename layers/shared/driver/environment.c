@@ -9,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "common/env.h"
 #include "common/mutex.h"
 #include "layers/shared/driver/owner.h"
 
@@ -57,6 +58,9 @@ static bool is_camel_case(const char *name, size_t len)
 	return lower && isupper((unsigned char)name[0]);
 }
 
+/* Of an environment that differs, in case that another thread was at it. */
+#define MAX_LOOKS 4
+
 /*
  * What a driver makes of the environment. Looking at every variable takes some
  * 10 us, hashing them all takes one: the fields are compared only where
@@ -78,7 +82,8 @@ struct view {
 struct state {
 	_Atomic(bool (*)(bool)) note;	/* note_here, for other releases; NULL until it has begun */
 	pthread_once_t once;
-	char **variables;		/* NULL: out of memory */
+	struct cmn_buffer variables;	/* cmn_env_copy's; empty where it failed */
+	bool known;			/* it did not */
 	struct cmn_hash hash;
 	atomic_bool disturbed;		/* it was not always as at the beginning, when noted */
 	struct view views[DRV_DRIVERS];	/* in the order of the rows */
@@ -86,6 +91,7 @@ struct state {
 DRV_OWNER_NOTE(DRV_OWNER_ENVIRONMENT, CKCACHE_RELEASE, drv_environment_own);
 static struct state *state;		/* the owner's; set once */
 static pthread_once_t found_owner = PTHREAD_ONCE_INIT;
+static struct cmn_kept_buffer spare;	/* for environments */
 
 bool drv_environment_counts(const struct drv_driver *driver, const char *name, size_t len,
 			    bool debug_keys)
@@ -118,18 +124,6 @@ static void add_variable(struct cc_key *key, const char *variable)
 	free(field);
 }
 
-/* As getenv, in a list. */
-static const char *find(char *const *variables, const char *name)
-{
-	size_t len = strlen(name);
-
-	for (size_t i = 0; variables && variables[i]; i++) {
-		if (strncmp(variables[i], name, len) == 0 && variables[i][len] == '=')
-			return variables[i] + len + 1;
-	}
-	return NULL;
-}
-
 /* Sorted variables of one name stand together. false: two of them differ, of which readers may take either. */
 static bool add_sorted(struct cc_key *key, const char *const *variables, size_t count)
 {
@@ -145,27 +139,35 @@ static bool add_sorted(struct cc_key *key, const char *const *variables, size_t 
 	return true;
 }
 
+static bool is_on(const char *value)
+{
+	return value && strcmp(value, "0") != 0;
+}
+
 /* The fields that a driver's keys have in an environment. NULL, or a reason why there are none. */
-static const char *gather(const struct drv_driver *driver, char *const *environment,
+static const char *gather(const struct drv_driver *driver, const struct cmn_buffer *environment,
 			  struct cc_key *ret)
 {
-	const char *debug = find(environment, "NEOReadDebugKeys"), *reason = NULL;
-	bool debug_keys = driver->debug_keys && debug && strcmp(debug, "0") != 0;
+	const char *debug = cmn_env_find(environment, "NEOReadDebugKeys"), *reason = NULL, *at = NULL;
+	bool debug_keys = driver->debug_keys && is_on(debug);
 	const char **variables;
 	size_t total = 0, count = 0;
 
-	while (environment && environment[total])
+	while ((at = cmn_env_next(environment, at)))
 		total++;
 	variables = calloc(total + 1, sizeof(*variables));
-	for (size_t i = 0; variables && i < total && environment[i]; i++) {
-		const char *equals = strchr(environment[i], '=');
+	while (variables && (at = cmn_env_next(environment, at))) {
+		const char *equals = strchr(at, '=');
 
-		if (equals && drv_environment_counts(driver, environment[i],
-						     (size_t)(equals - environment[i]), debug_keys))
-			variables[count++] = environment[i];
+		if (equals && drv_environment_counts(driver, at, (size_t)(equals - at), debug_keys))
+			variables[count++] = at;
 	}
 	if (debug_keys)
 		cc_key_add_text(ret, CC_PART_OPTIONS, "env.NEOReadDebugKeys", debug);
+	for (size_t i = 0; driver->instrumented && driver->instrumented[i]; i++) {
+		if (is_on(cmn_env_find(environment, driver->instrumented[i])))
+			reason = "instrumented";
+	}
 	if (variables) {
 		qsort(variables, count, sizeof(*variables), compare_texts);
 		if (!add_sorted(ret, variables, count))
@@ -177,51 +179,10 @@ static const char *gather(const struct drv_driver *driver, char *const *environm
 	return reason;
 }
 
-/*
- * A hash over every variable, whether it counts or not, in its place. Where one
- * alone differs its own hash would have to be the same: the factor is odd.
- */
-static struct cmn_hash hash_of(char *const *variables)
+/* Every variable, whether it counts or not, in its place. */
+static struct cmn_hash hash_of(const struct cmn_buffer *variables)
 {
-	const uint64_t factor = UINT64_C(0x9e3779b97f4a7c15);	/* of the golden ratio: bits in no order */
-	uint64_t fold[2] = { 0 }, one[2];
-	struct cmn_hash hash;
-
-	for (size_t i = 0; variables && variables[i]; i++) {
-		hash = cmn_hash_of(variables[i], strlen(variables[i]));
-		memcpy(one, hash.bytes, sizeof(one));
-		fold[0] = fold[0] * factor + one[0];
-		fold[1] = fold[1] * factor + one[1];
-	}
-	memcpy(hash.bytes, fold, sizeof(fold));
-	return hash;
-}
-
-/* Pointers and texts in one allocation, which stays. NULL: out of memory. */
-static char **copy_environment(void)
-{
-	size_t count = 0, size = 0;
-	char **copy, *text;
-
-	while (environ && environ[count])
-		size += strlen(environ[count++]) + 1;
-	copy = malloc((count + 1) * sizeof(*copy) + size);
-	if (!copy)
-		return NULL;
-	copy[0] = NULL;
-	text = (char *)(copy + count + 1);
-	/* Another thread may be changing it. */
-	for (size_t i = 0; i < count && environ && environ[i]; i++) {
-		size_t len = strlen(environ[i]) + 1;
-
-		if (len > size)
-			break;
-		copy[i] = memcpy(text, environ[i], len);
-		copy[i + 1] = NULL;
-		text += len;
-		size -= len;
-	}
-	return copy;
+	return cmn_hash_of(variables->data, variables->len);
 }
 
 static bool has_settings(const struct drv_driver *driver, bool at_load)
@@ -248,62 +209,81 @@ static void remember(struct view *view, const struct cmn_hash *hash, struct cc_k
 	cmn_mutex_unlock(&view->lock);
 }
 
-/* look, where the fields are not known. */
-static const char *compare(const struct drv_driver *driver, const struct cmn_hash *hash,
-			   struct cc_key *ret)
+/* judge, where the fields are not known. */
+static const char *compare(const struct drv_driver *driver, const struct cmn_buffer *variables,
+			   const struct cmn_hash *hash, struct cc_key *ret)
 {
-	struct cmn_hash after;
 	struct cc_key then, now;
 	const char *reason;
 
 	cc_key_init(&then);
 	cc_key_init(&now);
-	reason = state->variables ? gather(driver, state->variables, &then) : "no-memory";
+	reason = state->known ? gather(driver, &state->variables, &then) : "no-memory";
 	if (!reason)
-		reason = gather(driver, environ, &now);
+		reason = gather(driver, variables, &now);
 	if (!reason && !cmn_view_equal(cc_key_view(&then), cc_key_view(&now)))
 		reason = "environment-changed";
 	if (!reason && ret)
 		cc_key_add_fields(ret, &then);
-	after = hash_of(environ);
-	/* What another thread changed meanwhile was not looked at. */
-	if (!reason && cmn_hash_equal(hash, &after))
+	if (!reason)
 		remember(&state->views[driver - drv_drivers], hash, &then);
 	cc_key_release(&then);
 	cc_key_release(&now);
 	return reason;
 }
 
-/* NULL, and the fields are added; or a reason why nothing may be cached. ret may be NULL. */
-static const char *look(const struct drv_driver *driver, struct cc_key *ret)
+/* NULL, and the fields of this environment are added; or a reason why nothing may be cached. ret may be NULL. */
+static const char *judge(const struct drv_driver *driver, const struct cmn_buffer *variables,
+			 const struct cmn_hash *hash, struct cc_key *ret)
 {
 	struct view *view = &state->views[driver - drv_drivers];
-	const char *reason = atomic_load(&view->lost);
-	struct cmn_hash hash = hash_of(environ);
 	bool known = false;
 
-	if (reason)
-		return reason;
 	if (pthread_mutex_trylock(&view->lock) == 0) {
-		known = view->known && cmn_hash_equal(&view->hash, &hash);
+		known = view->known && cmn_hash_equal(&view->hash, hash);
 		if (known && ret)
 			cc_key_add_fields(ret, &view->fields);
 		cmn_mutex_unlock(&view->lock);
 	}
-	return known ? NULL : compare(driver, &hash, ret);
+	return known ? NULL : compare(driver, variables, hash, ret);
+}
+
+/* The same of the environment now. A torn one is no more than another look. */
+static const char *look(const struct drv_driver *driver, struct cc_key *ret)
+{
+	const char *reason = atomic_load(&state->views[driver - drv_drivers].lost);
+	struct cmn_buffer variables;
+	struct cmn_hash hash;
+
+	if (reason)
+		return reason;
+	variables = cmn_kept_buffer_take(&spare);
+	reason = "environment-changed";
+	for (int i = 0; i < MAX_LOOKS && reason; i++) {
+		variables.len = 0;
+		if (cmn_env_copy(&variables) != CMN_OK)
+			continue;
+		hash = hash_of(&variables);
+		reason = judge(driver, &variables, &hash, ret);
+	}
+	cmn_kept_buffer_give(&spare, &variables);
+	return reason;
 }
 
 /* Drivers are being loaded, or build. false: now or earlier they did so in another environment. */
 static bool note_here(bool loading)
 {
-	struct cmn_hash hash = hash_of(environ);
-	bool same = state->variables && cmn_hash_equal(&hash, &state->hash), found = false;
+	struct cmn_buffer variables = cmn_kept_buffer_take(&spare);
+	bool read = cmn_env_copy(&variables) == CMN_OK, same, found = false;
 	const char *const *settings = NULL;	/* looked for last: rows of one compiler stand together */
+	struct cmn_hash hash = hash_of(&variables);
 
+	same = read && state->known && cmn_hash_equal(&hash, &state->hash);
 	if (!same)
 		atomic_store(&state->disturbed, true);
 	for (size_t i = 0; i < DRV_DRIVERS; i++) {
-		const char *reason = same ? NULL : look(&drv_drivers[i], NULL);
+		bool good = same || (read && !judge(&drv_drivers[i], &variables, &hash, NULL));
+		const char *reason = good ? NULL : look(&drv_drivers[i], NULL);
 
 		if (drv_drivers[i].settings != settings)
 			found = has_settings(&drv_drivers[i], loading);
@@ -316,6 +296,7 @@ static bool note_here(bool loading)
 			atomic_store(&state->disturbed, true);
 		}
 	}
+	cmn_kept_buffer_give(&spare, &variables);
 	return !atomic_load(&state->disturbed);
 }
 
@@ -336,8 +317,8 @@ static bool note_in_all_releases(bool loading)
 
 static void begin(void)
 {
-	state->variables = copy_environment();
-	state->hash = hash_of(state->variables);
+	state->known = cmn_env_copy(&state->variables) == CMN_OK;
+	state->hash = hash_of(&state->variables);
 	for (size_t i = 0; i < DRV_DRIVERS; i++)
 		(void)pthread_mutex_init(&state->views[i].lock, NULL);	/* cannot fail for a default one */
 	atomic_store(&state->note, note_here);
@@ -363,7 +344,7 @@ void drv_environment_begin(void)
 const char *drv_environment_at_begin(const char *name)
 {
 	(void)pthread_once(&found_owner, find_owner);
-	return find(state->variables, name);
+	return state->known ? cmn_env_find(&state->variables, name) : NULL;
 }
 
 bool drv_environment_add(const struct drv_driver *driver, struct cc_key *key,

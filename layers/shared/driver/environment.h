@@ -10,7 +10,7 @@
  * anything meanwhile. Nothing is cached where a settings file exists.
  *
  * The state is the process's, however many copies of this module it has (owner.h), since the layers
- * share compilers. Thread-safe, as far as environ is.
+ * share compilers. Thread-safe; what another thread changes meanwhile counts as changed (common/env.h).
  */
 #ifndef SHARED_DRIVER_ENVIRONMENT_H
 #define SHARED_DRIVER_ENVIRONMENT_H
@@ -36,8 +36,8 @@ bool drv_environment_counts(const struct drv_driver *driver, const char *name, s
 /*
  * Adds an "env.<NAME>" field for each variable that counts, sorted by name, with the value that
  * it had at the beginning. false: nothing may be cached now, and *ret_reason says why:
- * "environment-changed" (also if one is there twice, with two values), "settings-file" or
- * "no-memory".
+ * "environment-changed" (also if one is there twice, with two values), "settings-file",
+ * "instrumented" or "no-memory".
  */
 CMN_CHECKED bool drv_environment_add(const struct drv_driver *driver, struct cc_key *key,
 				     const char **ret_reason);

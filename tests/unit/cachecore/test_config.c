@@ -16,11 +16,6 @@ static struct {
 
 static bool privileged;		/* as a program is whose user is another than its caller */
 
-WRAPPED(char *, secure_getenv, (const char *name))
-{
-	return privileged ? NULL : __real_secure_getenv(name);
-}
-
 WRAPPED(unsigned long, getauxval, (unsigned long type))
 {
 	return type == AT_SECURE ? privileged : __real_getauxval(type);

@@ -137,6 +137,33 @@ TEST(working_directory_is_compared)
 	free(current);
 }
 
+/* As compilers name it in debug information: PWD may only say which of its absolute names. */
+TEST(the_working_directory_has_an_absolute_name)
+{
+	static const char *const others[] = { ".", "", "./", "../here", "/", "/nowhere", "here" };
+	char *directory = cc_manifest_working_directory(), *name, *at;
+
+	CU_ASSERT_PTR_NOT_NULL_FATAL(directory);
+	CU_ASSERT_EQUAL_FATAL(mkdir("here", 0700) | symlink("here", "there") | chdir("here"), 0);
+	for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++) {
+		CU_ASSERT_EQUAL(setenv("PWD", others[i], 1), 0);
+		name = cc_manifest_working_directory();
+		at = getcwd(NULL, 0);
+		CU_ASSERT_STRING_EQUAL(name, at);
+		free(at);
+		free(name);
+	}
+	CU_ASSERT(asprintf(&name, "%s/there", directory) > 0);
+	CU_ASSERT_EQUAL(setenv("PWD", name, 1), 0);
+	at = cc_manifest_working_directory();
+	CU_ASSERT_STRING_EQUAL(at, name);
+	free(at);
+	free(name);
+	CU_ASSERT_EQUAL(setenv("PWD", directory, 1), 0);
+	CU_ASSERT_EQUAL(chdir(directory), 0);
+	free(directory);
+}
+
 TEST(without_memory_nothing_holds)
 {
 	OWNED(owned_cc_manifest_free) struct cc_manifest *manifest = manifest_of(NULL, "a.h");

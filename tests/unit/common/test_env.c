@@ -1,23 +1,156 @@
 /* SPDX-License-Identifier: MIT */
-/* env: typed values from text. */
+/* env: a copy of variables that come and go; typed values from text. */
 #include "common/env.h"
+
+#include <pthread.h>
+#include <sys/auxv.h>
+#include <sys/mman.h>
+#include <sys/uio.h>
 
 #include "tests/support/unit.h"
 #include "tests/support/wrap.h"
 
 static bool privileged;		/* as a program is whose user is another than its caller */
+static bool sandboxed;		/* the kernel refuses what few programs use */
 
-WRAPPED(char *, secure_getenv, (const char *name))
+WRAPPED(unsigned long, getauxval, (unsigned long type))
 {
-	return privileged ? NULL : __real_secure_getenv(name);
+	return type == AT_SECURE ? privileged : __real_getauxval(type);
+}
+
+WRAPPED(ssize_t, process_vm_readv, (pid_t pid, const struct iovec *to, unsigned long to_count,
+				    const struct iovec *from, unsigned long count, unsigned long flags))
+{
+	errno = EPERM;
+	return sandboxed ? -1 : __real_process_vm_readv(pid, to, to_count, from, count, flags);
+}
+
+static bool has_variable(const char *value)
+{
+	char *now = NULL;
+	bool has = cmn_env_get("CKCACHE_TEST_VARIABLE", &now) != CMN_OK ? false : value ? now && strcmp(now, value) == 0 : !now;
+
+	free(now);
+	return has;
 }
 
 TEST(reads_a_variable_or_nothing)
 {
 	CU_ASSERT_EQUAL_FATAL(setenv("CKCACHE_TEST_VARIABLE", "value", 1), 0);
-	CU_ASSERT_STRING_EQUAL(cmn_env_get("CKCACHE_TEST_VARIABLE"), "value");
+	CU_ASSERT(has_variable("value"));
 	CU_ASSERT_EQUAL_FATAL(unsetenv("CKCACHE_TEST_VARIABLE"), 0);
-	CU_ASSERT_PTR_NULL(cmn_env_get("CKCACHE_TEST_VARIABLE"));
+	CU_ASSERT(has_variable(NULL));
+}
+
+/* Copied from this array: CMN_OK, and they are these; or the status. */
+static enum cmn_status copied(char **variables, size_t count, const char *const *wanted)
+{
+	struct cmn_buffer copy = { 0 };
+	char **before = environ;
+	enum cmn_status status;
+	const char *at = NULL;
+	size_t same = 0;
+
+	environ = variables;
+	status = cmn_env_copy(&copy);
+	environ = before;
+	while (status == CMN_OK && (at = cmn_env_next(&copy, at)) && same < count &&
+	       strcmp(at, wanted[same]) == 0)
+		same++;
+	CU_ASSERT(status != CMN_OK || (!at && same == count));
+	cmn_buffer_release(&copy);
+	return status;
+}
+
+/* Memory of so many pages, behind which there is none. */
+static char *pages(size_t count)
+{
+	size_t size = count * 4096;
+	char *start = mmap(NULL, size + 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	CU_ASSERT_PTR_NOT_EQUAL_FATAL(start, MAP_FAILED);
+	CU_ASSERT_EQUAL(munmap(start + size, 4096), 0);
+	return start;
+}
+
+static void copies_and_refuses(void)
+{
+	enum { COUNT = 300, LONG = 10000 };
+	static char texts[COUNT][16], *many[COUNT + 1];
+	char *page = pages(1), *three = pages(3), *end = page + 4096, *gone = pages(1);
+	char *three_end = three + 3 * 4096, **at_end = (char **)(void *)end - 2;
+	char first[] = "A=1";
+	char *few[] = { first, end - sizeof("B=2"), three_end - LONG, NULL };
+	char *dead[] = { first, gone, NULL };
+
+	memcpy(end - sizeof("B=2"), "B=2", sizeof("B=2"));
+	memset(three_end - LONG, 'x', LONG);
+	three_end[-1] = '\0';
+	CU_ASSERT_EQUAL(munmap(gone, 4096), 0);
+	CU_ASSERT_EQUAL(copied(NULL, 0, NULL), CMN_OK);
+	/* Short, at the end of what there is, and longer than a page. */
+	CU_ASSERT_EQUAL(copied(few, 3, (const char *const *)few), CMN_OK);
+	for (size_t i = 0; i < COUNT; i++) {
+		(void)snprintf(texts[i], sizeof(texts[i]), "N%zu=%zu", i, i);
+		many[i] = texts[i];
+	}
+	CU_ASSERT_EQUAL(copied(many, COUNT, (const char *const *)many), CMN_OK);
+	/* A text without an end, one that is gone, and arrays of both kinds. */
+	three_end[-1] = 'x';
+	CU_ASSERT_EQUAL(copied(few, 0, NULL), CMN_BUSY);
+	CU_ASSERT_EQUAL(copied(dead, 0, NULL), CMN_BUSY);
+	CU_ASSERT_EQUAL(copied((char **)(void *)gone, 0, NULL), CMN_BUSY);
+	at_end[0] = first;
+	at_end[1] = NULL;
+	CU_ASSERT_EQUAL(copied(at_end, 1, (const char *const *)at_end), CMN_OK);
+	at_end[1] = first;
+	CU_ASSERT_EQUAL(copied(at_end, 0, NULL), CMN_BUSY);
+	CU_ASSERT_EQUAL(munmap(page, 4096) | munmap(three, 3 * 4096), 0);
+}
+
+TEST(a_text_that_is_gone_is_no_fault)
+{
+	copies_and_refuses();
+}
+
+TEST(the_same_in_a_sandbox)
+{
+	sandboxed = true;
+	copies_and_refuses();
+	sandboxed = false;
+}
+
+static atomic_bool copied_enough;
+
+static void *change(void *unused)
+{
+	char name[32], value[300];
+
+	(void)unused;
+	memset(value, 'x', sizeof(value));
+	value[sizeof(value) - 1] = '\0';
+	for (unsigned int i = 0; !atomic_load(&copied_enough); i++) {
+		(void)snprintf(name, sizeof(name), "CKCACHE_TEST_%u", i % 500);
+		(void)setenv(name, value + i % 200, 1);		/* without memory there are fewer */
+		if (i % 7 == 0)
+			(void)unsetenv(name);	/* cannot fail */
+	}
+	return NULL;
+}
+
+TEST(another_thread_may_change_the_environment)
+{
+	pthread_t thread;
+	unsigned int found = 0;
+
+	CU_ASSERT_EQUAL_FATAL(setenv("CKCACHE_TEST_VARIABLE", "value", 1), 0);
+	CU_ASSERT_EQUAL_FATAL(pthread_create(&thread, NULL, change, NULL), 0);
+	for (unsigned int i = 0; i < 2000; i++)
+		found += has_variable("value");
+	atomic_store(&copied_enough, true);
+	CU_ASSERT_EQUAL(pthread_join(thread, NULL), 0);
+	CU_ASSERT(found > 0);
+	CU_ASSERT(has_variable("value"));
 }
 
 TEST(takes_the_words_for_yes_and_no)
@@ -122,7 +255,7 @@ TEST(a_privileged_program_reads_nothing)
 {
 	CU_ASSERT_EQUAL_FATAL(setenv("CKCACHE_TEST_VARIABLE", "value", 1), 0);
 	privileged = true;
-	CU_ASSERT_PTR_NULL(cmn_env_get("CKCACHE_TEST_VARIABLE"));
+	CU_ASSERT(has_variable(NULL));
 	privileged = false;
-	CU_ASSERT_STRING_EQUAL(cmn_env_get("CKCACHE_TEST_VARIABLE"), "value");
+	CU_ASSERT(has_variable("value"));
 }

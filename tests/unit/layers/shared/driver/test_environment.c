@@ -2,6 +2,7 @@
 /* environment: which variables make a build another build, and when none may be cached; copies in one process. */
 #include <dlfcn.h>
 #include <link.h>
+#include <sys/mman.h>
 
 #include "layers/shared/driver/environment.h"
 #include "layers/shared/driver/owner.h"
@@ -100,6 +101,29 @@ static bool has_both_fields(char **variables)
 	static const char *const fields[2][2] = { { "env.IGC_A", "1" }, { "env.IGC_B", "2" } };
 
 	return has_fields(variables, fields);
+}
+
+/* What a thread of the application gave back while it stood in the environment. */
+static bool is_cached_again_when_a_text_is_back(void)
+{
+	char *gone = mmap(NULL, 4096, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	char *whole[] = { (char[]){ "IGC_A=1" }, (char[]){ "X=2" }, NULL };
+	char *torn[] = { whole[0], gone, NULL };
+	bool was;
+
+	if (gone == MAP_FAILED || munmap(gone, 4096))
+		return false;
+	environ = whole;
+	drv_environment_begin();
+	environ = torn;
+	was = is_reason(NEO, "environment-changed");
+	environ = whole;
+	return was && is_cached(NEO);
+}
+
+TEST(an_environment_that_cannot_be_read_is_a_miss)
+{
+	CU_ASSERT(in_child(is_cached_again_when_a_text_is_back));
 }
 
 TEST(each_drivers_own_variables_count)
