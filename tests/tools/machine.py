@@ -136,4 +136,4 @@ def main():
     for number in (signal.SIGHUP, signal.SIGINT, signal.SIGQUIT, signal.SIGTERM):
         signal.signal(number, signal.SIG_DFL)
     CKCACHE, SOURCE, STUB, RUDE = map(os.path.abspath, sys.argv[1:5])
-    unittest.main(module="__main__", argv=[sys.argv[0], *sys.argv[5:]])
+    unittest.main(module="__main__", argv=[sys.argv[0], *sys.argv[5:]], verbosity=2)

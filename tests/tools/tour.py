@@ -66,7 +66,7 @@ def main():
     ckcache, source = map(os.path.abspath, sys.argv[1:3])
     page = os.path.join(source, "docs/TOUR.md")
     if subprocess.run(["/usr/bin/python3", "-c", "import pyopencl"], stderr=subprocess.DEVNULL, check=False).returncode:
-        print("SKIP: PyOpenCL is not installed")
+        print("SKIPPED: PyOpenCL is not installed")
         return SKIPPED
     with open(page, encoding="utf-8") as file:
         lines = file.read().split("\n")
@@ -76,7 +76,7 @@ def main():
                       os.path.dirname(ckcache) + ":/usr/bin:/bin", home)
         printed = [text.replace(home, "/home/you") for text in printed]
     if "no devices found" in "".join(printed) or "PLATFORM_NOT_FOUND" in "".join(printed):
-        print("SKIP: rusticl has no device here")
+        print("SKIPPED: rusticl has no device here")
         return SKIPPED
     failures = 0
     for (begin, end, until, text), output in reversed(list(zip(commands, printed))):
