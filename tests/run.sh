@@ -6,7 +6,7 @@
 # full      everything that a change must pass: also clang, sanitizers, fuzzing, clang-tidy, cppcheck,
 #           the long tests
 # quick     gcc, unit and rule tests; no drivers needed
-# today     the layers on the stub drivers, and what is worth a run on newer drivers and servers
+# today     of what default leaves out, what is worth a run on newer drivers
 # asan tsan valgrind tidy cppcheck thorough
 # fuzz [SECONDS]
 # With CKCACHE_TEST_MINUTES=N `full` leaves its last step, the long tests, out if N minutes have passed
@@ -202,15 +202,13 @@ test_build()
 "
 }
 
-# test_gcc INCLUDE|- EXCLUDE: labels of tests; those of drivers that are not here are left out.
+# test_gcc INCLUDE|- EXCLUDE [CTEST-ARGUMENTS...]: labels of tests; those of drivers that are not here are left out.
 test_gcc()
 {
-	exclude="^($2${left_out:+|$left_out})\$"
-	if [ "$1" = - ]; then
-		test_build gcc -LE "$exclude"
-	else
-		test_build gcc -L "^($1)\$" -LE "$exclude"
-	fi
+	include="^($1)\$" exclude="^($2${left_out:+|$left_out})\$"
+	shift 2
+	[ "$include" != '^(-)$' ] || include=.
+	test_build gcc -L "$include" -LE "$exclude" "$@"
 }
 
 # With the prefix of packages, which its tests make.
@@ -289,7 +287,7 @@ run_today()
 	install install_available "$packages_drivers" darktable ccache
 	find_drivers
 	build_gcc 500
-	test_gcc 'stub|today' thorough
+	test_gcc today thorough -L '^long$'
 }
 
 run_thorough()
