@@ -22,7 +22,6 @@
 #include "common/clock.h"
 #include "common/descriptor.h"
 
-#define DEFAULT_OVERFLOW_ID 65534
 /* Supplementary groups beyond this many are not looked through: such a user takes a root for foreign. */
 #define MAX_GROUPS 1024
 #define SHOWN_CHUNK 256		/* of what the kernel shows: mostly it is a number */
@@ -31,51 +30,12 @@
 #define FIRST_LOCK_PAUSE_NS 100000
 #define LAST_LOCK_PAUSE_NS 5000000
 
-/* Of /proc, where that can be read; it changes as good as never, and is asked for by each look-up. */
-static unsigned int overflow_id(const char *path, atomic_int *known)
-{
-	int id = atomic_load(known);
-	unsigned long number;
-	char text[16];
-	ssize_t got;
-	int fd;
-
-	if (id > 0)
-		return (unsigned int)id;
-	id = DEFAULT_OVERFLOW_ID;
-	fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
-	if (fd >= 0) {
-		got = read(fd, text, sizeof(text) - 1);
-		text[got > 0 ? got : 0] = '\0';
-		number = strtoul(text, NULL, 10);
-		if (number > 0 && number <= INT_MAX)
-			id = (int)number;
-		(void)close(fd);	/* read only */
-	}
-	atomic_store(known, id);
-	return (unsigned int)id;
-}
-
-uid_t cmn_file_overflow_user(void)
-{
-	static atomic_int known;
-
-	return overflow_id("/proc/sys/kernel/overflowuid", &known);
-}
-
-gid_t cmn_file_overflow_group(void)
-{
-	static atomic_int known;
-
-	return overflow_id("/proc/sys/kernel/overflowgid", &known);
-}
-
 bool cmn_file_is_of_own_group(gid_t group)
 {
 	gid_t groups[MAX_GROUPS];
 	int count;
 
-	if (group != 0 && group <= UINT16_MAX && group == cmn_file_overflow_group())
+	if (group == CMN_FILE_OVERFLOW_ID)
 		return false;
 	if (group == getegid())
 		return true;

@@ -52,9 +52,12 @@ CMN_CHECKED enum cmn_status cmn_file_read_open(int fd, size_t max_len, enum cmn_
 					       const struct cmn_room *room,
 					       struct cmn_buffer *buf);
 
-/* The ids that stand for users and groups that a namespace does not map: 16 bits, never the superuser's. */
-uid_t cmn_file_overflow_user(void);
-gid_t cmn_file_overflow_group(void);
+/*
+ * What the kernel shows for users and groups that a namespace does not map.
+ * kernel.overflowuid may name another number; to read it costs each user's
+ * process but the superuser's 60 us of its first hit.
+ */
+#define CMN_FILE_OVERFLOW_ID 65534
 
 /*
  * Whether this is the effective user's id. Never true for the overflow id,
@@ -63,8 +66,7 @@ gid_t cmn_file_overflow_group(void);
  */
 static inline bool cmn_file_is_own(uid_t owner)
 {
-	return owner == geteuid() &&
-	       (owner == 0 || owner > UINT16_MAX || owner != cmn_file_overflow_user());
+	return owner == geteuid() && owner != CMN_FILE_OVERFLOW_ID;
 }
 
 /* The same for a group: the effective one or a supplementary one. */

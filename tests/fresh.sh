@@ -5,7 +5,7 @@
 #   sh tests/fresh.sh bookworm|trixie|sid [OPTION...] [-- COMMAND]
 # --user     as an ordinary user with sudo, which asks for no password; else as root
 # --no-sys   without /sys
-# --short    `sh tests/run.sh today` instead of them
+# --today    `sh tests/run.sh today` after them
 # --full     `sh tests/run.sh full` after them
 # --keep     leaves the system where it is
 # COMMAND: a line for the shell, instead of all these.
@@ -38,7 +38,8 @@ while [ $# -gt 0 ]; do
 	case $1 in
 	--user) user=user ;;
 	--no-sys) sys= ;;
-	--short) commands='sh tests/run.sh today' ;;
+	--today) commands="$commands
+sh tests/run.sh today" ;;
 	--full) commands="$commands
 sh tests/run.sh full" ;;
 	--keep) keep=yes ;;

@@ -6,14 +6,15 @@
 # full      everything that a change must pass: also clang, sanitizers, fuzzing, clang-tidy, cppcheck,
 #           the long tests
 # quick     gcc, unit and rule tests; no drivers needed
-# today     the layers on the stub drivers, and what is worth a run on newer drivers and servers
+# today     of what default leaves out, what is worth a run on newer drivers
 # asan tsan valgrind tidy cppcheck thorough
 # fuzz [SECONDS]
 # With CKCACHE_TEST_MINUTES=N `full` leaves its last step, the long tests, out if N minutes have passed
 # before it: for machines that end a run after some time. It says so.
 # Builds lie in ./build-gcc, ./build-clang, …, or $BUILD_DIR-gcc, …; the tests' own files in
 # $TMPDIR, or in memory. Whatever is interrupted goes on where it was the next time.
-# Exit code: 0 if everything passed. The last line is ctest's summary of the main run.
+# Exit code: 0 if everything passed. The last lines are what was skipped and why, and ctest's summary of
+# the main run.
 set -eu
 umask 022	# some systems' users have another one, and what others may write is not trusted
 cd "$(dirname "$0")/.."
@@ -24,16 +25,16 @@ packages_build='gcc g++ libc6-dev cmake ninja-build pkg-config binutils python3 
 	opencl-headers ocl-icd-opencl-dev ocl-icd-libopencl1 libhiredis-dev libcurl4-openssl-dev
 	zlib1g-dev'
 packages_drivers='clinfo intel-opencl-icd libze-intel-gpu1|intel-opencl-icd mesa-opencl-icd
-	pocl-opencl-icd oclgrind mandoc zsh clblast-utils'
-packages_more='xfsprogs btrfs-progs strace doxygen darktable piglit python3-pyopencl dpkg-dev file lintian
-	debhelper devscripts fish libwww-perl makepkg nix-bin rpm rpmlint shellcheck redis-server nginx-light ccache'
+	valkey-server|redis-server nginx-light python3-pyopencl pocl-opencl-icd oclgrind mandoc zsh clblast-utils'
+packages_more='xfsprogs btrfs-progs strace doxygen darktable piglit dpkg-dev file lintian
+	debhelper devscripts fish libwww-perl makepkg nix-bin rpm rpmlint shellcheck ccache'
 most_mb=1450	# of packages, in the run without arguments
 
 base=${BUILD_DIR:-build}
 jobs=$(nproc)
 began=$(date +%s)
 step=0 steps=0
-failed='' summary='' left_out='' tested=''
+failed='' summary='' left_out='' tested='' skipped=''
 
 # elapsed: minutes and seconds since the beginning.
 elapsed()
@@ -62,6 +63,21 @@ give_up()
 	exit 1
 }
 
+# skip SENTENCE: says it now, and again at the end.
+skip()
+{
+	echo "$*"
+	note_skips "$*
+"
+}
+
+# note_skips LINES
+note_skips()
+{
+	skipped=$(printf '%s%s' "$skipped${skipped:+
+}" "$1" | sort -u)
+}
+
 # install FUNCTION WORDS...: of tools/packages.sh
 install()
 {
@@ -85,9 +101,9 @@ find_drivers()
 		oclgrind) library=$(ls /usr/lib/oclgrind/liboclgrind-rt-icd.so 2>/dev/null) ;;
 		esac || true
 		if [ -z "$library" ]; then
-			echo "No $driver on this system: skipping its tests"
+			skip "No $driver on this system: skipping its tests"
 		elif [ "$driver" != ze_intel ] && ! runs_bare "$driver" "$library"; then
-			echo "$driver does not work here without ckcache (clinfo: $why): skipping its tests"
+			skip "$driver does not work here without ckcache (clinfo: $why): skipping its tests"
 		else
 			drivers="$drivers $driver"
 			continue
@@ -180,20 +196,19 @@ test_build()
 			"$@" --output-log "$work/ctest.log" </dev/null || echo "$?" >"$work/status"
 	} | grep --line-buffered -v -e '^ *Start  *[0-9]' -e '^Internal ctest'
 	[ ! -e "$work/status" ] || failed="$failed $name"
+	note_skips "$(sh tests/support/skipped.sh "$work/ctest.log" "$base-$name/Testing/Temporary/LastTest.log")"
 	summary=$(grep '% tests passed' "$work/ctest.log" || echo "no test ran in $base-$name")
 	tested="$tested$name: $summary
 "
 }
 
-# test_gcc INCLUDE|- EXCLUDE: labels of tests; those of drivers that are not here are left out.
+# test_gcc INCLUDE|- EXCLUDE [CTEST-ARGUMENTS...]: labels of tests; those of drivers that are not here are left out.
 test_gcc()
 {
-	exclude="^($2${left_out:+|$left_out})\$"
-	if [ "$1" = - ]; then
-		test_build gcc -LE "$exclude"
-	else
-		test_build gcc -L "^($1)\$" -LE "$exclude"
-	fi
+	include="^($1)\$" exclude="^($2${left_out:+|$left_out})\$"
+	shift 2
+	[ "$include" != '^(-)$' ] || include=.
+	test_build gcc -L "$include" -LE "$exclude" "$@"
 }
 
 # With the prefix of packages, which its tests make.
@@ -269,10 +284,10 @@ run_today()
 {
 	begin "Installing missing packages"
 	install install_packages "$packages_build"
-	install install_available "$packages_drivers" darktable "valkey-server|redis-server" nginx-light ccache
+	install install_available "$packages_drivers" darktable ccache
 	find_drivers
 	build_gcc 500
-	test_gcc 'stub|today' thorough
+	test_gcc today thorough -L '^long$'
 }
 
 run_thorough()
@@ -504,6 +519,8 @@ done
 
 echo "[$step/$steps, $(elapsed)] Done: $packages_mb MB of packages installed," \
 	"$(du -smc "$base"-* 2>/dev/null | awk 'END { print $1 }') MB of builds"
+[ -z "$skipped" ] || echo "Skipped:
+$skipped"
 printf '%s' "$tested"
 [ -z "$failed" ] || echo "FAILED:$failed"
 [ -z "$summary" ] || echo "$summary"

@@ -153,15 +153,16 @@ def programs_of(bench, report, driver, sizes=None):
 
 
 def measure_program(bench, report, driver, size, runs):
-    """One program, four ways; each way's own cache is filled first."""
+    """One program, five ways; each way's own cache is filled first."""
     path, options = PROGRAMS[size]
     arguments = [path] + options
     vendor_home, cache = bench.fresh_dir("vendor"), bench.fresh_dir("cache")
+    both_home, both = bench.fresh_dir("both"), bench.fresh_dir("cache")
     binary = os.path.join(bench.work, "%s-%s.bin" % (driver.name, size))
 
-    def once(mode, what, vendor=False, use_cache=None):
-        home = vendor_home if vendor else bench.fresh_dir("home")
-        env = bench.environment(driver, home, vendor, use_cache)
+    def once(mode, what, vendor=None, use_cache=None):
+        home = vendor or bench.fresh_dir("home")
+        env = bench.environment(driver, home, vendor is not None, use_cache)
         try:
             return bench.time_client(mode, what, env, home)
         finally:
@@ -169,16 +170,19 @@ def measure_program(bench, report, driver, size, runs):
                 shutil.rmtree(home)
 
     first = once("save", [path, binary] + options)
-    once("source", arguments, vendor=True)
+    once("source", arguments, vendor=vendor_home)
     once("source", arguments, use_cache=cache)
-    before = bench.counters(cache)
+    once("source", arguments, vendor=both_home, use_cache=both)
+    before, before_both = bench.counters(cache), bench.counters(both)
     times = take_turns({
         "no cache": lambda: once("source", arguments),
-        "vendor's cache": lambda: once("source", arguments, vendor=True),
+        "vendor's cache": lambda: once("source", arguments, vendor=vendor_home),
         "ckcache, hit on disk": lambda: once("source", arguments, use_cache=cache),
+        "ckcache and vendor's": lambda: once("source", arguments, vendor=both_home, use_cache=both),
         "driver's own binary": lambda: once("binary", [binary] + options),
     }, runs, {"no cache": runs_of(first, runs)})
     bench.expect_hits(before, cache, runs, "%s, %s program" % (driver.name, size))
+    bench.expect_hits(before_both, both, runs, "%s, %s program, vendor's cache on" % (driver.name, size))
     report.heading("%s, %s program: create + build, fresh process" % (driver.name, size))
     show_ways(report, times)
     hit = median(times["ckcache, hit on disk"])

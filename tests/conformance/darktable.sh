@@ -5,7 +5,10 @@
 #   LAYER=... CKCACHE=/path/of/ckcache sh tests/conformance/darktable.sh DRIVER
 # Exit code: 77 without darktable.
 set -eu
-command -v darktable-cltest >/dev/null || exit 77
+command -v darktable-cltest >/dev/null || {
+	echo 'SKIPPED: no darktable-cltest'
+	exit 77
+}
 here=$(cd "$(dirname "$0")" && pwd)
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT

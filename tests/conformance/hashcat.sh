@@ -6,7 +6,10 @@
 # hashcat keeps kernels in the user's home as the system knows it, so this
 # empties ~/.cache/hashcat. Some minutes. Exit code: 77 without hashcat.
 set -eu
-command -v hashcat >/dev/null || exit 77
+command -v hashcat >/dev/null || {
+	echo 'SKIPPED: no hashcat'
+	exit 77
+}
 here=$(cd "$(dirname "$0")" && pwd)
 home=$(getent passwd "$(id -u)" | cut -d: -f6)
 work=$(mktemp -d)

@@ -21,7 +21,10 @@ set -eu
 	sed -n '3,/^set/s/^# \{0,1\}//p' "$0" >&2
 	exit 2
 }
-ls /usr/lib/*/libze_intel_gpu.so.1 >/dev/null 2>&1 || exit 77
+ls /usr/lib/*/libze_intel_gpu.so.1 >/dev/null 2>&1 || {
+	echo 'SKIPPED: no Level Zero driver'
+	exit 77
+}
 here=$(cd "$(dirname "$0")" && pwd)
 slot=$(cd "$(dirname "$CKCACHE")/../lib/ckcache" && pwd)
 way=${WAY:-run}

@@ -6,7 +6,10 @@
 # Exit code: 77 without PyOpenCL.
 set -eu
 python=/usr/bin/python3	# Debian's, which has Debian's packages
-"$python" -c 'import pyopencl' 2>/dev/null || exit 77
+"$python" -c 'import pyopencl' 2>/dev/null || {
+	echo 'SKIPPED: no PyOpenCL'
+	exit 77
+}
 here=$(cd "$(dirname "$0")" && pwd)
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT

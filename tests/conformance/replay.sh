@@ -8,7 +8,10 @@
 # PAIRS (0): first runs with the layer and runs without it, in turns, whose
 # median ratio is printed. Exit code: 77 without CLBlast's tuners.
 set -eu
-command -v clblast_tuner_xaxpy >/dev/null || exit 77
+command -v clblast_tuner_xaxpy >/dev/null || {
+	echo 'SKIPPED: no clblast_tuner_xaxpy'
+	exit 77
+}
 here=$(cd "$(dirname "$0")" && pwd)
 pairs=${2:-0}
 work=$(mktemp -d)

@@ -654,7 +654,7 @@ def main():
     ckcache, client, remote, source = sys.argv[1:5]
     prints = "--print" in sys.argv
     if os.geteuid() != 0:
-        print("skipped: only the superuser can be several users")
+        print("SKIPPED: only the superuser can be several users")
         return SKIPPED
     os.umask(0o022)
     folder = tempfile.mkdtemp(prefix="ckcache-containers-")
@@ -662,7 +662,7 @@ def main():
         spaces.private_mounts()
         spaces.mount("tmpfs", folder, "tmpfs", 0, "mode=0755")
     except OSError as error:
-        print("skipped: %s" % error)
+        print("SKIPPED: %s" % error)
         os.rmdir(folder)
         return SKIPPED
     WORK = FOLDER = folder

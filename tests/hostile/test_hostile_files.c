@@ -492,7 +492,7 @@ int main(int argc, char **argv)
 	if (argc < 2 || strcmp(argv[1], "old-kernel") != 0)
 		return UNIT_MAIN("hostile files", tests);
 	if (!take_openat2_away()) {
-		(void)fprintf(stderr, "skipped: no filter of system calls to be had\n");
+		(void)fprintf(stderr, "SKIPPED: no filter of system calls to be had\n");
 		return SKIPPED;
 	}
 	return UNIT_MAIN("hostile files, old kernel", of_old_kernel);

@@ -203,7 +203,7 @@ static void nobodys_root_is_anybodys_and_refused(void)
 	hostile_shell("chmod -R a+rX project");
 	for (int i = 0; i < 2; i++) {
 		if (use_with(alice, UNMAPPED, roots[i]) == SKIPPED) {
-			(void)fprintf(stderr, "  not tried: no user name space to be had\n");
+			(void)fprintf(stderr, "  SKIPPED: no user name space to be had\n");
 			return;
 		}
 		CU_ASSERT_STRING_EQUAL(output, BUILT);
@@ -364,7 +364,7 @@ static void a_seeded_image_is_hit_and_nothing_else(void)
 		code = run_program(i == 5 ? 0 : alice, i == 3 ? 0 : READ_ONLY_SYSTEM, at("client"),
 				   variables, LIST("use"));
 		if (code == SKIPPED) {
-			(void)fprintf(stderr, "  no mount name space to be had: not tried read-only\n");
+			(void)fprintf(stderr, "  SKIPPED: no mount name space to be had for a read-only system\n");
 			break;
 		}
 		CU_ASSERT_EQUAL(code, 0);
@@ -534,7 +534,7 @@ int main(void)
 	};
 
 	if (geteuid() != 0) {
-		(void)fprintf(stderr, "skipped: only the superuser can be two users\n");
+		(void)fprintf(stderr, "SKIPPED: only the superuser can be two users\n");
 		return SKIPPED;
 	}
 	alice = nobody_from(61001);

@@ -188,7 +188,7 @@ int main(int argc, char **argv)
 	if (argc > 1)
 		product = argv[1];
 	if ((!read_version() && !unit_driver_required("ze_intel")) || !knows_product()) {
-		puts("no Level Zero driver for it");
+		puts("SKIPPED: no Level Zero driver for it");
 		return SKIPPED;
 	}
 	return unit_run(NULL);

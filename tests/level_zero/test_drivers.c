@@ -287,7 +287,7 @@ int main(int argc, char **argv)
 	if (argc > 1)
 		slot_run_product(argv[1]);
 	if (!slot_run_has_driver("'" MODULE_CLIENT "' driver=0")) {
-		puts("no Level Zero driver");
+		puts("SKIPPED: no Level Zero driver");
 		return SKIPPED;
 	}
 	module_run_drivers(NULL);

@@ -281,7 +281,7 @@ int main(int argc, char **argv)
 	if (argc > 1)
 		slot_run_product(argv[1]);
 	if (!slot_run_has_driver("'" CLIENT_LINKED "' versions")) {
-		puts("no Level Zero driver");
+		puts("SKIPPED: no Level Zero driver");
 		return SKIPPED;
 	}
 	return unit_run(NULL);

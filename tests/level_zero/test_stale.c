@@ -190,7 +190,7 @@ int main(int argc, char **argv)
 		module_run_drivers(NULL);
 		if (!slot_run_has_driver("'" MODULE_CLIENT "' driver=0") ||
 		    glob("/usr/lib/*/libze_intel_gpu.so.1", 0, NULL, &found)) {
-			puts("no Level Zero driver");
+			puts("SKIPPED: no Level Zero driver");
 			return SKIPPED;
 		}
 		(void)snprintf(real_driver, sizeof(real_driver), "%s", found.gl_pathv[0]);

@@ -159,7 +159,7 @@ TEST(a_directory_that_others_can_write_to_is_refused)
 
 TEST(a_directory_of_another_user_is_refused)
 {
-	if (geteuid() != 0)
+	if (!unit_is_root())
 		return;
 	BEGIN_EACH_WAY(way) {
 		(void)mkdir(below("theirs"), 0755);	/* there it is from the first way on */

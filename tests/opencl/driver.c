@@ -30,7 +30,7 @@ static struct variable {
 } variables[MAX_VARIABLES];
 static unsigned int variable_count, run_count;
 static const char *shell, *program;
-static bool as_nobody;
+static bool as_nobody, own_caches;
 /* What other users run: copies, since the build may lie where only its owner gets. */
 static char copied_client[PATH], copied_layer[PATH];
 
@@ -170,6 +170,7 @@ void driver_begin(void)
 	shell = NULL;
 	program = CLIENT_PROGRAM;
 	as_nobody = false;
+	own_caches = false;
 	copied_client[0] = '\0';
 	copied_layer[0] = '\0';
 	/* Keys have its path, so that it is the same for all users. */
@@ -201,6 +202,16 @@ void driver_begin(void)
 		driver_setenv(name, equal + 1);
 	}
 	set_sanitizers();
+}
+
+void driver_own_caches(void)
+{
+	static const char *const names[] = { "NEO_CACHE_PERSISTENT", "MESA_SHADER_CACHE_DIR", "POCL_CACHE_DIR",
+					     "CUDA_CACHE_DISABLE" };
+
+	own_caches = true;
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		driver_setenv(names[i], NULL);
 }
 
 void driver_stub_as(const char *name)
@@ -305,7 +316,7 @@ static struct running start(enum driver_layer layer, const char **command)
 	struct running running = { .number = run_count++ };
 	int out = open_output(running.number, "out"), err = open_output(running.number, "err");
 
-	if (driver_is("rusticl"))
+	if (driver_is("rusticl") && !own_caches)
 		set_shader_cache(layer);
 	(void)fflush(NULL);	/* else the child could print it again */
 	running.pid = fork();

@@ -41,6 +41,8 @@ const char *driver_library(void);
 void driver_begin(void);
 /* For the runs that follow; NULL: not set. Names: at most 32 in a test. */
 void driver_setenv(const char *name, const char *value);
+/* After driver_begin: the driver's own cache is as by default, below <unit_dir>/home. */
+void driver_own_caches(void);
 /* After driver_begin: the stub driver under another file name, since layers/shared/driver/drivers.c goes by that. */
 void driver_stub_as(const char *name);
 /* A setting of the stub driver (stub_driver.h), by its file; all others are cleared. NULL: none. */

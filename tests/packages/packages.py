@@ -288,7 +288,7 @@ def main():
     kind, source = sys.argv[1:]
     why = missing(kind, source)
     if why:
-        print(why)
+        print("SKIPPED: " + why)
         return SKIPPED
     patterns = patterns_of(source)
     with tempfile.TemporaryDirectory() as work:

@@ -166,4 +166,4 @@ class Recipes(tool_case.Folder):
 
 if __name__ == "__main__":
     SOURCE = sys.argv[1]
-    unittest.main(argv=sys.argv[:1] + sys.argv[2:])
+    unittest.main(argv=sys.argv[:1] + sys.argv[2:], verbosity=2)

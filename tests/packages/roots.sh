@@ -23,7 +23,7 @@ set -eu
 # give_up SENTENCE
 give_up()
 {
-	echo "roots.sh: skipped: $*" >&2
+	echo "SKIPPED: $*" >&2
 	exit 77
 }
 

@@ -6,7 +6,7 @@ set -eu
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 git -c safe.directory='*' -C "$1" rev-parse HEAD >/dev/null 2>&1 || {
-	echo "this is no checkout of git"
+	echo "SKIPPED: this is no checkout of git"
 	exit 77
 }
 export GIT_CONFIG_COUNT=1 GIT_CONFIG_KEY_0=safe.directory GIT_CONFIG_VALUE_0='*'

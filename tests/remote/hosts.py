@@ -171,4 +171,4 @@ def main():
     global BUILD
     BUILD = os.path.abspath(sys.argv[1])
     unittest.main(module="__main__", argv=[sys.argv[0], *sys.argv[2:]],
-                  warnings="ignore")
+                  warnings="ignore", verbosity=2)

@@ -25,7 +25,7 @@ OPENSSL = shutil.which("openssl")
 
 
 def skip(reason):
-    print("SKIP: " + reason)
+    print("SKIPPED: " + reason)
     sys.exit(SKIPPED)
 
 

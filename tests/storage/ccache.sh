@@ -9,7 +9,7 @@ helper=$(cd "$1" && pwd)/ckcache-storage-redis
 
 skip()
 {
-	echo "SKIP: $*"
+	echo "SKIPPED: $*"
 	exit 77
 }
 

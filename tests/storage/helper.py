@@ -246,7 +246,7 @@ class Case(unittest.TestCase):
 
 
 def skip(reason):
-    print("SKIP: " + reason)
+    print("SKIPPED: " + reason)
     sys.exit(SKIPPED)
 
 
@@ -254,4 +254,4 @@ def main():
     global PROGRAMS
     PROGRAMS = os.path.abspath(sys.argv[1])
     unittest.main(module="__main__", argv=[sys.argv[0], *sys.argv[2:]],
-                  warnings="ignore")
+                  warnings="ignore", verbosity=2)

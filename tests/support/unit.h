@@ -68,6 +68,9 @@ void unit_each(void (*begin)(void), void (*end)(void));
 int unit_main(const char *suite, const struct unit_test *tests, size_t count);
 #define UNIT_MAIN(suite, tests) unit_main(suite, tests, sizeof(tests) / sizeof((tests)[0]))
 
+/* Whether this is root; where not, says that the test, or what follows of it, is skipped. */
+bool unit_is_root(void);
+
 /*
  * The running test's own directory, made empty before it and removed after
  * it; absolute. The working directory is this one too.

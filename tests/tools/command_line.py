@@ -389,4 +389,4 @@ class ExitCodes(unittest.TestCase):
 
 if __name__ == "__main__":
     CKCACHE, SOURCE = sys.argv[1:3]
-    unittest.main(argv=sys.argv[:1] + sys.argv[3:])
+    unittest.main(argv=sys.argv[:1] + sys.argv[3:], verbosity=2)

@@ -449,4 +449,4 @@ class Hints(Case):
 if __name__ == "__main__":
     CKCACHE, SOURCE = sys.argv[1:3]
     command_line.CKCACHE, command_line.SOURCE = CKCACHE, SOURCE
-    unittest.main(argv=sys.argv[:1] + sys.argv[3:])
+    unittest.main(argv=sys.argv[:1] + sys.argv[3:], verbosity=2)

@@ -7,7 +7,6 @@ directories and settings.
 import json
 import os
 import resource
-import shutil
 import signal
 import subprocess
 import unittest
@@ -323,16 +322,6 @@ class Directories(Doctor):
                             "problem", "a part of its path is not a directory")
         self.assertIn(self.path("file"), finding["text"])
         self.assertNotIn("owned by", finding["text"])
-
-    def copy_build(self):
-        """For those who cannot get to where the build lies."""
-        if self.command == machine.CKCACHE:
-            build, copy = os.path.dirname(os.path.dirname(machine.CKCACHE)), self.path("build")
-            shutil.copytree(os.path.join(build, "lib"), os.path.join(copy, "lib"), symlinks=True,
-                            ignore=shutil.ignore_patterns("*.a"))
-            os.mkdir(os.path.join(copy, "bin"))
-            self.command = shutil.copy(machine.CKCACHE, os.path.join(copy, "bin"))
-            self.drivers(os.path.join(copy, "lib", os.path.basename(machine.STUB)))
 
     def as_nobody(self, code, extra=None):
         """For whom permissions mean something."""

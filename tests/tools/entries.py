@@ -506,4 +506,4 @@ class Carried(Golden):
 
 if __name__ == "__main__":
     CKCACHE, FILL_CACHE, SOURCE = (os.path.abspath(path) for path in sys.argv[1:4])
-    unittest.main(argv=sys.argv[:1] + sys.argv[4:])
+    unittest.main(argv=sys.argv[:1] + sys.argv[4:], verbosity=2)

@@ -340,4 +340,4 @@ class Trust(Case):
 if __name__ == "__main__":
     CKCACHE, SOURCE = sys.argv[1:3]
     SCHEMA = schema.read(os.path.join(SOURCE, "docs", "JSON.md"))
-    unittest.main(argv=sys.argv[:1] + sys.argv[3:])
+    unittest.main(argv=sys.argv[:1] + sys.argv[3:], verbosity=2)

@@ -467,4 +467,4 @@ class Files(Case):
 
 if __name__ == "__main__":
     CKCACHE, FILL_CACHE, SOURCE = sys.argv[1:4]
-    unittest.main(argv=sys.argv[:1] + sys.argv[4:])
+    unittest.main(argv=sys.argv[:1] + sys.argv[4:], verbosity=2)

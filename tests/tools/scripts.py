@@ -153,6 +153,26 @@ class Scripts(Case):
         self.says(2, "bookworm|trixie|sid", "sh tests/fresh.sh")
 
 
+class Skipped(Case):
+    LOG = """1/4 Test  #7: one.c ....   Passed    0.1 sec
+2/4 Test #12: two.py ...   Passed    0.1 sec
+3/4 Test  #3: three ....***Skipped   0.1 sec
+4/4 Test  #4: four .....***Skipped   0.1 sec
+"""
+    LAST = (("one.c", "  Test: a_file ...SKIPPED: not root; passed\n  Test: a_link ...SKIPPED: not root; passed"),
+            ("two.py", "test_a (__main__.A.test_a) ... ok\ntest_b (__main__.A.test_b) ... skipped 'no mounts here'"),
+            ("three", "no such driver"), ("four", ""))
+
+    def test_each_reason_is_told_once(self):
+        self.write("log", self.LOG)
+        self.write("last", "".join(
+            "%d/4 Testing: %s\n%d/4 Test: %s\nCommand: x\nOutput:\n----------\n%s\n<end of output>\nTest Passed.\n"
+            % (number, name, number, name, text) for number, (name, text) in enumerate(self.LAST, 1)))
+        code, text = self.run_line("sh tests/support/skipped.sh %s %s" % (self.path("log"), self.path("last")))
+        self.assertEqual((code, sorted(text.splitlines())), (0, [
+            "four: it does not say why", "one.c: not root", "three: no such driver", "two.py: no mounts here"]))
+
+
 class Compilers(Case):
     def test_each_version_is_tried_once_whatever_its_name(self):
         code, text = self.run_line("BUILD_DIR=$TMPDIR/build sh tests/compilers.sh", gcc="echo 16", gcc_16="echo 16",

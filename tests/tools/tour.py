@@ -47,8 +47,7 @@ def run(commands, path, home):
     """What each command prints, both streams."""
     script = "".join("{ %s\n} 2>&1\necho '%s'\n" % (text, MARK) for text in commands)
     environment = {"HOME": home, "PATH": path, "RUSTICL_ENABLE": "llvmpipe", "LC_ALL": "C.UTF-8",
-                   "PYOPENCL_CTX": "0", "OCL_ICD_VENDORS": os.environ.get("TOUR_VENDORS", "rusticl.icd"),
-                   "MESA_SHADER_CACHE_DISABLE": "1"}
+                   "PYOPENCL_CTX": "0", "OCL_ICD_VENDORS": os.environ.get("TOUR_VENDORS", "rusticl.icd")}
     done = subprocess.run(["sh"], input=script, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
                           check=False, cwd=home, env=environment, timeout=300)
     return done.stdout.split(MARK + "\n")[:len(commands)]
@@ -66,7 +65,7 @@ def main():
     ckcache, source = map(os.path.abspath, sys.argv[1:3])
     page = os.path.join(source, "docs/TOUR.md")
     if subprocess.run(["/usr/bin/python3", "-c", "import pyopencl"], stderr=subprocess.DEVNULL, check=False).returncode:
-        print("SKIP: PyOpenCL is not installed")
+        print("SKIPPED: PyOpenCL is not installed")
         return SKIPPED
     with open(page, encoding="utf-8") as file:
         lines = file.read().split("\n")
@@ -76,7 +75,7 @@ def main():
                       os.path.dirname(ckcache) + ":/usr/bin:/bin", home)
         printed = [text.replace(home, "/home/you") for text in printed]
     if "no devices found" in "".join(printed) or "PLATFORM_NOT_FOUND" in "".join(printed):
-        print("SKIP: rusticl has no device here")
+        print("SKIPPED: rusticl has no device here")
         return SKIPPED
     failures = 0
     for (begin, end, until, text), output in reversed(list(zip(commands, printed))):

@@ -648,4 +648,4 @@ if __name__ == "__main__":
     CKCACHE, SOURCE = sys.argv[1:3]
     command_line.CKCACHE, command_line.SOURCE = CKCACHE, SOURCE
     SCHEMA = schema.read(os.path.join(SOURCE, "docs", "JSON.md"))
-    unittest.main(argv=sys.argv[:1] + sys.argv[3:])
+    unittest.main(argv=sys.argv[:1] + sys.argv[3:], verbosity=2)

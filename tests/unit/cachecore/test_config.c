@@ -386,7 +386,7 @@ TEST(a_bad_value_leaves_the_other_settings)
 
 TEST(does_not_use_the_home_of_another_user)
 {
-	if (geteuid() != 0)
+	if (!unit_is_root())
 		return;		/* nobody else can give a directory away */
 	CU_ASSERT_EQUAL_FATAL(mkdir("home", 0755), 0);
 	CU_ASSERT_EQUAL_FATAL(chown("home", 12345, 12345), 0);

@@ -11,7 +11,7 @@ gdb -nx -batch -ex 'set breakpoint pending on' -ex 'tbreak watched_faccessat' \
 	-ex run -ex bt -ex finish -ex continue -ex bt -ex finish -ex continue -ex bt -ex continue \
 	--args "$@" >"$output" 2>&1 </dev/null || true
 if grep -q -i -e 'ptrace: ' -e 'could not trace' "$output"; then
-	echo "gdb may trace nobody here"
+	echo "SKIPPED: gdb may trace nobody here"
 	exit 77
 fi
 # What stands below each in the stack: the library that called it, and the test.
