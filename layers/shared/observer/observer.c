@@ -172,20 +172,37 @@ static bool read_content(const struct stat *info, int fd, struct drv_answer *ans
 	return status != CMN_ERR_NOMEM;
 }
 
+/*
+ * Whether some build that this thread's calls count for may depend on a file that was opened: then
+ * what it holds has to be certain, which takes time. A build's temporary files are not waited for.
+ */
+static bool matters(const struct drv_answer *opened)
+{
+	struct drv_answer answer = *opened;
+	bool ret = false;
+
+	answer.matters = &ret;
+	tell(false, drv_observation_note_interest, &answer);
+	return ret;
+}
+
 void drv_note_look(int directory, const char *path, int error, struct stat *info, int fd)
 {
 	int saved = errno;
 	char spelled[PATH_MAX];
 	struct drv_answer answer = { .path = spelled, .error = error, .info = info, .opened = fd >= 0 };
+	bool found, holds;
 
 	if (!path || !path[0] || error == EFAULT || error == EINTR || error == ENAMETOOLONG)
 		return;		/* the same for every path of that form */
 	answer.by_descriptor = directory != AT_FDCWD && path[0] != '/';
-	if (!spell(directory, path, spelled))
+	found = spell(directory, path, spelled);
+	holds = found && fd >= 0 && !error && S_ISREG(info->st_mode) && matters(&answer);
+	if (!found)
 		drv_note_unsure("header-unreadable");
-	else if (fd >= 0 && !error && S_ISREG(info->st_mode) && !settle(info, fd))
+	else if (holds && !settle(info, fd))
 		drv_note_unsure("include-changed");
-	else if (fd >= 0 && !error && S_ISREG(info->st_mode) && !read_content(info, fd, &answer))
+	else if (holds && !read_content(info, fd, &answer))
 		drv_note_unsure("no-memory");
 	else
 		tell(false, drv_observation_note_look, &answer);
