@@ -28,6 +28,8 @@
 /* Linux stamps files with the time of its last tick, which is at most 10 ms old. */
 #define TICK_NS UINT64_C(20000000)
 enum { MAX_WAITS = 3 };
+/* A driver has so many builds to show that what they depend on can be known. */
+enum { MAX_REFUSED = 8 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct drv_observation *observations;	/* those that are going on; guarded by lock */
@@ -45,6 +47,11 @@ struct setting {
 };
 static _Atomic(struct setting *) settings;
 static atomic_uint going_on;
+static struct tried {
+	const struct drv_driver *driver;
+	unsigned int refused;		/* builds before the first that could be kept */
+	bool known;			/* there was one */
+} tried[DRV_DRIVERS];	/* guarded by lock */
 static bool impossible;			/* on this machine; set once */
 static _Thread_local struct drv_observation *mine;	/* the innermost of this thread */
 static _Thread_local bool busy;			/* this thread is in here */
@@ -260,6 +267,49 @@ void drv_note_unsure(const char *reason)
 	tell(false, note_unsure, &(struct drv_answer){ .reason = reason });
 }
 
+/* Drivers. */
+
+/* NULL: there are more than the table has rows. Under lock. */
+static struct tried *tried_of(const struct drv_driver *driver)
+{
+	for (size_t i = 0; i < DRV_DRIVERS; i++) {
+		if (!tried[i].driver)
+			tried[i].driver = driver;
+		if (tried[i].driver == driver)
+			return &tried[i];
+	}
+	return NULL;
+}
+
+/*
+ * Whether observing it only costs time. For good: what a driver reads once in a process would be
+ * missed by an observation that begins again.
+ */
+static bool is_given_up(const struct drv_driver *driver)
+{
+	const struct tried *one;
+	bool given_up;
+
+	cmn_mutex_lock(&lock);
+	one = tried_of(driver);
+	given_up = one && !one->known && one->refused >= MAX_REFUSED;
+	cmn_mutex_unlock(&lock);
+	return given_up;
+}
+
+static void note_outcome(const struct drv_driver *driver, enum cmn_status status)
+{
+	struct tried *one;
+
+	cmn_mutex_lock(&lock);
+	one = tried_of(driver);
+	if (one && status == CMN_OK)
+		one->known = true;
+	else if (one && status == CMN_MISS)
+		one->refused++;
+	cmn_mutex_unlock(&lock);
+}
+
 /* One build. */
 
 static void start(void)
@@ -278,6 +328,10 @@ static struct drv_observation *begin(const struct drv_observer_request *request)
 	(void)pthread_once(&once, start);
 	if (request->switched_off || impossible) {
 		observation->unsure = "observer-off";
+		return observation;
+	}
+	if (is_given_up(request->driver)) {
+		observation->unsure = "observer-stopped";
 		return observation;
 	}
 	if (!drv_hooked_objects_update(&request->libraries))
@@ -459,6 +513,8 @@ static enum cmn_status end(struct drv_observation *observation,
 	take_settings(observation);
 	drv_observation_sort(observation);
 	status = drv_dependencies_gather(observation, text, origin, memo, ret, ret_reason);
+	if (observation->listed)
+		note_outcome(observation->driver, status);
 	drv_observation_free(observation);
 	return status;
 }
