@@ -149,6 +149,8 @@ struct hooking {
 	const struct tables *tables;
 	const struct drv_slot_function **of_symbol;	/* NULL: none of them */
 	bool elsewhere;
+	void *opened;		/* the page that was made writable; NULL: none */
+	int protection;		/* what it has otherwise */
 };
 
 /*
@@ -177,19 +179,31 @@ static int protection_of(const struct drv_loaded *object, uintptr_t slot, uintpt
 	return protection;	/* -1: text that is relocated is not touched */
 }
 
-static bool write_word(const struct drv_loaded *object, void **slot, void *value)
+/* As it was; where that fails it is merely less protected. */
+static void protect_again(struct hooking *hooking, uintptr_t page)
+{
+	if (hooking->opened)
+		(void)mprotect(hooking->opened, page, hooking->protection);
+	hooking->opened = NULL;
+}
+
+/* Most slots of an object lie on one page, which stays writable for the next: the calls take 20 µs or more. */
+static bool write_word(struct hooking *hooking, void **slot, void *value)
 {
 	uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
 	void *start = (void *)((uintptr_t)slot & ~(page - 1));
-	int protection = protection_of(object, (uintptr_t)slot, page);
+	int protection = protection_of(hooking->object, (uintptr_t)slot, page);
 
 	if (protection < 0)
 		return false;
-	if (!(protection & PROT_WRITE) && mprotect(start, page, PROT_READ | PROT_WRITE) != 0)
-		return false;
+	if (!(protection & PROT_WRITE) && hooking->opened != start) {
+		protect_again(hooking, page);
+		if (mprotect(start, page, PROT_READ | PROT_WRITE) != 0)
+			return false;
+		hooking->opened = start;
+		hooking->protection = protection;
+	}
 	__atomic_store_n(slot, value, __ATOMIC_RELEASE);
-	if (!(protection & PROT_WRITE))
-		(void)mprotect(start, page, protection);	/* as it was; else merely less protected */
 	return true;
 }
 
@@ -216,7 +230,7 @@ static void hook(struct hooking *hooking, const ElfW(Rela) *relocation)
 		return;
 	if ((now != function->genuine && !drv_loaded_contains(hooking->object, now) &&
 	     !(hooking->c_library && drv_loaded_contains(hooking->c_library, now))) ||
-	    !write_word(hooking->object, slot, function->hook))
+	    !write_word(hooking, slot, function->hook))
 		hooking->elsewhere = true;
 }
 
@@ -246,6 +260,7 @@ enum cmn_status drv_slots_hook(const struct drv_loaded *object, const struct drv
 		hook(&hooking, &tables.calls[i]);
 	for (size_t i = tables.relative_count; any && i < tables.relocation_count; i++)
 		hook(&hooking, &tables.relocations[i]);
+	protect_again(&hooking, (uintptr_t)sysconf(_SC_PAGESIZE));
 	free(hooking.of_symbol);
 	return hooking.elsewhere ? CMN_MISS : CMN_OK;
 }

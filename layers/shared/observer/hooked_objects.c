@@ -25,6 +25,8 @@ static struct {
 	struct drv_library_epoch epoch;
 	struct known_object *before;	/* that were loaded before the first build */
 	size_t before_count;
+	struct known_object done[DRV_LOADED_MAX];	/* all of their calls go to the hooks */
+	size_t done_count;
 	struct drv_libraries_query queries[8];	/* for the drivers; more than any machine has */
 	size_t query_count;
 } hooked;	/* guarded by lock */
@@ -65,15 +67,15 @@ static void remember_objects(const struct drv_loaded_list *objects)
 	hooked.before = before;
 }
 
-static bool was_there(const struct drv_loaded *object)
+static bool is_among(const struct known_object *known, size_t count, const struct drv_loaded *object)
 {
-	for (size_t i = 0; i < hooked.before_count; i++) {
+	for (size_t i = 0; i < count; i++) {
 		struct known_object now;
 
-		if (hooked.before[i].base != object->base)
+		if (known[i].base != object->base)
 			continue;
 		now = known_object(object);
-		return cmn_hash_equal(&hooked.before[i].path, &now.path);
+		return cmn_hash_equal(&known[i].path, &now.path);
 	}
 	return false;
 }
@@ -115,7 +117,7 @@ static void choose(struct drv_loaded_list *objects)
 		struct drv_loaded *object = &objects->items[i];
 
 		/* What came since the first build may be a compiler. */
-		object->chosen |= !was_there(object);
+		object->chosen |= !is_among(hooked.before, hooked.before_count, object);
 		if (!is_hooked_driver(object))
 			continue;
 		object->chosen = true;
@@ -258,9 +260,13 @@ static void hook_objects(void *ctx, struct drv_loaded_list *objects)
 	for (size_t i = 0; i < objects->count; i++) {
 		const struct drv_loaded *object = &objects->items[i];
 
-		if (object->chosen && !is_left_alone(object) &&
-		    drv_slots_hook(object, c_library, functions, count) != CMN_OK)
+		if (!object->chosen || is_among(hooked.done, hooked.done_count, object) ||
+		    is_left_alone(object))
+			continue;
+		if (drv_slots_hook(object, c_library, functions, count) != CMN_OK)
 			hooked.incomplete = true;
+		else if (hooked.done_count < DRV_LOADED_MAX)
+			hooked.done[hooked.done_count++] = known_object(object);
 	}
 }
 
@@ -282,6 +288,9 @@ bool drv_hooked_objects_update(const struct drv_libraries_query *query)
 		room = hooked.query_count < MAX_QUERIES;
 	if (!known && room)
 		hooked.queries[hooked.query_count++] = *query;
+	/* What was unloaded may have come again where it was, with its own calls. */
+	if (epoch.unloaded != hooked.epoch.unloaded)
+		hooked.done_count = 0;
 	if (!known || hooked.incomplete || !same_epoch(&epoch, &hooked.epoch)) {
 		hooked.incomplete = !drv_loaded_visit(hook_objects, NULL) || hooked.incomplete;
 		hooked.epoch = epoch;

@@ -114,16 +114,27 @@ static void note_absence(struct drv_observation *observation, const char *path)
 		lookup->changed = true;
 }
 
+bool drv_observation_has_made(const struct drv_observation *observation, const char *path,
+			      const struct stat *info)
+{
+	const struct lookup *lookup;
+
+	if (drv_observation_is_own(observation, info->st_dev, info->st_ino))
+		return true;
+	lookup = drv_observation_find(observation, path);
+	return lookup && (lookup->finding == FOUND_OWN || lookup->written);
+}
+
 static void note_presence(struct drv_observation *observation, const char *path,
 			  const struct stat *info)
 {
 	struct cc_file_identity identity = cc_file_identity_of(info);
 	enum finding finding = S_ISDIR(info->st_mode) ? FOUND_DIRECTORY : FOUND_FILE;
-	struct lookup *lookup = drv_observation_find(observation, path);
+	struct lookup *lookup;
 
-	if (drv_observation_is_own(observation, info->st_dev, info->st_ino) ||
-	    (lookup && (lookup->finding == FOUND_OWN || lookup->written)))
+	if (drv_observation_has_made(observation, path, info))
 		return;
+	lookup = drv_observation_find(observation, path);
 	if (!lookup) {
 		lookup = drv_observation_add(observation, path, finding);
 		if (lookup)
@@ -172,6 +183,11 @@ void drv_observation_note_look(struct drv_observation *observation, const struct
 		lookup->opened |= answer->opened;
 		note_content(lookup, answer);
 	}
+}
+
+void drv_observation_note_interest(struct drv_observation *observation, const struct drv_answer *answer)
+{
+	*answer->matters |= !drv_observation_has_made(observation, answer->path, answer->info);
 }
 
 void drv_observation_note_write(struct drv_observation *observation, const struct drv_answer *answer)

@@ -71,6 +71,7 @@ struct drv_answer {
 	int error;			/* 0 or an errno value */
 	const struct stat *info;	/* of what is there; NULL: nothing */
 	const char *reason;
+	bool *matters;			/* what drv_observation_note_interest tells */
 };
 
 /* The result cannot be kept; the first reason counts, and is static. */
@@ -78,6 +79,8 @@ void drv_observation_be_unsure(struct drv_observation *observation, const char *
 void drv_observation_note_look(struct drv_observation *observation, const struct drv_answer *answer);
 /* The build made or wrote what the path names. */
 void drv_observation_note_write(struct drv_observation *observation, const struct drv_answer *answer);
+/* Sets *matters where the build may depend on what was opened, since it did not make it itself. */
+void drv_observation_note_interest(struct drv_observation *observation, const struct drv_answer *answer);
 void drv_observation_note_listing(struct drv_observation *observation, const struct drv_answer *answer);
 
 struct lookup *drv_observation_find(const struct drv_observation *observation, const char *path);
@@ -88,6 +91,9 @@ struct lookup *drv_observation_add(struct drv_observation *observation, const ch
 bool drv_observation_is_own(const struct drv_observation *observation, uint64_t device, uint64_t inode);
 /* Whether the driver's row tells its library's own looks, for its cache, from those of its compilers. */
 bool drv_observation_knows_callers(const struct drv_observation *observation);
+/* The same, or the build wrote what the path names. */
+bool drv_observation_has_made(const struct drv_observation *observation, const char *path,
+			      const struct stat *info);
 /* By path: the same dependencies are the same bytes, whichever was looked for first. */
 void drv_observation_sort(struct drv_observation *observation);
 void drv_observation_free(struct drv_observation *observation);

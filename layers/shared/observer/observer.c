@@ -31,6 +31,8 @@
 /* No machine's clock differs by so much from that of one whose files it has. */
 #define SET_BACK_NS UINT64_C(3600000000000)
 enum { MAX_WAITS = 3 };
+/* A driver has so many builds to show that what they depend on can be known. */
+enum { MAX_REFUSED = 8 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct drv_observation *observations;	/* those that are going on; guarded by lock */
@@ -48,6 +50,11 @@ struct setting {
 };
 static _Atomic(struct setting *) settings;
 static atomic_uint going_on;
+static struct tried {
+	const struct drv_driver *driver;
+	unsigned int refused;		/* builds before the first that could be kept */
+	bool known;			/* there was one */
+} tried[DRV_DRIVERS];	/* guarded by lock */
 static bool impossible;			/* on this machine; set once */
 static _Thread_local struct drv_observation *mine;	/* the innermost of this thread */
 static _Thread_local bool busy;			/* this thread is in here */
@@ -204,6 +211,20 @@ static bool read_content(const struct stat *info, int fd, struct drv_answer *ans
 	return status != CMN_ERR_NOMEM;
 }
 
+/*
+ * Whether some build that this thread's calls count for may depend on a file that was opened: then
+ * what it holds has to be certain, which takes time. A build's temporary files are not waited for.
+ */
+static bool matters(const struct drv_answer *opened)
+{
+	struct drv_answer answer = *opened;
+	bool ret = false;
+
+	answer.matters = &ret;
+	tell(false, drv_observation_note_interest, &answer);
+	return ret;
+}
+
 void drv_note_look(int directory, const char *path, int error, struct stat *info, int fd)
 {
 	int saved = errno;
@@ -212,15 +233,18 @@ void drv_note_look(int directory, const char *path, int error, struct stat *info
 		.path = spelled, .error = error, .info = info, .opened = fd >= 0,
 		.by_driver = drv_hooked_objects_is_of_driver(caller),
 	};
+	bool found, holds;
 
 	if (!path || !path[0] || error == EFAULT || error == EINTR || error == ENAMETOOLONG)
 		return;		/* the same for every path of that form */
 	answer.by_descriptor = directory != AT_FDCWD && path[0] != '/';
-	if (!spell(directory, path, spelled))
+	found = spell(directory, path, spelled);
+	holds = found && fd >= 0 && !error && S_ISREG(info->st_mode) && matters(&answer);
+	if (!found)
 		drv_note_unsure("header-unreadable");
-	else if (fd >= 0 && !error && S_ISREG(info->st_mode) && !settle(info, fd))
+	else if (holds && !settle(info, fd))
 		drv_note_unsure("include-changed");
-	else if (fd >= 0 && !error && S_ISREG(info->st_mode) && !read_content(info, fd, &answer))
+	else if (holds && !read_content(info, fd, &answer))
 		drv_note_unsure("no-memory");
 	else
 		tell(false, drv_observation_note_look, &answer);
@@ -280,6 +304,49 @@ void drv_note_unsure(const char *reason)
 	tell(false, note_unsure, &(struct drv_answer){ .reason = reason });
 }
 
+/* Drivers. */
+
+/* NULL: there are more than the table has rows. Under lock. */
+static struct tried *tried_of(const struct drv_driver *driver)
+{
+	for (size_t i = 0; i < DRV_DRIVERS; i++) {
+		if (!tried[i].driver)
+			tried[i].driver = driver;
+		if (tried[i].driver == driver)
+			return &tried[i];
+	}
+	return NULL;
+}
+
+/*
+ * Whether observing it only costs time. For good: what a driver reads once in a process would be
+ * missed by an observation that begins again.
+ */
+static bool is_given_up(const struct drv_driver *driver)
+{
+	const struct tried *one;
+	bool given_up;
+
+	cmn_mutex_lock(&lock);
+	one = tried_of(driver);
+	given_up = one && !one->known && one->refused >= MAX_REFUSED;
+	cmn_mutex_unlock(&lock);
+	return given_up;
+}
+
+static void note_outcome(const struct drv_driver *driver, enum cmn_status status)
+{
+	struct tried *one;
+
+	cmn_mutex_lock(&lock);
+	one = tried_of(driver);
+	if (one && status == CMN_OK)
+		one->known = true;
+	else if (one && status == CMN_MISS)
+		one->refused++;
+	cmn_mutex_unlock(&lock);
+}
+
 /* One build. */
 
 static void start(void)
@@ -298,6 +365,10 @@ static struct drv_observation *begin(const struct drv_observer_request *request)
 	(void)pthread_once(&once, start);
 	if (request->switched_off || impossible) {
 		observation->unsure = "observer-off";
+		return observation;
+	}
+	if (is_given_up(request->driver)) {
+		observation->unsure = "observer-stopped";
 		return observation;
 	}
 	if (!drv_hooked_objects_update(&request->libraries))
@@ -476,6 +547,9 @@ static enum cmn_status end(struct drv_observation *observation,
 	take_settings(observation);
 	drv_observation_sort(observation);
 	status = drv_dependencies_gather(observation, text, compiled, memo, ret, ret_reason);
+	/* What its own cache answers says nothing of what it compiles. */
+	if (observation->listed && !(status == CMN_MISS && strcmp(*ret_reason, "driver-cached") == 0))
+		note_outcome(observation->driver, status);
 	drv_observation_free(observation);
 	return status;
 }

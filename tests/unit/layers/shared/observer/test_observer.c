@@ -12,6 +12,7 @@
 #include <sys/time.h>
 
 #include "common/clock.h"
+#include "layers/shared/observer/got_slots.h"
 #include "tests/support/clock.h"
 #include "tests/support/unit.h"
 #include "tests/support/wrap.h"
@@ -485,6 +486,104 @@ WRAPPED(void *, calloc, (size_t count, size_t size))
 	if (path)
 		observed("stat", path);
 	return __real_calloc(count, size);
+}
+
+/* What an observation costs: sleeps, reads of files, pages made writable, and looks through the library's slots. */
+static struct { atomic_int sleeps, reads, pages, looks; } cost;
+
+WRAPPED(int, nanosleep, (const struct timespec *time, struct timespec *left))
+{
+	cost.sleeps++;
+	return __real_nanosleep(time, left);
+}
+
+WRAPPED(ssize_t, pread, (int fd, void *ret, size_t len, off_t offset))
+{
+	cost.reads++;
+	return __real_pread(fd, ret, len, offset);
+}
+
+WRAPPED(int, mprotect, (void *start, size_t len, int protection))
+{
+	cost.pages += protection & PROT_WRITE ? 1 : 0;
+	return __real_mprotect(start, len, protection);
+}
+
+WRAPPED(enum cmn_status, drv_slots_hook,
+	(const struct drv_loaded *object, const struct drv_loaded *c_library,
+	 const struct drv_slot_function *functions, size_t count))
+{
+	int pages = cost.pages;
+	enum cmn_status status = __real_drv_slots_hook(object, c_library, functions, count);
+
+	cost.looks += drv_loaded_contains(object, (const void *)observed) ? 1 : 0;
+	/* The slots of calls, and of data; each may go past the end of a page. */
+	CU_ASSERT(cost.pages - pages <= 4);
+	return status;
+}
+
+/* A driver makes, reads and removes temporary files in each build (AMD's: six, one of 3 MB). */
+TEST(a_builds_own_files_cost_nothing)
+{
+	static const char *const makes[] = { "write", "cache", "exchange" };
+	struct drv_observation *observation;
+
+	for (size_t i = 0; i < sizeof(makes) / sizeof(makes[0]); i++) {
+		cost.sleeps = cost.reads = 0;
+		observation = begin(false);
+		observed(makes[i], "own-and-new");
+		observed("fopen", "own-and-new");
+		CU_ASSERT_EQUAL(cost.sleeps + cost.reads, 0);
+		EXPECT_COUNT(end_with(observation, NULL, false), 0);
+		CU_ASSERT_EQUAL(unlink("own-and-new"), 0);
+	}
+	/* Not so what was there, or is another build's dependency. */
+	unit_write("there.h", "text");
+	cost.sleeps = cost.reads = 0;
+	CU_ASSERT_EQUAL(watch("open", "there.h"), CMN_OK);
+	CU_ASSERT(cost.sleeps > 0 && cost.reads > 0);
+}
+
+TEST(a_library_is_hooked_once)
+{
+	char command[8192];
+
+	(void)snprintf(command, sizeof(command), "cp '%s' late.so && cp late.so later.so", library_path);
+	CU_ASSERT_EQUAL_FATAL(system(command), 0);
+	CU_ASSERT_EQUAL(watch("stat", "absent.h"), CMN_OK);
+	/* It looks again where something was unloaded, as before this test. */
+	cost.looks = 0;
+	for (int i = 0; i < 2; i++) {
+		struct drv_observation *observation = begin(false);
+		void *more = dlopen(i ? "./later.so" : "./late.so", RTLD_NOW | RTLD_LOCAL);
+
+		EXPECT_COUNT(end_with(observation, NULL, false), 0);
+		if (more && i)
+			CU_ASSERT_EQUAL(dlclose(more), 0);
+	}
+	CU_ASSERT_EQUAL(cost.looks, 0);
+}
+
+/* Of a row that no other test has. */
+TEST(a_driver_of_which_no_build_can_be_kept_is_left_alone)
+{
+	const struct drv_driver *driver = drv_driver_of("liboclgrind-rt-icd.so");
+
+	unit_write("there.h", "text");
+	for (int i = 0; i < 20; i++) {
+		struct drv_observation *observation = begin_as(driver, false);
+
+		cost.sleeps = cost.reads = 0;
+		observed("open", "there.h");
+		observed("list", ".");
+		EXPECT_UNKNOWN(end_with(observation, NULL, false),
+			       i < 8 ? "directory-listed" : "observer-stopped");
+		CU_ASSERT(i < 8 || cost.sleeps + cost.reads == 0);
+	}
+	/* Not even where it could, since what it read once was not seen. */
+	EXPECT_UNKNOWN(end_with(begin_as(driver, false), NULL, false), "observer-stopped");
+	/* Others are. */
+	EXPECT_DEPENDS(watch("open", "there.h"), CC_DEPENDENCY_FILE, "there.h");
 }
 
 static bool kernel_is_behind;	/* too: nothing else says what time it is */
