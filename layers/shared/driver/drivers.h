@@ -103,6 +103,7 @@ struct drv_driver {
 	 * the variables of all drivers.
 	 */
 	const char *const *variables;
+	const char *const *options;	/* harmless options of its own (harmless.h); NULL: none */
 	/* With NEOReadDebugKeys set it reads some 480 more, all in CamelCase. */
 	bool debug_keys;
 	/* Files, up to NULL, that it reads once: when it is loaded, or (absolute paths) at its first build. */

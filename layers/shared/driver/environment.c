@@ -10,11 +10,12 @@
 #include <unistd.h>
 
 #include "common/mutex.h"
+#include "layers/shared/driver/harmless.h"
 #include "layers/shared/driver/owner.h"
 
 /* Whatever a driver does with them: where caches and dumps go, what is logged, how a loader finds drivers. */
 static const char *const ignored[] = {
-	"POCL_CACHE_DIR",     "POCL_DEBUG",	  "POCL_KERNEL_CACHE", "POCL_LEAVE_KERNEL_COMPILER_TEMP_FILES",
+	"POCL_CACHE_DIR",     "POCL_DEBUG",	  "POCL_KERNEL_CACHE",
 	"POCL_TRACING",	      "MESA_SHADER_CACHE", "MESA_DISK_CACHE",  "MESA_GLSL_CACHE",
 	"MESA_LOG",	      "CUDA_CACHE_",	  "NEO_CACHE_",	       "OCL_ICD_",
 	"NEOReadDebugKeys",   NULL,
@@ -161,8 +162,12 @@ static const char *gather(const struct drv_driver *driver, char *const *environm
 		const char *equals = strchr(environment[i], '=');
 
 		if (equals && drv_environment_counts(driver, environment[i],
-						     (size_t)(equals - environment[i]), debug_keys))
+						     (size_t)(equals - environment[i]), debug_keys)) {
+			if (!drv_variable_is_harmless(driver, environment[i],
+						      (size_t)(equals - environment[i]), equals + 1))
+				reason = "variable";
 			variables[count++] = environment[i];
+		}
 	}
 	if (debug_keys)
 		cc_key_add_text(ret, CC_PART_OPTIONS, "env.NEOReadDebugKeys", debug);
