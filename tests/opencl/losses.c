@@ -305,10 +305,11 @@ static cl_program make(const struct corpus_source *source, enum kind kind)
 	return program;
 }
 
-/* As the layer loads it: a binary of each device that it was built for. */
+/* As the layer loads it: a binary of each device that it was built for, which the driver tells (pocl: of parts, the whole). */
 static cl_program load(cl_program program, enum kind kind, const char *options)
 {
 	cl_uint count = arrangement->target_count, all = 0, first;
+	cl_device_id owners[2] = { NULL };
 	unsigned char *bytes[2] = { NULL };
 	size_t sizes[2] = { 0 };
 	cl_program loaded;
@@ -316,7 +317,10 @@ static cl_program load(cl_program program, enum kind kind, const char *options)
 
 	/* A linked program may have no others. */
 	error = clGetProgramInfo(program, CL_PROGRAM_NUM_DEVICES, sizeof(all), &all, NULL);
-	first = all == count ? 0 : arrangement->first;
+	first = all > count ? arrangement->first : 0;
+	count = all < count ? all : count;
+	if (error == CL_SUCCESS)
+		error = clGetProgramInfo(program, CL_PROGRAM_DEVICES, sizeof(owners), owners, NULL);
 	if (error == CL_SUCCESS)
 		error = clGetProgramInfo(program, CL_PROGRAM_BINARY_SIZES, sizeof(sizes), sizes, NULL);
 	if (error != CL_SUCCESS || !sizes[first])
@@ -327,12 +331,12 @@ static cl_program load(cl_program program, enum kind kind, const char *options)
 			 : CL_OUT_OF_HOST_MEMORY;
 	if (error != CL_SUCCESS)
 		fail("CL_PROGRAM_BINARIES", error);
-	loaded = clCreateProgramWithBinary(context, count, targets, sizes + first,
+	loaded = clCreateProgramWithBinary(context, count, owners + first, sizes + first,
 					   (const unsigned char **)bytes + first, statuses, &error);
 	if (!loaded || error != CL_SUCCESS || statuses[0] != CL_SUCCESS || statuses[1] != CL_SUCCESS)
 		fail("clCreateProgramWithBinary", error ? error : statuses[0]);
 	if (kind == EXECUTABLE || kind == LINKED) {
-		error = clBuildProgram(loaded, count, targets, kind == LINKED ? NULL : options, NULL,
+		error = clBuildProgram(loaded, count, owners + first, kind == LINKED ? NULL : options, NULL,
 				       NULL);
 		if (error != CL_SUCCESS)
 			fail("clBuildProgram of a binary", error);
@@ -370,7 +374,7 @@ static cl_int divide(cl_uint *ret_count)
 	cl_device_id parts[64];
 	cl_int error = CL_INVALID_VALUE;
 
-	for (size_t i = 0; i < COUNT(ways) && error != CL_SUCCESS; i++)
+	for (size_t i = 0; i < COUNT(ways) && (error != CL_SUCCESS || *ret_count < 2); i++)
 		error = clCreateSubDevices(devices[0], ways[i], COUNT(parts), parts, ret_count);
 	if (error == CL_SUCCESS && *ret_count >= 2)
 		memcpy(devices, parts, sizeof(devices));

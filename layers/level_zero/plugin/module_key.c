@@ -176,10 +176,10 @@ enum cmn_status lz_module_key(struct lz_target *target, const ze_module_desc_t *
 		cc_key_add_text(key, CC_PART_OPTIONS, "input.options", flags ? flags : "");
 	}
 	*ret_reason = "option";
-	if (!drv_options_are_harmless(target->identity->row, desc->pBuildFlags))
+	if (!drv_options_are_harmless(target->identity->row->options, desc->pBuildFlags))
 		return CMN_MISS;
 	for (uint32_t i = 0; inputs->pBuildFlags && i < inputs->count; i++) {
-		if (!drv_options_are_harmless(target->identity->row, inputs->pBuildFlags[i]))
+		if (!drv_options_are_harmless(target->identity->row->options, inputs->pBuildFlags[i]))
 			return CMN_MISS;
 	}
 	if (!drv_environment_add(target->identity->row, key, ret_reason))

@@ -146,7 +146,7 @@ static enum cmn_status gather(struct ocl_desc *desc, size_t i)
 
 	desc->base.nameless |= !has_name(program);
 	status = ocl_build_key(&request, &desc->base.items[i].key, &desc->driver, &reason);
-	if (status == CMN_OK && !drv_options_are_harmless(desc->driver, program->options))
+	if (status == CMN_OK && !drv_options_are_harmless(desc->driver->options, program->options))
 		return CMN_MISS;
 	return status == CMN_OK || status == CMN_ERR_NOMEM ? status : CMN_MISS;
 }

@@ -186,7 +186,7 @@ static void run_uncached(struct build *build)
 static bool step_may_be_kept(struct drv_course *course, const char **ret_reason)
 {
 	*ret_reason = "option";
-	return drv_options_are_harmless(of(course)->driver, of(course)->call.options);
+	return drv_options_are_harmless(of(course)->driver->options, of(course)->call.options);
 }
 
 static bool step_observe(struct drv_course *course, struct drv_observer_request *ret)

@@ -157,7 +157,7 @@ static void gather(struct link *link)
 		link->course.bypass = reason;
 		return;
 	}
-	if (!drv_options_are_harmless(link->driver, link->options)) {
+	if (!drv_options_are_harmless(link->driver->options, link->options)) {
 		link->course.bypass = "option";
 		return;
 	}

@@ -163,7 +163,7 @@ static const char *gather(const struct drv_driver *driver, char *const *environm
 
 		if (equals && drv_environment_counts(driver, environment[i],
 						     (size_t)(equals - environment[i]), debug_keys)) {
-			if (!drv_variable_is_harmless(driver, environment[i],
+			if (!drv_variable_is_harmless(driver->options, environment[i],
 						      (size_t)(equals - environment[i]), equals + 1))
 				reason = "variable";
 			variables[count++] = environment[i];

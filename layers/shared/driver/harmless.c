@@ -6,8 +6,6 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "layers/shared/driver/drivers.h"
-
 /* Of every driver: those that standards have, and those of clang that only shape programs and logs. */
 static const char *const common[] = {
 	/* OpenCL 3.0, clBuildProgram, and its extensions for SPIR */
@@ -165,7 +163,7 @@ bool drv_options_each(const char *options,
 
 static bool judge_harm(const char *option, size_t len, bool value, const void *ctx)
 {
-	const struct drv_driver *driver = ctx;
+	const char *const *own = ctx;
 	char name[MAX_NAME + 1];
 
 	(void)value;
@@ -176,15 +174,15 @@ static bool judge_harm(const char *option, size_t len, bool value, const void *c
 	if (option[1] == 'W' && strchr(name, ','))
 		return false;
 	return is_listed(name, common, COUNT(common)) ||
-	       (driver->options && is_listed(name, driver->options, SIZE_MAX));
+	       (own && is_listed(name, own, SIZE_MAX));
 }
 
-bool drv_options_are_harmless(const struct drv_driver *driver, const char *options)
+bool drv_options_are_harmless(const char *const *own, const char *options)
 {
-	return drv_options_each(options, judge_harm, driver);
+	return drv_options_each(options, judge_harm, own);
 }
 
-bool drv_variable_is_harmless(const struct drv_driver *driver, const char *name, size_t len,
+bool drv_variable_is_harmless(const char *const *own, const char *name, size_t len,
 			      const char *value)
 {
 	char copy[MAX_NAME + 1];
@@ -194,6 +192,6 @@ bool drv_variable_is_harmless(const struct drv_driver *driver, const char *name,
 	memcpy(copy, name, len);
 	copy[len] = '\0';
 	if (is_listed(copy, adding, COUNT(adding)))
-		return drv_options_are_harmless(driver, value);
+		return drv_options_are_harmless(own, value);
 	return !is_listed(copy, writing, COUNT(writing));
 }

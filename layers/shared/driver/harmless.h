@@ -10,8 +10,6 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-struct drv_driver;
-
 /*
  * Calls judge with each option (and each value that stands alone), without quotes and backslashes,
  * of at most 64 bytes, until it says false, which is then the result. value: this may be the value of
@@ -26,14 +24,14 @@ bool drv_options_is_blank(char byte);
 /* What the rows of drivers.c have; each ends with NULL. */
 extern const char *const drv_intel_options[], *const drv_nvidia_options[], *const drv_amd_options[];
 
-/* Whether each option is known to be harmless: OpenCL's, Level Zero's, clang's, or this driver's own. */
-bool drv_options_are_harmless(const struct drv_driver *driver, const char *options);
+/* Whether each option is known to be harmless: OpenCL's, Level Zero's, clang's, or of the driver's own list (NULL: none). */
+bool drv_options_are_harmless(const char *const *own, const char *options);
 
 /*
  * Whether a variable that the driver reads has a value by which it writes nothing about what it
  * compiles, and adds no options that are not harmless.
  */
-bool drv_variable_is_harmless(const struct drv_driver *driver, const char *name, size_t len,
+bool drv_variable_is_harmless(const char *const *own, const char *name, size_t len,
 			      const char *value);
 
 #endif

@@ -9,7 +9,7 @@
 
 static bool are_harmless(const char *library, const char *options)
 {
-	return drv_options_are_harmless(drv_driver_of(library), options);
+	return drv_options_are_harmless(drv_driver_of(library)->options, options);
 }
 
 TEST(known_names_are_harmless_on_every_driver)
@@ -21,9 +21,9 @@ TEST(known_names_are_harmless_on_every_driver)
 	};
 
 	for (size_t i = 0; i < DRV_DRIVERS; i++) {
-		CU_ASSERT(drv_options_are_harmless(&drv_drivers[i], NULL));
+		CU_ASSERT(drv_options_are_harmless(drv_drivers[i].options, NULL));
 		for (size_t j = 0; j < COUNT(harmless); j++)
-			CU_ASSERT(drv_options_are_harmless(&drv_drivers[i], harmless[j]));
+			CU_ASSERT(drv_options_are_harmless(drv_drivers[i].options, harmless[j]));
 	}
 }
 
@@ -68,23 +68,23 @@ TEST(all_others_are_not)
 	for (size_t d = 0; d < DRV_DRIVERS; d++) {
 		for (size_t i = 0; i < COUNT(harmful) * COUNT(around); i++) {
 			(void)snprintf(text, sizeof(text), around[i % COUNT(around)], harmful[i / COUNT(around)]);
-			CU_ASSERT_FALSE(drv_options_are_harmless(&drv_drivers[d], text));
+			CU_ASSERT_FALSE(drv_options_are_harmless(drv_drivers[d].options, text));
 		}
 		for (size_t i = 0; i < COUNT(harmful); i++) {
 			const char *word = harmful[i];
 
 			/* With marks within it. */
 			(void)snprintf(text, sizeof(text), "%c\"%s", word[0], word + 1);
-			CU_ASSERT_FALSE(drv_options_are_harmless(&drv_drivers[d], text));
+			CU_ASSERT_FALSE(drv_options_are_harmless(drv_drivers[d].options, text));
 			(void)snprintf(text, sizeof(text), "%c\\%s", word[0], word + 1);
-			CU_ASSERT_FALSE(drv_options_are_harmless(&drv_drivers[d], text));
+			CU_ASSERT_FALSE(drv_options_are_harmless(drv_drivers[d].options, text));
 		}
 	}
 }
 
 static bool is_harmless(const char *library, const char *name, const char *value)
 {
-	return drv_variable_is_harmless(drv_driver_of(library), name, strlen(name), value);
+	return drv_variable_is_harmless(drv_driver_of(library)->options, name, strlen(name), value);
 }
 
 TEST(variables_that_ask_for_files_or_messages_are_not_harmless)
