@@ -27,13 +27,23 @@ SCENARIO(several)
 	}
 }
 
+/* "linked": compiled and linked, not built. */
 SCENARIO(queries)
 {
-	cl_program program = client_program(client, client_source);
+	cl_program program = client_program(client, client_source), object = program;
 	cl_kernel kernels[8] = { NULL };
 	cl_uint count = 0;
+	cl_int error;
 
-	printf("build %d\n", client_build(program, "-DK=3 -cl-kernel-arg-info"));
+	if (client->arguments[0]) {
+		printf("compile %d\n", client_compile(object, "-DK=3 -cl-kernel-arg-info"));
+		program = client_print_linked(client, NULL, 1, &object, &error);
+		printf("release %d\n", clReleaseProgram(object));
+	} else {
+		printf("build %d\n", client_build(program, "-DK=3 -cl-kernel-arg-info"));
+	}
+	if (!program)
+		return;
 	client_print_program(client, program);
 	client_print_build(client, program);
 	printf("create all %d\n", clCreateKernelsInProgram(program, 8, kernels, &count));

@@ -8,8 +8,13 @@
  * answers differ. No layer is involved: layers/shared/driver/drivers.c follows from
  * this table.
  *
- *   losses [-v]             all of it; -v: each difference
- *   losses SOURCE KIND      one: a line a question, for the first form
+ *   losses [-v] [DEVICES]         all of it; -v: each difference
+ *   losses SOURCE KIND DEVICES    one: a line a question, for the first form
+ *
+ * DEVICES: what the context has, and what is built for: the platform's first
+ * device ("one", without an argument), the first two ("two"), or one of them
+ * ("first", "second"); or the same of two parts of the first device ("parts",
+ * "first-part", "second-part").
  *
  * Each source and kind is a process of its own: a driver that crashes on a
  * question is a line in the table.
@@ -37,8 +42,19 @@ struct answers {
 	size_t count;
 };
 
+static const struct arrangement {
+	const char *name;
+	bool parts;
+	cl_uint count, first, target_count;
+} arrangements[] = {
+	{ "one", false, 1, 0, 1 }, { "two", false, 2, 0, 2 }, { "first", false, 2, 0, 1 },
+	{ "second", false, 2, 1, 1 }, { "parts", true, 2, 0, 2 }, { "first-part", true, 2, 0, 1 },
+	{ "second-part", true, 2, 1, 1 },
+};
+
+static const struct arrangement *arrangement = arrangements;
 static cl_platform_id platform;
-static cl_device_id device;
+static cl_device_id devices[2], *targets, device;	/* the context's, the build's, the one that is asked about */
 static cl_context context;
 
 static void add(struct answers *answers, const char *question, const char *of, cl_int error,
@@ -149,10 +165,16 @@ static void ask_kernel(struct answers *answers, cl_kernel kernel, const char *na
 	for (size_t i = 0; i < COUNT(kernel_questions); i++)
 		ASK(answers, kernel_questions[i].name, name, clGetKernelInfo, kernel,
 		    kernel_questions[i].value);
-	for (size_t i = 0; i < COUNT(group_questions); i++)
-		ASK(answers, group_questions[i].name, name, clGetKernelWorkGroupInfo, kernel, device,
-		    group_questions[i].value);
-	ask_sub_groups(answers, kernel, name);
+	for (cl_uint t = 0; t < arrangement->target_count; t++) {
+		char of[320];
+
+		device = targets[t];
+		(void)snprintf(of, sizeof(of), "%.300s@%u", name, t);
+		for (size_t i = 0; i < COUNT(group_questions); i++)
+			ASK(answers, group_questions[i].name, of, clGetKernelWorkGroupInfo, kernel,
+			    device, group_questions[i].value);
+		ask_sub_groups(answers, kernel, of);
+	}
 	(void)clGetKernelInfo(kernel, CL_KERNEL_NUM_ARGS, sizeof(arguments), &arguments, NULL);
 	for (cl_uint i = 0; i < arguments; i++) {
 		char of[320];
@@ -194,9 +216,16 @@ static void ask_program(struct answers *answers, cl_program program, const char 
 			continue;
 		ASK(answers, program_questions[i].name, "", clGetProgramInfo, program, value);
 	}
-	for (size_t i = 0; i < COUNT(build_questions); i++)
-		ASK(answers, build_questions[i].name, "", clGetProgramBuildInfo, program, device,
-		    build_questions[i].value);
+	for (size_t i = 0; i < COUNT(build_questions) * arrangement->target_count; i++) {
+		const struct question *question = &build_questions[i % COUNT(build_questions)];
+		size_t t = i / COUNT(build_questions);
+
+		ASK(answers, question->name, t ? "@1" : "@0", clGetProgramBuildInfo, program, targets[t],
+		    question->value);
+	}
+	error = clCreateKernelsInProgram(program, 0, NULL, &count);
+	add(answers, "clCreateKernelsInProgram, their number", "", error, (unsigned char *)&count,
+	    sizeof(count));
 	error = clCreateKernelsInProgram(program, MAX_KERNELS, kernels, &count);
 	add_error(answers, "clCreateKernelsInProgram", "", error);
 	for (cl_uint i = 0; error == CL_SUCCESS && i < count; i++)
@@ -235,7 +264,7 @@ static cl_program make_built(const struct corpus_source *source)
 	program = clCreateProgramWithSource(context, source->second ? 2 : 1, texts, NULL, &error);
 	if (!program)
 		fail("clCreateProgramWithSource", error);
-	error = clBuildProgram(program, 1, &device, source->options, NULL, NULL);
+	error = clBuildProgram(program, arrangement->target_count, targets, source->options, NULL, NULL);
 	if (error != CL_SUCCESS)
 		fail("clBuildProgram", error);
 	return program;
@@ -244,7 +273,7 @@ static cl_program make_built(const struct corpus_source *source)
 static cl_program compile(const char *text, const char *options)
 {
 	cl_program program = create(text);
-	cl_int error = clCompileProgram(program, 1, &device, options, 0, NULL, NULL, NULL, NULL);
+	cl_int error = clCompileProgram(program, arrangement->target_count, targets, options, 0, NULL, NULL, NULL, NULL);
 
 	if (error != CL_SUCCESS)
 		fail("clCompileProgram", error);
@@ -254,7 +283,7 @@ static cl_program compile(const char *text, const char *options)
 static cl_program link_objects(cl_uint count, const cl_program *objects, const char *options,
 			       cl_int *ret_error)
 {
-	return clLinkProgram(context, 1, &device, options, count, objects, NULL, NULL, ret_error);
+	return clLinkProgram(context, arrangement->target_count, targets, options, count, objects, NULL, NULL, ret_error);
 }
 
 static cl_program make(const struct corpus_source *source, enum kind kind)
@@ -276,33 +305,44 @@ static cl_program make(const struct corpus_source *source, enum kind kind)
 	return program;
 }
 
-/* As the layer loads it. */
+/* As the layer loads it: a binary of each device that it was built for, which the driver tells (pocl: of parts, the whole). */
 static cl_program load(cl_program program, enum kind kind, const char *options)
 {
-	size_t size = 0;
-	unsigned char *bytes;
+	cl_uint count = arrangement->target_count, all = 0, first;
+	cl_device_id owners[2] = { NULL };
+	unsigned char *bytes[2] = { NULL };
+	size_t sizes[2] = { 0 };
 	cl_program loaded;
-	cl_int error, status = CL_SUCCESS;
+	cl_int error, statuses[2] = { CL_SUCCESS, CL_SUCCESS };
 
-	error = clGetProgramInfo(program, CL_PROGRAM_BINARY_SIZES, sizeof(size), &size, NULL);
-	if (error != CL_SUCCESS || !size)
+	/* A linked program may have no others. */
+	error = clGetProgramInfo(program, CL_PROGRAM_NUM_DEVICES, sizeof(all), &all, NULL);
+	first = all > count ? arrangement->first : 0;
+	count = all < count ? all : count;
+	if (error == CL_SUCCESS)
+		error = clGetProgramInfo(program, CL_PROGRAM_DEVICES, sizeof(owners), owners, NULL);
+	if (error == CL_SUCCESS)
+		error = clGetProgramInfo(program, CL_PROGRAM_BINARY_SIZES, sizeof(sizes), sizes, NULL);
+	if (error != CL_SUCCESS || !sizes[first])
 		fail("CL_PROGRAM_BINARY_SIZES", error);
-	bytes = malloc(size);
-	error = bytes ? clGetProgramInfo(program, CL_PROGRAM_BINARIES, sizeof(bytes), &bytes, NULL)
-		      : CL_OUT_OF_HOST_MEMORY;
+	for (cl_uint i = 0; i < all && i < 2; i++)
+		bytes[i] = malloc(sizes[i] + 1);
+	error = bytes[0] ? clGetProgramInfo(program, CL_PROGRAM_BINARIES, sizeof(bytes), bytes, NULL)
+			 : CL_OUT_OF_HOST_MEMORY;
 	if (error != CL_SUCCESS)
 		fail("CL_PROGRAM_BINARIES", error);
-	loaded = clCreateProgramWithBinary(context, 1, &device, &size,
-					   (const unsigned char **)&bytes, &status, &error);
-	if (!loaded || error != CL_SUCCESS || status != CL_SUCCESS)
-		fail("clCreateProgramWithBinary", error ? error : status);
+	loaded = clCreateProgramWithBinary(context, count, owners + first, sizes + first,
+					   (const unsigned char **)bytes + first, statuses, &error);
+	if (!loaded || error != CL_SUCCESS || statuses[0] != CL_SUCCESS || statuses[1] != CL_SUCCESS)
+		fail("clCreateProgramWithBinary", error ? error : statuses[0]);
 	if (kind == EXECUTABLE || kind == LINKED) {
-		error = clBuildProgram(loaded, 1, &device, kind == LINKED ? NULL : options, NULL,
+		error = clBuildProgram(loaded, count, owners + first, kind == LINKED ? NULL : options, NULL,
 				       NULL);
 		if (error != CL_SUCCESS)
 			fail("clBuildProgram of a binary", error);
 	}
-	free(bytes);
+	free(bytes[0]);
+	free(bytes[1]);
 	return loaded;
 }
 
@@ -324,16 +364,40 @@ static void ask_link(struct answers *answers, cl_program program, const struct c
 		(void)clReleaseProgram(result);
 }
 
+/* Two parts of the first device: its tiles, or a core each. */
+static cl_int divide(cl_uint *ret_count)
+{
+	const cl_device_partition_property ways[][4] = {
+		{ CL_DEVICE_PARTITION_BY_AFFINITY_DOMAIN, CL_DEVICE_AFFINITY_DOMAIN_NEXT_PARTITIONABLE, 0 },
+		{ CL_DEVICE_PARTITION_EQUALLY, 1, 0 },
+	};
+	cl_device_id parts[64];
+	cl_int error = CL_INVALID_VALUE;
+
+	for (size_t i = 0; i < COUNT(ways) && (error != CL_SUCCESS || *ret_count < 2); i++)
+		error = clCreateSubDevices(devices[0], ways[i], COUNT(parts), parts, ret_count);
+	if (error == CL_SUCCESS && *ret_count >= 2)
+		memcpy(devices, parts, sizeof(devices));
+	return error;
+}
+
 static void set_up(void)
 {
+	cl_uint count = 0;
 	cl_int error = clGetPlatformIDs(1, &platform, NULL);
 
 	if (error == CL_SUCCESS)
-		error = clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, 1, &device, NULL);
+		error = clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, 2, devices, &count);
+	if (error == CL_SUCCESS && arrangement->parts)
+		error = divide(&count);
+	if (error == CL_SUCCESS && count < arrangement->count)
+		error = CL_DEVICE_NOT_FOUND;
+	targets = devices + arrangement->first;
+	device = targets[0];
 	if (error == CL_SUCCESS)
-		context = clCreateContext(NULL, 1, &device, NULL, NULL, &error);
+		context = clCreateContext(NULL, arrangement->count, devices, NULL, NULL, &error);
 	if (error != CL_SUCCESS) {
-		(void)fprintf(stderr, "no OpenCL device: %d\n", error);
+		(void)fprintf(stderr, "no such OpenCL devices: %d\n", error);
 		exit(2);
 	}
 }
@@ -445,7 +509,7 @@ static void run_child(const char *self, size_t source, size_t kind, bool verbose
 		(void)dup2(ends[1], STDOUT_FILENO);
 		(void)close(ends[0]);
 		(void)alarm(PATIENCE_S);
-		(void)execl(self, self, number, kinds[kind], (char *)NULL);
+		(void)execl(self, self, number, kinds[kind], arrangement->name, (char *)NULL);
 		_exit(126);
 	}
 	(void)close(ends[1]);
@@ -475,17 +539,22 @@ static void print_driver(void)
 	(void)clGetPlatformInfo(platform, CL_PLATFORM_VERSION, sizeof(version), version, NULL);
 	(void)clGetDeviceInfo(device, CL_DRIVER_VERSION, sizeof(driver), driver, NULL);
 	(void)clGetDeviceInfo(device, CL_DEVICE_NAME, sizeof(of_device), of_device, NULL);
-	(void)printf("%s, %s, driver %s, %s\n\n", name, version, driver, of_device);
+	(void)printf("%s, %s, driver %s, %s: %s\n\n", name, version, driver, of_device, arrangement->name);
 }
 
 int main(int argc, char **argv)
 {
-	bool verbose = argc == 2 && !strcmp(argv[1], "-v");
+	bool verbose = argc >= 2 && !strcmp(argv[1], "-v");
+	const char *last = argc >= 2 ? argv[argc - 1] : "";
 	unsigned int asked = 0, lost = 0;
 	char self[4096] = "";
 
 	(void)setvbuf(stdout, NULL, _IOLBF, 0);
-	if (argc == 3) {
+	for (size_t i = 0; i < COUNT(arrangements); i++) {
+		if (!strcmp(last, arrangements[i].name))
+			arrangement = &arrangements[i];
+	}
+	if (argc == 4) {
 		size_t source = strtoul(argv[1], NULL, 10);
 
 		for (size_t i = 0; i < KINDS && source < corpus_count; i++) {

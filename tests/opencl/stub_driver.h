@@ -74,6 +74,8 @@
  *   STUB_SETENV=NAME=VALUE    what a build from source does meanwhile, as any thread might
  *   STUB_LINK_SETENV=NAME=VALUE  the same of a link
  *   STUB_LOADED_BACKWARDS=1   a program from a binary has its kernels in the other order
+ *   STUB_EACH_DEVICES_KERNELS=1  a program from binaries counts the kernels of each of its devices,
+ *                             and creating them all ends the process (NEO with two devices)
  *   STUB_NAMES_ABORT=1        asking for the names of kernels ends the process (NVIDIA)
  *   STUB_NO_NAMES=1           asking a program without kernels for their names does not
  *   STUB_LOADS_ABORT=1        two threads that load binaries at a time end the process (pocl)

@@ -70,11 +70,15 @@ cl_int CL_API_CALL stub_clCreateKernelsInProgram(cl_program program, cl_uint cou
 		return CL_INVALID_PROGRAM_EXECUTABLE;
 	while (has_kernels(build) && stub_image_kernel(build->image, all, name, sizeof(name), &arguments))
 		all++;
+	if (program->loaded && stub_is_set("STUB_EACH_DEVICES_KERNELS"))
+		all *= program->device_count;
 	if (ret_kernels && count < all)
 		return CL_INVALID_VALUE;
 	for (cl_uint i = 0; ret_kernels && i < all; i++) {
 		bool backwards = program->loaded && stub_is_set("STUB_LOADED_BACKWARDS");
 
+		if (!stub_image_kernel(build->image, i, name, sizeof(name), &arguments))
+			abort();
 		(void)stub_image_kernel(build->image, backwards ? all - 1 - i : i, name, sizeof(name), &arguments);
 		ret_kernels[i] = kernel_new(program, name, arguments, digest_of(build->image));
 	}

@@ -128,6 +128,8 @@ cl_int CL_API_CALL stub_clGetProgramInfo(cl_program program, cl_program_info nam
 		if (!build || has_no_kernels(build))
 			return CL_INVALID_PROGRAM_EXECUTABLE;
 		count = list_kernels(build, NULL, 0);
+		if (program->loaded && stub_is_set("STUB_EACH_DEVICES_KERNELS"))
+			count *= program->device_count;
 		return stub_answer(&count, sizeof(count), size, ret, ret_size);
 	case CL_PROGRAM_KERNEL_NAMES:
 		if (!build || has_no_kernels(build))

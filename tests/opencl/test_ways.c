@@ -190,6 +190,19 @@ TEST(devices_in_turn)
 		run_layered(&reference, arguments);
 }
 
+/* NEO counts the kernels of each device in a program from binaries, and does not survive to create them all. */
+TEST(programs_for_two_devices_have_their_kernels_once)
+{
+	const char *const built[] = { "queries", NULL }, *const linked[] = { "queries", "linked", NULL };
+
+	two_devices();
+	driver_setenv("STUB_EACH_DEVICES_KERNELS", "1");
+	if (driver_is("pocl"))
+		return (void)printf("pocl 3.1 crashes when it is asked for the binaries; ");
+	cold_and_warm(built, "create all 0", 1);
+	cold_and_warm(linked, "create all 0", 3);
+}
+
 /* As without the layer, but for the stub, whose values come from the text. */
 static void run_with_token(const char *const *arguments)
 {

@@ -49,6 +49,7 @@ static const struct reason bypasses[] = {
 	{ "system-call", "the driver looked for files in a way that cannot be observed" },
 	{ "too-many-files", "the driver looked for too many files" },
 	{ "unknown-extension", "the module has an unknown extension" },
+	{ "variable", "a variable asks the driver for files or messages (IGC_ShaderDumpEnable and others)" },
 };
 
 static const struct reason losses[] = {

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "layers/shared/driver/environment.h"
+#include "layers/shared/driver/harmless.h"
 #include "layers/level_zero/plugin/spirv.h"
 
 /* Of the fields beside the inputs: names and build-ids of some 30 libraries, mostly. */
@@ -154,6 +155,13 @@ enum cmn_status lz_module_key(struct lz_target *target, const ze_module_desc_t *
 		const char *flags = inputs->pBuildFlags ? inputs->pBuildFlags[i] : NULL;
 
 		cc_key_add_text(key, CC_PART_OPTIONS, "input.options", flags ? flags : "");
+	}
+	*ret_reason = "option";
+	if (!drv_options_are_harmless(target->identity->row->options, desc->pBuildFlags))
+		return CMN_MISS;
+	for (uint32_t i = 0; inputs->pBuildFlags && i < inputs->count; i++) {
+		if (!drv_options_are_harmless(target->identity->row->options, inputs->pBuildFlags[i]))
+			return CMN_MISS;
 	}
 	if (!drv_environment_add(target->identity->row, key, ret_reason))
 		return CMN_MISS;

@@ -8,6 +8,7 @@
 #include "common/cancel.h"
 #include "layers/shared/api/device.h"
 #include "layers/shared/driver/environment.h"
+#include "layers/shared/driver/harmless.h"
 #include "layers/opencl/key/build_key.h"
 #include "layers/opencl/key/options.h"
 
@@ -143,10 +144,10 @@ static enum cmn_status gather(struct ocl_desc *desc, size_t i)
 	enum cmn_status status;
 	const char *reason;
 
-	if (!ocl_options_are_harmless(program->options))
-		return CMN_MISS;
 	desc->base.nameless |= !has_name(program);
 	status = ocl_build_key(&request, &desc->base.items[i].key, &desc->driver, &reason);
+	if (status == CMN_OK && !drv_options_are_harmless(desc->driver->options, program->options))
+		return CMN_MISS;
 	return status == CMN_OK || status == CMN_ERR_NOMEM ? status : CMN_MISS;
 }
 

@@ -21,6 +21,7 @@
 #include "layers/opencl/program/program_recipe.h"
 #include "layers/opencl/program/watch.h"
 #include "layers/shared/driver/environment.h"
+#include "layers/shared/driver/harmless.h"
 
 struct build {
 	struct drv_course course;	/* first */
@@ -187,7 +188,7 @@ static void run_uncached(struct build *build)
 static bool step_may_be_kept(struct drv_course *course, const char **ret_reason)
 {
 	*ret_reason = "option";
-	return ocl_options_are_harmless(of(course)->call.options);
+	return drv_options_are_harmless(of(course)->driver->options, of(course)->call.options);
 }
 
 static bool step_observe(struct drv_course *course, struct drv_observer_request *ret)

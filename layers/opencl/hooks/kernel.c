@@ -208,50 +208,66 @@ char *ocl_kernel_name(cl_kernel handle, char few[OCL_FEW_NAME])
 	return NULL;
 }
 
-/* Where name stands in a list separated by semicolons; its number of names if it is not there. */
-static cl_uint place_of(const char *name, struct cmn_view names)
+/* The driver's kernel of a name that need not end. */
+static cl_kernel create_one(cl_program target, const char *start, size_t len, cl_int *ret_error)
 {
-	const char *list = names.data;
-	size_t len = strlen(name), at = 0;
-	cl_uint place = 0;
+	char few[OCL_FEW_NAME], *name = len < sizeof(few) ? few : malloc(len + 1);
+	cl_kernel kernel = NULL;
 
-	while (at < names.len && list[at]) {
-		size_t end = at;
-
-		while (end < names.len && list[end] && list[end] != ';')
-			end++;
-		if (end - at == len && memcmp(list + at, name, len) == 0)
-			return place;
-		place++;
-		at = end < names.len && list[end] == ';' ? end + 1 : end;
-	}
-	return place;
+	*ret_error = CL_OUT_OF_HOST_MEMORY;
+	if (!name)
+		return NULL;
+	memcpy(name, start, len);
+	name[len] = '\0';
+	kernel = OCL_NEXT.clCreateKernel(target, name, ret_error);
+	if (name != few)
+		free(name);
+	return kernel;
 }
 
-/* Puts a loaded program's kernels in the order of the build; leaves them where that cannot be told. */
-static void order_kernels(const struct ocl_loaded_program *loaded, cl_uint count, cl_kernel *kernels)
+/* Those of a list of names, in its order; all or none. */
+static cl_int create_named(cl_program target, struct cmn_view names, cl_uint count, cl_kernel *kernels)
 {
-	cl_kernel *ordered = calloc(count, sizeof(*ordered));
-	struct cmn_view names;
-	cl_uint placed = 0;
+	const char *at = names.data;
+	cl_int error = CL_SUCCESS;
+	cl_uint made = 0;
 
-	if (!ordered || !cc_entry_find(loaded->entry, OCL_TAG_KERNEL_NAMES, 0, &names))
-		goto out;
-	for (cl_uint i = 0; i < count; i++) {
-		char few[OCL_FEW_NAME], *name = ocl_kernel_name(kernels[i], few);
-		cl_uint place = name ? place_of(name, names) : count;
+	for (; made < count; made++) {
+		size_t len = strcspn(at, ";");
 
-		if (name != few)
-			free(name);
-		if (place >= count || ordered[place])
-			goto out;
-		ordered[place] = kernels[i];
-		placed++;
+		kernels[made] = create_one(target, at, len, &error);
+		if (!kernels[made])
+			break;
+		at += len + 1;
 	}
-	if (placed == count)
-		memcpy(kernels, ordered, count * sizeof(*ordered));
-out:
-	free(ordered);
+	while (made < count && made)
+		(void)OCL_NEXT.clReleaseKernel(kernels[--made]);	/* nobody has it */
+	return made < count ? error : CL_SUCCESS;
+}
+
+/*
+ * A loaded program's kernels in the order of the build, where it is known: a driver may have them in
+ * another order (rusticl), or have those of each device (NEO), which it does not survive to create.
+ */
+static cl_int create_all(cl_program target, const struct ocl_loaded_program *loaded, cl_uint room,
+			 cl_kernel *kernels, cl_uint *ret_count)
+{
+	cl_int error = CL_SUCCESS;
+	struct cmn_view names;
+	cl_uint named = 0;
+
+	if (loaded && loaded->kind == OCL_LOADED_EXECUTABLE)
+		named = ocl_loaded_program_kernel_names(loaded, &names);
+	if (named && loaded->num_devices == 1)
+		error = OCL_NEXT.clCreateKernelsInProgram(target, 0, NULL, ret_count);
+	else
+		*ret_count = named;
+	/* rusticl 22's names are also those of earlier builds of the program. */
+	if (!named || error != CL_SUCCESS || *ret_count != named)
+		return OCL_NEXT.clCreateKernelsInProgram(target, room, kernels, ret_count);
+	if (!kernels)
+		return CL_SUCCESS;
+	return room < named ? CL_INVALID_VALUE : create_named(target, names, named, kernels);
 }
 
 /* false: out of memory, and none of them is left. */
@@ -287,11 +303,9 @@ cl_int CL_API_CALL ocl_clCreateKernelsInProgram(cl_program handle, cl_uint num_k
 	loaded = ocl_program_loaded(program);
 	target = find_target(program, loaded);
 	error = !target ? CL_INVALID_PROGRAM_EXECUTABLE :
-		OCL_NEXT.clCreateKernelsInProgram(target, num_kernels, kernels, &count);
+		create_all(target, loaded, num_kernels, kernels, &count);
 	if (error == CL_SUCCESS && num_kernels_ret)
 		*num_kernels_ret = count;
-	if (error == CL_SUCCESS && kernels && loaded && count)
-		order_kernels(loaded, count, kernels);
 	if (error == CL_SUCCESS && kernels && !remember_all(program, loaded, count, kernels))
 		error = fall_back(program) ?
 			OCL_NEXT.clCreateKernelsInProgram(handle, num_kernels, kernels, NULL) :

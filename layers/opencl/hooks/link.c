@@ -19,6 +19,7 @@
 #include "layers/opencl/hooks/dispatch.h"
 #include "layers/opencl/hooks/program_hooks.h"
 #include "layers/shared/driver/environment.h"
+#include "layers/shared/driver/harmless.h"
 #include "layers/opencl/key/options.h"
 #include "layers/opencl/program/watch.h"
 
@@ -158,10 +159,6 @@ static void gather(struct link *link)
 	};
 	const char *reason;
 
-	if (!ocl_options_are_harmless(link->options)) {
-		link->course.bypass = "option";
-		return;
-	}
 	link->kind = is_library(link) ? OCL_LOADED_OBJECT : OCL_LOADED_EXECUTABLE;
 	if (ocl_targets_of_context(link->context, link->list_count, link->list,
 				   &link->devices) != CMN_OK) {
@@ -171,6 +168,10 @@ static void gather(struct link *link)
 	request.targets = &link->devices;
 	if (ocl_build_key(&request, &link->key, &link->driver, &reason) != CMN_OK) {
 		link->course.bypass = reason;
+		return;
+	}
+	if (!drv_options_are_harmless(link->driver->options, link->options)) {
+		link->course.bypass = "option";
 		return;
 	}
 	link->capture = config->capture == CC_CAPTURE_AUTO ? link->driver->capture

@@ -107,6 +107,7 @@ static cl_int get_loaded_info(struct ocl_program *program, struct ocl_loaded_pro
 {
 	cl_program handle = program->object.handle;
 	struct cmn_view names;
+	size_t count;
 	cl_int error;
 
 	switch (param_name) {
@@ -126,6 +127,11 @@ static cl_int get_loaded_info(struct ocl_program *program, struct ocl_loaded_pro
 		if (loaded->kind == OCL_LOADED_OBJECT)
 			return give_object_kernels(program, loaded, param_name, size, ret_value,
 						   ret_size);
+		/* NEO counts those of each device. */
+		count = loaded->num_devices > 1 && param_name == CL_PROGRAM_NUM_KERNELS ?
+				ocl_loaded_program_kernel_names(loaded, &names) : 0;
+		if (count)
+			return give((struct cmn_view){ &count, sizeof(count) }, size, ret_value, ret_size);
 		handle = loaded->handle;
 		break;
 	case CL_PROGRAM_SCOPE_GLOBAL_CTORS_PRESENT:

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* options: a list of harmless ones; an unknown option is not harmless. */
+/* options: in words, as a compiler might read them. */
 #include "layers/opencl/key/options.h"
 
 #include <stddef.h>
@@ -7,118 +7,27 @@
 #include <string.h>
 
 #include "common/env.h"
+#include "layers/shared/driver/harmless.h"
 
-static bool is_blank(char byte)
+/* By its beginning, which ctx is. */
+static bool judge_beginning(const char *option, size_t len, bool value, const void *ctx)
 {
-	return byte == ' ' || (byte >= '\t' && byte <= '\r');
-}
-
-/* Quotes and backslashes mean nothing in some reading. */
-static bool is_mark(char byte)
-{
-	return byte == '"' || byte == '\'' || byte == '\\';
-}
-
-static const char *const harmless[] = {
-	/* OpenCL's and its extensions' */
-	"-D", "-I", "-U", "-cl-", "-w", "-create-library", "-enable-link-options", "-spir-std=",
-	"-x", "-kernel-arg-info", "-nv-", "-ze-", "-q", "-igc_opts", "-Xfinalizer", "-vc-", "-opt-",
-	"-abi-ver", "-doubleGRF",
-	/* clang's */
-	"-W", "-O", "-g", "-m", "-std=", "-pedantic", "-isystem", "-iquote", "-idirafter",
-	"-include", "-imacros", "-fno-", "-ffast-math", "-ffp-", "-ffinite-math", "-fapprox-func",
-	"-fassociative-math", "-freciprocal-math", "-fsigned-", "-funsigned-", "-fmath-errno",
-	"-fdenormal-fp-math", "-ftrapping-math", "-frounding-math", "-fstrict-", "-fwrapv",
-	"-funroll-loops", "-finline", "-fvectorize", "-fslp-vectorize", "-fblocks",
-	"-fdeclspec", "-fgnu", "-fcolor-diagnostics", "-fdiagnostics-", "-fcaret-diagnostics",
-	"-fshow-", "-fmacro-backtrace-limit", "-ferror-limit", "-fcommon", "-fpack-struct",
-	"-fshort-enums", "-fshort-wchar", "-fvisibility", "-fms-extensions",
-};
-
-/* Of these, those that write files, or pass options on to a program that does. */
-static const char *const harmful[] = {
-	"-Wp,", "-Wa,", "-Wl,", "-mllvm", "-gsplit-dwarf", "-fdiagnostics-format", "-g/",
-	"-fdiagnostics-add-output", "-fdiagnostics-set-output", "-opt-bisect",
-};
-
-static bool is_listed(const char *option, size_t len, const char *const *list, size_t count)
-{
-	for (size_t i = 0; i < count; i++) {
-		size_t size = strlen(list[i]);
-
-		if (len >= size && memcmp(option, list[i], size) == 0)
-			return true;
-	}
-	return false;
-}
-#define IS_LISTED(option, len, list) is_listed(option, len, list, sizeof(list) / sizeof((list)[0]))
-
-enum { MAX_COMPARED = 64 };	/* the lists have no longer entry */
-
-/*
- * Calls judge with the beginning of each option, without marks, until it says false, which is then
- * the result. value: this may be the value of the option before it.
- */
-static bool each_option(const char *options,
-		      bool (*judge)(const char *option, size_t len, bool value))
-{
-	const char *at = options ? options : "";
-	char option[MAX_COMPARED];
-	size_t len = 0;
-
-	while (*at) {
-		bool value = len == 2 && option[0] == '-' && strchr("DIUx", option[1]);
-
-		len = 0;
-
-		while (is_blank(*at) || is_mark(*at))
-			at++;
-		for (; *at && !is_blank(*at); at++) {
-			if (!is_mark(*at) && len < MAX_COMPARED)
-				option[len++] = *at;
-		}
-		if (len && !judge(option, len, value))
-			return false;
-	}
-	return true;
-}
-
-static bool judge_harm(const char *option, size_t len, bool value)
-{
-	(void)value;
-	return option[0] != '-' ||
-	       (IS_LISTED(option, len, harmless) && !IS_LISTED(option, len, harmful));
-}
-
-bool ocl_options_are_harmless(const char *options)
-{
-	return each_option(options, judge_harm);
-}
-
-static bool judge_reading(const char *option, size_t len, bool value)
-{
-	static const char *const reading[] = { "-include", "-imacros" };
+	const char *beginning = ctx;
+	size_t size = strlen(beginning);
 
 	(void)value;
-	return !IS_LISTED(option, len, reading);
-}
-
-static bool judge_debugging(const char *option, size_t len, bool value)
-{
-	static const char *const debugging[] = { "-g" };
-
-	(void)value;
-	return !IS_LISTED(option, len, debugging);
+	return len < size || memcmp(option, beginning, size) != 0;
 }
 
 bool ocl_options_ask_for_debugging(const char *options)
 {
-	return !each_option(options, judge_debugging);
+	return !drv_options_each(options, judge_beginning, "-g");
 }
 
 bool ocl_options_read_files(const char *options)
 {
-	return !each_option(options, judge_reading);
+	return !drv_options_each(options, judge_beginning, "-include") ||
+	       !drv_options_each(options, judge_beginning, "-imacros");
 }
 
 static bool is_line_end(char byte)
@@ -138,7 +47,7 @@ static size_t skip_joints(const char *text, size_t len, size_t at)
 			mark = at + 1;
 		if (mark == at)
 			return at;
-		while (mark < len && !is_line_end(text[mark]) && is_blank(text[mark]))
+		while (mark < len && !is_line_end(text[mark]) && drv_options_is_blank(text[mark]))
 			mark++;
 		if (mark == len || !is_line_end(text[mark]))
 			return at;
@@ -270,7 +179,7 @@ static bool look_at_options(const char *options, struct findings *findings)
 	if (!bare)
 		return false;
 	for (size_t i = 0; i < len; i++) {
-		if (!is_mark(options[i]))
+		if (!drv_options_is_mark(options[i]))
 			bare[count++] = options[i];
 	}
 	look(options, len, findings);
@@ -280,9 +189,10 @@ static bool look_at_options(const char *options, struct findings *findings)
 }
 
 /* What is neither an option nor the value of one may be a file. */
-static bool judge_file_name(const char *option, size_t len, bool value)
+static bool judge_file_name(const char *option, size_t len, bool value, const void *ctx)
 {
 	(void)len;
+	(void)ctx;
 	return option[0] == '-' || value;
 }
 
@@ -306,7 +216,7 @@ bool ocl_source_tells_all(struct cmn_view source, const char *options)
 	if (appends)
 		return false;
 	if (options && (ocl_options_ask_for_debugging(options) || ocl_options_read_files(options) ||
-			!each_option(options, judge_file_name) || !look_at_options(options, &findings)))
+			!drv_options_each(options, judge_file_name, NULL) || !look_at_options(options, &findings)))
 		return false;
 	if (source.len)
 		look(source.data, source.len, &findings);

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * options: what build options and a source's text say about a build. Whether the options have
- * effects beyond the program, such as files that are written, which a hit would not write. Whether
- * the compiler has to read files: if so and the observer saw none, it is blind. And whether source
- * and options alone determine the program. Thread-safe.
+ * options: what build options and a source's text say about a build. Whether the compiler has to
+ * read files: if so and the observer saw none, it is blind. And whether source and options alone
+ * determine the program. Thread-safe.
  */
 #ifndef OPENCL_KEY_OPTIONS_H
 #define OPENCL_KEY_OPTIONS_H
@@ -12,12 +11,6 @@
 #include <stddef.h>
 
 #include "common/bytes.h"
-
-/*
- * Whether the options do nothing but shape the program. options may be NULL. Drivers differ in what
- * quotes and backslashes mean: no interpretation may be harmful.
- */
-bool ocl_options_are_harmless(const char *options);
 
 /* Whether they ask for debug information, which has the working directory's name. */
 bool ocl_options_ask_for_debugging(const char *options);

@@ -180,3 +180,19 @@ cl_uint ocl_loaded_program_place(const struct ocl_loaded_program *loaded, cl_dev
 		i++;
 	return i;
 }
+
+cl_uint ocl_loaded_program_kernel_names(const struct ocl_loaded_program *loaded, struct cmn_view *ret)
+{
+	const char *names;
+	cl_uint count = 1;
+
+	if (!cc_entry_find(loaded->entry, OCL_TAG_KERNEL_NAMES, 0, ret))
+		return 0;
+	names = ret->data;
+	/* A driver may have left it without its end (pocl's, where there are none). */
+	if (!ret->len || !names[0] || names[ret->len - 1])
+		return 0;
+	for (size_t i = 0; i < ret->len; i++)
+		count += names[i] == ';';
+	return count;
+}

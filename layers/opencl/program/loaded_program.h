@@ -92,6 +92,8 @@ cl_program ocl_loaded_program_stand_in(struct ocl_loaded_program *loaded,
 				  const struct ocl_original *original, cl_context context);
 /* Whether kernels come from a program that is not the application's. */
 bool ocl_loaded_program_has_kernels(const struct ocl_loaded_program *loaded);
+/* The stored names of its kernels, separated by semicolons, and their number; 0: they are not known, or there are none. */
+cl_uint ocl_loaded_program_kernel_names(const struct ocl_loaded_program *loaded, struct cmn_view *ret);
 /* The place of a device among those it was built for, or num_devices. */
 cl_uint ocl_loaded_program_place(const struct ocl_loaded_program *loaded, cl_device_id device);
 

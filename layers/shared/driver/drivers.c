@@ -6,6 +6,8 @@
 #include <stddef.h>
 #include <string.h>
 
+#include "layers/shared/driver/harmless.h"
+
 /* Digits as in the names of files in caches, for fnmatch. */
 #define HEX2 "[0-9a-f][0-9a-f]"
 #define HEX16 HEX2 HEX2 HEX2 HEX2 HEX2 HEX2 HEX2 HEX2
@@ -73,6 +75,7 @@ const struct drv_driver drv_drivers[] = {
 		.late_compilers = { "libigdfcl.so.2", "libigdfcl.so.1", "libigc.so.2",
 				    "libigc.so.1" },
 		.variables = intel,
+		.options = drv_intel_options,
 		.debug_keys = true,
 		.settings = intel_settings,
 	},
@@ -93,6 +96,7 @@ const struct drv_driver drv_drivers[] = {
 		.late_compilers = { "libigc.so.2", "libigc.so.1" },
 		.variables = intel,
 		.instrumented = level_zero_tools,
+		.options = drv_intel_options,
 		.debug_keys = true,
 		.settings = intel_settings,
 	},
@@ -194,6 +198,7 @@ const struct drv_driver drv_drivers[] = {
 		.capture = CC_CAPTURE_EAGER,
 		.compiles_with_kernels = true,
 		.variables = nvidia,
+		.options = drv_nvidia_options,
 	},
 	{
 		/* oclgrind 21.10: its binary is LLVM bitcode. */
@@ -212,6 +217,7 @@ const struct drv_driver drv_drivers[] = {
 		.compilers = { "libamd_comgr" },
 		.late_compilers = { "libamd_comgr.so.3", "libamd_comgr.so.2" },
 		.variables = amd,
+		.options = drv_amd_options,
 	},
 	{
 		/* Any other: Intel's CPU runtime is known to open these. */

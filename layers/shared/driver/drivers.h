@@ -111,6 +111,7 @@ struct drv_driver {
 	const char *const *variables;
 	/* Caching ends while one of these is set, but to 0: its modules are instrumented by a tool. NULL: none. */
 	const char *const *instrumented;
+	const char *const *options;	/* harmless options of its own (harmless.h); NULL: none */
 	/* With NEOReadDebugKeys set it reads some 480 more, all in CamelCase. */
 	bool debug_keys;
 	/* Files, up to NULL, that it reads once: when it is loaded, or (absolute paths) at its first build. */

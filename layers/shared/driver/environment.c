@@ -11,11 +11,12 @@
 
 #include "common/env.h"
 #include "common/mutex.h"
+#include "layers/shared/driver/harmless.h"
 #include "layers/shared/driver/owner.h"
 
 /* Whatever a driver does with them: where caches and dumps go, what is logged, how a loader finds drivers. */
 static const char *const ignored[] = {
-	"POCL_CACHE_DIR",     "POCL_DEBUG",	  "POCL_KERNEL_CACHE", "POCL_LEAVE_KERNEL_COMPILER_TEMP_FILES",
+	"POCL_CACHE_DIR",     "POCL_DEBUG",	  "POCL_KERNEL_CACHE",
 	"POCL_TRACING",	      "MESA_SHADER_CACHE", "MESA_DISK_CACHE",  "MESA_GLSL_CACHE",
 	"MESA_LOG",	      "CUDA_CACHE_",	  "NEO_CACHE_",	       "OCL_ICD_",
 	"NEOReadDebugKeys",   NULL,
@@ -159,8 +160,11 @@ static const char *gather(const struct drv_driver *driver, const struct cmn_buff
 	while (variables && (at = cmn_env_next(environment, at))) {
 		const char *equals = strchr(at, '=');
 
-		if (equals && drv_environment_counts(driver, at, (size_t)(equals - at), debug_keys))
+		if (equals && drv_environment_counts(driver, at, (size_t)(equals - at), debug_keys)) {
+			if (!drv_variable_is_harmless(driver->options, at, (size_t)(equals - at), equals + 1))
+				reason = "variable";
 			variables[count++] = at;
+		}
 	}
 	if (debug_keys)
 		cc_key_add_text(ret, CC_PART_OPTIONS, "env.NEOReadDebugKeys", debug);
