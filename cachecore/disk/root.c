@@ -301,9 +301,9 @@ void cc_leaf_file_path(const char *path, enum cc_leaf_file file, unsigned int n,
 	cc_leaf_name(file, n, ret + len + 1);
 }
 
-static int open_file(int dir_fd, const char *path, enum cc_leaf_file file, unsigned int n, int access)
+int cc_leaf_open_file(int dir_fd, const char *path, enum cc_leaf_file file, unsigned int n)
 {
-	const int flags = access | O_NONBLOCK | O_NOCTTY;
+	const int flags = O_RDONLY | O_NONBLOCK | O_NOCTTY;
 	size_t at = path ? strlen(path) + 1 : 0;
 	char name[CC_LEAF_FILE_PATH_SIZE];
 	int fd, leaf_fd = dir_fd;
@@ -329,21 +329,22 @@ static int open_file(int dir_fd, const char *path, enum cc_leaf_file file, unsig
 	return fd;
 }
 
-int cc_leaf_open_file(int dir_fd, const char *path, enum cc_leaf_file file, unsigned int n)
-{
-	return open_file(dir_fd, path, file, n, O_RDONLY);
-}
-
 int cc_leaf_open_to_write(int root_fd, const char *path, enum cc_leaf_file file, unsigned int n)
 {
+	int fd = -1, leaf_fd = open_levels(root_fd, path, O_PATH);
+	char name[CC_LEAF_NAME_SIZE];
 	unsigned int forks;
-	int fd = -1;
 
+	if (leaf_fd < 0)
+		return -1;
+	cc_leaf_name(file, n, name);
 	errno = EINTR;
 	for (int i = 0; i < OPEN_ATTEMPTS && fd < 0 && errno == EINTR; i++) {
 		forks = cmn_descriptor_forks();
-		fd = cmn_descriptor_keep(open_file(root_fd, path, file, n, O_WRONLY), forks);
+		fd = cmn_file_open_to_write(leaf_fd, name, O_WRONLY, 0, CMN_FILE_ANY, NULL);
+		fd = cmn_descriptor_keep(fd, forks);
 	}
+	close_path(leaf_fd);
 	return fd;
 }
 
@@ -382,11 +383,11 @@ enum cmn_status cc_leaf_read_file(int dir_fd, const char *path, enum cc_leaf_fil
 	const uint64_t max_len = file == CC_LEAF_SRC ? CC_SRC_MAX_FILE
 						     : CC_ENTRY_MAX_PAYLOAD + CC_ENTRY_HEADER_SIZE;
 	enum cmn_status status;
-	int fd = open_file(dir_fd, path, file, n, O_RDONLY);
+	int fd = cc_leaf_open_file(dir_fd, path, file, n);
 
 	status = cmn_file_read_open(fd, UNSEEN_LEN_MAX, trust, room, buf);
 	if (status == CMN_ERR_TOO_LARGE) {
-		fd = open_file(dir_fd, path, file, n, O_RDONLY);
+		fd = cc_leaf_open_file(dir_fd, path, file, n);
 		status = fd < 0 ? cmn_status_from_errno(errno) : check_head(fd, file);
 		if (status == CMN_OK)
 			status = cmn_file_read_open(fd, (size_t)max_len, trust, room, buf);
@@ -466,7 +467,7 @@ static bool match_open(int fd, enum cmn_file_trust trust, struct cmn_view key,
 bool cc_leaf_match_src(int dir_fd, const char *path, unsigned int n, enum cmn_file_trust trust,
 		       struct cmn_view key, struct cmn_buffer *file, struct cc_src *ret)
 {
-	int fd = open_file(dir_fd, path, CC_LEAF_SRC, n, O_RDONLY);
+	int fd = cc_leaf_open_file(dir_fd, path, CC_LEAF_SRC, n);
 	bool matches = fd >= 0 && match_open(fd, trust, key, file, ret);
 
 	if (fd >= 0)
@@ -498,7 +499,7 @@ enum cmn_status cc_leaf_read_bin_header(int dir_fd, unsigned int n, const struct
 	enum cmn_status status;
 	struct stat info;
 	ssize_t got;
-	int fd = open_file(dir_fd, NULL, CC_LEAF_BIN, n, O_RDONLY);
+	int fd = cc_leaf_open_file(dir_fd, NULL, CC_LEAF_BIN, n);
 
 	if (fd < 0)
 		return cmn_status_from_errno(errno);

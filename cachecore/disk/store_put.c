@@ -598,11 +598,10 @@ static bool touch_file(int root_fd, const struct cc_store_place *place)
 
 	if (fd < 0)
 		return false;
-	/* What has a second name is a backup's, too; what has none here got our number meanwhile. */
+	/* What has no name here got our number meanwhile. */
 	cc_leaf_file_path(place->leaf, CC_LEAF_ACCESS, place->n, path);
 	len = snprintf(text, sizeof(text), "%" PRIu64 "\n", place->used_ns);
-	done = cmn_file_is_named(root_fd, path, fd) && cmn_descriptor_stat(fd, &info) &&
-	       S_ISREG(info.st_mode) && info.st_nlink <= 1;
+	done = cmn_file_is_named(root_fd, path, fd) && cmn_descriptor_stat(fd, &info);
 	/* Cut after writing: never empty, which would look unused to an evictor. */
 	done = done && cmn_file_write_at(fd, text, (size_t)len, 0) == len &&
 	       (info.st_size <= len ||

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "common/spawn.h"
+#include "common/trusted.h"
 
 #define MAX_ARGUMENTS 8
 
@@ -78,10 +79,14 @@ static enum cmn_status run_in(const char *directory, char *const *argv, char *co
 {
 	char path[PATH_MAX];
 	int len = snprintf(path, sizeof(path), "%s/" CC_LAUNCH_PROGRAM, directory);
+	enum cmn_status status = CMN_OK;
+	const char *reason;
 
 	if (len < 0 || (size_t)len >= sizeof(path))
 		return CMN_MISS;
-	return cmn_spawn_detached(path, argv, environment, keep_fd);
+	if (directory != cc_launch_directory)
+		status = cmn_trusted_check(path, false, &reason);
+	return status != CMN_OK ? status : cmn_spawn_detached(path, argv, environment, keep_fd);
 }
 
 enum cmn_status cc_launch(char *const *directories, char *const *environment,

@@ -221,6 +221,7 @@ static enum cmn_status start_helper(struct cc_remote *remote, int dir_fd, const 
 		return CMN_OK;
 	(void)snprintf(ret_message, CC_HELPER_MESSAGE_SIZE, CC_LAUNCH_PROGRAM ": %s",
 		       status == CMN_MISS ? "not found"
+		       : status == CMN_ERR_ACCESS ? "others may change it, or it may not be run"
 		       : status == CMN_ERR_INVALID ? "this program is an init process (or a subreaper): "
 						     "run it below one"
 		       : cmn_status_string(status));	/* it fits */

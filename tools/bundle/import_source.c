@@ -29,24 +29,6 @@ static ssize_t read_some(int fd, void *data, size_t len)
 	return got;
 }
 
-/* A file that nobody else can open, removed already; -1 with errno. */
-static int make_nameless(void)
-{
-	const char *parent = getenv("TMPDIR");
-	char *path;
-	int fd;
-
-	if (asprintf(&path, "%s/ckcache-XXXXXX", parent && *parent ? parent : "/tmp") < 0) {
-		errno = ENOMEM;
-		return -1;
-	}
-	fd = mkostemp(path, O_CLOEXEC);
-	if (fd >= 0)
-		(void)unlink(path);	/* it is made anew each time: a name that stays harms nobody */
-	free(path);
-	return fd;
-}
-
 /* The number of bytes copied; NULL in *ret_problem, or why not. */
 static uint64_t copy_all(int from, int to, const char **ret_problem)
 {
@@ -73,7 +55,8 @@ static uint64_t copy_all(int from, int to, const char **ret_problem)
 /* In the place of fd, which is closed unless it is standard input. false: complained about. */
 static bool copy_input(const char *file, int *fd, uint64_t *ret_size)
 {
-	int copy = make_nameless();
+	const char *parent = getenv("TMPDIR");
+	int copy = cmn_file_make_nameless(parent && *parent ? parent : "/tmp");
 	const char *problem = copy < 0 ? strerror(errno) : NULL;
 
 	if (problem) {

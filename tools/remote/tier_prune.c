@@ -17,6 +17,7 @@
 
 #include "common/bytes.h"
 #include "common/clock.h"
+#include "common/file.h"
 #include "common/listing.h"
 #include "tools/terminal.h"
 #include "tools/tool.h"
@@ -252,7 +253,7 @@ static uint64_t ask_time(int dir_fd)
 	int fd;
 
 	(void)snprintf(name, sizeof(name), TEMPORARY_PREFIX "prune-%lx-%" PRIx64, (long)getpid(), now);	/* it fits */
-	fd = openat(dir_fd, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+	fd = cmn_file_open_to_write(dir_fd, name, O_WRONLY | O_CREAT | O_EXCL, 0600, CMN_FILE_ANY, NULL);
 	if (fd < 0)
 		return now;
 	if (fstat(fd, &info) == 0)
