@@ -118,6 +118,22 @@ static void format_size(const void *field, struct cmn_buffer *ret)
 
 static const struct kind kind_size = { "a size, such as 8Gi", parse_size, format_size, NULL };
 
+static enum cmn_status parse_bound(const struct origin *origin, void *field)
+{
+	return cmn_env_parse_bound(origin->text, field);
+}
+
+static void format_bound(const void *field, struct cmn_buffer *ret)
+{
+	uint64_t size = *(const uint64_t *)field;
+
+	format_size(field, ret);
+	if (size && size < 1 << 20 && size % 1000 && size % 1024)
+		cmn_buffer_append_u8(ret, 'B');
+}
+
+static const struct kind kind_bound = { "a size with its unit, such as 8Gi", parse_bound, format_bound, NULL };
+
 static enum cmn_status parse_days(const struct origin *origin, void *field)
 {
 	return cmn_env_parse_number(origin->text, 0, MAX_DAYS, field);
@@ -311,7 +327,7 @@ static const struct setting settings[] = {
 	SETTING("in_mem", in_mem, on_or_off),
 	SETTING("in_mem_eviction_threshold", in_mem_eviction_threshold, size),
 	SETTING_FOR_ALL("eviction_disable", eviction_disable, set),
-	SETTING_FOR_ALL("max_size", max_size, size),
+	SETTING_FOR_ALL("max_size", max_size, bound),
 	SETTING_FOR_ALL("threshold", threshold_days, days),
 	SETTING_FOR_ALL("eviction_order", eviction_order, eviction_order),
 	SETTING("min_device_image_size", min_device_image_size, size),

@@ -11,6 +11,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "cachecore/disk/mark.h"
 #include "cachecore/disk/space/number_file.h"
 #include "cachecore/manifest.h"
 #include "common/clock.h"
@@ -62,6 +63,15 @@ static enum cmn_status check_info(const struct stat *info, enum cc_root_kind kin
 	return CMN_ERR_ACCESS;
 }
 
+/* A directory with files of other programs is no cache, whatever their names are. */
+static enum cmn_status check_mark(int fd, enum cc_root_kind kind, const char **ret_reason)
+{
+	if ((kind != CC_ROOT_OWN && kind != CC_ROOT_GROUP) || cc_mark_may_take(fd))
+		return CMN_OK;
+	*ret_reason = "it has files of other programs and no " CC_MARK_NAME " of ckcache's: name an empty directory";
+	return CMN_ERR_ACCESS;
+}
+
 mode_t cc_root_dir_mode(int root_fd)
 {
 	struct stat info;
@@ -73,7 +83,9 @@ mode_t cc_root_dir_mode(int root_fd)
 
 enum cmn_status cc_root_check(const char *path, enum cc_root_kind kind, const char **ret_reason)
 {
+	enum cmn_status status;
 	struct stat info;
+	int fd;
 
 	*ret_reason = "it cannot be examined";
 	if (fstatat(AT_FDCWD, path, &info, AT_SYMLINK_NOFOLLOW) < 0) {
@@ -92,7 +104,13 @@ enum cmn_status cc_root_check(const char *path, enum cc_root_kind kind, const ch
 		if (stat(path, &info) < 0)
 			return errno == ENOENT ? CMN_MISS : CMN_ERR_ACCESS;
 	}
-	return check_info(&info, kind, ret_reason);
+	status = check_info(&info, kind, ret_reason);
+	fd = status == CMN_OK ? open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
+	if (fd >= 0) {
+		status = check_mark(fd, kind, ret_reason);
+		(void)close(fd);	/* read only */
+	}
+	return status;
 }
 
 enum cmn_status cc_root_open_by(const char *path, enum cc_root_kind kind, int access, int *ret_fd,
@@ -117,6 +135,9 @@ enum cmn_status cc_root_open_by(const char *path, enum cc_root_kind kind, int ac
 	if (fd < 0)
 		return errno == ENOENT ? CMN_MISS : CMN_ERR_ACCESS;
 	status = fstat(fd, &info) < 0 ? CMN_ERR_ACCESS : check_info(&info, kind, ret_reason);
+	/* Look-ups only read, and what they read says itself whose it is. */
+	if (status == CMN_OK && access != O_PATH)
+		status = check_mark(fd, kind, ret_reason);
 	if (status != CMN_OK) {
 		(void)cmn_descriptor_close(fd);	/* nothing was written through it */
 		return status;
@@ -129,11 +150,13 @@ enum cmn_status cc_root_make(const char *path, int *ret_fd)
 {
 	enum cmn_status status = cc_root_open(path, ret_fd);
 
-	if (status != CMN_MISS)
-		return status;
-	status = cmn_file_make_dirs(path, 0700);
+	if (status == CMN_MISS) {
+		status = cmn_file_make_dirs(path, 0700);
+		if (status == CMN_OK)
+			status = cc_root_open(path, ret_fd);
+	}
 	if (status == CMN_OK)
-		status = cc_root_open(path, ret_fd);
+		cc_mark_make(*ret_fd);
 	/* A parent that is no directory reads as "not there". */
 	return status == CMN_MISS ? CMN_ERR_ACCESS : status;
 }

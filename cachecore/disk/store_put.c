@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "cachecore/disk/mark.h"
 #include "cachecore/disk/space/account.h"
 #include "cachecore/disk/root.h"
 #include "cachecore/disk/space/number_file.h"
@@ -33,6 +34,8 @@ static enum cmn_status make_root(struct cc_store *store, int *ret_fd)
 {
 	enum cmn_status status = cc_store_open_root(store, ret_fd);
 
+	if (status == CMN_OK)
+		cc_mark_make(*ret_fd);
 	if (status != CMN_MISS)
 		return status;
 	status = cc_root_make(store->config->dir, ret_fd);
@@ -41,7 +44,7 @@ static enum cmn_status make_root(struct cc_store *store, int *ret_fd)
 		cmn_log_once(store->log, &store->access_logged, CMN_LOG_WARNING,
 			     "no disk cache: cannot make %s", store->config->dir);
 	if (status == CMN_OK && store->config->sharing == CC_SHARING_READERS &&
-	    fchmod(*ret_fd, 0755) < 0) {
+	    (fchmod(*ret_fd, 0755) < 0 || fchmodat(*ret_fd, CC_MARK_NAME, 0644, 0) < 0)) {
 		status = cmn_status_from_errno(errno);
 		(void)cmn_descriptor_close(*ret_fd);	/* nothing was written through it */
 	}

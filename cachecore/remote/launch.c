@@ -79,14 +79,14 @@ static enum cmn_status run_in(const char *directory, char *const *argv, char *co
 {
 	char path[PATH_MAX];
 	int len = snprintf(path, sizeof(path), "%s/" CC_LAUNCH_PROGRAM, directory);
-	enum cmn_status status = CMN_OK;
 	const char *reason;
 
 	if (len < 0 || (size_t)len >= sizeof(path))
 		return CMN_MISS;
-	if (directory != cc_launch_directory)
-		status = cmn_trusted_check(path, false, &reason);
-	return status != CMN_OK ? status : cmn_spawn_detached(path, argv, environment, keep_fd);
+	/* What is not there yet only this user and root can put there. */
+	if (directory != cc_launch_directory && cmn_trusted_check(path, false, &reason) == CMN_ERR_ACCESS)
+		return CMN_ERR_CORRUPT;
+	return cmn_spawn_detached(path, argv, environment, keep_fd);
 }
 
 enum cmn_status cc_launch(char *const *directories, char *const *environment,

@@ -78,7 +78,8 @@ static bool copy_input(const char *file, int *fd, uint64_t *ret_size)
 bool import_source_open(const char *file, struct import_source *ret)
 {
 	bool is_input = strcmp(file, "-") == 0;
-	int fd = is_input ? STDIN_FILENO : open(file, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+	/* Not waiting for a FIFO's writer. */
+	int fd = is_input ? STDIN_FILENO : open(file, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
 	struct signature_digest *digest = NULL;
 	uint64_t size = 0;
 	struct stat info;
@@ -87,6 +88,17 @@ bool import_source_open(const char *file, struct import_source *ret)
 		tool_complain("%s: %s", file, strerror(errno));
 		goto out;
 	}
+	/* What a shell has for "<(command)" is open already, and has a writer; a device has no end. */
+	if (!S_ISREG(info.st_mode) && !S_ISSOCK(info.st_mode) && !S_ISFIFO(info.st_mode)) {
+		tool_complain("%s: it is neither a file nor a pipe", file);
+		goto out;
+	}
+	if (!is_input && S_ISFIFO(info.st_mode) && strncmp(file, "/dev/fd/", 8) != 0) {
+		tool_complain("%s: it is a FIFO (- is standard input)", file);
+		goto out;
+	}
+	if (!is_input)
+		(void)fcntl(fd, F_SETFL, O_RDONLY);	/* a pipe is waited for */
 	if (!is_input && S_ISREG(info.st_mode))
 		size = (uint64_t)info.st_size;
 	else if (!copy_input(file, &fd, &size))
