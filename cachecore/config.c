@@ -24,6 +24,7 @@
 #include "cachecore/disk/path.h"
 #include "common/env.h"
 #include "common/file.h"
+#include "common/trusted.h"
 
 #define READ_ONLY_DIRS "/usr/share/ckcache:/var/lib/ckcache"
 #define MAX_SECONDS 86400
@@ -116,6 +117,22 @@ static void format_size(const void *field, struct cmn_buffer *ret)
 }
 
 static const struct kind kind_size = { "a size, such as 8Gi", parse_size, format_size, NULL };
+
+static enum cmn_status parse_bound(const struct origin *origin, void *field)
+{
+	return cmn_env_parse_bound(origin->text, field);
+}
+
+static void format_bound(const void *field, struct cmn_buffer *ret)
+{
+	uint64_t size = *(const uint64_t *)field;
+
+	format_size(field, ret);
+	if (size && size < 1 << 20 && size % 1000 && size % 1024)
+		cmn_buffer_append_u8(ret, 'B');
+}
+
+static const struct kind kind_bound = { "a size with its unit, such as 8Gi", parse_bound, format_bound, NULL };
 
 static enum cmn_status parse_days(const struct origin *origin, void *field)
 {
@@ -310,7 +327,7 @@ static const struct setting settings[] = {
 	SETTING("in_mem", in_mem, on_or_off),
 	SETTING("in_mem_eviction_threshold", in_mem_eviction_threshold, size),
 	SETTING_FOR_ALL("eviction_disable", eviction_disable, set),
-	SETTING_FOR_ALL("max_size", max_size, size),
+	SETTING_FOR_ALL("max_size", max_size, bound),
 	SETTING_FOR_ALL("threshold", threshold_days, days),
 	SETTING_FOR_ALL("eviction_order", eviction_order, eviction_order),
 	SETTING("min_device_image_size", min_device_image_size, size),
@@ -414,21 +431,22 @@ static void scan_line(struct scan *scan, char *text)
 	}
 }
 
-/* origins borrow from *ret_text, which the caller frees. */
-static enum cmn_status scan_file(const struct cmn_log *log, const char *file, const char *program,
-				 struct origin *origins, char **ret_text)
+/* origins borrow from *ret_text, which the caller frees. A file can name programs to run: it must be trusted. */
+static enum cmn_status scan_file(const struct cmn_log *log, const char *file, bool is_system,
+				 const char *program, struct origin *origins, char **ret_text)
 {
 	struct scan scan = { .log = log, .file = file, .program = program, .origins = origins };
 	struct cmn_buffer content;
 	enum cmn_status status;
+	const char *reason;
 	char *line;
 
-	status = cmn_file_read(AT_FDCWD, file, CC_CONFIG_MAX_FILE, true, &content);
+	status = cmn_file_read_trusted(file, is_system, CC_CONFIG_MAX_FILE, &reason, &content);
 	if (status == CMN_MISS)
 		return CMN_OK;
 	if (status != CMN_OK) {
-		cmn_log_write(log, CMN_LOG_WARNING, "%s: %s; it is ignored", file,
-			      cmn_status_string(status));
+		cmn_log_write(log, reason ? CMN_LOG_ERROR : CMN_LOG_WARNING, "%s: %s; the file is ignored",
+			      file, reason ? reason : cmn_status_string(status));
 		return status == CMN_ERR_NOMEM ? status : CMN_OK;
 	}
 	*ret_text = cmn_buffer_take_string(&content);
@@ -451,36 +469,25 @@ static enum cmn_status scan_file(const struct cmn_log *log, const char *file, co
 	return CMN_OK;
 }
 
-/* A HOME that su or sudo left as it was: what this user made there would be closed to its owner. */
-static bool is_anothers(const char *path)
-{
-	struct stat info;
-
-	return stat(path, &info) == 0 && info.st_uid != geteuid() && info.st_uid != 0;
-}
-
-/*
- * $variable/tail, or $HOME/home_tail/tail. The XDG base directory specification has
- * relative values ignored. NULL in *ret: neither is there, or HOME is not this user's.
- */
-static enum cmn_status xdg_path(const char *variable, const char *home_tail, const char *tail,
-				char **ret)
+enum cmn_status cc_config_xdg_path(const char *variable, const char *home_tail, const char *tail,
+				   char **ret)
 {
 	struct cmn_buffer path = { 0 };
+	struct stat info;
 	char *base;
 	enum cmn_status status = cmn_env_get(variable, &base);
 
 	*ret = NULL;
 	if (status != CMN_OK)
 		return status;
-	if (base && base[0] == '/') {
+	if (base && cmn_trusted_owners(base)) {
 		cmn_buffer_printf(&path, "%s/%s", base, tail);
 	} else {
 		free(base);
 		status = cmn_env_get("HOME", &base);
 		if (status != CMN_OK)
 			return status;
-		if (base && base[0] == '/' && !is_anothers(base))
+		if (base && cmn_trusted_owners(base) && stat(base, &info) == 0 && S_ISDIR(info.st_mode))
 			cmn_buffer_printf(&path, "%s/%s/%s", base, home_tail, tail);
 	}
 	free(base);
@@ -497,7 +504,7 @@ enum cmn_status cc_config_user_path(const char *name, char **ret)
 
 	cmn_buffer_printf(&tail, "ckcache/%s%c", name, '\0');
 	if (!tail.failed)
-		status = xdg_path("XDG_CONFIG_HOME", ".config", (const char *)tail.data, ret);
+		status = cc_config_xdg_path("XDG_CONFIG_HOME", ".config", (const char *)tail.data, ret);
 	cmn_buffer_release(&tail);
 	return status;
 }
@@ -562,7 +569,7 @@ static enum cmn_status settle_dir(struct cc_config *config)
 	}
 	if (config->dir)
 		return CMN_OK;
-	status = xdg_path("XDG_CACHE_HOME", ".cache", "ckcache", &config->dir);
+	status = cc_config_xdg_path("XDG_CACHE_HOME", ".cache", "ckcache", &config->dir);
 	if (status != CMN_OK || config->dir)
 		return status;
 	config->dir_problem =
@@ -609,11 +616,11 @@ static enum cmn_status find_sources(const struct cmn_log *log, const char *syste
 {
 	enum cmn_status status;
 
-	status = scan_file(log, system_file, program, ret->origins, &ret->system_text);
+	status = scan_file(log, system_file, true, program, ret->origins, &ret->system_text);
 	if (status == CMN_OK)
 		status = cc_config_user_file(&ret->user_file);
 	if (status == CMN_OK && ret->user_file)
-		status = scan_file(log, ret->user_file, program, ret->origins, &ret->user_text);
+		status = scan_file(log, ret->user_file, false, program, ret->origins, &ret->user_text);
 	if (status != CMN_OK)
 		return status;
 	for (size_t i = 0; i < SETTING_COUNT; i++) {

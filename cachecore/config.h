@@ -87,6 +87,15 @@ CMN_CHECKED enum cmn_status cc_config_load_from(const struct cmn_log *log, const
 						struct cc_config *ret);
 void cc_config_release(struct cc_config *config);	/* {0} is fine */
 
+/*
+ * $variable/tail, or else $HOME/home_tail/tail, for the caller to free. The XDG base directory
+ * specification has relative values ignored. A directory that su or sudo left as it was, or that
+ * belongs to another user for whatever reason (trusted.h), is ignored too, and so is a HOME that
+ * is not there: it is not to be made. *ret is NULL: neither is of use. CMN_ERR_NOMEM.
+ */
+CMN_CHECKED enum cmn_status cc_config_xdg_path(const char *variable, const char *home_tail,
+					       const char *tail, char **ret);
+
 #define CC_CONFIG_SYSTEM_FILE "/etc/ckcache.conf"
 /* Where the user's file would be; the caller frees it. *ret is NULL: nowhere. */
 CMN_CHECKED enum cmn_status cc_config_user_file(char **ret);

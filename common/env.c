@@ -305,3 +305,14 @@ enum cmn_status cmn_env_parse_size(const char *text, uint64_t *ret)
 	*ret = value * factor;
 	return CMN_OK;
 }
+
+enum cmn_status cmn_env_parse_bound(const char *text, uint64_t *ret)
+{
+	uint64_t value;
+
+	if (cmn_env_parse_size(text, &value) != CMN_OK ||
+	    (value && value < 1 << 20 && isdigit((unsigned char)text[strlen(text) - 1])))
+		return CMN_ERR_INVALID;
+	*ret = value;
+	return CMN_OK;
+}

@@ -34,5 +34,7 @@ CMN_CHECKED enum cmn_status cmn_env_parse_number(const char *text, uint64_t min,
 						 uint64_t *ret);
 /* Bytes: a number with K M G T (powers of 1000) or Ki Mi Gi Ti (powers of 1024), case ignored, optional B. */
 CMN_CHECKED enum cmn_status cmn_env_parse_size(const char *text, uint64_t *ret);
+/* The same of a bound: below 1 MiB it has a unit ("5G", "5B"), since elsewhere 5 means GiB. */
+CMN_CHECKED enum cmn_status cmn_env_parse_bound(const char *text, uint64_t *ret);
 
 #endif

@@ -21,6 +21,7 @@
 
 #include "common/clock.h"
 #include "common/descriptor.h"
+#include "common/trusted.h"
 
 /* Supplementary groups beyond this many are not looked through: such a user takes a root for foreign. */
 #define MAX_GROUPS 1024
@@ -124,6 +125,27 @@ enum cmn_status cmn_file_read(int dir_fd, const char *path, size_t max_len, bool
 				    follow ? CMN_FILE_FOLLOW : CMN_FILE_ANY, NULL, ret);
 	if (status != CMN_OK)
 		cmn_buffer_release(ret);
+	return status;
+}
+
+enum cmn_status cmn_file_read_trusted(const char *path, bool is_system, size_t max_len,
+				      const char **ret_reason, struct cmn_buffer *ret)
+{
+	const char *reason = NULL;
+	enum cmn_status status = cmn_trusted_check(path, is_system, &reason);
+	struct stat info;
+
+	*ret = (struct cmn_buffer){ 0 };
+	*ret_reason = NULL;
+	/* Nobody else can change it from now on. */
+	if (status == CMN_OK)
+		return cmn_file_read(AT_FDCWD, path, max_len, true, ret);
+	if (status != CMN_ERR_ACCESS)
+		return status;
+	/* What is not there, or closed to this user, would not be obeyed anyway. */
+	if (stat(path, &info) < 0)
+		return cmn_status_from_errno(errno);
+	*ret_reason = reason;
 	return status;
 }
 
@@ -299,19 +321,67 @@ static enum cmn_status share_as_directory(int fd, int dir_fd)
 	return fchmod(fd, (info.st_mode & 0066) | 0600) < 0 ? cmn_status_from_errno(errno) : CMN_OK;
 }
 
-static enum cmn_status check_own(int fd)
+static const char *why_not_written(const struct stat *info, enum cmn_file_trust trust)
 {
+	if (!S_ISREG(info->st_mode))
+		return "it is not a regular file";
+	if (trust == CMN_FILE_TRUSTED && !cmn_file_is_own(info->st_uid))
+		return "it belongs to another user";
+	if (trust == CMN_FILE_TRUSTED && (info->st_mode & (S_IWGRP | S_IWOTH)))
+		return "others may write to it";
+	return info->st_nlink <= 1 ? NULL : "it has a second name";
+}
+
+int cmn_file_open_to_write(int dir_fd, const char *name, int flags, mode_t mode,
+			   enum cmn_file_trust trust, const char **ret_reason)
+{
+	const int always = O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC;
+	int fd = openat(dir_fd, name, flags | always, mode);
+	const char *reason = NULL;
 	struct stat info;
 
-	if (fstat(fd, &info) < 0)
-		return cmn_status_from_errno(errno);
-	return S_ISREG(info.st_mode) && info.st_nlink <= 1 ? CMN_OK : CMN_ERR_ACCESS;
+	if (fd >= 0 && !(flags & O_EXCL)) {
+		reason = fstat(fd, &info) < 0 ? "it cannot be examined" : why_not_written(&info, trust);
+		if (reason) {
+			(void)close(fd);	/* nothing was written through it */
+			fd = -1;
+			errno = EACCES;
+		}
+	}
+	if (fd < 0 && ret_reason)
+		*ret_reason = reason ? reason : errno == ELOOP ? "it is a symbolic link" :
+			      errno == EISDIR ? "it is a directory" :
+			      cmn_status_string(cmn_status_from_errno(errno));
+	return fd;
+}
+
+int cmn_file_make_unique(char *template)
+{
+	return mkostemp(template, O_CLOEXEC);
+}
+
+int cmn_file_make_nameless(const char *directory)
+{
+	int fd = open(directory, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+	char *path;
+
+	if (fd >= 0 || (errno != EOPNOTSUPP && errno != EISDIR && errno != EINVAL && errno != ENOENT))
+		return fd;
+	/* What the evictor would sweep in a root, if this process should die here. */
+	if (asprintf(&path, "%s/" CMN_FILE_TEMPORARY_PREFIX "XXXXXX", directory) < 0) {
+		errno = ENOMEM;
+		return -1;
+	}
+	fd = cmn_file_make_unique(path);
+	if (fd >= 0)
+		(void)unlink(path);	/* it was made just now */
+	free(path);
+	return fd;
 }
 
 enum cmn_status cmn_file_open_own(int dir_fd, const char *name, int *ret_fd)
 {
-	const int flags = O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC;
-	enum cmn_status status;
+	enum cmn_status status = CMN_OK;
 	bool made = false;
 	int fd = -1;
 
@@ -319,7 +389,8 @@ enum cmn_status cmn_file_open_own(int dir_fd, const char *name, int *ret_fd)
 	for (int i = 0; i < OPEN_ATTEMPTS && fd < 0; i++) {
 		unsigned int forks = cmn_descriptor_forks();
 
-		fd = openat(dir_fd, name, i % 2 ? flags | O_CREAT | O_EXCL : flags, 0600);
+		fd = cmn_file_open_to_write(dir_fd, name, i % 2 ? O_RDWR | O_CREAT | O_EXCL : O_RDWR, 0600,
+					    CMN_FILE_ANY, NULL);
 		if (fd < 0 && errno != ENOENT && errno != EEXIST && errno != EINTR)
 			break;
 		made |= fd >= 0 && i % 2;
@@ -334,7 +405,8 @@ enum cmn_status cmn_file_open_own(int dir_fd, const char *name, int *ret_fd)
 	}
 	if (fd < 0)
 		return cmn_status_from_errno(errno);
-	status = made ? share_as_directory(fd, dir_fd) : check_own(fd);
+	if (made)
+		status = share_as_directory(fd, dir_fd);
 	if (status != CMN_OK) {
 		(void)cmn_descriptor_close(fd);	/* nothing was written through it */
 		return status;
@@ -385,13 +457,14 @@ bool cmn_file_is_named(int dir_fd, const char *name, int fd)
 /* A file of that name that was not there. */
 static int make_new(int dir_fd, const char *name)
 {
-	const int flags = O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW;
 	int fd = -1;
 
 	for (int i = 0; i < OPEN_ATTEMPTS; i++) {
 		unsigned int forks = cmn_descriptor_forks();
 
-		fd = cmn_descriptor_keep(openat(dir_fd, name, flags, 0600), forks);
+		fd = cmn_file_open_to_write(dir_fd, name, O_WRONLY | O_CREAT | O_EXCL, 0600,
+					    CMN_FILE_ANY, NULL);
+		fd = cmn_descriptor_keep(fd, forks);
 		if (fd >= 0 || errno != EINTR)
 			break;
 		(void)unlinkat(dir_fd, name, 0);	/* if it stays, the next attempt fails */

@@ -47,7 +47,14 @@ CMN_CHECKED enum cmn_status cmn_file_read_into(int dir_fd, const char *path, siz
 					       enum cmn_file_trust trust,
 					       const struct cmn_room *room,
 					       struct cmn_buffer *buf);
-/* The same of an open file, from its beginning; closes it. fd is what open gave: below 0, errno says why. */
+/*
+ * A file that is obeyed: reads it if nobody but the effective user and root can change what the path
+ * leads to (trusted.h). As cmn_file_read; CMN_ERR_ACCESS: *ret_reason (static) says why, NULL where
+ * it is merely not readable.
+ */
+CMN_CHECKED enum cmn_status cmn_file_read_trusted(const char *path, bool is_system, size_t max_len,
+						  const char **ret_reason, struct cmn_buffer *ret);
+/* As cmn_file_read_into, of an open file, from its beginning; closes it. fd is what open gave: below 0, errno says why. */
 CMN_CHECKED enum cmn_status cmn_file_read_open(int fd, size_t max_len, enum cmn_file_trust trust,
 					       const struct cmn_room *room,
 					       struct cmn_buffer *buf);
@@ -102,6 +109,25 @@ CMN_CHECKED enum cmn_status cmn_file_write_all(int fd, const void *data, size_t 
 
 /* Whether the name in the directory leads to the open file. */
 bool cmn_file_is_named(int dir_fd, const char *name, int fd);
+
+/*
+ * Opens dir_fd/name for writing, as openat does, but neither through a link in the name's place nor
+ * a device, a FIFO or a file with a second name, whose owner may not expect its bytes to change;
+ * never waits. Nothing else opens files for writing by their names (tests/rules/writers.py).
+ * flags: O_WRONLY or O_RDWR, with O_CREAT, O_EXCL, O_APPEND. trust: CMN_FILE_TRUSTED where anybody
+ * may have put the file there: it must belong to the effective user, and nobody else may write to
+ * it. For close, or cmn_descriptor_keep. -1 with errno, and *ret_reason (static; may be NULL)
+ * says why.
+ */
+int cmn_file_open_to_write(int dir_fd, const char *name, int flags, mode_t mode,
+			   enum cmn_file_trust trust, const char **ret_reason);
+/*
+ * Makes a file with mode 0600 by a template of mkstemp, which becomes its name; -1 with errno.
+ * For close.
+ */
+int cmn_file_make_unique(char *template);
+/* A file in that directory that has no name, for reading and writing; -1 with errno. For close. */
+int cmn_file_make_nameless(const char *directory);
 
 /*
  * Opens dir_fd/name for reading and writing in place; creates it if it does

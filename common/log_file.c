@@ -41,29 +41,19 @@ static int put_time(char *text, size_t size)
 			(unsigned int)(seconds % 60), (unsigned int)(ms % 1000));
 }
 
-/* -1 with errno. Not blocking, for the time until a FIFO is seen to be one. */
-static int open_file(const char *path)
+/* -1 with errno. */
+static int open_file(const char *path, const char **ret_reason)
 {
-	const int flags = O_WRONLY | O_APPEND | O_CREAT | O_NOFOLLOW | O_CLOEXEC | O_NOCTTY | O_NONBLOCK;
 	unsigned int forks;
 	int fd;
 
 	do {
 		forks = cmn_descriptor_forks();
-		fd = cmn_descriptor_keep(open(path, flags, 0600), forks);
+		fd = cmn_file_open_to_write(AT_FDCWD, path, O_WRONLY | O_APPEND | O_CREAT, 0600,
+					    CMN_FILE_TRUSTED, ret_reason);
+		fd = cmn_descriptor_keep(fd, forks);
 	} while (fd < 0 && errno == EINTR);
 	return fd;
-}
-
-static const char *distrust(const struct stat *info)
-{
-	if (!S_ISREG(info->st_mode))
-		return "it is not a regular file";
-	if (!cmn_file_is_own(info->st_uid))
-		return "it belongs to another user";
-	if (info->st_mode & (S_IWGRP | S_IWOTH))
-		return "others may write to it";
-	return info->st_nlink <= 1 ? NULL : "it has a second name";
 }
 
 /* Moves a full one away. Where another process is at it, or cannot be asked, it grows a little more. */
@@ -101,11 +91,9 @@ enum cmn_status cmn_log_file_append(const char *path, const char *program, const
 			rotate(path, fd);
 			(void)cmn_descriptor_close(fd);	/* nothing was written through it */
 		}
-		fd = open_file(path);
+		fd = open_file(path, ret_reason);
 		if (fd < 0 || !cmn_descriptor_stat(fd, &info))
 			status = cmn_status_from_errno(errno);
-		else if ((*ret_reason = distrust(&info)))
-			status = CMN_ERR_ACCESS;
 		/* Without a name: it was full, and another one took the old one's place since. */
 		full = status == CMN_OK &&
 		       (!info.st_nlink || (size_t)info.st_size + len > CMN_LOG_FILE_MAX);
@@ -115,7 +103,6 @@ enum cmn_status cmn_log_file_append(const char *path, const char *program, const
 	if (fd >= 0)
 		(void)cmn_descriptor_close(fd);	/* what was not written then is lost */
 	if (status != CMN_OK && !*ret_reason)
-		*ret_reason = errno == ELOOP ? "it is a symbolic link" : errno == EISDIR ? "it is a directory" :
-			      cmn_status_string(status);
+		*ret_reason = cmn_status_string(status);
 	return status;
 }

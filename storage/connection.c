@@ -125,7 +125,7 @@ static bool answer(struct storage_connection *connection, const void *head, size
 	struct iovec parts[2] = { { (void *)head, head_len }, { (void *)body, body_len } };
 	struct msghdr message = { .msg_iov = parts, .msg_iovlen = 2 };
 
-	while (parts[0].iov_len + parts[1].iov_len) {
+	while (parts[0].iov_len + parts[1].iov_len) {	/* an empty one may be NULL */
 		ssize_t sent = sendmsg(connection->fd, &message, MSG_NOSIGNAL);
 
 		if (sent < 0 && errno == EINTR)
@@ -135,7 +135,8 @@ static bool answer(struct storage_connection *connection, const void *head, size
 		for (int i = 0; i < 2; i++) {
 			size_t part = (size_t)sent < parts[i].iov_len ? (size_t)sent : parts[i].iov_len;
 
-			parts[i].iov_base = (char *)parts[i].iov_base + part;
+			if (part)
+				parts[i].iov_base = (char *)parts[i].iov_base + part;
 			parts[i].iov_len -= part;
 			sent -= (ssize_t)part;
 		}

@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "common/file.h"
 #include "tools/tool.h"
 
 bool output_open(const char *file, const char *what, struct output *ret)
@@ -32,7 +33,7 @@ bool output_open(const char *file, const char *what, struct output *ret)
 			    slash ? (int)(slash - file + 1) : 0, file) < 0) {
 		problem = "out of memory";
 	} else {
-		output.fd = mkostemp(output.temporary, O_CLOEXEC);
+		output.fd = cmn_file_make_unique(output.temporary);
 		if (output.fd < 0) {
 			problem = strerror(errno);
 			free(output.temporary);

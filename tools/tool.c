@@ -14,6 +14,7 @@
 #include "cachecore/disk/root.h"
 #include "common/clock.h"
 #include "common/printable.h"
+#include "common/trusted.h"
 #include "tools/terminal.h"
 
 /* For each lock that somebody else has. */
@@ -68,8 +69,8 @@ bool tool_set_path(const char *variable, const char *path)
 
 	if (path[0] != '/')
 		cwd = getcwd(NULL, 0);
-	if (!*path || (path[0] != '/' && !cwd)) {
-		tool_complain("\"%s\" is not a path", path);
+	if (!*path || (path[0] != '/' && !cwd) || path[0] == '~') {
+		tool_complain("\"%s\" is not a path%s", path, *path == '~' ? ": ~ is for a shell to expand" : "");
 		goto out;
 	}
 	len = cwd ? asprintf(&full, "%s/%s", cwd, path) : asprintf(&full, "%s", path);
@@ -94,7 +95,7 @@ char *tool_make_scratch(void)
 	for (size_t i = 0; i < sizeof(parents) / sizeof(parents[0]); i++) {
 		char *path = NULL;
 
-		if (!parents[i] || parents[i][0] != '/')
+		if (!parents[i] || !cmn_trusted_owners(parents[i]))
 			continue;
 		if (asprintf(&path, "%s/ckcache-XXXXXX", parents[i]) < 0)
 			return NULL;

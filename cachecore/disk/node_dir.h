@@ -2,7 +2,8 @@
 /*
  * node_dir: this user's directory on this machine, for locks and sockets that a
  * network file system cannot have: $XDG_RUNTIME_DIR/ckcache, or
- * /tmp/ckcache-<user> where there is no such directory of this user. Thread-safe.
+ * /tmp/ckcache-<user> where there is no such directory of this user; or, where another
+ * user has taken that name, /tmp/ckcache-<user>.<6 letters>. Thread-safe.
  */
 #ifndef CACHECORE_DISK_NODE_DIR_H
 #define CACHECORE_DISK_NODE_DIR_H

@@ -16,7 +16,8 @@ enum cmn_status cc_path_absolute(const char *text, size_t len, bool relative, ch
 	char *cwd, *absolute;
 
 	if (len == 0 || text[0] != '/') {
-		if (!relative || len == 0)
+		/* A shell would have expanded "~": whoever wrote it does not mean a name here. */
+		if (!relative || len == 0 || text[0] == '~')
 			return CMN_ERR_INVALID;
 		cwd = getcwd(NULL, 0);
 		if (!cwd)

@@ -10,8 +10,8 @@
 
 /*
  * The first len bytes of text as an absolute path, which the caller frees.
- * CMN_ERR_INVALID: it is empty, or relative where that is not allowed, or there
- * is no working directory. CMN_ERR_NOMEM.
+ * CMN_ERR_INVALID: it is empty, or relative where that is not allowed, or begins
+ * with "~", or there is no working directory. CMN_ERR_NOMEM.
  */
 CMN_CHECKED enum cmn_status cc_path_absolute(const char *text, size_t len, bool relative,
 					     char **ret);

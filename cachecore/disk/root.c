@@ -11,6 +11,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "cachecore/disk/mark.h"
 #include "cachecore/disk/space/number_file.h"
 #include "cachecore/manifest.h"
 #include "common/clock.h"
@@ -62,6 +63,15 @@ static enum cmn_status check_info(const struct stat *info, enum cc_root_kind kin
 	return CMN_ERR_ACCESS;
 }
 
+/* A directory with files of other programs is no cache, whatever their names are. */
+static enum cmn_status check_mark(int fd, enum cc_root_kind kind, const char **ret_reason)
+{
+	if ((kind != CC_ROOT_OWN && kind != CC_ROOT_GROUP) || cc_mark_may_take(fd))
+		return CMN_OK;
+	*ret_reason = "it has files of other programs and no " CC_MARK_NAME " of ckcache's: name an empty directory";
+	return CMN_ERR_ACCESS;
+}
+
 mode_t cc_root_dir_mode(int root_fd)
 {
 	struct stat info;
@@ -73,7 +83,9 @@ mode_t cc_root_dir_mode(int root_fd)
 
 enum cmn_status cc_root_check(const char *path, enum cc_root_kind kind, const char **ret_reason)
 {
+	enum cmn_status status;
 	struct stat info;
+	int fd;
 
 	*ret_reason = "it cannot be examined";
 	if (fstatat(AT_FDCWD, path, &info, AT_SYMLINK_NOFOLLOW) < 0) {
@@ -92,7 +104,13 @@ enum cmn_status cc_root_check(const char *path, enum cc_root_kind kind, const ch
 		if (stat(path, &info) < 0)
 			return errno == ENOENT ? CMN_MISS : CMN_ERR_ACCESS;
 	}
-	return check_info(&info, kind, ret_reason);
+	status = check_info(&info, kind, ret_reason);
+	fd = status == CMN_OK ? open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
+	if (fd >= 0) {
+		status = check_mark(fd, kind, ret_reason);
+		(void)close(fd);	/* read only */
+	}
+	return status;
 }
 
 enum cmn_status cc_root_open_by(const char *path, enum cc_root_kind kind, int access, int *ret_fd,
@@ -117,6 +135,9 @@ enum cmn_status cc_root_open_by(const char *path, enum cc_root_kind kind, int ac
 	if (fd < 0)
 		return errno == ENOENT ? CMN_MISS : CMN_ERR_ACCESS;
 	status = fstat(fd, &info) < 0 ? CMN_ERR_ACCESS : check_info(&info, kind, ret_reason);
+	/* Look-ups only read, and what they read says itself whose it is. */
+	if (status == CMN_OK && access != O_PATH)
+		status = check_mark(fd, kind, ret_reason);
 	if (status != CMN_OK) {
 		(void)cmn_descriptor_close(fd);	/* nothing was written through it */
 		return status;
@@ -129,11 +150,13 @@ enum cmn_status cc_root_make(const char *path, int *ret_fd)
 {
 	enum cmn_status status = cc_root_open(path, ret_fd);
 
-	if (status != CMN_MISS)
-		return status;
-	status = cmn_file_make_dirs(path, 0700);
+	if (status == CMN_MISS) {
+		status = cmn_file_make_dirs(path, 0700);
+		if (status == CMN_OK)
+			status = cc_root_open(path, ret_fd);
+	}
 	if (status == CMN_OK)
-		status = cc_root_open(path, ret_fd);
+		cc_mark_make(*ret_fd);
 	/* A parent that is no directory reads as "not there". */
 	return status == CMN_MISS ? CMN_ERR_ACCESS : status;
 }
@@ -301,9 +324,9 @@ void cc_leaf_file_path(const char *path, enum cc_leaf_file file, unsigned int n,
 	cc_leaf_name(file, n, ret + len + 1);
 }
 
-static int open_file(int dir_fd, const char *path, enum cc_leaf_file file, unsigned int n, int access)
+int cc_leaf_open_file(int dir_fd, const char *path, enum cc_leaf_file file, unsigned int n)
 {
-	const int flags = access | O_NONBLOCK | O_NOCTTY;
+	const int flags = O_RDONLY | O_NONBLOCK | O_NOCTTY;
 	size_t at = path ? strlen(path) + 1 : 0;
 	char name[CC_LEAF_FILE_PATH_SIZE];
 	int fd, leaf_fd = dir_fd;
@@ -329,21 +352,22 @@ static int open_file(int dir_fd, const char *path, enum cc_leaf_file file, unsig
 	return fd;
 }
 
-int cc_leaf_open_file(int dir_fd, const char *path, enum cc_leaf_file file, unsigned int n)
-{
-	return open_file(dir_fd, path, file, n, O_RDONLY);
-}
-
 int cc_leaf_open_to_write(int root_fd, const char *path, enum cc_leaf_file file, unsigned int n)
 {
+	int fd = -1, leaf_fd = open_levels(root_fd, path, O_PATH);
+	char name[CC_LEAF_NAME_SIZE];
 	unsigned int forks;
-	int fd = -1;
 
+	if (leaf_fd < 0)
+		return -1;
+	cc_leaf_name(file, n, name);
 	errno = EINTR;
 	for (int i = 0; i < OPEN_ATTEMPTS && fd < 0 && errno == EINTR; i++) {
 		forks = cmn_descriptor_forks();
-		fd = cmn_descriptor_keep(open_file(root_fd, path, file, n, O_WRONLY), forks);
+		fd = cmn_file_open_to_write(leaf_fd, name, O_WRONLY, 0, CMN_FILE_ANY, NULL);
+		fd = cmn_descriptor_keep(fd, forks);
 	}
+	close_path(leaf_fd);
 	return fd;
 }
 
@@ -382,11 +406,11 @@ enum cmn_status cc_leaf_read_file(int dir_fd, const char *path, enum cc_leaf_fil
 	const uint64_t max_len = file == CC_LEAF_SRC ? CC_SRC_MAX_FILE
 						     : CC_ENTRY_MAX_PAYLOAD + CC_ENTRY_HEADER_SIZE;
 	enum cmn_status status;
-	int fd = open_file(dir_fd, path, file, n, O_RDONLY);
+	int fd = cc_leaf_open_file(dir_fd, path, file, n);
 
 	status = cmn_file_read_open(fd, UNSEEN_LEN_MAX, trust, room, buf);
 	if (status == CMN_ERR_TOO_LARGE) {
-		fd = open_file(dir_fd, path, file, n, O_RDONLY);
+		fd = cc_leaf_open_file(dir_fd, path, file, n);
 		status = fd < 0 ? cmn_status_from_errno(errno) : check_head(fd, file);
 		if (status == CMN_OK)
 			status = cmn_file_read_open(fd, (size_t)max_len, trust, room, buf);
@@ -466,7 +490,7 @@ static bool match_open(int fd, enum cmn_file_trust trust, struct cmn_view key,
 bool cc_leaf_match_src(int dir_fd, const char *path, unsigned int n, enum cmn_file_trust trust,
 		       struct cmn_view key, struct cmn_buffer *file, struct cc_src *ret)
 {
-	int fd = open_file(dir_fd, path, CC_LEAF_SRC, n, O_RDONLY);
+	int fd = cc_leaf_open_file(dir_fd, path, CC_LEAF_SRC, n);
 	bool matches = fd >= 0 && match_open(fd, trust, key, file, ret);
 
 	if (fd >= 0)
@@ -498,7 +522,7 @@ enum cmn_status cc_leaf_read_bin_header(int dir_fd, unsigned int n, const struct
 	enum cmn_status status;
 	struct stat info;
 	ssize_t got;
-	int fd = open_file(dir_fd, NULL, CC_LEAF_BIN, n, O_RDONLY);
+	int fd = cc_leaf_open_file(dir_fd, NULL, CC_LEAF_BIN, n);
 
 	if (fd < 0)
 		return cmn_status_from_errno(errno);

@@ -28,7 +28,8 @@
 #include "common/status.h"
 
 enum cc_root_kind {
-	CC_ROOT_OWN,		/* read and written */
+	CC_ROOT_OWN,		/* read and written; a cache, or an empty directory (mark.h) */
+	CC_ROOT_PRIVATE,	/* the same, and whatever is in it: it is no cache */
 	CC_ROOT_TIER,		/* a read-only tier */
 	/*
 	 * Read and written, and a group's by its permissions: the group may write
@@ -74,7 +75,7 @@ static inline CMN_CHECKED enum cmn_status cc_root_open(const char *path, int *re
 	return cc_root_open_as(path, CC_ROOT_GROUP, ret_fd);
 }
 
-/* The same, made with mode 0700 if it is not there. */
+/* The same, made with mode 0700 if it is not there, and marked. */
 CMN_CHECKED enum cmn_status cc_root_make(const char *path, int *ret_fd);
 /*
  * Gives back a lock taken by cmn_file_lock and closes. Closing alone would

@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "cachecore/disk/mark.h"
 #include "cachecore/disk/space/account.h"
 #include "cachecore/disk/root.h"
 #include "cachecore/disk/space/days.h"
@@ -35,6 +36,8 @@ static enum cmn_status make_root(struct cc_store *store, int *ret_fd)
 {
 	enum cmn_status status = cc_store_open_root(store, ret_fd);
 
+	if (status == CMN_OK)
+		cc_mark_make(*ret_fd);
 	if (status != CMN_MISS)
 		return status;
 	status = cc_root_make(store->config->dir, ret_fd);
@@ -43,7 +46,7 @@ static enum cmn_status make_root(struct cc_store *store, int *ret_fd)
 		cmn_log_once(store->log, &store->access_logged, CMN_LOG_WARNING,
 			     "no disk cache: cannot make %s", store->config->dir);
 	if (status == CMN_OK && store->config->sharing == CC_SHARING_READERS &&
-	    fchmod(*ret_fd, 0755) < 0) {
+	    (fchmod(*ret_fd, 0755) < 0 || fchmodat(*ret_fd, CC_MARK_NAME, 0644, 0) < 0)) {
 		status = cmn_status_from_errno(errno);
 		(void)cmn_descriptor_close(*ret_fd);	/* nothing was written through it */
 	}
@@ -603,11 +606,10 @@ static bool touch_file(int root_fd, const struct cc_store_place *place)
 
 	if (fd < 0)
 		return false;
-	/* What has a second name is a backup's, too; what has none here got our number meanwhile. */
+	/* What has no name here got our number meanwhile. */
 	cc_leaf_file_path(place->leaf, CC_LEAF_ACCESS, place->n, path);
 	len = snprintf(text, sizeof(text), "%" PRIu64 "\n", place->used_ns);
-	done = cmn_file_is_named(root_fd, path, fd) && cmn_descriptor_stat(fd, &info) &&
-	       S_ISREG(info.st_mode) && info.st_nlink <= 1;
+	done = cmn_file_is_named(root_fd, path, fd) && cmn_descriptor_stat(fd, &info);
 	/* Cut after writing: never empty, which would look unused to an evictor. */
 	done = done && cmn_file_write_at(fd, text, (size_t)len, 0) == len &&
 	       (info.st_size <= len ||

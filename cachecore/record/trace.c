@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * trace: encodes an event as one line of JSON and appends it in one write.
- * Only regular files and character devices are written to: a pipe could block
- * the application, or kill it once its reader is gone.
+ * The file is one as log_file.h has it.
  */
 #include "cachecore/record/trace.h"
 
@@ -31,17 +30,6 @@ struct cc_trace {
 	atomic_bool broken;	/* after the first failed write: silent */
 };
 
-static enum cmn_status check_kind(int fd, struct cc_trace *trace)
-{
-	struct stat info;
-
-	if (fstat(fd, &info) < 0)
-		return cmn_status_from_errno(errno);
-	trace->device = info.st_dev;
-	trace->inode = info.st_ino;
-	return S_ISREG(info.st_mode) || S_ISCHR(info.st_mode) ? CMN_OK : CMN_ERR_ACCESS;
-}
-
 static bool is_open(const struct cc_trace *trace)
 {
 	struct stat info;
@@ -54,27 +42,23 @@ static bool is_open(const struct cc_trace *trace)
 
 struct cc_trace *cc_trace_open(const char *path, const struct cmn_log *log)
 {
-	enum cmn_status status = CMN_ERR_NOMEM;
 	struct cc_trace *trace = malloc(sizeof(*trace));
+	const char *reason = cmn_status_string(CMN_ERR_NOMEM);
 	int fd = -1;
+	struct stat info;
 
-	if (!trace)
-		goto failed;
-	/* Not blocking, for the time until a FIFO is seen to be one. */
-	fd = open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOCTTY | O_NONBLOCK, 0600);
-	status = fd < 0 ? cmn_status_from_errno(errno) : check_kind(fd, trace);
-	if (status != CMN_OK)
-		goto failed;
-	trace->fd = fd;
-	trace->log = log;
-	atomic_init(&trace->broken, false);
+	if (trace)
+		fd = cmn_file_open_to_write(AT_FDCWD, path, O_WRONLY | O_APPEND | O_CREAT, 0600,
+					    CMN_FILE_TRUSTED, &reason);
+	if (fd < 0 || fstat(fd, &info) < 0) {
+		cmn_log_write(log, CMN_LOG_ERROR, "trace file %s: %s", path, reason);
+		if (fd >= 0)
+			(void)close(fd);	/* nothing was written through it */
+		free(trace);
+		return NULL;
+	}
+	*trace = (struct cc_trace){ fd, info.st_dev, info.st_ino, log, false };
 	return trace;
-failed:
-	cmn_log_write(log, CMN_LOG_ERROR, "trace file %s: %s", path, cmn_status_string(status));
-	if (fd >= 0)
-		(void)close(fd);	/* nothing was written through it */
-	free(trace);
-	return NULL;
 }
 
 void cc_trace_close(struct cc_trace *trace)

@@ -14,6 +14,7 @@
 
 #include "common/env.h"
 #include "common/spawn.h"
+#include "common/trusted.h"
 
 #define MAX_ARGUMENTS 8
 
@@ -83,9 +84,13 @@ static enum cmn_status run_in(const char *directory, char *const *argv, char *co
 {
 	char path[PATH_MAX];
 	int len = snprintf(path, sizeof(path), "%s/" CC_LAUNCH_PROGRAM, directory);
+	const char *reason;
 
 	if (len < 0 || (size_t)len >= sizeof(path))
 		return CMN_MISS;
+	/* What is not there yet only this user and root can put there. */
+	if (directory != cc_launch_directory && cmn_trusted_check(path, false, &reason) == CMN_ERR_ACCESS)
+		return CMN_ERR_CORRUPT;
 	return cmn_spawn_detached(path, argv, environment, keep_fd);
 }
 

@@ -11,7 +11,7 @@
 #include "common/status.h"
 
 #define CC_LAUNCH_PROGRAM "ckcache-remote"
-/* Where helpers are installed. */
+/* Where helpers are installed, and trusted as ckcache itself is. */
 extern const char cc_launch_directory[];
 
 /*
@@ -26,7 +26,8 @@ void cc_launch_free_environment(char **environment);	/* NULL is fine */
 /*
  * Runs it with these arguments (its name is put first; NULL ends them), as
  * cmn_spawn_detached does. directories: the setting, NULL-terminated, or NULL.
- * CMN_MISS: it is in none of the directories.
+ * CMN_MISS: it is in none of the directories. CMN_ERR_CORRUPT: others than this
+ * user and root could have changed the one that was found first (trusted.h).
  */
 CMN_CHECKED enum cmn_status cc_launch(char *const *directories, char *const *environment,
 				      const char *const *arguments, int keep_fd);

@@ -2,11 +2,13 @@
 /* node: a socket, two locks and two notes on this machine. */
 #include "cachecore/remote/node.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "common/bytes.h"
@@ -17,7 +19,7 @@
 #include "common/hash.h"
 
 #define MAX_NOTE 512
-#define NAME_SIZE 64
+#define NAME_SIZE 80
 #define NS_PER_S UINT64_C(1000000000)
 
 enum cmn_status cc_node_init(const struct cc_address *address, const char *secrets,
@@ -95,14 +97,15 @@ enum cmn_status cc_node_lock_helper(const struct cc_node *node, int dir_fd, int 
 	return lock_file(dir_fd, name, ret_fd);
 }
 
-enum cmn_status cc_node_lock_uploads(const struct cc_node *node, int dir_fd, const char *root,
-				     int *ret_fd)
+enum cmn_status cc_node_lock_uploads(const struct cc_node *node, int dir_fd, int root_fd, int *ret_fd)
 {
-	struct cmn_hash hash = cmn_hash_of(root, strlen(root));
-	char hex[CMN_HASH_HEX_SIZE], suffix[sizeof("upload-") + 16], name[NAME_SIZE];
+	char suffix[sizeof("upload--") + 32], name[NAME_SIZE];
+	struct stat info;
 
-	cmn_hash_hex(&hash, hex);
-	(void)snprintf(suffix, sizeof(suffix), "upload-%.16s", hex);	/* it fits */
+	if (fstat(root_fd, &info) < 0)
+		return cmn_status_from_errno(errno);
+	(void)snprintf(suffix, sizeof(suffix), "upload-%jx-%jx", (uintmax_t)info.st_dev,
+		       (uintmax_t)info.st_ino);	/* it fits */
 	name_file(node, suffix, name);
 	return lock_file(dir_fd, name, ret_fd);
 }

@@ -5,8 +5,8 @@
  *
  *   remote-<id>.sock    the helper's socket
  *   remote-<id>.lock    flock: a helper runs, or is being started
- *   remote-<id>.upload-<hash of a root>
- *                       flock: a process uploads from that root
+ *   remote-<id>.upload-<device>-<inode>
+ *                       flock: a process uploads from that root, whatever its path leads to now
  *   remote-<id>.down    why and until when the tier is left alone:
  *                       "<seconds since the epoch> <reason>"
  *   remote-<id>.waited  until when nobody waits for another machine's compile, and how many
@@ -49,9 +49,8 @@ void cc_node_socket(const struct cc_node *node, const char *path, char ret[CC_NO
 /* A descriptor with the lock, to be passed on or given to cc_root_unlock. CMN_BUSY: another has it. */
 CMN_CHECKED enum cmn_status cc_node_lock_helper(const struct cc_node *node, int dir_fd,
 						int *ret_fd);
-/* root: the absolute path from which it uploads. */
 CMN_CHECKED enum cmn_status cc_node_lock_uploads(const struct cc_node *node, int dir_fd,
-						 const char *root, int *ret_fd);
+						 int root_fd, int *ret_fd);
 
 /* Whether the tier is to be left alone. reason: filled with size bytes at most, printable; may be NULL. */
 bool cc_node_is_down(const struct cc_node *node, int dir_fd, char *reason, size_t size);

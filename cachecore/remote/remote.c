@@ -221,6 +221,7 @@ static enum cmn_status start_helper(struct cc_remote *remote, int dir_fd, const 
 		return CMN_OK;
 	(void)snprintf(ret_message, CC_HELPER_MESSAGE_SIZE, CC_LAUNCH_PROGRAM ": %s",
 		       status == CMN_MISS ? "not found"
+		       : status == CMN_ERR_CORRUPT ? "other users could change it (docs/SECURITY.md)"
 		       : status == CMN_ERR_INVALID ? "this program is an init process (or a subreaper): "
 						     "run it below one"
 		       : cmn_status_string(status));	/* it fits */
@@ -564,8 +565,12 @@ enum cmn_status cc_remote_get(struct cc_remote *remote, const struct cc_key *key
 	if (!left_ns)
 		return CMN_MISS;
 	dir_fd = cc_node_open(&remote->setup.node, path);
-	if (dir_fd < 0)
+	if (dir_fd < 0) {
+		cmn_log_once(remote->log, &remote->failure_logged, CMN_LOG_ERROR,
+			     "the remote tier cannot be used: neither $XDG_RUNTIME_DIR nor /tmp has a place "
+			     "for a socket of this user alone");
 		return CMN_MISS;
+	}
 	if (!is_left_alone(remote, dir_fd, ret_report))
 		status = look_up(remote, dir_fd, path, key, left_ns, &received, ret_claimed, &waited,
 				 ret_report);
@@ -621,7 +626,7 @@ void cc_remote_release(struct cc_remote *remote, const struct cc_key *key)
 }
 
 /* Whoever has the lock finds what is noted. While the tier is down it waits. */
-static void launch_upload(struct cc_remote *remote, const char *root)
+static void launch_upload(struct cc_remote *remote, const char *root, int root_fd)
 {
 	const char *const arguments[] = { "upload", root, NULL };
 	uint64_t last = atomic_load(&remote->launched), now = cmn_clock_monotonic();
@@ -633,7 +638,7 @@ static void launch_upload(struct cc_remote *remote, const char *root)
 	if (dir_fd < 0)
 		return;
 	if (!cc_node_is_down(&remote->setup.node, dir_fd, NULL, 0) &&
-	    cc_node_lock_uploads(&remote->setup.node, dir_fd, root, &fd) == CMN_OK) {
+	    cc_node_lock_uploads(&remote->setup.node, dir_fd, root_fd, &fd) == CMN_OK) {
 		if (atomic_compare_exchange_strong(&remote->launched, &last, now))
 			(void)launch(remote, arguments, fd);	/* a later one may start it */
 		else
@@ -652,7 +657,7 @@ void cc_remote_stored(struct cc_remote *remote, const char *root, const struct c
 		return;
 	cc_leaf_path_of(key, leaf);
 	status = cc_uploads_add(fd, leaf);
-	(void)cmn_descriptor_close(fd);	/* a directory: nothing to be lost */
 	if (status == CMN_OK)
-		launch_upload(remote, root);
+		launch_upload(remote, root, fd);
+	(void)cmn_descriptor_close(fd);	/* a directory: nothing to be lost */
 }

@@ -13,6 +13,7 @@
 #include "cachecore/config.h"
 #include "cachecore/disk/root.h"
 #include "common/file.h"
+#include "common/trusted.h"
 
 #define BASE64_LEN (CC_TRUST_BASE64_SIZE - 1)	/* one "=" at its end */
 #define FIRST_YEAR 1970		/* a date is a time since the epoch */
@@ -269,6 +270,9 @@ static enum cmn_status read_trusted(const char *path, const char **ret_problem,
 		return status;
 	status = read_in(dir_fd, slash ? slash + 1 : path, ret_problem, ret);
 	(void)close(dir_fd);	/* nothing was written through it */
+	/* Settings are absolute. */
+	if (status == CMN_OK && *path == '/')
+		status = cmn_trusted_check(path, false, ret_problem);
 	return status;
 }
 

@@ -78,13 +78,12 @@ static void name_note(const char *leaf, int refusals, char ret[CC_LEAF_PATH_SIZE
 
 static enum cmn_status add_in(int uploads_fd, const char *name)
 {
-	const int flags = O_WRONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK;
 	struct stat info;
 	int fd;
 
 	if (fstat(uploads_fd, &info) == 0 && info.st_size > MAX_DIRECTORY_SIZE)
 		return CMN_ERR_TOO_LARGE;
-	fd = openat(uploads_fd, name, flags, 0600);
+	fd = cmn_file_open_to_write(uploads_fd, name, O_WRONLY | O_CREAT, 0600, CMN_FILE_ANY, NULL);
 	if (fd < 0)
 		return cmn_status_from_errno(errno);
 	(void)close(fd);	/* nothing was written through it */

@@ -332,7 +332,7 @@ EXPORTED const struct scenario scenarios[] = {
 	{ .name = "cold", .settings = { "CKCACHE_TRACE=trace" }, .header = "one", .run = build_some },
 	{ .name = "warm", .prepare = build_some, .header = "one", .run = build_some },
 	{ .name = "stale", .prepare = build_some, .header = "two", .run = read_twice },
-	{ .name = "evicting", .settings = { "CKCACHE_MAX_SIZE=90000" },
+	{ .name = "evicting", .settings = { "CKCACHE_MAX_SIZE=90000B" },
 	  .prepare = build_many, .run = build_one },
 	{ .name = "damaged", .prepare = build_one, .run = build_one,
 	  .shell = "for f in cache/*/*/*/*/0.bin; do printf x | "
@@ -351,7 +351,7 @@ EXPORTED const struct scenario scenarios[] = {
 	  .shell = "find cache -exec touch -d 2100-01-01 {} +; "
 		   "for f in cache/*/*/*/*/*.txt; do echo 4102444800000000000 >$f; done" },
 	{ .name = "past", .prepare = build_some, .header = "one", .run = build_some,
-	  .settings = { "CKCACHE_MAX_SIZE=100000", "CKCACHE_THRESHOLD=0" },
+	  .settings = { "CKCACHE_MAX_SIZE=100000B", "CKCACHE_THRESHOLD=0" },
 	  .shell = "find cache -exec touch -d 1970-01-02 {} +" },
 	{ .name = NULL },
 };

@@ -179,7 +179,7 @@ static bool try(const char *path, const struct replacement *replacement)
 		expect(i < 2 ? is_right() : strcmp(output, HIT) == 0, what,
 		       i < 2 ? "wrong bytes, or words" : "it does not heal");
 	}
-	code = run("1", &ns, (char *[]){ "./ckcache", "prune", NULL });
+	code = run("1B", &ns, (char *[]){ "./ckcache", "prune", NULL });
 	longest = ns > longest ? ns : longest;
 	expect(code == 0 || is_kept(path, replacement), what, "prune fails");
 	expect(system("test -z \"$(find root -name '*.src' ! -type d ! -empty)\"") == 0, what,

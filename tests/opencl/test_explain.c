@@ -274,7 +274,7 @@ static void succeed(const char *verb, const char *option)
 TEST_ON("stub", evicted)
 {
 	run_header(SOURCE, "");
-	driver_setenv("CKCACHE_MAX_SIZE", "10");
+	driver_setenv("CKCACHE_MAX_SIZE", "10B");
 	succeed("prune", NULL);
 	driver_setenv("CKCACHE_MAX_SIZE", NULL);
 	expect_of(SOURCE, "", "evicted 20");

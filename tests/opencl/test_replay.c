@@ -358,7 +358,7 @@ TEST_ON("stub", image_of_a_size_that_is_not_stored_drops_its_recipe)
 	static const char *const settings[][2] = {
 		{ "CKCACHE_MIN_DEVICE_IMAGE_SIZE", "1Mi" },
 		{ "CKCACHE_MAX_DEVICE_IMAGE_SIZE", "10" },
-		{ "CKCACHE_MAX_SIZE", "100" },
+		{ "CKCACHE_MAX_SIZE", "100B" },
 	};
 
 	for (size_t i = 0; i < 3; i++) {

@@ -168,6 +168,12 @@ def check_mark(tree):
             touch -d 2001-01-01 /var/lib/ckcache/changed
             ./postinst triggered "/etc/OpenCL/vendors /usr/lib/llvm-15"
             [ -n "$(find /var/lib/ckcache/changed -newermt 2002-01-01)" ]
+            echo kept >/var/lib/target
+            ln -sf /var/lib/target /var/lib/ckcache/changed
+            ./postinst triggered /etc/OpenCL/vendors
+            [ "$(cat /var/lib/target)" = kept ] && [ ! -L /var/lib/ckcache/changed ]
+            rm /var/lib/target
+            [ "$(ls -A /var/lib/ckcache)" = changed ]
             [ -z "$3" ] || mkdir -p "/var/lib/ckcache/$3"
             if [ -n "$4" ]; then
                 mkdir -p /var/lib/private/ckcache-machine/cache

@@ -568,7 +568,7 @@ class Prune(Verbs):
         os.utime(paths[0], (time.time(), time.time() - 10 * self.HOUR))
         self.assertEqual(self.prune("320Ki"), (5, 320 * 1024, 5, 320 * 1024))
         self.assertEqual([os.path.exists(path) for path in paths], [True] + 5 * [False] + 4 * [True])
-        self.assertRegex(self.good(self.one, "prune", "--remote", "--max-size", "65536").stdout,
+        self.assertRegex(self.good(self.one, "prune", "--remote", "--max-size", "64Ki").stdout,
                          "^4 entries removed, 256.0 KiB; 1 left, 64.0 KiB\n$")
         self.assertTrue(os.path.exists(paths[0]))
 
@@ -601,7 +601,7 @@ class Prune(Verbs):
                 self.value("aa", 64, 100, "."), self.value("cc/dd", 64, 100)]
         value = self.value("bb", 64, 100)
         long = self.value("0" * 200 + "+/aa", 64, 100)
-        self.assertEqual(self.prune("1")[0], 2)
+        self.assertEqual(self.prune("1B")[0], 2)
         self.assertFalse(os.path.exists(value) or os.path.exists(long))
         self.assertTrue(all(map(os.path.exists, kept)))
         self.assertTrue(os.path.islink(os.path.join(self.shared, "63", "aa")))
@@ -609,7 +609,7 @@ class Prune(Verbs):
     def test_lists_stay(self):
         self.one.use(0, 3, CKCACHE_REMOTE=None)
         self.good(self.one, "push")
-        self.assertEqual(self.prune("1")[0], 3)
+        self.assertEqual(self.prune("1B")[0], 3)
         self.assertEqual(self.json(self.two, "pull")["gone"], 3)
 
     def test_beside_readers_and_writers(self):

@@ -200,7 +200,7 @@ class Round:
         self.environment = {
             "PATH": "/usr/local/bin:/usr/bin:/bin", "HOME": self.path("home"), "LC_ALL": "C",
             "OCL_ICD_VENDORS": self.path("vendors"), "CKCACHE_DIR": self.root,
-            "CKCACHE_READ_ONLY_DIRS": self.path("none"), "CKCACHE_MAX_SIZE": str(self.bound),
+            "CKCACHE_READ_ONLY_DIRS": self.path("none"), "CKCACHE_MAX_SIZE": "%dB" % self.bound,
             "CKCACHE_LOG": "none", "TMPDIR": self.path("home"),
             "SOAK_RECORD": self.path("record"), "LD_PRELOAD": self.soak.built("lib/libsoak_watch.so"),
             **(NEO if self.neo else {})}

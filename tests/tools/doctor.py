@@ -412,7 +412,7 @@ class Settings(Doctor):
 
     def test_no_setting_bends_the_trial(self):
         value = self.doctor(extra={"CKCACHE_MAX_DEVICE_IMAGE_SIZE": "1", "CKCACHE_CAPTURE": "deferred",
-                                   "CKCACHE_READ_ONLY": "1", "CKCACHE_MAX_SIZE": "1",
+                                   "CKCACHE_READ_ONLY": "1", "CKCACHE_MAX_SIZE": "1B",
                                    "CKCACHE_TRACE": self.path("trace")})
         self.assertEqual(value["devices"][0]["result"], "hit")
         self.assertFalse(os.path.exists(self.path("trace")))

@@ -402,7 +402,7 @@ class Counted(Golden):
         for path in caches.files(self.root, ".src"):
             os.unlink(path)
             os.mkdir(path)	# which nobody removes
-        self.run_tool("prune", code=1, extra={"CKCACHE_MAX_SIZE": "1"})
+        self.run_tool("prune", code=1, extra={"CKCACHE_MAX_SIZE": "1B"})
 
     def test_clear_leaves_nothing_and_counts_what_was_whole(self):
         os.unlink(caches.files(self.root, ".src")[0])

@@ -98,9 +98,9 @@ class Entries(Case):
 
     def test_by_size_the_least_recently_used_go(self):
         [each] = {row["bytes"] for row in self.json("list")}
-        self.prune(list(range(4, 10)), "--max-size", str(6 * each))
-        self.prune(list(range(4, 10)), "--max-size", str(6 * each))
-        self.prune(list(range(5, 10)), "--max-size", str(6 * each - 1))
+        self.prune(list(range(4, 10)), "--max-size", "%dB" % (6 * each))
+        self.prune(list(range(4, 10)), "--max-size", "%dB" % (6 * each))
+        self.prune(list(range(5, 10)), "--max-size", "%dB" % (6 * each - 1))
         self.prune([], "--max-size", "0")
 
     def test_of_one_device(self):
@@ -110,7 +110,7 @@ class Entries(Case):
     def test_conditions_together(self):
         [each] = {row["bytes"] for row in self.json("list")}
         self.prune([1, 3, 5, 6, 7, 8, 9], "--device", "NVIDIA", "--older-than", "5d")
-        self.prune([1, 3, 5, 7, 8, 9], "--device", "NVIDIA", "--max-size", str(each))
+        self.prune([1, 3, 5, 7, 8, 9], "--device", "NVIDIA", "--max-size", "%dB" % each)
         self.prune([7, 8, 9], "--older-than", "4d", "--max-size", str(3 * each))
         self.prune([], "--older-than", "20d", "--max-size", "1")
 

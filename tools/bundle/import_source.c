@@ -29,24 +29,6 @@ static ssize_t read_some(int fd, void *data, size_t len)
 	return got;
 }
 
-/* A file that nobody else can open, removed already; -1 with errno. */
-static int make_nameless(void)
-{
-	const char *parent = getenv("TMPDIR");
-	char *path;
-	int fd;
-
-	if (asprintf(&path, "%s/ckcache-XXXXXX", parent && *parent ? parent : "/tmp") < 0) {
-		errno = ENOMEM;
-		return -1;
-	}
-	fd = mkostemp(path, O_CLOEXEC);
-	if (fd >= 0)
-		(void)unlink(path);	/* it is made anew each time: a name that stays harms nobody */
-	free(path);
-	return fd;
-}
-
 /* The number of bytes copied; NULL in *ret_problem, or why not. */
 static uint64_t copy_all(int from, int to, const char **ret_problem)
 {
@@ -73,7 +55,8 @@ static uint64_t copy_all(int from, int to, const char **ret_problem)
 /* In the place of fd, which is closed unless it is standard input. false: complained about. */
 static bool copy_input(const char *file, int *fd, uint64_t *ret_size)
 {
-	int copy = make_nameless();
+	const char *parent = getenv("TMPDIR");
+	int copy = cmn_file_make_nameless(parent && *parent ? parent : "/tmp");
 	const char *problem = copy < 0 ? strerror(errno) : NULL;
 
 	if (problem) {
@@ -95,7 +78,8 @@ static bool copy_input(const char *file, int *fd, uint64_t *ret_size)
 bool import_source_open(const char *file, struct import_source *ret)
 {
 	bool is_input = strcmp(file, "-") == 0;
-	int fd = is_input ? STDIN_FILENO : open(file, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+	/* Not waiting for a FIFO's writer. */
+	int fd = is_input ? STDIN_FILENO : open(file, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
 	struct signature_digest *digest = NULL;
 	uint64_t size = 0;
 	struct stat info;
@@ -104,6 +88,17 @@ bool import_source_open(const char *file, struct import_source *ret)
 		tool_complain("%s: %s", file, strerror(errno));
 		goto out;
 	}
+	/* What a shell has for "<(command)" is open already, and has a writer; a device has no end. */
+	if (!S_ISREG(info.st_mode) && !S_ISSOCK(info.st_mode) && !S_ISFIFO(info.st_mode)) {
+		tool_complain("%s: it is neither a file nor a pipe", file);
+		goto out;
+	}
+	if (!is_input && S_ISFIFO(info.st_mode) && strncmp(file, "/dev/fd/", 8) != 0) {
+		tool_complain("%s: it is a FIFO (- is standard input)", file);
+		goto out;
+	}
+	if (!is_input)
+		(void)fcntl(fd, F_SETFL, O_RDONLY);	/* a pipe is waited for */
 	if (!is_input && S_ISREG(info.st_mode))
 		size = (uint64_t)info.st_size;
 	else if (!copy_input(file, &fd, &size))

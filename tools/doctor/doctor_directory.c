@@ -120,27 +120,6 @@ static void look_at_space(struct doctor *doctor, int fd)
 			   (unsigned long long)space.f_favail);
 }
 
-/* A file without a name, or at once without one; -1: errno says why. */
-static int make_nameless(int dir_fd, const char *dir)
-{
-	int fd = openat(dir_fd, ".", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
-	char *path;
-
-	if (fd >= 0 || (errno != EOPNOTSUPP && errno != EISDIR && errno != EINVAL &&
-			errno != ENOENT))
-		return fd;
-	/* What the evictor would sweep, if this process should die here. */
-	if (asprintf(&path, "%s/" CMN_FILE_TEMPORARY_PREFIX "XXXXXX", dir) < 0) {
-		errno = ENOMEM;
-		return -1;
-	}
-	fd = mkostemp(path, O_CLOEXEC);
-	if (fd >= 0)
-		(void)unlink(path);	/* it was made just now */
-	free(path);
-	return fd;
-}
-
 /* Whether a lock is seen by whoever opens the file anew, as another process does. */
 static void look_at_locks(struct doctor *doctor, int fd)
 {
@@ -162,12 +141,12 @@ static void look_at_locks(struct doctor *doctor, int fd)
 			   "files cannot be locked there (flock): nothing is stored");
 }
 
-static void look_at_writing(struct doctor *doctor, int dir_fd, const char *dir)
+static void look_at_writing(struct doctor *doctor, const char *dir)
 {
 	const enum doctor_mark mark = doctor->config.read_only ? DOCTOR_NOTE : DOCTOR_PROBLEM;
 	char *bytes = calloc(1, PROBE_BYTES);
 	enum cmn_status status = CMN_ERR_NOMEM;
-	int fd = make_nameless(dir_fd, dir);
+	int fd = cmn_file_make_nameless(dir);
 
 	if (fd < 0) {
 		doctor_say(doctor, SECTION, mark,
@@ -217,7 +196,7 @@ static void look_at_root(struct doctor *doctor, const char *dir, int fd)
 		   owner_of(&info, owner), info.st_mode & 07777);
 	look_at_space(doctor, fd);
 	look_at_bound(doctor, fd);
-	look_at_writing(doctor, fd, dir);
+	look_at_writing(doctor, dir);
 }
 
 /* Where it would be made: the nearest directory that is there. */
@@ -244,7 +223,7 @@ static void look_at_absent(struct doctor *doctor, const char *dir)
 		doctor_say(doctor, SECTION, DOCTOR_OK, NULL,
 			   "%s (from %s) will be created when something is stored", dir, why(dir));
 		look_at_space(doctor, fd);
-		look_at_writing(doctor, fd, parent);
+		look_at_writing(doctor, parent);
 		(void)close(fd);	/* nothing was written through it */
 	}
 	free(parent);

@@ -91,8 +91,8 @@ static uint64_t tier_bound(const struct cc_address *address, const char *given)
 	if (!given)
 		tool_complain("prune: --max-size says which size may be left, or @max-size=SIZE in "
 			      "CKCACHE_REMOTE");
-	else if (cmn_env_parse_size(given, &size) != CMN_OK || !size)
-		tool_complain("prune: %s is no size, such as 50G", given);
+	else if (cmn_env_parse_bound(given, &size) != CMN_OK || !size)
+		tool_complain("prune: %s is no size with its unit, such as 50G", given);
 	else
 		return size;
 	return 0;

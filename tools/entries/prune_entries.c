@@ -72,8 +72,8 @@ bool prune_entries_check(const struct prune_request *request)
 	if (request->older_than && !parse_age(request->older_than, &value))
 		tool_complain("--older-than: \"%s\" is no age, such as 30d, 12h, 5m or 90s",
 			      request->older_than);
-	else if (request->max_size && cmn_env_parse_size(request->max_size, &value) != CMN_OK)
-		tool_complain("--max-size: \"%s\" is no size, such as 2G", request->max_size);
+	else if (request->max_size && cmn_env_parse_bound(request->max_size, &value) != CMN_OK)
+		tool_complain("--max-size: \"%s\" is no size with its unit, such as 2G", request->max_size);
 	else if ((request->program && !*request->program) || (request->device && !*request->device))
 		tool_complain("%s: an empty name is nobody's", request->verb);
 	else
@@ -155,7 +155,7 @@ static enum cmn_status find(struct tool_cache *cache, struct pruning *pruning)
 	if (request->older_than && parse_age(request->older_than, &age))
 		pruning->used_before = age * NS_PER_S < pruning->now_ns ? pruning->now_ns - age * NS_PER_S : 0;
 	if (request->max_size)
-		(void)!cmn_env_parse_size(request->max_size, &pruning->max_size);	/* it was checked */
+		(void)!cmn_env_parse_bound(request->max_size, &pruning->max_size);	/* it was checked */
 	if (request->program)
 		status = programs_load(cache->config.dir, cc_store_trust(cache->store),
 				       &pruning->programs);

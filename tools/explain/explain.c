@@ -16,6 +16,7 @@
 #include "cachecore/record/stats.h"
 #include "common/clock.h"
 #include "common/descriptor.h"
+#include "common/file.h"
 #include "tools/arguments.h"
 #include "tools/entries/entry_name.h"
 
@@ -297,7 +298,7 @@ static bool trace_instead(char path[64])
 	int fd;
 
 	(void)snprintf(path, 64, "/tmp/ckcache-explain-XXXXXX");
-	fd = mkstemp(path);
+	fd = cmn_file_make_unique(path);
 	if (fd < 0 || setenv("CKCACHE_TRACE", path, 1) < 0) {
 		tool_complain("%s: %s", path, strerror(errno));
 		return false;

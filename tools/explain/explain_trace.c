@@ -7,9 +7,11 @@
 #include "tools/explain/explain.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "tools/json_output.h"
 
@@ -237,13 +239,17 @@ static bool read_line(struct explanation *explanation, const char *text)
 
 bool explain_read_trace(struct explanation *explanation, const char *path)
 {
-	FILE *file = fopen(path, "re");
+	/* Not waiting for a FIFO's writer. */
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	FILE *file = fd >= 0 ? fdopen(fd, "r") : NULL;
 	char *text = NULL;
 	size_t size = 0;
 	bool done = true;
 
 	if (!file) {
 		tool_complain("%s: %s", path, strerror(errno));
+		if (fd >= 0)
+			(void)close(fd);	/* read only */
 		return false;
 	}
 	while (done && getline(&text, &size, file) > 0)

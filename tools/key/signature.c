@@ -211,7 +211,8 @@ struct signature_key *signature_key_make(void)
 bool signature_key_write(const struct signature_key *key, const char *path)
 {
 	/* Never another's file, nor through a link. */
-	int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+	int fd = cmn_file_open_to_write(AT_FDCWD, path, O_WRONLY | O_CREAT | O_EXCL, 0600,
+					CMN_FILE_TRUSTED, NULL);
 	bool written;
 	BIO *bio;
 

@@ -7,10 +7,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cachecore/config.h"
 #include "cachecore/disk/root.h"
 #include "common/descriptor.h"
 #include "common/file.h"
 #include "common/listing.h"
+#include "common/trusted.h"
 #include "tools/tool.h"
 
 struct walk {
@@ -22,17 +24,11 @@ struct walk {
 
 char *packs_own_directory(void)
 {
-	const char *data = getenv("XDG_DATA_HOME"), *home = getenv("HOME");
 	char *path = NULL;
-	int len = -1;
 
-	if (data && data[0] == '/')
-		len = asprintf(&path, "%s/" PACKS_FOLDER, data);
-	else if (home && home[0] == '/')
-		len = asprintf(&path, "%s/.local/share/" PACKS_FOLDER, home);
-	else
-		tool_complain("neither XDG_DATA_HOME nor HOME names a directory");
-	return len < 0 ? NULL : path;
+	if (cc_config_xdg_path("XDG_DATA_HOME", ".local/share", PACKS_FOLDER, &path) == CMN_OK && !path)
+		tool_complain("neither XDG_DATA_HOME nor HOME names a directory of this user");
+	return path;
 }
 
 /* What a file that cannot be used is, in one line. */
@@ -155,7 +151,9 @@ static void walk_directory(struct walk *walk, const char *directory)
 	status = cc_root_open_as(directory, CC_ROOT_TIER, &fd);
 	if (status == CMN_MISS)
 		return;
-	if (status != CMN_OK) {
+	if (status != CMN_OK || !cmn_trusted_owners(directory)) {
+		if (status == CMN_OK)
+			(void)cmn_descriptor_close(fd);	/* read only */
 		tool_complain("%s: not read: it is no directory of root's or yours that only its "
 			      "owner may write to", directory);
 		walk->complained = true;

@@ -4,6 +4,7 @@
  * of `ckcache replay`, pack by pack, each with its own time: a pack whose builds
  * hang does not keep the others from being built.
  */
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,6 +21,7 @@
 #include "tools/replay/present.h"
 #include "tools/replay/replay.h"
 #include "tools/replay/replay_entries.h"
+#include "tools/text.h"
 #include "tools/tool.h"
 
 enum {
@@ -328,7 +330,8 @@ static void report(const struct state *state)
 	if (building->packs) {
 		object = recipes_add_pack(building->packs, state->file);
 	} else {
-		cmn_buffer_printf(&building->text, "%s: ", state->file->path);
+		text_append_clean(&building->text, cmn_view_of(state->file->path), PATH_MAX);
+		cmn_buffer_append_text(&building->text, ": ");
 	}
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		if (object) {

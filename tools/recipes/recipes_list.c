@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* recipes_list: the packs of this machine, one line each. */
+#include <limits.h>
+
 #include "tools/recipes/recipes_verb.h"
 #include "tools/text.h"
 #include "tools/tool.h"
@@ -58,7 +60,9 @@ static void add_text(struct cmn_buffer *text, const struct packs_file *file)
 	cmn_buffer_printf(text, "  %u recipes, %s, ", (unsigned int)file->pack->recipe_count,
 			  text_bytes(file->bytes, size));
 	cmn_buffer_append(text, programs.data, programs.len);
-	cmn_buffer_printf(text, "\n    %s\n", file->path);
+	cmn_buffer_append_text(text, "\n    ");
+	text_append_clean(text, cmn_view_of(file->path), PATH_MAX);
+	cmn_buffer_append_u8(text, '\n');
 	text->failed = text->failed || programs.failed;
 	cmn_buffer_release(&programs);
 }

@@ -13,6 +13,7 @@
 
 #include "cachecore/remote/launch.h"
 #include "common/file.h"
+#include "common/trusted.h"
 
 #define MAX_SECRETS 65536
 
@@ -68,13 +69,16 @@ const char *remote_read_secrets(const char *path, struct cc_address *address)
 	return problem;
 }
 
+/* Where anybody says so, nobody but this user and root may be able to change it. */
 static bool is_program(char ret[PATH_MAX], const char *directory, size_t len, const char *name)
 {
+	const char *reason;
 	struct stat info;
 	int size = snprintf(ret, PATH_MAX, "%.*s/%s", (int)len, directory, name);
 
 	return size > 0 && size < PATH_MAX && *directory == '/' && stat(ret, &info) == 0 &&
-	       S_ISREG(info.st_mode) && access(ret, X_OK) == 0;
+	       S_ISREG(info.st_mode) && access(ret, X_OK) == 0 &&
+	       (directory == cc_launch_directory || cmn_trusted_check(ret, false, &reason) == CMN_OK);
 }
 
 /* The helper of that name in the setting's directories, in the one of this installation, in $PATH. */

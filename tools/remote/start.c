@@ -183,7 +183,7 @@ static const char *start(const struct cc_config *config, struct cc_remote_setup 
 	pid_t pid;
 
 	if (!remote_find_helper(config, setup, path)) {
-		(void)snprintf(reason, REASON_SIZE, "there is no ckcache-storage-%s",
+		(void)snprintf(reason, REASON_SIZE, "there is no ckcache-storage-%s that nobody else may change",
 			       setup->address.scheme);
 		return reason;
 	}

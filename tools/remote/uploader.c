@@ -17,6 +17,7 @@
 #include "common/bytes.h"
 #include "common/clock.h"
 #include "common/descriptor.h"
+#include "common/file.h"
 #include "common/spawn.h"
 #include "tools/remote/remote_main.h"
 #include "tools/remote/upload.h"
@@ -145,7 +146,7 @@ static int watch(int uploads_fd)
 	return fd;
 }
 
-/* Until nothing new is noted for a while, or the tier fails. */
+/* Until nothing new is noted for a while, the directory is gone, or the tier fails. */
 static enum cmn_status upload_all(struct upload *upload, int root_fd, int uploads_fd, int watch_fd)
 {
 	uint64_t end = cmn_clock_deadline(IDLE_NS);
@@ -163,7 +164,8 @@ static enum cmn_status upload_all(struct upload *upload, int root_fd, int upload
 		if (status == CMN_OK) {
 			end = cmn_clock_deadline(IDLE_NS);
 			again_time = 0;
-		} else if (status != CMN_MISS || cmn_clock_monotonic() >= end) {
+		} else if (status != CMN_MISS || cmn_clock_monotonic() >= end ||
+			   !cmn_file_is_named(root_fd, CC_UPLOADS_DIRECTORY, uploads_fd)) {
 			return status;
 		} else {
 			wait_for_more(watch_fd);
@@ -176,13 +178,19 @@ static enum cmn_status upload_root(struct upload *upload, int root_fd)
 	enum cmn_status status;
 	int uploads_fd, watch_fd;
 
-	status = cc_uploads_open(root_fd, &uploads_fd);
-	if (status != CMN_OK)
-		return status;
-	watch_fd = watch(uploads_fd);
-	status = upload_all(upload, root_fd, uploads_fd, watch_fd);
-	if (watch_fd >= 0)
-		(void)close(watch_fd);	/* nothing was written through it */
+	for (;;) {
+		status = cc_uploads_open(root_fd, &uploads_fd);
+		if (status != CMN_OK)
+			return status;	/* CMN_MISS: the root is gone */
+		watch_fd = watch(uploads_fd);
+		status = upload_all(upload, root_fd, uploads_fd, watch_fd);
+		if (watch_fd >= 0)
+			(void)close(watch_fd);	/* nothing was written through it */
+		/* The one before this tidied it up: what is noted by now is in another one. */
+		if (status != CMN_MISS || cmn_file_is_named(root_fd, CC_UPLOADS_DIRECTORY, uploads_fd))
+			break;
+		(void)cmn_descriptor_close(uploads_fd);	/* a directory: nothing to be lost */
+	}
 	/* What is noted from now on is the next one's; what was noted just before is not forgotten. */
 	if (status == CMN_MISS) {
 		(void)close(CMN_SPAWN_KEPT_FD);	/* with its lock */

@@ -16,8 +16,10 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "cachecore/disk/root.h"
 #include "cachecore/manifest.h"
 #include "common/descriptor.h"
+#include "common/file.h"
 #include "tools/replay/replay_entries.h"
 #include "tools/replay/replay_process.h"
 #include "tools/replay/worker.h"
@@ -203,23 +205,24 @@ static int note_library(struct dl_phdr_info *info, size_t size, void *data)
 {
 	(void)size;
 	if (info->dlpi_name && info->dlpi_name[0] == '/')
-		(void)fprintf(data, "%s\n", info->dlpi_name);	/* without it old entries stay */
+		cmn_buffer_printf(data, "%s\n", info->dlpi_name);
 	return 0;
 }
 
 /* Which libraries were loaded for it. */
 static void note_libraries(const char *root, const char *kind)
 {
-	char path[4096];
-	FILE *file;
+	struct cmn_buffer names = { 0 };
+	struct cmn_view view;
+	int fd;
 
-	if (snprintf(path, sizeof(path), "%s/%s", root, kind) >= (int)sizeof(path))
-		return;
-	file = fopen(path, "we");
-	if (!file)
-		return;
-	(void)dl_iterate_phdr(note_library, file);	/* its result is the callback's */
-	(void)fclose(file);	/* as above */
+	(void)dl_iterate_phdr(note_library, &names);	/* its result is the callback's */
+	view = cmn_buffer_view(&names);
+	if (!names.failed && cc_root_make(root, &fd) == CMN_OK) {
+		(void)!cmn_file_publish(fd, kind, &view, 1);	/* without it old entries stay */
+		(void)cmn_descriptor_close(fd);	/* a directory: nothing to be lost */
+	}
+	cmn_buffer_release(&names);
 }
 
 int replay_worker(int argc, char **argv)

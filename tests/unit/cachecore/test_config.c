@@ -181,9 +181,9 @@ TEST(a_log_file_asks_for_something_in_it)
 
 TEST(a_variable_wins_over_the_users_file_over_the_systems)
 {
-	unit_write("system.conf", "max_size = 1\nthreshold = 1\ncompression = 1\n");
-	unit_write(".config/ckcache/ckcache.conf", "max_size = 2\nthreshold = 2\n");
-	set("CKCACHE_MAX_SIZE", "3");
+	unit_write("system.conf", "max_size = 1B\nthreshold = 1\ncompression = 1\n");
+	unit_write(".config/ckcache/ckcache.conf", "max_size = 2B\nthreshold = 2\n");
+	set("CKCACHE_MAX_SIZE", "3B");
 	load();
 	CU_ASSERT_EQUAL(config.max_size, 3);
 	CU_ASSERT_EQUAL(config.threshold_days, 2);
@@ -276,11 +276,11 @@ TEST(an_empty_value_asks_for_the_default)
 
 TEST(makes_relative_paths_of_variables_absolute)
 {
-	set("CKCACHE_DIR", "~/cache");
+	set("CKCACHE_DIR", "./~/cache");
 	set("CKCACHE_TRACE", "trace");
 	set("CKCACHE_READ_ONLY_DIRS", "/a:b");
 	load();
-	CU_ASSERT_STRING_EQUAL(config.dir, below("~/cache"));
+	CU_ASSERT_STRING_EQUAL(config.dir, below("./~/cache"));
 	CU_ASSERT_STRING_EQUAL(config.trace, below("trace"));
 	CU_ASSERT_STRING_EQUAL(config.read_only_dirs[1], below("b"));
 }
@@ -396,6 +396,117 @@ TEST(does_not_use_the_home_of_another_user)
 	CU_ASSERT_PTR_NOT_NULL(config.dir_problem);
 }
 
+/* Each variable that names a directory, itself another's or below one's of another's, which may not be there. */
+TEST(obeys_no_directory_of_another_user)
+{
+	static const char *const variables[] = { "HOME", "XDG_CACHE_HOME", "XDG_CONFIG_HOME" };
+	static const char *const places[] = { "eve", "eve/roots", "eve/none", "link", "evelink" };
+	char *cache = NULL, *user = NULL;
+
+	if (geteuid() != 0)
+		return;		/* nobody else can give a directory away */
+	unit_write("eve/ckcache/ckcache.conf", "threshold = 3\n");
+	unit_write("eve/.config/ckcache/ckcache.conf", "threshold = 3\n");
+	unit_write("eve/roots/ckcache/ckcache.conf", "threshold = 3\n");
+	unit_write("eve/roots/.config/ckcache/ckcache.conf", "threshold = 3\n");
+	CU_ASSERT_EQUAL_FATAL(mkdir("mine", 0700), 0);
+	CU_ASSERT_EQUAL(chown("eve", 12345, 12345), 0);
+	CU_ASSERT(symlink("eve/roots", "link") == 0 && symlink("mine", "evelink") == 0);
+	CU_ASSERT_EQUAL(lchown("evelink", 12345, 12345), 0);
+	for (size_t v = 0; v < sizeof(variables) / sizeof(variables[0]); v++) {
+		for (size_t p = 0; p < sizeof(places) / sizeof(places[0]); p++) {
+			CU_ASSERT_EQUAL_FATAL(clearenv(), 0);
+			set(variables[v], below(places[p]));
+			load();
+			CU_ASSERT_PTR_NULL(config.dir);
+			CU_ASSERT_EQUAL(config.threshold_days, 90);
+			CU_ASSERT_EQUAL(cc_config_user_file(&user), CMN_OK);
+			CU_ASSERT_PTR_NULL(user);
+			CU_ASSERT_EQUAL(cc_config_xdg_path(variables[v], "tail", "tail", &cache), CMN_OK);
+			CU_ASSERT_PTR_NULL(cache);
+		}
+	}
+}
+
+/* Each part of the way to a file that is obeyed, as others might change it. */
+TEST(obeys_no_file_that_others_may_change)
+{
+	static const struct {
+		const char *path;
+		mode_t mode;
+		uid_t owner;
+	} rows[] = {
+		{ "way/ckcache/ckcache.conf", 0622, 0 }, { "way/ckcache/ckcache.conf", 0660, 0 },
+		{ "way/ckcache/ckcache.conf", 0644, 12345 }, { "way/ckcache", 0777, 0 },
+		{ "way/ckcache", 0770, 0 }, { "way/ckcache", 0755, 12345 }, { "way", 0777, 0 },
+		{ "system.conf", 0666, 0 }, { "system.conf", 0644, 12345 },
+	};
+
+	unit_write("way/ckcache/ckcache.conf", "threshold = 3\n");
+	unit_write("system.conf", "exit_wait = 7\n");
+	set("XDG_CONFIG_HOME", below("way"));
+	LOAD_WITH(0);
+	CU_ASSERT(config.threshold_days == 3 && config.exit_wait == 7);
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		const char *path = rows[i].path;
+		struct stat before;
+
+		if (rows[i].owner && geteuid() != 0)
+			continue;
+		CU_ASSERT_EQUAL_FATAL(stat(path, &before), 0);
+		CU_ASSERT_EQUAL(chmod(path, rows[i].mode), 0);
+		CU_ASSERT(!rows[i].owner || chown(path, rows[i].owner, (gid_t)-1) == 0);
+		LOAD_WITH(1);
+		CU_ASSERT_EQUAL(complaints.level, CMN_LOG_ERROR);
+		CU_ASSERT(config.threshold_days == (*path == 's' ? 3 : 90) &&
+			  config.exit_wait == (*path == 's' ? 300 : 7));
+		CU_ASSERT(!rows[i].owner || chown(path, before.st_uid, (gid_t)-1) == 0);
+		CU_ASSERT_EQUAL(chmod(path, before.st_mode & 07777), 0);
+	}
+	/* Nobody can replace what is not his in a directory with the sticky bit. */
+	CU_ASSERT_EQUAL(chmod("way", 01777), 0);
+	LOAD_WITH(0);
+	CU_ASSERT_EQUAL(config.threshold_days, 3);
+	/* A way of one's own to a file elsewhere, as tools for settings make it. */
+	CU_ASSERT(rename("way/ckcache/ckcache.conf", "kept.conf") == 0 &&
+		  symlink("../../kept.conf", "way/ckcache/ckcache.conf") == 0);
+	LOAD_WITH(0);
+	CU_ASSERT_EQUAL(config.threshold_days, 3);
+	CU_ASSERT_EQUAL(chmod("kept.conf", 0666), 0);
+	LOAD_WITH(1);
+	CU_ASSERT_EQUAL(config.threshold_days, 90);
+}
+
+TEST(a_home_that_is_not_there_is_none)
+{
+	set("HOME", below("none"));
+	load();
+	CU_ASSERT_PTR_NULL(config.dir);
+	CU_ASSERT_PTR_NOT_NULL(config.dir_problem);
+}
+
+TEST(a_tilde_is_no_directory)
+{
+	set("CKCACHE_DIR", "~/cache");
+	LOAD_WITH(1);
+	CU_ASSERT_STRING_EQUAL(config.dir, below(".cache/ckcache"));
+}
+
+TEST(a_small_bound_has_a_unit)
+{
+	static const char *const bad[] = { "5", "1048575" }, *const good[] = { "0", "5B", "5K", "1048576", "5G" };
+
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+		set("CKCACHE_MAX_SIZE", bad[i]);
+		LOAD_WITH(1);
+		CU_ASSERT_EQUAL(config.max_size, UINT64_C(8) << 30);
+	}
+	for (size_t i = 0; i < sizeof(good) / sizeof(good[0]); i++) {
+		set("CKCACHE_MAX_SIZE", good[i]);
+		LOAD_WITH(0);
+	}
+}
+
 TEST(uses_a_home_that_belongs_to_the_superuser)
 {
 	uid_t user = geteuid();
@@ -413,7 +524,7 @@ TEST(a_privileged_program_does_not_heed_its_callers_environment)
 	unit_write("elsewhere/ckcache/ckcache.conf", "threshold = 3\n");
 	set("XDG_CONFIG_HOME", below("elsewhere"));
 	set("XDG_CACHE_HOME", "/caches");
-	set("CKCACHE_MAX_SIZE", "3");
+	set("CKCACHE_MAX_SIZE", "3B");
 	unit_write("system.conf", "log_file = /tmp/log\n");
 	load();
 	CU_ASSERT_STRING_EQUAL(config.log_file, "/tmp/log");
@@ -551,7 +662,7 @@ static void check_value(const char *program, const char *name, const char *text,
 
 TEST(lists_values_with_their_origins)
 {
-	unit_write("system.conf", "\nmax_size = 1000000\nthreshold = soon\nlog = INFO\ncapture =\n");
+	unit_write("system.conf", "\nmax_size = 1M\nthreshold = soon\nlog = INFO\ncapture =\n");
 	unit_write(".config/ckcache/ckcache.conf", "compression = 3\n[program x]\ncompression = 4\n");
 	set("CKCACHE_LOG", "Debug");
 	set("CKCACHE_READ_ONLY_DIRS", ":/a::/b");
@@ -585,7 +696,7 @@ TEST(lists_values_as_a_file_may_have_them)
 TEST(lists_sizes_in_their_largest_unit)
 {
 	static const char *const sizes[][2] = {
-		{ "0", "0" }, { "1", "1" }, { "1024", "1Ki" }, { "1000", "1K" }, { "1536Ki", "1536Ki" },
+		{ "0", "0" }, { "1B", "1B" }, { "1024B", "1Ki" }, { "1000B", "1K" }, { "1536Ki", "1536Ki" },
 		{ "2000G", "2T" }, { "2048Gi", "2Ti" }, { "18446744073709551615", "18446744073709551615" },
 	};
 
@@ -603,7 +714,7 @@ TEST(checks_lines_before_they_are_written)
 	CU_ASSERT_EQUAL(cc_config_check("Max_Size", "5G", false, &rule), CMN_OK);
 	CU_ASSERT_STRING_EQUAL(rule.name, "max_size");
 	CU_ASSERT_EQUAL(cc_config_check("max_size", "much", false, &rule), CMN_ERR_INVALID);
-	CU_ASSERT_STRING_EQUAL(rule.expected, "a size, such as 8Gi");
+	CU_ASSERT_STRING_EQUAL(rule.expected, "a size with its unit, such as 8Gi");
 	CU_ASSERT_EQUAL(cc_config_check("max_size", "5G", true, &rule), CMN_ERR_ACCESS);
 	CU_ASSERT_EQUAL(cc_config_check("compression", "5", true, &rule), CMN_OK);
 	CU_ASSERT_EQUAL(cc_config_check("trace", "relative", false, &rule), CMN_ERR_INVALID);

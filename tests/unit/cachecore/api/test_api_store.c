@@ -457,7 +457,7 @@ static unsigned int fill(uint64_t capacity, unsigned int count)
 TEST(capacity_of_the_options_counts)
 {
 	setenv("CKCACHE_COMPRESSION", "none", 1);
-	setenv("CKCACHE_MAX_SIZE", "45000", 1);
+	setenv("CKCACHE_MAX_SIZE", "45000B", 1);
 	CU_ASSERT_EQUAL(fill(CACHECORE_CAPACITY_UNBOUNDED, 10), 10);
 	CU_ASSERT(fill(CACHECORE_CAPACITY_DEFAULT, 10) < 5);
 	CU_ASSERT_EQUAL(fill(1000000, 10), 10);

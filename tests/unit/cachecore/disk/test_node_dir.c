@@ -175,6 +175,36 @@ TEST(below_tmp_it_is_the_effective_users)
 	CU_ASSERT_EQUAL(rmdir(path), 0);
 }
 
+/* Anybody may have made the usual one: then all of this user's processes have another one. */
+TEST(who_takes_the_name_below_tmp_keeps_nobody_from_another)
+{
+	char taken[CC_NODE_DIR_SIZE], first[CC_NODE_DIR_SIZE], second[CC_NODE_DIR_SIZE], decoy[CC_NODE_DIR_SIZE];
+	struct stat info;
+	int fds[2];
+
+	user = 400000000 + (uid_t)getpid();
+	(void)snprintf(taken, sizeof(taken), "/tmp/ckcache-%u", user);
+	(void)snprintf(decoy, sizeof(decoy), "/tmp/ckcache-%u.000000", user);
+	if (__real_geteuid() != 0) {
+		(void)printf("SKIPPED: not root; ");
+		return;
+	}
+	CU_ASSERT_EQUAL_FATAL(mkdir(taken, 0755), 0);
+	CU_ASSERT_EQUAL_FATAL(mkdir(decoy, 0755), 0);
+	CU_ASSERT_EQUAL_FATAL(seteuid(user), 0);
+	fds[0] = cc_node_dir_open(NULL, first);
+	fds[1] = cc_node_dir_open(NULL, second);
+	CU_ASSERT_EQUAL_FATAL(seteuid(0), 0);
+	CU_ASSERT_FATAL(fds[0] >= 0 && fds[1] >= 0);
+	CU_ASSERT_STRING_EQUAL(first, second);
+	CU_ASSERT(strncmp(first, taken, strlen(taken)) == 0 && strcmp(first, decoy) != 0);
+	CU_ASSERT_EQUAL(fstat(fds[0], &info), 0);
+	CU_ASSERT(info.st_uid == user && (info.st_mode & 07777) == 0700);
+	CU_ASSERT_EQUAL(cmn_descriptor_close(fds[0]), 0);
+	CU_ASSERT_EQUAL(cmn_descriptor_close(fds[1]), 0);
+	CU_ASSERT(rmdir(first) == 0 && rmdir(decoy) == 0 && rmdir(taken) == 0);
+}
+
 TEST(a_network_file_system_has_none)
 {
 	char path[CC_NODE_DIR_SIZE] = "as before";

@@ -6,6 +6,7 @@
 #include <grp.h>
 
 #include "cachecore/disk/store.h"
+#include "common/descriptor.h"
 #include "common/file.h"
 #include "tests/support/touch.h"
 #include "tests/support/unit.h"
@@ -47,6 +48,62 @@ TEST(only_its_owner_may_write_to_a_root)
 	CU_ASSERT_EQUAL(check("sticky", CC_ROOT_OWN), CMN_ERR_ACCESS);
 	CU_ASSERT_EQUAL(check("others", CC_ROOT_OWN), CMN_ERR_ACCESS);
 	CU_ASSERT_EQUAL(check("none", CC_ROOT_OWN), CMN_MISS);
+}
+
+/* A directory with one file of that name and text, or, NULL, directory. */
+static void make_with(const char *name, const char *text)
+{
+	char path[200];
+
+	unit_remove("taken");
+	make("taken", 0700);
+	(void)snprintf(path, sizeof(path), "taken/%s", name);
+	if (text)
+		unit_write(path, text);
+	else
+		CU_ASSERT_EQUAL(mkdir(path, 0700), 0);
+}
+
+TEST(a_directory_with_files_of_other_programs_is_none)
+{
+	static const char *const rows[][2] = {
+		{ "stats.txt", "mine" }, { "history.dat", "mine" }, { "stats.log", "mine" }, { "recipes", NULL },
+		{ "notes", "" }, { "cache_size.txt", "mine" }, { "0123456789abcdef0123456789abcdef", "a file" }, { ".hidden", "" },
+	};
+	int fd = -1;
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		make_with(rows[i][0], rows[i][1]);
+		CU_ASSERT_EQUAL(check("taken", CC_ROOT_OWN), CMN_ERR_ACCESS);
+		CU_ASSERT_EQUAL(check("taken", CC_ROOT_GROUP), CMN_ERR_ACCESS);
+		CU_ASSERT_EQUAL(check("taken", CC_ROOT_PRIVATE), CMN_OK);
+		CU_ASSERT_EQUAL(cc_root_open("taken", &fd), CMN_ERR_ACCESS);
+		CU_ASSERT_EQUAL(cc_root_make("taken", &fd), CMN_ERR_ACCESS);
+	}
+	CU_ASSERT_EQUAL(access("taken/CACHEDIR.TAG", F_OK), -1);
+}
+
+TEST(an_empty_directory_and_an_older_cache_are_taken_and_marked)
+{
+	static const char *const rows[][2] = {
+		{ "lost+found", NULL }, { "changed", "" }, { "flights", NULL }, { ".tmp-1", "" },
+		{ "cache_size.txt", "123\n" }, { "last_cleanup.txt", "123\n" }, { "evict.lock", "" },
+		{ "CACHEDIR.TAG", "Signature: 8a477f597d28d172789f06886806bc55\n" },
+		{ "stats.txt", "hits_memory 3\n" }, { "stats.txt", "merged_bytes 512\n" }, { "stats.log", "cks\n" },
+		{ "history.dat", "ckh\n" }, { "recipes/0.recipe", "" }, { "0123456789abcdef0123456789abcdef", NULL },
+	};
+	int fd;
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		make_with(rows[i][0], rows[i][1]);
+		CU_ASSERT_EQUAL_FATAL(cc_root_make("taken", &fd), CMN_OK);
+		CU_ASSERT_EQUAL(cmn_descriptor_close(fd), 0);
+		/* From now on whatever else comes into it. */
+		unit_write("taken/notes", "");
+		unit_remove("taken/0123456789abcdef0123456789abcdef");
+		CU_ASSERT_EQUAL(check("taken", CC_ROOT_OWN), CMN_OK);
+		CU_ASSERT_EQUAL(access("taken/CACHEDIR.TAG", F_OK), 0);
+	}
 }
 
 TEST(a_groups_root_has_the_group_bits_and_this_member)

@@ -714,7 +714,7 @@ TEST(a_failed_write_leaves_nothing_or_the_old)
 	CU_ASSERT_STRING_EQUAL(get(&bench, &bench.key, NULL), "old");
 	CU_ASSERT_STRING_EQUAL(get(&bench, &key, NULL), "miss");
 	walk_files(bench.root);
-	/* Three of the entry; cache_size.txt, the evictor's lock and stamp. */
+	/* Three of the entry; the mark, cache_size.txt, the evictor's lock and stamp. */
 	CU_ASSERT_EQUAL(walked_files, 7);
 	CU_ASSERT_EQUAL(walked_bytes, account(&bench));
 	CU_ASSERT_EQUAL(put(&bench, &bench.key, image), CMN_OK);

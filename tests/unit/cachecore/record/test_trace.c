@@ -139,16 +139,41 @@ TEST(refuses_pipes_and_missing_folders)
 	cc_trace_close(NULL);
 }
 
+TEST(refuses_what_is_not_the_users_alone)
+{
+	static const char *const names[] = { "link", "second", "open", "anothers", "/dev/full" };
+	const size_t count = sizeof(names) / sizeof(names[0]);
+	unsigned int messages = 0;
+	struct cmn_log log = { CMN_LOG_ERROR, count_message, &messages };
+
+	unit_write("target", "");
+	unit_write("open", "");
+	unit_write("anothers", "");
+	CU_ASSERT(symlink("target", "link") == 0 && link("target", "second") == 0);
+	CU_ASSERT_EQUAL(chmod("open", 0622), 0);
+	/* Only the superuser can give one away. */
+	CU_ASSERT(chown("anothers", 54321, 54321) == 0 || chmod("anothers", 0664) == 0);
+	for (size_t i = 0; i < count; i++)
+		CU_ASSERT_PTR_NULL(cc_trace_open(names[i], &log));
+	CU_ASSERT_EQUAL(messages, count);
+}
+
 TEST(complains_once_when_it_cannot_write)
 {
 	unsigned int messages = 0;
 	struct cmn_log log = { CMN_LOG_ERROR, count_message, &messages };
 	struct cc_trace_event event = { .what = "miss" };
-	struct cc_trace *trace = cc_trace_open("/dev/full", &log);
+	struct cc_trace *trace = cc_trace_open("trace", &log);
+	struct rlimit old, none;
 
 	CU_ASSERT_PTR_NOT_NULL_FATAL(trace);
+	CU_ASSERT_EQUAL_FATAL(getrlimit(RLIMIT_FSIZE, &old), 0);
+	none = old;
+	none.rlim_cur = 0;
+	CU_ASSERT_EQUAL_FATAL(setrlimit(RLIMIT_FSIZE, &none), 0);
 	for (int i = 0; i < 3; i++)
 		cc_trace_write(trace, &event);
+	CU_ASSERT_EQUAL(setrlimit(RLIMIT_FSIZE, &old), 0);
 	CU_ASSERT_EQUAL(messages, 1);
 	cc_trace_close(trace);
 }

@@ -115,6 +115,43 @@ TEST(the_first_that_is_there_is_run)
 	CU_ASSERT_EQUAL(try_count, 1);
 }
 
+/* The program, its directory and the one above, as others might change them; a link to it. */
+TEST(what_others_could_change_is_not_run)
+{
+	static const struct {
+		const char *path;
+		mode_t mode;
+		uid_t owner;
+	} rows[] = {
+		{ "way/bin/ckcache-remote", 0757, 0 }, { "way/bin/ckcache-remote", 0755, 12345 },
+		{ "way/bin", 0775, 0 }, { "way/bin", 0755, 12345 }, { "way", 0777, 0 }, { "way", 0755, 12345 },
+	};
+	char directory[4200];
+	char *const directories[] = { directory, NULL };
+
+	(void)snprintf(directory, sizeof(directory), "%s/way/bin", unit_dir());
+	unit_write("way/bin/ckcache-remote", "");
+	CU_ASSERT_EQUAL(chmod("way/bin/ckcache-remote", 0755), 0);
+	CU_ASSERT_EQUAL(launch(directories), CMN_OK);
+	CU_ASSERT_EQUAL(try_count, 1);
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		if (rows[i].owner && geteuid() != 0)
+			continue;
+		CU_ASSERT_EQUAL(chmod(rows[i].path, rows[i].mode), 0);
+		CU_ASSERT(!rows[i].owner || chown(rows[i].path, rows[i].owner, (gid_t)-1) == 0);
+		CU_ASSERT_EQUAL(launch(directories), CMN_ERR_CORRUPT);
+		CU_ASSERT(!rows[i].owner || chown(rows[i].path, geteuid(), (gid_t)-1) == 0);
+		CU_ASSERT_EQUAL(chmod(rows[i].path, 0755), 0);
+	}
+	CU_ASSERT(rename("way", "kept") == 0 && symlink("kept", "way") == 0);
+	CU_ASSERT_EQUAL(launch(directories), CMN_OK);
+	if (geteuid() == 0) {
+		CU_ASSERT_EQUAL(lchown("way", 12345, 12345), 0);
+		CU_ASSERT_EQUAL(launch(directories), CMN_ERR_CORRUPT);
+	}
+	CU_ASSERT_EQUAL(try_count, 2);
+}
+
 TEST(nowhere_is_a_miss)
 {
 	char *const directories[] = { (char[]){ "/one" }, NULL }, *const none[] = { NULL };

@@ -158,12 +158,15 @@ TEST(a_sockets_path_fits_into_an_address)
 	CU_ASSERT(strlen(socket) < sizeof(((struct sockaddr_un *)0)->sun_path));
 }
 
+/* root: a directory of the test's. */
 static int lock_of(const char *root)
 {
-	int fd = -1;
-	enum cmn_status status = root ? cc_node_lock_uploads(&node, dir_fd, root, &fd)
+	int fd = -1, root_fd = root ? open(root, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
+	enum cmn_status status = root ? cc_node_lock_uploads(&node, dir_fd, root_fd, &fd)
 				      : cc_node_lock_helper(&node, dir_fd, &fd);
 
+	if (root)
+		(void)close(root_fd);	/* a directory */
 	CU_ASSERT_EQUAL(fd < 0, status != CMN_OK);
 	CU_ASSERT(status == CMN_OK || status == CMN_BUSY);
 	return fd;
@@ -171,10 +174,11 @@ static int lock_of(const char *root)
 
 TEST(locks_have_one_owner_each)
 {
-	static const char *const roots[] = { NULL, "/a", "/b" };
+	static const char *const roots[] = { NULL, "a", "b" };
 	struct cc_node other = node_of("redis://other", NULL), mine = node;
 	int fds[3], others;
 
+	CU_ASSERT_FATAL(mkdir("a", 0700) == 0 && mkdir("b", 0700) == 0);
 	for (int i = 0; i < 3; i++) {
 		fds[i] = lock_of(roots[i]);
 		CU_ASSERT_FATAL(fds[i] >= 0);
@@ -202,6 +206,24 @@ TEST(locks_have_one_owner_each)
 		CU_ASSERT(others >= 0);
 		cc_root_unlock(others);
 	}
+}
+
+/* Who works on the removed one must not keep anybody from the new one. */
+TEST(a_root_in_the_place_of_another_has_a_lock_of_its_own)
+{
+	int old_fd, old, new;
+
+	CU_ASSERT_EQUAL_FATAL(mkdir("root", 0700), 0);
+	old_fd = open("root", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	old = lock_of("root");
+	CU_ASSERT_FATAL(old_fd >= 0 && old >= 0);
+	CU_ASSERT(rmdir("root") == 0 && mkdir("root", 0700) == 0);
+	new = lock_of("root");
+	CU_ASSERT(new >= 0 && lock_of("root") < 0);
+	CU_ASSERT_EQUAL(cc_node_lock_uploads(&node, dir_fd, old_fd, &new), CMN_BUSY);
+	cc_root_unlock(new);
+	cc_root_unlock(old);
+	(void)close(old_fd);	/* a directory */
 }
 
 static const char *name_of(const char *suffix)

@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: MIT */
+/* mark: a tag with a line of ckcache's own; else evidence in the files of an older cache. */
+#include "cachecore/disk/mark.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "cachecore/disk/space/number_file.h"
+#include "common/file.h"
+#include "common/hash.h"
+#include "common/listing.h"
+
+/* The first line is the standard's, the second one ckcache's. */
+static const char tag[] = "Signature: 8a477f597d28d172789f06886806bc55\n"
+			  "# A cache of ckcache: compiled compute kernels. Removing it costs time only.\n";
+
+static bool file_begins(int dir_fd, const char *name, const char *text)
+{
+	int fd = openat(dir_fd, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+	size_t len = strlen(text);
+	char begin[sizeof(tag)];
+	bool begins;
+
+	if (fd < 0)
+		return false;
+	/* Of a device or a FIFO too; it gives nothing, or something else. */
+	begins = read(fd, begin, len) == (ssize_t)len && memcmp(begin, text, len) == 0;
+	(void)close(fd);	/* read only */
+	return begins;
+}
+
+static bool is_marked(int dir_fd)
+{
+	return file_begins(dir_fd, CC_MARK_NAME, tag);
+}
+
+static bool is_hash(const char *name)
+{
+	return strspn(name, "0123456789abcdef") == CMN_HASH_HEX_SIZE - 1 && !name[CMN_HASH_HEX_SIZE - 1];
+}
+
+static bool ends_with(const char *name, const char *end)
+{
+	size_t len = strlen(name), end_len = strlen(end);
+
+	return len > end_len && strcmp(name + len - end_len, end) == 0;
+}
+
+/* Whether a name in a directory is such a one. */
+static bool has_recipe(int dir_fd, const char *directory)
+{
+	const struct dirent64 *item;
+	struct cmn_listing listing;
+	bool found = false;
+
+	if (!cmn_listing_open(&listing, dir_fd, directory))
+		return false;
+	while (!found && (item = cmn_listing_next(&listing)))
+		found = ends_with(item->d_name, ".recipe");
+	cmn_listing_close(&listing);
+	return found;
+}
+
+/* What no other program has under that name. */
+static bool is_evidence(int dir_fd, const char *name)
+{
+	struct stat info;
+
+	if (is_hash(name))
+		return fstatat(dir_fd, name, &info, AT_SYMLINK_NOFOLLOW) == 0 && S_ISDIR(info.st_mode);
+	if (strcmp(name, "stats.txt") == 0)
+		return file_begins(dir_fd, name, "hits_memory ") || file_begins(dir_fd, name, "merged_bytes ");
+	if (strcmp(name, "stats.log") == 0)
+		return file_begins(dir_fd, name, "cks\n");
+	if (strcmp(name, "history.dat") == 0 || strcmp(name, "history.old") == 0)
+		return file_begins(dir_fd, name, "ckh\n");
+	return strcmp(name, "recipes") == 0 && has_recipe(dir_fd, name);
+}
+
+/*
+ * What says nothing: a file system's own directory, what a package's trigger leaves, and what is left
+ * of a cache without entries and counts, whose mark could not be written.
+ */
+static bool is_neutral(int dir_fd, const char *name)
+{
+	static const char *const names[] = {
+		"lost+found", "changed", "flights", "uploads", "evict.lock", "tokens.dat", CC_MARK_NAME,
+	};
+	uint64_t number;
+
+	if (strcmp(name, "cache_size.txt") == 0 || strcmp(name, "last_cleanup.txt") == 0)
+		return cc_number_file_read(dir_fd, name, &number) == CMN_OK;
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		if (strcmp(name, names[i]) == 0)
+			return true;
+	}
+	return strncmp(name, CMN_FILE_TEMPORARY_PREFIX, strlen(CMN_FILE_TEMPORARY_PREFIX)) == 0;
+}
+
+bool cc_mark_may_take(int dir_fd)
+{
+	const struct dirent64 *item;
+	struct cmn_listing listing;
+	bool found = false, empty = true;
+
+	if (is_marked(dir_fd) || !cmn_listing_open(&listing, dir_fd, "."))
+		return true;	/* what cannot be listed will tell later */
+	while (!found && (item = cmn_listing_next(&listing))) {
+		found = is_evidence(dir_fd, item->d_name);
+		empty = empty && is_neutral(dir_fd, item->d_name);
+	}
+	cmn_listing_close(&listing);
+	return found || empty;
+}
+
+void cc_mark_make(int dir_fd)
+{
+	const struct cmn_view text = { tag, sizeof(tag) - 1 };
+
+	if (!is_marked(dir_fd))
+		(void)!cmn_file_publish(dir_fd, CC_MARK_NAME, &text, 1);
+}
