@@ -42,7 +42,7 @@ static const char *distrust(const struct walk *walk, const struct stat *info, bo
 	bool sticky = S_ISDIR(info->st_mode) && (info->st_mode & S_ISVTX);
 
 	if (!cmn_file_is_own(info->st_uid) && info->st_uid != 0 &&
-	    ((last && !walk->is_system) || info->st_uid != cmn_file_overflow_user() || !is_namespace()))
+	    ((last && !walk->is_system) || info->st_uid != CMN_FILE_OVERFLOW_ID || !is_namespace()))
 		return last ? "it belongs to another user"
 			    : "a directory or link on its way belongs to another user";
 	/* The mode of a link says nothing. */
