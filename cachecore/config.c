@@ -441,7 +441,7 @@ static enum cmn_status scan_file(const struct cmn_log *log, const char *file, bo
 	const char *reason;
 	char *line;
 
-	status = cmn_file_read_trusted(file, is_system, CC_CONFIG_MAX_FILE, &reason, &content);
+	status = cmn_trusted_read(file, is_system, CC_CONFIG_MAX_FILE, &reason, &content);
 	if (status == CMN_MISS)
 		return CMN_OK;
 	if (status != CMN_OK) {

@@ -21,7 +21,6 @@
 
 #include "common/clock.h"
 #include "common/descriptor.h"
-#include "common/trusted.h"
 
 /* Supplementary groups beyond this many are not looked through: such a user takes a root for foreign. */
 #define MAX_GROUPS 1024
@@ -125,27 +124,6 @@ enum cmn_status cmn_file_read(int dir_fd, const char *path, size_t max_len, bool
 				    follow ? CMN_FILE_FOLLOW : CMN_FILE_ANY, NULL, ret);
 	if (status != CMN_OK)
 		cmn_buffer_release(ret);
-	return status;
-}
-
-enum cmn_status cmn_file_read_trusted(const char *path, bool is_system, size_t max_len,
-				      const char **ret_reason, struct cmn_buffer *ret)
-{
-	const char *reason = NULL;
-	enum cmn_status status = cmn_trusted_check(path, is_system, &reason);
-	struct stat info;
-
-	*ret = (struct cmn_buffer){ 0 };
-	*ret_reason = NULL;
-	/* Nobody else can change it from now on. */
-	if (status == CMN_OK)
-		return cmn_file_read(AT_FDCWD, path, max_len, true, ret);
-	if (status != CMN_ERR_ACCESS)
-		return status;
-	/* What is not there, or closed to this user, would not be obeyed anyway. */
-	if (stat(path, &info) < 0)
-		return cmn_status_from_errno(errno);
-	*ret_reason = reason;
 	return status;
 }
 

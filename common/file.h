@@ -47,13 +47,6 @@ CMN_CHECKED enum cmn_status cmn_file_read_into(int dir_fd, const char *path, siz
 					       enum cmn_file_trust trust,
 					       const struct cmn_room *room,
 					       struct cmn_buffer *buf);
-/*
- * A file that is obeyed: reads it if nobody but the effective user and root can change what the path
- * leads to (trusted.h). As cmn_file_read; CMN_ERR_ACCESS: *ret_reason (static) says why, NULL where
- * it is merely not readable.
- */
-CMN_CHECKED enum cmn_status cmn_file_read_trusted(const char *path, bool is_system, size_t max_len,
-						  const char **ret_reason, struct cmn_buffer *ret);
 /* As cmn_file_read_into, of an open file, from its beginning; closes it. fd is what open gave: below 0, errno says why. */
 CMN_CHECKED enum cmn_status cmn_file_read_open(int fd, size_t max_len, enum cmn_file_trust trust,
 					       const struct cmn_room *room,

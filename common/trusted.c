@@ -3,6 +3,7 @@
 #include "common/trusted.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -121,4 +122,25 @@ bool cmn_trusted_owners(const char *path)
 	enum cmn_status status = path[0] == '/' ? go(&walk, path, 0, true) : CMN_ERR_ACCESS;
 
 	return status == CMN_OK || status == CMN_MISS;
+}
+
+enum cmn_status cmn_trusted_read(const char *path, bool is_system, size_t max_len,
+				 const char **ret_reason, struct cmn_buffer *ret)
+{
+	const char *reason = NULL;
+	enum cmn_status status = cmn_trusted_check(path, is_system, &reason);
+	struct stat info;
+
+	*ret = (struct cmn_buffer){ 0 };
+	*ret_reason = NULL;
+	/* Nobody else can change it from now on. */
+	if (status == CMN_OK)
+		return cmn_file_read(AT_FDCWD, path, max_len, true, ret);
+	if (status != CMN_ERR_ACCESS)
+		return status;
+	/* What is not there, or closed to this user, would not be obeyed anyway. */
+	if (stat(path, &info) < 0)
+		return cmn_status_from_errno(errno);
+	*ret_reason = reason;
+	return status;
 }

@@ -12,7 +12,9 @@
 #define COMMON_TRUSTED_H
 
 #include <stdbool.h>
+#include <stddef.h>
 
+#include "common/bytes.h"
 #include "common/status.h"
 
 /*
@@ -26,5 +28,13 @@ CMN_CHECKED enum cmn_status cmn_trusted_check(const char *path, bool is_system, 
  * on the way decides what is at its end. Who else may write is not asked. path: absolute.
  */
 bool cmn_trusted_owners(const char *path);
+
+/*
+ * A file that is obeyed: reads it if nobody but the effective user and root can change what the path
+ * leads to. As cmn_file_read; CMN_ERR_ACCESS: *ret_reason (static) says why, NULL where
+ * it is merely not readable.
+ */
+CMN_CHECKED enum cmn_status cmn_trusted_read(const char *path, bool is_system, size_t max_len,
+					     const char **ret_reason, struct cmn_buffer *ret);
 
 #endif
