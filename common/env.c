@@ -10,6 +10,7 @@
 #include <string.h>
 #include <strings.h>
 #include <sys/auxv.h>
+#include <sys/prctl.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
@@ -33,7 +34,10 @@ struct reader {
 	uintptr_t start, end;		/* of what stays */
 	struct iovec from[BATCH];
 	char *variables[BATCH];
-	char bytes[BATCH * PIECE], page[PAGE];
+	char bytes[BATCH * PIECE];
+	int fd;				/* of the process's memory; -1: not open */
+	char page[PAGE];		/* the one that was read last */
+	uintptr_t page_at;		/* 0: none */
 };
 
 static void find_what_stays(struct reader *reader)
@@ -55,33 +59,39 @@ static size_t left_in_page(const void *at)
 	return PAGE - (uintptr_t)at % PAGE;
 }
 
-/* The other way to memory of which nobody knows whether it is there. */
-static bool read_by_file(const struct iovec *from, size_t count, char *to)
+/* As every program may read files. Neighbours lie in one page. */
+static bool read_by_file(struct reader *reader, const struct iovec *from, size_t count, char *to)
 {
-	int fd = cmn_descriptor_open(AT_FDCWD, "/proc/self/mem", O_RDONLY);
-	bool read = fd >= 0;
+	if (reader->fd < 0)
+		reader->fd = cmn_descriptor_open(AT_FDCWD, "/proc/self/mem", O_RDONLY);
+	for (size_t i = 0; i < count; to += from[i++].iov_len) {
+		uintptr_t at = (uintptr_t)from[i].iov_base, page = at - at % PAGE;
 
-	for (size_t i = 0; i < count && read; to += from[i++].iov_len)
-		read = pread(fd, to, from[i].iov_len, (off_t)(uintptr_t)from[i].iov_base) ==
-		       (ssize_t)from[i].iov_len;
-	if (fd >= 0)
-		(void)cmn_descriptor_close(fd);	/* only read */
-	return read;
+		if (reader->page_at != page &&
+		    pread(reader->fd, reader->page, PAGE, (off_t)page) != PAGE) {
+			reader->page_at = 0;
+			return false;
+		}
+		reader->page_at = page;
+		memcpy(to, reader->page + at % PAGE, from[i].iov_len);
+	}
+	return true;
 }
 
-static bool read_pieces(const struct iovec *from, size_t count, void *to)
+/* No piece goes beyond its page. */
+static bool read_pieces(struct reader *reader, const struct iovec *from, size_t count, void *to)
 {
 	struct iovec all = { .iov_base = to };
-	ssize_t got;
 
 	for (size_t i = 0; i < count; i++)
 		all.iov_len += from[i].iov_len;
 	if (!all.iov_len)
 		return true;
-	got = process_vm_readv(getpid(), &all, 1, from, count, 0);
-	if (got < 0 && (errno == ENOSYS || errno == EPERM))
-		return read_by_file(from, count, to);
-	return got == (ssize_t)all.iov_len;
+	/* A filter of system calls may kill who makes a rare one. */
+	if (prctl(PR_GET_SECCOMP) != 0)
+		return read_by_file(reader, from, count, to);
+	return process_vm_readv(getpid(), &all, 1, from, count, 0) == (ssize_t)all.iov_len ||
+	       (errno == ENOSYS && read_by_file(reader, from, count, to));
 }
 
 /* The next pointers of the array. */
@@ -101,10 +111,10 @@ static bool read_array(struct reader *reader, char **array)
 	first = first < size ? first : size;
 	reader->from[0] = (struct iovec){ array, first };
 	reader->from[1] = (struct iovec){ (char *)array + first, size - first };
-	if (read_pieces(reader->from, size > first ? 2 : 1, reader->variables))
+	if (read_pieces(reader, reader->from, size > first ? 2 : 1, reader->variables))
 		return true;
 	/* It may end before a page that is not there. */
-	if (!read_pieces(reader->from, 1, reader->variables))
+	if (!read_pieces(reader, reader->from, 1, reader->variables))
 		return false;
 	for (size_t i = 0; i < first / sizeof(*array); i++) {
 		if (!reader->variables[i])
@@ -121,11 +131,11 @@ static bool append_rest(struct reader *reader, const char *from, struct cmn_buff
 	while (!end && !ret->failed) {
 		struct iovec piece = { (void *)(uintptr_t)from, left_in_page(from) };
 
-		if (ret->len > MAX_STACK || !read_pieces(&piece, 1, reader->page))
+		if (ret->len > MAX_STACK || !cmn_buffer_reserve(ret, PAGE) ||
+		    !read_pieces(reader, &piece, 1, ret->data + ret->len))
 			return false;
-		end = memchr(reader->page, '\0', piece.iov_len);
-		cmn_buffer_append(ret, reader->page,
-				  end ? (size_t)(end - reader->page) + 1 : piece.iov_len);
+		end = memchr(ret->data + ret->len, '\0', piece.iov_len);
+		ret->len += end ? (size_t)(end - (const char *)ret->data) + 1 - ret->len : piece.iov_len;
 		from += piece.iov_len;
 	}
 	return true;
@@ -144,7 +154,7 @@ static bool append_batch(struct reader *reader, size_t count, struct cmn_buffer 
 		if (!stays(reader, from))
 			reader->from[pieces++] = (struct iovec){ from, len < PIECE ? len : PIECE };
 	}
-	if (!read_pieces(reader->from, pieces, reader->bytes))
+	if (!read_pieces(reader, reader->from, pieces, reader->bytes))
 		return false;
 	for (size_t i = 0; i < count; i++) {
 		const char *from = reader->variables[i];
@@ -190,10 +200,14 @@ enum cmn_status cmn_env_copy(struct cmn_buffer *ret)
 	if (!reader)
 		return CMN_ERR_NOMEM;
 	find_what_stays(reader);
+	reader->fd = -1;
 	for (int i = 0; i < MAX_COPIES && !copied && !ret->failed; i++) {
 		ret->len = 0;
+		reader->page_at = 0;
 		copied = copy_all(reader, ret);
 	}
+	if (reader->fd >= 0)
+		(void)cmn_descriptor_close(reader->fd);	/* only read */
 	free(reader);
 	return ret->failed ? CMN_ERR_NOMEM : copied ? CMN_OK : CMN_BUSY;
 }

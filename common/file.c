@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <poll.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
@@ -12,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/uio.h>
@@ -238,20 +240,34 @@ static ssize_t write_reopened(int fd, const void *data, size_t len)
 ssize_t cmn_file_write_at_once(int fd, const void *data, size_t len)
 {
 	const struct iovec all = { (void *)(uintptr_t)data, len };
+	struct pollfd ready = { .fd = fd, .events = POLLOUT };
 	struct quiet quiet;
 	struct stat info;
+	bool filtered;
 	ssize_t put;
 
 	if (fstat(fd, &info) < 0)
 		return -1;
 	if (S_ISREG(info.st_mode))
 		return cmn_file_write(fd, data, len);
-	begin_quiet(&quiet);
-	put = S_ISSOCK(info.st_mode) ? send(fd, data, len, MSG_DONTWAIT | MSG_NOSIGNAL) :
-				       pwritev2(fd, &all, 1, -1, RWF_NOWAIT);
-	end_quiet(&quiet, put < 0);
-	/* Terminals, and pipes before Linux 6.4. */
-	return put < 0 && errno == EOPNOTSUPP ? write_reopened(fd, data, len) : put;
+	/* A filter of system calls may kill who makes a rare one. */
+	filtered = prctl(PR_GET_SECCOMP) != 0;
+	if (S_ISSOCK(info.st_mode)) {
+		if (!filtered)
+			return send(fd, data, len, MSG_DONTWAIT | MSG_NOSIGNAL);
+		/* It cannot be opened again, and has room for far more than a message where it says so. */
+		errno = EAGAIN;
+		return poll(&ready, 1, 0) == 1 && ready.revents == POLLOUT ?
+			       cmn_file_write(fd, data, len) : -1;
+	}
+	put = write_reopened(fd, data, len);
+	/* Of another user, as after su: since Linux 6.4, which can write to a pipe so. */
+	if (put < 0 && errno == EACCES && !filtered) {
+		begin_quiet(&quiet);
+		put = pwritev2(fd, &all, 1, -1, RWF_NOWAIT);
+		end_quiet(&quiet, put < 0);
+	}
+	return put;
 }
 
 ssize_t cmn_file_write_at(int fd, const void *data, size_t len, off_t at)
