@@ -493,6 +493,26 @@ TEST(instrumented_modules_are_not_cached)
 		   "ZET_ENABLE_PROGRAM_DEBUGGING=1", 1, 0);
 }
 
+/* What a flag or variable makes the driver write beside the module, a hit would not write. */
+TEST(modules_with_side_outputs_are_not_cached)
+{
+	static const struct {
+		const char *flags, *variables, *reason;
+	} rows[] = {
+		{ "-dump-opt-llvm=x", "", "bypass.option" }, { "-zet-profile-flags", "", "bypass.option" },
+		{ "-O", "IGC_ShaderDumpEnable=1", "bypass.variable" }, { "-O", "IGC_DumpToCustomDir=x", "bypass.variable" },
+	};
+	char arguments[128];
+
+	for (size_t i = 0; i < 4; i++) {
+		(void)snprintf(arguments, sizeof(arguments), "driver=0 il=one flags=%s create", rows[i].flags);
+		expect_run(arguments, rows[i].variables, 1, 0);
+		expect_run(arguments, rows[i].variables, 1, 0);
+		CU_ASSERT_EQUAL(module_run_stat(rows[i].reason), 2 * (i % 2 + 1));
+	}
+	CU_ASSERT_EQUAL(module_run_stat("misses"), 0);
+}
+
 TEST(the_compilers_variables_are_in_the_key)
 {
 	module_run(&run, ONE, "");

@@ -614,11 +614,38 @@ TEST(names_of_headers_and_all_devices_are_in_the_key)
 
 TEST(unknown_options_are_not_cached_for)
 {
+	unsigned long misses;
+
 	for (int i = 0; i < 2; i++) {
 		SAME_AS_BARE("vector", "-fplugin=x");
 		SAME_AS_BARE("link-two", "-DONE=1", "-DTWO=1", "-fplugin=x");
 	}
 	CU_ASSERT_EQUAL(driver_bypasses("option"), 4);
+	/* Nor for those that only begin as harmless ones do. */
+	SAME_AS_BARE("vector", "-m64 -module-dependency-dir dd");
+	SAME_AS_BARE("vector", "-cl-mad-enable -fno-such-option=x");
+	CU_ASSERT_EQUAL(driver_bypasses("option"), 6);
+	misses = driver_stats().misses;
+	SAME_AS_BARE("vector", "-m64 -cl-mad-enable");
+	CU_ASSERT_EQUAL(driver_stats().misses, misses + 1);
+}
+
+TEST(variables_that_ask_for_files_are_not_cached_for)
+{
+	static const char *const variables[][2] = {
+		{ "POCL_LEAVE_KERNEL_COMPILER_TEMP_FILES", "1" }, { "NIR_DEBUG", "print" },
+		{ "MESA_SPIRV_DUMP_PATH", "/nowhere" }, { "IGC_ShaderDumpEnable", "1" },
+		{ "POCL_EXTRA_BUILD_FLAGS", "-save-temps" },
+	};
+
+	for (size_t i = 0; i < 5; i++) {
+		driver_setenv(variables[i][0], variables[i][1]);
+		SAME_AS_BARE("vector", "-DK=1");
+		CU_ASSERT_EQUAL(driver_bypasses("variable"), i + 1);
+		driver_setenv(variables[i][0], "0");
+	}
+	SAME_AS_BARE("vector", "-DK=1");
+	CU_ASSERT_EQUAL(driver_stats().misses, 1);
 }
 
 TEST(a_device_without_a_platform_is_not_cached_for)
