@@ -47,6 +47,14 @@ class Release(tool_case.Folder):
     def test_all_agree(self):
         self.script("check")
 
+    def test_what_is_loaded_by_name_is_recommended_by_each_name(self):
+        """Releases of Debian have libsodium under different ones."""
+        with open(os.path.join(SOURCE, "cachecore/remote/sodium.c"), encoding="utf-8") as file:
+            names = re.findall(r'"libsodium\.so\.(\d+)"', file.read())
+        lines = re.findall(r"^ libsodium\d.*", self.read("debian/control"), re.M)
+        self.assertTrue(names and lines)
+        self.assertEqual(set(lines), {" " + " | ".join("libsodium" + name for name in names)})
+
     def test_usage_is_the_usage_alone(self):
         lines = self.script(code=2).splitlines()
         self.assertEqual(lines[0], "What a release must get right.")

@@ -95,7 +95,7 @@ def lose_bin(root):
 
 def damage_counts(root):
     for name in ("cache_size.txt", "stats.txt", "stats.log", "last_cleanup.txt", "days.txt",
-                 "tokens.dat", "history.dat"):
+                 "tokens.dat", "contents.dat", "history.dat"):
         write(os.path.join(root, name), b"\x00\xff rubbish\n" * 100)
 
 

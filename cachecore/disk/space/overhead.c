@@ -11,6 +11,7 @@
 #include "cachecore/disk/space/space_files.h"
 #include "cachecore/disk/flights/flights.h"
 #include "cachecore/record/history_file.h"
+#include "cachecore/disk/contents.h"
 #include "cachecore/disk/mark.h"
 #include "cachecore/disk/nonce.h"
 #include "cachecore/disk/writer/recipes.h"
@@ -58,7 +59,7 @@ uint64_t cc_overhead_bytes(int root_fd)
 	static const char *const names[] = {
 		".", CC_ACCOUNT_NAME, CC_EVICT_LOCK_NAME, CC_EVICT_STAMP_NAME, CC_DAYS_NAME, CC_STATS_NAME,
 		CC_STATS_LOG_NAME, CC_USAGE_NAME, CC_NONCE_NAME, CC_HISTORY_NAME, CC_HISTORY_OLD_NAME,
-		CC_MARK_NAME,
+		CC_MARK_NAME, CC_CONTENTS_NAME,
 	};
 	uint64_t bytes = 0;
 

@@ -13,6 +13,7 @@
 
 #include "common/env.h"
 #include "layers/level_zero/plugin/board.h"
+#include "layers/level_zero/plugin/plugin.h"
 
 #undef uthash_nonfatal_oom
 #define uthash_nonfatal_oom(element) (out_of_memory = true)
@@ -260,6 +261,9 @@ static const struct drv_libraries_query libraries = { .is_driver = is_driver };
 static enum cmn_status gather(struct lz_identity *identity)
 {
 	struct cc_key *key = &identity->fields;
+	struct cc_contents contents = {
+		.config = lz_plugin_cache() ? cc_cache_config(lz_plugin_cache()) : NULL,
+	};
 	enum cmn_status status;
 
 	cc_key_init(key);
@@ -270,7 +274,8 @@ static enum cmn_status gather(struct lz_identity *identity)
 	if (!add_device(key, identity->next, identity->driver, identity->device))
 		return CMN_MISS;
 	add_module_properties(key, identity->next, identity->device);
-	status = drv_libraries_identify(&libraries, key, &identity->row);
+	status = drv_libraries_identify(&libraries, &contents, key, &identity->row);
+	cc_contents_release(&contents);
 	/* An entry of an earlier plugin says of no file that it depends on it. */
 	cc_key_add_text(key, CC_PART_DEVICE, "layer.files", "as seen");
 	return status == CMN_OK ? cc_key_status(key) : status;

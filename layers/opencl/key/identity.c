@@ -6,7 +6,6 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #if defined(__x86_64__) && defined(__GLIBC__)
 #include <sys/platform/x86.h>
@@ -141,25 +140,16 @@ static void add_hardware_fields(struct cc_key *key, cl_device_id device)
 	cmn_buffer_release(&answer);
 }
 
-static void add_files(struct cc_key *key, const struct drv_driver *driver)
+static void add_files(struct cc_key *key, struct cc_contents *contents,
+		      const struct drv_driver *driver)
 {
 	for (size_t i = 0; i < DRV_LISTS && driver->files[i]; i++) {
 		glob_t found;
 
 		if (glob(driver->files[i], 0, NULL, &found) != 0)
 			continue;
-		for (size_t j = 0; j < found.gl_pathc; j++) {
-			struct cmn_buffer text = { 0 };
-			struct stat info;
-
-			if (stat(found.gl_pathv[j], &info) < 0)
-				continue;
-			cmn_buffer_printf(&text, "%s %lld %lld.%09ld", found.gl_pathv[j],
-					  (long long)info.st_size, (long long)info.st_mtim.tv_sec,
-					  info.st_mtim.tv_nsec);
-			cc_key_add(key, CC_PART_DEVICE, "driver.file", text.data, text.len);
-			cmn_buffer_release(&text);
-		}
+		for (size_t j = 0; j < found.gl_pathc; j++)
+			drv_libraries_add_content(key, contents, "driver.file", found.gl_pathv[j]);
 		globfree(&found);
 	}
 }
@@ -214,6 +204,9 @@ static enum cmn_status gather(cl_device_id device, struct ocl_identity *ret)
 {
 	const void *address = driver_address(device);
 	struct cc_key *key = &ret->fields;
+	struct cc_contents contents = {
+		.config = ocl_layer.cache ? cc_cache_config(ocl_layer.cache) : NULL,
+	};
 	cl_platform_id platform;
 	cl_device_type type = 0;
 	enum cmn_status status;
@@ -236,11 +229,15 @@ static enum cmn_status gather(cl_device_id device, struct ocl_identity *ret)
 	 */
 	if (!(type & CL_DEVICE_TYPE_CPU))
 		add_device_field(key, device, "device.units", CL_DEVICE_MAX_COMPUTE_UNITS, NUMBER);
-	status = drv_libraries_identify(&(struct drv_libraries_query){ .address = address }, key,
-					&ret->driver);
+	status = drv_libraries_identify(&(struct drv_libraries_query){ .address = address }, &contents,
+					key, &ret->driver);
+	if (status == CMN_OK) {
+		ret->driver = row_of_version(ret->driver, device);
+		add_files(key, &contents, ret->driver);
+	}
+	cc_contents_release(&contents);
 	if (status != CMN_OK)
 		return status;
-	ret->driver = row_of_version(ret->driver, device);
 	ret->parts_share_code = ret->driver->parts_share_code && (type & CL_DEVICE_TYPE_CPU);
 	ocl_layers_below_add(key);
 	/* An entry of an earlier layer may depend on more files than it says. */
@@ -248,7 +245,6 @@ static enum cmn_status gather(cl_device_id device, struct ocl_identity *ret)
 	/* Likewise it has fewer answers. */
 	if (ret->driver->binaries_lose_answers)
 		cc_key_add(key, CC_PART_DEVICE, "layer.answers", ANSWERS, strlen(ANSWERS));
-	add_files(key, ret->driver);
 	if ((type & CL_DEVICE_TYPE_CPU) && !add_processor(key))
 		return CMN_MISS;
 	return cc_key_status(key);

@@ -125,7 +125,7 @@ static void look_at(void *ctx, struct drv_loaded_list *objects)
 			below.unknown |= !search->paths[search->path_count++];
 			continue;
 		}
-		drv_libraries_add(&below.fields, object);
+		drv_libraries_add(&below.fields, &(struct cc_contents){ 0 }, object);
 		for (size_t j = 0; j < WATCHED; j++) {
 			if (search->functions[j] && drv_loaded_contains(object, search->functions[j]))
 				search->functions[j] = NULL;

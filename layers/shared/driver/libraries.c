@@ -61,34 +61,58 @@ static void choose_compilers(struct drv_loaded_list *objects, const struct drv_d
 	}
 }
 
-void drv_libraries_add(struct cc_key *key, const struct drv_loaded *object)
+static void append_digits(struct cmn_buffer *text, const uint8_t *bytes, size_t len)
 {
 	static const char digits[] = "0123456789abcdef";
-	struct cmn_buffer text = { 0 };
-	struct cmn_buffer field_name = { 0 };
-	struct stat info;
-	char *field;
 
-	cmn_buffer_printf(&field_name, "library.%.200s", object->name);
-	for (size_t i = 0; i < object->build_id.len; i++) {
-		uint8_t byte = ((const uint8_t *)object->build_id.data)[i];
+	for (size_t i = 0; i < len; i++) {
+		cmn_buffer_append_u8(text, (uint8_t)digits[bytes[i] >> 4]);
+		cmn_buffer_append_u8(text, (uint8_t)digits[bytes[i] & 15]);
+	}
+}
 
-		cmn_buffer_append_u8(&text, (uint8_t)digits[byte >> 4]);
-		cmn_buffer_append_u8(&text, (uint8_t)digits[byte & 15]);
-	}
-	if (!object->build_id.len) {
-		cmn_buffer_append_text(&text, object->path);
-		if (stat(object->path, &info) == 0)
-			cmn_buffer_printf(&text, " %lld %lld.%09ld", (long long)info.st_size,
-					  (long long)info.st_mtim.tv_sec, info.st_mtim.tv_nsec);
-	}
-	field = cmn_buffer_take_string(&field_name);
-	if (field && !text.failed)
-		cc_key_add(key, CC_PART_DEVICE, field, text.data, text.len);
+/* Takes over the text. */
+static void add_field(struct cc_key *key, const char *field, struct cmn_buffer *text)
+{
+	if (field && !text->failed)
+		cc_key_add(key, CC_PART_DEVICE, field, text->data, text->len);
 	else
 		key->encoded.failed = true;
+	cmn_buffer_release(text);
+}
+
+void drv_libraries_add_content(struct cc_key *key, struct cc_contents *contents,
+			       const char *field, const char *path)
+{
+	struct cmn_buffer text = { 0 };
+	struct cmn_hash hash;
+	struct stat info;
+
+	cmn_buffer_append_text(&text, path);
+	if (cc_contents_hash(contents, path, &hash) == CMN_OK) {
+		cmn_buffer_append_u8(&text, ' ');
+		append_digits(&text, hash.bytes, sizeof(hash.bytes));
+	} else if (stat(path, &info) == 0) {
+		cmn_buffer_printf(&text, " %lld %lld.%09ld", (long long)info.st_size,
+				  (long long)info.st_mtim.tv_sec, info.st_mtim.tv_nsec);
+	}
+	add_field(key, field, &text);
+}
+
+void drv_libraries_add(struct cc_key *key, struct cc_contents *contents,
+		       const struct drv_loaded *object)
+{
+	struct cmn_buffer name = { 0 }, text = { 0 };
+	char *field;
+
+	cmn_buffer_printf(&name, "library.%.200s", object->name);
+	field = cmn_buffer_take_string(&name);
+	append_digits(&text, object->build_id.data, object->build_id.len);
+	if (object->build_id.len || !field)
+		add_field(key, field, &text);
+	else
+		drv_libraries_add_content(key, contents, field, object->path);
 	free(field);
-	cmn_buffer_release(&text);
 }
 
 static int compare_names(const void *a, const void *b)
@@ -108,6 +132,7 @@ struct late {
 
 struct identification {
 	const struct drv_libraries_query *query;
+	struct cc_contents *contents;
 	struct cc_key *key;
 	const struct drv_driver *driver;	/* the row that all have, else the default; NULL: none was found */
 	const struct drv_driver *rows[MAX_DRIVERS];
@@ -265,7 +290,7 @@ static void identify(void *ctx, struct drv_loaded_list *objects)
 	qsort(objects->items, objects->count, sizeof(objects->items[0]), compare_names);
 	for (size_t i = 0; i < objects->count; i++) {
 		if (objects->items[i].chosen)
-			drv_libraries_add(wanted->key, &objects->items[i]);
+			drv_libraries_add(wanted->key, wanted->contents, &objects->items[i]);
 	}
 }
 
@@ -293,9 +318,10 @@ static void learn_unseen(void)
 }
 
 enum cmn_status drv_libraries_identify(const struct drv_libraries_query *query,
-				       struct cc_key *key, const struct drv_driver **ret_driver)
+				       struct cc_contents *contents, struct cc_key *key,
+				       const struct drv_driver **ret_driver)
 {
-	struct identification wanted = { .query = query, .key = key };
+	struct identification wanted = { .query = query, .contents = contents, .key = key };
 	enum cmn_status status = CMN_OK;
 
 	learn_unseen();

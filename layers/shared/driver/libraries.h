@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * libraries: which shared objects make up a driver and its compiler, and what identifies each: the
- * GNU build-id if it has one, else path, size and mtime. Only the driver, the compilers that its row
+ * GNU build-id if it has one, else path and content. Only the driver, the compilers that its row
  * names and what these are linked with (transitively) count, never the application's own libraries,
  * so that two applications on one driver share entries. Linux, ELF (gABI chapter 5).
  */
@@ -10,6 +10,7 @@
 
 #include <stdbool.h>
 
+#include "cachecore/disk/contents.h"
 #include "cachecore/key.h"
 #include "layers/shared/driver/drivers.h"
 #include "layers/shared/driver/loaded.h"
@@ -32,11 +33,19 @@ bool drv_libraries_is_driver(const struct drv_libraries_query *query,
  * Takes about 20 µs, and as much again for each file.
  */
 CMN_CHECKED enum cmn_status drv_libraries_identify(const struct drv_libraries_query *query,
+						   struct cc_contents *contents,
 						   struct cc_key *key,
 						   const struct drv_driver **ret_driver);
 
-/* Adds one object's "library.<file name>" field: its build-id, or else path, size and mtime. */
-void drv_libraries_add(struct cc_key *key, const struct drv_loaded *object);
+/* Adds one object's "library.<file name>" field: its build-id, or else as drv_libraries_add_content. */
+void drv_libraries_add(struct cc_key *key, struct cc_contents *contents,
+		       const struct drv_loaded *object);
+/*
+ * Adds a file's path and the hash of its content as a field, which a copy on another machine has as
+ * well; where it cannot be read, its path, size and mtime.
+ */
+void drv_libraries_add_content(struct cc_key *key, struct cc_contents *contents,
+			       const char *field, const char *path);
 
 /* How many objects the process has ever loaded and unloaded. */
 struct drv_library_epoch {

@@ -14,7 +14,7 @@
 
 /*
  * Hooks what is not hooked yet. query: the driver's libraries; NULL: what was just loaded. false:
- * some calls could not be hooked. Some 5 ms the first time, next to nothing while no object comes
+ * some calls could not be hooked. Some 1 ms the first time, next to nothing while no object comes
  * or goes.
  */
 bool drv_hooked_objects_update(const struct drv_libraries_query *query);
