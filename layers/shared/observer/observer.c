@@ -100,10 +100,7 @@ bool drv_notes_wanted(const void *from)
 
 typedef void note_fn(struct drv_observation *observation, const struct drv_answer *answer);
 
-/*
- * Calls note for each observation that this thread's calls count for. all: for all that are going on,
- * since whatever this process makes is a dependency of none.
- */
+/* Calls note for each observation that this thread's calls count for. all: for all that are going on. */
 static void tell(bool all, note_fn *note, const struct drv_answer *answer)
 {
 	int error = errno;
@@ -251,6 +248,10 @@ void drv_note_look(int directory, const char *path, int error, struct stat *info
 	errno = saved;
 }
 
+/*
+ * What a driver makes is a dependency of no build. Others' code may be the application's: what it
+ * makes is the build's own only where that called it.
+ */
 void drv_note_write(int directory, const char *path, int error)
 {
 	int saved = errno;
@@ -260,12 +261,12 @@ void drv_note_write(int directory, const char *path, int error)
 		.path = spelled, .info = &info, .by_driver = drv_hooked_objects_is_of_driver(caller),
 	};
 
-	if (!path || !path[0] || error)
+	if (!path || !path[0] || error || (!mine && !answer.by_driver))
 		return;
 	if (spell(directory, path, spelled)) {
 		if (lstat(spelled, &info) != 0)
 			answer.info = NULL;
-		tell(true, drv_observation_note_write, &answer);
+		tell(answer.by_driver, drv_observation_note_write, &answer);
 	} else {
 		drv_note_unsure("header-unreadable");
 	}
