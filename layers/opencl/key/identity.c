@@ -13,6 +13,7 @@
 #endif
 
 #include "common/file.h"
+#include "layers/shared/driver/environment.h"
 #include "layers/shared/driver/libraries.h"
 #include "layers/opencl/key/layers_below.h"
 #include "layers/opencl/key/processor.h"
@@ -214,6 +215,7 @@ static enum cmn_status gather(cl_device_id device, struct ocl_identity *ret)
 {
 	const void *address = driver_address(device);
 	struct cc_key *key = &ret->fields;
+	struct drv_linker_variables linker;
 	cl_platform_id platform;
 	cl_device_type type = 0;
 	enum cmn_status status;
@@ -249,6 +251,9 @@ static enum cmn_status gather(cl_device_id device, struct ocl_identity *ret)
 	if (ret->driver->binaries_lose_answers)
 		cc_key_add(key, CC_PART_DEVICE, "layer.answers", ANSWERS, strlen(ANSWERS));
 	add_files(key, ret->driver);
+	linker = drv_environment_linker();
+	if (!drv_linker_add(ret->driver, &linker, key))
+		return CMN_ERR_NOMEM;
 	if ((type & CL_DEVICE_TYPE_CPU) && !add_processor(key))
 		return CMN_MISS;
 	return cc_key_status(key);

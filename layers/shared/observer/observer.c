@@ -20,6 +20,7 @@
 #include "common/clock.h"
 #include "common/file.h"
 #include "common/mutex.h"
+#include "layers/shared/driver/environment.h"
 #include "layers/shared/driver/owner.h"
 #include "layers/shared/observer/got_slots.h"
 #include "layers/shared/observer/hooked_objects.h"
@@ -305,6 +306,25 @@ void drv_note_unsure(const char *reason)
 	tell(false, note_unsure, &(struct drv_answer){ .reason = reason });
 }
 
+static void note_linker(struct drv_observation *observation, const struct drv_answer *answer)
+{
+	(void)answer;
+	drv_observation_excuse(observation);
+}
+
+void drv_note_run(const char *path)
+{
+	int saved = errno;
+	struct drv_linker_variables variables = drv_environment_linker();
+
+	/* A thread that began no build runs programs of its own. */
+	if (mine && path && drv_linker_is(mine->driver, &variables, path))
+		tell(false, note_linker, NULL);
+	else
+		drv_note_unsure("other-process");
+	errno = saved;
+}
+
 /* Drivers. */
 
 /* NULL: there are more than the table has rows. Under lock. */
@@ -431,6 +451,7 @@ static bool is_setting(const struct drv_observation *observation, const struct l
 	size_t len = strlen(lookup->path);
 
 	if ((lookup->finding != FOUND_NOTHING && lookup->finding != FOUND_FILE) || lookup->written ||
+	    !lookup->looked ||
 	    lookup->kept || lookup->by_descriptor || lookup->path[0] != '/' ||
 	    drv_is_of_system(lookup->path) || len >= sizeof(path) || drv_observer_text_names(text, lookup->path))
 		return false;
@@ -452,7 +473,7 @@ static bool saw_compiler(const struct drv_observation *observation,
 			 const struct drv_observer_text *text)
 {
 	for (const struct lookup *lookup = observation->lookups; lookup; lookup = lookup->hh.next) {
-		if (!lookup->kept && !is_setting(observation, lookup, text) &&
+		if (lookup->looked && !lookup->kept && !is_setting(observation, lookup, text) &&
 		    (lookup->finding == FOUND_FILE || lookup->finding == FOUND_NOTHING ||
 		     (lookup->finding == FOUND_DIRECTORY && drv_observation_knows_callers(observation))))
 			return true;
