@@ -36,6 +36,7 @@ struct cc_manifest {
 	size_t decoded;		/* so many */
 	uint32_t *index;	/* by path, twice as many as cap: an item's place and 1, or 0 */
 	bool identified;	/* same is known of each */
+	struct cmn_buffer made;	/* paths, each with its terminator */
 };
 
 struct cc_manifest *cc_manifest_new(void)
@@ -48,6 +49,7 @@ void cc_manifest_drop(struct cc_manifest *manifest)
 	for (size_t i = manifest->decoded; i < manifest->count; i++)
 		free(manifest->items[i].path);
 	free(manifest->decoded_paths);
+	cmn_buffer_release(&manifest->made);
 	free(manifest->items);
 	free(manifest->index);
 	free(manifest);
@@ -212,6 +214,47 @@ void cc_manifest_identify(struct cc_manifest *manifest, const struct cc_file_ide
 			return;
 		}
 	}
+}
+
+enum cmn_status cc_manifest_add_made(struct cc_manifest *manifest, const char *path)
+{
+	cmn_buffer_append(&manifest->made, path, strlen(path) + 1);
+	return manifest->made.failed ? CMN_ERR_NOMEM : CMN_OK;
+}
+
+static bool was_made(const struct cc_manifest *manifest, const char *path)
+{
+	const char *made = (const char *)manifest->made.data;
+	size_t left = manifest->made.len;
+
+	while (left && strcmp(made, path) != 0) {
+		left -= strlen(made) + 1;
+		made += strlen(made) + 1;
+	}
+	return left;
+}
+
+enum cmn_status cc_manifest_add_all(struct cc_manifest *manifest, const struct cc_manifest *from)
+{
+	enum cmn_status status = CMN_OK;
+
+	for (size_t i = 0; i < from->count && status == CMN_OK; i++) {
+		const struct dependency *item = &from->items[i];
+		const struct cc_file_identity identity = { .device = item->device, .inode = item->inode };
+		size_t count = manifest->count;
+
+		if (was_made(manifest, item->path))
+			continue;
+		status = add(manifest, item->kind, (struct cmn_view){ item->path, item->path_len },
+			     item->size, &item->hash);
+		if (status != CMN_OK || manifest->count == count)
+			continue;
+		if (item->has_content)
+			cc_manifest_set_content(manifest, &item->content);
+		if (item->inode)
+			cc_manifest_identify(manifest, &identity);
+	}
+	return status;
 }
 
 enum cmn_status cc_manifest_add_absent(struct cc_manifest *manifest, const char *path)

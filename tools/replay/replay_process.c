@@ -30,6 +30,7 @@
 static const char *const passed[] = {
 	"PATH=", "HOME=", "USER=", "LOGNAME=", "TMPDIR=", "LANG=", "LC_ALL=", "XDG_CACHE_HOME=",
 	"XDG_CONFIG_HOME=", "XDG_RUNTIME_DIR=", "XDG_DATA_DIRS=", "CKCACHE_",
+	"COMPILER_PATH=", "LIBRARY_PATH=",
 };
 
 /* The layer stores at once, whatever else is set for applications. */
@@ -40,6 +41,7 @@ static const char *const fixed[] = {
 	"CKCACHE_ADMIT_ALL=1",
 	/* What the driver's own cache has is not built (layers/shared/observer/observer.h). The names in small letters are NEO 22's. */
 	"MESA_SHADER_CACHE_DISABLE=true", "NEO_CACHE_PERSISTENT=0", "cl_cache_dir=/nonexistent", "l0_cache_dir=/nonexistent",
+	"POCL_KERNEL_CACHE=0",
 	/* Nobody waits for a worker's end, and at its priority it may get no processor for seconds. */
 	"CKCACHE_EXIT_WAIT=60000",
 };

@@ -158,6 +158,7 @@ cl_kernel CL_API_CALL ocl_clCreateKernel(cl_program handle, const char *kernel_n
 
 	if (!program)
 		return OCL_NEXT.clCreateKernel(handle, kernel_name, errcode_ret);
+	ocl_capture_forget_what_may_run(program);
 	of_loaded = ocl_loaded_program_has_kernels(loaded);
 	target = find_target(program, loaded);
 	/* That there is no name is for the driver to say. */
@@ -302,6 +303,8 @@ cl_int CL_API_CALL ocl_clCreateKernelsInProgram(cl_program handle, cl_uint num_k
 							 num_kernels_ret);
 	loaded = ocl_program_loaded(program);
 	target = find_target(program, loaded);
+	if (kernels)
+		ocl_capture_forget_what_may_run(program);
 	error = !target ? CL_INVALID_PROGRAM_EXECUTABLE :
 		create_all(target, loaded, num_kernels, kernels, &count);
 	if (error == CL_SUCCESS && num_kernels_ret)

@@ -189,20 +189,6 @@ static cl_int give_no_binaries(struct ocl_program *program, size_t size, const v
 	return error;
 }
 
-/* What the application's program holds; its binaries may be what a capture waits for. */
-static cl_int get_binaries(struct ocl_program *program, size_t size, void *ret_value,
-			   size_t *ret_size)
-{
-	struct ocl_offer *offer = ocl_offer_new(program, size / sizeof(unsigned char *));
-	cl_int error = OCL_NEXT.clGetProgramInfo(program->object.handle, CL_PROGRAM_BINARIES, size,
-						 ret_value, ret_size);
-
-	if (error == CL_SUCCESS)
-		ocl_offer_take(offer, program, ret_value);
-	ocl_offer_free(offer);
-	return error;
-}
-
 cl_int CL_API_CALL ocl_clGetProgramInfo(cl_program handle, cl_program_info param_name,
 					size_t param_value_size, void *param_value,
 					size_t *param_value_size_ret)
@@ -212,6 +198,9 @@ cl_int CL_API_CALL ocl_clGetProgramInfo(cl_program handle, cl_program_info param
 	struct ocl_loaded_program *loaded = program ? ocl_program_loaded(program) : NULL;
 	cl_int error;
 
+	if (program && !loaded && param_value &&
+	    (param_name == CL_PROGRAM_BINARIES || param_name == CL_PROGRAM_BINARY_SIZES))
+		ocl_capture_requested(program);
 	if (loaded && loaded->kind != OCL_LOADED_FAILURE)
 		error = get_loaded_info(program, loaded, param_name, param_value_size,
 					param_value, param_value_size_ret);
@@ -219,8 +208,6 @@ cl_int CL_API_CALL ocl_clGetProgramInfo(cl_program handle, cl_program_info param
 		 has_no_binaries(program))
 		error = give_no_binaries(program, param_value_size, param_value,
 					 param_value_size_ret);
-	else if (program && !loaded && param_name == CL_PROGRAM_BINARIES && param_value)
-		error = get_binaries(program, param_value_size, param_value, param_value_size_ret);
 	else
 		error = OCL_NEXT.clGetProgramInfo(handle, param_name, param_value_size,
 						  param_value, param_value_size_ret);

@@ -12,6 +12,7 @@
 #endif
 
 #include "common/file.h"
+#include "layers/shared/driver/environment.h"
 #include "layers/shared/driver/libraries.h"
 #include "layers/opencl/key/layers_below.h"
 #include "layers/opencl/key/processor.h"
@@ -207,6 +208,7 @@ static enum cmn_status gather(cl_device_id device, struct ocl_identity *ret)
 	struct cc_contents contents = {
 		.config = ocl_layer.cache ? cc_cache_config(ocl_layer.cache) : NULL,
 	};
+	struct drv_linker_variables linker;
 	cl_platform_id platform;
 	cl_device_type type = 0;
 	enum cmn_status status;
@@ -245,6 +247,9 @@ static enum cmn_status gather(cl_device_id device, struct ocl_identity *ret)
 	/* Likewise it has fewer answers. */
 	if (ret->driver->binaries_lose_answers)
 		cc_key_add(key, CC_PART_DEVICE, "layer.answers", ANSWERS, strlen(ANSWERS));
+	linker = drv_environment_linker();
+	if (!drv_linker_add(ret->driver, &linker, key))
+		return CMN_ERR_NOMEM;
 	if ((type & CL_DEVICE_TYPE_CPU) && !add_processor(key))
 		return CMN_MISS;
 	return cc_key_status(key);

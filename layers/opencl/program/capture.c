@@ -9,6 +9,7 @@
 
 #include "layers/opencl/program/program.h"
 #include "layers/opencl/program/program_info.h"
+#include "layers/opencl/program/watch.h"
 #include "layers/opencl/key/pyopencl_nonce.h"
 
 /* The program's binaries, read into *images, which the caller frees with free_images. */
@@ -43,25 +44,17 @@ static bool get_lens(cl_program program, cl_uint count, size_t *ret)
 }
 
 /* lens and images are of each of the program's devices. */
-static enum cmn_status add_given(struct cc_entry *entry, const struct ocl_targets *targets,
-				 const size_t *lens, unsigned char *const *images)
+static void add_read(struct cc_entry *entry, const struct ocl_targets *targets, const size_t *lens,
+		     unsigned char *const *images)
 {
-	for (cl_uint i = 0; i < targets->count; i++) {
-		if (lens[targets->indices[i]] == 0)
-			return CMN_MISS;
-	}
 	for (cl_uint i = 0, next = 0; i < targets->program_count; i++) {
 		bool target = next < targets->count && targets->indices[next] == i;
 
-		/* The application may have left some out. */
-		if (lens[i] && !images[i])
-			return CMN_MISS;
 		if (target)
 			cc_entry_add(entry, CC_TAG_IMAGE, next++, images[i], lens[i]);
 		else if (lens[i])
 			cc_entry_add(entry, OCL_TAG_OTHER_IMAGE, i, images[i], lens[i]);
 	}
-	return CMN_OK;
 }
 
 /* The binaries as the driver gives them. */
@@ -84,18 +77,50 @@ static enum cmn_status add_images(struct cc_entry *entry, cl_program program,
 	if (status == CMN_OK)
 		status = read_images(program, targets, lens, images);
 	if (status == CMN_OK)
-		status = add_given(entry, targets, lens, images);
+		add_read(entry, targets, lens, images);
 out:
 	free_images(count, images);
 	free(lens);
 	return status;
 }
 
-/* Of binaries that the application was given. */
-struct ocl_offer {
-	uint64_t serial;	/* of the build that they are of */
-	size_t lens[];
-};
+/*
+ * What the driver reads while it is asked for binaries, which pocl compiles only then, counts like what
+ * it read while it built. NULL: that cannot be seen.
+ */
+static struct drv_observation *watch(const struct ocl_targets *targets)
+{
+	struct drv_observer_request request = {
+		.switched_off = !cc_cache_config(ocl_layer.cache)->observe,
+	};
+
+	return ocl_watch_driver(targets, &request) ? drv_observer_begin(&request) : NULL;
+}
+
+/* Adds that to *manifest, which may be NULL before. Takes the observation. */
+static enum cmn_status see(struct drv_observation *observation, struct cc_manifest **manifest,
+			   const char **ret_reason)
+{
+	const struct drv_observer_text text = { 0 };
+	struct cc_manifest *more = NULL;
+	enum cmn_status status = drv_observer_end(observation, &text,
+						  cc_cache_file_memo(ocl_layer.cache), &more,
+						  ret_reason);
+
+	if (status != CMN_OK || !more)
+		return status;
+	if (*manifest) {
+		status = cc_manifest_add_all(*manifest, more);
+		cc_manifest_free(more);
+	} else {
+		*manifest = more;
+	}
+	if (status == CMN_STALE) {
+		*ret_reason = "include-changed";
+		status = CMN_MISS;
+	}
+	return status;
+}
 
 /* PyOpenCL's token is not in the key, and the logs name it. */
 static bool is_of_one_token(const struct cc_entry *entry, const struct ocl_targets *targets)
@@ -109,19 +134,22 @@ static bool is_of_one_token(const struct cc_entry *entry, const struct ocl_targe
 	return false;
 }
 
-/* With an offer, images are its binaries; without, they are read from the driver. */
 static enum cmn_status read_program(cl_program program, const struct ocl_capture_request *request,
-				    const struct ocl_offer *offer, unsigned char *const *images,
-				    struct cc_manifest *manifest, struct cc_entry **ret)
+				    struct cc_manifest *manifest, struct cc_entry **ret,
+				    const char **ret_reason)
 {
-	struct cc_entry *entry = NULL;
+	struct drv_observation *observation = watch(request->targets);
+	struct cc_entry *entry = cc_entry_new(request->build_ns);
 	enum cmn_status status = CMN_ERR_NOMEM;
 
-	entry = cc_entry_new(request->build_ns);
 	if (!entry)
 		goto out;
-	status = offer ? add_given(entry, request->targets, offer->lens, images) :
-			 add_images(entry, program, request->targets);
+	*ret_reason = "no-binary";
+	status = add_images(entry, program, request->targets);
+	if (status == CMN_OK) {
+		status = see(observation, &manifest, ret_reason);
+		observation = NULL;
+	}
 	if (status != CMN_OK)
 		goto out;
 	cc_entry_set_load_rate(entry, request->load_rate);
@@ -129,9 +157,12 @@ static enum cmn_status read_program(cl_program program, const struct ocl_capture
 	ocl_program_info_add_kernels(entry, program, request);
 	status = cc_entry_finish(entry, manifest);
 	manifest = NULL;
-	if (status == CMN_OK && is_of_one_token(entry, request->targets))
-		status = CMN_STALE;
+	if (status == CMN_OK && is_of_one_token(entry, request->targets)) {
+		*ret_reason = "random-token";
+		status = CMN_MISS;
+	}
 out:
+	drv_observer_drop(observation);
 	cc_manifest_free(manifest);
 	if (status == CMN_OK)
 		*ret = entry;
@@ -151,13 +182,11 @@ static struct cc_manifest *take_manifest(struct drv_course *course)
 enum cmn_status ocl_capture_read(struct drv_course *course, cl_program program,
 				 const struct ocl_capture_request *request, struct cc_entry **ret)
 {
-	enum cmn_status status = read_program(program, request, NULL, NULL,
-					      take_manifest(course), ret);
+	const char *reason;
+	enum cmn_status status = read_program(program, request, take_manifest(course), ret, &reason);
 
 	if (status == CMN_MISS)
-		course->bypass = "no-binary";
-	else if (status == CMN_STALE)
-		course->bypass = "random-token";
+		course->bypass = reason;
 	return status;
 }
 
@@ -221,13 +250,13 @@ static bool is_at(struct ocl_program *program, uint64_t serial)
 }
 
 /* Unless the program is no longer what the capture is of when it has been read. */
-static void store(struct ocl_capture *capture, struct ocl_program *program, uint64_t serial,
-		  const struct ocl_offer *offer, unsigned char *const *images)
+static void store(struct ocl_capture *capture, struct ocl_program *program, uint64_t serial)
 {
 	struct cc_entry *entry;
+	const char *reason;
 
-	if (read_program(program->object.handle, &capture->request, offer, images,
-			 capture->manifest, &entry) == CMN_OK) {
+	if (read_program(program->object.handle, &capture->request, capture->manifest, &entry,
+			 &reason) == CMN_OK) {
 		if (is_at(program, serial))
 			cc_cache_put(ocl_layer.cache, &capture->key, entry);
 		cc_entry_unref(entry);
@@ -238,7 +267,7 @@ static void store(struct ocl_capture *capture, struct ocl_program *program, uint
 void ocl_capture_run(struct ocl_capture *capture, struct ocl_program *program, uint64_t serial)
 {
 	if (capture && !capture->request.on_request)
-		store(capture, program, serial, NULL, NULL);
+		store(capture, program, serial);
 	ocl_capture_free(capture);
 }
 
@@ -262,53 +291,38 @@ struct ocl_loaded_program *ocl_capture_supersede(struct ocl_program *program)
 	return loaded;
 }
 
-struct ocl_offer *ocl_offer_new(struct ocl_program *program, size_t count)
-{
-	const struct ocl_capture *capture;
-	struct ocl_offer *offer;
-	cl_uint needed = 0;
-	uint64_t serial;
-
-	ocl_objects_lock();
-	capture = program->capture;
-	if (capture && capture->request.on_request)
-		needed = capture->targets.program_count;
-	serial = program->build_serial;
-	ocl_objects_unlock();
-	if (!needed || count < needed)
-		return NULL;
-	offer = calloc(1, sizeof(*offer) + needed * sizeof(offer->lens[0]));
-	if (!offer)
-		return NULL;
-	offer->serial = serial;
-	if (get_lens(program->object.handle, needed, offer->lens))
-		return offer;
-	free(offer);
-	return NULL;
-}
-
-void ocl_offer_take(struct ocl_offer *offer, struct ocl_program *program,
-		    unsigned char *const *images)
+void ocl_capture_forget_what_may_run(struct ocl_program *program)
 {
 	struct ocl_capture *capture = NULL;
 
-	if (!offer)
-		return;
 	ocl_objects_lock();
-	/* Of one serial there is one capture, for the same devices. */
-	if (program->build_serial == offer->serial) {
+	if (program->capture && program->capture->request.driver->compiles_when_run) {
 		capture = program->capture;
 		program->capture = NULL;
 	}
 	ocl_objects_unlock();
-	if (capture)
-		store(capture, program, offer->serial, offer, images);
 	ocl_capture_free(capture);
 }
 
-void ocl_offer_free(struct ocl_offer *offer)
+void ocl_capture_requested(struct ocl_program *program)
 {
-	free(offer);
+	struct ocl_capture *capture = NULL;
+	uint64_t serial;
+
+	/* Who builds it now makes it another one. */
+	if (!ocl_program_try_begin(program))
+		return;
+	ocl_objects_lock();
+	if (program->capture && program->capture->request.on_request) {
+		capture = program->capture;
+		program->capture = NULL;
+	}
+	serial = program->build_serial;
+	ocl_objects_unlock();
+	if (capture)
+		store(capture, program, serial);
+	ocl_capture_free(capture);
+	ocl_program_end(program);
 }
 
 /* One round; exit takes as many as it needs. */

@@ -54,18 +54,15 @@ void ocl_capture_run(struct ocl_capture *capture, struct ocl_program *program, u
  */
 struct ocl_loaded_program *ocl_capture_supersede(struct ocl_program *program);
 /*
- * The application asks for the program's binaries: the answer may be what a
- * capture on request waits for. _new is called before the driver is asked and
- * notes what the answer will be of; count: how many images the application has
- * room for; NULL: nothing waits for it. _take is called with the images of
- * clGetProgramInfo(CL_PROGRAM_BINARIES) and stores them, unless the program was
- * built again meanwhile. Both in one thread; offer may be NULL.
+ * The program has a kernel: what a driver compiles when that runs (drivers.h) is seen by nobody, so
+ * that nothing is stored later.
  */
-struct ocl_offer;
-struct ocl_offer *ocl_offer_new(struct ocl_program *program, size_t count);
-void ocl_offer_take(struct ocl_offer *offer, struct ocl_program *program,
-		    unsigned char *const *images);
-void ocl_offer_free(struct ocl_offer *offer);
+void ocl_capture_forget_what_may_run(struct ocl_program *program);
+/*
+ * The application asks for the program's binaries or their sizes, for which a driver may compile: what
+ * a capture on request waits for is read now.
+ */
+void ocl_capture_requested(struct ocl_program *program);
 /*
  * Runs what would wait for a last release: the process ends. Programs that the
  * application never releases are read before the driver goes away, but for

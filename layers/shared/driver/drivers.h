@@ -71,6 +71,13 @@ struct drv_driver {
 	/* Building a linked program ends the process if its binary was read before, or if it was loaded. */
 	bool linked_builds_abort;
 	/*
+	 * It compiles a kernel when it first runs, and all of them when it is asked for the binary, which
+	 * has what either made. Nobody observes what runs: such a program's binary is not stored.
+	 */
+	bool compiles_when_run;
+	/* The name of the program that it runs to link (linker.h); NULL: a build that runs any is not stored. */
+	const char *linker;
+	/*
 	 * A part of a processor (a sub-device) is its device with fewer cores: the driver's own cache
 	 * has the same binaries for both, and kernels answer alike (test_ways, "part").
 	 */

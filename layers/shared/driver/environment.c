@@ -125,6 +125,15 @@ static void add_variable(struct cc_key *key, const char *variable)
 	free(field);
 }
 
+static struct drv_linker_variables linker_variables(const struct cmn_buffer *variables)
+{
+	return (struct drv_linker_variables){
+		.compiler_path = cmn_env_find(variables, "COMPILER_PATH"),
+		.path = cmn_env_find(variables, "PATH"),
+		.library_path = cmn_env_find(variables, "LIBRARY_PATH"),
+	};
+}
+
 /* Sorted variables of one name stand together. false: two of them differ, of which readers may take either. */
 static bool add_sorted(struct cc_key *key, const char *const *variables, size_t count)
 {
@@ -213,6 +222,25 @@ static void remember(struct view *view, const struct cmn_hash *hash, struct cc_k
 	cmn_mutex_unlock(&view->lock);
 }
 
+/* Whether they lead to the same linker now, which the device's part of the key names. */
+static bool leads_to_same_linker(const struct drv_driver *driver, const struct cmn_buffer *variables)
+{
+	const struct drv_linker_variables lists[] = {
+		linker_variables(&state->variables), linker_variables(variables),
+	};
+	struct cc_key keys[2];
+	bool same = true;
+
+	for (size_t i = 0; i < 2; i++) {
+		cc_key_init(&keys[i]);
+		same = drv_linker_add(driver, &lists[i], &keys[i]) && same;
+	}
+	same = same && cmn_view_equal(cc_key_view(&keys[0]), cc_key_view(&keys[1]));
+	cc_key_release(&keys[0]);
+	cc_key_release(&keys[1]);
+	return same;
+}
+
 /* judge, where the fields are not known. */
 static const char *compare(const struct drv_driver *driver, const struct cmn_buffer *variables,
 			   const struct cmn_hash *hash, struct cc_key *ret)
@@ -225,7 +253,8 @@ static const char *compare(const struct drv_driver *driver, const struct cmn_buf
 	reason = state->known ? gather(driver, &state->variables, &then) : "no-memory";
 	if (!reason)
 		reason = gather(driver, variables, &now);
-	if (!reason && !cmn_view_equal(cc_key_view(&then), cc_key_view(&now)))
+	if (!reason && (!cmn_view_equal(cc_key_view(&then), cc_key_view(&now)) ||
+			!leads_to_same_linker(driver, variables)))
 		reason = "environment-changed";
 	if (!reason && ret)
 		cc_key_add_fields(ret, &then);
@@ -349,6 +378,12 @@ const char *drv_environment_at_begin(const char *name)
 {
 	(void)pthread_once(&found_owner, find_owner);
 	return state->known ? cmn_env_find(&state->variables, name) : NULL;
+}
+
+struct drv_linker_variables drv_environment_linker(void)
+{
+	drv_environment_begin();
+	return state->known ? linker_variables(&state->variables) : (struct drv_linker_variables){ 0 };
 }
 
 bool drv_environment_add(const struct drv_driver *driver, struct cc_key *key,

@@ -19,6 +19,7 @@
 
 #include "cachecore/key.h"
 #include "layers/shared/driver/drivers.h"
+#include "layers/shared/driver/linker.h"
 
 /*
  * To be called when the drivers are being loaded: copies the environment, the first time that any
@@ -28,6 +29,7 @@
 void drv_environment_begin(void);
 /* The variable's value in that copy, or NULL. */
 const char *drv_environment_at_begin(const char *name);
+struct drv_linker_variables drv_environment_linker(void);	/* in that copy */
 
 /* Whether the variable is part of a driver's keys; debug_keys: NEOReadDebugKeys is set. */
 bool drv_environment_counts(const struct drv_driver *driver, const char *name, size_t len,

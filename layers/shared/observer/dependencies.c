@@ -10,6 +10,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "layers/shared/driver/environment.h"
 #include "layers/shared/observer/observation.h"
 
 bool drv_observer_text_names(const struct drv_observer_text *text, const char *path)
@@ -216,6 +217,23 @@ static bool is_dump(const struct drv_observation *observation, const struct look
 	       lstat(lookup->path, &info) == 0 && S_ISREG(info.st_mode);
 }
 
+/*
+ * Whether it told only how to run the linker, which the key names. That it was not in a directory which
+ * comes before those of PATH counts.
+ */
+static bool is_excused(const struct drv_observation *observation, const struct lookup *lookup)
+{
+	const char *slash = strrchr(lookup->path, '/');
+	struct drv_linker_variables variables;
+
+	if (lookup->looked)
+		return false;
+	variables = drv_environment_linker();
+	return lookup->finding != FOUND_NOTHING || !slash ||
+	       strcmp(slash + 1, observation->driver->linker) != 0 ||
+	       drv_linker_is_in_path(&variables, lookup->path);
+}
+
 /* A reason not to keep the build, or NULL. */
 static const char *add_dependency(struct gathering *gathering, const struct lookup *lookup)
 {
@@ -224,11 +242,15 @@ static const char *add_dependency(struct gathering *gathering, const struct look
 	struct stat info;
 	bool there;
 
+	if (is_excused(observation, lookup))
+		return NULL;
 	/* Processes that share the driver's cache find what others left there meanwhile. */
 	if (lookup->changed && !is_of_cache(lookup))
 		return "include-changed";
 	if (is_dump(observation, lookup))
 		return "file-made";
+	if (lookup->finding == FOUND_OWN)
+		gathering->status = cc_manifest_add_made(gathering->manifest, lookup->path);
 	if (lookup->finding == FOUND_OWN || (is_of_cache(lookup) && lookup->finding != FOUND_LISTED))
 		return NULL;
 	/* On its way to its cache. */

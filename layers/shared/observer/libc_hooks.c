@@ -376,10 +376,10 @@ typedef int compare_fn(const FTSENT **a, const FTSENT **b);
 typedef int filter_fn(const struct dirent *entry);
 typedef int order_fn(const struct dirent **a, const struct dirent **b);
 
-UNSURE(int, posix_spawn, "other-process",
+NOTED_BEFORE(int, posix_spawn,
        (pid_t *ret, const char *path, const posix_spawn_file_actions_t *actions,
 	const posix_spawnattr_t *attributes, char *const arguments[], char *const environment[]),
-       (ret, path, actions, attributes, arguments, environment))
+       (ret, path, actions, attributes, arguments, environment), drv_note_run(path))
 UNSURE(int, posix_spawnp, "other-process",
        (pid_t *ret, const char *file, const posix_spawn_file_actions_t *actions,
 	const posix_spawnattr_t *attributes, char *const arguments[], char *const environment[]),

@@ -61,6 +61,7 @@ struct lookup *drv_observation_add(struct drv_observation *observation, const ch
 
 	if (lookup) {
 		lookup->finding = finding;
+		lookup->looked = ++observation->looks;
 		memcpy(lookup->path, path, len + 1);
 		HASH_ADD_STR(observation->lookups, path, lookup);
 		if (lookup->hh.tbl)
@@ -179,6 +180,8 @@ void drv_observation_note_look(struct drv_observation *observation, const struct
 	lookup = drv_observation_find(observation, answer->path);
 	if (lookup) {
 		note_who(lookup, answer);
+		if (!lookup->looked)
+			lookup->looked = ++observation->looks;
 		lookup->by_descriptor |= answer->by_descriptor;
 		lookup->opened |= answer->opened;
 		note_content(lookup, answer);
@@ -201,6 +204,7 @@ void drv_observation_note_write(struct drv_observation *observation, const struc
 		lookup = drv_observation_add(observation, answer->path, FOUND_OWN);
 	else if (lookup->finding == FOUND_NOTHING)
 		lookup->finding = FOUND_OWN;
+	observation->looks_before = observation->looks;
 	if (!lookup)
 		return;
 	note_who(lookup, answer);
@@ -210,10 +214,22 @@ void drv_observation_note_write(struct drv_observation *observation, const struc
 void drv_observation_note_listing(struct drv_observation *observation, const struct drv_answer *answer)
 {
 	char path[PATH_MAX + 2];
+	struct lookup *lookup;
 
 	(void)snprintf(path, sizeof(path), "%s/", answer->path);
-	if (!drv_observation_find(observation, path))
+	lookup = drv_observation_find(observation, path);
+	if (!lookup)
 		(void)drv_observation_add(observation, path, FOUND_LISTED);
+	else if (!lookup->looked)
+		lookup->looked = ++observation->looks;
+}
+
+void drv_observation_excuse(struct drv_observation *observation)
+{
+	for (struct lookup *lookup = observation->lookups; lookup; lookup = lookup->hh.next) {
+		if (lookup->looked > observation->looks_before)
+			lookup->looked = 0;
+	}
 }
 
 void drv_observation_free(struct drv_observation *observation)

@@ -31,6 +31,7 @@ struct lookup {
 	enum finding finding;
 	bool written;			/* by the build, after it was found */
 	bool opened;			/* else only looked at */
+	uint64_t looked;		/* the number of the first look that is not excused; 0: all are */
 	bool by_descriptor;		/* of its directory: the path's beginning was not asked for */
 	bool by_driver, by_other;	/* whose code looked: the driver's library's, or a compiler's */
 	bool cached;			/* in the driver's cache: its library looked, for a name of that form */
@@ -57,6 +58,7 @@ struct drv_observation {
 	struct lookup *lookups;		/* by path, in the order of the first looks */
 	struct own_file *own;		/* what the build made, by its inode */
 	const char *unsure;		/* the first reason, or NULL */
+	uint64_t looks, looks_before;	/* so many; at the time when the last file was made */
 	bool asked_directory;
 	char *directory;		/* the working directory at the beginning; NULL: unknown */
 };
@@ -82,6 +84,9 @@ void drv_observation_note_write(struct drv_observation *observation, const struc
 /* Sets *matters where the build may depend on what was opened, since it did not make it itself. */
 void drv_observation_note_interest(struct drv_observation *observation, const struct drv_answer *answer);
 void drv_observation_note_listing(struct drv_observation *observation, const struct drv_answer *answer);
+
+/* What was looked at since the last file was made, only to run a program that the key names, does not count. */
+void drv_observation_excuse(struct drv_observation *observation);
 
 struct lookup *drv_observation_find(const struct drv_observation *observation, const char *path);
 /* A path that is not there yet. NULL: there are too many, or no memory; then the build is unsure. */

@@ -20,6 +20,7 @@
 #include "common/clock.h"
 #include "common/file.h"
 #include "common/mutex.h"
+#include "layers/shared/driver/environment.h"
 #include "layers/shared/driver/owner.h"
 #include "layers/shared/observer/got_slots.h"
 #include "layers/shared/observer/hooked_objects.h"
@@ -100,10 +101,7 @@ bool drv_notes_wanted(const void *from)
 
 typedef void note_fn(struct drv_observation *observation, const struct drv_answer *answer);
 
-/*
- * Calls note for each observation that this thread's calls count for. all: for all that are going on,
- * since whatever this process makes is a dependency of none.
- */
+/* Calls note for each observation that this thread's calls count for. all: for all that are going on. */
 static void tell(bool all, note_fn *note, const struct drv_answer *answer)
 {
 	int error = errno;
@@ -251,6 +249,10 @@ void drv_note_look(int directory, const char *path, int error, struct stat *info
 	errno = saved;
 }
 
+/*
+ * What a driver makes is a dependency of no build. Others' code may be the application's: what it
+ * makes is the build's own only where that called it.
+ */
 void drv_note_write(int directory, const char *path, int error)
 {
 	int saved = errno;
@@ -260,12 +262,12 @@ void drv_note_write(int directory, const char *path, int error)
 		.path = spelled, .info = &info, .by_driver = drv_hooked_objects_is_of_driver(caller),
 	};
 
-	if (!path || !path[0] || error)
+	if (!path || !path[0] || error || (!mine && !answer.by_driver))
 		return;
 	if (spell(directory, path, spelled)) {
 		if (lstat(spelled, &info) != 0)
 			answer.info = NULL;
-		tell(true, drv_observation_note_write, &answer);
+		tell(answer.by_driver, drv_observation_note_write, &answer);
 	} else {
 		drv_note_unsure("header-unreadable");
 	}
@@ -302,6 +304,25 @@ static void note_unsure(struct drv_observation *observation, const struct drv_an
 void drv_note_unsure(const char *reason)
 {
 	tell(false, note_unsure, &(struct drv_answer){ .reason = reason });
+}
+
+static void note_linker(struct drv_observation *observation, const struct drv_answer *answer)
+{
+	(void)answer;
+	drv_observation_excuse(observation);
+}
+
+void drv_note_run(const char *path)
+{
+	int saved = errno;
+	struct drv_linker_variables variables = drv_environment_linker();
+
+	/* A thread that began no build runs programs of its own. */
+	if (mine && path && drv_linker_is(mine->driver, &variables, path))
+		tell(false, note_linker, NULL);
+	else
+		drv_note_unsure("other-process");
+	errno = saved;
 }
 
 /* Drivers. */
@@ -430,6 +451,7 @@ static bool is_setting(const struct drv_observation *observation, const struct l
 	size_t len = strlen(lookup->path);
 
 	if ((lookup->finding != FOUND_NOTHING && lookup->finding != FOUND_FILE) || lookup->written ||
+	    !lookup->looked ||
 	    lookup->kept || lookup->by_descriptor || lookup->path[0] != '/' ||
 	    drv_is_of_system(lookup->path) || len >= sizeof(path) || drv_observer_text_names(text, lookup->path))
 		return false;
@@ -451,7 +473,7 @@ static bool saw_compiler(const struct drv_observation *observation,
 			 const struct drv_observer_text *text)
 {
 	for (const struct lookup *lookup = observation->lookups; lookup; lookup = lookup->hh.next) {
-		if (!lookup->kept && !is_setting(observation, lookup, text) &&
+		if (lookup->looked && !lookup->kept && !is_setting(observation, lookup, text) &&
 		    (lookup->finding == FOUND_FILE || lookup->finding == FOUND_NOTHING ||
 		     (lookup->finding == FOUND_DIRECTORY && drv_observation_knows_callers(observation))))
 			return true;

@@ -27,6 +27,8 @@ void drv_note_created(const char *path);
 void drv_note_listing(const char *path);
 /* The name of the working directory was asked for. */
 void drv_note_working_directory(void);
+/* A program is run: what was looked at since the last file was made says which one, and how. */
+void drv_note_run(const char *path);
 /* The observation cannot be relied on; reason is static. */
 void drv_note_unsure(const char *reason);
 /* Objects may have been loaded. */

@@ -314,6 +314,39 @@ TEST(threads_that_build_nothing_count)
 	}
 }
 
+static void *write_by_plugin(void *plugin)
+{
+	((observed_fn)plugin)("write", "made.h");
+	return NULL;
+}
+
+/* Of the application's, which came after the first build and is hooked for that, or of the driver's. */
+TEST(what_another_thread_writes_is_the_builds_own_only_by_the_drivers_code)
+{
+	static const char *const drivers[] = { "libother.so", "libpocl.so" };	/* this one compiles in the call */
+	char command[8192];
+	pthread_t thread;
+	void *library;
+
+	(void)snprintf(command, sizeof(command), "cp '%s' plugin.so", library_path);
+	CU_ASSERT_EQUAL_FATAL(system(command), 0);
+	CU_ASSERT_EQUAL(watch("open", "absent.h"), CMN_OK);
+	library = dlopen("./plugin.so", RTLD_NOW | RTLD_LOCAL);
+	CU_ASSERT_PTR_NOT_NULL_FATAL(library);
+	for (size_t i = 0; i < 4; i++) {
+		struct drv_observation *observation = begin_as(drv_driver_of(drivers[i / 2]), false);
+		void *writer = i % 2 ? (void *)observed : dlsym(library, "observed_do");
+
+		(void)unlink("made.h");
+		CU_ASSERT_EQUAL_FATAL(pthread_create(&thread, NULL, write_by_plugin, writer), 0);
+		(void)pthread_join(thread, NULL);
+		observed("open", "made.h");
+		CU_ASSERT_EQUAL(end_with(observation, NULL, false), CMN_OK);
+		CU_ASSERT_EQUAL(depends_on(CC_DEPENDENCY_FILE, "made.h"), i % 2 == 0);
+	}
+	CU_ASSERT_EQUAL(dlclose(library), 0);
+}
+
 static void *begin_in_thread(void *data)
 {
 	struct drv_observation **ret = data;
