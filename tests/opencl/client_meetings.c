@@ -296,21 +296,6 @@ SCENARIO(refused)
 	printf("release %d %d\n", clReleaseKernel(kernel), clReleaseProgram(program));
 }
 
-struct question {
-	cl_program program;
-	unsigned char *image;
-	cl_int error;
-};
-
-static void *ask(void *data)
-{
-	struct question *question = data;
-
-	question->error = clGetProgramInfo(question->program, CL_PROGRAM_BINARIES,
-					   sizeof(question->image), &question->image, NULL);
-	return NULL;
-}
-
 /* Goes on when the driver has reached the gate, which lets others through from now on. */
 static int reach_gate(const char *path)
 {
@@ -319,32 +304,6 @@ static int reach_gate(const char *path)
 	if (fd < 0 || unlink(path))
 		client_fail("gate", 0);
 	return fd;
-}
-
-/* asked-and-rebuilt GATE: between a driver's answer and its return to the thread that asked, the program is built again. */
-SCENARIO(asked_and_rebuilt)
-{
-	struct question question = { .program = client_program(client, client_source) };
-	pthread_t thread;
-	size_t size = 0;
-	int gate;
-
-	(void)alarm(PATIENCE_S);	/* cannot fail */
-	printf("build %d\n", client_build(question.program, "-DK=1"));
-	printf("sizes %d\n", clGetProgramInfo(question.program, CL_PROGRAM_BINARY_SIZES,
-					      sizeof(size), &size, NULL));
-	question.image = malloc(size);
-	if (!question.image || pthread_create(&thread, NULL, ask, &question))
-		client_fail("thread", 0);
-	gate = reach_gate(client->arguments[0]);
-	printf("build again %d\n", client_build(question.program, "-DK=2 -DLONGER_THAN_BEFORE"));
-	(void)close(gate);	/* nothing was written */
-	if (pthread_join(thread, NULL))
-		client_fail("pthread_join", 0);
-	printf("asked %d\n", question.error);
-	print_value(client, question.program);
-	free(question.image);
-	printf("release %d\n", clReleaseProgram(question.program));
 }
 
 static void *build_second(void *data)

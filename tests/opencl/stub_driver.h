@@ -29,6 +29,7 @@
  *   STUB_PER_DEVICE=1         each device has an image and a log of its own, and refuses another's
  *   STUB_NO_ANSWER=name       a build's "log", "options", "status" or "type" cannot be told for want of memory
  *   STUB_UNSEEN=1             nobody who watches its calls sees what it reads
+ *   STUB_READS_LATE=1         who asks for binaries lets it look for stub_late.h
  *   STUB_CACHED=path          a build from source takes that one if the file is there, and reads no other
  *   STUB_LATE_LIBRARY=path    a build from source loads it, once
  *   STUB_LATE_LINKER=path     a link does
@@ -58,7 +59,6 @@
  *   STUB_LOAD_GATE=path       create-with-binary does, while it is there
  *   STUB_LINK_GATE=path       a link does, before it reads its inputs
  *   STUB_SIZES_GATE=path      the same before the sizes of binaries are told, while it is there
- *   STUB_BINARIES_GATE=path   the same after binaries were given, while it is there
  *   STUB_SUPERSEDED=callback  a build with a callback is done at once, and called back for
  *                             in another thread after the program's next build
  *   STUB_SUPERSEDED=binary    the same, but called back for at once, and the binaries that

@@ -389,25 +389,6 @@ static void make_gate(const char *setting, char path[4096])
 	driver_stub_setting(setting, path);
 }
 
-TEST(answer_about_an_earlier_build_is_not_stored)
-{
-	char gate[4096], expected[256];
-
-	driver_setenv("CKCACHE_CAPTURE", "deferred");
-	make_gate("STUB_BINARIES_GATE", gate);
-	{
-		struct outcome outcome = GOOD_CLIENT(LAYERED, "asked-and-rebuilt", gate);
-
-		(void)snprintf(expected, sizeof(expected), "build 0\nsizes 0\nbuild again 0\nasked 0\n");
-		CU_ASSERT(strncmp(outcome.output, expected, strlen(expected)) == 0);
-	}
-	CU_ASSERT_EQUAL(driver_stats().entries, 0);
-	driver_stub_setting(NULL, NULL);
-	RUNS_ALIKE(1, "vector", "-DK=1");
-	RUNS_ALIKE(1, "vector", "-DK=2 -DLONGER_THAN_BEFORE");
-	CU_ASSERT_EQUAL(driver_stats().hits_disk, 0);
-}
-
 TEST(link_is_not_stored_whose_input_was_compiled_meanwhile)
 {
 	char gate[4096];
