@@ -19,7 +19,9 @@ enum { LEAST_LINES = 6000, LEAST_SUBJECTS = 37, LEAST_HITS = 60, SKIPPED = 77 };
 /* The driver compiles without hardware, as the product; the user's environment stays outside. */
 #define DRIVER "env -i PATH=\"$PATH\" " INTEL_WITHOUT_HARDWARE "%s"
 #define SHIM "LD_PRELOAD='" SLOT_DIRECTORY "/libckcache_preload.so'"
-#define PLUGIN SHIM " ZE_ENABLE_LAYERS='" PLUGIN_LIBRARY "' CKCACHE_DIR=\"$PWD/../cache\""
+/* The driver's own is on, as by default. */
+#define OWN_CACHE "NEO_CACHE_PERSISTENT=1 NEO_CACHE_DIR=\"$(mkdir -p ../own && cd ../own && pwd)\""
+#define PLUGIN SHIM " ZE_ENABLE_LAYERS='" PLUGIN_LIBRARY "' CKCACHE_DIR=\"$PWD/../cache\" " OWN_CACHE
 
 static const char *product = "tgllp";
 /* Product and version ("tgllp 1.3.24595"): what explained differences name. */

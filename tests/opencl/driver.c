@@ -93,6 +93,8 @@ void driver_setenv(const char *name, const char *value)
 		if (!strcmp(variables[i].name, name))
 			variable = &variables[i];
 	}
+	if (!variable && !value)
+		return;
 	if (!variable) {
 		CU_ASSERT_FATAL(variable_count < MAX_VARIABLES);
 		variable = &variables[variable_count++];
@@ -212,6 +214,7 @@ void driver_own_caches(void)
 	own_caches = true;
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
 		driver_setenv(names[i], NULL);
+	set_below("XDG_CACHE_HOME", "home/.cache");	/* Mesa asks for the user's entry, not for HOME */
 }
 
 void driver_stub_as(const char *name)

@@ -61,12 +61,16 @@ static void name_alike(char *output)
 }
 
 static struct running start(enum driver_layer layer, const char *const *arguments,
-			    const char *pocl_directory)
+			    const char *own)
 {
 	char path[4096];
 
-	(void)snprintf(path, sizeof(path), "%s/%s", unit_dir(), pocl_directory);
+	/* The driver's own cache is on, as by default; rusticl's is by driver.c. */
+	(void)snprintf(path, sizeof(path), "%s/%s", unit_dir(), own);
+	CU_ASSERT_FATAL(mkdir(path, 0777) == 0 || errno == EEXIST);
 	driver_setenv("POCL_CACHE_DIR", path);
+	driver_setenv("NEO_CACHE_DIR", path);
+	driver_setenv("NEO_CACHE_PERSISTENT", NULL);
 	return driver_start(layer, arguments);
 }
 
