@@ -35,6 +35,7 @@ struct reader {
 	struct iovec from[BATCH];
 	char *variables[BATCH];
 	char bytes[BATCH * PIECE];
+	bool asked, filtered;		/* whether system calls are filtered */
 	int fd;				/* of the process's memory; -1: not open */
 	char page[PAGE];		/* the one that was read last */
 	uintptr_t page_at;		/* 0: none */
@@ -88,7 +89,10 @@ static bool read_pieces(struct reader *reader, const struct iovec *from, size_t 
 	if (!all.iov_len)
 		return true;
 	/* A filter of system calls may kill who makes a rare one. */
-	if (prctl(PR_GET_SECCOMP) != 0)
+	if (!reader->asked)
+		reader->filtered = prctl(PR_GET_SECCOMP) != 0;
+	reader->asked = true;
+	if (reader->filtered)
 		return read_by_file(reader, from, count, to);
 	return process_vm_readv(getpid(), &all, 1, from, count, 0) == (ssize_t)all.iov_len ||
 	       (errno == ENOSYS && read_by_file(reader, from, count, to));
@@ -200,6 +204,7 @@ enum cmn_status cmn_env_copy(struct cmn_buffer *ret)
 	if (!reader)
 		return CMN_ERR_NOMEM;
 	find_what_stays(reader);
+	reader->asked = false;
 	reader->fd = -1;
 	for (int i = 0; i < MAX_COPIES && !copied && !ret->failed; i++) {
 		ret->len = 0;
