@@ -63,6 +63,8 @@ static void write_stderr(const char *message)
 	unsigned int forks = cmn_descriptor_forks();
 	int fd = cmn_descriptor_keep(fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1), forks);
 
+	if (fd < 0 && is_taken(STDERR_FILENO) && len > 0)	/* no descriptor is left */
+		(void)!cmn_file_write_at_once(STDERR_FILENO, line, (size_t)len);
 	if (fd < 0)
 		return;
 	/* One write, so that lines of several processes do not mix. */

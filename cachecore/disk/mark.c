@@ -87,7 +87,7 @@ static bool is_evidence(int dir_fd, const char *name)
 static bool is_neutral(int dir_fd, const char *name)
 {
 	static const char *const names[] = {
-		"lost+found", "changed", "flights", "uploads", "evict.lock", "tokens.dat", "contents.dat",
+		"lost+found", "changed", "days.txt", "flights", "uploads", "evict.lock", "tokens.dat", "contents.dat",
 		CC_MARK_NAME,
 	};
 	uint64_t number;

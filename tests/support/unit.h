@@ -80,6 +80,8 @@ const char *unit_dir(void);
 /* Writes text to a file below unit_dir (directories are made); fails the test if it cannot. */
 void unit_write(const char *path, const char *text);
 void unit_write_bytes(const char *path, const void *data, size_t len);
+/* Marks a directory as a cache (cachecore/disk/mark.h): what else is in it is then the cache's. */
+void unit_mark(const char *root);
 
 /* Whether CKCACHE_TEST_REQUIRE_DRIVERS, a list of words, names it: a test that does not find it has failed. */
 bool unit_driver_required(const char *name);

@@ -98,8 +98,7 @@ struct drv_driver {
 	const char *late_compilers[DRV_LISTS];
 	/*
 	 * Patterns (fnmatch) of files and directories in its own cache, for which the code of its own
-	 * library looks, never that of its compilers. No result depends on them. A driver with any is
-	 * one whose compilers are libraries of their own.
+	 * library looks, never that of its compilers. No result depends on them.
 	 */
 	const char *cached[DRV_LISTS];
 	/* How the name of the compiler's library starts that the driver's is linked with; NULL: it loads them. */

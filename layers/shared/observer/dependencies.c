@@ -58,16 +58,6 @@ static bool has_own_below(const struct drv_observation *observation, const char 
 	return false;
 }
 
-/* A name alone says nothing: an application's header may have it. No application's file is opened by the driver's own code. */
-static bool is_cached(const struct drv_driver *driver, const struct lookup *lookup)
-{
-	for (size_t i = 0; lookup->by_driver && i < DRV_LISTS && driver->cached[i]; i++) {
-		if (fnmatch(driver->cached[i], lookup->path, 0) == 0)
-			return true;
-	}
-	return false;
-}
-
 /*
  * Whether the driver left a file of its own where this one lies, as in a cache whose files have no
  * names that are known. A header may lie there as well: such a file does not show that a compiler
@@ -94,12 +84,27 @@ static bool lies_beside_own(const struct drv_observation *observation, const cha
 	return false;
 }
 
+/*
+ * A name alone says nothing: an application's header may have it. No application's file is opened by
+ * the driver's own code; where that has its compiler within, the driver keeps files beside its cache's.
+ */
+static bool is_cached(const struct drv_observation *observation, const struct lookup *lookup)
+{
+	const struct drv_driver *driver = observation->driver;
+
+	for (size_t i = 0; i < DRV_LISTS && driver->cached[i]; i++) {
+		if (fnmatch(driver->cached[i], lookup->path, 0) == 0)
+			return lookup->by_driver || lies_beside_own(observation, lookup->path);
+	}
+	return false;
+}
+
 void drv_dependencies_judge(struct drv_observation *observation)
 {
 	bool known = drv_observation_knows_callers(observation);
 
 	for (struct lookup *lookup = observation->lookups; lookup; lookup = lookup->hh.next) {
-		lookup->cached = known && is_cached(observation->driver, lookup);
+		lookup->cached = known && is_cached(observation, lookup);
 		lookup->kept = known ? lookup->cached || !lookup->by_other :
 				       lies_beside_own(observation, lookup->path);
 	}

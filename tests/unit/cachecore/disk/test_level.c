@@ -1211,7 +1211,7 @@ TEST(a_writer_that_hangs_is_left_alone)
 /* Where there is no place for it, it says so, unless nobody wants one. */
 TEST(a_missing_directory_is_told)
 {
-	int saved = dup(STDERR_FILENO), file = open("log", O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+	int saved = dup(STDERR_FILENO), file = open("log", O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
 	struct cc_cache *cache = NULL;
 
 	CU_ASSERT_FATAL(saved >= 0 && file >= 0);
@@ -1223,6 +1223,7 @@ TEST(a_missing_directory_is_told)
 		CU_ASSERT_EQUAL(setenv("CKCACHE_LOG", "warning", 1), 0);
 		CU_ASSERT_EQUAL(setenv("CKCACHE_PERSISTENT", off ? "0" : "1", 1), 0);
 		CU_ASSERT_FATAL(dup2(file, STDERR_FILENO) >= 0);
+		cmn_log_take_stderr();
 		CU_ASSERT_EQUAL(cc_cache_open(&cache), CMN_OK);
 		cc_cache_close(cache);
 		CU_ASSERT_FATAL(dup2(saved, STDERR_FILENO) >= 0);
@@ -1248,6 +1249,7 @@ static void fail_to_store(bool flushes)
 	CU_ASSERT_EQUAL_FATAL(pipe2(pipe_fds, O_NONBLOCK), 0);
 	CU_ASSERT_EQUAL(setenv("CKCACHE_LOG", "error", 1), 0);
 	CU_ASSERT_FATAL(dup2(pipe_fds[1], STDERR_FILENO) >= 0);
+	cmn_log_take_stderr();
 	CU_ASSERT_EQUAL(getrlimit(RLIMIT_NOFILE, &before), 0);
 	limit = (struct rlimit){ 4, before.rlim_max };	/* a root, and nothing in it */
 	CU_ASSERT(mkdir("one", 0700) == 0 || errno == EEXIST);

@@ -200,6 +200,7 @@ TEST(evictions_are_the_last_ones)
 	int fd;
 
 	CU_ASSERT_EQUAL_FATAL(mkdir(root(), 0700), 0);
+	unit_mark("cache");
 	fd = open(root(), O_RDONLY | O_DIRECTORY);
 	CU_ASSERT_TRUE_FATAL(fd >= 0);
 	for (unsigned int i = 0; i < CC_HISTORY_EVICTED + 100; i++) {
@@ -238,6 +239,7 @@ TEST(every_cause_of_a_removal_is_told_and_no_other)
 	const uint64_t leaf = 1;
 
 	CU_ASSERT_EQUAL_FATAL(mkdir(root(), 0700), 0);
+	unit_mark("cache");
 	for (unsigned int cause = CC_HISTORY_BY_SIZE; cause < CC_HISTORY_CAUSE_COUNT; cause++) {
 		int fd = open(root(), O_RDONLY | O_DIRECTORY);
 
@@ -321,6 +323,7 @@ TEST(what_is_no_file_makes_room)
 	struct stat info;
 
 	CU_ASSERT_EQUAL_FATAL(mkdir(root(), 0700), 0);
+	unit_mark("cache");
 	CU_ASSERT_EQUAL(mkfifo("cache/" CC_HISTORY_NAME, 0600), 0);
 	write_one(&history, 1);
 	CU_ASSERT_EQUAL(see().events, 1);
@@ -344,6 +347,7 @@ TEST(a_directory_in_place_of_the_old_one)
 
 	CU_ASSERT_PTR_NOT_NULL_FATAL(much);
 	CU_ASSERT_EQUAL_FATAL(mkdir(root(), 0700), 0);
+	unit_mark("cache");
 	unit_write_bytes("cache/" CC_HISTORY_NAME, much, CC_HISTORY_MAX_FILE);
 	CU_ASSERT_EQUAL(mkdir("cache/" CC_HISTORY_OLD_NAME, 0700), 0);
 	write_one(&history, 1);
@@ -487,6 +491,7 @@ TEST(of_no_directory_nothing_is_written)
 	cc_history_note_cleared(root());
 	CU_ASSERT_EQUAL(access(root(), F_OK), -1);
 	CU_ASSERT_EQUAL_FATAL(mkdir(root(), 0700), 0);
+	unit_mark("cache");
 	cc_history_note_cleared(root());
 	CU_ASSERT_EQUAL(see().events, 1);
 	CU_ASSERT_EQUAL(see().last.kind, CC_HISTORY_CLEARED);

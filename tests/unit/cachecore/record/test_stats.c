@@ -183,6 +183,7 @@ TEST(skips_damaged_lines)
 {
 	struct cc_stats *file;
 
+	unit_mark(ROOT);
 	unit_write("cache/root/stats.txt", "misses\nmisses x\nstores -3\nno_such_thing 5\n"
 					   "bypass. 3\nbypass.two words 3\n\n hits_disk 9\n"
 					   "hits_memory 12\nbypass.time 2\nhits_disk 7");
@@ -198,6 +199,7 @@ TEST(skips_damaged_lines)
 
 TEST(sums_never_wrap)
 {
+	unit_mark(ROOT);
 	unit_write("cache/root/stats.txt", "misses 18446744073709551615\n");
 	cc_stats_add(stats, CC_MISSES, 5);
 	CU_ASSERT_EQUAL(cc_stats_flush(stats, ROOT, -1, UINT64_MAX), CMN_OK);
@@ -208,6 +210,7 @@ TEST(replaces_a_file_that_is_none)
 {
 	static const char block[100000];
 
+	unit_mark(ROOT);
 	unit_write_bytes("cache/root/stats.txt", block, sizeof(block));
 	cc_stats_add(stats, CC_MISSES, 5);
 	CU_ASSERT_EQUAL(cc_stats_flush(stats, ROOT, -1, UINT64_MAX), CMN_OK);
@@ -216,6 +219,7 @@ TEST(replaces_a_file_that_is_none)
 
 TEST(refuses_a_root_that_others_can_write)
 {
+	unit_mark(ROOT);
 	unit_write("cache/root/stats.txt", "");
 	CU_ASSERT_EQUAL_FATAL(chmod(ROOT, 0777), 0);
 	cc_stats_add(stats, CC_MISSES, 5);
@@ -231,6 +235,7 @@ TEST(does_not_wait_for_ever_for_the_lock)
 {
 	int fd;
 
+	unit_mark(ROOT);
 	unit_write("cache/root/stats.txt", "");
 	fd = open(ROOT, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	CU_ASSERT_EQUAL_FATAL(flock(fd, LOCK_EX), 0);
@@ -273,6 +278,7 @@ TEST(who_stored_nothing_appends_without_a_lock)
 	struct cc_stats *file;
 	int fd;
 
+	unit_mark(ROOT);
 	unit_write("cache/root/stats.txt", "hits_disk 10\n");
 	fd = open(ROOT, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	CU_ASSERT_EQUAL_FATAL(flock(fd, LOCK_EX), 0);
@@ -295,6 +301,7 @@ TEST(who_stored_nothing_appends_without_a_lock)
 
 TEST(a_log_that_cannot_be_read_now_stays)
 {
+	unit_mark(ROOT);
 	unit_write("cache/root/stats.txt", "hits_disk 10\n");
 	flush(CC_HITS_DISK, 1);
 	cc_stats_add(stats, CC_STORES, 1);
@@ -311,6 +318,7 @@ TEST(the_log_is_bounded)
 {
 	bool merged = false;
 
+	unit_mark(ROOT);
 	unit_write("cache/root/stats.txt", "");
 	for (unsigned int i = 0; i < 2 * CC_STATS_LOG_MAX / CC_STATS_LOG_RECORD; i++) {
 		flush(CC_HITS_DISK, 1);
@@ -327,6 +335,7 @@ TEST(damaged_records_are_skipped)
 	OWNED(cmn_buffer_release) struct cmn_buffer file;
 	uint8_t *bytes;
 
+	unit_mark(ROOT);
 	unit_write("cache/root/stats.txt", "");
 	for (int i = 0; i < 4; i++)
 		flush(CC_HITS_DISK, 1);
@@ -349,6 +358,7 @@ TEST(a_merge_that_dies_counts_nothing_twice)
 {
 	OWNED(cmn_buffer_release) struct cmn_buffer log;
 
+	unit_mark(ROOT);
 	unit_write("cache/root/stats.txt", "");
 	flush(CC_HITS_DISK, 1);
 	flush(CC_HITS_DISK, 2);
@@ -373,6 +383,7 @@ TEST(a_merged_log_counts_no_more_when_files_are_damaged)
 	OWNED(cmn_buffer_release) struct cmn_buffer log, text;
 	uint8_t *end;
 
+	unit_mark(ROOT);
 	unit_write("cache/root/stats.txt", "");
 	flush(CC_HITS_DISK, 1);
 	flush(CC_HITS_DISK, 2);
@@ -409,6 +420,7 @@ TEST(sound_records_of_other_versions_are_skipped)
 	} cases[] = { { VERSION_AT, 2 }, { REASONS_AT, CC_STATS_LOG_REASONS + 1 }, { REASONS_AT, 255 } };
 	OWNED(cmn_buffer_release) struct cmn_buffer log;
 
+	unit_mark(ROOT);
 	unit_write("cache/root/stats.txt", "");
 	flush(CC_HITS_DISK, 1);
 	CU_ASSERT_EQUAL_FATAL(cmn_file_read(AT_FDCWD, LOG, 1 << 20, false, &log), CMN_OK);
@@ -432,6 +444,7 @@ TEST(a_log_beyond_its_bound_is_read)
 	unsigned int count = 3 * CC_STATS_LOG_MAX / 2 / CC_STATS_LOG_RECORD;
 	struct cmn_buffer log, many = { 0 };
 
+	unit_mark(ROOT);
 	unit_write("cache/root/stats.txt", "");
 	flush(CC_HITS_DISK, 1);
 	CU_ASSERT_EQUAL_FATAL(cmn_file_read(AT_FDCWD, LOG, 1 << 20, false, &log), CMN_OK);
@@ -449,6 +462,7 @@ TEST(a_record_that_is_torn_is_not_lost)
 {
 	struct rlimit old, limit;
 
+	unit_mark(ROOT);
 	unit_write("cache/root/stats.txt", "");
 	flush(CC_HITS_DISK, 1);
 	CU_ASSERT_EQUAL_FATAL(getrlimit(RLIMIT_FSIZE, &old), 0);
@@ -462,6 +476,7 @@ TEST(a_record_that_is_torn_is_not_lost)
 
 TEST(zero_forgets_the_log_whatever_it_is)
 {
+	unit_mark(ROOT);
 	unit_write("cache/root/stats.txt", "");
 	flush(CC_HITS_DISK, 1);
 	CU_ASSERT_EQUAL(cc_stats_zero(ROOT), CMN_OK);
@@ -494,6 +509,7 @@ static void check_usage(uint64_t hits)
 /* By day and program: before and after it is merged. */
 TEST(the_log_counts_for_the_usage)
 {
+	unit_mark(ROOT);
 	unit_write("cache/root/stats.txt", "");
 	flush(CC_HITS_DISK, 1);
 	flush(CC_HITS_DISK, 2);
@@ -507,6 +523,7 @@ TEST(the_log_counts_for_the_usage)
 TEST(whatever_is_in_the_logs_place_goes)
 {
 	for (int i = 0; i < 5; i++) {
+		unit_mark(ROOT);
 		unit_write("cache/root/stats.txt", "hits_disk 10\n");
 		unit_write("cache/root/target", "theirs");
 		CU_ASSERT_EQUAL_FATAL(i == 0 ? mkdir(LOG, 0700) : i == 1 ? symlink("target", LOG) :
@@ -528,6 +545,7 @@ TEST(the_log_is_not_removed_under_who_appends)
 {
 	int fd;
 
+	unit_mark(ROOT);
 	unit_write("cache/root/stats.txt", "hits_disk 10\n");
 	flush(CC_HITS_DISK, 1);
 	fd = open(LOG, O_RDONLY | O_CLOEXEC);

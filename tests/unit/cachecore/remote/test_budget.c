@@ -92,6 +92,7 @@ TEST(earlier_processes_compiles_count)
 {
 	CU_ASSERT_EQUAL(mean_with(NULL), S);
 	CU_ASSERT_EQUAL_FATAL(mkdir("root", 0700), 0);
+	unit_mark("root");
 	CU_ASSERT_EQUAL(mean_with(NULL), S);
 	CU_ASSERT_EQUAL(mean_with("program another 19000 1 2 10 4 90000000000 0\n"), S);
 	CU_ASSERT_EQUAL(mean_with("day 19000 0 0 99 0 99000000000 0\n"
@@ -111,6 +112,7 @@ TEST(earlier_processes_compiles_count)
 TEST(numbers_of_a_damaged_file_do_no_harm)
 {
 	CU_ASSERT_EQUAL_FATAL(mkdir("root", 0700), 0);
+	unit_mark("root");
 	(void)mean_with("program test_budget 1 0 0 18446744073709551615 0 18446744073709551615 0\n");
 	cc_budget_add_build(&budget, S);	/* so many compiles are none */
 	CU_ASSERT_EQUAL(cc_budget_build_ns(&budget), S);

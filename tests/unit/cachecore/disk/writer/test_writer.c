@@ -407,6 +407,7 @@ TEST(history_stays_within_a_quarter_of_the_bound)
 
 	bench.config.max_size = 400000;
 	CU_ASSERT_EQUAL_FATAL(mkdir("cache", 0700), 0);
+	unit_mark("cache");
 	unit_write_bytes("cache/" CC_HISTORY_NAME, block, sizeof(block));
 	cc_writer_note(bench.writer, &note);
 	CU_ASSERT_TRUE(cc_writer_flush(bench.writer, LONG_ENOUGH));
