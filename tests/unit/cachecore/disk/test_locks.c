@@ -139,6 +139,7 @@ static void make_root(enum state state)
 	unit_remove(below(""));
 	if (state == ABSENT) {
 		CU_ASSERT_EQUAL_FATAL(mkdir(below(""), 0700), 0);
+		unit_mark(below(""));
 		return;
 	}
 	cache = open_cache(false);
