@@ -11,8 +11,10 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
+#include "cachecore/disk/mark.h"
 #include "cachecore/disk/root.h"
 #include "common/clock.h"
+#include "common/descriptor.h"
 #include "common/printable.h"
 #include "common/trusted.h"
 #include "tools/terminal.h"
@@ -205,9 +207,16 @@ char *tool_directory_problem(const struct cc_config *config)
 
 bool tool_may_write(const struct tool_cache *cache)
 {
+	int fd;
+
 	if (cache->config.read_only)
 		tool_complain("%s: the cache is read-only (CKCACHE_READ_ONLY, or read_only in a "
 			      "configuration file)", cache->config.dir);
+	/* Before what tells that it is a cache goes. */
+	else if (cc_root_open(cache->config.dir, &fd) == CMN_OK) {
+		cc_mark_make(fd);
+		(void)cmn_descriptor_close(fd);	/* a directory: nothing to be lost */
+	}
 	return !cache->config.read_only;
 }
 

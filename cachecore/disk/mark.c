@@ -90,8 +90,15 @@ static bool is_neutral(int dir_fd, const char *name)
 		"lost+found", "changed", "days.txt", "flights", "uploads", "evict.lock", "tokens.dat", "contents.dat",
 		CC_MARK_NAME,
 	};
+	static const char *const when_empty[] = { "history.dat", "stats.log", "stats.txt", "usage.txt" };
+	struct stat info;
 	uint64_t number;
 
+	for (size_t i = 0; i < sizeof(when_empty) / sizeof(when_empty[0]); i++) {
+		if (strcmp(name, when_empty[i]) == 0)
+			return fstatat(dir_fd, name, &info, AT_SYMLINK_NOFOLLOW) == 0 &&
+			       S_ISREG(info.st_mode) && info.st_size == 0;
+	}
 	if (strcmp(name, "cache_size.txt") == 0 || strcmp(name, "last_cleanup.txt") == 0)
 		return cc_number_file_read(dir_fd, name, &number) == CMN_OK;
 

@@ -135,9 +135,6 @@ enum cmn_status cc_root_open_by(const char *path, enum cc_root_kind kind, int ac
 	if (fd < 0)
 		return errno == ENOENT ? CMN_MISS : CMN_ERR_ACCESS;
 	status = fstat(fd, &info) < 0 ? CMN_ERR_ACCESS : check_info(&info, kind, ret_reason);
-	/* Look-ups only read, and what they read says itself whose it is. */
-	if (status == CMN_OK && access != O_PATH)
-		status = check_mark(fd, kind, ret_reason);
 	if (status != CMN_OK) {
 		(void)cmn_descriptor_close(fd);	/* nothing was written through it */
 		return status;
@@ -149,11 +146,16 @@ enum cmn_status cc_root_open_by(const char *path, enum cc_root_kind kind, int ac
 enum cmn_status cc_root_make(const char *path, int *ret_fd)
 {
 	enum cmn_status status = cc_root_open(path, ret_fd);
+	const char *reason;
 
 	if (status == CMN_MISS) {
 		status = cmn_file_make_dirs(path, 0700);
 		if (status == CMN_OK)
 			status = cc_root_open(path, ret_fd);
+	}
+	if (status == CMN_OK && check_mark(*ret_fd, CC_ROOT_OWN, &reason) != CMN_OK) {
+		(void)cmn_descriptor_close(*ret_fd);	/* nothing was written through it */
+		return CMN_ERR_ACCESS;
 	}
 	if (status == CMN_OK)
 		cc_mark_make(*ret_fd);

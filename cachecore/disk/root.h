@@ -28,7 +28,11 @@
 #include "common/status.h"
 
 enum cc_root_kind {
-	CC_ROOT_OWN,		/* read and written; a cache, or an empty directory (mark.h) */
+	/*
+	 * Read and written. Whether it is a cache or an empty directory (mark.h) is asked when it is
+	 * checked or made, not each time that it is opened.
+	 */
+	CC_ROOT_OWN,
 	CC_ROOT_PRIVATE,	/* the same, and whatever is in it: it is no cache */
 	CC_ROOT_TIER,		/* a read-only tier */
 	/*
@@ -75,7 +79,7 @@ static inline CMN_CHECKED enum cmn_status cc_root_open(const char *path, int *re
 	return cc_root_open_as(path, CC_ROOT_GROUP, ret_fd);
 }
 
-/* The same, made with mode 0700 if it is not there, and marked. */
+/* The same, made with mode 0700 if it is not there, and marked. CMN_ERR_ACCESS also: it is none (mark.h). */
 CMN_CHECKED enum cmn_status cc_root_make(const char *path, int *ret_fd);
 /*
  * Gives back a lock taken by cmn_file_lock and closes. Closing alone would

@@ -364,7 +364,7 @@ class Directories(Doctor):
         os.mkdir(self.root, 0o700)
         self.need_mounts()
         script = ("mount -t tmpfs -o size=100k,mode=0700 none '%s' && "
-                  "head -c 200k /dev/zero >'%s/filler' 2>/dev/null; exec \"$0\" doctor --quick"
+                  "head -c 200k /dev/zero >'%s/.tmp-filler' 2>/dev/null; exec \"$0\" doctor --quick"
                   % (self.root, self.root))
         ran = self.ends(1, "-m", "sh", "-c", script, machine.CKCACHE, executable="unshare")
         for text in ("on tmpfs", "almost no space", "cannot write a file"):

@@ -15,6 +15,7 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
+#include "cachecore/disk/mark.h"
 #include "cachecore/disk/space/account.h"
 #include "cachecore/disk/space/number_file.h"
 #include "cachecore/disk/root.h"
@@ -240,7 +241,8 @@ static void look_at_refused(struct doctor *doctor, const char *dir, const char *
 		return;
 	}
 	(void)owner_of(&info, owner);
-	doctor_say(doctor, SECTION, DOCTOR_PROBLEM,
+	doctor_say(doctor, SECTION, DOCTOR_PROBLEM, strstr(reason, CC_MARK_NAME) ?
+		   "set CKCACHE_DIR to another directory, such as one in this one" :
 		   "if only its owner could write to it so far, chown it and chmod go-w it; else "
 		   "remove it; or set CKCACHE_DIR (docs/SECURITY.md says why)",
 		   "%s (from %s), owned by %s, is not used: %s", dir, why(dir), owner, reason);
