@@ -194,13 +194,17 @@ static bool lists(const char *list, const char *separators, const char *path)
 static struct {
 	pthread_once_t once;
 	bool known;	/* else no driver is identified */
-	char *drivers, *layers;
+	struct cmn_buffer environment;
+	const char *drivers, *layers;
 } variables = { .once = PTHREAD_ONCE_INIT };
 
 static void read_variables(void)
 {
-	variables.known = cmn_env_get("ZE_ENABLE_ALT_DRIVERS", &variables.drivers) == CMN_OK &&
-			  cmn_env_get("ZE_ENABLE_LAYERS", &variables.layers) == CMN_OK;
+	variables.known = cmn_env_copy(&variables.environment) == CMN_OK;
+	if (!variables.known)
+		return;
+	variables.drivers = cmn_env_find(&variables.environment, "ZE_ENABLE_ALT_DRIVERS");
+	variables.layers = cmn_env_find(&variables.environment, "ZE_ENABLE_LAYERS");
 }
 
 /*
