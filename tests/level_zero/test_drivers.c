@@ -236,7 +236,7 @@ TEST(settings_of_the_compiler_count)
 }
 
 /* What came from there without the compiler is good for as long as it is there. */
-TEST(the_drivers_own_cache_counts_where_a_module_comes_from_it)
+TEST(nothing_depends_on_the_drivers_own_cache)
 {
 	static const char module[] = "driver=0 il=one log create";
 
@@ -244,19 +244,20 @@ TEST(the_drivers_own_cache_counts_where_a_module_comes_from_it)
 	module_run_plain(&plain, module, "");
 	if (system("test -n \"$(ls l0_cache)\"") != 0)
 		return;		/* later versions have it elsewhere */
+	/* What it has is not kept; it is left to ckcache replay. */
 	module_run(&run, module, "");
-	module_run(&run, module, "");
-	CU_ASSERT_EQUAL(module_run_stat("hits_disk"), 1);
+	CU_ASSERT_EQUAL(module_run_stat("deferred"), 1);
+	CU_ASSERT_EQUAL(module_run_stat("stores"), 0);
 	slot_run_shell("rm l0_cache/*");
 	module_run(&run, module, "");
-	CU_ASSERT_EQUAL(module_run_stat("misses"), 2);
+	CU_ASSERT_EQUAL(module_run_stat("stores"), 1);
 	/* What was compiled does not depend on it. */
 	slot_run_shell("rm -r l0_cache");
 	module_run(&run, module, "");
-	CU_ASSERT_EQUAL(module_run_stat("hits_disk"), 2);
+	CU_ASSERT_EQUAL(module_run_stat("hits_disk"), 1);
 	slot_run_shell("mkdir l0_cache");
 	module_run(&run, module, "");
-	CU_ASSERT_EQUAL(module_run_stat("hits_disk"), 3);
+	CU_ASSERT_EQUAL(module_run_stat("hits_disk"), 2);
 }
 
 /* Both layers watch one compiler, which has each of its slots once. */

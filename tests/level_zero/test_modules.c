@@ -283,9 +283,9 @@ TEST(a_want_of_memory_is_no_refusal)
 /* They say more than what to compile. */
 TEST(natives_are_loaded_with_the_flags)
 {
-	module_run(&run, "driver=0 il=one flags=-Xlinked create", "");
-	expect_run("driver=0 il=one flags=-Xlinked create", "", 0, 1);
-	CU_ASSERT_EQUAL(module_run_count(&run, "load-flags -Xlinked"), 1);
+	module_run(&run, "driver=0 il=one flags=-ze-opt-disable create", "");
+	expect_run("driver=0 il=one flags=-ze-opt-disable create", "", 0, 1);
+	CU_ASSERT_EQUAL(module_run_count(&run, "load-flags -ze-opt-disable"), 1);
 }
 
 TEST(without_a_native_binary_nothing_is_kept)
@@ -808,12 +808,11 @@ TEST(listed_drivers_are_in_the_key)
 	module_run_drivers(drivers);
 	expect_hit(ONE, "", 1);
 	for (size_t i = 0; i < 2; i++) {
+		/* A copy has other times. */
 		slot_run_shell("touch -d '2001-02-03 04:05:06.%zu' odd/%s.so", i + 1, names[i]);
-		expect_run(ONE, "", 1, 0);
-		slot_run_shell("touch -d '2001-02-03 04:05:06.%zu' odd/%s.so", i + 3, names[i]);
-		expect_run(ONE, "", 1, 0);
+		expect_run(ONE, "", 0, 1);
 		slot_run_shell("printf x >>odd/%s.so && touch -d '2001-02-03 04:05:06.%zu' odd/%s.so",
-			       names[i], i + 3, names[i]);
+			       names[i], i + 1, names[i]);
 		expect_run(ONE, "", 1, 0);
 		expect_run(ONE, "", 0, 1);
 	}
@@ -854,17 +853,20 @@ TEST(files_of_the_compiler_count)
 }
 
 /* What came from there without the compiler is good for as long as it is there. */
-TEST(the_drivers_own_cache_counts_where_a_module_comes_from_it)
+/* It had the module already: nothing is kept, but a recipe for ckcache replay. */
+TEST(nothing_depends_on_the_drivers_own_cache)
 {
 	static const char cached[] = "STUB_CACHED=l0_cache/0123456789abcdef.l0_cache";
 
 	use_known_driver();
 	slot_run_shell("mkdir l0_cache");
 	module_run_plain(&plain, ONE, cached);
-	expect_run(ONE, cached, 0, 0);
-	CU_ASSERT_EQUAL(module_run_count(&run, "cached"), 1);
-	expect_run(ONE, cached, 0, 1);
-	expect_same_output(plain.client.output);
+	for (unsigned int i = 0; i < 2; i++) {
+		expect_run(ONE, cached, 0, 0);
+		CU_ASSERT_EQUAL(module_run_count(&run, "cached"), 1);
+		expect_same_output(plain.client.output);
+	}
+	CU_ASSERT_EQUAL(module_run_stat("deferred"), 2);
 	slot_run_shell("rm l0_cache/*");
 	expect_run(ONE, cached, 1, 0);
 	/* What was compiled does not depend on it. */
