@@ -111,8 +111,8 @@ class Entries(Case):
         [each] = {row["bytes"] for row in self.json("list")}
         self.prune([1, 3, 5, 6, 7, 8, 9], "--device", "NVIDIA", "--older-than", "5d")
         self.prune([1, 3, 5, 7, 8, 9], "--device", "NVIDIA", "--max-size", "%dB" % each)
-        self.prune([7, 8, 9], "--older-than", "4d", "--max-size", str(3 * each))
-        self.prune([], "--older-than", "20d", "--max-size", "1")
+        self.prune([7, 8, 9], "--older-than", "4d", "--max-size", "%dB" % (3 * each))
+        self.prune([], "--older-than", "20d", "--max-size", "1B")
 
     def test_what_nobody_knows_of_is_no_programs(self):
         self.prune(list(range(10)), "--program", "somebody")
@@ -132,7 +132,7 @@ class Entries(Case):
             days, most = choice.choice([None, 0, 4, 9]), choice.choice([None, 0, 2, 5])
             arguments = (["--device", device] if device else []) + \
                 (["--older-than", "%dd" % days] if days is not None else []) + \
-                (["--max-size", str(most * each)] if most is not None else [])
+                (["--max-size", "%dB" % (most * each)] if most is not None else [])
             if not arguments:
                 continue
             chosen = [i for i in range(12) if not device or ("NVIDIA", "Mali")[i % 2] == device]
@@ -190,7 +190,7 @@ class Entries(Case):
     def test_raw_does_not_fit(self):
         self.run_tool("recompress", "9")
         small = self.exact()
-        ran = self.ends(1, "recompress", "none", extra={"CKCACHE_MAX_SIZE": str(small + 4096)})
+        ran = self.ends(1, "recompress", "none", extra={"CKCACHE_MAX_SIZE": "%dB" % (small + 4096)})
         self.assertIn("would not fit into max_size", ran.err)
         self.exact()
         self.assertEqual(self.sources(), list(range(10)))

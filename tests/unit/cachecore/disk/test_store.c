@@ -714,8 +714,8 @@ TEST(a_failed_write_leaves_nothing_or_the_old)
 	CU_ASSERT_STRING_EQUAL(get(&bench, &bench.key, NULL), "old");
 	CU_ASSERT_STRING_EQUAL(get(&bench, &key, NULL), "miss");
 	walk_files(bench.root);
-	/* Three of the entry; the mark, cache_size.txt, the evictor's lock and stamp. */
-	CU_ASSERT_EQUAL(walked_files, 7);
+	/* Three of the entry; the mark, cache_size.txt, the days of use, the evictor's lock and stamp. */
+	CU_ASSERT_EQUAL(walked_files, 8);
 	CU_ASSERT_EQUAL(walked_bytes, account(&bench));
 	CU_ASSERT_EQUAL(put(&bench, &bench.key, image), CMN_OK);
 	CU_ASSERT_STRING_EQUAL(get(&bench, &bench.key, NULL), image);
