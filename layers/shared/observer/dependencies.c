@@ -105,8 +105,11 @@ void drv_dependencies_judge(struct drv_observation *observation)
 
 	for (struct lookup *lookup = observation->lookups; lookup; lookup = lookup->hh.next) {
 		lookup->cached = known && is_cached(observation, lookup);
-		lookup->kept = known ? lookup->cached || !lookup->by_other :
-				       lies_beside_own(observation, lookup->path);
+		if (known)
+			lookup->kept = lookup->cached ||
+				       (!lookup->by_other && (lookup->written || lookup->finding == FOUND_DIRECTORY));
+		else
+			lookup->kept = lies_beside_own(observation, lookup->path);
 	}
 }
 
