@@ -164,6 +164,32 @@ TEST(a_library_is_told_apart_from_any_other)
 	cc_key_release(&key);
 }
 
+static void content_of(const char *path, time_t changed, char text[PATH_MAX])
+{
+	const struct timespec times[2] = { { changed, 7 }, { changed, 7 } };
+	struct cc_key key;
+
+	CU_ASSERT_EQUAL(utimensat(AT_FDCWD, path, times, 0), 0);
+	cc_key_init(&key);
+	drv_libraries_add_content(&key, &(struct cc_contents){ 0 }, "driver.file", path);
+	CU_ASSERT(value_of(&key, "driver.file", text));
+	cc_key_release(&key);
+}
+
+/* As it is in an image into which it was copied, and after an update. */
+TEST(a_drivers_file_is_its_content_whatever_its_times)
+{
+	char one[PATH_MAX], other[PATH_MAX];
+
+	unit_write("a.spv", "text");
+	content_of("a.spv", 1000, one);
+	content_of("a.spv", 2000, other);
+	CU_ASSERT_STRING_EQUAL(one, other);
+	unit_write("a.spv", "else");
+	content_of("a.spv", 1000, other);
+	CU_ASSERT_STRING_NOT_EQUAL(one, other);
+}
+
 /* Whichever of them was loaded last. */
 TEST(of_several_drivers_none_is_known)
 {
