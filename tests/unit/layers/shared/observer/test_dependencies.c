@@ -824,3 +824,46 @@ int main(int argc, char **argv)
 {
 	return argc == 2 && observing_load(argv[1]) ? unit_run_apart() : 2;
 }
+
+/* Before the environment is copied. */
+static __attribute__((constructor)) void set_variables(void)
+{
+	if (setenv("XDG_CACHE_HOME", "/nonexistent/cache/", 1) != 0 || unsetenv("POCL_CACHE_DIR") != 0 ||
+	    setenv("OBSERVED_PLACES", "relative:/nonexistent/one:/nonexistent/two", 1) != 0 ||
+	    setenv("OLDPWD", "/nonexistent/two", 1) != 0)
+		abort();
+}
+
+/* Who has other values looks elsewhere. */
+TEST(variables_count_whose_values_a_path_begins_with)
+{
+	char *home = getenv("HOME") ? strdup(getenv("HOME")) : NULL;
+
+	/* Nothing of the result depends on them. */
+	unit_write("there.h", "text");
+	CU_ASSERT_EQUAL(watch("open", "there.h"), CMN_OK);
+	CU_ASSERT_EQUAL(watch("open", "/nonexistent/twofold/x.h"), CMN_OK);
+	CU_ASSERT_EQUAL(watch("stat", "/nonexistent/two"), CMN_OK);
+	for (size_t i = 0; i < cc_manifest_count(manifest); i++)
+		CU_ASSERT_NOT_EQUAL(cc_manifest_get(manifest, i).kind, CC_DEPENDENCY_VARIABLE);
+	CU_ASSERT_EQUAL(watch("open", "/nonexistent/two/x.h"), CMN_OK);
+	CU_ASSERT(depends_on(CC_DEPENDENCY_VARIABLE, "$OBSERVED_PLACES"));
+	CU_ASSERT_FALSE(depends_on(CC_DEPENDENCY_VARIABLE, "$OLDPWD"));
+	CU_ASSERT_EQUAL(cc_manifest_verify(manifest, NULL), CMN_OK);
+	CU_ASSERT_EQUAL(setenv("OBSERVED_PLACES", "/nonexistent/two", 1), 0);
+	CU_ASSERT_EQUAL(cc_manifest_verify(manifest, NULL), CMN_STALE);
+	CU_ASSERT_EQUAL(setenv("OBSERVED_PLACES", "relative:/nonexistent/one:/nonexistent/two", 1), 0);
+	/* One that is not set may come to count instead. */
+	EXPECT_DEPENDS(watch("open", "/nonexistent/cache/pocl/x.h"), CC_DEPENDENCY_VARIABLE,
+		       "$POCL_CACHE_DIR");
+	CU_ASSERT(depends_on(CC_DEPENDENCY_VARIABLE, "$XDG_CACHE_HOME"));
+	CU_ASSERT_EQUAL(cc_manifest_verify(manifest, NULL), CMN_OK);
+	CU_ASSERT_EQUAL(setenv("POCL_CACHE_DIR", "", 1), 0);
+	CU_ASSERT_EQUAL(cc_manifest_verify(manifest, NULL), CMN_STALE);
+	CU_ASSERT_EQUAL(unsetenv("POCL_CACHE_DIR"), 0);
+	CU_ASSERT_EQUAL(setenv("HOME", "/nonexistent/other", 1), 0);
+	CU_ASSERT_EQUAL(cc_manifest_verify(manifest, NULL), CMN_STALE);
+	CU_ASSERT_EQUAL(home ? setenv("HOME", home, 1) : unsetenv("HOME"), 0);
+	CU_ASSERT_EQUAL(cc_manifest_verify(manifest, NULL), CMN_OK);
+	free(home);
+}
