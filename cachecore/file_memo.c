@@ -9,6 +9,7 @@
 #include <fcntl.h>
 #include <linux/magic.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -137,6 +138,30 @@ static bool may_change_unseen(int fd, const struct stat *info)
 	}
 }
 
+/*
+ * Whether somebody has the file open for writing, or mapped so, and may change it while it is read: the
+ * kernel grants no lease for reading then (fcntl(2)). A granted one is given back at once; who opens the
+ * file in between waits that long, and the signal of it is one that programs ignore. false, too, where
+ * the kernel does not tell: of others' files, on network file systems, through other mounts.
+ */
+static bool is_open_for_writing(int fd)
+{
+	struct statfs system;
+	int error = 0;
+
+	if (fcntl(fd, F_SETSIG, SIGURG) != 0)
+		return false;
+	if (fcntl(fd, F_SETLEASE, F_RDLCK) == 0)
+		(void)fcntl(fd, F_SETLEASE, F_UNLCK);	/* it was granted */
+	else
+		error = errno;
+	(void)fcntl(fd, F_SETSIG, 0);	/* as it was */
+	/* A network file system grants one only if its server lets it. */
+	return error == EAGAIN && fstatfs(fd, &system) == 0 &&
+	       (uint32_t)system.f_type != NFS_SUPER_MAGIC && (uint32_t)system.f_type != SMB2_SUPER_MAGIC &&
+	       (uint32_t)system.f_type != CIFS_SUPER_MAGIC;
+}
+
 /* Best effort: what is not remembered is hashed again. */
 static void memo_remember(struct cc_file_memo *memo, const struct cc_file_identity *identity,
 			  const struct cmn_hash *hash)
@@ -208,7 +233,8 @@ static enum cmn_status hash_content(int fd, uint64_t len, struct cmn_hash *ret)
 
 /* From one descriptor; remembered if the file was the same before and after. */
 static enum cmn_status read_file(struct cc_file_memo *memo, const char *path,
-				 struct cmn_hash *ret_hash, struct cc_file_identity *ret_identity)
+				 struct cmn_hash *ret_hash, struct cc_file_identity *ret_identity,
+				 bool *ret_written)
 {
 	struct cc_file_identity before, after;
 	enum cmn_status status;
@@ -237,6 +263,8 @@ static enum cmn_status read_file(struct cc_file_memo *memo, const char *path,
 		*ret_identity = (struct cc_file_identity){ 0 };
 	else if (!may_change_unseen(fd, &info))
 		memo_remember(memo, &after, ret_hash);
+	else if (ret_written)
+		*ret_written = is_open_for_writing(fd);
 out:
 	(void)close(fd);	/* nothing was written through it */
 	return status;
@@ -246,6 +274,8 @@ enum cmn_status cc_file_memo_hash_open(int fd, const struct stat *info, struct c
 {
 	if (!may_change_unseen(fd, info))
 		return CMN_MISS;
+	if (is_open_for_writing(fd))
+		return CMN_BUSY;
 	return hash_content(fd, (uint64_t)info->st_size, ret_hash);
 }
 
@@ -262,6 +292,7 @@ enum cmn_status cc_file_memo_hash_same(struct cc_file_memo *memo, const char *pa
 				       struct cmn_hash *ret_hash)
 {
 	struct cc_file_identity identity;
+	bool written = false;
 	struct stat info;
 	enum cmn_status status = stat_file(path, &info);
 
@@ -272,8 +303,9 @@ enum cmn_status cc_file_memo_hash_same(struct cc_file_memo *memo, const char *pa
 		return CMN_STALE;
 	if (memo_find(memo, &identity, ret_hash))
 		return CMN_OK;
-	status = read_file(memo, path, ret_hash, &identity);
-	return status == CMN_OK && !cc_file_identity_equal(&identity, expected) ? CMN_STALE : status;
+	status = read_file(memo, path, ret_hash, &identity, &written);
+	return status == CMN_OK && (written || !cc_file_identity_equal(&identity, expected)) ?
+	       CMN_STALE : status;
 }
 
 bool cc_file_memo_holds(struct cc_file_memo *memo, const char *path, uint64_t size,
@@ -289,5 +321,5 @@ bool cc_file_memo_holds(struct cc_file_memo *memo, const char *path, uint64_t si
 	if (memo_find(memo, &identity, &hash))
 		return cmn_hash_equal(&hash, expected);
 	/* The hash is of the length, too. */
-	return read_file(memo, path, &hash, &identity) == CMN_OK && cmn_hash_equal(&hash, expected);
+	return read_file(memo, path, &hash, &identity, NULL) == CMN_OK && cmn_hash_equal(&hash, expected);
 }

@@ -33,7 +33,8 @@ void cc_file_memo_free(struct cc_file_memo *memo);	/* NULL is fine */
 
 /*
  * The hash of the regular file at path (follows links), if the file has that identity before and
- * after it is read. CMN_STALE: it has another, is gone, or has changed. Other statuses: it cannot be
+ * after it is read. CMN_STALE: it has another, is gone, has changed, or may change unseen while
+ * somebody has it open for writing. Other statuses: it cannot be
  * read; a FIFO or a device is CMN_ERR_ACCESS and is never opened. memo may be NULL.
  */
 CMN_CHECKED enum cmn_status cc_file_memo_hash_same(struct cc_file_memo *memo, const char *path,
@@ -41,7 +42,8 @@ CMN_CHECKED enum cmn_status cc_file_memo_hash_same(struct cc_file_memo *memo, co
 						   struct cmn_hash *ret_hash);
 /*
  * The hash of what an open regular file holds now, by which a change can be told that its times do
- * not show. CMN_MISS: they would show it, and nothing was read. Other statuses: it cannot be read.
+ * not show. CMN_MISS: they would show it, and nothing was read. CMN_BUSY: somebody has it open for
+ * writing, so that it may be another at any time. Other statuses: it cannot be read.
  */
 CMN_CHECKED enum cmn_status cc_file_memo_hash_open(int fd, const struct stat *info,
 						   struct cmn_hash *ret_hash);

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "common/env.h"
+#include "common/env.h"
 #include "common/quick_hash.h"
 
 /* kind, path_len, size, hash: what an encoded dependency takes beside its path. */
@@ -262,6 +263,26 @@ enum cmn_status cc_manifest_add_absent(struct cc_manifest *manifest, const char 
 	return add(manifest, CC_DEPENDENCY_ABSENT, cmn_view_of(path), 0, &(struct cmn_hash){ 0 });
 }
 
+static struct cmn_hash hash_of_value(const char *value)
+{
+	return value ? cmn_hash_of(value, strlen(value)) : (struct cmn_hash){ 0 };
+}
+
+enum cmn_status cc_manifest_add_variable(struct cc_manifest *manifest, const char *name,
+					 const char *value)
+{
+	const struct cmn_hash hash = hash_of_value(value);
+	struct cmn_buffer path = { 0 };
+	enum cmn_status status = CMN_ERR_NOMEM;
+
+	cmn_buffer_printf(&path, "$%s", name);
+	if (!path.failed)
+		status = add(manifest, CC_DEPENDENCY_VARIABLE, cmn_buffer_view(&path), value != NULL,
+			     &hash);
+	cmn_buffer_release(&path);
+	return status;
+}
+
 enum cmn_status cc_manifest_add_directory(struct cc_manifest *manifest, const char *path)
 {
 	return add(manifest, CC_DEPENDENCY_DIRECTORY, cmn_view_of(path), 0,
@@ -375,8 +396,9 @@ enum cmn_status cc_manifest_decode(struct cmn_view encoded, struct cc_manifest *
 		uint32_t *place;
 
 		/* A path with a NUL would be checked as a shorter one. */
-		if (reader.failed || kind < CC_DEPENDENCY_FILE || kind > CC_DEPENDENCY_CONTENT ||
-		    path.len == 0 || memchr(path.data, '\0', path.len)) {
+		if (reader.failed || kind < CC_DEPENDENCY_FILE || kind > CC_DEPENDENCY_VARIABLE ||
+		    path.len == 0 || memchr(path.data, '\0', path.len) ||
+		    (kind == CC_DEPENDENCY_VARIABLE && *(const char *)path.data != '$')) {
 			status = CMN_ERR_CORRUPT;
 			break;
 		}
@@ -436,6 +458,20 @@ static bool directory_holds(const struct dependency *item)
 	return same;
 }
 
+static bool variable_holds(const struct dependency *item)
+{
+	char *value;
+	struct cmn_hash hash;
+	bool same;
+
+	if (cmn_env_get(item->path + 1, &value) != CMN_OK)
+		return false;
+	hash = hash_of_value(value);
+	same = item->size == (value != NULL) && cmn_hash_equal(&hash, &item->hash);
+	free(value);
+	return same;
+}
+
 /* What the dependencies before lead to: a table by device and inode, without removals. */
 struct seen {
 	uint64_t device, inode;
@@ -476,6 +512,8 @@ static bool holds(const struct dependency *item, struct cc_file_memo *memo, stru
 		return stat(item->path, ret) != 0 && (errno == ENOENT || errno == ENOTDIR);
 	case CC_DEPENDENCY_DIRECTORY:
 		return directory_holds(item);
+	case CC_DEPENDENCY_VARIABLE:
+		return variable_holds(item);
 	case CC_DEPENDENCY_SAME:
 	case CC_DEPENDENCY_CONTENT:
 		break;
@@ -503,6 +541,8 @@ static void describe(const struct dependency *item, bool another, struct cc_mani
 		ret->how = CC_MANIFEST_APPEARED;
 	else if (item->kind == CC_DEPENDENCY_DIRECTORY)
 		ret->how = CC_MANIFEST_DIRECTORY;
+	else if (item->kind == CC_DEPENDENCY_VARIABLE)
+		ret->how = CC_MANIFEST_CHANGED;
 	else
 		ret->how = access(item->path, F_OK) == 0 ? CC_MANIFEST_CHANGED :
 							   CC_MANIFEST_VANISHED;

@@ -49,6 +49,8 @@ enum cc_dependency {
 	 * that the manifest records this: paths without such a line then lead to different ones.
 	 */
 	CC_DEPENDENCY_SAME = 5,
+	/* The path is a variable's name after a '$': size 1 and the hash of its value, or size 0: it is not set. */
+	CC_DEPENDENCY_VARIABLE = 8,
 };
 
 struct cc_manifest;
@@ -77,6 +79,9 @@ CMN_CHECKED enum cmn_status cc_manifest_add_seen(struct cc_manifest *manifest, c
 void cc_manifest_set_content(struct cc_manifest *manifest, const struct cmn_hash *hash);
 CMN_CHECKED enum cmn_status cc_manifest_add_place(struct cc_manifest *manifest, const char *path);
 CMN_CHECKED enum cmn_status cc_manifest_add_absent(struct cc_manifest *manifest, const char *path);
+/* value: NULL where it is not set. */
+CMN_CHECKED enum cmn_status cc_manifest_add_variable(struct cc_manifest *manifest, const char *name,
+						     const char *value);
 CMN_CHECKED enum cmn_status cc_manifest_add_directory(struct cc_manifest *manifest,
 						      const char *path);
 /*

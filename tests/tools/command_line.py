@@ -359,7 +359,7 @@ class Fields(unittest.TestCase):
                 with open(os.path.join(folder, name), encoding="utf-8") as file:
                     text = file.read()
                 found.update(re.findall(r'CC_PART_\w+,\s*"([a-z_.]+)"', text))
-                found.update(re.findall(r'(?:\{ |, )"((?:device|platform)\.[a-z_]+)"', text))
+                found.update(re.findall(r'(?:\{ |, )"((?:device|platform|driver)\.[a-z_]+)"', text))
         self.assertGreater(len(found), 40)
         for name in found:
             self.assertTrue(any(name == row or (row[-1] == "." and name.startswith(row)) for row in table),

@@ -133,6 +133,8 @@ static const char *kind_word(enum cc_dependency kind)
 		return "absent";
 	if (kind == CC_DEPENDENCY_SEEN)
 		return "file by time";
+	if (kind == CC_DEPENDENCY_VARIABLE)
+		return "variable";
 	return kind == CC_DEPENDENCY_PLACE ? "directory" : "working directory";
 }
 

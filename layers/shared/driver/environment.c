@@ -380,6 +380,12 @@ const char *drv_environment_at_begin(const char *name)
 	return state->known ? cmn_env_find(&state->variables, name) : NULL;
 }
 
+const char *drv_environment_next(const char *variable)
+{
+	drv_environment_begin();
+	return state->known ? cmn_env_next(&state->variables, variable) : NULL;
+}
+
 struct drv_linker_variables drv_environment_linker(void)
 {
 	drv_environment_begin();

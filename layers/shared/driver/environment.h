@@ -29,6 +29,8 @@
 void drv_environment_begin(void);
 /* The variable's value in that copy, or NULL. */
 const char *drv_environment_at_begin(const char *name);
+/* The variable ("NAME=value") of that copy that follows this one, or NULL; of NULL the first one. */
+const char *drv_environment_next(const char *variable);
 struct drv_linker_variables drv_environment_linker(void);	/* in that copy */
 
 /* Whether the variable is part of a driver's keys; debug_keys: NEOReadDebugKeys is set. */

@@ -155,6 +155,61 @@ static void add_file_of_driver(struct gathering *gathering, const struct lookup 
 	gathering->status = status;
 }
 
+/* Whether it is of a directory that the variable lists. */
+static bool leads_to(const char *value, const char *path)
+{
+	for (size_t len; *value; value += len + (value[len] == ':')) {
+		size_t bare = len = strcspn(value, ":");
+
+		while (bare && value[bare - 1] == '/')
+			bare--;
+		if (bare && value[0] == '/' && strncmp(path, value, bare) == 0 && path[bare] == '/')
+			return true;
+	}
+	return false;
+}
+
+static bool is_named(const char *variable, size_t len, const char *const *names)
+{
+	while (*names && (strncmp(variable, *names, len) != 0 || (*names)[len]))
+		names++;
+	return *names;
+}
+
+/* Variables that say where to look for such a path: with other values, it is looked for elsewhere. */
+static void add_variables(struct gathering *gathering, const char *path)
+{
+	/* Where one of these is not set, another one counts. */
+	static const char *const homes[] = {
+		"HOME", "XDG_CACHE_HOME", "POCL_CACHE_DIR", "MESA_SHADER_CACHE_DIR", "MESA_GLSL_CACHE_DIR",
+		"NEO_CACHE_DIR", "CUDA_CACHE_PATH", "AMD_COMGR_CACHE_DIR", NULL,
+	};
+	static const char *const temporary[] = { "TMPDIR", "TMP", "TEMP", "TEMPDIR", NULL };
+	static const char *const *const groups[] = { homes, temporary };
+	/* The working directory is a dependency of its own. */
+	static const char *const directories[] = { "PWD", "OLDPWD", NULL };
+	const char *at = NULL;
+	char name[256];
+
+	while (path[0] == '/' && gathering->status == CMN_OK && (at = drv_environment_next(at))) {
+		size_t len = strcspn(at, "=");
+
+		if (!at[len] || len >= sizeof(name) || is_named(at, len, directories) ||
+		    !leads_to(at + len + 1, path))
+			continue;
+		memcpy(name, at, len);
+		name[len] = '\0';
+		gathering->status = cc_manifest_add_variable(gathering->manifest, name, at + len + 1);
+		for (size_t i = 0; i < sizeof(groups) / sizeof(groups[0]); i++) {
+			for (size_t j = 0; is_named(name, len, groups[i]) && groups[i][j] &&
+					   gathering->status == CMN_OK; j++)
+				gathering->status = cc_manifest_add_variable(
+					gathering->manifest, groups[i][j],
+					drv_environment_at_begin(groups[i][j]));
+		}
+	}
+}
+
 static const char *add_file(struct gathering *gathering, const struct lookup *lookup)
 {
 	struct cmn_hash hash;
@@ -164,6 +219,9 @@ static const char *add_file(struct gathering *gathering, const struct lookup *lo
 		add_file_of_driver(gathering, lookup);
 		return NULL;
 	}
+	add_variables(gathering, lookup->path);
+	if (gathering->status != CMN_OK)
+		return NULL;
 	/* What was not opened told that it is there, its size and time. */
 	if (!lookup->opened) {
 		gathering->status = cc_manifest_add_seen(gathering->manifest, lookup->path,
@@ -276,6 +334,7 @@ static const char *add_dependency(struct gathering *gathering, const struct look
 			return "include-changed";
 		if (!is_below_absence(observation, lookup->path))
 			gathering->status = cc_manifest_add_absent(gathering->manifest, lookup->path);
+		add_variables(gathering, lookup->path);
 		return NULL;
 	}
 	if (!there || info.st_dev != lookup->identity.device || info.st_ino != lookup->identity.inode)

@@ -32,8 +32,9 @@ static struct {
 } hooked;	/* guarded by lock */
 #define MAX_QUERIES (sizeof(hooked.queries) / sizeof(hooked.queries[0]))
 
-/* Where the libraries lie that the program itself is linked with; a new one takes the place of the old, which stays. */
+/* Where libraries lie: those that the program itself is linked with, and drivers' own. */
 struct ranges {
+	const struct ranges *old;	/* which this took the place of; somebody may still look at it */
 	size_t count;
 	struct { uintptr_t start, size; } items[];
 };
@@ -231,10 +232,12 @@ static void note_drivers(const struct drv_loaded_list *objects)
 		if (is_hooked_driver(&objects->items[i]) && has_no_compiler(&objects->items[i]))
 			add_range(ranges, &objects->items[i]);
 	}
-	if (is_same(ranges, atomic_load_explicit(&of_drivers, memory_order_relaxed)))
+	if (!ranges || is_same(ranges, atomic_load_explicit(&of_drivers, memory_order_relaxed))) {
 		free(ranges);
-	else
-		atomic_store_explicit(&of_drivers, ranges, memory_order_release);
+		return;
+	}
+	ranges->old = atomic_load_explicit(&of_drivers, memory_order_relaxed);
+	atomic_store_explicit(&of_drivers, ranges, memory_order_release);
 }
 
 static void hook_objects(void *ctx, struct drv_loaded_list *objects)

@@ -195,18 +195,19 @@ static bool settle(struct stat *info, int fd)
 
 /*
  * What a file holds before the driver reads it, if it may change through a mapping without another
- * time: it has to be the same after the build. What cannot be read now cannot be then. false: no memory.
+ * time: it has to be the same after the build. What cannot be read now cannot be then. A reason why
+ * that is not enough, or NULL.
  */
-static bool read_content(const struct stat *info, int fd, struct drv_answer *answer)
+static const char *read_content(const struct stat *info, int fd, struct drv_answer *answer)
 {
 	enum cmn_status status;
 
 	/* Those are compared by their times, and large. */
 	if (drv_drivers_have_file(answer->path) || (uint64_t)info->st_size > CC_MANIFEST_MAX_FILE)
-		return true;
+		return NULL;
 	status = cc_file_memo_hash_open(fd, info, &answer->content);
 	answer->has_content = status == CMN_OK;
-	return status != CMN_ERR_NOMEM;
+	return status == CMN_ERR_NOMEM ? "no-memory" : status == CMN_BUSY ? "include-changed" : NULL;
 }
 
 /*
@@ -231,6 +232,7 @@ void drv_note_look(int directory, const char *path, int error, struct stat *info
 		.path = spelled, .error = error, .info = info, .opened = fd >= 0,
 		.by_driver = drv_hooked_objects_is_of_driver(caller),
 	};
+	const char *reason = NULL;
 	bool found, holds;
 
 	if (!path || !path[0] || error == EFAULT || error == EINTR || error == ENAMETOOLONG)
@@ -240,11 +242,11 @@ void drv_note_look(int directory, const char *path, int error, struct stat *info
 	holds = found && fd >= 0 && !error && S_ISREG(info->st_mode) && matters(&answer);
 	if (!found)
 		drv_note_unsure("header-unreadable");
-	else if (holds && !settle(info, fd))
-		drv_note_unsure("include-changed");
-	else if (holds && !read_content(info, fd, &answer))
-		drv_note_unsure("no-memory");
-	else
+	else if (holds)
+		reason = settle(info, fd) ? read_content(info, fd, &answer) : "include-changed";
+	if (reason)
+		drv_note_unsure(reason);
+	else if (found)
 		tell(false, drv_observation_note_look, &answer);
 	errno = saved;
 }

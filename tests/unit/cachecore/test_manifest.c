@@ -595,7 +595,9 @@ TEST(what_no_manifest_says_is_corrupt)
 		{ 2, { { 2, "a", 0 }, { 2, "a", 0 } }, CMN_ERR_CORRUPT },	/* twice */
 		{ 2, { { 2, "a", 0 }, { 4, "a", 0 } }, CMN_ERR_CORRUPT },	/* and otherwise */
 		{ 2, { { 0, "a", 0 }, { 2, "b", 0 } }, CMN_ERR_CORRUPT },
-		{ 2, { { 2, "a", 0 }, { 8, "b", 0 } }, CMN_ERR_CORRUPT },
+		{ 2, { { 2, "a", 0 }, { 8, "b", 0 } }, CMN_ERR_CORRUPT },	/* no variable's name */
+		{ 2, { { 2, "a", 0 }, { 8, "$b", 0 } }, CMN_OK },
+		{ 2, { { 2, "a", 0 }, { 9, "$b", 0 } }, CMN_ERR_CORRUPT },
 		{ 2, { { 6, "a", 4 }, { 7, "a", 4 } }, CMN_OK },
 		{ 2, { { 6, "a", 4 }, { 7, "b", 4 } }, CMN_ERR_CORRUPT },
 		{ 2, { { 6, "a", 4 }, { 7, "a", 5 } }, CMN_ERR_CORRUPT },	/* of another size */

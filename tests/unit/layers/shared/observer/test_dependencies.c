@@ -588,7 +588,6 @@ TEST(settings_are_as_the_driver_saw_them_last)
 	}
 }
 
-/* A header of one byte that changes through a mapping, and whose times stay. */
 static char *map_header(const char *path)
 {
 	int fd = open(path, O_RDWR);
@@ -596,45 +595,75 @@ static char *map_header(const char *path)
 
 	CU_ASSERT_NOT_EQUAL_FATAL(at, MAP_FAILED);
 	CU_ASSERT_EQUAL(close(fd), 0);
-	*(volatile char *)at = '1';	/* a disk dates the first write to a page */
 	return at;
+}
+
+/* Changes a header of one byte, whose times may stay. */
+static void change_through_mapping(const char *path, char to)
+{
+	char *at = map_header(path);
+
+	*(volatile char *)at = to;
+	CU_ASSERT_EQUAL(munmap(at, 1), 0);
 }
 
 TEST(what_changes_without_another_time_has_changed)
 {
 	const char *setting = path_of(0, "settings/file");
 	struct drv_observation *observation;
-	volatile char *at;
 
 	unit_write("mapped.h", "1");
-	at = map_header("mapped.h");
 	CU_ASSERT_EQUAL(watch("open", "mapped.h"), CMN_OK);
 	for (int i = 0; i < 2; i++) {
 		observation = begin(false);
 		observed(i ? "fopen" : "open", "mapped.h");
-		*at = i ? '1' : '2';
+		change_through_mapping("mapped.h", i ? '1' : '2');
 		EXPECT_UNKNOWN(end_with(observation, NULL, false), "include-changed");
 	}
 	/* Between two looks. */
 	observation = begin(false);
 	observed("open", "mapped.h");
-	*at = '2';
+	change_through_mapping("mapped.h", '2');
 	observed("open", "mapped.h");
-	*at = '1';
+	change_through_mapping("mapped.h", '1');
 	EXPECT_UNKNOWN(end_with(observation, NULL, false), "include-changed");
-	CU_ASSERT_EQUAL(munmap((char *)at, 1), 0);
 	/* A setting counts as it was when it was read. */
 	unit_write("settings/file", "1");
-	at = map_header(setting);
 	CU_ASSERT_EQUAL(watch("open", setting), CMN_OK);
 	CU_ASSERT_EQUAL(watch("stat", "absent.h"), CMN_OK);
-	*at = '2';
+	change_through_mapping(setting, '2');
 	EXPECT_UNKNOWN(watch("stat", "absent.h"), "include-changed");
 	CU_ASSERT_EQUAL(watch("open", setting), CMN_OK);
 	CU_ASSERT_EQUAL(watch("stat", "absent.h"), CMN_OK);
-	CU_ASSERT_EQUAL(munmap((char *)at, 1), 0);
 	CU_ASSERT_EQUAL(unlink("settings/file"), 0);
 	CU_ASSERT_EQUAL(watch("open", setting), CMN_OK);
+}
+
+/* It may change and change back while it is read, whenever that came. */
+TEST(what_others_may_write_at_any_time_is_not_relied_on)
+{
+	struct drv_observation *observation;
+	char *at;
+	int fd;
+
+	unit_write("mapped.h", "1");
+	at = map_header("mapped.h");
+	EXPECT_UNKNOWN(watch("open", "mapped.h"), "include-changed");
+	CU_ASSERT_EQUAL(munmap(at, 1), 0);
+	CU_ASSERT_EQUAL(watch("open", "mapped.h"), CMN_OK);
+	observation = begin(false);
+	observed("open", "mapped.h");
+	at = map_header("mapped.h");
+	EXPECT_UNKNOWN(end_with(observation, NULL, false), "include-changed");
+	CU_ASSERT_EQUAL(munmap(at, 1), 0);
+	fd = open("mapped.h", O_RDWR);
+	EXPECT_UNKNOWN(watch("open", "mapped.h"), "include-changed");
+	CU_ASSERT_EQUAL(close(fd), 0);
+	CU_ASSERT_EQUAL(watch("open", "mapped.h"), CMN_OK);
+	/* What only looks at it knows nothing of its content. */
+	fd = open("mapped.h", O_RDWR);
+	CU_ASSERT_EQUAL(watch("stat", "mapped.h"), CMN_OK);
+	CU_ASSERT_EQUAL(close(fd), 0);
 }
 
 TEST(what_is_no_setting_is_of_one_build)
@@ -794,4 +823,47 @@ TEST(other_threads_count_where_the_driver_uses_them)
 int main(int argc, char **argv)
 {
 	return argc == 2 && observing_load(argv[1]) ? unit_run_apart() : 2;
+}
+
+/* Before the environment is copied. */
+static __attribute__((constructor)) void set_variables(void)
+{
+	if (setenv("XDG_CACHE_HOME", "/nonexistent/cache/", 1) != 0 || unsetenv("POCL_CACHE_DIR") != 0 ||
+	    setenv("OBSERVED_PLACES", "relative:/nonexistent/one:/nonexistent/two", 1) != 0 ||
+	    setenv("OLDPWD", "/nonexistent/two", 1) != 0)
+		abort();
+}
+
+/* Who has other values looks elsewhere. */
+TEST(variables_count_whose_values_a_path_begins_with)
+{
+	char *home = getenv("HOME") ? strdup(getenv("HOME")) : NULL;
+
+	/* Nothing of the result depends on them. */
+	unit_write("there.h", "text");
+	CU_ASSERT_EQUAL(watch("open", "there.h"), CMN_OK);
+	CU_ASSERT_EQUAL(watch("open", "/nonexistent/twofold/x.h"), CMN_OK);
+	CU_ASSERT_EQUAL(watch("stat", "/nonexistent/two"), CMN_OK);
+	for (size_t i = 0; i < cc_manifest_count(manifest); i++)
+		CU_ASSERT_NOT_EQUAL(cc_manifest_get(manifest, i).kind, CC_DEPENDENCY_VARIABLE);
+	CU_ASSERT_EQUAL(watch("open", "/nonexistent/two/x.h"), CMN_OK);
+	CU_ASSERT(depends_on(CC_DEPENDENCY_VARIABLE, "$OBSERVED_PLACES"));
+	CU_ASSERT_FALSE(depends_on(CC_DEPENDENCY_VARIABLE, "$OLDPWD"));
+	CU_ASSERT_EQUAL(cc_manifest_verify(manifest, NULL), CMN_OK);
+	CU_ASSERT_EQUAL(setenv("OBSERVED_PLACES", "/nonexistent/two", 1), 0);
+	CU_ASSERT_EQUAL(cc_manifest_verify(manifest, NULL), CMN_STALE);
+	CU_ASSERT_EQUAL(setenv("OBSERVED_PLACES", "relative:/nonexistent/one:/nonexistent/two", 1), 0);
+	/* One that is not set may come to count instead. */
+	EXPECT_DEPENDS(watch("open", "/nonexistent/cache/pocl/x.h"), CC_DEPENDENCY_VARIABLE,
+		       "$POCL_CACHE_DIR");
+	CU_ASSERT(depends_on(CC_DEPENDENCY_VARIABLE, "$XDG_CACHE_HOME"));
+	CU_ASSERT_EQUAL(cc_manifest_verify(manifest, NULL), CMN_OK);
+	CU_ASSERT_EQUAL(setenv("POCL_CACHE_DIR", "", 1), 0);
+	CU_ASSERT_EQUAL(cc_manifest_verify(manifest, NULL), CMN_STALE);
+	CU_ASSERT_EQUAL(unsetenv("POCL_CACHE_DIR"), 0);
+	CU_ASSERT_EQUAL(setenv("HOME", "/nonexistent/other", 1), 0);
+	CU_ASSERT_EQUAL(cc_manifest_verify(manifest, NULL), CMN_STALE);
+	CU_ASSERT_EQUAL(home ? setenv("HOME", home, 1) : unsetenv("HOME"), 0);
+	CU_ASSERT_EQUAL(cc_manifest_verify(manifest, NULL), CMN_OK);
+	free(home);
 }
