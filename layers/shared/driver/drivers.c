@@ -20,7 +20,9 @@
 /* pocl's 3.1, 6.0 and 7.1: by hashes in letters; each directory is a program's. */
 #define LETTER2 "[A-P][A-P]"
 #define LETTER8 LETTER2 LETTER2 LETTER2 LETTER2
-#define POCL_CACHED "/*/" LETTER2 "/" LETTER8 LETTER8 LETTER8 LETTER8 "*"
+#define POCL_CACHED                                                                \
+	"/*/" LETTER2 "/" LETTER8 LETTER8 LETTER8 LETTER8 "*", \
+	"/*/_UNCACHED_*/*"	/* where it unpacks a binary */
 
 /* clang's and LLVM's own. Of the paths NEO 22.43, rusticl 22.3 and pocl 3.1 read none. */
 #define CLANG_VARIABLES \
