@@ -382,7 +382,7 @@ static void a_home_that_nobody_made_is_told(void)
 				    LIST("HOME=/nonexistent", "CKCACHE_LOG=warning"), LIST("use")), 0);
 	CU_ASSERT_STRING_EQUAL(output, BUILT);
 	CU_ASSERT_STRING_EQUAL(errors,
-			       "ckcache: no disk cache: cannot make /nonexistent/.cache/ckcache\n");
+			       "ckcache: no disk cache: none of CKCACHE_DIR, XDG_CACHE_HOME and HOME names a directory of this user\n");
 }
 
 /* su and sudo that keep HOME. */
