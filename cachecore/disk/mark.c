@@ -92,16 +92,12 @@ static bool is_neutral(int dir_fd, const char *name)
 	};
 	static const char *const when_empty[] = { "history.dat", "stats.log", "stats.txt", "usage.txt" };
 	struct stat info;
-	uint64_t number;
 
 	for (size_t i = 0; i < sizeof(when_empty) / sizeof(when_empty[0]); i++) {
 		if (strcmp(name, when_empty[i]) == 0)
 			return fstatat(dir_fd, name, &info, AT_SYMLINK_NOFOLLOW) == 0 &&
 			       S_ISREG(info.st_mode) && info.st_size == 0;
 	}
-	if (strcmp(name, "cache_size.txt") == 0 || strcmp(name, "last_cleanup.txt") == 0)
-		return cc_number_file_read(dir_fd, name, &number) == CMN_OK;
-
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
 		if (strcmp(name, names[i]) == 0)
 			return true;
@@ -109,20 +105,38 @@ static bool is_neutral(int dir_fd, const char *name)
 	return strncmp(name, CMN_FILE_TEMPORARY_PREFIX, strlen(CMN_FILE_TEMPORARY_PREFIX)) == 0;
 }
 
+/* A number, or something as short: a number after a loss of power, or another program's text. */
+static bool is_short(int dir_fd, const char *name, bool *ret_number)
+{
+	struct stat info;
+	uint64_t number;
+
+	if (strcmp(name, "cache_size.txt") != 0 && strcmp(name, "last_cleanup.txt") != 0)
+		return false;
+	*ret_number = cc_number_file_read(dir_fd, name, &number) == CMN_OK;
+	return fstatat(dir_fd, name, &info, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(info.st_mode) && info.st_size <= 21;
+}
+
 bool cc_mark_may_take(int dir_fd)
 {
+	bool found = false, foreign = false, numbers = true, number;
 	const struct dirent64 *item;
 	struct cmn_listing listing;
-	bool found = false, empty = true;
+	size_t names = 0;
 
 	if (is_marked(dir_fd) || !cmn_listing_open(&listing, dir_fd, "."))
 		return true;	/* what cannot be listed will tell later */
 	while (!found && (item = cmn_listing_next(&listing))) {
 		found = is_evidence(dir_fd, item->d_name);
-		empty = empty && is_neutral(dir_fd, item->d_name);
+		names++;
+		if (is_short(dir_fd, item->d_name, &number))
+			numbers = numbers && number;
+		else
+			foreign = foreign || !is_neutral(dir_fd, item->d_name);
 	}
 	cmn_listing_close(&listing);
-	return found || empty;
+	/* A short text is the cache's if it is beside another file of the cache. */
+	return found || (!foreign && (numbers || names > 1));
 }
 
 void cc_mark_make(int dir_fd)

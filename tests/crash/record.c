@@ -304,18 +304,20 @@ WRAPPED(long, syscall, (long number, ...))
 	return fd;
 }
 
-/* Of what it can do with a descriptor: another number. */
+/* Of what it can do with a descriptor: another number, and what changes no file. */
 WRAPPED(int, fcntl, (int fd, int command, ...))
 {
 	va_list arguments;
 	int from, copy;
 
-	if (command != F_DUPFD_CLOEXEC)
-		give_up("a command that it does not know", "fcntl");
 	va_start(arguments, command);
-	from = va_arg(arguments, int);
+	from = command == F_GETFL ? 0 : va_arg(arguments, int);
 	va_end(arguments);
 	copy = __real_fcntl(fd, command, from);
+	if (command == F_GETFL || command == F_SETSIG || command == F_SETLEASE)
+		return copy;
+	if (command != F_DUPFD_CLOEXEC)
+		give_up("a command that it does not know", "fcntl");
 	if (copy >= MAX_FD)
 		give_up("too many descriptors", "fcntl");
 	if (copy >= 0)
@@ -431,6 +433,29 @@ WRAPPED(ssize_t, writev, (int fd, const struct iovec *parts, int count))
 		left -= len;
 	}
 	return put;
+}
+
+/* To a stream that is no file: messages go so. */
+WRAPPED(ssize_t, pwritev2, (int fd, const struct iovec *parts, int count, off_t offset, int flags))
+{
+	if (inode_of(fd) != NAMES_NONE)
+		give_up("not recorded", "pwritev2");
+	return __real_pwritev2(fd, parts, count, offset, flags);
+}
+
+/* Of other directories than the cache's, which none of these tests has. */
+WRAPPED(char *, mkdtemp, (char *path))
+{
+	if (recorder.tape)
+		give_up("not recorded", "mkdtemp");
+	return __real_mkdtemp(path);
+}
+
+WRAPPED(int, mkostemp, (char *path, int flags))
+{
+	if (recorder.tape)
+		give_up("not recorded", "mkostemp");
+	return __real_mkostemp(path, flags);
 }
 
 WRAPPED(int, ftruncate, (int fd, off_t len))

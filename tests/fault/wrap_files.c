@@ -2,9 +2,12 @@
 /* wrap_files: libc's functions on files, each of which may fail where the product calls it. */
 #include <dirent.h>
 #include <glob.h>
+#include <poll.h>
 #include <stdarg.h>
 #include <sys/file.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
+#include <sys/uio.h>
 #include <sys/vfs.h>
 
 #include "tests/fault/interposer.h"
@@ -45,11 +48,14 @@ PLAIN(access, 0, (const char *path, int mode), (path, mode))
 PLAIN(faccessat, 0, (int dir, const char *path, int mode, int how), (dir, path, mode, how))
 PLAIN(mkdir, 0, (const char *path, mode_t mode), (path, mode))
 PLAIN(mkdirat, 0, (int dir, const char *path, mode_t mode), (dir, path, mode))
+PLAIN(unlink, 0, (const char *path), (path))
+PLAIN(rmdir, 0, (const char *path), (path))
 PLAIN(unlinkat, 0, (int dir, const char *path, int how), (dir, path, how))
 PLAIN(renameat, 0, (int a, const char *from, int b, const char *to), (a, from, b, to))
 PLAIN(fchmod, 0, (int fd, mode_t mode), (fd, mode))
 PLAIN(fchmodat, 0, (int dir, const char *path, mode_t mode, int how), (dir, path, mode, how))
 PLAIN(ftruncate, 0, (int fd, off_t len), (fd, len))
+PLAIN(poll, 0, (struct pollfd *all, nfds_t count, int wait), (all, count, wait))
 PLAIN(flock, how & LOCK_NB ? FAULT_NONBLOCKING : 0, (int fd, int how), (fd, how))
 
 int openat(int dir, const char *path, int flags, ...)
@@ -151,6 +157,32 @@ TRANSFER(read, (int fd, void *data, size_t len), (fd, data, len))
 TRANSFER(write, (int fd, const void *data, size_t len), (fd, data, len))
 TRANSFER(pread, (int fd, void *data, size_t len, off_t at), (fd, data, len, at))
 TRANSFER(pwrite, (int fd, const void *data, size_t len, off_t at), (fd, data, len, at))
+
+/* What is not cut. */
+#define WHOLE(name, parameters, call)					\
+	ssize_t name parameters						\
+	{								\
+		int kind = NEXT(name, 0);				\
+									\
+		FAIL_IF_DUE(kind, -1);					\
+		return REAL(name) call;					\
+	}
+
+WHOLE(pwritev2, (int fd, const struct iovec *parts, int count, off_t at, int how), (fd, parts, count, at, how))
+WHOLE(send, (int fd, const void *data, size_t len, int how), (fd, data, len, how))
+WHOLE(process_vm_readv, (pid_t pid, const struct iovec *to, unsigned long places, const struct iovec *from,
+			 unsigned long count, unsigned long how), (pid, to, places, from, count, how))
+
+int pipe2(int ends[2], int flags)
+{
+	int kind = NEXT(pipe2, 0), result;
+
+	FAIL_IF_DUE(kind, -1);
+	result = REAL(pipe2)(ends, flags);
+	for (int i = 0; i < 2 && result == 0; i++)
+		(void)interposer_note_file(ends[i], CALLER);
+	return result;
+}
 
 /* A function that returns NULL or what it found. */
 #define POINTER(type, name, parameters, arguments)			\

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* wrap_others: libc's functions that lend memory, threads, locks and libraries, and the clock. */
 #include <dlfcn.h>
+#include <locale.h>
+#include <stdarg.h>
+#include <stdio.h>
 #include <sys/mman.h>
 
 #include "tests/fault/interposer.h"
@@ -109,6 +112,32 @@ int mprotect(void *start, size_t len, int protection)
 		return -1;
 	}
 	return REAL(mprotect)(start, len, protection);
+}
+
+int asprintf(char **ret, const char *format, ...)
+{
+	va_list arguments;
+	int len;
+
+	if (NEXT(asprintf, 0)) {
+		errno = ENOMEM;
+		return -1;
+	}
+	va_start(arguments, format);
+	len = vasprintf(ret, format, arguments);
+	va_end(arguments);
+	if (len >= 0)
+		(void)interposer_note_block(*ret, CALLER);
+	return len;
+}
+
+locale_t newlocale(int mask, const char *name, locale_t base)
+{
+	if (NEXT(newlocale, 0)) {
+		errno = ENOMEM;
+		return (locale_t)0;
+	}
+	return REAL(newlocale)(mask, name, base);
 }
 
 char *strdup(const char *text)

@@ -142,16 +142,19 @@ class Process:
         in_end, self.stdin = os.pipe()
         # pylint: disable=consider-using-with
         self.errors = tempfile.TemporaryFile()
+        # As a shell opens it: one that is open for reading too is no standard error stream.
+        errors_end = os.open("/proc/self/fd/%d" % self.errors.fileno(), os.O_WRONLY | os.O_APPEND)
         self.pid = os.fork()
         if self.pid == 0:
-            self.become_program(steps, arguments, environment, in_end, out_end)
-        os.close(in_end), os.close(out_end)
+            self.become_program(steps, arguments, environment, (in_end, out_end, errors_end))
+        os.close(in_end), os.close(out_end), os.close(errors_end)
         self.stdout, self.code = out, None
         living.add(self)
 
-    def become_program(self, steps, arguments, environment, in_end, out_end):
+    def become_program(self, steps, arguments, environment, streams):
         try:
-            os.dup2(in_end, 0), os.dup2(out_end, 1), os.dup2(self.errors.fileno(), 2)
+            for number, stream in enumerate(streams):
+                os.dup2(stream, number)
             for step in steps:
                 step()
             os.chdir("/")

@@ -7,6 +7,7 @@ of the code reads.
 import os
 import shutil
 import stat
+import time
 
 ANOTHER_USER = 54321
 
@@ -83,6 +84,13 @@ def multiply(root, count):
 def damage_bin(root):
     path = files(root, ".bin")[0]
     change(path, os.path.getsize(path) - 1, b"\xff")
+
+
+def pass_days(root, days):
+    """It was used on so many days, the last one today, after all that is in it was last used."""
+    today = time.time_ns() // (86400 * 10**9)
+    write(os.path.join(root, "days.txt"),
+          b"".join(b"%d\n" % day for day in range(today - days + 1, today + 1)))
 
 
 def damage_src(root):

@@ -395,6 +395,7 @@ class Counted(Golden):
 
     def test_prune_tells_the_bytes_that_went(self):
         total = sum(row["bytes"] for row in self.json("list"))
+        caches.pass_days(self.root, 2)
         value = self.json("prune", extra={"CKCACHE_THRESHOLD": "1"})
         self.assertEqual((value["removed_entries"], value["removed_bytes"], value["bytes"]), (3, total, 0))
 

@@ -216,7 +216,7 @@ class Packs(Recipes):
         command = self.program(
             (KERNEL, "-DN=1"), (KERNEL, "-DN=1 -I" + self.ann.path("home", "include")),
             (KERNEL + "// %s/x\n" % self.ann.path("home"), "-DN=1"),
-            ('#include "own.h"\n' + KERNEL, "-DN=1"), (KERNEL, "-DN=1 -fno-such-option"))
+            ('#include "own.h"\n' + KERNEL, "-DN=1"), (KERNEL, "-DN=1 -DM=-such"))
         command[2] += "\nCUDA_FORCE_PTX_JIT=1 " + command[2].splitlines()[1]
         pack, err = self.record(self.ann, command)
         self.assertIn(" 1 recipes", err)

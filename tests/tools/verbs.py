@@ -455,7 +455,8 @@ class Results(Healthy):
         self.assertEqual((cleared["removed_entries"], cleared["removed_bytes"]), (ENTRIES, total))
         self.assertEqual(self.listed(), [])
 
-    def test_prune_says_what_went(self):	# all is long unused
+    def test_prune_says_what_went(self):
+        caches.pass_days(self.root, 2)
         value = self.json("prune", extra={"CKCACHE_THRESHOLD": "1"})
         self.assertEqual((value["removed_entries"], value["entries"], value["bytes"]),
                          (ENTRIES, 0, 0))
