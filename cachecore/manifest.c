@@ -223,7 +223,7 @@ enum cmn_status cc_manifest_add_made(struct cc_manifest *manifest, const char *p
 	return manifest->made.failed ? CMN_ERR_NOMEM : CMN_OK;
 }
 
-static bool was_made(const struct cc_manifest *manifest, const char *path)
+bool cc_manifest_was_made(const struct cc_manifest *manifest, const char *path)
 {
 	const char *made = (const char *)manifest->made.data;
 	size_t left = manifest->made.len;
@@ -244,7 +244,7 @@ enum cmn_status cc_manifest_add_all(struct cc_manifest *manifest, const struct c
 		const struct cc_file_identity identity = { .device = item->device, .inode = item->inode };
 		size_t count = manifest->count;
 
-		if (was_made(manifest, item->path))
+		if (cc_manifest_was_made(manifest, item->path))
 			continue;
 		status = add(manifest, item->kind, (struct cmn_view){ item->path, item->path_len },
 			     item->size, &item->hash);

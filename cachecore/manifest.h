@@ -91,8 +91,9 @@ CMN_CHECKED enum cmn_status cc_manifest_add_directory(struct cc_manifest *manife
 CMN_CHECKED enum cmn_status cc_manifest_add_but_drivers(struct cc_manifest *manifest,
 							const struct cc_manifest *from);
 
-/* The build made what is at that path. Not encoded: only for _add_all. */
+/* The build made what is at that path. Not encoded: only for later steps of the same build. */
 CMN_CHECKED enum cmn_status cc_manifest_add_made(struct cc_manifest *manifest, const char *path);
+bool cc_manifest_was_made(const struct cc_manifest *manifest, const char *path);
 /*
  * Adds what another one has, of a later step of the same build in this process, but for what the
  * build had made before. CMN_STALE: they contradict each other.

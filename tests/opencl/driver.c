@@ -331,11 +331,31 @@ static struct running start(enum driver_layer layer, const char **command)
 	return running;
 }
 
+/*
+ * pocl's own cache is another one for clients with the layer: what those without it compiled would be
+ * left to replay. It is at the same place, since logs name it; no test runs both at once there.
+ */
+static void set_pocl_cache(enum driver_layer layer)
+{
+	static enum driver_layer last = LAYERED;
+	static const char *const names[] = { [BARE] = "pocl.bare", [LAYERED] = "pocl.layered" };
+	char cache[PATH], other[PATH];
+
+	if (layer == last)
+		return;
+	set_path(cache, "pocl");
+	CU_ASSERT_FATAL(rename(cache, set_path(other, names[last])) == 0 || errno == ENOENT);
+	CU_ASSERT_FATAL(rename(set_path(other, names[layer]), cache) == 0 || errno == ENOENT);
+	last = layer;
+}
+
 struct running driver_start(enum driver_layer layer, const char *const *arguments)
 {
 	const char *command[MAX_ARGUMENTS + 8];
 	size_t count = 0;
 
+	if (driver_is("pocl") && !own_caches)
+		set_pocl_cache(layer);
 	if (shell) {
 		command[count++] = "/bin/sh";
 		command[count++] = "-c";

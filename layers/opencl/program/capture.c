@@ -101,7 +101,7 @@ static struct drv_observation *watch(const struct ocl_targets *targets)
 static enum cmn_status see(struct drv_observation *observation, struct cc_manifest **manifest,
 			   const char **ret_reason)
 {
-	const struct drv_observer_text text = { 0 };
+	const struct drv_observer_text text = { .before = *manifest };
 	struct cc_manifest *more = NULL;
 	enum cmn_status status = drv_observer_end(observation, &text,
 						  cc_cache_file_memo(ocl_layer.cache), &more,

@@ -86,7 +86,7 @@ bool drv_course_see(struct drv_course *course)
 /* The build that the driver need not do again costs nobody anything: it is done anew by ckcache replay. */
 static void leave_recipe(struct drv_course *course)
 {
-	if (strcmp(course->bypass, "driver-cached") == 0 && course->steps->leave_recipe &&
+	if (course->bypass && strcmp(course->bypass, "driver-cached") == 0 && course->steps->leave_recipe &&
 	    course->steps->leave_recipe(course)) {
 		course->bypass = NULL;
 		course->deferred = true;
@@ -108,7 +108,10 @@ enum cmn_status drv_course_capture(struct drv_course *course, struct cc_entry **
 		leave_recipe(course);
 		return CMN_MISS;
 	}
-	return steps->capture(course, ret) == CMN_OK ? CMN_OK : CMN_MISS;
+	if (steps->capture(course, ret) == CMN_OK)
+		return CMN_OK;
+	leave_recipe(course);
+	return CMN_MISS;
 }
 
 /* Whether the driver is to be called, or called again. */

@@ -181,6 +181,7 @@ const struct drv_driver drv_drivers[] = {
 		.compiles_when_run = true,
 		.linker = "ld",
 		.cached = { POCL_CACHED },
+		.caches_binaries = true,	/* after its preprocessor ran */
 		.linked_compiler = "libLLVM",
 		.compilers = { "libpocl-devices-" },
 		.files = { "/usr/share/pocl/*.bc", "/usr/share/pocl/include/*.h",

@@ -322,8 +322,9 @@ static const char *add_dependency(struct gathering *gathering, const struct look
 	/* On its way to its cache. */
 	if (lookup->finding == FOUND_DIRECTORY && lookup->kept)
 		return NULL;
+	/* is_out_of_cache tells of those of its cache. */
 	if (lookup->finding == FOUND_LISTED)
-		return has_own_below(observation, lookup->path) ? NULL : "directory-listed";
+		return lookup->cached || has_own_below(observation, lookup->path) ? NULL : "directory-listed";
 	if (drv_is_of_system(lookup->path) && lookup->finding != FOUND_NOTHING)
 		return lookup->finding == FOUND_FILE ? "header-unreadable" : NULL;
 	there = stat(lookup->path, &info) == 0;
@@ -399,8 +400,15 @@ static bool is_out_of_cache(const struct drv_observation *observation,
 {
 	bool read = false;
 
-	for (const struct lookup *lookup = observation->lookups; lookup; lookup = lookup->hh.next)
-		read |= lookup->cached && lookup->finding == FOUND_FILE && lookup->opened && !lookup->written;
+	for (const struct lookup *lookup = observation->lookups; lookup; lookup = lookup->hh.next) {
+		if (!lookup->cached)
+			continue;
+		/* pocl's binary has what it lists there, whoever made it. */
+		if (lookup->finding == FOUND_LISTED && !has_own_below(observation, lookup->path))
+			return true;
+		read |= lookup->finding == FOUND_FILE && lookup->opened && !lookup->written &&
+			!(text->before && cc_manifest_was_made(text->before, lookup->path));
+	}
 	return read && (observation->driver->caches_binaries || (text->source.len && !compiled));
 }
 

@@ -20,6 +20,7 @@ struct drv_observer_text {
 	bool directory;		/* the result has the working directory's name */
 	const char *options;	/* may be NULL */
 	struct cmn_view source;	/* text, or a module that may come from the driver's own cache */
+	const struct cc_manifest *before;	/* of the build's steps before this one; may be NULL */
 };
 
 bool drv_observer_text_names(const struct drv_observer_text *text, const char *path);

@@ -219,9 +219,11 @@ void drv_observation_note_listing(struct drv_observation *observation, const str
 	(void)snprintf(path, sizeof(path), "%s/", answer->path);
 	lookup = drv_observation_find(observation, path);
 	if (!lookup)
-		(void)drv_observation_add(observation, path, FOUND_LISTED);
+		lookup = drv_observation_add(observation, path, FOUND_LISTED);
 	else if (!lookup->looked)
 		lookup->looked = ++observation->looks;
+	if (lookup)
+		note_who(lookup, answer);
 }
 
 void drv_observation_excuse(struct drv_observation *observation)

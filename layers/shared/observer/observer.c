@@ -283,8 +283,12 @@ void drv_note_created(const char *path)
 
 void drv_note_listing(const char *path)
 {
+	struct drv_answer answer = {
+		.path = path, .by_driver = drv_hooked_objects_is_of_driver(caller),
+	};
+
 	if (path)
-		tell(false, drv_observation_note_listing, &(struct drv_answer){ .path = path });
+		tell(false, drv_observation_note_listing, &answer);
 }
 
 static void note_directory(struct drv_observation *observation, const struct drv_answer *answer)
@@ -583,7 +587,7 @@ static enum cmn_status end(struct drv_observation *observation,
  * one that they reach. Copies of different versions do not use each other, and where both would
  * hook the same slots, the second one is blind.
  */
-#define VERSION 4
+#define VERSION 5
 
 const struct functions {
 	struct drv_observation *(*begin)(const struct drv_observer_request *request);

@@ -11,6 +11,7 @@ struct script {
 	bool unkept;			/* the result may not be kept */
 	bool key_changes, environment_changes, input_changes;
 	enum cmn_status captured;	/* what capture says instead of CMN_OK */
+	const char *capture_bypass;	/* and why */
 	enum cmn_status attached;
 	bool leaves_recipe;		/* of what the driver's own cache had */
 	bool looks_in_call;		/* another course of the same key, while the driver builds */
@@ -195,8 +196,10 @@ static enum cmn_status capture(struct drv_course *course, struct cc_entry **ret)
 
 	script->captures++;
 	CU_ASSERT_PTR_NOT_NULL(manifest);
-	if (script->captured != CMN_OK)
+	if (script->captured != CMN_OK) {
+		script->course.bypass = script->capture_bypass;
 		return script->captured;
+	}
 	course->manifest = NULL;
 	*ret = cc_entry_new(course->build_ns);
 	CU_ASSERT_PTR_NOT_NULL_FATAL(*ret);
@@ -528,6 +531,22 @@ TEST(what_the_drivers_own_cache_had_leaves_a_recipe)
 		EXPECT_COUNTED(cases[i].counted);
 		CU_ASSERT_EQUAL(script.captures, 0);
 		world.unseen = NULL;
+		expect_kept(false);
+		end();
+	}
+}
+
+/* As of pocl, which compiles only then. */
+TEST(what_the_drivers_own_cache_had_of_the_binary_leaves_a_recipe)
+{
+	for (unsigned int i = 0; i < 2; i++) {
+		struct script script = { .captured = CMN_MISS, .capture_bypass = "driver-cached",
+					 .leaves_recipe = i };
+
+		begin();
+		CU_ASSERT_FALSE(run(&script));
+		EXPECT_COUNTED(i ? "deferred" : "driver-cached");
+		CU_ASSERT_EQUAL(script.captures, 1);
 		expect_kept(false);
 		end();
 	}

@@ -57,6 +57,11 @@ enum cmn_status end_text(struct drv_observation *observation, const char *source
 		.reads = strstr(source, "#include") != NULL, .source = { source, strlen(source) } });
 }
 
+enum cmn_status end_after(struct drv_observation *observation, const struct cc_manifest *before)
+{
+	return end(observation, &(struct drv_observer_text){ .before = before });
+}
+
 enum cmn_status watch(const char *how, const char *path)
 {
 	struct drv_observation *observation = begin(false);

@@ -21,6 +21,8 @@ struct drv_observation *begin(bool goes_on);
 enum cmn_status end_with(struct drv_observation *observation, const char *options, bool reads);
 /* Of a source of text. */
 enum cmn_status end_text(struct drv_observation *observation, const char *source);
+/* Of no text, as a later step of a build whose manifest before is. */
+enum cmn_status end_after(struct drv_observation *observation, const struct cc_manifest *before);
 /* A build that does only this. */
 enum cmn_status watch(const char *how, const char *path);
 bool depends_on(enum cc_dependency kind, const char *path);

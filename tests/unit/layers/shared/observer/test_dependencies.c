@@ -262,6 +262,44 @@ TEST(a_program_out_of_the_drivers_cache_is_told)
 	driver->caches_binaries = false;
 }
 
+/* As pocl, which compiles kernels when it is asked for a binary, and lists what the program's directory has. */
+TEST(what_was_in_the_drivers_cache_before_the_binary_is_told)
+{
+	struct drv_driver driver = *known_driver();
+	struct cc_manifest *before = cc_manifest_new();
+	struct drv_observation *observation;
+
+	driver.cached[0] = "*.cl_cache*";
+	driver.caches_binaries = true;
+	unit_write("made.cl_cache", "text");
+	unit_write("x.cl_cache", "text");
+	unit_write("kernel.cl_cache/left", "text");
+	CU_ASSERT_EQUAL(cc_manifest_add_made(before, "made.cl_cache"), CMN_OK);
+	/* The build's own. */
+	observation = begin_as(&driver, false);
+	observed("open", "made.cl_cache");
+	EXPECT_COUNT(end_after(observation, before), 0);
+	observation = begin_as(&driver, false);
+	observed("open", "made.cl_cache");
+	observed("open", "x.cl_cache");
+	EXPECT_UNKNOWN(end_after(observation, before), "driver-cached");
+	/* A directory of what others compiled, whatever the driver makes beside it. */
+	driver.caches_binaries = false;
+	observation = begin_as(&driver, false);
+	observed("write", "own.cl_cache");
+	observed("list", "kernel.cl_cache");
+	EXPECT_UNKNOWN(end_after(observation, before), "driver-cached");
+	observation = begin_as(&driver, false);
+	observed("write", "kernel.cl_cache/own");
+	observed("list", "kernel.cl_cache");
+	CU_ASSERT_EQUAL(end_after(observation, before), CMN_OK);
+	/* Such a name is no cache's where a compiler lists it. */
+	observation = begin_as(&driver, false);
+	compiler("list", "kernel.cl_cache");
+	EXPECT_UNKNOWN(end_after(observation, before), "directory-listed");
+	cc_manifest_free(before);
+}
+
 /* Mesa's may be one file that stays open: a process's first build finds it, and directories. */
 TEST(what_the_drivers_own_code_looks_for_shows_no_compiler)
 {
