@@ -107,14 +107,16 @@ static bool has_both_fields(char **variables)
 static bool is_cached_again_when_a_text_is_back(void)
 {
 	char *gone = mmap(NULL, 4096, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	char *whole[] = { (char[]){ "IGC_A=1" }, (char[]){ "X=2" }, NULL };
-	char *torn[] = { whole[0], gone, NULL };
+	static char first[] = "IGC_A=1", second[] = "X=2";
+	static char *whole[] = { first, second, NULL };
+	static char *torn[] = { first, NULL, NULL };
 	bool was;
 
 	if (gone == MAP_FAILED || munmap(gone, 4096))
 		return false;
 	environ = whole;
 	drv_environment_begin();
+	torn[1] = gone;
 	environ = torn;
 	was = is_reason(NEO, "environment-changed");
 	environ = whole;
