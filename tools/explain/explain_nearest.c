@@ -28,6 +28,7 @@ struct candidate {
 	struct cmn_view key;	/* whole; empty: only the summary is known */
 	const char *path;	/* below the root; "": of the history */
 	const char *leaf;
+	size_t place;		/* in the history; 0: it is stored */
 	struct cmn_view name;	/* of its first kernel */
 	uint64_t time_ns;
 	struct key_fields fields;
@@ -120,6 +121,13 @@ static bool is_better(const struct question *question, const struct candidate *c
 	return candidate->time_ns > question->nearest_ns;
 }
 
+/* What has that place or time came by the run itself, or later. Processes' clocks may differ: the place decides. */
+static bool is_of_run_or_later(const struct question *question, size_t place, uint64_t time_ns)
+{
+	return question->run_place && place ? place >= question->run_place
+					    : time_ns >= question->event.start_ns;
+}
+
 /*
  * Stored by the run itself, or later. File systems stamp files with a time
  * that is up to a tick old, so that history decides of what is so near.
@@ -128,15 +136,14 @@ static bool is_later(const struct explanation *explanation, const struct questio
 		     const struct candidate *candidate)
 {
 	uint64_t start = question->event.start_ns;
+	const struct run_history_event *arrival;
 
-	for (size_t i = 0; i < explanation->history.event_count && candidate->time_ns < start &&
-	     candidate->time_ns + TICK_NS >= start; i++) {
-		const struct run_history_event *event = &explanation->history.events[i];
-
-		if (event->time_ns >= start && strcmp(event->leaf, candidate->leaf) == 0)
-			return true;
+	if (!candidate->place && candidate->time_ns < start && candidate->time_ns + TICK_NS >= start) {
+		arrival = run_history_find_arrival(&explanation->history, candidate->leaf);
+		if (arrival)
+			return is_of_run_or_later(question, arrival->place, arrival->time_ns);
 	}
-	return candidate->time_ns >= start;
+	return is_of_run_or_later(question, candidate->place, candidate->time_ns);
 }
 
 static void try_candidate(struct explanation *explanation, struct question *question,
@@ -249,7 +256,7 @@ static void ask_history(const struct walk *walk)
 		const struct run_history_event *event = &history->events[i];
 		struct cmn_buffer summary = { 0 };
 		struct candidate candidate = {
-			.path = "", .leaf = event->leaf, .time_ns = event->time_ns,
+			.path = "", .leaf = event->leaf, .place = event->place, .time_ns = event->time_ns,
 			.name = cmn_view_of(event->name),
 		};
 
@@ -266,11 +273,23 @@ static void ask_history(const struct walk *walk)
 	}
 }
 
+/* The place of the run's first event; 0: it is a trace's. */
+static size_t place_of_run(const struct run_history *history, const struct run_history_event *event)
+{
+	size_t first = 0;
+
+	while (event->place && first < history->event_count &&
+	       !run_history_same_run(&history->events[first], event))
+		first++;
+	return event->place && first < history->event_count ? history->events[first].place : 0;
+}
+
 static void read_summaries(struct explanation *explanation)
 {
 	for (size_t i = 0; i < explanation->count; i++) {
 		struct question *question = &explanation->questions[i];
 
+		question->run_place = place_of_run(&explanation->history, &question->event);
 		if (!question->has_summary)
 			question->has_summary = run_history_summary(&explanation->history,
 								    &question->event,
