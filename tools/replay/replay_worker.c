@@ -18,11 +18,14 @@
 
 #include "cachecore/disk/root.h"
 #include "cachecore/manifest.h"
+#include "common/clock.h"
 #include "common/descriptor.h"
 #include "common/file.h"
 #include "tools/replay/replay_entries.h"
 #include "tools/replay/replay_process.h"
 #include "tools/replay/worker.h"
+
+#define LOCK_WAIT_NS UINT64_C(1000000000)	/* what holds the root's lock for long is stopped */
 
 bool worker_is_unwanted(uint64_t size)
 {
@@ -219,8 +222,10 @@ static void note_libraries(const char *root, const char *kind)
 	(void)dl_iterate_phdr(note_library, &names);	/* its result is the callback's */
 	view = cmn_buffer_view(&names);
 	if (!names.failed && cc_root_make(root, &fd) == CMN_OK) {
+		/* Else the first eviction, which may be another probe's, sweeps the temporary file. */
+		(void)!cmn_file_lock(fd, cmn_clock_monotonic() + LOCK_WAIT_NS);
 		(void)!cmn_file_publish(fd, kind, &view, 1);	/* without it old entries stay */
-		(void)cmn_descriptor_close(fd);	/* a directory: nothing to be lost */
+		cc_root_unlock(fd);
 	}
 	cmn_buffer_release(&names);
 }
