@@ -214,7 +214,7 @@ bool tool_may_write(const struct tool_cache *cache)
 			      "configuration file)", cache->config.dir);
 	/* Before what tells that it is a cache goes. */
 	else if (cc_root_open(cache->config.dir, &fd) == CMN_OK) {
-		cc_mark_make(fd);
+		(void)cc_mark_make(fd);
 		(void)cmn_descriptor_close(fd);	/* a directory: nothing to be lost */
 	}
 	return !cache->config.read_only;

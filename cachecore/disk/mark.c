@@ -17,6 +17,9 @@
 static const char tag[] = "Signature: 8a477f597d28d172789f06886806bc55\n"
 			  "# A cache of ckcache: compiled compute kernels. Removing it costs time only.\n";
 
+/* Without the root's lock, which an application would wait for: an eviction may sweep its temporary file. */
+#define MARK_ATTEMPTS 3
+
 static bool file_begins(int dir_fd, const char *name, const char *text)
 {
 	int fd = openat(dir_fd, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
@@ -80,6 +83,18 @@ static bool is_evidence(int dir_fd, const char *name)
 	return strcmp(name, "recipes") == 0 && has_recipe(dir_fd, name);
 }
 
+/* Whether that is less than the first bytes of the file: there was no room for more. */
+static bool is_cut(int dir_fd, const char *name, size_t len)
+{
+	char begin[4] = "ck";
+
+	begin[2] = strcmp(name, "stats.log") == 0 ? 's' : strcmp(name, "history.dat") == 0 ? 'h' : '\0';
+	if (!begin[2] || len >= sizeof(begin))
+		return false;
+	begin[len] = '\0';
+	return file_begins(dir_fd, name, begin);
+}
+
 /*
  * What says nothing: a file system's own directory, what a package's trigger leaves, and what is left
  * of a cache without entries and counts, whose mark could not be written.
@@ -96,7 +111,8 @@ static bool is_neutral(int dir_fd, const char *name)
 	for (size_t i = 0; i < sizeof(when_empty) / sizeof(when_empty[0]); i++) {
 		if (strcmp(name, when_empty[i]) == 0)
 			return fstatat(dir_fd, name, &info, AT_SYMLINK_NOFOLLOW) == 0 &&
-			       S_ISREG(info.st_mode) && info.st_size == 0;
+			       S_ISREG(info.st_mode) &&
+			       (info.st_size == 0 || is_cut(dir_fd, name, (size_t)info.st_size));
 	}
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
 		if (strcmp(name, names[i]) == 0)
@@ -117,15 +133,17 @@ static bool is_short(int dir_fd, const char *name, bool *ret_number)
 	return fstatat(dir_fd, name, &info, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(info.st_mode) && info.st_size <= 21;
 }
 
-bool cc_mark_may_take(int dir_fd)
+/* *ret_foreign: what is in it may be another program's. */
+static bool has_evidence(int dir_fd, bool *ret_foreign)
 {
 	bool found = false, foreign = false, numbers = true, number;
 	const struct dirent64 *item;
 	struct cmn_listing listing;
 	size_t names = 0;
 
-	if (is_marked(dir_fd) || !cmn_listing_open(&listing, dir_fd, "."))
-		return true;	/* what cannot be listed will tell later */
+	*ret_foreign = false;	/* what cannot be listed will tell later */
+	if (!cmn_listing_open(&listing, dir_fd, "."))
+		return false;
 	while (!found && (item = cmn_listing_next(&listing))) {
 		found = is_evidence(dir_fd, item->d_name);
 		names++;
@@ -136,13 +154,26 @@ bool cc_mark_may_take(int dir_fd)
 	}
 	cmn_listing_close(&listing);
 	/* A short text is the cache's if it is beside another file of the cache. */
-	return found || (!foreign && (numbers || names > 1));
+	*ret_foreign = foreign || (!numbers && names == 1);
+	return found;
 }
 
-void cc_mark_make(int dir_fd)
+bool cc_mark_may_take(int dir_fd)
+{
+	bool foreign;
+
+	/* Once more: another process may have marked it, and then stored, while it was listed. */
+	return is_marked(dir_fd) || has_evidence(dir_fd, &foreign) || !foreign || is_marked(dir_fd);
+}
+
+bool cc_mark_make(int dir_fd)
 {
 	const struct cmn_view text = { tag, sizeof(tag) - 1 };
+	bool foreign;
 
-	if (!is_marked(dir_fd))
-		(void)!cmn_file_publish(dir_fd, CC_MARK_NAME, &text, 1);
+	for (int i = 0; i < MARK_ATTEMPTS; i++) {
+		if (is_marked(dir_fd) || cmn_file_publish(dir_fd, CC_MARK_NAME, &text, 1) == CMN_OK)
+			return true;
+	}
+	return has_evidence(dir_fd, &foreign);
 }

@@ -14,7 +14,10 @@
 
 /* Whether the directory is a cache, or is empty, as a new file system or mount point is too. */
 bool cc_mark_may_take(int dir_fd);
-/* Marks what may be taken, unless it is marked. Best effort: what is stored marks it as well. */
-void cc_mark_make(int dir_fd);
+/*
+ * Marks what may be taken, unless it is marked. false: it cannot be marked, as on a full disk, and nothing
+ * in it shows that it is a cache: what is put there now could be taken for files of other programs later.
+ */
+bool cc_mark_make(int dir_fd);
 
 #endif

@@ -145,22 +145,26 @@ enum cmn_status cc_root_open_by(const char *path, enum cc_root_kind kind, int ac
 
 enum cmn_status cc_root_make(const char *path, int *ret_fd)
 {
-	enum cmn_status status = cc_root_open(path, ret_fd);
 	const char *reason;
+	int fd = -1;
+	enum cmn_status status = cc_root_open(path, &fd);
 
 	if (status == CMN_MISS) {
 		status = cmn_file_make_dirs(path, 0700);
 		if (status == CMN_OK)
-			status = cc_root_open(path, ret_fd);
+			status = cc_root_open(path, &fd);
 	}
-	if (status == CMN_OK && check_mark(*ret_fd, CC_ROOT_OWN, &reason) != CMN_OK) {
-		(void)cmn_descriptor_close(*ret_fd);	/* nothing was written through it */
-		return CMN_ERR_ACCESS;
-	}
-	if (status == CMN_OK)
-		cc_mark_make(*ret_fd);
 	/* A parent that is no directory reads as "not there". */
-	return status == CMN_MISS ? CMN_ERR_ACCESS : status;
+	if (status != CMN_OK)
+		return status == CMN_MISS ? CMN_ERR_ACCESS : status;
+	status = check_mark(fd, CC_ROOT_OWN, &reason);
+	if (status == CMN_OK && !cc_mark_make(fd))
+		status = CMN_ERR_IO;
+	if (status == CMN_OK)
+		*ret_fd = fd;
+	else
+		(void)cmn_descriptor_close(fd);	/* nothing was written through it */
+	return status;
 }
 
 void cc_root_unlock(int fd)

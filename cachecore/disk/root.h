@@ -79,7 +79,7 @@ static inline CMN_CHECKED enum cmn_status cc_root_open(const char *path, int *re
 	return cc_root_open_as(path, CC_ROOT_GROUP, ret_fd);
 }
 
-/* The same, made with mode 0700 if it is not there, and marked. CMN_ERR_ACCESS also: it is none (mark.h). */
+/* The same, made with mode 0700 if it is not there, and marked. CMN_ERR_ACCESS also: it is none (mark.h). CMN_ERR_IO: it cannot be marked. */
 CMN_CHECKED enum cmn_status cc_root_make(const char *path, int *ret_fd);
 /*
  * Gives back a lock taken by cmn_file_lock and closes. Closing alone would

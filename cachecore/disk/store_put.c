@@ -37,7 +37,7 @@ static enum cmn_status make_root(struct cc_store *store, int *ret_fd)
 	enum cmn_status status = cc_store_open_root(store, ret_fd);
 
 	if (status == CMN_OK)
-		cc_mark_make(*ret_fd);
+		(void)cc_mark_make(*ret_fd);	/* an entry marks it as well */
 	if (status != CMN_MISS)
 		return status;
 	status = cc_root_make(store->config->dir, ret_fd);

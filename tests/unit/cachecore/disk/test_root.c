@@ -4,6 +4,7 @@
 
 #include <ftw.h>
 #include <grp.h>
+#include <sys/resource.h>
 
 #include "cachecore/disk/store.h"
 #include "common/descriptor.h"
@@ -68,6 +69,7 @@ TEST(a_directory_with_files_of_other_programs_is_none)
 {
 	static const char *const rows[][2] = {
 		{ "stats.txt", "mine" }, { "history.dat", "mine" }, { "stats.log", "mine" }, { "recipes", NULL },
+		{ "stats.log", "cs" }, { "stats.txt", "h" }, { "history.dat", "c\n" },
 		{ "notes", "" }, { "cache_size.txt", "mine" }, { "0123456789abcdef0123456789abcdef", "a file" }, { ".hidden", "" },
 	};
 	int fd = -1;
@@ -89,7 +91,8 @@ TEST(an_empty_directory_and_an_older_cache_are_taken_and_marked)
 		{ "cache_size.txt", "123\n" }, { "last_cleanup.txt", "123\n" }, { "evict.lock", "" }, { "history.dat", "" },
 		{ "CACHEDIR.TAG", "Signature: 8a477f597d28d172789f06886806bc55\n" },
 		{ "stats.txt", "hits_memory 3\n" }, { "stats.txt", "merged_bytes 512\n" }, { "stats.log", "cks\n" },
-		{ "history.dat", "ckh\n" }, { "recipes/0.recipe", "" }, { "0123456789abcdef0123456789abcdef", NULL },
+		{ "history.dat", "ckh\n" }, { "recipes/0.recipe", "" },
+		{ "stats.log", "c" }, { "stats.log", "cks" }, { "history.dat", "ck" }, { "0123456789abcdef0123456789abcdef", NULL },
 	};
 	int fd;
 
@@ -103,6 +106,27 @@ TEST(an_empty_directory_and_an_older_cache_are_taken_and_marked)
 		CU_ASSERT_EQUAL(check("taken", CC_ROOT_OWN), CMN_OK);
 		CU_ASSERT_EQUAL(access("taken/CACHEDIR.TAG", F_OK), 0);
 	}
+}
+
+TEST(what_cannot_be_marked_is_taken_only_with_evidence)
+{
+	struct rlimit was, limit;
+	int fd = -1;
+
+	CU_ASSERT_EQUAL_FATAL(getrlimit(RLIMIT_FSIZE, &was), 0);
+	limit = was;
+	limit.rlim_cur = 1;
+	make("new", 0700);
+	make_with("0123456789abcdef0123456789abcdef", NULL);
+	CU_ASSERT_EQUAL_FATAL(setrlimit(RLIMIT_FSIZE, &limit), 0);
+	CU_ASSERT_EQUAL(cc_root_make("new", &fd), CMN_ERR_IO);
+	CU_ASSERT_EQUAL(fd, -1);
+	CU_ASSERT_EQUAL_FATAL(cc_root_make("taken", &fd), CMN_OK);
+	CU_ASSERT_EQUAL(cmn_descriptor_close(fd), 0);
+	CU_ASSERT_EQUAL_FATAL(setrlimit(RLIMIT_FSIZE, &was), 0);
+	/* Nothing is left that would be in its way. */
+	CU_ASSERT_EQUAL(rmdir("new"), 0);
+	CU_ASSERT_EQUAL(access("taken/CACHEDIR.TAG", F_OK), -1);
 }
 
 TEST(a_groups_root_has_the_group_bits_and_this_member)
