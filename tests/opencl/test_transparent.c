@@ -115,6 +115,8 @@ TEST_ON("!oclgrind", processes_load_the_same_at_once)
 	struct outcome first, outcome;
 
 	driver_setenv("POCL_KERNEL_CACHE", "0");
+	/* Other tests compile the same programs. */
+	driver_setenv("MESA_SHADER_CACHE_DISABLE", "true");
 	first = driver_client(LAYERED, arguments);
 	CU_ASSERT(outcome_good(&first));
 	for (int i = 0; i < PROCESSES; i++)
