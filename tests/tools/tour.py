@@ -56,6 +56,7 @@ def run(commands, path, home):
 
 def alike(text):
     """Its lines, without what differs from run to run; entries of one second come in any order."""
+    text = re.sub(r"(?m)^=== Rusticl warning: .*\n", "", text)	# of its compiler's library
     text = re.sub(r"\b[0-9a-f]{8}(/[0-9a-f]{8})+(/\d+)?", "ENTRY", text)
     text = re.sub(r"/\S*/(?=\.cache)", "", text)
     text = re.sub(r"\d+(\.\d+)?( (ns|us|µs|ms|s|min)\b)?", "N", text)

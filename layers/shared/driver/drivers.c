@@ -17,12 +17,15 @@
 	"/*/mesa_shader_cache*/" HEX2, "/*/mesa_shader_cache*/" HEX2 "/" HEX16 HEX16 "*", \
 	"/*/mesa_shader_cache*/index", "/*/mesa_shader_cache*/marker"
 
-/* pocl's 3.1, 6.0 and 7.1: by hashes in letters; each directory is a program's. */
+/* pocl's 3.1, 6.0 and 7.1: by hashes in letters, a directory for each program; and where it unpacks a binary. */
 #define LETTER2 "[A-P][A-P]"
 #define LETTER8 LETTER2 LETTER2 LETTER2 LETTER2
-#define POCL_CACHED                                                                \
-	"/*/" LETTER2 "/" LETTER8 LETTER8 LETTER8 LETTER8 "*", \
-	"/*/_UNCACHED_*/*"	/* where it unpacks a binary */
+#define POCL_PROGRAM "/*/" LETTER2 "/" LETTER8 LETTER8 LETTER8 LETTER8 "*"
+#define POCL_UNPACKED "/*/_UNCACHED_*/*"
+#define POCL_CACHED POCL_PROGRAM, POCL_UNPACKED
+#define POCL_CACHED_ALONE                                                          \
+	POCL_PROGRAM "/*.bc", POCL_PROGRAM "/*.so", POCL_PROGRAM "/*.init",        \
+	POCL_UNPACKED ".bc", POCL_UNPACKED ".so", POCL_UNPACKED ".init"
 
 /* clang's and LLVM's own. Of the paths NEO 22.43, rusticl 22.3 and pocl 3.1 read none. */
 #define CLANG_VARIABLES \
@@ -181,6 +184,7 @@ const struct drv_driver drv_drivers[] = {
 		.compiles_when_run = true,
 		.linker = "ld",
 		.cached = { POCL_CACHED },
+		.cached_alone = { POCL_CACHED_ALONE },
 		.caches_binaries = true,	/* after its preprocessor ran */
 		.linked_compiler = "libLLVM",
 		.compilers = { "libpocl-devices-" },

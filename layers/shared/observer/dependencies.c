@@ -52,7 +52,8 @@ static bool has_own_below(const struct drv_observation *observation, const char 
 	size_t len = strlen(directory);
 
 	for (const struct lookup *lookup = observation->lookups; lookup; lookup = lookup->hh.next) {
-		if (lookup->finding == FOUND_OWN && strncmp(lookup->path, directory, len) == 0)
+		if (lookup->finding == FOUND_OWN && strncmp(lookup->path, directory, len) == 0 &&
+		    (directory[len - 1] == '/' || lookup->path[len] == '/'))	/* listed: with its slash */
 			return true;
 	}
 	return false;
@@ -92,11 +93,22 @@ static bool is_cached(const struct drv_observation *observation, const struct lo
 {
 	const struct drv_driver *driver = observation->driver;
 
+	for (size_t i = 0; i < DRV_LISTS && driver->cached_alone[i]; i++) {
+		if (fnmatch(driver->cached_alone[i], lookup->path, 0) == 0)
+			return true;
+	}
 	for (size_t i = 0; i < DRV_LISTS && driver->cached[i]; i++) {
 		if (fnmatch(driver->cached[i], lookup->path, 0) == 0)
 			return lookup->by_driver || lies_beside_own(observation, lookup->path);
 	}
 	return false;
+}
+
+/* A directory in which it keeps files, which may be gone later: what was looked for there counts by itself. */
+static bool is_drivers_directory(const struct drv_observation *observation, const struct lookup *lookup)
+{
+	return lookup->finding == FOUND_DIRECTORY &&
+	       (!lookup->by_other || has_own_below(observation, lookup->path));
 }
 
 void drv_dependencies_judge(struct drv_observation *observation)
@@ -106,8 +118,8 @@ void drv_dependencies_judge(struct drv_observation *observation)
 	for (struct lookup *lookup = observation->lookups; lookup; lookup = lookup->hh.next) {
 		lookup->cached = known && is_cached(observation, lookup);
 		if (known)
-			lookup->kept = lookup->cached ||
-				       (!lookup->by_other && (lookup->written || lookup->finding == FOUND_DIRECTORY));
+			lookup->kept = lookup->cached || (!lookup->by_other && lookup->written) ||
+				       is_drivers_directory(observation, lookup);
 		else
 			lookup->kept = lies_beside_own(observation, lookup->path);
 	}

@@ -300,6 +300,30 @@ TEST(what_was_in_the_drivers_cache_before_the_binary_is_told)
 	cc_manifest_free(before);
 }
 
+/* As pocl 7, all of whose code is in one library: nobody knows whether its compiler looked. */
+TEST(a_driver_with_its_compiler_within_keeps_files_by_name)
+{
+	struct drv_driver driver = *known_driver();
+	struct drv_observation *observation;
+
+	driver.cached_alone[0] = "*/alone.init";
+	unit_write("sub/x.h", "text");
+	observation = begin_as(&driver, false);
+	compiler("open", "sub/alone.init");
+	compiler("stat", "sub");
+	compiler("write", "sub/own");
+	EXPECT_COUNT(end_text(observation, "source"), 0);
+	/* A directory beside it is none of its own, and a header there is a header. */
+	observation = begin_as(&driver, false);
+	compiler("stat", "sub");
+	compiler("write", "subordinate");
+	EXPECT_DEPENDS(end_text(observation, "source"), CC_DEPENDENCY_PLACE, "sub");
+	observation = begin_as(&driver, false);
+	compiler("write", "sub/own");
+	compiler("open", "sub/x.h");
+	EXPECT_DEPENDS(end_text(observation, "source"), CC_DEPENDENCY_FILE, "sub/x.h");
+}
+
 /* Mesa's may be one file that stays open: a process's first build finds it, and directories. */
 TEST(what_the_drivers_own_code_looks_for_shows_no_compiler)
 {
