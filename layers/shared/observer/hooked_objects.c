@@ -36,7 +36,10 @@ static struct {
 struct ranges {
 	const struct ranges *old;	/* which this took the place of; somebody may still look at it */
 	size_t count;
-	struct { uintptr_t start, size; } items[];
+	struct range {
+		uintptr_t start, size;
+		bool compiles;	/* has its compiler within itself */
+	} items[];
 };
 static _Atomic(const struct ranges *) of_program;
 static _Atomic(const struct ranges *) of_drivers;	/* their own libraries; likewise */
@@ -164,7 +167,7 @@ static void choose_needed_by_program(struct drv_loaded_list *objects)
 
 static struct ranges *new_ranges(size_t most)
 {
-	return calloc(1, sizeof(struct ranges) + most * sizeof(((struct ranges *)NULL)->items[0]));
+	return calloc(1, sizeof(struct ranges) + most * sizeof(struct range));
 }
 
 static void add_range(struct ranges *ranges, const struct drv_loaded *object)
@@ -181,13 +184,13 @@ static void add_range(struct ranges *ranges, const struct drv_loaded *object)
 	ranges->items[ranges->count++].size = end;
 }
 
-static bool is_in(const struct ranges *ranges, const void *address)
+static const struct range *find_range(const struct ranges *ranges, const void *address)
 {
 	for (size_t i = 0; ranges && i < ranges->count; i++) {
 		if ((uintptr_t)address - ranges->items[i].start < ranges->items[i].size)
-			return true;
+			return &ranges->items[i];
 	}
-	return false;
+	return NULL;
 }
 
 static void note_program(struct drv_loaded_list *objects)
@@ -229,8 +232,10 @@ static void note_drivers(const struct drv_loaded_list *objects)
 	struct ranges *ranges = new_ranges(MAX_QUERIES);
 
 	for (size_t i = 0; ranges && i < objects->count && ranges->count < MAX_QUERIES; i++) {
-		if (is_hooked_driver(&objects->items[i]) && has_no_compiler(&objects->items[i]))
-			add_range(ranges, &objects->items[i]);
+		if (!is_hooked_driver(&objects->items[i]))
+			continue;
+		add_range(ranges, &objects->items[i]);
+		ranges->items[ranges->count - 1].compiles = !has_no_compiler(&objects->items[i]);
 	}
 	if (!ranges || is_same(ranges, atomic_load_explicit(&of_drivers, memory_order_relaxed))) {
 		free(ranges);
@@ -305,12 +310,19 @@ bool drv_hooked_objects_update(const struct drv_libraries_query *query)
 
 bool drv_hooked_objects_is_of_program(const void *caller)
 {
-	return is_in(atomic_load_explicit(&of_program, memory_order_acquire), caller);
+	return find_range(atomic_load_explicit(&of_program, memory_order_acquire), caller);
 }
 
 bool drv_hooked_objects_is_of_driver(const void *caller)
 {
-	return is_in(atomic_load_explicit(&of_drivers, memory_order_acquire), caller);
+	const struct range *range = find_range(atomic_load_explicit(&of_drivers, memory_order_acquire), caller);
+
+	return range && !range->compiles;
+}
+
+bool drv_hooked_objects_is_of_driver_or_within(const void *caller)
+{
+	return find_range(atomic_load_explicit(&of_drivers, memory_order_acquire), caller);
 }
 
 bool drv_hooked_objects_free_lock(pthread_mutex_t *mutex)

@@ -26,6 +26,8 @@ bool drv_hooked_objects_is_of_program(const void *caller);
  * library that has its compiler within itself (drivers.h, linked_compiler).
  */
 bool drv_hooked_objects_is_of_driver(const void *caller);
+/* The same, but true for such a library: what it writes is no application's file, whichever part of it writes. */
+bool drv_hooked_objects_is_of_driver_or_within(const void *caller);
 
 /* To be called in the child of a fork. */
 void drv_hooked_objects_after_fork(void);

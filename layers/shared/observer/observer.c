@@ -263,13 +263,14 @@ void drv_note_write(int directory, const char *path, int error)
 	struct drv_answer answer = {
 		.path = spelled, .info = &info, .by_driver = drv_hooked_objects_is_of_driver(caller),
 	};
+	bool of_driver = drv_hooked_objects_is_of_driver_or_within(caller);
 
-	if (!path || !path[0] || error || (!mine && !answer.by_driver))
+	if (!path || !path[0] || error || (!mine && !of_driver))
 		return;
 	if (spell(directory, path, spelled)) {
 		if (lstat(spelled, &info) != 0)
 			answer.info = NULL;
-		tell(answer.by_driver, drv_observation_note_write, &answer);
+		tell(of_driver, drv_observation_note_write, &answer);
 	} else {
 		drv_note_unsure("header-unreadable");
 	}
