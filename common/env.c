@@ -184,6 +184,7 @@ static bool copy_all(struct reader *reader, struct cmn_buffer *ret)
 	char **array = __atomic_load_n(&environ, __ATOMIC_ACQUIRE);
 	size_t count = array ? BATCH : 0;
 
+	memset(reader->variables, 0, sizeof(reader->variables));
 	for (char **at = array; count == BATCH; at += BATCH) {
 		if (!read_array(reader, at))
 			return false;

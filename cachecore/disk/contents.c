@@ -33,7 +33,7 @@ static void look(struct cc_contents *contents)
 		return;
 	contents->looked = true;
 	/* What is no such file has no slot that fits. */
-	(void)!cmn_file_read(root_fd, CC_CONTENTS_NAME, SLOTS * SLOT_SIZE, false, &contents->slots);
+	(void)!cmn_file_read(root_fd, CC_CONTENTS_NAME, (size_t)SLOTS * SLOT_SIZE, false, &contents->slots);
 	(void)cmn_descriptor_close(root_fd);	/* read only */
 }
 

@@ -88,7 +88,10 @@ static bool is_cut(int dir_fd, const char *name, size_t len)
 {
 	char begin[4] = "ck";
 
-	begin[2] = strcmp(name, "stats.log") == 0 ? 's' : strcmp(name, "history.dat") == 0 ? 'h' : '\0';
+	if (strcmp(name, "stats.log") == 0)
+		begin[2] = 's';
+	else if (strcmp(name, "history.dat") == 0)
+		begin[2] = 'h';
 	if (!begin[2] || len >= sizeof(begin))
 		return false;
 	begin[len] = '\0';

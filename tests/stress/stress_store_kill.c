@@ -104,8 +104,8 @@ static void check_rest(struct cc_store *store)
 	(void)nftw(root, count_file, 16, FTW_PHYS);
 	if (temporaries)
 		stress_fail("%u temporaries are left", temporaries);
-	/* Three of each key; cache_size.txt, the evictor's lock and stamp. */
-	if (files > 3 * KEYS + 3)
+	/* Three of each key; the mark, cache_size.txt, the days of use, the evictor's lock and stamp. */
+	if (files > 3 * KEYS + 5)
 		stress_fail("%u files of %u keys", files, KEYS);
 	if (cc_account_count(fd, &counted, NULL) != CMN_OK ||
 	    cc_number_file_read(fd, CC_ACCOUNT_NAME, &written) != CMN_OK || counted != written)

@@ -185,7 +185,7 @@ const char *portable_options(struct cmn_view options)
 	const char *reason = NULL;
 
 	while (!reason && next_word(&reader, word)) {
-		char kind = word[0] == '-' && word[1] && strchr("IDU", word[1]) ? word[1] : 0;
+		int kind = word[0] == '-' && word[1] && strchr("IDU", word[1]) ? word[1] : 0;
 		char *value = word + 2;
 
 		if (kind && !*value) {

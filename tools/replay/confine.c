@@ -252,15 +252,18 @@ static bool lower_limit(int resource, rlim_t most)
 /* As many processes and threads as there are on the machine, and some more; the user's own count. */
 static bool limit_processes(void)
 {
-	unsigned long total = 0;
+	char text[256] = "";
 	FILE *file = fopen("/proc/loadavg", "re");
+	unsigned long total = 0;
+	const char *slash;
 
 	/* proc(5): three loads, then running/total. */
-	if (!file || fscanf(file, "%*f %*f %*f %*u/%lu", &total) != 1)
-		total = 4096;
-	if (file)
+	if (file) {
+		slash = fgets(text, sizeof(text), file) ? strchr(text, '/') : NULL;
+		total = slash ? strtoul(slash + 1, NULL, 10) : 0;
 		(void)fclose(file);	/* read only */
-	return lower_limit(RLIMIT_NPROC, total + MORE_THREADS);
+	}
+	return lower_limit(RLIMIT_NPROC, (total ? total : 4096) + MORE_THREADS);
 }
 
 /* Root is to be no more than the owner of its files, also after it executes something: no_new_privs. */

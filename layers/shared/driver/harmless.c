@@ -171,7 +171,7 @@ static bool judge_harm(const char *option, size_t len, bool value, const void *c
 		return option[0] != '@';	/* options from a file */
 	memcpy(name, option, len);
 	name[len] = '\0';
-	if (option[1] == 'W' && strchr(name, ','))
+	if (name[1] == 'W' && strchr(name, ','))
 		return false;
 	return is_listed(name, common, COUNT(common)) ||
 	       (own && is_listed(name, own, SIZE_MAX));
