@@ -52,6 +52,7 @@ const struct diff_explained diff_explained[] = {
 	{ "oclgrind 21", "*.binary-type", "size 0/4 *", "size 0/4 *", 'E' },
 	{ "pocl 3-7", "misuse-build.kernel-as-program", "0 none -4[56]", "0 none -4[56]", 'E' },
 	{ "pocl 3-7", "misuse-build.release-too-often", "signal *", "signal *", 'E' },
+	{ "rusticl 22-26", "misuse-build.release-too-often", "0 0 0*", "*signal *", 'E' },
 	{ "pocl 6-7", "misuse-build.kernel-as-program", "0 none -4[56]", "signal 11", 'E' },
 	{ "stub 1", "misuse-build.kernel-as-program", "0 none -4[56]", "signal 11", 'E' },
 	{ "stub 1", "misuse-build.kernel-as-program", "signal 11", "0 none -4[56]", 'E' },

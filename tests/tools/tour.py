@@ -47,7 +47,7 @@ def run(commands, path, home):
     """What each command prints, both streams."""
     script = "".join("{ %s\n} 2>&1\necho '%s'\n" % (text, MARK) for text in commands)
     # Mesa asks for the user's entry, not for HOME.
-    environment = {"HOME": home, "XDG_CACHE_HOME": home + "/.cache", "PATH": path, "RUSTICL_ENABLE": "llvmpipe", "LC_ALL": "C.UTF-8",
+    environment = {"HOME": home, "XDG_CACHE_HOME": home + "/.cache", "PATH": path, "RUSTICL_ENABLE": "llvmpipe", "PYTHONWARNINGS": "ignore", "LC_ALL": "C.UTF-8",
                    "PYOPENCL_CTX": "0", "OCL_ICD_VENDORS": os.environ.get("TOUR_VENDORS", "rusticl.icd")}
     done = subprocess.run(["sh"], input=script, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
                           check=False, cwd=home, env=environment, timeout=300)

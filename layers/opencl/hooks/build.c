@@ -341,8 +341,11 @@ static enum cmn_status step_attach(struct drv_course *course, struct cc_entry *e
 		request.kind = OCL_LOADED_FAILURE;
 		hit.object = NULL;
 		hit.failed = error != CL_SUCCESS;
-		/* Whether a failure is returned or only told to the callback differs among drivers. */
-		if (build->call.notify)
+		/*
+		 * Whether a failure is returned or only told to the callback differs among drivers, as
+		 * does what it leaves of an earlier build.
+		 */
+		if (build->call.notify || ocl_program_was_built(program))
 			return CMN_MISS;
 	}
 	/* It was made with another token of PyOpenCL's. */
