@@ -238,7 +238,7 @@ TEST(nor_under_a_filter_of_system_calls)
 }
 
 /* newlocale forgets what it made of LOCPATH. */
-const char *__lsan_default_suppressions(void);
+__attribute__((visibility("default"))) const char *__lsan_default_suppressions(void);
 const char *__lsan_default_suppressions(void)
 {
 	return "leak:__argz_add_sep\n";
