@@ -21,11 +21,11 @@
 #define LETTER2 "[A-P][A-P]"
 #define LETTER8 LETTER2 LETTER2 LETTER2 LETTER2
 #define POCL_PROGRAM "/*/" LETTER2 "/" LETTER8 LETTER8 LETTER8 LETTER8 "*"
-#define POCL_UNPACKED "/*/_UNCACHED_*/*"
-#define POCL_CACHED POCL_PROGRAM, POCL_UNPACKED
+#define POCL_UNPACKED "/*/_UNCACHED_*"
+#define POCL_CACHED POCL_PROGRAM, POCL_UNPACKED "/*"
 #define POCL_CACHED_ALONE                                                          \
-	POCL_PROGRAM "/*.bc", POCL_PROGRAM "/*.so", POCL_PROGRAM "/*.init",        \
-	POCL_UNPACKED ".bc", POCL_UNPACKED ".so", POCL_UNPACKED ".init"
+	POCL_PROGRAM "/program.bc", POCL_PROGRAM "/pocl.gvar.init", POCL_PROGRAM "/*.so", \
+	POCL_UNPACKED "/program.bc", POCL_UNPACKED "/pocl.gvar.init", POCL_UNPACKED "/*.so"
 
 /* clang's and LLVM's own. Of the paths NEO 22.43, rusticl 22.3 and pocl 3.1 read none. */
 #define CLANG_VARIABLES \
