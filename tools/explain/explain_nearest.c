@@ -289,7 +289,11 @@ static void read_summaries(struct explanation *explanation)
 	for (size_t i = 0; i < explanation->count; i++) {
 		struct question *question = &explanation->questions[i];
 
-		question->run_place = place_of_run(&explanation->history, &question->event);
+		/* Mostly all are of one run, and its first event may be far back. */
+		if (i && run_history_same_run(&question[-1].event, &question->event))
+			question->run_place = question[-1].run_place;
+		else
+			question->run_place = place_of_run(&explanation->history, &question->event);
 		if (!question->has_summary)
 			question->has_summary = run_history_summary(&explanation->history,
 								    &question->event,
