@@ -15,6 +15,7 @@
 #include "layers/level_zero/plugin/module_desc.h"
 #include "layers/level_zero/plugin/plugin.h"
 #include "layers/libckcache/library.h"
+#include "layers/shared/driver/loaded.h"
 
 #define LOADER "libze_loader.so.1"
 #define PLUGIN "libckcache_level_zero.so"
@@ -89,7 +90,7 @@ static const struct ckcache_functions *find_plugin(void)
 
 	for (size_t i = 0; !found; i++) {
 		search.skip = i;
-		if (!dl_iterate_phdr(look_at_object, &search))
+		if (!drv_loaded_iterate(look_at_object, &search))
 			break;
 		found = ask_plugin(search.path);
 	}

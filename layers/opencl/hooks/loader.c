@@ -132,7 +132,7 @@ static bool is_second_copy(void)
 {
 	bool second = false;
 
-	(void)dl_iterate_phdr(note_first_copy, &second);	/* 0: not found, so not before */
+	(void)drv_loaded_iterate(note_first_copy, &second);	/* 0: not found, so not before */
 	return second;
 }
 

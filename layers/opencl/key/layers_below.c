@@ -161,7 +161,7 @@ void ocl_layers_below_find(const cl_icd_dispatch *next, const void *caller)
 	search->caller = caller;
 	for (size_t i = 0; next && i < WATCHED; i++)
 		search->functions[i] = function_at(next, watched[i]);
-	(void)dl_iterate_phdr(drop_loader, search);	/* its result says nothing that is not in search */
+	(void)drv_loaded_iterate(drop_loader, search);	/* its result says nothing that is not in search */
 	if (!next || has_functions(search)) {
 		below.unknown = !drv_loaded_visit(look_at, search) || below.unknown;
 		below.unknown |= has_functions(search) || cc_key_status(&below.fields) != CMN_OK;

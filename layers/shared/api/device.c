@@ -9,6 +9,7 @@
 #include "common/cancel.h"
 #include "layers/shared/api/storage.h"
 #include "layers/shared/driver/build_id.h"
+#include "layers/shared/driver/loaded.h"
 
 /* The field of an entry that has the data; its own, so that bounds on images are not meant. */
 enum { TAG_DATA = 2 };
@@ -68,7 +69,7 @@ static bool add_hash(struct cc_key *key, const struct ckcache_library *library)
 	}
 	if (!library->address)
 		return false;
-	(void)dl_iterate_phdr(look_at_object, &search);	/* it only says whether it was found */
+	(void)drv_loaded_iterate(look_at_object, &search);	/* it only says whether it was found */
 	cc_key_add(key, CC_PART_IMAGE, "library.build_id", search.build_id, search.len);
 	return search.len != 0;
 }

@@ -355,7 +355,7 @@ struct drv_library_epoch drv_libraries_epoch(void)
 {
 	struct drv_library_epoch epoch = { 0 };
 
-	(void)dl_iterate_phdr(read_epoch, &epoch);
+	(void)drv_loaded_iterate(read_epoch, &epoch);
 	return epoch;
 }
 

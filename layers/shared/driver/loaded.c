@@ -2,10 +2,12 @@
 /* loaded: dl_iterate_phdr, DT_NEEDED, notes. */
 #include "layers/shared/driver/loaded.h"
 
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/auxv.h>
 
+#include "common/mutex.h"
 #include "layers/shared/driver/build_id.h"
 
 static const char *last_part(const char *path)
@@ -152,6 +154,36 @@ void drv_loaded_choose_needed(struct drv_loaded_list *objects)
 	} while (added);
 }
 
+static pthread_mutex_t iterating = PTHREAD_MUTEX_INITIALIZER;
+
+static void lock_iterating(void)
+{
+	cmn_mutex_lock(&iterating);
+}
+
+static void unlock_iterating(void)
+{
+	cmn_mutex_unlock(&iterating);
+}
+
+static void wait_at_forks(void)
+{
+	/* Without memory for it a fork does not wait. */
+	(void)!pthread_atfork(lock_iterating, unlock_iterating, unlock_iterating);
+}
+
+int drv_loaded_iterate(int (*callback)(struct dl_phdr_info *info, size_t size, void *ctx), void *ctx)
+{
+	static pthread_once_t once = PTHREAD_ONCE_INIT;
+	int result;
+
+	(void)pthread_once(&once, wait_at_forks);
+	cmn_mutex_lock(&iterating);
+	result = dl_iterate_phdr(callback, ctx);
+	cmn_mutex_unlock(&iterating);
+	return result;
+}
+
 struct visit {
 	void (*visit)(void *ctx, struct drv_loaded_list *objects);
 	void *ctx;
@@ -182,6 +214,6 @@ bool drv_loaded_visit(void (*visit)(void *ctx, struct drv_loaded_list *objects),
 {
 	struct visit all = { .visit = visit, .ctx = ctx };
 
-	(void)dl_iterate_phdr(visit_all, &all);		/* stops at the first object */
+	(void)drv_loaded_iterate(visit_all, &all);	/* stops at the first object */
 	return !all.no_memory;
 }

@@ -33,7 +33,7 @@ void *drv_owner_copy(uint32_t type, size_t n, uint64_t *ret_version)
 {
 	struct search search = { .type = type, .left = n };
 
-	(void)dl_iterate_phdr(look_at, &search);	/* gives what look_at gave */
+	(void)drv_loaded_iterate(look_at, &search);	/* gives what look_at gave */
 	*ret_version = search.version;
 	return search.shared;
 }

@@ -16,6 +16,7 @@
 #include <sys/stat.h>
 
 #include "common/bytes.h"
+#include "layers/shared/driver/loaded.h"
 
 #define MAX_DIRECTORIES 1024	/* a long LD_LIBRARY_PATH has 50 */
 
@@ -209,7 +210,7 @@ enum cmn_status drv_search_directories_gather(const char *driver,
 	(void)dlclose(handle);	/* the object stays: somebody else had it open */
 	/* A driver with a run path of its own does not show what it inherits. */
 	list->incomplete = list->driver_has_run_path &&
-			   dl_iterate_phdr(has_inherited_run_path, NULL) != 0;
+			   drv_loaded_iterate(has_inherited_run_path, NULL) != 0;
 	return status;
 }
 

@@ -145,7 +145,7 @@ static void choose_needed_by_program(struct drv_loaded_list *objects)
 	struct drv_loaded program = { 0 };
 	const char *strings = NULL;
 
-	(void)dl_iterate_phdr(find_program, &program);
+	(void)dl_iterate_phdr(find_program, &program);	/* inside a visit */
 	for (unsigned int i = 0; i < program.header_count; i++) {
 		if (program.headers[i].p_type == PT_DYNAMIC)
 			program.dynamic = (const void *)(program.base + program.headers[i].p_vaddr);

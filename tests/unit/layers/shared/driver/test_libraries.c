@@ -6,6 +6,10 @@
  */
 #include <dlfcn.h>
 #include <limits.h>
+#include <link.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <unistd.h>
 
 #include "layers/shared/driver/libraries.h"
 #include "tests/support/unit.h"
@@ -299,4 +303,44 @@ TEST(without_a_driver_nothing_is_identified)
 	cc_key_init(&key);
 	CU_ASSERT_EQUAL(drv_libraries_identify(&query, &(struct cc_contents){ 0 }, &key, &row), CMN_MISS);
 	cc_key_release(&key);
+}
+
+static atomic_bool looking;
+
+static void *look_all_the_time(void *data)
+{
+	(void)data;
+	while (atomic_load(&looking))
+		(void)drv_libraries_epoch();
+	return NULL;
+}
+
+static int stop_at_first(struct dl_phdr_info *info, size_t size, void *ctx)
+{
+	(void)info;
+	(void)size;
+	(void)ctx;
+	return 1;
+}
+
+/* The dynamic linker's lock, which such a thread holds, stays locked in a child. */
+TEST(a_child_loads_libraries_while_a_thread_looks)
+{
+	pthread_t thread;
+	bool good = true;
+
+	atomic_store(&looking, true);
+	CU_ASSERT_EQUAL_FATAL(pthread_create(&thread, NULL, look_all_the_time, NULL), 0);
+	for (int i = 0; i < 100 && good; i++) {
+		pid_t child = fork();
+
+		if (child == 0) {
+			(void)alarm(20);
+			_exit(dl_iterate_phdr(stop_at_first, NULL) == 1 ? 0 : 1);
+		}
+		good = unit_ended_well(child);
+	}
+	CU_ASSERT_TRUE(good);
+	atomic_store(&looking, false);
+	(void)pthread_join(thread, NULL);
 }

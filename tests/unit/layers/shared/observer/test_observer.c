@@ -461,6 +461,8 @@ TEST(a_child_observes_for_itself)
 	CU_ASSERT_PTR_NULL(manifest);
 }
 
+/* gcc 12's runtime leaves its allocator locked in a child of a process with threads. */
+#ifndef __SANITIZE_ADDRESS__
 TEST(children_observe_while_threads_build)
 {
 	struct looker lookers[2] = { { "a.h", true }, { "b.h", true } };
@@ -488,6 +490,7 @@ TEST(children_observe_while_threads_build)
 		CU_ASSERT_TRUE(lookers[i].ready);
 	}
 }
+#endif
 
 /* A library of another name is another one for the dynamic linker. */
 static void load_early(void)
