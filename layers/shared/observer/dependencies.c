@@ -424,6 +424,16 @@ static bool is_out_of_cache(const struct drv_observation *observation,
 	return read && (observation->driver->caches_binaries || (text->source.len && !compiled));
 }
 
+/* What an earlier build left to a thread of the driver may be written just when this one reads it. */
+static bool opened_cache(const struct drv_observation *observation)
+{
+	for (const struct lookup *lookup = observation->lookups; lookup; lookup = lookup->hh.next) {
+		if (lookup->cached && lookup->finding == FOUND_FILE && lookup->opened)
+			return true;
+	}
+	return false;
+}
+
 enum cmn_status drv_dependencies_gather(const struct drv_observation *observation,
 					const struct drv_observer_text *text, bool compiled,
 					struct cc_file_memo *memo,
@@ -443,7 +453,7 @@ enum cmn_status drv_dependencies_gather(const struct drv_observation *observatio
 	if (!reason && is_out_of_cache(observation, text, compiled))
 		reason = "driver-cached";
 	else if (!reason && text->reads && !compiled)
-		reason = "files-unseen";
+		reason = opened_cache(observation) ? "driver-cached" : "files-unseen";
 	if (reason) {
 		*ret_reason = reason;
 		gathering.status = CMN_MISS;
