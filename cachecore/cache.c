@@ -33,7 +33,6 @@
  * fresh memory to keep it in costs more than reading it again. So, beyond a
  * budget, only short ones are kept when they are read for the first time.
  */
-#define FLUSH_NS (5 * UINT64_C(1000000000))
 #define KEPT_BUDGET ((size_t)512 << 10)
 #define KEPT_LEN ((size_t)16 << 10)
 #define SEEN_KEYS 1024
@@ -134,6 +133,7 @@ enum cmn_status cc_cache_open_with(struct cc_config *config, struct cc_cache **r
 		release(cache);
 		return CMN_ERR_NOMEM;
 	}
+	cc_stats_set_program(cache->stats, cache->config.built_for);
 	if (cache->config.trace)
 		cache->trace = cc_trace_open(cache->config.trace, &cache->log);
 	status = cc_remote_new(&cache->config, &cache->log, &cache->remote);
@@ -207,21 +207,10 @@ void cc_cache_conclude(struct cc_cache *cache)
 
 void cc_cache_close(struct cc_cache *cache)
 {
-	/* A thread that hangs in the file system still uses what it was given. */
-	if (!cache || !cc_level_switch_free(cache->levels))
+	if (!cache)
 		return;
+	cc_level_switch_free(cache->levels);
 	release(cache);
-}
-
-void cc_cache_flush(struct cc_cache *cache)
-{
-	cc_cache_flush_within(cache, FLUSH_NS);
-}
-
-void cc_cache_flush_within(struct cc_cache *cache, uint64_t timeout_ns)
-{
-	if (cache && !cc_level_switch_flush(cache->levels, timeout_ns))
-		cmn_log_write(&cache->log, CMN_LOG_INFO, "not everything was stored in time");
 }
 
 enum cmn_status cc_cache_set_persistent(struct cc_cache *cache, bool on)
@@ -525,6 +514,7 @@ void cc_cache_put(struct cc_cache *cache, const struct cc_key *key, struct cc_en
 
 	remember(cache, cc_key_view(key), entry);
 	cc_level_put(level, key, entry, NULL);
+	cc_level_count(level);
 	cc_level_switch_leave(cache->levels, level);
 }
 
@@ -544,6 +534,7 @@ void cc_cache_reject(struct cc_cache *cache, const struct cc_key *key,
 	if (!cache->config.read_only && cc_level_remove(level, key) != CMN_OK)
 		cmn_log_write(&cache->log, CMN_LOG_WARNING,
 			      "an entry that the driver refused could not be removed");
+	cc_level_count(level);
 	cc_level_switch_leave(cache->levels, level);
 }
 
@@ -583,8 +574,10 @@ void cc_cache_count_hit(struct cc_cache *cache, const struct cc_key *key, enum c
 	};
 
 	/* What a worker of ckcache replay finds is no look-up of a program. */
-	if (!cache->config.built_for)
+	if (!cache->config.built_for) {
 		cc_stats_hit(cache->stats, kinds[origin].counter, saved);
+		cc_level_switch_count(cache->levels);
+	}
 	if (cache->trace)
 		cc_trace_write(cache->trace, &event);
 	if (cache->log.level >= CMN_LOG_INFO)
@@ -642,12 +635,16 @@ static void add_miss(struct cc_cache *cache, uint64_t build_ns)
 	cc_stats_add(cache->stats, unattended ? CC_UNATTENDED_NS : CC_COMPILE_NS_SPENT, build_ns);
 }
 
-/* For the log and the history. */
+/* For the log, the history and the counts. */
 static void note_build(struct cc_cache *cache, const struct cc_history_note *build)
 {
+	struct cc_level *level = cc_level_switch_enter(cache->levels);
+
 	if (cache->log.level >= CMN_LOG_INFO)
 		cc_tally_build(&cache->tally, build);
-	cc_level_switch_note(cache->levels, build);
+	cc_level_note(level, build);
+	cc_level_count(level);
+	cc_level_switch_leave(cache->levels, level);
 }
 
 static void count_miss(struct cc_cache *cache, const struct cc_key *key, uint64_t build_ns,

@@ -35,12 +35,8 @@ enum cc_origin {
 CMN_CHECKED enum cmn_status cc_cache_open(struct cc_cache **ret);
 /* The same with a configuration from cc_config_load, which it takes in any case. */
 CMN_CHECKED enum cmn_status cc_cache_open_with(struct cc_config *config, struct cc_cache **ret);
-/* Writes what is pending within a bound, then frees. NULL is fine. No thread may be inside. */
+/* NULL is fine. No thread may be inside. */
 void cc_cache_close(struct cc_cache *cache);
-/* Writes what is pending, within five seconds; threads may be inside. NULL is fine. */
-void cc_cache_flush(struct cc_cache *cache);
-/* The same within another time: a process that ends has less. */
-void cc_cache_flush_within(struct cc_cache *cache, uint64_t timeout_ns);
 
 /*
  * For the log, with CKCACHE_LOG=info: one line that the layer of that name, which outlives the cache,
@@ -48,7 +44,7 @@ void cc_cache_flush_within(struct cc_cache *cache, uint64_t timeout_ns);
  * ckcache replay says either.
  */
 void cc_cache_announce(struct cc_cache *cache, const char *name);
-void cc_cache_conclude(struct cc_cache *cache);	/* NULL is fine; after the last flush */
+void cc_cache_conclude(struct cc_cache *cache);	/* NULL is fine */
 
 /* As it was loaded; only the getters below know what the program has set since. */
 const struct cc_config *cc_cache_config(const struct cc_cache *cache);
@@ -58,9 +54,7 @@ struct cc_file_memo *cc_cache_file_memo(struct cc_cache *cache);
 /*
  * Settings of the disk level. A program may change them at any time, also while
  * other threads look up and build: these finish in the level in which they
- * began. Before the call returns, what was queued and counted so far is written
- * to the old directory, as far as that is possible in five seconds. The memory
- * level stays. read_only, sharing and the rules of root.h apply to any setting,
+ * began. The memory level stays. read_only, sharing and the rules of root.h apply to any setting,
  * and a level that the configuration switches off (persistent) stays off. On
  * failure nothing changes. Do not call these with a lock that a build callback
  * takes.
@@ -113,17 +107,15 @@ void cc_cache_rehearse(struct cc_cache *cache, const struct cc_key *key);
 /* Keeps and stores a result that was built outside of get_or_build (late capture, asynchronous builds). Borrows entry. */
 void cc_cache_put(struct cc_cache *cache, const struct cc_key *key, struct cc_entry *entry);
 /*
- * Removes everything under the key from both levels and from the writer's
- * queue. CMN_OK also if there was nothing. CMN_ERR_ACCESS: read-only. CMN_BUSY:
- * another process held a lock for more than some ms, and the entry is still on
- * disk. If this process is storing the entry just now, the entry is removed as
- * soon as it is stored.
+ * Removes everything under the key from both levels. CMN_OK also if there was nothing.
+ * CMN_ERR_ACCESS: read-only. CMN_BUSY: another process held a lock for more than some ms, and the
+ * entry is still on disk.
  */
 CMN_CHECKED enum cmn_status cc_cache_remove(struct cc_cache *cache, const struct cc_key *key);
 /* The driver refused this entry: it is removed from every level and counted as an error. */
 void cc_cache_reject(struct cc_cache *cache, const struct cc_key *key, const struct cc_entry *entry);
 
-/* Writes a recipe in the background. false: impossible (read-only, no disk, no memory). */
+/* Writes a recipe. false: impossible (read-only, no disk, no memory). */
 bool cc_cache_put_recipe(struct cc_cache *cache, const struct cc_recipe *recipe);
 
 /* The layer reports outcomes, for statistics and trace. */

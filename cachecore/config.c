@@ -28,7 +28,6 @@
 
 #define READ_ONLY_DIRS "/usr/share/ckcache:/var/lib/ckcache"
 #define MAX_SECONDS 86400
-#define MAX_MILLISECONDS 60000
 #define MAX_DAYS 36500		/* a century, and far from overflow in nanoseconds */
 
 /* Where a setting's text stands. */
@@ -144,11 +143,6 @@ static enum cmn_status parse_seconds(const struct origin *origin, void *field)
 	return cmn_env_parse_number(origin->text, 0, MAX_SECONDS, field);
 }
 
-static enum cmn_status parse_milliseconds(const struct origin *origin, void *field)
-{
-	return cmn_env_parse_number(origin->text, 0, MAX_MILLISECONDS, field);
-}
-
 static void format_number(const void *field, struct cmn_buffer *ret)
 {
 	cmn_buffer_printf(ret, "%" PRIu64, *(const uint64_t *)field);
@@ -156,7 +150,6 @@ static void format_number(const void *field, struct cmn_buffer *ret)
 
 static const struct kind kind_days = { "days, 0 to 36500", parse_days, format_number, NULL };
 static const struct kind kind_seconds = { "seconds, 0 to 86400", parse_seconds, format_number, NULL };
-static const struct kind kind_milliseconds = { "milliseconds, 0 to 60000", parse_milliseconds, format_number, NULL };
 
 static enum cmn_status parse_compression(const struct origin *origin, void *field)
 {
@@ -342,8 +335,6 @@ static const struct setting settings[] = {
 	SETTING("admit_all", admit_all, on_or_off),
 	SETTING("observe", observe, on_or_off),
 	SETTING("build_wait", build_wait, seconds),
-	SETTING("hand_over", hand_over, on_or_off),
-	SETTING("exit_wait", exit_wait, milliseconds),
 	SETTING("log", log_level, log_level),
 	SETTING("log_file", log_file, path),
 	SETTING("trace", trace, path),
@@ -649,7 +640,6 @@ static enum cmn_status load(const struct cmn_log *log, const char *system_file, 
 		.max_size = UINT64_C(8) << 30,
 		.threshold_days = 90,
 		.build_wait = 300,
-		.exit_wait = 300,
 		.max_device_image_size = UINT64_C(1) << 30,
 		.compression = CC_COMPRESSION_AUTO,
 		.capture = CC_CAPTURE_AUTO,

@@ -61,8 +61,6 @@ struct cc_config {
 	bool admit_all;
 	bool observe;			/* observe what a driver reads while it builds */
 	uint64_t build_wait;		/* seconds to wait for another process's build; 0: never */
-	bool hand_over;			/* hand_over.h */
-	uint64_t exit_wait;		/* milliseconds by which a process's end may be delayed, in all */
 	enum cmn_log_level log_level;
 	char *log_file;			/* instead of stderr (common/log_file.h), or NULL; never in a privileged program */
 	char *trace;			/* file, or NULL */

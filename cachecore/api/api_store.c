@@ -103,8 +103,7 @@ void cachecore_store_close(struct cachecore_store *store)
 
 void cachecore_store_flush(struct cachecore_store *store)
 {
-	if (store)
-		cc_cache_flush(store->cache);
+	(void)store;	/* whatever it did is written */
 }
 
 static void add_field(struct cc_key *key, enum cc_part part, const char *name,

@@ -18,19 +18,13 @@
 #include "cachecore/disk/nonce.h"
 #include "cachecore/disk/path.h"
 #include "cachecore/disk/store.h"
-#include "cachecore/disk/writer/hand_over.h"
 #include "cachecore/disk/writer/writer.h"
 #include "cachecore/record/tally.h"
 #include "common/clock.h"
 #include "common/descriptor.h"
-#include "common/log_relay.h"
 #include "common/mutex.h"
 
 #define NS_PER_S UINT64_C(1000000000)
-/* An application's thread waits that long for an entry that is just being stored. */
-#define FORGET_NS (NS_PER_S / 100)
-/* Nobody waits longer for a level. */
-#define TIMEOUT_NS (UINT64_C(5) * 1000000000)
 
 /* What all levels of a process share; borrowed by each. */
 struct cc_level_shared {
@@ -63,14 +57,12 @@ struct settings {
 
 struct cc_level_switch {
 	struct cc_level_shared around;
-	struct cmn_log_relay relay;	/* around.log */
 	pthread_mutex_t lock;
 	/* guarded by lock, all that follows */
 	struct settings settings;
 	uint64_t serial;		/* of the settings */
 	struct cc_level *current;	/* NULL: none */
 	struct cc_level *all;		/* current, and those that threads are still inside */
-	bool hangs;			/* one could not be freed */
 };
 
 /* What a setter changes. */
@@ -90,33 +82,29 @@ struct attempt {
 static enum cmn_status open_store(struct cc_level *level)
 {
 	const struct cc_level_shared *around = level->around;
-	struct cc_hand_over *hand_over;
 	/* The store itself names the reason in the log. */
 	enum cmn_status status = cc_store_open(&level->config, around->log, &level->store);
+	struct cc_writer_setup setup = {
+		.config = &level->config, .stats = around->stats, .remote = around->remote,
+		.log = around->log, .run = around->run, .start_ns = around->start_ns,
+	};
 
 	if (status != CMN_OK)
 		return status;
 	/* A cache that is only read takes no statistics either. */
 	if (level->config.read_only || !level->config.dir)
 		return CMN_OK;
-	level->writer = cc_writer_new(level->store, NULL, around->log);
-	if (!level->writer)
-		return CMN_ERR_NOMEM;
-	cc_writer_set_run(level->writer, around->run);
-	cc_writer_set_start(level->writer, around->start_ns);
-	cc_writer_set_remote(level->writer, around->remote);
-	cc_writer_set_program(level->writer, level->config.built_for);
-	if (cc_hand_over_new(&level->config, &hand_over) != CMN_OK)
-		return CMN_ERR_NOMEM;
-	cc_writer_set_hand_over(level->writer, hand_over);
-	if (level->config.admit_all)
-		cc_writer_admit_all(level->writer);
-	return CMN_OK;
+	setup.store = level->store;
+	level->writer = cc_writer_new(&setup);
+	return level->writer ? CMN_OK : CMN_ERR_NOMEM;
 }
 
-/* Without its writer. */
-static void release(struct cc_level *level)
+/* NULL is fine. */
+static void free_level(struct cc_level *level)
 {
+	if (!level)
+		return;
+	cc_writer_free(level->writer);
 	cc_store_close(level->store);
 	free(level->config.dir);
 	free(level);
@@ -142,41 +130,23 @@ static enum cmn_status open_level(const struct cc_level_shared *around, const ch
 	if (!dir || level->config.dir)
 		status = open_store(level);
 	if (status != CMN_OK) {
-		release(level);	/* it has no writer */
+		free_level(level);
 		return status;
 	}
 	*ret = level;
 	return CMN_OK;
 }
 
-/*
- * Writes what is pending within timeout_ns, then frees. NULL is fine (true).
- * false: nothing was freed, and the surroundings must be left alone for ever.
- */
-static bool free_level(struct cc_level *level, uint64_t timeout_ns)
-{
-	if (!level)
-		return true;
-	/* A thread that hangs in the file system still uses what it was given. */
-	if (!cc_writer_free(level->writer, timeout_ns))
-		return false;
-	release(level);
-	return true;
-}
-
-bool cc_level_flush(struct cc_level *level, uint64_t timeout_ns)
-{
-	return !level->writer || cc_writer_flush(level->writer, timeout_ns);
-}
-
 void cc_level_note(struct cc_level *level, const struct cc_history_note *note)
 {
-	struct cc_history_note own = *note;
+	if (level && level->writer)
+		cc_writer_note(level->writer, note);
+}
 
-	if (!level || !level->writer)
-		return;
-	own.start_ns = level->around->start_ns;
-	cc_writer_note(level->writer, &own);
+void cc_level_count(struct cc_level *level)
+{
+	if (level && level->writer)
+		cc_writer_count(level->writer);
 }
 
 /* What kept a look-up from being a hit. */
@@ -220,24 +190,20 @@ enum cmn_status cc_level_get(struct cc_level *level, const struct cc_key *key,
 		note_report(level, key, &report);
 	if (status != CMN_OK || !level->writer)
 		return status;
-	if (report.place.leaf[0])
-		cc_writer_touch(level->writer, &report.place, report.use_is_due);
-	else if (level->config.promote)
-		(void)cc_writer_put(level->writer, key, *ret, NULL);	/* the tier has it anyway */
+	if (report.place.leaf[0] && report.use_is_due)
+		cc_writer_touch(level->writer, &report.place);
+	else if (!report.place.leaf[0] && level->config.promote)
+		cc_writer_put(level->writer, key, *ret, NULL);
 	return CMN_OK;
 }
 
 void cc_level_put(struct cc_level *level, const struct cc_key *key, struct cc_entry *entry,
 		 struct cc_flight *flight)
 {
-	const struct cc_history_note note = {
-		.kind = CC_HISTORY_NOT_STORED, .key = key, .reason = "queue-full",
-	};
-
-	if (!level || !level->writer || cc_entry_in_memory_only(entry))
+	if (level && level->writer && !cc_entry_in_memory_only(entry))
+		cc_writer_put(level->writer, key, entry, flight);
+	else
 		cc_flight_end(flight);
-	else if (!cc_writer_put(level->writer, key, entry, flight))
-		cc_level_note(level, &note);	/* a later run stores it */
 }
 
 bool cc_level_stores(const struct cc_level *level)
@@ -251,7 +217,9 @@ bool cc_level_put_recipe(struct cc_level *level, const struct cc_recipe *recipe)
 
 	if (!level || !level->writer || cc_recipe_encode(recipe, &encoded) != CMN_OK)
 		return false;
-	return cc_writer_put_recipe(level->writer, &encoded);
+	cc_writer_put_recipe(level->writer, recipe->key, cmn_buffer_view(&encoded));
+	cmn_buffer_release(&encoded);
+	return true;
 }
 
 enum cmn_status cc_level_join_flight(struct cc_level *level, const struct cc_key *key,
@@ -273,15 +241,7 @@ enum cmn_status cc_level_join_flight(struct cc_level *level, const struct cc_key
 
 enum cmn_status cc_level_remove(struct cc_level *level, const struct cc_key *key)
 {
-	enum cmn_status status;
-	bool removes_later;
-
-	if (!level)
-		return CMN_OK;
-	/* Else it would be stored after it was removed. */
-	removes_later = level->writer && cc_writer_forget(level->writer, key, FORGET_NS);
-	status = cc_store_remove(level->store, key);
-	return removes_later && status == CMN_BUSY ? CMN_OK : status;
+	return level ? cc_store_remove(level->store, key) : CMN_OK;
 }
 
 /*
@@ -293,12 +253,8 @@ static struct cc_level *install(struct cc_level_switch *levels, struct cc_level 
 	struct cc_level *old = levels->current;
 
 	/* What was counted while there was nothing to write it to is nobody's. */
-	if (old && old->writer)
-		cc_writer_set_stats(old->writer, NULL);
-	else
+	if (!old || !old->writer)
 		cc_stats_forget(levels->around.stats);
-	if (level && level->writer)
-		cc_writer_set_stats(level->writer, levels->around.stats);
 	levels->current = level;
 	if (level)
 		DL_APPEND(levels->all, level);
@@ -318,16 +274,11 @@ enum cmn_status cc_level_switch_new(const struct cc_config *config, const struct
 		free(levels);
 		return CMN_ERR_NOMEM;
 	}
-	if (!cmn_log_relay_init(&levels->relay, log)) {
-		(void)pthread_mutex_destroy(&levels->lock);	/* nobody holds it */
-		free(levels);
-		return CMN_ERR_NOMEM;
-	}
 	/* Without, every process builds for itself. */
 	if (config->persistent && config->build_wait)
 		flights = cc_flights_new();
 	levels->around = (struct cc_level_shared){
-		.config = config, .log = &levels->relay.log, .stats = stats, .flights = flights,
+		.config = config, .log = log, .stats = stats, .flights = flights,
 		.remote = remote,
 		.run = cc_nonce_run(), .start_ns = cmn_clock_realtime(),
 	};
@@ -348,38 +299,25 @@ void cc_level_switch_set_tally(struct cc_level_switch *levels, struct cc_tally *
 	levels->around.tally = tally;
 }
 
-static uint64_t time_left(uint64_t deadline)
+void cc_level_switch_free(struct cc_level_switch *levels)
 {
-	uint64_t now = cmn_clock_monotonic();
-
-	return now < deadline ? deadline - now : 0;
-}
-
-bool cc_level_switch_free(struct cc_level_switch *levels)
-{
-	uint64_t deadline = cmn_clock_monotonic() + TIMEOUT_NS;
 	struct cc_level *level, *next;
 
 	if (!levels)
-		return true;
+		return;
 	/* In a forked child threads of the parent never left. */
 	DL_FOREACH_SAFE(levels->all, level, next)
-		levels->hangs |= !free_level(level, time_left(deadline));
-	if (levels->hangs)
-		return false;
+		free_level(level);
 	cc_flights_free(levels->around.flights);
-	cmn_log_relay_release(&levels->relay);
 	(void)pthread_mutex_destroy(&levels->lock);	/* nobody is inside */
 	free(levels->settings.dir);
 	free(levels);
-	return true;
 }
 
 struct cc_level *cc_level_switch_enter(struct cc_level_switch *levels)
 {
 	struct cc_level *level;
 
-	cmn_log_relay_deliver(&levels->relay);
 	cmn_mutex_lock(&levels->lock);
 	level = levels->current;
 	if (level)
@@ -388,44 +326,19 @@ struct cc_level *cc_level_switch_enter(struct cc_level_switch *levels)
 	return level;
 }
 
-static bool flush_until(struct cc_level *level, uint64_t deadline)
-{
-	return cc_level_flush(level, time_left(deadline));
-}
-
-/* The caller seems to be the last one inside. */
-static void leave_last(struct cc_level_switch *levels, struct cc_level *level, uint64_t deadline)
-{
-	bool last;
-
-	/* Before it is out of the list: a process that ends now waits for what is in it. */
-	(void)flush_until(level, deadline);	/* the rest is dropped: a later run stores it */
-	cmn_mutex_lock(&levels->lock);
-	last = --level->users == 0;
-	if (last)
-		DL_DELETE(levels->all, level);
-	cmn_mutex_unlock(&levels->lock);
-	if (last && !free_level(level, 0)) {
-		cmn_mutex_lock(&levels->lock);
-		levels->hangs = true;
-		cmn_mutex_unlock(&levels->lock);
-	}
-}
-
-void cc_level_switch_leave_by(struct cc_level_switch *levels, struct cc_level *level,
-			      uint64_t deadline)
+void cc_level_switch_leave(struct cc_level_switch *levels, struct cc_level *level)
 {
 	bool last;
 
 	if (!level)
 		return;
 	cmn_mutex_lock(&levels->lock);
-	last = level->users == 1;	/* the one in use has a user in the switch itself */
-	if (!last)
-		level->users--;
+	last = --level->users == 0;	/* the one in use has a user in the switch itself */
+	if (last)
+		DL_DELETE(levels->all, level);
 	cmn_mutex_unlock(&levels->lock);
 	if (last)
-		leave_last(levels, level, deadline ? deadline : cmn_clock_monotonic() + TIMEOUT_NS);
+		free_level(level);
 }
 
 void cc_level_switch_note(struct cc_level_switch *levels, const struct cc_history_note *note)
@@ -436,32 +349,12 @@ void cc_level_switch_note(struct cc_level_switch *levels, const struct cc_histor
 	cc_level_switch_leave(levels, level);
 }
 
-bool cc_level_switch_flush(struct cc_level_switch *levels, uint64_t timeout_ns)
+void cc_level_switch_count(struct cc_level_switch *levels)
 {
-	uint64_t deadline = cmn_clock_monotonic() + timeout_ns;
-	struct cc_level *level, *next;
-	bool done = true;
+	struct cc_level *level = cc_level_switch_enter(levels);
 
-	cmn_mutex_lock(&levels->lock);
-	level = levels->all;
-	if (level)
-		level->users++;
-	cmn_mutex_unlock(&levels->lock);
-	while (level) {
-		done &= flush_until(level, deadline);
-		cmn_mutex_lock(&levels->lock);
-		next = level->next;
-		if (next)
-			next->users++;
-		cmn_mutex_unlock(&levels->lock);
-		cc_level_switch_leave_by(levels, level, deadline);
-		level = next;
-	}
-	/* What others wait for is there by now. */
-	if (levels->around.flights)
-		done &= cc_flights_flush(levels->around.flights, time_left(deadline));
-	cmn_log_relay_deliver(&levels->relay);
-	return done;
+	cc_level_count(level);
+	cc_level_switch_leave(levels, level);
 }
 
 static enum cmn_status copy_text(const char *text, char **ret)
@@ -521,7 +414,7 @@ static enum cmn_status prepare(struct cc_level_switch *levels, const struct chan
 	if (settings->on)
 		attempt->level = level;
 	else
-		(void)free_level(level, 0);	/* it was not used */
+		free_level(level);	/* it was not used */
 	attempt->replaces = opens || !settings->on;
 	return status;
 }
@@ -557,7 +450,6 @@ static enum cmn_status make_change(struct cc_level_switch *levels, const struct 
 {
 	struct cc_level *old = NULL;
 	enum cmn_status status;
-	uint64_t deadline;
 	bool done = false;
 
 	do {
@@ -566,17 +458,10 @@ static enum cmn_status make_change(struct cc_level_switch *levels, const struct 
 		status = prepare(levels, change, &attempt);
 		if (status == CMN_OK)
 			done = commit(levels, &attempt, &old);
-		(void)free_level(attempt.level, 0);	/* it was not used */
+		free_level(attempt.level);	/* it was not used */
 		free(attempt.settings.dir);
 	} while (status == CMN_OK && !done);
-	if (!old)
-		return status;
-	/* Others may be inside for long: what is queued by now does not wait for them. */
-	deadline = cmn_clock_monotonic() + TIMEOUT_NS;
-	if (!flush_until(old, deadline))
-		cmn_log_write(levels->around.log, CMN_LOG_INFO,
-			      "not everything was stored before the directory changed");
-	cc_level_switch_leave_by(levels, old, deadline);
+	cc_level_switch_leave(levels, old);
 	return status;
 }
 
@@ -645,31 +530,17 @@ uint64_t cc_level_switch_capacity(struct cc_level_switch *levels)
 
 void cc_level_switch_fork_prepare(struct cc_level_switch *levels)
 {
-	struct cc_level *level;
-
 	cmn_mutex_lock(&levels->lock);
-	DL_FOREACH(levels->all, level) {
-		if (level->writer)
-			cc_writer_fork_prepare(level->writer);
-	}
 	if (levels->around.flights)
 		cc_flights_fork_prepare(levels->around.flights);
-	cmn_log_relay_fork_prepare(&levels->relay);
 	cmn_descriptors_fork_prepare();
 }
 
 void cc_level_switch_fork_parent(struct cc_level_switch *levels)
 {
-	struct cc_level *level;
-
 	cmn_descriptors_fork_parent();
-	cmn_log_relay_fork_parent(&levels->relay);
 	if (levels->around.flights)
 		cc_flights_fork_parent(levels->around.flights);
-	DL_FOREACH(levels->all, level) {
-		if (level->writer)
-			cc_writer_fork_parent(level->writer);
-	}
 	cmn_mutex_unlock(&levels->lock);
 }
 
@@ -678,11 +549,9 @@ void cc_level_switch_fork_child(struct cc_level_switch *levels)
 	struct cc_level *level;
 
 	levels->around.start_ns = cmn_clock_realtime();
-	/* First: what the others drop may hold flights. */
 	if (levels->around.flights)
 		cc_flights_fork_child(levels->around.flights);
 	cmn_descriptors_fork_child();
-	cmn_log_relay_fork_child(&levels->relay);
 	DL_FOREACH(levels->all, level) {
 		if (level->writer)
 			cc_writer_fork_child(level->writer);

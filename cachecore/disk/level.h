@@ -41,19 +41,10 @@ CMN_CHECKED enum cmn_status cc_level_switch_new(const struct cc_config *config,
 						struct cc_level_switch **ret);
 /* Whom look-ups tell what they came across; borrowed. Before the first one. */
 void cc_level_switch_set_tally(struct cc_level_switch *levels, struct cc_tally *tally);
-/*
- * Writes what is pending within five seconds, then frees. No thread may be
- * inside. NULL is fine. false: a writer hangs in a file operation; nothing
- * that was borrowed may be freed.
- */
-bool cc_level_switch_free(struct cc_level_switch *levels);
-/* Writes what is pending, in levels that were replaced too, within that time; false: not all of it. */
-bool cc_level_switch_flush(struct cc_level_switch *levels, uint64_t timeout_ns);
+/* No thread may be inside. NULL is fine. */
+void cc_level_switch_free(struct cc_level_switch *levels);
 
-/*
- * As cc_cache_set_* and its getters (cache.h) have them. What was queued in a
- * level that is replaced is written before they return, within five seconds.
- */
+/* As cc_cache_set_* and its getters (cache.h) have them. */
 CMN_CHECKED enum cmn_status cc_level_switch_set_on(struct cc_level_switch *levels, bool on);
 CMN_CHECKED enum cmn_status cc_level_switch_set_dir(struct cc_level_switch *levels,
 						    const char *dir);
@@ -64,40 +55,34 @@ bool cc_level_switch_on(struct cc_level_switch *levels);
 char *cc_level_switch_dir(struct cc_level_switch *levels);
 uint64_t cc_level_switch_capacity(struct cc_level_switch *levels);
 
-/* The level in use; NULL: none. It must be left, which may write what it holds. */
+/* The level in use; NULL: none. It must be left. */
 struct cc_level *cc_level_switch_enter(struct cc_level_switch *levels);
-/* NULL is fine. deadline: monotonic, for what the level holds; 0: in five seconds. */
-void cc_level_switch_leave_by(struct cc_level_switch *levels, struct cc_level *level,
-			      uint64_t deadline);
+void cc_level_switch_leave(struct cc_level_switch *levels, struct cc_level *level);	/* NULL is fine */
 
-static inline void cc_level_switch_leave(struct cc_level_switch *levels, struct cc_level *level)
-{
-	cc_level_switch_leave_by(levels, level, 0);
-}
-
-/* For pthread_atfork: prepare takes all locks of the levels, the other two give them back. */
+/* For pthread_atfork: prepare takes the switch's lock, the other two give it back. */
 void cc_level_switch_fork_prepare(struct cc_level_switch *levels);
 void cc_level_switch_fork_parent(struct cc_level_switch *levels);
 void cc_level_switch_fork_child(struct cc_level_switch *levels);
 
-/* cc_level_note, of the level in use, for who has not entered it. */
+/* cc_level_note and cc_level_count, of the level in use, for who has not entered it. */
 void cc_level_switch_note(struct cc_level_switch *levels, const struct cc_history_note *note);
+void cc_level_switch_count(struct cc_level_switch *levels);
 
 /* The rest is for a caller that has entered the level. A NULL level is an empty one that stores nothing. */
 
 /*
  * Like cc_store_get. Marks the entry as used; if a tier had it and promote is
- * set, queues it to be stored here.
+ * set, stores it here.
  */
 CMN_CHECKED enum cmn_status cc_level_get(struct cc_level *level, const struct cc_key *key,
 					struct cc_file_memo *memo, size_t kept_len,
 					struct cc_entry **ret);
 /* Whether cc_level_put does anything; level may be NULL. */
 bool cc_level_stores(const struct cc_level *level);
-/* Queues the entry. Takes the flight (may be NULL), which ends when the entry can be found or was dropped. */
+/* Stores the entry (writer.h). Takes the flight (may be NULL), which ends when the entry can be found or is not stored. */
 void cc_level_put(struct cc_level *level, const struct cc_key *key, struct cc_entry *entry,
 		 struct cc_flight *flight);
-/* As cc_writer_put_recipe, of a recipe that it borrows. */
+/* As cc_writer_put_recipe. false: impossible (read-only, no memory). */
 bool cc_level_put_recipe(struct cc_level *level, const struct cc_recipe *recipe);
 /*
  * Waits while another process builds the same. CMN_OK: the entry may be there
@@ -111,9 +96,9 @@ CMN_CHECKED enum cmn_status cc_level_join_flight(struct cc_level *level, const s
  * is noted of a level that is only read.
  */
 void cc_level_note(struct cc_level *level, const struct cc_history_note *note);
-/* As cc_store_remove, of what is queued too. */
+/* Writes what was counted. */
+void cc_level_count(struct cc_level *level);
+/* As cc_store_remove. */
 CMN_CHECKED enum cmn_status cc_level_remove(struct cc_level *level, const struct cc_key *key);
-/* As cc_writer_flush. */
-bool cc_level_flush(struct cc_level *level, uint64_t timeout_ns);
 
 #endif

@@ -735,13 +735,13 @@ uint64_t cc_leaf_access_ns(int leaf_fd, unsigned int n)
 
 bool cc_leaf_use_is_noted(int root_fd, const char *leaf, unsigned int n, uint64_t used_ns)
 {
-	const int64_t day = 86400, used = (int64_t)(used_ns / NS_PER_S);
+	const int64_t hour = 3600, used = (int64_t)(used_ns / NS_PER_S);
 	char path[CC_LEAF_FILE_PATH_SIZE];
 	struct stat info;
 
 	cc_leaf_file_path(leaf, CC_LEAF_ACCESS, n, path);
 	return fstatat(root_fd, path, &info, AT_SYMLINK_NOFOLLOW) == 0 &&
-	       info.st_mtim.tv_sec >= used - day && info.st_mtim.tv_sec <= used + day;
+	       info.st_mtim.tv_sec >= used - hour && info.st_mtim.tv_sec <= used + hour;
 }
 
 uint64_t cc_leaf_remove(int leaf_fd, unsigned int n)

@@ -56,7 +56,7 @@ struct cc_store_report {
 	unsigned int damaged;		/* entries */
 	unsigned int distrusted;	/* of these: another user may have written them, or they cannot be read */
 	struct cc_store_place place;	/* of what it found */
-	bool use_is_due;		/* the use before this one was noted more than a day ago; never where it is read only */
+	bool use_is_due;		/* the use before this one was noted more than an hour ago; never where it is read only */
 	struct cc_manifest_change change;	/* why the first entry of that key was none, where it was its dependencies */
 };
 
@@ -97,9 +97,10 @@ uint64_t cc_store_lock_until(const struct cc_store *store);
  */
 CMN_CHECKED enum cmn_status cc_store_add(struct cc_store *store, const struct cc_key *key,
 					 const struct cc_entry *entry, bool *ret_evict);
-/* The same, but waits for at most 10 ms, for callers that others wait for. CMN_BUSY: try cc_store_add. */
-CMN_CHECKED enum cmn_status cc_store_add_soon(struct cc_store *store, const struct cc_key *key,
-					      const struct cc_entry *entry, bool *ret_evict);
+/* The same, but waits for locks for at most so long in all. */
+CMN_CHECKED enum cmn_status cc_store_add_within(struct cc_store *store, const struct cc_key *key,
+						const struct cc_entry *entry, uint64_t patience_ns,
+						bool *ret_evict);
 /* As cc_store_add, and evicts at once where that is due, then tries again what did not fit. */
 CMN_CHECKED enum cmn_status cc_store_put(struct cc_store *store, const struct cc_key *key,
 					 const struct cc_entry *entry);

@@ -422,9 +422,8 @@ static bool evict_due(const struct cc_store *store, int root_fd, bool full)
 	       cmn_clock_monotonic() >= atomic_load(&store->evict_time);
 }
 
-/* soon: the locks that it needs before it writes are waited for 10 ms in all, and that tells nothing. */
-static enum cmn_status add(struct cc_store *store, const struct cc_key *key,
-			   const struct cc_entry *entry, bool soon, bool *ret_evict)
+enum cmn_status cc_store_add_within(struct cc_store *store, const struct cc_key *key,
+				    const struct cc_entry *entry, uint64_t patience_ns, bool *ret_evict)
 {
 	uint64_t until, near;
 	struct parcel parcel = { 0 };
@@ -440,12 +439,11 @@ static enum cmn_status add(struct cc_store *store, const struct cc_key *key,
 		status = make_root(store, &root_fd);
 	if (status != CMN_OK)
 		goto out;
-	near = cmn_clock_monotonic() + CC_STORE_LOOKUP_PATIENCE_NS;
+	near = cmn_clock_deadline(patience_ns);
 	until = cc_store_lock_until(store);
-	until = soon && near < until ? near : until;
+	until = near < until ? near : until;
 	status = put_in_leaf(store, root_fd, &parcel, until, &full);
-	if (status != CMN_BUSY || !soon)
-		atomic_store(&store->stuck, status == CMN_BUSY);
+	atomic_store(&store->stuck, status == CMN_BUSY);
 	if (status != CMN_BUSY)
 		*ret_evict = evict_due(store, root_fd, full);
 out:
@@ -458,13 +456,7 @@ out:
 enum cmn_status cc_store_add(struct cc_store *store, const struct cc_key *key,
 			     const struct cc_entry *entry, bool *ret_evict)
 {
-	return add(store, key, entry, false, ret_evict);
-}
-
-enum cmn_status cc_store_add_soon(struct cc_store *store, const struct cc_key *key,
-				  const struct cc_entry *entry, bool *ret_evict)
-{
-	return add(store, key, entry, true, ret_evict);
+	return cc_store_add_within(store, key, entry, atomic_load(&store->patience), ret_evict);
 }
 
 enum cmn_status cc_store_put(struct cc_store *store, const struct cc_key *key,

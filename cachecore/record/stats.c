@@ -561,18 +561,24 @@ static void keep_idle_run(int root_fd, const struct cc_stats_record *own, struct
 	/* What it counted is in stats.txt. As the first record it must not be taken for the last log's. */
 	memset(last.counters, 0, sizeof(last.counters));
 	last.time_ns += last.time_ns != 0;
-	(void)!cc_stats_log_append(root_fd, &last);	/* then explain knows less */
+	(void)!cc_stats_log_put(root_fd, &last, NULL);	/* then explain knows less */
 }
 
 /* taken becomes the sum of itself and the files; stats.txt and usage.txt are replaced. The root is locked. */
-static enum cmn_status merge(struct cc_stats *taken, int root_fd,
-			     const struct cc_stats_record *record, struct cc_usage *more)
+static enum cmn_status merge(struct cc_stats *taken, int root_fd, const struct cc_stats_record *record,
+			     struct cc_usage *more, uint64_t until)
 {
 	struct cmn_buffer text = { 0 }, log = { 0 };
-	enum cmn_status log_status;
-	enum cmn_status status = load_from(taken, root_fd, more, &log, &log_status);
+	enum cmn_status log_status, status;
 	struct cmn_view view;
+	int log_fd;
 
+	/* What is read is all that will be there: nobody counts into it meanwhile. */
+	status = cc_stats_log_lock(root_fd, until, &log_fd);
+	if (status == CMN_OK)
+		status = load_from(taken, root_fd, more, &log, &log_status);
+	else
+		goto out;
 	/* It is replaced by one; what merely failed to be read is not. */
 	if (is_no_file_of_counts(status))
 		status = CMN_OK;
@@ -589,10 +595,13 @@ static enum cmn_status merge(struct cc_stats *taken, int root_fd,
 	if (status == CMN_OK) {
 		/* The sums are written: giving these back would count all of them twice. */
 		(void)cc_usage_record(root_fd, more);
-		cc_stats_log_remove(root_fd, log_status, log.len);
+		cc_stats_log_remove(root_fd, log_fd, log_status, log.len);
+		cc_stats_log_unlock(log_fd);
+		log_fd = -1;
 		keep_idle_run(root_fd, record, cmn_buffer_view(&log));
 	}
 out:
+	cc_stats_log_unlock(log_fd);
 	cmn_buffer_release(&text);
 	cmn_buffer_release(&log);
 	return status;
@@ -609,39 +618,37 @@ static enum cmn_status merge_into(struct cc_stats *taken, const struct cc_stats_
 	add_usage(more, record);
 	status = cmn_file_lock(root_fd, until);
 	if (status == CMN_OK)
-		status = merge(taken, root_fd, record, more);
+		status = merge(taken, root_fd, record, more, until);
 	cmn_file_unlock(root_fd);
 	free(more);
 	return status;
 }
 
-/* Who has stored nothing waits for no lock and replaces no file, as long as the log has room. */
+/* As long as the log has room, nobody waits for a lock or replaces a file. */
 static enum cmn_status flush_into(struct cc_stats *taken, const char *program, int root_fd,
-				  bool is_new, uint64_t until)
+				  struct cc_stats_place *place, uint64_t until)
 {
 	struct cc_stats_record record;
 
-	if (make_record(taken, program, &record) && !record.counters[CC_STORES] && !is_new &&
-	    cc_stats_log_append(root_fd, &record) == CMN_OK)
+	if (make_record(taken, program, &record) && cc_stats_log_put(root_fd, &record, place) == CMN_OK)
 		return CMN_OK;
 	return merge_into(taken, &record, root_fd, until);
 }
 
-enum cmn_status cc_stats_flush(struct cc_stats *stats, const char *root, int root_fd, uint64_t until)
+enum cmn_status cc_stats_flush(struct cc_stats *stats, const char *root, int root_fd,
+			       struct cc_stats_place *place, uint64_t until)
 {
 	struct cc_stats *taken = cc_stats_new();
 	enum cmn_status status = CMN_OK;
 	int fd = root_fd;
-	bool is_new;
 
 	if (!taken)
 		return CMN_ERR_NOMEM;
 	if (take_pending(stats, taken)) {
-		is_new = fd < 0 && cc_root_open(root, &fd) != CMN_OK;
-		if (is_new)
+		if (fd < 0 && cc_root_open(root, &fd) != CMN_OK)
 			status = cc_root_make(root, &fd);
 		if (status == CMN_OK)
-			status = flush_into(taken, stats->program, fd, is_new, until);
+			status = flush_into(taken, stats->program, fd, place, until);
 		if (status != CMN_OK)
 			give_back(stats, taken);
 	}

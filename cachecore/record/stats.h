@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * stats: counts in this process what the cache did. cc_stats_flush adds the
- * counts to <root>/stats.txt ("name value" lines, replaced atomically under the
- * lock of <root>), and by day and by program to usage.txt (usage.h). A process
- * that has stored nothing appends its counts to stats.log instead, which is
- * cheaper (stats_log.h); the next process that writes stats.txt adds them and
+ * counts to this process's record in <root>/stats.log (stats_log.h). Who finds no room there adds
+ * all records to <root>/stats.txt ("name value" lines, replaced atomically under the
+ * lock of <root>), and by day and by program to usage.txt (usage.h), and
  * removes the log. "merged_bytes" and "merged_hash" say how much of a log was
  * added, so that nothing counts twice if that process dies before it removes the
- * log. A killed process loses only its own counts. Every function is thread-safe;
+ * log. A process that is killed loses nothing that was flushed. Every function is thread-safe;
  * counting takes no lock.
  */
 #ifndef CACHECORE_RECORD_STATS_H
@@ -36,15 +35,17 @@ void cc_stats_hit(struct cc_stats *stats, enum cc_counter counter, uint64_t save
  */
 void cc_stats_bypass(struct cc_stats *stats, const char *reason);
 
+struct cc_stats_place;
 /*
  * Adds what was counted since the last flush to the root's file; makes the
  * root (0700) if there is something to write. CMN_ERR_ACCESS: the root is not
  * ours alone (root.h). CMN_BUSY: the root stayed locked until that time, as
  * cmn_file_lock has it. On failure nothing is lost: the next flush tries again.
- * root_fd: the root, where the caller has it open, else -1.
+ * root_fd: the root, where the caller has it open, else -1. place: of this process's record, one
+ * thread's at a time; NULL: it gets one of its own.
  */
 CMN_CHECKED enum cmn_status cc_stats_flush(struct cc_stats *stats, const char *root, int root_fd,
-					   uint64_t until);
+					   struct cc_stats_place *place, uint64_t until);
 /* Whether something was counted since the last flush. */
 bool cc_stats_pending(const struct cc_stats *stats);
 /* Adds the root's files to what cc_stats_get shows, not to what is flushed; CMN_MISS: there is none. A damaged line is skipped. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* stats_log: records of one length, appended by O_APPEND. */
+/* stats_log: records of one length, appended by O_APPEND, then written again in their places. */
 #include "cachecore/record/stats_log.h"
 
 #include <errno.h>
@@ -28,8 +28,8 @@ static void encode(const struct cc_stats_record *record, struct cmn_buffer *ret)
 	cmn_buffer_append_u32(ret, VERSION);
 	cmn_buffer_append_u32(ret, record->day);
 	cmn_buffer_append_u32(ret, record->reason_count);
-	cmn_buffer_append_u64(ret, record->pid ? record->pid : (uint64_t)getpid());
-	cmn_buffer_append_u64(ret, record->time_ns ? record->time_ns : cmn_clock_realtime());
+	cmn_buffer_append_u64(ret, record->pid);
+	cmn_buffer_append_u64(ret, record->time_ns);
 	for (unsigned int i = 0; i < CC_STATS_LOG_COUNTERS; i++)
 		cmn_buffer_append_u64(ret, record->counters[i]);
 	cmn_buffer_append(ret, record->program, sizeof(record->program));
@@ -47,62 +47,6 @@ bool cc_stats_log_is_idle(const struct cc_stats_record *record)
 {
 	return !record->counters[CC_MISSES] && !record->counters[CC_UNATTENDED] &&
 	       !record->reason_count;
-}
-
-/* The file, made if it is not there, to be appended to. */
-static enum cmn_status open_log(int root_fd, int *ret_fd)
-{
-	const int flags = O_RDWR | O_APPEND | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY;
-	enum cmn_status status;
-	int fd = cmn_descriptor_open(root_fd, CC_STATS_LOG_NAME, flags);
-
-	if (fd < 0 && errno == ENOENT) {
-		status = cmn_file_open_own(root_fd, CC_STATS_LOG_NAME, &fd);
-		if (status != CMN_OK)
-			return status;
-		(void)cmn_descriptor_close(fd);	/* nothing was written through it */
-		fd = cmn_descriptor_open(root_fd, CC_STATS_LOG_NAME, flags);
-	}
-	*ret_fd = fd;
-	return fd < 0 ? CMN_STALE : CMN_OK;
-}
-
-enum cmn_status cc_stats_log_append(int root_fd, const struct cc_stats_record *record)
-{
-	struct cmn_buffer bytes = { 0 };
-	enum cmn_status status;
-	struct stat info;
-	int fd = -1;
-
-	for (unsigned int i = CC_STATS_LOG_COUNTERS; i < CC_COUNTER_COUNT; i++) {
-		if (record->counters[i])
-			return CMN_STALE;
-	}
-	status = open_log(root_fd, &fd);
-	if (status != CMN_OK)
-		return status;
-	encode(record, &bytes);
-	/*
-	 * Nobody removes it meanwhile; where there are no locks that cannot be helped. One
-	 * that was just removed has no name, one with a second is a backup's, too. A number
-	 * that the application took is another file.
-	 */
-	if (cmn_file_share(fd) == CMN_BUSY || !cmn_descriptor_stat(fd, &info) || !S_ISREG(info.st_mode) ||
-	    info.st_nlink != 1 || (uint64_t)info.st_size + bytes.len > CC_STATS_LOG_MAX)
-		status = CMN_STALE;
-	else if (bytes.failed)
-		status = CMN_ERR_NOMEM;
-	else if (cmn_file_write(fd, bytes.data, bytes.len) != (ssize_t)bytes.len)
-		status = CMN_ERR_IO;
-	cmn_file_unlock(fd);
-	(void)cmn_descriptor_close(fd);	/* what is not written then is lost, or torn */
-	cmn_buffer_release(&bytes);
-	return status;
-}
-
-enum cmn_status cc_stats_log_read(int root_fd, struct cmn_buffer *ret)
-{
-	return cmn_file_read(root_fd, CC_STATS_LOG_NAME, MAX_READ, false, ret);
 }
 
 static bool decode(struct cmn_view bytes, struct cc_stats_record *ret)
@@ -133,6 +77,185 @@ static bool decode(struct cmn_view bytes, struct cc_stats_record *ret)
 	return ret->reason_count <= CC_STATS_LOG_REASONS;
 }
 
+/* The file, made if it is not there; appends: to be appended to, else to be written in place. */
+static enum cmn_status open_log(int root_fd, bool appends, int *ret_fd)
+{
+	const int flags = O_RDWR | (appends ? O_APPEND : 0) | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY;
+	enum cmn_status status;
+	int fd = cmn_descriptor_open(root_fd, CC_STATS_LOG_NAME, flags);
+
+	if (fd < 0 && errno == ENOENT) {
+		status = cmn_file_open_own(root_fd, CC_STATS_LOG_NAME, &fd);
+		if (status != CMN_OK)
+			return status;
+		(void)cmn_descriptor_close(fd);	/* nothing was written through it */
+		fd = cmn_descriptor_open(root_fd, CC_STATS_LOG_NAME, flags);
+	}
+	*ret_fd = fd;
+	return fd < 0 ? CMN_STALE : CMN_OK;
+}
+
+/*
+ * The log, which nobody removes meanwhile; where there are no locks that cannot be helped. One
+ * that was just removed has no name, one with a second is a backup's, too. A number
+ * that the application took is another file.
+ */
+static enum cmn_status share_log(int root_fd, bool appends, int *ret_fd, struct stat *ret_info)
+{
+	enum cmn_status status = open_log(root_fd, appends, ret_fd);
+
+	if (status != CMN_OK)
+		return status;
+	if (cmn_file_share(*ret_fd) == CMN_BUSY || !cmn_descriptor_stat(*ret_fd, ret_info) ||
+	    !S_ISREG(ret_info->st_mode) || ret_info->st_nlink != 1)
+		return CMN_STALE;
+	return CMN_OK;
+}
+
+static void release_log(int fd)
+{
+	if (fd < 0)
+		return;
+	cmn_file_unlock(fd);
+	(void)cmn_descriptor_close(fd);	/* what is not written then is lost, or torn */
+}
+
+/* false: the log is another one, or somebody has written there. */
+static bool is_at(int fd, const struct stat *info, const struct cc_stats_place *place)
+{
+	uint8_t bytes[CC_STATS_LOG_RECORD];
+	struct cc_stats_record there;
+
+	return (uint64_t)info->st_dev == place->device && (uint64_t)info->st_ino == place->inode &&
+	       pread(fd, bytes, sizeof(bytes), (off_t)place->offset) == (ssize_t)sizeof(bytes) &&
+	       memcmp(bytes, magic, sizeof(magic)) == 0 &&
+	       decode((struct cmn_view){ bytes, sizeof(bytes) }, &there) &&
+	       there.pid == place->record.pid && there.time_ns == place->record.time_ns;
+}
+
+/* false: there is no place for one of its reasons, or it is another day's or program's. */
+static bool add_record(struct cc_stats_record *sum, const struct cc_stats_record *more)
+{
+	unsigned int at;
+
+	if (sum->day != more->day || strcmp(sum->program, more->program) != 0)
+		return false;
+	for (unsigned int i = 0; i < more->reason_count; i++) {
+		for (at = 0; at < sum->reason_count; at++) {
+			if (strcmp(sum->reasons[at].name, more->reasons[i].name) == 0)
+				break;
+		}
+		if (at == CC_STATS_LOG_REASONS)
+			return false;
+		if (at == sum->reason_count)
+			sum->reasons[sum->reason_count++] = more->reasons[i];
+		else
+			sum->reasons[at].count += more->reasons[i].count;
+	}
+	for (unsigned int i = 0; i < CC_STATS_LOG_COUNTERS; i++)
+		sum->counters[i] += more->counters[i];
+	return true;
+}
+
+/* CMN_MISS: its place is gone, or of no use for these counts. */
+static enum cmn_status update(int root_fd, const struct cc_stats_record *record,
+			      struct cc_stats_place *place)
+{
+	struct cc_stats_record sum = place->record;
+	struct cmn_buffer bytes = { 0 };
+	enum cmn_status status;
+	struct stat info;
+	int fd = -1;
+
+	if (!sum.pid || sum.pid != (uint64_t)getpid() || !add_record(&sum, record))
+		return CMN_MISS;
+	status = share_log(root_fd, false, &fd, &info);
+	if (status == CMN_OK && !is_at(fd, &info, place))
+		status = CMN_MISS;
+	if (status == CMN_OK)
+		encode(&sum, &bytes);
+	if (bytes.failed)
+		status = CMN_ERR_NOMEM;
+	else if (status == CMN_OK &&
+		 cmn_file_write_at(fd, bytes.data, bytes.len, (off_t)place->offset) != (ssize_t)bytes.len)
+		status = CMN_ERR_IO;
+	if (status == CMN_OK)
+		place->record = sum;
+	release_log(fd);
+	cmn_buffer_release(&bytes);
+	return status;
+}
+
+static enum cmn_status append(int root_fd, const struct cc_stats_record *record,
+			      struct cc_stats_place *place)
+{
+	struct cmn_buffer bytes = { 0 };
+	enum cmn_status status;
+	struct stat info;
+	int fd = -1;
+
+	*place = (struct cc_stats_place){ .record = *record };
+	if (!record->pid)
+		place->record.pid = (uint64_t)getpid();
+	if (!record->time_ns)
+		place->record.time_ns = cmn_clock_realtime();
+	status = share_log(root_fd, true, &fd, &info);
+	encode(&place->record, &bytes);
+	if (status == CMN_OK && (uint64_t)info.st_size + bytes.len > CC_STATS_LOG_MAX)
+		status = CMN_STALE;
+	else if (status == CMN_OK && bytes.failed)
+		status = CMN_ERR_NOMEM;
+	else if (status == CMN_OK && cmn_file_write(fd, bytes.data, bytes.len) != (ssize_t)bytes.len)
+		status = CMN_ERR_IO;
+	if (status == CMN_OK) {
+		/* Where the write left it; several that append at once have each a position of their own. */
+		place->offset = (uint64_t)lseek(fd, 0, SEEK_CUR) - bytes.len;
+		place->device = (uint64_t)info.st_dev;
+		place->inode = (uint64_t)info.st_ino;
+	} else {
+		place->record.pid = 0;
+	}
+	release_log(fd);
+	cmn_buffer_release(&bytes);
+	return status;
+}
+
+enum cmn_status cc_stats_log_put(int root_fd, const struct cc_stats_record *record,
+				 struct cc_stats_place *place)
+{
+	struct cc_stats_place own = { 0 };
+	enum cmn_status status = CMN_MISS;
+
+	for (unsigned int i = CC_STATS_LOG_COUNTERS; i < CC_COUNTER_COUNT; i++) {
+		if (record->counters[i])
+			return CMN_STALE;
+	}
+	if (place)
+		status = update(root_fd, record, place);
+	if (status == CMN_MISS)
+		status = append(root_fd, record, place ? place : &own);
+	return status;
+}
+
+enum cmn_status cc_stats_log_lock(int root_fd, uint64_t until, int *ret_fd)
+{
+	int fd = cmn_descriptor_open(root_fd, CC_STATS_LOG_NAME,
+				     O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
+
+	*ret_fd = fd;
+	return fd < 0 || cmn_file_lock(fd, until) != CMN_BUSY ? CMN_OK : CMN_BUSY;
+}
+
+void cc_stats_log_unlock(int fd)
+{
+	release_log(fd);
+}
+
+enum cmn_status cc_stats_log_read(int root_fd, struct cmn_buffer *ret)
+{
+	return cmn_file_read(root_fd, CC_STATS_LOG_NAME, MAX_READ, false, ret);
+}
+
 bool cc_stats_log_next(struct cmn_view *rest, struct cc_stats_record *ret)
 {
 	const uint8_t *at = rest->data, *end = at + rest->len;
@@ -150,26 +273,19 @@ bool cc_stats_log_next(struct cmn_view *rest, struct cc_stats_record *ret)
 }
 
 /*
- * Unless it has grown, or somebody is about to append to it: what stays is known to be merged.
+ * Unless it has grown, where there are no locks: what stays is known to be merged.
  * Another user's, in a directory with the sticky bit, is cut.
  */
-static void remove_merged(int root_fd, size_t len)
+static void remove_merged(int root_fd, int fd, size_t len)
 {
 	struct stat info;
-	int fd = cmn_descriptor_open(root_fd, CC_STATS_LOG_NAME,
-				     O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
 
-	if (fd < 0)
-		return;
-	if (cmn_file_lock(fd, 0) != CMN_BUSY && cmn_descriptor_stat(fd, &info) &&
-	    (uint64_t)info.st_size == len && unlinkat(root_fd, CC_STATS_LOG_NAME, 0) < 0 &&
-	    info.st_nlink == 1 && cmn_descriptor_is_ours(fd))
+	if (fd >= 0 && cmn_descriptor_stat(fd, &info) && (uint64_t)info.st_size == len &&
+	    unlinkat(root_fd, CC_STATS_LOG_NAME, 0) < 0 && info.st_nlink == 1 && cmn_descriptor_is_ours(fd))
 		(void)!ftruncate(fd, 0);
-	cmn_file_unlock(fd);
-	(void)cmn_descriptor_close(fd);
 }
 
-void cc_stats_log_remove(int root_fd, enum cmn_status read, size_t len)
+void cc_stats_log_remove(int root_fd, int fd, enum cmn_status read, size_t len)
 {
 	struct stat info;
 
@@ -180,5 +296,5 @@ void cc_stats_log_remove(int root_fd, enum cmn_status read, size_t len)
 	else if (read != CMN_OK)
 		(void)unlinkat(root_fd, CC_STATS_LOG_NAME, 0);	/* likewise */
 	else
-		remove_merged(root_fd, len);
+		remove_merged(root_fd, fd, len);
 }

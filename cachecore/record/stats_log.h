@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * stats_log: <root>/stats.log. A process that has stored nothing appends its
- * counts there: one write of one record, under a shared lock that it does not wait
- * for, without a temporary file or a rename. A process that writes stats.txt
- * merges the log (stats.h).
+ * stats_log: <root>/stats.log. A process appends a record of its counts there, and then keeps that
+ * record up to date, call by call: one write, under a shared lock that it does not wait for,
+ * without a temporary file or a rename. Who finds the log full merges it into stats.txt (stats.h),
+ * and has it locked for itself meanwhile.
  *
  *   file    = record*, each of CC_STATS_LOG_RECORD bytes
  *   record  = magic[4] version:u32 day:u32 reasons:u32 pid:u64 time:u64 counter:u64*8
@@ -42,11 +42,26 @@ struct cc_stats_record {
 	} reasons[CC_STATS_LOG_REASONS];
 };
 
+/* Where this process's record is, and what it says. {0}: there is none yet. */
+struct cc_stats_place {
+	uint64_t device, inode, offset;
+	struct cc_stats_record record;
+};
+
 /*
- * CMN_STALE: the log is full, or being removed, or something else has its name, or a record has no
- * place for one of the counts. CMN_ERR_*: nothing of the record will be read.
+ * Adds a record's counts to the one at *place, or appends a new one there. place: not thread-safe;
+ * NULL: a new one, nobody's afterwards. CMN_STALE: the log is full, or being merged, or something
+ * else has its name, or a record has no place for one of the counts. CMN_ERR_*: nothing of the
+ * record will be read.
  */
-CMN_CHECKED enum cmn_status cc_stats_log_append(int root_fd, const struct cc_stats_record *record);
+CMN_CHECKED enum cmn_status cc_stats_log_put(int root_fd, const struct cc_stats_record *record,
+					     struct cc_stats_place *place);
+/*
+ * Who merges it has it alone: puts fail until cc_stats_log_unlock. *ret_fd is -1 where there is no
+ * log. CMN_BUSY: others are writing, or one of them is stopped.
+ */
+CMN_CHECKED enum cmn_status cc_stats_log_lock(int root_fd, uint64_t until, int *ret_fd);
+void cc_stats_log_unlock(int fd);
 /* All bytes, for cc_stats_log_next. Statuses as cmn_file_read's; *ret is the caller's in any case. */
 CMN_CHECKED enum cmn_status cc_stats_log_read(int root_fd, struct cmn_buffer *ret);
 /*
@@ -58,9 +73,9 @@ bool cc_stats_log_is_idle(const struct cc_stats_record *record);
 bool cc_stats_log_next(struct cmn_view *rest, struct cc_stats_record *ret);
 /*
  * What cc_stats_log_read found (its status and length) is now in stats.txt: removes
- * the log, unless it has grown since or somebody is appending to it. Also removes a
- * log that could not be read. Call it under the root's lock.
+ * the log, unless it has grown since. Also removes a log that could not be read. fd: locked by
+ * cc_stats_log_lock; call it under the root's lock, too.
  */
-void cc_stats_log_remove(int root_fd, enum cmn_status read, size_t len);
+void cc_stats_log_remove(int root_fd, int fd, enum cmn_status read, size_t len);
 
 #endif

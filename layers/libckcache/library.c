@@ -11,7 +11,6 @@
 #include "layers/shared/api/device.h"
 #include "layers/shared/api/settings.h"
 #include "layers/shared/driver/environment.h"
-#include "layers/shared/driver/exit_time.h"
 
 #define APIS 2
 
@@ -117,13 +116,11 @@ __attribute__((constructor)) static void note_environment(void)
 	drv_environment_begin();
 }
 
-/* After the program's exit handlers: files are written, no driver is called, nothing is freed. */
-__attribute__((destructor)) static void write_at_exit(void)
+/* After the program's exit handlers: the log's last line. */
+__attribute__((destructor)) static void conclude_at_exit(void)
 {
-	for (size_t i = 0; i < APIS; i++) {
-		drv_exit_time_flush(library.caches[i]);
+	for (size_t i = 0; i < APIS; i++)
 		cc_cache_conclude(library.caches[i]);
-	}
 }
 
 void library_found(enum ckcache_api api, const struct ckcache_functions *layer)

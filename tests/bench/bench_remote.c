@@ -56,7 +56,6 @@ static int fill(uint64_t count, size_t len)
 
 		bench_make_key(i, &key);
 		cc_cache_put(cache, &key, entry);
-		cc_cache_flush(cache);	/* one after another: the queue is bounded */
 		cc_key_release(&key);
 		cc_entry_unref(entry);
 	}

@@ -20,7 +20,7 @@ bool others_count(const char *root, uint64_t misses, bool stores)
 	cc_stats_add(stats, CC_MISSES, misses);
 	cc_stats_add(stats, CC_STORES, stores);
 	cc_stats_bypass(stats, "crash");
-	done = cc_stats_flush(stats, root, -1, UINT64_MAX) == CMN_OK;
+	done = cc_stats_flush(stats, root, -1, NULL, UINT64_MAX) == CMN_OK;
 	cc_stats_free(stats);
 	return done;
 }
@@ -51,8 +51,7 @@ void others_note(const char *root, unsigned int number)
 	cc_key_init(&key);
 	cc_key_add_u64(&key, CC_PART_IMAGE, "number", number);
 	note.key = &key;
-	cc_history_add(&history, cc_history_task_new(&note));
-	cc_history_write(&history, root);
+	cc_history_write(&history, root, &note);
 	cc_key_release(&key);
 }
 

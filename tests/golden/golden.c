@@ -158,7 +158,7 @@ static bool put_stats(const char *root)
 	for (unsigned int i = 0; i < CC_STATS_LOG_COUNTERS; i++)
 		cc_stats_add(stats, (enum cc_counter)i, (uint64_t)i << 33);
 	cc_stats_bypass(stats, "has-include");
-	done = cc_stats_flush(stats, root, -1, UINT64_MAX) == CMN_OK;
+	done = cc_stats_flush(stats, root, -1, NULL, UINT64_MAX) == CMN_OK;
 	cc_stats_free(stats);
 	return done;
 }

@@ -118,7 +118,6 @@ static int use(const char *dir, uint64_t first, uint64_t count)
 		(void)printf("%s\n", cmn_status_string(cc_cache_set_dir(cache, dir)));
 	for (uint64_t i = 0; i < count; i++)
 		failed |= use_one(cache, first + i);
-	cc_cache_flush(cache);
 	cc_cache_close(cache);
 	return failed;
 }

@@ -26,8 +26,6 @@
 #define NS_PER_S UINT64_C(1000000000)
 /* Nobody waits for one value, but it is not to hang for ever. */
 #define GET_NS (60 * NS_PER_S)
-/* The history takes so many at a time. */
-#define HISTORY_BATCH 256
 
 /* Hashes of keys, CMN_HASH_SIZE bytes each. */
 struct hashes {
@@ -44,7 +42,6 @@ struct pulling {
 	char problem[CC_HELPER_MESSAGE_SIZE];	/* of the tier; "": none */
 	struct hashes there, wanted;	/* keys of the root's entries; what is listed */
 	struct cc_history history;
-	size_t noted;
 	unsigned int lists;
 	uint64_t stored, bytes, had, gone, refused, too_large;
 };
@@ -179,9 +176,7 @@ static void note_origin(struct pulling *pulling, const struct cc_key *key, const
 		.detail = signer ? signer : "", .start_ns = cmn_clock_realtime(),
 	};
 
-	cc_history_add(&pulling->history, cc_history_task_new(&note));
-	if (++pulling->noted % HISTORY_BATCH == 0)
-		cc_history_write(&pulling->history, pulling->cache->config.dir);
+	cc_history_write(&pulling->history, pulling->cache->config.dir, &note);
 }
 
 /* Anything but CMN_OK and what refuse knows would befall the others too. */
@@ -262,7 +257,6 @@ static enum cmn_status pull_entries(struct pulling *pulling)
 			status = pull_one(pulling, hash);
 	}
 	terminal_progress_hide();
-	cc_history_write(&pulling->history, pulling->cache->config.dir);
 	return status;
 }
 
@@ -338,7 +332,6 @@ static int begin(struct pulling *pulling, bool json)
 		tool_complain("out of memory");
 	cc_helper_close(&pulling->helper);
 	cc_remote_free(pulling->remote);
-	cc_history_drop(&pulling->history);
 	cmn_buffer_release(&pulling->there.bytes);
 	cmn_buffer_release(&pulling->wanted.bytes);
 	return code;

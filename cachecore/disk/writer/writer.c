@@ -1,452 +1,287 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * writer: a queue, a lock, and one thread that is started by a store and ends
- * when there is nothing to do. What it does is in writer_work.c.
- *
- * The lock guards the lists and the flags and is never held across the
- * store's or the statistics' work. Entries go first, then an eviction that is
- * due; access times and statistics when their time has come, or when a flush
- * asks for them.
+ * writer: what one thread at a time remembers of the root's files, so that it writes less (which
+ * parts of keys the history has, where this process's counts are), is taken by a flag, for which
+ * nobody waits: a thread that finds it taken does without.
  */
-#include "cachecore/disk/writer/writer_internal.h"
+#include "cachecore/disk/writer/writer.h"
 
+#include <stdatomic.h>
+#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
-
-#include <utlist.h>
+#include <sys/resource.h>
+#include <sys/statvfs.h>
 
 #include "cachecore/disk/nonce.h"
-#include "cachecore/disk/writer/hand_over.h"
-#include "common/background.h"
+#include "cachecore/disk/root.h"
+#include "cachecore/disk/writer/recipes.h"
+#include "cachecore/record/stats_log.h"
+#include "cachecore/remote/remote.h"
 #include "common/clock.h"
-#include "common/condition.h"
-#include "common/hash.h"
-#include "common/mutex.h"
+#include "common/descriptor.h"
 
-#define NS_PER_S UINT64_C(1000000000)
-/* Of payloads and keys that wait. The memory level shares them; this bounds what outlives it there. */
-#define MAX_QUEUED_BYTES ((uint64_t)64 << 20)
-#define MAX_USES 1024
-#define SOON_NS (NS_PER_S / 20)	/* hits of a start come together */
-/*
- * Without work for so long the thread ends: a process whose main thread called
- * pthread_exit ends with its last thread, which must not be this one for ever.
- * Longer than a compiler takes for the next program of a burst; where it is
- * not, that program took so long that starting a thread is nothing.
- */
-#define IDLE_NS (NS_PER_S / 2)
-/*
- * How long an eviction goes on looking when a flush asks, as a process ends,
- * but for a third of the flush's time at most; then it still removes for a
- * while (evict.h). Some thousand entries, so that a store which only short
- * processes use is evicted from too.
- */
-#define EVICT_GRACE_NS (NS_PER_S / 4)
-/* What a thread that is told to stop gets for the file operation that it is in. */
-#define STOP_GRACE_NS (NS_PER_S / 10)
-struct cc_writer *cc_writer_new(struct cc_store *store, struct cc_stats *stats,
-				const struct cmn_log *log)
+#define NS_PER_MS UINT64_C(1000000)
+/* Of the compile time that the caller has just waited for. Nobody waits for a worker of ckcache replay. */
+#define EVICT_SHARE 20
+#define EVICT_LEAST_NS (5 * NS_PER_MS)
+#define EVICT_MOST_NS (250 * NS_PER_MS)
+#define LOCK_SHARE 8
+#define LOCK_LEAST_NS (10 * NS_PER_MS)
+#define LOCK_MOST_NS (500 * NS_PER_MS)
+/* For counts, and for what a hit notes. */
+#define RECORD_NS (10 * NS_PER_MS)
+/* Leaves that an eviction looks at even if its time is over: some ms of work, where a machine is busy. */
+#define LEAST_STEPS 64
+
+struct cc_writer {
+	struct cc_writer_setup setup;
+	atomic_flag failure_logged, token_logged;
+	atomic_flag taken;		/* what follows is one thread's */
+	struct cc_history history;
+	struct cc_stats_place counts;	/* of this process's record */
+};
+
+struct cc_writer *cc_writer_new(const struct cc_writer_setup *setup)
 {
 	struct cc_writer *writer = calloc(1, sizeof(*writer));
 
 	if (!writer)
 		return NULL;
-	writer->store = store;
-	writer->stats = stats;
-	writer->log = log;
+	writer->setup = *setup;
 	atomic_flag_clear(&writer->failure_logged);
 	atomic_flag_clear(&writer->token_logged);
-	writer->run = cc_nonce_run();
-	writer->own_stats = cc_stats_new();
-	if (!writer->own_stats || pthread_mutex_init(&writer->lock, NULL) != 0)
-		goto failed;
-	if (!cmn_conditions_init(&writer->work, &writer->idle)) {
-		(void)pthread_mutex_destroy(&writer->lock);	/* nobody holds it */
-		goto failed;
-	}
+	atomic_flag_clear(&writer->taken);
+	writer->history.program = setup->config->built_for;
 	return writer;
-failed:
-	cc_stats_free(writer->own_stats);
+}
+
+void cc_writer_free(struct cc_writer *writer)
+{
 	free(writer);
-	return NULL;
-}
-
-void cc_writer_admit_all(struct cc_writer *writer)
-{
-	writer->admits_all = true;
-}
-
-void cc_writer_set_run(struct cc_writer *writer, uint64_t run)
-{
-	writer->run = run;
-}
-
-void cc_writer_set_remote(struct cc_writer *writer, struct cc_remote *remote)
-{
-	writer->remote = remote;
-}
-
-void cc_writer_set_hand_over(struct cc_writer *writer, struct cc_hand_over *hand_over)
-{
-	writer->hand_over = hand_over;
-}
-
-void cc_writer_set_program(struct cc_writer *writer, const char *program)
-{
-	writer->history.program = program;
-	cc_stats_set_program(writer->own_stats, program);
-}
-
-void cc_writer_set_start(struct cc_writer *writer, uint64_t start_ns)
-{
-	writer->start_ns = start_ns;
-}
-
-void cc_writer_set_stats(struct cc_writer *writer, struct cc_stats *stats)
-{
-	cmn_mutex_lock(&writer->lock);
-	if (writer->stats)
-		cc_stats_move(writer->stats, writer->own_stats);
-	writer->stats = stats;
-	cmn_mutex_unlock(&writer->lock);
-}
-
-/*
- * One thing that is to do, or a wait for one; with the lock. false: there was
- * nothing for so long that the thread is to end. Whatever releases the lock
- * returns to the loop, so that no change goes unseen before a wait. A flush is
- * done when it was wanted before the lists were seen empty, and statistics
- * were written after that.
- */
-static bool work_or_wait(struct cc_writer *writer)
-{
-	uint64_t wanted = writer->flush_wanted, now = cmn_clock_monotonic();
-	uint64_t until = writer->idle_time;
-
-	if (writer->stats_time && now >= writer->stats_time) {
-		cc_writer_do_stats(writer);
-	} else if (cc_writer_do_task(writer)) {
-		writer->idle_time = cmn_clock_monotonic() + IDLE_NS;
-	} else if (writer->evict_due) {
-		cc_writer_do_evict(writer);
-	} else if (wanted != writer->flush_done) {
-		cc_writer_do_stats(writer);
-		writer->flush_done = wanted;
-		writer->evict_end = 0;
-		(void)pthread_cond_broadcast(&writer->idle);
-	} else if (now < until) {
-		if (writer->stats_time && writer->stats_time < until)
-			until = writer->stats_time;
-		(void)cmn_condition_wait(&writer->work, &writer->lock, until);
-	} else if (writer->stats_time) {
-		writer->stats_time = now;	/* before it ends, they are due */
-	} else {
-		return false;
-	}
-	return true;
-}
-
-/*
- * What ends by itself leaves the writer as it was before the first store: it
- * may be the process's last thread, whose return makes the C library call
- * exit(), and with it a flush, on this very thread.
- */
-static void run(void *arg)
-{
-	struct cc_writer *writer = arg;
-
-	cmn_mutex_lock(&writer->lock);
-	while (!writer->stop && work_or_wait(writer))
-		continue;
-	if (writer->stop) {
-		writer->stopped = true;
-		(void)pthread_cond_broadcast(&writer->idle);
-	} else {
-		writer->started = false;
-		(void)pthread_detach(writer->thread);	/* it ends with this one, and nobody has joined it */
-	}
-	cmn_mutex_unlock(&writer->lock);
-}
-
-/* With the lock. Without a thread (none could be made) what is queued waits for the next put's attempt, or for a flush. */
-static void start(struct cc_writer *writer)
-{
-	if (writer->started)
-		return;
-	writer->idle_time = cmn_clock_monotonic() + IDLE_NS;
-	writer->started = cmn_background_start(run, writer, &writer->thread);
-}
-
-/* With the lock; true: the thread may be asleep without a time to wake. */
-static bool note_event(struct cc_writer *writer)
-{
-	if (writer->stats_time)
-		return false;
-	writer->stats_time = cmn_clock_monotonic() + CC_WRITER_STATS_INTERVAL_NS;
-	return true;
-}
-
-/* Takes the task; false: dropped. */
-static bool enqueue(struct cc_writer *writer, struct cc_writer_task *task)
-{
-	struct cc_flight *early = NULL;
-	bool taken;
-
-	cmn_mutex_lock(&writer->lock);
-	/* An entry larger than the bound goes alone. */
-	taken = !writer->stop && (!writer->stores || (task->size <= MAX_QUEUED_BYTES &&
-		 writer->stored_bytes <= MAX_QUEUED_BYTES - task->size));
-	if (taken) {
-		DL_APPEND(writer->stores, task);
-		writer->stored_bytes += task->size;
-		(void)note_event(writer);	/* it is woken in any case */
-		start(writer);
-		(void)pthread_cond_signal(&writer->work);
-		/* Without a thread it is stored when the process ends: too late for who waits. */
-		if (!writer->started || writer->held_up) {
-			early = task->flight;
-			task->flight = NULL;
-		}
-	}
-	cmn_mutex_unlock(&writer->lock);
-	cc_flight_end(early);
-	if (!taken)
-		cc_writer_task_free(task);
-	return taken;
-}
-
-bool cc_writer_put(struct cc_writer *writer, const struct cc_key *key, struct cc_entry *entry,
-		   struct cc_flight *flight)
-{
-	struct cc_writer_task *task = cc_writer_task_of_entry(key, entry);
-
-	if (!task) {
-		cc_flight_end(flight);
-		return false;
-	}
-	task->flight = flight;
-	return enqueue(writer, task);
-}
-
-bool cc_writer_put_recipe(struct cc_writer *writer, struct cmn_buffer *encoded)
-{
-	struct cc_writer_task *task = cc_writer_task_of_recipe(encoded);
-
-	return task && enqueue(writer, task);
-}
-
-static bool is_of_key(const struct cc_writer_task *task, const struct cc_key *key)
-{
-	return task && task->entry && cmn_view_equal(cc_key_view(&task->key), cc_key_view(key));
-}
-
-bool cc_writer_forget(struct cc_writer *writer, const struct cc_key *key, uint64_t timeout_ns)
-{
-	uint64_t deadline = cmn_clock_deadline(timeout_ns);
-	struct cc_writer_task *task, *next, *all, *gone = NULL;
-	bool is_stored;
-
-	cmn_mutex_lock(&writer->lock);
-	all = writer->stores;
-	writer->stores = NULL;
-	DL_FOREACH_SAFE(all, task, next) {
-		if (is_of_key(task, key)) {
-			writer->stored_bytes -= task->size;
-			DL_APPEND(gone, task);
-		} else {
-			DL_APPEND(writer->stores, task);
-		}
-	}
-	while (is_of_key(writer->current, key) && cmn_condition_wait(&writer->idle, &writer->lock, deadline))
-		continue;
-	is_stored = is_of_key(writer->current, key);
-	if (is_stored)
-		writer->current->unwanted = true;
-	cmn_mutex_unlock(&writer->lock);
-	cc_writer_tasks_free(&gone);
-	return is_stored;
-}
-
-bool cc_writer_add_use(struct cc_writer *writer, const struct cc_store_place *place)
-{
-	struct cc_writer_uses *uses = &writer->uses;
-	struct cc_store_place *places;
-
-	for (size_t i = 0; i < uses->count; i++) {
-		struct cc_store_place *there = &uses->places[i];
-
-		if (there->n != place->n || strcmp(there->leaf, place->leaf) != 0)
-			continue;
-		if (there->used_ns < place->used_ns)
-			there->used_ns = place->used_ns;
-		return false;
-	}
-	if (uses->count >= MAX_USES)
-		return false;
-	places = cmn_array_grow(uses->places, uses->count, sizeof(*places));
-	if (!places)
-		return false;
-	uses->places = places;
-	places[uses->count++] = *place;
-	return note_event(writer);
-}
-
-void cc_writer_touch(struct cc_writer *writer, const struct cc_store_place *place, bool soon)
-{
-	const uint64_t due = soon ? cmn_clock_monotonic() + SOON_NS : UINT64_MAX;
-
-	cmn_mutex_lock(&writer->lock);
-	/* Else the thread wakes by itself within a second. */
-	if (!writer->stop && (cc_writer_add_use(writer, place) || soon)) {
-		if (writer->stats_time > due)
-			writer->stats_time = due;
-		if (soon)
-			start(writer);
-		(void)pthread_cond_signal(&writer->work);
-	}
-	cmn_mutex_unlock(&writer->lock);
-}
-
-void cc_writer_note(struct cc_writer *writer, const struct cc_history_note *note)
-{
-	struct cc_history_task *task = cc_history_task_new(note);
-
-	cmn_mutex_lock(&writer->lock);
-	cc_history_add(&writer->history, task);
-	/* As a touch. */
-	if (!writer->stop && note_event(writer))
-		(void)pthread_cond_signal(&writer->work);
-	cmn_mutex_unlock(&writer->lock);
-}
-
-/* With the lock. */
-static bool has_statistics(const struct cc_writer *writer)
-{
-	return writer->history.tasks || cc_stats_pending(writer->own_stats) ||
-	       (writer->stats && cc_stats_pending(writer->stats));
-}
-
-/* With the lock; as cc_writer_flush. */
-static bool flush_until(struct cc_writer *writer, uint64_t deadline)
-{
-	uint64_t wanted, now, third;
-
-	/* Nothing to wait for: a process may end now. */
-	if (!writer->stores && !writer->uses.count && !writer->evict_due && !writer->working &&
-	    !has_statistics(writer))
-		return true;
-	now = cmn_clock_monotonic();
-	third = now < deadline ? (deadline - now) / 3 : 0;
-	writer->evict_end = now + (third < EVICT_GRACE_NS ? third : EVICT_GRACE_NS);
-	if (!writer->started) {
-		/* What another thread has taken is lost if this one ends the process now. */
-		while (writer->working && cmn_condition_wait(&writer->idle, &writer->lock, deadline))
-			continue;
-		/* Time is left for what needs no lock, or has it at once. */
-		cc_store_hurry(writer->store, now + third);
-		while (cmn_clock_monotonic() < deadline && cc_writer_do_task(writer))
-			continue;
-		if (writer->evict_due && cmn_clock_monotonic() < writer->evict_end)
-			cc_writer_do_evict(writer);
-		/* What did not fit before. */
-		while (cmn_clock_monotonic() < deadline && cc_writer_do_task(writer))
-			continue;
-		cc_writer_do_stats(writer);
-		cc_store_hurry(writer->store, 0);
-		writer->evict_end = 0;
-		return !writer->stores && !writer->uses.count && !writer->working;
-	}
-	wanted = ++writer->flush_wanted;
-	(void)pthread_cond_signal(&writer->work);
-	while (writer->flush_done < wanted && !writer->stopped) {
-		if (!cmn_condition_wait(&writer->idle, &writer->lock, deadline))
-			break;
-	}
-	return writer->flush_done >= wanted;
-}
-
-bool cc_writer_flush(struct cc_writer *writer, uint64_t timeout_ns)
-{
-	uint64_t deadline = cmn_clock_deadline(timeout_ns);
-	bool done;
-
-	cmn_mutex_lock(&writer->lock);
-	done = flush_until(writer, deadline);
-	cmn_mutex_unlock(&writer->lock);
-	return done;
-}
-
-/* With the lock; false: the thread did not end in time. */
-static bool stop_thread(struct cc_writer *writer)
-{
-	uint64_t deadline = cmn_clock_deadline(STOP_GRACE_NS);
-
-	writer->stop = true;
-	(void)pthread_cond_signal(&writer->work);
-	while (writer->started && !writer->stopped) {
-		if (!cmn_condition_wait(&writer->idle, &writer->lock, deadline))
-			break;
-	}
-	return !writer->started || writer->stopped;
-}
-
-bool cc_writer_free(struct cc_writer *writer, uint64_t timeout_ns)
-{
-	bool stopped;
-
-	if (!writer)
-		return true;
-	cmn_mutex_lock(&writer->lock);
-	(void)flush_until(writer, cmn_clock_deadline(timeout_ns));	/* what is left is dropped */
-	stopped = stop_thread(writer);
-	cmn_mutex_unlock(&writer->lock);
-	if (!stopped) {
-		(void)pthread_detach(writer->thread);	/* it is joinable */
-		return false;
-	}
-	if (writer->started)
-		(void)pthread_join(writer->thread, NULL);	/* it is past its last wait */
-	cc_writer_tasks_free(&writer->stores);
-	free(writer->uses.places);
-	cc_history_drop(&writer->history);
-	(void)pthread_cond_destroy(&writer->work);	/* nobody is left to use them */
-	(void)pthread_cond_destroy(&writer->idle);
-	(void)pthread_mutex_destroy(&writer->lock);
-	cc_stats_free(writer->own_stats);
-	cc_hand_over_free(writer->hand_over);
-	free(writer);
-	return true;
-}
-
-void cc_writer_fork_prepare(struct cc_writer *writer)
-{
-	cmn_mutex_lock(&writer->lock);
-}
-
-void cc_writer_fork_parent(struct cc_writer *writer)
-{
-	cmn_mutex_unlock(&writer->lock);
 }
 
 void cc_writer_fork_child(struct cc_writer *writer)
 {
-	cc_writer_tasks_free(&writer->stores);
-	writer->stored_bytes = 0;
-	writer->uses.count = 0;
-	cc_history_drop(&writer->history);
-	writer->evict_due = false;
-	writer->evict_end = 0;
-	writer->working = 0;
-	writer->current = NULL;
-	writer->held_up = false;
-	writer->started = false;
-	writer->stopped = false;
-	writer->flush_done = writer->flush_wanted;
-	writer->stats_time = 0;
-	cc_stats_forget(writer->own_stats);
-	if (writer->stats)
-		cc_stats_forget(writer->stats);
-	/* The conditions may count waiters that do not exist here: made anew, not destroyed. */
-	(void)cmn_conditions_init(&writer->work, &writer->idle);	/* cannot fail: the first time did not */
-	cmn_mutex_unlock(&writer->lock);
+	writer->setup.start_ns = cmn_clock_realtime();
+	writer->history = (struct cc_history){ .program = writer->history.program };
+	writer->counts = (struct cc_stats_place){ 0 };
+	atomic_flag_clear(&writer->taken);
+}
+
+static uint64_t share_of(uint64_t build_ns, unsigned int share, uint64_t least, uint64_t most)
+{
+	uint64_t ns = build_ns / share;
+
+	return ns < least ? least : ns > most ? most : ns;
+}
+
+static const char *root_of(const struct cc_writer *writer)
+{
+	return cc_store_root(writer->setup.store);
+}
+
+void cc_writer_note(struct cc_writer *writer, const struct cc_history_note *note)
+{
+	struct cc_history own = { .program = writer->history.program };
+	bool taken = atomic_flag_test_and_set(&writer->taken);
+	struct cc_history *history = taken ? &own : &writer->history;
+	struct cc_history_note dated = *note;
+
+	dated.start_ns = writer->setup.start_ns;
+	cc_store_trim(writer->setup.store);
+	cc_history_write(history, root_of(writer), &dated);
+	if (!taken)
+		atomic_flag_clear(&writer->taken);
+}
+
+/* Whether it is that limit, and not the disk. Asked afterwards: where something has changed since, what is likeliest. */
+static bool is_file_limit(const char *root, size_t size)
+{
+	struct rlimit limit;
+	struct statvfs disk;
+
+	if (statvfs(root, &disk) < 0 || (uint64_t)disk.f_bavail * disk.f_frsize <= size ||
+	    (disk.f_files && !disk.f_favail))
+		return false;
+	return getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY;
+}
+
+/* size: of what was to be written, as far as it is known. */
+static void log_failure(struct cc_writer *writer, const char *what, enum cmn_status status, size_t size)
+{
+	bool limited = status == CMN_ERR_NOSPACE && is_file_limit(root_of(writer), size);
+
+	cmn_log_once(writer->setup.log, &writer->failure_logged, CMN_LOG_ERROR, "cannot write %s: %s", what,
+		     limited ? "a file may not grow so large (RLIMIT_FSIZE)" : cmn_status_string(status));
+}
+
+void cc_writer_count(struct cc_writer *writer)
+{
+	bool taken = atomic_flag_test_and_set(&writer->taken);
+	enum cmn_status status;
+
+	status = cc_stats_flush(writer->setup.stats, root_of(writer), -1, taken ? NULL : &writer->counts,
+				cmn_clock_deadline(RECORD_NS));
+	if (!taken)
+		atomic_flag_clear(&writer->taken);
+	/* A root that is not ours is the store's complaint; a busy one is tried again. */
+	if (status < 0 && status != CMN_ERR_ACCESS)
+		log_failure(writer, "statistics", status, 0);
+}
+
+void cc_writer_touch(struct cc_writer *writer, const struct cc_store_place *place)
+{
+	int root_fd;
+
+	if (cc_store_open_root(writer->setup.store, &root_fd) != CMN_OK)
+		return;
+	(void)cc_store_touch(writer->setup.store, root_fd, place, 1);	/* best effort */
+	(void)cmn_descriptor_close(root_fd);	/* read only */
+}
+
+/* For the history: why an entry is not there. Nor will it be uploaded to those who wait. */
+static void note_not_stored(struct cc_writer *writer, const struct cc_key *key,
+			    const struct cc_entry *entry, const char *reason)
+{
+	char size[24], leaf[CC_LEAF_PATH_SIZE];
+	const struct cc_history_note note = {
+		.kind = CC_HISTORY_NOT_STORED, .key = key, .reason = reason, .detail = size,
+	};
+	const struct cmn_log *log = writer->setup.log;
+
+	(void)snprintf(size, sizeof(size), "%zu", cc_entry_image_size(entry));
+	cc_writer_note(writer, &note);
+	if (log && log->level >= CMN_LOG_DEBUG) {
+		cc_leaf_path_of(key, leaf);
+		cmn_log_write(log, CMN_LOG_DEBUG, "not stored: entry %s: %s", leaf, reason);
+	}
+	if (cc_entry_is_claimed(entry))
+		cc_remote_release(writer->setup.remote, key);
+}
+
+/* By what cc_store_add answered. */
+static const char *reason_of(struct cc_writer *writer, const struct cc_entry *entry,
+			     enum cmn_status status)
+{
+	const char *bound = cc_store_bound_of(writer->setup.store, entry), *why;
+	const char *root = root_of(writer);
+	struct statvfs disk;
+
+	switch (status) {
+	case CMN_ERR_TOO_LARGE:
+		return bound ? bound : cc_store_makes_room(writer->setup.store) ? "max_size" : "full";
+	case CMN_ERR_ACCESS:
+		if (cc_root_check(root, CC_ROOT_GROUP, &why) == CMN_ERR_ACCESS)
+			return "foreign";
+		return statvfs(root, &disk) == 0 && (disk.f_flag & ST_RDONLY) ? "read-only-disk" : "access";
+	case CMN_BUSY:
+		return "busy";
+	case CMN_ERR_NOSPACE:
+		return is_file_limit(root, cc_entry_payload_size(entry)) ? "file-limit" : "no-space";
+	default:
+		return "failed";
+	}
+}
+
+/* false: it would be one more of many that nobody ever asks for again. */
+static bool is_welcome(struct cc_writer *writer, struct cmn_view key)
+{
+	if (writer->setup.config->admit_all ||
+	    cc_nonce_admits(root_of(writer), key, writer->setup.run, cmn_clock_realtime()))
+		return true;
+	cc_stats_bypass(writer->setup.stats, "random-token");
+	cmn_log_once(writer->setup.log, &writer->token_logged, CMN_LOG_WARNING,
+		     "this program's kernels differ by a random word each time: they are not stored");
+	return false;
+}
+
+struct pace {
+	uint64_t end;		/* monotonic */
+	unsigned int steps;
+};
+
+/* cc_evict_pace */
+static bool goes_on(void *ctx)
+{
+	struct pace *pace = ctx;
+
+	return pace->steps++ < LEAST_STEPS || cmn_clock_monotonic() < pace->end;
+}
+
+static uint64_t lock_until(void *ctx)
+{
+	const struct pace *pace = ctx;
+
+	return pace->end;
+}
+
+static void evict(struct cc_writer *writer, uint64_t build_ns)
+{
+	struct pace pace = {
+		.end = cmn_clock_deadline(writer->setup.config->built_for ? EVICT_MOST_NS :
+					  share_of(build_ns, EVICT_SHARE, EVICT_LEAST_NS, EVICT_MOST_NS)),
+	};
+	const struct cc_evict_pace how = { .go_on = goes_on, .lock_until = lock_until, .ctx = &pace };
+
+	(void)!cc_store_evict_paced(writer->setup.store, &how);	/* it was logged; a later store tries again */
+}
+
+/* Whoever has the lock that is wanted may be stopped. */
+static enum cmn_status add(struct cc_writer *writer, const struct cc_key *key,
+			   const struct cc_entry *entry, bool *ret_evict)
+{
+	uint64_t patience = share_of(cc_entry_build_ns(entry), LOCK_SHARE, LOCK_LEAST_NS, LOCK_MOST_NS);
+
+	if (writer->setup.config->built_for)
+		return cc_store_add(writer->setup.store, key, entry, ret_evict);
+	return cc_store_add_within(writer->setup.store, key, entry, patience, ret_evict);
+}
+
+void cc_writer_put(struct cc_writer *writer, const struct cc_key *key, struct cc_entry *entry,
+		   struct cc_flight *flight)
+{
+	enum cmn_status status;
+	bool evicts;
+
+	if (!is_welcome(writer, cc_key_view(key))) {
+		cc_flight_end(flight);
+		note_not_stored(writer, key, entry, "random-token");
+		return;
+	}
+	status = add(writer, key, entry, &evicts);
+	if (status == CMN_ERR_TOO_LARGE && evicts) {
+		cc_flight_end(flight);	/* who waits for it does not wait for an eviction */
+		flight = NULL;
+		evict(writer, cc_entry_build_ns(entry));
+		status = add(writer, key, entry, &evicts);
+		evicts = false;
+	}
+	cc_flight_end(flight);
+	if (status == CMN_OK) {
+		cc_stats_add(writer->setup.stats, CC_STORES, 1);
+		if (!cc_entry_is_remote(entry))
+			cc_remote_stored(writer->setup.remote, root_of(writer), key);
+		if (evicts)
+			evict(writer, cc_entry_build_ns(entry));
+		return;
+	}
+	note_not_stored(writer, key, entry, reason_of(writer, entry, status));
+	if (status < 0 && status != CMN_ERR_TOO_LARGE && status != CMN_ERR_ACCESS) {
+		cc_stats_add(writer->setup.stats, CC_ERRORS, 1);
+		log_failure(writer, "an entry", status, cc_entry_payload_size(entry));
+	}
+}
+
+void cc_writer_put_recipe(struct cc_writer *writer, struct cmn_view key, struct cmn_view encoded)
+{
+	enum cmn_status status;
+
+	/* A recipe only saves time. */
+	if (!is_welcome(writer, key) || cc_store_is_full(writer->setup.store, encoded.len))
+		return;
+	status = cc_recipes_put(root_of(writer), encoded);
+	if (status < 0 && status != CMN_ERR_TOO_LARGE && status != CMN_ERR_ACCESS) {
+		cc_stats_add(writer->setup.stats, CC_ERRORS, 1);
+		log_failure(writer, "a recipe", status, encoded.len);
+	}
 }

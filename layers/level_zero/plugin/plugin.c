@@ -5,7 +5,6 @@
 #include <pthread.h>
 
 #include "layers/shared/driver/environment.h"
-#include "layers/shared/driver/exit_time.h"
 #include "layers/level_zero/plugin/next.h"
 
 static pthread_once_t once = PTHREAD_ONCE_INIT;
@@ -51,12 +50,8 @@ struct cc_cache *lz_plugin_cache(void)
 	return lz_plugin_opened;
 }
 
-/*
- * After the application's exit handlers. It writes files and calls no driver;
- * other threads may still be inside, so that nothing is freed.
- */
-__attribute__((destructor)) static void write_at_exit(void)
+/* After the application's exit handlers: the log's last line. */
+__attribute__((destructor)) static void conclude_at_exit(void)
 {
-	drv_exit_time_flush(lz_plugin_opened);
 	cc_cache_conclude(lz_plugin_opened);
 }

@@ -11,7 +11,6 @@
 #include <string.h>
 
 #include "layers/shared/driver/environment.h"
-#include "layers/shared/driver/exit_time.h"
 #include "layers/shared/driver/loaded.h"
 #include "layers/opencl/hooks/dispatch.h"
 #include "layers/opencl/key/layers_below.h"
@@ -69,15 +68,9 @@ static void open_cache(void)
 			      "no memory for fork handlers: do not fork while kernels are built");
 }
 
-/*
- * The destructor runs after the application's exit handlers, on loaders that
- * never call clDeinitLayer too: for what process_exit.h came too early for. It writes
- * files and calls no driver; other threads may still be inside, so that nothing
- * is freed.
- */
-__attribute__((destructor)) static void write_at_exit(void)
+/* After the application's exit handlers, on loaders that never call clDeinitLayer too: the log's last line. */
+__attribute__((destructor)) static void conclude_at_exit(void)
 {
-	drv_exit_time_flush(ocl_layer.cache);
 	cc_cache_conclude(ocl_layer.cache);
 }
 
@@ -187,6 +180,5 @@ cl_int CL_API_CALL clInitLayerWithProperties(cl_uint num_entries,
 
 cl_int CL_API_CALL clDeinitLayer(void)
 {
-	drv_exit_time_flush(ocl_layer.cache);
 	return CL_SUCCESS;
 }

@@ -7,7 +7,6 @@
 #include <stddef.h>
 #include <unistd.h>
 
-#include "layers/shared/driver/exit_time.h"
 #include "layers/opencl/program/capture.h"
 #include "layers/opencl/layer.h"
 
@@ -23,7 +22,6 @@ static void end(void *unused)
 {
 	(void)unused;
 	ocl_capture_pending();
-	drv_exit_time_flush(ocl_layer.cache);
 }
 
 void ocl_process_exit_watch(void)

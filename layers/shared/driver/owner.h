@@ -17,7 +17,6 @@
 #define DRV_OWNER_NAME "ckcache"
 #define DRV_OWNER_OBSERVER 1
 #define DRV_OWNER_ENVIRONMENT 2
-#define DRV_OWNER_EXIT_TIME 3
 
 #define DRV_OWNER_TEXT_OF(number) #number
 #define DRV_OWNER_TEXT(number) DRV_OWNER_TEXT_OF(number)

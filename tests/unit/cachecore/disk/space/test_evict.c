@@ -622,10 +622,9 @@ TEST(everything_counts)
 	CU_ASSERT_EQUAL(cc_recipes_put(bench.root, cmn_buffer_view(&encoded)), CMN_OK);
 	cmn_buffer_release(&encoded);
 	cc_stats_add(stats, CC_MISSES, 1);
-	CU_ASSERT_EQUAL(cc_stats_flush(stats, bench.root, -1, UINT64_MAX), CMN_OK);
+	CU_ASSERT_EQUAL(cc_stats_flush(stats, bench.root, -1, NULL, UINT64_MAX), CMN_OK);
 	cc_stats_free(stats);
-	cc_history_add(&history, cc_history_task_new(&note));
-	cc_history_write(&history, bench.root);
+	cc_history_write(&history, bench.root, &note);
 	unit_write("root/" CC_HISTORY_OLD_NAME, "old");
 	CU_ASSERT_TRUE(cc_nonce_admits(bench.root, cc_key_view(&key), 1, 1));
 	CU_ASSERT_EQUAL(cc_number_file_read(bench.root_fd, CC_ACCOUNT_NAME, &total), CMN_OK);
