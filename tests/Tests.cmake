@@ -23,7 +23,7 @@ function(ckcache_test name)
   # A loaded machine takes several times as long as an idle one, and does not store in the time
   # that a process's end may take.
   set_tests_properties(${name} PROPERTIES LABELS "${labels}" TIMEOUT 1800
-    SKIP_RETURN_CODE 77 ENVIRONMENT CKCACHE_EXIT_WAIT=20000)
+    SKIP_RETURN_CODE 77)
 endfunction()
 
 # ckcache_python_test(<name> <script> [<options of ckcache_test>...] [ARGS <word>...])

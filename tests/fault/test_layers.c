@@ -12,8 +12,7 @@ static const struct layer opencl = {
 	.program = OPENCL_CLIENT,
 	.variables = { "HOME=home", "OCL_ICD_VENDORS=vendors", "STUB_COUNTS=counts",
 		       "STUB_SETTINGS=settings" },
-	.own = { "OPENCL_LAYERS=" OPENCL_LAYER, "CKCACHE_DIR=cache", "CKCACHE_READ_ONLY_DIRS=",
-		 "CKCACHE_EXIT_WAIT=20000" },
+	.own = { "OPENCL_LAYERS=" OPENCL_LAYER, "CKCACHE_DIR=cache", "CKCACHE_READ_ONLY_DIRS=" },
 	.compiled = "build-source",
 };
 
@@ -24,8 +23,7 @@ static const struct layer level_zero = {
 	.program = LEVEL_ZERO_CLIENT,
 	.variables = { "HOME=home", "ZE_ENABLE_ALT_DRIVERS=" LEVEL_ZERO_STUB, "STUB_COUNTS=counts",
 		       "STUB_SETTINGS=settings" },
-	.own = { "ZE_ENABLE_LAYERS=ckcache", "CKCACHE_DIR=cache", "CKCACHE_READ_ONLY_DIRS=",
-		 "CKCACHE_EXIT_WAIT=20000" },
+	.own = { "ZE_ENABLE_LAYERS=ckcache", "CKCACHE_DIR=cache", "CKCACHE_READ_ONLY_DIRS=" },
 	.compiled = "compile",
 };
 

@@ -62,7 +62,7 @@ void slot_run(struct slot_run *run, const char *client, const char *mode, const 
 {
 	char command[16384];
 	int len = snprintf(command, sizeof(command),
-			   "env -i PATH=\"$PATH\" CKCACHE_EXIT_WAIT=20000 " INTEL_WITHOUT_HARDWARE "%s"
+			   "env -i PATH=\"$PATH\" " INTEL_WITHOUT_HARDWARE "%s"
 			   " TEST_PLUGIN_LOG='%s/calls' %s timeout -k 5 120 '%s' %s"
 			   " >output 2>errors </dev/null",
 			   driver_product, unit_dir(), variables, client, mode);

@@ -170,7 +170,7 @@ TEST(opencl_and_level_zero_share_the_cache)
 	module_run(&run, "driver=0 il=one log create", "");
 	slot_run_shell("mkdir vendors && echo '" OPENCL_STUB "' >vendors/stub.icd && "
 		       "env -i PATH=\"$PATH\" HOME='%s' CKCACHE_DIR='%s/cache' "
-		       "CKCACHE_EXIT_WAIT=20000 CKCACHE_READ_ONLY_DIRS= OCL_ICD_VENDORS='%s/vendors' '" CKCACHE
+		       "CKCACHE_READ_ONLY_DIRS= OCL_ICD_VENDORS='%s/vendors' '" CKCACHE
 		       "' run -- '" OPENCL_CLIENT "' -n queries >opencl 2>&1", unit_dir(),
 		       unit_dir(), unit_dir());
 	slot_run_shell("'" CKCACHE "' list --dir cache >list && "
@@ -188,7 +188,7 @@ TEST(run_enables_both_layers)
 	module_run_plain(&plain, "driver=0 il=one log create", "");
 	for (int i = 0; i < 2; i++)
 		slot_run_shell("env -i PATH=\"$PATH\" HOME='%s' " INTEL_WITHOUT_HARDWARE "tgllp "
-			       "CKCACHE_EXIT_WAIT=20000 CKCACHE_DIR='%s/cache' CKCACHE_READ_ONLY_DIRS= '" CKCACHE
+			       "CKCACHE_DIR='%s/cache' CKCACHE_READ_ONLY_DIRS= '" CKCACHE
 			       "' run -- '" MODULE_CLIENT "' driver=0 il=one log create >output",
 			       unit_dir(), unit_dir());
 	CU_ASSERT_EQUAL(module_run_stat("hits_disk"), 1);

@@ -9,7 +9,6 @@
 
 #include "common/clock.h"
 #include "tests/level_zero/module_run.h"
-#include "tests/support/ahead.h"
 #include "tests/support/unit.h"
 #include "tests/support/updated.h"
 
@@ -141,44 +140,6 @@ TEST_ON("stub", environment_of_the_key_is_restored)
 	(void)replay_in("");
 	module_run(&run, "driver=0 il=one quiet", "IGC_Example=5");
 	CU_ASSERT_EQUAL(module_run_count(&run, "compile"), 0);
-}
-
-/* Until a run finds all of so many entries and no replay is at work; asking takes its time, so that nobody sleeps. */
-static bool wait_for_entries(unsigned long entries)
-{
-	uint64_t until = cmn_clock_monotonic() + UINT64_C(600) * 1000000000;
-	char script[512];
-
-	(void)snprintf(script, sizeof(script),
-		       "find cache -name \"*.src\" | wc -l | grep -qx %lu && \"" CKCACHE
-		       "\" replay >/dev/null 2>&1 && echo done || echo", entries);
-	do
-		module_run_script(&run, script, "");
-	while (!strstr(run.client.output, "done") && cmn_clock_monotonic() < until);
-	return strstr(run.client.output, "done") != NULL;
-}
-
-TEST_ON("stub", after_an_update_the_rest_is_handed_over)
-{
-	unsigned long stored;
-	char variables[4200];
-	cpu_set_t set;
-
-	if (sched_getaffinity(0, sizeof(set), &set) == 0 && CPU_COUNT(&set) < 2)
-		return;
-	module_run(&run, "driver=0" ONE_INPUT, "");
-	stored = module_run_stat("stores");
-	CU_ASSERT(stored >= 8);
-	update(2);
-	/* The application asks for one and ends. */
-	ahead_write(CKCACHE);
-	(void)snprintf(variables, sizeof(variables),
-		       "CKCACHE_HAND_OVER=1 CKCACHE_REMOTE_HELPERS='%s/helpers'", unit_dir());
-	module_run(&run, "driver=0 il=one quiet", variables);
-	CU_ASSERT(wait_for_entries(stored));
-	module_run(&run, "driver=0" ONE_INPUT, "");
-	CU_ASSERT_EQUAL(module_run_count(&run, "compile"), 0);
-	CU_ASSERT_EQUAL(module_run_stat("unattended"), stored - 1);
 }
 
 int main(int argc, char **argv)

@@ -189,7 +189,6 @@ void driver_begin(void)
 	/* Whoever looks for all devices finds none of the machine's own Level Zero driver. */
 	driver_setenv("ZE_ENABLE_ALT_DRIVERS", "libze_none.so");
 	set_below("CKCACHE_DIR", "cache");
-	driver_setenv("CKCACHE_EXIT_WAIT", getenv("CKCACHE_EXIT_WAIT"));
 	set_below("CKCACHE_READ_ONLY_DIRS", "no-such-tier");
 	set_below("STUB_COUNTS", "counts");
 	set_below("STUB_SETTINGS", "settings");

@@ -64,7 +64,6 @@ class Server:
             env["OPENCL_LAYERS"] = self.build + "/lib/libckcache_opencl.so"
             env["CKCACHE_DIR"] = self.work + "/cache"
             env["CKCACHE_CAPTURE"] = "eager"
-            env["CKCACHE_EXIT_WAIT"] = "20000"	# a busy machine's
         env.update(self.changed)
         return env
 

@@ -49,9 +49,7 @@ TEST(a_program_ends_while_a_lock_is_held)
 	static const char *const names[] = { "", "history.dat" };
 
 	/* All files are there, however busy the machine is. */
-	driver_setenv("CKCACHE_EXIT_WAIT", "20000");
 	(void)run(LAYERED, "-DK=1");
-	driver_setenv("CKCACHE_EXIT_WAIT", NULL);
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
 		uint64_t bare = run(BARE, "-DK=2"), took;
 		pid_t holder = hold(names[i]);
@@ -64,7 +62,6 @@ TEST(a_program_ends_while_a_lock_is_held)
 		CU_ASSERT_EQUAL(waitpid(holder, NULL, 0), holder);
 	}
 	/* Not stored where it could not be counted. */
-	driver_setenv("CKCACHE_EXIT_WAIT", "20000");
 	CU_ASSERT_EQUAL(driver_stats().stores, 2);
 	(void)run(LAYERED, "-DK=2");
 	CU_ASSERT_EQUAL(driver_stats().stores, 3);
@@ -96,7 +93,6 @@ TEST(children_that_live_on_hold_nobody_up)
 		driver_begin();
 		bare = run(BARE, "-DK=2");
 		outcome = GOOD_CLIENT(LAYERED, "leave-children", ways[i]);
-		driver_setenv("CKCACHE_EXIT_WAIT", NULL);
 		took = run(LAYERED, "-DK=2");
 		CU_ASSERT(took < bare + LONGER);
 		took = cmn_clock_monotonic();

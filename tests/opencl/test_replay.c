@@ -8,7 +8,6 @@
 
 #include "common/clock.h"
 #include "tests/opencl/driver.h"
-#include "tests/support/ahead.h"
 #include "tests/support/unit.h"
 
 static struct outcome reference;
@@ -494,14 +493,6 @@ static void expect_number(const char *name, unsigned long long number)
 	CU_ASSERT(strstr(outcome_squeezed(&outcome), text) != NULL);
 }
 
-static unsigned long long driver_unattended(void)
-{
-	struct outcome outcome = TOOL("stats", "--json");
-	const char *at = strstr(outcome_squeezed(&outcome), "\"compiled_unattended\":");
-
-	return at ? strtoull(at + strlen("\"compiled_unattended\":"), NULL, 10) : 0;
-}
-
 /* Whether one program counts that many compiles, and no other is there. */
 static void expect_program(unsigned int attended, unsigned int unattended)
 {
@@ -604,60 +595,6 @@ TEST_ON("stub", replay_can_be_of_one_program)
 	TOOL_SAYS(0, "{\"stale\":1,\"built\":1", "replay", "--stale", "--json", "--program",
 		  strrchr(driver_client_path(), '/') + 1);
 	expect_hit("-DK=5");
-}
-
-/* Until so many entries are there and no replay is at work; asking takes its time, so that nobody sleeps. */
-static bool wait_for_entries(uint64_t entries)
-{
-	uint64_t until = cmn_clock_monotonic() + UINT64_C(600) * 1000000000;
-	struct driver_stats stats;
-
-	do
-		stats = driver_stats();
-	while ((stats.entries != entries || stats.recipes || TOOL("replay").code != 0) &&
-	       cmn_clock_monotonic() < until);
-	return stats.entries == entries && !stats.recipes;
-}
-
-/* The application asks for three of twelve programs, and ends: the others are built for it all the same. */
-static void hand_over(const char *setting, const char *before, const char *after)
-{
-	char tools[8192];
-	unsigned int built;
-	cpu_set_t set;
-
-	if (sched_getaffinity(0, sizeof(set), &set) == 0 && CPU_COUNT(&set) < 2)
-		return;
-	(void)snprintf(tools, sizeof(tools), "%.*s/ckcache",
-		       (int)(strrchr(driver_client_path(), '/') - driver_client_path()), driver_client_path());
-	ahead_write(tools);
-	(void)snprintf(tools, sizeof(tools), "%s/helpers", unit_dir());
-	driver_setenv("CKCACHE_REMOTE_HELPERS", tools);
-	driver_setenv("CKCACHE_CAPTURE", NULL);
-	driver_setenv("CKCACHE_HAND_OVER", "1");
-	driver_stub_setting(setting, before);
-	reference = GOOD_CLIENT(LAYERED, "several", "12");
-	CU_ASSERT_EQUAL(driver_counted("build-source"), 12);
-	driver_stub_setting(setting, after);
-	CU_ASSERT_EQUAL(CLIENT(LAYERED, "several", "3").code, 0);
-	CU_ASSERT(wait_for_entries(24));
-	/* Each was built once; and one for the question what devices there are. */
-	built = driver_counted("build-source");
-	CU_ASSERT_EQUAL(built, 12 + 12 + 1);
-	expect_number("misses", 24 - driver_unattended());
-	CU_ASSERT(driver_unattended() >= 9);
-	SAME_AS(&reference, "several", "12");
-	CU_ASSERT_EQUAL(driver_counted("build-source"), built);
-}
-
-TEST_ON("stub", after_an_update_the_rest_is_handed_over)
-{
-	hand_over("STUB_DRIVER_VERSION", "1.0", "2.0");
-}
-
-TEST_ON("stub", an_update_that_renames_the_device_hands_over)
-{
-	hand_over("STUB_DEVICE_NAME", "Old Graphics", "New HD Graphics\nSTUB_DRIVER_VERSION=2.0");
 }
 
 /* Who sets the variable himself only moves counts. */

@@ -134,7 +134,7 @@ if [ -x "$client" ] && ls /usr/lib/*/libze_intel_gpu.so.1 >/dev/null 2>&1; then
 			# As tests/level_zero/intel.h has it.
 			env NEOReadDebugKeys=1 SetCommandStreamReceiver=1 ProductFamilyOverride=tgllp \
 				HardwareInfoOverride=1x6x16 UseAubStream=0 NEO_CACHE_PERSISTENT=0 \
-				CKCACHE_EXIT_WAIT=20000 ${3+"$3"} "$client" driver=0 il=one create >/dev/null
+				${3+"$3"} "$client" driver=0 il=one create >/dev/null
 		) || fail "a Level Zero program fails"
 		counted=$("$top/bin/ckcache" stats --json | sed -n 's/^ *"\(hits_disk\|misses\)": \([0-9]*\),*$/\1=\2/p' | tr '\n' ' ')
 		[ "$counted" = "hits_disk=$1 misses=$2 " ] || fail "counted $counted and not $1 hits, $2 misses"

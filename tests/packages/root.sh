@@ -66,8 +66,7 @@ inside()
 # as USER SCRIPT: in a login shell with the user's systemd and the layer.
 as()
 {
-	inside "su -l $1 -c 'export XDG_RUNTIME_DIR=/run/user/\$(id -u) OPENCL_LAYERS=libckcache_opencl.so \
-		CKCACHE_EXIT_WAIT=20000; $2'"
+	inside "su -l $1 -c 'export XDG_RUNTIME_DIR=/run/user/\$(id -u) OPENCL_LAYERS=libckcache_opencl.so; $2'"
 }
 
 # until_true WHAT SCRIPT: runs it until it succeeds.

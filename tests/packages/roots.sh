@@ -370,7 +370,7 @@ services_of_others()
 Type=oneshot
 RuntimeDirectory=ck-served
 RuntimeDirectoryPreserve=yes
-Environment=OPENCL_LAYERS=libckcache_opencl.so CKCACHE_LOG=warning CKCACHE_EXIT_WAIT=20000
+Environment=OPENCL_LAYERS=libckcache_opencl.so CKCACHE_LOG=warning
 Environment=STUB_COUNTS=/run/ck-served/counts
 ExecStart=/bin/sh -ec 'for k in 1 2 3; do opencl_client -n vector -DK=$$k; done'
 END
@@ -640,7 +640,7 @@ remove_everything()
 	# With what only they needed; this machine's own root may have more of that.
 	quietly inside "apt-get -q -y $([ "$which" = here ] || echo --autoremove) remove $packages_in"
 	left removing '^etc/(default/ckcache|profile\.d/ckcache\.sh|OpenCL/layers(/ckcache\.lay)?) |^var/lib/(ckcache|private/ckcache-machine)'
-	if [ -d "$root/home/ck-alice" ] && as ck-alice env | grep -v '^OPENCL_LAYERS=\|^CKCACHE_EXIT_WAIT=' | grep -i ckcache; then
+	if [ -d "$root/home/ck-alice" ] && as ck-alice env | grep -v '^OPENCL_LAYERS=' | grep -i ckcache; then
 		fail "it is still in the environment"
 	fi
 	say "purging"

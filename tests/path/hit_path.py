@@ -23,7 +23,7 @@ HOOKS = {"opencl": "ocl_clBuildProgram", "level_zero": "lz_module_create"}
 
 def environment(api, library, driver, work):
     env = {"PATH": os.environ["PATH"], "HOME": work, "CKCACHE_DIR": os.path.join(work, "cache"),
-           "CKCACHE_READ_ONLY_DIRS": "", "CKCACHE_EXIT_WAIT": "20000",
+           "CKCACHE_READ_ONLY_DIRS": "",
            "HIT_PATH_CALLS": os.path.join(work, "calls")}
     if "CKCACHE_TEST_LOADER_DIR" in os.environ:
         env["LD_LIBRARY_PATH"] = os.environ["CKCACHE_TEST_LOADER_DIR"]

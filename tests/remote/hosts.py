@@ -89,7 +89,7 @@ class Host:
                 "HOME": os.path.join(self.home, "home"),
                 "XDG_RUNTIME_DIR": os.path.join(self.home, "run"),
                 "CKCACHE_DIR": self.root, "CKCACHE_READ_ONLY_DIRS": "",
-                "CKCACHE_REMOTE_HELPERS": built("bin"), "CKCACHE_EXIT_WAIT": "20000",
+                "CKCACHE_REMOTE_HELPERS": built("bin"),
                 "OPENCL_LAYERS": built("lib", "libckcache_opencl.so"),
                 "OCL_ICD_VENDORS": self.case.path("vendors"),
                 "STUB_COUNTS": self.counts, **self.settings, **(extra or {})}

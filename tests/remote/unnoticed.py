@@ -216,7 +216,7 @@ class Unnoticed(tiers.RedisCase):
                                 ("_exit", self.writer("c", write_only), "leave"),
                                 ("without, _exit", self.host("d", None), "leave")):
             with tiers.Stopwatch() as watch:
-                self.run_client(host, 0, 5, how, CKCACHE_EXIT_WAIT="300")
+                self.run_client(host, 0, 5, how)
             took[name] = watch.took
         print("an end right after a store:", ", ".join("%s %.3f s" % item
                                                        for item in took.items()), flush=True)

@@ -356,7 +356,7 @@ class Written(Case):
 class Together(Case):
     def test_two_at_once_lose_nothing(self):
         self.give(FILE)
-        names = ["recache", "promote", "hand_over", "observe", "admit_all", "in_mem"]
+        names = ["recache", "promote", "observe", "admit_all", "in_mem"]
         running = [subprocess.Popen([CKCACHE, "config", "set", name, "1", "--program", "p%d" % i],
                                     env=self.environment(), cwd=self.work)
                    for name in names for i in range(3)]

@@ -46,7 +46,7 @@ class Holder:
 
 class Locks(tool_case.Case):
     def run_tool(self, arguments):
-        extra = {"CKCACHE_EXIT_WAIT": "300", "OCL_ICD_VENDORS": self.path("none")}
+        extra = {"OCL_ICD_VENDORS": self.path("none")}
         return super().run_tool(*arguments, code=None, extra=extra, timeout=IN_TIME)
 
     def make(self, damage):

@@ -90,7 +90,6 @@ class Case(tool_case.Folder):
         kept["PATH"] = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
         made = {**kept, "HOME": self.path("home"), "TMPDIR": self.path("tmp"),
                 "CKCACHE_DIR": self.root, "CKCACHE_READ_ONLY_DIRS": "", "LC_ALL": "C.UTF-8",
-                "CKCACHE_EXIT_WAIT": "20000",
                 "OCL_ICD_VENDORS": self.path("vendors"),
                 "STUB_COUNTS": self.path("counts"), "STUB_SETTINGS": self.path("settings")}
         made.update(extra or {})

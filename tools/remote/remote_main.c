@@ -75,8 +75,6 @@ int main(int argc, char **argv)
 		tool_complain("the cache starts this program by itself");
 		return TOOL_USAGE;
 	}
-	if (!strcmp(argv[1], "replay"))
-		return remote_replay(argv[2]);
 	if (cc_config_load(&log, &config) != CMN_OK)
 		return TOOL_FAILED;
 	code = serve(&config, &log, argv + 1);

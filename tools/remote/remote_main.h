@@ -18,10 +18,4 @@ int remote_start_helper(const struct cc_config *config, const struct cc_remote_s
 int remote_upload(const struct cc_config *config, const struct cc_remote_setup *setup,
 		  const char *root);
 
-/*
- * Becomes `ckcache replay` for a program's entries of an older driver. Returns the exit code where
- * that cannot be, or where it would take something from the program.
- */
-int remote_replay(const char *program);
-
 #endif

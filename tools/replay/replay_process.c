@@ -42,8 +42,6 @@ static const char *const fixed[] = {
 	/* What the driver's own cache has is not built (layers/shared/observer/observer.h). The names in small letters are NEO 22's. */
 	"MESA_SHADER_CACHE_DISABLE=true", "NEO_CACHE_PERSISTENT=0", "cl_cache_dir=/nonexistent", "l0_cache_dir=/nonexistent",
 	"POCL_KERNEL_CACHE=0",
-	/* Nobody waits for a worker's end, and at its priority it may get no processor for seconds. */
-	"CKCACHE_EXIT_WAIT=60000",
 };
 
 /* The probe's programs are stored whatever their size. */

@@ -30,6 +30,8 @@
 #define LOCK_MOST_NS (500 * NS_PER_MS)
 /* For counts, and for what a hit notes. */
 #define RECORD_NS (10 * NS_PER_MS)
+/* What is noted of one build stays together, however small the root may be. */
+#define TRIM_PAUSE_NS (1000 * NS_PER_MS)
 /* Leaves that an eviction looks at even if its time is over: some ms of work, where a machine is busy. */
 #define LEAST_STEPS 64
 
@@ -38,6 +40,7 @@ struct cc_writer {
 	atomic_flag failure_logged, token_logged;
 	atomic_flag taken;		/* what follows is one thread's */
 	struct cc_history history;
+	uint64_t trimmed;		/* monotonic, when room was made for it */
 	struct cc_stats_place counts;	/* of this process's record */
 };
 
@@ -80,6 +83,17 @@ static const char *root_of(const struct cc_writer *writer)
 	return cc_store_root(writer->setup.store);
 }
 
+/* With the flag. */
+static void trim(struct cc_writer *writer)
+{
+	uint64_t now = cmn_clock_monotonic();
+
+	if (writer->trimmed && now - writer->trimmed < TRIM_PAUSE_NS)
+		return;
+	writer->trimmed = now;
+	cc_store_trim(writer->setup.store);
+}
+
 void cc_writer_note(struct cc_writer *writer, const struct cc_history_note *note)
 {
 	struct cc_history own = { .program = writer->history.program };
@@ -88,7 +102,8 @@ void cc_writer_note(struct cc_writer *writer, const struct cc_history_note *note
 	struct cc_history_note dated = *note;
 
 	dated.start_ns = writer->setup.start_ns;
-	cc_store_trim(writer->setup.store);
+	if (!taken)
+		trim(writer);
 	cc_history_write(history, root_of(writer), &dated);
 	if (!taken)
 		atomic_flag_clear(&writer->taken);

@@ -101,11 +101,9 @@ TEST(has_the_documented_defaults)
 	CU_ASSERT_STRING_EQUAL(config.read_only_dirs[1], "/var/lib/ckcache");
 	CU_ASSERT_PTR_NULL(config.read_only_dirs[2]);
 	CU_ASSERT_EQUAL(config.build_wait, 300);
-	CU_ASSERT_EQUAL(config.exit_wait, 300);
 	CU_ASSERT_EQUAL(config.capture, CC_CAPTURE_AUTO);
 	CU_ASSERT_FALSE(config.recache);
 	CU_ASSERT_FALSE(config.admit_all);
-	CU_ASSERT_FALSE(config.hand_over);
 	CU_ASSERT_PTR_NULL(config.built_for);
 	CU_ASSERT_TRUE(config.observe);
 	CU_ASSERT_EQUAL(config.log_level, CMN_LOG_ERROR);
@@ -131,7 +129,6 @@ TEST(reads_every_variable)
 	set("CKCACHE_CAPTURE", "late");
 	set("CKCACHE_RECACHE", "true");
 	set("CKCACHE_ADMIT_ALL", "1");
-	set("CKCACHE_HAND_OVER", "1");
 	set("CKCACHE_BUILT_FOR", "blender");
 	set("CKCACHE_OBSERVE", "0");
 	set("CKCACHE_LOG", "debug");
@@ -156,7 +153,6 @@ TEST(reads_every_variable)
 	CU_ASSERT_EQUAL(config.capture, CC_CAPTURE_LATE);
 	CU_ASSERT_TRUE(config.recache);
 	CU_ASSERT_TRUE(config.admit_all);
-	CU_ASSERT_TRUE(config.hand_over);
 	CU_ASSERT_STRING_EQUAL(config.built_for, "blender");
 	CU_ASSERT_FALSE(config.observe);
 	CU_ASSERT_EQUAL(config.log_level, CMN_LOG_DEBUG);
@@ -247,8 +243,7 @@ TEST(refuses_each_kind_of_bad_value)
 		{ "CKCACHE_DISABLE", "perhaps" },     { "CKCACHE_MAX_SIZE", "-1" },
 		{ "CKCACHE_THRESHOLD", "36501" },     { "CKCACHE_COMPRESSION", "0" },
 		{ "CKCACHE_COMPRESSION", "10" },      { "CKCACHE_CAPTURE", "never" },
-		{ "CKCACHE_LOG", "loud" },
-		{ "CKCACHE_BUILD_WAIT", "86401" },    { "CKCACHE_EXIT_WAIT", "60001" },
+		{ "CKCACHE_LOG", "loud" },            { "CKCACHE_BUILD_WAIT", "86401" },
 	};
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
@@ -443,10 +438,10 @@ TEST(obeys_no_file_that_others_may_change)
 	};
 
 	unit_write("way/ckcache/ckcache.conf", "threshold = 3\n");
-	unit_write("system.conf", "exit_wait = 7\n");
+	unit_write("system.conf", "build_wait = 7\n");
 	set("XDG_CONFIG_HOME", below("way"));
 	LOAD_WITH(0);
-	CU_ASSERT(config.threshold_days == 3 && config.exit_wait == 7);
+	CU_ASSERT(config.threshold_days == 3 && config.build_wait == 7);
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		const char *path = rows[i].path;
 		struct stat before;
@@ -459,7 +454,7 @@ TEST(obeys_no_file_that_others_may_change)
 		LOAD_WITH(1);
 		CU_ASSERT_EQUAL(complaints.level, CMN_LOG_ERROR);
 		CU_ASSERT(config.threshold_days == (*path == 's' ? 3 : 90) &&
-			  config.exit_wait == (*path == 's' ? 300 : 7));
+			  config.build_wait == (*path == 's' ? 300 : 7));
 		CU_ASSERT(!rows[i].owner || chown(path, before.st_uid, (gid_t)-1) == 0);
 		CU_ASSERT_EQUAL(chmod(path, before.st_mode & 07777), 0);
 	}

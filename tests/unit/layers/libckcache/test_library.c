@@ -3,7 +3,7 @@
 #include "layers/libckcache/library.h"
 
 #include "layers/shared/driver/environment.h"
-#include "layers/shared/driver/exit_time.h"
+#include "cachecore/cache.h"
 #include "tests/support/unit.h"
 
 #define NO_API ((enum ckcache_api)77)
@@ -76,11 +76,6 @@ const struct ckcache_functions *library_level_zero(struct _ze_driver_handle_t *h
 void drv_environment_begin(void)
 {
 	environment_begins++;
-}
-
-void drv_exit_time_flush(struct cc_cache *cache)
-{
-	(void)cache;
 }
 
 enum cmn_status cc_cache_open(struct cc_cache **ret)
