@@ -4,7 +4,7 @@
  * one is opened before the lock is taken: if the settings that it was opened
  * for are not the ones found then, another thread was faster, and this one
  * starts again from those. The old one stays in the list until the last thread
- * has left it, so that a flush and a fork reach it too.
+ * has left it, so that a fork reaches it too.
  */
 #include "cachecore/disk/level.h"
 
@@ -337,8 +337,10 @@ void cc_level_switch_leave(struct cc_level_switch *levels, struct cc_level *leve
 	if (last)
 		DL_DELETE(levels->all, level);
 	cmn_mutex_unlock(&levels->lock);
-	if (last)
-		free_level(level);
+	if (!last)
+		return;
+	cc_level_count(level);	/* what was stored in it, before the next count goes elsewhere */
+	free_level(level);
 }
 
 void cc_level_switch_note(struct cc_level_switch *levels, const struct cc_history_note *note)
@@ -549,6 +551,7 @@ void cc_level_switch_fork_child(struct cc_level_switch *levels)
 	struct cc_level *level;
 
 	levels->around.start_ns = cmn_clock_realtime();
+	cc_stats_forget(levels->around.stats);
 	if (levels->around.flights)
 		cc_flights_fork_child(levels->around.flights);
 	cmn_descriptors_fork_child();

@@ -38,6 +38,7 @@
 struct cc_writer {
 	struct cc_writer_setup setup;
 	atomic_flag failure_logged, token_logged;
+	atomic_bool counting_waited;	/* in vain, the last time: who has the lock may be stopped */
 	atomic_flag taken;		/* what follows is one thread's */
 	struct cc_history history;
 	uint64_t trimmed;		/* monotonic, when room was made for it */
@@ -136,7 +137,8 @@ void cc_writer_count(struct cc_writer *writer)
 	enum cmn_status status;
 
 	status = cc_stats_flush(writer->setup.stats, root_of(writer), -1, taken ? NULL : &writer->counts,
-				cmn_clock_deadline(RECORD_NS));
+				atomic_load(&writer->counting_waited) ? 0 : cmn_clock_deadline(RECORD_NS));
+	atomic_store(&writer->counting_waited, status == CMN_BUSY);
 	if (!taken)
 		atomic_flag_clear(&writer->taken);
 	/* A root that is not ours is the store's complaint; a busy one is tried again. */
