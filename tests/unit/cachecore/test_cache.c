@@ -202,7 +202,6 @@ TEST(a_changed_header_is_none_for_get_either)
 	unit_write("x.h", "#define V 2\n");
 	CU_ASSERT_EQUAL(get("a", ""), CC_ORIGIN_BUILT);
 	unit_write("x.h", "#define V 1\n");
-	cc_cache_flush(cache);
 	CU_ASSERT_EQUAL(get("a", "one"), CC_ORIGIN_DISK);
 }
 
@@ -213,7 +212,6 @@ TEST(what_is_put_is_there_at_once_and_what_is_removed_is_gone)
 	put("a", "one");
 	CU_ASSERT_EQUAL(get("a", "one"), CC_ORIGIN_MEMORY);
 	make_key(&key, "a");
-	/* What is still to be written, too. */
 	CU_ASSERT_EQUAL(cc_cache_remove(cache, &key), CMN_OK);
 	CU_ASSERT_EQUAL(get("a", ""), CC_ORIGIN_BUILT);
 	cc_key_release(&key);
@@ -276,9 +274,7 @@ TEST(recache_never_hits_but_stores)
 	setenv("CKCACHE_RECACHE", "1", 1);
 	reopen();
 	CU_ASSERT_EQUAL(expect("a", &builder, "native"), CC_ORIGIN_BUILT);
-	cc_cache_flush(cache);
 	CU_ASSERT_EQUAL(expect("a", &builder, "native"), CC_ORIGIN_BUILT);
-	cc_cache_flush(cache);
 	CU_ASSERT_EQUAL(get("a", ""), CC_ORIGIN_BUILT);
 	put("b", "put");
 	CU_ASSERT_EQUAL(get("b", ""), CC_ORIGIN_BUILT);
@@ -293,7 +289,6 @@ TEST(levels_can_be_switched_off)
 	setenv("CKCACHE_IN_MEM", "0", 1);
 	reopen();
 	CU_ASSERT_EQUAL(expect("a", &builder, "native"), CC_ORIGIN_BUILT);
-	cc_cache_flush(cache);
 	CU_ASSERT_EQUAL(expect("a", &builder, "native"), CC_ORIGIN_DISK);
 	setenv("CKCACHE_PERSISTENT", "0", 1);
 	reopen();
@@ -451,7 +446,6 @@ TEST(forked_child_can_look_up_and_store)
 		if (cc_cache_file_memo(cache) == parents_memo)
 			_exit(2);
 		(void)expect("b", &own, "child");
-		cc_cache_flush(cache);
 		_exit(own.calls == 1 ? 0 : 1);
 	}
 	cc_cache_fork_parent(cache);
@@ -460,6 +454,44 @@ TEST(forked_child_can_look_up_and_store)
 	CU_ASSERT_EQUAL(expect("b", &builder, "child"), CC_ORIGIN_DISK);
 }
 #endif
+
+static void use_and_die(void)
+{
+	struct cc_entry *entry = NULL;
+	enum cc_origin origin;
+	struct cc_key key;
+
+	(void)expect("a", &builder, "native");
+	make_key(&key, "a");
+	cc_cache_count_miss(cache, &key, 1000);
+	if (cc_cache_get(cache, &key, &entry, &origin) == CMN_OK)
+		cc_cache_count_hit(cache, &key, origin, entry, 10);
+	(void)kill(getpid(), SIGKILL);
+}
+
+TEST(a_process_that_is_killed_between_two_calls_has_lost_nothing)
+{
+	char root[4200];
+	struct cc_stats *stats = cc_stats_new();
+	pid_t child;
+
+	CU_ASSERT_PTR_NOT_NULL_FATAL(stats);
+	setenv("CKCACHE_BUILD_WAIT", "0", 1);	/* which takes a thread */
+	reopen();
+	unsetenv("CKCACHE_BUILD_WAIT");
+	child = fork();
+	if (child == 0)
+		use_and_die();
+	CU_ASSERT_EQUAL(waitpid(child, NULL, 0), child);
+	(void)snprintf(root, sizeof(root), "%s/cache", unit_dir());
+	CU_ASSERT_EQUAL(cc_stats_load(stats, root), CMN_OK);
+	CU_ASSERT_EQUAL(cc_stats_get(stats, CC_MISSES), 1);
+	CU_ASSERT_EQUAL(cc_stats_get(stats, CC_STORES), 1);
+	CU_ASSERT_EQUAL(cc_stats_get(stats, CC_HITS_MEMORY), 1);
+	CU_ASSERT_EQUAL(cc_stats_get(stats, CC_COMPILE_NS_SPENT), 1000);
+	CU_ASSERT_EQUAL(get("a", "native"), CC_ORIGIN_DISK);
+	cc_stats_free(stats);
+}
 
 static bool others_wait;	/* whether the remote tier was asked to let other machines wait for the last build */
 

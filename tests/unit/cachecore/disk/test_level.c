@@ -1,17 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /* level: the disk level changes while the process runs, through the facade, with two roots and a third. */
+#include <dirent.h>
 #include <ftw.h>
 #include <sched.h>
-#include <semaphore.h>
 #include <stdatomic.h>
 #include <sys/auxv.h>
 #include <sys/file.h>
-#include <sys/resource.h>
 
 #include "cachecore/cache.h"
 #include "cachecore/disk/level.h"
 #include "cachecore/disk/store.h"
-#include "cachecore/disk/writer/writer.h"
 #include "cachecore/record/stats.h"
 #include "common/clock.h"
 #include "tests/support/owned.h"
@@ -251,7 +249,6 @@ TEST(a_directory_is_made_by_the_first_store_for_its_owner_alone)
 	CU_ASSERT_EQUAL(cc_cache_set_dir(cache, below("deep/two")), CMN_OK);
 	CU_ASSERT_FALSE(exists("deep"));
 	CU_ASSERT_EQUAL(look_up(cache, "a"), CC_ORIGIN_BUILT);
-	cc_cache_flush(cache);
 	CU_ASSERT_EQUAL_FATAL(stat("deep/two", &info), 0);
 	CU_ASSERT_EQUAL(info.st_mode & 07777, 0700);
 	CU_ASSERT_FALSE(exists("one"));
@@ -263,11 +260,9 @@ TEST(switched_off_it_neither_reads_nor_writes)
 
 	CU_ASSERT_EQUAL(look_up(cache, "a"), CC_ORIGIN_BUILT);
 	CU_ASSERT_EQUAL(cc_cache_set_persistent(cache, false), CMN_OK);
-	/* What was queued when it was switched off is there. */
 	CU_ASSERT_EQUAL(entries_in("one"), 1);
 	CU_ASSERT_EQUAL(look_up(cache, "a"), CC_ORIGIN_BUILT);
 	CU_ASSERT_EQUAL(look_up(cache, "b"), CC_ORIGIN_BUILT);
-	cc_cache_flush(cache);
 	CU_ASSERT_EQUAL(entries_in("one"), 1);
 	CU_ASSERT_EQUAL(cc_cache_set_persistent(cache, true), CMN_OK);
 	CU_ASSERT_EQUAL(look_up(cache, "a"), CC_ORIGIN_DISK);
@@ -352,14 +347,11 @@ TEST(a_lower_capacity_evicts_at_the_next_store)
 		(void)snprintf(source, sizeof(source), "source %d", i);
 		(void)look_up(cache, source);
 	}
-	cc_cache_flush(cache);
 	CU_ASSERT_EQUAL(entries_in("one"), 20);
 	capacity = bytes_in("one") / 2;
 	CU_ASSERT_EQUAL(cc_cache_set_capacity(cache, capacity), CMN_OK);
-	cc_cache_flush(cache);
 	CU_ASSERT_EQUAL(entries_in("one"), 20);
 	(void)look_up(cache, "one more");
-	cc_cache_flush(cache);
 	CU_ASSERT_TRUE(bytes_in("one") <= capacity);
 	CU_ASSERT_TRUE(entries_in("one") < 20);
 	/* Without a bound it grows again. */
@@ -425,7 +417,6 @@ TEST(a_directory_that_cannot_be_trusted_is_refused)
 	cache = open_cache(false);
 	CU_ASSERT_EQUAL(unsetenv("CKCACHE_LOG"), 0);
 	(void)look_up(cache, "a");
-	cc_cache_flush(cache);
 	unit_write("file", "where a directory should be");
 	CU_ASSERT_EQUAL(mkdir("open", 0700), 0);
 	CU_ASSERT_EQUAL(chmod("open", 0777), 0);
@@ -572,6 +563,7 @@ static enum cmn_status change_and_build(void *ctx, struct cc_entry **ret)
 	changing->flights = leftovers_in("one");
 	/* Another look-up meanwhile is one in the new directory. */
 	CU_ASSERT_EQUAL(look_up(changing->cache, "another"), CC_ORIGIN_BUILT);
+	count_misses(changing->cache, 1);
 	return make_entry("image", ret);
 }
 
@@ -589,12 +581,10 @@ TEST(a_flight_ends_where_it_began)
 	cc_entry_unref(entry);
 	cc_key_release(&key);
 	CU_ASSERT_EQUAL(changing.flights, 1);
-	/* The last one to leave the old level has written what it held. */
 	CU_ASSERT_TRUE(is_in("one", "image"));
 	CU_ASSERT_EQUAL(counted("one", CC_STORES), 1);
-	cc_cache_flush(cache);
-	CU_ASSERT_EQUAL(leftovers_in("one"), 0);
 	cc_cache_close(cache);
+	CU_ASSERT_EQUAL(leftovers_in("one"), 0);
 	CU_ASSERT_FALSE(is_in("two", "image"));
 	CU_ASSERT_TRUE(is_in("two", "another"));
 	CU_ASSERT_EQUAL(leftovers_in("two"), 0);
@@ -660,7 +650,6 @@ TEST(a_change_does_not_wait_for_who_is_inside)
 	CU_ASSERT_TRUE(is_in("one", "a"));
 	CU_ASSERT_EQUAL(counted("one", CC_MISSES), 3);
 	CU_ASSERT_EQUAL(cc_cache_set_dir(cache, below("three")), CMN_OK);
-	cc_cache_flush(cache);
 	end_slow(&slow, thread);
 	CU_ASSERT_TRUE(is_in("one", "slow"));
 	cc_cache_close(cache);
@@ -683,7 +672,6 @@ static int work_as_child(struct cc_cache *cache)
 	if (cc_cache_set_dir(cache, below("three")) != CMN_OK ||
 	    look_up(cache, "child's") != CC_ORIGIN_BUILT)
 		return 3;
-	cc_cache_flush(cache);
 	if (!is_in("one", "slow") || !is_in("three", "child's"))
 		return 4;
 	cc_cache_close(cache);
@@ -701,7 +689,6 @@ TEST(a_child_forked_in_between_has_levels_of_its_own)
 	start_slow(&slow, cache, &thread);
 	CU_ASSERT_EQUAL(cc_cache_set_dir(cache, below("two")), CMN_OK);
 	(void)look_up(cache, "two's");
-	cc_cache_flush(cache);
 	cc_cache_fork_prepare(cache);
 	child = fork();
 	if (child == 0)
@@ -724,7 +711,6 @@ static struct {
 	atomic_uint locks;
 	unsigned int at;
 	atomic_bool reached;
-	bool handlers;		/* the child's run */
 	int ready[2];		/* the child's number comes through it */
 } forking;
 static bool shares_descriptors;
@@ -734,27 +720,10 @@ WRAPPED(bool, cmn_descriptors_separate, (void))
 	return !shares_descriptors && __real_cmn_descriptors_separate();
 }
 
-/* A writer's thread that is held at its next lock, or that of flights, where it gives one back. */
-static struct {
-	atomic_bool next, flight;
-	sem_t there, go;
-	enum { FLUSH_IS_REAL, FLUSH_FAILS, FLUSH_LETS_GO } flush;
-} held;
-
 WRAPPED(int, flock, (int fd, int operation))
 {
-	struct stat info;
-	int result;
+	int result = __real_flock(fd, operation);
 
-	/* A leaf, or the root: a flight's is a file. */
-	if ((atomic_load(&held.next) && fstat(fd, &info) == 0 && S_ISDIR(info.st_mode) &&
-	     atomic_exchange(&held.next, false)) ||
-	    (operation == LOCK_UN && atomic_exchange(&held.flight, false))) {
-		(void)sem_post(&held.there);
-		while (sem_wait(&held.go) < 0)
-			continue;
-	}
-	result = __real_flock(fd, operation);
 	if (!forking.cache || result < 0 || !(operation & LOCK_EX) ||
 	    atomic_fetch_add(&forking.locks, 1) + 1 != forking.at)
 		return result;
@@ -770,12 +739,10 @@ static void *fork_when_locked(void *arg)
 	(void)arg;
 	while (!atomic_load(&forking.reached))
 		(void)sched_yield();
-	if (forking.handlers)
-		cc_cache_fork_prepare(forking.cache);
+	cc_cache_fork_prepare(forking.cache);
 	if (fork() > 0)
 		_exit(0);
-	if (forking.handlers)
-		cc_cache_fork_child(forking.cache);
+	cc_cache_fork_child(forking.cache);
 	pid = getpid();
 	if (write(forking.ready[1], &pid, sizeof(pid)) == (ssize_t)sizeof(pid))
 		(void)pause();
@@ -814,7 +781,7 @@ static pid_t store_and_fork(unsigned int at)
 		if (pthread_create(&thread, NULL, fork_when_locked, NULL) != 0)
 			_exit(1);
 		(void)look_up(cache, "forking");
-		cc_cache_flush(cache);
+		count_misses(cache, 1);
 		_exit(0);
 	}
 	(void)close(forking.ready[1]);
@@ -847,12 +814,8 @@ TEST(a_child_keeps_no_lock_of_a_dead_parent)
 	if (!CHILD_HAS_THREADS || UNIT_SHARED_DESCRIPTORS)
 		return;
 	shares_descriptors = true;
-	forking.handlers = true;
 	fork_at_each_lock();
-	/* Where locks are the thread's alone no child has any, with handlers or without. */
 	shares_descriptors = false;
-	fork_at_each_lock();
-	forking.handlers = false;
 	fork_at_each_lock();
 }
 
@@ -898,8 +861,6 @@ static void *change_cache(void *ctx)
 					CMN_OK);
 		if (crowd->switches && turn % 2)
 			CU_ASSERT_EQUAL(cc_cache_set_persistent(crowd->cache, turn / 2 % 2), CMN_OK);
-		if (turn % 16 == 0)
-			cc_cache_flush(crowd->cache);
 		turn++;
 	}
 	return NULL;
@@ -965,8 +926,7 @@ static void run_crowd(bool in_mem, bool switches)
 	for (int i = 0; i < 2; i++)
 		CU_ASSERT_EQUAL(pthread_join(changers[i], NULL), 0);
 	(void)pthread_barrier_destroy(&crowd.start);
-	cc_cache_flush(crowd.cache);
-	/* Before it is closed: a flush is enough. Each entry that is there is whole. */
+	/* Before it is closed. Each entry that is there is whole. */
 	CU_ASSERT_TRUE(entries_in("one") + entries_in("two") + entries_in("three") >=
 		       (switches ? 0 : KEYS));
 	for (int i = 0; i < KEYS && !switches; i++) {
@@ -976,8 +936,8 @@ static void run_crowd(bool in_mem, bool switches)
 		CU_ASSERT_TRUE(is_in("one", source) || is_in("two", source) ||
 			       is_in("three", source));
 	}
-	CU_ASSERT_EQUAL(leftovers_in("one") + leftovers_in("two") + leftovers_in("three"), 0);
 	cc_cache_close(crowd.cache);
+	CU_ASSERT_EQUAL(leftovers_in("one") + leftovers_in("two") + leftovers_in("three"), 0);
 	check_counts(switches);
 }
 
@@ -1035,177 +995,111 @@ TEST(switched_off_no_tier_is_looked_up)
 	CU_ASSERT_EQUAL(unsetenv("CKCACHE_PERSISTENT"), 0);
 }
 
-WRAPPED(bool, cc_writer_flush, (struct cc_writer *writer, uint64_t timeout_ns))
-{
-	if (held.flush == FLUSH_FAILS)
-		return false;	/* as after five seconds */
-	if (held.flush == FLUSH_LETS_GO) {
-		held.flush = FLUSH_IS_REAL;
-		(void)sem_post(&held.go);
-	}
-	return __real_cc_writer_flush(writer, timeout_ns);
-}
-
-#define QUEUED 20
-
-/* A level in one/ that the caller has entered, with so much queued, and its writer held at the first. */
-static struct cc_level *queue_behind_a_lock(struct cc_level_switch *levels)
-{
-	struct cc_level *level = cc_level_switch_enter(levels);
-
-	CU_ASSERT_PTR_NOT_NULL_FATAL(level);
-	held.flush = FLUSH_IS_REAL;
-	CU_ASSERT_EQUAL_FATAL(sem_init(&held.there, 0, 0), 0);
-	CU_ASSERT_EQUAL_FATAL(sem_init(&held.go, 0, 0), 0);
-	atomic_store(&held.next, true);
-	for (unsigned int i = 0; i < QUEUED; i++) {
-		struct cc_entry *entry = NULL;
-		OWNED(cc_key_release) struct cc_key key;
-		char source[32];
-
-		(void)snprintf(source, sizeof(source), "queued %u", i);
-		make_key(&key, source);
-		CU_ASSERT_EQUAL_FATAL(make_entry(source, &entry), CMN_OK);
-		cc_level_put(level, &key, entry, NULL);
-		cc_entry_unref(entry);
-	}
-	while (sem_wait(&held.there) < 0)
-		continue;
-	return level;
-}
-
-/* If no flush did. */
-static void let_go(void)
-{
-	if (held.flush == FLUSH_LETS_GO)
-		CU_ASSERT_EQUAL(sem_post(&held.go), 0);
-	held.flush = FLUSH_IS_REAL;
-}
-
-static struct cc_stats *switch_stats;
-static unsigned int messages;
-
-static void count_message(void *ctx, enum cmn_log_level level, const char *message)
-{
-	(void)ctx;
-	(void)level;
-	(void)message;
-	messages++;
-}
-
-static const struct cmn_log counting_log = { .level = CMN_LOG_ERROR, .sink = count_message };
-
-static struct cc_level_switch *open_levels(struct cc_config *config)
+/* What could not be written yet is the parent's to write. */
+TEST(a_child_does_not_count_what_its_parent_did)
 {
 	static char *no_tiers[] = { NULL };
+	struct cc_config config = { .dir = below("one"), .persistent = true, .read_only_dirs = no_tiers,
+				    .max_device_image_size = 1 << 30 };
 	struct cc_level_switch *levels = NULL;
-
-	if (!switch_stats)
-		switch_stats = cc_stats_new();	/* the program's end frees it */
-	CU_ASSERT_PTR_NOT_NULL_FATAL(switch_stats);
-	*config = (struct cc_config){ .dir = below("one"), .persistent = true, .admit_all = true,
-				      .read_only_dirs = no_tiers, .max_device_image_size = 1 << 30,
-				      .build_wait = 60 };
-	CU_ASSERT_EQUAL_FATAL(cc_level_switch_new(config, &counting_log, switch_stats, NULL, &levels),
-			      CMN_OK);
-	return levels;
-}
-
-TEST(what_is_queued_is_stored_before_another_takes_its_place)
-{
-	struct cc_config config;
-	struct cc_level_switch *levels = open_levels(&config);
-	struct cc_level *level = queue_behind_a_lock(levels);
-
-	/* Also while somebody is inside, who will leave some time. */
-	held.flush = FLUSH_LETS_GO;
-	CU_ASSERT_EQUAL(cc_level_switch_set_dir(levels, below("two")), CMN_OK);
-	CU_ASSERT_EQUAL(entries_in("one"), QUEUED);
-	let_go();
-	cc_level_switch_leave(levels, level);
-	CU_ASSERT_TRUE(cc_level_switch_free(levels));
-}
-
-TEST(the_last_one_to_leave_waits_for_what_is_queued)
-{
-	struct cc_config config;
-	struct cc_level_switch *levels = open_levels(&config);
-	struct cc_level *level = queue_behind_a_lock(levels);
-
-	held.flush = FLUSH_FAILS;
-	CU_ASSERT_EQUAL(cc_level_switch_set_dir(levels, below("two")), CMN_OK);
-	held.flush = FLUSH_LETS_GO;
-	cc_level_switch_leave(levels, level);
-	CU_ASSERT_EQUAL(entries_in("one"), QUEUED);
-	let_go();
-	CU_ASSERT_TRUE(cc_level_switch_free(levels));
-}
-
-TEST(a_flush_tells_of_each_level)
-{
-	struct cc_config config;
-	struct cc_level_switch *levels = open_levels(&config);
-	struct cc_level *level = queue_behind_a_lock(levels);
-
-	held.flush = FLUSH_FAILS;
-	CU_ASSERT_EQUAL(cc_level_switch_set_dir(levels, below("two")), CMN_OK);
-	held.flush = FLUSH_IS_REAL;
-	/* The one in use, behind the other in the list, has nothing to store. */
-	CU_ASSERT_FALSE(cc_level_switch_flush(levels, 0));
-	CU_ASSERT_EQUAL(sem_post(&held.go), 0);
-	CU_ASSERT_TRUE(cc_level_switch_flush(levels, UINT64_C(60000000000)));
-	cc_level_switch_leave(levels, level);
-	CU_ASSERT_TRUE(cc_level_switch_free(levels));
-}
-
-TEST(a_flush_waits_for_flights_to_end)
-{
-	struct cc_config config;
-	struct cc_level_switch *levels = open_levels(&config);
-	struct cc_level *level = cc_level_switch_enter(levels);
-	struct cc_flight *flight = NULL;
-	struct cc_key key;
-
-	CU_ASSERT_PTR_NOT_NULL_FATAL(level);
-	make_key(&key, "image");
-	CU_ASSERT_EQUAL(cc_level_join_flight(level, &key, &flight), CMN_MISS);
-	CU_ASSERT_PTR_NOT_NULL_FATAL(flight);
-	cc_key_release(&key);
-	CU_ASSERT_EQUAL_FATAL(sem_init(&held.there, 0, 0), 0);
-	CU_ASSERT_EQUAL_FATAL(sem_init(&held.go, 0, 0), 0);
-	atomic_store(&held.flight, true);
-	cc_flight_end(flight);
-	while (sem_wait(&held.there) < 0)
-		continue;
-	CU_ASSERT_FALSE(cc_level_switch_flush(levels, 0));
-	CU_ASSERT_EQUAL(sem_post(&held.go), 0);
-	CU_ASSERT_TRUE(cc_level_switch_flush(levels, UINT64_C(60000000000)));
-	cc_level_switch_leave(levels, level);
-	CU_ASSERT_TRUE(cc_level_switch_free(levels));
-}
-
-/* Its thread still uses what it was given; a child, since that is never freed. */
-TEST(a_writer_that_hangs_is_left_alone)
-{
-	int status = -1;
+	struct cc_stats *stats = cc_stats_new();
 	pid_t child;
 
-	if (!CHILD_HAS_THREADS)
-		return;
+	CU_ASSERT_PTR_NOT_NULL_FATAL(stats);
+	CU_ASSERT_EQUAL_FATAL(cc_level_switch_new(&config, NULL, stats, NULL, &levels), CMN_OK);
+	cc_stats_add(stats, CC_MISSES, 1);
+	cc_level_switch_fork_prepare(levels);
 	child = fork();
 	if (child == 0) {
-		struct cc_config config;
-		struct cc_level_switch *levels = open_levels(&config);
-		struct cc_level *level = queue_behind_a_lock(levels);
-
-		held.flush = FLUSH_FAILS;
-		if (cc_level_switch_set_dir(levels, below("two")) != CMN_OK)
-			_exit(2);
-		cc_level_switch_leave(levels, level);
-		_exit(cc_level_switch_free(levels));
+		cc_level_switch_fork_child(levels);
+		cc_stats_add(stats, CC_STORES, 1);
+		cc_level_switch_count(levels);
+		_exit(counted("one", CC_STORES) == 1 && counted("one", CC_MISSES) == 0 ? 0 : 1);
 	}
-	CU_ASSERT_EQUAL(waitpid(child, &status, 0), child);
-	CU_ASSERT_EQUAL(status, 0);
+	cc_level_switch_fork_parent(levels);
+	CU_ASSERT_TRUE(unit_ended_well(child));
+	cc_level_switch_count(levels);
+	CU_ASSERT_EQUAL(counted("one", CC_MISSES), 1);
+	CU_ASSERT_EQUAL(counted("one", CC_STORES), 1);
+	cc_level_switch_free(levels);
+	cc_stats_free(stats);
+}
+
+static char *access_file;
+
+static int find_access(const char *path, const struct stat *info, int kind, struct FTW *place)
+{
+	(void)info;
+	if (kind == FTW_F && strstr(path + place->base, "access_time"))
+		access_file = strdup(path);
+	return access_file != NULL;
+}
+
+TEST(a_use_is_noted_once_an_hour)
+{
+	OWNED(owned_cc_cache_close) struct cc_cache *cache = open_cache(false);
+	struct timespec times[2] = { { .tv_nsec = UTIME_OMIT } };
+	struct stat before, after;
+
+	CU_ASSERT_EQUAL(look_up(cache, "a"), CC_ORIGIN_BUILT);
+	CU_ASSERT_EQUAL_FATAL(nftw(below("one"), find_access, 16, FTW_PHYS), 1);
+	for (int minutes = 59; minutes <= 61; minutes += 2) {
+		times[1].tv_sec = (time_t)(cmn_clock_realtime() / 1000000000) - (time_t)minutes * 60;
+		CU_ASSERT_EQUAL(utimensat(AT_FDCWD, access_file, times, 0), 0);
+		CU_ASSERT_EQUAL(stat(access_file, &before), 0);
+		CU_ASSERT_EQUAL(look_up(cache, "a"), CC_ORIGIN_DISK);
+		CU_ASSERT_EQUAL(stat(access_file, &after), 0);
+		CU_ASSERT_EQUAL(after.st_mtim.tv_sec == before.st_mtim.tv_sec, minutes < 60);
+	}
+	free(access_file);
+	access_file = NULL;
+}
+
+static unsigned int count_in(const char *path)
+{
+	DIR *dir = opendir(path);
+	unsigned int count = 0;
+
+	CU_ASSERT_PTR_NOT_NULL_FATAL(dir);
+	while (readdir(dir))
+		count++;
+	(void)closedir(dir);
+	return count;
+}
+
+/* Where nobody waits for another's build, which takes a thread. */
+TEST(of_no_call_a_thread_or_a_descriptor_stays)
+{
+	const unsigned int threads = count_in("/proc/self/task"), files = count_in("/proc/self/fd");
+	struct cc_recipe recipe = { 0 };
+	struct cc_entry *entry = NULL;
+	struct cc_cache *cache;
+	enum cc_origin origin;
+	OWNED(cc_key_release) struct cc_key key;
+
+	CU_ASSERT_EQUAL(setenv("CKCACHE_BUILD_WAIT", "0", 1), 0);
+	cache = open_cache(false);
+	make_key(&key, "a");
+	recipe.key = cc_key_view(&key);
+	for (int call = 0; call <= 10; call++) {
+		switch (call) {
+		case 0: CU_ASSERT_EQUAL(look_up(cache, "a"), CC_ORIGIN_BUILT); break;
+		case 1: cc_cache_count_miss(cache, &key, 1); break;
+		case 2: CU_ASSERT_EQUAL_FATAL(cc_cache_get(cache, &key, &entry, &origin), CMN_OK); break;
+		case 3: cc_cache_count_hit(cache, &key, origin, entry, 1); break;
+		case 4: cc_cache_put(cache, &key, entry); break;
+		case 5: CU_ASSERT_TRUE(cc_cache_put_recipe(cache, &recipe)); break;
+		case 6: cc_cache_reject(cache, &key, entry); break;
+		case 7: CU_ASSERT_EQUAL(cc_cache_remove(cache, &key), CMN_OK); break;
+		case 8: CU_ASSERT_EQUAL(cc_cache_set_dir(cache, below("two")), CMN_OK); break;
+		case 9: CU_ASSERT_EQUAL(look_up(cache, "b"), CC_ORIGIN_BUILT); break;
+		case 10: cc_cache_close(cache); break;
+		}
+		CU_ASSERT_TRUE(count_in("/proc/self/task") <= threads);	/* an earlier test's may be at its end */
+		CU_ASSERT_EQUAL(count_in("/proc/self/fd"), files);
+	}
+	cc_entry_unref(entry);
+	CU_ASSERT_EQUAL(unsetenv("CKCACHE_BUILD_WAIT"), 0);
 }
 
 /* Where there is no place for it, it says so, unless nobody wants one. */
@@ -1233,98 +1127,4 @@ TEST(a_missing_directory_is_told)
 	CU_ASSERT_EQUAL(unsetenv("CKCACHE_PERSISTENT"), 0);
 	(void)close(saved);
 	(void)close(file);
-}
-
-/* The writer fails, and its own thread has no stderr. */
-static void fail_to_store(bool flushes)
-{
-	const uint64_t deadline = cmn_clock_monotonic() + UINT64_C(30000000000);
-	int pipe_fds[2], saved = dup(STDERR_FILENO);
-	struct rlimit limit, before;
-	struct cc_cache *cache;
-	char text[4096] = "";
-	size_t len = 0;
-	ssize_t got;
-
-	/* To write to a pipe without waiting takes a descriptor more. */
-	pipe_fds[1] = open("said", O_WRONLY | O_CREAT | O_TRUNC | O_APPEND | O_CLOEXEC, 0600);
-	pipe_fds[0] = open("said", O_RDONLY | O_CLOEXEC);
-	CU_ASSERT_FATAL(pipe_fds[0] >= 0 && pipe_fds[1] >= 0);
-	CU_ASSERT_EQUAL(setenv("CKCACHE_LOG", "error", 1), 0);
-	CU_ASSERT_FATAL(dup2(pipe_fds[1], STDERR_FILENO) >= 0);
-	cmn_log_take_stderr();
-	CU_ASSERT_EQUAL(getrlimit(RLIMIT_NOFILE, &before), 0);
-	limit = (struct rlimit){ 4, before.rlim_max };	/* a root, and nothing in it */
-	CU_ASSERT(mkdir("one", 0700) == 0 || errno == EEXIST);
-	cache = open_cache(false);
-	CU_ASSERT_EQUAL(setrlimit(RLIMIT_NOFILE, &limit), 0);
-	do {
-		(void)look_up(cache, "text");
-		if (flushes)
-			cc_cache_flush(cache);
-		got = read(pipe_fds[0], text + len, sizeof(text) - 1 - len);
-		len += got > 0 ? (size_t)got : 0;
-	} while (!strstr(text, "cannot write") && !flushes && cmn_clock_monotonic() < deadline);
-	CU_ASSERT_EQUAL(setrlimit(RLIMIT_NOFILE, &before), 0);
-	CU_ASSERT_FATAL(dup2(saved, STDERR_FILENO) >= 0);
-	CU_ASSERT_PTR_NOT_NULL(strstr(text, "cannot write an entry"));
-	cc_cache_close(cache);
-	CU_ASSERT_EQUAL(unsetenv("CKCACHE_LOG"), 0);
-	(void)close(saved);
-	(void)close(pipe_fds[0]);
-	(void)close(pipe_fds[1]);
-}
-
-TEST(what_the_writer_says_is_said_by_the_application)
-{
-	if (UNIT_SHARED_DESCRIPTORS)
-		return;		/* so few that nothing can be stored at all */
-	fail_to_store(true);
-	fail_to_store(false);
-}
-
-TEST(what_its_parents_writer_said_no_child_says)
-{
-	struct rlimit limit, before;
-	struct cc_level_switch *levels;
-	struct cc_entry *entry = NULL;
-	struct cc_config config;
-	struct cc_level *level;
-	int status = -1;
-	struct cc_key key;
-	pid_t child;
-
-	if (UNIT_SHARED_DESCRIPTORS)
-		return;		/* there it says it itself */
-	levels = open_levels(&config);
-	level = cc_level_switch_enter(levels);
-	CU_ASSERT_PTR_NOT_NULL_FATAL(level);
-	CU_ASSERT_EQUAL(mkdir("one", 0700), 0);
-	make_key(&key, "image");
-	CU_ASSERT_EQUAL_FATAL(make_entry("image", &entry), CMN_OK);
-	messages = 0;
-	CU_ASSERT_EQUAL(getrlimit(RLIMIT_NOFILE, &before), 0);
-	limit = (struct rlimit){ 4, before.rlim_max };	/* as above */
-	CU_ASSERT_EQUAL(setrlimit(RLIMIT_NOFILE, &limit), 0);
-	cc_level_put(level, &key, entry, NULL);
-	(void)cc_level_flush(level, UINT64_C(60000000000));
-	CU_ASSERT_EQUAL(setrlimit(RLIMIT_NOFILE, &before), 0);
-	CU_ASSERT_EQUAL(messages, 0);
-	cc_level_switch_fork_prepare(levels);
-	child = fork();
-	if (child == 0) {
-		messages = 0;
-		cc_level_switch_fork_child(levels);
-		cc_level_switch_leave(levels, cc_level_switch_enter(levels));
-		_exit(messages ? 1 : 0);
-	}
-	cc_level_switch_fork_parent(levels);
-	CU_ASSERT_EQUAL(waitpid(child, &status, 0), child);
-	CU_ASSERT_EQUAL(status, 0);
-	cc_level_switch_leave(levels, level);
-	cc_level_switch_leave(levels, cc_level_switch_enter(levels));
-	CU_ASSERT_TRUE(messages > 0);
-	cc_entry_unref(entry);
-	cc_key_release(&key);
-	CU_ASSERT_TRUE(cc_level_switch_free(levels));
 }

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * locks: each lock of a root is held by a process that is stopped, in each
- * state of the root, while an application's thread looks up, stores, rejects,
- * removes and ends. Nothing waits, and nothing that was there is lost.
+ * state of the root, while an application's thread looks up, stores, counts,
+ * rejects and removes. Nothing waits, and nothing that was there is lost.
  */
-#include <dirent.h>
 #include <sys/file.h>
 #include <sys/prctl.h>
 
@@ -13,33 +12,23 @@
 #include "cachecore/disk/root.h"
 #include "cachecore/disk/space/number_file.h"
 #include "cachecore/disk/store.h"
-#include "cachecore/disk/writer/writer.h"
+#include "cachecore/record/stats_log.h"
 #include "common/clock.h"
 #include "tests/support/owned.h"
 #include "tests/support/unit.h"
-#include "tests/support/wrap.h"
 
 OWNER(struct cc_cache, cc_cache_close)
 
 #define MS UINT64_C(1000000)
 /* Where 10 ms are meant: the machine may be loaded. */
 #define AT_ONCE (1000 * MS)
-#define EXIT_WAIT (300 * MS)
 #define MANY 40
 
 enum state { SOUND, DAMAGED, FULL, ABSENT, STATES };
 static const char *const state_names[] = { "sound", "damaged", "full", "absent" };
 /* The leaf is that of key 1. */
-enum { ROOT, LEAF, EVICT_LOCK, HISTORY, LOCKS };
-static const char *const lock_names[] = { "root", "leaf", "evict.lock", "history.dat" };
-
-static bool no_threads;
-
-WRAPPED(int, pthread_create, (pthread_t *thread, const pthread_attr_t *attr, void *(*run)(void *),
-	void *arg))
-{
-	return no_threads ? EAGAIN : __real_pthread_create(thread, attr, run, arg);
-}
+enum { ROOT, LEAF, EVICT_LOCK, HISTORY, COUNTS, LOCKS };
+static const char *const lock_names[] = { "root", "leaf", "evict.lock", "history.dat", CC_STATS_LOG_NAME };
 
 static const char *below(const char *name)
 {
@@ -57,9 +46,11 @@ static void make_key(struct cc_key *key, unsigned int number)
 	CU_ASSERT_EQUAL_FATAL(cc_key_status(key), CMN_OK);
 }
 
+static uint64_t build_ns = MS;	/* of entries */
+
 static struct cc_entry *make_entry(void)
 {
-	struct cc_entry *entry = cc_entry_new(1000000);
+	struct cc_entry *entry = cc_entry_new(build_ns);
 	char image[1000] = "image";
 
 	CU_ASSERT_PTR_NOT_NULL_FATAL(entry);
@@ -208,9 +199,13 @@ static void use(enum state state, int lock)
 	time = in_time(time, AT_ONCE, state, lock, "a look-up");
 	CU_ASSERT_EQUAL(status, state == SOUND || state == FULL ? CMN_OK : CMN_MISS);
 	put(cache, 1);
+	time = in_time(time, AT_ONCE, state, lock, "a store");
+	/* Each may wait for some 10 ms, in several places, and evict. */
 	put_many(cache);
-	time = in_time(time, AT_ONCE, state, lock, "stores");
+	time = in_time(time, 4 * AT_ONCE, state, lock, "many stores");
 	make_key(&key, 1);
+	cc_cache_count_miss(cache, &key, 1000000);
+	time = in_time(time, AT_ONCE, state, lock, "a miss");
 	cc_cache_reject(cache, &key, NULL);
 	time = in_time(time, AT_ONCE, state, lock, "a rejection");
 	cc_key_release(&key);
@@ -221,11 +216,8 @@ static void use(enum state state, int lock)
 	/* The other leaf nobody holds, and the account alone keeps nothing. */
 	CU_ASSERT_EQUAL(status, CMN_OK);
 	CU_ASSERT_EQUAL(get(cache, 2), CMN_MISS);
-	cc_cache_flush_within(cache, EXIT_WAIT);
-	time = in_time(time, EXIT_WAIT + AT_ONCE, state, lock, "the end");
-	/* Not that of a process: the thread may be waiting for a lock, as long as it does at most. */
 	cc_cache_close(cache);
-	(void)in_time(time, 10 * AT_ONCE, state, lock, "closing");
+	(void)in_time(time, AT_ONCE, state, lock, "closing");
 }
 
 /* What was stored meanwhile is counted, and what was not is not there; it all goes on. */
@@ -237,7 +229,6 @@ static void goes_on(void)
 
 	put(cache, 1);
 	put(cache, 3);
-	cc_cache_flush(cache);
 	CU_ASSERT_EQUAL(get(cache, 1), CMN_OK);
 	CU_ASSERT_EQUAL(get(cache, 3), CMN_OK);
 	CU_ASSERT_EQUAL_FATAL(cc_store_open(config, NULL, &store), CMN_OK);
@@ -262,61 +253,6 @@ TEST(nothing_waits_for_a_lock_that_is_held)
 	}
 }
 
-/* Where a process may have no more threads, the one that ends it stores. */
-TEST(an_end_without_a_thread_waits_no_longer)
-{
-	no_threads = true;
-	for (int lock = 0; lock < LOCKS; lock++) {
-		OWNED(owned_cc_cache_close) struct cc_cache *cache;
-		uint64_t time;
-		pid_t holder;
-
-		make_root(FULL);
-		holder = hold(lock);
-		cache = open_cache(true);
-		put_many(cache);
-		put(cache, 1);
-		time = cmn_clock_monotonic();
-		cc_cache_flush_within(cache, EXIT_WAIT);
-		(void)in_time(time, EXIT_WAIT + AT_ONCE, FULL, lock, "the end without a thread");
-		let_go(holder);
-	}
-	no_threads = false;
-}
-
-/* However patient the store is else. */
-TEST(an_end_without_a_thread_does_not_wait_as_a_thread_does)
-{
-	static char *no_dirs[] = { NULL };
-	struct cc_config config = { .persistent = true, .read_only_dirs = no_dirs,
-				    .dir = (char *)(uintptr_t)below(""),
-				    .max_device_image_size = 1 << 20 };
-	struct cc_entry *entry = make_entry();
-	struct cc_store *store = NULL;
-	struct cc_writer *writer;
-	OWNED(cc_key_release) struct cc_key key;
-	uint64_t time;
-	pid_t holder;
-
-	make_root(SOUND);
-	holder = hold(ROOT);
-	CU_ASSERT_EQUAL_FATAL(cc_store_open(&config, NULL, &store), CMN_OK);
-	cc_store_set_patience(store, 60 * AT_ONCE);
-	writer = cc_writer_new(store, NULL, NULL);
-	CU_ASSERT_PTR_NOT_NULL_FATAL(writer);
-	no_threads = true;
-	make_key(&key, 3);
-	CU_ASSERT_TRUE(cc_writer_put(writer, &key, entry, NULL));
-	time = cmn_clock_monotonic();
-	(void)cc_writer_flush(writer, EXIT_WAIT);
-	(void)in_time(time, 10 * AT_ONCE, SOUND, ROOT, "a flush");
-	no_threads = false;
-	let_go(holder);
-	CU_ASSERT_TRUE(cc_writer_free(writer, 60 * AT_ONCE));
-	cc_store_close(store);
-	cc_entry_unref(entry);
-}
-
 static enum cmn_status remove_number(struct cc_cache *cache, unsigned int number)
 {
 	OWNED(cc_key_release) struct cc_key key;
@@ -325,27 +261,6 @@ static enum cmn_status remove_number(struct cc_cache *cache, unsigned int number
 	return cc_cache_remove(cache, &key);
 }
 
-/* While the thread waits for a lock with one of them, or has not begun. */
-TEST(what_is_removed_is_not_stored_afterwards)
-{
-	OWNED(owned_cc_cache_close) struct cc_cache *cache;
-	pid_t holder;
-
-	make_root(SOUND);
-	holder = hold(ROOT);
-	cache = open_cache(false);
-	for (unsigned int i = 7; i < 10; i++)
-		put(cache, i);
-	CU_ASSERT_EQUAL(usleep(100000), 0);
-	CU_ASSERT_EQUAL(remove_number(cache, 7), CMN_OK);
-	CU_ASSERT_EQUAL(remove_number(cache, 9), CMN_OK);
-	let_go(holder);
-	cc_cache_flush(cache);
-	CU_ASSERT_EQUAL(get(cache, 7), CMN_MISS);
-	CU_ASSERT_EQUAL(get(cache, 9), CMN_MISS);
-}
-
-/* What the thread just stores goes as soon as it is stored; what another process holds stays. */
 TEST(a_removal_does_not_wait_for_the_leaf)
 {
 	OWNED(owned_cc_cache_close) struct cc_cache *cache;
@@ -356,11 +271,8 @@ TEST(a_removal_does_not_wait_for_the_leaf)
 	cache = open_cache(false);
 	CU_ASSERT_EQUAL(remove_number(cache, 1), CMN_BUSY);
 	CU_ASSERT_EQUAL(get(cache, 1), CMN_OK);
-	put(cache, 1);
-	CU_ASSERT_EQUAL(usleep(100000), 0);
-	CU_ASSERT_EQUAL(remove_number(cache, 1), CMN_OK);
 	let_go(holder);
-	cc_cache_flush(cache);
+	CU_ASSERT_EQUAL(remove_number(cache, 1), CMN_OK);
 	CU_ASSERT_EQUAL(get(cache, 1), CMN_MISS);
 }
 
@@ -385,12 +297,10 @@ TEST(what_cannot_be_counted_is_not_kept)
 	holder = hold(ROOT);
 	cache = open_cache(false);
 	put(cache, 7);
-	cc_cache_flush(cache);
 	CU_ASSERT_EQUAL(get(cache, 7), CMN_MISS);
 	CU_ASSERT_EQUAL(get(cache, 1), CMN_OK);
 	let_go(holder);
 	put(cache, 7);
-	cc_cache_flush(cache);
 	CU_ASSERT_EQUAL(get(cache, 7), CMN_OK);
 	cc_cache_close(cache);
 	account_is_right();
@@ -409,11 +319,9 @@ TEST(an_access_time_that_cannot_be_counted_is_not_kept)
 	cache = open_cache(false);
 	holder = hold(ROOT);
 	CU_ASSERT_EQUAL(get(cache, 1), CMN_OK);
-	cc_cache_flush(cache);
 	CU_ASSERT_EQUAL(access(path, F_OK), -1);
 	let_go(holder);
 	CU_ASSERT_EQUAL(get(cache, 1), CMN_OK);
-	cc_cache_flush(cache);
 	CU_ASSERT_EQUAL(access(path, F_OK), 0);
 }
 
@@ -427,12 +335,11 @@ TEST(what_is_not_stored_counts_no_longer)
 	holder = hold(LEAF);
 	cache = open_cache(false);
 	put(cache, 1);
-	cc_cache_flush(cache);
 	account_is_right();
 	let_go(holder);
 }
 
-/* Locks that stay taken are waited for once, not for each entry. */
+/* Locks that stay taken are waited for once, for half a second at most, and not for each entry. */
 TEST(many_entries_wait_once)
 {
 	OWNED(owned_cc_cache_close) struct cc_cache *cache;
@@ -442,9 +349,10 @@ TEST(many_entries_wait_once)
 	make_root(SOUND);
 	holder = hold(ROOT);
 	cache = open_cache(false);
-	put_many(cache);
+	build_ns = 3600 * 1000 * MS;
 	time = cmn_clock_monotonic();
-	cc_cache_flush_within(cache, MANY * AT_ONCE);
-	(void)in_time(time, 10 * AT_ONCE, SOUND, ROOT, "a flush");
+	put_many(cache);
+	(void)in_time(time, 2 * AT_ONCE, SOUND, ROOT, "storing");
+	build_ns = MS;
 	let_go(holder);
 }
