@@ -224,15 +224,17 @@ static struct counter *find_counter(struct cc_stats *stats, const char *name)
 	return NULL;
 }
 
-/* The beginning of a log, by its length and a part of its first record's hash. */
+/* The beginning of a log, by its length and a part of the hash of whose its first record is. */
 struct merged {
 	uint64_t bytes, hash;
 };
 
+/* The record's counts may grow before the merge is known, and after. */
 static uint64_t hash_of(struct cmn_view log)
 {
-	size_t len = log.len < CC_STATS_LOG_RECORD ? log.len : CC_STATS_LOG_RECORD;
-	struct cmn_hash hash = cmn_hash_of(log.data, len);
+	bool any = log.len >= CC_STATS_LOG_OWNER_AT + CC_STATS_LOG_OWNER_SIZE;
+	struct cmn_hash hash = cmn_hash_of((const uint8_t *)log.data + (any ? CC_STATS_LOG_OWNER_AT : 0),
+					   any ? CC_STATS_LOG_OWNER_SIZE : 0);
 	uint64_t part;
 
 	memcpy(&part, hash.bytes, sizeof(part));

@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "cachecore/record/stats.h"
 #include "common/clock.h"
 #include "common/descriptor.h"
 #include "common/file.h"
@@ -120,13 +121,27 @@ static void release_log(int fd)
 	(void)cmn_descriptor_close(fd);	/* what is not written then is lost, or torn */
 }
 
-/* false: the log is another one, or somebody has written there. */
-static bool is_at(int fd, const struct stat *info, const struct cc_stats_place *place)
+static struct cc_stats_sums sums_of(int root_fd)
 {
+	struct cc_stats_sums sums = { 0 };
+	struct stat info;
+
+	if (fstatat(root_fd, CC_STATS_NAME, &info, AT_SYMLINK_NOFOLLOW) == 0) {
+		sums.inode = (uint64_t)info.st_ino;
+		sums.time_ns = (uint64_t)info.st_mtim.tv_sec * 1000000000 + (uint64_t)info.st_mtim.tv_nsec;
+	}
+	return sums;
+}
+
+/* false: the log is another one, or was merged, or somebody has written there. */
+static bool is_at(int root_fd, int fd, const struct stat *info, const struct cc_stats_place *place)
+{
+	const struct cc_stats_sums sums = sums_of(root_fd);
 	uint8_t bytes[CC_STATS_LOG_RECORD];
 	struct cc_stats_record there;
 
-	return (uint64_t)info->st_dev == place->device && (uint64_t)info->st_ino == place->inode &&
+	return sums.inode == place->sums.inode && sums.time_ns == place->sums.time_ns &&
+	       (uint64_t)info->st_dev == place->device && (uint64_t)info->st_ino == place->inode &&
 	       pread(fd, bytes, sizeof(bytes), (off_t)place->offset) == (ssize_t)sizeof(bytes) &&
 	       memcmp(bytes, magic, sizeof(magic)) == 0 &&
 	       decode((struct cmn_view){ bytes, sizeof(bytes) }, &there) &&
@@ -157,12 +172,30 @@ static bool add_record(struct cc_stats_record *sum, const struct cc_stats_record
 	return true;
 }
 
+/* Writes the sum over what is there. Half of it would be neither: what was there is written again then. */
+static enum cmn_status write_over(int fd, const struct cc_stats_record *sum, const struct cc_stats_place *place)
+{
+	struct cmn_buffer bytes = { 0 }, old = { 0 };
+	enum cmn_status status = CMN_OK;
+
+	encode(sum, &bytes);
+	encode(&place->record, &old);
+	if (bytes.failed || old.failed) {
+		status = CMN_ERR_NOMEM;
+	} else if (cmn_file_write_at(fd, bytes.data, bytes.len, (off_t)place->offset) != (ssize_t)bytes.len) {
+		(void)!cmn_file_write_at(fd, old.data, old.len, (off_t)place->offset);	/* as far as it came */
+		status = CMN_ERR_IO;
+	}
+	cmn_buffer_release(&bytes);
+	cmn_buffer_release(&old);
+	return status;
+}
+
 /* CMN_MISS: its place is gone, or of no use for these counts. */
 static enum cmn_status update(int root_fd, const struct cc_stats_record *record,
 			      struct cc_stats_place *place)
 {
 	struct cc_stats_record sum = place->record;
-	struct cmn_buffer bytes = { 0 };
 	enum cmn_status status;
 	struct stat info;
 	int fd = -1;
@@ -170,19 +203,11 @@ static enum cmn_status update(int root_fd, const struct cc_stats_record *record,
 	if (!sum.pid || sum.pid != (uint64_t)getpid() || !add_record(&sum, record))
 		return CMN_MISS;
 	status = share_log(root_fd, false, &fd, &info);
-	if (status == CMN_OK && !is_at(fd, &info, place))
-		status = CMN_MISS;
 	if (status == CMN_OK)
-		encode(&sum, &bytes);
-	if (bytes.failed)
-		status = CMN_ERR_NOMEM;
-	else if (status == CMN_OK &&
-		 cmn_file_write_at(fd, bytes.data, bytes.len, (off_t)place->offset) != (ssize_t)bytes.len)
-		status = CMN_ERR_IO;
+		status = is_at(root_fd, fd, &info, place) ? write_over(fd, &sum, place) : CMN_MISS;
 	if (status == CMN_OK)
 		place->record = sum;
 	release_log(fd);
-	cmn_buffer_release(&bytes);
 	return status;
 }
 
@@ -212,8 +237,7 @@ static enum cmn_status append(int root_fd, const struct cc_stats_record *record,
 		place->offset = (uint64_t)lseek(fd, 0, SEEK_CUR) - bytes.len;
 		place->device = (uint64_t)info.st_dev;
 		place->inode = (uint64_t)info.st_ino;
-	} else {
-		place->record.pid = 0;
+		place->sums = sums_of(root_fd);
 	}
 	release_log(fd);
 	cmn_buffer_release(&bytes);
@@ -239,11 +263,9 @@ enum cmn_status cc_stats_log_put(int root_fd, const struct cc_stats_record *reco
 
 enum cmn_status cc_stats_log_lock(int root_fd, uint64_t until, int *ret_fd)
 {
-	int fd = cmn_descriptor_open(root_fd, CC_STATS_LOG_NAME,
-				     O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
-
-	*ret_fd = fd;
-	return fd < 0 || cmn_file_lock(fd, until) != CMN_BUSY ? CMN_OK : CMN_BUSY;
+	*ret_fd = -1;
+	return open_log(root_fd, false, ret_fd) != CMN_OK || cmn_file_lock(*ret_fd, until) != CMN_BUSY ?
+	       CMN_OK : CMN_BUSY;
 }
 
 void cc_stats_log_unlock(int fd)

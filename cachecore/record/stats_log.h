@@ -24,6 +24,9 @@
 
 #define CC_STATS_LOG_NAME "stats.log"
 #define CC_STATS_LOG_RECORD 512
+/* Of a record's bytes: pid and time, which stay as they are. */
+#define CC_STATS_LOG_OWNER_AT 16
+#define CC_STATS_LOG_OWNER_SIZE 16
 #define CC_STATS_LOG_COUNTERS 8
 /* What would make it longer is for who writes stats.txt. */
 #define CC_STATS_LOG_MAX (UINT64_C(64) << 10)
@@ -42,9 +45,19 @@ struct cc_stats_record {
 	} reasons[CC_STATS_LOG_REASONS];
 };
 
-/* Where this process's record is, and what it says. {0}: there is none yet. */
+/* Which stats.txt there is: each merge makes another. */
+struct cc_stats_sums {
+	uint64_t inode, time_ns;	/* zeros: there is none */
+};
+
+/*
+ * Where this process's record is, and what it says. {0}: there is none yet. A merge that dies before
+ * it removes the log leaves records that have counted: what was added to them then would be lost.
+ * So the place is of use only as long as stats.txt is that of when the record was appended.
+ */
 struct cc_stats_place {
 	uint64_t device, inode, offset;
+	struct cc_stats_sums sums;
 	struct cc_stats_record record;
 };
 
@@ -57,8 +70,8 @@ struct cc_stats_place {
 CMN_CHECKED enum cmn_status cc_stats_log_put(int root_fd, const struct cc_stats_record *record,
 					     struct cc_stats_place *place);
 /*
- * Who merges it has it alone: puts fail until cc_stats_log_unlock. *ret_fd is -1 where there is no
- * log. CMN_BUSY: others are writing, or one of them is stopped.
+ * Who merges it has it alone: puts fail until cc_stats_log_unlock. Where there is no log, makes one,
+ * so that nobody else does meanwhile. *ret_fd is -1 where it cannot be opened. CMN_BUSY: others are writing, or one of them is stopped.
  */
 CMN_CHECKED enum cmn_status cc_stats_log_lock(int root_fd, uint64_t until, int *ret_fd);
 void cc_stats_log_unlock(int fd);
