@@ -46,7 +46,7 @@ static const char *check_stats(const struct bench *bench, const char *root)
 		return failed;
 	if (!is_known(bench, before))
 		return "statistics have what was never counted";
-	if (!others_count(root, 1, true))
+	if (!others_count(root, 1, true, NULL))
 		return "statistics cannot be written";
 	failed = load_misses(root, &after);
 	if (!failed && after != before + 1)

@@ -4,6 +4,7 @@
 #include "cachecore/disk/nonce.h"
 #include "cachecore/disk/writer/recipes.h"
 #include "cachecore/record/stats.h"
+#include "cachecore/record/stats_log.h"
 #include "tests/crash/bench.h"
 #include "tests/crash/effort.h"
 #include "tests/crash/others.h"
@@ -12,15 +13,20 @@
 static struct effort effort;
 static struct bench bench;
 
-/* sum: what there is then. Both of many digits, of which some can be lost. */
-static void count(uint64_t misses, bool stores, uint64_t sum)
+static void know(uint64_t sum)
 {
 	unsigned int i = 0;
 
-	CU_ASSERT_TRUE(others_count(bench.root, misses, stores));
 	while (bench.misses[i])
 		i++;
 	bench.misses[i] = sum;
+}
+
+/* sum: what there is then. Both of many digits, of which some can be lost. */
+static void count(uint64_t misses, bool merges, uint64_t sum)
+{
+	CU_ASSERT_TRUE(others_count(bench.root, misses, merges, NULL));
+	know(sum);
 }
 
 TEST(the_first_statistics)
@@ -54,6 +60,23 @@ TEST(statistics_that_are_merged)
 	count(34567891, true, 159567901);
 	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++)
 		bench.misses[4 + i] = parts[i];
+	bench_close(&bench, &effort);
+}
+
+/* A record that is written again, and goes on elsewhere after a merge. */
+TEST(statistics_of_one_process)
+{
+	static const uint64_t sums[] = { 10000009, 30000009, 64567900, 165567901, 101000001 };
+	struct cc_stats_place place = { 0 };
+
+	bench_open(&bench, "statistics_in_place", BENCH_STATS);
+	CU_ASSERT_TRUE(others_count(bench.root, 10000009, false, &place));
+	bench_sync(&bench);
+	CU_ASSERT_TRUE(others_count(bench.root, 20000000, false, &place));
+	CU_ASSERT_TRUE(others_count(bench.root, 34567891, true, NULL));
+	CU_ASSERT_TRUE(others_count(bench.root, 101000001, false, &place));
+	for (size_t i = 0; i < sizeof(sums) / sizeof(sums[0]); i++)
+		know(sums[i]);
 	bench_close(&bench, &effort);
 }
 

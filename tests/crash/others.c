@@ -10,7 +10,7 @@
 #include "cachecore/record/stats.h"
 #include "common/clock.h"
 
-bool others_count(const char *root, uint64_t misses, bool stores)
+bool others_count(const char *root, uint64_t misses, bool merges, struct cc_stats_place *place)
 {
 	struct cc_stats *stats = cc_stats_new();
 	bool done;
@@ -18,9 +18,9 @@ bool others_count(const char *root, uint64_t misses, bool stores)
 	if (!stats)
 		return false;
 	cc_stats_add(stats, CC_MISSES, misses);
-	cc_stats_add(stats, CC_STORES, stores);
+	cc_stats_add(stats, CC_HITS_REMOTE, merges);	/* the log has no place for it */
 	cc_stats_bypass(stats, "crash");
-	done = cc_stats_flush(stats, root, -1, NULL, UINT64_MAX) == CMN_OK;
+	done = cc_stats_flush(stats, root, -1, place, UINT64_MAX) == CMN_OK;
 	cc_stats_free(stats);
 	return done;
 }

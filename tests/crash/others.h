@@ -6,8 +6,13 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Adds so many misses to stats.log, or with stores both to stats.txt; false: it could not be written. */
-bool others_count(const char *root, uint64_t misses, bool stores);
+struct cc_stats_place;
+
+/*
+ * Counts so many misses: in stats.log, at the place (NULL: in a record of their own), or with merges
+ * in stats.txt, to which the log is added. false: it could not be written.
+ */
+bool others_count(const char *root, uint64_t misses, bool merges, struct cc_stats_place *place);
 /* Whether a build with a word of chance in it, of a process of its own, is to be stored. */
 bool others_admit(const char *root, unsigned int run);
 

@@ -148,7 +148,8 @@ static bool put_recipe(const char *root)
 	return done;
 }
 
-static bool put_stats(const char *root)
+/* In stats.txt, where all counts come in the end: what has the log's name makes way. */
+static bool put_stats(const char *root, int root_fd)
 {
 	struct cc_stats *stats = cc_stats_new();
 	bool done;
@@ -158,7 +159,8 @@ static bool put_stats(const char *root)
 	for (unsigned int i = 0; i < CC_STATS_LOG_COUNTERS; i++)
 		cc_stats_add(stats, (enum cc_counter)i, (uint64_t)i << 33);
 	cc_stats_bypass(stats, "has-include");
-	done = cc_stats_flush(stats, root, -1, NULL, UINT64_MAX) == CMN_OK;
+	done = mkdirat(root_fd, CC_STATS_LOG_NAME, 0700) == 0 &&
+	       cc_stats_flush(stats, root, -1, NULL, UINT64_MAX) == CMN_OK;
 	cc_stats_free(stats);
 	return done;
 }
@@ -221,7 +223,7 @@ int golden_make(const char *root)
 	if (!failed && !cc_nonce_admits(root, cc_key_view(&token), GOLDEN_RUN, GOLDEN_TIME_NS))
 		failed = __LINE__;
 	cc_key_release(&token);
-	if (!failed && (!put_recipe(root) || !put_stats(root) || !put_history(root_fd)))
+	if (!failed && (!put_recipe(root) || !put_stats(root, root_fd) || !put_history(root_fd)))
 		failed = __LINE__;
 	/* What statistics leave by the day is of today, and by this program's name. */
 	if (!failed && unlinkat(root_fd, "usage.txt", 0) < 0)

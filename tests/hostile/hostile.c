@@ -13,6 +13,7 @@
 #include "cachecore/disk/nonce.h"
 #include "cachecore/disk/writer/recipes.h"
 #include "cachecore/record/stats.h"
+#include "cachecore/record/stats_log.h"
 #include "common/clock.h"
 #include "common/file.h"
 #include "tests/support/touch.h"
@@ -127,12 +128,12 @@ static void fill(const char *root, const struct cc_key *key, const char *image)
 	CU_ASSERT_EQUAL_FATAL(put_image(store, key, image), CMN_OK);
 	CU_ASSERT_EQUAL_FATAL(cc_store_evict(store), CMN_OK);
 	cc_store_close(store);
-	/* The file; and the log, which who stored nothing appends to. */
-	cc_stats_add(stats, CC_STORES, 1);
-	cc_stats_add(stats, CC_MISSES, 1);
-	CU_ASSERT_EQUAL_FATAL(cc_stats_flush(stats, root, -1, UINT64_MAX), CMN_OK);
-	cc_stats_add(stats, CC_MISSES, 1);
-	CU_ASSERT_EQUAL_FATAL(cc_stats_flush(stats, root, -1, UINT64_MAX), CMN_OK);
+	/* The file, for what the log has no place for; and the log. */
+	for (int i = 0; i < 2; i++) {
+		cc_stats_add(stats, CC_HITS_REMOTE, i == 0);
+		cc_stats_add(stats, CC_MISSES, 1);
+		CU_ASSERT_EQUAL_FATAL(cc_stats_flush(stats, root, -1, NULL, UINT64_MAX), CMN_OK);
+	}
 	cc_stats_free(stats);
 	cc_history_note_cleared(root);
 	(void)snprintf(path, sizeof(path), "%s/%s", root, CC_HISTORY_OLD_NAME);
@@ -333,8 +334,7 @@ static void use_history(struct hostile *hostile)
 	unsigned int count = 0;
 	const struct cc_history_reader reader = { .event = see_event, .ctx = &count };
 
-	cc_history_add(&history, cc_history_task_new(&note));
-	cc_history_write(&history, hostile->root);
+	cc_history_write(&history, hostile->root, &note);
 	(void)!cc_history_read(hostile->root, CMN_FILE_TRUSTED, &reader);
 }
 
@@ -342,11 +342,13 @@ static void use_the_rest(struct hostile *hostile)
 {
 	struct cc_flights *flights = cc_flights_new();
 	struct cc_stats *stats = cc_stats_new();
+	struct cc_stats_place place = { 0 };
 	struct cc_flight *flight = NULL;
 
-	for (int i = 0; i < 2; i++) {
-		cc_stats_add(stats, i ? CC_STORES : CC_MISSES, 1);
-		(void)!cc_stats_flush(stats, hostile->root, -1, UINT64_MAX);
+	/* A record, which is rewritten; then a merge. */
+	for (int i = 0; i < 3; i++) {
+		cc_stats_add(stats, i == 2 ? CC_HITS_REMOTE : CC_MISSES, 1);
+		(void)!cc_stats_flush(stats, hostile->root, -1, &place, UINT64_MAX);
 	}
 	(void)!cc_stats_load(stats, hostile->root);
 	cc_stats_free(stats);

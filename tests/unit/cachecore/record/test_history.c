@@ -95,13 +95,12 @@ static void note(struct cc_history *history, enum cc_history_kind kind, unsigned
 
 	make_key(&key, number);
 	note.key = &key;
-	cc_history_add(history, cc_history_task_new(&note));
+	cc_history_write(history, root(), &note);
 }
 
 static void write_one(struct cc_history *history, unsigned int number)
 {
 	note(history, CC_HISTORY_MISS, number, "because");
-	cc_history_write(history, root());
 }
 
 static off_t size_of(const char *name)
@@ -119,7 +118,6 @@ TEST(events_come_back)
 	struct seen seen;
 
 	write_one(&history, 3);
-	CU_ASSERT_EQUAL(history.count, 0);
 	seen = see();
 	CU_ASSERT_EQUAL(seen.events, 1);
 	CU_ASSERT_EQUAL(seen.parts, CC_PART_COUNT);
@@ -153,12 +151,10 @@ TEST(other_events_have_no_parts)
 	struct seen seen;
 
 	note(&history, CC_HISTORY_NOT_STORED, 1, "max_size");
-	cc_history_write(&history, root());
 	seen = see();
 	CU_ASSERT_EQUAL(seen.events, 1);
 	CU_ASSERT_EQUAL(seen.parts, 0);
 	note(&history, CC_HISTORY_BYPASS, 1, "time");
-	cc_history_write(&history, root());
 	CU_ASSERT_EQUAL(see().parts, CC_PART_COUNT);
 }
 
@@ -167,11 +163,8 @@ TEST(two_files_and_no_more)
 	struct cc_history history = { 0 };
 	struct seen seen;
 
-	for (unsigned int i = 0; i < 20000 && size_of(CC_HISTORY_OLD_NAME) < 0; i++) {
-		for (unsigned int j = 0; j < 100; j++)
-			note(&history, CC_HISTORY_MISS, 100 * i + j, "because");
-		cc_history_write(&history, root());
-	}
+	for (unsigned int i = 0; i < 20000 && size_of(CC_HISTORY_OLD_NAME) < 0; i++)
+		write_one(&history, i);
 	CU_ASSERT_TRUE(size_of(CC_HISTORY_OLD_NAME) >= (off_t)CC_HISTORY_MAX_FILE);
 	CU_ASSERT_TRUE(size_of(CC_HISTORY_OLD_NAME) < 2 * (off_t)CC_HISTORY_MAX_FILE);
 	CU_ASSERT_TRUE(size_of(CC_HISTORY_NAME) < (off_t)CC_HISTORY_MAX_FILE);
@@ -179,19 +172,6 @@ TEST(two_files_and_no_more)
 	CU_ASSERT_EQUAL(unlink("cache/" CC_HISTORY_OLD_NAME), 0);
 	seen = see();
 	CU_ASSERT_EQUAL(seen.parts, seen.events + 3);
-}
-
-TEST(what_waits_is_bounded)
-{
-	struct cc_history history = { 0 };
-
-	for (unsigned int i = 0; i < 5000; i++)
-		note(&history, CC_HISTORY_MISS, i, NULL);
-	CU_ASSERT_EQUAL(history.count, 1024);
-	cc_history_drop(&history);
-	CU_ASSERT_EQUAL(history.count, 0);
-	CU_ASSERT_EQUAL(history.bytes, 0);
-	CU_ASSERT_PTR_NULL(history.tasks);
 }
 
 TEST(evictions_are_the_last_ones)
@@ -307,7 +287,6 @@ TEST(other_versions_are_skipped)
 	OWNED(cmn_buffer_release) struct cmn_buffer file;
 
 	note(&history, CC_HISTORY_DAMAGED, 1, NULL);
-	cc_history_write(&history, root());
 	file = read_history();
 	file.data[4]++;
 	unit_write_bytes("cache/" CC_HISTORY_NAME, file.data, file.len);
@@ -365,7 +344,6 @@ TEST(a_taken_lock_is_not_waited_for)
 	fd = open("cache/" CC_HISTORY_NAME, O_RDWR);
 	CU_ASSERT_EQUAL_FATAL(flock(fd, LOCK_EX), 0);
 	write_one(&history, 2);
-	CU_ASSERT_EQUAL(history.count, 0);
 	CU_ASSERT_EQUAL(see().events, 1);
 	(void)close(fd);
 	write_one(&history, 3);
@@ -456,12 +434,10 @@ TEST(a_fork_writes_its_own)
 		cc_cache_fork_child(cache);
 		count_one(cache, 2);
 		count_one(cache, 3);
-		cc_cache_flush(cache);
 		_exit(0);
 	}
 	cc_cache_fork_parent(cache);
 	CU_ASSERT(unit_ended_well(child));
-	CU_ASSERT_EQUAL(see().events, 2);
 	cc_cache_close(cache);
 	CU_ASSERT_EQUAL(see().events, 3);
 	CU_ASSERT_EQUAL(see().runs, 2);
@@ -511,62 +487,12 @@ TEST(long_texts_and_names_are_cut)
 	cc_key_init(&key);
 	cc_key_add_text(&key, CC_PART_IMAGE, "source", source);
 	note.key = &key;
-	cc_history_add(&history, cc_history_task_new(&note));
+	cc_history_write(&history, root(), &note);
 	cc_key_release(&key);
-	cc_history_write(&history, root());
 	seen = see();
 	CU_ASSERT_EQUAL_FATAL(seen.events, 1);
 	CU_ASSERT_EQUAL(seen.last.reason.len, 512);
 	CU_ASSERT_EQUAL(seen.last.name.len, 512);
-}
-
-TEST(the_bytes_that_wait_are_bounded)
-{
-	struct cc_history_note note = { .kind = CC_HISTORY_MISS };
-	struct cc_history history = { 0 };
-	size_t len = (size_t)7 << 20;
-	char *source = calloc(1, len);
-	struct cc_key key;
-
-	CU_ASSERT_PTR_NOT_NULL_FATAL(source);
-	cc_key_init(&key);
-	cc_key_add(&key, CC_PART_IMAGE, "source", source, len);
-	free(source);
-	note.key = &key;
-	for (int i = 0; i < 4; i++)
-		cc_history_add(&history, cc_history_task_new(&note));
-	cc_key_release(&key);
-	CU_ASSERT_EQUAL(history.count, 2);
-	cc_history_drop(&history);
-}
-
-/* What one thread takes and writes, another one's events need not bring again. */
-TEST(what_is_taken_and_written_is_learned)
-{
-	struct cc_history history = { 0 }, taken;
-
-	for (unsigned int i = 0; i < 3; i++) {
-		note(&history, CC_HISTORY_MISS, 1, "because");
-		taken = cc_history_take(&history);
-		CU_ASSERT_PTR_NULL(history.tasks);
-		CU_ASSERT_EQUAL(history.count, 0);
-		CU_ASSERT_EQUAL(history.bytes, 0);
-		cc_history_write(&taken, root());
-		cc_history_learn(&history, &taken);
-	}
-	CU_ASSERT_EQUAL(see().events, 3);
-	CU_ASSERT_EQUAL(see().parts, CC_PART_COUNT);
-}
-
-/* More than one write takes. */
-TEST(many_events_are_written_once_each)
-{
-	struct cc_history history = { 0 };
-
-	for (unsigned int i = 0; i < 1000; i++)
-		note(&history, CC_HISTORY_MISS, i, "because");
-	cc_history_write(&history, root());
-	CU_ASSERT_EQUAL(see().events, 1000);
 }
 
 /* The number of a file that was removed may be that of a new one. */

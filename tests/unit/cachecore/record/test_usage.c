@@ -268,15 +268,16 @@ TEST(statistics_are_recorded_once)
 
 	CU_ASSERT_PTR_NOT_NULL_FATAL(stats);
 	cc_stats_add(stats, CC_MISSES, 2);
-	cc_stats_add(stats, CC_HITS_DISK, 3);
+	cc_stats_add(stats, CC_HITS_DISK, 2);
+	cc_stats_add(stats, CC_HITS_REMOTE, 1);	/* not for the log */
 	cc_stats_add(stats, CC_COMPILE_NS_SAVED, 30);
 	cc_stats_bypass(stats, "time");
 	cc_stats_bypass(stats, "no word");
 	unit_write("root", "not a directory");
-	CU_ASSERT_NOT_EQUAL(cc_stats_flush(stats, "root", -1, UINT64_MAX), CMN_OK);
+	CU_ASSERT_NOT_EQUAL(cc_stats_flush(stats, "root", -1, NULL, UINT64_MAX), CMN_OK);
 	CU_ASSERT_EQUAL_FATAL(unlink("root"), 0);
-	CU_ASSERT_EQUAL(cc_stats_flush(stats, "root", -1, UINT64_MAX), CMN_OK);
-	CU_ASSERT_EQUAL(cc_stats_flush(stats, "root", -1, UINT64_MAX), CMN_OK);
+	CU_ASSERT_EQUAL(cc_stats_flush(stats, "root", -1, NULL, UINT64_MAX), CMN_OK);
+	CU_ASSERT_EQUAL(cc_stats_flush(stats, "root", -1, NULL, UINT64_MAX), CMN_OK);
 	fd = open("root", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	CU_ASSERT_FATAL(fd >= 0);
 	CU_ASSERT_EQUAL(cc_usage_load(usage, fd), CMN_OK);
@@ -293,7 +294,7 @@ TEST(statistics_are_recorded_once)
 	cc_stats_free(stats);
 }
 
-/* Also where nothing was stored: a record of the log has no place for these. */
+/* A record of the log has no place for these. */
 TEST(what_nobody_waited_for_counts_for_its_program)
 {
 	struct cc_stats *stats = cc_stats_new();
@@ -305,7 +306,7 @@ TEST(what_nobody_waited_for_counts_for_its_program)
 	for (int i = 0; i < 2; i++) {
 		cc_stats_add(stats, CC_UNATTENDED, 1);
 		cc_stats_add(stats, CC_UNATTENDED_NS, 20);
-		CU_ASSERT_EQUAL(cc_stats_flush(stats, "root", -1, UINT64_MAX), CMN_OK);
+		CU_ASSERT_EQUAL(cc_stats_flush(stats, "root", -1, NULL, UINT64_MAX), CMN_OK);
 	}
 	fd = open("root", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	CU_ASSERT_FATAL(fd >= 0);
