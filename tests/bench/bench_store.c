@@ -13,8 +13,7 @@
  *   bench_store puts ROOT FIRST             stores FIRST and on until stdin ends
  *   bench_store churn DIRECTORY             makes and removes files there, no cache, until stdin ends
  *   bench_store evict ROOT MAX_SIZE         one eviction
- *   bench_store write ROOT LENGTH FIRST ROUNDS  stores in the background, and at once, in turns
- *   bench_store write-first ROOT LENGTH NUMBER  the first one of a process, at once
+ *   bench_store write ROOT LENGTH FIRST ROUNDS  all that is written after a build, and the entry alone, in turns
  *   bench_store crowd COUNT COMMAND ...     so many processes of a command, all at once
  */
 #include <stdatomic.h>
@@ -22,6 +21,7 @@
 
 #include "cachecore/disk/store.h"
 #include "cachecore/disk/writer/writer.h"
+#include "common/clock.h"
 #include "tests/bench/bench_entries.h"
 #include "tests/bench/bench_run.h"
 #include "tests/bench/bench_samples.h"
@@ -35,9 +35,10 @@
 
 static const struct cmn_log log_to_stderr = { .level = CMN_LOG_WARNING };
 
+static struct cc_config config;
+
 static struct cc_store *open_store(const char *root, uint64_t max_size)
 {
-	static struct cc_config config;
 	struct cc_store *store;
 
 	/* All but the bound is the default. */
@@ -325,85 +326,72 @@ static void evict(const char *root, uint64_t max_size)
 	cc_store_close(store);
 }
 
-/* What the thread that stores has to wait for. */
-struct write_bench {
-	struct cc_store *store;
-	struct cc_writer *writer;
-	size_t len;
-	uint64_t number;
-};
-
-static uint64_t write_one(struct write_bench *bench, bool background)
+/* What is written after a build, in its call. */
+static uint64_t write_all(struct cc_writer *writer, struct cc_stats *stats, const struct cc_key *key,
+			  struct cc_entry *entry)
 {
-	struct cc_entry *entry = bench_make_entry(bench->number, bench->len);
-	struct cc_key key;
-	uint64_t ns;
-	bool done;
+	const struct cc_history_note note = { .kind = CC_HISTORY_MISS, .key = key,
+					      .build_ns = cc_entry_build_ns(entry) };
+	uint64_t begin = bench_now(), ns;
 
-	bench_make_key(bench->number++, &key);
-	ns = bench_now();
-	if (background)
-		done = cc_writer_put(bench->writer, &key, entry, NULL);
-	else
-		done = cc_store_put(bench->store, &key, entry) == CMN_OK;
-	ns = bench_now() - ns;
-	if (!done)
-		bench_fail("an entry was not stored");
-	cc_key_release(&key);
-	cc_entry_unref(entry);
+	cc_writer_put(writer, key, entry, NULL);
+	cc_stats_add(stats, CC_MISSES, 1);
+	cc_writer_note(writer, &note);
+	cc_writer_count(writer);
+	ns = bench_now() - begin;
+	if (cc_stats_pending(stats))
+		bench_fail("it was not written");
 	return ns;
 }
 
-static void flush(struct write_bench *bench)
+static uint64_t write_entry(struct cc_store *store, const struct cc_key *key, struct cc_entry *entry)
 {
-	if (!cc_writer_flush(bench->writer, UINT64_C(10000000000)))
-		bench_fail("the writer does not end");
+	uint64_t begin = bench_now();
+
+	if (cc_store_put(store, key, entry) != CMN_OK)
+		bench_fail("an entry was not stored");
+	return bench_now() - begin;
 }
 
-static void print_medians(const char *name, uint64_t *ns, size_t count)
+static unsigned long long median_of(uint64_t *ns, size_t count)
 {
 	uint32_t short_ns[1000];
 
 	for (size_t i = 0; i < count; i++)
 		short_ns[i] = (uint32_t)ns[i];
 	qsort(short_ns, count, sizeof(*short_ns), bench_compare);
-	(void)printf("\"%s\": %u, ", name, short_ns[count / 2]);
+	return short_ns[count / 2];
 }
 
+/* Each first one of the process is told by itself: it opens, and makes, what the others find. */
 static void write_in_turns(const char *root, size_t len, uint64_t first, uint64_t rounds)
 {
-	uint64_t asleep[1000], busy[1000], at_once[1000];
-	struct cc_stats *stats = cc_stats_new();
-	struct write_bench bench = { .store = open_store(root, 0), .len = len, .number = first };
+	uint64_t ns[2][1001];
+	struct cc_writer_setup setup = {
+		.config = &config, .store = open_store(root, 0), .stats = cc_stats_new(), .log = &log_to_stderr,
+		.start_ns = cmn_clock_realtime(),
+	};
+	struct cc_writer *writer = setup.stats ? cc_writer_new(&setup) : NULL;
 
-	bench.writer = stats ? cc_writer_new(bench.store, stats, &log_to_stderr) : NULL;
-	if (!bench.writer || rounds < 1 || rounds > 1000)
+	if (!writer || rounds < 1 || rounds > 1000)
 		bench_fail("cannot write");
-	(void)printf("{\"first\": %llu, ", (unsigned long long)write_one(&bench, true));
-	flush(&bench);
-	for (uint64_t i = 0; i < rounds; i++) {
-		asleep[i] = write_one(&bench, true);
-		busy[i] = write_one(&bench, true);
-		flush(&bench);
-		at_once[i] = write_one(&bench, false);
+	for (uint64_t i = 0; i < 2 * (rounds + 1); i++) {
+		struct cc_entry *entry = bench_make_entry(first + i, len);
+		struct cc_key key;
+
+		bench_make_key(first + i, &key);
+		ns[i % 2][i / 2] = i % 2 ? write_entry(setup.store, &key, entry)
+					 : write_all(writer, setup.stats, &key, entry);
+		cc_key_release(&key);
+		cc_entry_unref(entry);
 	}
-	print_medians("asleep", asleep, rounds);
-	print_medians("busy", busy, rounds);
-	print_medians("at_once", at_once, rounds);
-	(void)printf("\"len\": %zu}\n", len);
-	if (!cc_writer_free(bench.writer, UINT64_C(10000000000)))
-		bench_fail("the writer hangs");
-	cc_stats_free(stats);
-	cc_store_close(bench.store);
-}
-
-/* What the first one costs that a fresh process writes by itself. */
-static void write_at_once(const char *root, size_t len, uint64_t number)
-{
-	struct write_bench bench = { .store = open_store(root, 0), .len = len, .number = number };
-
-	(void)printf("{\"first_at_once\": %llu}\n", (unsigned long long)write_one(&bench, false));
-	cc_store_close(bench.store);
+	if (cc_stats_get(setup.stats, CC_STORES) != rounds + 1)
+		bench_fail("an entry was not stored");
+	(void)printf("{\"first\": %llu, \"all\": %llu, \"entry\": %llu}\n", (unsigned long long)ns[0][0],
+		     median_of(&ns[0][1], rounds), median_of(&ns[1][1], rounds));
+	cc_writer_free(writer);
+	cc_stats_free(setup.stats);
+	cc_store_close(setup.store);
 }
 
 /* From the moment when all may start to the end of the last one. */
@@ -455,8 +443,6 @@ int main(int argc, char **argv)
 		evict(argv[2], number_of(argv[3]));
 	else if (!strcmp(mode, "write") && argc == 6)
 		write_in_turns(argv[2], number_of(argv[3]), number_of(argv[4]), number_of(argv[5]));
-	else if (!strcmp(mode, "write-first") && argc == 5)
-		write_at_once(argv[2], number_of(argv[3]), number_of(argv[4]));
 	else if (!strcmp(mode, "crowd") && argc > 3)
 		crowd(number_of(argv[2]), argv + 3);
 	else
