@@ -697,7 +697,7 @@ static uint64_t oldest_use(void)
 	return oldest;
 }
 
-TEST(an_entry_counts_as_used_when_it_was_used_last)
+TEST(entries_count_as_used_when_they_were_used_last)
 {
 	uint64_t now;
 
