@@ -104,11 +104,12 @@ void cc_store_hurry(struct cc_store *store, uint64_t time)
 
 uint64_t cc_store_lock_until(const struct cc_store *store)
 {
-	uint64_t until = cmn_clock_monotonic() + atomic_load(&store->patience);
-	uint64_t hurry = atomic_load(&store->hurry);
+	uint64_t patience = atomic_load(&store->patience), hurry = atomic_load(&store->hurry), until;
 
-	if (atomic_load(&store->stuck))
-		return 0;
+	/* Who has it may be stopped, or only be one of many on a busy machine. */
+	if (atomic_load(&store->stuck) && patience > CC_STORE_LOOKUP_PATIENCE_NS)
+		patience = CC_STORE_LOOKUP_PATIENCE_NS;
+	until = cmn_clock_monotonic() + patience;
 	return hurry && hurry < until ? hurry : until;
 }
 

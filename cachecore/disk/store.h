@@ -77,8 +77,8 @@ bool cc_store_may_have(const struct cc_store *store, const struct cc_key *key);
 
 /*
  * How long writing waits for a lock of another process, which may be stopped: a
- * second, or this time. After it has waited in vain, it does not wait again
- * until it gets a lock without waiting, so that many entries wait only once.
+ * second, or this time. After it has waited in vain, it waits for 10 ms only
+ * until it gets a lock again, so that many entries wait long only once.
  */
 void cc_store_set_patience(struct cc_store *store, uint64_t ns);
 /* After that time of cmn_clock_monotonic, waits for no lock; 0: no such time. */

@@ -95,8 +95,7 @@ class Bench:
         env.update(driver.vendor_cache(home, vendor))
         if cache is not None:
             env.update({"OPENCL_LAYERS": self.layer, "CKCACHE_DIR": cache,
-                        "CKCACHE_CAPTURE": driver.capture,
-                        "CKCACHE_EXIT_WAIT": "20000"})	# a busy machine's
+                        "CKCACHE_CAPTURE": driver.capture})
         env.update(extra or {})
         return env
 

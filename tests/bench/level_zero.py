@@ -60,7 +60,7 @@ class LevelZero(Bench):
         env.update(DRIVER)
         if cache is not None:
             env.update({"LD_PRELOAD": self.shim, "ZE_ENABLE_LAYERS": "ckcache",
-                        "CKCACHE_DIR": cache, "CKCACHE_EXIT_WAIT": "20000"})
+                        "CKCACHE_DIR": cache})
         env.update(extra or {})
         return env
 

@@ -52,7 +52,7 @@ class Member:
         self.messages = []
         self.environment = {
             "CKCACHE_DIR": root, "CKCACHE_READ_ONLY_DIRS": "", "CKCACHE_LOG": "warning",
-            "CKCACHE_EXIT_WAIT": "20000", "LC_ALL": "C.UTF-8", **settings,
+            "LC_ALL": "C.UTF-8", **settings,
         }
 
     def start(self, *arguments, program=None, **settings):

@@ -26,10 +26,10 @@
 #define EVICT_LEAST_NS (5 * NS_PER_MS)
 #define EVICT_MOST_NS (250 * NS_PER_MS)
 #define LOCK_SHARE 8
-#define LOCK_LEAST_NS (10 * NS_PER_MS)
-#define LOCK_MOST_NS (500 * NS_PER_MS)
+#define LOCK_LEAST_NS (250 * NS_PER_MS)	/* many processes that store at once on a busy machine */
+#define LOCK_MOST_NS (1000 * NS_PER_MS)
 /* For counts, and for what a hit notes. */
-#define RECORD_NS (10 * NS_PER_MS)
+#define RECORD_NS (100 * NS_PER_MS)
 /* What is noted of one build stays together, however small the root may be. */
 #define TRIM_PAUSE_NS (1000 * NS_PER_MS)
 /* Leaves that an eviction looks at even if its time is over: some ms of work, where a machine is busy. */
@@ -38,10 +38,11 @@
 struct cc_writer {
 	struct cc_writer_setup setup;
 	atomic_flag failure_logged, token_logged;
-	atomic_bool counting_waited;	/* in vain, the last time: who has the lock may be stopped */
-	atomic_flag taken;		/* what follows is one thread's */
+	bool counting_waited;		/* in vain: not again until a lock is free */
+	atomic_flag noting;		/* the next two are one thread's */
 	struct cc_history history;
 	uint64_t trimmed;		/* monotonic, when room was made for it */
+	atomic_flag counting;		/* likewise */
 	struct cc_stats_place counts;	/* of this process's record */
 };
 
@@ -54,7 +55,8 @@ struct cc_writer *cc_writer_new(const struct cc_writer_setup *setup)
 	writer->setup = *setup;
 	atomic_flag_clear(&writer->failure_logged);
 	atomic_flag_clear(&writer->token_logged);
-	atomic_flag_clear(&writer->taken);
+	atomic_flag_clear(&writer->noting);
+	atomic_flag_clear(&writer->counting);
 	writer->history.program = setup->config->built_for;
 	return writer;
 }
@@ -69,7 +71,8 @@ void cc_writer_fork_child(struct cc_writer *writer)
 	writer->setup.start_ns = cmn_clock_realtime();
 	writer->history = (struct cc_history){ .program = writer->history.program };
 	writer->counts = (struct cc_stats_place){ 0 };
-	atomic_flag_clear(&writer->taken);
+	atomic_flag_clear(&writer->noting);
+	atomic_flag_clear(&writer->counting);
 }
 
 static uint64_t share_of(uint64_t build_ns, unsigned int share, uint64_t least, uint64_t most)
@@ -98,7 +101,7 @@ static void trim(struct cc_writer *writer)
 void cc_writer_note(struct cc_writer *writer, const struct cc_history_note *note)
 {
 	struct cc_history own = { .program = writer->history.program };
-	bool taken = atomic_flag_test_and_set(&writer->taken);
+	bool taken = atomic_flag_test_and_set(&writer->noting);
 	struct cc_history *history = taken ? &own : &writer->history;
 	struct cc_history_note dated = *note;
 
@@ -107,7 +110,7 @@ void cc_writer_note(struct cc_writer *writer, const struct cc_history_note *note
 		trim(writer);
 	cc_history_write(history, root_of(writer), &dated);
 	if (!taken)
-		atomic_flag_clear(&writer->taken);
+		atomic_flag_clear(&writer->noting);
 }
 
 /* Whether it is that limit, and not the disk. Asked afterwards: where something has changed since, what is likeliest. */
@@ -131,16 +134,21 @@ static void log_failure(struct cc_writer *writer, const char *what, enum cmn_sta
 		     limited ? "a file may not grow so large (RLIMIT_FSIZE)" : cmn_status_string(status));
 }
 
+/* One thread writes for all: who finds another at it leaves his counts to that one, which looks again. */
 void cc_writer_count(struct cc_writer *writer)
 {
-	bool taken = atomic_flag_test_and_set(&writer->taken);
-	enum cmn_status status;
+	enum cmn_status status = CMN_OK;
 
-	status = cc_stats_flush(writer->setup.stats, root_of(writer), -1, taken ? NULL : &writer->counts,
-				atomic_load(&writer->counting_waited) ? 0 : cmn_clock_deadline(RECORD_NS));
-	atomic_store(&writer->counting_waited, status == CMN_BUSY);
-	if (!taken)
-		atomic_flag_clear(&writer->taken);
+	while (status == CMN_OK && cc_stats_pending(writer->setup.stats)) {
+		atomic_thread_fence(memory_order_seq_cst);
+		if (atomic_flag_test_and_set(&writer->counting))
+			return;
+		status = cc_stats_flush(writer->setup.stats, root_of(writer), -1, &writer->counts,
+					writer->counting_waited ? 0 : cmn_clock_deadline(RECORD_NS));
+		writer->counting_waited = status == CMN_BUSY;
+		atomic_flag_clear(&writer->counting);
+		atomic_thread_fence(memory_order_seq_cst);
+	}
 	/* A root that is not ours is the store's complaint; a busy one is tried again. */
 	if (status < 0 && status != CMN_ERR_ACCESS)
 		log_failure(writer, "statistics", status, 0);
