@@ -4,6 +4,7 @@
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -35,9 +36,29 @@ static bool file_begins(int dir_fd, const char *name, const char *text)
 	return begins;
 }
 
+/*
+ * After a loss of power the mark, which is not synced, may be cut, or have other bytes. Any other
+ * program's has the whole first line, and then not our second one.
+ */
 static bool is_marked(int dir_fd)
 {
-	return file_begins(dir_fd, CC_MARK_NAME, tag);
+	int fd = openat(dir_fd, CC_MARK_NAME, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+	size_t line = strcspn(tag, "\n"), whole = sizeof(tag) - 1, same = 0;
+	char begin[sizeof(tag) - 1];
+	struct stat info;
+	ssize_t len;
+
+	if (fd < 0)
+		return false;
+	len = fstat(fd, &info) == 0 && S_ISREG(info.st_mode) ? read(fd, begin, sizeof(begin)) : 0;
+	(void)close(fd);	/* read only */
+	while (len > 0 && same < (size_t)len && begin[same] == tag[same])
+		same++;
+	if (same == whole)
+		return true;
+	if (same > line + 1)	/* within the second line */
+		return same == (size_t)len || begin[same] == '\0';
+	return len > 0 && same < line && (same == (size_t)len || (size_t)info.st_size == whole);
 }
 
 static bool is_hash(const char *name)
@@ -136,10 +157,58 @@ static bool is_short(int dir_fd, const char *name, bool *ret_number)
 	return fstatat(dir_fd, name, &info, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(info.st_mode) && info.st_size <= 21;
 }
 
+static bool is_one_of(const char *name, const char *const *names)
+{
+	while (*names && strcmp(name, *names) != 0)
+		names++;
+	return *names;
+}
+
+/* Whether another program's mark has that name: with the standard's first line. */
+static bool is_marked_otherwise(int dir_fd)
+{
+	char line[sizeof(tag)] = "";
+
+	memcpy(line, tag, strcspn(tag, "\n"));
+	return file_begins(dir_fd, CC_MARK_NAME, line) && !is_marked(dir_fd);
+}
+
+/*
+ * The names of a cache's files, and those of them that only a cache has. A directory with none but
+ * the former, and one of the latter, is one, whatever a loss of power has left of the bytes.
+ */
+static bool is_own_name(const char *name)
+{
+	static const char *const names[] = {
+		"stats.txt", "stats.log", "usage.txt", "history.dat", "history.old", "recipes", "uploads", "flights",
+		"cache_size.txt", "last_cleanup.txt", "days.txt", "evict.lock", "tokens.dat", "contents.dat",
+		CC_MARK_NAME, NULL,
+	};
+
+	return is_one_of(name, names) || is_hash(name) ||
+	       strncmp(name, CMN_FILE_TEMPORARY_PREFIX, strlen(CMN_FILE_TEMPORARY_PREFIX)) == 0;
+}
+
+/* As the cache makes them: ".tmp-<pid>-<number>-<time>". */
+static bool is_temporary(const char *name)
+{
+	unsigned int pid, number;
+	unsigned long long ns;
+
+	return sscanf(name, CMN_FILE_TEMPORARY_PREFIX "%u-%u-%llx", &pid, &number, &ns) == 3;
+}
+
+static bool is_peculiar(int dir_fd, const char *name)
+{
+	static const char *const names[] = { "days.txt", "evict.lock", "tokens.dat", "contents.dat", NULL };
+
+	return is_one_of(name, names) || is_temporary(name) || (strcmp(name, CC_MARK_NAME) == 0 && !is_marked_otherwise(dir_fd));
+}
+
 /* *ret_foreign: what is in it may be another program's. */
 static bool has_evidence(int dir_fd, bool *ret_foreign)
 {
-	bool found = false, foreign = false, numbers = true, number;
+	bool found = false, foreign = false, numbers = true, own = true, peculiar = false, number;
 	const struct dirent64 *item;
 	struct cmn_listing listing;
 	size_t names = 0;
@@ -149,6 +218,8 @@ static bool has_evidence(int dir_fd, bool *ret_foreign)
 		return false;
 	while (!found && (item = cmn_listing_next(&listing))) {
 		found = is_evidence(dir_fd, item->d_name);
+		own = own && is_own_name(item->d_name);
+		peculiar = peculiar || is_peculiar(dir_fd, item->d_name);
 		names++;
 		if (is_short(dir_fd, item->d_name, &number))
 			numbers = numbers && number;
@@ -158,7 +229,7 @@ static bool has_evidence(int dir_fd, bool *ret_foreign)
 	cmn_listing_close(&listing);
 	/* A short text is the cache's if it is beside another file of the cache. */
 	*ret_foreign = foreign || (!numbers && names == 1);
-	return found;
+	return found || (own && peculiar);
 }
 
 bool cc_mark_may_take(int dir_fd)
@@ -175,7 +246,7 @@ bool cc_mark_make(int dir_fd)
 	bool foreign;
 
 	for (int i = 0; i < MARK_ATTEMPTS; i++) {
-		if (is_marked(dir_fd) || cmn_file_publish(dir_fd, CC_MARK_NAME, &text, 1) == CMN_OK)
+		if (file_begins(dir_fd, CC_MARK_NAME, tag) || cmn_file_publish(dir_fd, CC_MARK_NAME, &text, 1) == CMN_OK)
 			return true;
 	}
 	return has_evidence(dir_fd, &foreign);

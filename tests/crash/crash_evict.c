@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* crash_evict: evictions and the account, cut at every point. */
 #include "cachecore/disk/space/account.h"
+#include "cachecore/disk/space/days.h"
 #include "cachecore/disk/space/evict.h"
 #include "common/clock.h"
 #include "common/file.h"
@@ -71,12 +72,25 @@ TEST(by_size)
 	bench_close(&bench, &effort);
 }
 
+/* On each of the last days. */
+static void use_for_days(unsigned int count)
+{
+	uint64_t now = cmn_clock_realtime();
+	struct cc_days days;
+	int fd = open_root();
+
+	while (count--)
+		cc_days_note(fd, now - count * NS_PER_DAY, UINT64_MAX, &days);
+	(void)close(fd);
+}
+
 TEST(by_age)
 {
 	bench_open(&bench, "eviction_by_age", 0);
 	put_entries(6);
 	for (unsigned int id = 0; id < 3; id++)
 		bench_set_access(&bench, id, 1);
+	use_for_days(100);
 	bench_sync(&bench);
 	CU_ASSERT_EQUAL(cc_store_evict(bench.store), CMN_OK);
 	CU_ASSERT_EQUAL(forget_what_is_gone(), 3);

@@ -13,7 +13,7 @@ import unittest
 import tool_case
 
 CKCACHE, SOURCE, STUB, RUDE = None, None, None, None
-PATIENCE = 240
+PATIENCE = 600
 
 # Real drivers: the pattern of the file, and what it takes to have a device without hardware.
 DRIVERS = {

@@ -428,7 +428,7 @@ static bool is_out_of_cache(const struct drv_observation *observation,
 static bool opened_cache(const struct drv_observation *observation)
 {
 	for (const struct lookup *lookup = observation->lookups; lookup; lookup = lookup->hh.next) {
-		if (lookup->cached && lookup->finding == FOUND_FILE && lookup->opened)
+		if (lookup->cached && lookup->opened)
 			return true;
 	}
 	return false;

@@ -108,6 +108,57 @@ TEST(an_empty_directory_and_an_older_cache_are_taken_and_marked)
 	}
 }
 
+/* What a loss of power may leave of the mark, or of a cache without one; and what is somebody else's. */
+TEST(a_torn_mark_is_the_caches_own)
+{
+	static const char line[] = "Signature: 8a477f597d28d172789f06886806bc55";
+	static const struct {
+		const char *name, *text, *mark;
+		int keeps, len;		/* of the cache's mark: its first bytes; then zeros, up to so many */
+		bool ours;
+	} rows[] = {
+		{ "notes", "", NULL, 60, 60, true }, { "notes", "", NULL, 60, 121, true },
+		{ "notes", "", NULL, 0, 121, true }, { "notes", "", NULL, 20, 20, true },
+		{ "stats.txt", "torn", "", 0, 0, true }, { "recipes", NULL, "", 0, 0, true },
+		{ "stats.txt", "torn", "other bytes", 0, 0, true },
+		{ ".tmp-12-0-18ec56e1", "torn", NULL, 0, 0, true },
+		{ "notes", "", "", 0, 0, false }, { "notes", "", line, 0, 0, false },
+		{ "stats.txt", "mine", line, 0, 0, false }, { "notes", "", NULL, 44, 44, false },
+		{ "notes", "", "Signature: 8a477f597d28d172789f06886806bc55\n# By another program.\n", 0, 0, false },
+		{ ".tmp-file", "", NULL, 0, 0, true },	/* neutral, alone */
+	};
+	char whole[256] = { 0 }, torn[256];
+	int fd;
+
+	make("new", 0700);
+	CU_ASSERT_EQUAL_FATAL(cc_root_make("new", &fd), CMN_OK);
+	CU_ASSERT_EQUAL(cmn_descriptor_close(fd), 0);
+	fd = open("new/CACHEDIR.TAG", O_RDONLY);
+	CU_ASSERT_EQUAL_FATAL(read(fd, whole, sizeof(whole)), 121);
+	(void)close(fd);
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		make_with(rows[i].name, rows[i].text);
+		memset(torn, 0, sizeof(torn));
+		memcpy(torn, whole, (size_t)rows[i].keeps);
+		if (rows[i].mark)
+			unit_write("taken/CACHEDIR.TAG", rows[i].mark);
+		if (rows[i].len) {
+			fd = open("taken/CACHEDIR.TAG", O_WRONLY | O_CREAT, 0600);
+			CU_ASSERT_EQUAL(write(fd, torn, (size_t)rows[i].len), rows[i].len);
+			(void)close(fd);
+		}
+		CU_ASSERT_EQUAL(check("taken", CC_ROOT_OWN), rows[i].ours ? CMN_OK : CMN_ERR_ACCESS);
+		if (!rows[i].ours)
+			continue;
+		/* It is whole again, for programs that make backups. */
+		CU_ASSERT_EQUAL_FATAL(cc_root_make("taken", &fd), CMN_OK);
+		CU_ASSERT_EQUAL(cmn_descriptor_close(fd), 0);
+		fd = open("taken/CACHEDIR.TAG", O_RDONLY);
+		CU_ASSERT(read(fd, torn, sizeof(torn)) == 121 && memcmp(torn, whole, 121) == 0);
+		(void)close(fd);
+	}
+}
+
 TEST(what_cannot_be_marked_is_taken_only_with_evidence)
 {
 	struct rlimit was, limit;

@@ -332,21 +332,24 @@ TEST(what_the_drivers_own_code_looks_for_shows_no_compiler)
 	unit_write("x.cl_cache", "text");
 	unit_write("settings/file", "text");
 	unit_write("sub/x.h", "text");
-	for (int i = 0; i < 5; i++) {
+	for (int i = 0; i < 6; i++) {
 		observation = begin_as(known_driver(), false);
 		observed("stat", path_of(0, "sub"));
 		observed("open", path_of(1, "settings/file"));
 		observed("write", "index");
 		if (i == 1)
 			compiler("open", path_of(2, "sub/x.h"));
-		else if (i == 2 || i == 4)
+		else if (i == 2)
 			observed("open", "x.cl_cache");
 		else if (i == 3)
 			observed("open", "y.cl_cache");
-		if (i == 4)	/* what an earlier build left to a thread of the driver comes just then */
-			observed("write", "x.cl_cache");
+		/* What an earlier build left to a thread of the driver comes just then. */
+		if (i >= 4)
+			observed("write", i == 4 ? "x.cl_cache" : "new.cl_cache");
+		if (i >= 4)
+			observed("open", i == 4 ? "x.cl_cache" : "new.cl_cache");
 		CU_ASSERT_EQUAL(end_text(observation, "#include \"x.h\""), i == 1 ? CMN_OK : CMN_MISS);
-		CU_ASSERT_STRING_EQUAL(reason, i == 1 ? "" : i == 2 || i == 4 ? "driver-cached" : "files-unseen");
+		CU_ASSERT_STRING_EQUAL(reason, i == 1 ? "" : i == 2 || i >= 4 ? "driver-cached" : "files-unseen");
 	}
 	/* A compiler's directories do. */
 	observation = begin_as(known_driver(), false);
