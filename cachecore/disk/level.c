@@ -37,7 +37,6 @@ struct cc_level_shared {
 	const struct cc_config *config;
 	const struct cmn_log *log;
 	struct cc_stats *stats;
-	struct cc_flights *flights;	/* NULL: off */
 	struct cc_remote *remote;	/* NULL: none */
 	struct cc_tally *tally;		/* NULL: none */
 	uint64_t run;			/* nonce.h */
@@ -228,15 +227,15 @@ enum cmn_status cc_level_get(struct cc_level *level, const struct cc_key *key,
 }
 
 void cc_level_put(struct cc_level *level, const struct cc_key *key, struct cc_entry *entry,
-		 struct cc_flight *flight)
+		 struct cc_build_lock *lock)
 {
 	const struct cc_history_note note = {
 		.kind = CC_HISTORY_NOT_STORED, .key = key, .reason = "queue-full",
 	};
 
 	if (!level || !level->writer || cc_entry_in_memory_only(entry))
-		cc_flight_end(flight);
-	else if (!cc_writer_put(level->writer, key, entry, flight))
+		cc_build_lock_release(lock);
+	else if (!cc_writer_put(level->writer, key, entry, lock))
 		cc_level_note(level, &note);	/* a later run stores it */
 }
 
@@ -254,19 +253,18 @@ bool cc_level_put_recipe(struct cc_level *level, const struct cc_recipe *recipe)
 	return cc_writer_put_recipe(level->writer, &encoded);
 }
 
-enum cmn_status cc_level_join_flight(struct cc_level *level, const struct cc_key *key,
-				    struct cc_flight **ret_flight)
+enum cmn_status cc_level_lock_build(struct cc_level *level, const struct cc_key *key,
+				    struct cc_build_lock **ret_lock)
 {
-	enum cc_flight_turn turn;
+	enum cc_build_turn turn;
 
-	*ret_flight = NULL;
-	if (!level || !level->writer || !level->around->flights)
+	*ret_lock = NULL;
+	if (!level || !level->writer || !level->config.build_wait)
 		return CMN_MISS;
-	turn = cc_flights_begin(level->around->flights, level->config.dir, cc_key_view(key),
-				   level->config.build_wait * NS_PER_S, ret_flight);
+	turn = cc_build_lock_take(level->config.dir, cc_key_view(key), level->config.build_wait * NS_PER_S, ret_lock);
 	/* Since the first look another one's may have begun and ended. */
-	if (turn == CC_FLIGHT_LANDED ||
-	    (turn == CC_FLIGHT_OWN && cc_store_may_have(level->store, key)))
+	if (turn == CC_BUILD_ENDED ||
+	    (turn == CC_BUILD_OWN && cc_store_may_have(level->store, key)))
 		return CMN_OK;
 	return CMN_MISS;
 }
@@ -309,7 +307,6 @@ enum cmn_status cc_level_switch_new(const struct cc_config *config, const struct
 			     struct cc_stats *stats, struct cc_remote *remote, struct cc_level_switch **ret)
 {
 	struct cc_level_switch *levels = calloc(1, sizeof(*levels));
-	struct cc_flights *flights = NULL;
 	struct cc_level *level;
 
 	if (!levels)
@@ -323,12 +320,8 @@ enum cmn_status cc_level_switch_new(const struct cc_config *config, const struct
 		free(levels);
 		return CMN_ERR_NOMEM;
 	}
-	/* Without, every process builds for itself. */
-	if (config->persistent && config->build_wait)
-		flights = cc_flights_new();
 	levels->around = (struct cc_level_shared){
-		.config = config, .log = &levels->relay.log, .stats = stats, .flights = flights,
-		.remote = remote,
+		.config = config, .log = &levels->relay.log, .stats = stats, .remote = remote,
 		.run = cc_nonce_run(), .start_ns = cmn_clock_realtime(),
 	};
 	levels->settings = (struct settings){ .on = config->persistent,
@@ -367,7 +360,6 @@ bool cc_level_switch_free(struct cc_level_switch *levels)
 		levels->hangs |= !free_level(level, time_left(deadline));
 	if (levels->hangs)
 		return false;
-	cc_flights_free(levels->around.flights);
 	cmn_log_relay_release(&levels->relay);
 	(void)pthread_mutex_destroy(&levels->lock);	/* nobody is inside */
 	free(levels->settings.dir);
@@ -457,9 +449,6 @@ bool cc_level_switch_flush(struct cc_level_switch *levels, uint64_t timeout_ns)
 		cc_level_switch_leave_by(levels, level, deadline);
 		level = next;
 	}
-	/* What others wait for is there by now. */
-	if (levels->around.flights)
-		done &= cc_flights_flush(levels->around.flights, time_left(deadline));
 	cmn_log_relay_deliver(&levels->relay);
 	return done;
 }
@@ -652,8 +641,6 @@ void cc_level_switch_fork_prepare(struct cc_level_switch *levels)
 		if (level->writer)
 			cc_writer_fork_prepare(level->writer);
 	}
-	if (levels->around.flights)
-		cc_flights_fork_prepare(levels->around.flights);
 	cmn_log_relay_fork_prepare(&levels->relay);
 	cmn_descriptors_fork_prepare();
 }
@@ -664,8 +651,6 @@ void cc_level_switch_fork_parent(struct cc_level_switch *levels)
 
 	cmn_descriptors_fork_parent();
 	cmn_log_relay_fork_parent(&levels->relay);
-	if (levels->around.flights)
-		cc_flights_fork_parent(levels->around.flights);
 	DL_FOREACH(levels->all, level) {
 		if (level->writer)
 			cc_writer_fork_parent(level->writer);
@@ -678,9 +663,7 @@ void cc_level_switch_fork_child(struct cc_level_switch *levels)
 	struct cc_level *level;
 
 	levels->around.start_ns = cmn_clock_realtime();
-	/* First: what the others drop may hold flights. */
-	if (levels->around.flights)
-		cc_flights_fork_child(levels->around.flights);
+	cc_build_locks_fork_child();
 	cmn_descriptors_fork_child();
 	cmn_log_relay_fork_child(&levels->relay);
 	DL_FOREACH(levels->all, level) {

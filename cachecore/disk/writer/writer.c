@@ -42,6 +42,8 @@
  * processes use is evicted from too.
  */
 #define EVICT_GRACE_NS (NS_PER_S / 4)
+/* For an entry that other processes wait for the application's thread waits too. */
+#define LOCKED_NS NS_PER_S
 /* What a thread that is told to stop gets for the file operation that it is in. */
 #define STOP_GRACE_NS (NS_PER_S / 10)
 struct cc_writer *cc_writer_new(struct cc_store *store, struct cc_stats *stats,
@@ -189,7 +191,6 @@ static bool note_event(struct cc_writer *writer)
 /* Takes the task; false: dropped. */
 static bool enqueue(struct cc_writer *writer, struct cc_writer_task *task)
 {
-	struct cc_flight *early = NULL;
 	bool taken;
 
 	cmn_mutex_lock(&writer->lock);
@@ -202,30 +203,45 @@ static bool enqueue(struct cc_writer *writer, struct cc_writer_task *task)
 		(void)note_event(writer);	/* it is woken in any case */
 		start(writer);
 		(void)pthread_cond_signal(&writer->work);
-		/* Without a thread it is stored when the process ends: too late for who waits. */
-		if (!writer->started || writer->held_up) {
-			early = task->flight;
-			task->flight = NULL;
-		}
 	}
 	cmn_mutex_unlock(&writer->lock);
-	cc_flight_end(early);
 	if (!taken)
 		cc_writer_task_free(task);
 	return taken;
 }
 
+/* With the lock. What waits for an eviction is stored too late for who waits, as what has no thread. */
+static bool is_at(const struct cc_writer *writer, const struct cc_writer_task *task)
+{
+	const struct cc_writer_task *other;
+
+	DL_FOREACH(writer->stores, other) {
+		if (other == task)
+			return !task->waits;
+	}
+	return writer->current == task;
+}
+
 bool cc_writer_put(struct cc_writer *writer, const struct cc_key *key, struct cc_entry *entry,
-		   struct cc_flight *flight)
+		   struct cc_build_lock *lock)
 {
 	struct cc_writer_task *task = cc_writer_task_of_entry(key, entry);
+	uint64_t deadline = cmn_clock_deadline(LOCKED_NS);
+	bool taken = false;
 
-	if (!task) {
-		cc_flight_end(flight);
-		return false;
+	if (task) {
+		task->locked = lock;
+		taken = enqueue(writer, task);
 	}
-	task->flight = flight;
-	return enqueue(writer, task);
+	if (taken && lock) {
+		cmn_mutex_lock(&writer->lock);
+		while (writer->started && !writer->held_up && is_at(writer, task) &&
+		       cmn_condition_wait(&writer->idle, &writer->lock, deadline))
+			continue;
+		cmn_mutex_unlock(&writer->lock);
+	}
+	cc_build_lock_release(lock);
+	return taken;
 }
 
 bool cc_writer_put_recipe(struct cc_writer *writer, struct cmn_buffer *encoded)

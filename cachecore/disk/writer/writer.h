@@ -15,7 +15,7 @@
 #include <stdint.h>
 
 #include "cachecore/record/stats.h"
-#include "cachecore/disk/flights/flights.h"
+#include "cachecore/disk/build_lock.h"
 #include "cachecore/record/history.h"
 #include "cachecore/disk/store.h"
 
@@ -53,12 +53,12 @@ void cc_writer_set_stats(struct cc_writer *writer, struct cc_stats *stats);
  */
 bool cc_writer_free(struct cc_writer *writer, uint64_t timeout_ns);
 /*
- * Takes a reference to entry, copies the key. flight (may be NULL) is taken in
- * any case, and ended when the entry is stored or dropped. false: dropped
- * (queue full, out of memory).
+ * Takes a reference to entry, copies the key. false: dropped (queue full, out of memory). lock (may
+ * be NULL) is taken in any case: then waits until the entry is stored or others are not to wait for
+ * that, a second at most, and releases the lock in the calling thread, since the writer's has other descriptors.
  */
 bool cc_writer_put(struct cc_writer *writer, const struct cc_key *key, struct cc_entry *entry,
-		   struct cc_flight *flight);
+		   struct cc_build_lock *lock);
 /* The same for an encoded recipe (recipe.h), which it takes in any case. */
 bool cc_writer_put_recipe(struct cc_writer *writer, struct cmn_buffer *encoded);
 /*

@@ -24,7 +24,7 @@ struct cc_writer_task {
 	struct cc_key key;
 	struct cc_entry *entry;		/* NULL: a recipe, and no key */
 	struct cmn_buffer recipe;
-	struct cc_flight *flight;	/* ended when the task is done or dropped; may be NULL */
+	bool locked;			/* other processes wait until it is stored */
 	uint64_t size;			/* of what it holds */
 	bool unwanted;			/* to be removed when it is stored */
 	bool waits;			/* it did not fit: it is tried once more after an eviction */

@@ -61,7 +61,6 @@ struct cc_writer_task *cc_writer_task_of_recipe(struct cmn_buffer *encoded)
 
 void cc_writer_task_free(struct cc_writer_task *task)
 {
-	cc_flight_end(task->flight);
 	cc_entry_unref(task->entry);
 	cc_key_release(&task->key);
 	cmn_buffer_release(&task->recipe);
@@ -173,40 +172,18 @@ static bool is_welcome(struct cc_writer *writer, const struct cc_writer_task *ta
 	return false;
 }
 
-/* With the lock, which it releases meanwhile: who waits for what is queued builds it instead. */
-static void end_flights(struct cc_writer *writer)
-{
-	struct cc_flight *flight;
-	struct cc_writer_task *task;
-
-	do {
-		flight = NULL;
-		DL_FOREACH(writer->stores, task) {
-			flight = task->flight;
-			task->flight = NULL;
-			if (flight)
-				break;
-		}
-		cmn_mutex_unlock(&writer->lock);
-		cc_flight_end(flight);
-		cmn_mutex_lock(&writer->lock);
-	} while (flight);
-}
-
 /* Who has the lock that is wanted may be stopped: others wait for 10 ms of that, not for a second. */
 static enum cmn_status add_entry(struct cc_writer *writer, struct cc_writer_task *task, bool *ret_evict)
 {
 	enum cmn_status status = CMN_BUSY;
 
-	if (task->flight)
+	if (task->locked)
 		status = cc_store_add_soon(writer->store, &task->key, task->entry, ret_evict);
 	if (status != CMN_BUSY)
 		return status;
-	cc_flight_end(task->flight);
-	task->flight = NULL;
 	cmn_mutex_lock(&writer->lock);
 	writer->held_up = true;
-	end_flights(writer);
+	(void)pthread_cond_broadcast(&writer->idle);
 	cmn_mutex_unlock(&writer->lock);
 	status = cc_store_add(writer->store, &task->key, task->entry, ret_evict);
 	cmn_mutex_lock(&writer->lock);
@@ -240,8 +217,6 @@ static bool do_store(struct cc_writer *writer, struct cc_writer_task *task, bool
 		note_not_stored(writer, task, reason_of(writer, task, status));
 	if (status == CMN_OK) {
 		count(writer, CC_STORES);
-		cc_flight_end(task->flight);	/* it can be found */
-		task->flight = NULL;
 		if (!cc_entry_is_remote(task->entry))
 			cc_remote_stored(writer->remote, cc_store_root(writer->store), &task->key);
 		if (!cc_entry_is_remote(task->entry))
@@ -266,10 +241,6 @@ bool cc_writer_do_task(struct cc_writer *writer)
 	writer->current = task;
 	cmn_mutex_unlock(&writer->lock);
 	again = do_store(writer, task, &evict);
-	if (again) {
-		cc_flight_end(task->flight);	/* who waits for it does not wait for an eviction */
-		task->flight = NULL;
-	}
 	cmn_mutex_lock(&writer->lock);
 	writer->current = NULL;
 	again = again && !task->unwanted;

@@ -15,6 +15,7 @@
 #include "cachecore/record/stats.h"
 #include "common/clock.h"
 #include "tests/support/owned.h"
+#include "tests/support/build_lock.h"
 #include "tests/support/unit.h"
 #include "tests/support/wrap.h"
 
@@ -155,13 +156,12 @@ static unsigned int leftovers;
 static int count_leftover(const char *path, const struct stat *info, int kind, struct FTW *place)
 {
 	(void)info;
-	if (kind == FTW_F && (strstr(path, ".lock") || strncmp(path + place->base, ".tmp-", 5) == 0) &&
-	    strcmp(path + place->base, "evict.lock") != 0)
+	if (kind == FTW_F && strncmp(path + place->base, ".tmp-", 5) == 0)
 		leftovers++;
 	return 0;
 }
 
-/* Flights that did not end, and temporary files. */
+/* Temporary files. */
 static unsigned int leftovers_in(const char *name)
 {
 	leftovers = 0;
@@ -557,11 +557,12 @@ TEST(a_configuration_that_disables_it_opens_nothing)
 	CU_ASSERT_PTR_NULL(config.dir);
 }
 
-/* A build that changes the directory, and has another process's eyes on its flight. */
+/* A build that changes the directory, and another process that wants the same. */
 struct changing {
 	struct cc_cache *cache;
 	const char *to;
-	unsigned int flights;	/* in one/ after the change */
+	const struct cc_key *key;
+	int turn;		/* of another process, in one/ after the change */
 };
 
 static enum cmn_status change_and_build(void *ctx, struct cc_entry **ret)
@@ -569,26 +570,27 @@ static enum cmn_status change_and_build(void *ctx, struct cc_entry **ret)
 	struct changing *changing = ctx;
 
 	CU_ASSERT_EQUAL(cc_cache_set_dir(changing->cache, below(changing->to)), CMN_OK);
-	changing->flights = leftovers_in("one");
+	changing->turn = build_turn_of_another(below("one"), cc_key_view(changing->key), 0);
 	/* Another look-up meanwhile is one in the new directory. */
 	CU_ASSERT_EQUAL(look_up(changing->cache, "another"), CC_ORIGIN_BUILT);
 	return make_entry("image", ret);
 }
 
-TEST(a_flight_ends_where_it_began)
+TEST(a_build_ends_where_it_began)
 {
 	struct cc_cache *cache = open_cache(false);
-	struct changing changing = { .cache = cache, .to = "two" };
 	struct cc_entry *entry = NULL;
 	enum cc_origin origin;
 	struct cc_key key;
+	struct changing changing = { .cache = cache, .to = "two", .key = &key };
 
 	make_key(&key, "image");
 	CU_ASSERT_EQUAL_FATAL(cc_cache_get_or_build(cache, &key, change_and_build, &changing,
 						    &entry, &origin), CMN_OK);
 	cc_entry_unref(entry);
+	CU_ASSERT_EQUAL(changing.turn, CC_BUILD_ALONE);
+	CU_ASSERT_EQUAL(build_turn_of_another(below("one"), cc_key_view(&key), 0), CC_BUILD_OWN);
 	cc_key_release(&key);
-	CU_ASSERT_EQUAL(changing.flights, 1);
 	/* The last one to leave the old level has written what it held. */
 	CU_ASSERT_TRUE(is_in("one", "image"));
 	CU_ASSERT_EQUAL(counted("one", CC_STORES), 1);
@@ -734,9 +736,9 @@ WRAPPED(bool, cmn_descriptors_separate, (void))
 	return !shares_descriptors && __real_cmn_descriptors_separate();
 }
 
-/* A writer's thread that is held at its next lock, or that of flights, where it gives one back. */
+/* A writer's thread that is held at its next lock. */
 static struct {
-	atomic_bool next, flight;
+	atomic_bool next;
 	sem_t there, go;
 	enum { FLUSH_IS_REAL, FLUSH_FAILS, FLUSH_LETS_GO } flush;
 } held;
@@ -746,10 +748,9 @@ WRAPPED(int, flock, (int fd, int operation))
 	struct stat info;
 	int result;
 
-	/* A leaf, or the root: a flight's is a file. */
-	if ((atomic_load(&held.next) && fstat(fd, &info) == 0 && S_ISDIR(info.st_mode) &&
-	     atomic_exchange(&held.next, false)) ||
-	    (operation == LOCK_UN && atomic_exchange(&held.flight, false))) {
+	/* A leaf, or the root. */
+	if (atomic_load(&held.next) && fstat(fd, &info) == 0 && S_ISDIR(info.st_mode) &&
+	    atomic_exchange(&held.next, false)) {
 		(void)sem_post(&held.there);
 		while (sem_wait(&held.go) < 0)
 			continue;
@@ -826,7 +827,7 @@ static pid_t store_and_fork(unsigned int at)
 	return child;
 }
 
-/* Of a flight, the leaf, the root, the eviction and what it is about, statistics and history. */
+/* The leaf, the root, the eviction and what it is about, statistics and history. */
 static void fork_at_each_lock(void)
 {
 	unsigned int at = 1;
@@ -1151,32 +1152,6 @@ TEST(a_flush_tells_of_each_level)
 	CU_ASSERT_EQUAL(cc_level_switch_set_dir(levels, below("two")), CMN_OK);
 	held.flush = FLUSH_IS_REAL;
 	/* The one in use, behind the other in the list, has nothing to store. */
-	CU_ASSERT_FALSE(cc_level_switch_flush(levels, 0));
-	CU_ASSERT_EQUAL(sem_post(&held.go), 0);
-	CU_ASSERT_TRUE(cc_level_switch_flush(levels, UINT64_C(60000000000)));
-	cc_level_switch_leave(levels, level);
-	CU_ASSERT_TRUE(cc_level_switch_free(levels));
-}
-
-TEST(a_flush_waits_for_flights_to_end)
-{
-	struct cc_config config;
-	struct cc_level_switch *levels = open_levels(&config);
-	struct cc_level *level = cc_level_switch_enter(levels);
-	struct cc_flight *flight = NULL;
-	struct cc_key key;
-
-	CU_ASSERT_PTR_NOT_NULL_FATAL(level);
-	make_key(&key, "image");
-	CU_ASSERT_EQUAL(cc_level_join_flight(level, &key, &flight), CMN_MISS);
-	CU_ASSERT_PTR_NOT_NULL_FATAL(flight);
-	cc_key_release(&key);
-	CU_ASSERT_EQUAL_FATAL(sem_init(&held.there, 0, 0), 0);
-	CU_ASSERT_EQUAL_FATAL(sem_init(&held.go, 0, 0), 0);
-	atomic_store(&held.flight, true);
-	cc_flight_end(flight);
-	while (sem_wait(&held.there) < 0)
-		continue;
 	CU_ASSERT_FALSE(cc_level_switch_flush(levels, 0));
 	CU_ASSERT_EQUAL(sem_post(&held.go), 0);
 	CU_ASSERT_TRUE(cc_level_switch_flush(levels, UINT64_C(60000000000)));

@@ -8,7 +8,6 @@
 #include <sys/file.h>
 #include <sys/prctl.h>
 
-#include "cachecore/disk/flights/flights.h"
 #include "cachecore/disk/root.h"
 #include "cachecore/disk/space/evict.h"
 #include "cachecore/record/history_file.h"
@@ -17,6 +16,7 @@
 #include "tests/support/no_memory.h"
 #include "tests/support/clock.h"
 #include "tests/support/owned.h"
+#include "tests/support/build_lock.h"
 #include "tests/support/unit.h"
 #include "tests/support/used_days.h"
 #include "tests/support/wrap.h"
@@ -637,65 +637,57 @@ TEST(gives_up_on_a_thread_that_is_stuck)
 	(void)close(fd);
 }
 
-static void put_in_flight(struct bench *of, struct cc_flights *flights, int number)
+/* As what others wait for. */
+static void put_locked(struct bench *of, int number)
 {
 	OWNED(owned_cc_entry_unref) struct cc_entry *entry = make_entry(20);
-	struct cc_flight *flight;
+	struct cc_build_lock *lock = NULL;
 	OWNED(cc_key_release) struct cc_key key;
 
 	make_key(&key, number);
-	CU_ASSERT_EQUAL(cc_flights_begin(flights, of->config.dir, cc_key_view(&key), 0, &flight),
-			CC_FLIGHT_OWN);
-	CU_ASSERT_TRUE(cc_writer_put(of->writer, &key, entry, flight));
+	CU_ASSERT_EQUAL(cc_build_lock_take(of->config.dir, cc_key_view(&key), 0, &lock), CC_BUILD_OWN);
+	CU_ASSERT_TRUE(cc_writer_put(of->writer, &key, entry, lock));
 }
 
 /* Whether others wait no longer for entry `number`. */
 static bool can_be_built(struct bench *of, int number)
 {
-	struct cc_flights *others = cc_flights_new();
-	struct cc_flight *flight = NULL;
-	enum cc_flight_turn turn;
 	OWNED(cc_key_release) struct cc_key key;
 
-	CU_ASSERT_PTR_NOT_NULL_FATAL(others);
 	make_key(&key, number);
-	turn = cc_flights_begin(others, of->config.dir, cc_key_view(&key), LONG_ENOUGH / 6, &flight);
-	cc_flight_end(flight);
-	cc_flights_free(others);
-	return turn != CC_FLIGHT_ALONE;
+	return build_turn_of_another(of->config.dir, cc_key_view(&key), 0) == CC_BUILD_OWN;
 }
 
 /* It is stored when the process ends, which may be hours later. */
 TEST(without_a_thread_nobody_waits_for_what_is_queued)
 {
-	struct cc_flights *flights = cc_flights_new();
-
-	CU_ASSERT_PTR_NOT_NULL_FATAL(flights);
 	threadless = bench.writer;
-	put_in_flight(&bench, flights, 1);
+	put_locked(&bench, 1);
 	CU_ASSERT_TRUE(can_be_built(&bench, 1));
 	CU_ASSERT_FALSE(is_stored(bench.store, 1));
 	CU_ASSERT_TRUE(cc_writer_flush(bench.writer, LONG_ENOUGH));
 	CU_ASSERT_TRUE(is_stored(bench.store, 1));
-	cc_flights_free(flights);
+}
+
+TEST(what_others_wait_for_is_stored_when_they_go_on)
+{
+	put_locked(&bench, 1);
+	CU_ASSERT_TRUE(is_stored(bench.store, 1));
+	CU_ASSERT_TRUE(can_be_built(&bench, 1));
 }
 
 TEST(nobody_waits_for_what_there_was_no_memory_to_queue)
 {
-	struct cc_flights *flights = cc_flights_new();
 	OWNED(owned_cc_entry_unref) struct cc_entry *entry = make_entry(20);
-	struct cc_flight *flight = NULL;
+	struct cc_build_lock *lock = NULL;
 	OWNED(cc_key_release) struct cc_key key;
 
-	CU_ASSERT_PTR_NOT_NULL_FATAL(flights);
 	make_key(&key, 1);
-	CU_ASSERT_EQUAL(cc_flights_begin(flights, bench.config.dir, cc_key_view(&key), 0, &flight),
-			CC_FLIGHT_OWN);
+	CU_ASSERT_EQUAL(cc_build_lock_take(bench.config.dir, cc_key_view(&key), 0, &lock), CC_BUILD_OWN);
 	calloc_fails = true;
-	CU_ASSERT_FALSE(cc_writer_put(bench.writer, &key, entry, flight));
+	CU_ASSERT_FALSE(cc_writer_put(bench.writer, &key, entry, lock));
 	CU_ASSERT_FALSE(calloc_fails);
 	CU_ASSERT_TRUE(can_be_built(&bench, 1));
-	cc_flights_free(flights);
 }
 
 /* After a flush that the caller did, others may be waited for as long as before. */
@@ -811,29 +803,17 @@ TEST(what_was_forgotten_makes_room_in_the_queue)
 }
 
 /* Who waits for what cannot be stored now waits for no lock, which somebody stopped may have. */
-TEST(flights_end_while_a_lock_is_held)
+TEST(builds_end_while_a_lock_is_held)
 {
-	struct cc_flights *flights = cc_flights_new(), *others = cc_flights_new();
-	struct cc_flight *flight = NULL;
 	struct bench own;
-	struct cc_key key;
 	int fd;
 
-	CU_ASSERT_TRUE_FATAL(flights && others);
 	bench_open(&own);
 	fd = hold_leaf(&own, 1);
-	/* What is being stored, what is queued behind it, and what comes then. */
-	put_in_flight(&own, flights, 1);
-	put_in_flight(&own, flights, 2);
+	/* What is being stored, and what is queued behind it. */
 	for (int i = 1; i <= 3; i++) {
-		make_key(&key, i);
-		CU_ASSERT_NOT_EQUAL(cc_flights_begin(others, own.config.dir, cc_key_view(&key),
-						     LONG_ENOUGH / 6, &flight), CC_FLIGHT_ALONE);
-		cc_flight_end(flight);
-		flight = NULL;
-		cc_key_release(&key);
-		if (i == 2)
-			put_in_flight(&own, flights, 3);
+		put_locked(&own, i);
+		CU_ASSERT_TRUE(can_be_built(&own, i));
 	}
 	(void)flock(fd, LOCK_UN);
 	(void)close(fd);
@@ -841,8 +821,6 @@ TEST(flights_end_while_a_lock_is_held)
 	for (int i = 1; i <= 3; i++)
 		CU_ASSERT_TRUE(is_stored(own.store, i));
 	bench_close(&own);
-	cc_flights_free(flights);
-	cc_flights_free(others);
 }
 
 /* Not waited for any longer, it goes as soon as it is stored. */
