@@ -140,7 +140,8 @@ static struct lock_file *enter_file(int root_fd)
 /* With the lock, also while it is closed: that would end the locks of one who opens it then. */
 static void leave_file(struct lock_file *file)
 {
-	if (--file->users == 0 && is_open(file))
+	/* One that the application has closed is to be known as such, and its number free for others. */
+	if (--file->users == 0 && file->fd >= 0 && (is_open(file) || !cmn_descriptor_is_ours(file->fd)))
 		(void)cmn_descriptor_close(file->fd);	/* nothing was written */
 }
 

@@ -582,6 +582,34 @@ TEST(a_programs_own_file_is_neither_locked_nor_closed)
 	cc_build_lock_release(lock);
 }
 
+/* Else a child would keep the file of one that comes later, since there is no room to note it. */
+TEST(what_a_program_has_closed_is_forgotten)
+{
+	struct cc_build_lock *lock;
+	int before = count_descriptors(), state = -1;
+	pid_t child;
+
+	for (int i = 0; i < 200; i++) {
+		CU_ASSERT_EQUAL(take("key", 0, &lock), CC_BUILD_OWN);
+		for (int fd = before; fd < 256 && count_descriptors() > before; fd++)
+			(void)close(fd);
+		cc_build_lock_release(lock);
+	}
+	CU_ASSERT_EQUAL(take("key", 0, &lock), CC_BUILD_OWN);
+	cmn_descriptors_fork_prepare();
+	child = fork();
+	CU_ASSERT_FATAL(child >= 0);
+	if (child == 0) {
+		cc_build_locks_fork_child();
+		cmn_descriptors_fork_child();
+		_exit(count_descriptors() != before);
+	}
+	cmn_descriptors_fork_parent();
+	CU_ASSERT_EQUAL(waitpid(child, &state, 0), child);
+	CU_ASSERT_EQUAL(state, 0);
+	cc_build_lock_release(lock);
+}
+
 TEST(without_a_root_everybody_builds)
 {
 	struct cc_build_lock *lock = NULL, *other;
