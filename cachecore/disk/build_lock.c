@@ -389,8 +389,12 @@ void cc_build_lock_release(struct cc_build_lock *lock)
 
 void cc_build_locks_fork_child(void)
 {
-	/* A thread of the parent may have had it, and what it guards is the parent's. */
-	lock_of_files = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
+	/* A thread of the parent may have had it, which is not here. */
+	if (pthread_mutex_trylock(&lock_of_files) != 0) {
+		lock_of_files = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
+		cmn_mutex_lock(&lock_of_files);
+	}
 	memset(files, 0, sizeof(files));
 	parent = getppid();
+	cmn_mutex_unlock(&lock_of_files);
 }

@@ -519,6 +519,7 @@ TEST(a_child_without_handlers_ends_none)
 	cc_build_lock_release(lock);
 }
 
+#ifndef __SANITIZE_THREAD__	/* it misses the thread in each child */
 /* A fork while another thread waits, and looks at the list all the time. */
 TEST(a_child_of_a_process_that_waits_takes_locks)
 {
@@ -545,6 +546,7 @@ TEST(a_child_of_a_process_that_waits_takes_locks)
 	CU_ASSERT_EQUAL(waiter.turn, CC_BUILD_ALONE);
 	end(&builder);
 }
+#endif
 
 /* A program that closes all, and opens its own. */
 TEST(a_programs_own_file_is_neither_locked_nor_closed)
@@ -694,9 +696,15 @@ TEST(another_users_file_is_none_of_ours)
 		cc_build_locks_fork_child();
 		if (setgid(NOBODY) != 0 || setuid(NOBODY) != 0)
 			_exit(2);
+		if (access(below("root"), W_OK) < 0)
+			_exit(77);
 		_exit(take("key", LONG_NS, &lock) == CC_BUILD_OWN ? 0 : 1);
 	}
 	CU_ASSERT_EQUAL(waitpid(child, &state, 0), child);
+	if (WIFEXITED(state) && WEXITSTATUS(state) == 77) {
+		(void)printf("    SKIPPED: nobody else may enter %s\n", unit_dir());
+		return;
+	}
 	CU_ASSERT_EQUAL(state, 0);
 	CU_ASSERT_EQUAL(stat("root/build.lock", &info), 0);
 	CU_ASSERT_EQUAL(info.st_uid, NOBODY);
