@@ -324,23 +324,23 @@ static bool claim_in_memory(struct cc_cache *cache, struct cmn_view key,
 
 /*
  * Waits while another process builds the same. CMN_OK: that was stored. Else
- * the caller is to build, and to end the flight if it was given one.
+ * the caller is to build, and to release the lock if it was given one.
  */
-static enum cmn_status wait_for_flight(struct cc_cache *cache, struct cc_level *level,
-				       const struct cc_key *key, unsigned int hash,
-				       struct cc_entry **ret, bool *ret_keep,
-				       struct cc_flight **ret_flight)
+static enum cmn_status wait_for_build(struct cc_cache *cache, struct cc_level *level,
+				      const struct cc_key *key, unsigned int hash,
+				      struct cc_entry **ret, bool *ret_keep,
+				      struct cc_build_lock **ret_lock)
 {
 	enum cmn_status status;
 
-	*ret_flight = NULL;
+	*ret_lock = NULL;
 	/* Nobody is to wait for a worker, which has the lowest priority, or is stopped while others work. */
 	if (cache->config.recache || cache->config.built_for ||
-	    cc_level_join_flight(level, key, ret_flight) != CMN_OK)
+	    cc_level_lock_build(level, key, ret_lock) != CMN_OK)
 		return CMN_MISS;
 	status = read_level(cache, level, key, hash, ret, ret_keep);
 	if (status == CMN_OK)
-		cc_flight_end(*ret_flight);
+		cc_build_lock_release(*ret_lock);
 	return status;
 }
 
@@ -364,10 +364,10 @@ static void note_remote(struct cc_cache *cache, struct cc_level *level, const st
 	cc_level_note(level, &note);
 }
 
-/* *ret_claimed: as cc_remote_get. The entry is stored on disk too, which ends the flight. */
+/* *ret_claimed: as cc_remote_get. The entry is stored on disk too, which releases the lock. */
 static enum cmn_status get_remote(struct cc_cache *cache, struct cc_level *level,
 				  const struct cc_key *key, struct cc_entry **ret,
-				  struct cc_flight *flight, bool *ret_claimed)
+				  struct cc_build_lock *lock, bool *ret_claimed)
 {
 	struct cc_remote_report report;
 	enum cmn_status status;
@@ -377,14 +377,14 @@ static enum cmn_status get_remote(struct cc_cache *cache, struct cc_level *level
 	status = cc_remote_get(cache->remote, key, cache->memo, ret, ret_claimed, &report);
 	note_remote(cache, level, key, &report);
 	if (status == CMN_OK)
-		cc_level_put(level, key, *ret, flight);
+		cc_level_put(level, key, *ret, lock);
 	return status;
 }
 
 /* With what there is by now: other threads and processes wait for it. */
 static enum cmn_status build_entry(struct cc_level *level, const struct cc_key *key,
 				   cc_cache_build_fn build, void *ctx,
-				   const struct cc_claim *claim, struct cc_flight *flight,
+				   const struct cc_claim *claim, struct cc_build_lock *lock,
 				   bool others_wait, struct cc_entry **ret)
 {
 	enum cmn_status status = build(ctx, ret);
@@ -396,9 +396,9 @@ static enum cmn_status build_entry(struct cc_level *level, const struct cc_key *
 	if (status == CMN_OK && others_wait && !cc_entry_in_memory_only(*ret))
 		cc_entry_set_claimed(*ret);
 	if (status == CMN_OK)
-		cc_level_put(level, key, *ret, flight);
+		cc_level_put(level, key, *ret, lock);
 	else
-		cc_flight_end(flight);
+		cc_build_lock_release(lock);
 	return status;
 }
 
@@ -408,7 +408,7 @@ enum cmn_status cc_cache_get_or_build(struct cc_cache *cache, const struct cc_ke
 {
 	enum cc_origin origin = CC_ORIGIN_DISK;
 	struct cc_entry *entry = NULL;
-	struct cc_flight *flight = NULL;
+	struct cc_build_lock *lock = NULL;
 	struct cc_claim claim;
 	struct cc_level *level;
 	enum cmn_status status;
@@ -422,16 +422,16 @@ enum cmn_status cc_cache_get_or_build(struct cc_cache *cache, const struct cc_ke
 	level = cc_level_switch_enter(cache->levels);
 	status = read_level(cache, level, key, claim.hash, &entry, &keep);
 	if (status != CMN_OK)
-		status = wait_for_flight(cache, level, key, claim.hash, &entry, &keep, &flight);
+		status = wait_for_build(cache, level, key, claim.hash, &entry, &keep, &lock);
 	if (status != CMN_OK) {
 		origin = CC_ORIGIN_REMOTE;
 		/* What is not stored is not uploaded: nobody is to wait for it, nor for a worker. */
-		status = get_remote(cache, level, key, &entry, flight,
+		status = get_remote(cache, level, key, &entry, lock,
 				    cc_level_stores(level) && !cache->config.built_for ? &others_wait : NULL);
 	}
 	if (status != CMN_OK) {
 		origin = CC_ORIGIN_BUILT;
-		status = build_entry(level, key, build, ctx, &claim, flight, others_wait, &entry);
+		status = build_entry(level, key, build, ctx, &claim, lock, others_wait, &entry);
 		if (others_wait && (status != CMN_OK || cc_entry_in_memory_only(entry)))
 			cc_remote_release(cache->remote, key);
 	}

@@ -31,7 +31,6 @@ struct cc_level_shared {
 	const struct cc_config *config;
 	const struct cmn_log *log;
 	struct cc_stats *stats;
-	struct cc_flights *flights;	/* NULL: off */
 	struct cc_remote *remote;	/* NULL: none */
 	struct cc_tally *tally;		/* NULL: none */
 	uint64_t run;			/* nonce.h */
@@ -198,12 +197,12 @@ enum cmn_status cc_level_get(struct cc_level *level, const struct cc_key *key,
 }
 
 void cc_level_put(struct cc_level *level, const struct cc_key *key, struct cc_entry *entry,
-		 struct cc_flight *flight)
+		 struct cc_build_lock *lock)
 {
 	if (level && level->writer && !cc_entry_in_memory_only(entry))
-		cc_writer_put(level->writer, key, entry, flight);
+		cc_writer_put(level->writer, key, entry, lock);
 	else
-		cc_flight_end(flight);
+		cc_build_lock_release(lock);
 }
 
 bool cc_level_stores(const struct cc_level *level)
@@ -222,19 +221,18 @@ bool cc_level_put_recipe(struct cc_level *level, const struct cc_recipe *recipe)
 	return true;
 }
 
-enum cmn_status cc_level_join_flight(struct cc_level *level, const struct cc_key *key,
-				    struct cc_flight **ret_flight)
+enum cmn_status cc_level_lock_build(struct cc_level *level, const struct cc_key *key,
+				    struct cc_build_lock **ret_lock)
 {
-	enum cc_flight_turn turn;
+	enum cc_build_turn turn;
 
-	*ret_flight = NULL;
-	if (!level || !level->writer || !level->around->flights)
+	*ret_lock = NULL;
+	if (!level || !level->writer || !level->config.build_wait)
 		return CMN_MISS;
-	turn = cc_flights_begin(level->around->flights, level->config.dir, cc_key_view(key),
-				   level->config.build_wait * NS_PER_S, ret_flight);
+	turn = cc_build_lock_take(level->config.dir, cc_key_view(key), level->config.build_wait * NS_PER_S, ret_lock);
 	/* Since the first look another one's may have begun and ended. */
-	if (turn == CC_FLIGHT_LANDED ||
-	    (turn == CC_FLIGHT_OWN && cc_store_may_have(level->store, key)))
+	if (turn == CC_BUILD_ENDED ||
+	    (turn == CC_BUILD_OWN && cc_store_may_have(level->store, key)))
 		return CMN_OK;
 	return CMN_MISS;
 }
@@ -265,7 +263,6 @@ enum cmn_status cc_level_switch_new(const struct cc_config *config, const struct
 			     struct cc_stats *stats, struct cc_remote *remote, struct cc_level_switch **ret)
 {
 	struct cc_level_switch *levels = calloc(1, sizeof(*levels));
-	struct cc_flights *flights = NULL;
 	struct cc_level *level;
 
 	if (!levels)
@@ -274,12 +271,8 @@ enum cmn_status cc_level_switch_new(const struct cc_config *config, const struct
 		free(levels);
 		return CMN_ERR_NOMEM;
 	}
-	/* Without, every process builds for itself. */
-	if (config->persistent && config->build_wait)
-		flights = cc_flights_new();
 	levels->around = (struct cc_level_shared){
-		.config = config, .log = log, .stats = stats, .flights = flights,
-		.remote = remote,
+		.config = config, .log = log, .stats = stats, .remote = remote,
 		.run = cc_nonce_run(), .start_ns = cmn_clock_realtime(),
 	};
 	levels->settings = (struct settings){ .on = config->persistent,
@@ -308,7 +301,6 @@ void cc_level_switch_free(struct cc_level_switch *levels)
 	/* In a forked child threads of the parent never left. */
 	DL_FOREACH_SAFE(levels->all, level, next)
 		free_level(level);
-	cc_flights_free(levels->around.flights);
 	(void)pthread_mutex_destroy(&levels->lock);	/* nobody is inside */
 	free(levels->settings.dir);
 	free(levels);
@@ -533,16 +525,12 @@ uint64_t cc_level_switch_capacity(struct cc_level_switch *levels)
 void cc_level_switch_fork_prepare(struct cc_level_switch *levels)
 {
 	cmn_mutex_lock(&levels->lock);
-	if (levels->around.flights)
-		cc_flights_fork_prepare(levels->around.flights);
 	cmn_descriptors_fork_prepare();
 }
 
 void cc_level_switch_fork_parent(struct cc_level_switch *levels)
 {
 	cmn_descriptors_fork_parent();
-	if (levels->around.flights)
-		cc_flights_fork_parent(levels->around.flights);
 	cmn_mutex_unlock(&levels->lock);
 }
 
@@ -552,8 +540,7 @@ void cc_level_switch_fork_child(struct cc_level_switch *levels)
 
 	levels->around.start_ns = cmn_clock_realtime();
 	cc_stats_forget(levels->around.stats);
-	if (levels->around.flights)
-		cc_flights_fork_child(levels->around.flights);
+	cc_build_locks_fork_child();
 	cmn_descriptors_fork_child();
 	DL_FOREACH(levels->all, level) {
 		if (level->writer)

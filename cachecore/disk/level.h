@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * level: one disk level: a root with its store, its writer and its flights; and the
+ * level: one disk level: a root with its store, its writer and its build locks; and the
  * level switch, which knows the one in use. When a program sets a directory or
  * a bound, or switches the level on or off, another level replaces it. A thread
  * that looks up or stores enters the level in use and leaves it afterwards, so
@@ -17,7 +17,7 @@
 #include <stdint.h>
 
 #include "cachecore/config.h"
-#include "cachecore/disk/flights/flights.h"
+#include "cachecore/disk/build_lock.h"
 #include "cachecore/disk/writer/recipe.h"
 #include "cachecore/entry.h"
 #include "cachecore/key.h"
@@ -79,18 +79,18 @@ CMN_CHECKED enum cmn_status cc_level_get(struct cc_level *level, const struct cc
 					struct cc_entry **ret);
 /* Whether cc_level_put does anything; level may be NULL. */
 bool cc_level_stores(const struct cc_level *level);
-/* Stores the entry (writer.h). Takes the flight (may be NULL), which ends when the entry can be found or is not stored. */
+/* Stores the entry (writer.h). Takes the lock (may be NULL), which is released when the entry can be found or is not stored. */
 void cc_level_put(struct cc_level *level, const struct cc_key *key, struct cc_entry *entry,
-		 struct cc_flight *flight);
+		 struct cc_build_lock *lock);
 /* As cc_writer_put_recipe. false: impossible (read-only, no memory). */
 bool cc_level_put_recipe(struct cc_level *level, const struct cc_recipe *recipe);
 /*
  * Waits while another process builds the same. CMN_OK: the entry may be there
- * now; CMN_MISS: it is not. In both cases the caller ends *ret_flight (may be
+ * now; CMN_MISS: it is not. In both cases the caller releases *ret_lock (may be
  * NULL), at the latest by cc_level_put, before it leaves the level.
  */
-CMN_CHECKED enum cmn_status cc_level_join_flight(struct cc_level *level, const struct cc_key *key,
-						struct cc_flight **ret_flight);
+CMN_CHECKED enum cmn_status cc_level_lock_build(struct cc_level *level, const struct cc_key *key,
+					       struct cc_build_lock **ret_lock);
 /*
  * For the root's history, which is told when the process began; copied. Nothing
  * is noted of a level that is only read.

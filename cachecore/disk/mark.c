@@ -126,7 +126,7 @@ static bool is_cut(int dir_fd, const char *name, size_t len)
 static bool is_neutral(int dir_fd, const char *name)
 {
 	static const char *const names[] = {
-		"lost+found", "changed", "days.txt", "flights", "uploads", "evict.lock", "tokens.dat", "contents.dat",
+		"lost+found", "changed", "days.txt", "flights", "uploads", "evict.lock", "build.lock", "tokens.dat", "contents.dat",
 		CC_MARK_NAME,
 	};
 	static const char *const when_empty[] = { "history.dat", "stats.log", "stats.txt", "usage.txt" };

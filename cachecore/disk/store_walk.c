@@ -2,13 +2,11 @@
 /* store_walk: what concerns all entries of a root: listing and eviction. */
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "cachecore/disk/flights/flight_lock.h"
 #include "cachecore/disk/root.h"
 #include "cachecore/disk/store_internal.h"
 #include "cachecore/disk/leaf_walk.h"
@@ -60,7 +58,7 @@ enum cmn_status cc_store_evict_paced(struct cc_store *store, const struct cc_evi
 	own.room = atomic_exchange(&store->wanted_room, 0);
 	status = cc_evict_run(root_fd, store->config, &own);
 	if (status != CMN_BUSY)
-		cc_flight_locks_sweep(root_fd, UINT_MAX);
+		(void)unlinkat(root_fd, "flights", AT_REMOVEDIR);	/* a former version's; one that is in use is not empty */
 	if (status != CMN_OK && status != CMN_BUSY) {
 		now = cmn_clock_monotonic();
 		pause = (now - began) * RETRY_TIMES;

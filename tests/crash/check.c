@@ -207,7 +207,6 @@ static int look_for_leftovers(const char *path, const struct stat *info, int kin
 	else
 		left = strncmp(name, CMN_FILE_TEMPORARY_PREFIX,
 			       strlen(CMN_FILE_TEMPORARY_PREFIX)) == 0 ||
-		       strstr(path, "/flights/") ||	/* nobody builds */
 		       is_orphan(path, (size_t)where->base);
 	if (left)
 		(void)snprintf(leftover, sizeof(leftover), "%s", path);
@@ -319,22 +318,6 @@ static const char *check_all(struct subject *subject)
 	return failed;
 }
 
-/* What builders of long ago left: an eviction takes it, and leaves a living one's. */
-static void age_flights(const struct subject *subject)
-{
-	const struct timespec old[2] = { { .tv_sec = 1000000000 }, { .tv_sec = 1000000000 } };
-	struct dirent *item;
-	char path[4400];
-	DIR *dir;
-
-	(void)snprintf(path, sizeof(path), "%s/flights", subject->root);
-	dir = opendir(path);
-	while (dir && (item = readdir(dir)))
-		(void)utimensat(dirfd(dir), item->d_name, old, AT_SYMLINK_NOFOLLOW);
-	if (dir)
-		(void)closedir(dir);
-}
-
 const char *bench_check(void *ctx, const char *directory)
 {
 	struct subject subject = { .bench = ctx };
@@ -348,7 +331,6 @@ const char *bench_check(void *ctx, const char *directory)
 	subject.config.threshold_days = 0;
 	if (cc_store_open(&subject.config, NULL, &subject.store) != CMN_OK)
 		return failure("the store cannot be opened");
-	age_flights(&subject);
 	failed = check_all(&subject);
 	cc_store_close(subject.store);
 	return failed;

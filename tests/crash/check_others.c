@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * check_others: statistics, tokens, history, recipes and flights after a crash. They
+ * check_others: statistics, tokens, history, recipes and build locks after a crash. They
  * may lose what they knew; they never know what was not, and go on.
  */
 #include <ftw.h>
 
-#include "cachecore/disk/flights/flights.h"
+#include "cachecore/disk/build_lock.h"
 #include "cachecore/disk/writer/recipes.h"
 #include "cachecore/record/stats.h"
 #include "common/file.h"
@@ -192,24 +192,17 @@ static const char *check_recipes(const struct bench *bench, const char *root)
 	return failed ? failed : check_recipe_leftovers(root, bench->recipes);
 }
 
-/* Whose file lies there is dead: at the second try at the latest the flight is one's own. */
-static const char *check_flights(const char *root)
+static const char *check_builds(const char *root)
 {
-	struct cc_flights *flights = cc_flights_new();
-	enum cc_flight_turn turn = CC_FLIGHT_LANDED;
-	struct cc_flight *flight = NULL;
+	struct cc_build_lock *lock = NULL;
+	enum cc_build_turn turn;
 	struct cc_key key;
 
-	if (!flights)
-		return "memory";
 	bench_key(&key, 0);
-	for (int i = 0; i < 2 && turn == CC_FLIGHT_LANDED; i++)
-		turn = cc_flights_begin(flights, root, cc_key_view(&key), 0, &flight);
-	if (turn == CC_FLIGHT_OWN)
-		cc_flight_end(flight);
-	cc_flights_free(flights);
+	turn = cc_build_lock_take(root, cc_key_view(&key), 0, &lock);
+	cc_build_lock_release(lock);
 	cc_key_release(&key);
-	return turn == CC_FLIGHT_OWN ? NULL : "nobody builds, and a build waits";
+	return turn == CC_BUILD_OWN ? NULL : "nobody builds, and a build has no lock";
 }
 
 const char *bench_check_others(const struct bench *bench, const struct cc_config *config)
@@ -224,7 +217,7 @@ const char *bench_check_others(const struct bench *bench, const struct cc_config
 		failed = check_history(config->dir);
 	if (!failed && bench->others & BENCH_RECIPES)
 		failed = check_recipes(bench, config->dir);
-	if (!failed && bench->others & BENCH_FLIGHTS)
-		failed = check_flights(config->dir);
+	if (!failed && bench->others & BENCH_BUILDS)
+		failed = check_builds(config->dir);
 	return failed;
 }

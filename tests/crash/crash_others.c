@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* crash_others: statistics, tokens, history, recipes and flights, cut at every point. */
-#include "cachecore/disk/flights/flights.h"
+/* crash_others: statistics, tokens, history, recipes and build locks, cut at every point. */
+#include "cachecore/disk/build_lock.h"
 #include "cachecore/disk/nonce.h"
 #include "cachecore/disk/writer/recipes.h"
 #include "cachecore/record/stats.h"
@@ -161,32 +161,28 @@ TEST(recipes_that_are_tried)
 	bench_close(&bench, &effort);
 }
 
-/* A flight with a store in it, and one that the crash ends. */
-TEST(flights_and_a_store)
+/* A build with a store in it, and one that the crash ends. */
+TEST(builds_and_a_store)
 {
-	struct cc_flight *first = NULL, *second = NULL;
-	struct cc_flights *flights;
+	struct cc_build_lock *first = NULL, *second = NULL;
 	struct cc_key key;
 
-	bench_open(&bench, "flights", BENCH_FLIGHTS);
-	flights = cc_flights_new();
-	CU_ASSERT_PTR_NOT_NULL_FATAL(flights);
+	bench_open(&bench, "builds", BENCH_BUILDS);
 	bench_key(&key, 0);
-	CU_ASSERT_EQUAL(cc_flights_begin(flights, bench.root, cc_key_view(&key), 0, &first), CC_FLIGHT_OWN);
+	CU_ASSERT_EQUAL(cc_build_lock_take(bench.root, cc_key_view(&key), 0, &first), CC_BUILD_OWN);
 	bench_put(&bench, 0, 0);
-	cc_flight_end(first);
-	CU_ASSERT_EQUAL(cc_flights_begin(flights, bench.root, cc_key_view(&key), 0, &second), CC_FLIGHT_OWN);
+	cc_build_lock_release(first);
+	CU_ASSERT_EQUAL(cc_build_lock_take(bench.root, cc_key_view(&key), 0, &second), CC_BUILD_OWN);
 	cc_key_release(&key);
 	bench_close(&bench, &effort);
-	cc_flight_end(second);
-	cc_flights_free(flights);
+	cc_build_lock_release(second);
 }
 
 /* What a process leaves that builds, stores, counts and evicts, all unsynced. */
 TEST(everything_with_nothing_on_disk)
 {
 	bench_open(&bench, "everything",
-		   BENCH_STATS | BENCH_TOKENS | BENCH_RECIPES | BENCH_FLIGHTS);
+		   BENCH_STATS | BENCH_TOKENS | BENCH_RECIPES | BENCH_BUILDS);
 	CU_ASSERT_TRUE(others_admit(bench.root, 0));
 	put_recipe(0);
 	bench_put(&bench, 0, 0);

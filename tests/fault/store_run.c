@@ -6,7 +6,7 @@
 
 #include "tests/support/unit.h"
 
-/* A run takes some milliseconds, the slowest one (a flight that is waited for) a second. */
+/* A run takes some milliseconds, the slowest one (a build that is waited for) a second. */
 enum { PATIENCE_S = 60, RUNS = 3, LEAK_RETRIES = 2 };
 
 static const struct scenario *scenario;

@@ -100,8 +100,9 @@ def together(first, second, number, until="told"):
     expect(builder.wait_for("building"), builder.end)
     waiter = second.start("slow", second.name, number, CKCACHE_BUILD_WAIT=BUILD_WAIT)
     try:
-        # One that compiles itself says so; one that waits has the lock's file open.
-        while not waiter.has_opened("/flights") and b"building" not in waiter.said:
+        # One that compiles itself says so; one that waits has the locks' file open.
+        while not (waiter.has_opened("/build.lock") or waiter.has_opened("/ckcache/build-") or
+                   b"building" in waiter.said):
             if waiter.has_ended():
                 break
         alone = b"building" in waiter.said

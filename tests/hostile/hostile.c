@@ -8,7 +8,7 @@
 #include <sys/ioctl.h>
 
 #include "cachecore/disk/space/evict.h"
-#include "cachecore/disk/flights/flights.h"
+#include "cachecore/disk/build_lock.h"
 #include "cachecore/record/history.h"
 #include "cachecore/disk/nonce.h"
 #include "cachecore/disk/writer/recipes.h"
@@ -166,7 +166,6 @@ static void name_things(struct hostile *hostile)
 	cc_leaf_path(cc_key_view(&hostile->key), hostile->leaf);
 	(void)snprintf(hostile->recipe, sizeof(hostile->recipe), "recipes/%s.recipe", hex);
 	(void)snprintf(hostile->attempts, sizeof(hostile->attempts), "recipes/%s.attempts", hex);
-	(void)snprintf(hostile->flight, sizeof(hostile->flight), "flights/%s.lock", hex);
 }
 
 static struct cmn_buffer seen;
@@ -227,8 +226,8 @@ void hostile_open(struct hostile *hostile, const char *name)
 	CU_ASSERT_EQUAL_FATAL(mkdir(below(hostile->outside, "empty"), 0700), 0);
 	CU_ASSERT_EQUAL_FATAL(mkfifo(below(hostile->outside, "fifo"), 0600), 0);
 	fill(hostile->root, &hostile->key, HOSTILE_IMAGE);
-	unit_write(hostile_path(hostile, hostile->flight), "");
-	unit_write(hostile_twin_path(hostile, hostile->flight), "");
+	unit_write(hostile_path(hostile, CC_BUILD_LOCK_NAME), "");
+	unit_write(hostile_twin_path(hostile, CC_BUILD_LOCK_NAME), "");
 	CU_ASSERT_EQUAL_FATAL(cc_store_open(&hostile->config, &hostile->log, &hostile->store), CMN_OK);
 	hostile->before = describe(hostile->outside);
 }
@@ -340,10 +339,9 @@ static void use_history(struct hostile *hostile)
 
 static void use_the_rest(struct hostile *hostile)
 {
-	struct cc_flights *flights = cc_flights_new();
 	struct cc_stats *stats = cc_stats_new();
 	struct cc_stats_place place = { 0 };
-	struct cc_flight *flight = NULL;
+	struct cc_build_lock *lock = NULL;
 
 	/* A record, which is rewritten; then a merge. */
 	for (int i = 0; i < 3; i++) {
@@ -355,9 +353,8 @@ static void use_the_rest(struct hostile *hostile)
 	(void)cc_nonce_admits(hostile->root, cc_key_view(&hostile->key), 2,
 				     cmn_clock_realtime());
 	/* Nobody builds: nobody is waited for, whatever lies in the lock's place. */
-	(void)cc_flights_begin(flights, hostile->root, cc_key_view(&hostile->key), 50000000, &flight);
-	cc_flight_end(flight);
-	cc_flights_free(flights);
+	(void)cc_build_lock_take(hostile->root, cc_key_view(&hostile->key), 50000000, &lock);
+	cc_build_lock_release(lock);
 	use_history(hostile);
 	use_recipes(hostile);
 }

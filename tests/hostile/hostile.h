@@ -23,7 +23,7 @@ struct hostile {
 	struct cc_store *store;
 	struct cc_key key;
 	char leaf[CC_LEAF_PATH_SIZE];
-	char recipe[64], attempts[64], flight[64];	/* their paths below the root */
+	char recipe[64], attempts[64];	/* their paths below the root */
 	char *before;		/* what outside was */
 	bool poison_is_fine;	/* the entry was replaced by the twin's in a lawful way */
 };

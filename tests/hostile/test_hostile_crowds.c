@@ -157,11 +157,6 @@ static void files_named_as_devices_in_the_root(void)
 	check("files", "", "%032x", false, true);
 }
 
-static void locks_of_dead_builders(void)
-{
-	check("flights", "flights", "%032x.lock", false, true);
-}
-
 static void foreign_names_beside_recipes(void)
 {
 	check("recipes", "recipes", "foreign-%u", true, true);
@@ -256,7 +251,6 @@ int main(void)
 		UNIT_TEST(foreign_directories_in_the_root),
 		UNIT_TEST(empty_devices_in_the_root),
 		UNIT_TEST(files_named_as_devices_in_the_root),
-		UNIT_TEST(locks_of_dead_builders),
 		UNIT_TEST(foreign_names_beside_recipes),
 		UNIT_TEST(more_recipes_than_there_may_be),
 		UNIT_TEST(a_leaf_full_of_other_keys),

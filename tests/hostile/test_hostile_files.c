@@ -295,7 +295,6 @@ static void try(const char *target, const char *shown, const struct replacement 
 		(void)snprintf(relative, sizeof(relative), "%s",
 			       strcmp(target, "%recipe") == 0	? hostile.recipe :
 			       strcmp(target, "%attempts") == 0 ? hostile.attempts :
-			       strcmp(target, "%flight") == 0	? hostile.flight :
 								  target);
 	(void)snprintf(what, sizeof(what), "%s in the place of %s", replacement->name, shown);
 	reader = open(outside(&hostile, "fifo"), O_RDONLY | O_NONBLOCK | O_CLOEXEC);
@@ -348,7 +347,7 @@ FILE_TEST(tokens, "tokens.dat")
 FILE_TEST(history, "history.dat")
 FILE_TEST(old_history, "history.old")
 FILE_TEST(evict_lock, "evict.lock")
-FILE_TEST(flight, "%flight")
+FILE_TEST(build_lock, "build.lock")
 FILE_TEST(recipe, "%recipe")
 FILE_TEST(attempts, "%attempts")
 FILE_TEST(replay_lock, "recipes/replay.lock")
@@ -356,7 +355,6 @@ DIRECTORY_TEST(device, "%1")
 DIRECTORY_TEST(image, "%2")
 DIRECTORY_TEST(constants, "%3")
 DIRECTORY_TEST(leaf, "%leaf")
-DIRECTORY_TEST(flights, "flights")
 DIRECTORY_TEST(recipes, "recipes")
 DIRECTORY_TEST(quarantine, "recipes/quarantine")
 
@@ -379,7 +377,7 @@ static void odd_names(void)
 		"0123456789abcdef0123456789abcdef\n.lock", "cache_size.txt.", "Cache_size.txt", ".tmp",
 	};
 	const size_t count = sizeof(names) / sizeof(names[0]);
-	const char *places[] = { "", NULL, "recipes", "recipes/quarantine", "flights" };
+	const char *places[] = { "", NULL, "recipes", "recipes/quarantine" };
 	struct hostile hostile;
 	char path[CC_LEAF_PATH_SIZE + 512], longest[256];
 
@@ -387,7 +385,7 @@ static void odd_names(void)
 	places[1] = hostile.leaf;
 	memset(longest, 'n', 255);
 	longest[255] = '\0';
-	for (size_t i = 0; i < 5; i++) {
+	for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
 		for (size_t j = 0; j <= count; j++) {
 			(void)snprintf(path, sizeof(path), "%s/%s", places[i],
 				       j < count ? names[j] : longest);
@@ -400,7 +398,7 @@ static void odd_names(void)
 	}
 	hostile_exercise(&hostile, "odd names");
 	hostile_expect_healed(&hostile, "odd names");
-	for (size_t i = 0; i < 5; i++) {
+	for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
 		for (size_t j = 0; j <= count; j++) {
 			struct stat info;
 
@@ -475,7 +473,7 @@ int main(int argc, char **argv)
 		UNIT_TEST(history),
 		UNIT_TEST(old_history),
 		UNIT_TEST(evict_lock),
-		UNIT_TEST(flight),
+		UNIT_TEST(build_lock),
 		UNIT_TEST(recipe),
 		UNIT_TEST(attempts),
 		UNIT_TEST(replay_lock),
@@ -483,7 +481,6 @@ int main(int argc, char **argv)
 		UNIT_TEST(image),
 		UNIT_TEST(constants),
 		UNIT_TEST(leaf),
-		UNIT_TEST(flights),
 		UNIT_TEST(recipes),
 		UNIT_TEST(quarantine),
 		UNIT_TEST(root),

@@ -372,7 +372,7 @@ TEST(process_ends_with_the_last_thread_of_the_application)
 	CU_ASSERT_EQUAL(driver_stats().hits_disk, 4);
 }
 
-/* It would leave locks in the cache, and a flight that others wait for. */
+/* It would leave locks in the cache, and a build that others wait for. */
 TEST(a_thread_is_cancelled_after_its_build)
 {
 	driver_shell("exec timeout -s KILL 20 \"$@\"");

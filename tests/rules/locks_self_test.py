@@ -8,6 +8,7 @@ import rule_case
 GOOD = [
     ("common/file.c", "while (flock(fd, LOCK_EX | LOCK_NB) < 0)\n\t;\n(void)flock(fd, LOCK_UN);\n"),
     ("cachecore/disk/leaf.c", "/* flock(fd, LOCK_EX) would block */\nputs(\"flock(fd)\");\n"),
+    ("cachecore/disk/build_lock.c", "struct flock range;\n\nreturn fcntl(fd, F_SETLK, &range);\n"),
     ("layers/shared/observer/libc_hooks.c", "return cmn_file_lock(fd, 0);\n"),
 ]
 BAD = [
@@ -18,6 +19,8 @@ BAD = [
     ("cachecore/disk/leaf.c", "(void)flock(fd, LOCK_UN);\n", "cmn_file_lock"),
     ("tools/replay/replay.c", "if (flock(fd, LOCK_EX | LOCK_NB) == 0)\n\treturn;\n", "cmn_file_lock"),
     ("tools/replay/replay.c", "(void)lockf(fd, F_LOCK, 0);\n", "cmn_file_lock"),
+    ("cachecore/disk/build_lock.c", "return fcntl(fd, F_SETLKW, &range);\n", "cmn_file_lock"),
+    ("cachecore/disk/leaf.c", "return fcntl(fd, F_SETLK, &range);\n", "cmn_file_lock"),
     ("layers/a.c", "(void)fcntl(fd, F_OFD_SETLKW, &lock);\n", "cmn_file_lock"),
 ]
 

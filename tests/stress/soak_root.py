@@ -127,7 +127,7 @@ def leftovers(root):
     blocked = {stem(path) for path, kind in found.items() if kind != stat.S_IFREG}
     files = [path for path, kind in found.items() if kind == stat.S_IFREG]
     return [os.path.relpath(path, root) for path in files
-            if is_temporary(path) or os.path.dirname(path) == os.path.join(root, "flights") or
+            if is_temporary(path) or
             (stem(path) and stem(path) + ".src" not in found and stem(path) not in blocked)]
 
 

@@ -17,29 +17,26 @@
 #define LEAST_NS (NS_PER_S / 1000)
 #define REAL(name) (look_up_all(), real.name##_)
 
-/*
- * Another's flight that is waited for, by the number of its file in the thread that tries to lock
- * it: until it has another owner, is locked, or is closed.
- */
+/* Another's build that the thread waits for: until it has another owner, is over, or the call ends. */
 struct wait {
 	bool waits;
+	bool pauses;		/* what sleeps next does so for that */
 	long owner;
 	int64_t start, last, late;
 };
-#define MAX_FILES 512
 
 static _Thread_local struct {
 	bool is_own;		/* the cache's */
 	bool exiting;
 	int64_t asked;		/* in this call, or in exit() */
 	int64_t exit_start;
-	struct wait *waits;	/* of MAX_FILES */
+	struct wait wait;
 } thread;
 #define MAX_THREADS 8
 static atomic_int own_threads[MAX_THREADS];	/* the last ones that the cache started, by their ids */
 static atomic_uint own_threads_so_far;
-static atomic_int flights_waited_for;	/* of the process */
-static atomic_uint flights_so_far;
+static atomic_int builds_waited_for;	/* of the process */
+static atomic_uint waits_so_far;
 
 static const char *record;
 static long first_shift, second_shift, readings;
@@ -49,7 +46,7 @@ static bool no_threads;
 
 static struct {
 	__typeof__(&flock) flock_;
-	__typeof__(&close) close_;
+	__typeof__(&fcntl) fcntl_;
 	__typeof__(&nanosleep) nanosleep_;
 	__typeof__(&pthread_cond_timedwait) pthread_cond_timedwait_;
 	__typeof__(&pthread_create) pthread_create_;
@@ -70,7 +67,7 @@ static void look_up_all(void)
 {
 	if (real.flock_)
 		return;
-	real.close_ = (__typeof__(real.close_))look_up("close");
+	real.fcntl_ = (__typeof__(real.fcntl_))look_up("fcntl");
 	real.nanosleep_ = (__typeof__(real.nanosleep_))look_up("nanosleep");
 	real.pthread_cond_timedwait_ =
 		(__typeof__(real.pthread_cond_timedwait_))look_up("pthread_cond_timedwait");
@@ -97,7 +94,8 @@ static long number_of(const char *name)
 /* The thread that waits is the parent's. */
 static void forget_waits(void)
 {
-	atomic_store(&flights_waited_for, 0);
+	thread.wait.waits = false;
+	atomic_store(&builds_waited_for, 0);
 	for (int i = 0; i < MAX_THREADS; i++)
 		atomic_store(&own_threads[i], 0);
 }
@@ -162,15 +160,10 @@ static void end_wait(struct wait *wait)
 {
 	if (!wait->waits)
 		return;
-	note("flight %d %ld %" PRId64 " %" PRId64 "\n", (int)getpid(), wait->owner, wait->start,
+	note("build %d %ld %" PRId64 " %" PRId64 "\n", (int)getpid(), wait->owner, wait->start,
 	     wait->last - wait->late);
 	wait->waits = false;
-	(void)atomic_fetch_sub(&flights_waited_for, 1);
-}
-
-static struct wait *wait_of(int fd)
-{
-	return thread.waits && fd >= 0 && fd < MAX_FILES ? &thread.waits[fd] : NULL;
+	(void)atomic_fetch_sub(&builds_waited_for, 1);
 }
 
 /* The cache's own threads may have files of their own. */
@@ -184,37 +177,21 @@ static void path_of(int fd, char *ret_path, size_t size)
 	ret_path[len > 0 ? len : 0] = '\0';
 }
 
-/* A lock that was busy: whether a flight's, and whose. */
-static void note_busy(int fd)
+/* A build's lock that is another's. */
+static void note_busy(int fd, const struct flock *wanted)
 {
-	char path[300], line[24] = "";
-	struct wait *wait;
-	long owner;
+	struct flock range = *wanted;
+	struct wait *wait = &thread.wait;
+	long owner = REAL(fcntl)(fd, F_GETLK, &range) == 0 && range.l_type != F_UNLCK ? (long)range.l_pid : 0;
 
-	path_of(fd, path, sizeof(path));
-	if (!strstr(path, "/flights/"))
-		return;
-	if (!thread.waits)
-		thread.waits = calloc(MAX_FILES, sizeof(*thread.waits));
-	wait = wait_of(fd);
-	if (!wait)
-		return;
-	owner = pread(fd, line, sizeof(line) - 1, 0) > 0 ? atol(line) : 0;
-	if (wait->waits && wait->owner == owner) {
-		wait->last = monotonic();
-		return;
+	if (!wait->waits || wait->owner != owner) {
+		end_wait(wait);
+		*wait = (struct wait){ .waits = true, .owner = owner, .start = monotonic() };
+		(void)atomic_fetch_add(&builds_waited_for, 1);
+		(void)atomic_fetch_add(&waits_so_far, 1);
 	}
-	end_wait(wait);
-	*wait = (struct wait){ true, owner, monotonic(), monotonic(), 0 };
-	(void)atomic_fetch_add(&flights_waited_for, 1);
-	(void)atomic_fetch_add(&flights_so_far, 1);
-}
-
-/* By so much it was woken up late. */
-static void be_late(int64_t late)
-{
-	for (int fd = 0; thread.waits && fd < MAX_FILES && late > 0; fd++)
-		thread.waits[fd].late += thread.waits[fd].waits ? late : 0;
+	wait->last = monotonic();
+	wait->pauses = true;
 }
 
 static bool is_now(atomic_long *countdown)
@@ -250,30 +227,49 @@ EXPORTED int flock(int fd, int operation)
 
 		(void)REAL(nanosleep)(&pause, NULL);	/* a signal only makes it shorter */
 	}
-	if (product && operation & LOCK_EX) {
-		if (result != 0)
-			note_busy(fd);
-		else if (wait_of(fd))
-			end_wait(wait_of(fd));
+	errno = error;
+	return result;
+}
+
+/* Record locks are builds' alone. */
+EXPORTED int fcntl(int fd, int command, ...)
+{
+	bool product = is_product(__builtin_return_address(0));
+	const struct flock *range;
+	int result, error;
+	va_list list;
+	void *argument;
+
+	va_start(list, command);
+	argument = va_arg(list, void *);	/* whatever it is, if there is one */
+	va_end(list);
+	result = REAL(fcntl)(fd, command, argument);
+	if (!product || command != F_SETLK)
+		return result;
+	error = errno;
+	range = argument;
+	if (range->l_type == F_WRLCK && result == 0) {
+		end_wait(&thread.wait);
+		note_taken(fd);
+	} else if (range->l_type == F_WRLCK) {
+		note_busy(fd, range);
 	}
 	errno = error;
 	return result;
 }
 
-EXPORTED int close(int fd)
-{
-	if (wait_of(fd))
-		end_wait(wait_of(fd));
-	return REAL(close)(fd);
-}
-
 EXPORTED int nanosleep(const struct timespec *time, struct timespec *left)
 {
 	bool watched = is_watched(__builtin_return_address(0));
+	int64_t start = monotonic(), asked = time->tv_sec * NS_PER_S + time->tv_nsec;
 	int result = REAL(nanosleep)(time, left);
 
-	if (watched)
-		thread.asked += time->tv_sec * NS_PER_S + time->tv_nsec;
+	/* By so much it was woken up late. */
+	if (watched && thread.wait.waits && thread.wait.pauses)
+		thread.wait.late += monotonic() - start - asked;
+	else if (watched)
+		thread.asked += asked;
+	thread.wait.pauses = false;
 	return result;
 }
 
@@ -294,7 +290,7 @@ static void look_at_threads(int64_t ret_waited[MAX_THREADS])
 		if (fd < 0)
 			continue;
 		len = read(fd, text, sizeof(text) - 1);
-		(void)REAL(close)(fd);
+		(void)close(fd);
 		text[len > 0 ? len : 0] = '\0';
 		(void)sscanf(text, "%" SCNd64 " %" SCNd64, &ran, &ret_waited[i]);	/* else 0 */
 	}
@@ -311,15 +307,15 @@ static int64_t without_processor(const int64_t before[MAX_THREADS])
 	return most;
 }
 
-/* The layer's conditions are on the monotonic clock. Whoever waits meanwhile for another's flight may do so. */
+/* The layer's conditions are on the monotonic clock. Who waits meanwhile for a thread that waits for another process's build may do so. */
 EXPORTED int pthread_cond_timedwait(pthread_cond_t *condition, pthread_mutex_t *mutex,
 				    const struct timespec *until)
 {
 	bool watched = is_watched(__builtin_return_address(0));
 	int64_t waited[MAX_THREADS] = { 0 };
 	int64_t start = monotonic(), end = until->tv_sec * NS_PER_S + until->tv_nsec, most, took;
-	unsigned int before = atomic_load(&flights_so_far);
-	bool flight = atomic_load(&flights_waited_for) > 0;
+	unsigned int before = atomic_load(&waits_so_far);
+	bool build = atomic_load(&builds_waited_for) > 0;
 	int result, error;
 
 	if (watched)
@@ -327,10 +323,8 @@ EXPORTED int pthread_cond_timedwait(pthread_cond_t *condition, pthread_mutex_t *
 	result = REAL(pthread_cond_timedwait)(condition, mutex, until);
 	error = errno;
 	took = monotonic() - start;
-	if (thread.is_own && result == ETIMEDOUT)
-		be_late(start + took - end);
-	flight |= atomic_load(&flights_so_far) != before;
-	if (watched && !flight) {
+	build |= atomic_load(&waits_so_far) != before;
+	if (watched && !build) {
 		most = end - start;
 		took = took < most ? took : most;
 		took -= without_processor(waited);
@@ -392,6 +386,7 @@ EXPORTED void soak_call(void)
 
 EXPORTED void soak_called(void)
 {
+	end_wait(&thread.wait);
 	if (thread.asked > LEAST_NS)
 		note("call %d %" PRId64 "\n", (int)getpid(), thread.asked);
 	thread.asked = 0;

@@ -2,14 +2,14 @@
 /*
  * soak_watch: what libsoak_watch.so, preloaded into a process of soak.py, gives
  * to its program. It measures for how long the layer asks to wait on a thread
- * of the application: by flock, nanosleep and the timed waits for conditions,
+ * of the application: by flock, fcntl, nanosleep and the timed waits for conditions,
  * where the layer calls them. A mutex or a slow disk is not seen.
  *
  * SOAK_RECORD names a FIFO, which no full disk or limit holds up, that gets a
  * line for each event; times are nanoseconds of CLOCK_MONOTONIC.
- *   call PID ASKED              waits in one call, but for flights, without the time
+ *   call PID ASKED              waits in one call, but for others' builds, without the time
  *                               in which the layer's threads had no processor
- *   flight PID OWNER START END  for one owner of a flight, without the time by
+ *   build PID OWNER START END   for one owner of a build lock, without the time by
  *                               which the machine woke up the thread too late
  *   exit PID ASKED WALL         waits in exit(), and how long that took
  *   held PID PATH               the process stops or kills itself: it has that lock

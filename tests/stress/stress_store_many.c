@@ -17,7 +17,7 @@
 #include <sys/prctl.h>
 
 #include "cachecore/disk/space/account.h"
-#include "cachecore/disk/flights/flights.h"
+#include "cachecore/disk/build_lock.h"
 #include "cachecore/disk/space/number_file.h"
 #include "common/file.h"
 #include "tests/stress/stress_store.h"
@@ -28,7 +28,7 @@
 #define MAX_IMAGE 20000
 /* A third of what all keys would take: eviction by size never rests. */
 #define MAX_SIZE (KEYS * (uint64_t)MAX_IMAGE / 12)
-#define FLIGHT_WAIT_NS UINT64_C(2000000000)
+#define BUILD_WAIT_NS UINT64_C(2000000000)
 /* Nobody makes any progress for so long: a lock of the dead blocks them. */
 #define WATCHDOG_S 120
 
@@ -37,7 +37,7 @@ static char root[4096];
 /* What all processes see. */
 static struct {
 	atomic_uint done[MAX_PROCESSES];	/* operations, also those that a kill ended */
-	atomic_ulong hits, damaged, flights, refused;
+	atomic_ulong hits, damaged, builds, refused;
 } *shared;
 
 static struct cc_store *open_store(struct cc_config *config)
@@ -93,23 +93,21 @@ static void evict(struct cc_store *store)
 }
 
 /* As a cache does that misses: one builds, the others wait for it. */
-static void build(struct cc_store *store, struct cc_flights *flights, unsigned int id,
-		  uint64_t *random)
+static void build(struct cc_store *store, unsigned int id, uint64_t *random)
 {
-	struct cc_flight *flight = NULL;
+	struct cc_build_lock *lock = NULL;
 	struct cc_key key;
 
 	if (get(store, id))
 		return;
 	stress_make_key(&key, id);
-	if (cc_flights_begin(flights, cc_store_root(store), cc_key_view(&key), FLIGHT_WAIT_NS,
-			     &flight) == CC_FLIGHT_OWN) {
+	if (cc_build_lock_take(cc_store_root(store), cc_key_view(&key), BUILD_WAIT_NS, &lock) == CC_BUILD_OWN) {
 		put(store, id, random);
-		(void)atomic_fetch_add(&shared->flights, 1);
+		(void)atomic_fetch_add(&shared->builds, 1);
 	} else {
 		(void)get(store, id);
 	}
-	cc_flight_end(flight);
+	cc_build_lock_release(lock);
 	cc_key_release(&key);
 }
 
@@ -163,7 +161,7 @@ static void damage(unsigned int id, uint64_t *random)
 	damage_file(path, random);
 }
 
-static void operate(struct cc_store *store, struct cc_flights *flights, uint64_t *random)
+static void operate(struct cc_store *store, uint64_t *random)
 {
 	unsigned int id = (unsigned int)(stress_random(random) % KEYS);
 	unsigned int what = (unsigned int)(stress_random(random) % 200);
@@ -176,7 +174,7 @@ static void operate(struct cc_store *store, struct cc_flights *flights, uint64_t
 	} else if (what < 140) {
 		(void)get(store, id);
 	} else if (what < 160) {
-		build(store, flights, id, random);
+		build(store, id, random);
 	} else if (what < 178) {
 		stress_touch(store, id);
 	} else if (what < 188) {
@@ -192,18 +190,14 @@ static void work(unsigned int number, unsigned int operations, uint64_t seed)
 {
 	struct cc_config config;
 	struct cc_store *store = open_store(&config);
-	struct cc_flights *flights = cc_flights_new();
 	unsigned int at = atomic_load(&shared->done[number]);
 	uint64_t random = stress_state_of(seed, (uint64_t)number << 32 | at);
 
-	if (!flights)
-		stress_fail("memory");
 	while (at < operations) {
 		/* Counted before: one that was killed is not done again. */
 		atomic_store(&shared->done[number], ++at);
-		operate(store, flights, &random);
+		operate(store, &random);
 	}
-	cc_flights_free(flights);
 	cc_store_close(store);
 }
 
@@ -303,29 +297,26 @@ static unsigned int run(struct team *team)
 }
 
 static struct {
-	unsigned int entries, temporaries, flights;
+	unsigned int entries, temporaries;
 } left;
 
-/* Everything that can be locked is free. What a dead builder left is made old, as it is swept then. */
+/* Everything that can be locked is free. */
 static int look_at_file(const char *path, const struct stat *info, int kind, struct FTW *where)
 {
-	static const struct timespec long_ago[2] = { { .tv_sec = 1 }, { .tv_sec = 1 } };
 	const char *name = path + where->base, *end = strrchr(name, '.');
 	bool lock_file = end && !strcmp(end, ".lock");
+	struct flock range = { .l_type = F_WRLCK, .l_whence = SEEK_SET };
 	int fd;
 
 	(void)info;
 	left.entries += end && !strcmp(end, ".src");
-	left.flights += lock_file && where->level > 1;
 	left.temporaries += strncmp(name, CMN_FILE_TEMPORARY_PREFIX,
 				    strlen(CMN_FILE_TEMPORARY_PREFIX)) == 0;
 	if (kind != FTW_D && !lock_file)
 		return 0;
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0 || flock(fd, LOCK_EX | LOCK_NB) != 0)
+	fd = open(path, (lock_file ? O_RDWR : O_RDONLY) | O_CLOEXEC);
+	if (fd < 0 || flock(fd, LOCK_EX | LOCK_NB) != 0 || (lock_file && fcntl(fd, F_SETLK, &range) != 0))
 		stress_fail("%s is locked by a dead process", path);
-	if (lock_file && futimens(fd, long_ago) != 0)
-		stress_fail("%s: %s", path, strerror(errno));
 	(void)close(fd);	/* it was only locked */
 	return 0;
 }
@@ -353,12 +344,12 @@ static void check_rest(void)
 	(void)nftw(root, look_at_file, 16, FTW_PHYS);
 	if (cc_store_evict(store) != CMN_OK)
 		stress_fail("last eviction");
-	left.entries = left.temporaries = left.flights = 0;
+	left.entries = left.temporaries = 0;
 	(void)nftw(root, look_at_file, 16, FTW_PHYS);
-	(void)printf("left: %u entries, %u temporaries, %u flights; the account was off by %llu, is by %llu\n",
-		     left.entries, left.temporaries, left.flights, (unsigned long long)before,
+	(void)printf("left: %u entries, %u temporaries; the account was off by %llu, is by %llu\n",
+		     left.entries, left.temporaries, (unsigned long long)before,
 		     (unsigned long long)account_error());
-	if (left.temporaries || left.flights || account_error())
+	if (left.temporaries || account_error())
 		stress_fail("it is not clean");
 	for (unsigned int id = 0; id < KEYS; id++)
 		(void)get(store, id);
@@ -391,9 +382,9 @@ int main(int argc, char **argv)
 	(void)alarm(WATCHDOG_S);
 	killed = run(&team);
 	(void)alarm(WATCHDOG_S);
-	(void)printf("%u x %u operations, %u kills: %lu hits, %lu damaged, %lu flights, %lu refused\n",
+	(void)printf("%u x %u operations, %u kills: %lu hits, %lu damaged, %lu builds, %lu refused\n",
 		     team.processes, team.operations, killed, atomic_load(&shared->hits),
-		     atomic_load(&shared->damaged), atomic_load(&shared->flights),
+		     atomic_load(&shared->damaged), atomic_load(&shared->builds),
 		     atomic_load(&shared->refused));
 	check_rest();
 	remove_tree(root);

@@ -7,9 +7,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "cachecore/disk/build_lock.h"
 #include "cachecore/disk/space/days.h"
 #include "cachecore/disk/space/space_files.h"
-#include "cachecore/disk/flights/flights.h"
 #include "cachecore/record/history_file.h"
 #include "cachecore/disk/contents.h"
 #include "cachecore/disk/mark.h"
@@ -57,7 +57,7 @@ static uint64_t directory_bytes(int root_fd, const char *path)
 uint64_t cc_overhead_bytes(int root_fd)
 {
 	static const char *const names[] = {
-		".", CC_ACCOUNT_NAME, CC_EVICT_LOCK_NAME, CC_EVICT_STAMP_NAME, CC_DAYS_NAME, CC_STATS_NAME,
+		".", CC_ACCOUNT_NAME, CC_EVICT_LOCK_NAME, CC_BUILD_LOCK_NAME, CC_EVICT_STAMP_NAME, CC_DAYS_NAME, CC_STATS_NAME,
 		CC_STATS_LOG_NAME, CC_USAGE_NAME, CC_NONCE_NAME, CC_HISTORY_NAME, CC_HISTORY_OLD_NAME,
 		CC_MARK_NAME, CC_CONTENTS_NAME,
 	};
@@ -65,8 +65,7 @@ uint64_t cc_overhead_bytes(int root_fd)
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
 		bytes += blocks_of(root_fd, names[i]);
-	return bytes + directory_bytes(root_fd, CC_FLIGHTS_DIRECTORY) +
-	       directory_bytes(root_fd, CC_RECIPES_DIRECTORY) +
+	return bytes + directory_bytes(root_fd, CC_RECIPES_DIRECTORY) +
 	       directory_bytes(root_fd, CC_RECIPES_DIRECTORY "/" CC_RECIPES_QUARANTINE);
 }
 

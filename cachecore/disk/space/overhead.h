@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * overhead: what the root takes on disk beside its entries, which counts for its
- * bound too: the account, statistics, history, tokens, flights, recipes, the
+ * bound too: the account, statistics, history, tokens, locks, recipes, the
  * directory itself. Not files of others. Takes no lock. Thread-safe.
  */
 #ifndef CACHECORE_DISK_SPACE_OVERHEAD_H

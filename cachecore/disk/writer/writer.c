@@ -263,25 +263,25 @@ static enum cmn_status add(struct cc_writer *writer, const struct cc_key *key,
 }
 
 void cc_writer_put(struct cc_writer *writer, const struct cc_key *key, struct cc_entry *entry,
-		   struct cc_flight *flight)
+		   struct cc_build_lock *lock)
 {
 	enum cmn_status status;
 	bool evicts;
 
 	if (!is_welcome(writer, cc_key_view(key))) {
-		cc_flight_end(flight);
+		cc_build_lock_release(lock);
 		note_not_stored(writer, key, entry, "random-token");
 		return;
 	}
 	status = add(writer, key, entry, &evicts);
 	if (status == CMN_ERR_TOO_LARGE && evicts) {
-		cc_flight_end(flight);	/* who waits for it does not wait for an eviction */
-		flight = NULL;
+		cc_build_lock_release(lock);	/* who waits for it does not wait for an eviction */
+		lock = NULL;
 		evict(writer, cc_entry_build_ns(entry));
 		status = add(writer, key, entry, &evicts);
 		evicts = false;
 	}
-	cc_flight_end(flight);
+	cc_build_lock_release(lock);
 	if (status == CMN_OK) {
 		cc_stats_add(writer->setup.stats, CC_STORES, 1);
 		if (!cc_entry_is_remote(entry))

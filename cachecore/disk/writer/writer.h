@@ -17,7 +17,7 @@
 #include <stdint.h>
 
 #include "cachecore/config.h"
-#include "cachecore/disk/flights/flights.h"
+#include "cachecore/disk/build_lock.h"
 #include "cachecore/disk/store.h"
 #include "cachecore/record/history.h"
 #include "cachecore/record/stats.h"
@@ -42,11 +42,11 @@ struct cc_writer *cc_writer_new(const struct cc_writer_setup *setup);
 void cc_writer_free(struct cc_writer *writer);
 
 /*
- * Stores the entry. Ends the flight (may be NULL) as soon as the entry can be found, or is not
- * stored.
+ * Stores the entry. Takes the lock (may be NULL), and releases it as soon as the entry can be
+ * found, or is not stored.
  */
 void cc_writer_put(struct cc_writer *writer, const struct cc_key *key, struct cc_entry *entry,
-		   struct cc_flight *flight);
+		   struct cc_build_lock *lock);
 /* The same for an encoded recipe of that key (recipe.h). */
 void cc_writer_put_recipe(struct cc_writer *writer, struct cmn_view key, struct cmn_view encoded);
 /* What happened, for the root's history; lost where it cannot be written within some ms. */

@@ -118,8 +118,8 @@ static int note_first_copy(struct dl_phdr_info *info, size_t size, void *data)
 
 /*
  * Whether the process had another file's copy of this layer before: an
- * installation lists one, and the user another. Of two active ones the inner
- * would wait for the flight of the outer, which waits for it.
+ * installation lists one, and the user another. Of two active ones the
+ * inner would look up and store once more what the outer does.
  */
 static bool is_second_copy(void)
 {

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* cache: the facade, with real levels below it and a counting build above it. */
-#include <glob.h>
 #include <sys/resource.h>
 
 #include "cachecore/cache.h"
@@ -8,6 +7,7 @@
 #include "tests/support/clock.h"
 #include "tests/support/file_hash.h"
 #include "tests/support/owned.h"
+#include "tests/support/build_lock.h"
 #include "tests/support/unit.h"
 #include "tests/support/wrap.h"
 
@@ -503,15 +503,18 @@ WRAPPED(enum cmn_status, cc_remote_get, (struct cc_remote *remote, const struct 
 	return __real_cc_remote_get(remote, key, memo, ret, ret_claimed, ret_report);
 }
 
-/* While a worker builds: whether others have to wait for it. */
+struct worker {
+	const struct cc_key *key;
+	bool waited_for;	/* by other processes, while it builds */
+};
+
 static enum cmn_status build_and_look(void *ctx, struct cc_entry **ret)
 {
-	char pattern[4200];
-	glob_t found = { 0 };
+	struct worker *worker = ctx;
+	char root[4200];
 
-	(void)snprintf(pattern, sizeof(pattern), "%s/cache/flights/*", unit_dir());
-	*(bool *)ctx = glob(pattern, 0, NULL, &found) == 0;
-	globfree(&found);
+	(void)snprintf(root, sizeof(root), "%s/cache", unit_dir());
+	worker->waited_for = build_turn_of_another(root, cc_key_view(worker->key), 0) == CC_BUILD_ALONE;
 	*ret = cc_entry_new(1000000);
 	CU_ASSERT_PTR_NOT_NULL_FATAL(*ret);
 	cc_entry_add(*ret, CC_TAG_IMAGE, 0, "native", 6);
@@ -525,14 +528,14 @@ TEST(nobody_waits_for_a_worker_of_replay)
 	struct cc_key key;
 
 	for (int is_worker = 0; is_worker < 2; is_worker++) {
-		bool flies = is_worker;
+		struct worker worker = { &key, is_worker };
 
 		CU_ASSERT_EQUAL(is_worker ? setenv(CC_CONFIG_BUILT_FOR, "program", 1) : 0, 0);
 		reopen();
 		make_key(&key, is_worker ? "a" : "b");
-		CU_ASSERT_EQUAL_FATAL(cc_cache_get_or_build(cache, &key, build_and_look, &flies, &entry,
+		CU_ASSERT_EQUAL_FATAL(cc_cache_get_or_build(cache, &key, build_and_look, &worker, &entry,
 							    &origin), CMN_OK);
-		CU_ASSERT_EQUAL(flies, !is_worker);
+		CU_ASSERT_EQUAL(worker.waited_for, !is_worker);
 		CU_ASSERT_EQUAL(others_wait, !is_worker);
 		cc_entry_unref(entry);
 		cc_key_release(&key);

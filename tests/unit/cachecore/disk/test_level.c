@@ -13,6 +13,7 @@
 #include "cachecore/record/stats.h"
 #include "common/clock.h"
 #include "tests/support/owned.h"
+#include "tests/support/build_lock.h"
 #include "tests/support/unit.h"
 #include "tests/support/wrap.h"
 
@@ -153,13 +154,12 @@ static unsigned int leftovers;
 static int count_leftover(const char *path, const struct stat *info, int kind, struct FTW *place)
 {
 	(void)info;
-	if (kind == FTW_F && (strstr(path, ".lock") || strncmp(path + place->base, ".tmp-", 5) == 0) &&
-	    strcmp(path + place->base, "evict.lock") != 0)
+	if (kind == FTW_F && strncmp(path + place->base, ".tmp-", 5) == 0)
 		leftovers++;
 	return 0;
 }
 
-/* Flights that did not end, and temporary files. */
+/* Temporary files. */
 static unsigned int leftovers_in(const char *name)
 {
 	leftovers = 0;
@@ -548,11 +548,12 @@ TEST(a_configuration_that_disables_it_opens_nothing)
 	CU_ASSERT_PTR_NULL(config.dir);
 }
 
-/* A build that changes the directory, and has another process's eyes on its flight. */
+/* A build that changes the directory, and another process that wants the same. */
 struct changing {
 	struct cc_cache *cache;
 	const char *to;
-	unsigned int flights;	/* in one/ after the change */
+	const struct cc_key *key;
+	int turn;		/* of another process, in one/ after the change */
 };
 
 static enum cmn_status change_and_build(void *ctx, struct cc_entry **ret)
@@ -560,27 +561,28 @@ static enum cmn_status change_and_build(void *ctx, struct cc_entry **ret)
 	struct changing *changing = ctx;
 
 	CU_ASSERT_EQUAL(cc_cache_set_dir(changing->cache, below(changing->to)), CMN_OK);
-	changing->flights = leftovers_in("one");
+	changing->turn = build_turn_of_another(below("one"), cc_key_view(changing->key), 0);
 	/* Another look-up meanwhile is one in the new directory. */
 	CU_ASSERT_EQUAL(look_up(changing->cache, "another"), CC_ORIGIN_BUILT);
 	count_misses(changing->cache, 1);
 	return make_entry("image", ret);
 }
 
-TEST(a_flight_ends_where_it_began)
+TEST(a_build_ends_where_it_began)
 {
 	struct cc_cache *cache = open_cache(false);
-	struct changing changing = { .cache = cache, .to = "two" };
 	struct cc_entry *entry = NULL;
 	enum cc_origin origin;
 	struct cc_key key;
+	struct changing changing = { .cache = cache, .to = "two", .key = &key };
 
 	make_key(&key, "image");
 	CU_ASSERT_EQUAL_FATAL(cc_cache_get_or_build(cache, &key, change_and_build, &changing,
 						    &entry, &origin), CMN_OK);
 	cc_entry_unref(entry);
+	CU_ASSERT_EQUAL(changing.turn, CC_BUILD_ALONE);
+	CU_ASSERT_EQUAL(build_turn_of_another(below("one"), cc_key_view(&key), 0), CC_BUILD_OWN);
 	cc_key_release(&key);
-	CU_ASSERT_EQUAL(changing.flights, 1);
 	CU_ASSERT_TRUE(is_in("one", "image"));
 	CU_ASSERT_EQUAL(counted("one", CC_STORES), 1);
 	cc_cache_close(cache);
@@ -713,12 +715,6 @@ static struct {
 	atomic_bool reached;
 	int ready[2];		/* the child's number comes through it */
 } forking;
-static bool shares_descriptors;
-
-WRAPPED(bool, cmn_descriptors_separate, (void))
-{
-	return !shares_descriptors && __real_cmn_descriptors_separate();
-}
 
 WRAPPED(int, flock, (int fd, int operation))
 {
@@ -793,12 +789,14 @@ static pid_t store_and_fork(unsigned int at)
 	return child;
 }
 
-/* Of a flight, the leaf, the root, the eviction and what it is about, statistics and history. */
-static void fork_at_each_lock(void)
+/* The leaf, the root, the eviction and what it is about, statistics and history. */
+TEST(a_child_keeps_no_lock_of_a_dead_parent)
 {
 	unsigned int at = 1;
 	pid_t child;
 
+	if (!CHILD_HAS_THREADS)
+		return;
 	while ((child = store_and_fork(at)) > 0) {
 		CU_ASSERT_EQUAL(nftw(below("one"), check_free, 16, FTW_PHYS), 0);
 		CU_ASSERT_EQUAL(kill(child, SIGKILL), 0);
@@ -807,16 +805,6 @@ static void fork_at_each_lock(void)
 	}
 	CU_ASSERT_EQUAL_FATAL(system("rm -rf one"), 0);
 	CU_ASSERT_TRUE(at > 7);
-}
-
-TEST(a_child_keeps_no_lock_of_a_dead_parent)
-{
-	if (!CHILD_HAS_THREADS || UNIT_SHARED_DESCRIPTORS)
-		return;
-	shares_descriptors = true;
-	fork_at_each_lock();
-	shares_descriptors = false;
-	fork_at_each_lock();
 }
 
 struct crowd {

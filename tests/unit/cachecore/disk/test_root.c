@@ -87,7 +87,7 @@ TEST(a_directory_with_files_of_other_programs_is_none)
 TEST(an_empty_directory_and_an_older_cache_are_taken_and_marked)
 {
 	static const char *const rows[][2] = {
-		{ "lost+found", NULL }, { "changed", "" }, { "flights", NULL }, { ".tmp-1", "" },
+		{ "lost+found", NULL }, { "changed", "" }, { "flights", NULL }, { "build.lock", "" }, { ".tmp-1", "" },
 		{ "cache_size.txt", "123\n" }, { "last_cleanup.txt", "123\n" }, { "evict.lock", "" }, { "history.dat", "" },
 		{ "CACHEDIR.TAG", "Signature: 8a477f597d28d172789f06886806bc55\n" },
 		{ "stats.txt", "hits_memory 3\n" }, { "stats.txt", "merged_bytes 512\n" }, { "stats.log", "cks\n" },

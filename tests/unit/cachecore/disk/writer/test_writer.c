@@ -37,7 +37,7 @@ static struct {
 	struct cmn_log log;
 	uint64_t run;
 	uint64_t build_ns;	/* of entries */
-	struct cc_flight *flight;	/* with which they are put */
+	struct cc_build_lock *lock;	/* with which they are put */
 	bool remote, claimed;	/* they are */
 	unsigned int messages;
 	char message[512];	/* the last one */
@@ -114,7 +114,7 @@ WRAPPED(enum cmn_status, cc_store_evict_paced, (struct cc_store *store,
 	uint64_t now = atomic_load(&stopped_clock), end = pace->lock_until(pace->ctx);
 
 	evictions++;
-	if (!now || bench.flight)
+	if (!now || bench.lock)
 		return __real_cc_store_evict_paced(store, pace);
 	eviction_ns = end - now;
 	atomic_store(&stopped_clock, end - 1);
@@ -208,7 +208,7 @@ static void put_key(const struct cc_key *key, size_t len)
 {
 	OWNED(owned_cc_entry_unref) struct cc_entry *entry = make_entry(len);
 
-	cc_writer_put(bench.writer, key, entry, bench.flight);
+	cc_writer_put(bench.writer, key, entry, bench.lock);
 }
 
 static void put(int number, size_t len)
@@ -498,11 +498,11 @@ static struct {
 	unsigned int ends, evictions;
 	bool stored;
 } told;
-static int flight_of_the_test;
+static int lock_of_the_test;
 
-WRAPPED(void, cc_flight_end, (struct cc_flight *flight))
+WRAPPED(void, cc_build_lock_release, (struct cc_build_lock *lock))
 {
-	if (!flight)
+	if (!lock)
 		return;
 	told.ends++;
 	told.evictions = evictions;
@@ -532,10 +532,10 @@ TEST(random_words_are_refused)
 
 	memset(&told, 0, sizeof(told));
 	bench.claimed = true;
-	bench.flight = (struct cc_flight *)&flight_of_the_test;
+	bench.lock = (struct cc_build_lock *)&lock_of_the_test;
 	put_tokens(8);
 	bench.claimed = false;
-	bench.flight = NULL;
+	bench.lock = NULL;
 	CU_ASSERT_EQUAL(told.ends, 9);
 	see();
 	CU_ASSERT_STRING_EQUAL(seen.reason, "random-token");
@@ -572,18 +572,18 @@ TEST(what_is_stored_is_uploaded_unless_it_came_from_there)
 	CU_ASSERT_EQUAL(releases, 1);
 }
 
-static void put_in_flight(size_t len)
+static void put_locked(size_t len)
 {
 	memset(&told, 0, sizeof(told));
-	bench.flight = (struct cc_flight *)&flight_of_the_test;
+	bench.lock = (struct cc_build_lock *)&lock_of_the_test;
 	put(1, len);
-	bench.flight = NULL;
+	bench.lock = NULL;
 	CU_ASSERT_EQUAL(told.ends, 1);
 }
 
 TEST(who_waits_for_an_entry_waits_for_no_eviction)
 {
-	put_in_flight(10);
+	put_locked(10);
 	CU_ASSERT_TRUE(told.stored);
 	/* The first store of a root looks for what is old. */
 	CU_ASSERT_EQUAL(evictions, 1);
@@ -594,12 +594,12 @@ TEST(who_waits_for_an_entry_waits_for_no_eviction)
 	put(3, 60000);
 	evictions = 0;
 	/* Nor for one that makes room for it. */
-	put_in_flight(150000);
+	put_locked(150000);
 	CU_ASSERT_EQUAL(evictions, 1);
 	CU_ASSERT_EQUAL(told.evictions, 0);
 	CU_ASSERT_TRUE(is_stored(1));
 	store_answers = CMN_ERR_IO;
-	put_in_flight(10);
+	put_locked(10);
 	store_answers = CMN_OK;
 }
 

@@ -1,0 +1,400 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * build_lock: a table of the files whose bytes this process locks or waits for, and a look at who
+ * has a byte that another process has. The table is the process's, as record locks are.
+ */
+#include "cachecore/disk/build_lock.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <utlist.h>
+
+#include "cachecore/disk/node_dir.h"
+#include "cachecore/disk/root.h"
+#include "common/clock.h"
+#include "common/descriptor.h"
+#include "common/env.h"
+#include "common/file.h"
+#include "common/hash.h"
+#include "common/listing.h"
+#include "common/mutex.h"
+
+/* A process has one root, or two while it changes; who wants more builds without a lock. */
+#define MAX_FILES 8
+#define FIRST_PAUSE_NS 1000000
+#define LAST_PAUSE_NS 10000000
+/* A compiler that works uses processor time in each of these looks, even on a busy machine. */
+#define LOOK_NS UINT64_C(100000000)
+#define QUIET_NS UINT64_C(900000000)
+/* A driver starts a compiler driver, that a shell or a linker, and that another one. */
+#define MAX_GENERATIONS 4
+
+/* Nobody uses it if it has no users. Guarded by lock, all of it. */
+struct lock_file {
+	dev_t root_device;
+	ino_t root_inode;
+	unsigned int users;
+	bool opening;			/* a thread is at it */
+	int fd;				/* -1: it cannot be opened */
+	struct stat info;		/* of the file */
+	struct cc_build_lock *held;
+};
+
+struct cc_build_lock {
+	pid_t process;			/* who took it; in a child it is the parent's */
+	struct lock_file *file;
+	off_t at;
+	struct cc_build_lock *next;
+};
+
+static pthread_mutex_t lock_of_files = PTHREAD_MUTEX_INITIALIZER;
+static struct lock_file files[MAX_FILES];
+static pid_t parent;		/* in a forked child: it may wait for this process */
+
+/* It is neither a file of the application's now, nor a number of another table of descriptors. */
+static bool is_open(const struct lock_file *file)
+{
+	struct stat info;
+
+	return file->fd >= 0 && fstat(file->fd, &info) == 0 && info.st_dev == file->info.st_dev &&
+	       info.st_ino == file->info.st_ino;
+}
+
+static int open_file(int root_fd, const struct stat *root)
+{
+	char name[sizeof("build--.lock") + 2 * sizeof("0123456789abcdef")] = CC_BUILD_LOCK_NAME;
+	char *runtime_dir = NULL;
+	int dir_fd = root_fd, fd = -1;
+
+	if (cmn_file_is_remote(root_fd)) {
+		if (cmn_env_get("XDG_RUNTIME_DIR", &runtime_dir) != CMN_OK)
+			return -1;
+		dir_fd = cc_node_dir_open(runtime_dir && runtime_dir[0] == '/' ? runtime_dir : NULL, NULL);
+		free(runtime_dir);
+		if (dir_fd < 0)
+			return -1;
+		(void)snprintf(name, sizeof(name), "build-%jx-%jx.lock", (uintmax_t)root->st_dev,
+			       (uintmax_t)root->st_ino);	/* it fits */
+	}
+	/* What lies in its place would lie there for ever. */
+	if (cmn_file_open_healed(dir_fd, name, &fd) != CMN_OK)
+		fd = -1;
+	if (dir_fd != root_fd)
+		(void)cmn_descriptor_close(dir_fd);	/* a directory: nothing to be lost */
+	return fd;
+}
+
+/* With the lock. NULL: there are too many. */
+static struct lock_file *find_file(const struct stat *root)
+{
+	struct lock_file *unused = NULL;
+
+	for (size_t i = 0; i < MAX_FILES; i++) {
+		if (!files[i].users)
+			unused = &files[i];
+		else if (files[i].root_device == root->st_dev && files[i].root_inode == root->st_ino)
+			return &files[i];
+	}
+	if (unused)
+		*unused = (struct lock_file){ .root_device = root->st_dev, .root_inode = root->st_ino, .fd = -1 };
+	return unused;
+}
+
+/* The one who comes first opens it; the others try again until that is done. */
+static struct lock_file *enter_file(int root_fd)
+{
+	struct lock_file *file;
+	struct stat root;
+	bool opens;
+	int fd;
+
+	if (fstat(root_fd, &root) < 0)
+		return NULL;
+	cmn_mutex_lock(&lock_of_files);
+	file = find_file(&root);
+	opens = file && file->users++ == 0;
+	if (opens)
+		file->opening = true;
+	cmn_mutex_unlock(&lock_of_files);
+	if (opens) {
+		fd = open_file(root_fd, &root);
+		cmn_mutex_lock(&lock_of_files);
+		file->opening = false;
+		file->fd = fd >= 0 && fstat(fd, &file->info) == 0 ? fd : -1;
+		cmn_mutex_unlock(&lock_of_files);
+	}
+	return file;
+}
+
+/* With the lock, also while it is closed: that would end the locks of one who opens it then. */
+static void leave_file(struct lock_file *file)
+{
+	/* One that the application has closed is to be known as such, and its number free for others. */
+	if (--file->users == 0 && file->fd >= 0 && (is_open(file) || !cmn_descriptor_is_ours(file->fd)))
+		(void)cmn_descriptor_close(file->fd);	/* nothing was written */
+}
+
+static int set(const struct cc_build_lock *lock, int command, struct flock *range)
+{
+	range->l_whence = SEEK_SET;
+	range->l_start = lock->at;
+	range->l_len = 1;
+	return fcntl(lock->file->fd, command, range);
+}
+
+/* With the lock. */
+static void unlock_byte(struct cc_build_lock *lock)
+{
+	struct flock range = { .l_type = F_UNLCK };
+
+	LL_DELETE(lock->file->held, lock);
+	if (is_open(lock->file))
+		(void)set(lock, F_SETLK, &range);	/* else it ends with the descriptor */
+}
+
+static bool is_held_here(const struct cc_build_lock *lock)
+{
+	const struct cc_build_lock *other;
+
+	LL_FOREACH(lock->file->held, other) {
+		if (other->at == lock->at)
+			return true;
+	}
+	return false;
+}
+
+enum attempt { TAKEN, LATER, ANOTHERS, IN_VAIN };
+
+/* *ret_owner: whose it is; 0: that cannot be told. */
+static enum attempt attempt(struct cc_build_lock *lock, pid_t *ret_owner)
+{
+	struct flock range = { .l_type = F_WRLCK };
+	enum attempt how = IN_VAIN;
+
+	cmn_mutex_lock(&lock_of_files);
+	if (lock->file->opening) {
+		how = LATER;
+	} else if (is_open(lock->file) && !is_held_here(lock)) {
+		if (set(lock, F_SETLK, &range) == 0)
+			how = TAKEN;
+		else if (errno == EACCES || errno == EAGAIN)
+			how = ANOTHERS;
+	}
+	if (how == TAKEN)
+		LL_PREPEND(lock->file->held, lock);
+	if (how == ANOTHERS && set(lock, F_GETLK, &range) == 0 && range.l_type != F_UNLCK)
+		*ret_owner = range.l_pid > 0 ? range.l_pid : 0;
+	cmn_mutex_unlock(&lock_of_files);
+	return how;
+}
+
+/* Who has the lock that is waited for, and what it was seen to do. */
+struct watch {
+	pid_t owner;
+	uint64_t ticks;			/* of processor time, its children's too */
+	uint64_t changed, next;		/* monotonic: when they last rose, and when to look again */
+};
+
+/* What /proc shows of a process, as far as it fits. */
+__attribute__((format(printf, 3, 4)))
+static bool read_proc(char *text, size_t size, const char *format, ...)
+{
+	char path[64];
+	ssize_t len = -1;
+	va_list args;
+	int fd;
+
+	va_start(args, format);
+	(void)vsnprintf(path, sizeof(path), format, args);	/* it fits */
+	va_end(args);
+	fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+	if (fd >= 0) {
+		len = read(fd, text, size - 1);
+		(void)close(fd);	/* read only */
+	}
+	text[len > 0 ? len : 0] = '\0';
+	return len > 0;
+}
+
+/* proc(5): the name is in brackets and may hold anything; fields count from one, the state is the third. */
+static bool read_stat(pid_t pid, char *ret_state, uint64_t *ret_ticks)
+{
+	char text[1024], *at = NULL;
+
+	if (read_proc(text, sizeof(text), "/proc/%d/stat", (int)pid))
+		at = strrchr(text, ')');
+	if (!at || strlen(at) < 4)
+		return false;
+	*ret_state = at[2];
+	*ret_ticks = 0;
+	at += 3;
+	for (int field = 4; field <= 17; field++) {
+		uint64_t value = strtoull(at, &at, 10);	/* some that are not looked at may be negative */
+
+		/* In user and in kernel mode, and that of children that have ended. */
+		*ret_ticks += field >= 14 ? value : 0;
+	}
+	return true;
+}
+
+/* true: it, or a child, is seen to run, or it is not seen at all. Who is stopped does not wait for children. */
+static bool add_ticks(pid_t pid, int generation, uint64_t *ticks)
+{
+	char path[32], children[1024], state, *at, *end;
+	const struct dirent64 *thread;
+	struct cmn_listing listing = { 0 };
+	uint64_t own;
+	bool runs;
+
+	/* Who waits for its parent does not work for it. */
+	if (pid == getpid() || !read_stat(pid, &state, &own))
+		return generation == 0;
+	*ticks += own;
+	runs = state == 'R';
+	(void)snprintf(path, sizeof(path), "/proc/%d/task", (int)pid);	/* it fits */
+	if (runs || state == 'T' || state == 't' || generation == MAX_GENERATIONS ||
+	    !cmn_listing_open(&listing, AT_FDCWD, path))
+		return runs;
+	while ((thread = cmn_listing_next(&listing))) {
+		if (!read_proc(children, sizeof(children), "/proc/%d/task/%.16s/children", (int)pid, thread->d_name))
+			continue;
+		for (at = children; strtol(at, &end, 10) > 0; at = end)
+			runs |= add_ticks((pid_t)strtol(at, NULL, 10), generation + 1, ticks);
+	}
+	cmn_listing_close(&listing);
+	return runs;
+}
+
+/* It is stopped, frozen, or at something that may take for ever; or it may wait for this process. */
+static bool is_idle(struct watch *watch, pid_t owner, uint64_t now)
+{
+	uint64_t ticks = 0;
+
+	if (parent && owner == parent)
+		return true;
+	if (now < watch->next && owner == watch->owner)
+		return false;
+	watch->next = now + LOOK_NS;
+	if (owner == 0 || add_ticks(owner, 0, &ticks) || owner != watch->owner || ticks != watch->ticks)
+		watch->changed = now;
+	watch->owner = owner;
+	watch->ticks = ticks;
+	return now - watch->changed >= QUIET_NS;
+}
+
+/* Its lock ended with it, and no result. */
+static bool is_dead(pid_t owner)
+{
+	uint64_t ticks;
+	char state;
+
+	return owner && ((kill(owner, 0) < 0 && errno == ESRCH) ||
+			 (read_stat(owner, &state, &ticks) && (state == 'Z' || state == 'X')));
+}
+
+static enum cc_build_turn wait_for_turn(struct cc_build_lock *lock, uint64_t deadline)
+{
+	struct timespec pause = { 0, FIRST_PAUSE_NS };
+	struct watch watch = { 0 };
+	bool waited = false;
+	enum attempt how;
+	pid_t owner = 0;
+
+	while ((how = attempt(lock, &owner)) == LATER || how == ANOTHERS) {
+		uint64_t now = cmn_clock_monotonic();
+
+		waited |= how == ANOTHERS;
+		if (now >= deadline || (how == ANOTHERS && is_idle(&watch, owner, now)))
+			return CC_BUILD_ALONE;
+		if ((uint64_t)pause.tv_nsec > deadline - now)
+			pause.tv_nsec = (long)(deadline - now);
+		(void)nanosleep(&pause, NULL);	/* a signal only makes it shorter */
+		if (pause.tv_nsec < LAST_PAUSE_NS)
+			pause.tv_nsec += pause.tv_nsec / 2;
+	}
+	if (how == IN_VAIN)
+		return CC_BUILD_ALONE;
+	/* If it failed all that have waited build at once, not one after the other. */
+	if (!waited || is_dead(owner))
+		return CC_BUILD_OWN;
+	cmn_mutex_lock(&lock_of_files);
+	unlock_byte(lock);
+	cmn_mutex_unlock(&lock_of_files);
+	return CC_BUILD_ENDED;
+}
+
+/* 62 bits, so that the byte and its end are numbers of a file. */
+static off_t place_of(struct cmn_view key)
+{
+	struct cmn_hash hash = cmn_hash_of(key.data, key.len);
+
+	return (off_t)(cmn_hash_u64(&hash) >> (sizeof(off_t) < sizeof(uint64_t) ? 34 : 2));
+}
+
+enum cc_build_turn cc_build_lock_take(const char *root, struct cmn_view key, uint64_t timeout_ns,
+				      struct cc_build_lock **ret)
+{
+	uint64_t deadline = cmn_clock_deadline(timeout_ns);
+	struct cc_build_lock *lock = calloc(1, sizeof(*lock));
+	enum cc_build_turn turn = CC_BUILD_ALONE;
+	int root_fd;
+
+	if (!lock)
+		return CC_BUILD_ALONE;
+	if (cc_root_make(root, &root_fd) == CMN_OK) {
+		lock->file = enter_file(root_fd);
+		(void)cmn_descriptor_close(root_fd);	/* a directory: nothing to be lost */
+	}
+	if (lock->file) {
+		lock->process = getpid();
+		lock->at = place_of(key);
+		turn = wait_for_turn(lock, deadline);
+	}
+	if (turn == CC_BUILD_OWN) {
+		*ret = lock;
+		return CC_BUILD_OWN;
+	}
+	if (lock->file) {
+		cmn_mutex_lock(&lock_of_files);
+		leave_file(lock->file);
+		cmn_mutex_unlock(&lock_of_files);
+	}
+	free(lock);
+	return turn;
+}
+
+void cc_build_lock_release(struct cc_build_lock *lock)
+{
+	if (!lock)
+		return;
+	if (lock->process == getpid()) {
+		cmn_mutex_lock(&lock_of_files);
+		unlock_byte(lock);
+		leave_file(lock->file);
+		cmn_mutex_unlock(&lock_of_files);
+	}
+	free(lock);
+}
+
+void cc_build_locks_fork_child(void)
+{
+	/* A thread of the parent may have had it, which is not here. */
+	if (pthread_mutex_trylock(&lock_of_files) != 0) {
+		lock_of_files = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
+		cmn_mutex_lock(&lock_of_files);
+	}
+	memset(files, 0, sizeof(files));
+	parent = getppid();
+	cmn_mutex_unlock(&lock_of_files);
+}

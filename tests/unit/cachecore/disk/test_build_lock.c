@@ -1,0 +1,762 @@
+/* SPDX-License-Identifier: MIT */
+/* build_lock: one builder of a key at a time, among processes, living and dead; and an application that does what it likes. */
+#include <glob.h>
+#include <sched.h>
+#include <stdatomic.h>
+
+#include "common/clock.h"
+#include "common/descriptor.h"
+#include "tests/support/build_lock.h"
+#include "tests/support/unit.h"
+#include "tests/support/wrap.h"
+
+#define SECOND_NS UINT64_C(1000000000)
+#define LONG_NS (60 * SECOND_NS)
+#define SHORT_NS (SECOND_NS / 50)
+/* A stopped builder's waiters go on within a second; a busy machine takes longer for all. */
+#define SOON_NS (3 * SECOND_NS)
+#define NOBODY 54321
+
+/* Paths that begin so below the test's directory are on another machine. NULL: none. */
+static const char *is_remote;
+WRAPPED(bool, cmn_file_is_remote, (int fd))
+{
+	char link[64], path[4200], wanted[4200];
+	ssize_t len;
+
+	if (!is_remote)
+		return __real_cmn_file_is_remote(fd);
+	(void)snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
+	(void)snprintf(wanted, sizeof(wanted), "%s/%s", unit_dir(), is_remote);
+	len = readlink(link, path, sizeof(path) - 1);
+	path[len < 0 ? 0 : len] = '\0';
+	return strncmp(path, wanted, strlen(wanted)) == 0;
+}
+
+static const char *below(const char *name)
+{
+	static _Thread_local char path[4200];
+
+	(void)snprintf(path, sizeof(path), "%s/%s", unit_dir(), name);
+	return path;
+}
+
+AFTER_EACH
+{
+	is_remote = NULL;
+}
+
+static enum cc_build_turn take(const char *key, uint64_t timeout_ns, struct cc_build_lock **ret)
+{
+	*ret = NULL;
+	return cc_build_lock_take(below("root"), cmn_view_of(key), timeout_ns, ret);
+}
+
+static int anothers_turn(const char *key, uint64_t timeout_ns)
+{
+	return build_turn_of_another(below("root"), cmn_view_of(key), timeout_ns);
+}
+
+/* A process that has the lock of "key". */
+struct builder {
+	pid_t pid;
+	int tell;		/* it releases the lock, and stays, when that is closed */
+};
+
+/* What it does meanwhile. */
+enum work { SLEEPS, WORKS, HAS_A_CHILD_THAT_WORKS, HAS_A_CHILD_THAT_HAS_ONE };
+
+/* Returns when it is told to. */
+static void work(enum work what, int told, int ready)
+{
+	char byte = 0;
+
+	if (what != SLEEPS && what != WORKS && fork() == 0) {
+		(void)alarm(20);	/* whoever had it may be killed */
+		work(what == HAS_A_CHILD_THAT_HAS_ONE ? HAS_A_CHILD_THAT_WORKS : WORKS, told, -1);
+	}
+	if (ready >= 0 && write(ready, &byte, 1) != 1)
+		_exit(1);
+	while (what == WORKS)
+		(void)getppid();
+	while (read(told, &byte, 1) < 0)
+		continue;
+}
+
+static struct builder start(enum work what)
+{
+	struct builder builder;
+	int told[2], ready[2];
+	char byte = 0;
+
+	CU_ASSERT_EQUAL_FATAL(pipe(told) | pipe(ready), 0);
+	builder.pid = fork();
+	CU_ASSERT_FATAL(builder.pid >= 0);
+	if (builder.pid == 0) {
+		struct cc_build_lock *lock;
+
+		(void)setpgid(0, 0);
+		(void)close(told[1]);
+		cc_build_locks_fork_child();
+		if (take("key", 0, &lock) != CC_BUILD_OWN)
+			_exit(1);
+		work(what, told[0], ready[1]);
+		cc_build_lock_release(lock);
+		for (;;)
+			(void)pause();
+	}
+	(void)setpgid(builder.pid, builder.pid);	/* whoever comes first */
+	(void)close(told[0]);
+	(void)close(ready[1]);
+	CU_ASSERT_EQUAL_FATAL(read(ready[0], &byte, 1), 1);
+	(void)close(ready[0]);
+	builder.tell = told[1];
+	return builder;
+}
+
+/* With what it has started. */
+static void end(const struct builder *builder)
+{
+	CU_ASSERT_EQUAL(kill(-builder->pid, SIGKILL), 0);
+	CU_ASSERT_EQUAL(waitpid(builder->pid, NULL, 0), builder->pid);
+	(void)close(builder->tell);
+}
+
+/* How long a wait takes that ends so. */
+static uint64_t time_of_wait(uint64_t timeout_ns, enum cc_build_turn turn)
+{
+	uint64_t began = cmn_clock_monotonic();
+	struct cc_build_lock *lock;
+
+	CU_ASSERT_EQUAL(take("key", timeout_ns, &lock), turn);
+	cc_build_lock_release(lock);
+	return cmn_clock_monotonic() - began;
+}
+
+/* As time_of_wait, in a thread. */
+struct waiter {
+	pthread_t thread;
+	uint64_t timeout_ns;
+	struct cc_build_lock *lock;
+	enum cc_build_turn turn;
+};
+
+static void *wait_for_it(void *arg)
+{
+	struct waiter *waiter = arg;
+
+	waiter->turn = take("key", waiter->timeout_ns, &waiter->lock);
+	return NULL;
+}
+
+static int count_descriptors(void)
+{
+	int count = 0;
+
+	for (int fd = 0; fd < 256; fd++)
+		count += fcntl(fd, F_GETFD) >= 0;
+	return count;
+}
+
+TEST(one_process_at_a_time_builds_a_key)
+{
+	struct cc_build_lock *lock;
+
+	CU_ASSERT_EQUAL(take("key", LONG_NS, &lock), CC_BUILD_OWN);
+	CU_ASSERT_EQUAL(anothers_turn("key", 0), CC_BUILD_ALONE);
+	CU_ASSERT_EQUAL(anothers_turn("another key", 0), CC_BUILD_OWN);
+	cc_build_lock_release(lock);
+	CU_ASSERT_EQUAL(anothers_turn("key", 0), CC_BUILD_OWN);
+	cc_build_lock_release(NULL);
+}
+
+TEST(one_file_serves_all_keys_and_stays_empty)
+{
+	struct cc_build_lock *locks[20];
+	struct stat info;
+	char key[16];
+	glob_t found;
+
+	for (int i = 0; i < 20; i++) {
+		(void)snprintf(key, sizeof(key), "key %d", i);
+		CU_ASSERT_EQUAL(take(key, 0, &locks[i]), CC_BUILD_OWN);
+	}
+	CU_ASSERT_EQUAL_FATAL(glob("root/*", 0, NULL, &found), 0);
+	CU_ASSERT_EQUAL(found.gl_pathc, 2);	/* it, and the mark */
+	globfree(&found);
+	CU_ASSERT_EQUAL(stat("root/build.lock", &info), 0);
+	CU_ASSERT_EQUAL(info.st_size, 0);
+	CU_ASSERT_EQUAL(info.st_mode & 07777, 0600);
+	for (int i = 0; i < 20; i++)
+		cc_build_lock_release(locks[i]);
+}
+
+TEST(nothing_is_open_between_builds_and_one_file_meanwhile)
+{
+	struct cc_build_lock *lock, *another, *third;
+	int before = count_descriptors();
+
+	CU_ASSERT_EQUAL(take("key", 0, &lock), CC_BUILD_OWN);
+	CU_ASSERT_EQUAL(count_descriptors(), before + 1);
+	CU_ASSERT_EQUAL(take("another key", 0, &another), CC_BUILD_OWN);
+	CU_ASSERT_EQUAL(take("key", 0, &third), CC_BUILD_ALONE);
+	CU_ASSERT_EQUAL(count_descriptors(), before + 1);
+	cc_build_lock_release(lock);
+	cc_build_lock_release(another);
+	CU_ASSERT_EQUAL(count_descriptors(), before);
+}
+
+TEST(the_end_of_one_threads_lock_ends_no_others)
+{
+	struct cc_build_lock *lock, *another, *own;
+
+	CU_ASSERT_EQUAL(take("key", 0, &lock), CC_BUILD_OWN);
+	CU_ASSERT_EQUAL(take("another key", 0, &another), CC_BUILD_OWN);
+	/* What this process has already is not waited for, which might be for ever, nor released with it. */
+	CU_ASSERT_EQUAL(take("key", LONG_NS, &own), CC_BUILD_ALONE);
+	CU_ASSERT_PTR_NULL(own);
+	cc_build_lock_release(another);
+	CU_ASSERT_EQUAL(anothers_turn("key", 0), CC_BUILD_ALONE);
+	CU_ASSERT_EQUAL(anothers_turn("another key", 0), CC_BUILD_OWN);
+	cc_build_lock_release(lock);
+	CU_ASSERT_EQUAL(anothers_turn("key", 0), CC_BUILD_OWN);
+}
+
+static atomic_uint owned;
+
+static void *take_and_release(void *arg)
+{
+	char key[16];
+
+	for (int i = 0; i < 200; i++) {
+		struct cc_build_lock *lock;
+
+		(void)snprintf(key, sizeof(key), "key %d", *(int *)arg);
+		if (take(key, LONG_NS, &lock) == CC_BUILD_OWN)
+			(void)atomic_fetch_add(&owned, 1);
+		cc_build_lock_release(lock);
+	}
+	return NULL;
+}
+
+/* Also of those that open and close the file for the others. */
+TEST(threads_with_keys_of_their_own_all_get_them)
+{
+	int before = count_descriptors(), numbers[8];
+	pthread_t threads[8];
+
+	atomic_store(&owned, 0);
+	for (int i = 0; i < 8; i++) {
+		numbers[i] = i;
+		CU_ASSERT_EQUAL_FATAL(pthread_create(&threads[i], NULL, take_and_release, &numbers[i]), 0);
+	}
+	for (int i = 0; i < 8; i++)
+		CU_ASSERT_EQUAL(pthread_join(threads[i], NULL), 0);
+	CU_ASSERT_EQUAL(atomic_load(&owned), 8 * 200);
+	CU_ASSERT_EQUAL(count_descriptors(), before);
+}
+
+TEST(who_waited_looks_again_when_the_build_has_ended)
+{
+	struct builder builder = start(SLEEPS);
+	struct waiter waiters[4];
+	struct cc_build_lock *lock;
+
+	for (int i = 0; i < 4; i++) {
+		waiters[i].timeout_ns = LONG_NS;
+		/* Each in a process would be as good: threads wait with each other's descriptor. */
+		CU_ASSERT_EQUAL_FATAL(pthread_create(&waiters[i].thread, NULL, wait_for_it, &waiters[i]), 0);
+	}
+	CU_ASSERT_EQUAL(usleep(200000), 0);
+	(void)close(builder.tell);
+	for (int i = 0; i < 4; i++) {
+		CU_ASSERT_EQUAL(pthread_join(waiters[i].thread, NULL), 0);
+		/* Two that come at the same moment: the other builds alone. */
+		CU_ASSERT_NOT_EQUAL(waiters[i].turn, CC_BUILD_OWN);
+		CU_ASSERT_PTR_NULL(waiters[i].lock);
+	}
+	CU_ASSERT_EQUAL(waiters[0].turn, CC_BUILD_ENDED);
+	CU_ASSERT_EQUAL(take("key", 0, &lock), CC_BUILD_OWN);
+	cc_build_lock_release(lock);
+	builder.tell = open("/dev/null", O_RDONLY | O_CLOEXEC);
+	end(&builder);
+}
+
+TEST(a_killed_builders_lock_is_free_at_once)
+{
+	struct builder builder = start(SLEEPS);
+	struct waiter waiter = { .timeout_ns = LONG_NS };
+	struct cc_build_lock *lock;
+	uint64_t killed;
+
+	CU_ASSERT_EQUAL_FATAL(pthread_create(&waiter.thread, NULL, wait_for_it, &waiter), 0);
+	CU_ASSERT_EQUAL(usleep(100000), 0);
+	killed = cmn_clock_monotonic();
+	CU_ASSERT_EQUAL(kill(builder.pid, SIGKILL), 0);
+	CU_ASSERT_EQUAL(pthread_join(waiter.thread, NULL), 0);
+	CU_ASSERT(cmn_clock_monotonic() - killed < SECOND_NS / 2);
+	/* As who may build in its place, unless it was seen before it was quite dead. */
+	CU_ASSERT(waiter.turn == CC_BUILD_OWN || waiter.turn == CC_BUILD_ENDED);
+	cc_build_lock_release(waiter.lock);
+	CU_ASSERT_EQUAL(waitpid(builder.pid, NULL, 0), builder.pid);
+	(void)close(builder.tell);
+	CU_ASSERT_EQUAL(take("key", 0, &lock), CC_BUILD_OWN);
+	cc_build_lock_release(lock);
+}
+
+/* Also where it has children, which have its descriptors. */
+TEST(a_dead_builders_children_have_no_lock)
+{
+	struct builder builder = start(HAS_A_CHILD_THAT_WORKS);
+	struct cc_build_lock *lock;
+
+	CU_ASSERT_EQUAL(kill(builder.pid, SIGKILL), 0);
+	CU_ASSERT_EQUAL(waitpid(builder.pid, NULL, 0), builder.pid);
+	CU_ASSERT_EQUAL(take("key", 0, &lock), CC_BUILD_OWN);
+	cc_build_lock_release(lock);
+	CU_ASSERT_EQUAL(kill(-builder.pid, SIGKILL), 0);
+	(void)close(builder.tell);
+}
+
+TEST(a_stopped_builder_is_not_waited_for)
+{
+	struct builder builder = start(WORKS);
+	struct cc_build_lock *lock;
+	int status;
+
+	CU_ASSERT_EQUAL(kill(builder.pid, SIGSTOP), 0);
+	CU_ASSERT_EQUAL(waitpid(builder.pid, &status, WUNTRACED), builder.pid);
+	CU_ASSERT(time_of_wait(LONG_NS, CC_BUILD_ALONE) < SOON_NS);
+	/* Its lock stays: it goes on some time. */
+	CU_ASSERT_EQUAL(kill(builder.pid, SIGCONT), 0);
+	CU_ASSERT_EQUAL(take("key", 0, &lock), CC_BUILD_ALONE);
+	end(&builder);
+}
+
+/* Nor one whose children work at something else meanwhile. */
+TEST(a_stopped_builder_with_a_child_at_work_is_not_waited_for)
+{
+	struct builder builder = start(HAS_A_CHILD_THAT_WORKS);
+	int status;
+
+	CU_ASSERT_EQUAL(kill(builder.pid, SIGSTOP), 0);
+	CU_ASSERT_EQUAL(waitpid(builder.pid, &status, WUNTRACED), builder.pid);
+	CU_ASSERT(time_of_wait(LONG_NS, CC_BUILD_ALONE) < SOON_NS);
+	end(&builder);
+}
+
+/* As one that a cgroup has frozen, or that hangs: no signal has stopped it, and nothing of it runs. */
+TEST(a_builder_that_does_nothing_is_not_waited_for)
+{
+	struct builder builder = start(SLEEPS);
+	uint64_t took = time_of_wait(LONG_NS, CC_BUILD_ALONE);
+
+	CU_ASSERT(took < SOON_NS);
+	CU_ASSERT(took > SECOND_NS / 2);
+	end(&builder);
+}
+
+TEST(a_builder_that_works_is_waited_for_up_to_the_bound)
+{
+	const enum work works[] = { WORKS, HAS_A_CHILD_THAT_WORKS, HAS_A_CHILD_THAT_HAS_ONE };
+
+	for (size_t i = 0; i < sizeof(works) / sizeof(works[0]); i++) {
+		struct builder builder = start(works[i]);
+		uint64_t took = time_of_wait(2 * SECOND_NS, CC_BUILD_ALONE);
+
+		CU_ASSERT(took >= 2 * SECOND_NS);
+		CU_ASSERT(took < 4 * SECOND_NS);
+		end(&builder);
+	}
+}
+
+TEST(a_short_bound_is_kept)
+{
+	struct builder builder = start(WORKS);
+
+	CU_ASSERT(time_of_wait(SHORT_NS, CC_BUILD_ALONE) >= SHORT_NS);
+	CU_ASSERT(time_of_wait(0, CC_BUILD_ALONE) < SECOND_NS / 2);
+	end(&builder);
+}
+
+/* "" where there is no freezer that may be used. */
+static void make_freezer(char ret[128])
+{
+	static const char *const parents[] = { "/sys/fs/cgroup/freezer", "/sys/fs/cgroup" };
+	static const char *const file_names[] = { "freezer.state", "cgroup.freeze" };
+	char path[160];
+
+	for (size_t i = 0; i < 2; i++) {
+		(void)snprintf(ret, 128, "%s/ckcache-test-%d", parents[i], (int)getpid());
+		if (mkdir(ret, 0755) != 0)
+			continue;
+		(void)snprintf(path, sizeof(path), "%s/%s", ret, file_names[i]);
+		if (access(path, W_OK) == 0)
+			return;
+		(void)rmdir(ret);
+	}
+	ret[0] = '\0';
+}
+
+static void tell_freezer(const char *freezer, const char *one, const char *other)
+{
+	char command[400];
+
+	(void)snprintf(command, sizeof(command), "cd %s && if test -e freezer.state; then echo %s >freezer.state; "
+		       "else echo %s >cgroup.freeze; fi", freezer, one, other);
+	CU_ASSERT_EQUAL(system(command), 0);
+}
+
+TEST(a_frozen_builder_is_not_waited_for)
+{
+	char freezer[128], command[300];
+	struct builder builder;
+
+	make_freezer(freezer);
+	if (!freezer[0]) {
+		(void)printf("    SKIPPED: no freezer of cgroups that may be written to\n");
+		return;
+	}
+	builder = start(WORKS);
+	(void)snprintf(command, sizeof(command), "echo %d >%s/cgroup.procs", (int)builder.pid, freezer);
+	CU_ASSERT_EQUAL(system(command), 0);
+	tell_freezer(freezer, "FROZEN", "1");
+	CU_ASSERT(time_of_wait(LONG_NS, CC_BUILD_ALONE) < SOON_NS);
+	tell_freezer(freezer, "THAWED", "0");
+	end(&builder);
+	CU_ASSERT_EQUAL(rmdir(freezer), 0);
+}
+
+TEST(a_forked_child_has_no_lock_and_ends_none)
+{
+	struct cc_build_lock *lock, *own;
+	int before = count_descriptors(), state = -1;
+	pid_t child;
+
+	CU_ASSERT_EQUAL(take("key", 0, &lock), CC_BUILD_OWN);
+	cmn_descriptors_fork_prepare();
+	child = fork();
+	CU_ASSERT_FATAL(child >= 0);
+	if (child == 0) {
+		cc_build_locks_fork_child();
+		cc_build_locks_fork_child();	/* as for another cache */
+		cmn_descriptors_fork_child();
+		if (count_descriptors() != before)
+			_exit(2);
+		/* It is the parent's: nothing happens. */
+		cc_build_lock_release(lock);
+		if (take("key", 0, &own) != CC_BUILD_ALONE || take("another key", 0, &own) != CC_BUILD_OWN)
+			_exit(3);
+		cc_build_lock_release(own);
+		_exit(count_descriptors() == before ? 0 : 4);
+	}
+	cmn_descriptors_fork_parent();
+	CU_ASSERT_EQUAL(waitpid(child, &state, 0), child);
+	CU_ASSERT_EQUAL(state, 0);
+	CU_ASSERT_EQUAL(anothers_turn("key", 0), CC_BUILD_ALONE);
+	cc_build_lock_release(lock);
+	CU_ASSERT_EQUAL(anothers_turn("key", 0), CC_BUILD_OWN);
+}
+
+/* The parent waits for it. */
+TEST(a_forked_child_does_not_wait_for_its_parent)
+{
+	struct cc_build_lock *lock;
+	uint64_t began;
+
+	CU_ASSERT_EQUAL(take("key", 0, &lock), CC_BUILD_OWN);
+	began = cmn_clock_monotonic();
+	CU_ASSERT_EQUAL(anothers_turn("key", LONG_NS), CC_BUILD_ALONE);
+	CU_ASSERT(cmn_clock_monotonic() - began < SECOND_NS / 2);
+	cc_build_lock_release(lock);
+}
+
+/* Though it uses processor time. */
+TEST(a_child_that_waits_is_no_work_of_its_parents)
+{
+	struct cc_build_lock *lock, *own;
+	uint64_t began;
+	int state = -1;
+	pid_t child;
+
+	CU_ASSERT_EQUAL(take("key", 0, &lock), CC_BUILD_OWN);
+	began = cmn_clock_monotonic();
+	child = fork();
+	CU_ASSERT_FATAL(child >= 0);
+	if (child == 0) {
+		/* Its own child knows it alone as its parent. */
+		if (fork() == 0) {
+			cc_build_locks_fork_child();
+			_exit(take("key", LONG_NS, &own) == CC_BUILD_ALONE ? 0 : 1);
+		}
+		_exit(wait(&state) < 0 || state != 0);
+	}
+	CU_ASSERT_EQUAL(waitpid(child, &state, 0), child);
+	CU_ASSERT_EQUAL(state, 0);
+	CU_ASSERT(cmn_clock_monotonic() - began < SOON_NS);
+	cc_build_lock_release(lock);
+}
+
+/* No handlers run there, as in one of a bare clone. */
+TEST(a_child_without_handlers_ends_none)
+{
+	struct cc_build_lock *lock;
+	int state = -1;
+	pid_t child;
+
+	CU_ASSERT_EQUAL(take("key", 0, &lock), CC_BUILD_OWN);
+	child = fork();
+	CU_ASSERT_FATAL(child >= 0);
+	if (child == 0) {
+		cc_build_lock_release(lock);
+		for (int fd = 3; fd < 256; fd++)
+			(void)close(fd);
+		_exit(0);
+	}
+	CU_ASSERT_EQUAL(waitpid(child, &state, 0), child);
+	CU_ASSERT_EQUAL(state, 0);
+	CU_ASSERT_EQUAL(anothers_turn("key", 0), CC_BUILD_ALONE);
+	cc_build_lock_release(lock);
+}
+
+#ifndef __SANITIZE_THREAD__	/* it misses the thread in each child */
+/* A fork while another thread waits, and looks at the list all the time. */
+TEST(a_child_of_a_process_that_waits_takes_locks)
+{
+	struct builder builder = start(WORKS);
+	struct waiter waiter = { .timeout_ns = SECOND_NS / 2 };
+	int state = -1;
+
+	CU_ASSERT_EQUAL_FATAL(pthread_create(&waiter.thread, NULL, wait_for_it, &waiter), 0);
+	for (int i = 0; i < 50; i++) {
+		pid_t child = fork();
+
+		CU_ASSERT_FATAL(child >= 0);
+		if (child == 0) {
+			struct cc_build_lock *own;
+
+			cc_build_locks_fork_child();
+			(void)alarm(20);
+			_exit(take("another key", LONG_NS, &own) == CC_BUILD_ALONE);
+		}
+		CU_ASSERT_EQUAL(waitpid(child, &state, 0), child);
+		CU_ASSERT_EQUAL(state, 0);
+	}
+	CU_ASSERT_EQUAL(pthread_join(waiter.thread, NULL), 0);
+	CU_ASSERT_EQUAL(waiter.turn, CC_BUILD_ALONE);
+	end(&builder);
+}
+#endif
+
+/* A program that closes all, and opens its own. */
+TEST(a_programs_own_file_is_neither_locked_nor_closed)
+{
+	int own = open("own", O_RDWR | O_CREAT | O_CLOEXEC, 0600), count;
+	struct flock range = { .l_type = F_WRLCK, .l_whence = SEEK_SET };
+	struct cc_build_lock *lock, *another;
+	int state = -1;
+	pid_t child;
+
+	CU_ASSERT_FATAL(own >= 0);
+	CU_ASSERT_EQUAL(take("key", 0, &lock), CC_BUILD_OWN);
+	count = count_descriptors();
+	for (int fd = own + 1; fd < 256; fd++) {
+		if (fcntl(fd, F_GETFD) >= 0)
+			CU_ASSERT_EQUAL(dup2(own, fd), fd);
+	}
+	CU_ASSERT_EQUAL(fcntl(own, F_SETLK, &range), 0);
+	/* The lock has gone, and another one cannot be had while the file counts as open. */
+	CU_ASSERT_EQUAL(anothers_turn("key", 0), CC_BUILD_OWN);
+	CU_ASSERT_EQUAL(take("another key", LONG_NS, &another), CC_BUILD_ALONE);
+	cc_build_lock_release(lock);
+	CU_ASSERT_EQUAL(count_descriptors(), count);
+	/* The program's own lock, of all its file, is there. */
+	child = fork();
+	if (child == 0)
+		_exit(fcntl(own, F_SETLK, &range) == 0);
+	CU_ASSERT_EQUAL(waitpid(child, &state, 0), child);
+	CU_ASSERT_EQUAL(state, 0);
+	for (int fd = own; fd < 256; fd++)
+		(void)close(fd);
+	/* And the next ones are like the first. */
+	CU_ASSERT_EQUAL(take("key", 0, &lock), CC_BUILD_OWN);
+	CU_ASSERT_EQUAL(anothers_turn("key", 0), CC_BUILD_ALONE);
+	cc_build_lock_release(lock);
+}
+
+/* Else a child would keep the file of one that comes later, since there is no room to note it. */
+TEST(what_a_program_has_closed_is_forgotten)
+{
+	struct cc_build_lock *lock;
+	int before = count_descriptors(), state = -1;
+	pid_t child;
+
+	for (int i = 0; i < 200; i++) {
+		CU_ASSERT_EQUAL(take("key", 0, &lock), CC_BUILD_OWN);
+		for (int fd = before; fd < 256 && count_descriptors() > before; fd++)
+			(void)close(fd);
+		cc_build_lock_release(lock);
+	}
+	CU_ASSERT_EQUAL(take("key", 0, &lock), CC_BUILD_OWN);
+	cmn_descriptors_fork_prepare();
+	child = fork();
+	CU_ASSERT_FATAL(child >= 0);
+	if (child == 0) {
+		cc_build_locks_fork_child();
+		cmn_descriptors_fork_child();
+		_exit(count_descriptors() != before);
+	}
+	cmn_descriptors_fork_parent();
+	CU_ASSERT_EQUAL(waitpid(child, &state, 0), child);
+	CU_ASSERT_EQUAL(state, 0);
+	cc_build_lock_release(lock);
+}
+
+TEST(without_a_root_everybody_builds)
+{
+	struct cc_build_lock *lock = NULL, *other;
+
+	CU_ASSERT_EQUAL(cc_build_lock_take("/proc/nowhere", cmn_view_of("key"), LONG_NS, &lock), CC_BUILD_ALONE);
+	CU_ASSERT_PTR_NULL(lock);
+	/* The root, taken away while it is in use, and made again by others. */
+	CU_ASSERT_EQUAL(take("key", 0, &lock), CC_BUILD_OWN);
+	CU_ASSERT_EQUAL(system("mv root old"), 0);
+	CU_ASSERT_EQUAL(take("key", 0, &other), CC_BUILD_OWN);
+	CU_ASSERT_EQUAL(anothers_turn("key", 0), CC_BUILD_ALONE);
+	cc_build_lock_release(other);
+	cc_build_lock_release(lock);
+	/* A root that others may write to. */
+	CU_ASSERT_EQUAL(chmod("root", 0777), 0);
+	CU_ASSERT_EQUAL(take("key", LONG_NS, &lock), CC_BUILD_ALONE);
+}
+
+TEST(a_root_that_cannot_be_written_has_no_locks)
+{
+	int state = -1;
+	pid_t child;
+
+	CU_ASSERT_EQUAL_FATAL(mkdir("root", 0700), 0);
+	unit_mark("root");
+	if (!unit_is_root())
+		return;
+	/* Somebody to whom modes apply. */
+	CU_ASSERT_EQUAL(chown("root", NOBODY, NOBODY) | chmod("root", 0500) | chmod(unit_dir(), 0755), 0);
+	child = fork();
+	if (child == 0) {
+		struct cc_build_lock *lock;
+
+		cc_build_locks_fork_child();
+		if (setgid(NOBODY) != 0 || setuid(NOBODY) != 0)
+			_exit(2);
+		_exit(take("key", LONG_NS, &lock) == CC_BUILD_ALONE ? 0 : 1);
+	}
+	CU_ASSERT_EQUAL(waitpid(child, &state, 0), child);
+	CU_ASSERT_EQUAL(state, 0);
+	CU_ASSERT(access("root/build.lock", F_OK) < 0);
+}
+
+/* What has the name of the file is not followed, waited for or written: it makes way. */
+TEST(what_is_in_the_files_place_makes_way)
+{
+	static const char *const commands[] = {
+		"ln -s ../mine root/build.lock", "ln mine root/build.lock", "mkfifo root/build.lock",
+		"mkdir root/build.lock", "mkdir -p root/build.lock/inner", "touch root/build.lock && chmod 0 root/build.lock",
+	};
+	struct cc_build_lock *lock;
+
+	CU_ASSERT_EQUAL_FATAL(mkdir("root", 0700), 0);
+	unit_mark("root");
+	unit_write("mine", "mine");
+	for (size_t i = 0; i < sizeof(commands) / sizeof(commands[0]); i++) {
+		CU_ASSERT_EQUAL_FATAL(system(commands[i]), 0);
+		CU_ASSERT_EQUAL(take("key", LONG_NS, &lock), CC_BUILD_OWN);
+		CU_ASSERT_EQUAL(anothers_turn("key", 0), CC_BUILD_ALONE);
+		cc_build_lock_release(lock);
+		CU_ASSERT_EQUAL(system("test \"$(cat mine)\" = mine && test -f root/build.lock && rm root/build.lock"), 0);
+	}
+}
+
+/* As root's, from a program that ran with sudo. */
+TEST(another_users_file_is_none_of_ours)
+{
+	struct stat info;
+	int state = -1;
+	pid_t child;
+
+	if (!unit_is_root())
+		return;
+	CU_ASSERT_EQUAL_FATAL(mkdir("root", 0700), 0);
+	unit_mark("root");
+	unit_write("root/build.lock", "");
+	CU_ASSERT_EQUAL(chmod("root/build.lock", 0600) | chown("root", NOBODY, NOBODY) | chmod(unit_dir(), 0755), 0);
+	child = fork();
+	if (child == 0) {
+		struct cc_build_lock *lock;
+
+		cc_build_locks_fork_child();
+		if (setgid(NOBODY) != 0 || setuid(NOBODY) != 0)
+			_exit(2);
+		if (access(below("root"), W_OK) < 0)
+			_exit(77);
+		_exit(take("key", LONG_NS, &lock) == CC_BUILD_OWN ? 0 : 1);
+	}
+	CU_ASSERT_EQUAL(waitpid(child, &state, 0), child);
+	if (WIFEXITED(state) && WEXITSTATUS(state) == 77) {
+		(void)printf("    SKIPPED: nobody else may enter %s\n", unit_dir());
+		return;
+	}
+	CU_ASSERT_EQUAL(state, 0);
+	CU_ASSERT_EQUAL(stat("root/build.lock", &info), 0);
+	CU_ASSERT_EQUAL(info.st_uid, NOBODY);
+}
+
+TEST(members_of_a_group_share_the_file)
+{
+	struct stat info;
+
+	CU_ASSERT_EQUAL_FATAL(mkdir("root", 0700) | chmod("root", 02770), 0);
+	unit_mark("root");
+	CU_ASSERT_EQUAL(anothers_turn("key", 0), CC_BUILD_OWN);
+	CU_ASSERT_EQUAL(stat("root/build.lock", &info), 0);
+	CU_ASSERT_EQUAL(info.st_mode & 07777, 0660);
+}
+
+/* Its locks are on this machine, each root's apart, whatever name it is called by. */
+TEST(on_a_network_file_system_a_machine_builds_once)
+{
+	struct cc_build_lock *lock, *other = NULL;
+	glob_t found;
+
+	CU_ASSERT_EQUAL_FATAL(mkdir("run", 0700) | mkdir("root", 0700) | mkdir("root2", 0700), 0);
+	CU_ASSERT_EQUAL_FATAL(symlink("root", "by-another-name") | setenv("XDG_RUNTIME_DIR", below("run"), 1), 0);
+	is_remote = "root";
+	CU_ASSERT_EQUAL(take("key", LONG_NS, &lock), CC_BUILD_OWN);
+	CU_ASSERT_EQUAL(anothers_turn("key", 0), CC_BUILD_ALONE);
+	CU_ASSERT_EQUAL(build_turn_of_another(below("by-another-name"), cmn_view_of("key"), 0), CC_BUILD_ALONE);
+	CU_ASSERT_EQUAL(cc_build_lock_take(below("root2"), cmn_view_of("key"), 0, &other), CC_BUILD_OWN);
+	CU_ASSERT_EQUAL(glob("run/ckcache/build-*.lock", 0, NULL, &found), 0);
+	CU_ASSERT_EQUAL(found.gl_pathc, 2);
+	globfree(&found);
+	cc_build_lock_release(lock);
+	cc_build_lock_release(other);
+	CU_ASSERT(access("root/build.lock", F_OK) < 0);
+	/* Where this one is on another machine too, everybody builds. */
+	is_remote = "";
+	CU_ASSERT_EQUAL(take("key", LONG_NS, &lock), CC_BUILD_ALONE);
+	CU_ASSERT_EQUAL(unsetenv("XDG_RUNTIME_DIR"), 0);
+}
+
+TEST(more_roots_than_there_is_room_for_are_built_in_all_the_same)
+{
+	struct cc_build_lock *locks[12] = { NULL };
+	unsigned int alone = 0;
+	char name[16];
+
+	for (int i = 0; i < 12; i++) {
+		(void)snprintf(name, sizeof(name), "root%d", i);
+		alone += cc_build_lock_take(below(name), cmn_view_of("key"), LONG_NS, &locks[i]) == CC_BUILD_ALONE;
+	}
+	CU_ASSERT_EQUAL(alone, 4);
+	for (int i = 0; i < 12; i++)
+		cc_build_lock_release(locks[i]);
+}
