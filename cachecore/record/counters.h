@@ -3,6 +3,8 @@
 #ifndef CACHECORE_RECORD_COUNTERS_H
 #define CACHECORE_RECORD_COUNTERS_H
 
+#define CC_STATS_NAME "stats.txt"
+
 enum cc_counter {
 	CC_HITS_MEMORY,
 	CC_HITS_DISK,

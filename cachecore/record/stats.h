@@ -18,7 +18,6 @@
 #include "cachecore/record/counters.h"
 #include "common/status.h"
 
-#define CC_STATS_NAME "stats.txt"
 
 struct cc_stats;
 struct cc_stats *cc_stats_new(void);	/* NULL: out of memory */

@@ -8,7 +8,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "cachecore/record/stats.h"
 #include "common/clock.h"
 #include "common/descriptor.h"
 #include "common/file.h"
