@@ -537,7 +537,7 @@ out:
  * evicted entry's.
  */
 static void make_access_time(struct cc_store *store, int root_fd,
-			     const struct cc_store_place *place)
+			     const struct cc_store_place *place, uint64_t until)
 {
 	struct held_leaf held = { .fd = -1 };
 	char name[CC_LEAF_NAME_SIZE];
@@ -557,7 +557,7 @@ static void make_access_time(struct cc_store *store, int root_fd,
 	if (faccessat(held.fd, name, F_OK, AT_SYMLINK_NOFOLLOW) != 0)
 		goto out;
 	before = cc_leaf_bytes(held.fd, n);
-	status = reserve(store, root_fd, place->leaf, BLOCK, cc_store_lock_until(store), &held, &evict);
+	status = reserve(store, root_fd, place->leaf, BLOCK, until, &held, &evict);
 	atomic_store(&store->stuck, status == CMN_BUSY);
 	if (status != CMN_OK)
 		goto out;
@@ -565,7 +565,7 @@ static void make_access_time(struct cc_store *store, int root_fd,
 	(void)!cc_number_file_write(held.fd, name, place->used_ns);	/* a later touch makes it */
 	change = (int64_t)cc_leaf_bytes(held.fd, n) - (int64_t)before - (int64_t)BLOCK;
 	if (change)
-		(void)!cc_account_add(root_fd, change, cc_store_lock_until(store));	/* it is too high */
+		(void)!cc_account_add(root_fd, change, until);	/* it is too high */
 out:
 	release_leaf(&held);
 }
@@ -611,7 +611,8 @@ static bool touch_file(int root_fd, const struct cc_store_place *place)
 }
 
 /* now_ns: of a day that is noted. */
-static void touch(struct cc_store *store, int root_fd, const struct cc_store_place *used, uint64_t now_ns)
+static void touch(struct cc_store *store, int root_fd, const struct cc_store_place *used, uint64_t now_ns,
+		  uint64_t until)
 {
 	struct cc_store_place place = *used;
 
@@ -623,7 +624,7 @@ static void touch(struct cc_store *store, int root_fd, const struct cc_store_pla
 	if (place.used_ns / DAY_NS != now_ns / DAY_NS)
 		place.used_ns = now_ns - now_ns % DAY_NS;
 	if (!touch_file(root_fd, &place))
-		make_access_time(store, root_fd, &place);
+		make_access_time(store, root_fd, &place, until);
 }
 
 size_t cc_store_touch(struct cc_store *store, int root_fd, const struct cc_store_place *places,
@@ -638,6 +639,6 @@ size_t cc_store_touch(struct cc_store *store, int root_fd, const struct cc_store
 	if (count)
 		cc_days_note(root_fd, now_ns, until, &days);
 	while (done < count && (!done || cmn_clock_monotonic() < until))
-		touch(store, root_fd, &places[done++], now_ns);
+		touch(store, root_fd, &places[done++], now_ns, until);
 	return done;
 }
