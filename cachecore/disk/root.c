@@ -740,7 +740,7 @@ bool cc_leaf_use_is_noted(int root_fd, const char *leaf, unsigned int n, uint64_
 	struct stat info;
 
 	cc_leaf_file_path(leaf, CC_LEAF_ACCESS, n, path);
-	return fstatat(root_fd, path, &info, AT_SYMLINK_NOFOLLOW) == 0 &&
+	return fstatat(root_fd, path, &info, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(info.st_mode) &&
 	       info.st_mtim.tv_sec >= used - hour && info.st_mtim.tv_sec <= used + hour;
 }
 

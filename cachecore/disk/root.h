@@ -124,7 +124,7 @@ static inline void cc_leaf_path_of(const struct cc_key *key, char ret[CC_LEAF_PA
 void cc_leaf_name(enum cc_leaf_file file, unsigned int n, char ret[CC_LEAF_NAME_SIZE]);
 void cc_leaf_file_path(const char *path, enum cc_leaf_file file, unsigned int n,
 		       char ret[CC_LEAF_FILE_PATH_SIZE]);
-/* Whether a use of the entry was noted within a day of that one, before or after it. */
+/* Whether a use of the entry was noted within an hour of that one, before or after it. */
 bool cc_leaf_use_is_noted(int root_fd, const char *leaf, unsigned int n, uint64_t used_ns);
 /* false: not a name of a leaf. */
 bool cc_leaf_parse(const char *name, enum cc_leaf_file *ret_file, unsigned int *ret_n);
