@@ -97,20 +97,14 @@ void cc_store_set_patience(struct cc_store *store, uint64_t ns)
 	atomic_store(&store->patience, ns);
 }
 
-void cc_store_hurry(struct cc_store *store, uint64_t time)
-{
-	atomic_store(&store->hurry, time);
-}
-
 uint64_t cc_store_lock_until(const struct cc_store *store)
 {
-	uint64_t patience = atomic_load(&store->patience), hurry = atomic_load(&store->hurry), until;
+	uint64_t patience = atomic_load(&store->patience);
 
 	/* Who has it may be stopped, or only be one of many on a busy machine. */
 	if (atomic_load(&store->stuck) && patience > CC_STORE_LOOKUP_PATIENCE_NS)
 		patience = CC_STORE_LOOKUP_PATIENCE_NS;
-	until = cmn_clock_monotonic() + patience;
-	return hurry && hurry < until ? hurry : until;
+	return cmn_clock_monotonic() + patience;
 }
 
 enum cmn_status cc_store_open_root(const struct cc_store *store, int *ret_fd)

@@ -81,8 +81,6 @@ bool cc_store_may_have(const struct cc_store *store, const struct cc_key *key);
  * until it gets a lock again, so that many entries wait long only once.
  */
 void cc_store_set_patience(struct cc_store *store, uint64_t ns);
-/* After that time of cmn_clock_monotonic, waits for no lock; 0: no such time. */
-void cc_store_hurry(struct cc_store *store, uint64_t time);
 /* Until when to wait for a lock now, for callers that write other files in the root. */
 uint64_t cc_store_lock_until(const struct cc_store *store);
 
