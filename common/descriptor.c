@@ -1,19 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * descriptor: close_range(2), or a table of what is open. A fork between opening
- * and noting would give the child one that it knows nothing of, and that is
- * locked later: forks are counted, and what was opened during one is opened again.
+ * descriptor: a fork between opening and noting would give the child one that it
+ * knows nothing of, and that is locked later: forks are counted, and what was
+ * opened during one is opened again.
  */
 #include "common/descriptor.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
-#include <linux/close_range.h>
 #include <stdatomic.h>
 #include <stdint.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -46,43 +43,13 @@ static struct {
 	struct slot slots[COUNT];
 } table;
 
-static _Thread_local bool separate;
-
-/* Sanitizers report to stderr, and take equal numbers for equal descriptors, in which they see races. */
-extern void __asan_init(void) __attribute__((weak));
-extern void __tsan_init(void) __attribute__((weak));
-
-bool cmn_descriptors_may_separate(void)
-{
-	return !__asan_init && !__tsan_init;
-}
-
-bool cmn_descriptors_separate(void)
-{
-	/* By its number: the C library's function is younger than the kernel's. */
-	if (!cmn_descriptors_may_separate() ||
-	    syscall(SYS_close_range, 0U, UINT_MAX, CLOSE_RANGE_UNSHARE) != 0)
-		return false;
-	separate = true;
-	/* What a library prints must not go to the next file that is opened: these can be neither read nor written. */
-	for (int i = 0; i <= STDERR_FILENO; i++)
-		separate = separate && open("/", O_PATH | O_DIRECTORY) == i;
-	return separate;
-}
-
-bool cmn_descriptors_are_separate(void)
-{
-	return separate;
-}
-
 unsigned int cmn_descriptor_forks(void)
 {
 	const struct timespec pause = { 0, FORK_PAUSE_NS };
 	unsigned int begun = atomic_load(&table.begun);
 	uint64_t deadline = 0;
 
-	while (!separate && atomic_load(&table.ended) != begun &&
-	       atomic_load(&table.in_vain) != begun) {
+	while (atomic_load(&table.ended) != begun && atomic_load(&table.in_vain) != begun) {
 		if (!deadline)
 			deadline = cmn_clock_deadline(FORK_WAIT_NS);
 		else if (cmn_clock_monotonic() >= deadline)
@@ -176,7 +143,7 @@ static int move_up(int fd)
 
 int cmn_descriptor_keep(int fd, unsigned int forks)
 {
-	if (fd < 0 || separate)
+	if (fd < 0)
 		return fd;
 	fd = move_up(fd);
 	note(fd);
@@ -205,14 +172,14 @@ int cmn_descriptor_open(int dir_fd, const char *path, int flags)
 
 bool cmn_descriptor_is_ours(int fd)
 {
-	const struct slot *slot = separate ? NULL : find(fd + 1);
+	const struct slot *slot = find(fd + 1);
 
 	return !slot || is_file(slot, fd);
 }
 
 bool cmn_descriptor_stat(int fd, struct stat *ret)
 {
-	const struct slot *slot = separate ? NULL : find(fd + 1);
+	const struct slot *slot = find(fd + 1);
 
 	return fstat(fd, ret) == 0 && (!slot || is_of(slot, ret));
 }
@@ -225,7 +192,7 @@ static int leaving(int fd)
 
 int cmn_descriptor_close(int fd)
 {
-	struct slot *slot = separate ? NULL : find(fd + 1);
+	struct slot *slot = find(fd + 1);
 	bool ours = !slot || is_file(slot, fd);
 	int result = -1, error;
 

@@ -1,11 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * descriptor: the files that the cache has open in the background of an
- * application. The application does not know of them: it forks, and it may
- * close every descriptor of the process. So the cache's own threads have
- * descriptors of their own (background.h), which no other thread can reach and
- * no child inherits. For all other threads, and where the kernel cannot do
- * that, there is a table. A descriptor in the table
+ * descriptor: the files that the cache has open in an application. The
+ * application does not know of them: it forks, and it may close every
+ * descriptor of the process. So there is a table. A descriptor in the table
  *  - is closed in a forked child, so that no lock outlives its owner there;
  *  - is identified by device and inode: if the application has closed it and
  *    its number now belongs to a file of the application, the cache neither
@@ -21,19 +18,6 @@
 #include <stdbool.h>
 #include <sys/stat.h>
 #include <sys/types.h>
-
-/*
- * From now on the calling thread has descriptors of its own, none of which is
- * open: it can use none of the process's, standard streams included, and the
- * threads that it creates share them. false: the kernel is older than Linux
- * 5.9, it is forbidden, or a sanitizer is there; or the thread has no files at
- * all, and is to end.
- */
-bool cmn_descriptors_separate(void);
-/* false: no thread can, since a sanitizer is there. */
-bool cmn_descriptors_may_separate(void);
-/* Whether the calling thread has. */
-bool cmn_descriptors_are_separate(void);
 
 /*
  * Like openat, close-on-exec, for a file that exists. It is in the table before

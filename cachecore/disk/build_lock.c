@@ -62,7 +62,7 @@ static pthread_mutex_t lock_of_files = PTHREAD_MUTEX_INITIALIZER;
 static struct lock_file files[MAX_FILES];
 static pid_t parent;		/* in a forked child: it may wait for this process */
 
-/* It is neither a file of the application's now, nor a number of another table of descriptors. */
+/* It is no file of the application's now. */
 static bool is_open(const struct lock_file *file)
 {
 	struct stat info;

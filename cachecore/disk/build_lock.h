@@ -50,10 +50,7 @@ struct cc_build_lock;
  */
 enum cc_build_turn cc_build_lock_take(const char *root, struct cmn_view key, uint64_t timeout_ns,
 				      struct cc_build_lock **ret);
-/*
- * From any thread that has the process's descriptors (descriptor.h). NULL is fine, and so is, in a
- * forked child, a lock of the parent's: that keeps it.
- */
+/* NULL is fine, and so is, in a forked child, a lock of the parent's: that keeps it. */
 void cc_build_lock_release(struct cc_build_lock *lock);
 
 /* For pthread_atfork, in the child, before descriptor.h's; may be called several times. No lock is the child's. */

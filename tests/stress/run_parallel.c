@@ -67,7 +67,7 @@ static void ranks_on_a_network_file_system(void)
 	char path[4200];
 
 	/* A sanitizer wants its library to be the first. */
-	if (!driver_is("stub") || UNIT_SHARED_DESCRIPTORS)
+	if (!driver_is("stub") || UNIT_IS_SANITIZED)
 		return (void)printf("with the stub alone, and without sanitizers; ");
 	CU_ASSERT_EQUAL_FATAL(mkdir("run", 0700), 0);
 	(void)snprintf(path, sizeof(path), "%s/run", unit_dir());

@@ -195,8 +195,8 @@ static bool is_due(const struct unit_test *test, const char *where)
 
 void unit_count_descriptors(void)
 {
-	/* Else a thread that was given up on may have some. */
-	counts_descriptors = !UNIT_SHARED_DESCRIPTORS;
+	/* A sanitizer may have some. */
+	counts_descriptors = !UNIT_IS_SANITIZED;
 }
 
 int unit_run(const char *where)

@@ -26,11 +26,10 @@ struct unit_test {
 	struct unit_test *next;
 };
 #define TEST(test) TEST_ON(NULL, test)
-/* Where no thread has descriptors of its own (common/descriptor.h). */
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define UNIT_SHARED_DESCRIPTORS 1
+#define UNIT_IS_SANITIZED 1
 #else
-#define UNIT_SHARED_DESCRIPTORS 0
+#define UNIT_IS_SANITIZED 0
 #endif
 
 /* BEFORE_EACH { ... } and AFTER_EACH { ... }: what each test of the file begins and ends with. */

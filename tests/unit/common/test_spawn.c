@@ -8,7 +8,6 @@
 #include <sys/file.h>
 #include <sys/prctl.h>
 
-#include "common/background.h"
 #include "common/descriptor.h"
 #include "tests/support/unit.h"
 #include "tests/support/wrap.h"
@@ -357,31 +356,6 @@ TEST(the_process_may_have_closed_its_streams)
 	spawn_without_streams(-1);
 	for (int number = 0; number < 6; number++)
 		spawn_without_streams(number);
-}
-
-static void spawn_in_background(void *arg)
-{
-	enum cmn_status *ret = arg;
-	int file = cmn_descriptor_open(AT_FDCWD, "file", O_RDWR);
-
-	*ret = file < 0 ? CMN_ERR_IO : spawn("report", file);
-	if (file >= 0 && cmn_descriptor_close(file) != 0)
-		*ret = CMN_ERR_IO;
-}
-
-TEST(a_thread_with_descriptors_of_its_own_can_start_one)
-{
-	enum cmn_status status = CMN_BUSY;
-	pthread_t thread;
-
-	unit_write("file", "");
-	CU_ASSERT_FATAL(cmn_background_start(spawn_in_background, &status, &thread));
-	CU_ASSERT_EQUAL(pthread_join(thread, NULL), 0);
-	CU_ASSERT_EQUAL_FATAL(status, CMN_OK);
-	read_report();
-	check_clean(4);
-	CU_ASSERT_PTR_NOT_NULL(strstr(result, "/file\n"));
-	CU_ASSERT_FALSE(has_children());
 }
 
 /* The lock of a file that was passed on. */
