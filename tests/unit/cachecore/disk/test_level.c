@@ -658,6 +658,35 @@ TEST(a_change_does_not_wait_for_who_is_inside)
 	CU_ASSERT_EQUAL(entries_in("two") + entries_in("three"), 0);
 }
 
+/* A build in one/ that another process wants meanwhile. */
+struct wanted {
+	const struct cc_key *key;
+	int turn;
+};
+
+static enum cmn_status build_wanted(void *ctx, struct cc_entry **ret)
+{
+	struct wanted *wanted = ctx;
+
+	wanted->turn = build_turn_of_another(below("one"), cc_key_view(wanted->key), 0);
+	return make_entry("wanted", ret);
+}
+
+static bool others_wait_for_its_builds(struct cc_cache *cache)
+{
+	struct wanted wanted = { .turn = -1 };
+	struct cc_entry *entry = NULL;
+	enum cc_origin origin;
+	OWNED(cc_key_release) struct cc_key key;
+
+	make_key(&key, "wanted");
+	wanted.key = &key;
+	if (cc_cache_get_or_build(cache, &key, build_wanted, &wanted, &entry, &origin) != CMN_OK)
+		return false;
+	cc_entry_unref(entry);
+	return wanted.turn == CC_BUILD_ALONE;
+}
+
 static int work_as_child(struct cc_cache *cache)
 {
 	cc_cache_fork_child(cache);
@@ -671,6 +700,8 @@ static int work_as_child(struct cc_cache *cache)
 	if (cc_cache_set_dir(cache, below("one")) != CMN_OK ||
 	    look_up(cache, "slow") != CC_ORIGIN_BUILT || !is_in("two", "child's"))
 		return 2;
+	if (!others_wait_for_its_builds(cache))
+		return 5;
 	if (cc_cache_set_dir(cache, below("three")) != CMN_OK ||
 	    look_up(cache, "child's") != CC_ORIGIN_BUILT)
 		return 3;
