@@ -4,7 +4,6 @@
 
 #include <dirent.h>
 #include <fcntl.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -192,10 +191,18 @@ static bool is_own_name(const char *name)
 /* As the cache makes them: ".tmp-<pid>-<number>-<time>". */
 static bool is_temporary(const char *name)
 {
-	unsigned int pid, number;
-	unsigned long long ns;
+	const char *const parts[] = { "0123456789", "0123456789", "0123456789abcdef" };
+	const char *at = name + strlen(CMN_FILE_TEMPORARY_PREFIX);
+	size_t len = 0;
 
-	return sscanf(name, CMN_FILE_TEMPORARY_PREFIX "%u-%u-%llx", &pid, &number, &ns) == 3;
+	if (strncmp(name, CMN_FILE_TEMPORARY_PREFIX, strlen(CMN_FILE_TEMPORARY_PREFIX)) != 0)
+		return false;
+	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++, at += len + (at[len] == '-')) {
+		len = strspn(at, parts[i]);
+		if (!len || (i < 2 && at[len] != '-'))
+			return false;
+	}
+	return !*at;
 }
 
 static bool is_peculiar(int dir_fd, const char *name)
