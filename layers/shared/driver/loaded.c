@@ -12,8 +12,9 @@
 #include "common/clock.h"
 #include "layers/shared/driver/build_id.h"
 
-/* For others' looks, some of which take a millisecond. */
+/* For others' looks, some of which take a millisecond, on a busy machine more; a look's, a fork's. */
 #define PATIENCE_NS UINT64_C(50000000)
+#define FORK_PATIENCE_NS UINT64_C(500000000)
 #define FIRST_PAUSE_NS 20000
 
 static const char *last_part(const char *path)
@@ -166,14 +167,15 @@ void drv_loaded_choose_needed(struct drv_loaded_list *objects)
  */
 static atomic_flag looking = ATOMIC_FLAG_INIT;
 static _Atomic(pthread_t) forker;	/* who took it for a fork; 0: nobody */
+static atomic_uint forks;		/* that want it: they go first */
 
-static bool take_look(void)
+static bool take_look(bool for_fork)
 {
 	struct timespec pause = { 0, FIRST_PAUSE_NS };
 	uint64_t until = 0;
 
-	while (atomic_flag_test_and_set(&looking)) {
-		until = until ? until : cmn_clock_deadline(PATIENCE_NS);
+	while ((!for_fork && atomic_load(&forks)) || atomic_flag_test_and_set(&looking)) {
+		until = until ? until : cmn_clock_deadline(for_fork ? FORK_PATIENCE_NS : PATIENCE_NS);
 		if (cmn_clock_monotonic() >= until)
 			return false;
 		(void)nanosleep(&pause, NULL);	/* a signal only makes it shorter */
@@ -184,8 +186,10 @@ static bool take_look(void)
 
 static void before_fork(void)
 {
-	if (take_look())
+	atomic_fetch_add(&forks, 1);
+	if (take_look(true))
 		atomic_store(&forker, pthread_self());
+	atomic_fetch_sub(&forks, 1);
 }
 
 static void after_fork_parent(void)
@@ -200,6 +204,7 @@ static void after_fork_parent(void)
 static void after_fork_child(void)
 {
 	atomic_store(&forker, 0);
+	atomic_store(&forks, 0);
 	atomic_flag_clear(&looking);
 }
 
@@ -216,7 +221,7 @@ int drv_loaded_iterate(int (*callback)(struct dl_phdr_info *info, size_t size, v
 	int result;
 
 	(void)pthread_once(&once, wait_at_forks);
-	taken = take_look();
+	taken = take_look(false);
 	result = dl_iterate_phdr(callback, ctx);
 	if (taken)
 		atomic_flag_clear(&looking);
