@@ -4,7 +4,6 @@
 
 #include <dirent.h>
 #include <fcntl.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -45,20 +44,22 @@ static bool is_marked(int dir_fd)
 	int fd = openat(dir_fd, CC_MARK_NAME, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
 	size_t line = strcspn(tag, "\n"), whole = sizeof(tag) - 1, same = 0;
 	char begin[sizeof(tag) - 1];
-	struct stat info;
+	struct stat info = { 0 };
 	ssize_t len;
 
 	if (fd < 0)
 		return false;
-	len = fstat(fd, &info) == 0 && S_ISREG(info.st_mode) ? read(fd, begin, sizeof(begin)) : 0;
-	(void)close(fd);	/* read only */
+	len = read(fd, begin, sizeof(begin));
 	while (len > 0 && same < (size_t)len && begin[same] == tag[same])
 		same++;
-	if (same == whole)
-		return true;
+	if (same < whole && (fstat(fd, &info) < 0 || !S_ISREG(info.st_mode)))
+		len = 0;
+	(void)close(fd);	/* read only */
+	if (same == whole || len <= 0)
+		return same == whole;
 	if (same > line + 1)	/* within the second line */
 		return same == (size_t)len || begin[same] == '\0';
-	return len > 0 && same < line && (same == (size_t)len || (size_t)info.st_size == whole);
+	return same < line && (same == (size_t)len || (size_t)info.st_size == whole);
 }
 
 static bool is_hash(const char *name)
@@ -120,29 +121,77 @@ static bool is_cut(int dir_fd, const char *name, size_t len)
 }
 
 /*
- * What says nothing: a file system's own directory, what a package's trigger leaves, and what is left
- * of a cache without entries and counts, whose mark could not be written.
+ * The names of a cache's files. A directory with none but these, and one that only a cache has, is one,
+ * whatever a loss of power has left of the bytes.
  */
-static bool is_neutral(int dir_fd, const char *name)
+enum name_kind {
+	NAME_FOREIGN,
+	NAME_OWN,		/* only its bytes tell whose it is */
+	NAME_WHEN_EMPTY,	/* says nothing as long as it has none */
+	NAME_NEUTRAL,		/* a file system's own, what a package's trigger leaves, a directory */
+	NAME_PECULIAR,		/* neutral, but no other program's */
+};
+
+/* As the cache makes them: ".tmp-<pid>-<number>-<time>". */
+static bool is_temporary(const char *name)
 {
-	static const char *const names[] = {
-		"lost+found", "changed", "days.txt", "flights", "uploads", "evict.lock", "build.lock", "tokens.dat", "contents.dat",
-		CC_MARK_NAME,
+	const char *const parts[] = { "0123456789", "0123456789", "0123456789abcdef" };
+	const char *at = name + strlen(CMN_FILE_TEMPORARY_PREFIX);
+	size_t len = 0;
+
+	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++, at += len + (at[len] == '-')) {
+		len = strspn(at, parts[i]);
+		if (!len || (i < 2 && at[len] != '-'))
+			return false;
+	}
+	return !*at;
+}
+
+/* Whether another program's mark has that name: with the standard's first line. */
+static bool is_marked_otherwise(int dir_fd)
+{
+	char line[sizeof(tag)] = "";
+
+	memcpy(line, tag, strcspn(tag, "\n"));
+	return file_begins(dir_fd, CC_MARK_NAME, line) && !is_marked(dir_fd);
+}
+
+static enum name_kind kind_of(int dir_fd, const char *name)
+{
+	static const struct {
+		const char *name;
+		enum name_kind kind;
+	} names[] = {
+		{ "lost+found", NAME_NEUTRAL }, { "changed", NAME_NEUTRAL },
+		{ "flights", NAME_NEUTRAL }, { "uploads", NAME_NEUTRAL }, { "build.lock", NAME_NEUTRAL },
+		{ "days.txt", NAME_PECULIAR }, { "evict.lock", NAME_PECULIAR },
+		{ "tokens.dat", NAME_PECULIAR }, { "contents.dat", NAME_PECULIAR },
+		{ "history.dat", NAME_WHEN_EMPTY }, { "stats.log", NAME_WHEN_EMPTY },
+		{ "stats.txt", NAME_WHEN_EMPTY }, { "usage.txt", NAME_WHEN_EMPTY },
+		{ "history.old", NAME_OWN }, { "recipes", NAME_OWN },
+		{ "cache_size.txt", NAME_OWN }, { "last_cleanup.txt", NAME_OWN },
 	};
-	static const char *const when_empty[] = { "history.dat", "stats.log", "stats.txt", "usage.txt" };
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		if (strcmp(name, names[i].name) == 0)
+			return names[i].kind;
+	}
+	if (strcmp(name, CC_MARK_NAME) == 0)
+		return is_marked_otherwise(dir_fd) ? NAME_NEUTRAL : NAME_PECULIAR;
+	if (strncmp(name, CMN_FILE_TEMPORARY_PREFIX, strlen(CMN_FILE_TEMPORARY_PREFIX)) == 0)
+		return is_temporary(name) ? NAME_PECULIAR : NAME_NEUTRAL;
+	return is_hash(name) ? NAME_OWN : NAME_FOREIGN;
+}
+
+static bool is_neutral(int dir_fd, const char *name, enum name_kind kind)
+{
 	struct stat info;
 
-	for (size_t i = 0; i < sizeof(when_empty) / sizeof(when_empty[0]); i++) {
-		if (strcmp(name, when_empty[i]) == 0)
-			return fstatat(dir_fd, name, &info, AT_SYMLINK_NOFOLLOW) == 0 &&
-			       S_ISREG(info.st_mode) &&
-			       (info.st_size == 0 || is_cut(dir_fd, name, (size_t)info.st_size));
-	}
-	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
-		if (strcmp(name, names[i]) == 0)
-			return true;
-	}
-	return strncmp(name, CMN_FILE_TEMPORARY_PREFIX, strlen(CMN_FILE_TEMPORARY_PREFIX)) == 0;
+	if (kind == NAME_WHEN_EMPTY)
+		return fstatat(dir_fd, name, &info, AT_SYMLINK_NOFOLLOW) == 0 &&
+		       S_ISREG(info.st_mode) &&
+		       (info.st_size == 0 || is_cut(dir_fd, name, (size_t)info.st_size));
+	return kind >= NAME_NEUTRAL;
 }
 
 /* A number, or something as short: a number after a loss of power, or another program's text. */
@@ -157,60 +206,13 @@ static bool is_short(int dir_fd, const char *name, bool *ret_number)
 	return fstatat(dir_fd, name, &info, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(info.st_mode) && info.st_size <= 21;
 }
 
-static bool is_one_of(const char *name, const char *const *names)
-{
-	while (*names && strcmp(name, *names) != 0)
-		names++;
-	return *names;
-}
-
-/* Whether another program's mark has that name: with the standard's first line. */
-static bool is_marked_otherwise(int dir_fd)
-{
-	char line[sizeof(tag)] = "";
-
-	memcpy(line, tag, strcspn(tag, "\n"));
-	return file_begins(dir_fd, CC_MARK_NAME, line) && !is_marked(dir_fd);
-}
-
-/*
- * The names of a cache's files, and those of them that only a cache has. A directory with none but
- * the former, and one of the latter, is one, whatever a loss of power has left of the bytes.
- */
-static bool is_own_name(const char *name)
-{
-	static const char *const names[] = {
-		"stats.txt", "stats.log", "usage.txt", "history.dat", "history.old", "recipes", "uploads", "flights",
-		"cache_size.txt", "last_cleanup.txt", "days.txt", "evict.lock", "tokens.dat", "contents.dat",
-		CC_MARK_NAME, NULL,
-	};
-
-	return is_one_of(name, names) || is_hash(name) ||
-	       strncmp(name, CMN_FILE_TEMPORARY_PREFIX, strlen(CMN_FILE_TEMPORARY_PREFIX)) == 0;
-}
-
-/* As the cache makes them: ".tmp-<pid>-<number>-<time>". */
-static bool is_temporary(const char *name)
-{
-	unsigned int pid, number;
-	unsigned long long ns;
-
-	return sscanf(name, CMN_FILE_TEMPORARY_PREFIX "%u-%u-%llx", &pid, &number, &ns) == 3;
-}
-
-static bool is_peculiar(int dir_fd, const char *name)
-{
-	static const char *const names[] = { "days.txt", "evict.lock", "tokens.dat", "contents.dat", NULL };
-
-	return is_one_of(name, names) || is_temporary(name) || (strcmp(name, CC_MARK_NAME) == 0 && !is_marked_otherwise(dir_fd));
-}
-
 /* *ret_foreign: what is in it may be another program's. */
 static bool has_evidence(int dir_fd, bool *ret_foreign)
 {
 	bool found = false, foreign = false, numbers = true, own = true, peculiar = false, number;
 	const struct dirent64 *item;
 	struct cmn_listing listing;
+	enum name_kind kind;
 	size_t names = 0;
 
 	*ret_foreign = false;	/* what cannot be listed will tell later */
@@ -218,13 +220,14 @@ static bool has_evidence(int dir_fd, bool *ret_foreign)
 		return false;
 	while (!found && (item = cmn_listing_next(&listing))) {
 		found = is_evidence(dir_fd, item->d_name);
-		own = own && is_own_name(item->d_name);
-		peculiar = peculiar || is_peculiar(dir_fd, item->d_name);
+		kind = kind_of(dir_fd, item->d_name);
+		own = own && kind != NAME_FOREIGN;
+		peculiar = peculiar || kind == NAME_PECULIAR;
 		names++;
 		if (is_short(dir_fd, item->d_name, &number))
 			numbers = numbers && number;
 		else
-			foreign = foreign || !is_neutral(dir_fd, item->d_name);
+			foreign = foreign || !is_neutral(dir_fd, item->d_name, kind);
 	}
 	cmn_listing_close(&listing);
 	/* A short text is the cache's if it is beside another file of the cache. */

@@ -3,12 +3,19 @@
 #include "layers/shared/driver/loaded.h"
 
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/auxv.h>
+#include <time.h>
 
-#include "common/mutex.h"
+#include "common/clock.h"
 #include "layers/shared/driver/build_id.h"
+
+/* For others' looks, some of which take a millisecond, on a busy machine more; a look's, a fork's. */
+#define PATIENCE_NS UINT64_C(50000000)
+#define FORK_PATIENCE_NS UINT64_C(500000000)
+#define FIRST_PAUSE_NS 20000
 
 static const char *last_part(const char *path)
 {
@@ -154,33 +161,70 @@ void drv_loaded_choose_needed(struct drv_loaded_list *objects)
 	} while (added);
 }
 
-static pthread_mutex_t iterating = PTHREAD_MUTEX_INITIALIZER;
+/*
+ * Taken for a look, and by a fork. Neither waits for long: a driver's fork handler may wait for a thread
+ * that is about to look, and a look may read files.
+ */
+static atomic_flag looking = ATOMIC_FLAG_INIT;
+static _Atomic(pthread_t) forker;	/* who took it for a fork; 0: nobody */
+static atomic_uint forks;		/* that want it: they go first */
 
-static void lock_iterating(void)
+static bool take_look(bool for_fork)
 {
-	cmn_mutex_lock(&iterating);
+	struct timespec pause = { 0, FIRST_PAUSE_NS };
+	uint64_t until = 0;
+
+	while ((!for_fork && atomic_load(&forks)) || atomic_flag_test_and_set(&looking)) {
+		until = until ? until : cmn_clock_deadline(for_fork ? FORK_PATIENCE_NS : PATIENCE_NS);
+		if (cmn_clock_monotonic() >= until)
+			return false;
+		(void)nanosleep(&pause, NULL);	/* a signal only makes it shorter */
+		pause.tv_nsec += pause.tv_nsec / 2;
+	}
+	return true;
 }
 
-static void unlock_iterating(void)
+static void before_fork(void)
 {
-	cmn_mutex_unlock(&iterating);
+	atomic_fetch_add(&forks, 1);
+	if (take_look(true))
+		atomic_store(&forker, pthread_self());
+	atomic_fetch_sub(&forks, 1);
+}
+
+static void after_fork_parent(void)
+{
+	if (atomic_load(&forker) != pthread_self())
+		return;
+	atomic_store(&forker, 0);
+	atomic_flag_clear(&looking);
+}
+
+/* Whoever had it, is not here. */
+static void after_fork_child(void)
+{
+	atomic_store(&forker, 0);
+	atomic_store(&forks, 0);
+	atomic_flag_clear(&looking);
 }
 
 static void wait_at_forks(void)
 {
 	/* Without memory for it a fork does not wait. */
-	(void)!pthread_atfork(lock_iterating, unlock_iterating, unlock_iterating);
+	(void)!pthread_atfork(before_fork, after_fork_parent, after_fork_child);
 }
 
 int drv_loaded_iterate(int (*callback)(struct dl_phdr_info *info, size_t size, void *ctx), void *ctx)
 {
 	static pthread_once_t once = PTHREAD_ONCE_INIT;
+	bool taken;
 	int result;
 
 	(void)pthread_once(&once, wait_at_forks);
-	cmn_mutex_lock(&iterating);
+	taken = take_look(false);
 	result = dl_iterate_phdr(callback, ctx);
-	cmn_mutex_unlock(&iterating);
+	if (taken)
+		atomic_flag_clear(&looking);
 	return result;
 }
 

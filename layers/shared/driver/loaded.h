@@ -37,7 +37,8 @@ struct drv_loaded_list {
 /*
  * dl_iterate_phdr, for all calls in this library that are not made inside such a call: it holds a lock
  * that glibc leaves locked in the child when another thread forks meanwhile, which then waits for ever
- * in dlopen. The fork waits here instead. callback must not open libraries, nor fork. Thread-safe.
+ * in dlopen. The fork waits here instead, for half a second at most. callback must not open libraries, nor fork.
+ * Thread-safe.
  */
 int drv_loaded_iterate(int (*callback)(struct dl_phdr_info *info, size_t size, void *ctx), void *ctx);
 

@@ -204,11 +204,16 @@ void drv_observation_note_write(struct drv_observation *observation, const struc
 		lookup = drv_observation_add(observation, answer->path, FOUND_OWN);
 	else if (lookup->finding == FOUND_NOTHING)
 		lookup->finding = FOUND_OWN;
-	observation->looks_before = observation->looks;
 	if (!lookup)
 		return;
 	note_who(lookup, answer);
 	lookup->written = true;
+}
+
+void drv_observation_note_step(struct drv_observation *observation, const struct drv_answer *answer)
+{
+	(void)answer;
+	observation->looks_before = observation->looks;
 }
 
 void drv_observation_note_listing(struct drv_observation *observation, const struct drv_answer *answer)

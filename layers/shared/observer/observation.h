@@ -81,6 +81,8 @@ void drv_observation_be_unsure(struct drv_observation *observation, const char *
 void drv_observation_note_look(struct drv_observation *observation, const struct drv_answer *answer);
 /* The build made or wrote what the path names. */
 void drv_observation_note_write(struct drv_observation *observation, const struct drv_answer *answer);
+/* The build itself did, and not another thread's. */
+void drv_observation_note_step(struct drv_observation *observation, const struct drv_answer *answer);
 /* Sets *matters where the build may depend on what was opened, since it did not make it itself. */
 void drv_observation_note_interest(struct drv_observation *observation, const struct drv_answer *answer);
 void drv_observation_note_listing(struct drv_observation *observation, const struct drv_answer *answer);

@@ -271,6 +271,7 @@ void drv_note_write(int directory, const char *path, int error)
 		if (lstat(spelled, &info) != 0)
 			answer.info = NULL;
 		tell(of_driver, drv_observation_note_write, &answer);
+		tell(false, drv_observation_note_step, &answer);
 	} else {
 		drv_note_unsure("header-unreadable");
 	}

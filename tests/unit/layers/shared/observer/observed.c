@@ -390,6 +390,16 @@ static void do_spawn(const char *path)
 		wait_for(child);
 }
 
+/* The linker, which says its version. */
+static void do_spawn_linker(const char *path)
+{
+	char *const arguments[] = { "ld", "-v", NULL };
+	pid_t child;
+
+	if (posix_spawn(&child, path, NULL, NULL, arguments, environ) == 0)
+		wait_for(child);
+}
+
 static void do_system(const char *path)
 {
 	(void)path;
@@ -602,7 +612,7 @@ void observed_do(const char *how, const char *path)
 		{ "readlink", do_readlink }, { "write", do_write }, { "temporary", do_temporary },
 		{ "cache", do_cache }, { "list", do_list }, { "time", do_time },
 		{ "syscall", do_syscall }, { "process", do_process }, { "chdir", do_chdir },
-		{ "load", do_load }, { "vfork", do_vfork }, { "spawn", do_spawn },
+		{ "load", do_load }, { "vfork", do_vfork }, { "spawn", do_spawn }, { "linker", do_spawn_linker },
 		{ "system", do_system }, { "popen", do_popen }, { "clone", do_clone },
 		{ "words", do_words }, { "glob", do_glob }, { "ftw", do_ftw }, { "nftw", do_nftw },
 		{ "fts", do_fts }, { "scandirat", do_scandirat }, { "getdents", do_getdents },

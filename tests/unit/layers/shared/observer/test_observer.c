@@ -12,6 +12,7 @@
 #include <sys/time.h>
 
 #include "common/clock.h"
+#include "layers/shared/driver/environment.h"
 #include "layers/shared/observer/got_slots.h"
 #include "tests/support/clock.h"
 #include "tests/support/unit.h"
@@ -345,6 +346,29 @@ TEST(what_another_thread_writes_is_the_builds_own_only_by_the_drivers_code)
 		CU_ASSERT_EQUAL(depends_on(CC_DEPENDENCY_FILE, "made.h"), i % 2 == 0);
 	}
 	CU_ASSERT_EQUAL(dlclose(library), 0);
+}
+
+/* What it looked at since it made a file, only to run the linker, does not count. */
+TEST(another_threads_file_is_no_step_of_a_build)
+{
+	pthread_t thread;
+
+	drv_environment_begin();
+	for (int i = 0; i < 3; i++) {
+		struct drv_observation *observation = begin_as(drv_driver_of("libpocl.so"), false);
+
+		observed("write", "made.o");
+		observed("list", ".");
+		if (i == 1) {
+			CU_ASSERT_EQUAL_FATAL(pthread_create(&thread, NULL, write_by_plugin, (void *)observed), 0);
+			(void)pthread_join(thread, NULL);
+		} else if (i == 2) {
+			observed("write", "more.o");
+		}
+		observed("linker", "/usr/bin/ld");
+		CU_ASSERT_EQUAL(end_with(observation, NULL, false), i < 2 ? CMN_OK : CMN_MISS);
+		CU_ASSERT_STRING_EQUAL(reason, i < 2 ? "" : "directory-listed");
+	}
 }
 
 static void *begin_in_thread(void *data)
