@@ -476,11 +476,6 @@ static bool take_pending(struct cc_stats *stats, struct cc_stats *taken)
 	return any;
 }
 
-void cc_stats_move(struct cc_stats *from, struct cc_stats *to)
-{
-	(void)take_pending(from, to);	/* nothing is as good as something */
-}
-
 static void give_back(struct cc_stats *stats, struct cc_stats *taken)
 {
 	for (unsigned int i = 0; i < CC_COUNTER_COUNT; i++)

@@ -63,8 +63,6 @@ CMN_CHECKED enum cmn_status cc_stats_load_idle_run(int root_fd, struct cc_stats_
 CMN_CHECKED enum cmn_status cc_stats_zero(const char *root);
 /* What is not flushed yet never will be: in a forked child it is the parent's to flush. */
 void cc_stats_forget(struct cc_stats *stats);
-/* What is not flushed yet becomes another's to flush; each count goes to one of them, also while others count. */
-void cc_stats_move(struct cc_stats *from, struct cc_stats *to);
 
 uint64_t cc_stats_get(const struct cc_stats *stats, enum cc_counter counter);
 /* The i-th bypass reason and its count; NULL: no more. Borrowed. */

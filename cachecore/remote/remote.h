@@ -91,8 +91,8 @@ void cc_remote_release(struct cc_remote *remote, const struct cc_key *key);
 /* What a compile took here. NULL is fine. */
 void cc_remote_note_build(struct cc_remote *remote, uint64_t build_ns);
 /*
- * A root, by its absolute path, has stored an entry: it is noted there, and uploaded. For the
- * writer's thread; NULL is fine.
+ * A root, by its absolute path, has stored an entry: it is noted there, and uploaded by another
+ * process. NULL is fine.
  */
 void cc_remote_stored(struct cc_remote *remote, const char *root, const struct cc_key *key);
 

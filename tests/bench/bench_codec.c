@@ -259,7 +259,7 @@ static void write_stored(struct stored *stored, const char *dir, size_t number,
 		fail(stored->path);
 }
 
-/* Fewer runs than of reading: this is the writer's thread, and slow. */
+/* Fewer runs than of reading: it is slow. */
 static uint64_t make_stored(struct stored *stored, const struct maker *maker, const char *dir,
 			    struct cmn_view payload, size_t *ret_len)
 {

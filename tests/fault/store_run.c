@@ -7,7 +7,7 @@
 #include "tests/support/unit.h"
 
 /* A run takes some milliseconds, the slowest one (a build that is waited for) a second. */
-enum { PATIENCE_S = 60, RUNS = 3, LEAK_RETRIES = 2 };
+enum { PATIENCE_S = 60, RUNS = 3 };
 
 static const struct scenario *scenario;
 static char template[4096];
@@ -271,13 +271,6 @@ const char *store_run_try(void *unused, unsigned int number, const struct fault_
 
 	(void)unused;
 	wrong = run_once(worker, task);
-	/*
-	 * Where the writer's thread gets no processor for a tenth of a second, a
-	 * cache that is closed leaves everything to it, which is no leak of the
-	 * fault's: that would be there again.
-	 */
-	for (int i = 0; i < LEAK_RETRIES && !wrong && check_left_behind(worker); i++)
-		wrong = run_once(worker, task);
 	return wrong ? wrong : check_left_behind(worker);
 }
 

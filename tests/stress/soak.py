@@ -122,7 +122,7 @@ class Process:
 
     def disturb(self, rng):
         """At most two things."""
-        for kind in rng.sample(("kill", "stop", "stop at lock", "kill at lock", "clock", "threads", "slow", "slow",
+        for kind in rng.sample(("kill", "stop", "stop at lock", "kill at lock", "clock", "slow", "slow",
                                 "NOFILE", "FSIZE", "NPROC", "nothing", "nothing", "nothing"), 2):
             moment = rng.random() ** 2 * 0.2
             if kind == "kill":
@@ -138,8 +138,6 @@ class Process:
                 first, second = (rng.choice((0, HOUR, -HOUR, 100 * 24 * HOUR, -400 * 24 * HOUR))
                                  for _ in range(2))
                 self.environment["SOAK_CLOCK"] = "%d:%d:%d" % (first, rng.randrange(1, 40), second)
-            elif kind == "threads" and not self.is_verb:
-                self.environment["SOAK_NO_THREADS"] = "1"
             elif kind == "slow":
                 self.environment["SOAK_SLOW"] = str(rng.choice((5, 30, 100)))
             elif kind == "NOFILE":
@@ -147,7 +145,7 @@ class Process:
             elif kind == "FSIZE" and not self.is_verb:
                 self.limits[resource.RLIMIT_FSIZE] = rng.choice((4096, 20000))
             elif kind == "NPROC" and os.geteuid() and all(step.startswith("build") for step in self.steps):
-                # The superuser has no such limit: SOAK_NO_THREADS.
+                # The superuser has no such limit.
                 self.limits[resource.RLIMIT_NPROC] = 1
 
     def __str__(self):
@@ -404,6 +402,9 @@ class Round:
             self.fail("waited %.3f s at its end: %s" % (asked / 1e9, self.about(pid)))
         if not self.signalled.get(pid):
             self.exits[bool(process and process.bare)].append((wall / 1e9, pid))
+
+    def saw_thread(self, pid):
+        self.fail("the cache started a thread: %s" % self.about(pid))
 
     def saw_build(self, pid, owner, start, end):
         self.longest["build"] = max(self.longest["build"], (end - start) / 1e9)

@@ -26,15 +26,11 @@ struct wait {
 };
 
 static _Thread_local struct {
-	bool is_own;		/* the cache's */
 	bool exiting;
 	int64_t asked;		/* in this call, or in exit() */
 	int64_t exit_start;
 	struct wait wait;
 } thread;
-#define MAX_THREADS 8
-static atomic_int own_threads[MAX_THREADS];	/* the last ones that the cache started, by their ids */
-static atomic_uint own_threads_so_far;
 static atomic_int builds_waited_for;	/* of the process */
 static atomic_uint waits_so_far;
 
@@ -42,7 +38,6 @@ static const char *record;
 static long first_shift, second_shift, readings;
 static atomic_long stop_at, kill_at;
 static long slow_ms;
-static bool no_threads;
 
 static struct {
 	__typeof__(&flock) flock_;
@@ -96,8 +91,6 @@ static void forget_waits(void)
 {
 	thread.wait.waits = false;
 	atomic_store(&builds_waited_for, 0);
-	for (int i = 0; i < MAX_THREADS; i++)
-		atomic_store(&own_threads[i], 0);
 }
 
 __attribute__((constructor)) static void begin(void)
@@ -111,7 +104,6 @@ __attribute__((constructor)) static void begin(void)
 	slow_ms = number_of("SOAK_SLOW");
 	atomic_store(&stop_at, number_of("SOAK_STOP_AT"));
 	atomic_store(&kill_at, number_of("SOAK_KILL_AT"));
-	no_threads = number_of("SOAK_NO_THREADS") != 0;
 	if (jump)
 		(void)sscanf(jump, "%ld:%ld:%ld", &first_shift, &readings, &second_shift);
 }
@@ -150,7 +142,7 @@ static bool is_product(const void *caller)
 static bool is_watched(const void *caller)
 {
 	int error = errno;
-	bool watched = !thread.is_own && is_product(caller);
+	bool watched = is_product(caller);
 
 	errno = error;
 	return watched;
@@ -166,13 +158,12 @@ static void end_wait(struct wait *wait)
 	(void)atomic_fetch_sub(&builds_waited_for, 1);
 }
 
-/* The cache's own threads may have files of their own. */
 static void path_of(int fd, char *ret_path, size_t size)
 {
 	char link[64];
 	ssize_t len;
 
-	(void)snprintf(link, sizeof(link), "/proc/thread-self/fd/%d", fd);
+	(void)snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
 	len = readlink(link, ret_path, size - 1);
 	ret_path[len > 0 ? len : 0] = '\0';
 }
@@ -213,16 +204,16 @@ static void note_taken(int fd)
 
 EXPORTED int flock(int fd, int operation)
 {
-	bool product = is_product(__builtin_return_address(0)), watched = product && !thread.is_own;
-	int64_t start = watched ? monotonic() : 0;
+	bool product = is_product(__builtin_return_address(0));
+	int64_t start = product ? monotonic() : 0;
 	int result = REAL(flock)(fd, operation), error = errno;
 
 	/* One that blocks is waited for, whatever it says. */
-	if (watched && !(operation & (LOCK_NB | LOCK_UN)))
+	if (product && !(operation & (LOCK_NB | LOCK_UN)))
 		thread.asked += monotonic() - start;
 	if (product && result == 0 && operation & LOCK_EX)
 		note_taken(fd);
-	if (slow_ms && thread.is_own && result == 0) {
+	if (slow_ms && product && result == 0) {
 		const struct timespec pause = { slow_ms / 1000, slow_ms % 1000 * 1000000 };
 
 		(void)REAL(nanosleep)(&pause, NULL);	/* a signal only makes it shorter */
@@ -273,100 +264,35 @@ EXPORTED int nanosleep(const struct timespec *time, struct timespec *left)
 	return result;
 }
 
-/* For how long each of the cache's threads, which are waited for, had no processor so far: the kernel counts that. */
-static void look_at_threads(int64_t ret_waited[MAX_THREADS])
-{
-	char path[64], text[64];
-	int64_t ran;
-	ssize_t len;
-	int fd;
-
-	for (int i = 0; i < MAX_THREADS; i++) {
-		int id = atomic_load(&own_threads[i]);
-
-		ret_waited[i] = 0;
-		(void)snprintf(path, sizeof(path), "/proc/self/task/%d/schedstat", id);
-		fd = id ? open(path, O_RDONLY | O_CLOEXEC) : -1;
-		if (fd < 0)
-			continue;
-		len = read(fd, text, sizeof(text) - 1);
-		(void)close(fd);
-		text[len > 0 ? len : 0] = '\0';
-		(void)sscanf(text, "%" SCNd64 " %" SCNd64, &ran, &ret_waited[i]);	/* else 0 */
-	}
-}
-
-/* The most that one of them had none since they were looked at. */
-static int64_t without_processor(const int64_t before[MAX_THREADS])
-{
-	int64_t now[MAX_THREADS], most = 0;
-
-	look_at_threads(now);
-	for (int i = 0; i < MAX_THREADS; i++)
-		most = now[i] - before[i] > most ? now[i] - before[i] : most;
-	return most;
-}
-
 /* The layer's conditions are on the monotonic clock. Who waits meanwhile for a thread that waits for another process's build may do so. */
 EXPORTED int pthread_cond_timedwait(pthread_cond_t *condition, pthread_mutex_t *mutex,
 				    const struct timespec *until)
 {
 	bool watched = is_watched(__builtin_return_address(0));
-	int64_t waited[MAX_THREADS] = { 0 };
 	int64_t start = monotonic(), end = until->tv_sec * NS_PER_S + until->tv_nsec, most, took;
 	unsigned int before = atomic_load(&waits_so_far);
 	bool build = atomic_load(&builds_waited_for) > 0;
 	int result, error;
 
-	if (watched)
-		look_at_threads(waited);
 	result = REAL(pthread_cond_timedwait)(condition, mutex, until);
 	error = errno;
 	took = monotonic() - start;
 	build |= atomic_load(&waits_so_far) != before;
 	if (watched && !build) {
 		most = end - start;
-		took = took < most ? took : most;
-		took -= without_processor(waited);
-		thread.asked += took > 0 ? took : 0;
+		thread.asked += took < most ? took : most;
 	}
 	errno = error;
 	return result;
 }
 
-struct beginning {
-	void *(*run)(void *data);
-	void *data;
-};
-
-static void *run_own(void *data)
-{
-	struct beginning beginning = *(struct beginning *)data;
-
-	free(data);
-	thread.is_own = true;
-	atomic_store(&own_threads[atomic_fetch_add(&own_threads_so_far, 1) % MAX_THREADS], gettid());
-	return beginning.run(beginning.data);
-}
-
+/* The cache has none. */
 EXPORTED int pthread_create(pthread_t *ret_thread, const pthread_attr_t *attributes,
 			    void *(*run)(void *data), void *data)
 {
-	struct beginning *beginning;
-	int error;
-
-	if (!is_product(__builtin_return_address(0)))
-		return REAL(pthread_create)(ret_thread, attributes, run, data);
-	if (no_threads)
-		return EAGAIN;
-	beginning = malloc(sizeof(*beginning));
-	if (!beginning)
-		return EAGAIN;
-	*beginning = (struct beginning){ run, data };
-	error = REAL(pthread_create)(ret_thread, attributes, run_own, beginning);
-	if (error)
-		free(beginning);
-	return error;
+	if (is_product(__builtin_return_address(0)))
+		note("thread %d\n", (int)getpid());
+	return REAL(pthread_create)(ret_thread, attributes, run, data);
 }
 
 EXPORTED int clock_gettime(clockid_t clock, struct timespec *ret_time)

@@ -26,10 +26,10 @@
 #define EVICT_LEAST_NS (5 * NS_PER_MS)
 #define EVICT_MOST_NS (250 * NS_PER_MS)
 #define LOCK_SHARE 8
-#define LOCK_LEAST_NS (250 * NS_PER_MS)	/* many processes that store at once on a busy machine */
+#define LOCK_LEAST_NS (30 * NS_PER_MS)
 #define LOCK_MOST_NS (1000 * NS_PER_MS)
 /* For counts, and for what a hit notes. */
-#define RECORD_NS (100 * NS_PER_MS)
+#define RECORD_NS (30 * NS_PER_MS)
 /* What is noted of one build stays together, however small the root may be. */
 #define TRIM_PAUSE_NS (1000 * NS_PER_MS)
 /* Leaves that an eviction looks at even if its time is over: some ms of work, where a machine is busy. */
@@ -138,13 +138,16 @@ static void log_failure(struct cc_writer *writer, const char *what, enum cmn_sta
 void cc_writer_count(struct cc_writer *writer)
 {
 	enum cmn_status status = CMN_OK;
+	uint64_t until, near;
 
 	while (status == CMN_OK && cc_stats_pending(writer->setup.stats)) {
 		atomic_thread_fence(memory_order_seq_cst);
 		if (atomic_flag_test_and_set(&writer->counting))
 			return;
+		near = cmn_clock_deadline(RECORD_NS);
+		until = cc_store_lock_until(writer->setup.store);
 		status = cc_stats_flush(writer->setup.stats, root_of(writer), -1, &writer->counts,
-					writer->counting_waited ? 0 : cmn_clock_deadline(RECORD_NS));
+					writer->counting_waited ? 0 : near < until ? near : until);
 		writer->counting_waited = status == CMN_BUSY;
 		atomic_flag_clear(&writer->counting);
 		atomic_thread_fence(memory_order_seq_cst);
