@@ -51,8 +51,13 @@ struct lock_file {
 	struct cc_build_lock *held;
 };
 
+struct owner {
+	pid_t process;			/* 0: that cannot be told */
+	pid_t thread;			/* of this process; 0: another's */
+};
+
 struct cc_build_lock {
-	pid_t process;			/* who took it; in a child it is the parent's */
+	struct owner owner;		/* who took it; in a child it is the parent's */
 	struct lock_file *file;
 	off_t at;
 	struct cc_build_lock *next;
@@ -163,29 +168,35 @@ static void unlock_byte(struct cc_build_lock *lock)
 		(void)set(lock, F_SETLK, &range);	/* else it ends with the descriptor */
 }
 
-static bool is_held_here(const struct cc_build_lock *lock)
+/* NULL: no thread of this process has it. */
+static const struct cc_build_lock *find_held(const struct cc_build_lock *lock)
 {
 	const struct cc_build_lock *other;
 
 	LL_FOREACH(lock->file->held, other) {
 		if (other->at == lock->at)
-			return true;
+			return other;
 	}
-	return false;
+	return NULL;
 }
 
 enum attempt { TAKEN, LATER, ANOTHERS, IN_VAIN };
 
-/* *ret_owner: whose it is; 0: that cannot be told. */
-static enum attempt attempt(struct cc_build_lock *lock, pid_t *ret_owner)
+/* *ret_owner: whose it is. */
+static enum attempt attempt(struct cc_build_lock *lock, struct owner *ret_owner)
 {
 	struct flock range = { .l_type = F_WRLCK };
+	const struct cc_build_lock *held;
 	enum attempt how = IN_VAIN;
 
 	cmn_mutex_lock(&lock_of_files);
+	held = find_held(lock);
 	if (lock->file->opening) {
 		how = LATER;
-	} else if (is_open(lock->file) && !is_held_here(lock)) {
+	} else if (held && held->owner.thread != lock->owner.thread) {
+		*ret_owner = held->owner;
+		how = ANOTHERS;
+	} else if (!held && is_open(lock->file)) {
 		if (set(lock, F_SETLK, &range) == 0)
 			how = TAKEN;
 		else if (errno == EACCES || errno == EAGAIN)
@@ -193,15 +204,15 @@ static enum attempt attempt(struct cc_build_lock *lock, pid_t *ret_owner)
 	}
 	if (how == TAKEN)
 		LL_PREPEND(lock->file->held, lock);
-	if (how == ANOTHERS && set(lock, F_GETLK, &range) == 0 && range.l_type != F_UNLCK)
-		*ret_owner = range.l_pid > 0 ? range.l_pid : 0;
+	if (how == ANOTHERS && !held && set(lock, F_GETLK, &range) == 0 && range.l_type != F_UNLCK)
+		*ret_owner = (struct owner){ .process = range.l_pid > 0 ? range.l_pid : 0 };
 	cmn_mutex_unlock(&lock_of_files);
 	return how;
 }
 
 /* Who has the lock that is waited for, and what it was seen to do. */
 struct watch {
-	pid_t owner;
+	struct owner owner;
 	uint64_t ticks;			/* of processor time, its children's too */
 	uint64_t changed, next;		/* monotonic: when they last rose, and when to look again */
 };
@@ -228,11 +239,12 @@ static bool read_proc(char *text, size_t size, const char *format, ...)
 }
 
 /* proc(5): the name is in brackets and may hold anything; fields count from one, the state is the third. */
-static bool read_stat(pid_t pid, char *ret_state, uint64_t *ret_ticks)
+static bool read_stat(const struct owner *owner, char *ret_state, uint64_t *ret_ticks)
 {
 	char text[1024], *at = NULL;
 
-	if (read_proc(text, sizeof(text), "/proc/%d/stat", (int)pid))
+	if (owner->thread ? read_proc(text, sizeof(text), "/proc/%d/task/%d/stat", (int)owner->process, (int)owner->thread) :
+			    read_proc(text, sizeof(text), "/proc/%d/stat", (int)owner->process))
 		at = strrchr(text, ')');
 	if (!at || strlen(at) < 4)
 		return false;
@@ -249,7 +261,7 @@ static bool read_stat(pid_t pid, char *ret_state, uint64_t *ret_ticks)
 }
 
 /* true: it, or a child, is seen to run, or it is not seen at all. Who is stopped does not wait for children. */
-static bool add_ticks(pid_t pid, int generation, uint64_t *ticks)
+static bool add_ticks(const struct owner *owner, int generation, uint64_t *ticks)
 {
 	char path[32], children[1024], state, *at, *end;
 	const struct dirent64 *thread;
@@ -258,49 +270,57 @@ static bool add_ticks(pid_t pid, int generation, uint64_t *ticks)
 	bool runs;
 
 	/* Who waits for its parent does not work for it. */
-	if (pid == getpid() || !read_stat(pid, &state, &own))
+	if ((owner->process == getpid() && !owner->thread) || !read_stat(owner, &state, &own))
 		return generation == 0;
 	*ticks += own;
 	runs = state == 'R';
-	(void)snprintf(path, sizeof(path), "/proc/%d/task", (int)pid);	/* it fits */
+	(void)snprintf(path, sizeof(path), "/proc/%d/task", (int)owner->process);	/* it fits */
 	if (runs || state == 'T' || state == 't' || generation == MAX_GENERATIONS ||
 	    !cmn_listing_open(&listing, AT_FDCWD, path))
 		return runs;
 	while ((thread = cmn_listing_next(&listing))) {
-		if (!read_proc(children, sizeof(children), "/proc/%d/task/%.16s/children", (int)pid, thread->d_name))
+		if ((owner->thread && atoi(thread->d_name) != owner->thread) ||
+		    !read_proc(children, sizeof(children), "/proc/%d/task/%.16s/children", (int)owner->process,
+			       thread->d_name))
 			continue;
-		for (at = children; strtol(at, &end, 10) > 0; at = end)
-			runs |= add_ticks((pid_t)strtol(at, NULL, 10), generation + 1, ticks);
+		for (at = children; strtol(at, &end, 10) > 0; at = end) {
+			const struct owner child = { .process = (pid_t)strtol(at, NULL, 10) };
+
+			runs |= add_ticks(&child, generation + 1, ticks);
+		}
 	}
 	cmn_listing_close(&listing);
 	return runs;
 }
 
 /* It is stopped, frozen, or at something that may take for ever; or it may wait for this process. */
-static bool is_idle(struct watch *watch, pid_t owner, uint64_t now)
+static bool is_idle(struct watch *watch, const struct owner *owner, uint64_t now)
 {
+	bool same = owner->process == watch->owner.process && owner->thread == watch->owner.thread;
 	uint64_t ticks = 0;
 
-	if (parent && owner == parent)
+	if ((parent && owner->process == parent) ||
+	    (owner->thread && tgkill(owner->process, owner->thread, 0) < 0 && errno == ESRCH))
 		return true;
-	if (now < watch->next && owner == watch->owner)
+	if (now < watch->next && same)
 		return false;
 	watch->next = now + LOOK_NS;
-	if (owner == 0 || add_ticks(owner, 0, &ticks) || owner != watch->owner || ticks != watch->ticks)
+	if (owner->process == 0 || add_ticks(owner, 0, &ticks) || !same || ticks != watch->ticks)
 		watch->changed = now;
-	watch->owner = owner;
+	watch->owner = *owner;
 	watch->ticks = ticks;
 	return now - watch->changed >= QUIET_NS;
 }
 
 /* Its lock ended with it, and no result. */
-static bool is_dead(pid_t owner)
+static bool is_dead(const struct owner *owner)
 {
 	uint64_t ticks;
 	char state;
 
-	return owner && ((kill(owner, 0) < 0 && errno == ESRCH) ||
-			 (read_stat(owner, &state, &ticks) && (state == 'Z' || state == 'X')));
+	return owner->process && !owner->thread &&
+	       ((kill(owner->process, 0) < 0 && errno == ESRCH) ||
+		(read_stat(owner, &state, &ticks) && (state == 'Z' || state == 'X')));
 }
 
 static enum cc_build_turn wait_for_turn(struct cc_build_lock *lock, uint64_t deadline)
@@ -308,14 +328,14 @@ static enum cc_build_turn wait_for_turn(struct cc_build_lock *lock, uint64_t dea
 	struct timespec pause = { 0, FIRST_PAUSE_NS };
 	struct watch watch = { 0 };
 	bool waited = false;
+	struct owner owner = { 0 };
 	enum attempt how;
-	pid_t owner = 0;
 
 	while ((how = attempt(lock, &owner)) == LATER || how == ANOTHERS) {
 		uint64_t now = cmn_clock_monotonic();
 
 		waited |= how == ANOTHERS;
-		if (now >= deadline || (how == ANOTHERS && is_idle(&watch, owner, now)))
+		if (now >= deadline || (how == ANOTHERS && is_idle(&watch, &owner, now)))
 			return CC_BUILD_ALONE;
 		if ((uint64_t)pause.tv_nsec > deadline - now)
 			pause.tv_nsec = (long)(deadline - now);
@@ -326,7 +346,7 @@ static enum cc_build_turn wait_for_turn(struct cc_build_lock *lock, uint64_t dea
 	if (how == IN_VAIN)
 		return CC_BUILD_ALONE;
 	/* If it failed all that have waited build at once, not one after the other. */
-	if (!waited || is_dead(owner))
+	if (!waited || is_dead(&owner))
 		return CC_BUILD_OWN;
 	cmn_mutex_lock(&lock_of_files);
 	unlock_byte(lock);
@@ -357,7 +377,7 @@ enum cc_build_turn cc_build_lock_take(const char *root, struct cmn_view key, uin
 		(void)cmn_descriptor_close(root_fd);	/* a directory: nothing to be lost */
 	}
 	if (lock->file) {
-		lock->process = getpid();
+		lock->owner = (struct owner){ getpid(), gettid() };
 		lock->at = place_of(key);
 		turn = wait_for_turn(lock, deadline);
 	}
@@ -378,7 +398,7 @@ void cc_build_lock_release(struct cc_build_lock *lock)
 {
 	if (!lock)
 		return;
-	if (lock->process == getpid()) {
+	if (lock->owner.process == getpid()) {
 		cmn_mutex_lock(&lock_of_files);
 		unlock_byte(lock);
 		leave_file(lock->file);

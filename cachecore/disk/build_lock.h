@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * build_lock: lets one process of a machine at a time build a key. The others wait until that
+ * build_lock: lets one thread of a machine at a time build a key. The others wait until that
  * one has stored its result, up to a bound, and then look again.
  *
  * A lock is a POSIX record lock (fcntl(2), F_SETLK) on one byte of <root>/build.lock; the key's
@@ -21,9 +21,9 @@
  *   for each root, which is open only while one of them has a lock or waits. If the application closes
  *   it, or a second copy of this module in the process does, the locks are lost: others may build
  *   the same. The application's own file, if it then has that number, is neither locked nor closed.
- * - They do not keep threads of a process apart. The memory level does that; where it is off, and when a
- *   build begins another one of the same key, a thread that wants what its own process has builds
- *   without a lock. It does not wait, since it might wait for itself.
+ * - They do not keep threads of a process apart: a table of those that it has does. A thread that does
+ *   nothing delays others as a process does. Where a build begins another one of the same key, that
+ *   is built without a lock.
  *
  * Thread-safe. None of this runs or is open between take and release but the one descriptor.
  */

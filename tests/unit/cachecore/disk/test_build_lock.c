@@ -282,6 +282,79 @@ TEST(who_waited_looks_again_when_the_build_has_ended)
 	end(&builder);
 }
 
+/* A thread that has the lock of "key", for a compile or for good. */
+struct holder {
+	pthread_t thread;
+	pthread_barrier_t has;
+	atomic_bool ends;
+	bool works, leaves;		/* it ends without a release */
+};
+
+static void *hold(void *arg)
+{
+	struct holder *holder = arg;
+	struct cc_build_lock *lock, *other;
+
+	CU_ASSERT_EQUAL(take("key", 0, &lock), CC_BUILD_OWN);
+	/* One within it does not wait for it. */
+	CU_ASSERT_EQUAL(take("key", LONG_NS, &other), CC_BUILD_ALONE);
+	(void)pthread_barrier_wait(&holder->has);
+	while (!atomic_load(&holder->ends) && !holder->leaves) {
+		if (!holder->works)
+			(void)usleep(10000);
+	}
+	if (!holder->leaves)
+		cc_build_lock_release(lock);
+	return holder->leaves ? lock : NULL;
+}
+
+static void start_holder(struct holder *holder)
+{
+	CU_ASSERT_EQUAL_FATAL(pthread_barrier_init(&holder->has, NULL, 2), 0);
+	CU_ASSERT_EQUAL_FATAL(pthread_create(&holder->thread, NULL, hold, holder), 0);
+	(void)pthread_barrier_wait(&holder->has);
+}
+
+static struct cc_build_lock *end_holder(struct holder *holder)
+{
+	void *lock = NULL;
+
+	atomic_store(&holder->ends, true);
+	CU_ASSERT_EQUAL(pthread_join(holder->thread, &lock), 0);
+	(void)pthread_barrier_destroy(&holder->has);	/* nobody waits at it */
+	return lock;
+}
+
+TEST(threads_wait_for_each_other_as_processes_do)
+{
+	struct holder works = { .works = true }, sleeps = { 0 };
+	struct waiter waiter = { .timeout_ns = LONG_NS };
+	uint64_t took;
+
+	start_holder(&works);
+	CU_ASSERT_EQUAL_FATAL(pthread_create(&waiter.thread, NULL, wait_for_it, &waiter), 0);
+	CU_ASSERT_EQUAL(usleep(1500000), 0);
+	CU_ASSERT_PTR_NULL(end_holder(&works));
+	CU_ASSERT_EQUAL(pthread_join(waiter.thread, NULL), 0);
+	CU_ASSERT_EQUAL(waiter.turn, CC_BUILD_ENDED);
+	start_holder(&sleeps);
+	took = time_of_wait(LONG_NS, CC_BUILD_ALONE);
+	CU_ASSERT(took > SECOND_NS / 2 && took < 2 * SECOND_NS);
+	CU_ASSERT_PTR_NULL(end_holder(&sleeps));
+}
+
+TEST(a_thread_that_has_ended_is_not_waited_for)
+{
+	struct holder holder = { .leaves = true };
+	struct cc_build_lock *lock;
+
+	start_holder(&holder);
+	lock = end_holder(&holder);
+	CU_ASSERT(time_of_wait(LONG_NS, CC_BUILD_ALONE) < SECOND_NS / 2);
+	cc_build_lock_release(lock);
+	CU_ASSERT(time_of_wait(LONG_NS, CC_BUILD_OWN) < SECOND_NS / 2);
+}
+
 TEST(a_killed_builders_lock_is_free_at_once)
 {
 	struct builder builder = start(SLEEPS);
