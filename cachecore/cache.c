@@ -374,7 +374,11 @@ static enum cmn_status get_remote(struct cc_cache *cache, struct cc_level *level
 
 	if (cache->config.recache)
 		return CMN_MISS;
+	if (cache->remote)
+		cc_build_lock_wait(lock, true);
 	status = cc_remote_get(cache->remote, key, cache->memo, ret, ret_claimed, &report);
+	if (cache->remote)
+		cc_build_lock_wait(lock, false);
 	note_remote(cache, level, key, &report);
 	if (status == CMN_OK)
 		cc_level_put(level, key, *ret, lock);

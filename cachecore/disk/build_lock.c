@@ -59,7 +59,8 @@ struct owner {
 struct cc_build_lock {
 	struct owner owner;		/* who took it; in a child it is the parent's */
 	struct lock_file *file;
-	off_t at;
+	off_t at;			/* the next byte is locked, too, while its owner waits for another machine */
+	bool waits;			/* so it does; guarded by lock */
 	struct cc_build_lock *next;
 };
 
@@ -72,8 +73,11 @@ static bool is_open(const struct lock_file *file)
 {
 	struct stat info;
 
-	return file->fd >= 0 && fstat(file->fd, &info) == 0 && info.st_dev == file->info.st_dev &&
-	       info.st_ino == file->info.st_ino;
+	if (file->fd < 0)
+		return false;
+	if (fstat(file->fd, &info) < 0)
+		return errno != EBADF;
+	return info.st_dev == file->info.st_dev && info.st_ino == file->info.st_ino;
 }
 
 static int open_file(int root_fd, const struct stat *root)
@@ -119,8 +123,8 @@ static struct lock_file *find_file(const struct stat *root)
 /* The one who comes first opens it; the others try again until that is done. */
 static struct lock_file *enter_file(int root_fd)
 {
+	struct stat root, info = { 0 };
 	struct lock_file *file;
-	struct stat root;
 	bool opens;
 	int fd;
 
@@ -134,9 +138,14 @@ static struct lock_file *enter_file(int root_fd)
 	cmn_mutex_unlock(&lock_of_files);
 	if (opens) {
 		fd = open_file(root_fd, &root);
+		if (fd >= 0 && fstat(fd, &info) < 0) {
+			(void)cmn_descriptor_close(fd);	/* nothing was written */
+			fd = -1;
+		}
 		cmn_mutex_lock(&lock_of_files);
 		file->opening = false;
-		file->fd = fd >= 0 && fstat(fd, &file->info) == 0 ? fd : -1;
+		file->fd = fd;
+		file->info = info;
 		cmn_mutex_unlock(&lock_of_files);
 	}
 	return file;
@@ -150,22 +159,30 @@ static void leave_file(struct lock_file *file)
 		(void)cmn_descriptor_close(file->fd);	/* nothing was written */
 }
 
-static int set(const struct cc_build_lock *lock, int command, struct flock *range)
+static int set(const struct cc_build_lock *lock, bool next, int command, struct flock *range)
 {
 	range->l_whence = SEEK_SET;
-	range->l_start = lock->at;
+	range->l_start = lock->at + next;
 	range->l_len = 1;
 	return fcntl(lock->file->fd, command, range);
 }
 
 /* With the lock. */
-static void unlock_byte(struct cc_build_lock *lock)
+static void unlock_byte(struct cc_build_lock *lock, bool next)
 {
 	struct flock range = { .l_type = F_UNLCK };
 
-	LL_DELETE(lock->file->held, lock);
 	if (is_open(lock->file))
-		(void)set(lock, F_SETLK, &range);	/* else it ends with the descriptor */
+		(void)set(lock, next, F_SETLK, &range);	/* else it ends with the descriptor */
+}
+
+/* With the lock. */
+static void give_up(struct cc_build_lock *lock)
+{
+	LL_DELETE(lock->file->held, lock);
+	unlock_byte(lock, false);
+	if (lock->waits)
+		unlock_byte(lock, true);
 }
 
 /* NULL: no thread of this process has it. */
@@ -182,8 +199,8 @@ static const struct cc_build_lock *find_held(const struct cc_build_lock *lock)
 
 enum attempt { TAKEN, LATER, ANOTHERS, IN_VAIN };
 
-/* *ret_owner: whose it is. */
-static enum attempt attempt(struct cc_build_lock *lock, struct owner *ret_owner)
+/* *ret_owner: whose it is; *ret_waits: it is to be waited for though it does nothing. */
+static enum attempt attempt(struct cc_build_lock *lock, struct owner *ret_owner, bool *ret_waits)
 {
 	struct flock range = { .l_type = F_WRLCK };
 	const struct cc_build_lock *held;
@@ -195,17 +212,21 @@ static enum attempt attempt(struct cc_build_lock *lock, struct owner *ret_owner)
 		how = LATER;
 	} else if (held && held->owner.thread != lock->owner.thread) {
 		*ret_owner = held->owner;
+		*ret_waits = held->waits;
 		how = ANOTHERS;
 	} else if (!held && is_open(lock->file)) {
-		if (set(lock, F_SETLK, &range) == 0)
+		if (set(lock, false, F_SETLK, &range) == 0)
 			how = TAKEN;
 		else if (errno == EACCES || errno == EAGAIN)
 			how = ANOTHERS;
 	}
 	if (how == TAKEN)
 		LL_PREPEND(lock->file->held, lock);
-	if (how == ANOTHERS && !held && set(lock, F_GETLK, &range) == 0 && range.l_type != F_UNLCK)
+	if (how == ANOTHERS && !held && set(lock, false, F_GETLK, &range) == 0 && range.l_type != F_UNLCK) {
 		*ret_owner = (struct owner){ .process = range.l_pid > 0 ? range.l_pid : 0 };
+		range.l_type = F_WRLCK;
+		*ret_waits = set(lock, true, F_GETLK, &range) == 0 && range.l_type != F_UNLCK;
+	}
 	cmn_mutex_unlock(&lock_of_files);
 	return how;
 }
@@ -293,8 +314,16 @@ static bool add_ticks(const struct owner *owner, int generation, uint64_t *ticks
 	return runs;
 }
 
+static bool is_stopped(const struct owner *owner)
+{
+	uint64_t ticks;
+	char state;
+
+	return read_stat(owner, &state, &ticks) && (state == 'T' || state == 't');
+}
+
 /* It is stopped, frozen, or at something that may take for ever; or it may wait for this process. */
-static bool is_idle(struct watch *watch, const struct owner *owner, uint64_t now)
+static bool is_idle(struct watch *watch, const struct owner *owner, bool waits, uint64_t now)
 {
 	bool same = owner->process == watch->owner.process && owner->thread == watch->owner.thread;
 	uint64_t ticks = 0;
@@ -305,7 +334,8 @@ static bool is_idle(struct watch *watch, const struct owner *owner, uint64_t now
 	if (now < watch->next && same)
 		return false;
 	watch->next = now + LOOK_NS;
-	if (owner->process == 0 || add_ticks(owner, 0, &ticks) || !same || ticks != watch->ticks)
+	if (owner->process == 0 || add_ticks(owner, 0, &ticks) || !same || ticks != watch->ticks ||
+	    (waits && !is_stopped(owner)))
 		watch->changed = now;
 	watch->owner = *owner;
 	watch->ticks = ticks;
@@ -327,15 +357,15 @@ static enum cc_build_turn wait_for_turn(struct cc_build_lock *lock, uint64_t dea
 {
 	struct timespec pause = { 0, FIRST_PAUSE_NS };
 	struct watch watch = { 0 };
-	bool waited = false;
+	bool waited = false, waits = false;
 	struct owner owner = { 0 };
 	enum attempt how;
 
-	while ((how = attempt(lock, &owner)) == LATER || how == ANOTHERS) {
+	while ((how = attempt(lock, &owner, &waits)) == LATER || how == ANOTHERS) {
 		uint64_t now = cmn_clock_monotonic();
 
 		waited |= how == ANOTHERS;
-		if (now >= deadline || (how == ANOTHERS && is_idle(&watch, &owner, now)))
+		if (now >= deadline || (how == ANOTHERS && is_idle(&watch, &owner, waits, now)))
 			return CC_BUILD_ALONE;
 		if ((uint64_t)pause.tv_nsec > deadline - now)
 			pause.tv_nsec = (long)(deadline - now);
@@ -349,17 +379,17 @@ static enum cc_build_turn wait_for_turn(struct cc_build_lock *lock, uint64_t dea
 	if (!waited || is_dead(&owner))
 		return CC_BUILD_OWN;
 	cmn_mutex_lock(&lock_of_files);
-	unlock_byte(lock);
+	give_up(lock);
 	cmn_mutex_unlock(&lock_of_files);
 	return CC_BUILD_ENDED;
 }
 
-/* 62 bits, so that the byte and its end are numbers of a file. */
+/* 61 bits and a zero, so that the byte, the next one and its end are numbers of a file. */
 static off_t place_of(struct cmn_view key)
 {
 	struct cmn_hash hash = cmn_hash_of(key.data, key.len);
 
-	return (off_t)(cmn_hash_u64(&hash) >> (sizeof(off_t) < sizeof(uint64_t) ? 34 : 2));
+	return (off_t)(cmn_hash_u64(&hash) >> (sizeof(off_t) < sizeof(uint64_t) ? 35 : 3) << 1);
 }
 
 enum cc_build_turn cc_build_lock_take(const char *root, struct cmn_view key, uint64_t timeout_ns,
@@ -394,13 +424,28 @@ enum cc_build_turn cc_build_lock_take(const char *root, struct cmn_view key, uin
 	return turn;
 }
 
+void cc_build_lock_wait(struct cc_build_lock *lock, bool waits)
+{
+	struct flock range = { .l_type = F_WRLCK };
+
+	if (!lock || lock->owner.process != getpid())
+		return;
+	cmn_mutex_lock(&lock_of_files);
+	if (!waits)
+		unlock_byte(lock, true);
+	else if (is_open(lock->file))
+		(void)set(lock, true, F_SETLK, &range);	/* without it others build as well */
+	lock->waits = waits;
+	cmn_mutex_unlock(&lock_of_files);
+}
+
 void cc_build_lock_release(struct cc_build_lock *lock)
 {
 	if (!lock)
 		return;
 	if (lock->owner.process == getpid()) {
 		cmn_mutex_lock(&lock_of_files);
-		unlock_byte(lock);
+		give_up(lock);
 		leave_file(lock->file);
 		cmn_mutex_unlock(&lock_of_files);
 	}

@@ -30,6 +30,7 @@
 #ifndef CACHECORE_DISK_BUILD_LOCK_H
 #define CACHECORE_DISK_BUILD_LOCK_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "common/bytes.h"
@@ -50,6 +51,11 @@ struct cc_build_lock;
  */
 enum cc_build_turn cc_build_lock_take(const char *root, struct cmn_view key, uint64_t timeout_ns,
 				      struct cc_build_lock **ret);
+/*
+ * Its owner begins to wait, or has waited, for what another machine builds: though it does nothing
+ * meanwhile, others wait for it, unless it is stopped. For waits that end by themselves. NULL is fine.
+ */
+void cc_build_lock_wait(struct cc_build_lock *lock, bool waits);
 /* NULL is fine, and so is, in a forked child, a lock of the parent's: that keeps it. */
 void cc_build_lock_release(struct cc_build_lock *lock);
 

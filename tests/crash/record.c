@@ -304,15 +304,21 @@ WRAPPED(long, syscall, (long number, ...))
 	return fd;
 }
 
-/* Of what it can do with a descriptor: another number, and what changes no file. */
+/* Of what it can do with a descriptor: another number, and what changes no file. No lock outlives the process. */
 WRAPPED(int, fcntl, (int fd, int command, ...))
 {
+	bool locks = command == F_SETLK || command == F_GETLK;
+	int from = 0, copy, locked = 0;
 	va_list arguments;
-	int from, copy;
 
 	va_start(arguments, command);
-	from = command == F_GETFL ? 0 : va_arg(arguments, int);
+	if (locks)
+		locked = __real_fcntl(fd, command, va_arg(arguments, void *));
+	else if (command != F_GETFL)
+		from = va_arg(arguments, int);
 	va_end(arguments);
+	if (locks)
+		return locked;
 	copy = __real_fcntl(fd, command, from);
 	if (command == F_GETFL || command == F_SETSIG || command == F_SETLEASE)
 		return copy;

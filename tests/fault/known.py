@@ -17,7 +17,7 @@ HARMLESS = [
     r"|bsearch|__ctype_.*|toupper|tolower",
     r"__errno_location|__assert_fail|abort",
     # what the process is and has
-    r"environ|__environ|(secure_)?getenv|getauxval|get(e?[ug]id|pid|tid|ppid)|getgroups|getrlimit|kill|umask"
+    r"environ|__environ|(secure_)?getenv|getauxval|get(e?[ug]id|pid|tid|ppid)|getgroups|getrlimit|(tg)?kill|umask"
     r"|__libc_stack_end|getrusage|uselocale|gnu_get_libc_version|__x86_get_cpuid_feature_leaf|sched_getaffinity|__sched_cpucount",
     # threads that exist, time that passes, signals
     r"pthread_(mutex|cond)_(lock|trylock|unlock|wait|timedwait|signal|broadcast|destroy)"

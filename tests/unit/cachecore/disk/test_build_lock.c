@@ -64,14 +64,14 @@ struct builder {
 };
 
 /* What it does meanwhile. */
-enum work { SLEEPS, WORKS, HAS_A_CHILD_THAT_WORKS, HAS_A_CHILD_THAT_HAS_ONE };
+enum work { SLEEPS, EXPECTS, WORKS, HAS_A_CHILD_THAT_WORKS, HAS_A_CHILD_THAT_HAS_ONE };
 
 /* Returns when it is told to. */
 static void work(enum work what, int told, int ready)
 {
 	char byte = 0;
 
-	if (what != SLEEPS && what != WORKS && fork() == 0) {
+	if (what > WORKS && fork() == 0) {
 		(void)alarm(20);	/* whoever had it may be killed */
 		work(what == HAS_A_CHILD_THAT_HAS_ONE ? HAS_A_CHILD_THAT_WORKS : WORKS, told, -1);
 	}
@@ -100,6 +100,8 @@ static struct builder start(enum work what)
 		cc_build_locks_fork_child();
 		if (take("key", 0, &lock) != CC_BUILD_OWN)
 			_exit(1);
+		if (what == EXPECTS)
+			cc_build_lock_wait(lock, true);
 		work(what, told[0], ready[1]);
 		cc_build_lock_release(lock);
 		for (;;)
@@ -427,6 +429,25 @@ TEST(a_builder_that_does_nothing_is_not_waited_for)
 	CU_ASSERT(took < SOON_NS);
 	CU_ASSERT(took > SECOND_NS / 2);
 	end(&builder);
+}
+
+TEST(a_builder_that_waits_for_another_machine_is_waited_for)
+{
+	struct builder builder = start(EXPECTS);
+	struct cc_build_lock *lock, *other;
+
+	CU_ASSERT(time_of_wait(3 * SECOND_NS / 2, CC_BUILD_ALONE) >= 3 * SECOND_NS / 2);
+	CU_ASSERT_EQUAL(kill(builder.pid, SIGSTOP), 0);
+	CU_ASSERT(time_of_wait(LONG_NS, CC_BUILD_ALONE) < SOON_NS);
+	end(&builder);
+	/* When it has had its answer, it works like others. */
+	CU_ASSERT_EQUAL(take("key", 0, &lock), CC_BUILD_OWN);
+	cc_build_lock_wait(lock, true);
+	cc_build_lock_wait(lock, false);
+	cc_build_lock_release(lock);
+	CU_ASSERT_EQUAL(take("key", 0, &other), CC_BUILD_OWN);
+	cc_build_lock_release(other);
+	cc_build_lock_wait(NULL, true);
 }
 
 TEST(a_builder_that_works_is_waited_for_up_to_the_bound)
