@@ -33,7 +33,7 @@ PER_ROUND = 80
 NEO_PROCESSES = 20
 PROGRAMS, NEO_PROGRAMS = 30, 12
 # What is required, in seconds.
-MOST_WAIT, MOST_EXIT, MOST_BUILD = 0.35, 0.01, 1.1
+MOST_WAIT, MOST_EXIT, MOST_BUILD = 0.4, 0.01, 1.1
 # Of what is asked for, for the clock's grain and the last pause; no load changes that.
 GRAIN = 0.005
 # Of what passes: a loaded machine gives a process the processor when it likes.
