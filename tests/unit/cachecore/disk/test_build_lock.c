@@ -2,6 +2,7 @@
 /* build_lock: one builder of a key at a time, among processes, living and dead; and an application that does what it likes. */
 #include <glob.h>
 #include <sched.h>
+#include <semaphore.h>
 #include <stdatomic.h>
 
 #include "common/clock.h"
@@ -289,6 +290,7 @@ struct holder {
 	pthread_t thread;
 	pthread_barrier_t has;
 	atomic_bool ends;
+	sem_t end;
 	bool works, leaves;		/* it ends without a release */
 };
 
@@ -301,10 +303,10 @@ static void *hold(void *arg)
 	/* One within it does not wait for it. */
 	CU_ASSERT_EQUAL(take("key", LONG_NS, &other), CC_BUILD_ALONE);
 	(void)pthread_barrier_wait(&holder->has);
-	while (!atomic_load(&holder->ends) && !holder->leaves) {
-		if (!holder->works)
-			(void)usleep(10000);
-	}
+	while (holder->works && !atomic_load(&holder->ends))
+		continue;
+	while (!holder->leaves && sem_wait(&holder->end) != 0)
+		continue;
 	if (!holder->leaves)
 		cc_build_lock_release(lock);
 	return holder->leaves ? lock : NULL;
@@ -312,7 +314,7 @@ static void *hold(void *arg)
 
 static void start_holder(struct holder *holder)
 {
-	CU_ASSERT_EQUAL_FATAL(pthread_barrier_init(&holder->has, NULL, 2), 0);
+	CU_ASSERT_EQUAL_FATAL(pthread_barrier_init(&holder->has, NULL, 2) | sem_init(&holder->end, 0, 0), 0);
 	CU_ASSERT_EQUAL_FATAL(pthread_create(&holder->thread, NULL, hold, holder), 0);
 	(void)pthread_barrier_wait(&holder->has);
 }
@@ -322,8 +324,10 @@ static struct cc_build_lock *end_holder(struct holder *holder)
 	void *lock = NULL;
 
 	atomic_store(&holder->ends, true);
+	CU_ASSERT_EQUAL(sem_post(&holder->end), 0);
 	CU_ASSERT_EQUAL(pthread_join(holder->thread, &lock), 0);
-	(void)pthread_barrier_destroy(&holder->has);	/* nobody waits at it */
+	(void)pthread_barrier_destroy(&holder->has);	/* nobody waits at them */
+	(void)sem_destroy(&holder->end);
 	return lock;
 }
 
