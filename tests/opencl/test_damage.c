@@ -9,10 +9,17 @@
 
 static struct outcome reference;
 
+BEFORE_EACH
+{
+	/* What that has is left to replay, and no entry is repaired. */
+	driver_setenv("MESA_SHADER_CACHE_DISABLE", "true");
+}
+
 /* The reference, and a cache with the entry. */
 static void fill(void)
 {
 	driver_begin();
+	driver_setenv("MESA_SHADER_CACHE_DISABLE", "true");
 	reference = GOOD_CLIENT(BARE, "vector");
 	SAME_AS(&reference, "vector");
 	CU_ASSERT_EQUAL_FATAL(driver_stats().entries, 1);
