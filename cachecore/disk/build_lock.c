@@ -300,7 +300,7 @@ static bool add_ticks(const struct owner *owner, int generation, uint64_t *ticks
 	    !cmn_listing_open(&listing, AT_FDCWD, path))
 		return runs;
 	while ((thread = cmn_listing_next(&listing))) {
-		if ((owner->thread && atoi(thread->d_name) != owner->thread) ||
+		if ((owner->thread && strtol(thread->d_name, NULL, 10) != owner->thread) ||
 		    !read_proc(children, sizeof(children), "/proc/%d/task/%.16s/children", (int)owner->process,
 			       thread->d_name))
 			continue;
