@@ -56,9 +56,7 @@
  *   STUB_CRASH=-option        one with that option does
  *   STUB_MEMORY=50            a build from source maps that part of the memory, in percent, or aborts
  *   STUB_GATE=path            a build from source opens this FIFO and reads it to its end
- *   STUB_LOAD_GATE=path       create-with-binary does, while it is there
  *   STUB_LINK_GATE=path       a link does, before it reads its inputs
- *   STUB_SIZES_GATE=path      the same before the sizes of binaries are told, while it is there
  *   STUB_SUPERSEDED=callback  a build with a callback is done at once, and called back for
  *                             in another thread after the program's next build
  *   STUB_SUPERSEDED=binary    the same, but called back for at once, and the binaries that

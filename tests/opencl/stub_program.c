@@ -217,7 +217,6 @@ cl_program CL_API_CALL stub_clCreateProgramWithBinary(cl_context context, cl_uin
 
 	(void)stub_setting("STUB_STATUS_ONLY", mode, sizeof(mode));
 	load_alone();
-	stub_wait_gate("STUB_LOAD_GATE");
 	stub_count("create-binary");
 	if (!context || !device_count || device_count > STUB_MAX_DEVICES || !devices || !lengths || !binaries)
 		error = CL_INVALID_VALUE;

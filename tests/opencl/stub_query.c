@@ -117,8 +117,6 @@ cl_int CL_API_CALL stub_clGetProgramInfo(cl_program program, cl_program_info nam
 	case CL_PROGRAM_IL:
 		return stub_answer("", 0, size, ret, ret_size);
 	case CL_PROGRAM_BINARY_SIZES:
-		if (ret)
-			stub_wait_gate("STUB_SIZES_GATE");
 		stub_program_lock();
 		for (cl_uint i = 0; i < program->device_count; i++)
 			sizes[i] = binary_size(&program->builds[i]);

@@ -145,20 +145,18 @@ TEST(callbacks_may_release_all_that_their_call_is_about)
 	}
 }
 
-TEST(forked_child_leaves_captures_at_exit_to_its_parent)
+/* Neither the parent nor the child calls the driver: what was to be read at the last release is built again. */
+TEST(at_the_end_no_driver_is_called)
 {
 	char counts[4096];
 
 	driver_setenv("CKCACHE_CAPTURE", "late");
 	(void)snprintf(counts, sizeof(counts), "%s/counts-of-child", unit_dir());
 	PRINTS("build 0\nright 1\nchild 0\n", "exit-forked", counts);
-	/* The driver counted nothing there: nobody called it. */
 	CU_ASSERT(access(counts, F_OK) < 0);
-	CU_ASSERT_EQUAL(driver_counted("read-binary"), 1);
-	CU_ASSERT_EQUAL(driver_stats().stores, 1);
+	CU_ASSERT_EQUAL(driver_counted("read-binary"), 0);
+	CU_ASSERT_EQUAL(driver_stats().stores, 0);
 	CU_ASSERT_EQUAL(driver_stats().misses, 1);
-	RUNS_ALIKE(1, "vector", "-DK=5");
-	CU_ASSERT_EQUAL(driver_stats().hits_disk, 1);
 }
 
 TEST(forked_child_waits_for_no_build_of_its_parent)
@@ -364,12 +362,6 @@ TEST(process_ends_with_the_last_thread_of_the_application)
 	RUNS_ALIKE(2, "pthread-exit");
 	CU_ASSERT_EQUAL(driver_stats().stores, 2);
 	CU_ASSERT_EQUAL(driver_stats().hits_disk, 2);
-	/* What waits for the end is read at that end, and stored. */
-	driver_setenv("CKCACHE_CAPTURE", "late");
-	driver_setenv("IGC_ANOTHER_KEY", "1");
-	RUNS_ALIKE(2, "pthread-exit");
-	CU_ASSERT_EQUAL(driver_stats().stores, 4);
-	CU_ASSERT_EQUAL(driver_stats().hits_disk, 4);
 }
 
 /* It would leave locks in the cache, and a build that others wait for. */
@@ -419,41 +411,6 @@ TEST(an_error_is_no_answer)
 	driver_stub_setting("STUB_DEVICES", "3");
 	RUNS_ALIKE(2, "some-binaries");
 	CU_ASSERT_EQUAL(driver_stats().entries, 1);
-}
-
-TEST(build_during_the_end_is_not_stored_as_the_one_before)
-{
-	char gate[4096];
-
-	driver_setenv("CKCACHE_CAPTURE", "late");
-	make_gate("STUB_SIZES_GATE", gate);
-	PRINTS("build 0\n", "rebuilt-at-exit", gate);
-	driver_stub_setting(NULL, NULL);
-	CU_ASSERT(driver_stats().entries >= 1);
-	RUNS_ALIKE(1, "vector", "-DK=1");
-	CU_ASSERT_EQUAL(driver_stats().hits_disk, 1);
-	RUNS_ALIKE(1, "vector", "-DK=2");
-}
-
-TEST(a_release_waits_for_the_end_to_have_read)
-{
-	char gate[4096];
-
-	driver_setenv("CKCACHE_CAPTURE", "late");
-	make_gate("STUB_SIZES_GATE", gate);
-	PRINTS("build 0\n", "released-at-exit", gate);
-	CU_ASSERT_EQUAL(driver_stats().entries, 1);
-}
-
-TEST(what_is_being_built_is_left_alone_at_the_end)
-{
-	char gate[4096];
-
-	driver_setenv("CKCACHE_CAPTURE", "late");
-	RUNS_ALIKE(1, "vector", "-DK=2");
-	make_gate("STUB_LOAD_GATE", gate);
-	PRINTS("build 0\n", "loading-at-exit", gate);
-	CU_ASSERT_EQUAL(driver_counted("read-binary"), 1);
 }
 
 TEST(late_capture_is_read_before_others_are_brought_back)

@@ -8,7 +8,6 @@
 #include "layers/opencl/key/build_key.h"
 #include "common/cancel.h"
 #include "layers/opencl/hooks/dispatch.h"
-#include "layers/opencl/program/process_exit.h"
 
 static void rehearse_lookup(cl_device_id device)
 {
@@ -57,7 +56,6 @@ cl_context CL_API_CALL ocl_clCreateContext(
 	cl_context context = OCL_NEXT.clCreateContext(properties, num_devices, devices, pfn_notify,
 						      user_data, errcode_ret);
 
-	ocl_process_exit_watch();
 	if (context)
 		prepare(context);
 	return context;
@@ -72,7 +70,6 @@ cl_context CL_API_CALL ocl_clCreateContextFromType(
 	cl_context context = OCL_NEXT.clCreateContextFromType(properties, device_type, pfn_notify,
 							      user_data, errcode_ret);
 
-	ocl_process_exit_watch();
 	if (context)
 		prepare(context);
 	return context;

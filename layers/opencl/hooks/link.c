@@ -15,7 +15,6 @@
 #include "common/cancel.h"
 #include "layers/opencl/program/capture.h"
 #include "layers/opencl/program/program_failure.h"
-#include "layers/opencl/program/process_exit.h"
 #include "layers/opencl/hooks/dispatch.h"
 #include "layers/opencl/hooks/program_hooks.h"
 #include "layers/shared/driver/environment.h"
@@ -286,7 +285,6 @@ static void remember(const struct link *link)
 	};
 	struct ocl_program *program;
 
-	ocl_process_exit_watch();
 	ocl_program_remember(link->result, link->context, NULL);
 	program = link->originals && link->error == CL_SUCCESS ? ocl_program_find(link->result) : NULL;
 	/* Only libraries are linked again. */

@@ -7,7 +7,6 @@
 #include "common/cancel.h"
 #include "layers/opencl/program/capture.h"
 #include "layers/opencl/hooks/dispatch.h"
-#include "layers/opencl/program/process_exit.h"
 
 static size_t string_length(const char *string, const size_t *lengths, cl_uint i)
 {
@@ -40,7 +39,6 @@ static void remember(cl_program handle, cl_context context, struct ocl_program_t
 {
 	if (!text)
 		return;
-	ocl_process_exit_watch();
 	ocl_program_remember(handle, context, text);
 }
 
@@ -134,8 +132,6 @@ static cl_int release_last(struct ocl_program *program)
 	uint64_t serial;
 
 	ocl_objects_lock();
-	while (program->read_at_exit)
-		ocl_objects_wait();
 	capture = program->capture;
 	program->capture = NULL;
 	serial = program->build_serial;

@@ -2,10 +2,8 @@
 /* capture: binaries, logs, options and attributes of a built program. */
 #include "layers/opencl/program/capture.h"
 
-#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "layers/opencl/program/program.h"
 #include "layers/opencl/program/program_info.h"
@@ -325,76 +323,13 @@ void ocl_capture_requested(struct ocl_program *program)
 	ocl_program_end(program);
 }
 
-/* One round; exit takes as many as it needs. */
-struct pending {
-	struct {
-		struct ocl_program *program;
-		struct ocl_capture *capture;
-		uint64_t serial;
-	} items[64];
-	size_t count;
-};
-
-/* Takes the program's capture, and claims the program: nobody builds or releases it while it is read. */
-static void collect_pending(struct ocl_object *object, void *ctx)
-{
-	struct ocl_program *program = (struct ocl_program *)object;
-	struct pending *pending = ctx;
-
-	if (!program->capture || program->capture->request.on_request ||
-	    pending->count == sizeof(pending->items) / sizeof(pending->items[0]))
-		return;
-	/* Whoever builds it may never end, and what it was is about to be gone. */
-	if (program->busy || program->async_builds)
-		return;
-	ocl_object_ref(object);
-	pending->items[pending->count].program = program;
-	pending->items[pending->count].capture = program->capture;
-	pending->items[pending->count++].serial = program->build_serial;
-	program->capture = NULL;
-	program->busy = true;
-	program->read_at_exit = true;
-}
-
-static pid_t exit_process;	/* set once, before the handler can run */
-
-void ocl_capture_pending(void)
-{
-	struct pending pending;
-
-	if (getpid() != exit_process)
-		return;
-	do {
-		pending.count = 0;
-		ocl_objects_lock();
-		ocl_objects_each(OCL_PROGRAMS, collect_pending, &pending);
-		ocl_objects_unlock();
-		for (size_t i = 0; i < pending.count; i++) {
-			struct ocl_program *program = pending.items[i].program;
-
-			ocl_capture_run(pending.items[i].capture, program, pending.items[i].serial);
-			ocl_program_end(program);
-			ocl_program_unref(program);
-		}
-	} while (pending.count);
-}
-
-/* Registered after the driver built something, so that it runs before the driver's own exit handlers. */
-static void register_exit(void)
-{
-	exit_process = getpid();
-	(void)atexit(ocl_capture_pending);	/* without it, unreleased programs are compiled again */
-}
-
 void ocl_capture_later(struct drv_course *course, struct ocl_program *program,
 		       const struct ocl_capture_request *request)
 {
-	static pthread_once_t once = PTHREAD_ONCE_INIT;
 	struct ocl_capture *capture = ocl_capture_new(course->key, request, take_manifest(course));
 
 	if (!capture)
 		return;
-	(void)pthread_once(&once, register_exit);
 	ocl_objects_lock();
 	program->capture = capture;	/* its build took the one of the build before */
 	ocl_objects_unlock();

@@ -34,8 +34,8 @@ CMN_CHECKED enum cmn_status ocl_capture_failure(struct drv_course *course, cl_pr
 						const struct ocl_capture_request *request,
 						cl_int error, struct cc_entry **ret);
 /*
- * ocl_capture_read for later: at the program's last release or at process exit,
- * or when the application asks. The program must have no capture. Without
+ * ocl_capture_read for later: at the program's last release, or when the
+ * application asks. The program must have no capture. Without
  * memory nothing is kept.
  */
 void ocl_capture_later(struct drv_course *course, struct ocl_program *program,
@@ -63,12 +63,5 @@ void ocl_capture_forget_what_may_run(struct ocl_program *program);
  * a capture on request waits for is read now.
  */
 void ocl_capture_requested(struct ocl_program *program);
-/*
- * Runs what would wait for a last release: the process ends. Programs that the
- * application never releases are read before the driver goes away, but for
- * those that another thread is building. A forked child leaves them to its
- * parent: it made no such call.
- */
-void ocl_capture_pending(void);
 
 #endif

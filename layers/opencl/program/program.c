@@ -78,7 +78,6 @@ static void forget_builds(struct ocl_object *object, void *ctx)
 
 	(void)ctx;
 	program->busy = false;
-	program->read_at_exit = false;
 	program->async_builds = 0;
 }
 
@@ -119,7 +118,6 @@ void ocl_program_end(struct ocl_program *program)
 {
 	ocl_objects_lock();
 	program->busy = false;
-	program->read_at_exit = false;
 	ocl_objects_unlock_and_wake();
 }
 

@@ -43,7 +43,6 @@ struct ocl_program {
 	uint64_t build_serial;		/* counts what the driver was told to do to it */
 	unsigned int async_builds;	/* in the driver, with a callback to come */
 	bool busy;			/* a thread is in clBuildProgram or clCompileProgram */
-	bool read_at_exit;		/* busy because of that: it must stay */
 	struct ocl_capture *capture;	/* NULL: none pending */
 	struct ocl_original *original;	/* the call that made it; NULL: not known, or not cached */
 };
