@@ -16,7 +16,7 @@ DOCUMENT = "docs/SEMANTICS.md"
 OTHERS = ("docs/FOUNDING.md",)
 OWN_SUITE = "semantics"		# every test of it is there for a sentence
 REFERENCE = re.compile(r"`(unit|stress|crash|opencl|level_zero|libckcache|tools)\.(\w+)(?:: (\w+))?`")
-CALL = re.compile(r"\b(?:UNIT_)?TEST(?:_ON)?\((?:\"\w+\", )?(\w+)\)|def test_(\w+)\(")
+CALL = re.compile(r"\b(?:UNIT_)?TEST(?:_ON)?\((?:\"[^\"]+\", )?(\w+)\)|def test_(\w+)\(")
 NAMES = {"stress": "stress_%s.c", "crash": "crash_%s.c", "tools": "%s.py"}
 
 
