@@ -29,6 +29,7 @@ from spaces import Unavailable, become, bind, mounts, no_proc, own_user, pids, u
 
 SKIPPED = 77
 BUILD_WAIT = "10"	# seconds; more than a busy machine takes for anything else
+SOON = 0.3	# seconds; a builder that does nothing is waited for longer
 ALICE, BOB, GROUP = 61001, 61002, 61003
 
 WORK = None		# a tmpfs for all, with the programs in it
@@ -100,11 +101,13 @@ def together(first, second, number, until="told"):
     expect(builder.wait_for("building"), builder.end)
     waiter = second.start("slow", second.name, number, CKCACHE_BUILD_WAIT=BUILD_WAIT)
     try:
-        # One that compiles itself says so; one that waits has the locks' file open.
-        while not (waiter.has_opened("/build.lock") or waiter.has_opened("/ckcache/build-") or
-                   b"building" in waiter.said):
-            if waiter.has_ended():
-                break
+        # Who waits and who compiles has the locks' file open; one that compiles says so soon.
+        opened = None
+        while b"building" not in waiter.said and not waiter.has_ended():
+            if waiter.has_opened("/build.lock") or waiter.has_opened("/ckcache/build-"):
+                opened = opened or time.monotonic()
+                if time.monotonic() - opened > SOON:
+                    break
         alone = b"building" in waiter.said
         if until == "killed":
             builder.kill()
