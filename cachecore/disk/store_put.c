@@ -406,7 +406,7 @@ static enum cmn_status put_in_leaf(struct cc_store *store, int root_fd,
 		change -= (int64_t)reserved;
 		/* Failing leaves the account a little high; the next eviction counts. */
 		if (change)
-			(void)!cc_account_add(root_fd, change, cc_store_lock_until(store));
+			(void)!cc_account_add(root_fd, change, until);
 		release_leaf(&held);
 	}
 	return status == CMN_MISS ? CMN_ERR_IO : status;

@@ -256,18 +256,20 @@ static void evict(struct cc_writer *writer, uint64_t build_ns)
 
 /* Whoever has the lock that is wanted may be stopped. */
 static enum cmn_status add(struct cc_writer *writer, const struct cc_key *key,
-			   const struct cc_entry *entry, bool *ret_evict)
+			   const struct cc_entry *entry, uint64_t until, bool *ret_evict)
 {
-	uint64_t patience = share_of(cc_entry_build_ns(entry), LOCK_SHARE, LOCK_LEAST_NS, LOCK_MOST_NS);
+	uint64_t now = cmn_clock_monotonic();
 
 	if (writer->setup.config->built_for)
 		return cc_store_add(writer->setup.store, key, entry, ret_evict);
-	return cc_store_add_within(writer->setup.store, key, entry, patience, ret_evict);
+	return cc_store_add_within(writer->setup.store, key, entry, now < until ? until - now : 0, ret_evict);
 }
 
 void cc_writer_put(struct cc_writer *writer, const struct cc_key *key, struct cc_entry *entry,
 		   struct cc_build_lock *lock)
 {
+	uint64_t until = cmn_clock_deadline(share_of(cc_entry_build_ns(entry), LOCK_SHARE, LOCK_LEAST_NS,
+						     LOCK_MOST_NS));
 	enum cmn_status status;
 	bool evicts;
 
@@ -276,12 +278,12 @@ void cc_writer_put(struct cc_writer *writer, const struct cc_key *key, struct cc
 		note_not_stored(writer, key, entry, "random-token");
 		return;
 	}
-	status = add(writer, key, entry, &evicts);
+	status = add(writer, key, entry, until, &evicts);
 	if (status == CMN_ERR_TOO_LARGE && evicts) {
 		cc_build_lock_release(lock);	/* who waits for it does not wait for an eviction */
 		lock = NULL;
 		evict(writer, cc_entry_build_ns(entry));
-		status = add(writer, key, entry, &evicts);
+		status = add(writer, key, entry, until, &evicts);
 		evicts = false;
 	}
 	cc_build_lock_release(lock);
