@@ -580,7 +580,7 @@ void cc_cache_count_hit(struct cc_cache *cache, const struct cc_key *key, enum c
 	/* What a worker of ckcache replay finds is no look-up of a program. */
 	if (!cache->config.built_for) {
 		cc_stats_hit(cache->stats, kinds[origin].counter, saved);
-		cc_level_switch_count(cache->levels);
+		cc_level_switch_count_hit(cache->levels, origin == CC_ORIGIN_MEMORY);
 	}
 	if (cache->trace)
 		cc_trace_write(cache->trace, &event);

@@ -335,19 +335,14 @@ void cc_level_switch_leave(struct cc_level_switch *levels, struct cc_level *leve
 	free_level(level);
 }
 
-void cc_level_switch_note(struct cc_level_switch *levels, const struct cc_history_note *note)
+void cc_level_switch_count_hit(struct cc_level_switch *levels, bool in_memory)
 {
 	struct cc_level *level = cc_level_switch_enter(levels);
 
-	cc_level_note(level, note);
-	cc_level_switch_leave(levels, level);
-}
-
-void cc_level_switch_count(struct cc_level_switch *levels)
-{
-	struct cc_level *level = cc_level_switch_enter(levels);
-
-	cc_level_count(level);
+	if (level && level->writer && in_memory)
+		cc_writer_count_soon(level->writer);
+	else
+		cc_level_count(level);
 	cc_level_switch_leave(levels, level);
 }
 

@@ -64,9 +64,8 @@ void cc_level_switch_fork_prepare(struct cc_level_switch *levels);
 void cc_level_switch_fork_parent(struct cc_level_switch *levels);
 void cc_level_switch_fork_child(struct cc_level_switch *levels);
 
-/* cc_level_note and cc_level_count, of the level in use, for who has not entered it. */
-void cc_level_switch_note(struct cc_level_switch *levels, const struct cc_history_note *note);
-void cc_level_switch_count(struct cc_level_switch *levels);
+/* As cc_level_count, for who has not entered the level; of a hit in memory as cc_writer_count_soon. */
+void cc_level_switch_count_hit(struct cc_level_switch *levels, bool in_memory);
 
 /* The rest is for a caller that has entered the level. A NULL level is an empty one that stores nothing. */
 

@@ -132,19 +132,17 @@ static struct cc_stats_sums sums_of(int root_fd)
 	return sums;
 }
 
-/* false: the log is another one, or was merged, or somebody has written there. */
-static bool is_at(int root_fd, int fd, const struct stat *info, const struct cc_stats_place *place)
+/* false: the log is another one, or was merged, or somebody has written over old, which is there. */
+static bool is_at(int root_fd, int fd, const struct stat *info, const struct cc_stats_place *place,
+		  struct cmn_view old)
 {
 	const struct cc_stats_sums sums = sums_of(root_fd);
 	uint8_t bytes[CC_STATS_LOG_RECORD];
-	struct cc_stats_record there;
 
 	return sums.inode == place->sums.inode && sums.time_ns == place->sums.time_ns &&
 	       (uint64_t)info->st_dev == place->device && (uint64_t)info->st_ino == place->inode &&
-	       pread(fd, bytes, sizeof(bytes), (off_t)place->offset) == (ssize_t)sizeof(bytes) &&
-	       memcmp(bytes, magic, sizeof(magic)) == 0 &&
-	       decode((struct cmn_view){ bytes, sizeof(bytes) }, &there) &&
-	       there.pid == place->record.pid && there.time_ns == place->record.time_ns;
+	       pread(fd, bytes, sizeof(bytes), (off_t)place->offset) == (ssize_t)old.len &&
+	       memcmp(bytes, old.data, old.len) == 0;
 }
 
 /* false: there is no place for one of its reasons, or it is another day's or program's. */
@@ -171,23 +169,13 @@ static bool add_record(struct cc_stats_record *sum, const struct cc_stats_record
 	return true;
 }
 
-/* Writes the sum over what is there. Half of it would be neither: what was there is written again then. */
-static enum cmn_status write_over(int fd, const struct cc_stats_record *sum, const struct cc_stats_place *place)
+/* Half of bytes would be neither: what was there is written again then. */
+static enum cmn_status write_over(int fd, uint64_t offset, struct cmn_view bytes, struct cmn_view old)
 {
-	struct cmn_buffer bytes = { 0 }, old = { 0 };
-	enum cmn_status status = CMN_OK;
-
-	encode(sum, &bytes);
-	encode(&place->record, &old);
-	if (bytes.failed || old.failed) {
-		status = CMN_ERR_NOMEM;
-	} else if (cmn_file_write_at(fd, bytes.data, bytes.len, (off_t)place->offset) != (ssize_t)bytes.len) {
-		(void)!cmn_file_write_at(fd, old.data, old.len, (off_t)place->offset);	/* as far as it came */
-		status = CMN_ERR_IO;
-	}
-	cmn_buffer_release(&bytes);
-	cmn_buffer_release(&old);
-	return status;
+	if (cmn_file_write_at(fd, bytes.data, bytes.len, (off_t)offset) == (ssize_t)bytes.len)
+		return CMN_OK;
+	(void)!cmn_file_write_at(fd, old.data, old.len, (off_t)offset);	/* as far as it came */
+	return CMN_ERR_IO;
 }
 
 /* CMN_MISS: its place is gone, or of no use for these counts. */
@@ -195,18 +183,25 @@ static enum cmn_status update(int root_fd, const struct cc_stats_record *record,
 			      struct cc_stats_place *place)
 {
 	struct cc_stats_record sum = place->record;
+	struct cmn_buffer bytes = { 0 }, old = { 0 };
 	enum cmn_status status;
 	struct stat info;
 	int fd = -1;
 
 	if (!sum.pid || sum.pid != (uint64_t)getpid() || !add_record(&sum, record))
 		return CMN_MISS;
-	status = share_log(root_fd, false, &fd, &info);
+	encode(&sum, &bytes);
+	encode(&place->record, &old);
+	status = bytes.failed || old.failed ? CMN_ERR_NOMEM : share_log(root_fd, false, &fd, &info);
+	if (status == CMN_OK && !is_at(root_fd, fd, &info, place, cmn_buffer_view(&old)))
+		status = CMN_MISS;
 	if (status == CMN_OK)
-		status = is_at(root_fd, fd, &info, place) ? write_over(fd, &sum, place) : CMN_MISS;
+		status = write_over(fd, place->offset, cmn_buffer_view(&bytes), cmn_buffer_view(&old));
 	if (status == CMN_OK)
 		place->record = sum;
 	release_log(fd);
+	cmn_buffer_release(&bytes);
+	cmn_buffer_release(&old);
 	return status;
 }
 

@@ -71,7 +71,8 @@ CMN_CHECKED enum cmn_status cc_stats_log_put(int root_fd, const struct cc_stats_
 					     struct cc_stats_place *place);
 /*
  * Who merges it has it alone: puts fail until cc_stats_log_unlock. Where there is no log, makes one,
- * so that nobody else does meanwhile. *ret_fd is -1 where it cannot be opened. CMN_BUSY: others are writing, or one of them is stopped.
+ * so that nobody else does meanwhile. *ret_fd is -1 where it cannot be opened. CMN_BUSY: others are
+ * writing, or one of them is stopped.
  */
 CMN_CHECKED enum cmn_status cc_stats_log_lock(int root_fd, uint64_t until, int *ret_fd);
 void cc_stats_log_unlock(int fd);

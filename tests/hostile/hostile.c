@@ -257,18 +257,6 @@ void hostile_expect_outside_untouched(struct hostile *hostile, const char *what)
 	free(after);
 }
 
-static unsigned int open_descriptors(void)
-{
-	DIR *dir = opendir("/proc/self/fd");
-	unsigned int count = 0;
-
-	CU_ASSERT_PTR_NOT_NULL_FATAL(dir);
-	while (readdir(dir))
-		count++;
-	(void)closedir(dir);
-	return count;
-}
-
 int hostile_tool(struct hostile *hostile, const char *verb, const char *option)
 {
 	int status = 0, null;
@@ -380,7 +368,7 @@ static void expect_right_or_miss(struct hostile *hostile, const char *what)
 
 void hostile_exercise(struct hostile *hostile, const char *what)
 {
-	unsigned int descriptors = open_descriptors(), count = 0;
+	unsigned int descriptors = unit_count_in("/proc/self/fd"), count = 0;
 	struct cc_key other;
 	int code;
 
@@ -414,7 +402,7 @@ void hostile_exercise(struct hostile *hostile, const char *what)
 	hostile_time_limit(0, "");
 	code = hostile_tool(hostile, "clear", NULL);
 	HOSTILE_ASSERT(what, code == 0 || code == 1);
-	HOSTILE_ASSERT(what, open_descriptors() == descriptors);
+	HOSTILE_ASSERT(what, unit_count_in("/proc/self/fd") == descriptors);
 	hostile_expect_outside_untouched(hostile, what);
 }
 

@@ -10,7 +10,7 @@
 #include "tests/support/remove_tree.h"
 
 static char directory[4096];
-static int descriptors;			/* when the test began */
+static unsigned int descriptors;			/* when the test began */
 static bool counts_descriptors;
 static struct unit_test *added;		/* by line */
 static void (*begin_each)(void), (*before_each)(void), (*after_each)(void), (*end_each)(void);
@@ -20,15 +20,15 @@ void unit_remove(const char *path)
 	remove_tree(path);
 }
 
-static int count_descriptors(void)
+unsigned int unit_count_in(const char *path)
 {
-	DIR *all = opendir("/proc/self/fd");
-	int count = 0;
+	DIR *all = opendir(path);
+	unsigned int count = 0;
 
-	while (all && readdir(all))
+	CU_ASSERT_PTR_NOT_NULL_FATAL(all);
+	while (readdir(all))
 		count++;
-	if (all)
-		(void)closedir(all);
+	(void)closedir(all);
 	return count;
 }
 
@@ -36,7 +36,7 @@ static void set_up(void)
 {
 	const char *base = getenv("TMPDIR");
 
-	descriptors = count_descriptors();
+	descriptors = unit_count_in("/proc/self/fd");
 
 	(void)snprintf(directory, sizeof(directory), "%s/ckcache-test-XXXXXX", base ? base : "/tmp");
 	if (!mkdtemp(directory) || chdir(directory) < 0) {
@@ -56,7 +56,7 @@ static void tear_down(void)
 	if (end_each)
 		end_each();
 	if (counts_descriptors)
-		CU_ASSERT_TRUE(count_descriptors() <= descriptors);
+		CU_ASSERT_TRUE(unit_count_in("/proc/self/fd") <= descriptors);
 	if (chdir("/") < 0)
 		perror("unit: chdir");
 	unit_remove(directory);

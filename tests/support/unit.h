@@ -82,6 +82,9 @@ void unit_write_bytes(const char *path, const void *data, size_t len);
 /* Marks a directory as a cache (cachecore/disk/mark.h): what else is in it is then the cache's. */
 void unit_mark(const char *root);
 
+/* Of a directory, with . and ..; of /proc/self/fd, with the descriptor that it is read by. */
+unsigned int unit_count_in(const char *path);
+
 /* Whether CKCACHE_TEST_REQUIRE_DRIVERS, a list of words, names it: a test that does not find it has failed. */
 bool unit_driver_required(const char *name);
 

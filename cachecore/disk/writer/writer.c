@@ -30,10 +30,13 @@
 #define LOCK_MOST_NS (1000 * NS_PER_MS)
 /* For counts, and for what a hit notes. */
 #define RECORD_NS (30 * NS_PER_MS)
+#define SOON_NS (1000 * NS_PER_MS)
 /* What is noted of one build stays together, however small the root may be. */
 #define TRIM_PAUSE_NS (1000 * NS_PER_MS)
 /* Leaves that an eviction looks at even if its time is over: some ms of work, where a machine is busy. */
 #define LEAST_STEPS 64
+
+enum where { UNKNOWN, LOCAL, REMOTE };
 
 struct cc_writer {
 	struct cc_writer_setup setup;
@@ -42,7 +45,9 @@ struct cc_writer {
 	atomic_flag noting;		/* the next two are one thread's */
 	struct cc_history history;
 	uint64_t trimmed;		/* monotonic, when room was made for it */
-	atomic_flag counting;		/* likewise */
+	atomic_uint where;		/* the root is */
+	atomic_uint_least64_t next_soon;	/* monotonic, for cc_writer_count_soon; 0: at once */
+	atomic_flag counting;		/* as noting */
 	struct cc_stats_place counts;	/* of this process's record */
 };
 
@@ -155,6 +160,30 @@ void cc_writer_count(struct cc_writer *writer)
 	/* A root that is not ours is the store's complaint; a busy one is tried again. */
 	if (status < 0 && status != CMN_ERR_ACCESS)
 		log_failure(writer, "statistics", status, 0);
+}
+
+static bool is_remote(struct cc_writer *writer)
+{
+	unsigned int where = atomic_load(&writer->where);
+	int root_fd;
+
+	if (where == UNKNOWN && cc_store_open_root(writer->setup.store, &root_fd) == CMN_OK) {
+		where = cmn_file_is_remote(root_fd) ? REMOTE : LOCAL;
+		atomic_store(&writer->where, where);
+		(void)cmn_descriptor_close(root_fd);	/* read only */
+	}
+	return where == REMOTE;
+}
+
+void cc_writer_count_soon(struct cc_writer *writer)
+{
+	uint64_t next = atomic_load(&writer->next_soon);
+
+	if (next && cmn_clock_monotonic() < next)
+		return;
+	cc_writer_count(writer);
+	if (is_remote(writer))
+		atomic_store(&writer->next_soon, cmn_clock_deadline(SOON_NS));
 }
 
 void cc_writer_touch(struct cc_writer *writer, const struct cc_store_place *place)

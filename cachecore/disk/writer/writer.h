@@ -55,6 +55,8 @@ void cc_writer_note(struct cc_writer *writer, const struct cc_history_note *note
 void cc_writer_touch(struct cc_writer *writer, const struct cc_store_place *place);
 /* Writes what was counted since the last time. What cannot be written within some ms stays counted. */
 void cc_writer_count(struct cc_writer *writer);
+/* The same, but on a network file system, whose locks take milliseconds, at most once a second. */
+void cc_writer_count_soon(struct cc_writer *writer);
 
 /* For the child's handler of pthread_atfork: what its parent began is the parent's. */
 void cc_writer_fork_child(struct cc_writer *writer);

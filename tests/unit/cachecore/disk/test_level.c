@@ -1032,12 +1032,12 @@ TEST(a_child_does_not_count_what_its_parent_did)
 	if (child == 0) {
 		cc_level_switch_fork_child(levels);
 		cc_stats_add(stats, CC_STORES, 1);
-		cc_level_switch_count(levels);
+		cc_level_switch_count_hit(levels, false);
 		_exit(counted("one", CC_STORES) == 1 && counted("one", CC_MISSES) == 0 ? 0 : 1);
 	}
 	cc_level_switch_fork_parent(levels);
 	CU_ASSERT_TRUE(unit_ended_well(child));
-	cc_level_switch_count(levels);
+	cc_level_switch_count_hit(levels, false);
 	CU_ASSERT_EQUAL(counted("one", CC_MISSES), 1);
 	CU_ASSERT_EQUAL(counted("one", CC_STORES), 1);
 	cc_level_switch_free(levels);
@@ -1074,22 +1074,9 @@ TEST(a_use_is_noted_once_an_hour)
 	access_file = NULL;
 }
 
-static unsigned int count_in(const char *path)
-{
-	DIR *dir = opendir(path);
-	unsigned int count = 0;
-
-	CU_ASSERT_PTR_NOT_NULL_FATAL(dir);
-	while (readdir(dir))
-		count++;
-	(void)closedir(dir);
-	return count;
-}
-
-/* Where nobody waits for another's build, which takes a thread. */
 TEST(of_no_call_a_thread_or_a_descriptor_stays)
 {
-	const unsigned int threads = count_in("/proc/self/task"), files = count_in("/proc/self/fd");
+	const unsigned int threads = unit_count_in("/proc/self/task"), files = unit_count_in("/proc/self/fd");
 	struct cc_recipe recipe = { 0 };
 	struct cc_entry *entry = NULL;
 	struct cc_cache *cache;
@@ -1114,8 +1101,8 @@ TEST(of_no_call_a_thread_or_a_descriptor_stays)
 		case 9: CU_ASSERT_EQUAL(look_up(cache, "b"), CC_ORIGIN_BUILT); break;
 		case 10: cc_cache_close(cache); break;
 		}
-		CU_ASSERT_TRUE(count_in("/proc/self/task") <= threads);	/* an earlier test's may be at its end */
-		CU_ASSERT_EQUAL(count_in("/proc/self/fd"), files);
+		CU_ASSERT_TRUE(unit_count_in("/proc/self/task") <= threads);	/* an earlier test's may be at its end */
+		CU_ASSERT_EQUAL(unit_count_in("/proc/self/fd"), files);
 	}
 	cc_entry_unref(entry);
 	CU_ASSERT_EQUAL(unsetenv("CKCACHE_BUILD_WAIT"), 0);

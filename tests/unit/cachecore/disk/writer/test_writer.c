@@ -152,31 +152,19 @@ WRAPPED(void, cc_remote_release, (struct cc_remote *remote, const struct cc_key 
 	releases++;
 }
 
-static unsigned int count_in(const char *path)
-{
-	DIR *dir = opendir(path);
-	unsigned int count = 0;
-
-	CU_ASSERT_PTR_NOT_NULL_FATAL(dir);
-	while (readdir(dir))
-		count++;
-	(void)closedir(dir);
-	return count;
-}
-
 /* Around a call: of it stays no thread, and no descriptor. A thread of the test that has ended may be counted for a while. */
 static unsigned int threads, descriptors;
 
 static void before_call(void)
 {
-	threads = count_in("/proc/self/task");
-	descriptors = count_in("/proc/self/fd");
+	threads = unit_count_in("/proc/self/task");
+	descriptors = unit_count_in("/proc/self/fd");
 }
 
 static void after_call(void)
 {
-	CU_ASSERT_TRUE(count_in("/proc/self/task") <= threads);
-	CU_ASSERT_EQUAL(count_in("/proc/self/fd"), descriptors);
+	CU_ASSERT_TRUE(unit_count_in("/proc/self/task") <= threads);
+	CU_ASSERT_EQUAL(unit_count_in("/proc/self/fd"), descriptors);
 }
 
 static void make_key(struct cc_key *key, int number)
@@ -485,7 +473,7 @@ TEST(in_a_root_that_is_not_ones_own_nothing_is_written)
 	count();
 	CU_ASSERT_EQUAL(cc_stats_get(bench.stats, CC_ERRORS), 0);
 	CU_ASSERT_EQUAL(bench.messages, 0);
-	CU_ASSERT_EQUAL(count_in("cache"), 3);	/* ., .. and the mark */
+	CU_ASSERT_EQUAL(unit_count_in("cache"), 3);	/* ., .. and the mark */
 	CU_ASSERT_EQUAL(chmod("cache", 0700), 0);
 	/* What was counted still is. */
 	cc_stats_add(bench.stats, CC_MISSES, 1);
@@ -731,6 +719,49 @@ TEST(a_process_counts_in_one_record)
 		CU_ASSERT_EQUAL(count_in_files(CC_MISSES), (uint64_t)i);
 		CU_ASSERT_EQUAL(log_size(), CC_STATS_LOG_RECORD);
 	}
+}
+
+static bool root_is_remote;
+static unsigned int asked;
+WRAPPED(bool, cmn_file_is_remote, (int fd))
+{
+	asked++;
+	return root_is_remote || __real_cmn_file_is_remote(fd);
+}
+
+/* How many of ten hits in memory, four in a second, are on disk after each of them. */
+static unsigned int counted_at_once(void)
+{
+	unsigned int at_once = 0;
+
+	asked = 0;
+	open_writer();
+	stopped_clock = 100 * SECOND;
+	for (uint64_t i = 1; i <= 10; i++, stopped_clock += SECOND / 4) {
+		const uint64_t before = count_in_files(CC_HITS_MEMORY);
+
+		cc_stats_add(bench.stats, CC_HITS_MEMORY, 1);
+		before_call();
+		cc_writer_count_soon(bench.writer);
+		after_call();
+		at_once += count_in_files(CC_HITS_MEMORY) > before;
+	}
+	CU_ASSERT_EQUAL(asked, 1);
+	return at_once;
+}
+
+TEST(hits_in_memory_wait_for_a_second_where_the_root_is_remote)
+{
+	CU_ASSERT_EQUAL(counted_at_once(), 10);
+	CU_ASSERT_EQUAL(count_in_files(CC_HITS_MEMORY), 10);
+	root_is_remote = true;
+	CU_ASSERT_EQUAL(counted_at_once(), 3);
+	/* The tenth is not yet there: it comes with what is counted next. */
+	CU_ASSERT_EQUAL(count_in_files(CC_HITS_MEMORY), 19);
+	count();
+	CU_ASSERT_EQUAL(count_in_files(CC_HITS_MEMORY), 20);
+	root_is_remote = false;
+	stopped_clock = 0;
 }
 
 TEST(what_cannot_be_counted_stays_counted)
