@@ -1,0 +1,233 @@
+# SPDX-License-Identifier: MIT
+"""Mistakes that somebody might make in a function of C: generic changes of its text.
+
+    operators.py FILE [FUNCTION]	prints them
+
+The text is split into tokens, functions and statements, without types and without macros: a
+change that does not compile is no mistake that tests have to find.
+"""
+import re
+import sys
+
+TOKEN = re.compile(r"""
+    /\*.*?\*/ | //[^\n]* | ^[ \t]*\#(?:\\\n|[^\n])* |			# nothing to change
+    (?P<text>L?"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*') |
+    (?P<number>0[xX][0-9a-fA-F]+[uUlL]*|[0-9]+\.[0-9]*[fF]?|[0-9]+[uUlL]*) |
+    (?P<word>[A-Za-z_]\w*) |
+    (?P<sign>\.\.\.|<<=|>>=|->|\+\+|--|<<|>>|<=|>=|==|!=|&&|\|\||[-+*/%&|^]=|[^\s])
+    """, re.X | re.S | re.M)
+SWAPS = {
+    "==": "!=", "!=": "==", "<": "<=", "<=": "<", ">": ">=", ">=": ">", "&&": "||", "||": "&&",
+    "+": "-", "-": "+", "&": "|", "|": "&", "<<": ">>", ">>": "<<", "+=": "-=", "-=": "+=",
+    "|=": "&=", "&=": "|=",
+}
+ALSO_UNARY = {"+", "-", "&"}
+OPENING, CLOSING = {"(": ")", "[": "]", "{": "}"}, {")", "]", "}"}
+JUMPS = {"break", "continue", "goto"}
+RETURNS = (
+    (re.compile(r"\*\s*\w+\s*$"), ("return NULL;",)),
+    (re.compile(r"\bbool\s+\w+\s*$"), ("return false;", "return true;")),
+    (re.compile(r"\benum cmn_status\s+\w+\s*$"), ("return CMN_OK;", "return CMN_MISS;")),
+    (re.compile(r"\bvoid\s+\w+\s*$"), ("return;",)),
+    (re.compile(r"\b(int|unsigned int|size_t|s?size_t|u?int\d+_t|cl_int|ze_result_t|enum \w+)\s+\w+\s*$"),
+     ("return 0;", "return 1;")),
+)
+
+
+class Token:
+    """kind: text, number, word or sign."""
+
+    def __init__(self, match):
+        self.kind, self.text = match.lastgroup, match.group()
+        self.start, self.end = match.span()
+
+
+class Change:
+    """Replaces text[start:end] of the file at path by new."""
+
+    def __init__(self, function, operator, start, end, new):
+        self.function, self.operator, self.start, self.end, self.new = function, operator, start, end, new
+
+    def apply(self, text):
+        return text[:self.start] + self.new + text[self.end:]
+
+    def shown(self, text):
+        """The lines that it changes, and what becomes of them, each as one line."""
+        first = text.rfind("\n", 0, self.start) + 1
+        last = text.find("\n", self.end)
+        return "%s => %s" % tuple(
+            " ".join(part.split()) or "nothing"
+            for part in (text[first:last], text[first:self.start] + self.new + text[self.end:last]))
+
+
+class Function:
+    """Its name, the text before it, and its tokens from { to }."""
+
+    def __init__(self, name, head, tokens):
+        self.name, self.head, self.tokens = name, head, tokens
+        self.start, self.end = tokens[0].start, tokens[-1].end
+
+
+def tokens_of(text):
+    return [Token(match) for match in TOKEN.finditer(text) if match.lastgroup]
+
+
+def partner(tokens, at):
+    """Where the bracket at closes."""
+    depth = 0
+    for place in range(at, len(tokens)):
+        if tokens[place].text in OPENING and tokens[place].kind == "sign":
+            depth += 1
+        elif tokens[place].text in CLOSING and tokens[place].kind == "sign":
+            depth -= 1
+            if depth == 0:
+                return place
+    raise ValueError("a bracket is not closed")
+
+
+def functions(text):
+    """As the house writes them: { and } of a body stand alone at the beginning of a line."""
+    tokens, found, at, before = tokens_of(text), [], 0, 0
+    while at < len(tokens):
+        token = tokens[at]
+        if token.text == "{" and token.kind == "sign":
+            end = partner(tokens, at)
+            if text[token.start - 1:token.start] == "\n" and tokens[at - 1].text == ")":
+                opening = max(place for place in range(before, at)
+                              if tokens[place].text == "(" and partner(tokens, place) == at - 1)
+                head = text[tokens[before].start:tokens[opening].start]
+                found.append(Function(head.split()[-1].lstrip("*"), head, tokens[at:end + 1]))
+            at = before = end + 1
+            continue
+        if token.text == ";":
+            before = at + 1
+        at += 1
+    return found
+
+
+class Statements:
+    """Walks over the statements of a function."""
+
+    def __init__(self, function, text):
+        self.function, self.text, self.tokens, self.found = function, text, function.tokens, []
+
+    def add(self, operator, first, last, new):
+        self.found.append(Change(self.function.name, operator, self.tokens[first].start,
+                                 self.tokens[last].end, new))
+
+    def surround(self, operator, opening, closing, begin):
+        """What stands between two brackets, with another one."""
+        start, end = self.tokens[opening].end, self.tokens[closing].start
+        self.found.append(Change(self.function.name, operator, start, end,
+                                 "%s(%s)" % (begin, self.text[start:end])))
+
+    def end_of_expression(self, at):
+        """Of the ; that ends it."""
+        while self.tokens[at].text != ";":
+            at = partner(self.tokens, at) + 1 if self.tokens[at].text in OPENING else at + 1
+        return at
+
+    def is_expression(self, at, end):
+        """Not a declaration, as far as that can be seen."""
+        first, second = self.tokens[at], self.tokens[at + 1]
+        if first.kind == "sign":
+            return True
+        if first.kind != "word" or second.kind != "sign" or second.text == "*":
+            return False
+        if second.text == "(":	# or an attribute
+            return self.tokens[partner(self.tokens, at + 1) + 1].kind == "sign" or end == at + 1
+        return True
+
+    def walk(self, at):
+        """The statement at, and what follows it."""
+        word = self.tokens[at].text
+        if word == "{":
+            end = partner(self.tokens, at)
+            at += 1
+            while at < end:
+                at = self.walk(at)
+            return end + 1
+        if word in ("if", "while", "switch", "for"):
+            close = partner(self.tokens, at + 1)
+            if word == "if":
+                self.surround("negate", at + 1, close, "!")
+            elif word == "while":
+                self.surround("not-once", at + 1, close, "false && ")
+            at = self.walk(close + 1)
+            if word == "if" and self.tokens[at].text == "else":
+                at = self.walk(at + 1)
+            return at
+        if word == "do":
+            at = self.walk(at + 1)	# at "while"
+            return partner(self.tokens, at + 1) + 2
+        if word in ("case", "default"):
+            while self.tokens[at].text != ":":
+                at += 1
+            return at + 1
+        if self.tokens[at].kind == "word" and self.tokens[at + 1].text == ":":
+            return at + 2
+        if word == ";":
+            return at + 1
+        if self.tokens[at + 1].text == "(":
+            close = partner(self.tokens, at + 1)
+            if self.tokens[close + 1].text == "{":	# a loop of a macro's
+                return self.walk(close + 1)
+        end = self.end_of_expression(at)
+        if word in JUMPS or (word not in ("return", "static") and self.is_expression(at, end)):
+            self.add("drop", at, end, ";")
+        return end + 1
+
+
+def expressions(function):
+    """Operators, constants and arguments."""
+    tokens, found = function.tokens, []
+
+    def add(operator, first, last, new):
+        found.append(Change(function.name, operator, tokens[first].start, tokens[last].end, new))
+
+    for at, token in enumerate(tokens):
+        before = tokens[at - 1] if at else None
+        if token.kind == "sign" and token.text in SWAPS:
+            is_binary = before.kind in ("number", "text") or before.text in (")", "]") or (
+                before.kind == "word" and before.text != "return")
+            # A cast is taken for an operand: such a change does not compile, or is one after all.
+            if is_binary or token.text not in ALSO_UNARY:
+                add("swap", at, at, SWAPS[token.text])
+        elif token.kind == "number" and re.fullmatch(r"[0-9]+[uUlL]*", token.text):
+            digits = re.match(r"[0-9]+", token.text).group()
+            add("constant", at, at, "%d%s" % (int(digits, 8 if digits[0] == "0" else 10) + 1,
+                                              token.text[len(digits):]))
+        elif token.text in ("true", "false"):
+            add("constant", at, at, "false" if token.text == "true" else "true")
+        elif (token.text == "," and at + 2 < len(tokens) and before.kind == tokens[at + 1].kind == "word" and
+              tokens[at - 2].text in ("(", ",") and tokens[at + 2].text in (")", ",") and
+              before.text != tokens[at + 1].text):
+            add("order", at - 1, at + 1, "%s, %s" % (tokens[at + 1].text, before.text))
+    return found
+
+
+def changes_of(function, text):
+    """All that are known, in the order of the text."""
+    statements = Statements(function, text)
+    statements.walk(0)
+    found = statements.found + expressions(function)
+    for pattern, answers in RETURNS:
+        if pattern.search(function.head):
+            at = function.start + 1
+            found += [Change(function.name, "return", at, at, " " + answer) for answer in answers]
+            break
+    return sorted(found, key=lambda change: (change.start, change.end, change.operator, change.new))
+
+
+def main():
+    with open(sys.argv[1], encoding="utf-8") as file:
+        text = file.read()
+    for function in functions(text):
+        if len(sys.argv) < 3 or function.name == sys.argv[2]:
+            for change in changes_of(function, text):
+                print("%d: %s: %s: %s" % (text.count("\n", 0, change.start) + 1, function.name, change.operator,
+                                          change.shown(text)))
+
+
+if __name__ == "__main__":
+    main()
