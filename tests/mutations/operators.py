@@ -29,7 +29,7 @@ RETURNS = (
     (re.compile(r"\bbool\s+\w+\s*$"), ("return false;", "return true;")),
     (re.compile(r"\benum cmn_status\s+\w+\s*$"), ("return CMN_OK;", "return CMN_MISS;")),
     (re.compile(r"\bvoid\s+\w+\s*$"), ("return;",)),
-    (re.compile(r"\b(int|unsigned int|size_t|s?size_t|u?int\d+_t|cl_int|ze_result_t|enum \w+)\s+\w+\s*$"),
+    (re.compile(r"\b(int|s?size_t|u?int\d+_t|cl_int|ze_result_t|enum \w+)\s+\w+\s*$"),
      ("return 0;", "return 1;")),
 )
 
@@ -45,8 +45,8 @@ class Token:
 class Change:
     """Replaces text[start:end] of the file at path by new."""
 
-    def __init__(self, function, operator, start, end, new):
-        self.function, self.operator, self.start, self.end, self.new = function, operator, start, end, new
+    def __init__(self, operator, start, end, new):
+        self.operator, self.start, self.end, self.new = operator, start, end, new
 
     def apply(self, text):
         return text[:self.start] + self.new + text[self.end:]
@@ -109,17 +109,15 @@ class Statements:
     """Walks over the statements of a function."""
 
     def __init__(self, function, text):
-        self.function, self.text, self.tokens, self.found = function, text, function.tokens, []
+        self.text, self.tokens, self.found = text, function.tokens, []
 
     def add(self, operator, first, last, new):
-        self.found.append(Change(self.function.name, operator, self.tokens[first].start,
-                                 self.tokens[last].end, new))
+        self.found.append(Change(operator, self.tokens[first].start, self.tokens[last].end, new))
 
     def surround(self, operator, opening, closing, begin):
         """What stands between two brackets, with another one."""
         start, end = self.tokens[opening].end, self.tokens[closing].start
-        self.found.append(Change(self.function.name, operator, start, end,
-                                 "%s(%s)" % (begin, self.text[start:end])))
+        self.found.append(Change(operator, start, end, "%s(%s)" % (begin, self.text[start:end])))
 
     def end_of_expression(self, at):
         """Of the ; that ends it."""
@@ -183,7 +181,7 @@ def expressions(function):
     tokens, found = function.tokens, []
 
     def add(operator, first, last, new):
-        found.append(Change(function.name, operator, tokens[first].start, tokens[last].end, new))
+        found.append(Change(operator, tokens[first].start, tokens[last].end, new))
 
     for at, token in enumerate(tokens):
         before = tokens[at - 1] if at else None
@@ -214,7 +212,7 @@ def changes_of(function, text):
     for pattern, answers in RETURNS:
         if pattern.search(function.head):
             at = function.start + 1
-            found += [Change(function.name, "return", at, at, " " + answer) for answer in answers]
+            found += [Change("return", at, at, " " + answer) for answer in answers]
             break
     return sorted(found, key=lambda change: (change.start, change.end, change.operator, change.new))
 

@@ -39,7 +39,7 @@ FAILED = re.compile(r"Test +#\d+: (\S+) [. ]*[A-Za-z ]*\*\*\*(?!Skipped)")
 MEMORY = 16 << 30
 # What no compiler of the suite lets pass, though others of its warnings come from any unfinished change.
 REFUSED = "-Werror=int-conversion -Werror=incompatible-pointer-types"
-# Seconds for one test that a list names, and for all others: what takes longer hangs.
+# Seconds for one of the nearest tests, and for all others: what takes longer hangs.
 PATIENCE, MORE_PATIENCE = 60, 400
 STARTED = re.compile(r"Start +\d+: (\S+)")
 
@@ -136,6 +136,8 @@ class Copy:
         for chosen in {chosen for _, tests in LATER for chosen in tests}:
             _, output = self.call("ctest", "--test-dir", self.build, "-j", str(at_once), *NEVER, *chosen,
                                   "-E", "^(%s)$" % "|".join((SLOW, *self.unfit)), seconds=1800)
+            if "No tests were found" in output:
+                sys.exit("no test is chosen by %s" % " ".join(chosen))
             self.unfit += [re.escape(name) for name in FAILED.findall(output)]
 
     def failing(self, *chosen, patience=MORE_PATIENCE):
@@ -180,6 +182,8 @@ class Copy:
     def nearest(self, path):
         """The first unit test that fails, of those that include the file's header; None: all pass."""
         for test in nearest(path):
+            if not os.path.exists(os.path.join(self.build, "bin", "test_" + test)):
+                continue	# something that it needs is not installed
             self.make("test_" + test)	# and the libraries that it opens
             if test in ("observer", "dependencies"):
                 self.make("observed_lazy", "observed_now", "observed_no_plt")
@@ -188,29 +192,32 @@ class Copy:
                 return name
         return None
 
-    def is_the_same(self, objects, before):
+    def code(self, objects):
         self.make(*[os.path.relpath(name, self.build) for name in objects])
-        return [read(name) for name in objects] == before
+        return [read(name) for name in objects]
 
     def try_change(self, path, change, near):
         """The name of the test that noticed it, or None. near: of the nearest."""
         source, objects = os.path.join(self.tree, path), self.objects(path)
-        original, before = read(source), [read(name) for name in objects]
         if not objects:
             raise Broken("it is not built here")
+        original, before, is_everywhere = read(source).decode(), self.code(objects), False
         try:
-            write(source, change.apply(original.decode()))
-            if self.is_the_same(objects, before):
+            write(source, change.apply(original))
+            if self.code(objects) == before:
                 raise Broken("the compiler makes the same of it")
             name = self.nearest(path)
             if name or near:
                 return name
+            is_everywhere = True
             self.make()
             for chosen in next(tests for folder, tests in LATER if path.startswith(folder)):
                 name = name or self.failing(*chosen)
             return name
         finally:
-            write(source, original.decode())
+            write(source, original)
+            if is_everywhere:	# programs that the next one's nearest tests start, too
+                self.make()
 
 
 def nearest(path):
@@ -285,13 +292,10 @@ def choose(arguments):
 
 
 def equivalents():
-    """{change: why no test can see it}"""
-    path, found = os.path.join(ROOT, EQUIVALENT), {}
-    for line in read(path).decode().split("\n") if os.path.exists(path) else []:
-        if line and not line.startswith("#"):
-            name, _, why = line.partition("\t")
-            found[name] = why
-    return found
+    """What no test can see."""
+    path = os.path.join(ROOT, EQUIVALENT)
+    lines = read(path).decode().split("\n") if os.path.exists(path) else []
+    return {line.partition("\t")[0] for line in lines if line and not line.startswith("#")}
 
 
 class Results:
