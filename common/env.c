@@ -14,7 +14,6 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-#include "common/descriptor.h"
 
 /* Read at once: as many variables, and so much of each. Most environments and values are smaller. */
 enum { BATCH = 128, PIECE = 192, PAGE = 4096, MAX_COPIES = 8 };
@@ -64,7 +63,7 @@ static size_t left_in_page(const void *at)
 static bool read_by_file(struct reader *reader, const struct iovec *from, size_t count, char *to)
 {
 	if (reader->fd < 0)
-		reader->fd = cmn_descriptor_open(AT_FDCWD, "/proc/self/mem", O_RDONLY);
+		reader->fd = open("/proc/self/mem", O_RDONLY | O_CLOEXEC);
 	for (size_t i = 0; i < count; to += from[i++].iov_len) {
 		uintptr_t at = (uintptr_t)from[i].iov_base, page = at - at % PAGE;
 
@@ -213,7 +212,7 @@ enum cmn_status cmn_env_copy(struct cmn_buffer *ret)
 		copied = copy_all(reader, ret);
 	}
 	if (reader->fd >= 0)
-		(void)cmn_descriptor_close(reader->fd);	/* only read */
+		(void)close(reader->fd);	/* only read */
 	free(reader);
 	return ret->failed ? CMN_ERR_NOMEM : copied ? CMN_OK : CMN_BUSY;
 }

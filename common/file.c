@@ -22,7 +22,6 @@
 #include <unistd.h>
 
 #include "common/clock.h"
-#include "common/descriptor.h"
 
 /* Supplementary groups beyond this many are not looked through: such a user takes a root for foreign. */
 #define MAX_GROUPS 1024
@@ -223,17 +222,16 @@ ssize_t cmn_file_write(int fd, const void *data, size_t len)
 /* The same pipe or terminal through an open file of our own, which alone does not block. */
 static ssize_t write_reopened(int fd, const void *data, size_t len)
 {
-	unsigned int forks = cmn_descriptor_forks();
 	ssize_t put;
 	char path[64];
 	int own;
 
 	(void)snprintf(path, sizeof(path), "/proc/thread-self/fd/%d", fd);	/* it fits */
-	own = cmn_descriptor_keep(open(path, O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC), forks);
+	own = cmn_file_raise(open(path, O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
 	if (own < 0)
 		return -1;
 	put = cmn_file_write(own, data, len);
-	(void)cmn_descriptor_close(own);	/* what a pipe took it has */
+	(void)close(own);	/* what a pipe took it has */
 	return put;
 }
 
@@ -279,6 +277,24 @@ ssize_t cmn_file_write_at(int fd, const void *data, size_t len, off_t at)
 	put = pwrite(fd, data, len, at);
 	end_quiet(&quiet, put < 0);
 	return put;
+}
+
+int cmn_file_raise(int fd)
+{
+	int high;
+
+	if (fd < 0 || fd >= CMN_FILE_FIRST_NUMBER)
+		return fd;
+	high = fcntl(fd, F_DUPFD_CLOEXEC, CMN_FILE_FIRST_NUMBER);
+	if (high < 0)
+		return fd;	/* none is free */
+	(void)close(fd);	/* the file stays open */
+	return high;
+}
+
+int cmn_file_open(int dir_fd, const char *path, int flags)
+{
+	return cmn_file_raise(openat(dir_fd, path, flags | O_CLOEXEC));
 }
 
 enum cmn_status cmn_file_write_all(int fd, const void *data, size_t len)
@@ -379,20 +395,18 @@ enum cmn_status cmn_file_open_own(int dir_fd, const char *name, int *ret_fd)
 	bool made = false;
 	int fd = -1;
 
-	/* Others may make and remove it at any time; and the process may be forked. */
+	/* Others may make and remove it at any time. */
 	for (int i = 0; i < OPEN_ATTEMPTS && fd < 0; i++) {
-		unsigned int forks = cmn_descriptor_forks();
-
 		fd = cmn_file_open_to_write(dir_fd, name, i % 2 ? O_RDWR | O_CREAT | O_EXCL : O_RDWR, 0600,
 					    CMN_FILE_ANY, NULL);
-		if (fd < 0 && errno != ENOENT && errno != EEXIST && errno != EINTR)
+		if (fd < 0 && errno != ENOENT && errno != EEXIST)
 			break;
 		made |= fd >= 0 && i % 2;
-		fd = cmn_descriptor_keep(fd, forks);
-		/* Else it was replaced, or the number given to a file of the application's, just now. */
+		fd = cmn_file_raise(fd);
+		/* Else it was replaced just now. */
 		if (fd >= 0 && !cmn_file_is_named(dir_fd, name, fd)) {
 			made = false;
-			(void)cmn_descriptor_close(fd);	/* nothing was written through it */
+			(void)close(fd);	/* nothing was written through it */
 			fd = -1;
 			errno = EAGAIN;
 		}
@@ -402,7 +416,7 @@ enum cmn_status cmn_file_open_own(int dir_fd, const char *name, int *ret_fd)
 	if (made)
 		status = share_as_directory(fd, dir_fd);
 	if (status != CMN_OK) {
-		(void)cmn_descriptor_close(fd);	/* nothing was written through it */
+		(void)close(fd);	/* nothing was written through it */
 		return status;
 	}
 	*ret_fd = fd;
@@ -451,19 +465,8 @@ bool cmn_file_is_named(int dir_fd, const char *name, int fd)
 /* A file of that name that was not there. */
 static int make_new(int dir_fd, const char *name)
 {
-	int fd = -1;
-
-	for (int i = 0; i < OPEN_ATTEMPTS; i++) {
-		unsigned int forks = cmn_descriptor_forks();
-
-		fd = cmn_file_open_to_write(dir_fd, name, O_WRONLY | O_CREAT | O_EXCL, 0600,
-					    CMN_FILE_ANY, NULL);
-		fd = cmn_descriptor_keep(fd, forks);
-		if (fd >= 0 || errno != EINTR)
-			break;
-		(void)unlinkat(dir_fd, name, 0);	/* if it stays, the next attempt fails */
-	}
-	return fd;
+	return cmn_file_raise(cmn_file_open_to_write(dir_fd, name, O_WRONLY | O_CREAT | O_EXCL, 0600,
+						     CMN_FILE_ANY, NULL));
 }
 
 /* As cmn_file_publish. *ret_kept: all is well but that what has the name may not be replaced. */
@@ -489,11 +492,10 @@ static uint64_t modified_ns(const struct stat *info)
 
 uint64_t cmn_file_clock(int dir_fd)
 {
-	unsigned int forks = cmn_descriptor_forks();
 	struct stat info;
 	char name[64] = "";
 	uint64_t ns = 0;
-	int fd = cmn_descriptor_keep(openat(dir_fd, ".", O_WRONLY | O_TMPFILE | O_CLOEXEC, 0600), forks);
+	int fd = cmn_file_raise(openat(dir_fd, ".", O_WRONLY | O_TMPFILE | O_CLOEXEC, 0600));
 
 	/* Not every file system has files without a name. */
 	if (fd < 0)
@@ -502,7 +504,7 @@ uint64_t cmn_file_clock(int dir_fd)
 		return 0;
 	if (fstat(fd, &info) == 0)
 		ns = modified_ns(&info);
-	(void)cmn_descriptor_close(fd);	/* nothing was written */
+	(void)close(fd);	/* nothing was written */
 	if (*name)
 		(void)unlinkat(dir_fd, name, 0);	/* else it is swept */
 	return ns;
@@ -522,8 +524,6 @@ static enum cmn_status publish(int dir_fd, const char *name, const struct cmn_vi
 	enum cmn_status status;
 	int fd;
 
-	if (!cmn_descriptor_is_ours(dir_fd))
-		return CMN_ERR_IO;
 	fd = make_temporary(dir_fd, temporary);
 	if (fd < 0)
 		return cmn_status_from_errno(errno);
@@ -531,10 +531,9 @@ static enum cmn_status publish(int dir_fd, const char *name, const struct cmn_vi
 	status = cmn_file_is_named(dir_fd, temporary, fd) ? share_as_directory(fd, dir_fd)
 							  : CMN_ERR_IO;
 	for (size_t i = 0; i < count && status == CMN_OK; i++)
-		status = cmn_descriptor_is_ours(fd) ?
-			cmn_file_write_all(fd, views[i].data, views[i].len) : CMN_ERR_IO;
+		status = cmn_file_write_all(fd, views[i].data, views[i].len);
 	/* close reports what the file system could not write (NFS, quotas). */
-	if (cmn_descriptor_close(fd) < 0 && status == CMN_OK)
+	if (close(fd) < 0 && status == CMN_OK)
 		status = cmn_status_from_errno(errno);
 	if (status == CMN_OK && renameat(dir_fd, temporary, dir_fd, name) < 0) {
 		*ret_kept = errno == EPERM || errno == EACCES;
@@ -565,13 +564,12 @@ static enum cmn_status write_in_place(int dir_fd, const char *name, const struct
 	if (status != CMN_OK)
 		return status;
 	for (size_t i = 0; i < count && status == CMN_OK; i++) {
-		status = cmn_descriptor_is_ours(fd) ?
-			cmn_file_write_all(fd, views[i].data, views[i].len) : CMN_ERR_IO;
+		status = cmn_file_write_all(fd, views[i].data, views[i].len);
 		len += views[i].len;
 	}
-	if (status == CMN_OK && (!cmn_descriptor_is_ours(fd) || ftruncate(fd, (off_t)len) < 0))
+	if (status == CMN_OK && ftruncate(fd, (off_t)len) < 0)
 		status = CMN_ERR_IO;
-	if (cmn_descriptor_close(fd) < 0 && status == CMN_OK)
+	if (close(fd) < 0 && status == CMN_OK)
 		status = cmn_status_from_errno(errno);
 	return status;
 }
@@ -664,38 +662,105 @@ bool cmn_file_is_remote(int fd)
 	return false;
 }
 
+/* What this process has locked, or is about to: a lock belongs to the open file, which a child shares. */
+static struct locked {
+	atomic_int number;	/* and one; 0: free; BUSY: a thread changes it */
+	dev_t device;
+	ino_t inode;
+} locked[32];
+enum { BUSY = -1 };
+
+static struct locked *claim(int number)
+{
+	for (size_t i = 0; i < sizeof(locked) / sizeof(locked[0]); i++) {
+		int was = number;
+
+		if (atomic_compare_exchange_strong(&locked[i].number, &was, BUSY))
+			return &locked[i];
+	}
+	return NULL;
+}
+
+static void note_lock(int fd)
+{
+	struct locked *slot = claim(fd + 1);	/* one of that number, which was closed with its lock */
+	struct stat info;
+
+	if (!slot)
+		slot = claim(0);
+	if (!slot)
+		return;
+	if (fstat(fd, &info) == 0) {
+		slot->device = info.st_dev;
+		slot->inode = info.st_ino;
+	}
+	atomic_store(&slot->number, fd + 1);
+}
+
+static void forget_lock(int fd)
+{
+	struct locked *slot = claim(fd + 1);
+
+	if (slot)
+		atomic_store(&slot->number, 0);
+}
+
+void cmn_file_locks_fork_child(void)
+{
+	struct stat info;
+	int fd;
+
+	for (size_t i = 0; i < sizeof(locked) / sizeof(locked[0]); i++) {
+		fd = atomic_load(&locked[i].number) - 1;
+		if (fd >= 0 && fstat(fd, &info) == 0 && info.st_dev == locked[i].device &&
+		    info.st_ino == locked[i].inode)
+			(void)close(fd);	/* the parent's to write */
+		atomic_store(&locked[i].number, 0);
+	}
+}
+
 enum cmn_status cmn_file_lock(int fd, uint64_t until)
 {
 	struct timespec pause = { 0, FIRST_LOCK_PAUSE_NS };
+	enum cmn_status status = CMN_OK;
 
-	if (!cmn_descriptor_is_ours(fd))
-		return CMN_BUSY;	/* without locks others go on; here nothing is to be done */
+	note_lock(fd);
 	/* Never blocking: that has no time limit, and need not end at all on remote file systems. */
 	while (flock(fd, LOCK_EX | LOCK_NB) < 0) {
 		if (errno == EINTR)
 			continue;
 		if (errno != EWOULDBLOCK)
-			return CMN_ERR_IO;
-		if (!until || cmn_clock_monotonic() >= until)
-			return CMN_BUSY;
+			status = CMN_ERR_IO;
+		else if (!until || cmn_clock_monotonic() >= until)
+			status = CMN_BUSY;
+		if (status != CMN_OK) {
+			forget_lock(fd);
+			break;
+		}
 		(void)nanosleep(&pause, NULL);	/* a signal only makes it shorter */
 		if (pause.tv_nsec < LAST_LOCK_PAUSE_NS)
 			pause.tv_nsec += pause.tv_nsec / 2;
 	}
-	return CMN_OK;
+	return status;
 }
 
 enum cmn_status cmn_file_share(int fd)
 {
-	if (!cmn_descriptor_is_ours(fd))
-		return CMN_BUSY;
+	note_lock(fd);
 	if (flock(fd, LOCK_SH | LOCK_NB) == 0)
 		return CMN_OK;
+	forget_lock(fd);
 	return errno == EWOULDBLOCK ? CMN_BUSY : CMN_ERR_IO;
 }
 
 void cmn_file_unlock(int fd)
 {
-	if (cmn_descriptor_is_ours(fd))
-		(void)flock(fd, LOCK_UN);	/* fails only where locking did */
+	(void)flock(fd, LOCK_UN);	/* fails only where locking did */
+	forget_lock(fd);
+}
+
+void cmn_file_leave_lock(int fd)
+{
+	forget_lock(fd);
+	(void)close(fd);	/* nothing was written */
 }

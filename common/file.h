@@ -97,6 +97,17 @@ ssize_t cmn_file_write_at(int fd, const void *data, size_t len, off_t at);
  */
 ssize_t cmn_file_write_at_once(int fd, const void *data, size_t len);
 
+/*
+ * Like openat, close-on-exec, for a file that exists; and moves a descriptor that was just opened
+ * (also -1, errno stays), to a number from CMN_FILE_FIRST_NUMBER on where one is free. What the cache
+ * writes or locks has such a number while a call lasts: a program that closes every descriptor, or one
+ * twice, then gives the lowest numbers to the next files that it opens, and a write of the cache fails
+ * instead of reaching one of these. The kernel's first table has 64: these cost no larger one.
+ */
+int cmn_file_open(int dir_fd, const char *path, int flags);
+int cmn_file_raise(int fd);
+#define CMN_FILE_FIRST_NUMBER 48
+
 /* Writes all of it or fails; EINTR and short writes are handled. */
 CMN_CHECKED enum cmn_status cmn_file_write_all(int fd, const void *data, size_t len);
 
@@ -109,7 +120,7 @@ bool cmn_file_is_named(int dir_fd, const char *name, int fd);
  * never waits. Nothing else opens files for writing by their names (tests/rules/writers.py).
  * flags: O_WRONLY or O_RDWR, with O_CREAT, O_EXCL, O_APPEND. trust: CMN_FILE_TRUSTED where anybody
  * may have put the file there: it must belong to the effective user, and nobody else may write to
- * it. For close, or cmn_descriptor_keep. -1 with errno, and *ret_reason (static; may be NULL)
+ * it. For close. -1 with errno, and *ret_reason (static; may be NULL)
  * says why.
  */
 int cmn_file_open_to_write(int dir_fd, const char *name, int flags, mode_t mode,
@@ -125,8 +136,7 @@ int cmn_file_make_nameless(const char *directory);
 /*
  * Opens dir_fd/name for reading and writing in place; creates it if it does
  * not exist. CMN_ERR_ACCESS: it is not a regular file, or it has a second
- * name, whose owner may not expect its bytes to change. Close it with
- * cmn_descriptor_close (descriptor.h).
+ * name, whose owner may not expect its bytes to change. For close.
  */
 CMN_CHECKED enum cmn_status cmn_file_open_own(int dir_fd, const char *name, int *ret_fd);
 
@@ -183,9 +193,8 @@ CMN_CHECKED enum cmn_status cmn_file_make_dirs(const char *path, mode_t mode);
  * lock ends when the descriptor is closed or the process dies. A process that
  * holds it may be stopped forever, so this waits only until a time of
  * cmn_clock_monotonic; until 0: does not wait. Nothing else in the project
- * waits for file locks. CMN_BUSY: another process still has the lock, or the
- * number no longer belongs to the cache (descriptor.h). CMN_ERR_IO: the file
- * system has no locks.
+ * waits for file locks. CMN_BUSY: another process still has the lock.
+ * CMN_ERR_IO: the file system has no locks.
  */
 CMN_CHECKED enum cmn_status cmn_file_lock(int fd, uint64_t until);
 /*
@@ -198,6 +207,13 @@ CMN_CHECKED enum cmn_status cmn_file_share(int fd);
  * forked in between and shares the open file.
  */
 void cmn_file_unlock(int fd);
+/* Closes a file and leaves its lock to a child that has it. */
+void cmn_file_leave_lock(int fd);
+/*
+ * For pthread_atfork, in the child: closes what the parent had locked, so that no lock outlives its
+ * owner there. Of more than 32 files at a time the child keeps some until it ends.
+ */
+void cmn_file_locks_fork_child(void);
 /*
  * Whether the file system is on another machine, or may be: then locks may block
  * forever, and pages of a mapping fail where a read would return an error.

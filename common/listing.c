@@ -6,11 +6,12 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "common/descriptor.h"
+#include "common/file.h"
+
 
 bool cmn_listing_open(struct cmn_listing *listing, int dir_fd, const char *path)
 {
-	listing->fd = cmn_descriptor_open(dir_fd, path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
+	listing->fd = cmn_file_open(dir_fd, path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
 	listing->at = 0;
 	listing->len = 0;
 	return listing->fd >= 0;
@@ -28,11 +29,7 @@ const struct dirent64 *cmn_listing_next(struct cmn_listing *listing)
 	do {
 		if (listing->at >= listing->len) {
 			listing->at = 0;
-			listing->len = 0;
-			/* What the application opened in its place is not ours to look through. */
-			if (cmn_descriptor_is_ours(listing->fd))
-				listing->len = getdents64(listing->fd, listing->block,
-							  sizeof(listing->block));
+			listing->len = getdents64(listing->fd, listing->block, sizeof(listing->block));
 			if (listing->len <= 0)
 				return NULL;
 		}
@@ -46,11 +43,10 @@ void cmn_listing_rewind(struct cmn_listing *listing)
 {
 	listing->at = 0;
 	listing->len = 0;
-	if (cmn_descriptor_is_ours(listing->fd))
-		(void)lseek(listing->fd, 0, SEEK_SET);	/* a directory: it cannot fail */
+	(void)lseek(listing->fd, 0, SEEK_SET);	/* a directory: it cannot fail */
 }
 
 void cmn_listing_close(struct cmn_listing *listing)
 {
-	(void)cmn_descriptor_close(listing->fd);	/* read only */
+	(void)close(listing->fd);	/* read only */
 }

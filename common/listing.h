@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * listing: the names in a directory. It does not use opendir, because closedir
- * would close a file of the application that has got the same number
- * (descriptor.h). One thread at a time.
+ * listing: the names in a directory, read a block at a time into the caller's storage. One thread at a time.
  */
 #ifndef COMMON_LISTING_H
 #define COMMON_LISTING_H

@@ -10,7 +10,6 @@
 #include <unistd.h>
 
 #include "common/bytes.h"
-#include "common/descriptor.h"
 #include "common/file.h"
 #include "common/printable.h"
 
@@ -60,8 +59,7 @@ static void write_stderr(const char *message)
 {
 	char line[MESSAGE_SIZE + 16];
 	int len = snprintf(line, sizeof(line), "ckcache: %s\n", message);
-	unsigned int forks = cmn_descriptor_forks();
-	int fd = cmn_descriptor_keep(fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1), forks);
+	int fd = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, CMN_FILE_FIRST_NUMBER);
 
 	if (fd < 0 && is_taken(STDERR_FILENO) && len > 0)	/* no descriptor is left */
 		(void)!cmn_file_write_at_once(STDERR_FILENO, line, (size_t)len);
@@ -70,7 +68,7 @@ static void write_stderr(const char *message)
 	/* One write, so that lines of several processes do not mix. */
 	if (len > 0 && is_taken(fd))
 		(void)!cmn_file_write_at_once(fd, line, (size_t)len);
-	(void)cmn_descriptor_close(fd);	/* the application's is open */
+	(void)close(fd);	/* the application's is open */
 }
 
 static void write_message(const struct cmn_log *log, enum cmn_log_level level, const char *format,

@@ -12,7 +12,6 @@
 #include <unistd.h>
 
 #include "common/clock.h"
-#include "common/descriptor.h"
 #include "common/file.h"
 #include "common/printable.h"
 
@@ -44,16 +43,8 @@ static int put_time(char *text, size_t size)
 /* -1 with errno. */
 static int open_file(const char *path, const char **ret_reason)
 {
-	unsigned int forks;
-	int fd;
-
-	do {
-		forks = cmn_descriptor_forks();
-		fd = cmn_file_open_to_write(AT_FDCWD, path, O_WRONLY | O_APPEND | O_CREAT, 0600,
-					    CMN_FILE_TRUSTED, ret_reason);
-		fd = cmn_descriptor_keep(fd, forks);
-	} while (fd < 0 && errno == EINTR);
-	return fd;
+	return cmn_file_raise(cmn_file_open_to_write(AT_FDCWD, path, O_WRONLY | O_APPEND | O_CREAT, 0600,
+						     CMN_FILE_TRUSTED, ret_reason));
 }
 
 /* Moves a full one away. Where another process is at it, or cannot be asked, it grows a little more. */
@@ -65,7 +56,7 @@ static void rotate(const char *path, int fd)
 		return;
 	if (cmn_file_is_named(AT_FDCWD, path, fd) &&
 	    (size_t)snprintf(old, sizeof(old), "%s" OLD, path) < sizeof(old) &&
-	    rename(path, old) < 0 && cmn_descriptor_is_ours(fd))
+	    rename(path, old) < 0)
 		(void)!ftruncate(fd, 0);	/* else it grows on */
 	cmn_file_unlock(fd);
 }
@@ -89,10 +80,10 @@ enum cmn_status cmn_log_file_append(const char *path, const char *program, const
 	for (int i = 0; i < MAX_TRIES && full && status == CMN_OK; i++) {
 		if (fd >= 0) {
 			rotate(path, fd);
-			(void)cmn_descriptor_close(fd);	/* nothing was written through it */
+			(void)close(fd);	/* nothing was written through it */
 		}
 		fd = open_file(path, ret_reason);
-		if (fd < 0 || !cmn_descriptor_stat(fd, &info))
+		if (fd < 0 || fstat(fd, &info) < 0)
 			status = cmn_status_from_errno(errno);
 		/* Without a name: it was full, and another one took the old one's place since. */
 		full = status == CMN_OK &&
@@ -101,7 +92,7 @@ enum cmn_status cmn_log_file_append(const char *path, const char *program, const
 	if (status == CMN_OK && cmn_file_write(fd, line, len) < 0)
 		status = cmn_status_from_errno(errno);
 	if (fd >= 0)
-		(void)cmn_descriptor_close(fd);	/* what was not written then is lost */
+		(void)close(fd);	/* what was not written then is lost */
 	if (status != CMN_OK && !*ret_reason)
 		*ret_reason = cmn_status_string(status);
 	return status;

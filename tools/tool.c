@@ -14,7 +14,6 @@
 #include "cachecore/disk/mark.h"
 #include "cachecore/disk/root.h"
 #include "common/clock.h"
-#include "common/descriptor.h"
 #include "common/printable.h"
 #include "common/trusted.h"
 #include "tools/terminal.h"
@@ -215,7 +214,7 @@ bool tool_may_write(const struct tool_cache *cache)
 	/* Before what tells that it is a cache goes. */
 	else if (cc_root_open(cache->config.dir, &fd) == CMN_OK) {
 		(void)cc_mark_make(fd);
-		(void)cmn_descriptor_close(fd);	/* a directory: nothing to be lost */
+		(void)close(fd);	/* a directory: nothing to be lost */
 	}
 	return !cache->config.read_only;
 }

@@ -23,7 +23,6 @@
 #include "cachecore/disk/node_dir.h"
 #include "cachecore/disk/root.h"
 #include "common/clock.h"
-#include "common/descriptor.h"
 #include "common/env.h"
 #include "common/file.h"
 #include "common/hash.h"
@@ -100,7 +99,7 @@ static int open_file(int root_fd, const struct stat *root)
 	if (cmn_file_open_healed(dir_fd, name, &fd) != CMN_OK)
 		fd = -1;
 	if (dir_fd != root_fd)
-		(void)cmn_descriptor_close(dir_fd);	/* a directory: nothing to be lost */
+		(void)close(dir_fd);	/* a directory: nothing to be lost */
 	return fd;
 }
 
@@ -139,7 +138,7 @@ static struct lock_file *enter_file(int root_fd)
 	if (opens) {
 		fd = open_file(root_fd, &root);
 		if (fd >= 0 && fstat(fd, &info) < 0) {
-			(void)cmn_descriptor_close(fd);	/* nothing was written */
+			(void)close(fd);	/* nothing was written */
 			fd = -1;
 		}
 		cmn_mutex_lock(&lock_of_files);
@@ -154,9 +153,9 @@ static struct lock_file *enter_file(int root_fd)
 /* With the lock, also while it is closed: that would end the locks of one who opens it then. */
 static void leave_file(struct lock_file *file)
 {
-	/* One that the application has closed is to be known as such, and its number free for others. */
-	if (--file->users == 0 && file->fd >= 0 && (is_open(file) || !cmn_descriptor_is_ours(file->fd)))
-		(void)cmn_descriptor_close(file->fd);	/* nothing was written */
+	/* If the application has closed it, its number may belong to another file. */
+	if (--file->users == 0 && is_open(file))
+		(void)close(file->fd);	/* nothing was written */
 }
 
 static int set(const struct cc_build_lock *lock, bool next, int command, struct flock *range)
@@ -404,7 +403,7 @@ enum cc_build_turn cc_build_lock_take(const char *root, struct cmn_view key, uin
 		return CC_BUILD_ALONE;
 	if (cc_root_make(root, &root_fd) == CMN_OK) {
 		lock->file = enter_file(root_fd);
-		(void)cmn_descriptor_close(root_fd);	/* a directory: nothing to be lost */
+		(void)close(root_fd);	/* a directory: nothing to be lost */
 	}
 	if (lock->file) {
 		lock->owner = (struct owner){ getpid(), gettid() };
@@ -458,6 +457,10 @@ void cc_build_locks_fork_child(void)
 	if (pthread_mutex_trylock(&lock_of_files) != 0) {
 		lock_of_files = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
 		cmn_mutex_lock(&lock_of_files);
+	}
+	for (size_t i = 0; i < MAX_FILES; i++) {
+		if (files[i].users && is_open(&files[i]))
+			(void)close(files[i].fd);	/* the parent's to lock */
 	}
 	memset(files, 0, sizeof(files));
 	parent = getppid();

@@ -59,7 +59,7 @@ void cc_build_lock_wait(struct cc_build_lock *lock, bool waits);
 /* NULL is fine, and so is, in a forked child, a lock of the parent's: that keeps it. */
 void cc_build_lock_release(struct cc_build_lock *lock);
 
-/* For pthread_atfork, in the child, before descriptor.h's; may be called several times. No lock is the child's. */
+/* For pthread_atfork, in the child; may be called several times. No lock is the child's. */
 void cc_build_locks_fork_child(void);
 
 #endif

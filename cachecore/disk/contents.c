@@ -4,11 +4,11 @@
 
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "cachecore/disk/root.h"
 #include "cachecore/file_memo.h"
 #include "common/clock.h"
-#include "common/descriptor.h"
 #include "common/file.h"
 
 enum {
@@ -34,7 +34,7 @@ static void look(struct cc_contents *contents)
 	contents->looked = true;
 	/* What is no such file has no slot that fits. */
 	(void)!cmn_file_read(root_fd, CC_CONTENTS_NAME, (size_t)SLOTS * SLOT_SIZE, false, &contents->slots);
-	(void)cmn_descriptor_close(root_fd);	/* read only */
+	(void)close(root_fd);	/* read only */
 }
 
 void cc_contents_release(struct cc_contents *contents)
@@ -78,11 +78,10 @@ static void remember(const struct cc_contents *contents, const struct cmn_hash *
 	if (open_root(contents->config, &root_fd) != CMN_OK)
 		return;
 	if (cmn_file_open_healed(root_fd, CC_CONTENTS_NAME, &fd) == CMN_OK) {
-		if (cmn_descriptor_is_ours(fd))
-			(void)!cmn_file_write_at(fd, slot, sizeof(slot), (off_t)at);
-		(void)cmn_descriptor_close(fd);	/* a lost slot is read again */
+		(void)!cmn_file_write_at(fd, slot, sizeof(slot), (off_t)at);
+		(void)close(fd);	/* a lost slot is read again */
 	}
-	(void)cmn_descriptor_close(root_fd);	/* nothing was written through it */
+	(void)close(root_fd);	/* nothing was written through it */
 }
 
 /* false: another file, or other content, could have the same. */

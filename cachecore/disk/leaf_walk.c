@@ -11,7 +11,7 @@
 
 #include "cachecore/disk/root.h"
 #include "common/bytes.h"
-#include "common/descriptor.h"
+#include "common/file.h"
 #include "common/listing.h"
 
 struct walk {
@@ -57,14 +57,14 @@ static enum cmn_status visit_leaf(struct walk *walk, int dir_fd, const char *chi
 	enum cmn_status status;
 	struct stat info;
 	/* What cannot be opened was removed meanwhile, or is no directory, or not ours. */
-	int fd = cmn_descriptor_open(dir_fd, child, O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
+	int fd = cmn_file_open(dir_fd, child, O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
 
 	if (fd < 0)
 		return CMN_OK;
 	status = walk->visit(walk->ctx, walk->root_fd, walk->path, fd);
 	/* The visitor may have removed it. */
 	walk->emptied = walk->prune && fstat(fd, &info) == 0 && info.st_nlink == 0;
-	(void)cmn_descriptor_close(fd);	/* read only */
+	(void)close(fd);	/* read only */
 	return status;
 }
 

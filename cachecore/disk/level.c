@@ -21,7 +21,6 @@
 #include "cachecore/disk/writer/writer.h"
 #include "cachecore/record/tally.h"
 #include "common/clock.h"
-#include "common/descriptor.h"
 #include "common/mutex.h"
 
 #define NS_PER_S UINT64_C(1000000000)
@@ -520,12 +519,10 @@ uint64_t cc_level_switch_capacity(struct cc_level_switch *levels)
 void cc_level_switch_fork_prepare(struct cc_level_switch *levels)
 {
 	cmn_mutex_lock(&levels->lock);
-	cmn_descriptors_fork_prepare();
 }
 
 void cc_level_switch_fork_parent(struct cc_level_switch *levels)
 {
-	cmn_descriptors_fork_parent();
 	cmn_mutex_unlock(&levels->lock);
 }
 
@@ -536,7 +533,7 @@ void cc_level_switch_fork_child(struct cc_level_switch *levels)
 	levels->around.start_ns = cmn_clock_realtime();
 	cc_stats_forget(levels->around.stats);
 	cc_build_locks_fork_child();
-	cmn_descriptors_fork_child();
+	cmn_file_locks_fork_child();
 	DL_FOREACH(levels->all, level) {
 		if (level->writer)
 			cc_writer_fork_child(level->writer);

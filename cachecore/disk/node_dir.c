@@ -13,7 +13,6 @@
 #include <unistd.h>
 
 #include "cachecore/disk/root.h"
-#include "common/descriptor.h"
 #include "common/file.h"
 #include "common/listing.h"
 
@@ -102,7 +101,7 @@ int cc_node_dir_open(const char *runtime_dir, char ret_path[CC_NODE_DIR_SIZE])
 	if (cc_root_open_as(path, CC_ROOT_PRIVATE, &fd) != CMN_OK)
 		return -1;
 	if (cmn_file_is_remote(fd)) {
-		(void)cmn_descriptor_close(fd);	/* a directory: nothing to be lost */
+		(void)close(fd);	/* a directory: nothing to be lost */
 		return -1;
 	}
 	if (ret_path)

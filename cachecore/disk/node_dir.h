@@ -12,7 +12,7 @@
 #define CC_NODE_DIR_SIZE 75
 
 /*
- * Opens it, made with mode 0700 if it is not there; for cmn_descriptor_close.
+ * Opens it, made with mode 0700 if it is not there; for close.
  * runtime_dir: $XDG_RUNTIME_DIR, or NULL. ret_path (may be NULL): its path, for
  * which a longer $XDG_RUNTIME_DIR does not count. -1: there is none to be used: another
  * user's, one that others may write to, or on a network file system.

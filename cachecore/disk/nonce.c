@@ -11,7 +11,6 @@
 #include "cachecore/key.h"
 #include "cachecore/disk/root.h"
 #include "common/clock.h"
-#include "common/descriptor.h"
 #include "common/file.h"
 #include "common/hash.h"
 
@@ -273,7 +272,7 @@ static void write_slot(int fd, uint64_t number, const struct slot *slot)
 		hash = cmn_hash_of(bytes.data, bytes.len);
 		cmn_buffer_append(&bytes, hash.bytes, CMN_HASH_SIZE);
 	}
-	if (!bytes.failed && cmn_descriptor_is_ours(fd))
+	if (!bytes.failed)
 		(void)!cmn_file_write_at(fd, bytes.data, bytes.len, (off_t)(number * SLOT_SIZE));
 	cmn_buffer_release(&bytes);
 }
@@ -297,7 +296,7 @@ static bool is_evidence(int root_fd, const struct slot *slot, struct cmn_view ke
 	    cc_leaf_read_src(leaf_fd, 0, CMN_FILE_ANY, &file, &src) == CMN_OK)
 		evidence = cc_nonce_differs(src.key, key, &one, &other);
 	cmn_buffer_release(&file);
-	(void)cmn_descriptor_close(leaf_fd);	/* read only */
+	(void)close(leaf_fd);	/* read only */
 	return evidence;
 }
 
@@ -345,9 +344,9 @@ bool cc_nonce_admits(const char *root, struct cmn_view key, uint64_t run, uint64
 	status = cmn_file_open_healed(root_fd, CC_NONCE_NAME, &fd);
 	if (status == CMN_OK) {
 		result = admits(root_fd, fd, key, &shape, run, now_ns);
-		(void)cmn_descriptor_close(fd);	/* as write_slot */
+		(void)close(fd);	/* as write_slot */
 	}
-	(void)cmn_descriptor_close(root_fd);	/* nothing was written through it */
+	(void)close(root_fd);	/* nothing was written through it */
 	return result;
 }
 
@@ -363,6 +362,6 @@ enum cmn_status cc_nonce_clear(const char *root)
 		return status;
 	if (unlinkat(root_fd, CC_NONCE_NAME, 0) < 0 && errno != ENOENT)
 		status = cmn_status_from_errno(errno);
-	(void)cmn_descriptor_close(root_fd);	/* nothing was written through it */
+	(void)close(root_fd);	/* nothing was written through it */
 	return status;
 }

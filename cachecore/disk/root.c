@@ -15,7 +15,6 @@
 #include "cachecore/disk/space/number_file.h"
 #include "cachecore/manifest.h"
 #include "common/clock.h"
-#include "common/descriptor.h"
 #include "common/file.h"
 #include "common/listing.h"
 
@@ -23,8 +22,6 @@
 /* No writer takes an hour for one file: older temporaries are dead even where locks do not work. */
 #define TEMPORARY_MAX_AGE (3600 * NS_PER_S)
 
-/* In a program that forks all the time, of which each fork may have the file. */
-#define OPEN_ATTEMPTS 16
 /* What an almost empty directory takes where it takes blocks at all. */
 #define DIRECTORY_BYTES 4096
 
@@ -121,7 +118,7 @@ enum cmn_status cc_root_open_by(const char *path, enum cc_root_kind kind, int ac
 	struct stat info;
 	/* Look-ups close theirs at once, on the application's own threads. */
 	int fd = access == O_PATH ? open(path, flags | O_NOFOLLOW)
-				  : cmn_descriptor_open(AT_FDCWD, path, flags | O_NOFOLLOW);
+				  : cmn_file_open(AT_FDCWD, path, flags | O_NOFOLLOW);
 
 	/* A link, perhaps, which may be one's own. */
 	if (fd < 0) {
@@ -129,14 +126,14 @@ enum cmn_status cc_root_open_by(const char *path, enum cc_root_kind kind, int ac
 		if (status != CMN_OK)
 			return status;
 		fd = access == O_PATH ? open(path, flags)
-				      : cmn_descriptor_open(AT_FDCWD, path, flags);
+				      : cmn_file_open(AT_FDCWD, path, flags);
 	}
 	*ret_reason = "it cannot be opened";
 	if (fd < 0)
 		return errno == ENOENT ? CMN_MISS : CMN_ERR_ACCESS;
 	status = fstat(fd, &info) < 0 ? CMN_ERR_ACCESS : check_info(&info, kind, ret_reason);
 	if (status != CMN_OK) {
-		(void)cmn_descriptor_close(fd);	/* nothing was written through it */
+		(void)close(fd);	/* nothing was written through it */
 		return status;
 	}
 	*ret_fd = fd;
@@ -163,14 +160,14 @@ enum cmn_status cc_root_make(const char *path, int *ret_fd)
 	if (status == CMN_OK)
 		*ret_fd = fd;
 	else
-		(void)cmn_descriptor_close(fd);	/* nothing was written through it */
+		(void)close(fd);	/* nothing was written through it */
 	return status;
 }
 
 void cc_root_unlock(int fd)
 {
 	cmn_file_unlock(fd);
-	(void)cmn_descriptor_close(fd);	/* a directory: nothing to be lost */
+	(void)close(fd);	/* a directory: nothing to be lost */
 }
 
 void cc_leaf_path_by(const struct cmn_hash hashes[CC_PART_COUNT], char ret[CC_LEAF_PATH_SIZE])
@@ -229,7 +226,7 @@ static int open_level(int dir_fd, const char *name, int access)
 {
 	int flags = access | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
 	int fd = access == O_PATH ? openat(dir_fd, name, flags)
-				  : cmn_descriptor_open(dir_fd, name, flags);
+				  : cmn_file_open(dir_fd, name, flags);
 
 	if (fd < 0 && errno == ELOOP)
 		errno = ENOTDIR;
@@ -283,16 +280,10 @@ static int open_beneath(int root_fd, const char *path, int flags)
 /* Opens some levels of a leaf's path, none of them through a link. Sets errno. */
 static int open_levels(int root_fd, const char *path, int access)
 {
-	unsigned int forks;
-	int fd = -1;
+	int fd = open_beneath(root_fd, path, access | O_DIRECTORY);
 
-	errno = EINTR;
-	for (int i = 0; i < OPEN_ATTEMPTS && fd < 0 && errno == EINTR; i++) {
-		forks = access == O_PATH ? 0 : cmn_descriptor_forks();
-		fd = open_beneath(root_fd, path, access | O_DIRECTORY);
-		if (access != O_PATH)
-			fd = cmn_descriptor_keep(fd, forks);
-	}
+	if (access != O_PATH)
+		fd = cmn_file_raise(fd);
 	if (fd < 0 && (errno == ENOSYS || errno == EPERM))
 		return open_level_by_level(root_fd, path, access);
 	if (fd < 0 && errno == ELOOP)
@@ -362,17 +353,11 @@ int cc_leaf_open_to_write(int root_fd, const char *path, enum cc_leaf_file file,
 {
 	int fd = -1, leaf_fd = open_levels(root_fd, path, O_PATH);
 	char name[CC_LEAF_NAME_SIZE];
-	unsigned int forks;
 
 	if (leaf_fd < 0)
 		return -1;
 	cc_leaf_name(file, n, name);
-	errno = EINTR;
-	for (int i = 0; i < OPEN_ATTEMPTS && fd < 0 && errno == EINTR; i++) {
-		forks = cmn_descriptor_forks();
-		fd = cmn_file_open_to_write(leaf_fd, name, O_WRONLY, 0, CMN_FILE_ANY, NULL);
-		fd = cmn_descriptor_keep(fd, forks);
-	}
+	fd = cmn_file_raise(cmn_file_open_to_write(leaf_fd, name, O_WRONLY, 0, CMN_FILE_ANY, NULL));
 	close_path(leaf_fd);
 	return fd;
 }
@@ -618,7 +603,7 @@ enum cmn_status cc_leaf_make(int root_fd, const char *path, mode_t mode, int *re
 		cut_path(path, i, part);
 		status = make_level(fd, part + (i - 1) * CMN_HASH_HEX_SIZE, mode, &next);
 		if (fd != root_fd)
-			(void)cmn_descriptor_close(fd);	/* nothing was written through it */
+			(void)close(fd);	/* nothing was written through it */
 		if (status != CMN_OK)
 			return status;
 		fd = next;
@@ -794,7 +779,7 @@ void cc_leaf_prune(int root_fd, const char *path)
 		cut_path(path, i, part);
 		failed = unlinkat(fd, part + (i - 1) * CMN_HASH_HEX_SIZE, AT_REMOVEDIR);
 		if (fd != root_fd)
-			(void)cmn_descriptor_close(fd);	/* read only */
+			(void)close(fd);	/* read only */
 		if (failed)
 			return;	/* not empty, as a rule */
 	}

@@ -138,7 +138,7 @@ CMN_CHECKED enum cmn_status cc_leaf_open(int root_fd, const char *path, int *ret
  * errno: ENOENT and ENOTDIR also where the leaf itself is not there or cannot be entered.
  */
 int cc_leaf_open_file(int dir_fd, const char *path, enum cc_leaf_file file, unsigned int n);
-/* The same for writing, from the root's alone; for cmn_descriptor_close. */
+/* The same for writing, from the root's alone; for close. */
 int cc_leaf_open_to_write(int root_fd, const char *path, enum cc_leaf_file file, unsigned int n);
 /*
  * <n>.src and <n>.bin, read and verified; takes no lock and changes nothing. Where the functions

@@ -16,7 +16,6 @@
 #include "cachecore/disk/root.h"
 #include "cachecore/disk/store_internal.h"
 #include "common/clock.h"
-#include "common/descriptor.h"
 
 /*
  * With a leaf's path. Much less than PATH_MAX, since it lies on the stack of
@@ -199,7 +198,7 @@ static enum cmn_status remove_damaged(const struct cc_store *store, const char *
 	}
 	cc_root_unlock(leaf_fd);
 out:
-	(void)cmn_descriptor_close(root_fd);	/* a directory: nothing to be lost */
+	(void)close(root_fd);	/* a directory: nothing to be lost */
 	return status;
 }
 
@@ -222,9 +221,9 @@ enum cmn_status cc_store_judge(struct cc_store *store, const struct cc_store_pla
 	status = cc_leaf_open(root_fd, place->leaf, &leaf_fd);
 	if (status == CMN_OK) {
 		status = cc_leaf_judge(leaf_fd, place->n, store->trust);
-		(void)cmn_descriptor_close(leaf_fd);	/* read only */
+		(void)close(leaf_fd);	/* read only */
 	}
-	(void)cmn_descriptor_close(root_fd);	/* likewise */
+	(void)close(root_fd);	/* likewise */
 	return status;
 }
 

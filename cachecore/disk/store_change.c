@@ -8,7 +8,6 @@
 #include "cachecore/disk/space/account.h"
 #include "cachecore/disk/space/overhead.h"
 #include "cachecore/disk/store_internal.h"
-#include "common/descriptor.h"
 
 /* Of file systems, as a rule: fewer bytes in as many blocks gain nothing. */
 #define BLOCK UINT64_C(4096)
@@ -23,7 +22,7 @@ static void leave(struct held *held)
 	if (held->leaf_fd >= 0)
 		cc_root_unlock(held->leaf_fd);
 	if (held->root_fd >= 0)
-		(void)cmn_descriptor_close(held->root_fd);	/* a directory: nothing to be lost */
+		(void)close(held->root_fd);	/* a directory: nothing to be lost */
 }
 
 /* To be left in any case. */
@@ -225,7 +224,7 @@ enum cmn_status cc_store_recompress(struct cc_store *store, const struct cc_stor
 	}
 	release_recoding(&recoding);
 	if (leaf_fd >= 0)
-		(void)cmn_descriptor_close(leaf_fd);	/* read only */
-	(void)cmn_descriptor_close(root_fd);	/* likewise */
+		(void)close(leaf_fd);	/* read only */
+	(void)close(root_fd);	/* likewise */
 	return status;
 }

@@ -18,7 +18,6 @@
 #include "cachecore/disk/space/overhead.h"
 #include "cachecore/disk/store_internal.h"
 #include "common/clock.h"
-#include "common/descriptor.h"
 #include "common/file.h"
 
 /* A process that ends may wait for its access times. */
@@ -48,7 +47,7 @@ static enum cmn_status make_root(struct cc_store *store, int *ret_fd)
 	if (status == CMN_OK && store->config->sharing == CC_SHARING_READERS &&
 	    (fchmod(*ret_fd, 0755) < 0 || fchmodat(*ret_fd, CC_MARK_NAME, 0644, 0) < 0)) {
 		status = cmn_status_from_errno(errno);
-		(void)cmn_descriptor_close(*ret_fd);	/* nothing was written through it */
+		(void)close(*ret_fd);	/* nothing was written through it */
 	}
 	return status;
 }
@@ -362,7 +361,7 @@ bool cc_store_is_full(struct cc_store *store, size_t len)
 	full = total > config->max_size ||
 	       (config->max_size - total < CC_OVERHEAD_USUAL_MAX + more &&
 		cc_overhead_share(root_fd, config->max_size, more) > config->max_size - total);
-	(void)cmn_descriptor_close(root_fd);	/* read only */
+	(void)close(root_fd);	/* read only */
 	return full;
 }
 
@@ -376,7 +375,7 @@ void cc_store_trim(struct cc_store *store)
 	    cc_store_open_root(store, &root_fd) != CMN_OK)
 		return;
 	cc_overhead_trim_records(root_fd, config->max_size);
-	(void)cmn_descriptor_close(root_fd);	/* read only */
+	(void)close(root_fd);	/* read only */
 }
 
 static enum cmn_status put_in_leaf(struct cc_store *store, int root_fd,
@@ -448,7 +447,7 @@ enum cmn_status cc_store_add_within(struct cc_store *store, const struct cc_key 
 		*ret_evict = evict_due(store, root_fd, full);
 out:
 	if (root_fd >= 0)
-		(void)cmn_descriptor_close(root_fd);	/* a directory: nothing to be lost */
+		(void)close(root_fd);	/* a directory: nothing to be lost */
 	release_parcel(&parcel);
 	return status;
 }
@@ -527,7 +526,7 @@ enum cmn_status cc_store_remove(struct cc_store *store, const struct cc_key *key
 	}
 	cc_root_unlock(leaf_fd);
 out:
-	(void)cmn_descriptor_close(root_fd);	/* a directory: nothing to be lost */
+	(void)close(root_fd);	/* a directory: nothing to be lost */
 	return status == CMN_MISS ? CMN_OK : status;
 }
 
@@ -601,12 +600,11 @@ static bool touch_file(int root_fd, const struct cc_store_place *place)
 	/* What has no name here got our number meanwhile. */
 	cc_leaf_file_path(place->leaf, CC_LEAF_ACCESS, place->n, path);
 	len = snprintf(text, sizeof(text), "%" PRIu64 "\n", place->used_ns);
-	done = cmn_file_is_named(root_fd, path, fd) && cmn_descriptor_stat(fd, &info);
+	done = cmn_file_is_named(root_fd, path, fd) && fstat(fd, &info) == 0;
 	/* Cut after writing: never empty, which would look unused to an evictor. */
 	done = done && cmn_file_write_at(fd, text, (size_t)len, 0) == len &&
-	       (info.st_size <= len ||
-		(cmn_descriptor_is_ours(fd) && ftruncate(fd, len) == 0));
-	(void)cmn_descriptor_close(fd);	/* best effort */
+	       (info.st_size <= len || ftruncate(fd, len) == 0);
+	(void)close(fd);	/* best effort */
 	return done;
 }
 

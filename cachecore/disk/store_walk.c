@@ -11,7 +11,6 @@
 #include "cachecore/disk/store_internal.h"
 #include "cachecore/disk/leaf_walk.h"
 #include "common/clock.h"
-#include "common/descriptor.h"
 
 #define NS_PER_S UINT64_C(1000000000)
 /*
@@ -68,7 +67,7 @@ enum cmn_status cc_store_evict_paced(struct cc_store *store, const struct cc_evi
 	if (status < 0)
 		cmn_log_write(store->log, CMN_LOG_WARNING, "eviction in %s: %s", store->config->dir,
 			      cmn_status_string(status));
-	(void)cmn_descriptor_close(root_fd);	/* a directory: nothing to be lost */
+	(void)close(root_fd);	/* a directory: nothing to be lost */
 	return status;
 }
 
@@ -174,7 +173,7 @@ enum cmn_status cc_store_walk_chosen(struct cc_store *store, const struct cc_lea
 	if (status != CMN_OK)
 		return status == CMN_MISS ? CMN_OK : status;
 	status = cc_leaf_walk_chosen(root_fd, &own, list_leaf, &listing);
-	(void)cmn_descriptor_close(root_fd);	/* read only */
+	(void)close(root_fd);	/* read only */
 	return status == CMN_STALE ? CMN_OK : status;
 }
 
@@ -204,6 +203,6 @@ enum cmn_status cc_store_look(struct cc_store *store, int root_fd,
 		(void)close(src_fd);	/* read only */
 	if (status == CMN_OK)
 		(void)list_entry(&listing, place->leaf, leaf_fd, place->n);
-	(void)cmn_descriptor_close(leaf_fd);	/* read only */
+	(void)close(leaf_fd);	/* read only */
 	return status;
 }

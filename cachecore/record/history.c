@@ -11,7 +11,6 @@
 #include "cachecore/disk/path.h"
 #include "cachecore/disk/root.h"
 #include "common/clock.h"
-#include "common/descriptor.h"
 
 /* Of a text in an event. */
 #define MAX_TEXT 512
@@ -92,7 +91,7 @@ void cc_history_write(struct cc_history *history, const char *root, const struct
 		cc_root_unlock(fd);
 	}
 	if (root_fd >= 0)
-		(void)cmn_descriptor_close(root_fd);	/* a directory: nothing to be lost */
+		(void)close(root_fd);	/* a directory: nothing to be lost */
 	cmn_buffer_release(&records);
 }
 
@@ -105,7 +104,7 @@ void cc_history_note_cleared(const char *root)
 	/* Writing would make it. */
 	if (cc_root_open(root, &fd) != CMN_OK)
 		return;
-	(void)cmn_descriptor_close(fd);	/* read only */
+	(void)close(fd);	/* read only */
 	cc_history_write(&history, root, &note);
 }
 

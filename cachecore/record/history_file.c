@@ -11,7 +11,6 @@
 
 #include "cachecore/disk/root.h"
 #include "common/clock.h"
-#include "common/descriptor.h"
 #include "common/file.h"
 
 static const char magic[4] = { 'c', 'k', 'h', '\n' };
@@ -168,7 +167,7 @@ enum cmn_status cc_history_append(int fd, struct cmn_view records)
 
 	if (!records.len)
 		return CMN_OK;
-	if (!cmn_descriptor_is_ours(fd) || fstat(fd, &info) < 0)
+	if (fstat(fd, &info) < 0)
 		return CMN_ERR_IO;
 	do {
 		put = cmn_file_write_at(fd, records.data, records.len, info.st_size);
@@ -300,6 +299,6 @@ enum cmn_status cc_history_read(const char *root, enum cmn_file_trust trust,
 			cc_history_parse(cmn_buffer_view(&file), reader);
 		cmn_buffer_release(&file);
 	}
-	(void)cmn_descriptor_close(fd);	/* read only */
+	(void)close(fd);	/* read only */
 	return CMN_OK;
 }

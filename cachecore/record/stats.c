@@ -29,7 +29,6 @@
 #include "cachecore/disk/path.h"
 #include "common/clock.h"
 #include "common/env.h"
-#include "common/descriptor.h"
 #include "common/file.h"
 #include "common/hash.h"
 
@@ -650,7 +649,7 @@ enum cmn_status cc_stats_flush(struct cc_stats *stats, const char *root, int roo
 			give_back(stats, taken);
 	}
 	if (fd != root_fd)
-		(void)cmn_descriptor_close(fd);	/* a directory: nothing to be lost */
+		(void)close(fd);	/* a directory: nothing to be lost */
 	cc_stats_free(taken);
 	return status;
 }

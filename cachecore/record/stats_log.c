@@ -9,7 +9,6 @@
 #include <unistd.h>
 
 #include "common/clock.h"
-#include "common/descriptor.h"
 #include "common/file.h"
 #include "common/hash.h"
 
@@ -82,14 +81,14 @@ static enum cmn_status open_log(int root_fd, bool appends, int *ret_fd)
 {
 	const int flags = O_RDWR | (appends ? O_APPEND : 0) | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY;
 	enum cmn_status status;
-	int fd = cmn_descriptor_open(root_fd, CC_STATS_LOG_NAME, flags);
+	int fd = cmn_file_open(root_fd, CC_STATS_LOG_NAME, flags);
 
 	if (fd < 0 && errno == ENOENT) {
 		status = cmn_file_open_own(root_fd, CC_STATS_LOG_NAME, &fd);
 		if (status != CMN_OK)
 			return status;
-		(void)cmn_descriptor_close(fd);	/* nothing was written through it */
-		fd = cmn_descriptor_open(root_fd, CC_STATS_LOG_NAME, flags);
+		(void)close(fd);	/* nothing was written through it */
+		fd = cmn_file_open(root_fd, CC_STATS_LOG_NAME, flags);
 	}
 	*ret_fd = fd;
 	return fd < 0 ? CMN_STALE : CMN_OK;
@@ -106,7 +105,7 @@ static enum cmn_status share_log(int root_fd, bool appends, int *ret_fd, struct 
 
 	if (status != CMN_OK)
 		return status;
-	if (cmn_file_share(*ret_fd) == CMN_BUSY || !cmn_descriptor_stat(*ret_fd, ret_info) ||
+	if (cmn_file_share(*ret_fd) == CMN_BUSY || fstat(*ret_fd, ret_info) < 0 ||
 	    !S_ISREG(ret_info->st_mode) || ret_info->st_nlink != 1)
 		return CMN_STALE;
 	return CMN_OK;
@@ -117,7 +116,7 @@ static void release_log(int fd)
 	if (fd < 0)
 		return;
 	cmn_file_unlock(fd);
-	(void)cmn_descriptor_close(fd);	/* what is not written then is lost, or torn */
+	(void)close(fd);	/* what is not written then is lost, or torn */
 }
 
 static struct cc_stats_sums sums_of(int root_fd)
@@ -296,8 +295,8 @@ static void remove_merged(int root_fd, int fd, size_t len)
 {
 	struct stat info;
 
-	if (fd >= 0 && cmn_descriptor_stat(fd, &info) && (uint64_t)info.st_size == len &&
-	    unlinkat(root_fd, CC_STATS_LOG_NAME, 0) < 0 && info.st_nlink == 1 && cmn_descriptor_is_ours(fd))
+	if (fd >= 0 && fstat(fd, &info) == 0 && (uint64_t)info.st_size == len &&
+	    unlinkat(root_fd, CC_STATS_LOG_NAME, 0) < 0 && info.st_nlink == 1)
 		(void)!ftruncate(fd, 0);
 }
 

@@ -4,13 +4,13 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "cachecore/disk/path.h"
 #include "cachecore/disk/root.h"
 #include "cachecore/record/stats.h"
 #include "cachecore/record/usage.h"
 #include "common/clock.h"
-#include "common/descriptor.h"
 
 #define NS_PER_S UINT64_C(1000000000)
 #define MINUTE_NS (60 * NS_PER_S)
@@ -55,7 +55,7 @@ static void read_usage(struct cc_budget *budget)
 			(void)atomic_fetch_add(&budget->build_ns, program->counts.spent_ns);
 		}
 	}
-	(void)cmn_descriptor_close(root_fd);	/* a directory: nothing to be lost */
+	(void)close(root_fd);	/* a directory: nothing to be lost */
 	free(usage);
 }
 

@@ -12,7 +12,6 @@
 #include <unistd.h>
 
 #include "common/clock.h"
-#include "common/descriptor.h"
 #include "common/file.h"
 
 #define PROTOCOL_VERSION 1
@@ -21,7 +20,6 @@
 #define CAPABILITY_CLAIMS 0x80
 #define MAX_KEY 255
 #define MAX_VIEWS 6
-#define CONNECT_ATTEMPTS 4
 /* A value's buffer grows by what has come, not by what was announced. */
 #define FIRST_ROOM ((size_t)256 << 10)
 #define NS_PER_S UINT64_C(1000000000)
@@ -30,10 +28,11 @@ enum request { GET = 0x00, PUT = 0x01, REMOVE = 0x02, STOP = 0x03, INFO = 0x04,
 	       GET_OR_CLAIM = 0x80, RELEASE = 0x81 };
 enum answer { OK = 0x00, NOOP = 0x01, ERROR = 0x02 };
 
-static bool is_open(struct cc_helper *helper)
+/* The errno of a call on the socket. One that the application closed says nothing of the tier. */
+static enum cmn_status broken(struct cc_helper *helper)
 {
-	helper->lost = !cmn_descriptor_is_ours(helper->fd);
-	return !helper->lost;
+	helper->lost |= errno == EBADF || errno == ENOTSOCK;
+	return CMN_ERR_IO;
 }
 
 /* CMN_OK: the socket is ready, or broken, which using it will tell. */
@@ -47,8 +46,6 @@ static enum cmn_status wait_for(struct cc_helper *helper, short events)
 		const struct timespec time = { (time_t)(left / NS_PER_S), (long)(left % NS_PER_S) };
 		int ready;
 
-		if (!is_open(helper))
-			return CMN_ERR_IO;
 		ready = ppoll(&pollfd, 1, &time, NULL);
 		if (ready > 0)
 			return CMN_OK;
@@ -75,11 +72,8 @@ static enum cmn_status send_views(struct cc_helper *helper, const struct cmn_vie
 	for (size_t i = 0; i < count; i++)
 		parts[i] = (struct iovec){ (void *)(uintptr_t)views[i].data, views[i].len };
 	while (message.msg_iovlen) {
-		ssize_t sent;
+		ssize_t sent = sendmsg(helper->fd, &message, MSG_NOSIGNAL | MSG_DONTWAIT);
 
-		if (!is_open(helper))
-			return CMN_ERR_IO;
-		sent = sendmsg(helper->fd, &message, MSG_NOSIGNAL | MSG_DONTWAIT);
 		if (sent < 0 && errno == EAGAIN) {
 			status = wait_for(helper, POLLOUT);
 			if (status != CMN_OK)
@@ -87,7 +81,7 @@ static enum cmn_status send_views(struct cc_helper *helper, const struct cmn_vie
 			continue;
 		}
 		if (sent < 0 && errno != EINTR)
-			return CMN_ERR_IO;
+			return broken(helper);
 		for (size_t left = sent > 0 ? (size_t)sent : 0; message.msg_iovlen;) {
 			if (left < message.msg_iov->iov_len) {
 				message.msg_iov->iov_base = (uint8_t *)message.msg_iov->iov_base + left;
@@ -110,17 +104,16 @@ static enum cmn_status receive_some(struct cc_helper *helper, void *data, size_t
 	enum cmn_status status;
 
 	for (;;) {
-		ssize_t got;
+		ssize_t got = recv(helper->fd, data, len, MSG_DONTWAIT);
 
-		if (!is_open(helper))
-			return CMN_ERR_IO;
-		got = recv(helper->fd, data, len, MSG_DONTWAIT);
 		if (got > 0) {
 			*ret = (size_t)got;
 			return CMN_OK;
 		}
-		if (got == 0 || (errno != EAGAIN && errno != EINTR))
+		if (got == 0)
 			return CMN_ERR_IO;	/* it went away */
+		if (errno != EAGAIN && errno != EINTR)
+			return broken(helper);
 		status = wait_for(helper, POLLIN);
 		if (status != CMN_OK)
 			return status;
@@ -187,16 +180,7 @@ static enum cmn_status greet(struct cc_helper *helper)
 
 static int open_socket(void)
 {
-	unsigned int forks;
-	int fd;
-
-	for (int i = 1;; i++) {
-		forks = cmn_descriptor_forks();
-		fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-		fd = cmn_descriptor_keep(fd, forks);
-		if (fd >= 0 || errno != EINTR || i == CONNECT_ATTEMPTS)
-			return fd;
-	}
+	return cmn_file_raise(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
 }
 
 /* A helper that starts just now, or has too many waiting, is tried again. */
@@ -205,8 +189,6 @@ static enum cmn_status connect_to(struct cc_helper *helper, const struct sockadd
 	const struct timespec pause = { 0, 1000000 };
 
 	for (;;) {
-		if (!is_open(helper))
-			return CMN_ERR_IO;
 		if (connect(helper->fd, (const struct sockaddr *)address, sizeof(*address)) == 0)
 			break;
 		if (errno == ENOENT || errno == ECONNREFUSED || errno == ENOTDIR)
@@ -253,8 +235,10 @@ enum cmn_status cc_helper_connect(const char *path, uint64_t deadline, struct cc
 
 void cc_helper_close(struct cc_helper *helper)
 {
-	if (helper->fd >= 0)
-		(void)cmn_descriptor_close(helper->fd);	/* what was sent is sent */
+	if (helper->fd >= 0) {
+		(void)shutdown(helper->fd, SHUT_RDWR);	/* a child may have it, too, which was forked meanwhile */
+		(void)close(helper->fd);	/* what was sent is sent */
+	}
 	helper->fd = -1;
 }
 

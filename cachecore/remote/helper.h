@@ -12,7 +12,7 @@
  * milliseconds later. Each function ends by the deadline that was set last.
  * After any status but CMN_OK and CMN_MISS the connection is of no use. A
  * connection belongs to one thread; an application that closes descriptors it
- * does not know, or forks, does no harm (descriptor.h).
+ * does not know, or forks, does no harm.
  */
 #ifndef CACHECORE_REMOTE_HELPER_H
 #define CACHECORE_REMOTE_HELPER_H
@@ -29,7 +29,7 @@ struct cc_helper {
 	int fd;			/* -1: not connected */
 	uint64_t deadline;	/* of cmn_clock_monotonic */
 	bool has_info, has_claims;
-	bool lost;		/* by the application, which closed it; or the helper was just ending */
+	bool lost;		/* the application closed it; or the helper was just ending */
 	char message[CC_HELPER_MESSAGE_SIZE];	/* what the helper said of its last failure, printable, or "" */
 };
 

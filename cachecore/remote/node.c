@@ -13,7 +13,6 @@
 
 #include "common/bytes.h"
 #include "common/clock.h"
-#include "common/descriptor.h"
 #include "common/env.h"
 #include "common/file.h"
 #include "common/hash.h"
@@ -85,7 +84,7 @@ static enum cmn_status lock_file(int dir_fd, const char *name, int *ret_fd)
 	if (status == CMN_OK)
 		*ret_fd = fd;
 	else
-		(void)cmn_descriptor_close(fd);	/* nothing was written through it */
+		(void)close(fd);	/* nothing was written through it */
 	return status;
 }
 

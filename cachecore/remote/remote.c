@@ -18,7 +18,6 @@
 #include "cachecore/remote/uploads.h"
 #include "cachecore/remote/value.h"
 #include "common/clock.h"
-#include "common/descriptor.h"
 
 #define NS_PER_MS UINT64_C(1000000)
 #define NS_PER_S UINT64_C(1000000000)
@@ -203,7 +202,7 @@ static enum cmn_status launch(struct cc_remote *remote, const char *const *argum
 	enum cmn_status status = cc_launch(remote->config->remote_helpers, remote->environment,
 					   arguments, lock_fd);
 
-	(void)cmn_descriptor_close(lock_fd);	/* without unlocking: the lock is the program's */
+	cmn_file_leave_lock(lock_fd);	/* it is the program's */
 	return status;
 }
 
@@ -579,7 +578,7 @@ enum cmn_status cc_remote_get(struct cc_remote *remote, const struct cc_key *key
 		status = open_value(remote, &received, key, memo, ret, ret_report);
 	if (waited && !*ret_claimed)
 		note_wait(remote, dir_fd, status, came, ret_report->event);
-	(void)cmn_descriptor_close(dir_fd);	/* a directory: nothing to be lost */
+	(void)close(dir_fd);	/* a directory: nothing to be lost */
 	cmn_buffer_release(&received.src);
 	cmn_buffer_release(&received.bin);
 	if (status == CMN_OK)
@@ -601,7 +600,7 @@ enum cmn_status cc_remote_connect(struct cc_remote *remote, uint64_t timeout_ns,
 	if (dir_fd < 0)
 		return CMN_ERR_ACCESS;
 	status = connect_helper(remote, dir_fd, path, deadline, deadline, ret);
-	(void)cmn_descriptor_close(dir_fd);	/* a directory: nothing to be lost */
+	(void)close(dir_fd);	/* a directory: nothing to be lost */
 	return status;
 }
 
@@ -614,7 +613,7 @@ void cc_remote_release(struct cc_remote *remote, const struct cc_key *key)
 
 	if (dir_fd < 0)
 		return;
-	(void)cmn_descriptor_close(dir_fd);	/* a directory: nothing to be lost */
+	(void)close(dir_fd);	/* a directory: nothing to be lost */
 	cc_node_socket(&remote->setup.node, path, socket);
 	cc_remote_name(cc_key_view(key), name);
 	/* Where this fails, the claim ends by itself. */
@@ -644,7 +643,7 @@ static void launch_upload(struct cc_remote *remote, const char *root, int root_f
 		else
 			cc_root_unlock(fd);	/* another thread has just done it */
 	}
-	(void)cmn_descriptor_close(dir_fd);	/* a directory: nothing to be lost */
+	(void)close(dir_fd);	/* a directory: nothing to be lost */
 }
 
 void cc_remote_stored(struct cc_remote *remote, const char *root, const struct cc_key *key)
@@ -659,5 +658,5 @@ void cc_remote_stored(struct cc_remote *remote, const char *root, const struct c
 	status = cc_uploads_add(fd, leaf);
 	if (status == CMN_OK)
 		launch_upload(remote, root, fd);
-	(void)cmn_descriptor_close(fd);	/* a directory: nothing to be lost */
+	(void)close(fd);	/* a directory: nothing to be lost */
 }

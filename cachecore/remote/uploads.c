@@ -10,7 +10,6 @@
 #include <unistd.h>
 
 #include "cachecore/disk/root.h"
-#include "common/descriptor.h"
 #include "common/file.h"
 #include "common/listing.h"
 
@@ -30,7 +29,7 @@ enum cmn_status cc_uploads_open(int root_fd, int *ret_fd)
 	const int flags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW;
 	enum cmn_status status;
 
-	*ret_fd = cmn_descriptor_open(root_fd, CC_UPLOADS_DIRECTORY, flags);
+	*ret_fd = cmn_file_open(root_fd, CC_UPLOADS_DIRECTORY, flags);
 	if (*ret_fd >= 0)
 		return CMN_OK;
 	if (errno != ENOENT)
@@ -38,7 +37,7 @@ enum cmn_status cc_uploads_open(int root_fd, int *ret_fd)
 	status = cmn_file_make_dir(root_fd, CC_UPLOADS_DIRECTORY, cc_root_dir_mode(root_fd));
 	if (status != CMN_OK)
 		return status;
-	*ret_fd = cmn_descriptor_open(root_fd, CC_UPLOADS_DIRECTORY, flags);
+	*ret_fd = cmn_file_open(root_fd, CC_UPLOADS_DIRECTORY, flags);
 	return *ret_fd >= 0 ? CMN_OK : cmn_status_from_errno(errno);
 }
 
@@ -105,7 +104,7 @@ enum cmn_status cc_uploads_add(int root_fd, const char *leaf)
 		if (status != CMN_OK)
 			return status;
 		status = add_in(fd, name);
-		(void)cmn_descriptor_close(fd);	/* a directory: nothing to be lost */
+		(void)close(fd);	/* a directory: nothing to be lost */
 		if (status != CMN_MISS)
 			break;
 	}

@@ -24,7 +24,7 @@
  * already. CMN_ERR_TOO_LARGE: very many wait, since nobody uploads them.
  */
 CMN_CHECKED enum cmn_status cc_uploads_add(int root_fd, const char *leaf);
-/* For watching it; made if it is not there; for cmn_descriptor_close. */
+/* For watching it; made if it is not there; for close. */
 CMN_CHECKED enum cmn_status cc_uploads_open(int root_fd, int *ret_fd);
 #define CC_UPLOADS_MAX_REFUSALS 9
 #define CC_UPLOADS_FRESH (-1)	/* in place of n: as it was noted */

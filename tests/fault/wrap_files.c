@@ -83,7 +83,7 @@ int open(const char *path, int flags, ...)
 	va_end(more);
 	FAIL_IF_DUE(kind, -1);
 	fd = REAL(open)(path, flags, mode);
-	/* In the place of a thread's standard streams (common/descriptor.c): they go with the thread. */
+	/* In the place of a thread's standard streams : they go with the thread. */
 	return strcmp(path, "/") == 0 ? fd : interposer_note_file(fd, CALLER);
 }
 

@@ -4,7 +4,6 @@
 #define TESTS_SUPPORT_TOUCH_H
 
 #include "cachecore/disk/store.h"
-#include "common/descriptor.h"
 
 static inline void touch_place(struct cc_store *store, const struct cc_store_place *place)
 {
@@ -13,7 +12,7 @@ static inline void touch_place(struct cc_store *store, const struct cc_store_pla
 	if (cc_store_open_root(store, &root_fd) != CMN_OK)
 		return;
 	(void)cc_store_touch(store, root_fd, place, 1);
-	(void)cmn_descriptor_close(root_fd);	/* read only */
+	(void)close(root_fd);	/* read only */
 }
 
 #endif

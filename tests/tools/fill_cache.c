@@ -17,7 +17,6 @@
 #include "cachecore/disk/space/number_file.h"
 #include "cachecore/disk/root.h"
 #include "cachecore/disk/store.h"
-#include "common/descriptor.h"
 
 #define MAX_LINE 1048576
 #define MAX_SIZE 1048576
@@ -55,7 +54,7 @@ static bool store(struct cc_store *to, const char *root, const struct cc_key *ke
 		done = cc_number_file_write(leaf_fd, "0_access_time.txt", access_ns) == CMN_OK;
 		(void)close(leaf_fd);
 	}
-	(void)cmn_descriptor_close(root_fd);	/* nothing was written through it */
+	(void)close(root_fd);	/* nothing was written through it */
 	return done;
 }
 

@@ -14,7 +14,6 @@
 #include "cachecore/disk/bundle.h"
 #include "cachecore/disk/root.h"
 #include "cachecore/disk/leaf_walk.h"
-#include "common/descriptor.h"
 #include "common/file.h"
 #include "tools/arguments.h"
 #include "tools/json_output.h"
@@ -170,7 +169,7 @@ static enum cmn_status export_entries(struct exporting *exporting, const char *r
 	status = cc_root_open(root, &root_fd);
 	if (status == CMN_OK) {
 		status = export_root(exporting, root_fd);
-		(void)cmn_descriptor_close(root_fd);	/* read only */
+		(void)close(root_fd);	/* read only */
 	} else if (status == CMN_MISS) {
 		status = CMN_OK;	/* a cache that nothing was stored in yet */
 	}

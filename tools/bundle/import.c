@@ -11,7 +11,6 @@
 #include <unistd.h>
 
 #include "cachecore/disk/root.h"
-#include "common/descriptor.h"
 #include "tools/arguments.h"
 #include "tools/bundle/import_source.h"
 #include "tools/bundle/seal.h"
@@ -120,9 +119,9 @@ static bool has_entry(const struct cc_store *store, struct cmn_view src_file,
 		for (unsigned int n = 0; n < CC_LEAF_VARIANTS && !has; n++)
 			has = scan.present[CC_LEAF_SRC] >> n & 1 &&
 			      is_equal(leaf_fd, n, cc_store_trust(store), &src, entry);
-		(void)cmn_descriptor_close(leaf_fd);	/* read only */
+		(void)close(leaf_fd);	/* read only */
 	}
-	(void)cmn_descriptor_close(root_fd);	/* read only */
+	(void)close(root_fd);	/* read only */
 	return has;
 }
 
@@ -239,7 +238,7 @@ static bool root_is_writable(const struct tool_cache *cache)
 	if (status == CMN_OK) {
 		if (faccessat(fd, ".", W_OK | X_OK, AT_EACCESS) < 0)
 			status = CMN_ERR_ACCESS;
-		(void)cmn_descriptor_close(fd);	/* a directory: nothing to be lost */
+		(void)close(fd);	/* a directory: nothing to be lost */
 	}
 	if (status == CMN_OK || status == CMN_MISS)
 		return true;

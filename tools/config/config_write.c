@@ -11,7 +11,6 @@
 #include <unistd.h>
 
 #include "cachecore/config.h"
-#include "common/descriptor.h"
 #include "common/file.h"
 #include "tools/tool.h"
 

@@ -19,7 +19,6 @@
 #include "cachecore/disk/space/account.h"
 #include "cachecore/disk/space/number_file.h"
 #include "cachecore/disk/root.h"
-#include "common/descriptor.h"
 #include "common/file.h"
 #include "tools/doctor/doctor.h"
 #include "tools/text.h"
@@ -284,7 +283,7 @@ void doctor_look_at_directory(struct doctor *doctor)
 			status = cc_root_open_as(config->dir, kind, &fd);
 		if (status == CMN_OK) {
 			look_at_root(doctor, config->dir, fd);
-			(void)cmn_descriptor_close(fd);	/* nothing was written through it */
+			(void)close(fd);	/* nothing was written through it */
 		} else if (status == CMN_MISS) {
 			look_at_absent(doctor, config->dir);
 		} else {

@@ -18,7 +18,6 @@
 #include "cachecore/remote/launch.h"
 #include "cachecore/remote/remote.h"
 #include "common/clock.h"
-#include "common/descriptor.h"
 #include "common/file.h"
 #include "tools/doctor/doctor.h"
 #include "tools/key/signature.h"
@@ -445,7 +444,7 @@ static void say_unconnected(struct doctor *doctor, const struct cc_node *node, e
 	}
 	if (status != CMN_BUSY)
 		(void)cc_node_is_down(node, dir_fd, reason, sizeof(reason));
-	(void)cmn_descriptor_close(dir_fd);	/* a directory: nothing to be lost */
+	(void)close(dir_fd);	/* a directory: nothing to be lost */
 	say_failure(doctor, "the helper cannot be used", reason[0] ? reason
 		    : status == CMN_BUSY ? "no answer in time"
 		    : status == CMN_MISS ? "it did not start" : cmn_status_string(status));
@@ -498,7 +497,7 @@ static void end_pause(struct doctor *doctor, const struct cc_node *node)
 	if (dir_fd < 0)
 		return;
 	cc_node_set_up(node, dir_fd);
-	(void)cmn_descriptor_close(dir_fd);	/* a directory: nothing to be lost */
+	(void)close(dir_fd);	/* a directory: nothing to be lost */
 	doctor_say(doctor, SECTION, DOCTOR_OK, NULL, "it works again, and is used from now on");
 }
 

@@ -3,10 +3,10 @@
 #include "tools/entries/census.h"
 
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "cachecore/disk/leaf_walk.h"
 #include "cachecore/disk/space/account.h"
-#include "common/descriptor.h"
 #include "tools/terminal.h"
 
 /* Counted at once: less than a second where the disk is cold. */
@@ -96,7 +96,7 @@ static enum cmn_status look(struct cc_store *store, struct counting *counting,
 		return status;
 	cc_account_mark(root_fd, ret_account);
 	status = cc_leaf_walk_chosen(root_fd, &images, visit_nothing, counting);
-	(void)cmn_descriptor_close(root_fd);	/* read only */
+	(void)close(root_fd);	/* read only */
 	return status;
 }
 

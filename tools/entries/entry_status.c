@@ -4,8 +4,8 @@
 
 #include <fcntl.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
-#include "common/descriptor.h"
 #include "common/file.h"
 
 /* Why a file is not read; NULL: it would be. */
@@ -41,6 +41,6 @@ const char *entry_status_text(struct cc_store *store, const struct cc_store_plac
 		if (fstatat(root_fd, path, &info, AT_SYMLINK_NOFOLLOW) == 0)
 			text = distrust(&info, ret_unsafe);
 	}
-	(void)cmn_descriptor_close(root_fd);	/* read only */
+	(void)close(root_fd);	/* read only */
 	return text ? text : cmn_status_string(status);
 }

@@ -8,10 +8,10 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "cachecore/kernel_names.h"
 #include "common/clock.h"
-#include "common/descriptor.h"
 #include "common/listing.h"
 #include "tools/explain/run_history.h"
 #include "tools/tool.h"
@@ -116,7 +116,7 @@ static void add_entries(struct words *words)
 	    cc_store_open_root(words->cache.store, &root_fd) != CMN_OK)
 		return;
 	add_paths(words, root_fd, ".", path, 0, 0, words->beginning);
-	(void)cmn_descriptor_close(root_fd);	/* read only */
+	(void)close(root_fd);	/* read only */
 }
 
 static void add_history(struct words *words)

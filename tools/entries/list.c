@@ -11,7 +11,6 @@
 
 #include "cachecore/key.h"
 #include "common/clock.h"
-#include "common/descriptor.h"
 #include "common/printable.h"
 #include "tools/arguments.h"
 #include "tools/entries/entry_label.h"
@@ -273,7 +272,7 @@ static enum cmn_status walk_sorted(struct listing *listing, list_order_value *va
 		(void)!cc_store_look(listing->cache.store, root_fd, &place, print_item, listing);
 	}
 	list_order_free(order);
-	(void)cmn_descriptor_close(root_fd);	/* read only */
+	(void)close(root_fd);	/* read only */
 	return status;
 }
 

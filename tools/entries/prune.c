@@ -2,6 +2,7 @@
 /* prune: the verbs that remove entries: prune and clear. */
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "cachecore/disk/space/account.h"
 #include "cachecore/disk/space/evict.h"
@@ -11,7 +12,6 @@
 #include "cachecore/disk/root.h"
 #include "cachecore/disk/leaf_walk.h"
 #include "cachecore/remote/address.h"
-#include "common/descriptor.h"
 #include "common/env.h"
 #include "tools/arguments.h"
 #include "tools/entries/prune_entries.h"
@@ -60,7 +60,7 @@ static enum cmn_status count_root(const char *root, struct amount *ret)
 	if (status != CMN_OK)
 		return status == CMN_MISS ? CMN_OK : status;
 	status = cc_leaf_walk(fd, false, count_leaf, ret);
-	(void)cmn_descriptor_close(fd);	/* read only */
+	(void)close(fd);	/* read only */
 	return status;
 }
 

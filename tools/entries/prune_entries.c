@@ -4,11 +4,11 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "cachecore/disk/space/days.h"
 #include "cachecore/record/history.h"
 #include "common/clock.h"
-#include "common/descriptor.h"
 #include "common/env.h"
 #include "common/file.h"
 #include "tools/entries/program_list.h"
@@ -141,7 +141,7 @@ static void learn_times(struct tool_cache *cache, struct pruning *pruning)
 	files_ns = cache->config.read_only ? 0 : cmn_file_clock(fd);
 	if (files_ns && files_ns < pruning->now_ns)
 		pruning->now_ns = files_ns;
-	(void)cmn_descriptor_close(fd);	/* a directory: nothing to be lost */
+	(void)close(fd);	/* a directory: nothing to be lost */
 }
 
 static enum cmn_status find(struct tool_cache *cache, struct pruning *pruning)
@@ -246,7 +246,7 @@ static void note_removals(const struct tool_cache *cache, struct cc_history_evic
 		fd = -1;
 	cc_history_write_removals(evicted, fd);	/* frees it in any case */
 	if (fd >= 0)
-		(void)cmn_descriptor_close(fd);	/* a directory: nothing to be lost */
+		(void)close(fd);	/* a directory: nothing to be lost */
 }
 
 static int complain(const struct tool_cache *cache, enum cmn_status status)

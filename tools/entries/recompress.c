@@ -6,9 +6,9 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "cachecore/disk/space/evict.h"
-#include "common/descriptor.h"
 #include "layers/shared/driver/drivers.h"
 #include "tools/arguments.h"
 #include "tools/json_output.h"
@@ -150,7 +150,7 @@ static void count(struct tool_cache *cache)
 	if (cc_store_open_root(cache->store, &fd) != CMN_OK)
 		return;
 	(void)!cc_evict_run(fd, &config, NULL);	/* what it cannot count now is told where it matters */
-	(void)cmn_descriptor_close(fd);	/* a directory: nothing to be lost */
+	(void)close(fd);	/* a directory: nothing to be lost */
 }
 
 /* What one entry's lock or size hinders, others may do. */

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* show: one entry, found by its name, with all that is known of it. */
-#include "common/descriptor.h"
 #include "tools/entries/show.h"
 
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "cachecore/disk/root.h"
 #include "tools/arguments.h"
@@ -67,7 +67,7 @@ static enum cmn_status read_files(const struct tool_cache *cache, struct shown_e
 	if (status != CMN_OK)
 		return status;
 	status = cc_leaf_open(root_fd, entry->place.leaf, &leaf_fd);
-	(void)cmn_descriptor_close(root_fd);	/* read only */
+	(void)close(root_fd);	/* read only */
 	if (status != CMN_OK)
 		return status;
 	status = cc_leaf_read_src(leaf_fd, entry->place.n, trust, &entry->file, &entry->src);
@@ -79,7 +79,7 @@ static enum cmn_status read_files(const struct tool_cache *cache, struct shown_e
 	}
 	entry->status = cc_leaf_judge(leaf_fd, entry->place.n, trust);
 	entry->status_text = entry_status_text(cache->store, &entry->place, entry->status, &unsafe);
-	(void)cmn_descriptor_close(leaf_fd);	/* read only */
+	(void)close(leaf_fd);	/* read only */
 	return status;
 }
 

@@ -8,7 +8,6 @@
 #include "cachecore/disk/space/evict.h"
 #include "cachecore/disk/space/number_file.h"
 #include "cachecore/disk/root.h"
-#include "common/descriptor.h"
 #include "tools/arguments.h"
 #include "tools/entries/entry_status.h"
 #include "tools/json_output.h"
@@ -160,7 +159,7 @@ static enum cmn_status verify_rest(struct verification *verification)
 	if (status != CMN_OK)
 		return status == CMN_MISS ? CMN_OK : status;
 	status = verify_account(verification, root_fd);
-	(void)cmn_descriptor_close(root_fd);	/* nothing was written through it */
+	(void)close(root_fd);	/* nothing was written through it */
 	if (status != CMN_OK || !verification->repair)
 		return status;
 	/* An eviction that evicts nothing: it clears what dead writers left. */
@@ -177,7 +176,7 @@ static void estimate(struct verification *verification)
 	if (cc_root_open(verification->cache->config.dir, &fd) != CMN_OK)
 		return;
 	(void)!cc_number_file_read(fd, CC_ACCOUNT_NAME, &verification->total_bytes);	/* 0 else */
-	(void)cmn_descriptor_close(fd);	/* read only */
+	(void)close(fd);	/* read only */
 }
 
 static enum cmn_status verify_cache(struct verification *verification)

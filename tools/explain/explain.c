@@ -15,7 +15,6 @@
 
 #include "cachecore/record/stats.h"
 #include "common/clock.h"
-#include "common/descriptor.h"
 #include "common/file.h"
 #include "tools/arguments.h"
 #include "tools/entries/entry_name.h"
@@ -119,7 +118,7 @@ static void find_idle_run(struct explanation *explanation, const struct run_hist
 	if (cc_stats_load_idle_run(fd, &run) == CMN_OK && run.time_ns >= from_ns &&
 	    (!last || (uint32_t)run.pid != last->pid))
 		explanation->idle_run = run;
-	(void)cmn_descriptor_close(fd);	/* read only */
+	(void)close(fd);	/* read only */
 }
 
 /* Questions from the history. */

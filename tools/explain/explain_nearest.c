@@ -10,10 +10,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "cachecore/disk/root.h"
 #include "cachecore/kernel_names.h"
-#include "common/descriptor.h"
 #include "tools/terminal.h"
 
 /* A longer key is not kept to be shown by lines. */
@@ -316,7 +316,7 @@ static void look_at_own(struct walk *walk, int root_fd)
 		return;
 	if (cc_leaf_scan(leaf_fd, &scan) != CMN_OK)
 		scan.present[CC_LEAF_SRC] = 0;
-	(void)cmn_descriptor_close(leaf_fd);	/* read only */
+	(void)close(leaf_fd);	/* read only */
 	for (; place.n < CC_LEAF_VARIANTS; place.n++) {
 		/* What is gone by now tells nothing. */
 		if (scan.present[CC_LEAF_SRC] >> place.n & 1)
@@ -342,7 +342,7 @@ static enum cmn_status find_own(struct explanation *explanation)
 		if (walk.only->event.leaf[0])
 			look_at_own(&walk, root_fd);
 	}
-	(void)cmn_descriptor_close(root_fd);	/* read only */
+	(void)close(root_fd);	/* read only */
 	walk.only = NULL;
 	return searched ? cc_store_walk(store, false, visit_entry, &walk) : CMN_OK;
 }

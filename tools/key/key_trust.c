@@ -6,9 +6,9 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "cachecore/disk/root.h"
-#include "common/descriptor.h"
 #include "common/file.h"
 #include "tools/key/key_verb.h"
 #include "tools/tool.h"
@@ -273,7 +273,7 @@ static bool open_directory(const char *directory, bool system, int *ret_fd)
 			*ret_fd = fd;
 			return true;
 		}
-		(void)cmn_descriptor_close(fd);	/* a directory: nothing to be lost */
+		(void)close(fd);	/* a directory: nothing to be lost */
 	}
 	tool_complain("%s: %s", directory, reason ? reason : cmn_status_string(status));
 	return false;

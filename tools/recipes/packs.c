@@ -6,10 +6,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "cachecore/config.h"
 #include "cachecore/disk/root.h"
-#include "common/descriptor.h"
 #include "common/file.h"
 #include "common/listing.h"
 #include "common/trusted.h"
@@ -153,7 +153,7 @@ static void walk_directory(struct walk *walk, const char *directory)
 		return;
 	if (status != CMN_OK || !cmn_trusted_owners(directory)) {
 		if (status == CMN_OK)
-			(void)cmn_descriptor_close(fd);	/* read only */
+			(void)close(fd);	/* read only */
 		tool_complain("%s: not read: it is no directory of root's or yours that only its "
 			      "owner may write to", directory);
 		walk->complained = true;
@@ -170,7 +170,7 @@ static void walk_directory(struct walk *walk, const char *directory)
 			visit_file(walk, directory, fd, names[i]);
 		free(names[i]);
 	}
-	(void)cmn_descriptor_close(fd);	/* read only */
+	(void)close(fd);	/* read only */
 }
 
 bool packs_walk(bool (*visit)(void *ctx, const struct packs_file *file), void *ctx)

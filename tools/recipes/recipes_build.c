@@ -13,7 +13,6 @@
 #include "cachecore/file_memo.h"
 #include "cachecore/manifest.h"
 #include "common/clock.h"
-#include "common/descriptor.h"
 #include "tools/recipes/portable.h"
 #include "tools/recipes/recipe_key.h"
 #include "tools/recipes/recipe_links.h"
@@ -367,7 +366,7 @@ static bool make_directory(const struct building *building)
 	enum cmn_status status = cc_recipes_make(building->settings.root, &fd);
 
 	if (status == CMN_OK)
-		(void)cmn_descriptor_close(fd);	/* nothing was written through it */
+		(void)close(fd);	/* nothing was written through it */
 	else
 		tool_complain("%s: %s", building->settings.root, cmn_status_string(status));
 	return status == CMN_OK;

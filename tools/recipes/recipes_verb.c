@@ -10,7 +10,6 @@
 #include <unistd.h>
 
 #include "cachecore/disk/root.h"
-#include "common/descriptor.h"
 #include "common/file.h"
 #include "tools/arguments.h"
 #include "tools/recipes/packs.h"
@@ -90,7 +89,7 @@ static int add(const char *operand)
 		done = status == CMN_OK;
 		if (!done)
 			tool_complain("%s/%s: %s", directory, name, cmn_status_string(status));
-		(void)cmn_descriptor_close(fd);	/* nothing was written through it */
+		(void)close(fd);	/* nothing was written through it */
 	}
 	if (done)
 		tool_complain("%s/%s: %u recipes; ckcache recipes build builds them", directory, name,
@@ -112,7 +111,7 @@ static int remove_pack(const char *operand)
 		done = unlinkat(fd, name, 0) == 0;
 		if (!done)
 			tool_complain("%s/%s: %s", directory, name, strerror(errno));
-		(void)cmn_descriptor_close(fd);	/* nothing was written through it */
+		(void)close(fd);	/* nothing was written through it */
 	}
 	free(directory);
 	free(name);

@@ -13,7 +13,6 @@
 #include "cachecore/disk/root.h"
 #include "cachecore/remote/index.h"
 #include "cachecore/remote/uploads.h"
-#include "common/descriptor.h"
 #include "tools/arguments.h"
 #include "tools/explain/run_history.h"
 #include "tools/json_output.h"
@@ -96,7 +95,7 @@ static enum cmn_status push_leaves(struct pushing *pushing, int root_fd)
 	}
 	terminal_progress_hide();
 	if (uploads_fd >= 0)
-		(void)cmn_descriptor_close(uploads_fd);	/* a directory: nothing to be lost */
+		(void)close(uploads_fd);	/* a directory: nothing to be lost */
 	return status;
 }
 
@@ -206,7 +205,7 @@ static enum cmn_status push_root(struct pushing *pushing, const char *root)
 	status = cc_leaf_walk(root_fd, false, add_leaf, pushing);
 	if (status == CMN_OK)
 		status = push_leaves(pushing, root_fd);
-	(void)cmn_descriptor_close(root_fd);	/* read only */
+	(void)close(root_fd);	/* read only */
 	if (status == CMN_OK && pushing->hashes.failed)
 		status = CMN_ERR_NOMEM;
 	/* What was uploaded before a failure is found by look-ups, not by pull. */

@@ -18,7 +18,6 @@
 #include "cachecore/remote/helper.h"
 #include "cachecore/remote/launch.h"
 #include "common/clock.h"
-#include "common/descriptor.h"
 #include "common/file.h"
 #include "common/spawn.h"
 #include "tools/remote/remote_program.h"
@@ -238,7 +237,7 @@ int remote_start_helper(const struct cc_config *config, const struct cc_remote_s
 	if (dir_fd >= 0 && problem)
 		cc_node_set_down(&setup->node, dir_fd, problem);
 	if (dir_fd >= 0)
-		(void)cmn_descriptor_close(dir_fd);	/* a directory: nothing to be lost */
+		(void)close(dir_fd);	/* a directory: nothing to be lost */
 	if (problem)
 		tool_complain("%s", problem);
 	return problem ? TOOL_FAILED : TOOL_OK;

@@ -6,10 +6,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "cachecore/disk/root.h"
 #include "cachecore/remote/uploads.h"
-#include "common/descriptor.h"
+#include "common/file.h"
 
 static bool show_address(const struct cc_address *address, struct tier *tier)
 {
@@ -52,13 +53,13 @@ static uint64_t count_waiting(const struct cc_config *config)
 
 	if (!config->dir || cc_root_open(config->dir, &root_fd) != CMN_OK)
 		return 0;
-	fd = cmn_descriptor_open(root_fd, CC_UPLOADS_DIRECTORY, O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
+	fd = cmn_file_open(root_fd, CC_UPLOADS_DIRECTORY, O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
 	if (fd >= 0) {
 		if (cc_uploads_walk(fd, count_one, &count) < 0)
 			count = 0;	/* what cannot be read is not uploaded either */
-		(void)cmn_descriptor_close(fd);	/* a directory: nothing to be lost */
+		(void)close(fd);	/* a directory: nothing to be lost */
 	}
-	(void)cmn_descriptor_close(root_fd);	/* likewise */
+	(void)close(root_fd);	/* likewise */
 	return count;
 }
 
@@ -71,7 +72,7 @@ static void look_at_node(const struct cc_node *node, struct tier *tier)
 	tier->until_s = cc_node_down_until(node, dir_fd, tier->problem, sizeof(tier->problem));
 	if (tier->until_s)
 		tier->state = TIER_AWAY;
-	(void)cmn_descriptor_close(dir_fd);	/* a directory: nothing to be lost */
+	(void)close(dir_fd);	/* a directory: nothing to be lost */
 }
 
 bool tier_look(const struct cc_config *config, struct tier *ret)

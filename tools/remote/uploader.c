@@ -16,7 +16,6 @@
 #include "cachecore/remote/uploads.h"
 #include "common/bytes.h"
 #include "common/clock.h"
-#include "common/descriptor.h"
 #include "common/file.h"
 #include "common/spawn.h"
 #include "tools/remote/remote_main.h"
@@ -189,7 +188,7 @@ static enum cmn_status upload_root(struct upload *upload, int root_fd)
 		/* The one before this tidied it up: what is noted by now is in another one. */
 		if (status != CMN_MISS || cmn_file_is_named(root_fd, CC_UPLOADS_DIRECTORY, uploads_fd))
 			break;
-		(void)cmn_descriptor_close(uploads_fd);	/* a directory: nothing to be lost */
+		(void)close(uploads_fd);	/* a directory: nothing to be lost */
 	}
 	/* What is noted from now on is the next one's; what was noted just before is not forgotten. */
 	if (status == CMN_MISS) {
@@ -198,7 +197,7 @@ static enum cmn_status upload_root(struct upload *upload, int root_fd)
 			status = upload_batch(upload, root_fd, uploads_fd, false);
 		while (status == CMN_OK);
 	}
-	(void)cmn_descriptor_close(uploads_fd);	/* a directory: nothing to be lost */
+	(void)close(uploads_fd);	/* a directory: nothing to be lost */
 	cc_uploads_tidy(root_fd);
 	return status;
 }
@@ -216,7 +215,7 @@ int remote_upload(const struct cc_config *config, const struct cc_remote_setup *
 		if (getpriority(PRIO_PROCESS, 0) < NICENESS)
 			(void)setpriority(PRIO_PROCESS, 0, NICENESS);	/* a favour */
 		status = upload_root(&upload, root_fd);
-		(void)cmn_descriptor_close(root_fd);	/* a directory: nothing to be lost */
+		(void)close(root_fd);	/* a directory: nothing to be lost */
 	}
 	/* Look-ups find out themselves whether the tier is of use. */
 	if (status != CMN_OK && status != CMN_MISS && upload.problem[0])

@@ -13,7 +13,6 @@
 #include <unistd.h>
 
 #include "cachecore/disk/root.h"
-#include "common/descriptor.h"
 #include "tools/replay/replay_entries.h"
 #include "tools/terminal.h"
 
@@ -385,7 +384,7 @@ bool replay_build(const struct replay_settings *settings, struct idle *idle, siz
 			      "another ckcache replay is running" : cmn_status_string(status));
 	}
 	if (replay.fd >= 0)
-		(void)cmn_descriptor_close(replay.fd);	/* nothing was written through it */
+		(void)close(replay.fd);	/* nothing was written through it */
 	replay_workers_release(&replay.workers);
 	replay_order_release(&replay.order);
 	*ret = (struct replay_counts){

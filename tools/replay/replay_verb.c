@@ -6,7 +6,6 @@
 
 #include "cachecore/disk/root.h"
 #include "common/clock.h"
-#include "common/descriptor.h"
 #include "tools/arguments.h"
 #include "tools/json_output.h"
 #include "tools/replay/replay.h"
@@ -208,7 +207,7 @@ static int replay_cache(struct call *call, const struct tool_cache *cache)
 		tool_complain("%s: %s", cache->config.dir, cmn_status_string(status));
 	} else {
 		code = run_locked(call, cache->store);
-		(void)cmn_descriptor_close(replay->fd);	/* nothing was written through it */
+		(void)close(replay->fd);	/* nothing was written through it */
 	}
 out:
 	replay_workers_release(&replay->workers);

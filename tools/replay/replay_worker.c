@@ -19,7 +19,6 @@
 #include "cachecore/disk/root.h"
 #include "cachecore/manifest.h"
 #include "common/clock.h"
-#include "common/descriptor.h"
 #include "common/file.h"
 #include "tools/replay/replay_entries.h"
 #include "tools/replay/replay_process.h"
@@ -199,7 +198,7 @@ static int serve_recipes(const char *root, uint32_t slot, int command, int answe
 	    cc_recipes_open(root, &worker.recipes) == CMN_OK)
 		code = serve(&worker, command, answers);
 	cc_store_close(worker.store);
-	(void)cmn_descriptor_close(worker.recipes);	/* read only */
+	(void)close(worker.recipes);	/* read only */
 	cc_config_release(&worker.config);
 	return code;
 }

@@ -11,7 +11,6 @@
 #include "cachecore/disk/store.h"
 #include "cachecore/disk/writer/recipes.h"
 #include "common/clock.h"
-#include "common/descriptor.h"
 #include "tools/replay/idle_machine.h"
 #include "tools/tool.h"
 
@@ -48,7 +47,7 @@ bool waiting_changed(const char *root, uint64_t oldest_ns)
 
 	if (changed && cc_recipes_open(root, &fd) == CMN_OK) {
 		changed = is_newer(fd, LOOKED, mark);
-		(void)cmn_descriptor_close(fd);	/* read only */
+		(void)close(fd);	/* read only */
 	}
 	return changed;
 }
@@ -140,7 +139,7 @@ void waiting_mention(void)
 	if (config.dir && !config.disable && !config.read_only && access(config.dir, F_OK) == 0 &&
 	    cc_recipes_make(config.dir, &fd) == CMN_OK) {
 		mention(&config, fd, mark);
-		(void)cmn_descriptor_close(fd);	/* nothing was written through it */
+		(void)close(fd);	/* nothing was written through it */
 	}
 	cc_config_release(&config);
 }

@@ -11,7 +11,6 @@
 #include "cachecore/disk/space/number_file.h"
 #include "cachecore/disk/root.h"
 #include "cachecore/disk/leaf_walk.h"
-#include "common/descriptor.h"
 #include "common/file.h"
 #include "common/listing.h"
 
@@ -26,7 +25,7 @@
 /* A descriptor of its own, so that a lock on it also excludes this process's other threads. */
 enum cmn_status cc_account_lock(int root_fd, uint64_t until, int *ret_fd)
 {
-	int fd = cmn_descriptor_open(root_fd, ".", O_RDONLY | O_DIRECTORY);
+	int fd = cmn_file_open(root_fd, ".", O_RDONLY | O_DIRECTORY);
 	enum cmn_status status;
 
 	if (fd < 0)
@@ -34,7 +33,7 @@ enum cmn_status cc_account_lock(int root_fd, uint64_t until, int *ret_fd)
 	status = cmn_file_lock(fd, until);
 	/* Without locks the number may drift, which the next eviction mends. */
 	if (status == CMN_BUSY) {
-		(void)cmn_descriptor_close(fd);	/* a directory: nothing to be lost */
+		(void)close(fd);	/* a directory: nothing to be lost */
 		return status;
 	}
 	*ret_fd = fd;

@@ -14,7 +14,6 @@
 #include "cachecore/disk/space/overhead.h"
 #include "cachecore/disk/root.h"
 #include "common/clock.h"
-#include "common/descriptor.h"
 #include "common/file.h"
 
 #define NS_PER_S UINT64_C(1000000000)
@@ -151,7 +150,7 @@ static enum cmn_status remove_excess(struct eviction *eviction, uint64_t excess,
 /* Temporaries of cache_size.txt and its like, under the lock that their writers hold; else old ones. */
 static void sweep_root(int root_fd)
 {
-	int fd = cmn_descriptor_open(root_fd, ".", O_RDONLY | O_DIRECTORY);
+	int fd = cmn_file_open(root_fd, ".", O_RDONLY | O_DIRECTORY);
 
 	if (fd < 0)
 		return;	/* the next eviction sweeps */

@@ -18,7 +18,6 @@
 #include "cachecore/record/stats.h"
 #include "cachecore/record/stats_log.h"
 #include "cachecore/record/usage.h"
-#include "common/descriptor.h"
 #include "common/file.h"
 #include "common/listing.h"
 

@@ -12,7 +12,6 @@
 
 #include "cachecore/disk/space/number_file.h"
 #include "cachecore/disk/root.h"
-#include "common/descriptor.h"
 #include "common/file.h"
 #include "common/listing.h"
 
@@ -36,7 +35,7 @@ static void attempts_name(const char *name, char ret[CC_RECIPE_NAME_SIZE])
 
 static enum cmn_status open_at(int dir_fd, const char *name, int *ret_fd)
 {
-	int fd = cmn_descriptor_open(dir_fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
+	int fd = cmn_file_open(dir_fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
 
 	if (fd < 0)
 		return cmn_status_from_errno(errno);
@@ -65,7 +64,7 @@ enum cmn_status cc_recipes_open(const char *root, int *ret_fd)
 	if (status != CMN_OK)
 		return status;
 	status = open_at(root_fd, CC_RECIPES_DIRECTORY, ret_fd);
-	(void)cmn_descriptor_close(root_fd);	/* read only */
+	(void)close(root_fd);	/* read only */
 	return status;
 }
 
@@ -78,7 +77,7 @@ enum cmn_status cc_recipes_make(const char *root, int *ret_fd)
 	if (status != CMN_OK)
 		return status;
 	status = make_at(root_fd, CC_RECIPES_DIRECTORY, ret_fd);
-	(void)cmn_descriptor_close(root_fd);	/* nothing was written through it */
+	(void)close(root_fd);	/* nothing was written through it */
 	return status;
 }
 
@@ -213,10 +212,10 @@ void cc_recipes_limit(int root_fd, uint64_t bytes)
 		return;
 	if (open_at(fd, CC_RECIPES_QUARANTINE, &quarantine) == CMN_OK) {
 		(void)!make_room(quarantine, 1, len);	/* the next eviction tries again */
-		(void)cmn_descriptor_close(quarantine);	/* read only */
+		(void)close(quarantine);	/* read only */
 	}
 	(void)!make_room(fd, count < CC_RECIPES_MAX_COUNT ? count + 1 : CC_RECIPES_MAX_COUNT, len);
-	(void)cmn_descriptor_close(fd);	/* read only */
+	(void)close(fd);	/* read only */
 }
 
 /* Whether the file has a recipe of this identity, as far as its header says, or one that must stay. */
@@ -226,13 +225,13 @@ static bool is_there(int fd, const char *name, const struct cmn_hash *identity)
 	const struct cmn_view view = { header, sizeof(header) };
 	struct cc_recipe recipe;
 	struct cmn_hash found;
-	int file = cmn_descriptor_open(fd, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
+	int file = cmn_file_open(fd, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
 	ssize_t got;
 
 	if (file < 0)
 		return false;
 	got = read(file, header, sizeof(header));
-	(void)cmn_descriptor_close(file);	/* read only */
+	(void)close(file);	/* read only */
 	if (got != (ssize_t)sizeof(header))
 		return false;
 	/* One of another version is for its own programs to replay. */
@@ -259,7 +258,7 @@ bool cc_recipes_is_quarantined(const char *root, struct cmn_view key)
 		return false;
 	cc_recipe_name(key, name);
 	quarantined = is_quarantined(fd, name);
-	(void)cmn_descriptor_close(fd);	/* read only */
+	(void)close(fd);	/* read only */
 	return quarantined;
 }
 
@@ -292,7 +291,7 @@ enum cmn_status cc_recipes_put(const char *root, struct cmn_view encoded)
 		if (status == CMN_OK)
 			status = cmn_file_publish(fd, name, &encoded, 1);
 	}
-	(void)cmn_descriptor_close(fd);	/* nothing was written through it */
+	(void)close(fd);	/* nothing was written through it */
 	return status;
 }
 
@@ -410,7 +409,7 @@ enum cmn_status cc_recipes_quarantine(int fd, const char *name)
 		status = make_room(to, CC_RECIPES_MAX_QUARANTINED, (size_t)info.st_size);
 	if (status == CMN_OK && renameat(fd, name, to, name) < 0 && errno != ENOENT)
 		status = cmn_status_from_errno(errno);
-	(void)cmn_descriptor_close(to);	/* nothing was written through it */
+	(void)close(to);	/* nothing was written through it */
 	return status == CMN_OK ? cc_recipes_set_attempts(fd, name, 0) : status;
 }
 
@@ -429,9 +428,9 @@ enum cmn_status cc_recipes_count(const char *root, struct cc_recipes_count *ret)
 			sum = (struct sum){ 0 };
 			status = each(inner, RECIPE_SUFFIX, count_one, &sum);
 			found.quarantined = sum.count;
-			(void)cmn_descriptor_close(inner);	/* read only */
+			(void)close(inner);	/* read only */
 		}
-		(void)cmn_descriptor_close(fd);	/* read only */
+		(void)close(fd);	/* read only */
 	}
 	if (status == CMN_OK || status == CMN_MISS)
 		*ret = found;
@@ -467,9 +466,9 @@ enum cmn_status cc_recipes_clear(const char *root)
 	status = clear_directory(fd);
 	if (status == CMN_OK && open_at(fd, CC_RECIPES_QUARANTINE, &inner) == CMN_OK) {
 		status = clear_directory(inner);
-		(void)cmn_descriptor_close(inner);	/* nothing was written through it */
+		(void)close(inner);	/* nothing was written through it */
 	}
-	(void)cmn_descriptor_close(fd);	/* likewise */
+	(void)close(fd);	/* likewise */
 	return status;
 }
 
@@ -485,6 +484,6 @@ enum cmn_status cc_recipes_lock(int fd, int *ret_fd)
 	if (status == CMN_OK)
 		*ret_fd = lock;
 	else
-		(void)cmn_descriptor_close(lock);	/* nothing was written through it */
+		(void)close(lock);	/* nothing was written through it */
 	return status;
 }

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <sys/resource.h>
 #include <sys/statvfs.h>
+#include <unistd.h>
 
 #include "cachecore/disk/nonce.h"
 #include "cachecore/disk/root.h"
@@ -18,7 +19,6 @@
 #include "cachecore/record/stats_log.h"
 #include "cachecore/remote/remote.h"
 #include "common/clock.h"
-#include "common/descriptor.h"
 
 #define NS_PER_MS UINT64_C(1000000)
 /* Of the compile time that the caller has just waited for. Nobody waits for a worker of ckcache replay. */
@@ -170,7 +170,7 @@ static bool is_remote(struct cc_writer *writer)
 	if (where == UNKNOWN && cc_store_open_root(writer->setup.store, &root_fd) == CMN_OK) {
 		where = cmn_file_is_remote(root_fd) ? REMOTE : LOCAL;
 		atomic_store(&writer->where, where);
-		(void)cmn_descriptor_close(root_fd);	/* read only */
+		(void)close(root_fd);	/* read only */
 	}
 	return where == REMOTE;
 }
@@ -193,7 +193,7 @@ void cc_writer_touch(struct cc_writer *writer, const struct cc_store_place *plac
 	if (cc_store_open_root(writer->setup.store, &root_fd) != CMN_OK)
 		return;
 	(void)cc_store_touch(writer->setup.store, root_fd, place, 1);	/* best effort */
-	(void)cmn_descriptor_close(root_fd);	/* read only */
+	(void)close(root_fd);	/* read only */
 }
 
 /* For the history: why an entry is not there. Nor will it be uploaded to those who wait. */

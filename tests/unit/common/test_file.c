@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* file: bounded reads, whole writes, atomic publication, locks. */
 #include "common/clock.h"
-#include "common/descriptor.h"
 #include "common/file.h"
 
 #include <dirent.h>
@@ -9,6 +8,7 @@
 #include <sys/file.h>
 #include <sys/resource.h>
 #include <sys/vfs.h>
+#include <unistd.h>
 
 #include "tests/support/no_locks.h"
 #include "tests/support/owned.h"
@@ -21,11 +21,9 @@ static struct {
 	bool short_write;	/* the next one writes a byte */
 	int write_error;	/* of the next write, without a signal */
 	int open_error;		/* of the next file that is opened */
-	bool forks;		/* while the next file is opened */
-	int taken_by;		/* -1, or the application's file that gets the next kept number */
-	int close_error;	/* of the next descriptor that was kept */
+	int close_error;	/* of the next file of ours that was written */
 	long type;		/* 0, or the file system's */
-} next = { .taken_by = -1 };
+} next;
 
 WRAPPED(ssize_t, read, (int fd, void *data, size_t len))
 {
@@ -54,28 +52,14 @@ int __wrap_openat(int dir_fd, const char *path, int flags, mode_t mode)
 		next.open_error = 0;
 		return -1;
 	}
-	if (next.forks) {
-		next.forks = false;
-		cmn_descriptors_fork_prepare();
-		cmn_descriptors_fork_parent();
-	}
 	return __real_openat(dir_fd, path, flags, mode);
 }
 
-WRAPPED(int, cmn_descriptor_keep, (int fd, unsigned int forks))
+WRAPPED(int, close, (int fd))
 {
-	fd = __real_cmn_descriptor_keep(fd, forks);
-	if (fd >= 0 && next.taken_by >= 0)
-		CU_ASSERT_EQUAL(dup2(next.taken_by, fd), fd);
-	next.taken_by = -1;
-	return fd;
-}
+	int result = __real_close(fd);
 
-WRAPPED(int, cmn_descriptor_close, (int fd))
-{
-	int result = __real_cmn_descriptor_close(fd);
-
-	if (next.close_error) {
+	if (next.close_error && fd >= CMN_FILE_FIRST_NUMBER) {
 		errno = next.close_error;
 		next.close_error = 0;
 		return -1;
@@ -497,52 +481,45 @@ TEST(a_failure_that_passes_leaves_the_file)
 	CU_ASSERT_EQUAL(cmn_file_open_healed(AT_FDCWD, "file", &fd), CMN_ERR_IO);
 	check_content("file", "12345");
 	CU_ASSERT_EQUAL_FATAL(cmn_file_open_healed(AT_FDCWD, "file", &fd), CMN_OK);
-	(void)cmn_descriptor_close(fd);
-}
-
-TEST(publishes_although_the_process_is_forked)
-{
-	struct cmn_view view = cmn_view_of("12345");
-
-	next.forks = true;
-	CU_ASSERT_EQUAL(cmn_file_publish(AT_FDCWD, "file", &view, 1), CMN_OK);
-	check_content("file", "12345");
-	CU_ASSERT_EQUAL(count_files(), 1);
+	(void)close(fd);
 }
 
 /* As one that closes all descriptors and opens its own. */
-TEST(publishes_nothing_in_the_applications_directory)
+TEST(a_program_that_closes_everything_gets_no_number_of_ours)
 {
-	struct cmn_view view = cmn_view_of("12345");
-	int ours, theirs;
+	int ours, theirs, low = dup(STDERR_FILENO);
 
-	CU_ASSERT_EQUAL_FATAL(mkdir("ours", 0700) | mkdir("theirs", 0700), 0);
-	ours = cmn_descriptor_open(AT_FDCWD, "ours", O_RDONLY | O_DIRECTORY);
-	theirs = open("theirs", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	CU_ASSERT_FATAL(ours >= 0 && theirs >= 0);
-	CU_ASSERT_EQUAL(dup2(theirs, ours), ours);
-	CU_ASSERT_EQUAL(cmn_file_publish(ours, "file", &view, 1), CMN_ERR_IO);
-	CU_ASSERT_EQUAL(faccessat(theirs, "file", F_OK, 0), -1);
-	(void)cmn_descriptor_close(ours);
-	(void)close(ours);
+	unit_write("ours", "");
+	unit_write("theirs", "theirs");
+	CU_ASSERT_EQUAL_FATAL(close(low), 0);
+	ours = cmn_file_open(AT_FDCWD, "ours", O_RDWR);
+	CU_ASSERT_FATAL(ours >= CMN_FILE_FIRST_NUMBER);
+	CU_ASSERT_EQUAL(fcntl(ours, F_GETFD), FD_CLOEXEC);
+	CU_ASSERT_EQUAL(cmn_file_raise(ours), ours);
+	for (int fd = low; fd < 128; fd++)
+		(void)close(fd);
+	theirs = open("theirs", O_RDWR | O_CLOEXEC);
+	CU_ASSERT_EQUAL(theirs, low);
+	CU_ASSERT_EQUAL(cmn_file_write_all(ours, "ours", 4), CMN_ERR_IO);
+	check_content("theirs", "theirs");
 	(void)close(theirs);
 }
 
-TEST(does_not_publish_the_applications_file)
+TEST(a_process_without_higher_numbers_keeps_the_one_that_it_has)
 {
-	struct stat info;
-	int theirs;
+	const struct rlimit few = { CMN_FILE_FIRST_NUMBER, CMN_FILE_FIRST_NUMBER };
+	int fd, status = -1;
+	pid_t child = fork();
 
-	CU_ASSERT_EQUAL_FATAL(chmod(".", 0755), 0);
-	theirs = open("theirs", O_RDWR | O_CREAT | O_CLOEXEC, 0600);
-	CU_ASSERT_FATAL(theirs >= 0);
-	next.taken_by = theirs;
-	CU_ASSERT_EQUAL(cmn_file_publish(AT_FDCWD, "file", NULL, 0), CMN_ERR_IO);
-	CU_ASSERT_EQUAL_FATAL(fstat(theirs, &info), 0);
-	CU_ASSERT_EQUAL(info.st_mode & 0777, 0600);
-	CU_ASSERT_EQUAL(access("file", F_OK), -1);
-	for (int fd = theirs; fd < 128; fd++)
-		(void)close(fd);	/* by whatever number it has it */
+	CU_ASSERT_FATAL(child >= 0);
+	if (child == 0) {
+		fd = setrlimit(RLIMIT_NOFILE, &few) == 0 ? cmn_file_open(AT_FDCWD, ".", O_RDONLY | O_DIRECTORY) : -1;
+		errno = ENOENT;
+		_exit(fd >= 0 && fd < CMN_FILE_FIRST_NUMBER && close(fd) == 0 && cmn_file_raise(-1) == -1 &&
+		      errno == ENOENT ? 0 : 1);
+	}
+	CU_ASSERT_EQUAL(waitpid(child, &status, 0), child);
+	CU_ASSERT_EQUAL(status, 0);
 }
 
 TEST(publishes_nothing_that_could_not_be_written_to_the_end)
@@ -575,26 +552,6 @@ TEST(knows_other_machines_file_systems)
 	(void)close(fd);
 }
 
-TEST(does_not_lock_the_applications_file)
-{
-	int ours, theirs, other;
-
-	unit_write("ours", "");
-	unit_write("theirs", "");
-	ours = cmn_descriptor_open(AT_FDCWD, "ours", O_RDWR);
-	theirs = open("theirs", O_RDWR | O_CLOEXEC);
-	other = open("theirs", O_RDWR | O_CLOEXEC);
-	CU_ASSERT_FATAL(ours >= 0 && theirs >= 0 && other >= 0);
-	CU_ASSERT_EQUAL(dup2(theirs, ours), ours);
-	CU_ASSERT_EQUAL(cmn_file_lock(ours, 0), CMN_BUSY);
-	CU_ASSERT_EQUAL(cmn_file_share(ours), CMN_BUSY);
-	CU_ASSERT_EQUAL(flock(other, LOCK_EX | LOCK_NB), 0);
-	(void)cmn_descriptor_close(ours);
-	(void)close(ours);
-	(void)close(theirs);
-	(void)close(other);
-}
-
 TEST(a_file_system_without_locks_is_no_lock_that_is_held)
 {
 	int fd;
@@ -615,7 +572,7 @@ TEST(unlocks_what_a_child_has_too)
 	int fd, childs, other;
 
 	unit_write("file", "");
-	fd = cmn_descriptor_open(AT_FDCWD, "file", O_RDWR);
+	fd = cmn_file_open(AT_FDCWD, "file", O_RDWR);
 	other = open("file", O_RDWR | O_CLOEXEC);
 	childs = dup(fd);
 	CU_ASSERT_FATAL(fd >= 0 && other >= 0 && childs >= 0);
@@ -623,7 +580,41 @@ TEST(unlocks_what_a_child_has_too)
 	CU_ASSERT_EQUAL(flock(other, LOCK_EX | LOCK_NB), -1);
 	cmn_file_unlock(fd);
 	CU_ASSERT_EQUAL(flock(other, LOCK_EX | LOCK_NB), 0);
-	(void)cmn_descriptor_close(fd);
+	(void)close(fd);
 	(void)close(childs);
+	(void)close(other);
+}
+
+TEST(a_child_has_no_lock_that_its_parent_has)
+{
+	int fd, other, status = -1;
+	pid_t child;
+
+	unit_write("file", "");
+	fd = cmn_file_open(AT_FDCWD, "file", O_RDWR);
+	other = open("file", O_RDWR | O_CLOEXEC);
+	CU_ASSERT_FATAL(fd >= 0 && other >= 0);
+	CU_ASSERT_EQUAL(cmn_file_lock(fd, 0), CMN_OK);
+	child = fork();
+	CU_ASSERT_FATAL(child >= 0);
+	if (child == 0) {
+		cmn_file_locks_fork_child();
+		_exit(fcntl(fd, F_GETFD) < 0 && fcntl(other, F_GETFD) >= 0 ? 0 : 1);
+	}
+	CU_ASSERT_EQUAL(waitpid(child, &status, 0), child);
+	CU_ASSERT_EQUAL(status, 0);
+	CU_ASSERT_EQUAL(flock(other, LOCK_EX | LOCK_NB), -1);
+	cmn_file_unlock(fd);
+	CU_ASSERT_EQUAL(flock(other, LOCK_EX | LOCK_NB), 0);
+	/* What is not locked any more is a file like others. */
+	child = fork();
+	CU_ASSERT_FATAL(child >= 0);
+	if (child == 0) {
+		cmn_file_locks_fork_child();
+		_exit(fcntl(fd, F_GETFD) >= 0 ? 0 : 1);
+	}
+	CU_ASSERT_EQUAL(waitpid(child, &status, 0), child);
+	CU_ASSERT_EQUAL(status, 0);
+	(void)close(fd);
 	(void)close(other);
 }

@@ -7,8 +7,8 @@
 #include <stdatomic.h>
 #include <sys/file.h>
 #include <sys/prctl.h>
+#include <unistd.h>
 
-#include "common/descriptor.h"
 #include "tests/support/unit.h"
 #include "tests/support/wrap.h"
 

@@ -4,9 +4,9 @@
 #include <sched.h>
 #include <semaphore.h>
 #include <stdatomic.h>
+#include <unistd.h>
 
 #include "common/clock.h"
-#include "common/descriptor.h"
 #include "tests/support/build_lock.h"
 #include "tests/support/unit.h"
 #include "tests/support/wrap.h"
@@ -532,13 +532,11 @@ TEST(a_forked_child_has_no_lock_and_ends_none)
 	pid_t child;
 
 	CU_ASSERT_EQUAL(take("key", 0, &lock), CC_BUILD_OWN);
-	cmn_descriptors_fork_prepare();
 	child = fork();
 	CU_ASSERT_FATAL(child >= 0);
 	if (child == 0) {
 		cc_build_locks_fork_child();
 		cc_build_locks_fork_child();	/* as for another cache */
-		cmn_descriptors_fork_child();
 		if (count_descriptors() != before)
 			_exit(2);
 		/* It is the parent's: nothing happens. */
@@ -548,7 +546,6 @@ TEST(a_forked_child_has_no_lock_and_ends_none)
 		cc_build_lock_release(own);
 		_exit(count_descriptors() == before ? 0 : 4);
 	}
-	cmn_descriptors_fork_parent();
 	CU_ASSERT_EQUAL(waitpid(child, &state, 0), child);
 	CU_ASSERT_EQUAL(state, 0);
 	CU_ASSERT_EQUAL(anothers_turn("key", 0), CC_BUILD_ALONE);
@@ -679,34 +676,6 @@ TEST(a_programs_own_file_is_neither_locked_nor_closed)
 	/* And the next ones are like the first. */
 	CU_ASSERT_EQUAL(take("key", 0, &lock), CC_BUILD_OWN);
 	CU_ASSERT_EQUAL(anothers_turn("key", 0), CC_BUILD_ALONE);
-	cc_build_lock_release(lock);
-}
-
-/* Else a child would keep the file of one that comes later, since there is no room to note it. */
-TEST(what_a_program_has_closed_is_forgotten)
-{
-	struct cc_build_lock *lock;
-	int before = count_descriptors(), state = -1;
-	pid_t child;
-
-	for (int i = 0; i < 200; i++) {
-		CU_ASSERT_EQUAL(take("key", 0, &lock), CC_BUILD_OWN);
-		for (int fd = before; fd < 256 && count_descriptors() > before; fd++)
-			(void)close(fd);
-		cc_build_lock_release(lock);
-	}
-	CU_ASSERT_EQUAL(take("key", 0, &lock), CC_BUILD_OWN);
-	cmn_descriptors_fork_prepare();
-	child = fork();
-	CU_ASSERT_FATAL(child >= 0);
-	if (child == 0) {
-		cc_build_locks_fork_child();
-		cmn_descriptors_fork_child();
-		_exit(count_descriptors() != before);
-	}
-	cmn_descriptors_fork_parent();
-	CU_ASSERT_EQUAL(waitpid(child, &state, 0), child);
-	CU_ASSERT_EQUAL(state, 0);
 	cc_build_lock_release(lock);
 }
 

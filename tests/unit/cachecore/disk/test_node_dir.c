@@ -2,7 +2,8 @@
 /* node_dir: which directory of this machine is used, and which is none. */
 #include "cachecore/disk/node_dir.h"
 
-#include "common/descriptor.h"
+#include <unistd.h>
+
 #include "tests/support/unit.h"
 #include "tests/support/wrap.h"
 
@@ -59,8 +60,8 @@ static const char *open_it(const char *directory)
 	CU_ASSERT_NOT_EQUAL(fcntl(fd, F_GETFD) & FD_CLOEXEC, 0);
 	/* A descriptor for more than names. */
 	CU_ASSERT_EQUAL(fsync(fd), 0);
-	CU_ASSERT_EQUAL(cmn_descriptor_close(fd), 0);
-	CU_ASSERT_EQUAL(cmn_descriptor_close(without), 0);
+	CU_ASSERT_EQUAL(close(fd), 0);
+	CU_ASSERT_EQUAL(close(without), 0);
 	return path;
 }
 
@@ -200,8 +201,8 @@ TEST(who_takes_the_name_below_tmp_keeps_nobody_from_another)
 	CU_ASSERT(strncmp(first, taken, strlen(taken)) == 0 && strcmp(first, decoy) != 0);
 	CU_ASSERT_EQUAL(fstat(fds[0], &info), 0);
 	CU_ASSERT(info.st_uid == user && (info.st_mode & 07777) == 0700);
-	CU_ASSERT_EQUAL(cmn_descriptor_close(fds[0]), 0);
-	CU_ASSERT_EQUAL(cmn_descriptor_close(fds[1]), 0);
+	CU_ASSERT_EQUAL(close(fds[0]), 0);
+	CU_ASSERT_EQUAL(close(fds[1]), 0);
 	CU_ASSERT(rmdir(first) == 0 && rmdir(decoy) == 0 && rmdir(taken) == 0);
 }
 

@@ -5,9 +5,9 @@
 #include <ftw.h>
 #include <grp.h>
 #include <sys/resource.h>
+#include <unistd.h>
 
 #include "cachecore/disk/store.h"
-#include "common/descriptor.h"
 #include "common/file.h"
 #include "tests/support/touch.h"
 #include "tests/support/unit.h"
@@ -99,7 +99,7 @@ TEST(an_empty_directory_and_an_older_cache_are_taken_and_marked)
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		make_with(rows[i][0], rows[i][1]);
 		CU_ASSERT_EQUAL_FATAL(cc_root_make("taken", &fd), CMN_OK);
-		CU_ASSERT_EQUAL(cmn_descriptor_close(fd), 0);
+		CU_ASSERT_EQUAL(close(fd), 0);
 		/* From now on whatever else comes into it. */
 		unit_write("taken/notes", "");
 		unit_remove("taken/0123456789abcdef0123456789abcdef");
@@ -132,7 +132,7 @@ TEST(a_torn_mark_is_the_caches_own)
 
 	make("new", 0700);
 	CU_ASSERT_EQUAL_FATAL(cc_root_make("new", &fd), CMN_OK);
-	CU_ASSERT_EQUAL(cmn_descriptor_close(fd), 0);
+	CU_ASSERT_EQUAL(close(fd), 0);
 	fd = open("new/CACHEDIR.TAG", O_RDONLY);
 	CU_ASSERT_EQUAL_FATAL(read(fd, whole, sizeof(whole)), 121);
 	(void)close(fd);
@@ -152,7 +152,7 @@ TEST(a_torn_mark_is_the_caches_own)
 			continue;
 		/* It is whole again, for programs that make backups. */
 		CU_ASSERT_EQUAL_FATAL(cc_root_make("taken", &fd), CMN_OK);
-		CU_ASSERT_EQUAL(cmn_descriptor_close(fd), 0);
+		CU_ASSERT_EQUAL(close(fd), 0);
 		fd = open("taken/CACHEDIR.TAG", O_RDONLY);
 		CU_ASSERT(read(fd, torn, sizeof(torn)) == 121 && memcmp(torn, whole, 121) == 0);
 		(void)close(fd);
@@ -173,7 +173,7 @@ TEST(what_cannot_be_marked_is_taken_only_with_evidence)
 	CU_ASSERT_EQUAL(cc_root_make("new", &fd), CMN_ERR_IO);
 	CU_ASSERT_EQUAL(fd, -1);
 	CU_ASSERT_EQUAL_FATAL(cc_root_make("taken", &fd), CMN_OK);
-	CU_ASSERT_EQUAL(cmn_descriptor_close(fd), 0);
+	CU_ASSERT_EQUAL(close(fd), 0);
 	CU_ASSERT_EQUAL_FATAL(setrlimit(RLIMIT_FSIZE, &was), 0);
 	/* Nothing is left that would be in its way. */
 	CU_ASSERT_EQUAL(rmdir("new"), 0);

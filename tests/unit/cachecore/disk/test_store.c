@@ -1180,9 +1180,10 @@ TEST(long_keys_are_compared_in_full_and_their_damage_is_noticed)
 }
 
 /*
- * The application, at a moment: closes every descriptor that there is from first on, and gives the
- * numbers to a file of its own.
+ * The application, at a moment: closes every descriptor, and opens a file of its own several times,
+ * which gets the lowest numbers.
  */
+#define APPLICATION_FILES 8
 static struct {
 	unsigned int at, calls;	/* at: before which call, or after which write; 0: never */
 	int own;
@@ -1193,11 +1194,10 @@ static void let_application_close(void)
 {
 	if (!application.at || ++application.calls != application.at)
 		return;
-	for (int fd = application.own + 1; fd < 128; fd++) {
-		application.replaced[fd] = fcntl(fd, F_GETFD) >= 0;
-		if (application.replaced[fd])
-			CU_ASSERT_EQUAL(dup2(application.own, fd), fd);
-	}
+	for (int fd = application.own + 1; fd < 128; fd++)
+		(void)close(fd);	/* most are none */
+	for (int i = 0; i < APPLICATION_FILES; i++)
+		application.replaced[dup(application.own)] = true;
 }
 
 #define BEFORE(name, parameters, arguments)		\

@@ -5,9 +5,9 @@
 #include <sys/socket.h>
 #include <sys/time.h>
 #include <sys/un.h>
+#include <unistd.h>
 
 #include "common/clock.h"
-#include "common/descriptor.h"
 #include "tests/support/unit.h"
 #include "tests/support/wrap.h"
 #include "tests/unit/cachecore/remote/fake_helper.h"
@@ -31,14 +31,8 @@ WRAPPED(int, getsockopt, (int fd, int level, int name, void *value, socklen_t *l
 }
 
 static int socket_error;
-static unsigned int forks_left;		/* while sockets are made */
 WRAPPED(int, socket, (int domain, int type, int protocol))
 {
-	if (forks_left) {
-		forks_left--;
-		cmn_descriptors_fork_prepare();
-		cmn_descriptors_fork_parent();
-	}
 	errno = socket_error;
 	return socket_error ? -1 : __real_socket(domain, type, protocol);
 }
@@ -100,7 +94,6 @@ AFTER_EACH
 {
 	peer = -1;
 	socket_error = 0;
-	forks_left = 0;
 	no_memory = trickles = false;
 	receive_error = 0;
 }
@@ -280,13 +273,6 @@ TEST(without_a_socket_there_is_none)
 	CU_ASSERT_EQUAL(connect_now(PLENTY_NS, &helper), CMN_ERR_NOMEM);
 	CU_ASSERT_EQUAL(helper.fd, -1);
 	socket_error = 0;
-	/* The process forks again and again. */
-	forks_left = 3;
-	CU_ASSERT_EQUAL(connect_now(PLENTY_NS, &helper), CMN_OK);
-	cc_helper_close(&helper);
-	forks_left = 4;
-	CU_ASSERT_EQUAL(connect_now(PLENTY_NS, &helper), CMN_ERR_IO);
-	CU_ASSERT_EQUAL(forks_left, 0);
 	fake_stop(&fake);
 }
 
@@ -976,158 +962,30 @@ TEST(signals_are_not_in_the_way)
 	end(&helper);
 }
 
-/* An application that gives the connection's number to a socket of its own. */
-struct thief {
-	int theirs[2];		/* the one that gets the number, and its other end */
-	atomic_int fd;
-	size_t before;		/* what the helper reads of the request before that */
-	const void *answer;	/* what it says after that */
-	size_t answer_len;
-};
-
-static void take_number(struct thief *thief)
-{
-	CU_ASSERT_EQUAL(dup2(thief->theirs[0], atomic_load(&thief->fd)), atomic_load(&thief->fd));
-}
-
-static void serve_thief(struct fake *me, int fd)
-{
-	struct thief *thief = me->ctx;
-	uint8_t byte;
-
-	(void)fake_write(fd, greeting, sizeof(greeting));
-	for (size_t i = 0; i < thief->before; i++) {
-		if (!fake_read(fd, &byte, 1))
-			return;
-	}
-	if (thief->before) {
-		take_number(thief);
-		(void)fake_write(fd, thief->answer, thief->answer_len);
-	}
-	fake_await_end(fd);
-}
-
-static void open_theirs(struct thief *thief)
-{
-	CU_ASSERT_EQUAL_FATAL(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, thief->theirs), 0);
-	CU_ASSERT(fake_write(thief->theirs[1], "\0theirs, which nobody reads", 27));
-}
-
-/* The other file is open, and nobody has read from it, written to it, or closed it. */
-static void check_theirs(struct thief *thief, int fd)
-{
-	char bytes[64];
-
-	CU_ASSERT_EQUAL(recv(thief->theirs[1], bytes, sizeof(bytes), MSG_DONTWAIT), -1);
-	CU_ASSERT_EQUAL(errno, EAGAIN);
-	CU_ASSERT_EQUAL(recv(fd, bytes, sizeof(bytes), MSG_DONTWAIT), 27);
-	CU_ASSERT_EQUAL(close(fd), 0);
-	(void)close(thief->theirs[0]);
-	(void)close(thief->theirs[1]);
-}
-
-static void steal(enum op op, size_t before, const void *answer, size_t len, struct cmn_view value)
-{
-	struct thief thief = { .before = before, .answer = answer, .answer_len = len };
-	struct cmn_buffer buf = { 0 };
-	struct cc_helper helper;
-	enum cmn_status status;
-	bool claimed;
-	int fd;
-
-	open_theirs(&thief);
-	fake_start(&fake, path, serve_thief, &thief);
-	helper = connect_well();
-	fd = helper.fd;
-	atomic_store(&thief.fd, fd);
-	if (!before)
-		take_number(&thief);
-	status = value.len ? cc_helper_put(&helper, cmn_view_of("key"), &value, 1)
-			   : ask(op, &helper, 1000, &buf, &claimed);
-	CU_ASSERT_EQUAL(status, CMN_ERR_IO);
-	CU_ASSERT(helper.lost);
-	cc_helper_close(&helper);
-	CU_ASSERT_EQUAL(helper.fd, -1);
-	fake_stop(&fake);
-	check_theirs(&thief, fd);
-	cmn_buffer_release(&buf);
-}
-
-TEST(another_file_with_its_number_is_left_alone)
-{
-	const struct cmn_view none = { 0 };
-	struct cmn_view big = { calloc(1, BIG), BIG };
-
-	CU_ASSERT_PTR_NOT_NULL_FATAL(big.data);
-	for (enum op op = GET; op < OPS; op++) {
-		steal(op, 0, NULL, 0, none);
-		steal(op, ops[op].request_len, ops[op].answer, ops[op].answer_len, none);
-	}
-	/* While the request is sent. */
-	steal(PUT, 100000, "\0", 1, big);
-	free((void *)(uintptr_t)big.data);
-}
-
-/* While it connects, again and again. */
-static struct thief *connecting;
-WRAPPED(int, connect, (int fd, const struct sockaddr *address, socklen_t len))
-{
-	if (!connecting)
-		return __real_connect(fd, address, len);
-	if (atomic_exchange(&connecting->fd, fd) == fd)
-		return __real_connect(fd, address, len);
-	take_number(connecting);
-	errno = EAGAIN;
-	return -1;
-}
-
-TEST(another_file_with_its_number_is_not_connected)
-{
-	struct thief thief = { .fd = -1 };
-	struct cc_helper helper;
-
-	fake_listen(&fake, path, 1);
-	/* One that could be. */
-	thief.theirs[0] = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-	connecting = &thief;
-	CU_ASSERT_EQUAL(connect_now(PLENTY_NS, &helper), CMN_ERR_IO);
-	connecting = NULL;
-	CU_ASSERT_EQUAL(helper.fd, -1);
-	CU_ASSERT(helper.lost);
-	CU_ASSERT_EQUAL(send(thief.theirs[0], "x", 1, MSG_NOSIGNAL), -1);
-	CU_ASSERT_EQUAL(errno, ENOTCONN);
-	CU_ASSERT_EQUAL(close(atomic_load(&thief.fd)), 0);
-	(void)close(thief.theirs[0]);
-	(void)close(fake.fd);
-}
-
-TEST(a_forked_child_has_no_part_in_it)
+TEST(a_connection_that_the_application_closed_says_nothing_of_the_tier)
 {
 	struct canned canned = { .greeting = greeting, .greeting_len = sizeof(greeting), .answer = "\0",
 				 .answer_len = 1, .request_len = 5, .limit = 6, .stays = true };
-	int status, ready[2];
-	struct cc_helper helper;
-	pid_t child;
+	struct cc_helper helper = begin(&canned);
+
+	CU_ASSERT_EQUAL(close(helper.fd), 0);
+	CU_ASSERT_EQUAL(cc_helper_remove(&helper, cmn_view_of("key")), CMN_ERR_IO);
+	CU_ASSERT(helper.lost);
+	end(&helper);
+}
+
+/* A child that was forked meanwhile has the same socket. */
+TEST(a_connection_ends_though_a_child_has_it)
+{
+	struct canned canned = { .greeting = greeting, .greeting_len = sizeof(greeting), .answer = "\0",
+				 .answer_len = 1, .request_len = 5, .limit = 6, .stays = true };
+	struct cc_helper helper = begin(&canned);
+	int childs = dup(helper.fd);
 	char byte;
 
-	CU_ASSERT_EQUAL_FATAL(pipe2(ready, O_CLOEXEC), 0);
-	helper = begin(&canned);
-	cmn_descriptors_fork_prepare();
-	child = fork();
-	if (child == 0) {
-		cmn_descriptors_fork_child();
-		status = fcntl(helper.fd, F_GETFD) < 0 &&
-			 cc_helper_remove(&helper, cmn_view_of("key")) == CMN_ERR_IO;
-		cc_helper_close(&helper);
-		if (write(ready[1], "x", 1) != 1)
-			status = 0;
-		_exit(status ? 0 : 1);
-	}
-	cmn_descriptors_fork_parent();
-	CU_ASSERT_EQUAL(read(ready[0], &byte, 1), 1);
-	CU_ASSERT_EQUAL(cc_helper_remove(&helper, cmn_view_of("key")), CMN_OK);
-	CU_ASSERT(unit_ended_well(child));
+	CU_ASSERT_FATAL(childs >= 0);
+	cc_helper_close(&helper);
+	CU_ASSERT_EQUAL(recv(childs, &byte, 1, MSG_DONTWAIT), 0);
+	(void)close(childs);
 	end(&helper);
-	(void)close(ready[0]);
-	(void)close(ready[1]);
 }

@@ -3,9 +3,9 @@
 #include "cachecore/remote/node.h"
 
 #include <sys/un.h>
+#include <unistd.h>
 
 #include "cachecore/disk/root.h"
-#include "common/descriptor.h"
 #include "tests/support/clock.h"
 #include "tests/support/unit.h"
 #include "tests/support/wrap.h"
@@ -145,7 +145,7 @@ TEST(a_sockets_path_fits_into_an_address)
 	int fd = cc_node_open(&node, path);
 
 	CU_ASSERT_FATAL(fd >= 0);
-	CU_ASSERT_EQUAL(cmn_descriptor_close(fd), 0);
+	CU_ASSERT_EQUAL(close(fd), 0);
 	if (strlen(unit_dir()) + sizeof("/ckcache") <= CC_NODE_DIR_SIZE)
 		CU_ASSERT_EQUAL(strncmp(path, unit_dir(), strlen(unit_dir())), 0);
 	cc_node_socket(&node, path, socket);
@@ -199,7 +199,7 @@ TEST(locks_have_one_owner_each)
 		CU_ASSERT(others >= 0);
 		/* Passed on, as to a program: the other descriptor keeps it. */
 		fds[i] = dup(others);
-		CU_ASSERT_EQUAL(cmn_descriptor_close(others), 0);
+		CU_ASSERT_EQUAL(close(others), 0);
 		CU_ASSERT(lock_of(roots[i]) < 0);
 		(void)close(fds[i]);
 		others = lock_of(roots[i]);

@@ -8,12 +8,12 @@
 #include <sys/auxv.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
+#include <unistd.h>
 
 #include <linux/seccomp.h>
 
 #include "cachecore/remote/helper.h"
 #include "cachecore/remote/uploads.h"
-#include "common/descriptor.h"
 #include "common/file.h"
 #include "tests/support/clock.h"
 #include "tests/support/owned.h"
@@ -319,7 +319,7 @@ static void find_socket(char ret[CC_NODE_SOCKET_SIZE])
 	fd = cc_node_open(&setup.node, path);
 	CU_ASSERT_FATAL(fd >= 0);
 	cc_node_socket(&setup.node, path, ret);
-	CU_ASSERT_EQUAL(cmn_descriptor_close(fd), 0);
+	CU_ASSERT_EQUAL(close(fd), 0);
 }
 
 /* The helper runs, and remote is open. */
@@ -1464,7 +1464,7 @@ static unsigned int noted(void)
 	if (access("root/uploads", F_OK) == 0) {
 		CU_ASSERT_EQUAL(cc_uploads_open(root_fd, &fd), CMN_OK);
 		CU_ASSERT(cc_uploads_walk(fd, count_one, &count) >= CMN_OK);
-		CU_ASSERT_EQUAL(cmn_descriptor_close(fd), 0);
+		CU_ASSERT_EQUAL(close(fd), 0);
 	}
 	(void)close(root_fd);
 	return count;

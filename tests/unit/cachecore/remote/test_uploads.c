@@ -3,9 +3,9 @@
 #include "cachecore/remote/uploads.h"
 
 #include <dirent.h>
+#include <unistd.h>
 
 #include "cachecore/key.h"
-#include "common/descriptor.h"
 #include "tests/support/unit.h"
 #include "tests/support/wrap.h"
 
@@ -99,7 +99,7 @@ static unsigned int count(unsigned int most)
 
 	CU_ASSERT_EQUAL(status, seen.count ? CMN_OK : CMN_MISS);
 	CU_ASSERT_EQUAL(seen.wrong, 0);
-	CU_ASSERT_EQUAL(cmn_descriptor_close(fd), 0);
+	CU_ASSERT_EQUAL(close(fd), 0);
 	return seen.count;
 }
 
@@ -139,7 +139,7 @@ TEST(what_is_noted_is_found_once)
 	CU_ASSERT_EQUAL(cc_uploads_remove(fd, leaf_of(3), CC_UPLOADS_FRESH), CMN_OK);
 	CU_ASSERT_EQUAL(cc_uploads_remove(fd, leaf_of(3), CC_UPLOADS_FRESH), CMN_OK);
 	CU_ASSERT_EQUAL(count(0), MANY - 1);
-	CU_ASSERT_EQUAL(cmn_descriptor_close(fd), 0);
+	CU_ASSERT_EQUAL(close(fd), 0);
 	/* An empty file, the user's alone, without directories. */
 	(void)snprintf(path, sizeof(path), "root/uploads/%s", leaf_of(4));
 	for (char *at = path + strlen("root/uploads/"); *at; at++)
@@ -164,7 +164,7 @@ TEST(what_is_found_can_be_removed_at_once)
 	for (unsigned int i = 0; i < MANY && cc_uploads_walk(fd, remove_it, &fd) == CMN_OK; i++)
 		continue;
 	CU_ASSERT_EQUAL(count_names(), 0);
-	CU_ASSERT_EQUAL(cmn_descriptor_close(fd), 0);
+	CU_ASSERT_EQUAL(close(fd), 0);
 }
 
 TEST(refusals_are_counted)
@@ -191,7 +191,7 @@ TEST(refusals_are_counted)
 	CU_ASSERT_NOT_EQUAL(access("root/uploads", F_OK), 0);
 	add(2);
 	CU_ASSERT_EQUAL(count(0), 1);
-	CU_ASSERT_EQUAL(cmn_descriptor_close(fd), 0);
+	CU_ASSERT_EQUAL(close(fd), 0);
 }
 
 TEST(what_is_noted_while_it_is_tidied_up_is_not_lost)
@@ -279,7 +279,7 @@ TEST(a_path_that_is_no_leafs_is_refused)
 	CU_ASSERT_EQUAL(access("root/file", F_OK), 0);
 	CU_ASSERT_EQUAL(cc_uploads_add(root, "../other"), CMN_OK);
 	CU_ASSERT_NOT_EQUAL(access("root/other", F_OK), 0);
-	CU_ASSERT_EQUAL(cmn_descriptor_close(fd), 0);
+	CU_ASSERT_EQUAL(close(fd), 0);
 }
 
 TEST(the_directory_is_the_users_or_the_groups)
@@ -288,14 +288,14 @@ TEST(the_directory_is_the_users_or_the_groups)
 	struct stat info;
 	int fd = open_uploads();
 
-	CU_ASSERT_EQUAL(cmn_descriptor_close(fd), 0);
+	CU_ASSERT_EQUAL(close(fd), 0);
 	CU_ASSERT_EQUAL(stat("root/uploads", &info), 0);
 	CU_ASSERT_EQUAL(info.st_mode & 07777, 0700);
 	CU_ASSERT_EQUAL(rmdir("root/uploads"), 0);
 	CU_ASSERT_EQUAL(chmod("root", 02770), 0);
 	(void)umask(077);
 	fd = open_uploads();
-	CU_ASSERT_EQUAL(cmn_descriptor_close(fd), 0);
+	CU_ASSERT_EQUAL(close(fd), 0);
 	CU_ASSERT_EQUAL(stat("root/uploads", &info), 0);
 	CU_ASSERT_EQUAL(info.st_mode & 07777, 02770);
 	(void)umask(mask);
@@ -339,7 +339,7 @@ TEST(whatever_has_a_leafs_name_does_no_harm)
 	CU_ASSERT_EQUAL(cc_uploads_remove(fd, leaf_of(0), CC_UPLOADS_FRESH), CMN_OK);
 	CU_ASSERT_EQUAL(cc_uploads_remove(fd, leaf_of(1), CC_UPLOADS_FRESH), CMN_OK);
 	CU_ASSERT_NOT_EQUAL(cc_uploads_remove(fd, leaf_of(2), CC_UPLOADS_FRESH), CMN_OK);
-	CU_ASSERT_EQUAL(cmn_descriptor_close(fd), 0);
+	CU_ASSERT_EQUAL(close(fd), 0);
 }
 
 TEST(a_directory_that_cannot_be_read_has_none)
