@@ -270,7 +270,7 @@ static enum cmn_status read_level(struct cc_cache *cache, struct cc_level *level
 	const uint64_t number = hash ^ (uint64_t)cc_key_view(key).len << 32;
 	size_t kept, kept_len = KEPT_LEN, len;
 
-	if (!level || cache->config.recache)
+	if (!level)
 		return CMN_MISS;
 	kept = atomic_load_explicit(&cache->kept, memory_order_relaxed);
 	if (kept + KEPT_LEN < KEPT_BUDGET)
@@ -306,7 +306,7 @@ static bool claim_in_memory(struct cc_cache *cache, struct cmn_view key,
 	struct cc_build_taken taken;
 
 	*ret_claim = (struct cc_claim){ 0 };
-	for (int i = 0; cache->programs && !cache->config.recache && i < STALE_RETRIES; i++) {
+	for (int i = 0; cache->programs && i < STALE_RETRIES; i++) {
 		if (cc_programs_claim(cache->programs, key, ret_claim, &taken) == CC_WAY_BUILT)
 			return false;
 		/* Builds fail without an error here, so that nobody is given another's. */
@@ -335,8 +335,7 @@ static enum cmn_status wait_for_build(struct cc_cache *cache, struct cc_level *l
 
 	*ret_lock = NULL;
 	/* Nobody is to wait for a worker, which has the lowest priority, or is stopped while others work. */
-	if (cache->config.recache || cache->config.built_for ||
-	    cc_level_lock_build(level, key, ret_lock) != CMN_OK)
+	if (cache->config.built_for || cc_level_lock_build(level, key, ret_lock) != CMN_OK)
 		return CMN_MISS;
 	status = read_level(cache, level, key, hash, ret, ret_keep);
 	if (status == CMN_OK)
@@ -372,8 +371,6 @@ static enum cmn_status get_remote(struct cc_cache *cache, struct cc_level *level
 	struct cc_remote_report report;
 	enum cmn_status status;
 
-	if (cache->config.recache)
-		return CMN_MISS;
 	if (cache->remote)
 		cc_build_lock_wait(lock, true);
 	status = cc_remote_get(cache->remote, key, cache->memo, ret, ret_claimed, &report);
@@ -468,8 +465,6 @@ static enum cmn_status find(struct cc_cache *cache, const struct cc_key *key, bo
 	bool keep = true;
 	void *value;
 
-	if (cache->config.recache)
-		return CMN_MISS;
 	if (cache->programs && cc_programs_get(cache->programs, view, &value) == CMN_OK) {
 		if (is_fresh(cache, value)) {
 			*ret_origin = CC_ORIGIN_MEMORY;
@@ -624,8 +619,6 @@ static const char *miss_reason(const struct cc_cache *cache)
 {
 	if (cache->config.built_for)
 		return "unattended";
-	if (cache->config.recache)
-		return "recache";
 	return cache->config.read_only ? "read-only" : NULL;
 }
 

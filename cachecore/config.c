@@ -46,7 +46,7 @@ typedef void format_fn(const void *field, struct cmn_buffer *ret);
 struct kind {
 	const char *expected;	/* for the complaint about a bad value */
 	parse_fn *parse;
-	format_fn *format;	/* what parse understands */
+	format_fn *format;	/* what parse understands; NULL: of variables alone */
 	void (*release)(void *field);	/* NULL: it owns nothing */
 };
 
@@ -54,11 +54,16 @@ struct setting {
 	const char *name;
 	size_t offset;
 	const struct kind *kind;
-	/*
-	 * It belongs to the root, which programs share, or decides whose entries and
-	 * keys count: a program's name is nothing that could be relied on.
-	 */
-	bool for_all;
+	enum {
+		OF_PROGRAMS,
+		/*
+		 * It belongs to the root, which programs share, or decides whose entries and
+		 * keys count: a program's name is nothing that could be relied on.
+		 */
+		FOR_ALL,
+		/* No setting: no file and no list has it. */
+		VARIABLE_ALONE,
+	} scope;
 };
 
 static enum cmn_status parse_bool(const struct origin *origin, void *field)
@@ -83,13 +88,7 @@ static enum cmn_status parse_set(const struct origin *origin, void *field)
 	return CMN_OK;
 }
 
-/* Whatever a file has sets it. */
-static void format_set(const void *field, struct cmn_buffer *ret)
-{
-	cmn_buffer_append_text(ret, *(const bool *)field ? "1" : "");
-}
-
-static const struct kind kind_set = { "any value", parse_set, format_set, NULL };
+static const struct kind kind_set = { "any value", parse_set, NULL, NULL };
 
 static enum cmn_status parse_size(const struct origin *origin, void *field)
 {
@@ -115,7 +114,7 @@ static void format_size(const void *field, struct cmn_buffer *ret)
 	cmn_buffer_printf(ret, "%" PRIu64 "%s", size / units[i].bytes, units[i].name);
 }
 
-static const struct kind kind_size = { "a size, such as 8Gi", parse_size, format_size, NULL };
+static const struct kind kind_size = { "a size, such as 8Gi", parse_size, NULL, NULL };
 
 static enum cmn_status parse_bound(const struct origin *origin, void *field)
 {
@@ -149,7 +148,7 @@ static void format_number(const void *field, struct cmn_buffer *ret)
 }
 
 static const struct kind kind_days = { "days, 0 to 36500", parse_days, format_number, NULL };
-static const struct kind kind_seconds = { "seconds, 0 to 86400", parse_seconds, format_number, NULL };
+static const struct kind kind_seconds = { "seconds, 0 to 86400", parse_seconds, NULL, NULL };
 
 static enum cmn_status parse_compression(const struct origin *origin, void *field)
 {
@@ -311,30 +310,21 @@ static void release_list(void *field)
 static const struct kind kind_path_list = { "absolute paths separated by colons", parse_path_list, format_list,
 				       release_list };
 
-#define SETTING(name, field, kind) { name, offsetof(struct cc_config, field), &kind_##kind, false }
-#define SETTING_FOR_ALL(name, field, kind) { name, offsetof(struct cc_config, field), &kind_##kind, true }
+#define SETTING(name, field, kind) { name, offsetof(struct cc_config, field), &kind_##kind, OF_PROGRAMS }
+#define SETTING_FOR_ALL(name, field, kind) { name, offsetof(struct cc_config, field), &kind_##kind, FOR_ALL }
+#define VARIABLE(name, field, kind) { name, offsetof(struct cc_config, field), &kind_##kind, VARIABLE_ALONE }
 static const struct setting settings[] = {
 	SETTING_FOR_ALL("dir", dir, path),
 	SETTING("disable", disable, on_or_off),
-	SETTING("persistent", persistent, on_or_off),
-	SETTING("in_mem", in_mem, on_or_off),
-	SETTING("in_mem_eviction_threshold", in_mem_eviction_threshold, size),
-	SETTING_FOR_ALL("eviction_disable", eviction_disable, set),
 	SETTING_FOR_ALL("max_size", max_size, bound),
 	SETTING_FOR_ALL("threshold", threshold_days, days),
 	SETTING_FOR_ALL("eviction_order", eviction_order, eviction_order),
-	SETTING("min_device_image_size", min_device_image_size, size),
-	SETTING("max_device_image_size", max_device_image_size, size),
 	SETTING("compression", compression, compression),
 	SETTING("read_only", read_only, on_or_off),
 	SETTING_FOR_ALL("read_only_dirs", read_only_dirs, path_list),
-	SETTING("promote", promote, on_or_off),
 	SETTING_FOR_ALL("shared", sharing, sharing),
 	SETTING("capture", capture, capture),
-	SETTING("recache", recache, on_or_off),
-	SETTING("admit_all", admit_all, on_or_off),
 	SETTING("observe", observe, on_or_off),
-	SETTING("build_wait", build_wait, seconds),
 	SETTING("log", log_level, log_level),
 	SETTING("log_file", log_file, path),
 	SETTING("trace", trace, path),
@@ -343,6 +333,13 @@ static const struct setting settings[] = {
 	SETTING_FOR_ALL("remote_trust", remote_trust, path_list),
 	SETTING_FOR_ALL("remote_secrets", remote_secrets, path),
 	SETTING_FOR_ALL("remote_helpers", remote_helpers, path_list),
+	VARIABLE("persistent", persistent, on_or_off),
+	VARIABLE("in_mem", in_mem, on_or_off),
+	VARIABLE("in_mem_eviction_threshold", in_mem_eviction_threshold, size),
+	VARIABLE("eviction_disable", eviction_disable, set),
+	VARIABLE("min_device_image_size", min_device_image_size, size),
+	VARIABLE("max_device_image_size", max_device_image_size, size),
+	VARIABLE("build_wait", build_wait, seconds),
 };
 #define SETTING_COUNT (sizeof(settings) / sizeof(settings[0]))
 
@@ -357,7 +354,8 @@ static size_t find_setting(const char *name)
 {
 	size_t i = 0;
 
-	while (i < SETTING_COUNT && strcasecmp(settings[i].name, name) != 0)
+	while (i < SETTING_COUNT && (settings[i].scope == VARIABLE_ALONE ||
+				     strcasecmp(settings[i].name, name) != 0))
 		i++;
 	return i;
 }
@@ -368,7 +366,7 @@ struct scan {
 	const char *file;
 	const char *program;		/* whose section counts */
 	unsigned int line;
-	enum { FOR_ALL, FOR_PROGRAM, FOR_OTHERS } section;
+	enum { IN_GENERAL, IN_PROGRAMS, IN_OTHERS } section;
 	struct origin *origins;		/* for all programs */
 	struct origin own[SETTING_COUNT];	/* for that program */
 };
@@ -377,19 +375,19 @@ static void scan_setting(struct scan *scan, const struct cc_config_line *line)
 {
 	size_t i = find_setting(line->name);
 
-	if (scan->section == FOR_OTHERS)
+	if (scan->section == IN_OTHERS)
 		return;
 	/* Not an error: a later version's file may serve an earlier version too. */
 	if (i == SETTING_COUNT)
 		cmn_log_write(scan->log, CMN_LOG_WARNING, "%s:%u: unknown setting \"%s\"",
 			      scan->file, scan->line, line->name);
-	else if (scan->section == FOR_PROGRAM && settings[i].for_all)
+	else if (scan->section == IN_PROGRAMS && settings[i].scope == FOR_ALL)
 		cmn_log_write(scan->log, CMN_LOG_ERROR,
 			      "%s:%u: %s cannot be set for one program; it is ignored", scan->file,
 			      scan->line, settings[i].name);
 	else
-		(scan->section == FOR_PROGRAM ? scan->own : scan->origins)[i] = (struct origin){
-			line->value, scan->file, scan->line, scan->section == FOR_PROGRAM,
+		(scan->section == IN_PROGRAMS ? scan->own : scan->origins)[i] = (struct origin){
+			line->value, scan->file, scan->line, scan->section == IN_PROGRAMS,
 		};
 }
 
@@ -405,17 +403,17 @@ static void scan_line(struct scan *scan, char *text)
 		scan_setting(scan, &line);
 		break;
 	case CC_CONFIG_LINE_SECTION:
-		scan->section = strcmp(line.name, scan->program) == 0 ? FOR_PROGRAM : FOR_OTHERS;
+		scan->section = strcmp(line.name, scan->program) == 0 ? IN_PROGRAMS : IN_OTHERS;
 		break;
 	case CC_CONFIG_LINE_BAD_SECTION:
-		scan->section = FOR_OTHERS;
+		scan->section = IN_OTHERS;
 		cmn_log_write(scan->log, CMN_LOG_ERROR,
 			      "%s:%u: not \"[program NAME]\" with the last part of a path: \"%s\"; "
 			      "the lines up to the next section are ignored",
 			      scan->file, scan->line, line.name);
 		break;
 	case CC_CONFIG_LINE_BAD:
-		if (scan->section != FOR_OTHERS)
+		if (scan->section != IN_OTHERS)
 			cmn_log_write(scan->log, CMN_LOG_ERROR, "%s:%u: not \"key = value\": \"%s\"",
 				      scan->file, scan->line, line.name);
 		break;
@@ -715,11 +713,14 @@ enum cmn_status cc_config_list(const struct cmn_log *log, const char *system_fil
 	struct cc_config config = { 0 };
 	struct sources sources = { 0 };
 	enum cmn_status status = CMN_ERR_NOMEM;
+	size_t count = 0;
 
 	if (values)
 		status = load(log, system_file, program, &sources, &config);
-	for (size_t i = 0; i < SETTING_COUNT && status == CMN_OK; i++)
-		status = describe(i, &sources, &config, &values[i]);
+	for (size_t i = 0; i < SETTING_COUNT && status == CMN_OK; i++) {
+		if (settings[i].scope != VARIABLE_ALONE)
+			status = describe(i, &sources, &config, &values[count++]);
+	}
 	cc_config_release(&config);
 	release_sources(&sources);
 	if (status == CMN_OK)
@@ -747,7 +748,7 @@ enum cmn_status cc_config_check(const char *name, const char *value, bool of_pro
 	if (i == SETTING_COUNT)
 		return CMN_MISS;
 	*ret = (struct cc_config_rule){ settings[i].name, settings[i].kind->expected };
-	if (of_program && settings[i].for_all)
+	if (of_program && settings[i].scope == FOR_ALL)
 		return CMN_ERR_ACCESS;
 	if (*value)
 		status = settings[i].kind->parse(&origin, (char *)&config + settings[i].offset);

@@ -6,6 +6,7 @@
  * file (config_line.h), what stands in the section of this program wins over what
  * is for all; the program's name is cc_path_program's (path.h).
  * A bad value is named once through the log and the default is used.
+ * Some are variables alone, which no file and no list has (docs/FOUNDING.md).
  * In a privileged program (AT_SECURE) variables and the user's file are ignored.
  */
 #ifndef CACHECORE_CONFIG_H
@@ -54,11 +55,8 @@ struct cc_config {
 	int compression;
 	bool read_only;
 	char **read_only_dirs;		/* NULL-terminated, absolute */
-	bool promote;			/* entries found in a read-only tier are stored in the root too */
 	enum cc_sharing sharing;
 	enum cc_capture capture;
-	bool recache;
-	bool admit_all;
 	bool observe;			/* observe what a driver reads while it builds */
 	uint64_t build_wait;		/* seconds to wait for another process's build; 0: never */
 	enum cmn_log_level log_level;
@@ -132,7 +130,7 @@ struct cc_config_rule {
  */
 CMN_CHECKED enum cmn_status cc_config_check(const char *name, const char *value, bool of_program,
 					    struct cc_config_rule *ret);
-/* Whether an environment variable of that name is a setting. */
+/* Whether an environment variable of that name is a setting, or one that is a variable alone. */
 bool cc_config_knows(const char *variable);
 
 #endif

@@ -190,8 +190,6 @@ enum cmn_status cc_level_get(struct cc_level *level, const struct cc_key *key,
 		return status;
 	if (report.place.leaf[0] && report.use_is_due)
 		cc_writer_touch(level->writer, &report.place);
-	else if (!report.place.leaf[0] && level->config.promote)
-		cc_writer_put(level->writer, key, *ret, NULL);
 	return CMN_OK;
 }
 

@@ -69,10 +69,7 @@ void cc_level_switch_count_hit(struct cc_level_switch *levels, bool in_memory);
 
 /* The rest is for a caller that has entered the level. A NULL level is an empty one that stores nothing. */
 
-/*
- * Like cc_store_get. Marks the entry as used; if a tier had it and promote is
- * set, stores it here.
- */
+/* Like cc_store_get. Marks the entry as used. */
 CMN_CHECKED enum cmn_status cc_level_get(struct cc_level *level, const struct cc_key *key,
 					struct cc_file_memo *memo, size_t kept_len,
 					struct cc_entry **ret);

@@ -37,7 +37,7 @@
 #define CC_HISTORY_MAX_RECORD ((size_t)32 << 10)
 
 enum cc_history_kind {
-	CC_HISTORY_MISS = 1,	/* reason: "", "deferred", "recache" */
+	CC_HISTORY_MISS = 1,	/* reason: "", "deferred", "read-only" */
 	CC_HISTORY_BYPASS,	/* reason: why nothing was cached; detail: CC_HISTORY_BY_REPLAY, or "" */
 	CC_HISTORY_NOT_STORED,	/* reason, detail: the size of the image */
 	CC_HISTORY_REFUSED,	/* by the driver, on a hit */

@@ -262,7 +262,7 @@ void cc_tally_find(struct cc_tally *tally, const struct cc_history_note *found)
 static const char *sentence_of(const char *reason)
 {
 	static const char *const rows[][2] = {
-		{ "recache", "CKCACHE_RECACHE=1" }, { "read-only", "nothing is stored: CKCACHE_READ_ONLY=1" },
+		{ "read-only", "nothing is stored: CKCACHE_READ_ONLY=1" },
 		{ "deferred", "left to ckcache replay" },
 	};
 

@@ -336,7 +336,7 @@ EXPORTED const struct scenario scenarios[] = {
 	{ .name = "damaged", .prepare = build_one, .run = build_one,
 	  .shell = "for f in cache/*/*/*/*/0.bin; do printf x | "
 		   "dd of=$f bs=1 seek=100 conv=notrunc status=none; done" },
-	{ .name = "tier", .settings = { "CKCACHE_PROMOTE=1" }, .prepare = build_one,
+	{ .name = "tier", .prepare = build_one,
 	  .shell = "mv cache tier", .run = build_one },
 	{ .name = "read-only", .prepare = build_some, .settings = { "CKCACHE_READ_ONLY=1" },
 	  .header = "one", .run = read_twice },

@@ -582,13 +582,6 @@ TEST(switched_off_it_does_nothing)
 	CU_ASSERT_NOT_EQUAL(access("cache", F_OK), 0);
 }
 
-TEST(recaching_never_hits_but_stores)
-{
-	for (int i = 0; i < 2; i++)
-		expect_run(ONE, "CKCACHE_RECACHE=1", 1, 0);
-	expect_run(ONE, "", 0, 1);
-}
-
 /* The file of the only entry with that ending. */
 static void entry_file(const char *ending, char path[512])
 {

@@ -493,13 +493,6 @@ TEST_ON("stub", refused)
 	expect_of(SOURCE, "", "refused by the driver");
 }
 
-TEST_ON("stub", recache)
-{
-	run_header(SOURCE, "");
-	driver_setenv("CKCACHE_RECACHE", "1");
-	expect_of(SOURCE, "", "CKCACHE_RECACHE=1: compiled and stored again");
-}
-
 TEST_ON("stub", deferred)
 {
 	driver_setenv("CKCACHE_CAPTURE", "deferred");

@@ -79,10 +79,6 @@ TEST_ON("stub", each_build_has_its_reason)
 	EXPECT_SAID(outcome, "failed: kernel value, entry ");
 	EXPECT_SAID(outcome, ": did not compile (-11: error: ");
 	EXPECT_SAID(outcome, "1 that did not compile");
-	driver_setenv("CKCACHE_RECACHE", "1");
-	outcome = run(SOURCE, "");
-	EXPECT_SAID(outcome, "; CKCACHE_RECACHE=1\n");
-	driver_setenv("CKCACHE_RECACHE", NULL);
 	driver_setenv("CKCACHE_MAX_DEVICE_IMAGE_SIZE", "10");
 	outcome = run(SOURCE, "-DN=1");
 	EXPECT_SAID(outcome, "not stored: entry ");

@@ -27,23 +27,6 @@ TEST(disabled_layer_does_nothing)
 	CU_ASSERT_EQUAL(driver_cache_files("", NULL, 0), 0);
 }
 
-TEST(recache_stores_and_never_hits)
-{
-	struct driver_stats stats;
-
-	begin("vector");
-	driver_setenv("CKCACHE_RECACHE", "1");
-	run_same("vector");
-	run_same("vector");
-	stats = driver_stats();
-	CU_ASSERT_EQUAL(stats.hits_disk + stats.hits_memory, 0);
-	CU_ASSERT_EQUAL(stats.misses, 2);
-	CU_ASSERT_EQUAL(stats.entries, 1);
-	driver_setenv("CKCACHE_RECACHE", NULL);
-	run_same("vector");
-	CU_ASSERT_EQUAL(driver_stats().hits_disk, 1);
-}
-
 TEST(read_only_hits_and_never_stores)
 {
 	unsigned int built;

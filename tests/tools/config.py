@@ -137,7 +137,7 @@ class Written(Case):
             (("max_size", "3G"), ("  Max_Size =  2Gi   # half", "  Max_Size =  3G   # half")),
             (("log=error",), ("log = warning", "log = error")),	# the last one counts
             (("trace", "/t"), ("trace =\n", "trace = /t\n")),
-            (("recache", "1"), ("trace =\n", "trace =\nrecache = 1\n")),
+            (("observe", "1"), ("trace =\n", "trace =\nobserve = 1\n")),
             (("compression", "1"), ("trace =\n", "trace =\ncompression = 1\n")),
             (("compression", "1", "--program", "darktable"), ("compression = 6", "compression = 1")),
             (("log", "info", "--program", "darktable"), ("compression = 6\n", "compression = 6\nlog = info\n")),
@@ -153,14 +153,14 @@ class Written(Case):
             self.assertEqual(self.text(), FILE.replace(old, new), arguments)
 
     def test_ends_of_lines(self):
-        for text, expected in (("log = info", "log = info\nrecache = 1\n"), ("\n", "\nrecache = 1\n"),
-                               ("recache=0", "recache=1"), ("recache = # why", "recache = 1 # why"),
-                               ("recache = 0\r\n", "recache = 1\r\n"), ("[program x]\n", "recache = 1\n[program x]\n"),
-                               ("[oops]\nrecache = 0\n", "recache = 1\n[oops]\nrecache = 0\n"), ("", "recache = 1\n")):
+        for text, expected in (("log = info", "log = info\nobserve = 1\n"), ("\n", "\nobserve = 1\n"),
+                               ("observe=0", "observe=1"), ("observe = # why", "observe = 1 # why"),
+                               ("observe = 0\r\n", "observe = 1\r\n"), ("[program x]\n", "observe = 1\n[program x]\n"),
+                               ("[oops]\nobserve = 0\n", "observe = 1\n[oops]\nobserve = 0\n"), ("", "observe = 1\n")):
             self.give(text)
-            self.run_tool("config", "set", "recache", "1")
+            self.run_tool("config", "set", "observe", "1")
             self.assertEqual(self.text(), expected)
-            self.assertEqual(self.get("recache"), "1")
+            self.assertEqual(self.get("observe"), "1")
 
     def test_unset_removes_each_line_of_that_part(self):
         self.give(FILE)
@@ -177,7 +177,7 @@ class Written(Case):
         """Whatever the order, a value that was set is the one in force, and other settings keep theirs."""
         choice = random.Random(4)
         values = {"max_size": ["1G", "2Ti"], "log": ["debug", "none"], "compression": ["none", "9"],
-                  "trace": ["/a#b", "/a b"], "recache": ["1", "0"]}
+                  "trace": ["/a#b", "/a b"], "observe": ["1", "0"]}
         self.give(FILE)
         expected = {}
         for _ in range(60):
@@ -356,7 +356,7 @@ class Written(Case):
 class Together(Case):
     def test_two_at_once_lose_nothing(self):
         self.give(FILE)
-        names = ["recache", "promote", "observe", "admit_all", "in_mem"]
+        names = ["disable", "read_only", "observe"]
         running = [subprocess.Popen([CKCACHE, "config", "set", name, "1", "--program", "p%d" % i],
                                     env=self.environment(), cwd=self.work)
                    for name in names for i in range(3)]

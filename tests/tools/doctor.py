@@ -391,7 +391,7 @@ class Directories(Doctor):
 
 class Settings(Doctor):
     def test_what_switches_it_off(self):
-        for name, value in (("DISABLE", "1"), ("PERSISTENT", "0"), ("RECACHE", "1")):
+        for name, value in (("DISABLE", "1"), ("PERSISTENT", "0")):
             found = self.doctor(code=1, extra={"CKCACHE_" + name: value})
             self.assertIn("unset CKCACHE_" + name,
                           self.says(found, "problem", "CKCACHE_" + name)["advice"])

@@ -87,9 +87,9 @@ class User:
     def stats(self):
         return json.loads(self.good("stats", "--json").out)
 
-    def build(self, *arguments, code=0):
+    def build(self, *arguments, code=0, extra=None):
         """What became of each pack, by its name; stderr."""
-        ran = self.tool("recipes", "build", "--json", "--jobs", "2", *arguments)
+        ran = self.tool("recipes", "build", "--json", "--jobs", "2", *arguments, extra=extra)
         if code is not None:
             self.case.assertEqual(ran.code, code, ran)
         packs = self.case.check_json(ran.out)
@@ -391,8 +391,7 @@ class Hostile(Recipes):
         self.assertFalse(os.path.exists(self.ben.path("cache", "uploads")))
 
     def test_settings_count(self):
-        self.write(self.ben.path("home", ".config", "ckcache", "ckcache.conf"), "max_device_image_size = 1\n")
-        packs, err = self.ben.build(code=None)
+        packs, err = self.ben.build(code=None, extra={"CKCACHE_MAX_DEVICE_IMAGE_SIZE": "1"})
         self.assertEqual((packs["zz-good"]["built"], packs["zz-good"]["other"]), (0, 1), err)
 
     @unittest.skipUnless(has_landlock(), "no Landlock")

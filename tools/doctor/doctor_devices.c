@@ -109,7 +109,7 @@ static bool attempt(const struct trial *trial, bool layers, const char *caches,
 		const struct probe_variable variables[] = {
 			{ "CKCACHE_DIR", root }, { "CKCACHE_DISABLE", "0" },
 			{ "CKCACHE_PERSISTENT", "1" }, { "CKCACHE_READ_ONLY", "0" },
-			{ "CKCACHE_READ_ONLY_DIRS", "" }, { "CKCACHE_RECACHE", "0" },
+			{ "CKCACHE_READ_ONLY_DIRS", "" },
 			{ "CKCACHE_CAPTURE", "eager" }, { "CKCACHE_MAX_SIZE", "0" },
 			{ "CKCACHE_MIN_DEVICE_IMAGE_SIZE", "0" },
 			{ "CKCACHE_MAX_DEVICE_IMAGE_SIZE", "" }, { "CKCACHE_SHARED", "none" },

@@ -55,13 +55,8 @@ static void look_at_switches(struct doctor *doctor)
 			   "unset CKCACHE_DISABLE, or remove disable from ckcache.conf",
 			   "the cache is switched off: CKCACHE_DISABLE");
 	if (!config->persistent)
-		doctor_say(doctor, DOCTOR_SETTINGS, DOCTOR_PROBLEM,
-			   "unset CKCACHE_PERSISTENT, or remove persistent from ckcache.conf",
+		doctor_say(doctor, DOCTOR_SETTINGS, DOCTOR_PROBLEM, "unset CKCACHE_PERSISTENT",
 			   "nothing is stored for the next run: CKCACHE_PERSISTENT is 0");
-	if (config->recache)
-		doctor_say(doctor, DOCTOR_SETTINGS, DOCTOR_PROBLEM,
-			   "unset CKCACHE_RECACHE, or remove recache from ckcache.conf",
-			   "everything is compiled each time: CKCACHE_RECACHE is 1");
 	if (config->read_only)
 		doctor_say(doctor, DOCTOR_SETTINGS, DOCTOR_NOTE, NULL,
 			   "nothing new is stored: CKCACHE_READ_ONLY is 1");

@@ -276,11 +276,6 @@ static void answer(struct explanation *explanation, struct question *question)
 				   "compiled while nobody waited, by ckcache replay");
 		return;
 	}
-	if (strcmp(event->reason, "recache") == 0) {
-		rebuild_causes_add(causes, CAUSE_RECACHE,
-				   "CKCACHE_RECACHE=1: compiled and stored again");
-		return;
-	}
 	if (strcmp(event->reason, "read-only") == 0)
 		rebuild_causes_add(causes, CAUSE_READ_ONLY,
 				   "read-only: CKCACHE_READ_ONLY=1, nothing is stored");

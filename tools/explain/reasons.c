@@ -62,7 +62,7 @@ static const struct reason losses[] = {
 	{ "max_size", "it did not fit into CKCACHE_MAX_SIZE, of which one entry may take half" },
 	{ "no-space", "the disk is full, or a quota is used up" },
 	{ "queue-full", "too much was waiting to be stored, or memory was short" },
-	{ "random-token", "the source has a random word that differs in each run (CKCACHE_ADMIT_ALL=1 stores it)" },
+	{ "random-token", "the source has a random word that differs in each run" },
 	{ "read-only-disk", "the cache directory is on a read-only file system" },
 };
 

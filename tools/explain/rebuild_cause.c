@@ -26,7 +26,6 @@ static const struct {
 	[CAUSE_FAILED] = { "failed", "that did not compile" },
 	[CAUSE_BYPASS] = { "bypass", "not cached" },
 	[CAUSE_NOT_STORED] = { "not-stored", "not stored" },
-	[CAUSE_RECACHE] = { "recache", "by CKCACHE_RECACHE" },
 	[CAUSE_READ_ONLY] = { "read-only", "read-only" },
 	[CAUSE_REFUSED] = { "refused", "refused by the driver" },
 	[CAUSE_DAMAGED] = { "damaged", "damaged" },

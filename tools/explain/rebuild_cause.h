@@ -15,7 +15,6 @@ enum rebuild_cause_kind {
 	CAUSE_FAILED,		/* it did not compile: there was nothing to be kept */
 	CAUSE_BYPASS,
 	CAUSE_NOT_STORED,
-	CAUSE_RECACHE,
 	CAUSE_READ_ONLY,
 	CAUSE_REFUSED,
 	CAUSE_DAMAGED,

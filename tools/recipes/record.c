@@ -27,7 +27,7 @@
 /* The cache has each program that the command builds, whatever is set for others. */
 static const char *const settings[] = {
 	"CKCACHE_CAPTURE=eager", "CKCACHE_DISABLE=0", "CKCACHE_PERSISTENT=1", "CKCACHE_READ_ONLY=0",
-	"CKCACHE_RECACHE=0", "CKCACHE_READ_ONLY_DIRS=", "CKCACHE_ADMIT_ALL=1", "CKCACHE_REMOTE=",
+	"CKCACHE_READ_ONLY_DIRS=", "CKCACHE_REMOTE=",
 	"CKCACHE_MIN_DEVICE_IMAGE_SIZE=0", "CKCACHE_MAX_DEVICE_IMAGE_SIZE=", "CKCACHE_MAX_SIZE=0",
 	"CKCACHE_OBSERVE=1",
 };

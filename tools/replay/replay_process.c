@@ -36,9 +36,7 @@ static const char *const passed[] = {
 /* The layer stores at once, whatever else is set for applications. */
 static const char *const fixed[] = {
 	"CKCACHE_CAPTURE=eager", "CKCACHE_DISABLE=0", "CKCACHE_PERSISTENT=1",
-	"CKCACHE_READ_ONLY=0", "CKCACHE_RECACHE=0", "CKCACHE_READ_ONLY_DIRS=",
-	/* That they are many and come one after another says nothing of the programs. */
-	"CKCACHE_ADMIT_ALL=1",
+	"CKCACHE_READ_ONLY=0", "CKCACHE_READ_ONLY_DIRS=",
 	/* What the driver's own cache has is not built (layers/shared/observer/observer.h). The names in small letters are NEO 22's. */
 	"MESA_SHADER_CACHE_DISABLE=true", "NEO_CACHE_PERSISTENT=0", "cl_cache_dir=/nonexistent", "l0_cache_dir=/nonexistent",
 	"POCL_KERNEL_CACHE=0",

@@ -243,7 +243,8 @@ static const char *reason_of(struct cc_writer *writer, const struct cc_entry *en
 /* false: it would be one more of many that nobody ever asks for again. */
 static bool is_welcome(struct cc_writer *writer, struct cmn_view key)
 {
-	if (writer->setup.config->admit_all ||
+	/* That a worker's are many and come one after another says nothing of the programs. */
+	if (writer->setup.config->built_for ||
 	    cc_nonce_admits(root_of(writer), key, writer->setup.run, cmn_clock_realtime()))
 		return true;
 	cc_stats_bypass(writer->setup.stats, "random-token");

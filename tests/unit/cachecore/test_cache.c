@@ -247,43 +247,6 @@ TEST(rejected_entry_is_gone_from_every_level)
 	CU_ASSERT_EQUAL(cc_cache_get(cache, &key, &entry, &origin), CMN_MISS);
 }
 
-TEST(what_a_tier_had_is_promoted_where_asked_for)
-{
-	char tier[4200];
-
-	CU_ASSERT_EQUAL(expect("a", &builder, "native"), CC_ORIGIN_BUILT);
-	close_cache();
-	(void)snprintf(tier, sizeof(tier), "%s/tier", unit_dir());
-	CU_ASSERT_EQUAL(rename("cache", "tier"), 0);
-	setenv("CKCACHE_READ_ONLY_DIRS", tier, 1);
-	for (int promote = 0; promote < 2; promote++) {
-		setenv("CKCACHE_PROMOTE", promote ? "1" : "0", 1);
-		reopen();
-		CU_ASSERT_EQUAL(expect("a", &builder, "native"), CC_ORIGIN_DISK);
-	}
-	setenv("CKCACHE_READ_ONLY_DIRS", "", 1);
-	reopen();
-	CU_ASSERT_EQUAL(expect("a", &builder, "native"), CC_ORIGIN_DISK);
-	CU_ASSERT_EQUAL(builder.calls, 1);
-	unsetenv("CKCACHE_PROMOTE");
-	unsetenv("CKCACHE_READ_ONLY_DIRS");
-}
-
-TEST(recache_never_hits_but_stores)
-{
-	setenv("CKCACHE_RECACHE", "1", 1);
-	reopen();
-	CU_ASSERT_EQUAL(expect("a", &builder, "native"), CC_ORIGIN_BUILT);
-	CU_ASSERT_EQUAL(expect("a", &builder, "native"), CC_ORIGIN_BUILT);
-	CU_ASSERT_EQUAL(get("a", ""), CC_ORIGIN_BUILT);
-	put("b", "put");
-	CU_ASSERT_EQUAL(get("b", ""), CC_ORIGIN_BUILT);
-	unsetenv("CKCACHE_RECACHE");
-	reopen();
-	CU_ASSERT_EQUAL(expect("a", &builder, "native"), CC_ORIGIN_DISK);
-	CU_ASSERT_EQUAL(builder.calls, 2);
-}
-
 TEST(levels_can_be_switched_off)
 {
 	setenv("CKCACHE_IN_MEM", "0", 1);

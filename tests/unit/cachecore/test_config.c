@@ -102,8 +102,6 @@ TEST(has_the_documented_defaults)
 	CU_ASSERT_PTR_NULL(config.read_only_dirs[2]);
 	CU_ASSERT_EQUAL(config.build_wait, 300);
 	CU_ASSERT_EQUAL(config.capture, CC_CAPTURE_AUTO);
-	CU_ASSERT_FALSE(config.recache);
-	CU_ASSERT_FALSE(config.admit_all);
 	CU_ASSERT_PTR_NULL(config.built_for);
 	CU_ASSERT_TRUE(config.observe);
 	CU_ASSERT_EQUAL(config.log_level, CMN_LOG_ERROR);
@@ -127,8 +125,6 @@ TEST(reads_every_variable)
 	set("CKCACHE_READ_ONLY", "yes");
 	set("CKCACHE_READ_ONLY_DIRS", ":/a::/b:");
 	set("CKCACHE_CAPTURE", "late");
-	set("CKCACHE_RECACHE", "true");
-	set("CKCACHE_ADMIT_ALL", "1");
 	set("CKCACHE_BUILT_FOR", "blender");
 	set("CKCACHE_OBSERVE", "0");
 	set("CKCACHE_LOG", "debug");
@@ -151,8 +147,6 @@ TEST(reads_every_variable)
 	CU_ASSERT_STRING_EQUAL(config.read_only_dirs[1], "/b");
 	CU_ASSERT_PTR_NULL(config.read_only_dirs[2]);
 	CU_ASSERT_EQUAL(config.capture, CC_CAPTURE_LATE);
-	CU_ASSERT_TRUE(config.recache);
-	CU_ASSERT_TRUE(config.admit_all);
 	CU_ASSERT_STRING_EQUAL(config.built_for, "blender");
 	CU_ASSERT_FALSE(config.observe);
 	CU_ASSERT_EQUAL(config.log_level, CMN_LOG_DEBUG);
@@ -336,14 +330,12 @@ TEST(takes_words_in_any_case)
 	set("CKCACHE_EVICTION_ORDER", "cost");
 	set("CKCACHE_SHARED", "group");
 	set("CKCACHE_BUILD_WAIT", "0");
-	set("CKCACHE_PROMOTE", "1");
 	LOAD_WITH(0);
 	CU_ASSERT_EQUAL(config.log_level, CMN_LOG_DEBUG);
 	CU_ASSERT_EQUAL(config.compression, CC_COMPRESSION_NONE);
 	CU_ASSERT_EQUAL(config.eviction_order, CC_EVICTION_COST);
 	CU_ASSERT_EQUAL(config.sharing, CC_SHARING_GROUP);
 	CU_ASSERT_EQUAL(config.build_wait, 0);
-	CU_ASSERT_TRUE(config.promote);
 	set("CKCACHE_EVICTION_ORDER", "none");
 	load();
 	CU_ASSERT_EQUAL(config.eviction_order, CC_EVICTION_NONE);
@@ -438,10 +430,10 @@ TEST(obeys_no_file_that_others_may_change)
 	};
 
 	unit_write("way/ckcache/ckcache.conf", "threshold = 3\n");
-	unit_write("system.conf", "build_wait = 7\n");
+	unit_write("system.conf", "compression = 7\n");
 	set("XDG_CONFIG_HOME", below("way"));
 	LOAD_WITH(0);
-	CU_ASSERT(config.threshold_days == 3 && config.build_wait == 7);
+	CU_ASSERT(config.threshold_days == 3 && config.compression == 7);
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		const char *path = rows[i].path;
 		struct stat before;
@@ -454,7 +446,7 @@ TEST(obeys_no_file_that_others_may_change)
 		LOAD_WITH(1);
 		CU_ASSERT_EQUAL(complaints.level, CMN_LOG_ERROR);
 		CU_ASSERT(config.threshold_days == (*path == 's' ? 3 : 90) &&
-			  config.build_wait == (*path == 's' ? 300 : 7));
+			  config.compression == (*path == 's' ? CC_COMPRESSION_AUTO : 7));
 		CU_ASSERT(!rows[i].owner || chown(path, before.st_uid, (gid_t)-1) == 0);
 		CU_ASSERT_EQUAL(chmod(path, before.st_mode & 07777), 0);
 	}
@@ -554,10 +546,10 @@ static void write_for_this(const char *file, const char *before, const char *aft
 
 TEST(a_programs_section_wins_over_the_rest_of_its_file)
 {
-	write_for_this("system.conf", "compression = 1\nrecache = 1\n", "compression = 2\n");
+	write_for_this("system.conf", "compression = 1\nread_only = 1\n", "compression = 2\n");
 	LOAD_WITH(0);
 	CU_ASSERT_EQUAL(config.compression, 2);
-	CU_ASSERT_TRUE(config.recache);
+	CU_ASSERT_TRUE(config.read_only);
 	/* The user's file as a whole wins over the system's, and a variable over all. */
 	unit_write(".config/ckcache/ckcache.conf", "compression = 3\n");
 	load();
@@ -603,7 +595,7 @@ TEST(names_a_bad_section_once_and_ignores_its_lines)
 TEST(what_programs_share_cannot_be_set_for_one)
 {
 	static const char *const lines[] = {
-		"dir = /a", "eviction_disable = 1", "max_size = 1", "threshold = 1", "eviction_order = cost",
+		"dir = /a", "max_size = 1", "threshold = 1", "eviction_order = cost",
 		"shared = group", "read_only_dirs = /a", "remote = file:/a", "remote_key = /a",
 		"remote_trust = /a", "remote_secrets = /a", "remote_helpers = /a",
 	};
@@ -614,11 +606,22 @@ TEST(what_programs_share_cannot_be_set_for_one)
 		CU_ASSERT_EQUAL(complaints.level, CMN_LOG_ERROR);
 		CU_ASSERT_PTR_NOT_NULL(strstr(complaints.last, "cannot be set for one program"));
 		CU_ASSERT_STRING_EQUAL(config.dir, below(".cache/ckcache"));
-		CU_ASSERT_FALSE(config.eviction_disable);
 		CU_ASSERT_EQUAL(config.max_size, UINT64_C(8) << 30);
 		CU_ASSERT_PTR_NULL(config.remote);
 		CU_ASSERT_PTR_NULL(config.remote_trust);
 	}
+}
+
+TEST(variables_alone_are_in_no_file)
+{
+	struct cc_config_rule rule;
+
+	unit_write("system.conf", "persistent = 0\n");
+	LOAD_WITH(1);
+	CU_ASSERT_PTR_NOT_NULL(strstr(complaints.last, "unknown setting \"persistent\""));
+	CU_ASSERT_TRUE(config.persistent);
+	CU_ASSERT_EQUAL(cc_config_check("persistent", "0", false, &rule), CMN_MISS);
+	CU_ASSERT_TRUE(cc_config_knows("CKCACHE_PERSISTENT"));
 }
 
 /* As that program has it. */
@@ -684,7 +687,6 @@ TEST(lists_values_as_a_file_may_have_them)
 		CU_ASSERT_STRING_EQUAL(rule.name, value->name);
 		CU_ASSERT_TRUE(cc_config_knows(value->variable));
 	}
-	CU_ASSERT_STRING_EQUAL(find(values, "eviction_disable")->text, "");	/* "0" would set it */
 	cc_config_list_free(values);
 }
 

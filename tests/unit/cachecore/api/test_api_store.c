@@ -31,7 +31,7 @@ BEFORE_EACH
 {
 	static const char *const names[] = {
 		"CKCACHE_DISABLE", "CKCACHE_PERSISTENT", "CKCACHE_READ_ONLY", "CKCACHE_MAX_SIZE",
-		"CKCACHE_RECACHE", "CKCACHE_DIR", "XDG_CACHE_HOME", "XDG_CONFIG_HOME",
+		"CKCACHE_DIR", "XDG_CACHE_HOME", "XDG_CONFIG_HOME",
 	};
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)

@@ -134,7 +134,6 @@ TEST(each_way_has_its_words)
 		struct cc_history_note note;
 		const char *words;
 	} rows[] = {
-		{ { .kind = CC_HISTORY_MISS, .reason = "recache" }, "; CKCACHE_RECACHE=1" },
 		{ { .kind = CC_HISTORY_MISS, .reason = "deferred" }, "; left to ckcache replay" },
 		{ { .kind = CC_HISTORY_MISS, .reason = "read-only" }, "CKCACHE_READ_ONLY=1" },
 		{ { .kind = CC_HISTORY_BYPASS, .reason = "date" }, "not cached: kernel one, entry " },
