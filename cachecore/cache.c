@@ -334,7 +334,7 @@ static enum cmn_status wait_for_build(struct cc_cache *cache, struct cc_level *l
 	enum cmn_status status;
 
 	*ret_lock = NULL;
-	/* Nobody is to wait for a worker, which has the lowest priority, or is stopped while others work. */
+	/* Nobody is to wait for a worker, which may have the lowest priority. */
 	if (cache->config.built_for || cc_level_lock_build(level, key, ret_lock) != CMN_OK)
 		return CMN_MISS;
 	status = read_level(cache, level, key, hash, ret, ret_keep);

@@ -162,9 +162,7 @@ OPTIONS(replay) = {
 	       "default 600"),
 	FLAG("stale", "also rebuild what a driver update made useless"),
 	TEXT("program", "NAME", "only what the program NAME had asked for"),
-	FLAG("idle", "build only on mains power and while others leave\n"
-		     "processors, memory and disks alone; pause otherwise;\n"
-		     "default for --jobs: all cores but one"),
+	FLAG("idle", "build at the lowest priority, and only on mains power"),
 	NUMBER("budget", "SECONDS", 1000000,
 	       "begin no build after so long; the rest stays for the\n"
 	       "next time"),
@@ -348,7 +346,7 @@ static const struct verb verbs[] = {
 	  "ckcache key trust site.pub --until 2027-12-31\n"
 	  "ckcache key trust --remove site" },
 	{ VERB(replay), NULL, COMMAND_NONE,
-	  "build what was left for later, at low priority",
+	  "build what was left for later",
 	  "Builds programs that applications left for later (with pocl, whose binaries take\n"
 	  "long to read), in processes of its own. After a driver update, --stale builds\n"
 	  "again what the cache has, for OpenCL and Level Zero. The exit code is 1 if a\n"
@@ -368,8 +366,8 @@ static const struct verb verbs[] = {
 	  "build what programs will ask for, by packs of recipes",
 	  "list shows the packs of this machine, add copies FILE to your own packs, remove\n"
 	  "removes one of these by its name. build compiles what all packs have for the\n"
-	  "devices that are here and what is not in the cache yet, at low priority. The\n"
-	  "exit code is 1 if something could not be read or built.",
+	  "devices that are here and what is not in the cache yet. The exit code is 1 if\n"
+	  "something could not be read or built.",
 	  "ckcache recipes add darktable.ckrecipes\n"
 	  "ckcache recipes build" },
 	{ VERB(report), "[FILE]", COMMAND_NONE,

@@ -20,6 +20,7 @@
 #include "tools/replay/present.h"
 #include "tools/replay/replay.h"
 #include "tools/replay/replay_entries.h"
+#include "tools/replay/waiting.h"
 #include "tools/text.h"
 #include "tools/tool.h"
 
@@ -52,7 +53,6 @@ struct building {
 	struct cmn_buffer text;
 	int signal;
 	bool begun, failed;	/* failed: it was complained about */
-	bool late;		/* the time was over before drivers could be asked */
 };
 
 /* What becomes of one pack. */
@@ -144,7 +144,7 @@ static enum cmn_status put(struct state *state, const struct cc_recipe *recipe)
 	status = cc_recipe_encode(recipe, &encoded);
 	if (status == CMN_OK && (state->names.count == MAX_RECIPES ||
 				 encoded.len > MAX_BYTES - state->bytes ||
-				 idle_is_spent(&building->idle))) {
+				 !idle_lets_begin(&building->idle))) {
 		state->left++;
 		cmn_buffer_release(&encoded);
 		return CMN_OK;
@@ -213,7 +213,7 @@ static enum cmn_status prepare_recipe(struct state *state, size_t i, bool first)
 			settled[j] = true;
 		if (settled[j])
 			continue;
-		if (idle_is_spent(&state->building->idle)) {
+		if (!idle_lets_begin(&state->building->idle)) {
 			state->left++;
 			settled[j] = true;
 			continue;
@@ -302,6 +302,7 @@ static void explain(const struct state *state)
 			      state->quarantined);
 	if (counts->late + state->left)
 		tool_complain("%s: %llu not built this time: %s", path, counts->late + state->left,
+			      state->building->idle.on_battery ? "on battery power" :
 			      idle_is_spent(&state->building->idle) ?
 			      "the time for one pack was over" : "they are too many at a time");
 }
@@ -408,13 +409,8 @@ static bool begin(struct building *building)
 	}
 	if (!gather_environment(building) || !make_directory(building))
 		return false;
-	if (idle_wait(&building->idle, &building->signal))
-		return present_read(&building->settings, &building->present, &building->signal) &&
-		       confine_workers(building);
-	building->late = !building->signal;
-	if (building->late)
-		tool_complain("others needed the machine all the time: nothing is built");
-	return building->late;
+	return present_read(&building->settings, &building->present, &building->signal) &&
+	       confine_workers(building);
 }
 
 static bool visit(void *ctx, const struct packs_file *file)
@@ -423,13 +419,10 @@ static bool visit(void *ctx, const struct packs_file *file)
 	struct state state = { .building = building, .file = file };
 	enum cmn_status status;
 
-	idle_begin(&building->idle, building->budget_s);
 	if (!begin(building)) {
 		building->failed = true;
 		return false;
 	}
-	if (building->late)
-		return false;
 	idle_begin(&building->idle, building->budget_s);
 	state.memo = cc_file_memo_new();
 	status = recipe_index_read(file->pack, &state.index);
@@ -459,6 +452,7 @@ int recipes_build(const struct recipes_request *request)
 	struct building building = {
 		.budget_s = request->budget_s ? request->budget_s : BUDGET_S,
 		.unconfined = request->unconfined,
+		.settings.idle = request->idle,
 		.settings.timeout_ns = (request->timeout_s ? request->timeout_s : request->idle ?
 					IDLE_TIMEOUT_S : TIMEOUT_S) * second,
 	};
@@ -471,12 +465,8 @@ int recipes_build(const struct recipes_request *request)
 			      " is not where this command's installation should have it");
 		return TOOL_FAILED;
 	}
-	if (!idle_init(&building.idle, request->idle, 0)) {
-		tool_complain("/proc and the processors cannot be read; --idle needs them");
-		free(layer);
-		return TOOL_FAILED;
-	}
-	building.jobs = request->jobs ? request->jobs : replay_usual_jobs(&building.idle);
+	idle_init(&building.idle, request->idle, 0);
+	building.jobs = request->jobs ? request->jobs : waiting_jobs();
 	if (tool_open(&cache)) {
 		building.settings.root = cache.config.dir;
 		building.store = cache.store;
@@ -494,7 +484,6 @@ int recipes_build(const struct recipes_request *request)
 		}
 		tool_close(&cache);
 	}
-	idle_release(&building.idle);
 	present_release(&building.present);
 	cmn_buffer_release(&building.environment);
 	confine_release(&building.confine);

@@ -240,8 +240,6 @@ static void abandon(struct replay *replay)
 			continue;
 		attempts = cc_recipes_attempts(replay->fd, job->name);
 		set_attempts(replay, job->name, attempts ? attempts - 1 : 0);
-		if (replay->of_pack && !replay->signal)
-			leave(replay, job->name);
 		job->name = NULL;
 	}
 }
@@ -255,15 +253,15 @@ static bool fill(struct replay *replay, size_t slot)
 
 	if (job->name || (job->pid && worker->command < 0))
 		return false;
-	while (replay->of_pack && idle_is_spent(replay->idle) &&
+	while (replay->of_pack && !idle_lets_begin(replay->idle) &&
 	       (due = replay_order_next(&replay->order, NULL)))
 		leave(replay, due->name);
-	due = !idle_lets_begin(replay->idle, job) || (job->pid && worker->done == MAX_BY_WORKER) ?
+	due = !idle_lets_begin(replay->idle) || (job->pid && worker->done == MAX_BY_WORKER) ?
 		      NULL :
 		      replay_order_next(&replay->order, job->pid ? &worker->surroundings : NULL);
 	if (due)
 		begin(replay, slot, due);
-	else if (job->pid && !job->stopped)
+	else if (job->pid)
 		replay_process_retire(&replay->workers, slot, &replay->settings);
 	return due != NULL;
 }
@@ -291,11 +289,7 @@ static void wait_for_one(struct replay *replay)
 	case REPLAY_SIGNALLED:
 		abandon(replay);
 		break;
-	case REPLAY_TICKED:
-		break;
 	}
-	if (idle_is_over(replay->idle))
-		abandon(replay);
 }
 
 static bool is_at_work(const struct replay *replay)
@@ -307,30 +301,18 @@ static bool is_at_work(const struct replay *replay)
 	return false;
 }
 
-/* None is at work, and there will be. */
-static bool is_held_up(const struct replay *replay)
-{
-	for (size_t i = 0; i < replay->order.count; i++) {
-		if (!replay->order.items[i].begun)
-			return !replay->signal && idle_holds_up(replay->idle);
-	}
-	return false;
-}
-
 static void build_order(struct replay *replay)
 {
 	bool begun = true;
 
 	show_progress(replay);
-	idle_watch(replay->idle, replay->workers.children, replay->workers.count);
-	while (begun || is_at_work(replay) || is_held_up(replay)) {
+	while (begun || is_at_work(replay)) {
 		if (!begun)
 			wait_for_one(replay);
 		begun = false;
 		for (size_t i = 0; !replay->signal && i < replay->workers.count; i++)
 			begun = fill(replay, i) || begun;
 	}
-	idle_unwatch();
 	terminal_progress_hide();
 }
 
@@ -397,13 +379,3 @@ bool replay_build(const struct replay_settings *settings, struct idle *idle, siz
 	return status == CMN_OK && !replay.signal && !replay.failed;
 }
 
-/* Half the processors: this is not what the machine is for. With --idle it may be, for a while. */
-unsigned long replay_usual_jobs(const struct idle *idle)
-{
-	long processors = sysconf(_SC_NPROCESSORS_ONLN);
-
-	if (idle->wanted)
-		return idle->most;
-	return processors > 2L * IDLE_MAX_JOBS ? IDLE_MAX_JOBS :
-	       processors > 2 ? (unsigned long)processors / 2 : 1;
-}

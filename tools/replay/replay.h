@@ -3,8 +3,8 @@
 #ifndef TOOLS_REPLAY_REPLAY_H
 #define TOOLS_REPLAY_REPLAY_H
 
-#include "tools/replay/idle.h"
 #include "tools/replay/replay_order.h"
+#include "tools/worker/idle.h"
 
 struct replay {
 	struct replay_settings settings;
@@ -28,7 +28,7 @@ void replay_all(struct replay *replay, const struct replay_worths *worths);
 /* What became of recipes that somebody else chose. */
 struct replay_counts {
 	unsigned long long built, there, failed, absent, other;
-	unsigned long long late;	/* did not begin or, standing still, not end in time */
+	unsigned long long late;	/* did not begin in time */
 };
 /*
  * Builds the recipes of these names that settings->root has, as the verb does, but removes those
@@ -38,7 +38,5 @@ struct replay_counts {
 bool replay_build(const struct replay_settings *settings, struct idle *idle, size_t jobs,
 		  const struct cc_recipes_names *names,
 		  struct replay_counts *ret, int *ret_signal);
-/* How many builds at a time, if nobody says it. */
-unsigned long replay_usual_jobs(const struct idle *idle);
 
 #endif

@@ -17,9 +17,9 @@
 
 #include "cachecore/config.h"
 #include "cachecore/key.h"
-#include "tools/replay/priority.h"
 #include "tools/replay/replay_entries.h"
 #include "tools/run/run_layers.h"
+#include "tools/worker/idle.h"
 
 #define KEY_PREFIX "env."
 
@@ -220,7 +220,7 @@ static const char *const kinds[] = {
 struct start {
 	size_t slot;
 	enum replay_kind kind;
-	bool level_zero;
+	bool level_zero, idle;
 	const struct confine *confine;	/* NULL: it is the user's own */
 	int command, answers;
 };
@@ -248,8 +248,8 @@ static _Noreturn void in_worker(const struct start *start, char **variables)
 	    dup2(null, STDERR_FILENO) < 0 || !keep_open(start->command) ||
 	    !keep_open(start->answers))
 		_exit(WORKER_UNABLE);
-	priority_lower();
-	priority_lower_session();
+	if (start->idle)
+		idle_lower_session();
 	environ = variables;
 	if (start->level_zero && !run_layers_enable_level_zero())
 		_exit(WORKER_UNABLE);
@@ -347,6 +347,7 @@ bool replay_process_start(struct replay_workers *workers, size_t slot, enum repl
 	struct start start = {
 		.slot = slot,
 		.kind = kind,
+		.idle = settings->idle,
 		.level_zero = kind == REPLAY_PROBE_LEVEL_ZERO ||
 			      (recipe && replay_key_is_level_zero(recipe->key)),
 		.confine = recipe && cc_recipe_is_strangers(recipe) ? settings->confine : NULL,
@@ -390,7 +391,6 @@ void replay_process_kill(struct replay_workers *workers, size_t slot)
 	child_kill(child);
 	(void)waitpid(child->pid, NULL, 0);	/* it is dead */
 	child->pid = 0;
-	child->stopped = 0;
 	close_command(&workers->slots[slot]);
 }
 
@@ -439,7 +439,5 @@ enum replay_event replay_process_wait(struct replay_workers *workers, size_t *re
 			*ret_signal = (int)info.ssi_signo;
 			return REPLAY_SIGNALLED;
 		}
-		if (!ended && !pipes[0].revents)
-			return REPLAY_TICKED;
 	}
 }

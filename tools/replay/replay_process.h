@@ -39,6 +39,7 @@ struct replay_settings {
 	const char *directory;	/* where this process was called; NULL: it has no name */
 	const char *program;	/* only what this one had asked for; NULL: everything */
 	uint64_t timeout_ns;
+	bool idle;		/* workers have the lowest priority, which this process has (tools/worker/idle.h) */
 	/* How workers of strangers' recipes run, and their directory for temporary files. NULL: there are none. */
 	const struct confine *confine;
 	const char *scratch;
@@ -75,7 +76,7 @@ bool replay_workers_init(struct replay_workers *workers, size_t count);
 void replay_workers_release(struct replay_workers *workers);
 
 /*
- * Starts a worker for recipes with these surroundings, at low priority, after child_begin. The probes
+ * Starts a worker for recipes with these surroundings, after child_begin. The probes
  * get this process's environment and do all they do at once. false: complained about.
  */
 enum replay_kind { REPLAY_RECIPES, REPLAY_PROBE_OPENCL, REPLAY_PROBE_LEVEL_ZERO };
@@ -95,7 +96,6 @@ enum replay_event {
 	REPLAY_ANSWERED,	/* *ret_answer; of that slot's recipe */
 	REPLAY_ENDED,		/* *ret_slot: by itself or since its time was up */
 	REPLAY_SIGNALLED,	/* *ret_signal asked this process to end */
-	REPLAY_TICKED,		/* what child_tick calls wants to be heard */
 };
 enum replay_event replay_process_wait(struct replay_workers *workers, size_t *ret_slot,
 				      struct replay_answer *ret_answer, int *ret_signal);

@@ -40,7 +40,7 @@ static bool build_stale(struct call *call)
 				return false;
 			if (count || i == 0)
 				replay_all(replay, &stale->worths);
-			over = idle_is_over(replay->idle);
+			over = idle_is_spent(replay->idle);
 		} while (count && !replay->signal && !over);
 	}
 	if (!replay->signal)
@@ -131,7 +131,7 @@ static void run(struct call *call, struct cc_store *store)
 
 	child_begin(CHILD_WORKERS);
 	child_over();	/* nothing is to be cleared up */
-	if (!call->with_stale || !has_entries(store) || !idle_wait(replay->idle, &replay->signal)) {
+	if (!call->with_stale || !has_entries(store)) {
 		replay_all(replay, &none);
 		return;
 	}
@@ -226,20 +226,15 @@ int verb_replay(const struct arguments *arguments)
 		.replay.settings.timeout_ns = (uint64_t)arguments_number(arguments, "timeout", TIMEOUT_S) *
 					      UINT64_C(1000000000),
 		.replay.settings.program = arguments_text(arguments, "program"),
+		.replay.settings.idle = arguments_flag(arguments, "idle"),
 		.with_stale = arguments_flag(arguments, "stale"),
 		.json = arguments_flag(arguments, "json"),
 	};
 	struct tool_cache cache;
 	int code;
 
-	if (!idle_init(&idle, arguments_flag(arguments, "idle"),
-		       arguments_number(arguments, "budget", 0))) {
-		tool_complain("/proc and the processors cannot be read; --idle needs them");
-		return TOOL_FAILED;
-	}
-	if (call.replay.settings.program)
-		idle_hurry(&idle);
-	call.replay.job_count = arguments_number(arguments, "jobs", replay_usual_jobs(&idle));
+	idle_init(&idle, call.replay.settings.idle, arguments_number(arguments, "budget", 0));
+	call.replay.job_count = arguments_number(arguments, "jobs", waiting_jobs());
 	if (idle.on_battery) {
 		tool_complain("on battery power: nothing is built");
 		code = print(&call);
@@ -249,6 +244,5 @@ int verb_replay(const struct arguments *arguments)
 		code = replay_cache(&call, &cache);
 		tool_close(&cache);
 	}
-	idle_release(&idle);
 	return code;
 }

@@ -11,12 +11,12 @@
 #include "cachecore/disk/store.h"
 #include "cachecore/disk/writer/recipes.h"
 #include "common/clock.h"
-#include "tools/replay/idle_machine.h"
 #include "tools/tool.h"
 
 #define LOOKED "looked_ns"
 #define MENTIONED "mentioned_ns"
 #define NS_PER_S UINT64_C(1000000000)
+#define MAX_JOBS 256	/* as verbs.c has it */
 /* Who typed a command waits for this; some ten thousand entries. */
 #define COUNT_NS (NS_PER_S / 5)
 
@@ -58,18 +58,20 @@ void waiting_note_look(int recipes_fd, uint64_t realtime_ns)
 	(void)!cc_number_file_write(recipes_fd, LOOKED, realtime_ns);
 }
 
+/* Half the processors: this is not what the machine is for. */
+unsigned long waiting_jobs(void)
+{
+	long jobs = sysconf(_SC_NPROCESSORS_ONLN) / 2;
+
+	return jobs > MAX_JOBS ? MAX_JOBS : jobs > 1 ? (unsigned long)jobs : 1;
+}
+
 uint64_t waiting_time(uint64_t recipes, uint64_t entries, uint64_t entries_build_ns)
 {
-	struct idle_machine machine;
-	unsigned int jobs = 1;
-
-	if (idle_machine_open(&machine)) {
-		jobs = idle_machine_jobs(&machine);
-		idle_machine_close(&machine);
-	}
 	if (!entries)
 		return 0;
-	return (uint64_t)((double)entries_build_ns / (double)entries * (double)recipes / jobs);
+	return (uint64_t)((double)entries_build_ns / (double)entries * (double)recipes /
+			  (double)waiting_jobs());
 }
 
 /* The timer and the path unit are enabled together. */

@@ -33,12 +33,6 @@ static struct {
 	struct sigaction action_before;	/* of SIGCHLD */
 } begun;
 
-static struct {
-	uint64_t interval, next;
-	bool (*act)(void *ctx);
-	void *ctx;
-} ticking;
-
 /* What the caller had ignored (nohup) stays ignored. */
 static bool is_ignored(int number)
 {
@@ -127,7 +121,6 @@ pid_t child_fork(struct child *child)
 	pid_t parent = getpid();
 
 	child->timed_out = false;
-	child->stopped = 0;
 	child->pid = fork();
 	if (child->pid == 0)
 		prepare(parent);
@@ -199,47 +192,6 @@ void child_give_up(struct child *child)
 	child_kill(child);
 }
 
-void child_stop(struct child *child)
-{
-	if (child->pid > 0 && !child->timed_out && !child->stopped && kill(child->pid, SIGSTOP) == 0)
-		child->stopped = cmn_clock_monotonic();
-}
-
-void child_continue(struct child *child)
-{
-	if (child->pid <= 0 || !child->stopped)
-		return;
-	if (child->deadline != UINT64_MAX)
-		child->deadline += cmn_clock_monotonic() - child->stopped;
-	child->stopped = 0;
-	(void)kill(child->pid, SIGCONT);	/* it is ours, and not waited for yet */
-}
-
-void child_tick(uint64_t interval_ns, bool (*act)(void *ctx), void *ctx)
-{
-	ticking.interval = interval_ns;
-	ticking.next = cmn_clock_monotonic() + interval_ns;
-	ticking.act = act;
-	ticking.ctx = ctx;
-}
-
-/* Acts if it is time to; whether the wait is over by that. *next: no later than when to act again. */
-static bool tick(uint64_t *next)
-{
-	uint64_t now = cmn_clock_monotonic();
-	bool over = false;
-
-	if (!ticking.act)
-		return false;
-	if (now >= ticking.next) {
-		ticking.next = now + ticking.interval;
-		over = ticking.act(ticking.ctx);
-	}
-	if (ticking.next < *next)
-		*next = ticking.next;
-	return over;
-}
-
 /* One that child_wait tells of; *ret_next: when to look again. */
 static struct child *look(struct child *children, size_t count, uint64_t *ret_next)
 {
@@ -259,11 +211,8 @@ static struct child *look(struct child *children, size_t count, uint64_t *ret_ne
 				(void)kill(-child->pid, SIGKILL);
 			if (!WIFSTOPPED(child->state))
 				child->pid = 0;
-			child->stopped = 0;
 			return child;
 		}
-		if (child->stopped)
-			continue;
 		if (now >= child->deadline && child->timed_out) {
 			child->deadline = UINT64_MAX;
 			return child;
@@ -288,7 +237,7 @@ struct child *child_wait(struct child *children, size_t count, struct pollfd pip
 	uint64_t next;
 
 	memset(ret_signal, 0, sizeof(*ret_signal));
-	while (!readable && !(told = look(children, count, &next)) && !tick(&next)) {
+	while (!readable && !(told = look(children, count, &next))) {
 		uint64_t now = cmn_clock_monotonic();
 		uint64_t left = next > now ? (next - now) / NS_PER_MS + 1 : 0;
 

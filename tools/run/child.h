@@ -22,7 +22,6 @@ struct child {
 	uint64_t put_off;	/* how much later than at first that is, in ns, ... */
 	uint64_t put_off_most;	/* ... and may become */
 	bool timed_out;		/* that was done */
-	uint64_t stopped;	/* monotonic: it stands still since then; 0: it does not, or ended */
 	int state;		/* of one that ended or stopped, as from waitpid */
 };
 
@@ -50,18 +49,6 @@ void child_limit(struct child *child, uint64_t limit_ns);
 void child_kill(const struct child *child);
 /* The same; child_wait then waits some seconds for its end. */
 void child_give_up(struct child *child);
-/*
- * Lets a worker stand still, and go on; that time does not count against its deadline. Processes
- * that it has started itself are not stopped: if this process died meanwhile, they would stand still
- * for ever, while the worker ends with this process.
- */
-void child_stop(struct child *child);
-void child_continue(struct child *child);
-/*
- * From now on child_wait calls act when so much time has passed, again and again (NULL: no more).
- * If act says true, child_wait returns NULL with ssi_signo 0.
- */
-void child_tick(uint64_t interval_ns, bool (*act)(void *ctx), void *ctx);
 /*
  * The child that ended, stopped, or was given up and is still there (its pid is not 0 then), which
  * is told once. NULL: a signal came, which *ret_signal tells, or, with ssi_signo 0, something is to

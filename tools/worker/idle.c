@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * idle: what the kernel offers for work that nobody waits for, best effort: all of it is allowed, as
+ * a rule. The services' units have the same for their control groups (tools/service).
+ */
+#include "tools/worker/idle.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sched.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "common/clock.h"
+#include "common/file.h"
+#include "common/listing.h"
+
+#define NS_PER_S UINT64_C(1000000000)
+#define SUPPLIES "/sys/class/power_supply"
+/* Asking some machines for their battery takes milliseconds. */
+#define LOOK_NS (10 * NS_PER_S)
+#define LINE_MAX_LEN 80
+/* Of ioprio_set(2), which the C library does not have. */
+#define THIS_PROCESS 1
+#define IDLE_CLASS (3 << 13)
+
+static void lower_process(void)
+{
+	const struct sched_param none = { 0 };
+	int score = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
+
+	if (score >= 0) {
+		(void)!write(score, "1000", 4);
+		(void)close(score);
+	}
+	(void)setpriority(PRIO_PROCESS, 0, 19);
+	(void)sched_setscheduler(0, SCHED_IDLE, &none);
+	(void)syscall(SYS_ioprio_set, THIS_PROCESS, 0, IDLE_CLASS);
+}
+
+void idle_lower_session(void)
+{
+	/* Without privileges one process of the machine in 0.1 s may do this; not all start at once. */
+	const struct timespec moment = { .tv_nsec = 110000000 };
+	int fd = open("/proc/self/autogroup", O_WRONLY | O_CLOEXEC);
+
+	for (unsigned int i = 0; fd >= 0 && i < 4 && write(fd, "19", 2) < 0 && errno == EAGAIN; i++)
+		(void)nanosleep(&moment, NULL);
+	if (fd >= 0)
+		(void)close(fd);	/* it was done, or cannot be */
+}
+
+static bool supply_says(const char *supplies, const char *name, const char *what, const char *value)
+{
+	char path[400];
+	struct cmn_buffer text = { 0 };
+	bool says = false;
+
+	if (snprintf(path, sizeof(path), "%s/%s/%s", supplies, name, what) < (int)sizeof(path) &&
+	    cmn_file_read_shown(path, LINE_MAX_LEN, &text) == CMN_OK && !text.failed)
+		says = text.len == strlen(value) + 1 && memcmp(text.data, value, text.len - 1) == 0;
+	cmn_buffer_release(&text);
+	return says;
+}
+
+bool idle_on_battery(const char *supplies)
+{
+	bool plugged = false, drained = false;
+	struct cmn_listing listing = { 0 };
+	const struct dirent64 *item;
+
+	if (!cmn_listing_open(&listing, AT_FDCWD, supplies))
+		return false;
+	while ((item = cmn_listing_next(&listing))) {
+		const char *name = item->d_name;
+
+		/* A mouse has a battery too. */
+		if (supply_says(supplies, name, "scope", "Device"))
+			continue;
+		if (supply_says(supplies, name, "type", "Battery"))
+			drained |= supply_says(supplies, name, "status", "Discharging");
+		else if (supply_says(supplies, name, "online", "1"))
+			plugged = true;
+		else if (supply_says(supplies, name, "type", "Mains"))
+			drained = true;
+	}
+	cmn_listing_close(&listing);
+	return drained && !plugged;
+}
+
+void idle_init(struct idle *ret, bool wanted, unsigned long budget_s)
+{
+	*ret = (struct idle){ .wanted = wanted };
+	idle_begin(ret, budget_s);
+	if (wanted)
+		lower_process();
+	(void)idle_lets_begin(ret);	/* looks at the power */
+}
+
+void idle_begin(struct idle *idle, unsigned long budget_s)
+{
+	idle->end = budget_s ? cmn_clock_deadline(budget_s * NS_PER_S) : UINT64_MAX;
+}
+
+bool idle_is_spent(const struct idle *idle)
+{
+	return cmn_clock_monotonic() >= idle->end;
+}
+
+bool idle_lets_begin(struct idle *idle)
+{
+	uint64_t now = cmn_clock_monotonic();
+
+	if (idle->wanted && now >= idle->next_look) {
+		idle->on_battery = idle_on_battery(SUPPLIES);
+		idle->next_look = now + LOOK_NS;
+	}
+	return !idle->on_battery && now < idle->end;
+}
