@@ -592,7 +592,7 @@ enum cmn_status cmn_file_make_dir(int dir_fd, const char *path, mode_t mode)
 	if (mkdirat(dir_fd, path, 0700) < 0)
 		return errno == EEXIST ? CMN_OK : cmn_status_from_errno(errno);
 	if (mode != 0700) {
-		/* By descriptor: where a filter forbids to change the modes of names (tools/replay/confine.c). */
+		/* By descriptor: where a filter forbids to change the modes of names (tools/worker/confine.c). */
 		int fd = openat(dir_fd, path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 		bool failed = fd < 0 || fchmod(fd, mode) < 0;
 		enum cmn_status status = failed ? cmn_status_from_errno(errno) : CMN_OK;

@@ -8,12 +8,12 @@
 #include "common/bytes.h"
 #include "tools/arguments.h"
 #include "tools/completion/completion.h"
-#include "tools/doctor/probe.h"
 #include "tools/entries/entry_words.h"
 #include "tools/habits.h"
-#include "tools/replay/replay_worker.h"
 #include "tools/similar.h"
 #include "tools/tool.h"
+#include "tools/worker/worker.h"
+#include "tools/worker/worker_process.h"
 
 /*
  * Whoever closed a standard descriptor would have the next file that is
@@ -81,12 +81,12 @@ static int help(int argc, char **argv)
 
 int main(int argc, char **argv)
 {
-	/* Run by replay, by doctor, by the build, by shells. */
+	/* Run by replay and doctor, by the build, by shells. */
 	static const struct {
 		const char *name;
 		int (*run)(int argc, char **argv);
 	} hidden[] = {
-		{ "replay-worker", replay_worker }, { "doctor-probe", probe_main },
+		{ WORKER_VERB, worker_main },
 		{ "completion", completion_print }, { "entry-words", entry_words_print },
 	};
 	const char *name = argc > 1 ? argv[1] : NULL;

@@ -173,7 +173,7 @@ devices()
 	gpu | mesa) type=gpu ;;
 	*) type= ;;
 	esac
-	timeout 120 "$ckcache" doctor-probe opencl 3>&1 >/dev/null 2>&1 </dev/null |
+	timeout 120 "$ckcache" worker opencl 3>&1 >/dev/null 2>&1 </dev/null |
 		awk -F '\t' -v type="$type" '$1 == "device" && (type == "" || $6 == type) { print $4 }'
 )
 

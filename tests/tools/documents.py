@@ -59,7 +59,7 @@ NOT_RUN = {
     "sudo apt-get purge ckcache libckcache-opencl libckcache-level-zero": SYSTEM,
     "ckcache doctor": MACHINE,
     "ckcache doctor --quick darktable": MACHINE,
-    "ckcache replay --stale --idle --budget 3600": "waits for an idle machine; tests/tools/replay_idle.py",
+    "ckcache replay --stale --idle --budget 3600": "nothing on battery power; tests/tools/replay_idle.py",
     "git clone https://github.com/oneapi-src/level-zero && cd level-zero": LOADER,
     "git checkout v1.32.0 && git am …/docs/upstream/level-zero-layers.patch": LOADER,
     "cmake -S . -B build -DBUILD_L0_LOADER_TESTS=1 && cmake --build build": LOADER,

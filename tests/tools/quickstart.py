@@ -67,7 +67,7 @@ CKCACHE = """#!/bin/sh
 number() { cat "$FAKE/$1" 2>/dev/null || echo 0; }
 echo "ckcache $*" >>"$FAKE/log"
 case "$1 $2" in
-'doctor-probe opencl')
+'worker opencl')
     case ${OCL_ICD_VENDORS-all} in
     all) name=all ;;
     *) name=$(ls "$OCL_ICD_VENDORS"); name=${name%.icd} ;;

@@ -23,7 +23,7 @@ import tool_case
 NOBODY = 65534
 WAYS = ([], ["--summary"])
 # Builds one small program on the first device, and needs nothing else.
-BUILD = ["doctor-probe", "opencl-build", "0", "0"]
+BUILD = ["worker", "opencl-build", "0", "0"]
 # clGetPlatformIDs, by which loaders read their variables; then a child's environment.
 ASK = """
 import ctypes

@@ -123,13 +123,13 @@ TEST(time_of_waiting_for_a_processor_is_not_the_workers)
 	child_limit(&worker, S);
 	if (child_fork(&worker) == 0)
 		spin(CLOCK_PROCESS_CPUTIME_ID, S / 2);
-	CU_ASSERT(child_wait(&worker, 1, NULL, &info) == &worker);
+	CU_ASSERT(child_wait(&worker, 1, NULL, 0, &info) == &worker);
 	CU_ASSERT(!worker.timed_out && WIFEXITED(worker.state));
 	/* Its own time counts. */
 	child_limit(&worker, S / 10);
 	if (child_fork(&worker) == 0)
 		spin(CLOCK_PROCESS_CPUTIME_ID, 60 * S);
-	CU_ASSERT(child_wait(&worker, 1, NULL, &info) == &worker);
+	CU_ASSERT(child_wait(&worker, 1, NULL, 0, &info) == &worker);
 	CU_ASSERT(worker.timed_out);
 	for (size_t i = 0; i < 3; i++) {
 		CU_ASSERT_EQUAL(kill(others[i], SIGKILL), 0);

@@ -13,45 +13,45 @@
 #define NS_PER_S UINT64_C(1000000000)
 #define TIMEOUT_S 30		/* a driver that starts and compiles a few lines takes a second or two */
 
-bool doctor_probe(struct doctor *doctor, const struct probe *probe,
-		  struct probe_result *ret_result)
+bool doctor_probe(struct doctor *doctor, const struct worker_start *probe,
+		  struct worker_result *ret_result)
 {
-	probe_run(probe, ret_result);
+	worker_run(probe, ret_result);
 	cmn_buffer_append_u8(&ret_result->records, '\0');	/* for who reads it as text */
 	cmn_buffer_append_u8(&ret_result->said, '\0');
 	if (ret_result->records.failed || ret_result->said.failed)
 		doctor_out_of_memory(doctor);
-	else if (ret_result->end == PROBE_EXITED &&
-		 !strstr((char *)ret_result->records.data, "\ndone\n"))
-		ret_result->end = PROBE_LEFT;	/* a driver's exit() */
-	if (ret_result->end == PROBE_INTERRUPTED)
+	else if (ret_result->end == WORKER_EXITED &&
+		 !strstr((char *)ret_result->records.data, "\nend\n"))
+		ret_result->end = WORKER_LEFT;	/* a driver's exit() */
+	if (ret_result->end == WORKER_INTERRUPTED)
 		doctor->signal = ret_result->code;
 	if (!doctor->signal && !doctor->failed)
 		return true;
-	probe_result_release(ret_result);
+	worker_result_release(ret_result);
 	return false;
 }
 
-const char *doctor_end_text(const struct doctor *doctor, const struct probe_result *result,
+const char *doctor_end_text(const struct doctor *doctor, const struct worker_result *result,
 			    char *text)
 {
 	const char *name;
 
 	switch (result->end) {
-	case PROBE_SIGNALLED:
+	case WORKER_SIGNALLED:
 		name = sigabbrev_np(result->code);
 		(void)snprintf(text, 128, "crashed (SIG%s)", name ? name : "?");
 		break;
-	case PROBE_TIMED_OUT:
-	case PROBE_STUCK:
+	case WORKER_TIMED_OUT:
+	case WORKER_STUCK:
 		(void)snprintf(text, 128, "did not answer within %llu s%s",
 			       (unsigned long long)(doctor->timeout_ns / NS_PER_S),
-			       result->end == PROBE_STUCK ? ", and cannot be killed" : "");
+			       result->end == WORKER_STUCK ? ", and cannot be killed" : "");
 		break;
-	case PROBE_LEFT:
+	case WORKER_LEFT:
 		(void)snprintf(text, 128, "was ended by a driver, with exit code %d", result->code);
 		break;
-	case PROBE_FAILED:
+	case WORKER_UNSTARTED:
 		(void)snprintf(text, 128, "could not be asked: %s", strerror(result->code));
 		break;
 	default:
@@ -60,7 +60,7 @@ const char *doctor_end_text(const struct doctor *doctor, const struct probe_resu
 	return text;
 }
 
-const char *doctor_last_words(const struct probe_result *result, char *text)
+const char *doctor_last_words(const struct worker_result *result, char *text)
 {
 	const char *said = (const char *)result->said.data;
 	size_t end = strlen(said), start;

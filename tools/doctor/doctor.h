@@ -9,7 +9,8 @@
 #ifndef TOOLS_DOCTOR_DOCTOR_H
 #define TOOLS_DOCTOR_DOCTOR_H
 
-#include "tools/doctor/probe.h"
+#include "tools/worker/channel.h"
+#include "tools/worker/worker_process.h"
 #include "tools/tool.h"
 
 enum doctor_mark {
@@ -108,17 +109,17 @@ void doctor_add_device(struct doctor *doctor, bool level_zero, const char *platf
  * A probe works in the scratch, since drivers without hardware write files
  * where they are. Runs it and notes an interruption. false: the doctor is to end.
  */
-bool doctor_probe(struct doctor *doctor, const struct probe *probe,
-		  struct probe_result *ret_result);
+bool doctor_probe(struct doctor *doctor, const struct worker_start *probe,
+		  struct worker_result *ret_result);
 /*
  * How it ended, unless by itself and after its work, as
  * "crashed (SIGSEGV)"; text holds 128 bytes. NULL: well.
  */
-const char *doctor_end_text(const struct doctor *doctor, const struct probe_result *result,
+const char *doctor_end_text(const struct doctor *doctor, const struct worker_result *result,
 			    char *text);
 
 /* The last line that the probe said, behind ": ", or "", in text of 256 bytes. */
-const char *doctor_last_words(const struct probe_result *result, char *text);
+const char *doctor_last_words(const struct worker_result *result, char *text);
 
 void doctor_look_at_program(struct doctor *doctor, const char *command);
 /* Loads the configuration. */

@@ -19,7 +19,8 @@
 #include "cachecore/record/stats.h"
 #include "layers/shared/driver/drivers.h"
 #include "tools/doctor/doctor.h"
-#include "tools/doctor/probe.h"
+#include "tools/worker/channel.h"
+#include "tools/worker/worker_process.h"
 #include "tools/text.h"
 
 #define SECTION DOCTOR_DEVICES
@@ -64,15 +65,15 @@ static char *make_below(const char *directory, const char *name)
 	return NULL;
 }
 
-static void read_attempt(const struct trial *trial, struct probe_result *result,
+static void read_attempt(const struct trial *trial, struct worker_result *result,
 			 struct attempt *ret)
 {
 	char *text = (char *)result->records.data, ended[128];
 	const char *asked = "anything", *problem;
 	char words[256];
-	struct probe_record record;
+	struct channel_record record;
 
-	while (probe_read(&text, &record)) {
+	while (channel_next(&text, &record)) {
 		if (strcmp(record.word, "asking") == 0)
 			asked = record.fields[0];
 		if (strcmp(record.word, "failed") == 0)
@@ -95,9 +96,8 @@ static void read_attempt(const struct trial *trial, struct probe_result *result,
 static bool attempt(const struct trial *trial, bool layers, const char *caches,
 		    struct attempt *ret)
 {
-	char *const arguments[] = {
-		(char *)"ckcache", (char *)"doctor-probe",
-		(char *)(trial->device->level_zero ? "level-zero-build" : "opencl-build"),
+	const char *const arguments[] = {
+		trial->device->level_zero ? "level-zero-build" : "opencl-build",
 		trial->device->indices[0], trial->device->indices[1], NULL,
 	};
 	char *own = make_below(trial->directory, caches);
@@ -106,27 +106,23 @@ static bool attempt(const struct trial *trial, bool layers, const char *caches,
 
 	*ret = (struct attempt){ 0 };
 	if (own && asprintf(&root, "%s/cache", trial->directory) >= 0) {
-		const struct probe_variable variables[] = {
-			{ "CKCACHE_DIR", root }, { "CKCACHE_DISABLE", "0" },
-			{ "CKCACHE_PERSISTENT", "1" }, { "CKCACHE_READ_ONLY", "0" },
-			{ "CKCACHE_READ_ONLY_DIRS", "" },
-			{ "CKCACHE_CAPTURE", "eager" }, { "CKCACHE_MAX_SIZE", "0" },
-			{ "CKCACHE_MIN_DEVICE_IMAGE_SIZE", "0" },
-			{ "CKCACHE_MAX_DEVICE_IMAGE_SIZE", "" }, { "CKCACHE_SHARED", "none" },
+		const struct worker_variable variables[] = {
+			WORKER_STORES_ALL, { "CKCACHE_DIR", root }, { "CKCACHE_SHARED", "none" },
 			{ "CKCACHE_TRACE", NULL }, { "CKCACHE_LOG", "error" },
 			{ "CKCACHE_LOG_FILE", "" },
 			DOCTOR_OWN_CACHES(own),
 			{ 0 },
 		};
 		/* In a directory that goes, since drivers without hardware write files. */
-		const struct probe probe = { arguments, variables, own, layers,
-					     trial->doctor->timeout_ns };
-		struct probe_result result;
+		const struct worker_start probe = { .arguments = arguments, .variables = variables,
+						    .directory = own, .layers = layers,
+						    .timeout_ns = trial->doctor->timeout_ns };
+		struct worker_result result;
 
 		done = doctor_probe(trial->doctor, &probe, &result);
 		if (done) {
 			read_attempt(trial, &result, ret);
-			probe_result_release(&result);
+			worker_result_release(&result);
 		}
 	}
 	free(root);

@@ -14,7 +14,8 @@
 
 #include "common/file.h"
 #include "tools/doctor/doctor.h"
-#include "tools/doctor/probe.h"
+#include "tools/worker/channel.h"
+#include "tools/worker/worker_process.h"
 
 #define VENDORS "/etc/OpenCL/vendors"
 #define MAX_ICD_FILE 4096	/* one path */
@@ -247,10 +248,10 @@ static char *make_vendors(const struct doctor *doctor, size_t i, const char *lib
 /* The last thing that a probe asked; "" : nothing. */
 static const char *last_asked(char *records)
 {
-	struct probe_record record;
+	struct channel_record record;
 	const char *asked = "";
 
-	while (probe_read(&records, &record)) {
+	while (channel_next(&records, &record)) {
 		if (strcmp(record.word, "asking") == 0)
 			asked = record.fields[0];
 	}
@@ -260,16 +261,16 @@ static const char *last_asked(char *records)
 /* false: this one does not answer, said. */
 static bool answers(struct doctor *doctor, const struct doctor_icd *icd, const char *vendors)
 {
-	char *const arguments[] = { (char *)"ckcache", (char *)"doctor-probe", (char *)"opencl",
-				    NULL };
-	const struct probe_variable variables[] = {
+	static const char *const arguments[] = { "opencl", NULL };
+	const struct worker_variable variables[] = {
 		{ "OPENCL_LAYERS", NULL }, { "OCL_ICD_VENDORS", vendors },
 		{ "OPENCL_VENDOR_PATH", NULL }, { "OCL_ICD_FILENAMES", NULL },
 		DOCTOR_HARMLESS(doctor), { 0 },
 	};
-	const struct probe probe = { arguments, variables, doctor->scratch, false,
-				     doctor->timeout_ns };
-	struct probe_result result;
+	const struct worker_start probe = { .arguments = arguments, .variables = variables,
+					    .directory = doctor->scratch, .layers = false,
+					    .timeout_ns = doctor->timeout_ns };
+	struct worker_result result;
 	char text[128], words[256], *advice;
 	const char *problem;
 
@@ -286,7 +287,7 @@ static bool answers(struct doctor *doctor, const struct doctor_icd *icd, const c
 			   doctor_last_words(&result, words));
 		free(advice);
 	}
-	probe_result_release(&result);
+	worker_result_release(&result);
 	return !problem;
 }
 

@@ -9,7 +9,8 @@
 #include <string.h>
 
 #include "tools/doctor/doctor.h"
-#include "tools/doctor/probe.h"
+#include "tools/worker/channel.h"
+#include "tools/worker/worker_process.h"
 
 #define SECTION DOCTOR_LEVEL_ZERO
 
@@ -53,7 +54,7 @@ static void look_at_variables(struct doctor *doctor)
 }
 
 static void add_device(struct doctor *doctor, struct answer *answer,
-		       const struct probe_record *record)
+		       const struct channel_record *record)
 {
 	doctor_add_device(doctor, true, "Level Zero", answer->library ? answer->library : "",
 			  record->fields);
@@ -62,9 +63,9 @@ static void add_device(struct doctor *doctor, struct answer *answer,
 
 static void read_records(struct doctor *doctor, char *text, struct answer *ret)
 {
-	struct probe_record record;
+	struct channel_record record;
 
-	while (probe_read(&text, &record)) {
+	while (channel_next(&text, &record)) {
 		if (strcmp(record.word, "asking") == 0)
 			ret->asked = record.fields[0];
 		else if (strcmp(record.word, "loader") == 0)
@@ -104,14 +105,14 @@ static void say_plugin(struct doctor *doctor, const struct answer *answer)
 }
 
 /* Asks once. *ret_problem: how the process ended, in text, or NULL. false: the doctor is to end. */
-static bool ask(struct doctor *doctor, bool layers, struct probe_result *ret_result, char *text,
+static bool ask(struct doctor *doctor, bool layers, struct worker_result *ret_result, char *text,
 		const char **ret_problem)
 {
-	static char *const arguments[] = { (char *)"ckcache", (char *)"doctor-probe",
-					   (char *)"level-zero", NULL };
-	const struct probe_variable variables[] = { DOCTOR_HARMLESS(doctor), { 0 } };
-	const struct probe probe = { arguments, variables, doctor->scratch, layers,
-				     doctor->timeout_ns };
+	static const char *const arguments[] = { "level-zero", NULL };
+	const struct worker_variable variables[] = { DOCTOR_HARMLESS(doctor), { 0 } };
+	const struct worker_start probe = { .arguments = arguments, .variables = variables,
+					    .directory = doctor->scratch, .layers = layers,
+					    .timeout_ns = doctor->timeout_ns };
 
 	if (!doctor_probe(doctor, &probe, ret_result))
 		return false;
@@ -123,7 +124,7 @@ static void say_end(struct doctor *doctor, const struct answer *answer, const ch
 		    const char *words)
 {
 	const char *asked = answer->asked ? answer->asked : "anything", *same;
-	struct probe_result result;
+	struct worker_result result;
 	char text[128];
 
 	if (!ask(doctor, false, &result, text, &same))
@@ -137,14 +138,14 @@ static void say_end(struct doctor *doctor, const struct answer *answer, const ch
 			   "report this to the ckcache project; until then, set CKCACHE_DISABLE=1",
 			   "a process with the plugin %s when it asked %s, and without it does not%s",
 			   problem, asked, words);
-	probe_result_release(&result);
+	worker_result_release(&result);
 }
 
 void doctor_look_at_level_zero(struct doctor *doctor)
 {
 	char *plugin = tool_find_library(TOOL_LEVEL_ZERO_LIBRARY);
 	struct answer answer = { 0 };
-	struct probe_result result;
+	struct worker_result result;
 	const char *problem;
 	char text[128], words[256];
 
@@ -173,5 +174,5 @@ void doctor_look_at_level_zero(struct doctor *doctor)
 			   answer.failure ? answer.failure : "");
 	else
 		say_plugin(doctor, &answer);
-	probe_result_release(&result);
+	worker_result_release(&result);
 }

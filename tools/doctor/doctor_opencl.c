@@ -13,7 +13,8 @@
 
 #include "common/file.h"
 #include "tools/doctor/doctor.h"
-#include "tools/doctor/probe.h"
+#include "tools/worker/channel.h"
+#include "tools/worker/worker_process.h"
 
 #define SECTION DOCTOR_OPENCL
 #define LAYER_FILES "/etc/OpenCL/layers"
@@ -146,7 +147,7 @@ static void say_layer(struct doctor *doctor, const struct answer *answer)
 	}
 }
 
-static void say_platform(struct doctor *doctor, const struct probe_record *platform,
+static void say_platform(struct doctor *doctor, const struct channel_record *platform,
 			 size_t devices)
 {
 	const char *const *fields = platform->fields;
@@ -178,7 +179,7 @@ static bool has_device(const struct doctor *doctor, const char *library)
 }
 
 static void say_icd(struct doctor *doctor, const struct doctor_icds *icds,
-		    const struct probe_record *record)
+		    const struct channel_record *record)
 {
 	const char *library = record->fields[0], *file = NULL;
 	bool loaded = false;
@@ -207,9 +208,9 @@ static void say_icd(struct doctor *doctor, const struct doctor_icds *icds,
 /* What is known before the devices are looked at. Cuts the text; what is noted lies in it. */
 static void gather(char *text, struct answer *ret)
 {
-	struct probe_record record;
+	struct channel_record record;
 
-	while (probe_read(&text, &record)) {
+	while (channel_next(&text, &record)) {
 		if (strcmp(record.word, "asking") == 0)
 			ret->asked = record.fields[0];
 		else if (strcmp(record.word, "loader") == 0)
@@ -236,10 +237,10 @@ static void gather(char *text, struct answer *ret)
 /* Then its platforms with their devices, and the drivers' files. Cuts the text. */
 static void read_drivers(struct doctor *doctor, const struct doctor_icds *icds, char *text)
 {
-	struct probe_record record, platform = { 0 };
+	struct channel_record record, platform = { 0 };
 	size_t devices = 0;
 
-	while (probe_read(&text, &record)) {
+	while (channel_next(&text, &record)) {
 		if (strcmp(record.word, "platform") == 0) {
 			say_platform(doctor, &platform, devices);
 			platform = record;
@@ -260,21 +261,21 @@ static void read_drivers(struct doctor *doctor, const struct doctor_icds *icds, 
 /* The same question without the layer: whose fault it is. */
 static bool ends_well_without(struct doctor *doctor)
 {
-	char *const arguments[] = { (char *)"ckcache", (char *)"doctor-probe", (char *)"opencl",
-				    NULL };
-	const struct probe_variable variables[] = {
+	static const char *const arguments[] = { "opencl", NULL };
+	const struct worker_variable variables[] = {
 		{ "OPENCL_LAYERS", NULL }, DOCTOR_HARMLESS(doctor), { 0 },
 	};
-	const struct probe probe = { arguments, variables, doctor->scratch, false,
-				     doctor->timeout_ns };
-	struct probe_result result;
+	const struct worker_start probe = { .arguments = arguments, .variables = variables,
+					    .directory = doctor->scratch, .layers = false,
+					    .timeout_ns = doctor->timeout_ns };
+	struct worker_result result;
 	char text[128];
 	bool well;
 
 	if (!doctor_probe(doctor, &probe, &result))
 		return false;
 	well = !doctor_end_text(doctor, &result, text);
-	probe_result_release(&result);
+	worker_result_release(&result);
 	return well;
 }
 
@@ -295,13 +296,14 @@ static void say_end(struct doctor *doctor, const struct doctor_icds *icds,
 			   problem, asked, words);
 }
 
-static void look(struct doctor *doctor, struct doctor_icds *icds, char *const *arguments)
+static void look(struct doctor *doctor, struct doctor_icds *icds, const char *const *arguments)
 {
-	const struct probe_variable variables[] = { DOCTOR_HARMLESS(doctor), { 0 } };
-	const struct probe probe = { arguments, variables, doctor->scratch, true,
-				     doctor->timeout_ns };
+	const struct worker_variable variables[] = { DOCTOR_HARMLESS(doctor), { 0 } };
+	const struct worker_start probe = { .arguments = arguments, .variables = variables,
+					    .directory = doctor->scratch, .layers = true,
+					    .timeout_ns = doctor->timeout_ns };
 	struct answer answer = { 0 };
-	struct probe_result result;
+	struct worker_result result;
 	const char *problem;
 	char text[128], words[256], *copy;
 
@@ -332,7 +334,7 @@ static void look(struct doctor *doctor, struct doctor_icds *icds, char *const *a
 		doctor->ready = true;
 out:
 	free(copy);
-	probe_result_release(&result);
+	worker_result_release(&result);
 }
 
 void doctor_look_at_opencl(struct doctor *doctor)
@@ -340,8 +342,8 @@ void doctor_look_at_opencl(struct doctor *doctor)
 	const char *layers = getenv("OPENCL_LAYERS");
 	char *path = tool_find_library(TOOL_OPENCL_LIBRARY);
 	struct doctor_icds icds;
-	char **arguments;
-	size_t count = 3;
+	const char **arguments;
+	size_t count = 1;
 
 	if (!path) {
 		doctor_say(doctor, SECTION, DOCTOR_PROBLEM, "install libckcache-opencl",
@@ -355,11 +357,9 @@ void doctor_look_at_opencl(struct doctor *doctor)
 		doctor_say(doctor, SECTION, DOCTOR_OK, NULL, "OPENCL_LAYERS is %s", layers);
 	look_at_layer_files(doctor);
 	doctor_icds_find(doctor, &icds);
-	arguments = calloc(icds.count + 4, sizeof(*arguments));
+	arguments = calloc(icds.count + 2, sizeof(*arguments));
 	if (arguments) {
-		arguments[0] = (char *)"ckcache";
-		arguments[1] = (char *)"doctor-probe";
-		arguments[2] = (char *)"opencl";
+		arguments[0] = "opencl";
 		for (size_t i = 0; i < icds.count; i++) {
 			if (icds.items[i].library)
 				arguments[count++] = icds.items[i].library;

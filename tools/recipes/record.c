@@ -23,13 +23,11 @@
 #include "tools/run/run_wait.h"
 #include "tools/text.h"
 #include "tools/tool.h"
+#include "tools/worker/worker_process.h"
 
 /* The cache has each program that the command builds, whatever is set for others. */
-static const char *const settings[] = {
-	"CKCACHE_CAPTURE=eager", "CKCACHE_DISABLE=0", "CKCACHE_PERSISTENT=1", "CKCACHE_READ_ONLY=0",
-	"CKCACHE_READ_ONLY_DIRS=", "CKCACHE_REMOTE=",
-	"CKCACHE_MIN_DEVICE_IMAGE_SIZE=0", "CKCACHE_MAX_DEVICE_IMAGE_SIZE=", "CKCACHE_MAX_SIZE=0",
-	"CKCACHE_OBSERVE=1",
+static const struct worker_variable settings[] = {
+	WORKER_STORES_ALL, { "CKCACHE_REMOTE", "" }, { "CKCACHE_OBSERVE", "1" }, { 0 },
 };
 
 struct request {
@@ -49,18 +47,13 @@ static int execute(char **command)
 /* false: complained about. */
 static bool set_up(const char *scratch)
 {
-	bool done = tool_set_path("CKCACHE_DIR", scratch);
-
-	for (size_t i = 0; done && i < sizeof(settings) / sizeof(settings[0]); i++) {
-		char variable[64];
-		size_t len = strcspn(settings[i], "=");
-
-		(void)snprintf(variable, sizeof(variable), "%.*s", (int)len, settings[i]);
-		done = setenv(variable, settings[i] + len + 1, 1) == 0;
-		if (!done)
-			tool_complain("out of memory");
+	if (!tool_set_path("CKCACHE_DIR", scratch))
+		return false;
+	if (!worker_set_variables(settings)) {
+		tool_complain("out of memory");
+		return false;
 	}
-	return done && run_layers_enable();
+	return run_layers_enable();
 }
 
 /* The name of the program, and the licence that was given. false: complained about. */

@@ -9,12 +9,14 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
+#include "cachecore/config.h"
 #include "cachecore/key_device.h"
 #include "cachecore/disk/store.h"
 #include "common/clock.h"
+#include "tools/worker/channel.h"
+#include "tools/worker/worker_process.h"
 
 /* By how much a file's times may be behind the clock: a tick of the slowest kernels. */
 #define FILE_TIME_NS UINT64_C(10000000)
@@ -282,56 +284,6 @@ bool present_renew_key(const struct present *present, struct cmn_view old, struc
 	return changed && cc_key_status(ret) == CMN_OK;
 }
 
-/* Waits for the probes. A driver that crashed leaves the others' answers. false: a signal came. */
-static bool wait_for_probes(struct replay_workers *workers, size_t count, size_t *ret_unable,
-			    int *ret_signal)
-{
-	struct replay_answer answer;
-	size_t slot;
-
-	*ret_unable = 0;
-	for (size_t ended = 0; ended < count; ended++) {
-		const struct child *child;
-
-		if (replay_process_wait(workers, &slot, &answer, ret_signal) == REPLAY_SIGNALLED)
-			return false;
-		child = &workers->children[slot];
-		if (child->timed_out)
-			tool_complain("a driver did not answer in time; its devices are left out");
-		*ret_unable += WIFEXITED(child->state) && WEXITSTATUS(child->state) == WORKER_UNABLE;
-	}
-	return true;
-}
-
-/* Runs the probes on a cache of their own. */
-static bool run_probes(const struct replay_settings *settings, const char *directory,
-		       int *ret_signal)
-{
-	const enum replay_kind kinds[] = { REPLAY_PROBE_OPENCL, REPLAY_PROBE_LEVEL_ZERO };
-	const size_t count = sizeof(kinds) / sizeof(kinds[0]);
-	struct replay_settings own = *settings;
-	struct replay_workers workers;
-	size_t started = 0, unable = 0;
-	bool done = false;
-
-	own.root = directory;
-	if (replay_workers_init(&workers, count)) {
-		while (started < count &&
-		       replay_process_start(&workers, started, kinds[started], NULL, &own))
-			started++;
-		done = started == count && wait_for_probes(&workers, count, &unable, ret_signal);
-	}
-	for (size_t i = 0; i < started; i++) {
-		if (workers.children[i].pid)
-			replay_process_kill(&workers, i);
-	}
-	replay_workers_release(&workers);
-	if (unable < count)
-		return done;
-	tool_complain("neither libOpenCL.so.1 nor libze_loader.so.1 can be loaded");
-	return false;
-}
-
 static bool add_library(struct present *present, const char *path)
 {
 	const char *slash = strrchr(path, '/');
@@ -355,25 +307,82 @@ static bool add_library(struct present *present, const char *path)
 	return libraries->path != NULL;
 }
 
-/* What a probe put down. */
-static enum cmn_status read_libraries(const char *directory, const char *kind, struct present *ret)
+/* What a probe said. false: out of memory. */
+static bool read_records(struct cmn_buffer *records, struct present *ret, bool *ret_unable)
 {
-	enum cmn_status status = CMN_OK;
-	char path[4096], line[4096];
-	FILE *file;
+	struct channel_record record;
+	char *text;
 
-	if (snprintf(path, sizeof(path), "%s/%s", directory, kind) >= (int)sizeof(path))
-		return CMN_OK;
-	file = fopen(path, "re");
-	if (!file)
-		return CMN_OK;
-	while (status == CMN_OK && fgets(line, sizeof(line), file)) {
-		line[strcspn(line, "\n")] = '\0';
-		if (!add_library(ret, line))
-			status = CMN_ERR_NOMEM;
+	cmn_buffer_append_u8(records, '\0');
+	if (records->failed)
+		return false;
+	text = (char *)records->data;
+	while (channel_next(&text, &record)) {
+		if (strcmp(record.word, "failed") == 0 && strcmp(record.fields[0], "loader") == 0)
+			*ret_unable = true;
+		if (strcmp(record.word, "mapped") == 0 && !add_library(ret, record.fields[0]))
+			return false;
 	}
-	(void)fclose(file);	/* read only */
-	return status;
+	return true;
+}
+
+/*
+ * Has a worker build for all devices of an API, into a cache of its own. A driver that crashes leaves the
+ * others' answers. false: complained about, or a signal came.
+ */
+static bool probe(const struct replay_settings *settings, const char *directory, const char *api,
+		  struct present *ret, bool *ret_unable, int *ret_signal)
+{
+	const char *const arguments[] = { api, NULL };
+	const struct worker_variable variables[] = {
+		WORKER_STORES_ALL, REPLAY_NO_OWN_CACHES, { CC_CONFIG_BUILT_FOR, "" },
+		{ "CKCACHE_DIR", directory }, { "OPENCL_LAYERS", settings->layer }, { 0 },
+	};
+	const struct worker_start start = {
+		.arguments = arguments, .variables = variables, .level_zero = strcmp(api, "level-zero-build") == 0,
+		.idle = settings->idle, .timeout_ns = settings->timeout_ns,
+	};
+	struct worker_result result;
+	bool done = true;
+
+	worker_run(&start, &result);
+	if (result.end == WORKER_INTERRUPTED) {
+		*ret_signal = result.code;
+		done = false;
+	} else if (result.end == WORKER_UNSTARTED) {
+		tool_complain("fork: %s", strerror(result.code));
+		done = false;
+	} else if (!read_records(&result.records, ret, ret_unable)) {
+		tool_complain("out of memory");
+		done = false;
+	} else if (result.end == WORKER_TIMED_OUT || result.end == WORKER_STUCK) {
+		tool_complain("a driver did not answer in time; its devices are left out");
+	}
+	worker_result_release(&result);
+	return done;
+}
+
+static bool run_probes(const struct replay_settings *settings, const char *directory,
+		       struct present *ret, int *ret_signal)
+{
+	static const char *const apis[] = {
+		"opencl-build",
+#ifdef CKCACHE_LEVEL_ZERO
+		"level-zero-build",
+#endif
+	};
+	size_t able = 0;
+
+	for (size_t i = 0; i < sizeof(apis) / sizeof(apis[0]); i++) {
+		bool unable = false;
+
+		if (!probe(settings, directory, apis[i], ret, &unable, ret_signal))
+			return false;
+		able += !unable;
+	}
+	if (!able)
+		tool_complain("neither libOpenCL.so.1 nor libze_loader.so.1 can be loaded");
+	return able != 0;
 }
 
 static enum cmn_status read_keys(const char *directory, struct present *ret)
@@ -457,12 +466,8 @@ bool present_read(const struct replay_settings *settings, struct present *ret, i
 		tool_complain("cannot create a temporary directory");
 		return false;
 	}
-	if (run_probes(settings, directory, ret_signal)) {
+	if (run_probes(settings, directory, ret, ret_signal)) {
 		status = read_keys(directory, ret);
-		if (status == CMN_OK)
-			status = read_libraries(directory, "probe-opencl", ret);
-		if (status == CMN_OK)
-			status = read_libraries(directory, "probe-level-zero", ret);
 		done = status == CMN_OK;
 		if (!done)
 			tool_complain("%s: %s", directory, cmn_status_string(status));

@@ -192,7 +192,7 @@ static void begin(struct replay *replay, size_t slot, struct replay_due *due)
 	} else if (status == CMN_OK) {
 		set_attempts(replay, due->name, cc_recipes_attempts(replay->fd, due->name) + 1);
 		replay->workers.slots[slot].surroundings = due->surroundings;
-		if (job->pid || replay_process_start(&replay->workers, slot, REPLAY_RECIPES, &recipe,
+		if (job->pid || replay_process_start(&replay->workers, slot, &recipe,
 						     &replay->settings)) {
 			replay_process_give(&replay->workers, slot, due->name, &replay->settings);
 		} else {
@@ -251,7 +251,7 @@ static bool fill(struct replay *replay, size_t slot)
 	const struct replay_slot *worker = &replay->workers.slots[slot];
 	struct replay_due *due;
 
-	if (job->name || (job->pid && worker->command < 0))
+	if (job->name || (job->pid && worker->retired))
 		return false;
 	while (replay->of_pack && !idle_lets_begin(replay->idle) &&
 	       (due = replay_order_next(&replay->order, NULL)))
@@ -349,8 +349,7 @@ bool replay_build(const struct replay_settings *settings, struct idle *idle, siz
 		  const struct cc_recipes_names *names,
 		  struct replay_counts *ret, int *ret_signal)
 {
-	struct replay replay = { .settings = *settings, .idle = idle, .of_pack = true, .fd = -1,
-				 .workers.answers = { -1, -1 } };
+	struct replay replay = { .settings = *settings, .idle = idle, .of_pack = true, .fd = -1 };
 	enum cmn_status status = CMN_ERR_NOMEM;
 	int lock = -1;
 

@@ -7,7 +7,6 @@
 #include "tools/replay/replay_process.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,8 +17,7 @@
 #include "cachecore/config.h"
 #include "cachecore/key.h"
 #include "tools/replay/replay_entries.h"
-#include "tools/run/run_layers.h"
-#include "tools/worker/idle.h"
+#include "tools/worker/worker_process.h"
 
 #define KEY_PREFIX "env."
 
@@ -31,20 +29,6 @@ static const char *const passed[] = {
 	"PATH=", "HOME=", "USER=", "LOGNAME=", "TMPDIR=", "LANG=", "LC_ALL=", "XDG_CACHE_HOME=",
 	"XDG_CONFIG_HOME=", "XDG_RUNTIME_DIR=", "XDG_DATA_DIRS=", "CKCACHE_",
 	"COMPILER_PATH=", "LIBRARY_PATH=",
-};
-
-/* The layer stores at once, whatever else is set for applications. */
-static const char *const fixed[] = {
-	"CKCACHE_CAPTURE=eager", "CKCACHE_DISABLE=0", "CKCACHE_PERSISTENT=1",
-	"CKCACHE_READ_ONLY=0", "CKCACHE_READ_ONLY_DIRS=",
-	/* What the driver's own cache has is not built (layers/shared/observer/observer.h). The names in small letters are NEO 22's. */
-	"MESA_SHADER_CACHE_DISABLE=true", "NEO_CACHE_PERSISTENT=0", "cl_cache_dir=/nonexistent", "l0_cache_dir=/nonexistent",
-	"POCL_KERNEL_CACHE=0",
-};
-
-/* The probe's programs are stored whatever their size. */
-static const char *const of_probe[] = {
-	"CKCACHE_MIN_DEVICE_IMAGE_SIZE=0", "CKCACHE_MAX_DEVICE_IMAGE_SIZE=", "CKCACHE_MAX_SIZE=0",
 };
 
 /*
@@ -184,109 +168,51 @@ static void add_confined(struct environment *environment, const char *scratch)
 static void gather_environment(const struct cc_recipe *recipe,
 			       const struct replay_settings *settings, struct environment *ret)
 {
+	static const struct worker_variable fixed[] = { WORKER_STORES, REPLAY_NO_OWN_CACHES };
 	const char *variable;
 	size_t at = 0;
 
-	if (recipe) {
-		add_passed(ret);
-		add_of_key(ret, recipe->key);
-	}
-	for (size_t i = 0; !recipe && environ && environ[i]; i++)
-		add_variable(ret, strdup(environ[i]));
-	while (recipe && (variable = cc_recipe_variable(recipe, &at))) {
+	add_passed(ret);
+	add_of_key(ret, recipe->key);
+	while ((variable = cc_recipe_variable(recipe, &at))) {
 		if (!is_gone(variable))
 			add_variable(ret, strdup(variable));
 	}
-	if (recipe && settings->confine && cc_recipe_is_strangers(recipe))
+	if (settings->confine && cc_recipe_is_strangers(recipe))
 		add_confined(ret, settings->scratch);
 	for (size_t i = 0; i < sizeof(fixed) / sizeof(fixed[0]); i++)
-		add_variable(ret, strdup(fixed[i]));
-	for (size_t i = 0; !recipe && i < sizeof(of_probe) / sizeof(of_probe[0]); i++)
-		add_variable(ret, strdup(of_probe[i]));
-	add_pair(ret, CC_CONFIG_BUILT_FOR,
-		 recipe ? cc_recipe_program(recipe) : (struct cmn_view){ 0 });
+		add_pair(ret, fixed[i].name, cmn_view_of(fixed[i].value));
+	add_pair(ret, CC_CONFIG_BUILT_FOR, cc_recipe_program(recipe));
 	add_pair(ret, "CKCACHE_DIR", cmn_view_of(settings->root));
 	add_pair(ret, "OPENCL_LAYERS", cmn_view_of(settings->layer));
-	if (recipe && recipe->directory.len)
+	if (recipe->directory.len)
 		add_pair(ret, "PWD", recipe->directory);
 }
 
-static const char *const kinds[] = {
-	[REPLAY_RECIPES] = "recipes",
-	[REPLAY_PROBE_OPENCL] = "probe-opencl",
-	[REPLAY_PROBE_LEVEL_ZERO] = "probe-level-zero",
-};
-
-struct start {
-	size_t slot;
-	enum replay_kind kind;
-	bool level_zero, idle;
-	const struct confine *confine;	/* NULL: it is the user's own */
-	int command, answers;
-};
-
-/* The worker's own descriptors stay open; all others are closed by what is executed. */
-static bool keep_open(int fd)
+static void close_channel(struct replay_slot *slot)
 {
-	return fd < 0 || fcntl(fd, F_SETFD, 0) == 0;
-}
-
-static _Noreturn void in_worker(const struct start *start, char **variables)
-{
-	char slot[24], command[16], answers[16];
-	char *const arguments[] = {
-		(char *)"ckcache", (char *)"replay-worker", (char *)kinds[start->kind], slot,
-		command, answers, NULL,
-	};
-	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
-
-	/* They fit. */
-	(void)snprintf(slot, sizeof(slot), "%zu", start->slot);
-	(void)snprintf(command, sizeof(command), "%d", start->command);
-	(void)snprintf(answers, sizeof(answers), "%d", start->answers);
-	if (null < 0 || dup2(null, STDIN_FILENO) < 0 || dup2(null, STDOUT_FILENO) < 0 ||
-	    dup2(null, STDERR_FILENO) < 0 || !keep_open(start->command) ||
-	    !keep_open(start->answers))
-		_exit(WORKER_UNABLE);
-	if (start->idle)
-		idle_lower_session();
-	environ = variables;
-	if (start->level_zero && !run_layers_enable_level_zero())
-		_exit(WORKER_UNABLE);
-	if (start->confine && !confine_enter(start->confine))
-		_exit(WORKER_UNABLE);
-	(void)execve("/proc/self/exe", arguments, environ);
-	_exit(WORKER_UNABLE);
-}
-
-static void close_command(struct replay_slot *slot)
-{
-	if (slot->command >= 0)
-		(void)close(slot->command);	/* nothing is buffered */
-	slot->command = -1;
+	if (slot->channel >= 0)
+		(void)close(slot->channel);	/* nothing is buffered */
+	slot->channel = -1;
 }
 
 bool replay_workers_init(struct replay_workers *workers, size_t count)
 {
-	*workers = (struct replay_workers){ .count = count, .answers = { -1, -1 } };
+	*workers = (struct replay_workers){ .count = count };
 	workers->children = calloc(count, sizeof(*workers->children));
 	workers->slots = calloc(count, sizeof(*workers->slots));
 	for (size_t i = 0; workers->slots && i < count; i++)
-		workers->slots[i].command = -1;
-	if (workers->children && workers->slots && pipe2(workers->answers, O_CLOEXEC | O_NONBLOCK) == 0)
+		workers->slots[i].channel = -1;
+	if (workers->children && workers->slots)
 		return true;
-	tool_complain("%s", workers->slots ? strerror(errno) : "out of memory");
+	tool_complain("out of memory");
 	return false;
 }
 
 void replay_workers_release(struct replay_workers *workers)
 {
 	for (size_t i = 0; workers->slots && i < workers->count; i++)
-		close_command(&workers->slots[i]);
-	for (size_t i = 0; i < 2; i++) {
-		if (workers->answers[i] >= 0)
-			(void)close(workers->answers[i]);	/* nobody is left to write */
-	}
+		close_channel(&workers->slots[i]);
 	free(workers->children);
 	free(workers->slots);
 }
@@ -312,55 +238,32 @@ enum cmn_status replay_surroundings(const struct cc_recipe *recipe,
 	return failed ? CMN_ERR_NOMEM : CMN_OK;
 }
 
-/* false: complained about. */
-static bool fork_worker(struct replay_workers *workers, struct start *start, char **variables)
+bool replay_process_start(struct replay_workers *workers, size_t slot, const struct cc_recipe *recipe,
+			  const struct replay_settings *settings)
 {
-	struct replay_slot *slot = &workers->slots[start->slot];
-	struct child *child = &workers->children[start->slot];
-	int pair[2] = { -1, -1 };
-
-	if (start->kind == REPLAY_RECIPES &&
-	    socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0) {
-		tool_complain("socketpair: %s", strerror(errno));
-		return false;
-	}
-	slot->command = pair[0];
-	slot->done = 0;
-	start->command = pair[1];
-	start->answers = start->kind == REPLAY_RECIPES ? workers->answers[1] : -1;
-	child->name = NULL;
-	if (child_fork(child) == 0)
-		in_worker(start, variables);
-	if (pair[1] >= 0)
-		(void)close(pair[1]);	/* the worker's */
-	if (child->pid > 0)
-		return true;
-	tool_complain("fork: %s", strerror(errno));
-	child->pid = 0;
-	close_command(slot);
-	return false;
-}
-
-bool replay_process_start(struct replay_workers *workers, size_t slot, enum replay_kind kind,
-			  const struct cc_recipe *recipe, const struct replay_settings *settings)
-{
-	struct start start = {
-		.slot = slot,
-		.kind = kind,
-		.idle = settings->idle,
-		.level_zero = kind == REPLAY_PROBE_LEVEL_ZERO ||
-			      (recipe && replay_key_is_level_zero(recipe->key)),
-		.confine = recipe && cc_recipe_is_strangers(recipe) ? settings->confine : NULL,
-	};
+	static const char *const arguments[] = { "recipes", NULL };
 	struct environment environment = { 0 };
+	struct worker_start start = {
+		.arguments = arguments,
+		.level_zero = replay_key_is_level_zero(recipe->key),
+		.idle = settings->idle,
+		.confine = cc_recipe_is_strangers(recipe) ? settings->confine : NULL,
+		.timeout_ns = settings->timeout_ns,
+	};
+	struct replay_slot *own = &workers->slots[slot];
 	bool started = false;
 
 	gather_environment(recipe, settings, &environment);
-	child_limit(&workers->children[slot], settings->timeout_ns);
+	start.environment = environment.variables;
+	workers->children[slot].name = NULL;
+	own->done = 0;
+	own->retired = own->silent = false;
 	if (environment.failed)
 		tool_complain("out of memory");
+	else if (worker_start(&start, -1, &workers->children[slot], &own->channel))
+		started = true;
 	else
-		started = fork_worker(workers, &start, environment.variables);
+		tool_complain("fork: %s", strerror(errno));
 	environment_release(&environment);
 	return started;
 }
@@ -374,13 +277,14 @@ void replay_process_give(struct replay_workers *workers, size_t slot, char *name
 	workers->slots[slot].begun = false;
 	child_limit(child, settings->timeout_ns);
 	/* Of one that is dead waiting tells. */
-	(void)!send(workers->slots[slot].command, name, strlen(name) + 1, MSG_NOSIGNAL);
+	(void)!send(workers->slots[slot].channel, name, strlen(name), MSG_NOSIGNAL);
 }
 
 void replay_process_retire(struct replay_workers *workers, size_t slot,
 			   const struct replay_settings *settings)
 {
-	close_command(&workers->slots[slot]);
+	workers->slots[slot].retired = true;
+	(void)shutdown(workers->slots[slot].channel, SHUT_WR);	/* it is open */
 	child_limit(&workers->children[slot], settings->timeout_ns);
 }
 
@@ -391,47 +295,57 @@ void replay_process_kill(struct replay_workers *workers, size_t slot)
 	child_kill(child);
 	(void)waitpid(child->pid, NULL, 0);	/* it is dead */
 	child->pid = 0;
-	close_command(&workers->slots[slot]);
+	close_channel(&workers->slots[slot]);
 }
 
-/* One answer that is of the recipe that its slot has in work; others are of nobody. */
-static bool read_answer(struct replay_workers *workers, struct replay_answer *ret)
+/* What that worker says. false: no answer now. */
+static bool read_answer(struct replay_workers *workers, size_t place, struct replay_answer *ret)
 {
-	while (read(workers->answers[0], ret, sizeof(*ret)) == (ssize_t)sizeof(*ret)) {
-		const struct child *child =
-			ret->slot < workers->count ? &workers->children[ret->slot] : NULL;
+	struct replay_slot *slot = &workers->slots[place];
+	char text[CHANNEL_MAX], *at = text;
+	struct channel_record record;
+	ssize_t len = 0;
 
-		ret->name[sizeof(ret->name) - 1] = '\0';
-		ret->text[sizeof(ret->text) - 1] = '\0';
-		if (!child || !child->name || strcmp(child->name, ret->name) != 0)
+	while (slot->channel >= 0 && !slot->silent &&
+	       (len = recv(slot->channel, text, sizeof(text) - 1, MSG_DONTWAIT)) > 0) {
+		text[len] = '\0';
+		at = text;
+		if (!channel_next(&at, &record) || !workers->children[place].name)
 			continue;
-		workers->slots[ret->slot].begun = true;
-		if (ret->code == WORKER_BEGUN)
+		slot->begun = true;
+		if (strcmp(record.word, "done") != 0)
 			continue;
-		workers->slots[ret->slot].done++;
+		slot->done++;
+		*ret = (struct replay_answer){ .slot = place, .code = (int)strtol(record.fields[0], NULL, 10) };
+		(void)snprintf(ret->text, sizeof(ret->text), "%s", record.fields[1]);	/* cut, if at all */
 		return true;
 	}
+	slot->silent = slot->silent || !len;
 	return false;
 }
 
 enum replay_event replay_process_wait(struct replay_workers *workers, size_t *ret_slot,
 				      struct replay_answer *ret_answer, int *ret_signal)
 {
+	struct pollfd pipes[CHILD_PIPES];
 	struct signalfd_siginfo info;
 
 	for (;;) {
-		struct pollfd pipes[2] = { { workers->answers[0], POLLIN, 0 }, { -1, 0, 0 } };
 		struct child *ended;
 
-		if (read_answer(workers, ret_answer))
-			return REPLAY_ANSWERED;
+		for (size_t i = 0; i < workers->count; i++) {
+			if (read_answer(workers, i, ret_answer))
+				return REPLAY_ANSWERED;
+			pipes[i] = (struct pollfd){ workers->slots[i].silent ? -1 : workers->slots[i].channel,
+						    POLLIN, 0 };
+		}
 		if (workers->ended) {
 			*ret_slot = (size_t)(workers->ended - workers->children);
 			workers->ended = NULL;
-			close_command(&workers->slots[*ret_slot]);
+			close_channel(&workers->slots[*ret_slot]);
 			return REPLAY_ENDED;
 		}
-		ended = child_wait(workers->children, workers->count, pipes, &info);
+		ended = child_wait(workers->children, workers->count, pipes, workers->count, &info);
 		/* One that SIGKILL does not end is waited for all the same. */
 		if (ended && !ended->pid)
 			workers->ended = ended;

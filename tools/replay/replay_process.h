@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * replay_process: workers: how they are started, what they are told and what
- * they answer (replay_worker.h is their side). One thread.
+ * replay_process: the workers that build recipes (tools/worker): their environments, what they are told
+ * and what they answer. One thread.
  */
 #ifndef TOOLS_REPLAY_REPLAY_PROCESS_H
 #define TOOLS_REPLAY_REPLAY_PROCESS_H
@@ -11,23 +11,10 @@
 
 #include "cachecore/disk/writer/recipes.h"
 #include "common/hash.h"
-#include "tools/replay/confine.h"
 #include "tools/run/child.h"
 #include "tools/tool.h"
-
-/* What a worker says of a recipe, or ends with. */
-enum {
-	WORKER_BEGUN = -1,	/* it has the recipe in work from now on */
-	WORKER_BUILT = 0,	/* there is an entry of this key now */
-	WORKER_ABSENT = 10,	/* no such platform or device here */
-	WORKER_CHANGED = 11,	/* a header, or another file that was looked for, is not as it was */
-	WORKER_OTHER = 12,	/* it was built, and there is no entry of this key */
-	WORKER_FAILED = 13,	/* the driver did not build it */
-	WORKER_UNABLE = 14,	/* no loader, no memory, an unreadable recipe */
-	WORKER_UNWANTED = 15,	/* it was built, and is of a size that is not stored */
-	WORKER_GONE = 16,	/* a header, or the working directory, is gone */
-	WORKER_INPUTS = 17,	/* a link's inputs are not in the store */
-};
+#include "tools/worker/channel.h"
+#include "tools/worker/confine.h"
 
 /*
  * What a worker gets beside the recipe. This process and its workers are in an
@@ -45,12 +32,17 @@ struct replay_settings {
 	const char *scratch;
 };
 
-/* A worker's answer, one write of a pipe. */
+/* What the driver's own cache has is not built (layers/shared/observer/observer.h). The names in small letters are NEO 22's. */
+#define REPLAY_NO_OWN_CACHES                                                      \
+	{ "MESA_SHADER_CACHE_DISABLE", "true" }, { "NEO_CACHE_PERSISTENT", "0" }, \
+	{ "cl_cache_dir", "/nonexistent" }, { "l0_cache_dir", "/nonexistent" },   \
+	{ "POCL_KERNEL_CACHE", "0" }
+
+/* A worker's answer for the recipe that it has in work. */
 struct replay_answer {
-	uint32_t slot;			/* the worker's */
-	int32_t code;
-	char name[CC_RECIPE_NAME_SIZE];	/* of the recipe */
-	char text[256];			/* the file that is meant, or "" */
+	size_t slot;		/* the worker's */
+	int code;		/* one of WORKER_... */
+	char text[256];		/* the file that is meant, or "" */
 };
 
 /*
@@ -59,7 +51,9 @@ struct replay_answer {
  * recipe's while one is in work, else NULL.
  */
 struct replay_slot {
-	int command;			/* where it reads what to do; -1: it gets no more */
+	int channel;			/* -1: there is no worker */
+	bool retired;			/* it gets no more */
+	bool silent;			/* it says no more */
 	struct cmn_hash surroundings;	/* of its recipes */
 	bool begun;			/* it has said that it has its recipe in work */
 	unsigned int done;		/* how many it has done before */
@@ -68,20 +62,15 @@ struct replay_workers {
 	struct child *children;		/* one for each slot */
 	struct replay_slot *slots;
 	size_t count;
-	int answers[2];			/* a pipe, read and write end */
 	struct child *ended;		/* one whose end is still to be told */
 };
 /* false: complained about. The caller releases it in any case, when no worker is left. */
 bool replay_workers_init(struct replay_workers *workers, size_t count);
 void replay_workers_release(struct replay_workers *workers);
 
-/*
- * Starts a worker for recipes with these surroundings, after child_begin. The probes
- * get this process's environment and do all they do at once. false: complained about.
- */
-enum replay_kind { REPLAY_RECIPES, REPLAY_PROBE_OPENCL, REPLAY_PROBE_LEVEL_ZERO };
-bool replay_process_start(struct replay_workers *workers, size_t slot, enum replay_kind kind,
-			  const struct cc_recipe *recipe, const struct replay_settings *settings);
+/* Starts a worker for recipes with these surroundings, after child_begin. false: complained about. */
+bool replay_process_start(struct replay_workers *workers, size_t slot, const struct cc_recipe *recipe,
+			  const struct replay_settings *settings);
 /* Gives a worker its next recipe, whose name it keeps. It may have died: that is told by waiting. */
 void replay_process_give(struct replay_workers *workers, size_t slot, char *name,
 			 const struct replay_settings *settings);

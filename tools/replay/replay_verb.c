@@ -189,7 +189,6 @@ static int replay_cache(struct call *call, const struct tool_cache *cache)
 	enum cmn_status status;
 	int code = TOOL_FAILED;
 
-	replay->workers = (struct replay_workers){ .answers = { -1, -1 } };
 	replay->settings.root = cache->config.dir;
 	replay->settings.layer = layer;
 	if (!layer) {

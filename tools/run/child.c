@@ -225,11 +225,11 @@ static struct child *look(struct child *children, size_t count, uint64_t *ret_ne
 	return NULL;
 }
 
-struct child *child_wait(struct child *children, size_t count, struct pollfd pipes[2],
+struct child *child_wait(struct child *children, size_t count, struct pollfd *pipes, size_t pipe_count,
 			 struct signalfd_siginfo *ret_signal)
 {
 	/* Nothing is lost while it is closed: what came stays pending. */
-	struct pollfd fds[3] = { { signalfd(-1, &begun.watched, SFD_CLOEXEC | SFD_NONBLOCK), POLLIN,
+	struct pollfd fds[CHILD_PIPES + 1] = { { signalfd(-1, &begun.watched, SFD_CLOEXEC | SFD_NONBLOCK), POLLIN,
 				   0 } };
 	const uint64_t longest_ms = fds[0].fd < 0 ? 100 : 60000;
 	struct child *told = NULL;
@@ -241,14 +241,15 @@ struct child *child_wait(struct child *children, size_t count, struct pollfd pip
 		uint64_t now = cmn_clock_monotonic();
 		uint64_t left = next > now ? (next - now) / NS_PER_MS + 1 : 0;
 
-		if (pipes)
-			memcpy(fds + 1, pipes, 2 * sizeof(*pipes));
+		for (size_t i = 0; i < pipe_count; i++)
+			fds[i + 1] = pipes[i];
 		/* An error is tried again until the time is up. */
-		if (poll(fds, pipes ? 3 : 1, (int)(left < longest_ms ? left : longest_ms)) <= 0)
+		if (poll(fds, pipe_count + 1, (int)(left < longest_ms ? left : longest_ms)) <= 0)
 			continue;
-		if (pipes)
-			memcpy(pipes, fds + 1, 2 * sizeof(*pipes));
-		readable = pipes && (pipes[0].revents || pipes[1].revents);
+		for (size_t i = 0; i < pipe_count; i++) {
+			pipes[i] = fds[i + 1];
+			readable |= pipes[i].revents != 0;
+		}
 		if (read(fds[0].fd, ret_signal, sizeof(*ret_signal)) !=
 		    (ssize_t)sizeof(*ret_signal) ||
 		    ret_signal->ssi_signo == SIGCHLD)

@@ -52,9 +52,10 @@ void child_give_up(struct child *child);
 /*
  * The child that ended, stopped, or was given up and is still there (its pid is not 0 then), which
  * is told once. NULL: a signal came, which *ret_signal tells, or, with ssi_signo 0, something is to
- * be read from one of two pipes (NULL: none; an fd below 0 is passed over), as poll says it.
+ * be read from one of the pipes, at most CHILD_PIPES (an fd below 0 is passed over), as poll says it.
  */
-struct child *child_wait(struct child *children, size_t count, struct pollfd pipes[2],
+#define CHILD_PIPES 256
+struct child *child_wait(struct child *children, size_t count, struct pollfd *pipes, size_t pipe_count,
 			 struct signalfd_siginfo *ret_signal);
 /* Ends this process by a signal that it waited for, or that its child ended by. Returns if that does not end it. */
 void child_end_by(int number);

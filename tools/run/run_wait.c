@@ -57,7 +57,7 @@ bool run_wait(char **command, int (*execute)(char **command), bool keep_output,
 	}
 	let_go_of_descriptors(keep_output);
 	for (;;) {
-		if (!child_wait(&child, 1, NULL, &info)) {
+		if (!child_wait(&child, 1, NULL, 0, &info)) {
 			pass(child.pid, &info);
 		} else if (!child.pid) {
 			*ret_state = child.state;

@@ -5,7 +5,7 @@
  * small program on one device. Runs in a process of its own and ends with it:
  * nothing is given back.
  */
-#include "tools/doctor/opencl_loader.h"
+#include "tools/worker/opencl_loader.h"
 
 #include <dlfcn.h>
 #include <inttypes.h>
@@ -16,8 +16,9 @@
 #include <CL/cl_icd.h>
 
 #include "common/clock.h"
-#include "tools/doctor/probe.h"
 #include "tools/tool.h"
+#include "tools/worker/channel.h"
+#include "tools/worker/worker.h"
 
 #define MAX_TEXT 1024
 
@@ -37,14 +38,14 @@ static bool load(struct opencl_loader *ret)
 	const char *problem;
 	Dl_info info;
 
-	probe_asking("the OpenCL loader");
+	channel_asking("the OpenCL loader");
 	problem = opencl_loader_load(ret);
 	if (problem) {
-		probe_say("failed", "loader", problem);
+		(void)channel_say("failed", "loader", problem);
 		return false;
 	}
 	if (dladdr((void *)ret->get_platforms, &info))
-		probe_say("loader", info.dli_fname);
+		(void)channel_say("loader", info.dli_fname);
 	return true;
 }
 
@@ -59,12 +60,12 @@ static void say_loader_name(const struct opencl_loader *loader)
 		return;
 	/* ocl-icd's name is everybody's; its vendor is not. */
 	(void)info(LOADER_VENDOR, sizeof(vendor), vendor, NULL);	/* it stays empty */
-	probe_say("named", strstr(vendor, "OCL Icd") ? "ocl-icd" : name, version);
+	(void)channel_say("named", strstr(vendor, "OCL Icd") ? "ocl-icd" : name, version);
 }
 
 static cl_uint get_platforms(const struct opencl_loader *loader, cl_platform_id ret[MAX_PLATFORMS])
 {
-	probe_asking("all OpenCL drivers for their platforms");
+	channel_asking("all OpenCL drivers for their platforms");
 	return opencl_loader_platforms(loader, ret);
 }
 
@@ -95,7 +96,7 @@ static void say_device(const struct opencl_loader *loader, const char *platform,
 	(void)loader->get_device_info(device, CL_DEVICE_NAME, sizeof(name), name, NULL);
 	(void)loader->get_device_info(device, CL_DRIVER_VERSION, sizeof(version), version, NULL);
 	(void)loader->get_device_info(device, CL_DEVICE_TYPE, sizeof(type), &type, NULL);
-	probe_say("device", platform, number, name, version,
+	(void)channel_say("device", platform, number, name, version,
 		  type & CL_DEVICE_TYPE_GPU ? "gpu" : "other");
 }
 
@@ -109,9 +110,9 @@ static void say_platform(const struct opencl_loader *loader, cl_uint place, cl_p
 	(void)loader->get_platform_info(platform, CL_PLATFORM_NAME, sizeof(name), name, NULL);
 	(void)loader->get_platform_info(platform, CL_PLATFORM_VERSION, sizeof(version), version,
 					NULL);
-	probe_say("platform", number, name, version, library_of(platform));
+	(void)channel_say("platform", number, name, version, library_of(platform));
 	(void)snprintf(what, sizeof(what), "\"%s\" for its devices", name);
-	probe_asking(what);
+	channel_asking(what);
 	count = opencl_loader_devices(loader, platform, devices);
 	for (cl_uint i = 0; i < count; i++)
 		say_device(loader, number, i, devices[i]);
@@ -133,14 +134,14 @@ static void say_active(const struct opencl_loader *loader, const cl_platform_id 
 {
 	bool (*below_are_known)(void);
 
-	probe_asking("for the layer");
-	probe_say_layers();
+	channel_asking("for the layer");
+	worker_say_layers();
 	if (!layer_function(loader, platforms, count, LAYER_FUNCTION))
 		return;
-	probe_say("active");
+	(void)channel_say("active");
 	below_are_known = (bool (*)(void))layer_function(loader, platforms, count, BELOW_FUNCTION);
 	if (below_are_known && !below_are_known())
-		probe_say("below");
+		(void)channel_say("below");
 }
 
 int probe_opencl(int argc, char **argv)
@@ -160,13 +161,13 @@ int probe_opencl(int argc, char **argv)
 		char what[MAX_TEXT];
 
 		(void)snprintf(what, sizeof(what), "the driver %s to load", argv[i]);
-		probe_asking(what);
+		channel_asking(what);
 		if (dlopen(argv[i], RTLD_LAZY | RTLD_LOCAL))
-			probe_say("icd", argv[i]);
+			(void)channel_say("icd", argv[i]);
 		else
-			probe_say("icd", argv[i], dlerror());
+			(void)channel_say("icd", argv[i], dlerror());
 	}
-	probe_asking("the drivers to end");
+	channel_asking("the drivers to end");
 	return TOOL_OK;
 }
 
@@ -175,7 +176,7 @@ static int fail(const char *what, cl_int error)
 	char number[32];
 
 	(void)snprintf(number, sizeof(number), "OpenCL error %d", error);	/* it fits */
-	probe_say("failed", what, number);
+	(void)channel_say("failed", what, number);
 	return TOOL_FAILED;
 }
 
@@ -209,32 +210,51 @@ static int build(const struct opencl_loader *loader, cl_platform_id platform, cl
 	if (!program)
 		return fail("clCreateProgramWithSource", error);
 	start = cmn_clock_monotonic();
-	error = loader->build(program, 1, &device, "", NULL, NULL);
+	error = loader->build(program, 0, NULL, "", NULL, NULL);
 	if (error != CL_SUCCESS)
 		return fail("clBuildProgram", error);
 	(void)snprintf(number, sizeof(number), "%" PRIu64, cmn_clock_monotonic() - start);
 	if (!loader->create_kernel(program, "ckcache_doctor", &error))
 		return fail("clCreateKernel", error);
-	probe_say("built", number);
-	probe_asking("the driver to end");
+	(void)channel_say("built", number);
+	channel_asking("the driver to end");
+	return TOOL_OK;
+}
+
+/* What cannot be built says why, and is no failure. */
+static int build_for_all(const struct opencl_loader *loader)
+{
+	cl_platform_id platforms[MAX_PLATFORMS];
+	cl_uint count = get_platforms(loader, platforms);
+
+	for (cl_uint i = 0; i < count; i++) {
+		cl_device_id devices[MAX_DEVICES];
+		cl_uint device_count = opencl_loader_devices(loader, platforms[i], devices);
+
+		for (cl_uint j = 0; j < device_count; j++)
+			(void)build(loader, platforms[i], devices[j]);
+	}
+	worker_say_mapped();
 	return TOOL_OK;
 }
 
 int probe_opencl_build(int argc, char **argv)
 {
-	unsigned long at = argc > 2 ? strtoul(argv[1], NULL, 10) : MAX_PLATFORMS;
-	unsigned long place = argc > 2 ? strtoul(argv[2], NULL, 10) : MAX_DEVICES;
+	unsigned long at = argc > 2 ? strtoul(argv[1], NULL, 10) : 0;
+	unsigned long place = argc > 2 ? strtoul(argv[2], NULL, 10) : 0;
 	cl_platform_id platforms[MAX_PLATFORMS];
 	cl_device_id devices[MAX_DEVICES];
 	struct opencl_loader loader = { 0 };
 
 	if (!load(&loader))
 		return TOOL_FAILED;
+	if (argc < 3)
+		return build_for_all(&loader);
 	if (at >= get_platforms(&loader, platforms) ||
 	    place >= opencl_loader_devices(&loader, platforms[at], devices)) {
-		probe_say("failed", "device", "it is no longer there");
+		(void)channel_say("failed", "device", "it is no longer there");
 		return TOOL_FAILED;
 	}
-	probe_asking("the driver to build a small program");
+	channel_asking("the driver to build a small program");
 	return build(&loader, platforms[at], devices[place]);
 }

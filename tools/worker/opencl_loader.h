@@ -3,8 +3,8 @@
  * opencl_loader: the OpenCL loader that programs get, for this command, which
  * is not linked with it. Once loaded it stays.
  */
-#ifndef TOOLS_DOCTOR_OPENCL_LOADER_H
-#define TOOLS_DOCTOR_OPENCL_LOADER_H
+#ifndef TOOLS_WORKER_OPENCL_LOADER_H
+#define TOOLS_WORKER_OPENCL_LOADER_H
 
 #define CL_TARGET_OPENCL_VERSION 300
 #define CL_USE_DEPRECATED_OPENCL_1_1_APIS

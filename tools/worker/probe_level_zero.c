@@ -4,7 +4,7 @@
  * and one small module on one device. Runs in a process of its own and ends
  * with it: nothing is given back.
  */
-#include "tools/doctor/level_zero_loader.h"
+#include "tools/worker/level_zero_loader.h"
 
 #include <dlfcn.h>
 #include <inttypes.h>
@@ -14,8 +14,9 @@
 #include <string.h>
 
 #include "common/clock.h"
-#include "tools/doctor/probe.h"
 #include "tools/tool.h"
+#include "tools/worker/channel.h"
+#include "tools/worker/worker.h"
 
 enum { MAX_COMPONENTS = 32 };
 
@@ -25,14 +26,14 @@ static bool load(struct level_zero_loader *ret)
 	const char *lack;
 	Dl_info info;
 
-	probe_asking("the Level Zero loader");
+	channel_asking("the Level Zero loader");
 	lack = level_zero_loader_load(ret);
 	if (lack) {
-		probe_say("failed", "loader", lack);
+		(void)channel_say("failed", "loader", lack);
 		return false;
 	}
 	if (dladdr((void *)ret->init, &info))
-		probe_say("loader", info.dli_fname);
+		(void)channel_say("loader", info.dli_fname);
 	return true;
 }
 
@@ -54,7 +55,7 @@ static void say_loader_version(const struct level_zero_loader *loader)
 			       versions[i].component_lib_version.major,
 			       versions[i].component_lib_version.minor,
 			       versions[i].component_lib_version.patch);	/* it fits */
-		probe_say("named", "Level Zero loader", text);
+		(void)channel_say("named", "Level Zero loader", text);
 	}
 }
 
@@ -64,7 +65,7 @@ static int fail(const char *what, ze_result_t result)
 
 	(void)snprintf(number, sizeof(number), "Level Zero error 0x%x",
 		       (unsigned int)result);	/* it fits */
-	probe_say("failed", what, number);
+	(void)channel_say("failed", what, number);
 	return TOOL_FAILED;
 }
 
@@ -74,7 +75,7 @@ static bool get_drivers(const struct level_zero_loader *loader,
 {
 	ze_result_t result;
 
-	probe_asking("all Level Zero drivers to start");
+	channel_asking("all Level Zero drivers to start");
 	result = level_zero_loader_drivers(loader, ret, ret_count);
 	if (result != ZE_RESULT_SUCCESS)
 		(void)fail("zeInit", result);	/* its result is the caller's exit code */
@@ -90,7 +91,7 @@ static int say_library(struct dl_phdr_info *info, size_t size, void *data)
 	(void)data;
 	if (slash && strncmp(slash + 1, "libze_", 6) == 0 &&
 	    strncmp(slash + 1, "libze_loader", 12) != 0 && !strstr(slash + 1, "_layer.so"))
-		probe_say("library", info->dlpi_name);
+		(void)channel_say("library", info->dlpi_name);
 	return 0;
 }
 
@@ -109,7 +110,7 @@ static void say_driver(const struct level_zero_loader *loader, uint32_t place,
 			       (unsigned int)(properties.driverVersion >> 24),
 			       (unsigned int)(properties.driverVersion >> 16 & 0xff),
 			       (unsigned int)(properties.driverVersion & 0xffff));
-	probe_say("platform", number, "Level Zero", version);
+	(void)channel_say("platform", number, "Level Zero", version);
 	count = level_zero_loader_devices(loader, driver, devices);
 	for (uint32_t i = 0; i < count; i++) {
 		ze_device_properties_t device = { .stype = ZE_STRUCTURE_TYPE_DEVICE_PROPERTIES };
@@ -117,7 +118,7 @@ static void say_driver(const struct level_zero_loader *loader, uint32_t place,
 
 		(void)snprintf(at, sizeof(at), "%" PRIu32, i);	/* it fits */
 		if (loader->get_device_properties(devices[i], &device) == ZE_RESULT_SUCCESS)
-			probe_say("device", number, at, device.name, version);
+			(void)channel_say("device", number, at, device.name, version);
 	}
 }
 
@@ -134,14 +135,14 @@ int probe_level_zero(int argc, char **argv)
 		return TOOL_FAILED;
 	answered = get_drivers(&loader, drivers, &count);
 	say_loader_version(&loader);
-	probe_say_layers();
+	worker_say_layers();
 	(void)dl_iterate_phdr(say_library, NULL);	/* its result is the callback's */
 	if (!answered)
 		return TOOL_FAILED;
-	probe_asking("the drivers for their devices");
+	channel_asking("the drivers for their devices");
 	for (uint32_t i = 0; i < count; i++)
 		say_driver(&loader, i, drivers[i]);
-	probe_asking("the drivers to end");
+	channel_asking("the drivers to end");
 	return TOOL_OK;
 }
 
@@ -165,15 +166,35 @@ static int build(const struct level_zero_loader *loader, ze_driver_handle_t driv
 		return fail("zeModuleCreate", result);
 	(void)snprintf(number, sizeof(number), "%" PRIu64,
 		       cmn_clock_monotonic() - start);	/* it fits */
-	probe_say("built", number);
-	probe_asking("the driver to end");
+	(void)channel_say("built", number);
+	channel_asking("the driver to end");
+	return TOOL_OK;
+}
+
+/* Also their sub-devices. What cannot be built says why, and is no failure. */
+static int build_for_all(const struct level_zero_loader *loader, const ze_driver_handle_t *drivers,
+			 uint32_t driver_count)
+{
+	for (uint32_t i = 0; i < driver_count; i++) {
+		ze_device_handle_t devices[MAX_LZ_DEVICES], parts[MAX_LZ_DEVICES];
+		uint32_t count = level_zero_loader_devices(loader, drivers[i], devices);
+
+		for (uint32_t j = 0; j < count; j++) {
+			uint32_t part_count = level_zero_loader_sub_devices(loader, devices[j], parts);
+
+			(void)build(loader, drivers[i], devices[j]);
+			for (uint32_t k = 0; k < part_count; k++)
+				(void)build(loader, drivers[i], parts[k]);
+		}
+	}
+	worker_say_mapped();
 	return TOOL_OK;
 }
 
 int probe_level_zero_build(int argc, char **argv)
 {
-	unsigned long at = argc > 2 ? strtoul(argv[1], NULL, 10) : MAX_LZ_DRIVERS;
-	unsigned long place = argc > 2 ? strtoul(argv[2], NULL, 10) : MAX_LZ_DEVICES;
+	unsigned long at = argc > 2 ? strtoul(argv[1], NULL, 10) : 0;
+	unsigned long place = argc > 2 ? strtoul(argv[2], NULL, 10) : 0;
 	ze_driver_handle_t drivers[MAX_LZ_DRIVERS];
 	ze_device_handle_t devices[MAX_LZ_DEVICES];
 	struct level_zero_loader loader = { 0 };
@@ -181,10 +202,12 @@ int probe_level_zero_build(int argc, char **argv)
 
 	if (!load(&loader) || !get_drivers(&loader, drivers, &count))
 		return TOOL_FAILED;
+	if (argc < 3)
+		return build_for_all(&loader, drivers, count);
 	if (at >= count || place >= level_zero_loader_devices(&loader, drivers[at], devices)) {
-		probe_say("failed", "device", "it is no longer there");
+		(void)channel_say("failed", "device", "it is no longer there");
 		return TOOL_FAILED;
 	}
-	probe_asking("the driver to build a small module");
+	channel_asking("the driver to build a small module");
 	return build(&loader, drivers[at], devices[place]);
 }

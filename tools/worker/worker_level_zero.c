@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /* worker_level_zero: Level Zero's modules, of one input or several. */
-#include "tools/replay/worker.h"
+#include "tools/worker/worker.h"
 
-#include "tools/doctor/level_zero_loader.h"
+#include "tools/worker/level_zero_loader.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "cachecore/key.h"
 #include "tools/replay/replay_entries.h"
-#include "tools/replay/replay_process.h"
+#include "tools/worker/channel.h"
 
 /* What an application gets: found, and its drivers started, once. */
 struct machine {
@@ -301,33 +301,4 @@ int worker_level_zero_build(const struct cc_recipe *recipe)
 		flush(&machine, driver);
 	}
 	return code;
-}
-
-static void probe_device(const struct machine *machine, ze_driver_handle_t driver,
-			 ze_device_handle_t device)
-{
-	const ze_module_desc_t desc = level_zero_loader_small_module();
-
-	(void)create(machine, driver, device, &desc);	/* what cannot be built says nothing */
-}
-
-int worker_level_zero_probe(void)
-{
-	struct machine machine = { .started = false };
-	int code = start(&machine);
-
-	for (uint32_t i = 0; i < machine.driver_count; i++) {
-		ze_device_handle_t devices[MAX_LZ_DEVICES], parts[MAX_LZ_DEVICES];
-		uint32_t count = level_zero_loader_devices(&machine.loader, machine.drivers[i], devices);
-
-		for (uint32_t j = 0; j < count; j++) {
-			uint32_t part_count = level_zero_loader_sub_devices(&machine.loader,
-									    devices[j], parts);
-
-			probe_device(&machine, machine.drivers[i], devices[j]);
-			for (uint32_t k = 0; k < part_count; k++)
-				probe_device(&machine, machine.drivers[i], parts[k]);
-		}
-	}
-	return code == WORKER_UNABLE ? code : WORKER_BUILT;
 }

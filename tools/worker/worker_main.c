@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * replay_worker: a worker's process: gets names of recipes, builds them one after
- * another, and answers. Also the probes, whose keys say what devices and drivers
- * there are. Runs with the environment that is due, and may be killed at any time.
+ * worker_main: a worker's process: gets names of recipes, builds them one after another, and answers; or
+ * asks loaders and drivers. Runs with the environment that is due, and may be killed at any time.
  */
-#include "tools/replay/replay_worker.h"
+#include "tools/worker/worker.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -13,18 +12,13 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
-#include <sys/socket.h>
 #include <unistd.h>
 
-#include "cachecore/disk/root.h"
+#include "cachecore/disk/writer/recipes.h"
 #include "cachecore/manifest.h"
-#include "common/clock.h"
-#include "common/file.h"
 #include "tools/replay/replay_entries.h"
-#include "tools/replay/replay_process.h"
-#include "tools/replay/worker.h"
-
-#define LOCK_WAIT_NS UINT64_C(1000000000)	/* what holds the root's lock for long is stopped */
+#include "tools/tool.h"
+#include "tools/worker/channel.h"
 
 bool worker_is_unwanted(uint64_t size)
 {
@@ -82,11 +76,15 @@ struct worker {
 	struct cc_config config;
 	struct cc_store *store;	/* NULL: none */
 	int recipes;		/* their directory */
-	uint32_t slot;
 };
 
-static int build(const struct worker *worker, const struct cc_recipe *recipe,
-		 struct replay_answer *answer)
+/* One of WORKER_..., and the file that is meant. */
+struct answer {
+	int code;
+	char text[256];
+};
+
+static int build(const struct worker *worker, const struct cc_recipe *recipe, struct answer *answer)
 {
 	struct cc_manifest_change change = { 0 };
 	int code;
@@ -112,13 +110,13 @@ static int build(const struct worker *worker, const struct cc_recipe *recipe,
 }
 
 /* false: what was built is not seen on disk yet; the end of the process tells. */
-static bool work(const struct worker *worker, struct replay_answer *answer)
+static bool work(const struct worker *worker, const char *name, struct answer *answer)
 {
 	struct cmn_buffer file = { 0 };
 	struct cc_recipe recipe;
 
 	answer->code = WORKER_UNABLE;
-	if (cc_recipes_read(worker->recipes, answer->name, &file, &recipe) == CMN_OK) {
+	if (cc_recipes_read(worker->recipes, name, &file, &recipe) == CMN_OK) {
 		answer->code = build(worker, &recipe, answer);
 		if (answer->code == WORKER_BUILT &&
 		    !replay_entries_has(worker->config.dir, &recipe))
@@ -128,33 +126,22 @@ static bool work(const struct worker *worker, struct replay_answer *answer)
 	return answer->code != WORKER_OTHER;
 }
 
-static bool say(int answers, const struct replay_answer *answer)
-{
-	return write(answers, answer, sizeof(*answer)) == (ssize_t)sizeof(*answer);
-}
-
 /* Until there is no more to do, or the process must end for what it built to be stored. */
-static int serve(const struct worker *worker, int command, int answers)
+static int serve(const struct worker *worker)
 {
 	for (;;) {
-		struct replay_answer answer = { .slot = worker->slot, .code = WORKER_BEGUN };
-		ssize_t len = recv(command, answer.name, sizeof(answer.name) - 1, 0);
+		char name[CC_RECIPE_NAME_SIZE] = "", code[16];
+		struct answer answer = { .code = WORKER_UNABLE };
+		ssize_t len = read(WORKER_CHANNEL, name, sizeof(name) - 1);
 
 		if (len < 0 && errno == EINTR)
 			continue;
-		if (len <= 0)
+		if (len <= 0 || !channel_say("begun") || !work(worker, name, &answer))
 			return WORKER_BUILT;
-		if (!say(answers, &answer) || !work(worker, &answer))
-			return WORKER_BUILT;
-		if (!say(answers, &answer))
+		(void)snprintf(code, sizeof(code), "%d", answer.code);	/* it fits */
+		if (!channel_say("done", code, answer.text))
 			return answer.code;	/* which says the same */
 	}
-}
-
-/* What the driver's compilers start gets neither. */
-static bool close_in_others(int fd)
-{
-	return fcntl(fd, F_SETFD, FD_CLOEXEC) == 0;
 }
 
 /*
@@ -185,68 +172,86 @@ static void limit_memory(void)
 	(void)setrlimit(RLIMIT_DATA, &limit);	/* then without */
 }
 
-static int serve_recipes(const char *root, uint32_t slot, int command, int answers)
+static int serve_recipes(int argc, char **argv)
 {
-	struct worker worker = { .log = { .level = CMN_LOG_NONE }, .recipes = -1, .slot = slot };
+	struct worker worker = { .log = { .level = CMN_LOG_NONE }, .recipes = -1 };
+	const char *root = getenv("CKCACHE_DIR");
 	int code = WORKER_UNABLE;
 
+	(void)argc;
+	(void)argv;
 	limit_memory();
-	if (!close_in_others(command) || !close_in_others(answers) ||
-	    cc_config_load(&worker.log, &worker.config) != CMN_OK)
+	if (!root || cc_config_load(&worker.log, &worker.config) != CMN_OK)
 		return code;
 	if (cc_store_open(&worker.config, &worker.log, &worker.store) == CMN_OK &&
 	    cc_recipes_open(root, &worker.recipes) == CMN_OK)
-		code = serve(&worker, command, answers);
+		code = serve(&worker);
 	cc_store_close(worker.store);
 	(void)close(worker.recipes);	/* read only */
 	cc_config_release(&worker.config);
 	return code;
 }
 
-static int note_library(struct dl_phdr_info *info, size_t size, void *data)
+static int say_layer(struct dl_phdr_info *info, size_t size, void *data)
 {
+	static const char *const names[] = { TOOL_OPENCL_LIBRARY, TOOL_LEVEL_ZERO_LIBRARY };
+	/* The file itself: a loader may know it by a link. */
+	char *path = info->dlpi_name ? realpath(info->dlpi_name, NULL) : NULL;
+	const char *slash = path ? strrchr(path, '/') : NULL;
+
 	(void)size;
-	if (info->dlpi_name && info->dlpi_name[0] == '/')
-		cmn_buffer_printf(data, "%s\n", info->dlpi_name);
+	(void)data;
+	for (size_t i = 0; slash && i < sizeof(names) / sizeof(names[0]); i++) {
+		if (strcmp(slash + 1, names[i]) == 0)
+			(void)channel_say("layer", path);
+	}
+	free(path);
 	return 0;
 }
 
-/* Which libraries were loaded for it. */
-static void note_libraries(const char *root, const char *kind)
+void worker_say_layers(void)
 {
-	struct cmn_buffer names = { 0 };
-	struct cmn_view view;
-	int fd;
-
-	(void)dl_iterate_phdr(note_library, &names);	/* its result is the callback's */
-	view = cmn_buffer_view(&names);
-	if (!names.failed && cc_root_make(root, &fd) == CMN_OK) {
-		/* Else the first eviction, which may be another probe's, sweeps the temporary file. */
-		(void)!cmn_file_lock(fd, cmn_clock_monotonic() + LOCK_WAIT_NS);
-		(void)!cmn_file_publish(fd, kind, &view, 1);	/* without it old entries stay */
-		cc_root_unlock(fd);
-	}
-	cmn_buffer_release(&names);
+	(void)dl_iterate_phdr(say_layer, NULL);	/* its result is the callback's */
 }
 
-int replay_worker(int argc, char **argv)
+static int say_mapped(struct dl_phdr_info *info, size_t size, void *data)
 {
-	const char *root = getenv("CKCACHE_DIR");
-	int code = WORKER_UNABLE;
+	(void)size;
+	(void)data;
+	if (info->dlpi_name && info->dlpi_name[0] == '/')
+		(void)channel_say("mapped", info->dlpi_name);
+	return 0;
+}
 
-	if (argc != 5 || !root)
-		return code;
-	if (strcmp(argv[1], "recipes") == 0)
-		return serve_recipes(root, (uint32_t)strtoul(argv[2], NULL, 10),
-				     (int)strtol(argv[3], NULL, 10),
-				     (int)strtol(argv[4], NULL, 10));
-	if (strcmp(argv[1], "probe-opencl") == 0)
-		code = worker_opencl_probe();
+void worker_say_mapped(void)
+{
+	(void)dl_iterate_phdr(say_mapped, NULL);	/* its result is the callback's */
+}
+
+int worker_main(int argc, char **argv)
+{
+	static const struct {
+		const char *name;
+		int (*run)(int argc, char **argv);
+	} works[] = {
+		{ "recipes", serve_recipes },
+		{ "opencl", probe_opencl },
+		{ "opencl-build", probe_opencl_build },
 #ifdef CKCACHE_LEVEL_ZERO
-	else if (strcmp(argv[1], "probe-level-zero") == 0)
-		code = worker_level_zero_probe();
+		{ "level-zero", probe_level_zero },
+		{ "level-zero-build", probe_level_zero_build },
 #endif
-	if (code == WORKER_BUILT)
-		note_libraries(root, argv[1]);
-	return code;
+	};
+
+	/* What the driver's compilers start does not get it; without one, nobody is told anything. */
+	(void)fcntl(WORKER_CHANNEL, F_SETFD, FD_CLOEXEC);
+	for (size_t i = 0; argc > 1 && i < sizeof(works) / sizeof(works[0]); i++) {
+		if (strcmp(argv[1], works[i].name) == 0) {
+			int code = works[i].run(argc - 1, argv + 1);
+
+			(void)channel_say("end");
+			return code;
+		}
+	}
+	return TOOL_USAGE;
 }

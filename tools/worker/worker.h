@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * worker: what runs in a worker's process, for each API. The driver may end the
- * process at any time, or never return. One thread.
+ * worker: what runs in a worker's process, for each API, and what it answers (channel.h). The driver may
+ * end the process at any time, or never return. One thread.
  */
-#ifndef TOOLS_REPLAY_WORKER_H
-#define TOOLS_REPLAY_WORKER_H
+#ifndef TOOLS_WORKER_WORKER_H
+#define TOOLS_WORKER_WORKER_H
 
 #include "cachecore/disk/writer/recipe.h"
 #include "cachecore/disk/store.h"
@@ -18,9 +18,18 @@
 int worker_opencl_build(const struct cc_recipe *recipe, const char *root, struct cc_store *store);
 int worker_level_zero_build(const struct cc_recipe *recipe);
 
-/* Builds a small program for each device; what cannot be built says nothing. */
-int worker_opencl_probe(void);
-int worker_level_zero_probe(void);
+/* Questions to loaders and drivers, with a verb's arguments; the exit code. */
+int probe_opencl(int argc, char **argv);		/* [LIBRARY...]: of the drivers' files */
+int probe_opencl_build(int argc, char **argv);		/* [PLATFORM DEVICE]: else all */
+int probe_level_zero(int argc, char **argv);
+int probe_level_zero_build(int argc, char **argv);	/* [DRIVER DEVICE] */
+
+/* Says which files of ours this process has; which files it has at all. */
+void worker_say_layers(void);
+void worker_say_mapped(void);
+
+/* The verb that is run in a process of its own; not for people: what to do, then its arguments. */
+int worker_main(int argc, char **argv);
 
 /* Whether the settings have the layer not store images of this size. */
 bool worker_is_unwanted(uint64_t size);

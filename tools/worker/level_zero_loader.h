@@ -4,8 +4,8 @@
  * which is not linked with it; and a small module to be compiled with it. Once
  * loaded it stays.
  */
-#ifndef TOOLS_DOCTOR_LEVEL_ZERO_LOADER_H
-#define TOOLS_DOCTOR_LEVEL_ZERO_LOADER_H
+#ifndef TOOLS_WORKER_LEVEL_ZERO_LOADER_H
+#define TOOLS_WORKER_LEVEL_ZERO_LOADER_H
 
 #include <stdbool.h>	/* ze_loader.h 1.32 uses bool without it */
 #include <stddef.h>

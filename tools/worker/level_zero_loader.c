@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* level_zero_loader: its functions by their names. */
-#include "tools/doctor/level_zero_loader.h"
+#include "tools/worker/level_zero_loader.h"
 
 #include <dlfcn.h>
 #include <string.h>

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /* worker_opencl: OpenCL's programs, compiled objects, libraries and links. */
-#include "tools/replay/worker.h"
+#include "tools/worker/worker.h"
 
-#include "tools/doctor/opencl_loader.h"
+#include "tools/worker/opencl_loader.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "tools/replay/replay_objects.h"
 #include "tools/replay/replay_entries.h"
-#include "tools/replay/replay_process.h"
+#include "tools/worker/channel.h"
 
 enum { MAX_DEPTH = 16 };	/* of libraries in libraries: more than anybody makes */
 
@@ -499,45 +499,4 @@ int worker_opencl_build(const struct cc_recipe *recipe, const char *root, struct
 			break;
 	}
 	return code;
-}
-
-/* A program of its own for one device; what cannot be built says nothing. */
-static void probe_device(const struct opencl_loader *loader, cl_platform_id platform,
-			 cl_device_id device)
-{
-	const cl_context_properties properties[] = {
-		CL_CONTEXT_PLATFORM, (cl_context_properties)platform, 0,
-	};
-	const char *source = "kernel void ckcache_probe(void) {}\n";
-	cl_int error = CL_SUCCESS;
-	cl_context context = loader->create_context(properties, 1, &device, NULL, NULL, &error);
-	cl_program program;
-
-	if (!context || error != CL_SUCCESS)
-		return;
-	program = loader->create_with_source(context, 1, &source, NULL, &error);
-	if (program && error == CL_SUCCESS)
-		(void)loader->build(program, 0, NULL, "", NULL, NULL);	/* see above */
-	if (program)
-		(void)loader->release_program(program);	/* nothing depends on it */
-	(void)loader->release_context(context);	/* likewise */
-}
-
-int worker_opencl_probe(void)
-{
-	cl_platform_id platforms[MAX_PLATFORMS];
-	struct opencl_loader loader = { 0 };
-	cl_uint count;
-
-	if (opencl_loader_load(&loader))
-		return WORKER_UNABLE;
-	count = opencl_loader_platforms(&loader, platforms);
-	for (cl_uint i = 0; i < count; i++) {
-		cl_device_id devices[MAX_DEVICES];
-		cl_uint device_count = opencl_loader_devices(&loader, platforms[i], devices);
-
-		for (cl_uint j = 0; j < device_count; j++)
-			probe_device(&loader, platforms[i], devices[j]);
-	}
-	return WORKER_BUILT;
 }

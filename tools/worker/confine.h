@@ -9,8 +9,8 @@
  * Neither needs privileges, and neither can be undone. One thread: threads that run already would
  * not be confined.
  */
-#ifndef TOOLS_REPLAY_CONFINE_H
-#define TOOLS_REPLAY_CONFINE_H
+#ifndef TOOLS_WORKER_CONFINE_H
+#define TOOLS_WORKER_CONFINE_H
 
 #include <stdbool.h>
 

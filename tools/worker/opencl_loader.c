@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* opencl_loader: its functions by their names. */
-#include "tools/doctor/opencl_loader.h"
+#include "tools/worker/opencl_loader.h"
 
 #include <dlfcn.h>
 #include <stdbool.h>
