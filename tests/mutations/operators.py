@@ -3,8 +3,8 @@
 
     operators.py FILE [FUNCTION]	prints them
 
-The text is split into tokens, functions and statements, without types and without macros: a
-change that does not compile is no mistake that tests have to find.
+The text is split into tokens, functions, statements and expressions, without types and without
+macros: a change that does not compile is no mistake that tests have to find.
 """
 import re
 import sys
@@ -21,9 +21,14 @@ SWAPS = {
     "+": "-", "-": "+", "&": "|", "|": "&", "<<": ">>", ">>": "<<", "+=": "-=", "-=": "+=",
     "|=": "&=", "&=": "|=",
 }
-ALSO_UNARY = {"+", "-", "&"}
+ALSO_UNARY = {"+", "-", "&", "*"}
+BINDING = {sign: strength for strength, signs in enumerate((
+    "= += -= *= /= %= &= |= ^= <<= >>=", "?", "||", "&&", "|", "^", "&", "== !=", "< > <= >=", "<< >>", "+ -",
+    "* / %")) for sign in signs.split()}
 OPENING, CLOSING = {"(": ")", "[": "]", "{": "}"}, {")", "]", "}"}
 JUMPS = {"break", "continue", "goto"}
+BEFORE_EXPRESSIONS = {"return", "case", "else", "do"}
+HEADS = {"if", "while", "for", "switch"}
 RETURNS = (
     (re.compile(r"\*\s*\w+\s*$"), ("return NULL;",)),
     (re.compile(r"\bbool\s+\w+\s*$"), ("return false;", "return true;")),
@@ -43,10 +48,16 @@ class Token:
 
 
 class Change:
-    """Replaces text[start:end] of the file at path by new."""
+    """Replaces text[start:end] by new.
 
-    def __init__(self, operator, start, end, new):
+    form and whole say how both can be compiled at once, with a choice at run time: text[whole] is
+    a "statement", an "expression", a condition to "negate" or "never" to be true, or a place to
+    "insert" at; or the "body" of the function.
+    """
+
+    def __init__(self, operator, start, end, new, form="body", whole=None):
         self.operator, self.start, self.end, self.new = operator, start, end, new
+        self.form, self.whole = form, whole or (start, end)
 
     def apply(self, text):
         return text[:self.start] + self.new + text[self.end:]
@@ -85,6 +96,79 @@ def partner(tokens, at):
     raise ValueError("a bracket is not closed")
 
 
+def opening(tokens, at):
+    """Where the bracket that closes at opens."""
+    depth = 0
+    for place in range(at, -1, -1):
+        if tokens[place].text in CLOSING and tokens[place].kind == "sign":
+            depth += 1
+        elif tokens[place].text in OPENING and tokens[place].kind == "sign":
+            depth -= 1
+            if depth == 0:
+                return place
+    raise ValueError("a bracket is not opened")
+
+
+def is_binary(tokens, at):
+    """Whether the sign at has an operand before it; a cast is taken for one."""
+    if tokens[at].text not in ALSO_UNARY:
+        return True
+    before = tokens[at - 1]
+    return before.kind in ("number", "text") or before.text in (")", "]") or (
+        before.kind == "word" and before.text not in BEFORE_EXPRESSIONS)
+
+
+def operation(tokens, at):
+    """Where the expression begins and ends whose operator is at."""
+    strength, first, last = BINDING[tokens[at].text], at, at
+    while True:
+        token = tokens[first - 1]
+        if token.kind == "sign" and token.text in (")", "]"):
+            begin = opening(tokens, first - 1)
+            if tokens[begin - 1].text in HEADS:
+                break
+            first = begin
+            continue
+        if token.text in BEFORE_EXPRESSIONS or token.text in ("(", "[", "{", "}", ";", ",", "?", ":"):
+            break
+        if token.kind == "sign" and token.text in BINDING and is_binary(tokens, first - 1):
+            if BINDING[token.text] < strength or strength == 0:
+                break
+        first -= 1
+    while True:
+        token = tokens[last + 1]
+        if token.kind == "sign" and token.text in OPENING:
+            last = partner(tokens, last + 1)
+            continue
+        if token.kind == "sign" and (token.text in CLOSING or token.text in (";", ",") or (
+                token.text in ("?", ":") and strength > 0)):
+            break
+        if token.kind == "sign" and token.text in BINDING and last > at and is_binary(tokens, last + 1):
+            if BINDING[token.text] <= strength and strength > 0:
+                break
+        last += 1
+    return first, last
+
+
+def call(tokens, at):
+    """Where the call begins and ends that has the argument at; None: it has not the form of one."""
+    first = at - 1
+    while tokens[first].text not in OPENING:
+        first = opening(tokens, first) - 1 if tokens[first].text in CLOSING else first - 1
+    if tokens[first].text != "(":
+        return None
+    last = partner(tokens, first)
+    while True:
+        token = tokens[first - 1]
+        if token.text in (")", "]") and tokens[opening(tokens, first - 1) - 1].text not in HEADS:
+            first = opening(tokens, first - 1)
+        elif token.text in (".", "->") or (token.kind == "word" and tokens[first].kind != "word" and
+                                           token.text not in BEFORE_EXPRESSIONS | HEADS):
+            first -= 1
+        else:
+            return first, last
+
+
 def functions(text):
     """As the house writes them: { and } of a body stand alone at the beginning of a line."""
     tokens, found, at, before = tokens_of(text), [], 0, 0
@@ -111,13 +195,10 @@ class Statements:
     def __init__(self, function, text):
         self.text, self.tokens, self.found = text, function.tokens, []
 
-    def add(self, operator, first, last, new):
-        self.found.append(Change(operator, self.tokens[first].start, self.tokens[last].end, new))
-
-    def surround(self, operator, opening, closing, begin):
+    def surround(self, operator, opening, closing, begin, form):
         """What stands between two brackets, with another one."""
         start, end = self.tokens[opening].end, self.tokens[closing].start
-        self.found.append(Change(operator, start, end, "%s(%s)" % (begin, self.text[start:end])))
+        self.found.append(Change(operator, start, end, "%s(%s)" % (begin, self.text[start:end]), form))
 
     def end_of_expression(self, at):
         """Of the ; that ends it."""
@@ -148,9 +229,9 @@ class Statements:
         if word in ("if", "while", "switch", "for"):
             close = partner(self.tokens, at + 1)
             if word == "if":
-                self.surround("negate", at + 1, close, "!")
+                self.surround("negate", at + 1, close, "!", "negate")
             elif word == "while":
-                self.surround("not-once", at + 1, close, "false && ")
+                self.surround("not-once", at + 1, close, "false && ", "never")
             at = self.walk(close + 1)
             if word == "if" and self.tokens[at].text == "else":
                 at = self.walk(at + 1)
@@ -172,7 +253,7 @@ class Statements:
                 return self.walk(close + 1)
         end = self.end_of_expression(at)
         if word in JUMPS or (word not in ("return", "static") and self.is_expression(at, end)):
-            self.add("drop", at, end, ";")
+            self.found.append(Change("drop", self.tokens[at].start, self.tokens[end].end, ";", "statement"))
         return end + 1
 
 
@@ -180,27 +261,26 @@ def expressions(function):
     """Operators, constants and arguments."""
     tokens, found = function.tokens, []
 
-    def add(operator, first, last, new):
-        found.append(Change(operator, tokens[first].start, tokens[last].end, new))
+    def add(operator, first, last, new, whole):
+        found.append(Change(operator, tokens[first].start, tokens[last].end, new,
+                            *(("expression", (tokens[whole[0]].start, tokens[whole[1]].end)) if whole else ())))
 
     for at, token in enumerate(tokens):
         before = tokens[at - 1] if at else None
         if token.kind == "sign" and token.text in SWAPS:
-            is_binary = before.kind in ("number", "text") or before.text in (")", "]") or (
-                before.kind == "word" and before.text != "return")
-            # A cast is taken for an operand: such a change does not compile, or is one after all.
-            if is_binary or token.text not in ALSO_UNARY:
-                add("swap", at, at, SWAPS[token.text])
+            # After a cast, such a change does not compile, or is one after all.
+            if is_binary(tokens, at):
+                add("swap", at, at, SWAPS[token.text], operation(tokens, at))
         elif token.kind == "number" and re.fullmatch(r"[0-9]+[uUlL]*", token.text):
             digits = re.match(r"[0-9]+", token.text).group()
             add("constant", at, at, "%d%s" % (int(digits, 8 if digits[0] == "0" else 10) + 1,
-                                              token.text[len(digits):]))
+                                              token.text[len(digits):]), (at, at))
         elif token.text in ("true", "false"):
-            add("constant", at, at, "false" if token.text == "true" else "true")
+            add("constant", at, at, "false" if token.text == "true" else "true", (at, at))
         elif (token.text == "," and at + 2 < len(tokens) and before.kind == tokens[at + 1].kind == "word" and
               tokens[at - 2].text in ("(", ",") and tokens[at + 2].text in (")", ",") and
               before.text != tokens[at + 1].text):
-            add("order", at - 1, at + 1, "%s, %s" % (tokens[at + 1].text, before.text))
+            add("order", at - 1, at + 1, "%s, %s" % (tokens[at + 1].text, before.text), call(tokens, at))
     return found
 
 
@@ -212,7 +292,7 @@ def changes_of(function, text):
     for pattern, answers in RETURNS:
         if pattern.search(function.head):
             at = function.start + 1
-            found += [Change("return", at, at, " " + answer) for answer in answers]
+            found += [Change("return", at, at, " " + answer, "insert") for answer in answers]
             break
     return sorted(found, key=lambda change: (change.start, change.end, change.operator, change.new))
 
