@@ -26,10 +26,10 @@ ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)
 WANTED = (("tools/", 90), ("", 95))	# percent, of what is below
 EQUIVALENT = "tests/mutations/equivalent.txt"
 PRODUCT = ("cachecore", "common", "layers", "storage", "tools")
-# Tests of these kinds, without a real driver; the observer under valgrind takes a minute.
+# Tests of these kinds, without a real driver, as two of them have in part, or valgrind.
 KINDS = {"unit", "golden", "hostile", "opencl", "level_zero", "libckcache", "storage", "remote", "tools", "stress"}
 NEVER = {"long", "thorough", "bench", "neo", "rusticl", "pocl", "oclgrind"}
-TOO_SLOW = {"unit.observer.valgrind"}
+TOO_SLOW = {"unit.observer.valgrind", "tools.recipes_drivers"}
 SKIPPED = 77
 MEMORY, FILE_SIZE = 16 << 30, 4 << 30	# of a process that runs wild
 # Seconds that a test may take beyond, and times, what it took without a mistake: what takes longer hangs.

@@ -3,6 +3,8 @@
 #include <sys/resource.h>
 
 #include "cachecore/cache.h"
+#include "cachecore/disk/level.h"
+#include "cachecore/record/history.h"
 #include "cachecore/remote/remote.h"
 #include "tests/support/clock.h"
 #include "tests/support/file_hash.h"
@@ -37,6 +39,7 @@ struct builder {
 	const char *image;		/* NULL: the build fails */
 	const char *header;		/* NULL: depends on nothing */
 	enum cmn_status first_status;	/* what the first call answers, if not CMN_OK */
+	bool in_memory_only;		/* what it makes is not stored */
 };
 
 static enum cmn_status build(void *ctx, struct cc_entry **ret)
@@ -62,6 +65,8 @@ static enum cmn_status build(void *ctx, struct cc_entry **ret)
 	*ret = cc_entry_new(1000000);
 	CU_ASSERT_PTR_NOT_NULL_FATAL(*ret);
 	cc_entry_add(*ret, CC_TAG_IMAGE, 0, by->image, strlen(by->image));
+	if (by->in_memory_only)
+		cc_entry_keep_in_memory(*ret);
 	return cc_entry_finish(*ret, manifest);
 }
 
@@ -456,14 +461,47 @@ TEST(a_process_that_is_killed_between_two_calls_has_lost_nothing)
 	cc_stats_free(stats);
 }
 
-static bool others_wait;	/* whether the remote tier was asked to let other machines wait for the last build */
+/* The remote tier: what it answers, and what it was asked for. */
+static struct {
+	const char *image;	/* NULL: it has none */
+	enum cc_remote_event event;
+	bool claims;
+	unsigned int asked, released;
+	bool others_wait;	/* whether it was asked to let other machines wait for the last build */
+} tier;
 
 WRAPPED(enum cmn_status, cc_remote_get, (struct cc_remote *remote, const struct cc_key *key,
 	struct cc_file_memo *memo, struct cc_entry **ret, bool *ret_claimed,
 	struct cc_remote_report *ret_report))
 {
-	others_wait = ret_claimed != NULL;
-	return __real_cc_remote_get(remote, key, memo, ret, ret_claimed, ret_report);
+	enum cmn_status status = __real_cc_remote_get(remote, key, memo, ret, ret_claimed, ret_report);
+	struct builder by = { .image = tier.image };
+
+	tier.asked++;
+	tier.others_wait = ret_claimed != NULL;
+	ret_report->event = tier.event;
+	if (ret_claimed)
+		*ret_claimed = tier.claims;
+	return tier.image ? build(&by, ret) : status;
+}
+
+WRAPPED(void, cc_remote_release, (struct cc_remote *remote, const struct cc_key *key))
+{
+	(void)remote;	/* there is none */
+	(void)key;
+	tier.released++;
+}
+
+static struct {
+	enum cc_history_kind kind;	/* of the last one */
+	unsigned int count;
+} noted;
+
+WRAPPED(void, cc_level_note, (struct cc_level *level, const struct cc_history_note *note))
+{
+	noted.kind = note->kind;
+	noted.count++;
+	__real_cc_level_note(level, note);
 }
 
 struct worker {
@@ -499,7 +537,7 @@ TEST(nobody_waits_for_a_worker_of_replay)
 		CU_ASSERT_EQUAL_FATAL(cc_cache_get_or_build(cache, &key, build_and_look, &worker, &entry,
 							    &origin), CMN_OK);
 		CU_ASSERT_EQUAL(worker.waited_for, !is_worker);
-		CU_ASSERT_EQUAL(others_wait, !is_worker);
+		CU_ASSERT_EQUAL(tier.others_wait, !is_worker);
 		cc_entry_unref(entry);
 		cc_key_release(&key);
 	}
@@ -542,4 +580,114 @@ TEST(a_cache_that_is_switched_off_is_none)
 	CU_ASSERT_EQUAL(cc_cache_open(&cache), CMN_MISS);
 	CU_ASSERT_PTR_NULL(cache);
 	CU_ASSERT_EQUAL(unsetenv("CKCACHE_DISABLE"), 0);
+}
+
+TEST(what_the_remote_tier_had_is_noted_and_stored_here)
+{
+	noted.count = 0;
+	tier.image = "far";
+	tier.event = CC_REMOTE_USED;
+	CU_ASSERT_EQUAL(expect("a", &builder, "far"), CC_ORIGIN_REMOTE);
+	CU_ASSERT_EQUAL(get("b", "far"), CC_ORIGIN_REMOTE);
+	CU_ASSERT_EQUAL(noted.count, 2);
+	CU_ASSERT_EQUAL(noted.kind, CC_HISTORY_REMOTE);
+	tier.image = NULL;
+	tier.event = CC_REMOTE_NOTHING;
+	reopen();
+	CU_ASSERT_EQUAL(expect("a", &builder, "far"), CC_ORIGIN_DISK);
+	CU_ASSERT_EQUAL(get("b", "far"), CC_ORIGIN_DISK);
+	CU_ASSERT_EQUAL(builder.calls, 0);
+	CU_ASSERT_EQUAL(expect("c", &builder, "native"), CC_ORIGIN_BUILT);
+	CU_ASSERT_EQUAL(noted.count, 2);
+}
+
+TEST(what_is_rehearsed_is_read_from_disk_alone)
+{
+	OWNED(cc_key_release) struct cc_key key;
+
+	CU_ASSERT_EQUAL(expect("a", &builder, "native"), CC_ORIGIN_BUILT);
+	reopen();
+	make_key(&key, "a");
+	cc_cache_rehearse(cache, &key);
+	CU_ASSERT_EQUAL(get("a", "native"), CC_ORIGIN_MEMORY);
+	cc_key_release(&key);
+	make_key(&key, "b");
+	tier.image = "far";
+	tier.asked = 0;
+	cc_cache_rehearse(cache, &key);
+	CU_ASSERT_EQUAL(tier.asked, 0);
+	tier.image = NULL;
+	CU_ASSERT_EQUAL(get("b", ""), CC_ORIGIN_BUILT);
+	CU_ASSERT_EQUAL(tier.asked, 1);
+}
+
+/* What a build that other machines may wait for gives. */
+static enum cmn_status build_waited_for(const char *source, bool *ret_claimed)
+{
+	struct cc_entry *entry = NULL;
+	enum cc_origin origin;
+	enum cmn_status status;
+	OWNED(cc_key_release) struct cc_key key;
+
+	make_key(&key, source);
+	status = cc_cache_get_or_build(cache, &key, build, &builder, &entry, &origin);
+	*ret_claimed = status == CMN_OK && cc_entry_is_claimed(entry);
+	if (status == CMN_OK)
+		cc_entry_unref(entry);
+	return status;
+}
+
+TEST(other_machines_wait_only_for_what_is_stored)
+{
+	bool claimed;
+
+	tier.released = 0;
+	CU_ASSERT_EQUAL(build_waited_for("a", &claimed), CMN_OK);
+	CU_ASSERT_FALSE(claimed);
+	tier.claims = true;
+	CU_ASSERT_EQUAL(build_waited_for("b", &claimed), CMN_OK);
+	CU_ASSERT_TRUE(claimed);
+	CU_ASSERT_EQUAL(tier.released, 0);
+	builder.in_memory_only = true;
+	CU_ASSERT_EQUAL(build_waited_for("c", &claimed), CMN_OK);
+	CU_ASSERT_FALSE(claimed);
+	CU_ASSERT_EQUAL(tier.released, 1);
+	builder.image = NULL;
+	CU_ASSERT_EQUAL(build_waited_for("d", &claimed), CMN_MISS);
+	CU_ASSERT_EQUAL(tier.released, 2);
+	tier.claims = false;
+	CU_ASSERT_EQUAL(build_waited_for("e", &claimed), CMN_MISS);
+	CU_ASSERT_EQUAL(tier.released, 2);
+}
+
+/* By another process of the root. */
+static bool is_being_built(const char *source)
+{
+	char root[4200];
+	enum cc_build_turn turn;
+	OWNED(cc_key_release) struct cc_key key;
+
+	(void)snprintf(root, sizeof(root), "%s/cache", unit_dir());
+	make_key(&key, source);
+	turn = build_turn_of_another(root, cc_key_view(&key), 0);
+	return turn == CC_BUILD_ALONE;
+}
+
+TEST(nobody_waits_for_a_build_that_is_over)
+{
+	struct builder failing = { .image = NULL };
+	bool claimed;
+
+	CU_ASSERT_EQUAL(build_waited_for("a", &claimed), CMN_OK);
+	CU_ASSERT_FALSE(is_being_built("a"));
+	builder.in_memory_only = true;
+	CU_ASSERT_EQUAL(build_waited_for("b", &claimed), CMN_OK);
+	CU_ASSERT_FALSE(is_being_built("b"));
+	builder = failing;
+	CU_ASSERT_EQUAL(build_waited_for("c", &claimed), CMN_MISS);
+	CU_ASSERT_FALSE(is_being_built("c"));
+	tier.image = "far";
+	CU_ASSERT_EQUAL(build_waited_for("d", &claimed), CMN_OK);
+	tier.image = NULL;
+	CU_ASSERT_FALSE(is_being_built("d"));
 }
