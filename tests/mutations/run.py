@@ -457,8 +457,8 @@ def main():
             for change in sorted(function.changes, key=lambda change: change.start):
                 print(function.place_of(change))
         return 0
-    resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
-    resource.setrlimit(resource.RLIMIT_FSIZE, (FILE_SIZE, FILE_SIZE))
+    for what, most in ((resource.RLIMIT_AS, MEMORY), (resource.RLIMIT_FSIZE, FILE_SIZE)):
+        resource.setrlimit(what, (most, resource.getrlimit(what)[1]))	# tests change them, too
     os.nice(5)
     results, build = Results(os.path.join(folder, "results.json")), Build(folder, arguments.jobs)
     drawn = sample(chosen, arguments.each)
