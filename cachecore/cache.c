@@ -333,7 +333,6 @@ static enum cmn_status wait_for_build(struct cc_cache *cache, struct cc_level *l
 {
 	enum cmn_status status;
 
-	*ret_lock = NULL;
 	/* Nobody is to wait for a worker, which may have the lowest priority. */
 	if (cache->config.built_for || cc_level_lock_build(level, key, ret_lock) != CMN_OK)
 		return CMN_MISS;

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* cache: the facade, with real levels below it and a counting build above it. */
+#include <semaphore.h>
 #include <sys/resource.h>
 
 #include "cachecore/cache.h"
 #include "cachecore/disk/level.h"
+#include "cachecore/memory/programs.h"
 #include "cachecore/record/history.h"
 #include "cachecore/remote/remote.h"
 #include "tests/support/clock.h"
@@ -70,6 +72,21 @@ static enum cmn_status build(void *ctx, struct cc_entry **ret)
 	return cc_entry_finish(*ret, manifest);
 }
 
+/* How many are inside of a disk level, which stays open as long as somebody is. */
+static _Atomic int inside;
+
+WRAPPED(struct cc_level *, cc_level_switch_enter, (struct cc_level_switch *levels))
+{
+	inside++;
+	return __real_cc_level_switch_enter(levels);
+}
+
+WRAPPED(void, cc_level_switch_leave, (struct cc_level_switch *levels, struct cc_level *level))
+{
+	inside--;
+	__real_cc_level_switch_leave(levels, level);
+}
+
 static struct cc_cache *cache;
 static struct builder builder;
 
@@ -98,6 +115,7 @@ BEFORE_EACH
 
 AFTER_EACH
 {
+	CU_ASSERT_EQUAL(inside, 0);
 	close_cache();
 }
 
@@ -421,6 +439,39 @@ TEST(forked_child_can_look_up_and_store)
 	CU_ASSERT(WIFEXITED(status) && WEXITSTATUS(status) == 0);
 	CU_ASSERT_EQUAL(expect("b", &builder, "child"), CC_ORIGIN_DISK);
 }
+
+static void *get_one(void *found)
+{
+	(void)get("a", "native");
+	(void)sem_post(found);
+	return NULL;
+}
+
+TEST(a_look_up_waits_until_a_fork_is_over)
+{
+	struct timespec soon;
+	pthread_t thread;
+	sem_t found;
+
+	(void)expect("a", &builder, "native");
+	/* By the lock of each level. */
+	for (int in_memory = 0; in_memory < 2; in_memory++) {
+		CU_ASSERT_EQUAL(setenv("CKCACHE_IN_MEM", in_memory ? "1" : "0", 1), 0);
+		reopen();
+		(void)get("a", "native");
+		CU_ASSERT_EQUAL_FATAL(sem_init(&found, 0, 0), 0);
+		cc_cache_fork_prepare(cache);
+		CU_ASSERT_EQUAL_FATAL(pthread_create(&thread, NULL, get_one, &found), 0);
+		CU_ASSERT_EQUAL(clock_gettime(CLOCK_REALTIME, &soon), 0);
+		soon.tv_sec += soon.tv_nsec >= 900000000;
+		soon.tv_nsec = (soon.tv_nsec + 100000000) % 1000000000;
+		CU_ASSERT_EQUAL(sem_timedwait(&found, &soon), -1);
+		cc_cache_fork_parent(cache);
+		CU_ASSERT_EQUAL(pthread_join(thread, NULL), 0);
+		CU_ASSERT_EQUAL(sem_destroy(&found), 0);
+	}
+	CU_ASSERT_EQUAL(unsetenv("CKCACHE_IN_MEM"), 0);
+}
 #endif
 
 static void use_and_die(void)
@@ -434,6 +485,7 @@ static void use_and_die(void)
 	cc_cache_count_miss(cache, &key, 1000);
 	if (cc_cache_get(cache, &key, &entry, &origin) == CMN_OK)
 		cc_cache_count_hit(cache, &key, origin, entry, 10);
+	put("b", "put");
 	(void)kill(getpid(), SIGKILL);
 }
 
@@ -454,7 +506,7 @@ TEST(a_process_that_is_killed_between_two_calls_has_lost_nothing)
 	(void)snprintf(root, sizeof(root), "%s/cache", unit_dir());
 	CU_ASSERT_EQUAL(cc_stats_load(stats, root), CMN_OK);
 	CU_ASSERT_EQUAL(cc_stats_get(stats, CC_MISSES), 1);
-	CU_ASSERT_EQUAL(cc_stats_get(stats, CC_STORES), 1);
+	CU_ASSERT_EQUAL(cc_stats_get(stats, CC_STORES), 2);
 	CU_ASSERT_EQUAL(cc_stats_get(stats, CC_HITS_MEMORY), 1);
 	CU_ASSERT_EQUAL(cc_stats_get(stats, CC_COMPILE_NS_SPENT), 1000);
 	CU_ASSERT_EQUAL(get("a", "native"), CC_ORIGIN_DISK);
@@ -690,4 +742,27 @@ TEST(nobody_waits_for_a_build_that_is_over)
 	CU_ASSERT_EQUAL(build_waited_for("d", &claimed), CMN_OK);
 	tier.image = NULL;
 	CU_ASSERT_FALSE(is_being_built("d"));
+}
+
+static bool is_put_again;	/* what a thread removes from memory, as if by another thread at once */
+
+WRAPPED(void, cc_programs_remove, (struct cc_programs *programs, struct cmn_view key, const void *value))
+{
+	if (!is_put_again)
+		__real_cc_programs_remove(programs, key, value);
+}
+
+TEST(what_goes_stale_again_and_again_is_built_at_last)
+{
+	builder = (struct builder){ .image = "one", .header = "x.h" };
+	unit_write("x.h", "#define V 1\n");
+	CU_ASSERT_EQUAL(expect("a", &builder, "one"), CC_ORIGIN_BUILT);
+	unit_write("x.h", "#define V 2\n");
+	is_put_again = true;
+	builder.image = "two";
+	CU_ASSERT_EQUAL(expect("a", &builder, "two"), CC_ORIGIN_BUILT);
+	is_put_again = false;
+	CU_ASSERT_EQUAL(expect("a", &builder, "two"), CC_ORIGIN_DISK);
+	CU_ASSERT_EQUAL(expect("a", &builder, "two"), CC_ORIGIN_MEMORY);
+	CU_ASSERT_EQUAL(builder.calls, 2);
 }
