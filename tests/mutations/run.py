@@ -28,7 +28,7 @@ EQUIVALENT = "tests/mutations/equivalent.txt"
 PRODUCT = ("cachecore", "common", "layers", "storage", "tools")
 # Tests of these kinds, without a real driver, as two of them have in part, or valgrind.
 KINDS = {"unit", "golden", "hostile", "opencl", "level_zero", "libckcache", "storage", "remote", "tools", "stress"}
-NEVER = {"long", "thorough", "bench", "neo", "rusticl", "pocl", "oclgrind"}
+NEVER = {"long", "thorough", "bench", "neo", "rusticl", "pocl", "oclgrind", "ze_intel"}
 TOO_SLOW = {"unit.observer.valgrind", "tools.recipes_drivers"}
 SKIPPED = 77
 MEMORY, FILE_SIZE = 16 << 30, 4 << 30	# of a process that runs wild
@@ -444,7 +444,9 @@ def main():
     parser.add_argument("--tests", default="", metavar="REGEX", help="only tests whose name matches")
     parser.add_argument("--each", type=int, default=3, metavar="N", help="mistakes in each function (3)")
     parser.add_argument("--seed", default="", help="draws others")
-    parser.add_argument("--jobs", type=int, default=os.cpu_count(), metavar="N", help="tests at a time")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count() * 3 // 4 or 1, metavar="N",
+                        help="tests at a time (three quarters of the processors: some have children that run "
+                             "only where nothing else does)")
     parser.add_argument("--minutes", type=float, default=1e6, help="tries no other one after that")
     parser.add_argument("--list", action="store_true", help="print all that could be tried")
     parser.add_argument("--verbose", action="store_true", help="print what was noticed, too, and by which test")
