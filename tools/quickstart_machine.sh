@@ -12,7 +12,6 @@ ninja	ninja-build	ninja-build	ninja	ninja	ninja	Ninja+or+make
 pkg-config	pkg-config	pkgconf-pkg-config	pkgconf	pkgconf-pkg-config	pkgconf	pkg-config
 xxhash	libxxhash-dev	xxhash-devel	xxhash	xxhash-devel	xxhash-dev	xxHash
 deflate	libdeflate-dev	libdeflate-devel	libdeflate	libdeflate-devel	libdeflate-dev	libdeflate
-crypto	libssl-dev	openssl-devel	openssl	libopenssl-devel	openssl-dev	OpenSSL+3
 json	libjson-c-dev	json-c-devel	json-c	libjson-c-devel	json-c-dev	json-c
 uthash	uthash-dev	uthash-devel	uthash	uthash-devel	uthash-dev	uthash
 sodium	libsodium-dev	libsodium-devel	libsodium	libsodium-devel	libsodium-dev	libsodium
@@ -108,7 +107,6 @@ missing_needs()
 	command -v pkg-config >/dev/null || echo pkg-config
 	pkg-config --exists libxxhash 2>/dev/null || echo xxhash
 	pkg-config --exists libdeflate 2>/dev/null || echo deflate
-	pkg-config --exists 'libcrypto >= 3' 2>/dev/null || echo crypto
 	pkg-config --exists json-c 2>/dev/null || echo json
 	has_header uthash.h || echo uthash
 	has_header sodium.h || echo sodium

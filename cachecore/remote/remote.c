@@ -263,7 +263,7 @@ static enum cmn_status connect_helper(struct cc_remote *remote, int dir_fd, cons
 
 /* A value as it comes: its parts, which are hashed meanwhile. */
 struct received {
-	uint8_t header[CC_REMOTE_HEADER_SIZE], hash[CC_SODIUM_HASH_SIZE];
+	uint8_t header[CC_SEAL_HEADER_SIZE], hash[CC_SODIUM_HASH_SIZE];
 	bool hashed;
 	struct cmn_buffer src, bin;
 };
@@ -317,14 +317,17 @@ static enum cmn_status receive_value(struct cc_remote *remote, struct cc_helper 
 	size_t src_len, bin_len;
 	cc_helper_seen_fn seen;
 
-	if (len < CC_REMOTE_HEADER_SIZE || len > cc_address_max_value(&remote->setup.address)) {
+	if (len < CC_SEAL_HEADER_SIZE || len > cc_address_max_value(&remote->setup.address)) {
 		report_refusal(remote, "it has no possible length", report);
 		return CMN_MISS;
 	}
-	status = cc_helper_read(helper, CC_REMOTE_HEADER_SIZE, &header, NULL, NULL);
+	status = cc_helper_read(helper, CC_SEAL_HEADER_SIZE, &header, NULL, NULL);
 	if (status == CMN_OK) {
 		memcpy(ret->header, header.data, sizeof(ret->header));
 		decoded = cc_remote_value_lengths(ret->header, len, &src_len, &bin_len);
+		/* It ends with bin. */
+		if (decoded == CMN_OK && src_len + bin_len != len - CC_SEAL_HEADER_SIZE)
+			decoded = CMN_ERR_CORRUPT;
 	}
 	cmn_buffer_release(&header);
 	if (status != CMN_OK)
@@ -343,7 +346,7 @@ static enum cmn_status receive_value(struct cc_remote *remote, struct cc_helper 
 	ret->hashed = remote->setup.trust && cc_sodium_hash_begin(&hash) == CMN_OK;
 	seen = ret->hashed ? add_to_hash : NULL;
 	if (ret->hashed)
-		cc_remote_value_hash_header(&hash, ret->header);
+		cc_seal_hash_header(&hash, ret->header);
 	status = cc_helper_read(helper, src_len, &ret->src, seen, &hash);
 	if (status == CMN_OK)
 		status = cc_helper_read(helper, bin_len, &ret->bin, seen, &hash);

@@ -9,6 +9,8 @@
 _Static_assert(CC_SODIUM_HASH_SIZE == crypto_generichash_BYTES, "BLAKE2b-256");
 _Static_assert(sizeof(crypto_generichash_state) <= sizeof(struct cc_sodium_hash), "its room");
 _Static_assert(CC_SODIUM_KEY_SIZE == crypto_sign_ed25519_PUBLICKEYBYTES, "RFC 8032");
+_Static_assert(CC_SODIUM_SEED_SIZE == crypto_sign_ed25519_SEEDBYTES, "RFC 8032");
+_Static_assert(CC_SODIUM_SECRET_SIZE == crypto_sign_ed25519_SECRETKEYBYTES, "seed and public key");
 _Static_assert(CC_SODIUM_SIGNATURE_SIZE == crypto_sign_ed25519_BYTES, "RFC 8032");
 
 struct functions {
@@ -18,6 +20,8 @@ struct functions {
 	__typeof__(&crypto_generichash_update) hash_update;
 	__typeof__(&crypto_generichash_final) hash_final;
 	__typeof__(&crypto_sign_ed25519_verify_detached) verify;
+	__typeof__(&crypto_sign_ed25519_seed_keypair) seed_keypair;
+	__typeof__(&crypto_sign_ed25519_detached) sign;
 };
 
 /*
@@ -46,7 +50,9 @@ static bool find_all(void *library, struct functions *ret)
 	       find(library, "crypto_generichash_init", &ret->hash_init) &&
 	       find(library, "crypto_generichash_update", &ret->hash_update) &&
 	       find(library, "crypto_generichash_final", &ret->hash_final) &&
-	       find(library, "crypto_sign_ed25519_verify_detached", &ret->verify);
+	       find(library, "crypto_sign_ed25519_verify_detached", &ret->verify) &&
+	       find(library, "crypto_sign_ed25519_seed_keypair", &ret->seed_keypair) &&
+	       find(library, "crypto_sign_ed25519_detached", &ret->sign);
 }
 
 static void load(void)
@@ -108,4 +114,25 @@ enum cmn_status cc_sodium_verify(const uint8_t signature[CC_SODIUM_SIGNATURE_SIZ
 		return CMN_MISS;
 	return sodium.functions.verify(signature, message.data, message.len, key) == 0
 		? CMN_OK : CMN_ERR_ACCESS;
+}
+
+/* With these sizes neither of the two functions fails. */
+enum cmn_status cc_sodium_secret(const uint8_t seed[CC_SODIUM_SEED_SIZE],
+				 uint8_t ret[CC_SODIUM_SECRET_SIZE])
+{
+	uint8_t public[CC_SODIUM_KEY_SIZE];
+
+	if (!cc_sodium_available())
+		return CMN_MISS;
+	(void)sodium.functions.seed_keypair(public, ret, seed);
+	return CMN_OK;
+}
+
+enum cmn_status cc_sodium_sign(const uint8_t secret[CC_SODIUM_SECRET_SIZE], struct cmn_view message,
+			       uint8_t ret[CC_SODIUM_SIGNATURE_SIZE])
+{
+	if (!cc_sodium_available())
+		return CMN_MISS;
+	(void)sodium.functions.sign(ret, NULL, message.data, message.len, secret);
+	return CMN_OK;
 }

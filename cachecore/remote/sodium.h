@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * sodium: BLAKE2b-256 and Ed25519 (RFC 8032), by libsodium. The only file that
- * knows it. The first call loads the library, so that a process without a remote
- * tier gains none; where it is missing, every later call says so at once.
+ * knows it. The first call loads the library, so that a process that needs no
+ * signature gains none; where it is missing, every later call says so at once.
  * Thread-safe.
  */
 #ifndef CACHECORE_REMOTE_SODIUM_H
@@ -17,6 +17,8 @@
 
 #define CC_SODIUM_HASH_SIZE 32
 #define CC_SODIUM_KEY_SIZE 32		/* a public key */
+#define CC_SODIUM_SEED_SIZE 32		/* a private key, as files have it */
+#define CC_SODIUM_SECRET_SIZE 64	/* the same as it signs: the seed, then the public key */
 #define CC_SODIUM_SIGNATURE_SIZE 64
 
 /* Whether libsodium is on this machine. */
@@ -36,5 +38,11 @@ void cc_sodium_hash_end(struct cc_sodium_hash *hash, uint8_t ret[CC_SODIUM_HASH_
 CMN_CHECKED enum cmn_status cc_sodium_verify(const uint8_t signature[CC_SODIUM_SIGNATURE_SIZE],
 					     struct cmn_view message,
 					     const uint8_t key[CC_SODIUM_KEY_SIZE]);
+/* Both: CMN_MISS: no libsodium. */
+CMN_CHECKED enum cmn_status cc_sodium_secret(const uint8_t seed[CC_SODIUM_SEED_SIZE],
+					     uint8_t ret[CC_SODIUM_SECRET_SIZE]);
+CMN_CHECKED enum cmn_status cc_sodium_sign(const uint8_t secret[CC_SODIUM_SECRET_SIZE],
+					   struct cmn_view message,
+					   uint8_t ret[CC_SODIUM_SIGNATURE_SIZE]);
 
 #endif

@@ -12,10 +12,10 @@
 
 #include "cachecore/config.h"
 #include "cachecore/disk/root.h"
+#include "common/base64.h"
 #include "common/file.h"
 #include "common/trusted.h"
 
-#define BASE64_LEN (CC_TRUST_BASE64_SIZE - 1)	/* one "=" at its end */
 #define FIRST_YEAR 1970		/* a date is a time since the epoch */
 #define DAY_SECONDS 86400
 #define MAX_SAID 8		/* lines of a file that is none of keys */
@@ -34,50 +34,9 @@ struct cc_trust {
 	struct trusted keys[CC_TRUST_MAX_KEYS];
 };
 
-static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-
-/* The one encoding (RFC 4648) of 32 bytes, or false. */
-static bool decode_base64(struct cmn_view text, uint8_t ret[CC_SODIUM_KEY_SIZE])
-{
-	const char *at = text.data;
-	uint8_t key[CC_SODIUM_KEY_SIZE];
-	unsigned int bits = 0;
-	uint32_t value = 0;
-	size_t len = 0;
-
-	if (text.len != BASE64_LEN || at[BASE64_LEN - 1] != '=')
-		return false;
-	for (size_t i = 0; i < BASE64_LEN - 1; i++) {
-		const char *digit = memchr(digits, at[i], sizeof(digits) - 1);
-
-		if (!digit)
-			return false;
-		value = value << 6 | (uint32_t)(digit - digits);
-		bits += 6;
-		if (bits >= 8) {
-			bits -= 8;
-			key[len++] = (uint8_t)(value >> bits);
-		}
-	}
-	if (value & ((1U << bits) - 1))
-		return false;	/* these bits are of no byte */
-	memcpy(ret, key, sizeof(key));
-	return true;
-}
-
 void cc_trust_key_base64(const struct cc_trust_key *key, char ret[CC_TRUST_BASE64_SIZE])
 {
-	/* The last digit's lowest bits are of no byte. */
-	for (size_t i = 0; i < BASE64_LEN - 1; i++) {
-		size_t at = i * 6 / 8, offset = i * 6 % 8;
-		unsigned int pair = (unsigned int)key->key[at] << 8;
-
-		if (at + 1 < CC_SODIUM_KEY_SIZE)
-			pair |= key->key[at + 1];
-		ret[i] = digits[pair >> (10 - offset) & 63];
-	}
-	ret[BASE64_LEN - 1] = '=';
-	ret[BASE64_LEN] = '\0';
+	cmn_base64_encode(key->key, sizeof(key->key), ret);
 }
 
 static bool is_blank(char byte)
@@ -187,7 +146,7 @@ enum cmn_status cc_trust_key_parse(struct cmn_view line, const char **ret_proble
 	if (!cmn_view_equal(words[0], cmn_view_of("ed25519")) || (count != 3 && count != 5) ||
 	    (count == 5 && !cmn_view_equal(words[3], cmn_view_of("until"))))
 		*ret_problem = "not \"ed25519 KEY NAME [until YYYY-MM-DD]\"";
-	else if (!decode_base64(words[1], key.key))
+	else if (!cmn_base64_decode(words[1], key.key, sizeof(key.key)))
 		*ret_problem = "the key is not 32 bytes in base64";
 	else if (cc_trust_key_set_name(&key, words[2]) != CMN_OK)
 		*ret_problem = "the name is longer than 64 bytes, or not of printable ASCII";
@@ -276,6 +235,15 @@ static enum cmn_status read_trusted(const char *path, const char **ret_problem,
 	return status;
 }
 
+static void add_key(struct cc_trust *trust, const struct cc_trust_key *key, size_t file,
+		    unsigned int line)
+{
+	struct trusted *trusted = &trust->keys[trust->count++];
+
+	*trusted = (struct trusted){ .key = *key, .file = file, .line = line };
+	trust->has_ids = cc_trust_key_id(key->key, trusted->id) == CMN_OK;
+}
+
 static void add_lines(const struct cmn_log *log, struct cc_trust *trust, size_t file,
 		      struct cmn_view text)
 {
@@ -300,12 +268,8 @@ static void add_lines(const struct cmn_log *log, struct cc_trust *trust, size_t 
 		if (status == CMN_ERR_INVALID && said++ < MAX_SAID)
 			cmn_log_write(log, CMN_LOG_ERROR, "%s:%u: %s; the line is ignored", path,
 				      line, problem);
-		if (status == CMN_OK) {
-			struct trusted *trusted = &trust->keys[trust->count++];
-
-			*trusted = (struct trusted){ .key = key, .file = file, .line = line };
-			trust->has_ids = cc_trust_key_id(key.key, trusted->id) == CMN_OK;
-		}
+		if (status == CMN_OK)
+			add_key(trust, &key, file, line);
 		at += len + 1;
 	}
 }
@@ -359,6 +323,20 @@ enum cmn_status cc_trust_new(const struct cmn_log *log, char *const *paths, stru
 	else
 		cc_trust_free(trust);
 	return status;
+}
+
+enum cmn_status cc_trust_of(const struct cc_trust_key *keys, size_t count, struct cc_trust **ret)
+{
+	char *const no_files[] = { NULL };
+	struct cc_trust *trust;
+	enum cmn_status status = cc_trust_new(NULL, no_files, &trust);
+
+	if (status != CMN_OK)
+		return status;
+	for (size_t i = 0; i < count; i++)
+		add_key(trust, &keys[i], 0, 0);
+	*ret = trust;
+	return CMN_OK;
 }
 
 void cc_trust_free(struct cc_trust *trust)

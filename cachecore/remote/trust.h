@@ -20,6 +20,7 @@
 #include <stdint.h>
 
 #include "cachecore/remote/sodium.h"
+#include "common/base64.h"
 #include "common/bytes.h"
 #include "common/log.h"
 #include "common/status.h"
@@ -28,7 +29,7 @@
 #define CC_TRUST_MAX_FILE 65536		/* bytes */
 #define CC_TRUST_MAX_KEYS 64		/* in all files together */
 #define CC_TRUST_MAX_NAME 64		/* bytes */
-#define CC_TRUST_BASE64_SIZE 45		/* with the terminator */
+#define CC_TRUST_BASE64_SIZE CMN_BASE64_SIZE(CC_SODIUM_KEY_SIZE)
 #define CC_TRUST_DATE_SIZE 11		/* "2027-01-31" and its terminator */
 
 struct cc_trust_key {
@@ -62,6 +63,9 @@ struct cc_trust;
  */
 CMN_CHECKED enum cmn_status cc_trust_new(const struct cmn_log *log, char *const *paths,
 					 struct cc_trust **ret);
+/* Of these keys alone, at most CC_TRUST_MAX_KEYS; their file is NULL. CMN_ERR_NOMEM. */
+CMN_CHECKED enum cmn_status cc_trust_of(const struct cc_trust_key *keys, size_t count,
+					struct cc_trust **ret);
 void cc_trust_free(struct cc_trust *trust);	/* NULL is fine */
 
 /* The i-th key in the order of the files, and its place; borrowed. NULL: no more. */

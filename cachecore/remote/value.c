@@ -8,26 +8,15 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "cachecore/disk/bundle.h"
 #include "common/hash.h"
 
-#define SIGNATURE_AT (CC_REMOTE_HEADER_SIZE - CC_SODIUM_SIGNATURE_SIZE)
-#define SEAL_AT 12
-#define KEY_ID_AT 32
 #define NAME_SUFFIX "-ckcache-1"
 
-enum seal {
-	SEAL_NONE = 0,
-	SEAL_ED25519 = 1,
+static const struct cc_seal_kind kind = {
+	{ 'c', 'k', 'c', 'r', 'e', 'm', '\r', '\n' }, "ckcache remote entry, 1",
 };
 
-static const uint8_t magic[8] = { 'c', 'k', 'c', 'r', 'e', 'm', '\r', '\n' };
-/* Names what is signed, so that a key's signature of anything else is never valid here. */
-static const uint8_t purpose[CC_REMOTE_MESSAGE_SIZE - CC_SODIUM_HASH_SIZE] =
-	"ckcache remote entry, 1";
-static const uint8_t zeros[CC_SODIUM_HASH_SIZE + CC_SODIUM_SIGNATURE_SIZE];
-
-_Static_assert(CC_REMOTE_VERSION == 1, "NAME_SUFFIX has it too");
+_Static_assert(CC_SEAL_VERSION == 1, "NAME_SUFFIX has it too");
 _Static_assert(CC_REMOTE_NAME_SIZE == sizeof(NAME_SUFFIX) + CMN_HASH_HEX_SIZE - 1, "both texts");
 
 void cc_remote_name(struct cmn_view key, char ret[CC_REMOTE_NAME_SIZE])
@@ -43,62 +32,23 @@ void cc_remote_name_of(const struct cmn_hash *hash, char ret[CC_REMOTE_NAME_SIZE
 	memcpy(ret + CMN_HASH_HEX_SIZE - 1, NAME_SUFFIX, sizeof(NAME_SUFFIX));
 }
 
-static void put_number(uint8_t *at, uint64_t value, unsigned int width)
+/* If so, their sum does not overflow. */
+static bool lengths_are_possible(uint64_t src_len, uint64_t bin_len)
 {
-	for (unsigned int i = 0; i < width; i++)
-		at[i] = (uint8_t)(value >> (8 * i));
+	return src_len >= CC_SRC_HEADER_SIZE && src_len <= CC_SRC_MAX_FILE &&
+	       bin_len >= CC_ENTRY_HEADER_SIZE &&
+	       bin_len <= CC_ENTRY_MAX_PAYLOAD + CC_ENTRY_HEADER_SIZE;
 }
 
-enum cmn_status cc_remote_value_header(struct cmn_view src, struct cmn_view bin,
-				       const uint8_t *key_id, uint8_t ret[CC_REMOTE_HEADER_SIZE])
+enum cmn_status cc_remote_value_make(struct cmn_view src, struct cmn_view bin,
+				     const struct cc_signer *signer,
+				     uint8_t ret[CC_SEAL_HEADER_SIZE])
 {
-	if (!cc_bundle_lengths_possible(src.len, bin.len))
+	const struct cmn_view views[] = { src, bin };
+
+	if (!lengths_are_possible(src.len, bin.len))
 		return CMN_ERR_INVALID;
-	memcpy(ret, magic, sizeof(magic));
-	put_number(ret + 8, CC_REMOTE_VERSION, 4);
-	put_number(ret + 12, key_id ? SEAL_ED25519 : SEAL_NONE, 4);
-	put_number(ret + 16, src.len, 8);
-	put_number(ret + 24, bin.len, 8);
-	memcpy(ret + 32, zeros, sizeof(zeros));
-	if (key_id)
-		memcpy(ret + 32, key_id, CC_SODIUM_HASH_SIZE);
-	return CMN_OK;
-}
-
-void cc_remote_value_hash_header(struct cc_sodium_hash *hash,
-				 const uint8_t header[CC_REMOTE_HEADER_SIZE])
-{
-	cc_sodium_hash_add(hash, header, SIGNATURE_AT);
-	cc_sodium_hash_add(hash, zeros, CC_SODIUM_SIGNATURE_SIZE);
-}
-
-static enum cmn_status hash_value(const uint8_t header[CC_REMOTE_HEADER_SIZE], struct cmn_view src,
-				  struct cmn_view bin, uint8_t ret[CC_SODIUM_HASH_SIZE])
-{
-	struct cc_sodium_hash hash;
-	enum cmn_status status = cc_sodium_hash_begin(&hash);
-
-	if (status != CMN_OK)
-		return status;
-	cc_remote_value_hash_header(&hash, header);
-	cc_sodium_hash_add(&hash, src.data, src.len);
-	cc_sodium_hash_add(&hash, bin.data, bin.len);
-	cc_sodium_hash_end(&hash, ret);
-	return CMN_OK;
-}
-
-enum cmn_status cc_remote_value_message(const uint8_t header[CC_REMOTE_HEADER_SIZE],
-					struct cmn_view src, struct cmn_view bin,
-					uint8_t ret[CC_REMOTE_MESSAGE_SIZE])
-{
-	memcpy(ret, purpose, sizeof(purpose));
-	return hash_value(header, src, bin, ret + sizeof(purpose));
-}
-
-void cc_remote_value_set_signature(uint8_t header[CC_REMOTE_HEADER_SIZE],
-				   const uint8_t signature[CC_SODIUM_SIGNATURE_SIZE])
-{
-	memcpy(header + SIGNATURE_AT, signature, CC_SODIUM_SIGNATURE_SIZE);
+	return cc_seal_make(&kind, src.len, bin.len, views, 2, signer, ret);
 }
 
 const char *cc_remote_refusal_string(enum cc_remote_refusal refusal)
@@ -120,46 +70,59 @@ const char *cc_remote_refusal_string(enum cc_remote_refusal refusal)
 	return "it is not refused";
 }
 
-struct fields {
-	size_t src_len, bin_len;
-	const uint8_t *key_id;	/* NULL: unsigned */
-};
-
-/* len: of the whole value. */
-static enum cmn_status read_header(struct cmn_view header, uint64_t len, struct fields *ret)
+/* max: bytes of the whole value, at most. */
+static enum cmn_status read_header(const uint8_t *header, uint64_t max, struct cc_seal *ret)
 {
-	struct cmn_reader reader = cmn_reader_of(header);
-	struct cmn_view found, seen_magic = cmn_reader_bytes(&reader, sizeof(magic));
-	uint32_t version = cmn_reader_u32(&reader), seal = cmn_reader_u32(&reader);
-	uint64_t src_len = cmn_reader_u64(&reader), bin_len = cmn_reader_u64(&reader);
+	enum cmn_status status = cc_seal_read(&kind, header, ret);
 
-	found = cmn_reader_bytes(&reader, sizeof(zeros));
-	if (reader.failed || memcmp(seen_magic.data, magic, sizeof(magic)) != 0)
-		return CMN_ERR_CORRUPT;
-	if (version != CC_REMOTE_VERSION)
-		return CMN_ERR_VERSION;
-	/* Bounded first, so that the sum cannot overflow. */
-	if (!cc_bundle_lengths_possible(src_len, bin_len) ||
-	    src_len + bin_len != len - CC_REMOTE_HEADER_SIZE)
-		return CMN_ERR_CORRUPT;
-	*ret = (struct fields){ .src_len = (size_t)src_len, .bin_len = (size_t)bin_len };
-	if (seal == SEAL_ED25519)
-		ret->key_id = found.data;
-	else if (seal != SEAL_NONE || memcmp(found.data, zeros, sizeof(zeros)) != 0)
-		return CMN_ERR_CORRUPT;
-	return CMN_OK;
+	if (status == CMN_OK && (!lengths_are_possible(ret->a, ret->b) ||
+				 ret->a + ret->b + CC_SEAL_HEADER_SIZE > max))
+		status = CMN_ERR_CORRUPT;
+	return status;
 }
 
-static bool is_signed_by(const uint8_t *header, const uint8_t hash[CC_SODIUM_HASH_SIZE],
-			 const struct cc_trust_key *key)
+/* Whether that key is trusted now; who it is. */
+static enum cc_remote_refusal judge_key(const uint8_t *key_id, const struct cc_trust *trust,
+					uint64_t now, const struct cc_trust_key **ret)
 {
-	uint8_t message[CC_REMOTE_MESSAGE_SIZE];
+	enum cmn_status status;
 
-	memcpy(message, purpose, sizeof(purpose));
-	memcpy(message + sizeof(purpose), hash, CC_SODIUM_HASH_SIZE);
-	return cc_sodium_verify(header + SIGNATURE_AT,
-				(struct cmn_view){ message, sizeof(message) },
-				key->key) == CMN_OK;
+	*ret = NULL;
+	if (!key_id)
+		return CC_REMOTE_NOT_SIGNED;
+	if (!cc_sodium_available())
+		return CC_REMOTE_NO_LIBSODIUM;
+	status = cc_trust_find(trust, key_id, now, ret);
+	if (status == CMN_MISS)
+		return CC_REMOTE_UNKNOWN_KEY;
+	return status == CMN_OK ? CC_REMOTE_NOT_REFUSED : CC_REMOTE_EXPIRED_KEY;
+}
+
+enum cc_remote_refusal cc_remote_value_refusal(const uint8_t header[CC_SEAL_HEADER_SIZE],
+					       const struct cc_trust *trust, uint64_t now)
+{
+	const struct cc_trust_key *key;
+	struct cc_seal seal;
+
+	/* What is no header has no signature. */
+	if (!trust)
+		return CC_REMOTE_NOT_REFUSED;
+	if (cc_seal_read(&kind, header, &seal) != CMN_OK)
+		return CC_REMOTE_NOT_SIGNED;
+	return judge_key(seal.key_id, trust, now, &key);
+}
+
+enum cmn_status cc_remote_value_lengths(const uint8_t header[CC_SEAL_HEADER_SIZE], uint64_t max,
+					size_t *ret_src, size_t *ret_bin)
+{
+	struct cc_seal seal;
+	enum cmn_status status = read_header(header, max, &seal);
+
+	if (status != CMN_OK)
+		return status;
+	*ret_src = (size_t)seal.a;
+	*ret_bin = (size_t)seal.b;
+	return CMN_OK;
 }
 
 /* hash: NULL: not computed yet. */
@@ -167,75 +130,34 @@ static enum cc_remote_refusal judge(const uint8_t *header, const uint8_t *hash,
 				    const struct cc_trust *trust, uint64_t now,
 				    struct cc_remote_value *value)
 {
+	const struct cmn_view views[] = { value->src, value->bin };
+	const struct cc_trust_key *key;
+	enum cc_remote_refusal refusal = judge_key(value->key_id, trust, now, &key);
 	uint8_t own[CC_SODIUM_HASH_SIZE];
-	const struct cc_trust_key *key;
-	enum cmn_status status;
 
-	if (!value->key_id)
-		return CC_REMOTE_NOT_SIGNED;
-	if (!cc_sodium_available())
+	value->signer = key ? key->name : NULL;
+	if (refusal != CC_REMOTE_NOT_REFUSED)
+		return refusal;
+	if (!hash && cc_seal_hash(header, views, 2, own) != CMN_OK)
 		return CC_REMOTE_NO_LIBSODIUM;
-	status = cc_trust_find(trust, value->key_id, now, &key);
-	if (status == CMN_MISS)
-		return CC_REMOTE_UNKNOWN_KEY;
-	value->signer = key->name;
-	if (status != CMN_OK)
-		return CC_REMOTE_EXPIRED_KEY;
-	if (!hash && hash_value(header, value->src, value->bin, own) != CMN_OK)
-		return CC_REMOTE_NO_LIBSODIUM;
-	return is_signed_by(header, hash ? hash : own, key) ? CC_REMOTE_NOT_REFUSED
-							   : CC_REMOTE_WRONG_SIGNATURE;
+	return cc_seal_verify(&kind, header, hash ? hash : own, key->key) == CMN_OK
+		? CC_REMOTE_NOT_REFUSED : CC_REMOTE_WRONG_SIGNATURE;
 }
 
-enum cc_remote_refusal cc_remote_value_refusal(const uint8_t header[CC_REMOTE_HEADER_SIZE],
-					       const struct cc_trust *trust, uint64_t now)
-{
-	const struct cc_trust_key *key;
-	enum cmn_status status;
-
-	if (!trust)
-		return CC_REMOTE_NOT_REFUSED;
-	if (header[SEAL_AT] != SEAL_ED25519)
-		return CC_REMOTE_NOT_SIGNED;
-	if (!cc_sodium_available())
-		return CC_REMOTE_NO_LIBSODIUM;
-	status = cc_trust_find(trust, header + KEY_ID_AT, now, &key);
-	if (status == CMN_OK)
-		return CC_REMOTE_NOT_REFUSED;
-	return status == CMN_MISS ? CC_REMOTE_UNKNOWN_KEY : CC_REMOTE_EXPIRED_KEY;
-}
-
-enum cmn_status cc_remote_value_lengths(const uint8_t header[CC_REMOTE_HEADER_SIZE], uint64_t len,
-					size_t *ret_src, size_t *ret_bin)
-{
-	struct fields fields;
-	enum cmn_status status = CMN_ERR_CORRUPT;
-
-	if (len >= CC_REMOTE_HEADER_SIZE)
-		status = read_header((struct cmn_view){ header, CC_REMOTE_HEADER_SIZE }, len, &fields);
-	if (status != CMN_OK)
-		return status;
-	*ret_src = fields.src_len;
-	*ret_bin = fields.bin_len;
-	return CMN_OK;
-}
-
-enum cmn_status cc_remote_value_check_parts(const uint8_t header[CC_REMOTE_HEADER_SIZE],
+enum cmn_status cc_remote_value_check_parts(const uint8_t header[CC_SEAL_HEADER_SIZE],
 					    struct cmn_view src, struct cmn_view bin,
 					    const uint8_t *hash, const struct cc_trust *trust,
 					    uint64_t now, struct cc_remote_value *ret)
 {
 	struct cc_remote_value value = { .src = src, .bin = bin };
-	struct fields fields;
-	enum cmn_status status;
+	struct cc_seal seal;
+	enum cmn_status status = read_header(header, UINT64_MAX, &seal);
 
-	status = read_header((struct cmn_view){ header, CC_REMOTE_HEADER_SIZE },
-			     CC_REMOTE_HEADER_SIZE + (uint64_t)src.len + bin.len, &fields);
-	if (status == CMN_OK && (fields.src_len != src.len || fields.bin_len != bin.len))
+	if (status == CMN_OK && (seal.a != src.len || seal.b != bin.len))
 		status = CMN_ERR_CORRUPT;
 	if (status != CMN_OK)
 		return status;
-	value.key_id = fields.key_id;
+	value.key_id = seal.key_id;
 	if (trust)
 		value.refusal = judge(header, hash, trust, now, &value);
 	if (value.refusal != CC_REMOTE_NOT_REFUSED) {
@@ -250,17 +172,17 @@ enum cmn_status cc_remote_value_check(struct cmn_view bytes, const struct cc_tru
 				      uint64_t now, struct cc_remote_value *ret)
 {
 	struct cmn_reader reader = cmn_reader_of(bytes);
-	struct cmn_view header = cmn_reader_bytes(&reader, CC_REMOTE_HEADER_SIZE), src, bin;
-	struct fields fields;
+	struct cmn_view header = cmn_reader_bytes(&reader, CC_SEAL_HEADER_SIZE), src, bin;
+	struct cc_seal seal;
 	enum cmn_status status;
 
 	if (reader.failed)
 		return CMN_ERR_CORRUPT;
-	status = read_header(header, bytes.len, &fields);
+	status = read_header(header.data, bytes.len, &seal);
 	if (status != CMN_OK)
 		return status;
-	src = cmn_reader_bytes(&reader, fields.src_len);
-	bin = cmn_reader_bytes(&reader, fields.bin_len);
+	src = cmn_reader_bytes(&reader, seal.a);
+	bin = cmn_reader_bytes(&reader, reader.left);
 	return cc_remote_value_check_parts(header.data, src, bin, NULL, trust, now, ret);
 }
 
@@ -269,7 +191,7 @@ enum cmn_status cc_remote_value_take(const struct cc_remote_value *value, struct
 {
 	struct cc_entry *entry;
 	struct cc_key key;
-	enum cmn_status status = cc_bundle_decode(value->src, bin, &key, &entry);
+	enum cmn_status status = cc_remote_files_decode(value->src, bin, &key, &entry);
 
 	if (status != CMN_OK)
 		return status;
@@ -281,4 +203,67 @@ enum cmn_status cc_remote_value_take(const struct cc_remote_value *value, struct
 		cc_entry_unref(entry);
 	cc_key_release(&key);
 	return status;
+}
+
+/* A look-up compares keys as bytes; what becomes a directory's name is read as fields. */
+static enum cmn_status walk_key(struct cmn_view key)
+{
+	struct cc_key_field field;
+	struct cmn_reader reader;
+	enum cmn_status status = cc_key_read(key, &reader);
+
+	while (status == CMN_OK)
+		status = cc_key_next(&reader, &field);
+	return status == CMN_MISS ? CMN_OK : status;
+}
+
+enum cmn_status cc_remote_files_decode(struct cmn_view src, struct cmn_buffer *bin,
+				 struct cc_key *ret_key, struct cc_entry **ret)
+{
+	struct cc_manifest *manifest = NULL;
+	struct cmn_buffer encoded = { 0 };
+	struct cc_entry *entry = NULL;
+	struct cc_src parts;
+	enum cmn_status status = cc_src_file_decode(src, &parts);
+
+	if (status == CMN_OK)
+		status = walk_key(parts.key);
+	if (status == CMN_OK && parts.manifest.len)
+		status = cc_manifest_decode(parts.manifest, &manifest);
+	if (status == CMN_OK) {
+		cmn_buffer_append(&encoded, parts.key.data, parts.key.len);
+		status = encoded.failed ? CMN_ERR_NOMEM : CMN_OK;
+	}
+	if (status == CMN_OK)
+		status = cc_entry_decode(bin, &parts.hash, NULL, manifest, &entry);
+	cmn_buffer_release(bin);
+	if (status != CMN_OK) {
+		cc_manifest_free(manifest);
+		cmn_buffer_release(&encoded);
+		/* A .bin of another .src is no pair. */
+		return status == CMN_STALE ? CMN_ERR_CORRUPT : status;
+	}
+	*ret_key = (struct cc_key){ .encoded = encoded };
+	*ret = entry;
+	return CMN_OK;
+}
+
+enum cmn_status cc_remote_files_check(struct cmn_view src, struct cmn_view bin, struct cmn_hash *ret_key)
+{
+	struct cmn_buffer copy = { 0 };
+	struct cc_entry *entry;
+	struct cc_key key;
+	enum cmn_status status = CMN_ERR_NOMEM;
+
+	cmn_buffer_append(&copy, bin.data, bin.len);
+	if (!copy.failed)
+		status = cc_remote_files_decode(src, &copy, &key, &entry);
+	cmn_buffer_release(&copy);
+	if (status != CMN_OK)
+		return status;
+	if (ret_key)
+		*ret_key = cmn_hash_of(cc_key_view(&key).data, cc_key_view(&key).len);
+	cc_entry_unref(entry);
+	cc_key_release(&key);
+	return CMN_OK;
 }

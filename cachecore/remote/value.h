@@ -1,16 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * value: what a remote tier stores for one key (format version 1, little-endian;
- * docs/FORMAT.md has the reasons):
+ * value: an entry's two files with who vouches for them: what a remote tier stores for
+ * one key, and what a bundle is made of (docs/FORMAT.md has the reasons):
  *
- *   value = magic[8] version:u32 seal:u32 src_len:u64 bin_len:u64
- *           key_id[32] signature[64] src[src_len] bin[bin_len]
+ *   value = header src[src_len] bin[bin_len]
  *
- * src and bin are an entry's files <n>.src and <n>.bin. key_id is BLAKE2b-256 of
- * the public key's 32 bytes; an unsigned value has zeros in its place and the
- * signature's. The signature is Ed25519 of 64 bytes: "ckcache remote entry, 1"
- * padded with zeros to 32, and the BLAKE2b-256 of the whole value with zeros for
- * the signature. Pure functions; thread-safe.
+ * header: seal.h's, with a = src_len and b = bin_len. src and bin are the entry's files
+ * <n>.src and <n>.bin. Pure functions; thread-safe.
  */
 #ifndef CACHECORE_REMOTE_VALUE_H
 #define CACHECORE_REMOTE_VALUE_H
@@ -18,15 +14,13 @@
 #include <stdint.h>
 
 #include "cachecore/entry.h"
-#include "cachecore/remote/sodium.h"
+#include "cachecore/key.h"
+#include "cachecore/remote/seal.h"
 #include "cachecore/remote/trust.h"
 #include "common/bytes.h"
 #include "common/hash.h"
 #include "common/status.h"
 
-#define CC_REMOTE_VERSION 1
-#define CC_REMOTE_HEADER_SIZE 128
-#define CC_REMOTE_MESSAGE_SIZE 64
 #define CC_REMOTE_NAME_SIZE 43		/* with the terminator */
 
 /*
@@ -39,20 +33,12 @@ void cc_remote_name(struct cmn_view key, char ret[CC_REMOTE_NAME_SIZE]);
 void cc_remote_name_of(const struct cmn_hash *hash, char ret[CC_REMOTE_NAME_SIZE]);
 
 /*
- * To store an entry, send the header, src and bin, in that order. key_id: of the
- * key that will sign; NULL: unsigned. A signed value's header is complete after
- * _set_signature, with the Ed25519 signature of _message's bytes.
- * CMN_ERR_INVALID: files of no possible length.
+ * To store an entry, send the header, src and bin, in that order. signer NULL: unsigned.
+ * CMN_ERR_INVALID: files of no possible length. CMN_MISS: no libsodium to sign.
  */
-CMN_CHECKED enum cmn_status cc_remote_value_header(struct cmn_view src, struct cmn_view bin,
-						   const uint8_t *key_id,
-						   uint8_t ret[CC_REMOTE_HEADER_SIZE]);
-/* What is to be signed. CMN_MISS: libsodium is missing. */
-CMN_CHECKED enum cmn_status cc_remote_value_message(const uint8_t header[CC_REMOTE_HEADER_SIZE],
-						    struct cmn_view src, struct cmn_view bin,
-						    uint8_t ret[CC_REMOTE_MESSAGE_SIZE]);
-void cc_remote_value_set_signature(uint8_t header[CC_REMOTE_HEADER_SIZE],
-				   const uint8_t signature[CC_SODIUM_SIGNATURE_SIZE]);
+CMN_CHECKED enum cmn_status cc_remote_value_make(struct cmn_view src, struct cmn_view bin,
+						 const struct cc_signer *signer,
+						 uint8_t ret[CC_SEAL_HEADER_SIZE]);
 
 enum cc_remote_refusal {
 	CC_REMOTE_NOT_REFUSED,
@@ -86,22 +72,19 @@ CMN_CHECKED enum cmn_status cc_remote_value_check(struct cmn_view value,
 						  struct cc_remote_value *ret);
 /*
  * The same of a value whose parts come one after another: first the lengths that a header
- * announces, of a value of len bytes; then who signed it. hash: of the header's part and of src and
- * bin, if they were hashed as they came, else NULL. *ret has the views that are given.
+ * announces, of a value of at most max bytes; then who signed it. hash: of the header's part and of
+ * src and bin, if they were hashed as they came, else NULL. *ret has the views that are given.
  */
-CMN_CHECKED enum cmn_status cc_remote_value_lengths(const uint8_t header[CC_REMOTE_HEADER_SIZE],
-						    uint64_t len, size_t *ret_src,
+CMN_CHECKED enum cmn_status cc_remote_value_lengths(const uint8_t header[CC_SEAL_HEADER_SIZE],
+						    uint64_t max, size_t *ret_src,
 						    size_t *ret_bin);
 CMN_CHECKED enum cmn_status cc_remote_value_check_parts(
-	const uint8_t header[CC_REMOTE_HEADER_SIZE], struct cmn_view src, struct cmn_view bin,
+	const uint8_t header[CC_SEAL_HEADER_SIZE], struct cmn_view src, struct cmn_view bin,
 	const uint8_t *hash, const struct cc_trust *trust, uint64_t now,
 	struct cc_remote_value *ret);
 /* Whether a value with that header will be refused, whatever it holds; trust as above. */
-enum cc_remote_refusal cc_remote_value_refusal(const uint8_t header[CC_REMOTE_HEADER_SIZE],
+enum cc_remote_refusal cc_remote_value_refusal(const uint8_t header[CC_SEAL_HEADER_SIZE],
 					       const struct cc_trust *trust, uint64_t now);
-/* What is hashed of a header. */
-void cc_remote_value_hash_header(struct cc_sodium_hash *hash,
-				 const uint8_t header[CC_REMOTE_HEADER_SIZE]);
 /*
  * The entry of a checked value, which the caller owns, verified as a look-up does
  * it. CMN_ERR_CORRUPT: damaged, or the entry of another key, which somebody has
@@ -112,5 +95,16 @@ CMN_CHECKED enum cmn_status cc_remote_value_take(const struct cc_remote_value *v
 						 struct cmn_buffer *bin,
 						 struct cmn_view wanted_key,
 						 struct cc_entry **ret);
+
+/*
+ * An entry from its two files, verified as a look-up does it, and its key,
+ * walked to its end. Takes bin in any case. On success the caller owns both.
+ * CMN_ERR_CORRUPT, CMN_ERR_VERSION, CMN_ERR_NOMEM.
+ */
+CMN_CHECKED enum cmn_status cc_remote_files_decode(struct cmn_view src, struct cmn_buffer *bin,
+						   struct cc_key *ret_key, struct cc_entry **ret);
+/* Whether they are an entry, by a copy of bin. ret_key: the hash of its key; may be NULL. Statuses as above. */
+CMN_CHECKED enum cmn_status cc_remote_files_check(struct cmn_view src, struct cmn_view bin,
+						  struct cmn_hash *ret_key);
 
 #endif

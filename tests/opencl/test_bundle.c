@@ -9,8 +9,6 @@
 #include "tests/opencl/driver.h"
 #include "tests/support/unit.h"
 
-#define SIGNATURE_SIZE 120
-
 /* The exit code of a shell command in <unit_dir>/work. */
 __attribute__((format(printf, 1, 2))) static int shell(const char *format, ...)
 {
@@ -111,7 +109,7 @@ TEST(unsigned_bundles_are_for_those_who_ask_for_no_key)
 {
 	fill();
 	TOOL_SAYS(0, "exported", "export", "bundle");
-	REFUSED("bundle: it is not signed; nothing was imported", "import", "bundle", "--verify",
+	REFUSED("bundle: entry 1: it is not signed; nothing was imported", "import", "bundle", "--verify",
 		"good.pub");
 	TOOL_SAYS(0, "it is not signed: nobody vouches", "import", "bundle");
 	CU_ASSERT(driver_stats().entries >= 2);
@@ -122,53 +120,15 @@ TEST(a_signature_that_nobody_checks_is_mentioned)
 	fill();
 	TOOL_SAYS(0, "exported", "export", "bundle", "--sign", "good.pem");
 	change_cache();
-	TOOL_SAYS(0, "which was not checked: nobody vouches", "import", "bundle");
+	TOOL_SAYS(0, "its signatures were not checked (--verify): nobody vouches", "import", "bundle");
 }
 
 TEST(any_of_several_keys_will_do)
 {
 	fill();
 	TOOL_SAYS(0, "exported", "export", "bundle", "--sign", "good.pem");
-	REFUSED("which is none of those given", "import", "--verify", "other.pub", "bundle");
+	REFUSED("entry 1: it is signed with a key that is not trusted here; nothing was imported", "import", "--verify", "other.pub", "bundle");
 	TOOL_SAYS(0, "imported", "import", "--verify", "other.pub", "--verify", "good.pub", "bundle");
-}
-
-/* Everything is right but who made it: another's entries before the good key's signature. */
-TEST(a_signature_of_something_else_is_refused)
-{
-	fill();
-	TOOL_SAYS(0, "exported", "export", "bundle", "--sign", "good.pem");
-	change_cache();
-	(void)CLIENT(LAYERED, "vector");	/* another entry */
-	TOOL_SAYS(0, "exported", "export", "evil", "--sign", "other.pem");
-	CU_ASSERT_EQUAL(shell("rm -r ../cache"), 0);
-	CU_ASSERT_EQUAL(shell("head -c -%d evil > spliced && tail -c %d bundle >> spliced",
-			      SIGNATURE_SIZE, SIGNATURE_SIZE), 0);
-	REFUSED("the signature is wrong; nothing was imported", "import", "spliced", "--verify",
-		"good.pub");
-	REFUSED("the signature is wrong", "import", "spliced", "--verify", "other.pub", "--verify",
-		"good.pub");
-	CU_ASSERT_EQUAL(shell("head -c -%d bundle > spliced && tail -c %d evil >> spliced",
-			      SIGNATURE_SIZE, SIGNATURE_SIZE), 0);
-	REFUSED("which is none of those given", "import", "spliced", "--verify", "good.pub");
-	REFUSED("the signature is wrong", "import", "spliced", "--verify", "other.pub");
-}
-
-/* docs/FORMAT.md is enough to check one without this program. */
-TEST(openssl_itself_finds_the_signature_right)
-{
-	fill();
-	TOOL_SAYS(0, "exported", "export", "bundle", "--sign", "good.pem");
-	CU_ASSERT_EQUAL(shell("{ printf 'ckcache bundle signature, 1\\0\\0\\0\\0\\0' && "
-			      "head -c -%d bundle | openssl dgst -sha256 -binary; } > message && "
-			      "tail -c %d bundle | tail -c +41 | head -c 64 > signature && "
-			      "openssl pkeyutl -verify -rawin -pubin -inkey good.pub -in message "
-			      "-sigfile signature > said", SIGNATURE_SIZE, SIGNATURE_SIZE), 0);
-	/* And which key it names. */
-	CU_ASSERT_EQUAL(shell("openssl pkey -pubin -in good.pub -outform der | tail -c 32 | "
-			      "openssl dgst -sha256 -binary > wanted && "
-			      "tail -c %d bundle | tail -c +9 | head -c 32 | cmp - wanted",
-			      SIGNATURE_SIZE), 0);
 }
 
 static void change_byte(const char *name, long at)
@@ -208,8 +168,9 @@ TEST(a_changed_bundle_is_refused_with_and_without_a_key)
 	for (long i = 0; i <= 10; i++) {
 		CU_ASSERT_EQUAL(shell("cp bundle changed"), 0);
 		change_byte("changed", i * (size - 1) / 10);
-		REFUSED("a damaged or incomplete one", "import", "changed", "--verify", "good.pub");
 		REFUSED("a damaged or incomplete one", "import", "changed");
+		/* Or of another key, or with a wrong signature. */
+		REFUSED("changed: ", "import", "changed", "--verify", "good.pub");
 	}
 	CU_ASSERT_EQUAL(shell("cp bundle changed"), 0);
 	change_byte("changed", 8);
@@ -218,7 +179,7 @@ TEST(a_changed_bundle_is_refused_with_and_without_a_key)
 
 TEST(a_cut_or_longer_bundle_is_refused)
 {
-	static const int cuts[] = { 1, SIGNATURE_SIZE - 1, SIGNATURE_SIZE, SIGNATURE_SIZE + 40, 300 };
+	static const int cuts[] = { 1, 15, 16, 17, 300 };	/* 16: its hash */
 
 	fill();
 	TOOL_SAYS(0, "exported", "export", "bundle", "--sign", "good.pem");
@@ -265,17 +226,14 @@ TEST(keys_that_are_none_are_refused)
 		      "cp good.pem written.pem && chmod 602 written.pem && echo no key > text.pem && "
 		      "chmod 600 text.pem && mkdir directory"), 0);
 	TOOL_SAYS(1, "x.pem: not an Ed25519 key", "export", "bundle", "--sign", "x.pem");
-	TOOL_SAYS(1, "ec.pem: not an Ed25519 key", "export", "bundle", "--sign", "ec.pem");
+	TOOL_SAYS(1, "ec.pem: no private key", "export", "bundle", "--sign", "ec.pem");
 	TOOL_SAYS(1, "read.pem: others may read", "export", "bundle", "--sign", "read.pem");
 	TOOL_SAYS(1, "written.pem: others may read", "export", "bundle", "--sign", "written.pem");
 	TOOL_SAYS(1, "text.pem: no private key", "export", "bundle", "--sign", "text.pem");
 	TOOL_SAYS(1, "good.pub: ", "export", "bundle", "--sign", "good.pub");
 	TOOL_SAYS(1, "none.pem: No such file", "export", "bundle", "--sign", "none.pem");
 	TOOL_SAYS(1, "directory: not a file", "export", "bundle", "--sign", "directory");
-	CU_ASSERT_EQUAL(shell("setsid -w '%s' export bundle --sign locked.pem 2> said", CKCACHE_PROGRAM),
-			1);
-	CU_ASSERT_EQUAL(shell("grep -q 'locked.pem: it has a passphrase, and there is no terminal' said"),
-			0);
+	TOOL_SAYS(1, "locked.pem: it has a passphrase", "export", "bundle", "--sign", "locked.pem");
 	CU_ASSERT_EQUAL(shell("test ! -e bundle"), 0);
 	TOOL_SAYS(0, "exported", "export", "bundle", "--sign", "good.pem");
 	REFUSED("ec.pub: not an Ed25519 key", "import", "bundle", "--verify", "ec.pub");

@@ -21,7 +21,7 @@ MULTI_ARCH = {"ckcache": "foreign", "ckcache-storage": "foreign"}
 SECTIONS = {"ckcache": "utils", "ckcache-storage": "utils", "libckcache-dev": "libdevel", "libcachecore-dev": "libdevel"}
 LIBRARIES = ("libc6", "libxxhash0", "libdeflate0")
 DEPENDS = {
-    "ckcache": LIBRARIES + ("libjson-c5", "libssl3", "libckcache-opencl (= {version})"),
+    "ckcache": LIBRARIES + ("libjson-c5", "libckcache-opencl (= {version})"),
     "ckcache-storage": ("libc6", "libhiredis0.14", "libcurl4"),
     "libckcache-opencl": LIBRARIES,
     "libckcache-level-zero": LIBRARIES,

@@ -4,9 +4,11 @@
     entries.py CKCACHE FILL_CACHE SOURCE-DIRECTORY [TEST...]
 """
 import fcntl
+import hashlib
 import json
 import os
 import shutil
+import struct
 import subprocess
 import sys
 import time
@@ -487,6 +489,28 @@ class Carried(Golden):
                              env=self.environment(), stderr=subprocess.PIPE, timeout=120, check=False)
         os.close(output)
         self.assertEqual((ran.returncode != 0, ran.stderr), (True, b""))
+
+    def openssl(self, *arguments):
+        return subprocess.run(["openssl", *arguments], cwd=self.work, check=True, capture_output=True,
+                              timeout=60).stdout
+
+    def test_openssl_itself_finds_the_signatures_right(self):
+        """docs/FORMAT.md is enough to check a bundle without this program."""
+        self.run_tool("key", "new", "mine.pem")
+        self.openssl("pkey", "-in", "mine.pem", "-pubout", "-out", "mine.pub")
+        public = self.openssl("pkey", "-in", "mine.pem", "-pubout", "-outform", "der")[-32:]
+        self.run_tool("export", self.bundle, "--sign", "mine.pem")
+        bundle, start, count = caches.read(self.bundle), 16, 0
+        while start < len(bundle) - 16:
+            value = bundle[start:start + 128 + sum(struct.unpack_from("<QQ", bundle, start + 16))]
+            digest = hashlib.blake2b(value[:64] + bytes(64) + value[128:], digest_size=32).digest()
+            self.assertEqual(value[32:64], hashlib.blake2b(public, digest_size=32).digest())
+            self.write("message", b"ckcache remote entry, 1".ljust(32, b"\0") + digest)
+            self.write("signature", value[64:128])
+            self.openssl("pkeyutl", "-verify", "-rawin", "-pubin", "-inkey", "mine.pub", "-in", "message",
+                         "-sigfile", "signature")
+            start, count = start + len(value), count + 1
+        self.assertEqual(count, 3)
 
     def test_a_pipe_is_no_key(self):
         pipe = self.path("pipe")

@@ -128,6 +128,12 @@ class New(Case):
             subprocess.run([CKCACHE, *arguments], cwd=self.work, check=True, capture_output=True,
                            env={**self.variables, "CKCACHE_DIR": self.path("root")}, timeout=60)
 
+    def test_a_passphrase_is_not_asked_for(self):
+        self.make_pair()
+        self.openssl("pkey", "-in", "site.pem", "-aes-256-cbc", "-passout", "pass:x", "-out", "locked.pem")
+        os.chmod(self.path("locked.pem"), 0o600)
+        self.assertIn("it has a passphrase", self.key(1, "show", "locked.pem")[1])
+
 
 class Show(Case):
     def test_the_public_line_of_either_file(self):

@@ -110,7 +110,7 @@ for name; do
     esac
 done""",
 }
-NEEDED = ("gcc libc6-dev cmake ninja-build pkg-config libxxhash-dev libdeflate-dev libssl-dev libjson-c-dev "
+NEEDED = ("gcc libc6-dev cmake ninja-build pkg-config libxxhash-dev libdeflate-dev libjson-c-dev "
           "uthash-dev libsodium-dev opencl-c-headers ocl-icd-libopencl1").split()
 HEADERS = ("uthash.h", "sodium.h", "CL/cl_layer.h", "loader", "pkg-config", "level_zero/ze_api.h")
 TOOLS = ("cc", "pkg-config", "ninja", "cmake")
@@ -285,16 +285,16 @@ class Drivers(Quickstart):
 class Packages(Quickstart):
     NAMED = {
         "ID=fedora": "sudo dnf install gcc cmake ninja-build pkgconf-pkg-config xxhash-devel libdeflate-devel "
-                     "openssl-devel json-c-devel uthash-devel libsodium-devel opencl-headers OpenCL-ICD-Loader",
-        "ID=cachyos\nID_LIKE=arch": "sudo pacman -S gcc cmake ninja pkgconf xxhash libdeflate openssl json-c uthash "
+                     "json-c-devel uthash-devel libsodium-devel opencl-headers OpenCL-ICD-Loader",
+        "ID=cachyos\nID_LIKE=arch": "sudo pacman -S gcc cmake ninja pkgconf xxhash libdeflate json-c uthash "
                                     "libsodium opencl-headers ocl-icd",
         'ID="opensuse-tumbleweed"\nID_LIKE="opensuse suse"':
-            "sudo zypper install gcc cmake ninja pkgconf-pkg-config xxhash-devel libdeflate-devel libopenssl-devel "
+            "sudo zypper install gcc cmake ninja pkgconf-pkg-config xxhash-devel libdeflate-devel "
             "libjson-c-devel uthash-devel libsodium-devel opencl-headers libOpenCL1",
         "ID=ubuntu\nID_LIKE=debian": "sudo apt-get install " + " ".join(NEEDED),
-        "ID=alpine": "sudo apk add gcc musl-dev cmake ninja pkgconf xxhash-dev libdeflate-dev openssl-dev json-c-dev "
+        "ID=alpine": "sudo apk add gcc musl-dev cmake ninja pkgconf xxhash-dev libdeflate-dev json-c-dev "
                      "uthash-dev libsodium-dev opencl-headers opencl-icd-loader",
-        "ID=some": "gcc 12 or clang 14, CMake 3.20, Ninja or make, pkg-config, xxHash, libdeflate, OpenSSL 3, json-c, "
+        "ID=some": "gcc 12 or clang 14, CMake 3.20, Ninja or make, pkg-config, xxHash, libdeflate, json-c, "
                    "uthash, libsodium, the OpenCL headers, an OpenCL loader",
     }
 

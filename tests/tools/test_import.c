@@ -3,12 +3,13 @@
  * test_import: bundles with what no export writes, and what happens between the
  * examination of a bundle and its import. The cache's directory is looked at there.
  */
-#include "cachecore/disk/bundle.h"
 #include "cachecore/disk/root.h"
 #include "common/file.h"
 #include "tests/support/unit.h"
 #include "tests/support/wrap.h"
+#include "tests/unit/cachecore/remote/values.h"
 #include "tools/arguments.h"
+#include "tools/bundle/bundle.h"
 #include "tools/json_output.h"
 #include "tools/tool.h"
 
@@ -31,6 +32,8 @@ WRAPPED(int, faccessat, (int dir, const char *path, int mode, int flags))
 	return __real_faccessat(dir, path, mode, flags);
 }
 
+static const char *verify;	/* the file of a key; NULL: none */
+
 bool arguments_flag(const struct arguments *arguments, const char *name)
 {
 	(void)arguments;
@@ -41,8 +44,7 @@ const char *arguments_next(const struct arguments *arguments, const char *name, 
 {
 	(void)arguments;
 	(void)name;
-	(void)at;
-	return NULL;
+	return verify && !(*at)++ ? verify : NULL;
 }
 
 static void open_cache(const char *dir, struct tool_cache *ret)
@@ -91,23 +93,29 @@ static enum cmn_status append(void *ctx, const void *data, size_t len)
 	return CMN_OK;
 }
 
-/* Of one entry; of_another_version: its .src says so. */
-static void write_bundle(bool of_another_version)
+/* Of an entry by each signer; of_another_version: its .src says so. */
+static void write_bundle_of(bool of_another_version, const struct cc_signer *const *signers, size_t count)
 {
 	struct cmn_buffer src, bin, bundle = { 0 };
-	struct cc_bundle_writer writer;
+	struct bundle_writer writer;
 
 	make_files(&src, &bin);
 	src.data[8] += of_another_version;	/* behind eight bytes that all versions have */
-	CU_ASSERT_EQUAL(cc_bundle_writer_begin(&writer, CC_BUNDLE_UNSIGNED, append, &bundle), CMN_OK);
-	CU_ASSERT_EQUAL(cc_bundle_writer_add(&writer, cmn_buffer_view(&src), cmn_buffer_view(&bin)),
-			CMN_OK);
-	CU_ASSERT_EQUAL(cc_bundle_writer_end(&writer), CMN_OK);
+	CU_ASSERT_EQUAL(bundle_writer_begin(&writer, append, &bundle), CMN_OK);
+	for (size_t i = 0; i < count; i++)
+		CU_ASSERT_EQUAL(bundle_writer_add(&writer, cmn_buffer_view(&src), cmn_buffer_view(&bin),
+						  signers[i]), CMN_OK);
+	CU_ASSERT_EQUAL(bundle_writer_end(&writer), CMN_OK);
 	CU_ASSERT_FATAL(!bundle.failed);
 	unit_write_bytes("bundle", bundle.data, bundle.len);
 	cmn_buffer_release(&src);
 	cmn_buffer_release(&bin);
 	cmn_buffer_release(&bundle);
+}
+
+static void write_bundle(bool of_another_version)
+{
+	write_bundle_of(of_another_version, (const struct cc_signer *[]){ NULL }, 1);
 }
 
 /* The exit code of an import into an empty directory; what it prints is in the file "printed". */
@@ -172,6 +180,37 @@ static void a_bundle_that_changes_during_the_import_is_not_imported(void)
 	expect_printed(0, 0, 0);
 }
 
+/* Whichever it is, and though the others are good. */
+static void an_entry_that_the_key_has_not_signed_leaves_all_out(void)
+{
+	const struct cc_signer two = values_signer(TWO), liar = values_liar(NOBODY, TWO);
+	const struct cc_signer other = values_signer(ONE);
+	const struct cc_signer *const bad[] = { NULL, &liar, &other };
+	struct stat info;
+	char dir[4300];
+
+	/* Of RFC 8032's TEST 2. */
+	unit_write("two.pub", "-----BEGIN PUBLIC KEY-----\n"
+		   "MCowBQYDK2VwAyEAPUAXw+hDiVqStwqnTRt+vJyYLM8uxJaMwM1V8Sr0Zgw=\n"
+		   "-----END PUBLIC KEY-----\n");
+	verify = "two.pub";
+	(void)snprintf(dir, sizeof(dir), "%s/empty", unit_dir());
+	for (size_t i = 0; i < 3 * 5; i++) {
+		const struct cc_signer *signers[] = { &two, &two, &two, &two, &two };
+
+		signers[i % 5] = bad[i / 5];
+		write_bundle_of(false, signers, 5);
+		CU_ASSERT_EQUAL(import_bundle(), TOOL_FAILED);
+		CU_ASSERT_EQUAL(stat("printed", &info), 0);
+		CU_ASSERT_EQUAL(info.st_size, 0);
+		CU_ASSERT_EQUAL(rmdir(dir), 0);	/* it is empty */
+	}
+	write_bundle_of(false, (const struct cc_signer *[]){ &two, &two }, 2);
+	CU_ASSERT_EQUAL(import_bundle(), TOOL_OK);
+	expect_printed(1, 0, 0);
+	verify = NULL;
+}
+
 /* Before anything of it, so there is nothing to count. */
 static void nothing_is_imported_where_nothing_can_be_written(void)
 {
@@ -191,6 +230,7 @@ int main(void)
 		UNIT_TEST(a_sound_entry_is_imported),
 		UNIT_TEST(an_entry_of_another_version_is_no_damage),
 		UNIT_TEST(a_bundle_that_changes_during_the_import_is_not_imported),
+		UNIT_TEST(an_entry_that_the_key_has_not_signed_leaves_all_out),
 		UNIT_TEST(nothing_is_imported_where_nothing_can_be_written),
 	};
 

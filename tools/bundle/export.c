@@ -11,14 +11,14 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "cachecore/disk/bundle.h"
 #include "cachecore/disk/root.h"
 #include "cachecore/disk/leaf_walk.h"
 #include "common/file.h"
 #include "tools/arguments.h"
+#include "tools/bundle/bundle.h"
 #include "tools/json_output.h"
+#include "tools/key/key_file.h"
 #include "tools/output.h"
-#include "tools/bundle/seal.h"
 #include "tools/terminal.h"
 #include "tools/tool.h"
 
@@ -35,8 +35,8 @@ struct exporting {
 	enum cmn_file_trust trust;	/* in files of the cache */
 	bool json;
 	bool reader_left;	/* of standard output */
-	struct signature_digest *digest;
-	struct cc_bundle_writer writer;
+	const struct cc_signer *signer;	/* NULL: unsigned */
+	struct bundle_writer writer;
 	unsigned long long damaged, foreign;	/* left out */
 };
 
@@ -69,10 +69,9 @@ static int compare_leaves(const void *a, const void *b)
 static enum cmn_status write_out(void *ctx, const void *data, size_t len)
 {
 	struct exporting *exporting = ctx;
-	enum cmn_status status = signature_digest_update(exporting->digest, data, len);
 
-	if (status != CMN_OK || exporting->fd != STDOUT_FILENO)
-		return status == CMN_OK ? cmn_file_write_all(exporting->fd, data, len) : status;
+	if (exporting->fd != STDOUT_FILENO)
+		return cmn_file_write_all(exporting->fd, data, len);
 	/* As tool_print: a reader that has left ends the command by SIGPIPE. */
 	if (fwrite(data, 1, len, stdout) == len)
 		return CMN_OK;
@@ -103,7 +102,7 @@ static enum cmn_status read_entry(const struct exporting *exporting, int leaf_fd
 	status = cc_leaf_read_file(leaf_fd, NULL, CC_LEAF_BIN, n, exporting->trust, NULL, bin);
 	if (status != CMN_OK)
 		return status == CMN_MISS ? CMN_ERR_CORRUPT : status;	/* half of one */
-	return cc_bundle_check(cmn_buffer_view(src), cmn_buffer_view(bin), NULL);
+	return cc_remote_files_check(cmn_buffer_view(src), cmn_buffer_view(bin), NULL);
 }
 
 static enum cmn_status export_entry(struct exporting *exporting, int leaf_fd, unsigned int n)
@@ -112,8 +111,8 @@ static enum cmn_status export_entry(struct exporting *exporting, int leaf_fd, un
 	enum cmn_status status = read_entry(exporting, leaf_fd, n, &src, &bin);
 
 	if (status == CMN_OK) {
-		status = cc_bundle_writer_add(&exporting->writer, cmn_buffer_view(&src),
-					      cmn_buffer_view(&bin));
+		status = bundle_writer_add(&exporting->writer, cmn_buffer_view(&src),
+					   cmn_buffer_view(&bin), exporting->signer);
 	} else if (status != CMN_ERR_NOMEM) {
 		exporting->foreign += status == CMN_ERR_VERSION;
 		/* One that was evicted meanwhile is none. */
@@ -156,14 +155,12 @@ static enum cmn_status export_root(struct exporting *exporting, int root_fd)
 	return status;
 }
 
-/* Everything up to the end record. */
-static enum cmn_status export_entries(struct exporting *exporting, const char *root,
-				      enum cc_bundle_seal seal)
+static enum cmn_status export_entries(struct exporting *exporting, const char *root)
 {
 	enum cmn_status status;
 	int root_fd = -1;
 
-	status = cc_bundle_writer_begin(&exporting->writer, seal, write_out, exporting);
+	status = bundle_writer_begin(&exporting->writer, write_out, exporting);
 	if (status != CMN_OK)
 		return status;
 	status = cc_root_open(root, &root_fd);
@@ -173,24 +170,7 @@ static enum cmn_status export_entries(struct exporting *exporting, const char *r
 	} else if (status == CMN_MISS) {
 		status = CMN_OK;	/* a cache that nothing was stored in yet */
 	}
-	return status == CMN_OK ? cc_bundle_writer_end(&exporting->writer) : status;
-}
-
-/* false: complained about. */
-static bool export_signature(struct exporting *exporting, const struct signature_key *key)
-{
-	uint8_t digest[SIGNATURE_DIGEST_SIZE];
-	struct cc_bundle_signature signature;
-	enum cmn_status status = signature_digest_get(exporting->digest, digest);
-
-	if (status == CMN_OK) {
-		if (!seal_make(key, digest, &signature))
-			return false;
-		status = cc_bundle_writer_sign(&exporting->writer, &signature);
-	}
-	if (status != CMN_OK)
-		tool_complain("%s: %s", exporting->file, cmn_status_string(status));
-	return status == CMN_OK;
+	return status == CMN_OK ? bundle_writer_end(&exporting->writer) : status;
 }
 
 /* Says what is in the bundle and what is not; the exit code. */
@@ -206,20 +186,20 @@ static int report(const struct exporting *exporting)
 	if (exporting->json) {
 		struct json_object *object = json_new_object();
 
-		json_add_number(object, "exported", exporting->writer.count);
+		json_add_number(object, "exported", exporting->writer.state.count);
 		json_add_number(object, "damaged", exporting->damaged);
 		json_add_number(object, "foreign", exporting->foreign);
 		return json_print(object);
 	}
-	cmn_buffer_printf(&text, "%" PRIu64 " entries exported\n", exporting->writer.count);
+	cmn_buffer_printf(&text, "%" PRIu64 " entries exported\n", exporting->writer.state.count);
 	return tool_print(&text);
 }
 
 static int export_cache(const struct cc_store *store, const char *file,
-			const struct signature_key *key, bool json)
+			const struct cc_signer *signer, bool json)
 {
 	struct exporting exporting = {
-		.file = file, .fd = -1, .trust = cc_store_trust(store), .json = json
+		.file = file, .signer = signer, .trust = cc_store_trust(store), .json = json
 	};
 	const char *root = cc_store_root(store);
 	struct output output;
@@ -227,22 +207,17 @@ static int export_cache(const struct cc_store *store, const char *file,
 	int code = TOOL_FAILED;
 	bool good;
 
-	exporting.digest = signature_digest_new();
-	if (!exporting.digest)
-		return TOOL_FAILED;
 	if (!output_open(file, "a bundle", &output))
-		goto out;
+		return TOOL_FAILED;
 	exporting.fd = output.fd;
-	status = export_entries(&exporting, root, key ? CC_BUNDLE_ED25519 : CC_BUNDLE_UNSIGNED);
+	status = export_entries(&exporting, root);
 	good = status == CMN_OK;
 	if (!good && !exporting.reader_left)
 		tool_complain("%s to %s: %s", root, file, cmn_status_string(status));
-	good = good && (!key || export_signature(&exporting, key)) && flush_output(&exporting);
+	good = good && flush_output(&exporting);
 	if (output_close(&output, good))
 		code = report(&exporting);
-out:
 	free(exporting.leaves);
-	signature_digest_free(exporting.digest);
 	return code;
 }
 
@@ -250,21 +225,18 @@ verb_function verb_export;
 
 int verb_export(const struct arguments *arguments)
 {
-	struct signature_key *key = NULL;
+	struct cc_signer signer;
 	const char *key_file = arguments_text(arguments, "sign");
 	bool json = arguments_flag(arguments, "json");
 	struct tool_cache cache;
 	int code = TOOL_FAILED;
 
-	if (key_file) {
-		key = signature_key_read_private(key_file);
-		if (!key)
-			return TOOL_FAILED;
-	}
+	if (key_file && !key_file_read_private(key_file, &signer))
+		return TOOL_FAILED;
 	if (tool_open(&cache)) {
-		code = export_cache(cache.store, arguments->operand, key, json);
+		code = export_cache(cache.store, arguments->operand, key_file ? &signer : NULL, json);
 		tool_close(&cache);
 	}
-	signature_key_free(key);
+	explicit_bzero(&signer, sizeof(signer));
 	return code;
 }

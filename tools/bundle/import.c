@@ -1,83 +1,74 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * import: a bundle's entries into the root, after the whole bundle was found
- * sound and, where keys are given, signed with one of them. Each entry is
- * decoded as a look-up does it and stored as if it had been built here: its
- * key alone says where.
+ * import: a bundle's entries into the root. The bundle is read twice: first to its end,
+ * so that nothing is used of one that was cut or damaged, or has an entry that no given
+ * key has signed; then entry by entry. The file may change in between, so each entry is
+ * checked again, decoded as a look-up does it, and stored as if it had been built here:
+ * its key alone says where.
  */
 #include <fcntl.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "cachecore/disk/root.h"
+#include "common/clock.h"
 #include "tools/arguments.h"
-#include "tools/bundle/import_source.h"
-#include "tools/bundle/seal.h"
+#include "tools/bundle/bundle.h"
+#include "tools/bundle/bundle_file.h"
 #include "tools/json_output.h"
+#include "tools/key/key_file.h"
 #include "tools/terminal.h"
 #include "tools/tool.h"
 
-struct keys {
-	struct signature_key **list;
-	size_t count;
-};
+#define NS_PER_S UINT64_C(1000000000)
 
 struct importing {
 	const struct tool_cache *cache;
-	struct import_source source;
+	const char *file;		/* as given */
+	const struct cc_trust *trust;	/* NULL: any signer's entries, and nobody's */
+	uint64_t now;			/* in seconds */
+	struct bundle_reader reader;
+	uint64_t count;			/* of all entries */
+	bool has_unsigned;
 	unsigned long long stored, there;
 	unsigned long long damaged, foreign, too_large;	/* refused */
 };
 
-/* Enough of a key's hash to know it by. */
-static void format_key(const uint8_t hash[SIGNATURE_DIGEST_SIZE], struct cmn_buffer *text)
+static enum cmn_status next_value(struct importing *importing, struct cc_remote_value *ret)
 {
-	for (size_t i = 0; i < 8; i++)
-		cmn_buffer_printf(text, "%02x", hash[i]);
-	cmn_buffer_append_u8(text, '\0');
+	return bundle_reader_next(&importing->reader, importing->trust, importing->now, ret);
 }
 
-static void complain_of_key(const char *file, const char *format_text,
-			    const struct cc_bundle_signature *signature)
+/* The first reading, to the end. false: it is not to be used, complained about. */
+static bool examine(struct importing *importing, int fd, uint64_t size)
 {
-	struct cmn_buffer text = { 0 };
+	const struct bundle_state *state = &importing->reader.state;
+	struct cc_remote_value value = { 0 };
+	enum cmn_status status = bundle_reader_begin(&importing->reader, fd, size);
 
-	format_key(signature->key_hash, &text);
-	tool_complain("%s: signed with the key %s..., %s", file,
-		      text.failed ? "?" : (const char *)text.data, format_text);
-	cmn_buffer_release(&text);
-}
-
-/* false: none of the keys vouches for it, complained about. */
-static bool check_seal(const char *file, const struct import_seal *seal, const struct keys *keys)
-{
-	if (!keys->count && !seal->is_signed) {
-		tool_complain("%s: it is not signed: nobody vouches for its entries, which are "
-			      "code that will run", file);
-		return true;
+	while (status == CMN_OK) {
+		terminal_progress("import, reading", state->bytes, size);
+		status = next_value(importing, &value);
+		importing->has_unsigned |= status == CMN_OK && !value.key_id;
 	}
-	if (!keys->count) {
-		complain_of_key(file, "which was not checked: nobody vouches for its entries, "
-				"which are code that will run", &seal->signature);
-		return true;
-	}
-	if (!seal->is_signed) {
-		tool_complain("%s: it is not signed; nothing was imported", file);
-		return false;
-	}
-	for (size_t i = 0; i < keys->count; i++) {
-		if (memcmp(signature_key_hash(keys->list[i]), seal->signature.key_hash,
-			   sizeof(seal->signature.key_hash)) != 0)
-			continue;
-		if (seal_holds(keys->list[i], seal->digest, &seal->signature))
-			return true;
-		tool_complain("%s: the signature is wrong; nothing was imported", file);
-		return false;
-	}
-	complain_of_key(file, "which is none of those given; nothing was imported",
-			&seal->signature);
-	return false;
+	terminal_progress_hide();
+	importing->count = state->count;
+	if (status == CMN_ERR_CORRUPT)
+		tool_complain("%s: not a bundle, or a damaged or incomplete one", importing->file);
+	else if (status == CMN_ERR_VERSION)
+		tool_complain("%s: a bundle of another format version", importing->file);
+	else if (status == CMN_ERR_ACCESS)
+		tool_complain("%s: entry %" PRIu64 ": %s; nothing was imported", importing->file,
+			      state->count, cc_remote_refusal_string(value.refusal));
+	else if (status != CMN_MISS)
+		tool_complain("%s: %s", importing->file, cmn_status_string(status));
+	else if (!importing->trust && importing->count)
+		tool_complain("%s: %s: nobody vouches for its entries, which are code that will run",
+			      importing->file, importing->has_unsigned ? "it is not signed"
+			      : "its signatures were not checked (--verify)");
+	return status == CMN_MISS;
 }
 
 static bool is_equal(int leaf_fd, unsigned int n, enum cmn_file_trust trust,
@@ -126,12 +117,11 @@ static bool has_entry(const struct cc_store *store, struct cmn_view src_file,
 }
 
 /* Anything but CMN_OK ends the import: it would befall the others too. */
-static enum cmn_status import_entry(struct importing *importing, struct cmn_view src,
-				    struct cmn_buffer *bin)
+static enum cmn_status import_entry(struct importing *importing, struct cmn_view src)
 {
 	struct cc_entry *entry;
 	struct cc_key key;
-	enum cmn_status status = cc_bundle_decode(src, bin, &key, &entry);
+	enum cmn_status status = cc_remote_files_decode(src, &importing->reader.bin, &key, &entry);
 
 	if (status == CMN_OK) {
 		if (has_entry(importing->cache->store, src, entry)) {
@@ -154,28 +144,26 @@ static enum cmn_status import_entry(struct importing *importing, struct cmn_view
 	return CMN_OK;
 }
 
-/* false: complained about. */
-static bool import_entries(struct importing *importing)
+/* The second reading. false: complained about. */
+static bool import_entries(struct importing *importing, int fd, uint64_t size)
 {
-	struct cmn_buffer src = { 0 }, bin = { 0 };
-	enum cmn_status status, stored = CMN_OK;
+	enum cmn_status status = bundle_reader_begin(&importing->reader, fd, size), stored = CMN_OK;
+	struct cc_remote_value value;
 
-	do {
-		terminal_progress("import", importing->source.next, importing->source.count);
-		status = import_source_next(&importing->source, &src, &bin);
+	while (status == CMN_OK && stored == CMN_OK) {
+		terminal_progress("import", importing->reader.state.count, importing->count);
+		status = next_value(importing, &value);
 		if (status == CMN_OK)
-			stored = import_entry(importing, cmn_buffer_view(&src), &bin);
-	} while (status == CMN_OK && stored == CMN_OK);
+			stored = import_entry(importing, value.src);
+	}
 	terminal_progress_hide();
-	cmn_buffer_release(&src);
-	cmn_buffer_release(&bin);
 	if (stored != CMN_OK)
 		tool_complain("%s: %s", importing->cache->config.dir, cmn_status_string(stored));
-	else if (status == CMN_STALE)
-		tool_complain("%s: it changed during the import; the rest is not imported",
-			      importing->source.file);
+	else if (status == CMN_ERR_NOMEM || status == CMN_ERR_IO)
+		tool_complain("%s: %s", importing->file, cmn_status_string(status));
 	else if (status != CMN_MISS)
-		tool_complain("%s: %s", importing->source.file, cmn_status_string(status));
+		tool_complain("%s: it changed during the import; the rest is not imported",
+			      importing->file);
 	return stored == CMN_OK && status == CMN_MISS;
 }
 
@@ -246,61 +234,66 @@ static bool root_is_writable(const struct tool_cache *cache)
 	return false;
 }
 
-static int import_file(const struct tool_cache *cache, const char *file, const struct keys *keys,
-		       bool json)
+static int import_file(const struct tool_cache *cache, const char *file,
+		       const struct cc_trust *trust, bool json)
 {
-	struct importing importing = { .cache = cache };
-	struct import_seal seal;
+	struct importing importing = {
+		.cache = cache, .file = file, .trust = trust,
+		.now = cmn_clock_realtime() / NS_PER_S,
+	};
 	int code = TOOL_FAILED;
+	uint64_t size;
+	int fd = bundle_file_open(file, &size);
 
-	if (!import_source_open(file, &importing.source))
+	if (fd < 0)
 		return TOOL_FAILED;
-	if (import_source_examine(&importing.source, &seal) && check_seal(file, &seal, keys) &&
-	    root_is_writable(cache))
-		code = report(&importing, import_entries(&importing), json);
-	import_source_close(&importing.source);
+	if (examine(&importing, fd, size) && root_is_writable(cache)) {
+		bundle_reader_release(&importing.reader);
+		code = report(&importing, import_entries(&importing, fd, size), json);
+	}
+	bundle_reader_release(&importing.reader);
+	(void)close(fd);	/* read only */
 	return code;
 }
 
-/* false: complained about. */
-static bool add_key(struct keys *keys, const char *path)
+/* The keys of --verify; *ret is NULL where there are none. false: complained about. */
+static bool read_keys(const struct arguments *arguments, struct cc_trust **ret)
 {
-	struct signature_key **list = reallocarray(keys->list, keys->count + 1, sizeof(*list));
+	struct cc_trust_key keys[CC_TRUST_MAX_KEYS];
+	const char *file;
+	size_t at = 0, count = 0;
 
-	if (!list) {
-		tool_complain("out of memory");
-		return false;
+	while ((file = arguments_next(arguments, "verify", &at))) {
+		if (count == CC_TRUST_MAX_KEYS) {
+			tool_complain("--verify: more than %d keys", CC_TRUST_MAX_KEYS);
+			return false;
+		}
+		keys[count] = (struct cc_trust_key){ .end = UINT64_MAX };
+		if (!key_file_read_public(file, keys[count++].key))
+			return false;
 	}
-	keys->list = list;
-	list[keys->count] = signature_key_read_public(path);
-	if (!list[keys->count])
-		return false;
-	keys->count++;
-	return true;
+	*ret = NULL;
+	if (!count || cc_trust_of(keys, count, ret) == CMN_OK)
+		return true;
+	tool_complain("out of memory");
+	return false;
 }
 
 verb_function verb_import;
 
 int verb_import(const struct arguments *arguments)
 {
-	struct keys keys = { 0 };
+	struct cc_trust *trust;
 	struct tool_cache cache;
-	const char *file;
-	size_t at = 0;
 	int code = TOOL_FAILED;
 
-	while ((file = arguments_next(arguments, "verify", &at))) {
-		if (!add_key(&keys, file))
-			goto out;
-	}
+	if (!read_keys(arguments, &trust))
+		return TOOL_FAILED;
 	if (tool_open(&cache)) {
-		code = import_file(&cache, arguments->operand, &keys,
+		code = import_file(&cache, arguments->operand, trust,
 				   arguments_flag(arguments, "json"));
 		tool_close(&cache);
 	}
-out:
-	for (size_t i = 0; i < keys.count; i++)
-		signature_key_free(keys.list[i]);
-	free(keys.list);
+	cc_trust_free(trust);
 	return code;
 }

@@ -20,7 +20,7 @@
 #include "common/clock.h"
 #include "common/file.h"
 #include "tools/doctor/doctor.h"
-#include "tools/key/signature.h"
+#include "tools/key/key_file.h"
 #include "tools/remote/remote_program.h"
 #include "tools/remote/tier.h"
 #include "tools/text.h"
@@ -140,37 +140,21 @@ static bool look_at_trust(struct doctor *doctor, const struct cc_address *addres
 /* Others would refuse what it signs for now, or not. */
 static void look_at_signer(struct doctor *doctor, const char *path, const struct cc_trust *trust)
 {
-	struct signature_key *key = signature_key_read_private(path);
 	const struct cc_trust_key *trusted = NULL;
-	uint8_t id[CC_SODIUM_HASH_SIZE];
+	struct cc_signer signer;
 
-	if (!key) {
+	if (!key_file_read_private(path, &signer)) {
 		doctor_say(doctor, SECTION, DOCTOR_PROBLEM, "ckcache key new makes one",
 			   "%s, from remote_key, is no private key that can be used", path);
 		return;
 	}
-	if (cc_trust_key_id(signature_key_public(key), id) != CMN_OK ||
-	    cc_trust_find(trust, id, cmn_clock_realtime() / NS_PER_S, &trusted) != CMN_OK)
+	if (cc_trust_find(trust, signer.key_id, cmn_clock_realtime() / NS_PER_S, &trusted) != CMN_OK)
 		doctor_say(doctor, SECTION, DOCTOR_NOTE, NULL,
 			   "%s signs what is uploaded; that key is not trusted on this machine", path);
 	else
 		doctor_say(doctor, SECTION, DOCTOR_OK, NULL, "%s signs what is uploaded, as %s", path,
 			   trusted->name);
-	signature_key_free(key);
-}
-
-/* ckcache-remote has no terminal to ask on: a key with a passphrase is not read here either. */
-static bool is_encrypted(const char *path)
-{
-	struct cmn_buffer text = { 0 };
-	bool found;
-
-	if (cmn_file_read(AT_FDCWD, path, 65536, false, &text) != CMN_OK)
-		return false;
-	found = memmem(text.data, text.len, "ENCRYPTED", strlen("ENCRYPTED")) != NULL;
-	explicit_bzero(text.data, text.len);
-	cmn_buffer_release(&text);
-	return found;
+	explicit_bzero(&signer, sizeof(signer));
 }
 
 static void look_at_signing(struct doctor *doctor, const struct cc_address *address,
@@ -195,9 +179,6 @@ static void look_at_signing(struct doctor *doctor, const struct cc_address *addr
 		doctor_say(doctor, SECTION, DOCTOR_PROBLEM, "chmod 600 it, or make another key",
 			   "%s, from remote_key, is not its owner's alone: mode %04o", path,
 			   info.st_mode & 07777);
-	} else if (is_encrypted(path)) {
-		doctor_say(doctor, SECTION, DOCTOR_PROBLEM, "make a key without one (ckcache key new)",
-			   "%s, from remote_key, has a passphrase, which nobody can enter in the background", path);
 	} else {
 		look_at_signer(doctor, path, trust);
 	}

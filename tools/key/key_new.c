@@ -4,8 +4,8 @@
 #include <string.h>
 
 #include "common/file.h"
+#include "tools/key/key_file.h"
 #include "tools/key/key_verb.h"
-#include "tools/key/signature.h"
 #include "tools/tool.h"
 
 /* The user's directory for settings, which may not be there yet. false: complained about. */
@@ -24,7 +24,7 @@ static bool make_directory_of(const char *path)
 
 int key_new(const struct key_request *request)
 {
-	struct signature_key *key = NULL;
+	struct cc_signer signer = { 0 };
 	struct cmn_buffer text = { 0 };
 	struct cc_trust_key line;
 	char *own = NULL;
@@ -35,10 +35,9 @@ int key_new(const struct key_request *request)
 		path = own = key_own_file();
 	if (!path || (own && !make_directory_of(own)))
 		goto out;
-	key = signature_key_make();
-	/* The line first: no key is made whose name is none. */
-	if (!key || !key_of(signature_key_public(key), request->name, &line) ||
-	    !signature_key_write(key, path))
+	/* The line first: no key is kept whose name is none. */
+	if (!key_file_make(&signer) || !key_of(cc_signer_public(&signer), request->name, &line) ||
+	    !key_file_write(path, &signer))
 		goto out;
 	tool_complain("%s is the private key: keep it. This line is for those who are to trust it:",
 		      path);
@@ -46,7 +45,7 @@ int key_new(const struct key_request *request)
 	cmn_buffer_append_u8(&text, '\n');
 	code = tool_print(&text);
 out:
-	signature_key_free(key);
+	explicit_bzero(&signer, sizeof(signer));
 	free(own);
 	return code;
 }

@@ -11,7 +11,7 @@
 
 #include "cachecore/config.h"
 #include "tools/arguments.h"
-#include "tools/key/signature.h"
+#include "tools/key/key_file.h"
 #include "tools/tool.h"
 
 static void complain(void *ctx, enum cmn_log_level level, const char *message)
@@ -76,19 +76,18 @@ static char *name_of_file(const char *file)
 bool key_read(const char *file, const char *name, struct cc_trust_key *ret)
 {
 	bool private = false, good = false;
-	struct signature_key *key = signature_key_read(file, &private);
+	uint8_t key[CC_SODIUM_KEY_SIZE];
 	char *own = NULL;
 
-	if (!key)
+	if (!key_file_read(file, key, &private))
 		return false;
 	if (!name && !private)
 		name = own = name_of_file(file);
 	if (!private && !name)
 		tool_complain("out of memory");
 	else
-		good = key_of(signature_key_public(key), name, ret);
+		good = key_of(key, name, ret);
 	free(own);
-	signature_key_free(key);
 	return good;
 }
 

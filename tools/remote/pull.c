@@ -9,7 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cachecore/disk/bundle.h"
 #include "cachecore/record/history.h"
 #include "cachecore/remote/helper.h"
 #include "cachecore/remote/index.h"
@@ -192,7 +191,7 @@ static enum cmn_status store(struct pulling *pulling, const struct cc_remote_val
 	cmn_buffer_append(&bin, value->bin.data, value->bin.len);
 	if (bin.failed)
 		return status;
-	status = cc_bundle_decode(value->src, &bin, &key, &entry);
+	status = cc_remote_files_decode(value->src, &bin, &key, &entry);
 	if (status != CMN_OK)
 		return status;
 	hash = cmn_hash_of(cc_key_view(&key).data, cc_key_view(&key).len);

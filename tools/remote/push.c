@@ -129,6 +129,7 @@ static bool add_old(struct cmn_buffer *hashes, struct cmn_view old)
 static enum cmn_status merge(struct pushing *pushing, struct cmn_view name,
 			     struct cmn_buffer *ret_hashes)
 {
+	const struct cc_signer *signer = pushing->upload.signer;
 	struct cmn_buffer old = { 0 };
 	struct cmn_view hashes;
 	enum cmn_status status;
@@ -142,46 +143,27 @@ static enum cmn_status merge(struct pushing *pushing, struct cmn_view name,
 	status = upload_get(&pushing->upload, name, CC_INDEX_MAX_SIZE, &old);
 	/* What is no list of this key's is replaced. */
 	if (status == CMN_OK &&
-	    cc_index_check(cmn_buffer_view(&old), upload_public_key(&pushing->upload),
+	    cc_index_check(cmn_buffer_view(&old), signer ? cc_signer_public(signer) : NULL,
 			   &hashes) == CMN_OK && !add_old(ret_hashes, hashes))
 		status = CMN_ERR_NOMEM;
 	cmn_buffer_release(&old);
 	return status == CMN_MISS || status == CMN_ERR_TOO_LARGE ? CMN_OK : status;
 }
 
-/* CMN_ERR_INVALID: complained about. */
-static enum cmn_status sign(const struct upload *upload, struct cmn_view hashes,
-			    uint8_t header[CC_INDEX_HEADER_SIZE])
-{
-	uint8_t message[CC_INDEX_MESSAGE_SIZE], signature[CC_SODIUM_SIGNATURE_SIZE];
-	const uint8_t *id = upload->key ? upload->key_id : NULL;
-	enum cmn_status status = cc_index_header(hashes, id, header);
-
-	if (status != CMN_OK || !id)
-		return status;
-	status = cc_index_message(header, hashes, message);
-	if (status != CMN_OK)
-		return status;
-	if (!upload_sign(upload, (struct cmn_view){ message, sizeof(message) }, signature))
-		return CMN_ERR_INVALID;
-	cc_index_set_signature(header, signature);
-	return CMN_OK;
-}
-
 /* Lists what was uploaded, for all or for a program. Another push with the same key waits meanwhile. */
 static enum cmn_status push_index(struct pushing *pushing, const char *program)
 {
-	const uint8_t *id = pushing->upload.key ? pushing->upload.key_id : NULL;
-	uint8_t header[CC_INDEX_HEADER_SIZE];
+	const struct cc_signer *signer = pushing->upload.signer;
+	uint8_t header[CC_SEAL_HEADER_SIZE];
 	struct cmn_buffer hashes = { 0 };
 	char name[CC_INDEX_NAME_SIZE];
 	enum cmn_status status;
 
-	cc_index_name(id, program, name);
+	cc_index_name(signer ? signer->key_id : NULL, program, name);
 	upload_lock(&pushing->upload, name);
 	status = merge(pushing, cmn_view_of(name), &hashes);
 	if (status == CMN_OK)
-		status = sign(&pushing->upload, cmn_buffer_view(&hashes), header);
+		status = cc_index_make(cmn_buffer_view(&hashes), signer, header);
 	if (status == CMN_OK) {
 		const struct cmn_view views[] = {
 			{ header, sizeof(header) }, cmn_buffer_view(&hashes),

@@ -9,11 +9,10 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "cachecore/disk/bundle.h"
 #include "cachecore/disk/root.h"
 #include "cachecore/remote/value.h"
 #include "common/clock.h"
-#include "tools/key/signature.h"
+#include "tools/key/key_file.h"
 #include "tools/tool.h"
 
 #define NS_PER_S UINT64_C(1000000000)
@@ -38,13 +37,9 @@ bool upload_begin(const struct cc_config *config, const struct cc_remote_setup *
 		return false;
 	}
 	if (config->remote_key) {
-		ret->key = signature_key_read_private(config->remote_key);
-		if (!ret->key)
+		if (!key_file_read_private(config->remote_key, &ret->own))
 			return false;
-		if (cc_trust_key_id(signature_key_public(ret->key), ret->key_id) != CMN_OK) {
-			tool_complain("libsodium is not installed");
-			return false;
-		}
+		ret->signer = &ret->own;
 	}
 	if (cc_remote_new(config, &log, &ret->remote) == CMN_OK && ret->remote)
 		return true;
@@ -56,7 +51,7 @@ void upload_release(struct upload *upload)
 {
 	cc_helper_close(&upload->helper);
 	cc_remote_free(upload->remote);
-	signature_key_free(upload->key);
+	explicit_bzero(&upload->own, sizeof(upload->own));
 }
 
 /* The number of the entry that was stored last; false: there is none. */
@@ -86,24 +81,6 @@ static bool find_newest(int leaf_fd, unsigned int *ret)
 		}
 	}
 	return found;
-}
-
-static enum cmn_status sign(const struct upload *upload, uint8_t header[CC_REMOTE_HEADER_SIZE],
-			    struct cmn_view src, struct cmn_view bin)
-{
-	uint8_t message[CC_REMOTE_MESSAGE_SIZE], signature[CC_SODIUM_SIGNATURE_SIZE];
-	enum cmn_status status;
-
-	status = cc_remote_value_header(src, bin, upload->key ? upload->key_id : NULL, header);
-	if (status != CMN_OK || !upload->key)
-		return status;
-	status = cc_remote_value_message(header, src, bin, message);
-	if (status != CMN_OK)
-		return status;
-	if (!signature_make(upload->key, (struct cmn_view){ message, sizeof(message) }, signature))
-		return CMN_ERR_INVALID;
-	cc_remote_value_set_signature(header, signature);
-	return CMN_OK;
 }
 
 enum cmn_status upload_connect(struct upload *upload)
@@ -206,21 +183,10 @@ void upload_unlock(struct upload *upload, const char *name)
 		cc_helper_close(&upload->helper);
 }
 
-bool upload_sign(const struct upload *upload, struct cmn_view message,
-		 uint8_t ret[CC_SODIUM_SIGNATURE_SIZE])
-{
-	return signature_make(upload->key, message, ret);
-}
-
-const uint8_t *upload_public_key(const struct upload *upload)
-{
-	return upload->key ? signature_key_public(upload->key) : NULL;
-}
-
 static enum cmn_status put_entry(struct upload *upload, const struct cmn_buffer *src,
 				 const struct cmn_buffer *bin)
 {
-	uint8_t header[CC_REMOTE_HEADER_SIZE];
+	uint8_t header[CC_SEAL_HEADER_SIZE];
 	const struct cmn_view views[] = {
 		{ header, sizeof(header) }, cmn_buffer_view(src), cmn_buffer_view(bin),
 	};
@@ -229,11 +195,11 @@ static enum cmn_status put_entry(struct upload *upload, const struct cmn_buffer 
 	enum cmn_status status;
 
 	/* What others are to trust is looked at first. */
-	status = cc_bundle_check(views[1], views[2], &hash);
+	status = cc_remote_files_check(views[1], views[2], &hash);
 	if (status != CMN_OK)
 		return status == CMN_ERR_NOMEM ? status : CMN_MISS;
 	cc_remote_name_of(&hash, name);
-	status = sign(upload, header, views[1], views[2]);
+	status = cc_remote_value_make(views[1], views[2], upload->signer, header);
 	if (status == CMN_OK)
 		status = upload_value(upload, cmn_view_of(name), views,
 				      sizeof(views) / sizeof(views[0]));

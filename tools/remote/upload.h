@@ -11,17 +11,15 @@
 #include "cachecore/config.h"
 #include "cachecore/remote/helper.h"
 #include "cachecore/remote/remote.h"
-#include "cachecore/remote/sodium.h"
+#include "cachecore/remote/seal.h"
 #include "common/file.h"
 #include "common/hash.h"
-
-struct signature_key;
 
 struct upload {
 	const struct cc_remote_setup *setup;
 	enum cmn_file_trust trust;	/* in files of the root */
-	struct signature_key *key;	/* NULL: unsigned, into a trusted directory */
-	uint8_t key_id[CC_SODIUM_HASH_SIZE];
+	struct cc_signer own;
+	const struct cc_signer *signer;	/* own; NULL: unsigned, into a trusted directory */
 	struct cc_remote *remote;	/* by which the helper is reached */
 	struct cc_helper helper;
 	uint64_t count, bytes;		/* that were stored */
@@ -41,11 +39,9 @@ CMN_CHECKED enum cmn_status upload_connect(struct upload *upload);
  */
 CMN_CHECKED enum cmn_status upload_leaf(struct upload *upload, int root_fd, const char *leaf);
 /*
- * For other values: signs a message (false: complained about); stores the views' bytes in order,
- * as upload_leaf; gets a value into an empty buffer. CMN_MISS: there is none.
+ * For other values: stores the views' bytes in order, as upload_leaf; gets a value into an empty
+ * buffer. CMN_MISS: there is none.
  */
-bool upload_sign(const struct upload *upload, struct cmn_view message,
-		 uint8_t ret[CC_SODIUM_SIGNATURE_SIZE]);
 CMN_CHECKED enum cmn_status upload_value(struct upload *upload, struct cmn_view name,
 					 const struct cmn_view *views, size_t count);
 CMN_CHECKED enum cmn_status upload_get(struct upload *upload, struct cmn_view name, size_t max,
@@ -56,7 +52,5 @@ CMN_CHECKED enum cmn_status upload_get(struct upload *upload, struct cmn_view na
  */
 void upload_lock(struct upload *upload, const char *name);
 void upload_unlock(struct upload *upload, const char *name);
-/* Of the key that signs; NULL: nothing is signed. Borrowed. */
-const uint8_t *upload_public_key(const struct upload *upload);
 
 #endif

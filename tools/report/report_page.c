@@ -6,46 +6,18 @@
 #include <string.h>
 
 #include "common/clock.h"
-#include "tools/key/signature.h"
 #include "tools/report/report_value.h"
 #include "tools/template.h"
 #include "tools/text.h"
 
 extern const char report_html[], report_css[];
 
-/* What a policy names the style by: its SHA-256 in base64 (RFC 4648, 4). */
-static void add_style(struct json_object *root, struct cmn_buffer *html)
-{
-	static const char letters[] =
-		"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-	struct signature_digest *digest = signature_digest_new();
-	uint8_t bytes[SIGNATURE_DIGEST_SIZE + 1] = { 0 };	/* 33: eleven times three */
-	char text[(SIGNATURE_DIGEST_SIZE + 1) / 3 * 4 + 1];
-	size_t len = 0;
-
-	if (!digest || signature_digest_update(digest, report_css, strlen(report_css)) != CMN_OK ||
-	    signature_digest_get(digest, bytes) != CMN_OK)
-		html->failed = true;
-	for (size_t i = 0; i < sizeof(bytes); i += 3) {
-		uint32_t group = (uint32_t)bytes[i] << 16 | (uint32_t)bytes[i + 1] << 8 |
-				 bytes[i + 2];
-
-		for (int shift = 18; shift >= 0; shift -= 6)
-			text[len++] = letters[group >> shift & 63];
-	}
-	text[len - 1] = '=';	/* the last of the 33 is none */
-	text[len] = '\0';
-	signature_digest_free(digest);
-	json_add_text(root, "style", report_css);
-	json_add_text(root, "style_hash", text);
-}
-
 /* What each page has. */
-static struct json_object *begin(struct cmn_buffer *html, const char *dir, uint64_t now_ns)
+static struct json_object *begin(const char *dir, uint64_t now_ns)
 {
 	struct json_object *root = json_new_object();
 
-	add_style(root, html);
+	json_add_text(root, "style", report_css);
 	json_add_text(root, "version", CKCACHE_VERSION);
 	json_add_text(root, "dir", dir);
 	(void)report_value_moment(root, "now", now_ns);
@@ -183,7 +155,7 @@ static void add_programs(struct json_object *page, const struct report_data *dat
 
 void report_page_write(struct cmn_buffer *html, const struct report_data *data)
 {
-	struct json_object *root = begin(html, data->config->dir, data->now_ns);
+	struct json_object *root = begin(data->config->dir, data->now_ns);
 	struct json_object *page = json_add_object(root, "cache");
 
 	add_notes(page, data);
@@ -200,7 +172,7 @@ void report_page_write(struct cmn_buffer *html, const struct report_data *data)
 
 void report_page_write_problem(struct cmn_buffer *html, const char *dir, const char *problem)
 {
-	struct json_object *root = begin(html, dir, cmn_clock_realtime());
+	struct json_object *root = begin(dir, cmn_clock_realtime());
 
 	json_add_text(root, "problem", problem);
 	end(root, html);

@@ -805,7 +805,7 @@ TEST(what_is_refused_costs_its_time)
 
 TEST(what_is_no_value_is_not_used)
 {
-	static const size_t lens[] = { 1, CC_REMOTE_HEADER_SIZE - 1, CC_REMOTE_HEADER_SIZE, 0 };
+	static const size_t lens[] = { 1, CC_SEAL_HEADER_SIZE - 1, CC_SEAL_HEADER_SIZE, 0 };
 	struct cmn_buffer value;
 
 	for (size_t at = 0; at < 4; at++) {
@@ -859,13 +859,13 @@ TEST(a_key_may_expire_while_a_value_comes)
 TEST(what_will_be_refused_is_not_waited_for)
 {
 	has_value(make_value(false, TWO, TWO));
-	tier.missing = tier.value.len - CC_REMOTE_HEADER_SIZE;
+	tier.missing = tier.value.len - CC_SEAL_HEADER_SIZE;
 	begin();
 	for (int i = 0; i < 3; i++) {
 		CHECK_ASKS(CC_REMOTE_REFUSED, cc_remote_refusal_string(CC_REMOTE_NOT_SIGNED));
 	}
 	has_value(make_value(true, ONE, ONE));
-	tier.missing = tier.value.len - CC_REMOTE_HEADER_SIZE;
+	tier.missing = tier.value.len - CC_SEAL_HEADER_SIZE;
 	CU_ASSERT(asks());
 	CU_ASSERT_STRING_EQUAL(report.text, cc_remote_refusal_string(CC_REMOTE_EXPIRED_KEY));
 }

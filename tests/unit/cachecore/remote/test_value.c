@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* test_value: only what a trusted key has signed comes back, and as it was. Signatures are OpenSSL's. */
+/* test_value: only what a trusted key has signed comes back, and as it was. */
 #include "cachecore/remote/value.h"
 
 #include <dlfcn.h>
@@ -107,15 +107,14 @@ TEST(a_signed_value_comes_back_as_it_was)
 	struct files files = values_make_files("-O1", "image", NULL);
 	OWNED(cmn_buffer_release) struct cmn_buffer bytes = make_signed(TWO);
 	struct cc_remote_value value;
-	uint8_t id[CC_SODIUM_HASH_SIZE];
+	const struct cc_signer two = values_signer(TWO);
 
 	read_trust();
-	values_find_id(TWO, id);
 	CU_ASSERT_EQUAL_FATAL(check(&bytes, &value), CMN_OK);
 	CU_ASSERT(cmn_view_equal(value.src, cmn_buffer_view(&files.src)));
 	CU_ASSERT(cmn_view_equal(value.bin, cmn_buffer_view(&files.bin)));
 	CU_ASSERT_STRING_EQUAL(value.signer, "two");
-	CU_ASSERT_EQUAL(memcmp(value.key_id, id, sizeof(id)), 0);
+	CU_ASSERT_EQUAL(memcmp(value.key_id, two.key_id, sizeof(two.key_id)), 0);
 	CU_ASSERT_EQUAL(value.refusal, CC_REMOTE_NOT_REFUSED);
 	cmn_buffer_release(&files.src);
 	cmn_buffer_release(&files.bin);
@@ -174,7 +173,7 @@ TEST(an_unsigned_value_has_one_header)
 	CU_ASSERT_EQUAL(check(&bytes, &value), CMN_OK);
 	CU_ASSERT_PTR_NULL(value.key_id);
 	CU_ASSERT_PTR_NULL(value.signer);
-	for (size_t bit = 0; bit < 8 * CC_REMOTE_HEADER_SIZE; bit++) {
+	for (size_t bit = 0; bit < 8 * CC_SEAL_HEADER_SIZE; bit++) {
 		bytes.data[bit / 8] ^= (uint8_t)(1 << bit % 8);
 		taken += check(&bytes, &value) >= CMN_OK;
 		bytes.data[bit / 8] ^= (uint8_t)(1 << bit % 8);
@@ -243,7 +242,7 @@ TEST(another_version_is_left_alone)
 	read_trust();
 	bytes.data[8]++;
 	CU_ASSERT_EQUAL(check(&bytes, &value), CMN_ERR_VERSION);
-	bytes.len = CC_REMOTE_HEADER_SIZE;
+	bytes.len = CC_SEAL_HEADER_SIZE;
 	CU_ASSERT_EQUAL(check(&bytes, &value), CMN_ERR_VERSION);
 	bytes.data[8]--;
 	bytes.data[SEAL_AT]++;
@@ -300,17 +299,15 @@ TEST(a_key_counts_to_the_end_of_its_day)
 /* A signed value's, with another signature: of what its message becomes. */
 static struct cmn_buffer sign_again(const char *purpose, size_t skipped)
 {
+	const struct cc_signer two = values_signer(TWO);
 	struct cmn_buffer bytes = make_signed(TWO);
-	uint8_t message[CC_REMOTE_MESSAGE_SIZE];
-	struct cc_remote_value value;
+	struct cmn_view rest = { bytes.data + CC_SEAL_HEADER_SIZE, bytes.len - CC_SEAL_HEADER_SIZE };
+	uint8_t message[64] = { 0 };
 
-	CU_ASSERT_EQUAL_FATAL(check(&bytes, &value), CMN_OK);
-	CU_ASSERT_EQUAL_FATAL(cc_remote_value_message(bytes.data, value.src, value.bin, message),
-			      CMN_OK);
-	CU_ASSERT_STRING_EQUAL((const char *)message, "ckcache remote entry, 1");
-	memset(message, 0, 32);
 	memcpy(message, purpose, strlen(purpose));
-	values_sign(TWO, message + skipped, sizeof(message) - skipped, bytes.data + SIGNATURE_AT);
+	CU_ASSERT_EQUAL_FATAL(cc_seal_hash(bytes.data, &rest, 1, message + 32), CMN_OK);
+	CU_ASSERT_EQUAL(cc_sodium_sign(two.secret, (struct cmn_view){ message + skipped,
+				       sizeof(message) - skipped }, bytes.data + SIGNATURE_AT), CMN_OK);
 	return bytes;
 }
 
@@ -323,8 +320,7 @@ TEST(a_signature_for_another_purpose_is_wrong)
 	right = sign_again("ckcache remote entry, 1", 0);
 	CU_ASSERT_EQUAL(check(&right, &value), CMN_OK);
 	cmn_buffer_release(&right);
-	check_refused(sign_again("ckcache bundle signature, 1", 0), NOW, CC_REMOTE_WRONG_SIGNATURE,
-		      "two");
+	check_refused(sign_again("ckcache remote index, 1", 0), NOW, CC_REMOTE_WRONG_SIGNATURE, "two");
 	check_refused(sign_again("", 0), NOW, CC_REMOTE_WRONG_SIGNATURE, "two");
 	check_refused(sign_again("", 32), NOW, CC_REMOTE_WRONG_SIGNATURE, "two");
 }
@@ -339,14 +335,14 @@ TEST(parts_are_as_long_as_the_header_says)
 
 	read_trust();
 	CU_ASSERT_EQUAL_FATAL(cc_remote_value_lengths(bytes.data, bytes.len, &src_len, &bin_len), CMN_OK);
-	CU_ASSERT_EQUAL_FATAL(CC_REMOTE_HEADER_SIZE + src_len + bin_len, bytes.len);
-	for (size_t len = 0; len < bytes.len + 2; len++) {
-		CU_ASSERT_EQUAL(cc_remote_value_lengths(bytes.data, len, &src_len, &bin_len),
-				len == bytes.len ? CMN_OK : CMN_ERR_CORRUPT);
+	CU_ASSERT_EQUAL_FATAL(CC_SEAL_HEADER_SIZE + src_len + bin_len, bytes.len);
+	for (size_t max = 0; max < bytes.len + 2; max++) {
+		CU_ASSERT_EQUAL(cc_remote_value_lengths(bytes.data, max, &src_len, &bin_len),
+				max >= bytes.len ? CMN_OK : CMN_ERR_CORRUPT);
 	}
 	for (size_t at = 0; at <= src_len + bin_len; at++) {
-		src = (struct cmn_view){ bytes.data + CC_REMOTE_HEADER_SIZE, at };
-		bin = (struct cmn_view){ bytes.data + CC_REMOTE_HEADER_SIZE + at, src_len + bin_len - at };
+		src = (struct cmn_view){ bytes.data + CC_SEAL_HEADER_SIZE, at };
+		bin = (struct cmn_view){ bytes.data + CC_SEAL_HEADER_SIZE + at, src_len + bin_len - at };
 		CU_ASSERT_EQUAL(cc_remote_value_check_parts(bytes.data, src, bin, NULL, trust, NOW, &value),
 				at == src_len ? CMN_OK : CMN_ERR_CORRUPT);
 	}
@@ -399,7 +395,7 @@ TEST(damage_behind_the_header_is_found_without_a_signature)
 
 	CU_ASSERT_EQUAL(open_as(make_unsigned(), "-O1", &right), CMN_OK);
 	CU_ASSERT_TRUE(right);
-	for (size_t at = CC_REMOTE_HEADER_SIZE; at < whole.len; at++) {
+	for (size_t at = CC_SEAL_HEADER_SIZE; at < whole.len; at++) {
 		struct cmn_buffer bytes = make_unsigned();
 
 		bytes.data[at] ^= 4;
@@ -420,19 +416,73 @@ TEST(a_result_of_another_key_is_no_entry)
 			CMN_ERR_CORRUPT);
 }
 
+/* What decoding says of these files, which it takes. */
+static enum cmn_status decode(struct files files, size_t *ret_dependencies)
+{
+	struct cc_entry *entry = NULL;
+	struct cc_key key;
+	enum cmn_status status = cc_remote_files_decode(cmn_buffer_view(&files.src), &files.bin, &key,
+							&entry);
+
+	if (status == CMN_OK) {
+		CU_ASSERT_EQUAL(cc_key_status(&key), CMN_OK);
+		*ret_dependencies = cc_manifest_count(cc_entry_manifest(entry));
+		cc_entry_unref(entry);
+		cc_key_release(&key);
+	}
+	CU_ASSERT_PTR_NULL(files.bin.data);
+	cmn_buffer_release(&files.src);
+	return status;
+}
+
+TEST(an_entry_is_decoded_with_its_manifest)
+{
+	const struct cmn_hash hash = cmn_hash_of("x", 1);
+	struct cc_manifest *manifest = cc_manifest_new();
+	size_t dependencies = 7;
+
+	CU_ASSERT_PTR_NOT_NULL_FATAL(manifest);
+	CU_ASSERT_EQUAL(cc_manifest_add_file(manifest, "/a.h", 1, &hash), CMN_OK);
+	CU_ASSERT_EQUAL(decode(values_make_files("-O1", "image", manifest), &dependencies), CMN_OK);
+	CU_ASSERT_EQUAL(dependencies, 1);
+	cc_manifest_free(manifest);
+}
+
+/* Its file is sound: the key alone is none, though a look-up would only compare it. */
+TEST(a_key_that_cannot_be_read_to_its_end_is_no_entry)
+{
+	static const uint8_t keys[][8] = {
+		{ 1, 0, 0, 0, 9, 1, 'a', 0 },	/* no such part, and cut */
+		{ 2, 0, 0, 0 },			/* another version */
+	};
+	size_t count;
+	struct cmn_view cut;
+	struct cc_key key;
+
+	CU_ASSERT_EQUAL(decode(values_make_files_of((struct cmn_view){ keys[0], 8 }, "image", NULL),
+			       &count), CMN_ERR_CORRUPT);
+	CU_ASSERT_EQUAL(decode(values_make_files_of((struct cmn_view){ keys[1], 8 }, "image", NULL),
+			       &count), CMN_ERR_VERSION);
+	values_make_key(&key, "-O1");
+	cut = cc_key_view(&key);
+	cut.len--;
+	CU_ASSERT_EQUAL(decode(values_make_files_of(cut, "image", NULL), &count), CMN_ERR_CORRUPT);
+	cc_key_release(&key);
+}
+
 TEST(files_of_no_possible_length_have_no_header)
 {
-	uint8_t header[CC_REMOTE_HEADER_SIZE] = { 7 };
+	uint8_t header[CC_SEAL_HEADER_SIZE] = { 7 };
 	const struct cmn_view src = { "", CC_SRC_HEADER_SIZE }, bin = { "", CC_ENTRY_HEADER_SIZE };
 
-	CU_ASSERT_EQUAL(cc_remote_value_header((struct cmn_view){ "", src.len - 1 }, bin, NULL,
+	CU_ASSERT_EQUAL(cc_remote_value_make((struct cmn_view){ "", src.len - 1 }, bin, NULL,
 					       header), CMN_ERR_INVALID);
-	CU_ASSERT_EQUAL(cc_remote_value_header(src, (struct cmn_view){ "", bin.len - 1 }, NULL,
+	CU_ASSERT_EQUAL(cc_remote_value_make(src, (struct cmn_view){ "", bin.len - 1 }, NULL,
 					       header), CMN_ERR_INVALID);
-	CU_ASSERT_EQUAL(cc_remote_value_header((struct cmn_view){ "", CC_SRC_MAX_FILE + 1 }, bin,
+	CU_ASSERT_EQUAL(cc_remote_value_make((struct cmn_view){ "", CC_SRC_MAX_FILE + 1 }, bin,
 					       NULL, header), CMN_ERR_INVALID);
 	CU_ASSERT_EQUAL(header[0], 7);
-	CU_ASSERT_EQUAL(cc_remote_value_header(src, bin, NULL, header), CMN_OK);
+	CU_ASSERT_EQUAL(cc_remote_value_make(src, bin, NULL, header), CMN_OK);
 }
 
 TEST(a_name_says_format_and_key)

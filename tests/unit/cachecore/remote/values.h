@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* values: what others have stored in a remote tier, signed or not. */
+/* values: entries of others, signed or not. */
 #ifndef TESTS_UNIT_CACHECORE_REMOTE_VALUES_H
 #define TESTS_UNIT_CACHECORE_REMOTE_VALUES_H
 
@@ -24,10 +24,11 @@ struct files {
 
 extern uint64_t values_build_ns;	/* what the entries' compiles took; 1000 at first */
 void values_from_hex(const char *text, uint8_t *ret, size_t len);
-void values_find_id(enum who who, uint8_t ret[CC_SODIUM_HASH_SIZE]);
-void values_sign(enum who who, const void *message, size_t message_len,
-		 uint8_t ret[CC_SODIUM_SIGNATURE_SIZE]);
+struct cc_signer values_signer(enum who who);
+struct cc_signer values_liar(enum who who, enum who named);	/* who says that another was it */
 void values_make_key(struct cc_key *key, const char *options);
+struct files values_make_files_of(struct cmn_view key, const char *image,
+				  const struct cc_manifest *manifest);
 /* Of the key with these options. manifest may be NULL. */
 struct files values_make_files(const char *options, const char *image,
 			       const struct cc_manifest *manifest);
