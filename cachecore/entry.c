@@ -20,6 +20,39 @@ static const uint8_t src_magic[8] = { 'c', 'k', 'c', 's', 'r', 'c', '\r', '\n' }
 #define SRC_HASH_AT (CC_SRC_HEADER_SIZE - CMN_HASH_SIZE)
 #define FIELD_HEAD_SIZE (4 + 4 + 8)
 
+void *cc_fields_add_room(struct cmn_buffer *fields, uint32_t tag, uint32_t index, size_t len)
+{
+	void *room;
+
+	/* Where the sum overflows, there is no room for len either. */
+	if (!cmn_buffer_reserve(fields, len > SIZE_MAX - FIELD_HEAD_SIZE ? len : FIELD_HEAD_SIZE + len))
+		return NULL;
+	cmn_buffer_append_u32(fields, tag);
+	cmn_buffer_append_u32(fields, index);
+	cmn_buffer_append_u64(fields, len);
+	room = fields->data + fields->len;
+	fields->len += len;
+	return room;
+}
+
+bool cc_fields_find(struct cmn_view fields, uint32_t tag, uint32_t index, struct cmn_view *ret)
+{
+	struct cmn_reader reader = cmn_reader_of(fields);
+
+	/* A handful of fields: a walk beats any table. */
+	while (reader.left && !reader.failed) {
+		bool same_tag = cmn_reader_u32(&reader) == tag;
+		bool same_index = cmn_reader_u32(&reader) == index;
+		struct cmn_view value = cmn_reader_sized(&reader);
+
+		if (same_tag && same_index && !reader.failed) {
+			*ret = value;
+			return true;
+		}
+	}
+	return false;
+}
+
 struct cc_entry *cc_entry_new(uint64_t build_ns)
 {
 	struct cc_entry *entry = calloc(1, sizeof(*entry));
@@ -40,14 +73,8 @@ void *cc_entry_add_room(struct cc_entry *entry, uint32_t tag, uint32_t index, si
 		entry->too_large = true;
 		return NULL;
 	}
-	if (!cmn_buffer_reserve(bytes, FIELD_HEAD_SIZE + len))
-		return NULL;
-	cmn_buffer_append_u32(bytes, tag);
-	cmn_buffer_append_u32(bytes, index);
-	cmn_buffer_append_u64(bytes, len);
-	room = bytes->data + bytes->len;
-	bytes->len += len;
-	entry->image_size += tag == CC_TAG_IMAGE ? len : 0;
+	room = cc_fields_add_room(bytes, tag, index, len);
+	entry->image_size += room && tag == CC_TAG_IMAGE ? len : 0;
 	return room;
 }
 
@@ -145,20 +172,7 @@ void cc_entry_free(struct cc_entry *entry)
 bool cc_entry_find(const struct cc_entry *entry, uint32_t tag, uint32_t index,
 		   struct cmn_view *ret)
 {
-	struct cmn_reader reader = cmn_reader_of(cc_entry_payload(entry));
-
-	/* A handful of fields: a walk beats any table. */
-	while (reader.left) {
-		bool same_tag = cmn_reader_u32(&reader) == tag;
-		bool same_index = cmn_reader_u32(&reader) == index;
-		struct cmn_view value = cmn_reader_sized(&reader);
-
-		if (same_tag && same_index) {
-			*ret = value;
-			return true;
-		}
-	}
-	return false;
+	return cc_fields_find(cc_entry_payload(entry), tag, index, ret);
 }
 
 /* What a file's header says of it: of the header before the hash, and of the rest of the file. */

@@ -62,6 +62,14 @@ struct cc_entry {
 	bool remote, claimed;
 };
 
+/*
+ * Fields as a payload has them, also for what carries them elsewhere. Room of len bytes for the
+ * caller to fill; NULL: out of memory, the buffer has failed.
+ */
+void *cc_fields_add_room(struct cmn_buffer *fields, uint32_t tag, uint32_t index, size_t len);
+/* false: there is none; also where the bytes are no fields. */
+bool cc_fields_find(struct cmn_view fields, uint32_t tag, uint32_t index, struct cmn_view *ret);
+
 /* Building: one owner, then shared. NULL: out of memory. */
 struct cc_entry *cc_entry_new(uint64_t build_ns);
 /* A copy of data under (tag, index), each pair once; an allocation failure shows in cc_entry_finish. */

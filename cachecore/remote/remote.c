@@ -266,6 +266,7 @@ struct received {
 	uint8_t header[CC_SEAL_HEADER_SIZE], hash[CC_SODIUM_HASH_SIZE];
 	bool hashed;
 	struct cmn_buffer src, bin;
+	struct cc_remote_value value;
 };
 
 static void add_to_hash(void *ctx, const void *data, size_t len)
@@ -299,10 +300,16 @@ static void report_refusal(struct cc_remote *remote, const char *reason,
 	set_report(remote, CC_REMOTE_REFUSED, reason, ret);
 }
 
-static const char *fault_string(enum cmn_status status)
+/* Of a value that is not used. */
+static enum cmn_status refuse(struct cc_remote *remote, const struct cc_remote_value *value,
+			      enum cmn_status status, struct cc_remote_report *report)
 {
-	return status == CMN_ERR_CORRUPT ? "it is damaged, or another key's"
-	     : status == CMN_ERR_VERSION ? "it has another format version" : cmn_status_string(status);
+	report_refusal(remote,
+		       status == CMN_ERR_ACCESS ? cc_remote_refusal_string(value->refusal)
+		       : status == CMN_ERR_CORRUPT ? "it is damaged, or another key's"
+		       : status == CMN_ERR_VERSION ? "it has another format version"
+		       : cmn_status_string(status), report);
+	return CMN_MISS;
 }
 
 /* CMN_MISS: it is no value. */
@@ -310,11 +317,10 @@ static enum cmn_status receive_value(struct cc_remote *remote, struct cc_helper 
 				     uint64_t len, struct received *ret,
 				     struct cc_remote_report *report)
 {
+	struct cc_remote_value *value = &ret->value;
 	struct cmn_buffer header = { 0 };
 	struct cc_sodium_hash hash;
-	enum cmn_status status, decoded = CMN_OK;
-	enum cc_remote_refusal refusal;
-	size_t src_len, bin_len;
+	enum cmn_status status, begun = CMN_OK;
 	cc_helper_seen_fn seen;
 
 	if (len < CC_SEAL_HEADER_SIZE || len > cc_address_max_value(&remote->setup.address)) {
@@ -324,32 +330,25 @@ static enum cmn_status receive_value(struct cc_remote *remote, struct cc_helper 
 	status = cc_helper_read(helper, CC_SEAL_HEADER_SIZE, &header, NULL, NULL);
 	if (status == CMN_OK) {
 		memcpy(ret->header, header.data, sizeof(ret->header));
-		decoded = cc_remote_value_lengths(ret->header, len, &src_len, &bin_len);
+		/* What will be refused whatever it holds need not come. */
+		begun = cc_remote_value_begin(ret->header, len, remote->setup.trust,
+					      cmn_clock_realtime() / NS_PER_S, value);
 		/* It ends with bin. */
-		if (decoded == CMN_OK && src_len + bin_len != len - CC_SEAL_HEADER_SIZE)
-			decoded = CMN_ERR_CORRUPT;
+		if (begun == CMN_OK && value->src_len + value->bin_len != len - CC_SEAL_HEADER_SIZE)
+			begun = CMN_ERR_CORRUPT;
 	}
 	cmn_buffer_release(&header);
 	if (status != CMN_OK)
 		return status;
-	if (decoded != CMN_OK) {
-		report_refusal(remote, fault_string(decoded), report);
-		return CMN_MISS;
-	}
-	/* What will be refused whatever it holds need not come. */
-	refusal = cc_remote_value_refusal(ret->header, remote->setup.trust,
-					  cmn_clock_realtime() / NS_PER_S);
-	if (refusal != CC_REMOTE_NOT_REFUSED) {
-		report_refusal(remote, cc_remote_refusal_string(refusal), report);
-		return CMN_MISS;
-	}
+	if (begun != CMN_OK)
+		return refuse(remote, value, begun, report);
 	ret->hashed = remote->setup.trust && cc_sodium_hash_begin(&hash) == CMN_OK;
 	seen = ret->hashed ? add_to_hash : NULL;
 	if (ret->hashed)
 		cc_seal_hash_header(&hash, ret->header);
-	status = cc_helper_read(helper, src_len, &ret->src, seen, &hash);
+	status = cc_helper_read(helper, value->src_len, &ret->src, seen, &hash);
 	if (status == CMN_OK)
-		status = cc_helper_read(helper, bin_len, &ret->bin, seen, &hash);
+		status = cc_helper_read(helper, value->bin_len, &ret->bin, seen, &hash);
 	if (ret->hashed)
 		cc_sodium_hash_end(&hash, ret->hash);
 	return status;
@@ -360,23 +359,18 @@ static enum cmn_status open_value(struct cc_remote *remote, struct received *rec
 				  const struct cc_key *key, struct cc_file_memo *memo,
 				  struct cc_entry **ret, struct cc_remote_report *report)
 {
+	struct cc_remote_value *value = &received->value;
 	const struct cc_manifest *manifest;
-	struct cc_remote_value value;
 	enum cmn_status status;
 
-	status = cc_remote_value_check_parts(received->header, cmn_buffer_view(&received->src),
-					     cmn_buffer_view(&received->bin),
-					     received->hashed ? received->hash : NULL,
-					     remote->setup.trust, cmn_clock_realtime() / NS_PER_S,
-					     &value);
+	status = cc_remote_value_finish(value, received->header, cmn_buffer_view(&received->src),
+					cmn_buffer_view(&received->bin),
+					received->hashed ? received->hash : NULL,
+					cmn_clock_realtime() / NS_PER_S);
 	if (status == CMN_OK)
-		status = cc_remote_value_take(&value, &received->bin, cc_key_view(key), ret);
-	if (status != CMN_OK) {
-		report_refusal(remote, status == CMN_ERR_ACCESS
-				       ? cc_remote_refusal_string(value.refusal)
-				       : fault_string(status), report);
-		return CMN_MISS;
-	}
+		status = cc_remote_value_take(value, &received->bin, cc_key_view(key), ret);
+	if (status != CMN_OK)
+		return refuse(remote, value, status, report);
 	manifest = cc_entry_manifest(*ret);
 	if (cc_manifest_count(manifest) && cc_manifest_verify(manifest, memo) != CMN_OK) {
 		cc_entry_unref(*ret);
@@ -384,7 +378,7 @@ static enum cmn_status open_value(struct cc_remote *remote, struct received *rec
 		return CMN_MISS;
 	}
 	cc_entry_set_remote(*ret);
-	set_report(remote, CC_REMOTE_USED, value.signer ? value.signer : "", report);
+	set_report(remote, CC_REMOTE_USED, value->signer ? value->signer->name : "", report);
 	return CMN_OK;
 }
 

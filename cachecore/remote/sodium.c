@@ -94,19 +94,6 @@ void cc_sodium_hash_end(struct cc_sodium_hash *hash, uint8_t ret[CC_SODIUM_HASH_
 	(void)sodium.functions.hash_final((void *)hash->state, ret, CC_SODIUM_HASH_SIZE);
 }
 
-enum cmn_status cc_sodium_hash(const struct cmn_view *views, size_t count,
-			       uint8_t ret[CC_SODIUM_HASH_SIZE])
-{
-	struct cc_sodium_hash hash;
-
-	if (cc_sodium_hash_begin(&hash) != CMN_OK)
-		return CMN_MISS;
-	for (size_t i = 0; i < count; i++)
-		cc_sodium_hash_add(&hash, views[i].data, views[i].len);
-	cc_sodium_hash_end(&hash, ret);
-	return CMN_OK;
-}
-
 enum cmn_status cc_sodium_verify(const uint8_t signature[CC_SODIUM_SIGNATURE_SIZE],
 				 struct cmn_view message, const uint8_t key[CC_SODIUM_KEY_SIZE])
 {

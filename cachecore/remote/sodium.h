@@ -23,10 +23,7 @@
 
 /* Whether libsodium is on this machine. */
 bool cc_sodium_available(void);
-/* BLAKE2b-256 of the views' bytes, in order. CMN_MISS: libsodium is missing. */
-CMN_CHECKED enum cmn_status cc_sodium_hash(const struct cmn_view *views, size_t count,
-					   uint8_t ret[CC_SODIUM_HASH_SIZE]);
-/* The same of bytes that come one after another. The state is libsodium's. */
+/* BLAKE2b-256 of bytes that come one after another. The state is libsodium's. */
 struct cc_sodium_hash {
 	_Alignas(64) uint8_t state[384];
 };

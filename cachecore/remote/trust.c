@@ -172,9 +172,13 @@ void cc_trust_key_append(struct cmn_buffer *buf, const struct cc_trust_key *key)
 enum cmn_status cc_trust_key_id(const uint8_t key[CC_SODIUM_KEY_SIZE],
 				uint8_t ret[CC_SODIUM_HASH_SIZE])
 {
-	const struct cmn_view view = { key, CC_SODIUM_KEY_SIZE };
+	struct cc_sodium_hash hash;
 
-	return cc_sodium_hash(&view, 1, ret);
+	if (cc_sodium_hash_begin(&hash) != CMN_OK)
+		return CMN_MISS;
+	cc_sodium_hash_add(&hash, key, CC_SODIUM_KEY_SIZE);
+	cc_sodium_hash_end(&hash, ret);
+	return CMN_OK;
 }
 
 static const char *problem_of(const struct stat *info)

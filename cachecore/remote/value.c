@@ -70,139 +70,85 @@ const char *cc_remote_refusal_string(enum cc_remote_refusal refusal)
 	return "it is not refused";
 }
 
-/* max: bytes of the whole value, at most. */
-static enum cmn_status read_header(const uint8_t *header, uint64_t max, struct cc_seal *ret)
+static enum cmn_status refuse(struct cc_remote_value *value, enum cc_remote_refusal refusal)
 {
-	enum cmn_status status = cc_seal_read(&kind, header, ret);
-
-	if (status == CMN_OK && (!lengths_are_possible(ret->a, ret->b) ||
-				 ret->a + ret->b + CC_SEAL_HEADER_SIZE > max))
-		status = CMN_ERR_CORRUPT;
-	return status;
+	value->refusal = refusal;
+	return CMN_ERR_ACCESS;
 }
 
 /* Whether that key is trusted now; who it is. */
-static enum cc_remote_refusal judge_key(const uint8_t *key_id, const struct cc_trust *trust,
-					uint64_t now, const struct cc_trust_key **ret)
+static enum cmn_status judge_key(struct cc_remote_value *value, const struct cc_trust *trust,
+				 uint64_t now)
 {
 	enum cmn_status status;
 
-	*ret = NULL;
-	if (!key_id)
-		return CC_REMOTE_NOT_SIGNED;
+	if (!value->key_id)
+		return refuse(value, CC_REMOTE_NOT_SIGNED);
 	if (!cc_sodium_available())
-		return CC_REMOTE_NO_LIBSODIUM;
-	status = cc_trust_find(trust, key_id, now, ret);
+		return refuse(value, CC_REMOTE_NO_LIBSODIUM);
+	status = cc_trust_find(trust, value->key_id, now, &value->signer);
 	if (status == CMN_MISS)
-		return CC_REMOTE_UNKNOWN_KEY;
-	return status == CMN_OK ? CC_REMOTE_NOT_REFUSED : CC_REMOTE_EXPIRED_KEY;
+		return refuse(value, CC_REMOTE_UNKNOWN_KEY);
+	return status == CMN_OK ? CMN_OK : refuse(value, CC_REMOTE_EXPIRED_KEY);
 }
 
-enum cc_remote_refusal cc_remote_value_refusal(const uint8_t header[CC_SEAL_HEADER_SIZE],
-					       const struct cc_trust *trust, uint64_t now)
-{
-	const struct cc_trust_key *key;
-	struct cc_seal seal;
-
-	/* What is no header has no signature. */
-	if (!trust)
-		return CC_REMOTE_NOT_REFUSED;
-	if (cc_seal_read(&kind, header, &seal) != CMN_OK)
-		return CC_REMOTE_NOT_SIGNED;
-	return judge_key(seal.key_id, trust, now, &key);
-}
-
-enum cmn_status cc_remote_value_lengths(const uint8_t header[CC_SEAL_HEADER_SIZE], uint64_t max,
-					size_t *ret_src, size_t *ret_bin)
+enum cmn_status cc_remote_value_begin(const uint8_t header[CC_SEAL_HEADER_SIZE], uint64_t max,
+				      const struct cc_trust *trust, uint64_t now,
+				      struct cc_remote_value *ret)
 {
 	struct cc_seal seal;
-	enum cmn_status status = read_header(header, max, &seal);
+	enum cmn_status status = cc_seal_read(&kind, header, &seal);
 
 	if (status != CMN_OK)
 		return status;
-	*ret_src = (size_t)seal.a;
-	*ret_bin = (size_t)seal.b;
-	return CMN_OK;
+	if (!lengths_are_possible(seal.a, seal.b) || seal.a + seal.b + CC_SEAL_HEADER_SIZE > max)
+		return CMN_ERR_CORRUPT;
+	*ret = (struct cc_remote_value){
+		.src_len = (size_t)seal.a, .bin_len = (size_t)seal.b, .key_id = seal.key_id,
+	};
+	return trust ? judge_key(ret, trust, now) : CMN_OK;
 }
 
-/* hash: NULL: not computed yet. */
-static enum cc_remote_refusal judge(const uint8_t *header, const uint8_t *hash,
-				    const struct cc_trust *trust, uint64_t now,
-				    struct cc_remote_value *value)
+enum cmn_status cc_remote_value_finish(struct cc_remote_value *value,
+				       const uint8_t header[CC_SEAL_HEADER_SIZE],
+				       struct cmn_view src, struct cmn_view bin,
+				       const uint8_t *hash, uint64_t now)
 {
-	const struct cmn_view views[] = { value->src, value->bin };
-	const struct cc_trust_key *key;
-	enum cc_remote_refusal refusal = judge_key(value->key_id, trust, now, &key);
+	const struct cmn_view views[] = { src, bin };
 	uint8_t own[CC_SODIUM_HASH_SIZE];
 
-	value->signer = key ? key->name : NULL;
-	if (refusal != CC_REMOTE_NOT_REFUSED)
-		return refusal;
-	if (!hash && cc_seal_hash(header, views, 2, own) != CMN_OK)
-		return CC_REMOTE_NO_LIBSODIUM;
-	return cc_seal_verify(&kind, header, hash ? hash : own, key->key) == CMN_OK
-		? CC_REMOTE_NOT_REFUSED : CC_REMOTE_WRONG_SIGNATURE;
-}
-
-enum cmn_status cc_remote_value_check_parts(const uint8_t header[CC_SEAL_HEADER_SIZE],
-					    struct cmn_view src, struct cmn_view bin,
-					    const uint8_t *hash, const struct cc_trust *trust,
-					    uint64_t now, struct cc_remote_value *ret)
-{
-	struct cc_remote_value value = { .src = src, .bin = bin };
-	struct cc_seal seal;
-	enum cmn_status status = read_header(header, UINT64_MAX, &seal);
-
-	if (status == CMN_OK && (seal.a != src.len || seal.b != bin.len))
-		status = CMN_ERR_CORRUPT;
-	if (status != CMN_OK)
-		return status;
-	value.key_id = seal.key_id;
-	if (trust)
-		value.refusal = judge(header, hash, trust, now, &value);
-	if (value.refusal != CC_REMOTE_NOT_REFUSED) {
-		value.src = value.bin = (struct cmn_view){ 0 };
-		status = CMN_ERR_ACCESS;
-	}
-	*ret = value;
-	return status;
+	if (value->refusal != CC_REMOTE_NOT_REFUSED)
+		return CMN_ERR_ACCESS;
+	if (src.len != value->src_len || bin.len != value->bin_len)
+		return CMN_ERR_CORRUPT;
+	/* Without trust there is no signer. */
+	if (value->signer && now >= value->signer->end)
+		return refuse(value, CC_REMOTE_EXPIRED_KEY);
+	if (value->signer && !hash && cc_seal_hash(header, views, 2, own) != CMN_OK)
+		return refuse(value, CC_REMOTE_NO_LIBSODIUM);
+	if (value->signer &&
+	    cc_seal_verify(&kind, header, hash ? hash : own, value->signer->key) != CMN_OK)
+		return refuse(value, CC_REMOTE_WRONG_SIGNATURE);
+	value->src = src;
+	value->bin = bin;
+	return CMN_OK;
 }
 
 enum cmn_status cc_remote_value_check(struct cmn_view bytes, const struct cc_trust *trust,
 				      uint64_t now, struct cc_remote_value *ret)
 {
 	struct cmn_reader reader = cmn_reader_of(bytes);
-	struct cmn_view header = cmn_reader_bytes(&reader, CC_SEAL_HEADER_SIZE), src, bin;
-	struct cc_seal seal;
+	struct cmn_view header = cmn_reader_bytes(&reader, CC_SEAL_HEADER_SIZE), src;
 	enum cmn_status status;
 
 	if (reader.failed)
 		return CMN_ERR_CORRUPT;
-	status = read_header(header.data, bytes.len, &seal);
+	status = cc_remote_value_begin(header.data, bytes.len, trust, now, ret);
 	if (status != CMN_OK)
 		return status;
-	src = cmn_reader_bytes(&reader, seal.a);
-	bin = cmn_reader_bytes(&reader, reader.left);
-	return cc_remote_value_check_parts(header.data, src, bin, NULL, trust, now, ret);
-}
-
-enum cmn_status cc_remote_value_take(const struct cc_remote_value *value, struct cmn_buffer *bin,
-				     struct cmn_view wanted_key, struct cc_entry **ret)
-{
-	struct cc_entry *entry;
-	struct cc_key key;
-	enum cmn_status status = cc_remote_files_decode(value->src, bin, &key, &entry);
-
-	if (status != CMN_OK)
-		return status;
-	if (cmn_view_equal(cc_key_view(&key), wanted_key))
-		*ret = entry;
-	else
-		status = CMN_ERR_CORRUPT;
-	if (status != CMN_OK)
-		cc_entry_unref(entry);
-	cc_key_release(&key);
-	return status;
+	src = cmn_reader_bytes(&reader, ret->src_len);
+	return cc_remote_value_finish(ret, header.data, src, cmn_reader_bytes(&reader, reader.left),
+				      NULL, now);
 }
 
 /* A look-up compares keys as bytes; what becomes a directory's name is read as fields. */
@@ -246,6 +192,25 @@ enum cmn_status cc_remote_files_decode(struct cmn_view src, struct cmn_buffer *b
 	*ret_key = (struct cc_key){ .encoded = encoded };
 	*ret = entry;
 	return CMN_OK;
+}
+
+enum cmn_status cc_remote_value_take(const struct cc_remote_value *value, struct cmn_buffer *bin,
+				     struct cmn_view wanted_key, struct cc_entry **ret)
+{
+	struct cc_entry *entry;
+	struct cc_key key;
+	enum cmn_status status = cc_remote_files_decode(value->src, bin, &key, &entry);
+
+	if (status != CMN_OK)
+		return status;
+	if (cmn_view_equal(cc_key_view(&key), wanted_key))
+		*ret = entry;
+	else
+		status = CMN_ERR_CORRUPT;
+	if (status != CMN_OK)
+		cc_entry_unref(entry);
+	cc_key_release(&key);
+	return status;
 }
 
 enum cmn_status cc_remote_files_check(struct cmn_view src, struct cmn_view bin, struct cmn_hash *ret_key)

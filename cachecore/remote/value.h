@@ -52,15 +52,16 @@ const char *cc_remote_refusal_string(enum cc_remote_refusal refusal);	/* a phras
 
 /* Everything is borrowed, from the value and from the trusted keys. */
 struct cc_remote_value {
-	struct cmn_view src, bin;	/* empty if it was refused */
+	size_t src_len, bin_len;	/* as the header has them */
+	struct cmn_view src, bin;	/* empty until its signature was checked */
 	const uint8_t *key_id;		/* NULL: unsigned */
-	const char *signer;		/* the name of the trusted key with that id; NULL: none */
+	const struct cc_trust_key *signer;	/* the trusted key with that id; NULL: none */
 	enum cc_remote_refusal refusal;
 };
 /*
- * Checks a value as it came from a remote tier: its bounds, then who signed it.
- * trust NULL: signed and unsigned values are taken, and no signature is looked
- * at; then nobody vouches for them. now: seconds since the epoch.
+ * Checks a value from elsewhere: its bounds, then who signed it. trust NULL: signed
+ * and unsigned values are taken, and no signature is looked at; then nobody vouches
+ * for them. now: seconds since the epoch.
  *   CMN_OK           the signer has signed these very bytes (without trust: it has the form)
  *   CMN_ERR_CORRUPT  it is no value: too short, too long, not the one encoding
  *   CMN_ERR_VERSION  another format version
@@ -71,20 +72,19 @@ CMN_CHECKED enum cmn_status cc_remote_value_check(struct cmn_view value,
 						  const struct cc_trust *trust, uint64_t now,
 						  struct cc_remote_value *ret);
 /*
- * The same of a value whose parts come one after another: first the lengths that a header
- * announces, of a value of at most max bytes; then who signed it. hash: of the header's part and of
- * src and bin, if they were hashed as they came, else NULL. *ret has the views that are given.
+ * The same of a value whose parts come one after another. First its header, of a value of at most
+ * max bytes: *ret says how long the parts are, and who signed it; one that will be refused,
+ * whatever it holds, is refused here. Then whether that key has signed these parts, and has not
+ * expired meanwhile. hash: of the header's part and of src and bin, if they were hashed as they
+ * came, else NULL.
  */
-CMN_CHECKED enum cmn_status cc_remote_value_lengths(const uint8_t header[CC_SEAL_HEADER_SIZE],
-						    uint64_t max, size_t *ret_src,
-						    size_t *ret_bin);
-CMN_CHECKED enum cmn_status cc_remote_value_check_parts(
-	const uint8_t header[CC_SEAL_HEADER_SIZE], struct cmn_view src, struct cmn_view bin,
-	const uint8_t *hash, const struct cc_trust *trust, uint64_t now,
-	struct cc_remote_value *ret);
-/* Whether a value with that header will be refused, whatever it holds; trust as above. */
-enum cc_remote_refusal cc_remote_value_refusal(const uint8_t header[CC_SEAL_HEADER_SIZE],
-					       const struct cc_trust *trust, uint64_t now);
+CMN_CHECKED enum cmn_status cc_remote_value_begin(const uint8_t header[CC_SEAL_HEADER_SIZE],
+						  uint64_t max, const struct cc_trust *trust,
+						  uint64_t now, struct cc_remote_value *ret);
+CMN_CHECKED enum cmn_status cc_remote_value_finish(struct cc_remote_value *value,
+						   const uint8_t header[CC_SEAL_HEADER_SIZE],
+						   struct cmn_view src, struct cmn_view bin,
+						   const uint8_t *hash, uint64_t now);
 /*
  * The entry of a checked value, which the caller owns, verified as a look-up does
  * it. CMN_ERR_CORRUPT: damaged, or the entry of another key, which somebody has

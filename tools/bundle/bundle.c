@@ -128,24 +128,23 @@ enum cmn_status bundle_reader_next(struct bundle_reader *reader, const struct cc
 				   uint64_t now, struct cc_remote_value *ret)
 {
 	uint8_t *header = reader->header;
-	size_t src_len, bin_len;
 	enum cmn_status status;
 
 	if (reader->size - reader->state.bytes == CMN_HASH_SIZE)
 		return read_end(reader);
 	status = read_bytes(reader, header, CC_SEAL_HEADER_SIZE);
 	if (status == CMN_OK)
-		status = cc_remote_value_lengths(header, CC_SEAL_HEADER_SIZE + reader->size -
-						 reader->state.bytes, &src_len, &bin_len);
+		status = cc_remote_value_begin(header, CC_SEAL_HEADER_SIZE + reader->size -
+					       reader->state.bytes, trust, now, ret);
+	reader->state.count++;
 	if (status == CMN_OK)
-		status = read_into(reader, src_len, &reader->src);
+		status = read_into(reader, ret->src_len, &reader->src);
 	if (status == CMN_OK)
-		status = read_into(reader, bin_len, &reader->bin);
+		status = read_into(reader, ret->bin_len, &reader->bin);
 	if (status != CMN_OK)
 		return status;
-	reader->state.count++;
-	return cc_remote_value_check_parts(header, cmn_buffer_view(&reader->src),
-					   cmn_buffer_view(&reader->bin), NULL, trust, now, ret);
+	return cc_remote_value_finish(ret, header, cmn_buffer_view(&reader->src),
+				      cmn_buffer_view(&reader->bin), NULL, now);
 }
 
 void bundle_reader_release(struct bundle_reader *reader)

@@ -7,12 +7,13 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "cachecore/disk/root.h"
 #include "cachecore/disk/leaf_walk.h"
+#include "cachecore/disk/root.h"
+#include "cachecore/disk/space/account.h"
+#include "cachecore/disk/space/number_file.h"
 #include "common/file.h"
 #include "tools/arguments.h"
 #include "tools/bundle/bundle.h"
@@ -22,14 +23,7 @@
 #include "tools/terminal.h"
 #include "tools/tool.h"
 
-struct leaf {
-	char path[CC_LEAF_PATH_SIZE];
-	uint64_t present;	/* numbers, one bit each */
-};
-
 struct exporting {
-	struct leaf *leaves;
-	size_t count;
 	const char *file;	/* as given */
 	int fd;
 	enum cmn_file_trust trust;	/* in files of the cache */
@@ -37,34 +31,9 @@ struct exporting {
 	bool reader_left;	/* of standard output */
 	const struct cc_signer *signer;	/* NULL: unsigned */
 	struct bundle_writer writer;
+	uint64_t total;		/* bytes, as the account says; 0: it does not */
 	unsigned long long damaged, foreign;	/* left out */
 };
-
-static enum cmn_status add_leaf(void *ctx, int root_fd, const char *path, int leaf_fd)
-{
-	struct exporting *exporting = ctx;
-	struct cc_leaf_scan scan;
-	struct leaf *leaves, *leaf;
-
-	(void)root_fd;
-	if (cc_leaf_scan(leaf_fd, &scan) != CMN_OK || !scan.present[CC_LEAF_SRC])
-		return CMN_OK;	/* removed meanwhile, or empty */
-	leaves = cmn_array_grow(exporting->leaves, exporting->count, sizeof(*leaves));
-	if (!leaves)
-		return CMN_ERR_NOMEM;
-	exporting->leaves = leaves;
-	leaf = &exporting->leaves[exporting->count++];
-	leaf->present = scan.present[CC_LEAF_SRC];
-	(void)snprintf(leaf->path, sizeof(leaf->path), "%s", path);
-	return CMN_OK;
-}
-
-static int compare_leaves(const void *a, const void *b)
-{
-	const struct leaf *one = a, *two = b;
-
-	return strcmp(one->path, two->path);
-}
 
 static enum cmn_status write_out(void *ctx, const void *data, size_t len)
 {
@@ -124,39 +93,28 @@ static enum cmn_status export_entry(struct exporting *exporting, int leaf_fd, un
 	return status;
 }
 
-static enum cmn_status export_leaf(struct exporting *exporting, int root_fd,
-				   const struct leaf *leaf)
+static enum cmn_status export_leaf(void *ctx, int root_fd, const char *path, int leaf_fd)
 {
+	struct exporting *exporting = ctx;
+	const struct bundle_state *state = &exporting->writer.state;
 	enum cmn_status status = CMN_OK;
-	int fd;
+	struct cc_leaf_scan scan;
 
-	if (cc_leaf_find(root_fd, leaf->path, &fd) != CMN_OK)
+	(void)root_fd;
+	(void)path;
+	terminal_progress("export", exporting->total ? state->bytes : state->count, exporting->total);
+	if (cc_leaf_scan(leaf_fd, &scan) != CMN_OK)
 		return CMN_OK;	/* removed meanwhile */
 	for (unsigned int n = 0; n < CC_LEAF_VARIANTS && status == CMN_OK; n++) {
-		if (leaf->present >> n & 1)
-			status = export_entry(exporting, fd, n);
+		if (scan.present[CC_LEAF_SRC] >> n & 1)
+			status = export_entry(exporting, leaf_fd, n);
 	}
-	(void)close(fd);	/* read only */
-	return status;
-}
-
-static enum cmn_status export_root(struct exporting *exporting, int root_fd)
-{
-	enum cmn_status status = cc_leaf_walk(root_fd, false, add_leaf, exporting);
-
-	if (exporting->count)
-		qsort(exporting->leaves, exporting->count, sizeof(*exporting->leaves),
-		      compare_leaves);
-	for (size_t i = 0; i < exporting->count && status == CMN_OK; i++) {
-		terminal_progress("export", i, exporting->count);
-		status = export_leaf(exporting, root_fd, &exporting->leaves[i]);
-	}
-	terminal_progress_hide();
 	return status;
 }
 
 static enum cmn_status export_entries(struct exporting *exporting, const char *root)
 {
+	const struct cc_leaf_choice by_path = { .order = 1 };
 	enum cmn_status status;
 	int root_fd = -1;
 
@@ -165,7 +123,9 @@ static enum cmn_status export_entries(struct exporting *exporting, const char *r
 		return status;
 	status = cc_root_open(root, &root_fd);
 	if (status == CMN_OK) {
-		status = export_root(exporting, root_fd);
+		(void)!cc_number_file_read(root_fd, CC_ACCOUNT_NAME, &exporting->total);	/* 0 else */
+		status = cc_leaf_walk_chosen(root_fd, &by_path, export_leaf, exporting);
+		terminal_progress_hide();
 		(void)close(root_fd);	/* read only */
 	} else if (status == CMN_MISS) {
 		status = CMN_OK;	/* a cache that nothing was stored in yet */
@@ -217,7 +177,6 @@ static int export_cache(const struct cc_store *store, const char *file,
 	good = good && flush_output(&exporting);
 	if (output_close(&output, good))
 		code = report(&exporting);
-	free(exporting.leaves);
 	return code;
 }
 

@@ -200,7 +200,7 @@ static enum cmn_status store(struct pulling *pulling, const struct cc_remote_val
 	if (status == CMN_OK)
 		status = cc_store_put(pulling->cache->store, &key, entry);
 	if (status == CMN_OK)
-		note_origin(pulling, &key, value->signer);
+		note_origin(pulling, &key, value->signer ? value->signer->name : NULL);
 	cc_entry_unref(entry);
 	cc_key_release(&key);
 	return status;

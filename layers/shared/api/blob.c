@@ -4,6 +4,8 @@
 
 #include <string.h>
 
+#include "cachecore/entry.h"
+
 static const uint8_t magic[8] = { 'C', 'K', 'C', 'B', 'L', 'O', 'B', '\n' };
 
 enum {
@@ -12,19 +14,16 @@ enum {
 	AT_ID = AT_KIND + 4,
 	AT_LEN = AT_ID + API_ID_SIZE,
 	AT_HASH = AT_LEN + 8,
-	FIELD_HEADER_SIZE = 4 + 4 + 8,
 };
 _Static_assert(AT_HASH + CMN_HASH_SIZE == API_BLOB_HEADER_SIZE, "the header is as its grammar says");
 
 static struct cmn_hash hash_of_blob(const uint8_t *blob, size_t len)
 {
-	uint8_t both[2 * CMN_HASH_SIZE];
-	struct cmn_hash header = cmn_hash_of(blob, AT_HASH);
-	struct cmn_hash fields = cmn_hash_of(blob + API_BLOB_HEADER_SIZE,
-					     len - API_BLOB_HEADER_SIZE);
+	const struct cmn_hash both[2] = {
+		cmn_hash_of(blob, AT_HASH),
+		cmn_hash_of(blob + API_BLOB_HEADER_SIZE, len - API_BLOB_HEADER_SIZE),
+	};
 
-	memcpy(both, header.bytes, CMN_HASH_SIZE);
-	memcpy(both + CMN_HASH_SIZE, fields.bytes, CMN_HASH_SIZE);
 	return cmn_hash_of(both, sizeof(both));
 }
 
@@ -39,26 +38,19 @@ void api_blob_begin(struct cmn_buffer *blob, enum ckcache_kind kind, const struc
 	cmn_buffer_append(blob, later, sizeof(later));
 }
 
-void api_blob_add(struct cmn_buffer *blob, uint32_t tag, uint32_t index, struct cmn_view bytes)
-{
-	cmn_buffer_append_u32(blob, tag);
-	cmn_buffer_append_u32(blob, index);
-	cmn_buffer_append_sized(blob, bytes.data, bytes.len);
-}
-
 void *api_blob_add_room(struct cmn_buffer *blob, uint32_t tag, uint32_t index, size_t len)
 {
-	uint8_t *room;
+	void *room = cc_fields_add_room(blob, tag, index, len);
 
-	cmn_buffer_append_u32(blob, tag);
-	cmn_buffer_append_u32(blob, index);
-	cmn_buffer_append_u64(blob, len);
-	if (!cmn_buffer_reserve(blob, len) || blob->failed)
-		return NULL;
-	room = blob->data + blob->len;
-	memset(room, 0, len);
-	blob->len += len;
-	return room;
+	return room ? memset(room, 0, len) : NULL;
+}
+
+void api_blob_add(struct cmn_buffer *blob, uint32_t tag, uint32_t index, struct cmn_view bytes)
+{
+	void *room = cc_fields_add_room(blob, tag, index, bytes.len);
+
+	if (room && bytes.len)
+		memcpy(room, bytes.data, bytes.len);
 }
 
 enum cmn_status api_blob_end(struct cmn_buffer *blob)
@@ -132,16 +124,5 @@ enum cmn_status api_blob_find(struct cmn_view blob, uint32_t tag, uint32_t index
 	struct cmn_reader reader = cmn_reader_of(blob);
 
 	(void)cmn_reader_bytes(&reader, API_BLOB_HEADER_SIZE);	/* checked before */
-	while (!reader.failed && reader.left >= FIELD_HEADER_SIZE) {
-		uint32_t found_tag = cmn_reader_u32(&reader), found_index = cmn_reader_u32(&reader);
-		struct cmn_view bytes = cmn_reader_sized(&reader);
-
-		if (reader.failed)
-			return CMN_MISS;
-		if (found_tag == tag && found_index == index) {
-			*ret = bytes;
-			return CMN_OK;
-		}
-	}
-	return CMN_MISS;
+	return cc_fields_find(cmn_reader_bytes(&reader, reader.left), tag, index, ret) ? CMN_OK : CMN_MISS;
 }

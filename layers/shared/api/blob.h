@@ -4,11 +4,12 @@
  * description that they belong to, and a checksum over everything. Never
  * compressed, because the application chooses how to store them.
  *
- *   blob    = header field*
- *   header  = magic[8] version:u32 kind:u32 id[88] fields_len:u64 hash[16]
- *   field   = tag:u32 index:u32 len:u64 bytes[len]
+ *   blob    = header payload
+ *   header  = magic[8] version:u32 kind:u32 id[88] payload_len:u64 hash[16]
  *
- * hash = hash(hash(header before it) hash(fields)), so that every bit counts.
+ * payload: the same fields as an entry's (cachecore/entry.h).
+ *
+ * hash = hash(hash(header before it) hash(payload)), so that every bit counts.
  * All integers are little-endian. kind: enum ckcache_kind; version 1 had none. Pure functions,
  * thread-safe; nothing in the bytes is trusted.
  */

@@ -74,7 +74,7 @@ static void check_refused(struct cmn_buffer bytes, uint64_t now, enum cc_remote_
 	CU_ASSERT_EQUAL(!value.key_id, refusal == CC_REMOTE_NOT_SIGNED);
 	CU_ASSERT_FATAL(!signer == !value.signer);
 	if (signer)
-		CU_ASSERT_STRING_EQUAL(value.signer, signer);
+		CU_ASSERT_STRING_EQUAL(value.signer->name, signer);
 	cmn_buffer_release(&bytes);
 }
 
@@ -95,7 +95,8 @@ TEST(without_libsodium_nothing_signed_is_taken_where_trust_is_asked_for)
 		memcpy(bytes.data + SEAL_AT, "\1\0\0", 4);
 		good = good && check(&bytes, &value) == CMN_ERR_ACCESS &&
 		       value.refusal == CC_REMOTE_NO_LIBSODIUM && value.key_id && !value.signer;
-		good = good && cc_remote_value_refusal(bytes.data, trust, NOW) == CC_REMOTE_NO_LIBSODIUM;
+		good = good && cc_remote_value_begin(bytes.data, bytes.len, trust, NOW, &value) == CMN_ERR_ACCESS &&
+		       value.refusal == CC_REMOTE_NO_LIBSODIUM;
 		good = good && cc_remote_value_check(cmn_buffer_view(&bytes), NULL, 0, &value) == CMN_OK;
 		_exit(good ? 0 : 1);
 	}
@@ -113,7 +114,7 @@ TEST(a_signed_value_comes_back_as_it_was)
 	CU_ASSERT_EQUAL_FATAL(check(&bytes, &value), CMN_OK);
 	CU_ASSERT(cmn_view_equal(value.src, cmn_buffer_view(&files.src)));
 	CU_ASSERT(cmn_view_equal(value.bin, cmn_buffer_view(&files.bin)));
-	CU_ASSERT_STRING_EQUAL(value.signer, "two");
+	CU_ASSERT_STRING_EQUAL(value.signer->name, "two");
 	CU_ASSERT_EQUAL(memcmp(value.key_id, two.key_id, sizeof(two.key_id)), 0);
 	CU_ASSERT_EQUAL(value.refusal, CC_REMOTE_NOT_REFUSED);
 	cmn_buffer_release(&files.src);
@@ -144,7 +145,7 @@ TEST(a_value_that_other_programs_have_made_is_taken)
 		cmn_buffer_append_u8(&bytes, 'b');
 	read_trust();
 	CU_ASSERT_EQUAL_FATAL(check(&bytes, &value), CMN_OK);
-	CU_ASSERT_STRING_EQUAL(value.signer, "one");
+	CU_ASSERT_STRING_EQUAL(value.signer->name, "one");
 }
 
 TEST(every_flipped_bit_of_a_signed_value_is_refused)
@@ -265,10 +266,12 @@ TEST(only_what_a_trusted_key_signed_is_taken)
 /* Releases the value. */
 static enum cc_remote_refusal refusal_of(struct cmn_buffer bytes, const struct cc_trust *by, uint64_t now)
 {
-	enum cc_remote_refusal refusal = cc_remote_value_refusal(bytes.data, by, now);
+	struct cc_remote_value value = { 0 };
+	enum cmn_status status = cc_remote_value_begin(bytes.data, bytes.len, by, now, &value);
 
 	cmn_buffer_release(&bytes);
-	return refusal;
+	CU_ASSERT_EQUAL(status, value.refusal == CC_REMOTE_NOT_REFUSED ? CMN_OK : CMN_ERR_ACCESS);
+	return value.refusal;
 }
 
 TEST(a_header_says_what_will_be_refused)
@@ -293,7 +296,7 @@ TEST(a_key_counts_to_the_end_of_its_day)
 
 	read_trust();
 	CU_ASSERT_EQUAL(cc_remote_value_check(cmn_buffer_view(&bytes), trust, NOW, &value), CMN_OK);
-	CU_ASSERT_STRING_EQUAL(value.signer, "one");
+	CU_ASSERT_STRING_EQUAL(value.signer->name, "one");
 }
 
 /* A signed value's, with another signature: of what its message becomes. */
@@ -329,26 +332,23 @@ TEST(a_signature_for_another_purpose_is_wrong)
 TEST(parts_are_as_long_as_the_header_says)
 {
 	OWNED(cmn_buffer_release) struct cmn_buffer bytes = make_signed(TWO);
-	size_t src_len = 0, bin_len = 0;
-	struct cmn_view src, bin;
+	const uint8_t *rest = bytes.data + CC_SEAL_HEADER_SIZE;
+	size_t rest_len = bytes.len - CC_SEAL_HEADER_SIZE;
 	struct cc_remote_value value;
 
 	read_trust();
-	CU_ASSERT_EQUAL_FATAL(cc_remote_value_lengths(bytes.data, bytes.len, &src_len, &bin_len), CMN_OK);
-	CU_ASSERT_EQUAL_FATAL(CC_SEAL_HEADER_SIZE + src_len + bin_len, bytes.len);
 	for (size_t max = 0; max < bytes.len + 2; max++) {
-		CU_ASSERT_EQUAL(cc_remote_value_lengths(bytes.data, max, &src_len, &bin_len),
+		CU_ASSERT_EQUAL(cc_remote_value_begin(bytes.data, max, trust, NOW, &value),
 				max >= bytes.len ? CMN_OK : CMN_ERR_CORRUPT);
 	}
-	for (size_t at = 0; at <= src_len + bin_len; at++) {
-		src = (struct cmn_view){ bytes.data + CC_SEAL_HEADER_SIZE, at };
-		bin = (struct cmn_view){ bytes.data + CC_SEAL_HEADER_SIZE + at, src_len + bin_len - at };
-		CU_ASSERT_EQUAL(cc_remote_value_check_parts(bytes.data, src, bin, NULL, trust, NOW, &value),
-				at == src_len ? CMN_OK : CMN_ERR_CORRUPT);
+	CU_ASSERT_EQUAL_FATAL(value.src_len + value.bin_len, rest_len);
+	for (size_t at = 0; at <= rest_len; at++) {
+		CU_ASSERT_EQUAL(cc_remote_value_finish(&value, bytes.data, (struct cmn_view){ rest, at },
+						       (struct cmn_view){ rest + at, rest_len - at }, NULL, NOW),
+				at == value.src_len ? CMN_OK : CMN_ERR_CORRUPT);
 	}
-	src.len = src_len - 1;
-	CU_ASSERT_EQUAL(cc_remote_value_check_parts(bytes.data, src, bin, NULL, trust, NOW, &value),
-			CMN_ERR_CORRUPT);
+	CU_ASSERT_EQUAL(cc_remote_value_finish(&value, bytes.data, (struct cmn_view){ rest, value.src_len - 1 },
+					       value.bin, NULL, NOW), CMN_ERR_CORRUPT);
 }
 
 /* Opens the value, which it takes, as the entry of a key with these options. */
