@@ -14,8 +14,9 @@ void cmn_base64_encode(const uint8_t *bytes, size_t len, char *ret)
 
 		for (size_t i = 0; i < 3; i++)
 			group = group << 8 | (i < count ? bytes[at + i] : 0);
-		for (size_t i = 0; i < 4; i++)
-			ret[i] = i <= count ? digits[group >> (18 - 6 * i) & 63] : '=';
+		memcpy(ret, "====", 4);
+		for (size_t i = 0; i <= count; i++)
+			ret[i] = digits[group >> (18 - 6 * i) & 63];
 	}
 	*ret = '\0';
 }

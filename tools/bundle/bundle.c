@@ -116,7 +116,7 @@ enum cmn_status bundle_reader_begin(struct bundle_reader *reader, int fd, uint64
 static enum cmn_status read_end(struct bundle_reader *reader)
 {
 	const struct cmn_hash wanted = reader->state.chain;
-	struct cmn_hash found;
+	struct cmn_hash found = { { 0 } };
 	enum cmn_status status = read_bytes(reader, found.bytes, sizeof(found.bytes));
 
 	if (status != CMN_OK)

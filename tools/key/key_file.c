@@ -99,8 +99,8 @@ static bool read_key(const char *path, const struct form **form, uint8_t ret[CC_
 {
 	const struct rlimit none = { 0, 0 };
 	struct cmn_buffer text = { 0 };
+	struct stat info = { 0 };
 	const char *problem;
-	struct stat info;
 
 	(void)setrlimit(RLIMIT_CORE, &none);	/* less is always allowed */
 	problem = read_text(path, &info, &text);
