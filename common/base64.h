@@ -9,7 +9,8 @@
 
 #include "common/bytes.h"
 
-#define CMN_BASE64_SIZE(len) (((len) + 2) / 3 * 4 + 1)	/* of the text of so many bytes, with the terminator */
+/* Of the text of so many bytes, with the terminator. */
+#define CMN_BASE64_SIZE(len) (((len) + 2) / 3 * 4 + 1)
 
 void cmn_base64_encode(const uint8_t *bytes, size_t len, char *ret);
 /* false: it is not the text of len bytes; *ret may be written to. */

@@ -127,7 +127,8 @@ TEST(any_of_several_keys_will_do)
 {
 	fill();
 	TOOL_SAYS(0, "exported", "export", "bundle", "--sign", "good.pem");
-	REFUSED("entry 1: it is signed with a key that is not trusted here; nothing was imported", "import", "--verify", "other.pub", "bundle");
+	REFUSED("entry 1: it is signed with a key that is not trusted here; nothing was imported", "import",
+		"--verify", "other.pub", "bundle");
 	TOOL_SAYS(0, "imported", "import", "--verify", "other.pub", "--verify", "good.pub", "bundle");
 }
 
