@@ -13,10 +13,15 @@
 #define NS_PER_S UINT64_C(1000000000)
 #define TIMEOUT_S 30		/* a driver that starts and compiles a few lines takes a second or two */
 
-bool doctor_probe(struct doctor *doctor, const struct worker_start *probe,
-		  struct worker_result *ret_result)
+bool doctor_probe(struct doctor *doctor, const char *directory, const char *const *arguments,
+		  const struct worker_variable *variables, bool layers, struct worker_result *ret_result)
 {
-	worker_run(probe, ret_result);
+	const struct worker_start start = {
+		.arguments = arguments, .variables = variables, .directory = directory, .layers = layers,
+		.timeout_ns = doctor->timeout_ns,
+	};
+
+	worker_run(&start, ret_result);
 	cmn_buffer_append_u8(&ret_result->records, '\0');	/* for who reads it as text */
 	cmn_buffer_append_u8(&ret_result->said, '\0');
 	if (ret_result->records.failed || ret_result->said.failed)

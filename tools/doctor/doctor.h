@@ -106,11 +106,11 @@ void doctor_add_device(struct doctor *doctor, bool level_zero, const char *platf
 	DOCTOR_OWN_CACHES((doctor)->scratch)
 
 /*
- * A probe works in the scratch, since drivers without hardware write files
- * where they are. Runs it and notes an interruption. false: the doctor is to end.
+ * Runs a worker that asks, in a directory that goes, since drivers without hardware write files where
+ * they are. Notes an interruption. false: the doctor is to end.
  */
-bool doctor_probe(struct doctor *doctor, const struct worker_start *probe,
-		  struct worker_result *ret_result);
+bool doctor_probe(struct doctor *doctor, const char *directory, const char *const *arguments,
+		  const struct worker_variable *variables, bool layers, struct worker_result *ret_result);
 /*
  * How it ended, unless by itself and after its work, as
  * "crashed (SIGSEGV)"; text holds 128 bytes. NULL: well.

@@ -113,13 +113,9 @@ static bool attempt(const struct trial *trial, bool layers, const char *caches,
 			DOCTOR_OWN_CACHES(own),
 			{ 0 },
 		};
-		/* In a directory that goes, since drivers without hardware write files. */
-		const struct worker_start probe = { .arguments = arguments, .variables = variables,
-						    .directory = own, .layers = layers,
-						    .timeout_ns = trial->doctor->timeout_ns };
 		struct worker_result result;
 
-		done = doctor_probe(trial->doctor, &probe, &result);
+		done = doctor_probe(trial->doctor, own, arguments, variables, layers, &result);
 		if (done) {
 			read_attempt(trial, &result, ret);
 			worker_result_release(&result);

@@ -267,14 +267,11 @@ static bool answers(struct doctor *doctor, const struct doctor_icd *icd, const c
 		{ "OPENCL_VENDOR_PATH", NULL }, { "OCL_ICD_FILENAMES", NULL },
 		DOCTOR_HARMLESS(doctor), { 0 },
 	};
-	const struct worker_start probe = { .arguments = arguments, .variables = variables,
-					    .directory = doctor->scratch, .layers = false,
-					    .timeout_ns = doctor->timeout_ns };
 	struct worker_result result;
 	char text[128], words[256], *advice;
 	const char *problem;
 
-	if (!doctor_probe(doctor, &probe, &result))
+	if (!doctor_probe(doctor, doctor->scratch, arguments, variables, false, &result))
 		return true;
 	problem = doctor_end_text(doctor, &result, text);
 	if (problem) {

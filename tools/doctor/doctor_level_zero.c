@@ -110,11 +110,8 @@ static bool ask(struct doctor *doctor, bool layers, struct worker_result *ret_re
 {
 	static const char *const arguments[] = { "level-zero", NULL };
 	const struct worker_variable variables[] = { DOCTOR_HARMLESS(doctor), { 0 } };
-	const struct worker_start probe = { .arguments = arguments, .variables = variables,
-					    .directory = doctor->scratch, .layers = layers,
-					    .timeout_ns = doctor->timeout_ns };
 
-	if (!doctor_probe(doctor, &probe, ret_result))
+	if (!doctor_probe(doctor, doctor->scratch, arguments, variables, layers, ret_result))
 		return false;
 	*ret_problem = doctor_end_text(doctor, ret_result, text);
 	return true;

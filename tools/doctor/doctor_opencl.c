@@ -265,14 +265,11 @@ static bool ends_well_without(struct doctor *doctor)
 	const struct worker_variable variables[] = {
 		{ "OPENCL_LAYERS", NULL }, DOCTOR_HARMLESS(doctor), { 0 },
 	};
-	const struct worker_start probe = { .arguments = arguments, .variables = variables,
-					    .directory = doctor->scratch, .layers = false,
-					    .timeout_ns = doctor->timeout_ns };
 	struct worker_result result;
 	char text[128];
 	bool well;
 
-	if (!doctor_probe(doctor, &probe, &result))
+	if (!doctor_probe(doctor, doctor->scratch, arguments, variables, false, &result))
 		return false;
 	well = !doctor_end_text(doctor, &result, text);
 	worker_result_release(&result);
@@ -299,15 +296,12 @@ static void say_end(struct doctor *doctor, const struct doctor_icds *icds,
 static void look(struct doctor *doctor, struct doctor_icds *icds, const char *const *arguments)
 {
 	const struct worker_variable variables[] = { DOCTOR_HARMLESS(doctor), { 0 } };
-	const struct worker_start probe = { .arguments = arguments, .variables = variables,
-					    .directory = doctor->scratch, .layers = true,
-					    .timeout_ns = doctor->timeout_ns };
 	struct answer answer = { 0 };
 	struct worker_result result;
 	const char *problem;
 	char text[128], words[256], *copy;
 
-	if (!doctor_probe(doctor, &probe, &result))
+	if (!doctor_probe(doctor, doctor->scratch, arguments, variables, true, &result))
 		return;
 	copy = strdup((char *)result.records.data);
 	if (!copy) {
