@@ -21,7 +21,7 @@ void worker_run(const struct worker_start *start, struct worker_result *ret_resu
 	const bool level_zero = strcmp(start->arguments[0], "level-zero-build") == 0;
 	char *no_tiers[] = { NULL };
 	struct cc_config config = { .read_only_dirs = no_tiers, .max_device_image_size = 1 << 20 };
-	struct cc_entry *entry = cc_entry_new(1);
+	struct cc_entry *entry;
 	struct cc_store *store;
 	struct cc_key key;
 
@@ -36,6 +36,7 @@ void worker_run(const struct worker_start *start, struct worker_result *ret_resu
 		if (strcmp(variable->name, "CKCACHE_DIR") == 0)
 			config.dir = (char *)variable->value;
 	}
+	entry = cc_entry_new(1);
 	cc_key_init(&key);
 	cc_key_add_text(&key, CC_PART_DEVICE, level_zero ? "api" : "platform.name", "");
 	cc_key_add_text(&key, CC_PART_IMAGE, "source", "small");

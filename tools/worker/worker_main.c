@@ -228,6 +228,17 @@ void worker_say_mapped(void)
 	(void)dl_iterate_phdr(say_mapped, NULL);	/* its result is the callback's */
 }
 
+/* What the driver's compilers start does not get it. Whoever gave none is told nothing, and no other file is. */
+static bool hold_channel(void)
+{
+	int null;
+
+	if (fcntl(WORKER_CHANNEL, F_SETFD, FD_CLOEXEC) == 0)
+		return true;
+	null = open("/dev/null", O_RDWR | O_CLOEXEC);
+	return null == WORKER_CHANNEL || (null >= 0 && dup3(null, WORKER_CHANNEL, O_CLOEXEC) >= 0);
+}
+
 int worker_main(int argc, char **argv)
 {
 	static const struct {
@@ -243,8 +254,8 @@ int worker_main(int argc, char **argv)
 #endif
 	};
 
-	/* What the driver's compilers start does not get it; without one, nobody is told anything. */
-	(void)fcntl(WORKER_CHANNEL, F_SETFD, FD_CLOEXEC);
+	if (!hold_channel())
+		return WORKER_UNABLE;
 	for (size_t i = 0; argc > 1 && i < sizeof(works) / sizeof(works[0]); i++) {
 		if (strcmp(argv[1], works[i].name) == 0) {
 			int code = works[i].run(argc - 1, argv + 1);
