@@ -118,9 +118,9 @@ def is_binary(tokens, at):
         before.kind == "word" and before.text not in BEFORE_EXPRESSIONS)
 
 
-def operation(tokens, at):
-    """Where the expression begins and ends whose operator is at."""
-    strength, first, last = BINDING[tokens[at].text], at, at
+def operation(tokens, at, other):
+    """Where the expression begins and ends whose operator is at, with another one in its place, too."""
+    strength, first, last = min(BINDING[tokens[at].text], BINDING[other]), at, at
     while True:
         token = tokens[first - 1]
         if token.kind == "sign" and token.text in (")", "]"):
@@ -270,7 +270,7 @@ def expressions(function):
         if token.kind == "sign" and token.text in SWAPS:
             # After a cast, such a change does not compile, or is one after all.
             if is_binary(tokens, at):
-                add("swap", at, at, SWAPS[token.text], operation(tokens, at))
+                add("swap", at, at, SWAPS[token.text], operation(tokens, at, SWAPS[token.text]))
         elif token.kind == "number" and re.fullmatch(r"[0-9]+[uUlL]*", token.text):
             digits = re.match(r"[0-9]+", token.text).group()
             add("constant", at, at, "%d%s" % (int(digits, 8 if digits[0] == "0" else 10) + 1,

@@ -26,8 +26,10 @@ static bool all(int a, int b, int c)
 	/* Operators within others, some of them unary or after a cast. */
 	if (a == -b || (a & b) != 0 && !(c < a + b - 2 * c) || (unsigned)-1 << 3 == (unsigned)c)
 		return say(a, b) >= 0 && (a | c) > 1;
-	else
+	else if (a && b > 0 && c || b > 2 && a && !c)
 		a -= b + (c >> 1);
+	a += (b & 3 & c | a | 4 & b) - 1;
+	say(a, c);
 	return a <= c ? b == 1 : c != 2;
 }
 
@@ -69,6 +71,7 @@ int main(int argc, char **argv)
 		return never(argc);
 	say(all(1, 2, 3), all(2, -2, 1));
 	say(all(0, 0, 2), argv[argc] == NULL);
+	say(all(2, 1, 0), all(0, 4, 0));
 	return places(3) & 127;
 }
 '''
@@ -85,10 +88,10 @@ class Schemata(unittest.TestCase):
             file.write(text)
         return os.path.join(self.folder, name)
 
-    def compile(self, text):
+    def compile(self, text, *more):
         """The program; None: it does not compile."""
         program = os.path.join(self.folder, "program-%d" % len(os.listdir(self.folder)))
-        done = subprocess.run(["gcc", "-w", "-Werror=int-conversion", "-Werror=vla", "-o", program,
+        done = subprocess.run(["gcc", "-Werror=int-conversion", "-Werror=vla", "-o", program, *more,
                                self.write("source.c", text)], stderr=subprocess.DEVNULL, check=False)
         return program if done.returncode == 0 else None
 
@@ -116,7 +119,7 @@ class Schemata(unittest.TestCase):
         header = self.write("mutants.h", schemata.HEADER)
         alone = {one: self.compile(one.change.apply(SOURCE)) for one in mistakes}
         for one in mistakes:	# as run.py finds by the compiler's messages
-            while one.form and not self.compile(schemata.Rewritten(SOURCE, header, [one]).text):
+            while one.form and not self.compile(schemata.Rewritten(SOURCE, header, [one]).text, "-fsyntax-only"):
                 one.fits_otherwise()
             self.assertEqual(one.form is None, alone[one] is None, one.change.shown(SOURCE))
         self.assertEqual({one.form for one in mistakes if one.form},
