@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* course: the steps of a build in their order, over a real cache, with a driver that does what a test says. */
 #include "layers/shared/course/course.h"
+#include "tests/support/build_lock.h"
 #include "tests/support/unit.h"
 #include "tests/support/wrap.h"
 
@@ -15,6 +16,8 @@ struct script {
 	enum cmn_status attached;
 	bool leaves_recipe;		/* of what the driver's own cache had */
 	bool looks_in_call;		/* another course of the same key, while the driver builds */
+	bool untold;			/* there is no memory for what the driver says of a failure */
+	bool waited_for;		/* by another process, while the driver builds */
 	unsigned int calls, prepared, captures, attaches, keys_asked;
 };
 
@@ -30,6 +33,7 @@ static struct {
 	unsigned int rejected;
 	bool goes_on, switched_off;	/* of the last observation */
 	unsigned int noted;		/* that the environment may have changed */
+	const struct cc_key *counted_key;	/* of the last build that was not kept */
 } world;
 
 WRAPPED(struct drv_observation *, drv_observer_begin, (const struct drv_observer_request *request))
@@ -106,8 +110,9 @@ WRAPPED(void, cc_cache_count_deferred, (struct cc_cache *of, const struct cc_key
 WRAPPED(void, cc_cache_count_unkept, (struct cc_cache *of, const struct cc_unkept_build *build))
 {
 	(void)of;
+	world.counted_key = build->key;
 	if (build->failure)
-		note(build->failure);
+		note(build->failure[0] ? build->failure : "failed somehow");
 	if (build->bypass)
 		note(build->bypass);
 }
@@ -166,6 +171,8 @@ static enum drv_outcome call(struct drv_course *course)
 	struct script *script = (struct script *)course;
 
 	CU_ASSERT_FATAL(script->calls < 3);
+	script->waited_for = build_turn_of_another(getenv("CKCACHE_DIR"), cc_key_view(&key), 0) ==
+			     CC_BUILD_ALONE;
 	if (script->looks_in_call)
 		look_in_call();
 	return script->outcomes[script->calls++];
@@ -222,7 +229,7 @@ static enum cmn_status attach(struct drv_course *course, struct cc_entry *entry)
 static char *failure(const struct drv_course *course)
 {
 	CU_ASSERT_NOT_EQUAL(course->outcome, DRV_BUILT);
-	return strdup("failed");
+	return ((const struct script *)course)->untold ? NULL : strdup("failed");
 }
 
 static bool leave_recipe(const struct drv_course *course)
@@ -572,4 +579,46 @@ TEST(the_first_reason_is_told)
 		CU_ASSERT_EQUAL(script.captures, 0);
 		end();
 	}
+}
+
+TEST(other_processes_wait_for_what_may_be_kept_alone)
+{
+	struct script kept = { 0 }, apart = { .course = { .apart = true } }, unkept = { .unkept = true };
+
+	begin();
+	(void)run(&apart);
+	CU_ASSERT_FALSE(apart.waited_for);
+	(void)run(&unkept);
+	CU_ASSERT_FALSE(unkept.waited_for);
+	end();
+	begin();
+	(void)run(&kept);
+	CU_ASSERT_TRUE(kept.waited_for);
+	end();
+}
+
+TEST(a_failure_without_words_is_one)
+{
+	struct script script = { .outcomes = { DRV_BUILD_FAILED }, .untold = true };
+
+	begin();
+	CU_ASSERT_FALSE(run(&script));
+	EXPECT_COUNTED("failed somehow");
+	CU_ASSERT_PTR_EQUAL(world.counted_key, &key);
+	end();
+}
+
+TEST(a_build_without_a_key_is_counted_without_one)
+{
+	struct script script = { .course = { .steps = &steps, .bypass = "early", .key = &key } };
+
+	begin();
+	script.course.cache = cache;
+	/* Nor is it asked for another reason. */
+	script.unkept = true;
+	CU_ASSERT_FALSE(drv_course_may_be_kept(&script.course));
+	drv_course_count_without_key(&script.course, (struct cmn_view){ 0 });
+	EXPECT_COUNTED("early");
+	CU_ASSERT_PTR_NULL(world.counted_key);
+	end();
 }
