@@ -182,8 +182,8 @@ class Build:
         write(self.header, schemata.HEADER.encode())
         launcher = ["-DCMAKE_C_COMPILER_LAUNCHER=ccache"] if shutil.which("ccache") else []
         self.must("cmake", "-S", self.tree, "-B", self.build, "-G", "Ninja", "-DCMAKE_C_COMPILER=gcc",
-                  "-DCKCACHE_TESTS=ON", "-DCKCACHE_WERROR=OFF", "-DCMAKE_BUILD_TYPE=",
-                  "-DCMAKE_C_FLAGS=-O1 %s" % REFUSED, *launcher)
+                  "-DCKCACHE_TESTS=ON", "-DCKCACHE_WERROR=OFF", "-DCMAKE_BUILD_TYPE=RelWithDebInfo",
+                  "-DCMAKE_C_FLAGS_RELWITHDEBINFO=-O1 -DNDEBUG %s" % REFUSED, *launcher)
         headers = set()	# that are generated
         for one in json.loads(read(os.path.join(self.build, "compile_commands.json"))):
             folder, target = re.search(r" -o (\S*?)CMakeFiles/([^/]+)[.]dir/", one["command"]).groups()
@@ -247,7 +247,7 @@ class Build:
         for command in self.commands[path]:
             command = command.replace(" -c " + os.path.join(self.tree, path), " -c " + source)
             code, output = self.compile(re.sub(r" -o \S+", " -o " + target, command),
-                                        "-ffile-prefix-map=%s=." % folder, "-I" + self.tree)
+                                        "-ffile-prefix-map=%s=." % folder, "-I" + self.tree, "-g0")
             found.append(read(target) if code == 0 else output)
         shutil.rmtree(folder)
         return found
