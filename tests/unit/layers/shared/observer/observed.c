@@ -424,9 +424,13 @@ static int leave(void *unused)
 static void do_clone(const char *path)
 {
 	static _Alignas(16) char stack[65536];
+	pid_t told = 0, child;
 
 	(void)path;
-	wait_for(clone(leave, stack + sizeof(stack), SIGCHLD, NULL));
+	child = clone(leave, stack + sizeof(stack), SIGCHLD | CLONE_PARENT_SETTID, NULL, &told, NULL, NULL);
+	wait_for(child);
+	if (told != child)
+		abort();	/* what follows the usual arguments is passed on, too */
 }
 
 static void do_words(const char *path)
