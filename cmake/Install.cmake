@@ -3,7 +3,7 @@
 # What names no component is the command's: manual pages, completions, documents.
 set(CMAKE_INSTALL_DEFAULT_COMPONENT_NAME command)
 
-# Nothing that is installed needs a search path of its own.
+# What is installed needs no search path of its own, but for Level Zero's layer (layers/level_zero/plugin).
 set(CMAKE_SKIP_INSTALL_RPATH ON)
 
 # From the command to the libraries: what is moved as a whole finds them still.

@@ -1,114 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* library: settings of both APIs, the library's own caches, and which copy does what. */
-#include "layers/libckcache/library.h"
-
-#include <pthread.h>
+/* library: the settings of ckcache.h, which are those of all the process's caches. */
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/mutex.h"
+#include "common/cancel.h"
+#include "layers/libckcache/library.h"
+#include "layers/shared/api/caches.h"
 #include "layers/shared/api/desc.h"
-#include "layers/shared/api/device.h"
-#include "layers/shared/api/settings.h"
 #include "layers/shared/driver/environment.h"
-
-#define APIS 2
-
-/* What the program has set, for layers that come later. */
-struct wishes {
-	bool has_persistent[APIS], has_capacity, has_dir;
-	int persistent[APIS];
-	uint64_t capacity;
-	char *dir;		/* NULL with has_dir: the configuration's */
-};
-
-static struct {
-	pthread_once_t once;
-	struct cc_cache *caches[APIS];	/* written by once */
-	pthread_mutex_t lock;
-	struct wishes wishes;		/* guarded by lock */
-	bool found[APIS];		/* likewise: the layer was told */
-} library = { .once = PTHREAD_ONCE_INIT, .lock = PTHREAD_MUTEX_INITIALIZER };
-
-static const enum ckcache_api apis[APIS] = { CKCACHE_API_OPENCL, CKCACHE_API_LEVEL_ZERO };
-
-static bool is_api(enum ckcache_api api)
-{
-	return api == CKCACHE_API_OPENCL || api == CKCACHE_API_LEVEL_ZERO;
-}
-
-static size_t place_of(enum ckcache_api api)
-{
-	return api == CKCACHE_API_OPENCL ? 0 : 1;
-}
-
-static void lock(void)
-{
-	cmn_mutex_lock(&library.lock);
-}
-
-static void unlock(void)
-{
-	cmn_mutex_unlock(&library.lock);
-}
-
-static void before_fork(void)
-{
-	lock();
-	for (size_t i = 0; i < APIS; i++) {
-		if (library.caches[i])
-			cc_cache_fork_prepare(library.caches[i]);
-	}
-}
-
-static void after_fork_parent(void)
-{
-	for (size_t i = APIS; i-- > 0;) {
-		if (library.caches[i])
-			cc_cache_fork_parent(library.caches[i]);
-	}
-	unlock();
-}
-
-static void after_fork_child(void)
-{
-	for (size_t i = APIS; i-- > 0;) {
-		if (library.caches[i])
-			cc_cache_fork_child(library.caches[i]);
-	}
-	unlock();
-}
-
-static void open_caches(void)
-{
-	struct cc_cache *cache;
-
-	for (size_t i = 0; i < APIS; i++) {
-		/* Switched off, or without memory for a cache: the driver does all. */
-		if (cc_cache_open(&cache) == CMN_OK)
-			library.caches[i] = cache;
-	}
-	for (size_t i = 0; i < APIS; i++) {
-		if (!library.caches[i])
-			continue;
-		if (pthread_atfork(before_fork, after_fork_parent, after_fork_child) != 0)
-			cmn_log_write(cc_cache_log(library.caches[i]), CMN_LOG_WARNING,
-				      "no memory for fork handlers: do not fork while kernels are built");
-		break;
-	}
-}
-
-struct cc_cache *library_cache(enum ckcache_api api)
-{
-	struct cc_cache *cache;
-
-	(void)pthread_once(&library.once, open_caches);
-	cache = library.caches[place_of(api)];
-	if (cache)
-		cc_cache_announce(cache, api == CKCACHE_API_OPENCL ? "libckcache for OpenCL" :
-								     "libckcache for Level Zero");
-	return cache;
-}
 
 /* When the program's drivers are loaded is not known; they are not before this library. */
 __attribute__((constructor)) static void note_environment(void)
@@ -116,131 +16,109 @@ __attribute__((constructor)) static void note_environment(void)
 	drv_environment_begin();
 }
 
-/* After the program's exit handlers: the log's last line. */
-__attribute__((destructor)) static void conclude_at_exit(void)
+/* CKCACHE_OK: there is one. */
+static enum ckcache_status check_api(enum ckcache_api api)
 {
-	for (size_t i = 0; i < APIS; i++)
-		cc_cache_conclude(library.caches[i]);
-}
-
-void library_found(enum ckcache_api api, const struct ckcache_functions *layer)
-{
-	size_t place = place_of(api);
-	struct wishes wishes = { 0 };
-	bool first, failed;
-
-	lock();
-	first = !library.found[place];
-	library.found[place] = true;
-	if (first)
-		wishes = library.wishes;
-	wishes.dir = wishes.dir ? strdup(wishes.dir) : NULL;
-	failed = wishes.has_dir && library.wishes.dir && !wishes.dir;
-	unlock();
-	/* What the user forbids there he forbade here. */
-	if (wishes.has_persistent[place])
-		(void)layer->set_persistent(api, wishes.persistent[place]);
-	if (wishes.has_capacity)
-		(void)layer->set_capacity(wishes.capacity);
-	if (wishes.has_dir && !failed)
-		(void)layer->set_dir(wishes.dir);
-	free(wishes.dir);
-}
-
-/* The layer's or this library's functions for settings. NULL: the API is not built in. */
-static const struct ckcache_functions *functions_of(enum ckcache_api api)
-{
-	return api == CKCACHE_API_OPENCL ? library_opencl(NULL) : library_level_zero(NULL);
+	if (api != CKCACHE_API_OPENCL && api != CKCACHE_API_LEVEL_ZERO)
+		return CKCACHE_ERROR_INVALID_ARGUMENT;
+	return api == CKCACHE_API_OPENCL || library_has_level_zero ? CKCACHE_OK :
+								      CKCACHE_ERROR_UNAVAILABLE;
 }
 
 CKCACHE_EXPORT enum ckcache_status ckcache_set_persistent(enum ckcache_api api, int enable)
 {
-	enum ckcache_status status;
+	CMN_NOT_CANCELLED;
+	enum ckcache_status status = check_api(api);
+	struct cc_cache *cache;
 
-	if (!is_api(api))
-		return CKCACHE_ERROR_INVALID_ARGUMENT;
-	status = functions_of(api) ? functions_of(api)->set_persistent(api, enable) :
-				     CKCACHE_ERROR_UNAVAILABLE;
 	if (status != CKCACHE_OK)
 		return status;
-	lock();
-	library.wishes.has_persistent[place_of(api)] = true;
-	library.wishes.persistent[place_of(api)] = enable;
-	unlock();
-	return CKCACHE_OK;
+	cache = api_cache(api);
+	if (!cache)
+		return enable ? CKCACHE_ERROR_DENIED : CKCACHE_OK;
+	return api_status_of(cc_cache_set_persistent(cache, enable != 0));
 }
 
 CKCACHE_EXPORT enum ckcache_status ckcache_get_persistent(enum ckcache_api api, int *ret_enabled)
 {
-	const struct ckcache_functions *functions;
+	enum ckcache_status status = check_api(api);
+	struct cc_cache *cache;
 
-	if (!is_api(api))
+	if (status != CKCACHE_OK)
+		return status;
+	if (!ret_enabled)
 		return CKCACHE_ERROR_INVALID_ARGUMENT;
-	functions = functions_of(api);
-	return functions ? functions->get_persistent(api, ret_enabled) :
-			   CKCACHE_ERROR_UNAVAILABLE;
+	cache = api_cache(api);
+	*ret_enabled = cache && cc_cache_persistent(cache);
+	return CKCACHE_OK;
+}
+
+/* Sets in the cache of each API that is built in; the first failure is the result. */
+static enum ckcache_status set_in_all(enum cmn_status (*set)(struct cc_cache *cache, const void *value),
+				      const void *value)
+{
+	static const enum ckcache_api apis[] = { CKCACHE_API_OPENCL, CKCACHE_API_LEVEL_ZERO };
+	enum ckcache_status status = CKCACHE_OK;
+
+	for (size_t i = 0; i < 2 && status == CKCACHE_OK; i++) {
+		struct cc_cache *cache;
+
+		if (check_api(apis[i]) != CKCACHE_OK)
+			continue;
+		cache = api_cache(apis[i]);
+		status = cache ? api_status_of(set(cache, value)) : CKCACHE_ERROR_DENIED;
+	}
+	return status;
+}
+
+static enum cmn_status set_capacity(struct cc_cache *cache, const void *bytes)
+{
+	return cc_cache_set_capacity(cache, *(const uint64_t *)bytes);
+}
+
+static enum cmn_status set_dir(struct cc_cache *cache, const void *dir)
+{
+	return cc_cache_set_dir(cache, dir);
 }
 
 CKCACHE_EXPORT enum ckcache_status ckcache_set_capacity(uint64_t bytes)
 {
-	for (size_t i = 0; i < APIS; i++) {
-		const struct ckcache_functions *functions = functions_of(apis[i]);
-		enum ckcache_status status = functions ? functions->set_capacity(bytes) :
-							 CKCACHE_OK;
-
-		if (status != CKCACHE_OK)
-			return status;
-	}
-	lock();
-	library.wishes.has_capacity = true;
-	library.wishes.capacity = bytes;
-	unlock();
-	return CKCACHE_OK;
+	return set_in_all(set_capacity, &bytes);
 }
 
 CKCACHE_EXPORT enum ckcache_status ckcache_get_capacity(uint64_t *ret_bytes)
 {
-	return library_opencl(NULL)->get_capacity(ret_bytes);
+	struct cc_cache *cache = api_cache(CKCACHE_API_OPENCL);
+
+	if (!ret_bytes)
+		return CKCACHE_ERROR_INVALID_ARGUMENT;
+	if (!cache)
+		return CKCACHE_ERROR_DENIED;
+	*ret_bytes = cc_cache_capacity(cache);
+	return CKCACHE_OK;
 }
 
 CKCACHE_EXPORT enum ckcache_status ckcache_set_dir(const char *dir)
 {
-	char *copy = dir ? strdup(dir) : NULL, *old;
-
-	if (dir && !copy)
-		return CKCACHE_ERROR_OUT_OF_MEMORY;
-	for (size_t i = 0; i < APIS; i++) {
-		const struct ckcache_functions *functions = functions_of(apis[i]);
-		enum ckcache_status status = functions ? functions->set_dir(dir) : CKCACHE_OK;
-
-		if (status != CKCACHE_OK) {
-			free(copy);
-			return status;
-		}
-	}
-	lock();
-	old = library.wishes.dir;
-	library.wishes.has_dir = true;
-	library.wishes.dir = copy;
-	unlock();
-	free(old);
-	return CKCACHE_OK;
+	CMN_NOT_CANCELLED;
+	return set_in_all(set_dir, dir);
 }
 
 CKCACHE_EXPORT enum ckcache_status ckcache_get_dir(size_t *size, char *dir)
 {
-	return library_opencl(NULL)->get_dir(size, dir);
+	struct cc_cache *cache = api_cache(CKCACHE_API_OPENCL);
+	enum ckcache_status status;
+	char *copy;
+
+	if (!size)
+		return CKCACHE_ERROR_INVALID_ARGUMENT;
+	copy = cache ? cc_cache_dir(cache) : NULL;
+	status = api_give((struct cmn_view){ copy, copy ? strlen(copy) + 1 : 0 }, size, dir);
+	free(copy);
+	return status;
 }
 
 CKCACHE_EXPORT enum ckcache_status ckcache_flush(void)
 {
-	enum ckcache_status status = CKCACHE_OK;
-
-	for (size_t i = 0; i < APIS; i++) {
-		const struct ckcache_functions *functions = functions_of(apis[i]);
-		enum ckcache_status one = functions ? functions->flush() : CKCACHE_OK;
-
-		status = status == CKCACHE_OK ? one : status;
-	}
-	return status;
+	return CKCACHE_OK;	/* whatever was done is written */
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * library_functions: the rest of ckcache.h: descriptions are made by whoever has the
- * API, and what is done with one is done by who made it.
+ * library_functions: the rest of ckcache.h: what is done with a description is done by
+ * the API that made it.
  */
 #include "layers/shared/api/desc.h"
 #include "layers/libckcache/library.h"
@@ -180,9 +180,7 @@ CKCACHE_EXPORT enum ckcache_status ckcache_desc_load_batch(const struct ckcache_
 
 		for (end = begin + 1; end < count && descs[end]->functions == functions;)
 			end++;
-		/* An older layer's has no such function: its builds ask one by one. */
-		if (functions->struct_size > offsetof(struct ckcache_functions, desc_load_batch))
-			status = functions->desc_load_batch(storage, end - begin, descs + begin);
+		status = functions->desc_load_batch(storage, end - begin, descs + begin);
 	}
 	return status;
 }

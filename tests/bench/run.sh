@@ -14,24 +14,24 @@ build=${BUILD_DIR:-build-bench}
 script=${1:-}
 case $script in
 level-zero)
-	targets="bench_module bench_client ckcache ckcache_opencl ckcache_level_zero ckcache_slot ckcache_preload"
+	targets="bench_module bench_client ckcache ckcache_library ckcache_level_zero ckcache_slot ckcache_preload"
 	script=level_zero
 	;;
 store)
-	targets="bench_store bench_client ckcache ckcache_opencl stub_driver"
+	targets="bench_store bench_client ckcache ckcache_library stub_driver"
 	# Where Level Zero's headers are: its stub driver too.
 	optional="level_zero_client stub_gpu ckcache_level_zero ckcache_slot ckcache_preload"
 	;;
-blobs) targets="bench_blob bench_client ckcache ckcache_opencl" ;;
+blobs) targets="bench_blob bench_client ckcache ckcache_library" ;;
 memory) targets=bench_memory ;;
 remote)
-	targets="bench_remote kernels_client stub_driver ckcache ckcache-remote ckcache_opencl ckcache-storage-file ckcache-storage-redis"
+	targets="bench_remote kernels_client stub_driver ckcache ckcache-remote ckcache_library ckcache-storage-file ckcache-storage-redis"
 	;;
 codec)
-	targets="bench_client bench_codec bench_module ckcache ckcache_opencl ckcache_level_zero ckcache_slot ckcache_preload"
+	targets="bench_client bench_codec bench_module ckcache ckcache_library ckcache_level_zero ckcache_slot ckcache_preload"
 	;;
 *)
-	targets="bench_client bench_memory ckcache ckcache_opencl"
+	targets="bench_client bench_memory ckcache ckcache_library"
 	script=bench
 	;;
 esac

@@ -17,7 +17,7 @@ static const struct layer opencl = {
 };
 
 static const struct layer level_zero = {
-	.objects = "libckcache_level_zero.so,libckcache_preload.so,libze_validation_layer.so,"
+	.objects = "libckcache.so,libckcache_level_zero.so,libckcache_preload.so,libze_validation_layer.so,"
 		   "libdeflate.so,libxxhash.so",
 	.preloaded = LEVEL_ZERO_SHIM,
 	.program = LEVEL_ZERO_CLIENT,

@@ -8,6 +8,7 @@
 
 #include "layers/level_zero/plugin/module_info.h"
 #include "layers/level_zero/plugin/contexts.h"
+#include "layers/level_zero/plugin/getters.h"
 #include "tests/support/unit.h"
 
 static struct lz_next next;
@@ -264,12 +265,12 @@ union table {
 
 static ze_result_t fill_context(ze_api_version_t version, union table *table)
 {
-	return zeGetContextProcAddrTable(version, &table->context);
+	return ckcache_zeGetContextProcAddrTable(version, &table->context);
 }
 
 static ze_result_t fill_driver(ze_api_version_t version, union table *table)
 {
-	return zeGetDriverProcAddrTable(version, &table->driver);
+	return ckcache_zeGetDriverProcAddrTable(version, &table->driver);
 }
 
 #define VERSION(major, minor) ((ze_api_version_t)ZE_MAKE_VERSION(major, minor))
@@ -326,8 +327,10 @@ TEST(each_loader_is_called_for_its_own_handles)
 		contexts[i].pfnDestroy = (ze_pfnContextDestroy_t)dlsym(loader, "destroy_context");
 		modules[i].pfnCreate = (ze_pfnModuleCreate_t)dlsym(loader, "create_module");
 		modules[i].pfnGetGlobalPointer = (ze_pfnModuleGetGlobalPointer_t)dlsym(loader, "get_global");
-		CU_ASSERT_EQUAL(zeGetContextProcAddrTable(VERSION(1, 0), &contexts[i]), ZE_RESULT_SUCCESS);
-		CU_ASSERT_EQUAL(zeGetModuleProcAddrTable(VERSION(1, 0), &modules[i]), ZE_RESULT_SUCCESS);
+		CU_ASSERT_EQUAL(ckcache_zeGetContextProcAddrTable(VERSION(1, 0), &contexts[i]),
+				ZE_RESULT_SUCCESS);
+		CU_ASSERT_EQUAL(ckcache_zeGetModuleProcAddrTable(VERSION(1, 0), &modules[i]),
+				ZE_RESULT_SUCCESS);
 	}
 	for (size_t i = 0; i < 2; i++) {
 		ze_result_t own = i ? ZE_RESULT_ERROR_DEVICE_LOST : ZE_RESULT_ERROR_UNKNOWN;

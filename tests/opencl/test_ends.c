@@ -114,7 +114,7 @@ TEST(a_program_that_closes_everything_keeps_its_files)
 #endif
 	/*
 	 * Between a look at a descriptor and the call after it a program may close it (docs/architecture/
-	 * fork.md). On a loaded machine that happens once in some 30 runs; without the look, nearly always.
+	 * process.md). On a loaded machine that happens once in some 30 runs; without the look, nearly always.
 	 */
 	for (int i = 0; i < 3; i++) {
 		outcome = GOOD_CLIENT(LAYERED, "close-all");

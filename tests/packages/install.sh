@@ -40,9 +40,14 @@ DESTDIR=$work/root "$cmake" --install "$build" >/dev/null
 if grep -rlF -e "$source" -e "$build" "$work/root"; then
 	fail "these name the directory of the build or of the source"
 fi
-if find "$work/root" -type f \( -path '*/bin/*' -o -name '*.so*' \) -exec readelf -d {} + |
-	grep -E 'R(UN)?PATH'; then
+if find "$work/root" -type f \( -path '*/bin/*' -o -name '*.so*' \) \
+	! -name libckcache_level_zero.so -exec readelf -d {} + | grep -E 'R(UN)?PATH'; then
 	fail "one of them has a search path"
+fi
+# Level Zero's layer finds libckcache beside itself.
+if find "$work/root" -name libckcache_level_zero.so -exec readelf -d {} + |
+	grep -E 'R(UN)?PATH' | grep -vF '[$ORIGIN]'; then
+	fail "Level Zero's layer has another search path"
 fi
 
 # The command finds the layers where it lies itself, also where all was moved to.
@@ -60,6 +65,12 @@ case $(layers "$work/moved$prefix") in
 "$work/moved"/*/libckcache_opencl.so) ;;
 *) fail "the layer is not found where it was moved to: $(layers "$work/moved$prefix")" ;;
 esac
+for layer in $(find "$work/moved" -name libckcache_level_zero.so -o -name libckcache_opencl.so); do
+	[ -f "$layer" ] || fail "a link that leads nowhere: $layer"
+	if [ "$prefix" != /usr ] && ldd "$layer" | grep 'not found'; then
+		fail "$layer is not whole where it was moved to"
+	fi
+done
 
 # A program that links the library, by pkg-config.
 PKG_CONFIG_PATH=$(dirname "$(find "$work/moved" -name ckcache.pc)")

@@ -23,8 +23,8 @@ LIBRARIES = ("libc6", "libxxhash0", "libdeflate0")
 DEPENDS = {
     "ckcache": LIBRARIES + ("libjson-c5", "libckcache-opencl (= {version})"),
     "ckcache-storage": ("libc6", "libhiredis0.14", "libcurl4"),
-    "libckcache-opencl": LIBRARIES,
-    "libckcache-level-zero": LIBRARIES,
+    "libckcache-opencl": ("libckcache1 (= {version})",),
+    "libckcache-level-zero": ("libc6", "libckcache1 (= {version})"),
     "libckcache1": LIBRARIES,
     "libckcache-dev": ("libckcache1 (= {version})",),
     "libcachecore-dev": ("libxxhash-dev", "libdeflate-dev"),

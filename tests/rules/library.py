@@ -6,8 +6,11 @@
 ckcache.h declares them, ckcache_ext.h has a type and a place in the table for
 each, the version script exports them, and so does the library, under the
 version node that layers/libckcache/libckcache.symbols has for each. That list only
-grows: programs were linked with what it has.
+grows: programs were linked with what it has. What loaders call is in a node of its
+own, by patterns; nothing there may have the name of a function of Level Zero's
+loader, which would call it for its own.
 """
+import fnmatch
 import os
 import re
 import subprocess
@@ -16,6 +19,7 @@ import sys
 from includes import strip_comments
 
 SONAME = "libckcache.so.1"
+LAYERS = "CKCACHE_LAYERS"
 
 
 def declared(header):
@@ -33,11 +37,11 @@ def typed(extension):
 
 
 def scripted(script):
-    """Name -> version node, of a version script."""
+    """Name or pattern -> version node, of a version script."""
     names = {}
     for node, body in re.findall(r"(\w[\w.]*)\s*\{(.*?)\n\}", strip_comments(script), re.S):
         found = re.search(r"global\s*:(.*?)(local\s*:|$)", body, re.S)
-        for name in re.findall(r"\w+", found.group(1)) if found else []:
+        for name in re.findall(r"[\w*]+", found.group(1)) if found else []:
             names[name] = node
     return names
 
@@ -52,7 +56,8 @@ def differences(what, left, right):
 
 def check_texts(header, extension, script, symbols):
     """What does not fit together."""
-    functions, nodes, kept = declared(header), scripted(script), listed(symbols)
+    functions, kept = declared(header), listed(symbols)
+    nodes = {name: node for name, node in scripted(script).items() if node != LAYERS}
     types, members = typed(extension)
     found = [] if functions else ["ckcache.h declares nothing"]
     found += differences("not in both ckcache.h and ckcache_ext.h", functions, types)
@@ -65,13 +70,24 @@ def check_texts(header, extension, script, symbols):
     return found
 
 
-def check_library(library, symbols):
+def check_layers(exported, script):
+    """What the library shows to loaders, by the script's patterns, and each of these."""
+    patterns = [name for name, node in scripted(script).items() if node == LAYERS]
+    found = ["for loaders, and not in the version script: " + name for name in sorted(exported)
+             if not any(fnmatch.fnmatchcase(name, pattern) for pattern in patterns)]
+    return found + ["of Level Zero's loader: " + name for name in sorted(exported)
+                    if re.match(r"zer?[stx]?[A-Z]", name)]
+
+
+def check_library(library, script, symbols):
     """What the library shows that the list does not have, and the other way round."""
     text = subprocess.run(["nm", "-D", "--defined-only", "--with-symbol-versions", library],
                           check=True, stdout=subprocess.PIPE).stdout.decode()
     exported = {name: node for name, node in re.findall(r" [TDBRW] (\w+)@@?([\w.]+)", text)}
     found = ["exported by one of library and list alone: %s %s" % (node, name)
-             for name, node in sorted(set(exported.items()) ^ set(listed(symbols).items()))]
+             for name, node in sorted(set(exported.items()) ^ set(listed(symbols).items()))
+             if node != LAYERS]
+    found += check_layers({name for name, node in exported.items() if node == LAYERS}, script)
     plain = re.findall(r" [TDBRW] (\w+)$", text, re.M)
     found += ["exported without a version: " + name for name in plain]
     dynamic = subprocess.run(["readelf", "--dynamic", "--wide", library], check=True,
@@ -88,7 +104,7 @@ def main():
                  "libckcache/libckcache.symbols"):
         with open(os.path.join(root, "layers", path), encoding="utf-8") as file:
             texts.append(file.read())
-    found = check_texts(*texts) + check_library(library, texts[-1])
+    found = check_texts(*texts) + check_library(library, *texts[-2:])
     print("\n".join(found) or "%d functions" % len(listed(texts[-1])))
     return bool(found)
 

@@ -38,6 +38,13 @@ class Library(rule_case.Case):
             texts[which] = texts[which].replace(*change)
             self.finds(wanted, library.check_texts(*texts), change)
 
+    def test_loaders_find_what_is_theirs(self):
+        script = SCRIPT + "CKCACHE_LAYERS {\n\tglobal:\n\t\tclA;\n\t\t*Table;\n};\n"
+        self.assertEqual(library.check_texts(HEADER, EXTENSION, script, SYMBOLS), [])
+        self.assertEqual(library.check_layers({"clA", "ckcache_zeGetTable"}, script), [])
+        self.finds("not in the version script", library.check_layers({"clB"}, script), "clB")
+        self.finds("Level Zero's loader", library.check_layers({"zeGetTable"}, script), "zeGetTable")
+
 
 if __name__ == "__main__":
     unittest.main()

@@ -61,7 +61,7 @@ def check_undefined(libraries):
 
 # What a layer may bring into other people's processes; a loader of its API is there already.
 MAY_NEED = re.compile(r"(libc|libm|libdl|libpthread|libdeflate|libxxhash|ld-linux-[\w-]+|"
-                      r"lib(asan|ubsan|tsan)|libgcc_s)\.so(\.\d+)*$")
+                      r"lib(asan|ubsan|tsan)|libgcc_s|libckcache)\.so(\.\d+)*$")
 
 
 def check_needed(libraries):
@@ -74,8 +74,8 @@ def check_needed(libraries):
             if not MAY_NEED.match(name):
                 print("%s needs %s" % (library, name))
                 good = False
-        # Each needs the C library: a text without it was not understood.
-        good = good and any(name.startswith("libc.") for name in needed)
+        # Each needs the C library, or the one that does: a text without it was not understood.
+        good = good and any(name.startswith(("libc.", "libckcache.")) for name in needed)
         print("%s: %s" % (os.path.basename(library), " ".join(needed)))
     return good
 

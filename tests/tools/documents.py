@@ -52,7 +52,7 @@ NOT_RUN = {
     "sudo ldconfig": SYSTEM,
     "sudo cmake --build build --target uninstall": SYSTEM,
     "sh tools/build_packages.sh deb packages": BUILD,
-    "sudo apt-get install ./packages/ckcache_*.deb ./packages/libckcache-opencl_*.deb "
+    "sudo apt-get install ./packages/ckcache_*.deb ./packages/libckcache1_*.deb ./packages/libckcache-opencl_*.deb "
     "./packages/libckcache-level-zero_*.deb": SYSTEM,
     "sudo systemctl enable --now ckcache-machine.path ckcache-machine.timer": SYSTEM,
     "sudo apt-get remove ckcache libckcache-opencl libckcache-level-zero": SYSTEM,

@@ -8,11 +8,10 @@
  */
 #include "layers/level_zero/plugin/module_info.h"
 #include "layers/level_zero/plugin/contexts.h"
-#include "layers/level_zero/plugin/extension.h"
+#include "layers/level_zero/plugin/getters.h"
 #include "layers/level_zero/plugin/module.h"
+#include "layers/level_zero/plugin/module_desc.h"
 #include "layers/level_zero/plugin/plugin.h"
-
-#define EXPORT __attribute__((visibility("default")))
 
 /*
  * The hooks, once for each of lz_nexts: a handle does not tell which loader it
@@ -69,7 +68,7 @@
 	static ze_result_t ZE_APICALL driver_get_function_##n(ze_driver_handle_t driver,     \
 							      const char *name, void **ret)  \
 	{                                                                                    \
-		return lz_extension_get_function(&lz_nexts[n], driver, name, ret);           \
+		return lz_ckcache_get_function(&lz_nexts[n], driver, name, ret);           \
 	}                                                                                    \
 	static ze_result_t ZE_APICALL driver_get_last_error_##n(ze_driver_handle_t driver,   \
 								const char **ret)    \
@@ -119,7 +118,6 @@ struct runtime_table {
 	lz_get_default_error_fn pfnGetLastErrorDescription;
 };
 #define API_VERSION_1_14 ZE_MAKE_VERSION(1, 14)
-EXPORT ze_result_t ZE_APICALL zerGetGlobalProcAddrTable(ze_api_version_t version, void *table);
 
 /* Notes what is only called and not intercepted. */
 #define SAVE(entry, member)                                                              \
@@ -145,9 +143,10 @@ static bool wanted(ze_api_version_t version, const void *table)
 	return table && ZE_MAJOR_VERSION(version) == 1 && lz_plugin_cache();
 }
 
-EXPORT ze_result_t ZE_APICALL zeGetModuleProcAddrTable(ze_api_version_t version,
-						       ze_module_dditable_t *table)
+ze_result_t ckcache_zeGetModuleProcAddrTable(ze_api_version_t version, void *ctx)
 {
+	ze_module_dditable_t *table = ctx;
+
 	if (!wanted(version, table))
 		return ZE_RESULT_SUCCESS;
 	SAVE(table->pfnGetNativeBinary, module_get_native);
@@ -155,13 +154,13 @@ EXPORT ze_result_t ZE_APICALL zeGetModuleProcAddrTable(ze_api_version_t version,
 	HOOK(table->pfnDestroy, module_destroy, module_destroy);
 	HOOK(table->pfnGetGlobalPointer, module_get_global, module_get_global);
 	HOOK(table->pfnGetFunctionPointer, module_get_function, module_get_function);
-	lz_extension_announce();
 	return ZE_RESULT_SUCCESS;
 }
 
-EXPORT ze_result_t ZE_APICALL zeGetModuleBuildLogProcAddrTable(
-	ze_api_version_t version, ze_module_build_log_dditable_t *table)
+ze_result_t ckcache_zeGetModuleBuildLogProcAddrTable(ze_api_version_t version, void *ctx)
 {
+	ze_module_build_log_dditable_t *table = ctx;
+
 	if (!wanted(version, table))
 		return ZE_RESULT_SUCCESS;
 	HOOK(table->pfnGetString, log_get_string, log_get_string);
@@ -169,9 +168,10 @@ EXPORT ze_result_t ZE_APICALL zeGetModuleBuildLogProcAddrTable(
 	return ZE_RESULT_SUCCESS;
 }
 
-EXPORT ze_result_t ZE_APICALL zeGetContextProcAddrTable(ze_api_version_t version,
-							ze_context_dditable_t *table)
+ze_result_t ckcache_zeGetContextProcAddrTable(ze_api_version_t version, void *ctx)
 {
+	ze_context_dditable_t *table = ctx;
+
 	if (!wanted(version, table))
 		return ZE_RESULT_SUCCESS;
 	HOOK(table->pfnCreate, context_create, context_create);
@@ -181,9 +181,10 @@ EXPORT ze_result_t ZE_APICALL zeGetContextProcAddrTable(ze_api_version_t version
 	return ZE_RESULT_SUCCESS;
 }
 
-EXPORT ze_result_t ZE_APICALL zeGetDeviceProcAddrTable(ze_api_version_t version,
-						       ze_device_dditable_t *table)
+ze_result_t ckcache_zeGetDeviceProcAddrTable(ze_api_version_t version, void *ctx)
 {
+	ze_device_dditable_t *table = ctx;
+
 	if (!wanted(version, table))
 		return ZE_RESULT_SUCCESS;
 	SAVE(table->pfnGet, device_get);
@@ -195,9 +196,10 @@ EXPORT ze_result_t ZE_APICALL zeGetDeviceProcAddrTable(ze_api_version_t version,
 	return ZE_RESULT_SUCCESS;
 }
 
-EXPORT ze_result_t ZE_APICALL zeGetDriverProcAddrTable(ze_api_version_t version,
-						       ze_driver_dditable_t *table)
+ze_result_t ckcache_zeGetDriverProcAddrTable(ze_api_version_t version, void *ctx)
 {
+	ze_driver_dditable_t *table = ctx;
+
 	if (!wanted(version, table))
 		return ZE_RESULT_SUCCESS;
 	SAVE(table->pfnGetProperties, driver_get_properties);
@@ -212,7 +214,7 @@ EXPORT ze_result_t ZE_APICALL zeGetDriverProcAddrTable(ze_api_version_t version,
 	return ZE_RESULT_SUCCESS;
 }
 
-ze_result_t ZE_APICALL zerGetGlobalProcAddrTable(ze_api_version_t version, void *table)
+ze_result_t ckcache_zerGetGlobalProcAddrTable(ze_api_version_t version, void *table)
 {
 	if (wanted(version, table) && version >= API_VERSION_1_14)
 		HOOK(((struct runtime_table *)table)->pfnGetLastErrorDescription,

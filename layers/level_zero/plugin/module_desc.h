@@ -45,9 +45,10 @@ ckcache_level_zero_create_from_blob_fn lz_ckcache_create_from_blob;	/* this and 
 ckcache_level_zero_build_fn lz_ckcache_build;
 ckcache_level_zero_device_desc_new_fn lz_ckcache_device_desc_new;
 
-/* plugin_interface.c: the table of this copy. */
+/* plugin_interface.c: the table of these and of those that are no API's own. */
 const struct ckcache_functions *lz_ckcache_functions(void);
-/* One of them by the name that ckcache.h gives it, or NULL. */
-void *lz_ckcache_function(const char *name);
+/* The hook: as zeDriverGetExtensionFunctionAddress (Level Zero core, Driver), also for names of ckcache_ext.h. */
+ze_result_t lz_ckcache_get_function(struct lz_next *next, ze_driver_handle_t driver,
+				    const char *name, void **ret);
 
 #endif

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * plugin: the plugin's one static structure, and its life: made when a loader
- * hands over its first table, never torn down, since applications call Level
- * Zero from other threads and from atexit handlers until the very end.
+ * plugin: Level Zero's cache, from when a loader hands over its first table, or the
+ * program calls ckcache.h for it.
  */
 #ifndef LEVEL_ZERO_PLUGIN_H
 #define LEVEL_ZERO_PLUGIN_H

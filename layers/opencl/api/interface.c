@@ -1,15 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * interface: the functions of ckcache.h as the layer has them, for programs
- * that ask for them by name. Those of Level Zero are not its own.
+ * interface: the functions of ckcache.h for OpenCL's descriptions, and for
+ * programs that ask for them by name. Those of Level Zero are not among them.
  */
 #include <string.h>
 
 #include "layers/shared/api/functions.h"
 #include "layers/opencl/api/program_desc.h"
 #include "layers/opencl/key/layers_below.h"
-
-API_DEFINE_SETTINGS(CKCACHE_API_OPENCL, ocl_layer.cache)
 
 static const struct ckcache_functions functions = {
 	.struct_size = sizeof(struct ckcache_functions),

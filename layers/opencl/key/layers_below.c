@@ -8,8 +8,6 @@
 
 #include "layers/shared/driver/libraries.h"
 
-#define OWN_NAME "libckcache_opencl.so"
-
 /* Layers of KhronosGroup/OpenCL-Layers that check arguments and handles, and change nothing. */
 static const char *const passive[] = {
 	"libCLObjectLifetimeLayer.so",
@@ -118,7 +116,7 @@ static void look_at(void *ctx, struct drv_loaded_list *objects)
 	for (size_t i = 0; i < objects->count; i++) {
 		const struct drv_loaded *object = &objects->items[i];
 
-		if (strcmp(object->name, OWN_NAME) == 0)
+		if (drv_loaded_contains(object, &below))
 			continue;
 		if (!is_passive(object->name)) {
 			search->paths[search->path_count] = strdup(object->path);

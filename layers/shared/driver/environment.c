@@ -12,7 +12,6 @@
 #include "common/env.h"
 #include "common/mutex.h"
 #include "layers/shared/driver/harmless.h"
-#include "layers/shared/driver/owner.h"
 
 /* Whatever a driver does with them: where caches and dumps go, what is logged, how a loader finds drivers. */
 static const char *const ignored[] = {
@@ -76,22 +75,15 @@ struct view {
 	struct cc_key fields;
 };
 
-/*
- * What copies share. Every release has note first; within one all of this is the same, and so are the
- * rows of drivers.c.
- */
-struct state {
-	_Atomic(bool (*)(bool)) note;	/* note_here, for other releases; NULL until it has begun */
+/* At the beginning; immutable from then on, but for the views. */
+static struct {
 	pthread_once_t once;
+	atomic_bool begun;
 	struct cmn_buffer variables;	/* cmn_env_copy's; empty where it failed */
 	bool known;			/* it did not */
 	struct cmn_hash hash;
-	atomic_bool disturbed;		/* it was not always as at the beginning, when noted */
 	struct view views[DRV_DRIVERS];	/* in the order of the rows */
-} drv_environment_own __attribute__((used)) = { .once = PTHREAD_ONCE_INIT };
-DRV_OWNER_NOTE(DRV_OWNER_ENVIRONMENT, CKCACHE_RELEASE, drv_environment_own);
-static struct state *state;		/* the owner's; set once */
-static pthread_once_t found_owner = PTHREAD_ONCE_INIT;
+} state = { .once = PTHREAD_ONCE_INIT };
 static struct cmn_kept_buffer spare;	/* for environments */
 
 bool drv_environment_counts(const struct drv_driver *driver, const char *name, size_t len,
@@ -226,7 +218,7 @@ static void remember(struct view *view, const struct cmn_hash *hash, struct cc_k
 static bool leads_to_same_linker(const struct drv_driver *driver, const struct cmn_buffer *variables)
 {
 	const struct drv_linker_variables lists[] = {
-		linker_variables(&state->variables), linker_variables(variables),
+		linker_variables(&state.variables), linker_variables(variables),
 	};
 	struct cc_key keys[2];
 	bool same = true;
@@ -250,7 +242,7 @@ static const char *compare(const struct drv_driver *driver, const struct cmn_buf
 
 	cc_key_init(&then);
 	cc_key_init(&now);
-	reason = state->known ? gather(driver, &state->variables, &then) : "no-memory";
+	reason = state.known ? gather(driver, &state.variables, &then) : "no-memory";
 	if (!reason)
 		reason = gather(driver, variables, &now);
 	if (!reason && (!cmn_view_equal(cc_key_view(&then), cc_key_view(&now)) ||
@@ -259,7 +251,7 @@ static const char *compare(const struct drv_driver *driver, const struct cmn_buf
 	if (!reason && ret)
 		cc_key_add_fields(ret, &then);
 	if (!reason)
-		remember(&state->views[driver - drv_drivers], hash, &then);
+		remember(&state.views[driver - drv_drivers], hash, &then);
 	cc_key_release(&then);
 	cc_key_release(&now);
 	return reason;
@@ -269,7 +261,7 @@ static const char *compare(const struct drv_driver *driver, const struct cmn_buf
 static const char *judge(const struct drv_driver *driver, const struct cmn_buffer *variables,
 			 const struct cmn_hash *hash, struct cc_key *ret)
 {
-	struct view *view = &state->views[driver - drv_drivers];
+	struct view *view = &state.views[driver - drv_drivers];
 	bool known = false;
 
 	if (pthread_mutex_trylock(&view->lock) == 0) {
@@ -284,7 +276,7 @@ static const char *judge(const struct drv_driver *driver, const struct cmn_buffe
 /* The same of the environment now. A torn one is no more than another look. */
 static const char *look(const struct drv_driver *driver, struct cc_key *ret)
 {
-	const char *reason = atomic_load(&state->views[driver - drv_drivers].lost);
+	const char *reason = atomic_load(&state.views[driver - drv_drivers].lost);
 	struct cmn_buffer variables;
 	struct cmn_hash hash;
 
@@ -303,17 +295,15 @@ static const char *look(const struct drv_driver *driver, struct cc_key *ret)
 	return reason;
 }
 
-/* Drivers are being loaded, or build. false: now or earlier they did so in another environment. */
-static bool note_here(bool loading)
+/* Drivers are being loaded, or build: those for which this environment is another one are lost. */
+static void note(bool loading)
 {
 	struct cmn_buffer variables = cmn_kept_buffer_take(&spare);
 	bool read = cmn_env_copy(&variables) == CMN_OK, same, found = false;
 	const char *const *settings = NULL;	/* looked for last: rows of one compiler stand together */
 	struct cmn_hash hash = hash_of(&variables);
 
-	same = read && state->known && cmn_hash_equal(&hash, &state->hash);
-	if (!same)
-		atomic_store(&state->disturbed, true);
+	same = read && state.known && cmn_hash_equal(&hash, &state.hash);
 	for (size_t i = 0; i < DRV_DRIVERS; i++) {
 		bool good = same || (read && !judge(&drv_drivers[i], &variables, &hash, NULL));
 		const char *reason = good ? NULL : look(&drv_drivers[i], NULL);
@@ -324,72 +314,52 @@ static bool note_here(bool loading)
 		if (!reason && found)
 			reason = "settings-file";
 		/* What cannot be told for want of memory may be so. */
-		if (reason) {
-			atomic_store(&state->views[i].lost, reason);
-			atomic_store(&state->disturbed, true);
-		}
+		if (reason)
+			atomic_store(&state.views[i].lost, reason);
 	}
 	cmn_kept_buffer_give(&spare, &variables);
-	return !atomic_load(&state->disturbed);
-}
-
-/* As note_here; by the rows of each. false: what another one noted may matter for rows of this one. */
-static bool note_in_all_releases(bool loading)
-{
-	bool (*note)(bool), agreed = true;
-	struct state *copy;	/* no more than its beginning, of another release */
-	uint64_t release;
-
-	(void)note_here(loading);
-	for (size_t i = 0; (copy = drv_owner_copy(DRV_OWNER_ENVIRONMENT, i, &release)); i++) {
-		note = release == CKCACHE_RELEASE ? NULL : atomic_load(&copy->note);
-		agreed = (!note || note(loading)) && agreed;
-	}
-	return agreed;
 }
 
 static void begin(void)
 {
-	state->known = cmn_env_copy(&state->variables) == CMN_OK;
-	state->hash = hash_of(&state->variables);
+	state.known = cmn_env_copy(&state.variables) == CMN_OK;
+	state.hash = hash_of(&state.variables);
 	for (size_t i = 0; i < DRV_DRIVERS; i++)
-		(void)pthread_mutex_init(&state->views[i].lock, NULL);	/* cannot fail for a default one */
-	atomic_store(&state->note, note_here);
+		(void)pthread_mutex_init(&state.views[i].lock, NULL);	/* cannot fail for a default one */
+	note(true);
+	atomic_store(&state.begun, true);
 }
 
-static void find_owner(void)
+static void begin_once(void)
 {
-	struct state *found = drv_owner_of(DRV_OWNER_ENVIRONMENT, CKCACHE_RELEASE);
-
-	state = found ? found : &drv_environment_own;
-	(void)pthread_once(&state->once, begin);
-	if (note_in_all_releases(true) && found)
-		return;
-	for (size_t i = 0; i < DRV_DRIVERS; i++)
-		atomic_store(&state->views[i].lost, "environment-changed");
+	(void)pthread_once(&state.once, begin);
 }
 
 void drv_environment_begin(void)
 {
-	(void)pthread_once(&found_owner, find_owner);
+	bool again = atomic_load(&state.begun);
+
+	begin_once();
+	if (again)
+		note(true);
 }
 
 const char *drv_environment_at_begin(const char *name)
 {
-	(void)pthread_once(&found_owner, find_owner);
-	return state->known ? cmn_env_find(&state->variables, name) : NULL;
+	begin_once();
+	return state.known ? cmn_env_find(&state.variables, name) : NULL;
 }
 
 const char *drv_environment_next(const char *variable)
 {
-	drv_environment_begin();
-	return state->known ? cmn_env_next(&state->variables, variable) : NULL;
+	begin_once();
+	return state.known ? cmn_env_next(&state.variables, variable) : NULL;
 }
 
 struct drv_linker_variables drv_environment_linker(void)
 {
-	drv_environment_begin();
-	return state->known ? linker_variables(&state->variables) : (struct drv_linker_variables){ 0 };
+	begin_once();
+	return state.known ? linker_variables(&state.variables) : (struct drv_linker_variables){ 0 };
 }
 
 bool drv_environment_add(const struct drv_driver *driver, struct cc_key *key,
@@ -397,7 +367,7 @@ bool drv_environment_add(const struct drv_driver *driver, struct cc_key *key,
 {
 	const char *reason;
 
-	(void)pthread_once(&found_owner, find_owner);
+	begin_once();
 	reason = look(driver, key);
 	if (reason)
 		*ret_reason = reason;
@@ -406,12 +376,12 @@ bool drv_environment_add(const struct drv_driver *driver, struct cc_key *key,
 
 bool drv_environment_holds(const struct drv_driver *driver)
 {
-	drv_environment_begin();
+	begin_once();
 	return !look(driver, NULL);
 }
 
 void drv_environment_note_build(void)
 {
-	drv_environment_begin();
-	(void)note_in_all_releases(false);
+	begin_once();
+	note(false);
 }

@@ -9,8 +9,8 @@
  * A build is not cached while one of them has another value, and never again if the driver built
  * anything meanwhile. Nothing is cached where a settings file exists.
  *
- * The state is the process's, however many copies of this module it has (owner.h), since the layers
- * share compilers. Thread-safe; what another thread changes meanwhile counts as changed (common/env.h).
+ * There is one state for both APIs, since their drivers share compilers. Thread-safe; what another
+ * thread changes meanwhile counts as changed (common/env.h).
  */
 #ifndef SHARED_DRIVER_ENVIRONMENT_H
 #define SHARED_DRIVER_ENVIRONMENT_H
@@ -22,9 +22,8 @@
 #include "layers/shared/driver/linker.h"
 
 /*
- * To be called when the drivers are being loaded: copies the environment, the first time that any
- * copy of this module calls it. A later copy's first call counts like a build in the environment of
- * that time.
+ * To be called when drivers are being loaded, for each API: the first call copies the environment, and
+ * a later one counts like a build in the environment of that time.
  */
 void drv_environment_begin(void);
 /* The variable's value in that copy, or NULL. */

@@ -10,7 +10,6 @@
 
 #include "common/hash.h"
 #include "common/mutex.h"
-#include "layers/shared/driver/owner.h"
 #include "layers/shared/observer/libc_hooks.h"
 
 /* Another may come to lie where one is gone, which only its path tells. */
@@ -49,11 +48,11 @@ static bool is_c_library(const struct drv_loaded *object)
 	return strncmp(object->name, "libc.so", 7) == 0;
 }
 
-/* libc calls itself otherwise, and ld.so is not to be touched. */
+/* libc calls itself otherwise; ld.so is not to be touched, nor is this object. */
 static bool is_left_alone(const struct drv_loaded *object)
 {
 	return is_c_library(object) || strncmp(object->name, "ld-", 3) == 0 ||
-	       !object->dynamic || drv_loaded_note(object, DRV_OWNER_NAME, DRV_OWNER_OBSERVER).len;
+	       !object->dynamic || drv_loaded_contains(object, &hooked);
 }
 
 static struct known_object known_object(const struct drv_loaded *object)

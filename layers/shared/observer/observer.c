@@ -21,7 +21,6 @@
 #include "common/file.h"
 #include "common/mutex.h"
 #include "layers/shared/driver/environment.h"
-#include "layers/shared/driver/owner.h"
 #include "layers/shared/observer/got_slots.h"
 #include "layers/shared/observer/hooked_objects.h"
 #include "layers/shared/observer/observation.h"
@@ -384,7 +383,7 @@ static void start(void)
 			 pthread_atfork(NULL, NULL, after_fork_child) != 0;
 }
 
-static struct drv_observation *begin(const struct drv_observer_request *request)
+struct drv_observation *drv_observer_begin(const struct drv_observer_request *request)
 {
 	static pthread_once_t once = PTHREAD_ONCE_INIT;
 	struct drv_observation *observation = calloc(1, sizeof(*observation));
@@ -442,9 +441,9 @@ static bool leave(struct drv_observation *observation)
 	return found || !observation->listed;
 }
 
-static void drop(struct drv_observation *observation)
+void drv_observer_drop(struct drv_observation *observation)
 {
-	if (leave(observation))
+	if (observation && leave(observation))
 		drv_observation_free(observation);
 }
 
@@ -557,15 +556,15 @@ static void take_settings(struct drv_observation *observation)
 	}
 }
 
-static enum cmn_status end(struct drv_observation *observation,
-			   const struct drv_observer_text *text, struct cc_file_memo *memo,
-			   struct cc_manifest **ret, const char **ret_reason)
+enum cmn_status drv_observer_end(struct drv_observation *observation,
+				 const struct drv_observer_text *text, struct cc_file_memo *memo,
+				 struct cc_manifest **ret, const char **ret_reason)
 {
 	enum cmn_status status;
 	bool compiled;
 
-	if (!leave(observation)) {
-		*ret_reason = "other-process";
+	if (!observation || !leave(observation)) {
+		*ret_reason = observation ? "other-process" : "no-memory";
 		return CMN_MISS;
 	}
 	/* What came with this build, and could not be hooked then. */
@@ -582,52 +581,4 @@ static enum cmn_status end(struct drv_observation *observation,
 		note_outcome(observation->driver, status);
 	drv_observation_free(observation);
 	return status;
-}
-
-/*
- * As observer.h has them. Structures go from one copy to another: to be raised with every change of
- * one that they reach. Copies of different versions do not use each other, and where both would
- * hook the same slots, the second one is blind.
- */
-#define VERSION 5
-
-const struct functions {
-	struct drv_observation *(*begin)(const struct drv_observer_request *request);
-	enum cmn_status (*end)(struct drv_observation *observation,
-			       const struct drv_observer_text *text, struct cc_file_memo *memo,
-			       struct cc_manifest **ret, const char **ret_reason);
-	void (*drop)(struct drv_observation *observation);
-} drv_observer_own __attribute__((used)) = { begin, end, drop };
-DRV_OWNER_NOTE(DRV_OWNER_OBSERVER, VERSION, drv_observer_own);
-static const struct functions *functions;	/* the owner's; set by the first _begin */
-
-static void find_owner(void)
-{
-	functions = drv_owner_of(DRV_OWNER_OBSERVER, VERSION);
-	if (!functions)
-		functions = &drv_observer_own;
-}
-
-struct drv_observation *drv_observer_begin(const struct drv_observer_request *request)
-{
-	static pthread_once_t once = PTHREAD_ONCE_INIT;
-
-	(void)pthread_once(&once, find_owner);
-	return functions->begin(request);
-}
-
-enum cmn_status drv_observer_end(struct drv_observation *observation,
-				 const struct drv_observer_text *text, struct cc_file_memo *memo,
-				 struct cc_manifest **ret, const char **ret_reason)
-{
-	if (observation)
-		return functions->end(observation, text, memo, ret, ret_reason);
-	*ret_reason = "no-memory";
-	return CMN_MISS;
-}
-
-void drv_observer_drop(struct drv_observation *observation)
-{
-	if (observation)
-		functions->drop(observation);
 }

@@ -1,125 +1,83 @@
 /* SPDX-License-Identifier: MIT */
-/* library: which API is told what, also of one whose layer comes later, and forks. */
+/* library: which API's cache is told what. */
 #include "layers/libckcache/library.h"
 
+#include "layers/shared/api/caches.h"
+#include "layers/shared/api/desc.h"
 #include "layers/shared/driver/environment.h"
-#include "cachecore/cache.h"
 #include "tests/support/unit.h"
+#include "tests/support/wrap.h"
 
 #define NO_API ((enum ckcache_api)77)
 
-/* What an API's functions were called with. */
-struct told {
-	unsigned int persistents, capacities, dirs, flushes;
-	int persistent;
+/* What an API's cache was told. */
+static struct told {
 	uint64_t capacity;
 	char dir[64];
-};
-
-static struct told opencl, level_zero, layer;
+	bool persistent;
+} opencl, level_zero;
+static bool opencl_is_off;
 static unsigned int environment_begins;
-static char caches[2];
-static unsigned int opened;
 
-#define FUNCTIONS(who) \
-	static enum ckcache_status who##_set_persistent(enum ckcache_api api, int enable) \
-	{ \
-		(void)api; \
-		who.persistents++; \
-		who.persistent = enable; \
-		return CKCACHE_OK; \
-	} \
-	static enum ckcache_status who##_get_persistent(enum ckcache_api api, int *ret) \
-	{ \
-		(void)api; \
-		*ret = who.persistent; \
-		return CKCACHE_OK; \
-	} \
-	static enum ckcache_status who##_set_capacity(uint64_t bytes) \
-	{ \
-		who.capacities++; \
-		who.capacity = bytes; \
-		return CKCACHE_OK; \
-	} \
-	static enum ckcache_status who##_set_dir(const char *dir) \
-	{ \
-		who.dirs++; \
-		strncpy(who.dir, dir ? dir : "", sizeof(who.dir) - 1); \
-		return CKCACHE_OK; \
-	} \
-	static enum ckcache_status who##_flush(void) \
-	{ \
-		who.flushes++; \
-		return CKCACHE_OK; \
-	} \
-	static const struct ckcache_functions who##_functions = { \
-		.struct_size = sizeof(struct ckcache_functions), \
-		.set_persistent = who##_set_persistent, .get_persistent = who##_get_persistent, \
-		.set_capacity = who##_set_capacity, .set_dir = who##_set_dir, .flush = who##_flush, \
-	}
-FUNCTIONS(opencl);
-FUNCTIONS(level_zero);
-FUNCTIONS(layer);
+const bool library_has_level_zero = true;
 
-const struct ckcache_functions *library_opencl(struct _cl_device_id *handle)
+struct cc_cache *api_cache(enum ckcache_api api)
 {
-	CU_ASSERT_PTR_NULL(handle);
-	return &opencl_functions;
+	if (api == CKCACHE_API_OPENCL)
+		return opencl_is_off ? NULL : (struct cc_cache *)(void *)&opencl;
+	return (struct cc_cache *)(void *)&level_zero;
 }
 
-const struct ckcache_functions *library_level_zero(struct _ze_driver_handle_t *handle)
+static struct told *told(struct cc_cache *cache)
 {
-	CU_ASSERT_PTR_NULL(handle);
-	return &level_zero_functions;
+	return (struct told *)(void *)cache;
 }
 
-void drv_environment_begin(void)
+WRAPPED(enum cmn_status, cc_cache_set_persistent, (struct cc_cache *cache, bool on))
 {
-	environment_begins++;
-}
-
-enum cmn_status cc_cache_open(struct cc_cache **ret)
-{
-	*ret = (struct cc_cache *)(void *)&caches[opened++];
+	told(cache)->persistent = on;
 	return CMN_OK;
 }
 
-void cc_cache_announce(struct cc_cache *cache, const char *name)
+WRAPPED(bool, cc_cache_persistent, (struct cc_cache *cache))
 {
-	(void)cache, (void)name;
+	return told(cache)->persistent;
 }
 
-void cc_cache_conclude(struct cc_cache *cache)
+WRAPPED(enum cmn_status, cc_cache_set_capacity, (struct cc_cache *cache, uint64_t bytes))
 {
-	(void)cache;
+	told(cache)->capacity = bytes;
+	return CMN_OK;
 }
 
-const struct cmn_log *cc_cache_log(const struct cc_cache *cache)
+WRAPPED(uint64_t, cc_cache_capacity, (struct cc_cache *cache))
 {
-	(void)cache;
-	return NULL;
+	return told(cache)->capacity;
 }
 
-void cc_cache_fork_prepare(struct cc_cache *cache)
+WRAPPED(enum cmn_status, cc_cache_set_dir, (struct cc_cache *cache, const char *dir))
 {
-	(void)cache;
+	if (!*dir)
+		return CMN_ERR_INVALID;
+	(void)snprintf(told(cache)->dir, sizeof(told(cache)->dir), "%s", dir);
+	return CMN_OK;
 }
 
-void cc_cache_fork_parent(struct cc_cache *cache)
+WRAPPED(char *, cc_cache_dir, (struct cc_cache *cache))
 {
-	(void)cache;
+	return strdup(told(cache)->dir);
 }
 
-void cc_cache_fork_child(struct cc_cache *cache)
+WRAPPED(void, drv_environment_begin, (void))
 {
-	(void)cache;
+	environment_begins++;
 }
 
 BEFORE_EACH
 {
 	memset(&opencl, 0, sizeof(opencl));
 	memset(&level_zero, 0, sizeof(level_zero));
-	memset(&layer, 0, sizeof(layer));
+	opencl_is_off = false;
 }
 
 TEST(the_environment_is_noted_when_it_is_loaded)
@@ -134,54 +92,43 @@ TEST(what_is_no_api_is_refused)
 	CU_ASSERT_EQUAL(ckcache_set_persistent(NO_API, 1), CKCACHE_ERROR_INVALID_ARGUMENT);
 	CU_ASSERT_EQUAL(ckcache_get_persistent(NO_API, &enabled), CKCACHE_ERROR_INVALID_ARGUMENT);
 	CU_ASSERT_EQUAL(enabled, 77);
-	CU_ASSERT_EQUAL(opencl.persistents + level_zero.persistents, 0);
+	CU_ASSERT_FALSE(opencl.persistent || level_zero.persistent);
 	CU_ASSERT_EQUAL(ckcache_get_persistent(CKCACHE_API_OPENCL, &enabled), CKCACHE_OK);
 	CU_ASSERT_EQUAL(enabled, 0);
 }
 
-TEST(both_apis_are_flushed)
+TEST(one_api_is_switched_and_both_are_moved_and_bounded)
 {
-	CU_ASSERT_EQUAL(ckcache_flush(), CKCACHE_OK);
-	CU_ASSERT_EQUAL(opencl.flushes, 1);
-	CU_ASSERT_EQUAL(level_zero.flushes, 1);
-}
+	char dir[64];
+	size_t size = sizeof(dir);
+	uint64_t bytes = 0;
 
-/* Each layer once, whichever comes first. */
-TEST(later_layers_are_told_what_was_set)
-{
-	CU_ASSERT_EQUAL(ckcache_set_capacity(1234), CKCACHE_OK);
-	CU_ASSERT_EQUAL(opencl.capacity, 1234);
-	CU_ASSERT_EQUAL(level_zero.capacity, 1234);
-	CU_ASSERT_EQUAL(ckcache_set_dir("/some/where"), CKCACHE_OK);
-	CU_ASSERT_STRING_EQUAL(level_zero.dir, "/some/where");
 	CU_ASSERT_EQUAL(ckcache_set_persistent(CKCACHE_API_LEVEL_ZERO, 1), CKCACHE_OK);
-	CU_ASSERT_EQUAL(level_zero.persistents, 1);
-	CU_ASSERT_EQUAL(opencl.persistents, 0);
-	library_found(CKCACHE_API_OPENCL, &layer_functions);
-	CU_ASSERT_EQUAL(layer.capacity, 1234);
-	CU_ASSERT_STRING_EQUAL(layer.dir, "/some/where");
-	CU_ASSERT_EQUAL(layer.persistents, 0);
-	memset(&layer, 0, sizeof(layer));
-	library_found(CKCACHE_API_LEVEL_ZERO, &layer_functions);
-	CU_ASSERT_EQUAL(layer.capacity, 1234);
-	CU_ASSERT_EQUAL(layer.persistent, 1);
-	memset(&layer, 0, sizeof(layer));
-	library_found(CKCACHE_API_LEVEL_ZERO, &layer_functions);
-	library_found(CKCACHE_API_OPENCL, &layer_functions);
-	CU_ASSERT_EQUAL(layer.capacities + layer.persistents + layer.dirs, 0);
-	CU_ASSERT_EQUAL(ckcache_set_dir(NULL), CKCACHE_OK);
+	CU_ASSERT(level_zero.persistent && !opencl.persistent);
+	CU_ASSERT_EQUAL(ckcache_set_capacity(1234), CKCACHE_OK);
+	CU_ASSERT(opencl.capacity == 1234 && level_zero.capacity == 1234);
+	CU_ASSERT_EQUAL(ckcache_get_capacity(&bytes), CKCACHE_OK);
+	CU_ASSERT_EQUAL(bytes, 1234);
+	CU_ASSERT_EQUAL(ckcache_set_dir("/some/where"), CKCACHE_OK);
+	CU_ASSERT_STRING_EQUAL(opencl.dir, "/some/where");
+	CU_ASSERT_STRING_EQUAL(level_zero.dir, "/some/where");
+	CU_ASSERT_EQUAL(ckcache_get_dir(&size, dir), CKCACHE_OK);
+	CU_ASSERT_STRING_EQUAL(dir, "/some/where");
+	CU_ASSERT_EQUAL(ckcache_set_dir(""), CKCACHE_ERROR_INVALID_ARGUMENT);
 }
 
-TEST(settings_go_on_in_a_parent_and_its_child)
+TEST(what_is_switched_off_is_denied)
 {
-	pid_t child;
+	uint64_t bytes = 77;
+	int enabled = 77;
 
-	CU_ASSERT_PTR_NOT_NULL(library_cache(CKCACHE_API_OPENCL));
-	CU_ASSERT_EQUAL(opened, 2);
-	child = fork();
-	CU_ASSERT_FATAL(child >= 0);
-	if (child == 0)
-		_exit(ckcache_set_capacity(1) == CKCACHE_OK ? 0 : 1);
-	CU_ASSERT_EQUAL(ckcache_set_capacity(1), CKCACHE_OK);
-	CU_ASSERT(unit_ended_well(child));
+	opencl_is_off = true;
+	CU_ASSERT_EQUAL(ckcache_set_persistent(CKCACHE_API_OPENCL, 1), CKCACHE_ERROR_DENIED);
+	CU_ASSERT_EQUAL(ckcache_set_persistent(CKCACHE_API_OPENCL, 0), CKCACHE_OK);
+	CU_ASSERT_EQUAL(ckcache_get_persistent(CKCACHE_API_OPENCL, &enabled), CKCACHE_OK);
+	CU_ASSERT_EQUAL(enabled, 0);
+	CU_ASSERT_EQUAL(ckcache_set_capacity(1), CKCACHE_ERROR_DENIED);
+	CU_ASSERT_EQUAL(ckcache_get_capacity(&bytes), CKCACHE_ERROR_DENIED);
+	CU_ASSERT_EQUAL(ckcache_set_dir("/some/where"), CKCACHE_ERROR_DENIED);
+	CU_ASSERT_EQUAL(bytes, 77);
 }

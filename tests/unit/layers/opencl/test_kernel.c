@@ -10,8 +10,6 @@
 
 enum { PATIENCE_S = 20 };
 
-struct ocl_layer ocl_layer;
-
 static cl_icd_dispatch driver;
 static cl_context context;
 static cl_program program;	/* of the application; loaded */

@@ -1,14 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* environment: which variables make a build another build, and when none may be cached; copies in one process. */
-#include <dlfcn.h>
-#include <link.h>
+/* environment: which variables make a build another build, and when none may be cached. */
 #include <sys/mman.h>
 
 #include "layers/shared/driver/environment.h"
-#include "layers/shared/driver/owner.h"
 #include "tests/support/unit.h"
 #include "tests/support/wrap.h"
-#include "tests/unit/layers/shared/driver/environment_copy.h"
 
 #define NEO "libigdrcl.so"
 #define RUSTICL "libRusticlOpenCL.so.1"
@@ -24,15 +20,6 @@ WRAPPED(int, access, (const char *path, int mode))
 	if (path[0] == '/')
 		return there && strcmp(path, there) == 0 ? 0 : -1;
 	return __real_access(path, mode);
-}
-
-/* As if nothing were loaded. */
-static bool blind;
-typedef int iterate_fn(struct dl_phdr_info *info, size_t size, void *ctx);
-
-WRAPPED(int, dl_iterate_phdr, (iterate_fn *function, void *ctx))
-{
-	return blind ? 0 : __real_dl_iterate_phdr(function, ctx);
 }
 
 static bool counts(const char *driver, const char *name, bool debug_keys)
@@ -334,253 +321,73 @@ TEST(an_empty_environment_is_one)
 	CU_ASSERT(in_child(no_environment));
 }
 
-static const struct environment_copy *copy;	/* in another library; this program's own is the owner */
-
-static bool load_copy(void)
+static bool begins_as_at_first(void)
 {
-	void *library = dlopen(COPY, RTLD_NOW | RTLD_LOCAL);
-
-	copy = library ? dlsym(library, "environment_copy") : NULL;
-	return copy && unsetenv("IGC_X") == 0;
-}
-
-static bool is_cached_by_both(const char *driver)
-{
-	return is_cached(driver) && copy->is_cached(driver);
-}
-
-static bool is_cached_by_none(const char *driver)
-{
-	return !is_cached(driver) && !copy->is_cached(driver);
-}
-
-static bool later_copy(void)
-{
-	if (!load_copy())
+	if (unsetenv("IGC_X"))
 		return false;
 	drv_environment_begin();
 	if (setenv("UNRELATED_TO_COMPILERS", "1", 1))
 		return false;
-	copy->begin();
-	if (!is_cached_by_both(NEO) || setenv("IGC_X", "1", 1) || !is_cached_by_none(NEO) ||
-	    copy->at_begin("IGC_X"))
-		return false;
-	return unsetenv("IGC_X") == 0 && is_cached_by_both(NEO);
+	drv_environment_begin();
+	return is_cached(NEO) && setenv("IGC_X", "1", 1) == 0 && !is_cached(NEO) &&
+	       !drv_environment_at_begin("IGC_X") && unsetenv("IGC_X") == 0 && is_cached(NEO);
 }
 
 /* Another driver was loaded, and may have read it. */
-static bool changed_while_a_copy_begins(void)
+static bool begins_changed(void)
 {
-	if (!load_copy())
+	if (unsetenv("IGC_X"))
 		return false;
 	drv_environment_begin();
 	if (setenv("IGC_X", "1", 1))
 		return false;
-	copy->begin();
-	return unsetenv("IGC_X") == 0 && is_cached_by_none(NEO) && is_cached_by_both(RUSTICL);
+	drv_environment_begin();
+	return unsetenv("IGC_X") == 0 && !is_cached(NEO) && is_cached(RUSTICL);
 }
 
-static bool settings_while_a_copy_begins(void)
+static bool begins_with_settings(void)
 {
-	if (!load_copy())
-		return false;
 	drv_environment_begin();
 	unit_write("igdrcl.config", "");
-	copy->begin();
-	return unlink("igdrcl.config") == 0 && is_cached_by_none(NEO) && is_cached_by_both(RUSTICL);
+	drv_environment_begin();
+	return unlink("igdrcl.config") == 0 && !is_cached(NEO) && is_cached(RUSTICL);
 }
 
-/* It began by what another one asked. */
-static bool changed_while_the_owner_begins(void)
+/* One by what another asked. */
+static bool begins_after_a_question(void)
 {
-	if (!load_copy())
-		return false;
-	copy->begin();
-	if (!copy->is_cached(NEO) || setenv("IGC_X", "1", 1))
+	if (unsetenv("IGC_X") || !is_cached(NEO) || setenv("IGC_X", "1", 1))
 		return false;
 	drv_environment_begin();
-	return unsetenv("IGC_X") == 0 && is_cached_by_none(NEO) && is_cached_by_both(RUSTICL);
+	return unsetenv("IGC_X") == 0 && !is_cached(NEO) && is_cached(RUSTICL);
 }
 
-static bool build_of(void (*note_build)(void))
-{
-	if (!load_copy())
-		return false;
-	drv_environment_begin();
-	copy->begin();
-	note_build();
-	if (!is_cached_by_both(NEO) || setenv("IGC_X", "1", 1))
-		return false;
-	note_build();
-	return unsetenv("IGC_X") == 0 && is_cached_by_none(NEO) && is_cached_by_both(RUSTICL);
-}
-
-static bool build_of_owner(void)
-{
-	return build_of(drv_environment_note_build);
-}
-
-static bool build_of_copy(void)
-{
-	return load_copy() && build_of(copy->note_build);
-}
-
-static void *begin_copy(void *start)
+static void *begin_in_thread(void *start)
 {
 	(void)pthread_barrier_wait(start);
-	copy->begin();
+	drv_environment_begin();
 	return NULL;
 }
 
-/* One of them copies the environment. */
 static bool both_begin(void)
 {
 	pthread_barrier_t start;
 	pthread_t thread;
 
-	if (!load_copy() || setenv("IGC_X", "1", 1) || pthread_barrier_init(&start, NULL, 2) ||
-	    pthread_create(&thread, NULL, begin_copy, &start))
+	if (setenv("IGC_X", "1", 1) || pthread_barrier_init(&start, NULL, 2) ||
+	    pthread_create(&thread, NULL, begin_in_thread, &start))
 		return false;
 	(void)pthread_barrier_wait(&start);
 	drv_environment_begin();
 	(void)pthread_join(thread, NULL);
-	return is_cached_by_both(NEO) && copy->at_begin("IGC_X") &&
-	       copy->at_begin("IGC_X") == drv_environment_at_begin("IGC_X");
+	return is_cached(NEO) && drv_environment_at_begin("IGC_X");
 }
 
-TEST(copies_have_the_environment_of_the_first)
+TEST(drivers_that_are_loaded_later_have_the_environment_of_the_first)
 {
 	CU_ASSERT(in_child(both_begin));
-	CU_ASSERT(in_child(later_copy));
-	CU_ASSERT(in_child(changed_while_a_copy_begins));
-	CU_ASSERT(in_child(settings_while_a_copy_begins));
-	CU_ASSERT(in_child(changed_while_the_owner_begins));
-	CU_ASSERT(in_child(build_of_owner));
-	CU_ASSERT(in_child(build_of_copy));
-}
-
-static bool of_namespace(void)
-{
-	void *library = dlmopen(LM_ID_NEWLM, COPY, RTLD_NOW | RTLD_LOCAL);
-
-	copy = library ? dlsym(library, "environment_copy") : NULL;
-	if (!copy)
-		return false;
-	drv_environment_begin();
-	/* Its own libc has its own variables. */
-	return setenv("IGC_X", "1", 1) == 0 && !is_cached(NEO) && copy->is_cached(NEO);
-}
-
-TEST(a_namespace_has_an_environment_of_its_own)
-{
-#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)	/* which are there once */
-	CU_ASSERT(in_child(of_namespace));
-#else
-	(void)of_namespace;
-#endif
-}
-
-static bool agrees;		/* the other release */
-static unsigned int loads, builds;	/* that it was told */
-
-static bool note_in_other(bool loading)
-{
-	loads += loading;
-	builds += !loading;
-	return agrees;
-}
-
-typedef void begin_fn(bool (*note)(bool loading));
-
-static bool load_other(bool agreeing)
-{
-	void *library = dlopen(ANOTHER_RELEASE, RTLD_NOW | RTLD_LOCAL);
-	begin_fn *begin = library ? (begin_fn *)dlsym(library, "another_release_begin") : NULL;
-
-	agrees = agreeing;
-	if (begin)
-		begin(note_in_other);
-	return begin;
-}
-
-static bool other_agrees(void)
-{
-	if (!load_other(true) || !is_cached(NEO) || loads != 1)
-		return false;
-	drv_environment_note_build();
-	/* What it has to say later is about its own builds, which it told. */
-	agrees = false;
-	drv_environment_note_build();
-	return loads == 1 && builds == 2 && is_cached(NEO);
-}
-
-static bool other_disagrees(void)
-{
-	return load_other(false) && is_reason(NEO, "environment-changed") &&
-	       is_reason(RUSTICL, "environment-changed");
-}
-
-static bool other_did_not_begin(void)
-{
-	return dlopen(ANOTHER_RELEASE, RTLD_NOW | RTLD_LOCAL) && is_cached(NEO);
-}
-
-/* What another release sees here. */
-static bool (*own_note(void))(bool loading)
-{
-	uint64_t release;
-	bool (**own)(bool) = drv_owner_copy(DRV_OWNER_ENVIRONMENT, 0, &release);
-
-	return own ? *own : NULL;
-}
-
-static bool builds_of_other(void)
-{
-	if (own_note() || unsetenv("IGC_X"))
-		return false;
-	drv_environment_begin();
-	if (!own_note() || !own_note()(true) || !own_note()(false) || setenv("IGC_X", "1", 1) ||
-	    own_note()(false))
-		return false;
-	return unsetenv("IGC_X") == 0 && is_reason(NEO, "environment-changed") && is_cached(RUSTICL);
-}
-
-/* Which may matter there. */
-static bool tells_of_any_change(void)
-{
-	drv_environment_begin();
-	if (setenv("UNRELATED_TO_COMPILERS", "1", 1))
-		return false;
-	drv_environment_note_build();
-	return unsetenv("UNRELATED_TO_COMPILERS") == 0 && !own_note()(true) && is_cached(NEO);
-}
-
-static bool tells_of_settings(void)
-{
-	drv_environment_begin();
-	there = OPTIONS_FILE;
-	drv_environment_note_build();
-	there = NULL;
-	return !own_note()(true);
-}
-
-TEST(releases_tell_each_other)
-{
-	CU_ASSERT(in_child(other_agrees));
-	CU_ASSERT(in_child(other_disagrees));
-	CU_ASSERT(in_child(other_did_not_begin));
-	CU_ASSERT(in_child(builds_of_other));
-	CU_ASSERT(in_child(tells_of_any_change));
-	CU_ASSERT(in_child(tells_of_settings));
-}
-
-static bool nothing_is_found(void)
-{
-	blind = true;
-	return is_reason(NEO, "environment-changed") && is_reason(RUSTICL, "environment-changed");
-}
-
-TEST(without_an_owner_nothing_is_cached)
-{
-	CU_ASSERT(in_child(nothing_is_found));
+	CU_ASSERT(in_child(begins_as_at_first));
+	CU_ASSERT(in_child(begins_changed));
+	CU_ASSERT(in_child(begins_with_settings));
+	CU_ASSERT(in_child(begins_after_a_question));
 }

@@ -794,25 +794,11 @@ TEST(functions_of_other_libraries_are_left_alone)
 void observed_do(const char *how, const char *path);	/* of a library that this program is linked with */
 static observed_fn observed_through, observed_driver, observed_compiler;	/* of others that are there from the start */
 
-static __typeof__(drv_observer_begin) *copy_begin;	/* of a library that has an observer, too */
-static __typeof__(drv_observer_end) *copy_end;
-
 static observed_fn load(const char *path, const char *name)
 {
 	void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
 
 	return library ? (observed_fn)dlsym(library, name) : NULL;
-}
-
-static bool load_copy(void)
-{
-	void *library = dlopen(OBSERVER_COPY, RTLD_NOW | RTLD_LOCAL);
-
-	if (!library)
-		return false;
-	copy_begin = (__typeof__(copy_begin))dlsym(library, "observer_copy_begin");
-	copy_end = (__typeof__(copy_end))dlsym(library, "observer_copy_end");
-	return copy_begin && copy_end;
 }
 
 static struct drv_observation *begin_at(const struct drv_driver *driver, const void *address)
@@ -858,38 +844,6 @@ TEST(what_the_program_looks_for_does_not_count)
 					     "there.h"), 0);
 	(void)pthread_join(thread, NULL);
 	EXPECT_COUNT(end_with(observation, NULL, false), 0);
-}
-
-void another_layer_looks(const char *path);	/* of a library that has an observer of another version */
-
-/* It is neither asked to observe, nor are its own calls a driver's. */
-TEST(a_layer_of_another_version_is_left_alone)
-{
-	struct drv_observation *observation = begin_at(drv_driver_of("libother.so"),
-						       (const void *)another_layer_looks);
-
-	unit_write("there.h", "text");
-	another_layer_looks("there.h");
-	EXPECT_COUNT(end_with(observation, NULL, false), 0);
-}
-
-/* Each slot leads to one of them: all use that. */
-TEST(copies_share_the_first_ones_observer)
-{
-	const struct drv_observer_text text = { .reads = true };
-	struct drv_observation *observation;
-
-	unit_write("there.h", "text");
-	CU_ASSERT_EQUAL(watch("open", "there.h"), CMN_OK);
-	cc_manifest_free(manifest);
-	manifest = NULL;
-	observation = copy_begin(&(struct drv_observer_request){
-		.driver = drv_driver_of("libother.so"),
-		.libraries = { .address = (const void *)observed },
-	});
-	observed("open", "there.h");
-	CU_ASSERT_EQUAL(copy_end(observation, &text, NULL, &manifest, &reason), CMN_OK);
-	CU_ASSERT(depends_on(CC_DEPENDENCY_FILE, "there.h"));
 }
 
 /* In a child, since nobody forgets them. */
@@ -1030,8 +984,7 @@ int main(int argc, char **argv)
 	observed_through = load(OBSERVED_THROUGH, "observed_through");
 	observed_driver = load(OBSERVED_DRIVER, "observed_do");
 	observed_compiler = load(OBSERVED_COMPILER, "observed_do");
-	if (argc != 2 || !observing_load(argv[1]) || !load_copy() || !observed_through ||
-	    !observed_compiler)
+	if (argc != 2 || !observing_load(argv[1]) || !observed_through || !observed_compiler)
 		return 2;
 	read_mappings(mapped[0]);
 	load_early();
