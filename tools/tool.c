@@ -51,12 +51,20 @@ char *tool_find_library(const char *name)
 	if (slash)
 		*slash = '\0';
 	for (size_t i = 0; slash && !found && i < sizeof(folders) / sizeof(folders[0]); i++) {
-		char *path;
+		char *path, *folder;
 
-		if (asprintf(&path, "%s/%s/%s", self, folders[i], name) < 0)
+		if (asprintf(&path, "%s/%s", self, folders[i]) < 0)
 			break;
-		found = realpath(path, NULL);
+		folder = realpath(path, NULL);
 		free(path);
+		/* The file may be a link, whose name is what counts. */
+		if (folder && asprintf(&found, "%s/%s", folder, name) < 0)
+			found = NULL;	/* asprintf leaves it undefined */
+		free(folder);
+		if (found && access(found, F_OK) < 0) {
+			free(found);
+			found = NULL;
+		}
 	}
 	free(self);
 	return found;

@@ -13,6 +13,7 @@
 #include "layers/opencl/program/loaded_program.h"
 #include "layers/opencl/program/program.h"
 #include "layers/shared/driver/loaded.h"
+#include "layers/shared/observer/observer.h"
 
 #define APIS 2
 /* The names that this library is loaded by. */
@@ -34,10 +35,12 @@ static void before_fork(void)
 		if (caches.items[i])
 			cc_cache_fork_prepare(caches.items[i]);
 	}
+	drv_loaded_fork_prepare();
 }
 
 static void after_fork_parent(void)
 {
+	drv_loaded_fork_parent();
 	for (size_t i = APIS; i-- > 0;) {
 		if (caches.items[i])
 			cc_cache_fork_parent(caches.items[i]);
@@ -49,6 +52,8 @@ static void after_fork_parent(void)
 
 static void after_fork_child(void)
 {
+	drv_loaded_fork_child();
+	drv_observer_fork_child();
 	for (size_t i = APIS; i-- > 0;) {
 		if (caches.items[i])
 			cc_cache_fork_child(caches.items[i]);
@@ -83,9 +88,9 @@ static void prepare(void)
 {
 	bool second = false;
 
+	caches.usable = pthread_atfork(before_fork, after_fork_parent, after_fork_child) == 0;
 	(void)drv_loaded_iterate(note_first_copy, &second);	/* 0: not found, so not before */
-	caches.usable = !second &&
-			pthread_atfork(before_fork, after_fork_parent, after_fork_child) == 0;
+	caches.usable = caches.usable && !second;
 }
 
 static void open_cache(size_t place, const char *name)

@@ -47,7 +47,7 @@ NOT_RUN = {
     "cmake -S . -B build && cmake --build build": BUILD,
     "cmake -S . -B build -DCMAKE_BUILD_TYPE=RelWithDebInfo": BUILD,
     "cmake --build build": BUILD,
-    "cmake -S . -B build \"-DCMAKE_MODULE_LINKER_FLAGS=-Wl,-rpath,'\\$ORIGIN'\"": BUILD,
+    "cmake -S . -B build \"-DCMAKE_SHARED_LINKER_FLAGS=-Wl,-rpath,'\\$ORIGIN'\"": BUILD,
     "sudo cmake --install build": SYSTEM + "; tests/packages/install.sh does it below a DESTDIR",
     "sudo ldconfig": SYSTEM,
     "sudo cmake --build build --target uninstall": SYSTEM,

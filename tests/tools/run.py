@@ -48,7 +48,7 @@ while True:
 
 
 def layer(name="libckcache_opencl.so"):
-    return os.path.realpath(os.path.join(os.path.dirname(machine.CKCACHE), "..", "lib", name))
+    return os.path.join(os.path.realpath(os.path.join(os.path.dirname(machine.CKCACHE), "..", "lib")), name)
 
 
 def static_program():

@@ -184,7 +184,7 @@ static bool take_look(bool for_fork)
 	return true;
 }
 
-static void before_fork(void)
+void drv_loaded_fork_prepare(void)
 {
 	atomic_fetch_add(&forks, 1);
 	if (take_look(true))
@@ -192,7 +192,7 @@ static void before_fork(void)
 	atomic_fetch_sub(&forks, 1);
 }
 
-static void after_fork_parent(void)
+void drv_loaded_fork_parent(void)
 {
 	if (atomic_load(&forker) != pthread_self())
 		return;
@@ -201,28 +201,18 @@ static void after_fork_parent(void)
 }
 
 /* Whoever had it, is not here. */
-static void after_fork_child(void)
+void drv_loaded_fork_child(void)
 {
 	atomic_store(&forker, 0);
 	atomic_store(&forks, 0);
 	atomic_flag_clear(&looking);
 }
 
-static void wait_at_forks(void)
-{
-	/* Without memory for it a fork does not wait. */
-	(void)!pthread_atfork(before_fork, after_fork_parent, after_fork_child);
-}
-
 int drv_loaded_iterate(int (*callback)(struct dl_phdr_info *info, size_t size, void *ctx), void *ctx)
 {
-	static pthread_once_t once = PTHREAD_ONCE_INIT;
-	bool taken;
-	int result;
+	bool taken = take_look(false);
+	int result = dl_iterate_phdr(callback, ctx);
 
-	(void)pthread_once(&once, wait_at_forks);
-	taken = take_look(false);
-	result = dl_iterate_phdr(callback, ctx);
 	if (taken)
 		atomic_flag_clear(&looking);
 	return result;

@@ -37,10 +37,14 @@ struct drv_loaded_list {
 /*
  * dl_iterate_phdr, for all calls in this library that are not made inside such a call: it holds a lock
  * that glibc leaves locked in the child when another thread forks meanwhile, which then waits for ever
- * in dlopen. The fork waits here instead, for half a second at most. callback must not open libraries, nor fork.
+ * in dlopen. The fork waits instead, in drv_loaded_fork_prepare. callback must not open libraries, nor fork.
  * Thread-safe.
  */
 int drv_loaded_iterate(int (*callback)(struct dl_phdr_info *info, size_t size, void *ctx), void *ctx);
+/* For pthread_atfork: prepare waits for half a second at most. */
+void drv_loaded_fork_prepare(void);
+void drv_loaded_fork_parent(void);
+void drv_loaded_fork_child(void);
 
 /*
  * Calls visit once, while holding the dynamic linker's lock: visit must not open libraries. false:

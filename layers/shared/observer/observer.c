@@ -55,7 +55,6 @@ static struct tried {
 	unsigned int refused;		/* builds before the first that could be kept */
 	bool known;			/* there was one */
 } tried[DRV_DRIVERS];	/* guarded by lock */
-static bool impossible;			/* on this machine; set once */
 static _Thread_local struct drv_observation *mine;	/* the innermost of this thread */
 static _Thread_local bool busy;			/* this thread is in here */
 static _Thread_local const void *caller;	/* whose call is noted */
@@ -64,7 +63,7 @@ static _Thread_local const void *caller;	/* whose call is noted */
  * A child's builds are its own. Nothing is locked before a fork: handlers that run then may be a
  * driver's, which waits for what another thread of it has.
  */
-static void after_fork_child(void)
+void drv_observer_fork_child(void)
 {
 	(void)drv_hooked_objects_free_lock(&lock);
 	drv_hooked_objects_after_fork();
@@ -377,21 +376,13 @@ static void note_outcome(const struct drv_driver *driver, enum cmn_status status
 
 /* One build. */
 
-static void start(void)
-{
-	impossible = !drv_slots_known() ||
-			 pthread_atfork(NULL, NULL, after_fork_child) != 0;
-}
-
 struct drv_observation *drv_observer_begin(const struct drv_observer_request *request)
 {
-	static pthread_once_t once = PTHREAD_ONCE_INIT;
 	struct drv_observation *observation = calloc(1, sizeof(*observation));
 
 	if (!observation)
 		return NULL;
-	(void)pthread_once(&once, start);
-	if (request->switched_off || impossible) {
+	if (request->switched_off || !drv_slots_known()) {
 		observation->unsure = "observer-off";
 		return observation;
 	}

@@ -55,4 +55,7 @@ CMN_CHECKED enum cmn_status drv_observer_end(struct drv_observation *observation
 /* The same without a result. */
 void drv_observer_drop(struct drv_observation *observation);
 
+/* For pthread_atfork, in the child: it has no observations of its parent's. */
+void drv_observer_fork_child(void);
+
 #endif

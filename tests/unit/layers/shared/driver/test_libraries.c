@@ -329,6 +329,8 @@ TEST(a_child_loads_libraries_while_a_thread_looks)
 	pthread_t thread;
 	bool good = true;
 
+	CU_ASSERT_EQUAL_FATAL(pthread_atfork(drv_loaded_fork_prepare, drv_loaded_fork_parent,
+					     drv_loaded_fork_child), 0);
 	atomic_store(&looking, true);
 	CU_ASSERT_EQUAL_FATAL(pthread_create(&thread, NULL, look_all_the_time, NULL), 0);
 	for (int i = 0; i < 100 && good; i++) {

@@ -4,12 +4,24 @@
 
 #include <dlfcn.h>
 
+#include "layers/shared/driver/loaded.h"
 #include "tests/support/unit.h"
 
 observed_fn observed;
 const char *library_path;
 struct cc_manifest *manifest;
 const char *reason = "";
+
+static void after_fork_child(void)
+{
+	drv_loaded_fork_child();
+	drv_observer_fork_child();
+}
+
+bool observing_fork(void)
+{
+	return pthread_atfork(drv_loaded_fork_prepare, drv_loaded_fork_parent, after_fork_child) == 0;
+}
 
 bool observing_load(const char *path)
 {

@@ -14,6 +14,8 @@ extern const char *reason;		/* "": it is known what it depends on */
 
 /* Loads the library; false, and says why. */
 bool observing_load(const char *path);
+/* Registers what libckcache does at forks. */
+bool observing_fork(void);
 
 struct drv_observation *begin_as(const struct drv_driver *driver, bool goes_on);
 /* Of a driver that nobody knows. */

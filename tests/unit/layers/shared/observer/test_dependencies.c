@@ -899,7 +899,7 @@ TEST(other_threads_count_where_the_driver_uses_them)
 /* What a driver looked for by paths of its own counts for all later builds of the process. */
 int main(int argc, char **argv)
 {
-	return argc == 2 && observing_load(argv[1]) ? unit_run_apart() : 2;
+	return argc == 2 && observing_load(argv[1]) && observing_fork() ? unit_run_apart() : 2;
 }
 
 /* Before the environment is copied. */

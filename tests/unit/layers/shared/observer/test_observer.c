@@ -989,7 +989,7 @@ int main(int argc, char **argv)
 	read_mappings(mapped[0]);
 	load_early();
 	/* Before the observer's own. */
-	if (pthread_atfork(before_fork, after_fork, after_fork) != 0)
+	if (pthread_atfork(before_fork, after_fork, after_fork) != 0 || !observing_fork())
 		return 2;
 	return unit_run(NULL);
 }
