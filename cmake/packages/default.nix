@@ -11,7 +11,7 @@ pkgs.stdenv.mkDerivation {
   ];
   # libsodium is loaded by its name at first use.
   postFixup = ''
-    for file in $out/bin/ckcache $out/libexec/ckcache/ckcache-remote $out/lib/lib*.so; do
+    for file in $out/bin/ckcache $out/libexec/ckcache/ckcache-remote $out/lib/libckcache.so.1.*; do
       patchelf --add-rpath ${pkgs.lib.makeLibraryPath [ pkgs.libsodium ]} "$file"
     done
   '';

@@ -71,10 +71,12 @@ def check_texts(header, extension, script, symbols):
 
 
 def check_layers(exported, script):
-    """What the library shows to loaders, by the script's patterns, and each of these."""
+    """What the library shows to loaders: what the script's patterns allow, and each name of it."""
     patterns = [name for name, node in scripted(script).items() if node == LAYERS]
     found = ["for loaders, and not in the version script: " + name for name in sorted(exported)
              if not any(fnmatch.fnmatchcase(name, pattern) for pattern in patterns)]
+    found += ["for loaders, and not exported: " + name for name in patterns
+              if "*" not in name and name not in exported]
     return found + ["of Level Zero's loader: " + name for name in sorted(exported)
                     if re.match(r"zer?[stx]?[A-Z]", name)]
 

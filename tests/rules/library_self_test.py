@@ -42,7 +42,8 @@ class Library(rule_case.Case):
         script = SCRIPT + "CKCACHE_LAYERS {\n\tglobal:\n\t\tclA;\n\t\t*Table;\n};\n"
         self.assertEqual(library.check_texts(HEADER, EXTENSION, script, SYMBOLS), [])
         self.assertEqual(library.check_layers({"clA", "ckcache_zeGetTable"}, script), [])
-        self.finds("not in the version script", library.check_layers({"clB"}, script), "clB")
+        self.finds("not in the version script", library.check_layers({"clA", "clB"}, script), "clB")
+        self.finds("not exported", library.check_layers({"a_Table"}, script), "clA")
         self.finds("Level Zero's loader", library.check_layers({"zeGetTable"}, script), "zeGetTable")
 
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * next: the functions below the plugin, as loaders pass them to it. A process may
+ * next: the functions below the plugin, as loaders pass them to it, or those of a loader
+ * without the plugin, for ckcache.h (layers/libckcache/level_zero.c). A process may
  * have several loaders, and a loader with several drivers has handles of its
  * own. Functions in the same object belong together. They are set once and
  * never cleared, because threads may be inside.

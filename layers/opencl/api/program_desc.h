@@ -52,7 +52,7 @@ ckcache_opencl_create_from_blob_fn ocl_ckcache_create_from_blob;	/* this and ocl
 ckcache_opencl_build_fn ocl_ckcache_build;
 ckcache_opencl_device_desc_new_fn ocl_ckcache_device_desc_new;
 
-/* interface.c: the table of this copy. */
+/* interface.c: the table of these and of those that are no API's own. */
 const struct ckcache_functions *ocl_ckcache_functions(void);
 /* One of them by the name that ckcache.h gives it, or NULL. */
 void *ocl_ckcache_function(const char *name);
