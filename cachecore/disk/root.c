@@ -234,8 +234,8 @@ static int open_level(int dir_fd, const char *name, int access)
 }
 
 /*
- * One of O_PATH that was open for a moment, and so is in no table (descriptor.h). If the program
- * closed it meanwhile, its number is that of another file by now, which is hardly such a one.
+ * One of O_PATH that was open for a moment. If the program closed it meanwhile, its number is that of
+ * another file by now, which is hardly such a one.
  * Keeps errno.
  */
 static void close_path(int fd)
