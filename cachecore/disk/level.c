@@ -188,8 +188,6 @@ enum cmn_status cc_level_get(struct cc_level *level, const struct cc_key *key,
 		note_report(level, key, &report);
 	if (status != CMN_OK || !level->writer)
 		return status;
-	if (report.place.leaf[0] && report.use_is_due)
-		cc_writer_touch(level->writer, &report.place);
 	return CMN_OK;
 }
 

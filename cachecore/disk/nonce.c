@@ -291,7 +291,7 @@ static bool is_evidence(int root_fd, const struct slot *slot, struct cmn_view ke
 	cc_leaf_path_by(slot->leaf, path);
 	if (cc_leaf_open(root_fd, path, &leaf_fd) != CMN_OK)
 		return false;
-	used_ns = cc_leaf_access_ns(leaf_fd, 0);
+	used_ns = cc_leaf_used_ns(leaf_fd, NULL, 0);
 	if (used_ns <= slot->stored_ns + HIT_GRAIN_NS && used_ns + HIT_GRAIN_NS >= slot->stored_ns &&
 	    cc_leaf_read_src(leaf_fd, 0, CMN_FILE_ANY, &file, &src) == CMN_OK)
 		evidence = cc_nonce_differs(src.key, key, &one, &other);

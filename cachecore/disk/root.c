@@ -12,7 +12,6 @@
 #include <unistd.h>
 
 #include "cachecore/disk/mark.h"
-#include "cachecore/disk/space/number_file.h"
 #include "cachecore/manifest.h"
 #include "common/clock.h"
 #include "common/file.h"
@@ -32,7 +31,7 @@
 static const char *const suffixes[CC_LEAF_FILE_COUNT] = {
 	[CC_LEAF_SRC] = ".src",
 	[CC_LEAF_BIN] = ".bin",
-	[CC_LEAF_ACCESS] = "_access_time.txt",
+	[CC_LEAF_FORMER] = "_access_time.txt",
 };
 
 static bool is_groups(const struct stat *info)
@@ -349,19 +348,6 @@ int cc_leaf_open_file(int dir_fd, const char *path, enum cc_leaf_file file, unsi
 	return fd;
 }
 
-int cc_leaf_open_to_write(int root_fd, const char *path, enum cc_leaf_file file, unsigned int n)
-{
-	int fd = -1, leaf_fd = open_levels(root_fd, path, O_PATH);
-	char name[CC_LEAF_NAME_SIZE];
-
-	if (leaf_fd < 0)
-		return -1;
-	cc_leaf_name(file, n, name);
-	fd = cmn_file_raise(cmn_file_open_to_write(leaf_fd, name, O_WRONLY, 0, CMN_FILE_ANY, NULL));
-	close_path(leaf_fd);
-	return fd;
-}
-
 /* Whether the head of a file is one of that kind, and speaks of a file of that size. */
 static enum cmn_status check_head(int fd, enum cc_leaf_file file)
 {
@@ -659,7 +645,7 @@ enum cmn_status cc_leaf_scan(int leaf_fd, struct cc_leaf_scan *ret)
 bool cc_leaf_empty(const struct cc_leaf_scan *scan)
 {
 	return !(scan->present[CC_LEAF_SRC] | scan->present[CC_LEAF_BIN] |
-		 scan->present[CC_LEAF_ACCESS]) && !scan->temporaries;
+		 scan->present[CC_LEAF_FORMER]) && !scan->temporaries;
 }
 
 uint64_t cc_leaf_directories(int dir_fd)
@@ -685,7 +671,7 @@ uint64_t cc_leaf_bytes(int leaf_fd, unsigned int n)
 	struct stat info;
 	uint64_t bytes = 0, blocks, size;
 
-	for (int i = 0; i < CC_LEAF_FILE_COUNT; i++) {
+	for (int i = 0; i < CC_LEAF_OWN_COUNT; i++) {
 		cc_leaf_name((enum cc_leaf_file)i, n, name);
 		if (fstatat(leaf_fd, name, &info, AT_SYMLINK_NOFOLLOW) < 0)
 			continue;
@@ -696,37 +682,37 @@ uint64_t cc_leaf_bytes(int leaf_fd, unsigned int n)
 	return bytes ? bytes + cc_leaf_directories(leaf_fd) : 0;
 }
 
-static uint64_t modified_ns(const struct stat *info)
+uint64_t cc_leaf_used_ns(int dir_fd, const char *path, unsigned int n)
 {
-	if (info->st_mtim.tv_sec < 0)
+	char name[CC_LEAF_FILE_PATH_SIZE];
+	struct stat info;
+
+	if (path)
+		cc_leaf_file_path(path, CC_LEAF_BIN, n, name);
+	else
+		cc_leaf_name(CC_LEAF_BIN, n, name);
+	if (fstatat(dir_fd, name, &info, AT_SYMLINK_NOFOLLOW) < 0 || info.st_mtim.tv_sec < 0)
 		return 0;
-	return (uint64_t)info->st_mtim.tv_sec * NS_PER_S + (uint64_t)info->st_mtim.tv_nsec;
+	return (uint64_t)info.st_mtim.tv_sec * NS_PER_S + (uint64_t)info.st_mtim.tv_nsec;
 }
 
-uint64_t cc_leaf_access_ns(int leaf_fd, unsigned int n)
+void cc_leaf_note_use(int dir_fd, const char *path, unsigned int n, uint64_t used_ns)
 {
-	char name[CC_LEAF_NAME_SIZE];
-	struct stat info;
-	uint64_t ns = 0;
-
-	cc_leaf_name(CC_LEAF_ACCESS, n, name);
-	if (cc_number_file_read(leaf_fd, name, &ns) != CMN_OK) {
-		cc_leaf_name(CC_LEAF_SRC, n, name);
-		if (fstatat(leaf_fd, name, &info, AT_SYMLINK_NOFOLLOW) == 0)
-			ns = modified_ns(&info);
-	}
-	return ns;
-}
-
-bool cc_leaf_use_is_noted(int root_fd, const char *leaf, unsigned int n, uint64_t used_ns)
-{
-	const int64_t hour = 3600, used = (int64_t)(used_ns / NS_PER_S);
-	char path[CC_LEAF_FILE_PATH_SIZE];
+	const struct timespec times[2] = {
+		{ .tv_nsec = UTIME_OMIT },
+		{ (time_t)(used_ns / NS_PER_S), (long)(used_ns % NS_PER_S) },
+	};
+	unsigned int forks = cmn_descriptor_forks();
+	int fd = cmn_descriptor_keep(cc_leaf_open_file(dir_fd, path, CC_LEAF_BIN, n), forks);
 	struct stat info;
 
-	cc_leaf_file_path(leaf, CC_LEAF_ACCESS, n, path);
-	return fstatat(root_fd, path, &info, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(info.st_mode) &&
-	       info.st_mtim.tv_sec >= used - hour && info.st_mtim.tv_sec <= used + hour;
+	if (fd < 0)
+		return;
+	/* A second name's owner need not expect that. */
+	if (0 == fstat(fd, &info) && S_ISREG(info.st_mode) && info.st_nlink == 1 &&
+	    futimens(fd, times) < 0 && errno == EPERM)
+		(void)!futimens(fd, NULL);	/* best effort */
+	(void)close(fd);	/* nothing was written through it */
 }
 
 uint64_t cc_leaf_remove(int leaf_fd, unsigned int n)

@@ -98,8 +98,9 @@ void cc_root_unlock(int fd);
 
 enum cc_leaf_file {
 	CC_LEAF_SRC,
-	CC_LEAF_BIN,
-	CC_LEAF_ACCESS,
+	CC_LEAF_BIN,		/* its modification time is the entry's last use */
+	CC_LEAF_OWN_COUNT,
+	CC_LEAF_FORMER = CC_LEAF_OWN_COUNT,	/* a former version's time of last use: not read, and goes with the entry */
 	CC_LEAF_FILE_COUNT,
 };
 
@@ -124,8 +125,6 @@ static inline void cc_leaf_path_of(const struct cc_key *key, char ret[CC_LEAF_PA
 void cc_leaf_name(enum cc_leaf_file file, unsigned int n, char ret[CC_LEAF_NAME_SIZE]);
 void cc_leaf_file_path(const char *path, enum cc_leaf_file file, unsigned int n,
 		       char ret[CC_LEAF_FILE_PATH_SIZE]);
-/* Whether a use of the entry was noted within an hour of that one, before or after it. */
-bool cc_leaf_use_is_noted(int root_fd, const char *leaf, unsigned int n, uint64_t used_ns);
 /* false: not a name of a leaf. */
 bool cc_leaf_parse(const char *name, enum cc_leaf_file *ret_file, unsigned int *ret_n);
 
@@ -138,8 +137,6 @@ CMN_CHECKED enum cmn_status cc_leaf_open(int root_fd, const char *path, int *ret
  * errno: ENOENT and ENOTDIR also where the leaf itself is not there or cannot be entered.
  */
 int cc_leaf_open_file(int dir_fd, const char *path, enum cc_leaf_file file, unsigned int n);
-/* The same for writing, from the root's alone; for close. */
-int cc_leaf_open_to_write(int root_fd, const char *path, enum cc_leaf_file file, unsigned int n);
 /*
  * <n>.src and <n>.bin, read and verified; takes no lock and changes nothing. Where the functions
  * take a path, dir_fd is the root's, and path the leaf's; or path is NULL, and dir_fd the leaf's.
@@ -213,8 +210,13 @@ bool cc_leaf_empty(const struct cc_leaf_scan *scan);	/* nothing of the cache's i
 uint64_t cc_leaf_bytes(int leaf_fd, unsigned int n);
 /* The directories' part of that, by any directory of the root. */
 uint64_t cc_leaf_directories(int dir_fd);
-/* When entry n was last used, by the clock of who used it; if that is not recorded, when it was written; else 0. */
-uint64_t cc_leaf_access_ns(int leaf_fd, unsigned int n);
+/*
+ * When entry n was last used, by the clock of who used it, as exactly as the file system has it;
+ * 0: there is no .bin. dir_fd and path as for cc_leaf_open_file.
+ */
+uint64_t cc_leaf_used_ns(int dir_fd, const char *path, unsigned int n);
+/* Notes that use, without a lock; best effort. A group's member can only say "now" of another's entry. */
+void cc_leaf_note_use(int dir_fd, const char *path, unsigned int n, uint64_t used_ns);
 /* The next three need the lock. */
 /* Removes entry n, .src first, so that no reader sees half of it; returns the bytes freed. */
 uint64_t cc_leaf_remove(int leaf_fd, unsigned int n);

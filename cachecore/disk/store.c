@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "cachecore/disk/space/account.h"
+#include "cachecore/disk/space/days.h"
 #include "cachecore/disk/root.h"
 #include "cachecore/disk/store_internal.h"
 #include "common/clock.h"
@@ -26,6 +27,8 @@
 #define MAX_ROOT (PATH_SIZE - CC_LEAF_PATH_SIZE - 1)
 
 #define PATIENCE_NS UINT64_C(1000000000)
+/* So much longer than it was an entry may look unused. */
+#define USE_GRAIN_NS (3600 * UINT64_C(1000000000))
 
 /* One look-up in one root. */
 struct lookup {
@@ -163,7 +166,6 @@ static enum cmn_status read_variant(struct lookup *lookup, unsigned int n,
 		cc_manifest_free(manifest);
 	cmn_kept_buffer_give(&store->spare, &src_file);
 	place->n = n;
-	place->used_ns = cmn_clock_realtime();
 	return status;
 }
 
@@ -294,10 +296,28 @@ static enum cmn_status try_others(struct lookup *lookup, struct cc_entry **ret)
 	return status;
 }
 
+/* Before or after now: the clock of who used it may have been ahead. */
+static bool use_is_noted(const struct lookup *lookup, uint64_t now_ns)
+{
+	const struct cc_store_place *place = &lookup->report.place;
+	uint64_t used_ns = cc_leaf_used_ns(lookup->root_fd, place->leaf, place->n);
+
+	return used_ns + USE_GRAIN_NS >= now_ns && used_ns <= now_ns + USE_GRAIN_NS;
+}
+
+static void note_use(const struct lookup *lookup, uint64_t now_ns)
+{
+	const struct cc_store_place *place = &lookup->report.place;
+	struct cc_days days;
+
+	cc_days_note(lookup->root_fd, now_ns, cmn_clock_monotonic() + CC_STORE_LOOKUP_PATIENCE_NS, &days);
+	cc_leaf_note_use(lookup->root_fd, place->leaf, place->n, now_ns);
+}
+
 static enum cmn_status get_from(struct lookup *lookup, const char *root, struct cc_entry **ret)
 {
 	bool own = root == lookup->store->config->dir;
-	const struct cc_store_place *place = &lookup->report.place;
+	uint64_t now_ns;
 	const char *reason;
 	enum cmn_status status = cc_root_find(root, own ? lookup->store->kind : CC_ROOT_TIER,
 					      &lookup->root_fd, &reason);
@@ -316,9 +336,11 @@ static enum cmn_status get_from(struct lookup *lookup, const char *root, struct 
 		status = settle(lookup, 0, status, ret);
 	if (status == CMN_MISS)
 		status = try_others(lookup, ret);
-	if (status == CMN_OK && own && !lookup->store->config->read_only)
-		lookup->report.use_is_due = !cc_leaf_use_is_noted(lookup->root_fd, place->leaf, place->n,
-								  place->used_ns);
+	if (status == CMN_OK && own && !lookup->store->config->read_only) {
+		now_ns = cmn_clock_realtime();
+		if (!use_is_noted(lookup, now_ns))
+			note_use(lookup, now_ns);
+	}
 	(void)close(lookup->root_fd);	/* read only */
 	return status;
 }

@@ -5,8 +5,7 @@
  *   <root>/<device_hash>/<device_image_hash>/<spec_constants_hash>/<build_options_hash>/
  *       <n>.src               magic[8] version:u32 zero:u32 key_len:u64 manifest_len:u64
  *                             hash[16] key manifest (see entry.h)
- *       <n>.bin               see entry.h
- *       <n>_access_time.txt   nanoseconds since the epoch, decimal
+ *       <n>.bin               see entry.h; modified: last used
  *   <root>/cache_size.txt     bytes of all entries, decimal
  *
  * n counts keys of equal hashes and, of one key, states of its dependencies.
@@ -48,7 +47,6 @@ void cc_store_close(struct cc_store *store);	/* NULL is fine */
 struct cc_store_place {
 	char leaf[CC_LEAF_PATH_SIZE];	/* "": not in the root, but in a tier */
 	unsigned int n;
-	uint64_t used_ns;		/* since the epoch, when a look-up found it; 0: now */
 };
 
 /* What a look-up came across. */
@@ -56,7 +54,6 @@ struct cc_store_report {
 	unsigned int damaged;		/* entries */
 	unsigned int distrusted;	/* of these: another user may have written them, or they cannot be read */
 	struct cc_store_place place;	/* of what it found */
-	bool use_is_due;		/* the use before this one was noted more than an hour ago; never where it is read only */
 	struct cc_manifest_change change;	/* why the first entry of that key was none, where it was its dependencies */
 };
 
@@ -64,6 +61,7 @@ struct cc_store_report {
  * The entry of that key whose dependencies hold now; a new reference.
  * CMN_MISS: none. A damaged entry is removed (unless somebody holds its
  * directory's lock), logged once, counted in *report, and the search goes on.
+ * The use is noted for eviction (cc_leaf_note_use), unless one within an hour is, or it is read only.
  * memo and report may be NULL. Files longer than kept_len will not be kept: if
  * they are large, their memory is lent by the store, which is best given back
  * soon.
@@ -119,14 +117,6 @@ CMN_CHECKED enum cmn_status cc_store_remove(struct cc_store *store, const struct
 CMN_CHECKED enum cmn_status cc_store_open_root(const struct cc_store *store, int *ret_fd);
 
 /*
- * Records when the entries at count places in that root were used, for eviction; best effort. A
- * later time that is recorded already stays. Returns how many it came to, one at least: where the
- * file system is slow it stops after some ms.
- */
-size_t cc_store_touch(struct cc_store *store, int root_fd, const struct cc_store_place *places,
-		      size_t count);
-
-/*
  * Evicts by age and by size now, to half of max_size if it is passed.
  * CMN_BUSY: another process is at it, or holds the root; CMN_STALE: it could not
  * remove enough, or was ended early.
@@ -142,7 +132,7 @@ struct cc_store_item {
 	struct cmn_view key;		/* encoding; empty if the .src is damaged */
 	const struct cc_manifest *manifest;	/* NULL: none or damaged */
 	uint64_t stored_ns;		/* since the epoch, when the .src was written; 0: not known */
-	uint64_t bytes;			/* .src, .bin and access time on disk */
+	uint64_t bytes;			/* .src and .bin on disk */
 	uint64_t payload_len;		/* decoded */
 	struct cmn_hash payload_hash;	/* as the .bin's header has it */
 	uint64_t build_ns;

@@ -63,7 +63,7 @@ enum cmn_status cc_store_discard(struct cc_store *store, const struct cc_store_p
 	if (status == CMN_OK && !is_there(held.leaf_fd, place->n))
 		status = CMN_MISS;
 	if (status == CMN_OK &&
-	    cc_leaf_access_ns(held.leaf_fd, place->n) != access_ns)
+	    cc_leaf_used_ns(held.leaf_fd, NULL, place->n) != access_ns)
 		status = CMN_STALE;
 	if (status == CMN_OK) {
 		*ret_freed = cc_leaf_remove(held.leaf_fd, place->n);
@@ -163,6 +163,7 @@ static enum cmn_status publish(const struct cc_store *store, const struct held *
 							: cc_entry_payload(recoding->entry) };
 	uint64_t before = cc_leaf_bytes(held->leaf_fd, n), reserved = 0;
 	uint64_t old = blocks(recoding->old.stored_len), new = blocks(stored_len(recoding));
+	uint64_t used_ns = cc_leaf_used_ns(held->leaf_fd, NULL, n);
 	char name[CC_LEAF_NAME_SIZE];
 	enum cmn_status status = CMN_OK;
 
@@ -174,6 +175,7 @@ static enum cmn_status publish(const struct cc_store *store, const struct held *
 		return status;
 	cc_leaf_name(CC_LEAF_BIN, n, name);
 	status = cmn_file_publish(held->leaf_fd, name, bin, 2);
+	cc_leaf_note_use(held->leaf_fd, NULL, n, used_ns);
 	*ret_change = (int64_t)cc_leaf_bytes(held->leaf_fd, n) - (int64_t)before;
 	/* Failing leaves the account a little high; the next eviction counts. */
 	if (*ret_change != (int64_t)reserved)

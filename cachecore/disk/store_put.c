@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * store_put: publication, removal and access times of entries. Encoding is
- * done before a lock is taken; names in a leaf change under its lock only.
+ * store_put: publication and removal of entries. Encoding is done before a
+ * lock is taken; names in a leaf change under its lock only.
  */
 #include <errno.h>
 #include <fcntl.h>
-#include <inttypes.h>
-#include <stdio.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -20,9 +18,6 @@
 #include "common/clock.h"
 #include "common/file.h"
 
-/* A process that ends may wait for its access times. */
-#define TOUCH_NS UINT64_C(50000000)
-#define DAY_NS (UINT64_C(86400) * 1000000000)
 /* When so large a share is left, an eviction begins: what is stored meanwhile should fit. */
 #define HEADROOM_SHARE 8
 /* Of file systems, as a rule; where it is another one the account is corrected afterwards. */
@@ -196,7 +191,7 @@ static enum cmn_status choose_number(int leaf_fd, const struct cc_days *days, co
 			free_n = n < free_n ? n : free_n;
 			continue;
 		}
-		rank = cc_days_rank(days, cc_leaf_access_ns(leaf_fd, n));
+		rank = cc_days_rank(days, cc_leaf_used_ns(leaf_fd, NULL, n));
 		if (rank < oldest) {
 			oldest = rank;
 			old_n = n;
@@ -241,18 +236,15 @@ static enum cmn_status publish_parcel(int leaf_fd, const struct cc_days *days, c
 		(void)cc_leaf_remove(leaf_fd, n);	/* what stays is replaced by rename */
 	cc_leaf_name(CC_LEAF_BIN, n, name);
 	status = cmn_file_publish(leaf_fd, name, bin, 2);
+	/* By the clock whose day was noted, not a server's. */
+	if (status == CMN_OK)
+		cc_leaf_note_use(leaf_fd, NULL, n, used_ns);
 	if (status == CMN_OK && !same) {
 		cc_leaf_name(CC_LEAF_SRC, n, name);
 		status = cmn_file_publish(leaf_fd, name, &src, 1);
 	}
-	if (status == CMN_OK) {
-		/* Without it the entry counts as used when it was written: nothing is lost. */
-		cc_leaf_name(CC_LEAF_ACCESS, n, name);
-		if (cc_number_file_write(leaf_fd, name, used_ns) != CMN_OK)
-			(void)unlinkat(leaf_fd, name, 0);
-	} else if (!same) {
+	if (status != CMN_OK && !same)
 		(void)cc_leaf_remove(leaf_fd, n);
-	}
 	*ret_change = (int64_t)cc_leaf_bytes(leaf_fd, n) - (int64_t)before;
 	return status;
 }
@@ -260,9 +252,8 @@ static enum cmn_status publish_parcel(int leaf_fd, const struct cc_days *days, c
 /* What the parcel will take on disk, as nearly as that is known before. */
 static uint64_t parcel_bytes(const struct parcel *parcel, int root_fd)
 {
-	uint64_t blocks = 1;	/* of the access time */
+	uint64_t blocks = (parcel->src.len + BLOCK - 1) / BLOCK;
 
-	blocks += (parcel->src.len + BLOCK - 1) / BLOCK;
 	blocks += (CC_ENTRY_HEADER_SIZE + parcel->payload.len + BLOCK - 1) / BLOCK;
 	return blocks * BLOCK + cc_leaf_directories(root_fd);
 }
@@ -528,115 +519,4 @@ enum cmn_status cc_store_remove(struct cc_store *store, const struct cc_key *key
 out:
 	(void)close(root_fd);	/* a directory: nothing to be lost */
 	return status == CMN_MISS ? CMN_OK : status;
-}
-
-/*
- * A new access time, for an entry whose own is missing or no file of ours: it
- * counts, or it is not made. Under the leaf's lock, so that it is not an
- * evicted entry's.
- */
-static void make_access_time(struct cc_store *store, int root_fd,
-			     const struct cc_store_place *place, uint64_t until)
-{
-	struct held_leaf held = { .fd = -1 };
-	char name[CC_LEAF_NAME_SIZE];
-	unsigned int n = place->n;
-	enum cmn_status status;
-	uint64_t before;
-	int64_t change;
-	bool evict;
-
-	status = cc_leaf_open(root_fd, place->leaf, &held.fd);
-	if (status != CMN_OK)
-		return;	/* it was evicted */
-	status = cc_leaf_lock(held.fd, 0);
-	if (status != CMN_OK && status != CMN_ERR_IO)
-		goto out;	/* a later touch makes it */
-	cc_leaf_name(CC_LEAF_SRC, n, name);
-	if (faccessat(held.fd, name, F_OK, AT_SYMLINK_NOFOLLOW) != 0)
-		goto out;
-	before = cc_leaf_bytes(held.fd, n);
-	status = reserve(store, root_fd, place->leaf, BLOCK, until, &held, &evict);
-	atomic_store(&store->stuck, status == CMN_BUSY);
-	if (status != CMN_OK)
-		goto out;
-	cc_leaf_name(CC_LEAF_ACCESS, n, name);
-	(void)!cc_number_file_write(held.fd, name, place->used_ns);	/* a later touch makes it */
-	change = (int64_t)cc_leaf_bytes(held.fd, n) - (int64_t)before - (int64_t)BLOCK;
-	if (change)
-		(void)!cc_account_add(root_fd, change, until);	/* it is too high */
-out:
-	release_leaf(&held);
-}
-
-/*
- * Whether somebody has used it since. The exact time decides: of entries that are used within one
- * second, too, the one that was used first is to go first. Not opened for writing: on overlayfs that
- * copies the directory to the upper layer.
- */
-static bool was_used_later(int root_fd, const struct cc_store_place *place)
-{
-	int fd = cc_leaf_open_file(root_fd, place->leaf, CC_LEAF_ACCESS, place->n);
-	uint64_t last;
-
-	return fd >= 0 && cc_number_file_read_open(fd, &last) == CMN_OK && last >= place->used_ns &&
-	       last <= cmn_clock_realtime();
-}
-
-/*
- * In place, not by a new file: it needs no lock and no free block, and a
- * number torn by a crash only means "used when it was written". false: it
- * cannot be written to.
- */
-static bool touch_file(int root_fd, const struct cc_store_place *place)
-{
-	int len, fd = cc_leaf_open_to_write(root_fd, place->leaf, CC_LEAF_ACCESS, place->n);
-	char path[CC_LEAF_FILE_PATH_SIZE], text[24];
-	struct stat info;
-	bool done;
-
-	if (fd < 0)
-		return false;
-	/* What has no name here got our number meanwhile. */
-	cc_leaf_file_path(place->leaf, CC_LEAF_ACCESS, place->n, path);
-	len = snprintf(text, sizeof(text), "%" PRIu64 "\n", place->used_ns);
-	done = cmn_file_is_named(root_fd, path, fd) && fstat(fd, &info) == 0;
-	/* Cut after writing: never empty, which would look unused to an evictor. */
-	done = done && cmn_file_write_at(fd, text, (size_t)len, 0) == len &&
-	       (info.st_size <= len || ftruncate(fd, len) == 0);
-	(void)close(fd);	/* best effort */
-	return done;
-}
-
-/* now_ns: of a day that is noted. */
-static void touch(struct cc_store *store, int root_fd, const struct cc_store_place *used, uint64_t now_ns,
-		  uint64_t until)
-{
-	struct cc_store_place place = *used;
-
-	if (!place.used_ns)
-		place.used_ns = now_ns;
-	if (!place.leaf[0] || was_used_later(root_fd, &place))
-		return;
-	/* Its own day need not be noted. */
-	if (place.used_ns / DAY_NS != now_ns / DAY_NS)
-		place.used_ns = now_ns - now_ns % DAY_NS;
-	if (!touch_file(root_fd, &place))
-		make_access_time(store, root_fd, &place, until);
-}
-
-size_t cc_store_touch(struct cc_store *store, int root_fd, const struct cc_store_place *places,
-		      size_t count)
-{
-	uint64_t until = cmn_clock_monotonic() + TOUCH_NS, now_ns = cmn_clock_realtime();
-	struct cc_days days;
-	size_t done = 0;
-
-	if (store->config->read_only)
-		return count;
-	if (count)
-		cc_days_note(root_fd, now_ns, until, &days);
-	while (done < count && (!done || cmn_clock_monotonic() < until))
-		touch(store, root_fd, &places[done++], now_ns, until);
-	return done;
 }

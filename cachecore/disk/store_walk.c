@@ -102,7 +102,7 @@ static bool list_entry(const struct listing *listing, const char *leaf, int leaf
 		.path = path,
 		.place = &place,
 		.bytes = cc_leaf_bytes(leaf_fd, n),
-		.access_ns = cc_leaf_access_ns(leaf_fd, n),
+		.access_ns = cc_leaf_used_ns(leaf_fd, NULL, n),
 	};
 	struct stat info;
 	struct cc_src src;

@@ -179,7 +179,7 @@ static bool is_empty(const char *path)
 	return strncmp(seen_before, path, len) != 0 || seen_before[len] != '/';
 }
 
-/* A .bin or an access time whose .src is not there. */
+/* A .bin, or a former version's time of last use, whose .src is not there. */
 static bool is_orphan(const char *path, size_t base)
 {
 	enum cc_leaf_file file;

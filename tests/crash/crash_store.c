@@ -3,7 +3,6 @@
 #include "common/clock.h"
 #include "tests/crash/bench.h"
 #include "tests/crash/effort.h"
-#include "tests/support/touch.h"
 #include "tests/support/unit.h"
 
 #define NS_PER_DAY (UINT64_C(86400) * 1000000000)
@@ -72,19 +71,14 @@ TEST(an_entry_with_a_manifest)
 TEST(a_leaf_that_is_full)
 {
 	uint64_t now = cmn_clock_realtime();
-	char name[CC_LEAF_NAME_SIZE], text[32];
-	int fd, file, len;
+	int fd;
 
 	bench_open(&bench, "full_leaf", 0);
 	bench.headers = true;
 	for (unsigned int v = 0; v < CC_LEAF_VARIANTS; v++)
 		bench_put(&bench, 1, v);
 	fd = bench_open_leaf(&bench, 1);
-	cc_leaf_name(CC_LEAF_ACCESS, 3, name);
-	file = openat(fd, name, O_WRONLY | O_TRUNC | O_CLOEXEC);
-	len = snprintf(text, sizeof(text), "%llu\n", (unsigned long long)(now - NS_PER_DAY));
-	CU_ASSERT_EQUAL(write(file, text, (size_t)len), len);
-	(void)close(file);
+	cc_leaf_note_use(fd, NULL, 3, now - NS_PER_DAY);
 	(void)close(fd);
 	bench_sync(&bench);
 	bench.kept[1][3] = false;
@@ -137,38 +131,6 @@ TEST(removals_of_damaged_entries)
 	bench_sync(&bench);
 	CU_ASSERT_FALSE(bench_get(&bench, 0));
 	CU_ASSERT_FALSE(bench_get(&bench, 1));
-	bench_close(&bench, &effort);
-}
-
-static void touch(unsigned int id)
-{
-	struct cc_store_place place = { .n = 0 };
-	struct cc_key key;
-
-	bench_key(&key, id);
-	cc_leaf_path(cc_key_view(&key), place.leaf);
-	cc_key_release(&key);
-	touch_place(bench.store, &place);
-}
-
-/* In place over an old number; over a longer one, which is cut; and where there is none. */
-TEST(touches)
-{
-	uint64_t now = cmn_clock_realtime();
-	int fd;
-
-	bench_open(&bench, "touch", 0);
-	for (unsigned int id = 0; id < 3; id++)
-		bench_put(&bench, id, 0);
-	bench_set_access(&bench, 0, now - NS_PER_DAY);
-	bench_set_access(&bench, 1, UINT64_MAX);
-	fd = bench_open_leaf(&bench, 2);
-	CU_ASSERT_EQUAL(unlinkat(fd, "0_access_time.txt", 0), 0);
-	(void)close(fd);
-	bench_sync(&bench);
-	for (unsigned int id = 0; id < 3; id++)
-		touch(id);
-	CU_ASSERT(bench.tape.count >= bench.durable + 6);
 	bench_close(&bench, &effort);
 }
 

@@ -35,6 +35,7 @@ static const struct {
 	{ FAULT_unlinkat, 0, { EROFS, EACCES, EIO, FAULT_DONE } },
 	{ FAULT_renameat, 0, { ENOSPC, EROFS, EACCES, EIO, FAULT_DONE } },
 	{ FAULT_fchmod, 0, { EPERM, EROFS } },
+	{ FAULT_futimens, 0, { EPERM, EROFS } },
 	{ FAULT_fchmodat, 0, { EPERM, EROFS } },
 	{ FAULT_flock, FAULT_NONBLOCKING, { ENOLCK, EINTR, EWOULDBLOCK } },
 	{ FAULT_flock, 0, { ENOLCK, EINTR } },

@@ -347,8 +347,7 @@ EXPORTED const struct scenario scenarios[] = {
 	{ .name = "recipes", .prepare = build_some, .header = "one", .run = go_through_recipes },
 	/* Beside those of test_store: files whose times are far from now. */
 	{ .name = "future", .prepare = build_some, .header = "one", .run = build_some,
-	  .shell = "find cache -exec touch -d 2100-01-01 {} +; "
-		   "for f in cache/*/*/*/*/*.txt; do echo 4102444800000000000 >$f; done" },
+	  .shell = "find cache -exec touch -d 2100-01-01 {} +" },
 	{ .name = "past", .prepare = build_some, .header = "one", .run = build_some,
 	  .settings = { "CKCACHE_MAX_SIZE=100000B", "CKCACHE_THRESHOLD=0" },
 	  .shell = "find cache -exec touch -d 1970-01-02 {} +" },

@@ -103,13 +103,10 @@ void golden_token_key(struct cc_key *ret)
 	cc_key_add_text(ret, CC_PART_IMAGE, "source", "kernel void f_0123456789ab(int dsr) {}");
 }
 
-static bool put(struct cc_store *store, int root_fd, struct cc_config *config,
-		enum golden_entry which)
+static bool put(struct cc_store *store, struct cc_config *config, enum golden_entry which)
 {
 	struct cc_entry *entry = golden_entry(which);
-	char leaf[CC_LEAF_PATH_SIZE];
 	struct cc_key key;
-	int leaf_fd = -1;
 	bool done;
 
 	golden_key(which, &key);
@@ -117,11 +114,6 @@ static bool put(struct cc_store *store, int root_fd, struct cc_config *config,
 	done = entry && cc_store_put(store, &key, entry) == CMN_OK;
 	cc_entry_unref(entry);
 	cc_key_release(&key);
-	golden_leaf(which, leaf);
-	if (!done || cc_leaf_open(root_fd, leaf, &leaf_fd) != CMN_OK)
-		return false;
-	done = cc_number_file_write(leaf_fd, "0_access_time.txt", GOLDEN_TIME_NS + which) == CMN_OK;
-	(void)close(leaf_fd);
 	return done;
 }
 
@@ -215,7 +207,7 @@ int golden_make(const char *root)
 	if (cc_store_open(&config, NULL, &store) != CMN_OK)
 		failed = __LINE__;
 	for (unsigned int i = 0; i < GOLDEN_ENTRY_COUNT && !failed; i++) {
-		if (!put(store, root_fd, &config, (enum golden_entry)i))
+		if (!put(store, &config, (enum golden_entry)i))
 			failed = __LINE__;
 	}
 	cc_store_close(store);

@@ -135,29 +135,6 @@ TEST(entries_are_found_and_read_to_the_byte)
 	close_bench(&bench);
 }
 
-static bool see_item(void *ctx, const struct cc_store_item *item)
-{
-	uint64_t *seen = ctx;
-
-	CU_ASSERT_EQUAL(item->status, CMN_OK);
-	CU_ASSERT_TRUE(item->access_ns >= GOLDEN_TIME_NS &&
-		       item->access_ns < GOLDEN_TIME_NS + GOLDEN_ENTRY_COUNT);
-	*seen += item->access_ns - GOLDEN_TIME_NS + 1;
-	return true;
-}
-
-TEST(access_times_are_read)
-{
-	struct bench bench;
-	uint64_t seen = 0;
-
-	(void)copy_golden();
-	open_bench(&bench, GOLDEN_RAW);
-	CU_ASSERT_EQUAL(cc_store_walk(bench.store, true, see_item, &seen), CMN_OK);
-	CU_ASSERT_EQUAL(seen, 1 + 2 + 3);
-	close_bench(&bench);
-}
-
 struct golden_history {
 	unsigned int parts, events, evictions;
 	struct cmn_buffer outline;
@@ -309,11 +286,11 @@ static int compare_one(const char *path, const struct stat *info, int kind, stru
 	bool same;
 
 	(void)info;
-	(void)where;
-	if (kind == FTW_D) {
+	if (kind == FTW_D)
 		directories++;
+	/* Which only a former version writes. */
+	if (kind == FTW_D || strcmp(path + where->base, "0_access_time.txt") == 0)
 		return 0;
-	}
 	(void)snprintf(full, sizeof(full), "%s%s", to, relative);
 	golden = slurp(path);
 	today = slurp(full);
@@ -358,7 +335,7 @@ TEST(todays_code_writes_the_same_bytes)
 	(void)snprintf(compressed, sizeof(compressed), "%s/0.bin", leaf);
 	compared = directories = 0;
 	CU_ASSERT_EQUAL(nftw(from, compare_one, 16, FTW_PHYS), 0);
-	CU_ASSERT_EQUAL(compared, 16);
+	CU_ASSERT_EQUAL(compared, 13);
 	CU_ASSERT_EQUAL(nftw(to, count_one, 16, FTW_PHYS), 0);
 	CU_ASSERT_EQUAL(compared, 0);
 	CU_ASSERT_EQUAL(directories, 0);

@@ -336,7 +336,6 @@ static void try_all(const char *target, const char *shown, int where)
 
 FILE_TEST(src, "%leaf/0.src")
 FILE_TEST(bin, "%leaf/0.bin")
-FILE_TEST(access_time, "%leaf/0_access_time.txt")
 FILE_TEST(cache_size, "cache_size.txt")
 FILE_TEST(last_cleanup, "last_cleanup.txt")
 FILE_TEST(days, "days.txt")
@@ -462,7 +461,6 @@ int main(int argc, char **argv)
 		UNIT_TEST(odd_temporaries),
 		UNIT_TEST(src),
 		UNIT_TEST(bin),
-		UNIT_TEST(access_time),
 		UNIT_TEST(cache_size),
 		UNIT_TEST(last_cleanup),
 		UNIT_TEST(days),

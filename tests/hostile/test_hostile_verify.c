@@ -132,6 +132,7 @@ static void what_cannot_be_removed_stays_damage(void)
 static void repair_clears_what_dead_writers_left_and_evicts_nothing(void)
 {
 	static const char *const leftovers[] = { ".tmp-1-2-3", "7.bin", "8_access_time.txt" };
+	const struct timespec old[2] = { { .tv_sec = 1 }, { .tv_sec = 1 } };
 	struct hostile hostile;
 	uint64_t last = 0;
 	int fd;
@@ -141,7 +142,7 @@ static void repair_clears_what_dead_writers_left_and_evicts_nothing(void)
 		unit_write(hostile_path(&hostile, in_leaf(&hostile, leftovers[i])), "half");
 	unit_write(hostile_path(&hostile, ".tmp-4"), "half");
 	/* Old enough to go, in an eviction. */
-	unit_write(hostile_path(&hostile, in_leaf(&hostile, "0_access_time.txt")), "1\n");
+	CU_ASSERT_EQUAL(utimensat(AT_FDCWD, hostile_path(&hostile, in_leaf(&hostile, "0.bin")), old, 0), 0);
 	unit_write(hostile_path(&hostile, CC_EVICT_STAMP_NAME), "1\n");
 	CU_ASSERT_EQUAL(hostile_tool(&hostile, "verify", NULL), 0);
 	CU_ASSERT_TRUE(exists(&hostile, in_leaf(&hostile, leftovers[0])));

@@ -7,7 +7,7 @@ import shutil
 import stat
 import time
 
-ENDINGS = (".src", ".bin", "_access_time.txt")
+ENDINGS = (".src", ".bin")
 HASHES = 4      # directories that lead to an entry, each with the name of a hash
 FOREIGN = "foreign"     # in the names of what the damage brings
 

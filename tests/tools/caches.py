@@ -47,7 +47,7 @@ def copy(source, root):
 
 def on_disk(stem):
     """What an entry takes there, by the path of its files without their endings."""
-    infos = [os.stat(stem + ending) for ending in (".src", ".bin", "_access_time.txt")]
+    infos = [os.stat(stem + ending) for ending in (".src", ".bin")]
     directories = 4 * min(os.stat(os.path.dirname(stem)).st_blocks * 512, 4096)
     return directories + sum(max(info.st_blocks * 512, info.st_size) for info in infos)
 

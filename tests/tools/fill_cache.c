@@ -51,7 +51,8 @@ static bool store(struct cc_store *to, const char *root, const struct cc_key *ke
 		return false;
 	cc_leaf_path(cc_key_view(key), leaf);
 	if (cc_leaf_find(root_fd, leaf, &leaf_fd) == CMN_OK) {
-		done = cc_number_file_write(leaf_fd, "0_access_time.txt", access_ns) == CMN_OK;
+		cc_leaf_note_use(leaf_fd, NULL, 0, access_ns);
+		done = cc_leaf_used_ns(leaf_fd, NULL, 0) == access_ns;
 		(void)close(leaf_fd);
 	}
 	(void)close(root_fd);	/* nothing was written through it */

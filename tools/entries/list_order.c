@@ -29,7 +29,7 @@ struct list_order {
 
 uint64_t list_order_used(int leaf_fd, unsigned int n)
 {
-	return cc_leaf_access_ns(leaf_fd, n);
+	return cc_leaf_used_ns(leaf_fd, NULL, n);
 }
 
 uint64_t list_order_size(int leaf_fd, unsigned int n)

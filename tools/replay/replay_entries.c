@@ -119,7 +119,7 @@ static struct cmn_view first_difference(struct cmn_view a, struct cmn_view b)
 
 static void compare(struct comparison *comparison, int leaf_fd, unsigned int n)
 {
-	uint64_t access_ns = cc_leaf_access_ns(leaf_fd, n);
+	uint64_t access_ns = cc_leaf_used_ns(leaf_fd, NULL, n);
 	struct cmn_buffer file = { 0 };
 	struct cmn_view name = { 0 };
 	struct cc_src src;

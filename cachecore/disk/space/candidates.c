@@ -16,7 +16,7 @@
 
 static bool leaf_has_leftovers(const struct cc_leaf_scan *scan)
 {
-	uint64_t others = scan->present[CC_LEAF_BIN] | scan->present[CC_LEAF_ACCESS];
+	uint64_t others = scan->present[CC_LEAF_BIN] | scan->present[CC_LEAF_FORMER];
 
 	return scan->temporaries || !(scan->present[CC_LEAF_SRC] | others) ||
 	       (others & ~scan->present[CC_LEAF_SRC]);
@@ -37,7 +37,7 @@ static void clear_leaf(int root_fd, const char *path, int leaf_fd, struct cc_lea
 	/* Without locks, a .bin without .src may be a writer's that is just at it. */
 	if (status != CMN_OK)
 		goto out;
-	orphans = (scan->present[CC_LEAF_BIN] | scan->present[CC_LEAF_ACCESS]) &
+	orphans = (scan->present[CC_LEAF_BIN] | scan->present[CC_LEAF_FORMER]) &
 		  ~scan->present[CC_LEAF_SRC];
 	for (unsigned int n = 0; n < CC_LEAF_VARIANTS; n++) {
 		if (orphans >> n & 1)
@@ -167,7 +167,7 @@ static enum cmn_status visit_leaf(void *ctx, int root_fd, const char *path, int 
 		if (!(scan.present[CC_LEAF_SRC] >> one.n & 1))
 			continue;
 		one.bytes = cc_leaf_bytes(leaf_fd, one.n);
-		one.access_ns = cc_leaf_access_ns(leaf_fd, one.n);
+		one.access_ns = cc_leaf_used_ns(leaf_fd, NULL, one.n);
 		one.rank = rank_of(found, leaf_fd, &one);
 		if (!add_candidate(found, &one))
 			return CMN_ERR_NOMEM;

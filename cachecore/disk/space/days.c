@@ -100,15 +100,22 @@ void cc_days_note(int root_fd, uint64_t now_ns, uint64_t until, struct cc_days *
 
 size_t cc_days_since(const struct cc_days *days, uint64_t used_ns)
 {
-	return days->count - place_of(days, used_ns);
+	size_t place = place_of(days, used_ns), later = 0;
+
+	if (place)
+		return days->count - place;
+	for (size_t i = 0; i < days->count; i++)
+		later += days->all[i] > day_of(used_ns);
+	return later;
 }
 
 uint64_t cc_days_rank(const struct cc_days *days, uint64_t used_ns)
 {
-	uint64_t place = place_of(days, used_ns);
+	uint64_t place = days->count - cc_days_since(days, used_ns), time = used_ns % DAY_NS;
 
+	/* A day that is none of them comes after the one before it. */
 	if (place)
-		return KNOWN_DAY | place << PLACE_SHIFT | used_ns % DAY_NS;
+		return KNOWN_DAY | place << PLACE_SHIFT | (place_of(days, used_ns) ? time : DAY_NS + time / 2);
 	/* Before all that is known, by date. */
 	return used_ns < KNOWN_DAY ? used_ns + !used_ns : KNOWN_DAY - 1;
 }

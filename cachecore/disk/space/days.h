@@ -28,7 +28,10 @@ void cc_days_load(struct cc_days *ret, int root_fd);
  * effort: the root's lock is waited for until then (cmn_file_lock). *ret: all.
  */
 void cc_days_note(int root_fd, uint64_t now_ns, uint64_t until, struct cc_days *ret);
-/* On how many days the cache was used after the day of that use; on how many at all, where that is none of them. */
+/*
+ * On how many days the cache was used after the day of that use. Where that is none of them, as in
+ * a copy whose files have new times: on how many later ones.
+ */
 size_t cc_days_since(const struct cc_days *days, uint64_t used_ns);
 /* An order of uses: of two, the later one's is greater. Not 0. */
 uint64_t cc_days_rank(const struct cc_days *days, uint64_t used_ns);

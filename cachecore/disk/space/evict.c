@@ -73,7 +73,7 @@ static uint64_t remove_candidate(int root_fd, const struct cc_candidate *one)
 		return 0;
 	status = cc_leaf_lock(fd, 0);
 	if (status == CMN_OK || status == CMN_ERR_IO) {
-		if (cc_leaf_access_ns(fd, one->n) == one->access_ns)
+		if (cc_leaf_used_ns(fd, NULL, one->n) == one->access_ns)
 			freed = cc_leaf_remove(fd, one->n);
 		if (cc_leaf_scan(fd, &scan) == CMN_OK && cc_leaf_empty(&scan))
 			cc_leaf_prune(root_fd, one->path);

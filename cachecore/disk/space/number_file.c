@@ -29,21 +29,13 @@ static enum cmn_status parse(enum cmn_status status, const struct cmn_buffer *fi
 	return cmn_env_parse_number((const char *)file->data, 0, UINT64_MAX, ret) == CMN_OK ? CMN_OK : CMN_ERR_CORRUPT;
 }
 
-/* Both read into an array: nothing that fits is too large for it, and nothing is allocated. */
+/* Into an array: nothing that fits is too large for it, and nothing is allocated. */
 enum cmn_status cc_number_file_read(int dir_fd, const char *name, uint64_t *ret)
 {
 	uint8_t text[MAX_TEXT];
 	struct cmn_buffer file = { .data = text, .cap = sizeof(text) };
 
 	return parse(cmn_file_read_into(dir_fd, name, MAX_TEXT, CMN_FILE_ANY, NULL, &file), &file, ret);
-}
-
-enum cmn_status cc_number_file_read_open(int fd, uint64_t *ret)
-{
-	uint8_t text[MAX_TEXT];
-	struct cmn_buffer file = { .data = text, .cap = sizeof(text) };
-
-	return parse(cmn_file_read_open(fd, MAX_TEXT, CMN_FILE_ANY, NULL, &file), &file, ret);
 }
 
 enum cmn_status cc_number_file_write(int dir_fd, const char *name, uint64_t value)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * number_file: small files that hold one decimal number and a newline: access
- * times, cache_size.txt, the time of the last clean-up. Thread-safe.
+ * number_file: small files that hold one decimal number and a newline:
+ * cache_size.txt, the time of the last clean-up. Thread-safe.
  */
 #ifndef CACHECORE_DISK_SPACE_NUMBER_FILE_H
 #define CACHECORE_DISK_SPACE_NUMBER_FILE_H
@@ -12,8 +12,6 @@
 
 /* CMN_MISS: not there. CMN_ERR_CORRUPT: not a number. Others: cannot be read. */
 CMN_CHECKED enum cmn_status cc_number_file_read(int dir_fd, const char *name, uint64_t *ret);
-/* The same from what an open call returned (-1: by errno), which is closed. */
-CMN_CHECKED enum cmn_status cc_number_file_read_open(int fd, uint64_t *ret);
 /* Creates or replaces it atomically; the caller holds the directory's lock. */
 CMN_CHECKED enum cmn_status cc_number_file_write(int dir_fd, const char *name, uint64_t value);
 

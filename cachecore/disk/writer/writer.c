@@ -186,16 +186,6 @@ void cc_writer_count_soon(struct cc_writer *writer)
 		atomic_store(&writer->next_soon, cmn_clock_deadline(SOON_NS));
 }
 
-void cc_writer_touch(struct cc_writer *writer, const struct cc_store_place *place)
-{
-	int root_fd;
-
-	if (cc_store_open_root(writer->setup.store, &root_fd) != CMN_OK)
-		return;
-	(void)cc_store_touch(writer->setup.store, root_fd, place, 1);	/* best effort */
-	(void)close(root_fd);	/* read only */
-}
-
 /* For the history: why an entry is not there. Nor will it be uploaded to those who wait. */
 static void note_not_stored(struct cc_writer *writer, const struct cc_key *key,
 			    const struct cc_entry *entry, const char *reason)

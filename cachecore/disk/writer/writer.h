@@ -51,8 +51,6 @@ void cc_writer_put(struct cc_writer *writer, const struct cc_key *key, struct cc
 void cc_writer_put_recipe(struct cc_writer *writer, struct cmn_view key, struct cmn_view encoded);
 /* What happened, for the root's history; lost where it cannot be written within some ms. */
 void cc_writer_note(struct cc_writer *writer, const struct cc_history_note *note);
-/* The entry there was used. */
-void cc_writer_touch(struct cc_writer *writer, const struct cc_store_place *place);
 /* Writes what was counted since the last time. What cannot be written within some ms stays counted. */
 void cc_writer_count(struct cc_writer *writer);
 /* The same, but on a network file system, whose locks take milliseconds, at most once a second. */

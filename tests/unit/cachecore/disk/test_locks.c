@@ -306,28 +306,6 @@ TEST(what_cannot_be_counted_is_not_kept)
 	account_is_right();
 }
 
-/* As that of an entry whose own was lost. */
-TEST(an_access_time_that_cannot_be_counted_is_not_kept)
-{
-	OWNED(owned_cc_cache_close) struct cc_cache *cache;
-	char path[4400];
-	uint64_t time;
-	pid_t holder;
-
-	make_root(SOUND);
-	(void)snprintf(path, sizeof(path), "%s/0_access_time.txt", below(leaf_of(1)));
-	CU_ASSERT_EQUAL(unlink(path), 0);
-	cache = open_cache(false);
-	holder = hold(ROOT);
-	time = cmn_clock_monotonic();
-	CU_ASSERT_EQUAL(get(cache, 1), CMN_OK);
-	(void)in_time(time, AT_ONCE, SOUND, ROOT, "a look-up");
-	CU_ASSERT_EQUAL(access(path, F_OK), -1);
-	let_go(holder);
-	CU_ASSERT_EQUAL(get(cache, 1), CMN_OK);
-	CU_ASSERT_EQUAL(access(path, F_OK), 0);
-}
-
 /* It was counted before its directory's lock was waited for. */
 TEST(what_is_not_stored_counts_no_longer)
 {

@@ -189,8 +189,7 @@ TEST(hit_speaks_for_the_program)
 	cc_leaf_path(cc_key_view(&key), path);
 	CU_ASSERT_EQUAL_FATAL(cc_root_open(root, &root_fd), CMN_OK);
 	CU_ASSERT_EQUAL_FATAL(cc_leaf_open(root_fd, path, &leaf_fd), CMN_OK);
-	CU_ASSERT_EQUAL(cc_number_file_write(leaf_fd, "0_access_time.txt", later - NS_PER_S),
-			CMN_OK);
+	cc_leaf_note_use(leaf_fd, NULL, 0, later - NS_PER_S);
 	CU_ASSERT(run_with("-DA=1", 100, later,
 			   "kernel void f_0123456789abcdef(global int *o) { *o = 5; } "
 			   "/* f_0123456789abcdef */"));

@@ -9,7 +9,6 @@
 
 #include "cachecore/disk/store.h"
 #include "common/file.h"
-#include "tests/support/touch.h"
 #include "tests/support/unit.h"
 
 /* Ids that are nobody's. */
@@ -435,27 +434,6 @@ TEST(files_of_others_are_not_trusted)
 	CU_ASSERT_EQUAL(get(&own, "a", NULL), CMN_MISS);
 	CU_ASSERT_EQUAL(put(&own, "a"), CMN_OK);
 	CU_ASSERT_EQUAL(get(&own, "a", NULL), CMN_OK);
-}
-
-TEST(a_second_name_of_a_file_is_never_written_through)
-{
-	struct cc_config own = config_of("own", CC_SHARING_NONE);
-	struct cc_store_report report;
-	struct cc_store *store = NULL;
-	char path[4600];
-	struct stat info;
-
-	CU_ASSERT_EQUAL(put(&own, "a"), CMN_OK);
-	CU_ASSERT_EQUAL(get(&own, "a", &report), CMN_OK);
-	unit_write("precious", "not a time\n");
-	(void)snprintf(path, sizeof(path), "own/%s/0_access_time.txt", report.place.leaf);
-	CU_ASSERT_EQUAL(unlink(path), 0);
-	CU_ASSERT_EQUAL(link("precious", path), 0);
-	CU_ASSERT_EQUAL_FATAL(cc_store_open(&own, NULL, &store), CMN_OK);
-	touch_place(store, &report.place);
-	cc_store_close(store);
-	CU_ASSERT_EQUAL(stat("precious", &info), 0);
-	CU_ASSERT_EQUAL(info.st_size, 11);
 }
 
 /* As another user, who is no member of anything. */

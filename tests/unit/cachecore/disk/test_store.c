@@ -22,6 +22,8 @@
 OWNER(struct cc_entry, cc_entry_unref)
 
 /* One store below unit_dir() with what it logged. */
+#define NS_PER_S UINT64_C(1000000000)
+
 struct bench {
 	char root[4200];
 	struct cc_config config;
@@ -163,7 +165,7 @@ static int walk_file(const char *path, const struct stat *info, int kind, struct
 	walked_files++;
 	if ((info->st_mode & 07777) != 0600)
 		walked_loose++;
-	if (!strstr(name, ".src") && !strstr(name, ".bin") && !strstr(name, "_access_time.txt"))
+	if (!strstr(name, ".src") && !strstr(name, ".bin"))
 		return 0;
 	/* What it takes on disk. Of each entry, its directories too. */
 	if (info->st_blocks * 512 > info->st_size)
@@ -255,7 +257,7 @@ TEST(files_are_private_named_as_documented_and_accounted)
 	CU_ASSERT_EQUAL(put(&bench, &bench.key, "image"), CMN_OK);
 	CU_ASSERT_TRUE(exists(bench.leaf, "0.src"));
 	CU_ASSERT_TRUE(exists(bench.leaf, "0.bin"));
-	CU_ASSERT_TRUE(exists(bench.leaf, "0_access_time.txt"));
+	CU_ASSERT_FALSE(exists(bench.leaf, "0_access_time.txt"));
 	make_key(&key, "-O3");
 	CU_ASSERT_EQUAL(put(&bench, &key, "another image"), CMN_OK);
 	walk_files(bench.root);
@@ -341,6 +343,31 @@ TEST(states_of_the_dependencies_live_side_by_side)
 	CU_ASSERT_EQUAL(bench.messages, 0);
 }
 
+static int open_leaf(void)
+{
+	int fd = open(bench.leaf, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+	CU_ASSERT_TRUE_FATAL(fd >= 0);
+	return fd;
+}
+
+static void use_at(unsigned int n, uint64_t used_ns)
+{
+	int fd = open_leaf();
+
+	cc_leaf_note_use(fd, NULL, n, used_ns);
+	(void)close(fd);
+}
+
+static uint64_t last_use(void)
+{
+	int fd = open_leaf();
+	uint64_t used_ns = cc_leaf_used_ns(fd, NULL, 0);
+
+	(void)close(fd);
+	return used_ns;
+}
+
 TEST(a_full_leaf_replaces_the_least_recently_used)
 {
 	char name[64];
@@ -353,12 +380,12 @@ TEST(a_full_leaf_replaces_the_least_recently_used)
 		CU_ASSERT_EQUAL(cc_store_put(bench.store, &bench.key, entry), CMN_OK);
 		cc_entry_unref(entry);
 		if (i == 0)
-			spill(bench.leaf, "0_access_time.txt", "2000000000000000000\n", 20);
+			use_at(0, UINT64_C(2000000000000000000));
 		if (i == 7)
-			spill(bench.leaf, "7_access_time.txt", "1\n", 2);
+			use_at(7, 1);
 	}
 	walk_files(bench.leaf);
-	CU_ASSERT_EQUAL(walked_files, 3 * CC_LEAF_VARIANTS);
+	CU_ASSERT_EQUAL(walked_files, 2 * CC_LEAF_VARIANTS);
 	walk_files(bench.root);
 	CU_ASSERT_EQUAL(walked_bytes, account(&bench));
 	unit_write("absent0.h", "");
@@ -536,52 +563,6 @@ TEST(image_and_entry_sizes_are_bounded)
 	CU_ASSERT_STRING_EQUAL(get(&bench, &bench.key, NULL), "1234");
 }
 
-static void touch(struct bench *of)
-{
-	struct cc_store_place place = { .n = 0 };
-
-	cc_leaf_path(cc_key_view(&of->key), place.leaf);
-	touch_place(of->store, &place);
-}
-
-/* More than it comes to where that takes long: the rest is for another call, or dropped. */
-TEST(marks_several_entries_and_not_for_long)
-{
-	static struct cc_store_place many[100000];
-	static const char *const options[] = { "-O0", "-O1", "-O3" };
-	struct cc_store_place places[3] = { 0 };
-	char leaf[5000];
-	size_t done;
-	int root_fd;
-
-	for (int i = 0; i < 3; i++) {
-		OWNED(cc_key_release) struct cc_key key;
-
-		make_key(&key, options[i]);
-		CU_ASSERT_EQUAL(put(&bench, &key, "image"), CMN_OK);
-		cc_leaf_path(cc_key_view(&key), places[i].leaf);
-		(void)snprintf(leaf, sizeof(leaf), "%s/%s", bench.root, places[i].leaf);
-		spill(leaf, "0_access_time.txt", "5\n", 2);
-	}
-	CU_ASSERT_EQUAL_FATAL(cc_store_open_root(bench.store, &root_fd), CMN_OK);
-	CU_ASSERT_EQUAL(cc_store_touch(bench.store, root_fd, places, 0), 0);
-	test_time = cmn_clock_monotonic();
-	CU_ASSERT_EQUAL(cc_store_touch(bench.store, root_fd, places, 3), 3);
-	for (int i = 0; i < 3; i++) {
-		OWNED(cmn_buffer_release) struct cmn_buffer time;
-
-		(void)snprintf(leaf, sizeof(leaf), "%s/%s", bench.root, places[i].leaf);
-		time = slurp(leaf, "0_access_time.txt");
-		CU_ASSERT_TRUE(time.len > 10);
-	}
-	for (size_t i = 0; i < sizeof(many) / sizeof(many[0]); i++)
-		many[i] = places[0];
-	done = cc_store_touch(bench.store, root_fd, many, sizeof(many) / sizeof(many[0]));
-	test_time = 0;
-	(void)close(root_fd);
-	CU_ASSERT_TRUE(done >= 1 && done < sizeof(many) / sizeof(many[0]));
-}
-
 TEST(read_only_never_writes)
 {
 	CU_ASSERT_EQUAL(put(&bench, &bench.key, "image"), CMN_OK);
@@ -589,19 +570,12 @@ TEST(read_only_never_writes)
 	CU_ASSERT_EQUAL(put(&bench, &bench.key, "new"), CMN_ERR_ACCESS);
 	CU_ASSERT_EQUAL(cc_store_remove(bench.store, &bench.key), CMN_ERR_ACCESS);
 	CU_ASSERT_EQUAL(cc_store_evict(bench.store), CMN_ERR_ACCESS);
-	spill(bench.leaf, "0_access_time.txt", "5\n", 2);
-	touch(&bench);
-	{
-		struct cmn_buffer time = slurp(bench.leaf, "0_access_time.txt");
-
-		CU_ASSERT_TRUE(cmn_view_equal(cmn_buffer_view(&time), cmn_view_of("5\n")));
-		cmn_buffer_release(&time);
-	}
+	use_at(0, 5);
 	CU_ASSERT_STRING_EQUAL(get(&bench, &bench.key, NULL), "image");
+	CU_ASSERT_EQUAL(last_use(), 5);
 	spill(bench.leaf, "0.bin", "x", 1);
 	CU_ASSERT_STRING_EQUAL(get(&bench, &bench.key, NULL), "miss");
 	CU_ASSERT_TRUE(exists(bench.leaf, "0.src"));
-	CU_ASSERT_TRUE(exists(bench.leaf, "0_access_time.txt"));
 }
 
 TEST(tiers_are_looked_up_in_order_and_left_alone)
@@ -714,8 +688,8 @@ TEST(a_failed_write_leaves_nothing_or_the_old)
 	CU_ASSERT_STRING_EQUAL(get(&bench, &bench.key, NULL), "old");
 	CU_ASSERT_STRING_EQUAL(get(&bench, &key, NULL), "miss");
 	walk_files(bench.root);
-	/* Three of the entry; the mark, cache_size.txt, the days of use, the evictor's lock and stamp. */
-	CU_ASSERT_EQUAL(walked_files, 8);
+	/* Two of the entry; the mark, cache_size.txt, the days of use, the evictor's lock and stamp. */
+	CU_ASSERT_EQUAL(walked_files, 7);
 	CU_ASSERT_EQUAL(walked_bytes, account(&bench));
 	CU_ASSERT_EQUAL(put(&bench, &bench.key, image), CMN_OK);
 	CU_ASSERT_STRING_EQUAL(get(&bench, &bench.key, NULL), image);
@@ -758,74 +732,51 @@ TEST(puts_sweep_dead_writers_files)
 	CU_ASSERT_TRUE(exists(bench.leaf, "unknown"));
 }
 
-/* What is recorded, after a use at that time. */
-static uint64_t use_at(uint64_t used_ns)
+TEST(a_use_is_noted_when_none_was_for_an_hour)
 {
-	struct cc_store_place place = { .used_ns = used_ns };
-	uint64_t recorded;
-	int leaf_fd;
+	uint64_t begin = cmn_clock_realtime();
+	const uint64_t long_ago = begin - 3610 * NS_PER_S, recent = begin - 3550 * NS_PER_S;
 
-	cc_leaf_path(cc_key_view(&bench.key), place.leaf);
-	touch_place(bench.store, &place);
-	leaf_fd = open(bench.leaf, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	CU_ASSERT_TRUE_FATAL(leaf_fd >= 0);
-	recorded = cc_leaf_access_ns(leaf_fd, 0);
-	(void)close(leaf_fd);
-	return recorded;
+	CU_ASSERT_EQUAL(put(&bench, &bench.key, "image"), CMN_OK);
+	CU_ASSERT_TRUE(last_use() >= begin);
+	use_at(0, recent);
+	CU_ASSERT_STRING_EQUAL(get(&bench, &bench.key, NULL), "image");
+	CU_ASSERT_EQUAL(last_use(), recent);
+	use_at(0, long_ago);
+	CU_ASSERT_STRING_EQUAL(get(&bench, &bench.key, NULL), "image");
+	CU_ASSERT_TRUE(last_use() >= begin);
+	/* By a clock that was ahead. */
+	use_at(0, begin + 3700 * NS_PER_S);
+	CU_ASSERT_STRING_EQUAL(get(&bench, &bench.key, NULL), "image");
+	CU_ASSERT_TRUE(last_use() <= cmn_clock_realtime());
 }
 
-static bool is_use_due(void)
+TEST(a_use_changes_nothing_but_its_time)
 {
-	OWNED(owned_cc_entry_unref) struct cc_entry *entry = NULL;
-	struct cc_store_report report;
-
-	CU_ASSERT_EQUAL_FATAL(cc_store_get(bench.store, &bench.key, NULL, SIZE_MAX, &entry, &report), CMN_OK);
-	return report.use_is_due;
-}
-
-TEST(a_use_is_due_when_none_was_noted_for_an_hour)
-{
-	struct timespec times[2] = { { .tv_sec = time(NULL) - 3600 - 10 }, { .tv_sec = time(NULL) - 3600 - 10 } };
+	struct stat before, after;
 	char path[8192];
 
 	CU_ASSERT_EQUAL(put(&bench, &bench.key, "image"), CMN_OK);
-	CU_ASSERT_FALSE(is_use_due());
-	(void)snprintf(path, sizeof(path), "%s/0_access_time.txt", bench.leaf);
-	CU_ASSERT_EQUAL(utimensat(AT_FDCWD, path, times, 0), 0);
-	CU_ASSERT_TRUE(is_use_due());
-	times[1].tv_sec += 60;
-	CU_ASSERT_EQUAL(utimensat(AT_FDCWD, path, times, 0), 0);
-	CU_ASSERT_FALSE(is_use_due());
-	/* By a clock that was ahead. */
-	times[1].tv_sec += 2 * 3600;
-	CU_ASSERT_EQUAL(utimensat(AT_FDCWD, path, times, 0), 0);
-	CU_ASSERT_TRUE(is_use_due());
-	CU_ASSERT_EQUAL(unlink(path), 0);
-	CU_ASSERT_TRUE(is_use_due());
-	/* What lies in its place, and is new, says nothing. */
-	CU_ASSERT_EQUAL(mkdir(path, 0700), 0);
-	CU_ASSERT_TRUE(is_use_due());
-	bench.config.read_only = true;
-	CU_ASSERT_FALSE(is_use_due());
+	(void)snprintf(path, sizeof(path), "%s/0.src", bench.leaf);
+	CU_ASSERT_EQUAL(stat(path, &before), 0);
+	use_at(0, 5);
+	CU_ASSERT_STRING_EQUAL(get(&bench, &bench.key, NULL), "image");
+	CU_ASSERT_EQUAL(stat(path, &after), 0);
+	CU_ASSERT_EQUAL(before.st_mtim.tv_nsec, after.st_mtim.tv_nsec);
+	CU_ASSERT_EQUAL(before.st_ctim.tv_nsec, after.st_ctim.tv_nsec);
+	CU_ASSERT_EQUAL(before.st_ino, after.st_ino);
 }
 
-TEST(a_use_is_recorded_to_the_nanosecond_and_not_set_back)
+/* A former version's time of last use. */
+TEST(a_file_of_a_former_version_goes_with_its_entry)
 {
-	uint64_t used;
-
 	CU_ASSERT_EQUAL(put(&bench, &bench.key, "image"), CMN_OK);
-	used = cmn_clock_realtime();
-	CU_ASSERT_EQUAL(use_at(used), used);
-	CU_ASSERT_EQUAL(use_at(used - 1), used);
-	while (cmn_clock_realtime() <= used)
-		continue;
-	CU_ASSERT_EQUAL(use_at(used + 1), used + 1);
-	spill(bench.leaf, "0_access_time.txt", "garbage that is longer than a time\n", 35);
-	CU_ASSERT_EQUAL(use_at(used), used);
-	/* The clock was set back since. */
-	spill(bench.leaf, "0_access_time.txt", "9999999999999999999\n", 20);
-	CU_ASSERT_EQUAL(use_at(used), used);
+	spill(bench.leaf, "0_access_time.txt", "5\n", 2);
 	CU_ASSERT_STRING_EQUAL(get(&bench, &bench.key, NULL), "image");
+	CU_ASSERT_TRUE(last_use() > 5);
+	CU_ASSERT_EQUAL(cc_store_remove(bench.store, &bench.key), CMN_OK);
+	CU_ASSERT_FALSE(exists(bench.leaf, "0_access_time.txt"));
+	CU_ASSERT_NOT_EQUAL(access(bench.leaf, F_OK), 0);
 }
 
 struct seen {
@@ -1257,26 +1208,6 @@ static void check_application(void)
 	}
 }
 
-/* Of the entry, if it is there; old: there is one, of long ago. */
-static void lose_access_time(bool old)
-{
-	unsigned int at = application.at;
-	char path[8192];
-	int fd;
-
-	application.at = 0;	/* these calls are the test's */
-	(void)snprintf(path, sizeof(path), "%s/0_access_time.txt", bench.leaf);
-	if (old) {
-		fd = open(path, O_WRONLY | O_TRUNC | O_CLOEXEC);
-		if (fd >= 0)
-			CU_ASSERT_EQUAL(write(fd, "1\n", 2), 2);
-		(void)close(fd);
-	} else {
-		(void)unlink(path);
-	}
-	application.at = at;
-}
-
 /* A kernel before 5.6, or a sandbox, that does not know openat2. */
 static bool is_old_kernel;
 
@@ -1312,10 +1243,6 @@ static void close_everything_at_any_time(void)
 		application.at = at;
 		application.calls = 0;
 		(void)put(&bench, &bench.key, "image");
-		/* One that is missing, and one of before the last second. */
-		lose_access_time(false);
-		touch_place(bench.store, &used);
-		lose_access_time(true);
 		touch_place(bench.store, &used);
 		(void)!cc_store_evict(bench.store);
 		(void)!cc_store_remove(bench.store, &bench.key);

@@ -61,14 +61,17 @@ static enum cmn_status put(unsigned int i)
 	return status;
 }
 
+/* Without using it. */
 static bool has(unsigned int i)
 {
 	struct cc_entry *entry;
 	OWNED(cc_key_release) struct cc_key key;
-	bool found;
+	bool found, read_only = bench.config.read_only;
 
 	make_key(&key, i);
+	bench.config.read_only = true;
 	found = cc_store_get(bench.store, &key, NULL, SIZE_MAX, &entry, NULL) == CMN_OK;
+	bench.config.read_only = read_only;
 	if (found)
 		cc_entry_unref(entry);
 	return found;
@@ -91,7 +94,7 @@ static void set_access(unsigned int i, uint64_t ns)
 {
 	int fd = open_leaf(i);
 
-	CU_ASSERT_EQUAL(cc_number_file_write(fd, "0_access_time.txt", ns), CMN_OK);
+	cc_leaf_note_use(fd, NULL, 0, ns);
 	(void)close(fd);
 }
 
@@ -466,27 +469,19 @@ TEST(looks_at_age_once_a_day)
 	CU_ASSERT_FALSE(cc_evict_due(bench.root_fd, &bench.config));
 }
 
-TEST(a_missing_or_wrong_access_time_counts_as_written_then)
+/* As in a copy whose files have new times. */
+TEST(a_day_that_is_not_known_comes_after_the_one_before_it)
 {
-	struct timespec old[2] = { { .tv_sec = 1000000000 }, { .tv_sec = 1000000000 } };
-	uint64_t now = cmn_clock_realtime();
-	int fd;
+	struct cc_days days = { .all = { 100, 30000, 200, 300 }, .count = 4 };
 
-	open_bench(3);
-	bench.config.threshold_days = 30;
-	fd = open_leaf(0);
-	CU_ASSERT_EQUAL(unlinkat(fd, "0_access_time.txt", 0), 0);
-	CU_ASSERT_TRUE(cc_leaf_access_ns(fd, 0) + NS_PER_DAY > now);
-	CU_ASSERT_EQUAL(utimensat(fd, "0.src", old, 0), 0);
-	(void)close(fd);
-	unit_write("garbage", "yesterday");
-	fd = open_leaf(1);
-	CU_ASSERT_EQUAL(renameat(AT_FDCWD, "garbage", fd, "0_access_time.txt"), 0);
-	(void)close(fd);
-	CU_ASSERT_EQUAL(cc_store_evict(bench.store), CMN_OK);
-	CU_ASSERT_FALSE(has(0));
-	CU_ASSERT_TRUE(has(1));
-	CU_ASSERT_TRUE(has(2));
+	CU_ASSERT_EQUAL(cc_days_since(&days, 99 * NS_PER_DAY), 4);
+	CU_ASSERT_EQUAL(cc_days_since(&days, 150 * NS_PER_DAY), 3);
+	CU_ASSERT_EQUAL(cc_days_since(&days, 250 * NS_PER_DAY), 2);
+	CU_ASSERT_EQUAL(cc_days_since(&days, 400 * NS_PER_DAY), 1);
+	CU_ASSERT_TRUE(cc_days_rank(&days, 250 * NS_PER_DAY) > cc_days_rank(&days, 30000 * NS_PER_DAY));
+	CU_ASSERT_TRUE(cc_days_rank(&days, 250 * NS_PER_DAY) < cc_days_rank(&days, 250 * NS_PER_DAY + 2));
+	CU_ASSERT_TRUE(cc_days_rank(&days, 400 * NS_PER_DAY) < cc_days_rank(&days, 300 * NS_PER_DAY));
+	CU_ASSERT_TRUE(cc_days_rank(&days, 98 * NS_PER_DAY) < cc_days_rank(&days, 99 * NS_PER_DAY));
 }
 
 TEST(disabled_it_clears_and_counts_only)
@@ -829,31 +824,6 @@ TEST(who_waits_for_a_directory_has_reserved_nothing)
 	CU_ASSERT_PTR_EQUAL(done, &bench);
 }
 
-/* It is not an evicted entry's, and it counts. */
-TEST(a_missing_access_time_is_made_and_counted)
-{
-	struct cc_store_place place = { .n = 0 };
-	struct cc_key key;
-	int fd;
-
-	open_bench(2);
-	make_key(&key, 1);
-	cc_leaf_path(cc_key_view(&key), place.leaf);
-	cc_key_release(&key);
-	fd = open_leaf(1);
-	CU_ASSERT_EQUAL(unlinkat(fd, "0_access_time.txt", 0), 0);
-	bench.config.eviction_disable = true;
-	CU_ASSERT_EQUAL(cc_store_evict(bench.store), CMN_OK);
-	touch_place(bench.store, &place);
-	CU_ASSERT_EQUAL(faccessat(fd, "0_access_time.txt", F_OK, 0), 0);
-	(void)close(fd);
-	place.n = 7;
-	touch_place(bench.store, &place);
-	fd = open_leaf(1);
-	CU_ASSERT_EQUAL(faccessat(fd, "7_access_time.txt", F_OK, 0), -1);
-	(void)close(fd);
-}
-
 TEST(leaves_a_leaf_that_somebody_writes_to)
 {
 	int fd;
@@ -928,7 +898,6 @@ TEST(clears_leftovers_beside_an_entry)
 		CU_ASSERT_EQUAL(cc_store_evict(bench.store), CMN_OK);
 		CU_ASSERT_FALSE(there(leaf_file(0, leftovers[i])));
 		CU_ASSERT_TRUE(has(0));
-		CU_ASSERT_TRUE(there(leaf_file(0, "0_access_time.txt")));
 	}
 }
 
@@ -1117,8 +1086,6 @@ TEST(what_is_gone_makes_room_before_all_is_gone)
 		for (unsigned int i = 0; i < 2; i++) {
 			(void)snprintf(name, sizeof(name), "%u.src", n);
 			unit_write(leaf_file(i, name), "too old");
-			(void)snprintf(name, sizeof(name), "%u_access_time.txt", n);
-			unit_write(leaf_file(i, name), "5\n");
 		}
 	}
 	bench.config.threshold_days = 1;

@@ -255,18 +255,6 @@ static void note(int number)
 	after_call();
 }
 
-static void touch(int number, uint64_t used_ns)
-{
-	struct cc_store_place place = { .used_ns = used_ns };
-	OWNED(cc_key_release) struct cc_key key;
-
-	make_key(&key, number);
-	cc_leaf_path(cc_key_view(&key), place.leaf);
-	before_call();
-	cc_writer_touch(bench.writer, &place);
-	after_call();
-}
-
 static void count(void)
 {
 	before_call();
@@ -469,7 +457,6 @@ TEST(in_a_root_that_is_not_ones_own_nothing_is_written)
 	put(1, 10);
 	put_recipe(1);
 	note(1);
-	touch(1, 0);
 	count();
 	CU_ASSERT_EQUAL(cc_stats_get(bench.stats, CC_ERRORS), 0);
 	CU_ASSERT_EQUAL(bench.messages, 0);
@@ -671,41 +658,6 @@ TEST(events_are_the_programs_and_have_each_part_of_a_key_once)
 	CU_ASSERT_EQUAL(seen.parts, CC_PART_COUNT + 1);
 }
 
-static bool keep_oldest(void *ctx, const struct cc_store_item *item)
-{
-	uint64_t *oldest = ctx;
-
-	if (item->access_ns < *oldest)
-		*oldest = item->access_ns;
-	return true;
-}
-
-static uint64_t oldest_use(void)
-{
-	uint64_t oldest = UINT64_MAX;
-
-	CU_ASSERT_EQUAL(cc_store_walk(bench.store, false, keep_oldest, &oldest), CMN_OK);
-	return oldest;
-}
-
-TEST(entries_count_as_used_when_they_were_used_last)
-{
-	uint64_t now;
-
-	put(1, 10);
-	put(2, 10);
-	now = machine_clock(CLOCK_REALTIME);
-	touch(1, now);
-	touch(2, now + 1);
-	CU_ASSERT_EQUAL(oldest_use(), now);
-	touch(1, now + 2);
-	CU_ASSERT_EQUAL(oldest_use(), now + 1);
-	/* Another one, not that one again. */
-	touch(2, now);
-	touch(3, now);
-	CU_ASSERT_EQUAL(oldest_use(), now + 1);
-}
-
 static off_t log_size(void)
 {
 	struct stat info = { 0 };
@@ -893,15 +845,12 @@ static void *use_it(void *arg)
 
 	for (int i = 0; i < 20; i++) {
 		struct cc_history_note miss = { .kind = CC_HISTORY_MISS };
-		struct cc_store_place place = { .n = 0 };
 		OWNED(cc_key_release) struct cc_key key;
 
 		make_key(&key, *first + i);
 		miss.key = &key;
-		cc_leaf_path(cc_key_view(&key), place.leaf);
 		put_key(&key, 500);
 		cc_writer_note(bench.writer, &miss);
-		cc_writer_touch(bench.writer, &place);
 		cc_stats_add(bench.stats, CC_MISSES, 1);
 		cc_writer_count(bench.writer);
 	}
