@@ -41,9 +41,14 @@ const struct dirent64 *cmn_listing_next(struct cmn_listing *listing)
 
 void cmn_listing_rewind(struct cmn_listing *listing)
 {
+	(void)cmn_listing_seek(listing, 0);	/* a directory: it cannot fail */
+}
+
+bool cmn_listing_seek(struct cmn_listing *listing, long position)
+{
 	listing->at = 0;
 	listing->len = 0;
-	(void)lseek(listing->fd, 0, SEEK_SET);	/* a directory: it cannot fail */
+	return lseek(listing->fd, position, SEEK_SET) == position;
 }
 
 void cmn_listing_close(struct cmn_listing *listing)

@@ -22,6 +22,8 @@ bool cmn_listing_open(struct cmn_listing *listing, int dir_fd, const char *path)
 const struct dirent64 *cmn_listing_next(struct cmn_listing *listing);
 /* Begins again. */
 void cmn_listing_rewind(struct cmn_listing *listing);
+/* Goes on at a position of the file system's numbering. false: it has no such one. */
+bool cmn_listing_seek(struct cmn_listing *listing, long position);
 void cmn_listing_close(struct cmn_listing *listing);
 
 #endif

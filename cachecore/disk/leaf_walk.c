@@ -16,7 +16,6 @@
 
 struct walk {
 	int root_fd;
-	unsigned int first;
 	struct cc_leaf_choice choice;
 	bool prune;
 	cc_leaf_visit_fn visit;
@@ -29,22 +28,6 @@ static bool is_hash(const char *name)
 {
 	return strspn(name, "0123456789abcdef") == CMN_HASH_HEX_SIZE - 1 &&
 	       name[CMN_HASH_HEX_SIZE - 1] == '\0';
-}
-
-static unsigned int digit_of(char c)
-{
-	return (unsigned int)(c <= '9' ? c - '0' : c - 'a' + 10);
-}
-
-/* Whether a name of that level is this pass's: with a first byte, images are listed twice. */
-static bool is_of_pass(const struct walk *walk, size_t level, const char *name, bool second)
-{
-	bool late;
-
-	if (level != CC_PART_IMAGE || !walk->first)
-		return !second;
-	late = digit_of(name[0]) * 16 + digit_of(name[1]) < walk->first;
-	return late == second;
 }
 
 static bool is_chosen(const struct walk *walk, size_t level, const char *name)
@@ -136,28 +119,15 @@ static enum cmn_status walk_level(struct walk *walk, struct cmn_listing *listing
 
 	if (walk->choice.order)
 		return walk_in_order(walk, listing, level);
-	for (int pass = 0; pass < 2 && status == CMN_OK; pass++) {
-		/* A second pass is seldom needed, and listing again may be much. */
-		if (pass && (level != CC_PART_IMAGE || !walk->first))
-			break;
-		cmn_listing_rewind(listing);
-		while (status == CMN_OK && (item = cmn_listing_next(listing))) {
-			walk->emptied = false;
-			if (is_hash(item->d_name) && !is_of_pass(walk, level, item->d_name, pass))
-				continue;
-			if (is_chosen(walk, level, item->d_name))
-				status = walk_child(walk, listing->fd, level, item->d_name);
-			empty &= walk->emptied;
-		}
+	while (status == CMN_OK && (item = cmn_listing_next(listing))) {
+		walk->emptied = false;
+		if (is_chosen(walk, level, item->d_name))
+			status = walk_child(walk, listing->fd, level, item->d_name);
+		empty &= walk->emptied;
 	}
 	cmn_listing_close(listing);
 	walk->emptied = empty && status == CMN_OK;
 	return status;
-}
-
-enum cmn_status cc_leaf_walk(int root_fd, bool prune, cc_leaf_visit_fn visit, void *ctx)
-{
-	return cc_leaf_walk_from(root_fd, 0, prune, visit, ctx);
 }
 
 static enum cmn_status walk_root(struct walk *walk)
@@ -169,12 +139,9 @@ static enum cmn_status walk_root(struct walk *walk)
 	return walk_level(walk, &listing, 0);
 }
 
-enum cmn_status cc_leaf_walk_from(int root_fd, unsigned int first, bool prune,
-				  cc_leaf_visit_fn visit, void *ctx)
+enum cmn_status cc_leaf_walk(int root_fd, bool prune, cc_leaf_visit_fn visit, void *ctx)
 {
-	struct walk walk = {
-		.root_fd = root_fd, .first = first, .prune = prune, .visit = visit, .ctx = ctx,
-	};
+	struct walk walk = { .root_fd = root_fd, .prune = prune, .visit = visit, .ctx = ctx };
 
 	return walk_root(&walk);
 }

@@ -22,14 +22,6 @@ typedef enum cmn_status (*cc_leaf_visit_fn)(void *ctx, int root_fd, const char *
  */
 CMN_CHECKED enum cmn_status cc_leaf_walk(int root_fd, bool prune, cc_leaf_visit_fn visit,
 					 void *ctx);
-/*
- * The same, but under each device it first visits the images whose hashes begin
- * with a byte of at least first. A caller that may end the walk early can so see
- * another part of the tree each time.
- */
-CMN_CHECKED enum cmn_status cc_leaf_walk_from(int root_fd, unsigned int first, bool prune,
-					      cc_leaf_visit_fn visit, void *ctx);
-
 /* Part of the tree, or all of it in an order. */
 struct cc_leaf_choice {
 	/* Whether a directory is entered; level: the part of the key (enum cc_part). NULL: each is. */

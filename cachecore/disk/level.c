@@ -186,9 +186,7 @@ enum cmn_status cc_level_get(struct cc_level *level, const struct cc_key *key,
 		cc_stats_add(level->around->stats, CC_ERRORS, report.damaged);
 	if (status != CMN_OK)
 		note_report(level, key, &report);
-	if (status != CMN_OK || !level->writer)
-		return status;
-	return CMN_OK;
+	return status;
 }
 
 void cc_level_put(struct cc_level *level, const struct cc_key *key, struct cc_entry *entry,

@@ -189,7 +189,7 @@ static enum cmn_status remove_damaged(const struct cc_store *store, const char *
 			freed = cc_leaf_remove(leaf_fd, n);
 			status = cc_leaf_judge(leaf_fd, n, store->trust) == CMN_MISS
 					 ? CMN_OK : CMN_ERR_ACCESS;
-			/* Failing leaves the account a little high; the next eviction counts. */
+			/* Failing leaves the account a little high; the next clean-up counts. */
 			if (freed)
 				(void)!cc_account_add(root_fd, -(int64_t)freed, root_until);
 			/* Then only: who counts does not see the lock of a directory that is gone. */

@@ -22,7 +22,7 @@
 
 #include "cachecore/config.h"
 #include "cachecore/entry.h"
-#include "cachecore/disk/space/evict.h"
+#include "cachecore/disk/space/clean.h"
 #include "cachecore/key.h"
 #include "cachecore/disk/root.h"
 #include "cachecore/disk/leaf_walk.h"
@@ -84,22 +84,18 @@ uint64_t cc_store_lock_until(const struct cc_store *store);
 
 /*
  * Writes an entry, replacing one of the same key and manifest; updates
- * cache_size.txt. *ret_evict: it did not fit, or the last eviction is long ago:
- * cc_store_evict is due. Blocks on disk I/O. CMN_BUSY: a lock was not to be had,
+ * cache_size.txt. If it does not fit, others are evicted first (evict.h).
+ * Blocks on disk I/O. CMN_BUSY: a lock was not to be had,
  * and nothing is stored. CMN_ERR_TOO_LARGE: outside the image-size limits, larger
- * than the whole store may be, or the root would take more than max_size on disk
- * with it, and may have room after an eviction; nothing was written.
- * CMN_ERR_ACCESS: read-only.
+ * than half of the bound, or the root would take more than max_size on disk
+ * with it; nothing was written. CMN_ERR_ACCESS: read-only.
  */
-CMN_CHECKED enum cmn_status cc_store_add(struct cc_store *store, const struct cc_key *key,
-					 const struct cc_entry *entry, bool *ret_evict);
-/* The same, but waits for locks for at most so long in all. */
-CMN_CHECKED enum cmn_status cc_store_add_within(struct cc_store *store, const struct cc_key *key,
-						const struct cc_entry *entry, uint64_t patience_ns,
-						bool *ret_evict);
-/* As cc_store_add, and evicts at once where that is due, then tries again what did not fit. */
 CMN_CHECKED enum cmn_status cc_store_put(struct cc_store *store, const struct cc_key *key,
 					 const struct cc_entry *entry);
+/* The same, but waits for locks, and evicts, for at most so long in all. */
+CMN_CHECKED enum cmn_status cc_store_put_within(struct cc_store *store, const struct cc_key *key,
+						const struct cc_entry *entry, uint64_t patience_ns,
+						uint64_t evict_ns);
 
 /* Whether a file of len bytes beside the entries would not fit into the bound. */
 bool cc_store_is_full(struct cc_store *store, size_t len);
@@ -116,14 +112,8 @@ CMN_CHECKED enum cmn_status cc_store_remove(struct cc_store *store, const struct
 /* The root, opened, where it is what the configuration allows. Statuses as cc_root_check's. */
 CMN_CHECKED enum cmn_status cc_store_open_root(const struct cc_store *store, int *ret_fd);
 
-/*
- * Evicts by age and by size now, to half of max_size if it is passed.
- * CMN_BUSY: another process is at it, or holds the root; CMN_STALE: it could not
- * remove enough, or was ended early.
- */
-CMN_CHECKED enum cmn_status cc_store_evict(struct cc_store *store);
-CMN_CHECKED enum cmn_status cc_store_evict_paced(struct cc_store *store,
-						 const struct cc_evict_pace *pace);
+/* As cc_clean, of its root. CMN_ERR_ACCESS: read-only. */
+CMN_CHECKED enum cmn_status cc_store_clean(struct cc_store *store, const struct cc_clean_watch *watch);
 
 /* What a listing shows of an entry; all borrowed for the call only. */
 struct cc_store_item {

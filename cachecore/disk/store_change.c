@@ -69,7 +69,7 @@ enum cmn_status cc_store_discard(struct cc_store *store, const struct cc_store_p
 		*ret_freed = cc_leaf_remove(held.leaf_fd, place->n);
 		if (is_there(held.leaf_fd, place->n))
 			status = CMN_ERR_ACCESS;
-		/* Failing leaves the account a little high; the next eviction counts. */
+		/* Failing leaves the account a little high; the next clean-up counts. */
 		if (*ret_freed)
 			(void)!cc_account_add(held.root_fd, -(int64_t)*ret_freed, until);
 		/* Then only: who counts does not see the lock of a directory that is gone. */
@@ -150,8 +150,10 @@ static enum cmn_status reserve(const struct cc_store *store, int root_fd, uint64
 				&total);
 	if (status == CMN_OK)
 		status = cc_account_write(fd, total);
+	else if (status == CMN_MISS && !bound)
+		status = CMN_OK;	/* it is lost, and stays so */
 	cc_root_unlock(fd);
-	return status == CMN_STALE ? CMN_ERR_TOO_LARGE : status;
+	return status == CMN_STALE || status == CMN_MISS ? CMN_ERR_TOO_LARGE : status;
 }
 
 /* The leaf is locked, and its .bin is the one that was read. */
@@ -177,7 +179,7 @@ static enum cmn_status publish(const struct cc_store *store, const struct held *
 	status = cmn_file_publish(held->leaf_fd, name, bin, 2);
 	cc_leaf_note_use(held->leaf_fd, NULL, n, used_ns);
 	*ret_change = (int64_t)cc_leaf_bytes(held->leaf_fd, n) - (int64_t)before;
-	/* Failing leaves the account a little high; the next eviction counts. */
+	/* Failing leaves the account a little high; the next clean-up counts. */
 	if (*ret_change != (int64_t)reserved)
 		(void)!cc_account_add(held->root_fd, *ret_change - (int64_t)reserved, until);
 	return status;

@@ -27,8 +27,6 @@ struct cc_store {
 	atomic_flag tier_logged;
 	atomic_uint_least64_t patience;	/* nanoseconds, for a lock */
 	atomic_bool stuck;		/* a lock was waited for in vain, and none was had since */
-	atomic_uint_least64_t wanted_room;	/* of the largest that did not fit since the last eviction */
-	atomic_uint_least64_t evict_time;	/* monotonic, before which eviction would be in vain; 0: none */
 };
 
 #endif

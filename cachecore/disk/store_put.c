@@ -12,14 +12,13 @@
 #include "cachecore/disk/space/account.h"
 #include "cachecore/disk/root.h"
 #include "cachecore/disk/space/days.h"
+#include "cachecore/disk/space/evict.h"
 #include "cachecore/disk/space/number_file.h"
 #include "cachecore/disk/space/overhead.h"
 #include "cachecore/disk/store_internal.h"
 #include "common/clock.h"
 #include "common/file.h"
 
-/* When so large a share is left, an eviction begins: what is stored meanwhile should fit. */
-#define HEADROOM_SHARE 8
 /* Of file systems, as a rule; where it is another one the account is corrected afterwards. */
 #define BLOCK UINT64_C(4096)
 /* An evictor may remove a leaf under a writer's hands; thrice in a row it does not. */
@@ -258,27 +257,20 @@ static uint64_t parcel_bytes(const struct parcel *parcel, int root_fd)
 	return blocks * BLOCK + cc_leaf_directories(root_fd);
 }
 
-/* What an eviction would have to make room for. */
-static void want_room(struct cc_store *store, uint64_t bytes)
-{
-	uint64_t known = atomic_load(&store->wanted_room);
-
-	while (known < bytes && !atomic_compare_exchange_weak(&store->wanted_room, &known, bytes))
-		continue;
-}
-
 /*
  * The leaf, locked (or held already), with the bytes in the account, where these
  * stay within limit. Until that is known nothing is made, and the number never has what
  * nobody with a locked leaf is to write. Somebody else's leaf is waited for
- * without the root's lock. CMN_STALE: over limit; CMN_BUSY.
+ * without the root's lock. A lost number is none that a root without a bound needs: it stays lost.
+ * CMN_STALE: over limit, or it is lost; CMN_BUSY.
  */
 static enum cmn_status reserve_within(const struct cc_store *store, int root_fd, const char *leaf,
 				      uint64_t bytes, uint64_t limit, uint64_t until,
-				      struct held_leaf *held, uint64_t *ret_total)
+				      struct held_leaf *held)
 {
-	bool was_held = held->fd >= 0, leaf_busy = false;
+	bool was_held = held->fd >= 0, leaf_busy = false, lost;
 	enum cmn_status status;
+	uint64_t total;
 	int fd = -1;
 
 	do {
@@ -291,13 +283,16 @@ static enum cmn_status reserve_within(const struct cc_store *store, int root_fd,
 		status = cc_account_lock(root_fd, until, &fd);
 		if (status != CMN_OK)
 			break;
-		status = cc_account_sum(fd, bytes, limit, ret_total);
+		status = cc_account_sum(fd, bytes, limit, &total);
+		lost = status == CMN_MISS;
+		if (lost)
+			status = limit == UINT64_MAX ? CMN_OK : CMN_STALE;
 		if (status == CMN_OK && held->fd < 0) {
 			status = lock_leaf(store, root_fd, leaf, 0, held);
 			leaf_busy = status == CMN_BUSY;
 		}
-		if (status == CMN_OK)
-			status = cc_account_write(fd, *ret_total);
+		if (status == CMN_OK && !lost)
+			status = cc_account_write(fd, total);
 		cc_root_unlock(fd);
 	} while (leaf_busy);
 	if (status != CMN_OK && !was_held && held->fd >= 0) {
@@ -307,34 +302,53 @@ static enum cmn_status reserve_within(const struct cc_store *store, int root_fd,
 	return status;
 }
 
+/* How long a store may take for what others have left to it: monotonic. */
+struct limits {
+	uint64_t locks, eviction;
+};
+
+/* Room for so many bytes, where that can be made in time. CMN_STALE: it cannot. */
+static enum cmn_status make_room(const struct cc_config *config, int root_fd, uint64_t bytes, uint64_t bound,
+				 uint64_t until)
+{
+	enum cmn_status status;
+	uint64_t total;
+
+	if (cc_number_file_read(root_fd, CC_ACCOUNT_NAME, &total) != CMN_OK)
+		return cc_account_find(root_fd, bound, until);
+	/* What never fits displaces nothing, but in a root whose bound became smaller. */
+	status = cc_evict_until(root_fd, config, bytes > bound ? bound : bound - bytes, until);
+	return bytes > bound ? CMN_STALE : status;
+}
+
 /*
  * As reserve_within, by the configuration's bound: several that store at once
  * stay within it together, and what cannot be counted does not appear.
- * CMN_ERR_TOO_LARGE: they would not. *ret_evict: so, or soon, when others would
- * have to wait for an eviction.
+ * CMN_ERR_TOO_LARGE: they would not, and nothing goes for it in time.
  */
 static enum cmn_status reserve(struct cc_store *store, int root_fd, const char *leaf, uint64_t bytes,
-			       uint64_t until, struct held_leaf *held, bool *ret_evict)
+			       const struct limits *limits, struct held_leaf *held)
 {
 	const struct cc_config *config = store->config;
-	enum cmn_status status = CMN_STALE;
-	uint64_t bound = config->eviction_disable ? 0 : config->max_size, overhead, total = 0;
+	uint64_t bound = config->eviction_disable ? 0 : config->max_size, overhead, left;
+	enum cmn_status status = CMN_STALE, made = CMN_OK;
 
 	if (!bound)
-		return reserve_within(store, root_fd, leaf, bytes, UINT64_MAX, until, held, &total);
+		return reserve_within(store, root_fd, leaf, bytes, UINT64_MAX, limits->locks, held);
 	/* Measuring lists the recipes: not where it cannot matter. */
 	if (bound > CC_OVERHEAD_USUAL_MAX)
 		status = reserve_within(store, root_fd, leaf, bytes, bound - CC_OVERHEAD_USUAL_MAX,
-					until, held, &total);
-	if (status == CMN_STALE) {
+					limits->locks, held);
+	if (status == CMN_STALE)
+		cc_overhead_trim(root_fd, bound);
+	while (status == CMN_STALE && made == CMN_OK) {
 		overhead = cc_overhead_share(root_fd, bound, 0);
-		bound = bound > overhead ? bound - overhead : 0;
-		status = reserve_within(store, root_fd, leaf, bytes, bound, until, held, &total);
+		left = bound > overhead ? bound - overhead : 0;
+		status = reserve_within(store, root_fd, leaf, bytes, left, limits->locks, held);
+		/* Others may take the room before this one does. */
+		if (status == CMN_STALE)
+			made = make_room(config, root_fd, bytes, left, limits->eviction);
 	}
-	*ret_evict = cc_evict_makes_room(config) &&
-		     (status == CMN_STALE || total > bound - bound / HEADROOM_SHARE);
-	if (*ret_evict)
-		want_room(store, status == CMN_STALE ? bytes : bound / HEADROOM_SHARE);
 	return status == CMN_STALE ? CMN_ERR_TOO_LARGE : status;
 }
 
@@ -370,7 +384,7 @@ void cc_store_trim(struct cc_store *store)
 }
 
 static enum cmn_status put_in_leaf(struct cc_store *store, int root_fd,
-				   const struct parcel *parcel, uint64_t until, bool *ret_evict)
+				   const struct parcel *parcel, const struct limits *limits)
 {
 	struct held_leaf held = { .fd = -1 };
 	char leaf[CC_LEAF_PATH_SIZE];
@@ -380,13 +394,13 @@ static enum cmn_status put_in_leaf(struct cc_store *store, int root_fd,
 	int64_t change;
 
 	cc_leaf_path(parcel->key, leaf);
-	cc_days_note(root_fd, used_ns, until, &days);
+	cc_days_note(root_fd, used_ns, limits->locks, &days);
 	/*
 	 * One in several layers of overlayfs never tells that it was removed,
 	 * but then nothing can be made in it.
 	 */
 	for (int i = 0; i < MAKE_ATTEMPTS && status == CMN_MISS; i++) {
-		status = reserve(store, root_fd, leaf, reserved, until, &held, ret_evict);
+		status = reserve(store, root_fd, leaf, reserved, limits, &held);
 		if (status != CMN_OK)
 			break;
 		cc_leaf_sweep(held.fd, held.locked);
@@ -394,34 +408,23 @@ static enum cmn_status put_in_leaf(struct cc_store *store, int root_fd,
 		if (status != CMN_OK)
 			cc_leaf_prune(root_fd, leaf);
 		change -= (int64_t)reserved;
-		/* Failing leaves the account a little high; the next eviction counts. */
+		/* Failing leaves the account a little high; the next clean-up counts. */
 		if (change)
-			(void)!cc_account_add(root_fd, change, until);
+			(void)!cc_account_add(root_fd, change, limits->locks);
 		release_leaf(&held);
 	}
 	return status == CMN_MISS ? CMN_ERR_IO : status;
 }
 
-/*
- * Once a day the age; and where something did not fit. One that could not
- * remove enough is not tried again at once: it looks at everything each time.
- */
-static bool evict_due(const struct cc_store *store, int root_fd, bool full)
+enum cmn_status cc_store_put_within(struct cc_store *store, const struct cc_key *key,
+				    const struct cc_entry *entry, uint64_t patience_ns, uint64_t evict_ns)
 {
-	return (full || cc_evict_due(root_fd, store->config)) &&
-	       cmn_clock_monotonic() >= atomic_load(&store->evict_time);
-}
-
-enum cmn_status cc_store_add_within(struct cc_store *store, const struct cc_key *key,
-				    const struct cc_entry *entry, uint64_t patience_ns, bool *ret_evict)
-{
-	uint64_t until, near;
+	struct limits limits;
+	uint64_t near;
 	struct parcel parcel = { 0 };
 	enum cmn_status status;
-	bool full = false;
 	int root_fd = -1;
 
-	*ret_evict = false;
 	if (store->config->read_only || !store->config->dir)
 		return CMN_ERR_ACCESS;
 	status = prepare_parcel(store, key, entry, &parcel);
@@ -430,12 +433,13 @@ enum cmn_status cc_store_add_within(struct cc_store *store, const struct cc_key 
 	if (status != CMN_OK)
 		goto out;
 	near = cmn_clock_deadline(patience_ns);
-	until = cc_store_lock_until(store);
-	until = near < until ? near : until;
-	status = put_in_leaf(store, root_fd, &parcel, until, &full);
+	limits.locks = cc_store_lock_until(store);
+	limits.locks = near < limits.locks ? near : limits.locks;
+	limits.eviction = cmn_clock_deadline(evict_ns);
+	status = put_in_leaf(store, root_fd, &parcel, &limits);
 	atomic_store(&store->stuck, status == CMN_BUSY);
-	if (status != CMN_BUSY)
-		*ret_evict = evict_due(store, root_fd, full);
+	if (status == CMN_OK)
+		cc_evict_aged(root_fd, store->config, limits.eviction);
 out:
 	if (root_fd >= 0)
 		(void)close(root_fd);	/* a directory: nothing to be lost */
@@ -443,24 +447,10 @@ out:
 	return status;
 }
 
-enum cmn_status cc_store_add(struct cc_store *store, const struct cc_key *key,
-			     const struct cc_entry *entry, bool *ret_evict)
-{
-	return cc_store_add_within(store, key, entry, atomic_load(&store->patience), ret_evict);
-}
-
 enum cmn_status cc_store_put(struct cc_store *store, const struct cc_key *key,
 			     const struct cc_entry *entry)
 {
-	bool due;
-	enum cmn_status status = cc_store_add(store, key, entry, &due), evicted = CMN_OK;
-
-	if (due)
-		evicted = cc_store_evict(store);
-	(void)evicted;	/* failing keeps what is, and is logged; a later put tries again */
-	if (due && status == CMN_ERR_TOO_LARGE)
-		status = cc_store_add(store, key, entry, &due);
-	return status;
+	return cc_store_put_within(store, key, entry, atomic_load(&store->patience), UINT64_MAX);
 }
 
 static bool src_has_key(int leaf_fd, unsigned int n, struct cmn_view key)
@@ -508,7 +498,7 @@ enum cmn_status cc_store_remove(struct cc_store *store, const struct cc_key *key
 	status = cc_leaf_lock(leaf_fd, until);
 	if (status == CMN_OK || status == CMN_ERR_IO) {
 		freed = remove_key(leaf_fd, cc_key_view(key));
-		/* Too much in the account does no harm: the next eviction counts. */
+		/* Too much in the account does no harm: the next clean-up counts. */
 		status = freed ? cc_account_add(root_fd, -(int64_t)freed, until) : CMN_OK;
 		/* Then only: who counts does not see the lock of a directory that is gone. */
 		cc_leaf_prune(root_fd, leaf);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* store_walk: what concerns all entries of a root: listing and eviction. */
+/* store_walk: what concerns all entries of a root: listing and cleaning. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -10,15 +10,8 @@
 #include "cachecore/disk/root.h"
 #include "cachecore/disk/store_internal.h"
 #include "cachecore/disk/leaf_walk.h"
-#include "common/clock.h"
 
 #define NS_PER_S UINT64_C(1000000000)
-/*
- * After one that could not remove enough: each looks at every entry, which may
- * take a tenth of the time. Until then nothing is stored that does not fit.
- */
-#define RETRY_TIMES 10
-#define RETRY_MAX_NS (30 * NS_PER_S)
 
 struct listing {
 	const struct cc_store *store;
@@ -29,23 +22,9 @@ struct listing {
 	void *ctx;
 };
 
-/* cc_evict_pace */
-static uint64_t lock_until(void *ctx)
+enum cmn_status cc_store_clean(struct cc_store *store, const struct cc_clean_watch *watch)
 {
-	return cc_store_lock_until(ctx);
-}
-
-enum cmn_status cc_store_evict(struct cc_store *store)
-{
-	const struct cc_evict_pace pace = { .lock_until = lock_until, .ctx = store };
-
-	return cc_store_evict_paced(store, &pace);
-}
-
-enum cmn_status cc_store_evict_paced(struct cc_store *store, const struct cc_evict_pace *pace)
-{
-	struct cc_evict_pace own = *pace;
-	uint64_t began = cmn_clock_monotonic(), now, pause;
+	static const char *const former[] = { "evict.lock", "last_cleanup.txt" };
 	enum cmn_status status;
 	int root_fd;
 
@@ -54,16 +33,11 @@ enum cmn_status cc_store_evict_paced(struct cc_store *store, const struct cc_evi
 	status = cc_store_open_root(store, &root_fd);
 	if (status != CMN_OK)
 		return status == CMN_MISS ? CMN_OK : status;
-	own.room = atomic_exchange(&store->wanted_room, 0);
-	status = cc_evict_run(root_fd, store->config, &own);
-	if (status != CMN_BUSY)
-		(void)unlinkat(root_fd, "flights", AT_REMOVEDIR);	/* a former version's; one that is in use is not empty */
-	if (status != CMN_OK && status != CMN_BUSY) {
-		now = cmn_clock_monotonic();
-		pause = (now - began) * RETRY_TIMES;
-		pause = pause < RETRY_MAX_NS ? pause : RETRY_MAX_NS;
-		atomic_store(&store->evict_time, now + pause);
-	}
+	status = cc_clean(root_fd, store->config, watch);
+	/* Of former versions; a directory that is in use is not empty. */
+	(void)unlinkat(root_fd, "flights", AT_REMOVEDIR);
+	for (size_t i = 0; i < sizeof(former) / sizeof(former[0]); i++)
+		(void)unlinkat(root_fd, former[i], 0);
 	if (status < 0)
 		cmn_log_write(store->log, CMN_LOG_WARNING, "eviction in %s: %s", store->config->dir,
 			      cmn_status_string(status));

@@ -313,7 +313,7 @@ static void evict(const char *root, uint64_t max_size)
 	enum cmn_status status;
 
 	begin = bench_now();
-	status = cc_store_evict(store);
+	status = cc_store_clean(store, NULL);
 	begin = bench_now() - begin;
 	if (status != CMN_OK)
 		bench_fail("eviction: %s", cmn_status_string(status));

@@ -66,7 +66,7 @@ TEST(by_size)
 	put_entries(ENTRIES);
 	bench_sync(&bench);
 	bench.config.max_size = total() - 1;
-	CU_ASSERT_EQUAL(cc_store_evict(bench.store), CMN_OK);
+	CU_ASSERT_EQUAL(cc_store_clean(bench.store, NULL), CMN_OK);
 	left = forget_what_is_gone();
 	CU_ASSERT(left > 0 && left < ENTRIES);
 	bench_close(&bench, &effort);
@@ -92,7 +92,7 @@ TEST(by_age)
 		bench_set_access(&bench, id, 1);
 	use_for_days(100);
 	bench_sync(&bench);
-	CU_ASSERT_EQUAL(cc_store_evict(bench.store), CMN_OK);
+	CU_ASSERT_EQUAL(cc_store_clean(bench.store, NULL), CMN_OK);
 	CU_ASSERT_EQUAL(forget_what_is_gone(), 3);
 	bench_close(&bench, &effort);
 }
@@ -114,7 +114,7 @@ TEST(with_nothing_on_disk)
 	bench_open(&bench, "unsynced_eviction", 0);
 	put_entries(5);
 	bench.config.max_size = total() - 1;
-	CU_ASSERT_EQUAL(cc_store_evict(bench.store), CMN_OK);
+	CU_ASSERT_EQUAL(cc_store_clean(bench.store, NULL), CMN_OK);
 	bench_put(&bench, 0, 1);
 	bench_close(&bench, &effort);
 }
@@ -145,7 +145,7 @@ TEST(of_what_dead_writers_left)
 	(void)close(fd);
 	bench_sync(&bench);
 	bench_forget(&bench, 2);
-	CU_ASSERT_EQUAL(cc_store_evict(bench.store), CMN_OK);
+	CU_ASSERT_EQUAL(cc_store_clean(bench.store, NULL), CMN_OK);
 	bench_close(&bench, &effort);
 }
 

@@ -188,7 +188,7 @@ TEST(everything_with_nothing_on_disk)
 	bench_put(&bench, 0, 0);
 	count(21222324, false, 21222324);
 	bench_put(&bench, 1, 0);
-	CU_ASSERT_EQUAL(cc_store_evict(bench.store), CMN_OK);
+	CU_ASSERT_EQUAL(cc_store_clean(bench.store, NULL), CMN_OK);
 	count(21222324, true, 42444648);
 	bench_remove(&bench, 0);
 	bench_close(&bench, &effort);

@@ -220,9 +220,6 @@ int golden_make(const char *root)
 	/* What statistics leave by the day is of today, and by this program's name. */
 	if (!failed && unlinkat(root_fd, "usage.txt", 0) < 0)
 		failed = __LINE__;
-	(void)unlinkat(root_fd, CC_EVICT_LOCK_NAME, 0);	/* empty, and only there if something evicted */
-	if (!failed && cc_number_file_write(root_fd, CC_EVICT_STAMP_NAME, GOLDEN_TIME_NS) != CMN_OK)
-		failed = __LINE__;
 	(void)close(root_fd);
 	return failed;
 }

@@ -289,7 +289,8 @@ static int compare_one(const char *path, const struct stat *info, int kind, stru
 	if (kind == FTW_D)
 		directories++;
 	/* Which only a former version writes. */
-	if (kind == FTW_D || strcmp(path + where->base, "0_access_time.txt") == 0)
+	if (kind == FTW_D || strcmp(path + where->base, "0_access_time.txt") == 0 ||
+	    strcmp(relative, "/last_cleanup.txt") == 0)
 		return 0;
 	(void)snprintf(full, sizeof(full), "%s%s", to, relative);
 	golden = slurp(path);
@@ -335,7 +336,7 @@ TEST(todays_code_writes_the_same_bytes)
 	(void)snprintf(compressed, sizeof(compressed), "%s/0.bin", leaf);
 	compared = directories = 0;
 	CU_ASSERT_EQUAL(nftw(from, compare_one, 16, FTW_PHYS), 0);
-	CU_ASSERT_EQUAL(compared, 13);
+	CU_ASSERT_EQUAL(compared, 12);
 	CU_ASSERT_EQUAL(nftw(to, count_one, 16, FTW_PHYS), 0);
 	CU_ASSERT_EQUAL(compared, 0);
 	CU_ASSERT_EQUAL(directories, 0);
@@ -422,7 +423,7 @@ static void expect_left_alone(const char *name, const struct cmn_buffer *file)
 	CU_ASSERT_TRUE(says("verified", "3 entries sound, 0 damaged, 1 of another version\n"));
 	/* Of eviction it is an entry like any other. */
 	bench.config.max_size = 1;
-	CU_ASSERT_EQUAL(cc_store_evict(bench.store), CMN_OK);
+	CU_ASSERT_EQUAL(cc_store_clean(bench.store, NULL), CMN_OK);
 	CU_ASSERT_NOT_EQUAL(access(path_of(&bench, name), F_OK), 0);
 	cc_entry_unref(entry);
 	close_bench(&bench);

@@ -126,7 +126,7 @@ static void fill(const char *root, const struct cc_key *key, const char *image)
 
 	CU_ASSERT_EQUAL_FATAL(cc_store_open(&config, NULL, &store), CMN_OK);
 	CU_ASSERT_EQUAL_FATAL(put_image(store, key, image), CMN_OK);
-	CU_ASSERT_EQUAL_FATAL(cc_store_evict(store), CMN_OK);
+	CU_ASSERT_EQUAL_FATAL(cc_store_clean(store, NULL), CMN_OK);
 	cc_store_close(store);
 	/* The file, for what the log has no place for; and the log. */
 	for (int i = 0; i < 2; i++) {
@@ -384,7 +384,7 @@ void hostile_exercise(struct hostile *hostile, const char *what)
 	(void)!put_image(hostile->store, &other, "another image");
 	(void)!cc_store_remove(hostile->store, &other);
 	cc_key_release(&other);
-	(void)!cc_store_evict(hostile->store);
+	(void)!cc_store_clean(hostile->store, NULL);
 	expect_right_or_miss(hostile, what);
 	hostile_time_limit(0, "");
 	code = hostile_tool(hostile, "verify", NULL);
@@ -397,7 +397,7 @@ void hostile_exercise(struct hostile *hostile, const char *what)
 	HOSTILE_ASSERT(what, code == 0 || code == 1);
 	hostile_time_limit(30, what);
 	hostile->config.max_size = 200;	/* whatever there is must go */
-	(void)!cc_store_evict(hostile->store);
+	(void)!cc_store_clean(hostile->store, NULL);
 	hostile->config.max_size = UINT64_C(8) << 30;
 	hostile_time_limit(0, "");
 	code = hostile_tool(hostile, "clear", NULL);

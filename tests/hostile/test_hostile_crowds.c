@@ -112,7 +112,7 @@ static void check(const char *name, const char *relative, const char *form, bool
 	expect_tool(&hostile, "stats");
 	hostile_time_limit(600, name);
 	CU_ASSERT_EQUAL(hostile_put(&hostile), CMN_OK);
-	CU_ASSERT_EQUAL(cc_store_evict(hostile.store), CMN_OK);
+	CU_ASSERT_EQUAL(cc_store_clean(hostile.store, NULL), CMN_OK);
 	CU_ASSERT_STRING_EQUAL(hostile_get(&hostile), HOSTILE_IMAGE);
 	expect_tool(&hostile, "clear");
 #pragma GCC diagnostic push

@@ -337,7 +337,6 @@ static void try_all(const char *target, const char *shown, int where)
 FILE_TEST(src, "%leaf/0.src")
 FILE_TEST(bin, "%leaf/0.bin")
 FILE_TEST(cache_size, "cache_size.txt")
-FILE_TEST(last_cleanup, "last_cleanup.txt")
 FILE_TEST(days, "days.txt")
 FILE_TEST(stats, "stats.txt")
 FILE_TEST(stats_log, "stats.log")
@@ -345,7 +344,6 @@ FILE_TEST(usage, "usage.txt")
 FILE_TEST(tokens, "tokens.dat")
 FILE_TEST(history, "history.dat")
 FILE_TEST(old_history, "history.old")
-FILE_TEST(evict_lock, "evict.lock")
 FILE_TEST(build_lock, "build.lock")
 FILE_TEST(recipe, "%recipe")
 FILE_TEST(attempts, "%attempts")
@@ -462,7 +460,6 @@ int main(int argc, char **argv)
 		UNIT_TEST(src),
 		UNIT_TEST(bin),
 		UNIT_TEST(cache_size),
-		UNIT_TEST(last_cleanup),
 		UNIT_TEST(days),
 		UNIT_TEST(stats),
 		UNIT_TEST(stats_log),
@@ -470,7 +467,6 @@ int main(int argc, char **argv)
 		UNIT_TEST(tokens),
 		UNIT_TEST(history),
 		UNIT_TEST(old_history),
-		UNIT_TEST(evict_lock),
 		UNIT_TEST(build_lock),
 		UNIT_TEST(recipe),
 		UNIT_TEST(attempts),

@@ -73,7 +73,7 @@ static void operate(struct cc_store *store, uint64_t *random)
 		else
 			stress_touch(store, id);
 	} else {
-		status = cc_store_evict(store);
+		status = cc_store_clean(store, NULL);
 		if (status != CMN_OK && status != CMN_BUSY)
 			stress_fail("evict: %s", cmn_status_string(status));
 	}
@@ -98,7 +98,7 @@ static void check_rest(struct cc_store *store)
 	uint64_t counted, written;
 	int fd = open(root, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 
-	if (fd < 0 || cc_store_evict(store) != CMN_OK)
+	if (fd < 0 || cc_store_clean(store, NULL) != CMN_OK)
 		stress_fail("last eviction");
 	files = temporaries = 0;
 	(void)nftw(root, count_file, 16, FTW_PHYS);

@@ -85,7 +85,7 @@ static void put(struct cc_store *store, unsigned int id, uint64_t *random)
 
 static void evict(struct cc_store *store)
 {
-	enum cmn_status status = cc_store_evict(store);
+	enum cmn_status status = cc_store_clean(store, NULL);
 
 	/* Others store meanwhile, so it may not be enough. */
 	if (status != CMN_OK && status != CMN_BUSY && status != CMN_STALE)
@@ -342,7 +342,7 @@ static void check_rest(void)
 	uint64_t before = account_error();
 
 	(void)nftw(root, look_at_file, 16, FTW_PHYS);
-	if (cc_store_evict(store) != CMN_OK)
+	if (cc_store_clean(store, NULL) != CMN_OK)
 		stress_fail("last eviction");
 	left.entries = left.temporaries = 0;
 	(void)nftw(root, look_at_file, 16, FTW_PHYS);

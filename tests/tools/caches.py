@@ -91,6 +91,8 @@ def pass_days(root, days):
     today = time.time_ns() // (86400 * 10**9)
     write(os.path.join(root, "days.txt"),
           b"".join(b"%d\n" % day for day in range(today - days + 1, today + 1)))
+    for path in files(root, ".bin"):
+        os.utime(path, (1, 1))
 
 
 def damage_src(root):
@@ -102,7 +104,7 @@ def lose_bin(root):
 
 
 def damage_counts(root):
-    for name in ("cache_size.txt", "stats.txt", "stats.log", "last_cleanup.txt", "days.txt",
+    for name in ("cache_size.txt", "stats.txt", "stats.log", "days.txt",
                  "tokens.dat", "contents.dat", "history.dat"):
         write(os.path.join(root, name), b"\x00\xff rubbish\n" * 100)
 

@@ -427,12 +427,6 @@ class Counted(Golden):
         self.run_tool("clear", code=1)
         self.assertEqual(len(self.json("list")), 3)
 
-    def test_prune_fails_behind_another_one(self):
-        with open(os.path.join(self.root, "evict.lock"), "w", encoding="ascii") as file:
-            fcntl.flock(file, fcntl.LOCK_EX)
-            self.run_tool("prune", code=1)
-        self.run_tool("prune")
-
 
 class Carried(Golden):
     def setUp(self):

@@ -52,11 +52,10 @@ class Locks(tool_case.Case):
     def make(self, damage):
         shutil.rmtree(self.root, ignore_errors=True)
         caches.copy(SOURCE, self.root)
-        for name in ("evict.lock", "recipes/replay.lock"):
-            path = os.path.join(self.root, name)
-            if os.path.isdir(os.path.dirname(path)):
-                with open(path, "a", encoding="utf-8"):
-                    os.chmod(path, 0o600)
+        path = os.path.join(self.root, "recipes/replay.lock")
+        if os.path.isdir(os.path.dirname(path)):
+            with open(path, "a", encoding="utf-8"):
+                os.chmod(path, 0o600)
         if damage:
             caches.damage_bin(self.root)
 
@@ -64,7 +63,7 @@ class Locks(tool_case.Case):
         """What can be locked: the root, each leaf, and each file that is beside them."""
         leaves = {os.path.dirname(path) for path in caches.files(self.root, ".src")}
         files = [os.path.join(self.root, name) for name in
-                 ("evict.lock", "history.dat", "recipes/replay.lock")]
+                 ("history.dat", "recipes/replay.lock")]
         return [self.root, min(leaves)] + [path for path in files if os.path.exists(path)]
 
     def test_every_verb_ends(self):

@@ -5,7 +5,6 @@
 #include <unistd.h>
 
 #include "cachecore/disk/space/account.h"
-#include "cachecore/disk/space/evict.h"
 #include "cachecore/record/history.h"
 #include "cachecore/disk/nonce.h"
 #include "cachecore/disk/writer/recipes.h"
@@ -26,7 +25,7 @@ static int finish(const struct tool_cache *cache, enum cmn_status status)
 	if (status == CMN_OK)
 		return TOOL_OK;
 	tool_complain("%s: %s", cache->config.dir,
-		      status == CMN_BUSY ? "another process is evicting, or holds a lock" :
+		      status == CMN_BUSY ? "another process holds a lock" :
 		      status == CMN_STALE ? "not enough could be removed" :
 					    cmn_status_string(status));
 	return TOOL_FAILED;
@@ -69,13 +68,12 @@ static uint64_t less(uint64_t before, uint64_t after)
 	return before > after ? before - after : 0;
 }
 
-/* cc_evict_pace: it only shows that something happens. */
-static bool show_pruning(void *ctx)
+/* cc_clean_watch */
+static void show_pruning(void *ctx)
 {
 	uint64_t *count = ctx;
 
 	terminal_progress("prune", ++*count, 0);
-	return true;
 }
 
 /* The size that a tier's directory may have: as given, else by the attribute of its address. 0: complained about. */
@@ -174,12 +172,12 @@ static int prune_by_settings(struct tool_cache *cache, bool json)
 	struct amount before, after;
 	struct removed removed = { .left = &after };
 	uint64_t count = 0;
-	const struct cc_evict_pace pace = { .go_on = show_pruning, .ctx = &count };
+	const struct cc_clean_watch watch = { .show = show_pruning, .ctx = &count };
 	enum cmn_status status = count_root(cache->config.dir, &before);
 	int code;
 
 	if (status == CMN_OK)
-		status = cc_store_evict_paced(cache->store, &pace);
+		status = cc_store_clean(cache->store, &watch);
 	terminal_progress_hide();
 	code = finish(cache, status);
 	/* Of one that could not remove enough, too. */
@@ -243,7 +241,7 @@ static enum cmn_status clear_leaf(void *ctx, int root_fd, const char *path, int 
 	uint64_t all = 0;
 
 	if (status == CMN_MISS)
-		return CMN_OK;	/* an evictor was faster */
+		return CMN_OK;	/* another process was faster */
 	if (status != CMN_OK && status != CMN_ERR_IO)
 		return status;
 	if (cc_leaf_scan(leaf_fd, &scan) != CMN_OK)
@@ -272,26 +270,22 @@ static enum cmn_status clear_root(const char *root, struct amount *removed)
 	struct cc_account_mark before;
 	enum cmn_status status;
 	uint64_t left = 0;
-	int fd = -1, evict_fd = -1;
-	bool busy, alone;
+	int fd = -1;
+	bool busy;
 
 	status = cc_root_open(root, &fd);
 	if (status == CMN_MISS)
 		return CMN_OK;
 	if (status != CMN_OK)
 		return status;
-	/* Else an evictor would count what goes meanwhile. */
-	alone = cc_evict_lock(fd, tool_lock_until(), &evict_fd) != CMN_BUSY;
 	status = cc_leaf_walk(fd, true, clear_leaf, removed);
-	/* What killed writers left in the account; where another counts, it does that. */
-	if (status == CMN_OK && alone) {
+	/* What killed writers left in the account. */
+	if (status == CMN_OK) {
 		cc_account_mark(fd, &before);
 		status = cc_account_count(fd, &left, &busy);
 		if (status == CMN_OK)
 			status = cc_account_correct(fd, &before, left, busy, tool_lock_until(), &left);
 	}
-	if (evict_fd >= 0)
-		cc_root_unlock(evict_fd);
 	cc_root_unlock(fd);
 	return status;
 }

@@ -8,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "cachecore/disk/space/evict.h"
+#include "cachecore/disk/space/clean.h"
 #include "layers/shared/driver/drivers.h"
 #include "tools/arguments.h"
 #include "tools/json_output.h"
@@ -149,7 +149,7 @@ static void count(struct tool_cache *cache)
 	config.eviction_disable = true;
 	if (cc_store_open_root(cache->store, &fd) != CMN_OK)
 		return;
-	(void)!cc_evict_run(fd, &config, NULL);	/* what it cannot count now is told where it matters */
+	(void)!cc_clean(fd, &config, NULL);	/* what it cannot count now is told where it matters */
 	(void)close(fd);	/* a directory: nothing to be lost */
 }
 

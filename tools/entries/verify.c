@@ -5,7 +5,6 @@
 #include <unistd.h>
 
 #include "cachecore/disk/space/account.h"
-#include "cachecore/disk/space/evict.h"
 #include "cachecore/disk/space/number_file.h"
 #include "cachecore/disk/root.h"
 #include "tools/arguments.h"
@@ -103,7 +102,7 @@ static bool verify_item(void *ctx, const struct cc_store_item *item)
  * meanwhile changes both, so that what was counted need not be comparable.
  */
 static enum cmn_status compare_account(struct verification *verification, int root_fd,
-				       bool corrects, bool *ret_certain)
+				       bool *ret_certain)
 {
 	struct cc_account_mark before, after;
 	enum cmn_status status;
@@ -117,9 +116,11 @@ static enum cmn_status compare_account(struct verification *verification, int ro
 	verification->has_account = after.known;
 	verification->account = after.total;
 	*ret_certain = !busy && before.known == after.known && before.total == after.total;
-	if (!corrects || (verification->account == verification->counted &&
-			  (verification->has_account || !verification->counted)))
+	if (verification->cache->config.read_only || (verification->account == verification->counted &&
+			  (verification->has_account || !verification->counted))) {
+		*ret_certain = true;
 		return CMN_OK;
+	}
 	status = cc_account_correct(root_fd, &before, verification->counted, busy,
 				    cc_store_lock_until(verification->cache->store), &after.total);
 	verification->corrected = status == CMN_OK && after.total == verification->counted;
@@ -128,23 +129,11 @@ static enum cmn_status compare_account(struct verification *verification, int ro
 
 static enum cmn_status verify_account(struct verification *verification, int root_fd)
 {
-	bool certain = false, corrects = false;
-	enum cmn_status status;
-	int fd = -1;
+	enum cmn_status status = CMN_OK;
+	bool certain = false;
 
-	/* Without the lock, whose file may have to be made, while nothing is to be corrected. */
-	status = compare_account(verification, root_fd, corrects, &certain);
-	if (status != CMN_OK || verification->cache->config.read_only ||
-	    (verification->account == verification->counted &&
-	     (verification->has_account || !verification->counted)))
-		return status;
-	/* An evictor corrects it, too. */
-	corrects = cc_evict_lock(root_fd, tool_lock_until(), &fd) != CMN_BUSY;
-	certain = false;
 	for (int i = 0; i < ACCOUNT_TRIES && status == CMN_OK && !certain && !verification->corrected; i++)
-		status = compare_account(verification, root_fd, corrects, &certain);
-	if (fd >= 0)
-		cc_root_unlock(fd);
+		status = compare_account(verification, root_fd, &certain);
 	return status;
 }
 
@@ -162,10 +151,9 @@ static enum cmn_status verify_rest(struct verification *verification)
 	(void)close(root_fd);	/* nothing was written through it */
 	if (status != CMN_OK || !verification->repair)
 		return status;
-	/* An eviction that evicts nothing: it clears what dead writers left. */
+	/* Evicts nothing, but clears what dead writers left. */
 	cache->config.eviction_disable = true;
-	status = cc_store_evict(cache->store);
-	return status == CMN_BUSY ? CMN_OK : status;	/* another one is clearing */
+	return cc_store_clean(cache->store, NULL);
 }
 
 /* How much there is to read, for people who wait. */

@@ -8,7 +8,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "cachecore/disk/space/evict.h"
 #include "cachecore/key.h"
 #include "cachecore/disk/space/number_file.h"
 #include "common/clock.h"
@@ -212,11 +211,9 @@ static enum cmn_status load_counts(struct report_data *data, const char *root)
 	fd = open(root, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOCTTY);
 	if (fd < 0)
 		return status;
-	/* Without these two the page tells less. */
+	/* Without it the page tells less. */
 	if (cc_stats_load_usage(data->usage, fd) != CMN_OK)
 		memset(data->usage, 0, sizeof(*data->usage));
-	if (cc_number_file_read(fd, CC_EVICT_STAMP_NAME, &data->last_eviction_ns) != CMN_OK)
-		data->last_eviction_ns = 0;
 	(void)close(fd);	/* read only */
 	return status;
 }

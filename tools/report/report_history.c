@@ -74,6 +74,8 @@ static void add_evicted(void *ctx, enum cc_history_cause cause, uint64_t time_ns
 	struct report_data *data = ctx;
 
 	(void)leaf;
+	if ((cause == CC_HISTORY_BY_SIZE || cause == CC_HISTORY_BY_AGE) && data->last_eviction_ns < time_ns)
+		data->last_eviction_ns = time_ns;
 	data->evicted_by_size += cause == CC_HISTORY_BY_SIZE;
 	data->evicted_by_age += cause == CC_HISTORY_BY_AGE;
 	see_time(data, time_ns);

@@ -11,6 +11,7 @@
 #include "cachecore/disk/space/number_file.h"
 #include "cachecore/disk/root.h"
 #include "cachecore/disk/leaf_walk.h"
+#include "common/clock.h"
 #include "common/file.h"
 #include "common/listing.h"
 
@@ -66,9 +67,8 @@ enum cmn_status cc_account_sum(int locked_fd, uint64_t bytes, uint64_t limit, ui
 
 	if (cc_number_file_read(locked_fd, CC_ACCOUNT_NAME, &total) != CMN_OK) {
 		total = 0;
-		(void)unlinkat(locked_fd, CC_EVICT_STAMP_NAME, 0);	/* if it stays, that is a day later */
-		if (limit != UINT64_MAX && !has_no_entries(locked_fd))
-			return CMN_STALE;
+		if (!has_no_entries(locked_fd))
+			return CMN_MISS;
 	}
 	total = sum_of(total, bytes);
 	if (total > limit)
@@ -91,9 +91,7 @@ enum cmn_status cc_account_add(int root_fd, int64_t bytes, uint64_t until)
 	status = cc_account_lock(root_fd, until, &fd);
 	if (status != CMN_OK)
 		return status;
-	if (cc_number_file_read(fd, CC_ACCOUNT_NAME, &total) != CMN_OK) {
-		(void)unlinkat(fd, CC_EVICT_STAMP_NAME, 0);	/* if it stays, that is a day later */
-	} else {
+	if (cc_number_file_read(fd, CC_ACCOUNT_NAME, &total) == CMN_OK) {
 		total = less ? (total > less ? total - less : 0) : sum_of(total, (uint64_t)bytes);
 		status = cc_account_write(fd, total);
 	}
@@ -149,7 +147,7 @@ enum cmn_status cc_account_correct(int root_fd, const struct cc_account_mark *be
 }
 
 struct count {
-	uint64_t total;
+	uint64_t total, until;
 	bool busy;
 };
 
@@ -160,6 +158,8 @@ static enum cmn_status count_leaf(void *ctx, int root_fd, const char *path, int 
 
 	(void)root_fd;
 	(void)path;
+	if (cmn_clock_monotonic() >= count->until)
+		return CMN_BUSY;
 	count->busy |= cc_leaf_lock(leaf_fd, 0) == CMN_BUSY;
 	cc_leaf_unlock(leaf_fd);
 	if (cc_leaf_scan(leaf_fd, &scan) != CMN_OK)
@@ -175,7 +175,7 @@ static enum cmn_status count_leaf(void *ctx, int root_fd, const char *path, int 
 
 enum cmn_status cc_account_count(int root_fd, uint64_t *ret_total, bool *ret_busy)
 {
-	struct count count = { 0 };
+	struct count count = { .until = UINT64_MAX };
 	enum cmn_status status = cc_leaf_walk(root_fd, false, count_leaf, &count);
 
 	if (status == CMN_OK) {
@@ -183,5 +183,22 @@ enum cmn_status cc_account_count(int root_fd, uint64_t *ret_total, bool *ret_bus
 		if (ret_busy)
 			*ret_busy = count.busy;
 	}
+	return status;
+}
+
+enum cmn_status cc_account_find(int root_fd, uint64_t full, uint64_t until)
+{
+	struct count count = { .until = until };
+	enum cmn_status status = cc_leaf_walk(root_fd, false, count_leaf, &count);
+	uint64_t total = status == CMN_OK ? count.total : full;
+	int fd;
+
+	status = cc_account_lock(root_fd, until, &fd);
+	if (status != CMN_OK)
+		return status;
+	/* Another one may have been faster. */
+	if (cc_number_file_read(fd, CC_ACCOUNT_NAME, &count.total) != CMN_OK)
+		status = cc_account_write(fd, total);
+	cc_root_unlock(fd);
 	return status;
 }

@@ -6,14 +6,15 @@
  *
  * - A process that stores adds the bytes before it writes, with the leaf locked,
  *   and corrects them before it unlocks the leaf. A process that removes
- *   subtracts before it unlocks the leaf, or while it has the evictor's lock.
- * - A process that counts the tree has the evictor's lock. Its count is exact if
- *   the number did not change during the count and no leaf was locked.
+ *   subtracts before it unlocks the leaf.
+ * - A count of the tree is exact if the number did not change during the count
+ *   and no leaf was locked.
  *
- * If the number is missing or damaged, an eviction is due, which counts again;
- * until then nothing is stored in a bounded root that has entries. If a process
- * is killed between changing files and correcting the number, the number is too
- * high until the next eviction. Thread-safe, also between processes.
+ * If the number is missing or damaged, who stores in a bounded root counts as long as
+ * there is time; a root that it cannot count in that time counts as full
+ * (cc_account_find). If a process is killed between changing files and correcting the
+ * number, the number is too high until "ckcache prune" or "verify" counts.
+ * Thread-safe, also between processes.
  */
 #ifndef CACHECORE_DISK_SPACE_ACCOUNT_H
 #define CACHECORE_DISK_SPACE_ACCOUNT_H
@@ -29,10 +30,7 @@
  * given back by cc_root_unlock.
  */
 CMN_CHECKED enum cmn_status cc_account_lock(int root_fd, uint64_t until, int *ret_fd);
-/*
- * What the number would be with those bytes. CMN_STALE: over limit, or there is
- * a limit (not UINT64_MAX) and the number is lost.
- */
+/* What the number would be with those bytes. CMN_STALE: over limit. CMN_MISS: it is lost, and there are entries. */
 CMN_CHECKED enum cmn_status cc_account_sum(int locked_fd, uint64_t bytes, uint64_t limit,
 					   uint64_t *ret_total);
 CMN_CHECKED enum cmn_status cc_account_write(int locked_fd, uint64_t total);
@@ -55,6 +53,12 @@ void cc_account_mark(int root_fd, struct cc_account_mark *ret);
 CMN_CHECKED enum cmn_status cc_account_correct(int root_fd, const struct cc_account_mark *before,
 					       uint64_t counted, bool busy, uint64_t until,
 					       uint64_t *ret_total);
+/*
+ * Where the number is lost, makes a new one: what is there, if that is counted by then; else, until
+ * somebody counts who has the time, full, since a root was never more than that. CMN_BUSY: nothing
+ * was written.
+ */
+CMN_CHECKED enum cmn_status cc_account_find(int root_fd, uint64_t full, uint64_t until);
 /* Counts the tree. *ret_busy (may be NULL): somebody writes, or has left what is to be swept. */
 CMN_CHECKED enum cmn_status cc_account_count(int root_fd, uint64_t *ret_total, bool *ret_busy);
 

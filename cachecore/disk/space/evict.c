@@ -1,264 +1,292 @@
 /* SPDX-License-Identifier: MIT */
-/* evict: candidates, then their removal in order, and again while that helps. */
+/* evict: samples of the tree, of which the least valuable entries go. */
 #include "cachecore/disk/space/evict.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <stdint.h>
+#include <string.h>
 #include <unistd.h>
 
+#include "cachecore/disk/root.h"
 #include "cachecore/disk/space/account.h"
-#include "cachecore/disk/space/candidates.h"
-#include "cachecore/record/history.h"
+#include "cachecore/disk/space/candidate.h"
 #include "cachecore/disk/space/number_file.h"
 #include "cachecore/disk/space/overhead.h"
-#include "cachecore/disk/root.h"
+#include "cachecore/record/history.h"
 #include "common/clock.h"
-#include "common/file.h"
+#include "common/listing.h"
 
-#define NS_PER_S UINT64_C(1000000000)
-#define NS_PER_DAY (86400 * NS_PER_S)
-/* What an eviction that is to end gets for removing a part of what it has seen: some thousand entries. */
-#define LAST_REMOVALS_NS (NS_PER_S / 10)
-#define LOCK_WAIT_NS (NS_PER_S / 2)
+/* Candidates that are held. Of 16 by chance the oldest is among the oldest 6 % in the middle. */
+#define POOL 16
+/* Images in one look at a directory, which may be long: each further one is nearly free. */
+#define IMAGES 4
+/* Looks for the first removal, and for each further one, since the pool keeps the rest. */
+#define FIRST_LOOKS 4
+#define FURTHER_LOOKS 2
+/* Names of a directory that are listed; where there are more, from anywhere in it. */
+#define WINDOW 256
+/* Positions of so many names need more bits. */
+#define MOST_SHIFT 56
+/* With a range that has names in more than half of it, to find none is unlikely then. */
+#define RANGE_TRIES 4
+/* After so many rounds that remove nothing: all is in use, or nothing is there. */
+#define VAIN_ROUNDS 8
 
-/* What an eviction that removes little adds to the history itself. */
-#define OWN_BYTES 8192
-/* So many candidates are looked at between two changes of the account. */
-#define GIVE_BACK_EVERY 64
+/* Who removes something waits so long for the account, or it stays too high. */
+#define LOCK_LEAST_NS UINT64_C(10000000)
 
-struct eviction {
+typedef char hash_name[CMN_HASH_HEX_SIZE];
+
+struct evicting {
 	int root_fd;
-	const struct cc_config *config;
-	const struct cc_evict_pace *pace;
-	struct cc_candidates candidates;
+	uint64_t until;
+	uint64_t chance;		/* state of the generator */
+	unsigned int shift;		/* positions in a long directory are below 2^(63 - shift) */
+	bool knows_range;		/* it is so, or twice as much */
+	struct cc_ranking ranking;
+	struct cc_candidate pool[POOL];	/* the lowest ranks seen, in order */
+	size_t count;
 	struct cc_history_evicted removed;
-	bool reducing;		/* the root is full: half of it is to be left */
-	uint64_t deadline;	/* monotonic, of removals; 0: none yet */
 };
 
-static bool goes_on(struct eviction *eviction)
+/* xorshift64*: any will do that differs from process to process. */
+static uint64_t draw(struct evicting *evicting)
 {
-	const struct cc_evict_pace *pace = eviction->pace;
+	uint64_t x = evicting->chance;
 
-	if (!eviction->deadline && pace && pace->go_on && !pace->go_on(pace->ctx))
-		eviction->deadline = cmn_clock_monotonic() + LAST_REMOVALS_NS;
-	return !eviction->deadline;
+	x ^= x >> 12;
+	x ^= x << 25;
+	x ^= x >> 27;
+	evicting->chance = x;
+	return x * UINT64_C(0x2545f4914f6cdd1d);
 }
 
-/* Who may have to end soon has not long to wait. */
-static uint64_t lock_until(struct eviction *eviction)
+static bool is_hash(const char *name)
 {
-	const struct cc_evict_pace *pace = eviction->pace;
-	uint64_t until = pace && pace->lock_until ? pace->lock_until(pace->ctx)
-						  : cmn_clock_monotonic() + LOCK_WAIT_NS;
-
-	return eviction->deadline && eviction->deadline < until ? eviction->deadline : until;
-}
-
-static bool search_goes_on(void *ctx)
-{
-	return goes_on(ctx);
-}
-
-/* Returns the bytes freed; 0 where somebody works in the leaf or has used the entry meanwhile. */
-static uint64_t remove_candidate(int root_fd, const struct cc_candidate *one)
-{
-	struct cc_leaf_scan scan;
-	enum cmn_status status;
-	uint64_t freed = 0;
-	int fd;
-
-	if (cc_leaf_open(root_fd, one->path, &fd) != CMN_OK)
-		return 0;
-	status = cc_leaf_lock(fd, 0);
-	if (status == CMN_OK || status == CMN_ERR_IO) {
-		if (cc_leaf_used_ns(fd, NULL, one->n) == one->access_ns)
-			freed = cc_leaf_remove(fd, one->n);
-		if (cc_leaf_scan(fd, &scan) == CMN_OK && cc_leaf_empty(&scan))
-			cc_leaf_prune(root_fd, one->path);
-	}
-	cc_root_unlock(fd);
-	return freed;
-}
-
-/* The bytes that are to go, of those that were seen; total: of all entries. */
-static uint64_t excess_of(struct eviction *eviction, uint64_t total)
-{
-	const struct cc_candidates *candidates = &eviction->candidates;
-	uint64_t max_size = eviction->config->max_size, overhead, left = 0, excess;
-	uint64_t room = eviction->pace ? eviction->pace->room : 0;
-
-	if (!max_size || !cc_evict_makes_room(eviction->config))
-		return 0;
-	if (room)
-		room += OWN_BYTES;
-	overhead = cc_overhead_share(eviction->root_fd, max_size, 0);
-	if (max_size > overhead)
-		left = max_size - overhead;
-	eviction->reducing |= total > left || room > left - total;
-	left = left / 2 + room <= left ? left / 2 : left > room ? left - room : 0;
-	if (!eviction->reducing || total <= left)
-		return 0;
-	excess = total - left;
-	/* By floating point: a share of a share, where a byte more or less is nothing. */
-	return candidates->partial
-		? (uint64_t)((double)excess * ((double)candidates->bytes / (double)total))
-		: excess;
-}
-
-/* What is gone is gone for all: who waits for room need not wait for the rest. */
-static enum cmn_status give_back(struct eviction *eviction, uint64_t *freed)
-{
-	int64_t bytes = (int64_t)*freed;
-
-	*freed = 0;
-	return bytes ? cc_account_add(eviction->root_fd, -bytes, lock_until(eviction))
-		     : CMN_OK;
-}
-
-/* Removes in order until so many bytes are freed and nothing is too old. *ret_freed: the bytes. */
-static enum cmn_status remove_excess(struct eviction *eviction, uint64_t excess,
-				     uint64_t *ret_freed)
-{
-	const struct cc_candidates *candidates = &eviction->candidates;
-	enum cmn_status status = CMN_OK;
-	uint64_t freed = 0, owed = 0, gone;
-
-	for (size_t i = 0; i < candidates->count && status == CMN_OK; i++) {
-		const struct cc_candidate *one = &candidates->all[i];
-
-		/* In order: the first that may stay ends it. Rank 0 is too old. */
-		if (freed >= excess && one->rank)
-			break;
-		if (!goes_on(eviction) && cmn_clock_monotonic() >= eviction->deadline)
-			break;
-		gone = remove_candidate(eviction->root_fd, one);
-		if (gone)
-			cc_history_add_removal(&eviction->removed,
-					       one->rank ? CC_HISTORY_BY_SIZE : CC_HISTORY_BY_AGE,
-					       one->path);
-		freed += gone;
-		owed += gone;
-		if (i % GIVE_BACK_EVERY == GIVE_BACK_EVERY - 1)
-			status = give_back(eviction, &owed);
-	}
-	*ret_freed = freed;
-	return status == CMN_OK ? give_back(eviction, &owed) : status;
-}
-
-/* Temporaries of cache_size.txt and its like, under the lock that their writers hold; else old ones. */
-static void sweep_root(int root_fd)
-{
-	int fd = cmn_file_open(root_fd, ".", O_RDONLY | O_DIRECTORY);
-
-	if (fd < 0)
-		return;	/* the next eviction sweeps */
-	cc_leaf_sweep(fd, cmn_file_lock(fd, 0) == CMN_OK);
-	cc_root_unlock(fd);
+	return strspn(name, "0123456789abcdef") == CMN_HASH_HEX_SIZE - 1 && !name[CMN_HASH_HEX_SIZE - 1];
 }
 
 /*
- * One search for candidates and their removal. *ret_again: there is more to go than one search
- * holds. CMN_STALE: what is left is too much, and another round would not help.
+ * Some names of the directory, each as likely, from the first one on. Of at most WINDOW; *ret_more:
+ * there are further ones. Returns how many.
  */
-static enum cmn_status evict_once(struct eviction *eviction, bool *ret_again)
+static size_t list_some(struct evicting *evicting, struct cmn_listing *listing, size_t most,
+			hash_name *names, hash_name first, bool *ret_more)
 {
-	struct cc_candidates *candidates = &eviction->candidates;
-	const struct cc_config *config = eviction->config;
-	const struct cc_evict_pace *pace = eviction->pace;
-	uint64_t total = 0, excess, freed = 0;
-	struct cc_account_mark before;
-	enum cmn_status status;
+	const struct dirent64 *item;
+	size_t seen = 0, place;
 
-	*candidates = (struct cc_candidates){
-		.config = config, .now = cmn_clock_realtime(),
-		.max = pace && pace->max_candidates ? pace->max_candidates : CC_CANDIDATES_MAX,
-		.go_on = search_goes_on, .ctx = eviction,
-	};
-	cc_account_mark(eviction->root_fd, &before);
-	status = cc_candidates_find(candidates, eviction->root_fd);
-	/* Of a part of the tree nothing follows but that there is as much. */
-	if (status == CMN_OK)
-		status = cc_account_correct(eviction->root_fd, &before, candidates->bytes,
-					    candidates->busy || candidates->partial, lock_until(eviction),
-					    &total);
-	if (status != CMN_OK || config->eviction_disable)
-		goto out;
-	excess = excess_of(eviction, total);
-	status = remove_excess(eviction, excess, &freed);
-	/* What others have stored meanwhile is the next eviction's, or this one might never end. */
-	if (status == CMN_OK && freed < excess) {
-		*ret_again = freed && !candidates->partial && !eviction->deadline;
-		status = CMN_STALE;
+	*ret_more = false;
+	while ((item = cmn_listing_next(listing))) {
+		if (!is_hash(item->d_name))
+			continue;
+		if (seen == WINDOW) {
+			*ret_more = true;
+			break;
+		}
+		if (!seen)
+			memcpy(first, item->d_name, sizeof(hash_name));
+		/* Reservoir sampling. */
+		place = seen < most ? seen : draw(evicting) % (seen + 1);
+		seen++;
+		if (place < most)
+			memcpy(names[place], item->d_name, sizeof(*names));
 	}
-out:
-	cc_candidates_release(candidates);
-	return status;
+	return seen < most ? seen : most;
 }
 
-static enum cmn_status evict_locked(struct eviction *eviction)
+/*
+ * A file system's positions in a directory are hashes, or numbers of bytes or of names: which range
+ * they have is found out by trying. Others give no name, or (tmpfs, which lists backwards) all from
+ * the one that is the directory's first.
+ */
+static size_t list_anywhere(struct evicting *evicting, struct cmn_listing *listing, size_t most,
+			    hash_name *names, const hash_name first)
 {
-	enum cmn_status status;
-	uint64_t stamp;
-	bool again;
+	hash_name here = "";
+	size_t count = 0;
+	bool more;
 
-	sweep_root(eviction->root_fd);
-	if (!eviction->config->eviction_disable)
-		cc_overhead_trim(eviction->root_fd, eviction->config->max_size);
-	do {
-		again = false;
-		status = evict_once(eviction, &again);
-	} while (again);
-	cc_history_write_removals(&eviction->removed, eviction->root_fd);
-	if (status == CMN_OK && eviction->deadline)
+	for (; evicting->shift < MOST_SHIFT; evicting->shift++) {
+		for (int i = 0; i < (evicting->knows_range ? RANGE_TRIES : 1) && !count; i++) {
+			if (cmn_listing_seek(listing, (long)(draw(evicting) >> 1 >> evicting->shift)))
+				count = list_some(evicting, listing, most, names, here, &more);
+			if (memcmp(here, first, sizeof(here)) == 0)
+				count = 0;
+		}
+		if (count)
+			break;
+	}
+	/* The next one begins with twice the range: this one may have been too small. */
+	evicting->knows_range = true;
+	evicting->shift -= evicting->shift > 0;
+	return count;
+}
+
+/* Names in the directory, chosen by chance. */
+static size_t choose(struct evicting *evicting, int dir_fd, size_t most, hash_name *names)
+{
+	struct cmn_listing listing;
+	size_t count, others;
+	hash_name first;
+	bool more;
+
+	if (!cmn_listing_open(&listing, dir_fd, "."))
+		return 0;
+	count = list_some(evicting, &listing, most, names, first, &more);
+	others = more ? list_anywhere(evicting, &listing, most, names, first) : 0;
+	cmn_listing_close(&listing);
+	return others ? others : count;
+}
+
+/* Keeps the lowest ranks; one that is there already stays as it is. */
+static void keep(struct evicting *evicting, const struct cc_candidate *one)
+{
+	struct cc_candidate *pool = evicting->pool;
+	size_t at = evicting->count;
+
+	for (size_t i = 0; i < evicting->count; i++) {
+		if (pool[i].n == one->n && strcmp(pool[i].path, one->path) == 0)
+			return;
+	}
+	while (at && pool[at - 1].rank > one->rank)
+		at--;
+	if (at == POOL)
+		return;
+	evicting->count += evicting->count < POOL;
+	memmove(pool + at + 1, pool + at, (evicting->count - at - 1) * sizeof(*pool));
+	pool[at] = *one;
+}
+
+/* One entry of a leaf, by chance. */
+static void look_into_leaf(struct evicting *evicting, const char *path, int leaf_fd)
+{
+	struct cc_candidate one;
+	struct cc_leaf_scan scan;
+	uint64_t entries;
+
+	if (cc_leaf_scan(leaf_fd, &scan) != CMN_OK || !scan.present[CC_LEAF_SRC])
+		return;
+	entries = scan.present[CC_LEAF_SRC];
+	for (uint64_t skip = draw(evicting) % (uint64_t)__builtin_popcountll(entries); skip; skip--)
+		entries &= entries - 1;
+	cc_candidate_look(&evicting->ranking, path, leaf_fd, (unsigned int)__builtin_ctzll(entries), &one);
+	keep(evicting, &one);
+}
+
+/* Descends to some leaves below a directory of that level, whose path is in path. */
+static void look(struct evicting *evicting, int dir_fd, size_t level, char path[CC_LEAF_PATH_SIZE])
+{
+	char *name = path + level * CMN_HASH_HEX_SIZE;
+	hash_name names[IMAGES];
+	size_t count = choose(evicting, dir_fd, level == CC_PART_IMAGE ? IMAGES : 1, names);
+
+	for (size_t i = 0; i < count; i++) {
+		int fd = cmn_file_open(dir_fd, names[i], O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
+
+		if (fd < 0)
+			continue;	/* removed meanwhile, or not ours */
+		if (level)
+			name[-1] = '/';
+		memcpy(name, names[i], CMN_HASH_HEX_SIZE);
+		if (level + 1 < CC_PART_COUNT)
+			look(evicting, fd, level + 1, path);
+		else
+			look_into_leaf(evicting, path, fd);
+		(void)close(fd);	/* read only */
+	}
+}
+
+static void look_often(struct evicting *evicting, unsigned int times)
+{
+	char path[CC_LEAF_PATH_SIZE] = "";
+
+	while (times--)
+		look(evicting, evicting->root_fd, 0, path);
+}
+
+static void begin(struct evicting *evicting, int root_fd, const struct cc_config *config, uint64_t until)
+{
+	evicting->root_fd = root_fd;
+	evicting->until = until;
+	evicting->chance = (cmn_clock_monotonic() ^ (uint64_t)getpid() << 40 ^ (uintptr_t)evicting) | 1;
+	evicting->shift = 0;
+	evicting->knows_range = false;
+	cc_ranking_load(&evicting->ranking, root_fd, config);
+	evicting->count = 0;
+	evicting->removed = (struct cc_history_evicted){ 0 };
+}
+
+static bool goes_on(const struct evicting *evicting)
+{
+	return cmn_clock_monotonic() < evicting->until;
+}
+
+/* Takes the first one from the pool. false: it stays, for somebody works there or has used it. */
+static bool remove_first(struct evicting *evicting)
+{
+	const struct cc_candidate one = evicting->pool[0];
+	uint64_t least = cmn_clock_deadline(LOCK_LEAST_NS), until = evicting->until, freed;
+	int leaf_fd;
+
+	freed = cc_candidate_remove(&one, evicting->root_fd, &leaf_fd);
+	if (freed)
+		(void)!cc_account_add(evicting->root_fd, -(int64_t)freed, until > least ? until : least);
+	cc_candidate_leave(&one, evicting->root_fd, leaf_fd);
+	memmove(evicting->pool, evicting->pool + 1, --evicting->count * sizeof(one));
+	if (freed)
+		cc_history_add_removal(&evicting->removed, one.rank ? CC_HISTORY_BY_SIZE : CC_HISTORY_BY_AGE,
+				       one.path);
+	return freed;
+}
+
+static void remove_aged(struct evicting *evicting)
+{
+	while (evicting->count && !evicting->pool[0].rank && goes_on(evicting))
+		(void)remove_first(evicting);
+}
+
+static bool fits(int root_fd, uint64_t limit)
+{
+	uint64_t total;
+
+	return cc_number_file_read(root_fd, CC_ACCOUNT_NAME, &total) == CMN_OK && total <= limit;
+}
+
+enum cmn_status cc_evict_until(int root_fd, const struct cc_config *config, uint64_t limit, uint64_t until)
+{
+	bool any_goes = cc_evict_makes_room(config), done = false, removed;
+	struct evicting evicting;
+	unsigned int vain = 0;
+
+	if (fits(root_fd, limit))
+		return CMN_OK;
+	if (config->eviction_disable)
 		return CMN_STALE;
-	if (status != CMN_OK)
-		return status;
-	/* One that only counts leaves the next look at ages due as it was. */
-	if (!eviction->config->eviction_disable)
-		status = cc_number_file_write(eviction->root_fd, CC_EVICT_STAMP_NAME,
-					      cmn_clock_realtime());
-	else if (cc_number_file_read(eviction->root_fd, CC_EVICT_STAMP_NAME, &stamp) != CMN_OK)
-		status = cc_number_file_write(eviction->root_fd, CC_EVICT_STAMP_NAME, 0);
-	return status;
+	begin(&evicting, root_fd, config, until);
+	look_often(&evicting, FIRST_LOOKS - FURTHER_LOOKS);
+	do {
+		look_often(&evicting, FURTHER_LOOKS);
+		removed = evicting.count && (any_goes || !evicting.pool[0].rank) && remove_first(&evicting);
+		vain = removed ? 0 : vain + 1;
+		done = removed && fits(root_fd, limit);
+	} while (!done && vain < VAIN_ROUNDS && goes_on(&evicting));
+	remove_aged(&evicting);
+	cc_history_write_removals(&evicting.removed, root_fd);
+	return done || fits(root_fd, limit) ? CMN_OK : CMN_STALE;
 }
 
-enum cmn_status cc_evict_run(int root_fd, const struct cc_config *config,
-			     const struct cc_evict_pace *pace)
+void cc_evict_aged(int root_fd, const struct cc_config *config, uint64_t until)
 {
-	struct eviction eviction = { .root_fd = root_fd, .config = config, .pace = pace };
-	enum cmn_status status;
-	int fd = -1;
+	struct evicting evicting;
 
-	/* Without the file, as where the file system has no locks, two evictors only do the same work twice. */
-	status = cc_evict_lock(root_fd, 0, &fd);
-	if (status != CMN_BUSY)
-		status = evict_locked(&eviction);
-	if (fd >= 0)
-		cc_root_unlock(fd);
-	return status;
-}
-
-enum cmn_status cc_evict_lock(int root_fd, uint64_t until, int *ret_fd)
-{
-	enum cmn_status status;
-
-	*ret_fd = -1;
-	status = cmn_file_open_healed(root_fd, CC_EVICT_LOCK_NAME, ret_fd);
-	return status == CMN_OK ? cmn_file_lock(*ret_fd, until) : status;
-}
-
-bool cc_evict_due(int root_fd, const struct cc_config *config)
-{
-	uint64_t last, now = cmn_clock_realtime();
-
-	if (cc_number_file_read(root_fd, CC_EVICT_STAMP_NAME, &last) != CMN_OK)
-		return true;
 	if (config->eviction_disable || !config->threshold_days)
-		return false;
-	/* A stamp from the future was made before the clock was set back. */
-	return last > now || now - last >= NS_PER_DAY;
+		return;
+	begin(&evicting, root_fd, config, until);
+	if (evicting.ranking.days.count <= config->threshold_days || !goes_on(&evicting))
+		return;
+	look_often(&evicting, 1);
+	remove_aged(&evicting);
+	cc_history_write_removals(&evicting.removed, root_fd);
 }
 
 bool cc_evict_makes_room(const struct cc_config *config)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * number_file: small files that hold one decimal number and a newline:
- * cache_size.txt, the time of the last clean-up. Thread-safe.
+ * number_file: small files that hold one decimal number and a newline, such as
+ * cache_size.txt. Thread-safe.
  */
 #ifndef CACHECORE_DISK_SPACE_NUMBER_FILE_H
 #define CACHECORE_DISK_SPACE_NUMBER_FILE_H

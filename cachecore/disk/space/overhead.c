@@ -56,7 +56,7 @@ static uint64_t directory_bytes(int root_fd, const char *path)
 uint64_t cc_overhead_bytes(int root_fd)
 {
 	static const char *const names[] = {
-		".", CC_ACCOUNT_NAME, CC_EVICT_LOCK_NAME, CC_BUILD_LOCK_NAME, CC_EVICT_STAMP_NAME, CC_DAYS_NAME, CC_STATS_NAME,
+		".", CC_ACCOUNT_NAME, CC_BUILD_LOCK_NAME, CC_DAYS_NAME, CC_STATS_NAME,
 		CC_STATS_LOG_NAME, CC_USAGE_NAME, CC_NONCE_NAME, CC_HISTORY_NAME, CC_HISTORY_OLD_NAME,
 		CC_MARK_NAME, CC_CONTENTS_NAME,
 	};

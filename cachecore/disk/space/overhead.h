@@ -26,7 +26,7 @@ uint64_t cc_overhead_share(int root_fd, uint64_t max_size, uint64_t more);
 /*
  * Where it takes over a quarter of max_size: removes what can be missed until
  * it does not, as far as that goes: of the large files old history first, then
- * tokens and history, then the oldest recipes. For the evictor.
+ * tokens and history, then the oldest recipes.
  */
 void cc_overhead_trim(int root_fd, uint64_t max_size);
 /* The same of history and tokens alone, for who is about to let these grow. */

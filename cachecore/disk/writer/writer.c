@@ -21,7 +21,7 @@
 #include "common/clock.h"
 
 #define NS_PER_MS UINT64_C(1000000)
-/* Of the compile time that the caller has just waited for. Nobody waits for a worker of ckcache replay. */
+/* Of the compile time that the caller has just waited for. */
 #define EVICT_SHARE 20
 #define EVICT_LEAST_NS (5 * NS_PER_MS)
 #define EVICT_MOST_NS (250 * NS_PER_MS)
@@ -33,8 +33,6 @@
 #define SOON_NS (1000 * NS_PER_MS)
 /* What is noted of one build stays together, however small the root may be. */
 #define TRIM_PAUSE_NS (1000 * NS_PER_MS)
-/* Leaves that an eviction looks at even if its time is over: some ms of work, where a machine is busy. */
-#define LEAST_STEPS 64
 
 enum where { UNKNOWN, LOCAL, REMOTE };
 
@@ -206,7 +204,7 @@ static void note_not_stored(struct cc_writer *writer, const struct cc_key *key,
 		cc_remote_release(writer->setup.remote, key);
 }
 
-/* By what cc_store_add answered. */
+/* By what cc_store_put answered. */
 static const char *reason_of(struct cc_writer *writer, const struct cc_entry *entry,
 			     enum cmn_status status)
 {
@@ -243,76 +241,35 @@ static bool is_welcome(struct cc_writer *writer, struct cmn_view key)
 	return false;
 }
 
-struct pace {
-	uint64_t end;		/* monotonic */
-	unsigned int steps;
-};
-
-/* cc_evict_pace */
-static bool goes_on(void *ctx)
+static enum cmn_status put(struct cc_writer *writer, const struct cc_key *key, const struct cc_entry *entry)
 {
-	struct pace *pace = ctx;
+	uint64_t build_ns = cc_entry_build_ns(entry);
 
-	return pace->steps++ < LEAST_STEPS || cmn_clock_monotonic() < pace->end;
-}
-
-static uint64_t lock_until(void *ctx)
-{
-	const struct pace *pace = ctx;
-
-	return pace->end;
-}
-
-static void evict(struct cc_writer *writer, uint64_t build_ns)
-{
-	struct pace pace = {
-		.end = cmn_clock_deadline(writer->setup.config->built_for ? EVICT_MOST_NS :
-					  share_of(build_ns, EVICT_SHARE, EVICT_LEAST_NS, EVICT_MOST_NS)),
-	};
-	const struct cc_evict_pace how = { .go_on = goes_on, .lock_until = lock_until, .ctx = &pace };
-
-	(void)!cc_store_evict_paced(writer->setup.store, &how);	/* it was logged; a later store tries again */
-}
-
-/* Whoever has the lock that is wanted may be stopped. */
-static enum cmn_status add(struct cc_writer *writer, const struct cc_key *key,
-			   const struct cc_entry *entry, uint64_t until, bool *ret_evict)
-{
-	uint64_t now = cmn_clock_monotonic();
-
+	/* Nobody waits for a worker of ckcache replay. */
 	if (writer->setup.config->built_for)
-		return cc_store_add(writer->setup.store, key, entry, ret_evict);
-	return cc_store_add_within(writer->setup.store, key, entry, now < until ? until - now : 0, ret_evict);
+		return cc_store_put(writer->setup.store, key, entry);
+	/* Whoever has the lock that is wanted may be stopped. */
+	return cc_store_put_within(writer->setup.store, key, entry,
+				   share_of(build_ns, LOCK_SHARE, LOCK_LEAST_NS, LOCK_MOST_NS),
+				   share_of(build_ns, EVICT_SHARE, EVICT_LEAST_NS, EVICT_MOST_NS));
 }
 
 void cc_writer_put(struct cc_writer *writer, const struct cc_key *key, struct cc_entry *entry,
 		   struct cc_build_lock *lock)
 {
-	uint64_t until = cmn_clock_deadline(share_of(cc_entry_build_ns(entry), LOCK_SHARE, LOCK_LEAST_NS,
-						     LOCK_MOST_NS));
 	enum cmn_status status;
-	bool evicts;
 
 	if (!is_welcome(writer, cc_key_view(key))) {
 		cc_build_lock_release(lock);
 		note_not_stored(writer, key, entry, "random-token");
 		return;
 	}
-	status = add(writer, key, entry, until, &evicts);
-	if (status == CMN_ERR_TOO_LARGE && evicts) {
-		cc_build_lock_release(lock);	/* who waits for it does not wait for an eviction */
-		lock = NULL;
-		evict(writer, cc_entry_build_ns(entry));
-		status = add(writer, key, entry, until, &evicts);
-		evicts = false;
-	}
+	status = put(writer, key, entry);
 	cc_build_lock_release(lock);
 	if (status == CMN_OK) {
 		cc_stats_add(writer->setup.stats, CC_STORES, 1);
 		if (!cc_entry_is_remote(entry))
 			cc_remote_stored(writer->setup.remote, root_of(writer), key);
-		if (evicts)
-			evict(writer, cc_entry_build_ns(entry));
 		return;
 	}
 	note_not_stored(writer, key, entry, reason_of(writer, entry, status));

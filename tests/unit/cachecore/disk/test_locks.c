@@ -27,8 +27,8 @@ OWNER(struct cc_cache, cc_cache_close)
 enum state { SOUND, DAMAGED, FULL, ABSENT, STATES };
 static const char *const state_names[] = { "sound", "damaged", "full", "absent" };
 /* The leaf is that of key 1. */
-enum { ROOT, LEAF, EVICT_LOCK, HISTORY, COUNTS, LOCKS };
-static const char *const lock_names[] = { "root", "leaf", "evict.lock", "history.dat", CC_STATS_LOG_NAME };
+enum { ROOT, LEAF, HISTORY, COUNTS, LOCKS };
+static const char *const lock_names[] = { "root", "leaf", "history.dat", CC_STATS_LOG_NAME };
 
 static const char *below(const char *name)
 {
@@ -232,7 +232,7 @@ static void goes_on(void)
 	CU_ASSERT_EQUAL(get(cache, 1), CMN_OK);
 	CU_ASSERT_EQUAL(get(cache, 3), CMN_OK);
 	CU_ASSERT_EQUAL_FATAL(cc_store_open(config, NULL, &store), CMN_OK);
-	CU_ASSERT_EQUAL(cc_store_evict(store), CMN_OK);
+	CU_ASSERT_EQUAL(cc_store_clean(store, NULL), CMN_OK);
 	cc_store_close(store);
 }
 

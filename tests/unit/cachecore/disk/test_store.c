@@ -569,7 +569,7 @@ TEST(read_only_never_writes)
 	bench.config.read_only = true;
 	CU_ASSERT_EQUAL(put(&bench, &bench.key, "new"), CMN_ERR_ACCESS);
 	CU_ASSERT_EQUAL(cc_store_remove(bench.store, &bench.key), CMN_ERR_ACCESS);
-	CU_ASSERT_EQUAL(cc_store_evict(bench.store), CMN_ERR_ACCESS);
+	CU_ASSERT_EQUAL(cc_store_clean(bench.store, NULL), CMN_ERR_ACCESS);
 	use_at(0, 5);
 	CU_ASSERT_STRING_EQUAL(get(&bench, &bench.key, NULL), "image");
 	CU_ASSERT_EQUAL(last_use(), 5);
@@ -688,8 +688,8 @@ TEST(a_failed_write_leaves_nothing_or_the_old)
 	CU_ASSERT_STRING_EQUAL(get(&bench, &bench.key, NULL), "old");
 	CU_ASSERT_STRING_EQUAL(get(&bench, &key, NULL), "miss");
 	walk_files(bench.root);
-	/* Two of the entry; the mark, cache_size.txt, the days of use, the evictor's lock and stamp. */
-	CU_ASSERT_EQUAL(walked_files, 7);
+	/* Two of the entry; the mark, cache_size.txt, the days of use. */
+	CU_ASSERT_EQUAL(walked_files, 5);
 	CU_ASSERT_EQUAL(walked_bytes, account(&bench));
 	CU_ASSERT_EQUAL(put(&bench, &bench.key, image), CMN_OK);
 	CU_ASSERT_STRING_EQUAL(get(&bench, &bench.key, NULL), image);
@@ -1244,7 +1244,7 @@ static void close_everything_at_any_time(void)
 		application.calls = 0;
 		(void)put(&bench, &bench.key, "image");
 		touch_place(bench.store, &used);
-		(void)!cc_store_evict(bench.store);
+		(void)!cc_store_clean(bench.store, NULL);
 		(void)!cc_store_remove(bench.store, &bench.key);
 		calls = application.calls;
 		application.at = 0;
@@ -1410,22 +1410,13 @@ static void fill_root(void)
 	let_go_of_leaf();
 }
 
-static enum cmn_status add(const char *image, bool *ret_evict)
-{
-	OWNED(owned_cc_entry_unref) struct cc_entry *entry = make_entry(image, NULL);
-
-	return cc_store_add(bench.store, &bench.key, entry, ret_evict);
-}
-
 TEST(the_leaf_of_what_does_not_fit_is_free_again)
 {
-	bool evict = false;
-
 	CU_ASSERT_EQUAL(put(&bench, &bench.key, "image"), CMN_OK);
+	bench.config.eviction_order = CC_EVICTION_NONE;
 	hold_leaf(fill_root);
-	CU_ASSERT_EQUAL(add("another image", &evict), CMN_ERR_TOO_LARGE);
+	CU_ASSERT_EQUAL(put(&bench, &bench.key, "another image"), CMN_ERR_TOO_LARGE);
 	CU_ASSERT_EQUAL(held.failed, 3);
-	CU_ASSERT_TRUE(evict);
 	CU_ASSERT_TRUE(is_free(bench.leaf));
 	CU_ASSERT_STRING_EQUAL(get(&bench, &bench.key, NULL), "image");
 }
@@ -1452,41 +1443,6 @@ TEST(a_lock_that_was_had_is_waited_for_the_next_time)
 	CU_ASSERT_TRUE(waits_long());
 }
 
-static void never(void)
-{
-}
-
-TEST(an_eviction_in_vain_is_not_tried_at_once)
-{
-	bool evict = false;
-	struct cc_key key;
-
-	CU_ASSERT_EQUAL(put(&bench, &bench.key, "image"), CMN_OK);
-	hold_leaf(never);
-	bench.config.max_size = account(&bench) + 1000;
-	make_key(&key, "-O3");
-	cc_key_release(&bench.key);
-	bench.key = key;
-	test_time = cmn_clock_monotonic();
-	CU_ASSERT_EQUAL(add("image", &evict), CMN_ERR_TOO_LARGE);
-	CU_ASSERT_TRUE(evict);
-	CU_ASSERT_EQUAL(cc_store_evict(bench.store), CMN_STALE);
-	CU_ASSERT_EQUAL(add("image", &evict), CMN_ERR_TOO_LARGE);
-	CU_ASSERT_FALSE(evict);
-	test_time += UINT64_C(3600000000000);
-	CU_ASSERT_EQUAL(add("image", &evict), CMN_ERR_TOO_LARGE);
-	CU_ASSERT_TRUE(evict);
-	/* Nor for much longer where one takes hours. */
-	test_step = UINT64_C(3600000000000);
-	CU_ASSERT_EQUAL(cc_store_evict(bench.store), CMN_STALE);
-	test_step = STEP;
-	test_time += UINT64_C(60000000000);
-	CU_ASSERT_EQUAL(add("image", &evict), CMN_ERR_TOO_LARGE);
-	CU_ASSERT_TRUE(evict);
-	test_time = 0;
-	let_go_of_leaf();
-}
-
 /* What the directories of an entry take, as the store sees it; 0: what they do. */
 static uint64_t bytes_of_directories;
 WRAPPED(uint64_t, cc_leaf_directories, (int dir_fd))
@@ -1494,19 +1450,12 @@ WRAPPED(uint64_t, cc_leaf_directories, (int dir_fd))
 	return bytes_of_directories ? bytes_of_directories : __real_cc_leaf_directories(dir_fd);
 }
 
-TEST(directories_need_room_too_and_once)
+TEST(directories_need_room_too)
 {
-	bool evict = false;
-
 	bytes_of_directories = bench.config.max_size;
 	CU_ASSERT_EQUAL(put(&bench, &bench.key, "image"), CMN_ERR_TOO_LARGE);
-	CU_ASSERT_EQUAL(add("image", &evict), CMN_ERR_TOO_LARGE);
-	CU_ASSERT_TRUE(evict);
 	bytes_of_directories = 0;
-	CU_ASSERT_EQUAL(cc_store_evict(bench.store), CMN_OK);
-	/* The next eviction makes none for what one was for already. */
 	CU_ASSERT_EQUAL(put(&bench, &bench.key, "image"), CMN_OK);
-	CU_ASSERT_EQUAL(cc_store_evict(bench.store), CMN_OK);
 	CU_ASSERT_STRING_EQUAL(get(&bench, &bench.key, NULL), "image");
 }
 
@@ -1514,8 +1463,8 @@ TEST(directories_need_room_too_and_once)
 TEST(an_eviction_removes_a_former_versions_directory)
 {
 	unit_write("a/root/flights/0123456789abcdef0123456789abcdef.lock", "");
-	CU_ASSERT_EQUAL(cc_store_evict(bench.store), CMN_OK);
+	CU_ASSERT_EQUAL(cc_store_clean(bench.store, NULL), CMN_OK);
 	CU_ASSERT_EQUAL(unlink("a/root/flights/0123456789abcdef0123456789abcdef.lock"), 0);
-	CU_ASSERT_EQUAL(cc_store_evict(bench.store), CMN_OK);
+	CU_ASSERT_EQUAL(cc_store_clean(bench.store, NULL), CMN_OK);
 	CU_ASSERT_TRUE(access("a/root/flights", F_OK) < 0);
 }

@@ -354,7 +354,7 @@ TEST(killed_at_any_time_the_entry_is_whole)
 		CU_ASSERT_EQUAL(cc_account_count(bench.root_fd, &counted, NULL), CMN_OK);
 		CU_ASSERT_TRUE(account >= counted);
 	}
-	CU_ASSERT_EQUAL(cc_store_evict(bench.store), CMN_OK);
+	CU_ASSERT_EQUAL(cc_store_clean(bench.store, NULL), CMN_OK);
 	check_account();
 	CU_ASSERT_TRUE(is_hit("-a", false, LEN));
 }

@@ -3,9 +3,11 @@
 #include "cachecore/disk/space/evict.h"
 
 #include <ftw.h>
+#include <sys/wait.h>
 
 #include "cachecore/disk/space/account.h"
-#include "cachecore/disk/space/candidates.h"
+#include "cachecore/disk/space/candidate.h"
+#include "cachecore/disk/space/clean.h"
 #include "cachecore/record/history.h"
 #include "cachecore/disk/root.h"
 #include "cachecore/disk/space/number_file.h"
@@ -33,7 +35,7 @@ struct bench {
 	uint64_t each;		/* bytes of one entry */
 	uint64_t build_ns;	/* of entries that are put */
 	size_t image;		/* their bytes; 0: 1000 */
-	unsigned int calls, stop_at;	/* of pace; 0: never */
+	unsigned int calls;
 };
 
 static struct bench bench;
@@ -196,15 +198,6 @@ static void use(unsigned int i)
 	touch_place(bench.store, &place);
 }
 
-/* Until when locks were waited for, at most, since it was set to 0. */
-static uint64_t longest_wait;
-WRAPPED(enum cmn_status, cmn_file_lock, (int fd, uint64_t until))
-{
-	if (until > longest_wait)
-		longest_wait = until;
-	return __real_cmn_file_lock(fd, until);
-}
-
 BEFORE_EACH
 {
 	has_no_locks = false;
@@ -227,7 +220,7 @@ TEST(evicts_least_recently_used_until_half_is_left)
 	for (unsigned int i = 0; i < 10; i++)
 		set_access(i, now - (i * 7 % 10) * 1000000);
 	bench.config.max_size = bound_for(bench.each * 10 - 1);
-	CU_ASSERT_EQUAL(cc_evict_run(bench.root_fd, &bench.config, NULL), CMN_OK);
+	CU_ASSERT_EQUAL(cc_clean(bench.root_fd, &bench.config, NULL), CMN_OK);
 	/* i * 7 % 10 is the rank by age: 4 of 10 fit into just under a half. */
 	for (unsigned int i = 0; i < 10; i++)
 		CU_ASSERT_EQUAL(has(i), i * 7 % 10 < 4);
@@ -247,7 +240,7 @@ TEST(keeps_what_was_used_last)
 	cc_entry_unref(entry);
 	cc_key_release(&key);
 	bench.config.max_size = bound_for(bench.each * 4 - 1);
-	CU_ASSERT_EQUAL(cc_evict_run(bench.root_fd, &bench.config, NULL), CMN_OK);
+	CU_ASSERT_EQUAL(cc_clean(bench.root_fd, &bench.config, NULL), CMN_OK);
 	for (unsigned int i = 0; i < 4; i++)
 		CU_ASSERT_EQUAL(has(i), i == 0);
 }
@@ -283,24 +276,22 @@ TEST(keeps_all_within_the_bound)
 	open_bench(4);
 	bench.config.max_size = bound_for(bench.each * 4);
 	bench.config.threshold_days = 1;
-	CU_ASSERT_EQUAL(cc_evict_run(bench.root_fd, &bench.config, NULL), CMN_OK);
+	CU_ASSERT_EQUAL(cc_clean(bench.root_fd, &bench.config, NULL), CMN_OK);
 	bench.config.max_size = 0;
-	CU_ASSERT_EQUAL(cc_evict_run(bench.root_fd, &bench.config, NULL), CMN_OK);
+	CU_ASSERT_EQUAL(cc_clean(bench.root_fd, &bench.config, NULL), CMN_OK);
 	for (unsigned int i = 0; i < 4; i++)
 		CU_ASSERT_TRUE(has(i));
 }
 
 TEST(a_put_over_the_bound_evicts)
 {
-	unsigned int left = 0;
-
 	open_bench(6);
-	bench.config.max_size = bench.each * 6;
+	set_access(3, 5);
+	bench.config.max_size = bound_for(bench.each * 6);
 	CU_ASSERT_EQUAL(put(100), CMN_OK);
 	CU_ASSERT_TRUE(has(100));
-	for (unsigned int i = 0; i < 6; i++)
-		left += has(i);
-	CU_ASSERT_EQUAL(left, 2);
+	CU_ASSERT_FALSE(has(3));
+	CU_ASSERT_EQUAL(count_left(6), 5);
 }
 
 TEST(evicts_what_was_not_used_for_days)
@@ -311,13 +302,13 @@ TEST(evicts_what_was_not_used_for_days)
 	bench.config.threshold_days = 30;
 	set_access(0, now - 31 * NS_PER_DAY);
 	set_access(1, now - 29 * NS_PER_DAY);
-	CU_ASSERT_EQUAL(cc_store_evict(bench.store), CMN_OK);
+	CU_ASSERT_EQUAL(cc_store_clean(bench.store, NULL), CMN_OK);
 	CU_ASSERT_FALSE(has(0));
 	CU_ASSERT_FALSE(there(leaf_file(0, "")));
 	CU_ASSERT_TRUE(has(1));
 	CU_ASSERT_TRUE(has(2));
 	bench.config.threshold_days = UINT64_MAX;
-	CU_ASSERT_EQUAL(cc_store_evict(bench.store), CMN_OK);
+	CU_ASSERT_EQUAL(cc_store_clean(bench.store, NULL), CMN_OK);
 	CU_ASSERT_TRUE(has(1));
 }
 
@@ -345,10 +336,10 @@ TEST(a_process_with_a_wrong_clock_ages_nothing)
 		days_ahead = wrong[i];
 		CU_ASSERT_EQUAL(put(3 + i), CMN_OK);
 		use(0);
-		CU_ASSERT_EQUAL(cc_store_evict(bench.store), CMN_OK);
+		CU_ASSERT_EQUAL(cc_store_clean(bench.store, NULL), CMN_OK);
 		days_ahead = 0;
 		use(1);
-		CU_ASSERT_EQUAL(cc_store_evict(bench.store), CMN_OK);
+		CU_ASSERT_EQUAL(cc_store_clean(bench.store, NULL), CMN_OK);
 		CU_ASSERT_EQUAL(count_left(4 + i), 4 + i);
 	}
 }
@@ -361,7 +352,7 @@ TEST(clocks_that_take_turns_age_nothing)
 	for (unsigned int i = 0; i < 100; i++) {
 		days_ahead = i % 2 ? 200 : 0;
 		use(i % 2);
-		CU_ASSERT_EQUAL(cc_store_evict(bench.store), CMN_OK);
+		CU_ASSERT_EQUAL(cc_store_clean(bench.store, NULL), CMN_OK);
 	}
 	CU_ASSERT_EQUAL(days_of_use(), 41);
 	CU_ASSERT_EQUAL(count_left(2), 2);
@@ -374,14 +365,14 @@ TEST(age_counts_the_days_on_which_the_cache_was_used)
 	/* Nobody uses it for a year; then on every second day. */
 	for (unsigned int i = 0; i < 4; i++) {
 		days_ahead = 365 + 2 * i;
-		CU_ASSERT_EQUAL(cc_store_evict(bench.store), CMN_OK);
+		CU_ASSERT_EQUAL(cc_store_clean(bench.store, NULL), CMN_OK);
 		CU_ASSERT_TRUE(has(1));
 		use(0);
 		use(0);
 		if (i == 1)
 			use(2);
 	}
-	CU_ASSERT_EQUAL(cc_store_evict(bench.store), CMN_OK);
+	CU_ASSERT_EQUAL(cc_store_clean(bench.store, NULL), CMN_OK);
 	CU_ASSERT_TRUE(has(0));
 	CU_ASSERT_FALSE(has(1));
 	CU_ASSERT_TRUE(has(2));
@@ -395,12 +386,12 @@ TEST(days_that_nobody_noted_age_nothing)
 	CU_ASSERT_EQUAL(unlink("root/" CC_DAYS_NAME), 0);
 	set_access(0, 5);
 	for (unsigned int i = 0; i < 4; i++) {
-		CU_ASSERT_EQUAL(cc_store_evict(bench.store), CMN_OK);
+		CU_ASSERT_EQUAL(cc_store_clean(bench.store, NULL), CMN_OK);
 		CU_ASSERT_TRUE(has(0));
 		days_ahead = i;
 		use(1);
 	}
-	CU_ASSERT_EQUAL(cc_store_evict(bench.store), CMN_OK);
+	CU_ASSERT_EQUAL(cc_store_clean(bench.store, NULL), CMN_OK);
 	CU_ASSERT_FALSE(has(0));
 	/* Damage is not known either, nor is a line that was cut. */
 	unit_write("root/" CC_DAYS_NAME, "1\n2\n3\n4\nx\n5\n");
@@ -436,37 +427,9 @@ TEST(the_last_use_counts_whatever_clock_it_has)
 		use(i);
 	days_ahead = 0;
 	bench.config.max_size = bound_for(bench.each * 6 - 1);
-	CU_ASSERT_EQUAL(cc_store_evict(bench.store), CMN_OK);
+	CU_ASSERT_EQUAL(cc_store_clean(bench.store, NULL), CMN_OK);
 	for (unsigned int i = 0; i < 6; i++)
 		CU_ASSERT_EQUAL(has(i), i >= 4);
-}
-
-TEST(looks_at_age_once_a_day)
-{
-	uint64_t now = cmn_clock_realtime();
-
-	open_bench(1);
-	CU_ASSERT_FALSE(cc_evict_due(bench.root_fd, &bench.config));
-	bench.config.threshold_days = 30;
-	CU_ASSERT_FALSE(cc_evict_due(bench.root_fd, &bench.config));
-	CU_ASSERT_EQUAL(unlink("root/" CC_EVICT_STAMP_NAME), 0);
-	CU_ASSERT_TRUE(cc_evict_due(bench.root_fd, &bench.config));
-	set_access(0, now - 31 * NS_PER_DAY);
-	CU_ASSERT_EQUAL(put(1), CMN_OK);
-	CU_ASSERT_FALSE(has(0));
-	CU_ASSERT_FALSE(cc_evict_due(bench.root_fd, &bench.config));
-	set_access(1, now - 31 * NS_PER_DAY);
-	CU_ASSERT_EQUAL(put(2), CMN_OK);
-	CU_ASSERT_TRUE(has(1));
-	CU_ASSERT_EQUAL(cc_number_file_write(bench.root_fd, CC_EVICT_STAMP_NAME,
-					     now - NS_PER_DAY), CMN_OK);
-	CU_ASSERT_TRUE(cc_evict_due(bench.root_fd, &bench.config));
-	/* A stamp from before the clock was set back does not stop it. */
-	CU_ASSERT_EQUAL(cc_number_file_write(bench.root_fd, CC_EVICT_STAMP_NAME,
-					     now + 9 * NS_PER_DAY), CMN_OK);
-	CU_ASSERT_TRUE(cc_evict_due(bench.root_fd, &bench.config));
-	bench.config.eviction_disable = true;
-	CU_ASSERT_FALSE(cc_evict_due(bench.root_fd, &bench.config));
 }
 
 /* As in a copy whose files have new times. */
@@ -494,74 +457,9 @@ TEST(disabled_it_clears_and_counts_only)
 		set_access(i, 5);
 	CU_ASSERT_EQUAL(cc_number_file_write(bench.root_fd, CC_ACCOUNT_NAME, 1), CMN_OK);
 	CU_ASSERT_EQUAL(put(4), CMN_OK);
-	CU_ASSERT_EQUAL(cc_store_evict(bench.store), CMN_OK);
+	CU_ASSERT_EQUAL(cc_store_clean(bench.store, NULL), CMN_OK);
 	for (unsigned int i = 0; i < 5; i++)
 		CU_ASSERT_TRUE(has(i));
-}
-
-TEST(one_evictor_at_a_time)
-{
-	int fd;
-
-	open_bench(2);
-	fd = openat(bench.root_fd, CC_EVICT_LOCK_NAME, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
-	CU_ASSERT_EQUAL(cmn_file_lock(fd, 0), CMN_OK);
-	CU_ASSERT_EQUAL(cc_store_evict(bench.store), CMN_BUSY);
-	/* Who stores does not wait for it, and does not store what does not fit. */
-	bench.config.max_size = bound_for(bench.each * 2);
-	CU_ASSERT_EQUAL(put(2), CMN_ERR_TOO_LARGE);
-	CU_ASSERT_TRUE(has(0));
-	(void)close(fd);
-	CU_ASSERT_EQUAL(put(2), CMN_OK);
-	CU_ASSERT_TRUE(has(2));
-	CU_ASSERT_FALSE(has(0));
-}
-
-/* Entries go, and what was in the lock's place is not written to. */
-TEST(a_lock_that_is_no_plain_file_does_not_stop_it)
-{
-	struct stat info;
-
-	for (int i = 0; i < 6; i++) {
-		open_bench(2);
-		set_access(0, 5);
-		bench.config.threshold_days = 1;
-		unit_write("backup", "theirs");
-		CU_ASSERT_EQUAL(unlink("root/evict.lock"), 0);
-		switch (i) {
-		case 0:
-			CU_ASSERT_EQUAL(link("backup", "root/evict.lock"), 0);
-			break;
-		case 1:
-			CU_ASSERT_EQUAL(mkdir("root/evict.lock", 0700), 0);
-			break;
-		case 2:
-			unit_write("root/evict.lock/inner", "theirs");
-			break;
-		case 3:
-			CU_ASSERT_EQUAL(symlink("../backup", "root/evict.lock"), 0);
-			break;
-		case 4:
-			CU_ASSERT_EQUAL(mkfifo("root/evict.lock", 0600), 0);
-			break;
-		default:
-			CU_ASSERT_EQUAL(link("backup", "root/evict.lock"), 0);
-			CU_ASSERT_EQUAL(unlink("backup"), 0);
-			CU_ASSERT_EQUAL(chmod("root/evict.lock", 0), 0);
-		}
-		CU_ASSERT_EQUAL(cc_store_evict(bench.store), CMN_OK);
-		CU_ASSERT_FALSE(has(0));
-		CU_ASSERT_TRUE(has(1));
-		CU_ASSERT_EQUAL(lstat("root/evict.lock", &info), 0);
-		CU_ASSERT_TRUE(S_ISREG(info.st_mode) && info.st_nlink == 1);
-		if (i < 5) {
-			CU_ASSERT_EQUAL(lstat("backup", &info), 0);
-			CU_ASSERT_TRUE(S_ISREG(info.st_mode) && info.st_nlink == 1 &&
-				       info.st_size == 6);
-		}
-		CU_ASSERT_EQUAL(system(i == 2 ? "grep -qx theirs root/evict.lock.aside-*/inner"
-					      : "! ls root | grep -q aside"), 0);
-	}
 }
 
 /* The number is counted again, and bounds the store again. */
@@ -629,96 +527,6 @@ TEST(everything_counts)
 	CU_ASSERT_TRUE(total <= disk_use() + UINT64_C(16) * 4096);
 }
 
-static bool check_bound(void *ctx)
-{
-	(void)ctx;
-	CU_ASSERT_TRUE(disk_use() <= bench.config.max_size);
-	return true;
-}
-
-/* At each moment, and the last one that was stored is there. */
-TEST(the_bound_holds_all_the_time)
-{
-	struct cc_evict_pace pace = { .go_on = check_bound };
-	unsigned int left = 0;
-
-	open_bench(2);
-	bench.config.max_size = bound_for(bench.each * 12);
-	for (unsigned int i = 2; i < 100; i++) {
-		CU_ASSERT_EQUAL(put(i), CMN_OK);
-		CU_ASSERT_TRUE(has(i));
-		(void)check_bound(NULL);
-		set_access(i, cmn_clock_realtime());
-	}
-	CU_ASSERT_EQUAL(cc_store_evict_paced(bench.store, &pace), CMN_OK);
-	for (unsigned int i = 0; i < 100; i++)
-		left += has(i);
-	CU_ASSERT_TRUE(left >= 2 && left <= 12);
-}
-
-static enum cmn_status add_one(unsigned int i, bool *ret_due)
-{
-	struct cc_entry *entry = cc_entry_new(1);
-	enum cmn_status status;
-	OWNED(cc_key_release) struct cc_key key;
-
-	make_key(&key, i);
-	cc_entry_add(entry, CC_TAG_IMAGE, 0, "image", 5);
-	CU_ASSERT_EQUAL_FATAL(cc_entry_finish(entry, NULL), CMN_OK);
-	status = cc_store_add(bench.store, &key, entry, ret_due);
-	cc_entry_unref(entry);
-	return status;
-}
-
-/* Full, and order none: nothing is added and nothing goes, but what is too old. */
-TEST(a_full_root_without_an_order_takes_nothing_more)
-{
-	uint64_t before = 0, after = 1;
-	bool due = true;
-
-	open_bench(4);
-	bench.config.eviction_order = CC_EVICTION_NONE;
-	bench.config.max_size = bound_for(bench.each * 4 + bench.each / 2);
-	CU_ASSERT_EQUAL(cc_store_evict(bench.store), CMN_OK);
-	CU_ASSERT_EQUAL(cc_number_file_read(bench.root_fd, CC_ACCOUNT_NAME, &before), CMN_OK);
-	CU_ASSERT_EQUAL(put(100), CMN_ERR_TOO_LARGE);
-	CU_ASSERT_EQUAL(add_one(100, &due), CMN_ERR_TOO_LARGE);
-	CU_ASSERT_FALSE(due);
-	CU_ASSERT_EQUAL(cc_number_file_read(bench.root_fd, CC_ACCOUNT_NAME, &after), CMN_OK);
-	CU_ASSERT_EQUAL(before, after);
-	/* The bound became smaller. */
-	bench.config.max_size = bench.each * 2;
-	CU_ASSERT_EQUAL(cc_store_evict(bench.store), CMN_OK);
-	for (unsigned int i = 0; i < 4; i++)
-		CU_ASSERT_TRUE(has(i));
-	CU_ASSERT_FALSE(has(100));
-	/* Age makes room. */
-	bench.config.max_size = bound_for(bench.each * 4 + bench.each / 2);
-	bench.config.threshold_days = 30;
-	set_access(1, cmn_clock_realtime() - 31 * NS_PER_DAY);
-	CU_ASSERT_EQUAL(cc_store_evict(bench.store), CMN_OK);
-	CU_ASSERT_FALSE(has(1));
-	CU_ASSERT_EQUAL(put(100), CMN_OK);
-	CU_ASSERT_TRUE(has(100));
-}
-
-/* So that what is stored while it runs still fits. */
-TEST(it_begins_before_the_root_is_full)
-{
-	bool due = false;
-	unsigned int i;
-
-	open_bench(2);
-	bench.config.max_size = bound_for(bench.each * 32);
-	for (i = 2; i < 40 && !due; i++)
-		CU_ASSERT_EQUAL(add_one(i, &due), CMN_OK);
-	/* Seven of eight parts of 32. */
-	CU_ASSERT_TRUE(due && i >= 27 && i <= 30);
-	CU_ASSERT_EQUAL(cc_store_evict(bench.store), CMN_OK);
-	CU_ASSERT_FALSE(has(0));
-	CU_ASSERT_TRUE(has(i - 1));
-}
-
 /* The root's other files do not push the entries out for good. */
 TEST(large_files_of_its_own_go_where_the_bound_is_small)
 {
@@ -733,40 +541,8 @@ TEST(large_files_of_its_own_go_where_the_bound_is_small)
 		CU_ASSERT_EQUAL(put(2 + i), CMN_OK);
 		CU_ASSERT_TRUE(has(2 + i));
 		CU_ASSERT_EQUAL(access("root/" CC_HISTORY_OLD_NAME, F_OK), -1);
-		(void)check_bound(NULL);
+		CU_ASSERT_TRUE(disk_use() <= bench.config.max_size);
 	}
-}
-
-/* Nobody waits while the tree is counted: what is added meanwhile counts too. */
-TEST(a_lost_account_is_counted_by_the_next_eviction)
-{
-	uint64_t written = 0;
-	bool due;
-
-	open_bench(5);
-	CU_ASSERT_FALSE(cc_evict_due(bench.root_fd, &bench.config));
-	CU_ASSERT_EQUAL(unlink("root/" CC_ACCOUNT_NAME), 0);
-	CU_ASSERT_EQUAL(cc_account_add(bench.root_fd, 1000, 0), CMN_OK);
-	CU_ASSERT_EQUAL(cc_number_file_read(bench.root_fd, CC_ACCOUNT_NAME, &written), CMN_MISS);
-	due = cc_evict_due(bench.root_fd, &bench.config);
-	CU_ASSERT_TRUE(due);
-	CU_ASSERT_EQUAL(put(5), CMN_OK);
-	CU_ASSERT_FALSE(cc_evict_due(bench.root_fd, &bench.config));
-}
-
-/* A full root would else take as much again. */
-TEST(nothing_is_stored_while_the_account_is_lost)
-{
-	bool due;
-
-	open_bench(4);
-	bench.config.max_size = bound_for(bench.each * 8);
-	CU_ASSERT_EQUAL(unlink("root/" CC_ACCOUNT_NAME), 0);
-	CU_ASSERT_EQUAL(add_one(4, &due), CMN_ERR_TOO_LARGE);
-	CU_ASSERT_TRUE(due);
-	CU_ASSERT_EQUAL(cc_store_evict(bench.store), CMN_OK);
-	CU_ASSERT_EQUAL(add_one(4, &due), CMN_OK);
-	CU_ASSERT_EQUAL(count_left(5), 5);
 }
 
 /* What others add or remove while the tree is counted is in both, or in none. */
@@ -796,9 +572,7 @@ TEST(a_count_never_lowers_the_account_below_what_is_there)
 
 static void *add_in_thread(void *arg)
 {
-	bool due;
-
-	return add_one(1, &due) == CMN_OK ? arg : NULL;
+	return put(1) == CMN_OK ? arg : NULL;
 }
 
 /* What an eviction meanwhile did not find would be stored without being counted. */
@@ -834,7 +608,7 @@ TEST(leaves_a_leaf_that_somebody_writes_to)
 	set_access(1, 5);
 	fd = open_leaf(0);
 	CU_ASSERT_EQUAL(cc_leaf_lock(fd, 0), CMN_OK);
-	CU_ASSERT_EQUAL(cc_store_evict(bench.store), CMN_OK);
+	CU_ASSERT_EQUAL(cc_store_clean(bench.store, NULL), CMN_OK);
 	(void)close(fd);
 	CU_ASSERT_TRUE(has(0));
 	CU_ASSERT_FALSE(has(1));
@@ -851,12 +625,278 @@ TEST(what_somebody_is_to_write_stays_in_the_account)
 	CU_ASSERT_EQUAL(cc_leaf_lock(fd, 0), CMN_OK);
 	CU_ASSERT_EQUAL(cc_account_add(bench.root_fd, (int64_t)bench.each, 0), CMN_OK);
 	CU_ASSERT_EQUAL(cc_number_file_read(bench.root_fd, CC_ACCOUNT_NAME, &before), CMN_OK);
-	CU_ASSERT_EQUAL(cc_store_evict(bench.store), CMN_OK);
+	CU_ASSERT_EQUAL(cc_store_clean(bench.store, NULL), CMN_OK);
 	CU_ASSERT_EQUAL(cc_number_file_read(bench.root_fd, CC_ACCOUNT_NAME, &after), CMN_OK);
 	CU_ASSERT_EQUAL(before, after);
 	/* Killed instead: nobody is at it, and it is corrected. */
 	(void)close(fd);
-	CU_ASSERT_EQUAL(cc_store_evict(bench.store), CMN_OK);
+	CU_ASSERT_EQUAL(cc_store_clean(bench.store, NULL), CMN_OK);
+}
+
+/* Between the search and the removals. */
+static void use_the_first(void *ctx)
+{
+	(void)ctx;
+	if (bench.calls++ == 2)
+		set_access(0, cmn_clock_realtime());
+}
+
+TEST(what_was_used_since_it_was_looked_at_stays)
+{
+	const struct cc_clean_watch watch = { .show = use_the_first };
+
+	open_bench(2);
+	bench.config.threshold_days = 1;
+	set_access(0, 5);
+	set_access(1, 5);
+	CU_ASSERT_EQUAL(cc_clean(bench.root_fd, &bench.config, &watch), CMN_OK);
+	CU_ASSERT_TRUE(has(0));
+	CU_ASSERT_FALSE(has(1));
+}
+
+/* Who is to replace cache_size.txt has the root's lock while it writes. */
+TEST(a_living_writers_file_in_the_root_stays)
+{
+	int fd;
+
+	open_bench(1);
+	fd = open("root", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	CU_ASSERT_EQUAL(cmn_file_lock(fd, 0), CMN_OK);
+	unit_write("root/.tmp-9-9", "12");
+	CU_ASSERT_EQUAL(cc_clean(bench.root_fd, &bench.config, NULL), CMN_BUSY);
+	CU_ASSERT_TRUE(there("root/.tmp-9-9"));
+	(void)close(fd);
+	CU_ASSERT_EQUAL(cc_clean(bench.root_fd, &bench.config, NULL), CMN_OK);
+	CU_ASSERT_FALSE(there("root/.tmp-9-9"));
+}
+
+/* Many in one leaf, too: the account is right at the end. */
+TEST(all_that_is_too_old_goes)
+{
+	char name[32];
+
+	open_bench(100);
+	for (unsigned int n = 1; n < CC_LEAF_VARIANTS; n++) {
+		(void)snprintf(name, sizeof(name), "%u.src", n);
+		unit_write(leaf_file(0, name), "too old");
+	}
+	for (unsigned int i = 0; i < 90; i++)
+		set_access(i, 5);
+	bench.config.threshold_days = 1;
+	CU_ASSERT_EQUAL(cc_clean(bench.root_fd, &bench.config, NULL), CMN_OK);
+	CU_ASSERT_EQUAL(count_left(100), 10);
+	CU_ASSERT_FALSE(there(leaf_file(0, "")));
+}
+
+/* After each store, whatever it stores; and what was stored last is there. */
+TEST(the_bound_holds_for_stores_of_many_sizes)
+{
+	uint64_t chance = 1;
+
+	open_bench(2);
+	bench.config.max_size = bound_for(400000);
+	for (unsigned int i = 2; i < 200; i++) {
+		chance = chance * UINT64_C(6364136223846793005) + 1442695040888963407;
+		bench.image = 1 + (chance >> 33) % (i % 7 ? 20000 : 100000);
+		CU_ASSERT_EQUAL(put(i), CMN_OK);
+		CU_ASSERT_TRUE(has(i));
+		CU_ASSERT_TRUE(disk_use() <= bench.config.max_size);
+	}
+	CU_ASSERT_TRUE(count_left(200) > 5);
+}
+
+/* Of a directory that has more names than are listed, as without chance: what was used lately stays. */
+TEST(what_is_used_survives_what_is_not)
+{
+	enum { ENTRIES = 600, USED = 100, NEW = 300 };
+	uint64_t now = cmn_clock_realtime();
+	unsigned int used = 0, unused = 0, gone;
+
+	open_bench(ENTRIES);
+	for (unsigned int i = 0; i < ENTRIES; i++)
+		set_access(i, now - (i % (ENTRIES / USED) ? 3600 : 1) * UINT64_C(1000000000));
+	bench.config.max_size = bound_for(bench.each * ENTRIES);
+	for (unsigned int i = 0; i < NEW; i++)
+		CU_ASSERT_EQUAL(put(ENTRIES + i), CMN_OK);
+	for (unsigned int i = 0; i < ENTRIES; i++)
+		*(i % (ENTRIES / USED) ? &unused : &used) += has(i);
+	gone = ENTRIES + NEW - count_left(ENTRIES + NEW);
+	CU_ASSERT_TRUE(gone > NEW / 2 && gone <= NEW);
+	CU_ASSERT_TRUE(used >= USED * 98 / 100);
+	CU_ASSERT_TRUE(ENTRIES - USED - unused >= gone * 98 / 100);
+}
+
+/* Each looks at what the other one has reserved, too. */
+TEST(two_processes_that_store_stay_within_the_bound)
+{
+	int status, running = 2;
+	uint64_t account = 0;
+	pid_t children[2];
+
+	open_bench(2);
+	bench.config.max_size = bound_for(bench.each * 20);
+	for (unsigned int c = 0; c < 2; c++) {
+		children[c] = fork();
+		CU_ASSERT_TRUE_FATAL(children[c] >= 0);
+		if (children[c])
+			continue;
+		status = 0;
+		for (unsigned int i = 0; i < 150; i++) {
+			bench.image = 500 + i * 37 % 9000;
+			status |= put(1000 * (c + 1) + i) != CMN_OK;
+		}
+		_exit(status);
+	}
+	while (running) {
+		/* A walk would see what goes and what comes in its place. */
+		CU_ASSERT_EQUAL(cc_number_file_read(bench.root_fd, CC_ACCOUNT_NAME, &account), CMN_OK);
+		CU_ASSERT_TRUE(account <= bench.config.max_size);
+		for (unsigned int c = 0; c < 2; c++) {
+			if (children[c] && waitpid(children[c], &status, WNOHANG) == children[c]) {
+				CU_ASSERT_EQUAL(status, 0);
+				children[c] = 0;
+				running--;
+			}
+		}
+	}
+	CU_ASSERT_TRUE(disk_use() <= bench.config.max_size);
+}
+
+static enum cmn_status put_at_once(unsigned int i)
+{
+	struct cc_entry *entry = cc_entry_new(1);
+	enum cmn_status status;
+	OWNED(cc_key_release) struct cc_key key;
+
+	make_key(&key, i);
+	cc_entry_add(entry, CC_TAG_IMAGE, 0, "image", 5);
+	CU_ASSERT_EQUAL_FATAL(cc_entry_finish(entry, NULL), CMN_OK);
+	status = cc_store_put_within(bench.store, &key, entry, UINT64_MAX, 0);
+	cc_entry_unref(entry);
+	return status;
+}
+
+/* One goes each time, so that it gets better. */
+TEST(who_has_no_time_removes_one_and_stores_nothing_that_does_not_fit)
+{
+	unsigned int left;
+
+	open_bench(10);
+	bench.config.max_size = bound_for(bench.each * 6);
+	for (left = 9; left > 6; left--) {
+		CU_ASSERT_EQUAL(put_at_once(100), CMN_ERR_TOO_LARGE);
+		CU_ASSERT_EQUAL(count_left(10), left);
+	}
+	CU_ASSERT_EQUAL(put_at_once(100), CMN_ERR_TOO_LARGE);
+	CU_ASSERT_EQUAL(put_at_once(100), CMN_OK);
+	CU_ASSERT_TRUE(has(100));
+	CU_ASSERT_EQUAL(count_left(10), 5);
+}
+
+TEST(a_lost_account_is_counted_by_who_stores)
+{
+	open_bench(4);
+	bench.config.max_size = bound_for(bench.each * 8);
+	CU_ASSERT_EQUAL(unlink("root/" CC_ACCOUNT_NAME), 0);
+	CU_ASSERT_EQUAL(cc_account_add(bench.root_fd, 1000, 0), CMN_OK);
+	CU_ASSERT_FALSE(there("root/" CC_ACCOUNT_NAME));
+	CU_ASSERT_EQUAL(put(4), CMN_OK);
+	CU_ASSERT_EQUAL(count_left(5), 5);
+}
+
+/* Until somebody counts: the root takes no more than it did. */
+TEST(a_root_that_nobody_has_time_to_count_counts_as_full)
+{
+	open_bench(4);
+	bench.config.max_size = bound_for(bench.each * 8);
+	CU_ASSERT_EQUAL(unlink("root/" CC_ACCOUNT_NAME), 0);
+	for (unsigned int i = 4; i < 8; i++)
+		CU_ASSERT_TRUE(put_at_once(i) >= CMN_ERR_TOO_LARGE);
+	CU_ASSERT_TRUE(count_left(8) <= 4);
+	CU_ASSERT_TRUE(disk_use() <= bench.config.max_size);
+	CU_ASSERT_EQUAL(cc_store_clean(bench.store, NULL), CMN_OK);
+	CU_ASSERT_EQUAL(put_at_once(9), CMN_OK);
+}
+
+/* Nobody needs the number: it is not made up. */
+TEST(a_lost_account_stays_lost_without_a_bound)
+{
+	open_bench(2);
+	CU_ASSERT_EQUAL(unlink("root/" CC_ACCOUNT_NAME), 0);
+	CU_ASSERT_EQUAL(put(2), CMN_OK);
+	CU_ASSERT_FALSE(there("root/" CC_ACCOUNT_NAME));
+	CU_ASSERT_EQUAL(cc_store_clean(bench.store, NULL), CMN_OK);
+}
+
+/* A few at each store, as they come by chance. */
+TEST(stores_remove_what_is_too_old)
+{
+	open_bench(8);
+	bench.config.threshold_days = 30;
+	for (unsigned int i = 0; i < 4; i++)
+		set_access(i, 5);
+	for (unsigned int i = 0; i < 400 && count_left(4); i++)
+		CU_ASSERT_EQUAL(put(8), CMN_OK);
+	CU_ASSERT_EQUAL(count_left(9), 5);
+}
+
+/* Full, and order none: nothing is added and nothing goes, but what is too old. */
+TEST(a_full_root_without_an_order_takes_nothing_more)
+{
+	uint64_t before = 0, after = 1;
+
+	open_bench(4);
+	bench.config.eviction_order = CC_EVICTION_NONE;
+	bench.config.max_size = bound_for(bench.each * 4 + bench.each / 2);
+	CU_ASSERT_EQUAL(cc_number_file_read(bench.root_fd, CC_ACCOUNT_NAME, &before), CMN_OK);
+	CU_ASSERT_EQUAL(put(100), CMN_ERR_TOO_LARGE);
+	CU_ASSERT_EQUAL(cc_number_file_read(bench.root_fd, CC_ACCOUNT_NAME, &after), CMN_OK);
+	CU_ASSERT_EQUAL(before, after);
+	/* The bound became smaller. */
+	bench.config.max_size = bench.each * 2;
+	CU_ASSERT_EQUAL(cc_store_clean(bench.store, NULL), CMN_OK);
+	CU_ASSERT_EQUAL(count_left(4), 4);
+	CU_ASSERT_FALSE(has(100));
+	/* Age makes room. */
+	bench.config.max_size = bound_for(bench.each * 4 + bench.each / 2);
+	bench.config.threshold_days = 30;
+	set_access(1, cmn_clock_realtime() - 31 * NS_PER_DAY);
+	CU_ASSERT_EQUAL(put(100), CMN_OK);
+	CU_ASSERT_FALSE(has(1));
+	CU_ASSERT_TRUE(has(100));
+}
+
+static uint64_t rank_of(unsigned int i)
+{
+	struct cc_ranking ranking;
+	char path[CC_LEAF_PATH_SIZE] = "";
+	struct cc_candidate one;
+	int fd = open_leaf(i);
+
+	cc_ranking_load(&ranking, bench.root_fd, &bench.config);
+	cc_candidate_look(&ranking, path, fd, 0, &one);
+	(void)close(fd);
+	return one.rank;
+}
+
+TEST(by_cost_what_is_older_larger_or_damaged_goes_before_its_like)
+{
+	uint64_t now = cmn_clock_realtime();
+
+	open_bench(0);
+	bench.config.eviction_order = CC_EVICTION_COST;
+	for (unsigned int i = 0; i < 4; i++) {
+		/* A hundred times the bytes for twice the time. */
+		bench.image = i == 2 ? 100000 : 1000;
+		bench.build_ns = UINT64_C(1000000000) << (i == 2);
+		CU_ASSERT_EQUAL(put(i), CMN_OK);
+		set_access(i, now - (i == 1 ? 100 : 3) * UINT64_C(1000000000));
+	}
+	CU_ASSERT_TRUE(rank_of(1) < rank_of(0));
+	CU_ASSERT_TRUE(rank_of(2) < rank_of(0));
+	CU_ASSERT_EQUAL(truncate(leaf_file(0, "0.bin"), 1), 0);
+	CU_ASSERT_EQUAL(rank_of(0), 0);
+	CU_ASSERT_EQUAL(cc_store_clean(bench.store, NULL), CMN_OK);
 }
 
 TEST(clears_leftovers_and_nothing_else)
@@ -879,7 +919,7 @@ TEST(clears_leftovers_and_nothing_else)
 	unit_write(path, "half a .bin");
 	CU_ASSERT_EQUAL(mkdir("root/44444444444444444444444444444444", 0700), 0);
 	CU_ASSERT_EQUAL(symlink("../outside", "root/55555555555555555555555555555555"), 0);
-	CU_ASSERT_EQUAL(cc_store_evict(bench.store), CMN_OK);
+	CU_ASSERT_EQUAL(cc_store_clean(bench.store, NULL), CMN_OK);
 	for (int i = 0; i < 4; i++)
 		CU_ASSERT_TRUE(there(foreign[i]));
 	CU_ASSERT_FALSE(there("root/.tmp-9-9"));
@@ -895,7 +935,7 @@ TEST(clears_leftovers_beside_an_entry)
 	for (unsigned int i = 0; i < 3; i++) {
 		open_bench(1);
 		unit_write(leaf_file(0, leftovers[i]), "5\n");
-		CU_ASSERT_EQUAL(cc_store_evict(bench.store), CMN_OK);
+		CU_ASSERT_EQUAL(cc_store_clean(bench.store, NULL), CMN_OK);
 		CU_ASSERT_FALSE(there(leaf_file(0, leftovers[i])));
 		CU_ASSERT_TRUE(has(0));
 	}
@@ -907,10 +947,10 @@ TEST(half_an_entry_stays_where_there_are_no_locks)
 	open_bench(1);
 	unit_write(leaf_file(0, "5.bin"), "its .src is to come");
 	has_no_locks = true;
-	CU_ASSERT_EQUAL(cc_store_evict(bench.store), CMN_OK);
+	CU_ASSERT_EQUAL(cc_store_clean(bench.store, NULL), CMN_OK);
 	has_no_locks = false;
 	CU_ASSERT_TRUE(there(leaf_file(0, "5.bin")));
-	CU_ASSERT_EQUAL(cc_store_evict(bench.store), CMN_OK);
+	CU_ASSERT_EQUAL(cc_store_clean(bench.store, NULL), CMN_OK);
 	CU_ASSERT_FALSE(there(leaf_file(0, "5.bin")));
 }
 
@@ -923,10 +963,10 @@ TEST(a_clock_that_is_ahead_takes_no_writers_file)
 	unit_write(leaf_file(0, ".tmp-9-9"), "half an entry");
 	days_ahead = 200;
 	has_no_locks = true;
-	CU_ASSERT_EQUAL(cc_store_evict(bench.store), CMN_OK);
+	CU_ASSERT_EQUAL(cc_store_clean(bench.store, NULL), CMN_OK);
 	CU_ASSERT_TRUE(there(leaf_file(0, ".tmp-9-9")));
 	CU_ASSERT_EQUAL(utimensat(AT_FDCWD, leaf_file(0, ".tmp-9-9"), old, 0), 0);
-	CU_ASSERT_EQUAL(cc_store_evict(bench.store), CMN_OK);
+	CU_ASSERT_EQUAL(cc_store_clean(bench.store, NULL), CMN_OK);
 	CU_ASSERT_FALSE(there(leaf_file(0, ".tmp-9-9")));
 	has_no_locks = false;
 }
@@ -937,83 +977,10 @@ TEST(evicts_where_there_are_no_locks)
 	set_access(0, 5);
 	bench.config.threshold_days = 1;
 	has_no_locks = true;
-	CU_ASSERT_EQUAL(cc_evict_run(bench.root_fd, &bench.config, NULL), CMN_OK);
+	CU_ASSERT_EQUAL(cc_clean(bench.root_fd, &bench.config, NULL), CMN_OK);
 	CU_ASSERT_FALSE(has(0));
 	CU_ASSERT_TRUE(has(1));
 	has_no_locks = false;
-}
-
-static uint64_t wait_for_nobody(void *ctx)
-{
-	(void)ctx;
-	return 0;
-}
-
-/* Who is to replace cache_size.txt has the root's lock while it writes. */
-TEST(a_living_writers_file_in_the_root_stays)
-{
-	const struct cc_evict_pace pace = { .lock_until = wait_for_nobody };
-	int fd;
-
-	open_bench(1);
-	fd = open("root", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	CU_ASSERT_EQUAL(cmn_file_lock(fd, 0), CMN_OK);
-	unit_write("root/.tmp-9-9", "12");
-	CU_ASSERT_EQUAL(cc_evict_run(bench.root_fd, &bench.config, &pace), CMN_BUSY);
-	CU_ASSERT_TRUE(there("root/.tmp-9-9"));
-	(void)close(fd);
-	CU_ASSERT_EQUAL(cc_evict_run(bench.root_fd, &bench.config, &pace), CMN_OK);
-	CU_ASSERT_FALSE(there("root/.tmp-9-9"));
-}
-
-/* Between the search and the removals. */
-static uint64_t use_the_first(void *ctx)
-{
-	(void)ctx;
-	if (!bench.calls++)
-		set_access(0, cmn_clock_realtime());
-	return cmn_clock_monotonic() + NS_PER_DAY;
-}
-
-TEST(what_was_used_since_it_was_looked_at_stays)
-{
-	struct cc_evict_pace pace = { .lock_until = use_the_first };
-
-	open_bench(2);
-	bench.config.threshold_days = 1;
-	set_access(0, 5);
-	set_access(1, 5);
-	CU_ASSERT_EQUAL(cc_evict_run(bench.root_fd, &bench.config, &pace), CMN_OK);
-	CU_ASSERT_TRUE(has(0));
-	CU_ASSERT_FALSE(has(1));
-}
-
-static uint64_t wait_for_a_day(void *ctx)
-{
-	(void)ctx;
-	return cmn_clock_monotonic() + NS_PER_DAY;
-}
-
-static bool end_at_once(void *ctx)
-{
-	(void)ctx;
-	return false;
-}
-
-TEST(who_is_to_end_does_not_wait_for_the_root)
-{
-	struct cc_evict_pace pace = { .lock_until = wait_for_a_day };
-	uint64_t start;
-
-	open_bench(2);
-	start = monotonic = cmn_clock_monotonic();
-	longest_wait = 0;
-	CU_ASSERT_EQUAL(cc_evict_run(bench.root_fd, &bench.config, &pace), CMN_OK);
-	CU_ASSERT_EQUAL(longest_wait, start + NS_PER_DAY);
-	pace.go_on = end_at_once;
-	longest_wait = 0;
-	CU_ASSERT_EQUAL(cc_evict_run(bench.root_fd, &bench.config, &pace), CMN_STALE);
-	CU_ASSERT_TRUE(longest_wait < start + UINT64_C(1000000000));
 }
 
 struct causes {
@@ -1051,62 +1018,14 @@ TEST(the_history_tells_what_was_too_old_from_what_was_too_much)
 	open_bench(5);
 	bench.config.threshold_days = 1;
 	set_access(0, 5);
-	CU_ASSERT_EQUAL(cc_evict_run(bench.root_fd, &bench.config, NULL), CMN_OK);
+	CU_ASSERT_EQUAL(cc_clean(bench.root_fd, &bench.config, NULL), CMN_OK);
 	CU_ASSERT_EQUAL(cc_history_read(bench.root, CMN_FILE_TRUSTED, &reader), CMN_OK);
 	CU_ASSERT_TRUE(causes.by_age == 1 && causes.by_size == 0);
 	bench.config.max_size = bound_for(bench.each * 4 - 1);
-	CU_ASSERT_EQUAL(cc_evict_run(bench.root_fd, &bench.config, NULL), CMN_OK);
+	CU_ASSERT_EQUAL(cc_clean(bench.root_fd, &bench.config, NULL), CMN_OK);
 	causes = (struct causes){ 0, 0 };
 	CU_ASSERT_EQUAL(cc_history_read(bench.root, CMN_FILE_TRUSTED, &reader), CMN_OK);
 	CU_ASSERT_TRUE(causes.by_age == 1 && causes.by_size >= 2);
-}
-
-/* After the two leaves that are looked at, between the removals. */
-static uint64_t first_account, last_account;
-
-static bool read_account(void *ctx)
-{
-	(void)ctx;
-	if (++bench.calls > 2) {
-		CU_ASSERT_EQUAL(cc_number_file_read(bench.root_fd, CC_ACCOUNT_NAME, &last_account),
-				CMN_OK);
-		if (!first_account)
-			first_account = last_account;
-	}
-	return true;
-}
-
-TEST(what_is_gone_makes_room_before_all_is_gone)
-{
-	struct cc_evict_pace pace = { .go_on = read_account };
-	char name[32];
-
-	open_bench(2);
-	for (unsigned int n = 1; n < CC_LEAF_VARIANTS; n++) {
-		for (unsigned int i = 0; i < 2; i++) {
-			(void)snprintf(name, sizeof(name), "%u.src", n);
-			unit_write(leaf_file(i, name), "too old");
-		}
-	}
-	bench.config.threshold_days = 1;
-	first_account = 0;
-	CU_ASSERT_EQUAL(cc_evict_run(bench.root_fd, &bench.config, &pace), CMN_OK);
-	CU_ASSERT_EQUAL(bench.calls, 2 + 2 * (CC_LEAF_VARIANTS - 1));
-	CU_ASSERT_TRUE(last_account < first_account);
-	CU_ASSERT_EQUAL(count_left(2), 2);
-}
-
-/* What is to fit still does when it has told what it removed. */
-TEST(its_own_history_does_not_take_the_room)
-{
-	struct cc_evict_pace pace = { .room = 50000 };
-
-	open_bench(10);
-	bench.config.max_size = bound_for(bench.each * 10 + pace.room + 100);
-	CU_ASSERT_EQUAL(cc_evict_run(bench.root_fd, &bench.config, NULL), CMN_OK);
-	CU_ASSERT_EQUAL(count_left(10), 10);
-	CU_ASSERT_EQUAL(cc_evict_run(bench.root_fd, &bench.config, &pace), CMN_OK);
-	CU_ASSERT_TRUE(count_left(10) < 10);
 }
 
 TEST(a_reader_keeps_what_it_opened)
@@ -1120,130 +1039,11 @@ TEST(a_reader_keeps_what_it_opened)
 	CU_ASSERT_EQUAL_FATAL(cc_store_get(bench.store, &key, NULL, SIZE_MAX, &entry, NULL), CMN_OK);
 	set_access(0, 5);
 	bench.config.threshold_days = 1;
-	CU_ASSERT_EQUAL(cc_store_evict(bench.store), CMN_OK);
+	CU_ASSERT_EQUAL(cc_store_clean(bench.store, NULL), CMN_OK);
 	CU_ASSERT_FALSE(has(0));
 	CU_ASSERT_TRUE(cc_entry_find(entry, CC_TAG_IMAGE, 0, &view));
 	CU_ASSERT_EQUAL(view.len, 1000);
 	cc_entry_unref(entry);
-}
-
-static bool count_and_stop(void *ctx)
-{
-	(void)ctx;
-	bench.calls++;
-	return !bench.stop_at || bench.calls < bench.stop_at;
-}
-
-TEST(more_than_a_search_holds_goes_in_rounds)
-{
-	const struct cc_evict_pace pace = { .max_candidates = 3 };
-	uint64_t now = cmn_clock_realtime();
-
-	open_bench(20);
-	for (unsigned int i = 0; i < 20; i++)
-		set_access(i, now - (i * 7 % 20 + 1) * 1000000);
-	bench.config.max_size = bound_for(bench.each * 20 - 1);
-	CU_ASSERT_EQUAL(cc_store_evict_paced(bench.store, &pace), CMN_OK);
-	for (unsigned int i = 0; i < 20; i++)
-		CU_ASSERT_EQUAL(has(i), i * 7 % 20 < 9);
-}
-
-/* Of forty entries twenty are seen: ten of them go, whichever they are. Returns how many are left. */
-static unsigned int end_early(struct cc_evict_pace *pace)
-{
-	unsigned int left;
-
-	open_bench(40);
-	CU_ASSERT_EQUAL(unlink("root/" CC_EVICT_STAMP_NAME), 0);
-	bench.stop_at = 21;
-	bench.config.max_size = bound_for(bench.each * 40 - 1);
-	CU_ASSERT_EQUAL(cc_store_evict_paced(bench.store, pace), CMN_STALE);
-	left = count_left(40);
-	CU_ASSERT_TRUE(left >= 29);
-	return left;
-}
-
-TEST(ended_early_it_removes_its_share)
-{
-	struct cc_evict_pace pace = { .go_on = count_and_stop };
-	unsigned int left = end_early(&pace);
-
-	/* The last removals have a tenth of a second, which a busy machine may take for one. */
-	for (int i = 0; i < 20 && left > 31; i++)
-		left = end_early(&pace);
-	CU_ASSERT_TRUE(left <= 31);
-	CU_ASSERT_EQUAL(faccessat(bench.root_fd, CC_EVICT_STAMP_NAME, F_OK, 0), -1);
-	/* At once nothing was seen, and nothing is lost. */
-	bench.stop_at = 1;
-	bench.config.max_size = bench.each * left - 1;
-	CU_ASSERT_EQUAL(cc_store_evict_paced(bench.store, &pace), CMN_STALE);
-	CU_ASSERT_EQUAL(count_left(40), left);
-	/* Within the bound it is no eviction's business to go on. */
-	bench.stop_at = 0;
-	CU_ASSERT_EQUAL(cc_store_evict_paced(bench.store, &pace), CMN_OK);
-	CU_ASSERT_TRUE(count_left(40) <= left / 2);
-}
-
-/* As who has a larger bound does: within this one it would wait for the eviction. */
-static void put_beyond_the_bound(unsigned int i)
-{
-	const uint64_t max_size = bench.config.max_size;
-
-	bench.config.max_size = 0;
-	CU_ASSERT_EQUAL(put(i), CMN_OK);
-	bench.config.max_size = max_size;
-}
-
-static bool put_one_more(void *ctx)
-{
-	(void)ctx;
-	if (bench.calls++ == 5)
-		put_beyond_the_bound(1000);
-	return true;
-}
-
-TEST(what_is_stored_meanwhile_stays_and_is_accounted)
-{
-	struct cc_evict_pace pace = { .go_on = put_one_more };
-	uint64_t now = cmn_clock_realtime(), total = 0, walked = 0;
-
-	open_bench(10);
-	for (unsigned int i = 0; i < 10; i++)
-		set_access(i, now - 1000000);
-	bench.config.max_size = bound_for(bench.each * 10 - 1);
-	CU_ASSERT_EQUAL(cc_store_evict_paced(bench.store, &pace), CMN_OK);
-	CU_ASSERT_TRUE(has(1000));
-	/* It may have been counted twice, not less; the next one knows better. */
-	CU_ASSERT_EQUAL(cc_number_file_read(bench.root_fd, CC_ACCOUNT_NAME, &total), CMN_OK);
-	CU_ASSERT_EQUAL(cc_account_count(bench.root_fd, &walked, NULL), CMN_OK);
-	CU_ASSERT_TRUE(total >= walked && total <= walked + bench.each);
-	bench.config.max_size = 0;
-	CU_ASSERT_EQUAL(cc_store_evict(bench.store), CMN_OK);
-}
-
-/* As other processes do, that go on storing while an evictor looks. */
-static bool put_always(void *ctx)
-{
-	(void)ctx;
-	bench.calls++;
-	/* An end, for an evictor that would never find one. */
-	if (bench.calls < 1000 && bench.calls % 3 == 0)
-		put_beyond_the_bound(1000 + bench.calls);
-	return true;
-}
-
-TEST(does_not_run_after_those_who_store_meanwhile)
-{
-	struct cc_evict_pace pace = { .go_on = put_always };
-
-	open_bench(20);
-	bench.config.max_size = bound_for(bench.each * 20 - 1);
-	/* No put evicts by itself here: the evictor has the lock. */
-	CU_ASSERT(cc_store_evict_paced(bench.store, &pace) >= CMN_OK);
-	CU_ASSERT_TRUE(bench.calls < 200);
-	/* What came while it counted may be in the account twice: the next one knows better. */
-	bench.config.max_size = 0;
-	CU_ASSERT_EQUAL(cc_store_evict(bench.store), CMN_OK);
 }
 
 TEST(by_cost_what_saves_least_goes_first)
@@ -1261,7 +1061,7 @@ TEST(by_cost_what_saves_least_goes_first)
 	bench.config.max_size = bench.each - 1;
 	CU_ASSERT_EQUAL(cc_number_file_write(bench.root_fd, CC_ACCOUNT_NAME, bench.each), CMN_OK);
 	bench.config.eviction_order = CC_EVICTION_COST;
-	CU_ASSERT_EQUAL(cc_store_evict(bench.store), CMN_OK);
+	CU_ASSERT_EQUAL(cc_store_clean(bench.store, NULL), CMN_OK);
 	for (unsigned int i = 4; i < 8; i++)
 		CU_ASSERT_FALSE(has(i));
 	/* Just under a half stays. */
@@ -1272,62 +1072,8 @@ TEST(by_cost_what_saves_least_goes_first)
 			set_access(i, 5);
 	}
 	bench.config.threshold_days = 30;
-	CU_ASSERT_EQUAL(cc_store_evict(bench.store), CMN_OK);
+	CU_ASSERT_EQUAL(cc_store_clean(bench.store, NULL), CMN_OK);
 	CU_ASSERT_EQUAL(count_left(8), 0);
-}
-
-/* What a search finds in the root. */
-static void find(struct cc_candidates *found, bool (*go_on)(void *ctx))
-{
-	*found = (struct cc_candidates){
-		.config = &bench.config, .now = cmn_clock_realtime(), .go_on = go_on,
-		.max = CC_CANDIDATES_MAX,
-	};
-	CU_ASSERT_EQUAL_FATAL(cc_candidates_find(found, bench.root_fd), CMN_OK);
-}
-
-/* The place of entry i among what was found, from the first to go. */
-static size_t place_of(const struct cc_candidates *found, unsigned int i)
-{
-	char path[CC_LEAF_PATH_SIZE];
-	struct cc_key key;
-	size_t place = 0;
-
-	make_key(&key, i);
-	cc_leaf_path(cc_key_view(&key), path);
-	cc_key_release(&key);
-	while (place < found->count && strcmp(found->all[place].path, path) != 0)
-		place++;
-	CU_ASSERT_TRUE_FATAL(place < found->count);
-	return place;
-}
-
-TEST(by_cost_what_is_older_larger_or_damaged_goes_before_its_like)
-{
-	uint64_t now = cmn_clock_realtime();
-	struct cc_candidates found;
-
-	open_bench(0);
-	bench.config.eviction_order = CC_EVICTION_COST;
-	bench.build_ns = UINT64_C(1000000000);
-	for (unsigned int i = 0; i < 4; i++) {
-		/* A hundred times the bytes for twice the time. */
-		bench.image = i == 2 ? 100000 : 1000;
-		bench.build_ns = UINT64_C(1000000000) << (i == 2);
-		CU_ASSERT_EQUAL(put(i), CMN_OK);
-		set_access(i, now - (i == 1 ? 100 : 3) * UINT64_C(1000000000));
-	}
-	find(&found, NULL);
-	CU_ASSERT_EQUAL(found.count, 4);
-	CU_ASSERT_TRUE(place_of(&found, 1) < place_of(&found, 0));
-	CU_ASSERT_TRUE(place_of(&found, 2) < place_of(&found, 0));
-	cc_candidates_release(&found);
-	CU_ASSERT_EQUAL(truncate(leaf_file(0, "0.bin"), 1), 0);
-	find(&found, NULL);
-	CU_ASSERT_EQUAL(place_of(&found, 0), 0);
-	CU_ASSERT_EQUAL(found.all[0].rank, 0);
-	cc_candidates_release(&found);
-	CU_ASSERT_EQUAL(cc_store_evict(bench.store), CMN_OK);
 }
 
 TEST(by_cost_what_was_built_at_once_stays_within_the_bound)
@@ -1335,60 +1081,6 @@ TEST(by_cost_what_was_built_at_once_stays_within_the_bound)
 	open_bench(4);
 	bench.config.eviction_order = CC_EVICTION_COST;
 	bench.config.max_size = bound_for(bench.each * 8);
-	CU_ASSERT_EQUAL(cc_evict_run(bench.root_fd, &bench.config, NULL), CMN_OK);
+	CU_ASSERT_EQUAL(cc_clean(bench.root_fd, &bench.config, NULL), CMN_OK);
 	CU_ASSERT_EQUAL(count_left(4), 4);
-}
-
-/* By their names alone: what is in them is not looked at. */
-TEST(many_candidates_are_all_remembered)
-{
-	struct cc_candidates found;
-	char name[16];
-
-	open_bench(5);
-	for (unsigned int i = 0; i < 5; i++) {
-		for (unsigned int n = 1; n < CC_LEAF_VARIANTS; n++) {
-			(void)snprintf(name, sizeof(name), "%u.src", n);
-			unit_write(leaf_file(i, name), "");
-		}
-	}
-	find(&found, NULL);
-	CU_ASSERT_EQUAL(found.entries, 5 * CC_LEAF_VARIANTS);
-	CU_ASSERT_EQUAL(found.count, found.entries);
-	CU_ASSERT_TRUE(found.cap >= found.count);
-	for (size_t i = 1; i < found.count; i++)
-		CU_ASSERT_TRUE(found.all[i - 1].rank <= found.all[i].rank);
-	cc_candidates_release(&found);
-	CU_ASSERT_EQUAL(cc_store_evict(bench.store), CMN_OK);
-}
-
-/* The first two digits of a source's hash. */
-static unsigned int beginning_of(const char *path)
-{
-	char digits[3] = "";
-
-	memcpy(digits, path + (size_t)CC_PART_IMAGE * CMN_HASH_HEX_SIZE, 2);
-	return (unsigned int)strtoul(digits, NULL, 16);
-}
-
-/* So that each part of the tree has its turn, in whatever order the file system lists it. */
-TEST(who_ends_early_begins_elsewhere_at_another_moment)
-{
-	enum { ENTRIES = 20 };
-	struct cc_candidates found;
-
-	open_bench(ENTRIES);
-	bench.stop_at = 2;
-	for (unsigned int i = 0; i < ENTRIES; i++) {
-		unsigned int beginning = beginning_of(leaf_file(i, "") + strlen("root/"));
-
-		/* Of 256 beginnings of a hash, one each 7 ns: that of an entry. */
-		monotonic = UINT64_C(7) * (256 * 1000 + beginning);
-		bench.calls = 0;
-		find(&found, count_and_stop);
-		CU_ASSERT_TRUE(found.partial);
-		CU_ASSERT_EQUAL_FATAL(found.count, 1);
-		CU_ASSERT_TRUE(beginning_of(found.all[0].path) >= beginning);
-		cc_candidates_release(&found);
-	}
 }
