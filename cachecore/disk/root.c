@@ -702,14 +702,13 @@ void cc_leaf_note_use(int dir_fd, const char *path, unsigned int n, uint64_t use
 		{ .tv_nsec = UTIME_OMIT },
 		{ (time_t)(used_ns / NS_PER_S), (long)(used_ns % NS_PER_S) },
 	};
-	unsigned int forks = cmn_descriptor_forks();
-	int fd = cmn_descriptor_keep(cc_leaf_open_file(dir_fd, path, CC_LEAF_BIN, n), forks);
+	int fd = cmn_file_raise(cc_leaf_open_file(dir_fd, path, CC_LEAF_BIN, n));
 	struct stat info;
 
 	if (fd < 0)
 		return;
 	/* A second name's owner need not expect that. */
-	if (0 == fstat(fd, &info) && S_ISREG(info.st_mode) && info.st_nlink == 1 &&
+	if (fstat(fd, &info) == 0 && S_ISREG(info.st_mode) && info.st_nlink == 1 &&
 	    futimens(fd, times) < 0 && errno == EPERM)
 		(void)!futimens(fd, NULL);	/* best effort */
 	(void)close(fd);	/* nothing was written through it */
