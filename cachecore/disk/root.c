@@ -718,14 +718,16 @@ uint64_t cc_leaf_remove(int leaf_fd, unsigned int n)
 {
 	uint64_t before = cc_leaf_bytes(leaf_fd, n), after;
 	char name[CC_LEAF_NAME_SIZE];
+	bool gone = true;
 
 	for (int i = 0; i < CC_LEAF_FILE_COUNT; i++) {
 		cc_leaf_name((enum cc_leaf_file)i, n, name);
 		/* While .src stays, so must .bin. What stays is counted as not freed. */
-		if (unlinkat(leaf_fd, name, 0) < 0 && errno != ENOENT)
+		gone = unlinkat(leaf_fd, name, 0) == 0 || errno == ENOENT;
+		if (!gone)
 			break;
 	}
-	after = cc_leaf_bytes(leaf_fd, n);
+	after = gone ? 0 : cc_leaf_bytes(leaf_fd, n);
 	return before > after ? before - after : 0;
 }
 

@@ -23,7 +23,7 @@
 #define FIRST_LOOKS 4
 #define FURTHER_LOOKS 2
 /* Names of a directory that are listed; where there are more, from anywhere in it. */
-#define WINDOW 256
+#define WINDOW 128
 /* Positions of so many names need more bits. */
 #define MOST_SHIFT 56
 /* With a range that has names in more than half of it, to find none is unlikely then. */
