@@ -193,8 +193,22 @@ class Build:
         self.must("ninja", "-C", self.build, *sorted(headers))
         with concurrent.futures.ThreadPoolExecutor(self.jobs) as pool:
             list(pool.map(lambda path: self.rewrite(path, by_path[path]), by_path))
-        self.must("ninja", "-C", self.build, "-j", str(self.jobs))
-        return [one for one in mistakes if one.form]
+        for _ in range(ROUNDS):	# a look at the syntax does not find everything
+            code, output = self.compile("ninja -k 0 -j %d" % self.jobs)
+            if code == 0:
+                return [one for one in mistakes if one.form]
+            wrong = set()
+            for path, here in by_path.items():
+                rewritten = schemata.Rewritten(here[0].function.text, self.header, here)
+                found = set(self.blamed(rewritten, os.path.join(self.tree, path), output))
+                for one in found:
+                    one.fits_otherwise()
+                if found:
+                    self.rewrite(path, here)
+                wrong |= found
+            if not wrong:
+                break
+        sys.exit(output[-4000:])
 
     def compile(self, command, *more):
         """What the compiler says."""
