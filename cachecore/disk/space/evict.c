@@ -28,8 +28,8 @@
 #define MOST_SHIFT 56
 /* With a range that has names in more than half of it, to find none is unlikely then. */
 #define RANGE_TRIES 4
-/* After so many rounds that remove nothing: all is in use, or nothing is there. */
-#define VAIN_ROUNDS 8
+/* After so many rounds that remove nothing: all is in use, or nothing is there. Others may have emptied the pool. */
+#define VAIN_ROUNDS 32
 
 /* Who removes something waits so long for the account, or it stays too high. */
 #define LOCK_LEAST_NS UINT64_C(10000000)

@@ -730,6 +730,7 @@ TEST(what_is_used_survives_what_is_not)
 TEST(two_processes_that_store_stay_within_the_bound)
 {
 	int status, running = 2;
+	enum cmn_status stored;
 	uint64_t account = 0;
 	pid_t children[2];
 
@@ -743,7 +744,9 @@ TEST(two_processes_that_store_stay_within_the_bound)
 		status = 0;
 		for (unsigned int i = 0; i < 150; i++) {
 			bench.image = 500 + i * 37 % 9000;
-			status |= put(1000 * (c + 1) + i) != CMN_OK;
+			/* Each waits for the other one's locks, on a busy machine perhaps in vain. */
+			stored = put(1000 * (c + 1) + i);
+			status |= stored != CMN_OK && stored != CMN_BUSY;
 		}
 		_exit(status);
 	}
