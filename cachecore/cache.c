@@ -5,6 +5,7 @@
  */
 #include "cachecore/cache.h"
 
+#include <inttypes.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -16,7 +17,8 @@
 #include "cachecore/disk/space/account.h"
 #include "cachecore/disk/space/number_file.h"
 #include "cachecore/memory/programs.h"
-#include "cachecore/record/tally.h"
+#include "cachecore/record/event_text.h"
+#include "cachecore/record/recorder.h"
 #include "cachecore/remote/remote.h"
 #include "common/clock.h"
 #include "common/log_file.h"
@@ -40,13 +42,12 @@
 struct cc_cache {
 	struct cc_config config;
 	struct cmn_log log;
-	struct cc_stats *stats;
 	struct cc_trace *trace;		/* NULL: off */
 	struct cc_file_memo *memo;
 	struct cc_programs *programs;	/* NULL: level off */
 	struct cc_level_switch *levels;
 	struct cc_remote *remote;	/* NULL: none */
-	struct cc_tally tally;
+	atomic_bool announced;
 	atomic_bool file_refused;	/* config.log_file, which was said */
 	atomic_size_t kept;	/* of the budget; may go over it by one entry a thread */
 	atomic_uint_least64_t seen[SEEN_KEYS];	/* keys that were read, each in its slot; see read_level */
@@ -94,17 +95,14 @@ static void begin_log(struct cc_cache *cache)
 		cache->log.sink = write_to_file;
 		cache->log.ctx = cache;
 	}
-	cc_tally_begin(&cache->tally, &cache->log);
 }
 
 /* Without its levels. */
 static void release(struct cc_cache *cache)
 {
-	cc_tally_release(&cache->tally);
 	cc_programs_free(cache->programs);
 	cc_trace_close(cache->trace);
 	cc_file_memo_free(cache->memo);
-	cc_stats_free(cache->stats);
 	cc_remote_free(cache->remote);
 	cc_config_release(&cache->config);
 	free(cache);
@@ -124,85 +122,97 @@ enum cmn_status cc_cache_open_with(struct cc_config *config, struct cc_cache **r
 	cache->config = *config;
 	*config = (struct cc_config){ 0 };
 	begin_log(cache);
-	cache->stats = cc_stats_new();
 	cache->memo = cc_file_memo_new();
 	if (cache->config.in_mem)
 		cache->programs = cc_programs_new(cache->config.in_mem_eviction_threshold,
 						  &entry_ops, NULL);
-	if (!cache->stats || !cache->memo || (cache->config.in_mem && !cache->programs)) {
+	if (!cache->memo || (cache->config.in_mem && !cache->programs)) {
 		release(cache);
 		return CMN_ERR_NOMEM;
 	}
-	cc_stats_set_program(cache->stats, cache->config.built_for);
 	if (cache->config.trace)
 		cache->trace = cc_trace_open(cache->config.trace, &cache->log);
 	status = cc_remote_new(&cache->config, &cache->log, &cache->remote);
 	if (status == CMN_OK)
-		status = cc_level_switch_new(&cache->config, &cache->log, cache->stats,
-					     cache->remote, &cache->levels);
+		status = cc_level_switch_new(&cache->config, &cache->log, cache->remote, &cache->levels);
 	if (status != CMN_OK) {
 		release(cache);
 		return status;
 	}
-	cc_level_switch_set_tally(cache->levels, &cache->tally);
 	*ret = cache;
 	return CMN_OK;
 }
 
-struct counting {
-	struct cc_tally_root *root;
+/* What lies in the cache directory, where it can be known soon. */
+struct holdings {
+	uint64_t bytes;			/* 0: not known */
+	uint64_t entries;
+	bool more;			/* there may be more entries */
 	uint64_t until;
 };
 
 /* cc_leaf_visit_fn */
 static enum cmn_status count_leaf(void *ctx, int root_fd, const char *path, int leaf_fd)
 {
-	struct counting *counting = ctx;
+	struct holdings *holdings = ctx;
 	struct cc_leaf_scan scan;
 
 	(void)root_fd;
 	(void)path;
-	if (counting->root->entries >= COUNTED_MAX || cmn_clock_monotonic() > counting->until)
+	if (holdings->entries >= COUNTED_MAX || cmn_clock_monotonic() > holdings->until)
 		return CMN_BUSY;
 	if (cc_leaf_scan(leaf_fd, &scan) == CMN_OK)
-		counting->root->entries +=
+		holdings->entries +=
 			(uint64_t)__builtin_popcountll(scan.present[CC_LEAF_SRC] & scan.present[CC_LEAF_BIN]);
 	return CMN_OK;
 }
 
-/* What lies there, without a look into any file of an entry. */
-static void look_at_root(const struct cc_cache *cache, struct cc_tally_root *root)
+/* Without a look into any file of an entry. */
+static void look_at_root(const struct cc_cache *cache, const char *dir, struct holdings *ret)
 {
 	enum cc_root_kind kind = cache->config.sharing == CC_SHARING_GROUP ? CC_ROOT_GROUP : CC_ROOT_OWN;
-	struct counting counting = { root, cmn_clock_deadline(COUNT_NS) };
 	const char *reason;
 	int fd;
 
-	if (cc_root_find(root->dir, kind, &fd, &reason) != CMN_OK)
+	if (cc_root_find(dir, kind, &fd, &reason) != CMN_OK)
 		return;
-	(void)!cc_number_file_read(fd, CC_ACCOUNT_NAME, &root->bytes);	/* 0 else */
-	root->more = cc_leaf_walk(fd, false, count_leaf, &counting) != CMN_OK;
+	ret->until = cmn_clock_deadline(COUNT_NS);
+	(void)!cc_number_file_read(fd, CC_ACCOUNT_NAME, &ret->bytes);	/* 0 else */
+	ret->more = cc_leaf_walk(fd, false, count_leaf, ret) != CMN_OK;
 	(void)close(fd);	/* read only */
+}
+
+static void say_begin(const struct cc_cache *cache, const char *name, const char *dir)
+{
+	struct holdings holdings = { 0 };
+	struct cmn_buffer bytes = { 0 };
+	bool small;
+
+	look_at_root(cache, dir, &holdings);
+	small = holdings.bytes < 1 << 20;
+	if (holdings.bytes)
+		cmn_buffer_printf(&bytes, small ? ", %.0f KiB" : ", %.1f MiB",
+				  (double)holdings.bytes / (small ? 1 << 10 : 1 << 20));
+	cmn_buffer_append_u8(&bytes, '\0');
+	cmn_log_write(&cache->log, CMN_LOG_INFO, "%s %s, %s, %s%" PRIu64 " %s%s", CKCACHE_VERSION, name, dir,
+		      holdings.more ? "more than " : "", holdings.entries,
+		      holdings.entries == 1 ? "entry" : "entries", bytes.failed ? "" : (const char *)bytes.data);
+	cmn_buffer_release(&bytes);
 }
 
 void cc_cache_announce(struct cc_cache *cache, const char *name)
 {
-	struct cc_tally_root root = { 0 };
 	char *dir;
 
-	if (cache->config.built_for || !cc_tally_announces(&cache->tally, name))
+	if (cache->config.built_for || cache->log.level < CMN_LOG_INFO ||
+	    atomic_exchange(&cache->announced, true))
 		return;
-	root.dir = dir = cc_cache_dir(cache);
+	dir = cc_cache_dir(cache);
 	if (dir)
-		look_at_root(cache, &root);
-	cc_tally_say_begin(&cache->tally, &root);
+		say_begin(cache, name, dir);
+	else
+		cmn_log_write(&cache->log, CMN_LOG_INFO, "%s %s, no cache directory", CKCACHE_VERSION, name);
 	free(dir);
-}
-
-void cc_cache_conclude(struct cc_cache *cache)
-{
-	if (cache)
-		cc_tally_say_end(&cache->tally);
 }
 
 void cc_cache_close(struct cc_cache *cache)
@@ -342,24 +352,32 @@ static enum cmn_status wait_for_build(struct cc_cache *cache, struct cc_level *l
 	return status;
 }
 
-/* For the history: where an entry came from, or why it did not. */
+/* For the trace, the log and the root. */
+static void note(struct cc_cache *cache, struct cc_level *level, const struct cc_event *event)
+{
+	if (cache->trace)
+		cc_trace_write(cache->trace, event);
+	if (cache->log.level >= CMN_LOG_INFO)
+		cc_event_say(&cache->log, event);
+	cc_level_note(level, event);
+}
+
+/* Where an entry came from, or why it did not. */
 static void note_remote(struct cc_cache *cache, struct cc_level *level, const struct cc_key *key,
 			const struct cc_remote_report *report)
 {
-	static const enum cc_history_kind kinds[] = {
-		[CC_REMOTE_USED] = CC_HISTORY_REMOTE,
-		[CC_REMOTE_REFUSED] = CC_HISTORY_REMOTE_REFUSED,
-		[CC_REMOTE_AWAY] = CC_HISTORY_REMOTE_AWAY,
+	static const enum cc_event_kind kinds[] = {
+		[CC_REMOTE_USED] = CC_EVENT_REMOTE,
+		[CC_REMOTE_REFUSED] = CC_EVENT_REMOTE_REFUSED,
+		[CC_REMOTE_AWAY] = CC_EVENT_REMOTE_AWAY,
 	};
-	const struct cc_history_note note = {
+	const struct cc_event event = {
 		.kind = kinds[report->event], .key = key, .reason = report->scheme,
 		.detail = report->text,
 	};
 
-	if (report->event == CC_REMOTE_NOTHING)
-		return;
-	cc_tally_find(&cache->tally, &note);
-	cc_level_note(level, &note);
+	if (report->event != CC_REMOTE_NOTHING)
+		note(cache, level, &event);
 }
 
 /* *ret_claimed: as cc_remote_get. The entry is stored on disk too, which releases the lock. */
@@ -512,27 +530,21 @@ void cc_cache_put(struct cc_cache *cache, const struct cc_key *key, struct cc_en
 
 	remember(cache, cc_key_view(key), entry);
 	cc_level_put(level, key, entry, NULL);
-	cc_level_count(level);
 	cc_level_switch_leave(cache->levels, level);
 }
 
 void cc_cache_reject(struct cc_cache *cache, const struct cc_key *key,
 		     const struct cc_entry *entry)
 {
-	struct cc_trace_event event = { .what = "error", .reason = "driver-refused", .key = key };
-	const struct cc_history_note refused = { .kind = CC_HISTORY_REFUSED, .key = key };
+	const struct cc_event refused = { .kind = CC_EVENT_REFUSED, .key = key };
 	struct cc_level *level = cc_level_switch_enter(cache->levels);
 
-	cc_stats_add(cache->stats, CC_ERRORS, 1);
-	cc_trace_write(cache->trace, &event);
 	if (cache->programs)
 		cc_programs_remove(cache->programs, cc_key_view(key), entry);
-	cc_tally_find(&cache->tally, &refused);
-	cc_level_note(level, &refused);
+	note(cache, level, &refused);
 	if (!cache->config.read_only && cc_level_remove(level, key) != CMN_OK)
 		cmn_log_write(&cache->log, CMN_LOG_WARNING,
 			      "an entry that the driver refused could not be removed");
-	cc_level_count(level);
 	cc_level_switch_leave(cache->levels, level);
 }
 
@@ -549,38 +561,30 @@ enum cmn_status cc_cache_remove(struct cc_cache *cache, const struct cc_key *key
 	return status;
 }
 
+static void tell(struct cc_cache *cache, const struct cc_event *event)
+{
+	struct cc_level *level = cc_level_switch_enter(cache->levels);
+
+	note(cache, level, event);
+	cc_level_switch_leave(cache->levels, level);
+}
+
 void cc_cache_count_hit(struct cc_cache *cache, const struct cc_key *key, enum cc_origin origin,
 			const struct cc_entry *entry, uint64_t took_ns)
 {
-	static const struct {
-		const char *what;
-		enum cc_counter counter;
-		enum cc_tally_count tally;
-	} kinds[] = {
-		[CC_ORIGIN_MEMORY] = { "hit-memory", CC_HITS_MEMORY, CC_TALLY_MEMORY },
-		[CC_ORIGIN_DISK] = { "hit-disk", CC_HITS_DISK, CC_TALLY_DISK },
-		[CC_ORIGIN_REMOTE] = { "hit-remote", CC_HITS_REMOTE, CC_TALLY_REMOTE },
-	};
 	uint64_t build_ns = cc_entry_build_ns(entry);
-	uint64_t saved = build_ns > took_ns ? build_ns - took_ns : 0;
-	struct cc_trace_event event = {
-		.what = kinds[origin].what,
-		.key = key,
-		.lookup_ns = took_ns,
-		.build_ns = saved,
-		.bytes = cc_entry_payload_size(entry),
+	const struct cc_event hit = {
+		.kind = origin == CC_ORIGIN_MEMORY ? CC_EVENT_HIT_MEMORY :
+			origin == CC_ORIGIN_DISK ? CC_EVENT_HIT_DISK : CC_EVENT_HIT_REMOTE,
+		.key = key, .lookup_ns = took_ns, .bytes = cc_entry_payload_size(entry),
+		.build_ns = build_ns > took_ns ? build_ns - took_ns : 0,
+		.again = cc_entry_in_memory_only(entry),
 	};
 
-	/* What a worker of ckcache replay finds is no look-up of a program. */
-	if (!cache->config.built_for) {
-		cc_stats_hit(cache->stats, kinds[origin].counter, saved);
-		cc_level_switch_count_hit(cache->levels, origin == CC_ORIGIN_MEMORY);
-	}
-	if (cache->trace)
-		cc_trace_write(cache->trace, &event);
-	if (cache->log.level >= CMN_LOG_INFO)
-		cc_tally_hit(&cache->tally, kinds[origin].tally, key, took_ns, saved,
-			     cc_entry_in_memory_only(entry));
+	struct cc_level *level = cc_level_switch_enter(cache->levels);
+
+	note(cache, level, &hit);
+	cc_level_switch_leave(cache->levels, level);
 }
 
 bool cc_cache_put_recipe(struct cc_cache *cache, const struct cc_recipe *recipe)
@@ -613,54 +617,23 @@ uint64_t cc_cache_build_ns(const struct cc_cache *cache, const struct cc_build_s
 	return worked < waited ? worked : waited;
 }
 
-/* Of a miss, as the trace has it. */
+/* Of a miss. */
 static const char *miss_reason(const struct cc_cache *cache)
 {
-	if (cache->config.built_for)
-		return "unattended";
 	return cache->config.read_only ? "read-only" : NULL;
-}
-
-/* What a worker of ckcache replay compiles, nobody waits for. */
-static void add_miss(struct cc_cache *cache, uint64_t build_ns)
-{
-	bool unattended = cache->config.built_for != NULL;
-
-	cc_remote_note_build(cache->remote, build_ns);
-	cc_stats_add(cache->stats, unattended ? CC_UNATTENDED : CC_MISSES, 1);
-	cc_stats_add(cache->stats, unattended ? CC_UNATTENDED_NS : CC_COMPILE_NS_SPENT, build_ns);
-}
-
-/* For the log, the history and the counts. */
-static void note_build(struct cc_cache *cache, const struct cc_history_note *build)
-{
-	struct cc_level *level = cc_level_switch_enter(cache->levels);
-
-	if (cache->log.level >= CMN_LOG_INFO)
-		cc_tally_build(&cache->tally, build);
-	cc_level_note(level, build);
-	cc_level_count(level);
-	cc_level_switch_leave(cache->levels, level);
 }
 
 static void count_miss(struct cc_cache *cache, const struct cc_key *key, uint64_t build_ns,
 		       const char *reason)
 {
-	struct cc_trace_event event = {
-		.what = "miss",
-		.reason = reason,
-		.key = key,
-		.build_ns = build_ns,
-	};
-	bool replayed = cache->config.built_for;
-	const struct cc_history_note miss = {
-		.kind = replayed ? CC_HISTORY_UNATTENDED : CC_HISTORY_MISS, .key = key,
-		.reason = replayed ? NULL : reason, .build_ns = build_ns,
+	bool unattended = is_worker(cache);
+	const struct cc_event miss = {
+		.kind = unattended ? CC_EVENT_UNATTENDED : CC_EVENT_MISS, .key = key,
+		.reason = unattended ? NULL : reason, .build_ns = build_ns, .unattended = unattended,
 	};
 
-	add_miss(cache, build_ns);
-	cc_trace_write(cache->trace, &event);
-	note_build(cache, &miss);
+	cc_remote_note_build(cache->remote, build_ns);
+	tell(cache, &miss);
 }
 
 void cc_cache_count_miss(struct cc_cache *cache, const struct cc_key *key, uint64_t build_ns)
@@ -670,32 +643,21 @@ void cc_cache_count_miss(struct cc_cache *cache, const struct cc_key *key, uint6
 
 void cc_cache_count_deferred(struct cc_cache *cache, const struct cc_key *key, uint64_t build_ns)
 {
-	if (!cache->config.built_for)
-		cc_stats_add(cache->stats, CC_DEFERRED, 1);
 	count_miss(cache, key, build_ns, "deferred");
 }
 
 void cc_cache_count_unkept(struct cc_cache *cache, const struct cc_unkept_build *build)
 {
-	const char *by_replay = cache->config.built_for ? CC_HISTORY_BY_REPLAY : NULL;
-	struct cc_trace_event event = {
-		.what = build->bypass ? "bypass" : "miss",
-		.reason = build->bypass ? build->bypass : miss_reason(cache),
-		.failure = build->failure, .key = build->key, .build_ns = build->build_ns,
-	};
-	const struct cc_history_note note = {
-		.kind = build->failure ? CC_HISTORY_FAILED : CC_HISTORY_BYPASS, .key = build->key,
+	const struct cc_event event = {
+		.kind = build->failure ? CC_EVENT_FAILED : CC_EVENT_BYPASS, .key = build->key,
 		.source = build->source, .build_ns = build->build_ns,
-		.reason = build->bypass ? build->bypass : by_replay,
-		.detail = build->failure ? build->failure : by_replay,
+		.reason = build->bypass ? build->bypass : miss_reason(cache), .detail = build->failure,
+		.unattended = is_worker(cache), .uncached = build->bypass != NULL,
 	};
 
 	if (!build->bypass)
-		add_miss(cache, build->build_ns);
-	else if (!cache->config.built_for)
-		cc_stats_bypass(cache->stats, build->bypass);
-	cc_trace_write(cache->trace, &event);
-	note_build(cache, &note);
+		cc_remote_note_build(cache->remote, build->build_ns);
+	tell(cache, &event);
 }
 
 void cc_cache_fork_prepare(struct cc_cache *cache)
@@ -717,7 +679,6 @@ void cc_cache_fork_child(struct cc_cache *cache)
 	if (cache->programs)
 		cc_programs_fork_child(cache->programs);
 	cc_level_switch_fork_child(cache->levels);
-	cc_tally_fork_child(&cache->tally);
 	/*
 	 * A thread of the parent may have been inside the memo; it is left as
 	 * it is. Without memory for another, headers are hashed each time.

@@ -2,7 +2,7 @@
 /*
  * cache: the facade that a layer uses. It looks in memory, on disk, and in the
  * remote tier; if none has the key, it calls the layer's build callback. It owns
- * configuration, disk level (level.h), statistics and trace. It never calls a
+ * configuration, disk level (level.h), the log and the trace. It never calls a
  * driver itself. Thread-safe. Any status but CMN_OK means "do what you would do
  * without a cache".
  */
@@ -13,7 +13,6 @@
 #include "cachecore/entry.h"
 #include "cachecore/key.h"
 #include "cachecore/disk/writer/recipe.h"
-#include "cachecore/record/stats.h"
 #include "cachecore/record/trace.h"
 #include "common/log.h"
 #include "common/status.h"
@@ -39,12 +38,10 @@ CMN_CHECKED enum cmn_status cc_cache_open_with(struct cc_config *config, struct 
 void cc_cache_close(struct cc_cache *cache);
 
 /*
- * For the log, with CKCACHE_LOG=info: one line that the layer of that name, which outlives the cache,
- * uses it, the first time; and one that says what came of it, once, for the process's end. No worker of
- * ckcache replay says either.
+ * For the log, with CKCACHE_LOG=info: one line that the layer of that name uses it, the first time.
+ * No worker of ckcache replay says it.
  */
 void cc_cache_announce(struct cc_cache *cache, const char *name);
-void cc_cache_conclude(struct cc_cache *cache);	/* NULL is fine */
 
 /* As it was loaded; only the getters below know what the program has set since. */
 const struct cc_config *cc_cache_config(const struct cc_cache *cache);
@@ -118,7 +115,7 @@ void cc_cache_reject(struct cc_cache *cache, const struct cc_key *key, const str
 /* Writes a recipe. false: impossible (read-only, no disk, no memory). */
 bool cc_cache_put_recipe(struct cc_cache *cache, const struct cc_recipe *recipe);
 
-/* The layer reports outcomes, for statistics and trace. */
+/* The layer reports outcomes, each in the call that it is about: for the root's log, CKCACHE_LOG and CKCACHE_TRACE. */
 void cc_cache_count_hit(struct cc_cache *cache, const struct cc_key *key, enum cc_origin origin,
 			const struct cc_entry *entry, uint64_t took_ns);
 /*

@@ -744,15 +744,6 @@ enum cmn_status cmn_file_lock(int fd, uint64_t until)
 	return status;
 }
 
-enum cmn_status cmn_file_share(int fd)
-{
-	note_lock(fd);
-	if (flock(fd, LOCK_SH | LOCK_NB) == 0)
-		return CMN_OK;
-	forget_lock(fd);
-	return errno == EWOULDBLOCK ? CMN_BUSY : CMN_ERR_IO;
-}
-
 void cmn_file_unlock(int fd)
 {
 	(void)flock(fd, LOCK_UN);	/* fails only where locking did */

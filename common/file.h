@@ -198,12 +198,7 @@ CMN_CHECKED enum cmn_status cmn_file_make_dirs(const char *path, mode_t mode);
  */
 CMN_CHECKED enum cmn_status cmn_file_lock(int fd, uint64_t until);
 /*
- * Takes the same lock shared, without waiting. CMN_BUSY: another process has it
- * exclusively, however briefly.
- */
-CMN_CHECKED enum cmn_status cmn_file_share(int fd);
-/*
- * Gives either lock back. Closing alone would leave the lock to a child that was
+ * Gives it back. Closing alone would leave the lock to a child that was
  * forked in between and shares the open file.
  */
 void cmn_file_unlock(int fd);

@@ -258,7 +258,7 @@ run_full()
 	run_clang
 	run_asan '^asan$'
 	run_tsan
-	run_fuzz 20 entry key config bundle blob history value trust pack
+	run_fuzz 20 entry key config bundle blob events value trust pack
 	check_cppcheck
 	build_gcc 500
 	check_tidy

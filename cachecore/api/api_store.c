@@ -95,7 +95,6 @@ void cachecore_store_close(struct cachecore_store *store)
 {
 	if (!store)
 		return;
-	cc_cache_conclude(store->cache);
 	cc_cache_close(store->cache);
 	free(store->runtime);
 	free(store);

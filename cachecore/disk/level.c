@@ -19,8 +19,8 @@
 #include "cachecore/disk/path.h"
 #include "cachecore/disk/store.h"
 #include "cachecore/disk/writer/writer.h"
-#include "cachecore/record/tally.h"
-#include "common/clock.h"
+#include "cachecore/record/event_text.h"
+#include "cachecore/record/recorder.h"
 #include "common/mutex.h"
 
 #define NS_PER_S UINT64_C(1000000000)
@@ -29,15 +29,13 @@
 struct cc_level_shared {
 	const struct cc_config *config;
 	const struct cmn_log *log;
-	struct cc_stats *stats;
 	struct cc_remote *remote;	/* NULL: none */
-	struct cc_tally *tally;		/* NULL: none */
 	uint64_t run;			/* nonce.h */
-	uint64_t start_ns;		/* since the epoch, of this process's use of the cache */
+	struct cc_recorder recorder;
 };
 
 struct cc_level {
-	const struct cc_level_shared *around;
+	struct cc_level_shared *around;
 	struct cc_config config;	/* but for dir and max_size, the surroundings' */
 	struct cc_store *store;
 	struct cc_writer *writer;	/* NULL: nothing is written */
@@ -79,12 +77,12 @@ struct attempt {
 
 static enum cmn_status open_store(struct cc_level *level)
 {
-	const struct cc_level_shared *around = level->around;
+	struct cc_level_shared *around = level->around;
 	/* The store itself names the reason in the log. */
 	enum cmn_status status = cc_store_open(&level->config, around->log, &level->store);
 	struct cc_writer_setup setup = {
-		.config = &level->config, .stats = around->stats, .remote = around->remote,
-		.log = around->log, .run = around->run, .start_ns = around->start_ns,
+		.config = &level->config, .remote = around->remote, .recorder = &around->recorder,
+		.log = around->log, .run = around->run,
 	};
 
 	if (status != CMN_OK)
@@ -110,9 +108,9 @@ static void free_level(struct cc_level *level)
 
 /*
  * The level in dir (NULL: tiers only), of max_size bytes. The result has one
- * user, and takes no statistics yet. Statuses as cc_store_open's; CMN_ERR_NOMEM.
+ * user. Statuses as cc_store_open's; CMN_ERR_NOMEM.
  */
-static enum cmn_status open_level(const struct cc_level_shared *around, const char *dir,
+static enum cmn_status open_level(struct cc_level_shared *around, const char *dir,
 				  uint64_t max_size, struct cc_level **ret)
 {
 	struct cc_level *level = calloc(1, sizeof(*level));
@@ -135,19 +133,24 @@ static enum cmn_status open_level(const struct cc_level_shared *around, const ch
 	return CMN_OK;
 }
 
-void cc_level_note(struct cc_level *level, const struct cc_history_note *note)
+void cc_level_note(struct cc_level *level, const struct cc_event *event)
 {
-	if (level && level->writer)
-		cc_writer_note(level->writer, note);
+	if (!level || !level->writer)
+		return;
+	if (!cc_event_is_short(event->kind))
+		cc_writer_note(level->writer, event);
+	else if (!level->config.built_for || !cc_event_is_hit(event->kind))
+		/* What a worker finds is no look-up of a program. */
+		cc_recorder_write(&level->around->recorder, level->config.dir, event);
 }
 
-void cc_level_count(struct cc_level *level)
+static void note_finding(struct cc_level *level, const struct cc_event *event)
 {
-	if (level && level->writer)
-		cc_writer_count(level->writer);
+	cc_event_say(level->around->log, event);
+	cc_level_note(level, event);
 }
 
-/* What kept a look-up from being a hit. */
+/* What was in the way of a hit. */
 static void note_report(struct cc_level *level, const struct cc_key *key,
 			const struct cc_store_report *report)
 {
@@ -156,21 +159,19 @@ static void note_report(struct cc_level *level, const struct cc_key *key,
 		[CC_MANIFEST_APPEARED] = "appeared", [CC_MANIFEST_DIRECTORY] = "directory",
 		[CC_MANIFEST_ANOTHER] = "changed",
 	};
-	struct cc_history_note note = { .key = key };
+	const struct cc_event damage = {
+		.kind = CC_EVENT_DAMAGED, .key = key,
+		.reason = report->distrusted == report->damaged ? "access" : NULL,
+	};
+	const struct cc_event change = {
+		.kind = CC_EVENT_CHANGED, .key = key,
+		.reason = reasons[report->change.how], .detail = report->change.path,
+	};
 
-	if (report->damaged) {
-		note.kind = CC_HISTORY_DAMAGED;
-		note.reason = report->distrusted == report->damaged ? "access" : NULL;
-		cc_tally_find(level->around->tally, &note);
-		cc_level_note(level, &note);
-	}
-	if (report->change.how != CC_MANIFEST_SAME) {
-		note.kind = CC_HISTORY_CHANGED;
-		note.reason = reasons[report->change.how];
-		note.detail = report->change.path;
-		cc_tally_find(level->around->tally, &note);
-		cc_level_note(level, &note);
-	}
+	for (unsigned int i = 0; i < report->damaged; i++)
+		note_finding(level, &damage);
+	if (report->change.how != CC_MANIFEST_SAME)
+		note_finding(level, &change);
 }
 
 enum cmn_status cc_level_get(struct cc_level *level, const struct cc_key *key,
@@ -182,9 +183,9 @@ enum cmn_status cc_level_get(struct cc_level *level, const struct cc_key *key,
 	if (!level)
 		return CMN_MISS;
 	status = cc_store_get(level->store, key, memo, kept_len, ret, &report);
-	if (report.damaged)
-		cc_stats_add(level->around->stats, CC_ERRORS, report.damaged);
-	if (status != CMN_OK)
+	if (status == CMN_OK)
+		report.change.how = CC_MANIFEST_SAME;	/* of another state of the same key */
+	if (status != CMN_OK || report.damaged)
 		note_report(level, key, &report);
 	return status;
 }
@@ -243,9 +244,6 @@ static struct cc_level *install(struct cc_level_switch *levels, struct cc_level 
 {
 	struct cc_level *old = levels->current;
 
-	/* What was counted while there was nothing to write it to is nobody's. */
-	if (!old || !old->writer)
-		cc_stats_forget(levels->around.stats);
 	levels->current = level;
 	if (level)
 		DL_APPEND(levels->all, level);
@@ -253,7 +251,7 @@ static struct cc_level *install(struct cc_level_switch *levels, struct cc_level 
 }
 
 enum cmn_status cc_level_switch_new(const struct cc_config *config, const struct cmn_log *log,
-			     struct cc_stats *stats, struct cc_remote *remote, struct cc_level_switch **ret)
+				    struct cc_remote *remote, struct cc_level_switch **ret)
 {
 	struct cc_level_switch *levels = calloc(1, sizeof(*levels));
 	struct cc_level *level;
@@ -265,9 +263,9 @@ enum cmn_status cc_level_switch_new(const struct cc_config *config, const struct
 		return CMN_ERR_NOMEM;
 	}
 	levels->around = (struct cc_level_shared){
-		.config = config, .log = log, .stats = stats, .remote = remote,
-		.run = cc_nonce_run(), .start_ns = cmn_clock_realtime(),
+		.config = config, .log = log, .remote = remote, .run = cc_nonce_run(),
 	};
+	cc_recorder_begin(&levels->around.recorder, config->built_for);
 	levels->settings = (struct settings){ .on = config->persistent,
 					     .max_size = config->max_size };
 	if (config->persistent && config->dir_problem)
@@ -278,11 +276,6 @@ enum cmn_status cc_level_switch_new(const struct cc_config *config, const struct
 		(void)install(levels, level);	/* there was none */
 	*ret = levels;
 	return CMN_OK;
-}
-
-void cc_level_switch_set_tally(struct cc_level_switch *levels, struct cc_tally *tally)
-{
-	levels->around.tally = tally;
 }
 
 void cc_level_switch_free(struct cc_level_switch *levels)
@@ -322,21 +315,8 @@ void cc_level_switch_leave(struct cc_level_switch *levels, struct cc_level *leve
 	if (last)
 		DL_DELETE(levels->all, level);
 	cmn_mutex_unlock(&levels->lock);
-	if (!last)
-		return;
-	cc_level_count(level);	/* what was stored in it, before the next count goes elsewhere */
-	free_level(level);
-}
-
-void cc_level_switch_count_hit(struct cc_level_switch *levels, bool in_memory)
-{
-	struct cc_level *level = cc_level_switch_enter(levels);
-
-	if (level && level->writer && in_memory)
-		cc_writer_count_soon(level->writer);
-	else
-		cc_level_count(level);
-	cc_level_switch_leave(levels, level);
+	if (last)
+		free_level(level);
 }
 
 static enum cmn_status copy_text(const char *text, char **ret)
@@ -522,15 +502,7 @@ void cc_level_switch_fork_parent(struct cc_level_switch *levels)
 
 void cc_level_switch_fork_child(struct cc_level_switch *levels)
 {
-	struct cc_level *level;
-
-	levels->around.start_ns = cmn_clock_realtime();
-	cc_stats_forget(levels->around.stats);
 	cc_build_locks_fork_child();
 	cmn_file_locks_fork_child();
-	DL_FOREACH(levels->all, level) {
-		if (level->writer)
-			cc_writer_fork_child(level->writer);
-	}
 	cmn_mutex_unlock(&levels->lock);
 }

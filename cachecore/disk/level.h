@@ -21,26 +21,21 @@
 #include "cachecore/disk/writer/recipe.h"
 #include "cachecore/entry.h"
 #include "cachecore/key.h"
-#include "cachecore/record/history.h"
-#include "cachecore/record/stats.h"
+#include "cachecore/record/event.h"
 #include "common/log.h"
 #include "common/status.h"
 
 struct cc_level;
 struct cc_level_switch;
 struct cc_remote;
-struct cc_tally;
 
 /*
  * Opens the level that config describes; one that cannot be used is left out
- * and logged once. All four (remote may be NULL) are borrowed and outlive it. CMN_ERR_NOMEM.
+ * and logged once. All three (remote may be NULL) are borrowed and outlive it. CMN_ERR_NOMEM.
  */
 CMN_CHECKED enum cmn_status cc_level_switch_new(const struct cc_config *config,
-						const struct cmn_log *log, struct cc_stats *stats,
-						struct cc_remote *remote,
+						const struct cmn_log *log, struct cc_remote *remote,
 						struct cc_level_switch **ret);
-/* Whom look-ups tell what they came across; borrowed. Before the first one. */
-void cc_level_switch_set_tally(struct cc_level_switch *levels, struct cc_tally *tally);
 /* No thread may be inside. NULL is fine. */
 void cc_level_switch_free(struct cc_level_switch *levels);
 
@@ -64,9 +59,6 @@ void cc_level_switch_fork_prepare(struct cc_level_switch *levels);
 void cc_level_switch_fork_parent(struct cc_level_switch *levels);
 void cc_level_switch_fork_child(struct cc_level_switch *levels);
 
-/* As cc_level_count, for who has not entered the level; of a hit in memory as cc_writer_count_soon. */
-void cc_level_switch_count_hit(struct cc_level_switch *levels, bool in_memory);
-
 /* The rest is for a caller that has entered the level. A NULL level is an empty one that stores nothing. */
 
 /* Like cc_store_get. Marks the entry as used. */
@@ -87,13 +79,8 @@ bool cc_level_put_recipe(struct cc_level *level, const struct cc_recipe *recipe)
  */
 CMN_CHECKED enum cmn_status cc_level_lock_build(struct cc_level *level, const struct cc_key *key,
 					       struct cc_build_lock **ret_lock);
-/*
- * For the root's history, which is told when the process began; copied. Nothing
- * is noted of a level that is only read.
- */
-void cc_level_note(struct cc_level *level, const struct cc_history_note *note);
-/* Writes what was counted. */
-void cc_level_count(struct cc_level *level);
+/* For the root's log (record/events.h); not of a level that is only read, nor hits of a worker of ckcache replay. */
+void cc_level_note(struct cc_level *level, const struct cc_event *event);
 /* As cc_store_remove. */
 CMN_CHECKED enum cmn_status cc_level_remove(struct cc_level *level, const struct cc_key *key);
 

@@ -97,24 +97,18 @@ static bool is_evidence(int dir_fd, const char *name)
 	if (is_hash(name))
 		return fstatat(dir_fd, name, &info, AT_SYMLINK_NOFOLLOW) == 0 && S_ISDIR(info.st_mode);
 	if (strcmp(name, "stats.txt") == 0)
-		return file_begins(dir_fd, name, "hits_memory ") || file_begins(dir_fd, name, "merged_bytes ");
-	if (strcmp(name, "stats.log") == 0)
-		return file_begins(dir_fd, name, "cks\n");
-	if (strcmp(name, "history.dat") == 0 || strcmp(name, "history.old") == 0)
-		return file_begins(dir_fd, name, "ckh\n");
+		return file_begins(dir_fd, name, "log_id ");
+	if (strcmp(name, "events.log") == 0 || strcmp(name, "events.old") == 0)
+		return file_begins(dir_fd, name, "cke\n");
 	return strcmp(name, "recipes") == 0 && has_recipe(dir_fd, name);
 }
 
 /* Whether that is less than the first bytes of the file: there was no room for more. */
 static bool is_cut(int dir_fd, const char *name, size_t len)
 {
-	char begin[4] = "ck";
+	char begin[] = "cke\n";
 
-	if (strcmp(name, "stats.log") == 0)
-		begin[2] = 's';
-	else if (strcmp(name, "history.dat") == 0)
-		begin[2] = 'h';
-	if (!begin[2] || len >= sizeof(begin))
+	if (strcmp(name, "events.log") != 0 || len >= sizeof(begin))
 		return false;
 	begin[len] = '\0';
 	return file_begins(dir_fd, name, begin);
@@ -166,9 +160,8 @@ static enum name_kind kind_of(int dir_fd, const char *name)
 		{ "flights", NAME_NEUTRAL }, { "uploads", NAME_NEUTRAL }, { "build.lock", NAME_NEUTRAL },
 		{ "days.txt", NAME_PECULIAR }, { "evict.lock", NAME_PECULIAR },
 		{ "tokens.dat", NAME_PECULIAR }, { "contents.dat", NAME_PECULIAR },
-		{ "history.dat", NAME_WHEN_EMPTY }, { "stats.log", NAME_WHEN_EMPTY },
-		{ "stats.txt", NAME_WHEN_EMPTY }, { "usage.txt", NAME_WHEN_EMPTY },
-		{ "history.old", NAME_OWN }, { "recipes", NAME_OWN },
+		{ "events.log", NAME_WHEN_EMPTY }, { "stats.txt", NAME_WHEN_EMPTY },
+		{ "events.old", NAME_OWN }, { "recipes", NAME_OWN },
 		{ "cache_size.txt", NAME_OWN }, { "last_cleanup.txt", NAME_OWN },
 	};
 

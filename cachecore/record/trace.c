@@ -144,18 +144,53 @@ static void append_key(struct cmn_buffer *line, const struct cc_key *key)
 	cmn_buffer_append_u8(line, '}');
 }
 
-static void encode(struct cmn_buffer *line, const struct cc_trace_event *event)
+/* NULL: it has no line. */
+static const char *word_of(const struct cc_event *event)
 {
+	switch (event->kind) {
+	case CC_EVENT_HIT_MEMORY:
+		return "hit-memory";
+	case CC_EVENT_HIT_DISK:
+		return "hit-disk";
+	case CC_EVENT_HIT_REMOTE:
+		return "hit-remote";
+	case CC_EVENT_MISS:
+	case CC_EVENT_UNATTENDED:
+		return "miss";
+	case CC_EVENT_FAILED:
+		return event->uncached ? "bypass" : "miss";
+	case CC_EVENT_BYPASS:
+		return "bypass";
+	case CC_EVENT_REFUSED:
+		return "error";
+	default:
+		return NULL;
+	}
+}
+
+static const char *reason_of(const struct cc_event *event)
+{
+	if (event->kind == CC_EVENT_REFUSED)
+		return "driver-refused";
+	if (event->unattended && event->kind != CC_EVENT_BYPASS && !event->uncached)
+		return "unattended";
+	return event->reason;
+}
+
+static void encode(struct cmn_buffer *line, const struct cc_event *event)
+{
+	const char *reason = reason_of(event);
+
 	cmn_buffer_printf(line, "{\"time_ns\":%llu,\"pid\":%ld,\"event\":",
 			  (unsigned long long)cmn_clock_realtime(), (long)getpid());
-	cmn_json_append_string(line, cmn_view_of(event->what));
-	if (event->reason) {
+	cmn_json_append_string(line, cmn_view_of(word_of(event)));
+	if (reason) {
 		cmn_buffer_append_text(line, ",\"reason\":");
-		cmn_json_append_string(line, cmn_view_of(event->reason));
+		cmn_json_append_string(line, cmn_view_of(reason));
 	}
-	if (event->failure) {
+	if (event->kind == CC_EVENT_FAILED) {
 		cmn_buffer_append_text(line, ",\"failure\":");
-		cmn_json_append_string(line, cmn_view_of(event->failure));
+		cmn_json_append_string(line, cmn_view_of(event->detail));
 	}
 	append_number(line, "lookup_ns", event->lookup_ns);
 	append_number(line, "build_ns", event->build_ns);
@@ -182,12 +217,12 @@ static enum cmn_status write_line(const struct cc_trace *trace, const struct cmn
 	return (size_t)put == line->len ? CMN_OK : CMN_ERR_NOSPACE;
 }
 
-void cc_trace_write(struct cc_trace *trace, const struct cc_trace_event *event)
+void cc_trace_write(struct cc_trace *trace, const struct cc_event *event)
 {
 	struct cmn_buffer line = { 0 };
 	enum cmn_status status;
 
-	if (!trace || atomic_load_explicit(&trace->broken, memory_order_relaxed))
+	if (!trace || !word_of(event) || atomic_load_explicit(&trace->broken, memory_order_relaxed))
 		return;
 	encode(&line, event);
 	status = write_line(trace, &line);

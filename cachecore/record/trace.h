@@ -9,11 +9,8 @@
 #ifndef CACHECORE_RECORD_TRACE_H
 #define CACHECORE_RECORD_TRACE_H
 
-#include <stdint.h>
-
-#include "cachecore/key.h"
+#include "cachecore/record/event.h"
 #include "common/log.h"
-#include "common/status.h"
 
 struct cc_trace;
 
@@ -21,15 +18,7 @@ struct cc_trace;
 struct cc_trace *cc_trace_open(const char *path, const struct cmn_log *log);
 void cc_trace_close(struct cc_trace *trace);
 
-struct cc_trace_event {
-	const char *what;	/* "hit-memory", "hit-disk", "miss", "bypass", "store", "error" */
-	const char *reason;	/* NULL: none */
-	const char *failure;	/* what the driver said of a build that failed; NULL: none did */
-	const struct cc_key *key;	/* NULL: none; long values are shown as size and hash */
-	uint64_t lookup_ns;	/* time in the cache */
-	uint64_t build_ns;	/* time in the driver, or saved */
-	uint64_t bytes;		/* of the result */
-};
-void cc_trace_write(struct cc_trace *trace, const struct cc_trace_event *event);
+/* Hits, builds, and binaries that the driver refused; of other events there is no line. */
+void cc_trace_write(struct cc_trace *trace, const struct cc_event *event);
 
 #endif

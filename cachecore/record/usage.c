@@ -3,20 +3,11 @@
 #include "cachecore/record/usage.h"
 
 #include <ctype.h>
-#include <stdbool.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "common/env.h"
-#include "common/file.h"
 
-/* 366 days of 140 + 70 bytes and 64 programs of 340 + 270 at most. */
-#define MAX_FILE_SIZE 131072
 #define COUNTS (sizeof(struct cc_usage_counts) / sizeof(uint64_t))
-#define ATTENDED 6	/* of these, in lines of their own */
-#define UNATTENDED_PREFIX "unattended-"
-/* A name whose every byte is escaped. */
-#define MAX_WORD (3 * CC_USAGE_PROGRAM_SIZE)
 
 /* The members in their order. */
 static void list_counts(const struct cc_usage_counts *counts, uint64_t ret[COUNTS])
@@ -87,18 +78,16 @@ static struct cc_usage_program *make_room(struct cc_usage *usage)
 	return oldest;
 }
 
-static void add_program(struct cc_usage *usage, uint32_t day, const char *name,
+static void add_program(struct cc_usage *usage, uint32_t day, struct cmn_view name,
 			const struct cc_usage_counts *counts)
 {
 	struct cc_usage_program *program = NULL;
-	char cut[CC_USAGE_PROGRAM_SIZE] = "?";
+	char cut[CC_USAGE_PROGRAM_SIZE] = "";
+	size_t len = name.len ? strnlen(name.data, name.len) : 0;
 
-	if (*name) {
-		size_t len = strnlen(name, sizeof(cut) - 1);
-
-		memcpy(cut, name, len);
-		cut[len] = '\0';
-	}
+	if (!len)
+		name = cmn_view_of("?");
+	memcpy(cut, name.data, !len ? 1 : len < sizeof(cut) ? len : sizeof(cut) - 1);
 	for (size_t i = 0; i < usage->program_count && !program; i++) {
 		if (strcmp(usage->programs[i].name, cut) == 0)
 			program = &usage->programs[i];
@@ -113,7 +102,7 @@ static void add_program(struct cc_usage *usage, uint32_t day, const char *name,
 	cc_usage_add_counts(&program->counts, counts);
 }
 
-void cc_usage_add(struct cc_usage *usage, uint32_t day, const char *program,
+void cc_usage_add(struct cc_usage *usage, uint32_t day, struct cmn_view program,
 		  const struct cc_usage_counts *counts)
 {
 	add_day(usage, day, counts);
@@ -126,19 +115,19 @@ bool cc_usage_is_any(const struct cc_usage_counts *counts)
 	       counts->unattended;
 }
 
-/* ---- the file ---- */
+/* ---- lines ---- */
 
 static bool parse_u64(const char *word, uint64_t max, uint64_t *ret)
 {
 	return word && cmn_env_parse_number(word, 0, max, ret) == CMN_OK;
 }
 
-/* The rest of a line: those up to ATTENDED, or the others. */
-static bool parse_counts(char **state, bool unattended, struct cc_usage_counts *ret)
+/* The rest of a line. */
+static bool parse_counts(char **state, struct cc_usage_counts *ret)
 {
-	uint64_t counts[COUNTS] = { 0 };
+	uint64_t counts[COUNTS];
 
-	for (size_t i = unattended ? ATTENDED : 0; i < (unattended ? COUNTS : ATTENDED); i++) {
+	for (size_t i = 0; i < COUNTS; i++) {
 		if (!parse_u64(strtok_r(NULL, " ", state), UINT64_MAX, &counts[i]))
 			return false;
 	}
@@ -180,140 +169,53 @@ static bool parse_name(const char *word, char ret[CC_USAGE_PROGRAM_SIZE])
 	return len && !*word;
 }
 
-static void parse_line(struct cc_usage *usage, char *line)
+void cc_usage_parse_line(struct cc_usage *usage, char *line)
 {
 	char name[CC_USAGE_PROGRAM_SIZE], *state = NULL;
 	const char *kind = strtok_r(line, " ", &state);
 	struct cc_usage_counts counts;
-	bool unattended;
 	uint64_t day;
 
 	if (!kind)
 		return;
-	unattended = strncmp(kind, UNATTENDED_PREFIX, strlen(UNATTENDED_PREFIX)) == 0;
-	kind += unattended ? strlen(UNATTENDED_PREFIX) : 0;
 	if (strcmp(kind, "others") == 0) {
-		if (parse_counts(&state, unattended, &counts))
+		if (parse_counts(&state, &counts))
 			cc_usage_add_counts(&usage->others, &counts);
 	} else if (strcmp(kind, "day") == 0) {
-		if (parse_u64(strtok_r(NULL, " ", &state), UINT32_MAX, &day) &&
-		    parse_counts(&state, unattended, &counts))
+		if (parse_u64(strtok_r(NULL, " ", &state), UINT32_MAX, &day) && parse_counts(&state, &counts))
 			add_day(usage, (uint32_t)day, &counts);
 	} else if (strcmp(kind, "program") == 0) {
 		if (parse_name(strtok_r(NULL, " ", &state), name) &&
-		    parse_u64(strtok_r(NULL, " ", &state), UINT32_MAX, &day) &&
-		    parse_counts(&state, unattended, &counts))
-			add_program(usage, (uint32_t)day, name, &counts);
+		    parse_u64(strtok_r(NULL, " ", &state), UINT32_MAX, &day) && parse_counts(&state, &counts))
+			add_program(usage, (uint32_t)day, cmn_view_of(name), &counts);
 	}
 }
 
-void cc_usage_parse(struct cc_usage *usage, struct cmn_view text)
-{
-	const char *at = text.data, *end = text.len ? at + text.len : at;
-	char line[MAX_WORD + 256];
-
-	while (at < end) {
-		const char *next = memchr(at, '\n', (size_t)(end - at));
-
-		/* The last line has an end too, or it was cut. */
-		if (!next)
-			return;
-		if ((size_t)(next - at) < sizeof(line) && !memchr(at, '\0', (size_t)(next - at))) {
-			memcpy(line, at, (size_t)(next - at));
-			line[next - at] = '\0';
-			parse_line(usage, line);
-		}
-		at = next + 1;
-	}
-}
-
-enum cmn_status cc_usage_load(struct cc_usage *usage, int root_fd)
-{
-	struct cmn_buffer file;
-	enum cmn_status status = cmn_file_read(root_fd, CC_USAGE_NAME, MAX_FILE_SIZE, false, &file);
-
-	if (status != CMN_OK)
-		return status;
-	cc_usage_parse(usage, cmn_buffer_view(&file));
-	cmn_buffer_release(&file);
-	return CMN_OK;
-}
-
-/* One line, or two where something was built while nobody waited. head: what is before the counts. */
-static void append_lines(struct cmn_buffer *text, struct cmn_view head,
-			 const struct cc_usage_counts *counts)
+static void append_counts(struct cmn_buffer *text, const struct cc_usage_counts *counts)
 {
 	uint64_t all[COUNTS];
 
 	list_counts(counts, all);
-	cmn_buffer_append(text, head.data, head.len);
-	for (size_t i = 0; i < COUNTS; i++) {
-		if (i == ATTENDED) {
-			if (!counts->unattended)
-				break;
-			cmn_buffer_append_text(text, "\n" UNATTENDED_PREFIX);
-			cmn_buffer_append(text, head.data, head.len);
-		}
+	for (size_t i = 0; i < COUNTS; i++)
 		cmn_buffer_printf(text, " %llu", (unsigned long long)all[i]);
-	}
 	cmn_buffer_append_u8(text, '\n');
 }
 
-static void encode(const struct cc_usage *usage, struct cmn_buffer *ret)
+void cc_usage_encode(const struct cc_usage *usage, struct cmn_buffer *ret)
 {
-	struct cmn_buffer head = { 0 };
-
 	for (size_t i = 0; i < usage->day_count; i++) {
-		head.len = 0;
-		cmn_buffer_printf(&head, "day %u", (unsigned int)usage->days[i].day);
-		append_lines(ret, cmn_buffer_view(&head), &usage->days[i].counts);
+		cmn_buffer_printf(ret, "day %u", (unsigned int)usage->days[i].day);
+		append_counts(ret, &usage->days[i].counts);
 	}
 	for (size_t i = 0; i < usage->program_count; i++) {
-		head.len = 0;
-		cmn_buffer_append_text(&head, "program ");
+		cmn_buffer_append_text(ret, "program ");
 		for (const char *at = usage->programs[i].name; *at; at++)
-			cmn_buffer_printf(&head, is_plain(*at) ? "%c" : "%%%02x", (unsigned char)*at);
-		cmn_buffer_printf(&head, " %u", (unsigned int)usage->programs[i].last_day);
-		append_lines(ret, cmn_buffer_view(&head), &usage->programs[i].counts);
+			cmn_buffer_printf(ret, is_plain(*at) ? "%c" : "%%%02x", (unsigned char)*at);
+		cmn_buffer_printf(ret, " %u", (unsigned int)usage->programs[i].last_day);
+		append_counts(ret, &usage->programs[i].counts);
 	}
-	append_lines(ret, cmn_view_of("others"), &usage->others);
-	ret->failed |= head.failed;
-	cmn_buffer_release(&head);
-}
-
-static void add_all(struct cc_usage *to, const struct cc_usage *from)
-{
-	for (size_t i = 0; i < from->day_count; i++)
-		add_day(to, from->days[i].day, &from->days[i].counts);
-	for (size_t i = 0; i < from->program_count; i++)
-		add_program(to, from->programs[i].last_day, from->programs[i].name,
-			    &from->programs[i].counts);
-	cc_usage_add_counts(&to->others, &from->others);
-}
-
-enum cmn_status cc_usage_record(int root_fd, const struct cc_usage *more)
-{
-	struct cc_usage *usage;
-	struct cmn_buffer text = { 0 };
-	struct cmn_view view;
-	enum cmn_status status;
-
-	if (!more->day_count)
-		return CMN_OK;
-	usage = calloc(1, sizeof(*usage));
-	if (!usage)
-		return CMN_ERR_NOMEM;
-	status = cc_usage_load(usage, root_fd);
-	/* As for stats.txt: what is no such file is replaced by one. */
-	if (status != CMN_OK && status != CMN_MISS && status != CMN_ERR_TOO_LARGE &&
-	    status != CMN_ERR_ACCESS)
-		goto out;
-	add_all(usage, more);
-	encode(usage, &text);
-	view = cmn_buffer_view(&text);
-	status = text.failed ? CMN_ERR_NOMEM : cmn_file_replace(root_fd, CC_USAGE_NAME, &view, 1);
-	cmn_buffer_release(&text);
-out:
-	free(usage);
-	return status;
+	if (cc_usage_is_any(&usage->others)) {
+		cmn_buffer_append_text(ret, "others");
+		append_counts(ret, &usage->others);
+	}
 }

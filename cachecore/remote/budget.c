@@ -8,8 +8,7 @@
 
 #include "cachecore/disk/path.h"
 #include "cachecore/disk/root.h"
-#include "cachecore/record/stats.h"
-#include "cachecore/record/usage.h"
+#include "cachecore/record/totals.h"
 #include "common/clock.h"
 
 #define NS_PER_S UINT64_C(1000000000)
@@ -35,19 +34,19 @@ void cc_budget_init(struct cc_budget *budget, const char *root)
 /* What this program's compiles took in earlier processes. */
 static void read_usage(struct cc_budget *budget)
 {
-	struct cc_usage *usage;
+	struct cc_totals *totals;
 	int root_fd;
 
 	if (atomic_exchange(&budget->usage_read, true) || !budget->root)
 		return;
-	usage = calloc(1, sizeof(*usage));
-	if (!usage || cc_root_open(budget->root, &root_fd) != CMN_OK) {
-		free(usage);
+	totals = calloc(1, sizeof(*totals));
+	if (!totals || cc_root_open(budget->root, &root_fd) != CMN_OK) {
+		free(totals);
 		return;
 	}
-	if (cc_stats_load_usage(usage, root_fd) == CMN_OK) {
-		for (size_t i = 0; i < usage->program_count; i++) {
-			const struct cc_usage_program *program = &usage->programs[i];
+	if (cc_totals_read(root_fd, totals) == CMN_OK) {
+		for (size_t i = 0; i < totals->usage.program_count; i++) {
+			const struct cc_usage_program *program = &totals->usage.programs[i];
 
 			if (strcmp(program->name, cc_path_program()) != 0)
 				continue;
@@ -56,7 +55,7 @@ static void read_usage(struct cc_budget *budget)
 		}
 	}
 	(void)close(root_fd);	/* a directory: nothing to be lost */
-	free(usage);
+	free(totals);
 }
 
 uint64_t cc_budget_build_ns(struct cc_budget *budget)

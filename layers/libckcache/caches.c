@@ -127,10 +127,3 @@ struct cc_cache *api_cache(enum ckcache_api api)
 		(void)pthread_once(&level_zero, open_level_zero);
 	return caches.items[api == CKCACHE_API_OPENCL ? 0 : 1];
 }
-
-/* After the application's exit handlers: the log's last line. */
-__attribute__((destructor)) static void conclude_at_exit(void)
-{
-	for (size_t i = 0; i < APIS; i++)
-		cc_cache_conclude(caches.items[i]);
-}

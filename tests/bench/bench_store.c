@@ -21,7 +21,8 @@
 
 #include "cachecore/disk/store.h"
 #include "cachecore/disk/writer/writer.h"
-#include "common/clock.h"
+#include "cachecore/record/recorder.h"
+#include "cachecore/record/totals.h"
 #include "tests/bench/bench_entries.h"
 #include "tests/bench/bench_run.h"
 #include "tests/bench/bench_samples.h"
@@ -327,21 +328,14 @@ static void evict(const char *root, uint64_t max_size)
 }
 
 /* What is written after a build, in its call. */
-static uint64_t write_all(struct cc_writer *writer, struct cc_stats *stats, const struct cc_key *key,
-			  struct cc_entry *entry)
+static uint64_t write_all(struct cc_writer *writer, const struct cc_key *key, struct cc_entry *entry)
 {
-	const struct cc_history_note note = { .kind = CC_HISTORY_MISS, .key = key,
-					      .build_ns = cc_entry_build_ns(entry) };
-	uint64_t begin = bench_now(), ns;
+	const struct cc_event miss = { .kind = CC_EVENT_MISS, .key = key, .build_ns = cc_entry_build_ns(entry) };
+	uint64_t begin = bench_now();
 
 	cc_writer_put(writer, key, entry, NULL);
-	cc_stats_add(stats, CC_MISSES, 1);
-	cc_writer_note(writer, &note);
-	cc_writer_count(writer);
-	ns = bench_now() - begin;
-	if (cc_stats_pending(stats))
-		bench_fail("it was not written");
-	return ns;
+	cc_writer_note(writer, &miss);
+	return bench_now() - begin;
 }
 
 static uint64_t write_entry(struct cc_store *store, const struct cc_key *key, struct cc_entry *entry)
@@ -367,11 +361,12 @@ static unsigned long long median_of(uint64_t *ns, size_t count)
 static void write_in_turns(const char *root, size_t len, uint64_t first, uint64_t rounds)
 {
 	uint64_t ns[2][1001];
+	struct cc_recorder recorder = { 0 };
 	struct cc_writer_setup setup = {
-		.config = &config, .store = open_store(root, 0), .stats = cc_stats_new(), .log = &log_to_stderr,
-		.start_ns = cmn_clock_realtime(),
+		.config = &config, .store = open_store(root, 0), .recorder = &recorder, .log = &log_to_stderr,
 	};
-	struct cc_writer *writer = setup.stats ? cc_writer_new(&setup) : NULL;
+	struct cc_writer *writer = cc_writer_new(&setup);
+	struct cc_totals *totals;
 
 	if (!writer || rounds < 1 || rounds > 1000)
 		bench_fail("cannot write");
@@ -381,16 +376,16 @@ static void write_in_turns(const char *root, size_t len, uint64_t first, uint64_
 
 		bench_make_key(first + i, &key);
 		ns[i % 2][i / 2] = i % 2 ? write_entry(setup.store, &key, entry)
-					 : write_all(writer, setup.stats, &key, entry);
+					 : write_all(writer, &key, entry);
 		cc_key_release(&key);
 		cc_entry_unref(entry);
 	}
-	if (cc_stats_get(setup.stats, CC_STORES) != rounds + 1)
-		bench_fail("an entry was not stored");
+	if (cc_totals_load(root, &totals) != CMN_OK || totals->counters[CC_STORES] != rounds + 1)
+		bench_fail("an entry was not stored, or not counted");
+	free(totals);
 	(void)printf("{\"first\": %llu, \"all\": %llu, \"entry\": %llu}\n", (unsigned long long)ns[0][0],
 		     median_of(&ns[0][1], rounds), median_of(&ns[1][1], rounds));
 	cc_writer_free(writer);
-	cc_stats_free(setup.stats);
 	cc_store_close(setup.store);
 }
 

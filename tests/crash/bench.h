@@ -22,7 +22,7 @@ enum {
 	BENCH_TOKENS = 2,
 	BENCH_RECIPES = 4,
 	BENCH_BUILDS = 8,
-	BENCH_HISTORY = 16,
+	BENCH_EVENTS = 16,
 };
 
 struct bench {
@@ -37,7 +37,7 @@ struct bench {
 	bool stored[BENCH_KEYS][BENCH_VERSIONS];	/* ever */
 	bool kept[BENCH_KEYS][BENCH_VERSIONS];		/* on disk, and never touched since */
 	unsigned int others;
-	uint64_t misses[8];	/* that stats.txt had, one after the other; 0: no more */
+	uint64_t parts[8];	/* that were counted; 0: no more */
 	unsigned int recipes;	/* numbers below were put */
 	unsigned int attempts;	/* that any of them may have at most */
 	unsigned int states;	/* checked */

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* crash_others: statistics, tokens, history, recipes and build locks, cut at every point. */
+/* crash_others: statistics, tokens, events, recipes and build locks, cut at every point. */
 #include "cachecore/disk/build_lock.h"
 #include "cachecore/disk/nonce.h"
 #include "cachecore/disk/writer/recipes.h"
-#include "cachecore/record/stats.h"
-#include "cachecore/record/stats_log.h"
+#include "cachecore/record/totals.h"
 #include "tests/crash/bench.h"
 #include "tests/crash/effort.h"
 #include "tests/crash/others.h"
@@ -13,70 +12,55 @@
 static struct effort effort;
 static struct bench bench;
 
-static void know(uint64_t sum)
+static void know(uint64_t ns)
 {
 	unsigned int i = 0;
 
-	while (bench.misses[i])
+	while (bench.parts[i])
 		i++;
-	bench.misses[i] = sum;
+	bench.parts[i] = ns;
 }
 
-/* sum: what there is then. Both of many digits, of which some can be lost. */
-static void count(uint64_t misses, bool merges, uint64_t sum)
+/* Of many digits, of which some can be lost. */
+static void count(uint64_t ns, bool folds)
 {
-	CU_ASSERT_TRUE(others_count(bench.root, misses, merges, NULL));
-	know(sum);
+	CU_ASSERT_TRUE(others_count(bench.root, ns, folds));
+	know(ns);
 }
 
 TEST(the_first_statistics)
 {
 	bench_open(&bench, "first_statistics", BENCH_STATS);
-	count(7777777, false, 7777777);
+	count(7777777, false);
 	bench_close(&bench, &effort);
+}
+
+/* What earlier logs came to. */
+static void begin_with(uint64_t ns)
+{
+	CU_ASSERT_TRUE(others_begin(bench.root, ns));
+	know(ns);
+	bench_sync(&bench);
 }
 
 TEST(statistics_that_grow)
 {
 	bench_open(&bench, "statistics", BENCH_STATS);
-	count(95000001, true, 95000001);
-	bench_sync(&bench);
-	count(10000009, true, 105000010);
-	CU_ASSERT_EQUAL(cc_stats_zero(bench.root), CMN_OK);
-	count(34567891, true, 34567891);
+	begin_with(95000001);
+	count(10000009, true);
+	CU_ASSERT_EQUAL(cc_totals_zero(bench.root), CMN_OK);
+	count(34567891, true);
 	bench_close(&bench, &effort);
 }
 
 /* Nothing counts twice. Any part that was not synced may be lost. */
-TEST(statistics_that_are_merged)
+TEST(statistics_that_are_added_up)
 {
-	static const uint64_t parts[] = { 10000009, 20000000, 30000009, 115000001 };
-
-	bench_open(&bench, "merged_statistics", BENCH_STATS);
-	count(95000001, true, 95000001);
-	bench_sync(&bench);
-	count(10000009, false, 105000010);
-	count(20000000, false, 125000010);
-	count(34567891, true, 159567901);
-	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++)
-		bench.misses[4 + i] = parts[i];
-	bench_close(&bench, &effort);
-}
-
-/* A record that is written again, and goes on elsewhere after a merge. */
-TEST(statistics_of_one_process)
-{
-	static const uint64_t sums[] = { 10000009, 30000009, 64567900, 165567901, 101000001 };
-	struct cc_stats_place place = { 0 };
-
-	bench_open(&bench, "statistics_in_place", BENCH_STATS);
-	CU_ASSERT_TRUE(others_count(bench.root, 10000009, false, &place));
-	bench_sync(&bench);
-	CU_ASSERT_TRUE(others_count(bench.root, 20000000, false, &place));
-	CU_ASSERT_TRUE(others_count(bench.root, 34567891, true, NULL));
-	CU_ASSERT_TRUE(others_count(bench.root, 101000001, false, &place));
-	for (size_t i = 0; i < sizeof(sums) / sizeof(sums[0]); i++)
-		know(sums[i]);
+	bench_open(&bench, "added_statistics", BENCH_STATS);
+	begin_with(95000001);
+	count(10000009, false);
+	count(20000000, false);
+	count(34567891, true);
 	bench_close(&bench, &effort);
 }
 
@@ -95,9 +79,9 @@ TEST(tokens)
 }
 
 /* Records at the end of one file. */
-TEST(history)
+TEST(events)
 {
-	bench_open(&bench, "history", BENCH_HISTORY);
+	bench_open(&bench, "events", BENCH_EVENTS);
 	for (unsigned int i = 0; i < 2; i++)
 		others_note(bench.root, i);
 	bench_sync(&bench);
@@ -186,10 +170,10 @@ TEST(everything_with_nothing_on_disk)
 	CU_ASSERT_TRUE(others_admit(bench.root, 0));
 	put_recipe(0);
 	bench_put(&bench, 0, 0);
-	count(21222324, false, 21222324);
+	count(21222324, false);
 	bench_put(&bench, 1, 0);
 	CU_ASSERT_EQUAL(cc_store_clean(bench.store, NULL), CMN_OK);
-	count(21222324, true, 42444648);
+	count(21222324, true);
 	bench_remove(&bench, 0);
 	bench_close(&bench, &effort);
 }

@@ -1,27 +1,46 @@
 /* SPDX-License-Identifier: MIT */
-/* others: statistics, tokens and history, as a process leaves them. */
+/* others: statistics, tokens and events, as a process leaves them. */
 #include "tests/crash/others.h"
 
 #include <stdio.h>
 
-#include "cachecore/record/history.h"
+#include "cachecore/record/recorder.h"
 #include "cachecore/key.h"
 #include "cachecore/disk/nonce.h"
-#include "cachecore/record/stats.h"
+#include "cachecore/record/totals.h"
+#include "cachecore/disk/root.h"
 #include "common/clock.h"
 
-bool others_count(const char *root, uint64_t misses, bool merges, struct cc_stats_place *place)
+bool others_begin(const char *root, uint64_t spent_ns)
 {
-	struct cc_stats *stats = cc_stats_new();
+	char text[64];
+	struct cmn_view view = { text, 0 };
 	bool done;
+	int fd;
 
-	if (!stats)
+	view.len = (size_t)snprintf(text, sizeof(text), "%s %llu\n", cc_counter_name(CC_COMPILE_NS_SPENT),
+				    (unsigned long long)spent_ns);
+	if (cc_root_make(root, &fd) != CMN_OK)
 		return false;
-	cc_stats_add(stats, CC_MISSES, misses);
-	cc_stats_add(stats, CC_HITS_REMOTE, merges);	/* the log has no place for it */
-	cc_stats_bypass(stats, "crash");
-	done = cc_stats_flush(stats, root, -1, place, UINT64_MAX) == CMN_OK;
-	cc_stats_free(stats);
+	done = cmn_file_replace(fd, CC_STATS_NAME, &view, 1) == CMN_OK;
+	(void)close(fd);
+	return done;
+}
+
+bool others_count(const char *root, uint64_t spent_ns, bool folds)
+{
+	const struct cc_event miss = { .kind = CC_EVENT_MISS, .reason = "counted", .build_ns = spent_ns };
+	struct cc_recorder recorder = { 0 };
+	bool done = true;
+	int fd;
+
+	cc_recorder_write(&recorder, root, &miss);
+	if (!folds)
+		return true;
+	if (cc_root_open(root, &fd) != CMN_OK)
+		return false;
+	done = cc_totals_fold(fd, UINT64_MAX) == CMN_OK;
+	(void)close(fd);
 	return done;
 }
 
@@ -41,17 +60,17 @@ bool others_admit(const char *root, unsigned int run)
 
 void others_note(const char *root, unsigned int number)
 {
-	struct cc_history_note note = { .kind = CC_HISTORY_MISS };
-	struct cc_history history = { 0 };
+	struct cc_event event = { .kind = CC_EVENT_MISS };
+	struct cc_recorder recorder = { 0 };
 	char reason[32];
 	struct cc_key key;
 
 	(void)snprintf(reason, sizeof(reason), "reason-%u-of-a-crash", number);
-	note.reason = reason;
+	event.reason = reason;
 	cc_key_init(&key);
 	cc_key_add_u64(&key, CC_PART_IMAGE, "number", number);
-	note.key = &key;
-	cc_history_write(&history, root, &note);
+	event.key = &key;
+	cc_recorder_write(&recorder, root, &event);
 	cc_key_release(&key);
 }
 
@@ -60,7 +79,7 @@ struct noted {
 	int found;
 };
 
-static void see_event(void *ctx, const struct cc_history_event *event)
+static void see_event(void *ctx, const struct cc_event_record *event)
 {
 	struct noted *noted = ctx;
 	char reason[32];
@@ -76,9 +95,9 @@ static void see_event(void *ctx, const struct cc_history_event *event)
 int others_noted(const char *root, unsigned int count)
 {
 	struct noted noted = { count, 0 };
-	const struct cc_history_reader reader = { .event = see_event, .ctx = &noted };
+	const struct cc_events_reader reader = { .event = see_event, .ctx = &noted };
 
-	if (cc_history_read(root, CMN_FILE_TRUSTED, &reader) != CMN_OK)
+	if (cc_events_read(root, CMN_FILE_TRUSTED, &reader) != CMN_OK)
 		return -1;
 	return noted.found;
 }

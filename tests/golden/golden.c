@@ -8,14 +8,12 @@
 #include <unistd.h>
 
 #include "cachecore/disk/space/evict.h"
-#include "cachecore/record/history_file.h"
 #include "cachecore/disk/space/number_file.h"
 #include "cachecore/record/key_summary.h"
 #include "cachecore/disk/nonce.h"
 #include "cachecore/disk/writer/recipes.h"
 #include "cachecore/disk/root.h"
-#include "cachecore/record/stats.h"
-#include "cachecore/record/stats_log.h"
+#include "cachecore/record/totals.h"
 #include "cachecore/disk/store.h"
 
 #define IMAGE_SIZE 8192
@@ -140,36 +138,48 @@ static bool put_recipe(const char *root)
 	return done;
 }
 
-/* In stats.txt, where all counts come in the end: what has the log's name makes way. */
-static bool put_stats(const char *root, int root_fd)
+static bool append(int root_fd, const struct cmn_buffer *records)
 {
-	struct cc_stats *stats = cc_stats_new();
+	struct cc_events_log log;
+
+	return !records->failed && cc_events_open(root_fd, &log) == CMN_OK &&
+	       cc_events_append(&log, cmn_buffer_view(records));
+}
+
+/* As adding up a log of one event leaves it. */
+static bool put_stats(int root_fd)
+{
+	const struct cc_event_record event = { .kind = CC_EVENT_STORED, .count = 1, .pid = 4711,
+					       .start_ns = GOLDEN_TIME_NS, .time_ns = GOLDEN_TIME_NS + 1,
+					       .program = cmn_view_of("golden") };
+	struct cmn_buffer text = { 0 }, records = { 0 };
+	struct cmn_view view;
 	bool done;
 
-	if (!stats)
-		return false;
-	for (unsigned int i = 0; i < CC_STATS_LOG_COUNTERS; i++)
-		cc_stats_add(stats, (enum cc_counter)i, (uint64_t)i << 33);
-	cc_stats_bypass(stats, "has-include");
-	done = mkdirat(root_fd, CC_STATS_LOG_NAME, 0700) == 0 &&
-	       cc_stats_flush(stats, root, -1, NULL, UINT64_MAX) == CMN_OK;
-	cc_stats_free(stats);
+	for (unsigned int i = 0; i < CC_COUNTER_COUNT; i++)
+		cmn_buffer_printf(&text, "%s %llu\n", cc_counter_name((enum cc_counter)i), (unsigned long long)i << 33);
+	cmn_buffer_append_text(&text, "bypass.has-include 1\nday 20000 1 2 3 4 5 6 7 8\n"
+			       "program go%20lden 20000 1 2 3 4 5 6 7 8\nothers 1 2 3 4 5 6 7 8\n");
+	view = cmn_buffer_view(&text);
+	cc_events_add(&records, &event);
+	done = !text.failed && cmn_file_replace(root_fd, CC_STATS_NAME, &view, 1) == CMN_OK &&
+	       append(root_fd, &records) && cc_totals_fold(root_fd, UINT64_MAX) == CMN_OK;
+	cmn_buffer_release(&text);
+	cmn_buffer_release(&records);
 	return done;
 }
 
-static bool put_history(int root_fd)
+static bool put_events(int root_fd)
 {
 	const uint64_t leaves[] = { 1, UINT64_C(0x0123456789abcdef) };
-	struct cc_history_event event = {
-		.kind = CC_HISTORY_MISS, .pid = 4711, .start_ns = GOLDEN_TIME_NS,
+	struct cc_event_record event = {
+		.kind = CC_EVENT_MISS, .pid = 4711, .start_ns = GOLDEN_TIME_NS,
 		.time_ns = GOLDEN_TIME_NS + 1, .build_ns = GOLDEN_BUILD_NS,
 		.program = cmn_view_of("golden"), .reason = cmn_view_of("recache"),
 		.detail = cmn_view_of("of old"), .name = cmn_view_of("f"),
 	};
 	struct cmn_buffer records = { 0 }, outline = { 0 };
 	char text[3000];
-	uint64_t id;
-	int fd = -1;
 	bool done;
 
 	/* Fifty lines, which is more than is kept whole. */
@@ -181,14 +191,13 @@ static bool put_history(int root_fd)
 				cmn_view_of("golden device"));
 	cc_key_summary_append_value(&outline, CC_PART_IMAGE, cmn_view_of("source"),
 				(struct cmn_view){ text, sizeof(text) });
-	cc_history_add_part(&records, &event.parts[0], cmn_buffer_view(&outline));
-	cc_history_add_event(&records, &event);
-	cc_history_add_evicted(&records, CC_HISTORY_BY_AGE, GOLDEN_TIME_NS + 2, leaves, 2);
-	done = !records.failed && !outline.failed &&
-	       cc_history_open(root_fd, &fd, &id) == CMN_OK &&
-	       cc_history_append(fd, cmn_buffer_view(&records)) == CMN_OK;
-	if (fd >= 0)
-		cc_root_unlock(fd);
+	cc_events_add_part(&records, &event.parts[0], cmn_buffer_view(&outline));
+	cc_events_add(&records, &event);
+	cc_events_add_removed(&records, CC_REMOVED_BY_AGE, GOLDEN_TIME_NS + 2, leaves, 2);
+	event.kind = CC_EVENT_HIT_DISK;
+	event.count = 3;
+	cc_events_add(&records, &event);
+	done = !outline.failed && append(root_fd, &records);
 	cmn_buffer_release(&records);
 	cmn_buffer_release(&outline);
 	return done;
@@ -215,10 +224,7 @@ int golden_make(const char *root)
 	if (!failed && !cc_nonce_admits(root, cc_key_view(&token), GOLDEN_RUN, GOLDEN_TIME_NS))
 		failed = __LINE__;
 	cc_key_release(&token);
-	if (!failed && (!put_recipe(root) || !put_stats(root, root_fd) || !put_history(root_fd)))
-		failed = __LINE__;
-	/* What statistics leave by the day is of today, and by this program's name. */
-	if (!failed && unlinkat(root_fd, "usage.txt", 0) < 0)
+	if (!failed && (!put_recipe(root) || !put_stats(root_fd) || !put_events(root_fd)))
 		failed = __LINE__;
 	(void)close(root_fd);
 	return failed;

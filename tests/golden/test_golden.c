@@ -6,12 +6,11 @@
 #include <ftw.h>
 
 #include "cachecore/disk/codec.h"
-#include "cachecore/record/history_file.h"
+#include "cachecore/record/events.h"
 #include "cachecore/record/key_summary.h"
 #include "cachecore/disk/writer/recipes.h"
 #include "cachecore/entry.h"
-#include "cachecore/record/stats.h"
-#include "cachecore/record/stats_log.h"
+#include "cachecore/record/totals.h"
 #include "cachecore/disk/store.h"
 #include "common/file.h"
 #include "tests/golden/golden.h"
@@ -135,58 +134,61 @@ TEST(entries_are_found_and_read_to_the_byte)
 	close_bench(&bench);
 }
 
-struct golden_history {
-	unsigned int parts, events, evictions;
+struct golden_events {
+	unsigned int parts, events, removals;
 	struct cmn_buffer outline;
 };
 
 static void see_part(void *ctx, const struct cmn_hash *hash, struct cmn_view outline)
 {
-	struct golden_history *history = ctx;
+	struct golden_events *seen = ctx;
 
 	CU_ASSERT_EQUAL(hash->bytes[0], 7);
-	cmn_buffer_append(&history->outline, outline.data, outline.len);
-	history->parts++;
+	cmn_buffer_append(&seen->outline, outline.data, outline.len);
+	seen->parts++;
 }
 
-static void see_event(void *ctx, const struct cc_history_event *event)
+static void see_event(void *ctx, const struct cc_event_record *event)
 {
-	struct golden_history *history = ctx;
+	struct golden_events *seen = ctx;
 
-	CU_ASSERT_EQUAL(event->kind, CC_HISTORY_MISS);
+	seen->events++;
+	CU_ASSERT_TRUE(cmn_view_equal(event->program, cmn_view_of("golden")));
+	CU_ASSERT_EQUAL(event->kind, seen->events == 1 ? CC_EVENT_MISS : CC_EVENT_HIT_DISK);
+	CU_ASSERT_EQUAL(event->count, seen->events == 1 ? 1 : 3);
 	CU_ASSERT_EQUAL(event->pid, 4711);
 	CU_ASSERT_EQUAL(event->start_ns, GOLDEN_TIME_NS);
 	CU_ASSERT_EQUAL(event->time_ns, GOLDEN_TIME_NS + 1);
 	CU_ASSERT_EQUAL(event->build_ns, GOLDEN_BUILD_NS);
-	CU_ASSERT_TRUE(cmn_view_equal(event->program, cmn_view_of("golden")));
+	if (seen->events > 1)
+		return;
 	CU_ASSERT_TRUE(cmn_view_equal(event->reason, cmn_view_of("recache")));
 	CU_ASSERT_TRUE(cmn_view_equal(event->detail, cmn_view_of("of old")));
 	CU_ASSERT_TRUE(cmn_view_equal(event->name, cmn_view_of("f")));
-	history->events++;
 }
 
-static void see_evicted(void *ctx, enum cc_history_cause cause, uint64_t time_ns, uint64_t leaf)
+static void see_removed(void *ctx, enum cc_removal_cause cause, uint64_t time_ns, uint64_t leaf)
 {
-	struct golden_history *history = ctx;
+	struct golden_events *seen = ctx;
 
-	CU_ASSERT_EQUAL(cause, CC_HISTORY_BY_AGE);
+	CU_ASSERT_EQUAL(cause, CC_REMOVED_BY_AGE);
 	CU_ASSERT_EQUAL(time_ns, GOLDEN_TIME_NS + 2);
-	CU_ASSERT_EQUAL(leaf, history->evictions ? UINT64_C(0x0123456789abcdef) : 1);
-	history->evictions++;
+	CU_ASSERT_EQUAL(leaf, seen->removals ? UINT64_C(0x0123456789abcdef) : 1);
+	seen->removals++;
 }
 
-TEST(the_history_is_read)
+TEST(the_events_are_read)
 {
-	struct golden_history history = { 0 };
-	const struct cc_history_reader reader = { see_part, see_event, see_evicted, &history };
+	struct golden_events seen = { 0 };
+	const struct cc_events_reader reader = { see_part, see_event, see_removed, &seen };
 	struct cc_key_summary_field field = { 0 };
 	struct cmn_reader outline;
 
-	CU_ASSERT_EQUAL(cc_history_read(copy_golden(), CMN_FILE_TRUSTED, &reader), CMN_OK);
-	CU_ASSERT_EQUAL(history.parts, 1);
-	CU_ASSERT_EQUAL(history.events, 1);
-	CU_ASSERT_EQUAL(history.evictions, 2);
-	outline = cmn_reader_of(cmn_buffer_view(&history.outline));
+	CU_ASSERT_EQUAL(cc_events_read(copy_golden(), CMN_FILE_TRUSTED, &reader), CMN_OK);
+	CU_ASSERT_EQUAL(seen.parts, 1);
+	CU_ASSERT_EQUAL(seen.events, 2);
+	CU_ASSERT_EQUAL(seen.removals, 2);
+	outline = cmn_reader_of(cmn_buffer_view(&seen.outline));
 	CU_ASSERT_EQUAL(cc_key_summary_next(&outline, &field), CMN_OK);
 	CU_ASSERT_TRUE(cmn_view_equal(field.value, cmn_view_of("golden device")));
 	CU_ASSERT_EQUAL(cc_key_summary_next(&outline, &field), CMN_OK);
@@ -194,7 +196,7 @@ TEST(the_history_is_read)
 	CU_ASSERT_EQUAL(field.len, 3000);
 	CU_ASSERT_EQUAL(field.count, 50);
 	CU_ASSERT_EQUAL(cc_key_summary_next(&outline, &field), CMN_MISS);
-	cmn_buffer_release(&history.outline);
+	cmn_buffer_release(&seen.outline);
 }
 
 TEST(the_recipe_is_read)
@@ -225,16 +227,22 @@ TEST(the_recipe_is_read)
 TEST(statistics_are_read)
 {
 	const char *root = copy_golden();
-	struct cc_stats *stats = cc_stats_new();
-	uint64_t count = 0;
+	struct cc_totals *totals;
 
-	CU_ASSERT_EQUAL(cc_stats_load(stats, root), CMN_OK);
-	for (unsigned int i = 0; i < CC_STATS_LOG_COUNTERS; i++)
-		CU_ASSERT_EQUAL(cc_stats_get(stats, (enum cc_counter)i), (uint64_t)i << 33);
-	CU_ASSERT_EQUAL(cc_stats_get(stats, CC_HITS_REMOTE), 0);
-	CU_ASSERT_STRING_EQUAL(cc_stats_bypass_at(stats, 0, &count), "has-include");
-	CU_ASSERT_EQUAL(count, 1);
-	cc_stats_free(stats);
+	/* What the log has is on top. */
+	CU_ASSERT_EQUAL(cc_totals_load(root, &totals), CMN_OK);
+	for (unsigned int i = 0; i < CC_COUNTER_COUNT; i++)
+		CU_ASSERT_EQUAL(totals->counters[i],
+				((uint64_t)i << 33) + (i == CC_MISSES) + (i == CC_STORES) + (i == CC_HITS_DISK ? 3 : 0) +
+				(i == CC_COMPILE_NS_SPENT || i == CC_COMPILE_NS_SAVED ? GOLDEN_BUILD_NS : 0));
+	CU_ASSERT_EQUAL_FATAL(totals->bypass_count, 1);
+	CU_ASSERT_STRING_EQUAL(totals->bypasses[0].reason, "has-include");
+	CU_ASSERT_EQUAL(totals->bypasses[0].count, 1);
+	CU_ASSERT_EQUAL_FATAL(totals->usage.program_count, 2);
+	CU_ASSERT_STRING_EQUAL(totals->usage.programs[0].name, "go lden");
+	CU_ASSERT_EQUAL(totals->usage.programs[0].counts.unattended_ns, 8);
+	CU_ASSERT_EQUAL(totals->usage.others.hits_disk, 2);
+	free(totals);
 }
 
 /* Compressed files of two zlibs: the heads agree but for lengths and hash of what is stored. */

@@ -9,11 +9,11 @@
 
 #include "cachecore/disk/space/evict.h"
 #include "cachecore/disk/build_lock.h"
-#include "cachecore/record/history.h"
+#include "cachecore/disk/root.h"
 #include "cachecore/disk/nonce.h"
 #include "cachecore/disk/writer/recipes.h"
-#include "cachecore/record/stats.h"
-#include "cachecore/record/stats_log.h"
+#include "cachecore/record/recorder.h"
+#include "cachecore/record/totals.h"
 #include "common/clock.h"
 #include "common/file.h"
 #include "tests/support/touch.h"
@@ -118,7 +118,6 @@ static void fill(const char *root, const struct cc_key *key, const char *image)
 				    .max_device_image_size = UINT64_C(1) << 30,
 				    .threshold_days = 90 };
 	struct cc_recipe recipe = { .key = cc_key_view(key) };
-	struct cc_stats *stats = cc_stats_new();
 	struct cmn_buffer encoded;
 	char name[CC_RECIPE_NAME_SIZE], path[4400];
 	struct cc_store *store;
@@ -128,16 +127,12 @@ static void fill(const char *root, const struct cc_key *key, const char *image)
 	CU_ASSERT_EQUAL_FATAL(put_image(store, key, image), CMN_OK);
 	CU_ASSERT_EQUAL_FATAL(cc_store_clean(store, NULL), CMN_OK);
 	cc_store_close(store);
-	/* The file, for what the log has no place for; and the log. */
-	for (int i = 0; i < 2; i++) {
-		cc_stats_add(stats, CC_HITS_REMOTE, i == 0);
-		cc_stats_add(stats, CC_MISSES, 1);
-		CU_ASSERT_EQUAL_FATAL(cc_stats_flush(stats, root, -1, NULL, UINT64_MAX), CMN_OK);
-	}
-	cc_stats_free(stats);
-	cc_history_note_cleared(root);
-	(void)snprintf(path, sizeof(path), "%s/%s", root, CC_HISTORY_OLD_NAME);
-	unit_write(path, "");
+	/* stats.txt and the old log, and then the log. */
+	cc_recorder_note_cleared(root);
+	CU_ASSERT_EQUAL_FATAL(cc_root_open(root, &fd), CMN_OK);
+	CU_ASSERT_EQUAL(cc_totals_fold(fd, UINT64_MAX), CMN_OK);
+	(void)close(fd);
+	cc_recorder_note_cleared(root);
 	CU_ASSERT_TRUE(cc_nonce_admits(root, cc_key_view(key), 1, cmn_clock_realtime()));
 	CU_ASSERT_EQUAL_FATAL(cc_recipe_encode(&recipe, &encoded), CMN_OK);
 	CU_ASSERT_EQUAL_FATAL(cc_recipes_put(root, cmn_buffer_view(&encoded)), CMN_OK);
@@ -308,42 +303,42 @@ static void use_recipes(struct hostile *hostile)
 	(void)close(fd);
 }
 
-static void see_event(void *ctx, const struct cc_history_event *event)
+static void see_event(void *ctx, const struct cc_event_record *event)
 {
 	(void)event;
 	++*(unsigned int *)ctx;
 }
 
-static void use_history(struct hostile *hostile)
+static void use_events(struct hostile *hostile)
 {
-	const struct cc_history_note note = { .kind = CC_HISTORY_MISS, .key = &hostile->key };
-	struct cc_history history = { 0 };
+	const struct cc_event miss = { .kind = CC_EVENT_MISS, .key = &hostile->key };
+	struct cc_recorder recorder = { 0 };
 	unsigned int count = 0;
-	const struct cc_history_reader reader = { .event = see_event, .ctx = &count };
+	const struct cc_events_reader reader = { .event = see_event, .ctx = &count };
+	struct cc_totals *totals;
+	int fd;
 
-	cc_history_write(&history, hostile->root, &note);
-	(void)!cc_history_read(hostile->root, CMN_FILE_TRUSTED, &reader);
+	cc_recorder_write(&recorder, hostile->root, &miss);
+	(void)!cc_events_read(hostile->root, CMN_FILE_TRUSTED, &reader);
+	(void)!cc_totals_load(hostile->root, &totals);
+	free(totals);
+	if (cc_root_open(hostile->root, &fd) != CMN_OK)
+		return;
+	(void)!cc_totals_fold(fd, UINT64_MAX);
+	(void)close(fd);
+	cc_recorder_write(&recorder, hostile->root, &miss);
 }
 
 static void use_the_rest(struct hostile *hostile)
 {
-	struct cc_stats *stats = cc_stats_new();
-	struct cc_stats_place place = { 0 };
 	struct cc_build_lock *lock = NULL;
 
-	/* A record, which is rewritten; then a merge. */
-	for (int i = 0; i < 3; i++) {
-		cc_stats_add(stats, i == 2 ? CC_HITS_REMOTE : CC_MISSES, 1);
-		(void)!cc_stats_flush(stats, hostile->root, -1, &place, UINT64_MAX);
-	}
-	(void)!cc_stats_load(stats, hostile->root);
-	cc_stats_free(stats);
 	(void)cc_nonce_admits(hostile->root, cc_key_view(&hostile->key), 2,
 				     cmn_clock_realtime());
 	/* Nobody builds: nobody is waited for, whatever lies in the lock's place. */
 	(void)cc_build_lock_take(hostile->root, cc_key_view(&hostile->key), 50000000, &lock);
 	cc_build_lock_release(lock);
-	use_history(hostile);
+	use_events(hostile);
 	use_recipes(hostile);
 }
 

@@ -339,11 +339,9 @@ FILE_TEST(bin, "%leaf/0.bin")
 FILE_TEST(cache_size, "cache_size.txt")
 FILE_TEST(days, "days.txt")
 FILE_TEST(stats, "stats.txt")
-FILE_TEST(stats_log, "stats.log")
-FILE_TEST(usage, "usage.txt")
 FILE_TEST(tokens, "tokens.dat")
-FILE_TEST(history, "history.dat")
-FILE_TEST(old_history, "history.old")
+FILE_TEST(events, "events.log")
+FILE_TEST(old_events, "events.old")
 FILE_TEST(build_lock, "build.lock")
 FILE_TEST(recipe, "%recipe")
 FILE_TEST(attempts, "%attempts")
@@ -462,11 +460,9 @@ int main(int argc, char **argv)
 		UNIT_TEST(cache_size),
 		UNIT_TEST(days),
 		UNIT_TEST(stats),
-		UNIT_TEST(stats_log),
-		UNIT_TEST(usage),
 		UNIT_TEST(tokens),
-		UNIT_TEST(history),
-		UNIT_TEST(old_history),
+		UNIT_TEST(events),
+		UNIT_TEST(old_events),
 		UNIT_TEST(build_lock),
 		UNIT_TEST(recipe),
 		UNIT_TEST(attempts),

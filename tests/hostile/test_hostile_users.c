@@ -504,7 +504,7 @@ static void files_of_others_in_ones_own_root_are_not_trusted(void)
 	hostile_shell("chown -R %u home/cache/*", (unsigned int)bob);
 	use(alice, at("home/cache"));
 	CU_ASSERT_STRING_EQUAL(output, BUILT);
-	CU_ASSERT_EQUAL(unlink("home/cache/stats.txt"), 0);
+	CU_ASSERT_EQUAL(unlink("home/cache/events.log"), 0);
 	hostile_shell("rm -r home/cache");
 	expect_used(alice, at("home/cache"));
 }

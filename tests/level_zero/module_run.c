@@ -2,7 +2,7 @@
 /* module_run: variables for the client, and its events through a file in unit_dir. */
 #include "tests/level_zero/module_run.h"
 
-#include "cachecore/record/stats.h"
+#include "cachecore/record/totals.h"
 #include "tests/support/unit.h"
 
 #define PLUGIN " LD_PRELOAD='" SLOT_DIRECTORY "/libckcache_preload.so' ZE_ENABLE_LAYERS=ckcache"
@@ -127,21 +127,20 @@ bool module_run_balanced(const struct module_run *run, const char *what)
 
 unsigned long module_run_stat(const char *name)
 {
-	struct cc_stats *stats = cc_stats_new();
-	const char *reason;
-	uint64_t value = 0, count;
+	struct cc_totals *totals;
+	uint64_t value = 0;
 
-	CU_ASSERT_PTR_NOT_NULL_FATAL(stats);
-	(void)!cc_stats_load(stats, "cache");	/* none: zeros */
+	(void)!cc_totals_load("cache", &totals);	/* none: zeros */
+	CU_ASSERT_PTR_NOT_NULL_FATAL(totals);
 	for (unsigned int i = 0; i < CC_COUNTER_COUNT; i++) {
 		if (strcmp(cc_counter_name((enum cc_counter)i), name) == 0)
-			value = cc_stats_get(stats, (enum cc_counter)i);
+			value = totals->counters[i];
 	}
-	for (unsigned int i = 0; (reason = cc_stats_bypass_at(stats, i, &count)); i++) {
-		if (strncmp(name, "bypass.", 7) == 0 && strcmp(reason, name + 7) == 0)
-			value = count;
+	for (size_t i = 0; i < totals->bypass_count; i++) {
+		if (strncmp(name, "bypass.", 7) == 0 && strcmp(totals->bypasses[i].reason, name + 7) == 0)
+			value = totals->bypasses[i].count;
 	}
-	cc_stats_free(stats);
+	free(totals);
 	return (unsigned long)value;
 }
 

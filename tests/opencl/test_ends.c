@@ -46,7 +46,7 @@ static uint64_t run(enum driver_layer layer, const char *option)
 
 TEST(a_program_ends_while_a_lock_is_held)
 {
-	static const char *const names[] = { "", "history.dat" };
+	static const char *const names[] = { "", "events.log" };
 
 	/* All files are there, however busy the machine is. */
 	(void)run(LAYERED, "-DK=1");

@@ -619,8 +619,8 @@ TEST_ON("stub", empty_and_damaged)
 	CU_ASSERT_EQUAL(outcome.code, 0);
 	CU_ASSERT_STRING_EQUAL(outcome.output, "no compiles are known\n");
 	run_header(SOURCE, "");
-	unit_write("cache/history.old", "ckh\nckh\nckh\n");
-	unit_write("cache/history.dat", "no history");
+	unit_write("cache/events.old", "cke\ncke\ncke\n");
+	unit_write("cache/events.log", "no history");
 	outcome = TOOL("explain", "--json");
 	CU_ASSERT_EQUAL(outcome.code, 0);
 	CU_ASSERT_STRING_EQUAL(outcome_squeezed(&outcome), "{\"compiles\":[],\"compiled_nothing\":null}");

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_logs: what a program's user sees with CKCACHE_LOG: nothing by default, a line at the start and
- * one at the end, a line for each build with its reason; on stderr or in a file, once, whatever
- * children the program has.
+ * test_logs: what a program's user sees with CKCACHE_LOG: nothing by default, a line at the start,
+ * a line for each build with its reason; on stderr or in a file, once, whatever children the
+ * program has.
  */
 #include "tests/opencl/driver.h"
 #include "tests/support/unit.h"
@@ -40,7 +40,7 @@ TEST(nothing_by_default)
 	CU_ASSERT_STRING_EQUAL(outcome.errors, "");
 }
 
-TEST(a_line_at_the_start_and_one_at_the_end)
+TEST(a_line_at_the_start_and_one_of_each_build)
 {
 	struct outcome outcome, silent = run(SOURCE, "");
 	char start[4200];
@@ -50,10 +50,11 @@ TEST(a_line_at_the_start_and_one_at_the_end)
 	CU_ASSERT_STRING_EQUAL(outcome.output, silent.output);
 	(void)snprintf(start, sizeof(start), " OpenCL, %s, 1 entry", driver_cache());
 	EXPECT_SAID(outcome, start);
-	EXPECT_SAID(outcome, "OpenCL: 1 hits (0 memory, 1 disk), 0 misses, 0.000 s of compilation, ");
+	EXPECT_SAID(outcome, "hit on disk: kernel value, entry ");
 	CU_ASSERT_EQUAL(count(outcome.errors, "\n"), 2);
 	outcome = run(SOURCE, "-DN=1");
-	EXPECT_SAID(outcome, "OpenCL: 0 hits (0 memory, 0 disk), 1 misses, ");
+	EXPECT_SAID(outcome, "miss: kernel value, entry ");
+	CU_ASSERT_EQUAL(count(outcome.errors, "\n"), 2);
 	outcome = run(SOURCE, "");
 	(void)snprintf(start, sizeof(start), " OpenCL, %s, 2 entries", driver_cache());
 	EXPECT_SAID(outcome, start);
@@ -69,7 +70,6 @@ TEST_ON("stub", each_build_has_its_reason)
 	driver_setenv("CKCACHE_LOG", "debug");
 	outcome = run(SOURCE, "");
 	EXPECT_SAID(outcome, "miss: kernel value, entry ");
-	EXPECT_SAID(outcome, "; not in the cache\n");
 	outcome = run(SOURCE, "");
 	EXPECT_SAID(outcome, "hit on disk: kernel value, entry ");
 	outcome = run("#define VALUE 1\n" KERNEL "constant char when[] = __DATE__;\n", "");
@@ -78,15 +78,13 @@ TEST_ON("stub", each_build_has_its_reason)
 	outcome = run("#error on purpose\n" KERNEL, "");
 	EXPECT_SAID(outcome, "failed: kernel value, entry ");
 	EXPECT_SAID(outcome, ": did not compile (-11: error: ");
-	EXPECT_SAID(outcome, "1 that did not compile");
 	driver_setenv("CKCACHE_MAX_DEVICE_IMAGE_SIZE", "10");
 	outcome = run(SOURCE, "-DN=1");
-	EXPECT_SAID(outcome, "not stored: entry ");
-	EXPECT_SAID(outcome, ": max_device_image_size\n");
+	EXPECT_SAID(outcome, ": not stored: max_device_image_size\n");
 	driver_setenv("CKCACHE_MAX_DEVICE_IMAGE_SIZE", NULL);
 	driver_stub_setting("STUB_REFUSE_BINARY", "1");
 	outcome = run(SOURCE, "");
-	EXPECT_SAID(outcome, "; the driver refused the stored binary\n");
+	EXPECT_SAID(outcome, ": the driver refused the stored binary\n");
 	driver_stub_setting("STUB_REFUSE_BINARY", NULL);
 	outcome = CLIENT(LAYERED, "variables", "IGC_X=1", "build");
 	EXPECT_SAID(outcome, "; environment-changed\n");
@@ -102,7 +100,7 @@ TEST_ON("stub", a_header_that_changed_is_named)
 	(void)run("#include \"common.h\"\n" KERNEL, "-I inc");
 	unit_write("work/inc/common.h", "#define VALUE 2\n");
 	outcome = run("#include \"common.h\"\n" KERNEL, "-I inc");
-	EXPECT_SAID(outcome, "; header inc/common.h changed\n");
+	EXPECT_SAID(outcome, ": header inc/common.h changed\n");
 }
 
 TEST_ON("stub", a_damaged_entry_is_named)
@@ -115,11 +113,11 @@ TEST_ON("stub", a_damaged_entry_is_named)
 	CU_ASSERT_EQUAL_FATAL(driver_cache_files(".bin", paths, 1), 1);
 	CU_ASSERT_EQUAL(truncate(paths[0], 50), 0);
 	outcome = run(SOURCE, "");
-	EXPECT_SAID(outcome, "; the stored entry was damaged\n");
+	EXPECT_SAID(outcome, ": the stored entry was damaged\n");
 	CU_ASSERT_EQUAL_FATAL(driver_cache_files(".bin", paths, 1), 1);
 	CU_ASSERT_EQUAL(chmod(paths[0], 0666), 0);
 	outcome = run(SOURCE, "");
-	EXPECT_SAID(outcome, "; others may write to the stored entry, or it cannot be read\n");
+	EXPECT_SAID(outcome, ": others may write to the stored entry, or it cannot be read\n");
 }
 
 TEST(links_and_objects)
@@ -142,7 +140,6 @@ TEST_ON("stub", callbacks)
 	driver_setenv("CKCACHE_LOG", "debug");
 	outcome = GOOD_CLIENT(LAYERED, "callback");
 	CU_ASSERT(count(outcome.errors, "miss: ") > 0);
-	EXPECT_SAID(outcome, "OpenCL: ");
 }
 
 TEST(children_say_nothing_twice)
@@ -152,11 +149,8 @@ TEST(children_say_nothing_twice)
 	driver_setenv("CKCACHE_LOG", "info");
 	outcome = CLIENT(LAYERED, "exit-forked", "counts");
 	CU_ASSERT_EQUAL(count(outcome.errors, " OpenCL, "), 1);
-	CU_ASSERT_EQUAL(count(outcome.errors, "OpenCL: "), 1);
 	outcome = CLIENT(LAYERED, "fork");
 	CU_ASSERT_EQUAL(count(outcome.errors, " OpenCL, "), 1);
-	/* The child built something of its own. */
-	CU_ASSERT_EQUAL(count(outcome.errors, "OpenCL: "), 2);
 }
 
 /* Daemons and programs that end in odd ways work as they do without a log. */
@@ -225,7 +219,7 @@ TEST(a_file_gets_it_instead)
 	CU_ASSERT_EQUAL(info.st_mode & 07777, 0600);
 	CU_ASSERT_EQUAL(count(read_log("work/log"), "\n"), 4);
 	CU_ASSERT(contains(read_log("work/log"), " opencl_client["));
-	CU_ASSERT(contains(read_log("work/log"), "]: OpenCL: 1 hits "));
+	CU_ASSERT(contains(read_log("work/log"), "]: hit on disk: "));
 }
 
 TEST_ON("stub", a_file_of_no_use_is_named_once)

@@ -17,7 +17,6 @@ GIVEN = (
     re.compile(r"\bbypass = \"(%s)\"" % WORD),
     re.compile(r"(?:\b|_)reason = \"(%s)\"" % WORD),
     re.compile(r"\brefuse\([^\"();]*\"(%s)\"\)" % WORD),
-    re.compile(r"\bcc_stats_bypass\([^;]*\"(%s)\"\)" % WORD),
 )
 # Functions that return the word, and tables that have it.
 RETURNING = {

@@ -133,7 +133,7 @@ def leftovers(root):
 
 def lock_one(root, random):
     """The descriptor of something in the root, locked; None: there is nothing, or somebody has it."""
-    names = ["", "", "history.dat"]
+    names = ["", "", "events.log"]
     names += [os.path.dirname(path) for _, path in walk(root) if path.endswith(".src")]
     try:
         fd = os.open(os.path.join(root, random.choice(sorted(names))), os.O_RDONLY | os.O_NONBLOCK)

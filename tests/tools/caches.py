@@ -104,8 +104,8 @@ def lose_bin(root):
 
 
 def damage_counts(root):
-    for name in ("cache_size.txt", "stats.txt", "stats.log", "days.txt",
-                 "tokens.dat", "contents.dat", "history.dat"):
+    for name in ("cache_size.txt", "stats.txt", "days.txt",
+                 "tokens.dat", "contents.dat", "events.log"):
         write(os.path.join(root, name), b"\x00\xff rubbish\n" * 100)
 
 

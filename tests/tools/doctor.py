@@ -383,7 +383,7 @@ class Directories(Doctor):
     def test_history(self):
         os.mkdir(self.root, 0o700)
         self.write(os.path.join(self.root, "stats.txt"),
-                   "hits_memory 3\nhits_disk 4\nmisses 5\nerrors 2\nbypass.date 6\n", 0o600)
+                   "log_id 0\nhits_memory 3\nhits_disk 4\nmisses 5\nerrors 2\nbypass.date 6\n", 0o600)
         value = self.quick()
         self.says(value, "ok", "7 hits, 5 misses")
         self.says(value, "note", "2 errors")

@@ -340,7 +340,7 @@ class Golden(Case):
 
 class Counted(Golden):
     def test_look_ups_and_shares(self):
-        for name in ("stats.log", "stats.txt"):
+        for name in ("events.log", "stats.txt"):
             if os.path.exists(os.path.join(self.root, name)):
                 os.unlink(os.path.join(self.root, name))
         caches.write(os.path.join(self.root, "stats.txt"),

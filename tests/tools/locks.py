@@ -63,7 +63,7 @@ class Locks(tool_case.Case):
         """What can be locked: the root, each leaf, and each file that is beside them."""
         leaves = {os.path.dirname(path) for path in caches.files(self.root, ".src")}
         files = [os.path.join(self.root, name) for name in
-                 ("history.dat", "recipes/replay.lock")]
+                 ("events.log", "recipes/replay.lock")]
         return [self.root, min(leaves)] + [path for path in files if os.path.exists(path)]
 
     def test_every_verb_ends(self):

@@ -248,6 +248,7 @@ class Numbers(Case):
         self.assertIn("68 were compiled in 4 min 32 s , and 3 more while nobody waited; 136 could not be "
                       "cached.", page.text)
         self.assertLess(page.text.index("In the last 7 days"), page.text.index("compile time saved"))
+        os.unlink(os.path.join(self.root, "stats.txt"))
         samples.write_usage(self.root, [(7, [100] * 6)], [])
         self.assertIn("no program asked this cache", self.report().text)
 
@@ -397,9 +398,9 @@ class Caches(Case):
     def test_rubbish_for_usage(self):
         caches.copy(SOURCE, self.root)
         for content in (b"", b"\0" * 500, b"day 1\n" * 50, b"x" * 200000,
-                        b"day 20000 " + b"18446744073709551615 " * 6 + b"\n",
-                        b"program %3c 4294967295 18446744073709551615 1 1 1 1 1\n"):
-            caches.write(os.path.join(self.root, "usage.txt"), content)
+                        b"day 20000 " + b"18446744073709551615 " * 8 + b"\n",
+                        b"program %3c 4294967295 18446744073709551615 1 1 1 1 1 1 1\n"):
+            caches.write(os.path.join(self.root, "stats.txt"), content)
             self.report()
 
     def foreign(self, reason):

@@ -55,19 +55,17 @@ def hostile_rows():
 
 
 def write_usage(root, days, programs, others=None):
-    """days: [(days ago, counts)], programs: [(name, days ago, counts)]; counts: six, or with those of
-    what nobody waited for eight."""
+    """Adds to stats.txt. days: [(days ago, counts)], programs: [(name, days ago, counts)]; counts: six, or
+    with those of what nobody waited for eight."""
     today = int(time.time()) // DAY
     rows = [("day %d" % (today - ago), counts) for ago, counts in days]
     rows += [("program %s %d" % ("".join(chr(c) if chr(c) in NAME else "%%%02x" % c for c in name),
                                  today - ago), counts) for name, ago, counts in programs]
     lines = []
     for head, counts in rows:
-        lines.append("%s %s" % (head, " ".join(map(str, counts[:6]))))
-        if counts[6:]:
-            lines.append("unattended-%s %s" % (head, " ".join(map(str, counts[6:]))))
-    lines.append("others " + " ".join(map(str, others or [0] * 6)))
-    with open(os.path.join(root, "usage.txt"), "w", encoding="ascii") as file:
+        lines.append("%s %s" % (head, " ".join(map(str, (list(counts) + [0, 0])[:8]))))
+    lines.append("others " + " ".join(map(str, (list(others or [0] * 6) + [0, 0])[:8])))
+    with open(os.path.join(root, "stats.txt"), "a", encoding="ascii") as file:
         file.write("\n".join(lines) + "\n")
 
 
@@ -75,7 +73,7 @@ NAME = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._+-"
 
 
 def write_stats(root, **counts):
-    with open(os.path.join(root, "stats.txt"), "w", encoding="ascii") as file:
+    with open(os.path.join(root, "stats.txt"), "a", encoding="ascii") as file:
         for name, value in counts.items():
             file.write("%s %d\n" % (name.replace("__", ".").replace("_dash_", "-"), value))
 

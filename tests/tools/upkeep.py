@@ -116,7 +116,7 @@ class Entries(Case):
 
     def test_explain_knows_what_prune_did(self):
         self.run_tool("prune", "--older-than", "3d")
-        self.assertTrue(os.path.exists(os.path.join(self.root, "history.dat")))
+        self.assertTrue(os.path.exists(os.path.join(self.root, "events.log")))
 
     def test_many_conditions_by_chance(self):
         """Against a model: which numbers go, by age and size and device."""

@@ -16,7 +16,7 @@
 #include <unistd.h>
 
 #include "cachecore/disk/root.h"
-#include "cachecore/record/stats.h"
+#include "cachecore/record/totals.h"
 #include "layers/shared/driver/drivers.h"
 #include "tools/doctor/doctor.h"
 #include "tools/worker/channel.h"
@@ -37,7 +37,7 @@ struct trial {
 	struct doctor_device *device;
 	char *directory;	/* its own, in the scratch */
 	char label[256];
-	struct cc_stats *before, *after;
+	struct cc_totals *before, *after;
 };
 
 static const char *capture_word(const struct doctor_device *device)
@@ -127,13 +127,13 @@ static bool attempt(const struct trial *trial, bool layers, const char *caches,
 }
 
 /* What the trial's cache counted until now; NULL: no memory. */
-static struct cc_stats *read_counts(const struct trial *trial)
+static struct cc_totals *read_counts(const struct trial *trial)
 {
-	struct cc_stats *stats = cc_stats_new();
+	struct cc_totals *stats = NULL;
 	char *root;
 
-	if (stats && asprintf(&root, "%s/cache", trial->directory) >= 0) {
-		(void)!cc_stats_load(stats, root);	/* none: zeros */
+	if (asprintf(&root, "%s/cache", trial->directory) >= 0) {
+		(void)!cc_totals_load(root, &stats);	/* none: zeros */
 		free(root);
 	}
 	return stats;
@@ -169,8 +169,7 @@ static void blame(struct trial *trial, const struct attempt *with)
 /* Built and not stored: why, in the word that the layer counted. */
 static void say_not_stored(struct trial *trial)
 {
-	uint64_t count;
-	const char *reason = cc_stats_bypass_at(trial->before, 0, &count), *refused;
+	const char *reason = trial->before->bypass_count ? trial->before->bypasses[0].reason : NULL, *refused;
 	char why[256], root[PATH_MAX];
 
 	(void)snprintf(root, sizeof(root), "%s/cache", trial->directory);	/* cut, there is none */
@@ -212,11 +211,11 @@ static void run(struct trial *trial)
 		doctor_out_of_memory(trial->doctor);
 		return;
 	}
-	if (!cold.built || (*cold.problem && !cc_stats_get(trial->before, CC_STORES))) {
+	if (!cold.built || (*cold.problem && !trial->before->counters[CC_STORES])) {
 		blame(trial, &cold);
 		return;
 	}
-	if (!cc_stats_get(trial->before, CC_STORES)) {
+	if (!trial->before->counters[CC_STORES]) {
 		say_not_stored(trial);
 		return;
 	}
@@ -227,12 +226,12 @@ static void run(struct trial *trial)
 		doctor_out_of_memory(trial->doctor);
 	} else if (!warm.built) {
 		blame(trial, &warm);
-	} else if (!cc_stats_get(trial->after, CC_HITS_DISK)) {
+	} else if (!trial->after->counters[CC_HITS_DISK]) {
 		fail(trial, "no-hit", DOCTOR_PROBLEM,
 		     "report this to the ckcache project, with the driver's name and version",
 		     "the next process does not find what was stored");
 	} else {
-		device->compile_ns = cc_stats_get(trial->before, CC_COMPILE_NS_SPENT);
+		device->compile_ns = trial->before->counters[CC_COMPILE_NS_SPENT];
 		device->capture_ns = cold.ns > device->compile_ns ? cold.ns - device->compile_ns
 								  : 0;
 		device->hit_ns = warm.ns;
@@ -255,8 +254,8 @@ static void try(struct doctor *doctor, size_t i)
 	else
 		fail(&trial, "not-tried", DOCTOR_NOTE, "set TMPDIR to a directory with free space",
 		     "not tried: cannot create a temporary directory");
-	cc_stats_free(trial.before);
-	cc_stats_free(trial.after);
+	free(trial.before);
+	free(trial.after);
 	free(trial.directory);
 }
 

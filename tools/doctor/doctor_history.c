@@ -2,28 +2,27 @@
 /* doctor_history: what the cache did so far, by its counts. */
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "cachecore/disk/writer/recipes.h"
-#include "cachecore/record/stats.h"
+#include "cachecore/record/totals.h"
 #include "tools/doctor/doctor.h"
 #include "tools/text.h"
 
 #define SECTION DOCTOR_HISTORY
 
-static void look_at_counts(struct doctor *doctor, const struct cc_stats *stats)
+static void look_at_counts(struct doctor *doctor, const struct cc_totals *stats)
 {
-	uint64_t hits = cc_stats_get(stats, CC_HITS_MEMORY) + cc_stats_get(stats, CC_HITS_DISK) +
-			cc_stats_get(stats, CC_HITS_REMOTE);
-	uint64_t misses = cc_stats_get(stats, CC_MISSES), bypasses = 0, count;
-	uint64_t errors = cc_stats_get(stats, CC_ERRORS);
+	uint64_t hits = stats->counters[CC_HITS_MEMORY] + stats->counters[CC_HITS_DISK] +
+			stats->counters[CC_HITS_REMOTE];
+	uint64_t misses = stats->counters[CC_MISSES], bypasses = cc_totals_all_bypasses(stats);
+	uint64_t errors = stats->counters[CC_ERRORS];
 	char saved[TEXT_SIZE];
 
-	for (unsigned int i = 0; cc_stats_bypass_at(stats, i, &count); i++)
-		bypasses += count;
 	doctor_say(doctor, SECTION, DOCTOR_OK, NULL,
 		   "%" PRIu64 " hits, %" PRIu64 " misses, %" PRIu64 " not cached; %s of compilation saved",
 		   hits, misses, bypasses,
-		   text_time(cc_stats_get(stats, CC_COMPILE_NS_SAVED), saved));
+		   text_time(stats->counters[CC_COMPILE_NS_SAVED], saved));
 	if (errors)
 		doctor_say(doctor, SECTION, DOCTOR_NOTE, "ckcache verify looks for damage",
 			   "%" PRIu64 " errors: damaged entries, refused binaries, failed writes",
@@ -33,15 +32,11 @@ static void look_at_counts(struct doctor *doctor, const struct cc_stats *stats)
 void doctor_look_at_history(struct doctor *doctor)
 {
 	const char *dir = doctor->config.dir;
-	struct cc_stats *stats = cc_stats_new();
+	struct cc_totals *stats = NULL;
 	struct cc_recipes_count recipes;
 	enum cmn_status status;
 
-	if (!stats) {
-		doctor_out_of_memory(doctor);
-		return;
-	}
-	status = dir ? cc_stats_load(stats, dir) : CMN_MISS;
+	status = dir ? cc_totals_load(dir, &stats) : CMN_MISS;
 	if (status == CMN_OK)
 		look_at_counts(doctor, stats);
 	else if (status == CMN_MISS)
@@ -52,5 +47,5 @@ void doctor_look_at_history(struct doctor *doctor)
 	if (status == CMN_OK && cc_recipes_count(dir, &recipes) == CMN_OK && recipes.recipes)
 		doctor_say(doctor, SECTION, DOCTOR_NOTE, "ckcache replay builds them",
 			   "%llu programs were left for later", recipes.recipes);
-	cc_stats_free(stats);
+	free(stats);
 }

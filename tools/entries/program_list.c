@@ -8,8 +8,8 @@
 static bool is_arrival(const struct run_history_event *event)
 {
 	return *event->program && *event->leaf &&
-	       (event->kind == CC_HISTORY_MISS || event->kind == CC_HISTORY_REMOTE ||
-		event->kind == CC_HISTORY_UNATTENDED);
+	       (event->kind == CC_EVENT_MISS || event->kind == CC_EVENT_REMOTE ||
+		event->kind == CC_EVENT_UNATTENDED);
 }
 
 /* Events of one leaf stay in their order: they are of one array. */

@@ -5,7 +5,7 @@
 #include <unistd.h>
 
 #include "cachecore/disk/space/account.h"
-#include "cachecore/record/history.h"
+#include "cachecore/record/recorder.h"
 #include "cachecore/disk/nonce.h"
 #include "cachecore/disk/writer/recipes.h"
 #include "cachecore/disk/root.h"
@@ -302,7 +302,7 @@ static int clear_all(struct tool_cache *cache, bool json)
 	if (status == CMN_OK)
 		status = cc_nonce_clear(cache->config.dir);
 	if (status == CMN_OK && removed.gone.entries)
-		cc_history_note_cleared(cache->config.dir);
+		cc_recorder_note_cleared(cache->config.dir);
 	code = finish(cache, status);
 	return removed_print(&removed, json) == TOOL_OK ? code : TOOL_FAILED;
 }

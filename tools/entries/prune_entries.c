@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "cachecore/disk/space/days.h"
-#include "cachecore/record/history.h"
+#include "cachecore/record/recorder.h"
 #include "common/clock.h"
 #include "common/env.h"
 #include "common/file.h"
@@ -187,9 +187,9 @@ static void append_line(struct cmn_buffer *text, const struct chosen *one)
 
 /* In order. The first failure that is not one entry's ends it. */
 static enum cmn_status remove_them(struct tool_cache *cache, struct pruning *pruning,
-				   struct cc_history_evicted *evicted, struct amount *ret_gone)
+				   struct cc_removals *evicted, struct amount *ret_gone)
 {
-	enum cc_history_cause cause = pruning->request->clears ? CC_HISTORY_BY_CLEAR : CC_HISTORY_BY_PRUNE;
+	enum cc_removal_cause cause = pruning->request->clears ? CC_REMOVED_BY_CLEAR : CC_REMOVED_BY_PRUNE;
 	uint64_t left = pruning->chosen_bytes, freed;
 	enum cmn_status status, worst = CMN_OK;
 
@@ -203,7 +203,7 @@ static enum cmn_status remove_them(struct tool_cache *cache, struct pruning *pru
 		if (status == CMN_OK) {
 			ret_gone->entries++;
 			ret_gone->bytes += freed;
-			cc_history_add_removal(evicted, cause, one->place.leaf);
+			cc_removals_add(evicted, cause, one->place.leaf);
 		}
 		if (status == CMN_OK || status == CMN_MISS)
 			left -= one->bytes;
@@ -238,13 +238,13 @@ static int list_them(const struct pruning *pruning, struct amount *ret_gone)
 	return code;
 }
 
-static void note_removals(const struct tool_cache *cache, struct cc_history_evicted *evicted)
+static void note_removals(const struct tool_cache *cache, struct cc_removals *evicted)
 {
 	int fd = -1;
 
 	if (cc_store_open_root(cache->store, &fd) != CMN_OK)
 		fd = -1;
-	cc_history_write_removals(evicted, fd);	/* frees it in any case */
+	cc_removals_write(evicted, fd);	/* frees it in any case */
 	if (fd >= 0)
 		(void)close(fd);	/* a directory: nothing to be lost */
 }
@@ -260,7 +260,7 @@ static int complain(const struct tool_cache *cache, enum cmn_status status)
 int prune_entries(struct tool_cache *cache, const struct prune_request *request)
 {
 	struct pruning pruning = { .request = request };
-	struct cc_history_evicted evicted = { 0 };
+	struct cc_removals evicted = { 0 };
 	struct amount left = { 0 };
 	struct removed removed = { .left = &left, .dry_run = request->dry_run };
 	enum cmn_status status = find(cache, &pruning);

@@ -1,17 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /* stats_verb: counts from the root's file, entries and bytes from its entries. */
-#include "cachecore/record/stats.h"
+#include "cachecore/record/totals.h"
 
-#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
-#include <unistd.h>
 
 #include "cachecore/disk/writer/recipes.h"
-#include "cachecore/record/usage.h"
 #include "tools/arguments.h"
 #include "tools/entries/census.h"
 #include "tools/entries/stats_more.h"
@@ -31,7 +28,6 @@ struct holdings {
 	uint64_t replay_ns;		/* what the recipes may take */
 	bool changed;			/* drivers, since replay --stale last looked */
 	struct tier tier;
-	struct cc_usage *usage;
 };
 
 static void append_count(struct cmn_buffer *text, const char *name, uint64_t value)
@@ -83,31 +79,30 @@ static void append_tier(struct cmn_buffer *text, const struct tier *tier)
 		append_count(text, "to be uploaded", tier->waiting);
 }
 
-static void append_counts(struct cmn_buffer *text, const struct cc_stats *stats,
+static void append_counts(struct cmn_buffer *text, const struct cc_totals *stats,
 			  const struct tier *tier)
 {
-	uint64_t memory = cc_stats_get(stats, CC_HITS_MEMORY);
-	uint64_t disk = cc_stats_get(stats, CC_HITS_DISK);
-	uint64_t remote = cc_stats_get(stats, CC_HITS_REMOTE);
-	uint64_t misses = cc_stats_get(stats, CC_MISSES), all = memory + disk + remote + misses, count;
-	const char *reason;
+	uint64_t memory = stats->counters[CC_HITS_MEMORY];
+	uint64_t disk = stats->counters[CC_HITS_DISK];
+	uint64_t remote = stats->counters[CC_HITS_REMOTE];
+	uint64_t misses = stats->counters[CC_MISSES], all = memory + disk + remote + misses;
 
 	append_lookups(text, "hits in memory", memory, all);
 	append_lookups(text, "hits on disk", disk, all);
 	if (remote || tier->state != TIER_NONE)
 		append_lookups(text, "hits in the remote tier", remote, all);
 	append_lookups(text, "misses", misses, all);
-	append_count(text, "  left for replay", cc_stats_get(stats, CC_DEFERRED));
-	append_count(text, "stored", cc_stats_get(stats, CC_STORES));
-	append_count(text, "errors", cc_stats_get(stats, CC_ERRORS));
-	for (unsigned int i = 0; (reason = cc_stats_bypass_at(stats, i, &count)); i++) {
+	append_count(text, "  left for replay", stats->counters[CC_DEFERRED]);
+	append_count(text, "stored", stats->counters[CC_STORES]);
+	append_count(text, "errors", stats->counters[CC_ERRORS]);
+	for (size_t i = 0; i < stats->bypass_count; i++) {
 		char name[80];
 
-		(void)snprintf(name, sizeof(name), "not cached, %s", reason);	/* cut, if at all */
-		append_count(text, name, count);
+		(void)snprintf(name, sizeof(name), "not cached, %s", stats->bypasses[i].reason);	/* cut, if at all */
+		append_count(text, name, stats->bypasses[i].count);
 	}
-	append_time(text, "compile time spent", cc_stats_get(stats, CC_COMPILE_NS_SPENT));
-	append_time(text, "compile time saved", cc_stats_get(stats, CC_COMPILE_NS_SAVED));
+	append_time(text, "compile time spent", stats->counters[CC_COMPILE_NS_SPENT]);
+	append_time(text, "compile time saved", stats->counters[CC_COMPILE_NS_SAVED]);
 }
 
 static const char *date_of(uint32_t day, char ret[TEXT_SIZE])
@@ -143,14 +138,14 @@ static int by_time(const void *a, const void *b)
 }
 
 /* What was compiled, by who waited for it: in all, lately, and for which programs most. */
-static void append_table(struct cmn_buffer *text, const struct cc_stats *stats,
-			 const struct cc_usage *usage)
+static void append_table(struct cmn_buffer *text, const struct cc_totals *stats)
 {
+	const struct cc_usage *usage = &stats->usage;
 	const struct cc_usage_counts all = {
-		.misses = cc_stats_get(stats, CC_MISSES),
-		.spent_ns = cc_stats_get(stats, CC_COMPILE_NS_SPENT),
-		.unattended = cc_stats_get(stats, CC_UNATTENDED),
-		.unattended_ns = cc_stats_get(stats, CC_UNATTENDED_NS),
+		.misses = stats->counters[CC_MISSES],
+		.spent_ns = stats->counters[CC_COMPILE_NS_SPENT],
+		.unattended = stats->counters[CC_UNATTENDED],
+		.unattended_ns = stats->counters[CC_UNATTENDED_NS],
 	};
 	size_t first = usage->day_count > SHOWN_DAYS ? usage->day_count - SHOWN_DAYS : 0;
 	char date[TEXT_SIZE];
@@ -166,7 +161,7 @@ static void append_table(struct cmn_buffer *text, const struct cc_stats *stats,
 		append_compiles(text, usage->programs[i].name, &usage->programs[i].counts);
 }
 
-static int print_plain(const struct cc_stats *stats, const struct holdings *holdings,
+static int print_plain(const struct cc_totals *stats, const struct holdings *holdings,
 		       const struct cc_config *config, const struct stats_more *more)
 {
 	const struct census *census = &holdings->census;
@@ -188,8 +183,8 @@ static int print_plain(const struct cc_stats *stats, const struct holdings *hold
 	if (holdings->recipes.quarantined)
 		append_count(&text, "quarantined", holdings->recipes.quarantined);
 	append_tier(&text, &holdings->tier);
-	append_table(&text, stats, holdings->usage);
-	stats_more_append(more, holdings->usage, &text);
+	append_table(&text, stats);
+	stats_more_append(more, &stats->usage, &text);
 	return tool_print(&text);
 }
 
@@ -233,21 +228,19 @@ static void add_table(struct json_object *object, const struct cc_usage *usage)
 	}
 }
 
-static int print_json(const struct cc_stats *stats, const struct holdings *holdings,
+static int print_json(const struct cc_totals *stats, const struct holdings *holdings,
 		      const struct cc_config *config, const struct stats_more *more)
 {
 	static const enum cc_counter counts[] = { CC_HITS_MEMORY, CC_HITS_DISK, CC_HITS_REMOTE,
 						  CC_MISSES, CC_DEFERRED, CC_STORES, CC_ERRORS };
 	struct json_object *object = json_new_object(), *bypasses;
-	const char *reason;
-	uint64_t count;
 
 	json_add_text(object, "directory", config->dir);
 	for (size_t i = 0; i < sizeof(counts) / sizeof(counts[0]); i++)
-		json_add_number(object, cc_counter_name(counts[i]), cc_stats_get(stats, counts[i]));
+		json_add_number(object, cc_counter_name(counts[i]), stats->counters[counts[i]]);
 	bypasses = json_add_object(object, "bypasses");
-	for (unsigned int i = 0; (reason = cc_stats_bypass_at(stats, i, &count)); i++)
-		json_add_number(bypasses, reason, count);
+	for (size_t i = 0; i < stats->bypass_count; i++)
+		json_add_number(bypasses, stats->bypasses[i].reason, stats->bypasses[i].count);
 	json_add_number(object, "entries", holdings->census.entries);
 	json_add_number(object, "damaged_entries", holdings->census.damaged);
 	json_add_number(object, "bytes", holdings->census.bytes);
@@ -257,42 +250,27 @@ static int print_json(const struct cc_stats *stats, const struct holdings *holdi
 	json_add_number(object, "recipes_quarantined", holdings->recipes.quarantined);
 	json_add_ms(object, "recipes_ms", holdings->replay_ns);
 	json_add_bool(object, "drivers_changed", holdings->changed);
-	json_add_ms(object, "compile_ms_spent", cc_stats_get(stats, CC_COMPILE_NS_SPENT));
-	json_add_ms(object, "compile_ms_saved", cc_stats_get(stats, CC_COMPILE_NS_SAVED));
-	json_add_number(object, "compiled_unattended", cc_stats_get(stats, CC_UNATTENDED));
-	json_add_ms(object, "compile_ms_unattended", cc_stats_get(stats, CC_UNATTENDED_NS));
+	json_add_ms(object, "compile_ms_spent", stats->counters[CC_COMPILE_NS_SPENT]);
+	json_add_ms(object, "compile_ms_saved", stats->counters[CC_COMPILE_NS_SAVED]);
+	json_add_number(object, "compiled_unattended", stats->counters[CC_UNATTENDED]);
+	json_add_ms(object, "compile_ms_unattended", stats->counters[CC_UNATTENDED_NS]);
 	add_tier(object, &holdings->tier);
-	add_table(object, holdings->usage);
-	stats_more_add(more, holdings->usage, object);
+	add_table(object, &stats->usage);
+	stats_more_add(more, &stats->usage, object);
 	return json_print(object);
 }
 
-/* Without it there is less to tell. */
-static void load_usage(const char *root, struct cc_usage *usage)
-{
-	int fd = open(root, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOCTTY);
-
-	if (fd < 0)
-		return;
-	if (cc_stats_load_usage(usage, fd) != CMN_OK)
-		*usage = (struct cc_usage){ 0 };
-	(void)close(fd);	/* read only */
-	if (usage->program_count)
-		qsort(usage->programs, usage->program_count, sizeof(*usage->programs), by_time);
-}
-
-static enum cmn_status collect(const struct tool_cache *cache, bool exact, struct cc_stats *stats,
+static enum cmn_status collect(const struct tool_cache *cache, bool exact, struct cc_totals **ret_stats,
 			       struct holdings *ret)
 {
 	const struct census *census = &ret->census;
-	enum cmn_status status = cc_stats_load(stats, cache->config.dir);
+	enum cmn_status status = cc_totals_load(cache->config.dir, ret_stats);
+	struct cc_totals *stats = *ret_stats;
 
 	if (status != CMN_OK && status != CMN_MISS)
 		return status;
-	ret->usage = calloc(1, sizeof(*ret->usage));
-	if (!ret->usage)
-		return CMN_ERR_NOMEM;
-	load_usage(cache->config.dir, ret->usage);
+	if (stats->usage.program_count)
+		qsort(stats->usage.programs, stats->usage.program_count, sizeof(*stats->usage.programs), by_time);
 	if (!tier_look(&cache->config, &ret->tier))
 		return CMN_ERR_NOMEM;
 	status = cc_recipes_count(cache->config.dir, &ret->recipes);
@@ -312,7 +290,7 @@ int verb_stats(const struct arguments *arguments)
 	struct holdings holdings = { 0 };
 	struct stats_more more = { .verbose = arguments_flag(arguments, "verbose"),
 				   .per_program = arguments_flag(arguments, "per-program") };
-	struct cc_stats *stats = NULL;
+	struct cc_totals *stats = NULL;
 	struct tool_cache cache;
 	enum cmn_status status;
 	int code = TOOL_FAILED;
@@ -321,23 +299,20 @@ int verb_stats(const struct arguments *arguments)
 		return TOOL_FAILED;
 	if (zero && !tool_may_write(&cache))
 		goto out;
-	stats = cc_stats_new();
-	status = stats ? collect(&cache, arguments_flag(arguments, "exact"), stats, &holdings) :
-			 CMN_ERR_NOMEM;
+	status = collect(&cache, arguments_flag(arguments, "exact"), &stats, &holdings);
 	if (status == CMN_OK)
 		status = stats_more_collect(&cache, &more);
 	if (status == CMN_OK)
 		code = (json ? print_json : print_plain)(stats, &holdings, &cache.config, &more);
 	if (status == CMN_OK && zero)
-		status = cc_stats_zero(cache.config.dir);
+		status = cc_totals_zero(cache.config.dir);
 	if (status != CMN_OK) {
 		tool_complain("%s: %s", cache.config.dir, cmn_status_string(status));
 		code = TOOL_FAILED;
 	}
 out:
-	cc_stats_free(stats);
+	free(stats);
 	stats_more_release(&more);
-	free(holdings.usage);
 	tier_release(&holdings.tier);
 	tool_close(&cache);
 	return code;

@@ -13,7 +13,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "cachecore/record/stats.h"
 #include "common/clock.h"
 #include "common/file.h"
 #include "tools/arguments.h"
@@ -86,7 +85,7 @@ static const struct run_history_event *find_last_run(const struct run_history *h
 	for (size_t i = 0; i < history->event_count; i++) {
 		const struct run_history_event *one = &history->events[i];
 
-		if (run_history_is_compile(one) && !run_history_is_unattended(one))
+		if (run_history_is_compile(one) && !one->unattended)
 			last = one;
 	}
 	return last;
@@ -96,13 +95,13 @@ static bool is_chosen(const struct choice *choice, const struct run_history_even
 		      const struct run_history_event *last, uint64_t from_ns)
 {
 	/* What came from the remote tier was not compiled: it is shown to who asks for that entry. */
-	if (choice->entry && event->kind == CC_HISTORY_REMOTE)
+	if (choice->entry && event->kind == CC_EVENT_REMOTE)
 		return strcmp(choice->leaf, event->leaf) == 0;
 	if (!run_history_is_compile(event) || event->time_ns < from_ns)
 		return false;
 	if (choice->entry)
 		return strcmp(choice->leaf, event->leaf) == 0;
-	return choice->all || choice->last || (choice->command && !run_history_is_unattended(event)) ||
+	return choice->all || choice->last || (choice->command && !event->unattended) ||
 	       (last && !choice->command && run_history_same_run(event, last));
 }
 
@@ -110,15 +109,11 @@ static bool is_chosen(const struct choice *choice, const struct run_history_even
 static void find_idle_run(struct explanation *explanation, const struct run_history_event *last,
 			  uint64_t from_ns)
 {
-	struct cc_stats_record run = { 0 };
-	int fd = -1;
+	const struct run_history_run *run = &explanation->history.last_run;
 
-	if (cc_store_open_root(explanation->cache.store, &fd) != CMN_OK)
-		return;
-	if (cc_stats_load_idle_run(fd, &run) == CMN_OK && run.time_ns >= from_ns &&
-	    (!last || (uint32_t)run.pid != last->pid))
-		explanation->idle_run = run;
-	(void)close(fd);	/* read only */
+	if (run->pid && !run->compiled && run->time_ns >= from_ns &&
+	    (!last || run->pid != last->pid || run->start_ns != last->start_ns))
+		explanation->idle_run = *run;
 }
 
 /* Questions from the history. */
@@ -215,7 +210,7 @@ static int finish(struct explanation *explanation, const struct choice *choice)
 /* Where hits are all that it has, it was the command that had them. */
 static bool read_trace(struct explanation *explanation, const struct choice *choice, const char *trace)
 {
-	struct cc_stats_record *run = &explanation->idle_run;
+	struct run_history_run *run = &explanation->idle_run;
 
 	if (!explain_read_trace(explanation, trace))
 		return false;

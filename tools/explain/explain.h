@@ -10,7 +10,6 @@
 
 #include <stdbool.h>
 
-#include "cachecore/record/stats_log.h"
 #include "tools/explain/rebuild_cause.h"
 #include "tools/explain/run_history.h"
 #include "tools/tool.h"
@@ -41,7 +40,7 @@ struct explanation {
 	struct tool_cache cache;
 	struct run_history history;
 	/* The last run, if it compiled nothing; program "": it did, or is not known. */
-	struct cc_stats_record idle_run;
+	struct run_history_run idle_run;
 	struct question *questions;
 	size_t count;
 	bool failed;			/* out of memory */

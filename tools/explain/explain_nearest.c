@@ -260,7 +260,7 @@ static void ask_history(const struct walk *walk)
 			.name = cmn_view_of(event->name),
 		};
 
-		if (event->kind == CC_HISTORY_MISS &&
+		if (event->kind == CC_EVENT_MISS &&
 		    run_history_summary(history, event, &summary)) {
 			candidate.summary = cmn_buffer_view(&summary);
 			if (key_fields_read(candidate.summary, &candidate.fields))

@@ -155,12 +155,6 @@ static void append_summary(struct cmn_buffer *text, const struct explanation *ex
 	cmn_buffer_append_u8(text, '\n');
 }
 
-static uint64_t hits_of(const struct cc_stats_record *run)
-{
-	return run->counters[CC_HITS_MEMORY] + run->counters[CC_HITS_DISK] +
-	       run->counters[CC_HITS_REMOTE];
-}
-
 /* Where it is off, or nothing can be written, nothing is ever known. The caller frees it; NULL: neither. */
 static char *problem_of(const struct explanation *explanation)
 {
@@ -183,9 +177,9 @@ static void append_problem(struct cmn_buffer *text, const struct explanation *ex
 static void append_nothing(struct cmn_buffer *text, const struct explanation *explanation,
 			   enum explain_subject subject)
 {
-	const struct cc_stats_record *run = &explanation->idle_run;
+	const struct run_history_run *run = &explanation->idle_run;
 	bool last = subject == EXPLAIN_LAST_RUN;
-	uint64_t hits = hits_of(run);
+	uint64_t hits = run->hits;
 
 	if (subject == EXPLAIN_ENTRY) {
 		cmn_buffer_append_text(text, "no compile of this entry is known\n");
@@ -200,7 +194,7 @@ static void append_nothing(struct cmn_buffer *text, const struct explanation *ex
 			cmn_buffer_printf(text, ": %" PRIu64 " hit%s", hits, hits == 1 ? "" : "s");
 		cmn_buffer_append_text(text, hits ? " of " : ": ");
 		append_clean(text, run->program);
-		cmn_buffer_printf(text, " (process %" PRIu64 ")\n", run->pid);
+		cmn_buffer_printf(text, " (process %" PRIu32 ")\n", run->pid);
 	}
 	if (last && *run->program && explanation->history.event_count)
 		cmn_buffer_append_text(text, "ckcache explain --last 20 shows what was compiled before\n");
@@ -236,10 +230,10 @@ static void add_value(struct json_object *object, const char *name,
 static void add_question(struct json_object *array, const struct question *question)
 {
 	const struct run_history_event *event = &question->event;
-	static const char *const kinds[CC_HISTORY_KIND_COUNT] = {
-		[CC_HISTORY_MISS] = "miss", [CC_HISTORY_BYPASS] = "bypass",
-		[CC_HISTORY_REMOTE] = "remote", [CC_HISTORY_UNATTENDED] = "unattended",
-		[CC_HISTORY_FAILED] = "failed",
+	static const char *const kinds[CC_EVENT_KIND_COUNT] = {
+		[CC_EVENT_MISS] = "miss", [CC_EVENT_BYPASS] = "bypass",
+		[CC_EVENT_REMOTE] = "remote", [CC_EVENT_UNATTENDED] = "unattended",
+		[CC_EVENT_FAILED] = "failed",
 	};
 	struct json_object *object = json_add_object(array, NULL), *causes, *differences, *one;
 
@@ -250,7 +244,7 @@ static void add_question(struct json_object *array, const struct question *quest
 	add_text(object, "reason", event->reason);
 	add_text(object, "kernel", event->name);
 	add_text(object, "device", question->device);
-	if (event->build_ns || event->kind == CC_HISTORY_MISS)
+	if (event->build_ns || event->kind == CC_EVENT_MISS)
 		json_add_ms(object, "compile_ms", event->build_ns);
 	else
 		json_add_null(object, "compile_ms");
@@ -277,7 +271,7 @@ int explain_print_json(const struct explanation *explanation)
 {
 	struct json_object *object = json_new_object();
 	struct json_object *compiles = json_add_array(object, "compiles"), *idle;
-	const struct cc_stats_record *run = &explanation->idle_run;
+	const struct run_history_run *run = &explanation->idle_run;
 	bool known = explanation->count || *run->program;
 	char *problem = known ? NULL : problem_of(explanation);
 
@@ -291,7 +285,7 @@ int explain_print_json(const struct explanation *explanation)
 		json_add_text(idle, "program", run->program);
 		json_add_number(idle, "pid", run->pid);
 		json_add_number(idle, "time_ns", run->time_ns);
-		json_add_number(idle, "hits", hits_of(run));
+		json_add_number(idle, "hits", run->hits);
 	} else {
 		json_add_null(object, "compiled_nothing");
 	}

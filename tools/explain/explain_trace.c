@@ -153,7 +153,7 @@ static const struct run_history_event *find_in_history(const struct run_history 
 
 		if (one->kind == line->event.kind && one->pid == line->event.pid &&
 		    to - from < SAME_MOMENT_NS &&
-		    (one->kind == CC_HISTORY_UNATTENDED || one->kind == CC_HISTORY_FAILED ||
+		    (one->kind == CC_EVENT_UNATTENDED || one->kind == CC_EVENT_FAILED ||
 		     strcmp(one->reason, line->reason) == 0))
 			return one;
 	}
@@ -191,23 +191,23 @@ static bool add_alone(struct explanation *explanation, struct line *line)
 	return true;
 }
 
-static enum cc_history_kind kind_of(const struct line *line)
+static enum cc_event_kind kind_of(const struct line *line)
 {
 	if (*line->failure)
-		return CC_HISTORY_FAILED;
+		return CC_EVENT_FAILED;
 	if (strcmp(line->what, "bypass") == 0)
-		return CC_HISTORY_BYPASS;
-	return strcmp(line->reason, "unattended") == 0 ? CC_HISTORY_UNATTENDED : CC_HISTORY_MISS;
+		return CC_EVENT_BYPASS;
+	return strcmp(line->reason, "unattended") == 0 ? CC_EVENT_UNATTENDED : CC_EVENT_MISS;
 }
 
 /* Of the process that had one last. */
 static void note_hit(struct explanation *explanation, const struct line *line)
 {
-	struct cc_stats_record *run = &explanation->idle_run;
+	struct run_history_run *run = &explanation->idle_run;
 
 	run->pid = line->event.pid;
 	run->time_ns = line->event.time_ns;
-	run->counters[strcmp(line->what, "hit-memory") == 0 ? CC_HITS_MEMORY : CC_HITS_DISK]++;
+	run->hits++;
 }
 
 /* true also for a line that is not asked about, or not understood. */
@@ -222,10 +222,7 @@ static bool read_line(struct explanation *explanation, const char *text)
 		read_members(&line, object);
 	(void)json_object_put(object);
 	line.event.kind = kind_of(&line);
-	/* Of a failure only a bypass has a reason. */
-	if (line.event.kind == CC_HISTORY_FAILED && strcmp(line.what, "bypass") != 0)
-		(void)snprintf(line.reason, sizeof(line.reason), "%s",
-			       strcmp(line.reason, "unattended") == 0 ? CC_HISTORY_BY_REPLAY : "");
+	line.event.unattended = strcmp(line.reason, "unattended") == 0;
 	if (strcmp(line.what, "bypass") == 0 || strcmp(line.what, "miss") == 0) {
 		known = find_in_history(&explanation->history, &line);
 		done = known ? explain_add(explanation, known) != NULL

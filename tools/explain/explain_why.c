@@ -42,7 +42,7 @@ static void add_loss(struct rebuild_causes *causes, const struct run_history_eve
  */
 static const struct run_history_event *find_own(const struct run_history *history,
 						const struct run_history_event *event,
-					 enum cc_history_kind kind)
+					 enum cc_event_kind kind)
 {
 	const struct run_history_event *found = NULL;
 
@@ -51,7 +51,7 @@ static const struct run_history_event *find_own(const struct run_history *histor
 
 		if (one->kind == kind && run_history_same_run(one, event) &&
 		    strcmp(one->leaf, event->leaf) == 0 &&
-		    (kind == CC_HISTORY_NOT_STORED ||
+		    (kind == CC_EVENT_NOT_STORED ||
 		     run_history_is_before(one->place, one->time_ns, event)))
 			found = one;
 	}
@@ -67,8 +67,8 @@ static const struct run_history_event *find_former(const struct run_history *his
 	for (size_t i = 0; i < history->event_count && event->leaf[0]; i++) {
 		const struct run_history_event *one = &history->events[i];
 
-		if ((one->kind == CC_HISTORY_MISS || one->kind == CC_HISTORY_REMOTE ||
-		     one->kind == CC_HISTORY_UNATTENDED) &&
+		if ((one->kind == CC_EVENT_MISS || one->kind == CC_EVENT_REMOTE ||
+		     one->kind == CC_EVENT_UNATTENDED) &&
 		    run_history_is_before(one->place, one->time_ns, event) &&
 		    !run_history_same_run(one, event) && strcmp(one->leaf, event->leaf) == 0)
 			found = one;
@@ -86,7 +86,7 @@ static const struct run_history_event *find_clearing(const struct run_history *h
 	for (size_t i = 0; i < history->event_count; i++) {
 		const struct run_history_event *one = &history->events[i];
 
-		if (one->kind == CC_HISTORY_CLEARED && one->place > former->place &&
+		if (one->kind == CC_EVENT_CLEARED && one->place > former->place &&
 		    run_history_is_before(one->place, one->time_ns, event))
 			found = one;
 	}
@@ -117,18 +117,18 @@ static void add_findings(const struct explanation *explanation, struct question 
 	const struct run_history_event *event = &question->event, *found;
 	struct rebuild_causes *causes = &question->causes;
 
-	if (find_own(history, event, CC_HISTORY_REFUSED))
+	if (find_own(history, event, CC_EVENT_REFUSED))
 		rebuild_causes_add(causes, CAUSE_REFUSED,
 				   "refused by the driver: the stored binary was removed");
-	found = find_own(history, event, CC_HISTORY_DAMAGED);
+	found = find_own(history, event, CC_EVENT_DAMAGED);
 	if (found)
 		rebuild_causes_add(causes, CAUSE_DAMAGED, "entry was %s, and removed",
 				   strcmp(found->reason, "access") == 0
 				   ? "one that others may write to, or could not be read" : "damaged");
-	found = find_own(history, event, CC_HISTORY_CHANGED);
+	found = find_own(history, event, CC_EVENT_CHANGED);
 	if (found)
 		add_header_change(causes, found);
-	found = find_own(history, event, CC_HISTORY_REMOTE_REFUSED);
+	found = find_own(history, event, CC_EVENT_REMOTE_REFUSED);
 	if (found)
 		rebuild_causes_add(causes, CAUSE_REMOTE_REFUSED,
 				   "the remote tier had an entry, but %s", found->detail);
@@ -143,7 +143,7 @@ static void add_absence(const struct explanation *explanation, struct question *
 	for (size_t i = 0; i < history->event_count; i++) {
 		const struct run_history_event *one = &history->events[i];
 
-		if (one->kind == CC_HISTORY_REMOTE_AWAY && run_history_same_run(one, event) &&
+		if (one->kind == CC_EVENT_REMOTE_AWAY && run_history_same_run(one, event) &&
 		    one->time_ns <= event->time_ns &&
 		    event->time_ns - one->time_ns <= AWAY_NS + event->build_ns)
 			found = one;
@@ -170,12 +170,12 @@ static void add_source(struct question *question)
 static const struct {
 	enum rebuild_cause_kind kind;
 	const char *verb, *by;
-} removals[CC_HISTORY_CAUSE_COUNT] = {
-	[CC_HISTORY_BY_SIZE] = { CAUSE_EVICTED, "evicted", "size (CKCACHE_MAX_SIZE)" },
-	[CC_HISTORY_BY_AGE] = { CAUSE_EVICTED, "evicted", "age (CKCACHE_THRESHOLD)" },
-	[CC_HISTORY_BY_CLEAR] = { CAUSE_CLEARED, "removed", "ckcache clear" },
-	[CC_HISTORY_BY_PRUNE] = { CAUSE_CLEARED, "removed", "ckcache prune" },
-	[CC_HISTORY_BY_SUCCESSOR] = { CAUSE_CLEARED, "removed",
+} removals[CC_REMOVED_CAUSE_COUNT] = {
+	[CC_REMOVED_BY_SIZE] = { CAUSE_EVICTED, "evicted", "size (CKCACHE_MAX_SIZE)" },
+	[CC_REMOVED_BY_AGE] = { CAUSE_EVICTED, "evicted", "age (CKCACHE_THRESHOLD)" },
+	[CC_REMOVED_BY_CLEAR] = { CAUSE_CLEARED, "removed", "ckcache clear" },
+	[CC_REMOVED_BY_PRUNE] = { CAUSE_CLEARED, "removed", "ckcache prune" },
+	[CC_REMOVED_BY_SUCCESSOR] = { CAUSE_CLEARED, "removed",
 				   "ckcache replay --stale, since its driver was replaced" },
 };
 
@@ -191,7 +191,7 @@ static void add_fate(const struct explanation *explanation, struct question *que
 	struct rebuild_causes *causes = &question->causes;
 	char date[TEXT_SIZE];
 
-	loss = former ? find_own(history, former, CC_HISTORY_NOT_STORED) : NULL;
+	loss = former ? find_own(history, former, CC_EVENT_NOT_STORED) : NULL;
 	if (eviction && (!cleared || eviction->place > cleared->place) &&
 	    (!former || eviction->place > former->place))
 		rebuild_causes_add(causes, removals[eviction->cause].kind, "%s %s by %s",
@@ -256,22 +256,22 @@ static void answer(struct explanation *explanation, struct question *question)
 	struct rebuild_causes *causes = &question->causes;
 	size_t before;
 
-	if (event->kind == CC_HISTORY_BYPASS) {
+	if (event->kind == CC_EVENT_BYPASS) {
 		add_bypass(question);
 		return;
 	}
-	if (event->kind == CC_HISTORY_FAILED) {
+	if (event->kind == CC_EVENT_FAILED) {
 		add_failure(question);
 		return;
 	}
-	if (event->kind == CC_HISTORY_REMOTE) {
+	if (event->kind == CC_EVENT_REMOTE) {
 		add_source(question);
 		return;
 	}
-	loss = find_own(&explanation->history, event, CC_HISTORY_NOT_STORED);
+	loss = find_own(&explanation->history, event, CC_EVENT_NOT_STORED);
 	if (loss)
 		add_loss(causes, loss, "");
-	if (event->kind == CC_HISTORY_UNATTENDED) {
+	if (event->kind == CC_EVENT_UNATTENDED) {
 		rebuild_causes_add(causes, CAUSE_UNATTENDED,
 				   "compiled while nobody waited, by ckcache replay");
 		return;

@@ -42,13 +42,39 @@ static void leaf_of(const struct cmn_hash parts[CC_PART_COUNT], char ret[CC_LEAF
 	}
 }
 
-static void note_event(void *ctx, const struct cc_history_event *event)
+/* The last run is that of the last look-up. */
+static void note_run(struct run_history *history, const struct cc_event_record *event)
+{
+	struct run_history_run *run = &history->last_run;
+
+	if (run->pid != event->pid || run->start_ns != event->start_ns) {
+		*run = (struct run_history_run){ .pid = event->pid, .start_ns = event->start_ns,
+						 .time_ns = event->time_ns };
+		memcpy(run->program, event->program.data,
+		       event->program.len < sizeof(run->program) ? event->program.len : sizeof(run->program) - 1);
+	}
+	if (cc_event_is_hit(event->kind))
+		run->hits += event->count;
+	else
+		run->compiled = true;
+}
+
+static bool is_compile(enum cc_event_kind kind)
+{
+	return kind == CC_EVENT_MISS || kind == CC_EVENT_BYPASS || kind == CC_EVENT_UNATTENDED ||
+	       kind == CC_EVENT_FAILED;
+}
+
+static void note_event(void *ctx, const struct cc_event_record *event)
 {
 	struct run_history *history = ctx;
-	struct run_history_event *events = cmn_array_grow(history->events, history->event_count,
-							  sizeof(*events));
-	struct run_history_event *copy;
+	struct run_history_event *events, *copy;
 
+	if (cc_event_is_hit(event->kind) || (is_compile(event->kind) && !event->unattended))
+		note_run(history, event);
+	if (cc_event_is_short(event->kind))
+		return;
+	events = cmn_array_grow(history->events, history->event_count, sizeof(*events));
 	history->failed |= !events;
 	if (!events)
 		return;
@@ -56,7 +82,8 @@ static void note_event(void *ctx, const struct cc_history_event *event)
 	copy = &events[history->event_count++];
 	*copy = (struct run_history_event){
 		.place = history->event_count + history->eviction_count,
-		.kind = event->kind, .pid = event->pid, .start_ns = event->start_ns,
+		.kind = event->kind, .unattended = event->unattended,
+		.pid = event->pid, .start_ns = event->start_ns,
 		.time_ns = event->time_ns, .build_ns = event->build_ns,
 		.program = copy_view(history, event->program),
 		.reason = copy_view(history, event->reason),
@@ -67,7 +94,7 @@ static void note_event(void *ctx, const struct cc_history_event *event)
 	leaf_of(copy->parts, copy->leaf);
 }
 
-static void note_eviction(void *ctx, enum cc_history_cause cause, uint64_t time_ns, uint64_t leaf)
+static void note_eviction(void *ctx, enum cc_removal_cause cause, uint64_t time_ns, uint64_t leaf)
 {
 	struct run_history *history = ctx;
 	struct run_history_eviction *evictions = cmn_array_grow(history->evictions,
@@ -94,11 +121,11 @@ static int compare_parts(const void *a, const void *b)
 enum cmn_status run_history_load(const char *root, enum cmn_file_trust trust,
 				 struct run_history *ret)
 {
-	struct cc_history_reader reader = { note_part, note_event, note_eviction, ret };
+	struct cc_events_reader reader = { note_part, note_event, note_eviction, ret };
 	enum cmn_status status;
 
 	*ret = (struct run_history){ 0 };
-	status = cc_history_read(root, trust, &reader);
+	status = cc_events_read(root, trust, &reader);
 	if (ret->part_count)
 		qsort(ret->parts, ret->part_count, sizeof(*ret->parts), compare_parts);
 	return status == CMN_OK && ret->failed ? CMN_ERR_NOMEM : status;
@@ -145,15 +172,7 @@ bool run_history_same_run(const struct run_history_event *a, const struct run_hi
 
 bool run_history_is_compile(const struct run_history_event *event)
 {
-	return event->kind == CC_HISTORY_MISS || event->kind == CC_HISTORY_BYPASS ||
-	       event->kind == CC_HISTORY_UNATTENDED || event->kind == CC_HISTORY_FAILED;
-}
-
-bool run_history_is_unattended(const struct run_history_event *event)
-{
-	return event->kind == CC_HISTORY_UNATTENDED ||
-	       (event->kind == CC_HISTORY_BYPASS && strcmp(event->detail, CC_HISTORY_BY_REPLAY) == 0) ||
-	       (event->kind == CC_HISTORY_FAILED && strcmp(event->reason, CC_HISTORY_BY_REPLAY) == 0);
+	return is_compile(event->kind);
 }
 
 const struct run_history_event *run_history_find_arrival(const struct run_history *history,
@@ -165,8 +184,8 @@ const struct run_history_event *run_history_find_arrival(const struct run_histor
 		const struct run_history_event *one = &history->events[i];
 
 		if (*one->program && *one->leaf && strncmp(path, one->leaf, strlen(one->leaf)) == 0 &&
-		    (one->kind == CC_HISTORY_MISS || one->kind == CC_HISTORY_REMOTE ||
-		     one->kind == CC_HISTORY_UNATTENDED))
+		    (one->kind == CC_EVENT_MISS || one->kind == CC_EVENT_REMOTE ||
+		     one->kind == CC_EVENT_UNATTENDED))
 			found = one;
 	}
 	return found;
@@ -176,7 +195,7 @@ const struct run_history_eviction *run_history_find_eviction(const struct run_hi
 							     const struct run_history_event *event)
 {
 	const struct run_history_eviction *found = NULL;
-	uint64_t number = cc_history_leaf(event->leaf);
+	uint64_t number = cc_events_leaf(event->leaf);
 
 	for (size_t i = 0; i < history->eviction_count; i++) {
 		const struct run_history_eviction *one = &history->evictions[i];

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * run_history: a root's history (cachecore/record/history_file.h) in memory: events in the
+ * run_history: a root's events (cachecore/record/events.h) in memory: events in the
  * order in which they were written, parts of keys, evictions.
  */
 #ifndef TOOLS_EXPLAIN_RUN_HISTORY_H
@@ -8,12 +8,13 @@
 
 #include <stdbool.h>
 
-#include "cachecore/record/history_file.h"
+#include "cachecore/record/events.h"
 #include "cachecore/disk/root.h"
 
 struct run_history_event {
 	size_t place;		/* among all that was written, from 1: clocks may be wrong; 0: it is a trace's */
-	enum cc_history_kind kind;
+	enum cc_event_kind kind;
+	bool unattended;	/* ckcache replay did it */
 	uint32_t pid;
 	uint64_t start_ns, time_ns, build_ns;
 	struct cmn_hash parts[CC_PART_COUNT];
@@ -29,8 +30,17 @@ struct run_history_part {
 
 struct run_history_eviction {
 	size_t place;		/* as an event's */
-	enum cc_history_cause cause;
+	enum cc_removal_cause cause;
 	uint64_t time_ns, leaf;
+};
+
+/* A run of a program, as far as its look-ups are there one after the other. */
+struct run_history_run {
+	char program[64];
+	uint32_t pid;
+	uint64_t start_ns, time_ns;	/* time: of the first of them */
+	uint64_t hits;
+	bool compiled;
 };
 
 struct run_history {
@@ -40,10 +50,11 @@ struct run_history {
 	size_t part_count;
 	struct run_history_eviction *evictions;
 	size_t eviction_count;
+	struct run_history_run last_run;	/* but for ckcache replay's; pid 0: not known */
 	bool failed;		/* out of memory */
 };
 
-/* CMN_OK also where nothing is known; else as cc_history_read, CMN_ERR_NOMEM. To be released in any case. */
+/* CMN_OK also where nothing is known; else as cc_events_read, CMN_ERR_NOMEM. To be released in any case. */
 CMN_CHECKED enum cmn_status run_history_load(const char *root, enum cmn_file_trust trust,
 				      struct run_history *ret);
 void run_history_release(struct run_history *history);
@@ -55,8 +66,6 @@ bool run_history_summary(const struct run_history *history, const struct run_his
 bool run_history_same_run(const struct run_history_event *a, const struct run_history_event *b);
 /* Something was compiled. */
 bool run_history_is_compile(const struct run_history_event *event);
-/* ckcache replay did it. */
-bool run_history_is_unattended(const struct run_history_event *event);
 /* When the entry of that path came last, with the program that had asked for it; NULL: not known. Borrowed. */
 const struct run_history_event *run_history_find_arrival(const struct run_history *history,
 							 const char *path);

@@ -14,7 +14,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "cachecore/record/stats.h"
+#include "cachecore/record/totals.h"
 #include "common/file.h"
 #include "tools/arguments.h"
 #include "tools/output.h"
@@ -113,19 +113,16 @@ static bool merge(struct recording *recording, const struct arguments *arguments
 /* What the layers did not store, and so nobody knows here. */
 static void count_bypasses(struct recording *recording, const char *root)
 {
-	struct cc_stats *stats = cc_stats_new();
-	const char *reason;
-	uint64_t count;
+	struct cc_totals *stats;
 
-	if (stats && cc_stats_load(stats, root) == CMN_OK) {
-		for (unsigned int i = 0; (reason = cc_stats_bypass_at(stats, i, &count)); i++) {
-			if (count)
-				tool_complain("left out: %" PRIu64 ", which ckcache does not cache (%s)",
-					      count, reason);
+	if (cc_totals_load(root, &stats) == CMN_OK) {
+		for (size_t i = 0; i < stats->bypass_count; i++) {
+			tool_complain("left out: %" PRIu64 ", which ckcache does not cache (%s)",
+				      stats->bypasses[i].count, stats->bypasses[i].reason);
 		}
 	}
-	recording->seen += stats ? cc_stats_get(stats, CC_MISSES) : 0;
-	cc_stats_free(stats);
+	recording->seen += stats ? stats->counters[CC_MISSES] : 0;
+	free(stats);
 }
 
 static void print_left_out(const struct recording *recording)

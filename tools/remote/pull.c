@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cachecore/record/history.h"
+#include "cachecore/record/recorder.h"
 #include "cachecore/remote/helper.h"
 #include "cachecore/remote/index.h"
 #include "cachecore/remote/value.h"
@@ -40,7 +40,7 @@ struct pulling {
 	struct cc_helper helper;
 	char problem[CC_HELPER_MESSAGE_SIZE];	/* of the tier; "": none */
 	struct hashes there, wanted;	/* keys of the root's entries; what is listed */
-	struct cc_history history;
+	struct cc_recorder recorder;
 	unsigned int lists;
 	uint64_t stored, bytes, had, gone, refused, too_large;
 };
@@ -170,12 +170,12 @@ static enum cmn_status read_lists(struct pulling *pulling)
 /* As where an application takes an entry from the tier. */
 static void note_origin(struct pulling *pulling, const struct cc_key *key, const char *signer)
 {
-	const struct cc_history_note note = {
-		.kind = CC_HISTORY_REMOTE, .key = key, .reason = pulling->setup->address.scheme,
-		.detail = signer ? signer : "", .start_ns = cmn_clock_realtime(),
+	const struct cc_event event = {
+		.kind = CC_EVENT_REMOTE, .key = key, .reason = pulling->setup->address.scheme,
+		.detail = signer ? signer : "",
 	};
 
-	cc_history_write(&pulling->history, pulling->cache->config.dir, &note);
+	cc_recorder_write(&pulling->recorder, pulling->cache->config.dir, &event);
 }
 
 /* Anything but CMN_OK and what refuse knows would befall the others too. */

@@ -41,7 +41,7 @@ static bool was_used_by(const struct run_history *history, const char *program, 
 	for (size_t i = 0; i < history->event_count; i++) {
 		const struct run_history_event *event = &history->events[i];
 
-		if ((event->kind == CC_HISTORY_MISS || event->kind == CC_HISTORY_REMOTE) &&
+		if ((event->kind == CC_EVENT_MISS || event->kind == CC_EVENT_REMOTE) &&
 		    strcmp(event->leaf, leaf) == 0 && strcmp(event->program, program) == 0)
 			return true;
 	}

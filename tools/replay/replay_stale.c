@@ -15,7 +15,7 @@
 #include "cachecore/disk/root.h"
 #include "cachecore/disk/space/days.h"
 #include "cachecore/key.h"
-#include "cachecore/record/history.h"
+#include "cachecore/record/recorder.h"
 #include "common/clock.h"
 #include "tools/replay/replay_entries.h"
 #include "tools/replay/stale_links.h"
@@ -345,7 +345,7 @@ struct removal {
 	bool first;			/* the walk that is for links */
 	size_t waiting;			/* links without a successor */
 	struct cc_days days;		/* of use */
-	struct cc_history_evicted removed;
+	struct cc_removals removed;
 	struct cc_key key;		/* of the entries that are looked at */
 	bool holds;			/* all of them can go */
 };
@@ -403,7 +403,7 @@ static void end_key(struct removal *removal)
 	    cc_store_remove(stale->store, &removal->key) == CMN_OK) {
 		stale->removed++;
 		cc_leaf_path_of(&removal->key, leaf);
-		cc_history_add_removal(&removal->removed, CC_HISTORY_BY_SUCCESSOR, leaf);
+		cc_removals_add(&removal->removed, CC_REMOVED_BY_SUCCESSOR, leaf);
 	}
 	cc_key_release(&removal->key);
 	removal->key = (struct cc_key){ 0 };
@@ -460,7 +460,7 @@ void replay_stale_remove(struct replay_stale *stale)
 		status = cc_store_walk(stale->store, false, look_at_old, &removal);
 		end_key(&removal);
 	}
-	cc_history_write_removals(&removal.removed, root_fd);
+	cc_removals_write(&removal.removed, root_fd);
 	if (root_fd >= 0)
 		(void)close(root_fd);	/* only a name */
 	objects_release(&removal.links.objects);

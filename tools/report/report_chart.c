@@ -37,7 +37,7 @@ struct timeline {
 /* Up to today; days of a clock that was wrong are left out. */
 static void make_timeline(const struct report_data *data, struct timeline *ret)
 {
-	const struct cc_usage *usage = data->usage;
+	const struct cc_usage *usage = &data->stats->usage;
 	uint64_t today = data->now_ns / DAY_NS, first = today, days;
 
 	memset(ret, 0, sizeof(*ret));

@@ -201,7 +201,7 @@ static void sum_up(struct report_data *data)
 
 static enum cmn_status load_counts(struct report_data *data, const char *root)
 {
-	enum cmn_status status = cc_stats_load(data->stats, root);
+	enum cmn_status status = cc_totals_load(root, &data->stats);
 	int fd;
 
 	if (status != CMN_OK && status != CMN_MISS)
@@ -211,9 +211,6 @@ static enum cmn_status load_counts(struct report_data *data, const char *root)
 	fd = open(root, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOCTTY);
 	if (fd < 0)
 		return status;
-	/* Without it the page tells less. */
-	if (cc_stats_load_usage(data->usage, fd) != CMN_OK)
-		memset(data->usage, 0, sizeof(*data->usage));
 	(void)close(fd);	/* read only */
 	return status;
 }
@@ -225,11 +222,7 @@ enum cmn_status report_data_gather(const struct tool_cache *cache, struct report
 	*ret = (struct report_data){
 		.config = &cache->config,
 		.now_ns = cmn_clock_realtime(),
-		.stats = cc_stats_new(),
-		.usage = calloc(1, sizeof(struct cc_usage)),
 	};
-	if (!ret->stats || !ret->usage)
-		return CMN_ERR_NOMEM;
 	status = load_counts(ret, cache->config.dir);
 	if (status != CMN_OK)
 		return status;
@@ -244,8 +237,8 @@ enum cmn_status report_data_gather(const struct tool_cache *cache, struct report
 
 uint64_t report_data_lookups(const struct report_data *data)
 {
-	return cc_stats_get(data->stats, CC_HITS_MEMORY) + cc_stats_get(data->stats, CC_HITS_DISK) +
-	       cc_stats_get(data->stats, CC_HITS_REMOTE) + cc_stats_get(data->stats, CC_MISSES);
+	return data->stats->counters[CC_HITS_MEMORY] + data->stats->counters[CC_HITS_DISK] +
+	       data->stats->counters[CC_HITS_REMOTE] + data->stats->counters[CC_MISSES];
 }
 
 struct cc_usage_counts report_data_recent(const struct report_data *data, unsigned int days)
@@ -253,11 +246,11 @@ struct cc_usage_counts report_data_recent(const struct report_data *data, unsign
 	uint64_t today = data->now_ns / DAY_NS;
 	struct cc_usage_counts counts = { 0 };
 
-	for (size_t i = 0; i < data->usage->day_count; i++) {
-		uint64_t day = data->usage->days[i].day;
+	for (size_t i = 0; i < data->stats->usage.day_count; i++) {
+		uint64_t day = data->stats->usage.days[i].day;
 
 		if (day <= today && day + days > today)
-			cc_usage_add_counts(&counts, &data->usage->days[i].counts);
+			cc_usage_add_counts(&counts, &data->stats->usage.days[i].counts);
 	}
 	return counts;
 }
@@ -280,6 +273,5 @@ void report_data_release(struct report_data *data)
 	release_sums(&data->devices);
 	release_sums(&data->programs);
 	free(data->events);
-	free(data->usage);
-	cc_stats_free(data->stats);
+	free(data->stats);
 }

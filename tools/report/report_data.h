@@ -12,8 +12,7 @@
 #include <stdint.h>
 
 #include "cachecore/disk/writer/recipes.h"
-#include "cachecore/record/stats.h"
-#include "cachecore/record/usage.h"
+#include "cachecore/record/totals.h"
 #include "common/file.h"
 #include "tools/report/report_groups.h"
 #include "tools/tool.h"
@@ -54,9 +53,8 @@ struct report_event {
 struct report_data {
 	const struct cc_config *config;
 	uint64_t now_ns;
-	struct cc_stats *stats;
+	struct cc_totals *stats;
 	bool counted;		/* there are counts */
-	struct cc_usage *usage;
 	struct cc_recipes_count recipes;
 	uint64_t last_eviction_ns;	/* 0: not known */
 

@@ -5,22 +5,22 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cachecore/record/history_file.h"
+#include "cachecore/record/events.h"
 
-/* In the order of cc_history_kind; NULL: its reason says more than it. */
-static const char *const kinds[CC_HISTORY_KIND_COUNT] = {
-	[CC_HISTORY_MISS] = "compiled",
-	[CC_HISTORY_BYPASS] = "not cached",
-	[CC_HISTORY_NOT_STORED] = "not stored",
-	[CC_HISTORY_REFUSED] = "the driver refused a stored binary",
-	[CC_HISTORY_DAMAGED] = "an entry was found damaged",
-	[CC_HISTORY_CHANGED] = "a header had changed",
-	[CC_HISTORY_CLEARED] = "the cache was cleared",
-	[CC_HISTORY_REMOTE] = "came from the remote tier",
-	[CC_HISTORY_REMOTE_REFUSED] = "an entry of the remote tier was refused",
-	[CC_HISTORY_REMOTE_AWAY] = "the remote tier was left alone",
-	[CC_HISTORY_UNATTENDED] = "compiled while nobody waited",
-	[CC_HISTORY_FAILED] = "did not compile",
+/* In the order of cc_event_kind; NULL: its reason says more than it. */
+static const char *const kinds[] = {
+	[CC_EVENT_MISS] = "compiled",
+	[CC_EVENT_BYPASS] = "not cached",
+	[CC_EVENT_NOT_STORED] = "not stored",
+	[CC_EVENT_REFUSED] = "the driver refused a stored binary",
+	[CC_EVENT_DAMAGED] = "an entry was found damaged",
+	[CC_EVENT_CHANGED] = "a header had changed",
+	[CC_EVENT_CLEARED] = "the cache was cleared",
+	[CC_EVENT_REMOTE] = "came from the remote tier",
+	[CC_EVENT_REMOTE_REFUSED] = "an entry of the remote tier was refused",
+	[CC_EVENT_REMOTE_AWAY] = "the remote tier was left alone",
+	[CC_EVENT_UNATTENDED] = "compiled while nobody waited",
+	[CC_EVENT_FAILED] = "did not compile",
 };
 
 static struct report_event *find_event(struct report_data *data, const char *what,
@@ -49,13 +49,15 @@ static void see_time(struct report_data *data, uint64_t time_ns)
 		data->history_ns = time_ns;
 }
 
-static void add_event(void *ctx, const struct cc_history_event *event)
+static void add_event(void *ctx, const struct cc_event_record *event)
 {
 	const size_t max_words = 64;	/* there are some fifty; a damaged file has more */
 	struct report_data *data = ctx;
 	struct cmn_view word = event->reason;
 	struct report_event *found;
 
+	if (cc_event_is_short(event->kind))
+		return;
 	if (data->event_count >= max_words || word.len > 48)
 		word = (struct cmn_view){ 0 };
 	found = find_event(data, kinds[event->kind], word);
@@ -69,15 +71,15 @@ static void add_event(void *ctx, const struct cc_history_event *event)
 	see_time(data, event->time_ns);
 }
 
-static void add_evicted(void *ctx, enum cc_history_cause cause, uint64_t time_ns, uint64_t leaf)
+static void add_removed(void *ctx, enum cc_removal_cause cause, uint64_t time_ns, uint64_t leaf)
 {
 	struct report_data *data = ctx;
 
 	(void)leaf;
-	if ((cause == CC_HISTORY_BY_SIZE || cause == CC_HISTORY_BY_AGE) && data->last_eviction_ns < time_ns)
+	if ((cause == CC_REMOVED_BY_SIZE || cause == CC_REMOVED_BY_AGE) && data->last_eviction_ns < time_ns)
 		data->last_eviction_ns = time_ns;
-	data->evicted_by_size += cause == CC_HISTORY_BY_SIZE;
-	data->evicted_by_age += cause == CC_HISTORY_BY_AGE;
+	data->evicted_by_size += cause == CC_REMOVED_BY_SIZE;
+	data->evicted_by_age += cause == CC_REMOVED_BY_AGE;
 	see_time(data, time_ns);
 }
 
@@ -92,12 +94,12 @@ static int by_count(const void *a, const void *b)
 
 void report_history_add(struct report_data *data, enum cmn_file_trust trust)
 {
-	const struct cc_history_reader reader = {
-		.event = add_event, .evicted = add_evicted, .ctx = data,
+	const struct cc_events_reader reader = {
+		.event = add_event, .removed = add_removed, .ctx = data,
 	};
 
 	/* As far as it can be read; what is there was counted. */
-	if (cc_history_read(data->config->dir, trust, &reader) != CMN_OK)
+	if (cc_events_read(data->config->dir, trust, &reader) != CMN_OK)
 		return;
 	if (data->event_count)
 		qsort(data->events, data->event_count, sizeof(*data->events), by_count);

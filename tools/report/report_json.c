@@ -24,14 +24,14 @@ static void add_usage(struct json_object *root, const struct report_data *data)
 
 	add_counts(json_add_object(root, "week"), &week);
 	days = json_add_array(root, "days");
-	for (size_t i = 0; i < data->usage->day_count; i++) {
+	for (size_t i = 0; i < data->stats->usage.day_count; i++) {
 		one = json_add_object(days, NULL);
-		json_add_text(one, "day", report_value_date(data->usage->days[i].day, date));
-		add_counts(one, &data->usage->days[i].counts);
+		json_add_text(one, "day", report_value_date(data->stats->usage.days[i].day, date));
+		add_counts(one, &data->stats->usage.days[i].counts);
 	}
 	programs = json_add_array(root, "programs");
-	for (size_t i = 0; i < data->usage->program_count; i++) {
-		const struct cc_usage_program *program = &data->usage->programs[i];
+	for (size_t i = 0; i < data->stats->usage.program_count; i++) {
+		const struct cc_usage_program *program = &data->stats->usage.programs[i];
 
 		one = json_add_object(programs, NULL);
 		json_add_text(one, "program", program->name);
@@ -99,19 +99,18 @@ static void add_totals(struct json_object *root, const struct report_data *data)
 {
 	static const enum cc_counter counts[] = { CC_HITS_MEMORY, CC_HITS_DISK, CC_HITS_REMOTE, CC_MISSES,
 						  CC_DEFERRED, CC_STORES, CC_ERRORS };
+	const struct cc_totals *stats = data->stats;
 	struct json_object *bypasses;
-	const char *reason;
-	uint64_t count;
 
 	for (size_t i = 0; i < sizeof(counts) / sizeof(counts[0]); i++)
-		json_add_number(root, cc_counter_name(counts[i]), cc_stats_get(data->stats, counts[i]));
+		json_add_number(root, cc_counter_name(counts[i]), stats->counters[counts[i]]);
 	bypasses = json_add_object(root, "bypasses");
-	for (unsigned int i = 0; (reason = cc_stats_bypass_at(data->stats, i, &count)); i++)
-		json_add_number(bypasses, reason, count);
-	json_add_ms(root, "compile_ms_spent", cc_stats_get(data->stats, CC_COMPILE_NS_SPENT));
-	json_add_ms(root, "compile_ms_saved", cc_stats_get(data->stats, CC_COMPILE_NS_SAVED));
-	json_add_number(root, "compiled_unattended", cc_stats_get(data->stats, CC_UNATTENDED));
-	json_add_ms(root, "compile_ms_unattended", cc_stats_get(data->stats, CC_UNATTENDED_NS));
+	for (size_t i = 0; i < stats->bypass_count; i++)
+		json_add_number(bypasses, stats->bypasses[i].reason, stats->bypasses[i].count);
+	json_add_ms(root, "compile_ms_spent", stats->counters[CC_COMPILE_NS_SPENT]);
+	json_add_ms(root, "compile_ms_saved", stats->counters[CC_COMPILE_NS_SAVED]);
+	json_add_number(root, "compiled_unattended", stats->counters[CC_UNATTENDED]);
+	json_add_ms(root, "compile_ms_unattended", stats->counters[CC_UNATTENDED_NS]);
 	json_add_number(root, "recipes", data->recipes.recipes);
 }
 

@@ -32,7 +32,7 @@ static void end(struct json_object *root, struct cmn_buffer *html)
 
 static uint64_t get(const struct report_data *data, enum cc_counter counter)
 {
-	return cc_stats_get(data->stats, counter);
+	return data->stats->counters[counter];
 }
 
 /* A count that is of interest only if there is any. */
@@ -45,7 +45,7 @@ static void add_unless_0(struct json_object *page, const char *name, uint64_t co
 static void add_notes(struct json_object *page, const struct report_data *data)
 {
 	json_add_bool(page, "empty", data->count == 0);
-	json_add_bool(page, "uncounted", !data->counted && !data->usage->day_count);
+	json_add_bool(page, "uncounted", !data->counted && !data->stats->usage.day_count);
 	add_unless_0(page, "damaged", data->damaged);
 	add_unless_0(page, "foreign", data->foreign);
 	add_unless_0(page, "errors", get(data, CC_ERRORS));
@@ -90,7 +90,7 @@ static void add_week(struct json_object *page, const struct report_data *data)
 	const struct cc_usage_counts counts = report_data_recent(data, REPORT_WEEK);
 	struct json_object *week;
 
-	json_add_bool(page, "dated", data->usage->day_count > 0);
+	json_add_bool(page, "dated", data->stats->usage.day_count > 0);
 	if (!cc_usage_is_any(&counts))
 		return;
 	week = json_add_object(page, "week");
@@ -133,21 +133,21 @@ static void add_program(struct json_object *rows, const struct cc_usage_program 
 
 static void add_programs(struct json_object *page, const struct report_data *data)
 {
-	struct cc_usage_program others = { .name = "all others", .counts = data->usage->others };
-	size_t count = data->usage->program_count;
+	struct cc_usage_program others = { .name = "all others", .counts = data->stats->usage.others };
+	size_t count = data->stats->usage.program_count;
 	struct json_object *rows;
 	uint64_t most;
 
 	if (!count)
 		return;
-	qsort(data->usage->programs, count, sizeof(*data->usage->programs), by_saved);
-	most = data->usage->programs[0].counts.saved_ns;
+	qsort(data->stats->usage.programs, count, sizeof(*data->stats->usage.programs), by_saved);
+	most = data->stats->usage.programs[0].counts.saved_ns;
 	rows = json_add_array(json_add_object(page, "programs"), "rows");
 	for (size_t i = 0; i < count; i++) {
 		if (i < (size_t)2 * REPORT_TOP)
-			add_program(rows, &data->usage->programs[i], most);
+			add_program(rows, &data->stats->usage.programs[i], most);
 		else
-			cc_usage_add_counts(&others.counts, &data->usage->programs[i].counts);
+			cc_usage_add_counts(&others.counts, &data->stats->usage.programs[i].counts);
 	}
 	if (cc_usage_is_any(&others.counts))
 		add_program(rows, &others, most);

@@ -45,9 +45,9 @@ static void add_bypasses(struct json_object *page, const struct report_data *dat
 	struct json_object *rows;
 	unsigned int count = 0;
 
-	while (count < MAX_BYPASSES &&
-	       (bypasses[count].word = cc_stats_bypass_at(data->stats, count, &bypasses[count].count)))
-		count++;
+	for (; count < MAX_BYPASSES && count < data->stats->bypass_count; count++)
+		bypasses[count] = (struct bypass){ data->stats->bypasses[count].reason,
+						   data->stats->bypasses[count].count };
 	if (!count)
 		return;
 	qsort(bypasses, count, sizeof(*bypasses), by_count);

@@ -12,7 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "cachecore/record/stats.h"
+#include "cachecore/record/totals.h"
 #include "tools/arguments.h"
 #include "tools/json_output.h"
 #include "tools/replay/waiting.h"
@@ -47,22 +47,14 @@ static int execute(char **command)
 }
 
 /* What the root's file says; zeros where it says nothing; NULL: out of memory. */
-static struct cc_stats *read_stats(const char *root)
+static struct cc_totals *read_stats(const char *root)
 {
-	struct cc_stats *stats = cc_stats_new();
+	struct cc_totals *stats = NULL;
 
-	if (stats && root)
-		(void)!cc_stats_load(stats, root);	/* not the command's failure */
+	if (!root)
+		return calloc(1, sizeof(*stats));
+	(void)!cc_totals_load(root, &stats);	/* not the command's failure */
 	return stats;
-}
-
-static uint64_t bypasses(const struct cc_stats *stats)
-{
-	uint64_t all = 0, count;
-
-	for (unsigned int i = 0; cc_stats_bypass_at(stats, i, &count); i++)
-		all += count;
-	return all;
 }
 
 static uint64_t positive(uint64_t before, uint64_t after)
@@ -70,10 +62,10 @@ static uint64_t positive(uint64_t before, uint64_t after)
 	return after > before ? after - before : 0;
 }
 
-static uint64_t difference(const struct cc_stats *before, const struct cc_stats *after,
+static uint64_t difference(const struct cc_totals *before, const struct cc_totals *after,
 			   enum cc_counter counter)
 {
-	return positive(cc_stats_get(before, counter), cc_stats_get(after, counter));
+	return positive(before->counters[counter], after->counters[counter]);
 }
 
 /* Nothing was counted: the likeliest reason that is known from outside. */
@@ -93,7 +85,7 @@ static const char *why_nothing(const struct cc_config *config, enum program_kind
 
 /* Counts of this cache directory while the command ran: others may have used it too. */
 static struct summary sum_up(const struct cc_config *config, enum program_kind kind,
-			     const struct cc_stats *before, const struct cc_stats *after)
+			     const struct cc_totals *before, const struct cc_totals *after)
 {
 	struct summary summary = {
 		.memory = difference(before, after, CC_HITS_MEMORY),
@@ -101,7 +93,7 @@ static struct summary sum_up(const struct cc_config *config, enum program_kind k
 		.remote = difference(before, after, CC_HITS_REMOTE),
 		.misses = difference(before, after, CC_MISSES),
 		.deferred = difference(before, after, CC_DEFERRED),
-		.not_cached = positive(bypasses(before), bypasses(after)),
+		.not_cached = positive(cc_totals_all_bypasses(before), cc_totals_all_bypasses(after)),
 		.spent_ns = difference(before, after, CC_COMPILE_NS_SPENT),
 		.saved_ns = difference(before, after, CC_COMPILE_NS_SAVED),
 	};
@@ -168,7 +160,7 @@ static int run_with_summary(char **command, bool json)
 {
 	const struct cmn_log log = { .level = CMN_LOG_NONE };	/* the layer will complain */
 	enum program_kind kind = program_look(command[0], NULL);
-	struct cc_stats *before = NULL, *after = NULL;
+	struct cc_totals *before = NULL, *after = NULL;
 	struct cc_config config = { 0 };
 	int state = 0;
 	bool ran;
@@ -189,8 +181,8 @@ static int run_with_summary(char **command, bool json)
 		(json ? print_json : print_summary)(&summary);
 		free(summary.problem);
 	}
-	cc_stats_free(before);
-	cc_stats_free(after);
+	free(before);
+	free(after);
 	cc_config_release(&config);
 	return ran ? run_wait_end_as(state) : TOOL_CANNOT_RUN;
 }

@@ -14,7 +14,7 @@
 #include "cachecore/disk/space/evict.h"
 #include "cachecore/disk/space/number_file.h"
 #include "cachecore/disk/space/overhead.h"
-#include "cachecore/record/history.h"
+#include "cachecore/record/recorder.h"
 #include "common/bytes.h"
 #include "common/clock.h"
 #include "common/file.h"
@@ -157,7 +157,7 @@ static uint64_t remove_one(const struct cleaning *cleaning, struct batch *batch,
 static enum cmn_status remove_excess(const struct cleaning *cleaning, uint64_t total)
 {
 	uint64_t left = bytes_to_leave(cleaning, total), freed = 0, excess = total > left ? total - left : 0, gone;
-	struct cc_history_evicted removed = { 0 };
+	struct cc_removals removed = { 0 };
 	struct batch batch = { .count = 0 };
 
 	for (size_t i = 0; i < cleaning->count && (freed < excess || !cleaning->all[i].rank); i++) {
@@ -166,14 +166,14 @@ static enum cmn_status remove_excess(const struct cleaning *cleaning, uint64_t t
 		show(cleaning);
 		gone = remove_one(cleaning, &batch, one);
 		if (gone)
-			cc_history_add_removal(&removed, one->rank ? CC_HISTORY_BY_SIZE : CC_HISTORY_BY_AGE,
+			cc_removals_add(&removed, one->rank ? CC_REMOVED_BY_SIZE : CC_REMOVED_BY_AGE,
 					       one->path);
 		else if (!cc_leaf_used_ns(cleaning->root_fd, one->path, one->n))
 			gone = one->bytes;	/* another one was faster */
 		freed += gone;
 	}
 	end_batch(cleaning, &batch);
-	cc_history_write_removals(&removed, cleaning->root_fd);
+	cc_removals_write(&removed, cleaning->root_fd);
 	return freed < excess ? CMN_STALE : CMN_OK;
 }
 

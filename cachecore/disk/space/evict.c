@@ -11,7 +11,7 @@
 #include "cachecore/disk/space/candidate.h"
 #include "cachecore/disk/space/number_file.h"
 #include "cachecore/disk/space/overhead.h"
-#include "cachecore/record/history.h"
+#include "cachecore/record/recorder.h"
 #include "common/clock.h"
 #include "common/listing.h"
 
@@ -45,7 +45,7 @@ struct evicting {
 	struct cc_ranking ranking;
 	struct cc_candidate pool[POOL];	/* the lowest ranks seen, in order */
 	size_t count;
-	struct cc_history_evicted removed;
+	struct cc_removals removed;
 };
 
 /* xorshift64*: any will do that differs from process to process. */
@@ -213,7 +213,7 @@ static void begin(struct evicting *evicting, int root_fd, const struct cc_config
 	evicting->knows_range = false;
 	cc_ranking_load(&evicting->ranking, root_fd, config);
 	evicting->count = 0;
-	evicting->removed = (struct cc_history_evicted){ 0 };
+	evicting->removed = (struct cc_removals){ 0 };
 }
 
 static bool goes_on(const struct evicting *evicting)
@@ -234,7 +234,7 @@ static bool remove_first(struct evicting *evicting)
 	cc_candidate_leave(&one, evicting->root_fd, leaf_fd);
 	memmove(evicting->pool, evicting->pool + 1, --evicting->count * sizeof(one));
 	if (freed)
-		cc_history_add_removal(&evicting->removed, one.rank ? CC_HISTORY_BY_SIZE : CC_HISTORY_BY_AGE,
+		cc_removals_add(&evicting->removed, one.rank ? CC_REMOVED_BY_SIZE : CC_REMOVED_BY_AGE,
 				       one.path);
 	return freed;
 }
@@ -271,7 +271,7 @@ enum cmn_status cc_evict_until(int root_fd, const struct cc_config *config, uint
 		done = removed && fits(root_fd, limit);
 	} while (!done && vain < VAIN_ROUNDS && goes_on(&evicting));
 	remove_aged(&evicting);
-	cc_history_write_removals(&evicting.removed, root_fd);
+	cc_removals_write(&evicting.removed, root_fd);
 	return done || fits(root_fd, limit) ? CMN_OK : CMN_STALE;
 }
 
@@ -286,7 +286,7 @@ void cc_evict_aged(int root_fd, const struct cc_config *config, uint64_t until)
 		return;
 	look_often(&evicting, 1);
 	remove_aged(&evicting);
-	cc_history_write_removals(&evicting.removed, root_fd);
+	cc_removals_write(&evicting.removed, root_fd);
 }
 
 bool cc_evict_makes_room(const struct cc_config *config)

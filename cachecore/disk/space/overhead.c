@@ -4,27 +4,25 @@
 
 #include <fcntl.h>
 #include <stddef.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "cachecore/disk/build_lock.h"
 #include "cachecore/disk/space/days.h"
 #include "cachecore/disk/space/space_files.h"
-#include "cachecore/record/history_file.h"
 #include "cachecore/disk/contents.h"
 #include "cachecore/disk/mark.h"
 #include "cachecore/disk/nonce.h"
 #include "cachecore/disk/writer/recipes.h"
-#include "cachecore/record/stats.h"
-#include "cachecore/record/stats_log.h"
-#include "cachecore/record/usage.h"
+#include "cachecore/record/totals.h"
 #include "common/file.h"
 #include "common/listing.h"
 
 /* Smaller files stay, or a smaller share of the bound: removing them would gain little. */
 #define TRIM_FROM (UINT64_C(64) << 10)
 #define TRIM_SHARE 16
-/* Of the bound, what there is trimmed to; and what history, tokens and the small files never exceed. */
+/* Of the bound, what there is trimmed to; and what the log, tokens and the small files never exceed. */
 #define QUARTER 4
 #define SMALL_FILES_MAX (UINT64_C(2) << 20)
 
@@ -57,7 +55,7 @@ uint64_t cc_overhead_bytes(int root_fd)
 {
 	static const char *const names[] = {
 		".", CC_ACCOUNT_NAME, CC_BUILD_LOCK_NAME, CC_DAYS_NAME, CC_STATS_NAME,
-		CC_STATS_LOG_NAME, CC_USAGE_NAME, CC_NONCE_NAME, CC_HISTORY_NAME, CC_HISTORY_OLD_NAME,
+		CC_EVENTS_NAME, CC_EVENTS_OLD_NAME, CC_NONCE_NAME,
 		CC_MARK_NAME, CC_CONTENTS_NAME,
 	};
 	uint64_t bytes = 0;
@@ -79,8 +77,9 @@ uint64_t cc_overhead_share(int root_fd, uint64_t max_size, uint64_t more)
 
 void cc_overhead_trim_records(int root_fd, uint64_t max_size)
 {
+	/* What is in the log is to be counted first, and then old. */
 	static const char *const names[] = {
-		CC_HISTORY_OLD_NAME, CC_NONCE_NAME, CC_HISTORY_NAME,
+		CC_EVENTS_OLD_NAME, CC_NONCE_NAME, CC_EVENTS_NAME, CC_EVENTS_OLD_NAME,
 	};
 	uint64_t most = max_size / QUARTER, from = max_size / TRIM_SHARE;
 
@@ -89,8 +88,13 @@ void cc_overhead_trim_records(int root_fd, uint64_t max_size)
 	if (from > TRIM_FROM)
 		from = TRIM_FROM;
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
-		if (blocks_of(root_fd, names[i]) > from && cc_overhead_bytes(root_fd) > most)
-			(void)unlinkat(root_fd, names[i], 0);	/* what stays is counted */
+		if (blocks_of(root_fd, names[i]) <= from || cc_overhead_bytes(root_fd) <= most)
+			continue;
+		/* What stays is counted. */
+		if (strcmp(names[i], CC_EVENTS_NAME) == 0)
+			(void)!cc_totals_fold(root_fd, 0);
+		else
+			(void)unlinkat(root_fd, names[i], 0);
 	}
 }
 

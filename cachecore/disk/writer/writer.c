@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * writer: what one thread at a time remembers of the root's files, so that it writes less (which
- * parts of keys the history has, where this process's counts are), is taken by a flag, for which
- * nobody waits: a thread that finds it taken does without.
- */
+/* writer: each step as far as it can be done; how long it may take is computed here. */
 #include "cachecore/disk/writer/writer.h"
 
 #include <stdatomic.h>
@@ -16,7 +12,8 @@
 #include "cachecore/disk/nonce.h"
 #include "cachecore/disk/root.h"
 #include "cachecore/disk/writer/recipes.h"
-#include "cachecore/record/stats_log.h"
+#include "cachecore/record/event_text.h"
+#include "cachecore/record/recorder.h"
 #include "cachecore/remote/remote.h"
 #include "common/clock.h"
 
@@ -28,25 +25,13 @@
 #define LOCK_SHARE 8
 #define LOCK_LEAST_NS (250 * NS_PER_MS)	/* many processes that store at once on a busy machine */
 #define LOCK_MOST_NS (1000 * NS_PER_MS)
-/* For counts, and for what a hit notes. */
-#define RECORD_NS (30 * NS_PER_MS)
-#define SOON_NS (1000 * NS_PER_MS)
 /* What is noted of one build stays together, however small the root may be. */
 #define TRIM_PAUSE_NS (1000 * NS_PER_MS)
-
-enum where { UNKNOWN, LOCAL, REMOTE };
 
 struct cc_writer {
 	struct cc_writer_setup setup;
 	atomic_flag failure_logged, token_logged;
-	bool counting_waited;		/* in vain: not again until a lock is free */
-	atomic_flag noting;		/* the next two are one thread's */
-	struct cc_history history;
-	uint64_t trimmed;		/* monotonic, when room was made for it */
-	atomic_uint where;		/* the root is */
-	atomic_uint_least64_t next_soon;	/* monotonic, for cc_writer_count_soon; 0: at once */
-	atomic_flag counting;		/* as noting */
-	struct cc_stats_place counts;	/* of this process's record */
+	_Atomic uint64_t trimmed;	/* monotonic, when room was made for the log */
 };
 
 struct cc_writer *cc_writer_new(const struct cc_writer_setup *setup)
@@ -58,24 +43,12 @@ struct cc_writer *cc_writer_new(const struct cc_writer_setup *setup)
 	writer->setup = *setup;
 	atomic_flag_clear(&writer->failure_logged);
 	atomic_flag_clear(&writer->token_logged);
-	atomic_flag_clear(&writer->noting);
-	atomic_flag_clear(&writer->counting);
-	writer->history.program = setup->config->built_for;
 	return writer;
 }
 
 void cc_writer_free(struct cc_writer *writer)
 {
 	free(writer);
-}
-
-void cc_writer_fork_child(struct cc_writer *writer)
-{
-	writer->setup.start_ns = cmn_clock_realtime();
-	writer->history = (struct cc_history){ .program = writer->history.program };
-	writer->counts = (struct cc_stats_place){ 0 };
-	atomic_flag_clear(&writer->noting);
-	atomic_flag_clear(&writer->counting);
 }
 
 static uint64_t share_of(uint64_t build_ns, unsigned int share, uint64_t least, uint64_t most)
@@ -90,30 +63,19 @@ static const char *root_of(const struct cc_writer *writer)
 	return cc_store_root(writer->setup.store);
 }
 
-/* With the flag. */
 static void trim(struct cc_writer *writer)
 {
-	uint64_t now = cmn_clock_monotonic();
+	uint64_t now = cmn_clock_monotonic(), last = atomic_load(&writer->trimmed);
 
-	if (writer->trimmed && now - writer->trimmed < TRIM_PAUSE_NS)
+	if ((last && now - last < TRIM_PAUSE_NS) || !atomic_compare_exchange_strong(&writer->trimmed, &last, now))
 		return;
-	writer->trimmed = now;
 	cc_store_trim(writer->setup.store);
 }
 
-void cc_writer_note(struct cc_writer *writer, const struct cc_history_note *note)
+void cc_writer_note(struct cc_writer *writer, const struct cc_event *event)
 {
-	struct cc_history own = { .program = writer->history.program };
-	bool taken = atomic_flag_test_and_set(&writer->noting);
-	struct cc_history *history = taken ? &own : &writer->history;
-	struct cc_history_note dated = *note;
-
-	dated.start_ns = writer->setup.start_ns;
-	if (!taken)
-		trim(writer);
-	cc_history_write(history, root_of(writer), &dated);
-	if (!taken)
-		atomic_flag_clear(&writer->noting);
+	trim(writer);
+	cc_recorder_write(writer->setup.recorder, root_of(writer), event);
 }
 
 /* Whether it is that limit, and not the disk. Asked afterwards: where something has changed since, what is likeliest. */
@@ -137,69 +99,18 @@ static void log_failure(struct cc_writer *writer, const char *what, enum cmn_sta
 		     limited ? "a file may not grow so large (RLIMIT_FSIZE)" : cmn_status_string(status));
 }
 
-/* One thread writes for all: who finds another at it leaves his counts to that one, which looks again. */
-void cc_writer_count(struct cc_writer *writer)
-{
-	enum cmn_status status = CMN_OK;
-	uint64_t until, near;
-
-	while (status == CMN_OK && cc_stats_pending(writer->setup.stats)) {
-		atomic_thread_fence(memory_order_seq_cst);
-		if (atomic_flag_test_and_set(&writer->counting))
-			return;
-		near = cmn_clock_deadline(RECORD_NS);
-		until = cc_store_lock_until(writer->setup.store);
-		status = cc_stats_flush(writer->setup.stats, root_of(writer), -1, &writer->counts,
-					writer->counting_waited ? 0 : near < until ? near : until);
-		writer->counting_waited = status == CMN_BUSY;
-		atomic_flag_clear(&writer->counting);
-		atomic_thread_fence(memory_order_seq_cst);
-	}
-	/* A root that is not ours is the store's complaint; a busy one is tried again. */
-	if (status < 0 && status != CMN_ERR_ACCESS)
-		log_failure(writer, "statistics", status, 0);
-}
-
-static bool is_remote(struct cc_writer *writer)
-{
-	unsigned int where = atomic_load(&writer->where);
-	int root_fd;
-
-	if (where == UNKNOWN && cc_store_open_root(writer->setup.store, &root_fd) == CMN_OK) {
-		where = cmn_file_is_remote(root_fd) ? REMOTE : LOCAL;
-		atomic_store(&writer->where, where);
-		(void)close(root_fd);	/* read only */
-	}
-	return where == REMOTE;
-}
-
-void cc_writer_count_soon(struct cc_writer *writer)
-{
-	uint64_t next = atomic_load(&writer->next_soon);
-
-	if (next && cmn_clock_monotonic() < next)
-		return;
-	cc_writer_count(writer);
-	if (is_remote(writer))
-		atomic_store(&writer->next_soon, cmn_clock_deadline(SOON_NS));
-}
-
-/* For the history: why an entry is not there. Nor will it be uploaded to those who wait. */
+/* Why an entry is not there. Nor will it be uploaded to those who wait. */
 static void note_not_stored(struct cc_writer *writer, const struct cc_key *key,
 			    const struct cc_entry *entry, const char *reason)
 {
-	char size[24], leaf[CC_LEAF_PATH_SIZE];
-	const struct cc_history_note note = {
-		.kind = CC_HISTORY_NOT_STORED, .key = key, .reason = reason, .detail = size,
+	char size[24];
+	const struct cc_event event = {
+		.kind = CC_EVENT_NOT_STORED, .key = key, .reason = reason, .detail = size,
 	};
-	const struct cmn_log *log = writer->setup.log;
 
 	(void)snprintf(size, sizeof(size), "%zu", cc_entry_image_size(entry));
-	cc_writer_note(writer, &note);
-	if (log && log->level >= CMN_LOG_DEBUG) {
-		cc_leaf_path_of(key, leaf);
-		cmn_log_write(log, CMN_LOG_DEBUG, "not stored: entry %s: %s", leaf, reason);
-	}
+	cc_event_say(writer->setup.log, &event);
+	cc_writer_note(writer, &event);
 	if (cc_entry_is_claimed(entry))
 		cc_remote_release(writer->setup.remote, key);
 }
@@ -235,7 +146,6 @@ static bool is_welcome(struct cc_writer *writer, struct cmn_view key)
 	if (writer->setup.config->built_for ||
 	    cc_nonce_admits(root_of(writer), key, writer->setup.run, cmn_clock_realtime()))
 		return true;
-	cc_stats_bypass(writer->setup.stats, "random-token");
 	cmn_log_once(writer->setup.log, &writer->token_logged, CMN_LOG_WARNING,
 		     "this program's kernels differ by a random word each time: they are not stored");
 	return false;
@@ -257,6 +167,7 @@ static enum cmn_status put(struct cc_writer *writer, const struct cc_key *key, c
 void cc_writer_put(struct cc_writer *writer, const struct cc_key *key, struct cc_entry *entry,
 		   struct cc_build_lock *lock)
 {
+	const struct cc_event stored = { .kind = CC_EVENT_STORED };
 	enum cmn_status status;
 
 	if (!is_welcome(writer, cc_key_view(key))) {
@@ -267,28 +178,32 @@ void cc_writer_put(struct cc_writer *writer, const struct cc_key *key, struct cc
 	status = put(writer, key, entry);
 	cc_build_lock_release(lock);
 	if (status == CMN_OK) {
-		cc_stats_add(writer->setup.stats, CC_STORES, 1);
+		cc_recorder_write(writer->setup.recorder, root_of(writer), &stored);
 		if (!cc_entry_is_remote(entry))
 			cc_remote_stored(writer->setup.remote, root_of(writer), key);
 		return;
 	}
 	note_not_stored(writer, key, entry, reason_of(writer, entry, status));
-	if (status < 0 && status != CMN_ERR_TOO_LARGE && status != CMN_ERR_ACCESS) {
-		cc_stats_add(writer->setup.stats, CC_ERRORS, 1);
+	if (status < 0 && status != CMN_ERR_TOO_LARGE && status != CMN_ERR_ACCESS)
 		log_failure(writer, "an entry", status, cc_entry_payload_size(entry));
-	}
 }
 
 void cc_writer_put_recipe(struct cc_writer *writer, struct cmn_view key, struct cmn_view encoded)
 {
+	const struct cc_event unwelcome = { .kind = CC_EVENT_NOT_STORED, .reason = "random-token" };
+	const struct cc_event failed = { .kind = CC_EVENT_ERROR };
 	enum cmn_status status;
 
+	if (!is_welcome(writer, key)) {
+		cc_writer_note(writer, &unwelcome);
+		return;
+	}
 	/* A recipe only saves time. */
-	if (!is_welcome(writer, key) || cc_store_is_full(writer->setup.store, encoded.len))
+	if (cc_store_is_full(writer->setup.store, encoded.len))
 		return;
 	status = cc_recipes_put(root_of(writer), encoded);
 	if (status < 0 && status != CMN_ERR_TOO_LARGE && status != CMN_ERR_ACCESS) {
-		cc_stats_add(writer->setup.stats, CC_ERRORS, 1);
+		cc_recorder_write(writer->setup.recorder, root_of(writer), &failed);
 		log_failure(writer, "a recipe", status, encoded.len);
 	}
 }

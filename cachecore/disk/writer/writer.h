@@ -2,7 +2,7 @@
 /*
  * writer: what is written after a build, in the thread that built, before its call returns: the
  * entry or recipe, the room that it takes of others, an upload that is due, the event for the
- * history, the counts. Nothing is queued or left for later, so that a process may end, fork or be
+ * root's log. Nothing is queued or left for later, so that a process may end, fork or be
  * killed at any moment after a call.
  *
  * How long it may take is a share of the compile that the caller has just waited for: a 20th for an
@@ -19,21 +19,20 @@
 #include "cachecore/config.h"
 #include "cachecore/disk/build_lock.h"
 #include "cachecore/disk/store.h"
-#include "cachecore/record/history.h"
-#include "cachecore/record/stats.h"
+#include "cachecore/record/event.h"
 
 struct cc_writer;
+struct cc_recorder;
 struct cc_remote;
 
 /* All borrowed: they outlive the writer. */
 struct cc_writer_setup {
 	const struct cc_config *config;
 	struct cc_store *store;
-	struct cc_stats *stats;
+	struct cc_recorder *recorder;
 	struct cc_remote *remote;	/* where what is stored is uploaded too; NULL: nowhere */
 	const struct cmn_log *log;
 	uint64_t run;			/* nonce.h: of this run of the program */
-	uint64_t start_ns;		/* since the epoch, when the process began to use the cache */
 };
 
 /* Not for a read-only cache. NULL: out of memory. */
@@ -49,14 +48,7 @@ void cc_writer_put(struct cc_writer *writer, const struct cc_key *key, struct cc
 		   struct cc_build_lock *lock);
 /* The same for an encoded recipe of that key (recipe.h). */
 void cc_writer_put_recipe(struct cc_writer *writer, struct cmn_view key, struct cmn_view encoded);
-/* What happened, for the root's history; lost where it cannot be written within some ms. */
-void cc_writer_note(struct cc_writer *writer, const struct cc_history_note *note);
-/* Writes what was counted since the last time. What cannot be written within some ms stays counted. */
-void cc_writer_count(struct cc_writer *writer);
-/* The same, but on a network file system, whose locks take milliseconds, at most once a second. */
-void cc_writer_count_soon(struct cc_writer *writer);
-
-/* For the child's handler of pthread_atfork: what its parent began is the parent's. */
-void cc_writer_fork_child(struct cc_writer *writer);
+/* What happened, for the root's log; lost where it cannot be written. */
+void cc_writer_note(struct cc_writer *writer, const struct cc_event *event);
 
 #endif

@@ -6,7 +6,7 @@
 #include "cachecore/cache.h"
 #include "cachecore/disk/level.h"
 #include "cachecore/memory/programs.h"
-#include "cachecore/record/history.h"
+#include "cachecore/record/totals.h"
 #include "cachecore/remote/remote.h"
 #include "tests/support/clock.h"
 #include "tests/support/file_hash.h"
@@ -492,10 +492,9 @@ static void use_and_die(void)
 TEST(a_process_that_is_killed_between_two_calls_has_lost_nothing)
 {
 	char root[4200];
-	struct cc_stats *stats = cc_stats_new();
+	struct cc_totals *totals;
 	pid_t child;
 
-	CU_ASSERT_PTR_NOT_NULL_FATAL(stats);
 	setenv("CKCACHE_BUILD_WAIT", "0", 1);	/* which takes a thread */
 	reopen();
 	unsetenv("CKCACHE_BUILD_WAIT");
@@ -504,13 +503,13 @@ TEST(a_process_that_is_killed_between_two_calls_has_lost_nothing)
 		use_and_die();
 	CU_ASSERT_EQUAL(waitpid(child, NULL, 0), child);
 	(void)snprintf(root, sizeof(root), "%s/cache", unit_dir());
-	CU_ASSERT_EQUAL(cc_stats_load(stats, root), CMN_OK);
-	CU_ASSERT_EQUAL(cc_stats_get(stats, CC_MISSES), 1);
-	CU_ASSERT_EQUAL(cc_stats_get(stats, CC_STORES), 2);
-	CU_ASSERT_EQUAL(cc_stats_get(stats, CC_HITS_MEMORY), 1);
-	CU_ASSERT_EQUAL(cc_stats_get(stats, CC_COMPILE_NS_SPENT), 1000);
+	CU_ASSERT_EQUAL(cc_totals_load(root, &totals), CMN_OK);
+	CU_ASSERT_EQUAL(totals->counters[CC_MISSES], 1);
+	CU_ASSERT_EQUAL(totals->counters[CC_STORES], 2);
+	CU_ASSERT_EQUAL(totals->counters[CC_HITS_MEMORY], 1);
+	CU_ASSERT_EQUAL(totals->counters[CC_COMPILE_NS_SPENT], 1000);
 	CU_ASSERT_EQUAL(get("a", "native"), CC_ORIGIN_DISK);
-	cc_stats_free(stats);
+	free(totals);
 }
 
 /* The remote tier: what it answers, and what it was asked for. */
@@ -545,11 +544,11 @@ WRAPPED(void, cc_remote_release, (struct cc_remote *remote, const struct cc_key 
 }
 
 static struct {
-	enum cc_history_kind kind;	/* of the last one */
+	enum cc_event_kind kind;	/* of the last one */
 	unsigned int count;
 } noted;
 
-WRAPPED(void, cc_level_note, (struct cc_level *level, const struct cc_history_note *note))
+WRAPPED(void, cc_level_note, (struct cc_level *level, const struct cc_event *note))
 {
 	noted.kind = note->kind;
 	noted.count++;
@@ -642,7 +641,7 @@ TEST(what_the_remote_tier_had_is_noted_and_stored_here)
 	CU_ASSERT_EQUAL(expect("a", &builder, "far"), CC_ORIGIN_REMOTE);
 	CU_ASSERT_EQUAL(get("b", "far"), CC_ORIGIN_REMOTE);
 	CU_ASSERT_EQUAL(noted.count, 2);
-	CU_ASSERT_EQUAL(noted.kind, CC_HISTORY_REMOTE);
+	CU_ASSERT_EQUAL(noted.kind, CC_EVENT_REMOTE);
 	tier.image = NULL;
 	tier.event = CC_REMOTE_NOTHING;
 	reopen();

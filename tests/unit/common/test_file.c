@@ -561,7 +561,6 @@ TEST(a_file_system_without_locks_is_no_lock_that_is_held)
 	CU_ASSERT_FATAL(fd >= 0);
 	has_no_locks = true;
 	CU_ASSERT_EQUAL(cmn_file_lock(fd, 0), CMN_ERR_IO);
-	CU_ASSERT_EQUAL(cmn_file_share(fd), CMN_ERR_IO);
 	has_no_locks = false;
 	(void)close(fd);
 }

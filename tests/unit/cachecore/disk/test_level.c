@@ -10,7 +10,7 @@
 #include "cachecore/cache.h"
 #include "cachecore/disk/level.h"
 #include "cachecore/disk/store.h"
-#include "cachecore/record/stats.h"
+#include "cachecore/record/totals.h"
 #include "common/clock.h"
 #include "tests/support/owned.h"
 #include "tests/support/build_lock.h"
@@ -175,15 +175,13 @@ static bool exists(const char *name)
 /* As stats.txt has it. */
 static uint64_t counted(const char *name, enum cc_counter counter)
 {
-	struct cc_stats *stats = cc_stats_new();
-	enum cmn_status status;
+	struct cc_totals *totals;
+	enum cmn_status status = cc_totals_load(below(name), &totals);
 	uint64_t count;
 
-	CU_ASSERT_PTR_NOT_NULL_FATAL(stats);
-	status = cc_stats_load(stats, below(name));
-	CU_ASSERT_TRUE(status == CMN_OK || status == CMN_MISS);
-	count = cc_stats_get(stats, counter);
-	cc_stats_free(stats);
+	CU_ASSERT_TRUE_FATAL(status == CMN_OK || status == CMN_MISS);
+	count = totals->counters[counter];
+	free(totals);
 	return count;
 }
 
@@ -1016,36 +1014,6 @@ TEST(switched_off_no_tier_is_looked_up)
 		cc_cache_close(cache);
 	}
 	CU_ASSERT_EQUAL(unsetenv("CKCACHE_PERSISTENT"), 0);
-}
-
-/* What could not be written yet is the parent's to write. */
-TEST(a_child_does_not_count_what_its_parent_did)
-{
-	static char *no_tiers[] = { NULL };
-	struct cc_config config = { .dir = below("one"), .persistent = true, .read_only_dirs = no_tiers,
-				    .max_device_image_size = 1 << 30 };
-	struct cc_level_switch *levels = NULL;
-	struct cc_stats *stats = cc_stats_new();
-	pid_t child;
-
-	CU_ASSERT_PTR_NOT_NULL_FATAL(stats);
-	CU_ASSERT_EQUAL_FATAL(cc_level_switch_new(&config, NULL, stats, NULL, &levels), CMN_OK);
-	cc_stats_add(stats, CC_MISSES, 1);
-	cc_level_switch_fork_prepare(levels);
-	child = fork();
-	if (child == 0) {
-		cc_level_switch_fork_child(levels);
-		cc_stats_add(stats, CC_STORES, 1);
-		cc_level_switch_count_hit(levels, false);
-		_exit(counted("one", CC_STORES) == 1 && counted("one", CC_MISSES) == 0 ? 0 : 1);
-	}
-	cc_level_switch_fork_parent(levels);
-	CU_ASSERT_TRUE(unit_ended_well(child));
-	cc_level_switch_count_hit(levels, false);
-	CU_ASSERT_EQUAL(counted("one", CC_MISSES), 1);
-	CU_ASSERT_EQUAL(counted("one", CC_STORES), 1);
-	cc_level_switch_free(levels);
-	cc_stats_free(stats);
 }
 
 static char *access_file;

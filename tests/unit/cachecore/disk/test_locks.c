@@ -12,7 +12,6 @@
 #include "cachecore/disk/root.h"
 #include "cachecore/disk/space/number_file.h"
 #include "cachecore/disk/store.h"
-#include "cachecore/record/stats_log.h"
 #include "common/clock.h"
 #include "tests/support/owned.h"
 #include "tests/support/unit.h"
@@ -27,8 +26,8 @@ OWNER(struct cc_cache, cc_cache_close)
 enum state { SOUND, DAMAGED, FULL, ABSENT, STATES };
 static const char *const state_names[] = { "sound", "damaged", "full", "absent" };
 /* The leaf is that of key 1. */
-enum { ROOT, LEAF, HISTORY, COUNTS, LOCKS };
-static const char *const lock_names[] = { "root", "leaf", "history.dat", CC_STATS_LOG_NAME };
+enum { ROOT, LEAF, EVENTS, LOCKS };
+static const char *const lock_names[] = { "root", "leaf", "events.log" };
 
 static const char *below(const char *name)
 {

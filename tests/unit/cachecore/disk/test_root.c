@@ -67,8 +67,8 @@ static void make_with(const char *name, const char *text)
 TEST(a_directory_with_files_of_other_programs_is_none)
 {
 	static const char *const rows[][2] = {
-		{ "stats.txt", "mine" }, { "history.dat", "mine" }, { "stats.log", "mine" }, { "recipes", NULL },
-		{ "stats.log", "cs" }, { "stats.txt", "h" }, { "history.dat", "c\n" },
+		{ "stats.txt", "mine" }, { "events.log", "mine" }, { "recipes", NULL },
+		{ "events.log", "cs" }, { "stats.txt", "h" }, { "events.old", "c\n" },
 		{ "notes", "" }, { "cache_size.txt", "mine" }, { "0123456789abcdef0123456789abcdef", "a file" }, { ".hidden", "" },
 	};
 	int fd = -1;
@@ -87,11 +87,10 @@ TEST(an_empty_directory_and_an_older_cache_are_taken_and_marked)
 {
 	static const char *const rows[][2] = {
 		{ "lost+found", NULL }, { "changed", "" }, { "flights", NULL }, { "build.lock", "" }, { ".tmp-1", "" },
-		{ "cache_size.txt", "123\n" }, { "last_cleanup.txt", "123\n" }, { "evict.lock", "" }, { "history.dat", "" },
+		{ "cache_size.txt", "123\n" }, { "last_cleanup.txt", "123\n" }, { "evict.lock", "" }, { "events.log", "" },
 		{ "CACHEDIR.TAG", "Signature: 8a477f597d28d172789f06886806bc55\n" },
-		{ "stats.txt", "hits_memory 3\n" }, { "stats.txt", "merged_bytes 512\n" }, { "stats.log", "cks\n" },
-		{ "history.dat", "ckh\n" }, { "recipes/0.recipe", "" },
-		{ "stats.log", "c" }, { "stats.log", "cks" }, { "history.dat", "ck" }, { "0123456789abcdef0123456789abcdef", NULL },
+		{ "stats.txt", "log_id 3\n" }, { "events.log", "cke\n" }, { "events.old", "cke\n" }, { "recipes/0.recipe", "" },
+		{ "events.log", "c" }, { "events.log", "cke" }, { "0123456789abcdef0123456789abcdef", NULL },
 	};
 	int fd;
 

@@ -37,13 +37,13 @@ static void check_has(const char *text, const char *part)
 
 TEST(writes_one_object_per_line)
 {
-	struct cc_trace_event event = { .what = "miss", .build_ns = 12, .lookup_ns = 3, .bytes = 7 };
+	struct cc_event event = { .kind = CC_EVENT_MISS, .build_ns = 12, .lookup_ns = 3, .bytes = 7 };
 	struct cc_trace *trace = cc_trace_open("trace", NULL);
 	char *text, *end;
 
 	CU_ASSERT_PTR_NOT_NULL_FATAL(trace);
 	cc_trace_write(trace, &event);
-	event.what = "bypass";
+	event.kind = CC_EVENT_BYPASS;
 	event.reason = "has \"include\"";
 	cc_trace_write(trace, &event);
 	cc_trace_close(trace);
@@ -59,10 +59,49 @@ TEST(writes_one_object_per_line)
 	free(text);
 }
 
+TEST(each_kind_has_its_word)
+{
+	static const struct {
+		struct cc_event event;
+		const char *words;	/* NULL: no line */
+	} rows[] = {
+		{ { .kind = CC_EVENT_HIT_MEMORY }, "\"hit-memory\",\"lookup_ns\"" },
+		{ { .kind = CC_EVENT_HIT_DISK }, "\"hit-disk\",\"lookup_ns\"" },
+		{ { .kind = CC_EVENT_HIT_REMOTE }, "\"hit-remote\",\"lookup_ns\"" },
+		{ { .kind = CC_EVENT_MISS, .reason = "deferred" }, "\"miss\",\"reason\":\"deferred\",\"lookup_ns\"" },
+		{ { .kind = CC_EVENT_UNATTENDED, .unattended = true }, "\"miss\",\"reason\":\"unattended\"" },
+		{ { .kind = CC_EVENT_FAILED, .detail = "-11: x" }, "\"miss\",\"failure\":\"-11: x\"" },
+		{ { .kind = CC_EVENT_FAILED, .detail = "-11", .unattended = true },
+		  "\"miss\",\"reason\":\"unattended\",\"failure\":\"-11\"" },
+		{ { .kind = CC_EVENT_FAILED, .detail = "-11", .reason = "date", .uncached = true, .unattended = true },
+		  "\"bypass\",\"reason\":\"date\",\"failure\":\"-11\"" },
+		{ { .kind = CC_EVENT_BYPASS, .reason = "date", .unattended = true }, "\"bypass\",\"reason\":\"date\",\"l" },
+		{ { .kind = CC_EVENT_REFUSED }, "\"error\",\"reason\":\"driver-refused\"" },
+		{ { .kind = CC_EVENT_STORED }, NULL },
+		{ { .kind = CC_EVENT_REMOTE, .reason = "http" }, NULL },
+	};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct cc_trace *trace = cc_trace_open("trace", NULL);
+		char *text;
+
+		CU_ASSERT_PTR_NOT_NULL_FATAL(trace);
+		cc_trace_write(trace, &rows[i].event);
+		cc_trace_close(trace);
+		text = content();
+		if (rows[i].words)
+			check_has(text, rows[i].words);
+		else
+			CU_ASSERT_STRING_EQUAL(text, "");
+		free(text);
+		CU_ASSERT_EQUAL(unlink("trace"), 0);
+	}
+}
+
 TEST(shows_key_fields_by_name)
 {
 	struct cc_trace *trace = cc_trace_open("trace", NULL);
-	struct cc_trace_event event = { .what = "hit-disk" };
+	struct cc_event event = { .kind = CC_EVENT_HIT_DISK };
 	char source[2000];
 	struct cc_key key;
 	char *text;
@@ -96,7 +135,7 @@ TEST(shows_key_fields_by_name)
 
 TEST(appends_to_what_is_there)
 {
-	struct cc_trace_event event = { .what = "miss" };
+	struct cc_event event = { .kind = CC_EVENT_MISS };
 	struct cc_trace *trace;
 	char *text;
 
@@ -123,7 +162,7 @@ TEST(refuses_pipes_and_missing_folders)
 {
 	unsigned int messages = 0;
 	struct cmn_log log = { CMN_LOG_ERROR, count_message, &messages };
-	struct cc_trace_event event = { .what = "miss" };
+	struct cc_event event = { .kind = CC_EVENT_MISS };
 	int reader;
 
 	CU_ASSERT_PTR_NULL(cc_trace_open("none/trace", &log));
@@ -162,7 +201,7 @@ TEST(complains_once_when_it_cannot_write)
 {
 	unsigned int messages = 0;
 	struct cmn_log log = { CMN_LOG_ERROR, count_message, &messages };
-	struct cc_trace_event event = { .what = "miss" };
+	struct cc_event event = { .kind = CC_EVENT_MISS };
 	struct cc_trace *trace = cc_trace_open("trace", &log);
 	struct rlimit old, none;
 
@@ -181,7 +220,7 @@ TEST(complains_once_when_it_cannot_write)
 /* As a daemon that closes every descriptor, and opens its own. */
 TEST(a_file_that_has_its_number_gets_no_line)
 {
-	struct cc_trace_event event = { .what = "miss" };
+	struct cc_event event = { .kind = CC_EVENT_MISS };
 	unsigned int complaints = 0;
 	struct cmn_log log = { CMN_LOG_ERROR, count_message, &complaints };
 	int own = open("own", O_RDWR | O_CREAT | O_CLOEXEC, 0600);
@@ -217,7 +256,7 @@ TEST(children_do_not_inherit_it)
 
 TEST(a_cut_line_is_the_last)
 {
-	struct cc_trace_event event = { .what = "miss" };
+	struct cc_event event = { .kind = CC_EVENT_MISS };
 	unsigned int complaints = 0;
 	struct cmn_log log = { CMN_LOG_ERROR, count_message, &complaints };
 	struct cc_trace *trace = cc_trace_open("trace", &log);
@@ -240,7 +279,7 @@ TEST(a_cut_line_is_the_last)
 
 static void *write_some(void *ctx)
 {
-	struct cc_trace_event event = { .what = "miss", .reason = "because" };
+	struct cc_event event = { .kind = CC_EVENT_MISS, .reason = "because" };
 
 	for (int i = 0; i < 100; i++)
 		cc_trace_write(ctx, &event);

@@ -76,14 +76,14 @@ TEST(a_compile_takes_the_mean)
 	CU_ASSERT_EQUAL(cc_budget_build_ns(&budget), 3 * S);
 }
 
-/* The mean of this program's compiles, with that usage.txt; NULL: there is none. */
-static uint64_t mean_with(const char *usage)
+/* The mean of this program's compiles, with that stats.txt; NULL: there is none. */
+static uint64_t mean_with(const char *totals)
 {
 	static char root[4200];
 
 	(void)snprintf(root, sizeof(root), "%s/root", unit_dir());
-	if (usage)
-		unit_write("root/usage.txt", usage);
+	if (totals)
+		unit_write("root/stats.txt", totals);
 	cc_budget_init(&budget, root);
 	return cc_budget_build_ns(&budget);
 }
@@ -94,13 +94,13 @@ TEST(earlier_processes_compiles_count)
 	CU_ASSERT_EQUAL_FATAL(mkdir("root", 0700), 0);
 	unit_mark("root");
 	CU_ASSERT_EQUAL(mean_with(NULL), S);
-	CU_ASSERT_EQUAL(mean_with("program another 19000 1 2 10 4 90000000000 0\n"), S);
-	CU_ASSERT_EQUAL(mean_with("day 19000 0 0 99 0 99000000000 0\n"
-				  "program another 19000 0 0 10 0 10000000000 0\n"
-				  "program test_budget 19000 5 6 10 7 30000000000 8\n"
-				  "others 0 0 10 0 10000000000 0\n"), 3 * S);
+	CU_ASSERT_EQUAL(mean_with("program another 19000 1 2 10 4 90000000000 0 0 0\n"), S);
+	CU_ASSERT_EQUAL(mean_with("day 19000 0 0 99 0 99000000000 0 0 0\n"
+				  "program another 19000 0 0 10 0 10000000000 0 0 0\n"
+				  "program test_budget 19000 5 6 10 7 30000000000 8 0 0\n"
+				  "others 0 0 10 0 10000000000 0 0 0\n"), 3 * S);
 	/* It is read once, and goes on from there. */
-	CU_ASSERT_EQUAL(unlink("root/usage.txt"), 0);
+	CU_ASSERT_EQUAL(unlink("root/stats.txt"), 0);
 	CU_ASSERT_EQUAL(cc_budget_build_ns(&budget), 3 * S);
 	cc_budget_add_build(&budget, 14 * S);
 	CU_ASSERT_EQUAL(cc_budget_build_ns(&budget), 4 * S);
@@ -113,10 +113,10 @@ TEST(numbers_of_a_damaged_file_do_no_harm)
 {
 	CU_ASSERT_EQUAL_FATAL(mkdir("root", 0700), 0);
 	unit_mark("root");
-	(void)mean_with("program test_budget 1 0 0 18446744073709551615 0 18446744073709551615 0\n");
+	(void)mean_with("program test_budget 1 0 0 18446744073709551615 0 18446744073709551615 0 0 0\n");
 	cc_budget_add_build(&budget, S);	/* so many compiles are none */
 	CU_ASSERT_EQUAL(cc_budget_build_ns(&budget), S);
-	(void)mean_with("program test_budget 1 0 0 1 0 18446744073709551615 0\n");
+	(void)mean_with("program test_budget 1 0 0 1 0 18446744073709551615 0 0 0\n");
 	CU_ASSERT_EQUAL(cc_budget_deadline(&budget), 3 * S);
 	CU_ASSERT(cc_budget_claim_ns(&budget) >= 2 * S && cc_budget_claim_ns(&budget) <= 60 * S);
 }

@@ -601,11 +601,10 @@ TEST(earlier_processes_compiles_are_known)
 {
 	bool claimed;
 
-	unit_write("root/stats.txt", "hits_memory 0\n");
-	unit_write("root/usage.txt", "day 19000 0 0 99 0 99000000000 0\n"
-		   "program another 19000 0 0 10 0 10000000000 0\n"
-		   "program test_remote 19000 5 6 10 7 70000000000 8\n"
-		   "others 0 0 10 0 10000000000 0\n");
+	unit_write("root/stats.txt", "log_id 0\nday 19000 0 0 99 0 99000000000 0 0 0\n"
+		   "program another 19000 0 0 10 0 10000000000 0 0 0\n"
+		   "program test_remote 19000 5 6 10 7 70000000000 8 0 0\n"
+		   "others 0 0 10 0 10000000000 0 0 0\n");
 	config.dir = root;
 	begin();
 	CU_ASSERT_FALSE(finds_by(remote, &claimed));

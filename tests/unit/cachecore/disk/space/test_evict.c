@@ -8,13 +8,13 @@
 #include "cachecore/disk/space/account.h"
 #include "cachecore/disk/space/candidate.h"
 #include "cachecore/disk/space/clean.h"
-#include "cachecore/record/history.h"
+#include "cachecore/record/recorder.h"
 #include "cachecore/disk/root.h"
 #include "cachecore/disk/space/number_file.h"
 #include "cachecore/disk/space/overhead.h"
 #include "cachecore/disk/nonce.h"
 #include "cachecore/disk/writer/recipes.h"
-#include "cachecore/record/stats.h"
+#include "cachecore/record/totals.h"
 #include "cachecore/disk/store.h"
 #include "common/clock.h"
 #include "common/file.h"
@@ -500,9 +500,6 @@ static uint64_t disk_use(void)
 /* Whatever a root has, also what later versions add to it. */
 TEST(everything_counts)
 {
-	const struct cc_history_note note = { .kind = CC_HISTORY_CLEARED };
-	struct cc_history history = { 0 };
-	struct cc_stats *stats = cc_stats_new();
 	struct cc_recipe recipe = { .directory = cmn_view_of("/") };
 	struct cmn_buffer encoded;
 	OWNED(cc_key_release) struct cc_key key;
@@ -514,11 +511,9 @@ TEST(everything_counts)
 	CU_ASSERT_EQUAL_FATAL(cc_recipe_encode(&recipe, &encoded), CMN_OK);
 	CU_ASSERT_EQUAL(cc_recipes_put(bench.root, cmn_buffer_view(&encoded)), CMN_OK);
 	cmn_buffer_release(&encoded);
-	cc_stats_add(stats, CC_MISSES, 1);
-	CU_ASSERT_EQUAL(cc_stats_flush(stats, bench.root, -1, NULL, UINT64_MAX), CMN_OK);
-	cc_stats_free(stats);
-	cc_history_write(&history, bench.root, &note);
-	unit_write("root/" CC_HISTORY_OLD_NAME, "old");
+	cc_recorder_note_cleared(bench.root);
+	CU_ASSERT_EQUAL(cc_totals_fold(bench.root_fd, UINT64_MAX), CMN_OK);	/* into stats.txt and the old log */
+	cc_recorder_note_cleared(bench.root);
 	CU_ASSERT_TRUE(cc_nonce_admits(bench.root, cc_key_view(&key), 1, 1));
 	CU_ASSERT_EQUAL(cc_number_file_read(bench.root_fd, CC_ACCOUNT_NAME, &total), CMN_OK);
 	total += cc_overhead_bytes(bench.root_fd);
@@ -536,11 +531,11 @@ TEST(large_files_of_its_own_go_where_the_bound_is_small)
 	memset(text, 'h', sizeof(text));
 	open_bench(2);
 	for (unsigned int i = 0; i < 2; i++) {
-		unit_write_bytes("root/" CC_HISTORY_OLD_NAME, text, sizes[i]);
+		unit_write_bytes("root/" CC_EVENTS_OLD_NAME, text, sizes[i]);
 		bench.config.max_size = bounds[i];
 		CU_ASSERT_EQUAL(put(2 + i), CMN_OK);
 		CU_ASSERT_TRUE(has(2 + i));
-		CU_ASSERT_EQUAL(access("root/" CC_HISTORY_OLD_NAME, F_OK), -1);
+		CU_ASSERT_EQUAL(access("root/" CC_EVENTS_OLD_NAME, F_OK), -1);
 		CU_ASSERT_TRUE(disk_use() <= bench.config.max_size);
 	}
 }
@@ -990,14 +985,14 @@ struct causes {
 	unsigned int by_size, by_age;
 };
 
-static void count_cause(void *ctx, enum cc_history_cause cause, uint64_t time_ns, uint64_t leaf)
+static void count_cause(void *ctx, enum cc_removal_cause cause, uint64_t time_ns, uint64_t leaf)
 {
 	struct causes *causes = ctx;
 
 	(void)time_ns;
 	(void)leaf;
-	causes->by_size += cause == CC_HISTORY_BY_SIZE;
-	causes->by_age += cause == CC_HISTORY_BY_AGE;
+	causes->by_size += cause == CC_REMOVED_BY_SIZE;
+	causes->by_age += cause == CC_REMOVED_BY_AGE;
 }
 
 static void skip_part(void *ctx, const struct cmn_hash *hash, struct cmn_view outline)
@@ -1007,27 +1002,27 @@ static void skip_part(void *ctx, const struct cmn_hash *hash, struct cmn_view ou
 	(void)outline;
 }
 
-static void skip_event(void *ctx, const struct cc_history_event *event)
+static void skip_event(void *ctx, const struct cc_event_record *event)
 {
 	(void)ctx;
 	(void)event;
 }
 
-TEST(the_history_tells_what_was_too_old_from_what_was_too_much)
+TEST(the_log_tells_what_was_too_old_from_what_was_too_much)
 {
 	struct causes causes = { 0, 0 };
-	const struct cc_history_reader reader = { skip_part, skip_event, count_cause, &causes };
+	const struct cc_events_reader reader = { skip_part, skip_event, count_cause, &causes };
 
 	open_bench(5);
 	bench.config.threshold_days = 1;
 	set_access(0, 5);
 	CU_ASSERT_EQUAL(cc_clean(bench.root_fd, &bench.config, NULL), CMN_OK);
-	CU_ASSERT_EQUAL(cc_history_read(bench.root, CMN_FILE_TRUSTED, &reader), CMN_OK);
+	CU_ASSERT_EQUAL(cc_events_read(bench.root, CMN_FILE_TRUSTED, &reader), CMN_OK);
 	CU_ASSERT_TRUE(causes.by_age == 1 && causes.by_size == 0);
 	bench.config.max_size = bound_for(bench.each * 4 - 1);
 	CU_ASSERT_EQUAL(cc_clean(bench.root_fd, &bench.config, NULL), CMN_OK);
 	causes = (struct causes){ 0, 0 };
-	CU_ASSERT_EQUAL(cc_history_read(bench.root, CMN_FILE_TRUSTED, &reader), CMN_OK);
+	CU_ASSERT_EQUAL(cc_events_read(bench.root, CMN_FILE_TRUSTED, &reader), CMN_OK);
 	CU_ASSERT_TRUE(causes.by_age == 1 && causes.by_size >= 2);
 }
 

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * fuzz_history: a history file of any content, and outlines of any content.
+ * fuzz_events: a log of any content, and outlines of any content.
  * Everything that is told lies within the file and within its bounds.
  */
 #include <stdint.h>
 #include <stdlib.h>
 
-#include "cachecore/record/history_file.h"
+#include "cachecore/record/events.h"
 #include "cachecore/record/key_summary.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -35,37 +35,37 @@ static void see_part(void *ctx, const struct cmn_hash *hash, struct cmn_view out
 	read_outline(outline);
 }
 
-static void see_event(void *ctx, const struct cc_history_event *event)
+static void see_event(void *ctx, const struct cc_event_record *event)
 {
 	const struct cmn_view *file = ctx;
 
-	if (event->kind < CC_HISTORY_MISS || event->kind >= CC_HISTORY_KIND_COUNT ||
+	if (event->kind < CC_EVENT_MISS || event->kind >= CC_EVENT_KIND_COUNT ||
 	    event->name.len > file->len || event->reason.len > file->len)
 		abort();
 }
 
-static void see_evicted(void *ctx, enum cc_history_cause cause, uint64_t time_ns, uint64_t leaf)
+static void see_removed(void *ctx, enum cc_removal_cause cause, uint64_t time_ns, uint64_t leaf)
 {
 	(void)ctx;
 	(void)time_ns;
 	(void)leaf;
-	if (cause < CC_HISTORY_BY_SIZE || cause >= CC_HISTORY_CAUSE_COUNT)
+	if (cause < CC_REMOVED_BY_SIZE || cause >= CC_REMOVED_CAUSE_COUNT)
 		abort();
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct cmn_view file = { data, size };
-	const struct cc_history_reader reader = { see_part, see_event, see_evicted, &file };
+	const struct cc_events_reader reader = { see_part, see_event, see_removed, &file };
 	struct cmn_hash hash = { { 0 } };
 	struct cmn_buffer record = { 0 };
 
 	read_outline(file);
-	cc_history_parse(file, &reader);
+	cc_events_parse(file, &reader);
 	/* The same as what a sound record holds. */
-	cc_history_add_part(&record, &hash, file);
+	cc_events_add_part(&record, &hash, file);
 	if (!record.failed)
-		cc_history_parse(cmn_buffer_view(&record), &reader);
+		cc_events_parse(cmn_buffer_view(&record), &reader);
 	cmn_buffer_release(&record);
 	return 0;
 }
