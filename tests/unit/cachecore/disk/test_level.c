@@ -822,7 +822,7 @@ static pid_t store_and_fork(unsigned int at)
 	return child;
 }
 
-/* The leaf, the root, statistics and history. */
+/* The leaf, and the root before and after the entry is written. */
 TEST(a_child_keeps_no_lock_of_a_dead_parent)
 {
 	unsigned int at = 1;
@@ -837,7 +837,7 @@ TEST(a_child_keeps_no_lock_of_a_dead_parent)
 		at++;
 	}
 	CU_ASSERT_EQUAL_FATAL(system("rm -rf one"), 0);
-	CU_ASSERT_TRUE(at > 5);
+	CU_ASSERT_TRUE(at > 3);
 }
 
 struct crowd {
