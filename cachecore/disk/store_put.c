@@ -349,7 +349,9 @@ static enum cmn_status reserve(struct cc_store *store, int root_fd, const char *
 		if (status == CMN_STALE)
 			made = make_room(config, root_fd, bytes, left, limits->eviction);
 	}
-	return status == CMN_STALE ? CMN_ERR_TOO_LARGE : status;
+	if (status == CMN_STALE)
+		return made < 0 ? made : CMN_ERR_TOO_LARGE;
+	return status;
 }
 
 bool cc_store_is_full(struct cc_store *store, size_t len)
