@@ -175,7 +175,7 @@ TEST(capacity_bounds_what_is_stored)
 	BEGIN_EACH_WAY(way) {
 		GOOD(way, "capacity", "0", "1", "40");
 		CU_ASSERT_EQUAL(driver_stats_in(way_cache(way)).entries, 40);
-		GOOD(way, "capacity", "200000", "41", "70");
+		GOOD(way, "capacity", "200000", "41", "120");
 		CU_ASSERT(driver_stats_in(way_cache(way)).entries > 0);
 		CU_ASSERT(driver_stats_in(way_cache(way)).entries < 16);
 	}

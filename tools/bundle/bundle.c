@@ -78,7 +78,7 @@ static enum cmn_status read_bytes(struct bundle_reader *reader, void *data, size
 		if (got < 0 && errno == EINTR)
 			continue;
 		if (got < 0)
-			return cmn_status_from_errno(errno);
+			return errno == ENOMEM ? CMN_ERR_NOMEM : CMN_ERR_IO;	/* as bundle.h has it */
 		if (got == 0)
 			return CMN_ERR_CORRUPT;
 		at += got;

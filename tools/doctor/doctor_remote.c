@@ -143,8 +143,13 @@ static void look_at_signer(struct doctor *doctor, const char *path, const struct
 	const struct cc_trust_key *trusted = NULL;
 	struct cc_signer signer;
 
+	if (!cc_sodium_available()) {
+		doctor_say(doctor, SECTION, DOCTOR_PROBLEM, "install libsodium",
+			   "nothing can be signed: libsodium is not installed");
+		return;
+	}
 	if (!key_file_read_private(path, &signer)) {
-		doctor_say(doctor, SECTION, DOCTOR_PROBLEM, "ckcache key new makes one",
+		doctor_say(doctor, SECTION, DOCTOR_PROBLEM, "ckcache key new makes one; one with a passphrase is not read",
 			   "%s, from remote_key, is no private key that can be used", path);
 		return;
 	}

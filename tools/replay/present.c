@@ -358,6 +358,7 @@ static bool probe(const struct replay_settings *settings, const char *directory,
 	} else if (result.end == WORKER_TIMED_OUT || result.end == WORKER_STUCK) {
 		tool_complain("a driver did not answer in time; its devices are left out");
 	}
+	*ret_unable |= result.end == WORKER_EXITED && result.code == WORKER_UNABLE;
 	worker_result_release(&result);
 	return done;
 }

@@ -291,12 +291,17 @@ void replay_process_retire(struct replay_workers *workers, size_t slot,
 void replay_process_kill(struct replay_workers *workers, size_t slot)
 {
 	struct child *child = &workers->children[slot];
+	struct signalfd_siginfo info;
 
-	child_kill(child);
-	(void)waitpid(child->pid, NULL, 0);	/* it is dead */
+	child_give_up(child);
+	while (!child_wait(child, 1, NULL, 0, &info))
+		continue;	/* another signal changes nothing */
 	child->pid = 0;
 	close_channel(&workers->slots[slot]);
 }
+
+/* At a time, of one worker: one that never stops talking has its time as others have. An honest one has three. */
+#define READS 16
 
 /* What that worker says. false: no answer now. */
 static bool read_answer(struct replay_workers *workers, size_t place, struct replay_answer *ret)
@@ -306,8 +311,8 @@ static bool read_answer(struct replay_workers *workers, size_t place, struct rep
 	struct channel_record record;
 	ssize_t len = 0;
 
-	while (slot->channel >= 0 && !slot->silent &&
-	       (len = recv(slot->channel, text, sizeof(text) - 1, MSG_DONTWAIT)) > 0) {
+	for (int i = 0; i < READS && slot->channel >= 0 && !slot->silent &&
+	     (len = recv(slot->channel, text, sizeof(text) - 1, MSG_DONTWAIT)) > 0; i++) {
 		text[len] = '\0';
 		at = text;
 		if (!channel_next(&at, &record) || !workers->children[place].name)

@@ -40,7 +40,8 @@ static bool build_stale(struct call *call)
 				return false;
 			if (count || i == 0)
 				replay_all(replay, &stale->worths);
-			over = idle_is_spent(replay->idle);
+			/* Recipes that are not built now would take the place of others. */
+			over = !idle_lets_begin(replay->idle);
 		} while (count && !replay->signal && !over);
 	}
 	if (!replay->signal)

@@ -31,12 +31,7 @@
 static void lower_process(void)
 {
 	const struct sched_param none = { 0 };
-	int score = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
 
-	if (score >= 0) {
-		(void)!write(score, "1000", 4);
-		(void)close(score);
-	}
 	(void)setpriority(PRIO_PROCESS, 0, 19);
 	(void)sched_setscheduler(0, SCHED_IDLE, &none);
 	(void)syscall(SYS_ioprio_set, THIS_PROCESS, 0, IDLE_CLASS);

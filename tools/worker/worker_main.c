@@ -168,7 +168,7 @@ static void limit_memory(void)
 	wanted = (strtoul(at, NULL, 10) + (rlim_t)pages / 2) * (rlim_t)size;
 	if (wanted >= limit.rlim_cur)
 		return;
-	limit.rlim_cur = wanted;
+	limit.rlim_cur = limit.rlim_max = wanted;
 	(void)setrlimit(RLIMIT_DATA, &limit);	/* then without */
 }
 

@@ -42,6 +42,17 @@ static bool place_descriptors(int channel, int said)
 	       dup2(high, WORKER_CHANNEL) >= 0;
 }
 
+/* Where memory runs out the kernel ends a worker first. */
+static void offer_oneself(void)
+{
+	int score = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
+
+	if (score < 0)
+		return;
+	(void)!write(score, "1000", 4);
+	(void)close(score);	/* what was written is so */
+}
+
 static _Noreturn void in_worker(const struct worker_start *start, int channel, int said)
 {
 	size_t count = 0;
@@ -57,6 +68,7 @@ static _Noreturn void in_worker(const struct worker_start *start, int channel, i
 	memcpy(arguments + 2, start->arguments, count * sizeof(*arguments));
 	if (start->environment)
 		environ = start->environment;
+	offer_oneself();
 	if (start->idle)
 		idle_lower_session();
 	if (place_descriptors(channel, said) && (!start->directory || chdir(start->directory) == 0) &&
