@@ -377,7 +377,7 @@ int cmn_file_make_nameless(const char *directory)
 
 	if (fd >= 0 || (errno != EOPNOTSUPP && errno != EISDIR && errno != EINVAL && errno != ENOENT))
 		return fd;
-	/* What the evictor would sweep in a root, if this process should die here. */
+	/* What ckcache prune would sweep in a root, if this process should die here. */
 	if (asprintf(&path, "%s/" CMN_FILE_TEMPORARY_PREFIX "XXXXXX", directory) < 0) {
 		errno = ENOMEM;
 		return -1;
@@ -469,7 +469,6 @@ static int make_new(int dir_fd, const char *name)
 						     CMN_FILE_ANY, NULL));
 }
 
-/* As cmn_file_publish. *ret_kept: all is well but that what has the name may not be replaced. */
 static int make_temporary(int dir_fd, char ret_name[64])
 {
 	static atomic_uint serial;	/* makes names unique within the process; order is irrelevant */
@@ -517,6 +516,7 @@ bool cmn_file_is_older(int dir_fd, const struct stat *info, uint64_t age_ns)
 	return end < cmn_clock_realtime() && end < cmn_file_clock(dir_fd);
 }
 
+/* As cmn_file_publish. *ret_kept: all is well but that what has the name may not be replaced. */
 static enum cmn_status publish(int dir_fd, const char *name, const struct cmn_view *views,
 			       size_t count, bool *ret_kept)
 {

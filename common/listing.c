@@ -39,11 +39,6 @@ const struct dirent64 *cmn_listing_next(struct cmn_listing *listing)
 	return item;
 }
 
-void cmn_listing_rewind(struct cmn_listing *listing)
-{
-	(void)cmn_listing_seek(listing, 0);	/* a directory: it cannot fail */
-}
-
 bool cmn_listing_seek(struct cmn_listing *listing, long position)
 {
 	listing->at = 0;

@@ -9,7 +9,7 @@
 #include <stdalign.h>
 #include <stdbool.h>
 
-/* Zero it before cmn_listing_open; about 2 kB. */
+/* About 2 kB. */
 struct cmn_listing {
 	int fd;
 	long at, len;
@@ -20,9 +20,7 @@ struct cmn_listing {
 bool cmn_listing_open(struct cmn_listing *listing, int dir_fd, const char *path);
 /* The next name except "." and "..", valid until the next call; NULL: no more, or no more can be read. */
 const struct dirent64 *cmn_listing_next(struct cmn_listing *listing);
-/* Begins again. */
-void cmn_listing_rewind(struct cmn_listing *listing);
-/* Goes on at a position of the file system's numbering. false: it has no such one. */
+/* Goes on at a position of the file system's numbering, where 0 is the beginning. false: it has no such one. */
 bool cmn_listing_seek(struct cmn_listing *listing, long position);
 void cmn_listing_close(struct cmn_listing *listing);
 

@@ -17,7 +17,7 @@
 static const char tag[] = "Signature: 8a477f597d28d172789f06886806bc55\n"
 			  "# A cache of ckcache: compiled compute kernels. Removing it costs time only.\n";
 
-/* Without the root's lock, which an application would wait for: an eviction may sweep its temporary file. */
+/* Without the root's lock, which an application would wait for: ckcache prune may sweep its temporary file. */
 #define MARK_ATTEMPTS 3
 
 static bool file_begins(int dir_fd, const char *name, const char *text)

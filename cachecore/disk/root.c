@@ -642,12 +642,6 @@ enum cmn_status cc_leaf_scan(int leaf_fd, struct cc_leaf_scan *ret)
 	return CMN_OK;
 }
 
-bool cc_leaf_empty(const struct cc_leaf_scan *scan)
-{
-	return !(scan->present[CC_LEAF_SRC] | scan->present[CC_LEAF_BIN] |
-		 scan->present[CC_LEAF_FORMER]) && !scan->temporaries;
-}
-
 uint64_t cc_leaf_directories(int dir_fd)
 {
 	uint64_t least = DIRECTORY_BYTES, blocks;

@@ -200,7 +200,6 @@ CMN_CHECKED enum cmn_status cc_leaf_make(int root_fd, const char *path, mode_t m
 CMN_CHECKED enum cmn_status cc_leaf_lock(int leaf_fd, uint64_t until);
 void cc_leaf_unlock(int leaf_fd);	/* for a descriptor that stays open; see cc_root_unlock */
 CMN_CHECKED enum cmn_status cc_leaf_scan(int leaf_fd, struct cc_leaf_scan *ret);
-bool cc_leaf_empty(const struct cc_leaf_scan *scan);	/* nothing of the cache's is in it */
 
 /*
  * What entry n takes on disk: the blocks of its files, or their sizes if these

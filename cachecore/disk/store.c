@@ -3,7 +3,7 @@
  * store: opening and look-up. The look-up opens the root, whose owner it checks,
  * and two files in it that no link may lead to, nothing else: a fresh process's
  * small hit is a matter of system calls.
- * Writing is in store_put.c, listing and eviction in store_walk.c.
+ * Writing is in store_put.c, listing in store_walk.c.
  */
 #include "cachecore/disk/store.h"
 
@@ -305,13 +305,15 @@ static bool use_is_noted(const struct lookup *lookup, uint64_t now_ns)
 	return used_ns + USE_GRAIN_NS >= now_ns && used_ns <= now_ns + USE_GRAIN_NS;
 }
 
-static void note_use(const struct lookup *lookup, uint64_t now_ns)
+/* Without waiting: if the day cannot be noted now, a later hit notes both. */
+static void note_use(struct lookup *lookup, uint64_t now_ns)
 {
 	const struct cc_store_place *place = &lookup->report.place;
 	struct cc_days days;
 
-	cc_days_note(lookup->root_fd, now_ns, cmn_clock_monotonic() + CC_STORE_LOOKUP_PATIENCE_NS, &days);
-	cc_leaf_note_use(lookup->root_fd, place->leaf, place->n, now_ns);
+	lookup->root_fd = cmn_file_raise(lookup->root_fd);	/* something is written beneath it */
+	if (cc_days_note(lookup->root_fd, now_ns, 0, &days) == now_ns)
+		cc_leaf_note_use(lookup->root_fd, place->leaf, place->n, now_ns);
 }
 
 static enum cmn_status get_from(struct lookup *lookup, const char *root, struct cc_entry **ret)

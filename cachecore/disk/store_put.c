@@ -40,8 +40,7 @@ static enum cmn_status make_root(struct cc_store *store, int *ret_fd)
 			     "no disk cache: cannot make %s", store->config->dir);
 	if (status == CMN_OK && store->config->sharing == CC_SHARING_READERS &&
 	    (fchmod(*ret_fd, 0755) < 0 || fchmodat(*ret_fd, CC_MARK_NAME, 0644, 0) < 0)) {
-		status = cmn_status_from_errno(errno);
-		(void)close(*ret_fd);	/* nothing was written through it */
+		status = cmn_status_from_errno(errno);	/* the caller closes it */
 	}
 	return status;
 }
@@ -129,7 +128,7 @@ static enum cmn_status prepare_parcel(const struct cc_store *store, const struct
 		return status;
 	parcel->payload = parcel->stored.len ? cmn_buffer_view(&parcel->stored)
 					     : cc_entry_payload(entry);
-	/* One that alone is over what an eviction leaves would go at once, with all others. */
+	/* One that alone is over half of the root would displace most of the others. */
 	if (config->max_size && cc_evict_makes_room(config) &&
 	    parcel->src.len + parcel->payload.len + CC_ENTRY_HEADER_SIZE > config->max_size / 2)
 		return CMN_ERR_TOO_LARGE;
@@ -258,7 +257,7 @@ static uint64_t parcel_bytes(const struct parcel *parcel, int root_fd)
 }
 
 /*
- * The leaf, locked (or held already), with the bytes in the account, where these
+ * The leaf, locked, with the bytes in the account, where these
  * stay within limit. Until that is known nothing is made, and the number never has what
  * nobody with a locked leaf is to write. Somebody else's leaf is waited for
  * without the root's lock. A lost number is none that a root without a bound needs: it stays lost.
@@ -268,7 +267,7 @@ static enum cmn_status reserve_within(const struct cc_store *store, int root_fd,
 				      uint64_t bytes, uint64_t limit, uint64_t until,
 				      struct held_leaf *held)
 {
-	bool was_held = held->fd >= 0, leaf_busy = false, lost;
+	bool leaf_busy = false, lost;
 	enum cmn_status status;
 	uint64_t total;
 	int fd = -1;
@@ -295,7 +294,7 @@ static enum cmn_status reserve_within(const struct cc_store *store, int root_fd,
 			status = cc_account_write(fd, total);
 		cc_root_unlock(fd);
 	} while (leaf_busy);
-	if (status != CMN_OK && !was_held && held->fd >= 0) {
+	if (status != CMN_OK && held->fd >= 0) {
 		cc_leaf_prune(root_fd, leaf);
 		release_leaf(held);
 	}
@@ -314,8 +313,11 @@ static enum cmn_status make_room(const struct cc_config *config, int root_fd, ui
 	enum cmn_status status;
 	uint64_t total;
 
-	if (cc_number_file_read(root_fd, CC_ACCOUNT_NAME, &total) != CMN_OK)
+	status = cc_number_file_read(root_fd, CC_ACCOUNT_NAME, &total);
+	if (status == CMN_MISS || status == CMN_ERR_CORRUPT)
 		return cc_account_find(root_fd, bound, until);
+	if (status != CMN_OK)
+		return status;
 	/* What never fits displaces nothing, but in a root whose bound became smaller. */
 	status = cc_evict_until(root_fd, config, bytes > bound ? bound : bound - bytes, until);
 	return bytes > bound ? CMN_STALE : status;
@@ -332,6 +334,7 @@ static enum cmn_status reserve(struct cc_store *store, int root_fd, const char *
 	const struct cc_config *config = store->config;
 	uint64_t bound = config->eviction_disable ? 0 : config->max_size, overhead, left;
 	enum cmn_status status = CMN_STALE, made = CMN_OK;
+	bool late = false;
 
 	if (!bound)
 		return reserve_within(store, root_fd, leaf, bytes, UINT64_MAX, limits->locks, held);
@@ -347,10 +350,11 @@ static enum cmn_status reserve(struct cc_store *store, int root_fd, const char *
 		status = reserve_within(store, root_fd, leaf, bytes, left, limits->locks, held);
 		/* Others may take the room before this one does. */
 		if (status == CMN_STALE)
-			made = make_room(config, root_fd, bytes, left, limits->eviction);
+			made = late ? CMN_STALE : make_room(config, root_fd, bytes, left, limits->eviction);
+		late = cmn_clock_monotonic() >= limits->eviction;
 	}
 	if (status == CMN_STALE)
-		return made < 0 ? made : CMN_ERR_TOO_LARGE;
+		return made < 0 || made == CMN_BUSY ? made : CMN_ERR_TOO_LARGE;
 	return status;
 }
 
@@ -391,12 +395,12 @@ static enum cmn_status put_in_leaf(struct cc_store *store, int root_fd,
 	struct held_leaf held = { .fd = -1 };
 	char leaf[CC_LEAF_PATH_SIZE];
 	enum cmn_status status = CMN_MISS;
-	uint64_t reserved = parcel_bytes(parcel, root_fd), used_ns = cmn_clock_realtime();
+	uint64_t reserved = parcel_bytes(parcel, root_fd), used_ns;
 	struct cc_days days;
 	int64_t change;
 
 	cc_leaf_path(parcel->key, leaf);
-	cc_days_note(root_fd, used_ns, limits->locks, &days);
+	used_ns = cc_days_note(root_fd, cmn_clock_realtime(), limits->locks, &days);
 	/*
 	 * One in several layers of overlayfs never tells that it was removed,
 	 * but then nothing can be made in it.

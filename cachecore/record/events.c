@@ -18,6 +18,8 @@ enum { FLAG_UNATTENDED = 1, FLAG_UNCACHED = 2 };
 
 /* Those that find it full all append once more. */
 #define MAX_READ (CC_EVENTS_MAX + ((size_t)1 << 20))
+/* So many times its own bytes are hashed of a file at most before a sound record is found. */
+#define HASHED_SHARE 4
 
 uint64_t cc_events_leaf(const char *path)
 {
@@ -115,10 +117,11 @@ enum cmn_status cc_events_open(int root_fd, struct cc_events_log *ret)
 	int fd;
 
 	for (bool again = false; status == CMN_OK; again = true) {
-		fd = cmn_file_open_to_write(root_fd, CC_EVENTS_NAME, O_RDWR | O_APPEND, 0, CMN_FILE_ANY, NULL);
+		fd = cmn_file_raise(cmn_file_open_to_write(root_fd, CC_EVENTS_NAME, O_RDWR | O_APPEND, 0,
+							   CMN_FILE_ANY, NULL));
 		/* One without a name was added up just now. */
 		if (fd >= 0 && fstat(fd, &info) == 0 && info.st_nlink == 1) {
-			*ret = (struct cc_events_log){ fd, info.st_dev, info.st_ino, (size_t)info.st_size };
+			*ret = (struct cc_events_log){ fd, (size_t)info.st_size };
 			return CMN_OK;
 		}
 		if (fd >= 0)
@@ -143,49 +146,47 @@ uint64_t cc_events_log_id(const struct cc_events_log *log)
 	return id;
 }
 
-/* The application may have closed the number, and have another file of it. What cannot be asked is open. */
-static bool is_open(const struct cc_events_log *log)
-{
-	struct stat info;
-
-	if (fstat(log->fd, &info) < 0)
-		return errno != EBADF;
-	return info.st_dev == log->device && info.st_ino == log->inode;
-}
-
 bool cc_events_append(const struct cc_events_log *log, struct cmn_view records)
 {
 	/* Half of them is skipped by who reads. */
-	bool done = records.len && is_open(log) &&
-		    cmn_file_write(log->fd, records.data, records.len) == (ssize_t)records.len;
+	bool done = records.len && cmn_file_write(log->fd, records.data, records.len) == (ssize_t)records.len;
 
-	if (is_open(log))
-		done &= close(log->fd) == 0;
-	return done;
+	return close(log->fd) == 0 && done;
+}
+
+/* The length of the sound record that begins there; 0: none does. *hashed: the bytes that were looked at for that. */
+static size_t record_at(const uint8_t *at, size_t left, uint64_t *hashed)
+{
+	struct cmn_reader reader = cmn_reader_of((struct cmn_view){ at, left });
+	struct cmn_hash stored, hash;
+	uint32_t version, len;
+
+	(void)cmn_reader_u32(&reader);	/* magic */
+	stored = cmn_reader_hash(&reader);
+	version = cmn_reader_u32(&reader);
+	len = cmn_reader_u32(&reader);
+	if (left < HEAD || memcmp(at, magic, sizeof(magic)) != 0 || version != CC_EVENTS_VERSION ||
+	    len > CC_EVENTS_MAX_RECORD || len > reader.left)
+		return 0;
+	*hashed += len;
+	hash = cmn_hash_of(at + HASHED_AT, HEAD - HASHED_AT + len);
+	return cmn_hash_equal(&hash, &stored) ? HEAD + len : 0;
 }
 
 bool cc_events_next(struct cmn_view *rest, struct cmn_view *ret_record)
 {
 	const uint8_t *at = rest->data, *end = rest->len ? at + rest->len : at;
+	uint64_t hashed = 0;
 
-	while (at && end - at >= HEAD) {
-		struct cmn_reader reader = cmn_reader_of((struct cmn_view){ at, (size_t)(end - at) });
-		struct cmn_hash stored, hash;
-		uint32_t version, len;
+	/* Heads that overlap are nobody's who writes a log. */
+	while (at && end - at >= HEAD && hashed <= HASHED_SHARE * (uint64_t)rest->len) {
+		size_t len = record_at(at, (size_t)(end - at), &hashed);
 
-		(void)cmn_reader_u32(&reader);	/* magic */
-		stored = cmn_reader_hash(&reader);
-		version = cmn_reader_u32(&reader);
-		len = cmn_reader_u32(&reader);
-		if (memcmp(at, magic, sizeof(magic)) == 0 && version == CC_EVENTS_VERSION &&
-		    len <= CC_EVENTS_MAX_RECORD && len <= reader.left) {
-			hash = cmn_hash_of(at + HASHED_AT, HEAD - HASHED_AT + len);
-			if (cmn_hash_equal(&hash, &stored)) {
-				*ret_record = (struct cmn_view){ at, HEAD + len };
-				at += HEAD + len;
-				*rest = (struct cmn_view){ at, (size_t)(end - at) };
-				return true;
-			}
+		if (len) {
+			*ret_record = (struct cmn_view){ at, len };
+			at += len;
+			*rest = (struct cmn_view){ at, (size_t)(end - at) };
+			return true;
 		}
 		at = memmem(at + 1, (size_t)(end - at) - 1, magic, sizeof(magic));
 	}
@@ -206,10 +207,10 @@ bool cc_events_is_short(struct cmn_view record)
 
 uint64_t cc_events_id(struct cmn_view file)
 {
-	struct cmn_view rest = file, record;
 	struct cmn_hash hash;
+	uint64_t hashed = 0;
 
-	if (!cc_events_next(&rest, &record) || record.data != file.data)
+	if (!file.len || !record_at(file.data, file.len, &hashed))
 		return 0;
 	memcpy(hash.bytes, (const uint8_t *)file.data + sizeof(magic), CMN_HASH_SIZE);
 	return cmn_hash_u64(&hash);

@@ -64,8 +64,6 @@ void cc_events_add_removed(struct cmn_buffer *records, enum cc_removal_cause cau
 /* The log, open for one write. */
 struct cc_events_log {
 	int fd;
-	dev_t device;
-	ino_t inode;
 	size_t size;
 };
 /* Made where it is not there. Whatever else has its name is replaced. */

@@ -48,7 +48,7 @@ static struct cc_event_record record_of(struct cc_recorder *recorder, const stru
 	program.len = program.len < CC_USAGE_PROGRAM_SIZE ? program.len : CC_USAGE_PROGRAM_SIZE - 1;
 	return (struct cc_event_record){
 		.kind = event->kind, .unattended = event->unattended, .uncached = event->uncached,
-		.count = 1, .pid = (uint32_t)atomic_load(&recorder->pid),
+		.count = 1, .pid = (uint32_t)getpid(),
 		.start_ns = atomic_load(&recorder->start_ns), .time_ns = cmn_clock_realtime(),
 		.build_ns = event->build_ns, .program = program,
 	};
@@ -106,7 +106,8 @@ static void add_told(struct cc_recorder *recorder, struct cc_recorder_known *kno
 }
 
 /* The log, or the next one where that is full, or has lost its beginning. ret_id: NULL: nobody looks at that. */
-static enum cmn_status open_log(const char *root, int root_fd, struct cc_events_log *ret, uint64_t *ret_id)
+static enum cmn_status open_log(struct cc_recorder *recorder, const char *root, int root_fd,
+				struct cc_events_log *ret, uint64_t *ret_id)
 {
 	enum cmn_status status = cc_events_open(root_fd, ret);
 	int fd;
@@ -117,9 +118,10 @@ static enum cmn_status open_log(const char *root, int root_fd, struct cc_events_
 		*ret_id = cc_events_log_id(ret);
 	if (ret->size < CC_EVENTS_FULL && (!ret_id || *ret_id || !ret->size))
 		return status;
-	/* To be locked, without waiting: it may be another's turn. */
-	if (cc_root_open(root, &fd) == CMN_OK) {
-		(void)!cc_totals_fold(fd, 0);	/* the next event tries again */
+	/* To be locked, without waiting: it may be another's turn. On a full disk not at each event. */
+	if (cmn_clock_monotonic() >= atomic_load(&recorder->next_fold) && cc_root_open(root, &fd) == CMN_OK) {
+		if (cc_totals_fold(fd, 0) < 0)
+			atomic_store(&recorder->next_fold, cmn_clock_deadline(HITS_NS));
 		(void)close(fd);	/* a directory: nothing to be lost */
 	}
 	(void)cc_events_append(ret, (struct cmn_view){ 0 });
@@ -199,10 +201,12 @@ void cc_recorder_write(struct cc_recorder *recorder, const char *root, const str
 	struct cc_events_log log;
 	const char *reason;
 	enum cmn_status status;
+	long pid = atomic_load(&recorder->pid);
 	int root_fd = -1;
 	uint64_t id;
 
-	if (atomic_load(&recorder->pid) != getpid())
+	/* Of a child's threads one: -1 meanwhile. */
+	if (pid != -1 && pid != getpid() && atomic_compare_exchange_strong(&recorder->pid, &pid, -1))
 		begin_process(recorder);
 	if (event->kind == CC_EVENT_HIT_MEMORY && !add_hit(recorder, event))
 		return;
@@ -217,9 +221,9 @@ void cc_recorder_write(struct cc_recorder *recorder, const char *root, const str
 		atomic_store(&recorder->next_hits,
 			     cmn_file_is_remote(root_fd) ? cmn_clock_deadline(HITS_NS) : 0);
 	if (cc_event_is_short(event->kind)) {
-		if (open_log(root, root_fd, &log, NULL) == CMN_OK)
+		if (open_log(recorder, root, root_fd, &log, NULL) == CMN_OK)
 			append_short(recorder, &log, event);
-	} else if (open_log(root, root_fd, &log, &id) == CMN_OK) {
+	} else if (open_log(recorder, root, root_fd, &log, &id) == CMN_OK) {
 		append_told(recorder, &log, id, event);
 	}
 	(void)close(root_fd);	/* likewise */
@@ -261,7 +265,8 @@ void cc_removals_write(struct cc_removals *removals, int root_fd)
 		free(removals->leaves[cause]);
 	}
 	if (records.len && !records.failed && root_fd >= 0 && cc_events_open(root_fd, &log) == CMN_OK)
-		(void)cc_events_append(&log, cmn_buffer_view(&records));
+		(void)cc_events_append(&log, log.size < CC_EVENTS_MAX ? cmn_buffer_view(&records) :
+				       (struct cmn_view){ 0 });
 	cmn_buffer_release(&records);
 	*removals = (struct cc_removals){ 0 };
 }

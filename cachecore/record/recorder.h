@@ -36,6 +36,7 @@ struct cc_recorder {
 	/* Hits in memory that are still to be written, and when (monotonic; 0: at once). */
 	atomic_uint hits;
 	_Atomic uint64_t hits_ns, next_hits;
+	_Atomic uint64_t next_fold;	/* monotonic: the last one failed; 0: none did */
 	atomic_flag taken;	/* known is one thread's; who finds it taken only writes more */
 	struct cc_recorder_known known;
 };

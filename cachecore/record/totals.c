@@ -349,7 +349,7 @@ static void keep_old(int root_fd, struct cmn_view log)
 /* Another user's, in a directory with the sticky bit, cannot be removed. */
 static void cut_log(int root_fd)
 {
-	int fd = cmn_file_open_to_write(root_fd, CC_EVENTS_NAME, O_RDWR, 0, CMN_FILE_ANY, NULL);
+	int fd = cmn_file_raise(cmn_file_open_to_write(root_fd, CC_EVENTS_NAME, O_RDWR, 0, CMN_FILE_ANY, NULL));
 
 	if (fd < 0)
 		return;
@@ -357,19 +357,26 @@ static void cut_log(int root_fd)
 	(void)close(fd);	/* nothing was written through it */
 }
 
-/* What was appended since it was read begins the next one, as far as it is there by now. */
-static void remove_log(int root_fd, size_t len)
+/*
+ * What was appended since it was read begins the next one, as far as it is there by now. known: the
+ * log that was read, without anything in it if it was none; where there are no locks another process
+ * may have begun the next one.
+ */
+static void remove_log(int root_fd, struct cmn_view known, size_t len)
 {
 	struct cmn_buffer log = { 0 };
+	enum cmn_status status;
 	struct cc_events_log next;
 	int fd = openat(root_fd, CC_EVENTS_NAME, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
-
+	status = cmn_file_read_open(fd, 2 * CC_EVENTS_MAX, CMN_FILE_ANY, NULL, &log);
+	if (status == CMN_OK && known.len && cc_events_id(cmn_buffer_view(&log)) != cc_events_id(known))
+		goto out;
 	if (unlinkat(root_fd, CC_EVENTS_NAME, 0) < 0 && errno != ENOENT &&
 	    cmn_file_make_way(root_fd, CC_EVENTS_NAME) != CMN_OK)
 		cut_log(root_fd);
-	if (cmn_file_read_open(fd, 2 * CC_EVENTS_MAX, CMN_FILE_ANY, NULL, &log) == CMN_OK && log.len > len &&
-	    cc_events_open(root_fd, &next) == CMN_OK)
+	if (status == CMN_OK && known.len && log.len > len && cc_events_open(root_fd, &next) == CMN_OK)
 		(void)cc_events_append(&next, (struct cmn_view){ log.data + len, log.len - len });
+out:
 	cmn_buffer_release(&log);
 }
 
@@ -388,7 +395,8 @@ static enum cmn_status fold(int root_fd, struct cc_totals *totals)
 		status = write_text(root_fd, totals);
 	if (status == CMN_OK) {
 		keep_old(root_fd, cmn_buffer_view(&log));
-		remove_log(root_fd, cc_events_id(cmn_buffer_view(&log)) ? (size_t)totals->log_bytes : log.len);
+		remove_log(root_fd, cmn_buffer_view(&log),
+			   cc_events_id(cmn_buffer_view(&log)) ? (size_t)totals->log_bytes : log.len);
 	}
 	cmn_buffer_release(&log);
 	return status;

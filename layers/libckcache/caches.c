@@ -28,6 +28,7 @@ static struct {
 
 static void before_fork(void)
 {
+	drv_loaded_fork_prepare();	/* first: it may wait for a thread that reads files */
 	cmn_mutex_lock(&caches.lock);
 	ocl_objects_fork_prepare();
 	library_level_zero_lock();
@@ -35,12 +36,10 @@ static void before_fork(void)
 		if (caches.items[i])
 			cc_cache_fork_prepare(caches.items[i]);
 	}
-	drv_loaded_fork_prepare();
 }
 
 static void after_fork_parent(void)
 {
-	drv_loaded_fork_parent();
 	for (size_t i = APIS; i-- > 0;) {
 		if (caches.items[i])
 			cc_cache_fork_parent(caches.items[i]);
@@ -48,6 +47,7 @@ static void after_fork_parent(void)
 	library_level_zero_unlock();
 	ocl_objects_fork_parent();
 	cmn_mutex_unlock(&caches.lock);
+	drv_loaded_fork_parent();
 }
 
 static void after_fork_child(void)
@@ -86,9 +86,12 @@ static int note_first_copy(struct dl_phdr_info *info, size_t size, void *data)
  */
 static void prepare(void)
 {
+	/* If another thread forks meanwhile, this begins again in the child. */
+	static bool registered;
 	bool second = false;
 
-	caches.usable = pthread_atfork(before_fork, after_fork_parent, after_fork_child) == 0;
+	registered = registered || pthread_atfork(before_fork, after_fork_parent, after_fork_child) == 0;
+	caches.usable = registered;
 	(void)drv_loaded_iterate(note_first_copy, &second);	/* 0: not found, so not before */
 	caches.usable = caches.usable && !second;
 }

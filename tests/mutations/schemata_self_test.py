@@ -142,6 +142,7 @@ class Schemata(unittest.TestCase):
 
     def test_a_child_without_the_variable_finds_its_parents(self):
         text = '''#include <stdlib.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 static int answer(void)

@@ -22,6 +22,7 @@
  */
 #define DRIFT_SHARE 8
 #define DRIFT_BYTES (UINT64_C(64) << 20)
+#define LOCK_MOST_NS UINT64_C(1000000000)
 
 /* A descriptor of its own, so that a lock on it also excludes this process's other threads. */
 enum cmn_status cc_account_lock(int root_fd, uint64_t until, int *ret_fd)
@@ -32,7 +33,7 @@ enum cmn_status cc_account_lock(int root_fd, uint64_t until, int *ret_fd)
 	if (fd < 0)
 		return cmn_status_from_errno(errno);
 	status = cmn_file_lock(fd, until);
-	/* Without locks the number may drift, which the next eviction mends. */
+	/* Without locks the number may drift, until ckcache prune counts. */
 	if (status == CMN_BUSY) {
 		(void)close(fd);	/* a directory: nothing to be lost */
 		return status;
@@ -61,11 +62,20 @@ static bool has_no_entries(int root_fd)
 	return !any;
 }
 
+/* By how it was read; what failed in another way may be read the next time. */
+static bool is_lost(enum cmn_status status)
+{
+	return status == CMN_MISS || status == CMN_ERR_CORRUPT;
+}
+
 enum cmn_status cc_account_sum(int locked_fd, uint64_t bytes, uint64_t limit, uint64_t *ret_total)
 {
 	uint64_t total = 0;
+	enum cmn_status status = cc_number_file_read(locked_fd, CC_ACCOUNT_NAME, &total);
 
-	if (cc_number_file_read(locked_fd, CC_ACCOUNT_NAME, &total) != CMN_OK) {
+	if (status != CMN_OK && !is_lost(status))
+		return status;
+	if (status != CMN_OK) {
 		total = 0;
 		if (!has_no_entries(locked_fd))
 			return CMN_MISS;
@@ -91,9 +101,12 @@ enum cmn_status cc_account_add(int root_fd, int64_t bytes, uint64_t until)
 	status = cc_account_lock(root_fd, until, &fd);
 	if (status != CMN_OK)
 		return status;
-	if (cc_number_file_read(fd, CC_ACCOUNT_NAME, &total) == CMN_OK) {
+	status = cc_number_file_read(fd, CC_ACCOUNT_NAME, &total);
+	if (status == CMN_OK) {
 		total = less ? (total > less ? total - less : 0) : sum_of(total, (uint64_t)bytes);
 		status = cc_account_write(fd, total);
+	} else if (is_lost(status)) {
+		status = CMN_OK;
 	}
 	cc_root_unlock(fd);
 	return status;
@@ -146,6 +159,14 @@ enum cmn_status cc_account_correct(int root_fd, const struct cc_account_mark *be
 	return status;
 }
 
+/* Who has the root's lock may be stopped, however much time there is for counting. */
+static uint64_t at_most(uint64_t until)
+{
+	uint64_t most = cmn_clock_deadline(LOCK_MOST_NS);
+
+	return until < most ? until : most;
+}
+
 struct count {
 	uint64_t total, until;
 	bool busy;
@@ -190,15 +211,29 @@ enum cmn_status cc_account_find(int root_fd, uint64_t full, uint64_t until)
 {
 	struct count count = { .until = until };
 	enum cmn_status status = cc_leaf_walk(root_fd, false, count_leaf, &count);
-	uint64_t total = status == CMN_OK ? count.total : full;
+	uint64_t total = status == CMN_OK || count.total > full ? count.total : full;
 	int fd;
 
-	status = cc_account_lock(root_fd, until, &fd);
+	status = cc_account_lock(root_fd, at_most(until), &fd);
 	if (status != CMN_OK)
 		return status;
 	/* Another one may have been faster. */
-	if (cc_number_file_read(fd, CC_ACCOUNT_NAME, &count.total) != CMN_OK)
+	status = cc_number_file_read(fd, CC_ACCOUNT_NAME, &count.total);
+	if (is_lost(status))
 		status = cc_account_write(fd, total);
 	cc_root_unlock(fd);
 	return status;
+}
+
+enum cmn_status cc_account_recount(int root_fd, uint64_t until)
+{
+	struct count count = { .until = until };
+	struct cc_account_mark before;
+	enum cmn_status status;
+	uint64_t total;
+
+	cc_account_mark(root_fd, &before);
+	status = cc_leaf_walk(root_fd, false, count_leaf, &count);
+	return status != CMN_OK ? status :
+		cc_account_correct(root_fd, &before, count.total, count.busy, at_most(until), &total);
 }

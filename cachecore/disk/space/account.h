@@ -35,7 +35,7 @@ CMN_CHECKED enum cmn_status cc_account_sum(int locked_fd, uint64_t bytes, uint64
 					   uint64_t *ret_total);
 CMN_CHECKED enum cmn_status cc_account_write(int locked_fd, uint64_t total);
 
-/* Changes the number, unless it is lost. CMN_BUSY: nothing was written. */
+/* Changes the number, unless it is lost. CMN_BUSY, or a failure: nothing was written. */
 CMN_CHECKED enum cmn_status cc_account_add(int root_fd, int64_t bytes, uint64_t until);
 
 /* The number before the tree is counted, and which file had it. */
@@ -55,10 +55,12 @@ CMN_CHECKED enum cmn_status cc_account_correct(int root_fd, const struct cc_acco
 					       uint64_t *ret_total);
 /*
  * Where the number is lost, makes a new one: what is there, if that is counted by then; else, until
- * somebody counts who has the time, full, since a root was never more than that. CMN_BUSY: nothing
- * was written.
+ * somebody counts who has the time, full, or what was seen if that is more. CMN_BUSY: nothing was
+ * written.
  */
 CMN_CHECKED enum cmn_status cc_account_find(int root_fd, uint64_t full, uint64_t until);
+/* Counts the tree, and corrects the number. CMN_BUSY: there was too little time. */
+CMN_CHECKED enum cmn_status cc_account_recount(int root_fd, uint64_t until);
 /* Counts the tree. *ret_busy (may be NULL): somebody writes, or has left what is to be swept. */
 CMN_CHECKED enum cmn_status cc_account_count(int root_fd, uint64_t *ret_total, bool *ret_busy);
 

@@ -29,7 +29,7 @@ static uint64_t rank_by_cost(const struct cc_ranking *ranking, int leaf_fd, cons
 	double age_s, rank;
 
 	if (cc_leaf_read_bin_header(leaf_fd, one->n, NULL, &header) != CMN_OK)
-		return 0;	/* of no use to anybody */
+		return 1;	/* of no use to this version; 0 is for age */
 	age_ns -= age_ns < one->used_ns % NS_PER_DAY ? age_ns : one->used_ns % NS_PER_DAY;
 	age_s = (double)age_ns / (double)NS_PER_S + 1;
 	rank = (double)header.build_ns / (double)(one->bytes + 1) / age_s;

@@ -58,17 +58,18 @@ static bool is_recent(const struct cc_days *days, uint64_t used_ns)
 	return place_of(days, used_ns) && cc_days_since(days, used_ns) < RECENT;
 }
 
-static void write_days(const struct cc_days *days, int locked_fd)
+static bool write_days(const struct cc_days *days, int locked_fd)
 {
 	struct cmn_buffer text = { 0 };
 	struct cmn_view view;
+	bool written;
 
 	for (size_t i = 0; i < days->count; i++)
 		cmn_buffer_printf(&text, "%u\n", (unsigned int)days->all[i]);
 	view = cmn_buffer_view(&text);
-	if (!text.failed)
-		(void)!cmn_file_replace(locked_fd, CC_DAYS_NAME, &view, 1);	/* the next use tries again */
+	written = !text.failed && cmn_file_replace(locked_fd, CC_DAYS_NAME, &view, 1) == CMN_OK;
 	cmn_buffer_release(&text);
+	return written;
 }
 
 /* Its day becomes the last one. */
@@ -83,19 +84,25 @@ static void append(struct cc_days *days, uint64_t now_ns)
 	days->all[days->count++] = day_of(now_ns);
 }
 
-void cc_days_note(int root_fd, uint64_t now_ns, uint64_t until, struct cc_days *ret)
+uint64_t cc_days_note(int root_fd, uint64_t now_ns, uint64_t until, struct cc_days *ret)
 {
+	bool noted;
 	int fd;
 
 	cc_days_load(ret, root_fd);
-	if (is_recent(ret, now_ns) || cc_account_lock(root_fd, until, &fd) != CMN_OK)
-		return;
-	cc_days_load(ret, fd);
-	if (!is_recent(ret, now_ns)) {
-		append(ret, now_ns);
-		write_days(ret, fd);
+	noted = is_recent(ret, now_ns);
+	if (!noted && cc_account_lock(root_fd, until, &fd) == CMN_OK) {
+		cc_days_load(ret, fd);
+		noted = is_recent(ret, now_ns);
+		if (!noted) {
+			append(ret, now_ns);
+			noted = write_days(ret, fd);
+		}
+		if (!noted)
+			cc_days_load(ret, fd);
+		cc_root_unlock(fd);
 	}
-	cc_root_unlock(fd);
+	return noted || !ret->count ? now_ns : ret->all[ret->count - 1] * DAY_NS + now_ns % DAY_NS;
 }
 
 size_t cc_days_since(const struct cc_days *days, uint64_t used_ns)

@@ -24,10 +24,11 @@ struct cc_days {
 /* Where nothing can be read, none. */
 void cc_days_load(struct cc_days *ret, int root_fd);
 /*
- * Notes that the cache is used now (nanoseconds since the epoch), before a use is dated so. Best
- * effort: the root's lock is waited for until then (cmn_file_lock). *ret: all.
+ * Notes that the cache is used now (nanoseconds since the epoch), before a use is dated so. The root's
+ * lock is waited for until then (cmn_file_lock). *ret: all. Returns how the use is to be dated: where
+ * its day cannot be noted, as the last one that is, if there is one.
  */
-void cc_days_note(int root_fd, uint64_t now_ns, uint64_t until, struct cc_days *ret);
+uint64_t cc_days_note(int root_fd, uint64_t now_ns, uint64_t until, struct cc_days *ret);
 /*
  * On how many days the cache was used after the day of that use. Where that is none of them, as in
  * a copy whose files have new times: on how many later ones.

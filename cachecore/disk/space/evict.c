@@ -10,7 +10,6 @@
 #include "cachecore/disk/space/account.h"
 #include "cachecore/disk/space/candidate.h"
 #include "cachecore/disk/space/number_file.h"
-#include "cachecore/disk/space/overhead.h"
 #include "cachecore/record/recorder.h"
 #include "common/clock.h"
 #include "common/listing.h"
@@ -33,6 +32,7 @@
 
 /* Who removes something waits so long for the account, or it stays too high. */
 #define LOCK_LEAST_NS UINT64_C(10000000)
+#define LOCK_MOST_NS UINT64_C(1000000000)
 
 typedef char hash_name[CMN_HASH_HEX_SIZE];
 
@@ -47,6 +47,11 @@ struct evicting {
 	size_t count;
 	struct cc_removals removed;
 };
+
+static bool goes_on(const struct evicting *evicting)
+{
+	return cmn_clock_monotonic() < evicting->until;
+}
 
 /* xorshift64*: any will do that differs from process to process. */
 static uint64_t draw(struct evicting *evicting)
@@ -106,7 +111,7 @@ static size_t list_anywhere(struct evicting *evicting, struct cmn_listing *listi
 	size_t count = 0;
 	bool more;
 
-	for (; evicting->shift < MOST_SHIFT; evicting->shift++) {
+	for (; evicting->shift < MOST_SHIFT && goes_on(evicting); evicting->shift++) {
 		for (int i = 0; i < (evicting->knows_range ? RANGE_TRIES : 1) && !count; i++) {
 			if (cmn_listing_seek(listing, (long)(draw(evicting) >> 1 >> evicting->shift)))
 				count = list_some(evicting, listing, most, names, here, &more);
@@ -216,21 +221,18 @@ static void begin(struct evicting *evicting, int root_fd, const struct cc_config
 	evicting->removed = (struct cc_removals){ 0 };
 }
 
-static bool goes_on(const struct evicting *evicting)
-{
-	return cmn_clock_monotonic() < evicting->until;
-}
-
 /* Takes the first one from the pool. false: it stays, for somebody works there or has used it. */
 static bool remove_first(struct evicting *evicting)
 {
 	const struct cc_candidate one = evicting->pool[0];
-	uint64_t least = cmn_clock_deadline(LOCK_LEAST_NS), until = evicting->until, freed;
+	uint64_t least = cmn_clock_deadline(LOCK_LEAST_NS), most = cmn_clock_deadline(LOCK_MOST_NS);
+	uint64_t until = evicting->until < most ? evicting->until : most, freed;
 	int leaf_fd;
 
 	freed = cc_candidate_remove(&one, evicting->root_fd, &leaf_fd);
-	if (freed)
-		(void)!cc_account_add(evicting->root_fd, -(int64_t)freed, until > least ? until : least);
+	/* A number that does not change would never be seen to fit. */
+	if (freed && cc_account_add(evicting->root_fd, -(int64_t)freed, until > least ? until : least) != CMN_OK)
+		evicting->until = 0;
 	cc_candidate_leave(&one, evicting->root_fd, leaf_fd);
 	memmove(evicting->pool, evicting->pool + 1, --evicting->count * sizeof(one));
 	if (freed)
@@ -243,6 +245,14 @@ static void remove_aged(struct evicting *evicting)
 {
 	while (evicting->count && !evicting->pool[0].rank && goes_on(evicting))
 		(void)remove_first(evicting);
+}
+
+/* Or nobody can say so. */
+static bool ends(int root_fd, uint64_t limit)
+{
+	uint64_t total;
+
+	return cc_number_file_read(root_fd, CC_ACCOUNT_NAME, &total) != CMN_OK || total <= limit;
 }
 
 static bool fits(int root_fd, uint64_t limit)
@@ -268,11 +278,14 @@ enum cmn_status cc_evict_until(int root_fd, const struct cc_config *config, uint
 		look_often(&evicting, FURTHER_LOOKS);
 		removed = evicting.count && (any_goes || !evicting.pool[0].rank) && remove_first(&evicting);
 		vain = removed ? 0 : vain + 1;
-		done = removed && fits(root_fd, limit);
+		done = removed && ends(root_fd, limit);
 	} while (!done && vain < VAIN_ROUNDS && goes_on(&evicting));
 	remove_aged(&evicting);
 	cc_removals_write(&evicting.removed, root_fd);
-	return done || fits(root_fd, limit) ? CMN_OK : CMN_STALE;
+	/* Few entries are left, or none: the number is too high, as where somebody removes directories. */
+	if (vain == VAIN_ROUNDS && any_goes)
+		(void)!cc_account_recount(root_fd, until);
+	return fits(root_fd, limit) ? CMN_OK : CMN_STALE;
 }
 
 void cc_evict_aged(int root_fd, const struct cc_config *config, uint64_t until)

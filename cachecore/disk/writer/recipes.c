@@ -211,7 +211,7 @@ void cc_recipes_limit(int root_fd, uint64_t bytes)
 	if (open_at(root_fd, CC_RECIPES_DIRECTORY, &fd) != CMN_OK)
 		return;
 	if (open_at(fd, CC_RECIPES_QUARANTINE, &quarantine) == CMN_OK) {
-		(void)!make_room(quarantine, 1, len);	/* the next eviction tries again */
+		(void)!make_room(quarantine, 1, len);	/* the next store in a full root tries again */
 		(void)close(quarantine);	/* read only */
 	}
 	(void)!make_room(fd, count < CC_RECIPES_MAX_COUNT ? count + 1 : CC_RECIPES_MAX_COUNT, len);
