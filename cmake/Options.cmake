@@ -2,6 +2,8 @@
 # Build options and the flags that every target shares.
 option(CKCACHE_TESTS "Build the test suite" OFF)
 option(CKCACHE_WERROR "Treat warnings as errors" OFF)
+# Off for distributions, whose dynamic linker finds the library.
+option(CKCACHE_RUNPATH "Level Zero's layer looks for libckcache beside itself" ON)
 set(CKCACHE_SANITIZE "" CACHE STRING "Sanitizers for every target: address,undefined or thread")
 
 if(NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYPES)

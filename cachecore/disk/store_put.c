@@ -313,11 +313,8 @@ static enum cmn_status make_room(const struct cc_config *config, int root_fd, ui
 	enum cmn_status status;
 	uint64_t total;
 
-	status = cc_number_file_read(root_fd, CC_ACCOUNT_NAME, &total);
-	if (status == CMN_MISS || status == CMN_ERR_CORRUPT)
+	if (cc_number_file_read(root_fd, CC_ACCOUNT_NAME, &total) != CMN_OK)
 		return cc_account_find(root_fd, bound, until);
-	if (status != CMN_OK)
-		return status;
 	/* What never fits displaces nothing, but in a root whose bound became smaller. */
 	status = cc_evict_until(root_fd, config, bytes > bound ? bound : bound - bytes, until);
 	return bytes > bound ? CMN_STALE : status;

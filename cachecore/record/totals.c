@@ -368,15 +368,16 @@ static void remove_log(int root_fd, struct cmn_view known, size_t len)
 	enum cmn_status status;
 	struct cc_events_log next;
 	int fd = openat(root_fd, CC_EVENTS_NAME, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
-	status = cmn_file_read_open(fd, 2 * CC_EVENTS_MAX, CMN_FILE_ANY, NULL, &log);
-	if (status == CMN_OK && known.len && cc_events_id(cmn_buffer_view(&log)) != cc_events_id(known))
-		goto out;
+	if (fd >= 0 && known.len && cc_events_log_id(&(struct cc_events_log){ fd, known.len }) != cc_events_id(known)) {
+		(void)close(fd);	/* read only */
+		return;
+	}
 	if (unlinkat(root_fd, CC_EVENTS_NAME, 0) < 0 && errno != ENOENT &&
 	    cmn_file_make_way(root_fd, CC_EVENTS_NAME) != CMN_OK)
 		cut_log(root_fd);
+	status = cmn_file_read_open(fd, 2 * CC_EVENTS_MAX, CMN_FILE_ANY, NULL, &log);
 	if (status == CMN_OK && known.len && log.len > len && cc_events_open(root_fd, &next) == CMN_OK)
 		(void)cc_events_append(&next, (struct cmn_view){ log.data + len, log.len - len });
-out:
 	cmn_buffer_release(&log);
 }
 

@@ -177,6 +177,6 @@ TEST(capacity_bounds_what_is_stored)
 		CU_ASSERT_EQUAL(driver_stats_in(way_cache(way)).entries, 40);
 		GOOD(way, "capacity", "200000", "41", "120");
 		CU_ASSERT(driver_stats_in(way_cache(way)).entries > 0);
-		CU_ASSERT(driver_stats_in(way_cache(way)).entries < 16);
+		CU_ASSERT(driver_stats_in(way_cache(way)).entries < 30);	/* of 8 kB where directories take nothing */
 	}
 }

@@ -65,7 +65,8 @@ static bool has_no_entries(int root_fd)
 /* By how it was read; what failed in another way may be read the next time. */
 static bool is_lost(enum cmn_status status)
 {
-	return status == CMN_MISS || status == CMN_ERR_CORRUPT;
+	return status == CMN_MISS || status == CMN_ERR_CORRUPT || status == CMN_ERR_ACCESS ||
+	       status == CMN_ERR_TOO_LARGE;
 }
 
 enum cmn_status cc_account_sum(int locked_fd, uint64_t bytes, uint64_t limit, uint64_t *ret_total)

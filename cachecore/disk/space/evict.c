@@ -285,7 +285,7 @@ enum cmn_status cc_evict_until(int root_fd, const struct cc_config *config, uint
 	/* Few entries are left, or none: the number is too high, as where somebody removes directories. */
 	if (vain == VAIN_ROUNDS && any_goes)
 		(void)!cc_account_recount(root_fd, until);
-	return fits(root_fd, limit) ? CMN_OK : CMN_STALE;
+	return done || fits(root_fd, limit) ? CMN_OK : CMN_STALE;
 }
 
 void cc_evict_aged(int root_fd, const struct cc_config *config, uint64_t until)
