@@ -802,6 +802,21 @@ TEST(a_lost_account_is_counted_by_who_stores)
 	CU_ASSERT_EQUAL(count_left(5), 5);
 }
 
+/* As where somebody removes directories, or died when it had reserved what it never wrote. */
+TEST(a_number_that_is_too_high_is_counted_again_where_little_is_left)
+{
+	uint64_t counted = 1, written = 0;
+
+	open_bench(3);
+	bench.config.max_size = bound_for(bench.each * 8);
+	CU_ASSERT_EQUAL(cc_number_file_write(bench.root_fd, CC_ACCOUNT_NAME, bench.config.max_size), CMN_OK);
+	CU_ASSERT_EQUAL(put(3), CMN_OK);
+	CU_ASSERT_TRUE(has(3));
+	CU_ASSERT_EQUAL(cc_account_count(bench.root_fd, &counted, NULL), CMN_OK);
+	CU_ASSERT_EQUAL(cc_number_file_read(bench.root_fd, CC_ACCOUNT_NAME, &written), CMN_OK);
+	CU_ASSERT_EQUAL(counted, written);
+}
+
 /* Until somebody counts: the root takes no more than it did. */
 TEST(a_root_that_nobody_has_time_to_count_counts_as_full)
 {
