@@ -258,11 +258,6 @@ const struct cc_config *cc_cache_config(const struct cc_cache *cache)
 	return &cache->config;
 }
 
-const struct cmn_log *cc_cache_log(const struct cc_cache *cache)
-{
-	return &cache->log;
-}
-
 struct cc_file_memo *cc_cache_file_memo(struct cc_cache *cache)
 {
 	return cache->memo;

@@ -45,7 +45,6 @@ void cc_cache_announce(struct cc_cache *cache, const char *name);
 
 /* As it was loaded; only the getters below know what the program has set since. */
 const struct cc_config *cc_cache_config(const struct cc_cache *cache);
-const struct cmn_log *cc_cache_log(const struct cc_cache *cache);
 struct cc_file_memo *cc_cache_file_memo(struct cc_cache *cache);
 
 /*
