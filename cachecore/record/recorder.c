@@ -164,7 +164,9 @@ static void append_told(struct cc_recorder *recorder, const struct cc_events_log
 	add_told(recorder, known, &records, event);
 	if (!id)
 		known->id = cc_events_id(cmn_buffer_view(&records));	/* unless another's come first */
-	if (!cc_events_append(log, records.failed ? (struct cmn_view){ 0 } : cmn_buffer_view(&records)))
+	if (records.failed)
+		records.len = 0;
+	if (!cc_events_append(log, cmn_buffer_view(&records)))
 		*known = (struct cc_recorder_known){ 0 };	/* what is known did not arrive */
 	cmn_buffer_release(&records);
 	if (!taken)
@@ -264,9 +266,11 @@ void cc_removals_write(struct cc_removals *removals, int root_fd)
 		cc_events_add_removed(&records, (enum cc_removal_cause)cause, now, removals->leaves[cause], count);
 		free(removals->leaves[cause]);
 	}
-	if (records.len && !records.failed && root_fd >= 0 && cc_events_open(root_fd, &log) == CMN_OK)
-		(void)cc_events_append(&log, log.size < CC_EVENTS_MAX ? cmn_buffer_view(&records) :
-				       (struct cmn_view){ 0 });
+	if (records.len && !records.failed && root_fd >= 0 && cc_events_open(root_fd, &log) == CMN_OK) {
+		if (log.size >= CC_EVENTS_MAX)
+			records.len = 0;
+		(void)cc_events_append(&log, cmn_buffer_view(&records));
+	}
 	cmn_buffer_release(&records);
 	*removals = (struct cc_removals){ 0 };
 }

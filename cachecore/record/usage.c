@@ -125,7 +125,7 @@ static bool parse_u64(const char *word, uint64_t max, uint64_t *ret)
 /* The rest of a line. */
 static bool parse_counts(char **state, struct cc_usage_counts *ret)
 {
-	uint64_t counts[COUNTS];
+	uint64_t counts[COUNTS] = { 0 };
 
 	for (size_t i = 0; i < COUNTS; i++) {
 		if (!parse_u64(strtok_r(NULL, " ", state), UINT64_MAX, &counts[i]))

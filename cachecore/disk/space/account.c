@@ -213,7 +213,7 @@ enum cmn_status cc_account_find(int root_fd, uint64_t full, uint64_t until)
 	struct count count = { .until = until };
 	enum cmn_status status = cc_leaf_walk(root_fd, false, count_leaf, &count);
 	uint64_t total = status == CMN_OK || count.total > full ? count.total : full;
-	int fd;
+	int fd = -1;
 
 	status = cc_account_lock(root_fd, at_most(until), &fd);
 	if (status != CMN_OK)

@@ -87,7 +87,7 @@ static void append(struct cc_days *days, uint64_t now_ns)
 uint64_t cc_days_note(int root_fd, uint64_t now_ns, uint64_t until, struct cc_days *ret)
 {
 	bool noted;
-	int fd;
+	int fd = -1;
 
 	cc_days_load(ret, root_fd);
 	noted = is_recent(ret, now_ns);
