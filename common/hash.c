@@ -2,6 +2,8 @@
 /* hash: XXH3-128 from libxxhash. */
 #include "common/hash.h"
 
+#include <string.h>
+
 #include <xxhash.h>
 
 _Static_assert(sizeof(XXH128_canonical_t) == sizeof(struct cmn_hash), "both are the digest's bytes alone");
@@ -36,6 +38,11 @@ void cmn_hash_hex(const struct cmn_hash *hash, char ret_text[CMN_HASH_HEX_SIZE])
 		ret_text[2 * i + 1] = digits[hash->bytes[i] & 15];
 	}
 	ret_text[CMN_HASH_HEX_SIZE - 1] = '\0';
+}
+
+bool cmn_hash_is_hex(const char *text)
+{
+	return strspn(text, "0123456789abcdef") == CMN_HASH_HEX_SIZE - 1 && !text[CMN_HASH_HEX_SIZE - 1];
 }
 
 struct cmn_hasher *cmn_hasher_new(void)

@@ -23,6 +23,8 @@ struct cmn_hash {
 
 struct cmn_hash cmn_hash_of(const void *data, size_t len);
 void cmn_hash_hex(const struct cmn_hash *hash, char ret_text[CMN_HASH_HEX_SIZE]);
+/* Whether a text is one of these. */
+bool cmn_hash_is_hex(const char *text);
 
 static inline bool cmn_hash_equal(const struct cmn_hash *a, const struct cmn_hash *b)
 {

@@ -24,15 +24,9 @@ struct walk {
 	char path[CC_LEAF_PATH_SIZE];
 };
 
-static bool is_hash(const char *name)
-{
-	return strspn(name, "0123456789abcdef") == CMN_HASH_HEX_SIZE - 1 &&
-	       name[CMN_HASH_HEX_SIZE - 1] == '\0';
-}
-
 static bool is_chosen(const struct walk *walk, size_t level, const char *name)
 {
-	return is_hash(name) && (!walk->choice.enter || walk->choice.enter(walk->ctx, level, name));
+	return cmn_hash_is_hex(name) && (!walk->choice.enter || walk->choice.enter(walk->ctx, level, name));
 }
 
 static enum cmn_status visit_leaf(struct walk *walk, int dir_fd, const char *child)

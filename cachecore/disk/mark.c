@@ -62,11 +62,6 @@ static bool is_marked(int dir_fd)
 	return same < line && (same == (size_t)len || (size_t)info.st_size == whole);
 }
 
-static bool is_hash(const char *name)
-{
-	return strspn(name, "0123456789abcdef") == CMN_HASH_HEX_SIZE - 1 && !name[CMN_HASH_HEX_SIZE - 1];
-}
-
 static bool ends_with(const char *name, const char *end)
 {
 	size_t len = strlen(name), end_len = strlen(end);
@@ -94,7 +89,7 @@ static bool is_evidence(int dir_fd, const char *name)
 {
 	struct stat info;
 
-	if (is_hash(name))
+	if (cmn_hash_is_hex(name))
 		return fstatat(dir_fd, name, &info, AT_SYMLINK_NOFOLLOW) == 0 && S_ISDIR(info.st_mode);
 	if (strcmp(name, "stats.txt") == 0)
 		return file_begins(dir_fd, name, "log_id ");
@@ -173,7 +168,7 @@ static enum name_kind kind_of(int dir_fd, const char *name)
 		return is_marked_otherwise(dir_fd) ? NAME_NEUTRAL : NAME_PECULIAR;
 	if (strncmp(name, CMN_FILE_TEMPORARY_PREFIX, strlen(CMN_FILE_TEMPORARY_PREFIX)) == 0)
 		return is_temporary(name) ? NAME_PECULIAR : NAME_NEUTRAL;
-	return is_hash(name) ? NAME_OWN : NAME_FOREIGN;
+	return cmn_hash_is_hex(name) ? NAME_OWN : NAME_FOREIGN;
 }
 
 static bool is_neutral(int dir_fd, const char *name, enum name_kind kind)

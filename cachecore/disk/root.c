@@ -13,7 +13,6 @@
 
 #include "cachecore/disk/mark.h"
 #include "cachecore/manifest.h"
-#include "common/clock.h"
 #include "common/file.h"
 #include "common/listing.h"
 

@@ -83,30 +83,26 @@ def tokens_of(text):
     return [Token(match) for match in TOKEN.finditer(text) if match.lastgroup]
 
 
+def other_end(tokens, places, begins, ends):
+    """Where the bracket closes that the first place begins."""
+    depth = 0
+    for place in places:
+        if tokens[place].kind != "sign":
+            continue
+        depth += (tokens[place].text in begins) - (tokens[place].text in ends)
+        if depth == 0 and tokens[place].text in ends:
+            return place
+    raise ValueError("a bracket has no other end")
+
+
 def partner(tokens, at):
     """Where the bracket at closes."""
-    depth = 0
-    for place in range(at, len(tokens)):
-        if tokens[place].text in OPENING and tokens[place].kind == "sign":
-            depth += 1
-        elif tokens[place].text in CLOSING and tokens[place].kind == "sign":
-            depth -= 1
-            if depth == 0:
-                return place
-    raise ValueError("a bracket is not closed")
+    return other_end(tokens, range(at, len(tokens)), OPENING, CLOSING)
 
 
 def opening(tokens, at):
     """Where the bracket that closes at opens."""
-    depth = 0
-    for place in range(at, -1, -1):
-        if tokens[place].text in CLOSING and tokens[place].kind == "sign":
-            depth += 1
-        elif tokens[place].text in OPENING and tokens[place].kind == "sign":
-            depth -= 1
-            if depth == 0:
-                return place
-    raise ValueError("a bracket is not opened")
+    return other_end(tokens, range(at, -1, -1), CLOSING, OPENING)
 
 
 def is_binary(tokens, at):

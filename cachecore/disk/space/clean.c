@@ -12,7 +12,6 @@
 #include "cachecore/disk/space/account.h"
 #include "cachecore/disk/space/candidate.h"
 #include "cachecore/disk/space/evict.h"
-#include "cachecore/disk/space/number_file.h"
 #include "cachecore/disk/space/overhead.h"
 #include "cachecore/record/recorder.h"
 #include "common/bytes.h"

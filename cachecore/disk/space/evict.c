@@ -2,6 +2,7 @@
 /* evict: samples of the tree, of which the least valuable entries go. */
 #include "cachecore/disk/space/evict.h"
 
+#include <fcntl.h>
 #include <stdint.h>
 #include <string.h>
 #include <unistd.h>
@@ -12,6 +13,7 @@
 #include "cachecore/disk/space/number_file.h"
 #include "cachecore/record/recorder.h"
 #include "common/clock.h"
+#include "common/file.h"
 #include "common/listing.h"
 
 /* Candidates that are held. Of 16 by chance the oldest is among the oldest 6 % in the middle. */
@@ -65,11 +67,6 @@ static uint64_t draw(struct evicting *evicting)
 	return x * UINT64_C(0x2545f4914f6cdd1d);
 }
 
-static bool is_hash(const char *name)
-{
-	return strspn(name, "0123456789abcdef") == CMN_HASH_HEX_SIZE - 1 && !name[CMN_HASH_HEX_SIZE - 1];
-}
-
 /*
  * Some names of the directory, each as likely, from the first one on. Of at most WINDOW; *ret_more:
  * there are further ones. Returns how many.
@@ -82,7 +79,7 @@ static size_t list_some(struct evicting *evicting, struct cmn_listing *listing, 
 
 	*ret_more = false;
 	while ((item = cmn_listing_next(listing))) {
-		if (!is_hash(item->d_name))
+		if (!cmn_hash_is_hex(item->d_name))
 			continue;
 		if (seen == WINDOW) {
 			*ret_more = true;
@@ -247,19 +244,13 @@ static void remove_aged(struct evicting *evicting)
 		(void)remove_first(evicting);
 }
 
-/* Or nobody can say so. */
-static bool ends(int root_fd, uint64_t limit)
+/* CMN_STALE: the number is over limit. Others, but for CMN_OK: it cannot be read. */
+static enum cmn_status compare(int root_fd, uint64_t limit)
 {
 	uint64_t total;
+	enum cmn_status status = cc_number_file_read(root_fd, CC_ACCOUNT_NAME, &total);
 
-	return cc_number_file_read(root_fd, CC_ACCOUNT_NAME, &total) != CMN_OK || total <= limit;
-}
-
-static bool fits(int root_fd, uint64_t limit)
-{
-	uint64_t total;
-
-	return cc_number_file_read(root_fd, CC_ACCOUNT_NAME, &total) == CMN_OK && total <= limit;
+	return status == CMN_OK && total > limit ? CMN_STALE : status;
 }
 
 enum cmn_status cc_evict_until(int root_fd, const struct cc_config *config, uint64_t limit, uint64_t until)
@@ -268,7 +259,7 @@ enum cmn_status cc_evict_until(int root_fd, const struct cc_config *config, uint
 	struct evicting evicting;
 	unsigned int vain = 0;
 
-	if (fits(root_fd, limit))
+	if (compare(root_fd, limit) == CMN_OK)
 		return CMN_OK;
 	if (config->eviction_disable)
 		return CMN_STALE;
@@ -278,14 +269,14 @@ enum cmn_status cc_evict_until(int root_fd, const struct cc_config *config, uint
 		look_often(&evicting, FURTHER_LOOKS);
 		removed = evicting.count && (any_goes || !evicting.pool[0].rank) && remove_first(&evicting);
 		vain = removed ? 0 : vain + 1;
-		done = removed && ends(root_fd, limit);
+		done = removed && compare(root_fd, limit) != CMN_STALE;
 	} while (!done && vain < VAIN_ROUNDS && goes_on(&evicting));
 	remove_aged(&evicting);
 	cc_removals_write(&evicting.removed, root_fd);
 	/* Few entries are left, or none: the number is too high, as where somebody removes directories. */
 	if (vain == VAIN_ROUNDS && any_goes)
 		(void)!cc_account_recount(root_fd, until);
-	return done || fits(root_fd, limit) ? CMN_OK : CMN_STALE;
+	return done || compare(root_fd, limit) == CMN_OK ? CMN_OK : CMN_STALE;
 }
 
 void cc_evict_aged(int root_fd, const struct cc_config *config, uint64_t until)

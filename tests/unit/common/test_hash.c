@@ -88,3 +88,18 @@ TEST(number_follows_the_bytes)
 	CU_ASSERT_EQUAL(cmn_hash_u64(&one), cmn_hash_u64(&one));
 	CU_ASSERT_NOT_EQUAL(cmn_hash_u64(&one), cmn_hash_u64(&two));
 }
+
+TEST(knows_the_text_of_a_hash)
+{
+	struct cmn_hash hash = cmn_hash_of("x", 1);
+	char text[CMN_HASH_HEX_SIZE + 1] = "";
+
+	cmn_hash_hex(&hash, text);
+	CU_ASSERT_TRUE(cmn_hash_is_hex(text));
+	text[CMN_HASH_HEX_SIZE - 1] = '0';
+	CU_ASSERT_FALSE(cmn_hash_is_hex(text));
+	text[CMN_HASH_HEX_SIZE - 2] = '\0';
+	CU_ASSERT_FALSE(cmn_hash_is_hex(text));
+	CU_ASSERT_FALSE(cmn_hash_is_hex("0123456789ABCDEF0123456789ABCDEF"));
+	CU_ASSERT_FALSE(cmn_hash_is_hex(""));
+}
