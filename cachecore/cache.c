@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "cachecore/disk/leaf_walk.h"
+#include "cachecore/disk/entry_dir_walk.h"
 #include "cachecore/disk/level.h"
 #include "cachecore/disk/path.h"
 #include "cachecore/disk/root.h"
@@ -151,19 +151,19 @@ struct holdings {
 	uint64_t until;
 };
 
-/* cc_leaf_visit_fn */
-static enum cmn_status count_leaf(void *ctx, int root_fd, const char *path, int leaf_fd)
+/* cc_entry_dir_visit_fn */
+static enum cmn_status count_entry_dir(void *ctx, int root_fd, const char *path, int entry_dir_fd)
 {
 	struct holdings *holdings = ctx;
-	struct cc_leaf_scan scan;
+	struct cc_entry_dir_scan scan;
 
 	(void)root_fd;
 	(void)path;
 	if (holdings->entries >= COUNTED_MAX || cmn_clock_monotonic() > holdings->until)
 		return CMN_BUSY;
-	if (cc_leaf_scan(leaf_fd, &scan) == CMN_OK)
+	if (cc_entry_dir_scan(entry_dir_fd, &scan) == CMN_OK)
 		holdings->entries +=
-			(uint64_t)__builtin_popcountll(scan.present[CC_LEAF_SRC] & scan.present[CC_LEAF_BIN]);
+			(uint64_t)__builtin_popcountll(scan.present[CC_ENTRY_DIR_SRC] & scan.present[CC_ENTRY_DIR_BIN]);
 	return CMN_OK;
 }
 
@@ -178,7 +178,7 @@ static void look_at_root(const struct cc_cache *cache, const char *dir, struct h
 		return;
 	ret->until = cmn_clock_deadline(COUNT_NS);
 	(void)!cc_number_file_read(fd, CC_ACCOUNT_NAME, &ret->bytes);	/* 0 else */
-	ret->more = cc_leaf_walk(fd, false, count_leaf, ret) != CMN_OK;
+	ret->more = cc_entry_dir_walk(fd, false, count_entry_dir, ret) != CMN_OK;
 	(void)close(fd);	/* read only */
 }
 

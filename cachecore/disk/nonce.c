@@ -29,7 +29,7 @@ struct slot {
 	uint64_t run;
 	uint64_t stored_ns;	/* the last run's */
 	uint64_t since_ns;	/* nothing is stored since then; 0: it is */
-	struct cmn_hash leaf[CC_PART_COUNT];
+	struct cmn_hash entry_dir[CC_PART_COUNT];
 };
 
 static bool is_word(uint8_t byte)
@@ -251,7 +251,7 @@ static bool read_slot(int fd, uint64_t number, struct slot *ret)
 	ret->run = cmn_reader_u64(&reader);
 	ret->stored_ns = cmn_reader_u64(&reader);
 	ret->since_ns = cmn_reader_u64(&reader);
-	cmn_reader_copy(&reader, ret->leaf, sizeof(ret->leaf));
+	cmn_reader_copy(&reader, ret->entry_dir, sizeof(ret->entry_dir));
 	return true;
 }
 
@@ -267,7 +267,7 @@ static void write_slot(int fd, uint64_t number, const struct slot *slot)
 	cmn_buffer_append_u64(&bytes, slot->run);
 	cmn_buffer_append_u64(&bytes, slot->stored_ns);
 	cmn_buffer_append_u64(&bytes, slot->since_ns);
-	cmn_buffer_append(&bytes, slot->leaf, sizeof(slot->leaf));
+	cmn_buffer_append(&bytes, slot->entry_dir, sizeof(slot->entry_dir));
 	if (!bytes.failed) {
 		hash = cmn_hash_of(bytes.data, bytes.len);
 		cmn_buffer_append(&bytes, hash.bytes, CMN_HASH_SIZE);
@@ -280,23 +280,23 @@ static void write_slot(int fd, uint64_t number, const struct slot *slot)
 /* Whether the last run's build is there, was never a hit, and differs from this one by a random word. */
 static bool is_evidence(int root_fd, const struct slot *slot, struct cmn_view key)
 {
-	char path[CC_LEAF_PATH_SIZE];
+	char path[CC_ENTRY_DIR_PATH_SIZE];
 	struct cmn_buffer file = { 0 };
 	struct cmn_view one, other;
 	struct cc_src src;
 	bool evidence = false;
 	uint64_t used_ns;
-	int leaf_fd;
+	int entry_dir_fd;
 
-	cc_leaf_path_by(slot->leaf, path);
-	if (cc_leaf_open(root_fd, path, &leaf_fd) != CMN_OK)
+	cc_entry_dir_path_by(slot->entry_dir, path);
+	if (cc_entry_dir_open(root_fd, path, &entry_dir_fd) != CMN_OK)
 		return false;
-	used_ns = cc_leaf_used_ns(leaf_fd, NULL, 0);
+	used_ns = cc_entry_dir_used_ns(entry_dir_fd, NULL, 0);
 	if (used_ns <= slot->stored_ns + HIT_GRAIN_NS && used_ns + HIT_GRAIN_NS >= slot->stored_ns &&
-	    cc_leaf_read_src(leaf_fd, 0, CMN_FILE_ANY, &file, &src) == CMN_OK)
+	    cc_entry_dir_read_src(entry_dir_fd, 0, CMN_FILE_ANY, &file, &src) == CMN_OK)
 		evidence = cc_nonce_differs(src.key, key, &one, &other);
 	cmn_buffer_release(&file);
-	(void)close(leaf_fd);	/* read only */
+	(void)close(entry_dir_fd);	/* read only */
 	return evidence;
 }
 
@@ -322,7 +322,7 @@ static bool admits(int root_fd, int fd, struct cmn_view key, const struct cmn_ha
 	slot.run = run;
 	slot.stored_ns = now_ns;
 	slot.since_ns = slot.count > CC_NONCE_RUNS ? now_ns : 0;
-	cc_key_part_hashes(key, slot.leaf);
+	cc_key_part_hashes(key, slot.entry_dir);
 	write_slot(fd, number, &slot);
 	return !slot.since_ns;
 }

@@ -19,8 +19,8 @@
  * slot displace each other, which only loses evidence:
  *
  *   slot = count:u32 zero:u32 shape[16] run:u64 stored_ns:u64 since_ns:u64
- *          leaf[64] hash[16]
- *   leaf = the four hashes of the last run's key; hash = hash(all before it)
+ *          entry_dir[64] hash[16]
+ *   entry_dir = the four hashes of the last run's key; hash = hash(all before it)
  */
 #ifndef CACHECORE_DISK_NONCE_H
 #define CACHECORE_DISK_NONCE_H

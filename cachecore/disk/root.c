@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* root: ownership and permission checks; leaves: names, reading, scanning, locking, removal. */
+/* root: ownership and permission checks; entry directories: names, reading, scanning, locking, removal. */
 #include "cachecore/disk/root.h"
 
 #include <errno.h>
@@ -23,14 +23,14 @@
 /* What an almost empty directory takes where it takes blocks at all. */
 #define DIRECTORY_BYTES 4096
 
-#define PIECE (CC_LEAF_LONG_KEY / 2)	/* what the processor's cache holds beside the key's piece */
+#define PIECE (CC_ENTRY_DIR_LONG_KEY / 2)	/* what the processor's cache holds beside the key's piece */
 /* Of longer files the head is looked at first: no memory for what only claims to be one of ours. */
 #define UNSEEN_LEN_MAX ((size_t)16 << 20)
 
-static const char *const suffixes[CC_LEAF_FILE_COUNT] = {
-	[CC_LEAF_SRC] = ".src",
-	[CC_LEAF_BIN] = ".bin",
-	[CC_LEAF_FORMER] = "_access_time.txt",
+static const char *const suffixes[CC_ENTRY_DIR_FILE_COUNT] = {
+	[CC_ENTRY_DIR_SRC] = ".src",
+	[CC_ENTRY_DIR_BIN] = ".bin",
+	[CC_ENTRY_DIR_FORMER] = "_access_time.txt",
 };
 
 static bool is_groups(const struct stat *info)
@@ -168,7 +168,7 @@ void cc_root_unlock(int fd)
 	(void)close(fd);	/* a directory: nothing to be lost */
 }
 
-void cc_leaf_path_by(const struct cmn_hash hashes[CC_PART_COUNT], char ret[CC_LEAF_PATH_SIZE])
+void cc_entry_dir_path_by(const struct cmn_hash hashes[CC_PART_COUNT], char ret[CC_ENTRY_DIR_PATH_SIZE])
 {
 	for (size_t i = 0; i < CC_PART_COUNT; i++) {
 		cmn_hash_hex(&hashes[i], ret + i * CMN_HASH_HEX_SIZE);
@@ -176,15 +176,15 @@ void cc_leaf_path_by(const struct cmn_hash hashes[CC_PART_COUNT], char ret[CC_LE
 	}
 }
 
-void cc_leaf_path(struct cmn_view key, char ret[CC_LEAF_PATH_SIZE])
+void cc_entry_dir_path(struct cmn_view key, char ret[CC_ENTRY_DIR_PATH_SIZE])
 {
 	struct cmn_hash hashes[CC_PART_COUNT];
 
 	cc_key_part_hashes(key, hashes);
-	cc_leaf_path_by(hashes, ret);
+	cc_entry_dir_path_by(hashes, ret);
 }
 
-void cc_leaf_name(enum cc_leaf_file file, unsigned int n, char ret[CC_LEAF_NAME_SIZE])
+void cc_entry_dir_name(enum cc_entry_dir_file file, unsigned int n, char ret[CC_ENTRY_DIR_NAME_SIZE])
 {
 	/* At most two digits; printf would be the look-up's only use of it. */
 	if (n >= 10)
@@ -193,18 +193,18 @@ void cc_leaf_name(enum cc_leaf_file file, unsigned int n, char ret[CC_LEAF_NAME_
 	memcpy(ret, suffixes[file], strlen(suffixes[file]) + 1);
 }
 
-bool cc_leaf_parse(const char *name, enum cc_leaf_file *ret_file, unsigned int *ret_n)
+bool cc_entry_dir_parse(const char *name, enum cc_entry_dir_file *ret_file, unsigned int *ret_n)
 {
 	unsigned int n = 0, digits = 0;
 
 	for (; name[digits] >= '0' && name[digits] <= '9' && digits < 3; digits++)
 		n = n * 10 + (unsigned int)(name[digits] - '0');
 	/* One spelling a number. */
-	if (digits == 0 || n >= CC_LEAF_VARIANTS || (name[0] == '0' && digits > 1))
+	if (digits == 0 || n >= CC_ENTRY_DIR_VARIANTS || (name[0] == '0' && digits > 1))
 		return false;
-	for (int i = 0; i < CC_LEAF_FILE_COUNT; i++) {
+	for (int i = 0; i < CC_ENTRY_DIR_FILE_COUNT; i++) {
 		if (strcmp(name + digits, suffixes[i]) == 0) {
-			*ret_file = (enum cc_leaf_file)i;
+			*ret_file = (enum cc_entry_dir_file)i;
 			*ret_n = n;
 			return true;
 		}
@@ -213,7 +213,7 @@ bool cc_leaf_parse(const char *name, enum cc_leaf_file *ret_file, unsigned int *
 }
 
 /* The first levels of a path. */
-static void cut_path(const char *path, size_t levels, char ret[CC_LEAF_PATH_SIZE])
+static void cut_path(const char *path, size_t levels, char ret[CC_ENTRY_DIR_PATH_SIZE])
 {
 	memcpy(ret, path, levels * CMN_HASH_HEX_SIZE);
 	ret[levels * CMN_HASH_HEX_SIZE - 1] = '\0';
@@ -249,7 +249,7 @@ static void close_path(int fd)
 static int open_level_by_level(int root_fd, const char *path, int access)
 {
 	size_t levels = (strlen(path) + 1) / CMN_HASH_HEX_SIZE;
-	char part[CC_LEAF_PATH_SIZE];
+	char part[CC_ENTRY_DIR_PATH_SIZE];
 	int fd = root_fd, next;
 
 	for (size_t i = 1; i <= levels; i++) {
@@ -275,7 +275,7 @@ static int open_beneath(int root_fd, const char *path, int flags)
 	return (int)syscall(SYS_openat2, root_fd, path, &how, sizeof(how));
 }
 
-/* Opens some levels of a leaf's path, none of them through a link. Sets errno. */
+/* Opens some levels of an entry directory's path, none of them through a link. Sets errno. */
 static int open_levels(int root_fd, const char *path, int access)
 {
 	int fd = open_beneath(root_fd, path, access | O_DIRECTORY);
@@ -289,7 +289,7 @@ static int open_levels(int root_fd, const char *path, int access)
 	return fd;
 }
 
-enum cmn_status cc_leaf_find(int root_fd, const char *path, int *ret_fd)
+enum cmn_status cc_entry_dir_find(int root_fd, const char *path, int *ret_fd)
 {
 	int fd = open_levels(root_fd, path, O_PATH);
 
@@ -299,7 +299,7 @@ enum cmn_status cc_leaf_find(int root_fd, const char *path, int *ret_fd)
 	return CMN_OK;
 }
 
-enum cmn_status cc_leaf_open(int root_fd, const char *path, int *ret_fd)
+enum cmn_status cc_entry_dir_open(int root_fd, const char *path, int *ret_fd)
 {
 	int fd = open_levels(root_fd, path, O_RDONLY);
 
@@ -309,46 +309,46 @@ enum cmn_status cc_leaf_open(int root_fd, const char *path, int *ret_fd)
 	return CMN_OK;
 }
 
-void cc_leaf_file_path(const char *path, enum cc_leaf_file file, unsigned int n,
-		       char ret[CC_LEAF_FILE_PATH_SIZE])
+void cc_entry_dir_file_path(const char *path, enum cc_entry_dir_file file, unsigned int n,
+			    char ret[CC_ENTRY_DIR_FILE_PATH_SIZE])
 {
 	size_t len = strlen(path);
 
 	memcpy(ret, path, len);
 	ret[len] = '/';
-	cc_leaf_name(file, n, ret + len + 1);
+	cc_entry_dir_name(file, n, ret + len + 1);
 }
 
-int cc_leaf_open_file(int dir_fd, const char *path, enum cc_leaf_file file, unsigned int n)
+int cc_entry_dir_open_file(int dir_fd, const char *path, enum cc_entry_dir_file file, unsigned int n)
 {
 	const int flags = O_RDONLY | O_NONBLOCK | O_NOCTTY;
 	size_t at = path ? strlen(path) + 1 : 0;
-	char name[CC_LEAF_FILE_PATH_SIZE];
-	int fd, leaf_fd = dir_fd;
+	char name[CC_ENTRY_DIR_FILE_PATH_SIZE];
+	int fd, entry_dir_fd = dir_fd;
 
-	cc_leaf_name(file, n, name + at);
+	cc_entry_dir_name(file, n, name + at);
 	if (path) {
 		memcpy(name, path, at - 1);
 		name[at - 1] = '/';
 		fd = open_beneath(dir_fd, name, flags);
 		if (fd >= 0 || errno == ENOENT || errno == ENOTDIR)
 			return fd;
-		/* Whether the leaf is in the way or the file. */
-		leaf_fd = open_levels(dir_fd, path, O_PATH);
+		/* Whether the entry directory is in the way or the file. */
+		entry_dir_fd = open_levels(dir_fd, path, O_PATH);
 		errno = ENOENT;
-		if (leaf_fd < 0)
+		if (entry_dir_fd < 0)
 			return -1;
 	}
 	do {
-		fd = openat(leaf_fd, name + at, flags | O_NOFOLLOW | O_CLOEXEC);
+		fd = openat(entry_dir_fd, name + at, flags | O_NOFOLLOW | O_CLOEXEC);
 	} while (fd < 0 && errno == EINTR);
 	if (path)
-		close_path(leaf_fd);
+		close_path(entry_dir_fd);
 	return fd;
 }
 
 /* Whether the head of a file is one of that kind, and speaks of a file of that size. */
-static enum cmn_status check_head(int fd, enum cc_leaf_file file)
+static enum cmn_status check_head(int fd, enum cc_entry_dir_file file)
 {
 	uint8_t bytes[CC_ENTRY_HEADER_SIZE];
 	struct cmn_view view = { bytes, 0 };
@@ -363,11 +363,11 @@ static enum cmn_status check_head(int fd, enum cc_leaf_file file)
 	if (!S_ISREG(info.st_mode))
 		return CMN_ERR_ACCESS;
 	/* A regular file gives what it has: a short read is a short file, which the decoder notices. */
-	got = pread(fd, bytes, file == CC_LEAF_SRC ? CC_SRC_HEADER_SIZE : sizeof(bytes), 0);
+	got = pread(fd, bytes, file == CC_ENTRY_DIR_SRC ? CC_SRC_HEADER_SIZE : sizeof(bytes), 0);
 	if (got < 0)
 		return cmn_status_from_errno(errno);
 	view.len = (size_t)got;
-	if (file == CC_LEAF_SRC)
+	if (file == CC_ENTRY_DIR_SRC)
 		return cc_src_file_read_header(view, (uint64_t)info.st_size, &src);
 	status = cc_entry_read_header(view, &entry);
 	if (status == CMN_OK && (uint64_t)info.st_size != CC_ENTRY_HEADER_SIZE + entry.stored_len)
@@ -375,18 +375,18 @@ static enum cmn_status check_head(int fd, enum cc_leaf_file file)
 	return status;
 }
 
-enum cmn_status cc_leaf_read_file(int dir_fd, const char *path, enum cc_leaf_file file,
-				  unsigned int n, enum cmn_file_trust trust,
-				  const struct cmn_room *room, struct cmn_buffer *buf)
+enum cmn_status cc_entry_dir_read_file(int dir_fd, const char *path, enum cc_entry_dir_file file,
+				       unsigned int n, enum cmn_file_trust trust,
+				       const struct cmn_room *room, struct cmn_buffer *buf)
 {
-	const uint64_t max_len = file == CC_LEAF_SRC ? CC_SRC_MAX_FILE
+	const uint64_t max_len = file == CC_ENTRY_DIR_SRC ? CC_SRC_MAX_FILE
 						     : CC_ENTRY_MAX_PAYLOAD + CC_ENTRY_HEADER_SIZE;
 	enum cmn_status status;
-	int fd = cc_leaf_open_file(dir_fd, path, file, n);
+	int fd = cc_entry_dir_open_file(dir_fd, path, file, n);
 
 	status = cmn_file_read_open(fd, UNSEEN_LEN_MAX, trust, room, buf);
 	if (status == CMN_ERR_TOO_LARGE) {
-		fd = cc_leaf_open_file(dir_fd, path, file, n);
+		fd = cc_entry_dir_open_file(dir_fd, path, file, n);
 		status = fd < 0 ? cmn_status_from_errno(errno) : check_head(fd, file);
 		if (status == CMN_OK)
 			status = cmn_file_read_open(fd, (size_t)max_len, trust, room, buf);
@@ -399,10 +399,10 @@ enum cmn_status cc_leaf_read_file(int dir_fd, const char *path, enum cc_leaf_fil
 	return status;
 }
 
-enum cmn_status cc_leaf_read_src(int dir_fd, unsigned int n, enum cmn_file_trust trust,
-				 struct cmn_buffer *file, struct cc_src *ret)
+enum cmn_status cc_entry_dir_read_src(int dir_fd, unsigned int n, enum cmn_file_trust trust,
+				      struct cmn_buffer *file, struct cc_src *ret)
 {
-	enum cmn_status status = cc_leaf_read_file(dir_fd, NULL, CC_LEAF_SRC, n, trust, NULL,
+	enum cmn_status status = cc_entry_dir_read_file(dir_fd, NULL, CC_ENTRY_DIR_SRC, n, trust, NULL,
 							  file);
 
 	return status == CMN_OK ? cc_src_file_decode(cmn_buffer_view(file), ret) : status;
@@ -463,10 +463,10 @@ static bool match_open(int fd, enum cmn_file_trust trust, struct cmn_view key,
 	return cc_src_file_check(start, key, cmn_buffer_view(file), ret) == CMN_OK;
 }
 
-bool cc_leaf_match_src(int dir_fd, const char *path, unsigned int n, enum cmn_file_trust trust,
-		       struct cmn_view key, struct cmn_buffer *file, struct cc_src *ret)
+bool cc_entry_dir_match_src(int dir_fd, const char *path, unsigned int n, enum cmn_file_trust trust,
+			    struct cmn_view key, struct cmn_buffer *file, struct cc_src *ret)
 {
-	int fd = cc_leaf_open_file(dir_fd, path, CC_LEAF_SRC, n);
+	int fd = cc_entry_dir_open_file(dir_fd, path, CC_ENTRY_DIR_SRC, n);
 	bool matches = fd >= 0 && match_open(fd, trust, key, file, ret);
 
 	if (fd >= 0)
@@ -474,13 +474,13 @@ bool cc_leaf_match_src(int dir_fd, const char *path, unsigned int n, enum cmn_fi
 	return matches;
 }
 
-enum cmn_status cc_leaf_read_bin(int dir_fd, const char *path, unsigned int n,
-				 enum cmn_file_trust trust, const struct cc_src *src,
-				 const struct cmn_room *room, struct cc_manifest *manifest,
-				 struct cc_entry **ret)
+enum cmn_status cc_entry_dir_read_bin(int dir_fd, const char *path, unsigned int n,
+				      enum cmn_file_trust trust, const struct cc_src *src,
+				      const struct cmn_room *room, struct cc_manifest *manifest,
+				      struct cc_entry **ret)
 {
 	struct cmn_buffer file = { 0 };
-	enum cmn_status status = cc_leaf_read_file(dir_fd, path, CC_LEAF_BIN, n, trust, room, &file);
+	enum cmn_status status = cc_entry_dir_read_file(dir_fd, path, CC_ENTRY_DIR_BIN, n, trust, room, &file);
 
 	if (status != CMN_OK) {
 		cmn_buffer_release(&file);
@@ -489,8 +489,8 @@ enum cmn_status cc_leaf_read_bin(int dir_fd, const char *path, unsigned int n,
 	return cc_entry_decode(&file, &src->hash, room, manifest, ret);
 }
 
-enum cmn_status cc_leaf_read_bin_header(int dir_fd, unsigned int n, const struct cc_src *src,
-					struct cc_entry_header *ret)
+enum cmn_status cc_entry_dir_read_bin_header(int dir_fd, unsigned int n, const struct cc_src *src,
+					     struct cc_entry_header *ret)
 {
 	uint8_t bytes[CC_ENTRY_HEADER_SIZE];
 	struct cmn_view view = { bytes, 0 };
@@ -498,7 +498,7 @@ enum cmn_status cc_leaf_read_bin_header(int dir_fd, unsigned int n, const struct
 	enum cmn_status status;
 	struct stat info;
 	ssize_t got;
-	int fd = cc_leaf_open_file(dir_fd, NULL, CC_LEAF_BIN, n);
+	int fd = cc_entry_dir_open_file(dir_fd, NULL, CC_ENTRY_DIR_BIN, n);
 
 	if (fd < 0)
 		return cmn_status_from_errno(errno);
@@ -530,23 +530,23 @@ out:
 	return status;
 }
 
-bool cc_leaf_status_damaged(enum cmn_status status)
+bool cc_entry_dir_status_damaged(enum cmn_status status)
 {
 	return status == CMN_ERR_CORRUPT || status == CMN_ERR_ACCESS;
 }
 
-enum cmn_status cc_leaf_judge(int dir_fd, unsigned int n, enum cmn_file_trust trust)
+enum cmn_status cc_entry_dir_judge(int dir_fd, unsigned int n, enum cmn_file_trust trust)
 {
 	struct cmn_buffer file = { 0 };
 	struct cc_manifest *manifest = NULL;
 	struct cc_entry *entry = NULL;
 	struct cc_src src;
-	enum cmn_status status = cc_leaf_read_src(dir_fd, n, trust, &file, &src);
+	enum cmn_status status = cc_entry_dir_read_src(dir_fd, n, trust, &file, &src);
 
 	if (status == CMN_OK && src.manifest.len)
 		status = cc_manifest_decode(src.manifest, &manifest);
 	if (status == CMN_OK) {
-		status = cc_leaf_read_bin(dir_fd, NULL, n, trust, &src, NULL, NULL, &entry);
+		status = cc_entry_dir_read_bin(dir_fd, NULL, n, trust, &src, NULL, NULL, &entry);
 		if (status == CMN_MISS || status == CMN_STALE)
 			status = CMN_ERR_CORRUPT;
 	}
@@ -576,10 +576,10 @@ static enum cmn_status make_level(int dir_fd, const char *name, mode_t mode, int
 	return CMN_OK;
 }
 
-enum cmn_status cc_leaf_make(int root_fd, const char *path, mode_t mode, int *ret_fd)
+enum cmn_status cc_entry_dir_make(int root_fd, const char *path, mode_t mode, int *ret_fd)
 {
-	enum cmn_status status = cc_leaf_open(root_fd, path, ret_fd);
-	char part[CC_LEAF_PATH_SIZE];
+	enum cmn_status status = cc_entry_dir_open(root_fd, path, ret_fd);
+	char part[CC_ENTRY_DIR_PATH_SIZE];
 	int fd = root_fd, next = -1;
 
 	if (status != CMN_MISS)
@@ -597,22 +597,22 @@ enum cmn_status cc_leaf_make(int root_fd, const char *path, mode_t mode, int *re
 	return CMN_OK;
 }
 
-enum cmn_status cc_leaf_lock(int leaf_fd, uint64_t until)
+enum cmn_status cc_entry_dir_lock(int entry_dir_fd, uint64_t until)
 {
-	enum cmn_status status = cmn_file_lock(leaf_fd, until);
+	enum cmn_status status = cmn_file_lock(entry_dir_fd, until);
 	struct stat info;
 
 	if (status == CMN_BUSY)
 		return status;
 	/* Who held it before us may have removed it. */
-	if (fstat(leaf_fd, &info) < 0)
+	if (fstat(entry_dir_fd, &info) < 0)
 		return cmn_status_from_errno(errno);
 	return info.st_nlink == 0 ? CMN_MISS : status;
 }
 
-void cc_leaf_unlock(int leaf_fd)
+void cc_entry_dir_unlock(int entry_dir_fd)
 {
-	cmn_file_unlock(leaf_fd);
+	cmn_file_unlock(entry_dir_fd);
 }
 
 static bool is_temporary(const char *name)
@@ -620,18 +620,18 @@ static bool is_temporary(const char *name)
 	return strncmp(name, CMN_FILE_TEMPORARY_PREFIX, strlen(CMN_FILE_TEMPORARY_PREFIX)) == 0;
 }
 
-enum cmn_status cc_leaf_scan(int leaf_fd, struct cc_leaf_scan *ret)
+enum cmn_status cc_entry_dir_scan(int entry_dir_fd, struct cc_entry_dir_scan *ret)
 {
-	struct cc_leaf_scan scan = { 0 };
+	struct cc_entry_dir_scan scan = { 0 };
 	const struct dirent64 *item;
 	struct cmn_listing listing;
-	enum cc_leaf_file file;
+	enum cc_entry_dir_file file;
 	unsigned int n;
 
-	if (!cmn_listing_open(&listing, leaf_fd, "."))
+	if (!cmn_listing_open(&listing, entry_dir_fd, "."))
 		return cmn_status_from_errno(errno);
 	while ((item = cmn_listing_next(&listing))) {
-		if (cc_leaf_parse(item->d_name, &file, &n))
+		if (cc_entry_dir_parse(item->d_name, &file, &n))
 			scan.present[file] |= UINT64_C(1) << n;
 		else if (is_temporary(item->d_name))
 			scan.temporaries = true;
@@ -641,7 +641,7 @@ enum cmn_status cc_leaf_scan(int leaf_fd, struct cc_leaf_scan *ret)
 	return CMN_OK;
 }
 
-uint64_t cc_leaf_directories(int dir_fd)
+uint64_t cc_entry_dir_directories(int dir_fd)
 {
 	uint64_t least = DIRECTORY_BYTES, blocks;
 	struct stat info;
@@ -658,44 +658,44 @@ uint64_t cc_leaf_directories(int dir_fd)
 	return CC_PART_COUNT * (blocks < least ? blocks : least);
 }
 
-uint64_t cc_leaf_bytes(int leaf_fd, unsigned int n)
+uint64_t cc_entry_dir_bytes(int entry_dir_fd, unsigned int n)
 {
-	char name[CC_LEAF_NAME_SIZE];
+	char name[CC_ENTRY_DIR_NAME_SIZE];
 	struct stat info;
 	uint64_t bytes = 0, blocks, size;
 
-	for (int i = 0; i < CC_LEAF_OWN_COUNT; i++) {
-		cc_leaf_name((enum cc_leaf_file)i, n, name);
-		if (fstatat(leaf_fd, name, &info, AT_SYMLINK_NOFOLLOW) < 0)
+	for (int i = 0; i < CC_ENTRY_DIR_OWN_COUNT; i++) {
+		cc_entry_dir_name((enum cc_entry_dir_file)i, n, name);
+		if (fstatat(entry_dir_fd, name, &info, AT_SYMLINK_NOFOLLOW) < 0)
 			continue;
 		blocks = cmn_file_blocks(&info);
 		size = info.st_size > 0 && S_ISREG(info.st_mode) ? (uint64_t)info.st_size : 0;
 		bytes += blocks > size ? blocks : size;
 	}
-	return bytes ? bytes + cc_leaf_directories(leaf_fd) : 0;
+	return bytes ? bytes + cc_entry_dir_directories(entry_dir_fd) : 0;
 }
 
-uint64_t cc_leaf_used_ns(int dir_fd, const char *path, unsigned int n)
+uint64_t cc_entry_dir_used_ns(int dir_fd, const char *path, unsigned int n)
 {
-	char name[CC_LEAF_FILE_PATH_SIZE];
+	char name[CC_ENTRY_DIR_FILE_PATH_SIZE];
 	struct stat info;
 
 	if (path)
-		cc_leaf_file_path(path, CC_LEAF_BIN, n, name);
+		cc_entry_dir_file_path(path, CC_ENTRY_DIR_BIN, n, name);
 	else
-		cc_leaf_name(CC_LEAF_BIN, n, name);
+		cc_entry_dir_name(CC_ENTRY_DIR_BIN, n, name);
 	if (fstatat(dir_fd, name, &info, AT_SYMLINK_NOFOLLOW) < 0 || info.st_mtim.tv_sec < 0)
 		return 0;
 	return (uint64_t)info.st_mtim.tv_sec * NS_PER_S + (uint64_t)info.st_mtim.tv_nsec;
 }
 
-void cc_leaf_note_use(int dir_fd, const char *path, unsigned int n, uint64_t used_ns)
+void cc_entry_dir_note_use(int dir_fd, const char *path, unsigned int n, uint64_t used_ns)
 {
 	const struct timespec times[2] = {
 		{ .tv_nsec = UTIME_OMIT },
 		{ (time_t)(used_ns / NS_PER_S), (long)(used_ns % NS_PER_S) },
 	};
-	int fd = cmn_file_raise(cc_leaf_open_file(dir_fd, path, CC_LEAF_BIN, n));
+	int fd = cmn_file_raise(cc_entry_dir_open_file(dir_fd, path, CC_ENTRY_DIR_BIN, n));
 	struct stat info;
 
 	if (fd < 0)
@@ -707,24 +707,24 @@ void cc_leaf_note_use(int dir_fd, const char *path, unsigned int n, uint64_t use
 	(void)close(fd);	/* nothing was written through it */
 }
 
-uint64_t cc_leaf_remove(int leaf_fd, unsigned int n)
+uint64_t cc_entry_dir_remove(int entry_dir_fd, unsigned int n)
 {
-	uint64_t before = cc_leaf_bytes(leaf_fd, n), after;
-	char name[CC_LEAF_NAME_SIZE];
+	uint64_t before = cc_entry_dir_bytes(entry_dir_fd, n), after;
+	char name[CC_ENTRY_DIR_NAME_SIZE];
 	bool gone = true;
 
-	for (int i = 0; i < CC_LEAF_FILE_COUNT; i++) {
-		cc_leaf_name((enum cc_leaf_file)i, n, name);
+	for (int i = 0; i < CC_ENTRY_DIR_FILE_COUNT; i++) {
+		cc_entry_dir_name((enum cc_entry_dir_file)i, n, name);
 		/* While .src stays, so must .bin. What stays is counted as not freed. */
-		gone = unlinkat(leaf_fd, name, 0) == 0 || errno == ENOENT;
+		gone = unlinkat(entry_dir_fd, name, 0) == 0 || errno == ENOENT;
 		if (!gone)
 			break;
 	}
-	after = gone ? 0 : cc_leaf_bytes(leaf_fd, n);
+	after = gone ? 0 : cc_entry_dir_bytes(entry_dir_fd, n);
 	return before > after ? before - after : 0;
 }
 
-void cc_leaf_sweep(int dir_fd, bool locked)
+void cc_entry_dir_sweep(int dir_fd, bool locked)
 {
 	const struct dirent64 *item;
 	struct cmn_listing listing;
@@ -743,9 +743,9 @@ void cc_leaf_sweep(int dir_fd, bool locked)
 	cmn_listing_close(&listing);
 }
 
-void cc_leaf_prune(int root_fd, const char *path)
+void cc_entry_dir_prune(int root_fd, const char *path)
 {
-	char part[CC_LEAF_PATH_SIZE];
+	char part[CC_ENTRY_DIR_PATH_SIZE];
 
 	for (size_t i = CC_PART_COUNT; i > 0; i--) {
 		int fd = root_fd, failed;

@@ -19,12 +19,12 @@
 #include "common/clock.h"
 
 /*
- * With a leaf's path. Much less than PATH_MAX, since it lies on the stack of
+ * With an entry directory's path. Much less than PATH_MAX, since it lies on the stack of
  * look-ups, and in a fresh process every page of it is a fault that costs as
  * much as a system call.
  */
 #define PATH_SIZE 1024
-#define MAX_ROOT (PATH_SIZE - CC_LEAF_PATH_SIZE - 1)
+#define MAX_ROOT (PATH_SIZE - CC_ENTRY_DIR_PATH_SIZE - 1)
 
 #define PATIENCE_NS UINT64_C(1000000000)
 /* So much longer than it was an entry may look unused. */
@@ -122,7 +122,7 @@ enum cmn_file_trust cc_store_trust(const struct cc_store *store)
 }
 
 /*
- * Entry n of the leaf: whose result it is, whether its dependencies hold, then the
+ * Entry n of the entry directory: whose result it is, whether its dependencies hold, then the
  * result. Also CMN_STALE: .src and .bin do not belong together.
  */
 static enum cmn_status read_variant(struct lookup *lookup, unsigned int n,
@@ -136,11 +136,11 @@ static enum cmn_status read_variant(struct lookup *lookup, unsigned int n,
 	struct cc_src src;
 	enum cmn_status status = CMN_OK;
 
-	if (lookup->key.len < CC_LEAF_LONG_KEY ||
-	    !cc_leaf_match_src(lookup->root_fd, place->leaf, n, store->trust, lookup->key, &src_file,
-			       &src)) {
-		status = cc_leaf_read_file(lookup->root_fd, place->leaf, CC_LEAF_SRC, n, store->trust,
-					   NULL, &src_file);
+	if (lookup->key.len < CC_ENTRY_DIR_LONG_KEY ||
+	    !cc_entry_dir_match_src(lookup->root_fd, place->entry_dir, n, store->trust, lookup->key, &src_file,
+				    &src)) {
+		status = cc_entry_dir_read_file(lookup->root_fd, place->entry_dir, CC_ENTRY_DIR_SRC, n, store->trust,
+						NULL, &src_file);
 		if (status == CMN_OK)
 			status = cc_src_file_decode(cmn_buffer_view(&src_file), &src);
 		if (status == CMN_OK && !cmn_view_equal(src.key, lookup->key))
@@ -156,8 +156,8 @@ static enum cmn_status read_variant(struct lookup *lookup, unsigned int n,
 		status = CMN_MISS;
 	}
 	if (status == CMN_OK)
-		status = cc_leaf_read_file(lookup->root_fd, place->leaf, CC_LEAF_BIN, n, store->trust,
-					   &lookup->room, &bin_file);
+		status = cc_entry_dir_read_file(lookup->root_fd, place->entry_dir, CC_ENTRY_DIR_BIN, n, store->trust,
+						&lookup->room, &bin_file);
 	if (status == CMN_OK)
 		status = cc_entry_decode(&bin_file, &src.hash, &lookup->room, manifest, ret);
 	else
@@ -170,35 +170,35 @@ static enum cmn_status read_variant(struct lookup *lookup, unsigned int n,
 }
 
 /* Removes entry n if it is damaged; CMN_OK: it is gone. */
-static enum cmn_status remove_damaged(const struct cc_store *store, const char *leaf,
-				      unsigned int n, uint64_t leaf_until, uint64_t root_until)
+static enum cmn_status remove_damaged(const struct cc_store *store, const char *entry_dir,
+				      unsigned int n, uint64_t entry_dir_until, uint64_t root_until)
 {
-	int root_fd = -1, leaf_fd = -1;
+	int root_fd = -1, entry_dir_fd = -1;
 	enum cmn_status status = cc_store_open_root(store, &root_fd);
 	uint64_t freed = 0;
 
 	if (status != CMN_OK)
 		return status;
-	status = cc_leaf_open(root_fd, leaf, &leaf_fd);
+	status = cc_entry_dir_open(root_fd, entry_dir, &entry_dir_fd);
 	if (status != CMN_OK)
 		goto out;
-	status = cc_leaf_lock(leaf_fd, leaf_until);
+	status = cc_entry_dir_lock(entry_dir_fd, entry_dir_until);
 	if (status == CMN_OK || status == CMN_ERR_IO) {
-		status = cc_leaf_judge(leaf_fd, n, store->trust);
-		if (cc_leaf_status_damaged(status)) {
-			freed = cc_leaf_remove(leaf_fd, n);
-			status = cc_leaf_judge(leaf_fd, n, store->trust) == CMN_MISS
+		status = cc_entry_dir_judge(entry_dir_fd, n, store->trust);
+		if (cc_entry_dir_status_damaged(status)) {
+			freed = cc_entry_dir_remove(entry_dir_fd, n);
+			status = cc_entry_dir_judge(entry_dir_fd, n, store->trust) == CMN_MISS
 					 ? CMN_OK : CMN_ERR_ACCESS;
 			/* Failing leaves the account a little high; the next clean-up counts. */
 			if (freed)
 				(void)!cc_account_add(root_fd, -(int64_t)freed, root_until);
 			/* Then only: who counts does not see the lock of a directory that is gone. */
-			cc_leaf_prune(root_fd, leaf);
+			cc_entry_dir_prune(root_fd, entry_dir);
 		} else if (status == CMN_OK) {
 			status = CMN_MISS;
 		}
 	}
-	cc_root_unlock(leaf_fd);
+	cc_root_unlock(entry_dir_fd);
 out:
 	(void)close(root_fd);	/* a directory: nothing to be lost */
 	return status;
@@ -210,20 +210,20 @@ enum cmn_status cc_store_repair(struct cc_store *store, const struct cc_store_pl
 
 	if (store->config->read_only)
 		return CMN_ERR_ACCESS;
-	return remove_damaged(store, place->leaf, place->n, until, until);
+	return remove_damaged(store, place->entry_dir, place->n, until, until);
 }
 
 enum cmn_status cc_store_judge(struct cc_store *store, const struct cc_store_place *place)
 {
-	int root_fd, leaf_fd;
+	int root_fd, entry_dir_fd;
 	enum cmn_status status = cc_store_open_root(store, &root_fd);
 
 	if (status != CMN_OK)
 		return status;
-	status = cc_leaf_open(root_fd, place->leaf, &leaf_fd);
+	status = cc_entry_dir_open(root_fd, place->entry_dir, &entry_dir_fd);
 	if (status == CMN_OK) {
-		status = cc_leaf_judge(leaf_fd, place->n, store->trust);
-		(void)close(leaf_fd);	/* read only */
+		status = cc_entry_dir_judge(entry_dir_fd, place->n, store->trust);
+		(void)close(entry_dir_fd);	/* read only */
 	}
 	(void)close(root_fd);	/* likewise */
 	return status;
@@ -232,7 +232,7 @@ enum cmn_status cc_store_judge(struct cc_store *store, const struct cc_store_pla
 static void note_damage(struct lookup *lookup, unsigned int n, enum cmn_status status)
 {
 	struct cc_store *store = lookup->store;
-	const char *leaf = lookup->report.place.leaf;
+	const char *entry_dir = lookup->report.place.entry_dir;
 	bool own = lookup->root == store->config->dir;
 
 	/* A tier that others wrote may hold what this user may not read. */
@@ -242,7 +242,7 @@ static void note_damage(struct lookup *lookup, unsigned int n, enum cmn_status s
 	lookup->report.distrusted += status == CMN_ERR_ACCESS;
 	cmn_log_once(store->log, &store->damage_logged, CMN_LOG_WARNING,
 		     "%s cache entry %s/%s/%u.src: %s%s",
-		     status == CMN_ERR_ACCESS ? "distrusted" : "damaged", lookup->root, leaf, n,
+		     status == CMN_ERR_ACCESS ? "distrusted" : "damaged", lookup->root, entry_dir, n,
 		     status == CMN_ERR_ACCESS ? "others may write to it, or it cannot be read" :
 						cmn_status_string(status),
 		     own && !store->config->read_only ? "; removed" : "");
@@ -254,7 +254,7 @@ static void note_damage(struct lookup *lookup, unsigned int n, enum cmn_status s
 	if (own && !store->config->read_only) {
 		if (!lookup->lock_until)
 			lookup->lock_until = cmn_clock_monotonic() + CC_STORE_LOOKUP_PATIENCE_NS;
-		(void)remove_damaged(store, leaf, n, 0, lookup->lock_until);
+		(void)remove_damaged(store, entry_dir, n, 0, lookup->lock_until);
 	}
 }
 
@@ -267,27 +267,27 @@ static enum cmn_status settle(struct lookup *lookup, unsigned int n, enum cmn_st
 		status = read_variant(lookup, n, ret);
 	if (status == CMN_OK || status == CMN_ERR_NOMEM)
 		return status;
-	if (cc_leaf_status_damaged(status))
+	if (cc_entry_dir_status_damaged(status))
 		note_damage(lookup, n, status);
 	return CMN_MISS;
 }
 
-/* The rest of the leaf, after entry 0 was none. */
+/* The rest of the entry directory, after entry 0 was none. */
 static enum cmn_status try_others(struct lookup *lookup, struct cc_entry **ret)
 {
 	enum cmn_status status;
-	struct cc_leaf_scan scan;
-	int leaf_fd;
+	struct cc_entry_dir_scan scan;
+	int entry_dir_fd;
 
-	if (cc_leaf_find(lookup->root_fd, lookup->report.place.leaf, &leaf_fd) != CMN_OK)
+	if (cc_entry_dir_find(lookup->root_fd, lookup->report.place.entry_dir, &entry_dir_fd) != CMN_OK)
 		return CMN_MISS;
-	status = cc_leaf_scan(leaf_fd, &scan);
-	(void)close(leaf_fd);	/* read only */
+	status = cc_entry_dir_scan(entry_dir_fd, &scan);
+	(void)close(entry_dir_fd);	/* read only */
 	if (status != CMN_OK)
 		return CMN_MISS;
 	status = CMN_MISS;
-	for (unsigned int n = 1; n < CC_LEAF_VARIANTS && status == CMN_MISS; n++) {
-		if (!(scan.present[CC_LEAF_SRC] >> n & 1))
+	for (unsigned int n = 1; n < CC_ENTRY_DIR_VARIANTS && status == CMN_MISS; n++) {
+		if (!(scan.present[CC_ENTRY_DIR_SRC] >> n & 1))
 			continue;
 		status = read_variant(lookup, n, ret);
 		if (status != CMN_OK)
@@ -300,7 +300,7 @@ static enum cmn_status try_others(struct lookup *lookup, struct cc_entry **ret)
 static bool use_is_noted(const struct lookup *lookup, uint64_t now_ns)
 {
 	const struct cc_store_place *place = &lookup->report.place;
-	uint64_t used_ns = cc_leaf_used_ns(lookup->root_fd, place->leaf, place->n);
+	uint64_t used_ns = cc_entry_dir_used_ns(lookup->root_fd, place->entry_dir, place->n);
 
 	return used_ns + USE_GRAIN_NS >= now_ns && used_ns <= now_ns + USE_GRAIN_NS;
 }
@@ -313,7 +313,7 @@ static void note_use(struct lookup *lookup, uint64_t now_ns)
 
 	lookup->root_fd = cmn_file_raise(lookup->root_fd);	/* something is written beneath it */
 	if (cc_days_note(lookup->root_fd, now_ns, 0, &days) == now_ns)
-		cc_leaf_note_use(lookup->root_fd, place->leaf, place->n, now_ns);
+		cc_entry_dir_note_use(lookup->root_fd, place->entry_dir, place->n, now_ns);
 }
 
 static enum cmn_status get_from(struct lookup *lookup, const char *root, struct cc_entry **ret)
@@ -358,20 +358,20 @@ enum cmn_status cc_store_get(struct cc_store *store, const struct cc_key *key,
 	};
 	char **tier = store->config->read_only_dirs;
 	enum cmn_status status = cc_key_status(key);
-	char *leaf;
+	char *entry_dir;
 
 	if (report)
 		*report = (struct cc_store_report){ 0 };
 	if (status != CMN_OK)
 		return status;
 	lookup.key = cc_key_view(key);
-	leaf = lookup.report.place.leaf;
-	cc_leaf_path_of(key, leaf);
+	entry_dir = lookup.report.place.entry_dir;
+	cc_entry_dir_path_of(key, entry_dir);
 	status = store->config->dir ? get_from(&lookup, store->config->dir, ret) : CMN_MISS;
 	if (status == CMN_MISS && tier && *tier) {
 		for (; *tier && status == CMN_MISS; tier++)
 			status = get_from(&lookup, *tier, ret);
-		leaf[0] = '\0';
+		entry_dir[0] = '\0';
 	}
 	if (report)
 		*report = lookup.report;
@@ -387,6 +387,6 @@ bool cc_store_may_have(const struct cc_store *store, const struct cc_key *key)
 		return false;
 	memcpy(path, store->config->dir, len);
 	path[len] = '/';
-	cc_leaf_path_of(key, path + len + 1);
+	cc_entry_dir_path_of(key, path + len + 1);
 	return access(path, F_OK) == 0;
 }

@@ -25,7 +25,7 @@
 #include "cachecore/disk/space/clean.h"
 #include "cachecore/key.h"
 #include "cachecore/disk/root.h"
-#include "cachecore/disk/leaf_walk.h"
+#include "cachecore/disk/entry_dir_walk.h"
 #include "common/log.h"
 #include "common/status.h"
 
@@ -45,7 +45,7 @@ void cc_store_close(struct cc_store *store);	/* NULL is fine */
 
 /* Where in the root an entry lies. */
 struct cc_store_place {
-	char leaf[CC_LEAF_PATH_SIZE];	/* "": not in the root, but in a tier */
+	char entry_dir[CC_ENTRY_DIR_PATH_SIZE];	/* "": not in the root, but in a tier */
 	unsigned int n;
 };
 
@@ -61,7 +61,7 @@ struct cc_store_report {
  * The entry of that key whose dependencies hold now; a new reference.
  * CMN_MISS: none. A damaged entry is removed (unless somebody holds its
  * directory's lock), logged once, counted in *report, and the search goes on.
- * The use is noted for eviction (cc_leaf_note_use), unless one within an hour is, or it is read only.
+ * The use is noted for eviction (cc_entry_dir_note_use), unless one within an hour is, or it is read only.
  * memo and report may be NULL. Files longer than kept_len will not be kept: if
  * they are large, their memory is lent by the store, which is best given back
  * soon.
@@ -136,9 +136,9 @@ struct cc_store_item {
 typedef bool (*cc_store_visit_fn)(void *ctx, const struct cc_store_item *item);
 CMN_CHECKED enum cmn_status cc_store_walk(struct cc_store *store, bool deep,
 					  cc_store_visit_fn visit, void *ctx);
-/* The same for what is chosen (leaf_walk.h); ctx is for both. */
+/* The same for what is chosen (entry_dir_walk.h); ctx is for both. */
 CMN_CHECKED enum cmn_status cc_store_walk_chosen(struct cc_store *store,
-						 const struct cc_leaf_choice *choice, bool deep,
+						 const struct cc_entry_dir_choice *choice, bool deep,
 						 cc_store_visit_fn visit, void *ctx);
 /* The same for one entry of that root. CMN_MISS: it is not there. */
 CMN_CHECKED enum cmn_status cc_store_look(struct cc_store *store, int root_fd,

@@ -14,13 +14,13 @@
 
 /* An entry's directory, locked. */
 struct held {
-	int root_fd, leaf_fd;	/* -1: none */
+	int root_fd, entry_dir_fd;	/* -1: none */
 };
 
 static void leave(struct held *held)
 {
-	if (held->leaf_fd >= 0)
-		cc_root_unlock(held->leaf_fd);
+	if (held->entry_dir_fd >= 0)
+		cc_root_unlock(held->entry_dir_fd);
 	if (held->root_fd >= 0)
 		(void)close(held->root_fd);	/* a directory: nothing to be lost */
 }
@@ -34,19 +34,19 @@ static enum cmn_status enter(struct cc_store *store, const struct cc_store_place
 	*ret = (struct held){ -1, -1 };
 	status = cc_store_open_root(store, &ret->root_fd);
 	if (status == CMN_OK)
-		status = cc_leaf_open(ret->root_fd, place->leaf, &ret->leaf_fd);
+		status = cc_entry_dir_open(ret->root_fd, place->entry_dir, &ret->entry_dir_fd);
 	if (status == CMN_OK)
-		status = cc_leaf_lock(ret->leaf_fd, until);
+		status = cc_entry_dir_lock(ret->entry_dir_fd, until);
 	/* Without locks names still change whole: by rename. */
-	return status == CMN_ERR_IO && ret->leaf_fd >= 0 ? CMN_OK : status;
+	return status == CMN_ERR_IO && ret->entry_dir_fd >= 0 ? CMN_OK : status;
 }
 
-static bool is_there(int leaf_fd, unsigned int n)
+static bool is_there(int entry_dir_fd, unsigned int n)
 {
-	char name[CC_LEAF_NAME_SIZE];
+	char name[CC_ENTRY_DIR_NAME_SIZE];
 
-	cc_leaf_name(CC_LEAF_SRC, n, name);
-	return faccessat(leaf_fd, name, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
+	cc_entry_dir_name(CC_ENTRY_DIR_SRC, n, name);
+	return faccessat(entry_dir_fd, name, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
 }
 
 enum cmn_status cc_store_discard(struct cc_store *store, const struct cc_store_place *place,
@@ -60,20 +60,20 @@ enum cmn_status cc_store_discard(struct cc_store *store, const struct cc_store_p
 	if (store->config->read_only)
 		return CMN_ERR_ACCESS;
 	status = enter(store, place, until, &held);
-	if (status == CMN_OK && !is_there(held.leaf_fd, place->n))
+	if (status == CMN_OK && !is_there(held.entry_dir_fd, place->n))
 		status = CMN_MISS;
 	if (status == CMN_OK &&
-	    cc_leaf_used_ns(held.leaf_fd, NULL, place->n) != access_ns)
+	    cc_entry_dir_used_ns(held.entry_dir_fd, NULL, place->n) != access_ns)
 		status = CMN_STALE;
 	if (status == CMN_OK) {
-		*ret_freed = cc_leaf_remove(held.leaf_fd, place->n);
-		if (is_there(held.leaf_fd, place->n))
+		*ret_freed = cc_entry_dir_remove(held.entry_dir_fd, place->n);
+		if (is_there(held.entry_dir_fd, place->n))
 			status = CMN_ERR_ACCESS;
 		/* Failing leaves the account a little high; the next clean-up counts. */
 		if (*ret_freed)
 			(void)!cc_account_add(held.root_fd, -(int64_t)*ret_freed, until);
 		/* Then only: who counts does not see the lock of a directory that is gone. */
-		cc_leaf_prune(held.root_fd, place->leaf);
+		cc_entry_dir_prune(held.root_fd, place->entry_dir);
 	}
 	leave(&held);
 	return status;
@@ -95,18 +95,18 @@ static void release_recoding(struct recoding *recoding)
 
 /* Reads and verifies every byte, without a lock: files appear whole. */
 static enum cmn_status encode(const struct cc_store *store, const struct cc_store_place *place,
-			      int leaf_fd, int level, unsigned int load_rate,
+			      int entry_dir_fd, int level, unsigned int load_rate,
 			      struct recoding *ret)
 {
 	struct cmn_buffer file = { 0 };
 	struct cc_src src;
-	enum cmn_status status = cc_leaf_read_src(leaf_fd, place->n, cc_store_trust(store),
+	enum cmn_status status = cc_entry_dir_read_src(entry_dir_fd, place->n, cc_store_trust(store),
 							 &file, &src);
 
 	if (status == CMN_OK)
-		status = cc_leaf_read_bin_header(leaf_fd, place->n, &src, &ret->old);
+		status = cc_entry_dir_read_bin_header(entry_dir_fd, place->n, &src, &ret->old);
 	if (status == CMN_OK)
-		status = cc_leaf_read_bin(leaf_fd, NULL, place->n, cc_store_trust(store),
+		status = cc_entry_dir_read_bin(entry_dir_fd, NULL, place->n, cc_store_trust(store),
 						 &src, NULL, NULL, &ret->entry);
 	if (status == CMN_OK) {
 		cc_entry_set_load_rate(ret->entry, load_rate);
@@ -156,17 +156,17 @@ static enum cmn_status reserve(const struct cc_store *store, int root_fd, uint64
 	return status == CMN_STALE || status == CMN_MISS ? CMN_ERR_TOO_LARGE : status;
 }
 
-/* The leaf is locked, and its .bin is the one that was read. */
+/* The entry directory is locked, and its .bin is the one that was read. */
 static enum cmn_status publish(const struct cc_store *store, const struct held *held, unsigned int n,
 			       const struct recoding *recoding, uint64_t until, int64_t *ret_change)
 {
 	struct cmn_view bin[2] = { { recoding->header, CC_ENTRY_HEADER_SIZE },
 				   recoding->stored.len ? cmn_buffer_view(&recoding->stored)
 							: cc_entry_payload(recoding->entry) };
-	uint64_t before = cc_leaf_bytes(held->leaf_fd, n), reserved = 0;
+	uint64_t before = cc_entry_dir_bytes(held->entry_dir_fd, n), reserved = 0;
 	uint64_t old = blocks(recoding->old.stored_len), new = blocks(stored_len(recoding));
-	uint64_t used_ns = cc_leaf_used_ns(held->leaf_fd, NULL, n);
-	char name[CC_LEAF_NAME_SIZE];
+	uint64_t used_ns = cc_entry_dir_used_ns(held->entry_dir_fd, NULL, n);
+	char name[CC_ENTRY_DIR_NAME_SIZE];
 	enum cmn_status status = CMN_OK;
 
 	if (new > old) {
@@ -175,10 +175,10 @@ static enum cmn_status publish(const struct cc_store *store, const struct held *
 	}
 	if (status != CMN_OK)
 		return status;
-	cc_leaf_name(CC_LEAF_BIN, n, name);
-	status = cmn_file_publish(held->leaf_fd, name, bin, 2);
-	cc_leaf_note_use(held->leaf_fd, NULL, n, used_ns);
-	*ret_change = (int64_t)cc_leaf_bytes(held->leaf_fd, n) - (int64_t)before;
+	cc_entry_dir_name(CC_ENTRY_DIR_BIN, n, name);
+	status = cmn_file_publish(held->entry_dir_fd, name, bin, 2);
+	cc_entry_dir_note_use(held->entry_dir_fd, NULL, n, used_ns);
+	*ret_change = (int64_t)cc_entry_dir_bytes(held->entry_dir_fd, n) - (int64_t)before;
 	/* Failing leaves the account a little high; the next clean-up counts. */
 	if (*ret_change != (int64_t)reserved)
 		(void)!cc_account_add(held->root_fd, *ret_change - (int64_t)reserved, until);
@@ -186,12 +186,12 @@ static enum cmn_status publish(const struct cc_store *store, const struct held *
 }
 
 /* Whether what was read is still what lies there. */
-static bool is_same(int leaf_fd, unsigned int n, const struct recoding *recoding)
+static bool is_same(int entry_dir_fd, unsigned int n, const struct recoding *recoding)
 {
 	struct cc_entry_header now;
 
-	return is_there(leaf_fd, n) &&
-	       cc_leaf_read_bin_header(leaf_fd, n, NULL, &now) == CMN_OK &&
+	return is_there(entry_dir_fd, n) &&
+	       cc_entry_dir_read_bin_header(entry_dir_fd, n, NULL, &now) == CMN_OK &&
 	       cmn_hash_equal(&now.file_hash, &recoding->old.file_hash) &&
 	       cmn_hash_equal(&now.key_hash, &recoding->old.key_hash);
 }
@@ -203,7 +203,7 @@ enum cmn_status cc_store_recompress(struct cc_store *store, const struct cc_stor
 	struct recoding recoding = { 0 };
 	struct held held = { -1, -1 };
 	enum cmn_status status;
-	int root_fd = -1, leaf_fd = -1;
+	int root_fd = -1, entry_dir_fd = -1;
 
 	*ret_change = 0;
 	if (store->config->read_only && !how->dry_run)
@@ -211,9 +211,9 @@ enum cmn_status cc_store_recompress(struct cc_store *store, const struct cc_stor
 	status = cc_store_open_root(store, &root_fd);
 	if (status != CMN_OK)
 		return status;
-	status = cc_leaf_open(root_fd, place->leaf, &leaf_fd);
+	status = cc_entry_dir_open(root_fd, place->entry_dir, &entry_dir_fd);
 	if (status == CMN_OK)
-		status = encode(store, place, leaf_fd, how->level, how->load_rate, &recoding);
+		status = encode(store, place, entry_dir_fd, how->level, how->load_rate, &recoding);
 	if (status == CMN_OK && !is_worth(&recoding, how->level))
 		status = CMN_STALE;
 	if (status == CMN_OK && how->dry_run)
@@ -222,13 +222,13 @@ enum cmn_status cc_store_recompress(struct cc_store *store, const struct cc_stor
 	if (status == CMN_OK && !how->dry_run) {
 		status = enter(store, place, until, &held);
 		if (status == CMN_OK)
-			status = is_same(held.leaf_fd, place->n, &recoding)
+			status = is_same(held.entry_dir_fd, place->n, &recoding)
 				 ? publish(store, &held, place->n, &recoding, until, ret_change) : CMN_MISS;
 		leave(&held);
 	}
 	release_recoding(&recoding);
-	if (leaf_fd >= 0)
-		(void)close(leaf_fd);	/* read only */
+	if (entry_dir_fd >= 0)
+		(void)close(entry_dir_fd);	/* read only */
 	(void)close(root_fd);	/* likewise */
 	return status;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * store_put: publication and removal of entries. Encoding is done before a
- * lock is taken; names in a leaf change under its lock only.
+ * lock is taken; names in an entry directory change under its lock only.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -21,7 +21,7 @@
 
 /* Of file systems, as a rule; where it is another one the account is corrected afterwards. */
 #define BLOCK UINT64_C(4096)
-/* An evictor may remove a leaf under a writer's hands; thrice in a row it does not. */
+/* An evictor may remove an entry directory under a writer's hands; thrice in a row it does not. */
 #define MAKE_ATTEMPTS 3
 
 /* As cc_store_open_root, and makes it. */
@@ -45,15 +45,15 @@ static enum cmn_status make_root(struct cc_store *store, int *ret_fd)
 	return status;
 }
 
-/* A leaf that is locked; fd -1: none. locked false: the file system has no locks. */
-struct held_leaf {
+/* An entry directory that is locked; fd -1: none. locked false: the file system has no locks. */
+struct held_entry_dir {
 	int fd;
 	bool locked;
 };
 
-/* Makes and locks the key's leaf. CMN_MISS: it was removed each time. */
-static enum cmn_status lock_leaf(const struct cc_store *store, int root_fd, const char *leaf,
-				 uint64_t until, struct held_leaf *ret)
+/* Makes and locks the key's entry directory. CMN_MISS: it was removed each time. */
+static enum cmn_status lock_entry_dir(const struct cc_store *store, int root_fd, const char *entry_dir,
+				      uint64_t until, struct held_entry_dir *ret)
 {
 	mode_t mode = store->config->sharing == CC_SHARING_READERS ? 0755
 								   : cc_root_dir_mode(root_fd);
@@ -61,13 +61,13 @@ static enum cmn_status lock_leaf(const struct cc_store *store, int root_fd, cons
 	int fd = -1;
 
 	for (int i = 0; i < MAKE_ATTEMPTS && status == CMN_MISS; i++) {
-		status = cc_leaf_make(root_fd, leaf, mode, &fd);
+		status = cc_entry_dir_make(root_fd, entry_dir, mode, &fd);
 		if (status != CMN_OK)
 			continue;
-		status = cc_leaf_lock(fd, until);
+		status = cc_entry_dir_lock(fd, until);
 		/* Without locks files still appear whole: rename is atomic. */
 		if (status == CMN_OK || status == CMN_ERR_IO) {
-			*ret = (struct held_leaf){ fd, status == CMN_OK };
+			*ret = (struct held_entry_dir){ fd, status == CMN_OK };
 			return CMN_OK;
 		}
 		cc_root_unlock(fd);
@@ -75,7 +75,7 @@ static enum cmn_status lock_leaf(const struct cc_store *store, int root_fd, cons
 	return status;
 }
 
-static void release_leaf(struct held_leaf *held)
+static void release_entry_dir(struct held_entry_dir *held)
 {
 	if (held->fd >= 0)
 		cc_root_unlock(held->fd);
@@ -83,7 +83,7 @@ static void release_leaf(struct held_leaf *held)
 }
 
 /* What is to be written, encoded before any lock is taken. */
-struct parcel {
+struct prepared {
 	enum cmn_file_trust trust;	/* of files that are there already */
 	struct cmn_view key;
 	struct cmn_buffer src;
@@ -107,8 +107,8 @@ bool cc_store_makes_room(const struct cc_store *store)
 	return cc_evict_makes_room(store->config);
 }
 
-static enum cmn_status prepare_parcel(const struct cc_store *store, const struct cc_key *key,
-				      const struct cc_entry *entry, struct parcel *parcel)
+static enum cmn_status prepare(const struct cc_store *store, const struct cc_key *key,
+			       const struct cc_entry *entry, struct prepared *prepared)
 {
 	const struct cc_config *config = store->config;
 	enum cmn_status status = cc_key_status(key);
@@ -117,40 +117,40 @@ static enum cmn_status prepare_parcel(const struct cc_store *store, const struct
 		return status;
 	if (cc_store_bound_of(store, entry))
 		return CMN_ERR_TOO_LARGE;
-	parcel->trust = cc_store_trust(store);
-	parcel->key = cc_key_view(key);
-	status = cc_src_file_encode(parcel->key, cc_entry_manifest(entry), &parcel->src,
-				    &parcel->src_hash);
+	prepared->trust = cc_store_trust(store);
+	prepared->key = cc_key_view(key);
+	status = cc_src_file_encode(prepared->key, cc_entry_manifest(entry), &prepared->src,
+				    &prepared->src_hash);
 	if (status == CMN_OK)
-		status = cc_entry_encode(entry, config->compression, &parcel->src_hash,
-					 parcel->bin_header, &parcel->stored);
+		status = cc_entry_encode(entry, config->compression, &prepared->src_hash,
+					 prepared->bin_header, &prepared->stored);
 	if (status != CMN_OK)
 		return status;
-	parcel->payload = parcel->stored.len ? cmn_buffer_view(&parcel->stored)
+	prepared->payload = prepared->stored.len ? cmn_buffer_view(&prepared->stored)
 					     : cc_entry_payload(entry);
 	/* One that alone is over half of the root would displace most of the others. */
 	if (config->max_size && cc_evict_makes_room(config) &&
-	    parcel->src.len + parcel->payload.len + CC_ENTRY_HEADER_SIZE > config->max_size / 2)
+	    prepared->src.len + prepared->payload.len + CC_ENTRY_HEADER_SIZE > config->max_size / 2)
 		return CMN_ERR_TOO_LARGE;
 	return CMN_OK;
 }
 
-static void release_parcel(struct parcel *parcel)
+static void release_prepared(struct prepared *prepared)
 {
-	cmn_buffer_release(&parcel->src);
-	cmn_buffer_release(&parcel->stored);
+	cmn_buffer_release(&prepared->src);
+	cmn_buffer_release(&prepared->stored);
 }
 
 /* Whether somebody's directory has the name of one of the two files: it cannot be replaced. */
-static bool is_blocked(int leaf_fd, unsigned int n)
+static bool is_blocked(int entry_dir_fd, unsigned int n)
 {
-	static const enum cc_leaf_file files[] = { CC_LEAF_SRC, CC_LEAF_BIN };
-	char name[CC_LEAF_NAME_SIZE];
+	static const enum cc_entry_dir_file files[] = { CC_ENTRY_DIR_SRC, CC_ENTRY_DIR_BIN };
+	char name[CC_ENTRY_DIR_NAME_SIZE];
 	struct stat info;
 
 	for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++) {
-		cc_leaf_name(files[i], n, name);
-		if (fstatat(leaf_fd, name, &info, AT_SYMLINK_NOFOLLOW) == 0 &&
+		cc_entry_dir_name(files[i], n, name);
+		if (fstatat(entry_dir_fd, name, &info, AT_SYMLINK_NOFOLLOW) == 0 &&
 		    S_ISDIR(info.st_mode))
 			return true;
 	}
@@ -158,45 +158,45 @@ static bool is_blocked(int leaf_fd, unsigned int n)
 }
 
 /* Whether the .bin is one that another version of the cache wrote, and may still want. */
-static bool is_of_another_version(int leaf_fd, unsigned int n)
+static bool is_of_another_version(int entry_dir_fd, unsigned int n)
 {
 	struct cc_entry_header header;
 
-	return cc_leaf_read_bin_header(leaf_fd, n, NULL, &header) == CMN_ERR_VERSION;
+	return cc_entry_dir_read_bin_header(entry_dir_fd, n, NULL, &header) == CMN_ERR_VERSION;
 }
 
-/* The number under which the parcel goes; *ret_same: its .src is there already, byte by byte. */
-static enum cmn_status choose_number(int leaf_fd, const struct cc_days *days, const struct parcel *parcel,
+/* The number under which what is prepared goes; *ret_same: its .src is there already, byte by byte. */
+static enum cmn_status choose_number(int entry_dir_fd, const struct cc_days *days, const struct prepared *prepared,
 				     unsigned int *ret_n, bool *ret_same)
 {
 	uint64_t oldest = UINT64_MAX;
-	unsigned int free_n = CC_LEAF_VARIANTS, old_n = 0;
-	struct cc_leaf_scan scan;
-	enum cmn_status status = cc_leaf_scan(leaf_fd, &scan);
+	unsigned int free_n = CC_ENTRY_DIR_VARIANTS, old_n = 0;
+	struct cc_entry_dir_scan scan;
+	enum cmn_status status = cc_entry_dir_scan(entry_dir_fd, &scan);
 
 	if (status != CMN_OK)
 		return status;
-	for (unsigned int n = 0; n < CC_LEAF_VARIANTS; n++) {
+	for (unsigned int n = 0; n < CC_ENTRY_DIR_VARIANTS; n++) {
 		struct cmn_buffer file = { 0 };
 		struct cc_src src;
 		uint64_t rank;
 		bool same;
 
-		if (((scan.present[CC_LEAF_SRC] | scan.present[CC_LEAF_BIN]) >> n & 1) &&
-		    is_blocked(leaf_fd, n))
+		if (((scan.present[CC_ENTRY_DIR_SRC] | scan.present[CC_ENTRY_DIR_BIN]) >> n & 1) &&
+		    is_blocked(entry_dir_fd, n))
 			continue;
-		if (!(scan.present[CC_LEAF_SRC] >> n & 1)) {
+		if (!(scan.present[CC_ENTRY_DIR_SRC] >> n & 1)) {
 			free_n = n < free_n ? n : free_n;
 			continue;
 		}
-		rank = cc_days_rank(days, cc_leaf_used_ns(leaf_fd, NULL, n));
+		rank = cc_days_rank(days, cc_entry_dir_used_ns(entry_dir_fd, NULL, n));
 		if (rank < oldest) {
 			oldest = rank;
 			old_n = n;
 		}
-		same = cc_leaf_read_src(leaf_fd, n, parcel->trust, &file, &src) == CMN_OK &&
-		       cmn_view_equal(cmn_buffer_view(&file), cmn_buffer_view(&parcel->src)) &&
-		       !is_of_another_version(leaf_fd, n);
+		same = cc_entry_dir_read_src(entry_dir_fd, n, prepared->trust, &file, &src) == CMN_OK &&
+		       cmn_view_equal(cmn_buffer_view(&file), cmn_buffer_view(&prepared->src)) &&
+		       !is_of_another_version(entry_dir_fd, n);
 		cmn_buffer_release(&file);
 		if (same) {
 			*ret_n = n;
@@ -204,7 +204,7 @@ static enum cmn_status choose_number(int leaf_fd, const struct cc_days *days, co
 			return CMN_OK;
 		}
 	}
-	*ret_n = free_n < CC_LEAF_VARIANTS ? free_n : old_n;
+	*ret_n = free_n < CC_ENTRY_DIR_VARIANTS ? free_n : old_n;
 	*ret_same = false;
 	return CMN_OK;
 }
@@ -212,72 +212,72 @@ static enum cmn_status choose_number(int leaf_fd, const struct cc_days *days, co
 /*
  * .bin before .src: what has no .src is invisible. The same .src is not
  * written again, so a failure leaves the old pair as it was. Returns by
- * *ret_change how many bytes the leaf grew, also on failure.
+ * *ret_change how many bytes the entry directory grew, also on failure.
  */
-static enum cmn_status publish_parcel(int leaf_fd, const struct cc_days *days, const struct parcel *parcel,
-				      uint64_t used_ns, int64_t *ret_change)
+static enum cmn_status publish(int entry_dir_fd, const struct cc_days *days, const struct prepared *prepared,
+					uint64_t used_ns, int64_t *ret_change)
 {
-	struct cmn_view bin[2] = { { parcel->bin_header, CC_ENTRY_HEADER_SIZE }, parcel->payload };
-	struct cmn_view src = cmn_buffer_view(&parcel->src);
-	char name[CC_LEAF_NAME_SIZE];
+	struct cmn_view bin[2] = { { prepared->bin_header, CC_ENTRY_HEADER_SIZE }, prepared->payload };
+	struct cmn_view src = cmn_buffer_view(&prepared->src);
+	char name[CC_ENTRY_DIR_NAME_SIZE];
 	enum cmn_status status;
 	uint64_t before;
 	unsigned int n;
 	bool same;
 
 	*ret_change = 0;
-	status = choose_number(leaf_fd, days, parcel, &n, &same);
+	status = choose_number(entry_dir_fd, days, prepared, &n, &same);
 	if (status != CMN_OK)
 		return status;
-	before = cc_leaf_bytes(leaf_fd, n);
+	before = cc_entry_dir_bytes(entry_dir_fd, n);
 	if (!same)
-		(void)cc_leaf_remove(leaf_fd, n);	/* what stays is replaced by rename */
-	cc_leaf_name(CC_LEAF_BIN, n, name);
-	status = cmn_file_publish(leaf_fd, name, bin, 2);
+		(void)cc_entry_dir_remove(entry_dir_fd, n);	/* what stays is replaced by rename */
+	cc_entry_dir_name(CC_ENTRY_DIR_BIN, n, name);
+	status = cmn_file_publish(entry_dir_fd, name, bin, 2);
 	/* By the clock whose day was noted, not a server's. */
 	if (status == CMN_OK)
-		cc_leaf_note_use(leaf_fd, NULL, n, used_ns);
+		cc_entry_dir_note_use(entry_dir_fd, NULL, n, used_ns);
 	if (status == CMN_OK && !same) {
-		cc_leaf_name(CC_LEAF_SRC, n, name);
-		status = cmn_file_publish(leaf_fd, name, &src, 1);
+		cc_entry_dir_name(CC_ENTRY_DIR_SRC, n, name);
+		status = cmn_file_publish(entry_dir_fd, name, &src, 1);
 	}
 	if (status != CMN_OK && !same)
-		(void)cc_leaf_remove(leaf_fd, n);
-	*ret_change = (int64_t)cc_leaf_bytes(leaf_fd, n) - (int64_t)before;
+		(void)cc_entry_dir_remove(entry_dir_fd, n);
+	*ret_change = (int64_t)cc_entry_dir_bytes(entry_dir_fd, n) - (int64_t)before;
 	return status;
 }
 
-/* What the parcel will take on disk, as nearly as that is known before. */
-static uint64_t parcel_bytes(const struct parcel *parcel, int root_fd)
+/* What what is prepared will take on disk, as nearly as that is known before. */
+static uint64_t prepared_bytes(const struct prepared *prepared, int root_fd)
 {
-	uint64_t blocks = (parcel->src.len + BLOCK - 1) / BLOCK;
+	uint64_t blocks = (prepared->src.len + BLOCK - 1) / BLOCK;
 
-	blocks += (CC_ENTRY_HEADER_SIZE + parcel->payload.len + BLOCK - 1) / BLOCK;
-	return blocks * BLOCK + cc_leaf_directories(root_fd);
+	blocks += (CC_ENTRY_HEADER_SIZE + prepared->payload.len + BLOCK - 1) / BLOCK;
+	return blocks * BLOCK + cc_entry_dir_directories(root_fd);
 }
 
 /*
- * The leaf, locked, with the bytes in the account, where these
+ * The entry directory, locked, with the bytes in the account, where these
  * stay within limit. Until that is known nothing is made, and the number never has what
- * nobody with a locked leaf is to write. Somebody else's leaf is waited for
+ * nobody with a locked entry directory is to write. Somebody else's entry directory is waited for
  * without the root's lock. A lost number is none that a root without a bound needs: it stays lost.
  * CMN_STALE: over limit, or it is lost; CMN_BUSY.
  */
-static enum cmn_status reserve_within(const struct cc_store *store, int root_fd, const char *leaf,
+static enum cmn_status reserve_within(const struct cc_store *store, int root_fd, const char *entry_dir,
 				      uint64_t bytes, uint64_t limit, uint64_t until,
-				      struct held_leaf *held)
+				      struct held_entry_dir *held)
 {
-	bool leaf_busy = false, lost;
+	bool entry_dir_busy = false, lost;
 	enum cmn_status status;
 	uint64_t total;
 	int fd = -1;
 
 	do {
-		if (leaf_busy) {
-			status = lock_leaf(store, root_fd, leaf, until, held);
+		if (entry_dir_busy) {
+			status = lock_entry_dir(store, root_fd, entry_dir, until, held);
 			if (status != CMN_OK)
 				return status;
-			leaf_busy = false;
+			entry_dir_busy = false;
 		}
 		status = cc_account_lock(root_fd, until, &fd);
 		if (status != CMN_OK)
@@ -287,16 +287,16 @@ static enum cmn_status reserve_within(const struct cc_store *store, int root_fd,
 		if (lost)
 			status = limit == UINT64_MAX ? CMN_OK : CMN_STALE;
 		if (status == CMN_OK && held->fd < 0) {
-			status = lock_leaf(store, root_fd, leaf, 0, held);
-			leaf_busy = status == CMN_BUSY;
+			status = lock_entry_dir(store, root_fd, entry_dir, 0, held);
+			entry_dir_busy = status == CMN_BUSY;
 		}
 		if (status == CMN_OK && !lost)
 			status = cc_account_write(fd, total);
 		cc_root_unlock(fd);
-	} while (leaf_busy);
+	} while (entry_dir_busy);
 	if (status != CMN_OK && held->fd >= 0) {
-		cc_leaf_prune(root_fd, leaf);
-		release_leaf(held);
+		cc_entry_dir_prune(root_fd, entry_dir);
+		release_entry_dir(held);
 	}
 	return status;
 }
@@ -325,8 +325,8 @@ static enum cmn_status make_room(const struct cc_config *config, int root_fd, ui
  * stay within it together, and what cannot be counted does not appear.
  * CMN_ERR_TOO_LARGE: they would not, and nothing goes for it in time.
  */
-static enum cmn_status reserve(struct cc_store *store, int root_fd, const char *leaf, uint64_t bytes,
-			       const struct limits *limits, struct held_leaf *held)
+static enum cmn_status reserve(struct cc_store *store, int root_fd, const char *entry_dir, uint64_t bytes,
+			       const struct limits *limits, struct held_entry_dir *held)
 {
 	const struct cc_config *config = store->config;
 	uint64_t bound = config->eviction_disable ? 0 : config->max_size, overhead, left;
@@ -334,17 +334,17 @@ static enum cmn_status reserve(struct cc_store *store, int root_fd, const char *
 	bool late = false;
 
 	if (!bound)
-		return reserve_within(store, root_fd, leaf, bytes, UINT64_MAX, limits->locks, held);
+		return reserve_within(store, root_fd, entry_dir, bytes, UINT64_MAX, limits->locks, held);
 	/* Measuring lists the recipes: not where it cannot matter. */
 	if (bound > CC_OVERHEAD_USUAL_MAX)
-		status = reserve_within(store, root_fd, leaf, bytes, bound - CC_OVERHEAD_USUAL_MAX,
+		status = reserve_within(store, root_fd, entry_dir, bytes, bound - CC_OVERHEAD_USUAL_MAX,
 					limits->locks, held);
 	if (status == CMN_STALE)
 		cc_overhead_trim(root_fd, bound);
 	while (status == CMN_STALE && made == CMN_OK) {
 		overhead = cc_overhead_share(root_fd, bound, 0);
 		left = bound > overhead ? bound - overhead : 0;
-		status = reserve_within(store, root_fd, leaf, bytes, left, limits->locks, held);
+		status = reserve_within(store, root_fd, entry_dir, bytes, left, limits->locks, held);
 		/* Others may take the room before this one does. */
 		if (status == CMN_STALE)
 			made = late ? CMN_STALE : make_room(config, root_fd, bytes, left, limits->eviction);
@@ -386,35 +386,35 @@ void cc_store_trim(struct cc_store *store)
 	(void)close(root_fd);	/* read only */
 }
 
-static enum cmn_status put_in_leaf(struct cc_store *store, int root_fd,
-				   const struct parcel *parcel, const struct limits *limits)
+static enum cmn_status put_in_entry_dir(struct cc_store *store, int root_fd,
+					const struct prepared *prepared, const struct limits *limits)
 {
-	struct held_leaf held = { .fd = -1 };
-	char leaf[CC_LEAF_PATH_SIZE];
+	struct held_entry_dir held = { .fd = -1 };
+	char entry_dir[CC_ENTRY_DIR_PATH_SIZE];
 	enum cmn_status status = CMN_MISS;
-	uint64_t reserved = parcel_bytes(parcel, root_fd), used_ns;
+	uint64_t reserved = prepared_bytes(prepared, root_fd), used_ns;
 	struct cc_days days;
 	int64_t change;
 
-	cc_leaf_path(parcel->key, leaf);
+	cc_entry_dir_path(prepared->key, entry_dir);
 	used_ns = cc_days_note(root_fd, cmn_clock_realtime(), limits->locks, &days);
 	/*
 	 * One in several layers of overlayfs never tells that it was removed,
 	 * but then nothing can be made in it.
 	 */
 	for (int i = 0; i < MAKE_ATTEMPTS && status == CMN_MISS; i++) {
-		status = reserve(store, root_fd, leaf, reserved, limits, &held);
+		status = reserve(store, root_fd, entry_dir, reserved, limits, &held);
 		if (status != CMN_OK)
 			break;
-		cc_leaf_sweep(held.fd, held.locked);
-		status = publish_parcel(held.fd, &days, parcel, used_ns, &change);
+		cc_entry_dir_sweep(held.fd, held.locked);
+		status = publish(held.fd, &days, prepared, used_ns, &change);
 		if (status != CMN_OK)
-			cc_leaf_prune(root_fd, leaf);
+			cc_entry_dir_prune(root_fd, entry_dir);
 		change -= (int64_t)reserved;
 		/* Failing leaves the account a little high; the next clean-up counts. */
 		if (change)
 			(void)!cc_account_add(root_fd, change, limits->locks);
-		release_leaf(&held);
+		release_entry_dir(&held);
 	}
 	return status == CMN_MISS ? CMN_ERR_IO : status;
 }
@@ -424,13 +424,13 @@ enum cmn_status cc_store_put_within(struct cc_store *store, const struct cc_key 
 {
 	struct limits limits;
 	uint64_t near;
-	struct parcel parcel = { 0 };
+	struct prepared prepared = { 0 };
 	enum cmn_status status;
 	int root_fd = -1;
 
 	if (store->config->read_only || !store->config->dir)
 		return CMN_ERR_ACCESS;
-	status = prepare_parcel(store, key, entry, &parcel);
+	status = prepare(store, key, entry, &prepared);
 	if (status == CMN_OK)
 		status = make_root(store, &root_fd);
 	if (status != CMN_OK)
@@ -439,14 +439,14 @@ enum cmn_status cc_store_put_within(struct cc_store *store, const struct cc_key 
 	limits.locks = cc_store_lock_until(store);
 	limits.locks = near < limits.locks ? near : limits.locks;
 	limits.eviction = cmn_clock_deadline(evict_ns);
-	status = put_in_leaf(store, root_fd, &parcel, &limits);
+	status = put_in_entry_dir(store, root_fd, &prepared, &limits);
 	atomic_store(&store->stuck, status == CMN_BUSY);
 	if (status == CMN_OK)
 		cc_evict_aged(root_fd, store->config, limits.eviction);
 out:
 	if (root_fd >= 0)
 		(void)close(root_fd);	/* a directory: nothing to be lost */
-	release_parcel(&parcel);
+	release_prepared(&prepared);
 	return status;
 }
 
@@ -456,27 +456,27 @@ enum cmn_status cc_store_put(struct cc_store *store, const struct cc_key *key,
 	return cc_store_put_within(store, key, entry, atomic_load(&store->patience), UINT64_MAX);
 }
 
-static bool src_has_key(int leaf_fd, unsigned int n, struct cmn_view key)
+static bool src_has_key(int entry_dir_fd, unsigned int n, struct cmn_view key)
 {
 	struct cmn_buffer file = { 0 };
 	struct cc_src src;
-	bool same = cc_leaf_read_src(leaf_fd, n, CMN_FILE_ANY, &file, &src) == CMN_OK &&
+	bool same = cc_entry_dir_read_src(entry_dir_fd, n, CMN_FILE_ANY, &file, &src) == CMN_OK &&
 		    cmn_view_equal(src.key, key);
 
 	cmn_buffer_release(&file);
 	return same;
 }
 
-static uint64_t remove_key(int leaf_fd, struct cmn_view key)
+static uint64_t remove_key(int entry_dir_fd, struct cmn_view key)
 {
-	struct cc_leaf_scan scan;
+	struct cc_entry_dir_scan scan;
 	uint64_t freed = 0;
 
-	if (cc_leaf_scan(leaf_fd, &scan) != CMN_OK)
+	if (cc_entry_dir_scan(entry_dir_fd, &scan) != CMN_OK)
 		return 0;
-	for (unsigned int n = 0; n < CC_LEAF_VARIANTS; n++) {
-		if ((scan.present[CC_LEAF_SRC] >> n & 1) && src_has_key(leaf_fd, n, key))
-			freed += cc_leaf_remove(leaf_fd, n);
+	for (unsigned int n = 0; n < CC_ENTRY_DIR_VARIANTS; n++) {
+		if ((scan.present[CC_ENTRY_DIR_SRC] >> n & 1) && src_has_key(entry_dir_fd, n, key))
+			freed += cc_entry_dir_remove(entry_dir_fd, n);
 	}
 	return freed;
 }
@@ -485,8 +485,8 @@ enum cmn_status cc_store_remove(struct cc_store *store, const struct cc_key *key
 {
 	uint64_t freed = 0, until = cmn_clock_monotonic() + CC_STORE_LOOKUP_PATIENCE_NS;
 	enum cmn_status status = cc_key_status(key);
-	char leaf[CC_LEAF_PATH_SIZE];
-	int root_fd = -1, leaf_fd;
+	char entry_dir[CC_ENTRY_DIR_PATH_SIZE];
+	int root_fd = -1, entry_dir_fd;
 
 	if (status == CMN_OK && store->config->read_only)
 		status = CMN_ERR_ACCESS;
@@ -494,21 +494,21 @@ enum cmn_status cc_store_remove(struct cc_store *store, const struct cc_key *key
 		status = cc_store_open_root(store, &root_fd);
 	if (status != CMN_OK)
 		return status == CMN_MISS ? CMN_OK : status;
-	cc_leaf_path_of(key, leaf);
-	status = cc_leaf_open(root_fd, leaf, &leaf_fd);
+	cc_entry_dir_path_of(key, entry_dir);
+	status = cc_entry_dir_open(root_fd, entry_dir, &entry_dir_fd);
 	if (status != CMN_OK)
 		goto out;
-	status = cc_leaf_lock(leaf_fd, until);
+	status = cc_entry_dir_lock(entry_dir_fd, until);
 	if (status == CMN_OK || status == CMN_ERR_IO) {
-		freed = remove_key(leaf_fd, cc_key_view(key));
+		freed = remove_key(entry_dir_fd, cc_key_view(key));
 		/* Too much in the account does no harm: the next clean-up counts. */
 		status = freed ? cc_account_add(root_fd, -(int64_t)freed, until) : CMN_OK;
 		/* Then only: who counts does not see the lock of a directory that is gone. */
-		cc_leaf_prune(root_fd, leaf);
+		cc_entry_dir_prune(root_fd, entry_dir);
 		if (status == CMN_BUSY)
 			status = CMN_OK;
 	}
-	cc_root_unlock(leaf_fd);
+	cc_root_unlock(entry_dir_fd);
 out:
 	(void)close(root_fd);	/* a directory: nothing to be lost */
 	return status == CMN_MISS ? CMN_OK : status;

@@ -9,7 +9,7 @@
 
 #include "cachecore/disk/root.h"
 #include "cachecore/disk/store_internal.h"
-#include "cachecore/disk/leaf_walk.h"
+#include "cachecore/disk/entry_dir_walk.h"
 
 #define NS_PER_S UINT64_C(1000000000)
 
@@ -46,12 +46,12 @@ enum cmn_status cc_store_clean(struct cc_store *store, const struct cc_clean_wat
 }
 
 /* The .bin's part of an item. */
-static enum cmn_status list_bin(const struct listing *listing, int leaf_fd, unsigned int n,
+static enum cmn_status list_bin(const struct listing *listing, int entry_dir_fd, unsigned int n,
 				const struct cc_src *src, struct cc_store_item *item)
 {
 	struct cc_entry_header header;
 	struct cc_entry *entry;
-	enum cmn_status status = cc_leaf_read_bin_header(leaf_fd, n, src, &header);
+	enum cmn_status status = cc_entry_dir_read_bin_header(entry_dir_fd, n, src, &header);
 
 	if (status != CMN_OK)
 		return status;
@@ -60,38 +60,38 @@ static enum cmn_status list_bin(const struct listing *listing, int leaf_fd, unsi
 	item->build_ns = header.build_ns;
 	if (!listing->deep)
 		return CMN_OK;
-	status = cc_leaf_read_bin(leaf_fd, NULL, n, cc_store_trust(listing->store), src, NULL, NULL, &entry);
+	status = cc_entry_dir_read_bin(entry_dir_fd, NULL, n, cc_store_trust(listing->store), src, NULL, NULL, &entry);
 	if (status == CMN_OK)
 		cc_entry_unref(entry);
 	return status;
 }
 
-static bool list_entry(const struct listing *listing, const char *leaf, int leaf_fd, unsigned int n)
+static bool list_entry(const struct listing *listing, const char *entry_dir, int entry_dir_fd, unsigned int n)
 {
-	char name[CC_LEAF_NAME_SIZE], path[CC_LEAF_PATH_SIZE + CC_LEAF_NAME_SIZE];
+	char name[CC_ENTRY_DIR_NAME_SIZE], path[CC_ENTRY_DIR_PATH_SIZE + CC_ENTRY_DIR_NAME_SIZE];
 	struct cc_manifest *manifest = NULL;
 	struct cmn_buffer file = { 0 };
 	struct cc_store_place place = { .n = n };
 	struct cc_store_item item = {
 		.path = path,
 		.place = &place,
-		.bytes = cc_leaf_bytes(leaf_fd, n),
-		.access_ns = cc_leaf_used_ns(leaf_fd, NULL, n),
+		.bytes = cc_entry_dir_bytes(entry_dir_fd, n),
+		.access_ns = cc_entry_dir_used_ns(entry_dir_fd, NULL, n),
 	};
 	struct stat info;
 	struct cc_src src;
 	bool more;
 
-	cc_leaf_name(CC_LEAF_SRC, n, name);
-	if (fstatat(leaf_fd, name, &info, AT_SYMLINK_NOFOLLOW) == 0)
+	cc_entry_dir_name(CC_ENTRY_DIR_SRC, n, name);
+	if (fstatat(entry_dir_fd, name, &info, AT_SYMLINK_NOFOLLOW) == 0)
 		item.stored_ns = (uint64_t)info.st_mtim.tv_sec * NS_PER_S +
 				 (uint64_t)info.st_mtim.tv_nsec;
-	(void)snprintf(path, sizeof(path), "%s/%s", leaf, name);
-	memcpy(place.leaf, leaf, sizeof(place.leaf));
-	item.status = cc_leaf_read_src(leaf_fd, n, cc_store_trust(listing->store), &file, &src);
+	(void)snprintf(path, sizeof(path), "%s/%s", entry_dir, name);
+	memcpy(place.entry_dir, entry_dir, sizeof(place.entry_dir));
+	item.status = cc_entry_dir_read_src(entry_dir_fd, n, cc_store_trust(listing->store), &file, &src);
 	if (item.status == CMN_OK) {
 		item.key = src.key;
-		item.status = list_bin(listing, leaf_fd, n, &src, &item);
+		item.status = list_bin(listing, entry_dir_fd, n, &src, &item);
 		if (src.manifest.len) {
 			enum cmn_status status = cc_manifest_decode(src.manifest, &manifest);
 
@@ -115,27 +115,27 @@ static bool enter(void *ctx, size_t level, const char *name)
 }
 
 /* CMN_STALE ends the walk on the visitor's wish. */
-static enum cmn_status list_leaf(void *ctx, int root_fd, const char *path, int leaf_fd)
+static enum cmn_status list_entry_dir(void *ctx, int root_fd, const char *path, int entry_dir_fd)
 {
 	const struct listing *listing = ctx;
-	struct cc_leaf_scan scan;
+	struct cc_entry_dir_scan scan;
 
 	(void)root_fd;
-	if (cc_leaf_scan(leaf_fd, &scan) != CMN_OK)
+	if (cc_entry_dir_scan(entry_dir_fd, &scan) != CMN_OK)
 		return CMN_OK;	/* removed meanwhile */
-	for (unsigned int i = 0; i < CC_LEAF_VARIANTS; i++) {
-		unsigned int n = listing->order < 0 ? CC_LEAF_VARIANTS - 1 - i : i;
+	for (unsigned int i = 0; i < CC_ENTRY_DIR_VARIANTS; i++) {
+		unsigned int n = listing->order < 0 ? CC_ENTRY_DIR_VARIANTS - 1 - i : i;
 
-		if ((scan.present[CC_LEAF_SRC] >> n & 1) && !list_entry(listing, path, leaf_fd, n))
+		if ((scan.present[CC_ENTRY_DIR_SRC] >> n & 1) && !list_entry(listing, path, entry_dir_fd, n))
 			return CMN_STALE;
 	}
 	return CMN_OK;
 }
 
-enum cmn_status cc_store_walk_chosen(struct cc_store *store, const struct cc_leaf_choice *choice,
+enum cmn_status cc_store_walk_chosen(struct cc_store *store, const struct cc_entry_dir_choice *choice,
 				     bool deep, cc_store_visit_fn visit, void *ctx)
 {
-	const struct cc_leaf_choice own = { .enter = enter, .order = choice->order };
+	const struct cc_entry_dir_choice own = { .enter = enter, .order = choice->order };
 	struct listing listing = {
 		.store = store, .deep = deep, .order = choice->order, .enter = choice->enter,
 		.visit = visit, .ctx = ctx,
@@ -146,7 +146,7 @@ enum cmn_status cc_store_walk_chosen(struct cc_store *store, const struct cc_lea
 	status = cc_store_open_root(store, &root_fd);
 	if (status != CMN_OK)
 		return status == CMN_MISS ? CMN_OK : status;
-	status = cc_leaf_walk_chosen(root_fd, &own, list_leaf, &listing);
+	status = cc_entry_dir_walk_chosen(root_fd, &own, list_entry_dir, &listing);
 	(void)close(root_fd);	/* read only */
 	return status == CMN_STALE ? CMN_OK : status;
 }
@@ -154,7 +154,7 @@ enum cmn_status cc_store_walk_chosen(struct cc_store *store, const struct cc_lea
 enum cmn_status cc_store_walk(struct cc_store *store, bool deep, cc_store_visit_fn visit,
 			      void *ctx)
 {
-	const struct cc_leaf_choice all = { 0 };
+	const struct cc_entry_dir_choice all = { 0 };
 
 	return cc_store_walk_chosen(store, &all, deep, visit, ctx);
 }
@@ -166,17 +166,17 @@ enum cmn_status cc_store_look(struct cc_store *store, int root_fd,
 		.store = store, .visit = visit, .ctx = ctx,
 	};
 	enum cmn_status status;
-	int leaf_fd, src_fd;
+	int entry_dir_fd, src_fd;
 
-	status = cc_leaf_open(root_fd, place->leaf, &leaf_fd);
+	status = cc_entry_dir_open(root_fd, place->entry_dir, &entry_dir_fd);
 	if (status != CMN_OK)
 		return status;
-	src_fd = cc_leaf_open_file(leaf_fd, NULL, CC_LEAF_SRC, place->n);
+	src_fd = cc_entry_dir_open_file(entry_dir_fd, NULL, CC_ENTRY_DIR_SRC, place->n);
 	status = src_fd < 0 && errno == ENOENT ? CMN_MISS : CMN_OK;
 	if (src_fd >= 0)
 		(void)close(src_fd);	/* read only */
 	if (status == CMN_OK)
-		(void)list_entry(&listing, place->leaf, leaf_fd, place->n);
-	(void)close(leaf_fd);	/* read only */
+		(void)list_entry(&listing, place->entry_dir, entry_dir_fd, place->n);
+	(void)close(entry_dir_fd);	/* read only */
 	return status;
 }

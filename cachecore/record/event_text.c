@@ -20,7 +20,7 @@ static void append_what(struct cmn_buffer *text, const struct cc_key *key, struc
 					 cc_kernel_names_next(&names);
 	bool is_link = has_key && cmn_view_equal(cc_key_find(cc_key_view(key), "kind", 0),
 						 cmn_view_of("link"));
-	char path[CC_LEAF_PATH_SIZE];
+	char path[CC_ENTRY_DIR_PATH_SIZE];
 
 	if (name.len) {
 		cmn_buffer_append_text(text, "kernel ");
@@ -33,7 +33,7 @@ static void append_what(struct cmn_buffer *text, const struct cc_key *key, struc
 		cmn_buffer_append_text(text, name.len ? "" : "no key");
 		return;
 	}
-	cc_leaf_path_of(key, path);
+	cc_entry_dir_path_of(key, path);
 	cmn_buffer_append_text(text, name.len ? ", entry " : "entry ");
 	for (size_t i = 0; i < CC_PART_COUNT; i++)
 		cmn_buffer_printf(text, "%s%.*s", i ? "/" : "", SHORT_HASH, path + i * CMN_HASH_HEX_SIZE);

@@ -21,7 +21,7 @@ enum { FLAG_UNATTENDED = 1, FLAG_UNCACHED = 2 };
 /* So many times its own bytes are hashed of a file at most before a sound record is found. */
 #define HASHED_SHARE 4
 
-uint64_t cc_events_leaf(const char *path)
+uint64_t cc_events_entry_dir(const char *path)
 {
 	struct cmn_hash hash = cmn_hash_of(path, strlen(path));
 
@@ -94,7 +94,7 @@ void cc_events_add(struct cmn_buffer *records, const struct cc_event_record *eve
 }
 
 void cc_events_add_removed(struct cmn_buffer *records, enum cc_removal_cause cause, uint64_t time_ns,
-			   const uint64_t *leaves, size_t count)
+			   const uint64_t *entry_dirs, size_t count)
 {
 	const size_t at_once = CC_EVENTS_MAX_RECORD / (2 * sizeof(uint64_t));
 
@@ -105,7 +105,7 @@ void cc_events_add_removed(struct cmn_buffer *records, enum cc_removal_cause cau
 		cmn_buffer_append_u32(records, cause);
 		cmn_buffer_append_u64(records, time_ns);
 		for (; i < end; i++)
-			cmn_buffer_append_u64(records, leaves[i]);
+			cmn_buffer_append_u64(records, entry_dirs[i]);
 		end_record(records, start);
 	}
 }

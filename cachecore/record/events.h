@@ -10,7 +10,7 @@
  *   payload = 1:u32 part_hash[16] outline                       a part of a key (key_summary.h)
  *           | 2:u32 kind:u32 flags:u32 pid:u32 start:u64 time:u64 build:u64
  *             part_hash[16]*4 program reason detail name        an event; texts are len:u64 bytes
- *           | 3:u32 cause:u32 time:u64 leaf:u64*                entries that were removed
+ *           | 3:u32 cause:u32 time:u64 entry_dir:u64*                entries that were removed
  *           | 4:u32 kind:u32 count:u32 pid:u32 start:u64 time:u64 build:u64 program    events that are only counted
  *   flags   = 1: ckcache replay did it; 2: of a build that failed: it would not have been cached
  *
@@ -52,14 +52,14 @@ struct cc_event_record {
 	struct cmn_view name;	/* of the first kernel */
 };
 
-/* A number for a leaf's path (root.h), as removals are recorded. */
-uint64_t cc_events_leaf(const char *path);
+/* A number for an entry directory's path (root.h), as removals are recorded. */
+uint64_t cc_events_entry_dir(const char *path);
 
 /* Append one record to a buffer; one over CC_EVENTS_MAX_RECORD is left out. */
 void cc_events_add_part(struct cmn_buffer *records, const struct cmn_hash *hash, struct cmn_view outline);
 void cc_events_add(struct cmn_buffer *records, const struct cc_event_record *event);
 void cc_events_add_removed(struct cmn_buffer *records, enum cc_removal_cause cause, uint64_t time_ns,
-			   const uint64_t *leaves, size_t count);
+			   const uint64_t *entry_dirs, size_t count);
 
 /* The log, open for one write. */
 struct cc_events_log {
@@ -84,7 +84,7 @@ uint64_t cc_events_id(struct cmn_view file);
 struct cc_events_reader {
 	void (*part)(void *ctx, const struct cmn_hash *hash, struct cmn_view outline);
 	void (*event)(void *ctx, const struct cc_event_record *event);
-	void (*removed)(void *ctx, enum cc_removal_cause cause, uint64_t time_ns, uint64_t leaf);
+	void (*removed)(void *ctx, enum cc_removal_cause cause, uint64_t time_ns, uint64_t entry_dir);
 	void *ctx;
 };
 /* Of one file's bytes. */

@@ -246,12 +246,12 @@ void cc_recorder_note_cleared(const char *root)
 
 void cc_removals_add(struct cc_removals *removals, enum cc_removal_cause cause, const char *path)
 {
-	uint64_t **leaves = &removals->leaves[cause];
+	uint64_t **entry_dirs = &removals->entry_dirs[cause];
 
-	if (!*leaves)
-		*leaves = calloc(CC_REMOVALS_MAX, sizeof(**leaves));
-	if (*leaves)
-		(*leaves)[removals->counts[cause]++ % CC_REMOVALS_MAX] = cc_events_leaf(path);
+	if (!*entry_dirs)
+		*entry_dirs = calloc(CC_REMOVALS_MAX, sizeof(**entry_dirs));
+	if (*entry_dirs)
+		(*entry_dirs)[removals->counts[cause]++ % CC_REMOVALS_MAX] = cc_events_entry_dir(path);
 }
 
 void cc_removals_write(struct cc_removals *removals, int root_fd)
@@ -263,8 +263,8 @@ void cc_removals_write(struct cc_removals *removals, int root_fd)
 	for (unsigned int cause = CC_REMOVED_BY_SIZE; cause < CC_REMOVED_CAUSE_COUNT; cause++) {
 		size_t count = removals->counts[cause] < CC_REMOVALS_MAX ? removals->counts[cause] : CC_REMOVALS_MAX;
 
-		cc_events_add_removed(&records, (enum cc_removal_cause)cause, now, removals->leaves[cause], count);
-		free(removals->leaves[cause]);
+		cc_events_add_removed(&records, (enum cc_removal_cause)cause, now, removals->entry_dirs[cause], count);
+		free(removals->entry_dirs[cause]);
 	}
 	if (records.len && !records.failed && root_fd >= 0 && cc_events_open(root_fd, &log) == CMN_OK) {
 		if (log.size >= CC_EVENTS_MAX)

@@ -56,7 +56,7 @@ void cc_recorder_note_cleared(const char *root);
 #define CC_REMOVALS_MAX 4096
 struct cc_removals {
 	/* By cause; the first of each is not used. */
-	uint64_t *leaves[CC_REMOVED_CAUSE_COUNT];	/* CC_REMOVALS_MAX; NULL: none, or no memory */
+	uint64_t *entry_dirs[CC_REMOVED_CAUSE_COUNT];	/* CC_REMOVALS_MAX; NULL: none, or no memory */
 	size_t counts[CC_REMOVED_CAUSE_COUNT];	/* of all that were removed */
 };
 void cc_removals_add(struct cc_removals *removals, enum cc_removal_cause cause, const char *path);

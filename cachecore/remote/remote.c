@@ -645,14 +645,14 @@ static void launch_upload(struct cc_remote *remote, const char *root, int root_f
 
 void cc_remote_stored(struct cc_remote *remote, const char *root, const struct cc_key *key)
 {
-	char leaf[CC_LEAF_PATH_SIZE];
+	char entry_dir[CC_ENTRY_DIR_PATH_SIZE];
 	enum cmn_status status;
 	int fd;
 
 	if (!remote || !remote->setup.writes || cc_root_open(root, &fd) != CMN_OK)
 		return;
-	cc_leaf_path_of(key, leaf);
-	status = cc_uploads_add(fd, leaf);
+	cc_entry_dir_path_of(key, entry_dir);
+	status = cc_uploads_add(fd, entry_dir);
 	if (status == CMN_OK)
 		launch_upload(remote, root, fd);
 	(void)close(fd);	/* a directory: nothing to be lost */

@@ -41,32 +41,32 @@ enum cmn_status cc_uploads_open(int root_fd, int *ret_fd)
 	return *ret_fd >= 0 ? CMN_OK : cmn_status_from_errno(errno);
 }
 
-/* "<hash>.<hash>.<hash>.<hash>", perhaps with "-<n>": a name that a leaf could have. */
-static bool parse(const char *name, char ret_leaf[CC_LEAF_PATH_SIZE], int *ret_refusals)
+/* "<hash>.<hash>.<hash>.<hash>", perhaps with "-<n>": a name that an entry directory could have. */
+static bool parse(const char *name, char ret_entry_dir[CC_ENTRY_DIR_PATH_SIZE], int *ret_refusals)
 {
-	const size_t len = CC_LEAF_PATH_SIZE - 1;
+	const size_t len = CC_ENTRY_DIR_PATH_SIZE - 1;
 	size_t dots = 0;
 
 	if (strlen(name) != len && (strlen(name) != len + 2 || name[len] != '-' ||
 				    name[len + 1] < '0' || name[len + 1] > '9'))
 		return false;
 	*ret_refusals = name[len] ? name[len + 1] - '0' : CC_UPLOADS_FRESH;
-	memcpy(ret_leaf, name, len);
-	ret_leaf[len] = '\0';
-	for (const char *at = ret_leaf; *at; at++)
+	memcpy(ret_entry_dir, name, len);
+	ret_entry_dir[len] = '\0';
+	for (const char *at = ret_entry_dir; *at; at++)
 		dots += *at == '.';
-	if (dots != CC_PART_COUNT - 1 || strspn(ret_leaf, "0123456789abcdef.") != len ||
-	    strstr(ret_leaf, "..") || *ret_leaf == '.')
+	if (dots != CC_PART_COUNT - 1 || strspn(ret_entry_dir, "0123456789abcdef.") != len ||
+	    strstr(ret_entry_dir, "..") || *ret_entry_dir == '.')
 		return false;
-	replace(ret_leaf, '.', '/');
+	replace(ret_entry_dir, '.', '/');
 	return true;
 }
 
-static void name_note(const char *leaf, int refusals, char ret[CC_LEAF_PATH_SIZE + 2])
+static void name_note(const char *entry_dir, int refusals, char ret[CC_ENTRY_DIR_PATH_SIZE + 2])
 {
-	size_t len = strlen(leaf);
+	size_t len = strlen(entry_dir);
 
-	memcpy(ret, leaf, len + 1);
+	memcpy(ret, entry_dir, len + 1);
 	replace(ret, '/', '.');
 	if (refusals == CC_UPLOADS_FRESH)
 		return;
@@ -89,15 +89,15 @@ static enum cmn_status add_in(int uploads_fd, const char *name)
 	return CMN_OK;
 }
 
-enum cmn_status cc_uploads_add(int root_fd, const char *leaf)
+enum cmn_status cc_uploads_add(int root_fd, const char *entry_dir)
 {
-	char name[CC_LEAF_PATH_SIZE + 2];
+	char name[CC_ENTRY_DIR_PATH_SIZE + 2];
 	enum cmn_status status;
 	int fd;
 
-	if (strlen(leaf) >= (size_t)CC_LEAF_PATH_SIZE)
+	if (strlen(entry_dir) >= (size_t)CC_ENTRY_DIR_PATH_SIZE)
 		return CMN_ERR_INVALID;
-	name_note(leaf, CC_UPLOADS_FRESH, name);
+	name_note(entry_dir, CC_UPLOADS_FRESH, name);
 	/* Once more where it was tidied up in between. */
 	for (int i = 0; i < 2; i++) {
 		status = cc_uploads_open(root_fd, &fd);
@@ -112,7 +112,7 @@ enum cmn_status cc_uploads_add(int root_fd, const char *leaf)
 }
 
 enum cmn_status cc_uploads_walk(int uploads_fd,
-				bool (*visit)(void *ctx, const char *leaf, int refusals), void *ctx)
+				bool (*visit)(void *ctx, const char *entry_dir, int refusals), void *ctx)
 {
 	struct cmn_listing listing = { 0 };
 	enum cmn_status status = CMN_MISS;
@@ -121,42 +121,42 @@ enum cmn_status cc_uploads_walk(int uploads_fd,
 	if (!cmn_listing_open(&listing, uploads_fd, "."))
 		return cmn_status_from_errno(errno);
 	while ((item = cmn_listing_next(&listing))) {
-		char leaf[CC_LEAF_PATH_SIZE];
+		char entry_dir[CC_ENTRY_DIR_PATH_SIZE];
 		struct stat info;
 		int refusals;
 
-		if (!parse(item->d_name, leaf, &refusals) ||
+		if (!parse(item->d_name, entry_dir, &refusals) ||
 		    fstatat(uploads_fd, item->d_name, &info, AT_SYMLINK_NOFOLLOW) < 0 ||
 		    info.st_uid != geteuid() || !S_ISREG(info.st_mode))
 			continue;
 		status = CMN_OK;
-		if (!visit(ctx, leaf, refusals))
+		if (!visit(ctx, entry_dir, refusals))
 			break;
 	}
 	cmn_listing_close(&listing);
 	return status;
 }
 
-enum cmn_status cc_uploads_set_refusals(int uploads_fd, const char *leaf, int from, int to)
+enum cmn_status cc_uploads_set_refusals(int uploads_fd, const char *entry_dir, int from, int to)
 {
-	char old_name[CC_LEAF_PATH_SIZE + 2], new_name[CC_LEAF_PATH_SIZE + 2];
+	char old_name[CC_ENTRY_DIR_PATH_SIZE + 2], new_name[CC_ENTRY_DIR_PATH_SIZE + 2];
 
-	if (strlen(leaf) >= (size_t)CC_LEAF_PATH_SIZE)
+	if (strlen(entry_dir) >= (size_t)CC_ENTRY_DIR_PATH_SIZE)
 		return CMN_ERR_INVALID;
-	name_note(leaf, from, old_name);
-	name_note(leaf, to, new_name);
+	name_note(entry_dir, from, old_name);
+	name_note(entry_dir, to, new_name);
 	if (renameat(uploads_fd, old_name, uploads_fd, new_name) < 0)
 		return cmn_status_from_errno(errno);
 	return CMN_OK;
 }
 
-enum cmn_status cc_uploads_remove(int uploads_fd, const char *leaf, int refusals)
+enum cmn_status cc_uploads_remove(int uploads_fd, const char *entry_dir, int refusals)
 {
-	char name[CC_LEAF_PATH_SIZE + 2];
+	char name[CC_ENTRY_DIR_PATH_SIZE + 2];
 
-	if (strlen(leaf) >= (size_t)CC_LEAF_PATH_SIZE)
+	if (strlen(entry_dir) >= (size_t)CC_ENTRY_DIR_PATH_SIZE)
 		return CMN_ERR_INVALID;
-	name_note(leaf, refusals, name);
+	name_note(entry_dir, refusals, name);
 	if (unlinkat(uploads_fd, name, 0) < 0 && errno != ENOENT)
 		return cmn_status_from_errno(errno);
 	return CMN_OK;

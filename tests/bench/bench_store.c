@@ -240,7 +240,7 @@ static void hit_until_end(const char *root)
 		struct cc_store_place place = { .n = 0 };
 
 		/* Used just now, so that they are what an eviction leaves. */
-		cc_leaf_path(cc_key_view(&probes[i]), place.leaf);
+		cc_entry_dir_path(cc_key_view(&probes[i]), place.entry_dir);
 		touch_place(store, &place);
 		hit(store, i, true);
 	}

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* bench: keys, images, and the course of one test. */
+/* bench: keys, images, and the sequence of one test. */
 #include "tests/crash/bench.h"
 
 #include <ftw.h>
@@ -180,17 +180,17 @@ void bench_close(struct bench *bench, const struct effort *effort)
 	tape_release(&bench->tape);
 }
 
-int bench_open_leaf(const struct bench *bench, unsigned int id)
+int bench_open_entry_dir(const struct bench *bench, unsigned int id)
 {
-	char path[CC_LEAF_PATH_SIZE];
+	char path[CC_ENTRY_DIR_PATH_SIZE];
 	struct cc_key key;
 	int fd = -1, root_fd = open(bench->root, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 
 	CU_ASSERT_TRUE_FATAL(root_fd >= 0);
 	bench_key(&key, id);
-	cc_leaf_path(cc_key_view(&key), path);
+	cc_entry_dir_path(cc_key_view(&key), path);
 	cc_key_release(&key);
-	CU_ASSERT_EQUAL_FATAL(cc_leaf_open(root_fd, path, &fd), CMN_OK);
+	CU_ASSERT_EQUAL_FATAL(cc_entry_dir_open(root_fd, path, &fd), CMN_OK);
 	(void)close(root_fd);
 	return fd;
 }
@@ -242,9 +242,9 @@ void bench_forget(struct bench *bench, unsigned int id)
 
 void bench_set_access(struct bench *bench, unsigned int id, uint64_t ns)
 {
-	int fd = bench_open_leaf(bench, id);
+	int fd = bench_open_entry_dir(bench, id);
 
-	cc_leaf_note_use(fd, NULL, 0, ns);
+	cc_entry_dir_note_use(fd, NULL, 0, ns);
 	(void)close(fd);
 }
 

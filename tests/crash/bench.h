@@ -56,7 +56,7 @@ bool bench_is(struct cmn_view image, unsigned int id, unsigned int version);
 /* Makes the header that of this version. */
 void bench_set_header(unsigned int version);
 /* The directory of an entry; the caller closes it. */
-int bench_open_leaf(const struct bench *bench, unsigned int id);
+int bench_open_entry_dir(const struct bench *bench, unsigned int id);
 
 void bench_put(struct bench *bench, unsigned int id, unsigned int version);
 /* It is read, or not: a miss. */

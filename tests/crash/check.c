@@ -74,7 +74,7 @@ static const char *check_versions(struct subject *subject, unsigned int id)
 	for (unsigned int v = 0; v < BENCH_VERSIONS && !failed; v++) {
 		bool allowed[BENCH_VERSIONS] = { 0 };
 
-		if (!bench->stored[id][v] || (bench->full && v > 4 && v + 4 < CC_LEAF_VARIANTS))
+		if (!bench->stored[id][v] || (bench->full && v > 4 && v + 4 < CC_ENTRY_DIR_VARIANTS))
 			continue;	/* the first and the last of many will do */
 		allowed[v] = true;
 		bench_set_header(v);
@@ -182,13 +182,13 @@ static bool is_empty(const char *path)
 /* A .bin, or a former version's time of last use, whose .src is not there. */
 static bool is_orphan(const char *path, size_t base)
 {
-	enum cc_leaf_file file;
+	enum cc_entry_dir_file file;
 	unsigned int n;
-	char name[CC_LEAF_NAME_SIZE], src[4400];
+	char name[CC_ENTRY_DIR_NAME_SIZE], src[4400];
 
-	if (!cc_leaf_parse(path + base, &file, &n))
+	if (!cc_entry_dir_parse(path + base, &file, &n))
 		return false;
-	cc_leaf_name(CC_LEAF_SRC, n, name);
+	cc_entry_dir_name(CC_ENTRY_DIR_SRC, n, name);
 	(void)snprintf(src, sizeof(src), "%.*s%s", (int)base, path, name);
 	return access(src, F_OK) < 0;
 }

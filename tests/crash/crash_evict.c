@@ -132,11 +132,11 @@ TEST(of_what_dead_writers_left)
 
 	bench_open(&bench, "leftovers", 0);
 	put_entries(3);
-	fd = bench_open_leaf(&bench, 1);
+	fd = bench_open_entry_dir(&bench, 1);
 	make_file(fd, ".tmp-9-9", "half a .bin");
 	make_file(fd, "7.bin", "a .src never came");
 	(void)close(fd);
-	fd = bench_open_leaf(&bench, 2);
+	fd = bench_open_entry_dir(&bench, 2);
 	CU_ASSERT_EQUAL(unlinkat(fd, "0.src", 0), 0);
 	(void)close(fd);
 	fd = open_root();

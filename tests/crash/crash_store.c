@@ -68,22 +68,22 @@ TEST(an_entry_with_a_manifest)
 }
 
 /* The oldest state's number is used again, for files of the same names. */
-TEST(a_leaf_that_is_full)
+TEST(an_entry_dir_that_is_full)
 {
 	uint64_t now = cmn_clock_realtime();
 	int fd;
 
-	bench_open(&bench, "full_leaf", 0);
+	bench_open(&bench, "full_entry_dir", 0);
 	bench.headers = true;
-	for (unsigned int v = 0; v < CC_LEAF_VARIANTS; v++)
+	for (unsigned int v = 0; v < CC_ENTRY_DIR_VARIANTS; v++)
 		bench_put(&bench, 1, v);
-	fd = bench_open_leaf(&bench, 1);
-	cc_leaf_note_use(fd, NULL, 3, now - NS_PER_DAY);
+	fd = bench_open_entry_dir(&bench, 1);
+	cc_entry_dir_note_use(fd, NULL, 3, now - NS_PER_DAY);
 	(void)close(fd);
 	bench_sync(&bench);
 	bench.kept[1][3] = false;
 	bench.full = true;
-	bench_put(&bench, 1, CC_LEAF_VARIANTS);
+	bench_put(&bench, 1, CC_ENTRY_DIR_VARIANTS);
 	CU_ASSERT_TRUE(bench_get(&bench, 1));
 	bench_set_header(3);
 	CU_ASSERT_FALSE(bench_get(&bench, 1));
@@ -112,7 +112,7 @@ TEST(a_removal_and_a_store_of_the_same)
 
 static void damage(unsigned int id, const char *name)
 {
-	int fd = bench_open_leaf(&bench, id);
+	int fd = bench_open_entry_dir(&bench, id);
 	int file = openat(fd, name, O_WRONLY | O_CLOEXEC);
 
 	CU_ASSERT_EQUAL(pwrite(file, "damage", 6, 100), 6);

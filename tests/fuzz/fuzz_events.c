@@ -44,11 +44,11 @@ static void see_event(void *ctx, const struct cc_event_record *event)
 		abort();
 }
 
-static void see_removed(void *ctx, enum cc_removal_cause cause, uint64_t time_ns, uint64_t leaf)
+static void see_removed(void *ctx, enum cc_removal_cause cause, uint64_t time_ns, uint64_t entry_dir)
 {
 	(void)ctx;
 	(void)time_ns;
-	(void)leaf;
+	(void)entry_dir;
 	if (cause < CC_REMOVED_BY_SIZE || cause >= CC_REMOVED_CAUSE_COUNT)
 		abort();
 }

@@ -33,12 +33,12 @@ void golden_key(enum golden_entry which, struct cc_key *ret)
 	cc_key_add_text(ret, CC_PART_DEVICE, "device.name", "the same name again");
 }
 
-void golden_leaf(enum golden_entry which, char ret[CC_LEAF_PATH_SIZE])
+void golden_entry_dir(enum golden_entry which, char ret[CC_ENTRY_DIR_PATH_SIZE])
 {
 	struct cc_key key;
 
 	golden_key(which, &key);
-	cc_leaf_path(cc_key_view(&key), ret);
+	cc_entry_dir_path(cc_key_view(&key), ret);
 	cc_key_release(&key);
 }
 
@@ -171,7 +171,7 @@ static bool put_stats(int root_fd)
 
 static bool put_events(int root_fd)
 {
-	const uint64_t leaves[] = { 1, UINT64_C(0x0123456789abcdef) };
+	const uint64_t entry_dirs[] = { 1, UINT64_C(0x0123456789abcdef) };
 	struct cc_event_record event = {
 		.kind = CC_EVENT_MISS, .pid = 4711, .start_ns = GOLDEN_TIME_NS,
 		.time_ns = GOLDEN_TIME_NS + 1, .build_ns = GOLDEN_BUILD_NS,
@@ -193,7 +193,7 @@ static bool put_events(int root_fd)
 				(struct cmn_view){ text, sizeof(text) });
 	cc_events_add_part(&records, &event.parts[0], cmn_buffer_view(&outline));
 	cc_events_add(&records, &event);
-	cc_events_add_removed(&records, CC_REMOVED_BY_AGE, GOLDEN_TIME_NS + 2, leaves, 2);
+	cc_events_add_removed(&records, CC_REMOVED_BY_AGE, GOLDEN_TIME_NS + 2, entry_dirs, 2);
 	event.kind = CC_EVENT_HIT_DISK;
 	event.count = 3;
 	cc_events_add(&records, &event);

@@ -29,8 +29,8 @@ enum golden_entry {
 /* Each is the caller's. NULL or a failed key: out of memory. */
 void golden_key(enum golden_entry which, struct cc_key *ret);
 struct cc_entry *golden_entry(enum golden_entry which);
-/* The path of its leaf. */
-void golden_leaf(enum golden_entry which, char ret[CC_LEAF_PATH_SIZE]);
+/* The path of its entry directory. */
+void golden_entry_dir(enum golden_entry which, char ret[CC_ENTRY_DIR_PATH_SIZE]);
 /* Borrows the key, which is GOLDEN_PLAIN's; the rest is static. */
 struct cc_recipe golden_recipe(const struct cc_key *key);
 /* A key whose slot is one of the first, so that the file is short. */

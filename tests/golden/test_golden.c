@@ -60,13 +60,13 @@ struct bench {
 	struct cc_config config;
 	struct cc_store *store;
 	struct cc_key key;
-	char leaf[4500];	/* of the key, absolute */
+	char entry_dir[4500];	/* of the key, absolute */
 };
 
 /* The store in copy_golden's place. */
 static void open_bench(struct bench *bench, enum golden_entry which)
 {
-	char leaf[CC_LEAF_PATH_SIZE];
+	char entry_dir[CC_ENTRY_DIR_PATH_SIZE];
 
 	*bench = (struct bench){
 		.config = {
@@ -78,8 +78,8 @@ static void open_bench(struct bench *bench, enum golden_entry which)
 		},
 	};
 	golden_key(which, &bench->key);
-	golden_leaf(which, leaf);
-	(void)snprintf(bench->leaf, sizeof(bench->leaf), "%s/%s", to, leaf);
+	golden_entry_dir(which, entry_dir);
+	(void)snprintf(bench->entry_dir, sizeof(bench->entry_dir), "%s/%s", to, entry_dir);
 	CU_ASSERT_EQUAL_FATAL(cc_store_open(&bench->config, NULL, &bench->store), CMN_OK);
 }
 
@@ -167,13 +167,13 @@ static void see_event(void *ctx, const struct cc_event_record *event)
 	CU_ASSERT_TRUE(cmn_view_equal(event->name, cmn_view_of("f")));
 }
 
-static void see_removed(void *ctx, enum cc_removal_cause cause, uint64_t time_ns, uint64_t leaf)
+static void see_removed(void *ctx, enum cc_removal_cause cause, uint64_t time_ns, uint64_t entry_dir)
 {
 	struct golden_events *seen = ctx;
 
 	CU_ASSERT_EQUAL(cause, CC_REMOVED_BY_AGE);
 	CU_ASSERT_EQUAL(time_ns, GOLDEN_TIME_NS + 2);
-	CU_ASSERT_EQUAL(leaf, seen->removals ? UINT64_C(0x0123456789abcdef) : 1);
+	CU_ASSERT_EQUAL(entry_dir, seen->removals ? UINT64_C(0x0123456789abcdef) : 1);
 	seen->removals++;
 }
 
@@ -335,13 +335,13 @@ static int count_one(const char *path, const struct stat *info, int kind, struct
 
 TEST(todays_code_writes_the_same_bytes)
 {
-	char leaf[CC_LEAF_PATH_SIZE];
+	char entry_dir[CC_ENTRY_DIR_PATH_SIZE];
 
 	(void)snprintf(from, sizeof(from), "%s", GOLDEN_DIR);
 	(void)snprintf(to, sizeof(to), "%s/made", unit_dir());
 	CU_ASSERT_EQUAL_FATAL(golden_make(to), 0);
-	golden_leaf(GOLDEN_COMPRESSED, leaf);
-	(void)snprintf(compressed, sizeof(compressed), "%s/0.bin", leaf);
+	golden_entry_dir(GOLDEN_COMPRESSED, entry_dir);
+	(void)snprintf(compressed, sizeof(compressed), "%s/0.bin", entry_dir);
 	compared = directories = 0;
 	CU_ASSERT_EQUAL(nftw(from, compare_one, 16, FTW_PHYS), 0);
 	CU_ASSERT_EQUAL(compared, 12);
@@ -382,7 +382,7 @@ static char *path_of(const struct bench *bench, const char *name)
 {
 	static char path[4600];
 
-	(void)snprintf(path, sizeof(path), "%s/%s", bench->leaf, name);
+	(void)snprintf(path, sizeof(path), "%s/%s", bench->entry_dir, name);
 	return path;
 }
 

@@ -418,9 +418,9 @@ def removed_while_it_waits():
     below = image_with_cache()
     root = spaces.overlay(WORK, below + "/image", spaces.tmpfs(WORK)) + "/cache"
     one = Member("first", root)
-    leaves = {folder: os.open(folder, os.O_RDONLY) for folder, _, names in os.walk(root)
+    entry_dirs = {folder: os.open(folder, os.O_RDONLY) for folder, _, names in os.walk(root)
               if "0.src" in names}
-    for folder, lock in leaves.items():
+    for folder, lock in entry_dirs.items():
         write(folder + "/x", b"")		# now the upper layer has it, too
         for name in os.listdir(folder):
             os.unlink(os.path.join(folder, name))
@@ -428,13 +428,13 @@ def removed_while_it_waits():
     os.unlink(root + "/cache_size.txt")
     process = one.start("use", "first", 0, 1)
     # What is stored is counted before; what looks it up opens the directory, too.
-    while not (os.path.exists(root + "/cache_size.txt") and any(map(process.has_opened, leaves))):
+    while not (os.path.exists(root + "/cache_size.txt") and any(map(process.has_opened, entry_dirs))):
         if process.has_ended():
             one.heard(process)
-            for lock in leaves.values():
+            for lock in entry_dirs.values():
                 os.close(lock)
             return None
-    for folder, lock in leaves.items():
+    for folder, lock in entry_dirs.items():
         os.rmdir(folder)
         os.close(lock)
     expect(one.heard(process) == "built first\n")

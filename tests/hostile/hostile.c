@@ -158,7 +158,7 @@ static void name_things(struct hostile *hostile)
 	char hex[CMN_HASH_HEX_SIZE];
 
 	cmn_hash_hex(&hash, hex);
-	cc_leaf_path(cc_key_view(&hostile->key), hostile->leaf);
+	cc_entry_dir_path(cc_key_view(&hostile->key), hostile->entry_dir);
 	(void)snprintf(hostile->recipe, sizeof(hostile->recipe), "recipes/%s.recipe", hex);
 	(void)snprintf(hostile->attempts, sizeof(hostile->attempts), "recipes/%s.attempts", hex);
 }

@@ -22,7 +22,7 @@ struct hostile {
 	unsigned int messages;
 	struct cc_store *store;
 	struct cc_key key;
-	char leaf[CC_LEAF_PATH_SIZE];
+	char entry_dir[CC_ENTRY_DIR_PATH_SIZE];
 	char recipe[64], attempts[64];	/* their paths below the root */
 	char *before;		/* what outside was */
 	bool poison_is_fine;	/* the entry was replaced by the twin's in a lawful way */

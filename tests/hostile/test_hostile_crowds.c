@@ -100,7 +100,7 @@ static void check(const char *name, const char *relative, const char *form, bool
 
 	hostile_open(&hostile, name);
 	if (strcmp(relative, "%leaf") == 0)
-		relative = hostile.leaf;
+		relative = hostile.entry_dir;
 	before = time_of_hit(&hostile);
 	fill(&hostile, relative, form, directories);
 	after = time_of_hit(&hostile);
@@ -125,18 +125,18 @@ static void check(const char *name, const char *relative, const char *form, bool
 	hostile_close(&hostile);
 }
 
-static void foreign_names_in_a_leaf(void)
+static void foreign_names_in_an_entry_dir(void)
 {
 	check("leaf", "%leaf", "foreign-%u", false, true);
 }
 
 /* Names that are nearly those of entries. */
-static void odd_names_in_a_leaf(void)
+static void odd_names_in_an_entry_dir(void)
 {
 	check("numbers", "%leaf", "%u64.src", false, true);
 }
 
-static void dead_writers_files_in_a_leaf(void)
+static void dead_writers_files_in_an_entry_dir(void)
 {
 	check("temporaries", "%leaf", ".tmp-%u", false, false);
 }
@@ -196,7 +196,7 @@ static void more_recipes_than_there_may_be(void)
 }
 
 /* The hashes of 64 other keys are this one's, by force. */
-static void a_leaf_full_of_other_keys(void)
+static void an_entry_dir_full_of_other_keys(void)
 {
 	static const char *const names[] = { "src", "bin" };
 	struct cmn_buffer files[2];
@@ -216,14 +216,14 @@ static void a_leaf_full_of_other_keys(void)
 	CU_ASSERT_EQUAL_FATAL(cc_store_put(hostile.store, &other, entry), CMN_OK);
 	cc_entry_unref(entry);
 	for (size_t i = 0; i < 2; i++) {
-		char leaf[CC_LEAF_PATH_SIZE];
+		char entry_dir[CC_ENTRY_DIR_PATH_SIZE];
 
-		cc_leaf_path(cc_key_view(&other), leaf);
-		(void)snprintf(path, sizeof(path), "%s/0.%s", leaf, names[i]);
+		cc_entry_dir_path(cc_key_view(&other), entry_dir);
+		(void)snprintf(path, sizeof(path), "%s/0.%s", entry_dir, names[i]);
 		CU_ASSERT_EQUAL_FATAL(cmn_file_read(AT_FDCWD, hostile_path(&hostile, path), 65536,
 						    false, &files[i]), CMN_OK);
-		for (unsigned int n = 0; n < CC_LEAF_VARIANTS; n++) {
-			(void)snprintf(path, sizeof(path), "%s/%u.%s", hostile.leaf, n, names[i]);
+		for (unsigned int n = 0; n < CC_ENTRY_DIR_VARIANTS; n++) {
+			(void)snprintf(path, sizeof(path), "%s/%u.%s", hostile.entry_dir, n, names[i]);
 			unit_write_bytes(hostile_path(&hostile, path), files[i].data, files[i].len);
 			CU_ASSERT_EQUAL(chmod(hostile_path(&hostile, path), 0600), 0);
 		}
@@ -233,11 +233,11 @@ static void a_leaf_full_of_other_keys(void)
 			CMN_MISS);
 	CU_ASSERT_EQUAL(report.damaged, 0);
 	/* One of them goes. */
-	hostile_expect_healed(&hostile, "a full leaf");
+	hostile_expect_healed(&hostile, "a full entry directory");
 	CU_ASSERT_EQUAL(cc_store_remove(hostile.store, &hostile.key), CMN_OK);
 	CU_ASSERT_STRING_EQUAL(hostile_get(&hostile), "miss");
-	hostile_exercise(&hostile, "a full leaf");
-	hostile_expect_healed(&hostile, "a leaf that was full");
+	hostile_exercise(&hostile, "a full entry directory");
+	hostile_expect_healed(&hostile, "an entry directory that was full");
 	cc_key_release(&other);
 	hostile_close(&hostile);
 }
@@ -245,15 +245,15 @@ static void a_leaf_full_of_other_keys(void)
 int main(void)
 {
 	static const struct unit_test tests[] = {
-		UNIT_TEST(foreign_names_in_a_leaf),
-		UNIT_TEST(odd_names_in_a_leaf),
-		UNIT_TEST(dead_writers_files_in_a_leaf),
+		UNIT_TEST(foreign_names_in_an_entry_dir),
+		UNIT_TEST(odd_names_in_an_entry_dir),
+		UNIT_TEST(dead_writers_files_in_an_entry_dir),
 		UNIT_TEST(foreign_directories_in_the_root),
 		UNIT_TEST(empty_devices_in_the_root),
 		UNIT_TEST(files_named_as_devices_in_the_root),
 		UNIT_TEST(foreign_names_beside_recipes),
 		UNIT_TEST(more_recipes_than_there_may_be),
-		UNIT_TEST(a_leaf_full_of_other_keys),
+		UNIT_TEST(an_entry_dir_full_of_other_keys),
 	};
 
 	return UNIT_MAIN("hostile crowds", tests);

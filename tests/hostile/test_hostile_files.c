@@ -287,10 +287,10 @@ static void try(const char *target, const char *shown, const struct replacement 
 	hostile_open(&hostile, "case");
 	/* Targets are named before their store is there: %-words stand for its names. */
 	if (strcmp(target, "%leaf") == 0 || strncmp(target, "%leaf/", 6) == 0)
-		(void)snprintf(relative, sizeof(relative), "%s%s", hostile.leaf, target + 5);
+		(void)snprintf(relative, sizeof(relative), "%s%s", hostile.entry_dir, target + 5);
 	else if (target[0] == '%' && target[1] >= '1' && target[1] <= '3')
 		(void)snprintf(relative, sizeof(relative), "%.*s",
-			       (target[1] - '0') * CMN_HASH_HEX_SIZE - 1, hostile.leaf);
+			       (target[1] - '0') * CMN_HASH_HEX_SIZE - 1, hostile.entry_dir);
 	else
 		(void)snprintf(relative, sizeof(relative), "%s",
 			       strcmp(target, "%recipe") == 0	? hostile.recipe :
@@ -349,7 +349,7 @@ FILE_TEST(replay_lock, "recipes/replay.lock")
 DIRECTORY_TEST(device, "%1")
 DIRECTORY_TEST(image, "%2")
 DIRECTORY_TEST(constants, "%3")
-DIRECTORY_TEST(leaf, "%leaf")
+DIRECTORY_TEST(entry_dir, "%leaf")
 DIRECTORY_TEST(recipes, "recipes")
 DIRECTORY_TEST(quarantine, "recipes/quarantine")
 
@@ -374,10 +374,10 @@ static void odd_names(void)
 	const size_t count = sizeof(names) / sizeof(names[0]);
 	const char *places[] = { "", NULL, "recipes", "recipes/quarantine" };
 	struct hostile hostile;
-	char path[CC_LEAF_PATH_SIZE + 512], longest[256];
+	char path[CC_ENTRY_DIR_PATH_SIZE + 512], longest[256];
 
 	hostile_open(&hostile, "odd");
-	places[1] = hostile.leaf;
+	places[1] = hostile.entry_dir;
 	memset(longest, 'n', 255);
 	longest[255] = '\0';
 	for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
@@ -408,13 +408,13 @@ static void odd_names(void)
 /* What has a temporary's name is swept, but a directory; what it leads to is not. */
 static void odd_temporaries(void)
 {
-	char names[5][CC_LEAF_PATH_SIZE + 64];
+	char names[5][CC_ENTRY_DIR_PATH_SIZE + 64];
 	struct hostile hostile;
 	struct stat info;
 
 	hostile_open(&hostile, "temporaries");
 	for (int i = 0; i < 5; i++)
-		(void)snprintf(names[i], sizeof(names[i]), "%s/.tmp-%d", hostile.leaf, i);
+		(void)snprintf(names[i], sizeof(names[i]), "%s/.tmp-%d", hostile.entry_dir, i);
 	CU_ASSERT_EQUAL(symlink(outside(&hostile, "file"), hostile_path(&hostile, names[0])), 0);
 	CU_ASSERT_EQUAL(symlink(outside(&hostile, "dir"), hostile_path(&hostile, names[1])), 0);
 	CU_ASSERT_EQUAL(link(outside(&hostile, "file"), hostile_path(&hostile, names[2])), 0);
@@ -449,7 +449,7 @@ int main(int argc, char **argv)
 		UNIT_TEST(device),
 		UNIT_TEST(image),
 		UNIT_TEST(constants),
-		UNIT_TEST(leaf),
+		UNIT_TEST(entry_dir),
 		UNIT_TEST(odd_names),
 	};
 	static const struct unit_test tests[] = {
@@ -470,7 +470,7 @@ int main(int argc, char **argv)
 		UNIT_TEST(device),
 		UNIT_TEST(image),
 		UNIT_TEST(constants),
-		UNIT_TEST(leaf),
+		UNIT_TEST(entry_dir),
 		UNIT_TEST(recipes),
 		UNIT_TEST(quarantine),
 		UNIT_TEST(root),

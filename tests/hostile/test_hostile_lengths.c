@@ -100,7 +100,7 @@ static void try_value(struct hostile *hostile, const char *relative, const struc
 
 	CU_ASSERT_PTR_NOT_NULL_FATAL(file);
 	/* What was healed behind an entry that seemed to be another key's. */
-	(void)snprintf(what, sizeof(what), "%s/1.src", hostile->leaf);
+	(void)snprintf(what, sizeof(what), "%s/1.src", hostile->entry_dir);
 	(void)unlink(hostile_path(hostile, what));
 	(void)snprintf(what, sizeof(what), "%s of %.60s: %llu, %s", field->name, relative,
 		       (unsigned long long)value, seal_file ? "sealed" : "unsealed");
@@ -160,14 +160,14 @@ static void try_field(struct hostile *hostile, const char *relative, const struc
 static void try_file(const char *name, const struct field *fields, size_t count,
 		     void (*seal_file)(uint8_t *, size_t))
 {
-	char relative[CC_LEAF_PATH_SIZE + CC_LEAF_NAME_SIZE];
+	char relative[CC_ENTRY_DIR_PATH_SIZE + CC_ENTRY_DIR_NAME_SIZE];
 	struct cmn_buffer good;
 	struct hostile hostile;
 
 	hostile_open(&hostile, "lengths");
 	hostile.config.compression = CC_COMPRESSION_NONE;
 	CU_ASSERT_EQUAL_FATAL(hostile_put(&hostile), CMN_OK);
-	(void)snprintf(relative, sizeof(relative), "%s/%s", hostile.leaf, name);
+	(void)snprintf(relative, sizeof(relative), "%s/%s", hostile.entry_dir, name);
 	good = slurp(&hostile, relative);
 	for (size_t i = 0; i < count; i++) {
 		try_field(&hostile, relative, &good, &fields[i], NULL);
@@ -298,7 +298,7 @@ static long memory_of_get(struct hostile *hostile, const char *what)
 static void bombs_end_where_they_said_they_would(void)
 {
 	const size_t long_len = (size_t)64 << 20;
-	char relative[CC_LEAF_PATH_SIZE + CC_LEAF_NAME_SIZE];
+	char relative[CC_ENTRY_DIR_PATH_SIZE + CC_ENTRY_DIR_NAME_SIZE];
 	struct cmn_buffer stream = { 0 };
 	struct hostile hostile;
 	uint8_t *bytes = malloc(long_len);
@@ -309,7 +309,7 @@ static void bombs_end_where_they_said_they_would(void)
 	CU_ASSERT_EQUAL_FATAL(cc_codec_compress((struct cmn_view){ bytes, long_len }, 9, &stream), CMN_OK);
 	free(bytes);
 	hostile_open(&hostile, "bombs");
-	(void)snprintf(relative, sizeof(relative), "%s/0.bin", hostile.leaf);
+	(void)snprintf(relative, sizeof(relative), "%s/0.bin", hostile.entry_dir);
 	/* It goes on behind what it says. */
 	spill_compressed(&hostile, relative, cmn_buffer_view(&stream), stream.len + 1000);
 	grown = memory_of_get(&hostile, "a stream that is longer than it says");
@@ -339,13 +339,13 @@ static void large_files_of_nothing_take_no_memory(void)
 {
 	static const char *const names[] = { "0.src", "0.bin" };
 	static const off_t sizes[] = { (off_t)1 << 30, ((off_t)1 << 32) + CC_ENTRY_HEADER_SIZE };
-	char relative[CC_LEAF_PATH_SIZE + CC_LEAF_NAME_SIZE];
+	char relative[CC_ENTRY_DIR_PATH_SIZE + CC_ENTRY_DIR_NAME_SIZE];
 	struct hostile hostile;
 	long grown;
 
 	hostile_open(&hostile, "large");
 	for (int i = 0; i < 4; i++) {
-		(void)snprintf(relative, sizeof(relative), "%s/%s", hostile.leaf, names[i / 2]);
+		(void)snprintf(relative, sizeof(relative), "%s/%s", hostile.entry_dir, names[i / 2]);
 		/* Even with a head that was one, of another length. */
 		if (i % 2 == 0)
 			spill(&hostile, relative, "x", 1);

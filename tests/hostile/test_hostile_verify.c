@@ -13,11 +13,11 @@ static bool exists(const struct hostile *hostile, const char *relative)
 	return lstat(hostile_path(hostile, relative), &info) == 0;
 }
 
-static const char *in_leaf(const struct hostile *hostile, const char *name)
+static const char *in_entry_dir(const struct hostile *hostile, const char *name)
 {
-	static char relative[CC_LEAF_PATH_SIZE + 64];
+	static char relative[CC_ENTRY_DIR_PATH_SIZE + 64];
 
-	(void)snprintf(relative, sizeof(relative), "%s/%s", hostile->leaf, name);
+	(void)snprintf(relative, sizeof(relative), "%s/%s", hostile->entry_dir, name);
 	return relative;
 }
 
@@ -83,7 +83,7 @@ static void a_directory_in_the_accounts_place_makes_way(void)
 
 static void damage(struct hostile *hostile, const char *name)
 {
-	const char *path = hostile_path(hostile, in_leaf(hostile, name));
+	const char *path = hostile_path(hostile, in_entry_dir(hostile, name));
 
 	(void)unlink(path);
 	unit_write(path, "damaged");
@@ -100,15 +100,15 @@ static void damage_is_found_and_removed_if_asked(void)
 		if (i < 2)
 			damage(&hostile, names[i]);
 		else
-			CU_ASSERT_EQUAL(unlink(hostile_path(&hostile, in_leaf(&hostile, "0.bin"))), 0);
+			CU_ASSERT_EQUAL(unlink(hostile_path(&hostile, in_entry_dir(&hostile, "0.bin"))), 0);
 		CU_ASSERT_EQUAL(hostile_tool(&hostile, "verify", NULL), 1);
-		CU_ASSERT_TRUE(exists(&hostile, in_leaf(&hostile, "0.src")));
+		CU_ASSERT_TRUE(exists(&hostile, in_entry_dir(&hostile, "0.src")));
 		CU_ASSERT_EQUAL(setenv("CKCACHE_READ_ONLY", "1", 1), 0);
 		CU_ASSERT_EQUAL(hostile_tool(&hostile, "verify", "--repair"), 1);
 		CU_ASSERT_EQUAL(unsetenv("CKCACHE_READ_ONLY"), 0);
-		CU_ASSERT_TRUE(exists(&hostile, in_leaf(&hostile, "0.src")));
+		CU_ASSERT_TRUE(exists(&hostile, in_entry_dir(&hostile, "0.src")));
 		CU_ASSERT_EQUAL(hostile_tool(&hostile, "verify", "--repair"), 0);
-		CU_ASSERT_FALSE(exists(&hostile, hostile.leaf));
+		CU_ASSERT_FALSE(exists(&hostile, hostile.entry_dir));
 		CU_ASSERT_EQUAL(account_error(&hostile), 0);
 		hostile_expect_healed(&hostile, "repaired");
 		CU_ASSERT_EQUAL(hostile_tool(&hostile, "verify", NULL), 0);
@@ -121,10 +121,10 @@ static void what_cannot_be_removed_stays_damage(void)
 	struct hostile hostile;
 
 	hostile_open(&hostile, "stays");
-	CU_ASSERT_EQUAL(unlink(hostile_path(&hostile, in_leaf(&hostile, "0.src"))), 0);
-	CU_ASSERT_EQUAL(mkdir(hostile_path(&hostile, in_leaf(&hostile, "0.src")), 0700), 0);
+	CU_ASSERT_EQUAL(unlink(hostile_path(&hostile, in_entry_dir(&hostile, "0.src"))), 0);
+	CU_ASSERT_EQUAL(mkdir(hostile_path(&hostile, in_entry_dir(&hostile, "0.src")), 0700), 0);
 	CU_ASSERT_EQUAL(hostile_tool(&hostile, "verify", "--repair"), 1);
-	CU_ASSERT_TRUE(exists(&hostile, in_leaf(&hostile, "0.src")));
+	CU_ASSERT_TRUE(exists(&hostile, in_entry_dir(&hostile, "0.src")));
 	hostile_expect_healed(&hostile, "beside a directory");
 	hostile_close(&hostile);
 }
@@ -137,17 +137,17 @@ static void repair_clears_what_dead_writers_left_and_evicts_nothing(void)
 
 	hostile_open(&hostile, "leftovers");
 	for (size_t i = 0; i < 3; i++)
-		unit_write(hostile_path(&hostile, in_leaf(&hostile, leftovers[i])), "half");
+		unit_write(hostile_path(&hostile, in_entry_dir(&hostile, leftovers[i])), "half");
 	unit_write(hostile_path(&hostile, ".tmp-4"), "half");
 	/* Old enough to go, in an eviction. */
-	CU_ASSERT_EQUAL(utimensat(AT_FDCWD, hostile_path(&hostile, in_leaf(&hostile, "0.bin")), old, 0), 0);
+	CU_ASSERT_EQUAL(utimensat(AT_FDCWD, hostile_path(&hostile, in_entry_dir(&hostile, "0.bin")), old, 0), 0);
 	CU_ASSERT_EQUAL(hostile_tool(&hostile, "verify", NULL), 0);
-	CU_ASSERT_TRUE(exists(&hostile, in_leaf(&hostile, leftovers[0])));
+	CU_ASSERT_TRUE(exists(&hostile, in_entry_dir(&hostile, leftovers[0])));
 	CU_ASSERT_EQUAL(hostile_tool(&hostile, "verify", "--repair"), 0);
 	for (size_t i = 0; i < 3; i++)
-		CU_ASSERT_FALSE(exists(&hostile, in_leaf(&hostile, leftovers[i])));
+		CU_ASSERT_FALSE(exists(&hostile, in_entry_dir(&hostile, leftovers[i])));
 	CU_ASSERT_FALSE(exists(&hostile, ".tmp-4"));
-	CU_ASSERT_TRUE(exists(&hostile, in_leaf(&hostile, "0.src")));
+	CU_ASSERT_TRUE(exists(&hostile, in_entry_dir(&hostile, "0.src")));
 	CU_ASSERT_EQUAL(account_error(&hostile), 0);
 	hostile_close(&hostile);
 }

@@ -7,7 +7,7 @@ import rule_case
 
 GOOD = [
     ("common/file.c", "while (flock(fd, LOCK_EX | LOCK_NB) < 0)\n\t;\n(void)flock(fd, LOCK_UN);\n"),
-    ("cachecore/disk/leaf.c", "/* flock(fd, LOCK_EX) would block */\nputs(\"flock(fd)\");\n"),
+    ("cachecore/disk/entry_dir.c", "/* flock(fd, LOCK_EX) would block */\nputs(\"flock(fd)\");\n"),
     ("cachecore/disk/build_lock.c", "struct flock range;\n\nreturn fcntl(fd, F_SETLK, &range);\n"),
     ("layers/shared/observer/libc_hooks.c", "return cmn_file_lock(fd, 0);\n"),
 ]
@@ -16,11 +16,11 @@ BAD = [
     ("common/file.c", "while (flock(fd, LOCK_EX | (until ? 0 : LOCK_NB)) < 0)\n\t;\n", "may block"),
     ("common/file.c", "int (*lock)(int, int) = flock;\n", "does not understand"),
     ("common/file.c", "(void)fcntl(fd, F_SETLKW, &lock);\n", "does not understand"),
-    ("cachecore/disk/leaf.c", "(void)flock(fd, LOCK_UN);\n", "cmn_file_lock"),
+    ("cachecore/disk/entry_dir.c", "(void)flock(fd, LOCK_UN);\n", "cmn_file_lock"),
     ("tools/replay/replay.c", "if (flock(fd, LOCK_EX | LOCK_NB) == 0)\n\treturn;\n", "cmn_file_lock"),
     ("tools/replay/replay.c", "(void)lockf(fd, F_LOCK, 0);\n", "cmn_file_lock"),
     ("cachecore/disk/build_lock.c", "return fcntl(fd, F_SETLKW, &range);\n", "cmn_file_lock"),
-    ("cachecore/disk/leaf.c", "return fcntl(fd, F_SETLK, &range);\n", "cmn_file_lock"),
+    ("cachecore/disk/entry_dir.c", "return fcntl(fd, F_SETLK, &range);\n", "cmn_file_lock"),
     ("layers/a.c", "(void)fcntl(fd, F_OFD_SETLKW, &lock);\n", "cmn_file_lock"),
 ]
 

@@ -132,7 +132,7 @@ void stress_touch(struct cc_store *store, unsigned int id)
 	struct cc_key key;
 
 	stress_make_key(&key, id);
-	cc_leaf_path(cc_key_view(&key), place.leaf);
+	cc_entry_dir_path(cc_key_view(&key), place.entry_dir);
 	touch_place(store, &place);
 	cc_key_release(&key);
 }

@@ -145,18 +145,18 @@ static void damage_file(const char *path, uint64_t *random)
 
 static void damage(unsigned int id, uint64_t *random)
 {
-	char path[sizeof(root) + CC_LEAF_PATH_SIZE + CC_LEAF_NAME_SIZE + 2];
-	char leaf[CC_LEAF_PATH_SIZE], name[CC_LEAF_NAME_SIZE];
+	char path[sizeof(root) + CC_ENTRY_DIR_PATH_SIZE + CC_ENTRY_DIR_NAME_SIZE + 2];
+	char entry_dir[CC_ENTRY_DIR_PATH_SIZE], name[CC_ENTRY_DIR_NAME_SIZE];
 	struct cc_key key;
 
 	stress_make_key(&key, id);
-	cc_leaf_path(cc_key_view(&key), leaf);
+	cc_entry_dir_path(cc_key_view(&key), entry_dir);
 	cc_key_release(&key);
 	if (stress_random(random) % 20 == 0) {
 		(void)snprintf(path, sizeof(path), "%s/%s", root, CC_ACCOUNT_NAME);
 	} else {
-		cc_leaf_name((enum cc_leaf_file)(stress_random(random) % CC_LEAF_FILE_COUNT), 0, name);
-		(void)snprintf(path, sizeof(path), "%s/%s/%s", root, leaf, name);
+		cc_entry_dir_name((enum cc_entry_dir_file)(stress_random(random) % CC_ENTRY_DIR_FILE_COUNT), 0, name);
+		(void)snprintf(path, sizeof(path), "%s/%s/%s", root, entry_dir, name);
 	}
 	damage_file(path, random);
 }

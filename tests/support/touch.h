@@ -16,7 +16,7 @@ static inline void touch_place(struct cc_store *store, const struct cc_store_pla
 	if (cc_store_open_root(store, &root_fd) != CMN_OK)
 		return;
 	(void)cc_days_note(root_fd, now_ns, cmn_clock_monotonic(), &days);
-	cc_leaf_note_use(root_fd, place->leaf, place->n, now_ns);
+	cc_entry_dir_note_use(root_fd, place->entry_dir, place->n, now_ns);
 	(void)close(root_fd);	/* read only */
 }
 

@@ -74,11 +74,11 @@ def multiply(root, count):
     device, constants, options = (os.path.relpath(first, root).split("/")[i] for i in (0, 2, 3))
     for i in range(count):
         image = os.path.join(root, device, "%032x" % (i * 0x9e3779b97f4a7c15f39cc0605cedc835 % 2 ** 128))
-        leaf = os.path.join(image, constants, options)
-        for folder in (image, os.path.dirname(leaf), leaf):
+        entry_dir = os.path.join(image, constants, options)
+        for folder in (image, os.path.dirname(entry_dir), entry_dir):
             os.mkdir(folder, 0o700)
         for name in os.listdir(first):
-            os.link(os.path.join(first, name), os.path.join(leaf, name))
+            os.link(os.path.join(first, name), os.path.join(entry_dir, name))
 
 
 def damage_bin(root):

@@ -419,8 +419,8 @@ class Counted(Golden):
         self.assertEqual(self.json("verify")["account_bytes"], 0)
 
     def test_clear_leaves_what_another_writes(self):
-        leaves = [os.path.dirname(path) for path in caches.files(self.root, ".src")]
-        held = [os.open(leaf, os.O_RDONLY) for leaf in leaves]
+        entry_dirs = [os.path.dirname(path) for path in caches.files(self.root, ".src")]
+        held = [os.open(entry_dir, os.O_RDONLY) for entry_dir in entry_dirs]
         for file in held:
             self.addCleanup(os.close, file)
             fcntl.flock(file, fcntl.LOCK_EX)

@@ -43,17 +43,17 @@ static void add_field(struct cc_key *key, enum cc_part part, const char *name, c
 static bool store(struct cc_store *to, const char *root, const struct cc_key *key,
 		  struct cc_entry *entry, uint64_t access_ns)
 {
-	char leaf[CC_LEAF_PATH_SIZE];
-	int root_fd = -1, leaf_fd = -1;
+	char entry_dir[CC_ENTRY_DIR_PATH_SIZE];
+	int root_fd = -1, entry_dir_fd = -1;
 	bool done = false;
 
 	if (cc_store_put(to, key, entry) != CMN_OK || cc_root_open(root, &root_fd) != CMN_OK)
 		return false;
-	cc_leaf_path(cc_key_view(key), leaf);
-	if (cc_leaf_find(root_fd, leaf, &leaf_fd) == CMN_OK) {
-		cc_leaf_note_use(leaf_fd, NULL, 0, access_ns);
-		done = cc_leaf_used_ns(leaf_fd, NULL, 0) == access_ns;
-		(void)close(leaf_fd);
+	cc_entry_dir_path(cc_key_view(key), entry_dir);
+	if (cc_entry_dir_find(root_fd, entry_dir, &entry_dir_fd) == CMN_OK) {
+		cc_entry_dir_note_use(entry_dir_fd, NULL, 0, access_ns);
+		done = cc_entry_dir_used_ns(entry_dir_fd, NULL, 0) == access_ns;
+		(void)close(entry_dir_fd);
 	}
 	(void)close(root_fd);	/* nothing was written through it */
 	return done;

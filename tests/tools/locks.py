@@ -60,11 +60,11 @@ class Locks(tool_case.Case):
             caches.damage_bin(self.root)
 
     def locks(self):
-        """What can be locked: the root, each leaf, and each file that is beside them."""
-        leaves = {os.path.dirname(path) for path in caches.files(self.root, ".src")}
+        """What can be locked: the root, each entry_dir, and each file that is beside them."""
+        entry_dirs = {os.path.dirname(path) for path in caches.files(self.root, ".src")}
         files = [os.path.join(self.root, name) for name in
                  ("events.log", "recipes/replay.lock")]
-        return [self.root, min(leaves)] + [path for path in files if os.path.exists(path)]
+        return [self.root, min(entry_dirs)] + [path for path in files if os.path.exists(path)]
 
     def test_every_verb_ends(self):
         words = {"ENTRY": caches.short_path(SOURCE), "FILE": self.path("bundle"),

@@ -53,12 +53,12 @@ static void open_cache(const char *dir, struct tool_cache *ret)
 	CU_ASSERT_FATAL(tool_open(ret));
 }
 
-static struct cmn_buffer slurp(const char *leaf, const char *name)
+static struct cmn_buffer slurp(const char *entry_dir, const char *name)
 {
 	struct cmn_buffer file;
 	char path[4400];
 
-	(void)snprintf(path, sizeof(path), "%s/filled/%s/%s", unit_dir(), leaf, name);
+	(void)snprintf(path, sizeof(path), "%s/filled/%s/%s", unit_dir(), entry_dir, name);
 	CU_ASSERT_EQUAL_FATAL(cmn_file_read(-1, path, 1 << 20, false, &file), CMN_OK);
 	return file;
 }
@@ -67,7 +67,7 @@ static struct cmn_buffer slurp(const char *leaf, const char *name)
 static void make_files(struct cmn_buffer *src, struct cmn_buffer *bin)
 {
 	struct cc_entry *entry = cc_entry_new(1000);
-	char dir[4300], leaf[CC_LEAF_PATH_SIZE];
+	char dir[4300], entry_dir[CC_ENTRY_DIR_PATH_SIZE];
 	struct tool_cache cache;
 	struct cc_key key;
 
@@ -76,15 +76,15 @@ static void make_files(struct cmn_buffer *src, struct cmn_buffer *bin)
 	CU_ASSERT_EQUAL_FATAL(cc_entry_finish(entry, NULL), CMN_OK);
 	cc_key_init(&key);
 	cc_key_add_text(&key, CC_PART_IMAGE, "source", "kernel void f() {}");
-	cc_leaf_path(cc_key_view(&key), leaf);
+	cc_entry_dir_path(cc_key_view(&key), entry_dir);
 	(void)snprintf(dir, sizeof(dir), "%s/filled", unit_dir());
 	open_cache(dir, &cache);
 	CU_ASSERT_EQUAL_FATAL(cc_store_put(cache.store, &key, entry), CMN_OK);
 	tool_close(&cache);
 	cc_key_release(&key);
 	cc_entry_unref(entry);
-	*src = slurp(leaf, "0.src");
-	*bin = slurp(leaf, "0.bin");
+	*src = slurp(entry_dir, "0.src");
+	*bin = slurp(entry_dir, "0.bin");
 }
 
 static enum cmn_status append(void *ctx, const void *data, size_t len)

@@ -10,7 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "cachecore/disk/leaf_walk.h"
+#include "cachecore/disk/entry_dir_walk.h"
 #include "cachecore/disk/root.h"
 #include "cachecore/disk/space/account.h"
 #include "cachecore/disk/space/number_file.h"
@@ -60,24 +60,24 @@ static bool flush_output(struct exporting *exporting)
 }
 
 /* CMN_OK: the two files are a sound entry's. */
-static enum cmn_status read_entry(const struct exporting *exporting, int leaf_fd, unsigned int n,
+static enum cmn_status read_entry(const struct exporting *exporting, int entry_dir_fd, unsigned int n,
 				  struct cmn_buffer *src, struct cmn_buffer *bin)
 {
 	enum cmn_status status;
 
-	status = cc_leaf_read_file(leaf_fd, NULL, CC_LEAF_SRC, n, exporting->trust, NULL, src);
+	status = cc_entry_dir_read_file(entry_dir_fd, NULL, CC_ENTRY_DIR_SRC, n, exporting->trust, NULL, src);
 	if (status != CMN_OK)
 		return status;
-	status = cc_leaf_read_file(leaf_fd, NULL, CC_LEAF_BIN, n, exporting->trust, NULL, bin);
+	status = cc_entry_dir_read_file(entry_dir_fd, NULL, CC_ENTRY_DIR_BIN, n, exporting->trust, NULL, bin);
 	if (status != CMN_OK)
 		return status == CMN_MISS ? CMN_ERR_CORRUPT : status;	/* half of one */
 	return cc_remote_files_check(cmn_buffer_view(src), cmn_buffer_view(bin), NULL);
 }
 
-static enum cmn_status export_entry(struct exporting *exporting, int leaf_fd, unsigned int n)
+static enum cmn_status export_entry(struct exporting *exporting, int entry_dir_fd, unsigned int n)
 {
 	struct cmn_buffer src = { 0 }, bin = { 0 };
-	enum cmn_status status = read_entry(exporting, leaf_fd, n, &src, &bin);
+	enum cmn_status status = read_entry(exporting, entry_dir_fd, n, &src, &bin);
 
 	if (status == CMN_OK) {
 		status = bundle_writer_add(&exporting->writer, cmn_buffer_view(&src),
@@ -93,28 +93,28 @@ static enum cmn_status export_entry(struct exporting *exporting, int leaf_fd, un
 	return status;
 }
 
-static enum cmn_status export_leaf(void *ctx, int root_fd, const char *path, int leaf_fd)
+static enum cmn_status export_entry_dir(void *ctx, int root_fd, const char *path, int entry_dir_fd)
 {
 	struct exporting *exporting = ctx;
 	const struct bundle_state *state = &exporting->writer.state;
 	enum cmn_status status = CMN_OK;
-	struct cc_leaf_scan scan;
+	struct cc_entry_dir_scan scan;
 
 	(void)root_fd;
 	(void)path;
 	terminal_progress("export", exporting->total ? state->bytes : state->count, exporting->total);
-	if (cc_leaf_scan(leaf_fd, &scan) != CMN_OK)
+	if (cc_entry_dir_scan(entry_dir_fd, &scan) != CMN_OK)
 		return CMN_OK;	/* removed meanwhile */
-	for (unsigned int n = 0; n < CC_LEAF_VARIANTS && status == CMN_OK; n++) {
-		if (scan.present[CC_LEAF_SRC] >> n & 1)
-			status = export_entry(exporting, leaf_fd, n);
+	for (unsigned int n = 0; n < CC_ENTRY_DIR_VARIANTS && status == CMN_OK; n++) {
+		if (scan.present[CC_ENTRY_DIR_SRC] >> n & 1)
+			status = export_entry(exporting, entry_dir_fd, n);
 	}
 	return status;
 }
 
 static enum cmn_status export_entries(struct exporting *exporting, const char *root)
 {
-	const struct cc_leaf_choice by_path = { .order = 1 };
+	const struct cc_entry_dir_choice by_path = { .order = 1 };
 	enum cmn_status status;
 	int root_fd = -1;
 
@@ -124,7 +124,7 @@ static enum cmn_status export_entries(struct exporting *exporting, const char *r
 	status = cc_root_open(root, &root_fd);
 	if (status == CMN_OK) {
 		(void)!cc_number_file_read(root_fd, CC_ACCOUNT_NAME, &exporting->total);	/* 0 else */
-		status = cc_leaf_walk_chosen(root_fd, &by_path, export_leaf, exporting);
+		status = cc_entry_dir_walk_chosen(root_fd, &by_path, export_entry_dir, exporting);
 		terminal_progress_hide();
 		(void)close(root_fd);	/* read only */
 	} else if (status == CMN_MISS) {

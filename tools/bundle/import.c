@@ -71,7 +71,7 @@ static bool examine(struct importing *importing, int fd, uint64_t size)
 	return status == CMN_MISS;
 }
 
-static bool is_equal(int leaf_fd, unsigned int n, enum cmn_file_trust trust,
+static bool is_equal(int entry_dir_fd, unsigned int n, enum cmn_file_trust trust,
 		     const struct cc_src *src, const struct cc_entry *entry)
 {
 	struct cmn_buffer file = { 0 };
@@ -79,11 +79,11 @@ static bool is_equal(int leaf_fd, unsigned int n, enum cmn_file_trust trust,
 	struct cc_src found;
 	bool equal;
 
-	equal = cc_leaf_read_src(leaf_fd, n, trust, &file, &found) == CMN_OK &&
+	equal = cc_entry_dir_read_src(entry_dir_fd, n, trust, &file, &found) == CMN_OK &&
 		cmn_view_equal(found.key, src->key) &&
 		cmn_hash_equal(&found.hash, &src->hash) &&
 		cmn_view_equal(found.manifest, src->manifest) &&
-		cc_leaf_read_bin(leaf_fd, NULL, n, trust, src, NULL, NULL, &other) == CMN_OK &&
+		cc_entry_dir_read_bin(entry_dir_fd, NULL, n, trust, src, NULL, NULL, &other) == CMN_OK &&
 		cmn_view_equal(cc_entry_payload(other), cc_entry_payload(entry));
 	cc_entry_unref(other);
 	cmn_buffer_release(&file);
@@ -94,23 +94,23 @@ static bool is_equal(int leaf_fd, unsigned int n, enum cmn_file_trust trust,
 static bool has_entry(const struct cc_store *store, struct cmn_view src_file,
 		      const struct cc_entry *entry)
 {
-	char path[CC_LEAF_PATH_SIZE];
-	struct cc_leaf_scan scan;
-	int root_fd, leaf_fd;
+	char path[CC_ENTRY_DIR_PATH_SIZE];
+	struct cc_entry_dir_scan scan;
+	int root_fd, entry_dir_fd;
 	struct cc_src src;
 	bool has = false;
 
 	if (cc_src_file_decode(src_file, &src) != CMN_OK ||
 	    cc_root_open(cc_store_root(store), &root_fd) != CMN_OK)
 		return false;
-	cc_leaf_path(src.key, path);
-	if (cc_leaf_open(root_fd, path, &leaf_fd) == CMN_OK) {
-		if (cc_leaf_scan(leaf_fd, &scan) != CMN_OK)
-			scan = (struct cc_leaf_scan){ 0 };
-		for (unsigned int n = 0; n < CC_LEAF_VARIANTS && !has; n++)
-			has = scan.present[CC_LEAF_SRC] >> n & 1 &&
-			      is_equal(leaf_fd, n, cc_store_trust(store), &src, entry);
-		(void)close(leaf_fd);	/* read only */
+	cc_entry_dir_path(src.key, path);
+	if (cc_entry_dir_open(root_fd, path, &entry_dir_fd) == CMN_OK) {
+		if (cc_entry_dir_scan(entry_dir_fd, &scan) != CMN_OK)
+			scan = (struct cc_entry_dir_scan){ 0 };
+		for (unsigned int n = 0; n < CC_ENTRY_DIR_VARIANTS && !has; n++)
+			has = scan.present[CC_ENTRY_DIR_SRC] >> n & 1 &&
+			      is_equal(entry_dir_fd, n, cc_store_trust(store), &src, entry);
+		(void)close(entry_dir_fd);	/* read only */
 	}
 	(void)close(root_fd);	/* read only */
 	return has;

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "cachecore/disk/leaf_walk.h"
+#include "cachecore/disk/entry_dir_walk.h"
 #include "cachecore/disk/space/account.h"
 #include "tools/terminal.h"
 
@@ -31,12 +31,12 @@ static bool count_image(void *ctx, size_t level, const char *name)
 	return level != CC_PART_IMAGE;
 }
 
-static enum cmn_status visit_nothing(void *ctx, int root_fd, const char *path, int leaf_fd)
+static enum cmn_status visit_nothing(void *ctx, int root_fd, const char *path, int entry_dir_fd)
 {
 	(void)ctx;
 	(void)root_fd;
 	(void)path;
-	(void)leaf_fd;
+	(void)entry_dir_fd;
 	return CMN_OK;
 }
 
@@ -87,7 +87,7 @@ static void scale(const struct counting *counting, const struct cc_account_mark 
 static enum cmn_status look(struct cc_store *store, struct counting *counting,
 			    struct cc_account_mark *ret_account)
 {
-	const struct cc_leaf_choice images = { .enter = count_image };
+	const struct cc_entry_dir_choice images = { .enter = count_image };
 	enum cmn_status status;
 	int root_fd;
 
@@ -95,7 +95,7 @@ static enum cmn_status look(struct cc_store *store, struct counting *counting,
 	if (status != CMN_OK)
 		return status;
 	cc_account_mark(root_fd, ret_account);
-	status = cc_leaf_walk_chosen(root_fd, &images, visit_nothing, counting);
+	status = cc_entry_dir_walk_chosen(root_fd, &images, visit_nothing, counting);
 	(void)close(root_fd);	/* read only */
 	return status;
 }
@@ -103,7 +103,7 @@ static enum cmn_status look(struct cc_store *store, struct counting *counting,
 enum cmn_status census_take(const struct tool_cache *cache, bool exact, struct census *ret)
 {
 	struct counting counting = { .census = ret, .below = PREFIXES, .shown = exact };
-	const struct cc_leaf_choice sample = { .enter = is_sampled };
+	const struct cc_entry_dir_choice sample = { .enter = is_sampled };
 	struct cc_account_mark account = { 0 };
 	enum cmn_status status = CMN_OK;
 

@@ -49,8 +49,8 @@ static bool begins_parts(const char *text, const char *path, unsigned int part)
 static bool is_part(const char *text, const char *path)
 {
 	const char *found = strspn(text, HEX_DIGITS) == strlen(text) ? strstr(path, text) : NULL;
-	size_t leaf_len = CC_LEAF_PATH_SIZE - 1;
-	bool part = found && found + strlen(text) <= path + leaf_len;
+	size_t entry_dir_len = CC_ENTRY_DIR_PATH_SIZE - 1;
+	bool part = found && found + strlen(text) <= path + entry_dir_len;
 
 	for (unsigned int i = 1; i < CC_PART_COUNT && !part; i++)
 		part = begins_parts(text, path, i);
@@ -77,28 +77,28 @@ static bool has_kernel(struct cmn_view key, struct cmn_view name)
 	return found;
 }
 
-static int compare_leaves(const void *a, const void *b)
+static int compare_entry_dirs(const void *a, const void *b)
 {
 	return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-/* Paths of entries go on behind the leaf's. */
+/* Paths of entries go on behind the entry directory's. */
 static int compare_path(const void *a, const void *b)
 {
-	return strncmp(a, *(const char *const *)b, CC_LEAF_PATH_SIZE - 1);
+	return strncmp(a, *(const char *const *)b, CC_ENTRY_DIR_PATH_SIZE - 1);
 }
 
 static enum entry_match match(const struct entry_search *search, const struct entry_offer *offer)
 {
 	struct cmn_view text = cmn_view_of(search->text);
 
-	if (!text.len || strlen(offer->path) < CC_LEAF_PATH_SIZE - 1)
+	if (!text.len || strlen(offer->path) < CC_ENTRY_DIR_PATH_SIZE - 1)
 		return ENTRY_MATCH_NONE;
 	if (begins_parts(search->text, offer->path, 0))
 		return ENTRY_MATCH_PATH;
 	if (cmn_view_equal(offer->kernel, text) || has_kernel(offer->key, text) ||
-	    (search->leaf_count && bsearch(offer->path, search->leaves, search->leaf_count,
-					   sizeof(*search->leaves), compare_path)))
+	    (search->entry_dir_count && bsearch(offer->path, search->entry_dirs, search->entry_dir_count,
+						sizeof(*search->entry_dirs), compare_path)))
 		return ENTRY_MATCH_NAME;
 	return is_part(search->text, offer->path) ? ENTRY_MATCH_PART : ENTRY_MATCH_NONE;
 }
@@ -111,7 +111,7 @@ struct search_walk {
 	uint64_t seen;
 };
 
-/* Whether a directory of a leaf's path may lead to what begins as the text does (cc_leaf_choice). */
+/* Whether a directory of an entry directory's path may lead to what begins as the text does (cc_entry_dir_choice). */
 static bool may_begin(void *ctx, size_t level, const char *name)
 {
 	const struct entry_search *search = ((const struct search_walk *)ctx)->search;
@@ -142,7 +142,7 @@ static bool visit_any(void *ctx, const struct cc_store_item *item)
 enum cmn_status entry_search_store(struct entry_search *search, struct cc_store *store, const char *verb,
 				   cc_store_visit_fn visit, void *ctx)
 {
-	const struct cc_leaf_choice beginning = { .enter = may_begin };
+	const struct cc_entry_dir_choice beginning = { .enter = may_begin };
 	struct search_walk walk = { .search = search, .verb = verb, .visit = visit, .ctx = ctx };
 	enum cmn_status status = cc_store_walk_chosen(store, &beginning, false, visit_begun, &walk);
 
@@ -162,19 +162,19 @@ void entry_search_begin(struct entry_search *search, const char *text, const cha
 		search->text = text + root_len + strspn(text + root_len, "/");
 	for (size_t i = 0; i < history->event_count; i++) {
 		const struct run_history_event *one = &history->events[i];
-		const char **leaves;
+		const char **entry_dirs;
 
-		if (!*one->leaf || strcmp(one->program, text) != 0)
+		if (!*one->entry_dir || strcmp(one->program, text) != 0)
 			continue;
-		leaves = cmn_array_grow(search->leaves, search->leaf_count, sizeof(*leaves));
-		search->failed |= !leaves;
-		if (!leaves)
+		entry_dirs = cmn_array_grow(search->entry_dirs, search->entry_dir_count, sizeof(*entry_dirs));
+		search->failed |= !entry_dirs;
+		if (!entry_dirs)
 			return;
-		search->leaves = leaves;
-		leaves[search->leaf_count++] = one->leaf;
+		search->entry_dirs = entry_dirs;
+		entry_dirs[search->entry_dir_count++] = one->entry_dir;
 	}
-	if (search->leaf_count)
-		qsort(search->leaves, search->leaf_count, sizeof(*search->leaves), compare_leaves);
+	if (search->entry_dir_count)
+		qsort(search->entry_dirs, search->entry_dir_count, sizeof(*search->entry_dirs), compare_entry_dirs);
 }
 
 static void forget_found(struct entry_search *search)
@@ -187,7 +187,7 @@ static void forget_found(struct entry_search *search)
 void entry_search_release(struct entry_search *search)
 {
 	forget_found(search);
-	free(search->leaves);
+	free(search->entry_dirs);
 	*search = (struct entry_search){ 0 };
 }
 

@@ -28,12 +28,12 @@ enum entry_match {
 /* One search; {0} is none. */
 struct entry_search {
 	const char *text;	/* borrowed */
-	const char **leaves;	/* that the program of that name asked for, sorted; of the history */
-	size_t leaf_count;
+	const char **entry_dirs;	/* that the program of that name asked for, sorted; of the history */
+	size_t entry_dir_count;
 	enum entry_match best;
 	size_t count;		/* that match so */
 	struct {
-		char path[CC_LEAF_FILE_PATH_SIZE];
+		char path[CC_ENTRY_DIR_FILE_PATH_SIZE];
 		char *what;	/* kernel and options */
 	} found[ENTRY_NAME_SHOWN];
 	bool failed;		/* out of memory */

@@ -24,7 +24,7 @@ static const char *distrust(const struct stat *info, bool *ret_unsafe)
 const char *entry_status_text(struct cc_store *store, const struct cc_store_place *place,
 			      enum cmn_status status, bool *ret_unsafe)
 {
-	static const enum cc_leaf_file files[] = { CC_LEAF_SRC, CC_LEAF_BIN };
+	static const enum cc_entry_dir_file files[] = { CC_ENTRY_DIR_SRC, CC_ENTRY_DIR_BIN };
 	const char *text = NULL;
 	int root_fd = -1;
 
@@ -34,10 +34,10 @@ const char *entry_status_text(struct cc_store *store, const struct cc_store_plac
 	if (status != CMN_ERR_ACCESS || cc_store_open_root(store, &root_fd) != CMN_OK)
 		return cmn_status_string(status);
 	for (size_t i = 0; i < sizeof(files) / sizeof(files[0]) && !text; i++) {
-		char path[CC_LEAF_FILE_PATH_SIZE];
+		char path[CC_ENTRY_DIR_FILE_PATH_SIZE];
 		struct stat info;
 
-		cc_leaf_file_path(place->leaf, files[i], place->n, path);
+		cc_entry_dir_file_path(place->entry_dir, files[i], place->n, path);
 		if (fstatat(root_fd, path, &info, AT_SYMLINK_NOFOLLOW) == 0)
 			text = distrust(&info, ret_unsafe);
 	}

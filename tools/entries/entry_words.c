@@ -109,7 +109,7 @@ static void add_paths(struct words *words, int dir_fd, const char *name, char *p
 
 static void add_entries(struct words *words)
 {
-	char path[CC_LEAF_PATH_SIZE];
+	char path[CC_ENTRY_DIR_PATH_SIZE];
 	int root_fd = -1;
 
 	if (strlen(words->beginning) >= sizeof(path) ||
@@ -125,7 +125,7 @@ static void add_history(struct words *words)
 
 	if (run_history_load(words->cache.config.dir, cc_store_trust(words->cache.store), &history) == CMN_OK) {
 		for (size_t i = history.event_count; i-- > 0 && !is_over(words);) {
-			if (!*history.events[i].leaf)
+			if (!*history.events[i].entry_dir)
 				continue;
 			add(words, cmn_view_of(history.events[i].name));
 			add(words, cmn_view_of(history.events[i].program));

@@ -142,7 +142,7 @@ static void append_narrow_path(struct cmn_buffer *text, const char *path)
 
 	for (size_t i = 0; i < CC_PART_COUNT; i++)
 		cmn_buffer_printf(text, "%.*s/", digits[i], path + i * CMN_HASH_HEX_SIZE);
-	path += CC_LEAF_PATH_SIZE;
+	path += CC_ENTRY_DIR_PATH_SIZE;
 	cmn_buffer_append(text, path, strcspn(path, "."));
 }
 
@@ -279,7 +279,7 @@ static enum cmn_status walk_sorted(struct listing *listing, list_order_value *va
 static enum cmn_status walk(struct listing *listing, const char *sort, bool reverse)
 {
 	bool by_path = sort && strcmp(sort, "path") == 0;
-	const struct cc_leaf_choice choice = { .order = !by_path ? 0 : reverse ? -1 : 1 };
+	const struct cc_entry_dir_choice choice = { .order = !by_path ? 0 : reverse ? -1 : 1 };
 
 	/* Without an order any will do, and no more than those are looked at. */
 	if (by_path || (!sort && listing->limit))

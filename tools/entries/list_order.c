@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "cachecore/disk/root.h"
-#include "cachecore/disk/leaf_walk.h"
+#include "cachecore/disk/entry_dir_walk.h"
 #include "common/bytes.h"
 #include "tools/terminal.h"
 
@@ -27,21 +27,21 @@ struct list_order {
 	size_t sorted_count, at;
 };
 
-uint64_t list_order_used(int leaf_fd, unsigned int n)
+uint64_t list_order_used(int entry_dir_fd, unsigned int n)
 {
-	return cc_leaf_used_ns(leaf_fd, NULL, n);
+	return cc_entry_dir_used_ns(entry_dir_fd, NULL, n);
 }
 
-uint64_t list_order_size(int leaf_fd, unsigned int n)
+uint64_t list_order_size(int entry_dir_fd, unsigned int n)
 {
-	return cc_leaf_bytes(leaf_fd, n);
+	return cc_entry_dir_bytes(entry_dir_fd, n);
 }
 
-uint64_t list_order_compile(int leaf_fd, unsigned int n)
+uint64_t list_order_compile(int entry_dir_fd, unsigned int n)
 {
 	struct cc_entry_header header;
 
-	return cc_leaf_read_bin_header(leaf_fd, n, NULL, &header) == CMN_OK ? header.build_ns : 0;
+	return cc_entry_dir_read_bin_header(entry_dir_fd, n, NULL, &header) == CMN_OK ? header.build_ns : 0;
 }
 
 static uint64_t value_of(const struct row *row)
@@ -120,10 +120,10 @@ static struct cmn_hash hash_of_hex(const char *hex)
 	return hash;
 }
 
-static bool add(struct list_order *order, const char *path, int leaf_fd, unsigned int n)
+static bool add(struct list_order *order, const char *path, int entry_dir_fd, unsigned int n)
 {
 	struct row *rows = cmn_array_grow(order->rows, order->count, sizeof(*rows)), *row;
-	uint64_t value = order->value(leaf_fd, n);
+	uint64_t value = order->value(entry_dir_fd, n);
 
 	if (!rows)
 		return false;
@@ -140,16 +140,16 @@ static bool add(struct list_order *order, const char *path, int leaf_fd, unsigne
 	return order->count < UINT32_MAX;
 }
 
-static enum cmn_status add_leaf(void *ctx, int root_fd, const char *path, int leaf_fd)
+static enum cmn_status add_entry_dir(void *ctx, int root_fd, const char *path, int entry_dir_fd)
 {
 	struct list_order *order = ctx;
-	struct cc_leaf_scan scan;
+	struct cc_entry_dir_scan scan;
 
 	(void)root_fd;
-	if (cc_leaf_scan(leaf_fd, &scan) != CMN_OK)
+	if (cc_entry_dir_scan(entry_dir_fd, &scan) != CMN_OK)
 		return CMN_OK;	/* removed meanwhile */
-	for (unsigned int n = 0; n < CC_LEAF_VARIANTS; n++) {
-		if ((scan.present[CC_LEAF_SRC] >> n & 1) && !add(order, path, leaf_fd, n))
+	for (unsigned int n = 0; n < CC_ENTRY_DIR_VARIANTS; n++) {
+		if ((scan.present[CC_ENTRY_DIR_SRC] >> n & 1) && !add(order, path, entry_dir_fd, n))
 			return CMN_ERR_NOMEM;
 	}
 	return CMN_OK;
@@ -166,7 +166,7 @@ enum cmn_status list_order_new(int root_fd, list_order_value *value, bool revers
 	order->value = value;
 	order->reverse = reverse;
 	order->limit = limit;
-	status = cc_leaf_walk(root_fd, false, add_leaf, order);
+	status = cc_entry_dir_walk(root_fd, false, add_entry_dir, order);
 	if (status == CMN_OK && !sort(order))
 		status = CMN_ERR_NOMEM;
 	if (status == CMN_OK)
@@ -192,7 +192,7 @@ bool list_order_next(struct list_order *order, struct cc_store_place *ret)
 	if (order->at == order->sorted_count)
 		return false;
 	row = &order->rows[order->sorted[order->at++]];
-	cc_leaf_path_by(row->hashes, ret->leaf);
+	cc_entry_dir_path_by(row->hashes, ret->entry_dir);
 	ret->n = row->n;
 	return true;
 }

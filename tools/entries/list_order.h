@@ -13,14 +13,14 @@
 #include "cachecore/disk/store.h"
 
 /* What decides: the largest comes first; of equals, the first path. */
-typedef uint64_t list_order_value(int leaf_fd, unsigned int n);
+typedef uint64_t list_order_value(int entry_dir_fd, unsigned int n);
 list_order_value list_order_used, list_order_size, list_order_compile;
 
 struct list_order;
 /*
  * limit: so many of the first ones are kept; 0: all. reverse: the smallest comes first; of equals,
  * the last path. *ret is the caller's to free, also where there are no entries. CMN_ERR_NOMEM; others as
- * cc_leaf_walk.
+ * cc_entry_dir_walk.
  */
 CMN_CHECKED enum cmn_status list_order_new(int root_fd, list_order_value *value, bool reverse,
 					   size_t limit, struct list_order **ret);

@@ -7,17 +7,17 @@
 
 static bool is_arrival(const struct run_history_event *event)
 {
-	return *event->program && *event->leaf &&
+	return *event->program && *event->entry_dir &&
 	       (event->kind == CC_EVENT_MISS || event->kind == CC_EVENT_REMOTE ||
 		event->kind == CC_EVENT_UNATTENDED);
 }
 
-/* Events of one leaf stay in their order: they are of one array. */
-static int by_leaf(const void *a, const void *b)
+/* Events of one entry directory stay in their order: they are of one array. */
+static int by_entry_dir(const void *a, const void *b)
 {
 	const struct run_history_event *one = *(const struct run_history_event *const *)a;
 	const struct run_history_event *two = *(const struct run_history_event *const *)b;
-	int order = strcmp(one->leaf, two->leaf);
+	int order = strcmp(one->entry_dir, two->entry_dir);
 
 	return order ? order : one < two ? -1 : one > two;
 }
@@ -38,7 +38,7 @@ enum cmn_status programs_load(const char *root, enum cmn_file_trust trust, struc
 			ret->arrivals[ret->count++] = &ret->history.events[i];
 	}
 	if (ret->count)
-		qsort(ret->arrivals, ret->count, sizeof(struct run_history_event *), by_leaf);
+		qsort(ret->arrivals, ret->count, sizeof(struct run_history_event *), by_entry_dir);
 	return CMN_OK;
 }
 
@@ -49,14 +49,14 @@ void programs_release(struct programs *programs)
 	*programs = (struct programs){ 0 };
 }
 
-/* The first arrival behind those of lesser leaves, and of that leaf too if after. */
-static size_t find(const struct programs *programs, const char *leaf, bool after)
+/* The first arrival behind those of lesser entry directories, and of that entry directory too if after. */
+static size_t find(const struct programs *programs, const char *entry_dir, bool after)
 {
 	size_t low = 0, high = programs->count;
 
 	while (low < high) {
 		size_t middle = low + (high - low) / 2;
-		int order = strcmp(programs->arrivals[middle]->leaf, leaf);
+		int order = strcmp(programs->arrivals[middle]->entry_dir, entry_dir);
 
 		if (order < 0 || (after && order == 0))
 			low = middle + 1;
@@ -66,21 +66,21 @@ static size_t find(const struct programs *programs, const char *leaf, bool after
 	return low;
 }
 
-bool programs_have(const struct programs *programs, const char *leaf, const char *program)
+bool programs_have(const struct programs *programs, const char *entry_dir, const char *program)
 {
-	size_t end = find(programs, leaf, true);
+	size_t end = find(programs, entry_dir, true);
 
-	for (size_t i = find(programs, leaf, false); i < end; i++) {
+	for (size_t i = find(programs, entry_dir, false); i < end; i++) {
 		if (strcmp(programs->arrivals[i]->program, program) == 0)
 			return true;
 	}
 	return false;
 }
 
-const char *programs_of(const struct programs *programs, const char *leaf)
+const char *programs_of(const struct programs *programs, const char *entry_dir)
 {
-	size_t end = find(programs, leaf, true);
+	size_t end = find(programs, entry_dir, true);
 
-	return end && strcmp(programs->arrivals[end - 1]->leaf, leaf) == 0
+	return end && strcmp(programs->arrivals[end - 1]->entry_dir, entry_dir) == 0
 	       ? programs->arrivals[end - 1]->program : NULL;
 }

@@ -12,7 +12,7 @@
 
 struct programs {
 	struct run_history history;
-	const struct run_history_event **arrivals;	/* sorted by leaf, then by time */
+	const struct run_history_event **arrivals;	/* sorted by entry directory, then by time */
 	size_t count;
 };
 
@@ -20,9 +20,9 @@ struct programs {
 CMN_CHECKED enum cmn_status programs_load(const char *root, enum cmn_file_trust trust,
 					  struct programs *ret);
 void programs_release(struct programs *programs);
-/* Whether the entries of that leaf came for that program, perhaps among others. */
-bool programs_have(const struct programs *programs, const char *leaf, const char *program);
+/* Whether the entries of that entry directory came for that program, perhaps among others. */
+bool programs_have(const struct programs *programs, const char *entry_dir, const char *program);
 /* The last program for which they came, borrowed; NULL: not known. */
-const char *programs_of(const struct programs *programs, const char *leaf);
+const char *programs_of(const struct programs *programs, const char *entry_dir);
 
 #endif

@@ -9,7 +9,7 @@
 #include "cachecore/disk/nonce.h"
 #include "cachecore/disk/writer/recipes.h"
 #include "cachecore/disk/root.h"
-#include "cachecore/disk/leaf_walk.h"
+#include "cachecore/disk/entry_dir_walk.h"
 #include "cachecore/remote/address.h"
 #include "common/env.h"
 #include "tools/arguments.h"
@@ -31,20 +31,20 @@ static int finish(const struct tool_cache *cache, enum cmn_status status)
 	return TOOL_FAILED;
 }
 
-static enum cmn_status count_leaf(void *ctx, int root_fd, const char *path, int leaf_fd)
+static enum cmn_status count_entry_dir(void *ctx, int root_fd, const char *path, int entry_dir_fd)
 {
 	struct amount *amount = ctx;
-	struct cc_leaf_scan scan;
+	struct cc_entry_dir_scan scan;
 
 	(void)root_fd;
 	(void)path;
-	if (cc_leaf_scan(leaf_fd, &scan) != CMN_OK)
+	if (cc_entry_dir_scan(entry_dir_fd, &scan) != CMN_OK)
 		return CMN_OK;	/* removed meanwhile */
-	for (unsigned int n = 0; n < CC_LEAF_VARIANTS; n++) {
-		if (!(scan.present[CC_LEAF_SRC] >> n & 1))
+	for (unsigned int n = 0; n < CC_ENTRY_DIR_VARIANTS; n++) {
+		if (!(scan.present[CC_ENTRY_DIR_SRC] >> n & 1))
 			continue;
 		amount->entries++;
-		amount->bytes += cc_leaf_bytes(leaf_fd, n);
+		amount->bytes += cc_entry_dir_bytes(entry_dir_fd, n);
 	}
 	return CMN_OK;
 }
@@ -58,7 +58,7 @@ static enum cmn_status count_root(const char *root, struct amount *ret)
 	status = cc_root_open(root, &fd);
 	if (status != CMN_OK)
 		return status == CMN_MISS ? CMN_OK : status;
-	status = cc_leaf_walk(fd, false, count_leaf, ret);
+	status = cc_entry_dir_walk(fd, false, count_entry_dir, ret);
 	(void)close(fd);	/* read only */
 	return status;
 }
@@ -230,38 +230,38 @@ int verb_prune(const struct arguments *arguments)
 }
 
 /*
- * A writer that is at a leaf is waited for: its entry goes too. CMN_BUSY also: the account stays
- * locked, and is too high by this leaf until the next eviction counts.
+ * A writer that is at an entry directory is waited for: its entry goes too. CMN_BUSY also: the account stays
+ * locked, and is too high by this entry directory until the next eviction counts.
  */
-static enum cmn_status clear_leaf(void *ctx, int root_fd, const char *path, int leaf_fd)
+static enum cmn_status clear_entry_dir(void *ctx, int root_fd, const char *path, int entry_dir_fd)
 {
-	enum cmn_status status = cc_leaf_lock(leaf_fd, tool_lock_until()), counted = CMN_OK;
+	enum cmn_status status = cc_entry_dir_lock(entry_dir_fd, tool_lock_until()), counted = CMN_OK;
 	struct amount *removed = ctx;
-	struct cc_leaf_scan scan;
+	struct cc_entry_dir_scan scan;
 	uint64_t all = 0;
 
 	if (status == CMN_MISS)
 		return CMN_OK;	/* another process was faster */
 	if (status != CMN_OK && status != CMN_ERR_IO)
 		return status;
-	if (cc_leaf_scan(leaf_fd, &scan) != CMN_OK)
-		scan = (struct cc_leaf_scan){ 0 };
-	for (unsigned int n = 0; n < CC_LEAF_VARIANTS; n++) {
-		uint64_t freed = cc_leaf_remove(leaf_fd, n);
+	if (cc_entry_dir_scan(entry_dir_fd, &scan) != CMN_OK)
+		scan = (struct cc_entry_dir_scan){ 0 };
+	for (unsigned int n = 0; n < CC_ENTRY_DIR_VARIANTS; n++) {
+		uint64_t freed = cc_entry_dir_remove(entry_dir_fd, n);
 
 		/* Neither half an entry counts nor one that stays. */
-		removed->entries += (scan.present[CC_LEAF_SRC] >> n & 1) && freed;
+		removed->entries += (scan.present[CC_ENTRY_DIR_SRC] >> n & 1) && freed;
 		removed->bytes += freed;
-		if (scan.present[CC_LEAF_SRC] >> n & 1)
+		if (scan.present[CC_ENTRY_DIR_SRC] >> n & 1)
 			all += freed;
 	}
 	/* Before others may count here. */
 	if (all)
 		counted = cc_account_add(root_fd, -(int64_t)all, tool_lock_until());
-	cc_leaf_sweep(leaf_fd, status == CMN_OK);
-	cc_leaf_prune(root_fd, path);
+	cc_entry_dir_sweep(entry_dir_fd, status == CMN_OK);
+	cc_entry_dir_prune(root_fd, path);
 	terminal_progress("clear", removed->entries, 0);
-	/* Waiting as long at each leaf would take hours. */
+	/* Waiting as long at each entry directory would take hours. */
 	return counted == CMN_BUSY ? CMN_BUSY : CMN_OK;
 }
 
@@ -278,7 +278,7 @@ static enum cmn_status clear_root(const char *root, struct amount *removed)
 		return CMN_OK;
 	if (status != CMN_OK)
 		return status;
-	status = cc_leaf_walk(fd, true, clear_leaf, removed);
+	status = cc_entry_dir_walk(fd, true, clear_entry_dir, removed);
 	/* What killed writers left in the account. */
 	if (status == CMN_OK) {
 		cc_account_mark(fd, &before);

@@ -102,7 +102,7 @@ static bool choose(void *ctx, const struct cc_store_item *item)
 	pruning->seen.bytes += item->bytes;
 	terminal_progress(request->verb, pruning->seen.entries, 0);
 	if ((request->program &&
-	     !programs_have(&pruning->programs, item->place->leaf, request->program)) ||
+	     !programs_have(&pruning->programs, item->place->entry_dir, request->program)) ||
 	    (request->device && !is_of_device(item->key, request->device)))
 		return true;
 	/* Where age alone decides, this one stays: a million of them need no memory. */
@@ -125,7 +125,7 @@ static int by_use(const void *a, const void *b)
 
 	if (one->used_ns != two->used_ns)
 		return one->used_ns < two->used_ns ? -1 : 1;
-	return strcmp(one->place.leaf, two->place.leaf);
+	return strcmp(one->place.entry_dir, two->place.entry_dir);
 }
 
 /* Where this process's clock is ahead of the file system's, that one's. */
@@ -177,9 +177,9 @@ static bool goes(const struct pruning *pruning, const struct chosen *one, uint64
 
 static void append_line(struct cmn_buffer *text, const struct chosen *one)
 {
-	char path[CC_LEAF_FILE_PATH_SIZE], size[TEXT_SIZE], date[TEXT_SIZE];
+	char path[CC_ENTRY_DIR_FILE_PATH_SIZE], size[TEXT_SIZE], date[TEXT_SIZE];
 
-	cc_leaf_file_path(one->place.leaf, CC_LEAF_SRC, one->place.n, path);
+	cc_entry_dir_file_path(one->place.entry_dir, CC_ENTRY_DIR_SRC, one->place.n, path);
 	text_append_short_path(text, path);
 	cmn_buffer_printf(text, " %10s  last used %s\n", text_bytes(one->bytes, size),
 			  text_date(one->used_ns, false, date));
@@ -203,7 +203,7 @@ static enum cmn_status remove_them(struct tool_cache *cache, struct pruning *pru
 		if (status == CMN_OK) {
 			ret_gone->entries++;
 			ret_gone->bytes += freed;
-			cc_removals_add(evicted, cause, one->place.leaf);
+			cc_removals_add(evicted, cause, one->place.entry_dir);
 		}
 		if (status == CMN_OK || status == CMN_MISS)
 			left -= one->bytes;

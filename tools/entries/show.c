@@ -61,25 +61,25 @@ static enum cmn_status read_files(const struct tool_cache *cache, struct shown_e
 {
 	enum cmn_file_trust trust = cc_store_trust(cache->store);
 	bool unsafe;
-	int root_fd, leaf_fd;
+	int root_fd, entry_dir_fd;
 	enum cmn_status status = cc_root_open(cache->config.dir, &root_fd);
 
 	if (status != CMN_OK)
 		return status;
-	status = cc_leaf_open(root_fd, entry->place.leaf, &leaf_fd);
+	status = cc_entry_dir_open(root_fd, entry->place.entry_dir, &entry_dir_fd);
 	(void)close(root_fd);	/* read only */
 	if (status != CMN_OK)
 		return status;
-	status = cc_leaf_read_src(leaf_fd, entry->place.n, trust, &entry->file, &entry->src);
+	status = cc_entry_dir_read_src(entry_dir_fd, entry->place.n, trust, &entry->file, &entry->src);
 	if (status == CMN_OK) {
-		entry->has_header = cc_leaf_read_bin_header(leaf_fd, entry->place.n, &entry->src,
+		entry->has_header = cc_entry_dir_read_bin_header(entry_dir_fd, entry->place.n, &entry->src,
 								   &entry->header) == CMN_OK;
 		if (entry->src.manifest.len)
 			status = cc_manifest_decode(entry->src.manifest, &entry->manifest);
 	}
-	entry->status = cc_leaf_judge(leaf_fd, entry->place.n, trust);
+	entry->status = cc_entry_dir_judge(entry_dir_fd, entry->place.n, trust);
 	entry->status_text = entry_status_text(cache->store, &entry->place, entry->status, &unsafe);
-	(void)close(leaf_fd);	/* read only */
+	(void)close(entry_dir_fd);	/* read only */
 	return status;
 }
 

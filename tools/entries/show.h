@@ -8,7 +8,7 @@
 #include "common/bytes.h"
 
 struct shown_entry {
-	char path[CC_LEAF_PATH_SIZE + CC_LEAF_NAME_SIZE];	/* of the .src, below the root */
+	char path[CC_ENTRY_DIR_PATH_SIZE + CC_ENTRY_DIR_NAME_SIZE];	/* of the .src, below the root */
 	struct cc_store_place place;
 	const char *root;
 	uint64_t bytes, stored_ns, access_ns;

@@ -46,7 +46,7 @@ static bool add_item(void *ctx, const struct cc_store_item *item)
 	struct collecting *collecting = ctx;
 	struct stats_more *more = collecting->more;
 	struct cmn_view device = cc_key_find(item->key, "device.name", 0);
-	const char *program = more->per_program ? programs_of(&collecting->programs, item->place->leaf)
+	const char *program = more->per_program ? programs_of(&collecting->programs, item->place->entry_dir)
 						: NULL;
 
 	terminal_progress_count("stats", ++collecting->seen);

@@ -24,7 +24,7 @@ struct choice {
 	const char *trace;
 	const char *entry;
 	char **command;
-	char leaf[CC_LEAF_PATH_SIZE];	/* that entry's, once it is found */
+	char entry_dir[CC_ENTRY_DIR_PATH_SIZE];	/* that entry's, once it is found */
 };
 
 struct question *explain_add(struct explanation *explanation, const struct run_history_event *event)
@@ -96,11 +96,11 @@ static bool is_chosen(const struct choice *choice, const struct run_history_even
 {
 	/* What came from the remote tier was not compiled: it is shown to who asks for that entry. */
 	if (choice->entry && event->kind == CC_EVENT_REMOTE)
-		return strcmp(choice->leaf, event->leaf) == 0;
+		return strcmp(choice->entry_dir, event->entry_dir) == 0;
 	if (!run_history_is_compile(event) || event->time_ns < from_ns)
 		return false;
 	if (choice->entry)
-		return strcmp(choice->leaf, event->leaf) == 0;
+		return strcmp(choice->entry_dir, event->entry_dir) == 0;
 	return choice->all || choice->last || (choice->command && !event->unattended) ||
 	       (last && !choice->command && run_history_same_run(event, last));
 }
@@ -143,7 +143,7 @@ static void ask(struct explanation *explanation, const struct choice *choice, ui
 
 static bool offer_entry(void *ctx, const struct cc_store_item *item)
 {
-	const struct entry_offer offer = { .path = item->place->leaf, .key = item->key };
+	const struct entry_offer offer = { .path = item->place->entry_dir, .key = item->key };
 	struct entry_search *search = ctx;
 
 	entry_search_offer(search, &offer);
@@ -154,7 +154,7 @@ static bool offer_entry(void *ctx, const struct cc_store_item *item)
 static void offer_event(const struct run_history *history, const struct run_history_event *event,
 			struct entry_search *search)
 {
-	struct entry_offer offer = { .path = event->leaf, .kernel = cmn_view_of(event->name) };
+	struct entry_offer offer = { .path = event->entry_dir, .kernel = cmn_view_of(event->name) };
 	const struct cc_key_summary_field *options = NULL;
 	struct cmn_buffer summary = { 0 };
 	struct key_fields fields = { 0 };
@@ -186,7 +186,7 @@ static bool find_entry(struct explanation *explanation, struct choice *choice)
 	else
 		tool_complain("%s: %s", root, cmn_status_string(status));
 	if (found)
-		(void)snprintf(choice->leaf, sizeof(choice->leaf), "%s", found);
+		(void)snprintf(choice->entry_dir, sizeof(choice->entry_dir), "%s", found);
 	entry_search_release(&search);
 	return found != NULL;
 }

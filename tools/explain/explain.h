@@ -27,7 +27,7 @@ struct question {
 	double distance;
 	struct cmn_buffer nearest_summary;
 	struct cmn_buffer nearest_key;	/* whole, if it is stored and no giant */
-	char nearest[CC_LEAF_PATH_SIZE + CC_LEAF_NAME_SIZE];	/* path below the root; "": of the history */
+	char nearest[CC_ENTRY_DIR_PATH_SIZE + CC_ENTRY_DIR_NAME_SIZE];	/* path below the root; "": of the history */
 	uint64_t nearest_ns;
 	/* The answer. */
 	struct rebuild_causes causes;

@@ -27,7 +27,7 @@ struct candidate {
 	struct cmn_view summary;
 	struct cmn_view key;	/* whole; empty: only the summary is known */
 	const char *path;	/* below the root; "": of the history */
-	const char *leaf;
+	const char *entry_dir;
 	size_t place;		/* in the history; 0: it is stored */
 	struct cmn_view name;	/* of its first kernel */
 	uint64_t time_ns;
@@ -53,7 +53,7 @@ static bool may_be_alike(const struct question *question, const struct candidate
 	struct cmn_view name = cmn_view_of(question->event.name);
 
 	*ret_certain = true;
-	if (question->event.leaf[0] && same_image(question->event.leaf, candidate->leaf))
+	if (question->event.entry_dir[0] && same_image(question->event.entry_dir, candidate->entry_dir))
 		return true;
 	if (name.len && candidate->name.len)
 		return cmn_view_equal(name, candidate->name);
@@ -139,7 +139,7 @@ static bool is_later(const struct explanation *explanation, const struct questio
 	const struct run_history_event *arrival;
 
 	if (!candidate->place && candidate->time_ns < start && candidate->time_ns + TICK_NS >= start) {
-		arrival = run_history_find_arrival(&explanation->history, candidate->leaf);
+		arrival = run_history_find_arrival(&explanation->history, candidate->entry_dir);
 		if (arrival)
 			return is_of_run_or_later(question, arrival->place, arrival->time_ns);
 	}
@@ -153,7 +153,7 @@ static void try_candidate(struct explanation *explanation, struct question *ques
 	double distance;
 
 	if (!question->has_summary || is_later(explanation, question, candidate) ||
-	    strcmp(candidate->leaf, question->event.leaf) == 0 || !is_alike(question, candidate))
+	    strcmp(candidate->entry_dir, question->event.entry_dir) == 0 || !is_alike(question, candidate))
 		return;
 	if (!key_diff_make(&candidate->fields, &question->fields, &diff)) {
 		explanation->failed = true;
@@ -173,16 +173,16 @@ static void learn_own(struct explanation *explanation, struct question *question
 		      const struct candidate *candidate)
 {
 	struct key_diff diff;
-	bool same = strcmp(question->event.leaf, candidate->leaf) == 0;
+	bool same = strcmp(question->event.entry_dir, candidate->entry_dir) == 0;
 
-	if (!same && question->own && question->has_summary && !question->event.leaf[0] &&
+	if (!same && question->own && question->has_summary && !question->event.entry_dir[0] &&
 	    key_diff_make(&candidate->fields, &question->fields, &diff)) {
 		same = diff.count == 0;
 		key_diff_release(&diff);
 	}
 	if (!same)
 		return;
-	(void)snprintf(question->event.leaf, sizeof(question->event.leaf), "%s", candidate->leaf);
+	(void)snprintf(question->event.entry_dir, sizeof(question->event.entry_dir), "%s", candidate->entry_dir);
 	question->key.len = 0;
 	if (candidate->key.len <= MAX_KEPT_KEY)
 		cmn_buffer_append(&question->key, candidate->key.data, candidate->key.len);
@@ -229,7 +229,7 @@ static bool visit_entry(void *ctx, const struct cc_store_item *item)
 	struct walk *walk = ctx;
 	struct cmn_buffer summary = { 0 };
 	struct candidate candidate = {
-		.key = item->key, .path = item->path, .leaf = item->place->leaf,
+		.key = item->key, .path = item->path, .entry_dir = item->place->entry_dir,
 		.time_ns = item->stored_ns, .name = cc_kernel_names_of_key(item->key),
 	};
 
@@ -256,7 +256,7 @@ static void ask_history(const struct walk *walk)
 		const struct run_history_event *event = &history->events[i];
 		struct cmn_buffer summary = { 0 };
 		struct candidate candidate = {
-			.path = "", .leaf = event->leaf, .place = event->place, .time_ns = event->time_ns,
+			.path = "", .entry_dir = event->entry_dir, .place = event->place, .time_ns = event->time_ns,
 			.name = cmn_view_of(event->name),
 		};
 
@@ -308,18 +308,18 @@ static void read_summaries(struct explanation *explanation)
 static void look_at_own(struct walk *walk, int root_fd)
 {
 	struct cc_store_place place = { .n = 0 };
-	struct cc_leaf_scan scan = { .temporaries = false };
-	int leaf_fd;
+	struct cc_entry_dir_scan scan = { .temporaries = false };
+	int entry_dir_fd;
 
-	memcpy(place.leaf, walk->only->event.leaf, sizeof(place.leaf));
-	if (cc_leaf_open(root_fd, place.leaf, &leaf_fd) != CMN_OK)
+	memcpy(place.entry_dir, walk->only->event.entry_dir, sizeof(place.entry_dir));
+	if (cc_entry_dir_open(root_fd, place.entry_dir, &entry_dir_fd) != CMN_OK)
 		return;
-	if (cc_leaf_scan(leaf_fd, &scan) != CMN_OK)
-		scan.present[CC_LEAF_SRC] = 0;
-	(void)close(leaf_fd);	/* read only */
-	for (; place.n < CC_LEAF_VARIANTS; place.n++) {
+	if (cc_entry_dir_scan(entry_dir_fd, &scan) != CMN_OK)
+		scan.present[CC_ENTRY_DIR_SRC] = 0;
+	(void)close(entry_dir_fd);	/* read only */
+	for (; place.n < CC_ENTRY_DIR_VARIANTS; place.n++) {
 		/* What is gone by now tells nothing. */
-		if (scan.present[CC_LEAF_SRC] >> place.n & 1)
+		if (scan.present[CC_ENTRY_DIR_SRC] >> place.n & 1)
 			(void)!cc_store_look(walk->explanation->cache.store, root_fd, &place, visit_entry, walk);
 	}
 }
@@ -338,8 +338,8 @@ static enum cmn_status find_own(struct explanation *explanation)
 		return status == CMN_MISS ? CMN_OK : status;
 	for (size_t i = 0; i < explanation->count; i++) {
 		walk.only = &explanation->questions[i];
-		searched |= walk.only->own && !walk.only->event.leaf[0];
-		if (walk.only->event.leaf[0])
+		searched |= walk.only->own && !walk.only->event.entry_dir[0];
+		if (walk.only->event.entry_dir[0])
 			look_at_own(&walk, root_fd);
 	}
 	(void)close(root_fd);	/* read only */

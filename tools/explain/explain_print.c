@@ -26,14 +26,14 @@ static void append_clean(struct cmn_buffer *text, const char *string)
 static void append_name(struct cmn_buffer *text, const struct question *question)
 {
 	const struct cc_key_summary_field *kind = key_fields_find(&question->fields, "kind");
-	const char *leaf = question->event.leaf;
+	const char *entry_dir = question->event.entry_dir;
 
 	if (*question->event.name)
 		append_clean(text, question->event.name);
 	else if (kind && kind->whole && cmn_view_equal(kind->value, cmn_view_of("link")))
 		cmn_buffer_append_text(text, "(a link)");
-	else if (leaf[0])
-		cmn_buffer_printf(text, "source %.8s", leaf + CMN_HASH_HEX_SIZE);
+	else if (entry_dir[0])
+		cmn_buffer_printf(text, "source %.8s", entry_dir + CMN_HASH_HEX_SIZE);
 	else
 		cmn_buffer_append_text(text, "(no key)");
 }
@@ -62,8 +62,8 @@ static void append_fields(struct cmn_buffer *text, const struct question *questi
 	if (question->has_nearest && question->diff.count)
 		cmn_buffer_printf(text, "    nearest: %s\n", question->nearest[0]
 				  ? question->nearest : "a key in the history that is not stored");
-	if (question->event.leaf[0])
-		cmn_buffer_printf(text, "    entry: %s\n", question->event.leaf);
+	if (question->event.entry_dir[0])
+		cmn_buffer_printf(text, "    entry: %s\n", question->event.entry_dir);
 }
 
 /* Behind what the line has; on a terminal that is too narrow, below that. */
@@ -248,7 +248,7 @@ static void add_question(struct json_object *array, const struct question *quest
 		json_add_ms(object, "compile_ms", event->build_ns);
 	else
 		json_add_null(object, "compile_ms");
-	add_text(object, "entry", event->leaf);
+	add_text(object, "entry", event->entry_dir);
 	add_text(object, "nearest", question->diff.count ? question->nearest : NULL);
 	causes = json_add_array(object, "causes");
 	for (size_t i = 0; i < question->causes.count; i++) {

@@ -46,11 +46,11 @@ static const struct run_history_event *find_own(const struct run_history *histor
 {
 	const struct run_history_event *found = NULL;
 
-	for (size_t i = 0; i < history->event_count && event->leaf[0]; i++) {
+	for (size_t i = 0; i < history->event_count && event->entry_dir[0]; i++) {
 		const struct run_history_event *one = &history->events[i];
 
 		if (one->kind == kind && run_history_same_run(one, event) &&
-		    strcmp(one->leaf, event->leaf) == 0 &&
+		    strcmp(one->entry_dir, event->entry_dir) == 0 &&
 		    (kind == CC_EVENT_NOT_STORED ||
 		     run_history_is_before(one->place, one->time_ns, event)))
 			found = one;
@@ -64,13 +64,13 @@ static const struct run_history_event *find_former(const struct run_history *his
 {
 	const struct run_history_event *found = NULL;
 
-	for (size_t i = 0; i < history->event_count && event->leaf[0]; i++) {
+	for (size_t i = 0; i < history->event_count && event->entry_dir[0]; i++) {
 		const struct run_history_event *one = &history->events[i];
 
 		if ((one->kind == CC_EVENT_MISS || one->kind == CC_EVENT_REMOTE ||
 		     one->kind == CC_EVENT_UNATTENDED) &&
 		    run_history_is_before(one->place, one->time_ns, event) &&
-		    !run_history_same_run(one, event) && strcmp(one->leaf, event->leaf) == 0)
+		    !run_history_same_run(one, event) && strcmp(one->entry_dir, event->entry_dir) == 0)
 			found = one;
 	}
 	return found;
@@ -185,7 +185,7 @@ static void add_fate(const struct explanation *explanation, struct question *que
 	const struct run_history *history = &explanation->history;
 	const struct run_history_event *event = &question->event, *loss;
 	const struct run_history_event *former = find_former(history, event);
-	const struct run_history_eviction *eviction = event->leaf[0] ?
+	const struct run_history_eviction *eviction = event->entry_dir[0] ?
 		run_history_find_eviction(history, event) : NULL;
 	const struct run_history_event *cleared = former ? find_clearing(history, former, event) : NULL;
 	struct rebuild_causes *causes = &question->causes;

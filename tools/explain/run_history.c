@@ -29,7 +29,7 @@ static char *copy_view(struct run_history *history, struct cmn_view view)
 	return copy;
 }
 
-static void leaf_of(const struct cmn_hash parts[CC_PART_COUNT], char ret[CC_LEAF_PATH_SIZE])
+static void entry_dir_of(const struct cmn_hash parts[CC_PART_COUNT], char ret[CC_ENTRY_DIR_PATH_SIZE])
 {
 	static const struct cmn_hash none[CC_PART_COUNT];
 
@@ -91,10 +91,10 @@ static void note_event(void *ctx, const struct cc_event_record *event)
 									       event->name),
 	};
 	memcpy(copy->parts, event->parts, sizeof(copy->parts));
-	leaf_of(copy->parts, copy->leaf);
+	entry_dir_of(copy->parts, copy->entry_dir);
 }
 
-static void note_eviction(void *ctx, enum cc_removal_cause cause, uint64_t time_ns, uint64_t leaf)
+static void note_eviction(void *ctx, enum cc_removal_cause cause, uint64_t time_ns, uint64_t entry_dir)
 {
 	struct run_history *history = ctx;
 	struct run_history_eviction *evictions = cmn_array_grow(history->evictions,
@@ -106,7 +106,7 @@ static void note_eviction(void *ctx, enum cc_removal_cause cause, uint64_t time_
 		return;
 	history->evictions = evictions;
 	evictions[history->eviction_count] = (struct run_history_eviction){
-		history->event_count + history->eviction_count + 1, cause, time_ns, leaf,
+		history->event_count + history->eviction_count + 1, cause, time_ns, entry_dir,
 	};
 	history->eviction_count++;
 }
@@ -150,7 +150,7 @@ void run_history_release(struct run_history *history)
 bool run_history_summary(const struct run_history *history, const struct run_history_event *event,
 			 struct cmn_buffer *buf)
 {
-	bool complete = event->leaf[0] != '\0';
+	bool complete = event->entry_dir[0] != '\0';
 
 	for (size_t i = 0; complete && i < CC_PART_COUNT; i++) {
 		const struct run_history_part wanted = { .hash = event->parts[i] };
@@ -183,7 +183,7 @@ const struct run_history_event *run_history_find_arrival(const struct run_histor
 	for (size_t i = 0; i < history->event_count; i++) {
 		const struct run_history_event *one = &history->events[i];
 
-		if (*one->program && *one->leaf && strncmp(path, one->leaf, strlen(one->leaf)) == 0 &&
+		if (*one->program && *one->entry_dir && strncmp(path, one->entry_dir, strlen(one->entry_dir)) == 0 &&
 		    (one->kind == CC_EVENT_MISS || one->kind == CC_EVENT_REMOTE ||
 		     one->kind == CC_EVENT_UNATTENDED))
 			found = one;
@@ -195,12 +195,12 @@ const struct run_history_eviction *run_history_find_eviction(const struct run_hi
 							     const struct run_history_event *event)
 {
 	const struct run_history_eviction *found = NULL;
-	uint64_t number = cc_events_leaf(event->leaf);
+	uint64_t number = cc_events_entry_dir(event->entry_dir);
 
 	for (size_t i = 0; i < history->eviction_count; i++) {
 		const struct run_history_eviction *one = &history->evictions[i];
 
-		if (one->leaf == number && run_history_is_before(one->place, one->time_ns, event))
+		if (one->entry_dir == number && run_history_is_before(one->place, one->time_ns, event))
 			found = one;
 	}
 	return found;

@@ -18,7 +18,7 @@ struct run_history_event {
 	uint32_t pid;
 	uint64_t start_ns, time_ns, build_ns;
 	struct cmn_hash parts[CC_PART_COUNT];
-	char leaf[CC_LEAF_PATH_SIZE];	/* where its entry lies; "": it has no key */
+	char entry_dir[CC_ENTRY_DIR_PATH_SIZE];	/* where its entry lies; "": it has no key */
 	char *program, *reason, *detail;
 	char *name;		/* of the first kernel */
 };
@@ -31,7 +31,7 @@ struct run_history_part {
 struct run_history_eviction {
 	size_t place;		/* as an event's */
 	enum cc_removal_cause cause;
-	uint64_t time_ns, leaf;
+	uint64_t time_ns, entry_dir;
 };
 
 /* A run of a program, as far as its look-ups are there one after the other. */
@@ -76,7 +76,7 @@ static inline bool run_history_is_before(size_t place, uint64_t time_ns,
 	return event->place ? place < event->place : time_ns < event->time_ns;
 }
 
-/* The last eviction of its leaf before the event; NULL: none. */
+/* The last eviction of its entry directory before the event; NULL: none. */
 const struct run_history_eviction *run_history_find_eviction(const struct run_history *history,
 							     const struct run_history_event *event);
 

@@ -9,7 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "cachecore/disk/leaf_walk.h"
+#include "cachecore/disk/entry_dir_walk.h"
 #include "cachecore/disk/root.h"
 #include "cachecore/remote/index.h"
 #include "cachecore/remote/uploads.h"
@@ -22,12 +22,12 @@
 #include "tools/text.h"
 #include "tools/tool.h"
 
-typedef char leaf_path[CC_LEAF_PATH_SIZE];
+typedef char entry_dir_path[CC_ENTRY_DIR_PATH_SIZE];
 
 struct pushing {
 	struct upload upload;
 	const char *address;
-	leaf_path *leaves;
+	entry_dir_path *entry_dirs;
 	size_t count;
 	const char *program;	/* NULL: all entries */
 	struct run_history history;
@@ -36,45 +36,45 @@ struct pushing {
 };
 
 /* The history knows what a program compiled, and what it had from the remote tier. */
-static bool was_used_by(const struct run_history *history, const char *program, const char *leaf)
+static bool was_used_by(const struct run_history *history, const char *program, const char *entry_dir)
 {
 	for (size_t i = 0; i < history->event_count; i++) {
 		const struct run_history_event *event = &history->events[i];
 
 		if ((event->kind == CC_EVENT_MISS || event->kind == CC_EVENT_REMOTE) &&
-		    strcmp(event->leaf, leaf) == 0 && strcmp(event->program, program) == 0)
+		    strcmp(event->entry_dir, entry_dir) == 0 && strcmp(event->program, program) == 0)
 			return true;
 	}
 	return false;
 }
 
-static enum cmn_status add_leaf(void *ctx, int root_fd, const char *path, int leaf_fd)
+static enum cmn_status add_entry_dir(void *ctx, int root_fd, const char *path, int entry_dir_fd)
 {
 	struct pushing *pushing = ctx;
-	struct cc_leaf_scan scan;
-	leaf_path *leaves;
+	struct cc_entry_dir_scan scan;
+	entry_dir_path *entry_dirs;
 
 	(void)root_fd;
-	if (cc_leaf_scan(leaf_fd, &scan) != CMN_OK || !scan.present[CC_LEAF_SRC])
+	if (cc_entry_dir_scan(entry_dir_fd, &scan) != CMN_OK || !scan.present[CC_ENTRY_DIR_SRC])
 		return CMN_OK;	/* removed meanwhile, or empty */
 	if (pushing->program && !was_used_by(&pushing->history, pushing->program, path))
 		return CMN_OK;
-	leaves = cmn_array_grow(pushing->leaves, pushing->count, sizeof(*leaves));
-	if (!leaves)
+	entry_dirs = cmn_array_grow(pushing->entry_dirs, pushing->count, sizeof(*entry_dirs));
+	if (!entry_dirs)
 		return CMN_ERR_NOMEM;
-	pushing->leaves = leaves;
-	memcpy(leaves[pushing->count++], path, CC_LEAF_PATH_SIZE);
+	pushing->entry_dirs = entry_dirs;
+	memcpy(entry_dirs[pushing->count++], path, CC_ENTRY_DIR_PATH_SIZE);
 	return CMN_OK;
 }
 
 /* However often it was refused before. */
-static void forget_note(int uploads_fd, const char *leaf)
+static void forget_note(int uploads_fd, const char *entry_dir)
 {
 	for (int i = CC_UPLOADS_FRESH; i <= CC_UPLOADS_MAX_REFUSALS; i++)
-		(void)!cc_uploads_remove(uploads_fd, leaf, i);	/* then it is uploaded once more */
+		(void)!cc_uploads_remove(uploads_fd, entry_dir, i);	/* then it is uploaded once more */
 }
 
-static enum cmn_status push_leaves(struct pushing *pushing, int root_fd)
+static enum cmn_status push_entry_dirs(struct pushing *pushing, int root_fd)
 {
 	enum cmn_status status = CMN_OK;
 	int uploads_fd = -1;
@@ -83,11 +83,11 @@ static enum cmn_status push_leaves(struct pushing *pushing, int root_fd)
 		uploads_fd = -1;
 	for (size_t i = 0; i < pushing->count && status == CMN_OK; i++) {
 		terminal_progress("push", i, pushing->count);
-		status = upload_leaf(&pushing->upload, root_fd, pushing->leaves[i]);
+		status = upload_entry_dir(&pushing->upload, root_fd, pushing->entry_dirs[i]);
 		if (status == CMN_OK) {
 			cmn_buffer_append(&pushing->hashes, pushing->upload.last.bytes, CMN_HASH_SIZE);
 			if (uploads_fd >= 0)
-				forget_note(uploads_fd, pushing->leaves[i]);
+				forget_note(uploads_fd, pushing->entry_dirs[i]);
 		} else if (status == CMN_MISS) {
 			pushing->left_out++;
 			status = CMN_OK;
@@ -184,9 +184,9 @@ static enum cmn_status push_root(struct pushing *pushing, const char *root)
 	status = cc_root_open(root, &root_fd);
 	if (status != CMN_OK)
 		return status == CMN_MISS ? CMN_OK : status;	/* nothing was stored in it yet */
-	status = cc_leaf_walk(root_fd, false, add_leaf, pushing);
+	status = cc_entry_dir_walk(root_fd, false, add_entry_dir, pushing);
 	if (status == CMN_OK)
-		status = push_leaves(pushing, root_fd);
+		status = push_entry_dirs(pushing, root_fd);
 	(void)close(root_fd);	/* read only */
 	if (status == CMN_OK && pushing->hashes.failed)
 		status = CMN_ERR_NOMEM;
@@ -264,7 +264,7 @@ int verb_push(const struct arguments *arguments)
 	}
 	run_history_release(&pushing.history);
 	cmn_buffer_release(&pushing.hashes);
-	free(pushing.leaves);
+	free(pushing.entry_dirs);
 	tool_close(&cache);
 	return code;
 }

@@ -37,9 +37,9 @@ static bool look_at_unusable(const struct cc_config *config, const char *problem
 	return shown;
 }
 
-static bool count_one(void *ctx, const char *leaf, int refusals)
+static bool count_one(void *ctx, const char *entry_dir, int refusals)
 {
-	(void)leaf;
+	(void)entry_dir;
 	(void)refusals;
 	++*(uint64_t *)ctx;
 	return true;

@@ -55,22 +55,22 @@ void upload_release(struct upload *upload)
 }
 
 /* The number of the entry that was stored last; false: there is none. */
-static bool find_newest(int leaf_fd, unsigned int *ret)
+static bool find_newest(int entry_dir_fd, unsigned int *ret)
 {
 	struct timespec newest = { 0 };
-	struct cc_leaf_scan scan;
+	struct cc_entry_dir_scan scan;
 	bool found = false;
 
-	if (cc_leaf_scan(leaf_fd, &scan) != CMN_OK)
+	if (cc_entry_dir_scan(entry_dir_fd, &scan) != CMN_OK)
 		return false;
-	for (unsigned int n = 0; n < CC_LEAF_VARIANTS; n++) {
-		char name[CC_LEAF_NAME_SIZE];
+	for (unsigned int n = 0; n < CC_ENTRY_DIR_VARIANTS; n++) {
+		char name[CC_ENTRY_DIR_NAME_SIZE];
 		struct stat info;
 
-		if (!(scan.present[CC_LEAF_SRC] >> n & 1))
+		if (!(scan.present[CC_ENTRY_DIR_SRC] >> n & 1))
 			continue;
-		cc_leaf_name(CC_LEAF_SRC, n, name);
-		if (fstatat(leaf_fd, name, &info, AT_SYMLINK_NOFOLLOW) < 0)
+		cc_entry_dir_name(CC_ENTRY_DIR_SRC, n, name);
+		if (fstatat(entry_dir_fd, name, &info, AT_SYMLINK_NOFOLLOW) < 0)
 			continue;
 		if (!found || info.st_mtim.tv_sec > newest.tv_sec ||
 		    (info.st_mtim.tv_sec == newest.tv_sec &&
@@ -211,24 +211,24 @@ static enum cmn_status put_entry(struct upload *upload, const struct cmn_buffer 
 	return status;
 }
 
-enum cmn_status upload_leaf(struct upload *upload, int root_fd, const char *leaf)
+enum cmn_status upload_entry_dir(struct upload *upload, int root_fd, const char *entry_dir)
 {
 	struct cmn_buffer src = { 0 }, bin = { 0 };
 	enum cmn_status status = CMN_MISS;
 	unsigned int n;
-	int leaf_fd;
+	int entry_dir_fd;
 
 	upload->problem[0] = '\0';
-	if (cc_leaf_find(root_fd, leaf, &leaf_fd) != CMN_OK)
+	if (cc_entry_dir_find(root_fd, entry_dir, &entry_dir_fd) != CMN_OK)
 		return CMN_MISS;	/* it was evicted */
 	/* Whatever cannot be read is not uploaded. */
-	if (find_newest(leaf_fd, &n) &&
-	    cc_leaf_read_file(leaf_fd, NULL, CC_LEAF_SRC, n, upload->trust, NULL,
+	if (find_newest(entry_dir_fd, &n) &&
+	    cc_entry_dir_read_file(entry_dir_fd, NULL, CC_ENTRY_DIR_SRC, n, upload->trust, NULL,
 				     &src) == CMN_OK &&
-	    cc_leaf_read_file(leaf_fd, NULL, CC_LEAF_BIN, n, upload->trust, NULL,
+	    cc_entry_dir_read_file(entry_dir_fd, NULL, CC_ENTRY_DIR_BIN, n, upload->trust, NULL,
 				     &bin) == CMN_OK)
 		status = put_entry(upload, &src, &bin);
-	(void)close(leaf_fd);	/* read only */
+	(void)close(entry_dir_fd);	/* read only */
 	cmn_buffer_release(&src);
 	cmn_buffer_release(&bin);
 	return status;

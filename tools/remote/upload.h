@@ -34,12 +34,12 @@ void upload_release(struct upload *upload);
 /* The connection for what follows, as cc_remote_connect, for as long as one value may take. */
 CMN_CHECKED enum cmn_status upload_connect(struct upload *upload);
 /*
- * Stores the newest entry of a leaf. CMN_MISS: there is none that is sound, or the server
+ * Stores the newest entry of an entry directory. CMN_MISS: there is none that is sound, or the server
  * does not want it. CMN_BUSY, CMN_ERR_IO, …: the tier cannot be reached now (problem).
  */
-CMN_CHECKED enum cmn_status upload_leaf(struct upload *upload, int root_fd, const char *leaf);
+CMN_CHECKED enum cmn_status upload_entry_dir(struct upload *upload, int root_fd, const char *entry_dir);
 /*
- * For other values: stores the views' bytes in order, as upload_leaf; gets a value into an empty
+ * For other values: stores the views' bytes in order, as upload_entry_dir; gets a value into an empty
  * buffer. CMN_MISS: there is none.
  */
 CMN_CHECKED enum cmn_status upload_value(struct upload *upload, struct cmn_view name,

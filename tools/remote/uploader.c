@@ -29,7 +29,7 @@
 #define NICENESS 10
 
 struct note {
-	char leaf[CC_LEAF_PATH_SIZE];
+	char entry_dir[CC_ENTRY_DIR_PATH_SIZE];
 	int refusals;
 };
 
@@ -39,14 +39,14 @@ struct batch {
 	bool again;	/* those that were refused before */
 };
 
-static bool take(void *ctx, const char *leaf, int refusals)
+static bool take(void *ctx, const char *entry_dir, int refusals)
 {
 	struct batch *batch = ctx;
 	struct note *note = &batch->notes[batch->count];
 
 	if ((refusals != CC_UPLOADS_FRESH) != batch->again)
 		return true;
-	memcpy(note->leaf, leaf, CC_LEAF_PATH_SIZE);
+	memcpy(note->entry_dir, entry_dir, CC_ENTRY_DIR_PATH_SIZE);
 	note->refusals = refusals;
 	return ++batch->count < BATCH;
 }
@@ -58,15 +58,15 @@ static enum cmn_status upload_note(struct upload *upload, int root_fd, int uploa
 	enum cmn_status status = CMN_OK;
 
 	if (note->refusals == CC_UPLOADS_FRESH) {
-		status = cc_uploads_set_refusals(uploads_fd, note->leaf, CC_UPLOADS_FRESH, 0);
+		status = cc_uploads_set_refusals(uploads_fd, note->entry_dir, CC_UPLOADS_FRESH, 0);
 		note->refusals = 0;
 	}
 	if (status != CMN_OK)
 		return CMN_OK;	/* somebody removed it */
-	status = upload_leaf(upload, root_fd, note->leaf);
+	status = upload_entry_dir(upload, root_fd, note->entry_dir);
 	/* What cannot be uploaded at all is not tried again. */
 	if (status == CMN_OK || status == CMN_MISS)
-		return cc_uploads_remove(uploads_fd, note->leaf, note->refusals);
+		return cc_uploads_remove(uploads_fd, note->entry_dir, note->refusals);
 	return status;
 }
 
@@ -74,8 +74,8 @@ static enum cmn_status upload_note(struct upload *upload, int root_fd, int uploa
 static enum cmn_status note_refusal(int uploads_fd, const struct note *note)
 {
 	if (note->refusals >= CC_UPLOADS_MAX_REFUSALS)
-		return cc_uploads_remove(uploads_fd, note->leaf, note->refusals);
-	return cc_uploads_set_refusals(uploads_fd, note->leaf, note->refusals, note->refusals + 1);
+		return cc_uploads_remove(uploads_fd, note->entry_dir, note->refusals);
+	return cc_uploads_set_refusals(uploads_fd, note->entry_dir, note->refusals, note->refusals + 1);
 }
 
 /*

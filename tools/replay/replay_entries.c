@@ -8,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "cachecore/disk/leaf_walk.h"
+#include "cachecore/disk/entry_dir_walk.h"
 #include "cachecore/disk/root.h"
 #include "cachecore/key.h"
 #include "cachecore/manifest.h"
@@ -55,39 +55,39 @@ static bool holds_in(struct cmn_view directory, struct cmn_view encoded)
 	return holds;
 }
 
-static bool has_entry(int leaf_fd, unsigned int n, const struct cc_recipe *recipe)
+static bool has_entry(int entry_dir_fd, unsigned int n, const struct cc_recipe *recipe)
 {
 	struct cmn_buffer file = { 0 };
 	struct cc_entry_header header;
 	struct cc_src src;
 	bool has;
 
-	has = cc_leaf_read_src(leaf_fd, n, CMN_FILE_ANY, &file, &src) == CMN_OK &&
+	has = cc_entry_dir_read_src(entry_dir_fd, n, CMN_FILE_ANY, &file, &src) == CMN_OK &&
 	      cmn_view_equal(src.key, recipe->key) &&
 	      (!src.manifest.len || cmn_view_equal(src.manifest, recipe->manifest) ||
 	       holds_in(recipe->directory, src.manifest)) &&
-	      cc_leaf_read_bin_header(leaf_fd, n, &src, &header) == CMN_OK;
+	      cc_entry_dir_read_bin_header(entry_dir_fd, n, &src, &header) == CMN_OK;
 	cmn_buffer_release(&file);
 	return has;
 }
 
 bool replay_entries_has(const char *root, const struct cc_recipe *recipe)
 {
-	char path[CC_LEAF_PATH_SIZE];
-	struct cc_leaf_scan scan;
+	char path[CC_ENTRY_DIR_PATH_SIZE];
+	struct cc_entry_dir_scan scan;
 	bool has = false;
-	int root_fd, leaf_fd;
+	int root_fd, entry_dir_fd;
 
 	if (cc_root_open(root, &root_fd) != CMN_OK)
 		return false;
-	cc_leaf_path(recipe->key, path);
-	if (cc_leaf_open(root_fd, path, &leaf_fd) == CMN_OK) {
-		if (cc_leaf_scan(leaf_fd, &scan) != CMN_OK)
-			scan = (struct cc_leaf_scan){ 0 };
-		for (unsigned int n = 0; n < CC_LEAF_VARIANTS && !has; n++)
-			has = scan.present[CC_LEAF_SRC] >> n & 1 &&
-			      has_entry(leaf_fd, n, recipe);
-		cc_root_unlock(leaf_fd);	/* not locked: closes it */
+	cc_entry_dir_path(recipe->key, path);
+	if (cc_entry_dir_open(root_fd, path, &entry_dir_fd) == CMN_OK) {
+		if (cc_entry_dir_scan(entry_dir_fd, &scan) != CMN_OK)
+			scan = (struct cc_entry_dir_scan){ 0 };
+		for (unsigned int n = 0; n < CC_ENTRY_DIR_VARIANTS && !has; n++)
+			has = scan.present[CC_ENTRY_DIR_SRC] >> n & 1 &&
+			      has_entry(entry_dir_fd, n, recipe);
+		cc_root_unlock(entry_dir_fd);	/* not locked: closes it */
 	}
 	cc_root_unlock(root_fd);
 	return has;
@@ -95,7 +95,7 @@ bool replay_entries_has(const char *root, const struct cc_recipe *recipe)
 
 struct comparison {
 	struct cmn_view key;
-	const char *path;	/* of its leaf */
+	const char *path;	/* of its entry directory */
 	uint64_t access_ns;	/* of the best so far; 0: none */
 	char *difference;
 };
@@ -117,16 +117,16 @@ static struct cmn_view first_difference(struct cmn_view a, struct cmn_view b)
 	return (struct cmn_view){ 0 };
 }
 
-static void compare(struct comparison *comparison, int leaf_fd, unsigned int n)
+static void compare(struct comparison *comparison, int entry_dir_fd, unsigned int n)
 {
-	uint64_t access_ns = cc_leaf_used_ns(leaf_fd, NULL, n);
+	uint64_t access_ns = cc_entry_dir_used_ns(entry_dir_fd, NULL, n);
 	struct cmn_buffer file = { 0 };
 	struct cmn_view name = { 0 };
 	struct cc_src src;
 	char *text;
 
 	if (access_ns > comparison->access_ns &&
-	    cc_leaf_read_src(leaf_fd, n, CMN_FILE_ANY, &file, &src) == CMN_OK)
+	    cc_entry_dir_read_src(entry_dir_fd, n, CMN_FILE_ANY, &file, &src) == CMN_OK)
 		name = first_difference(comparison->key, src.key);
 	if (name.len) {
 		text = strndup(name.data, name.len);
@@ -139,33 +139,33 @@ static void compare(struct comparison *comparison, int leaf_fd, unsigned int n)
 	cmn_buffer_release(&file);
 }
 
-static enum cmn_status compare_leaf(void *ctx, int root_fd, const char *path, int leaf_fd)
+static enum cmn_status compare_entry_dir(void *ctx, int root_fd, const char *path, int entry_dir_fd)
 {
 	struct comparison *comparison = ctx;
-	struct cc_leaf_scan scan;
+	struct cc_entry_dir_scan scan;
 
 	(void)root_fd;
 	/* The first level is the device's, the others are the program's. */
 	if (strcmp(path + CMN_HASH_HEX_SIZE, comparison->path + CMN_HASH_HEX_SIZE) != 0 ||
-	    strcmp(path, comparison->path) == 0 || cc_leaf_scan(leaf_fd, &scan) != CMN_OK)
+	    strcmp(path, comparison->path) == 0 || cc_entry_dir_scan(entry_dir_fd, &scan) != CMN_OK)
 		return CMN_OK;
-	for (unsigned int n = 0; n < CC_LEAF_VARIANTS; n++) {
-		if (scan.present[CC_LEAF_SRC] >> n & 1)
-			compare(comparison, leaf_fd, n);
+	for (unsigned int n = 0; n < CC_ENTRY_DIR_VARIANTS; n++) {
+		if (scan.present[CC_ENTRY_DIR_SRC] >> n & 1)
+			compare(comparison, entry_dir_fd, n);
 	}
 	return CMN_OK;
 }
 
 char *replay_entries_difference(const char *root, struct cmn_view key)
 {
-	char path[CC_LEAF_PATH_SIZE];
+	char path[CC_ENTRY_DIR_PATH_SIZE];
 	struct comparison comparison = { .key = key, .path = path };
 	int root_fd;
 
 	if (cc_root_open(root, &root_fd) != CMN_OK)
 		return NULL;
-	cc_leaf_path(key, path);
-	if (cc_leaf_walk(root_fd, false, compare_leaf, &comparison) != CMN_OK) {
+	cc_entry_dir_path(key, path);
+	if (cc_entry_dir_walk(root_fd, false, compare_entry_dir, &comparison) != CMN_OK) {
 		free(comparison.difference);
 		comparison.difference = NULL;
 	}

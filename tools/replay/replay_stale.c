@@ -397,13 +397,13 @@ static bool has_successor(struct removal *removal, const struct cc_store_item *i
 static void end_key(struct removal *removal)
 {
 	struct replay_stale *stale = removal->stale;
-	char leaf[CC_LEAF_PATH_SIZE];
+	char entry_dir[CC_ENTRY_DIR_PATH_SIZE];
 
 	if (removal->holds && removal->key.encoded.len &&
 	    cc_store_remove(stale->store, &removal->key) == CMN_OK) {
 		stale->removed++;
-		cc_leaf_path_of(&removal->key, leaf);
-		cc_removals_add(&removal->removed, CC_REMOVED_BY_SUCCESSOR, leaf);
+		cc_entry_dir_path_of(&removal->key, entry_dir);
+		cc_removals_add(&removal->removed, CC_REMOVED_BY_SUCCESSOR, entry_dir);
 	}
 	cc_key_release(&removal->key);
 	removal->key = (struct cc_key){ 0 };

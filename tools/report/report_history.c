@@ -71,11 +71,11 @@ static void add_event(void *ctx, const struct cc_event_record *event)
 	see_time(data, event->time_ns);
 }
 
-static void add_removed(void *ctx, enum cc_removal_cause cause, uint64_t time_ns, uint64_t leaf)
+static void add_removed(void *ctx, enum cc_removal_cause cause, uint64_t time_ns, uint64_t entry_dir)
 {
 	struct report_data *data = ctx;
 
-	(void)leaf;
+	(void)entry_dir;
 	if ((cause == CC_REMOVED_BY_SIZE || cause == CC_REMOVED_BY_AGE) && data->last_eviction_ns < time_ns)
 		data->last_eviction_ns = time_ns;
 	data->evicted_by_size += cause == CC_REMOVED_BY_SIZE;

@@ -10,7 +10,7 @@
 
 #include "cachecore/disk/space/number_file.h"
 #include "cachecore/disk/root.h"
-#include "cachecore/disk/leaf_walk.h"
+#include "cachecore/disk/entry_dir_walk.h"
 #include "common/clock.h"
 #include "common/file.h"
 #include "common/listing.h"
@@ -173,24 +173,24 @@ struct count {
 	bool busy;
 };
 
-static enum cmn_status count_leaf(void *ctx, int root_fd, const char *path, int leaf_fd)
+static enum cmn_status count_entry_dir(void *ctx, int root_fd, const char *path, int entry_dir_fd)
 {
-	struct cc_leaf_scan scan;
+	struct cc_entry_dir_scan scan;
 	struct count *count = ctx;
 
 	(void)root_fd;
 	(void)path;
 	if (cmn_clock_monotonic() >= count->until)
 		return CMN_BUSY;
-	count->busy |= cc_leaf_lock(leaf_fd, 0) == CMN_BUSY;
-	cc_leaf_unlock(leaf_fd);
-	if (cc_leaf_scan(leaf_fd, &scan) != CMN_OK)
+	count->busy |= cc_entry_dir_lock(entry_dir_fd, 0) == CMN_BUSY;
+	cc_entry_dir_unlock(entry_dir_fd);
+	if (cc_entry_dir_scan(entry_dir_fd, &scan) != CMN_OK)
 		return CMN_OK;	/* removed meanwhile */
 	/* What a dead writer left takes blocks until somebody sweeps. */
 	count->busy |= scan.temporaries;
-	for (unsigned int n = 0; n < CC_LEAF_VARIANTS; n++) {
-		if (scan.present[CC_LEAF_SRC] >> n & 1)
-			count->total += cc_leaf_bytes(leaf_fd, n);
+	for (unsigned int n = 0; n < CC_ENTRY_DIR_VARIANTS; n++) {
+		if (scan.present[CC_ENTRY_DIR_SRC] >> n & 1)
+			count->total += cc_entry_dir_bytes(entry_dir_fd, n);
 	}
 	return CMN_OK;
 }
@@ -198,7 +198,7 @@ static enum cmn_status count_leaf(void *ctx, int root_fd, const char *path, int 
 enum cmn_status cc_account_count(int root_fd, uint64_t *ret_total, bool *ret_busy)
 {
 	struct count count = { .until = UINT64_MAX };
-	enum cmn_status status = cc_leaf_walk(root_fd, false, count_leaf, &count);
+	enum cmn_status status = cc_entry_dir_walk(root_fd, false, count_entry_dir, &count);
 
 	if (status == CMN_OK) {
 		*ret_total = count.total;
@@ -211,7 +211,7 @@ enum cmn_status cc_account_count(int root_fd, uint64_t *ret_total, bool *ret_bus
 enum cmn_status cc_account_find(int root_fd, uint64_t full, uint64_t until)
 {
 	struct count count = { .until = until };
-	enum cmn_status status = cc_leaf_walk(root_fd, false, count_leaf, &count);
+	enum cmn_status status = cc_entry_dir_walk(root_fd, false, count_entry_dir, &count);
 	uint64_t total = status == CMN_OK || count.total > full ? count.total : full;
 	int fd = -1;
 
@@ -234,7 +234,7 @@ enum cmn_status cc_account_recount(int root_fd, uint64_t until)
 	uint64_t total;
 
 	cc_account_mark(root_fd, &before);
-	status = cc_leaf_walk(root_fd, false, count_leaf, &count);
+	status = cc_entry_dir_walk(root_fd, false, count_entry_dir, &count);
 	return status != CMN_OK ? status :
 		cc_account_correct(root_fd, &before, count.total, count.busy, at_most(until), &total);
 }

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * account: <root>/cache_size.txt, what all entries take on disk (cc_leaf_bytes).
+ * account: <root>/cache_size.txt, what all entries take on disk (cc_entry_dir_bytes).
  * Stores and removals add to it and subtract from it under the root's lock, so
  * that nobody has to count the whole tree. It is never less than the truth:
  *
- * - A process that stores adds the bytes before it writes, with the leaf locked,
- *   and corrects them before it unlocks the leaf. A process that removes
- *   subtracts before it unlocks the leaf.
+ * - A process that stores adds the bytes before it writes, with the entry directory locked,
+ *   and corrects them before it unlocks the entry directory. A process that removes
+ *   subtracts before it unlocks the entry directory.
  * - A count of the tree is exact if the number did not change during the count
- *   and no leaf was locked.
+ *   and no entry directory was locked.
  *
  * If the number is missing or damaged, who stores in a bounded root counts as long as
  * there is time; a root that it cannot count in that time counts as full

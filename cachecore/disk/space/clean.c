@@ -7,7 +7,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 
-#include "cachecore/disk/leaf_walk.h"
+#include "cachecore/disk/entry_dir_walk.h"
 #include "cachecore/disk/root.h"
 #include "cachecore/disk/space/account.h"
 #include "cachecore/disk/space/candidate.h"
@@ -19,7 +19,7 @@
 #include "common/file.h"
 
 #define LOCK_WAIT_NS UINT64_C(500000000)
-/* Leaves that stay locked until the account is corrected for all of them. */
+/* Entry directories that stay locked until the account is corrected for all of them. */
 #define BATCH 64
 
 struct cleaning {
@@ -43,55 +43,55 @@ static uint64_t lock_until(void)
 	return cmn_clock_monotonic() + LOCK_WAIT_NS;
 }
 
-static bool leaf_has_leftovers(const struct cc_leaf_scan *scan)
+static bool entry_dir_has_leftovers(const struct cc_entry_dir_scan *scan)
 {
-	uint64_t others = scan->present[CC_LEAF_BIN] | scan->present[CC_LEAF_FORMER];
+	uint64_t others = scan->present[CC_ENTRY_DIR_BIN] | scan->present[CC_ENTRY_DIR_FORMER];
 
-	return scan->temporaries || !(scan->present[CC_LEAF_SRC] | others) ||
-	       (others & ~scan->present[CC_LEAF_SRC]);
+	return scan->temporaries || !(scan->present[CC_ENTRY_DIR_SRC] | others) ||
+	       (others & ~scan->present[CC_ENTRY_DIR_SRC]);
 }
 
 /* Removes dead writers' leftovers: temporaries, files without a .src, empty directories. Its lock is held. */
-static void clear_leaf(int root_fd, const char *path, int leaf_fd, const struct cc_leaf_scan *scan)
+static void clear_entry_dir(int root_fd, const char *path, int entry_dir_fd, const struct cc_entry_dir_scan *scan)
 {
-	uint64_t orphans = (scan->present[CC_LEAF_BIN] | scan->present[CC_LEAF_FORMER]) &
-			   ~scan->present[CC_LEAF_SRC];
+	uint64_t orphans = (scan->present[CC_ENTRY_DIR_BIN] | scan->present[CC_ENTRY_DIR_FORMER]) &
+			   ~scan->present[CC_ENTRY_DIR_SRC];
 
-	cc_leaf_sweep(leaf_fd, true);
-	for (unsigned int n = 0; n < CC_LEAF_VARIANTS; n++) {
+	cc_entry_dir_sweep(entry_dir_fd, true);
+	for (unsigned int n = 0; n < CC_ENTRY_DIR_VARIANTS; n++) {
 		if (orphans >> n & 1)
-			(void)cc_leaf_remove(leaf_fd, n);	/* they were not counted */
+			(void)cc_entry_dir_remove(entry_dir_fd, n);	/* they were not counted */
 	}
-	if (!scan->present[CC_LEAF_SRC])
-		cc_leaf_prune(root_fd, path);
+	if (!scan->present[CC_ENTRY_DIR_SRC])
+		cc_entry_dir_prune(root_fd, path);
 }
 
-static enum cmn_status visit_leaf(void *ctx, int root_fd, const char *path, int leaf_fd)
+static enum cmn_status visit_entry_dir(void *ctx, int root_fd, const char *path, int entry_dir_fd)
 {
-	enum cmn_status locked = cc_leaf_lock(leaf_fd, 0);
+	enum cmn_status locked = cc_entry_dir_lock(entry_dir_fd, 0);
 	struct cleaning *cleaning = ctx;
 	struct cc_candidate *all;
-	struct cc_leaf_scan scan;
+	struct cc_entry_dir_scan scan;
 
 	show(cleaning);
 	cleaning->busy |= locked == CMN_BUSY;
-	if (cc_leaf_scan(leaf_fd, &scan) != CMN_OK)
-		scan = (struct cc_leaf_scan){ 0 };	/* removed meanwhile */
-	else if (leaf_has_leftovers(&scan) && locked == CMN_OK)
-		clear_leaf(root_fd, path, leaf_fd, &scan);
+	if (cc_entry_dir_scan(entry_dir_fd, &scan) != CMN_OK)
+		scan = (struct cc_entry_dir_scan){ 0 };	/* removed meanwhile */
+	else if (entry_dir_has_leftovers(&scan) && locked == CMN_OK)
+		clear_entry_dir(root_fd, path, entry_dir_fd, &scan);
 	else if (locked == CMN_ERR_IO)
-		cc_leaf_sweep(leaf_fd, false);	/* without locks a .bin may be a writer's that is just at it */
-	for (unsigned int n = 0; n < CC_LEAF_VARIANTS; n++) {
-		if (!(scan.present[CC_LEAF_SRC] >> n & 1))
+		cc_entry_dir_sweep(entry_dir_fd, false);	/* without locks a .bin may be a writer's that is just at it */
+	for (unsigned int n = 0; n < CC_ENTRY_DIR_VARIANTS; n++) {
+		if (!(scan.present[CC_ENTRY_DIR_SRC] >> n & 1))
 			continue;
 		all = cmn_array_grow(cleaning->all, cleaning->count, sizeof(*all));
 		if (!all)
 			return CMN_ERR_NOMEM;
 		cleaning->all = all;
-		cc_candidate_look(&cleaning->ranking, path, leaf_fd, n, &all[cleaning->count]);
+		cc_candidate_look(&cleaning->ranking, path, entry_dir_fd, n, &all[cleaning->count]);
 		cleaning->bytes += all[cleaning->count++].bytes;
 	}
-	cc_leaf_unlock(leaf_fd);
+	cc_entry_dir_unlock(entry_dir_fd);
 	return CMN_OK;
 }
 
@@ -117,7 +117,7 @@ static uint64_t bytes_to_leave(const struct cleaning *cleaning, uint64_t total)
 
 struct batch {
 	const struct cc_candidate *all[BATCH];
-	int leaves[BATCH];
+	int entry_dirs[BATCH];
 	size_t count;
 	uint64_t freed;
 };
@@ -128,7 +128,7 @@ static void end_batch(const struct cleaning *cleaning, struct batch *batch)
 	if (batch->freed)
 		(void)!cc_account_add(cleaning->root_fd, -(int64_t)batch->freed, lock_until());
 	for (size_t i = 0; i < batch->count; i++)
-		cc_candidate_leave(batch->all[i], cleaning->root_fd, batch->leaves[i]);
+		cc_candidate_leave(batch->all[i], cleaning->root_fd, batch->entry_dirs[i]);
 	batch->count = 0;
 	batch->freed = 0;
 }
@@ -136,12 +136,12 @@ static void end_batch(const struct cleaning *cleaning, struct batch *batch)
 /* Returns the bytes freed. */
 static uint64_t remove_one(const struct cleaning *cleaning, struct batch *batch, const struct cc_candidate *one)
 {
-	uint64_t freed = cc_candidate_remove(one, cleaning->root_fd, &batch->leaves[batch->count]);
+	uint64_t freed = cc_candidate_remove(one, cleaning->root_fd, &batch->entry_dirs[batch->count]);
 
-	/* Perhaps it is in a leaf of the batch. */
+	/* Perhaps it is in an entry directory of the batch. */
 	if (!freed && batch->count) {
 		end_batch(cleaning, batch);
-		freed = cc_candidate_remove(one, cleaning->root_fd, &batch->leaves[0]);
+		freed = cc_candidate_remove(one, cleaning->root_fd, &batch->entry_dirs[0]);
 	}
 	if (freed) {
 		batch->all[batch->count++] = one;
@@ -167,7 +167,7 @@ static enum cmn_status remove_excess(const struct cleaning *cleaning, uint64_t t
 		if (gone)
 			cc_removals_add(&removed, one->rank ? CC_REMOVED_BY_SIZE : CC_REMOVED_BY_AGE,
 					       one->path);
-		else if (!cc_leaf_used_ns(cleaning->root_fd, one->path, one->n))
+		else if (!cc_entry_dir_used_ns(cleaning->root_fd, one->path, one->n))
 			gone = one->bytes;	/* another one was faster */
 		freed += gone;
 	}
@@ -183,7 +183,7 @@ static void sweep_root(int root_fd)
 
 	if (fd < 0)
 		return;	/* the next one sweeps */
-	cc_leaf_sweep(fd, cmn_file_lock(fd, 0) == CMN_OK);
+	cc_entry_dir_sweep(fd, cmn_file_lock(fd, 0) == CMN_OK);
 	cc_root_unlock(fd);
 }
 
@@ -199,7 +199,7 @@ enum cmn_status cc_clean(int root_fd, const struct cc_config *config, const stru
 		cc_overhead_trim(root_fd, config->max_size);
 	cc_ranking_load(&cleaning.ranking, root_fd, config);
 	cc_account_mark(root_fd, &before);
-	status = cc_leaf_walk(root_fd, true, visit_leaf, &cleaning);
+	status = cc_entry_dir_walk(root_fd, true, visit_entry_dir, &cleaning);
 	if (status == CMN_OK)
 		status = cc_account_correct(root_fd, &before, cleaning.bytes, cleaning.busy, lock_until(), &total);
 	if (status == CMN_OK && !config->eviction_disable) {

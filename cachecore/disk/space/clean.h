@@ -4,7 +4,7 @@
  * Removes what dead writers left, counts the tree and corrects cache_size.txt, removes entries that
  * were not used for threshold_days (days.h), and, if the root takes more than max_size on disk, the
  * least valuable entries (candidate.h) until the rest takes half of what the root's other files
- * leave (overhead.h). It locks each leaf while it removes names in it, but does not wait for that lock.
+ * leave (overhead.h). It locks each entry directory while it removes names in it, but does not wait for that lock.
  */
 #ifndef CACHECORE_DISK_SPACE_CLEAN_H
 #define CACHECORE_DISK_SPACE_CLEAN_H
@@ -12,7 +12,7 @@
 #include "cachecore/config.h"
 #include "common/status.h"
 
-/* Shows that something happens; called for each leaf and each removal. */
+/* Shows that something happens; called for each entry directory and each removal. */
 struct cc_clean_watch {
 	void (*show)(void *ctx);
 	void *ctx;

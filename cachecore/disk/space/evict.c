@@ -159,24 +159,24 @@ static void keep(struct evicting *evicting, const struct cc_candidate *one)
 	pool[at] = *one;
 }
 
-/* One entry of a leaf, by chance. */
-static void look_into_leaf(struct evicting *evicting, const char *path, int leaf_fd)
+/* One entry of an entry directory, by chance. */
+static void look_into_entry_dir(struct evicting *evicting, const char *path, int entry_dir_fd)
 {
 	struct cc_candidate one;
-	struct cc_leaf_scan scan;
+	struct cc_entry_dir_scan scan;
 	uint64_t entries;
 
-	if (cc_leaf_scan(leaf_fd, &scan) != CMN_OK || !scan.present[CC_LEAF_SRC])
+	if (cc_entry_dir_scan(entry_dir_fd, &scan) != CMN_OK || !scan.present[CC_ENTRY_DIR_SRC])
 		return;
-	entries = scan.present[CC_LEAF_SRC];
+	entries = scan.present[CC_ENTRY_DIR_SRC];
 	for (uint64_t skip = draw(evicting) % (uint64_t)__builtin_popcountll(entries); skip; skip--)
 		entries &= entries - 1;
-	cc_candidate_look(&evicting->ranking, path, leaf_fd, (unsigned int)__builtin_ctzll(entries), &one);
+	cc_candidate_look(&evicting->ranking, path, entry_dir_fd, (unsigned int)__builtin_ctzll(entries), &one);
 	keep(evicting, &one);
 }
 
-/* Descends to some leaves below a directory of that level, whose path is in path. */
-static void look(struct evicting *evicting, int dir_fd, size_t level, char path[CC_LEAF_PATH_SIZE])
+/* Descends to some entry directories below a directory of that level, whose path is in path. */
+static void look(struct evicting *evicting, int dir_fd, size_t level, char path[CC_ENTRY_DIR_PATH_SIZE])
 {
 	char *name = path + level * CMN_HASH_HEX_SIZE;
 	hash_name names[IMAGES];
@@ -193,14 +193,14 @@ static void look(struct evicting *evicting, int dir_fd, size_t level, char path[
 		if (level + 1 < CC_PART_COUNT)
 			look(evicting, fd, level + 1, path);
 		else
-			look_into_leaf(evicting, path, fd);
+			look_into_entry_dir(evicting, path, fd);
 		(void)close(fd);	/* read only */
 	}
 }
 
 static void look_often(struct evicting *evicting, unsigned int times)
 {
-	char path[CC_LEAF_PATH_SIZE] = "";
+	char path[CC_ENTRY_DIR_PATH_SIZE] = "";
 
 	while (times--)
 		look(evicting, evicting->root_fd, 0, path);
@@ -224,13 +224,13 @@ static bool remove_first(struct evicting *evicting)
 	const struct cc_candidate one = evicting->pool[0];
 	uint64_t least = cmn_clock_deadline(LOCK_LEAST_NS), most = cmn_clock_deadline(LOCK_MOST_NS);
 	uint64_t until = evicting->until < most ? evicting->until : most, freed;
-	int leaf_fd;
+	int entry_dir_fd;
 
-	freed = cc_candidate_remove(&one, evicting->root_fd, &leaf_fd);
+	freed = cc_candidate_remove(&one, evicting->root_fd, &entry_dir_fd);
 	/* A number that does not change would never be seen to fit. */
 	if (freed && cc_account_add(evicting->root_fd, -(int64_t)freed, until > least ? until : least) != CMN_OK)
 		evicting->until = 0;
-	cc_candidate_leave(&one, evicting->root_fd, leaf_fd);
+	cc_candidate_leave(&one, evicting->root_fd, entry_dir_fd);
 	memmove(evicting->pool, evicting->pool + 1, --evicting->count * sizeof(one));
 	if (freed)
 		cc_removals_add(&evicting->removed, one.rank ? CC_REMOVED_BY_SIZE : CC_REMOVED_BY_AGE,

@@ -3,7 +3,7 @@
  * evict: makes room for an entry that is to be stored. It does not look at all
  * entries, but at some that it chooses by chance, and removes the one of these that is
  * worth least: the least recently used one, or (eviction_order) the one that
- * saves least time per byte. It locks a leaf while it removes names in it, but
+ * saves least time per byte. It locks an entry directory while it removes names in it, but
  * does not wait for that lock. Readers take no lock and do not wait. What goes
  * over the whole tree is in clean.h. Thread-safe, also between processes.
  */

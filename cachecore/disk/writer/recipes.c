@@ -282,7 +282,7 @@ enum cmn_status cc_recipes_put(const char *root, struct cmn_view encoded)
 	if (!is_quarantined(fd, name) && !is_there(fd, name, &identity)) {
 		/* Looking at all of them for each would cost more than the bounds are worth. */
 		if (identity.bytes[0] % ROOM_EVERY == 0) {
-			cc_leaf_sweep(fd, false);	/* no lock here: those of living writers are young */
+			cc_entry_dir_sweep(fd, false);	/* no lock here: those of living writers are young */
 			status = make_room(fd, CC_RECIPES_MAX_COUNT, encoded.len);
 		}
 		/* Another state of the headers is another build: its chances are its own. */
@@ -449,7 +449,7 @@ static enum cmn_status clear_directory(int fd)
 
 	if (status == CMN_OK)
 		status = each(fd, ATTEMPTS_SUFFIX, remove_one, NULL);
-	cc_leaf_sweep(fd, false);
+	cc_entry_dir_sweep(fd, false);
 	return status;
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * module: zeModuleCreate, on the course that all builds run
- * (layers/shared/course/course.h). Input that is not compiled goes to the
+ * module: zeModuleCreate, on the sequence that all builds run
+ * (layers/shared/sequence/sequence.h). Input that is not compiled goes to the
  * driver as it came.
  */
 #include "layers/level_zero/plugin/module.h"
@@ -12,19 +12,19 @@
 #include "layers/level_zero/plugin/module_key.h"
 #include "layers/level_zero/plugin/native.h"
 #include "layers/level_zero/plugin/plugin.h"
-#include "layers/shared/course/build_recipe.h"
+#include "layers/shared/sequence/build_recipe.h"
 
 static struct cmn_kept_buffer spare;	/* for keys */
 
-static bool step_key_holds(struct drv_course *course)
+static bool step_key_holds(struct drv_sequence *sequence)
 {
-	return lz_module_key_holds(&((const struct lz_build *)course)->target, course->key);
+	return lz_module_key_holds(&((const struct lz_build *)sequence)->target, sequence->key);
 }
 
 /* The application's module from an entry. */
-static enum cmn_status step_attach(struct drv_course *course, struct cc_entry *entry)
+static enum cmn_status step_attach(struct drv_sequence *sequence, struct cc_entry *entry)
 {
-	struct lz_build *build = (struct lz_build *)course;
+	struct lz_build *build = (struct lz_build *)sequence;
 	const struct lz_target *target = &build->target;
 	struct cmn_view native = { 0 }, answer;
 	ze_module_build_log_handle_t log;
@@ -49,12 +49,12 @@ static enum cmn_status step_attach(struct drv_course *course, struct cc_entry *e
 }
 
 /* The device is found by what the key has of it. */
-static bool step_leave_recipe(const struct drv_course *course)
+static bool step_leave_recipe(const struct drv_sequence *sequence)
 {
-	return drv_build_recipe_put(course->cache, course->key, NULL, (struct cmn_view){ 0 });
+	return drv_build_recipe_put(sequence->cache, sequence->key, NULL, (struct cmn_view){ 0 });
 }
 
-static const struct drv_course_steps steps = {
+static const struct drv_sequence_steps steps = {
 	.observe = lz_native_observe,
 	.text = lz_native_text,
 	.call = lz_native_call,
@@ -69,15 +69,15 @@ static const struct drv_course_steps steps = {
 /* With nothing to be kept. Counted if there is a reason. */
 static void run_without_key(struct lz_build *build, const char *reason)
 {
-	struct drv_course *course = &build->course;
+	struct drv_sequence *sequence = &build->sequence;
 
 	drv_libraries_note_unseen();
-	course->build_start = cc_cache_start_build(course->cache);
-	course->outcome = lz_native_call(course);
-	course->build_ns = cc_cache_build_ns(course->cache, &course->build_start);
-	course->bypass = reason;
+	sequence->build_start = cc_cache_start_build(sequence->cache);
+	sequence->outcome = lz_native_call(sequence);
+	sequence->build_ns = cc_cache_build_ns(sequence->cache, &sequence->build_start);
+	sequence->bypass = reason;
 	if (reason)
-		drv_course_count_without_key(course, build->il);
+		drv_sequence_count_without_key(sequence, build->il);
 }
 
 ze_result_t lz_module_create(struct lz_next *next, ze_context_handle_t context,
@@ -87,7 +87,7 @@ ze_result_t lz_module_create(struct lz_next *next, ze_context_handle_t context,
 	CMN_NOT_CANCELLED;
 	struct cc_key key;
 	struct lz_build build = {
-		.course = { .steps = &steps, .cache = lz_plugin_opened, .key = &key },
+		.sequence = { .steps = &steps, .cache = lz_plugin_opened, .key = &key },
 		.target = { .next = next, .context = context, .device = device },
 		.desc = desc, .module = module, .log = log,
 	};
@@ -98,7 +98,7 @@ ze_result_t lz_module_create(struct lz_next *next, ze_context_handle_t context,
 		run_without_key(&build, NULL);
 		return build.result;
 	}
-	drv_course_begin(&build.course);
+	drv_sequence_begin(&build.sequence);
 	cc_key_init_in(&key, cmn_kept_buffer_take(&spare));
 	if (lz_module_key(&build.target, desc, &key, &build.il, &reason) != CMN_OK) {
 		run_without_key(&build, reason);
@@ -107,10 +107,10 @@ ze_result_t lz_module_create(struct lz_next *next, ze_context_handle_t context,
 		if (!log)
 			build.log = &build.own_log;
 		/* A failed call's log is lost (native.h). */
-		if (!drv_course_run(&build.course) && build.result == ZE_RESULT_SUCCESS)
+		if (!drv_sequence_run(&build.sequence) && build.result == ZE_RESULT_SUCCESS)
 			lz_log_discard(next, build.own_log);
 	}
-	drv_course_release(&build.course);
+	drv_sequence_release(&build.sequence);
 	cmn_kept_buffer_give(&spare, &key.encoded);
 	return build.result;
 }

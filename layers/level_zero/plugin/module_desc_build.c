@@ -13,15 +13,15 @@ struct construction {
 	ze_module_handle_t module;
 };
 
-static bool step_key_holds(struct drv_course *course)
+static bool step_key_holds(struct drv_sequence *sequence)
 {
-	return lz_desc_holds(((const struct construction *)course)->desc);
+	return lz_desc_holds(((const struct construction *)sequence)->desc);
 }
 
 /* The module from an entry, which a module of the application's own would have left as well. */
-static enum cmn_status step_attach(struct drv_course *course, struct cc_entry *entry)
+static enum cmn_status step_attach(struct drv_sequence *sequence, struct cc_entry *entry)
 {
-	const struct lz_build *build = (const struct lz_build *)course;
+	const struct lz_build *build = (const struct lz_build *)sequence;
 	ze_module_build_log_handle_t log;
 	struct cmn_view native = { 0 };
 	ze_result_t result;
@@ -33,7 +33,7 @@ static enum cmn_status step_attach(struct drv_course *course, struct cc_entry *e
 	return lz_native_status(result);
 }
 
-static const struct drv_course_steps course_steps = {
+static const struct drv_sequence_steps sequence_steps = {
 	.observe = lz_native_observe,
 	.text = lz_native_text,
 	.call = lz_native_call,
@@ -64,10 +64,10 @@ static enum ckcache_status status_of_build(ze_result_t result)
 /* What a build read goes with its binary, to be looked at when that is loaded. false: no blob. */
 static bool add_to_blob(struct construction *one, size_t i, struct cmn_buffer *blob)
 {
-	if (!api_build_may_be_stored(&one->build.course) ||
+	if (!api_build_may_be_stored(&one->build.sequence) ||
 	    lz_desc_add_native(one->desc, i, one->module, blob) != CMN_OK)
 		return false;
-	api_desc_add_files(blob, i, one->build.course.manifest);
+	api_desc_add_files(blob, i, one->build.sequence.manifest);
 	return true;
 }
 
@@ -106,27 +106,27 @@ static enum ckcache_status build(struct ckcache_desc *base, size_t i, struct api
 	const struct lz_desc_program *program = &desc->programs[i];
 	const ze_module_desc_t module = lz_desc_module(desc, i);
 	struct construction one = {
-		.build = { .course.steps = &course_steps, .target = desc->target, .desc = &module,
+		.build = { .sequence.steps = &sequence_steps, .target = desc->target, .desc = &module,
 			   .il = { program->source, program->source_size },
 			   .module = &one.module },
 		.desc = desc,
 	};
-	struct drv_course *course = &one.build.course;
+	struct drv_sequence *sequence = &one.build.sequence;
 	ze_module_handle_t *modules = objects;
 	enum ckcache_status status;
 
 	/* What is to be kept needs one, for whoever asks zeModuleCreate for it. */
 	if (order->cached)
 		one.build.log = &one.build.own_log;
-	api_build_begin(base, i, course);
-	*ret_origin = api_build_one(course, order);
+	api_build_begin(base, i, sequence);
+	*ret_origin = api_build_one(sequence, order);
 	status = status_of_build(one.build.result);
 	/* A failed call's log is lost (native.h). */
 	if (status == CKCACHE_OK)
 		lz_log_discard(desc->target.next, one.build.own_log);
 	if (status == CKCACHE_OK && order->blob && !add_to_blob(&one, i, order->blob))
 		order->blob = NULL;
-	drv_course_release(course);
+	drv_sequence_release(sequence);
 	if (status == CKCACHE_OK)
 		modules[i] = one.module;
 	else

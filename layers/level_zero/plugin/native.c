@@ -8,7 +8,7 @@
 
 #include "layers/level_zero/plugin/module_info.h"
 #include "layers/level_zero/plugin/module_key.h"
-#include "layers/shared/course/failure.h"
+#include "layers/shared/sequence/failure.h"
 #include "layers/shared/driver/environment.h"
 
 bool lz_is_out_of_memory(ze_result_t result)
@@ -106,27 +106,27 @@ static enum cmn_status fill(const struct lz_build *build, struct cc_entry *entry
 	return CMN_OK;
 }
 
-static struct lz_build *of(struct drv_course *course)
+static struct lz_build *of(struct drv_sequence *sequence)
 {
-	return (struct lz_build *)course;
+	return (struct lz_build *)sequence;
 }
 
-bool lz_native_observe(struct drv_course *course, struct drv_observer_request *ret)
+bool lz_native_observe(struct drv_sequence *sequence, struct drv_observer_request *ret)
 {
-	lz_identity_observe(&of(course)->target, ret);
+	lz_identity_observe(&of(sequence)->target, ret);
 	return true;
 }
 
-struct drv_observer_text lz_native_text(struct drv_course *course)
+struct drv_observer_text lz_native_text(struct drv_sequence *sequence)
 {
 	/* What is compiled includes nothing: nobody need have looked for a file. */
-	return (struct drv_observer_text){ .options = of(course)->desc->pBuildFlags,
-					   .source = of(course)->il };
+	return (struct drv_observer_text){ .options = of(sequence)->desc->pBuildFlags,
+					   .source = of(sequence)->il };
 }
 
-enum drv_outcome lz_native_call(struct drv_course *course)
+enum drv_outcome lz_native_call(struct drv_sequence *sequence)
 {
-	struct lz_build *build = of(course);
+	struct lz_build *build = of(sequence);
 	const struct lz_target *target = &build->target;
 
 	build->own_log = NULL;	/* a call that failed may have left something there */
@@ -139,9 +139,9 @@ enum drv_outcome lz_native_call(struct drv_course *course)
 }
 
 /* The result, and what it means; not the build log. */
-char *lz_native_failure(const struct drv_course *course)
+char *lz_native_failure(const struct drv_sequence *sequence)
 {
-	ze_result_t result = ((const struct lz_build *)course)->result;
+	ze_result_t result = ((const struct lz_build *)sequence)->result;
 	const char *words = result == ZE_RESULT_ERROR_MODULE_BUILD_FAILURE ? "error: the module does not build" :
 			    result == ZE_RESULT_ERROR_MODULE_LINK_FAILURE ? "error: the module does not link" : "";
 	char code[16];
@@ -150,21 +150,21 @@ char *lz_native_failure(const struct drv_course *course)
 	return drv_failure_text(code, cmn_view_of(words));
 }
 
-bool lz_native_environment_holds(struct drv_course *course)
+bool lz_native_environment_holds(struct drv_sequence *sequence)
 {
-	return lz_module_key_environment_holds(&of(course)->target);
+	return lz_module_key_environment_holds(&of(sequence)->target);
 }
 
-enum cmn_status lz_native_capture(struct drv_course *course, struct cc_entry **ret)
+enum cmn_status lz_native_capture(struct drv_sequence *sequence, struct cc_entry **ret)
 {
-	struct cc_entry *entry = cc_entry_new(course->build_ns);
-	enum cmn_status status = entry ? fill(of(course), entry) : CMN_ERR_NOMEM;
+	struct cc_entry *entry = cc_entry_new(sequence->build_ns);
+	enum cmn_status status = entry ? fill(of(sequence), entry) : CMN_ERR_NOMEM;
 
 	if (status == CMN_MISS)
-		course->bypass = "no-binary";
+		sequence->bypass = "no-binary";
 	if (status == CMN_OK) {
-		status = cc_entry_finish(entry, course->manifest);
-		course->manifest = NULL;
+		status = cc_entry_finish(entry, sequence->manifest);
+		sequence->manifest = NULL;
 	}
 	if (status == CMN_OK)
 		*ret = entry;

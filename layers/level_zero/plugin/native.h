@@ -9,12 +9,12 @@
 
 #include <stdbool.h>
 
-#include "layers/shared/course/course.h"
+#include "layers/shared/sequence/sequence.h"
 #include "layers/level_zero/plugin/driver_identity.h"
 
 /* One module on its way. */
 struct lz_build {
-	struct drv_course course;	/* first */
+	struct drv_sequence sequence;	/* first */
 	struct lz_target target;
 	const ze_module_desc_t *desc;
 	struct cmn_view il;		/* of the descriptor, or the first of several */
@@ -25,20 +25,20 @@ struct lz_build {
 };
 
 /*
- * The steps of its course (course.h) that all modules have. What call leaves in *log is the caller's
+ * The steps of its sequence (sequence.h) that all modules have. What call leaves in *log is the caller's
  * if it succeeds; with several drivers a failed call's log is not wrapped, and may not be touched.
  */
-bool lz_native_observe(struct drv_course *course, struct drv_observer_request *ret);
-struct drv_observer_text lz_native_text(struct drv_course *course);
-enum drv_outcome lz_native_call(struct drv_course *course);
-char *lz_native_failure(const struct drv_course *course);
-bool lz_native_environment_holds(struct drv_course *course);
-CMN_CHECKED enum cmn_status lz_native_capture(struct drv_course *course, struct cc_entry **ret);
+bool lz_native_observe(struct drv_sequence *sequence, struct drv_observer_request *ret);
+struct drv_observer_text lz_native_text(struct drv_sequence *sequence);
+enum drv_outcome lz_native_call(struct drv_sequence *sequence);
+char *lz_native_failure(const struct drv_sequence *sequence);
+bool lz_native_environment_holds(struct drv_sequence *sequence);
+CMN_CHECKED enum cmn_status lz_native_capture(struct drv_sequence *sequence, struct cc_entry **ret);
 
 bool lz_is_out_of_memory(ze_result_t result);
 /* A result of lz_native_load: the driver refuses the binary; neither memory nor the device is at fault. */
 bool lz_native_is_refused(ze_result_t result);
-/* The same as the status of a course's attach step. */
+/* The same as the status of a sequence's attach step. */
 enum cmn_status lz_native_status(ze_result_t result);
 
 /* Destroy what no application has seen; NULL is fine. What the driver refuses to destroy is lost either way. */

@@ -14,7 +14,7 @@
 
 /* One program on its way. */
 struct construction {
-	struct drv_course course;	/* first */
+	struct drv_sequence sequence;	/* first */
 	struct ocl_desc *desc;
 	size_t i;
 	cl_program program;	/* of the driver's build, also where that failed */
@@ -68,9 +68,9 @@ static enum cmn_status load_image(struct ocl_desc *desc, size_t i, struct cmn_vi
 										CMN_ERR_DRIVER;
 }
 
-static struct construction *of(struct drv_course *course)
+static struct construction *of(struct drv_sequence *sequence)
 {
-	return (struct construction *)course;
+	return (struct construction *)sequence;
 }
 
 static bool is_out_of_memory(cl_int error)
@@ -78,14 +78,14 @@ static bool is_out_of_memory(cl_int error)
 	return error == CL_OUT_OF_HOST_MEMORY || error == CL_OUT_OF_RESOURCES;
 }
 
-static void step_prepare(struct drv_course *course)
+static void step_prepare(struct drv_sequence *sequence)
 {
-	discard(NULL, 1, &of(course)->program);
+	discard(NULL, 1, &of(sequence)->program);
 }
 
-static bool step_observe(struct drv_course *course, struct drv_observer_request *ret)
+static bool step_observe(struct drv_sequence *sequence, struct drv_observer_request *ret)
 {
-	return ocl_watch_driver(&of(course)->desc->targets, ret);
+	return ocl_watch_driver(&of(sequence)->desc->targets, ret);
 }
 
 static struct ocl_watched watched(const struct construction *one)
@@ -96,16 +96,16 @@ static struct ocl_watched watched(const struct construction *one)
 				     .options = program->options };
 }
 
-static struct drv_observer_text step_text(struct drv_course *course)
+static struct drv_observer_text step_text(struct drv_sequence *sequence)
 {
-	const struct ocl_watched given = watched(of(course));
+	const struct ocl_watched given = watched(of(sequence));
 
 	return ocl_watch_text(&given);
 }
 
-static enum drv_outcome step_call(struct drv_course *course)
+static enum drv_outcome step_call(struct drv_sequence *sequence)
 {
-	struct construction *one = of(course);
+	struct construction *one = of(sequence);
 	const struct ocl_desc *desc = one->desc;
 	const struct ocl_program *parts = desc->programs[one->i].parts;
 	cl_device_id device = desc->targets.devices[0];
@@ -124,60 +124,60 @@ static enum drv_outcome step_call(struct drv_course *course)
 	return is_out_of_memory(one->error) ? DRV_OUT_OF_MEMORY : DRV_ERROR;
 }
 
-static char *step_failure(const struct drv_course *course)
+static char *step_failure(const struct drv_sequence *sequence)
 {
-	const struct construction *one = (const struct construction *)course;
+	const struct construction *one = (const struct construction *)sequence;
 
 	return ocl_failure_text(one->program, one->error, &one->desc->targets);
 }
 
-static bool step_key_holds(struct drv_course *course)
+static bool step_key_holds(struct drv_sequence *sequence)
 {
-	return ocl_desc_holds(of(course)->desc);
+	return ocl_desc_holds(of(sequence)->desc);
 }
 
-static bool step_environment_holds(struct drv_course *course)
+static bool step_environment_holds(struct drv_sequence *sequence)
 {
-	return drv_environment_holds(of(course)->desc->driver);
+	return drv_environment_holds(of(sequence)->desc->driver);
 }
 
-static const char *step_input_changed(struct drv_course *course)
+static const char *step_input_changed(struct drv_sequence *sequence)
 {
-	const struct ocl_watched given = watched(of(course));
+	const struct ocl_watched given = watched(of(sequence));
 
-	return ocl_watch_token_may_matter(&given, course->manifest) ? "random-token" : NULL;
+	return ocl_watch_token_may_matter(&given, sequence->manifest) ? "random-token" : NULL;
 }
 
 /* The same entry as a build of the application's own would leave. */
-static enum cmn_status step_capture(struct drv_course *course, struct cc_entry **ret)
+static enum cmn_status step_capture(struct drv_sequence *sequence, struct cc_entry **ret)
 {
-	struct construction *one = of(course);
+	struct construction *one = of(sequence);
 	struct ocl_desc *desc = one->desc;
 	const struct ocl_capture_request request = {
 		.kind = OCL_LOADED_EXECUTABLE,
 		.targets = &desc->targets,
 		.driver = desc->driver,
-		.build_ns = course->build_ns,
+		.build_ns = sequence->build_ns,
 		.load_rate = desc->driver->load_rate,
 	};
 	enum cmn_status status;
 	struct cmn_view image;
 
 	/* The user's own word: where auto would say so, the application asks for it all the same. */
-	if (course->apart) {
-		course->bypass = "capture-deferred";
+	if (sequence->apart) {
+		sequence->bypass = "capture-deferred";
 		return CMN_MISS;
 	}
-	status = ocl_capture_read(course, one->program, &request, ret);
+	status = ocl_capture_read(sequence, one->program, &request, ret);
 	if (status == CMN_OK && cc_entry_find(*ret, CC_TAG_IMAGE, 0, &image))
 		ocl_desc_note_image(desc, one->i, image);
 	return status;
 }
 
 /* The program from an entry. */
-static enum cmn_status step_attach(struct drv_course *course, struct cc_entry *entry)
+static enum cmn_status step_attach(struct drv_sequence *sequence, struct cc_entry *entry)
 {
-	struct construction *one = of(course);
+	struct construction *one = of(sequence);
 	const struct ocl_watched given = watched(one);
 	struct cmn_view image, failure;
 
@@ -192,7 +192,7 @@ static enum cmn_status step_attach(struct drv_course *course, struct cc_entry *e
 	return load_image(one->desc, one->i, image, &one->program);
 }
 
-static const struct drv_course_steps course_steps = {
+static const struct drv_sequence_steps sequence_steps = {
 	.observe = step_observe,
 	.text = step_text,
 	.prepare = step_prepare,
@@ -227,29 +227,29 @@ static bool add_to_blob(struct construction *one, struct cmn_buffer *blob)
 {
 	struct cmn_view image;
 
-	if (!api_build_may_be_stored(&one->course) ||
+	if (!api_build_may_be_stored(&one->sequence) ||
 	    ocl_desc_add_image(one->desc, one->i, one->program, blob, &image) != CMN_OK)
 		return false;
 	ocl_desc_note_image(one->desc, one->i, image);
-	api_desc_add_files(blob, one->i, one->course.manifest);
+	api_desc_add_files(blob, one->i, one->sequence.manifest);
 	return true;
 }
 
 static enum ckcache_status build(struct ckcache_desc *base, size_t i, struct api_order *order,
 				 void *objects, enum ckcache_origin *ret_origin)
 {
-	struct construction one = { .course.steps = &course_steps, .desc = (struct ocl_desc *)base, .i = i };
+	struct construction one = { .sequence.steps = &sequence_steps, .desc = (struct ocl_desc *)base, .i = i };
 	cl_program *programs = objects;
 	enum ckcache_status status;
 
-	api_build_begin(base, i, &one.course);
-	one.course.apart = order->cached &&
+	api_build_begin(base, i, &one.sequence);
+	one.sequence.apart = order->cached &&
 			   cc_cache_config(base->cache)->capture == CC_CAPTURE_DEFERRED;
-	*ret_origin = api_build_one(&one.course, order);
+	*ret_origin = api_build_one(&one.sequence, order);
 	status = status_of_build(&one);
 	if (status == CKCACHE_OK && order->blob && !add_to_blob(&one, order->blob))
 		order->blob = NULL;
-	drv_course_release(&one.course);
+	drv_sequence_release(&one.sequence);
 	if (status == CKCACHE_OK) {
 		programs[i] = one.program;
 		return status;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * build: clBuildProgram and clCompileProgram, on the course that all builds
- * run (layers/shared/course/course.h). For a call with a callback a hit needs
+ * build: clBuildProgram and clCompileProgram, on the sequence that all builds
+ * run (layers/shared/sequence/sequence.h). For a call with a callback a hit needs
  * no driver thread: the hook calls back when it is done. A miss goes to the
  * driver with the layer's callback in front of the application's.
  */
@@ -24,7 +24,7 @@
 #include "layers/shared/driver/harmless.h"
 
 struct build {
-	struct drv_course course;	/* first */
+	struct drv_sequence sequence;	/* first */
 	struct ocl_build_request call;	/* the application's */
 	enum ocl_loaded_program_kind kind;	/* of what it makes */
 	struct ocl_program_state found;	/* the program's; owns loaded */
@@ -45,14 +45,14 @@ struct build {
 	bool abandoned;			/* the driver refused the build, and will hardly call back; likewise */
 };
 
-static struct build *of(struct drv_course *course)
+static struct build *of(struct drv_sequence *sequence)
 {
-	return (struct build *)course;
+	return (struct build *)sequence;
 }
 
 static void release(struct build *build)
 {
-	drv_course_release(&build->course);
+	drv_sequence_release(&build->sequence);
 	ocl_build_key_release(&build->key);
 	ocl_targets_release(&build->targets);
 	free(build->options);
@@ -88,7 +88,7 @@ static bool gather(struct build *build)
 		.num_headers = original.header_count,
 		.headers = original.headers,
 	};
-	const char **reason = &build->course.bypass;
+	const char **reason = &build->sequence.bypass;
 
 	*reason = "devices-unknown";
 	if (ocl_targets_of_program(call->program->object.handle, call->list_count, call->list,
@@ -112,7 +112,7 @@ static bool gather(struct build *build)
 	/* An object is as finished as it will be, quickly read, and a link is to know what it holds. */
 	if (build->kind == OCL_LOADED_OBJECT)
 		build->capture = CC_CAPTURE_EAGER;
-	build->course.apart = build->capture == CC_CAPTURE_DEFERRED;
+	build->sequence.apart = build->capture == CC_CAPTURE_DEFERRED;
 	build->original = build->found.has_constants ?
 				  ocl_program_new_original(call->program, &original) :
 				  ocl_original_of_text(call->program->text, &original);
@@ -183,17 +183,17 @@ static void run_uncached(struct build *build)
 	call_driver(build, build->call.notify, build->call.user_data);
 }
 
-/* The steps of the course. */
+/* The steps of the sequence. */
 
-static bool step_may_be_kept(struct drv_course *course, const char **ret_reason)
+static bool step_may_be_kept(struct drv_sequence *sequence, const char **ret_reason)
 {
 	*ret_reason = "option";
-	return drv_options_are_harmless(of(course)->driver->options, of(course)->call.options);
+	return drv_options_are_harmless(of(sequence)->driver->options, of(sequence)->call.options);
 }
 
-static bool step_observe(struct drv_course *course, struct drv_observer_request *ret)
+static bool step_observe(struct drv_sequence *sequence, struct drv_observer_request *ret)
 {
-	return ocl_watch_driver(&of(course)->targets, ret);
+	return ocl_watch_driver(&of(sequence)->targets, ret);
 }
 
 static struct ocl_watched watched(const struct build *build)
@@ -202,16 +202,16 @@ static struct ocl_watched watched(const struct build *build)
 				     build->kind == OCL_LOADED_OBJECT };
 }
 
-static struct drv_observer_text step_text(struct drv_course *course)
+static struct drv_observer_text step_text(struct drv_sequence *sequence)
 {
-	const struct ocl_watched given = watched(of(course));
+	const struct ocl_watched given = watched(of(sequence));
 
 	return ocl_watch_text(&given);
 }
 
-static void step_prepare(struct drv_course *course)
+static void step_prepare(struct drv_sequence *sequence)
 {
-	supersede(of(course));
+	supersede(of(sequence));
 }
 
 static enum drv_outcome outcome_of(cl_int error)
@@ -230,58 +230,58 @@ static enum drv_outcome outcome_of(cl_int error)
 	}
 }
 
-static enum drv_outcome step_call(struct drv_course *course)
+static enum drv_outcome step_call(struct drv_sequence *sequence)
 {
-	struct build *build = of(course);
+	struct build *build = of(sequence);
 
 	call_driver(build, NULL, NULL);
 	return outcome_of(build->error);
 }
 
-static char *step_failure(const struct drv_course *course)
+static char *step_failure(const struct drv_sequence *sequence)
 {
-	const struct build *build = (const struct build *)course;
+	const struct build *build = (const struct build *)sequence;
 
 	return ocl_failure_text(build->call.program->object.handle, build->error, &build->targets);
 }
 
-static bool step_key_holds(struct drv_course *course)
+static bool step_key_holds(struct drv_sequence *sequence)
 {
-	struct build *build = of(course);
+	struct build *build = of(sequence);
 
 	return ocl_build_key_holds(&build->key, &build->targets);
 }
 
-static bool step_environment_holds(struct drv_course *course)
+static bool step_environment_holds(struct drv_sequence *sequence)
 {
-	return drv_environment_holds(of(course)->driver);
+	return drv_environment_holds(of(sequence)->driver);
 }
 
-static const char *step_input_changed(struct drv_course *course)
+static const char *step_input_changed(struct drv_sequence *sequence)
 {
-	const struct ocl_watched given = watched(of(course));
+	const struct ocl_watched given = watched(of(sequence));
 
-	return ocl_watch_token_may_matter(&given, course->manifest) ? "random-token" : NULL;
+	return ocl_watch_token_may_matter(&given, sequence->manifest) ? "random-token" : NULL;
 }
 
 /* Reads the program just built: now or, by policy, later. */
-static enum cmn_status step_capture(struct drv_course *course, struct cc_entry **ret)
+static enum cmn_status step_capture(struct drv_sequence *sequence, struct cc_entry **ret)
 {
-	struct build *build = of(course);
+	struct build *build = of(sequence);
 	struct ocl_program *program = build->call.program;
 	struct ocl_capture_request request = {
 		.kind = build->kind,
 		.targets = &build->targets,
 		.driver = build->driver,
-		.build_ns = course->build_ns,
+		.build_ns = sequence->build_ns,
 		/* An object is only created from its binary, not built: much quicker. */
 		.load_rate = build->call.compile ? 0 : build->driver->load_rate,
 	};
 	enum cmn_status status;
 
-	if (course->outcome == DRV_BUILD_FAILED) {
+	if (sequence->outcome == DRV_BUILD_FAILED) {
 		request.kind = OCL_LOADED_FAILURE;
-		return ocl_capture_failure(course, program->object.handle, &request, build->error,
+		return ocl_capture_failure(sequence, program->object.handle, &request, build->error,
 					   ret);
 	}
 	/*
@@ -289,33 +289,33 @@ static enum cmn_status step_capture(struct drv_course *course, struct cc_entry *
 	 * make it; if the application asks for it itself, it can be had before.
 	 */
 	if (build->capture == CC_CAPTURE_DEFERRED) {
-		course->deferred = ocl_recipe_record(&build->key, &build->targets,
-						     course->manifest);
-		if (!course->deferred)
-			course->bypass = "capture-deferred";
+		sequence->deferred = ocl_recipe_record(&build->key, &build->targets,
+						       sequence->manifest);
+		if (!sequence->deferred)
+			sequence->bypass = "capture-deferred";
 		request.on_request = true;
 	}
 	if (build->capture != CC_CAPTURE_EAGER) {
-		ocl_capture_later(course, program, &request);
+		ocl_capture_later(sequence, program, &request);
 		return CMN_MISS;
 	}
-	status = ocl_capture_read(course, program->object.handle, &request, ret);
+	status = ocl_capture_read(sequence, program->object.handle, &request, ret);
 	if (status == CMN_OK && build->kind == OCL_LOADED_OBJECT)
 		ocl_program_set_content(program, *ret);
 	return status;
 }
 
-static bool step_leave_recipe(const struct drv_course *course)
+static bool step_leave_recipe(const struct drv_sequence *sequence)
 {
-	const struct build *build = (const struct build *)course;
+	const struct build *build = (const struct build *)sequence;
 
 	return ocl_recipe_record(&build->key, &build->targets, NULL);
 }
 
 /* Puts the program that is loaded from the entry, or the failure that this tells of, in the place of the application's. */
-static enum cmn_status step_attach(struct drv_course *course, struct cc_entry *entry)
+static enum cmn_status step_attach(struct drv_sequence *sequence, struct cc_entry *entry)
 {
-	struct build *build = of(course);
+	struct build *build = of(sequence);
 	struct ocl_program *program = build->call.program;
 	const struct cc_manifest *manifest = cc_entry_manifest(entry);
 	struct ocl_loaded_program_request request = {
@@ -368,7 +368,7 @@ static enum cmn_status step_attach(struct drv_course *course, struct cc_entry *e
 	return CMN_OK;
 }
 
-static const struct drv_course_steps steps = {
+static const struct drv_sequence_steps steps = {
 	.keeps_failures = true,
 	.may_be_kept = step_may_be_kept,
 	.observe = step_observe,
@@ -436,7 +436,7 @@ static void keep(struct build *build)
 
 	if (!is_current(build))
 		return;
-	if (drv_course_capture(&build->course, &entry) == CMN_OK) {
+	if (drv_sequence_capture(&build->sequence, &entry) == CMN_OK) {
 		if (is_current(build))
 			cc_cache_put(ocl_layer.cache, &build->key, entry);
 		cc_entry_unref(entry);
@@ -479,17 +479,17 @@ static void CL_CALLBACK built(cl_program handle, void *user_data)
 		build->call.notify(handle, build->call.user_data);
 		return;
 	}
-	build->course.build_ns = cc_cache_build_ns(build->course.cache, &build->course.build_start);
-	build->course.outcome = is_built(build, handle) ? DRV_BUILT : DRV_ERROR;
-	if (build->course.outcome != DRV_BUILT)	/* which a callback is not told */
+	build->sequence.build_ns = cc_cache_build_ns(build->sequence.cache, &build->sequence.build_start);
+	build->sequence.outcome = is_built(build, handle) ? DRV_BUILT : DRV_ERROR;
+	if (build->sequence.outcome != DRV_BUILT)	/* which a callback is not told */
 		build->error = build->call.compile ? CL_COMPILE_PROGRAM_FAILURE : CL_BUILD_PROGRAM_FAILURE;
 	/* Who builds it now may be in the driver until this callback returns, and is not waited for. */
-	claimed = build->course.outcome == DRV_BUILT && ocl_program_try_begin(program);
+	claimed = build->sequence.outcome == DRV_BUILT && ocl_program_try_begin(program);
 	if (claimed && is_current(build) && build->kind == OCL_LOADED_EXECUTABLE)
 		note_options(build);
 	if (claimed)
 		keep(build);
-	drv_course_count(&build->course);
+	drv_sequence_count(&build->sequence);
 	ocl_objects_lock();
 	program->async_builds--;
 	ocl_objects_unlock();
@@ -513,13 +513,13 @@ static struct build *new_record(struct build *build)
 		return NULL;
 	}
 	atomic_init(&record->refs, 2);
-	record->course.key = &record->key;
+	record->sequence.key = &record->key;
 	record->call.options = record->options;
 	record->call.compile = NULL;
 	record->original = NULL;	/* the call's, as this is */
 	record->found.loaded = NULL;
 	/* These went to the record. */
-	build->course.observation = NULL;
+	build->sequence.observation = NULL;
 	build->targets = (struct ocl_targets){ 0 };
 	build->key = (struct cc_key){ 0 };
 	ocl_object_ref(&record->call.program->object);
@@ -539,8 +539,8 @@ static void build_later(struct build *build)
 	bool abandoned;
 
 	supersede(build);
-	drv_course_watch(&build->course);
-	build->course.build_start = cc_cache_start_build(build->course.cache);
+	drv_sequence_watch(&build->sequence);
+	build->sequence.build_start = cc_cache_start_build(build->sequence.cache);
 	record = new_record(build);
 	if (!record) {
 		call_driver(build, build->call.notify, build->call.user_data);
@@ -560,8 +560,8 @@ static void build_later(struct build *build)
 	ocl_objects_unlock();
 	if (abandoned) {
 		record->error = build->error;
-		record->course.outcome = outcome_of(build->error);
-		drv_course_count(&record->course);
+		record->sequence.outcome = outcome_of(build->error);
+		drv_sequence_count(&record->sequence);
 		release(record);
 		ocl_program_unref(program);
 	} else {
@@ -572,11 +572,11 @@ static void build_later(struct build *build)
 /* The application wants to be called back: the call may return before the driver is done. */
 static void build_with_callback(struct build *build)
 {
-	build->course.goes_on = true;
-	build->hit = drv_course_look_up(&build->course);
+	build->sequence.goes_on = true;
+	build->hit = drv_sequence_look_up(&build->sequence);
 	if (build->hit)
 		return;
-	(void)drv_course_may_be_kept(&build->course);	/* bypass tells */
+	(void)drv_sequence_may_be_kept(&build->sequence);	/* bypass tells */
 	build_later(build);
 }
 
@@ -613,16 +613,16 @@ static void bring_back_others(struct build *build)
 
 static void run_without_key(struct build *build)
 {
-	struct drv_course *course = &build->course;
+	struct drv_sequence *sequence = &build->sequence;
 
-	course->build_start = cc_cache_start_build(course->cache);
+	sequence->build_start = cc_cache_start_build(sequence->cache);
 	run_uncached(build);
 	/* With a callback the driver may build on, and the application may have released the program. */
 	if (!build->call.notify) {
-		course->build_ns = cc_cache_build_ns(course->cache, &course->build_start);
-		course->outcome = outcome_of(build->error);
+		sequence->build_ns = cc_cache_build_ns(sequence->cache, &sequence->build_start);
+		sequence->outcome = outcome_of(build->error);
 	}
-	drv_course_count_without_key(course, ocl_program_text_view(build->call.program->text));
+	drv_sequence_count_without_key(sequence, ocl_program_text_view(build->call.program->text));
 }
 
 /* false: that was all, without the cache. */
@@ -661,12 +661,12 @@ cl_int ocl_build(const struct ocl_build_request *request)
 {
 	struct ocl_program *program = request->program;
 	struct build build = {
-		.course = { .steps = &steps, .cache = ocl_layer.cache, .key = &build.key },
+		.sequence = { .steps = &steps, .cache = ocl_layer.cache, .key = &build.key },
 		.call = *request,
 		.kind = request->compile ? OCL_LOADED_OBJECT : OCL_LOADED_EXECUTABLE,
 	};
 
-	drv_course_begin(&build.course);
+	drv_sequence_begin(&build.sequence);
 	ocl_program_begin(program, &build.found);
 	build.claimed = true;
 	/* It may be over at any time from now on. */
@@ -676,7 +676,7 @@ cl_int ocl_build(const struct ocl_build_request *request)
 		if (request->notify)
 			build_with_callback(&build);
 		else
-			build.hit = drv_course_run(&build.course);
+			build.hit = drv_sequence_run(&build.sequence);
 	}
 	if (!build.hit && !request->notify && build.error == CL_SUCCESS)
 		note_options(&build);

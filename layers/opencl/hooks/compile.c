@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * compile: clCompileProgram. It runs the course of a build; here is what it
+ * compile: clCompileProgram. It runs the sequence of a build; here is what it
  * has beyond: the application's own headers, which are in the key, and which
  * may include files.
  */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * link: clLinkProgram, on the course that all builds run
- * (layers/shared/course/course.h). Its result is a new program: on a miss the
+ * link: clLinkProgram, on the sequence that all builds run
+ * (layers/shared/sequence/sequence.h). Its result is a new program: on a miss the
  * driver's, on a hit one that is loaded from the binary and is the
  * application's own, so that no other stands in its place. A link is identified by what its inputs hold,
  * which is known of programs that were compiled, built or linked under the
@@ -38,7 +38,7 @@ struct notice {
 };
 
 struct link {
-	struct drv_course course;	/* first */
+	struct drv_sequence sequence;	/* first */
 	cl_context context;
 	cl_uint list_count;
 	const cl_device_id *list;
@@ -67,9 +67,9 @@ struct link {
 	cl_int error;
 };
 
-static struct link *of(struct drv_course *course)
+static struct link *of(struct drv_sequence *sequence)
 {
-	return (struct link *)course;
+	return (struct link *)sequence;
 }
 
 static void release_inputs(struct link *link)
@@ -93,7 +93,7 @@ static void release(struct link *link)
 	for (cl_uint i = 0; link->originals && i < link->input_count; i++)
 		ocl_original_unref(link->originals[i]);
 	release_inputs(link);
-	drv_course_release(&link->course);
+	drv_sequence_release(&link->sequence);
 	ocl_targets_release(&link->devices);
 	ocl_build_key_release(&link->key);
 }
@@ -128,7 +128,7 @@ static bool find_inputs(struct link *link)
 		struct ocl_program *program = ocl_program_find(link->inputs[i]);
 
 		if (!program || !ocl_program_content(program, &link->contents[i]))
-			link->course.bypass = "link-input";
+			link->sequence.bypass = "link-input";
 		if (program) {
 			link->loaded[i] = ocl_program_loaded(program);
 			link->originals[i] = ocl_program_original(program);
@@ -146,7 +146,7 @@ static bool is_library(const struct link *link)
 	return link->options && strstr(link->options, "-create-library");
 }
 
-/* Fills key and policy; a reason not to cache goes to link->course.bypass. */
+/* Fills key and policy; a reason not to cache goes to link->sequence.bypass. */
 static void gather(struct link *link)
 {
 	const struct cc_config *config = cc_cache_config(ocl_layer.cache);
@@ -161,16 +161,16 @@ static void gather(struct link *link)
 	link->kind = is_library(link) ? OCL_LOADED_OBJECT : OCL_LOADED_EXECUTABLE;
 	if (ocl_targets_of_context(link->context, link->list_count, link->list,
 				   &link->devices) != CMN_OK) {
-		link->course.bypass = "devices-unknown";
+		link->sequence.bypass = "devices-unknown";
 		return;
 	}
 	request.targets = &link->devices;
 	if (ocl_build_key(&request, &link->key, &link->driver, &reason) != CMN_OK) {
-		link->course.bypass = reason;
+		link->sequence.bypass = reason;
 		return;
 	}
 	if (!drv_options_are_harmless(link->driver->options, link->options)) {
-		link->course.bypass = "option";
+		link->sequence.bypass = "option";
 		return;
 	}
 	link->capture = config->capture == CC_CAPTURE_AUTO ? link->driver->capture
@@ -178,7 +178,7 @@ static void gather(struct link *link)
 	/* A library is quickly read. */
 	if (link->kind == OCL_LOADED_OBJECT)
 		link->capture = CC_CAPTURE_EAGER;
-	link->course.apart = link->capture == CC_CAPTURE_DEFERRED;
+	link->sequence.apart = link->capture == CC_CAPTURE_DEFERRED;
 }
 
 static void unref_notice(struct notice *notice)
@@ -256,8 +256,8 @@ static void run_with_originals(struct link *link)
 			link->targets[i] = made[i];
 			/* A file may not be what it was when the object of the key was compiled. */
 			if (!ocl_original_holds(link->originals[i], cc_cache_file_memo(ocl_layer.cache)) &&
-			    !link->course.bypass)
-				link->course.bypass = "link-refused";
+			    !link->sequence.bypass)
+				link->sequence.bypass = "link-refused";
 		}
 		call_driver(link, link->targets);
 		if (notice)
@@ -312,34 +312,34 @@ static void run(struct link *link)
 		remember(link);
 }
 
-/* The steps of the course. */
+/* The steps of the sequence. */
 
-static bool step_observe(struct drv_course *course, struct drv_observer_request *ret)
+static bool step_observe(struct drv_sequence *sequence, struct drv_observer_request *ret)
 {
-	return ocl_watch_driver(&of(course)->devices, ret);
+	return ocl_watch_driver(&of(sequence)->devices, ret);
 }
 
-static struct drv_observer_text step_text(struct drv_course *course)
+static struct drv_observer_text step_text(struct drv_sequence *sequence)
 {
-	const struct ocl_watched watched = { .driver = of(course)->driver,
-					     .options = of(course)->options };
+	const struct ocl_watched watched = { .driver = of(sequence)->driver,
+					     .options = of(sequence)->options };
 
 	return ocl_watch_text(&watched);
 }
 
 /* Of a link that ran out of memory the driver may have left a program. */
-static void step_prepare(struct drv_course *course)
+static void step_prepare(struct drv_sequence *sequence)
 {
-	struct link *link = of(course);
+	struct link *link = of(sequence);
 
 	if (link->result)
 		(void)ocl_clReleaseProgram(link->result);	/* nobody else has it */
 	link->result = NULL;
 }
 
-static enum drv_outcome step_call(struct drv_course *course)
+static enum drv_outcome step_call(struct drv_sequence *sequence)
 {
-	struct link *link = of(course);
+	struct link *link = of(sequence);
 
 	run(link);
 	if (link->error == CL_OUT_OF_HOST_MEMORY || link->error == CL_OUT_OF_RESOURCES)
@@ -348,27 +348,27 @@ static enum drv_outcome step_call(struct drv_course *course)
 }
 
 /* Whose program the application may have released in its callback. */
-static char *step_failure(const struct drv_course *course)
+static char *step_failure(const struct drv_sequence *sequence)
 {
-	const struct link *link = (const struct link *)course;
+	const struct link *link = (const struct link *)sequence;
 
 	return ocl_failure_text(link->notify ? NULL : link->result, link->error, &link->devices);
 }
 
-static bool step_key_holds(struct drv_course *course)
+static bool step_key_holds(struct drv_sequence *sequence)
 {
-	return ocl_build_key_holds(&of(course)->key, &of(course)->devices);
+	return ocl_build_key_holds(&of(sequence)->key, &of(sequence)->devices);
 }
 
-static bool step_environment_holds(struct drv_course *course)
+static bool step_environment_holds(struct drv_sequence *sequence)
 {
-	return drv_environment_holds(of(course)->driver);
+	return drv_environment_holds(of(sequence)->driver);
 }
 
 /* Whether another thread compiled one of them meanwhile: nobody knows which of the two was linked. */
-static const char *step_input_changed(struct drv_course *course)
+static const char *step_input_changed(struct drv_sequence *sequence)
 {
-	const struct link *link = of(course);
+	const struct link *link = of(sequence);
 	bool changed = false;
 
 	for (cl_uint i = 0; i < link->input_count && !changed; i++) {
@@ -382,27 +382,27 @@ static const char *step_input_changed(struct drv_course *course)
 	return changed ? "link-input" : NULL;
 }
 
-static enum cmn_status step_capture(struct drv_course *course, struct cc_entry **ret)
+static enum cmn_status step_capture(struct drv_sequence *sequence, struct cc_entry **ret)
 {
-	struct link *link = of(course);
+	struct link *link = of(sequence);
 	struct ocl_capture_request request = {
 		.kind = link->kind,
 		.targets = &link->devices,
 		.driver = link->driver,
-		.build_ns = course->build_ns,
+		.build_ns = sequence->build_ns,
 	};
 	struct ocl_program *program = ocl_program_find(link->result);
 	enum cmn_status status;
 
 	/* Only if the application asks for the binary. */
 	if (link->capture == CC_CAPTURE_DEFERRED) {
-		course->bypass = "capture-deferred";
+		sequence->bypass = "capture-deferred";
 		request.on_request = true;
 		if (program)
-			ocl_capture_later(course, program, &request);
+			ocl_capture_later(sequence, program, &request);
 		status = CMN_MISS;
 	} else {
-		status = ocl_capture_read(course, link->result, &request, ret);
+		status = ocl_capture_read(sequence, link->result, &request, ret);
 		if (status == CMN_OK && program && link->kind == OCL_LOADED_OBJECT)
 			ocl_program_set_content(program, *ret);
 	}
@@ -411,9 +411,9 @@ static enum cmn_status step_capture(struct drv_course *course, struct cc_entry *
 }
 
 /* The application's program from an entry. */
-static enum cmn_status step_attach(struct drv_course *course, struct cc_entry *entry)
+static enum cmn_status step_attach(struct drv_sequence *sequence, struct cc_entry *entry)
 {
-	struct link *link = of(course);
+	struct link *link = of(sequence);
 	const struct ocl_loaded_program_request request = {
 		.context = link->context,
 		.kind = link->kind,
@@ -447,7 +447,7 @@ static enum cmn_status step_attach(struct drv_course *course, struct cc_entry *e
 	return CMN_OK;
 }
 
-static const struct drv_course_steps steps = {
+static const struct drv_sequence_steps steps = {
 	.observe = step_observe,
 	.text = step_text,
 	.prepare = step_prepare,
@@ -462,18 +462,18 @@ static const struct drv_course_steps steps = {
 
 static void run_without_key(struct link *link)
 {
-	struct drv_course *course = &link->course;
+	struct drv_sequence *sequence = &link->sequence;
 	enum drv_outcome outcome;
 
 	drv_libraries_note_unseen();
-	course->build_start = cc_cache_start_build(course->cache);
-	outcome = step_call(course);
+	sequence->build_start = cc_cache_start_build(sequence->cache);
+	outcome = step_call(sequence);
 	/* With a callback the driver may link on. */
 	if (!link->notify) {
-		course->build_ns = cc_cache_build_ns(course->cache, &course->build_start);
-		course->outcome = outcome;
+		sequence->build_ns = cc_cache_build_ns(sequence->cache, &sequence->build_start);
+		sequence->outcome = outcome;
 	}
-	drv_course_count_without_key(course, (struct cmn_view){ 0 });
+	drv_sequence_count_without_key(sequence, (struct cmn_view){ 0 });
 }
 
 /* What the layer did with the result is no reason for the application to end in its driver. */
@@ -502,7 +502,7 @@ cl_program CL_API_CALL ocl_clLinkProgram(cl_context context, cl_uint num_devices
 {
 	CMN_NOT_CANCELLED;
 	struct link link = {
-		.course = { .steps = &steps, .cache = ocl_layer.cache, .key = &link.key },
+		.sequence = { .steps = &steps, .cache = ocl_layer.cache, .key = &link.key },
 		.context = context,
 		.list_count = num_devices,
 		.list = device_list,
@@ -518,23 +518,23 @@ cl_program CL_API_CALL ocl_clLinkProgram(cl_context context, cl_uint num_devices
 					      num_input_programs, input_programs, pfn_notify,
 					      user_data, errcode_ret);
 	cc_key_init(&link.key);
-	drv_course_begin(&link.course);
+	drv_sequence_begin(&link.sequence);
 	if (!find_inputs(&link))
-		link.course.bypass = "no-memory";
+		link.sequence.bypass = "no-memory";
 	/* Which of several errors the driver names may depend on the inputs. */
 	if (has_bad_arguments(&link))
-		link.course.bypass = "bad-arguments";
+		link.sequence.bypass = "bad-arguments";
 	/* The result of a link that goes on after the call cannot be read here. */
-	if (pfn_notify && !link.course.bypass)
-		link.course.bypass = "link-callback";
-	if (!link.course.bypass) {
+	if (pfn_notify && !link.sequence.bypass)
+		link.sequence.bypass = "link-callback";
+	if (!link.sequence.bypass) {
 		cc_key_release(&link.key);
 		gather(&link);
 	}
-	if (link.course.bypass) {
+	if (link.sequence.bypass) {
 		run_without_key(&link);
 	} else {
-		link.hit = drv_course_run(&link.course);
+		link.hit = drv_sequence_run(&link.sequence);
 		guard(&link);
 	}
 	if (errcode_ret)

@@ -244,7 +244,7 @@ static enum cmn_status gather(cl_device_id device, struct ocl_identity *ret)
 	ocl_layers_below_add(key);
 	/* An entry of an earlier layer may depend on more files than it says. */
 	cc_key_add_text(key, CC_PART_DEVICE, "layer.files", "as seen");
-	/* Likewise it has fewer answers. */
+	/* It also has fewer answers. */
 	if (ret->driver->binaries_lose_answers)
 		cc_key_add(key, CC_PART_DEVICE, "layer.answers", ANSWERS, strlen(ANSWERS));
 	linker = drv_environment_linker();

@@ -169,22 +169,22 @@ out:
 	return status;
 }
 
-static struct cc_manifest *take_manifest(struct drv_course *course)
+static struct cc_manifest *take_manifest(struct drv_sequence *sequence)
 {
-	struct cc_manifest *manifest = course->manifest;
+	struct cc_manifest *manifest = sequence->manifest;
 
-	course->manifest = NULL;
+	sequence->manifest = NULL;
 	return manifest;
 }
 
-enum cmn_status ocl_capture_read(struct drv_course *course, cl_program program,
+enum cmn_status ocl_capture_read(struct drv_sequence *sequence, cl_program program,
 				 const struct ocl_capture_request *request, struct cc_entry **ret)
 {
 	const char *reason;
-	enum cmn_status status = read_program(program, request, take_manifest(course), ret, &reason);
+	enum cmn_status status = read_program(program, request, take_manifest(sequence), ret, &reason);
 
 	if (status == CMN_MISS)
-		course->bypass = reason;
+		sequence->bypass = reason;
 	return status;
 }
 
@@ -208,11 +208,11 @@ static bool is_deterministic(struct cmn_view log)
 	return true;
 }
 
-enum cmn_status ocl_capture_failure(struct drv_course *course, cl_program program,
+enum cmn_status ocl_capture_failure(struct drv_sequence *sequence, cl_program program,
 				    const struct ocl_capture_request *request, cl_int error,
 				    struct cc_entry **ret)
 {
-	struct cc_manifest *manifest = take_manifest(course);
+	struct cc_manifest *manifest = take_manifest(sequence);
 	struct cc_entry *entry = cc_entry_new(request->build_ns);
 	enum cmn_status status = CMN_ERR_NOMEM;
 	struct cmn_view log;
@@ -323,10 +323,10 @@ void ocl_capture_requested(struct ocl_program *program)
 	ocl_program_end(program);
 }
 
-void ocl_capture_later(struct drv_course *course, struct ocl_program *program,
+void ocl_capture_later(struct drv_sequence *sequence, struct ocl_program *program,
 		       const struct ocl_capture_request *request)
 {
-	struct ocl_capture *capture = ocl_capture_new(course->key, request, take_manifest(course));
+	struct ocl_capture *capture = ocl_capture_new(sequence->key, request, take_manifest(sequence));
 
 	if (!capture)
 		return;

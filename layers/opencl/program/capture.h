@@ -8,21 +8,21 @@
 #define OPENCL_PROGRAM_CAPTURE_H
 
 #include "layers/opencl/program/capture_request.h"
-#include "layers/shared/course/course.h"
+#include "layers/shared/sequence/sequence.h"
 
 struct ocl_program;
 
 /*
- * For the capture step of a course: what was built goes to an entry with the
- * course's manifest, which is taken on success and failure alike.
+ * For the capture step of a sequence: what was built goes to an entry with the
+ * sequence's manifest, which is taken on success and failure alike.
  */
 
 /*
  * The entry of a program just built, compiled or linked. CMN_OK: *ret is a new
- * reference. Else the course's bypass says whether the driver has no binary to
+ * reference. Else the sequence's bypass says whether the driver has no binary to
  * give, or it is of one random token alone (pyopencl_nonce.h).
  */
-CMN_CHECKED enum cmn_status ocl_capture_read(struct drv_course *course, cl_program program,
+CMN_CHECKED enum cmn_status ocl_capture_read(struct drv_sequence *sequence, cl_program program,
 					     const struct ocl_capture_request *request,
 					     struct cc_entry **ret);
 /*
@@ -30,7 +30,7 @@ CMN_CHECKED enum cmn_status ocl_capture_read(struct drv_course *course, cl_progr
  * may have failed for a reason that passes (memory, disk, a file), or the
  * driver says nothing about it.
  */
-CMN_CHECKED enum cmn_status ocl_capture_failure(struct drv_course *course, cl_program program,
+CMN_CHECKED enum cmn_status ocl_capture_failure(struct drv_sequence *sequence, cl_program program,
 						const struct ocl_capture_request *request,
 						cl_int error, struct cc_entry **ret);
 /*
@@ -38,7 +38,7 @@ CMN_CHECKED enum cmn_status ocl_capture_failure(struct drv_course *course, cl_pr
  * application asks. The program must have no capture. Without
  * memory nothing is kept.
  */
-void ocl_capture_later(struct drv_course *course, struct ocl_program *program,
+void ocl_capture_later(struct drv_sequence *sequence, struct ocl_program *program,
 		       const struct ocl_capture_request *request);
 
 /*

@@ -5,7 +5,7 @@
 #include <stdio.h>
 
 #include "layers/opencl/layer.h"
-#include "layers/shared/course/failure.h"
+#include "layers/shared/sequence/failure.h"
 
 /* Its first error comes long before. */
 #define MAX_LOG ((size_t)4 << 20)

@@ -5,7 +5,7 @@
 
 #include "layers/opencl/key/targets.h"
 
-/* For the failure step of a course. program: the driver's handle, alive; NULL: there is none. */
+/* For the failure step of a sequence. program: the driver's handle, alive; NULL: there is none. */
 char *ocl_failure_text(cl_program program, cl_int error, const struct ocl_targets *targets);
 
 #endif

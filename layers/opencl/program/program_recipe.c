@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 #include "layers/opencl/key/identity.h"
-#include "layers/shared/course/build_recipe.h"
+#include "layers/shared/sequence/build_recipe.h"
 
 /* The platform of all devices; NULL: they have several, or the driver would not say. */
 static cl_platform_id platform_of(const struct ocl_targets *targets)

@@ -2,7 +2,7 @@
 /*
  * program_recipe: what `ckcache replay` needs to repeat a build of the application's,
  * where taking the binary from the driver would hold the application up, or where the
- * driver's own cache had it (layers/shared/course/build_recipe.h).
+ * driver's own cache had it (layers/shared/sequence/build_recipe.h).
  */
 #ifndef OPENCL_PROGRAM_PROGRAM_RECIPE_H
 #define OPENCL_PROGRAM_PROGRAM_RECIPE_H

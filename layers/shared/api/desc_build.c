@@ -8,36 +8,36 @@
 #include "common/cancel.h"
 #include "common/clock.h"
 
-void api_build_begin(struct ckcache_desc *desc, size_t i, struct drv_course *course)
+void api_build_begin(struct ckcache_desc *desc, size_t i, struct drv_sequence *sequence)
 {
-	course->cache = desc->cache;
-	course->key = &desc->items[i].key;
-	drv_course_begin(course);
+	sequence->cache = desc->cache;
+	sequence->key = &desc->items[i].key;
+	drv_sequence_begin(sequence);
 	/* What came since the keys were made is not in them. */
-	course->epoch = api_desc_epoch(desc);
+	sequence->epoch = api_desc_epoch(desc);
 }
 
-enum ckcache_origin api_build_one(struct drv_course *course, const struct api_order *order)
+enum ckcache_origin api_build_one(struct drv_sequence *sequence, const struct api_order *order)
 {
 	if (!order->cached) {
 		if (order->blob)
-			drv_course_watch(course);
-		course->build_start = cc_cache_start_build(course->cache);
-		course->outcome = course->steps->call(course);
-		course->build_ns = cc_cache_build_ns(course->cache, &course->build_start);
+			drv_sequence_watch(sequence);
+		sequence->build_start = cc_cache_start_build(sequence->cache);
+		sequence->outcome = sequence->steps->call(sequence);
+		sequence->build_ns = cc_cache_build_ns(sequence->cache, &sequence->build_start);
 		return CKCACHE_ORIGIN_BUILT;
 	}
-	if (!drv_course_run(course))
+	if (!drv_sequence_run(sequence))
 		return CKCACHE_ORIGIN_BUILT;
-	return course->origin == CC_ORIGIN_MEMORY ? CKCACHE_ORIGIN_MEMORY : CKCACHE_ORIGIN_DISK;
+	return sequence->origin == CC_ORIGIN_MEMORY ? CKCACHE_ORIGIN_MEMORY : CKCACHE_ORIGIN_DISK;
 }
 
-bool api_build_may_be_stored(struct drv_course *course)
+bool api_build_may_be_stored(struct drv_sequence *sequence)
 {
-	bool may = drv_course_see(course);
+	bool may = drv_sequence_see(sequence);
 
-	if (!may && course->cache)
-		drv_course_count(course);
+	if (!may && sequence->cache)
+		drv_sequence_count(sequence);
 	return may;
 }
 

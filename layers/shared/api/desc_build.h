@@ -10,7 +10,7 @@
 
 #include "layers/shared/api/desc.h"
 #include "layers/shared/api/storage.h"
-#include "layers/shared/course/course.h"
+#include "layers/shared/sequence/sequence.h"
 
 struct api_order {
 	bool cached;			/* through the machine's cache, else by the driver alone */
@@ -46,14 +46,14 @@ enum ckcache_status api_desc_build(struct ckcache_desc *desc, const struct ckcac
 enum ckcache_status api_desc_create(struct ckcache_desc *desc, size_t size, const uint8_t *blob,
 				    const struct api_build_steps *steps, void *ret_objects);
 
-/* A course of the i-th item; begun. The caller releases it. */
-void api_build_begin(struct ckcache_desc *desc, size_t i, struct drv_course *course);
+/* A sequence of the i-th item; begun. The caller releases it. */
+void api_build_begin(struct ckcache_desc *desc, size_t i, struct drv_sequence *sequence);
 /* Runs it as ordered; afterwards its owner has what the driver or the cache made. */
-enum ckcache_origin api_build_one(struct drv_course *course, const struct api_order *order);
+enum ckcache_origin api_build_one(struct drv_sequence *sequence, const struct api_order *order);
 /*
- * After a build for a blob: whether keys and course->manifest (what the build read) cover
+ * After a build for a blob: whether keys and sequence->manifest (what the build read) cover
  * everything that the blob depends on. false: there can be no blob; counts that.
  */
-bool api_build_may_be_stored(struct drv_course *course);
+bool api_build_may_be_stored(struct drv_sequence *sequence);
 
 #endif

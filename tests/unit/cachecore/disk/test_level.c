@@ -822,7 +822,7 @@ static pid_t store_and_fork(unsigned int at)
 	return child;
 }
 
-/* The leaf, and the root before and after the entry is written. */
+/* The entry directory, and the root before and after the entry is written. */
 TEST(a_child_keeps_no_lock_of_a_dead_parent)
 {
 	unsigned int at = 1;

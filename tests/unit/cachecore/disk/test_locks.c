@@ -25,7 +25,7 @@ OWNER(struct cc_cache, cc_cache_close)
 
 enum state { SOUND, DAMAGED, FULL, ABSENT, STATES };
 static const char *const state_names[] = { "sound", "damaged", "full", "absent" };
-/* The leaf is that of key 1. */
+/* The entry directory is that of key 1. */
 enum { ROOT, LEAF, EVENTS, LOCKS };
 static const char *const lock_names[] = { "root", "leaf", "events.log" };
 
@@ -100,14 +100,14 @@ static enum cmn_status get(struct cc_cache *cache, unsigned int number)
 	return status;
 }
 
-static const char *leaf_of(unsigned int number)
+static const char *entry_dir_of(unsigned int number)
 {
-	static char leaf[CC_LEAF_PATH_SIZE];
+	static char entry_dir[CC_ENTRY_DIR_PATH_SIZE];
 	OWNED(cc_key_release) struct cc_key key;
 
 	make_key(&key, number);
-	cc_leaf_path(cc_key_view(&key), leaf);
-	return leaf;
+	cc_entry_dir_path(cc_key_view(&key), entry_dir);
+	return entry_dir;
 }
 
 static void damage(unsigned int number)
@@ -115,7 +115,7 @@ static void damage(unsigned int number)
 	char path[4400];
 	int fd;
 
-	(void)snprintf(path, sizeof(path), "%s/0.bin", below(leaf_of(number)));
+	(void)snprintf(path, sizeof(path), "%s/0.bin", below(entry_dir_of(number)));
 	fd = open(path, O_WRONLY);
 	CU_ASSERT_EQUAL(pwrite(fd, "damage", 6, 60), 6);
 	CU_ASSERT_EQUAL(close(fd), 0);
@@ -147,7 +147,7 @@ static void make_root(enum state state)
 /* A process that has the lock and is stopped; 0: there is nothing to lock. */
 static pid_t hold(int lock)
 {
-	const char *path = below(lock == ROOT ? "" : lock == LEAF ? leaf_of(1) : lock_names[lock]);
+	const char *path = below(lock == ROOT ? "" : lock == LEAF ? entry_dir_of(1) : lock_names[lock]);
 	int flags = lock == ROOT || lock == LEAF ? O_RDONLY : O_RDWR | O_CREAT, state, fd;
 	pid_t pid;
 
@@ -212,7 +212,7 @@ static void use(enum state state, int lock)
 	status = cc_cache_remove(cache, &key);
 	cc_key_release(&key);
 	time = in_time(time, AT_ONCE, state, lock, "a removal");
-	/* The other leaf nobody holds, and the account alone keeps nothing. */
+	/* The other entry directory nobody holds, and the account alone keeps nothing. */
 	CU_ASSERT_EQUAL(status, CMN_OK);
 	CU_ASSERT_EQUAL(get(cache, 2), CMN_MISS);
 	cc_cache_close(cache);
@@ -260,7 +260,7 @@ static enum cmn_status remove_number(struct cc_cache *cache, unsigned int number
 	return cc_cache_remove(cache, &key);
 }
 
-TEST(a_removal_does_not_wait_for_the_leaf)
+TEST(a_removal_does_not_wait_for_the_entry_dir)
 {
 	OWNED(owned_cc_cache_close) struct cc_cache *cache;
 	pid_t holder;

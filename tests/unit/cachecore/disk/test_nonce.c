@@ -181,19 +181,19 @@ TEST(two_words_are_two_programs)
 
 TEST(hit_speaks_for_the_program)
 {
-	char path[CC_LEAF_PATH_SIZE];
+	char path[CC_ENTRY_DIR_PATH_SIZE];
 	uint64_t later = cmn_clock_realtime() + 100 * NS_PER_S;
-	int root_fd, leaf_fd;
+	int root_fd, entry_dir_fd;
 
 	gather_evidence();
-	cc_leaf_path(cc_key_view(&key), path);
+	cc_entry_dir_path(cc_key_view(&key), path);
 	CU_ASSERT_EQUAL_FATAL(cc_root_open(root, &root_fd), CMN_OK);
-	CU_ASSERT_EQUAL_FATAL(cc_leaf_open(root_fd, path, &leaf_fd), CMN_OK);
-	cc_leaf_note_use(leaf_fd, NULL, 0, later - NS_PER_S);
+	CU_ASSERT_EQUAL_FATAL(cc_entry_dir_open(root_fd, path, &entry_dir_fd), CMN_OK);
+	cc_entry_dir_note_use(entry_dir_fd, NULL, 0, later - NS_PER_S);
 	CU_ASSERT(run_with("-DA=1", 100, later,
 			   "kernel void f_0123456789abcdef(global int *o) { *o = 5; } "
 			   "/* f_0123456789abcdef */"));
-	CU_ASSERT_EQUAL(close(leaf_fd), 0);
+	CU_ASSERT_EQUAL(close(entry_dir_fd), 0);
 	CU_ASSERT_EQUAL(close(root_fd), 0);
 }
 

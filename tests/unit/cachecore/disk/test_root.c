@@ -474,15 +474,15 @@ TEST(other_users_read_what_was_made_for_readers)
 static bool misses_what_is_closed(struct cc_config *config)
 {
 	struct cc_store_report report;
-	char leaf[4600];
+	char entry_dir[4600];
 
 	if (geteuid() == 0 && (setgroups(0, NULL) || setgid(OTHER_GROUP) || setuid(OTHER_USER)))
 		return false;
 	if (put(config, "a") != CMN_OK || get(config, "a", &report) != CMN_OK)
 		return false;
-	(void)snprintf(leaf, sizeof(leaf), "%s/%s", config->dir, report.place.leaf);
-	*strrchr(leaf, '/') = '\0';
-	return chmod(leaf, 0) == 0 && get(config, "a", &report) == CMN_MISS && !report.damaged;
+	(void)snprintf(entry_dir, sizeof(entry_dir), "%s/%s", config->dir, report.place.entry_dir);
+	*strrchr(entry_dir, '/') = '\0';
+	return chmod(entry_dir, 0) == 0 && get(config, "a", &report) == CMN_MISS && !report.damaged;
 }
 
 TEST(what_cannot_be_looked_into_is_no_damage)

@@ -31,7 +31,7 @@ struct bench {
 	unsigned int messages;
 	struct cc_store *store;
 	struct cc_key key;
-	char leaf[4400];	/* of the key, absolute */
+	char entry_dir[4400];	/* of the key, absolute */
 };
 
 static void count_message(void *ctx, enum cmn_log_level level, const char *message)
@@ -53,7 +53,7 @@ static void make_key(struct cc_key *key, const char *options)
 
 static void open_bench(struct bench *bench)
 {
-	char leaf[CC_LEAF_PATH_SIZE];
+	char entry_dir[CC_ENTRY_DIR_PATH_SIZE];
 
 	memset(bench, 0, sizeof(*bench));
 	(void)snprintf(bench->root, sizeof(bench->root), "%s/a/root", unit_dir());
@@ -65,8 +65,8 @@ static void open_bench(struct bench *bench)
 	bench->config.compression = CC_COMPRESSION_AUTO;
 	bench->log = (struct cmn_log){ CMN_LOG_DEBUG, count_message, bench };
 	make_key(&bench->key, "-O2");
-	cc_leaf_path(cc_key_view(&bench->key), leaf);
-	(void)snprintf(bench->leaf, sizeof(bench->leaf), "%s/%s", bench->root, leaf);
+	cc_entry_dir_path(cc_key_view(&bench->key), entry_dir);
+	(void)snprintf(bench->entry_dir, sizeof(bench->entry_dir), "%s/%s", bench->root, entry_dir);
 	CU_ASSERT_EQUAL_FATAL(cc_store_open(&bench->config, &bench->log, &bench->store), CMN_OK);
 }
 
@@ -156,7 +156,7 @@ static int walk_file(const char *path, const struct stat *info, int kind, struct
 {
 	const char *name = path + where->base;
 	char directory[4400];
-	struct stat leaf;
+	struct stat entry_dir;
 
 	if (kind == FTW_D && (info->st_mode & 07777) != 0700)
 		walked_loose++;
@@ -175,8 +175,8 @@ static int walk_file(const char *path, const struct stat *info, int kind, struct
 	if (!strstr(name, ".src"))
 		return 0;
 	(void)snprintf(directory, sizeof(directory), "%.*s", where->base, path);
-	if (stat(directory, &leaf) == 0)
-		walked_bytes += leaf.st_blocks ? 4 * 4096 : 0;
+	if (stat(directory, &entry_dir) == 0)
+		walked_bytes += entry_dir.st_blocks ? 4 * 4096 : 0;
 	return 0;
 }
 
@@ -191,14 +191,14 @@ static struct bench bench;
 static bool has_no_locks;
 
 static struct {
-	int leaf;		/* the test's, with the lock; -1: none */
+	int entry_dir;		/* the test's, with the lock; -1: none */
 	unsigned int failed;	/* attempts to have it, too */
 	void (*waits)(void);	/* at the third: somebody waits */
-} held = { .leaf = -1 };
+} held = { .entry_dir = -1 };
 
 WRAPPED(int, flock, (int fd, int operation))
 {
-	struct stat info, leaf;
+	struct stat info, entry_dir;
 	int result;
 
 	if (has_no_locks) {
@@ -206,8 +206,8 @@ WRAPPED(int, flock, (int fd, int operation))
 		return -1;
 	}
 	result = __real_flock(fd, operation);
-	if (result == 0 || held.leaf < 0 || fstat(fd, &info) < 0 || fstat(held.leaf, &leaf) < 0 ||
-	    info.st_ino != leaf.st_ino)
+	if (result == 0 || held.entry_dir < 0 || fstat(fd, &info) < 0 || fstat(held.entry_dir, &entry_dir) < 0 ||
+	    info.st_ino != entry_dir.st_ino)
 		return result;
 	if (++held.failed == 3)
 		held.waits();
@@ -255,9 +255,9 @@ TEST(files_are_private_named_as_documented_and_accounted)
 	OWNED(cc_key_release) struct cc_key key;
 
 	CU_ASSERT_EQUAL(put(&bench, &bench.key, "image"), CMN_OK);
-	CU_ASSERT_TRUE(exists(bench.leaf, "0.src"));
-	CU_ASSERT_TRUE(exists(bench.leaf, "0.bin"));
-	CU_ASSERT_FALSE(exists(bench.leaf, "0_access_time.txt"));
+	CU_ASSERT_TRUE(exists(bench.entry_dir, "0.src"));
+	CU_ASSERT_TRUE(exists(bench.entry_dir, "0.bin"));
+	CU_ASSERT_FALSE(exists(bench.entry_dir, "0_access_time.txt"));
 	make_key(&key, "-O3");
 	CU_ASSERT_EQUAL(put(&bench, &key, "another image"), CMN_OK);
 	walk_files(bench.root);
@@ -276,41 +276,41 @@ TEST(a_second_put_replaces)
 	CU_ASSERT_EQUAL(put(&bench, &bench.key, "one"), CMN_OK);
 	CU_ASSERT_EQUAL(put(&bench, &bench.key, "the other"), CMN_OK);
 	CU_ASSERT_STRING_EQUAL(get(&bench, &bench.key, NULL), "the other");
-	CU_ASSERT_FALSE(exists(bench.leaf, "1.src"));
+	CU_ASSERT_FALSE(exists(bench.entry_dir, "1.src"));
 	walk_files(bench.root);
 	CU_ASSERT_EQUAL(walked_bytes, account(&bench));
 }
 
-/* The hashes collide by force: another key's files are laid into this key's leaf. */
+/* The hashes collide by force: another key's files are laid into this key's entry directory. */
 TEST(colliding_keys_are_told_apart)
 {
-	char leaf[CC_LEAF_PATH_SIZE], from[4400];
+	char entry_dir[CC_ENTRY_DIR_PATH_SIZE], from[4400];
 	struct cmn_buffer src, bin;
 	OWNED(cc_key_release) struct cc_key key;
 
 	make_key(&key, "-O3");
-	cc_leaf_path(cc_key_view(&key), leaf);
-	(void)snprintf(from, sizeof(from), "%s/%s", bench.root, leaf);
+	cc_entry_dir_path(cc_key_view(&key), entry_dir);
+	(void)snprintf(from, sizeof(from), "%s/%s", bench.root, entry_dir);
 	CU_ASSERT_EQUAL(put(&bench, &key, "foreign"), CMN_OK);
 	src = slurp(from, "0.src");
 	bin = slurp(from, "0.bin");
-	spill(bench.leaf, "0.src", src.data, src.len);
-	spill(bench.leaf, "0.bin", bin.data, bin.len);
+	spill(bench.entry_dir, "0.src", src.data, src.len);
+	spill(bench.entry_dir, "0.bin", bin.data, bin.len);
 	CU_ASSERT_STRING_EQUAL(get(&bench, &bench.key, NULL), "miss");
 	CU_ASSERT_EQUAL(put(&bench, &bench.key, "mine"), CMN_OK);
-	CU_ASSERT_TRUE(exists(bench.leaf, "1.src"));
+	CU_ASSERT_TRUE(exists(bench.entry_dir, "1.src"));
 	CU_ASSERT_STRING_EQUAL(get(&bench, &bench.key, NULL), "mine");
 	/* A .bin under another's .src is never taken, nor called damaged. */
 	bin.len = 0;
 	cmn_buffer_release(&src);
 	cmn_buffer_release(&bin);
-	bin = slurp(bench.leaf, "0.bin");
-	spill(bench.leaf, "1.bin", bin.data, bin.len);
+	bin = slurp(bench.entry_dir, "0.bin");
+	spill(bench.entry_dir, "1.bin", bin.data, bin.len);
 	CU_ASSERT_STRING_EQUAL(get(&bench, &bench.key, NULL), "miss");
 	CU_ASSERT_EQUAL(bench.messages, 0);
 	CU_ASSERT_EQUAL(cc_store_remove(bench.store, &bench.key), CMN_OK);
-	CU_ASSERT_TRUE(exists(bench.leaf, "0.src"));
-	CU_ASSERT_FALSE(exists(bench.leaf, "1.src"));
+	CU_ASSERT_TRUE(exists(bench.entry_dir, "0.src"));
+	CU_ASSERT_FALSE(exists(bench.entry_dir, "1.src"));
 	cmn_buffer_release(&bin);
 }
 
@@ -343,9 +343,9 @@ TEST(states_of_the_dependencies_live_side_by_side)
 	CU_ASSERT_EQUAL(bench.messages, 0);
 }
 
-static int open_leaf(void)
+static int open_entry_dir(void)
 {
-	int fd = open(bench.leaf, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	int fd = open(bench.entry_dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 
 	CU_ASSERT_TRUE_FATAL(fd >= 0);
 	return fd;
@@ -353,26 +353,26 @@ static int open_leaf(void)
 
 static void use_at(unsigned int n, uint64_t used_ns)
 {
-	int fd = open_leaf();
+	int fd = open_entry_dir();
 
-	cc_leaf_note_use(fd, NULL, n, used_ns);
+	cc_entry_dir_note_use(fd, NULL, n, used_ns);
 	(void)close(fd);
 }
 
 static uint64_t last_use(void)
 {
-	int fd = open_leaf();
-	uint64_t used_ns = cc_leaf_used_ns(fd, NULL, 0);
+	int fd = open_entry_dir();
+	uint64_t used_ns = cc_entry_dir_used_ns(fd, NULL, 0);
 
 	(void)close(fd);
 	return used_ns;
 }
 
-TEST(a_full_leaf_replaces_the_least_recently_used)
+TEST(a_full_entry_dir_replaces_the_least_recently_used)
 {
 	char name[64];
 
-	for (unsigned int i = 0; i <= CC_LEAF_VARIANTS; i++) {
+	for (unsigned int i = 0; i <= CC_ENTRY_DIR_VARIANTS; i++) {
 		struct cc_entry *entry;
 
 		(void)snprintf(name, sizeof(name), "absent%u.h", i);
@@ -384,18 +384,18 @@ TEST(a_full_leaf_replaces_the_least_recently_used)
 		if (i == 7)
 			use_at(7, 1);
 	}
-	walk_files(bench.leaf);
-	CU_ASSERT_EQUAL(walked_files, 2 * CC_LEAF_VARIANTS);
+	walk_files(bench.entry_dir);
+	CU_ASSERT_EQUAL(walked_files, 2 * CC_ENTRY_DIR_VARIANTS);
 	walk_files(bench.root);
 	CU_ASSERT_EQUAL(walked_bytes, account(&bench));
 	unit_write("absent0.h", "");
 	CU_ASSERT_STRING_NOT_EQUAL(get(&bench, &bench.key, NULL), "miss");
-	for (unsigned int i = 0; i < CC_LEAF_VARIANTS; i++) {
+	for (unsigned int i = 0; i < CC_ENTRY_DIR_VARIANTS; i++) {
 		(void)snprintf(name, sizeof(name), "absent%u.h", i);
 		unit_write(name, "");
 	}
 	/* Only the last still holds; it took the place of number 7. */
-	(void)snprintf(name, sizeof(name), "absent%u.h", CC_LEAF_VARIANTS);
+	(void)snprintf(name, sizeof(name), "absent%u.h", CC_ENTRY_DIR_VARIANTS);
 	CU_ASSERT_STRING_EQUAL(get(&bench, &bench.key, NULL), name);
 	CU_ASSERT_TRUE(unlink("absent7.h") == 0);
 	unit_write(name, "");
@@ -408,11 +408,11 @@ static void expect_damage(struct bench *of, const char *name, const void *data, 
 {
 	unsigned int damaged;
 
-	spill(of->leaf, name, data, len);
+	spill(of->entry_dir, name, data, len);
 	CU_ASSERT_STRING_EQUAL(get(of, &of->key, &damaged), "miss");
 	CU_ASSERT_EQUAL(damaged, version ? 0 : 1);
-	CU_ASSERT_EQUAL(exists(of->leaf, "0.src"), version);
-	CU_ASSERT_EQUAL(exists(of->leaf, "0.bin"), version);
+	CU_ASSERT_EQUAL(exists(of->entry_dir, "0.src"), version);
+	CU_ASSERT_EQUAL(exists(of->entry_dir, "0.bin"), version);
 }
 
 /* Each bit of the file flipped, each truncation, a byte more. The other file is put back too. */
@@ -425,19 +425,19 @@ static void check_damage(int compression, const char *name, const char *other)
 	memset(image, 'i', sizeof(image) - 1);
 	image[sizeof(image) - 1] = '\0';
 	CU_ASSERT_EQUAL(put(&bench, &bench.key, image), CMN_OK);
-	file = slurp(bench.leaf, name);
-	pair = slurp(bench.leaf, other);
+	file = slurp(bench.entry_dir, name);
+	pair = slurp(bench.entry_dir, other);
 	for (size_t bit = 0; bit < file.len * 8; bit++) {
-		spill(bench.leaf, other, pair.data, pair.len);
+		spill(bench.entry_dir, other, pair.data, pair.len);
 		file.data[bit / 8] ^= (uint8_t)(1 << bit % 8);
 		expect_damage(&bench, name, file.data, file.len, bit / 8 >= 8 && bit / 8 < 12);
 		file.data[bit / 8] ^= (uint8_t)(1 << bit % 8);
 	}
 	for (size_t len = 0; len < file.len; len++) {
-		spill(bench.leaf, other, pair.data, pair.len);
+		spill(bench.entry_dir, other, pair.data, pair.len);
 		expect_damage(&bench, name, file.data, len, false);
 	}
-	spill(bench.leaf, other, pair.data, pair.len);
+	spill(bench.entry_dir, other, pair.data, pair.len);
 	cmn_buffer_append_u8(&file, 0);
 	expect_damage(&bench, name, file.data, file.len, false);
 	CU_ASSERT_EQUAL(bench.messages, 1);
@@ -471,21 +471,21 @@ TEST(what_is_no_regular_file_is_no_entry)
 	char path[8192];
 
 	for (int i = 0; i < 2; i++) {
-		(void)snprintf(path, sizeof(path), "%s/%s", bench.leaf, names[i]);
+		(void)snprintf(path, sizeof(path), "%s/%s", bench.entry_dir, names[i]);
 		CU_ASSERT_EQUAL(put(&bench, &bench.key, "image"), CMN_OK);
 		CU_ASSERT_EQUAL_FATAL(rename(path, "moved"), 0);
 		CU_ASSERT_EQUAL_FATAL(symlink("/dev/zero", path), 0);
 		CU_ASSERT_STRING_EQUAL(get(&bench, &bench.key, NULL), "miss");
-		CU_ASSERT_FALSE(exists(bench.leaf, names[i]));
+		CU_ASSERT_FALSE(exists(bench.entry_dir, names[i]));
 		CU_ASSERT_EQUAL(put(&bench, &bench.key, "image"), CMN_OK);
 		CU_ASSERT_EQUAL_FATAL(unlink(path), 0);
 		CU_ASSERT_EQUAL_FATAL(mkfifo(path, 0600), 0);
 		CU_ASSERT_STRING_EQUAL(get(&bench, &bench.key, NULL), "miss");
-		CU_ASSERT_FALSE(exists(bench.leaf, names[i]));
+		CU_ASSERT_FALSE(exists(bench.entry_dir, names[i]));
 	}
 	/* A directory cannot be removed so: another number is taken. */
 	CU_ASSERT_EQUAL(put(&bench, &bench.key, "image"), CMN_OK);
-	(void)snprintf(path, sizeof(path), "%s/0.src", bench.leaf);
+	(void)snprintf(path, sizeof(path), "%s/0.src", bench.entry_dir);
 	CU_ASSERT_EQUAL_FATAL(unlink(path), 0);
 	CU_ASSERT_EQUAL_FATAL(mkdir(path, 0700), 0);
 	CU_ASSERT_STRING_EQUAL(get(&bench, &bench.key, NULL), "miss");
@@ -499,16 +499,16 @@ TEST(links_lead_to_no_entry)
 	unsigned int damaged;
 
 	CU_ASSERT_EQUAL(put(&bench, &bench.key, "image"), CMN_OK);
-	CU_ASSERT_EQUAL_FATAL(rename(bench.leaf, "moved"), 0);
+	CU_ASSERT_EQUAL_FATAL(rename(bench.entry_dir, "moved"), 0);
 	(void)snprintf(path, sizeof(path), "%s/moved", unit_dir());
-	CU_ASSERT_EQUAL_FATAL(symlink(path, bench.leaf), 0);
+	CU_ASSERT_EQUAL_FATAL(symlink(path, bench.entry_dir), 0);
 	CU_ASSERT_STRING_EQUAL(get(&bench, &bench.key, &damaged), "miss");
 	CU_ASSERT_EQUAL(damaged, 0);
-	CU_ASSERT_EQUAL(unlink(bench.leaf), 0);
-	CU_ASSERT_EQUAL_FATAL(rename("moved", bench.leaf), 0);
+	CU_ASSERT_EQUAL(unlink(bench.entry_dir), 0);
+	CU_ASSERT_EQUAL_FATAL(rename("moved", bench.entry_dir), 0);
 	CU_ASSERT_STRING_EQUAL(get(&bench, &bench.key, NULL), "image");
 	/* Of the entry, its own image, by another name. */
-	(void)snprintf(path, sizeof(path), "%s/0.bin", bench.leaf);
+	(void)snprintf(path, sizeof(path), "%s/0.bin", bench.entry_dir);
 	CU_ASSERT_EQUAL_FATAL(rename(path, "image"), 0);
 	CU_ASSERT_EQUAL_FATAL(symlink("../../../../../../image", path), 0);
 	CU_ASSERT_EQUAL(access(path, R_OK), 0);
@@ -521,13 +521,13 @@ TEST(a_lone_src_is_a_miss_and_is_filled_again)
 	char path[8192];
 
 	CU_ASSERT_EQUAL(put(&bench, &bench.key, "image"), CMN_OK);
-	(void)snprintf(path, sizeof(path), "%s/0.bin", bench.leaf);
+	(void)snprintf(path, sizeof(path), "%s/0.bin", bench.entry_dir);
 	CU_ASSERT_EQUAL_FATAL(unlink(path), 0);
 	CU_ASSERT_STRING_EQUAL(get(&bench, &bench.key, &damaged), "miss");
 	CU_ASSERT_EQUAL(damaged, 0);
 	CU_ASSERT_EQUAL(put(&bench, &bench.key, "again"), CMN_OK);
 	CU_ASSERT_STRING_EQUAL(get(&bench, &bench.key, NULL), "again");
-	CU_ASSERT_FALSE(exists(bench.leaf, "1.src"));
+	CU_ASSERT_FALSE(exists(bench.entry_dir, "1.src"));
 }
 
 TEST(a_damaged_entry_behind_a_lock_is_left_to_its_holder)
@@ -535,16 +535,16 @@ TEST(a_damaged_entry_behind_a_lock_is_left_to_its_holder)
 	int fd;
 
 	CU_ASSERT_EQUAL(put(&bench, &bench.key, "image"), CMN_OK);
-	spill(bench.leaf, "0.bin", "x", 1);
-	fd = open(bench.leaf, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	spill(bench.entry_dir, "0.bin", "x", 1);
+	fd = open(bench.entry_dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	CU_ASSERT_TRUE_FATAL(fd >= 0);
-	CU_ASSERT_EQUAL_FATAL(cc_leaf_lock(fd, 0), CMN_OK);
+	CU_ASSERT_EQUAL_FATAL(cc_entry_dir_lock(fd, 0), CMN_OK);
 	CU_ASSERT_STRING_EQUAL(get(&bench, &bench.key, NULL), "miss");
-	CU_ASSERT_TRUE(exists(bench.leaf, "0.src"));
-	cc_leaf_unlock(fd);
+	CU_ASSERT_TRUE(exists(bench.entry_dir, "0.src"));
+	cc_entry_dir_unlock(fd);
 	(void)close(fd);
 	CU_ASSERT_STRING_EQUAL(get(&bench, &bench.key, NULL), "miss");
-	CU_ASSERT_FALSE(exists(bench.leaf, ""));
+	CU_ASSERT_FALSE(exists(bench.entry_dir, ""));
 }
 
 TEST(image_and_entry_sizes_are_bounded)
@@ -573,9 +573,9 @@ TEST(read_only_never_writes)
 	use_at(0, 5);
 	CU_ASSERT_STRING_EQUAL(get(&bench, &bench.key, NULL), "image");
 	CU_ASSERT_EQUAL(last_use(), 5);
-	spill(bench.leaf, "0.bin", "x", 1);
+	spill(bench.entry_dir, "0.bin", "x", 1);
 	CU_ASSERT_STRING_EQUAL(get(&bench, &bench.key, NULL), "miss");
-	CU_ASSERT_TRUE(exists(bench.leaf, "0.src"));
+	CU_ASSERT_TRUE(exists(bench.entry_dir, "0.src"));
 }
 
 TEST(tiers_are_looked_up_in_order_and_left_alone)
@@ -584,7 +584,7 @@ TEST(tiers_are_looked_up_in_order_and_left_alone)
 	char root[4200];
 	OWNED(cmn_buffer_release) struct cmn_buffer before, after;
 	OWNED(cc_key_release) struct cc_key other;
-	char leaf[CC_LEAF_PATH_SIZE], at[4400];
+	char entry_dir[CC_ENTRY_DIR_PATH_SIZE], at[4400];
 
 	make_key(&other, "-O3");
 	memcpy(root, bench.root, sizeof(root));
@@ -600,8 +600,8 @@ TEST(tiers_are_looked_up_in_order_and_left_alone)
 	CU_ASSERT_EQUAL(put(&bench, &bench.key, "high"), CMN_OK);
 	CU_ASSERT_STRING_EQUAL(get(&bench, &bench.key, NULL), "high");
 	CU_ASSERT_STRING_EQUAL(get(&bench, &other, NULL), "low other");
-	cc_leaf_path(cc_key_view(&other), leaf);
-	(void)snprintf(at, sizeof(at), "%s/%s", low, leaf);
+	cc_entry_dir_path(cc_key_view(&other), entry_dir);
+	(void)snprintf(at, sizeof(at), "%s/%s", low, entry_dir);
 	before = slurp(at, "0.bin");
 	before.data[before.len - 1] ^= 1;
 	spill(at, "0.bin", before.data, before.len);
@@ -725,11 +725,11 @@ TEST(a_removed_root_is_made_again)
 TEST(puts_sweep_dead_writers_files)
 {
 	CU_ASSERT_EQUAL(put(&bench, &bench.key, "image"), CMN_OK);
-	spill(bench.leaf, ".tmp-1-1", "half", 4);
-	spill(bench.leaf, "unknown", "kept", 4);
+	spill(bench.entry_dir, ".tmp-1-1", "half", 4);
+	spill(bench.entry_dir, "unknown", "kept", 4);
 	CU_ASSERT_EQUAL(put(&bench, &bench.key, "image"), CMN_OK);
-	CU_ASSERT_FALSE(exists(bench.leaf, ".tmp-1-1"));
-	CU_ASSERT_TRUE(exists(bench.leaf, "unknown"));
+	CU_ASSERT_FALSE(exists(bench.entry_dir, ".tmp-1-1"));
+	CU_ASSERT_TRUE(exists(bench.entry_dir, "unknown"));
 }
 
 TEST(a_use_is_noted_when_none_was_for_an_hour)
@@ -757,7 +757,7 @@ TEST(a_use_changes_nothing_but_its_time)
 	char path[8192];
 
 	CU_ASSERT_EQUAL(put(&bench, &bench.key, "image"), CMN_OK);
-	(void)snprintf(path, sizeof(path), "%s/0.src", bench.leaf);
+	(void)snprintf(path, sizeof(path), "%s/0.src", bench.entry_dir);
 	CU_ASSERT_EQUAL(stat(path, &before), 0);
 	use_at(0, 5);
 	CU_ASSERT_STRING_EQUAL(get(&bench, &bench.key, NULL), "image");
@@ -771,12 +771,12 @@ TEST(a_use_changes_nothing_but_its_time)
 TEST(a_file_of_a_former_version_goes_with_its_entry)
 {
 	CU_ASSERT_EQUAL(put(&bench, &bench.key, "image"), CMN_OK);
-	spill(bench.leaf, "0_access_time.txt", "5\n", 2);
+	spill(bench.entry_dir, "0_access_time.txt", "5\n", 2);
 	CU_ASSERT_STRING_EQUAL(get(&bench, &bench.key, NULL), "image");
 	CU_ASSERT_TRUE(last_use() > 5);
 	CU_ASSERT_EQUAL(cc_store_remove(bench.store, &bench.key), CMN_OK);
-	CU_ASSERT_FALSE(exists(bench.leaf, "0_access_time.txt"));
-	CU_ASSERT_NOT_EQUAL(access(bench.leaf, F_OK), 0);
+	CU_ASSERT_FALSE(exists(bench.entry_dir, "0_access_time.txt"));
+	CU_ASSERT_NOT_EQUAL(access(bench.entry_dir, F_OK), 0);
 }
 
 struct seen {
@@ -863,7 +863,7 @@ static enum cmn_status judge(struct bench *of)
 {
 	struct cc_store_place place = { .n = 0 };
 
-	cc_leaf_path(cc_key_view(&of->key), place.leaf);
+	cc_entry_dir_path(cc_key_view(&of->key), place.entry_dir);
 	return cc_store_judge(of->store, &place);
 }
 
@@ -878,40 +878,40 @@ TEST(half_an_entry_is_damaged)
 	CU_ASSERT_EQUAL(cc_store_put(bench.store, &bench.key, entry), CMN_OK);
 	cc_entry_unref(entry);
 	CU_ASSERT_EQUAL(judge(&bench), CMN_OK);
-	src = slurp(bench.leaf, "0.src");
-	bin = slurp(bench.leaf, "0.bin");
+	src = slurp(bench.entry_dir, "0.src");
+	bin = slurp(bench.entry_dir, "0.bin");
 	/* Another entry's half. */
 	make_key(&key, "-O1");
 	CU_ASSERT_EQUAL(put(&bench, &key, "other"), CMN_OK);
-	cc_leaf_path(cc_key_view(&key), path);
+	cc_entry_dir_path(cc_key_view(&key), path);
 	(void)snprintf(path + strlen(path), sizeof(path) - strlen(path), "/0.bin");
 	other = slurp(bench.root, path);
-	spill(bench.leaf, "0.bin", other.data, other.len);
+	spill(bench.entry_dir, "0.bin", other.data, other.len);
 	CU_ASSERT_EQUAL(judge(&bench), CMN_ERR_CORRUPT);
 	CU_ASSERT_EQUAL(walk(&bench, false).status, CMN_STALE);
 	CU_ASSERT_STRING_EQUAL(get(&bench, &bench.key, NULL), "miss");
 	/* None. */
-	spill(bench.leaf, "0.bin", bin.data, bin.len);
+	spill(bench.entry_dir, "0.bin", bin.data, bin.len);
 	CU_ASSERT_EQUAL(judge(&bench), CMN_OK);
-	(void)snprintf(path, sizeof(path), "%s/0.bin", bench.leaf);
+	(void)snprintf(path, sizeof(path), "%s/0.bin", bench.entry_dir);
 	CU_ASSERT_EQUAL(unlink(path), 0);
 	CU_ASSERT_EQUAL(judge(&bench), CMN_ERR_CORRUPT);
 	/* What another version says of its files is no damage, whatever they are. */
 	src.data[CC_SRC_HEADER_SIZE + cc_key_view(&bench.key).len]++;
 	seal_src(&src);
-	spill(bench.leaf, "0.src", src.data, src.len);
+	spill(bench.entry_dir, "0.src", src.data, src.len);
 	CU_ASSERT_EQUAL(walk(&bench, false).status, CMN_ERR_VERSION);
 	src.data[CC_SRC_HEADER_SIZE + cc_key_view(&bench.key).len]--;
 	seal_src(&src);
-	spill(bench.leaf, "0.src", src.data, src.len);
+	spill(bench.entry_dir, "0.src", src.data, src.len);
 	/* A manifest that is none, under sound checksums: its first kind is not known. */
-	spill(bench.leaf, "0.bin", bin.data, bin.len);
+	spill(bench.entry_dir, "0.bin", bin.data, bin.len);
 	CU_ASSERT_EQUAL(judge(&bench), CMN_OK);
 	src.data[CC_SRC_HEADER_SIZE + cc_key_view(&bench.key).len + 8] = 99;
 	seal_src(&src);
 	seal_bin(&bin, src.data + CC_SRC_HEADER_SIZE - CMN_HASH_SIZE);
-	spill(bench.leaf, "0.src", src.data, src.len);
-	spill(bench.leaf, "0.bin", bin.data, bin.len);
+	spill(bench.entry_dir, "0.src", src.data, src.len);
+	spill(bench.entry_dir, "0.bin", bin.data, bin.len);
 	CU_ASSERT_EQUAL(judge(&bench), CMN_ERR_CORRUPT);
 	CU_ASSERT_STRING_EQUAL(get(&bench, &bench.key, NULL), "miss");
 }
@@ -995,14 +995,14 @@ TEST(a_walk_lists_and_judges_entries)
 	CU_ASSERT_EQUAL(walk(&bench, false).bytes, account(&bench));
 	CU_ASSERT_EQUAL(walk(&bench, false).payload_len, 16 + 5);
 	CU_ASSERT_TRUE(walk(&bench, false).key);
-	file = slurp(bench.leaf, "0.bin");
+	file = slurp(bench.entry_dir, "0.bin");
 	file.data[file.len - 1] ^= 1;
-	spill(bench.leaf, "0.bin", file.data, file.len);
+	spill(bench.entry_dir, "0.bin", file.data, file.len);
 	CU_ASSERT_EQUAL(walk(&bench, false).status, CMN_OK);
 	CU_ASSERT_EQUAL(walk(&bench, true).status, CMN_ERR_CORRUPT);
-	spill(bench.leaf, "0.bin", file.data, file.len - 1);
+	spill(bench.entry_dir, "0.bin", file.data, file.len - 1);
 	CU_ASSERT_EQUAL(walk(&bench, false).status, CMN_ERR_CORRUPT);
-	spill(bench.leaf, "0.src", "x", 1);
+	spill(bench.entry_dir, "0.src", "x", 1);
 	CU_ASSERT_EQUAL(walk(&bench, false).status, CMN_ERR_CORRUPT);
 	CU_ASSERT_FALSE(walk(&bench, false).key);
 	for (int i = 0; i < 3; i++) {
@@ -1076,8 +1076,8 @@ TEST(files_that_others_may_write_are_no_entries)
 	for (size_t i = 0; i < 4; i++) {
 		const struct cc_key *key = &keys[i / 2];
 
-		cc_leaf_path(cc_key_view(key), bench.leaf + strlen(bench.root) + 1);
-		(void)snprintf(path, sizeof(path), "%s/%s", bench.leaf, names[i % 2]);
+		cc_entry_dir_path(cc_key_view(key), bench.entry_dir + strlen(bench.root) + 1);
+		(void)snprintf(path, sizeof(path), "%s/%s", bench.entry_dir, names[i % 2]);
 		CU_ASSERT_EQUAL(put(&bench, key, "image"), CMN_OK);
 		CU_ASSERT_STRING_EQUAL(get(&bench, key, &damaged), "image");
 		CU_ASSERT_EQUAL(chmod(path, 0622), 0);
@@ -1097,35 +1097,35 @@ TEST(long_keys_are_compared_in_full_and_their_damage_is_noticed)
 
 	make_long_key(&key, '1');
 	make_long_key(&other, '2');
-	cc_leaf_path(cc_key_view(&other), bench.leaf + strlen(bench.root) + 1);
+	cc_entry_dir_path(cc_key_view(&other), bench.entry_dir + strlen(bench.root) + 1);
 	CU_ASSERT_EQUAL(put(&bench, &other, "other"), CMN_OK);
-	other_file = slurp(bench.leaf, "0.src");
-	cc_leaf_path(cc_key_view(&key), bench.leaf + strlen(bench.root) + 1);
+	other_file = slurp(bench.entry_dir, "0.src");
+	cc_entry_dir_path(cc_key_view(&key), bench.entry_dir + strlen(bench.root) + 1);
 	entry = make_entry("image", absent("/nowhere/absent.h"));
 	CU_ASSERT_EQUAL(cc_store_put(bench.store, &key, entry), CMN_OK);
 	cc_entry_unref(entry);
 	CU_ASSERT_STRING_EQUAL(get(&bench, &key, &damaged), "image");
 	CU_ASSERT_STRING_EQUAL(get(&bench, &other, &damaged), "other");
-	file = slurp(bench.leaf, "0.src");
+	file = slurp(bench.entry_dir, "0.src");
 	CU_ASSERT(file.len > LONG_SOURCE);
 	for (size_t at = 0; at < file.len; at += at < 64 ? 1 : file.len / 40) {
 		if (at >= 8 && at < 12)		/* another version is not ours to judge */
 			continue;
 		file.data[at] ^= 4;
-		spill(bench.leaf, "0.src", file.data, file.len);
+		spill(bench.entry_dir, "0.src", file.data, file.len);
 		CU_ASSERT_STRING_EQUAL(get(&bench, &key, &damaged), "miss");
 		CU_ASSERT_EQUAL(damaged, 1);
 		file.data[at] ^= 4;
 		CU_ASSERT_EQUAL(put(&bench, &key, "image"), CMN_OK);
 	}
 	for (size_t len = 0; len < file.len; len += file.len / 20) {
-		spill(bench.leaf, "0.src", file.data, len);
+		spill(bench.entry_dir, "0.src", file.data, len);
 		CU_ASSERT_STRING_EQUAL(get(&bench, &key, &damaged), "miss");
 		CU_ASSERT_EQUAL(damaged, 1);
 		CU_ASSERT_EQUAL(put(&bench, &key, "image"), CMN_OK);
 	}
 	/* Another key of equal length where this one's is looked for: no damage. */
-	spill(bench.leaf, "0.src", other_file.data, other_file.len);
+	spill(bench.entry_dir, "0.src", other_file.data, other_file.len);
 	CU_ASSERT_STRING_EQUAL(get(&bench, &key, &damaged), "miss");
 	CU_ASSERT_EQUAL(damaged, 0);
 }
@@ -1238,7 +1238,7 @@ static void close_everything_at_any_time(void)
 	for (unsigned int at = 1; more && at < 1000; at++) {
 		struct cc_store_place used = place;
 
-		cc_leaf_path(cc_key_view(&bench.key), used.leaf);
+		cc_entry_dir_path(cc_key_view(&bench.key), used.entry_dir);
 		unit_remove("a");
 		application.at = at;
 		application.calls = 0;
@@ -1282,13 +1282,13 @@ TEST(what_another_version_wrote_stays_beside)
 	OWNED(cmn_buffer_release) struct cmn_buffer before, after;
 
 	CU_ASSERT_EQUAL(put(&bench, &bench.key, "image"), CMN_OK);
-	before = slurp(bench.leaf, "0.bin");
+	before = slurp(bench.entry_dir, "0.bin");
 	before.data[8]++;	/* its version, behind eight bytes that all have */
-	spill(bench.leaf, "0.bin", before.data, before.len);
+	spill(bench.entry_dir, "0.bin", before.data, before.len);
 	CU_ASSERT_EQUAL(put(&bench, &bench.key, "image"), CMN_OK);
-	after = slurp(bench.leaf, "0.bin");
+	after = slurp(bench.entry_dir, "0.bin");
 	CU_ASSERT_TRUE(cmn_view_equal(cmn_buffer_view(&before), cmn_buffer_view(&after)));
-	CU_ASSERT_TRUE(exists(bench.leaf, "1.bin"));
+	CU_ASSERT_TRUE(exists(bench.entry_dir, "1.bin"));
 }
 
 /* A key that is larger than its image, where files must be small. */
@@ -1361,19 +1361,19 @@ TEST(without_evictions_there_is_no_bound)
 	CU_ASSERT_TRUE(account(&bench) > 60000);
 }
 
-static void hold_leaf(void (*waits)(void))
+static void hold_entry_dir(void (*waits)(void))
 {
 	held.failed = 0;
 	held.waits = waits;
-	held.leaf = open(bench.leaf, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	CU_ASSERT_FATAL(held.leaf >= 0);
-	CU_ASSERT_EQUAL_FATAL(__real_flock(held.leaf, LOCK_EX | LOCK_NB), 0);
+	held.entry_dir = open(bench.entry_dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	CU_ASSERT_FATAL(held.entry_dir >= 0);
+	CU_ASSERT_EQUAL_FATAL(__real_flock(held.entry_dir, LOCK_EX | LOCK_NB), 0);
 }
 
-static void let_go_of_leaf(void)
+static void let_go_of_entry_dir(void)
 {
-	(void)close(held.leaf);
-	held.leaf = -1;
+	(void)close(held.entry_dir);
+	held.entry_dir = -1;
 }
 
 static bool is_free(const char *path)
@@ -1390,13 +1390,13 @@ static bool root_was_free;
 static void look_at_root(void)
 {
 	root_was_free = is_free(bench.root);
-	let_go_of_leaf();
+	let_go_of_entry_dir();
 }
 
-TEST(others_have_the_root_while_a_leaf_is_waited_for)
+TEST(others_have_the_root_while_an_entry_dir_is_waited_for)
 {
 	CU_ASSERT_EQUAL(put(&bench, &bench.key, "image"), CMN_OK);
-	hold_leaf(look_at_root);
+	hold_entry_dir(look_at_root);
 	CU_ASSERT_EQUAL(put(&bench, &bench.key, "another image"), CMN_OK);
 	CU_ASSERT_EQUAL(held.failed, 3);
 	CU_ASSERT_TRUE(root_was_free);
@@ -1407,17 +1407,17 @@ TEST(others_have_the_root_while_a_leaf_is_waited_for)
 static void fill_root(void)
 {
 	spill(bench.root, "cache_size.txt", "9000000000\n", 11);
-	let_go_of_leaf();
+	let_go_of_entry_dir();
 }
 
-TEST(the_leaf_of_what_does_not_fit_is_free_again)
+TEST(the_entry_dir_of_what_does_not_fit_is_free_again)
 {
 	CU_ASSERT_EQUAL(put(&bench, &bench.key, "image"), CMN_OK);
 	bench.config.eviction_order = CC_EVICTION_NONE;
-	hold_leaf(fill_root);
+	hold_entry_dir(fill_root);
 	CU_ASSERT_EQUAL(put(&bench, &bench.key, "another image"), CMN_ERR_TOO_LARGE);
 	CU_ASSERT_EQUAL(held.failed, 3);
-	CU_ASSERT_TRUE(is_free(bench.leaf));
+	CU_ASSERT_TRUE(is_free(bench.entry_dir));
 	CU_ASSERT_STRING_EQUAL(get(&bench, &bench.key, NULL), "image");
 }
 
@@ -1445,9 +1445,9 @@ TEST(a_lock_that_was_had_is_waited_for_the_next_time)
 
 /* What the directories of an entry take, as the store sees it; 0: what they do. */
 static uint64_t bytes_of_directories;
-WRAPPED(uint64_t, cc_leaf_directories, (int dir_fd))
+WRAPPED(uint64_t, cc_entry_dir_directories, (int dir_fd))
 {
-	return bytes_of_directories ? bytes_of_directories : __real_cc_leaf_directories(dir_fd);
+	return bytes_of_directories ? bytes_of_directories : __real_cc_entry_dir_directories(dir_fd);
 }
 
 TEST(directories_need_room_too)

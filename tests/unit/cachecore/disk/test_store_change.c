@@ -53,7 +53,7 @@ static void put(const char *options, bool noise, size_t len)
 	cc_entry_add(entry, CC_TAG_IMAGE, 0, payload(noise), len);
 	CU_ASSERT_EQUAL_FATAL(cc_entry_finish(entry, NULL), CMN_OK);
 	CU_ASSERT_EQUAL_FATAL(cc_store_put(bench.store, &key, entry), CMN_OK);
-	cc_leaf_path(cc_key_view(&key), bench.place.leaf);
+	cc_entry_dir_path(cc_key_view(&key), bench.place.entry_dir);
 	cc_entry_unref(entry);
 	cc_key_release(&key);
 	if (bench.root_fd < 0)
@@ -88,12 +88,12 @@ static void check_account(void)
 	CU_ASSERT_FALSE(busy);
 }
 
-static struct stat stat_of(enum cc_leaf_file file)
+static struct stat stat_of(enum cc_entry_dir_file file)
 {
-	char path[CC_LEAF_FILE_PATH_SIZE];
+	char path[CC_ENTRY_DIR_FILE_PATH_SIZE];
 	struct stat info;
 
-	cc_leaf_file_path(bench.place.leaf, file, bench.place.n, path);
+	cc_entry_dir_file_path(bench.place.entry_dir, file, bench.place.n, path);
 	CU_ASSERT_EQUAL_FATAL(fstatat(bench.root_fd, path, &info, 0), 0);
 	return info;
 }
@@ -108,18 +108,18 @@ static enum cmn_status recompress(int level, int64_t *ret_change)
 /* 0: it is gone. */
 static uint64_t last_use(void)
 {
-	int fd = openat(bench.root_fd, bench.place.leaf, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	uint64_t ns = fd < 0 ? 0 : cc_leaf_used_ns(fd, NULL, bench.place.n);
+	int fd = openat(bench.root_fd, bench.place.entry_dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	uint64_t ns = fd < 0 ? 0 : cc_entry_dir_used_ns(fd, NULL, bench.place.n);
 
 	if (fd >= 0)
 		(void)close(fd);
 	return ns;
 }
 
-/* Holds the leaf's lock. */
-static int lock_leaf(void)
+/* Holds the entry directory's lock. */
+static int lock_entry_dir(void)
 {
-	int fd = openat(bench.root_fd, bench.place.leaf, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	int fd = openat(bench.root_fd, bench.place.entry_dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 
 	CU_ASSERT_EQUAL_FATAL(flock(fd, LOCK_EX), 0);
 	return fd;
@@ -156,7 +156,7 @@ TEST(discards_one_entry_alone)
 	CU_ASSERT_TRUE(is_hit("-a", false, LEN));
 	check_account();
 	/* With its directories. */
-	CU_ASSERT_NOT_EQUAL(faccessat(bench.root_fd, bench.place.leaf, F_OK, 0), 0);
+	CU_ASSERT_NOT_EQUAL(faccessat(bench.root_fd, bench.place.entry_dir, F_OK, 0), 0);
 	CU_ASSERT_EQUAL(cc_store_discard(bench.store, &bench.place, last_use(), &freed), CMN_MISS);
 	CU_ASSERT_EQUAL(freed, 0);
 	check_account();
@@ -184,7 +184,7 @@ TEST(waits_for_no_writer_for_ever)
 
 	put("-a", false, LEN);
 	cc_store_set_patience(bench.store, 1000000);
-	fd = lock_leaf();
+	fd = lock_entry_dir();
 	CU_ASSERT_EQUAL(cc_store_discard(bench.store, &bench.place, last_use(), &freed), CMN_BUSY);
 	CU_ASSERT_EQUAL(recompress(6, &change), CMN_BUSY);
 	CU_ASSERT_EQUAL(change, 0);
@@ -215,26 +215,26 @@ TEST(compresses_and_keeps_everything_else)
 	int64_t expected, change;
 
 	put("-a", false, LEN);
-	src = stat_of(CC_LEAF_SRC);
-	bin = stat_of(CC_LEAF_BIN);
+	src = stat_of(CC_ENTRY_DIR_SRC);
+	bin = stat_of(CC_ENTRY_DIR_BIN);
 	CU_ASSERT_EQUAL(cc_store_recompress(bench.store, &bench.place, &dry, &expected), CMN_OK);
-	CU_ASSERT_EQUAL(stat_of(CC_LEAF_BIN).st_ino, bin.st_ino);
+	CU_ASSERT_EQUAL(stat_of(CC_ENTRY_DIR_BIN).st_ino, bin.st_ino);
 	CU_ASSERT_EQUAL(recompress(6, &change), CMN_OK);
-	CU_ASSERT_TRUE(stat_of(CC_LEAF_BIN).st_size < (off_t)LEN / 10);
+	CU_ASSERT_TRUE(stat_of(CC_ENTRY_DIR_BIN).st_size < (off_t)LEN / 10);
 	CU_ASSERT_EQUAL(change, expected);
-	CU_ASSERT_EQUAL(stat_of(CC_LEAF_SRC).st_ino, src.st_ino);
-	CU_ASSERT_EQUAL(stat_of(CC_LEAF_SRC).st_mtim.tv_nsec, src.st_mtim.tv_nsec);
-	CU_ASSERT_NOT_EQUAL(stat_of(CC_LEAF_BIN).st_ino, bin.st_ino);
-	CU_ASSERT_EQUAL(stat_of(CC_LEAF_BIN).st_mtim.tv_sec, bin.st_mtim.tv_sec);
-	CU_ASSERT_EQUAL(stat_of(CC_LEAF_BIN).st_mtim.tv_nsec, bin.st_mtim.tv_nsec);
+	CU_ASSERT_EQUAL(stat_of(CC_ENTRY_DIR_SRC).st_ino, src.st_ino);
+	CU_ASSERT_EQUAL(stat_of(CC_ENTRY_DIR_SRC).st_mtim.tv_nsec, src.st_mtim.tv_nsec);
+	CU_ASSERT_NOT_EQUAL(stat_of(CC_ENTRY_DIR_BIN).st_ino, bin.st_ino);
+	CU_ASSERT_EQUAL(stat_of(CC_ENTRY_DIR_BIN).st_mtim.tv_sec, bin.st_mtim.tv_sec);
+	CU_ASSERT_EQUAL(stat_of(CC_ENTRY_DIR_BIN).st_mtim.tv_nsec, bin.st_mtim.tv_nsec);
 	CU_ASSERT_TRUE(is_hit("-a", false, LEN));
 	CU_ASSERT_EQUAL(cc_store_judge(bench.store, &bench.place), CMN_OK);
 	check_account();
 	/* Once is enough. */
-	bin = stat_of(CC_LEAF_BIN);
+	bin = stat_of(CC_ENTRY_DIR_BIN);
 	CU_ASSERT_EQUAL(recompress(6, &change), CMN_STALE);
 	CU_ASSERT_EQUAL(recompress(1, &change), CMN_STALE);
-	CU_ASSERT_EQUAL(stat_of(CC_LEAF_BIN).st_ino, bin.st_ino);
+	CU_ASSERT_EQUAL(stat_of(CC_ENTRY_DIR_BIN).st_ino, bin.st_ino);
 }
 
 TEST(makes_raw_again_what_is_to_be_raw)
@@ -284,20 +284,20 @@ TEST(leaves_what_gains_nothing)
 
 TEST(leaves_what_is_damaged)
 {
-	char path[CC_LEAF_FILE_PATH_SIZE];
+	char path[CC_ENTRY_DIR_FILE_PATH_SIZE];
 	int64_t change;
 	struct stat before;
 	int fd;
 
 	put("-a", false, LEN);
-	cc_leaf_file_path(bench.place.leaf, CC_LEAF_BIN, 0, path);
+	cc_entry_dir_file_path(bench.place.entry_dir, CC_ENTRY_DIR_BIN, 0, path);
 	fd = openat(bench.root_fd, path, O_WRONLY | O_CLOEXEC);
 	CU_ASSERT_EQUAL_FATAL(pwrite(fd, "x", 1, 5000), 1);
 	(void)close(fd);
-	before = stat_of(CC_LEAF_BIN);
+	before = stat_of(CC_ENTRY_DIR_BIN);
 	CU_ASSERT_EQUAL(recompress(6, &change), CMN_ERR_CORRUPT);
-	CU_ASSERT_EQUAL(stat_of(CC_LEAF_BIN).st_ino, before.st_ino);
-	CU_ASSERT_EQUAL(stat_of(CC_LEAF_BIN).st_mtim.tv_nsec, before.st_mtim.tv_nsec);
+	CU_ASSERT_EQUAL(stat_of(CC_ENTRY_DIR_BIN).st_ino, before.st_ino);
+	CU_ASSERT_EQUAL(stat_of(CC_ENTRY_DIR_BIN).st_mtim.tv_nsec, before.st_mtim.tv_nsec);
 }
 
 TEST(grows_within_the_bound_alone)

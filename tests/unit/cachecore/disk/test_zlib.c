@@ -42,7 +42,7 @@ static uint64_t number_at(const struct cmn_buffer *file, size_t at)
 static void put(int compression)
 {
 	struct cc_entry *entry = cc_entry_new(1);
-	char leaf[CC_LEAF_PATH_SIZE];
+	char entry_dir[CC_ENTRY_DIR_PATH_SIZE];
 
 	for (size_t i = 0; i < IMAGE_LEN; i++)
 		image[i] = (uint8_t)(i * i / 50);
@@ -56,8 +56,8 @@ static void put(int compression)
 	CU_ASSERT_EQUAL_FATAL(cc_entry_finish(entry, NULL), CMN_OK);
 	CU_ASSERT_EQUAL_FATAL(cc_store_put(store, &key, entry), CMN_OK);
 	cc_entry_unref(entry);
-	cc_leaf_path(cc_key_view(&key), leaf);
-	(void)snprintf(path, sizeof(path), "%s/%s/0.bin", root, leaf);
+	cc_entry_dir_path(cc_key_view(&key), entry_dir);
+	(void)snprintf(path, sizeof(path), "%s/%s/0.bin", root, entry_dir);
 }
 
 static void close_store(void)

@@ -18,7 +18,7 @@ enum { WRITERS = 8, EACH = 50 };	/* not enough to fill the log */
 struct seen {
 	unsigned int parts, events, hits, evictions;
 	unsigned int runs;	/* that began at another time than that of the event before */
-	uint64_t removed;	/* the leaf of the first eviction */
+	uint64_t removed;	/* the entry directory of the first eviction */
 	struct cc_event_record last;
 	char reason[64], detail[600], name[64];
 };
@@ -53,14 +53,14 @@ static void see_event(void *ctx, const struct cc_event_record *event)
 	copy_text(seen->name, sizeof(seen->name), event->name);
 }
 
-static void see_eviction(void *ctx, enum cc_removal_cause cause, uint64_t time_ns, uint64_t leaf)
+static void see_eviction(void *ctx, enum cc_removal_cause cause, uint64_t time_ns, uint64_t entry_dir)
 {
 	struct seen *seen = ctx;
 
 	(void)cause;
 	(void)time_ns;
 	if (!seen->evictions++)
-		seen->removed = leaf;
+		seen->removed = entry_dir;
 }
 
 static const char *root(void)
@@ -208,19 +208,19 @@ TEST(evictions_are_the_last_ones)
 	}
 	cc_removals_add(&evicted, CC_REMOVED_BY_AGE, "old");
 	cc_removals_write(&evicted, fd);
-	CU_ASSERT_PTR_NULL(evicted.leaves[CC_REMOVED_BY_SIZE]);
+	CU_ASSERT_PTR_NULL(evicted.entry_dirs[CC_REMOVED_BY_SIZE]);
 	CU_ASSERT_EQUAL(see().evictions, CC_REMOVALS_MAX + 1);
 	/* The last ones took the places of the first. */
-	CU_ASSERT_EQUAL(see().removed, cc_events_leaf("4096"));
+	CU_ASSERT_EQUAL(see().removed, cc_events_entry_dir("4096"));
 	(void)close(fd);
 }
 
-static void count_cause(void *ctx, enum cc_removal_cause cause, uint64_t time_ns, uint64_t leaf)
+static void count_cause(void *ctx, enum cc_removal_cause cause, uint64_t time_ns, uint64_t entry_dir)
 {
 	unsigned int *counts = ctx;
 
 	(void)time_ns;
-	(void)leaf;
+	(void)entry_dir;
 	counts[cause < CC_REMOVED_CAUSE_COUNT ? cause : 0]++;
 }
 
@@ -230,7 +230,7 @@ TEST(every_cause_of_a_removal_is_told_and_no_other)
 	const struct cc_events_reader reader = { .removed = count_cause, .ctx = counts };
 	struct cc_removals evicted = { 0 };
 	struct cmn_buffer records = { 0 };
-	const uint64_t leaf = 1;
+	const uint64_t entry_dir = 1;
 
 	CU_ASSERT_EQUAL_FATAL(mkdir(root(), 0700), 0);
 	unit_mark("cache");
@@ -246,14 +246,14 @@ TEST(every_cause_of_a_removal_is_told_and_no_other)
 	for (unsigned int cause = 0; cause < CC_REMOVED_CAUSE_COUNT; cause++)
 		CU_ASSERT_EQUAL(counts[cause], cause);
 	/* Of a later version; and without a root nothing is written. */
-	cc_events_add_removed(&records, (enum cc_removal_cause)0, 1, &leaf, 1);
-	cc_events_add_removed(&records, CC_REMOVED_CAUSE_COUNT, 1, &leaf, 1);
+	cc_events_add_removed(&records, (enum cc_removal_cause)0, 1, &entry_dir, 1);
+	cc_events_add_removed(&records, CC_REMOVED_CAUSE_COUNT, 1, &entry_dir, 1);
 	cc_events_parse(cmn_buffer_view(&records), &reader);
 	CU_ASSERT_EQUAL(counts[0], 0);
 	cmn_buffer_release(&records);
 	cc_removals_add(&evicted, CC_REMOVED_BY_PRUNE, "leaf");
 	cc_removals_write(&evicted, -1);
-	CU_ASSERT_PTR_NULL(evicted.leaves[CC_REMOVED_BY_PRUNE]);
+	CU_ASSERT_PTR_NULL(evicted.entry_dirs[CC_REMOVED_BY_PRUNE]);
 }
 
 static struct cmn_buffer read_log(void)

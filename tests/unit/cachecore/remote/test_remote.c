@@ -1447,10 +1447,10 @@ TEST(others_may_use_the_connection)
 	cc_helper_close(&helper);
 }
 
-static bool count_one(void *ctx, const char *leaf, int refusals)
+static bool count_one(void *ctx, const char *entry_dir, int refusals)
 {
 	(void)refusals;
-	(void)leaf;
+	(void)entry_dir;
 	++*(unsigned int *)ctx;
 	return true;
 }

@@ -50,17 +50,17 @@ AFTER_EACH
 	(void)close(root);
 }
 
-/* The leaf of the i-th key. */
-static const char *leaf_of(unsigned int i)
+/* The entry directory of the i-th key. */
+static const char *entry_dir_of(unsigned int i)
 {
-	static char leaf[CC_LEAF_PATH_SIZE];
+	static char entry_dir[CC_ENTRY_DIR_PATH_SIZE];
 	struct cc_key key;
 
 	cc_key_init(&key);
 	cc_key_add_u64(&key, CC_PART_IMAGE, "number", i);
-	cc_leaf_path_of(&key, leaf);
+	cc_entry_dir_path_of(&key, entry_dir);
 	cc_key_release(&key);
-	return leaf;
+	return entry_dir;
 }
 
 static int open_uploads(void)
@@ -77,12 +77,12 @@ struct seen {
 	bool of[MANY];
 };
 
-static bool see(void *ctx, const char *leaf, int refusals)
+static bool see(void *ctx, const char *entry_dir, int refusals)
 {
 	struct seen *seen = ctx;
 	unsigned int i = 0;
 
-	while (i < MANY && strcmp(leaf, leaf_of(i)) != 0)
+	while (i < MANY && strcmp(entry_dir, entry_dir_of(i)) != 0)
 		i++;
 	seen->wrong += i == MANY || seen->of[i] || refusals != seen->refusals;
 	if (i < MANY)
@@ -117,7 +117,7 @@ static unsigned int count_names(void)
 
 static void add(unsigned int i)
 {
-	CU_ASSERT_EQUAL(cc_uploads_add(root, leaf_of(i)), CMN_OK);
+	CU_ASSERT_EQUAL(cc_uploads_add(root, entry_dir_of(i)), CMN_OK);
 }
 
 TEST(what_is_noted_is_found_once)
@@ -136,21 +136,21 @@ TEST(what_is_noted_is_found_once)
 	CU_ASSERT_EQUAL(count(1), 1);
 	CU_ASSERT_EQUAL(count(7), 7);
 	fd = open_uploads();
-	CU_ASSERT_EQUAL(cc_uploads_remove(fd, leaf_of(3), CC_UPLOADS_FRESH), CMN_OK);
-	CU_ASSERT_EQUAL(cc_uploads_remove(fd, leaf_of(3), CC_UPLOADS_FRESH), CMN_OK);
+	CU_ASSERT_EQUAL(cc_uploads_remove(fd, entry_dir_of(3), CC_UPLOADS_FRESH), CMN_OK);
+	CU_ASSERT_EQUAL(cc_uploads_remove(fd, entry_dir_of(3), CC_UPLOADS_FRESH), CMN_OK);
 	CU_ASSERT_EQUAL(count(0), MANY - 1);
 	CU_ASSERT_EQUAL(close(fd), 0);
 	/* An empty file, the user's alone, without directories. */
-	(void)snprintf(path, sizeof(path), "root/uploads/%s", leaf_of(4));
+	(void)snprintf(path, sizeof(path), "root/uploads/%s", entry_dir_of(4));
 	for (char *at = path + strlen("root/uploads/"); *at; at++)
 		*at = *at == '/' ? '.' : *at;
 	CU_ASSERT_EQUAL_FATAL(stat(path, &info), 0);
 	CU_ASSERT(S_ISREG(info.st_mode) && info.st_size == 0 && (info.st_mode & 0777) == 0600);
 }
 
-static bool remove_it(void *ctx, const char *leaf, int refusals)
+static bool remove_it(void *ctx, const char *entry_dir, int refusals)
 {
-	CU_ASSERT_EQUAL(cc_uploads_remove(*(int *)ctx, leaf, refusals), CMN_OK);
+	CU_ASSERT_EQUAL(cc_uploads_remove(*(int *)ctx, entry_dir, refusals), CMN_OK);
 	return true;
 }
 
@@ -173,20 +173,20 @@ TEST(refusals_are_counted)
 	int fd = open_uploads();
 
 	add(1);
-	CU_ASSERT_EQUAL(cc_uploads_set_refusals(fd, leaf_of(1), CC_UPLOADS_FRESH, 0), CMN_OK);
-	CU_ASSERT_EQUAL(cc_uploads_set_refusals(fd, leaf_of(1), CC_UPLOADS_FRESH, 0), CMN_MISS);
-	CU_ASSERT_EQUAL(cc_uploads_set_refusals(fd, leaf_of(1), 0, 7), CMN_OK);
+	CU_ASSERT_EQUAL(cc_uploads_set_refusals(fd, entry_dir_of(1), CC_UPLOADS_FRESH, 0), CMN_OK);
+	CU_ASSERT_EQUAL(cc_uploads_set_refusals(fd, entry_dir_of(1), CC_UPLOADS_FRESH, 0), CMN_MISS);
+	CU_ASSERT_EQUAL(cc_uploads_set_refusals(fd, entry_dir_of(1), 0, 7), CMN_OK);
 	CU_ASSERT_EQUAL(cc_uploads_walk(fd, see, &seen), CMN_OK);
 	CU_ASSERT(seen.count == 1 && seen.wrong == 0 && seen.of[1]);
 	/* What is stored meanwhile is another note. */
 	add(1);
 	CU_ASSERT_EQUAL(count_names(), 2);
-	CU_ASSERT_EQUAL(cc_uploads_remove(fd, leaf_of(1), 7), CMN_OK);
+	CU_ASSERT_EQUAL(cc_uploads_remove(fd, entry_dir_of(1), 7), CMN_OK);
 	CU_ASSERT_EQUAL(count(0), 1);
 	/* While one is noted the directory stays. */
 	cc_uploads_tidy(root);
 	CU_ASSERT_EQUAL(access("root/uploads", F_OK), 0);
-	CU_ASSERT_EQUAL(cc_uploads_remove(fd, leaf_of(1), CC_UPLOADS_FRESH), CMN_OK);
+	CU_ASSERT_EQUAL(cc_uploads_remove(fd, entry_dir_of(1), CC_UPLOADS_FRESH), CMN_OK);
 	cc_uploads_tidy(root);
 	CU_ASSERT_NOT_EQUAL(access("root/uploads", F_OK), 0);
 	add(2);
@@ -214,30 +214,30 @@ TEST(others_notes_are_left_to_them)
 
 TEST(other_names_are_left_alone)
 {
-	char name[300], leaf[CC_LEAF_PATH_SIZE];
+	char name[300], entry_dir[CC_ENTRY_DIR_PATH_SIZE];
 	static const char *const names[] = { "file", "a.b.c.d", ".hidden", "x" };
 	static const char *const ends[] = { "a", "a5", "-", "-a", "-:", "-.", "-10", "-5a" };
 
-	(void)snprintf(leaf, sizeof(leaf), "%s", leaf_of(0));
-	for (char *at = leaf; *at; at++)
+	(void)snprintf(entry_dir, sizeof(entry_dir), "%s", entry_dir_of(0));
+	for (char *at = entry_dir; *at; at++)
 		*at = *at == '/' ? '.' : *at;
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
 		(void)snprintf(name, sizeof(name), "root/uploads/%s", names[i]);
 		unit_write(name, "");
 	}
-	/* A leaf's, with one byte that is not, more, or less; dots where none are. */
+	/* An entry directory's, with one byte that is not, more, or less; dots where none are. */
 	for (size_t i = 0; i < sizeof(ends) / sizeof(ends[0]); i++) {
-		(void)snprintf(name, sizeof(name), "root/uploads/%s%s", leaf, ends[i]);
+		(void)snprintf(name, sizeof(name), "root/uploads/%s%s", entry_dir, ends[i]);
 		unit_write(name, "");
 	}
-	(void)snprintf(name, sizeof(name), "root/uploads/%.*s", (int)CC_LEAF_PATH_SIZE - 2, leaf);
+	(void)snprintf(name, sizeof(name), "root/uploads/%.*s", (int)CC_ENTRY_DIR_PATH_SIZE - 2, entry_dir);
 	unit_write(name, "");
 	for (const char *byte = "gA_~.-"; *byte; byte++) {
-		(void)snprintf(name, sizeof(name), "root/uploads/%s", leaf);
+		(void)snprintf(name, sizeof(name), "root/uploads/%s", entry_dir);
 		name[strlen("root/uploads/") + 5] = *byte;
 		unit_write(name, "");
 	}
-	(void)snprintf(name, sizeof(name), "root/uploads/%s", leaf);
+	(void)snprintf(name, sizeof(name), "root/uploads/%s", entry_dir);
 	*strrchr(name, '.') = 'a';
 	unit_write(name, "");
 	/* As many dots, one at the begin, or two side by side. */
@@ -256,23 +256,23 @@ TEST(a_directory_that_has_grown_gets_no_more)
 {
 	add(0);
 	directory_size = (2 << 20) + 1;
-	CU_ASSERT_EQUAL(cc_uploads_add(root, leaf_of(1)), CMN_ERR_TOO_LARGE);
+	CU_ASSERT_EQUAL(cc_uploads_add(root, entry_dir_of(1)), CMN_ERR_TOO_LARGE);
 	directory_size = 2 << 20;
-	CU_ASSERT_EQUAL(cc_uploads_add(root, leaf_of(1)), CMN_OK);
+	CU_ASSERT_EQUAL(cc_uploads_add(root, entry_dir_of(1)), CMN_OK);
 	directory_size = 0;
 	CU_ASSERT_EQUAL(count(0), 2);
 }
 
 TEST(a_path_that_is_no_leafs_is_refused)
 {
-	char leaf[CC_LEAF_PATH_SIZE + 1];
+	char entry_dir[CC_ENTRY_DIR_PATH_SIZE + 1];
 	int fd = open_uploads();
 
-	memset(leaf, 'a', sizeof(leaf));
-	leaf[CC_LEAF_PATH_SIZE] = '\0';
-	CU_ASSERT_EQUAL(cc_uploads_add(root, leaf), CMN_ERR_INVALID);
-	CU_ASSERT_EQUAL(cc_uploads_remove(fd, leaf, CC_UPLOADS_FRESH), CMN_ERR_INVALID);
-	CU_ASSERT_EQUAL(cc_uploads_set_refusals(fd, leaf, CC_UPLOADS_FRESH, 0), CMN_ERR_INVALID);
+	memset(entry_dir, 'a', sizeof(entry_dir));
+	entry_dir[CC_ENTRY_DIR_PATH_SIZE] = '\0';
+	CU_ASSERT_EQUAL(cc_uploads_add(root, entry_dir), CMN_ERR_INVALID);
+	CU_ASSERT_EQUAL(cc_uploads_remove(fd, entry_dir, CC_UPLOADS_FRESH), CMN_ERR_INVALID);
+	CU_ASSERT_EQUAL(cc_uploads_set_refusals(fd, entry_dir, CC_UPLOADS_FRESH, 0), CMN_ERR_INVALID);
 	/* Nothing above is reached. */
 	unit_write("root/file", "");
 	CU_ASSERT_EQUAL(cc_uploads_remove(fd, "../file", CC_UPLOADS_FRESH), CMN_OK);
@@ -309,14 +309,14 @@ TEST(what_is_no_directory_is_not_used)
 	CU_ASSERT_EQUAL(mkdir("elsewhere", 0700), 0);
 	CU_ASSERT_EQUAL(symlink("../elsewhere", "root/uploads"), 0);
 	CU_ASSERT_NOT_EQUAL(cc_uploads_open(root, &fd), CMN_OK);
-	CU_ASSERT_NOT_EQUAL(cc_uploads_add(root, leaf_of(0)), CMN_OK);
+	CU_ASSERT_NOT_EQUAL(cc_uploads_add(root, entry_dir_of(0)), CMN_OK);
 	CU_ASSERT_EQUAL(rmdir("elsewhere"), 0);
 	CU_ASSERT_EQUAL(unlink("root/uploads"), 0);
 	unit_write("root/uploads", "text");
-	CU_ASSERT_NOT_EQUAL(cc_uploads_add(root, leaf_of(0)), CMN_OK);
+	CU_ASSERT_NOT_EQUAL(cc_uploads_add(root, entry_dir_of(0)), CMN_OK);
 	CU_ASSERT_EQUAL(unlink("root/uploads"), 0);
 	CU_ASSERT_EQUAL(rmdir("root"), 0);
-	CU_ASSERT_NOT_EQUAL(cc_uploads_add(root, leaf_of(0)), CMN_OK);
+	CU_ASSERT_NOT_EQUAL(cc_uploads_add(root, entry_dir_of(0)), CMN_OK);
 }
 
 TEST(whatever_has_a_leafs_name_does_no_harm)
@@ -325,20 +325,20 @@ TEST(whatever_has_a_leafs_name_does_no_harm)
 	int fd = open_uploads();
 
 	for (unsigned int i = 0; i < 3; i++) {
-		(void)snprintf(path, sizeof(path), "root/uploads/%s", leaf_of(i));
+		(void)snprintf(path, sizeof(path), "root/uploads/%s", entry_dir_of(i));
 		for (char *at = path + strlen("root/uploads/"); *at; at++)
 			*at = *at == '/' ? '.' : *at;
 		(void)snprintf(target, sizeof(target), "%s/target", unit_dir());
 		CU_ASSERT_EQUAL(i == 0 ? mkfifo(path, 0600) : i == 1 ? symlink(target, path)
 							     : mkdir(path, 0700), 0);
-		CU_ASSERT_NOT_EQUAL(cc_uploads_add(root, leaf_of(i)), CMN_OK);
+		CU_ASSERT_NOT_EQUAL(cc_uploads_add(root, entry_dir_of(i)), CMN_OK);
 	}
 	CU_ASSERT_NOT_EQUAL(access("target", F_OK), 0);
 	unit_write("target", "");
 	CU_ASSERT_EQUAL(count(0), 0);
-	CU_ASSERT_EQUAL(cc_uploads_remove(fd, leaf_of(0), CC_UPLOADS_FRESH), CMN_OK);
-	CU_ASSERT_EQUAL(cc_uploads_remove(fd, leaf_of(1), CC_UPLOADS_FRESH), CMN_OK);
-	CU_ASSERT_NOT_EQUAL(cc_uploads_remove(fd, leaf_of(2), CC_UPLOADS_FRESH), CMN_OK);
+	CU_ASSERT_EQUAL(cc_uploads_remove(fd, entry_dir_of(0), CC_UPLOADS_FRESH), CMN_OK);
+	CU_ASSERT_EQUAL(cc_uploads_remove(fd, entry_dir_of(1), CC_UPLOADS_FRESH), CMN_OK);
+	CU_ASSERT_NOT_EQUAL(cc_uploads_remove(fd, entry_dir_of(2), CC_UPLOADS_FRESH), CMN_OK);
 	CU_ASSERT_EQUAL(close(fd), 0);
 }
 

@@ -22,10 +22,10 @@ WRAPPED(bool, cmn_listing_open, (struct cmn_listing *listing, int dir_fd, const 
 	return !cannot_be_listed && __real_cmn_listing_open(listing, dir_fd, path);
 }
 
-/* Of the leaf that is looked at. */
-WRAPPED(enum cmn_status, cc_leaf_scan, (int leaf_fd, struct cc_leaf_scan *ret))
+/* Of the entry directory that is looked at. */
+WRAPPED(enum cmn_status, cc_entry_dir_scan, (int entry_dir_fd, struct cc_entry_dir_scan *ret))
 {
-	return is_removed ? CMN_MISS : __real_cc_leaf_scan(leaf_fd, ret);
+	return is_removed ? CMN_MISS : __real_cc_entry_dir_scan(entry_dir_fd, ret);
 }
 
 static int root_fd;
@@ -126,34 +126,34 @@ TEST(a_number_that_changed_meanwhile_is_corrected_by_what_is_sure)
 	CU_ASSERT_EQUAL(corrected(8 * GIB, 8 * GIB, 0, true), 8 * GIB);
 }
 
-static int make_leaf(void)
+static int make_entry_dir(void)
 {
 	struct cmn_hash hashes[CC_PART_COUNT] = { 0 };
-	char path[CC_LEAF_PATH_SIZE];
+	char path[CC_ENTRY_DIR_PATH_SIZE];
 	int fd = -1;
 
-	cc_leaf_path_by(hashes, path);
-	CU_ASSERT_EQUAL_FATAL(cc_leaf_make(root_fd, path, 0700, &fd), CMN_OK);
+	cc_entry_dir_path_by(hashes, path);
+	CU_ASSERT_EQUAL_FATAL(cc_entry_dir_make(root_fd, path, 0700, &fd), CMN_OK);
 	return fd;
 }
 
-static void make_file(int leaf_fd, const char *name)
+static void make_file(int entry_dir_fd, const char *name)
 {
-	int fd = openat(leaf_fd, name, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+	int fd = openat(entry_dir_fd, name, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
 
 	CU_ASSERT_FATAL(fd >= 0);
 	CU_ASSERT_EQUAL(write(fd, "some bytes", 10), 10);
 	(void)close(fd);
 }
 
-static void make_entry(int leaf_fd, unsigned int n)
+static void make_entry(int entry_dir_fd, unsigned int n)
 {
-	char name[CC_LEAF_NAME_SIZE];
+	char name[CC_ENTRY_DIR_NAME_SIZE];
 
-	cc_leaf_name(CC_LEAF_SRC, n, name);
-	make_file(leaf_fd, name);
-	cc_leaf_name(CC_LEAF_BIN, n, name);
-	make_file(leaf_fd, name);
+	cc_entry_dir_name(CC_ENTRY_DIR_SRC, n, name);
+	make_file(entry_dir_fd, name);
+	cc_entry_dir_name(CC_ENTRY_DIR_BIN, n, name);
+	make_file(entry_dir_fd, name);
 }
 
 static uint64_t count(bool *ret_busy)
@@ -166,41 +166,41 @@ static uint64_t count(bool *ret_busy)
 
 TEST(each_state_of_an_entry_counts)
 {
-	int leaf_fd = make_leaf();
+	int entry_dir_fd = make_entry_dir();
 	uint64_t one, both;
 	bool busy = true;
 
-	make_entry(leaf_fd, 0);
+	make_entry(entry_dir_fd, 0);
 	one = count(&busy);
 	CU_ASSERT_FALSE(busy);
 	CU_ASSERT_TRUE(one > 0);
-	CU_ASSERT_EQUAL(one, cc_leaf_bytes(leaf_fd, 0));
-	make_entry(leaf_fd, 5);
+	CU_ASSERT_EQUAL(one, cc_entry_dir_bytes(entry_dir_fd, 0));
+	make_entry(entry_dir_fd, 5);
 	both = count(NULL);
 	CU_ASSERT_TRUE(both > one);
-	CU_ASSERT_EQUAL(both, cc_leaf_bytes(leaf_fd, 0) + cc_leaf_bytes(leaf_fd, 5));
+	CU_ASSERT_EQUAL(both, cc_entry_dir_bytes(entry_dir_fd, 0) + cc_entry_dir_bytes(entry_dir_fd, 5));
 	/* Removed after it was listed. */
 	is_removed = true;
 	CU_ASSERT_EQUAL(count(NULL), 0);
-	(void)close(leaf_fd);
+	(void)close(entry_dir_fd);
 }
 
 TEST(a_count_sees_who_writes_and_what_the_dead_left)
 {
-	int leaf_fd = make_leaf();
+	int entry_dir_fd = make_entry_dir();
 	bool busy = true;
 
-	make_entry(leaf_fd, 0);
+	make_entry(entry_dir_fd, 0);
 	(void)count(&busy);
 	CU_ASSERT_FALSE(busy);
-	CU_ASSERT_EQUAL_FATAL(flock(leaf_fd, LOCK_EX | LOCK_NB), 0);
+	CU_ASSERT_EQUAL_FATAL(flock(entry_dir_fd, LOCK_EX | LOCK_NB), 0);
 	(void)count(&busy);
 	CU_ASSERT_TRUE(busy);
-	CU_ASSERT_EQUAL(flock(leaf_fd, LOCK_UN), 0);
-	make_file(leaf_fd, CMN_FILE_TEMPORARY_PREFIX "1-2-3");
+	CU_ASSERT_EQUAL(flock(entry_dir_fd, LOCK_UN), 0);
+	make_file(entry_dir_fd, CMN_FILE_TEMPORARY_PREFIX "1-2-3");
 	(void)count(&busy);
 	CU_ASSERT_TRUE(busy);
-	(void)close(leaf_fd);
+	(void)close(entry_dir_fd);
 }
 
 TEST(only_a_file_of_one_number_is_a_number)

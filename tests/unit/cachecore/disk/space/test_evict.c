@@ -79,24 +79,24 @@ static bool has(unsigned int i)
 	return found;
 }
 
-static int open_leaf(unsigned int i)
+static int open_entry_dir(unsigned int i)
 {
-	char path[CC_LEAF_PATH_SIZE];
+	char path[CC_ENTRY_DIR_PATH_SIZE];
 	struct cc_key key;
 	int fd = -1;
 
 	make_key(&key, i);
-	cc_leaf_path(cc_key_view(&key), path);
+	cc_entry_dir_path(cc_key_view(&key), path);
 	cc_key_release(&key);
-	CU_ASSERT_EQUAL_FATAL(cc_leaf_open(bench.root_fd, path, &fd), CMN_OK);
+	CU_ASSERT_EQUAL_FATAL(cc_entry_dir_open(bench.root_fd, path, &fd), CMN_OK);
 	return fd;
 }
 
 static void set_access(unsigned int i, uint64_t ns)
 {
-	int fd = open_leaf(i);
+	int fd = open_entry_dir(i);
 
-	cc_leaf_note_use(fd, NULL, 0, ns);
+	cc_entry_dir_note_use(fd, NULL, 0, ns);
 	(void)close(fd);
 }
 
@@ -147,16 +147,16 @@ static uint64_t bound_for(uint64_t bytes)
 }
 
 /* The path of a name in the entry's directory, from unit_dir. */
-static const char *leaf_file(unsigned int i, const char *name)
+static const char *entry_dir_file(unsigned int i, const char *name)
 {
-	static char path[CC_LEAF_PATH_SIZE + 300];
-	char leaf[CC_LEAF_PATH_SIZE];
+	static char path[CC_ENTRY_DIR_PATH_SIZE + 300];
+	char entry_dir[CC_ENTRY_DIR_PATH_SIZE];
 	struct cc_key key;
 
 	make_key(&key, i);
-	cc_leaf_path(cc_key_view(&key), leaf);
+	cc_entry_dir_path(cc_key_view(&key), entry_dir);
 	cc_key_release(&key);
-	(void)snprintf(path, sizeof(path), "root/%s/%s", leaf, name);
+	(void)snprintf(path, sizeof(path), "root/%s/%s", entry_dir, name);
 	return path;
 }
 
@@ -193,7 +193,7 @@ static void use(unsigned int i)
 	struct cc_key key;
 
 	make_key(&key, i);
-	cc_leaf_path(cc_key_view(&key), place.leaf);
+	cc_entry_dir_path(cc_key_view(&key), place.entry_dir);
 	cc_key_release(&key);
 	touch_place(bench.store, &place);
 }
@@ -304,7 +304,7 @@ TEST(evicts_what_was_not_used_for_days)
 	set_access(1, now - 29 * NS_PER_DAY);
 	CU_ASSERT_EQUAL(cc_store_clean(bench.store, NULL), CMN_OK);
 	CU_ASSERT_FALSE(has(0));
-	CU_ASSERT_FALSE(there(leaf_file(0, "")));
+	CU_ASSERT_FALSE(there(entry_dir_file(0, "")));
 	CU_ASSERT_TRUE(has(1));
 	CU_ASSERT_TRUE(has(2));
 	bench.config.threshold_days = UINT64_MAX;
@@ -579,8 +579,8 @@ TEST(who_waits_for_a_directory_has_reserved_nothing)
 	int fd;
 
 	open_bench(2);
-	fd = open_leaf(1);
-	CU_ASSERT_EQUAL(cc_leaf_lock(fd, 0), CMN_OK);
+	fd = open_entry_dir(1);
+	CU_ASSERT_EQUAL(cc_entry_dir_lock(fd, 0), CMN_OK);
 	CU_ASSERT_EQUAL(cc_number_file_read(bench.root_fd, CC_ACCOUNT_NAME, &before), CMN_OK);
 	CU_ASSERT_EQUAL_FATAL(pthread_create(&thread, NULL, add_in_thread, &bench), 0);
 	for (int i = 0; i < 40; i++) {
@@ -593,7 +593,7 @@ TEST(who_waits_for_a_directory_has_reserved_nothing)
 	CU_ASSERT_PTR_EQUAL(done, &bench);
 }
 
-TEST(leaves_a_leaf_that_somebody_writes_to)
+TEST(leaves_an_entry_dir_that_somebody_writes_to)
 {
 	int fd;
 
@@ -601,8 +601,8 @@ TEST(leaves_a_leaf_that_somebody_writes_to)
 	bench.config.threshold_days = 1;
 	set_access(0, 5);
 	set_access(1, 5);
-	fd = open_leaf(0);
-	CU_ASSERT_EQUAL(cc_leaf_lock(fd, 0), CMN_OK);
+	fd = open_entry_dir(0);
+	CU_ASSERT_EQUAL(cc_entry_dir_lock(fd, 0), CMN_OK);
 	CU_ASSERT_EQUAL(cc_store_clean(bench.store, NULL), CMN_OK);
 	(void)close(fd);
 	CU_ASSERT_TRUE(has(0));
@@ -616,8 +616,8 @@ TEST(what_somebody_is_to_write_stays_in_the_account)
 	int fd;
 
 	open_bench(3);
-	fd = open_leaf(0);
-	CU_ASSERT_EQUAL(cc_leaf_lock(fd, 0), CMN_OK);
+	fd = open_entry_dir(0);
+	CU_ASSERT_EQUAL(cc_entry_dir_lock(fd, 0), CMN_OK);
 	CU_ASSERT_EQUAL(cc_account_add(bench.root_fd, (int64_t)bench.each, 0), CMN_OK);
 	CU_ASSERT_EQUAL(cc_number_file_read(bench.root_fd, CC_ACCOUNT_NAME, &before), CMN_OK);
 	CU_ASSERT_EQUAL(cc_store_clean(bench.store, NULL), CMN_OK);
@@ -665,22 +665,22 @@ TEST(a_living_writers_file_in_the_root_stays)
 	CU_ASSERT_FALSE(there("root/.tmp-9-9"));
 }
 
-/* Many in one leaf, too: the account is right at the end. */
+/* Many in one entry directory, too: the account is right at the end. */
 TEST(all_that_is_too_old_goes)
 {
 	char name[32];
 
 	open_bench(100);
-	for (unsigned int n = 1; n < CC_LEAF_VARIANTS; n++) {
+	for (unsigned int n = 1; n < CC_ENTRY_DIR_VARIANTS; n++) {
 		(void)snprintf(name, sizeof(name), "%u.src", n);
-		unit_write(leaf_file(0, name), "too old");
+		unit_write(entry_dir_file(0, name), "too old");
 	}
 	for (unsigned int i = 0; i < 90; i++)
 		set_access(i, 5);
 	bench.config.threshold_days = 1;
 	CU_ASSERT_EQUAL(cc_clean(bench.root_fd, &bench.config, NULL), CMN_OK);
 	CU_ASSERT_EQUAL(count_left(100), 10);
-	CU_ASSERT_FALSE(there(leaf_file(0, "")));
+	CU_ASSERT_FALSE(there(entry_dir_file(0, "")));
 }
 
 /* After each store, whatever it stores; and what was stored last is there. */
@@ -882,9 +882,9 @@ TEST(a_full_root_without_an_order_takes_nothing_more)
 static uint64_t rank_of(unsigned int i)
 {
 	struct cc_ranking ranking;
-	char path[CC_LEAF_PATH_SIZE] = "";
+	char path[CC_ENTRY_DIR_PATH_SIZE] = "";
 	struct cc_candidate one;
-	int fd = open_leaf(i);
+	int fd = open_entry_dir(i);
 
 	cc_ranking_load(&ranking, bench.root_fd, &bench.config);
 	cc_candidate_look(&ranking, path, fd, 0, &one);
@@ -907,14 +907,14 @@ TEST(by_cost_what_is_older_larger_or_damaged_goes_before_its_like)
 	}
 	CU_ASSERT_TRUE(rank_of(1) < rank_of(0));
 	CU_ASSERT_TRUE(rank_of(2) < rank_of(0));
-	CU_ASSERT_EQUAL(truncate(leaf_file(0, "0.bin"), 1), 0);
+	CU_ASSERT_EQUAL(truncate(entry_dir_file(0, "0.bin"), 1), 0);
 	CU_ASSERT_EQUAL(rank_of(0), 1);	/* before all others, but not as if it were too old */
 	CU_ASSERT_EQUAL(cc_store_clean(bench.store, NULL), CMN_OK);
 }
 
 TEST(clears_leftovers_and_nothing_else)
 {
-	static const char leaf[] = "root/00000000000000000000000000000000/"
+	static const char entry_dir[] = "root/00000000000000000000000000000000/"
 				   "11111111111111111111111111111111/"
 				   "22222222222222222222222222222222/"
 				   "33333333333333333333333333333333/";
@@ -926,9 +926,9 @@ TEST(clears_leftovers_and_nothing_else)
 	for (int i = 0; i < 4; i++)
 		unit_write(foreign[i], "not ours");
 	unit_write("root/.tmp-9-9", "half an account");
-	(void)snprintf(path, sizeof(path), "%s0.bin", leaf);
+	(void)snprintf(path, sizeof(path), "%s0.bin", entry_dir);
 	unit_write(path, "a .src never came");
-	(void)snprintf(path, sizeof(path), "%s.tmp-9-9", leaf);
+	(void)snprintf(path, sizeof(path), "%s.tmp-9-9", entry_dir);
 	unit_write(path, "half a .bin");
 	CU_ASSERT_EQUAL(mkdir("root/44444444444444444444444444444444", 0700), 0);
 	CU_ASSERT_EQUAL(symlink("../outside", "root/55555555555555555555555555555555"), 0);
@@ -947,9 +947,9 @@ TEST(clears_leftovers_beside_an_entry)
 
 	for (unsigned int i = 0; i < 3; i++) {
 		open_bench(1);
-		unit_write(leaf_file(0, leftovers[i]), "5\n");
+		unit_write(entry_dir_file(0, leftovers[i]), "5\n");
 		CU_ASSERT_EQUAL(cc_store_clean(bench.store, NULL), CMN_OK);
-		CU_ASSERT_FALSE(there(leaf_file(0, leftovers[i])));
+		CU_ASSERT_FALSE(there(entry_dir_file(0, leftovers[i])));
 		CU_ASSERT_TRUE(has(0));
 	}
 }
@@ -958,13 +958,13 @@ TEST(clears_leftovers_beside_an_entry)
 TEST(half_an_entry_stays_where_there_are_no_locks)
 {
 	open_bench(1);
-	unit_write(leaf_file(0, "5.bin"), "its .src is to come");
+	unit_write(entry_dir_file(0, "5.bin"), "its .src is to come");
 	has_no_locks = true;
 	CU_ASSERT_EQUAL(cc_store_clean(bench.store, NULL), CMN_OK);
 	has_no_locks = false;
-	CU_ASSERT_TRUE(there(leaf_file(0, "5.bin")));
+	CU_ASSERT_TRUE(there(entry_dir_file(0, "5.bin")));
 	CU_ASSERT_EQUAL(cc_store_clean(bench.store, NULL), CMN_OK);
-	CU_ASSERT_FALSE(there(leaf_file(0, "5.bin")));
+	CU_ASSERT_FALSE(there(entry_dir_file(0, "5.bin")));
 }
 
 /* Only age tells it from a dead one's then. */
@@ -973,14 +973,14 @@ TEST(a_clock_that_is_ahead_takes_no_writers_file)
 	const struct timespec old[2] = { { .tv_sec = 1000000000 }, { .tv_sec = 1000000000 } };
 
 	open_bench(1);
-	unit_write(leaf_file(0, ".tmp-9-9"), "half an entry");
+	unit_write(entry_dir_file(0, ".tmp-9-9"), "half an entry");
 	days_ahead = 200;
 	has_no_locks = true;
 	CU_ASSERT_EQUAL(cc_store_clean(bench.store, NULL), CMN_OK);
-	CU_ASSERT_TRUE(there(leaf_file(0, ".tmp-9-9")));
-	CU_ASSERT_EQUAL(utimensat(AT_FDCWD, leaf_file(0, ".tmp-9-9"), old, 0), 0);
+	CU_ASSERT_TRUE(there(entry_dir_file(0, ".tmp-9-9")));
+	CU_ASSERT_EQUAL(utimensat(AT_FDCWD, entry_dir_file(0, ".tmp-9-9"), old, 0), 0);
 	CU_ASSERT_EQUAL(cc_store_clean(bench.store, NULL), CMN_OK);
-	CU_ASSERT_FALSE(there(leaf_file(0, ".tmp-9-9")));
+	CU_ASSERT_FALSE(there(entry_dir_file(0, ".tmp-9-9")));
 	has_no_locks = false;
 }
 
@@ -1000,12 +1000,12 @@ struct causes {
 	unsigned int by_size, by_age;
 };
 
-static void count_cause(void *ctx, enum cc_removal_cause cause, uint64_t time_ns, uint64_t leaf)
+static void count_cause(void *ctx, enum cc_removal_cause cause, uint64_t time_ns, uint64_t entry_dir)
 {
 	struct causes *causes = ctx;
 
 	(void)time_ns;
-	(void)leaf;
+	(void)entry_dir;
 	causes->by_size += cause == CC_REMOVED_BY_SIZE;
 	causes->by_age += cause == CC_REMOVED_BY_AGE;
 }

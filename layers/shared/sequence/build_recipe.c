@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* build_recipe: gathers what repeats a build. */
-#include "layers/shared/course/build_recipe.h"
+#include "layers/shared/sequence/build_recipe.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* course: the steps of a build in their order, over a real cache, with a driver that does what a test says. */
-#include "layers/shared/course/course.h"
+/* sequence: the steps of a build in their order, over a real cache, with a driver that does what a test says. */
+#include "layers/shared/sequence/sequence.h"
 #include "tests/support/build_lock.h"
 #include "tests/support/unit.h"
 #include "tests/support/wrap.h"
 
 /* One build, and what each step answers. */
 struct script {
-	struct drv_course course;	/* first */
+	struct drv_sequence sequence;	/* first */
 	enum drv_outcome outcomes[3];	/* of the driver's calls, in turn */
 	bool unkept;			/* the result may not be kept */
 	bool key_changes, environment_changes, input_changes;
@@ -15,7 +15,7 @@ struct script {
 	const char *capture_bypass;	/* and why */
 	enum cmn_status attached;
 	bool leaves_recipe;		/* of what the driver's own cache had */
-	bool looks_in_call;		/* another course of the same key, while the driver builds */
+	bool looks_in_call;		/* another sequence of the same key, while the driver builds */
 	bool untold;			/* there is no memory for what the driver says of a failure */
 	bool waited_for;		/* by another process, while the driver builds */
 	unsigned int calls, prepared, captures, attaches, keys_asked;
@@ -24,7 +24,7 @@ struct script {
 static struct cc_cache *cache;
 static struct cc_key key;
 
-/* What the course does outside of its steps. */
+/* What the sequence does outside of its steps. */
 static struct {
 	unsigned int begun, ended, dropped;	/* observations */
 	const char *unseen;		/* why it is not known what the driver read */
@@ -124,27 +124,27 @@ WRAPPED(void, cc_cache_reject, (struct cc_cache *of, const struct cc_key *with,
 	__real_cc_cache_reject(of, with, entry);
 }
 
-static bool may_be_kept(struct drv_course *course, const char **ret_reason)
+static bool may_be_kept(struct drv_sequence *sequence, const char **ret_reason)
 {
 	*ret_reason = "option";
-	return !((struct script *)course)->unkept;
+	return !((struct script *)sequence)->unkept;
 }
 
-static bool observe(struct drv_course *course, struct drv_observer_request *ret)
+static bool observe(struct drv_sequence *sequence, struct drv_observer_request *ret)
 {
-	(void)course, (void)ret;
+	(void)sequence, (void)ret;
 	return true;
 }
 
-static struct drv_observer_text text(struct drv_course *course)
+static struct drv_observer_text text(struct drv_sequence *sequence)
 {
-	(void)course;
+	(void)sequence;
 	return (struct drv_observer_text){ .options = "-given" };
 }
 
-static void prepare(struct drv_course *course)
+static void prepare(struct drv_sequence *sequence)
 {
-	((struct script *)course)->prepared++;
+	((struct script *)sequence)->prepared++;
 }
 
 static enum cmn_status build_nothing(void *ctx, struct cc_entry **ret)
@@ -166,9 +166,9 @@ static void look_in_call(void)
 	CU_ASSERT(asked);
 }
 
-static enum drv_outcome call(struct drv_course *course)
+static enum drv_outcome call(struct drv_sequence *sequence)
 {
-	struct script *script = (struct script *)course;
+	struct script *script = (struct script *)sequence;
 
 	CU_ASSERT_FATAL(script->calls < 3);
 	script->waited_for = build_turn_of_another(getenv("CKCACHE_DIR"), cc_key_view(&key), 0) ==
@@ -178,47 +178,47 @@ static enum drv_outcome call(struct drv_course *course)
 	return script->outcomes[script->calls++];
 }
 
-static bool key_holds(struct drv_course *course)
+static bool key_holds(struct drv_sequence *sequence)
 {
-	struct script *script = (struct script *)course;
+	struct script *script = (struct script *)sequence;
 
 	script->keys_asked++;
 	return !script->key_changes;
 }
 
-static bool environment_holds(struct drv_course *course)
+static bool environment_holds(struct drv_sequence *sequence)
 {
-	return !((struct script *)course)->environment_changes;
+	return !((struct script *)sequence)->environment_changes;
 }
 
-static const char *input_changed(struct drv_course *course)
+static const char *input_changed(struct drv_sequence *sequence)
 {
-	return ((struct script *)course)->input_changes ? "link-input" : NULL;
+	return ((struct script *)sequence)->input_changes ? "link-input" : NULL;
 }
 
-static enum cmn_status capture(struct drv_course *course, struct cc_entry **ret)
+static enum cmn_status capture(struct drv_sequence *sequence, struct cc_entry **ret)
 {
-	struct script *script = (struct script *)course;
-	struct cc_manifest *manifest = course->manifest;
+	struct script *script = (struct script *)sequence;
+	struct cc_manifest *manifest = sequence->manifest;
 
 	script->captures++;
 	CU_ASSERT_PTR_NOT_NULL(manifest);
 	if (script->captured != CMN_OK) {
-		script->course.bypass = script->capture_bypass;
+		script->sequence.bypass = script->capture_bypass;
 		return script->captured;
 	}
-	course->manifest = NULL;
-	*ret = cc_entry_new(course->build_ns);
+	sequence->manifest = NULL;
+	*ret = cc_entry_new(sequence->build_ns);
 	CU_ASSERT_PTR_NOT_NULL_FATAL(*ret);
-	if (course->outcome == DRV_BUILD_FAILED)
+	if (sequence->outcome == DRV_BUILD_FAILED)
 		cc_entry_keep_in_memory(*ret);
 	cc_entry_add(*ret, CC_TAG_IMAGE, 0, "image", 5);
 	return cc_entry_finish(*ret, manifest);
 }
 
-static enum cmn_status attach(struct drv_course *course, struct cc_entry *entry)
+static enum cmn_status attach(struct drv_sequence *sequence, struct cc_entry *entry)
 {
-	struct script *script = (struct script *)course;
+	struct script *script = (struct script *)sequence;
 	struct cmn_view image;
 
 	script->attaches++;
@@ -226,18 +226,18 @@ static enum cmn_status attach(struct drv_course *course, struct cc_entry *entry)
 	return script->attached;
 }
 
-static char *failure(const struct drv_course *course)
+static char *failure(const struct drv_sequence *sequence)
 {
-	CU_ASSERT_NOT_EQUAL(course->outcome, DRV_BUILT);
-	return ((const struct script *)course)->untold ? NULL : strdup("failed");
+	CU_ASSERT_NOT_EQUAL(sequence->outcome, DRV_BUILT);
+	return ((const struct script *)sequence)->untold ? NULL : strdup("failed");
 }
 
-static bool leave_recipe(const struct drv_course *course)
+static bool leave_recipe(const struct drv_sequence *sequence)
 {
-	return ((const struct script *)course)->leaves_recipe;
+	return ((const struct script *)sequence)->leaves_recipe;
 }
 
-static const struct drv_course_steps steps = {
+static const struct drv_sequence_steps steps = {
 	.may_be_kept = may_be_kept, .observe = observe, .text = text, .prepare = prepare,
 	.call = call, .failure = failure, .key_holds = key_holds, .environment_holds = environment_holds,
 	.input_changed = input_changed, .capture = capture, .attach = attach, .leave_recipe = leave_recipe,
@@ -266,17 +266,17 @@ static void end(void)
 }
 
 /* Whether it was a hit. Each observation ends once. */
-static bool run_with(struct script *script, const struct drv_course_steps *with)
+static bool run_with(struct script *script, const struct drv_sequence_steps *with)
 {
 	bool hit;
 
-	script->course.steps = with;
-	script->course.cache = cache;
-	script->course.key = &key;
+	script->sequence.steps = with;
+	script->sequence.cache = cache;
+	script->sequence.key = &key;
 	world.counted[0] = '\0';
-	drv_course_begin(&script->course);
-	hit = drv_course_run(&script->course);
-	drv_course_release(&script->course);
+	drv_sequence_begin(&script->sequence);
+	hit = drv_sequence_run(&script->sequence);
+	drv_sequence_release(&script->sequence);
 	CU_ASSERT_EQUAL(world.begun, world.ended + world.dropped);
 	CU_ASSERT_EQUAL(script->prepared, script->calls);
 	return hit;
@@ -289,7 +289,7 @@ static bool run(struct script *script)
 
 #define EXPECT_COUNTED(words) CU_ASSERT_STRING_EQUAL(world.counted, words)
 
-/* The next course finds it. */
+/* The next sequence finds it. */
 static void expect_kept(bool kept)
 {
 	struct script next = { 0 };
@@ -421,7 +421,7 @@ TEST(what_may_not_be_kept_is_not_observed)
 
 TEST(the_observer_is_told_what_it_may_and_when)
 {
-	struct script script = { .course = { .goes_on = true } }, off = { .unkept = false };
+	struct script script = { .sequence = { .goes_on = true } }, off = { .unkept = false };
 
 	begin();
 	(void)run(&script);
@@ -439,7 +439,7 @@ TEST(the_observer_is_told_what_it_may_and_when)
 
 TEST(nobody_waits_for_a_build_without_an_entry)
 {
-	struct script script = { .course = { .apart = true }, .looks_in_call = true,
+	struct script script = { .sequence = { .apart = true }, .looks_in_call = true,
 				 .captured = CMN_MISS };
 
 	begin();
@@ -453,7 +453,7 @@ TEST(nobody_waits_for_a_build_without_an_entry)
 /* It is not for what a failed build read that nothing is kept. */
 TEST(failures_are_kept_where_they_are_wanted)
 {
-	struct drv_course_steps keeping = steps;
+	struct drv_sequence_steps keeping = steps;
 	struct script failing = { .outcomes = { DRV_BUILD_FAILED } }, kept = failing, other = failing;
 
 	begin();
@@ -484,14 +484,14 @@ TEST(a_compiler_that_the_key_lacks_is_noticed)
 	struct script script = { .key_changes = true };
 
 	begin();
-	script.course = (struct drv_course){ .steps = &steps, .cache = cache, .key = &key };
-	drv_course_begin(&script.course);
+	script.sequence = (struct drv_sequence){ .steps = &steps, .cache = cache, .key = &key };
+	drv_sequence_begin(&script.sequence);
 	world.loaded++;
-	CU_ASSERT_FALSE(drv_course_run(&script.course));
+	CU_ASSERT_FALSE(drv_sequence_run(&script.sequence));
 	EXPECT_COUNTED("compiler-loaded-late");
 	CU_ASSERT_EQUAL(script.keys_asked, 1);
 	CU_ASSERT_EQUAL(script.captures, 0);
-	drv_course_release(&script.course);
+	drv_sequence_release(&script.sequence);
 	expect_kept(false);
 	end();
 }
@@ -507,11 +507,11 @@ TEST(libraries_count_whatever_became_of_the_build)
 	for (size_t i = 0; i < sizeof(scripts) / sizeof(scripts[0]); i++) {
 		begin();
 		world.unseen = "files-unseen";
-		scripts[i].course = (struct drv_course){ .steps = &steps, .cache = cache, .key = &key };
-		drv_course_begin(&scripts[i].course);
+		scripts[i].sequence = (struct drv_sequence){ .steps = &steps, .cache = cache, .key = &key };
+		drv_sequence_begin(&scripts[i].sequence);
 		world.loaded++;
-		(void)drv_course_run(&scripts[i].course);
-		drv_course_release(&scripts[i].course);
+		(void)drv_sequence_run(&scripts[i].sequence);
+		drv_sequence_release(&scripts[i].sequence);
 		CU_ASSERT_EQUAL(scripts[i].keys_asked, 1);
 		end();
 	}
@@ -570,11 +570,11 @@ TEST(the_first_reason_is_told)
 
 		begin();
 		world.unseen = i == 0 ? "files-unseen" : NULL;
-		script.course = (struct drv_course){ .steps = &steps, .cache = cache, .key = &key };
-		drv_course_begin(&script.course);
+		script.sequence = (struct drv_sequence){ .steps = &steps, .cache = cache, .key = &key };
+		drv_sequence_begin(&script.sequence);
 		world.loaded++;
-		CU_ASSERT_FALSE(drv_course_run(&script.course));
-		drv_course_release(&script.course);
+		CU_ASSERT_FALSE(drv_sequence_run(&script.sequence));
+		drv_sequence_release(&script.sequence);
 		EXPECT_COUNTED(reasons[i]);
 		CU_ASSERT_EQUAL(script.captures, 0);
 		end();
@@ -583,7 +583,7 @@ TEST(the_first_reason_is_told)
 
 TEST(other_processes_wait_for_what_may_be_kept_alone)
 {
-	struct script kept = { 0 }, apart = { .course = { .apart = true } }, unkept = { .unkept = true };
+	struct script kept = { 0 }, apart = { .sequence = { .apart = true } }, unkept = { .unkept = true };
 
 	begin();
 	(void)run(&apart);
@@ -610,14 +610,14 @@ TEST(a_failure_without_words_is_one)
 
 TEST(a_build_without_a_key_is_counted_without_one)
 {
-	struct script script = { .course = { .steps = &steps, .bypass = "early", .key = &key } };
+	struct script script = { .sequence = { .steps = &steps, .bypass = "early", .key = &key } };
 
 	begin();
-	script.course.cache = cache;
+	script.sequence.cache = cache;
 	/* Nor is it asked for another reason. */
 	script.unkept = true;
-	CU_ASSERT_FALSE(drv_course_may_be_kept(&script.course));
-	drv_course_count_without_key(&script.course, (struct cmn_view){ 0 });
+	CU_ASSERT_FALSE(drv_sequence_may_be_kept(&script.sequence));
+	drv_sequence_count_without_key(&script.sequence, (struct cmn_view){ 0 });
 	EXPECT_COUNTED("early");
 	CU_ASSERT_PTR_NULL(world.counted_key);
 	end();

@@ -4,8 +4,8 @@
  * manifest, working directory, the program's name, and the variables beside the key's that choose
  * the driver.
  */
-#ifndef SHARED_COURSE_BUILD_RECIPE_H
-#define SHARED_COURSE_BUILD_RECIPE_H
+#ifndef SHARED_SEQUENCE_BUILD_RECIPE_H
+#define SHARED_SEQUENCE_BUILD_RECIPE_H
 
 #include <stdbool.h>
 

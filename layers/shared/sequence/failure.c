@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* failure: finds the line that matters in a build log. */
-#include "layers/shared/course/failure.h"
+#include "layers/shared/sequence/failure.h"
 
 #include <ctype.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* failure: what a driver says of a build that failed, in one line for people. Pure; knows no API's types. */
-#ifndef SHARED_COURSE_FAILURE_H
-#define SHARED_COURSE_FAILURE_H
+#ifndef SHARED_SEQUENCE_FAILURE_H
+#define SHARED_SEQUENCE_FAILURE_H
 
 #include "common/bytes.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* leaf_walk: a bounded depth-first walk. */
-#include "cachecore/disk/leaf_walk.h"
+/* entry_dir_walk: a bounded depth-first walk. */
+#include "cachecore/disk/entry_dir_walk.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -16,12 +16,12 @@
 
 struct walk {
 	int root_fd;
-	struct cc_leaf_choice choice;
+	struct cc_entry_dir_choice choice;
 	bool prune;
-	cc_leaf_visit_fn visit;
+	cc_entry_dir_visit_fn visit;
 	void *ctx;
 	bool emptied;	/* by the level that was left last: nothing is in it */
-	char path[CC_LEAF_PATH_SIZE];
+	char path[CC_ENTRY_DIR_PATH_SIZE];
 };
 
 static bool is_chosen(const struct walk *walk, size_t level, const char *name)
@@ -29,7 +29,7 @@ static bool is_chosen(const struct walk *walk, size_t level, const char *name)
 	return cmn_hash_is_hex(name) && (!walk->choice.enter || walk->choice.enter(walk->ctx, level, name));
 }
 
-static enum cmn_status visit_leaf(struct walk *walk, int dir_fd, const char *child)
+static enum cmn_status visit_entry_dir(struct walk *walk, int dir_fd, const char *child)
 {
 	enum cmn_status status;
 	struct stat info;
@@ -58,8 +58,8 @@ static enum cmn_status walk_child(struct walk *walk, int dir_fd, size_t level, c
 		name[-1] = '/';
 	memcpy(name, child, CMN_HASH_HEX_SIZE);
 	if (level + 1 == CC_PART_COUNT)
-		return visit_leaf(walk, dir_fd, child);
-	/* As for leaves. */
+		return visit_entry_dir(walk, dir_fd, child);
+	/* As for entry directories. */
 	if (!cmn_listing_open(&listing, dir_fd, child))
 		return CMN_OK;
 	status = walk_level(walk, &listing, level + 1);
@@ -133,15 +133,15 @@ static enum cmn_status walk_root(struct walk *walk)
 	return walk_level(walk, &listing, 0);
 }
 
-enum cmn_status cc_leaf_walk(int root_fd, bool prune, cc_leaf_visit_fn visit, void *ctx)
+enum cmn_status cc_entry_dir_walk(int root_fd, bool prune, cc_entry_dir_visit_fn visit, void *ctx)
 {
 	struct walk walk = { .root_fd = root_fd, .prune = prune, .visit = visit, .ctx = ctx };
 
 	return walk_root(&walk);
 }
 
-enum cmn_status cc_leaf_walk_chosen(int root_fd, const struct cc_leaf_choice *choice,
-				    cc_leaf_visit_fn visit, void *ctx)
+enum cmn_status cc_entry_dir_walk_chosen(int root_fd, const struct cc_entry_dir_choice *choice,
+					 cc_entry_dir_visit_fn visit, void *ctx)
 {
 	struct walk walk = { .root_fd = root_fd, .choice = *choice, .visit = visit, .ctx = ctx };
 

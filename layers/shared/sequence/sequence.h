@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * course: the steps of every build, whether of a program, a link or a module:
+ * sequence: the steps of every build, whether of a program, a link or a module:
  * look up an entry and attach it; else observe what the driver reads while it
  * builds, capture the result and publish it; count. If anything goes wrong with
  * the cache, the driver builds as it would without it.
@@ -8,8 +8,8 @@
  * Knows no API's types: each kind of build passes its own steps. The caller has
  * gathered the key; a build without a key does not come here.
  */
-#ifndef SHARED_COURSE_COURSE_H
-#define SHARED_COURSE_COURSE_H
+#ifndef SHARED_SEQUENCE_SEQUENCE_H
+#define SHARED_SEQUENCE_SEQUENCE_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -18,7 +18,7 @@
 #include "layers/shared/driver/libraries.h"
 #include "layers/shared/observer/observer.h"
 
-struct drv_course;
+struct drv_sequence;
 
 /* What came of the driver's call. */
 enum drv_outcome {
@@ -29,7 +29,7 @@ enum drv_outcome {
 };
 
 /* What one kind of build does at each step. Unless said otherwise, none may be NULL. */
-struct drv_course_steps {
+struct drv_sequence_steps {
 	/* A failed build has an entry as well, for memory alone. */
 	bool keeps_failures;
 
@@ -37,47 +37,47 @@ struct drv_course_steps {
 	 * Whether the result may be cached; else *ret_reason says why not. Asked
 	 * only on a miss. NULL: always.
 	 */
-	bool (*may_be_kept)(struct drv_course *course, const char **ret_reason);
+	bool (*may_be_kept)(struct drv_sequence *sequence, const char **ret_reason);
 
 	/* Which driver is observed, but for switched_off. false: it is not known. */
-	bool (*observe)(struct drv_course *course, struct drv_observer_request *ret);
+	bool (*observe)(struct drv_sequence *sequence, struct drv_observer_request *ret);
 	/* What the application gave to be compiled; borrowed until the observation ends. */
-	struct drv_observer_text (*text)(struct drv_course *course);
+	struct drv_observer_text (*text)(struct drv_sequence *sequence);
 
 	/* Releases what would be in the way of the driver's call; not observed, not timed. NULL: nothing to do. */
-	void (*prepare)(struct drv_course *course);
+	void (*prepare)(struct drv_sequence *sequence);
 	/* Lets the driver build. Called a second time if the first ran out of memory. May set bypass. */
-	enum drv_outcome (*call)(struct drv_course *course);
+	enum drv_outcome (*call)(struct drv_sequence *sequence);
 	/* What the driver says of a call that failed, for people (failure.h); on the heap; NULL: no memory. */
-	char *(*failure)(const struct drv_course *course);
+	char *(*failure)(const struct drv_sequence *sequence);
 
 	/* Libraries were loaded: whether driver and compiler are still those of the key. Learns the new ones. */
-	bool (*key_holds)(struct drv_course *course);
-	bool (*environment_holds)(struct drv_course *course);
-	/* Why key and course->manifest do not cover all inputs of the build, or NULL. The step may be NULL. */
-	const char *(*input_changed)(struct drv_course *course);
+	bool (*key_holds)(struct drv_sequence *sequence);
+	bool (*environment_holds)(struct drv_sequence *sequence);
+	/* Why key and sequence->manifest do not cover all inputs of the build, or NULL. The step may be NULL. */
+	const char *(*input_changed)(struct drv_sequence *sequence);
 
 	/*
-	 * Makes an entry of what was just built; takes course->manifest and leaves
+	 * Makes an entry of what was just built; takes sequence->manifest and leaves
 	 * NULL there. Any status but CMN_OK: there is no entry now; bypass may say
 	 * why, or deferred may be set.
 	 */
-	enum cmn_status (*capture)(struct drv_course *course, struct cc_entry **ret);
+	enum cmn_status (*capture)(struct drv_sequence *sequence, struct cc_entry **ret);
 	/*
 	 * The driver's own cache had the result, which is not worth an entry (observer.h): leaves a
 	 * recipe of the build, for ckcache replay. false: it cannot. The step may be NULL.
 	 */
-	bool (*leave_recipe)(const struct drv_course *course);
+	bool (*leave_recipe)(const struct drv_sequence *sequence);
 	/*
 	 * Makes the application's result from an entry. CMN_ERR_DRIVER: the driver
 	 * refuses the entry, and it must be removed. Any other failure: it cannot be
 	 * used now, but stays. On failure nothing was done for the application.
 	 */
-	enum cmn_status (*attach)(struct drv_course *course, struct cc_entry *entry);
+	enum cmn_status (*attach)(struct drv_sequence *sequence, struct cc_entry *entry);
 };
 
-struct drv_course {
-	const struct drv_course_steps *steps;
+struct drv_sequence {
+	const struct drv_sequence_steps *steps;
 	struct cc_cache *cache;		/* NULL: only what does not look up */
 	const struct cc_key *key;	/* gathered; borrowed; NULL: there can be none, and bypass says why */
 	bool apart;			/* the build leaves no entry at once: nobody waits for it */
@@ -96,38 +96,38 @@ struct drv_course {
 };
 
 /* Starts the clock and notes which libraries are loaded; before the key is gathered. */
-void drv_course_begin(struct drv_course *course);
+void drv_sequence_begin(struct drv_sequence *sequence);
 /* What a build was seen to read does not count: it is as if nobody had watched. */
-void drv_course_forget_observation(struct drv_course *course);
-/* Frees what the course holds, not what it borrows. */
-static inline void drv_course_release(struct drv_course *course)
+void drv_sequence_forget_observation(struct drv_sequence *sequence);
+/* Frees what the sequence holds, not what it borrows. */
+static inline void drv_sequence_release(struct drv_sequence *sequence)
 {
-	if (course->observation || course->manifest)
-		drv_course_forget_observation(course);
+	if (sequence->observation || sequence->manifest)
+		drv_sequence_forget_observation(sequence);
 }
 
 /*
- * The whole course. true: a hit, attached; else the driver was called, once or,
+ * The whole sequence. true: a hit, attached; else the driver was called, once or,
  * after running out of memory, twice, and outcome is of the last call. Counted
  * in either case.
  */
-bool drv_course_run(struct drv_course *course);
+bool drv_sequence_run(struct drv_sequence *sequence);
 
-/* The steps of drv_course_run for a build that the driver ends after the call. */
+/* The steps of drv_sequence_run for a build that the driver ends after the call. */
 
 /* true: a hit, attached and counted. Does not wait for a build in progress. */
-bool drv_course_look_up(struct drv_course *course);
+bool drv_sequence_look_up(struct drv_sequence *sequence);
 /* false: bypass says why not. */
-bool drv_course_may_be_kept(struct drv_course *course);
+bool drv_sequence_may_be_kept(struct drv_sequence *sequence);
 /* Before the driver is called: what it reads from now on is observed, unless bypass is set. */
-void drv_course_watch(struct drv_course *course);
+void drv_sequence_watch(struct drv_sequence *sequence);
 /* After the build: manifest is what it read. false: bypass says why the key and that do not tell all. */
-bool drv_course_see(struct drv_course *course);
+bool drv_sequence_see(struct drv_sequence *sequence);
 /* Ends the observation. CMN_OK: *ret is the entry of what was built, for the caller to publish. CMN_MISS: there is none. */
-CMN_CHECKED enum cmn_status drv_course_capture(struct drv_course *course, struct cc_entry **ret);
+CMN_CHECKED enum cmn_status drv_sequence_capture(struct drv_sequence *sequence, struct cc_entry **ret);
 /* As a failure, as a bypass with its reason, as deferred, or as a miss. */
-void drv_course_count(const struct drv_course *course);
+void drv_sequence_count(const struct drv_sequence *sequence);
 /* The same of a build that never had a key; source: what was to be compiled, for its name. */
-void drv_course_count_without_key(struct drv_course *course, struct cmn_view source);
+void drv_sequence_count_without_key(struct drv_sequence *sequence, struct cmn_view source);
 
 #endif

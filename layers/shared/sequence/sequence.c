@@ -1,0 +1,239 @@
+/* SPDX-License-Identifier: MIT */
+/* sequence: the order of the steps, and what is common to them. */
+#include "layers/shared/sequence/sequence.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/clock.h"
+#include "layers/shared/driver/environment.h"
+
+/* Of the driver, one after the other as long as it runs out of memory: the cache lets go of its own in between. */
+#define MAX_CALLS 2
+
+void drv_sequence_begin(struct drv_sequence *sequence)
+{
+	sequence->start_ns = cmn_clock_monotonic();
+	sequence->epoch = drv_libraries_epoch();
+}
+
+void drv_sequence_forget_observation(struct drv_sequence *sequence)
+{
+	drv_observer_drop(sequence->observation);
+	sequence->observation = NULL;
+	cc_manifest_free(sequence->manifest);
+	sequence->manifest = NULL;
+}
+
+bool drv_sequence_may_be_kept(struct drv_sequence *sequence)
+{
+	const char *reason;
+
+	if (!sequence->bypass && sequence->steps->may_be_kept &&
+	    !sequence->steps->may_be_kept(sequence, &reason))
+		sequence->bypass = reason;
+	return !sequence->bypass;
+}
+
+void drv_sequence_watch(struct drv_sequence *sequence)
+{
+	struct drv_observer_request request = {
+		.switched_off = !sequence->cache || !cc_cache_config(sequence->cache)->observe,
+		.goes_on = sequence->goes_on,
+	};
+
+	if (!sequence->bypass && sequence->steps->observe(sequence, &request))
+		sequence->observation = drv_observer_begin(&request);
+}
+
+/* A compiler that came with the build was not in the key: what it made cannot be kept under it. */
+static bool compiler_came_late(struct drv_sequence *sequence)
+{
+	return drv_libraries_came(&sequence->epoch) && !sequence->steps->key_holds(sequence);
+}
+
+bool drv_sequence_see(struct drv_sequence *sequence)
+{
+	const struct drv_sequence_steps *steps = sequence->steps;
+	struct cc_file_memo *memo = sequence->cache ? cc_cache_file_memo(sequence->cache) : NULL;
+	struct drv_observer_text text = steps->text(sequence);
+	struct drv_observation *observation = sequence->observation;
+	const char *reason = "no-memory";
+	bool late, cached = false;
+
+	sequence->observation = NULL;
+	drv_environment_note_build();
+	/* First, since a driver may read files to answer what the key is made of. */
+	if (drv_observer_end(observation, &text, memo, &sequence->manifest, &reason) != CMN_OK) {
+		sequence->manifest = NULL;
+		cached = strcmp(reason, "driver-cached") == 0;
+		sequence->bypass = cached ? NULL : reason;
+	}
+	late = compiler_came_late(sequence);
+	if (sequence->bypass)
+		return false;
+	if (late)
+		sequence->bypass = "compiler-loaded-late";
+	else if (!steps->environment_holds(sequence))
+		sequence->bypass = "environment-changed";
+	else if (steps->input_changed)
+		sequence->bypass = steps->input_changed(sequence);
+	if (cached && !sequence->bypass)
+		sequence->bypass = "driver-cached";
+	return !sequence->bypass;
+}
+
+/* The build that the driver need not do again costs nobody anything: it is done anew by ckcache replay. */
+static void leave_recipe(struct drv_sequence *sequence)
+{
+	if (sequence->bypass && strcmp(sequence->bypass, "driver-cached") == 0 && sequence->steps->leave_recipe &&
+	    sequence->steps->leave_recipe(sequence)) {
+		sequence->bypass = NULL;
+		sequence->deferred = true;
+	}
+}
+
+enum cmn_status drv_sequence_capture(struct drv_sequence *sequence, struct cc_entry **ret)
+{
+	const struct drv_sequence_steps *steps = sequence->steps;
+
+	if (sequence->bypass || !(sequence->outcome == DRV_BUILT ||
+				  (sequence->outcome == DRV_BUILD_FAILED && steps->keeps_failures))) {
+		drv_sequence_forget_observation(sequence);
+		/* What was loaded counts for all further keys. */
+		(void)compiler_came_late(sequence);
+		return CMN_MISS;
+	}
+	if (!drv_sequence_see(sequence)) {
+		leave_recipe(sequence);
+		return CMN_MISS;
+	}
+	if (steps->capture(sequence, ret) == CMN_OK)
+		return CMN_OK;
+	leave_recipe(sequence);
+	return CMN_MISS;
+}
+
+/* Whether the driver is to be called, or called again. */
+static bool is_to_be_built(const struct drv_sequence *sequence)
+{
+	return !sequence->calls ||
+	       (sequence->outcome == DRV_OUT_OF_MEMORY && sequence->calls < MAX_CALLS);
+}
+
+/* CMN_ERR_NOMEM: the driver ran out of memory, and is to be called again. */
+static enum cmn_status build(struct drv_sequence *sequence, struct cc_entry **ret)
+{
+	if (sequence->steps->prepare)
+		sequence->steps->prepare(sequence);
+	drv_sequence_watch(sequence);
+	sequence->calls++;
+	sequence->build_start = cc_cache_start_build(sequence->cache);
+	sequence->outcome = sequence->steps->call(sequence);
+	sequence->build_ns = cc_cache_build_ns(sequence->cache, &sequence->build_start);
+	if (is_to_be_built(sequence)) {
+		drv_sequence_forget_observation(sequence);
+		return CMN_ERR_NOMEM;
+	}
+	return drv_sequence_capture(sequence, ret);
+}
+
+/* The build callback of the cache. */
+static enum cmn_status build_for_waiters(void *ctx, struct cc_entry **ret)
+{
+	struct drv_sequence *sequence = ctx;
+
+	/* Found out before building, so that waiters need not wait for nothing. */
+	if (sequence->apart || !drv_sequence_may_be_kept(sequence))
+		return CMN_MISS;
+	return build(sequence, ret);
+}
+
+/* There was no entry, or one of no use, and nobody waits for this build. */
+static void build_alone(struct drv_sequence *sequence)
+{
+	enum cmn_status status;
+	struct cc_entry *entry;
+
+	(void)drv_sequence_may_be_kept(sequence);	/* bypass tells */
+	do
+		status = build(sequence, &entry);
+	while (status == CMN_ERR_NOMEM && !sequence->bypass);	/* as without the layer */
+	if (status != CMN_OK)
+		return;
+	cc_cache_put(sequence->cache, sequence->key, entry);
+	cc_entry_unref(entry);
+}
+
+static bool attach(struct drv_sequence *sequence, struct cc_entry *entry)
+{
+	enum cmn_status status = sequence->steps->attach(sequence, entry);
+
+	if (status == CMN_ERR_DRIVER)
+		cc_cache_reject(sequence->cache, sequence->key, entry);
+	if (status != CMN_OK)
+		return false;
+	cc_cache_count_hit(sequence->cache, sequence->key, sequence->origin, entry,
+			   cmn_clock_monotonic() - sequence->start_ns);
+	return true;
+}
+
+bool drv_sequence_look_up(struct drv_sequence *sequence)
+{
+	struct cc_entry *entry;
+	bool hit;
+
+	if (cc_cache_get(sequence->cache, sequence->key, &entry, &sequence->origin) != CMN_OK)
+		return false;
+	hit = attach(sequence, entry);
+	cc_entry_unref(entry);
+	return hit;
+}
+
+static void count_unkept(const struct drv_sequence *sequence, struct cmn_view source)
+{
+	char *failure = sequence->outcome == DRV_BUILT ? NULL : sequence->steps->failure(sequence);
+	const struct cc_unkept_build build = {
+		.key = sequence->key, .source = source, .bypass = sequence->bypass,
+		/* Without memory for the text it has failed all the same. */
+		.failure = failure || sequence->outcome == DRV_BUILT ? failure : "",
+		.build_ns = sequence->build_ns,
+	};
+
+	cc_cache_count_unkept(sequence->cache, &build);
+	free(failure);
+}
+
+void drv_sequence_count(const struct drv_sequence *sequence)
+{
+	if (sequence->bypass || sequence->outcome != DRV_BUILT)
+		count_unkept(sequence, (struct cmn_view){ 0 });
+	else if (sequence->deferred)
+		cc_cache_count_deferred(sequence->cache, sequence->key, sequence->build_ns);
+	else
+		cc_cache_count_miss(sequence->cache, sequence->key, sequence->build_ns);
+}
+
+void drv_sequence_count_without_key(struct drv_sequence *sequence, struct cmn_view source)
+{
+	sequence->key = NULL;
+	count_unkept(sequence, source);
+}
+
+bool drv_sequence_run(struct drv_sequence *sequence)
+{
+	struct cc_entry *entry = NULL;
+	bool hit = false;
+
+	if (cc_cache_get_or_build(sequence->cache, sequence->key, build_for_waiters, sequence, &entry,
+				  &sequence->origin) == CMN_OK &&
+	    sequence->origin != CC_ORIGIN_BUILT)
+		hit = attach(sequence, entry);
+	cc_entry_unref(entry);
+	if (hit)
+		return true;
+	if (is_to_be_built(sequence))
+		build_alone(sequence);
+	drv_sequence_count(sequence);
+	return false;
+}
