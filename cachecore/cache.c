@@ -465,9 +465,8 @@ static void remember(struct cc_cache *cache, struct cmn_view key, struct cc_entr
 		cmn_log_write(&cache->log, CMN_LOG_DEBUG, "no memory to keep an entry");
 }
 
-/* remote: also in the remote tier. */
-static enum cmn_status find(struct cc_cache *cache, const struct cc_key *key, bool remote,
-			    struct cc_entry **ret, enum cc_origin *ret_origin)
+enum cmn_status cc_cache_get(struct cc_cache *cache, const struct cc_key *key,
+			     struct cc_entry **ret, enum cc_origin *ret_origin)
 {
 	enum cc_origin origin = CC_ORIGIN_DISK;
 	struct cmn_view view = cc_key_view(key);
@@ -490,7 +489,7 @@ static enum cmn_status find(struct cc_cache *cache, const struct cc_key *key, bo
 	/* Only the level in memory asks for the hash. */
 	status = read_level(cache, level, key,
 			    cache->programs ? (unsigned int)cmn_quick_hash(view) : 0, &entry, &keep);
-	if (status != CMN_OK && remote) {
+	if (status != CMN_OK) {
 		origin = CC_ORIGIN_REMOTE;
 		status = get_remote(cache, level, key, &entry, NULL, NULL);
 	}
@@ -502,21 +501,6 @@ static enum cmn_status find(struct cc_cache *cache, const struct cc_key *key, bo
 	*ret_origin = origin;
 	*ret = entry;
 	return CMN_OK;
-}
-
-enum cmn_status cc_cache_get(struct cc_cache *cache, const struct cc_key *key,
-			     struct cc_entry **ret, enum cc_origin *ret_origin)
-{
-	return find(cache, key, true, ret, ret_origin);
-}
-
-void cc_cache_rehearse(struct cc_cache *cache, const struct cc_key *key)
-{
-	struct cc_entry *entry;
-	enum cc_origin origin;
-
-	if (find(cache, key, false, &entry, &origin) == CMN_OK)
-		cc_entry_unref(entry);
 }
 
 void cc_cache_put(struct cc_cache *cache, const struct cc_key *key, struct cc_entry *entry)

@@ -95,11 +95,6 @@ CMN_CHECKED enum cmn_status cc_cache_get_or_build(struct cc_cache *cache, const 
 /* Looks in the same places, without waiting for a build in progress. CMN_MISS: in none. */
 CMN_CHECKED enum cmn_status cc_cache_get(struct cc_cache *cache, const struct cc_key *key,
 					 struct cc_entry **ret, enum cc_origin *ret_origin);
-/*
- * A look-up of what nobody has, so that the first one that counts finds code and directories in
- * memory. It asks no other machine.
- */
-void cc_cache_rehearse(struct cc_cache *cache, const struct cc_key *key);
 /* Keeps and stores a result that was built outside of get_or_build (late capture, asynchronous builds). Borrows entry. */
 void cc_cache_put(struct cc_cache *cache, const struct cc_key *key, struct cc_entry *entry);
 /*

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * contexts: when an application creates a context, remembers its driver
- * (driver_identity.h) and prepares things, so that the first module need not wait.
+ * contexts: when an application creates a context, remembers its driver (driver_identity.h).
  */
 #ifndef LEVEL_ZERO_CONTEXTS_H
 #define LEVEL_ZERO_CONTEXTS_H

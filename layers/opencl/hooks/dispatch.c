@@ -14,8 +14,6 @@ struct hook {
 
 static const struct hook hooks[] = {
 	/* Contexts: only to learn the devices' identity before the first build asks. */
-	HOOK(clCreateContext),
-	HOOK(clCreateContextFromType),
 	/* Programs: the application's, and the one that a hit loads in its place. */
 	HOOK(clCreateProgramWithSource),	/* forward, keep the text */
 	HOOK(clCreateProgramWithIL),

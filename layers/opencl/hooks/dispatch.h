@@ -17,8 +17,6 @@ void ocl_dispatch_fill(const cl_icd_dispatch *next, cl_icd_dispatch *ret);
 #define OCL_HOOK(call) __typeof__(call) ocl_##call
 
 /* context.c */
-OCL_HOOK(clCreateContext);
-OCL_HOOK(clCreateContextFromType);
 
 /* program_hooks.c */
 OCL_HOOK(clCreateProgramWithSource);

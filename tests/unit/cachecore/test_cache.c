@@ -652,26 +652,6 @@ TEST(what_the_remote_tier_had_is_noted_and_stored_here)
 	CU_ASSERT_EQUAL(noted.count, 2);
 }
 
-TEST(what_is_rehearsed_is_read_from_disk_alone)
-{
-	OWNED(cc_key_release) struct cc_key key;
-
-	CU_ASSERT_EQUAL(expect("a", &builder, "native"), CC_ORIGIN_BUILT);
-	reopen();
-	make_key(&key, "a");
-	cc_cache_rehearse(cache, &key);
-	CU_ASSERT_EQUAL(get("a", "native"), CC_ORIGIN_MEMORY);
-	cc_key_release(&key);
-	make_key(&key, "b");
-	tier.image = "far";
-	tier.asked = 0;
-	cc_cache_rehearse(cache, &key);
-	CU_ASSERT_EQUAL(tier.asked, 0);
-	tier.image = NULL;
-	CU_ASSERT_EQUAL(get("b", ""), CC_ORIGIN_BUILT);
-	CU_ASSERT_EQUAL(tier.asked, 1);
-}
-
 /* What a build that other machines may wait for gives. */
 static enum cmn_status build_waited_for(const char *source, bool *ret_claimed)
 {
