@@ -187,7 +187,6 @@ ze_result_t ckcache_zeGetDeviceProcAddrTable(ze_api_version_t version, void *ctx
 
 	if (!wanted(version, table))
 		return ZE_RESULT_SUCCESS;
-	SAVE(table->pfnGet, device_get);
 	SAVE(table->pfnGetSubDevices, device_get_sub_devices);
 	SAVE(table->pfnGetProperties, device_get_properties);
 	SAVE(table->pfnGetModuleProperties, device_get_module_properties);

@@ -32,7 +32,6 @@ typedef ze_result_t(ZE_APICALL *lz_get_default_error_fn)(const char **text);
 	_(context_create, ze_pfnContextCreate_t)                   \
 	_(context_create_ex, ze_pfnContextCreateEx_t)              \
 	_(context_destroy, ze_pfnContextDestroy_t)                 \
-	_(device_get, ze_pfnDeviceGet_t)                           \
 	_(device_get_sub_devices, ze_pfnDeviceGetSubDevices_t)     \
 	_(device_get_properties, ze_pfnDeviceGetProperties_t)      \
 	_(device_get_module_properties, ze_pfnDeviceGetModuleProperties_t) \
