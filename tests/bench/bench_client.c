@@ -8,6 +8,7 @@
  * chooses the driver with OCL_ICD_VENDORS.
  *
  *   bench_client source FILE [OPTIONS]          prints nanoseconds
+ *   bench_client again FILE [OPTIONS]           the same, of a second build, after one with -DFIRST
  *   bench_client binary FILE [OPTIONS]          the same, from a saved binary
  *   bench_client save FILE OUTPUT [OPTIONS]     builds and saves the binary
  *   bench_client inprocess FILE [OPTIONS]       prints "source_ns binary_ns", medians of
@@ -134,7 +135,7 @@ int main(int argc, char **argv)
 	size_t len;
 
 	if (argc < first_option || argc > first_option + 1)
-		bench_fail("usage: bench_client source|binary|save|inprocess FILE [OUTPUT] "
+		bench_fail("usage: bench_client source|again|binary|save|inprocess FILE [OUTPUT] "
 			   "[OPTIONS]");
 	client.options = argc > first_option ? argv[first_option] : "";
 	client.bytes = bench_read_file(argv[2], &client.len);
@@ -143,6 +144,13 @@ int main(int argc, char **argv)
 		run_inprocess(&client);
 	} else if (strcmp(mode, "binary") == 0) {
 		program = from_binary(&client, client.bytes, client.len, &ns);
+	} else if (strcmp(mode, "again") == 0) {
+		const char *options = client.options;
+
+		client.options = "-DFIRST";
+		check(clReleaseProgram(from_source(&client, &ns)), "clReleaseProgram");
+		client.options = options;
+		program = from_source(&client, &ns);
 	} else if (strcmp(mode, "source") == 0 || strcmp(mode, "save") == 0) {
 		program = from_source(&client, &ns);
 	} else {

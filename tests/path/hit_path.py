@@ -3,10 +3,10 @@
 
   hit_path.py API LIBRARY BOUNDS COMMAND...
 
-COMMAND is a client that builds one program, with LIBRARY (a layer that is compiled with
+COMMAND is a client that builds two programs, with LIBRARY (a layer that is compiled with
 -O0 -finstrument-functions and calls.c) as its layer: first with an empty cache, then with what
-that stored. Of the second run's hook, which finds its entry on disk, this prints the functions of
-the product that are entered at least once, their files, the depth and the changes of file. What
+that stored. Both hits of the second run come from disk. Of the later one, whose process has
+identified its driver for the first, this prints the functions of the product that are entered at least once, their files, the depth and the changes of file. What
 stands in a header, to be compiled into its callers, does not count. BOUNDS: the most functions, files and depth, as
 "90,18,14". --list also prints the calls.
 """
@@ -62,15 +62,13 @@ def names_of(library, addresses):
 
 
 def tree_of(calls, hook):
-    """The part of a thread's notes from the hook's first entry to its end."""
-    part, depth = [], 0
-    for address, entered in calls:
-        if not part and not (entered and address == hook):
-            continue
-        part.append((address, entered))
+    """The part of a thread's notes from the hook's last entry to its end."""
+    first = max((i for i, call in enumerate(calls) if call == (hook, True)), default=len(calls))
+    depth = 0
+    for i, (_, entered) in enumerate(calls[first:], first):
         depth += 1 if entered else -1
         if depth == 0:
-            return part
+            return calls[first:i + 1]
     return []
 
 
@@ -117,8 +115,8 @@ def main():
         counts = json.loads(subprocess.check_output([options.ckcache, "stats", "--json"],
                                                     env=env_of_stats))
         threads = list(read_calls(env["HIT_PATH_CALLS"]))
-    if counts["hits_disk"] != 1 or counts["misses"] != 1:
-        sys.exit("%s: the second run was no hit on disk: %s" % (options.api, counts))
+    if counts["hits_disk"] != 2 or counts["misses"] != 2:
+        sys.exit("%s: the second run's builds were no hits on disk: %s" % (options.api, counts))
     names = names_of(options.library, sorted({call[0] for calls in threads for call in calls}))
     threads = [[call for call in calls if call[0] in names] for calls in threads]
     hook = [address for address, name in names.items() if name[0] == HOOKS[options.api]]
