@@ -12,34 +12,7 @@ void storage_service_touch(struct storage_service *service)
 	atomic_store(&service->last_activity, cmn_clock_monotonic());
 }
 
-static enum storage_result call(const struct storage_backend *backend, void *session,
-				const char *token, struct storage_request *request)
-{
-	struct storage_error *error = &request->error;
-
-	if (request->ret_value)
-		request->ret_value->bytes.len = 0;
-	switch (request->verb) {
-	case STORAGE_GET:
-		return backend->get(session, request->key, request->ret_value, error);
-	case STORAGE_PUT:
-		return backend->put(session, request->key, request->value, request->overwrite,
-				    error);
-	case STORAGE_REMOVE:
-		return backend->remove(session, request->key, error);
-	case STORAGE_EXISTS:
-		return backend->exists(session, request->key, &request->ret_flag, error);
-	case STORAGE_CLAIM:
-		return backend->claim(session, request->key, token, request->ttl,
-				      request->ret_value, &request->ret_flag, error);
-	case STORAGE_RELEASE:
-		return backend->release(session, request->key, token, error);
-	}
-	return STORAGE_ERR;
-}
-
-static enum storage_result try(struct storage_service *service, const char *token,
-			       struct storage_request *request)
+static enum storage_result try(struct storage_service *service, struct storage_request *request)
 {
 	uint64_t until = cmn_clock_deadline(service->options->operation_timeout * 1000000);
 	enum storage_result result;
@@ -51,7 +24,9 @@ static enum storage_result try(struct storage_service *service, const char *toke
 		result = storage_pool_take(&service->pool, until, &session, &is_new, &request->error);
 		if (result != STORAGE_OK)
 			return STORAGE_DOWN;
-		result = call(service->backend, session, token, request);
+		if (request->ret_value)
+			request->ret_value->bytes.len = 0;
+		result = service->backend->perform(session, request);
 		if (result >= STORAGE_SPOILT)
 			storage_pool_drop(&service->pool, session);
 		else
@@ -63,10 +38,12 @@ static enum storage_result try(struct storage_service *service, const char *toke
 /* Whatever became of the value, this helper's claim on it is over. */
 static void end_claim(struct storage_service *service, struct cmn_view key)
 {
-	struct storage_request request = { .verb = STORAGE_RELEASE, .key = key };
+	struct storage_request request = {
+		.verb = STORAGE_RELEASE, .doing = "release", .key = key, .token = service->token,
+	};
 
-	if (service->backend->release && atomic_load(&service->claims))
-		(void)try(service, service->token, &request);	/* else its time ends it */
+	if (atomic_load(&service->claims))
+		(void)try(service, &request);	/* else its time ends it */
 }
 
 enum storage_result storage_service_do(struct storage_service *service,
@@ -79,9 +56,10 @@ enum storage_result storage_service_do(struct storage_service *service,
 	if (request->verb == STORAGE_CLAIM)
 		(void)snprintf(token, sizeof(token), "%s-%" PRIuFAST64, service->token,
 			       atomic_fetch_add(&service->claims, 1));
+	request->token = token;
 	atomic_fetch_add(&service->requests, 1);
 	if (storage_breaker_allows(&service->breaker, &request->error)) {
-		result = try(service, token, request);
+		result = try(service, request);
 		if (request->verb == STORAGE_PUT && result != STORAGE_DOWN)
 			end_claim(service, request->key);
 		/* A server that hangs up upon one value, as upon one too large for it, takes others. */

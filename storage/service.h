@@ -34,26 +34,6 @@ struct storage_service {
 	atomic_uint_fast64_t requests, errors, claims;
 };
 
-enum storage_verb {
-	STORAGE_GET,
-	STORAGE_PUT,
-	STORAGE_REMOVE,
-	STORAGE_EXISTS,
-	STORAGE_CLAIM,
-	STORAGE_RELEASE,
-};
-
-struct storage_request {
-	enum storage_verb verb;
-	struct cmn_view key;
-	struct cmn_view value;		/* put */
-	bool overwrite;			/* put */
-	uint64_t ttl;			/* claim: milliseconds */
-	struct storage_value *ret_value;	/* get, claim: replaces what it holds */
-	bool ret_flag;			/* exists: is there; claim: has it now */
-	struct storage_error error;
-};
-
 /* Does a request; STORAGE_OK, STORAGE_NOOP, or STORAGE_ERR. */
 enum storage_result storage_service_do(struct storage_service *service,
 				       struct storage_request *request);
