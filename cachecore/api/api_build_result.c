@@ -75,8 +75,7 @@ enum cachecore_status cachecore_build_result_obtain(struct cachecore_build_resul
 						    struct cachecore_programs *flushed,
 						    struct cachecore_taken *ret)
 {
-	struct api_call call = { build, ctx };
-	const struct api_request request = { api_call, &call, api_maps(flushed), false };
+	const struct api_request request = { build, ctx, api_maps(flushed), false };
 	struct cc_build_taken taken;
 	enum cmn_status status;
 

@@ -31,14 +31,12 @@ static inline struct cc_programs *api_maps(struct cachecore_programs *programs)
 	return (struct cc_programs *)programs;
 }
 
-struct cc_value_ops api_value_ops(const struct cachecore_value_ops *ops);	/* NULL: nothing to call */
+/* NULL: nothing to call. */
+static inline struct cc_value_ops api_value_ops(const struct cachecore_value_ops *ops)
+{
+	return ops ? (struct cc_value_ops){ ops->retain, ops->release } : (struct cc_value_ops){ 0 };
+}
 
-/* A runtime's callback as cachecore calls it: api_call with this for ctx. */
-struct api_call {
-	cachecore_build_fn build;
-	void *ctx;
-};
-enum cmn_status api_call(void *ctx, struct cc_build_output *ret);
 /* What a build gave. */
 enum cachecore_status api_taken(enum cmn_status status, const struct cc_build_taken *taken,
 				struct cachecore_taken *ret);

@@ -24,7 +24,7 @@
 #define FIRST_ROOM ((size_t)256 << 10)
 #define NS_PER_S UINT64_C(1000000000)
 
-enum request { GET = 0x00, PUT = 0x01, REMOVE = 0x02, STOP = 0x03, INFO = 0x04,
+enum request { GET = 0x00, PUT = 0x01, REMOVE = 0x02, INFO = 0x04,
 	       GET_OR_CLAIM = 0x80, RELEASE = 0x81 };
 enum answer { OK = 0x00, NOOP = 0x01, ERROR = 0x02 };
 
@@ -247,7 +247,7 @@ static enum cmn_status ask(struct cc_helper *helper, enum request request, struc
 			   const struct cmn_view *more, size_t count)
 {
 	uint8_t head[2] = { (uint8_t)request, (uint8_t)key.len };
-	struct cmn_view views[MAX_VIEWS] = { { head, key.len ? 2 : 1 }, key };
+	struct cmn_view views[MAX_VIEWS] = { { head, 2 }, key };
 	enum cmn_status status;
 	uint8_t answer;
 
@@ -384,9 +384,4 @@ enum cmn_status cc_helper_info(struct cc_helper *helper, struct cmn_buffer *ret)
 			cmn_buffer_printf(ret, "%s\n", line);
 	}
 	return status;
-}
-
-enum cmn_status cc_helper_stop(struct cc_helper *helper)
-{
-	return ask(helper, STOP, (struct cmn_view){ 0 }, NULL, 0);
 }

@@ -77,7 +77,5 @@ CMN_CHECKED enum cmn_status cc_helper_put(struct cc_helper *helper, struct cmn_v
 CMN_CHECKED enum cmn_status cc_helper_remove(struct cc_helper *helper, struct cmn_view key);
 /* What the helper says of itself: its identity, then its diagnostics, a line each. For one that has_info. */
 CMN_CHECKED enum cmn_status cc_helper_info(struct cc_helper *helper, struct cmn_buffer *ret);
-/* Asks it to end. */
-CMN_CHECKED enum cmn_status cc_helper_stop(struct cc_helper *helper);
 
 #endif

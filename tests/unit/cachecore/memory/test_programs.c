@@ -113,7 +113,7 @@ static void wait_for(atomic_bool *flag, bool wanted)
 		sched_yield();
 }
 
-static enum cmn_status build_script(void *ctx, struct cc_build_output *ret)
+static enum cachecore_status build_script(void *ctx, struct cachecore_build_output *ret)
 {
 	struct script *script = ctx;
 	int call = atomic_fetch_add(&script->calls, 1);
@@ -123,11 +123,11 @@ static enum cmn_status build_script(void *ctx, struct cc_build_output *ret)
 	if (call < script->failures) {
 		ret->error_code = script->error_code;
 		ret->error_message = script->message ? strdup(script->message) : NULL;
-		return script->failure;
+		return (enum cachecore_status)script->failure;
 	}
 	ret->value = value_new();
 	ret->size = script->size;
-	return CMN_OK;
+	return CACHECORE_OK;
 }
 
 static struct cmn_view key_of(const char *text)
@@ -376,9 +376,9 @@ TEST(a_long_key_that_was_put_is_the_maps_own)
 	free(key);
 }
 
-static enum cmn_status build_transient(void *ctx, struct cc_build_output *ret)
+static enum cachecore_status build_transient(void *ctx, struct cachecore_build_output *ret)
 {
-	enum cmn_status status = build_script(ctx, ret);
+	enum cachecore_status status = build_script(ctx, ret);
 
 	ret->transient = true;
 	return status;
@@ -413,12 +413,12 @@ TEST(builds_outside_the_lock)
 	CU_ASSERT_TRUE(is_there("slow"));
 }
 
-static enum cmn_status build_with_another(void *ctx, struct cc_build_output *ret)
+static enum cachecore_status build_with_another(void *ctx, struct cachecore_build_output *ret)
 {
 	(void)ctx;
 	CU_ASSERT_EQUAL(use("inner", 1), CC_WAY_BUILT);
 	ret->value = value_new();
-	return CMN_OK;
+	return CACHECORE_OK;
 }
 
 TEST(build_may_use_the_cache)
@@ -636,11 +636,11 @@ TEST(remembered_failure_makes_place_for_a_put)
 	value_release(taken.value);
 }
 
-static enum cmn_status build_nothing(void *ctx, struct cc_build_output *ret)
+static enum cachecore_status build_nothing(void *ctx, struct cachecore_build_output *ret)
 {
 	(void)ctx;
 	(void)ret;
-	return CMN_OK;
+	return CACHECORE_OK;
 }
 
 TEST(success_without_a_value_is_a_failure)

@@ -312,7 +312,7 @@ TEST(a_helper_with_too_many_waiting_is_tried_again)
 }
 
 /* Every request, by the key "key" and, where there is one, the value "value". */
-enum op { GET, CLAIM, PUT, REMOVE, RELEASE, INFO, STOP, OPS };
+enum op { GET, CLAIM, PUT, REMOVE, RELEASE, INFO, OPS };
 static const struct {
 	const char *request;
 	size_t request_len;
@@ -326,7 +326,6 @@ static const struct {
 	[REMOVE] = { "\2\3key", 5, "\0", 1, CMN_OK },
 	[RELEASE] = { "\x81\3key", 5, "\0", 1, CMN_OK },
 	[INFO] = { "\4", 1, "\2id\2\0\3one", 9, CMN_OK },
-	[STOP] = { "\3", 1, "\0", 1, CMN_OK },
 };
 
 static enum cmn_status get_or_claim(struct cc_helper *helper, struct cmn_view key, size_t max,
@@ -359,11 +358,10 @@ static enum cmn_status ask(enum op op, struct cc_helper *helper, size_t max, str
 		return cc_helper_release(helper, key);
 	case INFO:
 		return cc_helper_info(helper, ret);
-	case STOP:
 	case OPS:
 		break;
 	}
-	return cc_helper_stop(helper);
+	return CMN_ERR_INVALID;
 }
 
 struct outcome {
