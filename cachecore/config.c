@@ -256,13 +256,6 @@ static void release_text(void *field)
 static const struct kind kind_text = { "an address", parse_text, format_text, release_text };
 static const struct kind kind_path = { "an absolute path", parse_path, format_text, release_text };
 
-static void free_list(char **list)
-{
-	for (size_t i = 0; list && list[i]; i++)
-		free(list[i]);
-	free(list);
-}
-
 /* Colon-separated; empty parts are skipped, so that an empty list is none. */
 static enum cmn_status parse_path_list(const struct origin *origin, void *field)
 {
@@ -287,10 +280,10 @@ static enum cmn_status parse_path_list(const struct origin *origin, void *field)
 		text += len + (text[len] == ':');
 	}
 	if (status != CMN_OK) {
-		free_list(list);
+		cmn_strings_free(list);
 		return status;
 	}
-	free_list(*ret);
+	cmn_strings_free(*ret);
 	*ret = list;
 	return CMN_OK;
 }
@@ -305,7 +298,7 @@ static void format_list(const void *field, struct cmn_buffer *ret)
 
 static void release_list(void *field)
 {
-	free_list(*(char ***)field);
+	cmn_strings_free(*(char ***)field);
 }
 static const struct kind kind_path_list = { "absolute paths separated by colons", parse_path_list, format_list,
 				       release_list };

@@ -319,7 +319,7 @@ static enum storage_result follow(struct session *session, bool may_move, long *
 	int moves = 0;
 
 	if (http->flat && key.len)
-		(void)storage_key_hex(key, path);
+		cmn_hex(key.data, key.len, path);
 	else
 		storage_key_path(key, path);
 	if (asprintf(&url, "%.*s/%s", (int)http->url_len, http->url, path) < 0)

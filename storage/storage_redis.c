@@ -444,7 +444,7 @@ static void make_name(const struct session *session, const char *kind, struct cm
 {
 	char hex[STORAGE_KEY_HEX_SIZE];
 
-	(void)storage_key_hex(key, hex);
+	cmn_hex(key.data, key.len, hex);
 	(void)snprintf(ret_name, NAME_SIZE, "%s%s%s", session->redis->prefix, kind, hex);
 }
 

@@ -5,8 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cachecore/api/api_internal.h"
-
 /* Calls, and once more where memory ran out. On failure *ret has a copy of the error. */
 static enum cmn_status run(const struct api_request *request, struct cachecore_build_output *output,
 			   struct cc_build_taken *ret)
@@ -110,5 +108,5 @@ enum cachecore_status api_taken(enum cmn_status status, const struct cc_build_ta
 		.error_code = taken->error_code,
 		.error_message = taken->error_message,
 	};
-	return api_status(status);
+	return (enum cachecore_status)status;
 }

@@ -32,5 +32,8 @@ CMN_CHECKED enum cmn_status api_build_result(struct build_result *result,
 /* Where nothing can be kept: the caller gets the only reference. */
 CMN_CHECKED enum cmn_status api_build_alone(const struct api_request *request,
 					    struct cc_build_taken *ret);
+/* What one of them gave, as the public interface has it. */
+enum cachecore_status api_taken(enum cmn_status status, const struct cc_build_taken *taken,
+				struct cachecore_taken *ret);
 
 #endif

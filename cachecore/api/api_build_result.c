@@ -7,6 +7,7 @@
 
 #include <stdlib.h>
 
+#include "cachecore/api/api_build.h"
 #include "cachecore/api/api_internal.h"
 
 struct cachecore_build_result {

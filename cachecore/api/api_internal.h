@@ -7,7 +7,7 @@
 #define CACHECORE_API_INTERNAL_H
 
 #include "cachecore/api/cachecore.h"
-#include "cachecore/api/api_build.h"
+#include "cachecore/memory/programs.h"
 
 /* api_status.c asserts that the values are the same. */
 static inline enum cachecore_status api_status(enum cmn_status status)
@@ -36,9 +36,5 @@ static inline struct cc_value_ops api_value_ops(const struct cachecore_value_ops
 {
 	return ops ? (struct cc_value_ops){ ops->retain, ops->release } : (struct cc_value_ops){ 0 };
 }
-
-/* What a build gave. */
-enum cachecore_status api_taken(enum cmn_status status, const struct cc_build_taken *taken,
-				struct cachecore_taken *ret);
 
 #endif

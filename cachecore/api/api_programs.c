@@ -4,6 +4,7 @@
  * everything else is cc_programs'. Where there are no maps (NULL) or no
  * memory for a key, builds run all the same.
  */
+#include "cachecore/api/api_build.h"
 #include "cachecore/api/api_internal.h"
 #include "cachecore/api/program_key.h"
 #include "cachecore/memory/fast_kernels.h"

@@ -19,11 +19,11 @@ void cc_index_name(const uint8_t *key_id, const char *program, char ret[CC_INDEX
 	size_t len = (size_t)snprintf(ret, CC_INDEX_NAME_SIZE, "ckcache-1-index");	/* it fits */
 	struct cmn_hash hash;
 
-	if (key_id)
+	if (key_id) {
 		ret[len++] = '-';
-	for (size_t i = 0; key_id && i < NAME_BYTES; i++)
-		len += (size_t)snprintf(ret + len, CC_INDEX_NAME_SIZE - len, "%02x", key_id[i]);
-	ret[len] = '\0';
+		cmn_hex(key_id, NAME_BYTES, ret + len);
+		len += 2 * (size_t)NAME_BYTES;
+	}
 	if (!program)
 		return;
 	hash = cmn_hash_of(program, strlen(program));

@@ -67,7 +67,7 @@ enum cmn_status cc_remote_trust(const struct cc_config *config, const struct cmn
 		return status;
 	status = cc_trust_new(log, paths, ret);
 	if (paths != config->remote_trust)
-		cc_trust_free_paths(paths);
+		cmn_strings_free(paths);
 	return status;
 }
 
@@ -81,7 +81,7 @@ static bool wants_signatures(const struct cc_config *config)
 		return true;
 	for (size_t i = 0; paths[i]; i++)
 		found |= access(paths[i], F_OK) == 0 || errno != ENOENT;
-	cc_trust_free_paths(paths);
+	cmn_strings_free(paths);
 	return found;
 }
 
@@ -185,7 +185,7 @@ void cc_remote_free(struct cc_remote *remote)
 {
 	if (!remote)
 		return;
-	cc_launch_free_environment(remote->environment);
+	cmn_strings_free(remote->environment);
 	cc_remote_setup_release(&remote->setup);
 	free(remote);
 }

@@ -304,7 +304,7 @@ static char **copy_paths(char *const *paths)
 	for (size_t i = 0; copy && i < count; i++) {
 		copy[i] = strdup(paths[i]);
 		if (!copy[i]) {
-			cc_trust_free_paths(copy);
+			cmn_strings_free(copy);
 			return NULL;
 		}
 	}
@@ -347,7 +347,7 @@ void cc_trust_free(struct cc_trust *trust)
 {
 	if (!trust)
 		return;
-	cc_trust_free_paths(trust->files);
+	cmn_strings_free(trust->files);
 	free(trust);
 }
 
@@ -409,13 +409,6 @@ enum cmn_status cc_trust_default_paths(char ***ret)
 	if (status == CMN_OK)
 		*ret = paths;
 	else
-		cc_trust_free_paths(paths);
+		cmn_strings_free(paths);
 	return status;
-}
-
-void cc_trust_free_paths(char **paths)
-{
-	for (size_t i = 0; paths && paths[i]; i++)
-		free(paths[i]);
-	free(paths);
 }
