@@ -454,6 +454,29 @@ enum cmn_status cmn_file_open_healed(int dir_fd, const char *name, int *ret_fd)
 	return status == CMN_OK ? cmn_file_open_own(dir_fd, name, ret_fd) : status;
 }
 
+enum cmn_status cmn_file_remove(int dir_fd, const char *name)
+{
+	return unlinkat(dir_fd, name, 0) < 0 && errno != ENOENT ? cmn_status_from_errno(errno) : CMN_OK;
+}
+
+enum cmn_status cmn_file_open_dir(int dir_fd, const char *name, mode_t mode, int *ret_fd)
+{
+	const int flags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW;
+	enum cmn_status status;
+	int fd = cmn_file_open(dir_fd, name, flags);
+
+	if (fd < 0 && errno == ENOENT && mode) {
+		status = cmn_file_make_dir(dir_fd, name, mode);
+		if (status != CMN_OK)
+			return status;
+		fd = cmn_file_open(dir_fd, name, flags);
+	}
+	if (fd < 0)
+		return cmn_status_from_errno(errno);
+	*ret_fd = fd;
+	return CMN_OK;
+}
+
 bool cmn_file_is_named(int dir_fd, const char *name, int fd)
 {
 	struct stat file, place;

@@ -360,8 +360,7 @@ enum cmn_status cc_nonce_clear(const char *root)
 		return CMN_OK;
 	if (status != CMN_OK)
 		return status;
-	if (unlinkat(root_fd, CC_NONCE_NAME, 0) < 0 && errno != ENOENT)
-		status = cmn_status_from_errno(errno);
+	status = cmn_file_remove(root_fd, CC_NONCE_NAME);
 	(void)close(root_fd);	/* nothing was written through it */
 	return status;
 }

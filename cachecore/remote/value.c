@@ -151,18 +151,6 @@ enum cmn_status cc_remote_value_check(struct cmn_view bytes, const struct cc_tru
 				      NULL, now);
 }
 
-/* A look-up compares keys as bytes; what becomes a directory's name is read as fields. */
-static enum cmn_status walk_key(struct cmn_view key)
-{
-	struct cc_key_field field;
-	struct cmn_reader reader;
-	enum cmn_status status = cc_key_read(key, &reader);
-
-	while (status == CMN_OK)
-		status = cc_key_next(&reader, &field);
-	return status == CMN_MISS ? CMN_OK : status;
-}
-
 enum cmn_status cc_remote_files_decode(struct cmn_view src, struct cmn_buffer *bin,
 				 struct cc_key *ret_key, struct cc_entry **ret)
 {
@@ -172,8 +160,9 @@ enum cmn_status cc_remote_files_decode(struct cmn_view src, struct cmn_buffer *b
 	struct cc_src parts;
 	enum cmn_status status = cc_src_file_decode(src, &parts);
 
+	/* A look-up compares keys as bytes; what becomes a directory's name is read as fields. */
 	if (status == CMN_OK)
-		status = walk_key(parts.key);
+		status = cc_key_check(parts.key);
 	if (status == CMN_OK && parts.manifest.len)
 		status = cc_manifest_decode(parts.manifest, &manifest);
 	if (status == CMN_OK) {
