@@ -275,8 +275,7 @@ static enum cmn_status receive_len(struct cc_helper *helper, uint64_t *ret)
 	return receive(helper, ret, sizeof(*ret));	/* in this machine's order */
 }
 
-enum cmn_status cc_helper_read(struct cc_helper *helper, size_t len, struct cmn_buffer *ret,
-			       cc_helper_seen_fn seen, void *ctx)
+enum cmn_status cc_helper_read(struct cc_helper *helper, size_t len, struct cmn_buffer *ret)
 {
 	const size_t end = ret->len + len;
 	enum cmn_status status = CMN_OK;
@@ -291,8 +290,6 @@ enum cmn_status cc_helper_read(struct cc_helper *helper, size_t len, struct cmn_
 		}
 		status = receive_some(helper, ret->data + ret->len,
 				      ret->cap < end ? ret->cap - ret->len : end - ret->len, &got);
-		if (status == CMN_OK && seen)
-			seen(ctx, ret->data + ret->len, got);
 		ret->len += status == CMN_OK ? got : 0;
 		if (status == CMN_OK && ret->len < end && is_late(helper))
 			status = CMN_BUSY;
@@ -315,7 +312,7 @@ enum cmn_status cc_helper_get(struct cc_helper *helper, struct cmn_view key, siz
 
 	if (status == CMN_OK && len > max)
 		status = CMN_ERR_TOO_LARGE;
-	return status == CMN_OK ? cc_helper_read(helper, (size_t)len, ret, NULL, NULL) : status;
+	return status == CMN_OK ? cc_helper_read(helper, (size_t)len, ret) : status;
 }
 
 enum cmn_status cc_helper_ask_or_claim(struct cc_helper *helper, struct cmn_view key,
