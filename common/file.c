@@ -576,38 +576,32 @@ enum cmn_status cmn_file_publish(int dir_fd, const char *name, const struct cmn_
 }
 
 /* Over what it holds, and cut after that: never empty. */
-static enum cmn_status write_in_place(int dir_fd, const char *name, const struct cmn_view *views,
-				      size_t count)
+static enum cmn_status write_in_place(int dir_fd, const char *name, struct cmn_view view)
 {
 	enum cmn_status status;
-	size_t len = 0;
 	int fd = -1;
 
 	status = cmn_file_open_own(dir_fd, name, &fd);
 	if (status != CMN_OK)
 		return status;
-	for (size_t i = 0; i < count && status == CMN_OK; i++) {
-		status = cmn_file_write_all(fd, views[i].data, views[i].len);
-		len += views[i].len;
-	}
-	if (status == CMN_OK && ftruncate(fd, (off_t)len) < 0)
+	status = cmn_file_write_all(fd, view.data, view.len);
+	if (status == CMN_OK && ftruncate(fd, (off_t)view.len) < 0)
 		status = CMN_ERR_IO;
 	if (close(fd) < 0 && status == CMN_OK)
 		status = cmn_status_from_errno(errno);
 	return status;
 }
 
-enum cmn_status cmn_file_replace(int dir_fd, const char *name, const struct cmn_view *views,
-				 size_t count)
+enum cmn_status cmn_file_replace(int dir_fd, const char *name, struct cmn_view view)
 {
 	bool kept = false;
-	enum cmn_status status = publish(dir_fd, name, views, count, &kept);
+	enum cmn_status status = publish(dir_fd, name, &view, 1, &kept);
 
 	if (kept)
-		return write_in_place(dir_fd, name, views, count);
+		return write_in_place(dir_fd, name, view);
 	if (status == CMN_OK || cmn_file_make_way(dir_fd, name) != CMN_OK)
 		return status;
-	return cmn_file_publish(dir_fd, name, views, count);
+	return cmn_file_publish(dir_fd, name, &view, 1);
 }
 
 enum cmn_status cmn_file_make_dir(int dir_fd, const char *path, mode_t mode)

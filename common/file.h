@@ -182,8 +182,7 @@ bool cmn_file_is_older(int dir_fd, const struct stat *info, uint64_t age_ns);
  * place, if that is permitted. So the caller must hold a lock that all writers
  * take, and readers must be able to recognize a half-written file.
  */
-CMN_CHECKED enum cmn_status cmn_file_replace(int dir_fd, const char *name,
-					     const struct cmn_view *views, size_t count);
+CMN_CHECKED enum cmn_status cmn_file_replace(int dir_fd, const char *name, struct cmn_view view);
 
 /*
  * Makes a directory with exactly that mode; leaves an existing one alone.

@@ -618,6 +618,7 @@ static bool setup(struct storage_options *options, void **ret_ctx, struct storag
 	static struct directory directory;
 	const struct storage_url *url = &options->url;
 	const char *mask_text = storage_options_text(options, "umask");
+	const char *trusted = storage_options_text(options, "trusted-only");
 	unsigned long mask;
 	char *end;
 
@@ -629,8 +630,10 @@ static bool setup(struct storage_options *options, void **ret_ctx, struct storag
 	directory.path = url->path;
 	directory.shown = url->shown;
 	directory.max_value = (size_t)options->max_value_size;
-	if (!storage_options_flag(options, "trusted-only", &directory.trusted_only, error))
+	if (trusted && cmn_env_parse_bool(trusted, &directory.trusted_only) != CMN_OK) {
+		storage_error_set(error, "trusted-only must be true or false");
 		return false;
+	}
 	(void)storage_options_text(options, "max-size");	/* so that it is known */
 	if (mask_text) {
 		mask = strtoul(mask_text, &end, 8);

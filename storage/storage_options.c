@@ -264,14 +264,3 @@ bool storage_options_number(struct storage_options *options, const char *key, ui
 			  (unsigned long long)min, (unsigned long long)max);
 	return false;
 }
-
-bool storage_options_flag(struct storage_options *options, const char *key, bool *value,
-			  struct storage_error *error)
-{
-	const char *text = storage_options_text(options, key);
-
-	if (!text || cmn_env_parse_bool(text, value) == CMN_OK)
-		return true;
-	storage_error_set(error, "%s must be true or false", key);
-	return false;
-}
