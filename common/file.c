@@ -485,13 +485,6 @@ bool cmn_file_is_named(int dir_fd, const char *name, int fd)
 	       file.st_dev == place.st_dev && file.st_ino == place.st_ino;
 }
 
-/* A file of that name that was not there. */
-static int make_new(int dir_fd, const char *name)
-{
-	return cmn_file_raise(cmn_file_open_to_write(dir_fd, name, O_WRONLY | O_CREAT | O_EXCL, 0600,
-						     CMN_FILE_ANY, NULL));
-}
-
 static int make_temporary(int dir_fd, char ret_name[64])
 {
 	static atomic_uint serial;	/* makes names unique within the process; order is irrelevant */
@@ -503,7 +496,8 @@ static int make_temporary(int dir_fd, char ret_name[64])
 	(void)snprintf(ret_name, 64, CMN_FILE_TEMPORARY_PREFIX "%ld-%u-%llx",
 		       (long)getpid(), atomic_fetch_add(&serial, 1),
 		       (unsigned long long)cmn_clock_realtime());
-	return make_new(dir_fd, ret_name);
+	return cmn_file_raise(cmn_file_open_to_write(dir_fd, ret_name, O_WRONLY | O_CREAT | O_EXCL, 0600,
+						     CMN_FILE_ANY, NULL));
 }
 
 static uint64_t modified_ns(const struct stat *info)

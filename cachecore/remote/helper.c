@@ -178,11 +178,6 @@ static enum cmn_status greet(struct cc_helper *helper)
 	return status == CMN_OK && !basic ? CMN_ERR_VERSION : status;
 }
 
-static int open_socket(void)
-{
-	return cmn_file_raise(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
-}
-
 /* A helper that starts just now, or has too many waiting, is tried again. */
 static enum cmn_status connect_to(struct cc_helper *helper, const struct sockaddr_un *address)
 {
@@ -215,7 +210,7 @@ enum cmn_status cc_helper_connect(const char *path, uint64_t deadline, struct cc
 	if (strlen(path) >= sizeof(address.sun_path))
 		return CMN_ERR_INVALID;
 	memcpy(address.sun_path, path, strlen(path));
-	ret->fd = open_socket();
+	ret->fd = cmn_file_raise(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
 	if (ret->fd < 0) {
 		ret->lost = true;	/* this process has no more */
 		return cmn_status_from_errno(errno) == CMN_ERR_NOMEM ? CMN_ERR_NOMEM : CMN_ERR_IO;
