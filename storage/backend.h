@@ -37,10 +37,10 @@ struct storage_request {
 	const char *doing;		/* the verb, for messages */
 	struct cmn_view key;
 	struct cmn_view value;		/* put */
-	bool overwrite;			/* put; false: STORAGE_NOOP if there is a value already; only a hint */
+	bool overwrite;			/* put; false: STORAGE_NOOP if there is a value; a hint */
 	const char *token;		/* claim, release */
 	uint64_t ttl;			/* claim */
-	struct storage_value *ret_value;	/* get, claim: empty, counts what it takes; anything on failure */
+	struct storage_value *ret_value;	/* get, claim: empty; anything on failure */
 	bool ret_flag;			/* exists: is there; claim: has it now */
 	struct storage_error error;
 };

@@ -251,7 +251,8 @@ static bool serve_put(struct storage_connection *connection, struct storage_requ
 }
 
 /* false: the connection ends. */
-static bool serve_key_request(struct storage_connection *connection, enum storage_verb verb, const char *doing)
+static bool serve_key_request(struct storage_connection *connection, enum storage_verb verb,
+			      const char *doing)
 {
 	struct storage_request request = { .verb = verb, .doing = doing };
 

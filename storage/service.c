@@ -240,6 +240,7 @@ enum storage_result storage_service_do(struct storage_service *service,
 {
 	char token[STORAGE_TOKEN_SIZE + 24];
 	enum storage_result result = STORAGE_ERR;
+	bool failed;
 
 	(void)snprintf(token, sizeof(token), "%s", service->token);
 	if (request->verb == STORAGE_CLAIM)
@@ -252,8 +253,9 @@ enum storage_result storage_service_do(struct storage_service *service,
 		if (request->verb == STORAGE_PUT && result != STORAGE_DOWN)
 			end_claim(service, request->key);
 		/* A server that hangs up upon one value, as upon one too large for it, takes others. */
-		end_try(service, result == STORAGE_DOWN || (result == STORAGE_LOST && request->verb != STORAGE_PUT),
-			&request->error);
+		failed = result == STORAGE_DOWN ||
+			 (result == STORAGE_LOST && request->verb != STORAGE_PUT);
+		end_try(service, failed, &request->error);
 		if (result >= STORAGE_SPOILT)
 			result = STORAGE_ERR;
 	}

@@ -237,7 +237,9 @@ static enum cmn_status write_text(int root_fd, const struct cc_totals *totals)
 				  (unsigned long long)totals->bypasses[i].count);
 	cc_usage_encode(&totals->usage, &text);
 	encode_log(totals, &text);
-	status = text.failed ? CMN_ERR_NOMEM : cmn_file_replace(root_fd, CC_STATS_NAME, cmn_buffer_view(&text));
+	status = CMN_ERR_NOMEM;
+	if (!text.failed)
+		status = cmn_file_replace(root_fd, CC_STATS_NAME, cmn_buffer_view(&text));
 	cmn_buffer_release(&text);
 	return status;
 }

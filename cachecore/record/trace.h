@@ -14,7 +14,7 @@
 
 struct cc_trace;
 
-/* path: absolute. NULL on any failure, which goes to log: every function below takes NULL and does nothing. */
+/* path: absolute. NULL on any failure, which goes to log: the functions below take NULL and do nothing. */
 struct cc_trace *cc_trace_open(const char *path, const struct cmn_log *log);
 void cc_trace_close(struct cc_trace *trace);
 

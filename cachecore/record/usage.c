@@ -167,7 +167,8 @@ void cc_usage_parse_line(struct cc_usage *usage, char *line)
 			add_day(usage, (uint32_t)day, &counts);
 	} else if (strcmp(kind, "program") == 0) {
 		name = parse_name(strtok_r(NULL, " ", &state));
-		if (name && parse_u64(strtok_r(NULL, " ", &state), UINT32_MAX, &day) && parse_counts(&state, &counts))
+		if (name && parse_u64(strtok_r(NULL, " ", &state), UINT32_MAX, &day) &&
+		    parse_counts(&state, &counts))
 			add_program(usage, (uint32_t)day, cmn_view_of(name), &counts);
 	}
 }
