@@ -231,7 +231,7 @@ bool cc_nonce_differs(struct cmn_view old, struct cmn_view now, struct cmn_view 
 	}
 	*ret_old = difference.old;
 	*ret_now = difference.now;
-	return look_random(difference.old, difference.now);
+	return difference.now.len && look_random(difference.old, difference.now);
 }
 
 static bool read_slot(int fd, uint64_t number, struct slot *ret)
