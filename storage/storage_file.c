@@ -287,7 +287,7 @@ static int get(struct directory *directory, struct storage_request *request)
 {
 	struct storage_value *value = request->ret_value;
 	struct place place = { .fd = -1 };
-	struct stat info;
+	struct stat info = { 0 };
 	int fd, problem = open_place(directory, request->key, false, &place);
 
 	value->bytes.len = 0;
