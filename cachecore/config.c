@@ -256,13 +256,6 @@ static void release_text(void *field)
 static const struct kind kind_text = { "an address", parse_text, format_text, release_text };
 static const struct kind kind_path = { "an absolute path", parse_path, format_text, release_text };
 
-static void free_list(char **list)
-{
-	for (size_t i = 0; list && list[i]; i++)
-		free(list[i]);
-	free(list);
-}
-
 /* Colon-separated; empty parts are skipped, so that an empty list is none. */
 static enum cmn_status parse_path_list(const struct origin *origin, void *field)
 {
@@ -287,10 +280,10 @@ static enum cmn_status parse_path_list(const struct origin *origin, void *field)
 		text += len + (text[len] == ':');
 	}
 	if (status != CMN_OK) {
-		free_list(list);
+		cmn_strings_free(list);
 		return status;
 	}
-	free_list(*ret);
+	cmn_strings_free(*ret);
 	*ret = list;
 	return CMN_OK;
 }
@@ -305,7 +298,7 @@ static void format_list(const void *field, struct cmn_buffer *ret)
 
 static void release_list(void *field)
 {
-	free_list(*(char ***)field);
+	cmn_strings_free(*(char ***)field);
 }
 static const struct kind kind_path_list = { "absolute paths separated by colons", parse_path_list, format_list,
 				       release_list };
@@ -488,13 +481,13 @@ enum cmn_status cc_config_xdg_path(const char *variable, const char *home_tail, 
 
 enum cmn_status cc_config_user_path(const char *name, char **ret)
 {
-	struct cmn_buffer tail = { 0 };
-	enum cmn_status status = CMN_ERR_NOMEM;
+	enum cmn_status status;
+	char *tail;
 
-	cmn_buffer_printf(&tail, "ckcache/%s%c", name, '\0');
-	if (!tail.failed)
-		status = cc_config_xdg_path("XDG_CONFIG_HOME", ".config", (const char *)tail.data, ret);
-	cmn_buffer_release(&tail);
+	if (asprintf(&tail, "ckcache/%s", name) < 0)
+		return CMN_ERR_NOMEM;
+	status = cc_config_xdg_path("XDG_CONFIG_HOME", ".config", tail, ret);
+	free(tail);
 	return status;
 }
 
@@ -564,13 +557,6 @@ static enum cmn_status settle_dir(struct cc_config *config)
 	config->dir_problem =
 		strdup("none of CKCACHE_DIR, XDG_CACHE_HOME and HOME names a directory of this user");
 	return config->dir_problem ? CMN_OK : CMN_ERR_NOMEM;
-}
-
-static bool has_text(const struct origin *origins, const char *setting)
-{
-	const char *text = origins[find_setting(setting)].text;
-
-	return text && *text;
 }
 
 /* A file is there to have something in it. A privileged program writes to none that it is told of. */
@@ -658,8 +644,9 @@ static enum cmn_status load(const struct cmn_log *log, const char *system_file, 
 		status = apply(log, sources->origins, &config);
 	if (status == CMN_OK)
 		status = settle_dir(&config);
+	/* What is empty or bad is none by now. */
 	if (status == CMN_OK)
-		settle_log(&config, has_text(sources->origins, "log"));
+		settle_log(&config, sources->origins[find_setting("log")].text);
 	if (status == CMN_OK && built_for) {
 		config.built_for = strndup(built_for, NAME_MAX);
 		status = config.built_for ? CMN_OK : CMN_ERR_NOMEM;

@@ -153,6 +153,17 @@ enum cmn_status cc_key_next(struct cmn_reader *reader, struct cc_key_field *ret)
 	return CMN_OK;
 }
 
+enum cmn_status cc_key_check(struct cmn_view encoded)
+{
+	struct cc_key_field field;
+	struct cmn_reader reader;
+	enum cmn_status status = cc_key_read(encoded, &reader);
+
+	while (status == CMN_OK)
+		status = cc_key_next(&reader, &field);
+	return status == CMN_MISS ? CMN_OK : status;
+}
+
 struct cmn_view cc_key_find(struct cmn_view encoded, const char *name, unsigned int i)
 {
 	struct cc_key_field field;

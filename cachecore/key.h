@@ -116,6 +116,8 @@ struct cc_key_field {
 CMN_CHECKED enum cmn_status cc_key_read(struct cmn_view encoded, struct cmn_reader *ret_reader);
 /* CMN_OK: *ret is the next field. CMN_MISS: there are no more. CMN_ERR_CORRUPT. */
 CMN_CHECKED enum cmn_status cc_key_next(struct cmn_reader *reader, struct cc_key_field *ret);
+/* Walks an encoded key to its end: whether every field can be read. CMN_OK, else as the two above. */
+CMN_CHECKED enum cmn_status cc_key_check(struct cmn_view encoded);
 /* The value of the i-th field of that name; its data is NULL if there is none. */
 struct cmn_view cc_key_find(struct cmn_view encoded, const char *name, unsigned int i);
 

@@ -16,6 +16,56 @@ struct cmn_view cmn_view_of(const char *text)
 	return (struct cmn_view){ text, text ? strlen(text) : 0 };
 }
 
+void cmn_hex(const void *bytes, size_t len, char *ret)
+{
+	static const char digits[] = "0123456789abcdef";
+	const uint8_t *at = bytes;
+
+	for (; len; len--, at++) {
+		*ret++ = digits[*at >> 4];
+		*ret++ = digits[*at & 15];
+	}
+	*ret = '\0';
+}
+
+/* Of a hexadecimal digit; -1: it is none. */
+static int value_of(char digit)
+{
+	if (digit >= '0' && digit <= '9')
+		return digit - '0';
+	digit |= 0x20;
+	return digit >= 'a' && digit <= 'f' ? digit - 'a' + 10 : -1;
+}
+
+bool cmn_percent_decode(char *text)
+{
+	char *to = text;
+
+	for (; *text; text++) {
+		int high, low;
+
+		if (*text != '%') {
+			*to++ = *text;
+			continue;
+		}
+		high = value_of(text[1]);
+		low = high < 0 ? -1 : value_of(text[2]);
+		if (low < 0 || high + low == 0)
+			return false;
+		*to++ = (char)(high * 16 + low);
+		text += 2;
+	}
+	*to = '\0';
+	return true;
+}
+
+void cmn_strings_free(char **strings)
+{
+	for (size_t i = 0; strings && strings[i]; i++)
+		free(strings[i]);
+	free(strings);
+}
+
 void cmn_buffer_release(struct cmn_buffer *buf)
 {
 	if (buf->slab)

@@ -31,6 +31,13 @@ static inline bool cmn_view_equal(struct cmn_view a, struct cmn_view b)
 	return a.len == b.len && (a.len == 0 || memcmp(a.data, b.data, a.len) == 0);
 }
 
+/* Two digits a byte, and a terminator. */
+void cmn_hex(const void *bytes, size_t len, char *ret);
+/* "%XX" in a text becomes that byte, in place. false: it would be a zero byte, or "%" begins none. */
+bool cmn_percent_decode(char *text);
+/* Of malloc'd strings, and malloc'd itself; NULL ends it. NULL is fine. */
+void cmn_strings_free(char **strings);
+
 /*
  * Makes room for one more element in an array of count elements that only this function has grown.
  * Returns the array, which may have moved. NULL: out of memory; the array is unchanged.

@@ -454,19 +454,35 @@ enum cmn_status cmn_file_open_healed(int dir_fd, const char *name, int *ret_fd)
 	return status == CMN_OK ? cmn_file_open_own(dir_fd, name, ret_fd) : status;
 }
 
+enum cmn_status cmn_file_remove(int dir_fd, const char *name)
+{
+	return unlinkat(dir_fd, name, 0) < 0 && errno != ENOENT ? cmn_status_from_errno(errno) : CMN_OK;
+}
+
+enum cmn_status cmn_file_open_dir(int dir_fd, const char *name, mode_t mode, int *ret_fd)
+{
+	const int flags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW;
+	enum cmn_status status;
+	int fd = cmn_file_open(dir_fd, name, flags);
+
+	if (fd < 0 && errno == ENOENT && mode) {
+		status = cmn_file_make_dir(dir_fd, name, mode);
+		if (status != CMN_OK)
+			return status;
+		fd = cmn_file_open(dir_fd, name, flags);
+	}
+	if (fd < 0)
+		return cmn_status_from_errno(errno);
+	*ret_fd = fd;
+	return CMN_OK;
+}
+
 bool cmn_file_is_named(int dir_fd, const char *name, int fd)
 {
 	struct stat file, place;
 
 	return fstat(fd, &file) == 0 && fstatat(dir_fd, name, &place, AT_SYMLINK_NOFOLLOW) == 0 &&
 	       file.st_dev == place.st_dev && file.st_ino == place.st_ino;
-}
-
-/* A file of that name that was not there. */
-static int make_new(int dir_fd, const char *name)
-{
-	return cmn_file_raise(cmn_file_open_to_write(dir_fd, name, O_WRONLY | O_CREAT | O_EXCL, 0600,
-						     CMN_FILE_ANY, NULL));
 }
 
 static int make_temporary(int dir_fd, char ret_name[64])
@@ -480,7 +496,8 @@ static int make_temporary(int dir_fd, char ret_name[64])
 	(void)snprintf(ret_name, 64, CMN_FILE_TEMPORARY_PREFIX "%ld-%u-%llx",
 		       (long)getpid(), atomic_fetch_add(&serial, 1),
 		       (unsigned long long)cmn_clock_realtime());
-	return make_new(dir_fd, ret_name);
+	return cmn_file_raise(cmn_file_open_to_write(dir_fd, ret_name, O_WRONLY | O_CREAT | O_EXCL, 0600,
+						     CMN_FILE_ANY, NULL));
 }
 
 static uint64_t modified_ns(const struct stat *info)
@@ -553,38 +570,32 @@ enum cmn_status cmn_file_publish(int dir_fd, const char *name, const struct cmn_
 }
 
 /* Over what it holds, and cut after that: never empty. */
-static enum cmn_status write_in_place(int dir_fd, const char *name, const struct cmn_view *views,
-				      size_t count)
+static enum cmn_status write_in_place(int dir_fd, const char *name, struct cmn_view view)
 {
 	enum cmn_status status;
-	size_t len = 0;
 	int fd = -1;
 
 	status = cmn_file_open_own(dir_fd, name, &fd);
 	if (status != CMN_OK)
 		return status;
-	for (size_t i = 0; i < count && status == CMN_OK; i++) {
-		status = cmn_file_write_all(fd, views[i].data, views[i].len);
-		len += views[i].len;
-	}
-	if (status == CMN_OK && ftruncate(fd, (off_t)len) < 0)
+	status = cmn_file_write_all(fd, view.data, view.len);
+	if (status == CMN_OK && ftruncate(fd, (off_t)view.len) < 0)
 		status = CMN_ERR_IO;
 	if (close(fd) < 0 && status == CMN_OK)
 		status = cmn_status_from_errno(errno);
 	return status;
 }
 
-enum cmn_status cmn_file_replace(int dir_fd, const char *name, const struct cmn_view *views,
-				 size_t count)
+enum cmn_status cmn_file_replace(int dir_fd, const char *name, struct cmn_view view)
 {
 	bool kept = false;
-	enum cmn_status status = publish(dir_fd, name, views, count, &kept);
+	enum cmn_status status = publish(dir_fd, name, &view, 1, &kept);
 
 	if (kept)
-		return write_in_place(dir_fd, name, views, count);
+		return write_in_place(dir_fd, name, view);
 	if (status == CMN_OK || cmn_file_make_way(dir_fd, name) != CMN_OK)
 		return status;
-	return cmn_file_publish(dir_fd, name, views, count);
+	return cmn_file_publish(dir_fd, name, &view, 1);
 }
 
 enum cmn_status cmn_file_make_dir(int dir_fd, const char *path, mode_t mode)

@@ -111,6 +111,11 @@ int cmn_file_raise(int fd);
 /* Writes all of it or fails; EINTR and short writes are handled. */
 CMN_CHECKED enum cmn_status cmn_file_write_all(int fd, const void *data, size_t len);
 
+/* CMN_OK also where it is not there. */
+CMN_CHECKED enum cmn_status cmn_file_remove(int dir_fd, const char *name);
+/* Opens a directory, by no link; mode: it is made so where it is not there, unless it is 0. For close. */
+CMN_CHECKED enum cmn_status cmn_file_open_dir(int dir_fd, const char *name, mode_t mode, int *ret_fd);
+
 /* Whether the name in the directory leads to the open file. */
 bool cmn_file_is_named(int dir_fd, const char *name, int fd);
 
@@ -177,8 +182,7 @@ bool cmn_file_is_older(int dir_fd, const struct stat *info, uint64_t age_ns);
  * place, if that is permitted. So the caller must hold a lock that all writers
  * take, and readers must be able to recognize a half-written file.
  */
-CMN_CHECKED enum cmn_status cmn_file_replace(int dir_fd, const char *name,
-					     const struct cmn_view *views, size_t count);
+CMN_CHECKED enum cmn_status cmn_file_replace(int dir_fd, const char *name, struct cmn_view view);
 
 /*
  * Makes a directory with exactly that mode; leaves an existing one alone.

@@ -31,13 +31,7 @@ struct cmn_hash cmn_hash_of(const void *data, size_t len)
 
 void cmn_hash_hex(const struct cmn_hash *hash, char ret_text[CMN_HASH_HEX_SIZE])
 {
-	static const char digits[] = "0123456789abcdef";
-
-	for (size_t i = 0; i < CMN_HASH_SIZE; i++) {
-		ret_text[2 * i] = digits[hash->bytes[i] >> 4];
-		ret_text[2 * i + 1] = digits[hash->bytes[i] & 15];
-	}
-	ret_text[CMN_HASH_HEX_SIZE - 1] = '\0';
+	cmn_hex(hash->bytes, CMN_HASH_SIZE, ret_text);
 }
 
 bool cmn_hash_is_hex(const char *text)

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * backend: what a helper program gives to the server, which is the same for all:
- * one function for each kind of request. The server calls them from many
- * threads, but each session from one thread at a time.
+ * backend: what a helper program gives to the server, which is the same for all.
+ * The server calls it from many threads, but each session from one thread at a time.
  */
 #ifndef STORAGE_BACKEND_H
 #define STORAGE_BACKEND_H
@@ -14,6 +13,37 @@
 #include "storage/error.h"
 #include "storage/storage_options.h"
 #include "storage/value.h"
+
+/* The protocol's numbers of the requests with a key. */
+enum storage_verb {
+	STORAGE_GET = 0,
+	STORAGE_PUT = 1,
+	STORAGE_REMOVE = 2,
+	STORAGE_EXISTS = 5,
+	/*
+	 * Claims say who makes a value, so that others wait for it instead.
+	 * claim: STORAGE_OK: the value is there, as in get; STORAGE_NOOP: ret_flag says
+	 * whether the caller has the claim now, for ttl milliseconds. token starts with the
+	 * helper's own and is different for each request, but not for its repetition.
+	 * release: drops a claim that starts with the helper's token. STORAGE_NOOP: has none.
+	 * It follows each put, so that nobody waits for what was removed, or refused.
+	 */
+	STORAGE_CLAIM = 0x80,
+	STORAGE_RELEASE = 0x81,
+};
+
+struct storage_request {
+	enum storage_verb verb;
+	const char *doing;		/* the verb, for messages */
+	struct cmn_view key;
+	struct cmn_view value;		/* put */
+	bool overwrite;			/* put; false: STORAGE_NOOP if there is a value; a hint */
+	const char *token;		/* claim, release */
+	uint64_t ttl;			/* claim */
+	struct storage_value *ret_value;	/* get, claim: empty; anything on failure */
+	bool ret_flag;			/* exists: is there; claim: has it now */
+	struct storage_error error;
+};
 
 /* For all but the first two the function has set the error's text. */
 enum storage_result {
@@ -40,30 +70,8 @@ struct storage_backend {
 	enum storage_result (*open)(void *ctx, void **ret_session, struct storage_error *error);
 	void (*close)(void *session);
 
-	/* Fills *value, which is empty and counts what it takes. It holds anything on failure. */
-	enum storage_result (*get)(void *session, struct cmn_view key, struct storage_value *value,
-				   struct storage_error *error);
-	/* overwrite false: STORAGE_NOOP if there is a value already; only a hint. */
-	enum storage_result (*put)(void *session, struct cmn_view key, struct cmn_view value,
-				   bool overwrite, struct storage_error *error);
-	enum storage_result (*remove)(void *session, struct cmn_view key,
-				      struct storage_error *error);
-	enum storage_result (*exists)(void *session, struct cmn_view key, bool *ret,
-				      struct storage_error *error);
-
-	/*
-	 * Claims say who makes a value, so that others wait for it instead. NULL: not offered.
-	 * claim: STORAGE_OK: the value is there, as in get; STORAGE_NOOP: *ret_claimed says
-	 * whether the caller has the claim now, for ttl milliseconds. token starts with the
-	 * helper's own and is different for each request, but not for its repetition.
-	 * release: drops a claim that starts with the helper's token. STORAGE_NOOP: has none.
-	 * It follows each put, so that nobody waits for what was removed, or refused.
-	 */
-	enum storage_result (*claim)(void *session, struct cmn_view key, const char *token,
-				     uint64_t ttl, struct storage_value *value, bool *ret_claimed,
-				     struct storage_error *error);
-	enum storage_result (*release)(void *session, struct cmn_view key, const char *token,
-				       struct storage_error *error);
+	bool has_claims;
+	enum storage_result (*perform)(void *session, struct storage_request *request);
 
 	/* A line about the storage, for people: where it is, with which library. */
 	void (*describe)(void *ctx, struct storage_error *ret_line);

@@ -22,10 +22,7 @@
 enum { VERSION = 1 };
 enum { OK = 0, NOOP = 1, ERR = 2 };
 enum { CAN_GET_PUT_REMOVE = 0, CAN_INFO = 1, CAN_EXISTS = 2, CAN_CLAIM = 0x80 };
-enum {
-	GET = 0, PUT = 1, REMOVE = 2, STOP = 3, INFO = 4, EXISTS = 5,
-	CLAIM = 0x80, RELEASE = 0x81,
-};
+enum { STOP = 3, INFO = 4 };	/* beside those with a key */
 enum { OVERWRITE = 1 };
 
 struct storage_connection {
@@ -244,10 +241,9 @@ static bool serve_put(struct storage_connection *connection, struct storage_requ
 	if (!take_value(connection, len, &fits))
 		return false;
 	if (!fits) {
-		storage_error_set(&request->error, STORAGE_NO_ROOM, "put");
+		storage_error_set(&request->error, "put: " STORAGE_NO_ROOM);
 		return answer_error(connection, &request->error);
 	}
-	request->verb = STORAGE_PUT;
 	request->overwrite = flags & OVERWRITE;
 	request->value = cmn_buffer_view(&connection->value.bytes);
 	/* The next value is another helper's to store. */
@@ -255,64 +251,49 @@ static bool serve_put(struct storage_connection *connection, struct storage_requ
 }
 
 /* false: the connection ends. */
-static bool serve_key_request(struct storage_connection *connection, unsigned char type)
+static bool serve_key_request(struct storage_connection *connection, enum storage_verb verb,
+			      const char *doing)
 {
-	struct storage_request request = { .ret_value = NULL };
+	struct storage_request request = { .verb = verb, .doing = doing };
 
 	if (!take_key(connection, &request.key))
 		return false;
-	switch (type) {
-	case PUT:
+	if (verb == STORAGE_PUT)
 		return serve_put(connection, &request);
-	case CLAIM:
-		if (!take(connection, &request.ttl, sizeof(request.ttl)))
-			return false;
-		request.verb = STORAGE_CLAIM;
+	if (verb == STORAGE_CLAIM && !take(connection, &request.ttl, sizeof(request.ttl)))
+		return false;
+	if (verb == STORAGE_CLAIM || verb == STORAGE_GET)
 		request.ret_value = &connection->value;
-		break;
-	case GET:
-		request.verb = STORAGE_GET;
-		request.ret_value = &connection->value;
-		break;
-	case REMOVE:
-		request.verb = STORAGE_REMOVE;
-		break;
-	case EXISTS:
-		request.verb = STORAGE_EXISTS;
-		break;
-	default:
-		request.verb = STORAGE_RELEASE;
-	}
 	return perform(connection, &request);
 }
 
 static bool serve_request(struct storage_connection *connection)
 {
+	static const struct {
+		enum storage_verb verb;
+		const char *doing;
+	} verbs[] = {
+		{ STORAGE_GET, "get" }, { STORAGE_PUT, "put" }, { STORAGE_REMOVE, "remove" },
+		{ STORAGE_EXISTS, "exists" }, { STORAGE_CLAIM, "claim" }, { STORAGE_RELEASE, "release" },
+	};
+	/* The last two are for claims. */
+	const size_t count = connection->service->backend->has_claims ? 6 : 4;
 	static const unsigned char ok = OK;
 	struct storage_error error;
 	unsigned char type;
 
 	if (!take(connection, &type, 1))
 		return false;
-	switch (type) {
-	case STOP:
+	if (type == STOP) {
 		(void)answer_bytes(connection, &ok, 1);	/* the client may not wait for it */
 		connection->service->end();
 		return false;
-	case INFO:
+	}
+	if (type == INFO)
 		return answer_info(connection);
-	case CLAIM:
-	case RELEASE:
-		if (!connection->service->backend->claim)
-			break;
-		/* fall through */
-	case GET:
-	case PUT:
-	case REMOVE:
-	case EXISTS:
-		return serve_key_request(connection, type);
-	default:
-		break;
+	for (size_t i = 0; i < count; i++) {
+		if (type == verbs[i].verb)
+			return serve_key_request(connection, verbs[i].verb, verbs[i].doing);
 	}
 	/* Where the next request begins is not known. */
 	storage_error_set(&error, "unknown request 0x%02x", type);
@@ -340,7 +321,7 @@ void *storage_connection_serve(void *ctx)
 	struct storage_service *service = connection->service;
 	const uint64_t timeout = service->options->request_timeout;
 	const struct timeval wait = { (time_t)(timeout / 1000), (long)(timeout % 1000) * 1000 };
-	const unsigned char greeting[] = { VERSION, service->backend->claim ? 4 : 3,
+	const unsigned char greeting[] = { VERSION, service->backend->has_claims ? 4 : 3,
 					   CAN_GET_PUT_REMOVE, CAN_INFO, CAN_EXISTS, CAN_CLAIM };
 	bool good = setsockopt(connection->fd, SOL_SOCKET, SO_RCVTIMEO, &wait, sizeof(wait)) == 0 &&
 		    setsockopt(connection->fd, SOL_SOCKET, SO_SNDTIMEO, &wait, sizeof(wait)) == 0 &&

@@ -18,8 +18,8 @@ struct storage_error {
 /* Cuts what is too long; bytes outside of printable ASCII become '?'. */
 void storage_error_set(struct storage_error *error, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
-/* With what was done: the values on their way take all memory that they may. */
-#define STORAGE_NO_ROOM "%s: no memory for the value now (max-memory)"
+/* The values on their way take all memory that they may. */
+#define STORAGE_NO_ROOM "no memory for the value now (max-memory)"
 /* The system's phrase for an errno value. */
 const char *storage_error_phrase(int number);
 

@@ -14,7 +14,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
-#include <sys/random.h>
 #include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
@@ -296,37 +295,6 @@ static bool set_limits(void)
 	return good;
 }
 
-static bool init_service(struct storage_service *service, struct storage_options *options,
-			 const struct storage_backend *backend, struct storage_error *error)
-{
-	unsigned char random[STORAGE_TOKEN_SIZE / 2];
-
-	service->backend = backend;
-	service->options = options;
-	service->end = end;
-	service->departures = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-	storage_breaker_init(&service->breaker);
-	service->room.max = (size_t)options->max_memory;
-	if (!backend->setup(options, &service->ctx, error))
-		return false;
-	if (!storage_pool_init(&service->pool, backend, service->ctx, options->max_connections)) {
-		storage_error_set(error, "out of memory");
-		return false;
-	}
-	if (service->departures < 0) {
-		storage_error_set(error, "no descriptors");
-		return false;
-	}
-	if (getrandom(random, sizeof(random), 0) != sizeof(random)) {
-		storage_error_set(error, "no random numbers");
-		return false;
-	}
-	for (size_t i = 0; i < sizeof(random); i++)
-		(void)snprintf(service->token + 2 * i, 3, "%02x", random[i]);
-	atomic_store(&service->last_activity, cmn_clock_monotonic());
-	return true;
-}
-
 /* Gives the client a thread, or hangs up if there is no memory for one. */
 static void welcome(struct storage_service *service, int fd, const pthread_attr_t *attributes)
 {
@@ -350,7 +318,7 @@ static uint64_t idle_timeout(struct storage_service *service)
 	uint64_t timeout = service->options->idle_timeout * 1000000000ULL;
 	struct storage_error why;
 
-	return timeout > DOWN_IDLE_NS && storage_breaker_is_open(&service->breaker, &why)
+	return timeout > DOWN_IDLE_NS && storage_service_is_down(service, &why)
 		? DOWN_IDLE_NS : timeout;
 }
 
@@ -473,8 +441,9 @@ int storage_server_main(const struct storage_backend *backend, int argc, char **
 	close_inherited();
 	open_standard();
 	limited = !set_limits();
+	service.end = end;
 	if (!storage_options_read(&options, &error) ||
-	    !init_service(&service, &options, backend, &error)) {
+	    !storage_service_init(&service, &options, backend, &error)) {
 		cmn_printable_clean(error.text, '?');	/* it may quote a setting */
 		(void)fprintf(stderr, "%s: %s\n", backend->identity, error.text);
 		return 2;

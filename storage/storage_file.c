@@ -70,31 +70,37 @@ struct place {
 #define TOO_LARGE (-2)
 #define CHANGED (-3)
 #define NO_ROOM (-4)
+#define NOTHING (-5)	/* none at all: STORAGE_NOOP */
 
-static enum storage_result set_failure(const struct directory *directory, const char *doing,
-				       const char *path, int problem, struct storage_error *error)
+static enum storage_result failed(const struct directory *directory, struct storage_request *request,
+				  int problem)
 {
+	struct storage_error *error = &request->error;
+	char path[STORAGE_KEY_PATH_SIZE];
+	const char *why;
+
 	switch (problem) {
 	case NOT_TRUSTED:
+		storage_key_path(request->key, path);
 		storage_error_set(error, "not trusted: %.200s", path);
 		return STORAGE_ERR;
 	case TOO_LARGE:
-		storage_error_set(error, "%s: the value has more than %zu bytes", doing,
+		storage_error_set(error, "%s: the value has more than %zu bytes", request->doing,
 				  directory->max_value);
 		return STORAGE_ERR;
 	case CHANGED:
-		storage_error_set(error, "%s: the file changed while it was read", doing);
-		return STORAGE_ERR;
+		why = "the file changed while it was read";
+		break;
 	case EFBIG:
-		storage_error_set(error, "%s: the limit on the size of files (RLIMIT_FSIZE) of this helper",
-				  doing);
-		return STORAGE_ERR;
+		why = "the limit on the size of files (RLIMIT_FSIZE) of this helper";
+		break;
 	case NO_ROOM:
-		storage_error_set(error, STORAGE_NO_ROOM, doing);
-		return STORAGE_ERR;
+		why = STORAGE_NO_ROOM;
+		break;
 	default:
-		storage_error_set(error, "%s: %s", doing, storage_error_phrase(problem));
+		why = storage_error_phrase(problem);
 	}
+	storage_error_set(error, "%s: %s", request->doing, why);
 	/* What a file server that is away looks like; others are spared the wait. */
 	switch (problem) {
 	case EIO:
@@ -107,11 +113,6 @@ static enum storage_result set_failure(const struct directory *directory, const 
 	default:
 		return STORAGE_ERR;
 	}
-}
-
-static bool may_pass(int problem)
-{
-	return problem == ESTALE || problem == EIO;
 }
 
 static bool is_trusted(const struct stat *info)
@@ -282,12 +283,12 @@ static int read_file(int fd, const struct stat *info, struct cmn_buffer *value)
 	return problem;
 }
 
-static int read_value(const struct directory *directory, struct cmn_view key,
-		      struct storage_value *value)
+static int get(struct directory *directory, struct storage_request *request)
 {
+	struct storage_value *value = request->ret_value;
 	struct place place = { .fd = -1 };
-	struct stat info;
-	int fd, problem = open_place(directory, key, false, &place);
+	struct stat info = { 0 };
+	int fd, problem = open_place(directory, request->key, false, &place);
 
 	value->bytes.len = 0;
 	if (!problem)
@@ -302,25 +303,7 @@ static int read_value(const struct directory *directory, struct cmn_view key,
 		problem = read_file(fd, &info, &value->bytes);
 	}
 	close_place(&place);
-	return problem;
-}
-
-static enum storage_result get(void *session, struct cmn_view key, struct storage_value *value,
-			       struct storage_error *error)
-{
-	const struct directory *directory = session;
-	char path[STORAGE_KEY_PATH_SIZE];
-	int problem, attempts = 0;
-
-	do {
-		problem = read_value(directory, key, value);
-	} while (may_pass(problem) && ++attempts < ATTEMPTS);
-	if (problem == 0)
-		return STORAGE_OK;
-	if (problem == ENOENT)
-		return STORAGE_NOOP;
-	storage_key_path(key, path);
-	return set_failure(directory, "get", path, problem, error);
+	return problem == ENOENT ? NOTHING : problem;
 }
 
 /* A name that nobody else makes; ".tmp-" marks what may be swept. */
@@ -391,44 +374,30 @@ static void sweep(int dir_fd)
 		(void)closedir(listing);
 }
 
-static enum storage_result remove_value(void *session, struct cmn_view key,
-					struct storage_error *error)
+static int remove_value(struct directory *directory, struct storage_request *request)
 {
-	const struct directory *directory = session;
 	struct place place = { .fd = -1 };
-	int problem, attempts = 0;
+	int problem = open_place(directory, request->key, false, &place);
 
-	do {
-		problem = open_place(directory, key, false, &place);
-		if (!problem && unlinkat(place.fd, place.name, 0) < 0)
-			problem = errno;
-		close_place(&place);
-	} while (may_pass(problem) && ++attempts < ATTEMPTS);
-	if (problem == 0)
-		return STORAGE_OK;
-	return problem == ENOENT ? STORAGE_NOOP
-				 : set_failure(directory, "remove", place.path, problem, error);
+	if (!problem && unlinkat(place.fd, place.name, 0) < 0)
+		problem = errno;
+	close_place(&place);
+	return problem == ENOENT ? NOTHING : problem;
 }
 
-static enum storage_result exists(void *session, struct cmn_view key, bool *ret,
-				  struct storage_error *error)
+static int exists(struct directory *directory, struct storage_request *request)
 {
-	const struct directory *directory = session;
 	struct place place = { .fd = -1 };
 	struct stat info;
-	int fd = -1, problem, attempts = 0;
+	int fd = -1, problem = open_place(directory, request->key, false, &place);
 
-	do {
-		problem = open_place(directory, key, false, &place);
-		if (!problem)
-			problem = open_file(directory, &place, place.name, &fd, &info);
-		if (!problem)
-			(void)close(fd);	/* only read */
-		close_place(&place);
-	} while (may_pass(problem) && ++attempts < ATTEMPTS);
-	*ret = problem == 0;
-	return problem == 0 || problem == ENOENT
-		       ? STORAGE_OK : set_failure(directory, "exists", place.path, problem, error);
+	if (!problem)
+		problem = open_file(directory, &place, place.name, &fd, &info);
+	if (!problem)
+		(void)close(fd);	/* only read */
+	close_place(&place);
+	request->ret_flag = problem == 0;
+	return problem == ENOENT ? 0 : problem;
 }
 
 /* What a claim file says: "token ttl", and when it was made by the file system's clock. */
@@ -515,19 +484,19 @@ static bool move_aside(struct directory *directory, const struct place *place, c
 	return good;
 }
 
-static int write_value(struct directory *directory, struct cmn_view key, struct cmn_view value,
-		       bool overwrite)
+static int put(struct directory *directory, struct storage_request *request)
 {
 	char temporary[TEMPORARY_SIZE];
 	struct place place = { .fd = -1 };
 	struct stat info;
-	int problem = open_place(directory, key, true, &place);
+	int problem = open_place(directory, request->key, true, &place);
 
 	make_temporary_name(directory, temporary);
-	if (!problem && !overwrite && fstatat(place.fd, place.name, &info, AT_SYMLINK_NOFOLLOW) == 0)
-		problem = EEXIST;
+	if (!problem && !request->overwrite &&
+	    fstatat(place.fd, place.name, &info, AT_SYMLINK_NOFOLLOW) == 0)
+		problem = NOTHING;
 	if (!problem)
-		problem = write_file(place.fd, temporary, value, true);
+		problem = write_file(place.fd, temporary, request->value, true);
 	if (!problem && renameat(place.fd, temporary, place.fd, place.name) < 0) {
 		problem = errno;
 		(void)unlinkat(place.fd, temporary, 0);	/* else it is swept */
@@ -538,87 +507,51 @@ static int write_value(struct directory *directory, struct cmn_view key, struct 
 	return problem;
 }
 
-static enum storage_result put(void *session, struct cmn_view key, struct cmn_view value,
-			       bool overwrite, struct storage_error *error)
+static int claim(struct directory *directory, struct storage_request *request)
 {
-	struct directory *directory = session;
-	char path[STORAGE_KEY_PATH_SIZE];
-	int problem, attempts = 0;
-
-	do {
-		problem = write_value(directory, key, value, overwrite);
-	} while (may_pass(problem) && ++attempts < ATTEMPTS);
-	if (problem == 0)
-		return STORAGE_OK;
-	if (problem == EEXIST && !overwrite)
-		return STORAGE_NOOP;
-	storage_key_path(key, path);
-	return set_failure(directory, "put", path, problem, error);
-}
-
-static int take_claim(struct directory *directory, struct cmn_view key, const char *token,
-		      uint64_t ttl_ns, bool *ret_claimed)
-{
+	const uint64_t ttl_ns = request->ttl < MAX_CLAIM_NS / 1000000 ? request->ttl * 1000000
+								      : MAX_CLAIM_NS;
 	char name[STORAGE_KEY_PATH_SIZE], text[MAX_CLAIM];
 	struct place place = { .fd = -1 };
 	struct claim claim;
-	int problem = open_place(directory, key, true, &place);
+	int problem = get(directory, request);
 
-	*ret_claimed = false;
+	request->ret_flag = false;
+	if (problem != NOTHING)
+		return problem;
+	problem = open_place(directory, request->key, true, &place);
 	if (problem)
 		return problem;
 	(void)snprintf(name, sizeof(name), "%s" CLAIM_SUFFIX, place.name);
-	(void)snprintf(text, sizeof(text), "%s %" PRIu64 "\n", token, ttl_ns);
+	(void)snprintf(text, sizeof(text), "%s %" PRIu64 "\n", request->token, ttl_ns);
 	problem = write_file(place.fd, name, cmn_view_of(text), false);
 	if (problem == EEXIST) {
 		problem = read_claim(directory, &place, name, ttl_ns, &claim);
-		if (!problem && strcmp(claim.token, token) == 0)
-			*ret_claimed = true;	/* an attempt of the same request */
+		if (!problem && strcmp(claim.token, request->token) == 0)
+			request->ret_flag = true;	/* an attempt of the same request */
 		else if (problem == ENOENT || (!problem && is_over(&place, &claim) &&
 					       move_aside(directory, &place, name, &claim)))
 			problem = write_file(place.fd, name, cmn_view_of(text), false);
 		else if (!problem)
 			problem = EEXIST;
 	}
-	*ret_claimed |= problem == 0;
+	request->ret_flag |= problem == 0;
 	close_place(&place);
-	return *ret_claimed || problem == EEXIST ? 0 : problem;
+	return request->ret_flag || problem == EEXIST ? NOTHING : problem;
 }
 
-static enum storage_result claim(void *session, struct cmn_view key, const char *token,
-				 uint64_t ttl, struct storage_value *value, bool *ret_claimed,
-				 struct storage_error *error)
+static int release(struct directory *directory, struct storage_request *request)
 {
-	struct directory *directory = session;
-	enum storage_result result = get(session, key, value, error);
-	char path[STORAGE_KEY_PATH_SIZE];
-	int problem, attempts = 0;
-
-	if (result != STORAGE_NOOP)
-		return result;
-	do {
-		problem = take_claim(directory, key, token,
-				     ttl < MAX_CLAIM_NS / 1000000 ? ttl * 1000000 : MAX_CLAIM_NS,
-				     ret_claimed);
-	} while (may_pass(problem) && ++attempts < ATTEMPTS);
-	storage_key_path(key, path);
-	return problem ? set_failure(directory, "claim", path, problem, error) : STORAGE_NOOP;
-}
-
-static enum storage_result release(void *session, struct cmn_view key, const char *token,
-				   struct storage_error *error)
-{
-	struct directory *directory = session;
 	char name[STORAGE_KEY_PATH_SIZE];
 	struct place place = { .fd = -1 };
 	struct claim claim;
-	int problem = open_place(directory, key, false, &place);
+	int problem = open_place(directory, request->key, false, &place);
 
 	if (!problem) {
 		(void)snprintf(name, sizeof(name), "%s" CLAIM_SUFFIX, place.name);
 		problem = read_claim(directory, &place, name, ABANDONED_NS, &claim);
 	}
-	if (!problem && strncmp(claim.token, token, strlen(token)) != 0) {
+	if (!problem && strncmp(claim.token, request->token, strlen(request->token)) != 0) {
 		if (is_over(&place, &claim))
 			(void)move_aside(directory, &place, name, &claim);	/* else it is swept */
 		problem = ENOENT;
@@ -626,9 +559,38 @@ static enum storage_result release(void *session, struct cmn_view key, const cha
 	if (!problem && unlinkat(place.fd, name, 0) < 0)
 		problem = errno;
 	close_place(&place);
-	if (problem == ENOENT)
+	return problem == ENOENT ? NOTHING : problem;
+}
+
+static int perform_once(struct directory *directory, struct storage_request *request)
+{
+	switch (request->verb) {
+	case STORAGE_GET:
+		return get(directory, request);
+	case STORAGE_PUT:
+		return put(directory, request);
+	case STORAGE_REMOVE:
+		return remove_value(directory, request);
+	case STORAGE_EXISTS:
+		return exists(directory, request);
+	case STORAGE_CLAIM:
+		return claim(directory, request);
+	case STORAGE_RELEASE:
+		return release(directory, request);
+	}
+	return EINVAL;
+}
+
+static enum storage_result perform(void *session, struct storage_request *request)
+{
+	int problem, attempts = 0;
+
+	do {
+		problem = perform_once(session, request);
+	} while ((problem == ESTALE || problem == EIO) && ++attempts < ATTEMPTS);
+	if (problem == NOTHING)
 		return STORAGE_NOOP;
-	return problem ? set_failure(directory, "release", place.path, problem, error) : STORAGE_OK;
+	return problem ? failed(session, request, problem) : STORAGE_OK;
 }
 
 static enum storage_result open_session(void *ctx, void **ret_session, struct storage_error *error)
@@ -656,6 +618,7 @@ static bool setup(struct storage_options *options, void **ret_ctx, struct storag
 	static struct directory directory;
 	const struct storage_url *url = &options->url;
 	const char *mask_text = storage_options_text(options, "umask");
+	const char *trusted = storage_options_text(options, "trusted-only");
 	unsigned long mask;
 	char *end;
 
@@ -667,8 +630,10 @@ static bool setup(struct storage_options *options, void **ret_ctx, struct storag
 	directory.path = url->path;
 	directory.shown = url->shown;
 	directory.max_value = (size_t)options->max_value_size;
-	if (!storage_options_flag(options, "trusted-only", &directory.trusted_only, error))
+	if (trusted && cmn_env_parse_bool(trusted, &directory.trusted_only) != CMN_OK) {
+		storage_error_set(error, "trusted-only must be true or false");
 		return false;
+	}
 	(void)storage_options_text(options, "max-size");	/* so that it is known */
 	if (mask_text) {
 		mask = strtoul(mask_text, &end, 8);
@@ -694,12 +659,8 @@ int main(int argc, char **argv)
 		.setup = setup,
 		.open = open_session,
 		.close = close_session,
-		.get = get,
-		.put = put,
-		.remove = remove_value,
-		.exists = exists,
-		.claim = claim,
-		.release = release,
+		.has_claims = true,
+		.perform = perform,
 		.describe = describe,
 	};
 

@@ -45,44 +45,46 @@ struct http {
 struct session {
 	const struct http *http;
 	CURL *curl;
-	/* Of the request: */
-	struct storage_value *value;	/* NULL: no body is wanted */
-	struct cmn_view sent;
-	size_t sent_len;		/* how much of it curl has taken */
-	uint64_t start, drained, headers;	/* time; bytes */
-	bool chunked, encoded, too_large, too_slow, no_room;
+	struct storage_request *request;
+	uint64_t start;
+	/* Of one transfer: */
+	struct transfer {
+		size_t sent_len;	/* how much of the value to be stored curl has taken */
+		uint64_t drained, headers;	/* bytes */
+		bool chunked, encoded, too_large, too_slow, no_room;
+	} now;
 };
 
 /* A part of the body: of a value's it is kept, of any other page dropped. */
 static size_t take_body(char *data, size_t size, size_t count, void *ctx)
 {
 	struct session *session = ctx;
-	size_t len = size * count;
+	struct storage_value *value = session->request->ret_value;
+	size_t len = size * count, max = session->http->max_value;
 	long code = 0;
 
 	(void)curl_easy_getinfo(session->curl, CURLINFO_RESPONSE_CODE, &code);
-	if (code != 200 || !session->value) {
-		session->drained += len;
-		return session->drained > MAX_DRAINED ? 0 : len;
+	if (code != 200 || !value) {
+		session->now.drained += len;
+		return session->now.drained > MAX_DRAINED ? 0 : len;
 	}
-	session->too_large = len > session->http->max_value - session->value->bytes.len;
-	session->no_room = !session->too_large &&
-			   !storage_value_reserve(session->value, len, session->http->max_value);
-	if (session->too_large || session->no_room)
+	session->now.too_large = len > max - value->bytes.len;
+	session->now.no_room = !session->now.too_large && !storage_value_reserve(value, len, max);
+	if (session->now.too_large || session->now.no_room)
 		return 0;
-	cmn_buffer_append(&session->value->bytes, data, len);	/* it fits */
+	cmn_buffer_append(&value->bytes, data, len);	/* it fits */
 	return len;
 }
 
 static size_t give_body(char *to, size_t size, size_t count, void *ctx)
 {
 	struct session *session = ctx;
-	size_t left = session->sent.len - session->sent_len;
+	size_t left = session->request->value.len - session->now.sent_len;
 	size_t len = size * count < left ? size * count : left;
 
 	if (len)
-		memcpy(to, (const char *)session->sent.data + session->sent_len, len);
-	session->sent_len += len;
+		memcpy(to, (const char *)session->request->value.data + session->now.sent_len, len);
+	session->now.sent_len += len;
 	return len;
 }
 
@@ -91,9 +93,9 @@ static int seek_body(void *ctx, curl_off_t offset, int origin)
 {
 	struct session *session = ctx;
 
-	if (origin != SEEK_SET || offset < 0 || (uint64_t)offset > session->sent.len)
+	if (origin != SEEK_SET || offset < 0 || (uint64_t)offset > session->request->value.len)
 		return CURL_SEEKFUNC_FAIL;
-	session->sent_len = (size_t)offset;
+	session->now.sent_len = (size_t)offset;
 	return CURL_SEEKFUNC_OK;
 }
 
@@ -116,16 +118,16 @@ static size_t take_header(char *line, size_t size, size_t count, void *ctx)
 	size_t len = size * count;
 
 	if (len >= 5 && strncmp(line, "HTTP/", 5) == 0) {
-		session->chunked = false;	/* another answer begins: after 100, or of a proxy */
-		session->encoded = false;
+		session->now.chunked = false;	/* another answer begins: after 100, or of a proxy */
+		session->now.encoded = false;
 	}
 	if (is_header(line, len, "transfer-encoding:", "chunked"))
-		session->chunked = true;
+		session->now.chunked = true;
 	if (is_header(line, len, "content-encoding:", "") &&
 	    !is_header(line, len, "content-encoding:", "identity"))
-		session->encoded = true;
-	session->headers += len;	/* also of answers before the last one, and what follows chunks */
-	return session->headers > MAX_HEADERS ? 0 : len;
+		session->now.encoded = true;
+	session->now.headers += len;	/* also of answers before the last one, and what follows chunks */
+	return session->now.headers > MAX_HEADERS ? 0 : len;
 }
 
 /* Whether it takes too long; curl asks about once a second, and when something moves. */
@@ -133,15 +135,15 @@ static int watch(void *ctx, curl_off_t down_total, curl_off_t down, curl_off_t u
 		 curl_off_t up)
 {
 	struct session *session = ctx;
-	const uint64_t moved = (uint64_t)down + session->sent.len;
+	const uint64_t moved = (uint64_t)down + session->request->value.len;
 
 	(void)down_total;
 	(void)up_total;
 	(void)up;
-	session->too_slow = cmn_clock_monotonic() - session->start >
-			    session->http->operation_timeout * 1000000 +
-				    moved * (1000000000 / SLOW_BYTES_PER_SECOND);
-	return session->too_slow;
+	session->now.too_slow = cmn_clock_monotonic() - session->start >
+				session->http->operation_timeout * 1000000 +
+					moved * (1000000000 / SLOW_BYTES_PER_SECOND);
+	return session->now.too_slow;
 }
 
 static void close_session(void *ctx)
@@ -216,39 +218,39 @@ static enum storage_result open_session(void *ctx, void **ret_session, struct st
 	return STORAGE_OK;
 }
 
-/* After a transfer that failed. The texts of curl_easy_strerror name no URL. */
-static enum storage_result set_failure(const struct session *session, const char *doing,
-				       CURLcode failure, struct storage_error *error)
+static enum storage_result fail(struct session *session, enum storage_result result, const char *why)
 {
-	if (session->too_large || failure == CURLE_FILESIZE_EXCEEDED) {
-		storage_error_set(error, "%s: the value has more than %zu bytes", doing,
-				  session->http->max_value);
+	storage_error_set(&session->request->error, "%s: %s", session->request->doing, why);
+	return result;
+}
+
+/* After a transfer that failed. The texts of curl_easy_strerror name no URL. */
+static enum storage_result failed(struct session *session, CURLcode failure)
+{
+	const struct transfer *now = &session->now;
+
+	if (now->too_large || failure == CURLE_FILESIZE_EXCEEDED) {
+		storage_error_set(&session->request->error, "%s: the value has more than %zu bytes",
+				  session->request->doing, session->http->max_value);
 		return STORAGE_SPOILT;
 	}
-	if (session->no_room) {
-		storage_error_set(error, STORAGE_NO_ROOM, doing);
-		return STORAGE_SPOILT;
-	}
-	if (session->drained > MAX_DRAINED || session->headers > MAX_HEADERS) {
-		storage_error_set(error, "%s: the server answers with a long page", doing);
-		return STORAGE_SPOILT;
-	}
-	if (session->too_slow) {
-		storage_error_set(error, "%s: the server did not answer in time", doing);
-		return STORAGE_DOWN;
-	}
-	storage_error_set(error, "%s: %s", doing, curl_easy_strerror(failure));
+	if (now->no_room)
+		return fail(session, STORAGE_SPOILT, STORAGE_NO_ROOM);
+	if (now->drained > MAX_DRAINED || now->headers > MAX_HEADERS)
+		return fail(session, STORAGE_SPOILT, "the server answers with a long page");
+	if (now->too_slow)
+		return fail(session, STORAGE_DOWN, "the server did not answer in time");
 	switch (failure) {
 	case CURLE_PARTIAL_FILE:
 	case CURLE_OUT_OF_MEMORY:
 	case CURLE_WRITE_ERROR:
-		return STORAGE_SPOILT;
+		return fail(session, STORAGE_SPOILT, curl_easy_strerror(failure));
 	case CURLE_SEND_ERROR:
 	case CURLE_RECV_ERROR:
 	case CURLE_GOT_NOTHING:
-		return STORAGE_LOST;
+		return fail(session, STORAGE_LOST, curl_easy_strerror(failure));
 	default:
-		return STORAGE_DOWN;
+		return fail(session, STORAGE_DOWN, curl_easy_strerror(failure));
 	}
 }
 
@@ -292,70 +294,57 @@ static bool stays(const char *from, const char *to)
 }
 
 /* One transfer. *ret_code: the status that the server answered with. */
-static enum storage_result transfer(struct session *session, const char *doing, const char *url,
-				    long *ret_code, struct storage_error *error)
+static enum storage_result transfer(struct session *session, const char *url, long *ret_code)
 {
 	CURLcode failure = curl_easy_setopt(session->curl, CURLOPT_URL, url);
 
-	session->sent_len = 0;
-	session->drained = 0;
-	session->headers = 0;
-	session->too_large = false;
-	session->no_room = false;
-	session->too_slow = false;
-	session->chunked = false;
-	session->encoded = false;
-	if (session->value)
-		session->value->bytes.len = 0;
+	session->now = (struct transfer){ 0 };
+	if (session->request->ret_value)
+		session->request->ret_value->bytes.len = 0;
 	if (failure == CURLE_OK)
 		failure = curl_easy_perform(session->curl);
-	if (failure != CURLE_OK)
-		return set_failure(session, doing, failure, error);
-	failure = curl_easy_getinfo(session->curl, CURLINFO_RESPONSE_CODE, ret_code);
-	return failure == CURLE_OK ? STORAGE_OK : set_failure(session, doing, failure, error);
+	if (failure == CURLE_OK)
+		failure = curl_easy_getinfo(session->curl, CURLINFO_RESPONSE_CODE, ret_code);
+	return failure == CURLE_OK ? STORAGE_OK : failed(session, failure);
 }
 
-/* The same, after redirects. A page that is no value costs an error. */
-static enum storage_result request(struct session *session, const char *doing, struct cmn_view key,
-				   bool may_move, long *ret_code, struct storage_error *error)
+/* The same, of the request's URL and after redirects. */
+static enum storage_result follow(struct session *session, bool may_move, long *ret_code)
 {
 	const struct http *http = session->http;
+	const struct cmn_view key = session->request->key;
 	char path[STORAGE_KEY_PATH_SIZE];
 	enum storage_result result;
 	char *url, *next = NULL;
 	int moves = 0;
 
 	if (http->flat && key.len)
-		(void)storage_key_hex(key, path);
+		cmn_hex(key.data, key.len, path);
 	else
 		storage_key_path(key, path);
-	if (asprintf(&url, "%.*s/%s", (int)http->url_len, http->url, path) < 0) {
-		storage_error_set(error, "out of memory");
-		return STORAGE_ERR;
-	}
+	if (asprintf(&url, "%.*s/%s", (int)http->url_len, http->url, path) < 0)
+		return fail(session, STORAGE_ERR, "out of memory");
 	session->start = cmn_clock_monotonic();
-	result = transfer(session, doing, url, ret_code, error);
+	result = transfer(session, url, ret_code);
 	while (result == STORAGE_OK && may_move && *ret_code >= 300 && *ret_code < 400 &&
 	       curl_easy_getinfo(session->curl, CURLINFO_REDIRECT_URL, &next) == CURLE_OK && next) {
 		if (++moves > MAX_REDIRECTS || !stays(url, next)) {
-			storage_error_set(error, "%s: the server redirects %s", doing,
-					  moves > MAX_REDIRECTS ? "too often" : "to another one");
-			result = STORAGE_ERR;
+			result = fail(session, STORAGE_ERR,
+				      moves > MAX_REDIRECTS ? "the server redirects too often"
+							    : "the server redirects to another one");
 			break;
 		}
 		free(url);
 		url = strdup(next);	/* curl's own is gone with the next transfer */
-		if (!url) {
-			storage_error_set(error, "out of memory");
-			return STORAGE_ERR;
-		}
-		result = transfer(session, doing, url, ret_code, error);
+		if (!url)
+			return fail(session, STORAGE_ERR, "out of memory");
+		result = transfer(session, url, ret_code);
 	}
 	free(url);
 	return result;
 }
 
-static enum storage_result set_refusal(const char *doing, long code, struct storage_error *error)
+static enum storage_result refused(struct session *session, long code)
 {
 	const char *why = "";
 
@@ -367,30 +356,32 @@ static enum storage_result set_refusal(const char *doing, long code, struct stor
 		why = ": too large for the server";
 	else if (code == 507)
 		why = ": the server's disk is full";
-	storage_error_set(error, "%s: HTTP status %ld%s", doing, code, why);
+	storage_error_set(&session->request->error, "%s: HTTP status %ld%s", session->request->doing,
+			  code, why);
 	return STORAGE_ERR;
 }
 
-/* Prepares the handle for a method; what the one before had set goes. */
-static void set_method(struct session *session, const char *method, struct curl_slist *headers)
+/* Prepares the handle for the request's method; what the one before had set goes. */
+static void set_method(struct session *session)
 {
+	const struct storage_request *request = session->request;
 	CURL *curl = session->curl;
-	const bool put = strcmp(method, "PUT") == 0, head = strcmp(method, "HEAD") == 0;
 
 	/* These set numbers and pointers: they cannot fail. HTTPGET undoes the others. */
 	(void)curl_easy_setopt(curl, CURLOPT_CUSTOMREQUEST, NULL);
 	(void)curl_easy_setopt(curl, CURLOPT_UPLOAD, 0L);
 	(void)curl_easy_setopt(curl, CURLOPT_NOBODY, 0L);
 	(void)curl_easy_setopt(curl, CURLOPT_HTTPGET, 1L);
-	if (put) {
+	if (request->verb == STORAGE_PUT) {
 		(void)curl_easy_setopt(curl, CURLOPT_UPLOAD, 1L);
-		(void)curl_easy_setopt(curl, CURLOPT_INFILESIZE_LARGE, (curl_off_t)session->sent.len);
-	} else if (head) {
+		(void)curl_easy_setopt(curl, CURLOPT_INFILESIZE_LARGE, (curl_off_t)request->value.len);
+	} else if (request->verb == STORAGE_EXISTS) {
 		(void)curl_easy_setopt(curl, CURLOPT_NOBODY, 1L);
-	} else if (strcmp(method, "DELETE") == 0) {
+	} else if (request->verb == STORAGE_REMOVE) {
 		(void)curl_easy_setopt(curl, CURLOPT_CUSTOMREQUEST, "DELETE");
 	}
-	(void)curl_easy_setopt(curl, CURLOPT_HTTPHEADER, headers);
+	(void)curl_easy_setopt(curl, CURLOPT_HTTPHEADER, request->verb == STORAGE_PUT && !request->overwrite
+			       ? session->http->add_headers : session->http->headers);
 }
 
 /* Whether the value's end was known before it came, so that a cut would have been seen. */
@@ -401,86 +392,36 @@ static bool has_known_end(const struct session *session)
 
 	(void)curl_easy_getinfo(session->curl, CURLINFO_CONTENT_LENGTH_DOWNLOAD_T, &length);
 	(void)curl_easy_getinfo(session->curl, CURLINFO_HTTP_VERSION, &version);
-	return session->chunked || length >= 0 || version >= CURL_HTTP_VERSION_2_0;
+	return session->now.chunked || length >= 0 || version >= CURL_HTTP_VERSION_2_0;
 }
 
-static enum storage_result get(void *ctx, struct cmn_view key, struct storage_value *value,
-			       struct storage_error *error)
+static enum storage_result perform(void *ctx, struct storage_request *request)
 {
+	/* With which statuses it is done. */
+	static const long done[][3] = {
+		[STORAGE_GET] = { 200, 200, 200 }, [STORAGE_PUT] = { 200, 201, 204 },
+		[STORAGE_REMOVE] = { 200, 202, 204 }, [STORAGE_EXISTS] = { 200, 204, 204 },
+	};
+	const bool exists = request->verb == STORAGE_EXISTS, get = request->verb == STORAGE_GET;
 	struct session *session = ctx;
 	enum storage_result result;
 	long code = 0;
 
-	session->value = value;
-	session->sent = (struct cmn_view){ 0 };
-	set_method(session, "GET", session->http->headers);
-	result = request(session, "get", key, true, &code, error);
-	session->value = NULL;
+	session->request = request;
+	set_method(session);
+	result = follow(session, get || exists, &code);
 	if (result != STORAGE_OK)
 		return result;
-	if (code == 404 || code == 410)
-		return STORAGE_NOOP;
-	if (code != 200)
-		return set_refusal("get", code, error);
-	if (!has_known_end(session) || session->encoded) {
-		storage_error_set(error, "get: the server %s", session->encoded
-				  ? "encodes the value" : "does not say how long the value is");
-		return STORAGE_ERR;
-	}
-	return STORAGE_OK;
-}
-
-static enum storage_result put(void *ctx, struct cmn_view key, struct cmn_view value,
-			       bool overwrite, struct storage_error *error)
-{
-	struct session *session = ctx;
-	enum storage_result result;
-	long code = 0;
-
-	session->sent = value;
-	set_method(session, "PUT", overwrite ? session->http->headers : session->http->add_headers);
-	result = request(session, "put", key, false, &code, error);
-	session->sent = (struct cmn_view){ 0 };
-	if (result != STORAGE_OK)
-		return result;
-	if (code == 412 && !overwrite)
-		return STORAGE_NOOP;
-	return code == 200 || code == 201 || code == 204 ? STORAGE_OK
-							  : set_refusal("put", code, error);
-}
-
-static enum storage_result remove_value(void *ctx, struct cmn_view key, struct storage_error *error)
-{
-	struct session *session = ctx;
-	enum storage_result result;
-	long code = 0;
-
-	session->sent = (struct cmn_view){ 0 };
-	set_method(session, "DELETE", session->http->headers);
-	result = request(session, "remove", key, false, &code, error);
-	if (result != STORAGE_OK)
-		return result;
-	if (code == 404 || code == 410)
-		return STORAGE_NOOP;
-	return code == 200 || code == 202 || code == 204 ? STORAGE_OK
-							  : set_refusal("remove", code, error);
-}
-
-static enum storage_result exists(void *ctx, struct cmn_view key, bool *ret,
-				  struct storage_error *error)
-{
-	struct session *session = ctx;
-	enum storage_result result;
-	long code = 0;
-
-	session->sent = (struct cmn_view){ 0 };
-	set_method(session, "HEAD", session->http->headers);
-	result = request(session, "exists", key, true, &code, error);
-	if (result != STORAGE_OK)
-		return result;
-	if (code != 200 && code != 204 && code != 404 && code != 410)
-		return set_refusal("exists", code, error);
-	*ret = code < 300;
+	if (request->verb == STORAGE_PUT ? code == 412 && !request->overwrite : code == 404 || code == 410)
+		return exists ? STORAGE_OK : STORAGE_NOOP;
+	request->ret_flag = code == done[request->verb][0] || code == done[request->verb][1] ||
+			    code == done[request->verb][2];
+	if (!request->ret_flag)
+		return refused(session, code);
+	if (get && session->now.encoded)
+		return fail(session, STORAGE_ERR, "the server encodes the value");
+	if (get && !has_known_end(session))
+		return fail(session, STORAGE_ERR, "the server does not say how long the value is");
 	return STORAGE_OK;
 }
 
@@ -602,10 +543,7 @@ int main(int argc, char **argv)
 		.setup = setup,
 		.open = open_session,
 		.close = close_session,
-		.get = get,
-		.put = put,
-		.remove = remove_value,
-		.exists = exists,
+		.perform = perform,
 		.describe = describe,
 	};
 

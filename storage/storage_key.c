@@ -6,26 +6,14 @@
 
 #define NAME_DIGITS 200	/* file systems take 255 bytes, of which suffixes want some */
 
-size_t storage_key_hex(struct cmn_view key, char ret_text[STORAGE_KEY_HEX_SIZE])
-{
-	static const char digits[] = "0123456789abcdef";
-	const unsigned char *bytes = key.data;
-
-	for (size_t i = 0; i < key.len; i++) {
-		ret_text[2 * i] = digits[bytes[i] >> 4];
-		ret_text[2 * i + 1] = digits[bytes[i] & 15];
-	}
-	ret_text[2 * key.len] = '\0';
-	return 2 * key.len;
-}
-
 void storage_key_path(struct cmn_view key, char ret_path[STORAGE_KEY_PATH_SIZE])
 {
 	char hex[STORAGE_KEY_HEX_SIZE];
-	size_t len = storage_key_hex(key, hex);
+	size_t len = 2 * key.len;
 	const char *rest = hex + 2;
 	char *to = ret_path;
 
+	cmn_hex(key.data, key.len, hex);
 	if (key.len < 2) {
 		memcpy(to, "_/_", 3);
 		memcpy(to + 3, hex, len + 1);

@@ -9,8 +9,6 @@
 #define STORAGE_KEY_HEX_SIZE (2 * STORAGE_KEY_MAX + 1)
 #define STORAGE_KEY_PATH_SIZE (STORAGE_KEY_HEX_SIZE + 16)
 
-/* Two digits a byte, and a terminator. Returns the length. */
-size_t storage_key_hex(struct cmn_view key, char ret_text[STORAGE_KEY_HEX_SIZE]);
 /*
  * A path of the first byte's digits as a directory and the rest as a name: "ab/cdef01". A
  * key of less than two bytes is in a directory "_": "_/_" or "_/_ab". Names have at most 200

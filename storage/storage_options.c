@@ -2,7 +2,6 @@
 /* storage_options: the environment, the URL, attributes. */
 #include "storage/storage_options.h"
 
-#include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -38,39 +37,15 @@ static char *take_variable(const char *name)
 	return copy;
 }
 
-static int hex_digit(char digit)
-{
-	if (digit >= '0' && digit <= '9')
-		return digit - '0';
-	digit = (char)tolower((unsigned char)digit);
-	return digit >= 'a' && digit <= 'f' ? digit - 'a' + 10 : -1;
-}
-
 /* A copy with %XX decoded. NULL: out of memory, a wrong escape, or a zero byte. */
 static char *decode(const char *text, size_t len)
 {
-	char *copy = malloc(len + 1), *to = copy;
+	char *copy = strndup(text, len);
 
-	if (!copy)
-		return NULL;
-	for (size_t i = 0; i < len; i++) {
-		int high, low;
-
-		if (text[i] != '%') {
-			*to++ = text[i];
-			continue;
-		}
-		high = i + 2 < len ? hex_digit(text[i + 1]) : -1;
-		low = i + 2 < len ? hex_digit(text[i + 2]) : -1;
-		if (high < 0 || low < 0 || (high == 0 && low == 0)) {
-			free(copy);
-			return NULL;
-		}
-		*to++ = (char)(high << 4 | low);
-		i += 2;
-	}
-	*to = '\0';
-	return copy;
+	if (!copy || cmn_percent_decode(copy))
+		return copy;
+	free(copy);
+	return NULL;
 }
 
 /* host, [host], host:port; all of text. false: makes no sense. */
@@ -287,16 +262,5 @@ bool storage_options_number(struct storage_options *options, const char *key, ui
 		return true;
 	storage_error_set(error, "%s must be a number from %llu to %llu", key,
 			  (unsigned long long)min, (unsigned long long)max);
-	return false;
-}
-
-bool storage_options_flag(struct storage_options *options, const char *key, bool *value,
-			  struct storage_error *error)
-{
-	const char *text = storage_options_text(options, key);
-
-	if (!text || cmn_env_parse_bool(text, value) == CMN_OK)
-		return true;
-	storage_error_set(error, "%s must be true or false", key);
 	return false;
 }

@@ -51,10 +51,8 @@ bool storage_options_read(struct storage_options *ret, struct storage_error *err
 
 /* The attribute's value, or NULL; the last one that is given counts. */
 const char *storage_options_text(struct storage_options *options, const char *key);
-/* These leave *value alone if there is no such attribute. false: it has a value that makes no sense. */
+/* Leaves *value alone if there is no such attribute. false: it has a value that makes no sense. */
 bool storage_options_number(struct storage_options *options, const char *key, uint64_t min,
 			    uint64_t max, uint64_t *value, struct storage_error *error);
-bool storage_options_flag(struct storage_options *options, const char *key, bool *value,
-			  struct storage_error *error);
 
 #endif

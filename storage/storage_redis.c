@@ -58,8 +58,25 @@ struct session {
 	const struct redis *redis;
 	redisContext *context;
 	redisReplyObjectFunctions functions;
-	struct storage_value *value;	/* of the request; NULL: the reply is none */
+	/* Of the request: */
+	const char *doing;
+	struct storage_error *error;
+	struct storage_value *value;	/* NULL: the reply is none */
 };
+
+/* "prefix[claim:]hex"; its size. */
+#define NAME_SIZE (MAX_PREFIX + sizeof(CLAIM_PREFIX) + STORAGE_KEY_HEX_SIZE)
+
+/* The words are borrowed. */
+struct command {
+	int count;
+	struct cmn_view words[7];
+};
+
+static void add_word(struct command *command, const char *word)
+{
+	command->words[command->count++] = cmn_view_of(word);
+}
 
 /* The value if it is there, else 1 or 0: whether the claim is the token's. */
 static const char claim_script[] =
@@ -104,21 +121,29 @@ static bool is_early(const char *reply)
 	return strncmp(reply, said, strlen(said)) == 0;
 }
 
-static void set_refusal(struct storage_error *error, const char *doing, const char *reply)
+static enum storage_result fail(const struct session *session, enum storage_result result,
+				const char *why)
 {
+	storage_error_set(session->error, "%s: %s", session->doing, why);
+	return result;
+}
+
+/* After an error that the server has sent. */
+static enum storage_result refused(const struct session *session, const char *reply)
+{
+	enum storage_result result = is_early(reply) ? STORAGE_SPOILT : STORAGE_ERR;
 	size_t len;
 
-	if (is_early(reply))
+	if (result == STORAGE_SPOILT)
 		reply = "NOAUTH";
 	len = strspn(reply, "ABCDEFGHIJKLMNOPQRSTUVWXYZ");
 	for (size_t i = 0; i < sizeof(refusals) / sizeof(refusals[0]); i++) {
-		if (strlen(refusals[i].word) == len && strncmp(refusals[i].word, reply, len) == 0) {
-			storage_error_set(error, "%s: %s", doing, refusals[i].sentence);
-			return;
-		}
+		if (strlen(refusals[i].word) == len && strncmp(refusals[i].word, reply, len) == 0)
+			return fail(session, result, refusals[i].sentence);
 	}
-	storage_error_set(error, "%s: the server answers with an error (%.*s)", doing,
-			  len < 20 ? (int)len : 20, reply);
+	storage_error_set(session->error, "%s: the server answers with an error (%.*s)",
+			  session->doing, len < 20 ? (int)len : 20, reply);
+	return result;
 }
 
 static struct timeval interval(uint64_t milliseconds)
@@ -127,43 +152,33 @@ static struct timeval interval(uint64_t milliseconds)
 }
 
 /* After a call of hiredis that failed. */
-static enum storage_result set_failure(const struct session *session, const char *doing, int number,
-				       struct storage_error *error)
+static enum storage_result failed(const struct session *session, int number)
 {
 	switch (session->context->err) {
 	case REDIS_ERR_EOF:
-		storage_error_set(error, "%s: the server closed the connection", doing);
-		return STORAGE_LOST;
+		return fail(session, STORAGE_LOST, "the server closed the connection");
 	case REDIS_ERR_PROTOCOL:
-		storage_error_set(error, "%s: the server does not speak Redis's protocol", doing);
-		return STORAGE_DOWN;
+		return fail(session, STORAGE_DOWN, "the server does not speak Redis's protocol");
 	case REDIS_ERR_OOM:
-		storage_error_set(error, "%s: out of memory, or a reply of an unknown kind", doing);
-		return STORAGE_DOWN;
+		return fail(session, STORAGE_DOWN, "out of memory, or a reply of an unknown kind");
 	default:
 		break;
 	}
-	if (number == EAGAIN || number == ETIMEDOUT || number == EINPROGRESS) {
-		storage_error_set(error, "%s: the server did not answer in time", doing);
-		return STORAGE_DOWN;
-	}
-	storage_error_set(error, "%s: %s", doing, number ? storage_error_phrase(number)
-							  : "the connection failed");
-	return number == EPIPE || number == ECONNRESET ? STORAGE_LOST : STORAGE_DOWN;
+	if (number == EAGAIN || number == ETIMEDOUT || number == EINPROGRESS)
+		return fail(session, STORAGE_DOWN, "the server did not answer in time");
+	return fail(session, number == EPIPE || number == ECONNRESET ? STORAGE_LOST : STORAGE_DOWN,
+		    number ? storage_error_phrase(number) : "the connection failed");
 }
 
 /* After a write that failed: the server may have said why it reads no more. (Without TLS.) */
-static enum storage_result set_write_failure(const struct session *session, const char *doing,
-					     int number, struct storage_error *error)
+static enum storage_result write_failed(const struct session *session, int number)
 {
 	char said[100];
 	ssize_t got = recv(session->context->fd, said, sizeof(said) - 1, MSG_DONTWAIT);
 
 	said[got > 0 ? got : 0] = '\0';
-	if (said[0] != '-' || !is_early(said + 1))
-		return set_failure(session, doing, number, error);
-	set_refusal(error, doing, said + 1);
-	return STORAGE_SPOILT;
+	return said[0] == '-' && is_early(said + 1) ? refused(session, said + 1)
+						    : failed(session, number);
 }
 
 /* No reply that is asked for is an array: a server that sends one would have us make room for it. */
@@ -197,42 +212,34 @@ static uint64_t announced(const redisReader *reader)
 }
 
 /* Whether what has come may go on. A value's bytes are there twice when hiredis hands it over. */
-static enum storage_result look_at_reply(struct session *session, const char *doing,
-					 struct storage_error *error)
+static enum storage_result look_at_reply(struct session *session)
 {
 	const redisReader *reader = session->context->reader;
 	const size_t max = session->redis->max_value;
 
-	if (has_long_line(reader) || (!session->value && reader->len > MAX_REPLY)) {
-		storage_error_set(error, "%s: the server does not speak Redis's protocol", doing);
-		return STORAGE_DOWN;
-	}
+	if (has_long_line(reader) || (!session->value && reader->len > MAX_REPLY))
+		return fail(session, STORAGE_DOWN, "the server does not speak Redis's protocol");
 	if (!session->value)
 		return STORAGE_OK;
 	if (reader->len > max + REPLY_OVERHEAD || announced(reader) > max) {
-		storage_error_set(error, "%s: the value has more than %zu bytes", doing, max);
+		storage_error_set(session->error, "%s: the value has more than %zu bytes",
+				  session->doing, max);
 		return STORAGE_SPOILT;
 	}
-	if (!storage_value_count(session->value, 2 * reader->len)) {
-		storage_error_set(error, STORAGE_NO_ROOM, doing);
-		return STORAGE_SPOILT;
-	}
-	return STORAGE_OK;
+	return storage_value_count(session->value, 2 * reader->len)
+		? STORAGE_OK : fail(session, STORAGE_SPOILT, STORAGE_NO_ROOM);
 }
 
-static enum storage_result set_late(const struct session *session, const char *doing,
-				    uint64_t start, uint64_t bytes, struct storage_error *error)
+static enum storage_result check_time(const struct session *session, uint64_t start, uint64_t bytes)
 {
 	const uint64_t limit = session->redis->operation_timeout * 1000000 +
 			       bytes * (1000000000 / SLOW_BYTES_PER_SECOND);
 
-	return cmn_clock_monotonic() - start > limit ? set_failure(session, doing, ETIMEDOUT, error)
-						      : STORAGE_OK;
+	return cmn_clock_monotonic() - start > limit ? failed(session, ETIMEDOUT) : STORAGE_OK;
 }
 
 /* Sends some bytes, at once if they are many or the last ones. hiredis itself would copy a large value twice. */
-static enum storage_result send_bytes(struct session *session, const char *doing, const char *bytes,
-				      size_t len, bool last, struct storage_error *error)
+static enum storage_result send_bytes(struct session *session, const char *bytes, size_t len, bool last)
 {
 	const uint64_t start = cmn_clock_monotonic();
 	enum storage_result result = STORAGE_OK;
@@ -243,39 +250,38 @@ static enum storage_result send_bytes(struct session *session, const char *doing
 		part = len - at < PIECE ? len - at : PIECE;
 		errno = 0;
 		if (redisAppendFormattedCommand(session->context, bytes + at, part) != REDIS_OK)
-			return set_failure(session, doing, errno, error);
+			return failed(session, errno);
 		done = part < PIECE && !last;
 		while (!done && result == STORAGE_OK) {
 			if (redisBufferWrite(session->context, &done) != REDIS_OK)
-				return set_write_failure(session, doing, errno, error);
-			result = set_late(session, doing, start, len, error);
+				return write_failed(session, errno);
+			result = check_time(session, start, len);
 		}
 	}
 	return result;
 }
 
-static enum storage_result send_command(struct session *session, const char *doing, int count,
-					const char **words, const size_t *lens,
-					struct storage_error *error)
+static enum storage_result send_command(struct session *session, const struct command *command)
 {
 	char head[32];
-	int size = snprintf(head, sizeof(head), "*%d\r\n", count);
-	enum storage_result result = send_bytes(session, doing, head, (size_t)size, false, error);
+	int size = snprintf(head, sizeof(head), "*%d\r\n", command->count);
+	enum storage_result result = send_bytes(session, head, (size_t)size, false);
 
-	for (int i = 0; i < count && result == STORAGE_OK; i++) {
-		size = snprintf(head, sizeof(head), "$%zu\r\n", lens[i]);
-		result = send_bytes(session, doing, head, (size_t)size, false, error);
+	for (int i = 0; i < command->count && result == STORAGE_OK; i++) {
+		const struct cmn_view *word = &command->words[i];
+
+		size = snprintf(head, sizeof(head), "$%zu\r\n", word->len);
+		result = send_bytes(session, head, (size_t)size, false);
 		if (result == STORAGE_OK)
-			result = send_bytes(session, doing, words[i], lens[i], false, error);
+			result = send_bytes(session, word->data, word->len, false);
 		if (result == STORAGE_OK)
-			result = send_bytes(session, doing, "\r\n", 2, i == count - 1, error);
+			result = send_bytes(session, "\r\n", 2, i == command->count - 1);
 	}
 	return result;
 }
 
 /* Waits for a reply. hiredis has a time-out for each call of the system; a server that sends a byte now and then is dropped here. */
-static enum storage_result receive_reply(struct session *session, const char *doing,
-					 redisReply **ret, struct storage_error *error)
+static enum storage_result receive_reply(struct session *session, redisReply **ret)
 {
 	redisContext *context = session->context;
 	const uint64_t start = cmn_clock_monotonic();
@@ -286,11 +292,11 @@ static enum storage_result receive_reply(struct session *session, const char *do
 		errno = 0;
 		if (redisGetReplyFromReader(context, &reply) != REDIS_OK ||
 		    (!reply && redisBufferRead(context) != REDIS_OK))
-			return set_failure(session, doing, errno, error);
+			return failed(session, errno);
 		if (!reply)
-			result = look_at_reply(session, doing, error);
+			result = look_at_reply(session);
 		if (!reply && result == STORAGE_OK)
-			result = set_late(session, doing, start, context->reader->len, error);
+			result = check_time(session, start, context->reader->len);
 		if (result != STORAGE_OK)
 			return result;
 	}
@@ -317,84 +323,55 @@ static bool has_unasked(const struct session *session)
 }
 
 /* Sends a command and waits for its reply. */
-static enum storage_result ask(struct session *session, const char *doing, int count,
-			       const char **words, const size_t *lens, redisReply **ret,
-			       struct storage_error *error)
+static enum storage_result ask(struct session *session, const struct command *command, redisReply **ret)
 {
 	redisReply *reply = NULL;
 	enum storage_result result;
 
-	if (has_unasked(session)) {
-		storage_error_set(error, "%s: the server sends what nobody asked for", doing);
-		return STORAGE_LOST;
-	}
-	result = send_command(session, doing, count, words, lens, error);
+	if (has_unasked(session))
+		return fail(session, STORAGE_LOST, "the server sends what nobody asked for");
+	result = send_command(session, command);
 	if (result == STORAGE_OK)
-		result = receive_reply(session, doing, &reply, error);
+		result = receive_reply(session, &reply);
 	if (!reply)
 		return result != STORAGE_OK ? result : STORAGE_DOWN;	/* it never is */
 	*ret = reply;
 	if (reply->type != REDIS_REPLY_ERROR)
 		return STORAGE_OK;
-	set_refusal(error, doing, reply->str);
-	result = is_early(reply->str) ? STORAGE_SPOILT : STORAGE_ERR;
+	result = refused(session, reply->str);
 	freeReplyObject(reply);
 	return result;
 }
 
-/* The same, where the reply may be a value. */
-static enum storage_result ask_for_value(struct session *session, const char *doing,
-					 struct storage_value *value, int count, const char **words,
-					 const size_t *lens, redisReply **ret,
-					 struct storage_error *error)
+/* For words whose reply does not matter. */
+static enum storage_result tell(struct session *session, const char *doing, const struct command *command)
 {
-	enum storage_result result;
-
-	session->value = value;
-	result = ask(session, doing, count, words, lens, ret, error);
-	session->value = NULL;
-	return result;
-}
-
-/* For what is not one of the replies that a command has. */
-static enum storage_result wrong_reply(const char *doing, redisReply *reply,
-				       struct storage_error *error)
-{
-	storage_error_set(error, "%s: the server answers with a wrong type", doing);
-	freeReplyObject(reply);
-	return STORAGE_DOWN;
-}
-
-/* For words that all are strings. */
-static enum storage_result ask_text(struct session *session, const char *doing, int count,
-				    const char **words, struct storage_error *error)
-{
-	size_t lens[3];
 	redisReply *reply = NULL;
 	enum storage_result result;
 
-	for (int i = 0; i < count; i++)
-		lens[i] = strlen(words[i]);
-	result = ask(session, doing, count, words, lens, &reply, error);
+	session->doing = doing;
+	result = ask(session, command, &reply);
 	if (result == STORAGE_OK)
 		freeReplyObject(reply);
 	return result;
 }
 
-static enum storage_result log_in(struct session *session, struct storage_error *error)
+static enum storage_result log_in(struct session *session)
 {
 	const struct redis *redis = session->redis;
 	enum storage_result result = STORAGE_OK;
+	struct command auth = { 0 }, select = { 0 };
 
-	if (redis->password && redis->user)
-		result = ask_text(session, "logging in", 3,
-				  (const char *[]){ "AUTH", redis->user, redis->password }, error);
-	else if (redis->password)
-		result = ask_text(session, "logging in", 2,
-				  (const char *[]){ "AUTH", redis->password }, error);
+	add_word(&auth, "AUTH");
+	if (redis->user)
+		add_word(&auth, redis->user);
+	add_word(&auth, redis->password);
+	add_word(&select, "SELECT");
+	add_word(&select, redis->database);
+	if (redis->password)
+		result = tell(session, "logging in", &auth);
 	if (result == STORAGE_OK && redis->database[0])
-		result = ask_text(session, "choosing the database", 2,
-				  (const char *[]){ "SELECT", redis->database }, error);
+		result = tell(session, "choosing the database", &select);
 	return result;
 }
 
@@ -408,7 +385,7 @@ static void close_session(void *ctx)
 }
 
 /* What a new connection wants before its first command. */
-static enum storage_result prepare(struct session *session, struct storage_error *error)
+static enum storage_result prepare(struct session *session)
 {
 	redisContext *context = session->context;
 
@@ -421,12 +398,10 @@ static enum storage_result prepare(struct session *session, struct storage_error
 		(void)redisEnableKeepAlive(context);
 #ifdef STORAGE_REDIS_TLS
 	if (session->redis->tls &&
-	    !storage_redis_tls_begin(session->redis->tls, context, session->redis->host)) {
-		storage_error_set(error, "connecting: no TLS, or the certificate is not good");
-		return STORAGE_DOWN;
-	}
+	    !storage_redis_tls_begin(session->redis->tls, context, session->redis->host))
+		return fail(session, STORAGE_DOWN, "no TLS, or the certificate is not good");
 #endif
-	return log_in(session, error);
+	return log_in(session);
 }
 
 static enum storage_result open_session(void *ctx, void **ret_session, struct storage_error *error)
@@ -441,23 +416,21 @@ static enum storage_result open_session(void *ctx, void **ret_session, struct st
 		return STORAGE_ERR;
 	}
 	session->redis = redis;
+	session->doing = "connecting";
+	session->error = error;
 	errno = 0;
 	session->context = redis->path[0] ? redisConnectUnixWithTimeout(redis->path, connect)
 					  : redisConnectWithTimeout(redis->host, redis->port, connect);
 	if (!session->context) {
 		storage_error_set(error, "out of memory");
 		result = STORAGE_ERR;
-	} else if (session->context->err) {
-		if (session->context->err == REDIS_ERR_IO)
-			result = set_failure(session, "connecting", errno, error);
-		else
-			result = STORAGE_DOWN;
-		if (session->context->err != REDIS_ERR_IO)
-			storage_error_set(error, "connecting: the server's address is not known");
-	} else if (redisSetTimeout(session->context, interval(redis->operation_timeout)) != REDIS_OK) {
-		result = set_failure(session, "connecting", errno, error);
+	} else if (session->context->err && session->context->err != REDIS_ERR_IO) {
+		result = fail(session, STORAGE_DOWN, "the server's address is not known");
+	} else if (session->context->err ||
+		   redisSetTimeout(session->context, interval(redis->operation_timeout)) != REDIS_OK) {
+		result = failed(session, errno);
 	} else {
-		result = prepare(session, error);
+		result = prepare(session);
 	}
 	if (result == STORAGE_OK)
 		*ret_session = session;
@@ -466,16 +439,13 @@ static enum storage_result open_session(void *ctx, void **ret_session, struct st
 	return result;
 }
 
-/* "prefix[claim:]hex"; its size. */
-#define NAME_SIZE (MAX_PREFIX + sizeof(CLAIM_PREFIX) + STORAGE_KEY_HEX_SIZE)
-
-static size_t make_name(const struct session *session, const char *kind, struct cmn_view key,
-			char ret_name[NAME_SIZE])
+static void make_name(const struct session *session, const char *kind, struct cmn_view key,
+		      char ret_name[NAME_SIZE])
 {
 	char hex[STORAGE_KEY_HEX_SIZE];
 
-	(void)storage_key_hex(key, hex);
-	return (size_t)snprintf(ret_name, NAME_SIZE, "%s%s%s", session->redis->prefix, kind, hex);
+	cmn_hex(key.data, key.len, hex);
+	(void)snprintf(ret_name, NAME_SIZE, "%s%s%s", session->redis->prefix, kind, hex);
 }
 
 /* hiredis keeps the room that a large reply took until the next one comes. */
@@ -491,161 +461,93 @@ static void give_room_back(struct session *session)
 	context->reader = reader;
 }
 
-static enum storage_result take_value(struct session *session, const char *doing,
-				      redisReply *reply, struct storage_value *value,
-				      struct storage_error *error)
+static enum storage_result take_value(struct session *session, redisReply *reply)
 {
-	bool fits = reply->len <= session->redis->max_value && storage_value_count(value, reply->len);
+	struct storage_value *value = session->value;
 
 	if (reply->len > KEPT_ROOM)
 		give_room_back(session);
+	if (reply->len > session->redis->max_value || !storage_value_count(value, reply->len))
+		return fail(session, STORAGE_ERR, "the value is too large");
 	/* hiredis takes memory from malloc, as the buffer does, unless it is told otherwise. */
-	if (fits) {
-		cmn_buffer_release(&value->bytes);
-		value->bytes = (struct cmn_buffer){ .data = (uint8_t *)reply->str, .len = reply->len,
-						    .cap = reply->len };
-		reply->str = NULL;
-	} else {
-		storage_error_set(error, "%s: the value is too large", doing);
-	}
-	freeReplyObject(reply);
-	return fits ? STORAGE_OK : STORAGE_ERR;
-}
-
-static enum storage_result get(void *ctx, struct cmn_view key, struct storage_value *value,
-			       struct storage_error *error)
-{
-	struct session *session = ctx;
-	char name[NAME_SIZE];
-	const char *words[] = { "GET", name };
-	const size_t lens[] = { 3, make_name(session, "", key, name) };
-	redisReply *reply = NULL;
-	enum storage_result result = ask_for_value(session, "get", value, 2, words, lens, &reply, error);
-
-	if (result != STORAGE_OK)
-		return result;
-	if (reply->type == REDIS_REPLY_STRING)
-		return take_value(session, "get", reply, value, error);
-	if (reply->type != REDIS_REPLY_NIL)
-		return wrong_reply("get", reply, error);
-	freeReplyObject(reply);
-	return STORAGE_NOOP;
-}
-
-static enum storage_result put(void *ctx, struct cmn_view key, struct cmn_view value,
-			       bool overwrite, struct storage_error *error)
-{
-	struct session *session = ctx;
-	const char *ttl = session->redis->ttl;
-	char name[NAME_SIZE];
-	const char *words[6] = { "SET", name, value.data };
-	size_t lens[6] = { 3, make_name(session, "", key, name), value.len };
-	int count = 3;
-	redisReply *reply = NULL;
-	enum storage_result result;
-
-	if (ttl[0]) {
-		words[count] = "EX";
-		lens[count++] = 2;
-		words[count] = ttl;
-		lens[count++] = strlen(ttl);
-	}
-	if (!overwrite) {
-		words[count] = "NX";
-		lens[count++] = 2;
-	}
-	if (!value.len)
-		words[2] = "";
-	result = ask(session, "put", count, words, lens, &reply, error);
-	if (result != STORAGE_OK)
-		return result;
-	if (reply->type != REDIS_REPLY_STATUS && (reply->type != REDIS_REPLY_NIL || overwrite))
-		return wrong_reply("put", reply, error);
-	result = reply->type == REDIS_REPLY_STATUS ? STORAGE_OK : STORAGE_NOOP;
-	freeReplyObject(reply);
-	return result;
-}
-
-/* A command that answers with a number. */
-static enum storage_result count(struct session *session, const char *doing, int word_count,
-				 const char **words, const size_t *lens, bool *ret,
-				 struct storage_error *error)
-{
-	redisReply *reply = NULL;
-	enum storage_result result = ask(session, doing, word_count, words, lens, &reply, error);
-
-	if (result != STORAGE_OK)
-		return result;
-	if (reply->type != REDIS_REPLY_INTEGER)
-		return wrong_reply(doing, reply, error);
-	*ret = reply->integer > 0;
-	freeReplyObject(reply);
+	cmn_buffer_release(&value->bytes);
+	value->bytes = (struct cmn_buffer){ .data = (uint8_t *)reply->str, .len = reply->len,
+					    .cap = reply->len };
+	reply->str = NULL;
 	return STORAGE_OK;
 }
 
-static enum storage_result remove_value(void *ctx, struct cmn_view key, struct storage_error *error)
+/* What the request's command answers with. Any other reply is none of its. */
+static enum storage_result take_reply(struct session *session, struct storage_request *request,
+				      redisReply *reply)
 {
-	struct session *session = ctx;
-	char name[NAME_SIZE];
-	const char *words[] = { "DEL", name };
-	const size_t lens[] = { 3, make_name(session, "", key, name) };
-	bool some = false;
-	enum storage_result result = count(session, "remove", 2, words, lens, &some, error);
+	const enum storage_verb verb = request->verb;
 
-	return result == STORAGE_OK && !some ? STORAGE_NOOP : result;
+	if (reply->type == REDIS_REPLY_STRING && session->value)
+		return take_value(session, reply);
+	if (reply->type == REDIS_REPLY_NIL &&
+	    (verb == STORAGE_GET || (verb == STORAGE_PUT && !request->overwrite)))
+		return STORAGE_NOOP;
+	if (reply->type == REDIS_REPLY_STATUS && verb == STORAGE_PUT)
+		return STORAGE_OK;
+	if (reply->type != REDIS_REPLY_INTEGER || verb == STORAGE_GET || verb == STORAGE_PUT)
+		return fail(session, STORAGE_DOWN, "the server answers with a wrong type");
+	request->ret_flag = reply->integer > 0;
+	if (verb == STORAGE_EXISTS)
+		return STORAGE_OK;
+	return verb == STORAGE_CLAIM || !request->ret_flag ? STORAGE_NOOP : STORAGE_OK;
 }
 
-static enum storage_result exists(void *ctx, struct cmn_view key, bool *ret,
-				  struct storage_error *error)
+static enum storage_result perform(void *ctx, struct storage_request *request)
 {
-	struct session *session = ctx;
-	char name[NAME_SIZE];
-	const char *words[] = { "EXISTS", name };
-	const size_t lens[] = { 6, make_name(session, "", key, name) };
-
-	return count(session, "exists", 2, words, lens, ret, error);
-}
-
-static enum storage_result claim(void *ctx, struct cmn_view key, const char *token, uint64_t ttl,
-				 struct storage_value *value, bool *ret_claimed,
-				 struct storage_error *error)
-{
+	static const char *const simple[] = {
+		[STORAGE_GET] = "GET", [STORAGE_PUT] = "SET", [STORAGE_REMOVE] = "DEL",
+		[STORAGE_EXISTS] = "EXISTS",
+	};
 	struct session *session = ctx;
 	char name[NAME_SIZE], claim_name[NAME_SIZE], milliseconds[24];
-	const char *words[] = { "EVAL", claim_script, "2", name, claim_name, token, milliseconds };
-	const size_t lens[] = {
-		4, sizeof(claim_script) - 1, 1, make_name(session, "", key, name),
-		make_name(session, CLAIM_PREFIX, key, claim_name), strlen(token),
-		/* Redis wants a positive number, and adds the time of day to it. */
-		(size_t)snprintf(milliseconds, sizeof(milliseconds), "%" PRIu64,
-				 !ttl ? 1 : ttl < UINT32_MAX ? ttl : UINT32_MAX),
-	};
+	bool claims = request->verb == STORAGE_CLAIM;
+	struct command command = { 0 };
 	redisReply *reply = NULL;
-	enum storage_result result = ask_for_value(session, "claim", value, 7, words, lens, &reply, error);
+	enum storage_result result;
 
-	if (result != STORAGE_OK)
-		return result;
-	if (reply->type == REDIS_REPLY_STRING)
-		return take_value(session, "claim", reply, value, error);
-	if (reply->type != REDIS_REPLY_INTEGER)
-		return wrong_reply("claim", reply, error);
-	*ret_claimed = reply->integer == 1;
-	freeReplyObject(reply);
-	return STORAGE_NOOP;
-}
-
-static enum storage_result release(void *ctx, struct cmn_view key, const char *token,
-				   struct storage_error *error)
-{
-	struct session *session = ctx;
-	char name[NAME_SIZE];
-	const char *words[] = { "EVAL", release_script, "1", name, token };
-	const size_t lens[] = { 4, sizeof(release_script) - 1, 1,
-				make_name(session, CLAIM_PREFIX, key, name), strlen(token) };
-	bool some = false;
-	enum storage_result result = count(session, "release", 5, words, lens, &some, error);
-
-	return result == STORAGE_OK && !some ? STORAGE_NOOP : result;
+	session->doing = request->doing;
+	session->error = &request->error;
+	session->value = request->ret_value;
+	make_name(session, "", request->key, name);
+	make_name(session, CLAIM_PREFIX, request->key, claim_name);
+	/* Redis wants a positive number, and adds the time of day to it. */
+	(void)snprintf(milliseconds, sizeof(milliseconds), "%" PRIu64,
+		       !request->ttl ? 1 : request->ttl < UINT32_MAX ? request->ttl : UINT32_MAX);
+	if (claims || request->verb == STORAGE_RELEASE) {
+		add_word(&command, "EVAL");
+		add_word(&command, claims ? claim_script : release_script);
+		add_word(&command, claims ? "2" : "1");
+		if (claims)
+			add_word(&command, name);
+		add_word(&command, claim_name);
+		add_word(&command, request->token);
+		if (claims)
+			add_word(&command, milliseconds);
+	} else {
+		add_word(&command, simple[request->verb]);
+		add_word(&command, name);
+	}
+	if (request->verb == STORAGE_PUT) {
+		command.words[command.count++] = request->value;
+		if (session->redis->ttl[0]) {
+			add_word(&command, "EX");
+			add_word(&command, session->redis->ttl);
+		}
+		if (!request->overwrite)
+			add_word(&command, "NX");
+	}
+	result = ask(session, &command, &reply);
+	if (result == STORAGE_OK) {
+		result = take_reply(session, request, reply);
+		freeReplyObject(reply);
+	}
+	return result;
 }
 
 static void describe(void *ctx, struct storage_error *ret_line)
@@ -754,12 +656,8 @@ int main(int argc, char **argv)
 		.setup = setup,
 		.open = open_session,
 		.close = close_session,
-		.get = get,
-		.put = put,
-		.remove = remove_value,
-		.exists = exists,
-		.claim = claim,
-		.release = release,
+		.has_claims = true,
+		.perform = perform,
 		.describe = describe,
 	};
 

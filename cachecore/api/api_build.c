@@ -5,21 +5,19 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cachecore/memory/build_result.h"
-
 /* Calls, and once more where memory ran out. On failure *ret has a copy of the error. */
-static enum cmn_status run(const struct api_request *request, struct cc_build_output *output,
+static enum cmn_status run(const struct api_request *request, struct cachecore_build_output *output,
 			   struct cc_build_taken *ret)
 {
 	enum cmn_status status;
 
-	*output = (struct cc_build_output){ 0 };
-	status = request->build(request->ctx, output);
+	*output = (struct cachecore_build_output){ 0 };
+	status = (enum cmn_status)request->build(request->ctx, output);
 	if (status == CMN_ERR_NOMEM) {
 		free(output->error_message);
-		*output = (struct cc_build_output){ 0 };
+		*output = (struct cachecore_build_output){ 0 };
 		cc_programs_make_room(request->room);
-		status = request->build(request->ctx, output);
+		status = (enum cmn_status)request->build(request->ctx, output);
 	}
 	/* A success without a value would have every taker use NULL. */
 	if (status == CMN_OK && !output->value)
@@ -38,7 +36,7 @@ static enum cmn_status run(const struct api_request *request, struct cc_build_ou
 static enum cmn_status finish(enum cc_way way, struct cc_claim *claim,
 			      const struct api_request *request, struct cc_build_taken *ret)
 {
-	struct cc_build_output output;
+	struct cachecore_build_output output;
 	enum cmn_status status;
 
 	if (way != CC_WAY_BUILT)
@@ -54,7 +52,7 @@ static enum cmn_status finish(enum cc_way way, struct cc_claim *claim,
 }
 
 enum cmn_status api_build_program(struct cc_programs *programs, struct cmn_view key,
-				  cc_build_fn build, void *ctx, bool remember_errors,
+				  cachecore_build_fn build, void *ctx, bool remember_errors,
 				  struct cc_build_taken *ret)
 {
 	const struct api_request request = { build, ctx, programs, remember_errors };
@@ -64,7 +62,7 @@ enum cmn_status api_build_program(struct cc_programs *programs, struct cmn_view 
 }
 
 enum cmn_status api_build_kernel(struct cc_programs *programs, struct cmn_view program_key,
-				 struct cmn_view name, cc_build_fn build, void *ctx,
+				 struct cmn_view name, cachecore_build_fn build, void *ctx,
 				 struct cc_build_taken *ret)
 {
 	const struct api_request request = { build, ctx, programs, false };
@@ -77,7 +75,7 @@ enum cmn_status api_build_kernel(struct cc_programs *programs, struct cmn_view p
 enum cmn_status api_build_result(struct build_result *result, const struct api_request *request,
 				 struct cc_build_taken *ret)
 {
-	struct cc_build_output output;
+	struct cachecore_build_output output;
 	enum cmn_status status;
 
 	if (cc_build_result_claim(result, ret) != CC_WAY_BUILT)
@@ -99,4 +97,16 @@ enum cmn_status api_build_alone(const struct api_request *request, struct cc_bui
 
 	*ret = (struct cc_build_taken){ .way = CC_WAY_BUILT };
 	return finish(CC_WAY_BUILT, &claim, request, ret);
+}
+
+enum cachecore_status api_taken(enum cmn_status status, const struct cc_build_taken *taken,
+				struct cachecore_taken *ret)
+{
+	*ret = (struct cachecore_taken){
+		.value = taken->value,
+		.way = (enum cachecore_way)taken->way,
+		.error_code = taken->error_code,
+		.error_message = taken->error_message,
+	};
+	return (enum cachecore_status)status;
 }

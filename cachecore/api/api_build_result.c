@@ -1,18 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * api_build_result: BuildResult as an object of a runtime's own. It has a copy of
- * the callbacks, which the result inside borrows, and the reference count.
+ * api_build_result: BuildResult as an object of a runtime's own, with a copy of the callbacks,
+ * which the result inside borrows.
  */
 #include "cachecore/memory/build_result.h"
 
-#include <stdlib.h>
-
+#include "cachecore/api/api_build.h"
 #include "cachecore/api/api_internal.h"
 
 struct cachecore_build_result {
+	struct build_result result;	/* first */
 	struct cc_value_ops ops;
-	atomic_uint refs;
-	struct build_result *result;
 };
 
 enum cachecore_status cachecore_build_result_new(const struct cachecore_value_ops *ops,
@@ -22,41 +20,31 @@ enum cachecore_status cachecore_build_result_new(const struct cachecore_value_op
 
 	if (!ret)
 		return CACHECORE_ERR_INVALID;
-	made = calloc(1, sizeof(*made));
+	made = cc_build_result_new(NULL, sizeof(*made));
 	if (!made)
 		return CACHECORE_ERR_NOMEM;
 	made->ops = api_value_ops(ops);
-	atomic_init(&made->refs, 1);
-	made->result = cc_build_result_new(&made->ops, sizeof(*made->result));
-	if (!made->result) {
-		free(made);
-		return CACHECORE_ERR_NOMEM;
-	}
+	made->result.ops = &made->ops;
 	*ret = made;
 	return CACHECORE_OK;
 }
 
 struct cachecore_build_result *cachecore_build_result_ref(struct cachecore_build_result *result)
 {
-	/* The caller's reference keeps it alive, so nothing has to be ordered. */
-	(void)atomic_fetch_add_explicit(&result->refs, 1, memory_order_relaxed);
+	(void)cc_build_result_ref(&result->result);	/* it is this one */
 	return result;
 }
 
 void cachecore_build_result_unref(struct cachecore_build_result *result)
 {
-	/* Release: our use comes before; acquire: everybody's use comes before the end. */
-	if (!result ||
-	    atomic_fetch_sub_explicit(&result->refs, 1, memory_order_acq_rel) != 1)
-		return;
-	cc_build_result_unref(result->result);
-	free(result);
+	if (result)
+		cc_build_result_unref(&result->result);
 }
 
 enum cachecore_build_state
 cachecore_build_result_state(const struct cachecore_build_result *result)
 {
-	return (enum cachecore_build_state)cc_build_result_state(result->result);
+	return (enum cachecore_build_state)cc_build_result_state(&result->result);
 }
 
 enum cachecore_status cachecore_build_result_take(struct cachecore_build_result *result,
@@ -64,9 +52,9 @@ enum cachecore_status cachecore_build_result_take(struct cachecore_build_result 
 {
 	if (!ret_value)
 		return CACHECORE_ERR_INVALID;
-	if (cc_build_result_state(result->result) != BUILD_SUCCEEDED)
+	if (cc_build_result_state(&result->result) != BUILD_SUCCEEDED)
 		return CACHECORE_MISS;
-	*ret_value = cc_build_result_take(result->result);
+	*ret_value = cc_build_result_take(&result->result);
 	return CACHECORE_OK;
 }
 
@@ -75,8 +63,7 @@ enum cachecore_status cachecore_build_result_obtain(struct cachecore_build_resul
 						    struct cachecore_programs *flushed,
 						    struct cachecore_taken *ret)
 {
-	struct api_call call = { build, ctx };
-	const struct api_request request = { api_call, &call, api_maps(flushed), false };
+	const struct api_request request = { build, ctx, api_maps(flushed), false };
 	struct cc_build_taken taken;
 	enum cmn_status status;
 
@@ -85,6 +72,6 @@ enum cachecore_status cachecore_build_result_obtain(struct cachecore_build_resul
 	*ret = (struct cachecore_taken){ 0 };
 	if (!build)
 		return CACHECORE_ERR_INVALID;
-	status = api_build_result(result->result, &request, &taken);
+	status = api_build_result(&result->result, &request, &taken);
 	return api_taken(status, &taken, ret);
 }

@@ -7,7 +7,7 @@
 #define CACHECORE_API_INTERNAL_H
 
 #include "cachecore/api/cachecore.h"
-#include "cachecore/api/api_build.h"
+#include "cachecore/memory/programs.h"
 
 /* api_status.c asserts that the values are the same. */
 static inline enum cachecore_status api_status(enum cmn_status status)
@@ -31,16 +31,10 @@ static inline struct cc_programs *api_maps(struct cachecore_programs *programs)
 	return (struct cc_programs *)programs;
 }
 
-struct cc_value_ops api_value_ops(const struct cachecore_value_ops *ops);	/* NULL: nothing to call */
-
-/* A runtime's callback as cachecore calls it: api_call with this for ctx. */
-struct api_call {
-	cachecore_build_fn build;
-	void *ctx;
-};
-enum cmn_status api_call(void *ctx, struct cc_build_output *ret);
-/* What a build gave. */
-enum cachecore_status api_taken(enum cmn_status status, const struct cc_build_taken *taken,
-				struct cachecore_taken *ret);
+/* NULL: nothing to call. */
+static inline struct cc_value_ops api_value_ops(const struct cachecore_value_ops *ops)
+{
+	return ops ? (struct cc_value_ops){ ops->retain, ops->release } : (struct cc_value_ops){ 0 };
+}
 
 #endif

@@ -9,8 +9,107 @@
 #include <string.h>
 
 #include "cachecore/api/api_internal.h"
-#include "cachecore/api/api_store_internal.h"
+#include "cachecore/cache.h"
 #include "common/clock.h"
+
+struct cachecore_store {
+	struct cc_cache *cache;
+	char *runtime;
+	atomic_uint_least64_t hits, misses, rejected, build_ns_saved, build_ns_spent;
+};
+
+/* ---- values ---- */
+
+/* Beside CC_TAG_IMAGE; the layers' number for the same. */
+enum { BLOB_TAG_LOG = 2 };
+
+static bool value_is_valid(const struct cachecore_store_value *value)
+{
+	if (!value || !value->images || value->image_count == 0 ||
+	    value->image_count > UINT32_MAX || !api_bytes_valid(value->log))
+		return false;
+	for (size_t i = 0; i < value->image_count; i++) {
+		if (!api_bytes_valid(value->images[i]))
+			return false;
+	}
+	return true;
+}
+
+/* A copy of a valid value, one reference. */
+static enum cmn_status blob_new(const struct cachecore_store_value *value, uint64_t build_ns,
+				struct cc_entry **ret)
+{
+	struct cc_entry *entry = cc_entry_new(build_ns);
+	enum cmn_status status;
+
+	if (!entry)
+		return CMN_ERR_NOMEM;
+	for (size_t i = 0; i < value->image_count; i++)
+		cc_entry_add(entry, CC_TAG_IMAGE, (uint32_t)i, value->images[i].data,
+			     value->images[i].size);
+	if (value->log.data)
+		cc_entry_add(entry, BLOB_TAG_LOG, 0, value->log.data, value->log.size);
+	status = cc_entry_finish(entry, NULL);
+	if (status != CMN_OK) {
+		cc_entry_unref(entry);
+		return status;
+	}
+	*ret = entry;
+	return CMN_OK;
+}
+
+static const struct cc_entry *entry_of(const struct cachecore_blob *blob)
+{
+	return (const struct cc_entry *)blob;
+}
+
+static struct cachecore_bytes find(const struct cachecore_blob *blob, uint32_t tag, uint32_t index)
+{
+	struct cmn_view found = { 0 };
+
+	if (!cc_entry_find(entry_of(blob), tag, index, &found))
+		return (struct cachecore_bytes){ 0 };
+	return (struct cachecore_bytes){ found.data, found.len };
+}
+
+struct cachecore_bytes cachecore_blob_image(const struct cachecore_blob *blob, size_t i)
+{
+	if (i > UINT32_MAX)
+		return (struct cachecore_bytes){ 0 };
+	return find(blob, CC_TAG_IMAGE, (uint32_t)i);
+}
+
+size_t cachecore_blob_image_count(const struct cachecore_blob *blob)
+{
+	uint32_t count = 0;
+
+	while (find(blob, CC_TAG_IMAGE, count).data)
+		count++;
+	return count;
+}
+
+struct cachecore_bytes cachecore_blob_log(const struct cachecore_blob *blob)
+{
+	return find(blob, BLOB_TAG_LOG, 0);
+}
+
+uint64_t cachecore_blob_build_ns(const struct cachecore_blob *blob)
+{
+	return cc_entry_build_ns(entry_of(blob));
+}
+
+struct cachecore_blob *cachecore_blob_ref(struct cachecore_blob *blob)
+{
+	(void)cc_entry_ref((struct cc_entry *)blob);	/* it is this one */
+	return blob;
+}
+
+void cachecore_blob_unref(struct cachecore_blob *blob)
+{
+	cc_entry_unref((struct cc_entry *)blob);
+}
+
+/* ---- the store ---- */
 
 /* The configuration with what the options say in its place. CMN_MISS: the user wants no store. */
 static enum cmn_status configure(const struct cachecore_store_options *options,
@@ -111,14 +210,15 @@ static void add_field(struct cc_key *key, enum cc_part part, const char *name,
 	cc_key_add(key, part, name, value.data, value.size);
 }
 
-bool api_store_key_valid(const struct cachecore_store_key *key)
+static bool key_is_valid(const struct cachecore_store_key *key)
 {
 	return key && api_bytes_valid(key->device) && api_bytes_valid(key->image) &&
 	       api_bytes_valid(key->constants) && api_bytes_valid(key->options);
 }
 
-enum cmn_status api_store_key(const struct cachecore_store *store,
-			      const struct cachecore_store_key *key, struct cc_key *ret)
+/* Of a valid one. The caller releases *ret, whatever the status. */
+static enum cmn_status encode_key(const struct cachecore_store *store,
+				  const struct cachecore_store_key *key, struct cc_key *ret)
 {
 	cc_key_init(ret);
 	cc_key_add_text(ret, CC_PART_DEVICE, "runtime", store->runtime);
@@ -134,8 +234,8 @@ static void add(atomic_uint_least64_t *counter, uint64_t amount)
 	(void)atomic_fetch_add_explicit(counter, amount, memory_order_relaxed);
 }
 
-void api_store_count_hit(struct cachecore_store *store, const struct cc_key *key,
-			 const struct cc_entry *entry, uint64_t took_ns)
+static void count_hit(struct cachecore_store *store, const struct cc_key *key,
+		      const struct cc_entry *entry, uint64_t took_ns)
 {
 	uint64_t build_ns = cc_entry_build_ns(entry);
 
@@ -144,8 +244,8 @@ void api_store_count_hit(struct cachecore_store *store, const struct cc_key *key
 	add(&store->build_ns_saved, build_ns > took_ns ? build_ns - took_ns : 0);
 }
 
-void api_store_count_miss(struct cachecore_store *store, const struct cc_key *key,
-			  uint64_t build_ns)
+static void count_miss(struct cachecore_store *store, const struct cc_key *key,
+		       uint64_t build_ns)
 {
 	cc_cache_count_miss(store->cache, key, build_ns);
 	add(&store->misses, 1);
@@ -162,20 +262,20 @@ enum cachecore_status cachecore_store_get(struct cachecore_store *store,
 	enum cmn_status status;
 	struct cc_key encoded;
 
-	if (!ret || !api_store_key_valid(key))
+	if (!ret || !key_is_valid(key))
 		return CACHECORE_ERR_INVALID;
 	if (!store)
 		return CACHECORE_MISS;
-	status = api_store_key(store, key, &encoded);
+	status = encode_key(store, key, &encoded);
 	if (status == CMN_OK) {
 		status = cc_cache_get(store->cache, &encoded, &entry, &origin);
 		if (status == CMN_OK) {
-			api_store_count_hit(store, &encoded, entry,
+			count_hit(store, &encoded, entry,
 					    cmn_clock_monotonic() - began);
 			*ret = (struct cachecore_blob *)entry;
 		} else {
 			/* What its build takes is known where it happens, if at all. */
-			api_store_count_miss(store, &encoded, 0);
+			count_miss(store, &encoded, 0);
 		}
 	}
 	cc_key_release(&encoded);
@@ -190,13 +290,13 @@ enum cachecore_status cachecore_store_put(struct cachecore_store *store,
 	enum cmn_status status;
 	struct cc_key encoded;
 
-	if (!api_store_key_valid(key) || !api_value_valid(value))
+	if (!key_is_valid(key) || !value_is_valid(value))
 		return CACHECORE_ERR_INVALID;
 	if (!store)
 		return CACHECORE_OK;
-	status = api_store_key(store, key, &encoded);
+	status = encode_key(store, key, &encoded);
 	if (status == CMN_OK)
-		status = api_blob_new(value, value->build_ns, &entry);
+		status = blob_new(value, value->build_ns, &entry);
 	if (status == CMN_OK) {
 		cc_cache_put(store->cache, &encoded, entry);
 		cc_entry_unref(entry);
@@ -205,14 +305,87 @@ enum cachecore_status cachecore_store_put(struct cachecore_store *store,
 	return api_status(status);
 }
 
+struct store_build {
+	cachecore_store_build_fn build;
+	void *ctx;
+	const struct cc_cache *cache;	/* NULL: none */
+	bool called;
+	enum cmn_status status;	/* of the build, or why no blob could be made of it */
+	uint64_t took_ns;
+};
+
+static enum cmn_status build_entry(void *ctx, struct cc_entry **ret)
+{
+	struct store_build *call = ctx;
+	struct cachecore_store_value value = { 0 };
+	struct cc_build_start start = cc_cache_start_build(call->cache);
+
+	call->called = true;
+	call->status = (enum cmn_status)call->build(call->ctx, &value);
+	call->took_ns = cc_cache_build_ns(call->cache, &start);
+	if (call->status == CMN_OK && !value_is_valid(&value))
+		call->status = CMN_ERR_INVALID;
+	if (call->status == CMN_OK)
+		call->status = blob_new(&value,
+					    value.build_ns ? value.build_ns : call->took_ns, ret);
+	/* Whatever it is, there is nothing to share. */
+	return call->status == CMN_OK ? CMN_OK : CMN_MISS;
+}
+
+static enum cmn_status look_up_or_build(struct cachecore_store *store, const struct cc_key *key,
+					struct store_build *call, struct cc_entry **ret)
+{
+	uint64_t began = cmn_clock_monotonic();
+	enum cc_origin origin;
+	enum cmn_status status = cc_cache_get_or_build(store->cache, key, build_entry, call, ret,
+						       &origin);
+
+	if (call->called)
+		count_miss(store, key, call->took_ns);
+	else if (status == CMN_OK)
+		count_hit(store, key, *ret, cmn_clock_monotonic() - began);
+	return status;
+}
+
+enum cachecore_status cachecore_store_get_or_build(struct cachecore_store *store,
+						   const struct cachecore_store_key *key,
+						   cachecore_store_build_fn build, void *ctx,
+						   bool *ret_built, struct cachecore_blob **ret)
+{
+	struct store_build call = {
+		.build = build, .ctx = ctx, .cache = store ? store->cache : NULL,
+	};
+	struct cc_entry *entry = NULL;
+	enum cmn_status status;
+	struct cc_key encoded = { 0 };
+
+	if (ret_built)
+		*ret_built = false;
+	if (!ret || !build || !key_is_valid(key))
+		return CACHECORE_ERR_INVALID;
+	status = store ? encode_key(store, key, &encoded) : CMN_MISS;
+	if (status == CMN_OK)
+		status = look_up_or_build(store, &encoded, &call, &entry);
+	cc_key_release(&encoded);
+	/* No store, or not even the memory to ask it. */
+	if (status != CMN_OK && !call.called)
+		status = build_entry(&call, &entry);
+	if (ret_built)
+		*ret_built = call.called;
+	if (status != CMN_OK)
+		return api_status(call.status);
+	*ret = (struct cachecore_blob *)entry;
+	return CACHECORE_OK;
+}
+
 void cachecore_store_reject(struct cachecore_store *store, const struct cachecore_store_key *key)
 {
 	struct cc_key encoded;
 
-	if (!store || !api_store_key_valid(key))
+	if (!store || !key_is_valid(key))
 		return;
 	/* Without memory the entry stays, and is refused again where it is found again. */
-	if (api_store_key(store, key, &encoded) == CMN_OK) {
+	if (encode_key(store, key, &encoded) == CMN_OK) {
 		cc_cache_reject(store->cache, &encoded, NULL);
 		add(&store->rejected, 1);
 	}

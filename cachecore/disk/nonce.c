@@ -231,7 +231,7 @@ bool cc_nonce_differs(struct cmn_view old, struct cmn_view now, struct cmn_view 
 	}
 	*ret_old = difference.old;
 	*ret_now = difference.now;
-	return look_random(difference.old, difference.now);
+	return difference.now.len && look_random(difference.old, difference.now);
 }
 
 static bool read_slot(int fd, uint64_t number, struct slot *ret)
@@ -360,8 +360,7 @@ enum cmn_status cc_nonce_clear(const char *root)
 		return CMN_OK;
 	if (status != CMN_OK)
 		return status;
-	if (unlinkat(root_fd, CC_NONCE_NAME, 0) < 0 && errno != ENOENT)
-		status = cmn_status_from_errno(errno);
+	status = cmn_file_remove(root_fd, CC_NONCE_NAME);
 	(void)close(root_fd);	/* nothing was written through it */
 	return status;
 }

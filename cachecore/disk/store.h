@@ -189,8 +189,6 @@ CMN_CHECKED enum cmn_status cc_store_recompress(struct cc_store *store,
 enum cmn_file_trust cc_store_trust(const struct cc_store *store);
 /* The setting that the size of an entry's image violates, such as "max_device_image_size"; NULL: none. */
 const char *cc_store_bound_of(const struct cc_store *store, const struct cc_entry *entry);
-/* Whether entries go to make room for others; else what does not fit is not stored. */
-bool cc_store_makes_room(const struct cc_store *store);
 /* Root directory as configured, or NULL; borrowed. */
 const char *cc_store_root(const struct cc_store *store);
 

@@ -12,7 +12,7 @@
 /* Of file systems, as a rule: fewer bytes in as many blocks gain nothing. */
 #define BLOCK UINT64_C(4096)
 
-/* An entry's directory, locked. */
+/* An entry's directory. */
 struct held {
 	int root_fd, entry_dir_fd;	/* -1: none */
 };
@@ -27,7 +27,7 @@ static void leave(struct held *held)
 
 /* To be left in any case. */
 static enum cmn_status enter(struct cc_store *store, const struct cc_store_place *place,
-			     uint64_t until, struct held *ret)
+			     struct held *ret)
 {
 	enum cmn_status status;
 
@@ -35,10 +35,15 @@ static enum cmn_status enter(struct cc_store *store, const struct cc_store_place
 	status = cc_store_open_root(store, &ret->root_fd);
 	if (status == CMN_OK)
 		status = cc_entry_dir_open(ret->root_fd, place->entry_dir, &ret->entry_dir_fd);
-	if (status == CMN_OK)
-		status = cc_entry_dir_lock(ret->entry_dir_fd, until);
-	/* Without locks names still change whole: by rename. */
-	return status == CMN_ERR_IO && ret->entry_dir_fd >= 0 ? CMN_OK : status;
+	return status;
+}
+
+/* Without locks names still change whole: by rename. */
+static enum cmn_status lock(const struct held *held, uint64_t until)
+{
+	enum cmn_status status = cc_entry_dir_lock(held->entry_dir_fd, until);
+
+	return status == CMN_ERR_IO ? CMN_OK : status;
 }
 
 static bool is_there(int entry_dir_fd, unsigned int n)
@@ -59,7 +64,9 @@ enum cmn_status cc_store_discard(struct cc_store *store, const struct cc_store_p
 	*ret_freed = 0;
 	if (store->config->read_only)
 		return CMN_ERR_ACCESS;
-	status = enter(store, place, until, &held);
+	status = enter(store, place, &held);
+	if (status == CMN_OK)
+		status = lock(&held, until);
 	if (status == CMN_OK && !is_there(held.entry_dir_fd, place->n))
 		status = CMN_MISS;
 	if (status == CMN_OK &&
@@ -201,34 +208,27 @@ enum cmn_status cc_store_recompress(struct cc_store *store, const struct cc_stor
 {
 	uint64_t until = cc_store_lock_until(store);
 	struct recoding recoding = { 0 };
-	struct held held = { -1, -1 };
+	struct held held;
 	enum cmn_status status;
-	int root_fd = -1, entry_dir_fd = -1;
 
 	*ret_change = 0;
 	if (store->config->read_only && !how->dry_run)
 		return CMN_ERR_ACCESS;
-	status = cc_store_open_root(store, &root_fd);
-	if (status != CMN_OK)
-		return status;
-	status = cc_entry_dir_open(root_fd, place->entry_dir, &entry_dir_fd);
+	status = enter(store, place, &held);
 	if (status == CMN_OK)
-		status = encode(store, place, entry_dir_fd, how->level, how->load_rate, &recoding);
+		status = encode(store, place, held.entry_dir_fd, how->level, how->load_rate, &recoding);
 	if (status == CMN_OK && !is_worth(&recoding, how->level))
 		status = CMN_STALE;
 	if (status == CMN_OK && how->dry_run)
 		*ret_change = (int64_t)blocks(stored_len(&recoding)) -
 			      (int64_t)blocks(recoding.old.stored_len);
 	if (status == CMN_OK && !how->dry_run) {
-		status = enter(store, place, until, &held);
+		status = lock(&held, until);
 		if (status == CMN_OK)
 			status = is_same(held.entry_dir_fd, place->n, &recoding)
 				 ? publish(store, &held, place->n, &recoding, until, ret_change) : CMN_MISS;
-		leave(&held);
 	}
+	leave(&held);
 	release_recoding(&recoding);
-	if (entry_dir_fd >= 0)
-		(void)close(entry_dir_fd);	/* read only */
-	(void)close(root_fd);	/* likewise */
 	return status;
 }

@@ -102,11 +102,6 @@ const char *cc_store_bound_of(const struct cc_store *store, const struct cc_entr
 	return image_size > store->config->max_device_image_size ? "max_device_image_size" : NULL;
 }
 
-bool cc_store_makes_room(const struct cc_store *store)
-{
-	return cc_evict_makes_room(store->config);
-}
-
 static enum cmn_status prepare(const struct cc_store *store, const struct cc_key *key,
 			       const struct cc_entry *entry, struct prepared *prepared)
 {

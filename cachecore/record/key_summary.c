@@ -20,10 +20,10 @@ static uint32_t short_hash(const void *data, size_t len)
 	return (uint32_t)cmn_hash_u64(&hash);
 }
 
-/* The length of the next line with its end, or of the next block. */
-static size_t unit_len(const uint8_t *data, size_t left, bool lines)
+/* The length of the next line with its end. */
+static size_t line_len(const uint8_t *data, size_t left)
 {
-	const uint8_t *end = lines ? memchr(data, '\n', left) : data;
+	const uint8_t *end = memchr(data, '\n', left);
 
 	return end ? (size_t)(end - data) + 1 : left;
 }
@@ -35,7 +35,7 @@ static size_t count_units(struct cmn_view value, bool lines)
 	if (!lines)
 		return value.len;
 	for (size_t at = 0; at < value.len; count++)
-		at += unit_len((const uint8_t *)value.data + at, value.len - at, true);
+		at += line_len((const uint8_t *)value.data + at, value.len - at);
 	return count;
 }
 
@@ -57,7 +57,7 @@ static void append_hashes(struct cmn_buffer *buf, struct cmn_view value)
 
 		if (lines) {
 			for (size_t i = 0; i < per && at < value.len; i++)
-				at += unit_len(data + at, value.len - at, true);
+				at += line_len(data + at, value.len - at);
 		} else {
 			at += value.len - at < per ? value.len - at : per;
 		}

@@ -227,7 +227,6 @@ static enum cmn_status write_text(int root_fd, const struct cc_totals *totals)
 {
 	struct cmn_buffer text = { 0 };
 	enum cmn_status status;
-	struct cmn_view view;
 
 	/* Twice: without a sync the file may lose its end, and more than its end. */
 	encode_log(totals, &text);
@@ -238,8 +237,9 @@ static enum cmn_status write_text(int root_fd, const struct cc_totals *totals)
 				  (unsigned long long)totals->bypasses[i].count);
 	cc_usage_encode(&totals->usage, &text);
 	encode_log(totals, &text);
-	view = cmn_buffer_view(&text);
-	status = text.failed ? CMN_ERR_NOMEM : cmn_file_replace(root_fd, CC_STATS_NAME, &view, 1);
+	status = CMN_ERR_NOMEM;
+	if (!text.failed)
+		status = cmn_file_replace(root_fd, CC_STATS_NAME, cmn_buffer_view(&text));
 	cmn_buffer_release(&text);
 	return status;
 }
@@ -341,7 +341,7 @@ static void keep_old(int root_fd, struct cmn_view log)
 	while (rest.len > CC_EVENTS_FULL && cc_events_next(&rest, &record))
 		continue;
 	if (!kept.failed && rest.len)
-		(void)!cmn_file_replace(root_fd, CC_EVENTS_OLD_NAME, &rest, 1);
+		(void)!cmn_file_replace(root_fd, CC_EVENTS_OLD_NAME, rest);
 	cmn_buffer_release(&kept);
 	cmn_buffer_release(&old);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * trace: encodes an event as one line of JSON and appends it in one write.
+ * trace: encodes an event as one line of JSON, opens the file, appends it in one write, closes.
  * The file is one as log_file.h has it.
  */
 #include "cachecore/record/trace.h"
@@ -11,7 +11,6 @@
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "common/clock.h"
@@ -23,41 +22,34 @@
 #define MAX_SHOWN_VALUE 512
 
 struct cc_trace {
-	int fd;
-	dev_t device;		/* of the file: the application may close the number, and use it again */
-	ino_t inode;
+	char *path;
 	const struct cmn_log *log;
 	atomic_bool broken;	/* after the first failed write: silent */
 };
 
-static bool is_open(const struct cc_trace *trace)
+/* -1 with errno. */
+static int open_file(const struct cc_trace *trace, const char **ret_reason)
 {
-	struct stat info;
-
-	/* What cannot be asked (a server that is gone) is open all the same. */
-	if (fstat(trace->fd, &info) < 0)
-		return errno != EBADF;
-	return info.st_dev == trace->device && info.st_ino == trace->inode;
+	return cmn_file_raise(cmn_file_open_to_write(AT_FDCWD, trace->path, O_WRONLY | O_APPEND | O_CREAT,
+						     0600, CMN_FILE_TRUSTED, ret_reason));
 }
 
 struct cc_trace *cc_trace_open(const char *path, const struct cmn_log *log)
 {
-	struct cc_trace *trace = malloc(sizeof(*trace));
+	struct cc_trace *trace = calloc(1, sizeof(*trace));
 	const char *reason = cmn_status_string(CMN_ERR_NOMEM);
 	int fd = -1;
-	struct stat info;
 
 	if (trace)
-		fd = cmn_file_open_to_write(AT_FDCWD, path, O_WRONLY | O_APPEND | O_CREAT, 0600,
-					    CMN_FILE_TRUSTED, &reason);
-	if (fd < 0 || fstat(fd, &info) < 0) {
+		*trace = (struct cc_trace){ .path = strdup(path), .log = log };
+	if (trace && trace->path)
+		fd = open_file(trace, &reason);
+	if (fd < 0) {
 		cmn_log_write(log, CMN_LOG_ERROR, "trace file %s: %s", path, reason);
-		if (fd >= 0)
-			(void)close(fd);	/* nothing was written through it */
-		free(trace);
+		cc_trace_close(trace);
 		return NULL;
 	}
-	*trace = (struct cc_trace){ fd, info.st_dev, info.st_ino, log, false };
+	(void)close(fd);	/* nothing was written through it */
 	return trace;
 }
 
@@ -65,8 +57,7 @@ void cc_trace_close(struct cc_trace *trace)
 {
 	if (!trace)
 		return;
-	if (is_open(trace))
-		(void)close(trace->fd);	/* each line's write was checked */
+	free(trace->path);
 	free(trace);
 }
 
@@ -203,18 +194,23 @@ static void encode(struct cmn_buffer *line, const struct cc_event *event)
 /* One write: the rest after a short one would not be the same line. */
 static enum cmn_status write_line(const struct cc_trace *trace, const struct cmn_buffer *line)
 {
+	enum cmn_status status;
+	const char *reason;
 	ssize_t put;
+	int fd;
 
 	if (line->failed)
 		return CMN_ERR_NOMEM;
-	if (!is_open(trace))
-		return CMN_ERR_IO;
-	do {
-		put = cmn_file_write(trace->fd, line->data, line->len);
-	} while (put < 0 && errno == EINTR);
-	if (put < 0)
+	fd = open_file(trace, &reason);
+	if (fd < 0)
 		return cmn_status_from_errno(errno);
-	return (size_t)put == line->len ? CMN_OK : CMN_ERR_NOSPACE;
+	do {
+		put = cmn_file_write(fd, line->data, line->len);
+	} while (put < 0 && errno == EINTR);
+	status = put < 0 ? cmn_status_from_errno(errno) : CMN_OK;
+	if (close(fd) < 0 && status == CMN_OK)
+		status = cmn_status_from_errno(errno);
+	return status == CMN_OK && (size_t)put != line->len ? CMN_ERR_NOSPACE : status;
 }
 
 void cc_trace_write(struct cc_trace *trace, const struct cc_event *event)

@@ -2,8 +2,8 @@
 /*
  * trace: one JSON object per line and event, appended to the file that
  * CKCACHE_TRACE names, for people and scripts that ask why. Each line is one
- * O_APPEND write, so that processes may share the file. Thread-safe. A trace
- * that cannot be written, or was closed by the application, says so once and
+ * O_APPEND write, so that processes may share the file, which is open for that
+ * write alone. Thread-safe. A trace that cannot be written says so once and
  * stays silent.
  */
 #ifndef CACHECORE_RECORD_TRACE_H
@@ -14,7 +14,7 @@
 
 struct cc_trace;
 
-/* NULL on any failure, which goes to log: every function below takes NULL and does nothing. */
+/* path: absolute. NULL on any failure, which goes to log: the functions below take NULL and do nothing. */
 struct cc_trace *cc_trace_open(const char *path, const struct cmn_log *log);
 void cc_trace_close(struct cc_trace *trace);
 

@@ -140,38 +140,19 @@ static bool is_plain(char c)
 	return isascii((unsigned char)c) && (isalnum((unsigned char)c) || strchr("._+-", c));
 }
 
-static int digit(char c)
+/* Decoded in place; NULL: it is no name that was written here. */
+static char *parse_name(char *word)
 {
-	static const char digits[] = "0123456789abcdef";
-	const char *at = c ? strchr(digits, c) : NULL;
-
-	return at ? (int)(at - digits) : -1;
-}
-
-/* false: it is no name that was written here. */
-static bool parse_name(const char *word, char ret[CC_USAGE_PROGRAM_SIZE])
-{
-	size_t len = 0;
-
-	for (; word && *word && len < CC_USAGE_PROGRAM_SIZE - 1; word++) {
-		if (*word != '%') {
-			if (!is_plain(*word))
-				return false;
-			ret[len++] = *word;
-			continue;
-		}
-		if (digit(word[1]) < 0 || digit(word[2]) < 0 || (word[1] == '0' && word[2] == '0'))
-			return false;
-		ret[len++] = (char)(digit(word[1]) * 16 + digit(word[2]));
-		word += 2;
+	for (const char *at = word; at && *at; at++) {
+		if (*at != '%' && !is_plain(*at))
+			return NULL;
 	}
-	ret[len] = '\0';
-	return len && !*word;
+	return word && cmn_percent_decode(word) && strlen(word) < CC_USAGE_PROGRAM_SIZE ? word : NULL;
 }
 
 void cc_usage_parse_line(struct cc_usage *usage, char *line)
 {
-	char name[CC_USAGE_PROGRAM_SIZE], *state = NULL;
+	char *name, *state = NULL;
 	const char *kind = strtok_r(line, " ", &state);
 	struct cc_usage_counts counts;
 	uint64_t day;
@@ -185,8 +166,9 @@ void cc_usage_parse_line(struct cc_usage *usage, char *line)
 		if (parse_u64(strtok_r(NULL, " ", &state), UINT32_MAX, &day) && parse_counts(&state, &counts))
 			add_day(usage, (uint32_t)day, &counts);
 	} else if (strcmp(kind, "program") == 0) {
-		if (parse_name(strtok_r(NULL, " ", &state), name) &&
-		    parse_u64(strtok_r(NULL, " ", &state), UINT32_MAX, &day) && parse_counts(&state, &counts))
+		name = parse_name(strtok_r(NULL, " ", &state));
+		if (name && parse_u64(strtok_r(NULL, " ", &state), UINT32_MAX, &day) &&
+		    parse_counts(&state, &counts))
 			add_program(usage, (uint32_t)day, cmn_view_of(name), &counts);
 	}
 }

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/bytes.h"
 #include "common/env.h"
 
 #define BLANKS " \t"
@@ -16,36 +17,6 @@ void cc_address_release(struct cc_address *address)
 	for (size_t i = 0; i < address->attribute_count; i++)
 		free(address->attributes[i]);
 	*address = (struct cc_address){ 0 };
-}
-
-static int digit_of(char digit)
-{
-	if (isdigit((unsigned char)digit))
-		return digit - '0';
-	return isxdigit((unsigned char)digit) ? (digit | 0x20) - 'a' + 10 : -1;
-}
-
-/* In place. false: it would contain a zero byte, or "%" begins no byte. */
-static bool decode(char *text)
-{
-	char *to = text;
-
-	for (; *text; text++) {
-		int high, low;
-
-		if (*text != '%') {
-			*to++ = *text;
-			continue;
-		}
-		high = digit_of(text[1]);
-		low = high < 0 ? -1 : digit_of(text[2]);
-		if (low < 0 || high + low == 0)
-			return false;
-		*to++ = (char)(high * 16 + low);
-		text += 2;
-	}
-	*to = '\0';
-	return true;
 }
 
 /* The scheme also names a program: nothing but these letters gets into a path. */
@@ -88,7 +59,7 @@ static enum cmn_status take_word(struct cc_address *address, char *word, const c
 	if (!value || value == word || (*word == '@' && value == word + 1))
 		return CMN_ERR_INVALID;
 	*ret_problem = "a value has a % that stands for no byte";
-	if (!decode(value + 1))
+	if (!cmn_percent_decode(value + 1))
 		return CMN_ERR_INVALID;
 	if (*word == '@') {
 		*ret_problem = "it has too many attributes";

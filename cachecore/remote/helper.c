@@ -24,7 +24,7 @@
 #define FIRST_ROOM ((size_t)256 << 10)
 #define NS_PER_S UINT64_C(1000000000)
 
-enum request { GET = 0x00, PUT = 0x01, REMOVE = 0x02, STOP = 0x03, INFO = 0x04,
+enum request { GET = 0x00, PUT = 0x01, REMOVE = 0x02, INFO = 0x04,
 	       GET_OR_CLAIM = 0x80, RELEASE = 0x81 };
 enum answer { OK = 0x00, NOOP = 0x01, ERROR = 0x02 };
 
@@ -178,11 +178,6 @@ static enum cmn_status greet(struct cc_helper *helper)
 	return status == CMN_OK && !basic ? CMN_ERR_VERSION : status;
 }
 
-static int open_socket(void)
-{
-	return cmn_file_raise(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
-}
-
 /* A helper that starts just now, or has too many waiting, is tried again. */
 static enum cmn_status connect_to(struct cc_helper *helper, const struct sockaddr_un *address)
 {
@@ -215,7 +210,7 @@ enum cmn_status cc_helper_connect(const char *path, uint64_t deadline, struct cc
 	if (strlen(path) >= sizeof(address.sun_path))
 		return CMN_ERR_INVALID;
 	memcpy(address.sun_path, path, strlen(path));
-	ret->fd = open_socket();
+	ret->fd = cmn_file_raise(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
 	if (ret->fd < 0) {
 		ret->lost = true;	/* this process has no more */
 		return cmn_status_from_errno(errno) == CMN_ERR_NOMEM ? CMN_ERR_NOMEM : CMN_ERR_IO;
@@ -247,7 +242,7 @@ static enum cmn_status ask(struct cc_helper *helper, enum request request, struc
 			   const struct cmn_view *more, size_t count)
 {
 	uint8_t head[2] = { (uint8_t)request, (uint8_t)key.len };
-	struct cmn_view views[MAX_VIEWS] = { { head, key.len ? 2 : 1 }, key };
+	struct cmn_view views[MAX_VIEWS] = { { head, 2 }, key };
 	enum cmn_status status;
 	uint8_t answer;
 
@@ -275,8 +270,7 @@ static enum cmn_status receive_len(struct cc_helper *helper, uint64_t *ret)
 	return receive(helper, ret, sizeof(*ret));	/* in this machine's order */
 }
 
-enum cmn_status cc_helper_read(struct cc_helper *helper, size_t len, struct cmn_buffer *ret,
-			       cc_helper_seen_fn seen, void *ctx)
+enum cmn_status cc_helper_read(struct cc_helper *helper, size_t len, struct cmn_buffer *ret)
 {
 	const size_t end = ret->len + len;
 	enum cmn_status status = CMN_OK;
@@ -291,8 +285,6 @@ enum cmn_status cc_helper_read(struct cc_helper *helper, size_t len, struct cmn_
 		}
 		status = receive_some(helper, ret->data + ret->len,
 				      ret->cap < end ? ret->cap - ret->len : end - ret->len, &got);
-		if (status == CMN_OK && seen)
-			seen(ctx, ret->data + ret->len, got);
 		ret->len += status == CMN_OK ? got : 0;
 		if (status == CMN_OK && ret->len < end && is_late(helper))
 			status = CMN_BUSY;
@@ -315,7 +307,7 @@ enum cmn_status cc_helper_get(struct cc_helper *helper, struct cmn_view key, siz
 
 	if (status == CMN_OK && len > max)
 		status = CMN_ERR_TOO_LARGE;
-	return status == CMN_OK ? cc_helper_read(helper, (size_t)len, ret, NULL, NULL) : status;
+	return status == CMN_OK ? cc_helper_read(helper, (size_t)len, ret) : status;
 }
 
 enum cmn_status cc_helper_ask_or_claim(struct cc_helper *helper, struct cmn_view key,
@@ -384,9 +376,4 @@ enum cmn_status cc_helper_info(struct cc_helper *helper, struct cmn_buffer *ret)
 			cmn_buffer_printf(ret, "%s\n", line);
 	}
 	return status;
-}
-
-enum cmn_status cc_helper_stop(struct cc_helper *helper)
-{
-	return ask(helper, STOP, (struct cmn_view){ 0 }, NULL, 0);
 }

@@ -62,13 +62,11 @@ CMN_CHECKED enum cmn_status cc_helper_ask_or_claim(struct cc_helper *helper, str
 						   uint64_t ttl_ms, uint64_t *ret_len,
 						   bool *ret_claimed);
 /*
- * Appends the next len bytes of a value, and tells seen (may be NULL) of them as they come. The buffer
- * grows by what has come, not by what was announced. CMN_ERR_NOMEM.
+ * Appends the next len bytes of a value. The buffer grows by what has come, not by what was
+ * announced. CMN_ERR_NOMEM.
  */
-typedef void (*cc_helper_seen_fn)(void *ctx, const void *data, size_t len);
 CMN_CHECKED enum cmn_status cc_helper_read(struct cc_helper *helper, size_t len,
-					   struct cmn_buffer *ret, cc_helper_seen_fn seen,
-					   void *ctx);
+					   struct cmn_buffer *ret);
 CMN_CHECKED enum cmn_status cc_helper_release(struct cc_helper *helper, struct cmn_view key);
 /* Stores the views' bytes in order, in place of what is there. CMN_MISS: the server did not want it. */
 CMN_CHECKED enum cmn_status cc_helper_put(struct cc_helper *helper, struct cmn_view key,
@@ -77,7 +75,5 @@ CMN_CHECKED enum cmn_status cc_helper_put(struct cc_helper *helper, struct cmn_v
 CMN_CHECKED enum cmn_status cc_helper_remove(struct cc_helper *helper, struct cmn_view key);
 /* What the helper says of itself: its identity, then its diagnostics, a line each. For one that has_info. */
 CMN_CHECKED enum cmn_status cc_helper_info(struct cc_helper *helper, struct cmn_buffer *ret);
-/* Asks it to end. */
-CMN_CHECKED enum cmn_status cc_helper_stop(struct cc_helper *helper);
 
 #endif

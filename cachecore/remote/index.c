@@ -19,11 +19,11 @@ void cc_index_name(const uint8_t *key_id, const char *program, char ret[CC_INDEX
 	size_t len = (size_t)snprintf(ret, CC_INDEX_NAME_SIZE, "ckcache-1-index");	/* it fits */
 	struct cmn_hash hash;
 
-	if (key_id)
+	if (key_id) {
 		ret[len++] = '-';
-	for (size_t i = 0; key_id && i < NAME_BYTES; i++)
-		len += (size_t)snprintf(ret + len, CC_INDEX_NAME_SIZE - len, "%02x", key_id[i]);
-	ret[len] = '\0';
+		cmn_hex(key_id, NAME_BYTES, ret + len);
+		len += 2 * (size_t)NAME_BYTES;
+	}
 	if (!program)
 		return;
 	hash = cmn_hash_of(program, strlen(program));
@@ -42,15 +42,14 @@ enum cmn_status cc_index_make(struct cmn_view hashes, const struct cc_signer *si
 static enum cmn_status check_signature(const uint8_t *header, struct cmn_view hashes,
 				       const uint8_t *key_id, const uint8_t *public_key)
 {
-	uint8_t id[CC_SODIUM_HASH_SIZE], hash[CC_SODIUM_HASH_SIZE];
+	uint8_t id[CC_SODIUM_HASH_SIZE];
 	enum cmn_status status = cc_trust_key_id(public_key, id);
 
 	if (status != CMN_OK)
 		return status;
 	if (!key_id || memcmp(key_id, id, sizeof(id)) != 0)
 		return CMN_ERR_ACCESS;
-	status = cc_seal_hash(header, &hashes, 1, hash);
-	return status == CMN_OK ? cc_seal_verify(&kind, header, hash, public_key) : status;
+	return cc_seal_verify(&kind, header, &hashes, 1, public_key);
 }
 
 enum cmn_status cc_index_check(struct cmn_view index, const uint8_t public_key[CC_SODIUM_KEY_SIZE],

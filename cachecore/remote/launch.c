@@ -12,6 +12,7 @@
 #include <strings.h>
 #include <unistd.h>
 
+#include "common/bytes.h"
 #include "common/env.h"
 #include "common/spawn.h"
 #include "common/trusted.h"
@@ -68,15 +69,8 @@ enum cmn_status cc_launch_environment(char ***ret)
 	if (status == CMN_OK)
 		*ret = copy;
 	else
-		cc_launch_free_environment(copy);
+		cmn_strings_free(copy);
 	return status;
-}
-
-void cc_launch_free_environment(char **environment)
-{
-	for (size_t i = 0; environment && environment[i]; i++)
-		free(environment[i]);
-	free(environment);
 }
 
 static enum cmn_status run_in(const char *directory, char *const *argv, char *const *environment,

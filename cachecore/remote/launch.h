@@ -17,11 +17,10 @@ extern const char cc_launch_directory[];
 /*
  * A copy of what these programs may need of the process's environment: settings
  * of ckcache, directories, languages, proxies and certificates. Not the
- * application's own variables, nor those that load libraries. The caller frees
- * it with cc_launch_free_environment. Fails as cmn_env_copy.
+ * application's own variables, nor those that load libraries. For
+ * cmn_strings_free. Fails as cmn_env_copy.
  */
 CMN_CHECKED enum cmn_status cc_launch_environment(char ***ret);
-void cc_launch_free_environment(char **environment);	/* NULL is fine */
 
 /*
  * Runs it with these arguments (its name is put first; NULL ends them), as

@@ -109,63 +109,59 @@ enum cmn_status cc_node_lock_uploads(const struct cc_node *node, int dir_fd, int
 	return lock_file(dir_fd, name, ret_fd);
 }
 
-/* The text of a note, which the caller frees. CMN_ERR_NOMEM; anything else: there is none. */
-static enum cmn_status read_note(const struct cc_node *node, int dir_fd, const char *suffix, char **ret)
+struct note {
+	uint64_t until;		/* seconds since the epoch, as it says */
+	char rest[MAX_NOTE + 1];
+};
+
+/* Into an array: nothing is allocated. */
+static bool read_note(const struct cc_node *node, int dir_fd, const char *suffix, struct note *ret)
 {
-	struct cmn_buffer note;
-	char name[NAME_SIZE];
-	enum cmn_status status;
+	char name[NAME_SIZE], *end;
+	uint8_t text[MAX_NOTE + 1];
+	struct cmn_buffer file = { .data = text, .cap = MAX_NOTE };
 
 	name_file(node, suffix, name);
-	status = cmn_file_read(dir_fd, name, MAX_NOTE, false, &note);
-	if (status != CMN_OK)
-		return CMN_MISS;
-	*ret = cmn_buffer_take_string(&note);
-	return *ret ? CMN_OK : CMN_ERR_NOMEM;
+	if (cmn_file_read_into(dir_fd, name, MAX_NOTE, CMN_FILE_ANY, NULL, &file) != CMN_OK)
+		return false;
+	text[file.len] = '\0';
+	ret->until = strtoull((char *)text, &end, 10);
+	memcpy(ret->rest, end, strlen(end) + 1);
+	return true;
 }
 
 /* Until when a note counts, in seconds since the epoch; 0: it does not. most: seconds. */
 static uint64_t note_until(const struct cc_node *node, int dir_fd, const char *suffix, uint64_t most,
 			   char *reason, size_t size)
 {
-	unsigned long long until;
 	uint64_t now = cmn_clock_realtime() / NS_PER_S;
-	char *text, *end;
-	enum cmn_status status = read_note(node, dir_fd, suffix, &text);
-	bool counts;
+	struct note note;
 
-	if (status == CMN_ERR_NOMEM && reason)
-		(void)snprintf(reason, size, "no memory");	/* cut, if it must be */
-	if (status != CMN_OK)
-		return status == CMN_ERR_NOMEM ? now + 1 : 0;
-	until = strtoull(text, &end, 10);
 	/* A clock that was set back must not make it last. */
-	counts = *end == ' ' && until > now && until <= now + most;
-	if (counts && reason) {
-		(void)snprintf(reason, size, "%s", end + 1);
+	if (!read_note(node, dir_fd, suffix, &note) || note.rest[0] != ' ' || note.until <= now ||
+	    note.until > now + most)
+		return 0;
+	if (reason) {
+		(void)snprintf(reason, size, "%s", note.rest + 1);	/* cut, if it must be */
 		for (; *reason; reason++) {
 			if ((unsigned char)*reason < ' ' || *reason == 0x7f)
 				*reason = '\0';
 		}
 	}
-	free(text);
-	return counts ? until : 0;
+	return note.until;
 }
 
 static void write_note(const struct cc_node *node, int dir_fd, const char *suffix, uint64_t seconds,
 		       const char *reason)
 {
-	struct cmn_buffer text = { 0 };
-	struct cmn_view view;
-	char name[NAME_SIZE];
+	char text[MAX_NOTE], name[NAME_SIZE];
+	struct cmn_view view = { text, 0 };
 
 	name_file(node, suffix, name);
-	cmn_buffer_printf(&text, "%" PRIu64 " %.400s\n",
-			  cmn_clock_realtime() / NS_PER_S + seconds, reason);
-	view = cmn_buffer_view(&text);
-	if (!text.failed && cmn_file_publish(dir_fd, name, &view, 1) != CMN_OK)
+	view.len = (size_t)snprintf(text, sizeof(text), "%" PRIu64 " %.400s\n",
+				    cmn_clock_realtime() / NS_PER_S + seconds, reason);	/* it fits */
+	if (cmn_file_publish(dir_fd, name, &view, 1) != CMN_OK)
 		(void)unlinkat(dir_fd, name, 0);	/* each process finds it out itself then */
-	cmn_buffer_release(&text);
 }
 
 bool cc_node_is_down(const struct cc_node *node, int dir_fd, char *reason, size_t size)
@@ -192,14 +188,13 @@ bool cc_node_waited_in_vain(const struct cc_node *node, int dir_fd)
 static uint64_t next_pause(const struct cc_node *node, int dir_fd)
 {
 	uint64_t now = cmn_clock_realtime() / NS_PER_S, pause = CC_NODE_DOWN_S;
-	unsigned long long until, last;
-	char *text, *end;
+	uint64_t last, until;
+	struct note note;
 
-	if (read_note(node, dir_fd, "waited", &text) != CMN_OK)
+	if (!read_note(node, dir_fd, "waited", &note))
 		return pause;
-	until = strtoull(text, &end, 10);
-	last = strtoull(end, NULL, 10);
-	free(text);
+	until = note.until;
+	last = strtoull(note.rest, NULL, 10);
 	/* Who waited at the same time as another one has waited for the same. */
 	if (until > now && until <= now + CC_NODE_VAIN_S)
 		return 0;

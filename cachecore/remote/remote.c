@@ -67,7 +67,7 @@ enum cmn_status cc_remote_trust(const struct cc_config *config, const struct cmn
 		return status;
 	status = cc_trust_new(log, paths, ret);
 	if (paths != config->remote_trust)
-		cc_trust_free_paths(paths);
+		cmn_strings_free(paths);
 	return status;
 }
 
@@ -81,7 +81,7 @@ static bool wants_signatures(const struct cc_config *config)
 		return true;
 	for (size_t i = 0; paths[i]; i++)
 		found |= access(paths[i], F_OK) == 0 || errno != ENOENT;
-	cc_trust_free_paths(paths);
+	cmn_strings_free(paths);
 	return found;
 }
 
@@ -185,7 +185,7 @@ void cc_remote_free(struct cc_remote *remote)
 {
 	if (!remote)
 		return;
-	cc_launch_free_environment(remote->environment);
+	cmn_strings_free(remote->environment);
 	cc_remote_setup_release(&remote->setup);
 	free(remote);
 }
@@ -261,18 +261,11 @@ static enum cmn_status connect_helper(struct cc_remote *remote, int dir_fd, cons
 	return status;
 }
 
-/* A value as it comes: its parts, which are hashed meanwhile. */
+/* A value as it comes: its parts. */
 struct received {
-	uint8_t header[CC_SEAL_HEADER_SIZE], hash[CC_SODIUM_HASH_SIZE];
-	bool hashed;
-	struct cmn_buffer src, bin;
+	struct cmn_buffer header, src, bin;
 	struct cc_remote_value value;
 };
-
-static void add_to_hash(void *ctx, const void *data, size_t len)
-{
-	cc_sodium_hash_add(ctx, data, len);
-}
 
 static void set_report(const struct cc_remote *remote, enum cc_remote_event event,
 		       const char *text, struct cc_remote_report *ret)
@@ -318,40 +311,25 @@ static enum cmn_status receive_value(struct cc_remote *remote, struct cc_helper 
 				     struct cc_remote_report *report)
 {
 	struct cc_remote_value *value = &ret->value;
-	struct cmn_buffer header = { 0 };
-	struct cc_sodium_hash hash;
-	enum cmn_status status, begun = CMN_OK;
-	cc_helper_seen_fn seen;
+	enum cmn_status status, begun;
 
 	if (len < CC_SEAL_HEADER_SIZE || len > cc_address_max_value(&remote->setup.address)) {
 		report_refusal(remote, "it has no possible length", report);
 		return CMN_MISS;
 	}
-	status = cc_helper_read(helper, CC_SEAL_HEADER_SIZE, &header, NULL, NULL);
-	if (status == CMN_OK) {
-		memcpy(ret->header, header.data, sizeof(ret->header));
-		/* What will be refused whatever it holds need not come. */
-		begun = cc_remote_value_begin(ret->header, len, remote->setup.trust,
-					      cmn_clock_realtime() / NS_PER_S, value);
-		/* It ends with bin. */
-		if (begun == CMN_OK && value->src_len + value->bin_len != len - CC_SEAL_HEADER_SIZE)
-			begun = CMN_ERR_CORRUPT;
-	}
-	cmn_buffer_release(&header);
+	status = cc_helper_read(helper, CC_SEAL_HEADER_SIZE, &ret->header);
 	if (status != CMN_OK)
 		return status;
+	/* What will be refused whatever it holds need not come. */
+	begun = cc_remote_value_begin(ret->header.data, len, remote->setup.trust,
+				      cmn_clock_realtime() / NS_PER_S, value);
+	/* It ends with bin. */
+	if (begun == CMN_OK && value->src_len + value->bin_len != len - CC_SEAL_HEADER_SIZE)
+		begun = CMN_ERR_CORRUPT;
 	if (begun != CMN_OK)
 		return refuse(remote, value, begun, report);
-	ret->hashed = remote->setup.trust && cc_sodium_hash_begin(&hash) == CMN_OK;
-	seen = ret->hashed ? add_to_hash : NULL;
-	if (ret->hashed)
-		cc_seal_hash_header(&hash, ret->header);
-	status = cc_helper_read(helper, value->src_len, &ret->src, seen, &hash);
-	if (status == CMN_OK)
-		status = cc_helper_read(helper, value->bin_len, &ret->bin, seen, &hash);
-	if (ret->hashed)
-		cc_sodium_hash_end(&hash, ret->hash);
-	return status;
+	status = cc_helper_read(helper, value->src_len, &ret->src);
+	return status == CMN_OK ? cc_helper_read(helper, value->bin_len, &ret->bin) : status;
 }
 
 /* Whose it is, whether it is this key's, and whether it holds here. */
@@ -363,9 +341,8 @@ static enum cmn_status open_value(struct cc_remote *remote, struct received *rec
 	const struct cc_manifest *manifest;
 	enum cmn_status status;
 
-	status = cc_remote_value_finish(value, received->header, cmn_buffer_view(&received->src),
+	status = cc_remote_value_finish(value, received->header.data, cmn_buffer_view(&received->src),
 					cmn_buffer_view(&received->bin),
-					received->hashed ? received->hash : NULL,
 					cmn_clock_realtime() / NS_PER_S);
 	if (status == CMN_OK)
 		status = cc_remote_value_take(value, &received->bin, cc_key_view(key), ret);
@@ -548,7 +525,7 @@ enum cmn_status cc_remote_get(struct cc_remote *remote, const struct cc_key *key
 			      struct cc_remote_report *ret_report)
 {
 	uint64_t begun = cmn_clock_monotonic(), left_ns;
-	struct received received = { .hashed = false };
+	struct received received = { 0 };
 	enum cmn_status status = CMN_ERR_INVALID;
 	char path[CC_NODE_DIR_SIZE];
 	bool waited = false, came;
@@ -576,6 +553,7 @@ enum cmn_status cc_remote_get(struct cc_remote *remote, const struct cc_key *key
 	if (waited && !*ret_claimed)
 		note_wait(remote, dir_fd, status, came, ret_report->event);
 	(void)close(dir_fd);	/* a directory: nothing to be lost */
+	cmn_buffer_release(&received.header);
 	cmn_buffer_release(&received.src);
 	cmn_buffer_release(&received.bin);
 	if (status == CMN_OK)

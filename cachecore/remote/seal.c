@@ -31,12 +31,6 @@ enum cmn_status cc_signer_of(const uint8_t seed[CC_SODIUM_SEED_SIZE], struct cc_
 	return status;
 }
 
-void cc_seal_hash_header(struct cc_sodium_hash *hash, const uint8_t header[CC_SEAL_HEADER_SIZE])
-{
-	cc_sodium_hash_add(hash, header, SIGNATURE_AT);
-	cc_sodium_hash_add(hash, zeros, CC_SODIUM_SIGNATURE_SIZE);
-}
-
 enum cmn_status cc_seal_hash(const uint8_t header[CC_SEAL_HEADER_SIZE],
 			     const struct cmn_view *views, size_t count,
 			     uint8_t ret[CC_SODIUM_HASH_SIZE])
@@ -46,7 +40,8 @@ enum cmn_status cc_seal_hash(const uint8_t header[CC_SEAL_HEADER_SIZE],
 
 	if (status != CMN_OK)
 		return status;
-	cc_seal_hash_header(&hash, header);
+	cc_sodium_hash_add(&hash, header, SIGNATURE_AT);
+	cc_sodium_hash_add(&hash, zeros, CC_SODIUM_SIGNATURE_SIZE);
 	for (size_t i = 0; i < count; i++)
 		cc_sodium_hash_add(&hash, views[i].data, views[i].len);
 	cc_sodium_hash_end(&hash, ret);
@@ -116,11 +111,16 @@ enum cmn_status cc_seal_read(const struct cc_seal_kind *kind,
 
 enum cmn_status cc_seal_verify(const struct cc_seal_kind *kind,
 			       const uint8_t header[CC_SEAL_HEADER_SIZE],
-			       const uint8_t hash[CC_SODIUM_HASH_SIZE],
+			       const struct cmn_view *views, size_t count,
 			       const uint8_t public_key[CC_SODIUM_KEY_SIZE])
 {
-	const struct message message = message_of(kind, hash);
+	uint8_t hash[CC_SODIUM_HASH_SIZE];
+	struct message message;
+	enum cmn_status status = cc_seal_hash(header, views, count, hash);
 
+	if (status != CMN_OK)
+		return status;
+	message = message_of(kind, hash);
 	return cc_sodium_verify(header + SIGNATURE_AT,
 				(struct cmn_view){ &message, sizeof(message) }, public_key);
 }

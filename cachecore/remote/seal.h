@@ -56,16 +56,14 @@ struct cc_seal {
 CMN_CHECKED enum cmn_status cc_seal_read(const struct cc_seal_kind *kind,
 					 const uint8_t header[CC_SEAL_HEADER_SIZE],
 					 struct cc_seal *ret);
-/* What is hashed of a header, before the bytes that follow it. */
-void cc_seal_hash_header(struct cc_sodium_hash *hash, const uint8_t header[CC_SEAL_HEADER_SIZE]);
 /* The hash that is signed. CMN_MISS: no libsodium. */
 CMN_CHECKED enum cmn_status cc_seal_hash(const uint8_t header[CC_SEAL_HEADER_SIZE],
 					 const struct cmn_view *views, size_t count,
 					 uint8_t ret[CC_SODIUM_HASH_SIZE]);
-/* CMN_OK: the owner of this public key has signed that hash for this purpose. CMN_ERR_ACCESS, CMN_MISS. */
+/* CMN_OK: the owner of this public key has signed these bytes for this purpose. CMN_ERR_ACCESS, CMN_MISS. */
 CMN_CHECKED enum cmn_status cc_seal_verify(const struct cc_seal_kind *kind,
 					   const uint8_t header[CC_SEAL_HEADER_SIZE],
-					   const uint8_t hash[CC_SODIUM_HASH_SIZE],
+					   const struct cmn_view *views, size_t count,
 					   const uint8_t public_key[CC_SODIUM_KEY_SIZE]);
 
 #endif

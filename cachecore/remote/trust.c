@@ -2,6 +2,7 @@
 /* trust: lines into keys, strictly; files as the rules of a read-only tier have it. */
 #include "cachecore/remote/trust.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdbool.h>
@@ -17,7 +18,7 @@
 #include "common/trusted.h"
 
 #define FIRST_YEAR 1970		/* a date is a time since the epoch */
-#define DAY_SECONDS 86400
+#define DAYS_BEFORE_EPOCH 719162
 #define MAX_SAID 8		/* lines of a file that is none of keys */
 
 struct trusted {
@@ -81,51 +82,39 @@ enum cmn_status cc_trust_key_set_name(struct cc_trust_key *key, struct cmn_view 
 	return CMN_OK;
 }
 
-/* The number of len digits. */
-static bool read_digits(const char *at, size_t len, unsigned int *ret)
-{
-	unsigned int value = 0;
-
-	for (size_t i = 0; i < len; i++) {
-		if (at[i] < '0' || at[i] > '9')
-			return false;
-		value = value * 10 + (unsigned int)(at[i] - '0');
-	}
-	*ret = value;
-	return true;
-}
-
-static bool is_leap(unsigned int year)
-{
-	return year % 4 == 0 && (year % 100 != 0 || year % 400 == 0);
-}
-
 /* The first second after a day of the Gregorian calendar, since the epoch; false: no such day. */
 static bool end_of_day(unsigned int year, unsigned int month, unsigned int day, uint64_t *ret)
 {
-	static const uint8_t lengths[] = { 31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31 };
-	uint64_t days = day;
+	static const uint16_t before[] = { 0, 31, 59, 90, 120, 151, 181, 212, 243, 273, 304, 334, 365 };
+	unsigned int leap = year % 4 == 0 && (year % 100 != 0 || year % 400 == 0), last = year - 1;
 
 	if (year < FIRST_YEAR || month < 1 || month > 12 || day < 1 ||
-	    day > lengths[month - 1] + (unsigned int)(month == 2 && is_leap(year)))
+	    day > before[month] - before[month - 1] + (month == 2 ? leap : 0))
 		return false;
-	for (unsigned int i = FIRST_YEAR; i < year; i++)
-		days += is_leap(i) ? 366 : 365;
-	for (unsigned int i = 1; i < month; i++)
-		days += lengths[i - 1] + (unsigned int)(i == 2 && is_leap(year));
-	*ret = days * DAY_SECONDS;
+	day += before[month - 1] + (month > 2 ? leap : 0);
+	*ret = (365 * last + last / 4 - last / 100 + last / 400 - DAYS_BEFORE_EPOCH + day) *
+	       UINT64_C(86400);
 	return true;
 }
 
 enum cmn_status cc_trust_key_set_until(struct cc_trust_key *key, struct cmn_view until)
 {
+	static const char form[] = "dddd-dd-dd";
 	const char *at = until.data;
-	unsigned int year, month, day;
+	unsigned int numbers[3] = { 0 }, *number = numbers;
 	uint64_t end = UINT64_MAX;
 
-	if (until.len && (until.len != CC_TRUST_DATE_SIZE - 1 || at[4] != '-' || at[7] != '-' ||
-			  !read_digits(at, 4, &year) || !read_digits(at + 5, 2, &month) ||
-			  !read_digits(at + 8, 2, &day) || !end_of_day(year, month, day, &end)))
+	if (until.len && until.len != sizeof(form) - 1)
+		return CMN_ERR_INVALID;
+	for (size_t i = 0; i < until.len; i++) {
+		if (form[i] == '-' ? at[i] != '-' : !isdigit((unsigned char)at[i]))
+			return CMN_ERR_INVALID;
+		if (form[i] == '-')
+			number++;
+		else
+			*number = *number * 10 + (unsigned int)(at[i] - '0');
+	}
+	if (until.len && !end_of_day(numbers[0], numbers[1], numbers[2], &end))
 		return CMN_ERR_INVALID;
 	if (until.len)
 		memcpy(key->until, at, until.len);
@@ -304,7 +293,7 @@ static char **copy_paths(char *const *paths)
 	for (size_t i = 0; copy && i < count; i++) {
 		copy[i] = strdup(paths[i]);
 		if (!copy[i]) {
-			cc_trust_free_paths(copy);
+			cmn_strings_free(copy);
 			return NULL;
 		}
 	}
@@ -347,7 +336,7 @@ void cc_trust_free(struct cc_trust *trust)
 {
 	if (!trust)
 		return;
-	cc_trust_free_paths(trust->files);
+	cmn_strings_free(trust->files);
 	free(trust);
 }
 
@@ -409,13 +398,6 @@ enum cmn_status cc_trust_default_paths(char ***ret)
 	if (status == CMN_OK)
 		*ret = paths;
 	else
-		cc_trust_free_paths(paths);
+		cmn_strings_free(paths);
 	return status;
-}
-
-void cc_trust_free_paths(char **paths)
-{
-	for (size_t i = 0; paths && paths[i]; i++)
-		free(paths[i]);
-	free(paths);
 }

@@ -90,10 +90,9 @@ CMN_CHECKED enum cmn_status cc_trust_find(const struct cc_trust *trust,
 /*
  * The files that count without a setting: the system's, and the user's
  * $XDG_CONFIG_HOME/ckcache/trusted_keys (else ~/.config/...), if there is such a
- * place. *ret ends with NULL; cc_trust_free_paths frees it. CMN_ERR_NOMEM.
+ * place. *ret is for cmn_strings_free. CMN_ERR_NOMEM.
  */
 CMN_CHECKED enum cmn_status cc_trust_default_paths(char ***ret);
-void cc_trust_free_paths(char **paths);	/* NULL is fine */
 /* The user's file, which the caller frees. *ret is NULL: nowhere. CMN_ERR_NOMEM. */
 CMN_CHECKED enum cmn_status cc_trust_user_file(char **ret);
 

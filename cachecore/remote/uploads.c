@@ -26,19 +26,7 @@ static void replace(char *text, char from, char to)
 
 enum cmn_status cc_uploads_open(int root_fd, int *ret_fd)
 {
-	const int flags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW;
-	enum cmn_status status;
-
-	*ret_fd = cmn_file_open(root_fd, CC_UPLOADS_DIRECTORY, flags);
-	if (*ret_fd >= 0)
-		return CMN_OK;
-	if (errno != ENOENT)
-		return cmn_status_from_errno(errno);
-	status = cmn_file_make_dir(root_fd, CC_UPLOADS_DIRECTORY, cc_root_dir_mode(root_fd));
-	if (status != CMN_OK)
-		return status;
-	*ret_fd = cmn_file_open(root_fd, CC_UPLOADS_DIRECTORY, flags);
-	return *ret_fd >= 0 ? CMN_OK : cmn_status_from_errno(errno);
+	return cmn_file_open_dir(root_fd, CC_UPLOADS_DIRECTORY, cc_root_dir_mode(root_fd), ret_fd);
 }
 
 /* "<hash>.<hash>.<hash>.<hash>", perhaps with "-<n>": a name that an entry directory could have. */
@@ -157,9 +145,7 @@ enum cmn_status cc_uploads_remove(int uploads_fd, const char *entry_dir, int ref
 	if (strlen(entry_dir) >= (size_t)CC_ENTRY_DIR_PATH_SIZE)
 		return CMN_ERR_INVALID;
 	name_note(entry_dir, refusals, name);
-	if (unlinkat(uploads_fd, name, 0) < 0 && errno != ENOENT)
-		return cmn_status_from_errno(errno);
-	return CMN_OK;
+	return cmn_file_remove(uploads_fd, name);
 }
 
 void cc_uploads_tidy(int root_fd)

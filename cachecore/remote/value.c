@@ -111,24 +111,24 @@ enum cmn_status cc_remote_value_begin(const uint8_t header[CC_SEAL_HEADER_SIZE],
 
 enum cmn_status cc_remote_value_finish(struct cc_remote_value *value,
 				       const uint8_t header[CC_SEAL_HEADER_SIZE],
-				       struct cmn_view src, struct cmn_view bin,
-				       const uint8_t *hash, uint64_t now)
+				       struct cmn_view src, struct cmn_view bin, uint64_t now)
 {
 	const struct cmn_view views[] = { src, bin };
-	uint8_t own[CC_SODIUM_HASH_SIZE];
+	enum cmn_status status;
 
 	if (value->refusal != CC_REMOTE_NOT_REFUSED)
 		return CMN_ERR_ACCESS;
 	if (src.len != value->src_len || bin.len != value->bin_len)
 		return CMN_ERR_CORRUPT;
 	/* Without trust there is no signer. */
-	if (value->signer && now >= value->signer->end)
-		return refuse(value, CC_REMOTE_EXPIRED_KEY);
-	if (value->signer && !hash && cc_seal_hash(header, views, 2, own) != CMN_OK)
-		return refuse(value, CC_REMOTE_NO_LIBSODIUM);
-	if (value->signer &&
-	    cc_seal_verify(&kind, header, hash ? hash : own, value->signer->key) != CMN_OK)
-		return refuse(value, CC_REMOTE_WRONG_SIGNATURE);
+	if (value->signer) {
+		if (now >= value->signer->end)
+			return refuse(value, CC_REMOTE_EXPIRED_KEY);
+		status = cc_seal_verify(&kind, header, views, 2, value->signer->key);
+		if (status != CMN_OK)
+			return refuse(value, status == CMN_MISS ? CC_REMOTE_NO_LIBSODIUM
+								: CC_REMOTE_WRONG_SIGNATURE);
+	}
 	value->src = src;
 	value->bin = bin;
 	return CMN_OK;
@@ -148,19 +148,7 @@ enum cmn_status cc_remote_value_check(struct cmn_view bytes, const struct cc_tru
 		return status;
 	src = cmn_reader_bytes(&reader, ret->src_len);
 	return cc_remote_value_finish(ret, header.data, src, cmn_reader_bytes(&reader, reader.left),
-				      NULL, now);
-}
-
-/* A look-up compares keys as bytes; what becomes a directory's name is read as fields. */
-static enum cmn_status walk_key(struct cmn_view key)
-{
-	struct cc_key_field field;
-	struct cmn_reader reader;
-	enum cmn_status status = cc_key_read(key, &reader);
-
-	while (status == CMN_OK)
-		status = cc_key_next(&reader, &field);
-	return status == CMN_MISS ? CMN_OK : status;
+				      now);
 }
 
 enum cmn_status cc_remote_files_decode(struct cmn_view src, struct cmn_buffer *bin,
@@ -172,8 +160,9 @@ enum cmn_status cc_remote_files_decode(struct cmn_view src, struct cmn_buffer *b
 	struct cc_src parts;
 	enum cmn_status status = cc_src_file_decode(src, &parts);
 
+	/* A look-up compares keys as bytes; what becomes a directory's name is read as fields. */
 	if (status == CMN_OK)
-		status = walk_key(parts.key);
+		status = cc_key_check(parts.key);
 	if (status == CMN_OK && parts.manifest.len)
 		status = cc_manifest_decode(parts.manifest, &manifest);
 	if (status == CMN_OK) {

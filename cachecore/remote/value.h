@@ -75,8 +75,7 @@ CMN_CHECKED enum cmn_status cc_remote_value_check(struct cmn_view value,
  * The same of a value whose parts come one after another. First its header, of a value of at most
  * max bytes: *ret says how long the parts are, and who signed it; one that will be refused,
  * whatever it holds, is refused here. Then whether that key has signed these parts, and has not
- * expired meanwhile. hash: of the header's part and of src and bin, if they were hashed as they
- * came, else NULL.
+ * expired meanwhile.
  */
 CMN_CHECKED enum cmn_status cc_remote_value_begin(const uint8_t header[CC_SEAL_HEADER_SIZE],
 						  uint64_t max, const struct cc_trust *trust,
@@ -84,7 +83,7 @@ CMN_CHECKED enum cmn_status cc_remote_value_begin(const uint8_t header[CC_SEAL_H
 CMN_CHECKED enum cmn_status cc_remote_value_finish(struct cc_remote_value *value,
 						   const uint8_t header[CC_SEAL_HEADER_SIZE],
 						   struct cmn_view src, struct cmn_view bin,
-						   const uint8_t *hash, uint64_t now);
+						   uint64_t now);
 /*
  * The entry of a checked value, which the caller owns, verified as a look-up does
  * it. CMN_ERR_CORRUPT: damaged, or the entry of another key, which somebody has

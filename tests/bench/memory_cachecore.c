@@ -17,18 +17,18 @@ static void release(void *value)
 	memory_value_release(value);
 }
 
-static enum cmn_status give(void *value, struct cc_build_output *ret)
+static enum cachecore_status give(void *value, struct cachecore_build_output *ret)
 {
 	ret->value = value;
 	ret->size = 1;
-	return CMN_OK;
+	return CACHECORE_OK;
 }
 
-static enum cmn_status do_not_build(void *ctx, struct cc_build_output *ret)
+static enum cachecore_status do_not_build(void *ctx, struct cachecore_build_output *ret)
 {
 	(void)ctx;
 	(void)ret;
-	return CMN_ERR_INVALID;
+	return CACHECORE_ERR_INVALID;
 }
 
 static enum cmn_status add(struct cc_programs *programs, struct memory_item *item)

@@ -22,7 +22,7 @@ bool others_begin(const char *root, uint64_t spent_ns)
 				    (unsigned long long)spent_ns);
 	if (cc_root_make(root, &fd) != CMN_OK)
 		return false;
-	done = cmn_file_replace(fd, CC_STATS_NAME, &view, 1) == CMN_OK;
+	done = cmn_file_replace(fd, CC_STATS_NAME, view) == CMN_OK;
 	(void)close(fd);
 	return done;
 }

@@ -162,7 +162,7 @@ static bool put_stats(int root_fd)
 			       "program go%20lden 20000 1 2 3 4 5 6 7 8\nothers 1 2 3 4 5 6 7 8\n");
 	view = cmn_buffer_view(&text);
 	cc_events_add(&records, &event);
-	done = !text.failed && cmn_file_replace(root_fd, CC_STATS_NAME, &view, 1) == CMN_OK &&
+	done = !text.failed && cmn_file_replace(root_fd, CC_STATS_NAME, view) == CMN_OK &&
 	       append(root_fd, &records) && cc_totals_fold(root_fd, UINT64_MAX) == CMN_OK;
 	cmn_buffer_release(&text);
 	cmn_buffer_release(&records);

@@ -31,8 +31,6 @@ static _Thread_local struct {
 	int64_t exit_start;
 	struct wait wait;
 } thread;
-static atomic_int builds_waited_for;	/* of the process */
-static atomic_uint waits_so_far;
 
 static const char *record;
 static long first_shift, second_shift, readings;
@@ -43,7 +41,6 @@ static struct {
 	__typeof__(&flock) flock_;
 	__typeof__(&fcntl) fcntl_;
 	__typeof__(&nanosleep) nanosleep_;
-	__typeof__(&pthread_cond_timedwait) pthread_cond_timedwait_;
 	__typeof__(&pthread_create) pthread_create_;
 	__typeof__(&clock_gettime) clock_gettime_;
 } real;
@@ -64,8 +61,6 @@ static void look_up_all(void)
 		return;
 	real.fcntl_ = (__typeof__(real.fcntl_))look_up("fcntl");
 	real.nanosleep_ = (__typeof__(real.nanosleep_))look_up("nanosleep");
-	real.pthread_cond_timedwait_ =
-		(__typeof__(real.pthread_cond_timedwait_))look_up("pthread_cond_timedwait");
 	real.pthread_create_ = (__typeof__(real.pthread_create_))look_up("pthread_create");
 	real.clock_gettime_ = (__typeof__(real.clock_gettime_))look_up("clock_gettime");
 	real.flock_ = (__typeof__(real.flock_))look_up("flock");
@@ -90,7 +85,6 @@ static long number_of(const char *name)
 static void forget_waits(void)
 {
 	thread.wait.waits = false;
-	atomic_store(&builds_waited_for, 0);
 }
 
 __attribute__((constructor)) static void begin(void)
@@ -155,7 +149,6 @@ static void end_wait(struct wait *wait)
 	note("build %d %ld %" PRId64 " %" PRId64 "\n", (int)getpid(), wait->owner, wait->start,
 	     wait->last - wait->late);
 	wait->waits = false;
-	(void)atomic_fetch_sub(&builds_waited_for, 1);
 }
 
 static void path_of(int fd, char *ret_path, size_t size)
@@ -178,8 +171,6 @@ static void note_busy(int fd, const struct flock *wanted)
 	if (!wait->waits || wait->owner != owner) {
 		end_wait(wait);
 		*wait = (struct wait){ .waits = true, .owner = owner, .start = monotonic() };
-		(void)atomic_fetch_add(&builds_waited_for, 1);
-		(void)atomic_fetch_add(&waits_so_far, 1);
 	}
 	wait->last = monotonic();
 	wait->pauses = true;
@@ -261,28 +252,6 @@ EXPORTED int nanosleep(const struct timespec *time, struct timespec *left)
 	else if (watched)
 		thread.asked += asked;
 	thread.wait.pauses = false;
-	return result;
-}
-
-/* The layer's conditions are on the monotonic clock. Who waits meanwhile for a thread that waits for another process's build may do so. */
-EXPORTED int pthread_cond_timedwait(pthread_cond_t *condition, pthread_mutex_t *mutex,
-				    const struct timespec *until)
-{
-	bool watched = is_watched(__builtin_return_address(0));
-	int64_t start = monotonic(), end = until->tv_sec * NS_PER_S + until->tv_nsec, most, took;
-	unsigned int before = atomic_load(&waits_so_far);
-	bool build = atomic_load(&builds_waited_for) > 0;
-	int result, error;
-
-	result = REAL(pthread_cond_timedwait)(condition, mutex, until);
-	error = errno;
-	took = monotonic() - start;
-	build |= atomic_load(&waits_so_far) != before;
-	if (watched && !build) {
-		most = end - start;
-		thread.asked += took < most ? took : most;
-	}
-	errno = error;
 	return result;
 }
 

@@ -2,8 +2,8 @@
 /*
  * soak_watch: what libsoak_watch.so, preloaded into a process of soak.py, gives
  * to its program. It measures for how long the layer asks to wait on a thread
- * of the application: by flock, fcntl, nanosleep and the timed waits for conditions,
- * where the layer calls them. A mutex or a slow disk is not seen.
+ * of the application: by flock, fcntl and nanosleep, where the layer calls
+ * them. A mutex or a slow disk is not seen.
  *
  * SOAK_RECORD names a FIFO, which no full disk or limit holds up, that gets a
  * line for each event; times are nanoseconds of CLOCK_MONOTONIC.

@@ -112,7 +112,7 @@ static struct cmn_view key_of(uint32_t number, unsigned char buffer[BORROWED_KEY
 	return (struct cmn_view){ buffer, len };
 }
 
-static enum cmn_status build(void *ctx, struct cc_build_output *ret)
+static enum cachecore_status build(void *ctx, struct cachecore_build_output *ret)
 {
 	struct job *job = ctx;
 
@@ -122,21 +122,21 @@ static enum cmn_status build(void *ctx, struct cc_build_output *ret)
 	case WITH_ERROR:
 		ret->error_code = (int)job->id;
 		ret->error_message = strdup("failed");
-		return CMN_ERR_DRIVER;
+		return CACHECORE_ERR_BUILD;
 	case SPURIOUS:
-		return CMN_ERR_DRIVER;
+		return CACHECORE_ERR_BUILD;
 	case NO_MEMORY_ONCE:
 		if (job->calls == 1)
-			return CMN_ERR_NOMEM;
+			return CACHECORE_ERR_NOMEM;
 		break;
 	case NO_MEMORY:
-		return CMN_ERR_NOMEM;
+		return CACHECORE_ERR_NOMEM;
 	case GOOD:
 		break;
 	}
 	ret->value = value_new(job->id);
 	ret->size = VALUE_SIZE;
-	return CMN_OK;
+	return CACHECORE_OK;
 }
 
 static struct job job_of(struct worker *worker, uint32_t id)

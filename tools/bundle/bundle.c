@@ -144,7 +144,7 @@ enum cmn_status bundle_reader_next(struct bundle_reader *reader, const struct cc
 	if (status != CMN_OK)
 		return status;
 	return cc_remote_value_finish(ret, header, cmn_buffer_view(&reader->src),
-				      cmn_buffer_view(&reader->bin), NULL, now);
+				      cmn_buffer_view(&reader->bin), now);
 }
 
 void bundle_reader_release(struct bundle_reader *reader)

@@ -17,6 +17,7 @@
 
 #include "cachecore/remote/helper.h"
 #include "cachecore/remote/launch.h"
+#include "common/bytes.h"
 #include "common/clock.h"
 #include "common/file.h"
 #include "common/spawn.h"
@@ -66,7 +67,7 @@ static bool set_variables(struct variables *variables, const struct cc_address *
 		if (strncmp(kept[i], "CKCACHE_", strlen("CKCACHE_")) != 0)
 			done = set(variables, "%s%s", kept[i], "");
 	}
-	cc_launch_free_environment(kept);
+	cmn_strings_free(kept);
 	(void)snprintf(number, sizeof(number), "%zu", address->attribute_count);
 	done = done && set(variables, "%s=%s", "CRSH_IPC_ENDPOINT", socket) &&
 	       set(variables, "%s=%s", "CRSH_URL", address->url) &&

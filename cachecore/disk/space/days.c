@@ -61,13 +61,11 @@ static bool is_recent(const struct cc_days *days, uint64_t used_ns)
 static bool write_days(const struct cc_days *days, int locked_fd)
 {
 	struct cmn_buffer text = { 0 };
-	struct cmn_view view;
 	bool written;
 
 	for (size_t i = 0; i < days->count; i++)
 		cmn_buffer_printf(&text, "%u\n", (unsigned int)days->all[i]);
-	view = cmn_buffer_view(&text);
-	written = !text.failed && cmn_file_replace(locked_fd, CC_DAYS_NAME, &view, 1) == CMN_OK;
+	written = !text.failed && cmn_file_replace(locked_fd, CC_DAYS_NAME, cmn_buffer_view(&text)) == CMN_OK;
 	cmn_buffer_release(&text);
 	return written;
 }

@@ -42,7 +42,6 @@ enum cmn_status cc_number_file_write(int dir_fd, const char *name, uint64_t valu
 {
 	char text[MAX_TEXT + 1];
 	int len = snprintf(text, sizeof(text), "%" PRIu64 "\n", value);
-	struct cmn_view view = { text, (size_t)len };
 
-	return cmn_file_replace(dir_fd, name, &view, 1);
+	return cmn_file_replace(dir_fd, name, (struct cmn_view){ text, (size_t)len });
 }

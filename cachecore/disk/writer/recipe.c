@@ -92,7 +92,7 @@ static enum cmn_status read_header(struct cmn_reader *reader, uint64_t *ret_len,
 		return CMN_ERR_VERSION;
 	(void)cmn_reader_u32(reader);	/* zero; the hash covers it */
 	*ret_len = cmn_reader_u64(reader);
-	cmn_reader_copy(reader, ret_identity->bytes, CMN_HASH_SIZE);
+	*ret_identity = cmn_reader_hash(reader);
 	return reader->failed ? CMN_ERR_CORRUPT : CMN_OK;
 }
 
@@ -104,24 +104,11 @@ bool cc_recipe_identity(struct cmn_view file, struct cmn_hash *ret)
 	return read_header(&reader, &len, ret) == CMN_OK;
 }
 
-/* Every field can be read: whoever walks the key later need not wonder. */
-static bool is_sound_key(struct cmn_view key)
-{
-	struct cc_key_field field;
-	struct cmn_reader reader;
-	enum cmn_status status = cc_key_read(key, &reader);
-
-	while (status == CMN_OK)
-		status = cc_key_next(&reader, &field);
-	return status == CMN_MISS;
-}
-
 enum cmn_status cc_recipe_decode(struct cmn_view file, struct cc_recipe *ret)
 {
 	struct cmn_reader reader = cmn_reader_of(file);
 	struct cmn_hash identity, hash, own;
 	struct cc_recipe recipe;
-	struct cmn_view hash_view;
 	enum cmn_status status;
 	uint64_t len;
 
@@ -130,18 +117,18 @@ enum cmn_status cc_recipe_decode(struct cmn_view file, struct cc_recipe *ret)
 	status = read_header(&reader, &len, &identity);
 	if (status != CMN_OK)
 		return status;
-	hash_view = cmn_reader_bytes(&reader, CMN_HASH_SIZE);
+	hash = cmn_reader_hash(&reader);
 	if (reader.failed || reader.left != len)
 		return CMN_ERR_CORRUPT;
-	hash = hash_file(file.data, file.len);
-	if (memcmp(hash.bytes, hash_view.data, CMN_HASH_SIZE) != 0)
+	own = hash_file(file.data, file.len);
+	if (!cmn_hash_equal(&own, &hash))
 		return CMN_ERR_CORRUPT;
 	recipe.key = cmn_reader_sized(&reader);
 	recipe.manifest = cmn_reader_sized(&reader);
 	recipe.directory = cmn_reader_sized(&reader);
 	recipe.places = cmn_reader_sized(&reader);
 	recipe.environment = cmn_reader_sized(&reader);
-	if (reader.failed || reader.left != 0 || !is_sound_key(recipe.key))
+	if (reader.failed || reader.left != 0 || cc_key_check(recipe.key) != CMN_OK)
 		return CMN_ERR_CORRUPT;
 	own = identity_of(&recipe);
 	if (!cmn_hash_equal(&own, &identity))
@@ -224,16 +211,22 @@ void cc_recipe_add_program(struct cmn_buffer *environment, const char *program)
 	cmn_buffer_append(environment, program, strlen(program) + 1);
 }
 
-struct cmn_view cc_recipe_program(const struct cc_recipe *recipe)
+/* What follows these letters in the environment; NULL: nothing begins with them. */
+static const char *find_variable(const struct cc_recipe *recipe, const char *begin)
 {
 	const char *variable;
 	size_t at = 0;
 
 	while ((variable = next_variable(recipe, &at))) {
-		if (strncmp(variable, PROGRAM_VARIABLE, strlen(PROGRAM_VARIABLE)) == 0)
-			return cmn_view_of(variable + strlen(PROGRAM_VARIABLE));
+		if (strncmp(variable, begin, strlen(begin)) == 0)
+			return variable + strlen(begin);
 	}
-	return (struct cmn_view){ 0 };
+	return NULL;
+}
+
+struct cmn_view cc_recipe_program(const struct cc_recipe *recipe)
+{
+	return cmn_view_of(find_variable(recipe, PROGRAM_VARIABLE));
 }
 
 void cc_recipe_add_stranger(struct cmn_buffer *environment)
@@ -243,12 +236,5 @@ void cc_recipe_add_stranger(struct cmn_buffer *environment)
 
 bool cc_recipe_is_strangers(const struct cc_recipe *recipe)
 {
-	const char *variable;
-	size_t at = 0;
-
-	while ((variable = next_variable(recipe, &at))) {
-		if (strcmp(variable, STRANGER) == 0)
-			return true;
-	}
-	return false;
+	return find_variable(recipe, STRANGER);
 }

@@ -33,28 +33,6 @@ static void attempts_name(const char *name, char ret[CC_RECIPE_NAME_SIZE])
 	(void)snprintf(ret, CC_RECIPE_NAME_SIZE, "%.*s" ATTEMPTS_SUFFIX, HEX_LEN, name);
 }
 
-static enum cmn_status open_at(int dir_fd, const char *name, int *ret_fd)
-{
-	int fd = cmn_file_open(dir_fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
-
-	if (fd < 0)
-		return cmn_status_from_errno(errno);
-	*ret_fd = fd;
-	return CMN_OK;
-}
-
-static enum cmn_status make_at(int dir_fd, const char *name, int *ret_fd)
-{
-	enum cmn_status status = open_at(dir_fd, name, ret_fd);
-
-	if (status != CMN_MISS)
-		return status;
-	status = cmn_file_make_dir(dir_fd, name, cc_root_dir_mode(dir_fd));
-	if (status != CMN_OK)
-		return status;
-	return open_at(dir_fd, name, ret_fd);
-}
-
 enum cmn_status cc_recipes_open(const char *root, int *ret_fd)
 {
 	enum cmn_status status;
@@ -63,7 +41,7 @@ enum cmn_status cc_recipes_open(const char *root, int *ret_fd)
 	status = cc_root_open(root, &root_fd);
 	if (status != CMN_OK)
 		return status;
-	status = open_at(root_fd, CC_RECIPES_DIRECTORY, ret_fd);
+	status = cmn_file_open_dir(root_fd, CC_RECIPES_DIRECTORY, 0, ret_fd);
 	(void)close(root_fd);	/* read only */
 	return status;
 }
@@ -76,7 +54,7 @@ enum cmn_status cc_recipes_make(const char *root, int *ret_fd)
 	status = cc_root_make(root, &root_fd);
 	if (status != CMN_OK)
 		return status;
-	status = make_at(root_fd, CC_RECIPES_DIRECTORY, ret_fd);
+	status = cmn_file_open_dir(root_fd, CC_RECIPES_DIRECTORY, cc_root_dir_mode(root_fd), ret_fd);
 	(void)close(root_fd);	/* nothing was written through it */
 	return status;
 }
@@ -208,9 +186,9 @@ void cc_recipes_limit(int root_fd, uint64_t bytes)
 	size_t len = bytes < CC_RECIPES_MAX_BYTES ? (size_t)(CC_RECIPES_MAX_BYTES - bytes) : 0;
 	int fd = -1, quarantine = -1;
 
-	if (open_at(root_fd, CC_RECIPES_DIRECTORY, &fd) != CMN_OK)
+	if (cmn_file_open_dir(root_fd, CC_RECIPES_DIRECTORY, 0, &fd) != CMN_OK)
 		return;
-	if (open_at(fd, CC_RECIPES_QUARANTINE, &quarantine) == CMN_OK) {
+	if (cmn_file_open_dir(fd, CC_RECIPES_QUARANTINE, 0, &quarantine) == CMN_OK) {
 		(void)!make_room(quarantine, 1, len);	/* the next store in a full root tries again */
 		(void)close(quarantine);	/* read only */
 	}
@@ -362,17 +340,10 @@ enum cmn_status cc_recipes_read(int fd, const char *name, struct cmn_buffer *fil
 	return cc_recipe_decode(cmn_buffer_view(file), ret);
 }
 
-static enum cmn_status remove_file(int fd, const char *name)
-{
-	if (unlinkat(fd, name, 0) < 0 && errno != ENOENT)
-		return cmn_status_from_errno(errno);
-	return CMN_OK;
-}
-
 enum cmn_status cc_recipes_remove(int fd, const char *name)
 {
 	enum cmn_status status = cc_recipes_set_attempts(fd, name, 0);
-	enum cmn_status removed = remove_file(fd, name);
+	enum cmn_status removed = cmn_file_remove(fd, name);
 
 	return removed != CMN_OK ? removed : status;
 }
@@ -393,7 +364,7 @@ enum cmn_status cc_recipes_set_attempts(int fd, const char *name, unsigned int c
 	char attempts[CC_RECIPE_NAME_SIZE];
 
 	attempts_name(name, attempts);
-	return count ? cc_number_file_write(fd, attempts, count) : remove_file(fd, attempts);
+	return count ? cc_number_file_write(fd, attempts, count) : cmn_file_remove(fd, attempts);
 }
 
 enum cmn_status cc_recipes_quarantine(int fd, const char *name)
@@ -402,7 +373,7 @@ enum cmn_status cc_recipes_quarantine(int fd, const char *name)
 	struct stat info;
 	int to = -1;
 
-	status = make_at(fd, CC_RECIPES_QUARANTINE, &to);
+	status = cmn_file_open_dir(fd, CC_RECIPES_QUARANTINE, cc_root_dir_mode(fd), &to);
 	if (status != CMN_OK)
 		return status;
 	if (fstatat(fd, name, &info, AT_SYMLINK_NOFOLLOW) == 0 && info.st_size > 0)
@@ -424,7 +395,7 @@ enum cmn_status cc_recipes_count(const char *root, struct cc_recipes_count *ret)
 	if (status == CMN_OK) {
 		status = each(fd, RECIPE_SUFFIX, count_one, &sum);
 		found.recipes = sum.count;
-		if (status == CMN_OK && open_at(fd, CC_RECIPES_QUARANTINE, &inner) == CMN_OK) {
+		if (status == CMN_OK && cmn_file_open_dir(fd, CC_RECIPES_QUARANTINE, 0, &inner) == CMN_OK) {
 			sum = (struct sum){ 0 };
 			status = each(inner, RECIPE_SUFFIX, count_one, &sum);
 			found.quarantined = sum.count;
@@ -440,7 +411,7 @@ enum cmn_status cc_recipes_count(const char *root, struct cc_recipes_count *ret)
 static enum cmn_status remove_one(void *ctx, int fd, const char *name)
 {
 	(void)ctx;
-	return remove_file(fd, name);
+	return cmn_file_remove(fd, name);
 }
 
 static enum cmn_status clear_directory(int fd)
@@ -464,7 +435,7 @@ enum cmn_status cc_recipes_clear(const char *root)
 	if (status != CMN_OK)
 		return status;
 	status = clear_directory(fd);
-	if (status == CMN_OK && open_at(fd, CC_RECIPES_QUARANTINE, &inner) == CMN_OK) {
+	if (status == CMN_OK && cmn_file_open_dir(fd, CC_RECIPES_QUARANTINE, 0, &inner) == CMN_OK) {
 		status = clear_directory(inner);
 		(void)close(inner);	/* nothing was written through it */
 	}

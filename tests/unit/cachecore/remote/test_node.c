@@ -428,15 +428,6 @@ TEST(a_note_that_is_none_does_not_count)
 	cc_node_set_up(&node, dir_fd);
 }
 
-TEST(without_memory_an_old_note_stays)
-{
-	cc_node_set_down(&node, dir_fd, "reason");
-	buffers_left = 1;
-	cc_node_set_down(&node, dir_fd, "another");
-	buffers_left = 0;
-	CU_ASSERT(is_down());
-}
-
 /* Each process finds out itself then, and says why. */
 TEST(a_note_that_cannot_be_written_leaves_no_older_one)
 {

@@ -464,12 +464,12 @@ TEST(the_usual_files_are_the_systems_and_the_users)
 	CU_ASSERT_STRING_EQUAL(paths[0], "/etc/ckcache/trusted_keys");
 	CU_ASSERT_STRING_EQUAL(paths[1], "/config/ckcache/trusted_keys");
 	CU_ASSERT_PTR_NULL(paths[2]);
-	cc_trust_free_paths(paths);
+	cmn_strings_free(paths);
 	CU_ASSERT_EQUAL(unsetenv("XDG_CONFIG_HOME"), 0);
 	CU_ASSERT_EQUAL(unsetenv("HOME"), 0);
 	CU_ASSERT_EQUAL_FATAL(cc_trust_default_paths(&paths), CMN_OK);
 	CU_ASSERT_STRING_EQUAL(paths[0], "/etc/ckcache/trusted_keys");
 	CU_ASSERT_PTR_NULL(paths[1]);
-	cc_trust_free_paths(paths);
-	cc_trust_free_paths(NULL);
+	cmn_strings_free(paths);
+	cmn_strings_free(NULL);
 }

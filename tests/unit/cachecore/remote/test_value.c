@@ -344,11 +344,11 @@ TEST(parts_are_as_long_as_the_header_says)
 	CU_ASSERT_EQUAL_FATAL(value.src_len + value.bin_len, rest_len);
 	for (size_t at = 0; at <= rest_len; at++) {
 		CU_ASSERT_EQUAL(cc_remote_value_finish(&value, bytes.data, (struct cmn_view){ rest, at },
-						       (struct cmn_view){ rest + at, rest_len - at }, NULL, NOW),
+						       (struct cmn_view){ rest + at, rest_len - at }, NOW),
 				at == value.src_len ? CMN_OK : CMN_ERR_CORRUPT);
 	}
 	CU_ASSERT_EQUAL(cc_remote_value_finish(&value, bytes.data, (struct cmn_view){ rest, value.src_len - 1 },
-					       value.bin, NULL, NOW), CMN_ERR_CORRUPT);
+					       value.bin, NOW), CMN_ERR_CORRUPT);
 }
 
 /* Opens the value, which it takes, as the entry of a key with these options. */
