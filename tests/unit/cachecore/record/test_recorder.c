@@ -19,6 +19,7 @@ struct seen {
 	unsigned int parts, events, hits, evictions;
 	unsigned int runs;	/* that began at another time than that of the event before */
 	uint64_t removed;	/* the entry directory of the first eviction */
+	uint64_t saved_ns;	/* by hits */
 	struct cc_event_record last;
 	char reason[64], detail[600], name[64];
 };
@@ -43,6 +44,7 @@ static void see_event(void *ctx, const struct cc_event_record *event)
 
 	if (cc_event_is_short(event->kind)) {
 		seen->hits += event->count;
+		seen->saved_ns += event->build_ns;
 		return;
 	}
 	seen->events++;
@@ -621,6 +623,7 @@ TEST(hits_in_memory_wait_on_a_network_file_system)
 	atomic_store(&recorder.next_hits, 1);	/* a second later */
 	cc_recorder_write(&recorder, root(), &hit);
 	CU_ASSERT_EQUAL(see().hits, 3 + 5 + 1 + 1 + 2);
+	CU_ASSERT_EQUAL(see().saved_ns, 5 * (3 + 5 + 1 + 2));	/* the one from disk saved nothing */
 	remote = false;
 }
 
