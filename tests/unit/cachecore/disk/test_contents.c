@@ -187,3 +187,17 @@ int main(void)
 {
 	return unit_run(NULL);
 }
+
+/* Others of the group may write to it. */
+TEST(a_groups_root_is_believed_by_those_who_share_it)
+{
+	set_up();
+	write_as_installed("driver.so", "one");
+	CU_ASSERT_EQUAL(chmod(root, 02770), 0);
+	config.sharing = CC_SHARING_GROUP;
+	CU_ASSERT_TRUE(is_read("driver.so", "one"));
+	CU_ASSERT_FALSE(is_read("driver.so", "one"));
+	config.sharing = CC_SHARING_NONE;
+	CU_ASSERT_TRUE(is_read("driver.so", "one"));
+	CU_ASSERT_TRUE(is_read("driver.so", "one"));
+}
