@@ -63,6 +63,12 @@ const struct scenario *client_begin(struct client *client, char **argv);
 void client_open(struct client *client);
 /* What the words of client->script say. */
 void client_run_script(struct client *client);
+/* Where the words' answers go; NULL: to stdout, a line each. */
+extern void (*client_script_sayer)(const char *name, const char *text);
+/* Of the letter that comes next; the error of its link. The word's label, or what is usual. */
+cl_program client_script_program(char **rest, cl_int *ret_error);
+cl_kernel client_script_kernel(char **rest);
+const char *client_script_label(const char *usual);
 /* Another scenario as a part of one. */
 void client_run(struct client *client, const char *name);
 

@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * client_script: what the words of scripts do (client_scripts.c has their list). Programs and kernels
- * are named by letters. A word about a program that a link did not give does nothing, nor does one
- * about kernels where the link said that it failed. Each prints what the driver answers.
+ * client_script: what the words of scripts do (client_scripts.c and diff_scripts.c have their list). Programs
+ * and kernels are named by letters. A word about a program that a link did not give does nothing, nor does one
+ * about kernels where the link said that it failed. Each prints what the driver answers, under its own name or,
+ * in the differential, that of a first word "@NAME".
  */
+#include <stdarg.h>
+
 #include "tests/opencl/client.h"
 #include "tests/opencl/value_il.h"
 #include "tests/support/words.h"
@@ -17,7 +20,7 @@ static struct {
 	bool ended;
 	struct {
 		cl_program program;
-		bool unlinked;
+		cl_int error;		/* of its link */
 		cl_kernel kernel;
 		cl_program owner;	/* of the kernel */
 	} at[LETTERS];
@@ -35,6 +38,23 @@ static struct {
 } script;
 
 static int called;		/* back, of links */
+static const char *label;	/* of the running line, if it has one */
+void (*client_script_sayer)(const char *name, const char *text);
+
+static void say(const char *name, const char *format, ...) __attribute__((format(printf, 2, 3)));
+static void say(const char *name, const char *format, ...)
+{
+	va_list arguments;
+	char text[256];
+
+	va_start(arguments, format);
+	(void)vsnprintf(text, sizeof(text), format, arguments);
+	va_end(arguments);
+	if (client_script_sayer)
+		client_script_sayer(client_script_label(name), text);
+	else
+		printf("%s %s\n", name, text);
+}
 
 static char *next(char **rest)
 {
@@ -53,6 +73,24 @@ static int letter(char **rest)
 }
 
 #define PROGRAM(rest) (script.at[letter(&(rest))].program)
+
+cl_program client_script_program(char **rest, cl_int *ret_error)
+{
+	int at = letter(rest);
+
+	*ret_error = script.at[at].error;
+	return script.at[at].program;
+}
+
+cl_kernel client_script_kernel(char **rest)
+{
+	return script.at[letter(rest)].kernel;
+}
+
+const char *client_script_label(const char *usual)
+{
+	return label ? label : usual;
+}
 
 /* What is left of the line: nothing: NULL; "" and the like without their quotes. */
 static char *options_of(char *rest)
@@ -86,7 +124,7 @@ WORD(source)
 	int at = letter(&value);
 
 	script.at[at].program = client_program(client, text_of(value, client_source));
-	script.at[at].unlinked = false;
+	script.at[at].error = CL_SUCCESS;
 }
 
 /* before P TEXT: that line, and then client_source. */
@@ -192,10 +230,9 @@ WORD(build)
 	int at = letter(&value);
 
 	if (script.at[at].program)
-		printf("build %d\n", clBuildProgram(script.at[at].program, script.device_count,
-						    script.list, options_of(value), script.notify,
-						    script.data));
-	script.at[at].unlinked = false;
+		say("build", "%d", clBuildProgram(script.at[at].program, script.device_count, script.list,
+						  options_of(value), script.notify, script.data));
+	script.at[at].error = CL_SUCCESS;
 	end_call();
 }
 
@@ -203,10 +240,9 @@ WORD(compile)
 {
 	cl_program program = PROGRAM(value);
 
-	printf("compile %d\n", clCompileProgram(program, script.device_count, script.list,
-						options_of(value), script.header_count,
-						script.header_list, script.name_list, script.notify,
-						script.data));
+	say("compile", "%d", clCompileProgram(program, script.device_count, script.list, options_of(value),
+					      script.header_count, script.header_list, script.name_list,
+					      script.notify, script.data));
 	end_call();
 }
 
@@ -217,24 +253,47 @@ WORD(link)
 	cl_program inputs[LETTERS];
 	cl_uint count = 0;
 	const char *options;
-	cl_int error = 1;
 
 	for (char *words = next(&value), *word; (word = strsep(&words, ",")) != NULL; )
 		inputs[count++] = script.at[word[0] - 'a'].program;
 	options = options_of(value);
 	script.at[at].program = clLinkProgram(client->context, script.device_count, script.list, options, count,
-					      inputs, script.notify, script.data, &error);
-	script.at[at].unlinked = error != CL_SUCCESS;
-	printf("%s %d\n", options && strstr(options, "-create-library") ? "library" : "link", error);
+					      inputs, script.notify, script.data, &script.at[at].error);
+	say(options && strstr(options, "-create-library") ? "library" : "link", "%d %s",
+	    script.at[at].error, script.at[at].program ? "P" : "none");
 	end_call();
 }
 
-/* needs P: the script ends where no link has given it. */
+/* built P OPTIONS, compiled P OPTIONS: without a word, or the scenario fails. */
+WORD(built)
+{
+	cl_program program = PROGRAM(value);
+	cl_int error = client_build(program, options_of(value));
+
+	if (error)
+		client_fail("build", error);
+}
+
+WORD(compiled)
+{
+	cl_program program = PROGRAM(value);
+	cl_int error = client_compile(program, options_of(value));
+
+	if (error)
+		client_fail("compile", error);
+}
+
+/* has P: the script ends where there is none; needs P: or where the link that gave it failed. */
+WORD(has)
+{
+	script.ended = !PROGRAM(value);
+}
+
 WORD(needs)
 {
 	int at = letter(&value);
 
-	script.ended = !script.at[at].program || script.at[at].unlinked;
+	script.ended = !script.at[at].program || script.at[at].error;
 }
 
 static struct client_notice notice = CLIENT_NOTICE;
@@ -271,14 +330,15 @@ WORD(load)
 	cl_uint count = script.device_count ? script.device_count : client->device_count;
 	unsigned char *images[CLIENT_MAX_DEVICES];
 	size_t sizes[CLIENT_MAX_DEVICES];
-	cl_int status = 0, error = client_take_binaries(from, client->device_count, sizes, images);
+	cl_int status[CLIENT_MAX_DEVICES] = { 0 };
+	cl_int error = client_take_binaries(from, client->device_count, sizes, images);
 
-	printf("binaries %d\n", error);
+	if (error || !sizes[0])
+		client_fail("CL_PROGRAM_BINARIES", error);
 	*loaded = clCreateProgramWithBinary(client->context, count,
 					    script.device_count ? script.list : client->devices, sizes,
-					    (const unsigned char **)images, count == 1 ? &status : NULL,
-					    &error);
-	printf("from binary %d %d\n", status, error);
+					    (const unsigned char **)images, status, &error);
+	say("of-binary", "%d %d %s", error, status[0], *loaded ? "P" : "none");
 	client_free_binaries(client->device_count, images);
 }
 
@@ -391,7 +451,7 @@ WORD(release)
 		cl_program program = PROGRAM(value);
 
 		if (program)
-			printf("release %d\n", clReleaseProgram(program));
+			say("release", "%d", clReleaseProgram(program));
 	}
 }
 
@@ -400,10 +460,8 @@ WORD(kernel)
 {
 	int kernel = letter(&value), at = letter(&value);
 
-	script.at[kernel].kernel = NULL;
 	script.at[kernel].owner = script.at[at].program;
-	if (script.at[at].program && !script.at[at].unlinked)
-		script.at[kernel].kernel = client_kernel(script.at[at].program, value);
+	script.at[kernel].kernel = client_kernel(script.at[at].program, value);
 }
 
 /* try P NAME: a kernel that it may not have. */
@@ -435,13 +493,13 @@ WORD(run)
 
 WORD(compute)
 {
-	printf("value %lld\n", (long long)client_value(client, script.at[letter(&value)].kernel));
+	say("value", "%lld", (long long)client_value(client, script.at[letter(&value)].kernel));
 }
 
 WORD(drop)
 {
 	while (value)
-		printf("release kernel %d\n", clReleaseKernel(script.at[letter(&value)].kernel));
+		say("release-kernel", "%d", clReleaseKernel(script.at[letter(&value)].kernel));
 }
 
 WORD(keep)
@@ -476,7 +534,7 @@ WORD(scaled)
 	int at = letter(&value);
 	cl_kernel kernel;
 
-	if (!script.at[at].program || script.at[at].unlinked)
+	if (!script.at[at].program || script.at[at].error)
 		return;
 	kernel = client_kernel(script.at[at].program, "scale");
 	client_print_scaled(client, kernel, atoi(next(&value)));
@@ -488,7 +546,7 @@ WORD(value)
 	int at = letter(&value);
 	cl_kernel kernel;
 
-	if (!script.at[at].program || script.at[at].unlinked)
+	if (!script.at[at].program || script.at[at].error)
 		return;
 	kernel = client_kernel(script.at[at].program, value);
 	printf("value %lld\n", (long long)client_value(client, kernel));
@@ -642,6 +700,9 @@ void client_run_script(struct client *of)
 		line = lines[turn++ % 2];
 		expand(statement, len, line);
 		verb = strsep(&line, " ");
+		label = verb[0] == '@' ? verb + 1 : NULL;
+		if (label)
+			verb = strsep(&line, " ");
 		if (!words_run(verb, line))
 			client_fail(verb, 0);
 		statement = end ? end + 3 : NULL;

@@ -7,11 +7,11 @@ static const struct {
 	const struct diff_subject *subjects;
 	const struct diff_subject *(*made)(void);	/* where they are not constant */
 } groups[] = {
-	{ "states", .subjects = diff_states },
+	{ "states", .made = diff_states },
 	{ "kernels", .subjects = diff_kernels },
 	{ "misuses", .subjects = diff_misuses },
-	{ "links", .subjects = diff_links },
-	{ "relinks", .subjects = diff_relinks },
+	{ "links", .made = diff_links },
+	{ "relinks", .made = diff_relinks },
 	{ "corpus", .made = diff_corpus },
 	{ "lives", .subjects = diff_lives },
 	{ "ils", .subjects = diff_ils },

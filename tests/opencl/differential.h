@@ -30,9 +30,9 @@ struct diff {
 	int version;			/* of the first device: 12 for OpenCL 1.2 */
 };
 
-extern const struct diff_subject diff_states[], diff_kernels[], diff_misuses[], diff_links[],
-	diff_relinks[], diff_lives[], diff_ils[];	/* each ends with a NULL name */
-const struct diff_subject *diff_corpus(void);	/* likewise */
+extern const struct diff_subject diff_kernels[], diff_misuses[], diff_lives[], diff_ils[];
+const struct diff_subject *diff_corpus(void), *diff_states(void), *diff_links(void), *diff_relinks(void);
+void diff_misuse_of_links(struct diff *diff);
 
 /* What a subject does before is also done by itself, in a process of its own, to be in a cache. */
 void diff_prepared(struct diff *diff);
