@@ -118,7 +118,7 @@ void client_print_constant(cl_program program, const char *text, client_set_cons
 struct client_notice {
 	pthread_mutex_t lock;
 	pthread_cond_t arrived;
-	cl_device_id device;	/* for which the callback asks for the build's status; NULL: it does not */
+	cl_device_id device;	/* for which the callback asks how the build is; NULL: it does not */
 	int calls;		/* guarded by lock, as is all that follows */
 	cl_program program;
 	cl_int status;		/* or why there is none */

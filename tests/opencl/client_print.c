@@ -235,8 +235,8 @@ void CL_CALLBACK client_notice_take(cl_program program, void *data)
 	cl_int error = CL_SUCCESS;
 
 	if (notice->device)
-		error = clGetProgramBuildInfo(program, notice->device, CL_PROGRAM_BUILD_STATUS, sizeof(status),
-					      &status, NULL);
+		error = clGetProgramBuildInfo(program, notice->device, CL_PROGRAM_BUILD_STATUS,
+					      sizeof(status), &status, NULL);
 	(void)pthread_mutex_lock(&notice->lock);	/* as above */
 	notice->program = program;
 	notice->status = error ? error : status;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * client_script: what the words of scripts do (client_scripts.c and diff_scripts.c have their list). Programs
- * and kernels are named by letters. A word about a program that a link did not give does nothing, nor does one
- * about kernels where the link said that it failed. Each prints what the driver answers, under its own name or,
- * in the differential, that of a first word "@NAME".
+ * client_script: what the words of scripts do (client_scripts.c and diff_scripts.c have their list).
+ * Programs and kernels are named by letters. A word about a program that a link did not give does nothing,
+ * nor does one about kernels where the link said that it failed. Each prints what the driver answers, under
+ * its own name or, in the differential, that of a first word "@NAME".
  */
 #include <stdarg.h>
 
@@ -257,8 +257,9 @@ WORD(link)
 	for (char *words = next(&value), *word; (word = strsep(&words, ",")) != NULL; )
 		inputs[count++] = script.at[word[0] - 'a'].program;
 	options = options_of(value);
-	script.at[at].program = clLinkProgram(client->context, script.device_count, script.list, options, count,
-					      inputs, script.notify, script.data, &script.at[at].error);
+	script.at[at].program = clLinkProgram(client->context, script.device_count, script.list, options,
+					      count, inputs, script.notify, script.data,
+					      &script.at[at].error);
 	say(options && strstr(options, "-create-library") ? "library" : "link", "%d %s",
 	    script.at[at].error, script.at[at].program ? "P" : "none");
 	end_call();
@@ -575,9 +576,9 @@ WORD(count)
 {
 	cl_program program = PROGRAM(value);
 	size_t kernels = 0;
+	cl_int error = clGetProgramInfo(program, CL_PROGRAM_NUM_KERNELS, sizeof(kernels), &kernels, NULL);
 
-	printf("kernels %d", clGetProgramInfo(program, CL_PROGRAM_NUM_KERNELS, sizeof(kernels), &kernels, NULL));
-	printf(" %zu\n", kernels);
+	printf("kernels %d %zu\n", error, kernels);
 }
 
 /* unbuilt P: kernels and variables asked of what may be no executable: the answers differ among drivers. */

@@ -30,7 +30,10 @@ static struct scenario scenarios[] = {
 	SCRIPT("live-kernels", "source a | build a -DK=7 | kernel k a scale | build a -DK=8 | "
 	       "status a | show k | keep k | drop k | build a -DK=7 | clone l k | show l | drop k | "
 	       "build a -DK=7 | drop l | build a -DK=9 | scaled a 2 | release a"),
-	/* Two programs of one source with options that differ, alive at the same time, then a third like the first. */
+	/*
+	 * Two programs of one source with options that differ, alive at the same time, then a third like
+	 * the first.
+	 */
 	SCRIPT("two-options", "source a | build a -DK=100 | kernel a a scale | source b | "
 	       "build b -DK=200 | kernel b b scale | source c | build c -DK=100 | kernel c c scale | "
 	       "run a 2 | run b 2 | run c 2 | status a | drop a | release a | status b | drop b | "
@@ -76,9 +79,9 @@ static struct scenario scenarios[] = {
 	SCRIPT("linked-again", "source a | compile a -DK=5 | link b a \"\" | scaled b 2 | release b | "
 	       "compile a $1 | link b a \"\" | scaled b 2 | release b a"),
 	/*
-	 * On a driver that builds programs that have kernels: a kernel of the first build (a) and one of the second (b)
-	 * live while the program is built a third time, with $1, and released. Kernel $2 is released first, then $3,
-	 * which keeps its program alive.
+	 * On a driver that builds programs that have kernels: a kernel of the first build (a) and one of
+	 * the second (b) live while the program is built a third time, with $1, and released. Kernel $2 is
+	 * released first, then $3, which keeps its program alive.
 	 */
 	SCRIPT("older-kernels", "source a | build a -DK=1 | kernel a a scale | build a -DK=2 | "
 	       "kernel b a shift | build a $1 | status a | release a | show a | show b | drop $2 | "
@@ -93,8 +96,8 @@ static struct scenario scenarios[] = {
 	SCRIPT("late-then-subset", "source a | build a -DK=1 | build a -DK=2 | devices 0 | "
 	       "build a -DK=3 | scaled a 2 | release a"),
 	/*
-	 * Three objects, one of them by way of a library whose object is released at once, linked with $1; $2 is in the
-	 * library's source, so that the library is new where it is another.
+	 * Three objects, one of them by way of a library whose object is released at once, linked with $1;
+	 * $2 is in the library's source, so that the library is new where it is another.
 	 */
 	SCRIPT("relink", "source o = int add(int a) { return a + $2; }\n | compile o | "
 	       "source a = int add(int a);\n"
@@ -104,8 +107,8 @@ static struct scenario scenarios[] = {
 	       "value d value | release d | references a | release a | references b | release b | "
 	       "references c | release c"),
 	/*
-	 * Compiled or built ($1) from an intermediate language with constant $3, which then is another for builds to
-	 * come, and linked with $2. What a driver refuses leaves the program as it was.
+	 * Compiled or built ($1) from an intermediate language with constant $3, which then is another for
+	 * builds to come, and linked with $2. What a driver refuses leaves the program as it was.
 	 */
 	SCRIPT("link-il", "il a | constant a $3 | $1 a -DO=1 | constant a 99 | devices missing | "
 	       "compile a -DO=2 | devices | link b a \"$2\" | status b | value b value | release b a"),
@@ -114,7 +117,10 @@ static struct scenario scenarios[] = {
 	       "kernel void value(global int *out) { out[0] = table[out[0] & 1]; }\n | unbuilt a | "
 	       "compile a -DO=1 | unbuilt a | link b a -create-library | unbuilt b | release b | "
 	       "references a | build a -DO=1 | unbuilt a | release a"),
-	/* Compiles with an embedded header of text $1 and name $2, perhaps a second one of text $3, then links. */
+	/*
+	 * Compiles with an embedded header of text $1 and name $2, perhaps a second one of text $3, then
+	 * links.
+	 */
 	SCRIPT("embedded", "source h = $1 | source s = $3 | "
 	       "!3 source p = #include \"embedded/value.h\"\n"
 	       "kernel void value(global int *out) { out[0] = VALUE; }\n | "
@@ -123,7 +129,10 @@ static struct scenario scenarios[] = {
 	       "!3 headers h=${2:embedded/value.h} | ?3 headers h=$2 s=second.h | compile p \"\" | "
 	       "status p | print p | link l p \"\" | needs l | status l | print l | value l value | "
 	       "release l p h s"),
-	/* A library of one object, linked into another; the program outlives its parts, a kernel outlives it. */
+	/*
+	 * A library of one object, linked into another; the program outlives its parts, a kernel outlives
+	 * it.
+	 */
 	SCRIPT("library", "source o = int add(int a) { return a + K; }\n | compile o -DK=7 | "
 	       "source a = int add(int a);\nkernel void value(global int *out) { out[0] = add(30); }\n"
 	       " | compile a | link b o -create-library | needs b | status b | link c a,b | needs c | "
@@ -140,7 +149,10 @@ static struct scenario scenarios[] = {
 	SCRIPT("compile-in-turn", "source a | devices 0 | compile a -DK=6 | status a | "
 	       "sizes a exactly | devices 1 | compile a -DK=6 | status a | sizes a exactly | "
 	       "devices * | compile a -DK=6 | status a | sizes a exactly | release a"),
-	/* Two objects compiled with $1 and $2, linked with $3, for device $4 or all; then built, which some drivers do. */
+	/*
+	 * Two objects compiled with $1 and $2, linked with $3, for device $4 or all; then built, which some
+	 * drivers do.
+	 */
 	SCRIPT("link-two", "source a = kernel void one(global int *out) { out[0] = ONE; }\n | "
 	       "compile a $1 | source b = kernel void two(global int *out) { out[0] = TWO; }\n | "
 	       "compile b $2 | ?4 devices $4 | link c a,b \"$3\" | devices | status c | print c | "
@@ -164,8 +176,8 @@ static struct scenario scenarios[] = {
 	SCRIPT("link-before", "source a = " VALUE_5 " | source b = " VALUE_5 " | compile a -DO=1 | "
 	       "?1 notify | ?1 link c a \"\" | ?1 called | ?1 release c | build b -DO=2 | release a b"),
 	/*
-	 * An object of a file, or ($3) a library of it, is linked with $1. The file changes between the two to the
-	 * declaration $2, if that is given, and back at the end.
+	 * An object of a file, or ($3) a library of it, is linked with $1. The file changes between the two
+	 * to the declaration $2, if that is given, and back at the end.
 	 */
 	SCRIPT("link-changed", "declare value.h int first | source a = #include \"value.h\"\n" VALUE_5
 	       " | compile a -I . | ?3 link b a -create-library | ?2 declare value.h $2 | "
@@ -183,7 +195,10 @@ static struct scenario scenarios[] = {
 	       "kernel void scale(global int *out) { out[0] = 2; }\n"
 	       "kernel void shift(global int *out) { out[0] = 3; }\n | build a \"\" | kernels a | "
 	       "release a"),
-	/* The same bytes as a text or as an intermediate language ($1: source, il), built, compiled ($2) or included. */
+	/*
+	 * The same bytes as a text or as an intermediate language ($1: source, il), built, compiled ($2) or
+	 * included.
+	 */
 	SCRIPT("text-or-il", "$1 a = " VALUE_5 " | $2 a -DO=1 | status a | print a | release a"),
 	SCRIPT("text-or-il-included", "$1 a = " VALUE_5 " | source b = #include \"value.h\"\n | "
 	       "headers a=value.h | compile b -DO=1 | print b | release a b"),

@@ -186,7 +186,8 @@ struct words_subject {
 #define TURN(n, options) "@build-" n " build a " options " | asked a after-" n "- | "
 #define FAILS(n) "source a | @build-" n " build a -DK=5 -DFAIL | all a program-" n "- | release a"
 #define WARNED(options) "source a = #warning beware\n" \
-	"kernel void value(global int *out) { int unused; out[0] = 1; }\n | build a " options " | all a | release a"
+	"kernel void value(global int *out) { int unused; out[0] = 1; }\n | build a " options \
+	" | all a | release a"
 
 static const struct words_subject states[] = {
 	SUBJECT("unbuilt", "source a | all a | badly a | release a"),
@@ -211,16 +212,16 @@ static const struct words_subject states[] = {
 		TURN("2", "-DK=3") "program a | release a"),
 	SUBJECT("two-that-fail", FAILS("0") " | " FAILS("1")),
 	SUBJECT("compiled", "source a | compile a -DK=3 -cl-mad-enable | all a | release a"),
-	SUBJECT("compile-failed", "source a | compile a -DK=3 -DFAIL | @compile-again compile a -DK=3 -DFAIL | "
-		"all a | release a"),
+	SUBJECT("compile-failed", "source a | compile a -DK=3 -DFAIL | "
+		"@compile-again compile a -DK=3 -DFAIL | all a | release a"),
 	SUBJECT("compiled-after-build", "source a | built a -DK=3 | compile a -DK=4 | all a | release a"),
 	SUBJECT("built-after-compile", "source a | compiled a -DK=3 | build a -DK=4 | all a | release a"),
 	SUBJECT("linked", "source o | compiled o -DK=3 | link a o | all a | badly a | release a o"),
 	SUBJECT("linked-with-options", AFTER_LINK("-cl-fast-relaxed-math")),
 	SUBJECT("linked-badly", AFTER_LINK("-no-such-option")),
 	SUBJECT("library", AFTER_LINK("-create-library")),
-	SUBJECT("of-binary", "source a | built a -DK=3 | @create load b a | all b unbuilt- | build b -DK=9 | "
-		"all b built- | release b a"),
+	SUBJECT("of-binary", "source a | built a -DK=3 | @create load b a | all b unbuilt- | "
+		"build b -DK=9 | all b built- | release b a"),
 	{ "built-in", NULL, built_in, false },
 	SUBJECT("warnings", WARNED("\"\"")),
 	SUBJECT("no-warnings", WARNED("-w")),
@@ -235,25 +236,26 @@ static const struct words_subject states[] = {
 static const struct words_subject links[] = {
 	/* Its header includes a second one; then the first is another. */
 	SUBJECT("embedded-headers", "source h = #include \"embedded/number.h\"\n#define VALUE NUMBER\n | "
-		"source n = #define NUMBER 21\n | source i = #define VALUE 22\n | source p = " HEADERS_USER " | "
-		"headers h=embedded/value.h n=embedded/number.h | compile p \"\" | all p compiled- | "
-		"link l p \"\" | linked l | headers i=embedded/value.h | @compile-again compile p \"\" | "
-		"@again-link link l p \"\" | linked l again- | leave h n i p"),
+		"source n = #define NUMBER 21\n | source i = #define VALUE 22\n | source p = "
+		HEADERS_USER " | headers h=embedded/value.h n=embedded/number.h | compile p \"\" | "
+		"all p compiled- | link l p \"\" | linked l | headers i=embedded/value.h | "
+		"@compile-again compile p \"\" | @again-link link l p \"\" | linked l again- | "
+		"leave h n i p"),
 	SUBJECT("embedded-missing", "source h = #define VALUE 1\n | source p = " HEADERS_USER " | "
 		"headers h=embedded/other.h | compile p \"\" | headers h=embedded/other.h | "
 		"@compile-again compile p \"\" | all p | leave h p"),
-	SUBJECT("two-objects", "source f = " FUNCTION " | compiled f -DK=7 | source u = " USER " | compiled u | "
-		"link l f,u | linked l | @again-link link l f,u | linked l again- | compile f -DK=8 | "
-		"@changed-link link l f,u | linked l changed- | leave f u"),
+	SUBJECT("two-objects", "source f = " FUNCTION " | compiled f -DK=7 | source u = " USER " | "
+		"compiled u | link l f,u | linked l | @again-link link l f,u | linked l again- | "
+		"compile f -DK=8 | @changed-link link l f,u | linked l changed- | leave f u"),
 	/* A kernel of what was linked with a library outlives it all. */
 	SUBJECT("with-library", "source o = " FUNCTION " | compiled o -DK=9 | source u = " USER " | "
-		"compiled u \"\" | link b o -create-library | has b | all b library- | link l u,b \"\" | has l | "
-		"kernel k l value | @release-object release o | leave u b | @release-linked leave l | compute k | "
-		"answers k l | drop k"),
+		"compiled u \"\" | link b o -create-library | has b | all b library- | link l u,b \"\" | "
+		"has l | kernel k l value | @release-object release o | leave u b | "
+		"@release-linked leave l | compute k | answers k l | drop k"),
 	/* Nobody has the function; then twice the same one is there. */
 	SUBJECT("unresolved", "source u = " USER " | compiled u \"\" | link l u \"\" | linked l | "
-		"source f = " FUNCTION " | compiled f -DK=1 | source g = " FUNCTION " | compiled g -DK=2 | "
-		"@twice-link link l u,f,g \"\" | linked l twice- | leave u f g"),
+		"source f = " FUNCTION " | compiled f -DK=1 | source g = " FUNCTION " | "
+		"compiled g -DK=2 | @twice-link link l u,f,g \"\" | linked l twice- | leave u f g"),
 	/* What a linked program refuses. */
 	SUBJECT("linked-again", "source o | compiled o -DK=3 | link l o \"\" | has l | build l -DK=4 | "
 		"compile l \"\" | all l | @release-linked leave l | leave o"),
@@ -275,30 +277,35 @@ static const struct words_subject relinks[] = {
 		"@options link l f,u -cl-denorms-are-zero | relinked l options- | "
 		"@turned link l u,f \"\" | relinked l turned- | leave f u"),
 	SUBJECT("relink-one", "source o = kernel void value(global int *out) { out[0] = K; }\n | "
-		"compiled o -DK=5 | prepared | link l o | relinked l | @again link l o | relinked l again- | leave o"),
+		"compiled o -DK=5 | prepared | link l o | relinked l | @again link l o | "
+		"relinked l again- | leave o"),
 	/* One object is a hit, and the other was never seen. */
-	SUBJECT("relink-one-hit", "source u = " USER " | compiled u \"\" | prepared | source f = " FUNCTION " | "
-		"compiled f -DK=11 | link l f,u \"\" | relinked l | leave f u"),
+	SUBJECT("relink-one-hit", "source u = " USER " | compiled u \"\" | prepared | source f = "
+		FUNCTION " | compiled f -DK=11 | link l f,u \"\" | relinked l | leave f u"),
 	/* An object that was a hit, then compiled anew with other options. */
-	SUBJECT("relink-anew", PARTS "prepared | compile f -DK=12 | link l f,u \"\" | relinked l | leave f u"),
-	SUBJECT("relink-new-library", PARTS "prepared | link b f -create-library | has b | all b library- | "
-		"names b library- | link l b,u \"\" | relinked l | leave f u b"),
-	/* The library is known, too; linked before with the second object, and with none; then a library of it. */
-	SUBJECT("relink-known-library", PARTS "link b f -create-library -enable-link-options | has b | prepared | "
-		"link l b,u \"\" | relinked l | @options link l b,u -cl-denorms-are-zero | relinked l options- | "
-		"@both link c b -create-library | leave c f u b"),
+	SUBJECT("relink-anew", PARTS "prepared | compile f -DK=12 | link l f,u \"\" | relinked l | "
+		"leave f u"),
+	SUBJECT("relink-new-library", PARTS "prepared | link b f -create-library | has b | "
+		"all b library- | names b library- | link l b,u \"\" | relinked l | leave f u b"),
+	/*
+	 * The library is known, too; linked before with the second object, and with none; then a library of
+	 * it.
+	 */
+	SUBJECT("relink-known-library", PARTS "link b f -create-library -enable-link-options | has b | "
+		"prepared | link l b,u \"\" | relinked l | @options link l b,u -cl-denorms-are-zero | "
+		"relinked l options- | @both link c b -create-library | leave c f u b"),
 	SUBJECT("relink-function-binary", PARTS "prepared | devices 0 | load g f | has g | devices | "
 		"asked g binary- | link l g,u \"\" | relinked l | names g binary- | leave f u g"),
 	SUBJECT("relink-user-binary", PARTS "prepared | devices 0 | load g u | has g | devices | "
 		"asked g binary- | link l f,g \"\" | relinked l | names g binary- | leave f u g"),
-	SUBJECT("relink-both-binaries", PARTS "prepared | devices 0 | load g f | has g | load h u | has h | "
-		"devices | link l g,h \"\" | relinked l | leave f u g h"),
-	SUBJECT("relink-library-binary", PARTS "link b f -create-library | has b | prepared | devices 0 | "
-		"load g b | has g | devices | link l g,u \"\" | relinked l | leave f u g b"),
+	SUBJECT("relink-both-binaries", PARTS "prepared | devices 0 | load g f | has g | load h u | "
+		"has h | devices | link l g,h \"\" | relinked l | leave f u g h"),
+	SUBJECT("relink-library-binary", PARTS "link b f -create-library | has b | prepared | "
+		"devices 0 | load g b | has g | devices | link l g,u \"\" | relinked l | leave f u g b"),
 	/* An executable that was a hit is no input; the objects beside it are. */
 	SUBJECT("relink-executable", "source e = kernel void other(global int *out) { out[0] = K; }\n | "
-		"built e -DK=3 | source u = " USER " | compiled u \"\" | prepared | link l u,e \"\" | relinked l | "
-		"leave u e"),
+		"built e -DK=3 | source u = " USER " | compiled u \"\" | prepared | link l u,e \"\" | "
+		"relinked l | leave u e"),
 	{ NULL, NULL, NULL, false },
 };
 
@@ -324,7 +331,8 @@ static const struct diff_subject *subjects_of(const struct words_subject *of)
 
 	group = of;
 	for (; of->name; of++)
-		subjects[count++] = (struct diff_subject){ of->name, of->run ? of->run : run, of->own_session };
+		subjects[count++] = (struct diff_subject){ of->name, of->run ? of->run : run,
+							   of->own_session };
 	subjects[count] = (struct diff_subject){ NULL, NULL, false };
 	return subjects;
 }
