@@ -35,19 +35,20 @@ CASES = (
 
 
 def run(build, work, api, more):
-    """(times that the driver compiled, {word: number} of no_threads.c)."""
+    """(times that the driver compiled, {word: number} of process_calls.c)."""
     command, own, compiled, refuse = APIS[api]
     env = made(work, work + "/cache", CKCACHE_REMOTE_HELPERS=build + "/bin",
-               STUB_COUNTS=work + "/counts", NO_THREADS=work + "/threads", **own(build, work),
+               STUB_COUNTS=work + "/counts", PROCESS_CALLS=work + "/threads", **own(build, work),
                **{name.format(refuse=refuse): value.format(work=work) for name, value in more.items()})
-    env["LD_PRELOAD"] = ":".join(filter(None, (build + "/lib/libno_threads.so", env.get("LD_PRELOAD"))))
+    env["LD_PRELOAD"] = ":".join(filter(None, (build + "/lib/libprocess_calls.so", env.get("LD_PRELOAD"))))
     for name in ("counts", "threads"):
         if os.path.exists(work + "/" + name):
             os.unlink(work + "/" + name)
     subprocess.run([build + "/bin/" + command[0]] + command[1:], env=env, cwd=work, check=True,
                    stdout=subprocess.DEVNULL, timeout=60)
     with open(work + "/threads", encoding="ascii") as file:
-        return counted(work + "/counts", compiled), {name: int(number) for name, number in re.findall(r"(\w+) (\d+)", file.read())}
+        numbers = {name: int(number) for name, number in re.findall(r"(\w+) (\d+)", file.read())}
+    return counted(work + "/counts", compiled), numbers
 
 
 def wait_for_upload(work):
