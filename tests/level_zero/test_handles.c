@@ -14,7 +14,6 @@
 static struct lz_next next;
 static ze_result_t answer;		/* of calls that create or destroy */
 static ze_context_handle_t created;
-static uint32_t most_devices_asked_for;
 static char objects[8];
 
 #define LOG ((ze_module_build_log_handle_t)&objects[0])
@@ -54,26 +53,12 @@ static ze_result_t ZE_APICALL destroy_context(ze_context_handle_t context)
 	return answer;
 }
 
-/* One device, which cannot be identified. */
-static ze_result_t ZE_APICALL get_devices(ze_driver_handle_t driver, uint32_t *count,
-					  ze_device_handle_t *ret)
-{
-	(void)driver;
-	if (ret && *count > most_devices_asked_for)
-		most_devices_asked_for = *count;
-	if (ret && *count)
-		ret[0] = NULL;
-	*count = 1;
-	return ZE_RESULT_SUCCESS;
-}
-
 static void begin(void)
 {
 	next.log_get_string = get_string;
 	next.log_destroy = destroy_log;
 	next.context_create = create_context;
 	next.context_destroy = destroy_context;
-	next.device_get = get_devices;
 	answer = ZE_RESULT_SUCCESS;
 }
 
@@ -187,15 +172,6 @@ TEST(what_was_not_created_is_no_context)
 	answer = ZE_RESULT_ERROR_OUT_OF_HOST_MEMORY;
 	create(DRIVER, CONTEXT);
 	CU_ASSERT_PTR_NULL(driver_of(CONTEXT));
-}
-
-/* NEO reads behind its list otherwise. */
-TEST(no_more_devices_are_asked_for_than_there_are)
-{
-	begin();
-	create(DRIVER, CONTEXT);
-	CU_ASSERT_EQUAL(most_devices_asked_for, 1);
-	CU_ASSERT_EQUAL(lz_context_destroy(&next, CONTEXT), ZE_RESULT_SUCCESS);
 }
 
 /* Both drivers describe the last error alike, each at a place of its own; DRIVER is the default one. */
