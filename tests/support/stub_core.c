@@ -83,7 +83,7 @@ int stub_number(const char *name, int usual)
 {
 	char text[32];
 
-	return stub_setting(name, text, sizeof(text)) ? atoi(text) : usual;
+	return stub_setting(name, text, sizeof(text)) ? (int)strtol(text, NULL, 10) : usual;
 }
 
 bool stub_is_among_first(const char *name, atomic_int *count)
@@ -98,7 +98,7 @@ unsigned int stub_changed(const char *property)
 
 void stub_delay(void)
 {
-	int ms = stub_number("STUB_DELAY_MS", 0);
+	long ms = stub_number("STUB_DELAY_MS", 0);
 	struct timespec left = { ms / 1000, ms % 1000 * 1000000 };
 
 	while (ms && nanosleep(&left, &left) != 0)
