@@ -10,6 +10,11 @@ import json
 import os
 import statistics
 import subprocess
+import sys
+
+sys.path.insert(1, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
+from environment import DRIVERS as KNOWN  # noqa: E402
+from environment import counted, drivers, level_zero, made, opencl, stub_driver, stub_gpu  # noqa: E402,F401
 
 INHERITED = ("PATH", "LD_LIBRARY_PATH", "TSAN_OPTIONS")
 TIMEOUT_S = 900  # the longest single step is pocl's binary of a large program, half a minute
@@ -50,11 +55,11 @@ class Driver:
 
 
 DRIVERS = [
-    Driver("NEO", "intel.icd", {"NEOReadDebugKeys": "1", "SetCommandStreamReceiver": "1",
-                                "ProductFamilyOverride": "tgllp",
-                                "HardwareInfoOverride": "1x6x16", "UseAubStream": "0"}),
-    Driver("rusticl", "rusticl.icd", {"RUSTICL_ENABLE": "llvmpipe"}),
-    Driver("pocl", "pocl.icd", {}, capture="eager"),
+    # With the cache that vendor_cache() says.
+    Driver("NEO", "intel.icd", {name: value for name, value in KNOWN["neo"][1].items()
+                                if name != "NEO_CACHE_PERSISTENT"}),
+    Driver("rusticl", "rusticl.icd", KNOWN["rusticl"][1]),
+    Driver("pocl", "pocl.icd", KNOWN["pocl"][1], capture="eager"),
 ]
 
 
@@ -62,6 +67,7 @@ class Bench:
     """The build under test and a temporary directory that the caller removes."""
 
     def __init__(self, build, work):
+        self.build = build
         self.client = os.path.join(build, "bin", "bench_client")
         self.memory_bench = os.path.join(build, "bin", "bench_memory")
         self.command = os.path.join(build, "bin", "ckcache")
@@ -81,21 +87,15 @@ class Bench:
 
     def environment(self, driver, home, vendor=False, cache=None, extra=None):
         """cache: the layer is on, with this directory; None: no layer."""
-        vendors = os.path.join(self.work, "vendors-" + driver.name)
-        if not os.path.isdir(vendors):
-            os.makedirs(vendors)
-            with open(driver.icd, encoding="utf-8") as source:
-                text = source.read()
-            with open(os.path.join(vendors, "driver.icd"), "w", encoding="utf-8") as copy:
-                copy.write(text)
+        with open(driver.icd, encoding="utf-8") as source:
+            library = source.read().strip()
         env = inherited()
         env.update({"HOME": self.work, "TMPDIR": self.work, "LC_ALL": "C",
-                    "OCL_ICD_VENDORS": vendors})
+                    **drivers(os.path.join(self.work, "driver-" + driver.name), library)})
         env.update(driver.env)
         env.update(driver.vendor_cache(home, vendor))
         if cache is not None:
-            env.update({"OPENCL_LAYERS": self.layer, "CKCACHE_DIR": cache,
-                        "CKCACHE_CAPTURE": driver.capture})
+            env.update(OPENCL_LAYERS=self.layer, CKCACHE_DIR=cache, CKCACHE_CAPTURE=driver.capture)
         env.update(extra or {})
         return env
 

@@ -15,11 +15,8 @@ import sys
 import time
 
 from bench import Report, end_of, parser_of, runs_of, seconds, show_ways, take_turns
-from harness import Bench, Failure, median
+from harness import KNOWN, Bench, Failure, level_zero, median
 
-DRIVER = {"NEOReadDebugKeys": "1", "SetCommandStreamReceiver": "1",
-          "HardwareInfoOverride": "1x6x16", "UseAubStream": "0",
-          "ProductFamilyOverride": "tgllp", "NEO_CACHE_PERSISTENT": "0"}
 KERNEL = """
 kernel void k%(n)d(global float *out, global const float *in, int n)
 {
@@ -50,19 +47,16 @@ class LevelZero(Bench):
     def __init__(self, build, work):
         super().__init__(build, work)
         self.client = os.path.join(build, "bin", "bench_module")
-        self.shim = os.path.join(build, "lib", "ckcache", "libckcache_preload.so")
-        for path in (self.client, self.shim):
+        for path in (self.client, level_zero(build)["LD_PRELOAD"]):
             if not os.path.exists(path):
                 raise Failure(path + " is missing: build with -DCKCACHE_TESTS=ON")
 
     def level_zero_environment(self, cache=None, extra=None):
         env = {"PATH": os.environ["PATH"], "HOME": self.work, "TMPDIR": self.work, "LC_ALL": "C"}
-        env.update(DRIVER)
+        env.update(KNOWN["neo"][1])
         if cache is not None:
-            env.update({"LD_PRELOAD": self.shim, "ZE_ENABLE_LAYERS": "ckcache",
-                        "CKCACHE_DIR": cache})
-        env.update(extra or {})
-        return env
+            env.update(level_zero(self.build), CKCACHE_DIR=cache)
+        return {**env, **(extra or {})}
 
     def time_module(self, mode, path, cache=None, vendor=None):
         """Seconds of zeModuleCreate, of zeContextCreate, and of the process from fork to exit.

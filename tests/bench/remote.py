@@ -14,7 +14,7 @@ import sys
 import time
 
 from bench import Report, end_of
-from harness import Failure, median
+from harness import Failure, counted, drivers, made, median, opencl, stub_driver
 
 SERVER = os.environ.get("CKCACHE_TEST_REDIS") or shutil.which("redis-server") or \
     shutil.which("valkey-server")
@@ -69,10 +69,9 @@ class Fleet:
         home = os.path.join(self.work, name)
         for folder in ("home", "run"):
             os.makedirs(os.path.join(home, folder), mode=0o700, exist_ok=True)
-        return {"PATH": os.environ["PATH"], "HOME": os.path.join(home, "home"),
-                "XDG_RUNTIME_DIR": os.path.join(home, "run"), "LC_ALL": "C.UTF-8",
-                "CKCACHE_DIR": os.path.join(home, "cache"), "CKCACHE_READ_ONLY_DIRS": "",
-                "CKCACHE_REMOTE_HELPERS": os.path.join(self.build, "bin"), **extra}
+        return made(os.path.join(home, "home"), os.path.join(home, "cache"), LC_ALL="C.UTF-8",
+                    XDG_RUNTIME_DIR=os.path.join(home, "run"),
+                    CKCACHE_REMOTE_HELPERS=os.path.join(self.build, "bin"), **extra)
 
     def remote(self, **extra):
         return {"CKCACHE_REMOTE": "redis://127.0.0.1:%d" % self.port,
@@ -116,18 +115,10 @@ def measure_look_ups(fleet, report, count, length):
                            (own / server), "<= 1.5", own <= 1.5 * server)
 
 
-def builds_of(path):
-    with open(path, encoding="utf-8") as file:
-        return sum(line.strip() == "build-source" for line in file)
-
-
 def measure_cold(fleet, report, hosts, processes, kernels, build_ms):
     report.heading("%d hosts with %d processes each, cold, %d kernels of %d ms" %
                    (hosts, processes, kernels, build_ms))
-    vendors = os.path.join(fleet.work, "vendors")
-    os.makedirs(vendors, exist_ok=True)
-    with open(os.path.join(vendors, "stub.icd"), "w", encoding="ascii") as file:
-        file.write(os.path.join(fleet.build, "lib", "libstub_driver.so") + "\n")
+    layer = {**opencl(fleet.build), **drivers(fleet.work, stub_driver(fleet.build))}
     shared = os.path.join(fleet.work, "shared")
     os.makedirs(shared, mode=0o700, exist_ok=True)
     for name, settings in (("no remote tier", {}), ("a directory", {"CKCACHE_REMOTE": "file:" + shared}),
@@ -139,8 +130,7 @@ def measure_cold(fleet, report, hosts, processes, kernels, build_ms):
         for number in range(hosts):
             environment = fleet.host(
                 "%s-%d" % (name.replace(" ", "-"), number), **settings,
-                OPENCL_LAYERS=os.path.join(fleet.build, "lib", "libckcache_opencl.so"),
-                OCL_ICD_VENDORS=vendors, STUB_COUNTS=counts, STUB_DELAY_MS=str(build_ms))
+                **layer, STUB_COUNTS=counts, STUB_DELAY_MS=str(build_ms))
             running += [fleet.begin([fleet.program("kernels_client"), "0", str(kernels)], environment)
                         for _ in range(processes)]
         for process in running:
@@ -149,7 +139,7 @@ def measure_cold(fleet, report, hosts, processes, kernels, build_ms):
                 raise Failure("%s: %s%s" % (name, out, err))
             fleet.running.remove(process)
         took = time.monotonic() - begun
-        built = builds_of(counts)
+        built = counted(counts)
         if settings and "redis" in settings["CKCACHE_REMOTE"]:
             report.require("%s: %.1f s, compiled" % (name, took), built, "== %d" % kernels,
                            built == kernels)

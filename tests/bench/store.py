@@ -14,7 +14,8 @@ import sys
 import time
 
 from bench import PROGRAMS, Report, end_of, parser_of, seconds
-from harness import DRIVERS, Bench, Driver, Failure, inherited, median, quartiles
+from harness import (DRIVERS, Bench, Driver, Failure, counted, inherited, level_zero, median, quartiles,
+                     stub_driver, stub_gpu)
 
 PARTS = ["scaling", "eviction", "stampede", "storing"]
 CROWD = 32
@@ -27,7 +28,6 @@ class StoreBench(Bench):
 
     def __init__(self, build, work):
         super().__init__(build, work)
-        self.build = build
         self.store = os.path.join(build, "bin", "bench_store")
         if not os.path.exists(self.store):
             raise Failure(self.store + " is missing: build with -DCKCACHE_TESTS=ON")
@@ -249,7 +249,7 @@ def stub_crowds(bench, delay_ms):
     stub = Driver("stub", "no such file", {})
     stub.icd = os.path.join(bench.work, "stub.icd")
     with open(stub.icd, "w", encoding="utf-8") as file:
-        file.write(os.path.join(bench.build, "lib", "libstub_driver.so"))
+        file.write(stub_driver(bench.build))
     home = bench.fresh_dir("home")
     settings = {"STUB_DELAY_MS": str(delay_ms), "STUB_COUNTS": os.path.join(home, "counts")}
     yield ("OpenCL", bench.environment(stub, home, cache=os.path.join(home, "cache"), extra=settings),
@@ -260,12 +260,8 @@ def stub_crowds(bench, delay_ms):
     home = bench.fresh_dir("home")
     settings["STUB_COUNTS"] = os.path.join(home, "counts")
     env = inherited()
-    env.update({"HOME": home, "LC_ALL": "C",
-                "ZE_ENABLE_ALT_DRIVERS": os.path.join(bench.build, "tests", "level_zero", "stub",
-                                                      "libze_stub_gpu.so"),
-                "LD_PRELOAD": os.path.join(bench.build, "lib", "ckcache", "libckcache_preload.so"),
-                "ZE_ENABLE_LAYERS": "ckcache", "CKCACHE_DIR": os.path.join(home, "cache")})
-    env.update(settings)
+    env.update({"HOME": home, "LC_ALL": "C", "CKCACHE_DIR": os.path.join(home, "cache"),
+                **level_zero(bench.build, stub_gpu(bench.build)), **settings})
     yield "Level Zero", env, [client, "driver=0", "il=one", "quiet"], "compile"
 
 
@@ -277,10 +273,8 @@ def run_crowd(bench, count, env, command, event=None):
         os.remove(counts)
     took = bench.measure("crowd", count, *command, env=env)["ns"] / 1e9
     if not event:
-        counted = bench.counters(env["CKCACHE_DIR"])
-        return took, counted["misses"]
-    with open(counts, encoding="utf-8") as file:
-        return took, file.read().splitlines().count(event)
+        return took, bench.counters(env["CKCACHE_DIR"])["misses"]
+    return took, counted(counts, event)
 
 
 def measure_crowd(bench, report, name, way, runs):

@@ -10,14 +10,6 @@ struct client client;
 
 void (*client_at_end)(void);
 
-static struct client_word *words;
-
-void client_add(struct client_word *word)
-{
-	word->next = words;
-	words = word;
-}
-
 void client_give_up(const char *what, unsigned int status)
 {
 	printf("%s %#x\n", what, status);
@@ -216,16 +208,8 @@ void client_in_threads(const char *text, void (*act_of_each)(void))
 int main(int argc, char **argv)
 {
 	for (int i = 1; i < argc; i++) {
-		char *value = strchr(argv[i], '=');
-		const struct client_word *word = words;
-
-		if (value)
-			*value++ = '\0';
-		while (word && strcmp(word->name, argv[i]) != 0)
-			word = word->next;
-		if (!word)
+		if (!words_run_argument(argv[i]))
 			client_give_up(argv[i], 0);
-		word->run(value);
 		(void)fflush(stdout);
 	}
 	if (client_at_end)

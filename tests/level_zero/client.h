@@ -24,6 +24,7 @@
 #include <level_zero/ze_api.h>
 
 #include "tests/support/posix.h"
+#include "tests/support/words.h"
 
 #define CLIENT_MAX_CONSTANTS 32
 #define CLIENT_MAX_THREADS 64
@@ -48,22 +49,6 @@ struct client {
 extern struct client client;
 
 #define CALL(name) ((__typeof__(&name))dlsym(client.loader, #name))
-
-/* WORD(name) { ... } is what an argument does; its parameter is char *value, NULL: a word alone. */
-struct client_word {
-	const char *name;
-	void (*run)(char *value);
-	struct client_word *next;
-};
-#define WORD(name) \
-	static void word_##name(char *value); \
-	__attribute__((constructor)) static void add_##name(void) \
-	{ \
-		static struct client_word of_##name = { #name, word_##name, NULL }; \
-		client_add(&of_##name); \
-	} \
-	static void word_##name(__attribute__((unused)) char *value)
-void client_add(struct client_word *word);
 
 /* What is left to do after the last word. */
 extern void (*client_at_end)(void);

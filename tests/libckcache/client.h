@@ -16,6 +16,7 @@
 
 #include "layers/shared/api/ckcache_ext.h"
 #include "tests/opencl/client.h"
+#include "tests/support/owned.h"
 
 /* The functions, from wherever the program has them. */
 extern const struct ckcache_functions *api;
@@ -24,6 +25,7 @@ const struct ckcache_functions *api_functions(cl_platform_id platform);
 
 #define CHECK(condition) api_check((condition), #condition, __FILE__, __LINE__)
 #define WANT(status, call) api_want((status), (call), #call, __FILE__, __LINE__)
+#define INVALID(call) WANT(CKCACHE_ERROR_INVALID_ARGUMENT, call)
 /* Both give whether it holds, and note where not. */
 bool api_check(bool good, const char *what, const char *file, int line);
 bool api_want(enum ckcache_status wanted, enum ckcache_status got, const char *what,
@@ -43,6 +45,10 @@ cl_program api_built(struct client *client, const char *text, const char *option
 /* Whether the program's kernel "value" is what text and options make of it; value: on drivers that execute. */
 bool api_is(struct client *client, cl_program program, const char *text, const char *options,
 	    int value);
+
+/* For OWNED: frees or releases it. */
+void api_free(struct ckcache_desc **desc);
+void api_release(cl_program *program);
 
 struct bytes {
 	size_t size;

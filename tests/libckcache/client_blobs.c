@@ -19,23 +19,21 @@ static void release(cl_program program)
 SCENARIO(save)
 {
 	const char *options = client->arguments[1] ? client->arguments[1] : api_options;
-	struct ckcache_desc *desc = api_desc(client, api_text, options);
+	OWNED(api_free) struct ckcache_desc *desc = api_desc(client, api_text, options);
 	cl_program program = api_built(client, api_text, options);
-	struct bytes blob = api_blob(desc, &program);
+	OWNED(bytes_release) struct bytes blob = api_blob(desc, &program);
 
 	CHECK(blob.size > HEADER_SIZE);
 	api_write(client->arguments[0], &blob);
-	bytes_release(&blob);
 	release(program);
-	api->desc_free(desc);
 }
 
 /* The program from a file's blob. Arguments: file, the status that is due, options. */
 SCENARIO(load)
 {
 	const char *options = client->arguments[2] ? client->arguments[2] : api_options;
-	struct ckcache_desc *desc = api_desc(client, api_text, options);
-	struct bytes blob = api_read(client->arguments[0]);
+	OWNED(api_free) struct ckcache_desc *desc = api_desc(client, api_text, options);
+	OWNED(bytes_release) struct bytes blob = api_read(client->arguments[0]);
 	cl_program none = (cl_program)(void *)&blob, program = none;
 	enum ckcache_status status = api->opencl_create_from_blob(desc, blob.size, blob.data,
 								  &program);
@@ -47,8 +45,6 @@ SCENARIO(load)
 	} else {
 		CHECK(program == none);
 	}
-	bytes_release(&blob);
-	api->desc_free(desc);
 }
 
 static void expect_refusal(struct ckcache_desc *desc, size_t size, const uint8_t *blob,
@@ -63,9 +59,9 @@ static void expect_refusal(struct ckcache_desc *desc, size_t size, const uint8_t
 /* A small blob with each bit turned, each length shorter, some longer; and bytes that never were one. */
 SCENARIO(flips)
 {
-	struct ckcache_desc *desc = api_desc(client, api_text, api_options);
+	OWNED(api_free) struct ckcache_desc *desc = api_desc(client, api_text, api_options);
 	cl_program program = api_built(client, api_text, api_options);
-	struct bytes blob = api_blob(desc, &program);
+	OWNED(bytes_release) struct bytes blob = api_blob(desc, &program);
 	uint8_t *copy = malloc(2 * blob.size);
 	uint32_t seed = 1;
 
@@ -93,20 +89,16 @@ SCENARIO(flips)
 		expect_refusal(desc, size, copy, CKCACHE_ERROR_DAMAGED);
 	}
 	free(copy);
-	bytes_release(&blob);
 	release(program);
-	api->desc_free(desc);
 }
 
 /* The right bytes, and the driver would not have them. Argument: the status that is due. */
 SCENARIO(refused)
 {
-	struct ckcache_desc *desc = api_desc(client, api_text, api_options);
-	struct bytes blob = api_read(client->arguments[0]);
+	OWNED(api_free) struct ckcache_desc *desc = api_desc(client, api_text, api_options);
+	OWNED(bytes_release) struct bytes blob = api_read(client->arguments[0]);
 
 	expect_refusal(desc, blob.size, blob.data, CKCACHE_ERROR_REFUSED);
-	bytes_release(&blob);
-	api->desc_free(desc);
 }
 
 /* Three programs in one description, in its order. */
@@ -116,7 +108,7 @@ SCENARIO(several)
 	struct ckcache_program parts[3];
 	cl_program programs[3], back[3] = { NULL }, swapped[3];
 	struct ckcache_desc *desc;
-	struct bytes blob, again;
+	OWNED(bytes_release) struct bytes blob, again;
 
 	for (size_t i = 0; i < 3; i++) {
 		parts[i] = api_program(api_text, options[i]);
@@ -148,13 +140,10 @@ SCENARIO(several)
 	swapped[0] = programs[1];
 	swapped[1] = programs[0];
 	swapped[2] = NULL;
-	WANT(CKCACHE_ERROR_INVALID_ARGUMENT,
-	     api->opencl_get_blob(desc, swapped, &blob.size, NULL));
+	INVALID(api->opencl_get_blob(desc, swapped, &blob.size, NULL));
 	api->desc_free(desc);
 	for (size_t i = 0; i < 3; i++)
 		release(programs[i]);
-	bytes_release(&again);
-	bytes_release(&blob);
 }
 
 /* A blob is as good the tenth time; the description may go before the program, and the context's owner too. */
@@ -194,7 +183,7 @@ static struct bytes image_of(cl_program program)
 SCENARIO(apart)
 {
 	static const char text[] = "/* _UNCACHED_abcdef */ kernel void value(global int *out) { }\n";
-	struct ckcache_desc *desc = api_desc(client, text, "");
+	OWNED(api_free) struct ckcache_desc *desc = api_desc(client, text, "");
 	cl_program program = api_built(client, text, ""), loaded[2] = { NULL };
 	struct bytes blob = api_blob(desc, &program), images[2];
 
@@ -210,15 +199,14 @@ SCENARIO(apart)
 	}
 	bytes_release(&blob);
 	release(program);
-	api->desc_free(desc);
 }
 
 /* Of a program for two devices, of which the description has the second one. */
 SCENARIO(second_of_two)
 {
 	cl_device_id second = client->devices[1], first = client->devices[0];
-	struct ckcache_desc *desc;
-	struct bytes blob, image;
+	OWNED(api_free) struct ckcache_desc *desc;
+	OWNED(bytes_release) struct bytes blob, image;
 	cl_program program = client_program(client, api_text), loaded = NULL;
 
 	CHECK(clBuildProgram(program, 2, client->devices, api_options, NULL, NULL) == CL_SUCCESS);
@@ -229,11 +217,8 @@ SCENARIO(second_of_two)
 	WANT(CKCACHE_OK, api->opencl_create_from_blob(desc, blob.size, blob.data, &loaded));
 	image = image_of(loaded);
 	CHECK(strstr((char *)image.data, "for device 1") != NULL);
-	bytes_release(&image);
-	bytes_release(&blob);
 	release(loaded);
 	release(program);
-	api->desc_free(desc);
 }
 
 static void expect_no_blob(struct ckcache_desc *desc, cl_program program)
@@ -241,8 +226,8 @@ static void expect_no_blob(struct ckcache_desc *desc, cl_program program)
 	uint8_t room[4] = "abc";
 	size_t size = 4;
 
-	WANT(CKCACHE_ERROR_INVALID_ARGUMENT, api->opencl_get_blob(desc, &program, &size, NULL));
-	WANT(CKCACHE_ERROR_INVALID_ARGUMENT, api->opencl_get_blob(desc, &program, &size, room));
+	INVALID(api->opencl_get_blob(desc, &program, &size, NULL));
+	INVALID(api->opencl_get_blob(desc, &program, &size, room));
 	CHECK(size == 4 && !memcmp(room, "abc", 4));
 	if (program)
 		release(program);
@@ -282,10 +267,9 @@ static void expect_no_blob_of_others(struct client *client, struct ckcache_desc 
 
 static void expect_blob(struct ckcache_desc *desc, cl_program program)
 {
-	struct bytes blob = api_blob(desc, &program);
+	OWNED(bytes_release) struct bytes blob = api_blob(desc, &program);
 
 	CHECK(blob.size > 0);
-	bytes_release(&blob);
 }
 
 /* What the last build that the driver took says, also where it called back or refused another one. */
@@ -398,7 +382,7 @@ SCENARIO(constants)
 		.constant_count = 1,
 		.constants = &constant,
 	};
-	struct ckcache_desc *desc = api_desc_of(client, 1, &parts);
+	OWNED(api_free) struct ckcache_desc *desc = api_desc_of(client, 1, &parts);
 	cl_int error = CL_SUCCESS;
 	cl_program program = clCreateProgramWithIL(client->context, value_il, sizeof(value_il),
 						   &error);
@@ -407,28 +391,26 @@ SCENARIO(constants)
 	CHECK(error == CL_SUCCESS);
 	CHECK(clSetProgramSpecializationConstant(program, 7, sizeof(other), &other) == CL_SUCCESS);
 	CHECK(clBuildProgram(program, 1, client->devices, NULL, NULL, NULL) == CL_SUCCESS);
-	WANT(CKCACHE_ERROR_INVALID_ARGUMENT, api->opencl_get_blob(desc, &program, &size, NULL));
+	INVALID(api->opencl_get_blob(desc, &program, &size, NULL));
 	CHECK(clSetProgramSpecializationConstant(program, 7, sizeof(value), &value) == CL_SUCCESS);
-	WANT(CKCACHE_ERROR_INVALID_ARGUMENT, api->opencl_get_blob(desc, &program, &size, NULL));
+	INVALID(api->opencl_get_blob(desc, &program, &size, NULL));
 	CHECK(clBuildProgram(program, 1, client->devices, NULL, NULL, NULL) == CL_SUCCESS);
 	if (client->arguments[0])
 		expect_blob(desc, program);
 	else
-		WANT(CKCACHE_ERROR_INVALID_ARGUMENT,
-		     api->opencl_get_blob(desc, &program, &size, NULL));
+		INVALID(api->opencl_get_blob(desc, &program, &size, NULL));
 	release(program);
 	for (int i = 0; i < 2; i++) {
 		WANT(CKCACHE_OK, api->opencl_build(desc, NULL, &program, NULL));
 		expect_blob(desc, program);
 		release(program);
 	}
-	api->desc_free(desc);
 }
 
 /* A driver that has no binary to give: the blob is empty, and everything else goes on. */
 SCENARIO(no_binary)
 {
-	struct ckcache_desc *desc = api_desc(client, api_text, api_options);
+	OWNED(api_free) struct ckcache_desc *desc = api_desc(client, api_text, api_options);
 	cl_program program = api_built(client, api_text, api_options);
 	struct bytes blob = api_blob(desc, &program);
 	uint8_t byte = 0;
@@ -442,5 +424,4 @@ SCENARIO(no_binary)
 	WANT(CKCACHE_OK, api->opencl_build(desc, NULL, &program, NULL));
 	CHECK(api_is(client, program, api_text, api_options, API_VALUE));
 	release(program);
-	api->desc_free(desc);
 }

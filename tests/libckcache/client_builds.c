@@ -11,10 +11,9 @@ static const char failing[] = "#error not today\nkernel void value(global int *o
 SCENARIO(plain)
 {
 	const char *options = client->arguments[0] ? client->arguments[0] : api_options;
-	cl_program program = api_built(client, api_text, options);
+	OWNED(api_release) cl_program program = api_built(client, api_text, options);
 
 	CHECK(api_is(client, program, api_text, options, API_VALUE));
-	CHECK(clReleaseProgram(program) == CL_SUCCESS);
 }
 
 /* text NULL: what it makes is not looked at. */
@@ -22,12 +21,11 @@ static enum ckcache_origin build_as(struct client *client, struct ckcache_desc *
 				    const char *text, const char *options)
 {
 	enum ckcache_origin origin = (enum ckcache_origin)77;
-	cl_program program = NULL;
+	OWNED(api_release) cl_program program = NULL;
 
 	if (!WANT(CKCACHE_OK, api->opencl_build(desc, NULL, &program, &origin)))
 		return origin;
 	CHECK(!text || api_is(client, program, text, options, API_VALUE));
-	CHECK(clReleaseProgram(program) == CL_SUCCESS);
 	return origin;
 }
 
@@ -40,7 +38,7 @@ static enum ckcache_origin build(struct client *client, struct ckcache_desc *des
 /* Builds once for each argument: the origin that is due, and with a plus afterwards what was stored is evicted. */
 SCENARIO(build)
 {
-	struct ckcache_desc *desc = api_desc(client, api_text, api_options);
+	OWNED(api_free) struct ckcache_desc *desc = api_desc(client, api_text, api_options);
 
 	for (char **argument = client->arguments; *argument; argument++) {
 		enum ckcache_origin origin = build(client, desc, api_options);
@@ -50,22 +48,20 @@ SCENARIO(build)
 		if (strchr(*argument, '+'))
 			WANT(CKCACHE_OK, api->desc_evict(desc, NULL));
 	}
-	api->desc_free(desc);
 }
 
 /* As processes that want the same do. */
 SCENARIO(build_any)
 {
-	struct ckcache_desc *desc = api_desc(client, api_text, api_options);
+	OWNED(api_free) struct ckcache_desc *desc = api_desc(client, api_text, api_options);
 
 	(void)build(client, desc, api_options);
-	api->desc_free(desc);
 }
 
 /* A source with a random token as PyOpenCL's, and a header. Arguments: the token, and the origin that is due. */
 SCENARIO(build_token)
 {
-	struct ckcache_desc *desc;
+	OWNED(api_free) struct ckcache_desc *desc;
 	char text[512];
 
 	(void)snprintf(text, sizeof(text), "#include \"token.h\"\n%s\n\n"
@@ -73,19 +69,17 @@ SCENARIO(build_token)
 		       client->arguments[0]);
 	desc = api_desc(client, text, "-I.");
 	CHECK((int)build_as(client, desc, NULL, NULL) == atoi(client->arguments[1]));
-	api->desc_free(desc);
 }
 
 /* There is never enough. */
 SCENARIO(no_memory)
 {
-	struct ckcache_desc *desc = api_desc(client, api_text, api_options);
+	OWNED(api_free) struct ckcache_desc *desc = api_desc(client, api_text, api_options);
 	cl_program none = (cl_program)(void *)&desc, program = none;
 	enum ckcache_origin origin = (enum ckcache_origin)77;
 
 	WANT(CKCACHE_ERROR_OUT_OF_MEMORY, api->opencl_build(desc, NULL, &program, &origin));
 	CHECK(program == none && (int)origin == 77);
-	api->desc_free(desc);
 }
 
 static void expect_log(struct client *client, cl_program program)
@@ -228,7 +222,7 @@ static bool child_goes_on(struct client *client, struct ckcache_desc *desc)
  */
 SCENARIO(children)
 {
-	struct ckcache_desc *desc = api_desc(client, api_text, api_options);
+	OWNED(api_free) struct ckcache_desc *desc = api_desc(client, api_text, api_options);
 	int status = -1;
 	pid_t child;
 
@@ -249,7 +243,6 @@ SCENARIO(children)
 	CHECK(child > 0 && waitpid(child, &status, 0) == child && status == 0);
 	CHECK(child_goes_on(client, desc));
 	CHECK(build(client, desc, api_options) == CKCACHE_ORIGIN_MEMORY);
-	api->desc_free(desc);
 }
 
 /* As the application's own program of that intermediate language, which has zeros within. */
@@ -262,7 +255,7 @@ SCENARIO(build_il)
 		.source = il,
 		.source_size = sizeof(il),
 	};
-	struct ckcache_desc *desc = api_desc_of(client, 1, &part);
+	OWNED(api_free) struct ckcache_desc *desc = api_desc_of(client, 1, &part);
 	cl_program programs[2] = { 0 };
 	cl_ulong sizes[2] = { 0 };
 
@@ -277,7 +270,6 @@ SCENARIO(build_il)
 		CHECK(clReleaseProgram(programs[i]) == CL_SUCCESS);
 	}
 	CHECK(sizes[0] == sizes[1]);
-	api->desc_free(desc);
 }
 
 SCENARIO(two_of_one)
@@ -285,7 +277,7 @@ SCENARIO(two_of_one)
 	const struct ckcache_program two[2] = {
 		api_program(api_text, "-DVALUE=1"), api_program(api_text, "-DVALUE=2"),
 	};
-	struct ckcache_desc *desc = api_desc_of(client, 2, two);
+	OWNED(api_free) struct ckcache_desc *desc = api_desc_of(client, 2, two);
 	cl_program programs[2] = { 0 };
 	enum ckcache_origin origin;
 
@@ -293,5 +285,4 @@ SCENARIO(two_of_one)
 	CHECK(origin == CKCACHE_ORIGIN_BUILT);
 	CHECK(clReleaseProgram(programs[0]) == CL_SUCCESS);
 	CHECK(clReleaseProgram(programs[1]) == CL_SUCCESS);
-	api->desc_free(desc);
 }

@@ -65,6 +65,16 @@ bool api_is(struct client *client, cl_program program, const char *text, const c
 	return good;
 }
 
+void api_free(struct ckcache_desc **desc)
+{
+	api->desc_free(*desc);
+}
+
+void api_release(cl_program *program)
+{
+	CHECK(clReleaseProgram(*program) == CL_SUCCESS);
+}
+
 void bytes_release(struct bytes *bytes)
 {
 	free(bytes->data);

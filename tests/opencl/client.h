@@ -32,6 +32,7 @@ struct client {
 	cl_command_queue queue;		/* of the first device */
 	bool executes;
 	char **arguments;		/* of the scenario, NULL-terminated */
+	const char *script;		/* likewise, if it is one */
 };
 
 /*
@@ -42,6 +43,7 @@ struct scenario {
 	const char *name;
 	void (*run)(struct client *client);
 	bool has_session;
+	const char *script;		/* what client_run_script does; NULL: it is C */
 	struct scenario *next;
 };
 #define SCENARIO(name) SCENARIO_ADD(name, true)
@@ -50,7 +52,7 @@ struct scenario {
 	static void scenario_##name(struct client *client); \
 	__attribute__((constructor)) static void add_##name(void) \
 	{ \
-		static struct scenario of_##name = { #name, scenario_##name, has_session, NULL }; \
+		static struct scenario of_##name = { #name, scenario_##name, has_session, NULL, NULL }; \
 		client_add(&of_##name); \
 	} \
 	static void scenario_##name(struct client *client)
@@ -59,6 +61,14 @@ void client_add(struct scenario *scenario);
 const struct scenario *client_begin(struct client *client, char **argv);
 /* The session, for a scenario without one. */
 void client_open(struct client *client);
+/* What the words of client->script say. */
+void client_run_script(struct client *client);
+/* Where the words' answers go; NULL: to stdout, a line each. */
+extern void (*client_script_sayer)(const char *name, const char *text);
+/* Of the letter that comes next; the error of its link. The word's label, or what is usual. */
+cl_program client_script_program(char **rest, cl_int *ret_error);
+cl_kernel client_script_kernel(char **rest);
+const char *client_script_label(const char *usual);
 /* Another scenario as a part of one. */
 void client_run(struct client *client, const char *name);
 
@@ -91,14 +101,32 @@ cl_ulong client_private_size(struct client *client, cl_kernel kernel);
 /* Everything that can be asked, one line each. */
 void client_print_program(struct client *client, cl_program program);
 void client_print_build(struct client *client, cl_program program);	/* status, options, log, type */
-/* Builds it, and prints what came of it, and the same. */
-void client_print_built(struct client *client, cl_program program, const char *options);
-/* Links for all devices and prints what came of it; NULL: nothing. */
-cl_program client_print_linked(struct client *client, const char *options, cl_uint count,
-			       const cl_program *inputs, cl_int *ret_error);
-/* client_print_scaled of its kernel scale; then releases both. */
-void client_end_scaled(struct client *client, cl_program program, int factor);
 void client_print_kernel(struct client *client, cl_kernel kernel, cl_program program);
 cl_uint client_references(cl_program program);
+
+/* The binaries of so many devices, which client_free_binaries frees; their sizes. */
+cl_int client_take_binaries(cl_program program, cl_uint count, size_t *ret_sizes,
+			    unsigned char **ret_images);
+void client_free_binaries(cl_uint count, unsigned char **images);
+
+/* Sets constant 7 to that int, or what "ID:SIZE:HEXADECIMAL" says, and prints the answer. */
+typedef cl_int(CL_API_CALL * client_set_constant)(cl_program program, cl_uint id, size_t size,
+						  const void *value);
+void client_print_constant(cl_program program, const char *text, client_set_constant set);
+
+/* What a callback was told; of other callbacks, client_notice_add counts them. */
+struct client_notice {
+	pthread_mutex_t lock;
+	pthread_cond_t arrived;
+	cl_device_id device;	/* for which the callback asks how the build is; NULL: it does not */
+	int calls;		/* guarded by lock, as is all that follows */
+	cl_program program;
+	cl_int status;		/* or why there is none */
+};
+#define CLIENT_NOTICE { .lock = PTHREAD_MUTEX_INITIALIZER, .arrived = PTHREAD_COND_INITIALIZER, .status = 77 }
+void CL_CALLBACK client_notice_take(cl_program program, void *notice);
+void client_notice_add(struct client_notice *notice);
+/* Until there were so many, and no longer than that. */
+void client_notice_wait(struct client_notice *notice, int calls, time_t seconds);
 
 #endif

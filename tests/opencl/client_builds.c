@@ -1,195 +1,20 @@
 /* SPDX-License-Identifier: MIT */
-/* client_builds: scenarios about building and what comes of it. */
+/* client_builds: scenarios about building that are no scripts: they count, or do what else a program does. */
+#include <malloc.h>
+#include <sys/mman.h>
+
 #include "tests/opencl/client.h"
+#include "tests/opencl/value_il.h"
 
-/* One program with three kernels. argument: -DK=n, by default 5. */
-SCENARIO(vector)
+static void print_value(struct client *client, cl_program program)
 {
-	const char *options = client->arguments[0] ? client->arguments[0] : "-DK=5";
-	cl_program program = client_program(client, client_source);
+	cl_kernel kernel = client_kernel(program, "value");
 
-	printf("build %d\n", client_build(program, options));
-	client_end_scaled(client, program, 3);
+	printf("value %lld\n", (long long)client_value(client, kernel));
+	printf("release kernel %d\n", clReleaseKernel(kernel));
 }
 
-/* One after the other, as most applications build their programs. */
-SCENARIO(several)
-{
-	int count = client->arguments[0] ? atoi(client->arguments[0]) : 8;
-
-	for (int i = 0; i < count; i++) {
-		cl_program program = client_program(client, client_source);
-		char options[32];
-
-		(void)snprintf(options, sizeof(options), "-DK=%d", i);
-		printf("build %d\n", client_build(program, options));
-		printf("release %d\n", clReleaseProgram(program));
-	}
-}
-
-/* "linked": compiled and linked, not built. */
-SCENARIO(queries)
-{
-	cl_program program = client_program(client, client_source), object = program;
-	cl_kernel kernels[8] = { NULL };
-	cl_uint count = 0;
-	cl_int error;
-
-	if (client->arguments[0]) {
-		printf("compile %d\n", client_compile(object, "-DK=3 -cl-kernel-arg-info"));
-		program = client_print_linked(client, NULL, 1, &object, &error);
-		printf("release %d\n", clReleaseProgram(object));
-	} else {
-		printf("build %d\n", client_build(program, "-DK=3 -cl-kernel-arg-info"));
-	}
-	if (!program)
-		return;
-	client_print_program(client, program);
-	client_print_build(client, program);
-	printf("create all %d\n", clCreateKernelsInProgram(program, 8, kernels, &count));
-	for (cl_uint i = 0; i < count; i++)
-		client_print_kernel(client, kernels[i], program);
-	printf("references with kernels %u\n", client_references(program));
-	for (cl_uint i = 0; i < count; i++)
-		printf("release %d\n", clReleaseKernel(kernels[i]));
-	printf("references %u\n", client_references(program));
-	printf("release %d\n", clReleaseProgram(program));
-}
-
-SCENARIO(failing)
-{
-	static const char source[] = "#error not today\nkernel void none(global int *out) { }\n";
-	cl_program program = client_program(client, source);
-	cl_int error = CL_SUCCESS;
-	cl_kernel kernel;
-
-	client_print_built(client, program, "-DK=1");
-	kernel = clCreateKernel(program, "none", &error);
-	printf("kernel %d %d\n", kernel != NULL, error);
-	printf("build again %d\n", client_build(program, "-DK=2"));
-	printf("references %u\n", client_references(program));
-	printf("release %d\n", clReleaseProgram(program));
-}
-
-/* A kernel runs only after the last build: rusticl's queue holds one for a while after it ran. */
-SCENARIO(rebuild)
-{
-	static const char *const options[] = { "-DK=10", "-DK=20", "-DK=10", "-DK=30 -DL" };
-	cl_program program = client_program(client, client_source);
-	cl_kernel last;
-
-	for (size_t i = 0; i < sizeof(options) / sizeof(options[0]); i++) {
-		cl_kernel kernel;
-
-		client_print_built(client, program, options[i]);
-		kernel = client_kernel(program, "scale");
-		client_print_kernel(client, kernel, program);
-		printf("release %d\n", clReleaseKernel(kernel));
-	}
-	printf("references %u\n", client_references(program));
-	last = client_kernel(program, "scale");
-	client_print_scaled(client, last, 2);
-	printf("release %d\n", clReleaseKernel(last));
-	printf("release %d\n", clReleaseProgram(program));
-}
-
-SCENARIO(live_kernels)
-{
-	cl_program program = client_program(client, client_source);
-	cl_kernel kernel, clone;
-	cl_int error = CL_SUCCESS;
-
-	printf("build %d\n", client_build(program, "-DK=7"));
-	kernel = client_kernel(program, "scale");
-	printf("build with a kernel %d\n", client_build(program, "-DK=8"));
-	client_print_build(client, program);
-	client_print_kernel(client, kernel, program);
-	printf("retain %d\n", clRetainKernel(kernel));
-	printf("release %d\n", clReleaseKernel(kernel));
-	printf("build with a kernel %d\n", client_build(program, "-DK=7"));
-	if (client->arguments[0]) {	/* a driver with clCloneKernel */
-		clone = clCloneKernel(kernel, &error);
-		printf("clone %d\n", error);
-		client_print_kernel(client, clone, program);
-		printf("release the first %d\n", clReleaseKernel(kernel));
-		printf("build with the clone %d\n", client_build(program, "-DK=7"));
-		kernel = clone;
-	}
-	printf("release %d\n", clReleaseKernel(kernel));
-	printf("build without %d\n", client_build(program, "-DK=9"));
-	client_end_scaled(client, program, 2);
-}
-
-/* Two programs of one source with options that differ, alive at the same time, then a third like the first. */
-SCENARIO(two_options)
-{
-	static const char *const options[] = { "-DK=100", "-DK=200", "-DK=100" };
-	cl_program programs[3];
-	cl_kernel kernels[3];
-
-	for (int i = 0; i < 3; i++) {
-		programs[i] = client_program(client, client_source);
-		printf("build %d\n", client_build(programs[i], options[i]));
-		kernels[i] = client_kernel(programs[i], "scale");
-	}
-	for (int i = 0; i < 3; i++)
-		client_print_scaled(client, kernels[i], 2);
-	for (int i = 0; i < 3; i++) {
-		client_print_build(client, programs[i]);
-		printf("release %d %d\n", clReleaseKernel(kernels[i]),
-		       clReleaseProgram(programs[i]));
-	}
-}
-
-static void build_once(struct client *client)
-{
-	cl_program program = client_program(client, client_source);
-
-	client_print_built(client, program, "-DK=5");
-	printf("release %d\n", clReleaseProgram(program));
-}
-
-/* One object, at the first call, and a link of it at the second. */
-static void compile_then_link(struct client *client)
-{
-	static cl_program object;
-	cl_int error = CL_SUCCESS;
-	cl_program linked;
-
-	if (!object) {
-		object = client_program(client, client_source);
-		printf("compile %d\n", clCompileProgram(object, 0, NULL, "-DK=5", 0, NULL, NULL, NULL, NULL));
-		return;
-	}
-	linked = client_print_linked(client, "", 1, &object, &error);
-	if (linked)
-		printf("release %d\n", clReleaseProgram(linked));
-}
-
-/* A binary, at the first call, and a program of it at the second. One device. */
-static void read_then_load(struct client *client)
-{
-	static unsigned char *image;
-	static size_t size;
-	cl_program program;
-	cl_int error = CL_SUCCESS, status = CL_SUCCESS;
-
-	if (image) {
-		program = clCreateProgramWithBinary(client->context, 1, client->devices, &size,
-						    (const unsigned char **)&image, &status, &error);
-		printf("load %d %d %d\n", error, status, client_build(program, "-DK=5"));
-	} else {
-		program = client_program(client, client_source);
-		printf("build %d\n", client_build(program, "-DK=5"));
-		(void)clGetProgramInfo(program, CL_PROGRAM_BINARY_SIZES, sizeof(size), &size, NULL);
-		image = malloc(size);
-		printf("read %d\n", clGetProgramInfo(program, CL_PROGRAM_BINARIES, sizeof(image),
-						    &image, NULL));
-	}
-	printf("release %d\n", clReleaseProgram(program));
-}
-
-/* Each argument in turn: NAME=VALUE sets a variable, -NAME unsets it, another word builds in some way. */
+/* Each argument in turn: NAME=VALUE sets a variable, -NAME unsets it, another word is a scenario. */
 SCENARIO(variables)
 {
 	for (char **argument = client->arguments; *argument; argument++) {
@@ -197,85 +22,11 @@ SCENARIO(variables)
 
 		if (value)
 			*value++ = '\0';
-		if (value ? setenv(*argument, value, 1) :
-			    **argument == '-' && unsetenv(*argument + 1))
+		if (value ? setenv(*argument, value, 1) : **argument == '-' && unsetenv(*argument + 1))
 			client_fail(*argument, 0);
-		if (strcmp(*argument, "build") == 0)
-			build_once(client);
-		else if (strcmp(*argument, "link") == 0)
-			client_run(client, "link");
-		else if (strcmp(*argument, "object") == 0)
-			compile_then_link(client);
-		else if (strcmp(*argument, "callback") == 0)
-			client_run(client, "callback");
-		else if (strcmp(*argument, "image") == 0)
-			read_then_load(client);
+		if (!value && **argument != '-')
+			client_run(client, *argument);
 	}
-}
-
-/* As an application with a cache of its own does: binary out, program from the binary. */
-SCENARIO(binary)
-{
-	cl_program program = client_program(client, client_source), second;
-	size_t sizes[CLIENT_MAX_DEVICES] = { 0 };
-	unsigned char *binaries[CLIENT_MAX_DEVICES] = { NULL };
-	cl_int status = 0, error = CL_SUCCESS;
-	cl_kernel kernel;
-
-	printf("build %d\n", client_build(program, "-DK=5"));
-	printf("sizes %d\n", clGetProgramInfo(program, CL_PROGRAM_BINARY_SIZES, sizeof(sizes),
-					      sizes, NULL));
-	for (cl_uint i = 0; i < client->device_count; i++) {
-		binaries[i] = malloc(sizes[i] ? sizes[i] : 1);
-		if (!binaries[i])
-			client_fail("malloc", 0);
-	}
-	printf("binaries %d\n", clGetProgramInfo(program, CL_PROGRAM_BINARIES, sizeof(binaries),
-						 binaries, NULL));
-	second = clCreateProgramWithBinary(client->context, 1, client->devices, sizes,
-					   (const unsigned char **)binaries, &status, &error);
-	printf("from binary %d %d\n", status, error);
-	printf("build %d\n", clBuildProgram(second, 1, client->devices, "", NULL, NULL));
-	kernel = client_kernel(second, "scale");
-	client_print_scaled(client, kernel, 6);
-	printf("release %d %d %d\n", clReleaseKernel(kernel), clReleaseProgram(second),
-	       clReleaseProgram(program));
-	for (cl_uint i = 0; i < client->device_count; i++)
-		free(binaries[i]);
-}
-
-SCENARIO(link)
-{
-	static const char library[] = "int add(int a) { return a + K; }\n";
-	static const char user[] = "int add(int a);\n"
-				   "kernel void scale(global const int *in, global int *out, int f)\n"
-				   "{ size_t i = get_global_id(0); out[i] = add(in[i]) * f; }\n";
-	cl_program parts[2] = { client_program(client, library), client_program(client, user) };
-	cl_program linked;
-	cl_kernel kernel;
-	cl_int error = CL_SUCCESS;
-
-	for (int i = 0; i < 2; i++) {
-		printf("compile %d\n", client_compile(parts[i], "-DK=4"));
-		client_print_build(client, parts[i]);
-	}
-	linked = client_print_linked(client, "", 2, parts, &error);
-	if (!linked || error)
-		return;
-	kernel = client_kernel(linked, "scale");
-	client_print_scaled(client, kernel, 2);
-	printf("release %d %d %d %d\n", clReleaseKernel(kernel), clReleaseProgram(linked),
-	       clReleaseProgram(parts[0]), clReleaseProgram(parts[1]));
-}
-
-/* A build for the first device alone. */
-SCENARIO(one_device)
-{
-	cl_program program = client_program(client, client_source);
-
-	printf("build %d\n", clBuildProgram(program, 1, client->devices, "-DK=6", NULL, NULL));
-	client_print_build(client, program);
-	client_end_scaled(client, program, 2);
 }
 
 /*
@@ -307,34 +58,202 @@ SCENARIO(header)
 	printf("release %d %d\n", clReleaseKernel(kernel), clReleaseProgram(program));
 }
 
-/* A program without kernels, which drivers build. */
-SCENARIO(no_kernels)
+/* A header that changes between builds through a mapping, and whose mtime is long ago. */
+SCENARIO(mapped)
 {
-	cl_program program = client_program(client, "int helper(int a) { return a + K; }\n");
-	cl_kernel kernel;
-	cl_uint count = 0;
-	cl_int error;
+	static const char text[] = "#define VALUE 1\n";
+	const struct timespec old[2] = { { 1000, 0 }, { 1000, 0 } };
+	int fd = open("mapped.h", O_RDWR | O_CREAT | O_TRUNC, 0644);
+	char *mapped = MAP_FAILED;
 
-	client_print_built(client, program, "-DK=3");
-	printf("create all %d\n", clCreateKernelsInProgram(program, 0, NULL, &count));
-	printf("count %u\n", count);
-	kernel = clCreateKernel(program, "helper", &error);
-	printf("kernel %d %d\n", kernel != NULL, error);
+	if (fd >= 0 && write(fd, text, sizeof(text) - 1) == sizeof(text) - 1)
+		mapped = mmap(NULL, sizeof(text) - 1, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	if (mapped == MAP_FAILED)
+		client_fail("mapped.h", errno);
+	printf("old %d\n", futimens(fd, old));
+	for (int i = 0; i < 3; i++) {
+		cl_program program = client_program(client, "#include \"mapped.h\"\n"
+			"kernel void value(global int *out) { out[0] = VALUE; }\n");
+		cl_kernel kernel;
+
+		mapped[14] = (char)('1' + i);
+		printf("build %d\n", client_build(program, "-I."));
+		kernel = client_kernel(program, "value");
+		printf("value %lld\n", (long long)client_value(client, kernel));
+		printf("release %d %d\n", clReleaseKernel(kernel), clReleaseProgram(program));
+	}
+	printf("end %d %d\n", munmap(mapped, sizeof(text) - 1), close(fd));
+}
+
+/* unknown-kernels COUNT: so many kernels that the program does not have, then three times one that it has. */
+SCENARIO(unknown_kernels)
+{
+	cl_program program = client_program(client, client_source);
+	int count = atoi(client->arguments[0]), refused = 0;
+	size_t used;
+
+	printf("build %d\n", client_build(program, "-DK=5"));
+	used = mallinfo2().uordblks;
+	for (int i = 0; i < count; i++) {
+		char name[32];
+		cl_int error;
+
+		(void)snprintf(name, sizeof(name), "none_%d", i);
+		(void)clCreateKernel(program, name, &error);
+		refused += error == CL_INVALID_KERNEL_NAME;
+	}
+	/* Less than their names have. */
+	printf("refused %d kept %d\n", refused,
+	       mallinfo2().uordblks > used + (size_t)count * sizeof("none_1234"));
+	for (int i = 0; i < 3; i++) {
+		cl_kernel kernel = client_kernel(program, "scale");
+
+		client_print_scaled(client, kernel, 2);
+		printf("release %d\n", clReleaseKernel(kernel));
+	}
 	printf("release %d\n", clReleaseProgram(program));
 }
 
-/* A program that includes value.h, and one that does not. Argument: the directory. */
-SCENARIO(named)
+/*
+ * A module of SPIR-V, made by the call of OpenCL 2.1 or ("address") by the
+ * extension's; then its constant is set to each further argument in turn, or
+ * ("ID:SIZE:VALUE") another one.
+ */
+SCENARIO(il)
 {
-	char text[8192], options[8192];
-	cl_program programs[2];
+	typedef cl_program(CL_API_CALL * create_fn)(cl_context, const void *, size_t, cl_int *);
+	create_fn create = clCreateProgramWithIL;
+	client_set_constant set = clSetProgramSpecializationConstant;
+	cl_program program;
+	cl_int error;
 
-	(void)snprintf(text, sizeof(text), "#include \"value.h\"\n%s", client_source);
-	(void)snprintf(options, sizeof(options), "-DK=1 -I %s", client->arguments[0]);
-	programs[0] = client_program(client, text);
-	printf("build %d\n", client_build(programs[0], options));
-	programs[1] = client_program(client, client_source);
-	printf("build %d\n", client_build(programs[1], "-DK=2"));
-	for (int i = 0; i < 2; i++)
-		printf("release %d\n", clReleaseProgram(programs[i]));
+	if (!strcmp(client->arguments[0], "address")) {
+		create = (create_fn)clGetExtensionFunctionAddressForPlatform(
+			client->platform, "clCreateProgramWithILKHR");
+		set = (client_set_constant)clGetExtensionFunctionAddressForPlatform(
+			client->platform, "clSetProgramSpecializationConstant");
+	}
+	if (!create) {
+		printf("no such function\n");
+		return;
+	}
+	program = create(client->context, value_il, sizeof(value_il), &error);
+	printf("create %d\n", error);
+	if (error)
+		return;
+	for (char **at = client->arguments + 1; *at; at++) {
+		if (set)
+			client_print_constant(program, *at, set);
+		else
+			printf("no such function\n");
+	}
+	printf("build %d\n", client_build(program, NULL));
+	client_print_build(client, program);
+	client_print_program(client, program);
+	print_value(client, program);
+	printf("release %d\n", clReleaseProgram(program));
+}
+
+/* What the first device takes beside sources; nothing: no intermediate language. */
+SCENARIO(il_version)
+{
+	char version[256] = "";
+
+	if (clGetDeviceInfo(client->devices[0], CL_DEVICE_IL_VERSION, sizeof(version), version, NULL))
+		version[0] = '\0';	/* older than the question */
+	printf("il \"%s\"\n", version);
+}
+
+/* Large modules with a constant each, made and given back: what they leave behind. */
+SCENARIO(il_again)
+{
+	enum { SIZE = 1 << 20, TIMES = 64 };
+	char *il = calloc(1, SIZE);
+	const int constant = 5;
+	size_t before = 0, after;
+
+	if (!il)
+		client_fail("calloc", CL_OUT_OF_HOST_MEMORY);
+	for (int i = 0; i < TIMES; i++) {
+		cl_program program = clCreateProgramWithIL(client->context, il, SIZE, NULL);
+
+		if (clSetProgramSpecializationConstant(program, 7, sizeof(constant), &constant) ||
+		    clReleaseProgram(program))
+			client_fail("constant", CL_INVALID_VALUE);
+		if (i == 0)
+			before = mallinfo2().uordblks + mallinfo2().hblkhd;
+	}
+	after = mallinfo2().uordblks + mallinfo2().hblkhd;
+	printf("grew %d\n", after > before + SIZE * (TIMES / 2));
+	free(il);
+}
+
+/* Strings with and without a length; the argument stands in one without. */
+SCENARIO(strings)
+{
+	const char *strings[] = { "kernel void value(global int *out) { out[0] = ",
+				  client->arguments[0], "; }\nthis is not read" };
+	const size_t lengths[] = { strlen(strings[0]), 0, 4 };
+	cl_int error;
+	cl_program program = clCreateProgramWithSource(client->context, 3, strings, lengths, &error);
+
+	printf("create %d\n", error);
+	printf("build %d\n", client_build(program, ""));
+	print_value(client, program);
+	printf("release %d\n", clReleaseProgram(program));
+}
+
+/*
+ * Builds for parts of the first device: "whole" (itself), "equally" (parts of one unit; the first), "counts"
+ * (a part of one unit), "two" (two parts in one context).
+ */
+SCENARIO(part)
+{
+	const cl_device_partition_property equally[] = { CL_DEVICE_PARTITION_EQUALLY, 1, 0 };
+	const cl_device_partition_property counts[] = { CL_DEVICE_PARTITION_BY_COUNTS, 1,
+							CL_DEVICE_PARTITION_BY_COUNTS_LIST_END, 0 };
+	const char *way = client->arguments[0];
+	cl_uint wanted = strcmp(way, "two") == 0 ? 2 : 1, count = 0;
+	cl_device_id parts[64];
+	cl_int error = CL_SUCCESS;
+
+	if (strcmp(way, "whole") != 0)
+		error = clCreateSubDevices(client->devices[0], strcmp(way, "counts") == 0 ? counts : equally,
+					   64, parts, &count);
+	printf("parts %d\n", error || (count && count < wanted));
+	if (error || (count && count < wanted))
+		return;
+	if (count) {
+		memcpy(client->devices, parts, wanted * sizeof(*parts));
+		client->device_count = wanted;
+		client->context = clCreateContext(NULL, wanted, parts, NULL, NULL, &error);
+		client->queue = error ? NULL : clCreateCommandQueue(client->context, parts[0], 0, &error);
+		if (error)
+			client_fail("context of parts", error);
+	}
+	client->arguments++;
+	client_run(client, "vector");
+}
+
+/* released COUNT: so many programs of a long text, compiled or built; whether they are left behind. */
+SCENARIO(released)
+{
+	static const char kernel[] = "kernel void value(global int *out) { out[0] = 5; }\n";
+	static char source[32768];
+	int count = atoi(client->arguments[0]), good = 0;
+	size_t used = 0;
+
+	memset(source, ' ', sizeof(source) - 1);
+	memcpy(source, kernel, sizeof(kernel) - 1);
+	for (int i = -2; i < count; i++) {
+		cl_program program = client_program(client, source);
+
+		if (i == 0)
+			used = mallinfo2().uordblks;
+		good += !(i % 2 ? client_build(program, "-DO=1") :
+				  client_compile(program, "-DO=1"));
+		good += !clReleaseProgram(program);
+	}
+	printf("good %d kept %d\n", good,
+	       mallinfo2().uordblks > used + (size_t)count * sizeof(source) / 4);
 }

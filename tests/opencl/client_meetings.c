@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * client_meetings: scenarios in which one call of a program meets another:
- * builds that are superseded, nested, refused; kernels that outlive what they
- * came from; libraries that come and go.
+ * nested builds, releases in callbacks; libraries that come and go.
  */
 #include <dlfcn.h>
 #include <stdatomic.h>
@@ -17,64 +16,6 @@ static void print_value(struct client *client, cl_program program)
 
 	client_print_scaled(client, kernel, 2);
 	printf("release %d\n", clReleaseKernel(kernel));
-}
-
-/* A program is built, then compiled with other options, and never built again. */
-SCENARIO(compile_built)
-{
-	cl_program program = client_program(client, client_source);
-
-	printf("build %d\n", client_build(program, "-DK=5"));
-	print_value(client, program);
-	printf("compile %d\n", client_compile(program, "-DK=6"));
-	client_print_build(client, program);
-	printf("release %d\n", clReleaseProgram(program));
-}
-
-struct notice {
-	pthread_mutex_t lock;
-	pthread_cond_t arrived;
-	int calls;		/* guarded by lock */
-	int expected;		/* calls that are waited for */
-	cl_int errors[2];	/* of the builds made in callbacks; guarded by lock */
-};
-
-static void note(struct notice *notice)
-{
-	(void)pthread_mutex_lock(&notice->lock);	/* a default mutex does not fail */
-	notice->calls++;
-	(void)pthread_cond_signal(&notice->arrived);	/* as above */
-	(void)pthread_mutex_unlock(&notice->lock);	/* as above */
-}
-
-static void wait_for_calls(struct notice *notice)
-{
-	(void)pthread_mutex_lock(&notice->lock);	/* a default mutex does not fail */
-	while (notice->calls < notice->expected)
-		(void)pthread_cond_wait(&notice->arrived, &notice->lock);	/* as above */
-	(void)pthread_mutex_unlock(&notice->lock);	/* as above */
-}
-
-static void CL_CALLBACK on_built(cl_program program, void *data)
-{
-	(void)program;
-	note(data);
-}
-
-/* The first build calls back after the second of the same program is done: see STUB_SUPERSEDED. */
-SCENARIO(superseded)
-{
-	struct notice notice = { .lock = PTHREAD_MUTEX_INITIALIZER,
-				 .arrived = PTHREAD_COND_INITIALIZER, .expected = 1 };
-	cl_program program = client_program(client, client_source);
-
-	(void)alarm(PATIENCE_S);	/* cannot fail */
-	printf("build %d\n", clBuildProgram(program, 0, NULL, "-DK=1", on_built, &notice));
-	printf("build again %d\n", client_build(program, "-DK=2"));
-	wait_for_calls(&notice);
-	client_print_build(client, program);
-	print_value(client, program);
-	printf("release %d\n", clReleaseProgram(program));
 }
 
 struct linker {
@@ -118,54 +59,42 @@ SCENARIO(compiled_while_linked)
 	printf("release %d %d\n", clReleaseProgram(linker.result), clReleaseProgram(linker.input));
 }
 
-/* linked-again OPTIONS: an object is linked, compiled anew with these, and linked again. */
-SCENARIO(linked_again)
-{
-	const char *const options[] = { "-DK=5", client->arguments[0] };
-	cl_program object = client_program(client, client_source), linked;
-	cl_int error;
-
-	for (int i = 0; i < 2; i++) {
-		printf("compile %d\n", client_compile(object, options[i]));
-		linked = client_print_linked(client, "", 1, &object, &error);
-		print_value(client, linked);
-		printf("release %d\n", clReleaseProgram(linked));
-	}
-	printf("release %d\n", clReleaseProgram(object));
-}
+struct nested {
+	struct client_notice notice;
+	cl_int errors[2];	/* of the builds made in callbacks; guarded by its lock */
+};
 
 static void CL_CALLBACK build_last(cl_program program, void *data)
 {
-	struct notice *notice = data;
+	struct nested *nested = data;
 
-	notice->errors[1] = clBuildProgram(program, 0, NULL, "-DK=3", NULL, NULL);
-	note(notice);
+	nested->errors[1] = clBuildProgram(program, 0, NULL, "-DK=3", NULL, NULL);
+	client_notice_add(&nested->notice);
 }
 
 static void CL_CALLBACK build_again(cl_program program, void *data)
 {
-	struct notice *notice = data;
+	struct nested *nested = data;
 
-	notice->errors[0] = clBuildProgram(program, 0, NULL, "-DK=2", build_last, notice);
-	note(notice);
+	nested->errors[0] = clBuildProgram(program, 0, NULL, "-DK=2", build_last, nested);
+	client_notice_add(&nested->notice);
 }
 
 /* nested [compile]: the callback builds the program again, and that build's callback once more. */
 SCENARIO(nested)
 {
-	struct notice notice = { .lock = PTHREAD_MUTEX_INITIALIZER,
-				 .arrived = PTHREAD_COND_INITIALIZER, .expected = 2 };
+	struct nested nested = { .notice = CLIENT_NOTICE };
 	cl_program program = client_program(client, client_source);
 	cl_int error;
 
 	(void)alarm(PATIENCE_S);	/* cannot fail */
 	if (client->arguments[0])
 		error = clCompileProgram(program, 0, NULL, "-DK=1", 0, NULL, NULL, build_again,
-					 &notice);
+					 &nested);
 	else
-		error = clBuildProgram(program, 0, NULL, "-DK=1", build_again, &notice);
-	wait_for_calls(&notice);
-	printf("errors %d %d %d\n", error, notice.errors[0], notice.errors[1]);
+		error = clBuildProgram(program, 0, NULL, "-DK=1", build_again, &nested);
+	client_notice_wait(&nested.notice, 2, PATIENCE_S);
+	printf("errors %d %d %d\n", error, nested.errors[0], nested.errors[1]);
 	client_print_build(client, program);
 	print_value(client, program);
 	printf("release %d\n", clReleaseProgram(program));
@@ -173,7 +102,7 @@ SCENARIO(nested)
 
 /* Releases what a call was about, and something new may lie where it was. */
 struct release {
-	struct notice notice;
+	struct client_notice notice;
 	struct client *client;
 	cl_program object;	/* of a link; also released */
 };
@@ -190,16 +119,13 @@ static void CL_CALLBACK release_in_callback(cl_program program, void *data)
 	printf("build another %d\n", client_build(another, "-DK=7"));
 	print_value(release->client, another);
 	printf("release another %d\n", clReleaseProgram(another));
-	note(&release->notice);
+	client_notice_add(&release->notice);
 }
 
 /* released-in-callback build|compile|link OPTIONS [SOURCE]: the callback releases the last reference to all that its call has. */
 SCENARIO(released_in_callback)
 {
-	struct release release = {
-		.notice = { .lock = PTHREAD_MUTEX_INITIALIZER, .arrived = PTHREAD_COND_INITIALIZER, .expected = 1 },
-		.client = client,
-	};
+	struct release release = { .notice = CLIENT_NOTICE, .client = client };
 	const char *how = client->arguments[0], *options = client->arguments[1];
 	const char *source = client->arguments[2] ? client->arguments[2] : client_source;
 	cl_program program = client_program(client, source), result;
@@ -218,94 +144,8 @@ SCENARIO(released_in_callback)
 				       &release, &error);
 		printf("result %d\n", result != NULL);
 	}
-	wait_for_calls(&release.notice);
+	client_notice_wait(&release.notice, 1, PATIENCE_S);
 	printf("%s %d calls %d\n", how, error, release.notice.calls);
-}
-
-static cl_program program_of(cl_kernel kernel)
-{
-	cl_program program = NULL;
-	cl_int error = clGetKernelInfo(kernel, CL_KERNEL_PROGRAM, sizeof(program), &program, NULL);
-
-	if (error)
-		client_fail("CL_KERNEL_PROGRAM", error);
-	return program;
-}
-
-/*
- * older-kernels OPTIONS FIRST: on a driver that builds programs that have
- * kernels: a kernel of the first build and one of the second live while the
- * program is built a third time, with OPTIONS, and released. Kernel FIRST (0
- * or 1) is released first.
- */
-SCENARIO(older_kernels)
-{
-	static const char *const options[] = { "-DK=1", "-DK=2" };
-	cl_program program = client_program(client, client_source);
-	int first = atoi(client->arguments[1]);
-	cl_kernel kernels[2];
-
-	for (int i = 0; i < 2; i++) {
-		printf("build %d\n", client_build(program, options[i]));
-		kernels[i] = client_kernel(program, i ? "shift" : "scale");
-	}
-	client_print_built(client, program, client->arguments[0]);
-	printf("release program %d\n", clReleaseProgram(program));
-	for (int i = 0; i < 2; i++)
-		client_print_kernel(client, kernels[i], program);
-	printf("release %d\n", clReleaseKernel(kernels[first]));
-	client_print_kernel(client, kernels[!first], program);
-	/* A kernel keeps its program alive. */
-	client_print_build(client, program_of(kernels[!first]));
-	printf("release %d\n", clReleaseKernel(kernels[!first]));
-}
-
-/* The driver refuses each of these calls outright: the program stays as it was built. */
-SCENARIO(refused)
-{
-	cl_program program = client_program(client, client_source);
-	const cl_device_id none = NULL;
-	cl_kernel kernel;
-	int data = 0;
-
-	printf("build %d\n", client_build(program, "-DK=5"));
-	printf("compile with data alone %d\n",
-	       clCompileProgram(program, 0, NULL, "-DK=6", 0, NULL, NULL, NULL, &data));
-	client_print_program(client, program);
-	client_print_build(client, program);
-	printf("compile for a missing list %d\n",
-	       clCompileProgram(program, 1, NULL, "-DK=6", 0, NULL, NULL, NULL, NULL));
-	print_value(client, program);
-	printf("compile for no device %d\n",
-	       clCompileProgram(program, 1, &none, "-DK=6", 0, NULL, NULL, NULL, NULL));
-	client_print_build(client, program);
-	printf("compile with missing headers %d\n",
-	       clCompileProgram(program, 0, NULL, "-DK=6", 1, NULL, NULL, NULL, NULL));
-	print_value(client, program);
-	printf("build with data alone %d\n",
-	       clBuildProgram(program, 0, NULL, "-DK=6", NULL, &data));
-	printf("build for no device %d\n",
-	       clBuildProgram(program, 1, &none, "-DK=6", NULL, NULL));
-	client_print_build(client, program);
-	kernel = client_kernel(program, "scale");
-	printf("compile with a kernel %d\n",
-	       clCompileProgram(program, 0, NULL, "-DK=6", 0, NULL, NULL, NULL, NULL));
-	client_print_program(client, program);
-	client_print_build(client, program);
-	client_print_kernel(client, kernel, program);
-	printf("release %d %d\n", clReleaseKernel(kernel), clReleaseProgram(program));
-}
-
-/* A program is built, built again with other options, then for its first device alone. */
-SCENARIO(late_then_subset)
-{
-	cl_program program = client_program(client, client_source);
-
-	printf("build %d\n", client_build(program, "-DK=1"));
-	printf("build %d\n", client_build(program, "-DK=2"));
-	printf("build %d\n", clBuildProgram(program, 1, client->devices, "-DK=3", NULL, NULL));
-	print_value(client, program);
-	printf("release %d\n", clReleaseProgram(program));
 }
 
 struct passage {

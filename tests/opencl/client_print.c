@@ -181,26 +181,77 @@ void client_print_kernel(struct client *client, cl_kernel kernel, cl_program pro
 	print_work_group(client, kernel);
 }
 
-void client_print_built(struct client *client, cl_program program, const char *options)
+cl_int client_take_binaries(cl_program program, cl_uint count, size_t *ret_sizes,
+			    unsigned char **ret_images)
 {
-	printf("build %d\n", client_build(program, options));
-	client_print_build(client, program);
+	cl_int error = clGetProgramInfo(program, CL_PROGRAM_BINARY_SIZES, count * sizeof(*ret_sizes),
+					ret_sizes, NULL);
+
+	if (error)
+		client_fail("CL_PROGRAM_BINARY_SIZES", error);
+	for (cl_uint i = 0; i < count; i++) {
+		ret_images[i] = calloc(1, ret_sizes[i] + 1);
+		if (!ret_images[i])
+			client_fail("calloc", 0);
+	}
+	return clGetProgramInfo(program, CL_PROGRAM_BINARIES, count * sizeof(*ret_images), ret_images, NULL);
 }
 
-cl_program client_print_linked(struct client *client, const char *options, cl_uint count,
-			       const cl_program *inputs, cl_int *ret_error)
+void client_free_binaries(cl_uint count, unsigned char **images)
 {
-	cl_program linked = clLinkProgram(client->context, 0, NULL, options, count, inputs, NULL, NULL,
-					  ret_error);
-
-	printf("link %d\n", *ret_error);
-	return linked;
+	for (cl_uint i = 0; i < count; i++)
+		free(images[i]);
 }
 
-void client_end_scaled(struct client *client, cl_program program, int factor)
+void client_print_constant(cl_program program, const char *text, client_set_constant set)
 {
-	cl_kernel kernel = client_kernel(program, "scale");
+	unsigned int id = 7, len = sizeof(cl_int);
+	unsigned long long number;
+	unsigned char wide[80] = { 0 };
+	const cl_int constant = atoi(text);
 
-	client_print_scaled(client, kernel, factor);
-	printf("release %d %d\n", clReleaseKernel(kernel), clReleaseProgram(program));
+	memcpy(wide, &constant, sizeof(constant));
+	if (sscanf(text, "%u:%u:%llx", &id, &len, &number) == 3)
+		memcpy(wide, &number, sizeof(number));
+	else
+		id = 7;
+	if (len > sizeof(wide))
+		client_fail(text, 0);
+	printf("constant %d\n", set(program, id, len, wide));
+}
+
+void client_notice_add(struct client_notice *notice)
+{
+	(void)pthread_mutex_lock(&notice->lock);	/* a default mutex does not fail */
+	notice->calls++;
+	(void)pthread_cond_signal(&notice->arrived);	/* as above */
+	(void)pthread_mutex_unlock(&notice->lock);	/* as above */
+}
+
+void CL_CALLBACK client_notice_take(cl_program program, void *data)
+{
+	struct client_notice *notice = data;
+	cl_build_status status = 77;
+	cl_int error = CL_SUCCESS;
+
+	if (notice->device)
+		error = clGetProgramBuildInfo(program, notice->device, CL_PROGRAM_BUILD_STATUS,
+					      sizeof(status), &status, NULL);
+	(void)pthread_mutex_lock(&notice->lock);	/* as above */
+	notice->program = program;
+	notice->status = error ? error : status;
+	(void)pthread_mutex_unlock(&notice->lock);	/* as above */
+	client_notice_add(notice);
+}
+
+void client_notice_wait(struct client_notice *notice, int calls, time_t seconds)
+{
+	struct timespec until;
+
+	(void)clock_gettime(CLOCK_REALTIME, &until);	/* the condition's clock; cannot fail */
+	until.tv_sec += seconds;
+	(void)pthread_mutex_lock(&notice->lock);	/* as above */
+	while (notice->calls < calls && !pthread_cond_timedwait(&notice->arrived, &notice->lock, &until))
+		continue;
+	(void)pthread_mutex_unlock(&notice->lock);	/* as above */
 }

@@ -2,6 +2,7 @@
 /* client_session: what the scenarios share: their list, the session, builds, runs, values. */
 #include "tests/opencl/client.h"
 #include "tests/opencl/digest.h"
+#include "tests/support/words.h"
 
 const char client_source[] =
 	"#ifdef FAIL\n"
@@ -47,16 +48,10 @@ void client_add(struct scenario *scenario)
 	scenarios = scenario;
 }
 
-/* The name may have '-' for '_'. */
 static const struct scenario *find_scenario(const char *name)
 {
 	for (const struct scenario *scenario = scenarios; scenario; scenario = scenario->next) {
-		size_t i = 0;
-
-		while (name[i] && (name[i] == scenario->name[i] ||
-				   (name[i] == '-' && scenario->name[i] == '_')))
-			i++;
-		if (!name[i] && !scenario->name[i])
+		if (words_is(name, scenario->name))
 			return scenario;
 	}
 	client_fail("no such scenario", 0);
@@ -64,7 +59,10 @@ static const struct scenario *find_scenario(const char *name)
 
 void client_run(struct client *client, const char *name)
 {
-	find_scenario(name)->run(client);
+	const struct scenario *scenario = find_scenario(name);
+
+	client->script = scenario->script;
+	scenario->run(client);
 }
 
 void client_open(struct client *client)
@@ -101,6 +99,7 @@ const struct scenario *client_begin(struct client *client, char **argv)
 		argv++;
 	scenario = find_scenario(argv[1] ? argv[1] : "");
 	client->arguments = argv + 2;
+	client->script = scenario->script;
 	if (scenario->has_session)
 		client_open(client);
 	return scenario;

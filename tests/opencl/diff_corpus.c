@@ -13,10 +13,11 @@
 struct piece {
 	const char *name;
 	const char *source;
-	const char *kernel;	/* NULL: "value" */
+	const char *kernel;	/* NULL: "value"; "": it has none */
 	const char *options;
 	const char *extension;	/* that the device must have */
 	int version;		/* likewise; 0: any */
+	const char *second;	/* what it is linked with: it is no executable by itself */
 };
 
 static const struct piece pieces[] = {
@@ -119,6 +120,21 @@ static const struct piece pieces[] = {
 	  .kernel = N250 FIVE("1234567890") },
 	{ "corpus-several", .source = VOID "first(void) { }\n" VOID "value(global int *a) { local int r[8];"
 	  " r[get_local_id(0)] = 1; a[0] = r[1]; }\n" VOID "third(float x, local char *y) { y[0] = x; }" },
+	{ "corpus-no-kernel", .source = "int g(int x) { return x + 1; }", .kernel = "" },
+	{ "corpus-warning", .source = VOID "value(global int *a) { int unused; a[0] = 1; }\n#warning seen\n" },
+	{ "corpus-calls-kernel", .source = VOID "g(global int *a) { a[0] = 1; }\n"
+	  VOID "value(global int *a) { g(a); a[1] = 2; }" },
+	{ "corpus-unrolled", .source = VOID "value(global float *a) { float t = 0;\n#pragma unroll\n"
+	  "for (int i = 0; i < 64; i++) t += a[i] * t; a[0] = t; }" },
+	{ "corpus-atomic-exchange", .source = VOID "value(global int *a) { atomic_cmpxchg(a + 1, 0, 1); }" },
+	{ "corpus-version-3", .source = VOID "value(global int *a) { a[0] = __OPENCL_C_VERSION__; }",
+	  .options = "-cl-std=CL3.0", .version = 30 },
+	{ "corpus-two-sources", .source = "int g(int x);\n" VOID "value(global int *a) { a[0] = g(a[1]); }",
+	  .second = "int g(int x) { return x * 3; }\n__attribute__((reqd_work_group_size(2, 1, 1)))\n"
+	  VOID "h(global int *a) { a[0] = g(4); }" },
+	{ "corpus-two-local", .source = "void g(local int *t);\n" VOID "value(global int *a) { local int t[32];\n"
+	  "g(t); barrier(CLK_LOCAL_MEM_FENCE); a[0] = t[1]; }",
+	  .second = "void g(local int *t) { t[get_local_id(0) % 32] = 1; }" },
 };
 
 static bool has_extension(const struct diff *diff, const char *name)
@@ -150,10 +166,86 @@ static void ask(struct diff *diff, cl_program program, const char *name)
 	diff_say(diff, "release", "%d", clReleaseKernel(kernel));
 }
 
+static cl_program link_of(struct diff *diff, const char *options, cl_uint count, const cl_program *objects,
+			  cl_int *ret_error)
+{
+	return clLinkProgram(diff->cl.context, diff->target_count, diff->targets, options, count, objects,
+			     NULL, NULL, ret_error);
+}
+
+static cl_program compile(struct diff *diff, const char *source, const char *options, cl_int *ret_error)
+{
+	cl_program program = client_program(&diff->cl, source);
+
+	*ret_error = clCompileProgram(program, diff->target_count, diff->targets, options, 0, NULL, NULL,
+				      NULL, NULL);
+	return program;
+}
+
+/* Of the kind that is asked for. */
+static cl_program make(struct diff *diff, const struct piece *piece, cl_int *ret_error)
+{
+	cl_program objects[2];
+	cl_uint count = 1;
+
+	if (!strcmp(diff->kind, "executable")) {
+		objects[0] = client_program(&diff->cl, piece->source);
+		*ret_error = clBuildProgram(objects[0], diff->target_count, diff->targets, piece->options,
+					    NULL, NULL);
+		return objects[0];
+	}
+	objects[0] = compile(diff, piece->source, piece->options, ret_error);
+	if (*ret_error || !strcmp(diff->kind, "object"))
+		return objects[0];
+	if (piece->second)
+		objects[count++] = compile(diff, piece->second, piece->options, ret_error);
+	return *ret_error ? objects[0] :
+		link_of(diff, strcmp(diff->kind, "library") ? "" : "-create-library", count, objects,
+			ret_error);
+}
+
+/*
+ * As the layer loads it: a binary of each device that it was built for, which the driver tells (pocl: of
+ * parts, the whole).
+ */
+static cl_program reloaded(struct diff *diff, cl_program program, const struct piece *piece)
+{
+	unsigned char *images[CLIENT_MAX_DEVICES];
+	cl_device_id owners[CLIENT_MAX_DEVICES];
+	size_t sizes[CLIENT_MAX_DEVICES];
+	bool linked = !strcmp(diff->kind, "linked");
+	cl_uint all = 0, count = 0;
+	cl_program loaded;
+	cl_int error;
+
+	if (clGetProgramInfo(program, CL_PROGRAM_NUM_DEVICES, sizeof(all), &all, NULL) ||
+	    all > CLIENT_MAX_DEVICES ||
+	    clGetProgramInfo(program, CL_PROGRAM_DEVICES, sizeof(owners), owners, NULL) ||
+	    client_take_binaries(program, all, sizes, images))
+		client_fail("binaries", 0);
+	for (cl_uint i = 0; i < all; i++) {
+		if (sizes[i]) {
+			images[count] = images[i];
+			owners[count] = owners[i];
+			sizes[count++] = sizes[i];
+		}
+	}
+	if (!count)
+		client_fail("no binary", 0);
+	loaded = clCreateProgramWithBinary(diff->cl.context, count, owners, sizes,
+					   (const unsigned char **)images, NULL, &error);
+	if (!error && (linked || !strcmp(diff->kind, "executable")))
+		error = clBuildProgram(loaded, count, owners, linked ? NULL : piece->options, NULL, NULL);
+	if (error)
+		client_fail("program of a binary", error);
+	return loaded;
+}
+
 static void run(struct diff *diff)
 {
 	const struct piece *piece = pieces;
-	cl_program program;
+	bool executable = strcmp(diff->kind, "object") != 0 && strcmp(diff->kind, "library") != 0;
+	cl_program program, linked;
 	cl_int error;
 
 	while (strcmp(piece->name, diff->running.subject) != 0)
@@ -164,12 +256,24 @@ static void run(struct diff *diff)
 		diff_say(diff, "program", "needs %s", piece->extension);
 		return;
 	}
-	program = client_program(&diff->cl, piece->source);
-	error = client_build(program, piece->options);
+	if (piece->second && !strcmp(diff->kind, "executable")) {
+		diff_say(diff, "program", "needs a link");
+		return;
+	}
+	program = make(diff, piece, &error);
 	diff_say(diff, "build", "%d", error);
+	if (!program)
+		return;
+	if (!error && diff->of_binaries)
+		program = reloaded(diff, program, piece);
 	diff_ask_all(diff, "", program);
-	if (!error)
+	if (!error && executable && (!piece->kernel || *piece->kernel))
 		ask(diff, program, piece->kernel ? piece->kernel : "value");
+	if (!error && !executable) {
+		diff_ask_names(diff, "", program, "value");
+		linked = link_of(diff, "", 1, &program, &error);
+		diff_say(diff, "link", "%d %s", error, linked ? "P" : "none");
+	}
 	diff_say_release(diff, "release", program);
 }
 

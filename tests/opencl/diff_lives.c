@@ -144,42 +144,12 @@ static void two_contexts(struct diff *diff)
 	diff_say(diff, "release", "%d", clReleaseProgram(first));
 }
 
-struct notice {
-	pthread_mutex_t lock;
-	pthread_cond_t arrived;
-	unsigned int calls;	/* guarded by lock */
-	cl_program program;	/* guarded by lock */
-	cl_int status;		/* guarded by lock */
-	cl_device_id device;
-};
-
-static void CL_CALLBACK on_event(cl_program program, void *data)
-{
-	struct notice *notice = data;
-	cl_build_status status = 77;
-
-	if (notice->device)
-		(void)clGetProgramBuildInfo(program, notice->device, CL_PROGRAM_BUILD_STATUS,
-					    sizeof(status), &status, NULL);	/* 77: it could not */
-	(void)pthread_mutex_lock(&notice->lock);	/* a default mutex does not fail */
-	notice->calls++;
-	notice->program = program;
-	notice->status = status;
-	(void)pthread_cond_signal(&notice->arrived);	/* as above */
-	(void)pthread_mutex_unlock(&notice->lock);	/* as above */
-}
-
-static void wait_for_notice(struct diff *diff, const char *name, struct notice *notice,
+static void wait_for_notice(struct diff *diff, const char *name, struct client_notice *notice,
 			    cl_program expected)
 {
-	struct timespec until;
-
-	(void)clock_gettime(CLOCK_REALTIME, &until);	/* the condition's clock; cannot fail */
-	until.tv_sec += 10;
-	(void)pthread_mutex_lock(&notice->lock);	/* as above */
-	while (!notice->calls && !pthread_cond_timedwait(&notice->arrived, &notice->lock, &until))
-		;
-	diff_say(diff, name, "calls %u %s %d", notice->calls,
+	client_notice_wait(notice, 1, 10);
+	(void)pthread_mutex_lock(&notice->lock);	/* a default mutex does not fail */
+	diff_say(diff, name, "calls %d %s %d", notice->calls,
 		 notice->program == expected ? "P" : "other", notice->status);
 	notice->calls = 0;
 	(void)pthread_mutex_unlock(&notice->lock);	/* as above */
@@ -188,22 +158,21 @@ static void wait_for_notice(struct diff *diff, const char *name, struct notice *
 static void callbacks(struct diff *diff)
 {
 	/* static: a driver that calls back late finds it */
-	static struct notice notice = { .lock = PTHREAD_MUTEX_INITIALIZER,
-					.arrived = PTHREAD_COND_INITIALIZER };
+	static struct client_notice notice = CLIENT_NOTICE;
 	cl_program program = client_program(&diff->cl, client_source), object, linked;
 	cl_int error = 77;
 
 	notice.device = diff->cl.devices[0];
-	diff_say(diff, "build", "%d", clBuildProgram(program, 0, NULL, "-DK=3", on_event, &notice));
+	diff_say(diff, "build", "%d", clBuildProgram(program, 0, NULL, "-DK=3", client_notice_take, &notice));
 	wait_for_notice(diff, "build-notice", &notice, program);
 	diff_say(diff, "build-again", "%d",
-		 clBuildProgram(program, 0, NULL, "-DK=3", on_event, &notice));
+		 clBuildProgram(program, 0, NULL, "-DK=3", client_notice_take, &notice));
 	wait_for_notice(diff, "build-again-notice", &notice, program);
 	object = client_program(&diff->cl, client_source);
 	diff_say(diff, "compile", "%d", clCompileProgram(object, 0, NULL, "-DK=3", 0, NULL, NULL,
-							 on_event, &notice));
+							 client_notice_take, &notice));
 	wait_for_notice(diff, "compile-notice", &notice, object);
-	linked = clLinkProgram(diff->cl.context, 0, NULL, "", 1, &object, on_event, &notice, &error);
+	linked = clLinkProgram(diff->cl.context, 0, NULL, "", 1, &object, client_notice_take, &notice, &error);
 	diff_say(diff, "link", "%d %s", error, linked ? "P" : "none");
 	if (linked) {
 		wait_for_notice(diff, "link-notice", &notice, linked);
@@ -215,14 +184,13 @@ static void callbacks(struct diff *diff)
 
 static void build_fails_with_callback(struct diff *diff)
 {
-	static struct notice notice = { .lock = PTHREAD_MUTEX_INITIALIZER,
-					.arrived = PTHREAD_COND_INITIALIZER };
+	static struct client_notice notice = CLIENT_NOTICE;
 	cl_program program = client_program(&diff->cl, client_source);
 
 	notice.device = diff->cl.devices[0];
 	for (int i = 0; i < 2; i++) {
 		diff_say(diff, i ? "build-again" : "build", "%d",
-			 clBuildProgram(program, 0, NULL, "-DK=3 -DFAIL", on_event, &notice));
+			 clBuildProgram(program, 0, NULL, "-DK=3 -DFAIL", client_notice_take, &notice));
 		wait_for_notice(diff, i ? "again-notice" : "notice", &notice, program);
 	}
 	diff_say(diff, "release", "%d", clReleaseProgram(program));
@@ -230,17 +198,16 @@ static void build_fails_with_callback(struct diff *diff)
 
 static void release_callback(struct diff *diff)
 {
-	static struct notice notice = { .lock = PTHREAD_MUTEX_INITIALIZER,
-					.arrived = PTHREAD_COND_INITIALIZER };
+	static struct client_notice notice = CLIENT_NOTICE;
 	cl_program program = diff_built(diff, client_source, "-DK=3");
-	cl_int error = clSetProgramReleaseCallback(program, on_event, &notice);
+	cl_int error = clSetProgramReleaseCallback(program, client_notice_take, &notice);
 	cl_kernel kernel = client_kernel(program, "shift");
 
 	printf(" set %d null %d", error, clSetProgramReleaseCallback(program, NULL, NULL));
 	printf(" release %d", clReleaseProgram(program));
-	printf(" calls %u", notice.calls);
+	printf(" calls %d", notice.calls);
 	printf(" release %d", clReleaseKernel(kernel));
-	printf(" calls %u %s", notice.calls, error || notice.program == program ? "P" : "other");
+	printf(" calls %d %s", notice.calls, error || notice.program == program ? "P" : "other");
 }
 
 static void unload_platform_compiler(struct diff *diff)

@@ -7,11 +7,11 @@ static const struct {
 	const struct diff_subject *subjects;
 	const struct diff_subject *(*made)(void);	/* where they are not constant */
 } groups[] = {
-	{ "states", .subjects = diff_states },
+	{ "states", .made = diff_states },
 	{ "kernels", .subjects = diff_kernels },
 	{ "misuses", .subjects = diff_misuses },
-	{ "links", .subjects = diff_links },
-	{ "relinks", .subjects = diff_relinks },
+	{ "links", .made = diff_links },
+	{ "relinks", .made = diff_relinks },
 	{ "corpus", .made = diff_corpus },
 	{ "lives", .subjects = diff_lives },
 	{ "ils", .subjects = diff_ils },
@@ -59,11 +59,58 @@ static void read_version(struct diff *diff)
 	diff->version = 10 * major + minor;
 }
 
+/* Two parts of the first device: its tiles, or a core each. */
+static void divide(struct client *cl)
+{
+	const cl_device_partition_property ways[][4] = {
+		{ CL_DEVICE_PARTITION_BY_AFFINITY_DOMAIN, CL_DEVICE_AFFINITY_DOMAIN_NEXT_PARTITIONABLE, 0 },
+		{ CL_DEVICE_PARTITION_EQUALLY, 1, 0 },
+	};
+	cl_device_id parts[64];
+	cl_uint count = 0;
+
+	for (int i = 0; i < 2 && count < 2; i++) {
+		if (clCreateSubDevices(cl->devices[0], ways[i], 64, parts, &count))
+			count = 0;
+	}
+	cl->device_count = count;
+	memcpy(cl->devices, parts, sizeof(cl->devices));
+}
+
+static void choose_devices(struct diff *diff)
+{
+	static const struct {
+		const char *name;
+		bool parts;
+		cl_uint count, first, target_count;
+	} arrangements[] = {
+		{ "one", false, 1, 0, 1 }, { "two", false, 2, 0, 2 }, { "first", false, 2, 0, 1 },
+		{ "second", false, 2, 1, 1 }, { "parts", true, 2, 0, 2 }, { "first-part", true, 2, 0, 1 },
+		{ "second-part", true, 2, 1, 1 }, { NULL, false, 0, 0, 0 },
+	}, *one = arrangements;
+	cl_int error = CL_SUCCESS;
+
+	while (one->name && strcmp(one->name, diff->devices) != 0)
+		one++;
+	if (one->parts)
+		divide(&diff->cl);
+	if (!one->name || diff->cl.device_count < one->count)
+		client_fail("devices", CL_DEVICE_NOT_FOUND);
+	diff->cl.device_count = one->count;
+	diff->target_count = one->target_count;
+	diff->targets = diff->cl.devices + one->first;
+	diff->cl.context = clCreateContext(NULL, one->count, diff->cl.devices, NULL, NULL, &error);
+	if (error)
+		client_fail("context", error);
+}
+
 void diff_start_session(struct diff *diff)
 {
 	running = diff;
 	client_on_failure(give_up);
 	client_open(&diff->cl);
+	if (diff->devices)
+		choose_devices(diff);
 	read_version(diff);
 }
 
@@ -100,7 +147,7 @@ static void print_version(struct diff *diff)
 
 SCENARIO_WITHOUT_SESSION(differential)
 {
-	struct diff diff = { .running.patience_s = DIFF_PATIENCE_S, .cl = *client };
+	struct diff diff = { .running.patience_s = DIFF_PATIENCE_S, .cl = *client, .kind = "executable" };
 	char **words = client->arguments - 1;	/* with the scenario's name, as getopt wants it */
 	const char *group = NULL;
 	bool list = false, any = false;
@@ -110,7 +157,7 @@ SCENARIO_WITHOUT_SESSION(differential)
 		client_fail("setvbuf", 0);
 	while (words[count])
 		count++;
-	while ((option = getopt(count, words, "plvg:")) != -1) {
+	while ((option = getopt(count, words, "plvg:bk:d:")) != -1) {
 		if (option == 'p')
 			diff.only_prepares = true;
 		else if (option == 'v')
@@ -119,6 +166,12 @@ SCENARIO_WITHOUT_SESSION(differential)
 			list = true;
 		else if (option == 'g')
 			group = optarg;
+		else if (option == 'b')
+			diff.of_binaries = true;
+		else if (option == 'k')
+			diff.kind = optarg;
+		else if (option == 'd')
+			diff.devices = optarg;
 		else
 			client_fail("option", 0);
 	}

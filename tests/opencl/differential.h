@@ -5,11 +5,12 @@
  * addresses, sizes of binaries or times: so that its output without a layer
  * can be compared with its output under one, line by line.
  *
- *   client [-n] differential [-p] [-l] [-v] [-g GROUP] [SUBJECT...]
+ *   client [-n] differential [-p] [-l] [-v] [-g GROUP] [-b] [-k KIND] [-d DEVICES] [SUBJECT...]
  *
  * -p: subjects end where they call diff_prepared; -l: only list the subjects;
  * -v: only the driver's version; -g: those of one group (states, kernels,
- * misuses, links, relinks, corpus, lives, ils). A subject is one way to come by
+ * misuses, links, relinks, corpus, lives, ils); -k: the corpus as "object", "library" or "linked", not
+ * as executables; -b: as programs made of its own binaries; -d: for these devices (losses.c). A subject is one way to come by
  * a program, and what is asked of it; each runs in a process of its own, forked
  * before the first OpenCL call, so that a driver's crash is a result too
  * ("subject.exit: signal 11"). One that cannot be set up with this driver ends
@@ -28,11 +29,16 @@ struct diff {
 	struct client cl;
 	bool only_prepares;
 	int version;			/* of the first device: 12 for OpenCL 1.2 */
+	bool of_binaries;
+	const char *kind, *devices;	/* as the options say */
+	cl_uint target_count;		/* what the corpus is built for; 0 and NULL: all */
+	const cl_device_id *targets;
 };
 
-extern const struct diff_subject diff_states[], diff_kernels[], diff_misuses[], diff_links[],
-	diff_relinks[], diff_lives[], diff_ils[];	/* each ends with a NULL name */
-const struct diff_subject *diff_corpus(void);	/* likewise */
+/* Each ends with a NULL name. */
+extern const struct diff_subject diff_kernels[], diff_misuses[], diff_lives[], diff_ils[];
+const struct diff_subject *diff_corpus(void), *diff_states(void), *diff_links(void), *diff_relinks(void);
+void diff_misuse_of_links(struct diff *diff);
 
 /* What a subject does before is also done by itself, in a process of its own, to be in a cache. */
 void diff_prepared(struct diff *diff);

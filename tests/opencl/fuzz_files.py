@@ -27,8 +27,8 @@ import sys
 import tempfile
 import time
 
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "tools"))
-from machine import DRIVERS, driver_file  # noqa: E402
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
+from environment import DRIVERS, driver_file, drivers, made, opencl  # noqa: E402
 
 NAMES = ["a.h", "b.h", "c d.h", "e.inc", "f", "sub/g.h", "sub/h.h", "\u00e4.h", "opencl-c-base.h", "cl_kernel.h"]
 FOLDERS = [".", "one", "two", "one/in", "three", "include", "link", "sp ace"]
@@ -52,20 +52,12 @@ class Server:
         self.changed = {}
 
     def environment(self):
-        env = {"PATH": os.environ["PATH"], "HOME": self.work, "TMPDIR": self.work + "/tmp",
-               "OCL_ICD_VENDORS": self.work + "/vendors", "POCL_KERNEL_CACHE": "0",
-               "POCL_CACHE_DIR": self.work + "/" + self.pocl, "MESA_SHADER_CACHE_DISABLE": "1",
-               "MESA_GLSL_CACHE_DISABLE": "1", "CUDA_CACHE_DISABLE": "1"}
-        env.update(DRIVERS[self.driver][1] if self.driver in DRIVERS else {})
-        for name in ("LD_LIBRARY_PATH", "ASAN_OPTIONS", "LSAN_OPTIONS"):
-            if name in os.environ:
-                env[name] = os.environ[name]
-        if self.layered:
-            env["OPENCL_LAYERS"] = self.build + "/lib/libckcache_opencl.so"
-            env["CKCACHE_DIR"] = self.work + "/cache"
-            env["CKCACHE_CAPTURE"] = "eager"
-        env.update(self.changed)
-        return env
+        env = made(self.work, self.work + "/cache", TMPDIR=self.work + "/tmp", POCL_KERNEL_CACHE="0",
+                   POCL_CACHE_DIR=self.work + "/" + self.pocl, MESA_SHADER_CACHE_DISABLE="1",
+                   MESA_GLSL_CACHE_DISABLE="1", CUDA_CACHE_DISABLE="1", CKCACHE_CAPTURE="eager",
+                   LD_LIBRARY_PATH=os.environ.get("LD_LIBRARY_PATH"), **drivers(self.work))
+        return {**env, **(DRIVERS[self.driver][1] if self.driver in DRIVERS else {}),
+                **(opencl(self.build) if self.layered else {}), **self.changed}
 
     def change(self, variables):
         """Another process, in another environment."""
@@ -396,10 +388,9 @@ def main():
         return 77
     work = tempfile.mkdtemp(prefix="ckcache-fuzz-")
     # With its kernel cache off pocl removes what another process is about to load.
-    for name in ("vendors", "tmp", "pocl-cold", "pocl-warm", "pocl-bare", "cache"):
+    for name in ("tmp", "pocl-cold", "pocl-warm", "pocl-bare", "cache"):
         os.makedirs(os.path.join(work, name), mode=0o700)
-    with open(os.path.join(work, "vendors", "driver.icd"), "w", encoding="utf-8") as file:
-        file.write(library + "\n")
+    drivers(work, library)
     servers = {name: Server(work, build, arguments.driver, name != "bare", "pocl-" + name) for name in ("cold", "warm", "bare")}
     what = "binary" if arguments.driver == "neo" else "run"
     first = arguments.seed if arguments.seed is not None else int(time.time() * 1000) % 10 ** 9

@@ -21,8 +21,7 @@ import sys
 import tempfile
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from fuzz_files import Round, Server  # noqa: E402
-from machine import driver_file  # noqa: E402
+from fuzz_files import Round, Server, driver_file, drivers  # noqa: E402
 
 CALL = re.compile(r'^(?:\[pid +\d+\] |\d+ +)?(\w+)\((.*)\) += (-?\d+)(?: (\w+))?')
 STRING = re.compile(r'"((?:[^"\\]|\\.)*)"(?:\.\.\.)?')
@@ -126,10 +125,8 @@ def main():
         print("no strace here, or it may not look at other programs")
         return 77
     work = tempfile.mkdtemp(prefix="ckcache-judge-")
-    os.makedirs(work + "/vendors")
     os.makedirs(work + "/tmp")
-    with open(work + "/vendors/driver.icd", "w", encoding="utf-8") as file:
-        file.write(library + "\n")
+    drivers(work, library)
     missing = judged = looks = 0
     for seed in range(arguments.seed, arguments.seed + arguments.rounds):
         root = os.path.join(work, "round")

@@ -17,7 +17,7 @@ import sys
 import tempfile
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from fuzz_files import NoDevice, Server, driver_file  # noqa: E402
+from fuzz_files import NoDevice, Server, driver_file, drivers  # noqa: E402
 
 KERNEL = "#ifndef M\n#define M 7\n#endif\nkernel void value(global int *out) { out[0] = M; }\n"
 ALL = ("rusticl", "neo", "pocl")
@@ -148,9 +148,9 @@ def main():
         print("no %s here" % arguments.driver)
         return 77
     work = tempfile.mkdtemp(prefix="ckcache-looked-")
-    for name in ("vendors", "tmp", "cache") + tuple("pocl-" + name for name in PROCESSES):
+    for name in ("tmp", "cache") + tuple("pocl-" + name for name in PROCESSES):
         os.makedirs(os.path.join(work, name), mode=0o700)
-    write(work + "/vendors/driver.icd", library + "\n")
+    drivers(work, library)
     servers = {name: Server(work, os.path.abspath(arguments.build), arguments.driver, name != "bare", "pocl-" + name)
                for name in PROCESSES}
     bad = done = 0

@@ -11,35 +11,18 @@
 
 #define MAX_DEPTH 8	/* of includes: more is a loop */
 
-struct text {
-	char *data;
-	size_t len;
-};
-
-static void text_add(struct text *text, const char *data, size_t len)
-{
-	char *grown = realloc(text->data, text->len + len + 1);
-
-	if (!grown)
-		abort();	/* a test driver has nothing better to do */
-	text->data = grown;
-	memcpy(grown + text->len, data, len);
-	text->len += len;
-	grown[text->len] = '\0';
-}
-
 static char *read_file(const char *path)
 {
-	struct text text = { 0 };
+	struct stub_text text = { 0 };
 	FILE *file = stub_is_set("STUB_UNSEEN") ? stub_unseen_fopen(path, "r") : fopen(path, "r");
 	char part[4096];
 	size_t len;
 
 	if (!file)
 		return NULL;
-	text_add(&text, "", 0);
+	stub_text_add(&text, "", 0);
 	while ((len = fread(part, 1, sizeof(part), file)) > 0)
-		text_add(&text, part, len);
+		stub_text_add(&text, part, len);
 	(void)fclose(file);	/* only read */
 	return text.data;
 }
@@ -102,25 +85,24 @@ static char *find_include(const char *directory, const char *options, const char
 }
 
 static bool expand(const char *source, const char *directory, const char *options,
-		   unsigned int depth, struct text *ret, struct text *ret_log)
+		   unsigned int depth, struct stub_text *ret, struct stub_text *ret_log)
 {
 	for (const char *line = source; *line; ) {
 		size_t len = strcspn(line, "\n");
-		char name[256], message[512], open;
+		char name[256], open;
 		char *content;
 		bool good;
 
 		len += line[len] == '\n';
 		if (sscanf(line, " #include %c%255[^\">]", &open, name) != 2) {
-			text_add(ret, line, len);
+			stub_text_add(ret, line, len);
 			line += len;
 			continue;
 		}
 		line += len;
 		content = depth ? find_include(directory, options, name, open == '"') : NULL;
 		if (!content) {
-			(void)snprintf(message, sizeof(message), "stub: error: %s: not found\n", name);
-			text_add(ret_log, message, strlen(message));
+			stub_text_print(ret_log, "stub: error: %s: not found\n", name);
 			return false;
 		}
 		good = expand(content, directory, options, depth - 1, ret, ret_log);
@@ -141,12 +123,11 @@ static bool has_error(const char *text)
 
 char *stub_compile(const char *source, const char *options, char **ret_log)
 {
-	struct text image = { 0 }, log = { 0 };
+	struct stub_text image = { 0 }, log = { 0 };
 	bool good;
-	char delay[32], late[4096], *cached;
+	char late[4096], *cached;
 
-	if (stub_setting("STUB_DELAY_MS", delay, sizeof(delay)))
-		(void)usleep((useconds_t)atoi(delay) * 1000);
+	stub_delay();
 	while (strstr(source, "#pragma stub_hang"))
 		(void)pause();
 	if (stub_setting("STUB_CRASH", late, sizeof(late)) &&
@@ -169,8 +150,7 @@ char *stub_compile(const char *source, const char *options, char **ret_log)
 	/* As real ones do: a header that no source names. */
 	if (!cached && !stub_is_set("STUB_UNSEEN"))
 		(void)!access("./stub_builtins.h", R_OK);
-	text_add(&image, options, strlen(options));
-	text_add(&image, "\n", 1);
+	stub_text_print(&image, "%s\n", options);
 	good = expand(cached ? cached : source, ".", options, MAX_DEPTH, &image, &log);
 	free(cached);
 	/* As a compiler does that puts the date in its place. */
@@ -178,14 +158,10 @@ char *stub_compile(const char *source, const char *options, char **ret_log)
 		time_t now = time(NULL);
 		struct tm date;
 
-		text_add(&image, localtime_r(&now, &date) ? "\n" : "", 1);
+		stub_text_add(&image, localtime_r(&now, &date) ? "\n" : "", 1);
 	}
 	if (good && has_error(image.data)) {
-		const char *last = strrchr(image.data, '\n') + 1;
-
-		text_add(&log, "stub: error: the source says so: ", 33);
-		text_add(&log, last, strlen(last));
-		text_add(&log, "\n", 1);
+		stub_text_print(&log, "stub: error: the source says so: %s\n", strrchr(image.data, '\n') + 1);
 		good = false;
 	}
 	if (!good) {
@@ -193,9 +169,7 @@ char *stub_compile(const char *source, const char *options, char **ret_log)
 		*ret_log = log.data;
 		return NULL;
 	}
-	text_add(&log, "stub: warning: built with [", 27);
-	text_add(&log, options, strlen(options));
-	text_add(&log, "]\n", 2);
+	stub_text_print(&log, "stub: warning: built with [%s]\n", options);
 	*ret_log = log.data;
 	return image.data;
 }

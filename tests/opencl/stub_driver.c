@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * stub_driver: the dispatch table, the ICD entry points, where counts and
- * settings are, and the objects that are not programs or kernels.
- */
+/* stub_driver: the dispatch table, the ICD entry points, and the objects that are not programs or kernels. */
 #include "tests/opencl/stub_driver.h"
 
 struct _cl_platform_id stub_platform = { &stub_dispatch };
@@ -13,26 +10,7 @@ static struct _cl_device_id devices[STUB_MAX_DEVICES] = {
 /* Whose parts they are with STUB_PARENT. */
 static struct _cl_device_id whole_device = { &stub_dispatch, STUB_MAX_DEVICES };
 
-/* At home, too, if it is there: replayed builds get no such variables. */
-const char *stub_file_path(enum stub_file file, char room[STUB_PATH_SIZE])
-{
-	bool counts = file == STUB_FILE_COUNTS;
-	const char *path = getenv(counts ? "STUB_COUNTS" : "STUB_SETTINGS");
-	const char *home = getenv("HOME");
-
-	if (path || !home)
-		return path;
-	(void)snprintf(room, STUB_PATH_SIZE, "%s/%s", home, counts ? "stub_counts" : "stub_settings");
-	return stub_unseen_access(room, F_OK) == 0 ? room : NULL;
-}
-
-void stub_count(const char *event)
-{
-	char line[64];
-	int len = snprintf(line, sizeof(line), "%s\n", event);
-
-	stub_count_line(line, (size_t)len);
-}
+const char *const stub_event_prefix = "";
 
 cl_int stub_answer(const void *value, size_t value_size, size_t size, void *ret, size_t *ret_size)
 {
@@ -52,23 +30,14 @@ cl_int stub_answer_text(const char *text, size_t size, void *ret, size_t *ret_si
 
 static cl_uint device_count(void)
 {
-	char text[64];
-	int count = stub_setting("STUB_DEVICES", text, sizeof(text)) ? atoi(text) : 1;
+	int count = stub_number("STUB_DEVICES", 1);
 
 	return count < 1 || count > STUB_MAX_DEVICES ? 1 : (cl_uint)count;
 }
 
-/* Whether STUB_CHANGED names this property. */
-static cl_uint changed(const char *property)
-{
-	char name[64];
-
-	return stub_setting("STUB_CHANGED", name, sizeof(name)) && strcmp(name, property) == 0;
-}
-
 static const char *text_of(const char *property, const char *usual)
 {
-	return changed(property) ? "another" : usual;
+	return stub_changed(property) ? "another" : usual;
 }
 
 static cl_int CL_API_CALL stub_clGetPlatformIDs(cl_uint count, cl_platform_id *ret,
@@ -92,7 +61,7 @@ static cl_int CL_API_CALL stub_clGetPlatformInfo(cl_platform_id platform, cl_pla
 	case CL_PLATFORM_PROFILE:
 		return stub_answer_text("FULL_PROFILE", size, ret, ret_size);
 	case CL_PLATFORM_VERSION:
-		return stub_answer_text(changed("platform_version") ? "OpenCL 3.0 other" :
+		return stub_answer_text(stub_changed("platform_version") ? "OpenCL 3.0 other" :
 				       "OpenCL 3.0 stub", size, ret, ret_size);
 	case CL_PLATFORM_NAME:
 		return stub_answer_text(text_of("platform_name", "stub"), size, ret, ret_size);
@@ -152,7 +121,7 @@ static bool number_of(cl_device_info name, cl_ulong *ret, size_t *ret_size)
 
 	for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++) {
 		if (numbers[i].name == name) {
-			*ret = numbers[i].usual + changed(numbers[i].property);
+			*ret = numbers[i].usual + stub_changed(numbers[i].property);
 			*ret_size = numbers[i].size;
 			return true;
 		}
@@ -163,8 +132,8 @@ static bool number_of(cl_device_info name, cl_ulong *ret, size_t *ret_size)
 static cl_int CL_API_CALL stub_clGetDeviceInfo(cl_device_id device, cl_device_info name,
 					       size_t size, void *ret, size_t *ret_size)
 {
-	cl_device_type type = changed("type") || stub_is_set("STUB_PROCESSOR") ? CL_DEVICE_TYPE_CPU :
-			      changed("accelerator") ? CL_DEVICE_TYPE_ACCELERATOR : CL_DEVICE_TYPE_GPU;
+	cl_device_type type = stub_changed("type") || stub_is_set("STUB_PROCESSOR") ? CL_DEVICE_TYPE_CPU :
+			      stub_changed("accelerator") ? CL_DEVICE_TYPE_ACCELERATOR : CL_DEVICE_TYPE_GPU;
 	cl_platform_id platform = &stub_platform;
 	cl_device_id parent = NULL;
 	cl_bool yes = CL_TRUE;
@@ -176,7 +145,7 @@ static cl_int CL_API_CALL stub_clGetDeviceInfo(cl_device_id device, cl_device_in
 		return CL_INVALID_DEVICE;
 	if (number_of(name, &number, &number_size)) {
 		if (name == CL_DEVICE_MAX_COMPUTE_UNITS && device != &whole_device)
-			number += changed("part_units");
+			number += stub_changed("part_units");
 		/* The first bytes of a larger number, as everywhere here. */
 		return stub_answer(&number, number_size, size, ret, ret_size);
 	}
@@ -203,10 +172,10 @@ static cl_int CL_API_CALL stub_clGetDeviceInfo(cl_device_id device, cl_device_in
 		return stub_answer_text(text_of(device->index == 1 ? "second_vendor" : "vendor",
 						"ckcache tests"), size, ret, ret_size);
 	case CL_DEVICE_VERSION:
-		return stub_answer_text(changed("version") ? "OpenCL 3.0 other" : "OpenCL 3.0 stub",
+		return stub_answer_text(stub_changed("version") ? "OpenCL 3.0 other" : "OpenCL 3.0 stub",
 					size, ret, ret_size);
 	case CL_DEVICE_OPENCL_C_VERSION:
-		return stub_answer_text(changed("c_version") ? "OpenCL C 1.2 other" :
+		return stub_answer_text(stub_changed("c_version") ? "OpenCL C 1.2 other" :
 				       "OpenCL C 1.2 stub", size, ret, ret_size);
 	case CL_DRIVER_VERSION:
 		if (!stub_setting("STUB_DRIVER_VERSION", text, sizeof(text)))
@@ -269,14 +238,14 @@ stub_clCreateContextFromType(const cl_context_properties *properties, cl_device_
 static cl_int CL_API_CALL stub_clRetainDevice(cl_device_id device)
 {
 	(void)device;
-	stub_count("retain-device");
+	stub_event("retain-device");
 	return CL_SUCCESS;
 }
 
 static cl_int CL_API_CALL stub_clReleaseDevice(cl_device_id device)
 {
 	(void)device;
-	stub_count("release-device");
+	stub_event("release-device");
 	return CL_SUCCESS;
 }
 

@@ -8,14 +8,10 @@
  * A kernel's private memory size is a digest of the image (tests/opencl/digest.h),
  * so that a stale or foreign binary shows in a query.
  *
- * STUB_COUNTS names a file that gets one line per event: create-source,
+ * Events (stub_core.h): create-source,
  * create-binary, build-source, build-binary, compile, link, read-binary,
  * free-program, free-source (it was made from one), free-kernel, retain-device, release-device, and with
- * STUB_COUNT_QUERIES query (of a program or its build). STUB_SETTINGS names a
- * file of NAME=value lines, which are read at each use, so that a test can
- * change them without changing the environment. Where the environment does not
- * name them, stub_counts and stub_settings in the home directory serve, if they
- * are there. The environment is asked after the file:
+ * STUB_COUNT_QUERIES query (of a program or its build). Settings:
  *   STUB_DEVICES=n            number of devices, 1 to 8
  *   STUB_DEVICES_WANT=name    there are none without this variable of the environment
  *   STUB_DEVICE_NAME=text     CL_DEVICE_NAME
@@ -86,11 +82,9 @@
 #define CL_TARGET_OPENCL_VERSION 300
 #define CL_USE_DEPRECATED_OPENCL_1_1_APIS
 #define CL_USE_DEPRECATED_OPENCL_1_2_APIS
-#include <stdatomic.h>
-
 #include <CL/cl_icd.h>
 
-#include "tests/support/stub_files.h"
+#include "tests/support/stub_core.h"
 
 #define STUB_MAX_DEVICES 8
 #define STUB_MAX_CONSTANTS 8
@@ -160,8 +154,6 @@ struct _cl_kernel {
 
 extern const cl_icd_dispatch stub_dispatch;
 extern struct _cl_platform_id stub_platform;
-
-void stub_count(const char *event);
 
 /* The usual answer to a clGet…Info query. */
 cl_int stub_answer(const void *value, size_t value_size, size_t size, void *ret, size_t *ret_size);

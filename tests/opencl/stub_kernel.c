@@ -109,7 +109,7 @@ cl_int CL_API_CALL stub_clReleaseKernel(cl_kernel kernel)
 		return CL_INVALID_KERNEL;
 	if (atomic_fetch_sub(&kernel->references, 1) != 1)
 		return CL_SUCCESS;
-	stub_count("free-kernel");
+	stub_event("free-kernel");
 	atomic_fetch_sub(&kernel->program->kernels, 1);
 	(void)stub_clReleaseProgram(kernel->program);	/* retained by kernel_new */
 	free(kernel->name);

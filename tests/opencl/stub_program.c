@@ -81,7 +81,7 @@ cl_program CL_API_CALL stub_clCreateProgramWithSource(cl_context context, cl_uin
 			memcpy(program->source + all, strings[i], len);
 			all += len;
 		}
-		stub_count("create-source");
+		stub_event("create-source");
 	}
 	if (ret_error)
 		*ret_error = error;
@@ -118,7 +118,7 @@ cl_program CL_API_CALL stub_clCreateProgramWithIL(cl_context context, const void
 			     sum) < 0)
 			abort();
 		write_source(program);
-		stub_count("create-source");
+		stub_event("create-source");
 	}
 	if (ret_error)
 		*ret_error = program ? CL_SUCCESS : CL_INVALID_VALUE;
@@ -185,10 +185,7 @@ static cl_int check_binary(cl_device_id device, const unsigned char *binary, siz
 
 static cl_int refusal(void)
 {
-	char how[32];
-
-	(void)stub_setting("STUB_REFUSE_BINARY", how, sizeof(how));
-	return strcmp(how, "memory") == 0 ? CL_OUT_OF_HOST_MEMORY : CL_INVALID_BINARY;
+	return stub_says("STUB_REFUSE_BINARY", "memory") ? CL_OUT_OF_HOST_MEMORY : CL_INVALID_BINARY;
 }
 
 /* STUB_LOADS_ABORT: a moment in which no other thread may load. */
@@ -217,7 +214,7 @@ cl_program CL_API_CALL stub_clCreateProgramWithBinary(cl_context context, cl_uin
 
 	(void)stub_setting("STUB_STATUS_ONLY", mode, sizeof(mode));
 	load_alone();
-	stub_count("create-binary");
+	stub_event("create-binary");
 	if (!context || !device_count || device_count > STUB_MAX_DEVICES || !devices || !lengths || !binaries)
 		error = CL_INVALID_VALUE;
 	for (cl_uint i = 0; !error && i < device_count; i++) {
@@ -265,9 +262,9 @@ cl_int CL_API_CALL stub_clReleaseProgram(cl_program program)
 		return CL_INVALID_PROGRAM;
 	if (atomic_fetch_sub(&program->references, 1) != 1)
 		return CL_SUCCESS;
-	stub_count("free-program");
+	stub_event("free-program");
 	if (program->source)
-		stub_count("free-source");
+		stub_event("free-source");
 	for (cl_uint i = 0; i < program->device_count; i++)
 		build_clear(&program->builds[i]);
 	(void)stub_dispatch.clReleaseContext(program->context);	/* it was retained */
@@ -290,10 +287,7 @@ static bool in_list(cl_device_id device, cl_uint count, const cl_device_id *devi
 
 static cl_int failure(void)
 {
-	char text[32];
-
-	return stub_setting("STUB_FAIL_ERROR", text, sizeof(text)) ? atoi(text) :
-								     CL_BUILD_PROGRAM_FAILURE;
+	return stub_number("STUB_FAIL_ERROR", CL_BUILD_PROGRAM_FAILURE);
 }
 
 static cl_int build_source(cl_program program, cl_uint i, const char *options,
@@ -343,15 +337,6 @@ struct work {
 	void *data;
 };
 
-/* STUB_NO_MEMORY, STUB_LINK_NO_MEMORY: whether this build or link is one of the process's first ones. */
-static bool runs_out_of_memory(const char *setting, atomic_int *done)
-{
-	char text[32];
-
-	return stub_setting(setting, text, sizeof(text)) &&
-	       atomic_fetch_add(done, 1) < atoi(text);
-}
-
 /* As drivers do that have one before they compile. */
 static void leave_binary(cl_program program, cl_uint i)
 {
@@ -369,9 +354,9 @@ static cl_int work_build(struct work *work)
 	cl_program program = work->program;
 	cl_int error = CL_SUCCESS, one;
 
-	stub_count(!program->source ? "build-binary" :
+	stub_event(!program->source ? "build-binary" :
 		   work->type == CL_PROGRAM_BINARY_TYPE_EXECUTABLE ? "build-source" : "compile");
-	if (runs_out_of_memory("STUB_NO_MEMORY", &builds))
+	if (stub_is_among_first("STUB_NO_MEMORY", &builds))
 		return CL_OUT_OF_HOST_MEMORY;
 	if (program->source) {
 		stub_wait_gate("STUB_GATE");
@@ -555,7 +540,7 @@ cl_program CL_API_CALL stub_clLinkProgram(cl_context context, cl_uint device_cou
 
 	stub_wait_gate("STUB_LINK_GATE");
 	stub_set_variable("STUB_LINK_SETENV");
-	if (!error && runs_out_of_memory("STUB_LINK_NO_MEMORY", &links))
+	if (!error && stub_is_among_first("STUB_LINK_NO_MEMORY", &links))
 		error = CL_OUT_OF_HOST_MEMORY;
 	if (!error && !(program = program_new(context, device_count ? device_count : context->device_count,
 					      device_count ? devices : context->devices)))
@@ -582,7 +567,7 @@ cl_program CL_API_CALL stub_clLinkProgram(cl_context context, cl_uint device_cou
 	}
 	if (stub_setting("STUB_LATE_LINKER", late, sizeof(late)) && !dlopen(late, RTLD_NOW | RTLD_LOCAL))
 		abort();
-	stub_count("link");
+	stub_event("link");
 	if (program && notify)
 		notify(program, data);
 	if (ret_error)

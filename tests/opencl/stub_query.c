@@ -4,10 +4,7 @@
 
 static size_t binary_size(const struct stub_build *build)
 {
-	char mode[16];
-
-	(void)stub_setting("STUB_NO_BINARY", mode, sizeof(mode));
-	if (!strcmp(mode, "1") || atomic_load(&build->status) == CL_BUILD_IN_PROGRESS || !build->image)
+	if (stub_says("STUB_NO_BINARY", "1") || atomic_load(&build->status) == CL_BUILD_IN_PROGRESS || !build->image)
 		return 0;
 	return strlen(STUB_BINARY_MAGIC) + strlen(build->image);
 }
@@ -15,13 +12,12 @@ static size_t binary_size(const struct stub_build *build)
 static cl_int answer_binaries(cl_program program, size_t size, void *ret, size_t *ret_size)
 {
 	size_t needed = program->device_count * sizeof(char *);
-	char **slots = ret, mode[16];
+	char **slots = ret;
 	FILE *file;
 
 	if (ret && size < needed)
 		return CL_INVALID_VALUE;
-	(void)stub_setting("STUB_NO_BINARY", mode, sizeof(mode));
-	if (!strcmp(mode, "error"))
+	if (stub_says("STUB_NO_BINARY", "error"))
 		return CL_OUT_OF_RESOURCES;
 	if (slots)
 		stub_wait_read(program);
@@ -40,7 +36,7 @@ static cl_int answer_binaries(cl_program program, size_t size, void *ret, size_t
 	}
 	stub_program_unlock();
 	if (slots)
-		stub_count("read-binary");
+		stub_event("read-binary");
 	if (ret_size)
 		*ret_size = needed;
 	return CL_SUCCESS;
@@ -99,7 +95,7 @@ cl_int CL_API_CALL stub_clGetProgramInfo(cl_program program, cl_program_info nam
 		abort();	/* it was released */
 	build = stub_program_build(program, NULL);
 	if (stub_is_set("STUB_COUNT_QUERIES"))
-		stub_count("query");
+		stub_event("query");
 	switch (name) {
 	case CL_PROGRAM_REFERENCE_COUNT:
 		references = atomic_load(&program->references);
@@ -205,7 +201,7 @@ cl_int CL_API_CALL stub_clGetProgramBuildInfo(cl_program program, cl_device_id d
 	if (!program)
 		return CL_INVALID_PROGRAM;
 	if (stub_is_set("STUB_COUNT_QUERIES"))
-		stub_count("query");
+		stub_event("query");
 	for (cl_uint i = 0; i < program->device_count; i++) {
 		if (program->devices[i] == device)
 			build = &program->builds[i];

@@ -205,9 +205,9 @@ static unsigned int last_line_of(const char *event)
 	return found;
 }
 
-static void older_kernels_live(const char *options, const char *first)
+static void older_kernels_live(const char *options, const char *first, const char *second)
 {
-	RUNS_ALIKE(1, "older-kernels", options, first);
+	RUNS_ALIKE(1, "older-kernels", options, first, second);
 	/* P goes after the last kernel, whichever E that came from. */
 	CU_ASSERT(last_line_of("free-source") > last_line_of("free-kernel"));
 	CU_ASSERT_EQUAL(driver_counted("free-source"), driver_counted("create-source"));
@@ -221,11 +221,11 @@ TEST(program_lives_as_long_as_kernels_of_any_build)
 	RUNS_ALIKE(1, "vector", "-DK=1");
 	RUNS_ALIKE(1, "vector", "-DK=2");
 	/* The third build is a miss: P answers for itself beside the kernels of two E. */
-	older_kernels_live("-DK=31", "0");
-	older_kernels_live("-DK=32", "1");
+	older_kernels_live("-DK=31", "a", "b");
+	older_kernels_live("-DK=32", "b", "a");
 	/* And a hit: a third E. */
-	older_kernels_live("-DK=31", "0");
-	older_kernels_live("-DK=31", "1");
+	older_kernels_live("-DK=31", "a", "b");
+	older_kernels_live("-DK=31", "b", "a");
 	CU_ASSERT(driver_stats().hits_disk + driver_stats().hits_memory >= 10);
 }
 

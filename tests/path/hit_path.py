@@ -18,26 +18,18 @@ import subprocess
 import sys
 import tempfile
 
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
+from environment import drivers, made, opencl  # noqa: E402
+
 HOOKS = {"opencl": "ocl_clBuildProgram", "level_zero": "lz_module_create"}
 
 
 def environment(api, library, driver, work):
-    env = {"PATH": os.environ["PATH"], "HOME": work, "CKCACHE_DIR": os.path.join(work, "cache"),
-           "CKCACHE_READ_ONLY_DIRS": "",
-           "HIT_PATH_CALLS": os.path.join(work, "calls")}
-    if "CKCACHE_TEST_LOADER_DIR" in os.environ:
-        env["LD_LIBRARY_PATH"] = os.environ["CKCACHE_TEST_LOADER_DIR"]
+    env = made(work, os.path.join(work, "cache"), HIT_PATH_CALLS=os.path.join(work, "calls"))
     if api == "opencl":
-        vendors = os.path.join(work, "vendors")
-        os.makedirs(vendors, exist_ok=True)
-        with open(os.path.join(vendors, "stub.icd"), "w", encoding="utf-8") as icd:
-            icd.write(driver + "\n")
-        env.update({"OCL_ICD_VENDORS": vendors, "OPENCL_LAYERS": library})
-    else:
-        slot, plugin = library.split(":")
-        env.update({"ZE_ENABLE_ALT_DRIVERS": driver, "LD_PRELOAD": slot,
-                    "ZE_ENABLE_LAYERS": plugin})
-    return env
+        return {**env, **opencl("", library), **drivers(work, driver)}
+    slot, plugin = library.split(":")
+    return {**env, "ZE_ENABLE_ALT_DRIVERS": driver, "LD_PRELOAD": slot, "ZE_ENABLE_LAYERS": plugin}
 
 
 def read_calls(path):

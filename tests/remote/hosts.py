@@ -12,6 +12,9 @@ import tempfile
 import time
 import unittest
 
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
+from environment import counted, drivers, level_zero, made, opencl, stub_driver, stub_gpu  # noqa: E402,F401
+
 PATIENCE = 300
 BUILD = None  # the build's directory
 
@@ -31,9 +34,7 @@ class Case(unittest.TestCase):
         self.work = tempfile.mkdtemp(prefix="ckr-")  # short: it has sockets
         self.addCleanup(shutil.rmtree, self.work, ignore_errors=True)
         self.addCleanup(self.end_processes)
-        os.mkdir(self.path("vendors"))
-        with open(self.path("vendors", "stub.icd"), "w", encoding="ascii") as file:
-            file.write(built("lib", "libstub_driver.so") + "\n")
+        drivers(self.work, stub_driver(BUILD))
 
     def out_of_patience(self, number, frame):
         raise TimeoutError("nothing came for %d s" % PATIENCE)
@@ -84,16 +85,10 @@ class Host:
         self.settings = {"CKCACHE_REMOTE": remote, **settings}
 
     def environment(self, extra=None):
-        kept = {name: value for name, value in os.environ.items() if "SAN_OPTIONS" in name}
-        made = {**kept, "PATH": "/usr/local/bin:/usr/bin:/bin", "LC_ALL": "C.UTF-8",
-                "HOME": os.path.join(self.home, "home"),
-                "XDG_RUNTIME_DIR": os.path.join(self.home, "run"),
-                "CKCACHE_DIR": self.root, "CKCACHE_READ_ONLY_DIRS": "",
-                "CKCACHE_REMOTE_HELPERS": built("bin"),
-                "OPENCL_LAYERS": built("lib", "libckcache_opencl.so"),
-                "OCL_ICD_VENDORS": self.case.path("vendors"),
-                "STUB_COUNTS": self.counts, **self.settings, **(extra or {})}
-        return {name: value for name, value in made.items() if value is not None}
+        return made(os.path.join(self.home, "home"), self.root, **{
+            "LC_ALL": "C.UTF-8", "XDG_RUNTIME_DIR": os.path.join(self.home, "run"),
+            "CKCACHE_REMOTE_HELPERS": built("bin"), "STUB_COUNTS": self.counts, **opencl(BUILD),
+            **drivers(self.case.work), **self.settings, **(extra or {})})
 
     def begin(self, first, count, **extra):
         return subprocess.Popen([built("bin", "kernels_client"), str(first), str(count)],
@@ -130,11 +125,7 @@ class Host:
 
     def builds(self):
         """How often its driver has compiled."""
-        try:
-            with open(self.counts, encoding="utf-8") as file:
-                return sum(line.strip() == "build-source" for line in file)
-        except FileNotFoundError:
-            return 0
+        return counted(self.counts)
 
     def forget(self):
         """As a new machine: nothing is in its cache."""

@@ -10,16 +10,17 @@ import subprocess
 import sys
 import tempfile
 
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
+from environment import counted, drivers, level_zero, made, opencl, stub_driver  # noqa: E402
+
 # By API: the program, what it needs, which line of the driver's counts is a compilation, and which
 # variable makes the driver refuse a stored binary.
 APIS = {
     "opencl": (["opencl_client", "-n", "vector"],
-               {"OPENCL_LAYERS": "{build}/lib/libckcache_opencl.so", "OCL_ICD_VENDORS": "{work}/vendors"},
+               lambda build, work: {**opencl(build), **drivers(work, stub_driver(build))},
                "build-source", "STUB_REFUSE_BINARY"),
     "level_zero": (["level_zero_client", "driver=0", "il=one", "create"],
-                   {"LD_PRELOAD": "{build}/lib/ckcache/libckcache_preload.so", "ZE_ENABLE_LAYERS": "ckcache",
-                    "ZE_ENABLE_ALT_DRIVERS": "{driver}"},
-                   "compile", "STUB_REFUSE_NATIVE"),
+                   lambda build, work: level_zero(build, sys.argv[2]), "compile", "STUB_REFUSE_NATIVE"),
 }
 # What comes of it; whether the driver compiles; whether the cache is as the last one left it, and more
 # variables. "remote" is another machine's, with the entries that "store" uploaded.
@@ -34,25 +35,20 @@ CASES = (
 
 
 def run(build, work, api, more):
-    """(times that the driver compiled, {word: number} of no_threads.c)."""
+    """(times that the driver compiled, {word: number} of process_calls.c)."""
     command, own, compiled, refuse = APIS[api]
-    words = {"build": build, "work": work, "refuse": refuse, "driver": sys.argv[-1]}
-    env = {"PATH": os.environ["PATH"], "HOME": work, "CKCACHE_DIR": work + "/cache",
-           "CKCACHE_READ_ONLY_DIRS": "", "CKCACHE_REMOTE_HELPERS": build + "/bin",
-           "STUB_COUNTS": work + "/counts", "NO_THREADS": work + "/threads",
-           **{name.format(**words): value.format(**words) for name, value in {**own, **more}.items()}}
-    env["LD_PRELOAD"] = ":".join(filter(None, (build + "/lib/libno_threads.so", env.get("LD_PRELOAD"))))
-    if "CKCACHE_TEST_LOADER_DIR" in os.environ and api == "opencl":
-        env["LD_LIBRARY_PATH"] = os.environ["CKCACHE_TEST_LOADER_DIR"]
+    env = made(work, work + "/cache", CKCACHE_REMOTE_HELPERS=build + "/bin",
+               STUB_COUNTS=work + "/counts", PROCESS_CALLS=work + "/threads", **own(build, work),
+               **{name.format(refuse=refuse): value.format(work=work) for name, value in more.items()})
+    env["LD_PRELOAD"] = ":".join(filter(None, (build + "/lib/libprocess_calls.so", env.get("LD_PRELOAD"))))
     for name in ("counts", "threads"):
         if os.path.exists(work + "/" + name):
             os.unlink(work + "/" + name)
     subprocess.run([build + "/bin/" + command[0]] + command[1:], env=env, cwd=work, check=True,
                    stdout=subprocess.DEVNULL, timeout=60)
-    with open(work + "/counts", encoding="ascii") as file:
-        count = sum(re.search(r"\b%s\b" % compiled, line) is not None for line in file)
     with open(work + "/threads", encoding="ascii") as file:
-        return count, {name: int(number) for name, number in re.findall(r"(\w+) (\d+)", file.read())}
+        numbers = {name: int(number) for name, number in re.findall(r"(\w+) (\d+)", file.read())}
+    return counted(work + "/counts", compiled), numbers
 
 
 def wait_for_upload(work):
@@ -64,10 +60,7 @@ def wait_for_upload(work):
 
 
 def check(build, work, api):
-    os.mkdir(work + "/vendors")
     os.mkdir(work + "/shared", 0o700)
-    with open(work + "/vendors/stub.icd", "w", encoding="utf-8") as icd:
-        icd.write(build + "/lib/libstub_driver.so\n")
     for name, compiles, keeps, more in CASES:
         if not keeps:
             shutil.rmtree(work + "/cache", ignore_errors=True)

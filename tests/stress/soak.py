@@ -14,7 +14,6 @@ Exit code: 0 if all held, 1 with what did not and the seed, 77 where nothing can
 """
 import argparse
 import ctypes
-import glob
 import json
 import os
 import random
@@ -28,6 +27,8 @@ import time
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import soak_root  # noqa: E402
+sys.path.insert(1, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
+from environment import DRIVERS, driver_file, drivers, stub_driver  # noqa: E402
 
 PER_ROUND = 80
 NEO_PROCESSES = 20
@@ -42,10 +43,6 @@ HANGS = 60
 LARGEST = 84 << 10      # on disk, of the programs' entries, where a directory takes nothing
 DELAYS = (0, 0, 5, 40, 150)     # ms that the stub takes to compile
 HOUR = 3600
-# As tests/opencl/driver.c has it: Intel's driver with a device, without hardware.
-NEO = {"NEOReadDebugKeys": "1", "SetCommandStreamReceiver": "1", "ProductFamilyOverride": "tgllp",
-       "HardwareInfoOverride": "1x6x16", "UseAubStream": "0", "NEO_CACHE_PERSISTENT": "0"}
-NEO_LIBRARY = "/usr/lib/*/intel-opencl/libigdrcl.so"
 VERBS = (["stats"], ["list"], ["verify"], ["verify", "--repair"], ["prune"], ["prune"], ["explain"],
          ["export", "BUNDLE"], ["import", "BUNDLE"], ["report", "PAGE"], ["clear"])
 VERB_WEIGHTS = (3, 3, 2, 4, 4, 4, 2, 3, 3, 1, 1)
@@ -183,12 +180,9 @@ class Round:
         return os.path.join(self.work, name)
 
     def begin(self):
-        os.makedirs(self.path("vendors"))
         os.makedirs(self.path("home"))
         os.makedirs(self.path("out"))
         os.makedirs(self.place)
-        with open(self.path("vendors/driver.icd"), "w", encoding="utf-8") as file:
-            file.write(self.soak.driver(self.neo))
         os.mkfifo(self.path("record"))
         # For writing, too, so that it has no end.
         self.record = os.open(self.path("record"), os.O_RDWR | os.O_NONBLOCK)
@@ -197,11 +191,11 @@ class Round:
             self.mount("size=%dk" % self.rng.choice((150, 300, 500)))
         self.environment = {
             "PATH": "/usr/local/bin:/usr/bin:/bin", "HOME": self.path("home"), "LC_ALL": "C",
-            "OCL_ICD_VENDORS": self.path("vendors"), "CKCACHE_DIR": self.root,
+            "CKCACHE_DIR": self.root, **drivers(self.work, self.soak.driver(self.neo)),
             "CKCACHE_READ_ONLY_DIRS": self.path("none"), "CKCACHE_MAX_SIZE": "%dB" % self.bound,
             "CKCACHE_LOG": "none", "TMPDIR": self.path("home"),
             "SOAK_RECORD": self.path("record"), "LD_PRELOAD": self.soak.built("lib/libsoak_watch.so"),
-            **(NEO if self.neo else {})}
+            **(DRIVERS["neo"][1] if self.neo else {})}
         self.right = self.answers_without_layer()
 
     def mount(self, options, *more):
@@ -517,7 +511,7 @@ class Soak:
         return os.path.join(self.build, name)
 
     def driver(self, neo):
-        return glob.glob(NEO_LIBRARY)[0] if neo else self.built("lib/libstub_driver.so")
+        return driver_file("neo") if neo else stub_driver(self.build)
 
     def say(self, level, text):
         if self.verbose >= level - 1:
@@ -530,9 +524,9 @@ class Soak:
             kinds.append("full")
         else:
             print("SKIPPED: no round with a full disk: neither root nor user namespaces")
-        neo = NEO_PROCESSES if glob.glob(NEO_LIBRARY) else 0
+        neo = NEO_PROCESSES if driver_file("neo") else 0
         if not neo:
-            print("SKIPPED: no round on NEO: %s is not installed" % NEO_LIBRARY)
+            print("SKIPPED: no round on NEO: %s is not installed" % DRIVERS["neo"][0])
         while at < processes - neo:
             found.append((kinds[len(found) % len(kinds)], at, min(PER_ROUND, processes - neo - at)))
             at += found[-1][2]

@@ -7,7 +7,7 @@
 
 #include <fnmatch.h>
 
-#include "tests/support/unit.h"
+#include "tests/support/posix.h"
 
 /* So many unexplained differences are shown, and so much of each: more say no more. */
 enum { NAME = 128, SHOWN = 200, MOST_SHOWN = 60, MOST_ROWS = 1024 };
@@ -31,7 +31,8 @@ static struct lines split(char *text)
 	for (const char *at = text; *at; at++)
 		size += *at == '\n';
 	lines.at = calloc(size, sizeof(*lines.at));
-	CU_ASSERT_FATAL(lines.at != NULL);
+	if (!lines.at)
+		abort();
 	for (char *line = strtok(text, "\n"); line; line = strtok(NULL, "\n"))
 		lines.at[lines.count++] = line;
 	return lines;
@@ -186,6 +187,18 @@ static bool next_pair(const struct lines *a, const struct lines *b, size_t *i, s
 	return true;
 }
 
+void diff_each_pair(char *text, char *other_text, void (*act)(const char *one, const char *other))
+{
+	struct lines a = split(text), b = split(other_text);
+	const char *one, *other;
+	size_t i = 0, j = 0;
+
+	while (next_pair(&a, &b, &i, &j, &one, &other))
+		act(one, other);
+	free(a.at);
+	free(b.at);
+}
+
 struct diff_counts diff_compare(const char *where, char *bare, char *layered)
 {
 	struct diff_counts counts = { 0 };
@@ -208,7 +221,8 @@ char *diff_steady(char *bare, char *again)
 	const char *one, *other;
 	size_t i = 0, j = 0;
 
-	CU_ASSERT_FATAL(steady != NULL);
+	if (!steady)
+		abort();
 	*end = '\0';
 	while (next_pair(&a, &b, &i, &j, &one, &other)) {
 		const char *line = one ? one : other;

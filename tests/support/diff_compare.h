@@ -42,6 +42,9 @@ struct diff_counts diff_compare(const char *where, char *bare, char *layered);
  */
 char *diff_steady(char *bare, char *again);
 
+/* Calls act with the lines of both texts, cut apart, that belong together; NULL: one has none. */
+void diff_each_pair(char *a, char *b, void (*act)(const char *one, const char *other));
+
 /* Prints the rows for this driver and version that explained nothing in this process. */
 void diff_print_unused(const char *where);
 

@@ -2,7 +2,6 @@
 """What the tests of doctor and run share: a command with an environment made
 from nothing, in directories of the test's own, with the drivers that it names.
 """
-import glob
 import os
 import shutil
 import signal
@@ -12,25 +11,11 @@ import unittest
 
 import tool_case
 
+sys.path.insert(1, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
+from environment import DRIVERS, counted, driver_file, drivers, made  # noqa: E402,F401
+
 CKCACHE, SOURCE, STUB, RUDE = None, None, None, None
 PATIENCE = 600
-
-# Real drivers: the pattern of the file, and what it takes to have a device without hardware.
-DRIVERS = {
-    "neo": ("/usr/lib/*/intel-opencl/libigdrcl.so",
-            {"NEOReadDebugKeys": "1", "SetCommandStreamReceiver": "1",
-             "ProductFamilyOverride": "tgllp", "HardwareInfoOverride": "1x6x16",
-             "UseAubStream": "0", "NEO_CACHE_PERSISTENT": "0"}),
-    "rusticl": ("/usr/lib/*/libRusticlOpenCL.so.1", {"RUSTICL_ENABLE": "llvmpipe"}),
-    "pocl": ("/usr/lib/*/libpocl.so.2*", {}),
-    "oclgrind": ("/usr/lib/oclgrind/liboclgrind-rt-icd.so", {}),
-}
-
-
-def driver_file(name):
-    """The driver's file; None: it is not installed."""
-    found = sorted(glob.glob(DRIVERS[name][0]))
-    return found[0] if found else None
 
 
 def tree(folder):
@@ -66,8 +51,7 @@ class Case(tool_case.Folder):
         raise TimeoutError("nothing came for %d s" % PATIENCE)
 
     def drivers(self, *libraries):
-        for number, library in enumerate(libraries):
-            self.write(self.path("vendors", "%d.icd" % number), library + "\n")
+        drivers(self.work, *libraries)
 
     def copy_build(self):
         """For those who cannot get to where the build lies: the command, the client, the drivers."""
@@ -81,19 +65,12 @@ class Case(tool_case.Folder):
             self.drivers(os.path.join(copy, "lib", os.path.basename(STUB)))
 
     def environment(self, extra=None):
-        kept = {name: value for name, value in os.environ.items()
-                if "SAN_OPTIONS" in name}
         # Real drivers leave their compilers behind at exit.
-        kept["ASAN_OPTIONS"] = ":".join(filter(None, [kept.get("ASAN_OPTIONS"),
-                                                      "detect_leaks=0"]))
-        # No directory in PATH is closed to anybody, as some user's own may be.
-        kept["PATH"] = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
-        made = {**kept, "HOME": self.path("home"), "TMPDIR": self.path("tmp"),
-                "CKCACHE_DIR": self.root, "CKCACHE_READ_ONLY_DIRS": "", "LC_ALL": "C.UTF-8",
-                "OCL_ICD_VENDORS": self.path("vendors"),
-                "STUB_COUNTS": self.path("counts"), "STUB_SETTINGS": self.path("settings")}
-        made.update(extra or {})
-        return {name: value for name, value in made.items() if value is not None}
+        options = ":".join(filter(None, [os.environ.get("ASAN_OPTIONS"), "detect_leaks=0"]))
+        return made(self.path("home"), self.root, **{
+            "ASAN_OPTIONS": options, "TMPDIR": self.path("tmp"), "LC_ALL": "C.UTF-8",
+            "OCL_ICD_VENDORS": self.path("vendors"), "STUB_COUNTS": self.path("counts"),
+            "STUB_SETTINGS": self.path("settings"), **(extra or {})})
 
     def start(self, *arguments, extra=None, **options):
         options.setdefault("stdin", subprocess.DEVNULL)
@@ -126,7 +103,7 @@ class Case(tool_case.Folder):
 
     def counted(self, event="build-source"):
         """How often the stub driver did that."""
-        return self.read("counts").splitlines().count(event) if os.path.exists(self.path("counts")) else 0
+        return counted(self.path("counts"), event)
 
 
 def main():

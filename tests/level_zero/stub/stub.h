@@ -3,31 +3,16 @@
  * stub: a Level Zero driver for tests, which "compiles" without a compiler and
  * writes what it is asked to do to a file, one event per line. Built as two
  * libraries that differ in STUB_INDEX and STUB_PRODUCT and can be used at once.
- * It never trusts a handle, and never accepts a native binary that changed.
+ * It never trusts a handle, and never accepts a native binary that changed. The second
+ * one's lines in the counts begin with "stub2 ".
  */
 #ifndef TESTS_LEVEL_ZERO_STUB_H
 #define TESTS_LEVEL_ZERO_STUB_H
 
 #include <level_zero/ze_api.h>
-#include <stdatomic.h>
 
-#include "tests/support/stub_files.h"
+#include "tests/support/stub_core.h"
 
-/* events: the files of stub_files.h are $STUB_SETTINGS and $STUB_COUNTS. */
-
-/* Appends a line to the counts; the second driver's lines begin with "stub2 ". */
-void stub_event(const char *format, ...) __attribute__((format(printf, 1, 2)));
-
-/* text: grows; ends the process when memory runs out, as a test driver may. */
-
-struct stub_text {
-	char *data;	/* terminated; NULL while nothing was added */
-	size_t len;
-};
-
-void stub_text_add(struct stub_text *text, const void *data, size_t len);
-void stub_text_print(struct stub_text *text, const char *format, ...)
-	__attribute__((format(printf, 2, 3)));
 /* FNV-1a, 64 bits. */
 uint64_t stub_hash(const void *data, size_t len);
 

@@ -44,30 +44,16 @@ static void make_all(void)
 	all.driver = driver;
 }
 
-/* Whether STUB_CHANGED names this property: then it is another than usual. */
-static unsigned int changed(const char *property)
-{
-	char name[64];
-
-	return stub_setting("STUB_CHANGED", name, sizeof(name)) && strcmp(name, property) == 0;
-}
-
 /* STUB_STEPPING: the driver tells the device's version by the extension. 0: it does not have that. */
 static uint32_t stepping(void)
 {
-	char number[16];
-
-	return stub_setting("STUB_STEPPING", number, sizeof(number)) ?
-	       (uint32_t)strtoul(number, NULL, 10) : 0;
+	return (uint32_t)stub_number("STUB_STEPPING", 0);
 }
 
 /* STUB_PCI: the bus that the board is on. 0: the driver does not tell. */
 static uint32_t pci_bus(void)
 {
-	char number[16];
-
-	return stub_setting("STUB_PCI", number, sizeof(number)) ?
-	       (uint32_t)strtoul(number, NULL, 10) : 0;
+	return (uint32_t)stub_number("STUB_PCI", 0);
 }
 
 static bool driver_is_good(ze_driver_handle_t handle, const char *call)
@@ -128,7 +114,7 @@ ze_result_t ZE_APICALL stub_zeDriverGetApiVersion(ze_driver_handle_t handle, ze_
 		return ZE_RESULT_ERROR_INVALID_NULL_HANDLE;
 	if (!ret)
 		return ZE_RESULT_ERROR_INVALID_NULL_POINTER;
-	*ret = changed("api") ? ZE_API_VERSION_1_2 : ZE_API_VERSION_1_3;
+	*ret = stub_changed("api") ? ZE_API_VERSION_1_2 : ZE_API_VERSION_1_3;
 	return ZE_RESULT_SUCCESS;
 }
 
@@ -257,7 +243,7 @@ ze_result_t ZE_APICALL stub_zeDeviceGetSubDevices(ze_device_handle_t handle, uin
 	for (uint32_t i = 0; i < SUB_DEVICES; i++)
 		list[i] = all.devices[1 + i];
 	return answer(count, handles, list, ((struct device *)handle)->number ? 0 :
-		      SUB_DEVICES - changed("sub_devices"));
+		      SUB_DEVICES - stub_changed("sub_devices"));
 }
 
 ze_result_t ZE_APICALL stub_zeDeviceGetProperties(ze_device_handle_t handle,
@@ -276,28 +262,28 @@ ze_result_t ZE_APICALL stub_zeDeviceGetProperties(ze_device_handle_t handle,
 	*ret = (ze_device_properties_t){
 		.stype = ret->stype,
 		.pNext = ret->pNext,
-		.type = changed("type") ? ZE_DEVICE_TYPE_FPGA : ZE_DEVICE_TYPE_GPU,
-		.vendorId = 0x5755 + changed("vendor_id"),
-		.deviceId = 0x5700 + STUB_INDEX + changed("id"),
+		.type = stub_changed("type") ? ZE_DEVICE_TYPE_FPGA : ZE_DEVICE_TYPE_GPU,
+		.vendorId = 0x5755 + stub_changed("vendor_id"),
+		.deviceId = 0x5700 + STUB_INDEX + stub_changed("id"),
 		.flags = (device->number ? ZE_DEVICE_PROPERTY_FLAG_SUBDEVICE : 0) |
-			 (changed("flags") ? ZE_DEVICE_PROPERTY_FLAG_ECC : 0),
+			 (stub_changed("flags") ? ZE_DEVICE_PROPERTY_FLAG_ECC : 0),
 		.subdeviceId = device->number ? device->number - 1 : 0,
 		.coreClockRate = 1000,
 		.maxMemAllocSize = 1u << 30,
 		.maxHardwareContexts = 64,
-		.numThreadsPerEU = 8 + changed("threads"),
-		.physicalEUSimdWidth = 8 + changed("simd_width"),
-		.numEUsPerSubslice = 8 * STUB_INDEX + changed("eus"),
-		.numSubslicesPerSlice = 4 + changed("subslices"),
-		.numSlices = (device->number ? 1 : SUB_DEVICES) + changed("slices"),
+		.numThreadsPerEU = 8 + stub_changed("threads"),
+		.physicalEUSimdWidth = 8 + stub_changed("simd_width"),
+		.numEUsPerSubslice = 8 * STUB_INDEX + stub_changed("eus"),
+		.numSubslicesPerSlice = 4 + stub_changed("subslices"),
+		.numSlices = (device->number ? 1 : SUB_DEVICES) + stub_changed("slices"),
 		.timerResolution = 80,
 		.timestampValidBits = 36,
 		.kernelTimestampValidBits = 32,
 	};
 	(void)snprintf((char *)ret->uuid.id, sizeof(ret->uuid.id), "%u %s device", device->number +
-		       10 * changed("uuid"), STUB_PRODUCT);
+		       10 * stub_changed("uuid"), STUB_PRODUCT);
 	(void)snprintf(ret->name, sizeof(ret->name), "Stub GPU %d%s", STUB_INDEX,
-		       changed("name") ? " other" : "");
+		       stub_changed("name") ? " other" : "");
 	return ZE_RESULT_SUCCESS;
 }
 
@@ -348,18 +334,18 @@ ze_result_t ZE_APICALL stub_zeDeviceGetModuleProperties(ze_device_handle_t handl
 	*ret = (ze_device_module_properties_t){
 		.stype = ret->stype,
 		.pNext = ret->pNext,
-		.spirvVersionSupported = ZE_MAKE_VERSION(1, changed("spirv") ? 3 : 2),
+		.spirvVersionSupported = ZE_MAKE_VERSION(1, stub_changed("spirv") ? 3 : 2),
 		.flags = ZE_DEVICE_MODULE_FLAG_FP16 |
-			 (changed("module_flags") ? 0 : ZE_DEVICE_MODULE_FLAG_FP64),
-		.fp16flags = changed("fp16") ? ZE_DEVICE_FP_FLAG_FMA : 0,
+			 (stub_changed("module_flags") ? 0 : ZE_DEVICE_MODULE_FLAG_FP64),
+		.fp16flags = stub_changed("fp16") ? ZE_DEVICE_FP_FLAG_FMA : 0,
 		.fp32flags = ZE_DEVICE_FP_FLAG_ROUND_TO_NEAREST |
-			     (changed("fp32") ? 0 : ZE_DEVICE_FP_FLAG_FMA),
-		.fp64flags = changed("fp64") ? ZE_DEVICE_FP_FLAG_FMA : 0,
-		.maxArgumentsSize = 2048 + changed("max_arguments"),
-		.printfBufferSize = (1u << 20) + changed("printf_buffer"),
+			     (stub_changed("fp32") ? 0 : ZE_DEVICE_FP_FLAG_FMA),
+		.fp64flags = stub_changed("fp64") ? ZE_DEVICE_FP_FLAG_FMA : 0,
+		.maxArgumentsSize = 2048 + stub_changed("max_arguments"),
+		.printfBufferSize = (1u << 20) + stub_changed("printf_buffer"),
 	};
 	(void)snprintf((char *)ret->nativeKernelSupported.id, sizeof(ret->nativeKernelSupported.id),
-		       "%s%s", changed("native") ? "other" : "native", STUB_PRODUCT);
+		       "%s%s", stub_changed("native") ? "other" : "native", STUB_PRODUCT);
 	return ZE_RESULT_SUCCESS;
 }
 

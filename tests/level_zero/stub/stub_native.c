@@ -12,6 +12,18 @@
 
 #include "tests/level_zero/stub/stub.h"
 
+const char *const stub_event_prefix = STUB_INDEX == 2 ? "stub2 " : "";
+
+uint64_t stub_hash(const void *data, size_t len)
+{
+	const unsigned char *bytes = data;
+	uint64_t hash = 0xcbf29ce484222325;
+
+	for (size_t i = 0; i < len; i++)
+		hash = (hash ^ bytes[i]) * 0x100000001b3;
+	return hash;
+}
+
 #define MAGIC "stub-native 1\n"
 #define CHECKSUM_LINE (sizeof("checksum 0123456789abcdef\n") - 1)
 

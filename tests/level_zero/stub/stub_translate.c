@@ -17,20 +17,6 @@ static const char recompiled[] =
 	"warning: module got recompiled from IR because provided native binary is incompatible "
 	"with underlying device and/or driver [-Wrecompiled-from-ir]\n";
 
-static void delay(void)
-{
-	char text[32];
-	struct timespec left;
-	long ms;
-
-	if (!stub_setting("STUB_DELAY_MS", text, sizeof(text)))
-		return;
-	ms = strtol(text, NULL, 10);
-	left = (struct timespec){ ms / 1000, ms % 1000 * 1000000 };
-	while (nanosleep(&left, &left) != 0)
-		;	/* a signal came */
-}
-
 /* What of a description is compiled: one input, or those of the program extension. */
 struct inputs {
 	uint32_t count;
@@ -157,13 +143,10 @@ static ze_result_t compile_input(const struct inputs *inputs, uint32_t i, struct
 /* False, and *ret_status is set: a setting says that this compilation fails. */
 static bool may_compile(struct stub_text *log, ze_result_t *ret_status)
 {
-	static atomic_uint compilations;
-	char first[16];
+	static atomic_int compilations;
 
 	/* Each, or the first ones of the process. */
-	if (stub_is_set("STUB_FAIL_OOM") ||
-	    (stub_setting("STUB_FIRST_OOM", first, sizeof(first)) &&
-	     atomic_fetch_add(&compilations, 1) < (unsigned int)atoi(first))) {
+	if (stub_is_set("STUB_FAIL_OOM") || stub_is_among_first("STUB_FIRST_OOM", &compilations)) {
 		*ret_status = ZE_RESULT_ERROR_OUT_OF_HOST_MEMORY;
 		return false;
 	}
@@ -272,7 +255,7 @@ static ze_result_t translate_spirv(const ze_module_desc_t *desc, struct stub_ima
 		return ZE_RESULT_SUCCESS;
 	stub_event("compile");
 	stub_set_variable("STUB_SETENV");
-	delay();
+	stub_delay();
 	status = compile_inputs(&inputs, &image, &body, log);
 	if (!status) {
 		stub_native_write(body.data, &image, ret_native);
@@ -291,7 +274,7 @@ static void recompile(const struct stub_native *native, const char *flags,
 		      struct stub_text *ret_native, struct stub_text *log)
 {
 	stub_event("recompile");
-	delay();
+	stub_delay();
 	if (!flags || !strstr(flags, "-Wno-recompiled-from-ir"))
 		stub_text_print(log, "%s", recompiled);
 	stub_native_write(native->body.data, &native->image, ret_native);

@@ -1,9 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * exit_calls: preloaded into soak_client, counts what a process asks the kernel
- * for between soak_exit and its last exit handler, and writes it to the file that
- * EXIT_CALLS names: "calls N proc N threads N". proc: of these, paths in /proc,
- * the first of which costs a process as much as thirty other calls.
+ * process_calls: preloaded into a client, counts what a process does, and writes it at its end to the
+ * file that PROCESS_CALLS names:
+ *
+ *   exit N     what it asks the kernel for between soak_exit and its last exit handler
+ *   proc N     of these, paths in /proc, the first of which costs as much as thirty other calls
+ *   late N     threads made in that time
+ *   made N     threads made in all
+ *   there N    threads at its end
+ *   refused N  writes to files below the directory NO_SPACE, each of which fails as on a full disk
  */
 #include <dlfcn.h>
 #include <stdarg.h>
@@ -16,7 +21,7 @@
 #define EXPORTED __attribute__((visibility("default")))
 
 static atomic_bool counting;
-static atomic_uint calls, proc, threads;
+static atomic_uint calls, proc, late, made, refused;
 
 static void note(const char *path)
 {
@@ -48,10 +53,38 @@ WRAP(int, lstat, (const char *path, struct stat *info), (path, info), path)
 WRAP(int, fstatat, (int fd, const char *path, struct stat *info, int flags), (fd, path, info, flags), path)
 WRAP(int, flock, (int fd, int how), (fd, how), NULL)
 WRAP(ssize_t, read, (int fd, void *to, size_t len), (fd, to, len), NULL)
-WRAP(ssize_t, write, (int fd, const void *from, size_t len), (fd, from, len), NULL)
-WRAP(ssize_t, pwrite, (int fd, const void *from, size_t len, off_t at), (fd, from, len, at), NULL)
 WRAP(ssize_t, readlink, (const char *path, char *to, size_t len), (path, to, len), path)
 WRAP(int, unlinkat, (int fd, const char *path, int flags), (fd, path, flags), path)
+
+static bool is_full(int fd)
+{
+	const char *full = getenv("NO_SPACE");
+	char link[64], path[4096];
+	ssize_t len;
+
+	note(NULL);
+	if (!full)
+		return false;
+	(void)snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
+	len = readlink(link, path, sizeof(path) - 1);
+	if (len < 0 || (size_t)len < strlen(full) || strncmp(path, full, strlen(full)) != 0)
+		return false;
+	atomic_fetch_add(&refused, 1);
+	errno = ENOSPC;
+	return true;
+}
+
+EXPORTED ssize_t write(int fd, const void *from, size_t len)
+{
+	REAL(write);
+	return is_full(fd) ? -1 : real(fd, from, len);
+}
+
+EXPORTED ssize_t pwrite(int fd, const void *from, size_t len, off_t at)
+{
+	REAL(pwrite);
+	return is_full(fd) ? -1 : real(fd, from, len, at);
+}
 
 EXPORTED int open(const char *path, int flags, ...)
 {
@@ -109,8 +142,9 @@ EXPORTED long syscall(long number, ...)
 EXPORTED int pthread_create(pthread_t *thread, const pthread_attr_t *how, void *(*start)(void *), void *of)
 {
 	REAL(pthread_create);
+	atomic_fetch_add(&made, 1);
 	if (atomic_load(&counting))
-		atomic_fetch_add(&threads, 1);
+		atomic_fetch_add(&late, 1);
 	return real(thread, how, start, of);
 }
 
@@ -122,15 +156,17 @@ EXPORTED void soak_exit(void)
 /* Registered before all others, so it runs last. */
 static void report(void)
 {
-	const char *path = getenv("EXIT_CALLS");
+	const char *path = getenv("PROCESS_CALLS");
+	struct stat tasks;	/* a directory of one for each thread */
 	FILE *file;
 
 	atomic_store(&counting, false);
 	file = path ? fopen(path, "w") : NULL;
-	if (!file)
+	if (!file || stat("/proc/self/task", &tasks) < 0)
 		return;
-	(void)fprintf(file, "calls %u proc %u threads %u\n", atomic_load(&calls), atomic_load(&proc),
-		      atomic_load(&threads));
+	(void)fprintf(file, "exit %u proc %u late %u made %u there %u refused %u\n", atomic_load(&calls),
+		      atomic_load(&proc), atomic_load(&late), atomic_load(&made),
+		      (unsigned int)tasks.st_nlink - 2, atomic_load(&refused));
 	(void)fclose(file);	/* what is missing is noticed by who reads it */
 }
 
