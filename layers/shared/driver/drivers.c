@@ -93,7 +93,6 @@ const struct drv_driver drv_drivers[] = {
 		.library = "libze_intel_gpu",
 		.compiles_in_call = true,
 		.capture = CC_CAPTURE_EAGER,
-		.stands_absent_names = true,
 		.cached = { "*/" HEX16 ".l0_cache", "*/l0_cache.??????", "*/config.file" },
 		.caches_binaries = true,
 		.leaves_dumps = true,

@@ -87,11 +87,6 @@ struct drv_driver {
 	 * byte, with its own caches warm (docs/COMPRESSION.md); 0: unknown.
 	 */
 	unsigned int load_rate;
-	/*
-	 * Level Zero: the layer may ask a module for the pointer of a function or variable that it does
-	 * not have, although the application did not ask; the driver answers with an error.
-	 */
-	bool stands_absent_names;
 	/* Prefixes of the file names of compilers that it loads itself, besides what it is linked with. */
 	const char *compilers[DRV_LISTS];
 	/* Compilers that some versions load only when they first compile, by the names that they use. */
