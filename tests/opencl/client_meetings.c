@@ -296,18 +296,6 @@ SCENARIO(refused)
 	printf("release %d %d\n", clReleaseKernel(kernel), clReleaseProgram(program));
 }
 
-/* A program is built, built again with other options, then for its first device alone. */
-SCENARIO(late_then_subset)
-{
-	cl_program program = client_program(client, client_source);
-
-	printf("build %d\n", client_build(program, "-DK=1"));
-	printf("build %d\n", client_build(program, "-DK=2"));
-	printf("build %d\n", clBuildProgram(program, 1, client->devices, "-DK=3", NULL, NULL));
-	print_value(client, program);
-	printf("release %d\n", clReleaseProgram(program));
-}
-
 struct passage {
 	const char *path;
 	atomic_bool stop;

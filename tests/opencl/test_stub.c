@@ -680,8 +680,7 @@ TEST(dependencies_count_however_it_is_captured)
 	static const struct {
 		const char *capture, *scenario, *driver;
 	} rows[] = {
-		{ "eager", "vector", NULL }, { "late", "vector", NULL }, { "deferred", "binary", NULL },
-		{ "eager", "callback", NULL }, { "late", "callback", NULL },
+		{ "eager", "vector", NULL }, { "deferred", "binary", NULL }, { "eager", "callback", NULL },
 		/* One that compiles in the call, but after it where it is to call back. */
 		{ "eager", "callback", "libigdrcl.so" },
 	};

@@ -264,7 +264,7 @@ static const char *step_input_changed(struct drv_sequence *sequence)
 	return ocl_watch_token_may_matter(&given, sequence->manifest) ? "random-token" : NULL;
 }
 
-/* Reads the program just built: now or, by policy, later. */
+/* Reads the program just built: now or, by policy, when the application does. */
 static enum cmn_status step_capture(struct drv_sequence *sequence, struct cc_entry **ret)
 {
 	struct build *build = of(sequence);
@@ -293,9 +293,6 @@ static enum cmn_status step_capture(struct drv_sequence *sequence, struct cc_ent
 						       sequence->manifest);
 		if (!sequence->deferred)
 			sequence->bypass = "capture-deferred";
-		request.on_request = true;
-	}
-	if (build->capture != CC_CAPTURE_EAGER) {
 		ocl_capture_later(sequence, program, &request);
 		return CMN_MISS;
 	}
@@ -601,7 +598,6 @@ static bool driver_refuses_rebuild(const struct build *build)
 static void bring_back_others(struct build *build)
 {
 	struct ocl_program *program = build->call.program;
-	/* What the program holds may have to be read before that is gone. */
 	struct ocl_loaded_program *loaded = ocl_capture_supersede(program);
 
 	if (loaded && loaded->kind == OCL_LOADED_EXECUTABLE && !loaded->own)

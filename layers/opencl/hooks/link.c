@@ -385,7 +385,7 @@ static const char *step_input_changed(struct drv_sequence *sequence)
 static enum cmn_status step_capture(struct drv_sequence *sequence, struct cc_entry **ret)
 {
 	struct link *link = of(sequence);
-	struct ocl_capture_request request = {
+	const struct ocl_capture_request request = {
 		.kind = link->kind,
 		.targets = &link->devices,
 		.driver = link->driver,
@@ -397,7 +397,6 @@ static enum cmn_status step_capture(struct drv_sequence *sequence, struct cc_ent
 	/* Only if the application asks for the binary. */
 	if (link->capture == CC_CAPTURE_DEFERRED) {
 		sequence->bypass = "capture-deferred";
-		request.on_request = true;
 		if (program)
 			ocl_capture_later(sequence, program, &request);
 		status = CMN_MISS;

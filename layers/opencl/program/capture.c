@@ -237,55 +237,61 @@ out:
 	return status;
 }
 
-static bool is_at(struct ocl_program *program, uint64_t serial)
-{
-	bool same;
+/* A build whose binary is to be read when the application asks for it. */
+struct ocl_capture {
+	struct cc_key key;
+	struct cc_manifest *manifest;
+	struct ocl_targets targets;
+	struct ocl_capture_request request;	/* whose targets are these */
+};
 
-	ocl_objects_lock();
-	same = program->build_serial == serial;
-	ocl_objects_unlock();
-	return same;
+void ocl_capture_free(struct ocl_capture *capture)
+{
+	if (!capture)
+		return;
+	cc_key_release(&capture->key);
+	cc_manifest_free(capture->manifest);
+	ocl_targets_release(&capture->targets);
+	free(capture);
 }
 
-/* Unless the program is no longer what the capture is of when it has been read. */
-static void store(struct ocl_capture *capture, struct ocl_program *program, uint64_t serial)
+void ocl_capture_later(struct drv_sequence *sequence, struct ocl_program *program,
+		       const struct ocl_capture_request *request)
 {
-	struct cc_entry *entry;
-	const char *reason;
+	struct ocl_capture *capture = calloc(1, sizeof(*capture));
 
-	if (read_program(program->object.handle, &capture->request, capture->manifest, &entry,
-			 &reason) == CMN_OK) {
-		if (is_at(program, serial))
-			cc_cache_put(ocl_layer.cache, &capture->key, entry);
-		cc_entry_unref(entry);
+	if (!capture)
+		return;
+	cc_key_init_copy(&capture->key, sequence->key);
+	capture->manifest = take_manifest(sequence);
+	capture->request = *request;
+	capture->request.targets = &capture->targets;
+	if (cc_key_status(&capture->key) != CMN_OK ||
+	    ocl_targets_copy(request->targets, &capture->targets) != CMN_OK) {
+		ocl_capture_free(capture);
+		return;
 	}
-	capture->manifest = NULL;
-}
-
-void ocl_capture_run(struct ocl_capture *capture, struct ocl_program *program, uint64_t serial)
-{
-	if (capture && !capture->request.on_request)
-		store(capture, program, serial);
-	ocl_capture_free(capture);
+	ocl_objects_lock();
+	program->capture = capture;	/* its build took the one of the build before */
+	ocl_objects_unlock();
 }
 
 struct ocl_loaded_program *ocl_capture_supersede(struct ocl_program *program)
 {
 	struct ocl_loaded_program *loaded;
 	struct ocl_capture *capture;
-	uint64_t serial;
 
 	ocl_objects_lock();
 	capture = program->capture;
 	program->capture = NULL;
 	program->has_content = false;
-	serial = ++program->build_serial;
+	program->build_serial++;
 	ocl_objects_unlock();
 	ocl_object_lock(&program->object);
 	loaded = program->loaded;
 	program->loaded = NULL;
 	ocl_object_unlock(&program->object);
-	ocl_capture_run(capture, program, serial);
+	ocl_capture_free(capture);
 	return loaded;
 }
 
@@ -304,33 +310,24 @@ void ocl_capture_forget_what_may_run(struct ocl_program *program)
 
 void ocl_capture_requested(struct ocl_program *program)
 {
-	struct ocl_capture *capture = NULL;
-	uint64_t serial;
+	struct ocl_capture *capture;
+	struct cc_entry *entry;
+	const char *reason;
 
 	/* Who builds it now makes it another one. */
 	if (!ocl_program_try_begin(program))
 		return;
 	ocl_objects_lock();
-	if (program->capture && program->capture->request.on_request) {
-		capture = program->capture;
-		program->capture = NULL;
-	}
-	serial = program->build_serial;
+	capture = program->capture;
+	program->capture = NULL;
 	ocl_objects_unlock();
+	if (capture && read_program(program->object.handle, &capture->request, capture->manifest,
+				    &entry, &reason) == CMN_OK) {
+		cc_cache_put(ocl_layer.cache, &capture->key, entry);
+		cc_entry_unref(entry);
+	}
 	if (capture)
-		store(capture, program, serial);
+		capture->manifest = NULL;
 	ocl_capture_free(capture);
 	ocl_program_end(program);
-}
-
-void ocl_capture_later(struct drv_sequence *sequence, struct ocl_program *program,
-		       const struct ocl_capture_request *request)
-{
-	struct ocl_capture *capture = ocl_capture_new(sequence->key, request, take_manifest(sequence));
-
-	if (!capture)
-		return;
-	ocl_objects_lock();
-	program->capture = capture;	/* its build took the one of the build before */
-	ocl_objects_unlock();
 }

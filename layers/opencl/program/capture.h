@@ -1,16 +1,25 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * capture: makes an entry of what the driver built: at once; at the program's
- * last release, for drivers that compile late; or, for drivers that take long to
- * return a binary, when the application itself asks for the binary.
+ * capture: makes an entry of what the driver built: at once or, for drivers that
+ * take long to return a binary, when the application itself asks for it.
  */
 #ifndef OPENCL_PROGRAM_CAPTURE_H
 #define OPENCL_PROGRAM_CAPTURE_H
 
-#include "layers/opencl/program/capture_request.h"
+#include "layers/opencl/key/targets.h"
+#include "layers/opencl/program/loaded_program.h"
 #include "layers/shared/sequence/sequence.h"
 
 struct ocl_program;
+
+/* What was built. Borrowed. */
+struct ocl_capture_request {
+	enum ocl_loaded_program_kind kind;
+	const struct ocl_targets *targets;
+	const struct drv_driver *driver;	/* what its binaries lose is read too */
+	uint64_t build_ns;
+	unsigned int load_rate;	/* as cc_entry_set_load_rate */
+};
 
 /*
  * For the capture step of a sequence: what was built goes to an entry with the
@@ -34,23 +43,17 @@ CMN_CHECKED enum cmn_status ocl_capture_failure(struct drv_sequence *sequence, c
 						const struct ocl_capture_request *request,
 						cl_int error, struct cc_entry **ret);
 /*
- * ocl_capture_read for later: at the program's last release, or when the
- * application asks. The program must have no capture. Without
+ * ocl_capture_read for when the application asks. The program must have no capture. Without
  * memory nothing is kept.
  */
 void ocl_capture_later(struct drv_sequence *sequence, struct ocl_program *program,
 		       const struct ocl_capture_request *request);
+struct ocl_capture;
+void ocl_capture_free(struct ocl_capture *capture);	/* NULL is fine */
 
 /*
- * Reads and stores, then frees the capture; capture may be NULL. serial: the
- * program's build_serial, from under the lock under which the capture was taken
- * from it; what is read is not stored if the program is built again meanwhile.
- */
-void ocl_capture_run(struct ocl_capture *capture, struct ocl_program *program, uint64_t serial);
-/*
- * Before the driver is told to build or compile the program anew: what it holds
- * now and was to be read later is read; the loaded program is detached and
- * given to the caller.
+ * Before the driver is told to build or compile the program anew: what was to be
+ * read of it is forgotten; the loaded program is detached and given to the caller.
  */
 struct ocl_loaded_program *ocl_capture_supersede(struct ocl_program *program);
 /*
@@ -58,10 +61,7 @@ struct ocl_loaded_program *ocl_capture_supersede(struct ocl_program *program);
  * that nothing is stored later.
  */
 void ocl_capture_forget_what_may_run(struct ocl_program *program);
-/*
- * The application asks for the program's binaries or their sizes, for which a driver may compile: what
- * a capture on request waits for is read now.
- */
+/* The application asks for the program's binaries or their sizes, for which a driver may compile. */
 void ocl_capture_requested(struct ocl_program *program);
 
 #endif

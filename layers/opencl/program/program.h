@@ -13,11 +13,12 @@
 #ifndef OPENCL_PROGRAM_PROGRAM_H
 #define OPENCL_PROGRAM_PROGRAM_H
 
-#include "layers/opencl/program/capture_request.h"
 #include "layers/opencl/program/loaded_program.h"
 #include "layers/opencl/program/objects.h"
 #include "layers/opencl/program/original.h"
 #include "layers/opencl/program/program_text.h"
+
+struct ocl_capture;
 
 struct ocl_program {
 	struct ocl_object object;	/* first; handle is the application's program */
@@ -137,7 +138,7 @@ struct ocl_program *ocl_program_find_for_kernel(cl_program handle,
 void ocl_program_add_kernel(struct ocl_program *program, bool of_loaded);
 /* One of them is gone, or did not come into being: this may release the program in the driver. */
 void ocl_program_drop_kernel(struct ocl_program *program, bool of_loaded);
-/* A release by the application that may be its last one: the driver's answer. Its capture was taken. */
+/* A release by the application that may be its last one: the driver's answer. */
 cl_int ocl_program_release(struct ocl_program *program);
 
 #endif
