@@ -237,40 +237,13 @@ out:
 	return status;
 }
 
-/* A build whose binary is to be read when the application asks for it. */
-struct ocl_capture {
-	struct cc_key key;
-	struct cc_manifest *manifest;
-	struct ocl_targets targets;
-	struct ocl_capture_request request;	/* whose targets are these */
-};
-
-void ocl_capture_free(struct ocl_capture *capture)
-{
-	if (!capture)
-		return;
-	cc_key_release(&capture->key);
-	cc_manifest_free(capture->manifest);
-	ocl_targets_release(&capture->targets);
-	free(capture);
-}
-
 void ocl_capture_later(struct drv_sequence *sequence, struct ocl_program *program,
 		       const struct ocl_capture_request *request)
 {
-	struct ocl_capture *capture = calloc(1, sizeof(*capture));
+	struct ocl_capture *capture = ocl_capture_new(sequence->key, request, take_manifest(sequence));
 
 	if (!capture)
 		return;
-	cc_key_init_copy(&capture->key, sequence->key);
-	capture->manifest = take_manifest(sequence);
-	capture->request = *request;
-	capture->request.targets = &capture->targets;
-	if (cc_key_status(&capture->key) != CMN_OK ||
-	    ocl_targets_copy(request->targets, &capture->targets) != CMN_OK) {
-		ocl_capture_free(capture);
-		return;
-	}
 	ocl_objects_lock();
 	program->capture = capture;	/* its build took the one of the build before */
 	ocl_objects_unlock();

@@ -6,20 +6,10 @@
 #ifndef OPENCL_PROGRAM_CAPTURE_H
 #define OPENCL_PROGRAM_CAPTURE_H
 
-#include "layers/opencl/key/targets.h"
-#include "layers/opencl/program/loaded_program.h"
+#include "layers/opencl/program/capture_request.h"
 #include "layers/shared/sequence/sequence.h"
 
 struct ocl_program;
-
-/* What was built. Borrowed. */
-struct ocl_capture_request {
-	enum ocl_loaded_program_kind kind;
-	const struct ocl_targets *targets;
-	const struct drv_driver *driver;	/* what its binaries lose is read too */
-	uint64_t build_ns;
-	unsigned int load_rate;	/* as cc_entry_set_load_rate */
-};
 
 /*
  * For the capture step of a sequence: what was built goes to an entry with the
@@ -48,8 +38,6 @@ CMN_CHECKED enum cmn_status ocl_capture_failure(struct drv_sequence *sequence, c
  */
 void ocl_capture_later(struct drv_sequence *sequence, struct ocl_program *program,
 		       const struct ocl_capture_request *request);
-struct ocl_capture;
-void ocl_capture_free(struct ocl_capture *capture);	/* NULL is fine */
 
 /*
  * Before the driver is told to build or compile the program anew: what was to be

@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "layers/opencl/key/targets.h"
-#include "layers/opencl/program/capture.h"
 
 static void destroy_program(struct ocl_object *object)
 {

@@ -13,12 +13,11 @@
 #ifndef OPENCL_PROGRAM_PROGRAM_H
 #define OPENCL_PROGRAM_PROGRAM_H
 
+#include "layers/opencl/program/capture_request.h"
 #include "layers/opencl/program/loaded_program.h"
 #include "layers/opencl/program/objects.h"
 #include "layers/opencl/program/original.h"
 #include "layers/opencl/program/program_text.h"
-
-struct ocl_capture;
 
 struct ocl_program {
 	struct ocl_object object;	/* first; handle is the application's program */

@@ -8,7 +8,7 @@
 #ifndef OPENCL_PROGRAM_PROGRAM_INFO_H
 #define OPENCL_PROGRAM_PROGRAM_INFO_H
 
-#include "layers/opencl/program/capture.h"
+#include "layers/opencl/program/capture_request.h"
 
 /* Of each target of the request. */
 void ocl_program_info_add_builds(struct cc_entry *entry, cl_program program,
