@@ -23,11 +23,29 @@ static enum ckcache_status status_of_build(ze_result_t result)
 	}
 }
 
+/* A module's native binary, as a field of a blob. */
+static enum cmn_status add(struct ckcache_desc *base, size_t i, void *object, struct cmn_buffer *blob)
+{
+	struct lz_next *next = ((struct lz_desc *)base)->target.next;
+	size_t size;
+	uint8_t *room;
+
+	if (!object)
+		return CMN_ERR_INVALID;
+	size = lz_native_size(next, object);
+	if (!size)
+		return CMN_MISS;
+	room = api_blob_add_room(blob, API_FIELD_IMAGE, (uint32_t)i, size);
+	if (!room)
+		return CMN_ERR_NOMEM;
+	return lz_native_read(next, object, size, room) ? CMN_OK : CMN_MISS;
+}
+
 /* What a build read goes with its binary, to be looked at when that is loaded. false: no blob. */
-static bool add_to_blob(const struct lz_desc *desc, size_t i, struct lz_build *build, struct cmn_buffer *blob)
+static bool add_to_blob(struct ckcache_desc *base, size_t i, struct lz_build *build, struct cmn_buffer *blob)
 {
 	if (!api_build_may_be_stored(&build->sequence) ||
-	    lz_desc_add_native(desc, i, *build->module, blob) != CMN_OK)
+	    add(base, i, *build->module, blob) != CMN_OK)
 		return false;
 	api_desc_add_files(blob, i, build->sequence.manifest);
 	return true;
@@ -58,13 +76,13 @@ static enum ckcache_status load(struct ckcache_desc *base, size_t i, struct cmn_
 	       status == CMN_ERR_IO ? CKCACHE_ERROR_DRIVER : api_status_of(status);
 }
 
-static enum ckcache_status build_one(struct ckcache_desc *base, size_t i, struct api_order *order,
-				 void *objects, enum ckcache_origin *ret_origin)
+static enum ckcache_status build(struct ckcache_desc *base, size_t i, struct api_order *order,
+				 void **ret_object, enum ckcache_origin *ret_origin)
 {
 	struct lz_desc *desc = (struct lz_desc *)base;
 	const struct lz_desc_program *program = &desc->programs[i];
 	const ze_module_desc_t module = lz_desc_module(desc, i);
-	ze_module_handle_t *modules = objects, made = NULL;
+	ze_module_handle_t made = NULL;
 	struct lz_build build = {
 		.sequence.steps = &lz_native_steps, .target = desc->target, .desc = &module,
 		.il = { program->source, program->source_size }, .module = &made,
@@ -80,13 +98,10 @@ static enum ckcache_status build_one(struct ckcache_desc *base, size_t i, struct
 	/* A failed call's log is lost (native.h). */
 	if (status == CKCACHE_OK)
 		lz_log_discard(desc->target.next, build.own_log);
-	if (status == CKCACHE_OK && order->blob && !add_to_blob(desc, i, &build, order->blob))
+	if (status == CKCACHE_OK && order->blob && !add_to_blob(base, i, &build, order->blob))
 		order->blob = NULL;
 	drv_sequence_release(&build.sequence);
-	if (status == CKCACHE_OK)
-		modules[i] = made;
-	else
-		discard(base, i, modules);
+	*ret_object = status == CKCACHE_OK ? made : NULL;
 	return status;
 }
 
@@ -96,7 +111,7 @@ static bool holds(struct ckcache_desc *base)
 }
 
 static const struct api_build_steps steps = {
-	.holds = holds, .load = load, .discard = discard, .build = build_one,
+	.holds = holds, .load = load, .discard = discard, .build = build, .add = add,
 };
 
 enum ckcache_status lz_ckcache_build(struct ckcache_desc *base,
@@ -112,4 +127,11 @@ enum ckcache_status lz_ckcache_create_from_blob(struct ckcache_desc *base, size_
 						struct _ze_module_handle_t **ret_modules)
 {
 	return api_desc_create(lz_desc_of(base) ? base : NULL, size, blob, &steps, ret_modules);
+}
+
+enum ckcache_status lz_ckcache_get_blob(struct ckcache_desc *base,
+					struct _ze_module_handle_t *const *modules, size_t *size,
+					uint8_t *blob)
+{
+	return api_desc_get_blob(lz_desc_of(base) ? base : NULL, &steps, modules, size, blob);
 }

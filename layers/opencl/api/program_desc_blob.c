@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* program_desc_blob: from built programs to a blob. */
+/* program_desc_blob: from a built program to its part of a blob. */
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/cancel.h"
 #include "common/mutex.h"
 #include "layers/opencl/api/program_desc.h"
 #include "layers/opencl/hooks/dispatch.h"
@@ -207,53 +206,15 @@ enum cmn_status ocl_desc_add_image(const struct ocl_desc *desc, size_t i, cl_pro
 	return status;
 }
 
-struct making {
-	struct ocl_desc *desc;
-	struct _cl_program *const *programs;
-};
-
-static enum ckcache_status make_blob(void *ctx, struct cmn_buffer *ret)
+enum cmn_status ocl_desc_add(struct ckcache_desc *base, size_t i, void *program, struct cmn_buffer *blob)
 {
-	const struct making *making = ctx;
-	struct ocl_desc *desc = making->desc;
-	enum cmn_status status = CMN_OK;
+	struct ocl_desc *desc = (struct ocl_desc *)base;
+	struct cmn_view image;
+	bool by_image;
+	enum cmn_status status;
 
-	if (!ocl_desc_holds(desc))
-		return CKCACHE_ERROR_CHANGED;
-	api_blob_begin(ret, CKCACHE_KIND_PROGRAMS, &desc->base.id);
-	for (size_t i = 0; i < desc->base.count && status == CMN_OK; i++) {
-		cl_program program = making->programs[i];
-		struct cmn_view image;
-		bool by_image;
-
-		if (!is_as_described(desc, i, program, &by_image)) {
-			status = CMN_ERR_INVALID;
-			break;
-		}
-		status = ocl_desc_add_image(desc, i, program, ret, &image);
-		if (status == CMN_OK && by_image && !is_noted(desc, i, image))
-			status = CMN_ERR_INVALID;
-	}
-	if (status == CMN_OK)
-		status = api_blob_end(ret);
-	if (status == CMN_OK)
-		return CKCACHE_OK;
-	cmn_buffer_release(ret);
-	return status == CMN_MISS ? CKCACHE_OK : api_status_of(status);
-}
-
-enum ckcache_status ocl_ckcache_get_blob(struct ckcache_desc *base,
-					 struct _cl_program *const *programs, size_t *size,
-					 uint8_t *blob)
-{
-	CMN_NOT_CANCELLED;
-	struct making making = { ocl_desc_of(base), programs };
-	struct cmn_hash of;
-
-	if (!making.desc || !programs || !size)
-		return CKCACHE_ERROR_INVALID_ARGUMENT;
-	if (!api_desc_has_id(base))
-		return api_give((struct cmn_view){ NULL, 0 }, size, blob);
-	of = cmn_hash_of(programs, base->count * sizeof(programs[0]));
-	return api_desc_give_blob(base, &of, make_blob, &making, size, blob);
+	if (!is_as_described(desc, i, program, &by_image))
+		return CMN_ERR_INVALID;
+	status = ocl_desc_add_image(desc, i, program, blob, &image);
+	return status == CMN_OK && by_image && !is_noted(desc, i, image) ? CMN_ERR_INVALID : status;
 }

@@ -236,10 +236,9 @@ static bool add_to_blob(struct construction *one, struct cmn_buffer *blob)
 }
 
 static enum ckcache_status build(struct ckcache_desc *base, size_t i, struct api_order *order,
-				 void *objects, enum ckcache_origin *ret_origin)
+				 void **ret_object, enum ckcache_origin *ret_origin)
 {
 	struct construction one = { .sequence.steps = &sequence_steps, .desc = (struct ocl_desc *)base, .i = i };
-	cl_program *programs = objects;
 	enum ckcache_status status;
 
 	api_build_begin(base, i, &one.sequence);
@@ -250,16 +249,10 @@ static enum ckcache_status build(struct ckcache_desc *base, size_t i, struct api
 	if (status == CKCACHE_OK && order->blob && !add_to_blob(&one, order->blob))
 		order->blob = NULL;
 	drv_sequence_release(&one.sequence);
-	if (status == CKCACHE_OK) {
-		programs[i] = one.program;
-		return status;
-	}
-	discard(base, i, programs);
 	/* The application gets the one that failed, with its log. */
-	if (status == CKCACHE_ERROR_BUILD)
-		programs[0] = one.program;
-	else
+	if (status != CKCACHE_OK && status != CKCACHE_ERROR_BUILD)
 		discard(base, 1, &one.program);
+	*ret_object = one.program;
 	return status;
 }
 
@@ -278,7 +271,8 @@ static enum ckcache_status load(struct ckcache_desc *base, size_t i, struct cmn_
 }
 
 static const struct api_build_steps steps = {
-	.holds = holds, .load = load, .discard = discard, .build = build, .gives_failed = true,
+	.holds = holds, .load = load, .discard = discard, .build = build, .add = ocl_desc_add,
+	.gives_failed = true,
 };
 
 enum ckcache_status ocl_ckcache_build(struct ckcache_desc *base,
@@ -295,4 +289,10 @@ enum ckcache_status ocl_ckcache_create_from_blob(struct ckcache_desc *base, size
 						 struct _cl_program **ret_programs)
 {
 	return api_desc_create(ocl_desc_of(base) ? base : NULL, size, blob, &steps, ret_programs);
+}
+
+enum ckcache_status ocl_ckcache_get_blob(struct ckcache_desc *base, struct _cl_program *const *programs,
+					 size_t *size, uint8_t *blob)
+{
+	return api_desc_get_blob(ocl_desc_of(base) ? base : NULL, &steps, programs, size, blob);
 }

@@ -49,10 +49,7 @@ struct ckcache_desc {
 	} batch;
 };
 
-/*
- * Call it before making keys. Initializes *desc, in which only functions, cache and destroy are set,
- * and makes room for count zeroed items. CMN_ERR_NOMEM.
- */
+/* Call it before making keys. Makes room for count zeroed items. CMN_ERR_NOMEM. */
 CMN_CHECKED enum cmn_status api_desc_init(struct ckcache_desc *desc, size_t count);
 /* Makes the id of the items, if the description has one. CMN_ERR_NOMEM. */
 CMN_CHECKED enum cmn_status api_desc_identify(struct ckcache_desc *desc);
