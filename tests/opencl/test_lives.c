@@ -372,7 +372,6 @@ TEST(link_of_what_was_compiled_uncached_is_not_looked_up)
 
 TEST(an_error_is_no_answer)
 {
-	driver_setenv("CKCACHE_CAPTURE", "deferred");
 	driver_stub_setting("STUB_NO_BINARY", "error\nSTUB_DEVICES=3");
 	RUNS_ALIKE(1, "some-binaries");
 	CU_ASSERT_EQUAL(driver_stats().entries, 0);

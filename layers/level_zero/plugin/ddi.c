@@ -8,9 +8,9 @@
  */
 #include "layers/level_zero/plugin/contexts.h"
 #include "layers/level_zero/plugin/getters.h"
-#include "layers/level_zero/plugin/module.h"
 #include "layers/level_zero/plugin/module_desc.h"
 #include "layers/level_zero/plugin/module_log.h"
+#include "layers/level_zero/plugin/native.h"
 #include "layers/level_zero/plugin/plugin.h"
 
 /* Each intercepted call: its type, its member of struct lz_next, the hook, and with what it is called. */

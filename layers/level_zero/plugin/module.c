@@ -4,8 +4,6 @@
  * (layers/shared/sequence/sequence.h). Input that is not compiled goes to the
  * driver as it came.
  */
-#include "layers/level_zero/plugin/module.h"
-
 #include "common/bytes.h"
 #include "common/cancel.h"
 #include "layers/level_zero/plugin/module_key.h"

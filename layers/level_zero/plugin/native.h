@@ -30,6 +30,11 @@ struct lz_build {
  */
 extern const struct drv_sequence_steps lz_native_steps;
 
+/* The hook (module.c): as zeModuleCreate (Level Zero core, Module). */
+ze_result_t lz_module_create(struct lz_next *next, ze_context_handle_t context,
+			     ze_device_handle_t device, const ze_module_desc_t *desc,
+			     ze_module_handle_t *module, ze_module_build_log_handle_t *log);
+
 bool lz_is_out_of_memory(ze_result_t result);
 
 /* Destroy what no application has seen; NULL is fine. What the driver refuses to destroy is lost either way. */

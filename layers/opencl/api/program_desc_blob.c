@@ -6,6 +6,7 @@
 #include "common/mutex.h"
 #include "layers/opencl/api/program_desc.h"
 #include "layers/opencl/hooks/dispatch.h"
+#include "layers/opencl/program/program_info.h"
 
 /*
  * Programs are the application's, and the layer may stand for them: they are
@@ -141,68 +142,37 @@ static bool is_noted(struct ocl_desc *desc, size_t i, struct cmn_view image)
 }
 
 /* Where the device stands among the program's, or the number of these. */
-static size_t place_of(cl_device_id device, const struct cmn_buffer *devices)
+static size_t place_of(cl_program program, cl_device_id device)
 {
-	size_t count = devices->len / sizeof(device), i = 0;
+	struct cmn_buffer devices = ask_program(program, CL_PROGRAM_DEVICES);
+	size_t count = devices.len / sizeof(device), i = 0;
 
-	for (; i < count; i++) {
-		cl_device_id one;
-
-		memcpy(&one, devices->data + i * sizeof(one), sizeof(one));
-		if (one == device)
-			break;
-	}
+	while (i < count && memcmp(devices.data + i * sizeof(device), &device, sizeof(device)) != 0)
+		i++;
+	cmn_buffer_release(&devices);
 	return i;
-}
-
-/* Drivers that write all binaries, asked for or not, get a buffer for each. */
-static bool make_buffers(size_t count, const size_t *lens, size_t ours, unsigned char *room,
-			 unsigned char **buffers)
-{
-	for (size_t i = 0; i < count; i++) {
-		buffers[i] = i == ours ? room : lens[i] ? malloc(lens[i]) : NULL;
-		if (lens[i] && !buffers[i])
-			return false;
-	}
-	return true;
-}
-
-static enum cmn_status read_image(cl_program program, size_t count, const size_t *lens, size_t ours,
-				  unsigned char *room)
-{
-	unsigned char **buffers = calloc(count, sizeof(*buffers));
-	enum cmn_status status = CMN_ERR_NOMEM;
-
-	if (buffers && make_buffers(count, lens, ours, room, buffers))
-		status = ocl_clGetProgramInfo(program, CL_PROGRAM_BINARIES,
-					      count * sizeof(*buffers), buffers,
-					      NULL) == CL_SUCCESS ? CMN_OK : CMN_MISS;
-	for (size_t i = 0; buffers && i < count; i++) {
-		if (i != ours)
-			free(buffers[i]);
-	}
-	free(buffers);
-	return status;
 }
 
 enum cmn_status ocl_desc_add_image(const struct ocl_desc *desc, size_t i, cl_program program,
 				   struct cmn_buffer *blob, struct cmn_view *ret_image)
 {
-	struct cmn_buffer devices = ask_program(program, CL_PROGRAM_DEVICES);
-	struct cmn_buffer sizes = ask_program(program, CL_PROGRAM_BINARY_SIZES);
-	size_t count = devices.len / sizeof(cl_device_id);
-	size_t ours = place_of(desc->targets.devices[0], &devices);
-	enum cmn_status status = CMN_MISS;
-	const size_t *lens = (const size_t *)(const void *)sizes.data;
+	size_t ours = place_of(program, desc->targets.devices[0]);
+	struct ocl_images images;
+	enum cmn_status status = ocl_images_measure(ocl_clGetProgramInfo, program, &images);
 	unsigned char *room;
 
-	if (lens && ours < count && sizes.len == count * sizeof(*lens) && lens[ours]) {
-		room = api_blob_add_room(blob, API_FIELD_IMAGE, (uint32_t)i, lens[ours]);
-		status = room ? read_image(program, count, lens, ours, room) : CMN_ERR_NOMEM;
-		*ret_image = (struct cmn_view){ room, lens[ours] };
+	if (status == CMN_OK && (ours >= images.count || !images.lens[ours]))
+		status = CMN_MISS;
+	if (status == CMN_OK)
+		status = ocl_images_read(ocl_clGetProgramInfo, program, &images);
+	if (status == CMN_OK) {
+		room = api_blob_add_room(blob, API_FIELD_IMAGE, (uint32_t)i, images.lens[ours]);
+		if (room)
+			memcpy(room, images.data[ours], images.lens[ours]);
+		*ret_image = (struct cmn_view){ room, images.lens[ours] };
+		status = room ? CMN_OK : CMN_ERR_NOMEM;
 	}
-	cmn_buffer_release(&devices);
-	cmn_buffer_release(&sizes);
+	ocl_images_release(&images);
 	return status;
 }
 

@@ -7,8 +7,6 @@
 #include "layers/shared/api/desc_build.h"
 #include "layers/shared/driver/environment.h"
 #include "layers/opencl/program/capture.h"
-#include "layers/opencl/program/program_failure.h"
-#include "layers/opencl/program/private_copy.h"
 #include "layers/opencl/api/program_desc.h"
 #include "layers/opencl/program/watch.h"
 
@@ -40,32 +38,16 @@ static void discard(struct ckcache_desc *base, size_t count, void *objects)
 static enum cmn_status load_image(struct ocl_desc *desc, size_t i, struct cmn_view image,
 				  cl_program *ret)
 {
-	unsigned char *copy = NULL;
-	const unsigned char *bytes = desc->driver->private_directory ?
-					     ocl_private_copy(desc->driver, image, &copy).data : image.data;
-	cl_int error = CL_SUCCESS, binary = CL_SUCCESS;
-	cl_device_id device = desc->targets.devices[0];
-	cl_program program = OCL_NEXT.clCreateProgramWithBinary(desc->context, 1, &device,
-								&image.len, &bytes, &binary,
-								&error);
+	const struct ocl_load load = {
+		.context = desc->context, .driver = desc->driver, .num_devices = 1,
+		.devices = desc->targets.devices, .images = &image, .is_executable = true,
+		.options = desc->programs[i].options,
+	};
+	enum cmn_status status = ocl_load(&load, ret);
 
-	free(copy);
-	/* NEO may say one of the two only. */
-	if (error == CL_SUCCESS)
-		error = binary;
-	if (!program && error == CL_SUCCESS)
-		error = CL_INVALID_BINARY;
-	if (error == CL_SUCCESS)
-		error = OCL_NEXT.clBuildProgram(program, 1, &device, desc->programs[i].options,
-						NULL, NULL);
-	if (error == CL_SUCCESS) {
+	if (status == CMN_OK)
 		ocl_desc_note_image(desc, i, image);
-		*ret = program;
-		return CMN_OK;
-	}
-	discard(&desc->base, 1, &program);
-	return error == CL_OUT_OF_HOST_MEMORY || error == CL_OUT_OF_RESOURCES ? CMN_ERR_NOMEM :
-										CMN_ERR_DRIVER;
+	return status;
 }
 
 static struct construction *of(struct drv_sequence *sequence)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* user_status: two tables, and the words for them. */
-#include "layers/shared/api/user_status.h"
+#include "layers/shared/api/desc.h"
 
 #include <stddef.h>
 

@@ -70,11 +70,6 @@ struct drv_driver {
 	bool clones_kernels;
 	/* Building a linked program ends the process if its binary was read before, or if it was loaded. */
 	bool linked_builds_abort;
-	/*
-	 * It compiles a kernel when it first runs, and all of them when it is asked for the binary, which
-	 * has what either made. Nobody observes what runs: such a program's binary is not stored.
-	 */
-	bool compiles_when_run;
 	/* The name of the program that it runs to link (linker.h); NULL: a build that runs any is not stored. */
 	const char *linker;
 	/*

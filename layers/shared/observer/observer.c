@@ -268,11 +268,6 @@ void drv_note_write(int directory, const char *path, int error)
 	errno = saved;
 }
 
-void drv_note_created(const char *path)
-{
-	drv_note_write(AT_FDCWD, path, 0);
-}
-
 void drv_note_listing(const char *path)
 {
 	struct drv_answer answer = {
