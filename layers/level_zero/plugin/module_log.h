@@ -16,7 +16,10 @@ enum {
 	LZ_TAG_LOG = 2,		/* as the driver gave it, with its terminator; absent: it gave none */
 };
 
-/* Lets the log of loading the entry's native binary answer as the entry says. Without memory it answers as the driver does. */
+/*
+ * Lets the log of loading the entry's native binary answer as the entry says. Without memory it answers
+ * as the driver does.
+ */
 void lz_module_log_of(ze_module_build_log_handle_t log, struct cc_entry *entry);
 
 /* The hooks: zeModuleBuildLogGetString, zeModuleBuildLogDestroy (Level Zero core, Module). */

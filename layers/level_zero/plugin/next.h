@@ -42,7 +42,10 @@ struct lz_next {
 
 extern struct lz_next lz_nexts[LZ_NEXTS];
 
-/* Guards the maps of their handles, in driver_identity, contexts and module_log. Never held across a driver call; free in a forked child. */
+/*
+ * Guards the maps of their handles, in driver_identity, contexts and module_log. Never held across a
+ * driver call; free in a forked child.
+ */
 extern pthread_mutex_t lz_maps;
 
 static inline void lz_maps_lock(void)

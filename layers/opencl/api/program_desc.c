@@ -177,8 +177,9 @@ enum ckcache_status ocl_ckcache_desc_new(cl_context context, cl_device_id device
 
 	if (!context || !device || !ret_desc)
 		return CKCACHE_ERROR_INVALID_ARGUMENT;
-	return status == CKCACHE_OK ? api_desc_new(&maker, &handles, ocl_layer.cache, count, programs, ret_desc) :
-				      status;
+	if (status != CKCACHE_OK)
+		return status;
+	return api_desc_new(&maker, &handles, ocl_layer.cache, count, programs, ret_desc);
 }
 
 /* All keys have the same devices and environment. */

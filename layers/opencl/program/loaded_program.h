@@ -70,7 +70,7 @@ struct ocl_load {
 	const char *options;
 };
 
-/* A program of the driver's. CMN_ERR_DRIVER: it refuses the binaries; CMN_ERR_NOMEM: it or we ran out of memory. */
+/* A program of the driver's. CMN_ERR_DRIVER: it refuses the binaries; CMN_ERR_NOMEM: too little memory. */
 CMN_CHECKED enum cmn_status ocl_load(const struct ocl_load *load, cl_program *ret);
 
 struct ocl_loaded_program_request {

@@ -60,7 +60,8 @@ void ocl_program_set_loaded(struct ocl_program *program, struct ocl_loaded_progr
 /* Before the driver is told to build or compile the program anew: the loaded program is the caller's. */
 struct ocl_loaded_program *ocl_program_supersede(struct ocl_program *program);
 /*
- * After the driver was told to: gives back the loaded program if the driver refused the call outright, else lets it go.
+ * After the driver was told to: gives back the loaded program if the driver refused the call outright,
+ * else lets it go.
  */
 void ocl_program_superseded(struct ocl_program *program, struct ocl_loaded_program *loaded,
 			    cl_int error);

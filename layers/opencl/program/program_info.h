@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * program_info: reads a program's binaries; adds the logs, options and names of a built program, and the answers
- * of its kernels, to its entry. Answers that the driver does not give are left out;
+ * program_info: reads a program's binaries; adds the logs, options and names of a built program, and the
+ * answers of its kernels, to its entry. Answers that the driver does not give are left out;
  * on a hit the loaded program is asked for them. If the driver or the layer runs out
  * of memory, the entry fails.
  */

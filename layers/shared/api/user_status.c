@@ -56,7 +56,8 @@ const char *ckcache_status_string(enum ckcache_status status)
 		[-CKCACHE_ERROR_BUFFER_TOO_SMALL] = "the buffer is too small",
 		[-CKCACHE_ERROR_DENIED] = "forbidden by settings or permissions",
 		[-CKCACHE_ERROR_DAMAGED] = "the blob is damaged",
-		[-CKCACHE_ERROR_STALE] = "the blob is of another device, driver or compiler, or of other files",
+		[-CKCACHE_ERROR_STALE] =
+			"the blob is of another device, driver or compiler, or of other files",
 		[-CKCACHE_ERROR_FOREIGN] = "the blob is of another program",
 		[-CKCACHE_ERROR_VERSION] = "the blob is of another version of ckcache",
 		[-CKCACHE_ERROR_REFUSED] = "the driver refused the binary",

@@ -26,7 +26,9 @@ WRAPPED(struct cmn_view, drv_loaded_note, (const struct drv_loaded *object, cons
 {
 	static const uint8_t id[1024];
 
-	return state.id_len ? (struct cmn_view){ id, state.id_len } : __real_drv_loaded_note(object, owner, type);
+	if (!state.id_len)
+		return __real_drv_loaded_note(object, owner, type);
+	return (struct cmn_view){ id, state.id_len };
 }
 
 WRAPPED(enum cmn_status, cc_cache_remove, (struct cc_cache *from, const struct cc_key *key))
