@@ -40,7 +40,7 @@ static enum cmn_status load_image(struct ocl_desc *desc, size_t i, struct cmn_vi
 {
 	const struct ocl_load load = {
 		.context = desc->context, .driver = desc->driver, .num_devices = 1,
-		.devices = desc->targets.devices, .images = &image, .is_executable = true,
+		.devices = desc->targets.devices, .image = image, .is_executable = true,
 		.options = desc->programs[i].options,
 	};
 	enum cmn_status status = ocl_load(&load, ret);

@@ -22,7 +22,7 @@ static cl_int create(const struct ocl_load *load, cl_program *ret)
 	const unsigned char **images = calloc(count + 1, sizeof(*images) + sizeof(size_t) +
 					      sizeof(unsigned char *) + sizeof(cl_int));
 	unsigned char **copies;
-	cl_int error = CL_SUCCESS, *statuses;
+	cl_int error, *statuses;
 	size_t *lens;
 
 	if (!images)
@@ -31,19 +31,26 @@ static cl_int create(const struct ocl_load *load, cl_program *ret)
 	copies = (unsigned char **)(lens + count);
 	statuses = (cl_int *)(copies + count);
 	for (cl_uint i = 0; i < count; i++) {
-		struct cmn_view image = load->images[i];
+		struct cmn_view image = load->image;
 
+		error = CL_INVALID_BINARY;
+		if (load->entry && !cc_entry_find(load->entry, CC_TAG_IMAGE, i, &image))
+			goto out;
+		if (!image.len)
+			goto out;
 		if (load->driver->private_directory)
 			image = ocl_private_copy(load->driver, image, &copies[i]);
 		images[i] = image.data;
 		lens[i] = image.len;
 	}
+	error = CL_SUCCESS;
 	*ret = OCL_NEXT.clCreateProgramWithBinary(load->context, count, load->devices, lens, images, statuses,
 						  &error);
 	for (cl_uint i = 0; i < count && error == CL_SUCCESS; i++)
 		error = statuses[i];
 	if (!*ret && error == CL_SUCCESS)
 		error = CL_INVALID_BINARY;
+out:
 	for (cl_uint i = 0; i < count; i++)
 		free(copies[i]);
 	free(images);
@@ -85,31 +92,15 @@ enum cmn_status ocl_load(const struct ocl_load *load, cl_program *ret)
 	return is_memory_error(error) ? CMN_ERR_NOMEM : CMN_ERR_DRIVER;
 }
 
-static enum cmn_status load_entry(const struct ocl_loaded_program_request *request,
-				  struct ocl_loaded_program *loaded)
-{
-	struct cmn_view *images = calloc(loaded->num_devices + 1, sizeof(*images));
-	const struct ocl_load load = {
-		.context = request->context, .driver = request->driver, .num_devices = loaded->num_devices,
-		.devices = loaded->devices, .images = images, .options = request->options,
-		.is_executable = loaded->kind == OCL_LOADED_EXECUTABLE,
-	};
-	enum cmn_status status = images ? CMN_OK : CMN_ERR_NOMEM;
-
-	for (cl_uint i = 0; i < loaded->num_devices && status == CMN_OK; i++) {
-		if (!cc_entry_find(loaded->entry, CC_TAG_IMAGE, i, &images[i]) || !images[i].len)
-			status = CMN_ERR_DRIVER;
-	}
-	if (status == CMN_OK)
-		status = ocl_load(&load, &loaded->handle);
-	free(images);
-	return status;
-}
-
 enum cmn_status ocl_loaded_program_new(const struct ocl_loaded_program_request *request,
 				  struct ocl_loaded_program **ret)
 {
 	cl_uint count = request->num_devices;
+	const struct ocl_load load = {
+		.context = request->context, .driver = request->driver, .num_devices = count,
+		.devices = request->devices, .entry = request->entry, .options = request->options,
+		.is_executable = request->kind == OCL_LOADED_EXECUTABLE,
+	};
 	struct ocl_loaded_program *loaded;
 	enum cmn_status status = CMN_OK;
 
@@ -129,7 +120,7 @@ enum cmn_status ocl_loaded_program_new(const struct ocl_loaded_program_request *
 			status = CMN_ERR_NOMEM;
 	}
 	if (status == CMN_OK && loaded->kind != OCL_LOADED_FAILURE)
-		status = load_entry(request, loaded);
+		status = ocl_load(&load, &loaded->handle);
 	if (status != CMN_OK) {
 		ocl_loaded_program_unref(loaded);
 		return status;

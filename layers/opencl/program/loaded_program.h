@@ -65,7 +65,8 @@ struct ocl_load {
 	const struct drv_driver *driver;
 	cl_uint num_devices;
 	const cl_device_id *devices;
-	const struct cmn_view *images;
+	const struct cc_entry *entry;	/* its images; NULL: image, of one device */
+	struct cmn_view image;
 	bool is_executable;	/* it is built, with options, which may be NULL */
 	const char *options;
 };
