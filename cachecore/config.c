@@ -209,7 +209,7 @@ static void format_##name(const void *field, struct cmn_buffer *ret)			\
 	cmn_buffer_append_text(ret, words_of_##name[*(const type *)field]);		\
 }											\
 static const struct kind kind_##name = { expected, parse_##name, format_##name, NULL };
-WORDS(capture, enum cc_capture, "auto, eager, late or deferred", "auto", "eager", "late", "deferred")
+WORDS(capture, enum cc_capture, "auto, eager or deferred", "auto", "eager", "deferred")
 WORDS(log_level, enum cmn_log_level, "none, error, warning, info or debug",
       "none", "error", "warning", "info", "debug")
 WORDS(sharing, enum cc_sharing, "none, group or readers", "none", "group", "readers")

@@ -21,7 +21,6 @@
 enum cc_capture {
 	CC_CAPTURE_AUTO,	/* the layer decides, by the driver */
 	CC_CAPTURE_EAGER,	/* right after the build */
-	CC_CAPTURE_LATE,	/* at the program's last release */
 	CC_CAPTURE_DEFERRED,	/* out of process */
 };
 

@@ -69,8 +69,6 @@ static void load(void)
 		return;
 	LOAD(module_destroy, zeModuleDestroy);
 	LOAD(module_get_native, zeModuleGetNativeBinary);
-	LOAD(module_get_function, zeModuleGetFunctionPointer);
-	LOAD(module_get_global, zeModuleGetGlobalPointer);
 	LOAD(log_get_string, zeModuleBuildLogGetString);
 	LOAD(log_destroy, zeModuleBuildLogDestroy);
 	LOAD(device_get_sub_devices, zeDeviceGetSubDevices);
@@ -81,9 +79,6 @@ static void load(void)
 	LOAD(driver_get_api_version, zeDriverGetApiVersion);
 	LOAD(driver_get_extensions, zeDriverGetExtensionProperties);
 	LOAD(driver_get_function, zeDriverGetExtensionFunctionAddress);
-	/* Older headers do not declare it. */
-	atomic_store(&next->driver_get_last_error,
-		     (lz_get_last_error_fn)dlsym(loader, "zeDriverGetLastErrorDescription"));
 	/* The last one: by it others see that all are there. */
 	LOAD(module_create, zeModuleCreate);
 }

@@ -8,7 +8,6 @@
  *   desc, free        a description of the programs (instead of the one that is there); frees it
  *   id                prints it
  *   modules           the application's own zeModuleCreate of each program
- *   absent            asks the first module for names that it does not have
  *   blob=FILE         the blob of the modules
  *   short=FILE        asks for the blob with too little room first
  *   swap              exchanges the last two modules
@@ -173,14 +172,6 @@ WORD(modules)
 	}
 	take_modules(count, modules);
 	printf("\n");
-}
-
-WORD(absent)
-{
-	void *pointer = NULL;
-
-	printf("absent %#x", CALL(zeModuleGetFunctionPointer)(library.modules[0], "absent", &pointer));
-	printf(" %#x\n", CALL(zeModuleGetGlobalPointer)(library.modules[0], "absent", NULL, &pointer));
 }
 
 static void get_blob(const char *path, size_t room)

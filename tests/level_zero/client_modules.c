@@ -10,8 +10,6 @@
  *                     flags of its own, "NAME*": the constants so far, "NAME@" (before *): of
  *                     precise, with id 64 in place of 65; "inputs": one
  *   next              an unknown structure in pNext; "nonext"
- *   absent            what is created is also asked for names that it does not have
- *   runtime           the default driver, not the driver, is asked for its description of that
  *   default           the default driver's context
  *   create            a module: prints status, build log, kernels, and a hash of its native binary
  *   quiet             the same, printing the status alone
@@ -31,15 +29,13 @@
 
 /* Of zer_ddi.h; older headers lack it. */
 struct runtime_table {
-	ze_result_t(ZE_APICALL *get_last_error)(const char **ret);
-	void *others[2];
+	void *others[3];
 	ze_context_handle_t(ZE_APICALL *get_default_context)(void);
 };
 
 static struct {
 	ze_module_format_t format;	/* 0: SPIR-V */
-	bool log, keep, unknown_next, absent;
-	struct runtime_table runtime;	/* where get_last_error is NULL, the driver is asked */
+	bool log, keep, unknown_next;
 	const uint8_t *inputs[MAX_INPUTS];
 	size_t input_sizes[MAX_INPUTS];
 	const char *input_flags[MAX_INPUTS];
@@ -85,7 +81,6 @@ WORD(log) { now.log = true; }
 WORD(nolog) { now.log = false; }
 WORD(next) { now.unknown_next = true; }
 WORD(nonext) { now.unknown_next = false; }
-WORD(absent) { now.absent = true; }
 WORD(keep) { now.keep = true; }
 
 /* A copy of precise whose constant has the id of one of constants. */
@@ -194,59 +189,16 @@ static void fill(const char *getter, void *table)
 	free(driver);
 }
 
-/* The runtime's functions. Older loaders have none, nor zeDriverGetLastErrorDescription, of the drivers' table. */
-static struct runtime_table find_runtime(void)
-{
-	struct runtime_table table = {
-		.get_last_error = dlsym(client.loader, "zerGetLastErrorDescription"),
-		.get_default_context = dlsym(client.loader, "zerGetDefaultContext"),
-	};
-	void *driver_table[64] = { NULL };
-
-	if (!table.get_last_error) {
-		fill("zeGetDriverProcAddrTable", driver_table);
-		fill("zerGetGlobalProcAddrTable", &table);
-	}
-	if (!table.get_last_error || !table.get_default_context)
-		client_give_up("runtime", 0);
-	return table;
-}
-
-WORD(runtime)
-{
-	now.runtime = find_runtime();
-}
-
+/* Older loaders have no such function. */
 WORD(default)
 {
-	client.context = find_runtime().get_default_context();
-}
+	struct runtime_table table = { .get_default_context = dlsym(client.loader, "zerGetDefaultContext") };
 
-/* And what the driver says of it, once more after a failure of another kind. */
-static void print_absent(ze_module_handle_t module)
-{
-	typedef ze_result_t(ZE_APICALL * get_fn)(ze_driver_handle_t, const char **);
-	/* Of loaders 1.9 and later. */
-	get_fn get = (get_fn)dlsym(client.loader, "zeDriverGetLastErrorDescription");
-	const ze_kernel_desc_t desc = {
-		.stype = ZE_STRUCTURE_TYPE_KERNEL_DESC,
-		.pKernelName = "absent",
-	};
-	ze_kernel_handle_t kernel;
-	const char *text;
-	void *pointer = NULL;
-
-	for (int i = 0; i < 4; i++) {
-		printf(" absent %#x",
-		       i == 0 ? CALL(zeModuleGetFunctionPointer)(module, "absent", &pointer) :
-		       i == 1 ? CALL(zeModuleGetGlobalPointer)(module, "absent", NULL, &pointer) :
-		       i == 2 ? CALL(zeKernelCreate)(module, &desc, &kernel) :
-				CALL(zeModuleGetFunctionPointer)(module, "one", &pointer));
-		text = "";
-		if (now.runtime.get_last_error ? !now.runtime.get_last_error(&text) :
-						 get && !get(client.driver, &text))
-			printf(" [%s]", text);
-	}
+	if (!table.get_default_context)
+		fill("zerGetGlobalProcAddrTable", &table);
+	if (!table.get_default_context)
+		client_give_up("runtime", 0);
+	client.context = table.get_default_context();
 }
 
 static ze_result_t create_module(ze_module_handle_t *module, ze_module_build_log_handle_t *log)
@@ -297,8 +249,6 @@ static void create(bool quiet)
 			print_log(log);
 		if (!status)
 			print_module(module);
-		if (!status && now.absent)
-			print_absent(module);
 	}
 	printf("\n");
 	(void)fflush(stdout);

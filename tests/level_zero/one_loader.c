@@ -7,7 +7,6 @@
 FUNCTION destroy_context(ze_context_handle_t context);
 FUNCTION create_module(ze_context_handle_t context, ze_device_handle_t device, const ze_module_desc_t *desc,
 		       ze_module_handle_t *module, ze_module_build_log_handle_t *log);
-FUNCTION get_global(ze_module_handle_t module, const char *name, size_t *size, void **ret);
 
 FUNCTION destroy_context(ze_context_handle_t context)
 {
@@ -23,14 +22,5 @@ FUNCTION create_module(ze_context_handle_t context, ze_device_handle_t device, c
 	(void)desc;
 	(void)module;
 	(void)log;
-	return ANSWER;
-}
-
-FUNCTION get_global(ze_module_handle_t module, const char *name, size_t *size, void **ret)
-{
-	(void)module;
-	(void)name;
-	(void)size;
-	(void)ret;
 	return ANSWER;
 }

@@ -6,9 +6,10 @@
 #include <dlfcn.h>
 #include <level_zero/ze_ddi.h>
 
-#include "layers/level_zero/plugin/module_info.h"
 #include "layers/level_zero/plugin/contexts.h"
+#include "layers/level_zero/plugin/driver_identity.h"
 #include "layers/level_zero/plugin/getters.h"
+#include "layers/level_zero/plugin/module_log.h"
 #include "tests/support/unit.h"
 
 static struct lz_next next;
@@ -21,7 +22,6 @@ static char objects[8];
 #define OTHER_CONTEXT ((ze_context_handle_t)&objects[2])
 #define DRIVER ((ze_driver_handle_t)&objects[3])
 #define OTHER_DRIVER ((ze_driver_handle_t)&objects[4])
-#define MODULE ((ze_module_handle_t)&objects[5])
 
 static ze_result_t ZE_APICALL get_string(ze_module_build_log_handle_t log, size_t *size, char *text)
 {
@@ -70,7 +70,7 @@ static void replay(const char *text)
 	if (text)
 		cc_entry_add(entry, LZ_TAG_LOG, 0, text, strlen(text) + 1);
 	CU_ASSERT_EQUAL(cc_entry_finish(entry, NULL), CMN_OK);
-	lz_module_info_of_log(LOG, entry);
+	lz_module_log_of(LOG, entry);
 	cc_entry_unref(entry);
 }
 
@@ -79,10 +79,10 @@ static bool says(const char *text)
 	char room[64];
 	size_t size = 0, want = strlen(text) + 1;
 
-	CU_ASSERT_EQUAL(lz_module_info_get_log(&next, LOG, &size, NULL), ZE_RESULT_SUCCESS);
+	CU_ASSERT_EQUAL(lz_module_log_get(&next, LOG, &size, NULL), ZE_RESULT_SUCCESS);
 	if (size != want)
 		return false;
-	CU_ASSERT_EQUAL(lz_module_info_get_log(&next, LOG, &size, room), ZE_RESULT_SUCCESS);
+	CU_ASSERT_EQUAL(lz_module_log_get(&next, LOG, &size, room), ZE_RESULT_SUCCESS);
 	return size == want && strcmp(room, text) == 0;
 }
 
@@ -93,10 +93,10 @@ TEST(a_log_answers_until_it_is_destroyed)
 	CU_ASSERT(says("warning"));
 	/* The driver does not let it go. */
 	answer = ZE_RESULT_ERROR_HANDLE_OBJECT_IN_USE;
-	CU_ASSERT_EQUAL(lz_module_info_destroy_log(&next, LOG), ZE_RESULT_ERROR_HANDLE_OBJECT_IN_USE);
+	CU_ASSERT_EQUAL(lz_module_log_destroy(&next, LOG), ZE_RESULT_ERROR_HANDLE_OBJECT_IN_USE);
 	CU_ASSERT(says("warning"));
 	answer = ZE_RESULT_SUCCESS;
-	CU_ASSERT_EQUAL(lz_module_info_destroy_log(&next, LOG), ZE_RESULT_SUCCESS);
+	CU_ASSERT_EQUAL(lz_module_log_destroy(&next, LOG), ZE_RESULT_SUCCESS);
 	CU_ASSERT(says(""));
 }
 
@@ -118,13 +118,13 @@ TEST(nothing_is_written_to_too_little_room)
 
 	begin();
 	replay("warning");
-	CU_ASSERT_EQUAL(lz_module_info_get_log(&next, LOG, &size, room), ZE_RESULT_ERROR_INVALID_SIZE);
+	CU_ASSERT_EQUAL(lz_module_log_get(&next, LOG, &size, room), ZE_RESULT_ERROR_INVALID_SIZE);
 	CU_ASSERT_EQUAL(size, 4);
 	CU_ASSERT_STRING_EQUAL(room, "untouched");
 	size = 8;
-	CU_ASSERT_EQUAL(lz_module_info_get_log(&next, LOG, &size, room), ZE_RESULT_SUCCESS);
+	CU_ASSERT_EQUAL(lz_module_log_get(&next, LOG, &size, room), ZE_RESULT_SUCCESS);
 	CU_ASSERT_STRING_EQUAL(room, "warning");
-	CU_ASSERT_EQUAL(lz_module_info_destroy_log(&next, LOG), ZE_RESULT_SUCCESS);
+	CU_ASSERT_EQUAL(lz_module_log_destroy(&next, LOG), ZE_RESULT_SUCCESS);
 }
 
 static void create(ze_driver_handle_t driver, ze_context_handle_t handle)
@@ -174,64 +174,6 @@ TEST(what_was_not_created_is_no_context)
 	CU_ASSERT_PTR_NULL(driver_of(CONTEXT));
 }
 
-/* Both drivers describe the last error alike, each at a place of its own; DRIVER is the default one. */
-static char described[2][16];
-
-static ze_result_t ZE_APICALL get_last_error(ze_driver_handle_t driver, const char **ret)
-{
-	*ret = described[driver == OTHER_DRIVER];
-	return ZE_RESULT_SUCCESS;
-}
-
-static ze_result_t ZE_APICALL get_default_error(const char **ret)
-{
-	*ret = described[0];
-	return ZE_RESULT_SUCCESS;
-}
-
-static ze_result_t ZE_APICALL no_function(ze_module_handle_t module, const char *name, void **ret)
-{
-	(void)module;
-	(void)name;
-	(void)ret;
-	return ZE_RESULT_ERROR_INVALID_FUNCTION_NAME;
-}
-
-/* The driver's module is asked for a name, and answers as the entry says: "want flags". */
-static void ask_for_absent_name(ze_driver_handle_t driver)
-{
-	static const char field[] = "\3\0\0\x78" "want flags";	/* ZE_RESULT_ERROR_UNSUPPORTED_FEATURE */
-	struct cc_entry *entry = cc_entry_new(0);
-	void *function;
-
-	next.driver_get_last_error = get_last_error;
-	next.default_get_last_error = get_default_error;
-	next.module_get_function = no_function;
-	CU_ASSERT_PTR_NOT_NULL_FATAL(entry);
-	cc_entry_add(entry, LZ_TAG_NO_FUNCTION, 0, field, sizeof(field));
-	CU_ASSERT_EQUAL(cc_entry_finish(entry, NULL), CMN_OK);
-	lz_module_info_of_module(MODULE, driver, entry);
-	cc_entry_unref(entry);
-	CU_ASSERT_EQUAL(lz_module_info_get_function(&next, MODULE, "absent", &function),
-			ZE_RESULT_ERROR_UNSUPPORTED_FEATURE);
-}
-
-static const char *said_by(ze_driver_handle_t driver)
-{
-	const char *text = NULL;
-
-	CU_ASSERT_EQUAL(lz_module_info_get_last_error(&next, driver, &text), ZE_RESULT_SUCCESS);
-	return text;
-}
-
-static const char *said_by_default(void)
-{
-	const char *text = NULL;
-
-	CU_ASSERT_EQUAL(lz_module_info_get_default_error(&next, &text), ZE_RESULT_SUCCESS);
-	return text;
-}
-
 /* A loader's table, of whatever length its version has, and what lies behind it. */
 union table {
 	ze_context_dditable_t context;
@@ -264,8 +206,7 @@ TEST(only_what_a_tables_version_has_is_touched)
 		{ fill_driver, VERSION(1, 0), 0 },
 		{ fill_driver, VERSION(1, 1), 1 << 5 },
 		{ fill_driver, VERSION(1, 5), 1 << 5 },
-		{ fill_driver, VERSION(1, 6), 1 << 5 | 1 << 6 },
-		{ fill_driver, VERSION(1, 14), 1 << 5 | 1 << 6 },
+		{ fill_driver, VERSION(1, 14), 1 << 5 },
 		{ fill_driver, VERSION(2, 6), 0 },
 		{ fill_driver, VERSION(0, 9), 0 },
 	};
@@ -292,8 +233,6 @@ TEST(each_loader_is_called_for_its_own_handles)
 	static const char *const paths[] = { FIRST_LOADER, SECOND_LOADER };
 	ze_context_dditable_t contexts[2] = { { 0 } };
 	ze_module_dditable_t modules[2] = { { 0 } };
-	size_t size;
-	void *at;
 
 	begin();
 	for (size_t i = 0; i < 2; i++) {
@@ -302,7 +241,6 @@ TEST(each_loader_is_called_for_its_own_handles)
 		CU_ASSERT_PTR_NOT_NULL_FATAL(loader);
 		contexts[i].pfnDestroy = (ze_pfnContextDestroy_t)dlsym(loader, "destroy_context");
 		modules[i].pfnCreate = (ze_pfnModuleCreate_t)dlsym(loader, "create_module");
-		modules[i].pfnGetGlobalPointer = (ze_pfnModuleGetGlobalPointer_t)dlsym(loader, "get_global");
 		CU_ASSERT_EQUAL(ckcache_zeGetContextProcAddrTable(VERSION(1, 0), &contexts[i]),
 				ZE_RESULT_SUCCESS);
 		CU_ASSERT_EQUAL(ckcache_zeGetModuleProcAddrTable(VERSION(1, 0), &modules[i]),
@@ -313,36 +251,5 @@ TEST(each_loader_is_called_for_its_own_handles)
 
 		CU_ASSERT_EQUAL(contexts[i].pfnDestroy(CONTEXT), own);
 		CU_ASSERT_EQUAL(modules[i].pfnCreate(CONTEXT, NULL, NULL, NULL, NULL), own);
-		CU_ASSERT_EQUAL(modules[i].pfnGetGlobalPointer(MODULE, "name", &size, &at), own);
 	}
-}
-
-TEST(an_error_is_described_once_by_its_driver)
-{
-	begin();
-	ask_for_absent_name(DRIVER);
-	CU_ASSERT_STRING_EQUAL(said_by(OTHER_DRIVER), "");
-	CU_ASSERT_STRING_EQUAL(said_by(DRIVER), "want flags");
-	CU_ASSERT_STRING_EQUAL(said_by(DRIVER), "");
-	CU_ASSERT_STRING_EQUAL(said_by_default(), "");
-	ask_for_absent_name(DRIVER);
-	CU_ASSERT_STRING_EQUAL(said_by_default(), "want flags");
-	CU_ASSERT_STRING_EQUAL(said_by(DRIVER), "");
-	/* Of another driver's modules the default one knows nothing. */
-	ask_for_absent_name(OTHER_DRIVER);
-	CU_ASSERT_STRING_EQUAL(said_by_default(), "");
-	CU_ASSERT_STRING_EQUAL(said_by(OTHER_DRIVER), "want flags");
-	/* In a context that nobody was seen to create (zerGetDefaultContext). */
-	ask_for_absent_name(NULL);
-	CU_ASSERT_STRING_EQUAL(said_by_default(), "want flags");
-}
-
-TEST(a_later_error_of_the_driver_is_described)
-{
-	begin();
-	ask_for_absent_name(DRIVER);
-	(void)strcpy(described[0], "later");
-	CU_ASSERT_STRING_EQUAL(said_by_default(), "later");
-	described[0][0] = '\0';
-	CU_ASSERT_STRING_EQUAL(said_by_default(), "");
 }

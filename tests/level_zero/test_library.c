@@ -399,24 +399,6 @@ TEST_ON("stub", an_entry_has_the_log)
 	slot_run_shell("grep -rlq 'warning: stub' cache");
 }
 
-/* The stub under the name of a driver that is asked for absent names: an entry has the answers, whoever made it. */
-TEST_ON("stub", an_entry_has_the_answers_about_absent_names)
-{
-	static char driver[512];	/* it is borrowed */
-
-	slot_run_shell("mkdir known && cp '" STUB_DRIVER "' known/libze_intel_gpu.so.1 && "
-		       "cp '" STUB_COMPILER "' known/libstub_compiler.so.1");
-	(void)snprintf(driver, sizeof(driver), "%s/known/libze_intel_gpu.so.1", unit_dir());
-	module_run_drivers(driver);
-	module_run_plain(&run, ONE "desc build absent", NO_WAITING " STUB_POINTERS_WANT_FLAGS=1");
-	expect_part("absent 0x78000003 0x78000003\n");
-	module_run_expect(&run, 1, 0);
-	module_run(&run, ONE "modules absent", "STUB_POINTERS_WANT_FLAGS=1");
-	expect_part("absent 0x78000003 0x78000003\n");
-	module_run_expect(&run, 0, 1);
-	module_run_drivers(STUB_DRIVER);
-}
-
 TEST_ON("stub", a_plugin_of_another_name_is_found_too)
 {
 	slot_run_shell("cp '" PLUGIN_LIBRARY "' another.so");

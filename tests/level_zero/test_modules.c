@@ -674,7 +674,7 @@ TEST(a_compiler_that_is_loaded_late_is_in_the_key_before)
 	expect_run(ONE, variables, 0, 1);
 }
 
-/* The stub under the name of a driver that is known to stand questions for absent names. */
+/* The stub under the name of a driver that has a row. */
 static void use_known_driver(void)
 {
 	static char driver[512];	/* it is borrowed */
@@ -685,7 +685,6 @@ static void use_known_driver(void)
 	module_run_drivers(driver);
 }
 
-/* Modules of natives have other answers than those of SPIR-V, and the description of the error, too. */
 /* Where all drivers are known ones (here by name), what selects devices does not count, nor what others read. */
 TEST(a_known_drivers_variables_are_its_own)
 {
@@ -719,50 +718,10 @@ TEST(a_settings_file_keeps_a_known_driver_from_the_cache)
 	expect_run(ONE, "", 0, 1);
 }
 
-TEST(absent_names_are_answered_as_by_a_module_of_spirv)
+/* A context that nobody was seen to create (zerGetDefaultContext). */
+TEST(a_module_in_the_default_context_is_cached)
 {
-	static const char absent[] = "driver=0 il=one log absent create create threads=4 fork";
-	static const struct {
-		const char *setting, *answer;
-	} cases[] = {
-		{ "STUB_POINTERS_WANT_FLAGS=1", "absent 0x78000003" },
-		{ "STUB_GLOBALS_WANT_FLAGS=1", "absent 0x78000003" },
-		{ "", "absent 0x78000012" },
-	};
-
-	use_known_driver();
-	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-		expect_hit(absent, cases[i].setting, 8);
-		CU_ASSERT_PTR_NOT_NULL(strstr(run.client.output, cases[i].answer));
-		/* By the application alone: two for each module. */
-		CU_ASSERT_EQUAL(module_run_count(&run, "no-name"), 16);
-	}
-}
-
-/* By the functions that need no driver's handle (zer…), in the default driver's context too. */
-TEST(absent_names_are_described_by_the_default_driver)
-{
-	static const char *const runs[] = {
-		"driver=0 il=one log absent runtime create create threads=4 fork",
-		"driver=0 default il=one log absent runtime create create threads=4 fork",
-	};
-
-	use_known_driver();
-	for (size_t i = 0; i < 2; i++) {
-		expect_hit(runs[i], "STUB_POINTERS_WANT_FLAGS=1", 8);
-		CU_ASSERT_PTR_NOT_NULL(strstr(run.client.output, "absent 0x78000003 [no functions]"));
-	}
-}
-
-/* Only what is known to stand it is asked what the application did not ask. */
-TEST(unknown_drivers_are_not_asked_for_absent_names)
-{
-	expect_run(ONE, "STUB_POINTERS_WANT_FLAGS=1", 1, 0);
-	CU_ASSERT_EQUAL(module_run_count(&run, "no-name"), 0);
-	use_known_driver();
-	slot_run_shell("rm -rf cache");
-	module_run(&run, ONE, "STUB_POINTERS_WANT_FLAGS=1");
-	CU_ASSERT_EQUAL(module_run_count(&run, "no-name"), 2);
+	expect_hit("driver=0 default il=one log create create threads=4 fork", "", 8);
 }
 
 /* A driver that nobody knows, with a compiler that nobody could have foreseen. */

@@ -49,18 +49,6 @@ static void prints(const char *expected, const char *const *arguments)
 }
 #define PRINTS(expected, ...) prints(expected, (const char *const[]){ __VA_ARGS__, NULL })
 
-TEST(late_capture_is_not_of_a_later_compile)
-{
-	driver_setenv("CKCACHE_CAPTURE", "late");
-	RUNS_ALIKE(1, "compile-built");
-	RUNS_ALIKE(1, "vector", "-DK=5");
-	CU_ASSERT_EQUAL(driver_stats().hits_disk, 1);
-	/* Now a hit, then the compiled object from the cache in its place. */
-	RUNS_ALIKE(2, "compile-built");
-	RUNS_ALIKE(1, "vector", "-DK=5");
-	RUNS_ALIKE(1, "vector", "-DK=6");
-}
-
 static void superseded(const char *mode, const char *capture, uint64_t stores)
 {
 	driver_begin();
@@ -82,11 +70,6 @@ TEST(superseded_build_is_not_stored)
 TEST(a_build_waits_while_another_is_read)
 {
 	superseded("binary", "eager", 2);
-}
-
-TEST(superseded_build_is_not_stored_late)
-{
-	superseded("callback", "late", 0);
 }
 
 static void nested(const char *capture, const char *async)
@@ -115,12 +98,8 @@ TEST(asynchronous_callbacks_may_build_the_program_again)
 
 TEST(callbacks_may_build_again_what_is_not_captured_at_once)
 {
-	static const char *const captures[] = { "late", "deferred" };
-
-	for (int i = 0; i < 2; i++) {
-		nested(captures[i], NULL);
-		nested(captures[i], "1");
-	}
+	nested("deferred", NULL);
+	nested("deferred", "1");
 }
 
 /* Misses and hits, with and without a key, of a driver that calls back at once or in a thread of its own. */
@@ -145,12 +124,12 @@ TEST(callbacks_may_release_all_that_their_call_is_about)
 	}
 }
 
-/* Neither the parent nor the child calls the driver: what was to be read at the last release is built again. */
+/* Neither the parent nor the child calls the driver for what it could give. */
 TEST(at_the_end_no_driver_is_called)
 {
 	char counts[4096];
 
-	driver_setenv("CKCACHE_CAPTURE", "late");
+	driver_setenv("CKCACHE_CAPTURE", "deferred");
 	(void)snprintf(counts, sizeof(counts), "%s/counts-of-child", unit_dir());
 	PRINTS("build 0\nright 1\nchild 0\n", "exit-forked", counts);
 	CU_ASSERT(access(counts, F_OK) < 0);
@@ -282,15 +261,6 @@ TEST(refused_calls_leave_the_program_as_it_was)
 	RUNS_ALIKE(1, "vector", "-DK=6");
 }
 
-TEST(refused_calls_leave_a_late_capture_right)
-{
-	driver_setenv("CKCACHE_CAPTURE", "late");
-	RUNS_ALIKE(3, "refused");
-	CU_ASSERT_EQUAL(driver_stats().entries, 1);
-	RUNS_ALIKE(1, "vector", "-DK=5");
-	RUNS_ALIKE(1, "vector", "-DK=6");
-}
-
 /* How many lines of the trace, which is written at once, have the text. */
 static unsigned int traced(const char *text)
 {
@@ -341,8 +311,6 @@ static void driver_without_binaries(const char *mode)
 	CU_ASSERT_EQUAL(driver_bypasses("no-binary"), 6);
 	RUNS_ALIKE(2, "link");
 	RUNS_ALIKE(2, "two-options");
-	driver_setenv("CKCACHE_CAPTURE", "late");
-	RUNS_ALIKE(2, "vector");
 	RUNS_ALIKE(1, "exit-live");
 	CU_ASSERT_EQUAL(driver_stats().stores, 0);
 	CU_ASSERT_EQUAL(driver_stats().entries, 0);
@@ -404,24 +372,10 @@ TEST(link_of_what_was_compiled_uncached_is_not_looked_up)
 
 TEST(an_error_is_no_answer)
 {
-	driver_setenv("CKCACHE_CAPTURE", "deferred");
 	driver_stub_setting("STUB_NO_BINARY", "error\nSTUB_DEVICES=3");
 	RUNS_ALIKE(1, "some-binaries");
 	CU_ASSERT_EQUAL(driver_stats().entries, 0);
 	driver_stub_setting("STUB_DEVICES", "3");
 	RUNS_ALIKE(2, "some-binaries");
 	CU_ASSERT_EQUAL(driver_stats().entries, 1);
-}
-
-TEST(late_capture_is_read_before_others_are_brought_back)
-{
-	driver_stub_setting("STUB_DEVICES", "2");
-	driver_setenv("CKCACHE_CAPTURE", "late");
-	/* So that the second build is a hit, and the third one has to bring it back. */
-	RUNS_ALIKE(1, "vector", "-DK=2");
-	RUNS_ALIKE(1, "late-then-subset");
-	RUNS_ALIKE(1, "vector", "-DK=1");
-	CU_ASSERT(driver_stats().hits_disk >= 2);
-	RUNS_ALIKE(1, "vector", "-DK=2");
-	RUNS_ALIKE(2, "late-then-subset");
 }

@@ -146,17 +146,6 @@ TEST(unrelated_variables_and_directories_share)
 	CU_ASSERT_EQUAL(driver_stats().hits_disk, 1);
 }
 
-TEST(late_capture_stores_at_the_last_release)
-{
-	begin("vector");
-	driver_setenv("CKCACHE_CAPTURE", "late");
-	run_same("vector");
-	/* What pocl compiled for the kernels that ran, nobody saw. */
-	CU_ASSERT_EQUAL(driver_stats().entries, !driver_is("pocl"));
-	run_same("vector");
-	CU_ASSERT_EQUAL(driver_stats().hits_disk, !driver_is("pocl"));
-}
-
 TEST(default_capture)
 {
 	begin("vector");

@@ -505,7 +505,7 @@ TEST(links_that_cannot_be_told_are_not_kept)
 	for (int i = 0; i < 2; i++)
 		SAME_AS_BARE("link-two", "-DONE=1", "-DTWO=1", "");
 	CU_ASSERT_EQUAL(driver_bypasses("date"), 2);
-	/* Nor when the application asks for the binary. */
+	/* Nor what would be left to others. */
 	driver_setenv("CKCACHE_CAPTURE", "deferred");
 	SAME_AS_BARE("link-two", "-DONE=1", "-DTWO=1", "");
 	CU_ASSERT_EQUAL(driver_bypasses("date"), 3);
@@ -674,16 +674,15 @@ TEST(what_must_have_been_read_and_was_not_seen)
 	CU_ASSERT_EQUAL(driver_bypasses("files-unseen"), 3);
 }
 
-/* Whenever the binary is read: what the build looked for is what it depends on. */
-TEST(dependencies_count_however_it_is_captured)
+/* What the build looked for is what it depends on, even as late as when the binary is read. */
+TEST(dependencies_count_however_it_is_built)
 {
 	static const struct {
-		const char *capture, *scenario, *driver;
+		const char *scenario, *driver;
 	} rows[] = {
-		{ "eager", "vector", NULL }, { "late", "vector", NULL }, { "deferred", "binary", NULL },
-		{ "eager", "callback", NULL }, { "late", "callback", NULL },
+		{ "vector", NULL }, { "callback", NULL },
 		/* One that compiles in the call, but after it where it is to call back. */
-		{ "eager", "callback", "libigdrcl.so" },
+		{ "callback", "libigdrcl.so" },
 	};
 	/* Every build of the stub looks for these: at once, and when it is asked for the binary. */
 	static const char *const files[] = { "work/stub_builtins.h", "work/stub_late.h" };
@@ -692,7 +691,6 @@ TEST(dependencies_count_however_it_is_captured)
 		unsigned int cold, warm;
 
 		driver_begin();
-		driver_setenv("CKCACHE_CAPTURE", rows[i].capture);
 		if (rows[i].driver)
 			driver_stub_as(rows[i].driver);
 		driver_stub_setting("STUB_READS_LATE", rows[i].driver ? "1\nSTUB_ASYNC=1" : "1");
@@ -793,17 +791,6 @@ TEST(what_cannot_be_told_is_not_kept)
 		SAME_AS_BARE("odd-list");
 	CU_ASSERT_EQUAL(driver_bypasses("devices-unknown"), 4);
 	CU_ASSERT_EQUAL(driver_stats().entries, 1);
-}
-
-/* However many of the binaries an application takes. */
-TEST(binaries_that_are_taken_in_part_are_whole_entries)
-{
-	driver_setenv("CKCACHE_CAPTURE", "deferred");
-	driver_stub_setting("STUB_DEVICES", "2");
-	SAME_AS_BARE("second-device", "all");
-	CU_ASSERT_EQUAL(driver_stats().entries, 1);
-	SAME_AS_BARE("second-device");
-	CU_ASSERT_EQUAL(driver_stats().entries, 2);
 }
 
 /* What passes by itself is tried again: by what the compiler says. */

@@ -23,7 +23,8 @@ RETURNING = {
     "layers/shared/observer/observer.c": re.compile(r"(?:return|unsure\(|be_unsure\(observation,|:|unsure =)\s*\"(%s)\"" % WORD),
     "layers/shared/observer/dependencies.c": re.compile(r"(?:return|unsure\(|be_unsure\(observation,|:|unsure =)\s*\"(%s)\"" % WORD),
     "layers/shared/observer/observation.c": re.compile(r"(?:return|unsure\(|be_unsure\(observation,|:|unsure =)\s*\"(%s)\"" % WORD),
-    "layers/shared/observer/libc_hooks.c": re.compile(r"(?:unsure\(|UNSURE\([^\"\n]*)\"(%s)\"" % WORD),
+    "layers/shared/observer/libc_hooks.c": re.compile(r"unsure\(\"(%s)\"" % WORD),
+    "layers/shared/observer/libc_hooks.def": re.compile(r"(?:unsure\(|UNSURE\([^\"\n]*)\"(%s)\"" % WORD),
     "layers/opencl/key/identity.c": re.compile(r"[?:] \"(%s)\"" % WORD),
     "layers/level_zero/plugin/driver_identity.c": re.compile(r"[?:] \"(%s)\"" % WORD),
 }
@@ -40,7 +41,7 @@ ROW = re.compile(r"^\t\{ \"([^\"]+)\", \"[^\"]+\" \},$", re.M)
 def given(root):
     """{word: file} of bypasses, and of losses."""
     bypasses, losses = {}, {}
-    for path, text in files_below(root, ("layers", "cachecore"), ".c"):
+    for path, text in files_below(root, ("layers", "cachecore"), (".c", ".def")):
         patterns = GIVEN + ((RETURNING[path],) if path in RETURNING else ())
         for pattern in patterns if path.startswith("layers") or path == LOSSES_OF[0] else ():
             for word in pattern.findall(text):

@@ -301,12 +301,12 @@ class Numbers(Case):
 
     def test_settings(self):
         page = self.report(extra={"CKCACHE_MAX_SIZE": "3Gi", "CKCACHE_THRESHOLD": "0",
-                                  "CKCACHE_CAPTURE": "late", "CKCACHE_COMPRESSION": "7",
+                                  "CKCACHE_CAPTURE": "eager", "CKCACHE_COMPRESSION": "7",
                                   "CKCACHE_REMOTE": "redis://user:pass-word@host:1/2",
                                   "CKCACHE_READ_ONLY_DIRS": "/a<b>:/c"})
         text = {row[0]["text"]: row[1]["text"] for row in page.rows if len(row) == 2}
         self.assertEqual((text["capture"], text["compression"], text["threshold"], text["max_size"]),
-                         ("late", "7", "0", "3Gi"))
+                         ("eager", "7", "0", "3Gi"))
         self.assertEqual(text["read_only_dirs"], "/a<b>:/c")
         self.assertEqual(text["remote"],
                          "redis://host:1/2off: no key is trusted (ckcache key trust)")

@@ -42,14 +42,8 @@ struct trial {
 
 static const char *capture_word(const struct doctor_device *device)
 {
-	switch (drv_driver_of(device->library)->capture) {
-	case CC_CAPTURE_DEFERRED:
-		return "deferred: ckcache replay stores it";
-	case CC_CAPTURE_LATE:
-		return "late";
-	default:
-		return "eager";
-	}
+	return drv_driver_of(device->library)->capture == CC_CAPTURE_DEFERRED ?
+		       "deferred: ckcache replay stores it" : "eager";
 }
 
 /* <directory>/<name>, made; NULL: it could not be. */

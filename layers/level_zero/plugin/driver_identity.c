@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* driver_identity: properties of device and driver, the libraries that make up the driver, and two maps of handles. */
+/* driver_identity: properties of device and driver, and the libraries that make up the driver. */
 #include "layers/level_zero/plugin/driver_identity.h"
 
 #include <dlfcn.h>
@@ -8,15 +8,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define HASH_NONFATAL_OOM 1
-#include <uthash.h>
-
 #include "common/env.h"
 #include "layers/level_zero/plugin/board.h"
+#include "layers/level_zero/plugin/contexts.h"
 #include "layers/level_zero/plugin/plugin.h"
-
-#undef uthash_nonfatal_oom
-#define uthash_nonfatal_oom(element) (out_of_memory = true)
 
 /* Of ZE_extension_device_ip_version 1.0; older headers lack it. */
 #define IP_VERSION_EXTENSION "ZE_extension_device_ip_version"
@@ -28,15 +23,6 @@ struct ip_version {
 };
 
 static struct lz_identity *identities;	/* guarded by lz_maps; never shrinks */
-
-struct known_context {
-	struct lz_next *next;
-	ze_context_handle_t handle;
-	ze_driver_handle_t driver;
-	UT_hash_handle hh;
-};
-
-static struct known_context *contexts;	/* guarded by lz_maps */
 
 static bool has_extension(struct lz_next *next, ze_driver_handle_t driver, const char *name)
 {
@@ -312,14 +298,11 @@ enum cmn_status lz_identity_renew(struct lz_target *target)
 
 enum cmn_status lz_identity_of(struct lz_target *target)
 {
-	struct known_context *context = NULL;
 	struct lz_identity *found;
 
-	lz_maps_lock();
 	if (!target->driver)
-		HASH_FIND_PTR(contexts, &target->context, context);
-	if (context)
-		target->driver = context->driver;
+		target->driver = lz_context_driver(target->context);
+	lz_maps_lock();
 	found = identities;
 	while (found && (found->device != target->device || found->driver != target->driver ||
 			 found->next != target->next))
@@ -336,58 +319,4 @@ void lz_identity_observe(const struct lz_target *target, struct drv_observer_req
 {
 	ret->driver = target->identity->row;
 	ret->libraries = libraries;
-}
-
-/* Also for a handle that was another context's before: its destruction may have passed the plugin by. */
-void lz_identity_add_context(struct lz_next *next, ze_context_handle_t handle,
-			     ze_driver_handle_t driver)
-{
-	struct known_context *context = calloc(1, sizeof(*context)), *old;
-	bool out_of_memory = false;
-
-	if (!context)
-		return;
-	context->next = next;
-	context->handle = handle;
-	context->driver = driver;
-	lz_maps_lock();
-	HASH_FIND_PTR(contexts, &handle, old);
-	if (old)
-		HASH_DEL(contexts, old);
-	HASH_ADD_PTR(contexts, handle, context);
-	lz_maps_unlock();
-	free(old);
-	if (out_of_memory)
-		free(context);
-}
-
-ze_driver_handle_t lz_identity_drop_context(ze_context_handle_t handle)
-{
-	struct known_context *context;
-	ze_driver_handle_t driver;
-
-	lz_maps_lock();
-	HASH_FIND_PTR(contexts, &handle, context);
-	if (context)
-		HASH_DEL(contexts, context);
-	lz_maps_unlock();
-	driver = context ? context->driver : NULL;
-	free(context);
-	return driver;
-}
-
-struct lz_next *lz_identity_next(ze_context_handle_t handle, ze_driver_handle_t driver)
-{
-	struct known_context *context;
-	struct lz_next *next;
-
-	lz_maps_lock();
-	HASH_FIND_PTR(contexts, &handle, context);
-	for (struct known_context *other = contexts; !context && other; other = other->hh.next) {
-		if (other->driver == driver)
-			context = other;
-	}
-	next = context ? context->next : NULL;
-	lz_maps_unlock();
-	return next || lz_nexts[1].owner ? next : &lz_nexts[0];
 }

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * driver_identity: what a device, its driver and its compiler are, as fields of the
- * key's device part, gathered once per device and driver handle; and which
- * driver a context belongs to. The fields:
+ * key's device part, gathered once per device and driver handle. The fields:
  *
  *   api, driver.version, driver.api, driver.path and library.* (see libraries.h),
  *   device.* (ze_device_properties_t, ze_device_module_properties_t)
@@ -53,17 +52,5 @@ const char *lz_identity_lack(void);
 CMN_CHECKED enum cmn_status lz_identity_renew(struct lz_target *target);
 /* Which drivers are observed (observer.h), of a target that is identified. */
 void lz_identity_observe(const struct lz_target *target, struct drv_observer_request *ret);
-
-/* Remembers which driver a context belongs to, because no query tells. Without memory it is not known. */
-void lz_identity_add_context(struct lz_next *next, ze_context_handle_t context,
-			     ze_driver_handle_t driver);
-/* Forgets it. Returns its driver; NULL: not known; the context is older than the plugin, or there was no memory. */
-ze_driver_handle_t lz_identity_drop_context(ze_context_handle_t context);
-/*
- * The functions for handles of the context, or, if that is not known, of the
- * driver. NULL: there are several loaders, and no known context of this driver
- * tells which one.
- */
-struct lz_next *lz_identity_next(ze_context_handle_t context, ze_driver_handle_t driver);
 
 #endif

@@ -16,8 +16,7 @@
 	_(zeGetDeviceProcAddrTable)         \
 	_(zeGetDriverProcAddrTable)         \
 	_(zeGetModuleBuildLogProcAddrTable) \
-	_(zeGetModuleProcAddrTable)         \
-	_(zerGetGlobalProcAddrTable)
+	_(zeGetModuleProcAddrTable)
 
 /* table: of the type that the getter's name says, as far as the version has it; slot.c has the contract. */
 #define LZ_DECLARE_GETTER(name)                    \

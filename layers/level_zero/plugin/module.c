@@ -4,67 +4,13 @@
  * (layers/shared/sequence/sequence.h). Input that is not compiled goes to the
  * driver as it came.
  */
-#include "layers/level_zero/plugin/module.h"
-
 #include "common/bytes.h"
 #include "common/cancel.h"
-#include "layers/level_zero/plugin/module_info.h"
 #include "layers/level_zero/plugin/module_key.h"
 #include "layers/level_zero/plugin/native.h"
 #include "layers/level_zero/plugin/plugin.h"
-#include "layers/shared/sequence/build_recipe.h"
 
 static struct cmn_kept_buffer spare;	/* for keys */
-
-static bool step_key_holds(struct drv_sequence *sequence)
-{
-	return lz_module_key_holds(&((const struct lz_build *)sequence)->target, sequence->key);
-}
-
-/* The application's module from an entry. */
-static enum cmn_status step_attach(struct drv_sequence *sequence, struct cc_entry *entry)
-{
-	struct lz_build *build = (struct lz_build *)sequence;
-	const struct lz_target *target = &build->target;
-	struct cmn_view native = { 0 }, answer;
-	ze_module_build_log_handle_t log;
-	ze_result_t result;
-
-	(void)cc_entry_find(entry, CC_TAG_IMAGE, 0, &native);
-	result = lz_native_load(target, native, build->desc->pBuildFlags, build->module, &log);
-	if (result != ZE_RESULT_SUCCESS)
-		return lz_native_status(result);
-	if (build->log == &build->own_log) {
-		lz_log_discard(target->next, log);
-	} else {
-		if (log)
-			lz_module_info_of_log(log, entry);
-		*build->log = log;
-	}
-	if (lz_module_info_any_module || cc_entry_find(entry, LZ_TAG_NO_FUNCTION, 0, &answer) ||
-	    cc_entry_find(entry, LZ_TAG_NO_GLOBAL, 0, &answer))
-		lz_module_info_of_module(*build->module, target->driver, entry);
-	build->result = ZE_RESULT_SUCCESS;
-	return CMN_OK;
-}
-
-/* The device is found by what the key has of it. */
-static bool step_leave_recipe(const struct drv_sequence *sequence)
-{
-	return drv_build_recipe_put(sequence->cache, sequence->key, NULL, (struct cmn_view){ 0 });
-}
-
-static const struct drv_sequence_steps steps = {
-	.observe = lz_native_observe,
-	.text = lz_native_text,
-	.call = lz_native_call,
-	.failure = lz_native_failure,
-	.key_holds = step_key_holds,
-	.environment_holds = lz_native_environment_holds,
-	.capture = lz_native_capture,
-	.leave_recipe = step_leave_recipe,
-	.attach = step_attach,
-};
 
 /* With nothing to be kept. Counted if there is a reason. */
 static void run_without_key(struct lz_build *build, const char *reason)
@@ -73,7 +19,7 @@ static void run_without_key(struct lz_build *build, const char *reason)
 
 	drv_libraries_note_unseen();
 	sequence->build_start = cc_cache_start_build(sequence->cache);
-	sequence->outcome = lz_native_call(sequence);
+	sequence->outcome = sequence->steps->call(sequence);
 	sequence->build_ns = cc_cache_build_ns(sequence->cache, &sequence->build_start);
 	sequence->bypass = reason;
 	if (reason)
@@ -87,7 +33,7 @@ ze_result_t lz_module_create(struct lz_next *next, ze_context_handle_t context,
 	CMN_NOT_CANCELLED;
 	struct cc_key key;
 	struct lz_build build = {
-		.sequence = { .steps = &steps, .cache = lz_plugin_opened, .key = &key },
+		.sequence = { .steps = &lz_native_steps, .cache = lz_plugin_opened, .key = &key },
 		.target = { .next = next, .context = context, .device = device },
 		.desc = desc, .module = module, .log = log,
 	};

@@ -6,15 +6,12 @@
 #include <string.h>
 
 #include "common/cancel.h"
+#include "layers/shared/api/desc_programs.h"
 #include "layers/shared/api/device.h"
+#include "layers/level_zero/plugin/contexts.h"
 #include "layers/level_zero/plugin/module_key.h"
 #include "layers/level_zero/plugin/plugin.h"
 #include "layers/level_zero/plugin/spirv.h"
-
-/* More than anybody links into one object. */
-#define MAX_PROGRAMS 65536
-/* More than any module has. */
-#define MAX_CONSTANTS 65536
 
 static void release_program(struct lz_desc_program *program)
 {
@@ -39,53 +36,6 @@ static void destroy(struct ckcache_desc *base)
 struct lz_desc *lz_desc_of(struct ckcache_desc *desc)
 {
 	return desc && desc->destroy == destroy ? (struct lz_desc *)desc : NULL;
-}
-
-static bool constants_are_valid(const struct ckcache_program *program)
-{
-	if (program->constant_count > MAX_CONSTANTS ||
-	    (program->constant_count && !program->constants))
-		return false;
-	for (size_t i = 0; i < program->constant_count; i++) {
-		const struct ckcache_constant *constant = &program->constants[i];
-
-		if (!constant->value || !constant->size || constant->size > sizeof(uint64_t))
-			return false;
-	}
-	return true;
-}
-
-static bool is_valid(const struct ckcache_program *program)
-{
-	/* What a later version has more would be missing in the id; and the next one would not be where it is looked for. */
-	return program->struct_size == sizeof(*program) &&
-	       program->language == CKCACHE_LANGUAGE_SPIRV && program->source &&
-	       program->source_size && constants_are_valid(program);
-}
-
-static int compare_ids(const void *a, const void *b)
-{
-	const uint32_t left = *(const uint32_t *)a, right = *(const uint32_t *)b;
-
-	return left < right ? -1 : left > right;
-}
-
-/* CMN_ERR_INVALID: an id is given twice. */
-static enum cmn_status check_ids(const struct lz_desc_program *program, size_t count)
-{
-	uint32_t *sorted = malloc(count * sizeof(*sorted));
-	enum cmn_status status = CMN_OK;
-
-	if (!sorted)
-		return CMN_ERR_NOMEM;
-	memcpy(sorted, program->ids, count * sizeof(*sorted));
-	qsort(sorted, count, sizeof(*sorted), compare_ids);
-	for (size_t i = 1; i < count; i++) {
-		if (sorted[i] == sorted[i - 1])
-			status = CMN_ERR_INVALID;
-	}
-	free(sorted);
-	return status;
 }
 
 /*
@@ -116,7 +66,6 @@ static enum cmn_status copy_constants(struct lz_desc_program *ret,
 				      const struct ckcache_program *program)
 {
 	size_t count = program->constant_count;
-	enum cmn_status status;
 
 	if (!count)
 		return CMN_OK;
@@ -133,13 +82,13 @@ static enum cmn_status copy_constants(struct lz_desc_program *ret,
 		ret->pointers[i] = &ret->values[i];
 	}
 	ret->constants = (ze_module_constants_t){ (uint32_t)count, ret->ids, ret->pointers };
-	status = check_ids(ret, count);
-	return status == CMN_OK ? check_sizes(ret, program) : status;
+	return check_sizes(ret, program);
 }
 
-static enum cmn_status copy_program(struct lz_desc_program *ret,
-				    const struct ckcache_program *program)
+static enum cmn_status copy(struct ckcache_desc *base, size_t i, const struct ckcache_program *program)
 {
+	struct lz_desc_program *ret = &((struct lz_desc *)base)->programs[i];
+
 	ret->source = malloc(program->source_size);
 	if (program->options)
 		ret->options = strdup(program->options);
@@ -164,11 +113,11 @@ ze_module_desc_t lz_desc_module(const struct lz_desc *desc, size_t i)
 	};
 }
 
-/* The key of one module. CMN_MISS: not to be cached. */
-static enum cmn_status gather(struct lz_desc *desc, size_t i)
+static enum cmn_status gather(struct ckcache_desc *base, size_t i)
 {
+	struct lz_desc *desc = (struct lz_desc *)base;
 	const ze_module_desc_t module = lz_desc_module(desc, i);
-	struct cc_key *key = &desc->base.items[i].key;
+	struct cc_key *key = &base->items[i].key;
 	struct cmn_view il;
 	const char *reason;
 
@@ -176,19 +125,13 @@ static enum cmn_status gather(struct lz_desc *desc, size_t i)
 	return lz_module_key(&desc->target, &module, key, &il, &reason);
 }
 
-static enum cmn_status fill(struct lz_desc *desc, const struct ckcache_program *programs)
+static enum cmn_status begin(struct ckcache_desc *base, const void *ctx)
 {
-	enum cmn_status status = CMN_OK;
+	struct lz_desc *desc = (struct lz_desc *)base;
 
-	for (size_t i = 0; i < desc->base.count && status == CMN_OK; i++)
-		status = copy_program(&desc->programs[i], &programs[i]);
-	for (size_t i = 0; i < desc->base.count && status == CMN_OK; i++)
-		status = gather(desc, i);
-	if (status == CMN_MISS) {
-		desc->base.empty = true;
-		status = CMN_OK;
-	}
-	return status == CMN_OK ? api_desc_identify(&desc->base) : status;
+	desc->target = *(const struct lz_target *)ctx;
+	desc->programs = calloc(base->count, sizeof(*desc->programs));
+	return desc->programs ? CMN_OK : CMN_ERR_NOMEM;
 }
 
 enum ckcache_status lz_ckcache_desc_new(ze_driver_handle_t driver, ze_context_handle_t context,
@@ -197,39 +140,20 @@ enum ckcache_status lz_ckcache_desc_new(ze_driver_handle_t driver, ze_context_ha
 					struct ckcache_desc **ret_desc)
 {
 	CMN_NOT_CANCELLED;
+	static const struct api_desc_maker maker = {
+		.size = sizeof(struct lz_desc), .functions = lz_ckcache_functions, .destroy = destroy,
+		.begin = begin, .copy = copy, .gather = gather,
+	};
 	struct lz_target target = { .context = context, .driver = driver, .device = device };
-	struct lz_desc *desc;
-	enum cmn_status status;
+	enum ckcache_status status = api_programs_check(count, programs, false);
 
-	if (!driver || !context || !device || !count || count > MAX_PROGRAMS || !programs ||
-	    !ret_desc)
+	if (!driver || !context || !device || !ret_desc)
 		return CKCACHE_ERROR_INVALID_ARGUMENT;
-	for (size_t i = 0; i < count; i++) {
-		if (!is_valid(&programs[i]))
-			return CKCACHE_ERROR_INVALID_ARGUMENT;
-	}
-	target.next = lz_identity_next(context, driver);
-	if (!target.next)
-		return CKCACHE_ERROR_UNAVAILABLE;
-	desc = calloc(1, sizeof(*desc));
-	if (!desc)
-		return CKCACHE_ERROR_OUT_OF_MEMORY;
-	desc->base.functions = lz_ckcache_functions();
-	desc->base.cache = lz_plugin_cache();
-	desc->base.destroy = destroy;
-	desc->target = target;
-	if (api_desc_init(&desc->base, count) != CMN_OK) {
-		free(desc);
-		return CKCACHE_ERROR_OUT_OF_MEMORY;
-	}
-	desc->programs = calloc(count, sizeof(*desc->programs));
-	status = desc->programs ? fill(desc, programs) : CMN_ERR_NOMEM;
-	if (status != CMN_OK) {
-		destroy(&desc->base);
-		return api_status_of(status);
-	}
-	*ret_desc = &desc->base;
-	return CKCACHE_OK;
+	if (status != CKCACHE_OK)
+		return status;
+	target.next = lz_context_next(context, driver);
+	return target.next ? api_desc_new(&maker, &target, lz_plugin_cache(), count, programs, ret_desc) :
+			     CKCACHE_ERROR_UNAVAILABLE;
 }
 
 /* All keys have the same driver, device and environment. */
@@ -256,7 +180,7 @@ enum ckcache_status lz_ckcache_device_desc_new(ze_driver_handle_t driver,
 
 	if (!driver || !device || !ret_desc)
 		return CKCACHE_ERROR_INVALID_ARGUMENT;
-	target.next = lz_identity_next(NULL, driver);
+	target.next = lz_context_next(NULL, driver);
 	if (!target.next)
 		return CKCACHE_ERROR_UNAVAILABLE;
 	status = lz_identity_of(&target);

@@ -34,14 +34,10 @@ struct lz_desc *lz_desc_of(struct ckcache_desc *desc);
 /* What zeModuleCreate is to be called with; lives as long as the description. */
 ze_module_desc_t lz_desc_module(const struct lz_desc *desc, size_t i);
 
-/* A module's native binary, as a field of a blob. CMN_MISS: the driver has none; CMN_ERR_NOMEM. */
-CMN_CHECKED enum cmn_status lz_desc_add_native(const struct lz_desc *desc, size_t i,
-					       ze_module_handle_t module, struct cmn_buffer *blob);
-
 /* The functions of ckcache.h. */
 ckcache_level_zero_desc_new_fn lz_ckcache_desc_new;
-ckcache_level_zero_get_blob_fn lz_ckcache_get_blob;
-ckcache_level_zero_create_from_blob_fn lz_ckcache_create_from_blob;	/* this and lz_ckcache_build: module_desc_build.c */
+ckcache_level_zero_get_blob_fn lz_ckcache_get_blob;	/* this and the next two: module_desc_build.c */
+ckcache_level_zero_create_from_blob_fn lz_ckcache_create_from_blob;
 ckcache_level_zero_build_fn lz_ckcache_build;
 ckcache_level_zero_device_desc_new_fn lz_ckcache_device_desc_new;
 

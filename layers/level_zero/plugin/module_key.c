@@ -2,6 +2,7 @@
 /* module_key: the fields of a module, in order. */
 #include "layers/level_zero/plugin/module_key.h"
 
+#include <endian.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -60,16 +61,14 @@ static int compare_constants(const void *a, const void *b)
 
 static void add_constant(struct cc_key *key, uint32_t input, const struct constant *constant)
 {
-	uint8_t field[4 + 4 + 8 + sizeof(constant->value)];
+	struct {
+		uint32_t input, id;
+		uint64_t size;
+		uint8_t value[sizeof(constant->value)];
+	} field = { htole32(input), htole32(constant->id), htole64(constant->size), { 0 } };
 
-	for (unsigned int i = 0; i < 4; i++) {
-		field[i] = (uint8_t)(input >> (8 * i));
-		field[4 + i] = (uint8_t)(constant->id >> (8 * i));
-	}
-	for (unsigned int i = 0; i < 8; i++)
-		field[8 + i] = (uint8_t)(constant->size >> (8 * i));
-	memcpy(field + 16, constant->value, sizeof(constant->value));
-	cc_key_add(key, CC_PART_CONSTANTS, "constant", field, sizeof(field));
+	memcpy(field.value, constant->value, sizeof(field.value));
+	cc_key_add(key, CC_PART_CONSTANTS, "constant", &field, sizeof(field));
 }
 
 /* false: what the driver will make of them is not known. */

@@ -6,8 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "layers/level_zero/plugin/module_info.h"
 #include "layers/level_zero/plugin/module_key.h"
+#include "layers/level_zero/plugin/module_log.h"
+#include "layers/shared/sequence/build_recipe.h"
 #include "layers/shared/sequence/failure.h"
 #include "layers/shared/driver/environment.h"
 
@@ -15,19 +16,6 @@ bool lz_is_out_of_memory(ze_result_t result)
 {
 	return result == ZE_RESULT_ERROR_OUT_OF_HOST_MEMORY ||
 	       result == ZE_RESULT_ERROR_OUT_OF_DEVICE_MEMORY;
-}
-
-bool lz_native_is_refused(ze_result_t result)
-{
-	return result != ZE_RESULT_SUCCESS && !lz_is_out_of_memory(result) &&
-	       result != ZE_RESULT_ERROR_DEVICE_LOST;
-}
-
-enum cmn_status lz_native_status(ze_result_t result)
-{
-	if (result == ZE_RESULT_SUCCESS)
-		return CMN_OK;
-	return lz_native_is_refused(result) ? CMN_ERR_DRIVER : CMN_ERR_NOMEM;
 }
 
 void lz_module_discard(struct lz_next *next, ze_module_handle_t module)
@@ -102,75 +90,7 @@ static enum cmn_status fill(const struct lz_build *build, struct cc_entry *entry
 	if (text.len)
 		cc_entry_add(entry, LZ_TAG_LOG, 0, text.data, text.len);
 	cmn_buffer_release(&text);
-	lz_module_info_learn(&build->target, *build->module, entry);
 	return CMN_OK;
-}
-
-static struct lz_build *of(struct drv_sequence *sequence)
-{
-	return (struct lz_build *)sequence;
-}
-
-bool lz_native_observe(struct drv_sequence *sequence, struct drv_observer_request *ret)
-{
-	lz_identity_observe(&of(sequence)->target, ret);
-	return true;
-}
-
-struct drv_observer_text lz_native_text(struct drv_sequence *sequence)
-{
-	/* What is compiled includes nothing: nobody need have looked for a file. */
-	return (struct drv_observer_text){ .options = of(sequence)->desc->pBuildFlags,
-					   .source = of(sequence)->il };
-}
-
-enum drv_outcome lz_native_call(struct drv_sequence *sequence)
-{
-	struct lz_build *build = of(sequence);
-	const struct lz_target *target = &build->target;
-
-	build->own_log = NULL;	/* a call that failed may have left something there */
-	drv_environment_note_build();
-	build->result = LZ_NEXT_FIND(target->next, module_create)(
-		target->context, target->device, build->desc, build->module, build->log);
-	if (build->result == ZE_RESULT_SUCCESS)
-		return DRV_BUILT;
-	return lz_is_out_of_memory(build->result) ? DRV_OUT_OF_MEMORY : DRV_ERROR;
-}
-
-/* The result, and what it means; not the build log. */
-char *lz_native_failure(const struct drv_sequence *sequence)
-{
-	ze_result_t result = ((const struct lz_build *)sequence)->result;
-	const char *words = result == ZE_RESULT_ERROR_MODULE_BUILD_FAILURE ? "error: the module does not build" :
-			    result == ZE_RESULT_ERROR_MODULE_LINK_FAILURE ? "error: the module does not link" : "";
-	char code[16];
-
-	(void)snprintf(code, sizeof(code), "0x%x", (unsigned int)result);	/* it fits */
-	return drv_failure_text(code, cmn_view_of(words));
-}
-
-bool lz_native_environment_holds(struct drv_sequence *sequence)
-{
-	return lz_module_key_environment_holds(&of(sequence)->target);
-}
-
-enum cmn_status lz_native_capture(struct drv_sequence *sequence, struct cc_entry **ret)
-{
-	struct cc_entry *entry = cc_entry_new(sequence->build_ns);
-	enum cmn_status status = entry ? fill(of(sequence), entry) : CMN_ERR_NOMEM;
-
-	if (status == CMN_MISS)
-		sequence->bypass = "no-binary";
-	if (status == CMN_OK) {
-		status = cc_entry_finish(entry, sequence->manifest);
-		sequence->manifest = NULL;
-	}
-	if (status == CMN_OK)
-		*ret = entry;
-	else
-		cc_entry_unref(entry);
-	return status;
 }
 
 /* Keeps the driver from saying that it compiled a binary again. */
@@ -186,9 +106,9 @@ static char *without_silencer(const char *flags)
 	return copy;
 }
 
-ze_result_t lz_native_load(const struct lz_target *target, struct cmn_view native,
-			   const char *flags, ze_module_handle_t *ret_module,
-			   ze_module_build_log_handle_t *ret_log)
+enum cmn_status lz_native_load(const struct lz_target *target, struct cmn_view native,
+			       const char *flags, ze_module_handle_t *ret_module,
+			       ze_module_build_log_handle_t *ret_log)
 {
 	char *warning = flags && strstr(flags, SILENCER) ? without_silencer(flags) : NULL;
 	const ze_module_desc_t desc = {
@@ -210,8 +130,10 @@ ze_result_t lz_native_load(const struct lz_target *target, struct cmn_view nativ
 								   &desc, &module, &log);
 	free(warning);
 	/* With several drivers loaders leave a failed call's log unwrapped: it may not be touched. */
+	if (lz_is_out_of_memory(result))
+		return CMN_ERR_NOMEM;
 	if (result != ZE_RESULT_SUCCESS)
-		return result;
+		return result == ZE_RESULT_ERROR_DEVICE_LOST ? CMN_ERR_IO : CMN_ERR_DRIVER;
 	/* A native of another driver version is compiled again from what it carries, with a warning (NEO). */
 	text = read_log(target->next, log);
 	recompiled = text.len && strstr((const char *)text.data, "recompiled-from-ir");
@@ -219,9 +141,122 @@ ze_result_t lz_native_load(const struct lz_target *target, struct cmn_view nativ
 	if (recompiled) {
 		lz_log_discard(target->next, log);
 		lz_module_discard(target->next, module);
-		return ZE_RESULT_ERROR_INVALID_NATIVE_BINARY;
+		return CMN_ERR_DRIVER;
 	}
 	*ret_module = module;
 	*ret_log = log;
-	return ZE_RESULT_SUCCESS;
+	return CMN_OK;
 }
+
+static struct lz_build *of(struct drv_sequence *sequence)
+{
+	return (struct lz_build *)sequence;
+}
+
+static bool step_observe(struct drv_sequence *sequence, struct drv_observer_request *ret)
+{
+	lz_identity_observe(&of(sequence)->target, ret);
+	return true;
+}
+
+static struct drv_observer_text step_text(struct drv_sequence *sequence)
+{
+	/* What is compiled includes nothing: nobody need have looked for a file. */
+	return (struct drv_observer_text){ .options = of(sequence)->desc->pBuildFlags,
+					   .source = of(sequence)->il };
+}
+
+static enum drv_outcome step_call(struct drv_sequence *sequence)
+{
+	struct lz_build *build = of(sequence);
+	const struct lz_target *target = &build->target;
+
+	build->own_log = NULL;	/* a call that failed may have left something there */
+	drv_environment_note_build();
+	build->result = LZ_NEXT_FIND(target->next, module_create)(
+		target->context, target->device, build->desc, build->module, build->log);
+	if (build->result == ZE_RESULT_SUCCESS)
+		return DRV_BUILT;
+	return lz_is_out_of_memory(build->result) ? DRV_OUT_OF_MEMORY : DRV_ERROR;
+}
+
+/* The result, and what it means; not the build log. */
+static char *step_failure(const struct drv_sequence *sequence)
+{
+	ze_result_t result = ((const struct lz_build *)sequence)->result;
+	const char *words = result == ZE_RESULT_ERROR_MODULE_BUILD_FAILURE ? "error: the module does not build" :
+			    result == ZE_RESULT_ERROR_MODULE_LINK_FAILURE ? "error: the module does not link" : "";
+	char code[16];
+
+	(void)snprintf(code, sizeof(code), "0x%x", (unsigned int)result);	/* it fits */
+	return drv_failure_text(code, cmn_view_of(words));
+}
+
+static bool step_environment_holds(struct drv_sequence *sequence)
+{
+	return lz_module_key_environment_holds(&of(sequence)->target);
+}
+
+static enum cmn_status step_capture(struct drv_sequence *sequence, struct cc_entry **ret)
+{
+	struct cc_entry *entry = cc_entry_new(sequence->build_ns);
+	enum cmn_status status = entry ? fill(of(sequence), entry) : CMN_ERR_NOMEM;
+
+	if (status == CMN_MISS)
+		sequence->bypass = "no-binary";
+	if (status == CMN_OK) {
+		status = cc_entry_finish(entry, sequence->manifest);
+		sequence->manifest = NULL;
+	}
+	if (status == CMN_OK)
+		*ret = entry;
+	else
+		cc_entry_unref(entry);
+	return status;
+}
+
+static bool step_key_holds(struct drv_sequence *sequence)
+{
+	return lz_module_key_holds(&of(sequence)->target, sequence->key);
+}
+
+/* The application's module from an entry. */
+static enum cmn_status step_attach(struct drv_sequence *sequence, struct cc_entry *entry)
+{
+	struct lz_build *build = of(sequence);
+	struct cmn_view native = { 0 };
+	ze_module_build_log_handle_t log;
+	enum cmn_status status;
+
+	(void)cc_entry_find(entry, CC_TAG_IMAGE, 0, &native);
+	status = lz_native_load(&build->target, native, build->desc->pBuildFlags, build->module, &log);
+	if (status != CMN_OK)
+		return status;
+	if (build->log == &build->own_log) {
+		lz_log_discard(build->target.next, log);
+	} else {
+		if (log)
+			lz_module_log_of(log, entry);
+		*build->log = log;
+	}
+	build->result = ZE_RESULT_SUCCESS;
+	return CMN_OK;
+}
+
+/* The device is found by what the key has of it. */
+static bool step_leave_recipe(const struct drv_sequence *sequence)
+{
+	return drv_build_recipe_put(sequence->cache, sequence->key, NULL, (struct cmn_view){ 0 });
+}
+
+const struct drv_sequence_steps lz_native_steps = {
+	.observe = step_observe,
+	.text = step_text,
+	.call = step_call,
+	.failure = step_failure,
+	.key_holds = step_key_holds,
+	.environment_holds = step_environment_holds,
+	.capture = step_capture,
+	.leave_recipe = step_leave_recipe,
+	.attach = step_attach,
+};

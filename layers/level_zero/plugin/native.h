@@ -2,7 +2,7 @@
 /*
  * native: the driver's own module: the steps of its build, what an entry has of
  * it, and a module from a native binary; for zeModuleCreate and for ckcache.h.
- * An entry has the native binary (CC_TAG_IMAGE 0) and the fields of module_info.h.
+ * An entry has the native binary (CC_TAG_IMAGE 0) and the log (module_log.h).
  */
 #ifndef LEVEL_ZERO_NATIVE_H
 #define LEVEL_ZERO_NATIVE_H
@@ -25,21 +25,17 @@ struct lz_build {
 };
 
 /*
- * The steps of its sequence (sequence.h) that all modules have. What call leaves in *log is the caller's
- * if it succeeds; with several drivers a failed call's log is not wrapped, and may not be touched.
+ * The steps of its sequence (sequence.h). What the driver leaves in *log is the caller's if it succeeds;
+ * with several drivers a failed call's log is not wrapped, and may not be touched.
  */
-bool lz_native_observe(struct drv_sequence *sequence, struct drv_observer_request *ret);
-struct drv_observer_text lz_native_text(struct drv_sequence *sequence);
-enum drv_outcome lz_native_call(struct drv_sequence *sequence);
-char *lz_native_failure(const struct drv_sequence *sequence);
-bool lz_native_environment_holds(struct drv_sequence *sequence);
-CMN_CHECKED enum cmn_status lz_native_capture(struct drv_sequence *sequence, struct cc_entry **ret);
+extern const struct drv_sequence_steps lz_native_steps;
+
+/* The hook (module.c): as zeModuleCreate (Level Zero core, Module). */
+ze_result_t lz_module_create(struct lz_next *next, ze_context_handle_t context,
+			     ze_device_handle_t device, const ze_module_desc_t *desc,
+			     ze_module_handle_t *module, ze_module_build_log_handle_t *log);
 
 bool lz_is_out_of_memory(ze_result_t result);
-/* A result of lz_native_load: the driver refuses the binary; neither memory nor the device is at fault. */
-bool lz_native_is_refused(ze_result_t result);
-/* The same as the status of a sequence's attach step. */
-enum cmn_status lz_native_status(ze_result_t result);
 
 /* Destroy what no application has seen; NULL is fine. What the driver refuses to destroy is lost either way. */
 void lz_module_discard(struct lz_next *next, ze_module_handle_t module);
@@ -51,14 +47,13 @@ size_t lz_native_size(struct lz_next *next, ze_module_handle_t module);
 bool lz_native_read(struct lz_next *next, ze_module_handle_t module, size_t size, uint8_t *room);
 
 /*
- * A new module from a native binary. flags: those that it was built with; NULL:
- * none. An empty binary, or one that the driver would compile again, from the
- * intermediate language in it, is refused (ZE_RESULT_ERROR_INVALID_NATIVE_BINARY).
- * On success *ret_log is the driver's own log, which the caller destroys, or NULL.
- * On failure nothing is left and no output is touched.
+ * A new module from a native binary. flags: those that it was built with; NULL: none. CMN_ERR_DRIVER:
+ * the driver refuses it, or would compile it again from the intermediate language in it. CMN_ERR_NOMEM:
+ * it or we ran out of memory. CMN_ERR_IO: the device is lost. On success *ret_log is the driver's own
+ * log, which the caller destroys, or NULL. On failure nothing is left and no output is touched.
  */
-ze_result_t lz_native_load(const struct lz_target *target, struct cmn_view native,
-			   const char *flags, ze_module_handle_t *ret_module,
-			   ze_module_build_log_handle_t *ret_log);
+CMN_CHECKED enum cmn_status lz_native_load(const struct lz_target *target, struct cmn_view native,
+					   const char *flags, ze_module_handle_t *ret_module,
+					   ze_module_build_log_handle_t *ret_log);
 
 #endif

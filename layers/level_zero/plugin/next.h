@@ -16,38 +16,25 @@
 
 #include "common/mutex.h"
 
-/* zeDriverGetLastErrorDescription, of 1.6, and zerGetLastErrorDescription, of 1.14; older headers lack them. */
-typedef ze_result_t(ZE_APICALL *lz_get_last_error_fn)(ze_driver_handle_t driver, const char **text);
-typedef ze_result_t(ZE_APICALL *lz_get_default_error_fn)(const char **text);
-
-/* Each function that the plugin calls: its member's name, and its type in ze_ddi.h. */
-#define LZ_NEXT_FUNCTIONS(_)                                       \
-	_(module_create, ze_pfnModuleCreate_t)                     \
-	_(module_destroy, ze_pfnModuleDestroy_t)                   \
-	_(module_get_native, ze_pfnModuleGetNativeBinary_t)        \
-	_(module_get_function, ze_pfnModuleGetFunctionPointer_t)   \
-	_(module_get_global, ze_pfnModuleGetGlobalPointer_t)       \
-	_(log_get_string, ze_pfnModuleBuildLogGetString_t)         \
-	_(log_destroy, ze_pfnModuleBuildLogDestroy_t)              \
-	_(context_create, ze_pfnContextCreate_t)                   \
-	_(context_create_ex, ze_pfnContextCreateEx_t)              \
-	_(context_destroy, ze_pfnContextDestroy_t)                 \
-	_(device_get_sub_devices, ze_pfnDeviceGetSubDevices_t)     \
-	_(device_get_properties, ze_pfnDeviceGetProperties_t)      \
-	_(device_get_module_properties, ze_pfnDeviceGetModuleProperties_t) \
-	_(device_get_pci, ze_pfnDevicePciGetPropertiesExt_t)       \
-	_(driver_get_properties, ze_pfnDriverGetProperties_t)      \
-	_(driver_get_api_version, ze_pfnDriverGetApiVersion_t)                 \
-	_(driver_get_extensions, ze_pfnDriverGetExtensionProperties_t)         \
-	_(driver_get_function, ze_pfnDriverGetExtensionFunctionAddress_t)      \
-	_(driver_get_last_error, lz_get_last_error_fn)                         \
-	_(default_get_last_error, lz_get_default_error_fn)
-
 struct lz_next {
 	_Atomic(const void *) owner;	/* base address of the object that its functions are in; NULL: free */
-#define LZ_NEXT_MEMBER(name, type) _Atomic(type) name;	/* NOLINT(bugprone-macro-parentheses) */
-	LZ_NEXT_FUNCTIONS(LZ_NEXT_MEMBER)
-#undef LZ_NEXT_MEMBER
+	/* Each function that the plugin calls. */
+	_Atomic(ze_pfnModuleCreate_t) module_create;
+	_Atomic(ze_pfnModuleDestroy_t) module_destroy;
+	_Atomic(ze_pfnModuleGetNativeBinary_t) module_get_native;
+	_Atomic(ze_pfnModuleBuildLogGetString_t) log_get_string;
+	_Atomic(ze_pfnModuleBuildLogDestroy_t) log_destroy;
+	_Atomic(ze_pfnContextCreate_t) context_create;
+	_Atomic(ze_pfnContextCreateEx_t) context_create_ex;
+	_Atomic(ze_pfnContextDestroy_t) context_destroy;
+	_Atomic(ze_pfnDeviceGetSubDevices_t) device_get_sub_devices;
+	_Atomic(ze_pfnDeviceGetProperties_t) device_get_properties;
+	_Atomic(ze_pfnDeviceGetModuleProperties_t) device_get_module_properties;
+	_Atomic(ze_pfnDevicePciGetPropertiesExt_t) device_get_pci;
+	_Atomic(ze_pfnDriverGetProperties_t) driver_get_properties;
+	_Atomic(ze_pfnDriverGetApiVersion_t) driver_get_api_version;
+	_Atomic(ze_pfnDriverGetExtensionProperties_t) driver_get_extensions;
+	_Atomic(ze_pfnDriverGetExtensionFunctionAddress_t) driver_get_function;
 };
 
 /* More loaders and plugins than a process has: beyond, calls are not intercepted. */
@@ -55,7 +42,10 @@ struct lz_next {
 
 extern struct lz_next lz_nexts[LZ_NEXTS];
 
-/* Guards the maps of their handles, in identity and answers. Never held across a driver call; free in a forked child. */
+/*
+ * Guards the maps of their handles, in driver_identity, contexts and module_log. Never held across a
+ * driver call; free in a forked child.
+ */
 extern pthread_mutex_t lz_maps;
 
 static inline void lz_maps_lock(void)

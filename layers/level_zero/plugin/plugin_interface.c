@@ -5,7 +5,7 @@
  */
 #include <string.h>
 
-#include "layers/shared/api/functions.h"
+#include "layers/shared/api/device.h"
 #include "layers/level_zero/plugin/module_desc.h"
 
 static const struct ckcache_functions functions = {

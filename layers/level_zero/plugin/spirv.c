@@ -10,7 +10,7 @@
 
 #define MAGIC 0x07230203
 #define HEADER_WORDS 5
-#define MAX_CONSTANTS 65536	/* as many SpecIds as generators number; a megabyte at most */
+#define MAX_CONSTANTS 4096	/* real modules have some dozens: they are looked through one by one */
 #define MAX_TYPES 64		/* scalar types: each kind, width and sign is declared once */
 
 enum opcode {
@@ -38,7 +38,7 @@ struct type {
 struct walk {
 	struct lz_spirv_constants found;
 	size_t room;
-	bool sorted;	/* by target: constants have come, decorations are over */
+	size_t constants;	/* that have come: no decorations of them may come any more */
 	struct type types[MAX_TYPES];
 	size_t type_count;
 };
@@ -67,45 +67,6 @@ enum cmn_status lz_spirv_check(struct cmn_view module)
 	return CMN_OK;
 }
 
-static int compare_targets(const void *a, const void *b)
-{
-	const struct lz_spirv_constant *left = a, *right = b;
-
-	return left->target < right->target ? -1 : left->target > right->target;
-}
-
-static int compare_spec_ids(const void *a, const void *b)
-{
-	const struct lz_spirv_constant *left = a, *right = b;
-
-	return left->spec_id < right->spec_id ? -1 : left->spec_id > right->spec_id;
-}
-
-static void sort(struct lz_spirv_constants *constants,
-		 int (*compare)(const void *, const void *))
-{
-	if (constants->count)
-		qsort(constants->items, constants->count, sizeof(constants->items[0]), compare);
-}
-
-/* The first item that is not less than the key. */
-static size_t lower_bound(const struct lz_spirv_constants *constants,
-			  const struct lz_spirv_constant *key,
-			  int (*compare)(const void *, const void *))
-{
-	size_t low = 0, high = constants->count;
-
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (compare(&constants->items[middle], key) < 0)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
-}
-
 /* OpDecorate: target, decoration, its operands. */
 static enum cmn_status take_decoration(struct walk *walk, struct instruction *instruction)
 {
@@ -117,7 +78,7 @@ static enum cmn_status take_decoration(struct walk *walk, struct instruction *in
 		return CMN_ERR_CORRUPT;
 	if (decoration != DECORATION_SPEC_ID)
 		return CMN_OK;
-	if (instruction->count != 3 || walk->sorted)
+	if (instruction->count != 3 || walk->constants)
 		return CMN_ERR_CORRUPT;
 	if (found->count == MAX_CONSTANTS)
 		return CMN_ERR_TOO_LARGE;
@@ -176,19 +137,19 @@ static uint32_t size_of_number(const struct walk *walk, uint32_t type_id, size_t
 static enum cmn_status take_constant(struct walk *walk, struct instruction *instruction)
 {
 	uint32_t type = cmn_reader_u32(&instruction->operands);
-	struct lz_spirv_constant key = { .target = cmn_reader_u32(&instruction->operands) };
+	uint32_t target = cmn_reader_u32(&instruction->operands);
 	struct lz_spirv_constants *found = &walk->found;
 	uint32_t size = 1;
 
 	if (instruction->count < 2)
 		return CMN_ERR_CORRUPT;
-	if (!walk->sorted)
-		sort(found, compare_targets);
-	walk->sorted = true;
+	if (++walk->constants > MAX_CONSTANTS)
+		return CMN_ERR_TOO_LARGE;
 	if (instruction->opcode == OP_SPEC_CONSTANT)
 		size = size_of_number(walk, type, instruction->count - 2);
-	for (size_t i = lower_bound(found, &key, compare_targets);
-	     i < found->count && found->items[i].target == key.target; i++) {
+	for (size_t i = 0; i < found->count; i++) {
+		if (found->items[i].target != target)
+			continue;
 		if (found->items[i].defined)
 			return CMN_ERR_CORRUPT;
 		found->items[i].defined = true;
@@ -234,11 +195,8 @@ enum cmn_status lz_spirv_constants_gather(struct cmn_view module,
 	struct cmn_reader reader = cmn_reader_of(module);
 	struct instruction instruction = { 0 };
 	enum cmn_status status = CMN_OK;
-	struct walk walk;
+	struct walk walk = { .room = 0 };
 
-	walk.found = (struct lz_spirv_constants){ 0 };
-	walk.room = walk.type_count = 0;
-	walk.sorted = false;
 	if (lz_spirv_check(module) != CMN_OK)
 		return CMN_ERR_CORRUPT;
 	(void)cmn_reader_bytes(&reader, (size_t)4 * HEADER_WORDS);	/* seen above */
@@ -253,7 +211,6 @@ enum cmn_status lz_spirv_constants_gather(struct cmn_view module,
 		lz_spirv_constants_release(&walk.found);
 		return status;
 	}
-	sort(&walk.found, compare_spec_ids);
 	*ret_constants = walk.found;
 	return CMN_OK;
 }
@@ -267,11 +224,11 @@ void lz_spirv_constants_release(struct lz_spirv_constants *constants)
 enum cmn_status lz_spirv_constants_size(const struct lz_spirv_constants *constants,
 					uint32_t spec_id, size_t *ret_size)
 {
-	struct lz_spirv_constant key = { .spec_id = spec_id };
-	size_t first = lower_bound(constants, &key, compare_spec_ids);
 	uint32_t size = 0;
 
-	for (size_t i = first; i < constants->count && constants->items[i].spec_id == spec_id; i++) {
+	for (size_t i = 0; i < constants->count; i++) {
+		if (constants->items[i].spec_id != spec_id)
+			continue;
 		if (!constants->items[i].size || (size && constants->items[i].size != size))
 			return CMN_MISS;
 		size = constants->items[i].size;

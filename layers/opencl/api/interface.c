@@ -5,7 +5,7 @@
  */
 #include <string.h>
 
-#include "layers/shared/api/functions.h"
+#include "layers/shared/api/device.h"
 #include "layers/opencl/api/program_desc.h"
 #include "layers/opencl/key/layers_below.h"
 

@@ -6,14 +6,12 @@
 #include <string.h>
 
 #include "common/cancel.h"
+#include "layers/shared/api/desc_programs.h"
 #include "layers/shared/api/device.h"
 #include "layers/shared/driver/environment.h"
 #include "layers/shared/driver/harmless.h"
 #include "layers/opencl/key/build_key.h"
 #include "layers/opencl/key/options.h"
-
-/* More than anybody links into one object. */
-#define MAX_PROGRAMS 65536
 
 static void free_parts(struct ocl_object *object)
 {
@@ -47,27 +45,6 @@ struct ocl_desc *ocl_desc_of(struct ckcache_desc *desc)
 	return desc && desc->destroy == destroy ? (struct ocl_desc *)desc : NULL;
 }
 
-static bool is_valid(const struct ckcache_program *program)
-{
-	/* What a later version has more would be missing in the id; and the next one would not be where it is looked for. */
-	if (program->struct_size != sizeof(*program) || !program->source || !program->source_size)
-		return false;
-	if (program->language != CKCACHE_LANGUAGE_OPENCL_C &&
-	    program->language != CKCACHE_LANGUAGE_SPIRV)
-		return false;
-	if (program->constant_count && (!program->constants ||
-					program->language != CKCACHE_LANGUAGE_SPIRV))
-		return false;
-	for (size_t i = 0; i < program->constant_count; i++) {
-		const struct ckcache_constant *constant = &program->constants[i];
-
-		if (!constant->value || !constant->size ||
-		    constant->size > sizeof(((struct ocl_constant *)0)->value))
-			return false;
-	}
-	return true;
-}
-
 static int compare_constants(const void *a, const void *b)
 {
 	const struct ocl_constant *left = a, *right = b;
@@ -75,7 +52,7 @@ static int compare_constants(const void *a, const void *b)
 	return left->id < right->id ? -1 : left->id > right->id;
 }
 
-/* By id, as a program has them. CMN_ERR_INVALID: one is given twice. */
+/* By id, as a program has them. */
 static enum cmn_status copy_constants(struct ocl_program *parts,
 				      const struct ckcache_program *program)
 {
@@ -94,16 +71,12 @@ static enum cmn_status copy_constants(struct ocl_program *parts,
 	}
 	parts->constant_count = count;
 	qsort(parts->constants, count, sizeof(*parts->constants), compare_constants);
-	for (size_t i = 1; i < count; i++) {
-		if (parts->constants[i].id == parts->constants[i - 1].id)
-			return CMN_ERR_INVALID;
-	}
 	return CMN_OK;
 }
 
-static enum cmn_status copy_program(struct ocl_desc_program *ret,
-				    const struct ckcache_program *program)
+static enum cmn_status copy(struct ckcache_desc *base, size_t i, const struct ckcache_program *program)
 {
+	struct ocl_desc_program *ret = &((struct ocl_desc *)base)->programs[i];
 	struct ocl_program *parts = calloc(1, sizeof(*parts));
 
 	if (!parts)
@@ -130,9 +103,9 @@ static bool has_name(const struct ocl_desc_program *program)
 				    program->options);
 }
 
-/* The key of one program. CMN_MISS: not to be cached. */
-static enum cmn_status gather(struct ocl_desc *desc, size_t i)
+static enum cmn_status gather(struct ckcache_desc *base, size_t i)
 {
+	struct ocl_desc *desc = (struct ocl_desc *)base;
 	const struct ocl_desc_program *program = &desc->programs[i];
 	const struct ocl_key_request request = {
 		/* As build.c has them: such a program and an application's are one. */
@@ -144,26 +117,11 @@ static enum cmn_status gather(struct ocl_desc *desc, size_t i)
 	enum cmn_status status;
 	const char *reason;
 
-	desc->base.nameless |= !has_name(program);
-	status = ocl_build_key(&request, &desc->base.items[i].key, &desc->driver, &reason);
+	base->nameless |= !has_name(program);
+	status = ocl_build_key(&request, &base->items[i].key, &desc->driver, &reason);
 	if (status == CMN_OK && !drv_options_are_harmless(desc->driver->options, program->options))
 		return CMN_MISS;
 	return status == CMN_OK || status == CMN_ERR_NOMEM ? status : CMN_MISS;
-}
-
-static enum cmn_status fill(struct ocl_desc *desc, const struct ckcache_program *programs)
-{
-	enum cmn_status status = CMN_OK;
-
-	for (size_t i = 0; i < desc->base.count && status == CMN_OK; i++)
-		status = copy_program(&desc->programs[i], &programs[i]);
-	for (size_t i = 0; i < desc->base.count && status == CMN_OK; i++)
-		status = gather(desc, i);
-	if (status == CMN_MISS) {
-		desc->base.empty = true;
-		status = CMN_OK;
-	}
-	return status == CMN_OK ? api_desc_identify(&desc->base) : status;
 }
 
 /*
@@ -180,18 +138,28 @@ static void retain_device(struct ocl_desc *desc, cl_device_id device)
 		desc->device = device;
 }
 
-/* References to the context and the device, which must be one of its. */
-static enum cmn_status take_handles(struct ocl_desc *desc, cl_context context, cl_device_id device)
+struct handles {
+	cl_context context;
+	cl_device_id device;
+};
+
+/* Takes references to the context and the device, which must be one of its. */
+static enum cmn_status begin(struct ckcache_desc *base, const void *ctx)
 {
+	struct ocl_desc *desc = (struct ocl_desc *)base;
+	const struct handles *handles = ctx;
 	enum cmn_status status;
 
-	if (OCL_NEXT.clRetainContext(context) != CL_SUCCESS)
+	desc->programs = calloc(base->count, sizeof(*desc->programs));
+	if (!desc->programs)
+		return CMN_ERR_NOMEM;
+	if (OCL_NEXT.clRetainContext(handles->context) != CL_SUCCESS)
 		return CMN_ERR_INVALID;
-	desc->context = context;
-	status = ocl_targets_of_device(context, device, &desc->targets);
+	desc->context = handles->context;
+	status = ocl_targets_of_device(handles->context, handles->device, &desc->targets);
 	if (status != CMN_OK)
 		return status == CMN_ERR_NOMEM ? status : CMN_ERR_INVALID;
-	retain_device(desc, device);
+	retain_device(desc, handles->device);
 	return CMN_OK;
 }
 
@@ -200,35 +168,18 @@ enum ckcache_status ocl_ckcache_desc_new(cl_context context, cl_device_id device
 					 struct ckcache_desc **ret_desc)
 {
 	CMN_NOT_CANCELLED;
-	struct ocl_desc *desc;
-	enum cmn_status status;
+	static const struct api_desc_maker maker = {
+		.size = sizeof(struct ocl_desc), .functions = ocl_ckcache_functions, .destroy = destroy,
+		.begin = begin, .copy = copy, .gather = gather,
+	};
+	const struct handles handles = { context, device };
+	enum ckcache_status status = api_programs_check(count, programs, true);
 
-	if (!context || !device || !count || count > MAX_PROGRAMS || !programs || !ret_desc)
+	if (!context || !device || !ret_desc)
 		return CKCACHE_ERROR_INVALID_ARGUMENT;
-	for (size_t i = 0; i < count; i++) {
-		if (!is_valid(&programs[i]))
-			return CKCACHE_ERROR_INVALID_ARGUMENT;
-	}
-	desc = calloc(1, sizeof(*desc));
-	if (!desc)
-		return CKCACHE_ERROR_OUT_OF_MEMORY;
-	desc->base.functions = ocl_ckcache_functions();
-	desc->base.cache = ocl_layer.cache;
-	desc->base.destroy = destroy;
-	if (api_desc_init(&desc->base, count) != CMN_OK) {
-		free(desc);
-		return CKCACHE_ERROR_OUT_OF_MEMORY;
-	}
-	desc->programs = calloc(count, sizeof(*desc->programs));
-	status = desc->programs ? take_handles(desc, context, device) : CMN_ERR_NOMEM;
-	if (status == CMN_OK)
-		status = fill(desc, programs);
-	if (status != CMN_OK) {
-		destroy(&desc->base);
-		return api_status_of(status);
-	}
-	*ret_desc = &desc->base;
-	return CKCACHE_OK;
+	if (status != CKCACHE_OK)
+		return status;
+	return api_desc_new(&maker, &handles, ocl_layer.cache, count, programs, ret_desc);
 }
 
 /* All keys have the same devices and environment. */

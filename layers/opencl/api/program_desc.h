@@ -44,11 +44,14 @@ void ocl_desc_note_image(struct ocl_desc *desc, size_t i, struct cmn_view image)
 CMN_CHECKED enum cmn_status ocl_desc_add_image(const struct ocl_desc *desc, size_t i,
 					       cl_program program, struct cmn_buffer *blob,
 					       struct cmn_view *ret_image);
+/* The same of a program that the application says is the i-th (desc_build.h). */
+CMN_CHECKED enum cmn_status ocl_desc_add(struct ckcache_desc *desc, size_t i, void *program,
+					 struct cmn_buffer *blob);
 
 /* The functions of ckcache.h. */
 ckcache_opencl_desc_new_fn ocl_ckcache_desc_new;
-ckcache_opencl_get_blob_fn ocl_ckcache_get_blob;
-ckcache_opencl_create_from_blob_fn ocl_ckcache_create_from_blob;	/* this and ocl_ckcache_build: program_desc_build.c */
+ckcache_opencl_get_blob_fn ocl_ckcache_get_blob;	/* this and the next two: program_desc_build.c */
+ckcache_opencl_create_from_blob_fn ocl_ckcache_create_from_blob;
 ckcache_opencl_build_fn ocl_ckcache_build;
 ckcache_opencl_device_desc_new_fn ocl_ckcache_device_desc_new;
 

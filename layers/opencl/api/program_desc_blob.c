@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* program_desc_blob: from built programs to a blob. */
+/* program_desc_blob: from a built program to its part of a blob. */
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/cancel.h"
 #include "common/mutex.h"
 #include "layers/opencl/api/program_desc.h"
 #include "layers/opencl/hooks/dispatch.h"
+#include "layers/opencl/program/program_info.h"
 
 /*
  * Programs are the application's, and the layer may stand for them: they are
@@ -142,118 +142,49 @@ static bool is_noted(struct ocl_desc *desc, size_t i, struct cmn_view image)
 }
 
 /* Where the device stands among the program's, or the number of these. */
-static size_t place_of(cl_device_id device, const struct cmn_buffer *devices)
+static size_t place_of(cl_program program, cl_device_id device)
 {
-	size_t count = devices->len / sizeof(device), i = 0;
+	struct cmn_buffer devices = ask_program(program, CL_PROGRAM_DEVICES);
+	size_t count = devices.len / sizeof(device), i = 0;
 
-	for (; i < count; i++) {
-		cl_device_id one;
-
-		memcpy(&one, devices->data + i * sizeof(one), sizeof(one));
-		if (one == device)
-			break;
-	}
+	while (i < count && memcmp(devices.data + i * sizeof(device), &device, sizeof(device)) != 0)
+		i++;
+	cmn_buffer_release(&devices);
 	return i;
-}
-
-/* Drivers that write all binaries, asked for or not, get a buffer for each. */
-static bool make_buffers(size_t count, const size_t *lens, size_t ours, unsigned char *room,
-			 unsigned char **buffers)
-{
-	for (size_t i = 0; i < count; i++) {
-		buffers[i] = i == ours ? room : lens[i] ? malloc(lens[i]) : NULL;
-		if (lens[i] && !buffers[i])
-			return false;
-	}
-	return true;
-}
-
-static enum cmn_status read_image(cl_program program, size_t count, const size_t *lens, size_t ours,
-				  unsigned char *room)
-{
-	unsigned char **buffers = calloc(count, sizeof(*buffers));
-	enum cmn_status status = CMN_ERR_NOMEM;
-
-	if (buffers && make_buffers(count, lens, ours, room, buffers))
-		status = ocl_clGetProgramInfo(program, CL_PROGRAM_BINARIES,
-					      count * sizeof(*buffers), buffers,
-					      NULL) == CL_SUCCESS ? CMN_OK : CMN_MISS;
-	for (size_t i = 0; buffers && i < count; i++) {
-		if (i != ours)
-			free(buffers[i]);
-	}
-	free(buffers);
-	return status;
 }
 
 enum cmn_status ocl_desc_add_image(const struct ocl_desc *desc, size_t i, cl_program program,
 				   struct cmn_buffer *blob, struct cmn_view *ret_image)
 {
-	struct cmn_buffer devices = ask_program(program, CL_PROGRAM_DEVICES);
-	struct cmn_buffer sizes = ask_program(program, CL_PROGRAM_BINARY_SIZES);
-	size_t count = devices.len / sizeof(cl_device_id);
-	size_t ours = place_of(desc->targets.devices[0], &devices);
-	enum cmn_status status = CMN_MISS;
-	const size_t *lens = (const size_t *)(const void *)sizes.data;
+	size_t ours = place_of(program, desc->targets.devices[0]);
+	struct ocl_images images;
+	enum cmn_status status = ocl_images_measure(ocl_clGetProgramInfo, program, &images);
 	unsigned char *room;
 
-	if (lens && ours < count && sizes.len == count * sizeof(*lens) && lens[ours]) {
-		room = api_blob_add_room(blob, API_FIELD_IMAGE, (uint32_t)i, lens[ours]);
-		status = room ? read_image(program, count, lens, ours, room) : CMN_ERR_NOMEM;
-		*ret_image = (struct cmn_view){ room, lens[ours] };
+	if (status == CMN_OK && (ours >= images.count || !images.lens[ours]))
+		status = CMN_MISS;
+	if (status == CMN_OK)
+		status = ocl_images_read(ocl_clGetProgramInfo, program, &images);
+	if (status == CMN_OK) {
+		room = api_blob_add_room(blob, API_FIELD_IMAGE, (uint32_t)i, images.lens[ours]);
+		if (room)
+			memcpy(room, images.data[ours], images.lens[ours]);
+		*ret_image = (struct cmn_view){ room, images.lens[ours] };
+		status = room ? CMN_OK : CMN_ERR_NOMEM;
 	}
-	cmn_buffer_release(&devices);
-	cmn_buffer_release(&sizes);
+	ocl_images_release(&images);
 	return status;
 }
 
-struct making {
-	struct ocl_desc *desc;
-	struct _cl_program *const *programs;
-};
-
-static enum ckcache_status make_blob(void *ctx, struct cmn_buffer *ret)
+enum cmn_status ocl_desc_add(struct ckcache_desc *base, size_t i, void *program, struct cmn_buffer *blob)
 {
-	const struct making *making = ctx;
-	struct ocl_desc *desc = making->desc;
-	enum cmn_status status = CMN_OK;
+	struct ocl_desc *desc = (struct ocl_desc *)base;
+	struct cmn_view image;
+	bool by_image;
+	enum cmn_status status;
 
-	if (!ocl_desc_holds(desc))
-		return CKCACHE_ERROR_CHANGED;
-	api_blob_begin(ret, CKCACHE_KIND_PROGRAMS, &desc->base.id);
-	for (size_t i = 0; i < desc->base.count && status == CMN_OK; i++) {
-		cl_program program = making->programs[i];
-		struct cmn_view image;
-		bool by_image;
-
-		if (!is_as_described(desc, i, program, &by_image)) {
-			status = CMN_ERR_INVALID;
-			break;
-		}
-		status = ocl_desc_add_image(desc, i, program, ret, &image);
-		if (status == CMN_OK && by_image && !is_noted(desc, i, image))
-			status = CMN_ERR_INVALID;
-	}
-	if (status == CMN_OK)
-		status = api_blob_end(ret);
-	if (status == CMN_OK)
-		return CKCACHE_OK;
-	cmn_buffer_release(ret);
-	return status == CMN_MISS ? CKCACHE_OK : api_status_of(status);
-}
-
-enum ckcache_status ocl_ckcache_get_blob(struct ckcache_desc *base,
-					 struct _cl_program *const *programs, size_t *size,
-					 uint8_t *blob)
-{
-	CMN_NOT_CANCELLED;
-	struct making making = { ocl_desc_of(base), programs };
-	struct cmn_hash of;
-
-	if (!making.desc || !programs || !size)
-		return CKCACHE_ERROR_INVALID_ARGUMENT;
-	if (!api_desc_has_id(base))
-		return api_give((struct cmn_view){ NULL, 0 }, size, blob);
-	of = cmn_hash_of(programs, base->count * sizeof(programs[0]));
-	return api_desc_give_blob(base, &of, make_blob, &making, size, blob);
+	if (!is_as_described(desc, i, program, &by_image))
+		return CMN_ERR_INVALID;
+	status = ocl_desc_add_image(desc, i, program, blob, &image);
+	return status == CMN_OK && by_image && !is_noted(desc, i, image) ? CMN_ERR_INVALID : status;
 }

@@ -7,8 +7,6 @@
 #include "layers/shared/api/desc_build.h"
 #include "layers/shared/driver/environment.h"
 #include "layers/opencl/program/capture.h"
-#include "layers/opencl/program/program_failure.h"
-#include "layers/opencl/program/private_copy.h"
 #include "layers/opencl/api/program_desc.h"
 #include "layers/opencl/program/watch.h"
 
@@ -40,32 +38,16 @@ static void discard(struct ckcache_desc *base, size_t count, void *objects)
 static enum cmn_status load_image(struct ocl_desc *desc, size_t i, struct cmn_view image,
 				  cl_program *ret)
 {
-	unsigned char *copy = NULL;
-	const unsigned char *bytes = desc->driver->private_directory ?
-					     ocl_private_copy(desc->driver, image, &copy).data : image.data;
-	cl_int error = CL_SUCCESS, binary = CL_SUCCESS;
-	cl_device_id device = desc->targets.devices[0];
-	cl_program program = OCL_NEXT.clCreateProgramWithBinary(desc->context, 1, &device,
-								&image.len, &bytes, &binary,
-								&error);
+	const struct ocl_load load = {
+		.context = desc->context, .driver = desc->driver, .num_devices = 1,
+		.devices = desc->targets.devices, .image = image, .is_executable = true,
+		.options = desc->programs[i].options,
+	};
+	enum cmn_status status = ocl_load(&load, ret);
 
-	free(copy);
-	/* NEO may say one of the two only. */
-	if (error == CL_SUCCESS)
-		error = binary;
-	if (!program && error == CL_SUCCESS)
-		error = CL_INVALID_BINARY;
-	if (error == CL_SUCCESS)
-		error = OCL_NEXT.clBuildProgram(program, 1, &device, desc->programs[i].options,
-						NULL, NULL);
-	if (error == CL_SUCCESS) {
+	if (status == CMN_OK)
 		ocl_desc_note_image(desc, i, image);
-		*ret = program;
-		return CMN_OK;
-	}
-	discard(&desc->base, 1, &program);
-	return error == CL_OUT_OF_HOST_MEMORY || error == CL_OUT_OF_RESOURCES ? CMN_ERR_NOMEM :
-										CMN_ERR_DRIVER;
+	return status;
 }
 
 static struct construction *of(struct drv_sequence *sequence)
@@ -236,10 +218,9 @@ static bool add_to_blob(struct construction *one, struct cmn_buffer *blob)
 }
 
 static enum ckcache_status build(struct ckcache_desc *base, size_t i, struct api_order *order,
-				 void *objects, enum ckcache_origin *ret_origin)
+				 void **ret_object, enum ckcache_origin *ret_origin)
 {
 	struct construction one = { .sequence.steps = &sequence_steps, .desc = (struct ocl_desc *)base, .i = i };
-	cl_program *programs = objects;
 	enum ckcache_status status;
 
 	api_build_begin(base, i, &one.sequence);
@@ -250,16 +231,10 @@ static enum ckcache_status build(struct ckcache_desc *base, size_t i, struct api
 	if (status == CKCACHE_OK && order->blob && !add_to_blob(&one, order->blob))
 		order->blob = NULL;
 	drv_sequence_release(&one.sequence);
-	if (status == CKCACHE_OK) {
-		programs[i] = one.program;
-		return status;
-	}
-	discard(base, i, programs);
 	/* The application gets the one that failed, with its log. */
-	if (status == CKCACHE_ERROR_BUILD)
-		programs[0] = one.program;
-	else
+	if (status != CKCACHE_OK && status != CKCACHE_ERROR_BUILD)
 		discard(base, 1, &one.program);
+	*ret_object = one.program;
 	return status;
 }
 
@@ -278,7 +253,8 @@ static enum ckcache_status load(struct ckcache_desc *base, size_t i, struct cmn_
 }
 
 static const struct api_build_steps steps = {
-	.holds = holds, .load = load, .discard = discard, .build = build, .gives_failed = true,
+	.holds = holds, .load = load, .discard = discard, .build = build, .add = ocl_desc_add,
+	.gives_failed = true,
 };
 
 enum ckcache_status ocl_ckcache_build(struct ckcache_desc *base,
@@ -295,4 +271,10 @@ enum ckcache_status ocl_ckcache_create_from_blob(struct ckcache_desc *base, size
 						 struct _cl_program **ret_programs)
 {
 	return api_desc_create(ocl_desc_of(base) ? base : NULL, size, blob, &steps, ret_programs);
+}
+
+enum ckcache_status ocl_ckcache_get_blob(struct ckcache_desc *base, struct _cl_program *const *programs,
+					 size_t *size, uint8_t *blob)
+{
+	return api_desc_get_blob(ocl_desc_of(base) ? base : NULL, &steps, programs, size, blob);
 }

@@ -17,7 +17,6 @@
 #include "layers/opencl/key/options.h"
 #include "layers/opencl/key/pyopencl_nonce.h"
 #include "layers/opencl/program/capture.h"
-#include "layers/opencl/program/program_failure.h"
 #include "layers/opencl/program/program_recipe.h"
 #include "layers/opencl/program/watch.h"
 #include "layers/shared/driver/environment.h"
@@ -141,7 +140,7 @@ static void find_devices(struct build *build)
 /* From now on the application's program answers for itself, also while it is being built. */
 static void supersede(struct build *build)
 {
-	build->superseded = ocl_capture_supersede(build->call.program);
+	build->superseded = ocl_program_supersede(build->call.program);
 }
 
 /*
@@ -264,7 +263,7 @@ static const char *step_input_changed(struct drv_sequence *sequence)
 	return ocl_watch_token_may_matter(&given, sequence->manifest) ? "random-token" : NULL;
 }
 
-/* Reads the program just built: now or, by policy, later. */
+/* Reads the program just built, or leaves a recipe of it. */
 static enum cmn_status step_capture(struct drv_sequence *sequence, struct cc_entry **ret)
 {
 	struct build *build = of(sequence);
@@ -284,19 +283,12 @@ static enum cmn_status step_capture(struct drv_sequence *sequence, struct cc_ent
 		return ocl_capture_failure(sequence, program->object.handle, &request, build->error,
 					   ret);
 	}
-	/*
-	 * Reading the binary would hold up the application: another process is to
-	 * make it; if the application asks for it itself, it can be had before.
-	 */
+	/* Reading the binary would hold up the application: another process is to make it. */
 	if (build->capture == CC_CAPTURE_DEFERRED) {
 		sequence->deferred = ocl_recipe_record(&build->key, &build->targets,
 						       sequence->manifest);
 		if (!sequence->deferred)
 			sequence->bypass = "capture-deferred";
-		request.on_request = true;
-	}
-	if (build->capture != CC_CAPTURE_EAGER) {
-		ocl_capture_later(sequence, program, &request);
 		return CMN_MISS;
 	}
 	status = ocl_capture_read(sequence, program->object.handle, &request, ret);
@@ -430,8 +422,6 @@ static bool is_current(const struct build *build)
  */
 static void keep(struct build *build)
 {
-	struct ocl_program *program = build->call.program;
-	struct ocl_capture *capture = NULL;
 	struct cc_entry *entry;
 
 	if (!is_current(build))
@@ -440,13 +430,6 @@ static void keep(struct build *build)
 		if (is_current(build))
 			cc_cache_put(ocl_layer.cache, &build->key, entry);
 		cc_entry_unref(entry);
-	} else if (!is_current(build)) {
-		/* If it was to be read later, that is too late now. */
-		ocl_objects_lock();
-		capture = program->capture;
-		program->capture = NULL;
-		ocl_objects_unlock();
-		ocl_capture_free(capture);
 	}
 }
 
@@ -601,8 +584,7 @@ static bool driver_refuses_rebuild(const struct build *build)
 static void bring_back_others(struct build *build)
 {
 	struct ocl_program *program = build->call.program;
-	/* What the program holds may have to be read before that is gone. */
-	struct ocl_loaded_program *loaded = ocl_capture_supersede(program);
+	struct ocl_loaded_program *loaded = ocl_program_supersede(program);
 
 	if (loaded && loaded->kind == OCL_LOADED_EXECUTABLE && !loaded->own)
 		(void)OCL_NEXT.clBuildProgram(program->object.handle, loaded->num_devices,

@@ -9,7 +9,6 @@
 #include "layers/shared/driver/environment.h"
 #include "layers/shared/driver/libraries.h"
 #include "layers/opencl/hooks/dispatch.h"
-#include "layers/opencl/program/capture.h"
 
 /* The loaded program goes before the application's. */
 static void forget_kernel(struct ocl_program *program, struct ocl_loaded_program *loaded,
@@ -115,7 +114,7 @@ static bool fall_back(struct ocl_program *program)
 	/* Not waited for: who builds may wait in the driver for the callback that calls here. */
 	if (!ocl_program_try_begin(program))
 		return false;
-	loaded = ocl_capture_supersede(program);
+	loaded = ocl_program_supersede(program);
 	drv_environment_note_build();
 	drv_libraries_note_unseen();
 	if (loaded)
@@ -158,7 +157,6 @@ cl_kernel CL_API_CALL ocl_clCreateKernel(cl_program handle, const char *kernel_n
 
 	if (!program)
 		return OCL_NEXT.clCreateKernel(handle, kernel_name, errcode_ret);
-	ocl_capture_forget_what_may_run(program);
 	of_loaded = ocl_loaded_program_has_kernels(loaded);
 	target = find_target(program, loaded);
 	/* That there is no name is for the driver to say. */
@@ -303,8 +301,6 @@ cl_int CL_API_CALL ocl_clCreateKernelsInProgram(cl_program handle, cl_uint num_k
 							 num_kernels_ret);
 	loaded = ocl_program_loaded(program);
 	target = find_target(program, loaded);
-	if (kernels)
-		ocl_capture_forget_what_may_run(program);
 	error = !target ? CL_INVALID_PROGRAM_EXECUTABLE :
 		create_all(target, loaded, num_kernels, kernels, &count);
 	if (error == CL_SUCCESS && num_kernels_ret)

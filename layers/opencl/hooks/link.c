@@ -14,7 +14,6 @@
 #include "layers/opencl/key/build_key.h"
 #include "common/cancel.h"
 #include "layers/opencl/program/capture.h"
-#include "layers/opencl/program/program_failure.h"
 #include "layers/opencl/hooks/dispatch.h"
 #include "layers/opencl/hooks/program_hooks.h"
 #include "layers/shared/driver/environment.h"
@@ -385,27 +384,23 @@ static const char *step_input_changed(struct drv_sequence *sequence)
 static enum cmn_status step_capture(struct drv_sequence *sequence, struct cc_entry **ret)
 {
 	struct link *link = of(sequence);
-	struct ocl_capture_request request = {
+	const struct ocl_capture_request request = {
 		.kind = link->kind,
 		.targets = &link->devices,
 		.driver = link->driver,
 		.build_ns = sequence->build_ns,
 	};
-	struct ocl_program *program = ocl_program_find(link->result);
+	struct ocl_program *program;
 	enum cmn_status status;
 
-	/* Only if the application asks for the binary. */
 	if (link->capture == CC_CAPTURE_DEFERRED) {
 		sequence->bypass = "capture-deferred";
-		request.on_request = true;
-		if (program)
-			ocl_capture_later(sequence, program, &request);
-		status = CMN_MISS;
-	} else {
-		status = ocl_capture_read(sequence, link->result, &request, ret);
-		if (status == CMN_OK && program && link->kind == OCL_LOADED_OBJECT)
-			ocl_program_set_content(program, *ret);
+		return CMN_MISS;
 	}
+	status = ocl_capture_read(sequence, link->result, &request, ret);
+	program = ocl_program_find(link->result);
+	if (status == CMN_OK && program && link->kind == OCL_LOADED_OBJECT)
+		ocl_program_set_content(program, *ret);
 	ocl_program_unref(program);
 	return status;
 }

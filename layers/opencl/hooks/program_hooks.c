@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "common/cancel.h"
-#include "layers/opencl/program/capture.h"
 #include "layers/opencl/hooks/dispatch.h"
 
 static size_t string_length(const char *string, const size_t *lengths, cl_uint i)
@@ -125,22 +124,6 @@ cl_int CL_API_CALL ocl_clRetainProgram(cl_program handle)
 	return error;
 }
 
-/* The application's last release, or so it was when the caller looked. */
-static cl_int release_last(struct ocl_program *program)
-{
-	struct ocl_capture *capture;
-	uint64_t serial;
-
-	ocl_objects_lock();
-	capture = program->capture;
-	program->capture = NULL;
-	serial = program->build_serial;
-	ocl_objects_unlock();
-	/* Only now has the driver made all it will; the program is still alive to be asked. */
-	ocl_capture_run(capture, program, serial);
-	return ocl_program_release(program);
-}
-
 cl_int CL_API_CALL ocl_clReleaseProgram(cl_program handle)
 {
 	CMN_NOT_CANCELLED;
@@ -158,7 +141,7 @@ cl_int CL_API_CALL ocl_clReleaseProgram(cl_program handle)
 	}
 	ocl_object_ref(&program->object);
 	ocl_object_unlock(&program->object);
-	error = release_last(program);
+	error = ocl_program_release(program);
 	ocl_program_unref(program);
 	return error;
 }

@@ -9,7 +9,6 @@
 
 #include "layers/opencl/program/binaries.h"
 #include "common/cancel.h"
-#include "layers/opencl/program/capture.h"
 #include "layers/opencl/hooks/dispatch.h"
 #include "layers/opencl/hooks/kernel.h"
 
@@ -198,9 +197,6 @@ cl_int CL_API_CALL ocl_clGetProgramInfo(cl_program handle, cl_program_info param
 	struct ocl_loaded_program *loaded = program ? ocl_program_loaded(program) : NULL;
 	cl_int error;
 
-	if (program && !loaded && param_value &&
-	    (param_name == CL_PROGRAM_BINARIES || param_name == CL_PROGRAM_BINARY_SIZES))
-		ocl_capture_requested(program);
 	if (loaded && loaded->kind != OCL_LOADED_FAILURE)
 		error = get_loaded_info(program, loaded, param_name, param_value_size,
 					param_value, param_value_size_ret);

@@ -5,80 +5,34 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "layers/opencl/program/program.h"
-#include "layers/opencl/program/program_info.h"
 #include "layers/opencl/program/watch.h"
 #include "layers/opencl/key/pyopencl_nonce.h"
-
-/* The program's binaries, read into *images, which the caller frees with free_images. */
-static enum cmn_status read_images(cl_program program, const struct ocl_targets *targets,
-				   const size_t *lens, unsigned char **images)
-{
-	/* Drivers that write all binaries, asked for or not, get a place for each. */
-	for (cl_uint i = 0; i < targets->program_count; i++) {
-		images[i] = lens[i] ? calloc(1, lens[i]) : NULL;
-		if (lens[i] && !images[i])
-			return CMN_ERR_NOMEM;
-	}
-	return OCL_NEXT.clGetProgramInfo(program, CL_PROGRAM_BINARIES,
-					 targets->program_count * sizeof(*images), images,
-					 NULL) == CL_SUCCESS ? CMN_OK : CMN_MISS;
-}
-
-static void free_images(cl_uint count, unsigned char **images)
-{
-	for (cl_uint i = 0; images && i < count; i++)
-		free(images[i]);
-	free(images);
-}
-
-/* The lengths of the binaries of a program for so many devices; false: the driver does not say. */
-static bool get_lens(cl_program program, cl_uint count, size_t *ret)
-{
-	size_t size = 0;
-
-	return OCL_NEXT.clGetProgramInfo(program, CL_PROGRAM_BINARY_SIZES, count * sizeof(*ret),
-					 ret, &size) == CL_SUCCESS && size == count * sizeof(*ret);
-}
-
-/* lens and images are of each of the program's devices. */
-static void add_read(struct cc_entry *entry, const struct ocl_targets *targets, const size_t *lens,
-		     unsigned char *const *images)
-{
-	for (cl_uint i = 0, next = 0; i < targets->program_count; i++) {
-		bool target = next < targets->count && targets->indices[next] == i;
-
-		if (target)
-			cc_entry_add(entry, CC_TAG_IMAGE, next++, images[i], lens[i]);
-		else if (lens[i])
-			cc_entry_add(entry, OCL_TAG_OTHER_IMAGE, i, images[i], lens[i]);
-	}
-}
 
 /* The binaries as the driver gives them. */
 static enum cmn_status add_images(struct cc_entry *entry, cl_program program,
 				  const struct ocl_targets *targets)
 {
-	cl_uint count = targets->program_count;
-	size_t *lens = calloc(count, sizeof(*lens));
-	unsigned char **images = calloc(count, sizeof(*images));
-	enum cmn_status status = CMN_ERR_NOMEM;
+	struct ocl_images images;
+	enum cmn_status status = ocl_images_measure(OCL_NEXT.clGetProgramInfo, program, &images);
 
-	if (!lens || !images)
-		goto out;
-	status = get_lens(program, count, lens) ? CMN_OK : CMN_MISS;
+	if (status == CMN_OK && images.count != targets->program_count)
+		status = CMN_MISS;
 	/* A driver that has none for a target must not be asked for it. */
-	for (cl_uint i = 0; i < targets->count; i++) {
-		if (lens[targets->indices[i]] == 0)
+	for (cl_uint i = 0; status == CMN_OK && i < targets->count; i++) {
+		if (images.lens[targets->indices[i]] == 0)
 			status = CMN_MISS;
 	}
 	if (status == CMN_OK)
-		status = read_images(program, targets, lens, images);
-	if (status == CMN_OK)
-		add_read(entry, targets, lens, images);
-out:
-	free_images(count, images);
-	free(lens);
+		status = ocl_images_read(OCL_NEXT.clGetProgramInfo, program, &images);
+	for (cl_uint i = 0, next = 0; status == CMN_OK && i < targets->program_count; i++) {
+		bool target = next < targets->count && targets->indices[next] == i;
+
+		if (target)
+			cc_entry_add(entry, CC_TAG_IMAGE, next++, images.data[i], images.lens[i]);
+		else if (images.lens[i])
+			cc_entry_add(entry, OCL_TAG_OTHER_IMAGE, i, images.data[i], images.lens[i]);
+	}
+	ocl_images_release(&images);
 	return status;
 }
 
@@ -235,102 +189,4 @@ out:
 	else
 		cc_entry_unref(entry);
 	return status;
-}
-
-static bool is_at(struct ocl_program *program, uint64_t serial)
-{
-	bool same;
-
-	ocl_objects_lock();
-	same = program->build_serial == serial;
-	ocl_objects_unlock();
-	return same;
-}
-
-/* Unless the program is no longer what the capture is of when it has been read. */
-static void store(struct ocl_capture *capture, struct ocl_program *program, uint64_t serial)
-{
-	struct cc_entry *entry;
-	const char *reason;
-
-	if (read_program(program->object.handle, &capture->request, capture->manifest, &entry,
-			 &reason) == CMN_OK) {
-		if (is_at(program, serial))
-			cc_cache_put(ocl_layer.cache, &capture->key, entry);
-		cc_entry_unref(entry);
-	}
-	capture->manifest = NULL;
-}
-
-void ocl_capture_run(struct ocl_capture *capture, struct ocl_program *program, uint64_t serial)
-{
-	if (capture && !capture->request.on_request)
-		store(capture, program, serial);
-	ocl_capture_free(capture);
-}
-
-struct ocl_loaded_program *ocl_capture_supersede(struct ocl_program *program)
-{
-	struct ocl_loaded_program *loaded;
-	struct ocl_capture *capture;
-	uint64_t serial;
-
-	ocl_objects_lock();
-	capture = program->capture;
-	program->capture = NULL;
-	program->has_content = false;
-	serial = ++program->build_serial;
-	ocl_objects_unlock();
-	ocl_object_lock(&program->object);
-	loaded = program->loaded;
-	program->loaded = NULL;
-	ocl_object_unlock(&program->object);
-	ocl_capture_run(capture, program, serial);
-	return loaded;
-}
-
-void ocl_capture_forget_what_may_run(struct ocl_program *program)
-{
-	struct ocl_capture *capture = NULL;
-
-	ocl_objects_lock();
-	if (program->capture && program->capture->request.driver->compiles_when_run) {
-		capture = program->capture;
-		program->capture = NULL;
-	}
-	ocl_objects_unlock();
-	ocl_capture_free(capture);
-}
-
-void ocl_capture_requested(struct ocl_program *program)
-{
-	struct ocl_capture *capture = NULL;
-	uint64_t serial;
-
-	/* Who builds it now makes it another one. */
-	if (!ocl_program_try_begin(program))
-		return;
-	ocl_objects_lock();
-	if (program->capture && program->capture->request.on_request) {
-		capture = program->capture;
-		program->capture = NULL;
-	}
-	serial = program->build_serial;
-	ocl_objects_unlock();
-	if (capture)
-		store(capture, program, serial);
-	ocl_capture_free(capture);
-	ocl_program_end(program);
-}
-
-void ocl_capture_later(struct drv_sequence *sequence, struct ocl_program *program,
-		       const struct ocl_capture_request *request)
-{
-	struct ocl_capture *capture = ocl_capture_new(sequence->key, request, take_manifest(sequence));
-
-	if (!capture)
-		return;
-	ocl_objects_lock();
-	program->capture = capture;	/* its build took the one of the build before */
-	ocl_objects_unlock();
 }

@@ -1,16 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * capture: makes an entry of what the driver built: at once; at the program's
- * last release, for drivers that compile late; or, for drivers that take long to
- * return a binary, when the application itself asks for the binary.
- */
+/* capture: makes an entry of what the driver built. */
 #ifndef OPENCL_PROGRAM_CAPTURE_H
 #define OPENCL_PROGRAM_CAPTURE_H
 
-#include "layers/opencl/program/capture_request.h"
+#include "layers/opencl/program/program_info.h"
 #include "layers/shared/sequence/sequence.h"
-
-struct ocl_program;
 
 /*
  * For the capture step of a sequence: what was built goes to an entry with the
@@ -33,35 +27,4 @@ CMN_CHECKED enum cmn_status ocl_capture_read(struct drv_sequence *sequence, cl_p
 CMN_CHECKED enum cmn_status ocl_capture_failure(struct drv_sequence *sequence, cl_program program,
 						const struct ocl_capture_request *request,
 						cl_int error, struct cc_entry **ret);
-/*
- * ocl_capture_read for later: at the program's last release, or when the
- * application asks. The program must have no capture. Without
- * memory nothing is kept.
- */
-void ocl_capture_later(struct drv_sequence *sequence, struct ocl_program *program,
-		       const struct ocl_capture_request *request);
-
-/*
- * Reads and stores, then frees the capture; capture may be NULL. serial: the
- * program's build_serial, from under the lock under which the capture was taken
- * from it; what is read is not stored if the program is built again meanwhile.
- */
-void ocl_capture_run(struct ocl_capture *capture, struct ocl_program *program, uint64_t serial);
-/*
- * Before the driver is told to build or compile the program anew: what it holds
- * now and was to be read later is read; the loaded program is detached and
- * given to the caller.
- */
-struct ocl_loaded_program *ocl_capture_supersede(struct ocl_program *program);
-/*
- * The program has a kernel: what a driver compiles when that runs (drivers.h) is seen by nobody, so
- * that nothing is stored later.
- */
-void ocl_capture_forget_what_may_run(struct ocl_program *program);
-/*
- * The application asks for the program's binaries or their sizes, for which a driver may compile: what
- * a capture on request waits for is read now.
- */
-void ocl_capture_requested(struct ocl_program *program);
-
 #endif

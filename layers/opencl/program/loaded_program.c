@@ -16,9 +16,9 @@ static bool is_memory_error(cl_int error)
 }
 
 /* clCreateProgramWithBinary, believing the driver only if error and every status agree. */
-static cl_int create_from_entry(cl_context context, struct ocl_loaded_program *loaded)
+static cl_int create(const struct ocl_load *load, cl_program *ret)
 {
-	cl_uint count = loaded->num_devices;
+	cl_uint count = load->num_devices;
 	const unsigned char **images = calloc(count + 1, sizeof(*images) + sizeof(size_t) +
 					      sizeof(unsigned char *) + sizeof(cl_int));
 	unsigned char **copies;
@@ -31,22 +31,24 @@ static cl_int create_from_entry(cl_context context, struct ocl_loaded_program *l
 	copies = (unsigned char **)(lens + count);
 	statuses = (cl_int *)(copies + count);
 	for (cl_uint i = 0; i < count; i++) {
-		struct cmn_view image;
+		struct cmn_view image = load->image;
 
 		error = CL_INVALID_BINARY;
-		if (!cc_entry_find(loaded->entry, CC_TAG_IMAGE, i, &image) || !image.len)
+		if (load->entry && !cc_entry_find(load->entry, CC_TAG_IMAGE, i, &image))
 			goto out;
-		if (loaded->driver->private_directory)
-			image = ocl_private_copy(loaded->driver, image, &copies[i]);
+		if (!image.len)
+			goto out;
+		if (load->driver->private_directory)
+			image = ocl_private_copy(load->driver, image, &copies[i]);
 		images[i] = image.data;
 		lens[i] = image.len;
 	}
 	error = CL_SUCCESS;
-	loaded->handle = OCL_NEXT.clCreateProgramWithBinary(context, count, loaded->devices,
-							    lens, images, statuses, &error);
+	*ret = OCL_NEXT.clCreateProgramWithBinary(load->context, count, load->devices, lens, images, statuses,
+						  &error);
 	for (cl_uint i = 0; i < count && error == CL_SUCCESS; i++)
 		error = statuses[i];
-	if (!loaded->handle && error == CL_SUCCESS)
+	if (!*ret && error == CL_SUCCESS)
 		error = CL_INVALID_BINARY;
 out:
 	for (cl_uint i = 0; i < count; i++)
@@ -67,28 +69,40 @@ void ocl_loaded_program_fork_child(void)
 	(void)pthread_mutex_init(&load_lock, NULL);	/* a default mutex does not fail */
 }
 
-static cl_int load(const struct ocl_loaded_program_request *request, struct ocl_loaded_program *loaded)
+enum cmn_status ocl_load(const struct ocl_load *load, cl_program *ret)
 {
-	bool alone = request->driver->loads_race;
+	bool alone = load->driver->loads_race;
+	cl_program program = NULL;
 	cl_int error;
 
 	if (alone)
 		cmn_mutex_lock(&load_lock);
-	error = create_from_entry(request->context, loaded);
-	if (error == CL_SUCCESS && loaded->kind == OCL_LOADED_EXECUTABLE)
-		error = OCL_NEXT.clBuildProgram(loaded->handle, loaded->num_devices,
-						loaded->devices, request->options, NULL, NULL);
+	error = create(load, &program);
+	if (error == CL_SUCCESS && load->is_executable)
+		error = OCL_NEXT.clBuildProgram(program, load->num_devices, load->devices, load->options,
+						NULL, NULL);
 	if (alone)
 		cmn_mutex_unlock(&load_lock);
-	return error;
+	if (error == CL_SUCCESS) {
+		*ret = program;
+		return CMN_OK;
+	}
+	if (program)
+		(void)OCL_NEXT.clReleaseProgram(program);	/* nobody to tell */
+	return is_memory_error(error) ? CMN_ERR_NOMEM : CMN_ERR_DRIVER;
 }
 
 enum cmn_status ocl_loaded_program_new(const struct ocl_loaded_program_request *request,
 				  struct ocl_loaded_program **ret)
 {
 	cl_uint count = request->num_devices;
+	const struct ocl_load load = {
+		.context = request->context, .driver = request->driver, .num_devices = count,
+		.devices = request->devices, .entry = request->entry, .options = request->options,
+		.is_executable = request->kind == OCL_LOADED_EXECUTABLE,
+	};
 	struct ocl_loaded_program *loaded;
-	cl_int error = CL_SUCCESS;
+	enum cmn_status status = CMN_OK;
 
 	loaded = calloc(1, sizeof(*loaded) + count * sizeof(request->devices[0]));
 	if (!loaded)
@@ -103,13 +117,13 @@ enum cmn_status ocl_loaded_program_new(const struct ocl_loaded_program_request *
 	if (request->options) {
 		loaded->options = strdup(request->options);
 		if (!loaded->options)
-			error = CL_OUT_OF_HOST_MEMORY;
+			status = CMN_ERR_NOMEM;
 	}
-	if (error == CL_SUCCESS && loaded->kind != OCL_LOADED_FAILURE)
-		error = load(request, loaded);
-	if (error != CL_SUCCESS) {
+	if (status == CMN_OK && loaded->kind != OCL_LOADED_FAILURE)
+		status = ocl_load(&load, &loaded->handle);
+	if (status != CMN_OK) {
 		ocl_loaded_program_unref(loaded);
-		return is_memory_error(error) ? CMN_ERR_NOMEM : CMN_ERR_DRIVER;
+		return status;
 	}
 	if (loaded->kind == OCL_LOADED_EXECUTABLE) {
 		loaded->entry = cc_entry_without_images(request->entry);

@@ -59,6 +59,21 @@ struct ocl_loaded_program {
 	cl_device_id devices[];
 };
 
+/* Binaries to make a program of, one for each device. Borrowed. */
+struct ocl_load {
+	cl_context context;
+	const struct drv_driver *driver;
+	cl_uint num_devices;
+	const cl_device_id *devices;
+	const struct cc_entry *entry;	/* its images; NULL: image, of one device */
+	struct cmn_view image;
+	bool is_executable;	/* it is built, with options, which may be NULL */
+	const char *options;
+};
+
+/* A program of the driver's. CMN_ERR_DRIVER: it refuses the binaries; CMN_ERR_NOMEM: too little memory. */
+CMN_CHECKED enum cmn_status ocl_load(const struct ocl_load *load, cl_program *ret);
+
 struct ocl_loaded_program_request {
 	cl_context context;
 	enum ocl_loaded_program_kind kind;

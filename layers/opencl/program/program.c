@@ -12,7 +12,6 @@ static void destroy_program(struct ocl_object *object)
 	struct ocl_program *program = (struct ocl_program *)object;
 
 	ocl_loaded_program_unref(program->loaded);
-	ocl_capture_free(program->capture);
 	ocl_original_unref(program->original);
 	free(program->constants);
 	free(program->built);
@@ -47,6 +46,21 @@ void ocl_program_set_loaded(struct ocl_program *program, struct ocl_loaded_progr
 	program->loaded = loaded;
 	ocl_object_unlock(&program->object);
 	ocl_loaded_program_unref(old);
+}
+
+struct ocl_loaded_program *ocl_program_supersede(struct ocl_program *program)
+{
+	struct ocl_loaded_program *loaded;
+
+	ocl_objects_lock();
+	program->has_content = false;
+	program->build_serial++;
+	ocl_objects_unlock();
+	ocl_object_lock(&program->object);
+	loaded = program->loaded;
+	program->loaded = NULL;
+	ocl_object_unlock(&program->object);
+	return loaded;
 }
 
 static void lose_loaded(struct ocl_program *program, struct ocl_loaded_program *loaded,

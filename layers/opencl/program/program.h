@@ -13,7 +13,6 @@
 #ifndef OPENCL_PROGRAM_PROGRAM_H
 #define OPENCL_PROGRAM_PROGRAM_H
 
-#include "layers/opencl/program/capture_request.h"
 #include "layers/opencl/program/loaded_program.h"
 #include "layers/opencl/program/objects.h"
 #include "layers/opencl/program/original.h"
@@ -43,7 +42,6 @@ struct ocl_program {
 	uint64_t build_serial;		/* counts what the driver was told to do to it */
 	unsigned int async_builds;	/* in the driver, with a callback to come */
 	bool busy;			/* a thread is in clBuildProgram or clCompileProgram */
-	struct ocl_capture *capture;	/* NULL: none pending */
 	struct ocl_original *original;	/* the call that made it; NULL: not known, or not cached */
 };
 
@@ -59,9 +57,11 @@ struct ocl_loaded_program *ocl_program_loaded(struct ocl_program *program);
 /* Replaces the loaded program (NULL: the program answers for itself); takes the reference. May call the driver. */
 void ocl_program_set_loaded(struct ocl_program *program, struct ocl_loaded_program *loaded);
 
+/* Before the driver is told to build or compile the program anew: the loaded program is the caller's. */
+struct ocl_loaded_program *ocl_program_supersede(struct ocl_program *program);
 /*
- * After the driver was told to build or compile the program anew: gives back the loaded program
- * (ocl_capture_supersede) if the driver refused the call outright, else lets it go.
+ * After the driver was told to: gives back the loaded program if the driver refused the call outright,
+ * else lets it go.
  */
 void ocl_program_superseded(struct ocl_program *program, struct ocl_loaded_program *loaded,
 			    cl_int error);
@@ -137,7 +137,7 @@ struct ocl_program *ocl_program_find_for_kernel(cl_program handle,
 void ocl_program_add_kernel(struct ocl_program *program, bool of_loaded);
 /* One of them is gone, or did not come into being: this may release the program in the driver. */
 void ocl_program_drop_kernel(struct ocl_program *program, bool of_loaded);
-/* A release by the application that may be its last one: the driver's answer. Its capture was taken. */
+/* A release by the application that may be its last one: the driver's answer. */
 cl_int ocl_program_release(struct ocl_program *program);
 
 #endif

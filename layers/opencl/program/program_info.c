@@ -5,10 +5,49 @@
  */
 #include "layers/opencl/program/program_info.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "layers/opencl/layer.h"
+#include "layers/shared/sequence/failure.h"
+
+enum cmn_status ocl_images_measure(ocl_program_info_fn get, cl_program program, struct ocl_images *ret)
+{
+	size_t size = 0;
+
+	*ret = (struct ocl_images){ 0 };
+	if (get(program, CL_PROGRAM_BINARY_SIZES, 0, NULL, &size) != CL_SUCCESS || size < sizeof(*ret->lens))
+		return CMN_MISS;
+	ret->lens = calloc(1, size);
+	if (!ret->lens)
+		return CMN_ERR_NOMEM;
+	ret->count = size / sizeof(*ret->lens);
+	return get(program, CL_PROGRAM_BINARY_SIZES, size, ret->lens, NULL) == CL_SUCCESS ? CMN_OK : CMN_MISS;
+}
+
+enum cmn_status ocl_images_read(ocl_program_info_fn get, cl_program program, struct ocl_images *images)
+{
+	images->data = calloc(images->count, sizeof(*images->data));
+	/* Drivers that write all binaries, asked for or not, get a place for each. */
+	for (size_t i = 0; images->data && i < images->count; i++) {
+		images->data[i] = images->lens[i] ? calloc(1, images->lens[i]) : NULL;
+		if (images->lens[i] && !images->data[i])
+			return CMN_ERR_NOMEM;
+	}
+	if (!images->data)
+		return CMN_ERR_NOMEM;
+	return get(program, CL_PROGRAM_BINARIES, images->count * sizeof(*images->data), images->data,
+		   NULL) == CL_SUCCESS ? CMN_OK : CMN_MISS;
+}
+
+void ocl_images_release(struct ocl_images *images)
+{
+	for (size_t i = 0; images->data && i < images->count; i++)
+		free(images->data[i]);
+	free(images->data);
+	free(images->lens);
+}
 
 /* Whether the driver answers. A want of memory is no answer: the entry would say less than the truth for ever. */
 static bool answers(struct cc_entry *entry, cl_int error)
@@ -194,4 +233,32 @@ void ocl_program_info_add_kernels(struct cc_entry *entry, cl_program program,
 		add_num_kernels(entry, program);
 	else if (request->driver->binaries_lose_answers)
 		add_kernel_answers(entry, program, request->targets);
+}
+
+/* Its first error comes long before. */
+#define MAX_LOG ((size_t)4 << 20)
+
+static void read_log(cl_program program, cl_device_id device, struct cmn_buffer *ret)
+{
+	size_t size = 0;
+
+	if (OCL_NEXT.clGetProgramBuildInfo(program, device, CL_PROGRAM_BUILD_LOG, 0, NULL, &size) !=
+	    CL_SUCCESS || size < 2 || size > MAX_LOG || !cmn_buffer_reserve(ret, size))
+		return;
+	if (OCL_NEXT.clGetProgramBuildInfo(program, device, CL_PROGRAM_BUILD_LOG, size, ret->data,
+					   NULL) == CL_SUCCESS)
+		ret->len = size;
+}
+
+char *ocl_failure_text(cl_program program, cl_int error, const struct ocl_targets *targets)
+{
+	struct cmn_buffer log = { 0 };
+	char code[16], *text;
+
+	for (cl_uint i = 0; program && i < targets->count && !log.len; i++)
+		read_log(program, targets->devices[i], &log);
+	(void)snprintf(code, sizeof(code), "%d", error);	/* it fits */
+	text = drv_failure_text(code, cmn_buffer_view(&log));
+	cmn_buffer_release(&log);
+	return text;
 }

@@ -14,7 +14,6 @@
 #include "cachecore/cache.h"
 #include "layers/shared/api/blob.h"
 #include "layers/shared/api/ckcache_ext.h"
-#include "layers/shared/api/user_status.h"
 #include "layers/shared/driver/libraries.h"
 
 /* One program, or a library and a device. */
@@ -49,10 +48,7 @@ struct ckcache_desc {
 	} batch;
 };
 
-/*
- * Call it before making keys. Initializes *desc, in which only functions, cache and destroy are set,
- * and makes room for count zeroed items. CMN_ERR_NOMEM.
- */
+/* Call it before making keys. Makes room for count zeroed items. CMN_ERR_NOMEM. */
 CMN_CHECKED enum cmn_status api_desc_init(struct ckcache_desc *desc, size_t count);
 /* Makes the id of the items, if the description has one. CMN_ERR_NOMEM. */
 CMN_CHECKED enum cmn_status api_desc_identify(struct ckcache_desc *desc);
@@ -87,6 +83,13 @@ void api_desc_add_files(struct cmn_buffer *blob, size_t i, const struct cc_manif
 /* Whether these files, if the blob has any, are unchanged. CMN_STALE: they are not. CMN_ERR_CORRUPT, CMN_ERR_NOMEM. */
 CMN_CHECKED enum cmn_status api_desc_check_files(const struct ckcache_desc *desc, size_t i,
 						 struct cmn_view blob);
+
+/* What internal statuses mean to users of ckcache.h: of files, settings and memory; of api_blob_check. */
+enum ckcache_status api_status_of(enum cmn_status status);
+enum ckcache_status api_status_of_blob(enum cmn_status status);
+
+/* One of a table's functions by the name that ckcache.h gives it; NULL: it has none. */
+void *api_function_named(const struct ckcache_functions *functions, const char *name);
 
 /* The functions of ckcache.h, for each copy's table. */
 ckcache_desc_free_fn api_desc_free;

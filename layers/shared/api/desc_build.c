@@ -41,17 +41,24 @@ bool api_build_may_be_stored(struct drv_sequence *sequence)
 	return may;
 }
 
+/* On failure objects has what the application is to get: nothing, or what failed to build. */
 static enum ckcache_status build_all(struct ckcache_desc *desc, const struct api_build_steps *steps,
-				     struct api_order *order, void *objects,
+				     struct api_order *order, void **objects,
 				     enum ckcache_origin *ret_origin)
 {
 	enum ckcache_origin origin = CKCACHE_ORIGIN_MEMORY, from;
 	enum ckcache_status status;
 
 	for (size_t i = 0; i < desc->count; i++) {
-		status = steps->build(desc, i, order, objects, &from);
-		if (status != CKCACHE_OK)
+		status = steps->build(desc, i, order, &objects[i], &from);
+		if (status != CKCACHE_OK) {
+			void *failed = objects[i];
+
+			objects[i] = NULL;
+			steps->discard(desc, i, objects);
+			objects[0] = failed;
 			return status;
+		}
 		origin = api_origin_of_both(origin, from);
 	}
 	*ret_origin = origin;
@@ -61,7 +68,7 @@ static enum ckcache_status build_all(struct ckcache_desc *desc, const struct api
 /* A storage that fails, or a driver without binaries, only means that it is built again. */
 static enum ckcache_status build_and_store(struct ckcache_desc *desc,
 					   const struct ckcache_storage *storage,
-					   const struct api_build_steps *steps, void *objects,
+					   const struct api_build_steps *steps, void **objects,
 					   enum ckcache_origin *ret_origin)
 {
 	struct cmn_buffer blob = { 0 };
@@ -80,7 +87,7 @@ static enum ckcache_status build_and_store(struct ckcache_desc *desc,
 
 /* All objects of a blob that was checked, or none. */
 static enum ckcache_status load_all(struct ckcache_desc *desc, struct cmn_view blob,
-				    const struct api_build_steps *steps, void *objects)
+				    const struct api_build_steps *steps, void **objects)
 {
 	enum ckcache_status status = CKCACHE_OK;
 
@@ -102,7 +109,7 @@ static enum ckcache_status load_all(struct ckcache_desc *desc, struct cmn_view b
 /* CKCACHE_OK: from the storage; else they are to be built. */
 static enum ckcache_status load_blob(struct ckcache_desc *desc,
 				     const struct ckcache_storage *storage,
-				     const struct api_build_steps *steps, void *objects)
+				     const struct api_build_steps *steps, void **objects)
 {
 	struct cmn_buffer blob = { 0 };
 	enum ckcache_status status;
@@ -121,7 +128,7 @@ static enum ckcache_status load_blob(struct ckcache_desc *desc,
 
 static enum ckcache_status load_or_build(struct ckcache_desc *desc,
 					 const struct ckcache_storage *storage,
-					 const struct api_build_steps *steps, void *objects,
+					 const struct api_build_steps *steps, void **objects,
 					 enum ckcache_origin *ret_origin)
 {
 	struct api_order order = { .cached = false };
@@ -182,4 +189,44 @@ enum ckcache_status api_desc_create(struct ckcache_desc *desc, size_t size, cons
 		memcpy(ret_objects, objects, desc->count * sizeof(*objects));
 	free(objects);
 	return status;
+}
+
+struct making {
+	struct ckcache_desc *desc;
+	const struct api_build_steps *steps;
+	void *const *objects;
+};
+
+/* A whole blob in an empty buffer, or, where the driver has no binary, none. */
+static enum ckcache_status make_blob(void *ctx, struct cmn_buffer *ret)
+{
+	const struct making *making = ctx;
+	struct ckcache_desc *desc = making->desc;
+	enum cmn_status status = CMN_OK;
+
+	if (!making->steps->holds(desc))
+		return CKCACHE_ERROR_CHANGED;
+	api_blob_begin(ret, CKCACHE_KIND_PROGRAMS, &desc->id);
+	for (size_t i = 0; i < desc->count && status == CMN_OK; i++)
+		status = making->steps->add(desc, i, making->objects[i], ret);
+	if (status == CMN_OK)
+		status = api_blob_end(ret);
+	if (status != CMN_OK)
+		cmn_buffer_release(ret);
+	return status == CMN_MISS ? CKCACHE_OK : api_status_of(status);
+}
+
+enum ckcache_status api_desc_get_blob(struct ckcache_desc *desc, const struct api_build_steps *steps,
+				      const void *objects, size_t *size, uint8_t *blob)
+{
+	CMN_NOT_CANCELLED;
+	struct making making = { desc, steps, objects };
+	struct cmn_hash of;
+
+	if (!desc || !objects || !size)
+		return CKCACHE_ERROR_INVALID_ARGUMENT;
+	if (!api_desc_has_id(desc))
+		return api_give((struct cmn_view){ NULL, 0 }, size, blob);
+	of = cmn_hash_of(objects, desc->count * sizeof(void *));
+	return api_desc_give_blob(desc, &of, make_blob, &making, size, blob);
 }

@@ -26,25 +26,31 @@ struct api_build_steps {
 	/* Destroys the first objects, of which any may be NULL, and leaves NULLs. */
 	void (*discard)(struct ckcache_desc *desc, size_t count, void *objects);
 	/*
-	 * The i-th object, by api_build_one. order->blob becomes NULL where the
-	 * blob cannot be completed. On failure objects has what the application is
-	 * to get: nothing, or what failed to build.
+	 * The i-th object, by api_build_one, to *ret_object. order->blob becomes NULL where the
+	 * blob cannot be completed. On failure *ret_object is NULL, or what failed to build.
 	 */
 	enum ckcache_status (*build)(struct ckcache_desc *desc, size_t i, struct api_order *order,
-				     void *objects, enum ckcache_origin *ret_origin);
+				     void **ret_object, enum ckcache_origin *ret_origin);
+	/*
+	 * Adds the binary of an object, which the application says is the i-th, to a blob. CMN_MISS:
+	 * the driver has none; CMN_ERR_INVALID: it is another; CMN_ERR_NOMEM.
+	 */
+	enum cmn_status (*add)(struct ckcache_desc *desc, size_t i, void *object, struct cmn_buffer *blob);
 	bool gives_failed;	/* the application gets what failed to build */
 };
 
 /*
- * Both are ckcache.h's functions of the two APIs, ckcache_*_build and ckcache_*_create_from_blob. The
- * caller has checked that desc is of its API, or passes NULL. ret_objects: the application's array of
- * handles; untouched unless there are some for it. ret_origin may be NULL.
+ * These are ckcache.h's functions of the two APIs, ckcache_*_build, ckcache_*_create_from_blob and
+ * ckcache_*_get_blob. The caller has checked that desc is of its API, or passes NULL. ret_objects: the
+ * application's array of handles; untouched unless there are some for it. ret_origin may be NULL.
  */
 enum ckcache_status api_desc_build(struct ckcache_desc *desc, const struct ckcache_storage *storage,
 				   const struct api_build_steps *steps, void *ret_objects,
 				   enum ckcache_origin *ret_origin);
 enum ckcache_status api_desc_create(struct ckcache_desc *desc, size_t size, const uint8_t *blob,
 				    const struct api_build_steps *steps, void *ret_objects);
+enum ckcache_status api_desc_get_blob(struct ckcache_desc *desc, const struct api_build_steps *steps,
+				      const void *objects, size_t *size, uint8_t *blob);
 
 /* A sequence of the i-th item; begun. The caller releases it. */
 void api_build_begin(struct ckcache_desc *desc, size_t i, struct drv_sequence *sequence);

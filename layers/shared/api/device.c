@@ -2,13 +2,11 @@
 /* device: the library's name and hash, and its data. */
 #include "layers/shared/api/device.h"
 
-#include <link.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "common/cancel.h"
 #include "layers/shared/api/storage.h"
-#include "layers/shared/driver/build_id.h"
 #include "layers/shared/driver/loaded.h"
 
 /* The field of an entry that has the data; its own, so that bounds on images are not meant. */
@@ -16,44 +14,26 @@ enum { TAG_DATA = 2 };
 
 /* The object that an address is in, among those that are loaded. */
 struct search {
-	uintptr_t address;
+	const void *address;
 	uint8_t build_id[64];	/* no linker's is longer than a SHA-256; read inside of the linker's lock */
 	size_t len;
 };
 
-static bool contains(const struct dl_phdr_info *info, uintptr_t address)
-{
-	for (unsigned int i = 0; i < info->dlpi_phnum; i++) {
-		const ElfW(Phdr) *header = &info->dlpi_phdr[i];
-
-		if (header->p_type == PT_LOAD &&
-		    address - info->dlpi_addr - header->p_vaddr < header->p_memsz)
-			return true;
-	}
-	return false;
-}
-
 static int look_at_object(struct dl_phdr_info *info, size_t size, void *ctx)
 {
+	const struct drv_loaded object = {
+		.base = info->dlpi_addr, .headers = info->dlpi_phdr, .header_count = info->dlpi_phnum,
+	};
 	struct search *search = ctx;
+	struct cmn_view id;
 
 	(void)size;
-	if (!contains(info, search->address))
+	if (!drv_loaded_contains(&object, search->address))
 		return 0;
-	for (unsigned int i = 0; i < info->dlpi_phnum; i++) {
-		const ElfW(Phdr) *header = &info->dlpi_phdr[i];
-		const void *notes = (const void *)(info->dlpi_addr + header->p_vaddr);
-		struct cmn_view id;
-
-		if (header->p_type != PT_NOTE ||
-		    drv_build_id_find((struct cmn_view){ notes, header->p_memsz },
-				      header->p_align, &id) != CMN_OK)
-			continue;
-		if (id.len <= sizeof(search->build_id)) {
-			memcpy(search->build_id, id.data, id.len);
-			search->len = id.len;
-		}
-		break;
+	id = drv_loaded_note(&object, "GNU", NT_GNU_BUILD_ID);
+	if (id.len && id.len <= sizeof(search->build_id)) {
+		memcpy(search->build_id, id.data, id.len);
+		search->len = id.len;
 	}
 	return 1;
 }
@@ -61,7 +41,7 @@ static int look_at_object(struct dl_phdr_info *info, size_t size, void *ctx)
 /* false: neither a hash nor a build-id tells this build of the library from another. */
 static bool add_hash(struct cc_key *key, const struct ckcache_library *library)
 {
-	struct search search = { .address = (uintptr_t)library->address };
+	struct search search = { .address = library->address };
 
 	if (library->hash) {
 		cc_key_add(key, CC_PART_IMAGE, "library.hash", library->hash, library->hash_size);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* functions: their names, and that the list of them is whole. */
-#include "layers/shared/api/functions.h"
+#include "layers/shared/api/desc.h"
 
 #include <string.h>
 

@@ -2,6 +2,7 @@
 /* id: digests of keys. */
 #include "layers/shared/api/id.h"
 
+#include <endian.h>
 #include <string.h>
 
 static const uint8_t magic[4] = { 'C', 'K', 'I', 'D' };
@@ -11,12 +12,6 @@ enum {
 	AT_PARTS = AT_VERSION + 4,
 	AT_WHOLE = AT_PARTS + CC_PART_COUNT * CMN_HASH_SIZE,
 };
-
-static void put_u32(uint8_t *place, uint32_t value)
-{
-	for (unsigned int i = 0; i < 4; i++)
-		place[i] = (uint8_t)(value >> (8 * i));
-}
 
 /* Part by part: one hash for each key, and a hash of these. */
 static bool add_parts(size_t count, const struct cc_key *const *keys, struct api_id *id)
@@ -43,11 +38,9 @@ static bool add_parts(size_t count, const struct cc_key *const *keys, struct api
 
 static void update_sized(struct cmn_hasher *hasher, struct cmn_view bytes)
 {
-	uint8_t number[8];
+	const uint64_t len = htole64(bytes.len);
 
-	for (unsigned int i = 0; i < 8; i++)
-		number[i] = (uint8_t)((uint64_t)bytes.len >> (8 * i));
-	cmn_hasher_update(hasher, number, sizeof(number));
+	cmn_hasher_update(hasher, &len, sizeof(len));
 	cmn_hasher_update(hasher, bytes.data, bytes.len);
 }
 
@@ -70,6 +63,7 @@ static bool add_whole(size_t count, const struct cc_key *const *keys, struct api
 
 enum cmn_status api_id_make(size_t count, const struct cc_key *const *keys, struct api_id *ret)
 {
+	const uint32_t version = htole32(API_ID_VERSION);
 	struct api_id id = { { 0 } };
 
 	for (size_t i = 0; i < count; i++) {
@@ -79,7 +73,7 @@ enum cmn_status api_id_make(size_t count, const struct cc_key *const *keys, stru
 			return status;
 	}
 	memcpy(id.bytes, magic, sizeof(magic));
-	put_u32(id.bytes + AT_VERSION, API_ID_VERSION);
+	memcpy(id.bytes + AT_VERSION, &version, sizeof(version));
 	if (!add_parts(count, keys, &id) || !add_whole(count, keys, &id))
 		return CMN_ERR_NOMEM;
 	*ret = id;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* user_status: two tables, and the words for them. */
-#include "layers/shared/api/user_status.h"
+#include "layers/shared/api/desc.h"
 
 #include <stddef.h>
 
@@ -49,41 +49,29 @@ enum ckcache_status api_status_of_blob(enum cmn_status status)
 
 const char *ckcache_status_string(enum ckcache_status status)
 {
-	switch (status) {
-	case CKCACHE_OK:
-		return "success";
-	case CKCACHE_MISS:
+	static const char *const failures[] = {
+		[-CKCACHE_OK] = "success",
+		[-CKCACHE_ERROR_OUT_OF_MEMORY] = "out of memory",
+		[-CKCACHE_ERROR_INVALID_ARGUMENT] = "invalid argument",
+		[-CKCACHE_ERROR_BUFFER_TOO_SMALL] = "the buffer is too small",
+		[-CKCACHE_ERROR_DENIED] = "forbidden by settings or permissions",
+		[-CKCACHE_ERROR_DAMAGED] = "the blob is damaged",
+		[-CKCACHE_ERROR_STALE] =
+			"the blob is of another device, driver or compiler, or of other files",
+		[-CKCACHE_ERROR_FOREIGN] = "the blob is of another program",
+		[-CKCACHE_ERROR_VERSION] = "the blob is of another version of ckcache",
+		[-CKCACHE_ERROR_REFUSED] = "the driver refused the binary",
+		[-CKCACHE_ERROR_BUILD] = "the program could not be built",
+		[-CKCACHE_ERROR_CHANGED] = "the environment or the compiler changed meanwhile",
+		[-CKCACHE_ERROR_UNAVAILABLE] = "not available here",
+		[-CKCACHE_ERROR_IO] = "reading or writing failed",
+		[-CKCACHE_ERROR_DRIVER] = "the driver failed",
+	};
+
+	if (status == CKCACHE_MISS)
 		return "not there";
-	case CKCACHE_ERROR_OUT_OF_MEMORY:
-		return "out of memory";
-	case CKCACHE_ERROR_INVALID_ARGUMENT:
-		return "invalid argument";
-	case CKCACHE_ERROR_BUFFER_TOO_SMALL:
-		return "the buffer is too small";
-	case CKCACHE_ERROR_DENIED:
-		return "forbidden by settings or permissions";
-	case CKCACHE_ERROR_DAMAGED:
-		return "the blob is damaged";
-	case CKCACHE_ERROR_STALE:
-		return "the blob is of another device, driver or compiler, or of other files";
-	case CKCACHE_ERROR_FOREIGN:
-		return "the blob is of another program";
-	case CKCACHE_ERROR_VERSION:
-		return "the blob is of another version of ckcache";
-	case CKCACHE_ERROR_REFUSED:
-		return "the driver refused the binary";
-	case CKCACHE_ERROR_BUILD:
-		return "the program could not be built";
-	case CKCACHE_ERROR_CHANGED:
-		return "the environment or the compiler changed meanwhile";
-	case CKCACHE_ERROR_UNAVAILABLE:
-		return "not available here";
-	case CKCACHE_ERROR_IO:
-		return "reading or writing failed";
-	case CKCACHE_ERROR_DRIVER:
-		return "the driver failed";
-	}
-	return "unknown status";
+	return (int)status <= 0 && (int)status > -(int)(sizeof(failures) / sizeof(failures[0])) ?
+		       failures[-(int)status] : "unknown status";
 }
 
 int ckcache_version(void)

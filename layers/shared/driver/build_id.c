@@ -2,7 +2,6 @@
 /* build_id: the walk over notes. */
 #include "layers/shared/driver/build_id.h"
 
-#include <elf.h>
 #include <link.h>
 #include <string.h>
 
@@ -30,10 +29,4 @@ enum cmn_status drv_note_find(struct cmn_view notes, uint64_t alignment, const c
 		(void)cmn_reader_bytes(&reader, -note.n_descsz & padding);
 	}
 	return CMN_MISS;
-}
-
-enum cmn_status drv_build_id_find(struct cmn_view notes, uint64_t alignment,
-				  struct cmn_view *ret_id)
-{
-	return drv_note_find(notes, alignment, "GNU", NT_GNU_BUILD_ID, ret_id);
 }

@@ -61,6 +61,12 @@ static const char *const intel_settings[] = {
 	"igdrcl.config", "neo.config", "/tmp/IntelIGC/debugFlags/Options.txt", NULL,
 };
 
+/* What all its versions have. load_rate: SPIR-V, parsed again each time: 52 to 150 from 250 kB on. */
+#define RUSTICL                                                                    \
+	.library = "libRusticlOpenCL.so", .capture = CC_CAPTURE_EAGER, .load_rate = 50, \
+	.compiler_looks = true, .cached = { MESA_CACHED }, .linked_compiler = "libLLVM", \
+	.files = { "/usr/lib/clc/*.spv", "/usr/share/clc/*.spv" }, .variables = mesa
+
 const struct drv_driver drv_drivers[] = {
 	{
 		/*
@@ -93,7 +99,6 @@ const struct drv_driver drv_drivers[] = {
 		.library = "libze_intel_gpu",
 		.compiles_in_call = true,
 		.capture = CC_CAPTURE_EAGER,
-		.stands_absent_names = true,
 		.cached = { "*/" HEX16 ".l0_cache", "*/l0_cache.??????", "*/config.file" },
 		.caches_binaries = true,
 		.leaves_dumps = true,
@@ -112,16 +117,9 @@ const struct drv_driver drv_drivers[] = {
 		 * 61 ms, or 0.15 ms from Mesa's own cache; a clone takes 0.04.
 		 * (NEO: 0.7 us created, 0.8 cloned. pocl: 0.1 us both.)
 		 */
-		.library = "libRusticlOpenCL.so",
+		RUSTICL,
 		.compiles_in_call = true,
-		.capture = CC_CAPTURE_EAGER,
 		.clones_kernels = true,
-		.load_rate = 50,	/* SPIR-V, parsed again each time: 52 to 150 from 250 kB on */
-		.compiler_looks = true,
-		.cached = { MESA_CACHED },
-		.linked_compiler = "libLLVM",
-		.files = { "/usr/lib/clc/*.spv", "/usr/share/clc/*.spv" },
-		.variables = mesa,
 	},
 	{
 		/*
@@ -131,35 +129,21 @@ const struct drv_driver drv_drivers[] = {
 		 * before specialization. It compiles in a thread of its own. Versions from 23 to 24
 		 * were not measured.
 		 */
-		.library = "libRusticlOpenCL.so",
+		RUSTICL,
 		.since = "23",
-		.capture = CC_CAPTURE_EAGER,
 		.binaries_lose_answers = true,
 		.objects_as_unbuilt = true,
-		.load_rate = 50,
-		.compiler_looks = true,
-		.cached = { MESA_CACHED },
-		.linked_compiler = "libLLVM",
-		.files = { "/usr/lib/clc/*.spv", "/usr/share/clc/*.spv" },
-		.variables = mesa,
 	},
 	{
 		/*
 		 * rusticl 26.2: its binary is specialized. It refuses to link some
 		 * objects that were loaded, and hangs where a forked child compiles.
 		 */
-		.library = "libRusticlOpenCL.so",
+		RUSTICL,
 		.since = "26.2",
-		.capture = CC_CAPTURE_EAGER,
 		.binaries_lose_answers = true,
 		.binaries_keep_constants = true,
 		.objects_as_unbuilt = true,
-		.load_rate = 50,
-		.compiler_looks = true,
-		.cached = { MESA_CACHED },
-		.linked_compiler = "libLLVM",
-		.files = { "/usr/lib/clc/*.spv", "/usr/share/clc/*.spv" },
-		.variables = mesa,
 	},
 	{
 		/*
@@ -181,7 +165,6 @@ const struct drv_driver drv_drivers[] = {
 		.load_rate = 11,	/* 11 to 26; 90 to 140 with its cache empty */
 		.linked_builds_abort = true,
 		.compiler_looks = true,
-		.compiles_when_run = true,
 		.linker = "ld",
 		.cached = { POCL_CACHED },
 		.cached_alone = { POCL_CACHED_ALONE },

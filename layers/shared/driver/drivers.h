@@ -70,11 +70,6 @@ struct drv_driver {
 	bool clones_kernels;
 	/* Building a linked program ends the process if its binary was read before, or if it was loaded. */
 	bool linked_builds_abort;
-	/*
-	 * It compiles a kernel when it first runs, and all of them when it is asked for the binary, which
-	 * has what either made. Nobody observes what runs: such a program's binary is not stored.
-	 */
-	bool compiles_when_run;
 	/* The name of the program that it runs to link (linker.h); NULL: a build that runs any is not stored. */
 	const char *linker;
 	/*
@@ -87,11 +82,6 @@ struct drv_driver {
 	 * byte, with its own caches warm (docs/COMPRESSION.md); 0: unknown.
 	 */
 	unsigned int load_rate;
-	/*
-	 * Level Zero: the layer may ask a module for the pointer of a function or variable that it does
-	 * not have, although the application did not ask; the driver answers with an error.
-	 */
-	bool stands_absent_names;
 	/* Prefixes of the file names of compilers that it loads itself, besides what it is linked with. */
 	const char *compilers[DRV_LISTS];
 	/* Compilers that some versions load only when they first compile, by the names that they use. */

@@ -140,7 +140,8 @@ static enum cmn_status read_notes(const struct reading *reading, const ElfW(Phdr
 	status = read_at(reading, header->p_offset, bytes.data, (size_t)header->p_filesz);
 	if (status == CMN_OK) {
 		bytes.len = (size_t)header->p_filesz;
-		*ret_found = drv_build_id_find(cmn_buffer_view(&bytes), header->p_align, &id) == CMN_OK;
+		*ret_found = drv_note_find(cmn_buffer_view(&bytes), header->p_align, "GNU",
+					   NT_GNU_BUILD_ID, &id) == CMN_OK;
 		if (*ret_found)
 			cmn_buffer_append(&reading->file->build_id, id.data, id.len);
 		if (reading->file->build_id.failed)

@@ -115,8 +115,8 @@ static void note_absence(struct drv_observation *observation, const char *path)
 		lookup->changed = true;
 }
 
-bool drv_observation_has_made(const struct drv_observation *observation, const char *path,
-			      const struct stat *info)
+/* Whether the build made that file, or wrote what the path names. */
+static bool has_made(const struct drv_observation *observation, const char *path, const struct stat *info)
 {
 	const struct lookup *lookup;
 
@@ -133,7 +133,7 @@ static void note_presence(struct drv_observation *observation, const char *path,
 	enum finding finding = S_ISDIR(info->st_mode) ? FOUND_DIRECTORY : FOUND_FILE;
 	struct lookup *lookup;
 
-	if (drv_observation_has_made(observation, path, info))
+	if (has_made(observation, path, info))
 		return;
 	lookup = drv_observation_find(observation, path);
 	if (!lookup) {
@@ -190,7 +190,7 @@ void drv_observation_note_look(struct drv_observation *observation, const struct
 
 void drv_observation_note_interest(struct drv_observation *observation, const struct drv_answer *answer)
 {
-	*answer->matters |= !drv_observation_has_made(observation, answer->path, answer->info);
+	*answer->matters |= !has_made(observation, answer->path, answer->info);
 }
 
 void drv_observation_note_write(struct drv_observation *observation, const struct drv_answer *answer)

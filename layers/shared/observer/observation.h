@@ -98,9 +98,6 @@ struct lookup *drv_observation_add(struct drv_observation *observation, const ch
 bool drv_observation_is_own(const struct drv_observation *observation, uint64_t device, uint64_t inode);
 /* Whether the driver's row tells its library's own looks, for its cache, from those of its compilers. */
 bool drv_observation_knows_callers(const struct drv_observation *observation);
-/* The same, or the build wrote what the path names. */
-bool drv_observation_has_made(const struct drv_observation *observation, const char *path,
-			      const struct stat *info);
 /* By path: the same dependencies are the same bytes, whichever was looked for first. */
 void drv_observation_sort(struct drv_observation *observation);
 void drv_observation_free(struct drv_observation *observation);

@@ -108,11 +108,7 @@ ze_result_t stub_translate(const ze_module_desc_t *desc, struct stub_image *ret_
 /* Makes a build log's handle of text, which it takes. */
 ze_module_build_log_handle_t stub_log_new(struct stub_text text);
 
-/* What zeDriverGetLastErrorDescription tells this thread from now on; "": nothing. */
-void stub_describe(const char *text);
-
 struct stub_module {
-	bool built;	/* from SPIR-V */
 	struct stub_image image;
 	struct stub_text native;
 	atomic_bool linked;	/* imports are resolved, or there are none */
@@ -157,11 +153,7 @@ STUB_ENTRY_POINT(zeKernelSetGroupSize);
 STUB_ENTRY_POINT(zeKernelSetArgumentValue);
 STUB_ENTRY_POINT(zeKernelGetProperties);
 STUB_ENTRY_POINT(zeKernelGetName);
-/* Of 1.6; older headers lack it. */
-ze_result_t ZE_APICALL stub_zeDriverGetLastErrorDescription(ze_driver_handle_t handle,
-							    const char **ret);
 /* Of 1.14. */
-ze_result_t ZE_APICALL stub_zerGetLastErrorDescription(const char **ret);
 ze_context_handle_t ZE_APICALL stub_zerGetDefaultContext(void);
 #if defined(ZE_API_VERSION_CURRENT_M) && ZE_API_VERSION_CURRENT_M >= ZE_MAKE_VERSION(1, 10)
 #define STUB_HAS_INIT_DRIVERS

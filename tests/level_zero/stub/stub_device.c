@@ -187,32 +187,6 @@ ze_result_t ZE_APICALL stub_zeDriverGetExtensionFunctionAddress(ze_driver_handle
 	return ZE_RESULT_ERROR_INVALID_ARGUMENT;	/* there is none, as the real driver says it */
 }
 
-static _Thread_local const char *description = "";
-
-void stub_describe(const char *text)
-{
-	description = text;
-}
-
-ze_result_t ZE_APICALL stub_zeDriverGetLastErrorDescription(ze_driver_handle_t handle,
-							    const char **ret)
-{
-	if (!driver_is_good(handle, "zeDriverGetLastErrorDescription"))
-		return ZE_RESULT_ERROR_INVALID_NULL_HANDLE;
-	if (!ret)
-		return ZE_RESULT_ERROR_INVALID_NULL_POINTER;
-	*ret = description;
-	return ZE_RESULT_SUCCESS;
-}
-
-ze_result_t ZE_APICALL stub_zerGetLastErrorDescription(const char **ret)
-{
-	if (!ret)
-		return ZE_RESULT_ERROR_INVALID_NULL_POINTER;
-	*ret = description;
-	return ZE_RESULT_SUCCESS;
-}
-
 /* Another one for each call. */
 ze_context_handle_t ZE_APICALL stub_zerGetDefaultContext(void)
 {

@@ -23,7 +23,6 @@ ze_result_t ZE_APICALL stub_zeKernelCreate(ze_module_handle_t handle, const ze_k
 		return ZE_RESULT_ERROR_INVALID_NULL_HANDLE;
 	if (!desc || !desc->pKernelName || !ret)
 		return ZE_RESULT_ERROR_INVALID_NULL_POINTER;
-	stub_describe("no kernel");
 	if (!atomic_load(&module->linked))
 		return ZE_RESULT_ERROR_INVALID_MODULE_UNLINKED;
 	entry = stub_image_find(&module->image, STUB_ENTRY, desc->pKernelName);

@@ -18,26 +18,19 @@ static void fill_global(ze_global_dditable_t *table, uint32_t version)
 #endif
 }
 
-static void fill_driver(ze_driver_dditable_t *table, uint32_t version)
+static void fill_driver(ze_driver_dditable_t *table)
 {
-	/* Appended by 1.6: older headers end before it. */
-	__typeof__(&stub_zeDriverGetLastErrorDescription) *appended =
-		(void *)(&table->pfnGetExtensionFunctionAddress + 1);
-
 	table->pfnGet = stub_zeDriverGet;
 	table->pfnGetApiVersion = stub_zeDriverGetApiVersion;
 	table->pfnGetProperties = stub_zeDriverGetProperties;
 	table->pfnGetIpcProperties = stub_zeDriverGetIpcProperties;
 	table->pfnGetExtensionProperties = stub_zeDriverGetExtensionProperties;
 	table->pfnGetExtensionFunctionAddress = stub_zeDriverGetExtensionFunctionAddress;
-	if (version >= ZE_MAKE_VERSION(1, 6))
-		*appended = stub_zeDriverGetLastErrorDescription;
 }
 
 /* Older headers have no such table. */
 struct runtime_table {
-	__typeof__(&stub_zerGetLastErrorDescription) pfnGetLastErrorDescription;
-	void *others[2];
+	void *others[3];
 	__typeof__(&stub_zerGetDefaultContext) pfnGetDefaultContext;
 };
 
@@ -45,7 +38,6 @@ static void fill_runtime(struct runtime_table *table, uint32_t version)
 {
 	if (version < ZE_MAKE_VERSION(1, 14))
 		return;
-	table->pfnGetLastErrorDescription = stub_zerGetLastErrorDescription;
 	table->pfnGetDefaultContext = stub_zerGetDefaultContext;
 }
 
@@ -105,7 +97,7 @@ void stub_tables_fill(const char *getter, uint32_t version, void *table)
 	if (!strcmp(getter, "zeGetGlobalProcAddrTable"))
 		fill_global(table, version);
 	else if (!strcmp(getter, "zeGetDriverProcAddrTable"))
-		fill_driver(table, version);
+		fill_driver(table);
 	else if (!strcmp(getter, "zerGetGlobalProcAddrTable"))
 		fill_runtime(table, version);
 	else if (!strcmp(getter, "zeGetDeviceProcAddrTable"))

@@ -124,7 +124,7 @@ TEST(reads_every_variable)
 	set("CKCACHE_COMPRESSION", "9");
 	set("CKCACHE_READ_ONLY", "yes");
 	set("CKCACHE_READ_ONLY_DIRS", ":/a::/b:");
-	set("CKCACHE_CAPTURE", "late");
+	set("CKCACHE_CAPTURE", "eager");
 	set("CKCACHE_BUILT_FOR", "blender");
 	set("CKCACHE_OBSERVE", "0");
 	set("CKCACHE_LOG", "debug");
@@ -146,7 +146,7 @@ TEST(reads_every_variable)
 	CU_ASSERT_STRING_EQUAL(config.read_only_dirs[0], "/a");
 	CU_ASSERT_STRING_EQUAL(config.read_only_dirs[1], "/b");
 	CU_ASSERT_PTR_NULL(config.read_only_dirs[2]);
-	CU_ASSERT_EQUAL(config.capture, CC_CAPTURE_LATE);
+	CU_ASSERT_EQUAL(config.capture, CC_CAPTURE_EAGER);
 	CU_ASSERT_STRING_EQUAL(config.built_for, "blender");
 	CU_ASSERT_FALSE(config.observe);
 	CU_ASSERT_EQUAL(config.log_level, CMN_LOG_DEBUG);

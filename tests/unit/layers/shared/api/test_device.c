@@ -22,14 +22,13 @@ WRAPPED(bool, cmn_buffer_grow, (struct cmn_buffer *buf, size_t extra))
 	return false;
 }
 
-WRAPPED(enum cmn_status, drv_build_id_find, (struct cmn_view notes, uint64_t alignment, struct cmn_view *ret_id))
+WRAPPED(struct cmn_view, drv_loaded_note, (const struct drv_loaded *object, const char *owner, uint32_t type))
 {
 	static const uint8_t id[1024];
 
 	if (!state.id_len)
-		return __real_drv_build_id_find(notes, alignment, ret_id);
-	*ret_id = (struct cmn_view){ id, state.id_len };
-	return CMN_OK;
+		return __real_drv_loaded_note(object, owner, type);
+	return (struct cmn_view){ id, state.id_len };
 }
 
 WRAPPED(enum cmn_status, cc_cache_remove, (struct cc_cache *from, const struct cc_key *key))

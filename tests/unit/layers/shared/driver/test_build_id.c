@@ -55,7 +55,8 @@ static enum cmn_status find_in(const struct cmn_buffer *notes, size_t len, size_
 	CU_ASSERT_FATAL(exact && !notes->failed);
 	if (len)
 		memcpy(exact + skew, notes->data, len);
-	status = drv_build_id_find((struct cmn_view){ exact + skew, len }, alignment, &found);
+	status = drv_note_find((struct cmn_view){ exact + skew, len }, alignment, "GNU", NT_GNU_BUILD_ID,
+			       &found);
 	CU_ASSERT(status == CMN_OK || !found.data);
 	cmn_buffer_release(ret_found);
 	cmn_buffer_append(ret_found, found.data, found.len);
