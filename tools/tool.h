@@ -42,14 +42,20 @@ uint64_t tool_lock_until(void);
 /* Makes a path absolute and puts it into a variable; false: complained about. */
 bool tool_set_path(const char *variable, const char *path);
 
-/* The configured cache; false: there is none, it was complained about. */
+/* "WHAT: why", on stderr; the exit code that follows. */
+int tool_fail(const char *what, enum cmn_status status);
+/* The settings, of which nothing is said: what is wrong with them is not at issue. */
+void tool_load_config(struct cc_config *ret);
+
+/* The configured cache, until the command ends; NULL: there is none, it was complained about. */
 struct tool_cache {
 	struct cmn_log log;
 	struct cc_config config;
 	struct cc_store *store;
 };
-bool tool_open(struct tool_cache *ret);
-void tool_close(struct tool_cache *cache);
+struct tool_cache *tool_try_open(void);
+/* The same; without one, the command ends. */
+struct tool_cache *tool_open(void) __attribute__((returns_nonnull));
 /* What keeps that configuration's directory from being used, as "DIR cannot be used: ..."; NULL: nothing does, or there is none. The caller frees it. */
 char *tool_directory_problem(const struct cc_config *config);
 /* false: read_only is set, it was complained about. */

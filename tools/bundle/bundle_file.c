@@ -30,11 +30,11 @@ static ssize_t read_some(int fd, void *data, size_t len)
 /* The number of bytes copied; NULL in *ret_problem, or why not. */
 static uint64_t copy_all(int from, int to, const char **ret_problem)
 {
-	char *piece = malloc(PIECE);
+	static char piece[PIECE];
 	uint64_t size = 0;
 	ssize_t got = 0;
 
-	*ret_problem = piece ? NULL : "out of memory";
+	*ret_problem = NULL;
 	while (!*ret_problem && (got = read_some(from, piece, PIECE)) > 0) {
 		enum cmn_status status = cmn_file_write_all(to, piece, (size_t)got);
 
@@ -46,7 +46,6 @@ static uint64_t copy_all(int from, int to, const char **ret_problem)
 	}
 	if (got < 0)
 		*ret_problem = strerror(errno);
-	free(piece);
 	return size;
 }
 

@@ -187,15 +187,14 @@ int verb_export(const struct arguments *arguments)
 	struct cc_signer signer;
 	const char *key_file = arguments_text(arguments, "sign");
 	bool json = arguments_flag(arguments, "json");
-	struct tool_cache cache;
+	struct tool_cache *cache;
 	int code = TOOL_FAILED;
 
 	if (key_file && !key_file_read_private(key_file, &signer))
 		return TOOL_FAILED;
-	if (tool_open(&cache)) {
-		code = export_cache(cache.store, arguments->operand, key_file ? &signer : NULL, json);
-		tool_close(&cache);
-	}
+	cache = tool_try_open();
+	if (cache)
+		code = export_cache(cache->store, arguments->operand, key_file ? &signer : NULL, json);
 	explicit_bzero(&signer, sizeof(signer));
 	return code;
 }

@@ -19,6 +19,7 @@
 #include "tools/bundle/bundle_file.h"
 #include "tools/json_output.h"
 #include "tools/key/key_file.h"
+#include "tools/memory.h"
 #include "tools/terminal.h"
 #include "tools/tool.h"
 
@@ -158,7 +159,7 @@ static bool import_entries(struct importing *importing, int fd, uint64_t size)
 	}
 	terminal_progress_hide();
 	if (stored != CMN_OK)
-		tool_complain("%s: %s", importing->cache->config.dir, cmn_status_string(stored));
+		(void)tool_fail(importing->cache->config.dir, stored);
 	else if (status == CMN_ERR_NOMEM || status == CMN_ERR_IO)
 		tool_complain("%s: %s", importing->file, cmn_status_string(status));
 	else if (status != CMN_MISS)
@@ -273,27 +274,18 @@ static bool read_keys(const struct arguments *arguments, struct cc_trust **ret)
 			return false;
 	}
 	*ret = NULL;
-	if (!count || cc_trust_of(keys, count, ret) == CMN_OK)
-		return true;
-	tool_complain("out of memory");
-	return false;
+	if (count && cc_trust_of(keys, count, ret) != CMN_OK)
+		memory_end();
+	return true;
 }
 
 verb_function verb_import;
 
 int verb_import(const struct arguments *arguments)
 {
-	struct cc_trust *trust;
-	struct tool_cache cache;
-	int code = TOOL_FAILED;
+	static struct cc_trust *trust;	/* until the command ends */
 
 	if (!read_keys(arguments, &trust))
 		return TOOL_FAILED;
-	if (tool_open(&cache)) {
-		code = import_file(&cache, arguments->operand, trust,
-				   arguments_flag(arguments, "json"));
-		tool_close(&cache);
-	}
-	cc_trust_free(trust);
-	return code;
+	return import_file(tool_open(), arguments->operand, trust, arguments_flag(arguments, "json"));
 }

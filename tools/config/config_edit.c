@@ -8,6 +8,7 @@
 #include <strings.h>
 
 #include "cachecore/config_line.h"
+#include "tools/memory.h"
 
 /* Offsets in the text. */
 struct place {
@@ -40,8 +41,7 @@ static void look_at_line(const struct config_edit *edit, const char *copy,
 	place->value_end = place->value + strlen(line->value);
 }
 
-static enum cmn_status find_place(struct cmn_view text, const struct config_edit *edit,
-				  struct place *ret)
+static void find_place(struct cmn_view text, const struct config_edit *edit, struct place *ret)
 {
 	const char *data = text.data;
 	size_t next;
@@ -50,11 +50,9 @@ static enum cmn_status find_place(struct cmn_view text, const struct config_edit
 	for (size_t start = 0; start < text.len; start = next) {
 		const char *stop = memchr(data + start, '\n', text.len - start);
 		size_t end = stop ? (size_t)(stop - data) : text.len, last = ret->line;
-		char *copy = strndup(data + start, end - start);
+		char *copy = memory_copy_view((struct cmn_view){ data + start, end - start });
 		struct cc_config_line line;
 
-		if (!copy)
-			return CMN_ERR_NOMEM;
 		next = stop ? end + 1 : end;
 		cc_config_line_split(copy, &line);
 		look_at_line(edit, copy, &line, start, next, ret);
@@ -64,7 +62,6 @@ static enum cmn_status find_place(struct cmn_view text, const struct config_edit
 	}
 	if (!edit->program && ret->behind == SIZE_MAX)
 		ret->behind = text.len;
-	return CMN_OK;
 }
 
 static void append_part(struct cmn_view text, size_t from, size_t to, struct cmn_buffer *ret)
@@ -98,78 +95,61 @@ static void append_new(struct cmn_view text, const struct config_edit *edit, siz
 }
 
 /* Without any line of the setting. */
-static enum cmn_status remove_all(struct cmn_view text, const struct config_edit *edit,
-				  struct place *place, struct cmn_buffer *ret)
+static void remove_all(struct cmn_view text, const struct config_edit *edit, struct place *place,
+		       struct cmn_buffer *ret)
 {
 	struct cmn_buffer less = { 0 };
-	enum cmn_status status = CMN_OK;
 
 	cmn_buffer_append(ret, text.data, text.len);
-	while (status == CMN_OK && !ret->failed && place->line != SIZE_MAX) {
+	while (!ret->failed && place->line != SIZE_MAX) {
 		append_part(cmn_buffer_view(ret), 0, place->line, &less);
 		append_part(cmn_buffer_view(ret), place->end + 1, ret->len, &less);
 		cmn_buffer_release(ret);
 		*ret = less;
 		less = (struct cmn_buffer){ 0 };
-		status = find_place(cmn_buffer_view(ret), edit, place);
+		find_place(cmn_buffer_view(ret), edit, place);
 	}
-	return status;
 }
 
-enum cmn_status config_edit(struct cmn_view text, const struct config_edit *edit,
-			    struct cmn_buffer *ret)
+bool config_edit(struct cmn_view text, const struct config_edit *edit, struct cmn_buffer *ret)
 {
 	struct place place;
-	enum cmn_status status = find_place(text, edit, &place);
 
-	if (status != CMN_OK)
-		return status;
+	find_place(text, edit, &place);
 	if (!edit->value && place.line == SIZE_MAX)
-		return CMN_MISS;
+		return false;
 	if (!edit->value)
-		status = remove_all(text, edit, &place, ret);
+		remove_all(text, edit, &place, ret);
 	else if (place.line != SIZE_MAX)
 		append_changed(text, &place, edit->value, ret);
 	else
 		append_new(text, edit, place.behind, ret);
-	return ret->failed ? CMN_ERR_NOMEM : status;
+	if (ret->failed)
+		memory_end();
+	return true;
 }
 
-/* Whether a line is read as that, and as nothing more. */
-static bool reads_as(const struct cmn_buffer *line, enum cc_config_line_kind kind, const char *name,
-		     const char *value)
+/* Whether a line is read as that, and as nothing more. Takes the line. */
+static bool reads_as(char *line, enum cc_config_line_kind kind, const char *name, const char *value)
 {
-	char *copy = line->failed ? NULL : strndup((const char *)line->data, line->len);
 	struct cc_config_line split;
 	bool same = false;
 
-	if (copy && !strchr(copy, '\n')) {
-		cc_config_line_split(copy, &split);
+	if (!strchr(line, '\n')) {
+		cc_config_line_split(line, &split);
 		same = split.kind == kind && strcmp(split.name, name) == 0 &&
 		       (!value || strcmp(split.value, value) == 0);
 	}
-	free(copy);
+	free(line);
 	return same;
 }
 
 bool config_edit_fits(const char *name, const char *value)
 {
-	struct cmn_buffer line = { 0 };
-	bool fits;
-
-	cmn_buffer_printf(&line, "%s = %s", name, value);
-	fits = reads_as(&line, CC_CONFIG_LINE_SETTING, name, value);
-	cmn_buffer_release(&line);
-	return fits;
+	return reads_as(memory_printf("%s = %s", name, value), CC_CONFIG_LINE_SETTING, name, value);
 }
 
 bool config_edit_names_program(const char *name)
 {
-	struct cmn_buffer line = { 0 };
-	bool fits;
-
-	cmn_buffer_printf(&line, "[program %s]", name);
-	fits = reads_as(&line, CC_CONFIG_LINE_SECTION, name, NULL);
-	cmn_buffer_release(&line);
-	return fits;
+	return reads_as(memory_printf("[program %s]", name), CC_CONFIG_LINE_SECTION, name, NULL);
 }

@@ -9,7 +9,6 @@
 #include <stdbool.h>
 
 #include "common/bytes.h"
-#include "common/status.h"
 
 struct config_edit {
 	const char *program;	/* in whose section; NULL: for all programs */
@@ -21,10 +20,9 @@ struct config_edit {
 /*
  * Appends the new text to ret. The last line of the setting gets the value, because the last one
  * counts; a new line goes behind the last setting of its part, and a new section to the end.
- * CMN_MISS: nothing had to be changed; CMN_ERR_NOMEM.
+ * false: nothing had to be changed.
  */
-CMN_CHECKED enum cmn_status config_edit(struct cmn_view text, const struct config_edit *edit,
-					struct cmn_buffer *ret);
+bool config_edit(struct cmn_view text, const struct config_edit *edit, struct cmn_buffer *ret);
 /* Whether a line of a file can hold that value, or a section's head that program's name. */
 bool config_edit_fits(const char *name, const char *value);
 bool config_edit_names_program(const char *name);

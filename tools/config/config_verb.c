@@ -12,6 +12,7 @@
 #include "tools/config/config_edit.h"
 #include "tools/config/config_show.h"
 #include "tools/config/config_write.h"
+#include "tools/memory.h"
 #include "tools/similar.h"
 #include "tools/tool.h"
 
@@ -102,10 +103,10 @@ static int change(struct config_edit *edit, const struct cc_config_rule *rule, b
 	const struct cmn_log silent = { .level = CMN_LOG_NONE };
 	int code = TOOL_FAILED;
 
+	if (cc_config_user_file(&file) != CMN_OK)
+		memory_end();
 	if (system)
 		code = change_for_all(edit);
-	else if (cc_config_user_file(&file) != CMN_OK)
-		tool_complain("out of memory");
 	else if (!file)
 		tool_complain("neither XDG_CONFIG_HOME nor HOME names a directory of this user");
 	else
@@ -138,10 +139,9 @@ static bool split_operands(const struct arguments *arguments, char **ret_key, co
 			      "config unset KEY (try ckcache config --help)");
 		return false;
 	}
-	*ret_key = key ? strndup(key, equals ? (size_t)(equals - key) : strlen(key)) : NULL;
-	if (key && !*ret_key)
-		tool_complain("out of memory");
-	return !key || *ret_key;
+	if (key)
+		*ret_key = equals ? memory_printf("%.*s", (int)(equals - key), key) : memory_copy(key);
+	return true;
 }
 
 /* The exit code. */

@@ -81,8 +81,8 @@ static enum cmn_status change(int dir_fd, const char *name, const struct config_
 	/* Nobody would read what stands behind a NUL. */
 	if (status == CMN_OK && old.len && memchr(old.data, 0, old.len))
 		status = CMN_ERR_CORRUPT;
-	if (status == CMN_OK)
-		status = config_edit(cmn_buffer_view(&old), edit, &new);
+	if (status == CMN_OK && !config_edit(cmn_buffer_view(&old), edit, &new))
+		status = CMN_MISS;
 	if (status == CMN_OK && new.len > CC_CONFIG_MAX_FILE)
 		status = CMN_ERR_TOO_LARGE;
 	if (status == CMN_OK)

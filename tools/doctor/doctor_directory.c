@@ -21,6 +21,7 @@
 #include "cachecore/disk/root.h"
 #include "common/file.h"
 #include "tools/doctor/doctor.h"
+#include "tools/memory.h"
 #include "tools/text.h"
 
 #define SECTION DOCTOR_DIRECTORY
@@ -144,19 +145,17 @@ static void look_at_locks(struct doctor *doctor, int fd)
 static void look_at_writing(struct doctor *doctor, const char *dir)
 {
 	const enum doctor_mark mark = doctor->config.read_only ? DOCTOR_NOTE : DOCTOR_PROBLEM;
-	char *bytes = calloc(1, PROBE_BYTES);
-	enum cmn_status status = CMN_ERR_NOMEM;
+	static const char bytes[PROBE_BYTES];
+	enum cmn_status status;
 	int fd = cmn_file_make_nameless(dir);
 
 	if (fd < 0) {
 		doctor_say(doctor, SECTION, mark,
 			   "make it writable for this user, or set CKCACHE_DIR",
 			   "cannot create a file in %s: %s", dir, strerror(errno));
-		free(bytes);
 		return;
 	}
-	if (bytes)
-		status = cmn_file_write_all(fd, bytes, PROBE_BYTES);
+	status = cmn_file_write_all(fd, bytes, PROBE_BYTES);
 	if (status == CMN_OK)
 		look_at_locks(doctor, fd);
 	else
@@ -165,7 +164,6 @@ static void look_at_writing(struct doctor *doctor, const char *dir)
 			   "cannot write a file of %d bytes in %s: %s", PROBE_BYTES, dir,
 			   cmn_status_string(status));
 	(void)close(fd);	/* it goes with this */
-	free(bytes);
 }
 
 static void look_at_bound(struct doctor *doctor, int fd)
@@ -202,10 +200,10 @@ static void look_at_root(struct doctor *doctor, const char *dir, int fd)
 /* Where it would be made: the nearest directory that is there. */
 static void look_at_absent(struct doctor *doctor, const char *dir)
 {
-	char *parent = strdup(dir);
+	char *parent = memory_copy(dir);
 	int fd = -1;
 
-	while (parent && fd < 0) {
+	while (fd < 0) {
 		char *slash = strrchr(parent, '/');
 
 		if (!slash)
@@ -217,8 +215,7 @@ static void look_at_absent(struct doctor *doctor, const char *dir)
 	}
 	if (fd < 0) {
 		doctor_say(doctor, SECTION, DOCTOR_PROBLEM, "set CKCACHE_DIR",
-			   "%s (from %s) cannot be created: %s", dir, why(dir),
-			   parent ? strerror(errno) : "out of memory");
+			   "%s (from %s) cannot be created: %s", dir, why(dir), strerror(errno));
 	} else {
 		doctor_say(doctor, SECTION, DOCTOR_OK, NULL,
 			   "%s (from %s) will be created when something is stored", dir, why(dir));

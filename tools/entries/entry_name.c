@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "cachecore/kernel_names.h"
+#include "tools/memory.h"
 #include "tools/terminal.h"
 #include "tools/text.h"
 #include "tools/tool.h"
@@ -162,16 +163,11 @@ void entry_search_begin(struct entry_search *search, const char *text, const cha
 		search->text = text + root_len + strspn(text + root_len, "/");
 	for (size_t i = 0; i < history->event_count; i++) {
 		const struct run_history_event *one = &history->events[i];
-		const char **entry_dirs;
 
 		if (!*one->entry_dir || strcmp(one->program, text) != 0)
 			continue;
-		entry_dirs = cmn_array_grow(search->entry_dirs, search->entry_dir_count, sizeof(*entry_dirs));
-		search->failed |= !entry_dirs;
-		if (!entry_dirs)
-			return;
-		search->entry_dirs = entry_dirs;
-		entry_dirs[search->entry_dir_count++] = one->entry_dir;
+		memory_grow(search->entry_dirs, search->entry_dir_count);
+		search->entry_dirs[search->entry_dir_count++] = one->entry_dir;
 	}
 	if (search->entry_dir_count)
 		qsort(search->entry_dirs, search->entry_dir_count, sizeof(*search->entry_dirs), compare_entry_dirs);
@@ -182,13 +178,6 @@ static void forget_found(struct entry_search *search)
 	for (size_t i = 0; i < search->count && i < ENTRY_NAME_SHOWN; i++)
 		free(search->found[i].what);
 	search->count = 0;
-}
-
-void entry_search_release(struct entry_search *search)
-{
-	forget_found(search);
-	free(search->entry_dirs);
-	*search = (struct entry_search){ 0 };
 }
 
 static char *describe(const struct entry_offer *offer)
@@ -208,7 +197,7 @@ static char *describe(const struct entry_offer *offer)
 		cmn_buffer_append_text(&text, kernel.len ? ", " : "");
 		text_append_clean(&text, options, MAX_OPTIONS);
 	}
-	return cmn_buffer_take_string(&text);
+	return memory_string(&text);
 }
 
 void entry_search_offer(struct entry_search *search, const struct entry_offer *offer)
@@ -230,7 +219,6 @@ void entry_search_offer(struct entry_search *search, const struct entry_offer *o
 		(void)snprintf(search->found[count].path, sizeof(search->found[0].path), "%s",
 			       offer->path);	/* it fits */
 		search->found[count].what = describe(offer);
-		search->failed |= !search->found[count].what;
 	}
 	search->count++;
 }
@@ -245,8 +233,8 @@ static void complain_of_several(const struct entry_search *search)
 		text_append_short_path(&line, search->found[i].path);
 		if (*search->found[i].what)
 			cmn_buffer_printf(&line, "  %s", search->found[i].what);
-		text = cmn_buffer_take_string(&line);
-		tool_complain("  %s", text ? text : search->found[i].path);
+		text = memory_string(&line);
+		tool_complain("  %s", text);
 		free(text);
 	}
 	if (search->count > ENTRY_NAME_SHOWN)
@@ -255,11 +243,9 @@ static void complain_of_several(const struct entry_search *search)
 
 const char *entry_search_end(const struct entry_search *search)
 {
-	if (search->failed)
-		tool_complain("out of memory");
-	else if (!search->count)
+	if (!search->count)
 		tool_complain("there is no entry \"%s\" (see ckcache list)", search->text);
 	else if (search->count > 1)
 		complain_of_several(search);
-	return !search->failed && search->count == 1 ? search->found[0].path : NULL;
+	return search->count == 1 ? search->found[0].path : NULL;
 }

@@ -25,7 +25,7 @@ enum entry_match {
 /* Of those that match, so many are kept to be listed. */
 #define ENTRY_NAME_SHOWN 16
 
-/* One search; {0} is none. */
+/* One search, until the command ends. */
 struct entry_search {
 	const char *text;	/* borrowed */
 	const char **entry_dirs;	/* that the program of that name asked for, sorted; of the history */
@@ -36,13 +36,11 @@ struct entry_search {
 		char path[CC_ENTRY_DIR_FILE_PATH_SIZE];
 		char *what;	/* kernel and options */
 	} found[ENTRY_NAME_SHOWN];
-	bool failed;		/* out of memory */
 };
 
-/* A search for text, which may begin with the path of the root. All are borrowed until the release. */
+/* A search for text, which may begin with the path of the root. All are borrowed. */
 void entry_search_begin(struct entry_search *search, const char *text, const char *root,
 			const struct run_history *history);
-void entry_search_release(struct entry_search *search);
 /* One that there is; each view may be empty: not known. */
 struct entry_offer {
 	const char *path;	/* below the root */

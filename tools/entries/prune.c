@@ -14,7 +14,7 @@
 #include "common/env.h"
 #include "tools/arguments.h"
 #include "tools/entries/prune_entries.h"
-#include "tools/entries/removed.h"
+#include "tools/memory.h"
 #include "tools/remote/tier_prune.h"
 #include "tools/terminal.h"
 #include "tools/tool.h"
@@ -24,10 +24,9 @@ static int finish(const struct tool_cache *cache, enum cmn_status status)
 {
 	if (status == CMN_OK)
 		return TOOL_OK;
-	tool_complain("%s: %s", cache->config.dir,
-		      status == CMN_BUSY ? "another process holds a lock" :
-		      status == CMN_STALE ? "not enough could be removed" :
-					    cmn_status_string(status));
+	if (status != CMN_STALE)
+		return tool_fail(cache->config.dir, status);
+	tool_complain("%s: not enough could be removed", cache->config.dir);
 	return TOOL_FAILED;
 }
 
@@ -103,8 +102,8 @@ static int complain_of_scheme(const struct cc_address *address)
 	char *shown;
 
 	cc_address_show(address, &text);
-	shown = cmn_buffer_take_string(&text);
-	tool_complain("%s: this server evicts by itself: %s", shown ? shown : address->scheme,
+	shown = memory_string(&text);
+	tool_complain("%s: this server evicts by itself: %s", shown,
 		      strncmp(address->scheme, "redis", 5) == 0
 		      ? "set maxmemory and maxmemory-policy allkeys-lru there, or the attribute @ttl here"
 		      : "bound its storage there");
@@ -141,16 +140,12 @@ static int prune_directory(const struct cc_address *address, const char *given, 
 /* Needs no cache on this machine. */
 static int prune_remote(const char *given, bool json)
 {
-	const struct cmn_log silent = { .level = CMN_LOG_NONE };	/* other settings are not at issue */
 	struct cc_config config;
 	struct cc_address address;
 	const char *problem = "no remote tier is set (CKCACHE_REMOTE)";
 	int code = TOOL_FAILED;
 
-	if (cc_config_load(&silent, &config) != CMN_OK) {
-		tool_complain("out of memory");
-		return TOOL_FAILED;
-	}
+	tool_load_config(&config);
 	if (!config.remote || cc_address_parse(config.remote, &address, &problem) != CMN_OK) {
 		tool_complain("%s", problem);
 	} else {
@@ -205,8 +200,7 @@ int verb_prune(const struct arguments *arguments)
 		.json = arguments_flag(arguments, "json"),
 	};
 	bool conditions = request.program || request.device || request.older_than;
-	struct tool_cache cache;
-	int code = TOOL_FAILED;
+	struct tool_cache *cache;
 
 	if (arguments_flag(arguments, "remote") && (conditions || request.dry_run)) {
 		tool_complain("prune: --remote goes with --max-size alone");
@@ -220,13 +214,11 @@ int verb_prune(const struct arguments *arguments)
 	}
 	if (!prune_entries_check(&request))
 		return TOOL_USAGE;
-	if (!tool_open(&cache))
+	cache = tool_open();
+	if (!request.dry_run && !tool_may_write(cache))
 		return TOOL_FAILED;
-	if (request.dry_run || tool_may_write(&cache))
-		code = conditions || request.max_size ? prune_entries(&cache, &request)
-						      : prune_by_settings(&cache, request.json);
-	tool_close(&cache);
-	return code;
+	return conditions || request.max_size ? prune_entries(cache, &request) :
+						prune_by_settings(cache, request.json);
 }
 
 /*
@@ -318,16 +310,13 @@ int verb_clear(const struct arguments *arguments)
 		.dry_run = arguments_flag(arguments, "dry-run"),
 		.json = arguments_flag(arguments, "json"),
 	};
-	struct tool_cache cache;
-	int code = TOOL_FAILED;
+	struct tool_cache *cache;
 
 	if (!prune_entries_check(&request))
 		return TOOL_USAGE;
-	if (!tool_open(&cache))
+	cache = tool_open();
+	if (!request.dry_run && !tool_may_write(cache))
 		return TOOL_FAILED;
-	if (request.dry_run || tool_may_write(&cache))
-		code = request.program || request.dry_run ? prune_entries(&cache, &request)
-							  : clear_all(&cache, request.json);
-	tool_close(&cache);
-	return code;
+	return request.program || request.dry_run ? prune_entries(cache, &request) :
+						    clear_all(cache, request.json);
 }

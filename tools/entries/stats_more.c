@@ -3,10 +3,10 @@
 #include "tools/entries/stats_more.h"
 
 #include <inttypes.h>
-#include <stdlib.h>
 #include <string.h>
 
-#include "tools/entries/program_list.h"
+#include "tools/explain/run_history.h"
+#include "tools/memory.h"
 #include "tools/terminal.h"
 #include "tools/text.h"
 
@@ -14,40 +14,19 @@
 
 struct collecting {
 	struct stats_more *more;
-	struct programs programs;
+	const struct run_history *history;
+	struct report_groups devices, programs;
 	uint64_t seen;
 };
-
-/* false: out of memory. */
-static bool add_to(struct stats_groups *groups, struct cmn_view name, uint64_t bytes)
-{
-	struct stats_group *all;
-	size_t i = 0;
-
-	while (i < groups->count && !cmn_view_equal(cmn_view_of(groups->all[i].name), name))
-		i++;
-	if (i == groups->count) {
-		all = cmn_array_grow(groups->all, i, sizeof(*all));
-		if (!all)
-			return false;
-		groups->all = all;
-		all[i] = (struct stats_group){ .name = strndup(name.data, name.len) };
-		if (!all[i].name)
-			return false;
-		groups->count++;
-	}
-	groups->all[i].held.entries++;
-	groups->all[i].held.bytes += bytes;
-	return true;
-}
 
 static bool add_item(void *ctx, const struct cc_store_item *item)
 {
 	struct collecting *collecting = ctx;
 	struct stats_more *more = collecting->more;
 	struct cmn_view device = cc_key_find(item->key, "device.name", 0);
-	const char *program = more->per_program ? programs_of(&collecting->programs, item->place->entry_dir)
-						: NULL;
+	const struct run_history_event *arrival = more->per_program ?
+		run_history_find_arrival(collecting->history, item->path) : NULL;
+	const struct report_group one = { .entries = 1, .bytes = item->bytes };
 
 	terminal_progress_count("stats", ++collecting->seen);
 	if (item->status != CMN_OK)
@@ -62,24 +41,16 @@ static bool add_item(void *ctx, const struct cc_store_item *item)
 	/* A name with a NUL in it is nobody's. */
 	if (!device.len || memchr(device.data, 0, device.len))
 		device = cmn_view_of(UNKNOWN);
-	more->failed |= !add_to(&more->devices, device, item->bytes) ||
-			!add_to(&more->programs, cmn_view_of(program ? program : UNKNOWN), item->bytes);
-	return !more->failed;
+	report_groups_add(&collecting->devices, device, &one);
+	report_groups_add(&collecting->programs, cmn_view_of(arrival ? arrival->program : UNKNOWN), &one);
+	return true;
 }
 
-static int by_bytes(const void *a, const void *b)
+static void take(struct report_groups *groups, struct stats_groups *ret)
 {
-	const struct stats_group *one = a, *two = b;
-
-	if (one->held.bytes != two->held.bytes)
-		return one->held.bytes < two->held.bytes ? 1 : -1;
-	return strcmp(one->name, two->name);
-}
-
-static void sort(struct stats_groups *groups)
-{
-	if (groups->count)
-		qsort(groups->all, groups->count, sizeof(*groups->all), by_bytes);
+	ret->all = memory_new(groups->count, sizeof(*ret->all));
+	ret->count = report_groups_take(groups, groups->count, ret->all);
+	report_groups_release(groups);
 }
 
 enum cmn_status stats_more_collect(struct tool_cache *cache, struct stats_more *more)
@@ -90,40 +61,23 @@ enum cmn_status stats_more_collect(struct tool_cache *cache, struct stats_more *
 	if (!more->verbose && !more->per_program)
 		return CMN_OK;
 	if (more->per_program)
-		status = programs_load(cache->config.dir, cc_store_trust(cache->store),
-				       &collecting.programs);
+		status = run_history_load(cache->config.dir, cc_store_trust(cache->store),
+					  &collecting.history);
 	if (status == CMN_OK || status == CMN_MISS)
 		status = cc_store_walk(cache->store, false, add_item, &collecting);
 	terminal_progress_hide();
-	sort(&more->devices);
-	sort(&more->programs);
-	programs_release(&collecting.programs);
-	if (more->failed)
-		return CMN_ERR_NOMEM;
+	take(&collecting.devices, &more->devices);
+	take(&collecting.programs, &more->programs);
 	return status == CMN_MISS ? CMN_OK : status;
 }
 
-static void release(struct stats_groups *groups)
-{
-	for (size_t i = 0; i < groups->count; i++)
-		free(groups->all[i].name);
-	free(groups->all);
-}
-
-void stats_more_release(struct stats_more *more)
-{
-	release(&more->devices);
-	release(&more->programs);
-	*more = (struct stats_more){ 0 };
-}
-
-static struct amount held_by(const struct stats_more *more, const char *program)
+static struct report_group held_by(const struct stats_more *more, const char *program)
 {
 	for (size_t i = 0; i < more->programs.count; i++) {
 		if (strcmp(more->programs.all[i].name, program) == 0)
-			return more->programs.all[i].held;
+			return more->programs.all[i];
 	}
-	return (struct amount){ 0 };
+	return (struct report_group){ 0 };
 }
 
 static bool is_counted(const struct cc_usage *usage, const char *program)
@@ -135,7 +89,7 @@ static bool is_counted(const struct cc_usage *usage, const char *program)
 	return false;
 }
 
-static void append_program(struct cmn_buffer *text, const char *name, struct amount held,
+static void append_program(struct cmn_buffer *text, const char *name, struct report_group held,
 			   const struct cc_usage_counts *counts)
 {
 	char size[TEXT_SIZE], spent[TEXT_SIZE], saved[TEXT_SIZE];
@@ -160,10 +114,10 @@ static void append_programs(const struct stats_more *more, const struct cc_usage
 			       &usage->programs[i].counts);
 	for (size_t i = 0; i < more->programs.count; i++) {
 		if (!is_counted(usage, more->programs.all[i].name))
-			append_program(text, more->programs.all[i].name, more->programs.all[i].held, &none);
+			append_program(text, more->programs.all[i].name, more->programs.all[i], &none);
 	}
 	if (cc_usage_is_any(&usage->others))
-		append_program(text, "(others)", (struct amount){ 0 }, &usage->others);
+		append_program(text, "(others)", (struct report_group){ 0 }, &usage->others);
 }
 
 static void append_devices(const struct stats_more *more, struct cmn_buffer *text)
@@ -174,8 +128,8 @@ static void append_devices(const struct stats_more *more, struct cmn_buffer *tex
 			  terminal_plain(1));
 	for (size_t i = 0; i < more->devices.count; i++) {
 		text_append_cell(text, more->devices.all[i].name, 40);
-		cmn_buffer_printf(text, " %8" PRIu64 " %10s\n", more->devices.all[i].held.entries,
-				  text_bytes(more->devices.all[i].held.bytes, size));
+		cmn_buffer_printf(text, " %8" PRIu64 " %10s\n", more->devices.all[i].entries,
+				  text_bytes(more->devices.all[i].bytes, size));
 	}
 	cmn_buffer_printf(text, "%-26s %16s\n", "results, uncompressed",
 			  text_bytes(more->payload_bytes, size));
@@ -194,7 +148,7 @@ void stats_more_append(const struct stats_more *more, const struct cc_usage *usa
 		append_devices(more, text);
 }
 
-static void add_program(struct json_object *array, const char *name, struct amount held,
+static void add_program(struct json_object *array, const char *name, struct report_group held,
 			const struct cc_usage_counts *counts)
 {
 	struct json_object *one = json_add_object(array, NULL);
@@ -220,7 +174,7 @@ static void add_programs(const struct stats_more *more, const struct cc_usage *u
 			    &usage->programs[i].counts);
 	for (size_t i = 0; i < more->programs.count; i++) {
 		if (!is_counted(usage, more->programs.all[i].name))
-			add_program(array, more->programs.all[i].name, more->programs.all[i].held, &none);
+			add_program(array, more->programs.all[i].name, more->programs.all[i], &none);
 	}
 }
 
@@ -237,8 +191,8 @@ void stats_more_add(const struct stats_more *more, const struct cc_usage *usage,
 	for (size_t i = 0; i < more->devices.count; i++) {
 		one = json_add_object(devices, NULL);
 		json_add_text(one, "device", more->devices.all[i].name);
-		json_add_number(one, "entries", more->devices.all[i].held.entries);
-		json_add_number(one, "bytes", more->devices.all[i].held.bytes);
+		json_add_number(one, "entries", more->devices.all[i].entries);
+		json_add_number(one, "bytes", more->devices.all[i].bytes);
 	}
 	json_add_number(object, "payload_bytes", more->payload_bytes);
 	json_add_number(object, "oldest_ns", more->oldest_ns);

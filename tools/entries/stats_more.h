@@ -6,18 +6,13 @@
 #include <stdbool.h>
 
 #include "cachecore/record/usage.h"
-#include "tools/entries/removed.h"
+#include "tools/entries/census.h"
 #include "tools/json_output.h"
-#include "tools/tool.h"
+#include "tools/report/report_groups.h"
 
-/* Entries that have something in common. */
-struct stats_group {
-	char *name;
-	struct amount held;
-};
-
+/* Entries that have something in common; the largest first. */
 struct stats_groups {
-	struct stats_group *all;	/* the largest first */
+	struct report_group *all;
 	size_t count;
 };
 
@@ -27,12 +22,10 @@ struct stats_more {
 	struct amount seen;
 	uint64_t payload_bytes;		/* of results, uncompressed */
 	uint64_t oldest_ns, unused_ns;	/* when the first one was stored, and when the longest unused one was used; 0: none */
-	bool failed;			/* out of memory */
 };
 
-/* The caller sets what is asked for; where that is nothing, it looks at nothing. To be released in any case. */
+/* The caller sets what is asked for; where that is nothing, it looks at nothing. */
 CMN_CHECKED enum cmn_status stats_more_collect(struct tool_cache *cache, struct stats_more *more);
-void stats_more_release(struct stats_more *more);
 /* usage: the counts of programs. */
 void stats_more_append(const struct stats_more *more, const struct cc_usage *usage,
 		       struct cmn_buffer *text);

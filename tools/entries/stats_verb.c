@@ -271,8 +271,7 @@ static enum cmn_status collect(const struct tool_cache *cache, bool exact, struc
 		return status;
 	if (stats->usage.program_count)
 		qsort(stats->usage.programs, stats->usage.program_count, sizeof(*stats->usage.programs), by_time);
-	if (!tier_look(&cache->config, &ret->tier))
-		return CMN_ERR_NOMEM;
+	tier_look(&cache->config, &ret->tier);
 	status = cc_recipes_count(cache->config.dir, &ret->recipes);
 	if (status != CMN_OK)
 		return status;
@@ -287,33 +286,23 @@ verb_function verb_stats;
 int verb_stats(const struct arguments *arguments)
 {
 	bool json = arguments_flag(arguments, "json"), zero = arguments_flag(arguments, "zero");
-	struct holdings holdings = { 0 };
-	struct stats_more more = { .verbose = arguments_flag(arguments, "verbose"),
-				   .per_program = arguments_flag(arguments, "per-program") };
-	struct cc_totals *stats = NULL;
-	struct tool_cache cache;
+	static struct holdings holdings;	/* until the command ends, as all */
+	static struct cc_totals *stats;
+	static struct stats_more more;
+	struct tool_cache *cache = tool_open();
 	enum cmn_status status;
 	int code = TOOL_FAILED;
 
-	if (!tool_open(&cache))
+	if (zero && !tool_may_write(cache))
 		return TOOL_FAILED;
-	if (zero && !tool_may_write(&cache))
-		goto out;
-	status = collect(&cache, arguments_flag(arguments, "exact"), &stats, &holdings);
+	more.verbose = arguments_flag(arguments, "verbose");
+	more.per_program = arguments_flag(arguments, "per-program");
+	status = collect(cache, arguments_flag(arguments, "exact"), &stats, &holdings);
 	if (status == CMN_OK)
-		status = stats_more_collect(&cache, &more);
+		status = stats_more_collect(cache, &more);
 	if (status == CMN_OK)
-		code = (json ? print_json : print_plain)(stats, &holdings, &cache.config, &more);
+		code = (json ? print_json : print_plain)(stats, &holdings, &cache->config, &more);
 	if (status == CMN_OK && zero)
-		status = cc_totals_zero(cache.config.dir);
-	if (status != CMN_OK) {
-		tool_complain("%s: %s", cache.config.dir, cmn_status_string(status));
-		code = TOOL_FAILED;
-	}
-out:
-	free(stats);
-	stats_more_release(&more);
-	tier_release(&holdings.tier);
-	tool_close(&cache);
-	return code;
+		status = cc_totals_zero(cache->config.dir);
+	return status == CMN_OK ? code : tool_fail(cache->config.dir, status);
 }

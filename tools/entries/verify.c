@@ -223,30 +223,22 @@ int verb_verify(const struct arguments *arguments)
 {
 	struct verification verification = { .repair = arguments_flag(arguments, "repair") };
 	bool json = arguments_flag(arguments, "json");
-	struct tool_cache cache;
 	enum cmn_status status;
 	int code = TOOL_OK;
 
-	if (!tool_open(&cache))
+	verification.cache = tool_open();
+	if (verification.repair && !tool_may_write(verification.cache))
 		return TOOL_FAILED;
-	if (verification.repair && !tool_may_write(&cache)) {
-		tool_close(&cache);
-		return TOOL_FAILED;
-	}
-	verification.cache = &cache;
 	if (json) {
 		verification.object = json_new_object();
 		verification.findings = json_add_array(verification.object, "findings");
 	}
 	status = verify_cache(&verification);
 	terminal_progress_hide();
-	if (status != CMN_OK) {
-		tool_complain("%s: %s", cache.config.dir, cmn_status_string(status));
-		code = TOOL_FAILED;
-	}
+	if (status != CMN_OK)
+		code = tool_fail(verification.cache->config.dir, status);
 	(json ? print_json : print_plain)(&verification);
 	if (verification.printed != TOOL_OK || verification.damaged + verification.unsafe > verification.removed)
 		code = TOOL_FAILED;
-	tool_close(&cache);
 	return code;
 }

@@ -11,6 +11,7 @@
 #include "cachecore/disk/root.h"
 #include "common/file.h"
 #include "tools/key/key_verb.h"
+#include "tools/memory.h"
 #include "tools/tool.h"
 
 struct wanted {
@@ -284,13 +285,11 @@ static int change(const char *path, bool system, struct wanted *wanted)
 {
 	struct edit edit = { .wanted = wanted };
 	const char *slash = strrchr(path, '/');
-	char *directory = strndup(path, (size_t)(slash - path));
+	char *directory = memory_copy_view((struct cmn_view){ path, (size_t)(slash - path) });
 	int dir_fd, code = TOOL_FAILED;
 	bool changed;
 
-	if (!directory)
-		tool_complain("out of memory");
-	if (!directory || !open_directory(directory, system, &dir_fd))
+	if (!open_directory(directory, system, &dir_fd))
 		goto out;
 	changed = change_file(dir_fd, path, slash + 1, &edit);
 	cc_root_unlock(dir_fd);
@@ -313,21 +312,16 @@ int key_trust(const struct key_request *request)
 {
 	struct wanted wanted = { .remove = request->remove };
 	char *path = NULL;
-	enum cmn_status status = CMN_OK;
 	int code = TOOL_FAILED;
 
 	if (!request->remove && !read_wanted(&wanted, request))
 		return TOOL_FAILED;
-	if (request->system)
-		path = strdup(CC_TRUST_SYSTEM_FILE);
+	if (!request->system && cc_trust_user_file(&path) != CMN_OK)
+		memory_end();
+	if (request->system || path)
+		code = change(path ? path : CC_TRUST_SYSTEM_FILE, request->system, &wanted);
 	else
-		status = cc_trust_user_file(&path);
-	if (path)
-		code = change(path, request->system, &wanted);
-	else
-		tool_complain("%s", status == CMN_OK && !request->system ?
-			      "neither XDG_CONFIG_HOME nor HOME names a directory of this user" :
-			      cmn_status_string(CMN_ERR_NOMEM));
+		tool_complain("neither XDG_CONFIG_HOME nor HOME names a directory of this user");
 	free(path);
 	return code;
 }

@@ -15,9 +15,7 @@ struct key_request {
 	bool system, json;
 };
 
-/* Each returns the exit code. */
-int key_new(const struct key_request *request);
-int key_show(const struct key_request *request);
+/* The action: the exit code. */
 int key_trust(const struct key_request *request);
 
 /* Where the user's own private key is; the caller frees it. NULL: nowhere, complained about. */

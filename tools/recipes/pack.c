@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tools/memory.h"
 #include "tools/recipes/pack_format.h"
 
 /* The header; what is behind it is the payload. */
@@ -88,9 +89,7 @@ static enum cmn_status read_texts(struct cmn_reader *reader, struct pack *pack)
 	/* Each has eight bytes at least: what is there bounds what is allocated. */
 	if (count > reader->left / 8)
 		return CMN_ERR_CORRUPT;
-	pack->texts = calloc(count ? count : 1, sizeof(*pack->texts));
-	if (!pack->texts)
-		return CMN_ERR_NOMEM;
+	pack->texts = memory_new(count, sizeof(*pack->texts));
 	for (; pack->text_count < count; pack->text_count++) {
 		struct cmn_view text = cmn_reader_sized(reader);
 
@@ -215,9 +214,7 @@ static enum cmn_status read_recipes(struct cmn_reader *reader, struct pack *pack
 	if (pack->recipe_count > PACK_MAX_RECIPES)
 		return CMN_ERR_TOO_LARGE;
 	pack->recipes = (struct cmn_view){ reader->data, reader->left };
-	used = calloc(pack->text_count + 1, 1);
-	if (!used)
-		return CMN_ERR_NOMEM;
+	used = memory_new(pack->text_count, 1);
 	status = check_recipes(pack, used);
 	free(used);
 	return status;

@@ -84,7 +84,7 @@ struct pack_recipe {
 /*
  * Checks all of the file, also that it is as pack_maker_encode writes it; the
  * file must outlive *ret, which pack_release releases. CMN_ERR_CORRUPT,
- * CMN_ERR_VERSION, CMN_ERR_NOMEM; CMN_ERR_TOO_LARGE: over a bound.
+ * CMN_ERR_VERSION; CMN_ERR_TOO_LARGE: over a bound.
  */
 CMN_CHECKED enum cmn_status pack_decode(struct cmn_view file, struct pack *ret);
 void pack_release(struct pack *pack);
@@ -101,12 +101,12 @@ struct pack_header pack_header(const struct pack *pack, const struct pack_recipe
 
 /* What a pack is made of. */
 struct pack_maker;
-struct pack_maker *pack_maker_new(void);	/* NULL: out of memory */
+struct pack_maker *pack_maker_new(void);
 void pack_maker_free(struct pack_maker *maker);	/* NULL is fine */
 /*
  * Each copies what it gets. What is there already is no error, and changes
  * nothing. CMN_ERR_TOO_LARGE: over a bound of its own; CMN_ERR_INVALID: no name,
- * or fields that no pack has; CMN_ERR_NOMEM.
+ * or fields that no pack has.
  */
 CMN_CHECKED enum cmn_status pack_maker_add_origin(struct pack_maker *maker,
 						  const struct pack_origin *origin);
@@ -116,7 +116,7 @@ CMN_CHECKED enum cmn_status pack_maker_add_recipe(struct pack_maker *maker,
 						  struct cmn_view key,
 						  const struct pack_header *headers, size_t count);
 CMN_CHECKED enum cmn_status pack_maker_add_pack(struct pack_maker *maker, const struct pack *pack);
-/* The file. CMN_ERR_NOMEM; CMN_ERR_TOO_LARGE: over a bound of the whole. */
+/* The file. CMN_ERR_TOO_LARGE: over a bound of the whole. */
 CMN_CHECKED enum cmn_status pack_maker_encode(struct pack_maker *maker, struct cmn_buffer *ret);
 
 #endif

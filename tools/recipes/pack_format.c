@@ -2,6 +2,8 @@
 /* pack_format: the checksum, the order, which fields there are. */
 #include "tools/recipes/pack_format.h"
 
+#include "tools/memory.h"
+
 #include <string.h>
 
 struct cmn_hash pack_hash(struct cmn_view file)
@@ -48,7 +50,9 @@ enum cmn_status pack_identity(struct cmn_view key, struct cmn_hash *ret)
 		cmn_buffer_append_sized(&fields, field.name.data, field.name.len);
 		cmn_buffer_append_sized(&fields, field.value.data, field.value.len);
 	}
-	status = fields.failed ? CMN_ERR_NOMEM : status == CMN_MISS ? CMN_OK : CMN_ERR_INVALID;
+	if (fields.failed)
+		memory_end();
+	status = status == CMN_MISS ? CMN_OK : CMN_ERR_INVALID;
 	if (status == CMN_OK)
 		*ret = cmn_hash_of(fields.data, fields.len);
 	cmn_buffer_release(&fields);

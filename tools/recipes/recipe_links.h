@@ -16,7 +16,7 @@
 
 /*
  * Appends to *ret, an empty key, the key of a link with the identities of its
- * inputs. CMN_MISS: nobody knows how one of them was made; CMN_ERR_NOMEM, ….
+ * inputs. CMN_MISS: nobody knows how one of them was made; others as cc_key_status.
  */
 CMN_CHECKED enum cmn_status recipe_links_record(const struct objects *objects, struct cmn_view key,
 						struct cc_key *ret);
@@ -29,7 +29,7 @@ struct recipe_index {
 	size_t count, links;
 	unsigned int work;	/* how many keys may still be made */
 };
-/* CMN_ERR_NOMEM; the caller releases *ret in any case. */
+/* As cc_key_status; the caller releases *ret in any case. */
 CMN_CHECKED enum cmn_status recipe_index_read(const struct pack *pack, struct recipe_index *ret);
 void recipe_index_release(struct recipe_index *index);
 bool recipe_index_is_link(const struct recipe_index *index, size_t i);

@@ -63,7 +63,6 @@ static void add_text(struct cmn_buffer *text, const struct packs_file *file)
 	cmn_buffer_append_text(text, "\n    ");
 	text_append_clean(text, cmn_view_of(file->path), PATH_MAX);
 	cmn_buffer_append_u8(text, '\n');
-	text->failed = text->failed || programs.failed;
 	cmn_buffer_release(&programs);
 }
 

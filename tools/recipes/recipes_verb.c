@@ -12,6 +12,7 @@
 #include "cachecore/disk/root.h"
 #include "common/file.h"
 #include "tools/arguments.h"
+#include "tools/memory.h"
 #include "tools/recipes/packs.h"
 #include "tools/recipes/recipe_key.h"
 #include "tools/tool.h"
@@ -45,16 +46,13 @@ static char *file_name(const char *operand)
 	const char *slash = strrchr(operand, '/');
 	const char *base = slash ? slash + 1 : operand;
 	size_t len = strlen(base), suffix = strlen(PACKS_SUFFIX);
-	char *name;
 
 	if (len > suffix && strcmp(base + len - suffix, PACKS_SUFFIX) == 0)
 		len -= suffix;
-	if (!len || base[0] == '.' || len + suffix > 255 ||
-	    asprintf(&name, "%.*s" PACKS_SUFFIX, (int)len, base) < 0) {
-		tool_complain("\"%s\" is no name of a pack", operand);
-		return NULL;
-	}
-	return name;
+	if (len && base[0] != '.' && len + suffix <= 255)
+		return memory_printf("%.*s" PACKS_SUFFIX, (int)len, base);
+	tool_complain("\"%s\" is no name of a pack", operand);
+	return NULL;
 }
 
 /* One that nobody would build is not taken in at all. false: complained about. */

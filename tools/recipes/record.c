@@ -5,6 +5,7 @@
  */
 #include "tools/recipes/record.h"
 
+#include <argz.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -17,6 +18,7 @@
 #include "cachecore/record/totals.h"
 #include "common/file.h"
 #include "tools/arguments.h"
+#include "tools/memory.h"
 #include "tools/output.h"
 #include "tools/recipes/packs.h"
 #include "tools/run/run_layers.h"
@@ -49,10 +51,8 @@ static bool set_up(const char *scratch)
 {
 	if (!tool_set_path("CKCACHE_DIR", scratch))
 		return false;
-	if (!worker_set_variables(settings)) {
-		tool_complain("out of memory");
-		return false;
-	}
+	if (!worker_set_variables(settings))
+		memory_end();
 	return run_layers_enable();
 }
 
@@ -180,8 +180,9 @@ static bool run_command(struct recording *recording, char **command, int *ret_co
 	}
 	recording->scratch = scratch;
 	*ret_code = TOOL_CANNOT_RUN;
-	if (record_remember_environment(recording) && set_up(scratch) &&
-	    run_wait(command, execute, false, &state)) {
+	if (argz_create(environ, &recording->environment, &recording->environment_len))
+		memory_end();
+	if (set_up(scratch) && run_wait(command, execute, false, &state)) {
 		*ret_code = WIFEXITED(state) ? WEXITSTATUS(state) : 128 + WTERMSIG(state);
 		if (*ret_code)
 			tool_complain("%s ended with exit code %d: what it had not built by then is "
@@ -216,16 +217,13 @@ static int record(const struct request *request)
 	char **command = request->arguments->command;
 	int code = TOOL_OK, written = TOOL_FAILED;
 
-	if (!recording.maker)
-		tool_complain("out of memory");
-	else if (merge(&recording, request->arguments) &&
-		 (!command || (add_origin(&recording, request) &&
-			       run_command(&recording, command, &code)))) {
+	if (merge(&recording, request->arguments) &&
+	    (!command || (add_origin(&recording, request) && run_command(&recording, command, &code)))) {
 		print_left_out(&recording);
 		written = write_pack(&recording, request->output);
 	}
 	pack_maker_free(recording.maker);
-	record_forget_environment(&recording);
+	free(recording.environment);
 	return code ? code : written;
 }
 

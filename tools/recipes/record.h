@@ -13,7 +13,8 @@
 struct recording {
 	struct pack_maker *maker;
 	bool any_device;	/* recipes are for all */
-	char **environment;	/* of this process, before the cache's variables */
+	char *environment;	/* of this process, before the cache's variables (argz_add(3)) */
+	size_t environment_len;
 	const char *scratch;	/* the cache directory; borrowed */
 	unsigned long long seen;	/* builds */
 	struct left_out {
@@ -22,10 +23,6 @@ struct recording {
 		char example[80];
 	} left_out[RECORD_REASONS];
 };
-
-/* A copy of the environment as it is now. false: complained about. */
-bool record_remember_environment(struct recording *recording);
-void record_forget_environment(struct recording *recording);
 
 /* Adds a recipe for each entry of a root that another machine can use. false: complained about. */
 bool record_entries(struct recording *recording, const char *root);

@@ -4,13 +4,14 @@
  * asked for and nothing of this machine: device and driver are left out, and
  * variables that were set before the command ran, which are this machine's.
  */
+#include <envz.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "cachecore/disk/store.h"
 #include "cachecore/manifest.h"
+#include "tools/memory.h"
 #include "tools/recipes/portable.h"
 #include "tools/recipes/record.h"
 #include "tools/recipes/recipe_key.h"
@@ -22,34 +23,6 @@ struct walk {
 	struct objects objects;		/* of which links are made */
 	enum cmn_status status;
 };
-
-bool record_remember_environment(struct recording *recording)
-{
-	size_t count = 0;
-
-	while (environ && environ[count])
-		count++;
-	recording->environment = calloc(count + 1, sizeof(*recording->environment));
-	for (size_t i = 0; recording->environment && i < count; i++) {
-		recording->environment[i] = strdup(environ[i]);
-		if (!recording->environment[i])
-			break;
-		if (i + 1 == count)
-			return true;
-	}
-	if (recording->environment && !count)
-		return true;
-	tool_complain("out of memory");
-	return false;
-}
-
-void record_forget_environment(struct recording *recording)
-{
-	for (size_t i = 0; recording->environment && recording->environment[i]; i++)
-		free(recording->environment[i]);
-	free(recording->environment);
-	recording->environment = NULL;
-}
 
 /* Counts an entry that is left out; the first one of a reason is its example. */
 static void leave_out(struct recording *recording, const char *reason, struct cmn_view example)
@@ -71,13 +44,11 @@ static void leave_out(struct recording *recording, const char *reason, struct cm
 /* Whether the environment that the command got has this variable. */
 static bool was_set(const struct recording *recording, struct cmn_view name, struct cmn_view value)
 {
-	for (size_t i = 0; recording->environment[i]; i++) {
-		const char *text = recording->environment[i];
+	char *text = memory_copy_view(name);
+	const char *found = envz_get(recording->environment, recording->environment_len, text);
 
-		if (strncmp(text, name.data, name.len) == 0 && text[name.len] == '=')
-			return cmn_view_equal(cmn_view_of(text + name.len + 1), value);
-	}
-	return false;
+	free(text);
+	return found && cmn_view_equal(cmn_view_of(found), value);
 }
 
 /* A variable of the key that the program set itself; an empty view: there is none. */
@@ -190,15 +161,10 @@ static const char *add_recipe(struct walk *walk, const struct cc_store_item *ite
 {
 	struct cmn_view options = cc_key_find(key, "options", 0);
 	struct pack_target target = { 0 };
-	struct pack_header *headers;
+	struct pack_header *headers = memory_new(cc_manifest_count(item->manifest), sizeof(*headers));
 	const char *reason;
 	size_t count = 0;
 
-	headers = calloc(cc_manifest_count(item->manifest) + 1, sizeof(*headers));
-	if (!headers) {
-		walk->status = CMN_ERR_NOMEM;
-		return NULL;
-	}
 	reason = refuse_key(walk->recording, key, ret_example);
 	if (!reason)
 		reason = gather_headers(item->manifest, options, headers, &count, ret_example);
@@ -265,6 +231,6 @@ bool record_entries(struct recording *recording, const char *root)
 	if (status == CMN_OK)
 		status = walk.status;
 	if (status != CMN_OK)
-		tool_complain("%s: %s", root, cmn_status_string(status));
+		(void)tool_fail(root, status);
 	return status == CMN_OK;
 }

@@ -16,7 +16,7 @@
 #include "common/clock.h"
 #include "tools/arguments.h"
 #include "tools/json_output.h"
-#include "tools/key/key_verb.h"
+#include "tools/memory.h"
 #include "tools/remote/remote_verb.h"
 #include "tools/terminal.h"
 #include "tools/text.h"
@@ -302,7 +302,7 @@ static int pull(struct pulling *pulling, bool json)
 	if (status != CMN_OK && pulling->problem[0])
 		tool_complain("%s: %s", pulling->address, pulling->problem);
 	else if (status != CMN_OK)
-		tool_complain("%s: %s", pulling->cache->config.dir, cmn_status_string(status));
+		(void)tool_fail(pulling->cache->config.dir, status);
 	else if (!pulling->lists && !pulling->refused)
 		tool_complain("%s: nobody whose entries are trusted here has pushed anything%s%s",
 			      pulling->address, pulling->program ? " for " : "",
@@ -318,17 +318,15 @@ static int pull(struct pulling *pulling, bool json)
 static int begin(struct pulling *pulling, bool json)
 {
 	const struct cmn_log silent = { .level = CMN_LOG_NONE };	/* the set-up is known to be sound */
-	int code = TOOL_FAILED;
+	int code;
 
 	if (!pulling->setup->reads) {
 		tool_complain("%s: this machine only writes there", pulling->address);
 		return TOOL_FAILED;
 	}
-	if (cc_remote_new(&pulling->cache->config, &silent, &pulling->remote) == CMN_OK &&
-	    pulling->remote)
-		code = pull(pulling, json);
-	else
-		tool_complain("out of memory");
+	if (cc_remote_new(&pulling->cache->config, &silent, &pulling->remote) != CMN_OK || !pulling->remote)
+		memory_end();
+	code = pull(pulling, json);
 	cc_helper_close(&pulling->helper);
 	cc_remote_free(pulling->remote);
 	cmn_buffer_release(&pulling->there.bytes);
@@ -343,20 +341,17 @@ int verb_pull(const struct arguments *arguments)
 	struct pulling pulling = { .program = arguments_text(arguments, "program"),
 				   .helper.fd = -1 };
 	struct cc_remote_setup setup;
-	struct tool_cache cache;
+	struct tool_cache *cache = tool_open();
 	int code = TOOL_FAILED;
 	char *address;
 
-	if (!tool_open(&cache))
-		return TOOL_FAILED;
-	if (tool_may_write(&cache) && remote_verb_begin(&cache, &setup, &address)) {
-		pulling.cache = &cache;
+	if (tool_may_write(cache) && remote_verb_begin(cache, &setup, &address)) {
+		pulling.cache = cache;
 		pulling.setup = &setup;
 		pulling.address = address;
 		code = begin(&pulling, arguments_flag(arguments, "json"));
 		cc_remote_setup_release(&setup);
 		free(address);
 	}
-	tool_close(&cache);
 	return code;
 }

@@ -3,6 +3,7 @@
 #include "tools/remote/remote_verb.h"
 
 #include "tools/key/key_verb.h"
+#include "tools/memory.h"
 
 bool remote_verb_begin(const struct tool_cache *cache, struct cc_remote_setup *ret_setup,
 		       char **ret_address)
@@ -20,10 +21,6 @@ bool remote_verb_begin(const struct tool_cache *cache, struct cc_remote_setup *r
 		return false;
 	}
 	cc_address_show(&ret_setup->address, &text);
-	*ret_address = cmn_buffer_take_string(&text);
-	if (*ret_address)
-		return true;
-	tool_complain("out of memory");
-	cc_remote_setup_release(ret_setup);
-	return false;
+	*ret_address = memory_string(&text);
+	return true;
 }

@@ -24,8 +24,8 @@ struct tier {
 	uint64_t waiting;	/* entries that are still to be uploaded */
 };
 
-/* false: out of memory. In any case to be released. */
-bool tier_look(const struct cc_config *config, struct tier *ret);
+/* To be released. */
+void tier_look(const struct cc_config *config, struct tier *ret);
 void tier_release(struct tier *tier);
 /* "left alone until 12:05:30: …", "off: …", or "": it is in use. Appends. */
 void tier_append_problem(const struct tier *tier, struct cmn_buffer *text);

@@ -18,6 +18,7 @@
 #include "common/bytes.h"
 #include "common/file.h"
 #include "common/listing.h"
+#include "tools/memory.h"
 #include "tools/terminal.h"
 #include "tools/tool.h"
 
@@ -48,7 +49,6 @@ struct pruning {
 	uint64_t seen;
 	uint64_t unremoved;
 	int problem;		/* errno of the last one that could not be removed */
-	bool failed;		/* out of memory */
 	struct tier_pruned *result;
 };
 
@@ -89,8 +89,8 @@ char *tier_prune_directory(const struct cc_address *address)
 	}
 	if (*path != '/' || path[strcspn(path, "?#")])
 		return NULL;
-	copy = strdup(path);
-	if (copy && decode(copy))
+	copy = memory_copy(path);
+	if (decode(copy))
 		return copy;
 	free(copy);
 	return NULL;
@@ -171,18 +171,12 @@ static void look_at_leftover(struct pruning *pruning, int dir_fd, const char *na
 
 static void note_value(struct pruning *pruning, const struct stat *info, bool stays)
 {
-	struct use *uses;
-
 	pruning->result->left++;
 	pruning->result->left_bytes += bytes_of(info);
 	if (stays)
 		return;
-	uses = cmn_array_grow(pruning->uses, pruning->count, sizeof(*uses));
-	pruning->failed |= !uses;
-	if (!uses)
-		return;
-	pruning->uses = uses;
-	uses[pruning->count++] = (struct use){ time_of(info), bytes_of(info) };
+	memory_grow(pruning->uses, pruning->count);
+	pruning->uses[pruning->count++] = (struct use){ time_of(info), bytes_of(info) };
 }
 
 static void look_at_value(struct pruning *pruning, int dir_fd, const char *name, bool stays)
@@ -224,7 +218,7 @@ static void walk(struct pruning *pruning, int dir_fd, unsigned int depth, bool h
 
 	if (!cmn_listing_open(&listing, dir_fd, "."))
 		return;	/* another node has removed it */
-	while (!pruning->failed && (item = cmn_listing_next(&listing))) {
+	while ((item = cmn_listing_next(&listing))) {
 		const char *name = item->d_name;
 		int fd;
 
@@ -264,16 +258,6 @@ static uint64_t find_until(struct pruning *pruning)
 	return pruning->uses[i - 1].time_ns;
 }
 
-static bool finish(const struct pruning *pruning, const char *directory)
-{
-	if (pruning->failed)
-		tool_complain("out of memory");
-	else if (pruning->unremoved)
-		tool_complain("%s: %" PRIu64 " files cannot be removed: %s", directory,
-			      pruning->unremoved, strerror(pruning->problem));
-	return !pruning->failed && !pruning->unremoved;
-}
-
 bool tier_prune(const char *directory, uint64_t max_size, struct tier_pruned *ret)
 {
 	struct pruning pruning = { .result = ret };
@@ -286,7 +270,7 @@ bool tier_prune(const char *directory, uint64_t max_size, struct tier_pruned *re
 	}
 	pruning.now_ns = cmn_file_clock(fd);	/* 0: nothing is removed that age alone decides */
 	walk(&pruning, fd, 0, false);
-	if (!pruning.failed && ret->left_bytes > max_size) {
+	if (ret->left_bytes > max_size) {
 		pruning.to_free = ret->left_bytes - max_size;
 		pruning.until_ns = find_until(&pruning);
 		walk(&pruning, fd, 0, false);
@@ -297,5 +281,8 @@ bool tier_prune(const char *directory, uint64_t max_size, struct tier_pruned *re
 	terminal_progress_hide();
 	(void)close(fd);	/* a directory */
 	free(pruning.uses);
-	return finish(&pruning, directory);
+	if (pruning.unremoved)
+		tool_complain("%s: %" PRIu64 " files cannot be removed: %s", directory, pruning.unremoved,
+			      strerror(pruning.problem));
+	return !pruning.unremoved;
 }

@@ -20,7 +20,7 @@ struct tier_pruned {
 	uint64_t leftovers;	/* claims and temporary files that were removed */
 };
 
-/* The directory of a file: address, which the caller frees; NULL: it names none, or no memory. */
+/* The directory of a file: address, which the caller frees; NULL: it names none. */
 char *tier_prune_directory(const struct cc_address *address);
 /*
  * Removes the least recently used values until max_size bytes are left, and what

@@ -12,6 +12,7 @@
 #include "cachecore/disk/root.h"
 #include "cachecore/key.h"
 #include "cachecore/manifest.h"
+#include "tools/memory.h"
 
 bool replay_key_field(struct cmn_view key, const char *name, unsigned int i, struct cmn_view *ret)
 {
@@ -37,12 +38,12 @@ bool replay_key_is_level_zero(struct cmn_view key)
 /* What an entry depends on, by names that may be relative to a directory. */
 static bool holds_in(struct cmn_view directory, struct cmn_view encoded)
 {
-	char *path = strndup(directory.len ? directory.data : ".", directory.len ? directory.len : 1);
+	char *path = directory.len ? memory_copy_view(directory) : memory_copy(".");
 	int back = open(".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	struct cc_manifest *manifest;
 	bool holds = false;
 
-	if (path && back >= 0 && chdir(path) == 0) {
+	if (back >= 0 && chdir(path) == 0) {
 		if (cc_manifest_decode(encoded, &manifest) == CMN_OK) {
 			holds = cc_manifest_verify(manifest, NULL) == CMN_OK;
 			cc_manifest_free(manifest);
@@ -123,18 +124,14 @@ static void compare(struct comparison *comparison, int entry_dir_fd, unsigned in
 	struct cmn_buffer file = { 0 };
 	struct cmn_view name = { 0 };
 	struct cc_src src;
-	char *text;
 
 	if (access_ns > comparison->access_ns &&
 	    cc_entry_dir_read_src(entry_dir_fd, n, CMN_FILE_ANY, &file, &src) == CMN_OK)
 		name = first_difference(comparison->key, src.key);
 	if (name.len) {
-		text = strndup(name.data, name.len);
-		if (text) {
-			free(comparison->difference);
-			comparison->difference = text;
-			comparison->access_ns = access_ns;
-		}
+		free(comparison->difference);
+		comparison->difference = memory_copy_view(name);
+		comparison->access_ns = access_ns;
 	}
 	cmn_buffer_release(&file);
 }

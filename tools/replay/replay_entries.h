@@ -15,7 +15,7 @@ bool replay_entries_has(const char *root, const struct cc_recipe *recipe);
 /*
  * Of the entries of the same program and options for another device or
  * driver, the one last used: the first field in which it differs, as text
- * that the caller frees. NULL: there is none, or no memory.
+ * that the caller frees. NULL: there is none.
  */
 char *replay_entries_difference(const char *root, struct cmn_view key);
 

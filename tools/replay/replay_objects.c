@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "cachecore/key.h"
+#include "tools/memory.h"
 #include "tools/replay/replay_entries.h"
 
 bool objects_is_link(struct cmn_view key)
@@ -50,48 +51,32 @@ bool objects_is_object(struct cmn_view key)
 /* cc_store_walk */
 static bool add_object(void *ctx, const struct cc_store_item *item)
 {
-	struct cmn_view directory = objects_directory(item->manifest);
 	struct objects *objects = ctx;
-	struct object *items;
-	char *room;
 
 	if (item->status != CMN_OK || !objects_is_object(item->key))
 		return true;
-	objects->status = CMN_ERR_NOMEM;
-	items = reallocarray(objects->items, objects->count + 1, sizeof(*items));
-	if (!items)
-		return false;
-	objects->items = items;
-	room = malloc(item->key.len + directory.len);
-	if (!room)
-		return false;
-	memcpy(room, item->key.data, item->key.len);
-	if (directory.len)
-		memcpy(room + item->key.len, directory.data, directory.len);
-	items[objects->count++] = (struct object){
+	memory_grow(objects->items, objects->count);
+	objects->items[objects->count++] = (struct object){
 		.content = item->payload_hash,
 		.devices = objects_devices(item->key),
-		.key = { room, item->key.len },
-		.directory = { room + item->key.len, directory.len },
-		.room = room,
+		.key = memory_copy_bytes(item->key),
+		.directory = memory_copy_bytes(objects_directory(item->manifest)),
 	};
-	objects->status = CMN_OK;
 	return true;
 }
 
 enum cmn_status objects_read(struct cc_store *store, struct objects *ret)
 {
-	enum cmn_status status;
-
-	*ret = (struct objects){ .status = CMN_OK };
-	status = cc_store_walk(store, false, add_object, ret);
-	return ret->status != CMN_OK ? ret->status : status;
+	*ret = (struct objects){ 0 };
+	return cc_store_walk(store, false, add_object, ret);
 }
 
 void objects_release(struct objects *objects)
 {
-	for (size_t i = 0; i < objects->count; i++)
-		free(objects->items[i].room);
+	for (size_t i = 0; i < objects->count; i++) {
+		free((void *)objects->items[i].key.data);
+		free((void *)objects->items[i].directory.data);
+	}
 	free(objects->items);
 	*objects = (struct objects){ 0 };
 }

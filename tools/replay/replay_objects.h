@@ -19,12 +19,10 @@ struct object {
 	struct cmn_hash devices;	/* of the key's device part */
 	struct cmn_view key;
 	struct cmn_view directory;	/* in which it was compiled; empty: any */
-	void *room;			/* of both */
 };
 struct objects {
 	struct object *items;
 	size_t count;
-	enum cmn_status status;
 };
 
 /* Of the store's root. The caller releases *ret in any case. */

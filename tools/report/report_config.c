@@ -24,8 +24,7 @@ static void add_remote(struct json_object *rows, const struct cc_config *config)
 	struct json_object *values, *row;
 	struct tier tier;
 
-	/* Out of memory it has no address to show. */
-	(void)!tier_look(config, &tier);
+	tier_look(config, &tier);
 	values = add_row(rows, "remote", tier.address);
 	tier_append_problem(&tier, &problem);
 	if (problem.len)
