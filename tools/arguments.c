@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "tools/memory.h"
-#include "tools/similar.h"
+#include "tools/suggest.h"
 #include "tools/tool.h"
 
 #define MAX_OPTIONS 16	/* of a verb, with help */

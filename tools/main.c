@@ -7,10 +7,8 @@
 
 #include "common/bytes.h"
 #include "tools/arguments.h"
-#include "tools/completion/completion.h"
-#include "tools/entries/entry_words.h"
-#include "tools/habits.h"
-#include "tools/similar.h"
+#include "tools/verbs.h"
+#include "tools/suggest.h"
 #include "tools/tool.h"
 #include "tools/worker/worker.h"
 #include "tools/worker/worker_process.h"

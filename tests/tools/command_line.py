@@ -352,7 +352,7 @@ class Schema(unittest.TestCase):
 
 class Fields(unittest.TestCase):
     def test_show_explains_each_field_of_the_layers(self):
-        table = re.findall(r'^\t\{ "([a-z_.]+)", "', read("tools", "entries", "field_words.c"), re.M)
+        table = re.findall(r'^\t\{ "([a-z_.]+)", "', read("tools", "entries", "show.c"), re.M)
         found = set()
         for folder, _, names in os.walk(os.path.join(SOURCE, "layers")):
             for name in (name for name in names if name.endswith(".c")):

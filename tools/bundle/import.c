@@ -16,7 +16,6 @@
 #include "common/clock.h"
 #include "tools/arguments.h"
 #include "tools/bundle/bundle.h"
-#include "tools/bundle/bundle_file.h"
 #include "tools/json_output.h"
 #include "tools/key/key_file.h"
 #include "tools/memory.h"

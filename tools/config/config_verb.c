@@ -11,9 +11,8 @@
 #include "tools/arguments.h"
 #include "tools/config/config_edit.h"
 #include "tools/config/config_show.h"
-#include "tools/config/config_write.h"
 #include "tools/memory.h"
-#include "tools/similar.h"
+#include "tools/suggest.h"
 #include "tools/tool.h"
 
 /* false: complained about, with the name that may have been meant. */

@@ -58,4 +58,13 @@ enum cmn_status entry_search_store(struct entry_search *search, struct cc_store 
 /* The path that was offered; NULL: there is none, or several, which was complained about. */
 const char *entry_search_end(const struct entry_search *search);
 
+/*
+ * Appends the first kernels of a key's image, with ", " between, and "…" where there are more than
+ * those (if they are several); a link is called by the number of its inputs; what has no kernel by the first line that says
+ * something, what is no text by its hash. Of a key that has none of these, nothing is appended. Text
+ * may be any bytes of the key's. first: comes before a kernel's name, as "kernel ".
+ */
+void entry_label_append(struct cmn_buffer *text, struct cmn_view key, const char *first,
+			unsigned int kernels);
+
 #endif

@@ -4,7 +4,7 @@
  * history, which knows the kernels and programs of late; and as many of the stored keys as there is
  * time for.
  */
-#include "tools/entries/entry_words.h"
+#include "tools/verbs.h"
 
 #include <string.h>
 #include <unistd.h>

@@ -15,7 +15,7 @@
 #include "common/clock.h"
 #include "common/printable.h"
 #include "tools/arguments.h"
-#include "tools/entries/entry_label.h"
+#include "tools/entries/entry_name.h"
 #include "tools/entries/entry_status.h"
 #include "tools/json_output.h"
 #include "tools/memory.h"

@@ -9,7 +9,6 @@
 #include <string.h>
 
 #include "tools/memory.h"
-#include "tools/recipes/pack_format.h"
 
 struct list {
 	struct cmn_buffer *items;

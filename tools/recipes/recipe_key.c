@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "cachecore/key_device.h"
-#include "tools/recipes/pack_format.h"
+#include "tools/recipes/pack.h"
 #include "tools/recipes/portable.h"
 
 #define TYPE_DEFAULT UINT64_C(1)	/* CL_DEVICE_TYPE_DEFAULT: machines differ in it */

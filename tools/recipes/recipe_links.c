@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "tools/memory.h"
-#include "tools/recipes/pack_format.h"
+#include "tools/recipes/pack.h"
 #include "tools/recipes/recipe_key.h"
 
 enum {

@@ -2,13 +2,13 @@
 /*
  * recipe_links: links in packs. A link's key names its inputs by the content of
  * their binaries, which differs from machine to machine. In a pack, a link names
- * each input by the identity of the recipe that makes it (pack_format.h). One thread.
+ * each input by the identity of the recipe that makes it (pack_identity). One thread.
  */
 #ifndef TOOLS_RECIPES_RECIPE_LINKS_H
 #define TOOLS_RECIPES_RECIPE_LINKS_H
 
 #include "tools/recipes/pack.h"
-#include "tools/replay/replay_objects.h"
+#include "tools/replay/replay_entries.h"
 #include "tools/replay/present.h"
 
 /* Links of libraries that are linked of libraries, … so deep. */

@@ -17,7 +17,7 @@
 #include "tools/arguments.h"
 #include "tools/json_output.h"
 #include "tools/memory.h"
-#include "tools/remote/remote_verb.h"
+#include "tools/remote/tier.h"
 #include "tools/terminal.h"
 #include "tools/text.h"
 #include "tools/tool.h"
@@ -345,7 +345,7 @@ int verb_pull(const struct arguments *arguments)
 	int code = TOOL_FAILED;
 	char *address;
 
-	if (tool_may_write(cache) && remote_verb_begin(cache, &setup, &address)) {
+	if (tool_may_write(cache) && tier_begin(cache, &setup, &address)) {
 		pulling.cache = cache;
 		pulling.setup = &setup;
 		pulling.address = address;

@@ -17,7 +17,7 @@
 #include "tools/explain/run_history.h"
 #include "tools/json_output.h"
 #include "tools/memory.h"
-#include "tools/remote/remote_verb.h"
+#include "tools/remote/tier.h"
 #include "tools/remote/upload.h"
 #include "tools/terminal.h"
 #include "tools/text.h"
@@ -231,7 +231,7 @@ int verb_push(const struct arguments *arguments)
 	int code = TOOL_FAILED;
 	char *address;
 
-	if (remote_verb_begin(cache, &setup, &address)) {
+	if (tier_begin(cache, &setup, &address)) {
 		pushing.address = address;
 		code = push(cache, &setup, &pushing, arguments_flag(arguments, "json"));
 		upload_release(&pushing.upload);

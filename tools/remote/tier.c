@@ -11,6 +11,7 @@
 #include "cachecore/disk/root.h"
 #include "cachecore/remote/uploads.h"
 #include "common/file.h"
+#include "tools/key/key_verb.h"
 #include "tools/memory.h"
 
 static void show_address(const struct cc_address *address, struct tier *tier)
@@ -113,4 +114,24 @@ void tier_append_problem(const struct tier *tier, struct cmn_buffer *text)
 	if (!localtime_r(&until, &local) || !strftime(clock, sizeof(clock), "%T", &local))
 		clock[0] = '\0';
 	cmn_buffer_printf(text, "left alone until %s: %s", clock, tier->problem);
+}
+
+bool tier_begin(const struct tool_cache *cache, struct cc_remote_setup *ret_setup,
+		       char **ret_address)
+{
+	struct cmn_buffer text = { 0 };
+	const char *problem = "out of memory";
+	enum cmn_status status = cc_remote_setup(&cache->config, &key_log, ret_setup, &problem);
+
+	if (status == CMN_MISS) {
+		tool_complain("no remote tier is set (CKCACHE_REMOTE)");
+		return false;
+	}
+	if (status != CMN_OK) {
+		tool_complain("the remote tier cannot be used: %s", problem);
+		return false;
+	}
+	cc_address_show(&ret_setup->address, &text);
+	*ret_address = memory_string(&text);
+	return true;
 }

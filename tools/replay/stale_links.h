@@ -6,7 +6,7 @@
 #ifndef TOOLS_REPLAY_STALE_LINKS_H
 #define TOOLS_REPLAY_STALE_LINKS_H
 
-#include "tools/replay/replay_objects.h"
+#include "tools/replay/replay_entries.h"
 #include "tools/replay/present.h"
 
 struct stale_links {

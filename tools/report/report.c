@@ -11,7 +11,6 @@
 #include "tools/arguments.h"
 #include "tools/memory.h"
 #include "tools/output.h"
-#include "tools/report/report_json.h"
 #include "tools/report/report_page.h"
 #include "tools/tool.h"
 

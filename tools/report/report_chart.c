@@ -8,7 +8,6 @@
 #include <string.h>
 
 #include "tools/report/report_page.h"
-#include "tools/report/report_value.h"
 
 #define DAY_NS (UINT64_C(86400) * 1000000000)
 #define MS_NS UINT64_C(1000000)

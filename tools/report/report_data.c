@@ -7,7 +7,7 @@
 
 #include "cachecore/key.h"
 #include "common/clock.h"
-#include "tools/entries/entry_label.h"
+#include "tools/entries/entry_name.h"
 #include "tools/memory.h"
 #include "tools/terminal.h"
 

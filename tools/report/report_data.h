@@ -26,7 +26,7 @@ struct report_entry {
 	char *path;
 	uint64_t bytes, build_ns;
 	char *device;		/* its name and its driver's version */
-	char *program;		/* what it is called (entry_label.h) */
+	char *program;		/* what it is called (entry_name.h) */
 	char *options;
 };
 

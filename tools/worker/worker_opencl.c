@@ -7,7 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tools/replay/replay_objects.h"
 #include "tools/replay/replay_entries.h"
 #include "tools/worker/channel.h"
 
