@@ -3,7 +3,6 @@
 #include "tools/json_output.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "common/json.h"

@@ -98,6 +98,7 @@ char *tool_make_scratch(void)
 			return path;
 		free(path);
 	}
+	tool_complain("cannot create a temporary directory");
 	return NULL;
 }
 
@@ -225,6 +226,21 @@ bool tool_may_write(const struct tool_cache *cache)
 		(void)close(fd);	/* a directory: nothing to be lost */
 	}
 	return !cache->config.read_only;
+}
+
+uint64_t tool_entries_in(int entry_dir_fd)
+{
+	struct cc_entry_dir_scan scan = { .temporaries = false };
+
+	return cc_entry_dir_scan(entry_dir_fd, &scan) == CMN_OK ? scan.present[CC_ENTRY_DIR_SRC] : 0;
+}
+
+unsigned int tool_next_entry(uint64_t *entries)
+{
+	unsigned int n = (unsigned int)__builtin_ctzll(*entries);
+
+	*entries &= *entries - 1;
+	return n;
 }
 
 /* How long the sequence for a colour is that the text begins with; 0: it begins with none. */

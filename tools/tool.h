@@ -30,8 +30,8 @@ char *tool_find_library(const char *name);
 #define TOOL_SLOT_LIBRARY "ckcache/libze_validation_layer.so.1"
 
 /*
- * A new directory of this process's own among those for temporary files; NULL: nowhere. Its path
- * is freed when it is removed with all that is in it (NULL: nothing).
+ * A new directory of this process's own among those for temporary files; NULL: nowhere, complained about.
+ * Its path is freed when it is removed with all that is in it (NULL: nothing).
  */
 char *tool_make_scratch(void);
 void tool_remove_scratch(char *path);
@@ -58,6 +58,10 @@ struct tool_cache *tool_try_open(void);
 struct tool_cache *tool_open(void) __attribute__((returns_nonnull));
 /* What keeps that configuration's directory from being used, as "DIR cannot be used: ..."; NULL: nothing does, or there is none. The caller frees it. */
 char *tool_directory_problem(const struct cc_config *config);
+/* The numbers of the entries that an entry directory has, as bits; 0 also where it was removed meanwhile. */
+uint64_t tool_entries_in(int entry_dir_fd);
+/* Of such bits, the lowest one's number, which is taken away. */
+unsigned int tool_next_entry(uint64_t *entries);
 /* false: read_only is set, it was complained about. */
 bool tool_may_write(const struct tool_cache *cache);
 

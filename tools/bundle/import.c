@@ -8,7 +8,6 @@
  */
 #include <fcntl.h>
 #include <inttypes.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -95,8 +94,8 @@ static bool has_entry(const struct cc_store *store, struct cmn_view src_file,
 		      const struct cc_entry *entry)
 {
 	char path[CC_ENTRY_DIR_PATH_SIZE];
-	struct cc_entry_dir_scan scan;
 	int root_fd, entry_dir_fd;
+	uint64_t entries;
 	struct cc_src src;
 	bool has = false;
 
@@ -105,11 +104,9 @@ static bool has_entry(const struct cc_store *store, struct cmn_view src_file,
 		return false;
 	cc_entry_dir_path(src.key, path);
 	if (cc_entry_dir_open(root_fd, path, &entry_dir_fd) == CMN_OK) {
-		if (cc_entry_dir_scan(entry_dir_fd, &scan) != CMN_OK)
-			scan = (struct cc_entry_dir_scan){ 0 };
-		for (unsigned int n = 0; n < CC_ENTRY_DIR_VARIANTS && !has; n++)
-			has = scan.present[CC_ENTRY_DIR_SRC] >> n & 1 &&
-			      is_equal(entry_dir_fd, n, cc_store_trust(store), &src, entry);
+		for (entries = tool_entries_in(entry_dir_fd); entries && !has;)
+			has = is_equal(entry_dir_fd, tool_next_entry(&entries), cc_store_trust(store), &src,
+				       entry);
 		(void)close(entry_dir_fd);	/* read only */
 	}
 	(void)close(root_fd);	/* read only */

@@ -6,12 +6,10 @@
  * pointed at fresh directories each time. Whether it was a hit the layer's
  * counts say, never the time.
  */
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include "cachecore/disk/root.h"
 #include "cachecore/record/totals.h"

@@ -4,7 +4,6 @@
  * beside this one; variables that drivers compile by, so that a run without
  * them finds nothing of a run with them; and what changes how libraries load.
  */
-#include <errno.h>
 #include <ftw.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -4,7 +4,6 @@
  * that is written, read back and removed. It also tells the cache of a tier that
  * works again.
  */
-#include <fcntl.h>
 #include <inttypes.h>
 #include <limits.h>
 #include <stdio.h>
@@ -18,7 +17,6 @@
 #include "cachecore/remote/launch.h"
 #include "cachecore/remote/remote.h"
 #include "common/clock.h"
-#include "common/file.h"
 #include "tools/doctor/doctor.h"
 #include "tools/key/key_file.h"
 #include "tools/memory.h"

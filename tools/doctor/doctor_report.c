@@ -2,7 +2,6 @@
 /* doctor_report: findings and devices, for people as they come, for scripts at the end. */
 #include <stdarg.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 

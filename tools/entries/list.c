@@ -277,17 +277,14 @@ static struct cmn_hash hash_of_hex(const char *hex)
 
 static enum cmn_status add_entry_dir(void *ctx, int root_fd, const char *path, int entry_dir_fd)
 {
+	uint64_t entries = tool_entries_in(entry_dir_fd);
 	struct order *order = ctx;
-	struct cc_entry_dir_scan scan;
 
 	(void)root_fd;
-	if (cc_entry_dir_scan(entry_dir_fd, &scan) != CMN_OK)
-		return CMN_OK;	/* removed meanwhile */
-	for (unsigned int n = 0; n < CC_ENTRY_DIR_VARIANTS; n++) {
+	while (entries) {
+		unsigned int n = tool_next_entry(&entries);
 		struct row *row;
 
-		if (!(scan.present[CC_ENTRY_DIR_SRC] >> n & 1))
-			continue;
 		memory_grow(order->rows, order->count);
 		row = &order->rows[order->count++];
 		*row = (struct row){ .value = order->value(entry_dir_fd, n), .n = n };

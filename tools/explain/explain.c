@@ -18,6 +18,9 @@
 #include "tools/arguments.h"
 #include "tools/entries/entry_name.h"
 #include "tools/memory.h"
+#include "tools/run/child.h"
+#include "tools/run/run_layers.h"
+#include "tools/run/run_wait.h"
 
 struct choice {
 	bool all, json, verbose;
@@ -203,43 +206,15 @@ static int explain(const struct choice *given, uint64_t from_ns, const char *tra
 	return finish(&explanation, &choice);
 }
 
-/* ckcache run -- COMMAND; only if it could not be started, this returns. */
-static void run_command(const struct choice *choice)
-{
-	char self[] = "/proc/self/exe", verb[] = "run", end[] = "--";
-	size_t count = 0;
-	char **command;
-
-	while (choice->command[count])
-		count++;
-	command = memory_new(count + 4, sizeof(*command));
-	command[0] = self;
-	command[1] = verb;
-	command[2] = end;
-	memcpy(command + 3, choice->command, count * sizeof(*command));
-	/* What a script reads is the explanation alone. */
-	if (!choice->json || dup2(STDERR_FILENO, STDOUT_FILENO) >= 0)
-		(void)execv(self, command);
-	tool_complain("%s: %s", choice->command[0], strerror(errno));
-	free(command);
-}
-
 /* Runs the command; its exit code, or 128 and the signal that ended it. */
 static int wait_for_command(const struct choice *choice)
 {
-	pid_t child = fork();
-	int state = 0;
+	int state;
 
-	if (child < 0) {
-		tool_complain("fork: %s", strerror(errno));
-		return TOOL_FAILED;
-	}
-	if (child == 0) {
-		run_command(choice);
-		_exit(TOOL_FAILED);
-	}
-	while (waitpid(child, &state, 0) < 0 && errno == EINTR)
-		continue;
+	/* What a script reads is the explanation alone. */
+	if (!run_layers_enable() || !run_wait(choice->command, choice->json, true, &state))
+		return TOOL_CANNOT_RUN;
+	child_over();
 	return WIFEXITED(state) ? WEXITSTATUS(state) : 128 + WTERMSIG(state);
 }
 

@@ -8,7 +8,6 @@
 #include "tools/explain/explain.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -298,20 +297,18 @@ static void read_summaries(struct explanation *explanation)
 static void look_at_own(struct walk *walk, int root_fd)
 {
 	struct cc_store_place place = { .n = 0 };
-	struct cc_entry_dir_scan scan = { .temporaries = false };
+	uint64_t entries;
 	int entry_dir_fd;
 
 	memcpy(place.entry_dir, walk->only->event.entry_dir, sizeof(place.entry_dir));
 	if (cc_entry_dir_open(root_fd, place.entry_dir, &entry_dir_fd) != CMN_OK)
 		return;
-	if (cc_entry_dir_scan(entry_dir_fd, &scan) != CMN_OK)
-		scan.present[CC_ENTRY_DIR_SRC] = 0;
+	entries = tool_entries_in(entry_dir_fd);
 	(void)close(entry_dir_fd);	/* read only */
-	for (; place.n < CC_ENTRY_DIR_VARIANTS; place.n++) {
+	while (entries) {
+		place.n = tool_next_entry(&entries);
 		/* What is gone by now tells nothing. */
-		if (scan.present[CC_ENTRY_DIR_SRC] >> place.n & 1)
-			(void)!cc_store_look(walk->explanation->cache->store, root_fd, &place,
-					     visit_entry, walk);
+		(void)!cc_store_look(walk->explanation->cache->store, root_fd, &place, visit_entry, walk);
 	}
 }
 

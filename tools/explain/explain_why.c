@@ -5,8 +5,6 @@
  */
 #include "tools/explain/explain.h"
 
-#include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

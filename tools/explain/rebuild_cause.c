@@ -10,7 +10,6 @@
 #include <string.h>
 
 #include "cachecore/disk/nonce.h"
-#include "common/json.h"
 #include "tools/memory.h"
 
 /* Of a value within a sentence. */

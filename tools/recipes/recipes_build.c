@@ -12,7 +12,6 @@
 
 #include "cachecore/file_memo.h"
 #include "cachecore/manifest.h"
-#include "common/clock.h"
 #include "tools/memory.h"
 #include "tools/recipes/portable.h"
 #include "tools/recipes/recipe_key.h"
@@ -370,10 +369,8 @@ static bool make_directory(const struct building *building)
 static bool confine_workers(struct building *building)
 {
 	building->scratch = tool_make_scratch();
-	if (!building->scratch) {
-		tool_complain("cannot create a temporary directory");
+	if (!building->scratch)
 		return false;
-	}
 	present_confine(&building->present, building->settings.root, building->scratch, &building->confine);
 	building->confine.any_file = building->unconfined;
 	building->settings.confine = &building->confine;

@@ -278,14 +278,6 @@ struct request {
 	const struct arguments *arguments;
 };
 
-/* Returns only if the command could not be started. */
-static int execute(char **command)
-{
-	(void)execvp(command[0], command);
-	tool_complain("%s: %s", command[0], strerror(errno));
-	return errno == ENOENT || errno == ENOTDIR ? 127 : 126;
-}
-
 /* false: complained about. */
 static bool set_up(const char *scratch)
 {
@@ -414,15 +406,13 @@ static bool run_command(struct recording *recording, char **command, int *ret_co
 	bool done = false;
 	int state;
 
-	if (!scratch) {
-		tool_complain("cannot create a temporary directory");
+	if (!scratch)
 		return false;
-	}
 	recording->scratch = scratch;
 	*ret_code = TOOL_CANNOT_RUN;
 	if (argz_create(environ, &recording->environment, &recording->environment_len))
 		memory_end();
-	if (set_up(scratch) && run_wait(command, execute, false, &state)) {
+	if (set_up(scratch) && run_wait(command, false, false, &state)) {
 		*ret_code = WIFEXITED(state) ? WEXITSTATUS(state) : 128 + WTERMSIG(state);
 		if (*ret_code)
 			tool_complain("%s ended with exit code %d: what it had not built by then is "

@@ -26,11 +26,6 @@
 /* Nobody waits for one value, but it is not to hang for ever. */
 #define GET_NS (60 * NS_PER_S)
 
-/* Hashes of keys, CMN_HASH_SIZE bytes each. */
-struct hashes {
-	struct cmn_buffer bytes;
-};
-
 struct pulling {
 	const struct tool_cache *cache;
 	const struct cc_remote_setup *setup;
@@ -39,7 +34,8 @@ struct pulling {
 	struct cc_remote *remote;
 	struct cc_helper helper;
 	char problem[CC_HELPER_MESSAGE_SIZE];	/* of the tier; "": none */
-	struct hashes there, wanted;	/* keys of the root's entries; what is listed */
+	/* Hashes of keys, CMN_HASH_SIZE bytes each: of the root's entries; what is listed. */
+	struct cmn_buffer there, wanted;
 	struct cc_recorder recorder;
 	unsigned int lists;
 	uint64_t stored, bytes, had, gone, refused, too_large;
@@ -50,22 +46,22 @@ static int compare(const void *a, const void *b)
 	return memcmp(a, b, CMN_HASH_SIZE);
 }
 
-static size_t count_of(const struct hashes *hashes)
+static size_t count_of(const struct cmn_buffer *hashes)
 {
-	return hashes->bytes.len / CMN_HASH_SIZE;
+	return hashes->len / CMN_HASH_SIZE;
 }
 
-static void sort(struct hashes *hashes)
+static void sort(struct cmn_buffer *hashes)
 {
-	if (hashes->bytes.len)
-		qsort(hashes->bytes.data, count_of(hashes), CMN_HASH_SIZE, compare);
+	if (hashes->len)
+		qsort(hashes->data, count_of(hashes), CMN_HASH_SIZE, compare);
 }
 
 /* Of sorted ones. */
-static bool has(const struct hashes *hashes, const uint8_t *hash)
+static bool has(const struct cmn_buffer *hashes, const uint8_t *hash)
 {
-	return hashes->bytes.len &&
-	       bsearch(hash, hashes->bytes.data, count_of(hashes), CMN_HASH_SIZE, compare);
+	return hashes->len &&
+	       bsearch(hash, hashes->data, count_of(hashes), CMN_HASH_SIZE, compare);
 }
 
 /* After a failure the next request has a connection of its own. */
@@ -92,15 +88,15 @@ static enum cmn_status get(struct pulling *pulling, const char *name, size_t max
 
 static bool note_item(void *ctx, const struct cc_store_item *item)
 {
-	struct hashes *hashes = ctx;
+	struct cmn_buffer *hashes = ctx;
 	struct cmn_hash hash;
 
 	/* One that is damaged may be replaced. */
 	if (item->status == CMN_OK && item->key.len) {
 		hash = cmn_hash_of(item->key.data, item->key.len);
-		cmn_buffer_append(&hashes->bytes, hash.bytes, CMN_HASH_SIZE);
+		cmn_buffer_append(hashes, hash.bytes, CMN_HASH_SIZE);
 	}
-	return !hashes->bytes.failed;
+	return !hashes->failed;
 }
 
 static enum cmn_status find_there(struct pulling *pulling)
@@ -108,8 +104,8 @@ static enum cmn_status find_there(struct pulling *pulling)
 	enum cmn_status status = cc_store_walk(pulling->cache->store, false, note_item,
 					       &pulling->there);
 
-	if (pulling->there.bytes.failed)
-		return CMN_ERR_NOMEM;
+	if (pulling->there.failed)
+		memory_end();
 	sort(&pulling->there);
 	return status == CMN_MISS ? CMN_OK : status;
 }
@@ -132,7 +128,7 @@ static enum cmn_status read_list(struct pulling *pulling, const struct cc_trust_
 			status = cc_index_check(cmn_buffer_view(&index), key ? key->key : NULL,
 						&hashes);
 		if (status == CMN_OK) {
-			cmn_buffer_append(&pulling->wanted.bytes, hashes.data, hashes.len);
+			cmn_buffer_append(&pulling->wanted, hashes.data, hashes.len);
 			pulling->lists++;
 		} else {
 			tool_complain("%s: the list of %s is not used: %s", pulling->address,
@@ -161,8 +157,8 @@ static enum cmn_status read_lists(struct pulling *pulling)
 		if (cc_trust_decides(trust, i, &place) == key && now < key->end)
 			status = read_list(pulling, key);
 	}
-	if (status == CMN_OK && pulling->wanted.bytes.failed)
-		status = CMN_ERR_NOMEM;
+	if (pulling->wanted.failed)
+		memory_end();
 	sort(&pulling->wanted);
 	return status;
 }
@@ -243,7 +239,7 @@ static enum cmn_status pull_one(struct pulling *pulling, const uint8_t *wanted)
 static enum cmn_status pull_entries(struct pulling *pulling)
 {
 	const size_t count = count_of(&pulling->wanted);
-	const uint8_t *hash = pulling->wanted.bytes.data;
+	const uint8_t *hash = pulling->wanted.data;
 	enum cmn_status status = CMN_OK;
 
 	for (size_t i = 0; i < count && status == CMN_OK; i++, hash += CMN_HASH_SIZE) {
@@ -329,8 +325,8 @@ static int begin(struct pulling *pulling, bool json)
 	code = pull(pulling, json);
 	cc_helper_close(&pulling->helper);
 	cc_remote_free(pulling->remote);
-	cmn_buffer_release(&pulling->there.bytes);
-	cmn_buffer_release(&pulling->wanted.bytes);
+	cmn_buffer_release(&pulling->there);
+	cmn_buffer_release(&pulling->wanted);
 	return code;
 }
 

@@ -39,10 +39,9 @@ struct pushing {
 static enum cmn_status add_entry_dir(void *ctx, int root_fd, const char *path, int entry_dir_fd)
 {
 	struct pushing *pushing = ctx;
-	struct cc_entry_dir_scan scan;
 
 	(void)root_fd;
-	if (cc_entry_dir_scan(entry_dir_fd, &scan) != CMN_OK || !scan.present[CC_ENTRY_DIR_SRC])
+	if (!tool_entries_in(entry_dir_fd))
 		return CMN_OK;	/* removed meanwhile, or empty */
 	if (pushing->program && !run_history_came_for(pushing->history, path, pushing->program))
 		return CMN_OK;

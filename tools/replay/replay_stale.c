@@ -8,7 +8,6 @@
 #include "tools/replay/replay_stale.h"
 
 #include <fcntl.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 

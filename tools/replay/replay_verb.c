@@ -153,7 +153,6 @@ static void run_in_scratch(struct call *call, struct cc_store *store)
 		run(call, store);
 		(void)!chdir("/");	/* this process looks for nothing any more */
 	} else {
-		tool_complain("cannot create a temporary directory");
 		call->replay.failed = true;
 	}
 	tool_remove_scratch(call->scratch);

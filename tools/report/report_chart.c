@@ -3,7 +3,6 @@
  * report_chart: what was looked up over time, as columns of rectangles without text in them:
  * labels stand beside them, where they keep their size on any screen, and all numbers in a table.
  */
-#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 

@@ -2,7 +2,6 @@
 /* report_json: the same data as the page's, without its texts and drawings. */
 #include "tools/report/report_page.h"
 
-
 static void add_counts(struct json_object *object, const struct cc_usage_counts *counts)
 {
 	json_add_number(object, "hits_memory", counts->hits_memory);

@@ -30,23 +30,6 @@ struct summary {
 	char *problem;		/* the directory's, whatever why says; heap, NULL: none */
 };
 
-/* As env, timeout and the shell have them, with TOOL_CANNOT_RUN. */
-enum {
-	RUN_CANNOT_EXECUTE = 126,
-	RUN_NOT_FOUND = 127,
-};
-
-/* Returns only if the command could not be started. */
-static int execute(char **command)
-{
-	int error;
-
-	(void)execvp(command[0], command);
-	error = errno;
-	tool_complain("%s: %s", command[0], strerror(error));
-	return error == ENOENT || error == ENOTDIR ? RUN_NOT_FOUND : RUN_CANNOT_EXECUTE;
-}
-
 /* What the root's file says; zeros where it says nothing. */
 static struct cc_totals *read_stats(const char *root)
 {
@@ -150,13 +133,6 @@ static void print_json(const struct summary *summary)
 	(void)json_print(object);	/* the exit code is the command's */
 }
 
-/* What a script reads is the summary alone. */
-static int execute_aside(char **command)
-{
-	(void)dup2(STDERR_FILENO, STDOUT_FILENO);	/* where that is closed, the command has none either */
-	return execute(command);
-}
-
 static int run_with_summary(char **command, bool json)
 {
 	enum program_kind kind = program_look(command[0], NULL);
@@ -166,10 +142,10 @@ static int run_with_summary(char **command, bool json)
 	bool ran;
 
 	if (kind == PROGRAM_ABSENT)
-		return execute(command);	/* says so */
+		return run_wait_execute(command);	/* says so */
 	tool_load_config(&config);	/* the layer will complain */
 	before = read_stats(config.dir);
-	ran = run_wait(command, json ? execute_aside : execute, json, &state);
+	ran = run_wait(command, json, json, &state);	/* what a script reads is the summary alone */
 	if (ran) {
 		const struct summary summary = sum_up(&config, kind, before, after = read_stats(config.dir));
 
@@ -191,5 +167,6 @@ int verb_run(const struct arguments *arguments)
 	if (!run_layers_enable())
 		return TOOL_CANNOT_RUN;
 	waiting_mention();
-	return summary || json ? run_with_summary(arguments->command, json) : execute(arguments->command);
+	return summary || json ? run_with_summary(arguments->command, json) :
+				 run_wait_execute(arguments->command);
 }

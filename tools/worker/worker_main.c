@@ -5,6 +5,7 @@
  */
 #include "tools/worker/worker.h"
 
+#include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <link.h>
@@ -190,6 +191,24 @@ static int serve_recipes(int argc, char **argv)
 	(void)close(worker.recipes);	/* read only */
 	cc_config_release(&worker.config);
 	return code;
+}
+
+const char *worker_load(const char *library, const struct worker_function *functions, size_t count, void *ret,
+			const char *lack)
+{
+	void *handle = dlopen(library, RTLD_NOW);
+
+	if (!handle)
+		return dlerror();
+	for (size_t i = 0; i < count; i++) {
+		void *found = dlsym(handle, functions[i].name);
+
+		if (!found && functions[i].needed)
+			return lack;
+		/* ISO C knows no cast from it to a function. */
+		memcpy((char *)ret + functions[i].offset, &found, sizeof(found));
+	}
+	return NULL;
 }
 
 static int say_layer(struct dl_phdr_info *info, size_t size, void *data)
