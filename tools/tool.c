@@ -179,25 +179,27 @@ struct tool_cache *tool_open(void)
 	return cache;
 }
 
-/* Why nothing can be written to the directory, or to the first one of those above it that there is; NULL: it can. */
+char *tool_find_parent(const char *dir)
+{
+	char *path = memory_copy(dir), *slash;
+
+	while (access(path, F_OK) < 0 && errno == ENOENT && (slash = strrchr(path, '/')))
+		slash[slash == path] = '\0';	/* "/" is the last */
+	return path;
+}
+
+/* Why nothing can be written to the directory, or where it would be made; NULL: it can. */
 static const char *why_not_written(const char *dir)
 {
-	const char *reason = NULL, *there;
-	char *path = memory_copy(dir), *slash;
+	const char *reason = NULL;
+	char *there = tool_find_parent(dir);
 	struct statvfs space;
 
-	while (*path && access(path, F_OK) < 0 && errno == ENOENT) {
-		slash = strrchr(path, '/');
-		if (!slash)
-			break;
-		*slash = '\0';
-	}
-	there = *path ? path : "/";
 	if (access(there, W_OK | X_OK) < 0)
 		reason = "it cannot be written to";
 	else if (statvfs(there, &space) == 0 && space.f_blocks && !(geteuid() ? space.f_bavail : space.f_bfree))
 		reason = "no space is left there";
-	free(path);
+	free(there);
 	return reason;
 }
 

@@ -62,6 +62,8 @@ char *tool_directory_problem(const struct cc_config *config);
 uint64_t tool_entries_in(int entry_dir_fd);
 /* Of such bits, the lowest one's number, which is taken away. */
 unsigned int tool_next_entry(uint64_t *entries);
+/* The directory, or the first one of those above it that there is; on the heap. */
+char *tool_find_parent(const char *dir);
 /* false: read_only is set, it was complained about. */
 bool tool_may_write(const struct tool_cache *cache);
 

@@ -20,7 +20,6 @@
 #include "cachecore/disk/root.h"
 #include "common/file.h"
 #include "tools/doctor/doctor.h"
-#include "tools/memory.h"
 #include "tools/text.h"
 
 #define SECTION DOCTOR_DIRECTORY
@@ -199,19 +198,9 @@ static void look_at_root(struct doctor *doctor, const char *dir, int fd)
 /* Where it would be made: the nearest directory that is there. */
 static void look_at_absent(struct doctor *doctor, const char *dir)
 {
-	char *parent = memory_copy(dir);
-	int fd = -1;
+	char *parent = tool_find_parent(dir);
+	int fd = open(parent, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 
-	while (fd < 0) {
-		char *slash = strrchr(parent, '/');
-
-		if (!slash)
-			break;
-		slash[slash == parent] = '\0';	/* "/" is the last */
-		fd = open(parent, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-		if (fd < 0 && (errno != ENOENT || slash == parent))
-			break;
-	}
 	if (fd < 0) {
 		doctor_say(doctor, SECTION, DOCTOR_PROBLEM, "set CKCACHE_DIR",
 			   "%s (from %s) cannot be created: %s", dir, why(dir), strerror(errno));

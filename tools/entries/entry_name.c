@@ -128,14 +128,7 @@ static bool may_begin(void *ctx, size_t level, const char *name)
 	return strncmp(text, name, strcspn(text, "/")) == 0;
 }
 
-static bool visit_begun(void *ctx, const struct cc_store_item *item)
-{
-	const struct search_walk *walk = ctx;
-
-	return walk->visit(walk->ctx, item);
-}
-
-static bool visit_any(void *ctx, const struct cc_store_item *item)
+static bool visit_one(void *ctx, const struct cc_store_item *item)
 {
 	struct search_walk *walk = ctx;
 
@@ -148,10 +141,10 @@ enum cmn_status entry_search_store(struct entry_search *search, struct cc_store 
 {
 	const struct cc_entry_dir_choice beginning = { .enter = may_begin };
 	struct search_walk walk = { .search = search, .verb = verb, .visit = visit, .ctx = ctx };
-	enum cmn_status status = cc_store_walk_chosen(store, &beginning, false, visit_begun, &walk);
+	enum cmn_status status = cc_store_walk_chosen(store, &beginning, false, visit_one, &walk);
 
 	if (status == CMN_OK && search->best != ENTRY_MATCH_PATH)
-		status = cc_store_walk(store, false, visit_any, &walk);
+		status = cc_store_walk(store, false, visit_one, &walk);
 	terminal_progress_hide();
 	return status;
 }

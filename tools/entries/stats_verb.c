@@ -19,6 +19,7 @@
 #include "tools/remote/tier.h"
 #include "tools/replay/waiting.h"
 #include "tools/report/report_groups.h"
+#include "tools/report/report_page.h"
 #include "tools/terminal.h"
 #include "tools/text.h"
 #include "tools/tool.h"
@@ -314,16 +315,6 @@ static void append_counts(struct cmn_buffer *text, const struct cc_totals *stats
 	append_time(text, "compile time saved", stats->counters[CC_COMPILE_NS_SAVED]);
 }
 
-static const char *date_of(uint32_t day, char ret[TEXT_SIZE])
-{
-	time_t seconds = (time_t)day * 86400;
-	struct tm date;
-
-	if (!gmtime_r(&seconds, &date) || !strftime(ret, TEXT_SIZE, "%Y-%m-%d", &date))
-		(void)snprintf(ret, TEXT_SIZE, "day %u", (unsigned int)day);
-	return ret;
-}
-
 static void append_compiles(struct cmn_buffer *text, const char *name,
 			    const struct cc_usage_counts *counts)
 {
@@ -357,7 +348,7 @@ static void append_table(struct cmn_buffer *text, const struct cc_totals *stats)
 		.unattended_ns = stats->counters[CC_UNATTENDED_NS],
 	};
 	size_t first = usage->day_count > SHOWN_DAYS ? usage->day_count - SHOWN_DAYS : 0;
-	char date[TEXT_SIZE];
+	char date[REPORT_DATE_SIZE];
 
 	if (!all.misses && !all.unattended)
 		return;
@@ -365,7 +356,7 @@ static void append_table(struct cmn_buffer *text, const struct cc_totals *stats)
 			  "while nobody waited");
 	append_compiles(text, "in all", &all);
 	for (size_t i = usage->day_count; i > first; i--)
-		append_compiles(text, date_of(usage->days[i - 1].day, date), &usage->days[i - 1].counts);
+		append_compiles(text, report_value_date(usage->days[i - 1].day, date), &usage->days[i - 1].counts);
 	for (size_t i = 0; i < usage->program_count && i < SHOWN_PROGRAMS; i++)
 		append_compiles(text, usage->programs[i].name, &usage->programs[i].counts);
 }
@@ -423,11 +414,11 @@ static void add_table(struct json_object *object, const struct cc_usage *usage)
 {
 	struct json_object *days = json_add_array(object, "days"), *one;
 	struct json_object *programs = json_add_array(object, "programs");
-	char date[TEXT_SIZE];
+	char date[REPORT_DATE_SIZE];
 
 	for (size_t i = 0; i < usage->day_count; i++) {
 		one = json_add_object(days, NULL);
-		json_add_text(one, "day", date_of(usage->days[i].day, date));
+		json_add_text(one, "day", report_value_date(usage->days[i].day, date));
 		add_compiles(one, &usage->days[i].counts);
 	}
 	for (size_t i = 0; i < usage->program_count; i++) {
@@ -440,16 +431,10 @@ static void add_table(struct json_object *object, const struct cc_usage *usage)
 static int print_json(const struct cc_totals *stats, const struct holdings *holdings,
 		      const struct cc_config *config, const struct stats_more *more)
 {
-	static const enum cc_counter counts[] = { CC_HITS_MEMORY, CC_HITS_DISK, CC_HITS_REMOTE,
-						  CC_MISSES, CC_DEFERRED, CC_STORES, CC_ERRORS };
-	struct json_object *object = json_new_object(), *bypasses;
+	struct json_object *object = json_new_object();
 
 	json_add_text(object, "directory", config->dir);
-	for (size_t i = 0; i < sizeof(counts) / sizeof(counts[0]); i++)
-		json_add_number(object, cc_counter_name(counts[i]), stats->counters[counts[i]]);
-	bypasses = json_add_object(object, "bypasses");
-	for (size_t i = 0; i < stats->bypass_count; i++)
-		json_add_number(bypasses, stats->bypasses[i].reason, stats->bypasses[i].count);
+	report_json_add_totals(object, stats);
 	json_add_number(object, "entries", holdings->census.entries);
 	json_add_number(object, "damaged_entries", holdings->census.damaged);
 	json_add_number(object, "bytes", holdings->census.bytes);
@@ -459,10 +444,6 @@ static int print_json(const struct cc_totals *stats, const struct holdings *hold
 	json_add_number(object, "recipes_quarantined", holdings->recipes.quarantined);
 	json_add_ms(object, "recipes_ms", holdings->replay_ns);
 	json_add_bool(object, "drivers_changed", holdings->changed);
-	json_add_ms(object, "compile_ms_spent", stats->counters[CC_COMPILE_NS_SPENT]);
-	json_add_ms(object, "compile_ms_saved", stats->counters[CC_COMPILE_NS_SAVED]);
-	json_add_number(object, "compiled_unattended", stats->counters[CC_UNATTENDED]);
-	json_add_ms(object, "compile_ms_unattended", stats->counters[CC_UNATTENDED_NS]);
 	add_tier(object, &holdings->tier);
 	add_table(object, &stats->usage);
 	add_more(more, &stats->usage, object);

@@ -156,23 +156,18 @@ static enum cmn_status verify_rest(struct verification *verification)
 	return cc_store_clean(cache->store, NULL);
 }
 
-/* How much there is to read, for people who wait. */
-static void estimate(struct verification *verification)
-{
-	int fd = -1;
-
-	if (cc_root_open(verification->cache->config.dir, &fd) != CMN_OK)
-		return;
-	(void)!cc_number_file_read(fd, CC_ACCOUNT_NAME, &verification->total_bytes);	/* 0 else */
-	(void)close(fd);	/* read only */
-}
-
 static enum cmn_status verify_cache(struct verification *verification)
 {
+	struct tool_cache *cache = verification->cache;
 	enum cmn_status status;
+	int fd;
 
-	estimate(verification);
-	status = cc_store_walk(verification->cache->store, true, verify_item, verification);
+	/* How much there is to read, for people who wait: 0 else. */
+	if (cc_root_open(cache->config.dir, &fd) == CMN_OK) {
+		(void)!cc_number_file_read(fd, CC_ACCOUNT_NAME, &verification->total_bytes);
+		(void)close(fd);	/* read only */
+	}
+	status = cc_store_walk(cache->store, true, verify_item, verification);
 	return status == CMN_OK ? verify_rest(verification) : status;
 }
 

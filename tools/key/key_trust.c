@@ -29,21 +29,16 @@ struct edit {
 	bool changed, removed;
 };
 
-typedef bool take_line(void *ctx, struct cmn_view line, unsigned int number);
-
-/* Each line, without its end, until one is not taken. */
-static bool for_each_line(struct cmn_view text, take_line *take, void *ctx)
+/* The next line, without its end, which text then begins behind. false: no more. */
+static bool next_line(struct cmn_view *text, struct cmn_view *ret)
 {
-	const char *at = text.data, *end = text.len ? at + text.len : at;
+	const char *at = text->data, *stop;
 
-	for (unsigned int number = 1; at < end; number++) {
-		const char *stop = memchr(at, '\n', (size_t)(end - at));
-		size_t len = (size_t)((stop ? stop : end) - at);
-
-		if (!take(ctx, (struct cmn_view){ at, len }, number))
-			return false;
-		at += len + 1;
-	}
+	if (!text->len)
+		return false;
+	stop = memchr(at, '\n', text->len);
+	*ret = (struct cmn_view){ at, stop ? (size_t)(stop - at) : text->len };
+	*text = (struct cmn_view){ at + ret->len + (stop != NULL), text->len - ret->len - (stop != NULL) };
 	return true;
 }
 
@@ -58,29 +53,26 @@ static bool want(struct wanted *wanted, const struct cc_trust_key *key)
 	return true;
 }
 
-struct source {
-	struct wanted *wanted;
-	const char *file;
-};
-
-static bool want_line(void *ctx, struct cmn_view line, unsigned int number)
+static bool want_lines(struct wanted *wanted, const char *file, struct cmn_view text)
 {
-	struct source *source = ctx;
-	struct cc_trust_key key;
-	const char *problem;
-	enum cmn_status status = cc_trust_key_parse(line, &problem, &key);
+	struct cmn_view line;
 
-	if (status == CMN_OK)
-		return want(source->wanted, &key);
-	if (status == CMN_ERR_INVALID)
-		tool_complain("%s:%u: %s", source->file, number, problem);
-	return status == CMN_MISS;
+	for (unsigned int number = 1; next_line(&text, &line); number++) {
+		struct cc_trust_key key;
+		const char *problem;
+		enum cmn_status status = cc_trust_key_parse(line, &problem, &key);
+
+		if (status == CMN_ERR_INVALID)
+			tool_complain("%s:%u: %s", file, number, problem);
+		if (status == CMN_OK ? !want(wanted, &key) : status != CMN_MISS)
+			return false;
+	}
+	return true;
 }
 
 /* A key in PEM, or lines. false: complained about. */
 static bool want_file(struct wanted *wanted, const char *file, const char *name)
 {
-	struct source source = { wanted, file };
 	struct cmn_buffer text;
 	struct cc_trust_key key;
 	enum cmn_status status = cmn_file_read(AT_FDCWD, file, CC_TRUST_MAX_FILE, true, &text);
@@ -93,7 +85,7 @@ static bool want_file(struct wanted *wanted, const char *file, const char *name)
 	if (text.len && memmem(text.data, text.len, "-----BEGIN", strlen("-----BEGIN")))
 		good = key_read(file, name, &key) && want(wanted, &key);
 	else
-		good = for_each_line(cmn_buffer_view(&text), want_line, &source);
+		good = want_lines(wanted, file, cmn_buffer_view(&text));
 	cmn_buffer_release(&text);
 	if (good && !wanted->count)
 		tool_complain("%s: there is no key in it", file);
@@ -186,15 +178,13 @@ static void replace_line(struct edit *edit, size_t i, const struct cc_trust_key 
 	append_line(&edit->said, same ? "trusted already: " : "changed: ", key);
 }
 
-static bool edit_line(void *ctx, struct cmn_view line, unsigned int number)
+static void edit_line(struct edit *edit, struct cmn_view line)
 {
-	struct edit *edit = ctx;
 	struct cc_trust_key key;
 	const char *problem;
 	bool is_key = cc_trust_key_parse(line, &problem, &key) == CMN_OK;
 	size_t i = is_key ? find_wanted(edit->wanted, &key) : edit->wanted->count;
 
-	(void)number;
 	if (is_key && is_to_go(edit->wanted, &key)) {
 		edit->changed = edit->removed = true;
 		append_line(&edit->said, "removed: ", &key);
@@ -205,7 +195,6 @@ static bool edit_line(void *ctx, struct cmn_view line, unsigned int number)
 		cmn_buffer_append(&edit->text, line.data, line.len);
 		cmn_buffer_append_u8(&edit->text, '\n');
 	}
-	return true;
 }
 
 static void add_rest(struct edit *edit)
@@ -229,10 +218,10 @@ static bool change_file(int dir_fd, const char *path, const char *name, struct e
 	struct cmn_buffer old = { 0 };
 	enum cmn_status status = cmn_file_read_into(dir_fd, name, CC_TRUST_MAX_FILE,
 						    CMN_FILE_TRUSTED, NULL, &old);
-	struct cmn_view view;
+	struct cmn_view view = cmn_buffer_view(&old), line;
 
-	if (status == CMN_OK)
-		(void)for_each_line(cmn_buffer_view(&old), edit_line, edit);	/* takes all */
+	while (status == CMN_OK && next_line(&view, &line))
+		edit_line(edit, line);
 	cmn_buffer_release(&old);
 	if (status == CMN_OK || status == CMN_MISS) {
 		add_rest(edit);

@@ -63,7 +63,7 @@ struct state {
 	struct objects objects;		/* of which links are made; empty until there are some */
 	bool *settled;			/* of each recipe and device: it is not to be tried again */
 	struct cc_file_memo *memo;	/* many recipes may have one header; NULL: no memory for it */
-	struct replay_counts counts;
+	unsigned long long built, failed, late, other;
 	struct cc_recipes_names names;	/* to be built */
 	uint64_t bytes;			/* of their recipes */
 	unsigned long long there, refused, elsewhere, quarantined, left;
@@ -235,17 +235,17 @@ static enum cmn_status prepare_recipe(struct state *state, size_t i, bool first)
 static void build_prepared(struct state *state)
 {
 	struct building *building = state->building;
-	struct replay_counts counts = { 0 };
+	struct replay replay = { .fd = -1 };
 
 	if (state->names.count && !replay_build(&building->settings, &building->idle, building->jobs,
-						&state->names, &counts, &building->signal))
+						&state->names, &replay))
 		building->failed = true;
-	state->counts.built += counts.built;
-	state->counts.there += counts.there;
-	state->counts.failed += counts.failed;
-	state->counts.absent += counts.absent;
-	state->counts.late += counts.late;
-	state->counts.other += counts.other;
+	building->signal = replay.signal;
+	state->built += replay.built;
+	state->there += replay.there;
+	state->failed += replay.wrong;
+	state->late += replay.late;
+	state->other += replay.outdated + replay.unwanted + replay.inputs + replay.damaged + replay.absent;
 	cc_recipes_names_release(&state->names);
 }
 
@@ -284,7 +284,6 @@ static enum cmn_status build_pack(struct state *state)
 /* The reasons, in one line each. */
 static void explain(const struct state *state)
 {
-	const struct replay_counts *counts = &state->counts;
 	const char *path = state->file->path;
 
 	if (state->refused)
@@ -293,8 +292,8 @@ static void explain(const struct state *state)
 	if (state->quarantined)
 		tool_complain("%s: %llu not built: they failed twice before", path,
 			      state->quarantined);
-	if (counts->late + state->left)
-		tool_complain("%s: %llu not built this time: %s", path, counts->late + state->left,
+	if (state->late + state->left)
+		tool_complain("%s: %llu not built this time: %s", path, state->late + state->left,
 			      state->building->idle.on_battery ? "on battery power" :
 			      idle_is_spent(&state->building->idle) ?
 			      "the time for one pack was over" : "they are too many at a time");
@@ -302,19 +301,18 @@ static void explain(const struct state *state)
 
 static void report(const struct state *state)
 {
-	const struct replay_counts *counts = &state->counts;
 	const struct {
 		const char *name, *text;
 		unsigned long long count;
 	} rows[] = {
-		{ "built", "built", counts->built },
-		{ "there", "already there", state->there + counts->there },
+		{ "built", "built", state->built },
+		{ "there", "already there", state->there },
 		{ "elsewhere", "for other devices", state->elsewhere },
 		{ "refused", "refused", state->refused },
-		{ "failed", "failed", counts->failed },
+		{ "failed", "failed", state->failed },
 		{ "quarantined", "failed twice before", state->quarantined },
-		{ "left", "left for next time", counts->late + state->left },
-		{ "other", "not stored", counts->other + counts->absent },
+		{ "left", "left for next time", state->late + state->left },
+		{ "other", "not stored", state->other },
 	};
 	struct building *building = state->building;
 	struct json_object *object = NULL;
@@ -421,8 +419,8 @@ static bool visit(void *ctx, const struct packs_file *file)
 		building->failed = true;
 	}
 	explain(&state);
-	building->failed = building->failed || state.counts.failed || state.refused ||
-			   state.counts.late || state.left;
+	building->failed = building->failed || state.failed || state.refused ||
+			   state.late || state.left;
 	report(&state);
 	objects_release(&state.objects);
 	recipe_index_release(&state.index);

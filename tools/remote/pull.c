@@ -18,22 +18,19 @@
 #include "tools/json_output.h"
 #include "tools/memory.h"
 #include "tools/remote/tier.h"
+#include "tools/remote/upload.h"
 #include "tools/terminal.h"
 #include "tools/text.h"
 #include "tools/tool.h"
 
 #define NS_PER_S UINT64_C(1000000000)
-/* Nobody waits for one value, but it is not to hang for ever. */
-#define GET_NS (60 * NS_PER_S)
 
 struct pulling {
 	const struct tool_cache *cache;
 	const struct cc_remote_setup *setup;
 	const char *address;
 	const char *program;	/* NULL: all entries */
-	struct cc_remote *remote;
-	struct cc_helper helper;
-	char problem[CC_HELPER_MESSAGE_SIZE];	/* of the tier; "": none */
+	struct upload link;
 	/* Hashes of keys, CMN_HASH_SIZE bytes each: of the root's entries; what is listed. */
 	struct cmn_buffer there, wanted;
 	struct cc_recorder recorder;
@@ -62,28 +59,6 @@ static bool has(const struct cmn_buffer *hashes, const uint8_t *hash)
 {
 	return hashes->len &&
 	       bsearch(hash, hashes->data, count_of(hashes), CMN_HASH_SIZE, compare);
-}
-
-/* After a failure the next request has a connection of its own. */
-static enum cmn_status get(struct pulling *pulling, const char *name, size_t max,
-			   struct cmn_buffer *ret)
-{
-	enum cmn_status status = CMN_OK;
-
-	if (pulling->helper.fd < 0)
-		status = cc_remote_connect(pulling->remote, GET_NS, &pulling->helper);
-	if (status == CMN_MISS)
-		status = CMN_ERR_IO;	/* it was not an entry that was not there */
-	pulling->helper.deadline = cmn_clock_deadline(GET_NS);
-	if (status == CMN_OK)
-		status = cc_helper_get(&pulling->helper, cmn_view_of(name), max, ret);
-	if (status == CMN_OK || status == CMN_MISS)
-		return status;
-	(void)snprintf(pulling->problem, sizeof(pulling->problem), "%s",
-		       pulling->helper.message[0] ? pulling->helper.message
-		       : status == CMN_BUSY ? "no answer in time" : cmn_status_string(status));
-	cc_helper_close(&pulling->helper);
-	return status;
 }
 
 static bool note_item(void *ctx, const struct cc_store_item *item)
@@ -122,7 +97,7 @@ static enum cmn_status read_list(struct pulling *pulling, const struct cc_trust_
 	if (key && cc_trust_key_id(key->key, id) != CMN_OK)
 		return CMN_ERR_INVALID;	/* cc_remote_setup has seen libsodium */
 	cc_index_name(key ? id : NULL, pulling->program, name);
-	status = get(pulling, name, CC_INDEX_MAX_SIZE, &index);
+	status = upload_get(&pulling->link, cmn_view_of(name), CC_INDEX_MAX_SIZE, &index);
 	if (status == CMN_OK || status == CMN_ERR_TOO_LARGE) {
 		if (status == CMN_OK)
 			status = cc_index_check(cmn_buffer_view(&index), key ? key->key : NULL,
@@ -212,7 +187,8 @@ static enum cmn_status pull_one(struct pulling *pulling, const uint8_t *wanted)
 
 	memcpy(hash.bytes, wanted, CMN_HASH_SIZE);
 	cc_remote_name_of(&hash, name);
-	status = get(pulling, name, cc_address_max_value(&pulling->setup->address), &bytes);
+	status = upload_get(&pulling->link, cmn_view_of(name), cc_address_max_value(&pulling->setup->address),
+			    &bytes);
 	if (status == CMN_MISS) {
 		pulling->gone++;
 		status = CMN_OK;
@@ -295,8 +271,8 @@ static int pull(struct pulling *pulling, bool json)
 		status = read_lists(pulling);
 	if (status == CMN_OK)
 		status = pull_entries(pulling);
-	if (status != CMN_OK && pulling->problem[0])
-		tool_complain("%s: %s", pulling->address, pulling->problem);
+	if (status != CMN_OK && pulling->link.problem[0])
+		tool_complain("%s: %s", pulling->address, pulling->link.problem);
 	else if (status != CMN_OK)
 		(void)tool_fail(pulling->cache->config.dir, status);
 	else if (!pulling->lists && !pulling->refused)
@@ -311,43 +287,31 @@ static int pull(struct pulling *pulling, bool json)
 	return status == CMN_OK && !refused ? code : TOOL_FAILED;
 }
 
-static int begin(struct pulling *pulling, bool json)
-{
-	const struct cmn_log silent = { .level = CMN_LOG_NONE };	/* the set-up is known to be sound */
-	int code;
-
-	if (!pulling->setup->reads) {
-		tool_complain("%s: this machine only writes there", pulling->address);
-		return TOOL_FAILED;
-	}
-	if (cc_remote_new(&pulling->cache->config, &silent, &pulling->remote) != CMN_OK || !pulling->remote)
-		memory_end();
-	code = pull(pulling, json);
-	cc_helper_close(&pulling->helper);
-	cc_remote_free(pulling->remote);
-	cmn_buffer_release(&pulling->there);
-	cmn_buffer_release(&pulling->wanted);
-	return code;
-}
-
 verb_function verb_pull;
 
 int verb_pull(const struct arguments *arguments)
 {
-	struct pulling pulling = { .program = arguments_text(arguments, "program"),
-				   .helper.fd = -1 };
+	struct pulling pulling = { .program = arguments_text(arguments, "program") };
 	struct cc_remote_setup setup;
 	struct tool_cache *cache = tool_open();
 	int code = TOOL_FAILED;
 	char *address;
 
-	if (tool_may_write(cache) && tier_begin(cache, &setup, &address)) {
-		pulling.cache = cache;
-		pulling.setup = &setup;
-		pulling.address = address;
-		code = begin(&pulling, arguments_flag(arguments, "json"));
-		cc_remote_setup_release(&setup);
-		free(address);
+	if (!tool_may_write(cache) || !tier_begin(cache, &setup, &address))
+		return TOOL_FAILED;
+	pulling.cache = cache;
+	pulling.setup = &setup;
+	pulling.address = address;
+	if (setup.reads) {
+		upload_begin_to_get(&cache->config, &pulling.link);
+		code = pull(&pulling, arguments_flag(arguments, "json"));
+		upload_release(&pulling.link);
+	} else {
+		tool_complain("%s: this machine only writes there", address);
 	}
+	cmn_buffer_release(&pulling.there);
+	cmn_buffer_release(&pulling.wanted);
+	cc_remote_setup_release(&setup);
+	free(address);
 	return code;
 }

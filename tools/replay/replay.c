@@ -332,35 +332,29 @@ void replay_all(struct replay *replay, const struct replay_worths *worths)
 }
 
 bool replay_build(const struct replay_settings *settings, struct idle *idle, size_t jobs,
-		  const struct cc_recipes_names *names,
-		  struct replay_counts *ret, int *ret_signal)
+		  const struct cc_recipes_names *names, struct replay *ret)
 {
-	struct replay replay = { .settings = *settings, .idle = idle, .of_pack = true, .fd = -1 };
-	enum cmn_status status = cc_recipes_open(settings->root, &replay.fd);
+	enum cmn_status status;
 	int lock = -1;
 
-	replay_workers_init(&replay.workers, jobs);
+	*ret = (struct replay){ .settings = *settings, .idle = idle, .of_pack = true, .fd = -1 };
+	replay_workers_init(&ret->workers, jobs);
+	status = cc_recipes_open(settings->root, &ret->fd);
 	if (status == CMN_OK)
-		status = cc_recipes_lock(replay.fd, &lock);
+		status = cc_recipes_lock(ret->fd, &lock);
 	if (status == CMN_OK) {
 		for (size_t i = 0; i < names->count; i++)
-			replay_order_add(&replay.order, replay.fd, settings, names->names[i], 0);
-		build_order(&replay);
+			replay_order_add(&ret->order, ret->fd, settings, names->names[i], 0);
+		build_order(ret);
 		cc_root_unlock(lock);
 	} else {
 		tool_complain("%s: %s", settings->root, status == CMN_BUSY ?
 			      "another ckcache replay is running" : cmn_status_string(status));
 	}
-	if (replay.fd >= 0)
-		(void)close(replay.fd);	/* nothing was written through it */
-	replay_workers_release(&replay.workers);
-	replay_order_release(&replay.order);
-	*ret = (struct replay_counts){
-		.built = replay.built, .there = replay.there, .failed = replay.wrong,
-		.absent = replay.absent,
-		.late = replay.late + (replay.signal ? 0 : replay.order.count - replay.done),
-		.other = replay.outdated + replay.unwanted + replay.inputs + replay.damaged,
-	};
-	*ret_signal = replay.signal;
-	return status == CMN_OK && !replay.signal && !replay.failed;
+	if (ret->fd >= 0)
+		(void)close(ret->fd);	/* nothing was written through it */
+	ret->late += ret->signal ? 0 : ret->order.count - ret->done;
+	replay_workers_release(&ret->workers);
+	replay_order_release(&ret->order);
+	return status == CMN_OK && !ret->signal && !ret->failed;
 }

@@ -46,6 +46,8 @@ void report_value_bar(struct json_object *object, const char *colour, uint64_t p
 /* "2026-11-21", UTC; returns ret. */
 const char *report_value_date(uint64_t day, char ret[REPORT_DATE_SIZE]);
 
+/* The counts of the root's file, as members of an object. */
+void report_json_add_totals(struct json_object *object, const struct cc_totals *stats);
 /* What the page tells, for scripts: docs/JSON.md has the members. The whole tree, the caller's. */
 struct json_object *report_json_new(const struct report_data *data);
 

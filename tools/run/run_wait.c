@@ -14,7 +14,11 @@
 #include "tools/tool.h"
 
 /* As env, timeout and the shell have them. */
-enum { RUN_CANNOT_EXECUTE = 126, RUN_NOT_FOUND = 127, RUN_SIGNAL = 128 };
+enum {
+	RUN_CANNOT_EXECUTE = 126,
+	RUN_NOT_FOUND = 127,
+};
+enum { RUN_SIGNAL = 128 };
 
 /* A pipe's other end would wait for this process, too, if it kept what the command closes. */
 static void let_go_of_descriptors(bool but_output)

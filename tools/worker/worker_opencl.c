@@ -309,27 +309,34 @@ struct workshop {
 static int make_link(const struct workshop *workshop, struct cmn_view key, unsigned int depth,
 		     cl_program *ret);
 
-/* A compiled object or a library by its key; WORKER_BUILT, or *ret is untouched. */
+/* What no link makes; *ret may be a program that the driver did not build. One of WORKER_…. */
+static int make_program(const struct workshop *workshop, struct cmn_view key, bool compiled, cl_program *ret)
+{
+	const struct opencl_loader *loader = workshop->loader;
+	cl_int error;
+
+	*ret = compiled && !loader->compile ? NULL : create_program(loader, workshop->context, key);
+	if (!*ret)
+		return WORKER_FAILED;
+	error = compiled ? compile(loader, workshop->context, *ret, workshop->target, key) :
+			   build(loader, *ret, workshop->target, key);
+	return error == CL_SUCCESS ? WORKER_BUILT : WORKER_FAILED;
+}
+
+/* A compiled object or a library by its key; WORKER_BUILT, or *ret is of no use. */
 static int make_object(const struct workshop *workshop, const struct object *object,
 		       unsigned int depth, cl_program *ret)
 {
-	const struct opencl_loader *loader = workshop->loader;
-	cl_program program;
+	int code;
 
 	if (objects_is_link(object->key))
 		return make_link(workshop, object->key, depth, ret);
-	if (!loader->compile || !worker_enter(object->directory))
+	if (!workshop->loader->compile || !worker_enter(object->directory))
 		return WORKER_INPUTS;
-	program = create_program(loader, workshop->context, object->key);
-	if (!program)
-		return WORKER_FAILED;
-	if (compile(loader, workshop->context, program, workshop->target, object->key) !=
-	    CL_SUCCESS) {
-		(void)loader->release_program(program);	/* nothing depends on it */
-		return WORKER_FAILED;
-	}
-	*ret = program;
-	return WORKER_BUILT;
+	code = make_program(workshop, object->key, true, ret);
+	if (code != WORKER_BUILT && *ret)
+		(void)workshop->loader->release_program(*ret);	/* nothing depends on it */
+	return code;
 }
 
 /* The i-th input of a link: whatever gives that content. */
@@ -414,28 +421,6 @@ static int make_link_of_store(const struct workshop *given, struct cmn_view key,
 	return code;
 }
 
-static int make(const struct workshop *workshop, struct cmn_view key, struct cc_store *store,
-		cl_program *ret)
-{
-	const struct opencl_loader *loader = workshop->loader;
-	bool compiled = replay_key_has(key, "kind", "compile") ||
-			replay_key_has(key, "kind", "compile-il");
-	cl_program program;
-	cl_int error;
-
-	if (objects_is_link(key))
-		return make_link_of_store(workshop, key, store, ret);
-	if (compiled && !loader->compile)
-		return WORKER_FAILED;
-	program = create_program(loader, workshop->context, key);
-	if (!program)
-		return WORKER_FAILED;
-	error = compiled ? compile(loader, workshop->context, program, workshop->target, key) :
-			   build(loader, program, workshop->target, key);
-	*ret = program;
-	return error == CL_SUCCESS ? WORKER_BUILT : WORKER_FAILED;
-}
-
 static uint64_t size_of(const struct opencl_loader *loader, cl_program program)
 {
 	size_t sizes[MAX_DEVICES] = { 0 }, size = 0;
@@ -498,7 +483,9 @@ static int build_for(const struct opencl_loader *loader, const struct target *ta
 	workshop.context = keep_context(loader, target);
 	if (!workshop.context)
 		return WORKER_ABSENT;
-	code = make(&workshop, key, store, &program);
+	code = objects_is_link(key) ? make_link_of_store(&workshop, key, store, &program) :
+		make_program(&workshop, key, replay_key_has(key, "kind", "compile") ||
+			     replay_key_has(key, "kind", "compile-il"), &program);
 	if (code == WORKER_BUILT && worker_is_unwanted(size_of(loader, program)))
 		code = WORKER_UNWANTED;
 	if (program)
