@@ -118,13 +118,15 @@ void tool_remove_scratch(char *path)
 	free(path);
 }
 
-/* What the cache has to say goes where the progress line may stand. */
 static void complain_of_cache(void *ctx, enum cmn_log_level level, const char *message)
 {
 	(void)ctx;
 	(void)level;
 	tool_complain("%s", message);
 }
+
+const struct cmn_log tool_log = { .level = CMN_LOG_WARNING, .sink = complain_of_cache };
+const struct cmn_log tool_silent = { .level = CMN_LOG_NONE };
 
 uint64_t tool_lock_until(void)
 {
@@ -141,25 +143,23 @@ int tool_fail(const char *what, enum cmn_status status)
 
 void tool_load_config(struct cc_config *ret)
 {
-	const struct cmn_log silent = { .level = CMN_LOG_NONE };
-
-	if (cc_config_load(&silent, ret) != CMN_OK)
+	if (cc_config_load(&tool_silent, ret) != CMN_OK)
 		memory_end();	/* it fails for nothing else */
 }
 
 struct tool_cache *tool_try_open(void)
 {
-	static struct tool_cache cache = { .log = { .level = CMN_LOG_WARNING, .sink = complain_of_cache } };
+	static struct tool_cache cache;
 	enum cmn_status status;
 
-	if (cc_config_load(&cache.log, &cache.config) != CMN_OK)
+	if (cc_config_load(&tool_log, &cache.config) != CMN_OK)
 		memory_end();	/* it fails for nothing else */
 	if (!cache.config.dir) {
 		tool_complain("there is no cache directory: %s", cache.config.dir_problem ?
 			      cache.config.dir_problem : "persistent is set to 0");
 		return NULL;
 	}
-	status = cc_store_open(&cache.config, &cache.log, &cache.store);
+	status = cc_store_open(&cache.config, &tool_log, &cache.store);
 	if (status == CMN_OK) {
 		cc_store_set_patience(cache.store, PATIENCE_NS);
 		return &cache;

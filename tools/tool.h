@@ -42,6 +42,9 @@ uint64_t tool_lock_until(void);
 /* Makes a path absolute and puts it into a variable; false: complained about. */
 bool tool_set_path(const char *variable, const char *path);
 
+/* What the cache has to say, as such messages; nothing of it. */
+extern const struct cmn_log tool_log, tool_silent;
+
 /* "WHAT: why", on stderr; the exit code that follows. */
 int tool_fail(const char *what, enum cmn_status status);
 /* The settings, of which nothing is said: what is wrong with them is not at issue. */
@@ -49,7 +52,6 @@ void tool_load_config(struct cc_config *ret);
 
 /* The configured cache, until the command ends; NULL: there is none, it was complained about. */
 struct tool_cache {
-	struct cmn_log log;
 	struct cc_config config;
 	struct cc_store *store;
 };

@@ -22,13 +22,6 @@ struct shown {
 	struct json_object *settings, *programs;	/* NULL: for people */
 };
 
-static void complain(void *ctx, enum cmn_log_level level, const char *message)
-{
-	(void)ctx;
-	(void)level;
-	tool_complain("%s", message);
-}
-
 /* What is printed gets into reports and logs: the address of a tier without what may be a password. */
 static void append_value(const char *name, const char *value, struct cmn_buffer *ret)
 {
@@ -204,13 +197,12 @@ static int print(struct shown *shown, const struct cc_config_value *values)
 
 int config_show(const struct config_show *show)
 {
-	const struct cmn_log log = { .level = CMN_LOG_WARNING, .sink = complain };
 	struct shown shown = { .show = show };
 	struct cc_config_value *values = NULL;
 	int code;
 
 	if (cc_config_user_file(&shown.user_file) != CMN_OK ||
-	    cc_config_list(&log, CC_CONFIG_SYSTEM_FILE, show->program, &values) != CMN_OK)
+	    cc_config_list(&tool_log, CC_CONFIG_SYSTEM_FILE, show->program, &values) != CMN_OK)
 		memory_end();
 	code = print(&shown, values);
 	cc_config_list_free(values);

@@ -19,12 +19,11 @@
 static bool know(const char *name, struct cc_config_rule *ret)
 {
 	struct cc_config_value *values = NULL;
-	const struct cmn_log silent = { .level = CMN_LOG_NONE };
 	struct similar similar = { 0 };
 
 	if (cc_config_check(name, "", false, ret) == CMN_OK)
 		return true;
-	if (cc_config_list(&silent, CC_CONFIG_SYSTEM_FILE, NULL, &values) == CMN_OK) {
+	if (cc_config_list(&tool_silent, CC_CONFIG_SYSTEM_FILE, NULL, &values) == CMN_OK) {
 		for (const struct cc_config_value *value = values; value->name; value++)
 			similar_offer(&similar, strncasecmp(name, "CKCACHE_", 8) ? name : name + 8,
 				      value->name);
@@ -99,7 +98,6 @@ static int change(struct config_edit *edit, const struct cc_config_rule *rule, b
 {
 	char *file = NULL;
 	struct cc_config_value *values = NULL;
-	const struct cmn_log silent = { .level = CMN_LOG_NONE };
 	int code = TOOL_FAILED;
 
 	if (cc_config_user_file(&file) != CMN_OK)
@@ -111,7 +109,7 @@ static int change(struct config_edit *edit, const struct cc_config_rule *rule, b
 	else
 		code = config_write(file, edit, 0700, 0600);
 	free(file);
-	if (code == TOOL_OK && cc_config_list(&silent, CC_CONFIG_SYSTEM_FILE, NULL, &values) == CMN_OK) {
+	if (code == TOOL_OK && cc_config_list(&tool_silent, CC_CONFIG_SYSTEM_FILE, NULL, &values) == CMN_OK) {
 		for (const struct cc_config_value *value = values; value->name; value++) {
 			if (strcmp(value->name, rule->name) == 0 && getenv(value->variable))
 				tool_complain("note: %s is set in this environment, and wins over files",

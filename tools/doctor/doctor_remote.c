@@ -419,12 +419,11 @@ static void say_unconnected(struct doctor *doctor, const struct cc_node *node, e
 
 static void try_tier(struct doctor *doctor, const struct cc_remote_setup *setup)
 {
-	const struct cmn_log silent = { .level = CMN_LOG_NONE };
 	struct cc_helper helper = { .fd = -1 };
 	struct cc_remote *remote;
 	enum cmn_status status;
 
-	if (cc_remote_new(&doctor->config, &silent, &remote) != CMN_OK || !remote)
+	if (cc_remote_new(&doctor->config, &tool_silent, &remote) != CMN_OK || !remote)
 		memory_end();
 	status = cc_remote_connect(remote, CONNECT_NS, &helper);
 	if (status != CMN_OK)
@@ -467,14 +466,13 @@ static void end_pause(struct doctor *doctor, const struct cc_node *node)
 
 static void look_at_use(struct doctor *doctor)
 {
-	const struct cmn_log silent = { .level = CMN_LOG_NONE };	/* the keys were looked at */
 	struct cc_remote_setup setup;
 	const char *problem = "";
 	struct tier tier;
 	enum cmn_status status;
 
 	tier_look(&doctor->config, &tier);
-	status = cc_remote_setup(&doctor->config, &silent, &setup, &problem);
+	status = cc_remote_setup(&doctor->config, &tool_silent, &setup, &problem);
 	if (status != CMN_OK) {
 		doctor_say(doctor, SECTION, DOCTOR_PROBLEM, NULL, "%s is not used: %s",
 			   doctor->remote.address, problem);

@@ -24,16 +24,8 @@
 
 #define DAY_SECONDS 86400
 
-static void complain(void *ctx, enum cmn_log_level level, const char *message)
-{
-	(void)ctx;
-	(void)level;
-	tool_complain("%s", message);
-}
-
-const struct cmn_log key_log = { .level = CMN_LOG_WARNING, .sink = complain };
-
-char *key_own_file(void)
+/* Where the user's own private key is; the caller frees it. NULL: nowhere, complained about. */
+static char *key_own_file(void)
 {
 	char *path = NULL;
 	enum cmn_status status = cc_config_user_path("signing_key.pem", &path);
@@ -247,7 +239,7 @@ static struct cc_trust *read_trust(void)
 	enum cmn_status status;
 
 	tool_load_config(&config);
-	status = cc_remote_trust(&config, &key_log, &trust);
+	status = cc_remote_trust(&config, &tool_log, &trust);
 	cc_config_release(&config);
 	if (status != CMN_OK)
 		tool_complain("%s", cmn_status_string(status));

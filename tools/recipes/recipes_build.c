@@ -178,16 +178,6 @@ static enum cmn_status prepare(struct state *state, size_t i, const struct prese
 	return status == CMN_ERR_INVALID ? CMN_OK : status;	/* it was refused */
 }
 
-/* Whether an earlier device of the machine is the same: then so are its builds. */
-static bool is_second(const struct present *present, size_t i)
-{
-	for (size_t j = 0; j < i; j++) {
-		if (cmn_view_equal(present->devices[j].fields, present->devices[i].fields))
-			return true;
-	}
-	return false;
-}
-
 /* For each device for which that was not done yet. */
 static enum cmn_status prepare_recipe(struct state *state, size_t i, bool first)
 {
@@ -202,7 +192,7 @@ static enum cmn_status prepare_recipe(struct state *state, size_t i, bool first)
 	for (size_t j = 0; status == CMN_OK && j < present->count; j++) {
 		const struct present_device *device = &present->devices[j];
 
-		if (is_second(present, j) || !recipe_key_is_for(state->file->pack, recipe, device))
+		if (present_is_again(present, j) || !recipe_key_is_for(state->file->pack, recipe, device))
 			settled[j] = true;
 		if (settled[j])
 			continue;
@@ -340,11 +330,7 @@ static void report(const struct state *state)
 /* How drivers are found here; nothing of it comes from packs. */
 static void gather_environment(struct building *building)
 {
-	for (size_t i = 0; environ && environ[i]; i++) {
-		if (cc_recipe_carries(environ[i]))
-			cmn_buffer_append(&building->environment, environ[i],
-					  strlen(environ[i]) + 1);
-	}
+	replay_carry_environment(&building->environment);
 	cc_recipe_add_stranger(&building->environment);
 	if (building->environment.failed)
 		memory_end();

@@ -249,12 +249,11 @@ static bool record_item(void *ctx, const struct cc_store_item *item)
 /* Adds a recipe for each entry of a root that another machine can use. false: complained about. */
 static bool record_entries(struct recording *recording, const char *root)
 {
-	const struct cmn_log log = { .level = CMN_LOG_NONE };
 	char *no_tiers[] = { NULL };
 	struct cc_config config = { .dir = (char *)root, .read_only_dirs = no_tiers };
 	struct walk walk = { .recording = recording, .status = CMN_OK };
 	struct cc_store *store;
-	enum cmn_status status = cc_store_open(&config, &log, &store);
+	enum cmn_status status = cc_store_open(&config, &tool_silent, &store);
 
 	if (status == CMN_OK) {
 		status = objects_read(store, &walk.objects);

@@ -11,7 +11,6 @@
 #include "cachecore/disk/root.h"
 #include "cachecore/remote/uploads.h"
 #include "common/file.h"
-#include "tools/key/key_verb.h"
 #include "tools/memory.h"
 
 static void show_address(const struct cc_address *address, struct tier *tier)
@@ -76,13 +75,12 @@ static void look_at_node(const struct cc_node *node, struct tier *tier)
 
 void tier_look(const struct cc_config *config, struct tier *ret)
 {
-	const struct cmn_log log = { .level = CMN_LOG_NONE };	/* doctor says what is wrong with keys */
 	struct cc_remote_setup setup;
 	const char *problem = "";
 	enum cmn_status status;
 
 	*ret = (struct tier){ .waiting = count_waiting(config) };
-	status = cc_remote_setup(config, &log, &setup, &problem);
+	status = cc_remote_setup(config, &tool_silent, &setup, &problem);
 	if (status == CMN_ERR_NOMEM)
 		memory_end();
 	if (status != CMN_OK && status != CMN_MISS)
@@ -121,7 +119,7 @@ bool tier_begin(const struct tool_cache *cache, struct cc_remote_setup *ret_setu
 {
 	struct cmn_buffer text = { 0 };
 	const char *problem = "out of memory";
-	enum cmn_status status = cc_remote_setup(&cache->config, &key_log, ret_setup, &problem);
+	enum cmn_status status = cc_remote_setup(&cache->config, &tool_log, ret_setup, &problem);
 
 	if (status == CMN_MISS) {
 		tool_complain("no remote tier is set (CKCACHE_REMOTE)");

@@ -41,8 +41,7 @@ static bool add_present(void *ctx, const struct cc_store_item *item)
 	return true;
 }
 
-/* Whether it was looked at before: one device may have several keys. */
-static bool is_again(const struct present *present, size_t place)
+bool present_is_again(const struct present *present, size_t place)
 {
 	for (size_t i = 0; i < place; i++) {
 		if (cmn_view_equal(present->devices[i].fields, present->devices[place].fields))
@@ -62,7 +61,7 @@ static const struct present_device *find_renamed(const struct present *present,
 		const struct present_device *candidate = &present->devices[i];
 
 		if (cc_key_device_compare(candidate->fields, device) != CC_KEY_DEVICE_OF_KIND ||
-		    is_again(present, i))
+		    present_is_again(present, i))
 			continue;
 		found = candidate;
 		count++;
@@ -92,7 +91,7 @@ static const struct present_device *find_only(const struct present *present, str
 	for (size_t i = 0; i < present->count; i++) {
 		const struct present_device *candidate = &present->devices[i];
 
-		if (!cc_key_device_same_maker(candidate->fields, device) || is_again(present, i))
+		if (!cc_key_device_same_maker(candidate->fields, device) || present_is_again(present, i))
 			continue;
 		if (found || same_value(candidate->fields, device, "device.driver_version"))
 			return NULL;
@@ -346,11 +345,10 @@ static bool run_probes(const struct replay_settings *settings, const char *direc
 
 static enum cmn_status read_keys(const char *directory, struct present *ret)
 {
-	const struct cmn_log log = { .level = CMN_LOG_NONE };
 	char *no_tiers[] = { NULL };
 	struct cc_config config = { .dir = (char *)directory, .read_only_dirs = no_tiers };
 	struct cc_store *store;
-	enum cmn_status status = cc_store_open(&config, &log, &store);
+	enum cmn_status status = cc_store_open(&config, &tool_silent, &store);
 
 	if (status != CMN_OK)
 		return status;

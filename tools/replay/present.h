@@ -58,6 +58,8 @@ const struct present_device *present_find(const struct present *present, struct 
  * the old key still is the one, or a device is gone; *ret is of no use then.
  */
 bool present_renew_key(const struct present *present, struct cmn_view old, struct cc_key *ret);
+/* Whether an earlier device is the same as that one: one device may have several keys. */
+bool present_is_again(const struct present *present, size_t place);
 /* Whether all devices of a key are still here, with whatever driver. */
 bool present_has_devices(const struct present *present, struct cmn_view key);
 /*

@@ -132,10 +132,9 @@ static bool is_gone(const char *variable)
 static void add_confined(struct environment *environment, const char *scratch)
 {
 	static const char *const none[] = { "CKCACHE_REMOTE", "CKCACHE_LOG_FILE", "CKCACHE_TRACE" };
-	const struct cmn_log log = { .level = CMN_LOG_NONE };
 	struct cc_config_value *values;
 
-	if (cc_config_list(&log, CC_CONFIG_SYSTEM_FILE, NULL, &values) != CMN_OK)
+	if (cc_config_list(&tool_silent, CC_CONFIG_SYSTEM_FILE, NULL, &values) != CMN_OK)
 		memory_end();
 	for (const struct cc_config_value *value = values; value->name; value++) {
 		if (value->place != CC_CONFIG_DEFAULT && strncmp(value->name, "remote", 6) != 0)
@@ -176,6 +175,14 @@ static void close_channel(struct replay_slot *slot)
 	if (slot->channel >= 0)
 		(void)close(slot->channel);	/* nothing is buffered */
 	slot->channel = -1;
+}
+
+void replay_carry_environment(struct cmn_buffer *ret)
+{
+	for (size_t i = 0; environ && environ[i]; i++) {
+		if (cc_recipe_carries(environ[i]))
+			cmn_buffer_append(ret, environ[i], strlen(environ[i]) + 1);
+	}
 }
 
 const char *replay_find_layer(void)

@@ -64,6 +64,8 @@ struct replay_workers {
 	size_t count;
 	struct child *ended;		/* one whose end is still to be told */
 };
+/* Appends the variables of this process that recipes carry. */
+void replay_carry_environment(struct cmn_buffer *ret);
 /* The OpenCL layer's library, until the command ends. NULL: complained about. */
 const char *replay_find_layer(void);
 

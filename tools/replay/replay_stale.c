@@ -29,10 +29,7 @@ bool replay_stale_begin(const struct replay_settings *settings, struct cc_store 
 			struct replay_stale *ret, int *ret_signal)
 {
 	*ret = (struct replay_stale){ .settings = settings, .store = store };
-	for (size_t i = 0; environ && environ[i]; i++) {
-		if (cc_recipe_carries(environ[i]))
-			cmn_buffer_append(&ret->environment, environ[i], strlen(environ[i]) + 1);
-	}
+	replay_carry_environment(&ret->environment);
 	if (ret->environment.failed)
 		memory_end();
 	/* What cannot be read is not known. */

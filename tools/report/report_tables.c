@@ -214,12 +214,11 @@ static void add_remote(struct json_object *rows, const struct cc_config *config)
 
 void report_config_add(struct json_object *page, const struct cc_config *config)
 {
-	const struct cmn_log silent = { .level = CMN_LOG_NONE };	/* opening the cache has complained */
 	struct json_object *rows = json_add_array(page, "settings");
 	struct cc_config_value *values = NULL;
 
 	/* Out of memory it has no settings to show. */
-	(void)!cc_config_list(&silent, CC_CONFIG_SYSTEM_FILE, NULL, &values);
+	(void)!cc_config_list(&tool_silent, CC_CONFIG_SYSTEM_FILE, NULL, &values);
 	for (const struct cc_config_value *value = values; value && value->name; value++) {
 		if (strcmp(value->name, "remote") == 0)
 			add_remote(rows, config);

@@ -23,12 +23,10 @@
 
 bool worker_is_unwanted(uint64_t size)
 {
-	const struct cmn_log log = { .level = CMN_LOG_NONE };
 	struct cc_config config;
 	bool unwanted;
 
-	if (cc_config_load(&log, &config) != CMN_OK)
-		return false;
+	tool_load_config(&config);
 	unwanted = size && (size < config.min_device_image_size ||
 			    size > config.max_device_image_size ||
 			    (config.max_size && size > config.max_size / 2));
@@ -73,7 +71,6 @@ static int check_files(const struct cc_recipe *recipe, struct cc_manifest_change
 }
 
 struct worker {
-	struct cmn_log log;
 	struct cc_config config;
 	struct cc_store *store;	/* NULL: none */
 	int recipes;		/* their directory */
@@ -175,16 +172,17 @@ static void limit_memory(void)
 
 static int serve_recipes(int argc, char **argv)
 {
-	struct worker worker = { .log = { .level = CMN_LOG_NONE }, .recipes = -1 };
+	struct worker worker = { .recipes = -1 };
 	const char *root = getenv("CKCACHE_DIR");
 	int code = WORKER_UNABLE;
 
 	(void)argc;
 	(void)argv;
 	limit_memory();
-	if (!root || cc_config_load(&worker.log, &worker.config) != CMN_OK)
+	if (!root)
 		return code;
-	if (cc_store_open(&worker.config, &worker.log, &worker.store) == CMN_OK &&
+	tool_load_config(&worker.config);
+	if (cc_store_open(&worker.config, &tool_silent, &worker.store) == CMN_OK &&
 	    cc_recipes_open(root, &worker.recipes) == CMN_OK)
 		code = serve(&worker);
 	cc_store_close(worker.store);
