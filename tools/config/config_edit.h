@@ -25,8 +25,8 @@ bool config_edit_names_program(const char *name);
  * Makes the file and its directories (with directory_mode) where they are missing. A link is
  * followed, so that what it leads to changes. Owner and permissions stay, as far as this user can
  * keep them: in another group's file, that group and others get what both had. A new file has
- * file_mode. Where the value is a secret, only the owner can read the file from then on. The exit code; where it failed, it was
- * complained about.
+ * file_mode. Where the value is a secret, only the owner can read the file from then on. The exit
+ * code; where it failed, it was complained about.
  */
 int config_write(const char *path, const struct config_edit *edit, mode_t directory_mode,
 		 mode_t file_mode);

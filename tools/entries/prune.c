@@ -89,6 +89,21 @@ static int prune_by_settings(struct tool_cache *cache, bool json)
 	return code;
 }
 
+typedef int whole_function(struct tool_cache *cache, bool json);
+
+/* whole: what is done with the cache as a whole; NULL: entries are chosen. */
+static int prune_or_clear(const struct prune_request *request, whole_function *whole)
+{
+	struct tool_cache *cache;
+
+	if (!prune_entries_check(request))
+		return TOOL_USAGE;
+	cache = tool_open();
+	if (!request->dry_run && !tool_may_write(cache))
+		return TOOL_FAILED;
+	return whole ? whole(cache, request->json) : prune_entries(cache, request);
+}
+
 verb_function verb_prune;
 
 int verb_prune(const struct arguments *arguments)
@@ -103,7 +118,6 @@ int verb_prune(const struct arguments *arguments)
 		.json = arguments_flag(arguments, "json"),
 	};
 	bool conditions = request.program || request.device || request.older_than;
-	struct tool_cache *cache;
 
 	if (arguments_flag(arguments, "remote") && (conditions || request.dry_run)) {
 		tool_complain("prune: --remote goes with --max-size alone");
@@ -115,13 +129,7 @@ int verb_prune(const struct arguments *arguments)
 		tool_complain("prune: --dry-run goes with --older-than, --max-size, --program or --device");
 		return TOOL_USAGE;
 	}
-	if (!prune_entries_check(&request))
-		return TOOL_USAGE;
-	cache = tool_open();
-	if (!request.dry_run && !tool_may_write(cache))
-		return TOOL_FAILED;
-	return conditions || request.max_size ? prune_entries(cache, &request) :
-						prune_by_settings(cache, request.json);
+	return prune_or_clear(&request, conditions || request.max_size ? NULL : prune_by_settings);
 }
 
 /*
@@ -211,13 +219,6 @@ int verb_clear(const struct arguments *arguments)
 		.dry_run = arguments_flag(arguments, "dry-run"),
 		.json = arguments_flag(arguments, "json"),
 	};
-	struct tool_cache *cache;
 
-	if (!prune_entries_check(&request))
-		return TOOL_USAGE;
-	cache = tool_open();
-	if (!request.dry_run && !tool_may_write(cache))
-		return TOOL_FAILED;
-	return request.program || request.dry_run ? prune_entries(cache, &request) :
-						    clear_all(cache, request.json);
+	return prune_or_clear(&request, request.program || request.dry_run ? NULL : clear_all);
 }

@@ -18,7 +18,7 @@
 #include "tools/text.h"
 #include "tools/tool.h"
 
-/* The names that the layers put into their keys, and what they mean. A name that ends with "." stands for all that begin so. */
+/* What the names in keys mean. One with "." at its end stands for all that begin so. */
 static const char *const meanings[][2] = {
 	{ "api", "which interface the program used" },
 	{ "platform.name", "the driver's platform" },
@@ -80,7 +80,8 @@ static const char *field_words(struct cmn_view name)
 		size_t len = strlen(meanings[i][0]);
 		bool prefix = meanings[i][0][len - 1] == '.';
 
-		if ((prefix ? name.len > len : name.len == len) && memcmp(name.data, meanings[i][0], len) == 0)
+		if ((prefix ? name.len > len : name.len == len) &&
+		    memcmp(name.data, meanings[i][0], len) == 0)
 			return meanings[i][1];
 	}
 	return NULL;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * stats_verb: counts from the root's file, entries and bytes from its entries; for --verbose and --per-program,
- * entries by device and by program, by a walk of its own.
+ * stats_verb: counts from the root's file, entries and bytes from its entries; for --verbose and
+ * --per-program, entries by device and by program, by a walk of its own.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -356,7 +356,8 @@ static void append_table(struct cmn_buffer *text, const struct cc_totals *stats)
 			  "while nobody waited");
 	append_compiles(text, "in all", &all);
 	for (size_t i = usage->day_count; i > first; i--)
-		append_compiles(text, report_value_date(usage->days[i - 1].day, date), &usage->days[i - 1].counts);
+		append_compiles(text, report_value_date(usage->days[i - 1].day, date),
+				&usage->days[i - 1].counts);
 	for (size_t i = 0; i < usage->program_count && i < SHOWN_PROGRAMS; i++)
 		append_compiles(text, usage->programs[i].name, &usage->programs[i].counts);
 }

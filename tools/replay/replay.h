@@ -27,8 +27,8 @@ void replay_all(struct replay *replay, const struct replay_worths *worths);
 
 /*
  * Builds the recipes of these names that settings->root has, as the verb does, but removes those
- * for which idle has no time. false: complained about, or a signal asked this process to end, which *ret says.
- * Of *ret, which is set in any case, only the counts are of use: order has none of them.
+ * for which idle has no time. false: complained about, or a signal asked this process to end, which
+ * *ret says. Of *ret, which is set in any case, only the counts are of use: order has none of them.
  */
 bool replay_build(const struct replay_settings *settings, struct idle *idle, size_t jobs,
 		  const struct cc_recipes_names *names, struct replay *ret);

@@ -28,8 +28,9 @@ bool replay_key_has(struct cmn_view key, const char *name, const char *text);
 bool replay_key_is_level_zero(struct cmn_view key);
 
 /*
- * What links are made of, as the store has it: compiled objects and libraries. A link's key names each input
- * by the hash of its entry's content, so that a link can be repeated while the entries of its inputs are there.
+ * What links are made of, as the store has it: compiled objects and libraries. A link's key names
+ * each input by the hash of its entry's content, so that a link can be repeated while the entries
+ * of its inputs are there.
  */
 struct object {
 	struct cmn_hash content;	/* as links have it */

@@ -30,10 +30,12 @@ struct worker_function {
 	size_t offset;
 	bool needed;
 };
-/* Loads a library, which stays, and finds its functions. NULL, or why not; lack: if one is missing that is needed. */
+/* Loads a library, which stays, and finds its functions. NULL, or why not; lack: one is missing. */
 const char *worker_load(const char *library, const struct worker_function *functions, size_t count, void *ret,
 			const char *lack);
 
+/* Says why a loader cannot be used (false), or where this function of its came from. */
+bool worker_say_loader(const char *problem, const void *function);
 /* Says which files of ours this process has; which files it has at all. */
 void worker_say_layers(void);
 void worker_say_mapped(void);

@@ -226,6 +226,17 @@ static int say_layer(struct dl_phdr_info *info, size_t size, void *data)
 	return 0;
 }
 
+bool worker_say_loader(const char *problem, const void *function)
+{
+	Dl_info info;
+
+	if (problem)
+		(void)channel_say("failed", "loader", problem);
+	else if (dladdr(function, &info))
+		(void)channel_say("loader", info.dli_fname);
+	return !problem;
+}
+
 void worker_say_layers(void)
 {
 	(void)dl_iterate_phdr(say_layer, NULL);	/* its result is the callback's */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* worker_opencl: OpenCL's programs, compiled objects, libraries and links; its loader's functions by their names. */
+/* worker_opencl: OpenCL's programs, compiled objects, libraries and links; its loader's functions. */
 #include "tools/worker/opencl_loader.h"
 
 #include <stdbool.h>
@@ -96,7 +96,8 @@ static bool add_device(const struct opencl_loader *loader, const struct cc_recip
 		return true;
 	}
 	for (cl_uint i = 0; i < count; i++) {
-		if (has_device(target, devices[i]) || !device_says(loader, devices[i], CL_DEVICE_NAME, name))
+		if (has_device(target, devices[i]) ||
+		    !device_says(loader, devices[i], CL_DEVICE_NAME, name))
 			continue;
 		target->devices[target->count++] = devices[i];
 		return true;
