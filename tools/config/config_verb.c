@@ -177,7 +177,7 @@ int verb_config(const struct arguments *arguments)
 	if (!split_operands(arguments, &key, &value) || (key && !know(key, &rule)))
 		goto out;
 	show.name = rule.name;
-	code = shows ? config_show(&show) : edit_setting(arguments, &rule, program, value);
+	code = shows || !key ? config_show(&show) : edit_setting(arguments, &rule, program, value);
 out:
 	free(key);
 	return code;

@@ -27,7 +27,7 @@ static void add(struct doctor_icds *icds, unsigned readers, const char *file, co
 		struct doctor_icd *item = &icds->items[i];
 
 		if (!file == !item->file && (!file || strcmp(file, item->file) == 0) &&
-		    (file || (library && strcmp(library, item->library) == 0))) {
+		    (file || (library && item->library && strcmp(library, item->library) == 0))) {
 			item->readers |= readers;
 			free(problem);
 			return;

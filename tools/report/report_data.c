@@ -143,7 +143,7 @@ static bool add_entry(void *ctx, const struct cc_store_item *item)
 {
 	struct report_data *data = ctx;
 	struct report_entry entry = {
-		.path = copy_text(cmn_view_of(item->path)),
+		.path = memory_copy(item->path),
 		.bytes = item->bytes,
 		.build_ns = item->build_ns,
 		.device = name_device(item->key),
