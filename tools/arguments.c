@@ -8,7 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tools/similar.h"
+#include "tools/memory.h"
+#include "tools/suggest.h"
 #include "tools/tool.h"
 
 #define MAX_OPTIONS 16	/* of a verb, with help */
@@ -171,32 +172,17 @@ bool arguments_parse(const struct verb *verb, int argc, char **argv, struct argu
 {
 	int own = argc;	/* arguments before a command's */
 
-	*ret = (struct arguments){ .verb = verb, .options =
-				   calloc((size_t)argc, sizeof(*ret->options)) };
-	if (!ret->options) {
-		tool_complain("out of memory");
-		*ret_code = TOOL_FAILED;
-		return false;
-	}
+	*ret = (struct arguments){ .verb = verb, .options = memory_new((size_t)argc, sizeof(*ret->options)) };
 	if (verb->command == COMMAND_AFTER_DASHES) {
 		for (own = 1; own < argc && strcmp(argv[own], "--") != 0;)
 			own++;
 		if (own + 1 < argc)
 			ret->command = argv + own + 1;
 	}
-	if (parse_options(ret, own, argv, ret_code)) {
-		*ret_code = take_operands(ret, own, argv);
-		if (*ret_code == TOOL_OK)
-			return true;
-	}
-	arguments_release(ret);
-	return false;
-}
-
-void arguments_release(struct arguments *arguments)
-{
-	free(arguments->options);
-	arguments->options = NULL;
+	if (!parse_options(ret, own, argv, ret_code))
+		return false;
+	*ret_code = take_operands(ret, own, argv);
+	return *ret_code == TOOL_OK;
 }
 
 const char *arguments_next(const struct arguments *arguments, const char *name, size_t *at)

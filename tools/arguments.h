@@ -23,11 +23,10 @@ struct arguments {
 
 /*
  * Sets the variables of options that have one. false: the verb is not to be run, since help was
- * asked for, or something was complained about; *ret_code is the exit code then.
+ * asked for, or something was complained about; *ret_code is the exit code then. Until the command ends.
  */
 bool arguments_parse(const struct verb *verb, int argc, char **argv, struct arguments *ret,
 		     int *ret_code);
-void arguments_release(struct arguments *arguments);
 
 /*
  * Each takes the name of an option of the verb's row, without its dashes; of several the last

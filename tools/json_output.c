@@ -3,41 +3,30 @@
 #include "tools/json_output.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "common/json.h"
+#include "tools/memory.h"
 #include "tools/tool.h"
 
 #define FORMAT (JSON_C_TO_STRING_PRETTY | JSON_C_TO_STRING_SPACED | JSON_C_TO_STRING_NOSLASHESCAPE)
 #define STREAM_PIECE ((size_t)1 << 16)
 #define REPLACEMENT "\xef\xbf\xbd"
 
-/* NULL would be a null in what is printed. */
-static struct json_object *made(struct json_object *value)
-{
-	if (value)
-		return value;
-	tool_complain("out of memory");
-	exit(TOOL_FAILED);
-}
-
 static void add(struct json_object *parent, const char *name, struct json_object *value)
 {
-	int error = name ? json_object_object_add(parent, name, value)
-			 : json_object_array_add(parent, value);
-
-	(void)made(error ? NULL : parent);
+	if (name ? json_object_object_add(parent, name, value) : json_object_array_add(parent, value))
+		memory_end();
 }
 
 struct json_object *json_new_object(void)
 {
-	return made(json_object_new_object());
+	return memory_of(json_object_new_object());
 }
 
 struct json_object *json_new_array(void)
 {
-	return made(json_object_new_array());
+	return memory_of(json_object_new_array());
 }
 
 struct json_object *json_add_object(struct json_object *parent, const char *name)
@@ -80,15 +69,16 @@ void json_add_view(struct json_object *parent, const char *name, struct cmn_view
 		text = (struct cmn_view){ (const char *)text.data + len, text.len - len };
 	}
 	/* Its lengths are int. */
-	(void)made(clean.failed || clean.len > INT32_MAX ? NULL : parent);
-	add(parent, name, made(json_object_new_string_len(clean.len ? (const char *)clean.data : "",
+	if (clean.failed || clean.len > INT32_MAX)
+		memory_end();
+	add(parent, name, memory_of(json_object_new_string_len(clean.len ? (const char *)clean.data : "",
 							  (int)clean.len)));
 	cmn_buffer_release(&clean);
 }
 
 void json_add_number(struct json_object *parent, const char *name, uint64_t number)
 {
-	add(parent, name, made(json_object_new_uint64(number)));
+	add(parent, name, memory_of(json_object_new_uint64(number)));
 }
 
 void json_add_ms(struct json_object *parent, const char *name, uint64_t ns)
@@ -96,12 +86,12 @@ void json_add_ms(struct json_object *parent, const char *name, uint64_t ns)
 	char text[32];
 
 	(void)snprintf(text, sizeof(text), "%.3f", (double)ns / 1e6);	/* it fits */
-	add(parent, name, made(json_object_new_double_s((double)ns / 1e6, text)));
+	add(parent, name, memory_of(json_object_new_double_s((double)ns / 1e6, text)));
 }
 
 void json_add_bool(struct json_object *parent, const char *name, bool value)
 {
-	add(parent, name, made(json_object_new_boolean(value)));
+	add(parent, name, memory_of(json_object_new_boolean(value)));
 }
 
 void json_add_null(struct json_object *parent, const char *name)
@@ -111,10 +101,7 @@ void json_add_null(struct json_object *parent, const char *name)
 
 void json_append(struct cmn_buffer *text, struct json_object *root)
 {
-	const char *printed = json_object_to_json_string_ext(root, FORMAT);
-
-	text->failed |= !printed;
-	cmn_buffer_append_text(text, printed ? printed : "");
+	cmn_buffer_append_text(text, memory_of((void *)json_object_to_json_string_ext(root, FORMAT)));
 	(void)json_object_put(root);
 }
 

@@ -7,10 +7,8 @@
 
 #include "common/bytes.h"
 #include "tools/arguments.h"
-#include "tools/completion/completion.h"
-#include "tools/entries/entry_words.h"
-#include "tools/habits.h"
-#include "tools/similar.h"
+#include "tools/verbs.h"
+#include "tools/suggest.h"
 #include "tools/tool.h"
 #include "tools/worker/worker.h"
 #include "tools/worker/worker_process.h"
@@ -90,7 +88,7 @@ int main(int argc, char **argv)
 		{ "completion", completion_print }, { "entry-words", entry_words_print },
 	};
 	const char *name = argc > 1 ? argv[1] : NULL;
-	struct arguments arguments;
+	static struct arguments arguments;
 	const struct verb *verb;
 	int code;
 
@@ -111,9 +109,7 @@ int main(int argc, char **argv)
 		argv[1] = verb->full_name;
 		if (!arguments_parse(verb, argc - 1, argv + 1, &arguments, &code))
 			return code;
-		code = verb->run(&arguments);
-		arguments_release(&arguments);
-		return code;
+		return verb->run(&arguments);
 	}
 	for (size_t i = 0; i < sizeof(hidden) / sizeof(hidden[0]); i++) {
 		if (strcmp(name, hidden[i].name) == 0)

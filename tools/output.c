@@ -3,7 +3,6 @@
 #include "tools/output.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,6 +10,7 @@
 #include <unistd.h>
 
 #include "common/file.h"
+#include "tools/memory.h"
 #include "tools/tool.h"
 
 bool output_open(const char *file, const char *what, struct output *ret)
@@ -29,10 +29,9 @@ bool output_open(const char *file, const char *what, struct output *ret)
 	} else if (lstat(file, &info) == 0 && !S_ISREG(info.st_mode)) {
 		/* It would be replaced: a device, a link, a pipe. */
 		problem = "it exists and is not a regular file (- is standard output)";
-	} else if (asprintf(&output.temporary, "%.*s.ckcache-output-XXXXXX",
-			    slash ? (int)(slash - file + 1) : 0, file) < 0) {
-		problem = "out of memory";
 	} else {
+		output.temporary = memory_printf("%.*s.ckcache-output-XXXXXX",
+						 slash ? (int)(slash - file + 1) : 0, file);
 		output.fd = cmn_file_make_unique(output.temporary);
 		if (output.fd < 0) {
 			problem = strerror(errno);

@@ -27,10 +27,7 @@
 /* Appends text, of which max characters, as it has to be written where the template puts values. */
 typedef void template_escape(struct cmn_buffer *ret, struct cmn_view text, size_t max);
 
-/*
- * ret->failed: out of memory. A template that is no good ends the process: any test of it comes
- * by there.
- */
+/* A template that is no good ends the process: any test of it comes by there. */
 void template_render(struct cmn_buffer *ret, const char *text, struct json_object *values,
 		     template_escape *escape);
 

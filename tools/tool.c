@@ -16,6 +16,7 @@
 #include "common/clock.h"
 #include "common/printable.h"
 #include "common/trusted.h"
+#include "tools/memory.h"
 #include "tools/terminal.h"
 
 /* For each lock that somebody else has. */
@@ -51,15 +52,11 @@ char *tool_find_library(const char *name)
 	if (slash)
 		*slash = '\0';
 	for (size_t i = 0; slash && !found && i < sizeof(folders) / sizeof(folders[0]); i++) {
-		char *path, *folder;
+		char *path = memory_printf("%s/%s", self, folders[i]), *folder = realpath(path, NULL);
 
-		if (asprintf(&path, "%s/%s", self, folders[i]) < 0)
-			break;
-		folder = realpath(path, NULL);
 		free(path);
 		/* The file may be a link, whose name is what counts. */
-		if (folder && asprintf(&found, "%s/%s", folder, name) < 0)
-			found = NULL;	/* asprintf leaves it undefined */
+		found = folder ? memory_printf("%s/%s", folder, name) : NULL;
 		free(folder);
 		if (found && access(found, F_OK) < 0) {
 			free(found);
@@ -72,29 +69,19 @@ char *tool_find_library(const char *name)
 
 bool tool_set_path(const char *variable, const char *path)
 {
-	char *cwd = NULL, *full = NULL;
-	bool done = false;
-	int len;
+	char *cwd = path[0] == '/' ? NULL : getcwd(NULL, 0), *full;
+	bool good = *path && (path[0] == '/' || cwd) && path[0] != '~';
 
-	if (path[0] != '/')
-		cwd = getcwd(NULL, 0);
-	if (!*path || (path[0] != '/' && !cwd) || path[0] == '~') {
+	if (good) {
+		full = memory_printf("%s%s%s", cwd ? cwd : "", cwd ? "/" : "", path);
+		if (setenv(variable, full, 1) < 0)
+			memory_end();
+		free(full);
+	} else {
 		tool_complain("\"%s\" is not a path%s", path, *path == '~' ? ": ~ is for a shell to expand" : "");
-		goto out;
 	}
-	len = cwd ? asprintf(&full, "%s/%s", cwd, path) : asprintf(&full, "%s", path);
-	if (len < 0) {
-		full = NULL;	/* asprintf leaves it undefined */
-		tool_complain("out of memory");
-		goto out;
-	}
-	done = setenv(variable, full, 1) == 0;
-	if (!done)
-		tool_complain("out of memory");
-out:
 	free(cwd);
-	free(full);
-	return done;
+	return good;
 }
 
 char *tool_make_scratch(void)
@@ -102,16 +89,16 @@ char *tool_make_scratch(void)
 	const char *parents[] = { getenv("TMPDIR"), "/tmp", "/var/tmp", "/dev/shm" };
 
 	for (size_t i = 0; i < sizeof(parents) / sizeof(parents[0]); i++) {
-		char *path = NULL;
+		char *path;
 
 		if (!parents[i] || !cmn_trusted_owners(parents[i]))
 			continue;
-		if (asprintf(&path, "%s/ckcache-XXXXXX", parents[i]) < 0)
-			return NULL;
+		path = memory_printf("%s/ckcache-XXXXXX", parents[i]);
 		if (mkdtemp(path))
 			return path;
 		free(path);
 	}
+	tool_complain("cannot create a temporary directory");
 	return NULL;
 }
 
@@ -131,7 +118,6 @@ void tool_remove_scratch(char *path)
 	free(path);
 }
 
-/* What the cache has to say goes where the progress line may stand. */
 static void complain_of_cache(void *ctx, enum cmn_log_level level, const char *message)
 {
 	(void)ctx;
@@ -139,61 +125,81 @@ static void complain_of_cache(void *ctx, enum cmn_log_level level, const char *m
 	tool_complain("%s", message);
 }
 
+const struct cmn_log tool_log = { .level = CMN_LOG_WARNING, .sink = complain_of_cache };
+const struct cmn_log tool_silent = { .level = CMN_LOG_NONE };
+
 uint64_t tool_lock_until(void)
 {
 	return cmn_clock_monotonic() + PATIENCE_NS;
 }
 
-bool tool_open(struct tool_cache *ret)
+int tool_fail(const char *what, enum cmn_status status)
 {
-	enum cmn_status status;
-
-	*ret = (struct tool_cache){
-		.log = { .level = CMN_LOG_WARNING, .sink = complain_of_cache }
-	};
-	status = cc_config_load(&ret->log, &ret->config);
-	if (status != CMN_OK) {
-		tool_complain("configuration: %s", cmn_status_string(status));
-		return false;
-	}
-	if (!ret->config.dir) {
-		tool_complain("there is no cache directory: %s",
-			      ret->config.dir_problem ? ret->config.dir_problem :
-							"persistent is set to 0");
-		cc_config_release(&ret->config);
-		return false;
-	}
-	status = cc_store_open(&ret->config, &ret->log, &ret->store);
-	if (status != CMN_OK) {
-		/* Of these two the store has said more. */
-		if (status != CMN_ERR_ACCESS && status != CMN_ERR_INVALID)
-			tool_complain("%s: %s", ret->config.dir, cmn_status_string(status));
-		cc_config_release(&ret->config);
-		return false;
-	}
-	cc_store_set_patience(ret->store, PATIENCE_NS);
-	return true;
+	terminal_progress_hide();
+	tool_complain("%s: %s", what, status == CMN_BUSY ? "another process holds a lock" :
+		      cmn_status_string(status));
+	return TOOL_FAILED;
 }
 
-/* Why nothing can be written to the directory, or to the first one of those above it that there is; NULL: it can. */
+void tool_load_config(struct cc_config *ret)
+{
+	if (cc_config_load(&tool_silent, ret) != CMN_OK)
+		memory_end();	/* it fails for nothing else */
+}
+
+struct tool_cache *tool_try_open(void)
+{
+	static struct tool_cache cache;
+	enum cmn_status status;
+
+	if (cc_config_load(&tool_log, &cache.config) != CMN_OK)
+		memory_end();	/* it fails for nothing else */
+	if (!cache.config.dir) {
+		tool_complain("there is no cache directory: %s", cache.config.dir_problem ?
+			      cache.config.dir_problem : "persistent is set to 0");
+		return NULL;
+	}
+	status = cc_store_open(&cache.config, &tool_log, &cache.store);
+	if (status == CMN_OK) {
+		cc_store_set_patience(cache.store, PATIENCE_NS);
+		return &cache;
+	}
+	/* Of these two the store has said more. */
+	if (status != CMN_ERR_ACCESS && status != CMN_ERR_INVALID)
+		(void)tool_fail(cache.config.dir, status);
+	return NULL;
+}
+
+struct tool_cache *tool_open(void)
+{
+	struct tool_cache *cache = tool_try_open();
+
+	if (!cache)
+		exit(TOOL_FAILED);
+	return cache;
+}
+
+char *tool_find_parent(const char *dir)
+{
+	char *path = memory_copy(dir), *slash;
+
+	while (access(path, F_OK) < 0 && errno == ENOENT && (slash = strrchr(path, '/')))
+		slash[slash == path] = '\0';	/* "/" is the last */
+	return path;
+}
+
+/* Why nothing can be written to the directory, or where it would be made; NULL: it can. */
 static const char *why_not_written(const char *dir)
 {
-	const char *reason = NULL, *there;
-	char *path = strdup(dir), *slash;
+	const char *reason = NULL;
+	char *there = tool_find_parent(dir);
 	struct statvfs space;
 
-	while (path && *path && access(path, F_OK) < 0 && errno == ENOENT) {
-		slash = strrchr(path, '/');
-		if (!slash)
-			break;
-		*slash = '\0';
-	}
-	there = path && *path ? path : "/";
 	if (access(there, W_OK | X_OK) < 0)
 		reason = "it cannot be written to";
 	else if (statvfs(there, &space) == 0 && space.f_blocks && !(geteuid() ? space.f_bavail : space.f_bfree))
 		reason = "no space is left there";
-	free(path);
+	free(there);
 	return reason;
 }
 
@@ -201,15 +207,12 @@ char *tool_directory_problem(const struct cc_config *config)
 {
 	enum cc_root_kind kind = config->sharing == CC_SHARING_GROUP ? CC_ROOT_GROUP : CC_ROOT_OWN;
 	const char *reason = NULL;
-	char *text = NULL;
 
 	if (!config->dir)
 		return NULL;
 	if (cc_root_check(config->dir, kind, &reason) != CMN_ERR_ACCESS)
 		reason = config->read_only ? NULL : why_not_written(config->dir);
-	if (reason && asprintf(&text, "%s cannot be used: %s", config->dir, reason) < 0)
-		text = NULL;	/* it is undefined then */
-	return text;
+	return reason ? memory_printf("%s cannot be used: %s", config->dir, reason) : NULL;
 }
 
 bool tool_may_write(const struct tool_cache *cache)
@@ -227,10 +230,19 @@ bool tool_may_write(const struct tool_cache *cache)
 	return !cache->config.read_only;
 }
 
-void tool_close(struct tool_cache *cache)
+uint64_t tool_entries_in(int entry_dir_fd)
 {
-	cc_store_close(cache->store);
-	cc_config_release(&cache->config);
+	struct cc_entry_dir_scan scan = { .temporaries = false };
+
+	return cc_entry_dir_scan(entry_dir_fd, &scan) == CMN_OK ? scan.present[CC_ENTRY_DIR_SRC] : 0;
+}
+
+unsigned int tool_next_entry(uint64_t *entries)
+{
+	unsigned int n = (unsigned int)__builtin_ctzll(*entries);
+
+	*entries &= *entries - 1;
+	return n;
 }
 
 /* How long the sequence for a colour is that the text begins with; 0: it begins with none. */
@@ -263,30 +275,24 @@ static void clean_for_terminal(struct cmn_buffer *text)
 		len = len ? len : next.len;
 		rest = (struct cmn_view){ (const char *)rest.data + len, rest.len - len };
 	}
-	clean.failed |= text->failed;
 	cmn_buffer_release(text);
 	*text = clean;
 }
 
 int tool_print(struct cmn_buffer *text)
 {
-	enum cmn_status status = CMN_ERR_NOMEM;
 	int error = 0;
 
 	terminal_progress_hide();
-	if (isatty(STDOUT_FILENO))
+	if (!text->failed && isatty(STDOUT_FILENO))
 		clean_for_terminal(text);
+	if (text->failed)
+		memory_end();
 	/* Not as the cache writes: a reader that has left ends a command by SIGPIPE, as any other. */
-	if (!text->failed && (!text->len || fwrite(text->data, 1, text->len, stdout) == text->len) &&
-	    fflush(stdout) == 0)
-		status = CMN_OK;
-	else if (!text->failed)
+	if ((text->len && fwrite(text->data, 1, text->len, stdout) != text->len) || fflush(stdout) != 0)
 		error = errno;
 	cmn_buffer_release(text);
-	if (status == CMN_OK)
-		return TOOL_OK;
-	if (error != EPIPE)	/* where SIGPIPE is ignored: it has seen what it wanted */
-		tool_complain("standard output: %s", error ? strerror(error) :
-			      cmn_status_string(status));
-	return TOOL_FAILED;
+	if (error && error != EPIPE)	/* where SIGPIPE is ignored: it has seen what it wanted */
+		tool_complain("standard output: %s", strerror(error));
+	return error ? TOOL_FAILED : TOOL_OK;
 }

@@ -30,8 +30,8 @@ char *tool_find_library(const char *name);
 #define TOOL_SLOT_LIBRARY "ckcache/libze_validation_layer.so.1"
 
 /*
- * A new directory of this process's own among those for temporary files; NULL: nowhere. Its path
- * is freed when it is removed with all that is in it (NULL: nothing).
+ * A new directory of this process's own among those for temporary files; NULL: nowhere, complained about.
+ * Its path is freed when it is removed with all that is in it (NULL: nothing).
  */
 char *tool_make_scratch(void);
 void tool_remove_scratch(char *path);
@@ -42,16 +42,30 @@ uint64_t tool_lock_until(void);
 /* Makes a path absolute and puts it into a variable; false: complained about. */
 bool tool_set_path(const char *variable, const char *path);
 
-/* The configured cache; false: there is none, it was complained about. */
+/* What the cache has to say, as such messages; nothing of it. */
+extern const struct cmn_log tool_log, tool_silent;
+
+/* "WHAT: why", on stderr; the exit code that follows. */
+int tool_fail(const char *what, enum cmn_status status);
+/* The settings, of which nothing is said: what is wrong with them is not at issue. */
+void tool_load_config(struct cc_config *ret);
+
+/* The configured cache, until the command ends; NULL: there is none, it was complained about. */
 struct tool_cache {
-	struct cmn_log log;
 	struct cc_config config;
 	struct cc_store *store;
 };
-bool tool_open(struct tool_cache *ret);
-void tool_close(struct tool_cache *cache);
+struct tool_cache *tool_try_open(void);
+/* The same; without one, the command ends. */
+struct tool_cache *tool_open(void) __attribute__((returns_nonnull));
 /* What keeps that configuration's directory from being used, as "DIR cannot be used: ..."; NULL: nothing does, or there is none. The caller frees it. */
 char *tool_directory_problem(const struct cc_config *config);
+/* The numbers of the entries that an entry directory has, as bits; 0 also where it was removed meanwhile. */
+uint64_t tool_entries_in(int entry_dir_fd);
+/* Of such bits, the lowest one's number, which is taken away. */
+unsigned int tool_next_entry(uint64_t *entries);
+/* The directory, or the first one of those above it that there is; on the heap. */
+char *tool_find_parent(const char *dir);
 /* false: read_only is set, it was complained about. */
 bool tool_may_write(const struct tool_cache *cache);
 

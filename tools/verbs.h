@@ -58,6 +58,15 @@ struct verb {
 const struct verb *verb_at(unsigned int i);
 const struct verb *verb_find(const char *name);	/* NULL: there is none */
 
+/*
+ * Hidden verbs, with their argv; the exit code. The build runs the first, with the name of a shell.
+ * Shells run the second, "entry-words BEGINNING [WORD...]", where an entry is to be named: it prints
+ * paths, kernels and programs that begin so, one a line. Of the words behind, only --dir counts. Its
+ * time is bounded: then some are not offered.
+ */
+int completion_print(int argc, char **argv);
+int entry_words_print(int argc, char **argv);
+
 /* The exit code. verb NULL: the list of all. */
 int help_print(const struct verb *verb);
 

@@ -20,7 +20,6 @@
 
 #include "common/file.h"
 #include "tools/recipes/pack.h"
-#include "tools/recipes/pack_format.h"
 
 static void fail(const char *what)
 {

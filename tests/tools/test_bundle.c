@@ -7,7 +7,6 @@
 #include "common/file.h"
 #include "tests/support/unit.h"
 #include "tests/unit/cachecore/remote/values.h"
-#include "tools/bundle/bundle_file.h"
 
 #define FIRST_AT 16	/* behind the header */
 #define SRC_LEN_AT (FIRST_AT + 16)

@@ -47,10 +47,12 @@ const char *arguments_next(const struct arguments *arguments, const char *name, 
 	return verify && !(*at)++ ? verify : NULL;
 }
 
-static void open_cache(const char *dir, struct tool_cache *ret)
+/* What the command keeps until it ends, which it does after one import. */
+const char *__lsan_default_suppressions(void);
+
+const char *__lsan_default_suppressions(void)
 {
-	CU_ASSERT_EQUAL_FATAL(setenv("CKCACHE_DIR", dir, 1), 0);
-	CU_ASSERT_FATAL(tool_open(ret));
+	return "leak:tool_try_open\nleak:cc_trust_of\n";
 }
 
 static struct cmn_buffer slurp(const char *entry_dir, const char *name)
@@ -68,7 +70,6 @@ static void make_files(struct cmn_buffer *src, struct cmn_buffer *bin)
 {
 	struct cc_entry *entry = cc_entry_new(1000);
 	char dir[4300], entry_dir[CC_ENTRY_DIR_PATH_SIZE];
-	struct tool_cache cache;
 	struct cc_key key;
 
 	CU_ASSERT_PTR_NOT_NULL_FATAL(entry);
@@ -78,9 +79,8 @@ static void make_files(struct cmn_buffer *src, struct cmn_buffer *bin)
 	cc_key_add_text(&key, CC_PART_IMAGE, "source", "kernel void f() {}");
 	cc_entry_dir_path(cc_key_view(&key), entry_dir);
 	(void)snprintf(dir, sizeof(dir), "%s/filled", unit_dir());
-	open_cache(dir, &cache);
-	CU_ASSERT_EQUAL_FATAL(cc_store_put(cache.store, &key, entry), CMN_OK);
-	tool_close(&cache);
+	CU_ASSERT_EQUAL_FATAL(setenv("CKCACHE_DIR", dir, 1), 0);
+	CU_ASSERT_EQUAL_FATAL(cc_store_put(tool_open()->store, &key, entry), CMN_OK);
 	cc_key_release(&key);
 	cc_entry_unref(entry);
 	*src = slurp(entry_dir, "0.src");

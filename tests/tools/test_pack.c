@@ -5,7 +5,6 @@
 #include <ctype.h>
 
 #include "tests/support/unit.h"
-#include "tools/recipes/pack_format.h"
 #include "tools/recipes/portable.h"
 
 static const struct pack_target gpu = { .vendor_id = 0x8086, .device_type = 4 };

@@ -65,4 +65,7 @@ CMN_CHECKED enum cmn_status bundle_reader_next(struct bundle_reader *reader,
 					       struct cc_remote_value *ret);
 void bundle_reader_release(struct bundle_reader *reader);	/* the file stays open */
 
+/* A regular file, for close, and its size. file: "-" is standard input. -1: complained about. */
+int bundle_file_open(const char *file, uint64_t *ret_size);
+
 #endif

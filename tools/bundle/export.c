@@ -98,17 +98,13 @@ static enum cmn_status export_entry_dir(void *ctx, int root_fd, const char *path
 	struct exporting *exporting = ctx;
 	const struct bundle_state *state = &exporting->writer.state;
 	enum cmn_status status = CMN_OK;
-	struct cc_entry_dir_scan scan;
+	uint64_t entries = tool_entries_in(entry_dir_fd);
 
 	(void)root_fd;
 	(void)path;
 	terminal_progress("export", exporting->total ? state->bytes : state->count, exporting->total);
-	if (cc_entry_dir_scan(entry_dir_fd, &scan) != CMN_OK)
-		return CMN_OK;	/* removed meanwhile */
-	for (unsigned int n = 0; n < CC_ENTRY_DIR_VARIANTS && status == CMN_OK; n++) {
-		if (scan.present[CC_ENTRY_DIR_SRC] >> n & 1)
-			status = export_entry(exporting, entry_dir_fd, n);
-	}
+	while (entries && status == CMN_OK)
+		status = export_entry(exporting, entry_dir_fd, tool_next_entry(&entries));
 	return status;
 }
 
@@ -187,15 +183,14 @@ int verb_export(const struct arguments *arguments)
 	struct cc_signer signer;
 	const char *key_file = arguments_text(arguments, "sign");
 	bool json = arguments_flag(arguments, "json");
-	struct tool_cache cache;
+	struct tool_cache *cache;
 	int code = TOOL_FAILED;
 
 	if (key_file && !key_file_read_private(key_file, &signer))
 		return TOOL_FAILED;
-	if (tool_open(&cache)) {
-		code = export_cache(cache.store, arguments->operand, key_file ? &signer : NULL, json);
-		tool_close(&cache);
-	}
+	cache = tool_try_open();
+	if (cache)
+		code = export_cache(cache->store, arguments->operand, key_file ? &signer : NULL, json);
 	explicit_bzero(&signer, sizeof(signer));
 	return code;
 }

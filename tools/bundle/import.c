@@ -8,7 +8,6 @@
  */
 #include <fcntl.h>
 #include <inttypes.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -16,9 +15,9 @@
 #include "common/clock.h"
 #include "tools/arguments.h"
 #include "tools/bundle/bundle.h"
-#include "tools/bundle/bundle_file.h"
 #include "tools/json_output.h"
 #include "tools/key/key_file.h"
+#include "tools/memory.h"
 #include "tools/terminal.h"
 #include "tools/tool.h"
 
@@ -95,8 +94,8 @@ static bool has_entry(const struct cc_store *store, struct cmn_view src_file,
 		      const struct cc_entry *entry)
 {
 	char path[CC_ENTRY_DIR_PATH_SIZE];
-	struct cc_entry_dir_scan scan;
 	int root_fd, entry_dir_fd;
+	uint64_t entries;
 	struct cc_src src;
 	bool has = false;
 
@@ -105,11 +104,9 @@ static bool has_entry(const struct cc_store *store, struct cmn_view src_file,
 		return false;
 	cc_entry_dir_path(src.key, path);
 	if (cc_entry_dir_open(root_fd, path, &entry_dir_fd) == CMN_OK) {
-		if (cc_entry_dir_scan(entry_dir_fd, &scan) != CMN_OK)
-			scan = (struct cc_entry_dir_scan){ 0 };
-		for (unsigned int n = 0; n < CC_ENTRY_DIR_VARIANTS && !has; n++)
-			has = scan.present[CC_ENTRY_DIR_SRC] >> n & 1 &&
-			      is_equal(entry_dir_fd, n, cc_store_trust(store), &src, entry);
+		for (entries = tool_entries_in(entry_dir_fd); entries && !has;)
+			has = is_equal(entry_dir_fd, tool_next_entry(&entries), cc_store_trust(store), &src,
+				       entry);
 		(void)close(entry_dir_fd);	/* read only */
 	}
 	(void)close(root_fd);	/* read only */
@@ -158,7 +155,7 @@ static bool import_entries(struct importing *importing, int fd, uint64_t size)
 	}
 	terminal_progress_hide();
 	if (stored != CMN_OK)
-		tool_complain("%s: %s", importing->cache->config.dir, cmn_status_string(stored));
+		(void)tool_fail(importing->cache->config.dir, stored);
 	else if (status == CMN_ERR_NOMEM || status == CMN_ERR_IO)
 		tool_complain("%s: %s", importing->file, cmn_status_string(status));
 	else if (status != CMN_MISS)
@@ -273,27 +270,18 @@ static bool read_keys(const struct arguments *arguments, struct cc_trust **ret)
 			return false;
 	}
 	*ret = NULL;
-	if (!count || cc_trust_of(keys, count, ret) == CMN_OK)
-		return true;
-	tool_complain("out of memory");
-	return false;
+	if (count && cc_trust_of(keys, count, ret) != CMN_OK)
+		memory_end();
+	return true;
 }
 
 verb_function verb_import;
 
 int verb_import(const struct arguments *arguments)
 {
-	struct cc_trust *trust;
-	struct tool_cache cache;
-	int code = TOOL_FAILED;
+	static struct cc_trust *trust;	/* until the command ends */
 
 	if (!read_keys(arguments, &trust))
 		return TOOL_FAILED;
-	if (tool_open(&cache)) {
-		code = import_file(&cache, arguments->operand, trust,
-				   arguments_flag(arguments, "json"));
-		tool_close(&cache);
-	}
-	cc_trust_free(trust);
-	return code;
+	return import_file(tool_open(), arguments->operand, trust, arguments_flag(arguments, "json"));
 }

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* completion: the table of verbs as values for the templates beside this file. */
-#include "tools/completion/completion.h"
+#include "tools/verbs.h"
 
 #include <string.h>
 
 #include "tools/template.h"
 #include "tools/tool.h"
-#include "tools/verbs.h"
 
 extern const char completion_bash[], completion_zsh[], completion_fish[];
 

@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * config_edit: the text of a settings file with one setting changed. Comments, the order and
- * every other line stay byte by byte. Pure.
+ * config_edit: a settings file with one setting changed. Comments, the order and every other line stay byte
+ * by byte. The file is replaced as a whole, under a lock that all changes take: whoever reads it sees the
+ * old text or the new one, also after a crash.
  */
 #ifndef TOOLS_CONFIG_CONFIG_EDIT_H
 #define TOOLS_CONFIG_CONFIG_EDIT_H
 
 #include <stdbool.h>
-
-#include "common/bytes.h"
-#include "common/status.h"
+#include <sys/types.h>
 
 struct config_edit {
 	const char *program;	/* in whose section; NULL: for all programs */
@@ -18,15 +17,18 @@ struct config_edit {
 	bool secret;		/* the value may hold a password */
 };
 
-/*
- * Appends the new text to ret. The last line of the setting gets the value, because the last one
- * counts; a new line goes behind the last setting of its part, and a new section to the end.
- * CMN_MISS: nothing had to be changed; CMN_ERR_NOMEM.
- */
-CMN_CHECKED enum cmn_status config_edit(struct cmn_view text, const struct config_edit *edit,
-					struct cmn_buffer *ret);
 /* Whether a line of a file can hold that value, or a section's head that program's name. */
 bool config_edit_fits(const char *name, const char *value);
 bool config_edit_names_program(const char *name);
+
+/*
+ * Makes the file and its directories (with directory_mode) where they are missing. A link is
+ * followed, so that what it leads to changes. Owner and permissions stay, as far as this user can
+ * keep them: in another group's file, that group and others get what both had. A new file has
+ * file_mode. Where the value is a secret, only the owner can read the file from then on. The exit
+ * code; where it failed, it was complained about.
+ */
+int config_write(const char *path, const struct config_edit *edit, mode_t directory_mode,
+		 mode_t file_mode);
 
 #endif

@@ -12,6 +12,7 @@
 #include "cachecore/remote/address.h"
 #include "common/file.h"
 #include "tools/json_output.h"
+#include "tools/memory.h"
 #include "tools/tool.h"
 
 struct shown {
@@ -20,13 +21,6 @@ struct shown {
 	struct cmn_buffer text;
 	struct json_object *settings, *programs;	/* NULL: for people */
 };
-
-static void complain(void *ctx, enum cmn_log_level level, const char *message)
-{
-	(void)ctx;
-	(void)level;
-	tool_complain("%s", message);
-}
 
 /* What is printed gets into reports and logs: the address of a tier without what may be a password. */
 static void append_value(const char *name, const char *value, struct cmn_buffer *ret)
@@ -90,8 +84,8 @@ static void show_value(struct shown *shown, const struct cc_config_value *value)
 	cmn_buffer_release(&plain);
 }
 
-/* Why a line in a section is of no use; NULL: it is. */
-static const char *problem_of(const struct cc_config_line *line, struct cmn_buffer *buf)
+/* Why a line in a section is of no use; NULL: it is. *ret_text is to be freed. */
+static const char *problem_of(const struct cc_config_line *line, char **ret_text)
 {
 	struct cc_config_rule rule;
 
@@ -103,8 +97,8 @@ static const char *problem_of(const struct cc_config_line *line, struct cmn_buff
 	case CMN_ERR_ACCESS:
 		return "it cannot be set for one program";
 	default:
-		cmn_buffer_printf(buf, "%s is expected%c", rule.expected, '\0');
-		return buf->failed ? "a bad value" : (const char *)buf->data;
+		*ret_text = memory_printf("%s is expected", rule.expected);
+		return *ret_text;
 	}
 }
 
@@ -125,8 +119,9 @@ static struct json_object *add_program(struct shown *shown, const char *name)
 static void show_line(struct shown *shown, const struct cc_config_line *line, const char *file,
 		      unsigned int number, struct json_object *list)
 {
-	struct cmn_buffer plain = { 0 }, buf = { 0 };
-	const char *problem = problem_of(line, &buf);
+	struct cmn_buffer plain = { 0 };
+	char *own = NULL;
+	const char *problem = problem_of(line, &own);
 	struct json_object *one;
 
 	append_value(line->name, line->value, &plain);
@@ -144,7 +139,7 @@ static void show_line(struct shown *shown, const struct cc_config_line *line, co
 		cmn_buffer_append_u8(&shown->text, '\n');
 	}
 	cmn_buffer_release(&plain);
-	cmn_buffer_release(&buf);
+	free(own);
 }
 
 static void show_sections(struct shown *shown, const char *file)
@@ -158,7 +153,7 @@ static void show_sections(struct shown *shown, const char *file)
 	/* What cannot be read was complained about. */
 	if (!file || cmn_file_read(AT_FDCWD, file, CC_CONFIG_MAX_FILE, true, &content) != CMN_OK)
 		return;
-	text = cmn_buffer_take_string(&content);
+	text = memory_string(&content);
 	for (char *at = text; at; at = next) {
 		struct cc_config_line line;
 
@@ -202,16 +197,14 @@ static int print(struct shown *shown, const struct cc_config_value *values)
 
 int config_show(const struct config_show *show)
 {
-	const struct cmn_log log = { .level = CMN_LOG_WARNING, .sink = complain };
 	struct shown shown = { .show = show };
 	struct cc_config_value *values = NULL;
-	int code = TOOL_FAILED;
+	int code;
 
-	if (cc_config_user_file(&shown.user_file) == CMN_OK &&
-	    cc_config_list(&log, CC_CONFIG_SYSTEM_FILE, show->program, &values) == CMN_OK)
-		code = print(&shown, values);
-	else
-		tool_complain("out of memory");
+	if (cc_config_user_file(&shown.user_file) != CMN_OK ||
+	    cc_config_list(&tool_log, CC_CONFIG_SYSTEM_FILE, show->program, &values) != CMN_OK)
+		memory_end();
+	code = print(&shown, values);
 	cc_config_list_free(values);
 	free(shown.user_file);
 	return code;

@@ -11,20 +11,19 @@
 #include "tools/arguments.h"
 #include "tools/config/config_edit.h"
 #include "tools/config/config_show.h"
-#include "tools/config/config_write.h"
-#include "tools/similar.h"
+#include "tools/memory.h"
+#include "tools/suggest.h"
 #include "tools/tool.h"
 
 /* false: complained about, with the name that may have been meant. */
 static bool know(const char *name, struct cc_config_rule *ret)
 {
 	struct cc_config_value *values = NULL;
-	const struct cmn_log silent = { .level = CMN_LOG_NONE };
 	struct similar similar = { 0 };
 
 	if (cc_config_check(name, "", false, ret) == CMN_OK)
 		return true;
-	if (cc_config_list(&silent, CC_CONFIG_SYSTEM_FILE, NULL, &values) == CMN_OK) {
+	if (cc_config_list(&tool_silent, CC_CONFIG_SYSTEM_FILE, NULL, &values) == CMN_OK) {
 		for (const struct cc_config_value *value = values; value->name; value++)
 			similar_offer(&similar, strncasecmp(name, "CKCACHE_", 8) ? name : name + 8,
 				      value->name);
@@ -99,19 +98,18 @@ static int change(struct config_edit *edit, const struct cc_config_rule *rule, b
 {
 	char *file = NULL;
 	struct cc_config_value *values = NULL;
-	const struct cmn_log silent = { .level = CMN_LOG_NONE };
 	int code = TOOL_FAILED;
 
+	if (cc_config_user_file(&file) != CMN_OK)
+		memory_end();
 	if (system)
 		code = change_for_all(edit);
-	else if (cc_config_user_file(&file) != CMN_OK)
-		tool_complain("out of memory");
 	else if (!file)
 		tool_complain("neither XDG_CONFIG_HOME nor HOME names a directory of this user");
 	else
 		code = config_write(file, edit, 0700, 0600);
 	free(file);
-	if (code == TOOL_OK && cc_config_list(&silent, CC_CONFIG_SYSTEM_FILE, NULL, &values) == CMN_OK) {
+	if (code == TOOL_OK && cc_config_list(&tool_silent, CC_CONFIG_SYSTEM_FILE, NULL, &values) == CMN_OK) {
 		for (const struct cc_config_value *value = values; value->name; value++) {
 			if (strcmp(value->name, rule->name) == 0 && getenv(value->variable))
 				tool_complain("note: %s is set in this environment, and wins over files",
@@ -138,10 +136,9 @@ static bool split_operands(const struct arguments *arguments, char **ret_key, co
 			      "config unset KEY (try ckcache config --help)");
 		return false;
 	}
-	*ret_key = key ? strndup(key, equals ? (size_t)(equals - key) : strlen(key)) : NULL;
-	if (key && !*ret_key)
-		tool_complain("out of memory");
-	return !key || *ret_key;
+	if (key)
+		*ret_key = equals ? memory_printf("%.*s", (int)(equals - key), key) : memory_copy(key);
+	return true;
 }
 
 /* The exit code. */
@@ -180,7 +177,7 @@ int verb_config(const struct arguments *arguments)
 	if (!split_operands(arguments, &key, &value) || (key && !know(key, &rule)))
 		goto out;
 	show.name = rule.name;
-	code = shows ? config_show(&show) : edit_setting(arguments, &rule, program, value);
+	code = shows || !key ? config_show(&show) : edit_setting(arguments, &rule, program, value);
 out:
 	free(key);
 	return code;

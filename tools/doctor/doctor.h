@@ -69,7 +69,7 @@ struct doctor {
 	struct doctor_device *devices;
 	size_t device_count;
 	struct doctor_remote remote;
-	bool failed;		/* out of memory, or nobody reads */
+	bool failed;		/* nobody reads */
 	bool begun;		/* a section's title was printed: that of */
 	enum doctor_section printed;
 };
@@ -78,13 +78,10 @@ struct doctor {
 void doctor_say(struct doctor *doctor, enum doctor_section section, enum doctor_mark mark,
 		const char *advice, const char *format, ...)
 	__attribute__((format(printf, 5, 6)));
-/* Complains, and nothing more is looked at. */
-void doctor_out_of_memory(struct doctor *doctor);
 /* For a variable that holds a path, as probes work elsewhere; one that is not there stays. */
 void doctor_make_absolute(const char *variable);
 /* The last words, or all of it as JSON. */
 void doctor_report_end(struct doctor *doctor);
-void doctor_release(struct doctor *doctor);
 
 /* A device that a probe named; its trial comes later. */
 void doctor_add_device(struct doctor *doctor, bool level_zero, const char *platform,
@@ -121,6 +118,14 @@ const char *doctor_end_text(const struct doctor *doctor, const struct worker_res
 /* The last line that the probe said, behind ": ", or "", in text of 256 bytes. */
 const char *doctor_last_words(const struct worker_result *result, char *text);
 
+/* What all that a probe said adds up to. */
+struct doctor_answer {
+	char *texts;		/* in which the others lie; freed by the caller */
+	const char *loader, *name, *version, *asked, *what, *failure, *library;	/* NULL: not said */
+	bool active, below;
+	size_t layers, platforms, devices;	/* layers: files of ours that were loaded */
+};
+void doctor_read(const struct worker_result *result, struct doctor_answer *ret);
 void doctor_look_at_program(struct doctor *doctor, const char *command);
 /* Loads the configuration. */
 void doctor_look_at_settings(struct doctor *doctor);
@@ -147,11 +152,18 @@ struct doctor_icds {
 };
 /* Makes absolute what the loaders' variables have relative to this directory. */
 void doctor_icds_settle(void);
-void doctor_icds_find(struct doctor *doctor, struct doctor_icds *ret);
+void doctor_icds_find(struct doctor_icds *ret);
 /* Says which files are broken, and which variables do nothing; loader: its name, or NULL. */
 void doctor_icds_say(struct doctor *doctor, struct doctor_icds *icds, const char *loader);
-void doctor_icds_release(struct doctor_icds *icds);
 /* Asks each alone, without the layer; how many did not answer. */
 size_t doctor_icds_blame(struct doctor *doctor, const struct doctor_icds *icds);
+
+/*
+ * Of a probe with a layer that came to a bad end: whose fault that is, the layer's, a driver's or all
+ * drivers'. icds: those of OpenCL's; NULL: it was Level Zero's. false: it came to no bad end.
+ */
+bool doctor_blame(struct doctor *doctor, enum doctor_section section, const char *layer,
+		  const struct worker_result *result, const struct doctor_answer *answer,
+		  const struct doctor_icds *icds);
 
 #endif

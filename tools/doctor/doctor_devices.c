@@ -6,21 +6,16 @@
  * pointed at fresh directories each time. Whether it was a hit the layer's
  * counts say, never the time.
  */
-#include <fcntl.h>
-#include <inttypes.h>
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include "cachecore/disk/root.h"
 #include "cachecore/record/totals.h"
 #include "layers/shared/driver/drivers.h"
 #include "tools/doctor/doctor.h"
-#include "tools/worker/channel.h"
-#include "tools/worker/worker_process.h"
+#include "tools/memory.h"
 #include "tools/text.h"
 
 #define SECTION DOCTOR_DEVICES
@@ -36,6 +31,7 @@ struct trial {
 	struct doctor *doctor;
 	struct doctor_device *device;
 	char *directory;	/* its own, in the scratch */
+	char *root;		/* its cache, in that */
 	char label[256];
 	struct cc_totals *before, *after;
 };
@@ -49,10 +45,8 @@ static const char *capture_word(const struct doctor_device *device)
 /* <directory>/<name>, made; NULL: it could not be. */
 static char *make_below(const char *directory, const char *name)
 {
-	char *path;
+	char *path = memory_printf("%s/%s", directory, name);
 
-	if (asprintf(&path, "%s/%s", directory, name) < 0)
-		return NULL;
 	if (mkdir(path, 0700) == 0)
 		return path;
 	free(path);
@@ -86,7 +80,7 @@ static void read_attempt(const struct trial *trial, struct worker_result *result
 		(void)snprintf(ret->problem, sizeof(ret->problem), "it gave no answer");	/* it fits */
 }
 
-/* One process; caches: a name for its drivers' caches. false: the doctor is to end, or no memory. */
+/* One process; caches: a name for its drivers' caches. false: the doctor is to end. */
 static bool attempt(const struct trial *trial, bool layers, const char *caches,
 		    struct attempt *ret)
 {
@@ -95,42 +89,31 @@ static bool attempt(const struct trial *trial, bool layers, const char *caches,
 		trial->device->indices[0], trial->device->indices[1], NULL,
 	};
 	char *own = make_below(trial->directory, caches);
-	char *root = NULL;
-	bool done = false;
+	const struct worker_variable variables[] = {
+		WORKER_STORES_ALL, { "CKCACHE_DIR", trial->root }, { "CKCACHE_SHARED", "none" },
+		{ "CKCACHE_TRACE", NULL }, { "CKCACHE_LOG", "error" }, { "CKCACHE_LOG_FILE", "" },
+		DOCTOR_OWN_CACHES(own), { 0 },
+	};
+	struct worker_result result;
+	bool done;
 
 	*ret = (struct attempt){ 0 };
-	if (own && asprintf(&root, "%s/cache", trial->directory) >= 0) {
-		const struct worker_variable variables[] = {
-			WORKER_STORES_ALL, { "CKCACHE_DIR", root }, { "CKCACHE_SHARED", "none" },
-			{ "CKCACHE_TRACE", NULL }, { "CKCACHE_LOG", "error" },
-			{ "CKCACHE_LOG_FILE", "" },
-			DOCTOR_OWN_CACHES(own),
-			{ 0 },
-		};
-		struct worker_result result;
-
-		done = doctor_probe(trial->doctor, own, arguments, variables, layers, &result);
-		if (done) {
-			read_attempt(trial, &result, ret);
-			worker_result_release(&result);
-		}
+	done = own && doctor_probe(trial->doctor, own, arguments, variables, layers, &result);
+	if (done) {
+		read_attempt(trial, &result, ret);
+		worker_result_release(&result);
 	}
-	free(root);
 	free(own);
 	return done;
 }
 
-/* What the trial's cache counted until now; NULL: no memory. */
+/* What the trial's cache counted until now. */
 static struct cc_totals *read_counts(const struct trial *trial)
 {
 	struct cc_totals *stats = NULL;
-	char *root;
 
-	if (asprintf(&root, "%s/cache", trial->directory) >= 0) {
-		(void)!cc_totals_load(root, &stats);	/* none: zeros */
-		free(root);
-	}
-	return stats;
+	(void)!cc_totals_load(trial->root, &stats);	/* none: zeros */
+	return memory_of(stats);
 }
 
 static void fail(struct trial *trial, const char *result, enum doctor_mark mark,
@@ -164,10 +147,9 @@ static void blame(struct trial *trial, const struct attempt *with)
 static void say_not_stored(struct trial *trial)
 {
 	const char *reason = trial->before->bypass_count ? trial->before->bypasses[0].reason : NULL, *refused;
-	char why[256], root[PATH_MAX];
+	char why[256];
 
-	(void)snprintf(root, sizeof(root), "%s/cache", trial->directory);	/* cut, there is none */
-	if (cc_root_check(root, CC_ROOT_OWN, &refused) == CMN_ERR_ACCESS) {
+	if (cc_root_check(trial->root, CC_ROOT_OWN, &refused) == CMN_ERR_ACCESS) {
 		(void)snprintf(why, sizeof(why), "a cache of this user is not used: %s", refused);	/* it fits */
 		fail(trial, "not-cached", DOCTOR_PROBLEM, "use ckcache as another user", why);
 		return;
@@ -201,10 +183,6 @@ static void run(struct trial *trial)
 	if (!attempt(trial, true, "cold", &cold))
 		return;
 	trial->before = read_counts(trial);
-	if (!trial->before) {
-		doctor_out_of_memory(trial->doctor);
-		return;
-	}
 	if (!cold.built || (*cold.problem && !trial->before->counters[CC_STORES])) {
 		blame(trial, &cold);
 		return;
@@ -216,9 +194,7 @@ static void run(struct trial *trial)
 	if (!attempt(trial, true, "warm", &warm))
 		return;
 	trial->after = read_counts(trial);
-	if (!trial->after) {
-		doctor_out_of_memory(trial->doctor);
-	} else if (!warm.built) {
+	if (!warm.built) {
 		blame(trial, &warm);
 	} else if (!trial->after->counters[CC_HITS_DISK]) {
 		fail(trial, "no-hit", DOCTOR_PROBLEM,
@@ -243,13 +219,16 @@ static void try(struct doctor *doctor, size_t i)
 		       device->name, device->driver_version);	/* cut, if at all */
 	(void)snprintf(name, sizeof(name), "device-%zu", i);	/* it fits */
 	trial.directory = doctor->scratch ? make_below(doctor->scratch, name) : NULL;
-	if (trial.directory)
+	if (trial.directory) {
+		trial.root = memory_printf("%s/cache", trial.directory);
 		run(&trial);
-	else
+	} else {
 		fail(&trial, "not-tried", DOCTOR_NOTE, "set TMPDIR to a directory with free space",
 		     "not tried: cannot create a temporary directory");
+	}
 	free(trial.before);
 	free(trial.after);
+	free(trial.root);
 	free(trial.directory);
 }
 

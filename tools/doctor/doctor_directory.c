@@ -6,7 +6,6 @@
  */
 #include <errno.h>
 #include <fcntl.h>
-#include <inttypes.h>
 #include <pwd.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -144,19 +143,17 @@ static void look_at_locks(struct doctor *doctor, int fd)
 static void look_at_writing(struct doctor *doctor, const char *dir)
 {
 	const enum doctor_mark mark = doctor->config.read_only ? DOCTOR_NOTE : DOCTOR_PROBLEM;
-	char *bytes = calloc(1, PROBE_BYTES);
-	enum cmn_status status = CMN_ERR_NOMEM;
+	static const char bytes[PROBE_BYTES];
+	enum cmn_status status;
 	int fd = cmn_file_make_nameless(dir);
 
 	if (fd < 0) {
 		doctor_say(doctor, SECTION, mark,
 			   "make it writable for this user, or set CKCACHE_DIR",
 			   "cannot create a file in %s: %s", dir, strerror(errno));
-		free(bytes);
 		return;
 	}
-	if (bytes)
-		status = cmn_file_write_all(fd, bytes, PROBE_BYTES);
+	status = cmn_file_write_all(fd, bytes, PROBE_BYTES);
 	if (status == CMN_OK)
 		look_at_locks(doctor, fd);
 	else
@@ -165,7 +162,6 @@ static void look_at_writing(struct doctor *doctor, const char *dir)
 			   "cannot write a file of %d bytes in %s: %s", PROBE_BYTES, dir,
 			   cmn_status_string(status));
 	(void)close(fd);	/* it goes with this */
-	free(bytes);
 }
 
 static void look_at_bound(struct doctor *doctor, int fd)
@@ -202,23 +198,12 @@ static void look_at_root(struct doctor *doctor, const char *dir, int fd)
 /* Where it would be made: the nearest directory that is there. */
 static void look_at_absent(struct doctor *doctor, const char *dir)
 {
-	char *parent = strdup(dir);
-	int fd = -1;
+	char *parent = tool_find_parent(dir);
+	int fd = open(parent, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 
-	while (parent && fd < 0) {
-		char *slash = strrchr(parent, '/');
-
-		if (!slash)
-			break;
-		slash[slash == parent] = '\0';	/* "/" is the last */
-		fd = open(parent, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-		if (fd < 0 && (errno != ENOENT || slash == parent))
-			break;
-	}
 	if (fd < 0) {
 		doctor_say(doctor, SECTION, DOCTOR_PROBLEM, "set CKCACHE_DIR",
-			   "%s (from %s) cannot be created: %s", dir, why(dir),
-			   parent ? strerror(errno) : "out of memory");
+			   "%s (from %s) cannot be created: %s", dir, why(dir), strerror(errno));
 	} else {
 		doctor_say(doctor, SECTION, DOCTOR_OK, NULL,
 			   "%s (from %s) will be created when something is stored", dir, why(dir));

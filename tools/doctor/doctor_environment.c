@@ -4,7 +4,6 @@
  * beside this one; variables that drivers compile by, so that a run without
  * them finds nothing of a run with them; and what changes how libraries load.
  */
-#include <errno.h>
 #include <ftw.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,6 +12,7 @@
 
 #include "layers/shared/driver/environment.h"
 #include "tools/doctor/doctor.h"
+#include "tools/memory.h"
 #include "tools/text.h"
 
 #define SECTION DOCTOR_ENVIRONMENT
@@ -59,8 +59,9 @@ static char *find_directory(const char *base, const char *tail)
 {
 	char *path;
 
-	if (!base || !*base || asprintf(&path, "%s%s%s", base, *tail ? "/" : "", tail) < 0)
+	if (!base || !*base)
 		return NULL;
+	path = memory_printf("%s%s%s", base, *tail ? "/" : "", tail);
 	if (access(path, X_OK) == 0)
 		return path;
 	free(path);

@@ -14,61 +14,46 @@
 
 #include "common/file.h"
 #include "tools/doctor/doctor.h"
-#include "tools/worker/channel.h"
-#include "tools/worker/worker_process.h"
+#include "tools/memory.h"
 
 #define VENDORS "/etc/OpenCL/vendors"
 #define MAX_ICD_FILE 4096	/* one path */
 
 /* Takes problem. What is there already gets one more loader. */
-static void add(struct doctor *doctor, struct doctor_icds *icds, unsigned readers,
-		const char *file, const char *library, char *problem)
+static void add(struct doctor_icds *icds, unsigned readers, const char *file, const char *library,
+		char *problem)
 {
-	struct doctor_icd *grown, icd = { .readers = readers, .problem = problem };
-
 	for (size_t i = 0; i < icds->count; i++) {
 		struct doctor_icd *item = &icds->items[i];
 
 		if (!file == !item->file && (!file || strcmp(file, item->file) == 0) &&
-		    (file || (library && strcmp(library, item->library) == 0))) {
+		    (file || (library && item->library && strcmp(library, item->library) == 0))) {
 			item->readers |= readers;
 			free(problem);
 			return;
 		}
 	}
-	icd.file = file ? strdup(file) : NULL;
-	icd.library = library ? strdup(library) : NULL;
-	grown = reallocarray(icds->items, icds->count + 1, sizeof(*grown));
-	if (grown)
-		icds->items = grown;
-	if (!grown || (library && !icd.library) || (file && !icd.file)) {
-		doctor_out_of_memory(doctor);
-		free(icd.file);
-		free(icd.library);
-		free(problem);
-		return;
-	}
-	icds->items[icds->count++] = icd;
+	memory_grow(icds->items, icds->count);
+	icds->items[icds->count++] = (struct doctor_icd){
+		.readers = readers, .problem = problem, .file = file ? memory_copy(file) : NULL,
+		.library = library ? memory_copy(library) : NULL,
+	};
 }
 
 /* Its first line names the driver. */
-static void add_file(struct doctor *doctor, struct doctor_icds *icds, unsigned readers,
-		     const char *file)
+static void add_file(struct doctor_icds *icds, unsigned readers, const char *file)
 {
 	struct cmn_buffer content = { 0 };
 	enum cmn_status status = cmn_file_read(AT_FDCWD, file, MAX_ICD_FILE, true, &content);
-	char *text = status == CMN_OK ? cmn_buffer_take_string(&content) : NULL, *problem = NULL;
+	char *text = status == CMN_OK ? memory_string(&content) : NULL;
 
 	if (text)
 		text[strcspn(text, "\n")] = '\0';
-	if (text && text[strspn(text, " \t\r")]) {
-		add(doctor, icds, readers, file, text, NULL);
-	} else if ((text ? asprintf(&problem, "%s names no driver", file) :
-			   asprintf(&problem, "%s: %s", file, cmn_status_string(status))) < 0) {
-		doctor_out_of_memory(doctor);
-	} else {
-		add(doctor, icds, readers, file, NULL, problem);
-	}
+	if (text && text[strspn(text, " \t\r")])
+		add(icds, readers, file, text, NULL);
+	else
+		add(icds, readers, file, NULL, text ? memory_printf("%s names no driver", file) :
+		    memory_printf("%s: %s", file, cmn_status_string(status)));
 	free(text);
 }
 
@@ -91,19 +76,16 @@ static bool is_directory(const char *path)
 	return stat(path, &info) == 0 && S_ISDIR(info.st_mode);
 }
 
-static void add_directory(struct doctor *doctor, struct doctor_icds *icds, unsigned readers,
-			  const char *directory)
+static void add_directory(struct doctor_icds *icds, unsigned readers, const char *directory)
 {
 	struct dirent **entries;
 	int count = scandir(directory, &entries, is_icd_file, alphasort);
 
 	for (int i = 0; i < count; i++) {
-		char *path;
+		char *path = memory_printf("%s/%s", directory, entries[i]->d_name);
 
-		if (asprintf(&path, "%s/%s", directory, entries[i]->d_name) >= 0) {
-			add_file(doctor, icds, readers, path);
-			free(path);
-		}
+		add_file(icds, readers, path);
+		free(path);
 		free(entries[i]);
 	}
 	if (count >= 0)
@@ -122,9 +104,9 @@ static char *find_in_directory(const char *name)
 {
 	char *path;
 
-	if (strchr(name, '/') || !is_icd_name(name) ||
-	    asprintf(&path, "%s/%s", ocl_icd_directory(), name) < 0)
+	if (strchr(name, '/') || !is_icd_name(name))
 		return NULL;
+	path = memory_printf("%s/%s", ocl_icd_directory(), name);
 	if (access(path, R_OK) == 0)
 		return path;
 	free(path);
@@ -132,35 +114,35 @@ static char *find_in_directory(const char *name)
 }
 
 /* Its __initClIcd, which is the same from 2.3.1 to 2.3.4. */
-static void find_for_ocl_icd(struct doctor *doctor, struct doctor_icds *icds)
+static void find_for_ocl_icd(struct doctor_icds *icds)
 {
 	const char *vendors = getenv("OCL_ICD_VENDORS");
 	char *found;
 
 	if (!vendors || !*vendors) {
-		add_directory(doctor, icds, DOCTOR_OCL_ICD, ocl_icd_directory());
+		add_directory(icds, DOCTOR_OCL_ICD, ocl_icd_directory());
 	} else if (is_directory(vendors)) {
-		add_directory(doctor, icds, DOCTOR_OCL_ICD, vendors);
+		add_directory(icds, DOCTOR_OCL_ICD, vendors);
 	} else if (is_icd_name(vendors)) {
 		found = find_in_directory(vendors);
-		add_file(doctor, icds, DOCTOR_OCL_ICD, found ? found : vendors);
+		add_file(icds, DOCTOR_OCL_ICD, found ? found : vendors);
 		free(found);
 	} else {
-		add(doctor, icds, DOCTOR_OCL_ICD, NULL, vendors, NULL);
+		add(icds, DOCTOR_OCL_ICD, NULL, vendors, NULL);
 	}
 }
 
 /* Its khrIcdOsVendorsEnumerate: a list of libraries, then one directory. */
-static void find_for_khronos(struct doctor *doctor, struct doctor_icds *icds)
+static void find_for_khronos(struct doctor_icds *icds)
 {
 	const char *vendors = getenv("OCL_ICD_VENDORS"), *list = getenv("OCL_ICD_FILENAMES");
-	char *copy = list ? strdup(list) : NULL, *rest;
+	char *copy = list ? memory_copy(list) : NULL, *rest;
 
 	for (char *part = copy ? strtok_r(copy, ":", &rest) : NULL; part;
 	     part = strtok_r(NULL, ":", &rest))
-		add(doctor, icds, DOCTOR_KHRONOS, NULL, part, NULL);
+		add(icds, DOCTOR_KHRONOS, NULL, part, NULL);
 	free(copy);
-	add_directory(doctor, icds, DOCTOR_KHRONOS, vendors ? vendors : VENDORS);
+	add_directory(icds, DOCTOR_KHRONOS, vendors ? vendors : VENDORS);
 }
 
 void doctor_icds_settle(void)
@@ -176,11 +158,11 @@ void doctor_icds_settle(void)
 	doctor_make_absolute("OPENCL_VENDOR_PATH");
 }
 
-void doctor_icds_find(struct doctor *doctor, struct doctor_icds *ret)
+void doctor_icds_find(struct doctor_icds *ret)
 {
 	*ret = (struct doctor_icds){ .loader = DOCTOR_OCL_ICD | DOCTOR_KHRONOS };
-	find_for_ocl_icd(doctor, ret);
-	find_for_khronos(doctor, ret);
+	find_for_ocl_icd(ret);
+	find_for_khronos(ret);
 }
 
 static void say_ignored(struct doctor *doctor, const char *variable, const char *what,
@@ -213,16 +195,6 @@ void doctor_icds_say(struct doctor *doctor, struct doctor_icds *icds, const char
 			    "name a directory of .icd files, or the drivers in OCL_ICD_FILENAMES");
 }
 
-void doctor_icds_release(struct doctor_icds *icds)
-{
-	for (size_t i = 0; i < icds->count; i++) {
-		free(icds->items[i].file);
-		free(icds->items[i].library);
-		free(icds->items[i].problem);
-	}
-	free(icds->items);
-}
-
 /* Makes <scratch>/icd-<i>/driver.icd; the directory's path, or NULL. */
 static char *make_vendors(const struct doctor *doctor, size_t i, const char *library)
 {
@@ -231,8 +203,9 @@ static char *make_vendors(const struct doctor *doctor, size_t i, const char *lib
 	char *path;
 	bool done;
 
-	if (!doctor->scratch || asprintf(&path, "%s/icd-%zu", doctor->scratch, i) < 0)
+	if (!doctor->scratch)
 		return NULL;
+	path = memory_printf("%s/icd-%zu", doctor->scratch, i);
 	done = mkdir(path, 0700) == 0;
 	if (done)
 		fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -245,19 +218,6 @@ static char *make_vendors(const struct doctor *doctor, size_t i, const char *lib
 	return NULL;
 }
 
-/* The last thing that a probe asked; "" : nothing. */
-static const char *last_asked(char *records)
-{
-	struct channel_record record;
-	const char *asked = "";
-
-	while (channel_next(&records, &record)) {
-		if (strcmp(record.word, "asking") == 0)
-			asked = record.fields[0];
-	}
-	return asked;
-}
-
 /* false: this one does not answer, said. */
 static bool answers(struct doctor *doctor, const struct doctor_icd *icd, const char *vendors)
 {
@@ -267,6 +227,7 @@ static bool answers(struct doctor *doctor, const struct doctor_icd *icd, const c
 		{ "OPENCL_VENDOR_PATH", NULL }, { "OCL_ICD_FILENAMES", NULL },
 		DOCTOR_HARMLESS(doctor), { 0 },
 	};
+	struct doctor_answer answer;
 	struct worker_result result;
 	char text[128], words[256], *advice;
 	const char *problem;
@@ -275,13 +236,14 @@ static bool answers(struct doctor *doctor, const struct doctor_icd *icd, const c
 		return true;
 	problem = doctor_end_text(doctor, &result, text);
 	if (problem) {
-		if (asprintf(&advice, "repair or remove it (%s), or make programs skip it "
-			     "(OCL_ICD_VENDORS)", icd->file ? icd->file : icd->library) < 0)
-			advice = NULL;
+		advice = memory_printf("repair or remove it (%s), or make programs skip it (OCL_ICD_VENDORS)",
+				       icd->file ? icd->file : icd->library);
+		doctor_read(&result, &answer);
 		doctor_say(doctor, DOCTOR_OPENCL, DOCTOR_PROBLEM, advice,
 			   "the driver %s %s when a process asked %s, also without the cache%s",
-			   icd->library, problem, last_asked((char *)result.records.data),
+			   icd->library, problem, answer.asked ? answer.asked : "",
 			   doctor_last_words(&result, words));
+		free(answer.texts);
 		free(advice);
 	}
 	worker_result_release(&result);

@@ -13,8 +13,7 @@
 
 #include "common/file.h"
 #include "tools/doctor/doctor.h"
-#include "tools/worker/channel.h"
-#include "tools/worker/worker_process.h"
+#include "tools/memory.h"
 
 #define SECTION DOCTOR_OPENCL
 #define LAYER_FILES "/etc/OpenCL/layers"
@@ -32,13 +31,6 @@ static const struct {
 	{ "libamdocl64", "where there is an AMD GPU: is /dev/kfd there, and may this user (groups render, video) open it?" },
 };
 
-/* What the probe's records add up to; texts lie in them. */
-struct answer {
-	const char *loader, *name, *version, *asked, *failure;
-	bool active, below;
-	size_t layers, platforms, devices;
-};
-
 static const char *base_name(const char *path)
 {
 	const char *slash = strrchr(path, '/');
@@ -50,12 +42,10 @@ static const char *base_name(const char *path)
 static void look_at_layer_file(struct doctor *doctor, const char *directory, const char *name)
 {
 	struct cmn_buffer content = { 0 };
-	char *path, *text = NULL;
+	char *path = memory_printf("%s/%s", directory, name), *text = NULL;
 
-	if (asprintf(&path, "%s/%s", directory, name) < 0)
-		return;
 	if (cmn_file_read(AT_FDCWD, path, MAX_LAYER_FILE, true, &content) == CMN_OK)
-		text = cmn_buffer_take_string(&content);
+		text = memory_string(&content);
 	if (text)
 		text[strcspn(text, "\r\n")] = '\0';
 	if (!text || (strchr(text, '/') && access(text, R_OK) < 0))
@@ -105,7 +95,7 @@ static bool knows_layers(const char *loader)
 	return knows;
 }
 
-static void say_loader(struct doctor *doctor, const struct answer *answer)
+static void say_loader(struct doctor *doctor, const struct doctor_answer *answer)
 {
 	if (!answer->loader)
 		return;
@@ -117,7 +107,7 @@ static void say_loader(struct doctor *doctor, const struct answer *answer)
 			   "the loader is %s", answer->loader);
 }
 
-static void say_layer(struct doctor *doctor, const struct answer *answer)
+static void say_layer(struct doctor *doctor, const struct doctor_answer *answer)
 {
 	if (answer->active) {
 		doctor_say(doctor, SECTION, DOCTOR_OK, NULL, "the layer is loaded and answers");
@@ -205,36 +195,7 @@ static void say_icd(struct doctor *doctor, const struct doctor_icds *icds,
 			   "the driver %s has no device here", library);
 }
 
-/* What is known before the devices are looked at. Cuts the text; what is noted lies in it. */
-static void gather(char *text, struct answer *ret)
-{
-	struct channel_record record;
-
-	while (channel_next(&text, &record)) {
-		if (strcmp(record.word, "asking") == 0)
-			ret->asked = record.fields[0];
-		else if (strcmp(record.word, "loader") == 0)
-			ret->loader = record.fields[0];
-		else if (strcmp(record.word, "failed") == 0)
-			ret->failure = record.fields[1];
-		else if (strcmp(record.word, "layer") == 0)
-			ret->layers++;
-		else if (strcmp(record.word, "active") == 0)
-			ret->active = true;
-		else if (strcmp(record.word, "below") == 0)
-			ret->below = true;
-		else if (strcmp(record.word, "platform") == 0)
-			ret->platforms++;
-		else if (strcmp(record.word, "device") == 0)
-			ret->devices++;
-		else if (strcmp(record.word, "named") == 0) {
-			ret->name = record.fields[0];
-			ret->version = record.fields[1];
-		}
-	}
-}
-
-/* Then its platforms with their devices, and the drivers' files. Cuts the text. */
+/* Its platforms with their devices, and the drivers' files. Cuts the text. */
 static void read_drivers(struct doctor *doctor, const struct doctor_icds *icds, char *text)
 {
 	struct channel_record record, platform = { 0 };
@@ -258,76 +219,33 @@ static void read_drivers(struct doctor *doctor, const struct doctor_icds *icds, 
 	say_platform(doctor, &platform, devices);
 }
 
-/* The same question without the layer: whose fault it is. */
-static bool ends_well_without(struct doctor *doctor)
-{
-	static const char *const arguments[] = { "opencl", NULL };
-	const struct worker_variable variables[] = {
-		{ "OPENCL_LAYERS", NULL }, DOCTOR_HARMLESS(doctor), { 0 },
-	};
-	struct worker_result result;
-	char text[128];
-	bool well;
-
-	if (!doctor_probe(doctor, doctor->scratch, arguments, variables, false, &result))
-		return false;
-	well = !doctor_end_text(doctor, &result, text);
-	worker_result_release(&result);
-	return well;
-}
-
-static void say_end(struct doctor *doctor, const struct doctor_icds *icds,
-		    const struct answer *answer, const char *problem, const char *words)
-{
-	const char *asked = answer->asked ? answer->asked : "anything";
-
-	if (ends_well_without(doctor))
-		doctor_say(doctor, SECTION, DOCTOR_PROBLEM,
-			   "report this to the ckcache project; until then, set CKCACHE_DISABLE=1",
-			   "a process with the layer %s when it asked %s, and without it does not%s",
-			   problem, asked, words);
-	else if (!doctor->signal && !doctor->failed && !doctor_icds_blame(doctor, icds))
-		doctor_say(doctor, SECTION, DOCTOR_PROBLEM,
-			   "leave one of the drivers out (OCL_ICD_VENDORS) until clinfo shows the devices",
-			   "a process with all drivers %s when it asked %s, also without the cache%s",
-			   problem, asked, words);
-}
-
 static void look(struct doctor *doctor, struct doctor_icds *icds, const char *const *arguments)
 {
 	const struct worker_variable variables[] = { DOCTOR_HARMLESS(doctor), { 0 } };
-	struct answer answer = { 0 };
+	struct doctor_answer answer;
 	struct worker_result result;
-	const char *problem;
-	char text[128], words[256], *copy;
+	char text[256];
 
 	if (!doctor_probe(doctor, doctor->scratch, arguments, variables, true, &result))
 		return;
-	copy = strdup((char *)result.records.data);
-	if (!copy) {
-		doctor_out_of_memory(doctor);
-		goto out;
-	}
-	gather(copy, &answer);
-	problem = doctor_end_text(doctor, &result, text);
+	doctor_read(&result, &answer);
 	say_loader(doctor, &answer);
-	if (answer.loader && (answer.active || !problem))
+	if (answer.loader && (answer.active || !doctor_end_text(doctor, &result, text)))
 		say_layer(doctor, &answer);
 	doctor_icds_say(doctor, icds, answer.name);
 	read_drivers(doctor, icds, (char *)result.records.data);
-	if (problem)
-		say_end(doctor, icds, &answer, problem, doctor_last_words(&result, words));
+	if (doctor_blame(doctor, SECTION, "layer", &result, &answer, icds))
+		;	/* said */
 	else if (answer.failure)
 		doctor_say(doctor, SECTION, DOCTOR_NOTE,
 			   "for OpenCL programs: install ocl-icd-libopencl1",
 			   "there is no OpenCL loader: %s", answer.failure);
 	else if (!answer.asked)
 		doctor_say(doctor, SECTION, DOCTOR_PROBLEM, "run it again with more memory",
-			   "nothing could be asked%s", doctor_last_words(&result, words));
+			   "nothing could be asked%s", doctor_last_words(&result, text));
 	if (answer.active && answer.devices && !answer.below)
 		doctor->ready = true;
-out:
-	free(copy);
+	free(answer.texts);
 	worker_result_release(&result);
 }
 
@@ -335,7 +253,7 @@ void doctor_look_at_opencl(struct doctor *doctor)
 {
 	const char *layers = getenv("OPENCL_LAYERS");
 	char *path = tool_find_library(TOOL_OPENCL_LIBRARY);
-	struct doctor_icds icds;
+	static struct doctor_icds icds;	/* until the command ends */
 	const char **arguments;
 	size_t count = 1;
 
@@ -350,18 +268,13 @@ void doctor_look_at_opencl(struct doctor *doctor)
 	if (layers && *layers)
 		doctor_say(doctor, SECTION, DOCTOR_OK, NULL, "OPENCL_LAYERS is %s", layers);
 	look_at_layer_files(doctor);
-	doctor_icds_find(doctor, &icds);
-	arguments = calloc(icds.count + 2, sizeof(*arguments));
-	if (arguments) {
-		arguments[0] = "opencl";
-		for (size_t i = 0; i < icds.count; i++) {
-			if (icds.items[i].library)
-				arguments[count++] = icds.items[i].library;
-		}
-		look(doctor, &icds, arguments);
-	} else {
-		doctor_out_of_memory(doctor);
+	doctor_icds_find(&icds);
+	arguments = memory_new(icds.count + 2, sizeof(*arguments));
+	arguments[0] = "opencl";
+	for (size_t i = 0; i < icds.count; i++) {
+		if (icds.items[i].library)
+			arguments[count++] = icds.items[i].library;
 	}
+	look(doctor, &icds, arguments);
 	free(arguments);
-	doctor_icds_release(&icds);
 }

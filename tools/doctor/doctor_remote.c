@@ -4,7 +4,6 @@
  * that is written, read back and removed. It also tells the cache of a tier that
  * works again.
  */
-#include <fcntl.h>
 #include <inttypes.h>
 #include <limits.h>
 #include <stdio.h>
@@ -18,9 +17,9 @@
 #include "cachecore/remote/launch.h"
 #include "cachecore/remote/remote.h"
 #include "common/clock.h"
-#include "common/file.h"
 #include "tools/doctor/doctor.h"
 #include "tools/key/key_file.h"
+#include "tools/memory.h"
 #include "tools/remote/remote_program.h"
 #include "tools/remote/tier.h"
 #include "tools/text.h"
@@ -209,26 +208,19 @@ static bool look_at_secrets(struct doctor *doctor)
 	return !problem;
 }
 
-static void append_directories(const struct cc_config *config, struct cmn_buffer *text)
-{
-	for (char **directory = config->remote_helpers; directory && *directory; directory++)
-		cmn_buffer_printf(text, "%s, ", *directory);
-	cmn_buffer_append_text(text, cc_launch_directory);
-	cmn_buffer_append_u8(text, '\0');
-}
-
 static void say_not_found(struct doctor *doctor, const char *program, const char *where)
 {
+	char **directory = doctor->config.remote_helpers, *directories;
 	struct cmn_buffer text = { 0 };
 
-	append_directories(&doctor->config, &text);
-	if (text.failed)
-		doctor_out_of_memory(doctor);
-	else
-		doctor_say(doctor, SECTION, DOCTOR_PROBLEM,
-			   "install it, or name its directory in CKCACHE_REMOTE_HELPERS",
-			   "%s not found in %s%s", program, (const char *)text.data, where);
-	cmn_buffer_release(&text);
+	for (; directory && *directory; directory++)
+		cmn_buffer_printf(&text, "%s, ", *directory);
+	cmn_buffer_append_text(&text, cc_launch_directory);
+	directories = memory_string(&text);
+	doctor_say(doctor, SECTION, DOCTOR_PROBLEM,
+		   "install it, or name its directory in CKCACHE_REMOTE_HELPERS",
+		   "%s not found in %s%s", program, directories, where);
+	free(directories);
 }
 
 static bool look_at_programs(struct doctor *doctor, const struct cc_remote_setup *setup)
@@ -243,12 +235,9 @@ static bool look_at_programs(struct doctor *doctor, const struct cc_remote_setup
 		say_not_found(doctor, name, setup->trust ? ", or in $PATH" : "");
 		return false;
 	}
-	doctor->remote.helper = strdup(path);
-	if (!doctor->remote.helper)
-		doctor_out_of_memory(doctor);
-	else
-		doctor_say(doctor, SECTION, DOCTOR_OK, NULL, "the storage helper is %s", path);
-	return started && doctor->remote.helper;
+	doctor->remote.helper = memory_copy(path);
+	doctor_say(doctor, SECTION, DOCTOR_OK, NULL, "the storage helper is %s", path);
+	return started;
 }
 
 /* Its identity and diagnostics, a line each. */
@@ -264,8 +253,8 @@ static bool say_info(struct doctor *doctor, struct cc_helper *helper)
 		cmn_buffer_release(&info);
 		return false;
 	}
-	text = cmn_buffer_take_string(&info);
-	for (line = text ? strtok_r(text, "\n", &rest) : NULL; line; line = strtok_r(NULL, "\n", &rest))
+	text = memory_string(&info);
+	for (line = strtok_r(text, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest))
 		doctor_say(doctor, SECTION, strstr(line, "unknown attribute") ? DOCTOR_NOTE : DOCTOR_OK,
 			   NULL, "the helper says: %s", line);
 	free(text);
@@ -384,23 +373,16 @@ static bool try_values(struct doctor *doctor, const struct cc_remote_setup *setu
 		       struct cc_helper *helper)
 {
 	const uint64_t now = cmn_clock_realtime();
-	uint8_t *bytes = malloc(VALUE_SIZE);
+	static uint8_t bytes[VALUE_SIZE];
 	const struct cmn_view value = { bytes, VALUE_SIZE };
 	enum cmn_status removed;
 	char name[64];
 	bool good;
 
-	if (!bytes) {
-		doctor_out_of_memory(doctor);
-		return false;
-	}
 	(void)snprintf(name, sizeof(name), "ckcache-1-doctor-%lx-%" PRIx64, (long)getpid(), now);	/* it fits */
 	/* First what is short: to who has no password, servers answer clearly only then. */
-	if ((setup->reads && !ask_for_nothing(doctor, helper, cmn_view_of(name))) ||
-	    !setup->writes) {
-		free(bytes);
+	if ((setup->reads && !ask_for_nothing(doctor, helper, cmn_view_of(name))) || !setup->writes)
 		return doctor->remote.asked;
-	}
 	fill(bytes, VALUE_SIZE, now ^ (uint64_t)getpid());
 	good = write_value(doctor, helper, cmn_view_of(name), value) &&
 	       (!setup->reads || read_value(doctor, helper, cmn_view_of(name), value));
@@ -411,7 +393,6 @@ static bool try_values(struct doctor *doctor, const struct cc_remote_setup *setu
 	if (removed != CMN_OK && removed != CMN_MISS)
 		doctor_say(doctor, SECTION, DOCTOR_NOTE, NULL, "the test value %s cannot be removed: %s",
 			   name, reason_of(helper, removed));
-	free(bytes);
 	return good;
 }
 
@@ -438,15 +419,12 @@ static void say_unconnected(struct doctor *doctor, const struct cc_node *node, e
 
 static void try_tier(struct doctor *doctor, const struct cc_remote_setup *setup)
 {
-	const struct cmn_log silent = { .level = CMN_LOG_NONE };
 	struct cc_helper helper = { .fd = -1 };
 	struct cc_remote *remote;
 	enum cmn_status status;
 
-	if (cc_remote_new(&doctor->config, &silent, &remote) != CMN_OK || !remote) {
-		doctor_out_of_memory(doctor);
-		return;
-	}
+	if (cc_remote_new(&doctor->config, &tool_silent, &remote) != CMN_OK || !remote)
+		memory_end();
 	status = cc_remote_connect(remote, CONNECT_NS, &helper);
 	if (status != CMN_OK)
 		say_unconnected(doctor, &setup->node, status);
@@ -462,14 +440,13 @@ static void try_tier(struct doctor *doctor, const struct cc_remote_setup *setup)
 static void look_at_past(struct doctor *doctor, const struct tier *tier)
 {
 	struct cmn_buffer text = { 0 };
+	char *problem;
 
 	tier_append_problem(tier, &text);
-	cmn_buffer_append_u8(&text, '\0');
-	if (text.failed)
-		doctor_out_of_memory(doctor);
-	else if (tier->state == TIER_AWAY)
-		doctor_say(doctor, SECTION, DOCTOR_NOTE, NULL, "%s", (const char *)text.data);
-	cmn_buffer_release(&text);
+	problem = memory_string(&text);
+	if (tier->state == TIER_AWAY)
+		doctor_say(doctor, SECTION, DOCTOR_NOTE, NULL, "%s", problem);
+	free(problem);
 	if (tier->waiting)
 		doctor_say(doctor, SECTION, DOCTOR_NOTE, NULL, "%" PRIu64 " entries wait to be uploaded",
 			   tier->waiting);
@@ -489,17 +466,13 @@ static void end_pause(struct doctor *doctor, const struct cc_node *node)
 
 static void look_at_use(struct doctor *doctor)
 {
-	const struct cmn_log silent = { .level = CMN_LOG_NONE };	/* the keys were looked at */
 	struct cc_remote_setup setup;
 	const char *problem = "";
 	struct tier tier;
 	enum cmn_status status;
 
-	if (!tier_look(&doctor->config, &tier)) {
-		doctor_out_of_memory(doctor);
-		return;
-	}
-	status = cc_remote_setup(&doctor->config, &silent, &setup, &problem);
+	tier_look(&doctor->config, &tier);
+	status = cc_remote_setup(&doctor->config, &tool_silent, &setup, &problem);
 	if (status != CMN_OK) {
 		doctor_say(doctor, SECTION, DOCTOR_PROBLEM, NULL, "%s is not used: %s",
 			   doctor->remote.address, problem);
@@ -521,15 +494,13 @@ static void look_at_keys(struct doctor *doctor, const struct cc_address *address
 	struct cc_trust *trust = NULL;
 	bool usable;
 
-	if (cc_remote_trust(&doctor->config, &log, &trust) != CMN_OK) {
-		doctor_out_of_memory(doctor);
-		return;
-	}
+	if (cc_remote_trust(&doctor->config, &log, &trust) != CMN_OK)
+		memory_end();
 	usable = look_at_trust(doctor, address, trust);
 	look_at_signing(doctor, address, trust);
 	cc_trust_free(trust);
 	usable = look_at_secrets(doctor) && usable;	/* else no helper starts */
-	if (usable && !doctor->failed)
+	if (usable)
 		look_at_use(doctor);
 }
 
@@ -547,13 +518,9 @@ void doctor_look_at_remote(struct doctor *doctor)
 		return;
 	}
 	cc_address_show(&address, &text);
-	doctor->remote.address = cmn_buffer_take_string(&text);
-	if (doctor->remote.address) {
-		doctor_say(doctor, SECTION, DOCTOR_OK, NULL, "%s%s", doctor->remote.address,
-			   address.write_only ? ", where this machine only writes" : "");
-		look_at_keys(doctor, &address);
-	} else {
-		doctor_out_of_memory(doctor);
-	}
+	doctor->remote.address = memory_string(&text);
+	doctor_say(doctor, SECTION, DOCTOR_OK, NULL, "%s%s", doctor->remote.address,
+		   address.write_only ? ", where this machine only writes" : "");
+	look_at_keys(doctor, &address);
 	cc_address_release(&address);
 }

@@ -2,12 +2,12 @@
 /* doctor_report: findings and devices, for people as they come, for scripts at the end. */
 #include <stdarg.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "tools/doctor/doctor.h"
 #include "tools/json_output.h"
+#include "tools/memory.h"
 #include "tools/terminal.h"
 #include "tools/text.h"
 
@@ -68,34 +68,19 @@ static void print(struct doctor *doctor, const struct doctor_finding *finding)
 		doctor->failed = true;
 }
 
-void doctor_out_of_memory(struct doctor *doctor)
-{
-	tool_complain("out of memory");
-	doctor->failed = true;
-}
-
 void doctor_say(struct doctor *doctor, enum doctor_section section, enum doctor_mark mark,
 		const char *advice, const char *format, ...)
 {
-	struct doctor_finding finding = { .section = section, .mark = mark };
-	struct doctor_finding *grown;
+	struct doctor_finding finding = {
+		.section = section, .mark = mark, .advice = advice ? memory_copy(advice) : NULL
+	};
 	va_list args;
 
 	va_start(args, format);
 	if (vasprintf(&finding.text, format, args) < 0)
-		finding.text = NULL;	/* vasprintf leaves it undefined */
+		memory_end();
 	va_end(args);
-	finding.advice = advice ? strdup(advice) : NULL;
-	grown = cmn_array_grow(doctor->findings, doctor->finding_count, sizeof(*grown));
-	if (grown)
-		doctor->findings = grown;
-	if (!grown || !finding.text || (advice && !finding.advice)) {
-		tool_complain("out of memory");
-		free(finding.text);
-		free(finding.advice);
-		doctor->failed = true;
-		return;
-	}
+	memory_grow(doctor->findings, doctor->finding_count);
 	doctor->findings[doctor->finding_count++] = finding;
 	doctor->problem_count += mark == DOCTOR_PROBLEM;
 	if (!doctor->json && !doctor->failed)
@@ -105,29 +90,16 @@ void doctor_say(struct doctor *doctor, enum doctor_section section, enum doctor_
 void doctor_add_device(struct doctor *doctor, bool level_zero, const char *platform,
 		       const char *library, const char *const fields[4])
 {
-	struct doctor_device *grown =
-		cmn_array_grow(doctor->devices, doctor->device_count, sizeof(*grown));
-	struct doctor_device *device;
-
-	if (!grown) {
-		doctor_out_of_memory(doctor);
-		return;
-	}
-	doctor->devices = grown;
-	device = &grown[doctor->device_count++];
-	*device = (struct doctor_device){
+	memory_grow(doctor->devices, doctor->device_count);
+	doctor->devices[doctor->device_count++] = (struct doctor_device){
 		.level_zero = level_zero,
-		.platform = strdup(platform),
-		.library = strdup(library),
-		.indices = { strdup(fields[0]), strdup(fields[1]) },
-		.name = strdup(fields[2]),
-		.driver_version = strdup(fields[3]),
+		.platform = memory_copy(platform),
+		.library = memory_copy(library),
+		.indices = { memory_copy(fields[0]), memory_copy(fields[1]) },
+		.name = memory_copy(fields[2]),
+		.driver_version = memory_copy(fields[3]),
 		.result = "not-tried",
 	};
-	if (!device->platform || !device->library || !device->indices[0] || !device->indices[1] ||
-	    !device->name || !device->driver_version) {
-		doctor_out_of_memory(doctor);
-	}
 }
 
 static void add_device(struct json_object *array, const struct doctor_device *device)
@@ -230,27 +202,4 @@ void doctor_report_end(struct doctor *doctor)
 {
 	if ((doctor->json ? print_json : print_end)(doctor) != TOOL_OK)
 		doctor->failed = true;
-}
-
-void doctor_release(struct doctor *doctor)
-{
-	for (size_t i = 0; i < doctor->finding_count; i++) {
-		free(doctor->findings[i].text);
-		free(doctor->findings[i].advice);
-	}
-	for (size_t i = 0; i < doctor->device_count; i++) {
-		struct doctor_device *device = &doctor->devices[i];
-
-		free(device->platform);
-		free(device->name);
-		free(device->driver_version);
-		free(device->library);
-		free(device->indices[0]);
-		free(device->indices[1]);
-	}
-	free(doctor->findings);
-	free(doctor->devices);
-	free(doctor->remote.address);
-	free(doctor->remote.helper);
-	cc_config_release(&doctor->config);
 }

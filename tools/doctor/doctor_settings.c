@@ -1,10 +1,40 @@
 /* SPDX-License-Identifier: MIT */
-/* doctor_settings: configuration files and variables, bad values, and what is switched off. */
+/*
+ * doctor_settings: what no driver is asked for: whether layers can come into the command that was named;
+ * settings; what the cache did so far, by its counts.
+ */
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "cachecore/disk/writer/recipes.h"
+#include "cachecore/record/totals.h"
 #include "tools/doctor/doctor.h"
+#include "tools/memory.h"
+#include "tools/run/run_program.h"
+#include "tools/text.h"
+
+void doctor_look_at_program(struct doctor *doctor, const char *command)
+{
+	char *path;
+	enum program_kind kind = program_look(command, &path);
+	const char *obstacle = program_obstacle(kind);
+
+	if (kind == PROGRAM_ABSENT)
+		doctor_say(doctor, DOCTOR_PROGRAM, DOCTOR_PROBLEM, "give its path",
+			   "%s was not found", command);
+	else if (obstacle)
+		doctor_say(doctor, DOCTOR_PROGRAM, DOCTOR_PROBLEM,
+			   "build or start the program in another way",
+			   "%s: %s", path, obstacle);
+	else if (kind == PROGRAM_SCRIPT)
+		doctor_say(doctor, DOCTOR_PROGRAM, DOCTOR_OK, NULL,
+			   "%s is a script; the programs that it starts get the layers", path);
+	else
+		doctor_say(doctor, DOCTOR_PROGRAM, DOCTOR_OK, NULL, "layers can be loaded into %s", path);
+	free(path);
+}
 
 static void complain(void *ctx, enum cmn_log_level level, const char *message)
 {
@@ -23,12 +53,8 @@ static void look_at_variables(struct doctor *doctor)
 	static const char prefix[] = "CKCACHE_";
 
 	for (size_t i = 0; environ && environ[i]; i++) {
-		char *name = strndup(environ[i], strcspn(environ[i], "="));
+		char *name = memory_copy_view((struct cmn_view){ environ[i], strcspn(environ[i], "=") });
 
-		if (!name) {
-			doctor_out_of_memory(doctor);
-			return;
-		}
 		if (strncmp(name, prefix, sizeof(prefix) - 1) == 0) {
 			if (strcmp(name, "CKCACHE_REMOTE") == 0)
 				doctor_say(doctor, DOCTOR_SETTINGS, DOCTOR_OK, NULL,
@@ -71,11 +97,8 @@ void doctor_look_at_settings(struct doctor *doctor)
 	const size_t before = doctor->finding_count;
 	char *user_file = NULL;
 
-	if (cc_config_load(&log, &doctor->config) != CMN_OK ||
-	    cc_config_user_file(&user_file) != CMN_OK) {
-		doctor_out_of_memory(doctor);
-		return;
-	}
+	if (cc_config_load(&log, &doctor->config) != CMN_OK || cc_config_user_file(&user_file) != CMN_OK)
+		memory_end();
 	look_at_file(doctor, CC_CONFIG_SYSTEM_FILE);
 	if (user_file)
 		look_at_file(doctor, user_file);
@@ -84,4 +107,40 @@ void doctor_look_at_settings(struct doctor *doctor)
 	if (doctor->finding_count == before)
 		doctor_say(doctor, DOCTOR_SETTINGS, DOCTOR_OK, NULL, "all settings have their defaults");
 	free(user_file);
+}
+
+static void look_at_counts(struct doctor *doctor, const struct cc_totals *stats)
+{
+	uint64_t hits = stats->counters[CC_HITS_MEMORY] + stats->counters[CC_HITS_DISK] +
+			stats->counters[CC_HITS_REMOTE];
+	char saved[TEXT_SIZE];
+
+	doctor_say(doctor, DOCTOR_HISTORY, DOCTOR_OK, NULL,
+		   "%" PRIu64 " hits, %" PRIu64 " misses, %" PRIu64 " not cached; %s of compilation saved",
+		   hits, stats->counters[CC_MISSES], cc_totals_all_bypasses(stats),
+		   text_time(stats->counters[CC_COMPILE_NS_SAVED], saved));
+	if (stats->counters[CC_ERRORS])
+		doctor_say(doctor, DOCTOR_HISTORY, DOCTOR_NOTE, "ckcache verify looks for damage",
+			   "%" PRIu64 " errors: damaged entries, refused binaries, failed writes",
+			   stats->counters[CC_ERRORS]);
+}
+
+void doctor_look_at_history(struct doctor *doctor)
+{
+	const char *dir = doctor->config.dir;
+	struct cc_totals *stats = NULL;
+	struct cc_recipes_count recipes;
+	enum cmn_status status = dir ? cc_totals_load(dir, &stats) : CMN_MISS;
+
+	if (status == CMN_OK)
+		look_at_counts(doctor, stats);
+	else if (status == CMN_MISS)
+		doctor_say(doctor, DOCTOR_HISTORY, DOCTOR_OK, NULL, "nothing has been counted yet");
+	else
+		doctor_say(doctor, DOCTOR_HISTORY, DOCTOR_NOTE, NULL, "its counts cannot be read: %s",
+			   cmn_status_string(status));
+	if (status == CMN_OK && cc_recipes_count(dir, &recipes) == CMN_OK && recipes.recipes)
+		doctor_say(doctor, DOCTOR_HISTORY, DOCTOR_NOTE, "ckcache replay builds them",
+			   "%llu programs were left for later", recipes.recipes);
+	free(stats);
 }

@@ -13,6 +13,11 @@
 
 #include "tools/tool.h"
 
+/* Of entries: how many, and their bytes on disk. */
+struct amount {
+	uint64_t entries, bytes;
+};
+
 struct census {
 	uint64_t entries, damaged;
 	uint64_t bytes;		/* of all on disk: of an estimate, what the cache's own account says, if it does */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* entry_name: how well a text means an entry; of the best ones there has to be one. */
+/* entry_name: how well a text means an entry; of the best ones there has to be one. What it is called. */
 #include "tools/entries/entry_name.h"
 
 #include <stdio.h>
@@ -7,6 +7,10 @@
 #include <string.h>
 
 #include "cachecore/kernel_names.h"
+#include "cachecore/key.h"
+#include "common/hash.h"
+#include "common/json.h"
+#include "tools/memory.h"
 #include "tools/terminal.h"
 #include "tools/text.h"
 #include "tools/tool.h"
@@ -124,14 +128,7 @@ static bool may_begin(void *ctx, size_t level, const char *name)
 	return strncmp(text, name, strcspn(text, "/")) == 0;
 }
 
-static bool visit_begun(void *ctx, const struct cc_store_item *item)
-{
-	const struct search_walk *walk = ctx;
-
-	return walk->visit(walk->ctx, item);
-}
-
-static bool visit_any(void *ctx, const struct cc_store_item *item)
+static bool visit_one(void *ctx, const struct cc_store_item *item)
 {
 	struct search_walk *walk = ctx;
 
@@ -144,10 +141,10 @@ enum cmn_status entry_search_store(struct entry_search *search, struct cc_store 
 {
 	const struct cc_entry_dir_choice beginning = { .enter = may_begin };
 	struct search_walk walk = { .search = search, .verb = verb, .visit = visit, .ctx = ctx };
-	enum cmn_status status = cc_store_walk_chosen(store, &beginning, false, visit_begun, &walk);
+	enum cmn_status status = cc_store_walk_chosen(store, &beginning, false, visit_one, &walk);
 
 	if (status == CMN_OK && search->best != ENTRY_MATCH_PATH)
-		status = cc_store_walk(store, false, visit_any, &walk);
+		status = cc_store_walk(store, false, visit_one, &walk);
 	terminal_progress_hide();
 	return status;
 }
@@ -162,16 +159,11 @@ void entry_search_begin(struct entry_search *search, const char *text, const cha
 		search->text = text + root_len + strspn(text + root_len, "/");
 	for (size_t i = 0; i < history->event_count; i++) {
 		const struct run_history_event *one = &history->events[i];
-		const char **entry_dirs;
 
 		if (!*one->entry_dir || strcmp(one->program, text) != 0)
 			continue;
-		entry_dirs = cmn_array_grow(search->entry_dirs, search->entry_dir_count, sizeof(*entry_dirs));
-		search->failed |= !entry_dirs;
-		if (!entry_dirs)
-			return;
-		search->entry_dirs = entry_dirs;
-		entry_dirs[search->entry_dir_count++] = one->entry_dir;
+		memory_grow(search->entry_dirs, search->entry_dir_count);
+		search->entry_dirs[search->entry_dir_count++] = one->entry_dir;
 	}
 	if (search->entry_dir_count)
 		qsort(search->entry_dirs, search->entry_dir_count, sizeof(*search->entry_dirs), compare_entry_dirs);
@@ -182,13 +174,6 @@ static void forget_found(struct entry_search *search)
 	for (size_t i = 0; i < search->count && i < ENTRY_NAME_SHOWN; i++)
 		free(search->found[i].what);
 	search->count = 0;
-}
-
-void entry_search_release(struct entry_search *search)
-{
-	forget_found(search);
-	free(search->entry_dirs);
-	*search = (struct entry_search){ 0 };
 }
 
 static char *describe(const struct entry_offer *offer)
@@ -208,7 +193,7 @@ static char *describe(const struct entry_offer *offer)
 		cmn_buffer_append_text(&text, kernel.len ? ", " : "");
 		text_append_clean(&text, options, MAX_OPTIONS);
 	}
-	return cmn_buffer_take_string(&text);
+	return memory_string(&text);
 }
 
 void entry_search_offer(struct entry_search *search, const struct entry_offer *offer)
@@ -230,7 +215,6 @@ void entry_search_offer(struct entry_search *search, const struct entry_offer *o
 		(void)snprintf(search->found[count].path, sizeof(search->found[0].path), "%s",
 			       offer->path);	/* it fits */
 		search->found[count].what = describe(offer);
-		search->failed |= !search->found[count].what;
 	}
 	search->count++;
 }
@@ -245,8 +229,8 @@ static void complain_of_several(const struct entry_search *search)
 		text_append_short_path(&line, search->found[i].path);
 		if (*search->found[i].what)
 			cmn_buffer_printf(&line, "  %s", search->found[i].what);
-		text = cmn_buffer_take_string(&line);
-		tool_complain("  %s", text ? text : search->found[i].path);
+		text = memory_string(&line);
+		tool_complain("  %s", text);
 		free(text);
 	}
 	if (search->count > ENTRY_NAME_SHOWN)
@@ -255,11 +239,70 @@ static void complain_of_several(const struct entry_search *search)
 
 const char *entry_search_end(const struct entry_search *search)
 {
-	if (search->failed)
-		tool_complain("out of memory");
-	else if (!search->count)
+	if (!search->count)
 		tool_complain("there is no entry \"%s\" (see ckcache list)", search->text);
 	else if (search->count > 1)
 		complain_of_several(search);
-	return !search->failed && search->count == 1 ? search->found[0].path : NULL;
+	return search->count == 1 ? search->found[0].path : NULL;
+}
+
+/* Of one name or line: more is shown nowhere. */
+#define MAX_NAME 240
+
+static void append_cut(struct cmn_buffer *text, struct cmn_view name)
+{
+	cmn_buffer_append(text, name.data, name.len < MAX_NAME ? name.len : MAX_NAME);
+}
+
+/* How many there were, at most one more than may be appended. */
+static unsigned int append_kernels(struct cmn_buffer *text, struct cmn_view source, const char *first,
+				   unsigned int count, unsigned int most)
+{
+	struct cc_kernel_names names = cc_kernel_names_of(source);
+	struct cmn_view name = cc_kernel_names_next(&names);
+
+	/* Of one alone there is no more to say. */
+	for (; name.len && count < most + (most > 1); count++) {
+		cmn_buffer_append_text(text, count ? ", " : first);
+		if (count == most)
+			cmn_buffer_append_text(text, "…");
+		else
+			append_cut(text, name);
+		name = cc_kernel_names_next(&names);
+	}
+	return count;
+}
+
+static void append_hash(struct cmn_buffer *text, struct cmn_view source)
+{
+	struct cmn_hash hash = cmn_hash_of(source.data, source.len);
+	char hex[CMN_HASH_HEX_SIZE];
+
+	cmn_hash_hex(&hash, hex);
+	cmn_buffer_printf(text, "%.8s (%zu bytes)", hex, source.len);
+}
+
+void entry_label_append(struct cmn_buffer *text, struct cmn_view key, const char *first,
+			unsigned int kernels)
+{
+	struct cmn_view source = cc_key_find(key, "source", 0);
+	unsigned int count = 0, inputs = 0;
+	struct cc_key_field field;
+	struct cmn_reader reader;
+
+	if (cc_key_read(key, &reader) != CMN_OK)
+		return;
+	while (count < kernels + (kernels > 1) && cc_key_next(&reader, &field) == CMN_OK) {
+		if (field.part == CC_PART_IMAGE)
+			count = append_kernels(text, field.value, first, count, kernels);
+		inputs += cmn_view_equal(field.name, cmn_view_of("input"));
+	}
+	if (count)
+		return;
+	if (!source.len && inputs)
+		cmn_buffer_printf(text, "link of %u program%s", inputs, inputs == 1 ? "" : "s");
+	else if (source.len && cmn_json_is_text(source) && text_first_line(source).len)
+		append_cut(text, text_first_line(source));
+	else if (source.len)
+		append_hash(text, source);
 }

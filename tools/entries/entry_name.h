@@ -25,7 +25,7 @@ enum entry_match {
 /* Of those that match, so many are kept to be listed. */
 #define ENTRY_NAME_SHOWN 16
 
-/* One search; {0} is none. */
+/* One search, until the command ends. */
 struct entry_search {
 	const char *text;	/* borrowed */
 	const char **entry_dirs;	/* that the program of that name asked for, sorted; of the history */
@@ -36,13 +36,11 @@ struct entry_search {
 		char path[CC_ENTRY_DIR_FILE_PATH_SIZE];
 		char *what;	/* kernel and options */
 	} found[ENTRY_NAME_SHOWN];
-	bool failed;		/* out of memory */
 };
 
-/* A search for text, which may begin with the path of the root. All are borrowed until the release. */
+/* A search for text, which may begin with the path of the root. All are borrowed. */
 void entry_search_begin(struct entry_search *search, const char *text, const char *root,
 			const struct run_history *history);
-void entry_search_release(struct entry_search *search);
 /* One that there is; each view may be empty: not known. */
 struct entry_offer {
 	const char *path;	/* below the root */
@@ -59,5 +57,14 @@ enum cmn_status entry_search_store(struct entry_search *search, struct cc_store 
 				   cc_store_visit_fn visit, void *ctx);
 /* The path that was offered; NULL: there is none, or several, which was complained about. */
 const char *entry_search_end(const struct entry_search *search);
+
+/*
+ * Appends the first kernels of a key's image, with ", " between, and "…" where there are more than
+ * those (if they are several); a link is called by the number of its inputs; what has no kernel by the first line that says
+ * something, what is no text by its hash. Of a key that has none of these, nothing is appended. Text
+ * may be any bytes of the key's. first: comes before a kernel's name, as "kernel ".
+ */
+void entry_label_append(struct cmn_buffer *text, struct cmn_view key, const char *first,
+			unsigned int kernels);
 
 #endif

@@ -4,9 +4,8 @@
  * history, which knows the kernels and programs of late; and as many of the stored keys as there is
  * time for.
  */
-#include "tools/entries/entry_words.h"
+#include "tools/verbs.h"
 
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -14,6 +13,7 @@
 #include "common/clock.h"
 #include "common/listing.h"
 #include "tools/explain/run_history.h"
+#include "tools/memory.h"
 #include "tools/tool.h"
 
 /* Nobody waits longer for a shell's answer, nor reads more. */
@@ -24,19 +24,18 @@
 #define SHOWN_DIGITS ((size_t)8)
 
 struct words {
-	struct tool_cache cache;
+	struct tool_cache *cache;
 	const char *beginning;
 	uint64_t deadline;
 	char **all;
 	size_t count;
 	size_t visits;		/* of what one source has */
-	bool failed;		/* out of memory */
 };
 
 /* Asked once before each of a source's. */
 static bool is_over(struct words *words)
 {
-	return words->failed || words->count >= MAX_WORDS ||
+	return words->count >= MAX_WORDS ||
 	       (words->visits++ >= MIN_VISITS && cmn_clock_monotonic() >= words->deadline);
 }
 
@@ -56,7 +55,6 @@ static bool is_harmless(struct cmn_view word)
 static void add(struct words *words, struct cmn_view word)
 {
 	size_t len = strlen(words->beginning);
-	char **all;
 
 	if (words->count >= MAX_WORDS || !is_harmless(word) || word.len < len ||
 	    memcmp(word.data, words->beginning, len) != 0)
@@ -65,14 +63,8 @@ static void add(struct words *words, struct cmn_view word)
 		if (cmn_view_equal(cmn_view_of(words->all[i]), word))
 			return;
 	}
-	all = cmn_array_grow(words->all, words->count, sizeof(*all));
-	words->failed |= !all;
-	if (!all)
-		return;
-	words->all = all;
-	all[words->count] = strndup(word.data, word.len);
-	words->failed |= !all[words->count];
-	words->count += all[words->count] != NULL;
+	memory_grow(words->all, words->count);
+	words->all[words->count++] = memory_copy_view(word);
 }
 
 /*
@@ -113,7 +105,7 @@ static void add_entries(struct words *words)
 	int root_fd = -1;
 
 	if (strlen(words->beginning) >= sizeof(path) ||
-	    cc_store_open_root(words->cache.store, &root_fd) != CMN_OK)
+	    cc_store_open_root(words->cache->store, &root_fd) != CMN_OK)
 		return;
 	add_paths(words, root_fd, ".", path, 0, 0, words->beginning);
 	(void)close(root_fd);	/* read only */
@@ -121,17 +113,17 @@ static void add_entries(struct words *words)
 
 static void add_history(struct words *words)
 {
-	struct run_history history = { 0 };
+	struct tool_cache *cache = words->cache;
+	const struct run_history *history;
 
-	if (run_history_load(words->cache.config.dir, cc_store_trust(words->cache.store), &history) == CMN_OK) {
-		for (size_t i = history.event_count; i-- > 0 && !is_over(words);) {
-			if (!*history.events[i].entry_dir)
-				continue;
-			add(words, cmn_view_of(history.events[i].name));
-			add(words, cmn_view_of(history.events[i].program));
-		}
+	if (run_history_load(cache->config.dir, cc_store_trust(cache->store), &history) != CMN_OK)
+		return;
+	for (size_t i = history->event_count; i-- > 0 && !is_over(words);) {
+		if (!*history->events[i].entry_dir)
+			continue;
+		add(words, cmn_view_of(history->events[i].name));
+		add(words, cmn_view_of(history->events[i].program));
 	}
-	run_history_release(&history);
 }
 
 static bool add_kernels(void *ctx, const struct cc_store_item *item)
@@ -172,25 +164,24 @@ static const char *find_directory(int argc, char **argv)
 
 int entry_words_print(int argc, char **argv)
 {
-	struct words words = { .deadline = cmn_clock_monotonic() + TIME_NS };
+	static struct words words;	/* until the command ends */
 	const char *dir = find_directory(argc, argv);
 	struct cmn_buffer text = { 0 };
 
 	if (argc < 2)
 		return TOOL_USAGE;
-	if ((dir && !tool_set_path("CKCACHE_DIR", dir)) || !tool_open(&words.cache))
+	if (dir && !tool_set_path("CKCACHE_DIR", dir))
 		return TOOL_FAILED;
+	words.cache = tool_open();
+	words.deadline = cmn_clock_monotonic() + TIME_NS;
 	words.beginning = argv[1];
 	add_history(&words);
 	words.visits = 0;
 	add_entries(&words);
 	words.visits = 0;
-	(void)!cc_store_walk(words.cache.store, false, add_kernels, &words);	/* what cannot be read is not offered */
-	for (size_t i = 0; i < words.count; i++) {
+	/* What cannot be read is not offered. */
+	(void)!cc_store_walk(words.cache->store, false, add_kernels, &words);
+	for (size_t i = 0; i < words.count; i++)
 		cmn_buffer_printf(&text, "%s\n", words.all[i]);
-		free(words.all[i]);
-	}
-	free(words.all);
-	tool_close(&words.cache);
 	return tool_print(&text);
 }

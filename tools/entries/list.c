@@ -9,14 +9,16 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "cachecore/disk/entry_dir_walk.h"
+#include "cachecore/disk/root.h"
 #include "cachecore/key.h"
 #include "common/clock.h"
 #include "common/printable.h"
 #include "tools/arguments.h"
-#include "tools/entries/entry_label.h"
+#include "tools/entries/entry_name.h"
 #include "tools/entries/entry_status.h"
-#include "tools/entries/list_order.h"
 #include "tools/json_output.h"
+#include "tools/memory.h"
 #include "tools/terminal.h"
 #include "tools/text.h"
 #include "tools/tool.h"
@@ -34,7 +36,7 @@ struct columns {
 };
 
 struct listing {
-	struct tool_cache cache;
+	struct tool_cache *cache;
 	unsigned long limit;	/* 0: all */
 	bool json;
 	struct columns columns;
@@ -44,27 +46,18 @@ struct listing {
 	int code;
 };
 
-/* A copy fit for one column: what is not to be printed becomes blanks. */
-static char *copy_text(struct cmn_view view)
-{
-	char *text = strndup(view.len ? view.data : "", view.len);
-
-	if (text)
-		cmn_printable_clean(text, ' ');
-	return text;
-}
-
 /* What a key says of its entry; NULL: nothing. */
 struct description {
 	char *device, *options, *source;
-	bool failed;	/* out of memory */
 };
 
-static char *describe_field(struct cmn_view value, struct description *ret)
+/* A copy fit for one column: what is not to be printed becomes blanks. */
+static char *describe_field(struct cmn_view value)
 {
-	char *text = value.len ? copy_text(value) : NULL;
+	char *text = value.len ? memory_copy_view(value) : NULL;
 
-	ret->failed |= value.len && !text;
+	if (text)
+		cmn_printable_clean(text, ' ');
 	return text;
 }
 
@@ -73,12 +66,10 @@ static void describe(struct cmn_view key, const char *kernel, struct description
 {
 	struct cmn_buffer label = { 0 };
 
-	*ret = (struct description){ 0 };
-	ret->device = describe_field(cc_key_find(key, "device.name", 0), ret);
-	ret->options = describe_field(cc_key_find(key, "options", 0), ret);
+	ret->device = describe_field(cc_key_find(key, "device.name", 0));
+	ret->options = describe_field(cc_key_find(key, "options", 0));
 	entry_label_append(&label, key, kernel, 1);
-	ret->source = describe_field(cmn_buffer_view(&label), ret);
-	ret->failed |= label.failed;
+	ret->source = describe_field(cmn_buffer_view(&label));
 	cmn_buffer_release(&label);
 }
 
@@ -224,13 +215,10 @@ static bool print_item(void *ctx, const struct cc_store_item *item)
 	struct listing *listing = ctx;
 	struct description description;
 	bool unsafe;
-	const char *status = entry_status_text(listing->cache.store, item->place, item->status, &unsafe);
+	const char *status = entry_status_text(listing->cache->store, item->place, item->status, &unsafe);
 
 	describe(item->key, !listing->json && listing->columns.short_path ? "" : "kernel ", &description);
-	if (description.failed) {
-		tool_complain("out of memory");
-		listing->code = TOOL_FAILED;
-	} else if (listing->json) {
+	if (listing->json) {
 		listing->code = json_stream_add(&listing->stream, make_object(item, &description, status));
 	} else {
 		append_row(&listing->columns, item, &description, status, &listing->text);
@@ -247,31 +235,104 @@ static bool print_item(void *ctx, const struct cc_store_item *item)
 
 /* ---- which entries ---- */
 
-/* name: of --sort, one of the words that verbs.c has; NULL: it was not given. */
-static list_order_value *find_order(const char *name)
+/* What decides where an entry comes: the largest first; of equals, the first path. */
+typedef uint64_t order_value(int entry_dir_fd, unsigned int n);
+
+static uint64_t last_use(int entry_dir_fd, unsigned int n)
 {
-	if (name && strcmp(name, "size") == 0)
-		return list_order_size;
-	return name && strcmp(name, "compile") == 0 ? list_order_compile : list_order_used;
+	return cc_entry_dir_used_ns(entry_dir_fd, NULL, n);
 }
 
-/* All are looked at for their order, then those are read that are shown. */
-static enum cmn_status walk_sorted(struct listing *listing, list_order_value *value, bool reverse)
+static uint64_t compile_time(int entry_dir_fd, unsigned int n)
 {
-	struct list_order *order = NULL;
-	struct cc_store_place place;
+	struct cc_entry_header header;
+
+	return cc_entry_dir_read_bin_header(entry_dir_fd, n, NULL, &header) == CMN_OK ? header.build_ns : 0;
+}
+
+/* Of each entry only what decides, and where it is: the order of a million fits into 80 MB. */
+struct row {
+	uint64_t value;
+	struct cmn_hash hashes[CC_PART_COUNT];
+	unsigned int n;
+};
+
+struct order {
+	order_value *value;
+	struct row *rows;
+	size_t count;
+};
+
+static struct cmn_hash hash_of_hex(const char *hex)
+{
+	struct cmn_hash hash;
+
+	for (size_t i = 0; i < CMN_HASH_SIZE; i++) {
+		const char digits[] = { hex[2 * i], hex[2 * i + 1], '\0' };
+
+		hash.bytes[i] = (uint8_t)strtoul(digits, NULL, 16);
+	}
+	return hash;
+}
+
+static enum cmn_status add_entry_dir(void *ctx, int root_fd, const char *path, int entry_dir_fd)
+{
+	uint64_t entries = tool_entries_in(entry_dir_fd);
+	struct order *order = ctx;
+
+	(void)root_fd;
+	while (entries) {
+		unsigned int n = tool_next_entry(&entries);
+		struct row *row;
+
+		memory_grow(order->rows, order->count);
+		row = &order->rows[order->count++];
+		*row = (struct row){ .value = order->value(entry_dir_fd, n), .n = n };
+		for (size_t i = 0; i < CC_PART_COUNT; i++)
+			row->hashes[i] = hash_of_hex(path + i * CMN_HASH_HEX_SIZE);
+		terminal_progress_count("list", order->count);
+	}
+	return CMN_OK;
+}
+
+static int compare(const void *a, const void *b, void *ctx)
+{
+	const struct row *one = a, *two = b;
+	int order = memcmp(one->hashes, two->hashes, sizeof(one->hashes));
+
+	if (one->value != two->value)
+		order = one->value < two->value ? 1 : -1;
+	else if (!order)
+		order = (int)one->n - (int)two->n;
+	return *(const bool *)ctx ? -order : order;
+}
+
+/* All are looked at for their order, then those are read that are shown. sort: a word of verbs.c, or NULL. */
+static enum cmn_status walk_sorted(struct listing *listing, const char *sort, bool reverse)
+{
+	struct order order = {
+		.value = sort && strcmp(sort, "size") == 0 ? cc_entry_dir_bytes :
+			 sort && strcmp(sort, "compile") == 0 ? compile_time : last_use,
+	};
 	enum cmn_status status;
 	int root_fd;
 
-	status = cc_store_open_root(listing->cache.store, &root_fd);
+	status = cc_store_open_root(listing->cache->store, &root_fd);
 	if (status != CMN_OK)
 		return status;
-	status = list_order_new(root_fd, value, reverse, listing->limit, &order);
-	while (status == CMN_OK && listing->code == TOOL_OK && list_order_next(order, &place)) {
+	status = cc_entry_dir_walk(root_fd, false, add_entry_dir, &order);
+	if (order.count)
+		qsort_r(order.rows, order.count, sizeof(*order.rows), compare, &reverse);
+	for (size_t i = 0; status == CMN_OK && i < order.count; i++) {
+		struct cc_store_place place = { .n = order.rows[i].n };
+
+		if (listing->code != TOOL_OK || (listing->limit && i == listing->limit))
+			break;
+		cc_entry_dir_path_by(order.rows[i].hashes, place.entry_dir);
 		/* Whatever is gone by now is not shown. */
-		(void)!cc_store_look(listing->cache.store, root_fd, &place, print_item, listing);
+		(void)!cc_store_look(listing->cache->store, root_fd, &place, print_item, listing);
 	}
-	list_order_free(order);
+	free(order.rows);
 	(void)close(root_fd);	/* read only */
 	return status;
 }
@@ -283,8 +344,8 @@ static enum cmn_status walk(struct listing *listing, const char *sort, bool reve
 
 	/* Without an order any will do, and no more than those are looked at. */
 	if (by_path || (!sort && listing->limit))
-		return cc_store_walk_chosen(listing->cache.store, &choice, false, print_item, listing);
-	return walk_sorted(listing, find_order(sort), reverse);
+		return cc_store_walk_chosen(listing->cache->store, &choice, false, print_item, listing);
+	return walk_sorted(listing, sort, reverse);
 }
 
 verb_function verb_list;
@@ -292,29 +353,22 @@ verb_function verb_list;
 int verb_list(const struct arguments *arguments)
 {
 	struct listing listing = {
+		.cache = tool_open(),
 		.json = arguments_flag(arguments, "json"),
 		.limit = arguments_number(arguments, "limit", 0),
 		.columns = fit(terminal_columns(STDOUT_FILENO)),
 	};
 	enum cmn_status status;
-	int ended;
 
-	if (!tool_open(&listing.cache))
-		return TOOL_FAILED;
 	if (!listing.json)
 		append_title(&listing.columns, &listing.text);
 	status = walk(&listing, arguments_text(arguments, "sort"), arguments_flag(arguments, "reverse"));
-	if (status == CMN_OK || status == CMN_MISS) {
-		/* What failed was complained about. */
-		ended = listing.code != TOOL_OK ? listing.code : listing.json ?
-			json_stream_end(&listing.stream) : tool_print(&listing.text);
-		listing.code = ended;
-	} else {
-		tool_complain("%s: %s", listing.cache.config.dir, cmn_status_string(status));
-		listing.code = TOOL_FAILED;
-	}
+	if (status != CMN_OK && status != CMN_MISS)
+		listing.code = tool_fail(listing.cache->config.dir, status);
+	/* What failed was complained about. */
+	else if (listing.code == TOOL_OK)
+		listing.code = listing.json ? json_stream_end(&listing.stream) : tool_print(&listing.text);
 	cmn_buffer_release(&listing.text);
 	cmn_buffer_release(&listing.stream.text);
-	tool_close(&listing.cache);
 	return listing.code;
 }

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* prune: the verbs that remove entries: prune and clear. */
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "cachecore/disk/space/account.h"
@@ -10,11 +8,8 @@
 #include "cachecore/disk/writer/recipes.h"
 #include "cachecore/disk/root.h"
 #include "cachecore/disk/entry_dir_walk.h"
-#include "cachecore/remote/address.h"
-#include "common/env.h"
 #include "tools/arguments.h"
 #include "tools/entries/prune_entries.h"
-#include "tools/entries/removed.h"
 #include "tools/remote/tier_prune.h"
 #include "tools/terminal.h"
 #include "tools/tool.h"
@@ -24,28 +19,21 @@ static int finish(const struct tool_cache *cache, enum cmn_status status)
 {
 	if (status == CMN_OK)
 		return TOOL_OK;
-	tool_complain("%s: %s", cache->config.dir,
-		      status == CMN_BUSY ? "another process holds a lock" :
-		      status == CMN_STALE ? "not enough could be removed" :
-					    cmn_status_string(status));
+	if (status != CMN_STALE)
+		return tool_fail(cache->config.dir, status);
+	tool_complain("%s: not enough could be removed", cache->config.dir);
 	return TOOL_FAILED;
 }
 
 static enum cmn_status count_entry_dir(void *ctx, int root_fd, const char *path, int entry_dir_fd)
 {
+	uint64_t entries = tool_entries_in(entry_dir_fd);
 	struct amount *amount = ctx;
-	struct cc_entry_dir_scan scan;
 
 	(void)root_fd;
 	(void)path;
-	if (cc_entry_dir_scan(entry_dir_fd, &scan) != CMN_OK)
-		return CMN_OK;	/* removed meanwhile */
-	for (unsigned int n = 0; n < CC_ENTRY_DIR_VARIANTS; n++) {
-		if (!(scan.present[CC_ENTRY_DIR_SRC] >> n & 1))
-			continue;
-		amount->entries++;
-		amount->bytes += cc_entry_dir_bytes(entry_dir_fd, n);
-	}
+	for (; entries; amount->entries++)
+		amount->bytes += cc_entry_dir_bytes(entry_dir_fd, tool_next_entry(&entries));
 	return CMN_OK;
 }
 
@@ -76,96 +64,6 @@ static void show_pruning(void *ctx)
 	terminal_progress("prune", ++*count, 0);
 }
 
-/* The size that a tier's directory may have: as given, else by the attribute of its address. 0: complained about. */
-static uint64_t tier_bound(const struct cc_address *address, const char *given)
-{
-	static const char attribute[] = "max-size=";
-	uint64_t size;
-
-	for (size_t i = 0; !given && i < address->attribute_count; i++) {
-		if (strncmp(address->attributes[i], attribute, sizeof(attribute) - 1) == 0)
-			given = address->attributes[i] + sizeof(attribute) - 1;
-	}
-	if (!given)
-		tool_complain("prune: --max-size says which size may be left, or @max-size=SIZE in "
-			      "CKCACHE_REMOTE");
-	else if (cmn_env_parse_bound(given, &size) != CMN_OK || !size)
-		tool_complain("prune: %s is no size with its unit, such as 50G", given);
-	else
-		return size;
-	return 0;
-}
-
-/* Others evict by themselves. */
-static int complain_of_scheme(const struct cc_address *address)
-{
-	struct cmn_buffer text = { 0 };
-	char *shown;
-
-	cc_address_show(address, &text);
-	shown = cmn_buffer_take_string(&text);
-	tool_complain("%s: this server evicts by itself: %s", shown ? shown : address->scheme,
-		      strncmp(address->scheme, "redis", 5) == 0
-		      ? "set maxmemory and maxmemory-policy allkeys-lru there, or the attribute @ttl here"
-		      : "bound its storage there");
-	free(shown);
-	return TOOL_FAILED;
-}
-
-static int prune_directory(const struct cc_address *address, const char *given, bool json)
-{
-	uint64_t bound = tier_bound(address, given);
-	char *directory = bound ? tier_prune_directory(address) : NULL;
-	struct removed removed;
-	struct amount left;
-	struct tier_pruned pruned;
-	int code;
-	bool done;
-
-	if (!bound)
-		return TOOL_USAGE;
-	if (!directory) {
-		tool_complain("prune: the URL must be file:/absolute/directory");
-		return TOOL_FAILED;
-	}
-	done = tier_prune(directory, bound, &pruned);
-	free(directory);
-	if (!done && !pruned.left && !pruned.removed)
-		return TOOL_FAILED;	/* it is not there */
-	left = (struct amount){ pruned.left, pruned.left_bytes };
-	removed = (struct removed){ { pruned.removed, pruned.removed_bytes }, &left, false };
-	code = removed_print(&removed, json);
-	return done ? code : TOOL_FAILED;
-}
-
-/* Needs no cache on this machine. */
-static int prune_remote(const char *given, bool json)
-{
-	const struct cmn_log silent = { .level = CMN_LOG_NONE };	/* other settings are not at issue */
-	struct cc_config config;
-	struct cc_address address;
-	const char *problem = "no remote tier is set (CKCACHE_REMOTE)";
-	int code = TOOL_FAILED;
-
-	if (cc_config_load(&silent, &config) != CMN_OK) {
-		tool_complain("out of memory");
-		return TOOL_FAILED;
-	}
-	if (!config.remote || cc_address_parse(config.remote, &address, &problem) != CMN_OK) {
-		tool_complain("%s", problem);
-	} else {
-		if (strcmp(address.scheme, "file") != 0)
-			code = complain_of_scheme(&address);
-		else if (address.read_only || config.read_only)
-			tool_complain("the remote tier is read-only");
-		else
-			code = prune_directory(&address, given, json);
-		cc_address_release(&address);
-	}
-	cc_config_release(&config);
-	return code;
-}
-
 /* What the cache does by itself, now. */
 static int prune_by_settings(struct tool_cache *cache, bool json)
 {
@@ -191,6 +89,21 @@ static int prune_by_settings(struct tool_cache *cache, bool json)
 	return code;
 }
 
+typedef int whole_function(struct tool_cache *cache, bool json);
+
+/* whole: what is done with the cache as a whole; NULL: entries are chosen. */
+static int prune_or_clear(const struct prune_request *request, whole_function *whole)
+{
+	struct tool_cache *cache;
+
+	if (!prune_entries_check(request))
+		return TOOL_USAGE;
+	cache = tool_open();
+	if (!request->dry_run && !tool_may_write(cache))
+		return TOOL_FAILED;
+	return whole ? whole(cache, request->json) : prune_entries(cache, request);
+}
+
 verb_function verb_prune;
 
 int verb_prune(const struct arguments *arguments)
@@ -205,28 +118,18 @@ int verb_prune(const struct arguments *arguments)
 		.json = arguments_flag(arguments, "json"),
 	};
 	bool conditions = request.program || request.device || request.older_than;
-	struct tool_cache cache;
-	int code = TOOL_FAILED;
 
 	if (arguments_flag(arguments, "remote") && (conditions || request.dry_run)) {
 		tool_complain("prune: --remote goes with --max-size alone");
 		return TOOL_USAGE;
 	}
 	if (arguments_flag(arguments, "remote"))
-		return prune_remote(request.max_size, request.json);
+		return tier_prune(request.max_size, request.json);
 	if (request.dry_run && !conditions && !request.max_size) {
 		tool_complain("prune: --dry-run goes with --older-than, --max-size, --program or --device");
 		return TOOL_USAGE;
 	}
-	if (!prune_entries_check(&request))
-		return TOOL_USAGE;
-	if (!tool_open(&cache))
-		return TOOL_FAILED;
-	if (request.dry_run || tool_may_write(&cache))
-		code = conditions || request.max_size ? prune_entries(&cache, &request)
-						      : prune_by_settings(&cache, request.json);
-	tool_close(&cache);
-	return code;
+	return prune_or_clear(&request, conditions || request.max_size ? NULL : prune_by_settings);
 }
 
 /*
@@ -237,22 +140,20 @@ static enum cmn_status clear_entry_dir(void *ctx, int root_fd, const char *path,
 {
 	enum cmn_status status = cc_entry_dir_lock(entry_dir_fd, tool_lock_until()), counted = CMN_OK;
 	struct amount *removed = ctx;
-	struct cc_entry_dir_scan scan;
-	uint64_t all = 0;
+	uint64_t all = 0, entries;
 
 	if (status == CMN_MISS)
 		return CMN_OK;	/* another process was faster */
 	if (status != CMN_OK && status != CMN_ERR_IO)
 		return status;
-	if (cc_entry_dir_scan(entry_dir_fd, &scan) != CMN_OK)
-		scan = (struct cc_entry_dir_scan){ 0 };
+	entries = tool_entries_in(entry_dir_fd);
 	for (unsigned int n = 0; n < CC_ENTRY_DIR_VARIANTS; n++) {
 		uint64_t freed = cc_entry_dir_remove(entry_dir_fd, n);
 
 		/* Neither half an entry counts nor one that stays. */
-		removed->entries += (scan.present[CC_ENTRY_DIR_SRC] >> n & 1) && freed;
+		removed->entries += (entries >> n & 1) && freed;
 		removed->bytes += freed;
-		if (scan.present[CC_ENTRY_DIR_SRC] >> n & 1)
+		if (entries >> n & 1)
 			all += freed;
 	}
 	/* Before others may count here. */
@@ -318,16 +219,6 @@ int verb_clear(const struct arguments *arguments)
 		.dry_run = arguments_flag(arguments, "dry-run"),
 		.json = arguments_flag(arguments, "json"),
 	};
-	struct tool_cache cache;
-	int code = TOOL_FAILED;
 
-	if (!prune_entries_check(&request))
-		return TOOL_USAGE;
-	if (!tool_open(&cache))
-		return TOOL_FAILED;
-	if (request.dry_run || tool_may_write(&cache))
-		code = request.program || request.dry_run ? prune_entries(&cache, &request)
-							  : clear_all(&cache, request.json);
-	tool_close(&cache);
-	return code;
+	return prune_or_clear(&request, request.program || request.dry_run ? NULL : clear_all);
 }

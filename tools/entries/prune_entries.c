@@ -2,6 +2,7 @@
 /* prune_entries: one walk that chooses, an order, removals one by one. */
 #include "tools/entries/prune_entries.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -11,8 +12,9 @@
 #include "common/clock.h"
 #include "common/env.h"
 #include "common/file.h"
-#include "tools/entries/program_list.h"
-#include "tools/entries/removed.h"
+#include "tools/explain/run_history.h"
+#include "tools/json_output.h"
+#include "tools/memory.h"
 #include "tools/terminal.h"
 #include "tools/text.h"
 
@@ -31,12 +33,11 @@ struct pruning {
 	uint64_t used_before, max_size;	/* UINT64_MAX: not asked for */
 	uint64_t now_ns;
 	struct cc_days days;		/* of use */
-	struct programs programs;
+	const struct run_history *history;
 	struct chosen *all;
 	size_t count;
 	uint64_t chosen_bytes;
 	struct amount seen;
-	bool failed;			/* out of memory */
 };
 
 /* "30d", "12h", "5m", "90s". */
@@ -84,8 +85,8 @@ bool prune_entries_check(const struct prune_request *request)
 static bool is_of_device(struct cmn_view key, const char *wanted)
 {
 	struct cmn_view name = cc_key_find(key, "device.name", 0);
-	char *text = strndup(name.len ? name.data : "", name.len);
-	bool is = text && strcasestr(text, wanted);
+	char *text = memory_copy_view(name);
+	bool is = strcasestr(text, wanted) != NULL;
 
 	free(text);
 	return is;
@@ -96,25 +97,22 @@ static bool choose(void *ctx, const struct cc_store_item *item)
 	struct pruning *pruning = ctx;
 	const struct prune_request *request = pruning->request;
 	uint64_t used_ns = cc_days_date(&pruning->days, item->access_ns, pruning->now_ns);
-	struct chosen *all;
 
 	pruning->seen.entries++;
 	pruning->seen.bytes += item->bytes;
 	terminal_progress(request->verb, pruning->seen.entries, 0);
 	if ((request->program &&
-	     !programs_have(&pruning->programs, item->place->entry_dir, request->program)) ||
+	     !run_history_came_for(pruning->history, item->path, request->program)) ||
 	    (request->device && !is_of_device(item->key, request->device)))
 		return true;
 	/* Where age alone decides, this one stays: a million of them need no memory. */
 	if (pruning->max_size == UINT64_MAX && pruning->used_before != UINT64_MAX &&
 	    used_ns > pruning->used_before)
 		return true;
-	all = cmn_array_grow(pruning->all, pruning->count, sizeof(*all));
-	pruning->failed |= !all;
-	if (!all)
-		return false;
-	pruning->all = all;
-	all[pruning->count++] = (struct chosen){ *item->place, item->bytes, item->access_ns, used_ns };
+	memory_grow(pruning->all, pruning->count);
+	pruning->all[pruning->count++] = (struct chosen){
+		*item->place, item->bytes, item->access_ns, used_ns,
+	};
 	pruning->chosen_bytes += item->bytes;
 	return true;
 }
@@ -157,13 +155,13 @@ static enum cmn_status find(struct tool_cache *cache, struct pruning *pruning)
 	if (request->max_size)
 		(void)!cmn_env_parse_bound(request->max_size, &pruning->max_size);	/* it was checked */
 	if (request->program)
-		status = programs_load(cache->config.dir, cc_store_trust(cache->store),
-				       &pruning->programs);
+		status = run_history_load(cache->config.dir, cc_store_trust(cache->store),
+					  &pruning->history);
 	if (status == CMN_OK || status == CMN_MISS)
 		status = cc_store_walk(cache->store, false, choose, pruning);
 	if (pruning->count)
 		qsort(pruning->all, pruning->count, sizeof(*pruning->all), by_use);
-	return pruning->failed ? CMN_ERR_NOMEM : status == CMN_MISS ? CMN_OK : status;
+	return status == CMN_MISS ? CMN_OK : status;
 }
 
 /* Whether an entry goes, where so many bytes of what is chosen are left. */
@@ -249,12 +247,36 @@ static void note_removals(const struct tool_cache *cache, struct cc_removals *ev
 		(void)close(fd);	/* a directory: nothing to be lost */
 }
 
-static int complain(const struct tool_cache *cache, enum cmn_status status)
+static int print_json(const struct removed *removed)
 {
-	terminal_progress_hide();
-	tool_complain("%s: %s", cache->config.dir,
-		      status == CMN_BUSY ? "another process holds a lock" : cmn_status_string(status));
-	return TOOL_FAILED;
+	struct json_object *object = json_new_object();
+
+	if (removed->dry_run)
+		json_add_bool(object, "dry_run", true);
+	json_add_number(object, "removed_entries", removed->gone.entries);
+	json_add_number(object, "removed_bytes", removed->gone.bytes);
+	if (removed->left) {
+		json_add_number(object, "entries", removed->left->entries);
+		json_add_number(object, "bytes", removed->left->bytes);
+	}
+	return json_print(object);
+}
+
+int removed_print(const struct removed *removed, bool json)
+{
+	struct cmn_buffer text = { 0 };
+	char size[TEXT_SIZE];
+
+	if (json)
+		return print_json(removed);
+	cmn_buffer_printf(&text, "%" PRIu64 " entries %s, %s", removed->gone.entries,
+			  removed->dry_run ? "would be removed" : "removed",
+			  text_bytes(removed->gone.bytes, size));
+	if (removed->left)
+		cmn_buffer_printf(&text, "; %" PRIu64 " left, %s", removed->left->entries,
+				  text_bytes(removed->left->bytes, size));
+	cmn_buffer_append_u8(&text, '\n');
+	return tool_print(&text);
 }
 
 int prune_entries(struct tool_cache *cache, const struct prune_request *request)
@@ -267,7 +289,7 @@ int prune_entries(struct tool_cache *cache, const struct prune_request *request)
 	int code = TOOL_OK;
 
 	if (status != CMN_OK) {
-		code = complain(cache, status);
+		code = tool_fail(cache->config.dir, status);
 		goto out;
 	}
 	if (request->dry_run) {
@@ -277,7 +299,7 @@ int prune_entries(struct tool_cache *cache, const struct prune_request *request)
 		note_removals(cache, &evicted);
 	}
 	if (status != CMN_OK)
-		code = complain(cache, status);
+		code = tool_fail(cache->config.dir, status);
 	left = (struct amount){ pruning.seen.entries - removed.gone.entries,
 				pruning.seen.bytes > removed.gone.bytes
 				? pruning.seen.bytes - removed.gone.bytes : 0 };
@@ -285,7 +307,6 @@ int prune_entries(struct tool_cache *cache, const struct prune_request *request)
 		code = removed_print(&removed, request->json) == TOOL_OK ? code : TOOL_FAILED;
 out:
 	terminal_progress_hide();
-	programs_release(&pruning.programs);
 	free(pruning.all);
 	return code;
 }

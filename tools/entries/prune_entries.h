@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "tools/tool.h"
+#include "tools/entries/census.h"
 
 /*
  * program and device choose; of what they choose goes what was not used for older_than, then, least
@@ -25,5 +25,13 @@ struct prune_request {
 bool prune_entries_check(const struct prune_request *request);
 /* The exit code. An entry that is used meanwhile stays. */
 int prune_entries(struct tool_cache *cache, const struct prune_request *request);
+
+struct removed {
+	struct amount gone;
+	const struct amount *left;	/* NULL: it is of no interest */
+	bool dry_run;			/* they would be */
+};
+/* What prune and clear say at their end. The exit code. */
+int removed_print(const struct removed *removed, bool json);
 
 #endif

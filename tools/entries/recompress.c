@@ -12,6 +12,7 @@
 #include "layers/shared/driver/drivers.h"
 #include "tools/arguments.h"
 #include "tools/json_output.h"
+#include "tools/memory.h"
 #include "tools/terminal.h"
 #include "tools/text.h"
 #include "tools/tool.h"
@@ -25,7 +26,6 @@ struct recompressing {
 	struct item *items;	/* after the trial: those that are to change */
 	size_t count;
 	int level;
-	bool failed;		/* out of memory */
 	uint64_t entries, bytes;
 	uint64_t left_out;	/* damaged, or of another version */
 	int64_t expected;	/* change of bytes */
@@ -64,11 +64,9 @@ static unsigned int load_rate_of(struct cmn_view key)
 		return 0;
 	version = cc_key_find(key, "device.driver_version", 0);
 	for (unsigned int i = 0; !rate && (path = cc_key_find(key, "driver.path", i)).len; i++) {
-		char *name = strndup(path.data, path.len), *text = strndup(version.len ? version.data : "",
-									   version.len);
+		char *name = memory_copy_view(path), *text = memory_copy_view(version);
 
-		if (name && text)
-			rate = drv_driver_at(drv_driver_of(name), text)->load_rate;
+		rate = drv_driver_at(drv_driver_of(name), text)->load_rate;
 		free(name);
 		free(text);
 	}
@@ -78,13 +76,9 @@ static unsigned int load_rate_of(struct cmn_view key)
 static bool add_item(void *ctx, const struct cc_store_item *item)
 {
 	struct recompressing *all = ctx;
-	struct item *items = cmn_array_grow(all->items, all->count, sizeof(*items));
 
-	all->failed |= !items;
-	if (!items)
-		return false;
-	all->items = items;
-	items[all->count++] = (struct item){ *item->place, load_rate_of(item->key) };
+	memory_grow(all->items, all->count);
+	all->items[all->count++] = (struct item){ *item->place, load_rate_of(item->key) };
 	all->entries++;
 	all->bytes += item->bytes;
 	return true;
@@ -123,8 +117,6 @@ static enum cmn_status try_all(struct tool_cache *cache, struct recompressing *a
 	size_t kept = 0;
 	bool changes;
 
-	if (all->failed)
-		return CMN_ERR_NOMEM;
 	for (size_t i = 0; status == CMN_OK && i < all->count; i++) {
 		terminal_progress("try", i, all->count);
 		status = do_one(cache, all, i, true, &changes);
@@ -238,13 +230,10 @@ static int recompress(struct tool_cache *cache, struct recompressing *all, bool 
 		if (!json)
 			code = print_done(all);
 	}
-	if (status != CMN_OK) {
-		terminal_progress_hide();
-		tool_complain("%s: %s", cache->config.dir,
-			      status == CMN_BUSY ? "another process holds a lock" :
-			      status == CMN_ERR_TOO_LARGE ? "more would not fit into max_size" :
-			      cmn_status_string(status));
-	}
+	if (status == CMN_ERR_TOO_LARGE)
+		tool_complain("%s: more would not fit into max_size", cache->config.dir);
+	else if (status != CMN_OK)
+		(void)tool_fail(cache->config.dir, status);
 	if (json && print_json(all, dry_run) != TOOL_OK)
 		code = TOOL_FAILED;
 	return status == CMN_OK ? code : TOOL_FAILED;
@@ -256,18 +245,16 @@ int verb_recompress(const struct arguments *arguments)
 {
 	bool dry_run = arguments_flag(arguments, "dry-run"), json = arguments_flag(arguments, "json");
 	struct recompressing all = { 0 };
-	struct tool_cache cache;
+	struct tool_cache *cache;
 	int code = TOOL_FAILED;
 
 	if (arguments->operand && !parse_level(arguments->operand, &all.level))
 		return TOOL_USAGE;
-	if (!tool_open(&cache))
-		return TOOL_FAILED;
+	cache = tool_open();
 	if (!arguments->operand)
-		all.level = cache.config.compression;
-	if (dry_run || tool_may_write(&cache))
-		code = recompress(&cache, &all, dry_run, json);
+		all.level = cache->config.compression;
+	if (dry_run || tool_may_write(cache))
+		code = recompress(cache, &all, dry_run, json);
 	free(all.items);
-	tool_close(&cache);
 	return code;
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* stats_verb: counts from the root's file, entries and bytes from its entries. */
-#include "cachecore/record/totals.h"
-
+/*
+ * stats_verb: counts from the root's file, entries and bytes from its entries; for --verbose and
+ * --per-program, entries by device and by program, by a walk of its own.
+ */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,17 +10,226 @@
 #include <time.h>
 
 #include "cachecore/disk/writer/recipes.h"
+#include "cachecore/record/totals.h"
 #include "tools/arguments.h"
 #include "tools/entries/census.h"
-#include "tools/entries/stats_more.h"
+#include "tools/explain/run_history.h"
 #include "tools/json_output.h"
+#include "tools/memory.h"
 #include "tools/remote/tier.h"
 #include "tools/replay/waiting.h"
+#include "tools/report/report_groups.h"
+#include "tools/report/report_page.h"
+#include "tools/terminal.h"
 #include "tools/text.h"
 #include "tools/tool.h"
 
 #define SHOWN_DAYS 7
 #define SHOWN_PROGRAMS 10
+
+/* Entries that have something in common; the largest first. */
+struct stats_groups {
+	struct report_group *all;
+	size_t count;
+};
+
+struct stats_more {
+	bool verbose, per_program;	/* what was asked for */
+	struct stats_groups devices, programs;
+	struct amount seen;
+	uint64_t payload_bytes;		/* of results, uncompressed */
+	uint64_t oldest_ns, unused_ns;	/* when the first one was stored, and when the longest unused one was used; 0: none */
+};
+
+#define UNKNOWN "(not known)"
+
+struct collecting {
+	struct stats_more *more;
+	const struct run_history *history;
+	struct report_groups devices, programs;
+	uint64_t seen;
+};
+
+static bool add_item(void *ctx, const struct cc_store_item *item)
+{
+	struct collecting *collecting = ctx;
+	struct stats_more *more = collecting->more;
+	struct cmn_view device = cc_key_find(item->key, "device.name", 0);
+	const struct run_history_event *arrival = more->per_program ?
+		run_history_find_arrival(collecting->history, item->path) : NULL;
+	const struct report_group one = { .entries = 1, .bytes = item->bytes };
+
+	terminal_progress_count("stats", ++collecting->seen);
+	if (item->status != CMN_OK)
+		return true;
+	more->seen.entries++;
+	more->seen.bytes += item->bytes;
+	more->payload_bytes += item->payload_len;
+	if (!more->oldest_ns || item->stored_ns < more->oldest_ns)
+		more->oldest_ns = item->stored_ns;
+	if (!more->unused_ns || item->access_ns < more->unused_ns)
+		more->unused_ns = item->access_ns;
+	/* A name with a NUL in it is nobody's. */
+	if (!device.len || memchr(device.data, 0, device.len))
+		device = cmn_view_of(UNKNOWN);
+	report_groups_add(&collecting->devices, device, &one);
+	report_groups_add(&collecting->programs, cmn_view_of(arrival ? arrival->program : UNKNOWN), &one);
+	return true;
+}
+
+static void take_groups(struct report_groups *groups, struct stats_groups *ret)
+{
+	ret->all = memory_new(groups->count, sizeof(*ret->all));
+	ret->count = report_groups_take(groups, groups->count, ret->all);
+	report_groups_release(groups);
+}
+
+/* Where nothing is asked for, it looks at nothing. */
+static enum cmn_status collect_more(struct tool_cache *cache, struct stats_more *more)
+{
+	struct collecting collecting = { .more = more };
+	enum cmn_status status = CMN_OK;
+
+	if (!more->verbose && !more->per_program)
+		return CMN_OK;
+	if (more->per_program)
+		status = run_history_load(cache->config.dir, cc_store_trust(cache->store),
+					  &collecting.history);
+	if (status == CMN_OK || status == CMN_MISS)
+		status = cc_store_walk(cache->store, false, add_item, &collecting);
+	terminal_progress_hide();
+	take_groups(&collecting.devices, &more->devices);
+	take_groups(&collecting.programs, &more->programs);
+	return status == CMN_MISS ? CMN_OK : status;
+}
+
+static struct report_group held_by(const struct stats_more *more, const char *program)
+{
+	for (size_t i = 0; i < more->programs.count; i++) {
+		if (strcmp(more->programs.all[i].name, program) == 0)
+			return more->programs.all[i];
+	}
+	return (struct report_group){ 0 };
+}
+
+static bool is_counted(const struct cc_usage *usage, const char *program)
+{
+	for (size_t i = 0; i < usage->program_count; i++) {
+		if (strcmp(usage->programs[i].name, program) == 0)
+			return true;
+	}
+	return false;
+}
+
+static void append_program(struct cmn_buffer *text, const char *name, struct report_group held,
+			   const struct cc_usage_counts *counts)
+{
+	char size[TEXT_SIZE], spent[TEXT_SIZE], saved[TEXT_SIZE];
+
+	text_append_cell(text, name, 20);
+	cmn_buffer_printf(text, " %8" PRIu64 " %8" PRIu64 " %10s %10s %8" PRIu64 " %10s\n",
+			  counts->hits_memory + counts->hits_disk, counts->misses + counts->unattended,
+			  text_time(counts->spent_ns + counts->unattended_ns, spent),
+			  text_time(counts->saved_ns, saved), held.entries,
+			  text_bytes(held.bytes, size));
+}
+
+static void append_programs(const struct stats_more *more, const struct cc_usage *usage,
+			    struct cmn_buffer *text)
+{
+	const struct cc_usage_counts none = { 0 };
+
+	cmn_buffer_printf(text, "\n%s%-20s %8s %8s %10s %10s %8s %10s%s\n", terminal_bold(1), "program",
+			  "hits", "compiled", "spent", "saved", "entries", "size", terminal_plain(1));
+	for (size_t i = 0; i < usage->program_count; i++)
+		append_program(text, usage->programs[i].name, held_by(more, usage->programs[i].name),
+			       &usage->programs[i].counts);
+	for (size_t i = 0; i < more->programs.count; i++) {
+		if (!is_counted(usage, more->programs.all[i].name))
+			append_program(text, more->programs.all[i].name, more->programs.all[i], &none);
+	}
+	if (cc_usage_is_any(&usage->others))
+		append_program(text, "(others)", (struct report_group){ 0 }, &usage->others);
+}
+
+static void append_devices(const struct stats_more *more, struct cmn_buffer *text)
+{
+	char size[TEXT_SIZE], date[TEXT_SIZE];
+
+	cmn_buffer_printf(text, "\n%s%-40s %8s %10s%s\n", terminal_bold(1), "device", "entries", "size",
+			  terminal_plain(1));
+	for (size_t i = 0; i < more->devices.count; i++) {
+		text_append_cell(text, more->devices.all[i].name, 40);
+		cmn_buffer_printf(text, " %8" PRIu64 " %10s\n", more->devices.all[i].entries,
+				  text_bytes(more->devices.all[i].bytes, size));
+	}
+	cmn_buffer_printf(text, "%-26s %16s\n", "results, uncompressed",
+			  text_bytes(more->payload_bytes, size));
+	cmn_buffer_printf(text, "%-26s %16s\n", "oldest entry of",
+			  text_date(more->oldest_ns, false, date));
+	cmn_buffer_printf(text, "%-26s %16s\n", "all used since",
+			  text_date(more->unused_ns, false, date));
+}
+
+static void append_more(const struct stats_more *more, const struct cc_usage *usage,
+		       struct cmn_buffer *text)
+{
+	if (more->per_program)
+		append_programs(more, usage, text);
+	if (more->verbose)
+		append_devices(more, text);
+}
+
+static void add_program(struct json_object *array, const char *name, struct report_group held,
+			const struct cc_usage_counts *counts)
+{
+	struct json_object *one = json_add_object(array, NULL);
+
+	json_add_text(one, "program", name);
+	json_add_number(one, "hits", counts->hits_memory + counts->hits_disk);
+	json_add_number(one, "compiled", counts->misses + counts->unattended);
+	json_add_number(one, "bypasses", counts->bypasses);
+	json_add_ms(one, "spent_ms", counts->spent_ns + counts->unattended_ns);
+	json_add_ms(one, "saved_ms", counts->saved_ns);
+	json_add_number(one, "entries", held.entries);
+	json_add_number(one, "bytes", held.bytes);
+}
+
+static void add_programs(const struct stats_more *more, const struct cc_usage *usage,
+			 struct json_object *object)
+{
+	struct json_object *array = json_add_array(object, "per_program");
+	const struct cc_usage_counts none = { 0 };
+
+	for (size_t i = 0; i < usage->program_count; i++)
+		add_program(array, usage->programs[i].name, held_by(more, usage->programs[i].name),
+			    &usage->programs[i].counts);
+	for (size_t i = 0; i < more->programs.count; i++) {
+		if (!is_counted(usage, more->programs.all[i].name))
+			add_program(array, more->programs.all[i].name, more->programs.all[i], &none);
+	}
+}
+
+static void add_more(const struct stats_more *more, const struct cc_usage *usage,
+		    struct json_object *object)
+{
+	struct json_object *devices, *one;
+
+	if (more->per_program)
+		add_programs(more, usage, object);
+	if (!more->verbose)
+		return;
+	devices = json_add_array(object, "devices");
+	for (size_t i = 0; i < more->devices.count; i++) {
+		one = json_add_object(devices, NULL);
+		json_add_text(one, "device", more->devices.all[i].name);
+		json_add_number(one, "entries", more->devices.all[i].entries);
+		json_add_number(one, "bytes", more->devices.all[i].bytes);
+	}
+	json_add_number(object, "payload_bytes", more->payload_bytes);
+	json_add_number(object, "oldest_ns", more->oldest_ns);
+	json_add_number(object, "unused_since_ns", more->unused_ns);
+}
 
 /* What the file cannot say. */
 struct holdings {
@@ -105,16 +315,6 @@ static void append_counts(struct cmn_buffer *text, const struct cc_totals *stats
 	append_time(text, "compile time saved", stats->counters[CC_COMPILE_NS_SAVED]);
 }
 
-static const char *date_of(uint32_t day, char ret[TEXT_SIZE])
-{
-	time_t seconds = (time_t)day * 86400;
-	struct tm date;
-
-	if (!gmtime_r(&seconds, &date) || !strftime(ret, TEXT_SIZE, "%Y-%m-%d", &date))
-		(void)snprintf(ret, TEXT_SIZE, "day %u", (unsigned int)day);
-	return ret;
-}
-
 static void append_compiles(struct cmn_buffer *text, const char *name,
 			    const struct cc_usage_counts *counts)
 {
@@ -148,7 +348,7 @@ static void append_table(struct cmn_buffer *text, const struct cc_totals *stats)
 		.unattended_ns = stats->counters[CC_UNATTENDED_NS],
 	};
 	size_t first = usage->day_count > SHOWN_DAYS ? usage->day_count - SHOWN_DAYS : 0;
-	char date[TEXT_SIZE];
+	char date[REPORT_DATE_SIZE];
 
 	if (!all.misses && !all.unattended)
 		return;
@@ -156,7 +356,8 @@ static void append_table(struct cmn_buffer *text, const struct cc_totals *stats)
 			  "while nobody waited");
 	append_compiles(text, "in all", &all);
 	for (size_t i = usage->day_count; i > first; i--)
-		append_compiles(text, date_of(usage->days[i - 1].day, date), &usage->days[i - 1].counts);
+		append_compiles(text, report_value_date(usage->days[i - 1].day, date),
+				&usage->days[i - 1].counts);
 	for (size_t i = 0; i < usage->program_count && i < SHOWN_PROGRAMS; i++)
 		append_compiles(text, usage->programs[i].name, &usage->programs[i].counts);
 }
@@ -184,7 +385,7 @@ static int print_plain(const struct cc_totals *stats, const struct holdings *hol
 		append_count(&text, "quarantined", holdings->recipes.quarantined);
 	append_tier(&text, &holdings->tier);
 	append_table(&text, stats);
-	stats_more_append(more, &stats->usage, &text);
+	append_more(more, &stats->usage, &text);
 	return tool_print(&text);
 }
 
@@ -214,11 +415,11 @@ static void add_table(struct json_object *object, const struct cc_usage *usage)
 {
 	struct json_object *days = json_add_array(object, "days"), *one;
 	struct json_object *programs = json_add_array(object, "programs");
-	char date[TEXT_SIZE];
+	char date[REPORT_DATE_SIZE];
 
 	for (size_t i = 0; i < usage->day_count; i++) {
 		one = json_add_object(days, NULL);
-		json_add_text(one, "day", date_of(usage->days[i].day, date));
+		json_add_text(one, "day", report_value_date(usage->days[i].day, date));
 		add_compiles(one, &usage->days[i].counts);
 	}
 	for (size_t i = 0; i < usage->program_count; i++) {
@@ -231,16 +432,10 @@ static void add_table(struct json_object *object, const struct cc_usage *usage)
 static int print_json(const struct cc_totals *stats, const struct holdings *holdings,
 		      const struct cc_config *config, const struct stats_more *more)
 {
-	static const enum cc_counter counts[] = { CC_HITS_MEMORY, CC_HITS_DISK, CC_HITS_REMOTE,
-						  CC_MISSES, CC_DEFERRED, CC_STORES, CC_ERRORS };
-	struct json_object *object = json_new_object(), *bypasses;
+	struct json_object *object = json_new_object();
 
 	json_add_text(object, "directory", config->dir);
-	for (size_t i = 0; i < sizeof(counts) / sizeof(counts[0]); i++)
-		json_add_number(object, cc_counter_name(counts[i]), stats->counters[counts[i]]);
-	bypasses = json_add_object(object, "bypasses");
-	for (size_t i = 0; i < stats->bypass_count; i++)
-		json_add_number(bypasses, stats->bypasses[i].reason, stats->bypasses[i].count);
+	report_json_add_totals(object, stats);
 	json_add_number(object, "entries", holdings->census.entries);
 	json_add_number(object, "damaged_entries", holdings->census.damaged);
 	json_add_number(object, "bytes", holdings->census.bytes);
@@ -250,13 +445,9 @@ static int print_json(const struct cc_totals *stats, const struct holdings *hold
 	json_add_number(object, "recipes_quarantined", holdings->recipes.quarantined);
 	json_add_ms(object, "recipes_ms", holdings->replay_ns);
 	json_add_bool(object, "drivers_changed", holdings->changed);
-	json_add_ms(object, "compile_ms_spent", stats->counters[CC_COMPILE_NS_SPENT]);
-	json_add_ms(object, "compile_ms_saved", stats->counters[CC_COMPILE_NS_SAVED]);
-	json_add_number(object, "compiled_unattended", stats->counters[CC_UNATTENDED]);
-	json_add_ms(object, "compile_ms_unattended", stats->counters[CC_UNATTENDED_NS]);
 	add_tier(object, &holdings->tier);
 	add_table(object, &stats->usage);
-	stats_more_add(more, &stats->usage, object);
+	add_more(more, &stats->usage, object);
 	return json_print(object);
 }
 
@@ -271,8 +462,7 @@ static enum cmn_status collect(const struct tool_cache *cache, bool exact, struc
 		return status;
 	if (stats->usage.program_count)
 		qsort(stats->usage.programs, stats->usage.program_count, sizeof(*stats->usage.programs), by_time);
-	if (!tier_look(&cache->config, &ret->tier))
-		return CMN_ERR_NOMEM;
+	tier_look(&cache->config, &ret->tier);
 	status = cc_recipes_count(cache->config.dir, &ret->recipes);
 	if (status != CMN_OK)
 		return status;
@@ -287,33 +477,23 @@ verb_function verb_stats;
 int verb_stats(const struct arguments *arguments)
 {
 	bool json = arguments_flag(arguments, "json"), zero = arguments_flag(arguments, "zero");
-	struct holdings holdings = { 0 };
-	struct stats_more more = { .verbose = arguments_flag(arguments, "verbose"),
-				   .per_program = arguments_flag(arguments, "per-program") };
-	struct cc_totals *stats = NULL;
-	struct tool_cache cache;
+	static struct holdings holdings;	/* until the command ends, as all */
+	static struct cc_totals *stats;
+	static struct stats_more more;
+	struct tool_cache *cache = tool_open();
 	enum cmn_status status;
 	int code = TOOL_FAILED;
 
-	if (!tool_open(&cache))
+	if (zero && !tool_may_write(cache))
 		return TOOL_FAILED;
-	if (zero && !tool_may_write(&cache))
-		goto out;
-	status = collect(&cache, arguments_flag(arguments, "exact"), &stats, &holdings);
+	more.verbose = arguments_flag(arguments, "verbose");
+	more.per_program = arguments_flag(arguments, "per-program");
+	status = collect(cache, arguments_flag(arguments, "exact"), &stats, &holdings);
 	if (status == CMN_OK)
-		status = stats_more_collect(&cache, &more);
+		status = collect_more(cache, &more);
 	if (status == CMN_OK)
-		code = (json ? print_json : print_plain)(stats, &holdings, &cache.config, &more);
+		code = (json ? print_json : print_plain)(stats, &holdings, &cache->config, &more);
 	if (status == CMN_OK && zero)
-		status = cc_totals_zero(cache.config.dir);
-	if (status != CMN_OK) {
-		tool_complain("%s: %s", cache.config.dir, cmn_status_string(status));
-		code = TOOL_FAILED;
-	}
-out:
-	free(stats);
-	stats_more_release(&more);
-	tier_release(&holdings.tier);
-	tool_close(&cache);
-	return code;
+		status = cc_totals_zero(cache->config.dir);
+	return status == CMN_OK ? code : tool_fail(cache->config.dir, status);
 }

@@ -156,23 +156,18 @@ static enum cmn_status verify_rest(struct verification *verification)
 	return cc_store_clean(cache->store, NULL);
 }
 
-/* How much there is to read, for people who wait. */
-static void estimate(struct verification *verification)
-{
-	int fd = -1;
-
-	if (cc_root_open(verification->cache->config.dir, &fd) != CMN_OK)
-		return;
-	(void)!cc_number_file_read(fd, CC_ACCOUNT_NAME, &verification->total_bytes);	/* 0 else */
-	(void)close(fd);	/* read only */
-}
-
 static enum cmn_status verify_cache(struct verification *verification)
 {
+	struct tool_cache *cache = verification->cache;
 	enum cmn_status status;
+	int fd;
 
-	estimate(verification);
-	status = cc_store_walk(verification->cache->store, true, verify_item, verification);
+	/* How much there is to read, for people who wait: 0 else. */
+	if (cc_root_open(cache->config.dir, &fd) == CMN_OK) {
+		(void)!cc_number_file_read(fd, CC_ACCOUNT_NAME, &verification->total_bytes);
+		(void)close(fd);	/* read only */
+	}
+	status = cc_store_walk(cache->store, true, verify_item, verification);
 	return status == CMN_OK ? verify_rest(verification) : status;
 }
 
@@ -223,30 +218,22 @@ int verb_verify(const struct arguments *arguments)
 {
 	struct verification verification = { .repair = arguments_flag(arguments, "repair") };
 	bool json = arguments_flag(arguments, "json");
-	struct tool_cache cache;
 	enum cmn_status status;
 	int code = TOOL_OK;
 
-	if (!tool_open(&cache))
+	verification.cache = tool_open();
+	if (verification.repair && !tool_may_write(verification.cache))
 		return TOOL_FAILED;
-	if (verification.repair && !tool_may_write(&cache)) {
-		tool_close(&cache);
-		return TOOL_FAILED;
-	}
-	verification.cache = &cache;
 	if (json) {
 		verification.object = json_new_object();
 		verification.findings = json_add_array(verification.object, "findings");
 	}
 	status = verify_cache(&verification);
 	terminal_progress_hide();
-	if (status != CMN_OK) {
-		tool_complain("%s: %s", cache.config.dir, cmn_status_string(status));
-		code = TOOL_FAILED;
-	}
+	if (status != CMN_OK)
+		code = tool_fail(verification.cache->config.dir, status);
 	(json ? print_json : print_plain)(&verification);
 	if (verification.printed != TOOL_OK || verification.damaged + verification.unsafe > verification.removed)
 		code = TOOL_FAILED;
-	tool_close(&cache);
 	return code;
 }

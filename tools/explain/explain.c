@@ -17,6 +17,10 @@
 #include "common/file.h"
 #include "tools/arguments.h"
 #include "tools/entries/entry_name.h"
+#include "tools/memory.h"
+#include "tools/run/child.h"
+#include "tools/run/run_layers.h"
+#include "tools/run/run_wait.h"
 
 struct choice {
 	bool all, json, verbose;
@@ -29,12 +33,7 @@ struct choice {
 
 struct question *explain_add(struct explanation *explanation, const struct run_history_event *event)
 {
-	struct question *all = cmn_array_grow(explanation->questions, explanation->count, sizeof(*all));
-
-	explanation->failed |= !all;
-	if (!all)
-		return NULL;
-	explanation->questions = all;
+	memory_grow(explanation->questions, explanation->count);
 	explanation->questions[explanation->count] = (struct question){ .event = *event };
 	return &explanation->questions[explanation->count++];
 }
@@ -46,35 +45,6 @@ static enum explain_subject subject_of(const struct choice *choice)
 	if (choice->command)
 		return EXPLAIN_COMMAND;
 	return choice->all || choice->last || choice->trace ? EXPLAIN_ALL : EXPLAIN_LAST_RUN;
-}
-
-static void release_question(struct question *question)
-{
-	cmn_buffer_release(&question->summary);
-	cmn_buffer_release(&question->key);
-	cmn_buffer_release(&question->nearest_summary);
-	cmn_buffer_release(&question->nearest_key);
-	rebuild_causes_release(&question->causes);
-	key_fields_release(&question->fields);
-	key_fields_release(&question->nearest_fields);
-	key_diff_release(&question->diff);
-	free(question->device);
-	if (!question->own)
-		return;
-	free(question->own->program);
-	free(question->own->reason);
-	free(question->own->detail);
-	free(question->own->name);
-	free(question->own);
-}
-
-static void release(struct explanation *explanation)
-{
-	for (size_t i = 0; i < explanation->count; i++)
-		release_question(&explanation->questions[i]);
-	free(explanation->questions);
-	run_history_release(&explanation->history);
-	tool_close(&explanation->cache);
 }
 
 /* The run that compiled something last; NULL: none. What was repeated is nobody's wish to know. */
@@ -109,7 +79,7 @@ static bool is_chosen(const struct choice *choice, const struct run_history_even
 static void find_idle_run(struct explanation *explanation, const struct run_history_event *last,
 			  uint64_t from_ns)
 {
-	const struct run_history_run *run = &explanation->history.last_run;
+	const struct run_history_run *run = &explanation->history->last_run;
 
 	if (run->pid && !run->compiled && run->time_ns >= from_ns &&
 	    (!last || run->pid != last->pid || run->start_ns != last->start_ns))
@@ -119,7 +89,7 @@ static void find_idle_run(struct explanation *explanation, const struct run_hist
 /* Questions from the history. */
 static void ask(struct explanation *explanation, const struct choice *choice, uint64_t from_ns)
 {
-	const struct run_history *history = &explanation->history;
+	const struct run_history *history = explanation->history;
 	const struct run_history_event *last = find_last_run(history);
 	enum explain_subject subject = subject_of(choice);
 	size_t chosen = 0, skipped = 0;
@@ -137,17 +107,16 @@ static void ask(struct explanation *explanation, const struct choice *choice, ui
 		if (choice->last && chosen - skipped > choice->last)
 			skipped++;
 		else
-			(void)!explain_add(explanation, &history->events[i]);
+			(void)explain_add(explanation, &history->events[i]);
 	}
 }
 
 static bool offer_entry(void *ctx, const struct cc_store_item *item)
 {
 	const struct entry_offer offer = { .path = item->place->entry_dir, .key = item->key };
-	struct entry_search *search = ctx;
 
-	entry_search_offer(search, &offer);
-	return !search->failed;
+	entry_search_offer(ctx, &offer);
+	return true;
 }
 
 /* What the history knows, which need not be stored. */
@@ -159,9 +128,10 @@ static void offer_event(const struct run_history *history, const struct run_hist
 	struct cmn_buffer summary = { 0 };
 	struct key_fields fields = { 0 };
 
-	if (run_history_summary(history, event, &summary) &&
-	    key_fields_read(cmn_buffer_view(&summary), &fields))
+	if (run_history_summary(history, event, &summary)) {
+		key_fields_read(cmn_buffer_view(&summary), &fields);
 		options = key_fields_find(&fields, "options");
+	}
 	if (options && options->whole)
 		offer.options = options->value;
 	entry_search_offer(search, &offer);
@@ -172,22 +142,21 @@ static void offer_event(const struct run_history *history, const struct run_hist
 /* Among what is stored, and what was once compiled. false: complained about. */
 static bool find_entry(struct explanation *explanation, struct choice *choice)
 {
-	const struct run_history *history = &explanation->history;
-	const char *root = explanation->cache.config.dir, *found = NULL;
-	struct entry_search search = { 0 };
+	const struct run_history *history = explanation->history;
+	const char *root = explanation->cache->config.dir, *found = NULL;
+	static struct entry_search search;	/* until the command ends */
 	enum cmn_status status;
 
 	entry_search_begin(&search, choice->entry, root, history);
 	for (size_t i = 0; i < history->event_count; i++)
 		offer_event(history, &history->events[i], &search);
-	status = entry_search_store(&search, explanation->cache.store, "explain", offer_entry, &search);
+	status = entry_search_store(&search, explanation->cache->store, "explain", offer_entry, &search);
 	if (status == CMN_OK)
 		found = entry_search_end(&search);
 	else
-		tool_complain("%s: %s", root, cmn_status_string(status));
+		(void)tool_fail(root, status);
 	if (found)
 		(void)snprintf(choice->entry_dir, sizeof(choice->entry_dir), "%s", found);
-	entry_search_release(&search);
 	return found != NULL;
 }
 
@@ -195,14 +164,9 @@ static int finish(struct explanation *explanation, const struct choice *choice)
 {
 	enum cmn_status status = explain_find_nearest(explanation);
 
-	if (status == CMN_OK)
-		explain_why(explanation);
-	if (status == CMN_OK && explanation->failed)
-		status = CMN_ERR_NOMEM;
-	if (status != CMN_OK) {
-		tool_complain("%s: %s", explanation->cache.config.dir, cmn_status_string(status));
-		return TOOL_FAILED;
-	}
+	if (status != CMN_OK)
+		return tool_fail(explanation->cache->config.dir, status);
+	explain_why(explanation);
 	return choice->json ? explain_print_json(explanation)
 			    : explain_print(explanation, subject_of(choice), choice->verbose);
 }
@@ -223,66 +187,34 @@ static bool read_trace(struct explanation *explanation, const struct choice *cho
 /* from_ns: what was compiled since; trace: NULL, or where to read of it instead of the history. */
 static int explain(const struct choice *given, uint64_t from_ns, const char *trace)
 {
-	struct explanation explanation = { 0 };
+	static struct explanation explanation;	/* until the command ends */
 	struct choice choice = *given;
-	int code = TOOL_FAILED;
 	enum cmn_status status;
 
-	if (!tool_open(&explanation.cache))
+	explanation.cache = tool_try_open();
+	if (!explanation.cache)
 		return TOOL_FAILED;
-	status = run_history_load(explanation.cache.config.dir, cc_store_trust(explanation.cache.store),
-			   &explanation.history);
-	if (status != CMN_OK) {
-		tool_complain("%s: %s", explanation.cache.config.dir, cmn_status_string(status));
-	} else if (trace ? read_trace(&explanation, &choice, trace) :
-		   !choice.entry || find_entry(&explanation, &choice)) {
-		if (!trace)
-			ask(&explanation, &choice, from_ns);
-		code = finish(&explanation, &choice);
-	}
-	release(&explanation);
-	return code;
-}
-
-/* ckcache run -- COMMAND; only if it could not be started, this returns. */
-static void run_command(const struct choice *choice)
-{
-	char self[] = "/proc/self/exe", verb[] = "run", end[] = "--";
-	size_t count = 0;
-	char **command;
-
-	while (choice->command[count])
-		count++;
-	command = calloc(count + 4, sizeof(*command));
-	if (!command)
-		return;
-	command[0] = self;
-	command[1] = verb;
-	command[2] = end;
-	memcpy(command + 3, choice->command, count * sizeof(*command));
-	/* What a script reads is the explanation alone. */
-	if (!choice->json || dup2(STDERR_FILENO, STDOUT_FILENO) >= 0)
-		(void)execv(self, command);
-	tool_complain("%s: %s", choice->command[0], strerror(errno));
-	free(command);
+	status = run_history_load(explanation.cache->config.dir, cc_store_trust(explanation.cache->store),
+				  &explanation.history);
+	if (status != CMN_OK)
+		return tool_fail(explanation.cache->config.dir, status);
+	if (trace ? !read_trace(&explanation, &choice, trace) :
+		    choice.entry && !find_entry(&explanation, &choice))
+		return TOOL_FAILED;
+	if (!trace)
+		ask(&explanation, &choice, from_ns);
+	return finish(&explanation, &choice);
 }
 
 /* Runs the command; its exit code, or 128 and the signal that ended it. */
 static int wait_for_command(const struct choice *choice)
 {
-	pid_t child = fork();
-	int state = 0;
+	int state;
 
-	if (child < 0) {
-		tool_complain("fork: %s", strerror(errno));
-		return TOOL_FAILED;
-	}
-	if (child == 0) {
-		run_command(choice);
-		_exit(TOOL_FAILED);
-	}
-	while (waitpid(child, &state, 0) < 0 && errno == EINTR)
-		continue;
+	/* What a script reads is the explanation alone. */
+	if (!run_layers_enable() || !run_wait(choice->command, choice->json, true, &state))
+		return TOOL_CANNOT_RUN;
+	child_over();
 	return WIFEXITED(state) ? WEXITSTATUS(state) : 128 + WTERMSIG(state);
 }
 
@@ -303,21 +235,17 @@ static bool trace_instead(char path[64])
 
 static int explain_command(const struct choice *choice)
 {
-	const struct cmn_log silent = { .level = CMN_LOG_NONE };
 	uint64_t start = cmn_clock_realtime();
 	struct cc_config config;
 	char path[64] = "";
 	int code, explained;
+	bool traced;
 
-	if (cc_config_load(&silent, &config) != CMN_OK) {
-		tool_complain("out of memory");
-		return TOOL_FAILED;
-	}
-	if ((config.read_only || !config.dir) && !trace_instead(path)) {
-		cc_config_release(&config);
-		return TOOL_FAILED;
-	}
+	tool_load_config(&config);
+	traced = config.read_only || !config.dir;
 	cc_config_release(&config);
+	if (traced && !trace_instead(path))
+		return TOOL_FAILED;
 	code = wait_for_command(choice);
 	explained = explain(choice, start, *path ? path : NULL);
 	if (*path)

@@ -17,7 +17,7 @@
 /* One compile that is asked about. */
 struct question {
 	struct run_history_event event;	/* of the history, or made of a trace's line; texts are borrowed */
-	struct run_history_event *own;		/* of a trace: owns the texts */
+	bool of_trace;		/* the history does not know it */
 	size_t run_place;	/* in the history, of the run's first event; 0: not known */
 	bool has_summary;
 	struct cmn_buffer summary;	/* of its key */
@@ -33,20 +33,19 @@ struct question {
 	struct rebuild_causes causes;
 	struct key_fields fields, nearest_fields;
 	struct key_diff diff;
-	char *device;			/* NULL: not known */
+	char *device;		/* NULL: not known */
 };
 
 struct explanation {
-	struct tool_cache cache;
-	struct run_history history;
+	struct tool_cache *cache;
+	const struct run_history *history;
 	/* The last run, if it compiled nothing; program "": it did, or is not known. */
 	struct run_history_run idle_run;
 	struct question *questions;
 	size_t count;
-	bool failed;			/* out of memory */
 };
 
-/* Another question about that event, which it copies but for its texts; NULL: out of memory. */
+/* Another question about that event, which it copies but for its texts. */
 struct question *explain_add(struct explanation *explanation, const struct run_history_event *event);
 /* A question for each miss and bypass of a trace; counts hits in idle_run, whose program it does not know. false: complained about. */
 bool explain_read_trace(struct explanation *explanation, const char *path);

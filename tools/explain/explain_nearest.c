@@ -8,12 +8,12 @@
 #include "tools/explain/explain.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "cachecore/disk/root.h"
 #include "cachecore/kernel_names.h"
+#include "tools/memory.h"
 #include "tools/terminal.h"
 
 /* A longer key is not kept to be shown by lines. */
@@ -77,15 +77,19 @@ static bool is_alike(const struct question *question, const struct candidate *ca
 }
 
 /* A trace does not say what the kernels are called; who has the same text does. */
-static void learn_name(struct explanation *explanation, struct question *question,
-		       const struct candidate *candidate)
+static void learn_name(struct question *question, const struct candidate *candidate)
 {
-	if (!question->own || *question->own->name || !candidate->name.len)
-		return;
-	free(question->own->name);
-	question->own->name = strndup(candidate->name.data, candidate->name.len);
-	explanation->failed |= !question->own->name;
-	question->event.name = question->own->name ? question->own->name : "";
+	if (question->of_trace && !*question->event.name && candidate->name.len)
+		question->event.name = memory_copy_view(candidate->name);
+}
+
+/* The buffer then has a copy; of what is empty, nothing. */
+static void copy_to(struct cmn_buffer *buf, struct cmn_view view)
+{
+	buf->len = 0;
+	cmn_buffer_append(buf, view.data, view.len);
+	if (buf->failed)
+		memory_end();
 }
 
 static bool same_source(const struct question *question, const struct candidate *candidate)
@@ -96,21 +100,18 @@ static bool same_source(const struct question *question, const struct candidate 
 	return was && is && cc_key_summary_equal(was, is);
 }
 
-static void keep(struct explanation *explanation, struct question *question,
-		 const struct candidate *candidate, double distance)
+static void keep(struct question *question, const struct candidate *candidate, double distance)
 {
+	const struct cmn_view none = { 0 };
+
 	if (same_source(question, candidate))
-		learn_name(explanation, question, candidate);
+		learn_name(question, candidate);
 	question->has_nearest = true;
 	question->distance = distance;
 	question->nearest_ns = candidate->time_ns;
 	(void)snprintf(question->nearest, sizeof(question->nearest), "%s", candidate->path);
-	question->nearest_summary.len = question->nearest_key.len = 0;
-	cmn_buffer_append(&question->nearest_summary, candidate->summary.data,
-			  candidate->summary.len);
-	if (candidate->key.len <= MAX_KEPT_KEY)
-		cmn_buffer_append(&question->nearest_key, candidate->key.data, candidate->key.len);
-	explanation->failed |= question->nearest_summary.failed || question->nearest_key.failed;
+	copy_to(&question->nearest_summary, candidate->summary);
+	copy_to(&question->nearest_key, candidate->key.len <= MAX_KEPT_KEY ? candidate->key : none);
 }
 
 /* Of two at one distance: the one that can be shown, then the newer one. */
@@ -139,14 +140,14 @@ static bool is_later(const struct explanation *explanation, const struct questio
 	const struct run_history_event *arrival;
 
 	if (!candidate->place && candidate->time_ns < start && candidate->time_ns + TICK_NS >= start) {
-		arrival = run_history_find_arrival(&explanation->history, candidate->entry_dir);
+		arrival = run_history_find_arrival(explanation->history, candidate->entry_dir);
 		if (arrival)
 			return is_of_run_or_later(question, arrival->place, arrival->time_ns);
 	}
 	return is_of_run_or_later(question, candidate->place, candidate->time_ns);
 }
 
-static void try_candidate(struct explanation *explanation, struct question *question,
+static void try_candidate(const struct explanation *explanation, struct question *question,
 			  const struct candidate *candidate)
 {
 	struct key_diff diff;
@@ -155,58 +156,50 @@ static void try_candidate(struct explanation *explanation, struct question *ques
 	if (!question->has_summary || is_later(explanation, question, candidate) ||
 	    strcmp(candidate->entry_dir, question->event.entry_dir) == 0 || !is_alike(question, candidate))
 		return;
-	if (!key_diff_make(&candidate->fields, &question->fields, &diff)) {
-		explanation->failed = true;
-		return;
-	}
+	key_diff_make(&candidate->fields, &question->fields, &diff);
 	distance = key_diff_distance(&diff);
 	/* 0: it is the very key. */
 	if (diff.count &&
 	    (!question->has_nearest || distance < question->distance ||
 	     (distance <= question->distance && is_better(question, candidate))))
-		keep(explanation, question, candidate, distance);
+		keep(question, candidate, distance);
 	key_diff_release(&diff);
 }
 
 /* What a trace does not say of a key, its entry does. */
-static void learn_own(struct explanation *explanation, struct question *question,
-		      const struct candidate *candidate)
+static void learn_own(struct question *question, const struct candidate *candidate)
 {
+	const struct cmn_view none = { 0 };
 	struct key_diff diff;
 	bool same = strcmp(question->event.entry_dir, candidate->entry_dir) == 0;
 
-	if (!same && question->own && question->has_summary && !question->event.entry_dir[0] &&
-	    key_diff_make(&candidate->fields, &question->fields, &diff)) {
+	if (!same && question->of_trace && question->has_summary && !question->event.entry_dir[0]) {
+		key_diff_make(&candidate->fields, &question->fields, &diff);
 		same = diff.count == 0;
 		key_diff_release(&diff);
 	}
 	if (!same)
 		return;
 	(void)snprintf(question->event.entry_dir, sizeof(question->event.entry_dir), "%s", candidate->entry_dir);
-	question->key.len = 0;
-	if (candidate->key.len <= MAX_KEPT_KEY)
-		cmn_buffer_append(&question->key, candidate->key.data, candidate->key.len);
-	key_fields_release(&question->fields);
-	question->summary.len = 0;
-	cmn_buffer_append(&question->summary, candidate->summary.data, candidate->summary.len);
+	copy_to(&question->key, candidate->key.len <= MAX_KEPT_KEY ? candidate->key : none);
+	copy_to(&question->summary, candidate->summary);
 	question->has_summary = true;
-	explanation->failed |= question->summary.failed || question->key.failed ||
-			       !key_fields_read(cmn_buffer_view(&question->summary),
-						&question->fields);
-	learn_name(explanation, question, candidate);
+	key_fields_release(&question->fields);
+	key_fields_read(cmn_buffer_view(&question->summary), &question->fields);
+	learn_name(question, candidate);
 }
 
 static void ask_all(const struct walk *walk, const struct candidate *candidate)
 {
 	struct explanation *explanation = walk->explanation;
 
-	for (size_t i = 0; i < explanation->count && !explanation->failed; i++) {
+	for (size_t i = 0; i < explanation->count; i++) {
 		struct question *question = &explanation->questions[i];
 
 		if (walk->only && walk->only != question)
 			continue;
 		if (walk->own_keys)
-			learn_own(explanation, question, candidate);
+			learn_own(question, candidate);
 		else
 			try_candidate(explanation, question, candidate);
 	}
@@ -238,21 +231,21 @@ static bool visit_entry(void *ctx, const struct cc_store_item *item)
 		return true;
 	cc_key_summary_append(&summary, item->key);
 	candidate.summary = cmn_buffer_view(&summary);
-	if (summary.failed || !key_fields_read(candidate.summary, &candidate.fields))
-		walk->explanation->failed = true;
-	else
-		ask_all(walk, &candidate);
+	if (summary.failed)
+		memory_end();
+	key_fields_read(candidate.summary, &candidate.fields);
+	ask_all(walk, &candidate);
 	key_fields_release(&candidate.fields);
 	cmn_buffer_release(&summary);
-	return !walk->explanation->failed;
+	return true;
 }
 
 /* Keys whose entries are gone, or never came. */
 static void ask_history(const struct walk *walk)
 {
-	const struct run_history *history = &walk->explanation->history;
+	const struct run_history *history = walk->explanation->history;
 
-	for (size_t i = 0; i < history->event_count && !walk->explanation->failed; i++) {
+	for (size_t i = 0; i < history->event_count; i++) {
 		const struct run_history_event *event = &history->events[i];
 		struct cmn_buffer summary = { 0 };
 		struct candidate candidate = {
@@ -263,10 +256,8 @@ static void ask_history(const struct walk *walk)
 		if (event->kind == CC_EVENT_MISS &&
 		    run_history_summary(history, event, &summary)) {
 			candidate.summary = cmn_buffer_view(&summary);
-			if (key_fields_read(candidate.summary, &candidate.fields))
-				ask_all(walk, &candidate);
-			else
-				walk->explanation->failed = true;
+			key_fields_read(candidate.summary, &candidate.fields);
+			ask_all(walk, &candidate);
 			key_fields_release(&candidate.fields);
 		}
 		cmn_buffer_release(&summary);
@@ -293,14 +284,12 @@ static void read_summaries(struct explanation *explanation)
 		if (i && run_history_same_run(&question[-1].event, &question->event))
 			question->run_place = question[-1].run_place;
 		else
-			question->run_place = place_of_run(&explanation->history, &question->event);
+			question->run_place = place_of_run(explanation->history, &question->event);
 		if (!question->has_summary)
-			question->has_summary = run_history_summary(&explanation->history,
-								    &question->event,
-							     &question->summary);
-		if (question->has_summary &&
-		    !key_fields_read(cmn_buffer_view(&question->summary), &question->fields))
-			explanation->failed = true;
+			question->has_summary = run_history_summary(explanation->history, &question->event,
+								    &question->summary);
+		if (question->has_summary)
+			key_fields_read(cmn_buffer_view(&question->summary), &question->fields);
 	}
 }
 
@@ -308,26 +297,25 @@ static void read_summaries(struct explanation *explanation)
 static void look_at_own(struct walk *walk, int root_fd)
 {
 	struct cc_store_place place = { .n = 0 };
-	struct cc_entry_dir_scan scan = { .temporaries = false };
+	uint64_t entries;
 	int entry_dir_fd;
 
 	memcpy(place.entry_dir, walk->only->event.entry_dir, sizeof(place.entry_dir));
 	if (cc_entry_dir_open(root_fd, place.entry_dir, &entry_dir_fd) != CMN_OK)
 		return;
-	if (cc_entry_dir_scan(entry_dir_fd, &scan) != CMN_OK)
-		scan.present[CC_ENTRY_DIR_SRC] = 0;
+	entries = tool_entries_in(entry_dir_fd);
 	(void)close(entry_dir_fd);	/* read only */
-	for (; place.n < CC_ENTRY_DIR_VARIANTS; place.n++) {
+	while (entries) {
+		place.n = tool_next_entry(&entries);
 		/* What is gone by now tells nothing. */
-		if (scan.present[CC_ENTRY_DIR_SRC] >> place.n & 1)
-			(void)!cc_store_look(walk->explanation->cache.store, root_fd, &place, visit_entry, walk);
+		(void)!cc_store_look(walk->explanation->cache->store, root_fd, &place, visit_entry, walk);
 	}
 }
 
 /* The keys of what is asked about, as far as they are stored. */
 static enum cmn_status find_own(struct explanation *explanation)
 {
-	struct cc_store *store = explanation->cache.store;
+	struct cc_store *store = explanation->cache->store;
 	struct walk walk = { .explanation = explanation, .own_keys = true };
 	bool searched = false;
 	enum cmn_status status;
@@ -338,7 +326,7 @@ static enum cmn_status find_own(struct explanation *explanation)
 		return status == CMN_MISS ? CMN_OK : status;
 	for (size_t i = 0; i < explanation->count; i++) {
 		walk.only = &explanation->questions[i];
-		searched |= walk.only->own && !walk.only->event.entry_dir[0];
+		searched |= walk.only->of_trace && !walk.only->event.entry_dir[0];
 		if (walk.only->event.entry_dir[0])
 			look_at_own(&walk, root_fd);
 	}
@@ -354,15 +342,15 @@ enum cmn_status explain_find_nearest(struct explanation *explanation)
 	bool asked = false;
 
 	read_summaries(explanation);
-	if (!explanation->count || explanation->failed)
-		return explanation->failed ? CMN_ERR_NOMEM : CMN_OK;
+	if (!explanation->count)
+		return CMN_OK;
 	status = find_own(explanation);
 	for (size_t i = 0; i < explanation->count; i++)
 		asked |= explanation->questions[i].has_summary;
-	if (status == CMN_OK && !explanation->failed && asked)
-		status = cc_store_walk(explanation->cache.store, false, visit_entry, &walk);
+	if (status == CMN_OK && asked)
+		status = cc_store_walk(explanation->cache->store, false, visit_entry, &walk);
 	terminal_progress_hide();
 	if (status == CMN_OK)
 		ask_history(&walk);
-	return status == CMN_OK && explanation->failed ? CMN_ERR_NOMEM : status;
+	return status;
 }

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "tools/explain/explain.h"
+#include "tools/memory.h"
 #include "tools/terminal.h"
 #include "tools/text.h"
 
@@ -87,7 +88,6 @@ static void append_causes(struct cmn_buffer *text, size_t line, const struct reb
 		cmn_buffer_append_text(text, "    ");
 	}
 	cmn_buffer_append(text, all.data, all.len);
-	text->failed |= all.failed;
 	text_wrap(text, line, 4, columns);
 	cmn_buffer_release(&all);
 }
@@ -158,11 +158,11 @@ static void append_summary(struct cmn_buffer *text, const struct explanation *ex
 /* Where it is off, or nothing can be written, nothing is ever known. The caller frees it; NULL: neither. */
 static char *problem_of(const struct explanation *explanation)
 {
-	const struct cc_config *config = &explanation->cache.config;
+	const struct cc_config *config = &explanation->cache->config;
 
 	if (config->disable)
-		return strdup("the cache is switched off (CKCACHE_DISABLE)");
-	return explanation->history.event_count ? NULL : tool_directory_problem(config);
+		return memory_copy("the cache is switched off (CKCACHE_DISABLE)");
+	return explanation->history->event_count ? NULL : tool_directory_problem(config);
 }
 
 static void append_problem(struct cmn_buffer *text, const struct explanation *explanation)
@@ -196,7 +196,7 @@ static void append_nothing(struct cmn_buffer *text, const struct explanation *ex
 		append_clean(text, run->program);
 		cmn_buffer_printf(text, " (process %" PRIu32 ")\n", run->pid);
 	}
-	if (last && *run->program && explanation->history.event_count)
+	if (last && *run->program && explanation->history->event_count)
 		cmn_buffer_append_text(text, "ckcache explain --last 20 shows what was compiled before\n");
 }
 

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "tools/json_output.h"
+#include "tools/memory.h"
 
 /* Between a line and the same event's time in the history: two readings of one clock. */
 #define SAME_MOMENT_NS UINT64_C(20000000)
@@ -106,7 +107,6 @@ static void add_field(struct line *line, struct cmn_view name, struct json_objec
 		cc_key_summary_append_value(&line->summary, part_of(name), name, json_text(value));
 	} else if (json_object_is_type(value, json_type_int)) {
 		cmn_buffer_append_u64(&number, json_object_get_uint64(value));
-		line->summary.failed |= number.failed;
 		cc_key_summary_append_value(&line->summary, part_of(name), name,
 					    cmn_buffer_view(&number));
 		cmn_buffer_release(&number);
@@ -161,34 +161,19 @@ static const struct run_history_event *find_in_history(const struct run_history 
 }
 
 /* A question of the line alone: before it, everything counts as there that was stored a moment earlier. */
-static bool add_alone(struct explanation *explanation, struct line *line)
+static void add_alone(struct explanation *explanation, struct line *line)
 {
-	struct run_history_event *own = calloc(1, sizeof(*own));
-	struct question *question;
+	struct question *question = explain_add(explanation, &line->event);
+	struct run_history_event *event = &question->event;
 
-	if (!own)
-		return false;
-	*own = line->event;
-	own->program = strdup("");
-	own->detail = strdup(line->failure);
-	own->name = strdup("");
-	own->reason = strdup(line->reason);
-	own->start_ns = line->event.time_ns - line->event.build_ns;
-	question = own->program && own->detail && own->name && own->reason ?
-		explain_add(explanation, own) : NULL;
-	if (!question) {
-		free(own->program);
-		free(own->detail);
-		free(own->name);
-		free(own->reason);
-		free(own);
-		return false;
-	}
-	question->own = own;
+	event->program = event->name = memory_copy("");
+	event->detail = memory_copy(line->failure);
+	event->reason = memory_copy(line->reason);
+	event->start_ns = line->event.time_ns - line->event.build_ns;
+	question->of_trace = true;
 	question->has_summary = line->has_key;
 	question->summary = line->summary;
 	line->summary = (struct cmn_buffer){ 0 };
-	return true;
 }
 
 static enum cc_event_kind kind_of(const struct line *line)
@@ -210,13 +195,12 @@ static void note_hit(struct explanation *explanation, const struct line *line)
 	run->hits++;
 }
 
-/* true also for a line that is not asked about, or not understood. */
-static bool read_line(struct explanation *explanation, const char *text)
+/* What is not asked about, or not understood, is passed over. */
+static void read_line(struct explanation *explanation, const char *text)
 {
 	struct json_object *object = json_tokener_parse(text);
 	struct line line = { 0 };
 	const struct run_history_event *known;
-	bool done = true;
 
 	if (json_object_is_type(object, json_type_object))
 		read_members(&line, object);
@@ -224,14 +208,15 @@ static bool read_line(struct explanation *explanation, const char *text)
 	line.event.kind = kind_of(&line);
 	line.event.unattended = strcmp(line.reason, "unattended") == 0;
 	if (strcmp(line.what, "bypass") == 0 || strcmp(line.what, "miss") == 0) {
-		known = find_in_history(&explanation->history, &line);
-		done = known ? explain_add(explanation, known) != NULL
-			     : add_alone(explanation, &line);
+		known = find_in_history(explanation->history, &line);
+		if (known)
+			(void)explain_add(explanation, known);
+		else
+			add_alone(explanation, &line);
 	}
 	if (strncmp(line.what, "hit-", 4) == 0)
 		note_hit(explanation, &line);
 	cmn_buffer_release(&line.summary);
-	return done;
 }
 
 bool explain_read_trace(struct explanation *explanation, const char *path)
@@ -241,7 +226,7 @@ bool explain_read_trace(struct explanation *explanation, const char *path)
 	FILE *file = fd >= 0 ? fdopen(fd, "r") : NULL;
 	char *text = NULL;
 	size_t size = 0;
-	bool done = true;
+	bool done;
 
 	if (!file) {
 		tool_complain("%s: %s", path, strerror(errno));
@@ -249,13 +234,11 @@ bool explain_read_trace(struct explanation *explanation, const char *path)
 			(void)close(fd);	/* read only */
 		return false;
 	}
-	while (done && getline(&text, &size, file) > 0)
-		done = read_line(explanation, text);
+	while (getline(&text, &size, file) > 0)
+		read_line(explanation, text);
+	done = !ferror(file);
 	if (!done)
-		tool_complain("out of memory");
-	else if (ferror(file))
 		tool_complain("%s: it cannot be read", path);
-	done = done && !ferror(file);
 	free(text);
 	(void)fclose(file);	/* only read */
 	return done;

@@ -5,12 +5,11 @@
  */
 #include "tools/explain/explain.h"
 
-#include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "tools/explain/reasons.h"
+#include "tools/memory.h"
 #include "tools/text.h"
 
 /* For so long the cache leaves a remote tier alone (cachecore/remote/node.h), and says so once. */
@@ -113,7 +112,7 @@ static void add_header_change(struct rebuild_causes *causes, const struct run_hi
 /* What its own look-up came across. */
 static void add_findings(const struct explanation *explanation, struct question *question)
 {
-	const struct run_history *history = &explanation->history;
+	const struct run_history *history = explanation->history;
 	const struct run_history_event *event = &question->event, *found;
 	struct rebuild_causes *causes = &question->causes;
 
@@ -137,7 +136,7 @@ static void add_findings(const struct explanation *explanation, struct question 
 /* Whether the remote tier was left alone when the run looked this up. */
 static void add_absence(const struct explanation *explanation, struct question *question)
 {
-	const struct run_history *history = &explanation->history;
+	const struct run_history *history = explanation->history;
 	const struct run_history_event *event = &question->event, *found = NULL;
 
 	for (size_t i = 0; i < history->event_count; i++) {
@@ -182,7 +181,7 @@ static const struct {
 /* What became of an entry that there was. */
 static void add_fate(const struct explanation *explanation, struct question *question)
 {
-	const struct run_history *history = &explanation->history;
+	const struct run_history *history = explanation->history;
 	const struct run_history_event *event = &question->event, *loss;
 	const struct run_history_event *former = find_former(history, event);
 	const struct run_history_eviction *eviction = event->entry_dir[0] ?
@@ -211,7 +210,7 @@ static void add_fate(const struct explanation *explanation, struct question *que
 			   text_date(former->time_ns, false, date));
 }
 
-static void compare(struct explanation *explanation, struct question *question)
+static void compare(struct question *question)
 {
 	const struct rebuild_causes_keys keys = {
 		cmn_buffer_view(&question->nearest_key), cmn_buffer_view(&question->key),
@@ -222,12 +221,8 @@ static void compare(struct explanation *explanation, struct question *question)
 			   ? "first time: nothing similar is stored" : "first time, as far as is known");
 		return;
 	}
-	if (!key_fields_read(cmn_buffer_view(&question->nearest_summary),
-			     &question->nearest_fields) ||
-	    !key_diff_make(&question->nearest_fields, &question->fields, &question->diff)) {
-		explanation->failed = true;
-		return;
-	}
+	key_fields_read(cmn_buffer_view(&question->nearest_summary), &question->nearest_fields);
+	key_diff_make(&question->nearest_fields, &question->fields, &question->diff);
 	rebuild_causes_of_diff(&question->causes, &question->diff, &question->fields, &keys);
 }
 
@@ -250,7 +245,7 @@ static void add_failure(struct question *question)
 			   *detail ? " (" : "", code, detail, *detail ? ")" : "", detail + code);
 }
 
-static void answer(struct explanation *explanation, struct question *question)
+static void answer(const struct explanation *explanation, struct question *question)
 {
 	const struct run_history_event *event = &question->event, *loss;
 	struct rebuild_causes *causes = &question->causes;
@@ -268,7 +263,7 @@ static void answer(struct explanation *explanation, struct question *question)
 		add_source(question);
 		return;
 	}
-	loss = find_own(&explanation->history, event, CC_EVENT_NOT_STORED);
+	loss = find_own(explanation->history, event, CC_EVENT_NOT_STORED);
 	if (loss)
 		add_loss(causes, loss, "");
 	if (event->kind == CC_EVENT_UNATTENDED) {
@@ -284,13 +279,13 @@ static void answer(struct explanation *explanation, struct question *question)
 	if (causes->count == before)
 		add_fate(explanation, question);
 	if (causes->count == before)
-		compare(explanation, question);
+		compare(question);
 	add_absence(explanation, question);
 	if (strcmp(event->reason, "deferred") == 0)
 		rebuild_causes_add(causes, CAUSE_DEFERRED, "left to ckcache replay: the driver's own cache had it, or gives binaries late");
 }
 
-static void find_device(struct explanation *explanation, struct question *question)
+static void find_device(struct question *question)
 {
 	const struct cc_key_summary_field *name = key_fields_find(&question->fields, "device.name");
 	struct cmn_buffer text = { 0 };
@@ -298,17 +293,13 @@ static void find_device(struct explanation *explanation, struct question *questi
 	if (!name)
 		return;
 	key_field_append_value(&text, name, 64);
-	question->device = cmn_buffer_take_string(&text);
-	explanation->failed |= !question->device;
+	question->device = memory_string(&text);
 }
 
 void explain_why(struct explanation *explanation)
 {
 	for (size_t i = 0; i < explanation->count; i++) {
-		struct question *question = &explanation->questions[i];
-
-		find_device(explanation, question);
-		answer(explanation, question);
-		explanation->failed |= question->causes.failed;
+		find_device(&explanation->questions[i]);
+		answer(explanation, &explanation->questions[i]);
 	}
 }

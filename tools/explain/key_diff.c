@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "common/json.h"
+#include "tools/memory.h"
 #include "tools/text.h"
 
 /* Of each kind of difference. */
@@ -17,23 +18,16 @@
 #define FAR_KIND 20.0
 #define FAR_SETTING 2.0
 
-bool key_fields_read(struct cmn_view summary, struct key_fields *ret)
+void key_fields_read(struct cmn_view summary, struct key_fields *ret)
 {
 	struct cmn_reader reader = cmn_reader_of(summary);
 	struct cc_key_summary_field field;
 
 	*ret = (struct key_fields){ 0 };
 	while (cc_key_summary_next(&reader, &field) == CMN_OK) {
-		struct cc_key_summary_field *all = cmn_array_grow(ret->all, ret->count, sizeof(*all));
-
-		if (!all) {
-			key_fields_release(ret);
-			return false;
-		}
-		ret->all = all;
+		memory_grow(ret->all, ret->count);
 		ret->all[ret->count++] = field;
 	}
-	return true;
 }
 
 void key_fields_release(struct key_fields *fields)
@@ -80,10 +74,7 @@ void key_field_add_value(struct json_object *object, const char *name,
 	struct cmn_buffer value = { 0 };
 
 	key_field_append_value(&value, field, max);
-	if (value.failed)
-		json_add_null(object, name);
-	else
-		json_add_view(object, name, cmn_buffer_view(&value));
+	json_add_view(object, name, cmn_buffer_view(&value));
 	cmn_buffer_release(&value);
 }
 
@@ -148,13 +139,9 @@ static const struct cc_key_summary_field *header_of(const struct key_fields *fie
 	return &fields->all[index - 1];
 }
 
-bool key_diff_make(const struct key_fields *was, const struct key_fields *is,
-		   struct key_diff *ret)
+void key_diff_make(const struct key_fields *was, const struct key_fields *is, struct key_diff *ret)
 {
-	*ret = (struct key_diff){ 0 };
-	ret->all = calloc(was->count + is->count + 1, sizeof(*ret->all));
-	if (!ret->all)
-		return false;
+	*ret = (struct key_diff){ .all = memory_new(was->count + is->count, sizeof(*ret->all)) };
 	for (size_t i = 0; i < is->count; i++) {
 		const struct cc_key_summary_field *old = find_counterpart(is, i, was);
 
@@ -167,7 +154,6 @@ bool key_diff_make(const struct key_fields *was, const struct key_fields *is,
 			ret->all[ret->count++] = (struct key_difference){ &was->all[i], NULL,
 									  header_of(was, i) };
 	}
-	return true;
 }
 
 void key_diff_release(struct key_diff *diff)

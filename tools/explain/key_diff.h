@@ -17,8 +17,8 @@ struct key_fields {
 	struct cc_key_summary_field *all;
 	size_t count;
 };
-/* false: out of memory. What cannot be read of a damaged summary is left out. */
-bool key_fields_read(struct cmn_view summary, struct key_fields *ret);
+/* What cannot be read of a damaged summary is left out. */
+void key_fields_read(struct cmn_view summary, struct key_fields *ret);
 void key_fields_release(struct key_fields *fields);
 /* The first field of that name; NULL: none. */
 const struct cc_key_summary_field *key_fields_find(const struct key_fields *fields, const char *name);
@@ -45,9 +45,8 @@ struct key_diff {
 	struct key_difference *all;
 	size_t count;
 };
-/* false: out of memory. Borrows both. */
-bool key_diff_make(const struct key_fields *was, const struct key_fields *is,
-		   struct key_diff *ret);
+/* Borrows both. */
+void key_diff_make(const struct key_fields *was, const struct key_fields *is, struct key_diff *ret);
 void key_diff_release(struct key_diff *diff);
 /*
  * How far apart: 0 the same key. A changed driver is nearer than another

@@ -10,8 +10,7 @@
 #include <string.h>
 
 #include "cachecore/disk/nonce.h"
-#include "common/json.h"
-#include "tools/explain/option_diff.h"
+#include "tools/memory.h"
 
 /* Of a value within a sentence. */
 #define MAX_SHOWN 60
@@ -59,40 +58,24 @@ const char *rebuild_cause_phrase(enum rebuild_cause_kind kind)
 void rebuild_causes_add(struct rebuild_causes *causes, enum rebuild_cause_kind kind,
 			const char *format, ...)
 {
-	struct rebuild_cause *all = cmn_array_grow(causes->all, causes->count, sizeof(*all));
 	char *text = NULL;
 	va_list args;
 
-	if (!all) {
-		causes->failed = true;
-		return;
-	}
-	causes->all = all;
 	va_start(args, format);
 	if (vasprintf(&text, format, args) < 0)
-		text = NULL;	/* it is undefined then */
+		memory_end();
 	va_end(args);
-	if (text)
-		causes->all[causes->count++] = (struct rebuild_cause){ kind, text };
-	else
-		causes->failed = true;
+	memory_grow(causes->all, causes->count);
+	causes->all[causes->count++] = (struct rebuild_cause){ kind, text };
 }
 
-void rebuild_causes_release(struct rebuild_causes *causes)
-{
-	for (size_t i = 0; i < causes->count; i++)
-		free(causes->all[i].text);
-	free(causes->all);
-	*causes = (struct rebuild_causes){ 0 };
-}
-
-/* A field's value as a string that is the caller's; NULL: no memory. */
+/* A field's value as a string that is the caller's. */
 static char *value_text(const struct cc_key_summary_field *field)
 {
 	struct cmn_buffer text = { 0 };
 
 	key_field_append_value(&text, field, MAX_SHOWN);
-	return cmn_buffer_take_string(&text);
+	return memory_string(&text);
 }
 
 /* What a change is called, behind the name of what changed: "NAME: A -> B", and where one has none of it. */
@@ -111,16 +94,14 @@ static void add_change(struct rebuild_causes *causes, enum rebuild_cause_kind ki
 	const char *name = what.data;
 	int len = (int)what.len;
 
-	causes->failed |= !was || !is;
-	if (was && is && !one->was)
+	if (!one->was)
 		rebuild_causes_add(causes, kind, "%s%.*s%s%s%s", words->before, len, name,
 				   words->is_new, is, words->new_end);
-	else if (was && is && !one->is)
+	else if (!one->is)
 		rebuild_causes_add(causes, kind, "%s%.*s%s%s)", words->before, len, name,
 				   words->is_gone, was);
-	else if (was && is)
-		rebuild_causes_add(causes, kind, "%s%.*s: %s -> %s", words->before, len, name, was,
-				   is);
+	else
+		rebuild_causes_add(causes, kind, "%s%.*s: %s -> %s", words->before, len, name, was, is);
 	free(was);
 	free(is);
 }
@@ -176,7 +157,7 @@ static char *library_text(const struct cc_key_summary_field *field)
 	} else {
 		key_field_append_value(&text, field, MAX_SHOWN);
 	}
-	return cmn_buffer_take_string(&text);
+	return memory_string(&text);
 }
 
 static void add_library(struct rebuild_causes *causes, const struct key_difference *one,
@@ -284,7 +265,7 @@ static void add_image(struct rebuild_causes *causes, const struct key_difference
 		name = value_text(one->header);
 		rebuild_causes_add(causes, CAUSE_HEADER,
 				   "embedded header %s %s",
-			   name ? name : "", !one->was ? "is new" : one->is ? "changed" : "is gone");
+			   name, !one->was ? "is new" : one->is ? "changed" : "is gone");
 		free(name);
 	} else if (key_field_is(field_of(one), "input")) {
 		rebuild_causes_add(causes, CAUSE_SOURCE, "an input of the link %s",
@@ -293,6 +274,104 @@ static void add_image(struct rebuild_causes *causes, const struct key_difference
 		add_change(causes, CAUSE_OTHER, key_field_is(field_of(one), "kind")
 			   ? cmn_view_of("kind of build") : field_of(one)->name, one, &usual);
 	}
+}
+
+/* Words of build options, cut at blanks outside of quotes. More are not shown: nobody reads them. */
+#define MAX_WORDS 512
+#define MAX_SHOWN_WORDS 6
+
+struct words {
+	struct cmn_view all[MAX_WORDS];
+	bool matched[MAX_WORDS];
+	size_t count;
+};
+
+static void cut(struct cmn_view text, struct words *words)
+{
+	const char *at = text.data, *end = at + text.len;
+
+	while (at < end && words->count < MAX_WORDS) {
+		const char *start;
+		bool quoted = false;
+
+		while (at < end && isspace((unsigned char)*at))
+			at++;
+		start = at;
+		for (; at < end && (quoted || !isspace((unsigned char)*at)); at++)
+			quoted ^= *at == '"';
+		if (at > start)
+			words->all[words->count++] = (struct cmn_view){ start, (size_t)(at - start) };
+	}
+}
+
+static void match_equal(struct words *was, struct words *is)
+{
+	for (size_t i = 0; i < is->count; i++) {
+		for (size_t j = 0; j < was->count && !is->matched[i]; j++) {
+			if (!was->matched[j] && cmn_view_equal(was->all[j], is->all[i]))
+				was->matched[j] = is->matched[i] = true;
+		}
+	}
+}
+
+/* How much of a word names the option whose value the rest is; 0: it has no value. */
+static size_t head_len(struct cmn_view word)
+{
+	const char *equals = memchr(word.data, '=', word.len);
+
+	return equals ? (size_t)(equals - (const char *)word.data) + 1 : 0;
+}
+
+/* The one of the others that gives the same option another value; -1: none. */
+static long find_counterpart(struct cmn_view word, const struct words *others)
+{
+	size_t len = head_len(word);
+
+	for (size_t i = 0; len && i < others->count; i++) {
+		if (!others->matched[i] && head_len(others->all[i]) == len &&
+		    memcmp(others->all[i].data, word.data, len) == 0)
+			return (long)i;
+	}
+	return -1;
+}
+
+static void append_word(struct cmn_buffer *text, struct cmn_view word, size_t *shown)
+{
+	cmn_buffer_append_text(text, *shown ? ", " : "option ");
+	cmn_buffer_append(text, word.data, word.len);
+	++*shown;
+}
+
+/* "option -DN=4 -> -DN=8, -cl-fast-relaxed-math added", or that only their order or blanks differ. */
+static void append_option_diff(struct cmn_buffer *text, struct cmn_view was_text, struct cmn_view is_text)
+{
+	struct words *was = memory_new(2, sizeof(*was)), *is = was + 1;
+	size_t shown = 0;
+
+	cut(was_text, was);
+	cut(is_text, is);
+	match_equal(was, is);
+	for (size_t i = 0; i < is->count && shown < MAX_SHOWN_WORDS; i++) {
+		long old = is->matched[i] ? -1 : find_counterpart(is->all[i], was);
+
+		if (is->matched[i])
+			continue;
+		append_word(text, old < 0 ? is->all[i] : was->all[old], &shown);
+		cmn_buffer_append_text(text, old < 0 ? " added" : " -> ");
+		if (old < 0)
+			continue;
+		was->matched[old] = true;
+		cmn_buffer_append(text, is->all[i].data, is->all[i].len);
+	}
+	for (size_t i = 0; i < was->count && shown < MAX_SHOWN_WORDS; i++) {
+		if (was->matched[i])
+			continue;
+		append_word(text, was->all[i], &shown);
+		cmn_buffer_append_text(text, " dropped");
+	}
+	if (!shown)
+		cmn_buffer_append_text(text, "the options differ only in order or blanks");
+	free(was);
 }
 
 static void add_options(struct rebuild_causes *causes, const struct key_difference *one)
@@ -304,11 +383,9 @@ static void add_options(struct rebuild_causes *causes, const struct key_differen
 		add_change(causes, CAUSE_OPTION, cmn_view_of("options"), one, &usual);
 		return;
 	}
-	option_diff_append(&text, one->was->value, one->is->value);
-	sentence = cmn_buffer_take_string(&text);
-	causes->failed |= !sentence;
-	if (sentence)
-		rebuild_causes_add(causes, CAUSE_OPTION, "%s", sentence);
+	append_option_diff(&text, one->was->value, one->is->value);
+	sentence = memory_string(&text);
+	rebuild_causes_add(causes, CAUSE_OPTION, "%s", sentence);
 	free(sentence);
 }
 

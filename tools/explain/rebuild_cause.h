@@ -3,7 +3,6 @@
 #ifndef TOOLS_EXPLAIN_REBUILD_CAUSE_H
 #define TOOLS_EXPLAIN_REBUILD_CAUSE_H
 
-#include <stdbool.h>
 #include <stddef.h>
 
 #include "tools/explain/key_diff.h"
@@ -45,12 +44,10 @@ struct rebuild_cause {
 struct rebuild_causes {
 	struct rebuild_cause *all;
 	size_t count;
-	bool failed;		/* out of memory */
 };
 void rebuild_causes_add(struct rebuild_causes *causes, enum rebuild_cause_kind kind,
 			const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
-void rebuild_causes_release(struct rebuild_causes *causes);
 
 /* The two whole keys' encodings, where they are at hand; empty: not. */
 struct rebuild_causes_keys {

@@ -5,28 +5,16 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tools/memory.h"
+
 static void note_part(void *ctx, const struct cmn_hash *hash, struct cmn_view summary)
 {
 	struct run_history *history = ctx;
-	struct run_history_part *parts = cmn_array_grow(history->parts, history->part_count,
-							sizeof(*parts)), *part;
 
-	history->failed |= !parts;
-	if (!parts)
-		return;
-	history->parts = parts;
-	part = &parts[history->part_count++];
-	*part = (struct run_history_part){ .hash = *hash };
-	cmn_buffer_append(&part->summary, summary.data, summary.len);
-	history->failed |= part->summary.failed;
-}
-
-static char *copy_view(struct run_history *history, struct cmn_view view)
-{
-	char *copy = strndup(view.len ? view.data : "", view.len);
-
-	history->failed |= !copy;
-	return copy;
+	memory_grow(history->parts, history->part_count);
+	history->parts[history->part_count++] = (struct run_history_part){
+		*hash, memory_copy_bytes(summary),
+	};
 }
 
 static void entry_dir_of(const struct cmn_hash parts[CC_PART_COUNT], char ret[CC_ENTRY_DIR_PATH_SIZE])
@@ -68,27 +56,22 @@ static bool is_compile(enum cc_event_kind kind)
 static void note_event(void *ctx, const struct cc_event_record *event)
 {
 	struct run_history *history = ctx;
-	struct run_history_event *events, *copy;
+	struct run_history_event *copy;
 
 	if (cc_event_is_hit(event->kind) || (is_compile(event->kind) && !event->unattended))
 		note_run(history, event);
 	if (cc_event_is_short(event->kind))
 		return;
-	events = cmn_array_grow(history->events, history->event_count, sizeof(*events));
-	history->failed |= !events;
-	if (!events)
-		return;
-	history->events = events;
-	copy = &events[history->event_count++];
+	memory_grow(history->events, history->event_count);
+	copy = &history->events[history->event_count++];
 	*copy = (struct run_history_event){
 		.place = history->event_count + history->eviction_count,
 		.kind = event->kind, .unattended = event->unattended,
 		.pid = event->pid, .start_ns = event->start_ns,
 		.time_ns = event->time_ns, .build_ns = event->build_ns,
-		.program = copy_view(history, event->program),
-		.reason = copy_view(history, event->reason),
-		.detail = copy_view(history, event->detail), .name = copy_view(history,
-									       event->name),
+		.program = memory_copy_view(event->program),
+		.reason = memory_copy_view(event->reason),
+		.detail = memory_copy_view(event->detail), .name = memory_copy_view(event->name),
 	};
 	memcpy(copy->parts, event->parts, sizeof(copy->parts));
 	entry_dir_of(copy->parts, copy->entry_dir);
@@ -97,18 +80,12 @@ static void note_event(void *ctx, const struct cc_event_record *event)
 static void note_eviction(void *ctx, enum cc_removal_cause cause, uint64_t time_ns, uint64_t entry_dir)
 {
 	struct run_history *history = ctx;
-	struct run_history_eviction *evictions = cmn_array_grow(history->evictions,
-								history->eviction_count,
-							 sizeof(*evictions));
+	size_t place = history->event_count + history->eviction_count + 1;
 
-	history->failed |= !evictions;
-	if (!evictions)
-		return;
-	history->evictions = evictions;
-	evictions[history->eviction_count] = (struct run_history_eviction){
-		history->event_count + history->eviction_count + 1, cause, time_ns, entry_dir,
+	memory_grow(history->evictions, history->eviction_count);
+	history->evictions[history->eviction_count++] = (struct run_history_eviction){
+		place, cause, time_ns, entry_dir,
 	};
-	history->eviction_count++;
 }
 
 static int compare_parts(const void *a, const void *b)
@@ -118,33 +95,42 @@ static int compare_parts(const void *a, const void *b)
 	return memcmp(one->hash.bytes, two->hash.bytes, CMN_HASH_SIZE);
 }
 
-enum cmn_status run_history_load(const char *root, enum cmn_file_trust trust,
-				 struct run_history *ret)
+/* Events of one entry directory stay in their order: they are of one array. */
+static int compare_arrivals(const void *a, const void *b)
 {
-	struct cc_events_reader reader = { note_part, note_event, note_eviction, ret };
-	enum cmn_status status;
+	const struct run_history_event *one = *(const struct run_history_event *const *)a;
+	const struct run_history_event *two = *(const struct run_history_event *const *)b;
+	int order = strcmp(one->entry_dir, two->entry_dir);
 
-	*ret = (struct run_history){ 0 };
-	status = cc_events_read(root, trust, &reader);
-	if (ret->part_count)
-		qsort(ret->parts, ret->part_count, sizeof(*ret->parts), compare_parts);
-	return status == CMN_OK && ret->failed ? CMN_ERR_NOMEM : status;
+	return order ? order : one < two ? -1 : one > two;
 }
 
-void run_history_release(struct run_history *history)
+static void sort_arrivals(struct run_history *history)
 {
+	history->arrivals = memory_new(history->event_count, sizeof(*history->arrivals));
 	for (size_t i = 0; i < history->event_count; i++) {
-		free(history->events[i].program);
-		free(history->events[i].reason);
-		free(history->events[i].detail);
-		free(history->events[i].name);
+		const struct run_history_event *one = &history->events[i];
+
+		if (*one->program && *one->entry_dir &&
+		    (one->kind == CC_EVENT_MISS || one->kind == CC_EVENT_REMOTE ||
+		     one->kind == CC_EVENT_UNATTENDED))
+			history->arrivals[history->arrival_count++] = one;
 	}
-	for (size_t i = 0; i < history->part_count; i++)
-		cmn_buffer_release(&history->parts[i].summary);
-	free(history->events);
-	free(history->parts);
-	free(history->evictions);
-	*history = (struct run_history){ 0 };
+	qsort(history->arrivals, history->arrival_count, sizeof(*history->arrivals), compare_arrivals);
+}
+
+enum cmn_status run_history_load(const char *root, enum cmn_file_trust trust,
+				 const struct run_history **ret)
+{
+	static struct run_history history;
+	const struct cc_events_reader reader = { note_part, note_event, note_eviction, &history };
+	enum cmn_status status = cc_events_read(root, trust, &reader);
+
+	if (history.part_count)
+		qsort(history.parts, history.part_count, sizeof(*history.parts), compare_parts);
+	sort_arrivals(&history);
+	*ret = &history;
+	return status;
 }
 
 bool run_history_summary(const struct run_history *history, const struct run_history_event *event,
@@ -175,20 +161,40 @@ bool run_history_is_compile(const struct run_history_event *event)
 	return is_compile(event->kind);
 }
 
+/* The first arrival behind those of lesser entry directories, and of that one too if after. */
+static size_t find(const struct run_history *history, const char *path, bool after)
+{
+	size_t low = 0, high = history->arrival_count;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+		int order = strncmp(history->arrivals[middle]->entry_dir, path, CC_ENTRY_DIR_PATH_SIZE - 1);
+
+		if (order < 0 || (after && order == 0))
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
 const struct run_history_event *run_history_find_arrival(const struct run_history *history,
 							 const char *path)
 {
-	const struct run_history_event *found = NULL;
+	size_t end = find(history, path, true);
 
-	for (size_t i = 0; i < history->event_count; i++) {
-		const struct run_history_event *one = &history->events[i];
+	return end > find(history, path, false) ? history->arrivals[end - 1] : NULL;
+}
 
-		if (*one->program && *one->entry_dir && strncmp(path, one->entry_dir, strlen(one->entry_dir)) == 0 &&
-		    (one->kind == CC_EVENT_MISS || one->kind == CC_EVENT_REMOTE ||
-		     one->kind == CC_EVENT_UNATTENDED))
-			found = one;
+bool run_history_came_for(const struct run_history *history, const char *path, const char *program)
+{
+	size_t end = find(history, path, true);
+
+	for (size_t i = find(history, path, false); i < end; i++) {
+		if (strcmp(history->arrivals[i]->program, program) == 0)
+			return true;
 	}
-	return found;
+	return false;
 }
 
 const struct run_history_eviction *run_history_find_eviction(const struct run_history *history,

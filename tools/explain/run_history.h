@@ -25,7 +25,7 @@ struct run_history_event {
 
 struct run_history_part {
 	struct cmn_hash hash;
-	struct cmn_buffer summary;
+	struct cmn_view summary;
 };
 
 struct run_history_eviction {
@@ -51,13 +51,17 @@ struct run_history {
 	struct run_history_eviction *evictions;
 	size_t eviction_count;
 	struct run_history_run last_run;	/* but for ckcache replay's; pid 0: not known */
-	bool failed;		/* out of memory */
+	/* That brought an entry for a program; sorted by entry directory, then by time. */
+	const struct run_history_event **arrivals;
+	size_t arrival_count;
 };
 
-/* CMN_OK also where nothing is known; else as cc_events_read, CMN_ERR_NOMEM. To be released in any case. */
+/*
+ * Once a command, which keeps it. CMN_OK also where nothing is known; else as cc_events_read: then *ret may
+ * lack something.
+ */
 CMN_CHECKED enum cmn_status run_history_load(const char *root, enum cmn_file_trust trust,
-				      struct run_history *ret);
-void run_history_release(struct run_history *history);
+					     const struct run_history **ret);
 
 /* Appends the summary of an event's key; false: a part of it is not known. */
 bool run_history_summary(const struct run_history *history, const struct run_history_event *event,
@@ -66,9 +70,13 @@ bool run_history_summary(const struct run_history *history, const struct run_his
 bool run_history_same_run(const struct run_history_event *a, const struct run_history_event *b);
 /* Something was compiled. */
 bool run_history_is_compile(const struct run_history_event *event);
-/* When the entry of that path came last, with the program that had asked for it; NULL: not known. Borrowed. */
+/*
+ * For which program an entry came, as far as the history reaches: who compiled it, or had it from the
+ * remote tier, or for whom ckcache replay compiled it. path: of the entry, or of its entry directory.
+ */
 const struct run_history_event *run_history_find_arrival(const struct run_history *history,
-							 const char *path);
+							 const char *path);	/* the last; or NULL */
+bool run_history_came_for(const struct run_history *history, const char *path, const char *program);
 /* Whether something with that place, or that time if the event is a trace's, was before the event. */
 static inline bool run_history_is_before(size_t place, uint64_t time_ns,
 					 const struct run_history_event *event)

@@ -11,6 +11,7 @@
 #include "cachecore/disk/root.h"
 #include "common/file.h"
 #include "tools/key/key_verb.h"
+#include "tools/memory.h"
 #include "tools/tool.h"
 
 struct wanted {
@@ -28,21 +29,16 @@ struct edit {
 	bool changed, removed;
 };
 
-typedef bool take_line(void *ctx, struct cmn_view line, unsigned int number);
-
-/* Each line, without its end, until one is not taken. */
-static bool for_each_line(struct cmn_view text, take_line *take, void *ctx)
+/* The next line, without its end, which text then begins behind. false: no more. */
+static bool next_line(struct cmn_view *text, struct cmn_view *ret)
 {
-	const char *at = text.data, *end = text.len ? at + text.len : at;
+	const char *at = text->data, *stop;
 
-	for (unsigned int number = 1; at < end; number++) {
-		const char *stop = memchr(at, '\n', (size_t)(end - at));
-		size_t len = (size_t)((stop ? stop : end) - at);
-
-		if (!take(ctx, (struct cmn_view){ at, len }, number))
-			return false;
-		at += len + 1;
-	}
+	if (!text->len)
+		return false;
+	stop = memchr(at, '\n', text->len);
+	*ret = (struct cmn_view){ at, stop ? (size_t)(stop - at) : text->len };
+	*text = (struct cmn_view){ at + ret->len + (stop != NULL), text->len - ret->len - (stop != NULL) };
 	return true;
 }
 
@@ -57,29 +53,26 @@ static bool want(struct wanted *wanted, const struct cc_trust_key *key)
 	return true;
 }
 
-struct source {
-	struct wanted *wanted;
-	const char *file;
-};
-
-static bool want_line(void *ctx, struct cmn_view line, unsigned int number)
+static bool want_lines(struct wanted *wanted, const char *file, struct cmn_view text)
 {
-	struct source *source = ctx;
-	struct cc_trust_key key;
-	const char *problem;
-	enum cmn_status status = cc_trust_key_parse(line, &problem, &key);
+	struct cmn_view line;
 
-	if (status == CMN_OK)
-		return want(source->wanted, &key);
-	if (status == CMN_ERR_INVALID)
-		tool_complain("%s:%u: %s", source->file, number, problem);
-	return status == CMN_MISS;
+	for (unsigned int number = 1; next_line(&text, &line); number++) {
+		struct cc_trust_key key;
+		const char *problem;
+		enum cmn_status status = cc_trust_key_parse(line, &problem, &key);
+
+		if (status == CMN_ERR_INVALID)
+			tool_complain("%s:%u: %s", file, number, problem);
+		if (status == CMN_OK ? !want(wanted, &key) : status != CMN_MISS)
+			return false;
+	}
+	return true;
 }
 
 /* A key in PEM, or lines. false: complained about. */
 static bool want_file(struct wanted *wanted, const char *file, const char *name)
 {
-	struct source source = { wanted, file };
 	struct cmn_buffer text;
 	struct cc_trust_key key;
 	enum cmn_status status = cmn_file_read(AT_FDCWD, file, CC_TRUST_MAX_FILE, true, &text);
@@ -92,7 +85,7 @@ static bool want_file(struct wanted *wanted, const char *file, const char *name)
 	if (text.len && memmem(text.data, text.len, "-----BEGIN", strlen("-----BEGIN")))
 		good = key_read(file, name, &key) && want(wanted, &key);
 	else
-		good = for_each_line(cmn_buffer_view(&text), want_line, &source);
+		good = want_lines(wanted, file, cmn_buffer_view(&text));
 	cmn_buffer_release(&text);
 	if (good && !wanted->count)
 		tool_complain("%s: there is no key in it", file);
@@ -185,15 +178,13 @@ static void replace_line(struct edit *edit, size_t i, const struct cc_trust_key 
 	append_line(&edit->said, same ? "trusted already: " : "changed: ", key);
 }
 
-static bool edit_line(void *ctx, struct cmn_view line, unsigned int number)
+static void edit_line(struct edit *edit, struct cmn_view line)
 {
-	struct edit *edit = ctx;
 	struct cc_trust_key key;
 	const char *problem;
 	bool is_key = cc_trust_key_parse(line, &problem, &key) == CMN_OK;
 	size_t i = is_key ? find_wanted(edit->wanted, &key) : edit->wanted->count;
 
-	(void)number;
 	if (is_key && is_to_go(edit->wanted, &key)) {
 		edit->changed = edit->removed = true;
 		append_line(&edit->said, "removed: ", &key);
@@ -204,7 +195,6 @@ static bool edit_line(void *ctx, struct cmn_view line, unsigned int number)
 		cmn_buffer_append(&edit->text, line.data, line.len);
 		cmn_buffer_append_u8(&edit->text, '\n');
 	}
-	return true;
 }
 
 static void add_rest(struct edit *edit)
@@ -228,10 +218,10 @@ static bool change_file(int dir_fd, const char *path, const char *name, struct e
 	struct cmn_buffer old = { 0 };
 	enum cmn_status status = cmn_file_read_into(dir_fd, name, CC_TRUST_MAX_FILE,
 						    CMN_FILE_TRUSTED, NULL, &old);
-	struct cmn_view view;
+	struct cmn_view view = cmn_buffer_view(&old), line;
 
-	if (status == CMN_OK)
-		(void)for_each_line(cmn_buffer_view(&old), edit_line, edit);	/* takes all */
+	while (status == CMN_OK && next_line(&view, &line))
+		edit_line(edit, line);
 	cmn_buffer_release(&old);
 	if (status == CMN_OK || status == CMN_MISS) {
 		add_rest(edit);
@@ -284,13 +274,11 @@ static int change(const char *path, bool system, struct wanted *wanted)
 {
 	struct edit edit = { .wanted = wanted };
 	const char *slash = strrchr(path, '/');
-	char *directory = strndup(path, (size_t)(slash - path));
+	char *directory = memory_copy_view((struct cmn_view){ path, (size_t)(slash - path) });
 	int dir_fd, code = TOOL_FAILED;
 	bool changed;
 
-	if (!directory)
-		tool_complain("out of memory");
-	if (!directory || !open_directory(directory, system, &dir_fd))
+	if (!open_directory(directory, system, &dir_fd))
 		goto out;
 	changed = change_file(dir_fd, path, slash + 1, &edit);
 	cc_root_unlock(dir_fd);
@@ -313,21 +301,16 @@ int key_trust(const struct key_request *request)
 {
 	struct wanted wanted = { .remove = request->remove };
 	char *path = NULL;
-	enum cmn_status status = CMN_OK;
 	int code = TOOL_FAILED;
 
 	if (!request->remove && !read_wanted(&wanted, request))
 		return TOOL_FAILED;
-	if (request->system)
-		path = strdup(CC_TRUST_SYSTEM_FILE);
+	if (!request->system && cc_trust_user_file(&path) != CMN_OK)
+		memory_end();
+	if (request->system || path)
+		code = change(path ? path : CC_TRUST_SYSTEM_FILE, request->system, &wanted);
 	else
-		status = cc_trust_user_file(&path);
-	if (path)
-		code = change(path, request->system, &wanted);
-	else
-		tool_complain("%s", status == CMN_OK && !request->system ?
-			      "neither XDG_CONFIG_HOME nor HOME names a directory of this user" :
-			      cmn_status_string(CMN_ERR_NOMEM));
+		tool_complain("neither XDG_CONFIG_HOME nor HOME names a directory of this user");
 	free(path);
 	return code;
 }

@@ -15,13 +15,9 @@ struct key_request {
 	bool system, json;
 };
 
-/* Each returns the exit code. */
-int key_new(const struct key_request *request);
-int key_show(const struct key_request *request);
+/* The action: the exit code. */
 int key_trust(const struct key_request *request);
 
-/* Where the user's own private key is; the caller frees it. NULL: nowhere, complained about. */
-char *key_own_file(void);
 /*
  * The key in a PEM file, private or public, as a line has it; its name: as asked
  * for, else for a private key user@host and for a public one the file's, without
@@ -30,7 +26,5 @@ char *key_own_file(void);
 bool key_read(const char *file, const char *name, struct cc_trust_key *ret);
 /* The same of 32 bytes, with user@host if name is NULL. */
 bool key_of(const uint8_t bytes[CC_SODIUM_KEY_SIZE], const char *name, struct cc_trust_key *ret);
-/* What reading the trusted keys has to say, as messages of the command. */
-extern const struct cmn_log key_log;
 
 #endif

@@ -5,7 +5,60 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tools/recipes/pack_format.h"
+#include "tools/memory.h"
+
+struct cmn_hash pack_hash(struct cmn_view file)
+{
+	const uint8_t *data = file.data;
+	struct cmn_hash fold[2] = {
+		cmn_hash_of(data, PACK_HASH_AT),
+		cmn_hash_of(data + PACK_HEADER_SIZE, file.len - PACK_HEADER_SIZE),
+	};
+
+	return cmn_hash_of(fold, sizeof(fold));
+}
+
+int pack_compare(struct cmn_view a, struct cmn_view b)
+{
+	size_t len = a.len < b.len ? a.len : b.len;
+	int order = len ? memcmp(a.data, b.data, len) : 0;
+
+	return order ? order : (a.len > b.len) - (a.len < b.len);
+}
+
+bool pack_has_field(enum cc_part part, struct cmn_view name)
+{
+	return part > CC_PART_DEVICE && part < CC_PART_COUNT && name.len && name.len <= UINT8_MAX &&
+	       !pack_is_environment(name);
+}
+
+bool pack_is_environment(struct cmn_view name)
+{
+	return name.len >= strlen("env.") && memcmp(name.data, "env.", strlen("env.")) == 0;
+}
+
+enum cmn_status pack_identity(struct cmn_view key, struct cmn_hash *ret)
+{
+	struct cmn_buffer fields = { 0 };
+	struct cc_key_field field;
+	struct cmn_reader reader;
+	enum cmn_status status = cc_key_read(key, &reader);
+
+	while (status == CMN_OK && (status = cc_key_next(&reader, &field)) == CMN_OK) {
+		if (!pack_has_field(field.part, field.name))
+			continue;
+		cmn_buffer_append_u8(&fields, (uint8_t)field.part);
+		cmn_buffer_append_sized(&fields, field.name.data, field.name.len);
+		cmn_buffer_append_sized(&fields, field.value.data, field.value.len);
+	}
+	if (fields.failed)
+		memory_end();
+	status = status == CMN_MISS ? CMN_OK : CMN_ERR_INVALID;
+	if (status == CMN_OK)
+		*ret = cmn_hash_of(fields.data, fields.len);
+	cmn_buffer_release(&fields);
+	return status;
+}
 
 /* The header; what is behind it is the payload. */
 static enum cmn_status read_header(struct cmn_view file, struct cmn_reader *ret)
@@ -88,9 +141,7 @@ static enum cmn_status read_texts(struct cmn_reader *reader, struct pack *pack)
 	/* Each has eight bytes at least: what is there bounds what is allocated. */
 	if (count > reader->left / 8)
 		return CMN_ERR_CORRUPT;
-	pack->texts = calloc(count ? count : 1, sizeof(*pack->texts));
-	if (!pack->texts)
-		return CMN_ERR_NOMEM;
+	pack->texts = memory_new(count, sizeof(*pack->texts));
 	for (; pack->text_count < count; pack->text_count++) {
 		struct cmn_view text = cmn_reader_sized(reader);
 
@@ -215,9 +266,7 @@ static enum cmn_status read_recipes(struct cmn_reader *reader, struct pack *pack
 	if (pack->recipe_count > PACK_MAX_RECIPES)
 		return CMN_ERR_TOO_LARGE;
 	pack->recipes = (struct cmn_view){ reader->data, reader->left };
-	used = calloc(pack->text_count + 1, 1);
-	if (!used)
-		return CMN_ERR_NOMEM;
+	used = memory_new(pack->text_count, 1);
 	status = check_recipes(pack, used);
 	free(used);
 	return status;

@@ -15,7 +15,7 @@
  *
  * name, value and path are numbers of texts. Fields are those of a key
  * (cachecore/key.h) without the device's and the environment's; a link's inputs
- * are the identities of their recipes (pack_format.h). Origins, texts
+ * are the identities of their recipes (pack_identity). Origins, texts
  * and recipes are sorted by their bytes, and none is there twice: so the same
  * content is always the same bytes, and two packs have one union. Nothing is
  * compressed, because bytes would depend on the compressor's version; packages
@@ -84,7 +84,7 @@ struct pack_recipe {
 /*
  * Checks all of the file, also that it is as pack_maker_encode writes it; the
  * file must outlive *ret, which pack_release releases. CMN_ERR_CORRUPT,
- * CMN_ERR_VERSION, CMN_ERR_NOMEM; CMN_ERR_TOO_LARGE: over a bound.
+ * CMN_ERR_VERSION; CMN_ERR_TOO_LARGE: over a bound.
  */
 CMN_CHECKED enum cmn_status pack_decode(struct cmn_view file, struct pack *ret);
 void pack_release(struct pack *pack);
@@ -101,12 +101,12 @@ struct pack_header pack_header(const struct pack *pack, const struct pack_recipe
 
 /* What a pack is made of. */
 struct pack_maker;
-struct pack_maker *pack_maker_new(void);	/* NULL: out of memory */
+struct pack_maker *pack_maker_new(void);
 void pack_maker_free(struct pack_maker *maker);	/* NULL is fine */
 /*
  * Each copies what it gets. What is there already is no error, and changes
  * nothing. CMN_ERR_TOO_LARGE: over a bound of its own; CMN_ERR_INVALID: no name,
- * or fields that no pack has; CMN_ERR_NOMEM.
+ * or fields that no pack has.
  */
 CMN_CHECKED enum cmn_status pack_maker_add_origin(struct pack_maker *maker,
 						  const struct pack_origin *origin);
@@ -116,7 +116,30 @@ CMN_CHECKED enum cmn_status pack_maker_add_recipe(struct pack_maker *maker,
 						  struct cmn_view key,
 						  const struct pack_header *headers, size_t count);
 CMN_CHECKED enum cmn_status pack_maker_add_pack(struct pack_maker *maker, const struct pack *pack);
-/* The file. CMN_ERR_NOMEM; CMN_ERR_TOO_LARGE: over a bound of the whole. */
+/* The file. CMN_ERR_TOO_LARGE: over a bound of the whole. */
 CMN_CHECKED enum cmn_status pack_maker_encode(struct pack_maker *maker, struct cmn_buffer *ret);
+
+/* What reading and making packs share: lengths, order, which fields there are, identities. */
+#define PACK_MAGIC "ckcpack\n"
+#define PACK_HEADER_SIZE 40
+#define PACK_LEN_AT 16
+#define PACK_HASH_AT (PACK_HEADER_SIZE - CMN_HASH_SIZE)
+#define PACK_FIELD_SIZE 9	/* part, name, value */
+#define PACK_LINE_SIZE 28	/* of a header: path, size, hash */
+
+/* Of a file with its header. */
+struct cmn_hash pack_hash(struct cmn_view file);
+/* The order of origins, texts and recipes: by their bytes, a beginning first. */
+int pack_compare(struct cmn_view a, struct cmn_view b);
+/* Whether recipes have such a field. */
+bool pack_has_field(enum cc_part part, struct cmn_view name);
+/* A variable's: each machine has its own. */
+bool pack_is_environment(struct cmn_view name);
+
+/*
+ * What a key asks for, whatever the device and the environment: a hash of the
+ * fields that a pack has. CMN_ERR_INVALID: it is no key.
+ */
+CMN_CHECKED enum cmn_status pack_identity(struct cmn_view key, struct cmn_hash *ret);
 
 #endif

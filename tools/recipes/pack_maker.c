@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tools/recipes/pack_format.h"
+#include "tools/memory.h"
 
 struct list {
 	struct cmn_buffer *items;
@@ -24,12 +24,11 @@ struct pack_maker {
 struct texts {
 	struct cmn_view *views;
 	size_t count;
-	bool failed;	/* out of memory */
 };
 
 struct pack_maker *pack_maker_new(void)
 {
-	return calloc(1, sizeof(struct pack_maker));
+	return memory_new(1, sizeof(struct pack_maker));
 }
 
 static void list_release(struct list *list)
@@ -49,19 +48,12 @@ void pack_maker_free(struct pack_maker *maker)
 }
 
 /* Takes the item. */
-static enum cmn_status list_add(struct list *list, struct cmn_buffer *item)
+static void list_add(struct list *list, const struct cmn_buffer *item)
 {
-	struct cmn_buffer *grown = NULL;
-
-	if (!item->failed)
-		grown = cmn_array_grow(list->items, list->count, sizeof(*grown));
-	if (!grown) {
-		cmn_buffer_release(item);
-		return CMN_ERR_NOMEM;
-	}
-	list->items = grown;
-	grown[list->count++] = *item;
-	return CMN_OK;
+	if (item->failed)
+		memory_end();
+	memory_grow(list->items, list->count);
+	list->items[list->count++] = *item;
 }
 
 static int compare_items(const void *a, const void *b)
@@ -98,7 +90,8 @@ enum cmn_status pack_maker_add_origin(struct pack_maker *maker, const struct pac
 		return CMN_ERR_TOO_LARGE;
 	cmn_buffer_append_sized(&item, origin->name.data, origin->name.len);
 	cmn_buffer_append_sized(&item, origin->licence.data, origin->licence.len);
-	return list_add(&maker->origins, &item);
+	list_add(&maker->origins, &item);
+	return CMN_OK;
 }
 
 static void append_target(struct cmn_buffer *item, const struct pack_target *target,
@@ -161,14 +154,11 @@ enum cmn_status pack_maker_add_recipe(struct pack_maker *maker, const struct pac
 	cmn_buffer_append_u32(&item, (uint32_t)count);
 	for (size_t i = 0; i < count; i++)
 		append_header(&item, &headers[i]);
-	if (status == CMN_OK)
-		return list_add(&maker->recipes, &item);
-	cmn_buffer_release(&item);
+	list_add(&maker->recipes, &item);
 	return status;
 }
 
-static enum cmn_status add_recipe_of(struct pack_maker *maker, const struct pack *pack,
-				     const struct pack_recipe *recipe)
+static void add_recipe_of(struct pack_maker *maker, const struct pack *pack, const struct pack_recipe *recipe)
 {
 	struct cmn_buffer item = { 0 };
 
@@ -184,7 +174,7 @@ static enum cmn_status add_recipe_of(struct pack_maker *maker, const struct pack
 
 		append_header(&item, &header);
 	}
-	return list_add(&maker->recipes, &item);
+	list_add(&maker->recipes, &item);
 }
 
 enum cmn_status pack_maker_add_pack(struct pack_maker *maker, const struct pack *pack)
@@ -197,19 +187,14 @@ enum cmn_status pack_maker_add_pack(struct pack_maker *maker, const struct pack 
 	while (status == CMN_OK && pack_next_origin(&origins, &origin))
 		status = pack_maker_add_origin(maker, &origin);
 	while (status == CMN_OK && pack_next_recipe(&recipes, &recipe))
-		status = add_recipe_of(maker, pack, &recipe);
+		add_recipe_of(maker, pack, &recipe);
 	return status;
 }
 
 static void add_text(struct texts *texts, struct cmn_view text)
 {
-	struct cmn_view *grown = cmn_array_grow(texts->views, texts->count, sizeof(*grown));
-
-	texts->failed = texts->failed || !grown;
-	if (texts->failed)
-		return;
-	texts->views = grown;
-	grown[texts->count++] = text;
+	memory_grow(texts->views, texts->count);
+	texts->views[texts->count++] = text;
 }
 
 /* The number of a text that is there. */
@@ -292,7 +277,7 @@ static void gather_texts(const struct pack_maker *maker, struct texts *texts)
 
 	for (size_t i = 0; i < maker->recipes.count; i++)
 		walk_recipe(&maker->recipes.items[i], texts, NULL);
-	if (texts->failed || !texts->count)
+	if (!texts->count)
 		return;
 	qsort(texts->views, texts->count, sizeof(*texts->views), compare_views);
 	for (size_t i = 1; i < texts->count; i++) {
@@ -302,17 +287,15 @@ static void gather_texts(const struct pack_maker *maker, struct texts *texts)
 	texts->count = kept + 1;
 }
 
-/* The recipes with numbers. false: out of memory. */
-static bool number_recipes(const struct pack_maker *maker, struct texts *texts, struct list *ret)
+/* The recipes with numbers. */
+static void number_recipes(const struct pack_maker *maker, struct texts *texts, struct list *ret)
 {
 	for (size_t i = 0; i < maker->recipes.count; i++) {
 		struct cmn_buffer item = { 0 };
 
 		walk_recipe(&maker->recipes.items[i], texts, &item);
-		if (list_add(ret, &item) != CMN_OK)
-			return false;
+		list_add(ret, &item);
 	}
-	return true;
 }
 
 static void append_texts(struct cmn_buffer *file, const struct texts *texts)
@@ -324,17 +307,12 @@ static void append_texts(struct cmn_buffer *file, const struct texts *texts)
 
 static void seal(struct cmn_buffer *file)
 {
-	struct cmn_buffer len = { 0 };
 	struct cmn_hash hash;
 
-	cmn_buffer_append_u64(&len, file->len - PACK_HEADER_SIZE);
-	file->failed = file->failed || len.failed;
-	if (!file->failed) {
-		memcpy(file->data + PACK_LEN_AT, len.data, len.len);
-		hash = pack_hash(cmn_buffer_view(file));
-		memcpy(file->data + PACK_HASH_AT, hash.bytes, CMN_HASH_SIZE);
-	}
-	cmn_buffer_release(&len);
+	for (unsigned int i = 0; i < 8; i++)
+		file->data[PACK_LEN_AT + i] = (uint8_t)((file->len - PACK_HEADER_SIZE) >> (8 * i));
+	hash = pack_hash(cmn_buffer_view(file));
+	memcpy(file->data + PACK_HASH_AT, hash.bytes, CMN_HASH_SIZE);
 }
 
 enum cmn_status pack_maker_encode(struct pack_maker *maker, struct cmn_buffer *ret)
@@ -344,20 +322,19 @@ enum cmn_status pack_maker_encode(struct pack_maker *maker, struct cmn_buffer *r
 	struct list recipes = { 0 };
 	struct texts texts = { 0 };
 	struct pack pack = { 0 };
-	enum cmn_status status = CMN_ERR_NOMEM;
+	enum cmn_status status;
 
 	gather_texts(maker, &texts);
-	if (texts.failed || !number_recipes(maker, &texts, &recipes))
-		goto out;
+	number_recipes(maker, &texts, &recipes);
 	cmn_buffer_append_text(&file, PACK_MAGIC);
 	cmn_buffer_append_u32(&file, PACK_VERSION);
 	cmn_buffer_append(&file, zeros, PACK_HEADER_SIZE - file.len);
 	append_sorted(&file, &maker->origins);
 	append_texts(&file, &texts);
 	append_sorted(&file, &recipes);
-	seal(&file);
 	if (file.failed)
-		goto out;
+		memory_end();
+	seal(&file);
 	/* The bounds are the reader's. */
 	status = pack_decode(cmn_buffer_view(&file), &pack);
 	pack_release(&pack);
@@ -365,7 +342,6 @@ enum cmn_status pack_maker_encode(struct pack_maker *maker, struct cmn_buffer *r
 		*ret = file;
 		file = (struct cmn_buffer){ 0 };
 	}
-out:
 	list_release(&recipes);
 	free(texts.views);
 	cmn_buffer_release(&file);

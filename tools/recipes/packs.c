@@ -13,6 +13,7 @@
 #include "common/file.h"
 #include "common/listing.h"
 #include "common/trusted.h"
+#include "tools/memory.h"
 #include "tools/tool.h"
 
 struct walk {
@@ -86,10 +87,8 @@ static void visit_file(struct walk *walk, const char *directory, int fd, const c
 	struct cmn_buffer file = { 0 };
 	struct pack pack = { 0 };
 	enum cmn_status status;
-	char *path;
+	char *path = memory_printf("%s/%s", directory, name);
 
-	if (asprintf(&path, "%s/%s", directory, name) < 0)
-		return;
 	status = cmn_file_read_into(fd, name, PACK_MAX_FILE, CMN_FILE_TRUSTED, NULL, &file);
 	if (status == CMN_OK)
 		status = pack_decode(cmn_buffer_view(&file), &pack);
@@ -129,8 +128,7 @@ static size_t list_names(int fd, char *ret[PACKS_MAX_OF_DIRECTORY], bool *ret_mo
 		*ret_more = count == PACKS_MAX_OF_DIRECTORY;
 		if (*ret_more)
 			break;
-		ret[count] = strdup(item->d_name);
-		count += ret[count] != NULL;
+		ret[count++] = memory_copy(item->d_name);
 	}
 	cmn_listing_close(&listing);
 	if (count)
@@ -189,7 +187,8 @@ bool packs_walk(bool (*visit)(void *ctx, const struct packs_file *file), void *c
 		char *path;
 
 		/* Relative ones do not count, by the XDG specification. */
-		if (dirs[0] == '/' && asprintf(&path, "%.*s/" PACKS_FOLDER, (int)len, dirs) >= 0) {
+		if (dirs[0] == '/') {
+			path = memory_printf("%.*s/" PACKS_FOLDER, (int)len, dirs);
 			walk_directory(&walk, path);
 			free(path);
 		}

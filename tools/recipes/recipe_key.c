@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "cachecore/key_device.h"
-#include "tools/recipes/pack_format.h"
+#include "tools/recipes/pack.h"
 #include "tools/recipes/portable.h"
 
 #define TYPE_DEFAULT UINT64_C(1)	/* CL_DEVICE_TYPE_DEFAULT: machines differ in it */
@@ -79,11 +79,7 @@ const char *recipe_key_refuse_recipe(const struct pack *pack, const struct pack_
 	struct cc_key key;
 
 	cc_key_init(&key);
-	for (uint32_t i = 0; i < recipe->field_count; i++) {
-		struct cc_key_field field = pack_field(pack, recipe, i);
-
-		recipe_key_add_field(&key, &field);
-	}
+	recipe_key_add_fields(pack, recipe, &key);
 	if (cc_key_status(&key) == CMN_OK)
 		reason = recipe_key_refuse(cc_key_view(&key));
 	cc_key_release(&key);
@@ -161,6 +157,15 @@ void recipe_key_add_field(struct cc_key *key, const struct cc_key_field *field)
 	(void)snprintf(name, sizeof(name), "%.*s", (int)field->name.len,
 		       (const char *)field->name.data);	/* it fits */
 	cc_key_add(key, field->part, name, field->value.data, field->value.len);
+}
+
+void recipe_key_add_fields(const struct pack *pack, const struct pack_recipe *recipe, struct cc_key *ret)
+{
+	for (uint32_t i = 0; i < recipe->field_count; i++) {
+		struct cc_key_field field = pack_field(pack, recipe, i);
+
+		recipe_key_add_field(ret, &field);
+	}
 }
 
 void recipe_key_make(const struct pack *pack, const struct pack_recipe *recipe,

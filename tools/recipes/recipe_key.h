@@ -25,6 +25,8 @@ bool recipe_key_is_for(const struct pack *pack, const struct pack_recipe *recipe
 		       const struct present_device *device);
 
 void recipe_key_add_field(struct cc_key *key, const struct cc_key_field *field);
+/* Those of a recipe: a key without a device. */
+void recipe_key_add_fields(const struct pack *pack, const struct pack_recipe *recipe, struct cc_key *ret);
 
 /*
  * Appends to *ret, an empty key, what a program here has that asks a device of

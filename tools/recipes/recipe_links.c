@@ -5,7 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tools/recipes/pack_format.h"
+#include "tools/memory.h"
+#include "tools/recipes/pack.h"
 #include "tools/recipes/recipe_key.h"
 
 enum {
@@ -97,33 +98,20 @@ enum cmn_status recipe_links_record(const struct objects *objects, struct cmn_vi
 	return record(objects, key, RECIPE_LINKS_DEPTH, ret);
 }
 
-/* The fields of a recipe as a key without a device. */
-static void add_fields(const struct pack *pack, const struct pack_recipe *recipe,
-		       struct cc_key *ret)
-{
-	for (uint32_t i = 0; i < recipe->field_count; i++) {
-		struct cc_key_field field = pack_field(pack, recipe, i);
-
-		recipe_key_add_field(ret, &field);
-	}
-}
-
 enum cmn_status recipe_index_read(const struct pack *pack, struct recipe_index *ret)
 {
 	struct cmn_reader reader = pack_recipes(pack);
 	enum cmn_status status = CMN_OK;
 
 	*ret = (struct recipe_index){ .pack = pack, .work = MAX_WORK };
-	ret->recipes = calloc(pack->recipe_count + 1, sizeof(*ret->recipes));
-	ret->identities = calloc(pack->recipe_count + 1, sizeof(*ret->identities));
-	if (!ret->recipes || !ret->identities)
-		return CMN_ERR_NOMEM;
+	ret->recipes = memory_new(pack->recipe_count, sizeof(*ret->recipes));
+	ret->identities = memory_new(pack->recipe_count, sizeof(*ret->identities));
 	while (status == CMN_OK && ret->count < pack->recipe_count &&
 	       pack_next_recipe(&reader, &ret->recipes[ret->count])) {
 		struct cc_key key;
 
 		cc_key_init(&key);
-		add_fields(pack, &ret->recipes[ret->count], &key);
+		recipe_key_add_fields(pack, &ret->recipes[ret->count], &key);
 		status = cc_key_status(&key);
 		/* Fields that no key has: they are refused when their turn comes. */
 		if (status == CMN_OK)
@@ -192,15 +180,14 @@ static enum cmn_status make(struct recipe_index *index, size_t i,
 {
 	const struct pack_recipe *recipe = &index->recipes[i];
 	struct cmn_hash *contents;
-	enum cmn_status status;
+	enum cmn_status status = CMN_OK;
 	bool link = recipe_index_is_link(index, i);
 	size_t count = 0;
 
 	if (!depth || !index->work)
 		return CMN_MISS;
 	index->work--;
-	contents = link ? calloc(MAX_INPUTS, sizeof(*contents)) : NULL;
-	status = link && !contents ? CMN_ERR_NOMEM : CMN_OK;
+	contents = link ? memory_new(MAX_INPUTS, sizeof(*contents)) : NULL;
 	for (uint32_t j = 0; link && status == CMN_OK && j < recipe->field_count; j++) {
 		struct cc_key_field field = pack_field(index->pack, recipe, j);
 

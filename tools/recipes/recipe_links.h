@@ -2,13 +2,13 @@
 /*
  * recipe_links: links in packs. A link's key names its inputs by the content of
  * their binaries, which differs from machine to machine. In a pack, a link names
- * each input by the identity of the recipe that makes it (pack_format.h). One thread.
+ * each input by the identity of the recipe that makes it (pack_identity). One thread.
  */
 #ifndef TOOLS_RECIPES_RECIPE_LINKS_H
 #define TOOLS_RECIPES_RECIPE_LINKS_H
 
 #include "tools/recipes/pack.h"
-#include "tools/replay/replay_objects.h"
+#include "tools/replay/replay_entries.h"
 #include "tools/replay/present.h"
 
 /* Links of libraries that are linked of libraries, … so deep. */
@@ -16,7 +16,7 @@
 
 /*
  * Appends to *ret, an empty key, the key of a link with the identities of its
- * inputs. CMN_MISS: nobody knows how one of them was made; CMN_ERR_NOMEM, ….
+ * inputs. CMN_MISS: nobody knows how one of them was made; others as cc_key_status.
  */
 CMN_CHECKED enum cmn_status recipe_links_record(const struct objects *objects, struct cmn_view key,
 						struct cc_key *ret);
@@ -29,7 +29,7 @@ struct recipe_index {
 	size_t count, links;
 	unsigned int work;	/* how many keys may still be made */
 };
-/* CMN_ERR_NOMEM; the caller releases *ret in any case. */
+/* As cc_key_status; the caller releases *ret in any case. */
 CMN_CHECKED enum cmn_status recipe_index_read(const struct pack *pack, struct recipe_index *ret);
 void recipe_index_release(struct recipe_index *index);
 bool recipe_index_is_link(const struct recipe_index *index, size_t i);

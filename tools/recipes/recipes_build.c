@@ -12,7 +12,7 @@
 
 #include "cachecore/file_memo.h"
 #include "cachecore/manifest.h"
-#include "common/clock.h"
+#include "tools/memory.h"
 #include "tools/recipes/portable.h"
 #include "tools/recipes/recipe_key.h"
 #include "tools/recipes/recipe_links.h"
@@ -63,7 +63,7 @@ struct state {
 	struct objects objects;		/* of which links are made; empty until there are some */
 	bool *settled;			/* of each recipe and device: it is not to be tried again */
 	struct cc_file_memo *memo;	/* many recipes may have one header; NULL: no memory for it */
-	struct replay_counts counts;
+	unsigned long long built, failed, late, other;
 	struct cc_recipes_names names;	/* to be built */
 	uint64_t bytes;			/* of their recipes */
 	unsigned long long there, refused, elsewhere, quarantined, left;
@@ -91,9 +91,9 @@ static struct cc_manifest *manifest_of(struct state *state, const struct pack_re
 
 	for (uint32_t i = 0; status == CMN_OK && i < recipe->header_count; i++) {
 		struct pack_header header = pack_header(state->file->pack, recipe, i);
-		char *path = strndup(header.path.data, header.path.len);
+		char *path = memory_copy_view(header.path);
 
-		status = !path ? CMN_ERR_NOMEM : !portable_path(header.path) ? CMN_ERR_ACCESS :
+		status = !portable_path(header.path) ? CMN_ERR_ACCESS :
 			 cc_manifest_add_file(manifest, path, header.size, &header.hash);
 		free(path);
 	}
@@ -110,21 +110,14 @@ static struct cc_manifest *manifest_of(struct state *state, const struct pack_re
 	return NULL;
 }
 
-/* Takes the name into the list of what is to be built. false: out of memory. */
-static bool add_name(struct cc_recipes_names *names, struct cmn_view key)
+/* Takes the name into the list of what is to be built. */
+static void add_name(struct cc_recipes_names *names, struct cmn_view key)
 {
 	char name[CC_RECIPE_NAME_SIZE];
-	char **grown = cmn_array_grow(names->names, names->count, sizeof(*grown));
 
-	if (!grown)
-		return false;
-	names->names = grown;
 	cc_recipe_name(key, name);
-	grown[names->count] = strdup(name);
-	if (!grown[names->count])
-		return false;
-	names->count++;
-	return true;
+	memory_grow(names->names, names->count);
+	names->names[names->count++] = memory_copy(name);
 }
 
 static enum cmn_status put(struct state *state, const struct cc_recipe *recipe)
@@ -152,8 +145,8 @@ static enum cmn_status put(struct state *state, const struct cc_recipe *recipe)
 	state->bytes += encoded.len;
 	if (status == CMN_OK)
 		status = cc_recipes_put(building->settings.root, cmn_buffer_view(&encoded));
-	if (status == CMN_OK && !add_name(&state->names, recipe->key))
-		status = CMN_ERR_NOMEM;
+	if (status == CMN_OK)
+		add_name(&state->names, recipe->key);
 	cmn_buffer_release(&encoded);
 	return status;
 }
@@ -185,16 +178,6 @@ static enum cmn_status prepare(struct state *state, size_t i, const struct prese
 	return status == CMN_ERR_INVALID ? CMN_OK : status;	/* it was refused */
 }
 
-/* Whether an earlier device of the machine is the same: then so are its builds. */
-static bool is_second(const struct present *present, size_t i)
-{
-	for (size_t j = 0; j < i; j++) {
-		if (cmn_view_equal(present->devices[j].fields, present->devices[i].fields))
-			return true;
-	}
-	return false;
-}
-
 /* For each device for which that was not done yet. */
 static enum cmn_status prepare_recipe(struct state *state, size_t i, bool first)
 {
@@ -209,7 +192,7 @@ static enum cmn_status prepare_recipe(struct state *state, size_t i, bool first)
 	for (size_t j = 0; status == CMN_OK && j < present->count; j++) {
 		const struct present_device *device = &present->devices[j];
 
-		if (is_second(present, j) || !recipe_key_is_for(state->file->pack, recipe, device))
+		if (present_is_again(present, j) || !recipe_key_is_for(state->file->pack, recipe, device))
 			settled[j] = true;
 		if (settled[j])
 			continue;
@@ -223,10 +206,10 @@ static enum cmn_status prepare_recipe(struct state *state, size_t i, bool first)
 			if (manifest && recipe->header_count)
 				cc_manifest_encode(manifest, &encoded);
 			if (encoded.failed)
-				status = CMN_ERR_NOMEM;
+				memory_end();
 		}
 		met = true;
-		if (manifest && status == CMN_OK)
+		if (manifest)
 			status = prepare(state, i, device, cmn_buffer_view(&encoded));
 		settled[j] = !manifest || status == CMN_OK;
 		if (status == CMN_MISS)
@@ -242,17 +225,17 @@ static enum cmn_status prepare_recipe(struct state *state, size_t i, bool first)
 static void build_prepared(struct state *state)
 {
 	struct building *building = state->building;
-	struct replay_counts counts = { 0 };
+	struct replay replay = { .fd = -1 };
 
 	if (state->names.count && !replay_build(&building->settings, &building->idle, building->jobs,
-						&state->names, &counts, &building->signal))
+						&state->names, &replay))
 		building->failed = true;
-	state->counts.built += counts.built;
-	state->counts.there += counts.there;
-	state->counts.failed += counts.failed;
-	state->counts.absent += counts.absent;
-	state->counts.late += counts.late;
-	state->counts.other += counts.other;
+	building->signal = replay.signal;
+	state->built += replay.built;
+	state->there += replay.there;
+	state->failed += replay.wrong;
+	state->late += replay.late;
+	state->other += replay.outdated + replay.unwanted + replay.inputs + replay.damaged + replay.absent;
 	cc_recipes_names_release(&state->names);
 }
 
@@ -291,7 +274,6 @@ static enum cmn_status build_pack(struct state *state)
 /* The reasons, in one line each. */
 static void explain(const struct state *state)
 {
-	const struct replay_counts *counts = &state->counts;
 	const char *path = state->file->path;
 
 	if (state->refused)
@@ -300,8 +282,8 @@ static void explain(const struct state *state)
 	if (state->quarantined)
 		tool_complain("%s: %llu not built: they failed twice before", path,
 			      state->quarantined);
-	if (counts->late + state->left)
-		tool_complain("%s: %llu not built this time: %s", path, counts->late + state->left,
+	if (state->late + state->left)
+		tool_complain("%s: %llu not built this time: %s", path, state->late + state->left,
 			      state->building->idle.on_battery ? "on battery power" :
 			      idle_is_spent(&state->building->idle) ?
 			      "the time for one pack was over" : "they are too many at a time");
@@ -309,19 +291,18 @@ static void explain(const struct state *state)
 
 static void report(const struct state *state)
 {
-	const struct replay_counts *counts = &state->counts;
 	const struct {
 		const char *name, *text;
 		unsigned long long count;
 	} rows[] = {
-		{ "built", "built", counts->built },
-		{ "there", "already there", state->there + counts->there },
+		{ "built", "built", state->built },
+		{ "there", "already there", state->there },
 		{ "elsewhere", "for other devices", state->elsewhere },
 		{ "refused", "refused", state->refused },
-		{ "failed", "failed", counts->failed },
+		{ "failed", "failed", state->failed },
 		{ "quarantined", "failed twice before", state->quarantined },
-		{ "left", "left for next time", counts->late + state->left },
-		{ "other", "not stored", counts->other + counts->absent },
+		{ "left", "left for next time", state->late + state->left },
+		{ "other", "not stored", state->other },
 	};
 	struct building *building = state->building;
 	struct json_object *object = NULL;
@@ -347,17 +328,12 @@ static void report(const struct state *state)
 }
 
 /* How drivers are found here; nothing of it comes from packs. */
-static bool gather_environment(struct building *building)
+static void gather_environment(struct building *building)
 {
-	for (size_t i = 0; environ && environ[i]; i++) {
-		if (cc_recipe_carries(environ[i]))
-			cmn_buffer_append(&building->environment, environ[i],
-					  strlen(environ[i]) + 1);
-	}
+	replay_carry_environment(&building->environment);
 	cc_recipe_add_stranger(&building->environment);
 	if (building->environment.failed)
-		tool_complain("out of memory");
-	return !building->environment.failed;
+		memory_end();
 }
 
 /* false: complained about. */
@@ -377,12 +353,9 @@ static bool make_directory(const struct building *building)
 static bool confine_workers(struct building *building)
 {
 	building->scratch = tool_make_scratch();
-	if (!building->scratch ||
-	    present_confine(&building->present, building->settings.root, building->scratch,
-			    &building->confine) != CMN_OK) {
-		tool_complain(building->scratch ? "out of memory" : "cannot create a temporary directory");
+	if (!building->scratch)
 		return false;
-	}
+	present_confine(&building->present, building->settings.root, building->scratch, &building->confine);
 	building->confine.any_file = building->unconfined;
 	building->settings.confine = &building->confine;
 	building->settings.scratch = building->scratch;
@@ -402,14 +375,10 @@ static bool begin(struct building *building)
 	}
 	child_begin(CHILD_WORKERS);
 	child_over();	/* nothing is to be cleared up */
-	if (asprintf(&building->directory, "%s/" CC_RECIPES_DIRECTORY, building->settings.root) < 0) {
-		building->directory = NULL;	/* asprintf leaves it undefined */
-		tool_complain("out of memory");
-		return false;
-	}
-	if (!gather_environment(building) || !make_directory(building))
-		return false;
-	return present_read(&building->settings, &building->present, &building->signal) &&
+	building->directory = memory_printf("%s/" CC_RECIPES_DIRECTORY, building->settings.root);
+	gather_environment(building);
+	return make_directory(building) &&
+	       present_read(&building->settings, &building->present, &building->signal) &&
 	       confine_workers(building);
 }
 
@@ -427,17 +396,17 @@ static bool visit(void *ctx, const struct packs_file *file)
 	state.memo = cc_file_memo_new();
 	status = recipe_index_read(file->pack, &state.index);
 	if (status == CMN_OK) {
-		state.settled = calloc(state.index.count * building->present.count + 1,
-				       sizeof(*state.settled));
-		status = state.settled ? build_pack(&state) : CMN_ERR_NOMEM;
+		state.settled = memory_new(state.index.count * building->present.count,
+					   sizeof(*state.settled));
+		status = build_pack(&state);
 	}
 	if (status != CMN_OK) {
 		tool_complain("%s: %s", file->path, cmn_status_string(status));
 		building->failed = true;
 	}
 	explain(&state);
-	building->failed = building->failed || state.counts.failed || state.refused ||
-			   state.counts.late || state.left;
+	building->failed = building->failed || state.failed || state.refused ||
+			   state.late || state.left;
 	report(&state);
 	objects_release(&state.objects);
 	recipe_index_release(&state.index);
@@ -449,47 +418,36 @@ static bool visit(void *ctx, const struct packs_file *file)
 int recipes_build(const struct recipes_request *request)
 {
 	const uint64_t second = UINT64_C(1000000000);
-	struct building building = {
-		.budget_s = request->budget_s ? request->budget_s : BUDGET_S,
-		.unconfined = request->unconfined,
-		.settings.idle = request->idle,
-		.settings.timeout_ns = (request->timeout_s ? request->timeout_s : request->idle ?
-					IDLE_TIMEOUT_S : TIMEOUT_S) * second,
-	};
-	char *layer = tool_find_library(TOOL_OPENCL_LIBRARY);
-	struct tool_cache cache;
-	int code = TOOL_FAILED;
+	static struct building building;	/* until the command ends */
+	struct tool_cache *cache;
+	int code;
 
-	if (!layer) {
-		tool_complain(TOOL_OPENCL_LIBRARY
-			      " is not where this command's installation should have it");
+	building.settings.layer = replay_find_layer();
+	if (!building.settings.layer)
 		return TOOL_FAILED;
-	}
+	building.budget_s = request->budget_s ? request->budget_s : BUDGET_S;
+	building.unconfined = request->unconfined;
+	building.settings.idle = request->idle;
+	building.settings.timeout_ns = (request->timeout_s ? request->timeout_s : request->idle ?
+					IDLE_TIMEOUT_S : TIMEOUT_S) * second;
 	idle_init(&building.idle, request->idle, 0);
 	building.jobs = request->jobs ? request->jobs : waiting_jobs();
-	if (tool_open(&cache)) {
-		building.settings.root = cache.config.dir;
-		building.store = cache.store;
-		building.settings.layer = layer;
-		if (tool_may_write(&cache)) {
-			building.packs = request->json ? json_new_array() : NULL;
-			if (building.idle.on_battery)
-				tool_complain("on battery power: nothing is built");
-			else if (!packs_walk(visit, &building))
-				building.failed = true;
-			else if (!request->json && !building.begun)
-				cmn_buffer_append_text(&building.text, "no packs\n");
-			/* Without text it was complained about; that there was no time is no failure. */
-			code = request->json ? json_print(building.packs) : tool_print(&building.text);
-		}
-		tool_close(&cache);
-	}
-	present_release(&building.present);
-	cmn_buffer_release(&building.environment);
-	confine_release(&building.confine);
+	cache = tool_open();
+	building.settings.root = cache->config.dir;
+	building.store = cache->store;
+	if (!tool_may_write(cache))
+		return TOOL_FAILED;
+	building.packs = request->json ? json_new_array() : NULL;
+	if (building.idle.on_battery)
+		tool_complain("on battery power: nothing is built");
+	else if (!packs_walk(visit, &building))
+		building.failed = true;
+	else if (!request->json && !building.begun)
+		cmn_buffer_append_text(&building.text, "no packs\n");
+	/* Without text it was complained about; that there was no time is no failure. */
+	code = request->json ? json_print(building.packs) : tool_print(&building.text);
 	tool_remove_scratch(building.scratch);
-	free(building.directory);
-	free(layer);
+	building.scratch = NULL;
 	if (building.signal) {
 		child_end_by(building.signal);
 		return 128 + building.signal;

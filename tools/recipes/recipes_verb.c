@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* recipes_verb: the verb, and the user's own packs. */
+/* recipes_verb: the verb; the user's own packs; the packs of this machine, one line each. */
 #include "tools/recipes/recipes_verb.h"
 
 #include <errno.h>
-#include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,8 +12,10 @@
 #include "cachecore/disk/root.h"
 #include "common/file.h"
 #include "tools/arguments.h"
+#include "tools/memory.h"
 #include "tools/recipes/packs.h"
 #include "tools/recipes/recipe_key.h"
+#include "tools/text.h"
 #include "tools/tool.h"
 
 /* The user's own directory, which others cannot write to. false: complained about. */
@@ -45,16 +47,13 @@ static char *file_name(const char *operand)
 	const char *slash = strrchr(operand, '/');
 	const char *base = slash ? slash + 1 : operand;
 	size_t len = strlen(base), suffix = strlen(PACKS_SUFFIX);
-	char *name;
 
 	if (len > suffix && strcmp(base + len - suffix, PACKS_SUFFIX) == 0)
 		len -= suffix;
-	if (!len || base[0] == '.' || len + suffix > 255 ||
-	    asprintf(&name, "%.*s" PACKS_SUFFIX, (int)len, base) < 0) {
-		tool_complain("\"%s\" is no name of a pack", operand);
-		return NULL;
-	}
-	return name;
+	if (len && base[0] != '.' && len + suffix <= 255)
+		return memory_printf("%.*s" PACKS_SUFFIX, (int)len, base);
+	tool_complain("\"%s\" is no name of a pack", operand);
+	return NULL;
 }
 
 /* One that nobody would build is not taken in at all. false: complained about. */
@@ -118,6 +117,89 @@ static int remove_pack(const char *operand)
 	return done ? TOOL_OK : TOOL_FAILED;
 }
 
+struct list {
+	struct json_object *json;	/* NULL: text */
+	struct cmn_buffer text;
+};
+
+struct json_object *recipes_add_pack(struct json_object *list, const struct packs_file *file)
+{
+	struct json_object *item = json_add_object(list, NULL);
+
+	json_add_view(item, "name", file->name);
+	json_add_text(item, "file", file->path);
+	json_add_number(item, "bytes", file->bytes);
+	json_add_number(item, "recipes", file->pack->recipe_count);
+	return item;
+}
+
+static void add_json(struct json_object *list, const struct packs_file *file)
+{
+	struct json_object *item = recipes_add_pack(list, file), *origins;
+	struct cmn_reader reader = pack_origins(file->pack);
+	struct pack_origin origin;
+
+	origins = json_add_array(item, "programs");
+	while (pack_next_origin(&reader, &origin)) {
+		struct json_object *one = json_add_object(origins, NULL);
+
+		json_add_view(one, "name", origin.name);
+		json_add_view(one, "licence", origin.licence);
+	}
+}
+
+/* Name, recipes, size, what the programs and the first lines of their licences are. */
+static void add_text(struct cmn_buffer *text, const struct packs_file *file)
+{
+	struct cmn_reader reader = pack_origins(file->pack);
+	struct cmn_buffer programs = { 0 };
+	struct pack_origin origin;
+	char size[TEXT_SIZE];
+
+	while (pack_next_origin(&reader, &origin)) {
+		if (programs.len)
+			cmn_buffer_append_text(&programs, ", ");
+		text_append_clean(&programs, origin.name, 60);
+		cmn_buffer_append_text(&programs, " (");
+		if (origin.licence.len)
+			text_append_clean(&programs, text_first_line(origin.licence), 40);
+		else
+			cmn_buffer_append_text(&programs, "licence not stated");
+		cmn_buffer_append_u8(&programs, ')');
+	}
+	text_append_clean(text, file->name, 200);
+	cmn_buffer_printf(text, "  %u recipes, %s, ", (unsigned int)file->pack->recipe_count,
+			  text_bytes(file->bytes, size));
+	cmn_buffer_append(text, programs.data, programs.len);
+	cmn_buffer_append_text(text, "\n    ");
+	text_append_clean(text, cmn_view_of(file->path), PATH_MAX);
+	cmn_buffer_append_u8(text, '\n');
+	cmn_buffer_release(&programs);
+}
+
+static bool list_pack(void *ctx, const struct packs_file *file)
+{
+	struct list *list = ctx;
+
+	if (list->json)
+		add_json(list->json, file);
+	else
+		add_text(&list->text, file);
+	return true;
+}
+
+static int print_list(bool json)
+{
+	struct list list = { .json = json ? json_new_array() : NULL };
+	bool complained = !packs_walk(list_pack, &list);
+	int code;
+
+	if (!json && !list.text.len)
+		cmn_buffer_append_text(&list.text, "no packs\n");
+	code = json ? json_print(list.json) : tool_print(&list.text);
+	return complained ? TOOL_FAILED : code;
+}
+
 verb_function verb_recipes;
 
 int verb_recipes(const struct arguments *arguments)
@@ -150,6 +232,6 @@ int verb_recipes(const struct arguments *arguments)
 	if (build)
 		return recipes_build(&request);
 	if (list)
-		return recipes_list(request.json);
+		return print_list(request.json);
 	return adds ? add(operand) : remove_pack(operand);
 }

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * recipes_verb: what the files of `ckcache recipes` share. recipes_verb.c finds the
- * action, and adds and removes packs; recipes_list.c prints them;
+ * recipes_verb: what the files of `ckcache recipes` share. recipes_verb.c adds, removes and prints packs;
  * recipes_build.c builds what they have for the devices of this machine.
  */
 #ifndef TOOLS_RECIPES_RECIPES_VERB_H
@@ -18,8 +17,7 @@ struct recipes_request {
 	unsigned long jobs, timeout_s, budget_s;
 };
 
-/* Each is an action: the exit code. */
-int recipes_list(bool json);
+/* An action: the exit code. */
 int recipes_build(const struct recipes_request *request);
 
 /* Adds an object that says which pack it is of. */

@@ -16,30 +16,23 @@
 #include "common/clock.h"
 #include "tools/arguments.h"
 #include "tools/json_output.h"
-#include "tools/key/key_verb.h"
-#include "tools/remote/remote_verb.h"
+#include "tools/memory.h"
+#include "tools/remote/tier.h"
+#include "tools/remote/upload.h"
 #include "tools/terminal.h"
 #include "tools/text.h"
 #include "tools/tool.h"
 
 #define NS_PER_S UINT64_C(1000000000)
-/* Nobody waits for one value, but it is not to hang for ever. */
-#define GET_NS (60 * NS_PER_S)
-
-/* Hashes of keys, CMN_HASH_SIZE bytes each. */
-struct hashes {
-	struct cmn_buffer bytes;
-};
 
 struct pulling {
 	const struct tool_cache *cache;
 	const struct cc_remote_setup *setup;
 	const char *address;
 	const char *program;	/* NULL: all entries */
-	struct cc_remote *remote;
-	struct cc_helper helper;
-	char problem[CC_HELPER_MESSAGE_SIZE];	/* of the tier; "": none */
-	struct hashes there, wanted;	/* keys of the root's entries; what is listed */
+	struct upload link;
+	/* Hashes of keys, CMN_HASH_SIZE bytes each: of the root's entries; what is listed. */
+	struct cmn_buffer there, wanted;
 	struct cc_recorder recorder;
 	unsigned int lists;
 	uint64_t stored, bytes, had, gone, refused, too_large;
@@ -50,57 +43,35 @@ static int compare(const void *a, const void *b)
 	return memcmp(a, b, CMN_HASH_SIZE);
 }
 
-static size_t count_of(const struct hashes *hashes)
+static size_t count_of(const struct cmn_buffer *hashes)
 {
-	return hashes->bytes.len / CMN_HASH_SIZE;
+	return hashes->len / CMN_HASH_SIZE;
 }
 
-static void sort(struct hashes *hashes)
+static void sort(struct cmn_buffer *hashes)
 {
-	if (hashes->bytes.len)
-		qsort(hashes->bytes.data, count_of(hashes), CMN_HASH_SIZE, compare);
+	if (hashes->len)
+		qsort(hashes->data, count_of(hashes), CMN_HASH_SIZE, compare);
 }
 
 /* Of sorted ones. */
-static bool has(const struct hashes *hashes, const uint8_t *hash)
+static bool has(const struct cmn_buffer *hashes, const uint8_t *hash)
 {
-	return hashes->bytes.len &&
-	       bsearch(hash, hashes->bytes.data, count_of(hashes), CMN_HASH_SIZE, compare);
-}
-
-/* After a failure the next request has a connection of its own. */
-static enum cmn_status get(struct pulling *pulling, const char *name, size_t max,
-			   struct cmn_buffer *ret)
-{
-	enum cmn_status status = CMN_OK;
-
-	if (pulling->helper.fd < 0)
-		status = cc_remote_connect(pulling->remote, GET_NS, &pulling->helper);
-	if (status == CMN_MISS)
-		status = CMN_ERR_IO;	/* it was not an entry that was not there */
-	pulling->helper.deadline = cmn_clock_deadline(GET_NS);
-	if (status == CMN_OK)
-		status = cc_helper_get(&pulling->helper, cmn_view_of(name), max, ret);
-	if (status == CMN_OK || status == CMN_MISS)
-		return status;
-	(void)snprintf(pulling->problem, sizeof(pulling->problem), "%s",
-		       pulling->helper.message[0] ? pulling->helper.message
-		       : status == CMN_BUSY ? "no answer in time" : cmn_status_string(status));
-	cc_helper_close(&pulling->helper);
-	return status;
+	return hashes->len &&
+	       bsearch(hash, hashes->data, count_of(hashes), CMN_HASH_SIZE, compare);
 }
 
 static bool note_item(void *ctx, const struct cc_store_item *item)
 {
-	struct hashes *hashes = ctx;
+	struct cmn_buffer *hashes = ctx;
 	struct cmn_hash hash;
 
 	/* One that is damaged may be replaced. */
 	if (item->status == CMN_OK && item->key.len) {
 		hash = cmn_hash_of(item->key.data, item->key.len);
-		cmn_buffer_append(&hashes->bytes, hash.bytes, CMN_HASH_SIZE);
+		cmn_buffer_append(hashes, hash.bytes, CMN_HASH_SIZE);
 	}
-	return !hashes->bytes.failed;
+	return !hashes->failed;
 }
 
 static enum cmn_status find_there(struct pulling *pulling)
@@ -108,8 +79,8 @@ static enum cmn_status find_there(struct pulling *pulling)
 	enum cmn_status status = cc_store_walk(pulling->cache->store, false, note_item,
 					       &pulling->there);
 
-	if (pulling->there.bytes.failed)
-		return CMN_ERR_NOMEM;
+	if (pulling->there.failed)
+		memory_end();
 	sort(&pulling->there);
 	return status == CMN_MISS ? CMN_OK : status;
 }
@@ -126,13 +97,13 @@ static enum cmn_status read_list(struct pulling *pulling, const struct cc_trust_
 	if (key && cc_trust_key_id(key->key, id) != CMN_OK)
 		return CMN_ERR_INVALID;	/* cc_remote_setup has seen libsodium */
 	cc_index_name(key ? id : NULL, pulling->program, name);
-	status = get(pulling, name, CC_INDEX_MAX_SIZE, &index);
+	status = upload_get(&pulling->link, cmn_view_of(name), CC_INDEX_MAX_SIZE, &index);
 	if (status == CMN_OK || status == CMN_ERR_TOO_LARGE) {
 		if (status == CMN_OK)
 			status = cc_index_check(cmn_buffer_view(&index), key ? key->key : NULL,
 						&hashes);
 		if (status == CMN_OK) {
-			cmn_buffer_append(&pulling->wanted.bytes, hashes.data, hashes.len);
+			cmn_buffer_append(&pulling->wanted, hashes.data, hashes.len);
 			pulling->lists++;
 		} else {
 			tool_complain("%s: the list of %s is not used: %s", pulling->address,
@@ -161,8 +132,8 @@ static enum cmn_status read_lists(struct pulling *pulling)
 		if (cc_trust_decides(trust, i, &place) == key && now < key->end)
 			status = read_list(pulling, key);
 	}
-	if (status == CMN_OK && pulling->wanted.bytes.failed)
-		status = CMN_ERR_NOMEM;
+	if (pulling->wanted.failed)
+		memory_end();
 	sort(&pulling->wanted);
 	return status;
 }
@@ -216,7 +187,8 @@ static enum cmn_status pull_one(struct pulling *pulling, const uint8_t *wanted)
 
 	memcpy(hash.bytes, wanted, CMN_HASH_SIZE);
 	cc_remote_name_of(&hash, name);
-	status = get(pulling, name, cc_address_max_value(&pulling->setup->address), &bytes);
+	status = upload_get(&pulling->link, cmn_view_of(name), cc_address_max_value(&pulling->setup->address),
+			    &bytes);
 	if (status == CMN_MISS) {
 		pulling->gone++;
 		status = CMN_OK;
@@ -243,7 +215,7 @@ static enum cmn_status pull_one(struct pulling *pulling, const uint8_t *wanted)
 static enum cmn_status pull_entries(struct pulling *pulling)
 {
 	const size_t count = count_of(&pulling->wanted);
-	const uint8_t *hash = pulling->wanted.bytes.data;
+	const uint8_t *hash = pulling->wanted.data;
 	enum cmn_status status = CMN_OK;
 
 	for (size_t i = 0; i < count && status == CMN_OK; i++, hash += CMN_HASH_SIZE) {
@@ -299,10 +271,10 @@ static int pull(struct pulling *pulling, bool json)
 		status = read_lists(pulling);
 	if (status == CMN_OK)
 		status = pull_entries(pulling);
-	if (status != CMN_OK && pulling->problem[0])
-		tool_complain("%s: %s", pulling->address, pulling->problem);
+	if (status != CMN_OK && pulling->link.problem[0])
+		tool_complain("%s: %s", pulling->address, pulling->link.problem);
 	else if (status != CMN_OK)
-		tool_complain("%s: %s", pulling->cache->config.dir, cmn_status_string(status));
+		(void)tool_fail(pulling->cache->config.dir, status);
 	else if (!pulling->lists && !pulling->refused)
 		tool_complain("%s: nobody whose entries are trusted here has pushed anything%s%s",
 			      pulling->address, pulling->program ? " for " : "",
@@ -315,48 +287,31 @@ static int pull(struct pulling *pulling, bool json)
 	return status == CMN_OK && !refused ? code : TOOL_FAILED;
 }
 
-static int begin(struct pulling *pulling, bool json)
-{
-	const struct cmn_log silent = { .level = CMN_LOG_NONE };	/* the set-up is known to be sound */
-	int code = TOOL_FAILED;
-
-	if (!pulling->setup->reads) {
-		tool_complain("%s: this machine only writes there", pulling->address);
-		return TOOL_FAILED;
-	}
-	if (cc_remote_new(&pulling->cache->config, &silent, &pulling->remote) == CMN_OK &&
-	    pulling->remote)
-		code = pull(pulling, json);
-	else
-		tool_complain("out of memory");
-	cc_helper_close(&pulling->helper);
-	cc_remote_free(pulling->remote);
-	cmn_buffer_release(&pulling->there.bytes);
-	cmn_buffer_release(&pulling->wanted.bytes);
-	return code;
-}
-
 verb_function verb_pull;
 
 int verb_pull(const struct arguments *arguments)
 {
-	struct pulling pulling = { .program = arguments_text(arguments, "program"),
-				   .helper.fd = -1 };
+	struct pulling pulling = { .program = arguments_text(arguments, "program") };
 	struct cc_remote_setup setup;
-	struct tool_cache cache;
+	struct tool_cache *cache = tool_open();
 	int code = TOOL_FAILED;
 	char *address;
 
-	if (!tool_open(&cache))
+	if (!tool_may_write(cache) || !tier_begin(cache, &setup, &address))
 		return TOOL_FAILED;
-	if (tool_may_write(&cache) && remote_verb_begin(&cache, &setup, &address)) {
-		pulling.cache = &cache;
-		pulling.setup = &setup;
-		pulling.address = address;
-		code = begin(&pulling, arguments_flag(arguments, "json"));
-		cc_remote_setup_release(&setup);
-		free(address);
+	pulling.cache = cache;
+	pulling.setup = &setup;
+	pulling.address = address;
+	if (setup.reads) {
+		upload_begin_to_get(&cache->config, &pulling.link);
+		code = pull(&pulling, arguments_flag(arguments, "json"));
+		upload_release(&pulling.link);
+	} else {
+		tool_complain("%s: this machine only writes there", address);
 	}
-	tool_close(&cache);
+	cmn_buffer_release(&pulling.there);
+	cmn_buffer_release(&pulling.wanted);
+	cc_remote_setup_release(&setup);
+	free(address);
 	return code;
 }

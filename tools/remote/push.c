@@ -16,7 +16,8 @@
 #include "tools/arguments.h"
 #include "tools/explain/run_history.h"
 #include "tools/json_output.h"
-#include "tools/remote/remote_verb.h"
+#include "tools/memory.h"
+#include "tools/remote/tier.h"
 #include "tools/remote/upload.h"
 #include "tools/terminal.h"
 #include "tools/text.h"
@@ -30,40 +31,22 @@ struct pushing {
 	entry_dir_path *entry_dirs;
 	size_t count;
 	const char *program;	/* NULL: all entries */
-	struct run_history history;
+	const struct run_history *history;
 	struct cmn_buffer hashes;	/* of what was uploaded, then of what was listed before */
 	uint64_t left_out;
 };
 
-/* The history knows what a program compiled, and what it had from the remote tier. */
-static bool was_used_by(const struct run_history *history, const char *program, const char *entry_dir)
-{
-	for (size_t i = 0; i < history->event_count; i++) {
-		const struct run_history_event *event = &history->events[i];
-
-		if ((event->kind == CC_EVENT_MISS || event->kind == CC_EVENT_REMOTE) &&
-		    strcmp(event->entry_dir, entry_dir) == 0 && strcmp(event->program, program) == 0)
-			return true;
-	}
-	return false;
-}
-
 static enum cmn_status add_entry_dir(void *ctx, int root_fd, const char *path, int entry_dir_fd)
 {
 	struct pushing *pushing = ctx;
-	struct cc_entry_dir_scan scan;
-	entry_dir_path *entry_dirs;
 
 	(void)root_fd;
-	if (cc_entry_dir_scan(entry_dir_fd, &scan) != CMN_OK || !scan.present[CC_ENTRY_DIR_SRC])
+	if (!tool_entries_in(entry_dir_fd))
 		return CMN_OK;	/* removed meanwhile, or empty */
-	if (pushing->program && !was_used_by(&pushing->history, pushing->program, path))
+	if (pushing->program && !run_history_came_for(pushing->history, path, pushing->program))
 		return CMN_OK;
-	entry_dirs = cmn_array_grow(pushing->entry_dirs, pushing->count, sizeof(*entry_dirs));
-	if (!entry_dirs)
-		return CMN_ERR_NOMEM;
-	pushing->entry_dirs = entry_dirs;
-	memcpy(entry_dirs[pushing->count++], path, CC_ENTRY_DIR_PATH_SIZE);
+	memory_grow(pushing->entry_dirs, pushing->count);
+	memcpy(pushing->entry_dirs[pushing->count++], path, CC_ENTRY_DIR_PATH_SIZE);
 	return CMN_OK;
 }
 
@@ -105,16 +88,12 @@ static int compare_hashes(const void *a, const void *b)
 }
 
 /* Adds the old list's hashes that are not among the new ones, up to the bound. */
-static bool add_old(struct cmn_buffer *hashes, struct cmn_view old)
+static void add_old(struct cmn_buffer *hashes, struct cmn_view old)
 {
 	const size_t count = hashes->len / CMN_HASH_SIZE;
-	uint8_t *sorted = malloc(hashes->len + 1);
+	void *sorted = (void *)memory_copy_bytes(cmn_buffer_view(hashes)).data;
 	const uint8_t *at = old.data;
 
-	if (!sorted)
-		return false;
-	if (count)
-		memcpy(sorted, hashes->data, hashes->len);
 	qsort(sorted, count, CMN_HASH_SIZE, compare_hashes);
 	for (size_t i = 0; i < old.len / CMN_HASH_SIZE; i++, at += CMN_HASH_SIZE) {
 		if (hashes->len / CMN_HASH_SIZE < CC_INDEX_MAX_COUNT &&
@@ -122,7 +101,6 @@ static bool add_old(struct cmn_buffer *hashes, struct cmn_view old)
 			cmn_buffer_append(hashes, at, CMN_HASH_SIZE);
 	}
 	free(sorted);
-	return !hashes->failed;
 }
 
 /* A copy of the new hashes, and those of the list that this key has signed before. */
@@ -138,14 +116,14 @@ static enum cmn_status merge(struct pushing *pushing, struct cmn_view name,
 	if (len > (size_t)CC_INDEX_MAX_COUNT * CMN_HASH_SIZE)
 		len = (size_t)CC_INDEX_MAX_COUNT * CMN_HASH_SIZE;
 	cmn_buffer_append(ret_hashes, pushing->hashes.data, len);
-	if (ret_hashes->failed)
-		return CMN_ERR_NOMEM;
 	status = upload_get(&pushing->upload, name, CC_INDEX_MAX_SIZE, &old);
 	/* What is no list of this key's is replaced. */
 	if (status == CMN_OK &&
 	    cc_index_check(cmn_buffer_view(&old), signer ? cc_signer_public(signer) : NULL,
-			   &hashes) == CMN_OK && !add_old(ret_hashes, hashes))
-		status = CMN_ERR_NOMEM;
+			   &hashes) == CMN_OK)
+		add_old(ret_hashes, hashes);
+	if (ret_hashes->failed)
+		memory_end();
 	cmn_buffer_release(&old);
 	return status == CMN_MISS || status == CMN_ERR_TOO_LARGE ? CMN_OK : status;
 }
@@ -188,8 +166,8 @@ static enum cmn_status push_root(struct pushing *pushing, const char *root)
 	if (status == CMN_OK)
 		status = push_entry_dirs(pushing, root_fd);
 	(void)close(root_fd);	/* read only */
-	if (status == CMN_OK && pushing->hashes.failed)
-		status = CMN_ERR_NOMEM;
+	if (pushing->hashes.failed)
+		memory_end();
 	/* What was uploaded before a failure is found by look-ups, not by pull. */
 	if (status == CMN_OK && pushing->hashes.len)
 		status = push_index(pushing, NULL);
@@ -232,8 +210,7 @@ static int push(const struct tool_cache *cache, const struct cc_remote_setup *se
 	if (!upload_begin(&cache->config, setup, &pushing->upload))
 		return TOOL_FAILED;
 	if (pushing->program)
-		status = run_history_load(cache->config.dir, cc_store_trust(cache->store),
-					  &pushing->history);
+		status = run_history_load(cache->config.dir, cc_store_trust(cache->store), &pushing->history);
 	if (status == CMN_OK)
 		status = push_root(pushing, cache->config.dir);
 	problem = pushing->upload.problem[0] ? pushing->upload.problem : cmn_status_string(status);
@@ -249,22 +226,18 @@ int verb_push(const struct arguments *arguments)
 	struct pushing pushing = { .program = arguments_text(arguments, "program"),
 				   .upload.helper.fd = -1 };
 	struct cc_remote_setup setup;
-	struct tool_cache cache;
+	struct tool_cache *cache = tool_open();
 	int code = TOOL_FAILED;
 	char *address;
 
-	if (!tool_open(&cache))
-		return TOOL_FAILED;
-	if (remote_verb_begin(&cache, &setup, &address)) {
+	if (tier_begin(cache, &setup, &address)) {
 		pushing.address = address;
-		code = push(&cache, &setup, &pushing, arguments_flag(arguments, "json"));
+		code = push(cache, &setup, &pushing, arguments_flag(arguments, "json"));
 		upload_release(&pushing.upload);
 		cc_remote_setup_release(&setup);
 		free(address);
 	}
-	run_history_release(&pushing.history);
 	cmn_buffer_release(&pushing.hashes);
 	free(pushing.entry_dirs);
-	tool_close(&cache);
 	return code;
 }

@@ -118,9 +118,5 @@ bool remote_find_helper(const struct cc_config *config, const struct cc_remote_s
 
 bool remote_find_starter(const struct cc_config *config, char ret[PATH_MAX])
 {
-	for (char **directory = config->remote_helpers; directory && *directory; directory++) {
-		if (is_program(ret, *directory, strlen(*directory), CC_LAUNCH_PROGRAM))
-			return true;
-	}
-	return is_program(ret, cc_launch_directory, strlen(cc_launch_directory), CC_LAUNCH_PROGRAM);
+	return find_named(config, CC_LAUNCH_PROGRAM, true, ret);
 }

@@ -3,7 +3,6 @@
  * start: gives a storage helper what ccache's protocol says that it gets, and
  * sees it start. Its secrets are in no argument.
  */
-#include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <signal.h>
@@ -19,7 +18,6 @@
 #include "cachecore/remote/launch.h"
 #include "common/bytes.h"
 #include "common/clock.h"
-#include "common/file.h"
 #include "common/spawn.h"
 #include "tools/remote/remote_program.h"
 #include "tools/remote/remote_main.h"

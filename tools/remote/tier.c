@@ -11,30 +11,28 @@
 #include "cachecore/disk/root.h"
 #include "cachecore/remote/uploads.h"
 #include "common/file.h"
+#include "tools/memory.h"
 
-static bool show_address(const struct cc_address *address, struct tier *tier)
+static void show_address(const struct cc_address *address, struct tier *tier)
 {
 	struct cmn_buffer text = { 0 };
 
 	cc_address_show(address, &text);
-	tier->address = cmn_buffer_take_string(&text);
-	return tier->address != NULL;
+	tier->address = memory_string(&text);
 }
 
 /* What cannot be used has an address all the same, if it is one. */
-static bool look_at_unusable(const struct cc_config *config, const char *problem, struct tier *tier)
+static void look_at_unusable(const struct cc_config *config, const char *problem, struct tier *tier)
 {
 	struct cc_address address;
 	const char *unread;
-	bool shown = true;
 
 	tier->state = TIER_OFF;
 	(void)snprintf(tier->problem, sizeof(tier->problem), "%s", problem);	/* it fits */
 	if (cc_address_parse(config->remote, &address, &unread) != CMN_OK)
-		return true;
-	shown = show_address(&address, tier);
+		return;
+	show_address(&address, tier);
 	cc_address_release(&address);
-	return shown;
 }
 
 static bool count_one(void *ctx, const char *entry_dir, int refusals)
@@ -75,25 +73,24 @@ static void look_at_node(const struct cc_node *node, struct tier *tier)
 	(void)close(dir_fd);	/* a directory: nothing to be lost */
 }
 
-bool tier_look(const struct cc_config *config, struct tier *ret)
+void tier_look(const struct cc_config *config, struct tier *ret)
 {
-	const struct cmn_log log = { .level = CMN_LOG_NONE };	/* doctor says what is wrong with keys */
 	struct cc_remote_setup setup;
 	const char *problem = "";
 	enum cmn_status status;
-	bool shown;
 
 	*ret = (struct tier){ .waiting = count_waiting(config) };
-	status = cc_remote_setup(config, &log, &setup, &problem);
-	if (status == CMN_MISS || status == CMN_ERR_NOMEM)
-		return status == CMN_MISS;
+	status = cc_remote_setup(config, &tool_silent, &setup, &problem);
+	if (status == CMN_ERR_NOMEM)
+		memory_end();
+	if (status != CMN_OK && status != CMN_MISS)
+		look_at_unusable(config, problem, ret);
 	if (status != CMN_OK)
-		return look_at_unusable(config, problem, ret);
+		return;
 	ret->state = TIER_IN_USE;
-	shown = show_address(&setup.address, ret);
+	show_address(&setup.address, ret);
 	look_at_node(&setup.node, ret);
 	cc_remote_setup_release(&setup);
-	return shown;
 }
 
 void tier_release(struct tier *tier)
@@ -115,4 +112,24 @@ void tier_append_problem(const struct tier *tier, struct cmn_buffer *text)
 	if (!localtime_r(&until, &local) || !strftime(clock, sizeof(clock), "%T", &local))
 		clock[0] = '\0';
 	cmn_buffer_printf(text, "left alone until %s: %s", clock, tier->problem);
+}
+
+bool tier_begin(const struct tool_cache *cache, struct cc_remote_setup *ret_setup,
+		       char **ret_address)
+{
+	struct cmn_buffer text = { 0 };
+	const char *problem = "out of memory";
+	enum cmn_status status = cc_remote_setup(&cache->config, &tool_log, ret_setup, &problem);
+
+	if (status == CMN_MISS) {
+		tool_complain("no remote tier is set (CKCACHE_REMOTE)");
+		return false;
+	}
+	if (status != CMN_OK) {
+		tool_complain("the remote tier cannot be used: %s", problem);
+		return false;
+	}
+	cc_address_show(&ret_setup->address, &text);
+	*ret_address = memory_string(&text);
+	return true;
 }

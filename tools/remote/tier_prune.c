@@ -9,17 +9,18 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "common/bytes.h"
+#include "cachecore/remote/address.h"
+#include "common/env.h"
 #include "common/file.h"
 #include "common/listing.h"
+#include "tools/entries/prune_entries.h"
+#include "tools/memory.h"
 #include "tools/terminal.h"
-#include "tools/tool.h"
 
 #define NS_PER_S UINT64_C(1000000000)
 #define TEMPORARY_PREFIX ".tmp-"
@@ -35,6 +36,10 @@
 #define INDEX_DIRECTORY "63"
 #define INDEX_NAME "6b63616368652d312d696e646578"
 
+struct pruned {
+	struct amount removed, left;	/* values */
+};
+
 struct use {
 	uint64_t time_ns, bytes;
 };
@@ -48,8 +53,7 @@ struct pruning {
 	uint64_t seen;
 	uint64_t unremoved;
 	int problem;		/* errno of the last one that could not be removed */
-	bool failed;		/* out of memory */
-	struct tier_pruned *result;
+	struct pruned *result;
 };
 
 static int digit_of(char digit)
@@ -76,7 +80,8 @@ static bool decode(char *text)
 	return true;
 }
 
-char *tier_prune_directory(const struct cc_address *address)
+/* The directory of a file: address, which the caller frees; NULL: it names none. */
+static char *directory_of(const struct cc_address *address)
 {
 	const char *path = address->url + strcspn(address->url, ":");
 	char *copy;
@@ -89,8 +94,8 @@ char *tier_prune_directory(const struct cc_address *address)
 	}
 	if (*path != '/' || path[strcspn(path, "?#")])
 		return NULL;
-	copy = strdup(path);
-	if (copy && decode(copy))
+	copy = memory_copy(path);
+	if (decode(copy))
 		return copy;
 	free(copy);
 	return NULL;
@@ -166,28 +171,22 @@ static void look_at_leftover(struct pruning *pruning, int dir_fd, const char *na
 	if (pruning->to_free || fstatat(dir_fd, name, &info, AT_SYMLINK_NOFOLLOW) < 0 ||
 	    !S_ISREG(info.st_mode) || ns_of(&info.st_mtim) + age >= pruning->now_ns)
 		return;
-	pruning->result->leftovers += remove_file(pruning, dir_fd, name);
+	(void)remove_file(pruning, dir_fd, name);	/* counts what could not be removed */
 }
 
 static void note_value(struct pruning *pruning, const struct stat *info, bool stays)
 {
-	struct use *uses;
-
-	pruning->result->left++;
-	pruning->result->left_bytes += bytes_of(info);
+	pruning->result->left.entries++;
+	pruning->result->left.bytes += bytes_of(info);
 	if (stays)
 		return;
-	uses = cmn_array_grow(pruning->uses, pruning->count, sizeof(*uses));
-	pruning->failed |= !uses;
-	if (!uses)
-		return;
-	pruning->uses = uses;
-	uses[pruning->count++] = (struct use){ time_of(info), bytes_of(info) };
+	memory_grow(pruning->uses, pruning->count);
+	pruning->uses[pruning->count++] = (struct use){ time_of(info), bytes_of(info) };
 }
 
 static void look_at_value(struct pruning *pruning, int dir_fd, const char *name, bool stays)
 {
-	struct tier_pruned *result = pruning->result;
+	struct pruned *result = pruning->result;
 	struct stat info;
 
 	if (fstatat(dir_fd, name, &info, AT_SYMLINK_NOFOLLOW) < 0 || !S_ISREG(info.st_mode))
@@ -198,11 +197,11 @@ static void look_at_value(struct pruning *pruning, int dir_fd, const char *name,
 		return;
 	}
 	/* One that was written or read meanwhile is a new one. */
-	if (stays || result->removed_bytes >= pruning->to_free ||
+	if (stays || result->removed.bytes >= pruning->to_free ||
 	    time_of(&info) > pruning->until_ns || !remove_file(pruning, dir_fd, name))
 		return;
-	result->removed++;
-	result->removed_bytes += bytes_of(&info);
+	result->removed.entries++;
+	result->removed.bytes += bytes_of(&info);
 }
 
 static void look_at_name(struct pruning *pruning, int dir_fd, const char *name, unsigned int depth,
@@ -224,7 +223,7 @@ static void walk(struct pruning *pruning, int dir_fd, unsigned int depth, bool h
 
 	if (!cmn_listing_open(&listing, dir_fd, "."))
 		return;	/* another node has removed it */
-	while (!pruning->failed && (item = cmn_listing_next(&listing))) {
+	while ((item = cmn_listing_next(&listing))) {
 		const char *name = item->d_name;
 		int fd;
 
@@ -264,38 +263,119 @@ static uint64_t find_until(struct pruning *pruning)
 	return pruning->uses[i - 1].time_ns;
 }
 
-static bool finish(const struct pruning *pruning, const char *directory)
+static uint64_t less(uint64_t before, uint64_t by)
 {
-	if (pruning->failed)
-		tool_complain("out of memory");
-	else if (pruning->unremoved)
-		tool_complain("%s: %" PRIu64 " files cannot be removed: %s", directory,
-			      pruning->unremoved, strerror(pruning->problem));
-	return !pruning->failed && !pruning->unremoved;
+	return before > by ? before - by : 0;
 }
 
-bool tier_prune(const char *directory, uint64_t max_size, struct tier_pruned *ret)
+/* false: not all of that could be done, complained about. */
+static bool prune(const char *directory, uint64_t max_size, struct pruned *ret)
 {
 	struct pruning pruning = { .result = ret };
 	int fd = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 
-	*ret = (struct tier_pruned){ 0 };
+	*ret = (struct pruned){ 0 };
 	if (fd < 0) {
 		tool_complain("%s: %s", directory, strerror(errno));
 		return false;
 	}
 	pruning.now_ns = cmn_file_clock(fd);	/* 0: nothing is removed that age alone decides */
 	walk(&pruning, fd, 0, false);
-	if (!pruning.failed && ret->left_bytes > max_size) {
-		pruning.to_free = ret->left_bytes - max_size;
+	if (ret->left.bytes > max_size) {
+		pruning.to_free = ret->left.bytes - max_size;
 		pruning.until_ns = find_until(&pruning);
 		walk(&pruning, fd, 0, false);
-		ret->left -= ret->removed < ret->left ? ret->removed : ret->left;
-		ret->left_bytes -= ret->removed_bytes < ret->left_bytes ? ret->removed_bytes
-									: ret->left_bytes;
+		ret->left.entries = less(ret->left.entries, ret->removed.entries);
+		ret->left.bytes = less(ret->left.bytes, ret->removed.bytes);
 	}
 	terminal_progress_hide();
 	(void)close(fd);	/* a directory */
 	free(pruning.uses);
-	return finish(&pruning, directory);
+	if (pruning.unremoved)
+		tool_complain("%s: %" PRIu64 " files cannot be removed: %s", directory, pruning.unremoved,
+			      strerror(pruning.problem));
+	return !pruning.unremoved;
+}
+
+/* The size that a tier's directory may have: as given, else by the attribute of its address. 0: complained about. */
+static uint64_t tier_bound(const struct cc_address *address, const char *given)
+{
+	static const char attribute[] = "max-size=";
+	uint64_t size;
+
+	for (size_t i = 0; !given && i < address->attribute_count; i++) {
+		if (strncmp(address->attributes[i], attribute, sizeof(attribute) - 1) == 0)
+			given = address->attributes[i] + sizeof(attribute) - 1;
+	}
+	if (!given)
+		tool_complain("prune: --max-size says which size may be left, or @max-size=SIZE in "
+			      "CKCACHE_REMOTE");
+	else if (cmn_env_parse_bound(given, &size) != CMN_OK || !size)
+		tool_complain("prune: %s is no size with its unit, such as 50G", given);
+	else
+		return size;
+	return 0;
+}
+
+/* Others evict by themselves. */
+static int complain_of_scheme(const struct cc_address *address)
+{
+	struct cmn_buffer text = { 0 };
+	char *shown;
+
+	cc_address_show(address, &text);
+	shown = memory_string(&text);
+	tool_complain("%s: this server evicts by itself: %s", shown,
+		      strncmp(address->scheme, "redis", 5) == 0
+		      ? "set maxmemory and maxmemory-policy allkeys-lru there, or the attribute @ttl here"
+		      : "bound its storage there");
+	free(shown);
+	return TOOL_FAILED;
+}
+
+static int prune_directory(const struct cc_address *address, const char *given, bool json)
+{
+	uint64_t bound = tier_bound(address, given);
+	char *directory = bound ? directory_of(address) : NULL;
+	struct removed removed;
+	struct pruned pruned;
+	int code;
+	bool done;
+
+	if (!bound)
+		return TOOL_USAGE;
+	if (!directory) {
+		tool_complain("prune: the URL must be file:/absolute/directory");
+		return TOOL_FAILED;
+	}
+	done = prune(directory, bound, &pruned);
+	free(directory);
+	if (!done && !pruned.left.entries && !pruned.removed.entries)
+		return TOOL_FAILED;	/* it is not there */
+	removed = (struct removed){ pruned.removed, &pruned.left, false };
+	code = removed_print(&removed, json);
+	return done ? code : TOOL_FAILED;
+}
+
+int tier_prune(const char *given, bool json)
+{
+	struct cc_config config;
+	struct cc_address address;
+	const char *problem = "no remote tier is set (CKCACHE_REMOTE)";
+	int code = TOOL_FAILED;
+
+	tool_load_config(&config);
+	if (!config.remote || cc_address_parse(config.remote, &address, &problem) != CMN_OK) {
+		tool_complain("%s", problem);
+	} else {
+		if (strcmp(address.scheme, "file") != 0)
+			code = complain_of_scheme(&address);
+		else if (address.read_only || config.read_only)
+			tool_complain("the remote tier is read-only");
+		else
+			code = prune_directory(&address, given, json);
+		cc_address_release(&address);
+	}
+	cc_config_release(&config);
+	return code;
 }

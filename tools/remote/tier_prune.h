@@ -10,22 +10,11 @@
 #define TOOLS_REMOTE_TIER_PRUNE_H
 
 #include <stdbool.h>
-#include <stdint.h>
 
-#include "cachecore/remote/address.h"
-
-struct tier_pruned {
-	uint64_t removed, removed_bytes;	/* values */
-	uint64_t left, left_bytes;
-	uint64_t leftovers;	/* claims and temporary files that were removed */
-};
-
-/* The directory of a file: address, which the caller frees; NULL: it names none, or no memory. */
-char *tier_prune_directory(const struct cc_address *address);
 /*
- * Removes the least recently used values until max_size bytes are left, and what
- * processes left behind that died. false: not all of that could be done, complained about.
+ * Removes the least recently used values of the configured tier until so much is left, and what processes
+ * left behind that died. given: --max-size, or NULL: as the address says. Needs no cache. The exit code.
  */
-bool tier_prune(const char *directory, uint64_t max_size, struct tier_pruned *ret);
+int tier_prune(const char *given, bool json);
 
 #endif

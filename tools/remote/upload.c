@@ -13,6 +13,7 @@
 #include "cachecore/remote/value.h"
 #include "common/clock.h"
 #include "tools/key/key_file.h"
+#include "tools/memory.h"
 #include "tools/tool.h"
 
 #define NS_PER_S UINT64_C(1000000000)
@@ -22,15 +23,21 @@
 #define LOCK_PAUSE_NS 50000000
 #define LOCK_NAME_SIZE 128
 
+void upload_begin_to_get(const struct cc_config *config, struct upload *ret)
+{
+	const struct cmn_log log = { .level = CMN_LOG_NONE };	/* the set-up is known to be sound */
+
+	*ret = (struct upload){ .helper = { .fd = -1 } };
+	if (cc_remote_new(config, &log, &ret->remote) != CMN_OK || !ret->remote)
+		memory_end();
+}
+
 bool upload_begin(const struct cc_config *config, const struct cc_remote_setup *setup,
 		  struct upload *ret)
 {
-	const struct cmn_log log = { .level = CMN_LOG_NONE };	/* what fails here is said here */
-
-	*ret = (struct upload){
-		.setup = setup, .helper = { .fd = -1 },
-		.trust = config->sharing == CC_SHARING_GROUP ? CMN_FILE_ANY : CMN_FILE_TRUSTED,
-	};
+	upload_begin_to_get(config, ret);
+	ret->setup = setup;
+	ret->trust = config->sharing == CC_SHARING_GROUP ? CMN_FILE_ANY : CMN_FILE_TRUSTED;
 	if (!setup->writes) {
 		tool_complain("nothing is uploaded: %s", setup->address.read_only || config->read_only
 			      ? "the tier is read-only" : "there is no key to sign with (remote_key)");
@@ -41,10 +48,7 @@ bool upload_begin(const struct cc_config *config, const struct cc_remote_setup *
 			return false;
 		ret->signer = &ret->own;
 	}
-	if (cc_remote_new(config, &log, &ret->remote) == CMN_OK && ret->remote)
-		return true;
-	tool_complain("no memory");
-	return false;
+	return true;
 }
 
 void upload_release(struct upload *upload)

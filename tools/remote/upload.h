@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * upload: signs entries of a root and stores them in the remote tier. One
+ * upload: signs entries of a root and stores them in the remote tier, and gets values from it. One
  * connection, which is made again where it broke. Belongs to one thread.
  */
 #ifndef TOOLS_REMOTE_UPLOAD_H
@@ -27,6 +27,8 @@ struct upload {
 	char problem[CC_HELPER_MESSAGE_SIZE];	/* of what failed last; "": nothing */
 };
 
+/* To get values alone. To be released. */
+void upload_begin_to_get(const struct cc_config *config, struct upload *ret);
 /* false: complained about. In any case to be released. */
 bool upload_begin(const struct cc_config *config, const struct cc_remote_setup *setup,
 		  struct upload *ret);

@@ -6,7 +6,6 @@
  */
 #include <poll.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/inotify.h>
 #include <sys/resource.h>
@@ -14,7 +13,6 @@
 
 #include "cachecore/disk/root.h"
 #include "cachecore/remote/uploads.h"
-#include "common/bytes.h"
 #include "common/clock.h"
 #include "common/file.h"
 #include "common/spawn.h"

@@ -15,66 +15,33 @@
 #include "cachecore/key_device.h"
 #include "cachecore/disk/store.h"
 #include "common/clock.h"
-#include "tools/worker/channel.h"
+#include "tools/memory.h"
 #include "tools/worker/worker_process.h"
 
 /* By how much a file's times may be behind the clock: a tick of the slowest kernels. */
 #define FILE_TIME_NS UINT64_C(10000000)
 
-void present_release(struct present *present)
-{
-	for (size_t i = 0; i < present->key_count; i++)
-		free(present->keys[i]);
-	for (size_t i = 0; i < present->library_count; i++)
-		free(present->libraries[i].path);
-	free(present->keys);
-	free(present->devices);
-	free(present->libraries);
-}
-
-/* Room for one more of each; false: out of memory. */
-static bool grow(struct present *present)
-{
-	struct present_device *devices;
-	char **keys;
-
-	keys = reallocarray(present->keys, present->key_count + 1, sizeof(*keys));
-	if (!keys)
-		return false;
-	present->keys = keys;
-	devices = reallocarray(present->devices, present->count + 1, sizeof(*devices));
-	if (!devices)
-		return false;
-	present->devices = devices;
-	return true;
-}
-
 static bool add_present(void *ctx, const struct cc_store_item *item)
 {
 	struct present *present = ctx;
-	struct cmn_reader reader;
 	struct present_device device = { 0 };
-	char *key;
+	struct cmn_reader reader;
+	struct cmn_view key;
 
 	if (item->status != CMN_OK || !item->key.len)
 		return true;
-	key = grow(present) ? malloc(item->key.len) : NULL;
-	if (!key) {
-		present->failed = true;
-		return false;
+	key = memory_copy_bytes(item->key);
+	if (cc_key_read(key, &reader) != CMN_OK || !cc_key_device_next(&reader, &device.fields)) {
+		free((void *)key.data);
+		return true;
 	}
-	memcpy(key, item->key.data, item->key.len);
-	present->keys[present->key_count++] = key;
-	if (cc_key_read((struct cmn_view){ key, item->key.len }, &reader) == CMN_OK &&
-	    cc_key_device_next(&reader, &device.fields)) {
-		device.behind = (struct cmn_view){ reader.data, reader.left };
-		present->devices[present->count++] = device;
-	}
+	device.behind = (struct cmn_view){ reader.data, reader.left };
+	memory_grow(present->devices, present->count);
+	present->devices[present->count++] = device;
 	return true;
 }
 
-/* Whether it was looked at before: one device may have several keys. */
-static bool is_again(const struct present *present, size_t place)
+bool present_is_again(const struct present *present, size_t place)
 {
 	for (size_t i = 0; i < place; i++) {
 		if (cmn_view_equal(present->devices[i].fields, present->devices[place].fields))
@@ -94,7 +61,7 @@ static const struct present_device *find_renamed(const struct present *present,
 		const struct present_device *candidate = &present->devices[i];
 
 		if (cc_key_device_compare(candidate->fields, device) != CC_KEY_DEVICE_OF_KIND ||
-		    is_again(present, i))
+		    present_is_again(present, i))
 			continue;
 		found = candidate;
 		count++;
@@ -124,7 +91,7 @@ static const struct present_device *find_only(const struct present *present, str
 	for (size_t i = 0; i < present->count; i++) {
 		const struct present_device *candidate = &present->devices[i];
 
-		if (!cc_key_device_same_maker(candidate->fields, device) || is_again(present, i))
+		if (!cc_key_device_same_maker(candidate->fields, device) || present_is_again(present, i))
 			continue;
 		if (found || same_value(candidate->fields, device, "device.driver_version"))
 			return NULL;
@@ -284,46 +251,38 @@ bool present_renew_key(const struct present *present, struct cmn_view old, struc
 	return changed && cc_key_status(ret) == CMN_OK;
 }
 
-static bool add_library(struct present *present, const char *path)
+static void add_library(struct present *present, const char *path)
 {
 	const char *slash = strrchr(path, '/');
-	struct present_library *libraries;
+	struct present_library *library;
 	struct stat info;
 
 	/* What cannot be looked at is not known. */
 	if (!slash || stat(path, &info) < 0)
-		return true;
-	libraries = reallocarray(present->libraries, present->library_count + 1, sizeof(*libraries));
-	if (!libraries)
-		return false;
-	present->libraries = libraries;
-	libraries[present->library_count] = (struct present_library){
-		.path = strdup(path),
+		return;
+	memory_grow(present->libraries, present->library_count);
+	library = &present->libraries[present->library_count++];
+	*library = (struct present_library){
+		.path = memory_copy(path),
 		.changed_ns = (uint64_t)info.st_ctim.tv_sec * UINT64_C(1000000000) +
 			      (uint64_t)info.st_ctim.tv_nsec,
 	};
-	libraries += present->library_count++;
-	libraries->name = libraries->path ? libraries->path + (slash + 1 - path) : NULL;
-	return libraries->path != NULL;
+	library->name = library->path + (slash + 1 - path);
 }
 
-/* What a probe said. false: out of memory. */
-static bool read_records(struct cmn_buffer *records, struct present *ret, bool *ret_unable)
+/* What a probe said. */
+static void read_records(struct cmn_buffer *records, struct present *ret, bool *ret_unable)
 {
+	char *records_text = memory_string(records), *text = records_text;
 	struct channel_record record;
-	char *text;
 
-	cmn_buffer_append_u8(records, '\0');
-	if (records->failed)
-		return false;
-	text = (char *)records->data;
 	while (channel_next(&text, &record)) {
 		if (strcmp(record.word, "failed") == 0 && strcmp(record.fields[0], "loader") == 0)
 			*ret_unable = true;
-		if (strcmp(record.word, "mapped") == 0 && !add_library(ret, record.fields[0]))
-			return false;
+		if (strcmp(record.word, "mapped") == 0)
+			add_library(ret, record.fields[0]);
 	}
-	return true;
+	free(records_text);
 }
 
 /*
@@ -343,20 +302,18 @@ static bool probe(const struct replay_settings *settings, const char *directory,
 		.idle = settings->idle, .timeout_ns = settings->timeout_ns,
 	};
 	struct worker_result result;
-	bool done = true;
+	bool done = false;
 
 	worker_run(&start, &result);
 	if (result.end == WORKER_INTERRUPTED) {
 		*ret_signal = result.code;
-		done = false;
 	} else if (result.end == WORKER_UNSTARTED) {
 		tool_complain("fork: %s", strerror(result.code));
-		done = false;
-	} else if (!read_records(&result.records, ret, ret_unable)) {
-		tool_complain("out of memory");
-		done = false;
-	} else if (result.end == WORKER_TIMED_OUT || result.end == WORKER_STUCK) {
-		tool_complain("a driver did not answer in time; its devices are left out");
+	} else {
+		read_records(&result.records, ret, ret_unable);
+		if (result.end == WORKER_TIMED_OUT || result.end == WORKER_STUCK)
+			tool_complain("a driver did not answer in time; its devices are left out");
+		done = true;
 	}
 	*ret_unable |= result.end == WORKER_EXITED && result.code == WORKER_UNABLE;
 	worker_result_release(&result);
@@ -388,19 +345,16 @@ static bool run_probes(const struct replay_settings *settings, const char *direc
 
 static enum cmn_status read_keys(const char *directory, struct present *ret)
 {
-	const struct cmn_log log = { .level = CMN_LOG_NONE };
 	char *no_tiers[] = { NULL };
 	struct cc_config config = { .dir = (char *)directory, .read_only_dirs = no_tiers };
 	struct cc_store *store;
-	enum cmn_status status = cc_store_open(&config, &log, &store);
+	enum cmn_status status = cc_store_open(&config, &tool_silent, &store);
 
 	if (status != CMN_OK)
 		return status;
 	status = cc_store_walk(store, false, add_present, ret);
 	cc_store_close(store);
-	if (status == CMN_MISS)
-		status = CMN_OK;
-	return ret->failed ? CMN_ERR_NOMEM : status;
+	return status == CMN_MISS ? CMN_OK : status;
 }
 
 static void add_path(struct cmn_buffer *paths, const char *directory, const char *name, int len)
@@ -427,8 +381,8 @@ static void add_variable(struct confine *confine, const char *variable)
 	}
 }
 
-enum cmn_status present_confine(const struct present *present, const char *root,
-				const char *scratch, struct confine *ret)
+void present_confine(const struct present *present, const char *root, const char *scratch,
+		     struct confine *ret)
 {
 	/* Below the user's directory for caches; as drivers have made them for the probes. */
 	static const char *const of_cache[] = { "/mesa_shader_cache", "/mesa_shader_cache_db",
@@ -453,7 +407,8 @@ enum cmn_status present_confine(const struct present *present, const char *root,
 		if (cc_recipe_carries(environ[i]))
 			add_variable(ret, environ[i]);
 	}
-	return ret->reads.failed || ret->writes.failed ? CMN_ERR_NOMEM : CMN_OK;
+	if (ret->reads.failed || ret->writes.failed)
+		memory_end();
 }
 
 bool present_read(const struct replay_settings *settings, struct present *ret, int *ret_signal)
@@ -463,15 +418,13 @@ bool present_read(const struct replay_settings *settings, struct present *ret, i
 	bool done = false;
 
 	*ret = (struct present){ 0 };
-	if (!directory) {
-		tool_complain("cannot create a temporary directory");
+	if (!directory)
 		return false;
-	}
 	if (run_probes(settings, directory, ret, ret_signal)) {
 		status = read_keys(directory, ret);
 		done = status == CMN_OK;
 		if (!done)
-			tool_complain("%s: %s", directory, cmn_status_string(status));
+			(void)tool_fail(directory, status);
 		else if (!ret->count)
 			tool_complain("no device builds programs that can be stored");
 	}

@@ -14,7 +14,7 @@
 #include "tools/replay/replay_process.h"
 
 struct present_device {
-	struct cmn_view fields;		/* in a key (cachecore/key_device.h) */
+	struct cmn_view fields;		/* in a copy of a key (cachecore/key_device.h) */
 	struct cmn_view behind;		/* the other fields of the probe's key */
 };
 
@@ -25,13 +25,10 @@ struct present_library {
 	uint64_t changed_ns;
 };
 
-/* Read only, but for present.c. */
+/* Read only, but for present.c; until the command ends. */
 struct present {
 	struct present_device *devices;
 	size_t count;
-	char **keys;		/* into which they point */
-	size_t key_count;
-	bool failed;		/* out of memory */
 	struct present_library *libraries;	/* that were loaded to build for them */
 	size_t library_count;
 };
@@ -39,19 +36,17 @@ struct present {
 /*
  * Has processes build a small program for each device of both APIs, in a cache of its own.
  * false: complained about, or a signal asked this process to end, *ret_signal
- * says which; the caller releases *ret in any case. Between child_begin and the
- * end of this process.
+ * says which. Between child_begin and the end of this process.
  */
 bool present_read(const struct replay_settings *settings, struct present *ret, int *ret_signal);
-void present_release(struct present *present);
 
 /*
  * What a worker needs that builds for them what strangers sent (confine.h), beside the system's: their
  * libraries, what this process's environment names, their own caches, the cache, and the scratch
- * directory. The caller releases *ret in any case. CMN_ERR_NOMEM.
+ * directory. The caller releases *ret.
  */
-CMN_CHECKED enum cmn_status present_confine(const struct present *present, const char *root,
-					    const char *scratch, struct confine *ret);
+void present_confine(const struct present *present, const char *root, const char *scratch,
+		     struct confine *ret);
 
 /*
  * What is there now of a key's device (cachecore/key_device.h): the very same if it is there, else of its
@@ -63,6 +58,8 @@ const struct present_device *present_find(const struct present *present, struct 
  * the old key still is the one, or a device is gone; *ret is of no use then.
  */
 bool present_renew_key(const struct present *present, struct cmn_view old, struct cc_key *ret);
+/* Whether an earlier device is the same as that one: one device may have several keys. */
+bool present_is_again(const struct present *present, size_t place);
 /* Whether all devices of a key are still here, with whatever driver. */
 bool present_has_devices(const struct present *present, struct cmn_view key);
 /*

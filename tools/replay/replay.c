@@ -26,24 +26,32 @@ static void complain_about(const char *name, const char *what)
 	tool_complain("%.8s: %s", name, what);
 }
 
-static void drop(struct replay *replay, const char *name)
+/* What became of a change of the directory. */
+static void check(struct replay *replay, const char *name, enum cmn_status status)
 {
-	enum cmn_status status = cc_recipes_remove(replay->fd, name);
-
 	if (status != CMN_OK) {
 		complain_about(name, cmn_status_string(status));
 		replay->failed = true;
 	}
 }
 
+static void drop(struct replay *replay, const char *name)
+{
+	check(replay, name, cc_recipes_remove(replay->fd, name));
+}
+
 static void set_attempts(struct replay *replay, const char *name, unsigned int count)
 {
-	enum cmn_status status = cc_recipes_set_attempts(replay->fd, name, count);
+	check(replay, name, cc_recipes_set_attempts(replay->fd, name, count));
+}
 
-	if (status != CMN_OK) {
-		complain_about(name, cmn_status_string(status));
-		replay->failed = true;
-	}
+/* What was begun does not count as tried. */
+static void take_back_attempt(struct replay *replay, struct child *job)
+{
+	unsigned int attempts = cc_recipes_attempts(replay->fd, job->name);
+
+	set_attempts(replay, job->name, attempts ? attempts - 1 : 0);
+	job->name = NULL;
 }
 
 static void show_progress(const struct replay *replay)
@@ -211,11 +219,9 @@ static void begin(struct replay *replay, size_t slot, struct replay_due *due)
 static void put_back(struct replay *replay, size_t slot)
 {
 	struct child *job = &replay->workers.children[slot];
-	unsigned int attempts = cc_recipes_attempts(replay->fd, job->name);
 
-	set_attempts(replay, job->name, attempts ? attempts - 1 : 0);
 	replay_order_put_back(&replay->order, job->name);
-	job->name = NULL;
+	take_back_attempt(replay, job);
 }
 
 /* There is no time for it: whoever made it makes it again. */
@@ -231,16 +237,12 @@ static void abandon(struct replay *replay)
 {
 	for (size_t i = 0; i < replay->workers.count; i++) {
 		struct child *job = &replay->workers.children[i];
-		unsigned int attempts;
 
 		if (!job->pid)
 			continue;
 		replay_process_kill(&replay->workers, i);
-		if (!job->name)
-			continue;
-		attempts = cc_recipes_attempts(replay->fd, job->name);
-		set_attempts(replay, job->name, attempts ? attempts - 1 : 0);
-		job->name = NULL;
+		if (job->name)
+			take_back_attempt(replay, job);
 	}
 }
 
@@ -325,56 +327,34 @@ void replay_all(struct replay *replay, const struct replay_worths *worths)
 		build_order(replay);
 		return;
 	}
-	tool_complain("%s: %s", replay->settings.root, cmn_status_string(status));
-	replay->failed = true;
-}
-
-/* With the lock. */
-static void build_names(struct replay *replay, const struct cc_recipes_names *names)
-{
-	enum cmn_status status = CMN_OK;
-
-	for (size_t i = 0; status == CMN_OK && i < names->count; i++)
-		status = replay_order_add(&replay->order, replay->fd, &replay->settings,
-					  names->names[i]);
-	if (status == CMN_OK) {
-		build_order(replay);
-		return;
-	}
-	tool_complain("%s: %s", replay->settings.root, cmn_status_string(status));
+	(void)tool_fail(replay->settings.root, status);
 	replay->failed = true;
 }
 
 bool replay_build(const struct replay_settings *settings, struct idle *idle, size_t jobs,
-		  const struct cc_recipes_names *names,
-		  struct replay_counts *ret, int *ret_signal)
+		  const struct cc_recipes_names *names, struct replay *ret)
 {
-	struct replay replay = { .settings = *settings, .idle = idle, .of_pack = true, .fd = -1 };
-	enum cmn_status status = CMN_ERR_NOMEM;
+	enum cmn_status status;
 	int lock = -1;
 
-	if (replay_workers_init(&replay.workers, jobs))
-		status = cc_recipes_open(settings->root, &replay.fd);
+	*ret = (struct replay){ .settings = *settings, .idle = idle, .of_pack = true, .fd = -1 };
+	replay_workers_init(&ret->workers, jobs);
+	status = cc_recipes_open(settings->root, &ret->fd);
 	if (status == CMN_OK)
-		status = cc_recipes_lock(replay.fd, &lock);
+		status = cc_recipes_lock(ret->fd, &lock);
 	if (status == CMN_OK) {
-		build_names(&replay, names);
+		for (size_t i = 0; i < names->count; i++)
+			replay_order_add(&ret->order, ret->fd, settings, names->names[i], 0);
+		build_order(ret);
 		cc_root_unlock(lock);
 	} else {
 		tool_complain("%s: %s", settings->root, status == CMN_BUSY ?
 			      "another ckcache replay is running" : cmn_status_string(status));
 	}
-	if (replay.fd >= 0)
-		(void)close(replay.fd);	/* nothing was written through it */
-	replay_workers_release(&replay.workers);
-	replay_order_release(&replay.order);
-	*ret = (struct replay_counts){
-		.built = replay.built, .there = replay.there, .failed = replay.wrong,
-		.absent = replay.absent,
-		.late = replay.late + (replay.signal ? 0 : replay.order.count - replay.done),
-		.other = replay.outdated + replay.unwanted + replay.inputs + replay.damaged,
-	};
-	*ret_signal = replay.signal;
-	return status == CMN_OK && !replay.signal && !replay.failed;
+	if (ret->fd >= 0)
+		(void)close(ret->fd);	/* nothing was written through it */
+	ret->late += ret->signal ? 0 : ret->order.count - ret->done;
+	replay_workers_release(&ret->workers);
+	replay_order_release(&ret->order);
+	return status == CMN_OK && !ret->signal && !ret->failed;
 }
-

@@ -25,18 +25,12 @@ struct replay {
 /* Builds all recipes that the directory has and that were not tried yet. With the recipes' lock. */
 void replay_all(struct replay *replay, const struct replay_worths *worths);
 
-/* What became of recipes that somebody else chose. */
-struct replay_counts {
-	unsigned long long built, there, failed, absent, other;
-	unsigned long long late;	/* did not begin in time */
-};
 /*
  * Builds the recipes of these names that settings->root has, as the verb does, but removes those
- * for which idle has no time. false: complained about, or a signal asked this process to end,
- * *ret_signal says which; *ret is set in any case.
+ * for which idle has no time. false: complained about, or a signal asked this process to end, which
+ * *ret says. Of *ret, which is set in any case, only the counts are of use: order has none of them.
  */
 bool replay_build(const struct replay_settings *settings, struct idle *idle, size_t jobs,
-		  const struct cc_recipes_names *names,
-		  struct replay_counts *ret, int *ret_signal);
+		  const struct cc_recipes_names *names, struct replay *ret);
 
 #endif

@@ -3,7 +3,6 @@
 #include "tools/replay/replay_entries.h"
 
 #include <fcntl.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -12,6 +11,7 @@
 #include "cachecore/disk/root.h"
 #include "cachecore/key.h"
 #include "cachecore/manifest.h"
+#include "tools/memory.h"
 
 bool replay_key_field(struct cmn_view key, const char *name, unsigned int i, struct cmn_view *ret)
 {
@@ -37,12 +37,12 @@ bool replay_key_is_level_zero(struct cmn_view key)
 /* What an entry depends on, by names that may be relative to a directory. */
 static bool holds_in(struct cmn_view directory, struct cmn_view encoded)
 {
-	char *path = strndup(directory.len ? directory.data : ".", directory.len ? directory.len : 1);
+	char *path = directory.len ? memory_copy_view(directory) : memory_copy(".");
 	int back = open(".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	struct cc_manifest *manifest;
 	bool holds = false;
 
-	if (path && back >= 0 && chdir(path) == 0) {
+	if (back >= 0 && chdir(path) == 0) {
 		if (cc_manifest_decode(encoded, &manifest) == CMN_OK) {
 			holds = cc_manifest_verify(manifest, NULL) == CMN_OK;
 			cc_manifest_free(manifest);
@@ -123,18 +123,14 @@ static void compare(struct comparison *comparison, int entry_dir_fd, unsigned in
 	struct cmn_buffer file = { 0 };
 	struct cmn_view name = { 0 };
 	struct cc_src src;
-	char *text;
 
 	if (access_ns > comparison->access_ns &&
 	    cc_entry_dir_read_src(entry_dir_fd, n, CMN_FILE_ANY, &file, &src) == CMN_OK)
 		name = first_difference(comparison->key, src.key);
 	if (name.len) {
-		text = strndup(name.data, name.len);
-		if (text) {
-			free(comparison->difference);
-			comparison->difference = text;
-			comparison->access_ns = access_ns;
-		}
+		free(comparison->difference);
+		comparison->difference = memory_copy_view(name);
+		comparison->access_ns = access_ns;
 	}
 	cmn_buffer_release(&file);
 }
@@ -171,4 +167,98 @@ char *replay_entries_difference(const char *root, struct cmn_view key)
 	}
 	cc_root_unlock(root_fd);
 	return comparison.difference;
+}
+
+bool objects_is_link(struct cmn_view key)
+{
+	return replay_key_has(key, "kind", "link");
+}
+
+bool objects_is_library(struct cmn_view key)
+{
+	static const char option[] = "-create-library";
+	struct cmn_view options;
+
+	return objects_is_link(key) && replay_key_field(key, "options", 0, &options) &&
+	       memmem(options.data, options.len, option, sizeof(option) - 1);
+}
+
+struct cmn_hash objects_devices(struct cmn_view key)
+{
+	struct cmn_hash hashes[CC_PART_COUNT];
+
+	cc_key_part_hashes(key, hashes);
+	return hashes[CC_PART_DEVICE];
+}
+
+struct cmn_view objects_directory(const struct cc_manifest *manifest)
+{
+	for (size_t i = 0; i < cc_manifest_count(manifest); i++) {
+		struct cc_manifest_item item = cc_manifest_get(manifest, i);
+
+		if (item.kind == CC_DEPENDENCY_DIRECTORY)
+			return cmn_view_of(item.path);
+	}
+	return (struct cmn_view){ 0 };
+}
+
+bool objects_is_object(struct cmn_view key)
+{
+	return replay_key_has(key, "kind", "compile") || replay_key_has(key, "kind", "compile-il") ||
+	       objects_is_library(key);
+}
+
+/* cc_store_walk */
+static bool add_object(void *ctx, const struct cc_store_item *item)
+{
+	struct objects *objects = ctx;
+
+	if (item->status != CMN_OK || !objects_is_object(item->key))
+		return true;
+	memory_grow(objects->items, objects->count);
+	objects->items[objects->count++] = (struct object){
+		.content = item->payload_hash,
+		.devices = objects_devices(item->key),
+		.key = memory_copy_bytes(item->key),
+		.directory = memory_copy_bytes(objects_directory(item->manifest)),
+	};
+	return true;
+}
+
+enum cmn_status objects_read(struct cc_store *store, struct objects *ret)
+{
+	*ret = (struct objects){ 0 };
+	return cc_store_walk(store, false, add_object, ret);
+}
+
+void objects_release(struct objects *objects)
+{
+	for (size_t i = 0; i < objects->count; i++) {
+		free((void *)objects->items[i].key.data);
+		free((void *)objects->items[i].directory.data);
+	}
+	free(objects->items);
+	*objects = (struct objects){ 0 };
+}
+
+const struct object *objects_find(const struct objects *objects, const struct cmn_hash *content,
+				  const struct cmn_hash *devices, size_t i)
+{
+	for (size_t at = 0; at < objects->count; at++) {
+		const struct object *object = &objects->items[at];
+
+		if (cmn_hash_equal(&object->content, content) &&
+		    cmn_hash_equal(&object->devices, devices) && !i--)
+			return object;
+	}
+	return NULL;
+}
+
+const struct object *objects_find_key(const struct objects *objects, struct cmn_view key, size_t i)
+{
+	for (size_t at = 0; at < objects->count; at++) {
+		if (cmn_view_equal(objects->items[at].key, key) && !i--)
+			return &objects->items[at];
+	}
+	return NULL;
 }

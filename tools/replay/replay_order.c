@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 
 #include "common/clock.h"
+#include "tools/memory.h"
 
 #define NS_PER_S UINT64_C(1000000000)
 /* After this time without use an entry is worth half as much as one that was just used. */
@@ -20,23 +21,14 @@ double replay_worth_of(uint64_t build_ns, uint64_t last_use_ns, uint64_t now_ns)
 	return (double)build_ns / (1.0 + (double)age_ns / DAY_NS);
 }
 
-bool replay_worths_add(struct replay_worths *worths, const char *name, double worth)
+void replay_worths_add(struct replay_worths *worths, const char *name, double worth)
 {
-	struct replay_worth *items = reallocarray(worths->items, worths->count + 1, sizeof(*items));
+	struct replay_worth *added;
 
-	if (!items)
-		return false;
-	worths->items = items;
-	(void)strncpy(items[worths->count].name, name, sizeof(items->name) - 1);
-	items[worths->count].name[sizeof(items->name) - 1] = '\0';
-	items[worths->count++].worth = worth;
-	return true;
-}
-
-void replay_worths_release(struct replay_worths *worths)
-{
-	free(worths->items);
-	*worths = (struct replay_worths){ 0 };
+	memory_grow(worths->items, worths->count);
+	added = &worths->items[worths->count++];
+	*added = (struct replay_worth){ .worth = worth };
+	(void)strncpy(added->name, name, sizeof(added->name) - 1);
 }
 
 static const struct replay_worth *find_worth(const struct replay_worths *worths, const char *name)
@@ -75,20 +67,6 @@ static bool has(const struct replay_order *order, const char *name)
 	return false;
 }
 
-/* What cannot be read is of no surroundings: whoever begins it sees why. */
-static enum cmn_status look_at(int fd, const struct replay_settings *settings,
-			       struct replay_due *due)
-{
-	struct cmn_buffer file = { 0 };
-	struct cc_recipe recipe;
-	enum cmn_status status = CMN_OK;
-
-	if (cc_recipes_read(fd, due->name, &file, &recipe) == CMN_OK)
-		status = replay_surroundings(&recipe, settings, &due->surroundings);
-	cmn_buffer_release(&file);
-	return status;
-}
-
 static int compare(const void *a, const void *b)
 {
 	const struct replay_due *left = a, *right = b;
@@ -100,33 +78,19 @@ static int compare(const void *a, const void *b)
 	return strcmp(left->name, right->name);
 }
 
-/* Takes the name, unless it fails. */
-static enum cmn_status append(struct replay_order *order, int fd,
-			      const struct replay_settings *settings, char *name, double worth)
+/* What cannot be read is of no surroundings: whoever begins it sees why. */
+void replay_order_add(struct replay_order *order, int fd, const struct replay_settings *settings,
+		      const char *name, double worth)
 {
-	struct replay_due due = { .name = name, .worth = worth };
-	struct replay_due *items;
-	enum cmn_status status;
+	struct replay_due due = { .name = memory_copy(name), .worth = worth };
+	struct cmn_buffer file = { 0 };
+	struct cc_recipe recipe;
 
-	items = reallocarray(order->items, order->count + 1, sizeof(*items));
-	if (!items)
-		return CMN_ERR_NOMEM;
-	order->items = items;
-	status = look_at(fd, settings, &due);
-	if (status == CMN_OK)
-		items[order->count++] = due;
-	return status;
-}
-
-enum cmn_status replay_order_add(struct replay_order *order, int fd,
-				 const struct replay_settings *settings, const char *name)
-{
-	char *copy = strdup(name);
-	enum cmn_status status = copy ? append(order, fd, settings, copy, 0) : CMN_ERR_NOMEM;
-
-	if (status != CMN_OK)
-		free(copy);
-	return status;
+	if (cc_recipes_read(fd, name, &file, &recipe) == CMN_OK)
+		due.surroundings = replay_surroundings(&recipe, settings);
+	cmn_buffer_release(&file);
+	memory_grow(order->items, order->count);
+	order->items[order->count++] = due;
 }
 
 enum cmn_status replay_order_read(struct replay_order *order, int fd,
@@ -137,12 +101,9 @@ enum cmn_status replay_order_read(struct replay_order *order, int fd,
 	enum cmn_status status = cc_recipes_list(fd, &names);
 
 	for (size_t i = 0; status == CMN_OK && i < names.count; i++) {
-		if (has(order, names.names[i]))
-			continue;
-		status = append(order, fd, settings, names.names[i],
-				worth_of(fd, names.names[i], worths));
-		if (status == CMN_OK)
-			names.names[i] = NULL;	/* the order's */
+		if (!has(order, names.names[i]))
+			replay_order_add(order, fd, settings, names.names[i],
+					 worth_of(fd, names.names[i], worths));
 	}
 	if (order->count)
 		qsort(order->items, order->count, sizeof(*order->items), compare);

@@ -18,10 +18,8 @@ struct replay_worths {
 	size_t count;
 };
 double replay_worth_of(uint64_t build_ns, uint64_t last_use_ns, uint64_t now_ns);
-/* false: out of memory. */
-bool replay_worths_add(struct replay_worths *worths, const char *name, double worth);
+void replay_worths_add(struct replay_worths *worths, const char *name, double worth);
 bool replay_worths_has(const struct replay_worths *worths, const char *name);
-void replay_worths_release(struct replay_worths *worths);
 
 struct replay_due {
 	char *name;
@@ -41,9 +39,8 @@ CMN_CHECKED enum cmn_status replay_order_read(struct replay_order *order, int fd
 					      const struct replay_settings *settings,
 					      const struct replay_worths *worths);
 /* Adds one of the directory, which is not in it yet. */
-CMN_CHECKED enum cmn_status replay_order_add(struct replay_order *order, int fd,
-					     const struct replay_settings *settings,
-					     const char *name);
+void replay_order_add(struct replay_order *order, int fd, const struct replay_settings *settings,
+		      const char *name, double worth);
 void replay_order_release(struct replay_order *order);
 /* The one that is next, of these surroundings (NULL: of any), begun from now on. NULL: there is none. */
 struct replay_due *replay_order_next(struct replay_order *order,

@@ -6,16 +6,18 @@
  */
 #include "tools/replay/replay_process.h"
 
+#include <argz.h>
+#include <envz.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "cachecore/config.h"
 #include "cachecore/key.h"
+#include "tools/memory.h"
 #include "tools/replay/replay_entries.h"
 #include "tools/worker/worker_process.h"
 
@@ -41,52 +43,34 @@ static const char *const never[] = {
 	"TZDIR", "PATH", "HOME", "BASH_ENV", "ENV", "IFS", "CKCACHE_", "OPENCL_LAYERS",
 };
 
+/* NAME=VALUE, each with its NUL (argz_add(3)). */
 struct environment {
-	char **variables;
-	size_t count;
-	bool failed;
+	char *variables;
+	size_t len;
 };
 
-static void environment_release(struct environment *environment)
+/* One of the same name goes. */
+static void add_pair(struct environment *environment, const char *name, const char *value)
 {
-	for (size_t i = 0; i < environment->count; i++)
-		free(environment->variables[i]);
-	free(environment->variables);
+	if (envz_add(&environment->variables, &environment->len, name, value))
+		memory_end();
 }
 
-/* Takes the variable, NULL if there was no memory for it; one of the same name goes. */
-static void add_variable(struct environment *environment, char *variable)
+static void add_variable(struct environment *environment, const char *variable)
 {
-	size_t len = variable ? strcspn(variable, "=") + 1 : 0;
-	char **grown;
+	size_t len = strcspn(variable, "=");
+	char *name = memory_copy_view((struct cmn_view){ variable, len });
 
-	for (size_t i = 0; variable && i < environment->count; i++) {
-		if (strncmp(environment->variables[i], variable, len) != 0)
-			continue;
-		free(environment->variables[i]);
-		environment->variables[i] = variable;
-		return;
-	}
-	grown = realloc(environment->variables, (environment->count + 2) * sizeof(*grown));
-	if (!variable || !grown) {
-		environment->failed = true;
-		free(variable);
-		environment->variables = grown ? grown : environment->variables;
-		return;
-	}
-	environment->variables = grown;
-	grown[environment->count++] = variable;
-	grown[environment->count] = NULL;
+	add_pair(environment, name, variable[len] ? variable + len + 1 : "");
+	free(name);
 }
 
-static void add_pair(struct environment *environment, const char *name, struct cmn_view value)
+static void add_view(struct environment *environment, const char *name, struct cmn_view value)
 {
-	struct cmn_buffer text = { 0 };
+	char *text = memory_copy_view(value);
 
-	cmn_buffer_append_text(&text, name);
-	cmn_buffer_append_u8(&text, '=');
-	cmn_buffer_append(&text, value.data, value.len);
-	add_variable(environment, cmn_buffer_take_string(&text));
+	add_pair(environment, name, text);
+	free(text);
 }
 
 static void add_passed(struct environment *environment)
@@ -94,7 +78,7 @@ static void add_passed(struct environment *environment)
 	for (size_t i = 0; environ && environ[i]; i++) {
 		for (size_t j = 0; j < sizeof(passed) / sizeof(passed[0]); j++) {
 			if (strncmp(environ[i], passed[j], strlen(passed[j])) == 0)
-				add_variable(environment, strdup(environ[i]));
+				add_variable(environment, environ[i]);
 		}
 	}
 }
@@ -127,7 +111,7 @@ static void add_of_key(struct environment *environment, struct cmn_view key)
 		(void)snprintf(name, sizeof(name), "%.*s", (int)(field.name.len - prefix),
 			       (const char *)field.name.data + prefix);
 		if (is_compilers(name))
-			add_pair(environment, name, field.value);
+			add_view(environment, name, field.value);
 	}
 }
 
@@ -148,21 +132,18 @@ static bool is_gone(const char *variable)
 static void add_confined(struct environment *environment, const char *scratch)
 {
 	static const char *const none[] = { "CKCACHE_REMOTE", "CKCACHE_LOG_FILE", "CKCACHE_TRACE" };
-	const struct cmn_log log = { .level = CMN_LOG_NONE };
 	struct cc_config_value *values;
 
-	if (cc_config_list(&log, CC_CONFIG_SYSTEM_FILE, NULL, &values) != CMN_OK) {
-		environment->failed = true;
-		return;
-	}
+	if (cc_config_list(&tool_silent, CC_CONFIG_SYSTEM_FILE, NULL, &values) != CMN_OK)
+		memory_end();
 	for (const struct cc_config_value *value = values; value->name; value++) {
 		if (value->place != CC_CONFIG_DEFAULT && strncmp(value->name, "remote", 6) != 0)
-			add_pair(environment, value->variable, cmn_view_of(value->text));
+			add_pair(environment, value->variable, value->text);
 	}
 	cc_config_list_free(values);
 	for (size_t i = 0; i < sizeof(none) / sizeof(none[0]); i++)
-		add_pair(environment, none[i], (struct cmn_view){ 0 });
-	add_pair(environment, "TMPDIR", cmn_view_of(scratch));
+		add_pair(environment, none[i], "");
+	add_pair(environment, "TMPDIR", scratch);
 }
 
 static void gather_environment(const struct cc_recipe *recipe,
@@ -176,17 +157,17 @@ static void gather_environment(const struct cc_recipe *recipe,
 	add_of_key(ret, recipe->key);
 	while ((variable = cc_recipe_variable(recipe, &at))) {
 		if (!is_gone(variable))
-			add_variable(ret, strdup(variable));
+			add_variable(ret, variable);
 	}
 	if (settings->confine && cc_recipe_is_strangers(recipe))
 		add_confined(ret, settings->scratch);
 	for (size_t i = 0; i < sizeof(fixed) / sizeof(fixed[0]); i++)
-		add_pair(ret, fixed[i].name, cmn_view_of(fixed[i].value));
-	add_pair(ret, CC_CONFIG_BUILT_FOR, cc_recipe_program(recipe));
-	add_pair(ret, "CKCACHE_DIR", cmn_view_of(settings->root));
-	add_pair(ret, "OPENCL_LAYERS", cmn_view_of(settings->layer));
+		add_pair(ret, fixed[i].name, fixed[i].value);
+	add_view(ret, CC_CONFIG_BUILT_FOR, cc_recipe_program(recipe));
+	add_pair(ret, "CKCACHE_DIR", settings->root);
+	add_pair(ret, "OPENCL_LAYERS", settings->layer);
 	if (recipe->directory.len)
-		add_pair(ret, "PWD", recipe->directory);
+		add_view(ret, "PWD", recipe->directory);
 }
 
 static void close_channel(struct replay_slot *slot)
@@ -196,46 +177,59 @@ static void close_channel(struct replay_slot *slot)
 	slot->channel = -1;
 }
 
-bool replay_workers_init(struct replay_workers *workers, size_t count)
+void replay_carry_environment(struct cmn_buffer *ret)
 {
-	*workers = (struct replay_workers){ .count = count };
-	workers->children = calloc(count, sizeof(*workers->children));
-	workers->slots = calloc(count, sizeof(*workers->slots));
-	for (size_t i = 0; workers->slots && i < count; i++)
+	for (size_t i = 0; environ && environ[i]; i++) {
+		if (cc_recipe_carries(environ[i]))
+			cmn_buffer_append(ret, environ[i], strlen(environ[i]) + 1);
+	}
+}
+
+const char *replay_find_layer(void)
+{
+	static char *layer;
+
+	layer = tool_find_library(TOOL_OPENCL_LIBRARY);
+	if (!layer)
+		tool_complain(TOOL_OPENCL_LIBRARY " is not where this command's installation should have it");
+	return layer;
+}
+
+void replay_workers_init(struct replay_workers *workers, size_t count)
+{
+	*workers = (struct replay_workers){
+		.children = memory_new(count, sizeof(*workers->children)),
+		.slots = memory_new(count, sizeof(*workers->slots)), .count = count,
+	};
+	for (size_t i = 0; i < count; i++)
 		workers->slots[i].channel = -1;
-	if (workers->children && workers->slots)
-		return true;
-	tool_complain("out of memory");
-	return false;
 }
 
 void replay_workers_release(struct replay_workers *workers)
 {
-	for (size_t i = 0; workers->slots && i < workers->count; i++)
+	for (size_t i = 0; i < workers->count; i++)
 		close_channel(&workers->slots[i]);
 	free(workers->children);
 	free(workers->slots);
 }
 
-enum cmn_status replay_surroundings(const struct cc_recipe *recipe,
-				    const struct replay_settings *settings, struct cmn_hash *ret)
+struct cmn_hash replay_surroundings(const struct cc_recipe *recipe, const struct replay_settings *settings)
 {
 	struct environment environment = { 0 };
 	struct cmn_buffer text = { 0 };
-	bool failed;
+	struct cmn_hash hash;
 
 	gather_environment(recipe, settings, &environment);
 	cmn_buffer_append_u8(&text, replay_key_is_level_zero(recipe->key));
 	cmn_buffer_append_u8(&text, cc_recipe_is_strangers(recipe));
 	cmn_buffer_append_sized(&text, recipe->directory.data, recipe->directory.len);
-	for (size_t i = 0; i < environment.count; i++)
-		cmn_buffer_append(&text, environment.variables[i],
-				  strlen(environment.variables[i]) + 1);
-	*ret = cmn_hash_of(text.data, text.len);
-	failed = environment.failed || text.failed;
-	environment_release(&environment);
+	cmn_buffer_append(&text, environment.variables, environment.len);
+	if (text.failed)
+		memory_end();
+	hash = cmn_hash_of(text.data, text.len);
+	free(environment.variables);
 	cmn_buffer_release(&text);
-	return failed ? CMN_ERR_NOMEM : CMN_OK;
+	return hash;
 }
 
 bool replay_process_start(struct replay_workers *workers, size_t slot, const struct cc_recipe *recipe,
@@ -251,20 +245,20 @@ bool replay_process_start(struct replay_workers *workers, size_t slot, const str
 		.timeout_ns = settings->timeout_ns,
 	};
 	struct replay_slot *own = &workers->slots[slot];
-	bool started = false;
+	bool started;
 
 	gather_environment(recipe, settings, &environment);
-	start.environment = environment.variables;
+	start.environment = memory_new(argz_count(environment.variables, environment.len) + 1,
+				       sizeof(*start.environment));
+	argz_extract(environment.variables, environment.len, start.environment);
 	workers->children[slot].name = NULL;
 	own->done = 0;
 	own->retired = own->silent = false;
-	if (environment.failed)
-		tool_complain("out of memory");
-	else if (worker_start(&start, -1, &workers->children[slot], &own->channel))
-		started = true;
-	else
+	started = worker_start(&start, -1, &workers->children[slot], &own->channel);
+	if (!started)
 		tool_complain("fork: %s", strerror(errno));
-	environment_release(&environment);
+	free(start.environment);
+	free(environment.variables);
 	return started;
 }
 

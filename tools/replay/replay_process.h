@@ -64,8 +64,13 @@ struct replay_workers {
 	size_t count;
 	struct child *ended;		/* one whose end is still to be told */
 };
-/* false: complained about. The caller releases it in any case, when no worker is left. */
-bool replay_workers_init(struct replay_workers *workers, size_t count);
+/* Appends the variables of this process that recipes carry. */
+void replay_carry_environment(struct cmn_buffer *ret);
+/* The OpenCL layer's library, until the command ends. NULL: complained about. */
+const char *replay_find_layer(void);
+
+/* The caller releases it, when no worker is left. */
+void replay_workers_init(struct replay_workers *workers, size_t count);
 void replay_workers_release(struct replay_workers *workers);
 
 /* Starts a worker for recipes with these surroundings, after child_begin. false: complained about. */
@@ -89,9 +94,7 @@ enum replay_event {
 enum replay_event replay_process_wait(struct replay_workers *workers, size_t *ret_slot,
 				      struct replay_answer *ret_answer, int *ret_signal);
 
-/* Equal for recipes whose workers get the same environment and directory. CMN_ERR_NOMEM. */
-CMN_CHECKED enum cmn_status replay_surroundings(const struct cc_recipe *recipe,
-						const struct replay_settings *settings,
-						struct cmn_hash *ret);
+/* Equal for recipes whose workers get the same environment and directory. */
+struct cmn_hash replay_surroundings(const struct cc_recipe *recipe, const struct replay_settings *settings);
 
 #endif

@@ -8,7 +8,6 @@
 #include "tools/replay/replay_stale.h"
 
 #include <fcntl.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -17,6 +16,7 @@
 #include "cachecore/key.h"
 #include "cachecore/record/recorder.h"
 #include "common/clock.h"
+#include "tools/memory.h"
 #include "tools/replay/replay_entries.h"
 #include "tools/replay/stale_links.h"
 
@@ -29,25 +29,12 @@ bool replay_stale_begin(const struct replay_settings *settings, struct cc_store 
 			struct replay_stale *ret, int *ret_signal)
 {
 	*ret = (struct replay_stale){ .settings = settings, .store = store };
-	for (size_t i = 0; environ && environ[i]; i++) {
-		if (cc_recipe_carries(environ[i]))
-			cmn_buffer_append(&ret->environment, environ[i], strlen(environ[i]) + 1);
-	}
-	if (ret->environment.failed) {
-		tool_complain("out of memory");
-		return false;
-	}
+	replay_carry_environment(&ret->environment);
+	if (ret->environment.failed)
+		memory_end();
 	/* What cannot be read is not known. */
 	(void)!run_history_load(settings->root, cc_store_trust(store), &ret->history);
 	return present_read(settings, &ret->present, ret_signal);
-}
-
-void replay_stale_release(struct replay_stale *stale)
-{
-	present_release(&stale->present);
-	cmn_buffer_release(&stale->environment);
-	run_history_release(&stale->history);
-	replay_worths_release(&stale->worths);
 }
 
 /* Whether it matters where it was built, and the manifest does not say where. */
@@ -148,7 +135,7 @@ static double worth_of(const struct cc_store_item *item, const struct run_histor
 static bool record(struct replay_stale *stale, const struct cc_store_item *item, struct cmn_view key,
 		   const struct cc_manifest *manifest, enum cmn_status *ret_status)
 {
-	const struct run_history_event *arrival = run_history_find_arrival(&stale->history, item->path);
+	const struct run_history_event *arrival = run_history_find_arrival(stale->history, item->path);
 	const char *wanted = stale->settings->program;
 	char name[CC_RECIPE_NAME_SIZE];
 
@@ -163,9 +150,8 @@ static bool record(struct replay_stale *stale, const struct cc_store_item *item,
 	if (*ret_status == CMN_ERR_TOO_LARGE || *ret_status == CMN_ERR_INVALID ||
 	    *ret_status == CMN_MISS)
 		return true;
-	if (*ret_status == CMN_OK &&
-	    !replay_worths_add(&stale->worths, name, worth_of(item, wanted ? arrival : NULL)))
-		*ret_status = CMN_ERR_NOMEM;
+	if (*ret_status == CMN_OK)
+		replay_worths_add(&stale->worths, name, worth_of(item, wanted ? arrival : NULL));
 	stale->recorded += *ret_status == CMN_OK;
 	return *ret_status == CMN_OK;
 }
@@ -246,7 +232,7 @@ static bool walk(struct replay_stale *stale, bool (*visit)(void *ctx, const stru
 		walked = *status;
 	if (walked == CMN_OK || walked == CMN_MISS)
 		return true;
-	tool_complain("%s: %s", stale->settings->root, cmn_status_string(walked));
+	(void)tool_fail(stale->settings->root, walked);
 	return false;
 }
 

@@ -27,17 +27,16 @@ struct replay_stale {
 	struct cc_store *store;
 	struct present present;
 	struct cmn_buffer environment;		/* of the recipes */
-	struct run_history history;		/* says which program asked for an entry */
+	const struct run_history *history;	/* says which program asked for an entry */
 	struct replay_worths worths;		/* of what became recipes */
 	unsigned long long recorded;		/* entries that became recipes */
 	unsigned long long left[REPLAY_LEFT_COUNT];
 	unsigned long long removed;		/* entries */
 };
 
-/* Looks what is there now. false: complained about, or a signal; the caller releases *ret in any case. */
+/* Looks what is there now. Until the command ends. false: complained about, or a signal. */
 bool replay_stale_begin(const struct replay_settings *settings, struct cc_store *store,
 			struct replay_stale *ret, int *ret_signal);
-void replay_stale_release(struct replay_stale *stale);
 
 /*
  * Makes recipes of all but links, which need these built first; of so many at a time that the

@@ -107,20 +107,16 @@ static bool has_entries(struct cc_store *store)
 	return cc_store_walk(store, false, note_one, &has) != CMN_OK || has;
 }
 
-/* Where the kernel can. Without it they build as they did for whoever had asked. false: complained about. */
-static bool confine_strangers(struct call *call)
+/* Where the kernel can. Without it they build as they did for whoever had asked. */
+static void confine_strangers(struct call *call)
 {
 	struct replay_settings *settings = &call->replay.settings;
 
 	if (!confine_is_possible())
-		return true;
-	if (present_confine(&call->stale.present, settings->root, call->scratch, &call->confine) != CMN_OK) {
-		tool_complain("out of memory");
-		return false;
-	}
+		return;
+	present_confine(&call->stale.present, settings->root, call->scratch, &call->confine);
 	settings->confine = &call->confine;
 	settings->scratch = call->scratch;
-	return true;
 }
 
 /* With the lock, in a directory where nothing is. */
@@ -136,12 +132,15 @@ static void run(struct call *call, struct cc_store *store)
 		replay_all(replay, &none);
 		return;
 	}
-	if (!replay_stale_begin(&replay->settings, store, &call->stale, &replay->signal) ||
-	    !confine_strangers(call) || !build_stale(call))
+	if (!replay_stale_begin(&replay->settings, store, &call->stale, &replay->signal)) {
 		replay->failed = true;
-	else
+		return;
+	}
+	confine_strangers(call);
+	if (build_stale(call))
 		waiting_note_look(replay->fd, began);
-	replay_stale_release(&call->stale);
+	else
+		replay->failed = true;
 }
 
 static void run_in_scratch(struct call *call, struct cc_store *store)
@@ -154,7 +153,6 @@ static void run_in_scratch(struct call *call, struct cc_store *store)
 		run(call, store);
 		(void)!chdir("/");	/* this process looks for nothing any more */
 	} else {
-		tool_complain("cannot create a temporary directory");
 		call->replay.failed = true;
 	}
 	tool_remove_scratch(call->scratch);
@@ -186,33 +184,25 @@ static int run_locked(struct call *call, struct cc_store *store)
 static int replay_cache(struct call *call, const struct tool_cache *cache)
 {
 	struct replay *replay = &call->replay;
-	char *layer = tool_find_library(TOOL_OPENCL_LIBRARY);
 	enum cmn_status status;
 	int code = TOOL_FAILED;
 
 	replay->settings.root = cache->config.dir;
-	replay->settings.layer = layer;
-	if (!layer) {
-		tool_complain(TOOL_OPENCL_LIBRARY
-			      " is not where this command's installation should have it");
-		goto out;
-	}
-	if (!replay_workers_init(&replay->workers, replay->job_count) || !tool_may_write(cache))
-		goto out;
+	replay->settings.layer = replay_find_layer();
+	if (!replay->settings.layer || !tool_may_write(cache))
+		return TOOL_FAILED;
+	replay_workers_init(&replay->workers, replay->job_count);
 	status = call->with_stale ? cc_recipes_make(cache->config.dir, &replay->fd) :
 			 cc_recipes_open(cache->config.dir, &replay->fd);
 	if (status == CMN_MISS) {
 		code = print(call);
 	} else if (status != CMN_OK) {
-		tool_complain("%s: %s", cache->config.dir, cmn_status_string(status));
+		code = tool_fail(cache->config.dir, status);
 	} else {
 		code = run_locked(call, cache->store);
 		(void)close(replay->fd);	/* nothing was written through it */
 	}
-out:
 	replay_workers_release(&replay->workers);
-	replay_order_release(&replay->order);
-	free(layer);
 	return code;
 }
 
@@ -220,29 +210,22 @@ verb_function verb_replay;
 
 int verb_replay(const struct arguments *arguments)
 {
+	static struct call call;	/* until the command ends */
 	struct idle idle;
-	struct call call = {
-		.replay.fd = -1, .replay.idle = &idle,
-		.replay.settings.timeout_ns = (uint64_t)arguments_number(arguments, "timeout", TIMEOUT_S) *
-					      UINT64_C(1000000000),
-		.replay.settings.program = arguments_text(arguments, "program"),
-		.replay.settings.idle = arguments_flag(arguments, "idle"),
-		.with_stale = arguments_flag(arguments, "stale"),
-		.json = arguments_flag(arguments, "json"),
-	};
-	struct tool_cache cache;
-	int code;
 
+	call.replay = (struct replay){
+		.fd = -1, .idle = &idle, .settings.idle = arguments_flag(arguments, "idle"),
+		.settings.timeout_ns = (uint64_t)arguments_number(arguments, "timeout", TIMEOUT_S) *
+				       UINT64_C(1000000000),
+		.settings.program = arguments_text(arguments, "program"),
+	};
+	call.with_stale = arguments_flag(arguments, "stale");
+	call.json = arguments_flag(arguments, "json");
 	idle_init(&idle, call.replay.settings.idle, arguments_number(arguments, "budget", 0));
 	call.replay.job_count = arguments_number(arguments, "jobs", waiting_jobs());
 	if (idle.on_battery) {
 		tool_complain("on battery power: nothing is built");
-		code = print(&call);
-	} else if (!tool_open(&cache)) {
-		code = TOOL_FAILED;
-	} else {
-		code = replay_cache(&call, &cache);
-		tool_close(&cache);
+		return print(&call);
 	}
-	return code;
+	return replay_cache(&call, tool_open());
 }

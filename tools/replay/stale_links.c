@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tools/memory.h"
 #include "tools/replay/replay_entries.h"
 
 enum {
@@ -24,20 +25,14 @@ struct choice {
 	size_t count;
 };
 
-static bool add_content(struct choice *choice, const struct cmn_hash *content)
+static void add_content(struct choice *choice, const struct cmn_hash *content)
 {
-	struct cmn_hash *contents;
-
 	for (size_t i = 0; i < choice->count; i++) {
 		if (cmn_hash_equal(&choice->contents[i], content))
-			return true;
+			return;
 	}
-	contents = reallocarray(choice->contents, choice->count + 1, sizeof(*contents));
-	if (!contents)
-		return false;
-	choice->contents = contents;
-	contents[choice->count++] = *content;
-	return true;
+	memory_grow(choice->contents, choice->count);
+	choice->contents[choice->count++] = *content;
 }
 
 struct successor {
@@ -51,10 +46,8 @@ static bool add_contents(void *ctx, struct cmn_view key)
 	struct successor *successor = ctx;
 	const struct object *object;
 
-	for (size_t i = 0; (object = objects_find_key(&successor->links->objects, key, i)); i++) {
-		if (!add_content(successor->choice, &object->content))
-			return false;
-	}
+	for (size_t i = 0; (object = objects_find_key(&successor->links->objects, key, i)); i++)
+		add_content(successor->choice, &object->content);
 	return true;
 }
 
@@ -73,9 +66,8 @@ static enum cmn_status find_choice(struct stale_links *links, const struct cmn_h
 			status = stale_links_renew(links, object->key, add_contents, &successor);
 		} else {
 			cc_key_init(&key);
-			if (present_renew_key(links->present, object->key, &key) &&
-			    !add_contents(&successor, cc_key_view(&key)))
-				status = CMN_ERR_NOMEM;
+			if (present_renew_key(links->present, object->key, &key))
+				(void)add_contents(&successor, cc_key_view(&key));	/* it is true */
 			cc_key_release(&key);
 		}
 		if (status != CMN_OK && status != CMN_MISS)
@@ -131,8 +123,8 @@ static enum cmn_status renew_part(struct stale_links *links, struct cmn_view old
 				  bool (*use)(void *ctx, struct cmn_view key), void *ctx)
 {
 	const struct cmn_hash devices = objects_devices(old);
-	struct choice *choices = NULL;
-	enum cmn_status status = CMN_MISS;
+	struct choice *choices;
+	enum cmn_status status = CMN_OK;
 	struct cmn_view field;
 	size_t count = 0, variants;
 
@@ -140,8 +132,7 @@ static enum cmn_status renew_part(struct stale_links *links, struct cmn_view old
 		count++;
 	if (!count || count == MAX_INPUTS)
 		return CMN_MISS;
-	choices = calloc(count, sizeof(*choices));
-	status = choices ? CMN_OK : CMN_ERR_NOMEM;
+	choices = memory_new(count, sizeof(*choices));
 	for (size_t i = 0; i < count && status == CMN_OK; i++) {
 		struct cmn_hash content;
 
@@ -162,7 +153,7 @@ static enum cmn_status renew_part(struct stale_links *links, struct cmn_view old
 			status = CMN_STALE;	/* the caller knows why */
 		cc_key_release(&key);
 	}
-	for (size_t i = 0; choices && i < count; i++)
+	for (size_t i = 0; i < count; i++)
 		free(choices[i].contents);
 	free(choices);
 	return status;

@@ -6,7 +6,7 @@
 #ifndef TOOLS_REPLAY_STALE_LINKS_H
 #define TOOLS_REPLAY_STALE_LINKS_H
 
-#include "tools/replay/replay_objects.h"
+#include "tools/replay/replay_entries.h"
 #include "tools/replay/present.h"
 
 struct stale_links {
@@ -17,7 +17,7 @@ struct stale_links {
 
 /*
  * Calls use with each key that the same link may have now, until it returns false. CMN_MISS: an input
- * is not there, or it is made of too many; CMN_STALE: use returned false; CMN_ERR_NOMEM.
+ * is not there, or it is made of too many; CMN_STALE: use returned false.
  */
 CMN_CHECKED enum cmn_status stale_links_renew(struct stale_links *links, struct cmn_view old,
 					      bool (*use)(void *ctx, struct cmn_view key),

@@ -112,7 +112,6 @@ static bool count_one(void *ctx, const struct cc_store_item *item)
 
 static void mention(const struct cc_config *config, int recipes_fd, uint64_t mark)
 {
-	const struct cmn_log log = { .level = CMN_LOG_NONE };
 	struct counting counting = { .mark = mark, .until = cmn_clock_deadline(COUNT_NS),
 				     .all = true };
 	struct cc_store *store;
@@ -120,7 +119,7 @@ static void mention(const struct cc_config *config, int recipes_fd, uint64_t mar
 	/* What cannot be noted would be told each time. */
 	if (!is_newer(recipes_fd, LOOKED, mark) || !is_newer(recipes_fd, MENTIONED, mark) ||
 	    cc_number_file_write(recipes_fd, MENTIONED, mark) != CMN_OK ||
-	    cc_store_open(config, &log, &store) != CMN_OK)
+	    cc_store_open(config, &tool_silent, &store) != CMN_OK)
 		return;
 	if (cc_store_walk(store, false, count_one, &counting) == CMN_OK && counting.count)
 		tool_complain("a driver or compiler has changed: %s%llu kernels may wait for it; "
@@ -131,13 +130,13 @@ static void mention(const struct cc_config *config, int recipes_fd, uint64_t mar
 
 void waiting_mention(void)
 {
-	const struct cmn_log log = { .level = CMN_LOG_NONE };	/* the layer will complain */
 	uint64_t mark = mark_ns();
 	struct cc_config config;
 	int fd;
 
-	if (!mark || !isatty(STDERR_FILENO) || is_served() || cc_config_load(&log, &config) != CMN_OK)
+	if (!mark || !isatty(STDERR_FILENO) || is_served())
 		return;
+	tool_load_config(&config);	/* the layer will complain */
 	if (config.dir && !config.disable && !config.read_only && access(config.dir, F_OK) == 0 &&
 	    cc_recipes_make(config.dir, &fd) == CMN_OK) {
 		mention(&config, fd, mark);

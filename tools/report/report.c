@@ -4,55 +4,47 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include "cachecore/disk/root.h"
 #include "common/file.h"
 #include "tools/arguments.h"
+#include "tools/memory.h"
 #include "tools/output.h"
-#include "tools/report/report_json.h"
 #include "tools/report/report_page.h"
 #include "tools/tool.h"
 
 /* A directory that is not ours has a page too, which says so. false: it has none, all was said. */
 static bool describe_foreign(struct cmn_buffer *html)
 {
-	const struct cmn_log silent = { .level = CMN_LOG_NONE };
 	struct cc_config config;
 	const char *reason = NULL;
 	struct stat info;
 	bool foreign;
 
-	if (cc_config_load(&silent, &config) != CMN_OK)
-		return false;
+	tool_load_config(&config);
 	foreign = config.dir && stat(config.dir, &info) == 0 &&
 		  cc_root_check(config.dir, CC_ROOT_OWN, &reason) == CMN_ERR_ACCESS;
 	if (foreign)
 		report_page_write_problem(html, config.dir, reason);
 	cc_config_release(&config);
-	return foreign && !html->failed;
+	return foreign;
 }
 
 /* false: complained about. */
 static bool describe(const struct tool_cache *cache, bool json, struct cmn_buffer *text)
 {
-	struct report_data data;
+	static struct report_data data;	/* until the command ends */
 	enum cmn_status status = report_data_gather(cache, &data);
 
-	if (status == CMN_OK) {
-		if (json) {
-			json_append(text, report_json_new(&data));
-			cmn_buffer_append_u8(text, '\n');
-		} else {
-			report_page_write(text, &data);
-		}
-		if (text->failed)
-			status = CMN_ERR_NOMEM;
-	}
-	report_data_release(&data);
 	if (status != CMN_OK)
-		tool_complain("%s: %s", cache->config.dir, cmn_status_string(status));
-	return status == CMN_OK;
+		return tool_fail(cache->config.dir, status) == TOOL_OK;
+	if (json) {
+		json_append(text, report_json_new(&data));
+		cmn_buffer_append_u8(text, '\n');
+	} else {
+		report_page_write(text, &data);
+	}
+	return true;
 }
 
 /* Takes the page. */
@@ -61,6 +53,8 @@ static int write_page(const char *file, struct cmn_buffer *html)
 	struct output output;
 	bool good;
 
+	if (html->failed)
+		memory_end();
 	if (!output_open(file, "a report", &output)) {
 		cmn_buffer_release(html);
 		return TOOL_FAILED;
@@ -78,24 +72,22 @@ verb_function verb_report;
 
 int verb_report(const struct arguments *arguments)
 {
-	bool json = arguments_flag(arguments, "json"), usable, described;
+	bool json = arguments_flag(arguments, "json"), described;
 	const char *file = arguments->operand;
 	struct cmn_buffer text = { 0 };
-	struct tool_cache cache;
+	struct tool_cache *cache;
 	int code;
 
 	if (!file && !json) {
 		tool_complain("report: FILE is missing (try ckcache report --help)");
 		return TOOL_USAGE;
 	}
-	usable = tool_open(&cache);
-	described = usable ? describe(&cache, json, &text) : !json && describe_foreign(&text);
-	if (usable)
-		tool_close(&cache);
+	cache = tool_try_open();
+	described = cache ? describe(cache, json, &text) : !json && describe_foreign(&text);
 	if (!described) {
 		cmn_buffer_release(&text);
 		return TOOL_FAILED;
 	}
 	code = write_page(file ? file : "-", &text);
-	return usable ? code : TOOL_FAILED;
+	return cache ? code : TOOL_FAILED;
 }

@@ -3,12 +3,10 @@
  * report_chart: what was looked up over time, as columns of rectangles without text in them:
  * labels stand beside them, where they keep their size on any screen, and all numbers in a table.
  */
-#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "tools/report/report_page.h"
-#include "tools/report/report_value.h"
 
 #define DAY_NS (UINT64_C(86400) * 1000000000)
 #define MS_NS UINT64_C(1000000)

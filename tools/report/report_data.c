@@ -2,16 +2,13 @@
 /* report_data: one walk over the entries, of which only sums and the first ones are kept. */
 #include "tools/report/report_data.h"
 
-#include <fcntl.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "cachecore/key.h"
-#include "cachecore/disk/space/number_file.h"
 #include "common/clock.h"
-#include "tools/entries/entry_label.h"
+#include "tools/entries/entry_name.h"
+#include "tools/memory.h"
 #include "tools/terminal.h"
 
 #define DAY_NS (UINT64_C(86400) * 1000000000)
@@ -30,38 +27,30 @@ static struct cmn_view cut(struct cmn_view text)
 	return (struct cmn_view){ text.data, len > MAX_TEXT ? MAX_TEXT : len };
 }
 
-/* NULL: nothing, or no memory. */
-static char *copy_text(struct report_data *data, struct cmn_view text)
+/* NULL: nothing. */
+static char *copy_text(struct cmn_view text)
 {
 	struct cmn_view shown = cut(text);
-	char *copy = shown.len ? strndup(shown.data, shown.len) : NULL;
 
-	data->failed |= shown.len && !copy;
-	return copy;
+	return shown.len ? memory_copy_view(shown) : NULL;
 }
 
-/* NULL: it is called nothing, or no memory. */
-static char *name_program(struct report_data *data, struct cmn_view key)
+/* NULL: it is called nothing. */
+static char *name_program(struct cmn_view key)
 {
 	struct cmn_buffer text = { 0 };
-	char *string = NULL;
 
 	entry_label_append(&text, key, "", MAX_KERNELS);
-	if (text.len || text.failed)
-		string = cmn_buffer_take_string(&text);
-	data->failed |= text.failed || (text.len && !string);
-	cmn_buffer_release(&text);
-	return string;
+	return text.len || text.failed ? memory_string(&text) : NULL;
 }
 
 /* "NAME, driver VERSION", as far as the key tells: OpenCL's is a text, Level Zero's a number. */
-static char *name_device(struct report_data *data, struct cmn_view key)
+static char *name_device(struct cmn_view key)
 {
 	struct cmn_view name = cut(cc_key_find(key, "device.name", 0));
 	struct cmn_view text = cut(cc_key_find(key, "device.driver_version", 0));
 	struct cmn_view number = cc_key_find(key, "driver.version", 0);
 	struct cmn_buffer label = { 0 };
-	char *string;
 
 	if (!name.len)
 		return NULL;
@@ -75,9 +64,7 @@ static char *name_device(struct report_data *data, struct cmn_view key)
 		cmn_buffer_printf(&label, ", driver %llu",
 				  (unsigned long long)cmn_reader_u64(&reader));
 	}
-	string = cmn_buffer_take_string(&label);
-	data->failed |= !string;
-	return string;
+	return memory_string(&label);
 }
 
 static void release_entry(struct report_entry *entry)
@@ -98,20 +85,16 @@ static bool comes_before(const struct report_entry *one, const struct report_ent
 
 	if (first != second)
 		return first > second;
-	return one->path && two->path && strcmp(one->path, two->path) < 0;	/* without memory in no order */
+	return strcmp(one->path, two->path) < 0;
 }
 
-static char *copy_string(struct report_data *data, const char *text)
+static char *copy_string(const char *text)
 {
-	char *copy = text ? strdup(text) : NULL;
-
-	data->failed |= text && !copy;
-	return copy;
+	return text ? memory_copy(text) : NULL;
 }
 
 /* entry: its texts are borrowed. */
-static void keep_top(struct report_data *data, struct report_top *top, const struct report_entry *entry,
-		     bool by_size)
+static void keep_top(struct report_top *top, const struct report_entry *entry, bool by_size)
 {
 	size_t at = top->count;
 
@@ -123,9 +106,9 @@ static void keep_top(struct report_data *data, struct report_top *top, const str
 		release_entry(&top->entries[--top->count]);
 	memmove(&top->entries[at + 1], &top->entries[at], (top->count - at) * sizeof(*entry));
 	top->entries[at] = (struct report_entry){
-		.path = copy_string(data, entry->path), .bytes = entry->bytes,
-		.build_ns = entry->build_ns, .device = copy_string(data, entry->device),
-		.program = copy_string(data, entry->program), .options = copy_string(data, entry->options),
+		.path = copy_string(entry->path), .bytes = entry->bytes,
+		.build_ns = entry->build_ns, .device = copy_string(entry->device),
+		.program = copy_string(entry->program), .options = copy_string(entry->options),
 	};
 	top->count++;
 }
@@ -152,28 +135,25 @@ static void add_sums(struct report_data *data, const struct report_entry *entry,
 	while (days >= ages[age].days)
 		age++;
 	report_group_add(&data->ages[age], &one);
-	if (!report_groups_add(&data->devices.groups, cmn_view_of(entry->device ? entry->device : ""), &one) ||
-	    !report_groups_add(&data->programs.groups, cmn_view_of(entry->program ? entry->program : ""), &one))
-		data->failed = true;
+	report_groups_add(&data->devices.groups, cmn_view_of(entry->device), &one);
+	report_groups_add(&data->programs.groups, cmn_view_of(entry->program), &one);
 }
 
 static bool add_entry(void *ctx, const struct cc_store_item *item)
 {
 	struct report_data *data = ctx;
 	struct report_entry entry = {
-		.path = copy_text(data, cmn_view_of(item->path)),
+		.path = memory_copy(item->path),
 		.bytes = item->bytes,
 		.build_ns = item->build_ns,
-		.device = name_device(data, item->key),
-		.program = name_program(data, item->key),
-		.options = copy_text(data, cc_key_find(item->key, "options", 0)),
+		.device = name_device(item->key),
+		.program = name_program(item->key),
+		.options = copy_text(cc_key_find(item->key, "options", 0)),
 	};
 
-	if (!data->failed) {
-		add_sums(data, &entry, item->access_ns);
-		keep_top(data, &data->largest, &entry, true);
-		keep_top(data, &data->slowest, &entry, false);
-	}
+	add_sums(data, &entry, item->access_ns);
+	keep_top(&data->largest, &entry, true);
+	keep_top(&data->slowest, &entry, false);
 	release_entry(&entry);
 	data->count++;
 	data->bytes += item->bytes;
@@ -183,18 +163,15 @@ static bool add_entry(void *ctx, const struct cc_store_item *item)
 	if (item->status == CMN_OK)
 		data->build_ns += item->build_ns;
 	terminal_progress_count("report", data->count);
-	return !data->failed;
+	return true;
 }
 
 static void sum_up(struct report_data *data)
 {
 	struct report_sums *all[] = { &data->devices, &data->programs };
-	bool done;
 
-	for (size_t i = 0; i < 2; i++) {
-		all[i]->count = report_groups_take(&all[i]->groups, REPORT_TOP, all[i]->largest, &done);
-		data->failed |= !done;
-	}
+	for (size_t i = 0; i < 2; i++)
+		all[i]->count = report_groups_take(&all[i]->groups, REPORT_TOP, all[i]->largest);
 }
 
 /* ---- counts ---- */
@@ -202,17 +179,11 @@ static void sum_up(struct report_data *data)
 static enum cmn_status load_counts(struct report_data *data, const char *root)
 {
 	enum cmn_status status = cc_totals_load(root, &data->stats);
-	int fd;
 
 	if (status != CMN_OK && status != CMN_MISS)
 		return status;
 	data->counted = status == CMN_OK;
-	status = cc_recipes_count(root, &data->recipes);
-	fd = open(root, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOCTTY);
-	if (fd < 0)
-		return status;
-	(void)close(fd);	/* read only */
-	return status;
+	return cc_recipes_count(root, &data->recipes);
 }
 
 enum cmn_status report_data_gather(const struct tool_cache *cache, struct report_data *ret)
@@ -232,7 +203,7 @@ enum cmn_status report_data_gather(const struct tool_cache *cache, struct report
 	terminal_progress_hide();
 	report_history_add(ret, cc_store_trust(cache->store));
 	sum_up(ret);
-	return ret->failed ? CMN_ERR_NOMEM : CMN_OK;
+	return CMN_OK;
 }
 
 uint64_t report_data_lookups(const struct report_data *data)
@@ -253,25 +224,4 @@ struct cc_usage_counts report_data_recent(const struct report_data *data, unsign
 			cc_usage_add_counts(&counts, &data->stats->usage.days[i].counts);
 	}
 	return counts;
-}
-
-static void release_sums(struct report_sums *sums)
-{
-	for (size_t i = 0; i < sums->count; i++)
-		free(sums->largest[i].name);
-	report_groups_release(&sums->groups);
-}
-
-void report_data_release(struct report_data *data)
-{
-	for (size_t i = 0; i < data->largest.count; i++)
-		release_entry(&data->largest.entries[i]);
-	for (size_t i = 0; i < data->slowest.count; i++)
-		release_entry(&data->slowest.entries[i]);
-	for (size_t i = 0; i < data->event_count; i++)
-		free(data->events[i].word);
-	release_sums(&data->devices);
-	release_sums(&data->programs);
-	free(data->events);
-	free(data->stats);
 }

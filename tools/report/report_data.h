@@ -26,7 +26,7 @@ struct report_entry {
 	char *path;
 	uint64_t bytes, build_ns;
 	char *device;		/* its name and its driver's version */
-	char *program;		/* what it is called (entry_label.h) */
+	char *program;		/* what it is called (entry_name.h) */
 	char *options;
 };
 
@@ -69,13 +69,11 @@ struct report_data {
 	size_t event_count;
 	uint64_t history_ns;	/* the first event; 0: there is none */
 	uint64_t evicted_by_size, evicted_by_age;
-	bool failed;		/* out of memory */
 };
 
-/* To be released in any case. CMN_ERR_NOMEM, or as cc_store_walk. */
+/* Once a command, which keeps it. As cc_store_walk. */
 CMN_CHECKED enum cmn_status report_data_gather(const struct tool_cache *cache,
 					       struct report_data *ret);
-void report_data_release(struct report_data *data);
 uint64_t report_data_lookups(const struct report_data *data);
 /* The counts of so many last days, today's the last. */
 struct cc_usage_counts report_data_recent(const struct report_data *data, unsigned int days);

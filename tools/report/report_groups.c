@@ -5,7 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define HASH_NONFATAL_OOM 1
+#include "tools/memory.h"
+
+#define uthash_fatal(message) memory_end()
 #include <uthash.h>
 
 /* Some 200 bytes each. */
@@ -36,15 +38,12 @@ static int by_size(const void *a, const void *b)
 	return strcmp(one->name, two->name);
 }
 
-/* All, the largest first; on the heap. NULL: out of memory, or there are none. */
+/* All, the largest first; on the heap. */
 static struct report_groups_node **sort(const struct report_groups *groups)
 {
-	struct report_groups_node **all = groups->count ? calloc(groups->count, sizeof(struct report_groups_node *))
-							: NULL;
+	struct report_groups_node **all = memory_new(groups->count, sizeof(struct report_groups_node *));
 	size_t count = 0;
 
-	if (!all)
-		return NULL;
 	for (struct report_groups_node *node = groups->nodes; node; node = node->hh.next)
 		all[count++] = node;
 	qsort(all, count, sizeof(struct report_groups_node *), by_size);
@@ -60,44 +59,19 @@ static void drop(struct report_groups *groups, struct report_groups_node *node)
 	groups->count--;
 }
 
-/* false: out of memory. */
-static bool cut(struct report_groups *groups, size_t kept)
+static void cut(struct report_groups *groups, size_t kept)
 {
 	struct report_groups_node **all = sort(groups);
 	size_t count = groups->count;
 
-	if (!all)
-		return false;
 	for (size_t i = kept; i < count; i++) {
 		report_group_add(&groups->others, &all[i]->group);
 		drop(groups, all[i]);
 	}
 	free(all);
-	return true;
 }
 
-static struct report_groups_node *make(struct report_groups *groups, struct cmn_view name)
-{
-	struct report_groups_node *node = calloc(1, sizeof(*node));
-	size_t count;
-
-	if (!node)
-		return NULL;
-	node->group.name = strndup(name.len ? name.data : "", name.len);
-	if (node->group.name) {
-		count = HASH_COUNT(groups->nodes);
-		HASH_ADD_KEYPTR(hh, groups->nodes, node->group.name, strlen(node->group.name), node);
-		if (HASH_COUNT(groups->nodes) > count) {
-			groups->count++;
-			return node;
-		}
-	}
-	free(node->group.name);
-	free(node);
-	return NULL;
-}
-
-bool report_groups_add(struct report_groups *groups, struct cmn_view name,
+void report_groups_add(struct report_groups *groups, struct cmn_view name,
 		       const struct report_group *more)
 {
 	const char *end = name.len ? memchr(name.data, '\0', name.len) : NULL;
@@ -106,27 +80,24 @@ bool report_groups_add(struct report_groups *groups, struct cmn_view name,
 	name.len = end ? (size_t)(end - (const char *)name.data) : name.len;
 	name.data = name.len ? name.data : "";
 	HASH_FIND(hh, groups->nodes, name.data, name.len, node);
-	if (!node && groups->count == MAX_GROUPS && !cut(groups, MAX_GROUPS / 2))
-		return false;
-	if (!node)
-		node = make(groups, name);
-	if (node)
-		report_group_add(&node->group, more);
-	return node != NULL;
+	if (!node && groups->count == MAX_GROUPS)
+		cut(groups, MAX_GROUPS / 2);
+	if (!node) {
+		node = memory_new(1, sizeof(*node));
+		node->group.name = memory_copy_view(name);
+		HASH_ADD_KEYPTR(hh, groups->nodes, node->group.name, name.len, node);
+		groups->count++;
+	}
+	report_group_add(&node->group, more);
 }
 
-size_t report_groups_take(struct report_groups *groups, size_t most, struct report_group *ret,
-			  bool *ret_done)
+size_t report_groups_take(struct report_groups *groups, size_t most, struct report_group *ret)
 {
-	struct report_groups_node **all = NULL;
+	struct report_groups_node **all;
 	size_t count;
 
-	*ret_done = true;
-	if (!groups->count)
-		return 0;
-	*ret_done = cut(groups, most) && (all = sort(groups)) != NULL;
-	if (!all)
-		return 0;
+	cut(groups, most);
+	all = sort(groups);
 	count = groups->count;
 	for (size_t i = 0; i < count; i++) {
 		ret[i] = all[i]->group;

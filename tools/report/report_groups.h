@@ -7,7 +7,6 @@
 #ifndef TOOLS_REPORT_REPORT_GROUPS_H
 #define TOOLS_REPORT_REPORT_GROUPS_H
 
-#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -25,16 +24,15 @@ struct report_groups {
 	struct report_group others;
 };
 
-/* Adds the numbers of more, whose name may be empty: not known. false: out of memory. */
-bool report_groups_add(struct report_groups *groups, struct cmn_view name,
+/* Adds the numbers of more, whose name may be empty: not known. */
+void report_groups_add(struct report_groups *groups, struct cmn_view name,
 		       const struct report_group *more);
 /*
  * Moves the sums of all but the largest ones to the others, and those to ret, the largest first, with
  * names that are the caller's to free. Returns how many there are, at most so many. What is left of
- * groups is to be released. false in *ret_done: out of memory.
+ * groups is to be released.
  */
-size_t report_groups_take(struct report_groups *groups, size_t most, struct report_group *ret,
-			  bool *ret_done);
+size_t report_groups_take(struct report_groups *groups, size_t most, struct report_group *ret);
 void report_groups_release(struct report_groups *groups);
 void report_group_add(struct report_group *group, const struct report_group *more);
 

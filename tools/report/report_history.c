@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "cachecore/record/events.h"
+#include "tools/memory.h"
 
 /* In the order of cc_event_kind; NULL: its reason says more than it. */
 static const char *const kinds[] = {
@@ -26,21 +27,17 @@ static const char *const kinds[] = {
 static struct report_event *find_event(struct report_data *data, const char *what,
 				       struct cmn_view word)
 {
-	struct report_event *events;
+	struct report_event *found;
 
 	for (size_t i = 0; i < data->event_count; i++) {
 		if (data->events[i].what == what &&
 		    cmn_view_equal(cmn_view_of(data->events[i].word), word))
 			return &data->events[i];
 	}
-	events = reallocarray(data->events, data->event_count + 1, sizeof(*events));
-	if (!events)
-		return NULL;
-	data->events = events;
-	events[data->event_count] = (struct report_event){ .what = what };
-	if (word.len && !(events[data->event_count].word = strndup(word.data, word.len)))
-		return NULL;
-	return &data->events[data->event_count++];
+	memory_grow(data->events, data->event_count);
+	found = &data->events[data->event_count++];
+	*found = (struct report_event){ .what = what, .word = word.len ? memory_copy_view(word) : NULL };
+	return found;
 }
 
 static void see_time(struct report_data *data, uint64_t time_ns)
@@ -61,10 +58,6 @@ static void add_event(void *ctx, const struct cc_event_record *event)
 	if (data->event_count >= max_words || word.len > 48)
 		word = (struct cmn_view){ 0 };
 	found = find_event(data, kinds[event->kind], word);
-	if (!found) {
-		data->failed = true;
-		return;
-	}
 	found->count++;
 	if (found->last_ns < event->time_ns)
 		found->last_ns = event->time_ns;

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* report_json: the same data as the page's, without its texts and drawings. */
-#include "tools/report/report_json.h"
-
-#include "tools/report/report_value.h"
+#include "tools/report/report_page.h"
 
 static void add_counts(struct json_object *object, const struct cc_usage_counts *counts)
 {
@@ -95,23 +93,21 @@ static void add_disk(struct json_object *root, const struct report_data *data)
 	add_top(root, "slowest", &data->slowest);
 }
 
-static void add_totals(struct json_object *root, const struct report_data *data)
+void report_json_add_totals(struct json_object *object, const struct cc_totals *stats)
 {
 	static const enum cc_counter counts[] = { CC_HITS_MEMORY, CC_HITS_DISK, CC_HITS_REMOTE, CC_MISSES,
 						  CC_DEFERRED, CC_STORES, CC_ERRORS };
-	const struct cc_totals *stats = data->stats;
 	struct json_object *bypasses;
 
 	for (size_t i = 0; i < sizeof(counts) / sizeof(counts[0]); i++)
-		json_add_number(root, cc_counter_name(counts[i]), stats->counters[counts[i]]);
-	bypasses = json_add_object(root, "bypasses");
+		json_add_number(object, cc_counter_name(counts[i]), stats->counters[counts[i]]);
+	bypasses = json_add_object(object, "bypasses");
 	for (size_t i = 0; i < stats->bypass_count; i++)
 		json_add_number(bypasses, stats->bypasses[i].reason, stats->bypasses[i].count);
-	json_add_ms(root, "compile_ms_spent", stats->counters[CC_COMPILE_NS_SPENT]);
-	json_add_ms(root, "compile_ms_saved", stats->counters[CC_COMPILE_NS_SAVED]);
-	json_add_number(root, "compiled_unattended", stats->counters[CC_UNATTENDED]);
-	json_add_ms(root, "compile_ms_unattended", stats->counters[CC_UNATTENDED_NS]);
-	json_add_number(root, "recipes", data->recipes.recipes);
+	json_add_ms(object, "compile_ms_spent", stats->counters[CC_COMPILE_NS_SPENT]);
+	json_add_ms(object, "compile_ms_saved", stats->counters[CC_COMPILE_NS_SAVED]);
+	json_add_number(object, "compiled_unattended", stats->counters[CC_UNATTENDED]);
+	json_add_ms(object, "compile_ms_unattended", stats->counters[CC_UNATTENDED_NS]);
 }
 
 static void add_events(struct json_object *root, const struct report_data *data)
@@ -139,7 +135,8 @@ struct json_object *report_json_new(const struct report_data *data)
 
 	json_add_text(root, "directory", data->config->dir);
 	json_add_number(root, "time_ns", data->now_ns);
-	add_totals(root, data);
+	report_json_add_totals(root, data->stats);
+	json_add_number(root, "recipes", data->recipes.recipes);
 	add_usage(root, data);
 	add_disk(root, data);
 	add_events(root, data);

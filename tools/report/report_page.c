@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "common/clock.h"
-#include "tools/report/report_value.h"
 #include "tools/template.h"
 #include "tools/text.h"
 

@@ -82,7 +82,10 @@ void child_over(void)
 
 	(void)sigemptyset(&set);	/* as above */
 	(void)sigaddset(&set, SIGPIPE);
-	(void)sigprocmask(SIG_UNBLOCK, &set, NULL);
+	if (begun.kind == CHILD_COMMAND)
+		(void)sigprocmask(SIG_SETMASK, &begun.mask_before, NULL);
+	else
+		(void)sigprocmask(SIG_UNBLOCK, &set, NULL);
 }
 
 void child_end_by(int number)

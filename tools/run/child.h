@@ -31,7 +31,8 @@ enum child_kind {
 };
 /*
  * Blocks the signals that child_wait waits for, once, before the first child; and SIGPIPE, so that
- * a reader who leaves does not keep the caller from clearing up. child_over lets that one come.
+ * a reader who leaves does not keep the caller from clearing up. child_over lets that one come; after a
+ * command, all.
  */
 void child_begin(enum child_kind kind);
 void child_over(void);

@@ -15,6 +15,7 @@
 #include "cachecore/record/totals.h"
 #include "tools/arguments.h"
 #include "tools/json_output.h"
+#include "tools/memory.h"
 #include "tools/replay/waiting.h"
 #include "tools/run/run_program.h"
 #include "tools/run/run_layers.h"
@@ -29,32 +30,15 @@ struct summary {
 	char *problem;		/* the directory's, whatever why says; heap, NULL: none */
 };
 
-/* As env, timeout and the shell have them, with TOOL_CANNOT_RUN. */
-enum {
-	RUN_CANNOT_EXECUTE = 126,
-	RUN_NOT_FOUND = 127,
-};
-
-/* Returns only if the command could not be started. */
-static int execute(char **command)
-{
-	int error;
-
-	(void)execvp(command[0], command);
-	error = errno;
-	tool_complain("%s: %s", command[0], strerror(error));
-	return error == ENOENT || error == ENOTDIR ? RUN_NOT_FOUND : RUN_CANNOT_EXECUTE;
-}
-
-/* What the root's file says; zeros where it says nothing; NULL: out of memory. */
+/* What the root's file says; zeros where it says nothing. */
 static struct cc_totals *read_stats(const char *root)
 {
 	struct cc_totals *stats = NULL;
 
 	if (!root)
-		return calloc(1, sizeof(*stats));
+		return memory_new(1, sizeof(*stats));
 	(void)!cc_totals_load(root, &stats);	/* not the command's failure */
-	return stats;
+	return memory_of(stats);
 }
 
 static uint64_t positive(uint64_t before, uint64_t after)
@@ -149,40 +133,27 @@ static void print_json(const struct summary *summary)
 	(void)json_print(object);	/* the exit code is the command's */
 }
 
-/* What a script reads is the summary alone. */
-static int execute_aside(char **command)
-{
-	(void)dup2(STDERR_FILENO, STDOUT_FILENO);	/* where that is closed, the command has none either */
-	return execute(command);
-}
-
 static int run_with_summary(char **command, bool json)
 {
-	const struct cmn_log log = { .level = CMN_LOG_NONE };	/* the layer will complain */
 	enum program_kind kind = program_look(command[0], NULL);
-	struct cc_totals *before = NULL, *after = NULL;
-	struct cc_config config = { 0 };
+	struct cc_totals *before, *after;
+	struct cc_config config;
 	int state = 0;
 	bool ran;
 
 	if (kind == PROGRAM_ABSENT)
-		return execute(command);	/* says so */
-	if (cc_config_load(&log, &config) != CMN_OK) {
-		tool_complain("out of memory");
-		return TOOL_CANNOT_RUN;
-	}
+		return run_wait_execute(command);	/* says so */
+	tool_load_config(&config);	/* the layer will complain */
 	before = read_stats(config.dir);
-	ran = run_wait(command, json ? execute_aside : execute, json, &state);
-	if (ran)
-		after = read_stats(config.dir);
-	if (before && after) {
-		const struct summary summary = sum_up(&config, kind, before, after);
+	ran = run_wait(command, json, json, &state);	/* what a script reads is the summary alone */
+	if (ran) {
+		const struct summary summary = sum_up(&config, kind, before, after = read_stats(config.dir));
 
 		(json ? print_json : print_summary)(&summary);
 		free(summary.problem);
+		free(after);
 	}
 	free(before);
-	free(after);
 	cc_config_release(&config);
 	return ran ? run_wait_end_as(state) : TOOL_CANNOT_RUN;
 }
@@ -196,5 +167,6 @@ int verb_run(const struct arguments *arguments)
 	if (!run_layers_enable())
 		return TOOL_CANNOT_RUN;
 	waiting_mention();
-	return summary || json ? run_with_summary(arguments->command, json) : execute(arguments->command);
+	return summary || json ? run_with_summary(arguments->command, json) :
+				 run_wait_execute(arguments->command);
 }

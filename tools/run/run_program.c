@@ -3,7 +3,6 @@
 #include "tools/run/run_program.h"
 
 #include <elf.h>
-#include <errno.h>
 #include <fcntl.h>
 #include <link.h>
 #include <stdbool.h>

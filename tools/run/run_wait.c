@@ -13,7 +13,12 @@
 #include "tools/run/child.h"
 #include "tools/tool.h"
 
-enum { RUN_SIGNAL = 128 };	/* as the shell has it */
+/* As env, timeout and the shell have them. */
+enum {
+	RUN_CANNOT_EXECUTE = 126,
+	RUN_NOT_FOUND = 127,
+};
+enum { RUN_SIGNAL = 128 };
 
 /* A pipe's other end would wait for this process, too, if it kept what the command closes. */
 static void let_go_of_descriptors(bool but_output)
@@ -42,15 +47,28 @@ static void pass(pid_t child, const struct signalfd_siginfo *info)
 		(void)kill(child, (int)info->ssi_signo);
 }
 
-bool run_wait(char **command, int (*execute)(char **command), bool keep_output,
-	      int *ret_state)
+int run_wait_execute(char **command)
+{
+	int error;
+
+	(void)execvp(command[0], command);
+	error = errno;
+	tool_complain("%s: %s", command[0], strerror(error));
+	return error == ENOENT || error == ENOTDIR ? RUN_NOT_FOUND : RUN_CANNOT_EXECUTE;
+}
+
+bool run_wait(char **command, bool aside, bool keep_output, int *ret_state)
 {
 	struct child child = { .deadline = UINT64_MAX };
 	struct signalfd_siginfo info;
 
 	child_begin(CHILD_COMMAND);
-	if (child_fork(&child) == 0)
-		_exit(execute(command));
+	if (child_fork(&child) == 0) {
+		/* Where stderr is closed, the command has no stdout either. */
+		if (aside)
+			(void)dup2(STDERR_FILENO, STDOUT_FILENO);
+		_exit(run_wait_execute(command));
+	}
 	if (child.pid < 0) {
 		tool_complain("fork: %s", strerror(errno));
 		return false;

@@ -6,7 +6,6 @@
  */
 #include "tools/worker/level_zero_loader.h"
 
-#include <dlfcn.h>
 #include <inttypes.h>
 #include <link.h>
 #include <stdio.h>
@@ -24,17 +23,10 @@ enum { MAX_COMPONENTS = 32 };
 static bool load(struct level_zero_loader *ret)
 {
 	const char *lack;
-	Dl_info info;
 
 	channel_asking("the Level Zero loader");
 	lack = level_zero_loader_load(ret);
-	if (lack) {
-		(void)channel_say("failed", "loader", lack);
-		return false;
-	}
-	if (dladdr((void *)ret->init, &info))
-		(void)channel_say("loader", info.dli_fname);
-	return true;
+	return worker_say_loader(lack, (const void *)ret->init);
 }
 
 static void say_loader_version(const struct level_zero_loader *loader)

@@ -36,17 +36,10 @@ typedef cl_int(CL_API_CALL *loader_info_fn)(cl_uint name, size_t size, void *val
 static bool load(struct opencl_loader *ret)
 {
 	const char *problem;
-	Dl_info info;
 
 	channel_asking("the OpenCL loader");
 	problem = opencl_loader_load(ret);
-	if (problem) {
-		(void)channel_say("failed", "loader", problem);
-		return false;
-	}
-	if (dladdr((void *)ret->get_platforms, &info))
-		(void)channel_say("loader", info.dli_fname);
-	return true;
+	return worker_say_loader(problem, (const void *)ret->get_platforms);
 }
 
 static void say_loader_name(const struct opencl_loader *loader)

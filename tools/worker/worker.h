@@ -24,6 +24,18 @@ int probe_opencl_build(int argc, char **argv);		/* [PLATFORM DEVICE]: else all *
 int probe_level_zero(int argc, char **argv);
 int probe_level_zero_build(int argc, char **argv);	/* [DRIVER DEVICE] */
 
+/* Functions of a loader's, and where the pointer to each is in a structure, which is zeroed by the caller. */
+struct worker_function {
+	const char *name;
+	size_t offset;
+	bool needed;
+};
+/* Loads a library, which stays, and finds its functions. NULL, or why not; lack: one is missing. */
+const char *worker_load(const char *library, const struct worker_function *functions, size_t count, void *ret,
+			const char *lack);
+
+/* Says why a loader cannot be used (false), or where this function of its came from. */
+bool worker_say_loader(const char *problem, const void *function);
 /* Says which files of ours this process has; which files it has at all. */
 void worker_say_layers(void);
 void worker_say_mapped(void);

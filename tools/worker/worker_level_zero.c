@@ -1,15 +1,109 @@
 /* SPDX-License-Identifier: MIT */
-/* worker_level_zero: Level Zero's modules, of one input or several. */
-#include "tools/worker/worker.h"
-
+/* worker_level_zero: Level Zero's modules, of one input or several; its loader's functions by their names. */
 #include "tools/worker/level_zero_loader.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "cachecore/key.h"
+#include "tools/memory.h"
 #include "tools/replay/replay_entries.h"
 #include "tools/worker/channel.h"
+#include "tools/worker/worker.h"
+
+/*
+ * A kernel that stores 7. Assembled (spirv-as --target-env opencl1.2) from:
+ *
+ *               OpCapability Addresses
+ *               OpCapability Kernel
+ *               OpMemoryModel Physical64 OpenCL
+ *               OpEntryPoint Kernel %doctor "doctor"
+ *       %uint = OpTypeInt 32 0
+ *       %void = OpTypeVoid
+ *    %pointer = OpTypePointer CrossWorkgroup %uint
+ *       %kind = OpTypeFunction %void %pointer
+ *      %seven = OpConstant %uint 7
+ *     %doctor = OpFunction %void None %kind
+ *        %out = OpFunctionParameter %pointer
+ *      %entry = OpLabel
+ *               OpStore %out %seven Aligned 4
+ *               OpReturn
+ *               OpFunctionEnd
+ */
+static const uint32_t module_il[] = {
+	0x07230203, 0x00010000, 0x00070000, 0x00000009, 0x00000000, 0x00020011,
+	0x00000004, 0x00020011, 0x00000006, 0x0003000e, 0x00000002, 0x00000002,
+	0x0005000f, 0x00000006, 0x00000001, 0x74636f64, 0x0000726f, 0x00040015,
+	0x00000002, 0x00000020, 0x00000000, 0x00020013, 0x00000003, 0x00040020,
+	0x00000004, 0x00000005, 0x00000002, 0x00040021, 0x00000005, 0x00000003,
+	0x00000004, 0x0004002b, 0x00000002, 0x00000006, 0x00000007, 0x00050036,
+	0x00000003, 0x00000001, 0x00000000, 0x00000005, 0x00030037, 0x00000004,
+	0x00000007, 0x000200f8, 0x00000008, 0x0005003e, 0x00000007, 0x00000006,
+	0x00000002, 0x00000004, 0x000100fd, 0x00010038,
+};
+
+#define NEEDED(member, function) { #function, offsetof(struct level_zero_loader, member), true },
+#define OPTIONAL(member, function) { #function, offsetof(struct level_zero_loader, member), false },
+
+const char *level_zero_loader_load(struct level_zero_loader *ret)
+{
+	static const struct worker_function functions[] = { LEVEL_ZERO_LOADER_FUNCTIONS(NEEDED, OPTIONAL) };
+
+	return worker_load("libze_loader.so.1", functions, sizeof(functions) / sizeof(functions[0]), ret,
+			   "it lacks functions of Level Zero 1.0");
+}
+
+ze_result_t level_zero_loader_drivers(const struct level_zero_loader *loader,
+				      ze_driver_handle_t ret[MAX_LZ_DRIVERS], uint32_t *ret_count)
+{
+	ze_result_t result = loader->init(0);
+
+	*ret_count = 0;
+	if (result == ZE_RESULT_SUCCESS)
+		result = loader->get_drivers(ret_count, NULL);
+	if (result == ZE_RESULT_SUCCESS && *ret_count > MAX_LZ_DRIVERS)
+		result = ZE_RESULT_ERROR_INVALID_SIZE;
+	if (result == ZE_RESULT_SUCCESS)
+		result = loader->get_drivers(ret_count, ret);
+	return result;
+}
+
+uint32_t level_zero_loader_devices(const struct level_zero_loader *loader,
+				   ze_driver_handle_t driver,
+				   ze_device_handle_t ret[MAX_LZ_DEVICES])
+{
+	uint32_t count = 0;
+
+	/* As many as there are: Intel's driver 22.43 fills a longer list with what is no device. */
+	if (loader->get_devices(driver, &count, NULL) != ZE_RESULT_SUCCESS ||
+	    count > MAX_LZ_DEVICES ||
+	    loader->get_devices(driver, &count, ret) != ZE_RESULT_SUCCESS)
+		return 0;
+	return count;
+}
+
+uint32_t level_zero_loader_sub_devices(const struct level_zero_loader *loader,
+				       ze_device_handle_t device,
+				       ze_device_handle_t ret[MAX_LZ_DEVICES])
+{
+	uint32_t count = 0;
+
+	if (loader->get_sub_devices(device, &count, NULL) != ZE_RESULT_SUCCESS || !count ||
+	    count > MAX_LZ_DEVICES ||
+	    loader->get_sub_devices(device, &count, ret) != ZE_RESULT_SUCCESS)
+		return 0;
+	return count;
+}
+
+ze_module_desc_t level_zero_loader_small_module(void)
+{
+	return (ze_module_desc_t){
+		.stype = ZE_STRUCTURE_TYPE_MODULE_DESC,
+		.format = ZE_MODULE_FORMAT_IL_SPIRV,
+		.inputSize = sizeof(module_il),
+		.pInputModule = (const uint8_t *)module_il,
+	};
+}
 
 /* What an application gets: found, and its drivers started, once. */
 struct machine {
@@ -110,12 +204,9 @@ struct module {
 static void release_module(struct module *module)
 {
 	for (uint32_t i = 0; i < module->count; i++) {
-		if (module->input_flags)
-			free(module->input_flags[i]);
-		if (module->constants) {
-			free((void *)module->constants[i].pConstantIds);
-			free((void *)module->constants[i].pConstantValues);
-		}
+		free(module->input_flags[i]);
+		free((void *)module->constants[i].pConstantIds);
+		free((void *)module->constants[i].pConstantValues);
 	}
 	free(module->sizes);
 	free(module->inputs);
@@ -126,17 +217,15 @@ static void release_module(struct module *module)
 	free(module->given_constants);
 }
 
-static bool make_room(struct module *module, uint32_t count)
+static void make_room(struct module *module, uint32_t count)
 {
 	module->count = count;
-	module->sizes = calloc(count, sizeof(*module->sizes));
-	module->inputs = calloc(count, sizeof(*module->inputs));
-	module->input_flags = calloc(count, sizeof(*module->input_flags));
-	module->given_flags = calloc(count, sizeof(*module->given_flags));
-	module->constants = calloc(count, sizeof(*module->constants));
-	module->given_constants = calloc(count, sizeof(*module->given_constants));
-	return module->sizes && module->inputs && module->input_flags && module->given_flags &&
-	       module->constants && module->given_constants;
+	module->sizes = memory_new(count, sizeof(*module->sizes));
+	module->inputs = memory_new(count, sizeof(*module->inputs));
+	module->input_flags = memory_new(count, sizeof(*module->input_flags));
+	module->given_flags = memory_new(count, sizeof(*module->given_flags));
+	module->constants = memory_new(count, sizeof(*module->constants));
+	module->given_constants = memory_new(count, sizeof(*module->given_constants));
 }
 
 /* A constant: input:u32 id:u32 size:u64 value[8]; its value stays in the key. */
@@ -152,17 +241,13 @@ static bool add_constant(struct module *module, struct cmn_view field)
 	if (reader.failed || reader.left != 8 || input >= module->count)
 		return false;
 	constants = &module->constants[input];
-	ids = reallocarray((void *)constants->pConstantIds, constants->numConstants + 1, sizeof(*ids));
-	if (!ids)
-		return false;
-	constants->pConstantIds = ids;
-	values = reallocarray((void *)constants->pConstantValues, constants->numConstants + 1,
-			      sizeof(*values));
-	if (!values)
-		return false;
-	constants->pConstantValues = values;
+	ids = (uint32_t *)constants->pConstantIds;
+	values = (const void **)constants->pConstantValues;
+	memory_grow(ids, constants->numConstants);
+	memory_grow(values, constants->numConstants);
 	ids[constants->numConstants] = id;
-	values[constants->numConstants++] = reader.data;
+	values[constants->numConstants] = reader.data;
+	*constants = (ze_module_constants_t){ constants->numConstants + 1, ids, values };
 	module->given_constants[input] = constants;
 	return true;
 }
@@ -176,12 +261,8 @@ static bool read_inputs(struct module *module, struct cmn_view key)
 			return false;
 		module->sizes[i] = field.len;
 		module->inputs[i] = field.data;
-		if (!replay_key_field(key, "input.options", i, &field))
-			continue;
-		module->input_flags[i] = strndup(field.data, field.len);
-		if (!module->input_flags[i])
-			return false;
-		module->given_flags[i] = module->input_flags[i];
+		if (replay_key_field(key, "input.options", i, &field))
+			module->given_flags[i] = module->input_flags[i] = memory_copy_view(field);
 	}
 	for (unsigned int i = 0; replay_key_field(key, "constant", i, &field); i++) {
 		if (!add_constant(module, field))
@@ -200,7 +281,7 @@ static bool says_something(const struct module *module)
 	return false;
 }
 
-/* false: no memory, or no module's key. */
+/* false: no module's key. */
 static bool read_module(struct cmn_view key, struct module *ret)
 {
 	bool several = replay_key_has(key, "kind", "program"), constants = false;
@@ -209,13 +290,13 @@ static bool read_module(struct cmn_view key, struct module *ret)
 
 	while (replay_key_field(key, "source", count, &field))
 		count++;
-	if (!count || (!several && count != 1) || !make_room(ret, count) || !read_inputs(ret, key))
+	if (!count || (!several && count != 1))
 		return false;
-	if (replay_key_field(key, "options", 0, &field) && field.len) {
-		ret->flags = strndup(field.data, field.len);
-		if (!ret->flags)
-			return false;
-	}
+	make_room(ret, count);
+	if (!read_inputs(ret, key))
+		return false;
+	if (replay_key_field(key, "options", 0, &field) && field.len)
+		ret->flags = memory_copy_view(field);
 	for (uint32_t i = 0; i < count; i++)
 		constants |= ret->given_constants[i] != NULL;
 	ret->desc = (ze_module_desc_t){

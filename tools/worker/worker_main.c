@@ -5,6 +5,7 @@
  */
 #include "tools/worker/worker.h"
 
+#include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <link.h>
@@ -22,12 +23,10 @@
 
 bool worker_is_unwanted(uint64_t size)
 {
-	const struct cmn_log log = { .level = CMN_LOG_NONE };
 	struct cc_config config;
 	bool unwanted;
 
-	if (cc_config_load(&log, &config) != CMN_OK)
-		return false;
+	tool_load_config(&config);
 	unwanted = size && (size < config.min_device_image_size ||
 			    size > config.max_device_image_size ||
 			    (config.max_size && size > config.max_size / 2));
@@ -72,7 +71,6 @@ static int check_files(const struct cc_recipe *recipe, struct cc_manifest_change
 }
 
 struct worker {
-	struct cmn_log log;
 	struct cc_config config;
 	struct cc_store *store;	/* NULL: none */
 	int recipes;		/* their directory */
@@ -174,22 +172,41 @@ static void limit_memory(void)
 
 static int serve_recipes(int argc, char **argv)
 {
-	struct worker worker = { .log = { .level = CMN_LOG_NONE }, .recipes = -1 };
+	struct worker worker = { .recipes = -1 };
 	const char *root = getenv("CKCACHE_DIR");
 	int code = WORKER_UNABLE;
 
 	(void)argc;
 	(void)argv;
 	limit_memory();
-	if (!root || cc_config_load(&worker.log, &worker.config) != CMN_OK)
+	if (!root)
 		return code;
-	if (cc_store_open(&worker.config, &worker.log, &worker.store) == CMN_OK &&
+	tool_load_config(&worker.config);
+	if (cc_store_open(&worker.config, &tool_silent, &worker.store) == CMN_OK &&
 	    cc_recipes_open(root, &worker.recipes) == CMN_OK)
 		code = serve(&worker);
 	cc_store_close(worker.store);
 	(void)close(worker.recipes);	/* read only */
 	cc_config_release(&worker.config);
 	return code;
+}
+
+const char *worker_load(const char *library, const struct worker_function *functions, size_t count, void *ret,
+			const char *lack)
+{
+	void *handle = dlopen(library, RTLD_NOW);
+
+	if (!handle)
+		return dlerror();
+	for (size_t i = 0; i < count; i++) {
+		void *found = dlsym(handle, functions[i].name);
+
+		if (!found && functions[i].needed)
+			return lack;
+		/* ISO C knows no cast from it to a function. */
+		memcpy((char *)ret + functions[i].offset, &found, sizeof(found));
+	}
+	return NULL;
 }
 
 static int say_layer(struct dl_phdr_info *info, size_t size, void *data)
@@ -207,6 +224,17 @@ static int say_layer(struct dl_phdr_info *info, size_t size, void *data)
 	}
 	free(path);
 	return 0;
+}
+
+bool worker_say_loader(const char *problem, const void *function)
+{
+	Dl_info info;
+
+	if (problem)
+		(void)channel_say("failed", "loader", problem);
+	else if (dladdr(function, &info))
+		(void)channel_say("loader", info.dli_fname);
+	return !problem;
 }
 
 void worker_say_layers(void)

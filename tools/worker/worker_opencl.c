@@ -1,32 +1,67 @@
 /* SPDX-License-Identifier: MIT */
-/* worker_opencl: OpenCL's programs, compiled objects, libraries and links. */
-#include "tools/worker/worker.h"
-
+/* worker_opencl: OpenCL's programs, compiled objects, libraries and links; its loader's functions. */
 #include "tools/worker/opencl_loader.h"
 
+#include <stdbool.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "tools/replay/replay_objects.h"
+#include "tools/memory.h"
 #include "tools/replay/replay_entries.h"
 #include "tools/worker/channel.h"
+#include "tools/worker/worker.h"
+
+#define NEEDED(member, function) { #function, offsetof(struct opencl_loader, member), true },
+#define OPTIONAL(member, function) { #function, offsetof(struct opencl_loader, member), false },
+
+const char *opencl_loader_load(struct opencl_loader *ret)
+{
+	static const struct worker_function functions[] = { OPENCL_LOADER_FUNCTIONS(NEEDED, OPTIONAL) };
+
+	return worker_load("libOpenCL.so.1", functions, sizeof(functions) / sizeof(functions[0]), ret,
+			   "it lacks functions of OpenCL 1.1");
+}
+
+cl_uint opencl_loader_platforms(const struct opencl_loader *loader,
+				cl_platform_id ret[MAX_PLATFORMS])
+{
+	cl_uint count = 0;
+
+	if (loader->get_platforms(MAX_PLATFORMS, ret, &count) != CL_SUCCESS)
+		return 0;
+	return count < MAX_PLATFORMS ? count : MAX_PLATFORMS;
+}
+
+cl_uint opencl_loader_devices(const struct opencl_loader *loader, cl_platform_id platform,
+			      cl_device_id ret[MAX_DEVICES])
+{
+	cl_uint count = 0;
+
+	if (loader->get_devices(platform, CL_DEVICE_TYPE_ALL, MAX_DEVICES, ret, &count) !=
+	    CL_SUCCESS)
+		return 0;
+	return count < MAX_DEVICES ? count : MAX_DEVICES;
+}
 
 enum { MAX_DEPTH = 16 };	/* of libraries in libraries: more than anybody makes */
+
+/* Whether a device says so of itself. */
+static bool device_says(const struct opencl_loader *loader, cl_device_id device, cl_device_info what,
+			struct cmn_view text)
+{
+	char said[1024] = "";	/* as the key has it */
+
+	return loader->get_device_info(device, what, sizeof(said), said, NULL) == CL_SUCCESS &&
+	       cmn_view_equal(cmn_view_of(said), text);
+}
 
 static bool platform_is(const struct opencl_loader *loader, cl_platform_id platform,
 			struct cmn_view name)
 {
-	char text[1024] = "";	/* as the key has it */
-
-	return loader->get_platform_info(platform, CL_PLATFORM_NAME, sizeof(text), text, NULL) ==
-		       CL_SUCCESS && cmn_view_equal(cmn_view_of(text), name);
-}
-
-static bool device_is(const struct opencl_loader *loader, cl_device_id device, struct cmn_view name)
-{
 	char text[1024] = "";
 
-	return loader->get_device_info(device, CL_DEVICE_NAME, sizeof(text), text, NULL) ==
+	return loader->get_platform_info(platform, CL_PLATFORM_NAME, sizeof(text), text, NULL) ==
 		       CL_SUCCESS && cmn_view_equal(cmn_view_of(text), name);
 }
 
@@ -56,12 +91,13 @@ static bool add_device(const struct opencl_loader *loader, const struct cc_recip
 	if (target->count == MAX_DEVICES)
 		return false;
 	if (cc_recipe_place(recipe, target->count, &place) && place < count &&
-	    !has_device(target, devices[place]) && device_is(loader, devices[place], name)) {
+	    !has_device(target, devices[place]) && device_says(loader, devices[place], CL_DEVICE_NAME, name)) {
 		target->devices[target->count++] = devices[place];
 		return true;
 	}
 	for (cl_uint i = 0; i < count; i++) {
-		if (has_device(target, devices[i]) || !device_is(loader, devices[i], name))
+		if (has_device(target, devices[i]) ||
+		    !device_says(loader, devices[i], CL_DEVICE_NAME, name))
 			continue;
 		target->devices[target->count++] = devices[i];
 		return true;
@@ -91,12 +127,8 @@ static bool has_versions(const struct opencl_loader *loader, const struct cc_rec
 	struct cmn_view version;
 
 	for (cl_uint i = 0; i < target->count; i++) {
-		char text[1024] = "";
-
 		if (!replay_key_field(recipe->key, "device.driver_version", i, &version) ||
-		    loader->get_device_info(target->devices[i], CL_DRIVER_VERSION, sizeof(text),
-					    text, NULL) != CL_SUCCESS ||
-		    !cmn_view_equal(cmn_view_of(text), version))
+		    !device_says(loader, target->devices[i], CL_DRIVER_VERSION, version))
 			return false;
 	}
 	return true;
@@ -196,8 +228,8 @@ static cl_int get_arguments(const struct target *target, struct cmn_view key,
 		ret->list[ret->count] = target->devices[place];
 	}
 	(void)replay_key_field(key, "options", 0, &options);
-	ret->options = strndup(options.len ? options.data : "", options.len);
-	return ret->options ? CL_SUCCESS : CL_OUT_OF_HOST_MEMORY;
+	ret->options = memory_copy_view(options);
+	return CL_SUCCESS;
 }
 
 static cl_int build(const struct opencl_loader *loader, cl_program program,
@@ -234,22 +266,15 @@ static void release_headers(const struct opencl_loader *loader, struct headers *
 static bool add_header(const struct opencl_loader *loader, cl_context context,
 		       struct headers *headers, struct cmn_view name, struct cmn_view text)
 {
-	cl_program *programs = reallocarray(headers->programs, headers->count + 1, sizeof(*programs));
 	const char *data = text.len ? text.data : "";
 	cl_int error = CL_SUCCESS;
-	char **names;
-	cl_uint at;
+	cl_uint at = headers->count++;
 
-	if (programs)
-		headers->programs = programs;
-	names = programs ? reallocarray(headers->names, headers->count + 1, sizeof(*names)) : NULL;
-	if (!names)
-		return false;
-	headers->names = names;
-	at = headers->count++;
-	names[at] = strndup(name.data, name.len);
-	programs[at] = loader->create_with_source(context, 1, &data, &text.len, &error);
-	return names[at] && programs[at] && error == CL_SUCCESS;
+	memory_grow(headers->programs, at);
+	memory_grow(headers->names, at);
+	headers->names[at] = memory_copy_view(name);
+	headers->programs[at] = loader->create_with_source(context, 1, &data, &text.len, &error);
+	return headers->programs[at] && error == CL_SUCCESS;
 }
 
 static cl_int compile(const struct opencl_loader *loader, cl_context context, cl_program program,
@@ -285,27 +310,34 @@ struct workshop {
 static int make_link(const struct workshop *workshop, struct cmn_view key, unsigned int depth,
 		     cl_program *ret);
 
-/* A compiled object or a library by its key; WORKER_BUILT, or *ret is untouched. */
+/* What no link makes; *ret may be a program that the driver did not build. One of WORKER_…. */
+static int make_program(const struct workshop *workshop, struct cmn_view key, bool compiled, cl_program *ret)
+{
+	const struct opencl_loader *loader = workshop->loader;
+	cl_int error;
+
+	*ret = compiled && !loader->compile ? NULL : create_program(loader, workshop->context, key);
+	if (!*ret)
+		return WORKER_FAILED;
+	error = compiled ? compile(loader, workshop->context, *ret, workshop->target, key) :
+			   build(loader, *ret, workshop->target, key);
+	return error == CL_SUCCESS ? WORKER_BUILT : WORKER_FAILED;
+}
+
+/* A compiled object or a library by its key; WORKER_BUILT, or *ret is of no use. */
 static int make_object(const struct workshop *workshop, const struct object *object,
 		       unsigned int depth, cl_program *ret)
 {
-	const struct opencl_loader *loader = workshop->loader;
-	cl_program program;
+	int code;
 
 	if (objects_is_link(object->key))
 		return make_link(workshop, object->key, depth, ret);
-	if (!loader->compile || !worker_enter(object->directory))
+	if (!workshop->loader->compile || !worker_enter(object->directory))
 		return WORKER_INPUTS;
-	program = create_program(loader, workshop->context, object->key);
-	if (!program)
-		return WORKER_FAILED;
-	if (compile(loader, workshop->context, program, workshop->target, object->key) !=
-	    CL_SUCCESS) {
-		(void)loader->release_program(program);	/* nothing depends on it */
-		return WORKER_FAILED;
-	}
-	*ret = program;
-	return WORKER_BUILT;
+	code = make_program(workshop, object->key, true, ret);
+	if (code != WORKER_BUILT && *ret)
+		(void)workshop->loader->release_program(*ret);	/* nothing depends on it */
+	return code;
 }
 
 /* The i-th input of a link: whatever gives that content. */
@@ -346,7 +378,7 @@ static int link_programs(const struct workshop *workshop, struct cmn_view key,
 static int make_link(const struct workshop *workshop, struct cmn_view key, unsigned int depth,
 		     cl_program *ret)
 {
-	cl_program *inputs = NULL;
+	cl_program *inputs;
 	cl_uint count = 0, made = 0;
 	struct cmn_view field;
 	int code = WORKER_BUILT;
@@ -355,9 +387,7 @@ static int make_link(const struct workshop *workshop, struct cmn_view key, unsig
 		count++;
 	if (!count || depth == MAX_DEPTH || !workshop->loader->link)
 		return WORKER_INPUTS;
-	inputs = calloc(count, sizeof(*inputs));
-	if (!inputs)
-		return WORKER_UNABLE;
+	inputs = memory_new(count, sizeof(*inputs));
 	while (code == WORKER_BUILT && made < count) {
 		struct cmn_hash content;
 
@@ -390,28 +420,6 @@ static int make_link_of_store(const struct workshop *given, struct cmn_view key,
 	if (store)
 		objects_release(&objects);
 	return code;
-}
-
-static int make(const struct workshop *workshop, struct cmn_view key, struct cc_store *store,
-		cl_program *ret)
-{
-	const struct opencl_loader *loader = workshop->loader;
-	bool compiled = replay_key_has(key, "kind", "compile") ||
-			replay_key_has(key, "kind", "compile-il");
-	cl_program program;
-	cl_int error;
-
-	if (objects_is_link(key))
-		return make_link_of_store(workshop, key, store, ret);
-	if (compiled && !loader->compile)
-		return WORKER_FAILED;
-	program = create_program(loader, workshop->context, key);
-	if (!program)
-		return WORKER_FAILED;
-	error = compiled ? compile(loader, workshop->context, program, workshop->target, key) :
-			   build(loader, program, workshop->target, key);
-	*ret = program;
-	return error == CL_SUCCESS ? WORKER_BUILT : WORKER_FAILED;
 }
 
 static uint64_t size_of(const struct opencl_loader *loader, cl_program program)
@@ -476,7 +484,9 @@ static int build_for(const struct opencl_loader *loader, const struct target *ta
 	workshop.context = keep_context(loader, target);
 	if (!workshop.context)
 		return WORKER_ABSENT;
-	code = make(&workshop, key, store, &program);
+	code = objects_is_link(key) ? make_link_of_store(&workshop, key, store, &program) :
+		make_program(&workshop, key, replay_key_has(key, "kind", "compile") ||
+			     replay_key_has(key, "kind", "compile-il"), &program);
 	if (code == WORKER_BUILT && worker_is_unwanted(size_of(loader, program)))
 		code = WORKER_UNWANTED;
 	if (program)

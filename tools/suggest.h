@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* similar: which of several names somebody may have meant. Pure. */
-#ifndef TOOLS_SIMILAR_H
-#define TOOLS_SIMILAR_H
+/* suggest: what somebody may have meant. Pure. */
+#ifndef TOOLS_SUGGEST_H
+#define TOOLS_SUGGEST_H
 
 #include <stddef.h>
 
@@ -15,5 +15,12 @@ struct similar {
 	size_t distance;
 };
 void similar_offer(struct similar *best, const char *word, const char *name);
+
+/*
+ * What to type instead of an option, which may have "=VALUE", by the habits of users of ccache and sccache:
+ * "did you mean ...?"; NULL: no habit. It is only said: one that meant something else (ccache -C) must not
+ * empty a cache.
+ */
+const char *habit_of(const char *option);
 
 #endif
