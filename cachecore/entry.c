@@ -394,13 +394,14 @@ enum cmn_status cc_src_file_read_header(struct cmn_view bytes, uint64_t file_siz
 
 enum cmn_status cc_src_file_decode(struct cmn_view file, struct cc_src *ret)
 {
-	const uint8_t *rest = (const uint8_t *)file.data + CC_SRC_HEADER_SIZE;
 	struct cc_src_header header;
 	enum cmn_status status = cc_src_file_read_header(file, file.len, &header);
+	const uint8_t *rest;
 	struct cmn_hash hash;
 
 	if (status != CMN_OK)
 		return status;
+	rest = (const uint8_t *)file.data + CC_SRC_HEADER_SIZE;
 	hash = hash_of_file(file.data, SRC_HASH_AT, cmn_hash_of(rest, file.len - CC_SRC_HEADER_SIZE));
 	if (!cmn_hash_equal(&hash, &header.hash))
 		return CMN_ERR_CORRUPT;

@@ -92,9 +92,6 @@ static struct scenario scenarios[] = {
 	       "status a | devices | headers missing | compile a -DK=6 | scaled a 2 | data | "
 	       "build a -DK=6 | devices none | build a -DK=6 | status a | devices | kernel k a scale | "
 	       "compile a -DK=6 | print a | status a | show k | drop k | release a"),
-	/* A program is built, built again with other options, then for its first device alone. */
-	SCRIPT("late-then-subset", "source a | build a -DK=1 | build a -DK=2 | devices 0 | "
-	       "build a -DK=3 | scaled a 2 | release a"),
 	/*
 	 * Three objects, one of them by way of a library whose object is released at once, linked with $1;
 	 * $2 is in the library's source, so that the library is new where it is another.
