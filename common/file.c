@@ -54,7 +54,7 @@ uint64_t cmn_file_blocks(const struct stat *info)
 }
 
 enum cmn_status cmn_file_read_open(int fd, size_t max_len, enum cmn_file_trust trust,
-				   const struct cmn_room *room, struct cmn_buffer *buf)
+				   const struct cmn_room *room, struct cmn_buffer *buf, struct stat *ret_info)
 {
 	enum cmn_status status = CMN_OK;
 	struct stat info;
@@ -72,6 +72,8 @@ enum cmn_status cmn_file_read_open(int fd, size_t max_len, enum cmn_file_trust t
 		status = CMN_ERR_TOO_LARGE;
 	if (status != CMN_OK)
 		goto out;
+	if (ret_info)
+		*ret_info = info;
 	want = (size_t)info.st_size;
 	buf->len = 0;
 	/* What it held is dropped first, since growing would copy it. */
@@ -112,7 +114,7 @@ enum cmn_status cmn_file_read_into(int dir_fd, const char *path, size_t max_len,
 {
 	int fd = open_to_read(dir_fd, path, trust == CMN_FILE_FOLLOW ? 0 : O_NOFOLLOW);
 
-	return cmn_file_read_open(fd, max_len, trust, room, buf);
+	return cmn_file_read_open(fd, max_len, trust, room, buf, NULL);
 }
 
 enum cmn_status cmn_file_read(int dir_fd, const char *path, size_t max_len, bool follow,

@@ -47,10 +47,13 @@ CMN_CHECKED enum cmn_status cmn_file_read_into(int dir_fd, const char *path, siz
 					       enum cmn_file_trust trust,
 					       const struct cmn_room *room,
 					       struct cmn_buffer *buf);
-/* As cmn_file_read_into, of an open file, from its beginning; closes it. fd is what open gave: below 0, errno says why. */
+/*
+ * As cmn_file_read_into, of an open file, from its beginning; closes it. fd is what open gave: below
+ * 0, errno says why. ret_info: what fstat said before it was read; NULL: nobody asks.
+ */
 CMN_CHECKED enum cmn_status cmn_file_read_open(int fd, size_t max_len, enum cmn_file_trust trust,
 					       const struct cmn_room *room,
-					       struct cmn_buffer *buf);
+					       struct cmn_buffer *buf, struct stat *ret_info);
 
 /*
  * What the kernel shows for users and groups that a namespace does not map.

@@ -375,27 +375,39 @@ static enum cmn_status check_head(int fd, enum cc_entry_dir_file file)
 	return status;
 }
 
+/* By the times of a .bin. */
+static uint64_t used_ns_of(const struct stat *info)
+{
+	if (info->st_mtim.tv_sec < 0)
+		return 0;
+	return (uint64_t)info->st_mtim.tv_sec * NS_PER_S + (uint64_t)info->st_mtim.tv_nsec;
+}
+
 enum cmn_status cc_entry_dir_read_file(int dir_fd, const char *path, enum cc_entry_dir_file file,
 				       unsigned int n, enum cmn_file_trust trust,
-				       const struct cmn_room *room, struct cmn_buffer *buf)
+				       const struct cmn_room *room, struct cmn_buffer *buf,
+				       uint64_t *ret_used_ns)
 {
 	const uint64_t max_len = file == CC_ENTRY_DIR_SRC ? CC_SRC_MAX_FILE
 						     : CC_ENTRY_MAX_PAYLOAD + CC_ENTRY_HEADER_SIZE;
 	enum cmn_status status;
+	struct stat info;
 	int fd = cc_entry_dir_open_file(dir_fd, path, file, n);
 
-	status = cmn_file_read_open(fd, UNSEEN_LEN_MAX, trust, room, buf);
+	status = cmn_file_read_open(fd, UNSEEN_LEN_MAX, trust, room, buf, &info);
 	if (status == CMN_ERR_TOO_LARGE) {
 		fd = cc_entry_dir_open_file(dir_fd, path, file, n);
 		status = fd < 0 ? cmn_status_from_errno(errno) : check_head(fd, file);
 		if (status == CMN_OK)
-			status = cmn_file_read_open(fd, (size_t)max_len, trust, room, buf);
+			status = cmn_file_read_open(fd, (size_t)max_len, trust, room, buf, &info);
 		else if (fd >= 0)
 			(void)close(fd);	/* read only */
 	}
 	/* Files appear whole: one that is larger than any of ours or shrinks is not what was written. */
 	if (status == CMN_ERR_TOO_LARGE || status == CMN_STALE)
 		return CMN_ERR_CORRUPT;
+	if (status == CMN_OK && ret_used_ns)
+		*ret_used_ns = used_ns_of(&info);
 	return status;
 }
 
@@ -403,7 +415,7 @@ enum cmn_status cc_entry_dir_read_src(int dir_fd, unsigned int n, enum cmn_file_
 				      struct cmn_buffer *file, struct cc_src *ret)
 {
 	enum cmn_status status = cc_entry_dir_read_file(dir_fd, NULL, CC_ENTRY_DIR_SRC, n, trust, NULL,
-							  file);
+							file, NULL);
 
 	return status == CMN_OK ? cc_src_file_decode(cmn_buffer_view(file), ret) : status;
 }
@@ -480,7 +492,8 @@ enum cmn_status cc_entry_dir_read_bin(int dir_fd, const char *path, unsigned int
 				      struct cc_entry **ret)
 {
 	struct cmn_buffer file = { 0 };
-	enum cmn_status status = cc_entry_dir_read_file(dir_fd, path, CC_ENTRY_DIR_BIN, n, trust, room, &file);
+	enum cmn_status status = cc_entry_dir_read_file(dir_fd, path, CC_ENTRY_DIR_BIN, n, trust, room, &file,
+							NULL);
 
 	if (status != CMN_OK) {
 		cmn_buffer_release(&file);
@@ -684,9 +697,7 @@ uint64_t cc_entry_dir_used_ns(int dir_fd, const char *path, unsigned int n)
 		cc_entry_dir_file_path(path, CC_ENTRY_DIR_BIN, n, name);
 	else
 		cc_entry_dir_name(CC_ENTRY_DIR_BIN, n, name);
-	if (fstatat(dir_fd, name, &info, AT_SYMLINK_NOFOLLOW) < 0 || info.st_mtim.tv_sec < 0)
-		return 0;
-	return (uint64_t)info.st_mtim.tv_sec * NS_PER_S + (uint64_t)info.st_mtim.tv_nsec;
+	return fstatat(dir_fd, name, &info, AT_SYMLINK_NOFOLLOW) < 0 ? 0 : used_ns_of(&info);
 }
 
 void cc_entry_dir_note_use(int dir_fd, const char *path, unsigned int n, uint64_t used_ns)

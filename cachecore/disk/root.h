@@ -146,12 +146,14 @@ int cc_entry_dir_open_file(int dir_fd, const char *path, enum cc_entry_dir_file 
  * One of the two files whole, whatever it holds, in the buffer's room, the
  * room given (may be NULL) or malloc's. Of a long one the head is looked at
  * first. CMN_MISS: not there. CMN_ERR_CORRUPT: it is longer than any of ours,
- * or shrinks; CMN_ERR_ACCESS as below; others of file.h.
+ * or shrinks; CMN_ERR_ACCESS as below; others of file.h. ret_used_ns: as cc_entry_dir_used_ns, of a
+ * .bin; NULL: nobody asks.
  */
 CMN_CHECKED enum cmn_status cc_entry_dir_read_file(int dir_fd, const char *path,
 						   enum cc_entry_dir_file file, unsigned int n,
 						   enum cmn_file_trust trust,
-						   const struct cmn_room *room, struct cmn_buffer *buf);
+						   const struct cmn_room *room, struct cmn_buffer *buf,
+						   uint64_t *ret_used_ns);
 /*
  * CMN_OK: the views of *ret point into *file, whose room is used where it
  * suffices and which the caller releases in any case.

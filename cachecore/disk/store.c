@@ -39,6 +39,7 @@ struct lookup {
 	struct cc_store_report report;
 	const char *root;
 	int root_fd;
+	uint64_t used_ns;		/* when it was last used, of the .bin that was read last */
 	uint64_t lock_until;		/* of removals; 0: none yet */
 };
 
@@ -140,7 +141,7 @@ static enum cmn_status read_variant(struct lookup *lookup, unsigned int n,
 	    !cc_entry_dir_match_src(lookup->root_fd, place->entry_dir, n, store->trust, lookup->key, &src_file,
 				    &src)) {
 		status = cc_entry_dir_read_file(lookup->root_fd, place->entry_dir, CC_ENTRY_DIR_SRC, n, store->trust,
-						NULL, &src_file);
+						NULL, &src_file, NULL);
 		if (status == CMN_OK)
 			status = cc_src_file_decode(cmn_buffer_view(&src_file), &src);
 		if (status == CMN_OK && !cmn_view_equal(src.key, lookup->key))
@@ -157,7 +158,7 @@ static enum cmn_status read_variant(struct lookup *lookup, unsigned int n,
 	}
 	if (status == CMN_OK)
 		status = cc_entry_dir_read_file(lookup->root_fd, place->entry_dir, CC_ENTRY_DIR_BIN, n, store->trust,
-						&lookup->room, &bin_file);
+						&lookup->room, &bin_file, &lookup->used_ns);
 	if (status == CMN_OK)
 		status = cc_entry_decode(&bin_file, &src.hash, &lookup->room, manifest, ret);
 	else
@@ -299,10 +300,7 @@ static enum cmn_status try_others(struct lookup *lookup, struct cc_entry **ret)
 /* Before or after now: the clock of who used it may have been ahead. */
 static bool use_is_noted(const struct lookup *lookup, uint64_t now_ns)
 {
-	const struct cc_store_place *place = &lookup->report.place;
-	uint64_t used_ns = cc_entry_dir_used_ns(lookup->root_fd, place->entry_dir, place->n);
-
-	return used_ns + USE_GRAIN_NS >= now_ns && used_ns <= now_ns + USE_GRAIN_NS;
+	return lookup->used_ns + USE_GRAIN_NS >= now_ns && lookup->used_ns <= now_ns + USE_GRAIN_NS;
 }
 
 /* Without waiting: if the day cannot be noted now, a later hit notes both. */

@@ -375,7 +375,7 @@ static void remove_log(int root_fd, struct cmn_view known, size_t len)
 	if (unlinkat(root_fd, CC_EVENTS_NAME, 0) < 0 && errno != ENOENT &&
 	    cmn_file_make_way(root_fd, CC_EVENTS_NAME) != CMN_OK)
 		cut_log(root_fd);
-	status = cmn_file_read_open(fd, 2 * CC_EVENTS_MAX, CMN_FILE_ANY, NULL, &log);
+	status = cmn_file_read_open(fd, 2 * CC_EVENTS_MAX, CMN_FILE_ANY, NULL, &log, NULL);
 	if (status == CMN_OK && known.len && log.len > len && cc_events_open(root_fd, &next) == CMN_OK)
 		(void)cc_events_append(&next, (struct cmn_view){ log.data + len, log.len - len });
 	cmn_buffer_release(&log);

@@ -196,7 +196,7 @@ static enum cmn_status read_in(int dir_fd, const char *name, const char **ret_pr
 	}
 	if (fstat(fd, &info) == 0)
 		problem = problem_of(&info);
-	status = cmn_file_read_open(fd, CC_TRUST_MAX_FILE, CMN_FILE_TRUSTED, NULL, ret);
+	status = cmn_file_read_open(fd, CC_TRUST_MAX_FILE, CMN_FILE_TRUSTED, NULL, ret, NULL);
 	if (status != CMN_OK)
 		*ret_problem = problem ? problem : cmn_status_string(status);
 	return status;

@@ -65,10 +65,10 @@ static enum cmn_status read_entry(const struct exporting *exporting, int entry_d
 {
 	enum cmn_status status;
 
-	status = cc_entry_dir_read_file(entry_dir_fd, NULL, CC_ENTRY_DIR_SRC, n, exporting->trust, NULL, src);
+	status = cc_entry_dir_read_file(entry_dir_fd, NULL, CC_ENTRY_DIR_SRC, n, exporting->trust, NULL, src, NULL);
 	if (status != CMN_OK)
 		return status;
-	status = cc_entry_dir_read_file(entry_dir_fd, NULL, CC_ENTRY_DIR_BIN, n, exporting->trust, NULL, bin);
+	status = cc_entry_dir_read_file(entry_dir_fd, NULL, CC_ENTRY_DIR_BIN, n, exporting->trust, NULL, bin, NULL);
 	if (status != CMN_OK)
 		return status == CMN_MISS ? CMN_ERR_CORRUPT : status;	/* half of one */
 	return cc_remote_files_check(cmn_buffer_view(src), cmn_buffer_view(bin), NULL);

@@ -90,7 +90,7 @@ static const char *read_text(const char *path, struct stat *ret_info, struct cmn
 		(void)close(fd);	/* read only */
 		return "not a file with a key";
 	}
-	status = cmn_file_read_open(fd, MAX_FILE, CMN_FILE_ANY, NULL, ret);	/* closes it */
+	status = cmn_file_read_open(fd, MAX_FILE, CMN_FILE_ANY, NULL, ret, NULL);	/* closes it */
 	return status == CMN_OK ? NULL : cmn_status_string(status);
 }
 

@@ -50,7 +50,7 @@ const char *remote_read_secrets(const char *path, struct cc_address *address)
 		(void)close(fd);	/* likewise */
 		return "the file of remote_secrets is not this user's alone (chmod 600)";
 	}
-	if (cmn_file_read_open(fd, MAX_SECRETS, CMN_FILE_ANY, NULL, &content) != CMN_OK)
+	if (cmn_file_read_open(fd, MAX_SECRETS, CMN_FILE_ANY, NULL, &content, NULL) != CMN_OK)
 		problem = "the file of remote_secrets cannot be read";
 	len = content.len;
 	if (!problem && !(text = cmn_buffer_take_string(&content)))

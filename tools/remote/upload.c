@@ -228,9 +228,9 @@ enum cmn_status upload_entry_dir(struct upload *upload, int root_fd, const char 
 	/* Whatever cannot be read is not uploaded. */
 	if (find_newest(entry_dir_fd, &n) &&
 	    cc_entry_dir_read_file(entry_dir_fd, NULL, CC_ENTRY_DIR_SRC, n, upload->trust, NULL,
-				     &src) == CMN_OK &&
+				     &src, NULL) == CMN_OK &&
 	    cc_entry_dir_read_file(entry_dir_fd, NULL, CC_ENTRY_DIR_BIN, n, upload->trust, NULL,
-				     &bin) == CMN_OK)
+				     &bin, NULL) == CMN_OK)
 		status = put_entry(upload, &src, &bin);
 	(void)close(entry_dir_fd);	/* read only */
 	cmn_buffer_release(&src);
