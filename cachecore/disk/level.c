@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * level: one disk level (opening, look-up, storing), and which one is in use. Setters
- * take turns. Who looks up or stores does not wait for one that opens a level, and
- * the old level stays in the list until the last thread has left it, so that a fork
- * reaches it too.
+ * level: one disk level (opening, look-up, storing), and which one is in use. A new
+ * one is opened before the lock is taken: if the settings that it was opened
+ * for are not the ones found then, another thread was faster, and this one
+ * starts again from those. The old one stays in the list until the last thread
+ * has left it, so that a fork reaches it too.
  */
 #include "cachecore/disk/level.h"
 
@@ -52,10 +53,10 @@ struct settings {
 
 struct cc_level_switch {
 	struct cc_level_shared around;
-	pthread_mutex_t changing;	/* held by a setter, while it opens a level, too */
 	pthread_mutex_t lock;
-	/* guarded by lock, all that follows; settings and current are changed with both */
+	/* guarded by lock, all that follows */
 	struct settings settings;
+	uint64_t serial;		/* of the settings */
 	struct cc_level *current;	/* NULL: none */
 	struct cc_level *all;		/* current, and those that threads are still inside */
 };
@@ -63,8 +64,15 @@ struct cc_level_switch {
 /* What a setter changes. */
 struct change {
 	enum { CHANGE_ON, CHANGE_DIR, CHANGE_CAPACITY } what;
-	bool on;
-	uint64_t max_size;
+	struct settings to;		/* the one that is meant */
+};
+
+/* One attempt at a change. */
+struct attempt {
+	uint64_t serial;		/* of what it starts from */
+	struct settings settings;
+	bool replaces;			/* the level in use, by: */
+	struct cc_level *level;		/* NULL: none */
 };
 
 static enum cmn_status open_store(struct cc_level *level)
@@ -250,7 +258,10 @@ enum cmn_status cc_level_switch_new(const struct cc_config *config, const struct
 
 	if (!levels)
 		return CMN_ERR_NOMEM;
-	levels->changing = levels->lock = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
+	if (pthread_mutex_init(&levels->lock, NULL) != 0) {
+		free(levels);
+		return CMN_ERR_NOMEM;
+	}
 	levels->around = (struct cc_level_shared){
 		.config = config, .log = log, .remote = remote, .run = cc_nonce_run(),
 	};
@@ -276,6 +287,7 @@ void cc_level_switch_free(struct cc_level_switch *levels)
 	/* In a forked child threads of the parent never left. */
 	DL_FOREACH_SAFE(levels->all, level, next)
 		free_level(level);
+	(void)pthread_mutex_destroy(&levels->lock);	/* nobody is inside */
 	free(levels->settings.dir);
 	free(levels);
 }
@@ -307,85 +319,144 @@ void cc_level_switch_leave(struct cc_level_switch *levels, struct cc_level *leve
 		free_level(level);
 }
 
-/* Whether the change needs a level to be opened, which may fail. */
-static bool opens(const struct cc_level_switch *levels, const struct change *change, bool on)
+static enum cmn_status copy_text(const char *text, char **ret)
 {
-	switch (change->what) {
-	case CHANGE_ON:
-		return on && !levels->current;
-	case CHANGE_CAPACITY:
-		return levels->current;	/* else it waits for one */
-	case CHANGE_DIR:
-		break;
-	}
-	return true;	/* also while the level is off: whether it can be used is to be known */
+	*ret = text ? strdup(text) : NULL;
+	return text && !*ret ? CMN_ERR_NOMEM : CMN_OK;
 }
 
-/* dir: of the heap or NULL, taken over. */
-static enum cmn_status make_change(struct cc_level_switch *levels, const struct change *change, char *dir)
+/* What is there now, with the change; *ret_has_level: a level is in use. */
+static enum cmn_status change_settings(struct cc_level_switch *levels, const struct change *change,
+				       struct attempt *attempt, bool *ret_has_level)
 {
-	struct cc_level *level = NULL, *old = NULL;
-	enum cmn_status status = CMN_OK;
-	struct settings settings;
-	bool replaces;
+	struct settings *settings = &attempt->settings;
+	enum cmn_status status;
 
-	cmn_mutex_lock(&levels->changing);
-	settings = levels->settings;
+	cmn_mutex_lock(&levels->lock);
+	attempt->serial = levels->serial;
+	*settings = levels->settings;
+	*ret_has_level = levels->current;
+	status = copy_text(change->what == CHANGE_DIR ? change->to.dir : settings->dir,
+			   &settings->dir);
+	cmn_mutex_unlock(&levels->lock);
 	if (change->what == CHANGE_ON)
-		settings.on = change->on;
-	else if (change->what == CHANGE_CAPACITY)
-		settings.max_size = change->max_size;
-	else
-		settings.dir = dir;
-	replaces = opens(levels, change, settings.on);
-	if (replaces)
-		status = open_level(&levels->around, settings.dir ? settings.dir : levels->around.config->dir,
-				    settings.max_size, &level);
-	if (status == CMN_OK) {
-		cmn_mutex_lock(&levels->lock);
-		if (change->what == CHANGE_DIR)
-			dir = levels->settings.dir;
-		levels->settings = settings;
-		if (replaces || !settings.on)
-			old = install(levels, settings.on ? level : NULL);
-		cmn_mutex_unlock(&levels->lock);
+		settings->on = change->to.on;
+	if (change->what == CHANGE_CAPACITY)
+		settings->max_size = change->to.max_size;
+	return status;
+}
+
+/* Opens what is to be in use. On failure too the attempt is to be released. */
+static enum cmn_status prepare(struct cc_level_switch *levels, const struct change *change,
+			       struct attempt *attempt)
+{
+	const struct settings *settings = &attempt->settings;
+	bool has_level, opens = false;
+	struct cc_level *level = NULL;
+	enum cmn_status status;
+
+	status = change_settings(levels, change, attempt, &has_level);
+	if (status != CMN_OK)
+		return status;
+	switch (change->what) {
+	case CHANGE_ON:
+		opens = settings->on && !has_level;
+		break;
+	case CHANGE_CAPACITY:
+		opens = has_level;	/* else it waits for one */
+		break;
+	case CHANGE_DIR:
+		opens = true;	/* also while the level is off: whether it can be used is to be known */
+		break;
 	}
-	cmn_mutex_unlock(&levels->changing);
-	if (!settings.on)
+	if (opens)
+		status = open_level(&levels->around,
+				    settings->dir ? settings->dir : levels->around.config->dir,
+				    settings->max_size, &level);
+	if (settings->on)
+		attempt->level = level;
+	else
 		free_level(level);	/* it was not used */
+	attempt->replaces = opens || !settings->on;
+	return status;
+}
+
+/*
+ * false: the settings are others by now. Else *ret_old is the level that was
+ * replaced (NULL: none), whose user the caller is now.
+ */
+static bool commit(struct cc_level_switch *levels, struct attempt *attempt,
+		   struct cc_level **ret_old)
+{
+	struct settings former;
+	bool done;
+
+	*ret_old = NULL;
+	cmn_mutex_lock(&levels->lock);
+	done = levels->serial == attempt->serial;
+	if (done) {
+		former = levels->settings;
+		levels->settings = attempt->settings;
+		attempt->settings = former;
+		levels->serial++;
+	}
+	if (done && attempt->replaces) {
+		*ret_old = install(levels, attempt->level);
+		attempt->level = NULL;
+	}
+	cmn_mutex_unlock(&levels->lock);
+	return done;
+}
+
+static enum cmn_status make_change(struct cc_level_switch *levels, const struct change *change)
+{
+	struct cc_level *old = NULL;
+	enum cmn_status status;
+	bool done = false;
+
+	do {
+		struct attempt attempt = { 0 };
+
+		status = prepare(levels, change, &attempt);
+		if (status == CMN_OK)
+			done = commit(levels, &attempt, &old);
+		free_level(attempt.level);	/* it was not used */
+		free(attempt.settings.dir);
+	} while (status == CMN_OK && !done);
 	cc_level_switch_leave(levels, old);
-	free(dir);
 	return status;
 }
 
 enum cmn_status cc_level_switch_set_on(struct cc_level_switch *levels, bool on)
 {
-	const struct change change = { CHANGE_ON, .on = on };
+	const struct change change = { CHANGE_ON, { .on = on } };
 
 	if (on && !levels->around.config->persistent)
 		return CMN_ERR_ACCESS;
-	return make_change(levels, &change, NULL);
+	return make_change(levels, &change);
 }
 
 enum cmn_status cc_level_switch_set_dir(struct cc_level_switch *levels, const char *dir)
 {
-	const struct change change = { .what = CHANGE_DIR };
+	struct change change = { .what = CHANGE_DIR };
 	enum cmn_status status = CMN_OK;
-	char *absolute = NULL;
 
 	if (!levels->around.config->persistent)
 		return CMN_ERR_ACCESS;
 	/* A privileged program's working directory is its caller's choice. */
 	if (dir)
-		status = cc_path_absolute(dir, strlen(dir), !getauxval(AT_SECURE), &absolute);
-	return status == CMN_OK ? make_change(levels, &change, absolute) : status;
+		status = cc_path_absolute(dir, strlen(dir), !getauxval(AT_SECURE), &change.to.dir);
+	if (status == CMN_OK)
+		status = make_change(levels, &change);
+	free(change.to.dir);
+	return status;
 }
 
 enum cmn_status cc_level_switch_set_capacity(struct cc_level_switch *levels, uint64_t bytes)
 {
-	const struct change change = { CHANGE_CAPACITY, .max_size = bytes };
+	const struct change change = { CHANGE_CAPACITY, { .max_size = bytes } };
 
-	return make_change(levels, &change, NULL);
+	return make_change(levels, &change);
 }
 
 bool cc_level_switch_on(struct cc_level_switch *levels)
@@ -433,6 +504,5 @@ void cc_level_switch_fork_child(struct cc_level_switch *levels)
 {
 	cc_build_locks_fork_child();
 	cmn_file_locks_fork_child();
-	levels->changing = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;	/* whose setter is not here */
 	cmn_mutex_unlock(&levels->lock);
 }
