@@ -95,7 +95,7 @@ CMN_CHECKED enum cmn_status cc_cache_get_or_build(struct cc_cache *cache, const 
 /* Looks in the same places, without waiting for a build in progress. CMN_MISS: in none. */
 CMN_CHECKED enum cmn_status cc_cache_get(struct cc_cache *cache, const struct cc_key *key,
 					 struct cc_entry **ret, enum cc_origin *ret_origin);
-/* Keeps and stores a result that was built outside of get_or_build (late capture, asynchronous builds). Borrows entry. */
+/* Keeps and stores a result that was built outside of get_or_build (asynchronous builds, blobs). Borrows entry. */
 void cc_cache_put(struct cc_cache *cache, const struct cc_key *key, struct cc_entry *entry);
 /*
  * Removes everything under the key from both levels. CMN_OK also if there was nothing.

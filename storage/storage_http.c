@@ -148,8 +148,10 @@ static int watch(void *ctx, curl_off_t down_total, curl_off_t down, curl_off_t u
 
 static void close_session(void *ctx)
 {
+	static struct storage_request nothing;
 	struct session *session = ctx;
 
+	session->request = &nothing;	/* for callbacks: the last one is over */
 	curl_easy_cleanup(session->curl);
 	free(session);
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * memory: what the command allocates. Out of memory ends it, after a message, with exit code 1: what it
- * writes appears whole or not at all. Whatever is needed until a verb ends is never freed.
+ * memory: what the command allocates. Out of memory ends it at once, after a message, with exit code 1:
+ * what it writes appears whole or not at all, locks go with the process, and a temporary directory
+ * stays. Whatever is needed until a verb ends is never freed.
  */
 #ifndef TOOLS_MEMORY_H
 #define TOOLS_MEMORY_H
@@ -9,6 +10,8 @@
 #include "common/bytes.h"
 
 _Noreturn void memory_end(void);
+/* The exit code of that. */
+void memory_end_with(int code);
 /* What an allocation gave; NULL ends the command. */
 void *memory_of(void *made) __attribute__((returns_nonnull));
 /* Each returns what is freed with free. */

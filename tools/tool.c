@@ -144,7 +144,7 @@ int tool_fail(const char *what, enum cmn_status status)
 void tool_load_config(struct cc_config *ret)
 {
 	if (cc_config_load(&tool_silent, ret) != CMN_OK)
-		memory_end();	/* it fails for nothing else */
+		memory_end();	/* nor is an environment that changes all the time to be expected here */
 }
 
 struct tool_cache *tool_try_open(void)
@@ -153,7 +153,7 @@ struct tool_cache *tool_try_open(void)
 	enum cmn_status status;
 
 	if (cc_config_load(&tool_log, &cache.config) != CMN_OK)
-		memory_end();	/* it fails for nothing else */
+		memory_end();	/* as above */
 	if (!cache.config.dir) {
 		tool_complain("there is no cache directory: %s", cache.config.dir_problem ?
 			      cache.config.dir_problem : "persistent is set to 0");

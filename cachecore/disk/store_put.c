@@ -242,7 +242,7 @@ static enum cmn_status publish(int entry_dir_fd, const struct cc_days *days, con
 	return status;
 }
 
-/* What what is prepared will take on disk, as nearly as that is known before. */
+/* What it will take on disk, as nearly as that is known before. */
 static uint64_t prepared_bytes(const struct prepared *prepared, int root_fd)
 {
 	uint64_t blocks = (prepared->src.len + BLOCK - 1) / BLOCK;

@@ -31,7 +31,7 @@ static void begin_process(struct cc_recorder *recorder)
 
 void cc_recorder_begin(struct cc_recorder *recorder, const char *program)
 {
-	recorder->program = program ? program : cc_path_program();
+	recorder->program = program;
 	begin_process(recorder);
 }
 
@@ -43,7 +43,7 @@ static struct cmn_view cut(struct cmn_view text)
 
 static struct cc_event_record record_of(struct cc_recorder *recorder, const struct cc_event *event)
 {
-	struct cmn_view program = cmn_view_of(recorder->program);
+	struct cmn_view program = cmn_view_of(recorder->program ? recorder->program : cc_path_program());
 
 	program.len = program.len < CC_USAGE_PROGRAM_SIZE ? program.len : CC_USAGE_PROGRAM_SIZE - 1;
 	return (struct cc_event_record){
@@ -234,7 +234,7 @@ void cc_recorder_write(struct cc_recorder *recorder, const char *root, const str
 void cc_recorder_note_cleared(const char *root)
 {
 	const struct cc_event event = { .kind = CC_EVENT_CLEARED };
-	struct cc_recorder recorder = { .program = cc_path_program() };
+	struct cc_recorder recorder = { 0 };
 	int fd = -1;
 
 	/* Writing would make it. */

@@ -11,6 +11,11 @@
 /* Not in a library of its own. */
 #include "tools/bundle/bundle.c"
 
+void tool_complain(const char *format, ...)
+{
+	(void)format;
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

@@ -9,8 +9,8 @@
 #include <string.h>
 
 /* Not in a library of their own. */
+#include "tools/memory.c"
 #include "tools/recipes/pack.c"
-#include "tools/recipes/pack_format.c"
 #include "tools/recipes/pack_maker.c"
 #include "tools/recipes/portable.c"
 

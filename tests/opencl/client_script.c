@@ -316,6 +316,8 @@ WORD(start)
 WORD(wait)
 {
 	client_notice_wait(&notice, 1, PATIENCE_S);
+	if (!notice.calls)
+		client_fail("no callback", 0);
 }
 
 WORD(notice)

@@ -73,7 +73,7 @@ TEST_ON("stub", callback_once_with_the_applications_program) { SAME(COUNTS(2, 0,
 TEST_ON("stub", compile_and_link) { SAME(NULL, "link"); }
 TEST_ON("stub", build_for_one_device) { SAME(COUNTS(1, 0, 1, 0), "one-device"); }
 TEST_ON("stub", applications_own_binary) { SAME(COUNTS(1, 0, 1, 0), "binary"); }
-TEST_ON("stub neo", build_with_live_kernels) { SAME(NULL, "live-kernels", "clone"); }
+TEST_ON("stub neo", build_with_live_kernels) { SAME(NULL, "live-kernels"); }
 
 TEST(process_exit_with_all_alive)
 {

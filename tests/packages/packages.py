@@ -138,7 +138,7 @@ def check_control(name, package, files, tree):
 
 
 def check_mark(tree):
-    """A package that brings a driver or a compiler entry_dirs the mark; removing ckcache removes it."""
+    """A package that brings a driver or a compiler leaves the mark; removing ckcache removes it."""
     with open(os.path.join(tree, "DEBIAN", "triggers"), encoding="utf-8") as listed:
         triggers = [line.split() for line in listed]
     check(all(words[0] == "interest-noawait" and words[1].startswith("/") and len(words) == 2

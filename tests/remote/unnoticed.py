@@ -57,7 +57,7 @@ class Unnoticed(tiers.RedisCase):
                              [name.partition(":")[0] for name in without["descriptor"]])
             more = set(state["library"]) - set(without["library"])
             self.assertEqual([name for name in more if "sodium" not in name], [])
-        # A helper that is killed entry_dirs nothing, and no zombie, to the application.
+        # A helper that is killed leaves nothing, and no zombie, to the application.
         for pid in self.processes("ckcache-"):
             os.kill(pid, signal.SIGKILL)
         self.assertEqual(self.state(two, 100, 3)["children"], ["none"])

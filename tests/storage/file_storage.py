@@ -200,7 +200,7 @@ class Ends(WithDirectory):
         for client in late:
             client.greeted()
             self.assertEqual(client.put(b"key", b"value"), helper.OK)
-        # It goes on as before, for others as well, and entry_dirs nothing else.
+        # It goes on as before, for others as well, and leaves nothing else.
         self.assertEqual(self.client(endpoint).get(b"key"), b"value")
         self.assertEqual([name for name in os.listdir(self.work) if name.startswith("s")],
                          [os.path.basename(endpoint)])

@@ -155,7 +155,7 @@ class Protocol:
         client, process, endpoint = self.begin({"request-timeout": 200})
         whole = client.putting(b"other", b"value")
         for length in range(1, len(whole)):
-            # One entry_dirs, one stalls.
+            # One leaves, one stalls.
             with helper.Client(endpoint) as leaver:
                 leaver.send(whole[:length])
         stallers = [self.client(endpoint) for _ in range(1, len(whole))]
@@ -390,7 +390,7 @@ class Protocol:
             self.assertEqual(process.wait(helper.PATIENCE), 0)
             fcntl.flock(again, fcntl.LOCK_EX | fcntl.LOCK_NB)
 
-    def entry_dirs(self, leave, **more):
+    def leaves(self, leave, **more):
         """It makes room for another one, and its clients notice nothing."""
         client, process, endpoint = self.begin(**more)
         client.put(b"key", b"value")
@@ -420,7 +420,7 @@ class Protocol:
             cases += [hard("AS", (4 << 30) - 1), hard("DATA", 1 << 30)]
         for number, limit in enumerate(cases):
             clock = self.write(self.path("clock%d" % number), "")
-            self.entry_dirs(lambda clock=clock: os.truncate(clock, 61), preexec_fn=limit,
+            self.leaves(lambda clock=clock: os.truncate(clock, 61), preexec_fn=limit,
                         extra=self.fault("clock", STORAGE_CLOCK=clock))
 
     @unittest.skipIf(os.geteuid() and os.nice(0) > 0, "this process is nice")
@@ -450,7 +450,7 @@ class Protocol:
             os.rename(new, program)
             os.truncate(clock, 21)
 
-        self.entry_dirs(update, program=program, extra=self.fault("clock", STORAGE_CLOCK=clock))
+        self.leaves(update, program=program, extra=self.fault("clock", STORAGE_CLOCK=clock))
 
     def test_settings_that_make_no_sense(self):
         for attributes in ({"connect-timeout": "soon"}, {"operation-timeout": "-1"},
@@ -493,7 +493,7 @@ class Protocol:
         for _ in range(3):
             self.assertIsNone(client.get(b"key"))
             self.assertEqual(select.select([one.socket for one in late], [], [], 0)[0], [])
-        # For each one that entry_dirs, one comes in.
+        # For each one that leaves, one comes in.
         for one, other in zip(crowd, late):
             one.close()
             other.greeted()

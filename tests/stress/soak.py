@@ -275,7 +275,7 @@ class Round:
                 self.signal(pid, what)
 
     def hold(self):
-        """Perhaps somebody has a lock for a while: the root's, a entry_dir's or a file's."""
+        """Perhaps somebody has a lock for a while: the root's, an entry directory's or a file's."""
         if self.rng.random() < 0.1:
             fd = soak_root.lock_one(self.root, self.rng)
             if fd is not None:

@@ -30,7 +30,7 @@ class Doctor(machine.Case):
         super().setUp()
         self.drivers(machine.STUB)
 
-    def doctor(self, *arguments, code=0, entry_dirs=(), **options):
+    def doctor(self, *arguments, code=0, leaves=(), **options):
         """Its JSON, which fits the schema; and nothing was left anywhere."""
         ran = self.ends(code, "doctor", "--json", *arguments, **options)
         value = json.loads(ran.out)
@@ -39,7 +39,7 @@ class Doctor(machine.Case):
         self.assertEqual(value["works"], code == 0)
         self.assertEqual(value["problems"], len(self.marked(value, "problem")))
         self.assertEqual(ran.err, "", ran)
-        self.left_nothing(entry_dirs)
+        self.left_nothing(leaves)
         return value
 
     def environment(self, extra=None):
@@ -277,7 +277,7 @@ class Loaders(Doctor):
 
 class Directories(Doctor):
     def quick(self, code=0, **options):
-        return self.doctor("--quick", code=code, entry_dirs=("root",), **options)
+        return self.doctor("--quick", code=code, leaves=("root",), **options)
 
     def test_a_good_one(self):
         os.mkdir(self.root, 0o700)
@@ -460,7 +460,7 @@ class Endings(Doctor):
         self.assertNotIn(b"\x1b", self.on_terminal({"TERM": "xterm", "NO_COLOR": "1"}))
         self.assertNotIn(b"\x1b", self.on_terminal({"TERM": "dumb"}))
 
-    def test_a_reader_that_entry_dirs(self):
+    def test_a_reader_that_leaves(self):
         for ignored in (False, True):
             writer = tool_case.closed_pipe()
             process = self.start("doctor", stdout=writer, stderr=subprocess.DEVNULL,

@@ -183,7 +183,7 @@ class Quickstart(tool_case.Folder):
                                 stderr=subprocess.PIPE, text=True)
 
     def quickstart(self, *arguments, code=0, says=(), **extra):
-        """What it prints; it entry_dirs nothing in TMPDIR."""
+        """What it prints; it leaves nothing in TMPDIR."""
         with self.start(*arguments, **extra) as process:
             out, err = process.communicate(timeout=240)
         told = "code %d\nstdout: %s\nstderr: %s" % (process.returncode, out, err)

@@ -357,7 +357,7 @@ class Caches(Case):
         self.assertEqual(os.readlink(os.path.join(self.root, "link")), "/etc/passwd")
 
     def refused(self, reason):
-        """Each verb says why it does not use it, and entry_dirs it as it is."""
+        """Each verb says why it does not use it, and leaves it as it is."""
         before = caches.snapshot(self.root) if os.path.isdir(self.root) else None
         for verb, arguments in self.calls():
             if verb in NEED_NO_CACHE:

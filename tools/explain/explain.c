@@ -18,6 +18,7 @@
 #include "tools/arguments.h"
 #include "tools/entries/entry_name.h"
 #include "tools/memory.h"
+#include "tools/replay/waiting.h"
 #include "tools/run/child.h"
 #include "tools/run/run_layers.h"
 #include "tools/run/run_wait.h"
@@ -211,8 +212,11 @@ static int wait_for_command(const struct choice *choice)
 {
 	int state;
 
+	if (!run_layers_enable())
+		return TOOL_CANNOT_RUN;
+	waiting_mention();
 	/* What a script reads is the explanation alone. */
-	if (!run_layers_enable() || !run_wait(choice->command, choice->json, true, &state))
+	if (!run_wait(choice->command, choice->json, true, &state))
 		return TOOL_CANNOT_RUN;
 	child_over();
 	return WIFEXITED(state) ? WEXITSTATUS(state) : 128 + WTERMSIG(state);

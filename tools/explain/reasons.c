@@ -39,6 +39,7 @@ static const struct reason bypasses[] = {
 	{ "not-spirv", "the module is not SPIR-V" },
 	{ "observer-blind", "the cache cannot observe which files this driver reads" },
 	{ "observer-off", "observing what drivers read is switched off, or not possible here" },
+	{ "observer-stopped", "none of the driver's first builds in this process could be stored, so it is no longer observed" },
 	{ "option", "a build option is not known: it could write a file" },
 	{ "other", "for a reason without a name" },
 	{ "other-process", "the driver started another process" },

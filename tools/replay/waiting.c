@@ -136,7 +136,8 @@ void waiting_mention(void)
 
 	if (!mark || !isatty(STDERR_FILENO) || is_served())
 		return;
-	tool_load_config(&config);	/* the layer will complain */
+	if (cc_config_load(&tool_silent, &config) != CMN_OK)
+		return;	/* the layer will complain */
 	if (config.dir && !config.disable && !config.read_only && access(config.dir, F_OK) == 0 &&
 	    cc_recipes_make(config.dir, &fd) == CMN_OK) {
 		mention(&config, fd, mark);

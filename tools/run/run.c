@@ -164,6 +164,7 @@ int verb_run(const struct arguments *arguments)
 {
 	bool json = arguments_flag(arguments, "json"), summary = arguments_flag(arguments, "summary");
 
+	memory_end_with(TOOL_CANNOT_RUN);	/* the command has not run */
 	if (!run_layers_enable())
 		return TOOL_CANNOT_RUN;
 	waiting_mention();

@@ -3,6 +3,7 @@
  * worker_main: a worker's process: gets names of recipes, builds them one after another, and answers; or
  * asks loaders and drivers. Runs with the environment that is due, and may be killed at any time.
  */
+#include "tools/memory.h"
 #include "tools/worker/worker.h"
 
 #include <dlfcn.h>
@@ -282,6 +283,7 @@ int worker_main(int argc, char **argv)
 #endif
 	};
 
+	memory_end_with(WORKER_UNABLE);
 	if (!hold_channel())
 		return WORKER_UNABLE;
 	for (size_t i = 0; argc > 1 && i < sizeof(works) / sizeof(works[0]); i++) {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* worker_process: a worker's process, its channel, and what it prints. */
+#include "tools/memory.h"
 #include "tools/worker/worker_process.h"
 
 #include <errno.h>
@@ -58,6 +59,7 @@ static _Noreturn void in_worker(const struct worker_start *start, int channel, i
 	size_t count = 0;
 	char **arguments;
 
+	memory_end_with(WORKER_UNABLE);
 	while (start->arguments[count])
 		count++;
 	arguments = calloc(count + 3, sizeof(*arguments));

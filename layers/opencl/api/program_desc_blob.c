@@ -141,12 +141,13 @@ static bool is_noted(struct ocl_desc *desc, size_t i, struct cmn_view image)
 	return same;
 }
 
-/* Where the device stands among the program's, or the number of these. */
-static size_t place_of(cl_program program, cl_device_id device)
+/* Where the device stands among the program's, or the number of these, which is *ret_count. */
+static size_t place_of(cl_program program, cl_device_id device, size_t *ret_count)
 {
 	struct cmn_buffer devices = ask_program(program, CL_PROGRAM_DEVICES);
 	size_t count = devices.len / sizeof(device), i = 0;
 
+	*ret_count = count;
 	while (i < count && memcmp(devices.data + i * sizeof(device), &device, sizeof(device)) != 0)
 		i++;
 	cmn_buffer_release(&devices);
@@ -156,12 +157,13 @@ static size_t place_of(cl_program program, cl_device_id device)
 enum cmn_status ocl_desc_add_image(const struct ocl_desc *desc, size_t i, cl_program program,
 				   struct cmn_buffer *blob, struct cmn_view *ret_image)
 {
-	size_t ours = place_of(program, desc->targets.devices[0]);
+	size_t count, ours = place_of(program, desc->targets.devices[0], &count);
 	struct ocl_images images;
 	enum cmn_status status = ocl_images_measure(ocl_clGetProgramInfo, program, &images);
 	unsigned char *room;
 
-	if (status == CMN_OK && (ours >= images.count || !images.lens[ours]))
+	/* Some drivers have a place for each of the context's devices: which is whose, nobody says. */
+	if (status == CMN_OK && (images.count != count || ours >= count || !images.lens[ours]))
 		status = CMN_MISS;
 	if (status == CMN_OK)
 		status = ocl_images_read(ocl_clGetProgramInfo, program, &images);

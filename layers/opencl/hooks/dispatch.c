@@ -13,7 +13,6 @@ struct hook {
 #define HOOK(call) { offsetof(cl_icd_dispatch, call), (void *)ocl_##call }
 
 static const struct hook hooks[] = {
-	/* Contexts: only to learn the devices' identity before the first build asks. */
 	/* Programs: the application's, and the one that a hit loads in its place. */
 	HOOK(clCreateProgramWithSource),	/* forward, keep the text */
 	HOOK(clCreateProgramWithIL),

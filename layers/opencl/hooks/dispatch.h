@@ -16,8 +16,6 @@ void ocl_dispatch_fill(const cl_icd_dispatch *next, cl_icd_dispatch *ret);
 /* The hooks, by the file that holds them: each is of the type of the call. */
 #define OCL_HOOK(call) __typeof__(call) ocl_##call
 
-/* context.c */
-
 /* program_hooks.c */
 OCL_HOOK(clCreateProgramWithSource);
 OCL_HOOK(clCreateProgramWithIL);

@@ -113,16 +113,3 @@ enum cmn_status ocl_targets_of_device(cl_context context, cl_device_id device,
 {
 	return choose_in_context(context, 1, &device, ret);
 }
-
-enum cmn_status ocl_targets_copy(const struct ocl_targets *from, struct ocl_targets *ret)
-{
-	struct ocl_targets copy = { .count = from->count, .program_count = from->program_count };
-
-	if (!reserve(&copy))
-		return CMN_ERR_NOMEM;
-	memcpy(copy.devices, from->devices, from->count * sizeof(*copy.devices));
-	memcpy(copy.indices, from->indices, from->count * sizeof(*copy.indices));
-	memcpy(copy.all, from->all, from->program_count * sizeof(*copy.all));
-	*ret = copy;
-	return CMN_OK;
-}

@@ -37,8 +37,6 @@ CMN_CHECKED enum cmn_status ocl_targets_of_context(cl_context context, cl_uint l
 /* One device, for a program that will be made from source in a context, and so for all its devices. */
 CMN_CHECKED enum cmn_status ocl_targets_of_device(cl_context context, cl_device_id device,
 						  struct ocl_targets *ret);
-CMN_CHECKED enum cmn_status ocl_targets_copy(const struct ocl_targets *from,
-					     struct ocl_targets *ret);
 
 static inline void ocl_targets_release(struct ocl_targets *targets)	/* leaves {0} */
 {

@@ -6,7 +6,7 @@
 
 /* More than anybody links into one object; more than any module has. */
 #define MAX_PROGRAMS 65536
-#define MAX_CONSTANTS 65536
+#define MAX_CONSTANTS 4096	/* as spirv.c of Level Zero reads them */
 
 static int compare_ids(const void *a, const void *b)
 {

@@ -31,6 +31,9 @@
 /* No machine's clock differs by so much from that of one whose files it has. */
 #define SET_BACK_NS UINT64_C(3600000000000)
 enum { MAX_WAITS = 3 };
+/* A driver has so many builds to show that what they depend on can be known. */
+enum { MAX_REFUSED = 8 };
+
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct drv_observation *observations;	/* those that are going on; guarded by lock */
 /*
@@ -47,6 +50,11 @@ struct setting {
 };
 static _Atomic(struct setting *) settings;
 static atomic_uint going_on;
+static struct tried {
+	const struct drv_driver *driver;
+	unsigned int refused;		/* builds before the first that could be kept */
+	bool known;			/* there was one */
+} tried[DRV_DRIVERS];	/* guarded by lock */
 static _Thread_local struct drv_observation *mine;	/* the innermost of this thread */
 static _Thread_local bool busy;			/* this thread is in here */
 static _Thread_local const void *caller;	/* whose call is noted */
@@ -318,6 +326,49 @@ void drv_note_run(const char *path)
 	errno = saved;
 }
 
+/* Drivers. */
+
+/* NULL: there are more than the table has rows. Under lock. */
+static struct tried *tried_of(const struct drv_driver *driver)
+{
+	for (size_t i = 0; i < DRV_DRIVERS; i++) {
+		if (!tried[i].driver)
+			tried[i].driver = driver;
+		if (tried[i].driver == driver)
+			return &tried[i];
+	}
+	return NULL;
+}
+
+/*
+ * Whether observing it only costs time. For good: what a driver reads once in a process would be
+ * missed by an observation that begins again.
+ */
+static bool is_given_up(const struct drv_driver *driver)
+{
+	const struct tried *one;
+	bool given_up;
+
+	cmn_mutex_lock(&lock);
+	one = tried_of(driver);
+	given_up = one && !one->known && one->refused >= MAX_REFUSED;
+	cmn_mutex_unlock(&lock);
+	return given_up;
+}
+
+static void note_outcome(const struct drv_driver *driver, enum cmn_status status)
+{
+	struct tried *one;
+
+	cmn_mutex_lock(&lock);
+	one = tried_of(driver);
+	if (one && status == CMN_OK)
+		one->known = true;
+	else if (one && status == CMN_MISS)
+		one->refused++;
+	cmn_mutex_unlock(&lock);
+}
+
 /* One build. */
 
 struct drv_observation *drv_observer_begin(const struct drv_observer_request *request)
@@ -328,6 +379,10 @@ struct drv_observation *drv_observer_begin(const struct drv_observer_request *re
 		return NULL;
 	if (request->switched_off || !drv_slots_known()) {
 		observation->unsure = "observer-off";
+		return observation;
+	}
+	if (is_given_up(request->driver)) {
+		observation->unsure = "observer-stopped";
 		return observation;
 	}
 	if (!drv_hooked_objects_update(&request->libraries))
@@ -507,6 +562,9 @@ enum cmn_status drv_observer_end(struct drv_observation *observation,
 	take_settings(observation);
 	drv_observation_sort(observation);
 	status = drv_dependencies_gather(observation, text, compiled, memo, ret, ret_reason);
+	/* What its own cache answers says nothing of what it compiles. */
+	if (observation->listed && !(status == CMN_MISS && strcmp(*ret_reason, "driver-cached") == 0))
+		note_outcome(observation->driver, status);
 	drv_observation_free(observation);
 	return status;
 }

@@ -36,7 +36,8 @@ struct drv_observer_request {
 	bool goes_on;		/* after the call: then the calling thread does other things, too */
 };
 
-/* NULL: out of memory. Sleeps never; some 1 ms for the first one of a process. */
+/* NULL: out of memory. Sleeps never; some 1 ms for the first one of a process. A driver of
+ * which none of the first 8 builds could be kept is not observed any more. */
 struct drv_observation *drv_observer_begin(const struct drv_observer_request *request);
 
 /*

@@ -58,7 +58,7 @@ struct drv_sequence_steps {
 	const char *(*input_changed)(struct drv_sequence *sequence);
 
 	/*
-	 * Makes an entry of what was just built; takes sequence->manifest and leaves
+	 * Makes an entry of what was just built; takes sequence->manifest, or leaves it to the sequence, and leaves
 	 * NULL there. Any status but CMN_OK: there is no entry now; bypass may say
 	 * why, or deferred may be set.
 	 */

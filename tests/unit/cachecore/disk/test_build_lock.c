@@ -291,7 +291,7 @@ struct holder {
 	pthread_barrier_t has;
 	atomic_bool ends;
 	sem_t end;
-	bool works, entry_dirs;		/* it ends without a release */
+	bool works, leaves;		/* it ends without a release */
 };
 
 static void *hold(void *arg)
@@ -305,11 +305,11 @@ static void *hold(void *arg)
 	(void)pthread_barrier_wait(&holder->has);
 	while (holder->works && !atomic_load(&holder->ends))
 		continue;
-	while (!holder->entry_dirs && sem_wait(&holder->end) != 0)
+	while (!holder->leaves && sem_wait(&holder->end) != 0)
 		continue;
-	if (!holder->entry_dirs)
+	if (!holder->leaves)
 		cc_build_lock_release(lock);
-	return holder->entry_dirs ? lock : NULL;
+	return holder->leaves ? lock : NULL;
 }
 
 static void start_holder(struct holder *holder)
@@ -351,7 +351,7 @@ TEST(threads_wait_for_each_other_as_processes_do)
 
 TEST(a_thread_that_has_ended_is_not_waited_for)
 {
-	struct holder holder = { .entry_dirs = true };
+	struct holder holder = { .leaves = true };
 	struct cc_build_lock *lock;
 
 	start_holder(&holder);

@@ -26,7 +26,7 @@ OWNER(struct cc_cache, cc_cache_close)
 enum state { SOUND, DAMAGED, FULL, ABSENT, STATES };
 static const char *const state_names[] = { "sound", "damaged", "full", "absent" };
 /* The entry directory is that of key 1. */
-enum { ROOT, LEAF, EVENTS, LOCKS };
+enum { ROOT, ENTRY_DIR, EVENTS, LOCKS };
 static const char *const lock_names[] = { "root", "leaf", "events.log" };
 
 static const char *below(const char *name)
@@ -147,8 +147,8 @@ static void make_root(enum state state)
 /* A process that has the lock and is stopped; 0: there is nothing to lock. */
 static pid_t hold(int lock)
 {
-	const char *path = below(lock == ROOT ? "" : lock == LEAF ? entry_dir_of(1) : lock_names[lock]);
-	int flags = lock == ROOT || lock == LEAF ? O_RDONLY : O_RDWR | O_CREAT, state, fd;
+	const char *path = below(lock == ROOT ? "" : lock == ENTRY_DIR ? entry_dir_of(1) : lock_names[lock]);
+	int flags = lock == ROOT || lock == ENTRY_DIR ? O_RDONLY : O_RDWR | O_CREAT, state, fd;
 	pid_t pid;
 
 	fd = open(path, flags, 0600);
@@ -266,7 +266,7 @@ TEST(a_removal_does_not_wait_for_the_entry_dir)
 	pid_t holder;
 
 	make_root(SOUND);
-	holder = hold(LEAF);
+	holder = hold(ENTRY_DIR);
 	cache = open_cache(false);
 	CU_ASSERT_EQUAL(remove_number(cache, 1), CMN_BUSY);
 	CU_ASSERT_EQUAL(get(cache, 1), CMN_OK);
@@ -312,7 +312,7 @@ TEST(what_is_not_stored_counts_no_longer)
 	pid_t holder;
 
 	make_root(SOUND);
-	holder = hold(LEAF);
+	holder = hold(ENTRY_DIR);
 	cache = open_cache(false);
 	put(cache, 1);
 	account_is_right();

@@ -263,7 +263,7 @@ TEST(a_directory_that_has_grown_gets_no_more)
 	CU_ASSERT_EQUAL(count(0), 2);
 }
 
-TEST(a_path_that_is_no_leafs_is_refused)
+TEST(a_path_of_no_entry_dir_is_refused)
 {
 	char entry_dir[CC_ENTRY_DIR_PATH_SIZE + 1];
 	int fd = open_uploads();
@@ -319,7 +319,7 @@ TEST(what_is_no_directory_is_not_used)
 	CU_ASSERT_NOT_EQUAL(cc_uploads_add(root, entry_dir_of(0)), CMN_OK);
 }
 
-TEST(whatever_has_a_leafs_name_does_no_harm)
+TEST(whatever_has_an_entry_dirs_name_does_no_harm)
 {
 	char path[300], target[300];
 	int fd = open_uploads();

@@ -624,6 +624,28 @@ TEST(a_library_is_hooked_once)
 	CU_ASSERT_EQUAL(cost.looks, 0);
 }
 
+/* Of a row that no other test has. */
+TEST(a_driver_of_which_no_build_can_be_kept_is_left_alone)
+{
+	const struct drv_driver *driver = drv_driver_of("liboclgrind-rt-icd.so");
+
+	unit_write("there.h", "text");
+	for (int i = 0; i < 20; i++) {
+		struct drv_observation *observation = begin_as(driver, false);
+
+		cost.sleeps = cost.reads = 0;
+		observed("open", "there.h");
+		observed("list", ".");
+		EXPECT_UNKNOWN(end_with(observation, NULL, false),
+			       i < 8 ? "directory-listed" : "observer-stopped");
+		CU_ASSERT(i < 8 || cost.sleeps + cost.reads == 0);
+	}
+	/* Not even where it could, since what it read once was not seen. */
+	EXPECT_UNKNOWN(end_with(begin_as(driver, false), NULL, false), "observer-stopped");
+	/* Others are. */
+	EXPECT_DEPENDS(watch("open", "there.h"), CC_DEPENDENCY_FILE, "there.h");
+}
+
 static bool kernel_is_behind;	/* too: nothing else says what time it is */
 WRAPPED(int, pipe2, (int ends[2], int flags))
 {
