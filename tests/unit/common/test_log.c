@@ -241,7 +241,7 @@ TEST(nor_under_a_filter_of_system_calls)
 __attribute__((visibility("default"))) const char *__lsan_default_suppressions(void);
 const char *__lsan_default_suppressions(void)
 {
-	return "leak:__argz_add_sep\n";
+	return "leak:argz_add_sep\n";
 }
 
 TEST(numbers_are_written_as_in_c)
