@@ -129,6 +129,7 @@ SCENARIO(id_of)
 	OWNED(bytes_release) struct bytes id = api_id(desc), after;
 	OWNED(api_release) cl_program program = api_built(client, api_text, options);
 
+	CHECK(program);
 	api_print(&id);
 	api->desc_free(desc);
 	desc = api_desc(client, api_text, options);
