@@ -237,12 +237,8 @@ TEST(nor_under_a_filter_of_system_calls)
 	is_filtered = false;
 }
 
-/* newlocale forgets what it made of LOCPATH. */
-__attribute__((visibility("default"))) const char *__lsan_default_suppressions(void);
-const char *__lsan_default_suppressions(void)
-{
-	return "leak:argz_add_sep\n";
-}
+/* A leak checker's, where one is linked: newlocale forgets what it made of LOCPATH. */
+__attribute__((weak, visibility("default"))) void __lsan_disable(void), __lsan_enable(void);
 
 TEST(numbers_are_written_as_in_c)
 {
@@ -261,8 +257,12 @@ TEST(numbers_are_written_as_in_c)
 	(void)!system("localedef -c -i ./comma.src -f UTF-8 ./comma >/dev/null 2>&1");
 	CU_ASSERT_PTR_NOT_NULL_FATAL(getcwd(path, sizeof(path)));
 	CU_ASSERT_EQUAL(setenv("LOCPATH", path, 1), 0);
+	if (__lsan_disable)
+		__lsan_disable();
 	for (size_t i = 0; i < 4 && !locale; i++)
 		locale = newlocale(LC_NUMERIC_MASK, names[i], (locale_t)0);
+	if (__lsan_enable)
+		__lsan_enable();
 	CU_ASSERT_EQUAL(unsetenv("LOCPATH"), 0);
 	if (!locale) {
 		(void)fprintf(stderr, "  not tried: no locale with a comma\n");
