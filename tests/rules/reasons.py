@@ -3,8 +3,8 @@
 
 The words are found where the code gives them: what is assigned to a bypass or
 a reason, passed to refuse() and its like, named in the tables of words that are
-looked for. Sentences stand in tools/explain/reasons.c; in docs/CONFIG.md at least each
-word of the layers' own policies is named. Prints each breach.
+looked for. Sentences stand in tools/explain/reasons.c, and what is not cached in docs/CONFIG.md too.
+Prints each breach.
 """
 import os
 import re
@@ -66,6 +66,11 @@ def main():
     bypasses, losses = given(root)
     known = tables(root)
     breaches = 0
+    with open(os.path.join(root, "docs/CONFIG.md"), encoding="utf-8") as page:
+        documented = set(re.findall("`(%s)`" % WORD, page.read()))
+    for word in sorted(bypasses.keys() - documented):
+        print("docs/CONFIG.md: no \"%s\"" % word)
+        breaches += 1
     for words, table in ((bypasses, "bypasses"), (losses, "losses")):
         for word in sorted(words):
             if word not in known.get(table, ()):

@@ -102,7 +102,7 @@ struct drv_driver {
 	/* Patterns (glob) of files that it compiles into programs or runs. */
 	const char *files[DRV_LISTS];
 	/*
-	 * Prefixes of the names of the variables that it and its compilers read; ends with NULL. Not
+	 * Prefixes of the names of the variables that it and its compilers read; ends with NULL, and each row has it. Not
 	 * variables that select devices: the key has the device's own properties. The default row has
 	 * the variables of all drivers.
 	 */
