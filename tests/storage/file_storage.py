@@ -253,6 +253,20 @@ class Claims(WithDirectory):
         self.assertEqual(client.release(b"\xab\xcd"), helper.OK)
         self.assertEqual(self.files(), [])
 
+    def test_a_node_whose_clock_is_ahead_ends_no_claim(self):
+        """The file system's clock decides."""
+        hour = self.path("hour")
+        self.write(hour, b"")
+        os.truncate(hour, 3600)
+        ahead, _, _ = self.begin(extra=self.fault("clock", STORAGE_CLOCK=hour))
+        other, _, _ = self.begin()
+        self.assertIs(other.claim(b"\xab\xcd", 60000), True)
+        self.assertIs(ahead.claim(b"\xab\xcd", 60000), False)
+        self.assertEqual(ahead.release(b"\xab\xcd"), helper.NOOP)
+        self.assertEqual(self.files(), ["ab/cd.claim"])
+        os.utime(self.claim_file(), (time.time() - 61,) * 2)
+        self.assertIs(ahead.claim(b"\xab\xcd", 60000), True)
+
     def test_the_value_ends_the_claim(self):
         client, _, endpoint = self.begin()
         other, _, _ = self.begin()
