@@ -48,7 +48,7 @@ const char *arguments_next(const struct arguments *arguments, const char *name, 
 }
 
 /* What the command keeps until it ends, which it does after one import. */
-const char *__lsan_default_suppressions(void);
+__attribute__((visibility("default"))) const char *__lsan_default_suppressions(void);
 
 const char *__lsan_default_suppressions(void)
 {
