@@ -75,7 +75,10 @@ struct cc_config {
 
 #define CC_CONFIG_BUILT_FOR "CKCACHE_BUILT_FOR"
 
-/* Fails only for lack of memory; cc_config_release releases *ret. Messages go to log. */
+/*
+ * CMN_ERR_NOMEM; CMN_BUSY: the environment cannot be read, or changes all the time. Messages go to
+ * log; cc_config_release releases *ret.
+ */
 CMN_CHECKED enum cmn_status cc_config_load(const struct cmn_log *log, struct cc_config *ret);
 /* The same with another file instead of /etc/ckcache.conf. */
 CMN_CHECKED enum cmn_status cc_config_load_from(const struct cmn_log *log, const char *system_file,

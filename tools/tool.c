@@ -141,10 +141,21 @@ int tool_fail(const char *what, enum cmn_status status)
 	return TOOL_FAILED;
 }
 
+static void load_config(const struct cmn_log *log, struct cc_config *ret)
+{
+	enum cmn_status status = cc_config_load(log, ret);
+
+	if (status == CMN_ERR_NOMEM)
+		memory_end();
+	if (status != CMN_OK) {
+		tool_complain("the environment cannot be read");
+		exit(TOOL_FAILED);
+	}
+}
+
 void tool_load_config(struct cc_config *ret)
 {
-	if (cc_config_load(&tool_silent, ret) != CMN_OK)
-		memory_end();	/* nor is an environment that changes all the time to be expected here */
+	load_config(&tool_silent, ret);
 }
 
 struct tool_cache *tool_try_open(void)
@@ -152,8 +163,7 @@ struct tool_cache *tool_try_open(void)
 	static struct tool_cache cache;
 	enum cmn_status status;
 
-	if (cc_config_load(&tool_log, &cache.config) != CMN_OK)
-		memory_end();	/* as above */
+	load_config(&tool_log, &cache.config);
 	if (!cache.config.dir) {
 		tool_complain("there is no cache directory: %s", cache.config.dir_problem ?
 			      cache.config.dir_problem : "persistent is set to 0");

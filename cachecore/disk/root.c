@@ -569,24 +569,15 @@ enum cmn_status cc_entry_dir_judge(int dir_fd, unsigned int n, enum cmn_file_tru
 	return status;
 }
 
-/* Opens the directory, made if it is not there. What else has its name makes room. */
+/* Opens the directory, made if it is not there. */
 static enum cmn_status make_level(int dir_fd, const char *name, mode_t mode, int *ret_fd)
 {
-	enum cmn_status status;
-	int fd = open_level(dir_fd, name, O_RDONLY);
+	enum cmn_status status = cmn_file_open_dir(dir_fd, name, mode, ret_fd);
 
-	if (fd < 0 && errno == ENOTDIR)
-		(void)unlinkat(dir_fd, name, 0);	/* if it stays, the next step fails */
-	if (fd < 0 && (errno == ENOENT || errno == ENOTDIR)) {
-		status = cmn_file_make_dir(dir_fd, name, mode);
-		if (status != CMN_OK)
-			return status;
-		fd = open_level(dir_fd, name, O_RDONLY);
-	}
-	if (fd < 0)
-		return cmn_status_from_errno(errno);
-	*ret_fd = fd;
-	return CMN_OK;
+	if (status != CMN_MISS)
+		return status;
+	(void)unlinkat(dir_fd, name, 0);	/* what else has its name makes room, or the next step fails */
+	return cmn_file_open_dir(dir_fd, name, mode, ret_fd);
 }
 
 enum cmn_status cc_entry_dir_make(int root_fd, const char *path, mode_t mode, int *ret_fd)

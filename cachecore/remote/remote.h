@@ -73,7 +73,8 @@ struct cc_remote_report {
  * The entry of that key, verified, whose dependencies hold now; the caller's. *ret_claimed: other
  * machines wait for what the caller builds now, until it is uploaded, or for cc_remote_release.
  * NULL: the caller builds nothing.
- * CMN_MISS: there is none, or not in time. remote NULL: CMN_MISS. *ret_report is set in any case.
+ * CMN_MISS: there is none, or it has not come in time (hashing and verifying what came follow, and
+ * count too); or remote is NULL. *ret_report is set in any case.
  */
 CMN_CHECKED enum cmn_status cc_remote_get(struct cc_remote *remote, const struct cc_key *key,
 					  struct cc_file_memo *memo, struct cc_entry **ret,

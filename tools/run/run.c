@@ -147,8 +147,12 @@ static int run_with_summary(char **command, bool json)
 	before = read_stats(config.dir);
 	ran = run_wait(command, json, json, &state);	/* what a script reads is the summary alone */
 	if (ran) {
-		const struct summary summary = sum_up(&config, kind, before, after = read_stats(config.dir));
+		struct summary summary;
 
+		/* Without memory for a summary the exit code is still the command's. */
+		memory_end_with(WIFEXITED(state) ? WEXITSTATUS(state) : 128 + WTERMSIG(state));
+		after = read_stats(config.dir);
+		summary = sum_up(&config, kind, before, after);
 		(json ? print_json : print_summary)(&summary);
 		free(summary.problem);
 		free(after);

@@ -13,7 +13,6 @@ static const uint8_t magic[8] = { 'c', 'k', 'c', 'r', 'c', 'p', '\r', '\n' };
 
 #define PROGRAM_VARIABLE CC_CONFIG_BUILT_FOR "="
 #define STRANGER "CKCACHE_STRANGER=1"
-#define IDENTITY_AT 24
 #define HASH_AT (CC_RECIPE_HEADER_SIZE - CMN_HASH_SIZE)
 
 static struct cmn_hash hash_file(const uint8_t *file, size_t len)
