@@ -5,12 +5,15 @@
  * it needs are there before the clock starts; only create + build is timed.
  * It knows nothing of ckcache: the layer is loaded, or not, by its
  * environment. It takes the first device of the first platform, so the caller
- * chooses the driver with OCL_ICD_VENDORS.
+ * chooses the driver with OCL_ICD_VENDORS; "two", the first two.
  *
  *   bench_client source FILE [OPTIONS]          prints nanoseconds
  *   bench_client again FILE [OPTIONS]           the same, of a second build, after one with -DFIRST
  *   bench_client binary FILE [OPTIONS]          the same, from a saved binary
  *   bench_client save FILE OUTPUT [OPTIONS]     builds and saves the binary
+ *   bench_client link FILE [OPTIONS]            the same, of create + compile + link
+ *   bench_client two FILE [OPTIONS]             the same as source, for two devices in one context
+ *   bench_client version                        prints how many devices there are, and the driver
  *   bench_client inprocess FILE [OPTIONS]       prints "source_ns binary_ns", medians of
  *                                               later builds in a process that built it before
  */
@@ -20,7 +23,9 @@
 #include "tests/bench/bench_run.h"
 
 struct client {
-	cl_device_id device;
+	cl_device_id devices[2];
+	cl_uint device_count; /* that are used */
+	cl_uint found;        /* that the platform has */
 	cl_context context;
 	const char *options;
 	unsigned char *bytes;
@@ -33,15 +38,18 @@ static void check(cl_int error, const char *what)
 		bench_fail("%s failed (%d)", what, error);
 }
 
-static void open_driver(struct client *client)
+static void open_driver(struct client *client, cl_uint wanted)
 {
 	cl_platform_id platform;
 	cl_int error;
 
 	check(clGetPlatformIDs(1, &platform, NULL), "clGetPlatformIDs");
-	check(clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, 1, &client->device, NULL),
+	check(clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, wanted, client->devices, &client->found),
 	      "clGetDeviceIDs");
-	client->context = clCreateContext(NULL, 1, &client->device, NULL, NULL, &error);
+	if (client->found < wanted)
+		bench_fail("the platform has one device");
+	client->device_count = wanted;
+	client->context = clCreateContext(NULL, wanted, client->devices, NULL, NULL, &error);
 	check(error, "clCreateContext");
 }
 
@@ -54,10 +62,39 @@ static cl_program from_source(const struct client *client, uint64_t *ret_ns)
 
 	program = clCreateProgramWithSource(client->context, 1, &text, &client->len, &error);
 	check(error, "clCreateProgramWithSource");
-	error = clBuildProgram(program, 1, &client->device, client->options, NULL, NULL);
+	error = clBuildProgram(program, client->device_count, client->devices, client->options, NULL,
+			       NULL);
 	*ret_ns = bench_now() - start;
 	check(error, "clBuildProgram");
 	return program;
+}
+
+static cl_program linked(const struct client *client, uint64_t *ret_ns)
+{
+	const char *text = (const char *)client->bytes;
+	uint64_t start = bench_now();
+	cl_program object, program;
+	cl_int error;
+
+	object = clCreateProgramWithSource(client->context, 1, &text, &client->len, &error);
+	check(error, "clCreateProgramWithSource");
+	check(clCompileProgram(object, 1, client->devices, client->options, 0, NULL, NULL, NULL, NULL),
+	      "clCompileProgram");
+	program = clLinkProgram(client->context, 1, client->devices, "", 1, &object, NULL, NULL, &error);
+	*ret_ns = bench_now() - start;
+	check(error, "clLinkProgram");
+	check(clReleaseProgram(object), "clReleaseProgram");
+	return program;
+}
+
+static void print_version(const struct client *client)
+{
+	char version[256], name[256];
+
+	check(clGetDeviceInfo(client->devices[0], CL_DRIVER_VERSION, sizeof(version), version, NULL),
+	      "CL_DRIVER_VERSION");
+	check(clGetDeviceInfo(client->devices[0], CL_DEVICE_NAME, sizeof(name), name, NULL), "CL_DEVICE_NAME");
+	printf("%u %s, %s\n", client->found, version, name);
 }
 
 static cl_program from_binary(const struct client *client, const unsigned char *bytes, size_t len,
@@ -67,11 +104,11 @@ static cl_program from_binary(const struct client *client, const unsigned char *
 	cl_program program;
 	cl_int error, status;
 
-	program = clCreateProgramWithBinary(client->context, 1, &client->device, &len, &bytes,
+	program = clCreateProgramWithBinary(client->context, 1, client->devices, &len, &bytes,
 					    &status, &error);
 	check(error, "clCreateProgramWithBinary");
 	check(status, "clCreateProgramWithBinary (binary status)");
-	error = clBuildProgram(program, 1, &client->device, client->options, NULL, NULL);
+	error = clBuildProgram(program, 1, client->devices, client->options, NULL, NULL);
 	*ret_ns = bench_now() - start;
 	check(error, "clBuildProgram from the binary");
 	return program;
@@ -134,12 +171,17 @@ int main(int argc, char **argv)
 	uint64_t ns = 0;
 	size_t len;
 
+	if (argc == 2 && strcmp(mode, "version") == 0) {
+		open_driver(&client, 1);
+		print_version(&client);
+		return 0;
+	}
 	if (argc < first_option || argc > first_option + 1)
-		bench_fail("usage: bench_client source|again|binary|save|inprocess FILE [OUTPUT] "
+		bench_fail("usage: bench_client source|again|link|two|binary|save|inprocess FILE [OUTPUT] "
 			   "[OPTIONS]");
 	client.options = argc > first_option ? argv[first_option] : "";
 	client.bytes = bench_read_file(argv[2], &client.len);
-	open_driver(&client);
+	open_driver(&client, strcmp(mode, "two") == 0 ? 2 : 1);
 	if (strcmp(mode, "inprocess") == 0) {
 		run_inprocess(&client);
 	} else if (strcmp(mode, "binary") == 0) {
@@ -151,7 +193,9 @@ int main(int argc, char **argv)
 		check(clReleaseProgram(from_source(&client, &ns)), "clReleaseProgram");
 		client.options = options;
 		program = from_source(&client, &ns);
-	} else if (strcmp(mode, "source") == 0 || strcmp(mode, "save") == 0) {
+	} else if (strcmp(mode, "link") == 0) {
+		program = linked(&client, &ns);
+	} else if (strcmp(mode, "source") == 0 || strcmp(mode, "two") == 0 || strcmp(mode, "save") == 0) {
 		program = from_source(&client, &ns);
 	} else {
 		bench_fail("no such mode: %s", mode);

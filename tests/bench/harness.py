@@ -14,7 +14,8 @@ import sys
 
 sys.path.insert(1, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
 from environment import DRIVERS as KNOWN  # noqa: E402
-from environment import counted, drivers, level_zero, made, opencl, stub_driver, stub_gpu  # noqa: E402,F401
+from environment import (counted, driver_file, drivers, level_zero, made, opencl, stub_driver,  # noqa: E402,F401
+                         stub_gpu)
 
 INHERITED = ("PATH", "LD_LIBRARY_PATH", "TSAN_OPTIONS")
 TIMEOUT_S = 900  # the longest single step is pocl's binary of a large program, half a minute
@@ -85,15 +86,19 @@ class Bench:
         os.makedirs(path)
         return path
 
-    def environment(self, driver, home, vendor=False, cache=None, extra=None):
-        """cache: the layer is on, with this directory; None: no layer."""
-        with open(driver.icd, encoding="utf-8") as source:
-            library = source.read().strip()
+    def environment(self, driver, home, vendor=False, cache=None, extra=None, library=None):
+        """cache: the layer is on, with this directory; None: no layer. vendor: whether the driver's own
+        cache is on; None: as it is by default. library: the driver's, if it has no icd.
+        """
+        if library is None:
+            with open(driver.icd, encoding="utf-8") as source:
+                library = source.read().strip()
         env = inherited()
         env.update({"HOME": self.work, "TMPDIR": self.work, "LC_ALL": "C",
                     **drivers(os.path.join(self.work, "driver-" + driver.name), library)})
         env.update(driver.env)
-        env.update(driver.vendor_cache(home, vendor))
+        if vendor is not None:
+            env.update(driver.vendor_cache(home, vendor))
         if cache is not None:
             env.update(OPENCL_LAYERS=self.layer, CKCACHE_DIR=cache, CKCACHE_CAPTURE=driver.capture)
         env.update(extra or {})

@@ -1,7 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# Builds for release and measures. Arguments go to bench.py, level_zero.py, store.py, blobs.py, codec.py or bench_memory; see their --help:
+# Builds for release and measures. Arguments go to bench.py, drivers.py, level_zero.py, store.py, blobs.py, codec.py or bench_memory; see their --help:
 #   sh tests/bench/run.sh [--runs N] [--drivers NEO,rusticl,pocl] [--parts ...] [--smoke]
+#   sh tests/bench/run.sh drivers [--runs N] [--write FILE] [--smoke]
 #   sh tests/bench/run.sh level-zero [--runs N] [--sizes small,medium,large] [--smoke]
 #   sh tests/bench/run.sh store [--entries N] [--runs N] [--parts ...] [--dir DIRECTORY] [--smoke]
 #   sh tests/bench/run.sh blobs [--runs N] [--drivers NEO,rusticl,pocl] [--sizes small,large] [--smoke]
@@ -13,6 +14,7 @@ cd "$(dirname "$0")/../.."
 build=${BUILD_DIR:-build-bench}
 script=${1:-}
 case $script in
+drivers) targets="bench_client ckcache ckcache_library ckcache-remote" ;;
 level-zero)
 	targets="bench_module bench_client ckcache ckcache_library ckcache_level_zero ckcache_slot ckcache_preload"
 	script=level_zero
