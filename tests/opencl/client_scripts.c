@@ -26,9 +26,11 @@ static struct scenario scenarios[] = {
 	/* A kernel runs only after the last build: rusticl's queue holds one for a while after it ran. */
 	SCRIPT("rebuild", "source a | " REBUILT("-DK=10") REBUILT("-DK=20") REBUILT("-DK=10")
 	       REBUILT("-DK=30 -DL") "references a | scaled a 2 | release a"),
-	/* On a driver with clCloneKernel. */
 	SCRIPT("live-kernels", "source a | build a -DK=7 | kernel k a scale | build a -DK=8 | "
-	       "status a | show k | keep k | drop k | build a -DK=7 | clone l k | show l | drop k | "
+	       "status a | show k | keep k | drop k | build a -DK=7 | drop k | build a -DK=9 | "
+	       "scaled a 2 | release a"),
+	/* On a driver with clCloneKernel. */
+	SCRIPT("live-clone", "source a | build a -DK=7 | kernel k a scale | clone l k | show l | drop k | "
 	       "build a -DK=7 | drop l | build a -DK=9 | scaled a 2 | release a"),
 	/*
 	 * Two programs of one source with options that differ, alive at the same time, then a third like

@@ -74,6 +74,7 @@ TEST_ON("stub", compile_and_link) { SAME(NULL, "link"); }
 TEST_ON("stub", build_for_one_device) { SAME(COUNTS(1, 0, 1, 0), "one-device"); }
 TEST_ON("stub", applications_own_binary) { SAME(COUNTS(1, 0, 1, 0), "binary"); }
 TEST_ON("stub neo", build_with_live_kernels) { SAME(NULL, "live-kernels"); }
+TEST_ON("stub neo", build_with_a_live_clone) { SAME(NULL, "live-clone"); }
 
 TEST(process_exit_with_all_alive)
 {

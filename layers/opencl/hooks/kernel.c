@@ -319,6 +319,7 @@ cl_kernel CL_API_CALL ocl_clCloneKernel(cl_kernel source_kernel, cl_int *errcode
 	struct ocl_kernel *source = ocl_kernel_find(source_kernel);
 	cl_kernel clone = OCL_NEXT.clCloneKernel(source_kernel, errcode_ret);
 
+	/* The one kernel that no build can give again: its arguments are set. */
 	if (clone && source && !remember_one_more(clone, source->program, source->loaded) &&
 	    ocl_loaded_program_has_kernels(source->loaded)) {
 		(void)OCL_NEXT.clReleaseKernel(clone);
