@@ -14,6 +14,7 @@
 #include "common/file.h"
 #include "layers/shared/driver/environment.h"
 #include "layers/shared/driver/libraries.h"
+#include "layers/shared/driver/tools.h"
 #include "layers/opencl/key/layers_below.h"
 #include "layers/opencl/key/processor.h"
 #include "layers/opencl/program/objects.h"
@@ -236,6 +237,8 @@ static enum cmn_status gather(cl_device_id device, struct ocl_identity *ret)
 	if (status == CMN_OK) {
 		ret->driver = row_of_version(ret->driver, device);
 		add_files(key, &contents, ret->driver);
+		if (!drv_tools_add(ret->driver, &contents, key))
+			status = CMN_ERR_NOMEM;
 	}
 	cc_contents_release(&contents);
 	if (status != CMN_OK)

@@ -166,6 +166,9 @@ const struct drv_driver drv_drivers[] = {
 		.linked_builds_abort = true,
 		.compiler_looks = true,
 		.linker = "ld",
+		/* 7.1's devices of Level Zero, for SPIR-V. By strace it reads its arguments' files alone. */
+		.tools = { { "/usr/bin/llvm-spirv*", "-o" }, { "/usr/local/bin/llvm-spirv*", "-o" },
+			   { "/usr/lib*/llvm*/bin/llvm-spirv*", "-o" } },
 		.cached = { POCL_CACHED },
 		.cached_alone = { POCL_CACHED_ALONE },
 		.caches_binaries = true,	/* after its preprocessor ran */
