@@ -41,6 +41,7 @@ struct drv_driver {
 	const char *library;		/* how the driver library's file name starts; NULL: the default row */
 	const char *since;		/* the first version that this row is for; NULL: all before the next row's */
 	enum cc_capture capture;	/* what "auto" means for it */
+	unsigned int eager_vendor;	/* but eager for this vendor's GPUs (CL_DEVICE_VENDOR_ID); 0: none */
 	/*
 	 * A kernel of a loaded program answers some questions differently from a kernel of a build
 	 * (CL_KERNEL_ATTRIBUTES, CL_KERNEL_PREFERRED_WORK_GROUP_SIZE_MULTIPLE). After a build, the
