@@ -367,8 +367,7 @@ static bool concerns_programs(const struct drv_driver *driver, const char *varia
 {
 	size_t len = strcspn(variable, "=");
 
-	return strncmp(variable, "LD_", 3) == 0 || strncmp(variable, "GLIBC_TUNABLES=", 15) == 0 ||
-	       drv_environment_counts(driver, variable, len, false);
+	return strncmp(variable, "LD_", 3) == 0 || drv_environment_counts(driver, variable, len, false);
 }
 
 bool drv_environment_passes(const struct drv_driver *driver, char *const variables[])

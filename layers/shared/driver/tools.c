@@ -59,15 +59,12 @@ static enum cmn_status note_file(void *ctx, const struct drv_library_file *file)
 static bool are_harmless(const char *list)
 {
 	static const char ours[] = "libckcache_preload.so";
-	const char *name;
+	const size_t own_len = strlen(ours);
 
 	for (size_t len; list && *list; list += len + (list[len] != '\0')) {
 		len = strcspn(list, ": \t\n");
-		if (!len)
-			continue;
-		name = memrchr(list, '/', len);
-		name = name ? name + 1 : list;
-		if ((size_t)(list + len - name) != strlen(ours) || strncmp(name, ours, strlen(ours)) != 0)
+		if (len && (len < own_len || strncmp(list + len - own_len, ours, own_len) != 0 ||
+			    (len > own_len && list[len - own_len - 1] != '/')))
 			return false;
 	}
 	return true;

@@ -412,10 +412,13 @@ bool drv_note_fork(int ret_ends[2])
 	bool noted = mine && mine->child.state == CHILD_NONE &&
 		     pipe2(ret_ends, O_CLOEXEC | O_NONBLOCK) == 0;
 
-	if (noted)
+	if (noted) {
 		mine->child.state = CHILD_FORKED;
-	else
+		for (int i = 0; i < 2; i++)
+			ret_ends[i] = cmn_file_raise(ret_ends[i]);
+	} else {
 		drv_note_unsure("other-process");
+	}
 	forks_for = noted ? mine->driver : NULL;
 	errno = saved;
 	return noted;

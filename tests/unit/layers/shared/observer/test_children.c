@@ -217,9 +217,21 @@ TEST(libraries_for_every_program_make_all_tools_unknown)
 	CU_ASSERT_TRUE(drv_environment_passes(&driver, environ));
 }
 
+/* For a process that was started with a library that is not ckcache's. */
+static void no_tool_is_known_beside_a_preloaded_library(void)
+{
+	CU_ASSERT_TRUE(drv_environment_passes(&driver, environ));
+	EXPECT_UNKNOWN(build("tool", "-o result made"), "other-process");
+	EXPECT_UNKNOWN(build("tool-spawned", "-o result made"), "other-process");
+}
+
+static const struct unit_test preloaded[] = { UNIT_TEST(no_tool_is_known_beside_a_preloaded_library) };
+
 int main(int argc, char **argv)
 {
-	if (argc != 2 || !observing_load(argv[1]) || !observing_fork())
+	if (argc < 2 || !observing_load(argv[1]) || !observing_fork())
 		return 2;
+	if (argc == 3)
+		return UNIT_MAIN("preloaded", preloaded);
 	return unit_run_apart();
 }
