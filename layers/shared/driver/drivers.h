@@ -33,7 +33,7 @@ enum drv_question {
  * its own executable and libraries, nothing else, and writes one file.
  */
 struct drv_tool {
-	const char *path;	/* pattern (glob) of its path; it must be absolute */
+	const char *path;	/* pattern (glob, with braces) of absolute paths; without * it reads no large directory */
 	const char *output;	/* the option before the name of the file that it writes */
 };
 

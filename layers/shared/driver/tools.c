@@ -2,15 +2,12 @@
 /* tools: the files of each, which identify it for the key, and as they are in this process's time. */
 #include "layers/shared/driver/tools.h"
 
-#include <errno.h>
 #include <fcntl.h>
-#include <fnmatch.h>
 #include <glob.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include "cachecore/file_memo.h"
 #include "common/file.h"
@@ -34,6 +31,7 @@ struct files {
 /* As it was first. */
 static struct known {
 	char *path;
+	const struct drv_tool *tool;
 	struct cmn_hash state;
 } tools[MAX_TOOLS];	/* guarded by lock */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -108,7 +106,7 @@ static struct known *known_of(const char *path)
 	return NULL;
 }
 
-static void remember(const char *path, const struct cmn_hash *state)
+static void remember(const struct drv_tool *tool, const char *path, const struct cmn_hash *state)
 {
 	struct known *known;
 
@@ -116,12 +114,14 @@ static void remember(const char *path, const struct cmn_hash *state)
 	known = known_of(path);
 	if (known && !known->path) {
 		known->path = strdup(path);	/* without memory it is no known tool */
+		known->tool = tool;
 		known->state = *state;
 	}
 	cmn_mutex_unlock(&lock);
 }
 
-static void add(const char *path, struct cc_contents *contents, struct cc_key *key)
+static void add(const struct drv_tool *tool, const char *path, struct cc_contents *contents,
+		struct cc_key *key)
 {
 	struct files files = { .contents = contents };
 	struct cmn_hash state, hash;
@@ -137,7 +137,7 @@ static void add(const char *path, struct cc_contents *contents, struct cc_key *k
 
 		hash = cmn_hash_of(view.data, view.len);
 		cc_key_add(key, CC_PART_DEVICE, "driver.tool", hash.bytes, CMN_HASH_SIZE);
-		remember(path, &state);
+		remember(tool, path, &state);
 	}
 	if (status == CMN_ERR_NOMEM)
 		key->encoded.failed = true;
@@ -150,10 +150,10 @@ bool drv_tools_add(const struct drv_driver *driver, struct cc_contents *contents
 	for (size_t i = 0; i < DRV_LISTS && driver->tools[i].path; i++) {
 		glob_t found;
 
-		if (glob(driver->tools[i].path, 0, NULL, &found) != 0)
+		if (glob(driver->tools[i].path, GLOB_BRACE, NULL, &found) != 0)
 			continue;
 		for (size_t j = 0; j < found.gl_pathc; j++)
-			add(found.gl_pathv[j], contents, key);
+			add(&driver->tools[i], found.gl_pathv[j], contents, key);
 		globfree(&found);
 	}
 	return cc_key_status(key) == CMN_OK;
@@ -161,11 +161,17 @@ bool drv_tools_add(const struct drv_driver *driver, struct cc_contents *contents
 
 const struct drv_tool *drv_tools_find(const struct drv_driver *driver, const char *path)
 {
-	for (size_t i = 0; i < DRV_LISTS && driver->tools[i].path; i++) {
-		if (fnmatch(driver->tools[i].path, path, FNM_PATHNAME) == 0)
-			return &driver->tools[i];
+	const struct drv_tool *found = NULL;
+	const struct known *known;
+
+	cmn_mutex_lock(&lock);
+	known = known_of(path);
+	for (size_t i = 0; known && known->path && i < DRV_LISTS; i++) {
+		if (known->tool == &driver->tools[i])
+			found = known->tool;
 	}
-	return NULL;
+	cmn_mutex_unlock(&lock);
+	return found;
 }
 
 bool drv_tools_hold(const char *path)

@@ -28,7 +28,8 @@ void drv_child_enter(int tell, const struct drv_driver *driver)
 
 bool drv_child_strays(void)
 {
-	child.strayed = true;
+	if (child.driver)
+		child.strayed = true;
 	return child.driver;
 }
 

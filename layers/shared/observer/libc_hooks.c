@@ -245,11 +245,11 @@ static int watched_execv(const char *path, char *const arguments[])
 static pid_t watched_fork(void)
 {
 	int ends[2];
-	bool noted = DRV_NOTES_WANTED() && drv_note_fork(ends);
+	const struct drv_driver *driver = DRV_NOTES_WANTED() ? drv_note_fork(ends) : NULL;
 	pid_t result = fork();
 
-	if (noted)
-		drv_note_forked(ends, result);
+	if (driver)
+		drv_note_forked(driver, ends, result);
 	return result;
 }
 

@@ -61,7 +61,6 @@ static struct tried {
 static _Thread_local struct drv_observation *mine;	/* the innermost of this thread */
 static _Thread_local bool busy;			/* this thread is in here */
 static _Thread_local const void *caller;	/* whose call is noted */
-static _Thread_local const struct drv_driver *forks_for;	/* whose build this thread forks for */
 
 /*
  * A child's builds are its own. Nothing is locked before a fork: handlers that run then may be a
@@ -406,7 +405,7 @@ void drv_note_spawned(pid_t pid)
 		mine->child.pid = pid;
 }
 
-bool drv_note_fork(int ret_ends[2])
+const struct drv_driver *drv_note_fork(int ret_ends[2])
 {
 	int saved = errno;
 	bool noted = mine && mine->child.state == CHILD_NONE &&
@@ -419,18 +418,17 @@ bool drv_note_fork(int ret_ends[2])
 	} else {
 		drv_note_unsure("other-process");
 	}
-	forks_for = noted ? mine->driver : NULL;
 	errno = saved;
-	return noted;
+	return noted ? mine->driver : NULL;
 }
 
-void drv_note_forked(const int ends[2], pid_t pid)
+void drv_note_forked(const struct drv_driver *driver, const int ends[2], pid_t pid)
 {
 	int saved = errno;
 
 	(void)close(ends[pid ? 1 : 0]);	/* nothing was written */
 	if (pid == 0) {
-		drv_child_enter(ends[1], forks_for);
+		drv_child_enter(ends[1], driver);
 		atomic_store(&going_on, 1);	/* the hooks are asked */
 	} else if (pid > 0) {
 		mine->child.pid = pid;

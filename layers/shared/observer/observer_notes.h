@@ -35,9 +35,9 @@ void drv_note_working_directory(void);
  */
 void drv_note_run(const struct drv_run *run, char *const environment[]);
 void drv_note_spawned(pid_t pid);
-/* Before a fork, and after it in both processes. false: there is nothing to note afterwards. */
-bool drv_note_fork(int ret_ends[2]);
-void drv_note_forked(const int ends[2], pid_t pid);
+/* Before a fork: the driver that builds, or NULL if there is nothing to note after it; and then, in both processes. */
+const struct drv_driver *drv_note_fork(int ret_ends[2]);
+void drv_note_forked(const struct drv_driver *driver, const int ends[2], pid_t pid);
 /* Before a vfork, whose child has its parent's memory. */
 void drv_note_vfork(void);
 /* This process is about to become the program. */
