@@ -92,17 +92,18 @@ install()
 find_drivers()
 {
 	drivers='' left_out=''
-	for driver in neo ze_intel rusticl pocl oclgrind; do
+	for driver in neo ze_intel rusticl pocl level0 oclgrind; do
 		case $driver in
 		neo) library=$(ls /usr/lib/*/intel-opencl/libigdrcl.so 2>/dev/null) ;;
 		ze_intel) library=$(ls /usr/lib/*/libze_intel_gpu.so.1 2>/dev/null) ;;	# Level Zero
 		rusticl) library=$(ls /usr/lib/*/libRusticlOpenCL.so.1 2>/dev/null) ;;
 		pocl) library=$(ls /usr/lib/*/libpocl.so.2 2>/dev/null) ;;
+		level0) library=$(ls /usr/lib/*/pocl/libpocl-devices-level0.so 2>/dev/null) ;;	# on ze_intel
 		oclgrind) library=$(ls /usr/lib/oclgrind/liboclgrind-rt-icd.so 2>/dev/null) ;;
 		esac || true
 		if [ -z "$library" ]; then
 			skip "No $driver on this system: skipping its tests"
-		elif [ "$driver" != ze_intel ] && ! runs_bare "$driver" "$library"; then
+		elif [ "$driver" != ze_intel ] && [ "$driver" != level0 ] && ! runs_bare "$driver" "$library"; then
 			skip "$driver does not work here without ckcache (clinfo: $why): skipping its tests"
 		else
 			drivers="$drivers $driver"

@@ -28,7 +28,7 @@ HARMLESS = [
     # what drivers' compilers call, passed on to them as it answers (layers/shared/observer/libc_hooks.c)
     r"__(getcwd|readlink|realpath)_chk|__open(at)?_2|canonicalize_file_name|f?chdir|creat(64)?|dlvsym|e(uid)?access"
     r"|fileno|f(re)?open(64)?|fork|fstatat64|(gm|local)time(_r)?|link|symlink|[ls]?l?stat64|mkd?o?(s?temps?|temp)(64)?"
-    r"|posix_spawnp?|popen|system|syscall|realpath|get_current_dir_name|getcwd|scandir(64)?|statx|renameat|access|faccessat"
+    r"|posix_spawnp?|execve?|wait4|popen|system|syscall|realpath|get_current_dir_name|getcwd|scandir(64)?|statx|renameat|access|faccessat"
     r"|readlink(at)?|openat64|open64|rename|opendir|fdopendir|mkdir|fnmatch"
     r"|_Fork|vfork|clone|wordexp|__readlinkat_chk|ctime(_r)?|n?ftw(64)?|fts(64)?_open|glob(64)?|scandirat(64)?|getdents64"
     r"|getdirentries(64)?|l?getxattr|inotify_add_watch|name_to_handle_at|open_by_handle_at|linkat|symlinkat|mkdirat"

@@ -10,16 +10,21 @@
 enum { MAX_VARIABLES = 32, MAX_ARGUMENTS = 16, PATIENCE_S = 300, NOBODY = 54321, PATH = 4160 };
 
 static const struct driver drivers[] = {
-	{ "stub", STUB_LIBRARY, { NULL }, NULL, false },
+	{ "stub", STUB_LIBRARY, { NULL }, NULL, false, NULL },
 	/* A device without hardware; drivers since 2023 want the second line, and have a cache of their own. */
 	{ "neo", "/usr/lib/*/intel-opencl/libigdrcl.so",
 	  { "NEOReadDebugKeys=1", "SetCommandStreamReceiver=1", "ProductFamilyOverride=tgllp",
-	    "HardwareInfoOverride=1x6x16", "UseAubStream=0", "NEO_CACHE_PERSISTENT=0" }, NULL, false },
-	{ "rusticl", "/usr/lib/*/libRusticlOpenCL.so.1", { "RUSTICL_ENABLE=llvmpipe" }, NULL, true },
-	{ "pocl", "/usr/lib/*/libpocl.so.2*", { NULL }, "eager", true },
+	    "HardwareInfoOverride=1x6x16", "UseAubStream=0", "NEO_CACHE_PERSISTENT=0" }, NULL, false, NULL },
+	{ "rusticl", "/usr/lib/*/libRusticlOpenCL.so.1", { "RUSTICL_ENABLE=llvmpipe" }, NULL, true, NULL },
+	{ "pocl", "/usr/lib/*/libpocl.so.2*", { NULL }, "eager", true, NULL },
+	/* pocl's device of Level Zero, which is NEO's without hardware: its compiler runs llvm-spirv. */
+	{ "level0", "/usr/lib/*/pocl/libpocl-devices-level0.so",
+	  { "POCL_DEVICES=level0", "ZE_ENABLE_ALT_DRIVERS=libze_intel_gpu.so.1", "NEOReadDebugKeys=1",
+	    "SetCommandStreamReceiver=1", "ProductFamilyOverride=tgllp", "HardwareInfoOverride=1x6x16",
+	    "UseAubStream=0", "NEO_CACHE_PERSISTENT=0" }, NULL, false, "../libpocl.so.2" },
 	/* By hand, where there is such a device. */
-	{ "nvidia", "/usr/{lib,lib/*,local/nvidia/*}/libnvidia-opencl.so.1", { "CUDA_CACHE_DISABLE=1" }, NULL, true },
-	{ "oclgrind", "/usr/lib/oclgrind/liboclgrind-rt-icd.so", { NULL }, NULL, true },
+	{ "nvidia", "/usr/{lib,lib/*,local/nvidia/*}/libnvidia-opencl.so.1", { "CUDA_CACHE_DISABLE=1" }, NULL, true, NULL },
+	{ "oclgrind", "/usr/lib/oclgrind/liboclgrind-rt-icd.so", { NULL }, NULL, true, NULL },
 };
 
 static const struct driver *selected;
@@ -64,7 +69,9 @@ const struct driver *driver_select(int argc, char **argv)
 			      selected->library);
 		exit(unit_driver_required(name) ? 1 : DRIVER_SKIPPED);
 	}
-	(void)snprintf(library, sizeof(library), "%s", found.gl_pathv[0]);
+	(void)snprintf(library, sizeof(library), "%.*s%s",
+		       selected->beside ? (int)(strrchr(found.gl_pathv[0], '/') + 1 - found.gl_pathv[0]) : PATH,
+		       found.gl_pathv[0], selected->beside ? selected->beside : "");
 	globfree(&found);
 	unit_each(driver_begin, free_texts);
 	return selected;
@@ -353,7 +360,7 @@ struct running driver_start(enum driver_layer layer, const char *const *argument
 	const char *command[MAX_ARGUMENTS + 8];
 	size_t count = 0;
 
-	if (driver_is("pocl") && !own_caches)
+	if ((driver_is("pocl") || driver_is("level0")) && !own_caches)
 		set_pocl_cache(layer);
 	if (shell) {
 		command[count++] = "/bin/sh";

@@ -21,9 +21,10 @@ enum { DRIVER_SKIPPED = 77 };
 struct driver {
 	const char *name;
 	const char *library;		/* pattern of the ICD's path */
-	const char *environment[6];	/* NAME=value */
+	const char *environment[8];	/* NAME=value */
 	const char *capture;		/* CKCACHE_CAPTURE with which it stores */
 	bool executes;
+	const char *beside;		/* where the ICD is from there, if the pattern is of a part of it */
 };
 
 /* The driver that the arguments name ("stub" without any), with its library found; or exits. */

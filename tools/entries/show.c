@@ -52,6 +52,7 @@ static const char *const meanings[][2] = {
 	{ "driver.api", "the Level Zero version of the driver" },
 	{ "driver.path", "where the driver's file is" },
 	{ "driver.file", "the driver's very file: an update changes it" },
+	{ "driver.tool", "a program that the driver runs to compile, with its libraries" },
 	{ "driver.linker", "the linker that the driver runs, or a library that it finds by LIBRARY_PATH" },
 	{ "processor.features", "what the processor can do, for drivers that compile for it" },
 	{ "layer.", "what ckcache or another layer changes in the results" },

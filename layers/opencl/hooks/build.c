@@ -106,8 +106,8 @@ static bool gather(struct build *build)
 	if (ocl_build_key(&request, &build->key, &build->driver, reason) != CMN_OK)
 		return false;
 	*reason = NULL;
-	build->capture = config->capture == CC_CAPTURE_AUTO ? build->driver->capture
-							    : config->capture;
+	build->capture = config->capture == CC_CAPTURE_AUTO ?
+		ocl_identity_capture(build->targets.count, build->targets.devices) : config->capture;
 	/* An object is as finished as it will be, quickly read, and a link is to know what it holds. */
 	if (build->kind == OCL_LOADED_OBJECT)
 		build->capture = CC_CAPTURE_EAGER;

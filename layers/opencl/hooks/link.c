@@ -172,8 +172,8 @@ static void gather(struct link *link)
 		link->sequence.bypass = "option";
 		return;
 	}
-	link->capture = config->capture == CC_CAPTURE_AUTO ? link->driver->capture
-							   : config->capture;
+	link->capture = config->capture == CC_CAPTURE_AUTO ?
+		ocl_identity_capture(link->devices.count, link->devices.devices) : config->capture;
 	/* A library is quickly read. */
 	if (link->kind == OCL_LOADED_OBJECT)
 		link->capture = CC_CAPTURE_EAGER;

@@ -14,6 +14,7 @@
 #include "common/file.h"
 #include "layers/shared/driver/environment.h"
 #include "layers/shared/driver/libraries.h"
+#include "layers/shared/driver/tools.h"
 #include "layers/opencl/key/layers_below.h"
 #include "layers/opencl/key/processor.h"
 #include "layers/opencl/program/objects.h"
@@ -211,6 +212,7 @@ static enum cmn_status gather(cl_device_id device, struct ocl_identity *ret)
 	struct drv_linker_variables linker;
 	cl_platform_id platform;
 	cl_device_type type = 0;
+	cl_uint vendor = 0;
 	enum cmn_status status;
 
 	if (!address || !ocl_layers_below_are_known() ||
@@ -236,11 +238,16 @@ static enum cmn_status gather(cl_device_id device, struct ocl_identity *ret)
 	if (status == CMN_OK) {
 		ret->driver = row_of_version(ret->driver, device);
 		add_files(key, &contents, ret->driver);
+		if (!drv_tools_add(ret->driver, &contents, key))
+			status = CMN_ERR_NOMEM;
 	}
 	cc_contents_release(&contents);
 	if (status != CMN_OK)
 		return status;
 	ret->parts_share_code = ret->driver->parts_share_code && (type & CL_DEVICE_TYPE_CPU);
+	(void)OCL_NEXT.clGetDeviceInfo(device, CL_DEVICE_VENDOR_ID, sizeof(vendor), &vendor, NULL);
+	ret->capture = (type & CL_DEVICE_TYPE_GPU) && vendor && vendor == ret->driver->eager_vendor ?
+		       CC_CAPTURE_EAGER : ret->driver->capture;
 	ocl_layers_below_add(key);
 	/* An entry of an earlier layer may depend on more files than it says. */
 	cc_key_add_text(key, CC_PART_DEVICE, "layer.files", "as seen");
@@ -354,6 +361,18 @@ cl_device_id ocl_identity_builder(cl_device_id device)
 	while ((parent = parent_of(device)) != NULL)
 		device = parent;
 	return device;
+}
+
+enum cc_capture ocl_identity_capture(cl_uint count, const cl_device_id *devices)
+{
+	const struct ocl_identity *identity;
+	enum cc_capture capture = CC_CAPTURE_EAGER;
+
+	for (cl_uint i = 0; i < count; i++) {
+		if (ocl_identity_of(devices[i], &identity) != CMN_OK || identity->capture != CC_CAPTURE_EAGER)
+			capture = CC_CAPTURE_DEFERRED;
+	}
+	return capture;
 }
 
 enum cmn_status ocl_identity_renew(cl_uint num_devices, const cl_device_id *devices)

@@ -15,6 +15,7 @@ struct ocl_identity {
 	const struct drv_driver *driver;
 	const void *address;		/* a function of the driver's library */
 	bool parts_share_code;		/* its sub-devices take what is built for it (drivers.h) */
+	enum cc_capture capture;	/* what "auto" means for it */
 };
 
 /*
@@ -31,6 +32,9 @@ CMN_CHECKED enum cmn_status ocl_identity_add(cl_device_id device, struct cc_key 
 					     const struct ocl_identity **ret);
 /* The device that a build for this one is made on elsewhere: itself, or the one whose code it shares. */
 cl_device_id ocl_identity_builder(cl_device_id device);
+
+/* What "auto" means for a program of these devices, which can be identified. */
+enum cc_capture ocl_identity_capture(cl_uint count, const cl_device_id *devices);
 
 /* The reason to report for a bypass when a device cannot be identified. */
 const char *ocl_identity_lack(void);

@@ -28,10 +28,20 @@ enum drv_question {
 	DRV_KERNEL_NAMES = 1,	/* CL_PROGRAM_KERNEL_NAMES */
 };
 
+/*
+ * A program that a driver runs while it builds (tools.h). It reads the files that its arguments name and
+ * its own executable and libraries, nothing else, and writes one file.
+ */
+struct drv_tool {
+	const char *path;	/* pattern (glob, with braces) of absolute paths; without * it reads no large directory */
+	const char *output;	/* the option before the name of the file that it writes */
+};
+
 struct drv_driver {
 	const char *library;		/* how the driver library's file name starts; NULL: the default row */
 	const char *since;		/* the first version that this row is for; NULL: all before the next row's */
 	enum cc_capture capture;	/* what "auto" means for it */
+	unsigned int eager_vendor;	/* but eager for this vendor's GPUs (CL_DEVICE_VENDOR_ID); 0: none */
 	/*
 	 * A kernel of a loaded program answers some questions differently from a kernel of a build
 	 * (CL_KERNEL_ATTRIBUTES, CL_KERNEL_PREFERRED_WORK_GROUP_SIZE_MULTIPLE). After a build, the
@@ -70,8 +80,10 @@ struct drv_driver {
 	bool clones_kernels;
 	/* Building a linked program ends the process if its binary was read before, or if it was loaded. */
 	bool linked_builds_abort;
-	/* The name of the program that it runs to link (linker.h); NULL: a build that runs any is not stored. */
+	/* The name of the program that it runs to link (linker.h); NULL: none. */
 	const char *linker;
+	/* Other programs that it runs; a build that runs any but these is not stored. */
+	struct drv_tool tools[DRV_LISTS];
 	/*
 	 * A part of a processor (a sub-device) is its device with fewer cores: the driver's own cache
 	 * has the same binaries for both, and kernels answer alike (test_ways, "part").

@@ -362,6 +362,35 @@ struct drv_linker_variables drv_environment_linker(void)
 	return state.known ? linker_variables(&state.variables) : (struct drv_linker_variables){ 0 };
 }
 
+/* How a program is loaded, or what it compiles. */
+static bool concerns_programs(const struct drv_driver *driver, const char *variable)
+{
+	size_t len = strcspn(variable, "=");
+
+	return strncmp(variable, "LD_", 3) == 0 || drv_environment_counts(driver, variable, len, false);
+}
+
+bool drv_environment_passes(const struct drv_driver *driver, char *const variables[])
+{
+	size_t passed = 0, had = 0;
+	const char *at = NULL;
+
+	begin_once();
+	while (state.known && (at = cmn_env_next(&state.variables, at)))
+		had += concerns_programs(driver, at);
+	for (char *const *variable = variables; state.known && variables && *variable; variable++) {
+		if (!concerns_programs(driver, *variable))
+			continue;
+		passed++;
+		while ((at = cmn_env_next(&state.variables, at)) && strcmp(at, *variable) != 0)
+			continue;
+		if (!at)
+			return false;
+		at = NULL;
+	}
+	return state.known && passed == had;
+}
+
 bool drv_environment_add(const struct drv_driver *driver, struct cc_key *key,
 			 const char **ret_reason)
 {

@@ -37,6 +37,12 @@ bool drv_environment_counts(const struct drv_driver *driver, const char *name, s
 			    bool debug_keys);
 
 /*
+ * Whether a program that is started with these variables is loaded, and reads the driver's variables, as
+ * it would be in that copy. Allocates nothing: for the child of a fork.
+ */
+bool drv_environment_passes(const struct drv_driver *driver, char *const variables[]);
+
+/*
  * Adds an "env.<NAME>" field for each variable that counts, sorted by name, with the value that
  * it had at the beginning. false: nothing may be cached now, and *ret_reason says why:
  * "environment-changed" (also if one is there twice, with two values), "settings-file",

@@ -8,6 +8,7 @@
 #include "layers/shared/driver/library_files.h"
 
 #include <fcntl.h>
+#include <gnu/lib-names.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -260,6 +261,17 @@ static enum cmn_status begin(struct search *search, const char *driver)
 	return status == CMN_ERR_NOMEM ? status : CMN_OK;
 }
 
+static void release(struct search *search)
+{
+	for (size_t i = 0; i < search->count; i++) {
+		free(search->files[i].path);
+		drv_elf_file_release(&search->files[i].elf);
+	}
+	free(search->files);
+	cmn_buffer_release(&search->cache);
+	drv_search_directories_release(&search->directories);
+}
+
 enum cmn_status drv_library_files(const char *driver, const char *const *sonames, size_t count,
 				  drv_library_loaded_fn loaded, drv_library_file_fn visit,
 				  void *ctx)
@@ -280,12 +292,34 @@ enum cmn_status drv_library_files(const char *driver, const char *const *sonames
 		status = walk(&search);
 	if (status == CMN_OK)
 		status = visit_all(&search, visit);
-	for (size_t i = 0; i < search.count; i++) {
-		free(search.files[i].path);
-		drv_elf_file_release(&search.files[i].elf);
-	}
-	free(search.files);
-	cmn_buffer_release(&search.cache);
-	drv_search_directories_release(&search.directories);
+	release(&search);
+	return status;
+}
+
+static bool is_not_loaded(void *ctx, const char *soname)
+{
+	(void)ctx;
+	(void)soname;
+	return false;
+}
+
+enum cmn_status drv_library_files_of_program(const char *program, const char *library_path,
+					     drv_library_file_fn visit, void *ctx)
+{
+	/* libc has no run path, so its directories are those of every program, with what this one may add. */
+	struct search search = { .loaded = is_not_loaded, .ctx = ctx, .has_run_paths = true };
+	enum cmn_status status = begin(&search, LIBC_SO);
+
+	/* This process may have been started with another value. */
+	if (status == CMN_OK && library_path)
+		status = strchr(library_path, ';') ? CMN_MISS :
+			 drv_search_directories_add_run_path(&search.directories, library_path, "");
+	if (status == CMN_OK)
+		status = add(&search, program, false);
+	if (status == CMN_OK)
+		status = walk(&search);
+	if (status == CMN_OK)
+		status = visit_all(&search, visit);
+	release(&search);
 	return status;
 }

@@ -40,4 +40,11 @@ CMN_CHECKED enum cmn_status drv_library_files(const char *driver, const char *co
 					      size_t count, drv_library_loaded_fn loaded,
 					      drv_library_file_fn visit, void *ctx);
 
+/*
+ * The same for a program, by its path, and all that it needs, whatever is loaded here. Its libraries are
+ * certain only where all files of a name are the same. library_path: LD_LIBRARY_PATH, or NULL.
+ */
+CMN_CHECKED enum cmn_status drv_library_files_of_program(const char *program, const char *library_path,
+							 drv_library_file_fn visit, void *ctx);
+
 #endif

@@ -22,9 +22,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/inotify.h>
+#include <sys/resource.h>
 #include <sys/statfs.h>
 #include <sys/statvfs.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <sys/xattr.h>
 #include <time.h>
 #include <unistd.h>
@@ -214,6 +216,43 @@ static int watched_renameat2(int from_directory, const char *from, int to_direct
 	return result;
 }
 
+static int watched_posix_spawn(pid_t *ret, const char *path, const posix_spawn_file_actions_t *actions,
+			       const posix_spawnattr_t *attributes, char *const arguments[],
+			       char *const environment[])
+{
+	bool wanted = DRV_NOTES_WANTED();
+	int result;
+
+	if (wanted)
+		drv_note_run(&(struct drv_run){ path, arguments }, environment);
+	result = posix_spawn(ret, path, actions, attributes, arguments, environment);
+	if (wanted && result == 0 && ret)
+		drv_note_spawned(*ret);
+	return result;
+}
+
+static int watched_execve(const char *path, char *const arguments[], char *const environment[])
+{
+	drv_note_exec(&(struct drv_run){ path, arguments }, environment);
+	return execve(path, arguments, environment);
+}
+
+static int watched_execv(const char *path, char *const arguments[])
+{
+	return watched_execve(path, arguments, environ);
+}
+
+static pid_t watched_fork(void)
+{
+	int ends[2];
+	const struct drv_driver *driver = DRV_NOTES_WANTED() ? drv_note_fork(ends) : NULL;
+	pid_t result = fork();
+
+	if (driver)
+		drv_note_forked(driver, ends, result);
+	return result;
+}
+
 /* The types of the callbacks in libc_hooks.def. */
 typedef int visit_fn(const char *path, const struct stat *info, int type);
 typedef int visit_more_fn(const char *path, const struct stat *info, int type, struct FTW *place);
@@ -378,7 +417,7 @@ void drv_watched_loading(const void *caller)
 void drv_watched_child(const void *caller)
 {
 	if (drv_notes_wanted(caller))
-		drv_note_unsure("other-process");
+		drv_note_vfork();
 }
 
 #if defined(__x86_64__)
@@ -459,6 +498,10 @@ char *__getcwd_chk(char *ret, size_t size, size_t room);
 static const struct drv_slot_function functions[] = {
 	LOADING
 #include "layers/shared/observer/libc_hooks.def"
+	ONE(posix_spawn),
+	ONE(fork),
+	ONE(execv),
+	ONE(execve),
 	BOTH(open),
 	{ "__open", (void *)watched_open, (void *)open },
 	{ "__open64", (void *)watched_open, (void *)open },

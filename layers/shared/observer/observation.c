@@ -9,6 +9,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
+#include <unistd.h>
 
 enum {
 	MAX_PATHS = 65536,	/* of one build */
@@ -255,6 +256,9 @@ void drv_observation_free(struct drv_observation *observation)
 		next_own = own->hh.next;
 		free(own);
 	}
+	if (observation->child.state == CHILD_FORKED && observation->child.pid)
+		(void)close(observation->child.told);	/* only read from */
+	free(observation->tool);
 	free(observation->directory);
 	free(observation);
 }

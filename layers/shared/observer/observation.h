@@ -61,6 +61,17 @@ struct drv_observation {
 	uint64_t looks, looks_before;	/* so many; at the time when the last file was made */
 	bool asked_directory;
 	char *directory;		/* the working directory at the beginning; NULL: unknown */
+	/* The process that its thread has started, and not waited for. */
+	struct {
+		enum {
+			CHILD_NONE,
+			CHILD_FORKED,	/* it has yet to tell what it runs */
+			CHILD_RUNS,	/* a tool of the driver, with known files */
+		} state;
+		pid_t pid;		/* 0: not known yet */
+		int told;		/* where it tells; valid if it is forked and the pid known */
+	} child;
+	char *tool;			/* the path of the one that it ran; NULL: none */
 };
 
 /* What a call of libc said of a path, or a reason why that is unknown. */

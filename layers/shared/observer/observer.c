@@ -14,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -21,6 +22,8 @@
 #include "common/file.h"
 #include "common/mutex.h"
 #include "layers/shared/driver/environment.h"
+#include "layers/shared/driver/tools.h"
+#include "layers/shared/observer/children.h"
 #include "layers/shared/observer/got_slots.h"
 #include "layers/shared/observer/hooked_objects.h"
 #include "layers/shared/observer/observation.h"
@@ -90,6 +93,8 @@ void drv_note_loading(void)
 bool drv_notes_wanted(const void *from)
 {
 	if (atomic_load_explicit(&going_on, memory_order_relaxed) == 0)
+		return false;
+	if (drv_child_strays())
 		return false;
 	caller = from;
 	if (mine)
@@ -313,15 +318,170 @@ static void note_linker(struct drv_observation *observation, const struct drv_an
 	drv_observation_excuse(observation);
 }
 
-void drv_note_run(const char *path)
+/* Other processes. What a thread that began no build runs is not followed. */
+
+/* Whether the build made it, or it is opened now, before the program opens it. */
+static bool note_input(const char *path, bool before)
+{
+	struct stat info;
+	struct drv_answer answer = { .path = path, .info = &info };
+	int fd;
+
+	if (stat(path, &info) != 0 || !S_ISREG(info.st_mode))
+		return false;
+	if (!matters(&answer))
+		return true;
+	fd = before ? open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY) : -1;
+	if (fd < 0 || fstat(fd, &info) != 0) {
+		if (fd >= 0)
+			(void)close(fd);	/* nothing was written */
+		return false;
+	}
+	drv_note_look(AT_FDCWD, path, 0, &info, fd);
+	(void)close(fd);	/* nothing was written */
+	return true;
+}
+
+/* What the program writes is the build's own, if it finds nothing there that is not. */
+static bool note_output(const char *path, bool before)
+{
+	struct stat info;
+	struct drv_answer answer = { .path = path, .info = &info };
+	bool there = lstat(path, &info) == 0;
+
+	if (there ? !S_ISREG(info.st_mode) || matters(&answer) : !before || errno != ENOENT)
+		return false;
+	drv_note_write(AT_FDCWD, path, 0);
+	return true;
+}
+
+/* Whether it is a tool of the driver, and all that it reads is known. before: it has not begun. */
+static bool runs_tool(const struct drv_run *run, bool before)
+{
+	const struct drv_tool *tool = run->path ? drv_tools_find(mine->driver, run->path) : NULL;
+	size_t inputs = 0, outputs = 0;
+
+	if (!tool || !run->arguments || !run->arguments[0] ||
+	    (mine->tool && strcmp(mine->tool, run->path) != 0))
+		return false;
+	for (char *const *next = run->arguments + 1; *next; next++) {
+		const char *argument = *next;
+
+		if (strcmp(argument, tool->output) == 0) {
+			if (!next[1] || outputs++ || !note_output(*++next, before))
+				return false;
+		} else if (argument[0] == '-') {
+			/* An option that names a file, or "-" for standard input. */
+			if (!argument[1] || strchr(argument, '/'))
+				return false;
+		} else if (argument[0] == '@' || inputs++ || !note_input(argument, before)) {
+			return false;
+		}
+	}
+	/* drv_observer_end asks whether it is the one of the key; the manifest has it for later. */
+	if (!mine->tool)
+		mine->tool = strdup(run->path);
+	return inputs && outputs && mine->tool && note_input(run->path, true);
+}
+
+void drv_note_run(const struct drv_run *run, char *const environment[])
 {
 	int saved = errno;
 	struct drv_linker_variables variables = drv_environment_linker();
 
-	/* A thread that began no build runs programs of its own. */
-	if (mine && path && drv_linker_is(mine->driver, &variables, path))
+	if (mine && run->path && drv_linker_is(mine->driver, &variables, run->path))
 		tell(false, note_linker, NULL);
+	else if (mine && mine->child.state == CHILD_NONE &&
+		 drv_environment_passes(mine->driver, environment) && runs_tool(run, true))
+		mine->child.state = CHILD_RUNS;
 	else
+		drv_note_unsure("other-process");
+	errno = saved;
+}
+
+void drv_note_spawned(pid_t pid)
+{
+	if (mine && mine->child.state == CHILD_RUNS && !mine->child.pid)
+		mine->child.pid = pid;
+}
+
+const struct drv_driver *drv_note_fork(int ret_ends[2])
+{
+	int saved = errno;
+	bool noted = mine && mine->child.state == CHILD_NONE &&
+		     pipe2(ret_ends, O_CLOEXEC | O_NONBLOCK) == 0;
+
+	if (noted) {
+		mine->child.state = CHILD_FORKED;
+		for (int i = 0; i < 2; i++)
+			ret_ends[i] = cmn_file_raise(ret_ends[i]);
+	} else {
+		drv_note_unsure("other-process");
+	}
+	errno = saved;
+	return noted ? mine->driver : NULL;
+}
+
+void drv_note_forked(const struct drv_driver *driver, const int ends[2], pid_t pid)
+{
+	int saved = errno;
+
+	(void)close(ends[pid ? 1 : 0]);	/* nothing was written */
+	if (pid == 0) {
+		drv_child_enter(ends[1], driver);
+		atomic_store(&going_on, 1);	/* the hooks are asked */
+	} else if (pid > 0) {
+		mine->child.pid = pid;
+		mine->child.told = ends[0];
+	} else {
+		(void)close(ends[0]);
+		mine->child.state = CHILD_NONE;
+	}
+	errno = saved;
+}
+
+void drv_note_vfork(void)
+{
+	if (mine && mine->child.state == CHILD_NONE)
+		mine->child.state = CHILD_FORKED;
+	else
+		drv_note_unsure("other-process");
+}
+
+void drv_note_exec(const struct drv_run *run, char *const environment[])
+{
+	int saved = errno;
+
+	if (drv_child_runs(run, environment) || !mine || mine->child.state != CHILD_FORKED ||
+	    mine->child.pid) {
+		errno = saved;
+		return;
+	}
+	/* In the child of a vfork, as if in the parent. */
+	mine->child.state = CHILD_NONE;
+	drv_note_run(run, environment);
+	drv_note_spawned(getpid());
+	errno = saved;
+}
+
+void drv_note_ended(pid_t pid, const int *status)
+{
+	int saved = errno;
+	bool known;
+
+	if (!mine || mine->child.state == CHILD_NONE || mine->child.pid != pid)
+		return;
+	known = status && WIFEXITED(*status) && WEXITSTATUS(*status) == 0;
+	if (mine->child.state == CHILD_FORKED) {
+		struct drv_told_run *told = drv_child_told(mine->child.told);
+
+		known = known && told && runs_tool(&told->run, false);
+		free(told);
+		(void)close(mine->child.told);	/* only read from */
+	}
+	mine->child.state = CHILD_NONE;
+	mine->child.pid = 0;
+	if (!known)
 		drv_note_unsure("other-process");
 	errno = saved;
 }
@@ -375,6 +535,8 @@ struct drv_observation *drv_observer_begin(const struct drv_observer_request *re
 {
 	struct drv_observation *observation = calloc(1, sizeof(*observation));
 
+	if (drv_child_leave())
+		atomic_store(&going_on, 0);
 	if (!observation)
 		return NULL;
 	if (request->switched_off || !drv_slots_known()) {
@@ -553,6 +715,9 @@ enum cmn_status drv_observer_end(struct drv_observation *observation,
 		*ret_reason = observation ? "other-process" : "no-memory";
 		return CMN_MISS;
 	}
+	if (observation->child.state != CHILD_NONE ||
+	    (observation->tool && !drv_tools_hold(observation->tool)))
+		drv_observation_be_unsure(observation, "other-process");
 	/* What came with this build, and could not be hooked then. */
 	if (observation->listed && !drv_hooked_objects_update(NULL))
 		drv_observation_be_unsure(observation, "observer-blind");

@@ -8,6 +8,9 @@
 
 #include <stdbool.h>
 #include <sys/stat.h>
+#include <sys/types.h>
+
+#include "layers/shared/observer/children.h"
 
 /* Whether what this thread does now, called from there, is being observed. */
 bool drv_notes_wanted(const void *from);
@@ -25,8 +28,22 @@ void drv_note_write(int directory, const char *path, int error);
 void drv_note_listing(const char *path);
 /* The name of the working directory was asked for. */
 void drv_note_working_directory(void);
-/* A program is run: what was looked at since the last file was made says which one, and how. */
-void drv_note_run(const char *path);
+/*
+ * A program is about to be run in a process of its own: the driver's linker (what was looked at since the
+ * last file was made says which one, and how), one of its tools (drivers.h), or another. spawned: that the
+ * last one runs.
+ */
+void drv_note_run(const struct drv_run *run, char *const environment[]);
+void drv_note_spawned(pid_t pid);
+/* Before a fork: the driver that builds, or NULL if there is nothing to note after it; and then, in both processes. */
+const struct drv_driver *drv_note_fork(int ret_ends[2]);
+void drv_note_forked(const struct drv_driver *driver, const int ends[2], pid_t pid);
+/* Before a vfork, whose child has its parent's memory. */
+void drv_note_vfork(void);
+/* This process is about to become the program. */
+void drv_note_exec(const struct drv_run *run, char *const environment[]);
+/* A child ended; status is as waitpid gives it, or NULL. */
+void drv_note_ended(pid_t pid, const int *status);
 /* The observation cannot be relied on; reason is static. */
 void drv_note_unsure(const char *reason);
 /* Objects may have been loaded. */

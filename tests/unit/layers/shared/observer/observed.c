@@ -400,6 +400,53 @@ static void do_spawn_linker(const char *path)
 		wait_for(child);
 }
 
+enum tool_way {
+	TOOL_FORKED, TOOL_VFORKED, TOOL_SPAWNED, TOOL_STRAYS, TOOL_WITH_LIBRARIES, TOOL_LEFT, TOOL_SECOND,
+	TOOL_UNASKED,
+};
+
+/* Runs what the words say. */
+static void run_tool(const char *words, enum tool_way way)
+{
+	static const char *const libraries[] = { "LD_LIBRARY_PATH=/nowhere", NULL };
+	char *text = strdup(words), *rest = text, *arguments[8] = { NULL };
+	pid_t child = -1;
+	int status;
+
+	for (size_t i = 0; i < 7; i++)
+		arguments[i] = strtok_r(rest, " ", &rest);
+	if (way == TOOL_SPAWNED) {
+		if (posix_spawn(&child, arguments[0], NULL, NULL, arguments, environ) != 0)
+			child = -1;
+	} else {
+		child = way == TOOL_VFORKED ? vfork() : fork();
+		if (child == 0 && way == TOOL_STRAYS)
+			close_if(open("/dev/null", O_RDONLY));
+		if (child == 0 && way == TOOL_WITH_LIBRARIES)
+			(void)execve(arguments[0], arguments, (char *const *)libraries);
+		else if (child == 0)
+			(void)execv(arguments[0], arguments);
+		if (child == 0)
+			_exit(127);
+	}
+	if (way == TOOL_SECOND)
+		do_process(NULL);
+	if (way == TOOL_UNASKED)
+		wait_for(child);
+	else if (way != TOOL_LEFT)
+		(void)waitpid(child, &status, 0);
+	free(text);
+}
+
+static void do_tool(const char *words) { run_tool(words, TOOL_FORKED); }
+static void do_tool_vforked(const char *words) { run_tool(words, TOOL_VFORKED); }
+static void do_tool_spawned(const char *words) { run_tool(words, TOOL_SPAWNED); }
+static void do_tool_strays(const char *words) { run_tool(words, TOOL_STRAYS); }
+static void do_tool_with_libraries(const char *words) { run_tool(words, TOOL_WITH_LIBRARIES); }
+static void do_tool_left(const char *words) { run_tool(words, TOOL_LEFT); }
+static void do_tool_unasked(const char *words) { run_tool(words, TOOL_UNASKED); }
+static void do_tool_second(const char *words) { run_tool(words, TOOL_SECOND); }
+
 static void do_system(const char *path)
 {
 	(void)path;
@@ -637,6 +684,10 @@ void observed_do(const char *how, const char *path)
 		{ "mkdir", do_mkdir }, { "mkdtemp", do_mkdtemp }, { "link", do_link },
 		{ "symlink", do_symlink }, { "fdopendir", do_fdopendir }, { "scandir", do_scandir },
 		{ "fchdir", do_fchdir }, { "gmtime", do_gmtime }, { "spawn-path", do_spawn_path },
+		{ "tool", do_tool }, { "tool-vforked", do_tool_vforked }, { "tool-spawned", do_tool_spawned },
+		{ "tool-strays", do_tool_strays }, { "tool-with-libraries", do_tool_with_libraries },
+		{ "tool-left", do_tool_left }, { "tool-second", do_tool_second },
+		{ "tool-unasked", do_tool_unasked },
 	};
 
 	for (size_t i = 0; i < sizeof(ways) / sizeof(ways[0]); i++) {
