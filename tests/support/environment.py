@@ -44,6 +44,12 @@ def made(home, cache=None, **more):
     return {name: value for name, value in env.items() if value is not None}
 
 
+def guard(build, more=None):
+    """What looks for leaks and the like (guard.c), for LD_PRELOAD; more: what else is to be preloaded."""
+    names = [os.path.join(build, "lib", name) for name in ("libguard.so", "libguard_leaks.so")]
+    return ":".join([name for name in names if os.path.exists(name)] + ([more] if more else [])) or None
+
+
 def drivers(work, *libraries):
     """The variable that names OpenCL drivers to the loader, by a folder in work: these, and those of
     earlier calls. Nobody reads their files meanwhile.
