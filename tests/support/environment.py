@@ -17,6 +17,9 @@ DRIVERS = {
 }
 
 
+GUARD = 24	# code of what guard.c ends
+
+
 def driver_file(name):
     """The driver's file; None: it is not installed."""
     found = sorted(glob.glob(DRIVERS[name][0]))
