@@ -174,7 +174,7 @@ class Case(unittest.TestCase):
         made = {"PATH": os.environ["PATH"], "CRSH_IPC_ENDPOINT": endpoint, "CRSH_URL": url,
                 "CRSH_IDLE_TIMEOUT": str(idle)}
         # Its sockets are open until the end.
-        made.update({"LD_PRELOAD": environment.guard(os.path.dirname(PROGRAMS)) or "", "GUARD_FILES": "0"})
+        made.update({"LD_PRELOAD": environment.guard(os.path.dirname(PROGRAMS)) or "", "GUARD_FILES": "0", "GUARD_EXIT": "1"})
         for name in ("ASAN_OPTIONS", "LSAN_OPTIONS", "UBSAN_OPTIONS", "TSAN_OPTIONS"):
             made[name] = ":".join(filter(None, [os.environ.get(name),
                                                 "log_path=" + self.path("report")]))
@@ -202,7 +202,7 @@ class Case(unittest.TestCase):
         except subprocess.TimeoutExpired:	# one that is stopped, or holds out for somebody
             process.kill()
             code = process.wait()
-        self.assertNotIn(code, (environment.GUARD, -signal.SIGABRT))
+        self.assertNotIn(code, environment.GUARDS)
 
     def launch(self, url, attributes=(), idle=0, endpoint=None, extra=None, program=None,
                preexec_fn=None):
@@ -248,7 +248,7 @@ class Case(unittest.TestCase):
         line = " ".join("%s=%s" % item for item in sorted(given.items())
                         if self.attributes.get(item[0]) != item[1]) + ": " + said.strip()
         line = re.sub(r"(?<=127.0.0.1:)\d+|(ckcache-storage-\w+ )[0-9.]+", r"\1N",
-                      line.replace(self.work, "WORK")).replace("\n", "\\n") + "\n"
+                      line.replace(self.work, "WORK")).replace("\r", "\\r").replace("\n", "\\n") + "\n"
         path = os.path.join(os.path.dirname(os.path.abspath(__file__)), "refusals.txt")
         with open(path, "a+", encoding="utf-8") as file:
             file.seek(0)
