@@ -234,9 +234,12 @@ typedef int order_fn(const struct dirent **a, const struct dirent **b);
 #define BEFORE(names, type, name, parameters, arguments, note)                  \
 	static type watched_##name parameters                                   \
 	{                                                                       \
+		int saved = errno;                                              \
+										\
 		if (DRV_NOTES_WANTED()) {                                       \
 			note;                                                   \
 		}                                                               \
+		errno = saved;                                                  \
 		return name arguments;                                          \
 	}
 #define UNSURE(names, type, name, reason, parameters, arguments)                \
