@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """All that comes of a scenario of the client on the stub driver: its answers, the log, what the driver
-was asked to do in which order, and what was counted; cold, warm, and where the driver refuses what it
-gave. Expected are the files in scenes/; OUTPUTS_WRITE=1 writes them anew, to be read before they are
+was asked to do in which order, what was counted, and what the command tells of it; cold, warm, where the
+driver refuses what it gave, and after a replay. Expected are the files in scenes/; OUTPUTS_WRITE=1 writes them anew, to be read before they are
 committed.
 
   scenes.py BUILD
@@ -29,6 +29,8 @@ SCENES = (
     "link-changed", "token", "tokens-failing", "empty", "kernel-order", "queries again", "failing-link",
     "failing-link called", "link-before called",
 )
+# What the command tells of it.
+TOLD = ("explain --last 20", "explain --last 20 --json", "verify")
 
 
 class Scenes(unittest.TestCase):
@@ -49,7 +51,9 @@ class Scenes(unittest.TestCase):
         """Without what differs from run to run, or from build to build."""
         text = re.sub(r"\b[0-9a-f]{8}(/[0-9a-f]{8})*\b|\b[0-9a-f]{32}\b", "HASH", text.replace(self.work, "WORK"))
         text = re.sub(r"^(ckcache\S*) .*?\d+\.\d+\.\d+.*? OpenCL", r"\1 OpenCL", text, flags=re.M)
-        return re.sub(r"\b\d+(\.\d+)? (ns|us|ms|s|bytes|KiB)\b", r"N \2", text)
+        text = re.sub(r'("(\w+_)?(ms|ns|pid)": |process )[\d.]+', r"\1N", text)
+        text = re.sub(r"\d{4}-\d\d-\d\d(.)\d\d:\d\d(:\d\d)?", r"DATE\1TIME", text)
+        return re.sub(r" +\d+(\.\d+)? ((ns|us|ms|s)|bytes|KiB)\b", lambda is_of: " TIME" if is_of[3] else " SIZE", text)
 
     def run_once(self, scene, **more):
         with open(self.counts, "wb"):
@@ -62,6 +66,15 @@ class Scenes(unittest.TestCase):
         return ("exit %d\n%s" % (ran.returncode, ran.stdout.decode(errors="replace")),
                 "log:\n%sdriver: %s\n" % (self.clean(ran.stderr.decode(errors="replace")),
                                          " ".join(filter(None, events))))
+
+    def tool(self, *arguments, **more):
+        made = {name: value for name, value in self.environment(**more).items() if value is not None}
+        ran = subprocess.run([os.path.join(BUILD, "bin", "ckcache"), *arguments], env=made, stdin=subprocess.DEVNULL,
+                             capture_output=True, check=False, timeout=120)
+        out = ran.stdout.decode(errors="replace")
+        if "--json" in arguments:	# a line for each
+            out = "".join(json.dumps(one) + "\n" for one in json.loads(out)["compiles"])
+        return "exit %d\n%s" % (ran.returncode, self.clean(out + ran.stderr.decode(errors="replace")))
 
     def counted(self, **more):
         ran = subprocess.run([os.path.join(BUILD, "bin", "ckcache"), "stats", "--json"], env=self.environment(**more),
@@ -80,6 +93,11 @@ class Scenes(unittest.TestCase):
             text += "# %s\n%s%s%s" % (name, "answers as before\n" if answers == before else answers, rest,
                                      self.counted(**more))
             before = answers
+        for verb in TOLD:
+            text += "# ckcache %s\n%s" % (verb, self.tool(*verb.split(" "), CKCACHE_LOG=None))
+        deferred = {"CKCACHE_DIR": self.root + "-too", "LD_PRELOAD": ""}
+        text += "# ckcache replay\n" + self.tool("replay", CKCACHE_LOG=None, **deferred)
+        text += "# replayed\n%s%s" % (self.run_once(scene, **deferred)[1], self.counted(**deferred))
         path = os.path.join(HERE, "scenes", scene.replace(" ", "-") + ".txt")
         if os.environ.get("OUTPUTS_WRITE"):
             with open(path, "w", encoding="utf-8", newline="") as file:
