@@ -5,7 +5,9 @@
 #include "cachecore/record/totals.h"
 #include "tests/support/unit.h"
 
-#define PLUGIN " LD_PRELOAD='" SLOT_DIRECTORY "/libckcache_preload.so' ZE_ENABLE_LAYERS=ckcache"
+/* With guard.c, but for shells and the programs that they run. */
+#define PLUGIN " LD_PRELOAD='" GUARD ":" SLOT_DIRECTORY "/libckcache_preload.so' ZE_ENABLE_LAYERS=ckcache"
+#define SHELLS_PLUGIN " LD_PRELOAD='" SLOT_DIRECTORY "/libckcache_preload.so' ZE_ENABLE_LAYERS=ckcache"
 
 static const char *driver_list = STUB_DRIVER;
 
@@ -61,7 +63,7 @@ void module_run_processes(struct module_run *run, unsigned int count, const char
 			   "' %s & done; wait\"", count, arguments);
 
 	CU_ASSERT_FATAL(len > 0 && (size_t)len < sizeof(script));
-	run_program(run, PLUGIN, "/bin/sh", script, variables);
+	run_program(run, SHELLS_PLUGIN, "/bin/sh", script, variables);
 	CU_ASSERT_EQUAL(run->client.status, 0);
 }
 
@@ -71,7 +73,7 @@ void module_run_script(struct module_run *run, const char *script, const char *v
 	int len = snprintf(argument, sizeof(argument), "-c '%s' '" MODULE_CLIENT "'", script);
 
 	CU_ASSERT_FATAL(len > 0 && (size_t)len < sizeof(argument));
-	run_program(run, PLUGIN, "/bin/sh", argument, variables);
+	run_program(run, SHELLS_PLUGIN, "/bin/sh", argument, variables);
 	CU_ASSERT_EQUAL(run->client.status, 0);
 }
 

@@ -31,7 +31,7 @@ KINDS = {"unit", "golden", "hostile", "opencl", "level_zero", "libckcache", "sto
 NEVER = {"long", "thorough", "bench", "neo", "rusticl", "pocl", "oclgrind", "ze_intel"}
 TOO_SLOW = {"unit.observer.valgrind", "tools.recipes_drivers"}
 SKIPPED = 77
-MEMORY = 16 << 30	# of a process that runs wild
+MEMORY = 16 << 30	# of a process that runs wild: its data, since a leak checker reserves addresses without end
 # Seconds that a test may take beyond, and times, what it took without a mistake: what takes longer hangs.
 PATIENCE, SLOWNESS = 10, 5
 # What no compiler of the suite lets pass, though others of its warnings come from any unfinished change.
@@ -473,7 +473,7 @@ def main():
             for change in sorted(function.changes, key=lambda change: change.start):
                 print(function.place_of(change))
         return 0
-    resource.setrlimit(resource.RLIMIT_AS, (MEMORY, resource.getrlimit(resource.RLIMIT_AS)[1]))
+    resource.setrlimit(resource.RLIMIT_DATA, (MEMORY, resource.getrlimit(resource.RLIMIT_DATA)[1]))
     os.nice(5)
     results, build = Results(os.path.join(folder, "results.json")), Build(folder, arguments.jobs)
     drawn = sample(chosen, arguments.each)

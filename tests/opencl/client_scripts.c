@@ -172,6 +172,8 @@ static struct scenario scenarios[] = {
 	       "link c a \"\" | called | release c | devices missing | link c a \"\" | release c | "
 	       "devices | data | link c a \"\" | release c | release a b"),
 	/* A build after, with $1, a link that the layer lets pass. */
+	SCRIPT("failing-link", "source a = kernel void unresolved(global int *out) { }\n | compile a -DK=1 | "
+	       "?1 notify | link b a \"\" | ?1 called | link c a -create-library | release a"),
 	SCRIPT("link-before", "source a = " VALUE_5 " | source b = " VALUE_5 " | compile a -DO=1 | "
 	       "?1 notify | ?1 link c a \"\" | ?1 called | ?1 release c | build b -DO=2 | release a b"),
 	/*

@@ -284,10 +284,19 @@ static int open_output(unsigned int number, const char *kind)
 	return fd;
 }
 
+static bool is_set(const char *name)
+{
+	for (unsigned int i = 0; i < variable_count; i++) {
+		if (!strcmp(variables[i].name, name))
+			return true;
+	}
+	return false;
+}
+
 static void in_child(enum driver_layer layer, const char **command, int out, int err)
 {
-	static char text[MAX_VARIABLES + 1][4200];
-	char *environment[MAX_VARIABLES + 2], work[4096];
+	static char text[MAX_VARIABLES + 2][4200];
+	char *environment[MAX_VARIABLES + 3], work[4096];
 	size_t count = 0;
 
 	for (unsigned int i = 0; i < variable_count; i++) {
@@ -306,6 +315,12 @@ static void in_child(enum driver_layer layer, const char **command, int out, int
 			path = copied_layer;
 		(void)snprintf(text[count], sizeof(text[count]), "OPENCL_LAYERS=%s",
 			       path ? path : LAYER_LIBRARY);
+		environment[count] = text[count];
+		count++;
+	}
+	/* What leaks, or unlocks too much, fails (guard.c); a real driver leaves its compiler behind. */
+	if (driver_is("stub") && !as_nobody && !is_set("LD_PRELOAD")) {
+		(void)snprintf(text[count], sizeof(text[count]), "LD_PRELOAD=%s", GUARD);
 		environment[count] = text[count];
 		count++;
 	}

@@ -40,7 +40,10 @@ const char *driver_library(void);
  * that begin anew.
  */
 void driver_begin(void);
-/* For the runs that follow; NULL: not set. Names: at most 32 in a test. */
+/*
+ * For the runs that follow; NULL: not set. Names: at most 32 in a test. On the stub driver guard.c
+ * is preloaded, but where LD_PRELOAD is set: to "" for clients that leave something behind.
+ */
 void driver_setenv(const char *name, const char *value);
 /* After driver_begin: the driver's own cache is as by default, below <unit_dir>/home. */
 void driver_own_caches(void);

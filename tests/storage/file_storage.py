@@ -37,11 +37,12 @@ class WithDirectory(helper.Case):
 
 
 class Common(protocol.Protocol, WithDirectory):
-    pass
+    unknown, described = [], "^file:/.*/values$"
 
 
-class Trusting(protocol.Protocol, WithDirectory):
+class Trusting(Common):
     attributes = {"trusted-only": "true"}
+    described = "^file:/.*/values, trusted files only$"
     # These take long and are the same without trust.
     test_memory_stays_constant = test_many_clients = None
 

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """A client of storage helpers' protocol, and what the tests of helpers share."""
 import os
+import re
 import shutil
 import signal
 import socket
@@ -9,6 +10,9 @@ import subprocess
 import sys
 import tempfile
 import unittest
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "support"))
+import environment  # noqa: E402  (in its folder)
 
 PATIENCE = 120
 OK, NOOP, ERR = 0, 1, 2
@@ -132,6 +136,7 @@ class Client:
 class Case(unittest.TestCase):
     """A fresh directory, helpers that end with the test, and a limit of time."""
     maxDiff = 2000
+    attributes = {}
 
     def setUp(self):
         signal.signal(signal.SIGALRM, self.out_of_patience)
@@ -168,7 +173,9 @@ class Case(unittest.TestCase):
     def environment(self, url, endpoint, idle=0, attributes=(), extra=None):
         made = {"PATH": os.environ["PATH"], "CRSH_IPC_ENDPOINT": endpoint, "CRSH_URL": url,
                 "CRSH_IDLE_TIMEOUT": str(idle)}
-        for name in ("ASAN_OPTIONS", "UBSAN_OPTIONS", "TSAN_OPTIONS"):
+        # Its sockets are open until the end.
+        made.update({"LD_PRELOAD": environment.guard(os.path.dirname(PROGRAMS)) or "", "GUARD_FILES": "0", "GUARD_EXIT": "1"})
+        for name in ("ASAN_OPTIONS", "LSAN_OPTIONS", "UBSAN_OPTIONS", "TSAN_OPTIONS"):
             made[name] = ":".join(filter(None, [os.environ.get(name),
                                                 "log_path=" + self.path("report")]))
         pairs = list(attributes.items() if isinstance(attributes, dict) else attributes)
@@ -187,6 +194,16 @@ class Case(unittest.TestCase):
         except PermissionError:
             pass
 
+    def end(self, process):
+        """As it is used to end: what it did not free, say, is found then."""
+        process.terminate()
+        try:
+            code = process.wait(5)
+        except subprocess.TimeoutExpired:	# one that is stopped, or holds out for somebody
+            process.kill()
+            code = process.wait()
+        self.assertNotIn(code, environment.GUARDS)
+
     def launch(self, url, attributes=(), idle=0, endpoint=None, extra=None, program=None,
                preexec_fn=None):
         """A helper that has not listened yet; its process and socket."""
@@ -203,8 +220,7 @@ class Case(unittest.TestCase):
                                    stderr=subprocess.PIPE, preexec_fn=begin,
                                    env=self.environment(url, endpoint, idle, attributes, extra))
         self.addCleanup(process.stderr.close)
-        self.addCleanup(process.wait)
-        self.addCleanup(process.kill)
+        self.addCleanup(self.end, process)
         return process, endpoint
 
     def helper(self, url, attributes=(), **more):
@@ -221,11 +237,26 @@ class Case(unittest.TestCase):
         return client
 
     def refused(self, url, attributes=(), code=2, **more):
-        """What a helper says that does not start."""
+        """
+        What a helper says that does not start: a line of refusals.txt, which OUTPUTS_WRITE=1 adds
+        there, to be read before it is committed.
+        """
         process, _ = self.launch(url, attributes, **more)
         said = process.stderr.read().decode()
         self.assertEqual(process.wait(), code, said)
-        self.assertTrue(said)
+        given = {**dict(attributes), **{name: value for name, value in more.get("extra", {}).items() if name.startswith("CRSH_")}, **({"the URL": url} if "extra" not in more else {})}
+        line = " ".join("%s=%s" % item for item in sorted(given.items())
+                        if self.attributes.get(item[0]) != item[1]) + ": " + said.strip()
+        line = re.sub(r"(?<=127.0.0.1:)\d+|(ckcache-storage-\w+ )[0-9.]+", r"\1N",
+                      line.replace(self.work, "WORK")).replace("\r", "\\r").replace("\n", "\\n") + "\n"
+        path = os.path.join(os.path.dirname(os.path.abspath(__file__)), "refusals.txt")
+        with open(path, "a+", encoding="utf-8") as file:
+            file.seek(0)
+            known = file.readlines()
+            if os.environ.get("OUTPUTS_WRITE") and line not in known:
+                file.write(line)
+                known.append(line)
+        self.assertIn(line, known)
         return said
 
     def fault(self, name, **variables):

@@ -102,6 +102,7 @@ class WithNginx(Begins):
 
 class Common(protocol.Protocol, WithNginx):
     claims = False
+    described = r"^http://127\.0\.0\.1:\d+/?, libcurl \d+\.\d+\.\d+$"
     atomic_add = False  # nginx does not know the hint
 
 

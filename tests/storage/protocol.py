@@ -5,9 +5,11 @@ CKCACHE_STORAGE_REQUESTS=1000000: so many requests in the test of memory.
 """
 import fcntl
 import os
+import re
 import resource
 import select
 import shutil
+import signal
 import socket
 import struct
 import subprocess
@@ -62,8 +64,9 @@ def has_sanitizer(scheme):
 
 
 class Protocol:
-    """For a helper.Case that has self.url and self.attributes, and says self.claims."""
+    """For a helper.Case that has self.url and self.attributes, and says self.claims and self.described."""
     claims = True
+    unknown = ["unknown attribute: max-size"]
     atomic_add = True   # put without overwrite never replaces
 
     def begin(self, attributes=(), **more):
@@ -118,11 +121,13 @@ class Protocol:
         self.assertEqual(client.get(b"key"), b"4")
 
     def test_info(self):
-        client, _, _ = self.begin({"spelt-wrong": "x"})
+        client, _, _ = self.begin({"spelt-wrong": "x", "max-connections": "3", "max-size": "1GiB"})
         client.get(b"key")
         identity, lines = client.info()
-        self.assertIn("ckcache-storage-", identity)
-        self.assertIn("unknown attribute: spelt-wrong", lines)
+        self.assertRegex(identity, "^ckcache-storage-" + self.url.partition(":")[0] + " [0-9.]+$")
+        self.assertEqual([line for line in lines if line.startswith("unknown")],
+                         ["unknown attribute: spelt-wrong", *self.unknown])
+        self.assertTrue([line for line in lines if re.search(self.described, line)], lines)
         self.assertIn("the storage is up", lines)
         self.assertIn("1 requests, 0 errors, 1 clients", lines)
 
@@ -288,10 +293,11 @@ class Protocol:
         self.assertEqual(os.stat(endpoint).st_mode & 0o077, 0)
 
     def test_a_signal_ends_it(self):
-        _, process, endpoint = self.begin()
-        process.terminate()
-        self.assertEqual(process.wait(helper.PATIENCE), 0)
-        self.assertFalse(os.path.exists(endpoint))
+        for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+            _, process, endpoint = self.begin()
+            process.send_signal(number)
+            self.assertEqual(process.wait(helper.PATIENCE), 0, number)
+            self.assertFalse(os.path.exists(endpoint))
         # What is not its own any more stays.
         _, process, endpoint = self.begin()
         os.unlink(endpoint)
@@ -451,6 +457,22 @@ class Protocol:
             os.truncate(clock, 21)
 
         self.leaves(update, program=program, extra=self.fault("clock", STORAGE_CLOCK=clock))
+
+    def test_it_says_what_it_is(self):
+        program = os.path.join(helper.PROGRAMS, "ckcache-storage-" + self.url.partition(":")[0])
+        ran = subprocess.run([program, "--version"], capture_output=True, check=False, timeout=helper.PATIENCE)
+        self.assertEqual((ran.returncode, ran.stderr), (2, b""))
+        self.assertRegex(ran.stdout.decode(), "^ckcache-storage-[a-z]+ [0-9.]+\nA storage helper, which ccache or "
+                                              "ckcache starts.\n$")
+
+    def test_settings_at_their_bounds(self):
+        most = "3600000"
+        for key, least, largest in (("connect-timeout", "1", most), ("operation-timeout", "1", most),
+                                    ("request-timeout", "1", most), ("max-connections", "1", "1000")):
+            for value in (least, largest):
+                self.assertEqual(self.begin({key: value})[0].version, 1, (key, value))
+            for value in (str(int(least) - 1), str(int(largest) + 1), "", "1s"):
+                self.refused(self.url, {**self.attributes, key: value})
 
     def test_settings_that_make_no_sense(self):
         for attributes in ({"connect-timeout": "soon"}, {"operation-timeout": "-1"},

@@ -94,7 +94,7 @@ class WithServer(helper.Case):
 
 
 class Common(protocol.Protocol, WithServer):
-    pass
+    described = r"^redis://127\.0\.0\.1:\d+, keys ckcache:\*, hiredis \d+\.\d+\.\d+$"
 
 
 class Settings(WithServer):

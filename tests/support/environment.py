@@ -17,6 +17,9 @@ DRIVERS = {
 }
 
 
+GUARDS = (23, 24, -6)	# what guard.c and the leak checker end with
+
+
 def driver_file(name):
     """The driver's file; None: it is not installed."""
     found = sorted(glob.glob(DRIVERS[name][0]))
@@ -42,6 +45,12 @@ def made(home, cache=None, **more):
            "CKCACHE_DIR": cache, "CKCACHE_READ_ONLY_DIRS": cache and "",
            **{name: value for name, value in os.environ.items() if "SAN_OPTIONS" in name}, **more}
     return {name: value for name, value in env.items() if value is not None}
+
+
+def guard(build, more=None):
+    """What looks for leaks and the like (guard.c), for LD_PRELOAD; more: what else is to be preloaded."""
+    names = [os.path.join(build, "lib", name) for name in ("libguard.so", "libguard_leaks.so")]
+    return ":".join([name for name in names if os.path.exists(name)] + ([more] if more else [])) or None
 
 
 def drivers(work, *libraries):

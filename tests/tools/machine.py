@@ -12,7 +12,7 @@ import unittest
 import tool_case
 
 sys.path.insert(1, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
-from environment import DRIVERS, counted, driver_file, drivers, made  # noqa: E402,F401
+from environment import DRIVERS, counted, driver_file, drivers, guard, made  # noqa: E402,F401
 
 CKCACHE, SOURCE, STUB, RUDE = None, None, None, None
 PATIENCE = 600
@@ -35,6 +35,8 @@ class Ran:
 
 
 class Case(tool_case.Folder):
+    guarded = True	# whether guard.c looks after the processes
+
     def setUp(self):
         # Whatever is waited for: a test ends.
         signal.signal(signal.SIGALRM, self.out_of_patience)
@@ -68,6 +70,7 @@ class Case(tool_case.Folder):
         # Real drivers leave their compilers behind at exit.
         options = ":".join(filter(None, [os.environ.get("ASAN_OPTIONS"), "detect_leaks=0"]))
         return made(self.path("home"), self.root, **{
+            "LD_PRELOAD": guard(os.path.dirname(os.path.dirname(CKCACHE))) if self.guarded else None,
             "ASAN_OPTIONS": options, "TMPDIR": self.path("tmp"), "LC_ALL": "C.UTF-8",
             "OCL_ICD_VENDORS": self.path("vendors"), "STUB_COUNTS": self.path("counts"),
             "STUB_SETTINGS": self.path("settings"), **(extra or {})})

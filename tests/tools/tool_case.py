@@ -10,6 +10,9 @@ import sys
 import tempfile
 import unittest
 
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "support"))
+import environment  # noqa: E402  (in its folder)
+
 
 def closed_pipe():
     """A descriptor to write to, which nobody reads any more."""
@@ -67,6 +70,7 @@ class Case(Folder):
                 if name in ("PATH", "TMPDIR") or "SAN_OPTIONS" in name}
         made = {**kept, "HOME": self.work, "CKCACHE_DIR": self.root, "LC_ALL": "C.UTF-8",
                 **(extra or {})}
+        made["LD_PRELOAD"] = environment.guard(os.path.dirname(os.path.dirname(sys.argv[1])), made.get("LD_PRELOAD"))
         return {name: value for name, value in made.items() if value is not None}
 
     def run_tool(self, *arguments, code=0, extra=None, **options):

@@ -53,10 +53,10 @@ static void note_fd(int directory, const char *path, int flags, int fd)
 	errno = saved;
 }
 
-/* After a function that only tells whether, or something of what, is there. */
+/* After a function that only tells whether, or something of what, is there. Changes errno, as those below do. */
 static void note_name(int directory, const char *path, bool failed, bool link)
 {
-	int error = failed ? errno : 0, saved = errno;
+	int error = failed ? errno : 0;
 	struct stat info = { .st_mode = 0 };
 
 	if (!path)
@@ -68,7 +68,6 @@ static void note_name(int directory, const char *path, bool failed, bool link)
 	if (!error && S_ISLNK(info.st_mode) && fstatat(directory, path, &info, 0) != 0)
 		error = errno;
 	drv_note_look(directory, path, error, error ? NULL : &info, -1);
-	errno = saved;
 }
 
 /* NOLINTBEGIN(bugprone-macro-parentheses): mode is the name of what is declared */
@@ -129,17 +128,15 @@ static bool is_own_descriptor(const char *path)
 static void note_link(int directory, const char *path, bool failed)
 {
 	struct stat info;
-	int saved = errno;
 
 	if (is_own_descriptor(path))
 		return;
-	if (failed && saved == EINVAL)	/* there, and no link */
+	if (failed && errno == EINVAL)	/* there, and no link */
 		note_name(directory, path, false, true);
 	else if (failed)
-		drv_note_look(directory, path, saved, NULL, -1);
+		drv_note_look(directory, path, errno, NULL, -1);
 	else if (path && fstatat(directory, path, &info, AT_SYMLINK_NOFOLLOW) == 0)
 		drv_note_unsure("header-unreadable");
-	errno = saved;
 }
 
 /* A relative one tells the working directory's name too. */
@@ -265,18 +262,23 @@ typedef int order_fn(const struct dirent **a, const struct dirent **b);
 	static type watched_##name parameters                                   \
 	{                                                                       \
 		type result = name arguments;                                   \
+		int saved = errno;                                              \
 										\
 		if (DRV_NOTES_WANTED()) {                                       \
 			note;                                                   \
 		}                                                               \
+		errno = saved;                                                  \
 		return result;                                                  \
 	}
 #define BEFORE(names, type, name, parameters, arguments, note)                  \
 	static type watched_##name parameters                                   \
 	{                                                                       \
+		int saved = errno;                                              \
+										\
 		if (DRV_NOTES_WANTED()) {                                       \
 			note;                                                   \
 		}                                                               \
+		errno = saved;                                                  \
 		return name arguments;                                          \
 	}
 #define UNSURE(names, type, name, reason, parameters, arguments)                \

@@ -184,17 +184,6 @@ static void do_getcwd(const char *path) { open_below(getcwd(NULL, 0), path); }
 static void do_current_directory(const char *path) { open_below(get_current_dir_name(), path); }
 static void do_realpath_here(const char *path) { open_below(realpath(".", NULL), path); }
 
-/* Nothing of it shows to the caller. */
-static void do_errno(const char *path)
-{
-	errno = 0;
-	if (open(path, O_RDONLY) >= 0 || errno != ENOENT)
-		abort();
-	errno = 0;
-	if (access(path, F_OK) == 0 || errno != ENOENT)
-		abort();
-}
-
 /* All six arguments arrive. */
 static void do_syscall_six(const char *path)
 {
@@ -677,7 +666,7 @@ void observed_do(const char *how, const char *path)
 		{ "fstatat-link", do_fstatat_link }, { "readlinkat", do_readlinkat },
 		{ "canonicalize", do_canonicalize }, { "openat-here", do_openat_here },
 		{ "getcwd", do_getcwd }, { "get_current_dir_name", do_current_directory },
-		{ "realpath-here", do_realpath_here }, { "errno", do_errno },
+		{ "realpath-here", do_realpath_here },
 		{ "syscall-six", do_syscall_six }, { "syscall-statx", do_syscall_statx },
 		{ "fopen-update", do_fopen_update }, { "open-update", do_open_update },
 		{ "write-nowhere", do_write_nowhere }, { "rename-nothing", do_rename_nothing },
