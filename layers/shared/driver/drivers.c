@@ -27,6 +27,9 @@
 	POCL_PROGRAM "/program.bc", POCL_PROGRAM "/pocl.gvar.init", POCL_PROGRAM "/*.so", \
 	POCL_UNPACKED "/program.bc", POCL_UNPACKED "/pocl.gvar.init", POCL_UNPACKED "/*.so"
 
+/* comgr's 7.0, in LLVM's form, by SHA-256 of what was compiled: the code itself, the end of a build. */
+#define COMGR_CACHED "*/llvmcache-" HEX16 HEX16 HEX16 HEX16, "*/llvmcache.timestamp"
+
 /* clang's and LLVM's own. Of the paths NEO 22.43, rusticl 22.3 and pocl 3.1 read none. */
 #define CLANG_VARIABLES \
 	"CPATH", "C_INCLUDE_PATH", "CPLUS_INCLUDE_PATH", "OPENCL_INCLUDE_PATH", "LLVM_", "LIBCLC_", \
@@ -206,7 +209,12 @@ const struct drv_driver drv_drivers[] = {
 		/* AMD, by its sources (clr): opens its compiler when it first builds. */
 		.library = "libamdocl64.so",
 		.capture = CC_CAPTURE_EAGER,
+		.compiler_looks = true,
+		.cached = { COMGR_CACHED },
+		.cached_alone = { COMGR_CACHED },
+		.leaves_dumps = true,
 		.compilers = { "libamd_comgr" },
+		.compilers_by_place = true,
 		.late_compilers = { "libamd_comgr.so.3", "libamd_comgr.so.2" },
 		.variables = amd,
 		.options = drv_amd_options,

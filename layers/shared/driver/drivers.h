@@ -93,6 +93,11 @@ struct drv_driver {
 	const char *cached[DRV_LISTS];
 	/* Of these, those with names that no compiler looks for, for a library that has its compiler within itself. */
 	const char *cached_alone[DRV_LISTS];
+	/*
+	 * Its compilers ask where they lie themselves (/proc/self/maps), and look for files from there:
+	 * the key has that place.
+	 */
+	bool compilers_by_place;
 	/* How the name of the compiler's library starts that the driver's is linked with; NULL: it loads them. */
 	const char *linked_compiler;
 	/* What its cache has is what it gives as a binary: if it was read, no compiler made the result. */

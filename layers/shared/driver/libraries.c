@@ -289,8 +289,11 @@ static void identify(void *ctx, struct drv_loaded_list *objects)
 	drv_loaded_choose_needed(objects);
 	qsort(objects->items, objects->count, sizeof(objects->items[0]), compare_names);
 	for (size_t i = 0; i < objects->count; i++) {
-		if (objects->items[i].chosen)
-			drv_libraries_add(wanted->key, wanted->contents, &objects->items[i]);
+		if (!objects->items[i].chosen)
+			continue;
+		drv_libraries_add(wanted->key, wanted->contents, &objects->items[i]);
+		if (wanted->driver->compilers_by_place && drv_driver_has_compiler(wanted->driver, objects->items[i].name))
+			cc_key_add_text(wanted->key, CC_PART_DEVICE, "compiler.path", objects->items[i].path);
 	}
 }
 
