@@ -92,13 +92,14 @@ install()
 find_drivers()
 {
 	drivers='' left_out=''
-	for driver in neo ze_intel rusticl pocl oclgrind; do
+	for driver in neo ze_intel rusticl pocl oclgrind amd; do
 		case $driver in
 		neo) library=$(ls /usr/lib/*/intel-opencl/libigdrcl.so 2>/dev/null) ;;
 		ze_intel) library=$(ls /usr/lib/*/libze_intel_gpu.so.1 2>/dev/null) ;;	# Level Zero
 		rusticl) library=$(ls /usr/lib/*/libRusticlOpenCL.so.1 2>/dev/null) ;;
 		pocl) library=$(ls /usr/lib/*/libpocl.so.2 2>/dev/null) ;;
 		oclgrind) library=$(ls /usr/lib/oclgrind/liboclgrind-rt-icd.so 2>/dev/null) ;;
+		amd) library=$(ls /usr/l*/*/libamdocl64.so 2>/dev/null) ;;	# tests/opencl/offline_amd.c
 		esac || true
 		if [ -z "$library" ]; then
 			skip "No $driver on this system: skipping its tests"

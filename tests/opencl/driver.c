@@ -10,16 +10,18 @@
 enum { MAX_VARIABLES = 32, MAX_ARGUMENTS = 16, PATIENCE_S = 300, NOBODY = 54321, PATH = 4160 };
 
 static const struct driver drivers[] = {
-	{ "stub", STUB_LIBRARY, { NULL }, NULL, false },
+	{ "stub", STUB_LIBRARY, { NULL }, NULL, false, NULL },
 	/* A device without hardware; drivers since 2023 want the second line, and have a cache of their own. */
 	{ "neo", "/usr/lib/*/intel-opencl/libigdrcl.so",
 	  { "NEOReadDebugKeys=1", "SetCommandStreamReceiver=1", "ProductFamilyOverride=tgllp",
-	    "HardwareInfoOverride=1x6x16", "UseAubStream=0", "NEO_CACHE_PERSISTENT=0" }, NULL, false },
-	{ "rusticl", "/usr/lib/*/libRusticlOpenCL.so.1", { "RUSTICL_ENABLE=llvmpipe" }, NULL, true },
-	{ "pocl", "/usr/lib/*/libpocl.so.2*", { NULL }, "eager", true },
+	    "HardwareInfoOverride=1x6x16", "UseAubStream=0", "NEO_CACHE_PERSISTENT=0" }, NULL, false, NULL },
+	{ "rusticl", "/usr/lib/*/libRusticlOpenCL.so.1", { "RUSTICL_ENABLE=llvmpipe" }, NULL, true, NULL },
+	{ "pocl", "/usr/lib/*/libpocl.so.2*", { NULL }, "eager", true, NULL },
 	/* By hand, where there is such a device. */
-	{ "nvidia", "/usr/{lib,lib/*,local/nvidia/*}/libnvidia-opencl.so.1", { "CUDA_CACHE_DISABLE=1" }, NULL, true },
-	{ "oclgrind", "/usr/lib/oclgrind/liboclgrind-rt-icd.so", { NULL }, NULL, true },
+	{ "nvidia", "/usr/{lib,lib/*,local/nvidia/*}/libnvidia-opencl.so.1", { "CUDA_CACHE_DISABLE=1" }, NULL, true, NULL },
+	{ "oclgrind", "/usr/lib/oclgrind/liboclgrind-rt-icd.so", { NULL }, NULL, true, NULL },
+	/* It compiles for devices that are not there. */
+	{ "amd", "/usr/l*/*/libamdocl64.so", { "AMD_COMGR_CACHE=0" }, NULL, false, OFFLINE_AMD },
 };
 
 static const struct driver *selected;
@@ -73,6 +75,13 @@ const struct driver *driver_select(int argc, char **argv)
 const struct driver *driver_selected(void)
 {
 	return selected;
+}
+
+void driver_install(const char *path)
+{
+	unit_write("vendors/driver.icd", selected->through ? selected->through : path);
+	if (selected->through)
+		driver_setenv("OFFLINE_AMD_LIBRARY", path);
 }
 
 bool driver_is(const char *name)
@@ -178,7 +187,7 @@ void driver_begin(void)
 	/* Keys have its path, so that it is the same for all users. */
 	if (geteuid() == 0 && !strcmp(selected->library, STUB_LIBRARY))
 		copy(STUB_LIBRARY, set_path(library, "libstub_driver.so"));
-	unit_write("vendors/driver.icd", library);
+	driver_install(library);
 	unit_write("home/empty", "");
 	unit_write("work/empty", "");
 	/* Another loader than the system's, to be tried by hand. */
@@ -208,7 +217,7 @@ void driver_begin(void)
 void driver_own_caches(void)
 {
 	static const char *const names[] = { "NEO_CACHE_PERSISTENT", "MESA_SHADER_CACHE_DIR", "POCL_CACHE_DIR",
-					     "CUDA_CACHE_DISABLE" };
+					     "CUDA_CACHE_DISABLE", "AMD_COMGR_CACHE" };
 
 	own_caches = true;
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)

@@ -7,10 +7,12 @@
  * The platform, its devices and all other objects are AMD's own, with AMD's table of functions, in
  * which three are replaced. So whoever looks at them, such as the layer, sees AMD's driver.
  *
- * OFFLINE_AMD_LIBRARY: the path of the driver. OFFLINE_AMD_DEVICES: names of devices, with blanks
- * between them; gfx1100 if it is not set. Not thread-safe before the platform was asked for.
+ * OFFLINE_AMD_LIBRARY: the path of the driver, else it is where it is installed. OFFLINE_AMD_DEVICES:
+ * names of devices, with blanks between them; gfx1100 if it is not set. Not thread-safe before the
+ * platform was asked for.
  */
 #include <dlfcn.h>
+#include <glob.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -25,6 +27,8 @@
 #define EXPORTED __attribute__((visibility("default")))
 #define CONTEXT_OFFLINE_DEVICES_AMD 0x403F
 #define PLATFORM_NOT_FOUND_KHR (-1001)
+/* As a package has it, or as tests/fresh.sh puts it beside packages that it conflicts with. */
+#define INSTALLED_AMD "/usr/l*/*/libamdocl64.so"
 
 enum { MAX_DEVICES = 16, MAX_KINDS = 512, MAX_PROPERTIES = 32 };
 
@@ -154,8 +158,15 @@ static cl_int CL_API_CALL get_platforms(cl_uint count, cl_platform_id *ret, cl_u
 static bool open_driver(void)
 {
 	const char *path = getenv("OFFLINE_AMD_LIBRARY");
-	void *library = path && !function_address ? dlopen(path, RTLD_NOW | RTLD_LOCAL) : NULL;
+	glob_t found = { 0 };
+	void *library;
 
+	if (function_address)
+		return true;
+	if (!path && glob(INSTALLED_AMD, 0, NULL, &found) == 0)
+		path = found.gl_pathv[0];
+	library = path ? dlopen(path, RTLD_NOW | RTLD_LOCAL) : NULL;
+	globfree(&found);
 	if (library) {
 		get_platform_info = (__typeof__(clGetPlatformInfo) *)dlsym(library, "clGetPlatformInfo");
 		function_address = (function_address_fn *)dlsym(library, "clGetExtensionFunctionAddress");

@@ -23,7 +23,7 @@ static void update(unsigned char version)
 
 	(void)snprintf(path, sizeof(path), "%s/" DIRECTORY "/%s", unit_dir(), name);
 	updated_library(driver_library(), path, version);
-	unit_write("vendors/driver.icd", path);
+	driver_install(path);
 	(void)snprintf(home, sizeof(home), "%.*s/pocl", (int)(own - 1 - driver_library()),
 		       driver_library());
 	(void)!symlink(home, DIRECTORY "/pocl");	/* there already at the second call */

@@ -35,15 +35,34 @@ static bool parent_of(const char *path, char ret[PATH_MAX])
 	return true;
 }
 
-static bool is_below_absence(const struct drv_observation *observation, const char *path)
+/* Whether it lies in a directory of which that is so, however deep. */
+static bool is_below(const struct drv_observation *observation, const char *path,
+		     bool (*is_so)(const struct lookup *lookup))
 {
-	char parent[PATH_MAX];
+	char above[PATH_MAX];
 	const struct lookup *lookup;
 
-	if (!parent_of(path, parent))
+	if (strlen(path) >= sizeof(above))
 		return false;
-	lookup = drv_observation_find(observation, parent);
-	return lookup && lookup->finding == FOUND_NOTHING;
+	memcpy(above, path, strlen(path) + 1);
+	for (char *slash = strrchr(above, '/'); slash && slash != above; slash = strrchr(above, '/')) {
+		*slash = '\0';
+		lookup = drv_observation_find(observation, above);
+		if (lookup && is_so(lookup))
+			return true;
+	}
+	return false;
+}
+
+/* That is a dependency. */
+static bool is_absent(const struct lookup *lookup)
+{
+	return lookup->finding == FOUND_NOTHING && lookup->looked && !lookup->cached;
+}
+
+static bool is_made(const struct lookup *lookup)
+{
+	return lookup->made;
 }
 
 /*
@@ -52,19 +71,7 @@ static bool is_below_absence(const struct drv_observation *observation, const ch
  */
 static bool is_within_made(const struct drv_observation *observation, const char *path)
 {
-	char above[PATH_MAX];
-	const struct lookup *lookup;
-
-	if (strstr(path, "/../") || strlen(path) >= sizeof(above))
-		return false;
-	memcpy(above, path, strlen(path) + 1);
-	for (char *slash = strrchr(above, '/'); slash && slash != above; slash = strrchr(above, '/')) {
-		*slash = '\0';
-		lookup = drv_observation_find(observation, above);
-		if (lookup && lookup->made)
-			return true;
-	}
-	return false;
+	return !strstr(path, "/../") && is_below(observation, path, is_made);
 }
 
 /* Whether the build made anything in the directory that it listed, or in its cache there: then it is its own. */
@@ -393,7 +400,7 @@ static const char *add_dependency(struct gathering *gathering, const struct look
 			return "include-changed";
 		if (is_within_made(observation, lookup->path))
 			return NULL;
-		if (!is_below_absence(observation, lookup->path))
+		if (!is_below(observation, lookup->path, is_absent))
 			gathering->status = cc_manifest_add_absent(gathering->manifest, lookup->path);
 		add_variables(gathering, lookup->path);
 		return NULL;
