@@ -79,9 +79,16 @@ const struct driver *driver_selected(void)
 
 void driver_install(const char *path)
 {
-	unit_write("vendors/driver.icd", selected->through ? selected->through : path);
-	if (selected->through)
-		driver_setenv("OFFLINE_AMD_LIBRARY", path);
+	char through[PATH];
+
+	if (!selected->through || strcmp(path, library) == 0) {
+		unit_write("vendors/driver.icd", selected->through ? selected->through : path);
+		return;
+	}
+	/* It finds the driver beside itself. */
+	(void)snprintf(through, sizeof(through), "%.*s/through.so", (int)(strrchr(path, '/') - path), path);
+	CU_ASSERT_FATAL(symlink(selected->through, through) == 0 || errno == EEXIST);
+	unit_write("vendors/driver.icd", through);
 }
 
 bool driver_is(const char *name)

@@ -7,9 +7,9 @@
  * The platform, its devices and all other objects are AMD's own, with AMD's table of functions, in
  * which three are replaced. So whoever looks at them, such as the layer, sees AMD's driver.
  *
- * OFFLINE_AMD_LIBRARY: the path of the driver, else it is where it is installed. OFFLINE_AMD_DEVICES:
- * names of devices, with blanks between them; gfx1100 if it is not set. Not thread-safe before the
- * platform was asked for.
+ * AMD's driver is the libamdocl64.so in the folder of the path by which this one was loaded, else the
+ * one that is installed. OFFLINE_AMD_DEVICES: names of devices, with blanks between them; gfx1100 if it
+ * is not set. Not thread-safe before the platform was asked for.
  */
 #include <dlfcn.h>
 #include <glob.h>
@@ -157,15 +157,22 @@ static cl_int CL_API_CALL get_platforms(cl_uint count, cl_platform_id *ret, cl_u
 
 static bool open_driver(void)
 {
-	const char *path = getenv("OFFLINE_AMD_LIBRARY");
+	char beside[4096 + sizeof("libamdocl64.so")] = "";
 	glob_t found = { 0 };
 	void *library;
+	Dl_info own;
+	char *slash;
 
 	if (function_address)
 		return true;
-	if (!path && glob(INSTALLED_AMD, 0, NULL, &found) == 0)
-		path = found.gl_pathv[0];
-	library = path ? dlopen(path, RTLD_NOW | RTLD_LOCAL) : NULL;
+	if (dladdr((const void *)open_driver, &own) && strlen(own.dli_fname) < 4096) {
+		memcpy(beside, own.dli_fname, strlen(own.dli_fname) + 1);
+		slash = strrchr(beside, '/');
+		memcpy(slash ? slash + 1 : beside, "libamdocl64.so", sizeof("libamdocl64.so"));
+	}
+	library = dlopen(beside, RTLD_NOW | RTLD_LOCAL);
+	if (!library && glob(INSTALLED_AMD, 0, NULL, &found) == 0)
+		library = dlopen(found.gl_pathv[0], RTLD_NOW | RTLD_LOCAL);
 	globfree(&found);
 	if (library) {
 		get_platform_info = (__typeof__(clGetPlatformInfo) *)dlsym(library, "clGetPlatformInfo");

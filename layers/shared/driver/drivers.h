@@ -66,6 +66,11 @@ struct drv_driver {
 	const char *private_directory;
 	/* It compiles a program that has live kernels, against the specification. */
 	bool compiles_with_kernels;
+	/*
+	 * Asked for the kernels of a program that was never built, it ends the process; after a build that
+	 * failed it answers. So a failure is no answer for another program.
+	 */
+	bool unbuilt_ends_process;
 	/* clCloneKernel is much faster than clCreateKernel. */
 	bool clones_kernels;
 	/* Building a linked program ends the process if its binary was read before, or if it was loaded. */
