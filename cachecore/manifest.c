@@ -6,13 +6,14 @@
 #include "cachecore/manifest.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "common/env.h"
-#include "common/env.h"
+#include "common/listing.h"
 #include "common/quick_hash.h"
 
 /* kind, path_len, size, hash: what an encoded dependency takes beside its path. */
@@ -263,6 +264,49 @@ enum cmn_status cc_manifest_add_absent(struct cc_manifest *manifest, const char 
 	return add(manifest, CC_DEPENDENCY_ABSENT, cmn_view_of(path), 0, &(struct cmn_hash){ 0 });
 }
 
+bool cc_manifest_read_names(const char *path, struct cc_manifest_names *ret)
+{
+	enum { MAX_NAMES = 1024 };
+	const struct dirent64 *entry;
+	struct cmn_listing listing;
+	bool complete;
+
+	*ret = (struct cc_manifest_names){ 0 };
+	if (!cmn_listing_open(&listing, AT_FDCWD, path))
+		return false;
+	while ((entry = cmn_listing_next(&listing)) && ret->count < MAX_NAMES) {
+		struct cmn_hash hash = cmn_hash_of(entry->d_name, strlen(entry->d_name) + 1);
+
+		/* A sum, since the order is the file system's. */
+		hash.bytes[0] ^= entry->d_type;
+		for (size_t i = 0; i < CMN_HASH_SIZE; i++)
+			ret->hash.bytes[i] = (uint8_t)(ret->hash.bytes[i] + hash.bytes[i]);
+		ret->count++;
+	}
+	complete = !entry && listing.len == 0;
+	cmn_listing_close(&listing);
+	return complete;
+}
+
+bool cc_manifest_names_equal(const struct cc_manifest_names *a, const struct cc_manifest_names *b)
+{
+	return a->count == b->count && cmn_hash_equal(&a->hash, &b->hash);
+}
+
+enum cmn_status cc_manifest_add_names(struct cc_manifest *manifest, const char *path,
+				      const struct cc_manifest_names *names)
+{
+	return add(manifest, CC_DEPENDENCY_NAMES, cmn_view_of(path), names->count, &names->hash);
+}
+
+static bool names_hold(const struct dependency *item)
+{
+	const struct cc_manifest_names then = { item->size, item->hash };
+	struct cc_manifest_names now;
+
+	return cc_manifest_read_names(item->path, &now) && cc_manifest_names_equal(&now, &then);
+}
+
 static struct cmn_hash hash_of_value(const char *value)
 {
 	return value ? cmn_hash_of(value, strlen(value)) : (struct cmn_hash){ 0 };
@@ -396,7 +440,7 @@ enum cmn_status cc_manifest_decode(struct cmn_view encoded, struct cc_manifest *
 		uint32_t *place;
 
 		/* A path with a NUL would be checked as a shorter one. */
-		if (reader.failed || kind < CC_DEPENDENCY_FILE || kind > CC_DEPENDENCY_VARIABLE ||
+		if (reader.failed || kind < CC_DEPENDENCY_FILE || kind > CC_DEPENDENCY_NAMES ||
 		    path.len == 0 || memchr(path.data, '\0', path.len) ||
 		    (kind == CC_DEPENDENCY_VARIABLE && *(const char *)path.data != '$')) {
 			status = CMN_ERR_CORRUPT;
@@ -514,6 +558,8 @@ static bool holds(const struct dependency *item, struct cc_file_memo *memo, stru
 		return directory_holds(item);
 	case CC_DEPENDENCY_VARIABLE:
 		return variable_holds(item);
+	case CC_DEPENDENCY_NAMES:
+		return names_hold(item);
 	case CC_DEPENDENCY_SAME:
 	case CC_DEPENDENCY_CONTENT:
 		break;

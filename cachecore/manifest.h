@@ -51,6 +51,8 @@ enum cc_dependency {
 	CC_DEPENDENCY_SAME = 5,
 	/* The path is a variable's name after a '$': size 1 and the hash of its value, or size 0: it is not set. */
 	CC_DEPENDENCY_VARIABLE = 8,
+	/* A directory, its path with a slash at the end, by the names of what lies there: their number and hash. */
+	CC_DEPENDENCY_NAMES = 9,
 };
 
 struct cc_manifest;
@@ -79,6 +81,18 @@ CMN_CHECKED enum cmn_status cc_manifest_add_seen(struct cc_manifest *manifest, c
 void cc_manifest_set_content(struct cc_manifest *manifest, const struct cmn_hash *hash);
 CMN_CHECKED enum cmn_status cc_manifest_add_place(struct cc_manifest *manifest, const char *path);
 CMN_CHECKED enum cmn_status cc_manifest_add_absent(struct cc_manifest *manifest, const char *path);
+/*
+ * The names in a directory and what kind each of them is, in whatever order. false: they cannot be
+ * read, or are more than anybody wants to read at each look-up.
+ */
+struct cc_manifest_names {
+	uint64_t count;
+	struct cmn_hash hash;
+};
+bool cc_manifest_read_names(const char *path, struct cc_manifest_names *ret);
+bool cc_manifest_names_equal(const struct cc_manifest_names *a, const struct cc_manifest_names *b);
+CMN_CHECKED enum cmn_status cc_manifest_add_names(struct cc_manifest *manifest, const char *path,
+						  const struct cc_manifest_names *names);
 /* value: NULL where it is not set. */
 CMN_CHECKED enum cmn_status cc_manifest_add_variable(struct cc_manifest *manifest, const char *name,
 						     const char *value);

@@ -181,6 +181,16 @@ fi
 quietly env GIT_CONFIG_COUNT=1 GIT_CONFIG_KEY_0=safe.directory GIT_CONFIG_VALUE_0='*' \
 	git clone --no-local "$PWD" "$root$home/ckcache"
 [ "$user" = root ] || quietly inside chown -R "$user:" "$home/ckcache"
+# AMD's driver (tests/opencl/offline_amd.c) as a file beside packages that its own package conflicts with.
+# shellcheck disable=SC2016  # for the inner shell
+[ "$release" != sid ] || inside sh -euc '
+	cd "$(mktemp -d)"
+	apt-get -q update
+	DEBIAN_FRONTEND=noninteractive apt-get -q -y --no-install-recommends install libamd-comgr3 libhsa-runtime64-1 libnuma1
+	apt-get -q download rocm-opencl-icd
+	dpkg -x rocm-opencl-icd_*.deb .
+	cp -P usr/lib/*/libamdocl64.so* /usr/local/lib
+	' >"$work/log" 2>&1 || echo "AMD's driver is left out: $(tail -n 1 "$work/log")"
 before=$(installed)
 echo "made in $(minutes $(($(date +%s) - start))), $before MB"
 

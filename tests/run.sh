@@ -92,7 +92,7 @@ install()
 find_drivers()
 {
 	drivers='' left_out=''
-	for driver in neo ze_intel rusticl pocl level0 oclgrind; do
+	for driver in neo ze_intel rusticl pocl level0 oclgrind amd; do
 		case $driver in
 		neo) library=$(ls /usr/lib/*/intel-opencl/libigdrcl.so 2>/dev/null) ;;
 		ze_intel) library=$(ls /usr/lib/*/libze_intel_gpu.so.1 2>/dev/null) ;;	# Level Zero
@@ -100,6 +100,7 @@ find_drivers()
 		pocl) library=$(ls /usr/lib/*/libpocl.so.2 2>/dev/null) ;;
 		level0) library=$(ls /usr/lib/*/pocl/libpocl-devices-level0.so 2>/dev/null) ;;	# on ze_intel
 		oclgrind) library=$(ls /usr/lib/oclgrind/liboclgrind-rt-icd.so 2>/dev/null) ;;
+		amd) library=$(ls /usr/l*/*/libamdocl64.so 2>/dev/null) ;;	# tests/opencl/offline_amd.c
 		esac || true
 		if [ -z "$library" ]; then
 			skip "No $driver on this system: skipping its tests"

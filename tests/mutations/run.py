@@ -28,7 +28,7 @@ EQUIVALENT = "tests/mutations/equivalent.txt"
 PRODUCT = ("cachecore", "common", "layers", "storage", "tools")
 # Tests of these kinds, without a real driver, as two of them have in part, or valgrind.
 KINDS = {"unit", "golden", "hostile", "opencl", "level_zero", "libckcache", "storage", "remote", "tools", "stress"}
-NEVER = {"long", "thorough", "bench", "neo", "rusticl", "pocl", "oclgrind", "ze_intel"}
+NEVER = {"long", "thorough", "bench", "neo", "rusticl", "pocl", "oclgrind", "amd", "ze_intel"}
 TOO_SLOW = {"unit.observer.valgrind", "tools.recipes_drivers"}
 SKIPPED = 77
 MEMORY = 16 << 30	# of a process that runs wild: its data, since a leak checker reserves addresses without end

@@ -120,7 +120,7 @@ static struct scenario scenarios[] = {
 	 * Compiles with an embedded header of text $1 and name $2, perhaps a second one of text $3, then
 	 * links.
 	 */
-	SCRIPT("embedded", "source h = $1 | source s = $3 | "
+	SCRIPT("embedded", "source h = $1 | source s = ${3:-/**/} | "
 	       "!3 source p = #include \"embedded/value.h\"\n"
 	       "kernel void value(global int *out) { out[0] = VALUE; }\n | "
 	       "?3 source p = #include \"embedded/value.h\"\n#include \"second.h\"\n"

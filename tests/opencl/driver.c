@@ -10,21 +10,23 @@
 enum { MAX_VARIABLES = 32, MAX_ARGUMENTS = 16, PATIENCE_S = 300, NOBODY = 54321, PATH = 4160 };
 
 static const struct driver drivers[] = {
-	{ "stub", STUB_LIBRARY, { NULL }, NULL, false, NULL },
+	{ "stub", STUB_LIBRARY, { NULL }, NULL, false, NULL, NULL },
 	/* A device without hardware; drivers since 2023 want the second line, and have a cache of their own. */
 	{ "neo", "/usr/lib/*/intel-opencl/libigdrcl.so",
 	  { "NEOReadDebugKeys=1", "SetCommandStreamReceiver=1", "ProductFamilyOverride=tgllp",
-	    "HardwareInfoOverride=1x6x16", "UseAubStream=0", "NEO_CACHE_PERSISTENT=0" }, NULL, false, NULL },
-	{ "rusticl", "/usr/lib/*/libRusticlOpenCL.so.1", { "RUSTICL_ENABLE=llvmpipe" }, NULL, true, NULL },
-	{ "pocl", "/usr/lib/*/libpocl.so.2*", { NULL }, "eager", true, NULL },
+	    "HardwareInfoOverride=1x6x16", "UseAubStream=0", "NEO_CACHE_PERSISTENT=0" }, NULL, false, NULL, NULL },
+	{ "rusticl", "/usr/lib/*/libRusticlOpenCL.so.1", { "RUSTICL_ENABLE=llvmpipe" }, NULL, true, NULL, NULL },
+	{ "pocl", "/usr/lib/*/libpocl.so.2*", { NULL }, "eager", true, NULL, NULL },
 	/* pocl's device of Level Zero, which is NEO's without hardware: its compiler runs llvm-spirv. */
 	{ "level0", "/usr/lib/*/pocl/libpocl-devices-level0.so",
 	  { "POCL_DEVICES=level0", "ZE_ENABLE_ALT_DRIVERS=libze_intel_gpu.so.1", "NEOReadDebugKeys=1",
 	    "SetCommandStreamReceiver=1", "ProductFamilyOverride=tgllp", "HardwareInfoOverride=1x6x16",
-	    "UseAubStream=0", "NEO_CACHE_PERSISTENT=0" }, NULL, false, "../libpocl.so.2" },
+	    "UseAubStream=0", "NEO_CACHE_PERSISTENT=0" }, NULL, false, "../libpocl.so.2", NULL },
 	/* By hand, where there is such a device. */
-	{ "nvidia", "/usr/{lib,lib/*,local/nvidia/*}/libnvidia-opencl.so.1", { "CUDA_CACHE_DISABLE=1" }, NULL, true, NULL },
-	{ "oclgrind", "/usr/lib/oclgrind/liboclgrind-rt-icd.so", { NULL }, NULL, true, NULL },
+	{ "nvidia", "/usr/{lib,lib/*,local/nvidia/*}/libnvidia-opencl.so.1", { "CUDA_CACHE_DISABLE=1" }, NULL, true, NULL, NULL },
+	{ "oclgrind", "/usr/lib/oclgrind/liboclgrind-rt-icd.so", { NULL }, NULL, true, NULL, NULL },
+	/* It compiles for devices that are not there. */
+	{ "amd", "/usr/l*/*/libamdocl64.so", { "AMD_COMGR_CACHE=0" }, NULL, false, NULL, OFFLINE_AMD },
 };
 
 static const struct driver *selected;
@@ -80,6 +82,20 @@ const struct driver *driver_select(int argc, char **argv)
 const struct driver *driver_selected(void)
 {
 	return selected;
+}
+
+void driver_install(const char *path)
+{
+	char through[PATH];
+
+	if (!selected->through || strcmp(path, library) == 0) {
+		unit_write("vendors/driver.icd", selected->through ? selected->through : path);
+		return;
+	}
+	/* It finds the driver beside itself. */
+	(void)snprintf(through, sizeof(through), "%.*s/through.so", (int)(strrchr(path, '/') - path), path);
+	CU_ASSERT_FATAL(symlink(selected->through, through) == 0 || errno == EEXIST);
+	unit_write("vendors/driver.icd", through);
 }
 
 bool driver_is(const char *name)
@@ -185,7 +201,7 @@ void driver_begin(void)
 	/* Keys have its path, so that it is the same for all users. */
 	if (geteuid() == 0 && !strcmp(selected->library, STUB_LIBRARY))
 		copy(STUB_LIBRARY, set_path(library, "libstub_driver.so"));
-	unit_write("vendors/driver.icd", library);
+	driver_install(library);
 	unit_write("home/empty", "");
 	unit_write("work/empty", "");
 	/* Another loader than the system's, to be tried by hand. */
@@ -215,7 +231,7 @@ void driver_begin(void)
 void driver_own_caches(void)
 {
 	static const char *const names[] = { "NEO_CACHE_PERSISTENT", "MESA_SHADER_CACHE_DIR", "POCL_CACHE_DIR",
-					     "CUDA_CACHE_DISABLE" };
+					     "CUDA_CACHE_DISABLE", "AMD_COMGR_CACHE" };
 
 	own_caches = true;
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)

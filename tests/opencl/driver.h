@@ -25,6 +25,7 @@ struct driver {
 	const char *capture;		/* CKCACHE_CAPTURE with which it stores */
 	bool executes;
 	const char *beside;		/* where the ICD is from there, if the pattern is of a part of it */
+	const char *through;		/* a library that the loader is given in its stead; NULL: none */
 };
 
 /* The driver that the arguments name ("stub" without any), with its library found; or exits. */
@@ -34,6 +35,8 @@ const struct driver *driver_selected(void);
 bool driver_is(const char *name);
 /* The path of its library. */
 const char *driver_library(void);
+/* Clients have this one from now on, as <unit_dir>/vendors/driver.icd says. */
+void driver_install(const char *path);
 
 /*
  * Empties settings, makes <unit_dir>/{vendors,home,work}: is called before each test, and by tests

@@ -18,15 +18,17 @@ const char *outcome_squeezed(struct outcome *outcome)
 	return outcome->output;
 }
 
-/* pocl names its temporary files in build logs: the random part is no difference. */
+/* pocl and comgr name their temporary files in build logs: the random part is no difference. */
 static void mask_temporaries(char *text)
 {
-	static const char mark[] = "tempfile_";
+	static const char *const marks[] = { "tempfile_", "/comgr-" };
 
-	for (char *at = text; (at = strstr(at, mark)); ) {
-		at += sizeof(mark) - 1;
-		for (int i = 0; i < 6 && *at; i++)
-			*at++ = '?';
+	for (size_t i = 0; i < sizeof(marks) / sizeof(marks[0]); i++) {
+		for (char *at = text; (at = strstr(at, marks[i])); ) {
+			at += strlen(marks[i]);
+			for (int j = 0; j < 6 && *at; j++)
+				*at++ = '?';
+		}
 	}
 }
 

@@ -107,6 +107,8 @@ TEST(kernels_of_objects_have_the_drivers_error)
 
 	if (driver_is("nvidia"))
 		return (void)printf("nvidia writes a size with the error; ");
+	if (driver_is("amd"))
+		return (void)printf("asked for the kernels of a compiled object it ends the process; ");
 	for (size_t j = 0; j < sizeof(settings) / sizeof(settings[0]); j++) {
 		driver_begin();
 		if (is_stub())

@@ -23,7 +23,7 @@ static void update(unsigned char version)
 
 	(void)snprintf(path, sizeof(path), "%s/" DIRECTORY "/%s", unit_dir(), name);
 	updated_library(driver_library(), path, version);
-	unit_write("vendors/driver.icd", path);
+	driver_install(path);
 	(void)snprintf(home, sizeof(home), "%.*s/pocl", (int)(own - 1 - driver_library()),
 		       driver_library());
 	(void)!symlink(home, DIRECTORY "/pocl");	/* there already at the second call */
@@ -53,7 +53,9 @@ static void run_all(void)
 	run("vector", "-DK=6");
 	run("link", NULL);
 	run("library", NULL);
-	run("embedded", "#define VALUE 5");
+	/* AMD's ends the process where somebody asks for the kernels of a compiled object, as that does. */
+	if (!driver_is("amd"))
+		run("embedded", "#define VALUE 5");
 }
 
 static bool printed(const char *text)
@@ -90,6 +92,12 @@ static unsigned int built(void)
 	return driver_counted("build-source") + driver_counted("compile") + driver_counted("link");
 }
 
+/* What run_all builds, or finds in memory or on disk. */
+static unsigned int builds_in_all(void)
+{
+	return driver_is("amd") ? 9 : 11;
+}
+
 /* Nothing is built, and what had no place in the cache before has none now. */
 static void expect_hits(unsigned int misses)
 {
@@ -100,7 +108,7 @@ static void expect_hits(unsigned int misses)
 	after = driver_stats();
 	CU_ASSERT_EQUAL(after.misses - before.misses, misses);
 	CU_ASSERT_EQUAL(after.hits_disk + after.hits_memory - before.hits_disk -
-				before.hits_memory, 11 - misses);
+				before.hits_memory, builds_in_all() - misses);
 	if (driver_is("stub"))
 		CU_ASSERT_EQUAL(built(), count);
 }
@@ -116,7 +124,7 @@ TEST(all_kinds_are_built_again_after_an_update)
 	entries = (unsigned int)stats.entries;
 	lost = (unsigned int)(stats.misses - stats.stores);
 	/* rusticl gives no binary for one of the links. */
-	CU_ASSERT(entries >= 10 && entries + lost == 11);
+	CU_ASSERT(entries + 1 >= builds_in_all() && entries + lost == builds_in_all());
 	(void)snprintf(stale, sizeof(stale), "\"stale\": %u,", entries);
 	(void)snprintf(done, sizeof(done), "\"built\": %u,", entries);
 	(void)snprintf(removed, sizeof(removed), "\"removed\": %u", entries);

@@ -60,6 +60,8 @@ TEST(embedded_headers)
 	struct driver_stats stats;
 	struct outcome other;
 
+	if (driver_is("amd"))
+		return (void)printf("asked for the kernels of a compiled object it ends the process; ");
 	cold_and_warm(four, "link 0", 2);
 	/* The header's text is in the key. */
 	stats = driver_stats();
@@ -91,6 +93,8 @@ static void il_and_constants(const char *way)
 
 	if (driver_is("oclgrind"))
 		return (void)printf("%s ends the process; ", driver_selected()->name);
+	if (driver_is("amd"))
+		return (void)printf("it builds such a program and finds no kernels in it; ");
 	cold_and_warm(plain, "build 0", 1);
 	reference = driver_client(BARE, set);
 	before = driver_stats();
@@ -116,6 +120,7 @@ TEST(a_failure_is_remembered_in_the_process)
 	const char *const arguments[] = { "failing-again", NULL };
 	struct outcome reference;
 	struct driver_stats stats;
+	bool remembers = !driver_is("amd");	/* drivers.h, "unbuilt_ends_process" */
 
 	reference = driver_client(BARE, arguments);
 	for (unsigned int i = 1; i <= 2; i++) {
@@ -125,8 +130,8 @@ TEST(a_failure_is_remembered_in_the_process)
 		else
 			run_layered(&reference, arguments);
 		stats = driver_stats();
-		CU_ASSERT_EQUAL(stats.misses, i);
-		CU_ASSERT_EQUAL(stats.hits_memory, i);
+		CU_ASSERT_EQUAL(stats.misses, remembers ? i : 2 * i);
+		CU_ASSERT_EQUAL(stats.hits_memory, remembers ? i : 0);
 		CU_ASSERT_EQUAL(stats.entries, 0);
 		CU_ASSERT_EQUAL(stats.stores, 0);
 	}
@@ -143,8 +148,8 @@ TEST(a_failure_of_a_deferred_build_is_remembered)
 		run_unlike(arguments);
 	else
 		run_layered(&reference, arguments);
-	CU_ASSERT_EQUAL(driver_stats().misses, 1);
-	CU_ASSERT_EQUAL(driver_stats().hits_memory, 1);
+	CU_ASSERT_EQUAL(driver_stats().misses, driver_is("amd") ? 2 : 1);
+	CU_ASSERT_EQUAL(driver_stats().hits_memory, driver_is("amd") ? 0 : 1);
 	CU_ASSERT_EQUAL(driver_stats().recipes, 0);
 	CU_ASSERT_EQUAL(driver_stats().entries, 0);
 }
@@ -162,6 +167,7 @@ static void two_devices(void)
 		driver_stub_setting("STUB_DEVICES", "2");
 	driver_setenv("POCL_DEVICES", "pthread pthread");
 	driver_setenv("CreateMultipleRootDevices", "2");
+	driver_setenv("OFFLINE_AMD_DEVICES", "gfx1100 gfx1030");
 }
 
 TEST(one_device_of_two)
@@ -171,6 +177,8 @@ TEST(one_device_of_two)
 	two_devices();
 	if (driver_is("rusticl") || driver_is("oclgrind"))
 		return (void)printf("has one device; ");
+	if (driver_is("amd"))
+		return (void)printf("it has no binary for the first one, which the client needs; ");
 	if (driver_is("pocl"))
 		return (void)printf("pocl 3.1 crashes when it is asked for the binaries; ");
 	cold_and_warm(arguments, "build 0", 1);

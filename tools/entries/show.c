@@ -51,6 +51,7 @@ static const char *const meanings[][2] = {
 	{ "driver.version", "the version that the driver reports" },
 	{ "driver.api", "the Level Zero version of the driver" },
 	{ "driver.path", "where the driver's file is" },
+	{ "compiler.path", "where its compiler's file is, which looks for others from there" },
 	{ "driver.file", "the driver's very file: an update changes it" },
 	{ "driver.tool", "a program that the driver runs to compile, with its libraries" },
 	{ "driver.linker", "the linker that the driver runs, or a library that it finds by LIBRARY_PATH" },
@@ -221,6 +222,8 @@ static const char *kind_word(enum cc_dependency kind)
 		return "file by time";
 	if (kind == CC_DEPENDENCY_VARIABLE)
 		return "variable";
+	if (kind == CC_DEPENDENCY_NAMES)
+		return "names in";
 	return kind == CC_DEPENDENCY_PLACE ? "directory" : "working directory";
 }
 

@@ -279,6 +279,8 @@ static enum cmn_status step_capture(struct drv_sequence *sequence, struct cc_ent
 	enum cmn_status status;
 
 	if (sequence->outcome == DRV_BUILD_FAILED) {
+		if (build->driver->unbuilt_ends_process)
+			return CMN_MISS;
 		request.kind = OCL_LOADED_FAILURE;
 		return ocl_capture_failure(sequence, program->object.handle, &request, build->error,
 					   ret);

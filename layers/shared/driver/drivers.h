@@ -76,6 +76,11 @@ struct drv_driver {
 	const char *private_directory;
 	/* It compiles a program that has live kernels, against the specification. */
 	bool compiles_with_kernels;
+	/*
+	 * Asked for the kernels of a program that was never built, it ends the process; after a build that
+	 * failed it answers. So a failure is no answer for another program.
+	 */
+	bool unbuilt_ends_process;
 	/* clCloneKernel is much faster than clCreateKernel. */
 	bool clones_kernels;
 	/* Building a linked program ends the process if its binary was read before, or if it was loaded. */
@@ -105,6 +110,11 @@ struct drv_driver {
 	const char *cached[DRV_LISTS];
 	/* Of these, those with names that no compiler looks for, for a library that has its compiler within itself. */
 	const char *cached_alone[DRV_LISTS];
+	/*
+	 * Its compilers ask where they lie themselves (/proc/self/maps), and look for files from there:
+	 * the key has that place.
+	 */
+	bool compilers_by_place;
 	/* How the name of the compiler's library starts that the driver's is linked with; NULL: it loads them. */
 	const char *linked_compiler;
 	/* What its cache has is what it gives as a binary: if it was read, no compiler made the result. */

@@ -18,7 +18,7 @@ static const char *const ignored[] = {
 	"POCL_CACHE_DIR",     "POCL_DEBUG",	  "POCL_KERNEL_CACHE",
 	"POCL_TRACING",	      "MESA_SHADER_CACHE", "MESA_DISK_CACHE",  "MESA_GLSL_CACHE",
 	"MESA_LOG",	      "CUDA_CACHE_",	  "NEO_CACHE_",	       "OCL_ICD_",
-	"NEOReadDebugKeys",   NULL,
+	"NEOReadDebugKeys",   "AMD_COMGR_CACHE",   NULL,
 };
 
 /* Which devices a known driver shows; and names of others' that begin as a driver's do. */

@@ -247,13 +247,32 @@ static enum cmn_status note_file(void *ctx, const struct drv_library_file *file)
 	return CMN_ERR_NOMEM;
 }
 
+/* A driver opens one version of a compiler: another one need not be looked for. */
+static bool has_other_version(const struct cmn_buffer *names, const char *soname)
+{
+	const char *version = strstr(soname, ".so.");
+	const char *at = (const char *)names->data, *end = at + names->len;
+	size_t len = version ? (size_t)(version - soname) + strlen(".so.") : strlen(soname) + 1;
+
+	while (at < end && strncmp(at, soname, len) != 0)
+		at += strlen(at) + 1;
+	return at < end && !has_name(names, soname);
+}
+
 /* Outside the dynamic linker's lock, since it is asked where it would look. */
 static void find_late(struct identification *wanted)
 {
 	for (size_t i = 0; i < wanted->driver_count; i++) {
+		const char *const *all = wanted->rows[i]->late_compilers;
+		const char *names[DRV_LISTS] = { NULL };
+		size_t count = 0;
+
+		for (size_t j = 0; j < DRV_LISTS && all[j]; j++) {
+			if (!has_other_version(&wanted->loaded, all[j]))
+				names[count++] = all[j];
+		}
 		/* One that is left out is not in the key, and makes it wrong when it comes. */
-		(void)!drv_library_files(wanted->paths[i], wanted->rows[i]->late_compilers,
-					 DRV_LISTS, note_loaded, note_file, wanted);
+		(void)!drv_library_files(wanted->paths[i], names, count, note_loaded, note_file, wanted);
 	}
 }
 
@@ -289,8 +308,11 @@ static void identify(void *ctx, struct drv_loaded_list *objects)
 	drv_loaded_choose_needed(objects);
 	qsort(objects->items, objects->count, sizeof(objects->items[0]), compare_names);
 	for (size_t i = 0; i < objects->count; i++) {
-		if (objects->items[i].chosen)
-			drv_libraries_add(wanted->key, wanted->contents, &objects->items[i]);
+		if (!objects->items[i].chosen)
+			continue;
+		drv_libraries_add(wanted->key, wanted->contents, &objects->items[i]);
+		if (wanted->driver->compilers_by_place && drv_driver_has_compiler(wanted->driver, objects->items[i].name))
+			cc_key_add_text(wanted->key, CC_PART_DEVICE, "compiler.path", objects->items[i].path);
 	}
 }
 

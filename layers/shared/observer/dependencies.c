@@ -35,24 +35,52 @@ static bool parent_of(const char *path, char ret[PATH_MAX])
 	return true;
 }
 
-static bool is_below_absence(const struct drv_observation *observation, const char *path)
+/* Whether it lies in a directory of which that is so, however deep. */
+static bool is_below(const struct drv_observation *observation, const char *path,
+		     bool (*is_so)(const struct lookup *lookup))
 {
-	char parent[PATH_MAX];
+	char above[PATH_MAX];
 	const struct lookup *lookup;
 
-	if (!parent_of(path, parent))
+	if (strlen(path) >= sizeof(above))
 		return false;
-	lookup = drv_observation_find(observation, parent);
-	return lookup && lookup->finding == FOUND_NOTHING;
+	memcpy(above, path, strlen(path) + 1);
+	for (char *slash = strrchr(above, '/'); slash && slash != above; slash = strrchr(above, '/')) {
+		*slash = '\0';
+		lookup = drv_observation_find(observation, above);
+		if (lookup && is_so(lookup))
+			return true;
+	}
+	return false;
 }
 
-/* Whether the build made anything in the directory that it listed: then it is its own. */
+/* That is a dependency. */
+static bool is_absent(const struct lookup *lookup)
+{
+	return lookup->finding == FOUND_NOTHING && lookup->looked && !lookup->cached;
+}
+
+static bool is_made(const struct lookup *lookup)
+{
+	return lookup->made;
+}
+
+/*
+ * Whether it lies in a directory that the build made: nothing was there, and no other build gets
+ * there. What somebody else puts there meanwhile counts by itself.
+ */
+static bool is_within_made(const struct drv_observation *observation, const char *path)
+{
+	return !strstr(path, "/../") && is_below(observation, path, is_made);
+}
+
+/* Whether the build made anything in the directory that it listed, or in its cache there: then it is its own. */
 static bool has_own_below(const struct drv_observation *observation, const char *directory)
 {
 	size_t len = strlen(directory);
 
 	for (const struct lookup *lookup = observation->lookups; lookup; lookup = lookup->hh.next) {
-		if (lookup->finding == FOUND_OWN && strncmp(lookup->path, directory, len) == 0 &&
+		if ((lookup->finding == FOUND_OWN || (lookup->cached && lookup->written)) && strncmp(lookup->path, directory, len) == 0 &&
 		    (directory[len - 1] == '/' || lookup->path[len] == '/'))	/* listed: with its slash */
 			return true;
 	}
@@ -284,6 +312,25 @@ static const char *add_directory(struct gathering *gathering, const struct looku
 	return NULL;
 }
 
+static const char *add_names(struct gathering *gathering, const struct lookup *lookup)
+{
+	const struct drv_observation *observation = gathering->observation;
+	struct cc_manifest_names now;
+
+	/* Without what the build made itself, it has to be empty. */
+	if (is_within_made(observation, lookup->path))
+		return lookup->has_names && !lookup->names.count ? NULL : "directory-listed";
+	if (has_own_below(observation, lookup->path))
+		return NULL;
+	if (!lookup->has_names || drv_is_of_system(lookup->path) ||
+	    !cc_manifest_read_names(lookup->path, &now) || !cc_manifest_names_equal(&now, &lookup->names))
+		return "directory-listed";
+	add_variables(gathering, lookup->path);
+	if (gathering->status == CMN_OK)
+		gathering->status = cc_manifest_add_names(gathering->manifest, lookup->path, &now);
+	return NULL;
+}
+
 /* A file that the driver left, and not in its cache: a hit would not write it. */
 static bool is_dump(const struct drv_observation *observation, const struct lookup *lookup)
 {
@@ -312,6 +359,12 @@ static bool is_excused(const struct drv_observation *observation, const struct l
 	       drv_linker_is_in_path(&variables, lookup->path);
 }
 
+/* All that a compiler can reproduce of it is where the compiler lies. */
+static bool is_own_place(const struct drv_observation *observation, const char *path)
+{
+	return observation->driver && observation->driver->compilers_by_place && strcmp(path, "/proc/self/maps") == 0;
+}
+
 /* A reason not to keep the build, or NULL. */
 static const char *add_dependency(struct gathering *gathering, const struct lookup *lookup)
 {
@@ -336,16 +389,18 @@ static const char *add_dependency(struct gathering *gathering, const struct look
 		return NULL;
 	/* is_out_of_cache tells of those of its cache. */
 	if (lookup->finding == FOUND_LISTED)
-		return lookup->cached || has_own_below(observation, lookup->path) ? NULL : "directory-listed";
+		return lookup->cached ? NULL : add_names(gathering, lookup);
 	if (drv_is_of_system(lookup->path) && lookup->finding != FOUND_NOTHING)
-		return lookup->finding == FOUND_FILE ? "header-unreadable" : NULL;
+		return lookup->finding == FOUND_FILE && !is_own_place(observation, lookup->path) ? "header-unreadable" : NULL;
 	there = stat(lookup->path, &info) == 0;
 	if (lookup->finding == FOUND_NOTHING) {
 		if (there)
 			return drv_observation_is_own(observation, info.st_dev, info.st_ino) ? NULL : "include-changed";
 		if (!drv_is_absence(errno))
 			return "include-changed";
-		if (!is_below_absence(observation, lookup->path))
+		if (is_within_made(observation, lookup->path))
+			return NULL;
+		if (!is_below(observation, lookup->path, is_absent))
 			gathering->status = cc_manifest_add_absent(gathering->manifest, lookup->path);
 		add_variables(gathering, lookup->path);
 		return NULL;
@@ -377,7 +432,7 @@ static bool uses_directory_name(const struct gathering *gathering)
 	for (const struct lookup *lookup = observation->lookups; lookup; lookup = lookup->hh.next) {
 		if ((lookup->finding == FOUND_NOTHING || lookup->finding == FOUND_FILE) &&
 		    strncmp(lookup->path, observation->directory, len) == 0 &&
-		    lookup->path[len] == '/' && !is_of_cache(lookup))
+		    lookup->path[len] == '/' && !is_of_cache(lookup) && !is_within_made(observation, lookup->path))
 			return true;
 	}
 	return false;

@@ -132,11 +132,14 @@ static void note_presence(struct drv_observation *observation, const char *path,
 {
 	struct cc_file_identity identity = cc_file_identity_of(info);
 	enum finding finding = S_ISDIR(info->st_mode) ? FOUND_DIRECTORY : FOUND_FILE;
-	struct lookup *lookup;
+	struct lookup *lookup = drv_observation_find(observation, path);
 
-	if (has_made(observation, path, info))
+	if (has_made(observation, path, info)) {
+		/* Somebody removed it and made another one. */
+		if (lookup && lookup->made && !drv_observation_is_own(observation, info->st_dev, info->st_ino))
+			lookup->changed = true;
 		return;
-	lookup = drv_observation_find(observation, path);
+	}
 	if (!lookup) {
 		lookup = drv_observation_add(observation, path, finding);
 		if (lookup)
@@ -209,6 +212,7 @@ void drv_observation_note_write(struct drv_observation *observation, const struc
 		return;
 	note_who(lookup, answer);
 	lookup->written = true;
+	lookup->made |= answer->made && lookup->finding == FOUND_OWN;
 }
 
 void drv_observation_note_step(struct drv_observation *observation, const struct drv_answer *answer)
@@ -217,19 +221,32 @@ void drv_observation_note_step(struct drv_observation *observation, const struct
 	observation->looks_before = observation->looks;
 }
 
+/* As the first listing had them, and all others. */
+static void note_names(struct lookup *lookup, const struct cc_manifest_names *names)
+{
+	bool first = !lookup->listed;
+
+	lookup->listed = true;
+	if (first && names)
+		lookup->names = *names;
+	if (first)
+		lookup->has_names = names;
+	else if (!names || !cc_manifest_names_equal(names, &lookup->names))
+		lookup->has_names = false;
+}
+
 void drv_observation_note_listing(struct drv_observation *observation, const struct drv_answer *answer)
 {
-	char path[PATH_MAX + 2];
-	struct lookup *lookup;
+	struct lookup *lookup = drv_observation_find(observation, answer->path);
 
-	(void)snprintf(path, sizeof(path), "%s/", answer->path);
-	lookup = drv_observation_find(observation, path);
 	if (!lookup)
-		lookup = drv_observation_add(observation, path, FOUND_LISTED);
+		lookup = drv_observation_add(observation, answer->path, FOUND_LISTED);
 	else if (!lookup->looked)
 		lookup->looked = ++observation->looks;
-	if (lookup)
+	if (lookup) {
 		note_who(lookup, answer);
+		note_names(lookup, answer->names);
+	}
 }
 
 void drv_observation_excuse(struct drv_observation *observation)

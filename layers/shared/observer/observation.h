@@ -30,6 +30,7 @@ enum finding {
 struct lookup {
 	enum finding finding;
 	bool written;			/* by the build, after it was found */
+	bool made;			/* a directory that was not there before the build made it */
 	bool opened;			/* else only looked at */
 	uint64_t looked;		/* the number of the first look that is not excused; 0: all are */
 	bool by_descriptor;		/* of its directory: the path's beginning was not asked for */
@@ -40,6 +41,8 @@ struct lookup {
 	bool has_content;		/* its times would not show every change */
 	struct cc_file_identity identity;	/* of a file or a directory */
 	struct cmn_hash content;	/* when it was opened first */
+	bool listed, has_names;		/* has_names: they are known, and were the same each time */
+	struct cc_manifest_names names;
 	UT_hash_handle hh;
 	char path[];
 };
@@ -81,6 +84,8 @@ struct drv_answer {
 	bool by_descriptor, opened;
 	bool has_content;
 	struct cmn_hash content;
+	bool made;			/* a directory, and it was not there before */
+	const struct cc_manifest_names *names;	/* of a directory that is listed; NULL: unknown */
 	int error;			/* 0 or an errno value */
 	const struct stat *info;	/* of what is there; NULL: nothing */
 	const char *reason;

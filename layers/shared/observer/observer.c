@@ -20,6 +20,7 @@
 
 #include "common/clock.h"
 #include "common/file.h"
+#include "common/listing.h"
 #include "common/mutex.h"
 #include "layers/shared/driver/environment.h"
 #include "layers/shared/driver/tools.h"
@@ -258,17 +259,17 @@ void drv_note_look(int directory, const char *path, int error, struct stat *info
  * What a driver makes is a dependency of no build. Others' code may be the application's: what it
  * makes is the build's own only where that called it.
  */
-void drv_note_write(int directory, const char *path, int error)
+static void note_written(int directory, const char *path, bool made)
 {
 	int saved = errno;
 	char spelled[PATH_MAX];
 	struct stat info;
 	struct drv_answer answer = {
-		.path = spelled, .info = &info, .by_driver = drv_hooked_objects_is_of_driver(caller),
+		.path = spelled, .info = &info, .made = made, .by_driver = drv_hooked_objects_is_of_driver(caller),
 	};
 	bool of_driver = drv_hooked_objects_is_of_driver_or_within(caller);
 
-	if (!path || !path[0] || error || (!mine && !of_driver))
+	if (!path || !path[0] || (!mine && !of_driver))
 		return;
 	if (spell(directory, path, spelled)) {
 		if (lstat(spelled, &info) != 0)
@@ -281,14 +282,59 @@ void drv_note_write(int directory, const char *path, int error)
 	errno = saved;
 }
 
+void drv_note_write(int directory, const char *path, int error)
+{
+	if (!error)
+		note_written(directory, path, false);
+}
+
+void drv_note_made(int directory, const char *path)
+{
+	note_written(directory, path, true);
+}
+
+/* Whether some build may depend on what lies in a directory, since it did not make all of that. */
+static bool names_matter(const char *path, struct drv_answer *answer)
+{
+	const struct dirent64 *entry;
+	struct cmn_listing listing;
+	char name[PATH_MAX];
+	struct stat info;
+	bool ret;
+
+	answer->path = name;
+	answer->info = &info;
+	(void)snprintf(name, sizeof(name), "%s", path);
+	if (stat(path, &info) != 0 || matters(answer) || !cmn_listing_open(&listing, AT_FDCWD, path))
+		return true;
+	do {
+		entry = cmn_listing_next(&listing);
+		ret = entry && ((size_t)snprintf(name, sizeof(name), "%s/%s", path, entry->d_name) >= sizeof(name) ||
+				fstatat(listing.fd, entry->d_name, &info, AT_SYMLINK_NOFOLLOW) != 0 ||
+				matters(answer));
+	} while (entry && !ret);
+	cmn_listing_close(&listing);
+	return ret;
+}
+
 void drv_note_listing(const char *path)
 {
-	struct drv_answer answer = {
-		.path = path, .by_driver = drv_hooked_objects_is_of_driver(caller),
+	int saved = errno;
+	char listed[PATH_MAX];
+	struct cc_manifest_names names = { 0 };
+	struct drv_answer look = { 0 }, answer = {
+		.path = listed, .names = &names, .by_driver = drv_hooked_objects_is_of_driver(caller),
 	};
 
-	if (path)
+	if (path && (size_t)snprintf(listed, sizeof(listed), "%s/", path) < sizeof(listed)) {
+		/* What the build alone has made there is as if nothing was. */
+		if (names_matter(path, &look) && !cc_manifest_read_names(listed, &names))
+			answer.names = NULL;
 		tell(false, drv_observation_note_listing, &answer);
+	} else {
+		drv_note_unsure("directory-listed");
+	}
+	errno = saved;
 }
 
 static void note_directory(struct drv_observation *observation, const struct drv_answer *answer)

@@ -474,6 +474,53 @@ static struct cc_manifest *two_names_and_one(enum cc_dependency kind)
 	return decoded;
 }
 
+static bool names_equal(const char *a, const char *b)
+{
+	struct cc_manifest_names names[2];
+
+	CU_ASSERT_FATAL(cc_manifest_read_names(a, &names[0]) && cc_manifest_read_names(b, &names[1]));
+	return cc_manifest_names_equal(&names[0], &names[1]);
+}
+
+TEST(a_directory_is_compared_by_the_names_in_it)
+{
+	OWNED(owned_cc_manifest_free) struct cc_manifest *manifest = cc_manifest_new();
+	struct cc_manifest *decoded = NULL;
+	OWNED(cmn_buffer_release) struct cmn_buffer encoded = { 0 };
+	struct cc_manifest_names names;
+	struct cc_manifest_change change;
+
+	unit_write("d/one", "text");
+	unit_write("d/two", "text");
+	unit_write("e/two", "other");
+	unit_write("e/one", "other");
+	CU_ASSERT(names_equal("d/", "e/"));
+	CU_ASSERT_FATAL(cc_manifest_read_names("d/", &names));
+	CU_ASSERT_EQUAL(names.count, 2);
+	CU_ASSERT_EQUAL(cc_manifest_add_names(manifest, "d/", &names), CMN_OK);
+	cc_manifest_encode(manifest, &encoded);
+	CU_ASSERT_EQUAL_FATAL(cc_manifest_decode(cmn_buffer_view(&encoded), &decoded), CMN_OK);
+	CU_ASSERT_EQUAL(cc_manifest_verify(decoded, NULL), CMN_OK);
+	/* A directory where a file was; a link; another name; one more; none. */
+	CU_ASSERT_EQUAL(system("rm e/one && mkdir e/one"), 0);
+	CU_ASSERT_FALSE(names_equal("d/", "e/"));
+	CU_ASSERT_EQUAL(system("rmdir e/one && ln -s two e/one"), 0);
+	CU_ASSERT_FALSE(names_equal("d/", "e/"));
+	CU_ASSERT_EQUAL(system("mv d/one d/neo"), 0);
+	CU_ASSERT_EQUAL(cc_manifest_compare(decoded, NULL, &change), CMN_STALE);
+	CU_ASSERT_EQUAL(change.how, CC_MANIFEST_CHANGED);
+	CU_ASSERT_STRING_EQUAL(change.path, "d/");
+	CU_ASSERT_EQUAL(system("cp d/neo d/one"), 0);
+	CU_ASSERT_EQUAL(cc_manifest_verify(decoded, NULL), CMN_STALE);
+	CU_ASSERT_EQUAL(system("rm d/neo"), 0);
+	CU_ASSERT_EQUAL(cc_manifest_verify(decoded, NULL), CMN_OK);
+	CU_ASSERT_EQUAL(system("rm -r d"), 0);
+	CU_ASSERT_EQUAL(cc_manifest_verify(decoded, NULL), CMN_STALE);
+	cc_manifest_free(decoded);
+	/* No directory. */
+	CU_ASSERT_FALSE(cc_manifest_read_names("e/two", &names));
+}
+
 TEST(which_names_are_one_is_compared)
 {
 	static const enum cc_dependency kinds[] = { CC_DEPENDENCY_FILE, CC_DEPENDENCY_SEEN };
@@ -597,7 +644,8 @@ TEST(what_no_manifest_says_is_corrupt)
 		{ 2, { { 0, "a", 0 }, { 2, "b", 0 } }, CMN_ERR_CORRUPT },
 		{ 2, { { 2, "a", 0 }, { 8, "b", 0 } }, CMN_ERR_CORRUPT },	/* no variable's name */
 		{ 2, { { 2, "a", 0 }, { 8, "$b", 0 } }, CMN_OK },
-		{ 2, { { 2, "a", 0 }, { 9, "$b", 0 } }, CMN_ERR_CORRUPT },
+		{ 2, { { 2, "a", 0 }, { 9, "b/", 0 } }, CMN_OK },
+		{ 2, { { 2, "a", 0 }, { 10, "b", 0 } }, CMN_ERR_CORRUPT },
 		{ 2, { { 6, "a", 4 }, { 7, "a", 4 } }, CMN_OK },
 		{ 2, { { 6, "a", 4 }, { 7, "b", 4 } }, CMN_ERR_CORRUPT },
 		{ 2, { { 6, "a", 4 }, { 7, "a", 5 } }, CMN_ERR_CORRUPT },	/* of another size */

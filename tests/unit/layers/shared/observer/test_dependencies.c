@@ -50,11 +50,107 @@ TEST(a_listed_directory_is_its_own_where_it_made_something)
 	observed("write", "own");
 	observed("open", "sub/there.h");
 	observed("list", "sub");
-	EXPECT_UNKNOWN(end_with(observation, NULL, false), "directory-listed");
+	EXPECT_DEPENDS(end_with(observation, NULL, false), CC_DEPENDENCY_NAMES, "sub/");
 	observation = begin(false);
 	observed("write", "sub/own");
 	observed("list", "sub");
 	CU_ASSERT_EQUAL(end_with(observation, NULL, false), CMN_OK);
+	CU_ASSERT_FALSE(depends_on(CC_DEPENDENCY_NAMES, "sub/"));
+}
+
+/* As clang does with /opt, to find rocm-* there. */
+TEST(a_listed_directory_counts_by_its_names)
+{
+	struct drv_observation *observation;
+
+	unit_write("sub/there.h", "");
+	EXPECT_DEPENDS(watch("list", "sub"), CC_DEPENDENCY_NAMES, "sub/");
+	unit_write("sub/there.h", "text");
+	CU_ASSERT_EQUAL(cc_manifest_verify(manifest, NULL), CMN_OK);
+	unit_write("sub/more.h", "");
+	CU_ASSERT_EQUAL(cc_manifest_verify(manifest, NULL), CMN_STALE);
+	/* One name for another. */
+	CU_ASSERT_EQUAL(unlink("sub/there.h"), 0);
+	CU_ASSERT_EQUAL(cc_manifest_verify(manifest, NULL), CMN_STALE);
+	/* What changes meanwhile. */
+	for (int i = 0; i < 2; i++) {
+		observation = begin(false);
+		observed("list", "sub");
+		unit_write(i ? "sub/second" : "sub/first", "");
+		if (i)
+			observed("list", "sub");
+		EXPECT_UNKNOWN(end_with(observation, NULL, false), "directory-listed");
+	}
+	/* More than are read at each look-up. */
+	for (int i = 0; i < 1100; i++) {
+		char name[32];
+
+		(void)snprintf(name, sizeof(name), "many/%d", i);
+		unit_write(name, "");
+	}
+	EXPECT_UNKNOWN(watch("list", "many"), "directory-listed");
+}
+
+/* As comgr does: it makes a directory by a name that nobody knows, uses and removes it. */
+TEST(a_directory_that_the_build_made_is_its_own)
+{
+	struct drv_observation *observation;
+
+	for (int left = 0; left < 2; left++) {
+		observation = begin(false);
+		observed("mkdir", "own");
+		observed("list", "own");
+		observed("open", "own/deep/absent.h");
+		observed("write", "own/file");
+		observed("list", "own");
+		observed("open", "own/file");
+		if (!left)
+			CU_ASSERT_EQUAL(system("rm -r own"), 0);
+		EXPECT_COUNT(end_with(observation, NULL, false), 0);
+	}
+	/* It was there before. */
+	observation = begin(false);
+	observed("mkdir", "own");
+	observed("open", "own/absent.h");
+	EXPECT_DEPENDS(end_with(observation, NULL, false), CC_DEPENDENCY_ABSENT, "own/absent.h");
+	/* The way out of it leads to others. */
+	observation = begin(false);
+	observed("mkdir", "new");
+	observed("open", "new/../absent.h");
+	EXPECT_DEPENDS(end_with(observation, NULL, false), CC_DEPENDENCY_ABSENT, "new/../absent.h");
+}
+
+TEST(what_somebody_puts_into_the_builds_directory_counts)
+{
+	struct drv_observation *observation;
+
+	for (int i = 0; i < 4; i++) {
+		observation = begin(false);
+		observed("mkdir", "own");
+		observed("write", "own/file");
+		unit_write("own/others.h", "text");
+		observed(i & 1 ? "list" : "open", i & 1 ? "own" : "own/others.h");
+		if (i & 2)
+			CU_ASSERT_EQUAL(system("rm -r own"), 0);
+		if (i & 1)
+			EXPECT_UNKNOWN(end_with(observation, NULL, false), "directory-listed");
+		else if (i & 2)
+			EXPECT_UNKNOWN(end_with(observation, NULL, false), "include-changed");
+		else
+			EXPECT_DEPENDS(end_with(observation, NULL, false), CC_DEPENDENCY_FILE, "own/others.h");
+		CU_ASSERT_EQUAL(system("rm -rf own"), 0);
+	}
+	/* Another directory in its place, or a link to one. */
+	for (int i = 0; i < 2; i++) {
+		observation = begin(false);
+		observed("mkdir", "own");
+		CU_ASSERT_EQUAL(rename("own", "away"), 0);
+		CU_ASSERT_EQUAL(i ? symlink("/usr", "own") : mkdir("own", 0700), 0);
+		observed("stat", "own");
+		observed("open", "own/absent.h");
+		EXPECT_UNKNOWN(end_with(observation, NULL, false), "include-changed");
+		CU_ASSERT_EQUAL(system("rm -rf own away"), 0);
+	}
 }
 
 /* Whether a look at other, beside what the build left there, shows that a compiler ran. It is a dependency in any case. */
@@ -296,7 +392,7 @@ TEST(what_was_in_the_drivers_cache_before_the_binary_is_told)
 	/* Such a name is no cache's where a compiler lists it. */
 	observation = begin_as(&driver, false);
 	compiler("list", "kernel.cl_cache");
-	EXPECT_UNKNOWN(end_after(observation, before), "directory-listed");
+	EXPECT_DEPENDS(end_after(observation, before), CC_DEPENDENCY_NAMES, "kernel.cl_cache/");
 	cc_manifest_free(before);
 }
 
