@@ -43,7 +43,7 @@ struct cc_recorder {
 
 void cc_recorder_begin(struct cc_recorder *recorder, const char *program);
 /*
- * Writes the event, as far as it can be written; makes the root if it is not there. A hit in memory
+ * Writes the event, as far as it can be written; makes the root if it is not there and no worker writes. A hit in memory
  * waits for the next event, or a second, on a network file system, where an append takes
  * milliseconds.
  */
