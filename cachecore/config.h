@@ -72,6 +72,7 @@ struct cc_config {
 	 * CC_CONFIG_BUILT_FOR; the program for which it builds, "": not known. NULL: it is none.
 	 */
 	char *built_for;
+	bool makes_no_root;	/* in a worker whose root was there: if it goes, somebody has removed it */
 };
 
 #define CC_CONFIG_BUILT_FOR "CKCACHE_BUILT_FOR"

@@ -24,14 +24,14 @@
 /* An evictor may remove an entry directory under a writer's hands; thrice in a row it does not. */
 #define MAKE_ATTEMPTS 3
 
-/* As cc_store_open_root, and makes it; not for a worker, which nobody waits for: somebody has just removed it. */
+/* As cc_store_open_root, and makes it. */
 static enum cmn_status make_root(struct cc_store *store, int *ret_fd)
 {
 	enum cmn_status status = cc_store_open_root(store, ret_fd);
 
 	if (status == CMN_OK)
 		(void)cc_mark_make(*ret_fd);	/* an entry marks it as well */
-	if (status != CMN_MISS || store->config->built_for)
+	if (status != CMN_MISS || store->config->makes_no_root)
 		return status;
 	status = cc_root_make(store->config->dir, ret_fd);
 	/* As with a service's user, whose home nobody has made. */
