@@ -317,6 +317,7 @@ static const struct setting settings[] = {
 	SETTING_FOR_ALL("read_only_dirs", read_only_dirs, path_list),
 	SETTING_FOR_ALL("shared", sharing, sharing),
 	SETTING("capture", capture, capture),
+	SETTING("replay", replay, on_or_off),
 	SETTING("observe", observe, on_or_off),
 	SETTING("log", log_level, log_level),
 	SETTING("log_file", log_file, path),
@@ -620,6 +621,7 @@ static enum cmn_status load(const struct cmn_log *log, const char *system_file, 
 		.persistent = true,
 		.in_mem = true,
 		.observe = true,
+		.replay = true,
 		.in_mem_eviction_threshold = UINT64_C(256) << 20,
 		.max_size = UINT64_C(8) << 30,
 		.threshold_days = 90,
@@ -649,6 +651,7 @@ static enum cmn_status load(const struct cmn_log *log, const char *system_file, 
 		settle_log(&config, sources->origins[find_setting("log")].text);
 	if (status == CMN_OK && built_for) {
 		config.built_for = strndup(built_for, NAME_MAX);
+		config.makes_no_root = config.dir && access(config.dir, F_OK) == 0;
 		status = config.built_for ? CMN_OK : CMN_ERR_NOMEM;
 	}
 	if (status == CMN_OK)

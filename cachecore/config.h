@@ -57,6 +57,7 @@ struct cc_config {
 	enum cc_sharing sharing;
 	enum cc_capture capture;
 	bool observe;			/* observe what a driver reads while it builds */
+	bool replay;			/* recipes are built by a process in the background (writer/background.h) */
 	uint64_t build_wait;		/* seconds to wait for another process's build; 0: never */
 	enum cmn_log_level log_level;
 	char *log_file;			/* instead of stderr (common/log_file.h), or NULL; never in a privileged program */
@@ -71,9 +72,12 @@ struct cc_config {
 	 * CC_CONFIG_BUILT_FOR; the program for which it builds, "": not known. NULL: it is none.
 	 */
 	char *built_for;
+	bool makes_no_root;	/* in a worker whose root was there: if it goes, somebody has removed it */
 };
 
 #define CC_CONFIG_BUILT_FOR "CKCACHE_BUILT_FOR"
+/* Likewise, for the build that a worker has in work: what the driver's own cache calls the program for the application. */
+#define CC_CONFIG_CACHED_AS "CKCACHE_CACHED_AS"
 
 /*
  * CMN_ERR_NOMEM; CMN_BUSY: the environment cannot be read, or changes all the time. Messages go to

@@ -163,6 +163,8 @@ OPTIONS(replay) = {
 	FLAG("stale", "also rebuild what a driver update made useless"),
 	TEXT("program", "NAME", "only what the program NAME had asked for"),
 	FLAG("idle", "build at the lowest priority, and only on mains power"),
+	FLAG("background", "as --idle, until nothing was left for a while; the cache\n"
+	     "starts this by itself (setting replay)"),
 	NUMBER("budget", "SECONDS", 1000000,
 	       "begin no build after so long; the rest stays for the\n"
 	       "next time"),

@@ -23,7 +23,6 @@
 #include "cachecore/disk/node_dir.h"
 #include "cachecore/disk/root.h"
 #include "common/clock.h"
-#include "common/env.h"
 #include "common/file.h"
 #include "common/hash.h"
 #include "common/listing.h"
@@ -82,14 +81,10 @@ static bool is_open(const struct lock_file *file)
 static int open_file(int root_fd, const struct stat *root)
 {
 	char name[sizeof("build--.lock") + 2 * sizeof("0123456789abcdef")] = CC_BUILD_LOCK_NAME;
-	char *runtime_dir = NULL;
 	int dir_fd = root_fd, fd = -1;
 
 	if (cmn_file_is_remote(root_fd)) {
-		if (cmn_env_get("XDG_RUNTIME_DIR", &runtime_dir) != CMN_OK)
-			return -1;
-		dir_fd = cc_node_dir_open(runtime_dir && runtime_dir[0] == '/' ? runtime_dir : NULL, NULL);
-		free(runtime_dir);
+		dir_fd = cc_node_dir_open_mine();
 		if (dir_fd < 0)
 			return -1;
 		(void)snprintf(name, sizeof(name), "build-%jx-%jx.lock", (uintmax_t)root->st_dev,

@@ -266,6 +266,7 @@ enum cmn_status cc_level_switch_new(const struct cc_config *config, const struct
 		.config = config, .log = log, .remote = remote, .run = cc_nonce_run(),
 	};
 	cc_recorder_begin(&levels->around.recorder, config->built_for);
+	levels->around.recorder.makes_no_root = config->makes_no_root;
 	levels->settings = (struct settings){ .on = config->persistent,
 					     .max_size = config->max_size };
 	if (config->persistent && config->dir_problem)

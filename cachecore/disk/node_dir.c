@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "cachecore/disk/root.h"
+#include "common/env.h"
 #include "common/file.h"
 #include "common/listing.h"
 
@@ -106,5 +107,16 @@ int cc_node_dir_open(const char *runtime_dir, char ret_path[CC_NODE_DIR_SIZE])
 	}
 	if (ret_path)
 		memcpy(ret_path, path, sizeof(path));
+	return fd;
+}
+
+int cc_node_dir_open_mine(void)
+{
+	char *runtime_dir = NULL;
+	int fd = -1;
+
+	if (cmn_env_get("XDG_RUNTIME_DIR", &runtime_dir) == CMN_OK)
+		fd = cc_node_dir_open(runtime_dir && runtime_dir[0] == '/' ? runtime_dir : NULL, NULL);
+	free(runtime_dir);
 	return fd;
 }

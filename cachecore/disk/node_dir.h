@@ -18,5 +18,7 @@
  * user's, one that others may write to, or on a network file system.
  */
 int cc_node_dir_open(const char *runtime_dir, char ret_path[CC_NODE_DIR_SIZE]);
+/* The same, by the environment's $XDG_RUNTIME_DIR. */
+int cc_node_dir_open_mine(void);
 
 #endif

@@ -31,7 +31,7 @@ static enum cmn_status make_root(struct cc_store *store, int *ret_fd)
 
 	if (status == CMN_OK)
 		(void)cc_mark_make(*ret_fd);	/* an entry marks it as well */
-	if (status != CMN_MISS)
+	if (status != CMN_MISS || store->config->makes_no_root)
 		return status;
 	status = cc_root_make(store->config->dir, ret_fd);
 	/* As with a service's user, whose home nobody has made. */

@@ -213,7 +213,7 @@ void cc_recorder_write(struct cc_recorder *recorder, const char *root, const str
 	if (event->kind == CC_EVENT_HIT_MEMORY && !add_hit(recorder, event))
 		return;
 	status = cc_root_find(root, CC_ROOT_GROUP, &root_fd, &reason);
-	if (status == CMN_MISS && cc_root_make(root, &root_fd) == CMN_OK) {
+	if (status == CMN_MISS && !recorder->makes_no_root && cc_root_make(root, &root_fd) == CMN_OK) {
 		(void)close(root_fd);	/* a directory: nothing to be lost */
 		status = cc_root_find(root, CC_ROOT_GROUP, &root_fd, &reason);
 	}

@@ -31,6 +31,7 @@ struct cc_recorder_known {
  */
 struct cc_recorder {
 	const char *program;	/* whose events these are; borrowed; NULL: this process's */
+	bool makes_no_root;	/* config.h */
 	atomic_long pid;
 	_Atomic uint64_t start_ns;	/* since the epoch, of that process's use of the cache */
 	/* Hits in memory that are still to be written, and when (monotonic; 0: at once). */
@@ -43,7 +44,7 @@ struct cc_recorder {
 
 void cc_recorder_begin(struct cc_recorder *recorder, const char *program);
 /*
- * Writes the event, as far as it can be written; makes the root if it is not there. A hit in memory
+ * Writes the event, as far as it can be written; makes the root if it is not there, but for makes_no_root. A hit in memory
  * waits for the next event, or a second, on a network file system, where an append takes
  * milliseconds.
  */

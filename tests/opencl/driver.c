@@ -213,6 +213,7 @@ void driver_begin(void)
 	driver_setenv("ZE_ENABLE_ALT_DRIVERS", "libze_none.so");
 	set_below("CKCACHE_DIR", "cache");
 	set_below("CKCACHE_READ_ONLY_DIRS", "no-such-tier");
+	driver_setenv("CKCACHE_REPLAY", "0");
 	set_below("STUB_COUNTS", "counts");
 	set_below("STUB_SETTINGS", "settings");
 	set_below("POCL_CACHE_DIR", "pocl");

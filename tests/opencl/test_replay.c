@@ -3,6 +3,7 @@
  * test_replay: what an application left for later is built by `ckcache replay`
  * in processes of its own, whatever those do, and hits afterwards.
  */
+#include <glob.h>
 #include <sched.h>
 #include <sys/file.h>
 
@@ -83,6 +84,80 @@ TEST_ON("!stub", default_policy_of_pocl_is_to_defer)
 	CU_ASSERT_EQUAL(driver_stats().recipes, 1);
 	expect_replay(0, "built                                 1", NULL);
 	expect_hit("-DK=5");
+}
+
+/* Its inputs, which were stored at once, are linked again. */
+TEST(deferred_link_is_replayed_and_hits)
+{
+	struct driver_stats before;
+	unsigned int linked;
+
+	if (!driver_is("stub") && !driver_is("pocl"))
+		return;
+	run_same("link", NULL);
+	CU_ASSERT_EQUAL(driver_bypasses("capture-deferred"), 0);
+	CU_ASSERT_EQUAL(driver_stats().recipes, 1);
+	expect_replay(0, "built                                 1", NULL);
+	CU_ASSERT_EQUAL(driver_stats().recipes, 0);
+	before = driver_stats();
+	reference = CLIENT(BARE, "link", NULL);
+	linked = driver_counted("link");
+	SAME_AS(&reference, "link", NULL);
+	CU_ASSERT_EQUAL(driver_stats().misses, before.misses);
+	CU_ASSERT_EQUAL(driver_counted("link"), linked);
+}
+
+TEST_ON("stub", link_whose_inputs_are_gone_is_dropped)
+{
+	char paths[8][4096];
+	unsigned int count;
+
+	run_same("link", NULL);
+	count = driver_cache_files(".bin", paths, 8);
+	CU_ASSERT_FATAL(count > 0 && count <= 8);
+	for (unsigned int i = 0; i < count; i++)
+		CU_ASSERT_EQUAL(unlink(paths[i]), 0);
+	expect_replay(0, "linked of what is gone                1", "is not in the cache");
+	CU_ASSERT_EQUAL(driver_stats().recipes, 0);
+}
+
+static size_t count_paths(const char *pattern)
+{
+	glob_t found = { 0 };
+	size_t count = glob(pattern, 0, NULL, &found) == 0 ? found.gl_pathc : 0;
+
+	globfree(&found);
+	return count;
+}
+
+/* Where pocl's own cache has what it compiled for the launches of the first run, a hit uses it. */
+TEST_ON("!stub", launches_after_a_hit_compile_nothing_on_pocl)
+{
+	static const char programs[] = "pocl/*/*/program.bc", launched[] = "pocl/*/*/*/[1-9]*/*.so";
+	size_t made;
+
+	if (!driver_is("pocl"))
+		return;
+	run_same("vector", "-DK=5");
+	made = count_paths(launched);
+	CU_ASSERT_EQUAL(count_paths(programs), 1);
+	CU_ASSERT(made > 0);
+	expect_replay(0, "built                                 1", NULL);
+	for (int i = 0; i < 2; i++) {
+		GOOD_CLIENT(LAYERED, "vector", "-DK=5");
+		CU_ASSERT_EQUAL(driver_stats().hits_disk, (uint64_t)i + 1);
+		CU_ASSERT_EQUAL(count_paths(programs), 1);
+		CU_ASSERT_EQUAL(count_paths(launched), made);
+		CU_ASSERT_EQUAL(count_paths("pocl/_UNCACHED_*"), 0);
+	}
+	/* With an empty one, a hit compiles for its launches once. */
+	CU_ASSERT_EQUAL(rename("pocl", "before"), 0);
+	for (int i = 0; i < 2; i++) {
+		GOOD_CLIENT(LAYERED, "vector", "-DK=5");
+		CU_ASSERT_EQUAL(count_paths(programs), 1);
+		CU_ASSERT_EQUAL(count_paths(launched), made);
+	}
+	CU_ASSERT_EQUAL(driver_stats().hits_disk, 4);
 }
 
 TEST(same_build_has_one_recipe)

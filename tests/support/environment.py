@@ -42,7 +42,7 @@ def made(home, cache=None, **more):
     """
     # No directory in PATH is closed to anybody, as some user's own may be.
     env = {"PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "HOME": home,
-           "CKCACHE_DIR": cache, "CKCACHE_READ_ONLY_DIRS": cache and "",
+           "CKCACHE_DIR": cache, "CKCACHE_READ_ONLY_DIRS": cache and "", "CKCACHE_REPLAY": cache and "0",
            **{name: value for name, value in os.environ.items() if "SAN_OPTIONS" in name}, **more}
     return {name: value for name, value in env.items() if value is not None}
 

@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: MIT
 """`ckcache replay --idle`: at the lowest priority, and on mains power alone (/sys/class/power_supply is
-the test's, mounted in a namespace); whatever is killed, nothing is lost. And the mark that packages leave.
+the test's, mounted in a namespace); whatever is killed, nothing is lost. And the mark that packages leave,
+and `ckcache replay --background`, which the cache starts by itself.
 
     replay_idle.py CKCACHE SOURCE-DIRECTORY STUB-DRIVER CLIENT [TEST...]
 """
+import fcntl
 import json
 import os
 import pty
@@ -50,7 +52,7 @@ class Replayed(machine.Case):
         return len(caches.files(os.path.join(self.root, "recipes"), ".recipe"))
 
 
-class Idle(Replayed):
+class IdleMachine(Replayed):
     def setUp(self):
         super().setUp()
         self.need_mounts()
@@ -106,6 +108,8 @@ class Idle(Replayed):
         self.settings()
         os.close(fd)
 
+
+class Idle(IdleMachine):
     def test_begins_nothing_on_battery(self):
         self.leave(1)
         built = self.counted()
@@ -291,6 +295,141 @@ class Idle(Replayed):
         first = json.loads(self.read("first"))
         self.assertEqual((first["built"], first["failed"] + first["postponed"] > 0), (0, True), (first, err))
         self.assertEqual(value["built"], 2, (value, err))
+
+
+class Background(IdleMachine):
+    """The cache starts it when a program leaves a recipe."""
+    EXTRA = {"CKCACHE_CAPTURE": "deferred", "CKCACHE_REPLAY": None}
+
+    def setUp(self):
+        super().setUp()
+        self.helpers = os.path.dirname(machine.CKCACHE)
+        self.addCleanup(self.end)
+
+    def builds(self, *numbers, **extra):
+        """A program that needs these kernels; what its own driver has built."""
+        return self.application(*numbers, extra={**self.EXTRA, "CKCACHE_REMOTE_HELPERS": self.helpers, **extra})
+
+    def running(self):
+        """Processes in the background of this root."""
+        found = []
+        for pid in filter(str.isdigit, os.listdir("/proc")):
+            try:
+                words = self.read_bytes("/proc/%s/cmdline" % pid).split(b"\0")
+                variables = self.read_bytes("/proc/%s/environ" % pid).split(b"\0")
+            except OSError:
+                continue
+            if b"--background" in words and b"CKCACHE_DIR=" + self.root.encode() in variables:
+                found.append(int(pid))
+        return found
+
+    def end(self, number=signal.SIGKILL):
+        for pid in self.running():
+            os.kill(pid, number)
+        self.until(lambda: not self.running(), "it does not end")
+
+    def is_held(self, name="background.lock"):
+        path = os.path.join(self.root, "recipes", name)
+        if not os.path.exists(path):
+            return False
+        with open(path, "rb+") as file:
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                return True
+        return False
+
+    def test_the_next_run_builds_nothing(self):
+        self.builds(1, 2)
+        self.until(lambda: not self.recipes(), "the recipes stay")
+        self.assertEqual(self.builds(1, 2), 0)
+        # It stays for a while, for what the program leaves later.
+        (pid,) = self.running()
+        self.assertEqual(os.sched_getscheduler(pid), os.SCHED_IDLE)
+        self.builds(3)
+        self.until(lambda: not self.recipes(), "a later recipe stays")
+        self.assertEqual(self.running(), [pid])
+        self.assertEqual(self.builds(3), 0)
+        self.end(signal.SIGTERM)
+        self.assertFalse(self.is_held())
+
+    def test_it_ends_by_itself(self):
+        self.builds(1)
+        self.until(lambda: not self.recipes() and not self.running(), "it does not end")
+        self.assertFalse(self.is_held())
+        self.assertEqual(os.listdir(self.path("tmp")), [])
+
+    def test_one_for_many_processes(self):
+        self.gate()
+        environment = {**self.EXTRA, "CKCACHE_REMOTE_HELPERS": self.helpers, "STUB_SETTINGS": self.path("none")}
+        programs = [self.start("run", "--", CLIENT, "-n", "vector", "-DK=%d" % number, extra=environment,
+                               stdout=subprocess.DEVNULL) for number in range(8)]
+        for program in programs:
+            self.assertEqual(program.wait(), 0)
+        gate = self.reach_gate()
+        self.assertEqual(len(self.running()), 1)
+        self.open_gate(gate)
+        self.until(lambda: not self.recipes(), "the recipes stay")
+        self.assertEqual(len(self.running()), 1)
+        self.assertEqual(self.builds(*range(8)), 0)
+
+    def test_what_a_person_starts_goes_first(self):
+        self.gate()
+        self.builds(1, 2, STUB_SETTINGS=self.path("none"))
+        gate = self.reach_gate()
+        person = self.begin("replay", "--json")
+        self.until(lambda: self.is_held("wanted.lock"), "nobody waits")
+        self.open_gate(gate)
+        out, _ = person.communicate(timeout=machine.PATIENCE)
+        self.assertEqual((person.returncode, self.recipes()), (0, 0), out)
+        self.assertEqual(self.builds(1, 2), 0)
+
+    def test_off(self):
+        self.assertEqual(self.builds(1, CKCACHE_REPLAY="0"), 1)
+        self.assertEqual((self.recipes(), self.running()), (1, []))
+        self.assertFalse(os.path.exists(os.path.join(self.root, "recipes", "background.lock")))
+
+    def test_not_installed(self):
+        self.helpers = self.path("tmp")
+        shown = self.ends(0, "run", "--", CLIENT, "-n", "vector", "-DK=1",
+                          extra={**self.EXTRA, "CKCACHE_REMOTE_HELPERS": self.helpers})
+        self.assertEqual((shown.err, self.recipes(), self.running()), ("", 1, []))
+        self.assertFalse(self.is_held())
+
+    def test_nothing_is_built_on_battery(self):
+        self.plug(False)
+        before = self.counted()
+        process = subprocess.run(["unshare", "-m", "sh", "-c", MOUNTS + 'exec "$0" "$@"', self.command, "run", "--",
+                                  CLIENT, "-n", "vector", "-DK=1"], cwd=self.path("cwd"), check=True,
+                                 env=self.environment({**self.EXTRA, "FAKE": self.path("power"),
+                                                       "CKCACHE_REMOTE_HELPERS": self.helpers}),
+                                 stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, timeout=machine.PATIENCE)
+        self.assertEqual(process.returncode, 0)
+        self.until(lambda: not self.is_held(), "it does not end")
+        self.assertEqual((self.counted() - before, self.recipes()), (1, 1))
+
+    def test_the_program_sees_no_stranger(self):
+        """No child that it could wait for, no signal, no descriptor."""
+        client = os.path.join(self.helpers, "kernels_client")
+        made = {}
+        for switch in ("0", "1"):
+            out = self.ends(0, "run", "--", client, switch + "0", "2", "report", extra={
+                **self.EXTRA, "CKCACHE_REMOTE_HELPERS": self.helpers, "CKCACHE_REPLAY": switch}).out
+            made[switch] = sorted(line for line in out.splitlines()
+                                  if line.split()[0] in ("children", "signals", "descriptor", "thread"))
+        self.assertTrue(os.path.exists(os.path.join(self.root, "recipes", "background.lock")))
+        self.assertIn("children none", made["1"])
+        self.assertIn("signals 0", made["1"])
+        self.assertEqual(len(made["1"]), len(made["0"]), made)
+
+    def test_a_directory_that_is_removed_stays_so(self):
+        self.gate()
+        self.builds(1, 2, STUB_SETTINGS=self.path("none"))
+        gate = self.reach_gate()
+        shutil.rmtree(self.root)
+        self.open_gate(gate)
+        self.until(lambda: not self.running(), "it does not end")
+        self.assertFalse(os.path.exists(self.root), os.path.exists(self.root) and machine.tree(self.root))
 
 
 class Mark(Replayed):

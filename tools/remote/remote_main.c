@@ -1,19 +1,23 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * ckcache-remote: does for the remote tier what an application must not do. The
+ * ckcache-remote: does what an application must not do, for the remote tier and for recipes. The
  * cache starts it, as a process of its own, with the settings of the application:
  *
  *   ckcache-remote start SOCKET    becomes the storage helper
  *   ckcache-remote upload ROOT     signs and uploads what is noted there
+ *   ckcache-remote replay ROOT     becomes `ckcache replay`, in the background
  *
  * It holds the secrets: what the helper needs to reach its server, and the private key.
  */
 #include "tools/remote/remote_main.h"
 
+#include <limits.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <unistd.h>
 
 #include "common/printable.h"
 #include "tools/tool.h"
@@ -46,13 +50,37 @@ static void raise_limits(void)
 	}
 }
 
+/* For so long something new is begun at most. */
+#define BUDGET "3600"
+
+/* Descriptor 3 stays open, with its lock. */
+static int become_replay(const char *root)
+{
+	/* As installed; as built. */
+	static const char *const folders[] = { CKCACHE_BINDIR, "." };
+	char self[PATH_MAX], path[PATH_MAX + sizeof(CKCACHE_BINDIR) + sizeof("/ckcache")];
+	ssize_t len = readlink("/proc/self/exe", self, sizeof(self) - 1);
+	char *slash;
+
+	self[len > 0 ? len : 0] = '\0';
+	slash = strrchr(self, '/');
+	/* The application's may be relative to its own directory, or that of another user. */
+	if (!slash || setenv("CKCACHE_DIR", root, 1) < 0)
+		return TOOL_FAILED;
+	*slash = '\0';
+	for (size_t i = 0; i < sizeof(folders) / sizeof(folders[0]); i++) {
+		(void)snprintf(path, sizeof(path), "%s/%s/ckcache", self, folders[i]);	/* it fits */
+		(void)execl(path, "ckcache", "replay", "--background", "--budget", BUDGET, (char *)NULL);
+	}
+	return TOOL_FAILED;
+}
+
 static int serve(const struct cc_config *config, const struct cmn_log *log, char **argv)
 {
 	struct cc_remote_setup setup;
 	const char *problem = "no remote tier is configured";
 	int code = TOOL_USAGE;
 
-	raise_limits();
 	if (cc_remote_setup(config, log, &setup, &problem) != CMN_OK) {
 		tool_complain("%s", problem);
 		return TOOL_FAILED;
@@ -75,6 +103,9 @@ int main(int argc, char **argv)
 		tool_complain("the cache starts this program by itself");
 		return TOOL_USAGE;
 	}
+	raise_limits();
+	if (!strcmp(argv[1], "replay"))
+		return become_replay(argv[2]);
 	if (cc_config_load(&log, &config) != CMN_OK)
 		return TOOL_FAILED;
 	code = serve(&config, &log, argv + 1);

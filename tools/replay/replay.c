@@ -246,6 +246,12 @@ static void abandon(struct replay *replay)
 	}
 }
 
+/* Whether a recipe may begin now. */
+static bool may_begin(const struct replay *replay)
+{
+	return idle_lets_begin(replay->idle) && !(replay->gives_way && cc_recipes_is_wanted(replay->fd));
+}
+
 /* The slot gets a recipe: its worker one of the same surroundings, else a new worker any. false: there is none. */
 static bool fill(struct replay *replay, size_t slot)
 {
@@ -258,7 +264,7 @@ static bool fill(struct replay *replay, size_t slot)
 	while (replay->of_pack && !idle_lets_begin(replay->idle) &&
 	       (due = replay_order_next(&replay->order, NULL)))
 		leave(replay, due->name);
-	due = !idle_lets_begin(replay->idle) || (job->pid && worker->done == MAX_BY_WORKER) ?
+	due = !may_begin(replay) || (job->pid && worker->done == MAX_BY_WORKER) ?
 		      NULL :
 		      replay_order_next(&replay->order, job->pid ? &worker->surroundings : NULL);
 	if (due)

@@ -14,6 +14,7 @@ struct replay {
 	size_t job_count;
 	struct idle *idle;	/* when recipes begin */
 	int signal;		/* that asked this process to end; 0: none */
+	bool gives_way;		/* begins nothing while another process waits to replay */
 	bool failed;		/* something that is not a recipe's fault, it was complained about */
 	bool of_pack;		/* recipes that are not begun in time are removed */
 	unsigned long long late;	/* of these so many were */

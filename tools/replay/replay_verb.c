@@ -1,11 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /* replay_verb: `ckcache replay`: what is due, with --stale in which order, and what is said of it. */
+#include <fcntl.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "cachecore/disk/root.h"
 #include "common/clock.h"
+#include "common/spawn.h"
 #include "tools/arguments.h"
 #include "tools/json_output.h"
 #include "tools/replay/replay.h"
@@ -13,13 +18,15 @@
 #include "tools/replay/waiting.h"
 
 #define TIMEOUT_S 600
+/* In the background, after all is built: an application that goes on leaves more. */
+#define LINGER_S 10
 
 struct call {
 	struct replay replay;
 	struct replay_stale stale;	/* zeros without --stale */
 	struct confine confine;		/* of workers for what no program here is known to have asked for */
 	char *scratch;
-	bool with_stale, json;
+	bool with_stale, json, background;
 };
 
 /* What a driver update made useless, and what is due anyway; links when what they need is there. */
@@ -119,6 +126,55 @@ static void confine_strangers(struct call *call)
 	settings->scratch = call->scratch;
 }
 
+/*
+ * Whether something changed in the directory, which was like that when it was read last, before
+ * nothing had for a while. A signal to this process ends it.
+ */
+static bool wait_for_more(struct replay *replay, const struct stat *before)
+{
+	static const int ending[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT };	/* blocked (child.h) */
+	const struct timespec pause = { .tv_sec = 1 };
+	struct stat now;
+	sigset_t set;
+
+	(void)sigemptyset(&set);
+	for (size_t i = 0; i < sizeof(ending) / sizeof(ending[0]); i++)
+		(void)sigaddset(&set, ending[i]);
+	for (int i = 0; i < LINGER_S; i++) {
+		int number = sigtimedwait(&set, NULL, &pause);
+
+		if (number > 0)
+			replay->signal = number;
+		/* The root is gone, with its directories; or there is no time for more. */
+		if (number > 0 || fstat(replay->fd, &now) < 0 || !now.st_nlink || !idle_lets_begin(replay->idle))
+			return false;
+		if (now.st_mtim.tv_sec != before->st_mtim.tv_sec || now.st_mtim.tv_nsec != before->st_mtim.tv_nsec)
+			return true;
+	}
+	return false;
+}
+
+static void build_in_background(struct replay *replay)
+{
+	static const struct replay_worths none;
+	bool more = true;
+
+	while (more && !replay->signal && !replay->failed) {
+		size_t known = replay->order.count;
+		struct stat before;
+		int lock;
+
+		more = fstat(replay->fd, &before) == 0;
+		/* Whoever has it builds the same; what that leaves is built later. */
+		if (more && cc_recipes_lock(replay->fd, &lock) == CMN_OK) {
+			replay_all(replay, &none);
+			cc_root_unlock(lock);
+		}
+		more = more && !replay->signal &&
+		       (replay->order.count > known || wait_for_more(replay, &before));
+	}
+}
+
 /* With the lock, in a directory where nothing is. */
 static void run(struct call *call, struct cc_store *store)
 {
@@ -128,6 +184,10 @@ static void run(struct call *call, struct cc_store *store)
 
 	child_begin(CHILD_WORKERS);
 	child_over();	/* nothing is to be cleared up */
+	if (call->background) {
+		build_in_background(replay);
+		return;
+	}
 	if (!call->with_stale || !has_entries(store)) {
 		replay_all(replay, &none);
 		return;
@@ -160,11 +220,25 @@ static void run_in_scratch(struct call *call, struct cc_store *store)
 	free(directory);
 }
 
+/* With the lock of background.h, which whoever started this has handed over. */
+static int run_background(struct call *call, struct cc_store *store)
+{
+	int lock = CMN_SPAWN_KEPT_FD;
+
+	if (cc_recipes_is_background_lock(call->replay.fd, lock))
+		(void)fcntl(lock, F_SETFD, FD_CLOEXEC);	/* it is open; no worker is to have it */
+	else if (cc_recipes_lock_background(call->replay.fd, &lock) != CMN_OK)
+		return TOOL_OK;
+	run_in_scratch(call, store);
+	cc_root_unlock(lock);
+	return TOOL_OK;
+}
+
 static int run_locked(struct call *call, struct cc_store *store)
 {
 	struct replay *replay = &call->replay;
 	int lock, code;
-	enum cmn_status status = cc_recipes_lock(replay->fd, &lock);
+	enum cmn_status status = cc_recipes_lock_before_background(replay->fd, &lock);
 
 	if (status != CMN_OK) {
 		tool_complain("%s: %s", replay->settings.root, status == CMN_BUSY ?
@@ -199,7 +273,8 @@ static int replay_cache(struct call *call, const struct tool_cache *cache)
 	} else if (status != CMN_OK) {
 		code = tool_fail(cache->config.dir, status);
 	} else {
-		code = run_locked(call, cache->store);
+		code = call->background ? run_background(call, cache->store) :
+					  run_locked(call, cache->store);
 		(void)close(replay->fd);	/* nothing was written through it */
 	}
 	replay_workers_release(&replay->workers);
@@ -214,13 +289,15 @@ int verb_replay(const struct arguments *arguments)
 	struct idle idle;
 
 	call.replay = (struct replay){
-		.fd = -1, .idle = &idle, .settings.idle = arguments_flag(arguments, "idle"),
+		.fd = -1, .idle = &idle, .gives_way = arguments_flag(arguments, "background"),
+		.settings.idle = arguments_flag(arguments, "idle") || arguments_flag(arguments, "background"),
 		.settings.timeout_ns = (uint64_t)arguments_number(arguments, "timeout", TIMEOUT_S) *
 				       UINT64_C(1000000000),
 		.settings.program = arguments_text(arguments, "program"),
 	};
 	call.with_stale = arguments_flag(arguments, "stale");
 	call.json = arguments_flag(arguments, "json");
+	call.background = call.replay.gives_way;
 	idle_init(&idle, call.replay.settings.idle, arguments_number(arguments, "budget", 0));
 	call.replay.job_count = arguments_number(arguments, "jobs", waiting_jobs());
 	if (idle.on_battery) {

@@ -88,6 +88,11 @@ static int build(const struct worker *worker, const struct cc_recipe *recipe, st
 	struct cc_manifest_change change = { 0 };
 	int code;
 
+	/* What a stranger says of it is not believed: it would lead to other programs. */
+	if (!cc_recipe_cached_as(recipe) || cc_recipe_is_strangers(recipe))
+		(void)unsetenv(CC_CONFIG_CACHED_AS);	/* the name is right */
+	else if (setenv(CC_CONFIG_CACHED_AS, cc_recipe_cached_as(recipe), 1) < 0)
+		return WORKER_UNABLE;
 	if (!worker_enter(recipe->directory)) {
 		(void)snprintf(answer->text, sizeof(answer->text), "%.*s",
 			       (int)recipe->directory.len, (const char *)recipe->directory.data);

@@ -12,6 +12,7 @@
 static const uint8_t magic[8] = { 'c', 'k', 'c', 'r', 'c', 'p', '\r', '\n' };
 
 #define PROGRAM_VARIABLE CC_CONFIG_BUILT_FOR "="
+#define CACHED_AS_VARIABLE CC_CONFIG_CACHED_AS "="
 #define STRANGER "CKCACHE_STRANGER=1"
 #define HASH_AT (CC_RECIPE_HEADER_SIZE - CMN_HASH_SIZE)
 
@@ -226,6 +227,17 @@ static const char *find_variable(const struct cc_recipe *recipe, const char *beg
 struct cmn_view cc_recipe_program(const struct cc_recipe *recipe)
 {
 	return cmn_view_of(find_variable(recipe, PROGRAM_VARIABLE));
+}
+
+void cc_recipe_add_cached_as(struct cmn_buffer *environment, const char *name)
+{
+	cmn_buffer_append_text(environment, CACHED_AS_VARIABLE);
+	cmn_buffer_append(environment, name, strlen(name) + 1);
+}
+
+const char *cc_recipe_cached_as(const struct cc_recipe *recipe)
+{
+	return find_variable(recipe, CACHED_AS_VARIABLE);
 }
 
 void cc_recipe_add_stranger(struct cmn_buffer *environment)

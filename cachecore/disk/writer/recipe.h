@@ -72,6 +72,12 @@ struct cmn_view cc_recipe_program(const struct cc_recipe *recipe);	/* empty: not
 void cc_recipe_add_stranger(struct cmn_buffer *environment);
 bool cc_recipe_is_strangers(const struct cc_recipe *recipe);
 
+/*
+ * And what the driver's own cache calls the program (drivers.h), by which its worker is to know it, too: CC_CONFIG_CACHED_AS.
+ */
+void cc_recipe_add_cached_as(struct cmn_buffer *environment, const char *name);
+const char *cc_recipe_cached_as(const struct cc_recipe *recipe);	/* NULL: not known */
+
 /* The place of the key's i-th device; false: not known. */
 bool cc_recipe_place(const struct cc_recipe *recipe, size_t i, uint32_t *ret);
 /* The next NAME=value at or after *at that a recipe may carry; *at moves on; NULL: no more. */

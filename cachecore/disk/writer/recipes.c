@@ -12,10 +12,15 @@
 
 #include "cachecore/disk/space/number_file.h"
 #include "cachecore/disk/root.h"
+#include "common/clock.h"
 #include "common/file.h"
 #include "common/listing.h"
 
 #define LOCK_NAME "replay.lock"
+#define BACKGROUND_NAME "background.lock"
+#define WANTED_NAME "wanted.lock"
+/* It ends the build that it has in work first, at the lowest priority. */
+#define GIVE_WAY_NS (UINT64_C(30) * 1000000000)
 #define RECIPE_SUFFIX ".recipe"
 #define ATTEMPTS_SUFFIX ".attempts"
 #define ROOM_EVERY 16	/* one of so many recipes, by its hash, makes room */
@@ -443,18 +448,62 @@ enum cmn_status cc_recipes_clear(const char *root)
 	return status;
 }
 
-enum cmn_status cc_recipes_lock(int fd, int *ret_fd)
+/* until: as for cmn_file_lock. */
+static enum cmn_status take_lock(int fd, const char *name, uint64_t until, int *ret_fd)
 {
 	enum cmn_status status;
 	int lock;
 
-	status = cmn_file_open_healed(fd, LOCK_NAME, &lock);
+	status = cmn_file_open_healed(fd, name, &lock);
 	if (status != CMN_OK)
 		return status;
-	status = cmn_file_lock(lock, 0);
+	status = cmn_file_lock(lock, until);
 	if (status == CMN_OK)
 		*ret_fd = lock;
 	else
 		(void)close(lock);	/* nothing was written through it */
+	return status;
+}
+
+enum cmn_status cc_recipes_lock(int fd, int *ret_fd)
+{
+	return take_lock(fd, LOCK_NAME, 0, ret_fd);
+}
+
+enum cmn_status cc_recipes_lock_background(int fd, int *ret_fd)
+{
+	return take_lock(fd, BACKGROUND_NAME, 0, ret_fd);
+}
+
+bool cc_recipes_is_background_lock(int fd, int lock_fd)
+{
+	return cmn_file_is_named(fd, BACKGROUND_NAME, lock_fd);
+}
+
+/* Whether another process has it, as far as can be known. */
+static bool is_taken(int fd, const char *name)
+{
+	int lock = -1;
+	enum cmn_status status = take_lock(fd, name, 0, &lock);
+
+	if (status == CMN_OK)
+		cc_root_unlock(lock);
+	return status == CMN_BUSY;
+}
+
+bool cc_recipes_is_wanted(int fd)
+{
+	return is_taken(fd, WANTED_NAME);
+}
+
+enum cmn_status cc_recipes_lock_before_background(int fd, int *ret_fd)
+{
+	enum cmn_status status = cc_recipes_lock(fd, ret_fd);
+	int wanted = -1;
+
+	if (status != CMN_BUSY || !is_taken(fd, BACKGROUND_NAME) || take_lock(fd, WANTED_NAME, 0, &wanted) != CMN_OK)
+		return status;
+	status = take_lock(fd, LOCK_NAME, cmn_clock_deadline(GIVE_WAY_NS), ret_fd);
+	cc_root_unlock(wanted);
 	return status;
 }

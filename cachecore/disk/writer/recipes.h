@@ -6,6 +6,8 @@
  *   <hash>.attempts           how often repeating it went wrong, decimal
  *   quarantine/<hash>.recipe  one that went wrong too often: never tried again
  *   replay.lock               whoever replays holds flock on it
+ *   background.lock           a process in the background builds recipes now and then (background.h)
+ *   wanted.lock               somebody waits for replay.lock, which that process is to give up
  *
  * Files appear by rename; damaged files are removed; directories with such names
  * are ignored. Both directories are bounded in number and bytes, more or less:
@@ -74,5 +76,13 @@ CMN_CHECKED enum cmn_status cc_recipes_clear(const char *root);
 void cc_recipes_limit(int root_fd, uint64_t bytes);
 /* One replays at a time. CMN_BUSY: another process does. The lock ends with cc_root_unlock(*ret_fd). */
 CMN_CHECKED enum cmn_status cc_recipes_lock(int fd, int *ret_fd);
+/* The same, for one that a person or a service starts: one in the background is waited for until it gives way. */
+CMN_CHECKED enum cmn_status cc_recipes_lock_before_background(int fd, int *ret_fd);
+/* The lock of the process in the background, for its life. CMN_BUSY: there is one. */
+CMN_CHECKED enum cmn_status cc_recipes_lock_background(int fd, int *ret_fd);
+/* Whether that descriptor is of this lock's file. */
+bool cc_recipes_is_background_lock(int fd, int lock_fd);
+/* Whether the process in the background is to give up replay.lock. */
+bool cc_recipes_is_wanted(int fd);
 
 #endif

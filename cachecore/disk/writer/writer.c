@@ -12,6 +12,7 @@
 #include "cachecore/disk/nonce.h"
 #include "cachecore/disk/root.h"
 #include "cachecore/disk/space/evict.h"
+#include "cachecore/disk/writer/background.h"
 #include "cachecore/disk/writer/recipes.h"
 #include "cachecore/record/event_text.h"
 #include "cachecore/record/recorder.h"
@@ -33,6 +34,7 @@ struct cc_writer {
 	struct cc_writer_setup setup;
 	atomic_flag failure_logged, token_logged;
 	_Atomic uint64_t trimmed;	/* monotonic, when room was made for the log */
+	struct cc_background background;
 };
 
 struct cc_writer *cc_writer_new(const struct cc_writer_setup *setup)
@@ -203,6 +205,8 @@ void cc_writer_put_recipe(struct cc_writer *writer, struct cmn_view key, struct 
 	if (cc_store_is_full(writer->setup.store, encoded.len))
 		return;
 	status = cc_recipes_put(root_of(writer), encoded);
+	if (status == CMN_OK)
+		cc_background_start(&writer->background, writer->setup.config, root_of(writer));
 	if (status < 0 && status != CMN_ERR_TOO_LARGE && status != CMN_ERR_ACCESS) {
 		cc_recorder_write(writer->setup.recorder, root_of(writer), &failed);
 		log_failure(writer, "a recipe", status, encoded.len);

@@ -246,7 +246,7 @@ static enum cmn_status step_attach(struct drv_sequence *sequence, struct cc_entr
 /* The device is found by what the key has of it. */
 static bool step_leave_recipe(const struct drv_sequence *sequence)
 {
-	return drv_build_recipe_put(sequence->cache, sequence->key, NULL, (struct cmn_view){ 0 });
+	return drv_build_recipe_put(sequence->cache, sequence->key, NULL, (struct cmn_view){ 0 }, "");
 }
 
 const struct drv_sequence_steps lz_native_steps = {

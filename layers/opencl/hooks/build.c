@@ -287,8 +287,7 @@ static enum cmn_status step_capture(struct drv_sequence *sequence, struct cc_ent
 	}
 	/* Reading the binary would hold up the application: another process is to make it. */
 	if (build->capture == CC_CAPTURE_DEFERRED) {
-		sequence->deferred = ocl_recipe_record(&build->key, &build->targets,
-						       sequence->manifest);
+		sequence->deferred = ocl_recipe_record(sequence, &build->targets, sequence->manifest);
 		if (!sequence->deferred)
 			sequence->bypass = "capture-deferred";
 		return CMN_MISS;
@@ -301,9 +300,7 @@ static enum cmn_status step_capture(struct drv_sequence *sequence, struct cc_ent
 
 static bool step_leave_recipe(const struct drv_sequence *sequence)
 {
-	const struct build *build = (const struct build *)sequence;
-
-	return ocl_recipe_record(&build->key, &build->targets, NULL);
+	return ocl_recipe_record(sequence, &((const struct build *)sequence)->targets, NULL);
 }
 
 /* Puts the program that is loaded from the entry, or the failure that this tells of, in the place of the application's. */

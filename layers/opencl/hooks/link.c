@@ -16,6 +16,7 @@
 #include "layers/opencl/program/capture.h"
 #include "layers/opencl/hooks/dispatch.h"
 #include "layers/opencl/hooks/program_hooks.h"
+#include "layers/opencl/program/program_recipe.h"
 #include "layers/shared/driver/environment.h"
 #include "layers/shared/driver/harmless.h"
 #include "layers/opencl/key/options.h"
@@ -393,8 +394,11 @@ static enum cmn_status step_capture(struct drv_sequence *sequence, struct cc_ent
 	struct ocl_program *program;
 	enum cmn_status status;
 
+	/* The inputs, which are in the cache, are linked again by another process. */
 	if (link->capture == CC_CAPTURE_DEFERRED) {
-		sequence->bypass = "capture-deferred";
+		sequence->deferred = ocl_recipe_record(sequence, &link->devices, sequence->manifest);
+		if (!sequence->deferred)
+			sequence->bypass = "capture-deferred";
 		return CMN_MISS;
 	}
 	status = ocl_capture_read(sequence, link->result, &request, ret);
@@ -403,6 +407,11 @@ static enum cmn_status step_capture(struct drv_sequence *sequence, struct cc_ent
 		ocl_program_set_content(program, *ret);
 	ocl_program_unref(program);
 	return status;
+}
+
+static bool step_leave_recipe(const struct drv_sequence *sequence)
+{
+	return ocl_recipe_record(sequence, &((const struct link *)sequence)->devices, NULL);
 }
 
 /* The application's program from an entry. */
@@ -452,6 +461,7 @@ static const struct drv_sequence_steps steps = {
 	.environment_holds = step_environment_holds,
 	.input_changed = step_input_changed,
 	.capture = step_capture,
+	.leave_recipe = step_leave_recipe,
 	.attach = step_attach,
 };
 

@@ -5,14 +5,21 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/env.h"
+#include "layers/opencl/program/image_place.h"
 #include "layers/opencl/program/watch.h"
 #include "layers/opencl/key/pyopencl_nonce.h"
 
-/* The binaries as the driver gives them. */
+/*
+ * The binaries as the driver gives them; in a worker of ckcache replay with the name that
+ * they have in the driver's own cache, where the application's launches left what they compiled.
+ */
 static enum cmn_status add_images(struct cc_entry *entry, cl_program program,
-				  const struct ocl_targets *targets)
+				  const struct ocl_capture_request *request)
 {
+	const struct ocl_targets *targets = request->targets;
 	struct ocl_images images;
+	char *cached_as = NULL;
 	enum cmn_status status = ocl_images_measure(OCL_NEXT.clGetProgramInfo, program, &images);
 
 	if (status == CMN_OK && images.count != targets->program_count)
@@ -24,15 +31,19 @@ static enum cmn_status add_images(struct cc_entry *entry, cl_program program,
 	}
 	if (status == CMN_OK)
 		status = ocl_images_read(OCL_NEXT.clGetProgramInfo, program, &images);
+	if (status == CMN_OK && cc_cache_config(ocl_layer.cache)->built_for)
+		status = cmn_env_get(CC_CONFIG_CACHED_AS, &cached_as);
 	for (cl_uint i = 0, next = 0; status == CMN_OK && i < targets->program_count; i++) {
 		bool target = next < targets->count && targets->indices[next] == i;
 
+		ocl_image_set_place(request->driver, images.data[i], images.lens[i], cached_as);
 		if (target)
 			cc_entry_add(entry, CC_TAG_IMAGE, next++, images.data[i], images.lens[i]);
 		else if (images.lens[i])
 			cc_entry_add(entry, OCL_TAG_OTHER_IMAGE, i, images.data[i], images.lens[i]);
 	}
 	ocl_images_release(&images);
+	free(cached_as);
 	return status;
 }
 
@@ -97,7 +108,7 @@ static enum cmn_status read_program(cl_program program, const struct ocl_capture
 	if (!entry)
 		goto out;
 	*ret_reason = "no-binary";
-	status = add_images(entry, program, request->targets);
+	status = add_images(entry, program, request);
 	if (status == CMN_OK) {
 		status = see(observation, &manifest, ret_reason);
 		observation = NULL;

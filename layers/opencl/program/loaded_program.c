@@ -5,9 +5,14 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
+#include "cachecore/disk/node_dir.h"
+#include "cachecore/disk/root.h"
+#include "common/clock.h"
+#include "common/file.h"
 #include "common/mutex.h"
-#include "layers/opencl/program/private_copy.h"
+#include "layers/opencl/program/image_place.h"
 #include "layers/opencl/program/objects.h"
 
 static bool is_memory_error(cl_int error)
@@ -16,7 +21,7 @@ static bool is_memory_error(cl_int error)
 }
 
 /* clCreateProgramWithBinary, believing the driver only if error and every status agree. */
-static cl_int create(const struct ocl_load *load, cl_program *ret)
+static cl_int create(const struct ocl_load *load, bool stays, cl_program *ret)
 {
 	cl_uint count = load->num_devices;
 	const unsigned char **images = calloc(count + 1, sizeof(*images) + sizeof(size_t) +
@@ -39,7 +44,7 @@ static cl_int create(const struct ocl_load *load, cl_program *ret)
 		if (!image.len)
 			goto out;
 		if (load->driver->private_directory)
-			image = ocl_private_copy(load->driver, image, &copies[i]);
+			image = ocl_image_place(load->driver, stays, image, &copies[i]);
 		images[i] = image.data;
 		lens[i] = image.len;
 	}
@@ -69,18 +74,45 @@ void ocl_loaded_program_fork_child(void)
 	(void)pthread_mutex_init(&load_lock, NULL);	/* a default mutex does not fail */
 }
 
+/* Another process that loads takes milliseconds, and much longer only if it is stopped. */
+#define UNPACK_NS UINT64_C(2000000000)
+
+/* Keeps other processes from unpacking where this one does. -1: it cannot. */
+static int lock_unpacking(void)
+{
+	int dir_fd = cc_node_dir_open_mine(), fd = -1;
+
+	if (dir_fd < 0)
+		return -1;
+	if (cmn_file_open_healed(dir_fd, "unpack.lock", &fd) == CMN_OK &&
+	    cmn_file_lock(fd, cmn_clock_deadline(UNPACK_NS)) != CMN_OK) {
+		(void)close(fd);	/* nothing was written through it */
+		fd = -1;
+	}
+	(void)close(dir_fd);	/* a directory: nothing to be lost */
+	return fd;
+}
+
 enum cmn_status ocl_load(const struct ocl_load *load, cl_program *ret)
 {
+	bool stays = load->driver->private_directory && ocl_image_place_stays(load->driver);
+	int unpacking = -1;
 	bool alone = load->driver->loads_race;
 	cl_program program = NULL;
 	cl_int error;
 
 	if (alone)
 		cmn_mutex_lock(&load_lock);
-	error = create(load, &program);
+	if (stays && load->driver->unpacking_races) {
+		unpacking = lock_unpacking();
+		stays = unpacking >= 0;
+	}
+	error = create(load, stays, &program);
 	if (error == CL_SUCCESS && load->is_executable)
 		error = OCL_NEXT.clBuildProgram(program, load->num_devices, load->devices, load->options,
 						NULL, NULL);
+	if (unpacking >= 0)
+		cc_root_unlock(unpacking);
 	if (alone)
 		cmn_mutex_unlock(&load_lock);
 	if (error == CL_SUCCESS) {

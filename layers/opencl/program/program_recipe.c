@@ -57,13 +57,14 @@ out:
 	return found == targets->program_count;
 }
 
-bool ocl_recipe_record(const struct cc_key *key, const struct ocl_targets *targets,
+bool ocl_recipe_record(const struct drv_sequence *sequence, const struct ocl_targets *targets,
 		       const struct cc_manifest *manifest)
 {
 	struct cmn_buffer places = { 0 };
 	cl_platform_id platform = platform_of(targets);
 	bool done = platform && add_places(platform, targets, &places) && !places.failed &&
-		    drv_build_recipe_put(ocl_layer.cache, key, manifest, cmn_buffer_view(&places));
+		    drv_build_recipe_put(ocl_layer.cache, sequence->key, manifest,
+					 cmn_buffer_view(&places), sequence->cached_as);
 
 	cmn_buffer_release(&places);
 	return done;

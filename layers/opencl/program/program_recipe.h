@@ -10,12 +10,13 @@
 #include <stdbool.h>
 
 #include "layers/opencl/key/targets.h"
+#include "layers/shared/sequence/sequence.h"
 
 /*
- * Hands the recipe of a build that went well to the writer. manifest: what it
+ * Hands the recipe of a sequence's build that went well to the writer. manifest: what it
  * read; may be NULL. false: it could not be had, as for sub-devices.
  */
-bool ocl_recipe_record(const struct cc_key *key, const struct ocl_targets *targets,
+bool ocl_recipe_record(const struct drv_sequence *sequence, const struct ocl_targets *targets,
 		       const struct cc_manifest *manifest);
 
 #endif

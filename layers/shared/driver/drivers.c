@@ -21,7 +21,8 @@
 #define LETTER2 "[A-P][A-P]"
 #define LETTER8 LETTER2 LETTER2 LETTER2 LETTER2
 #define POCL_PROGRAM "/*/" LETTER2 "/" LETTER8 LETTER8 LETTER8 LETTER8 "*"
-#define POCL_UNPACKED "/*/_UNCACHED_*"
+#define POCL_TEMPORARY "_UNCACHED_"
+#define POCL_UNPACKED "/*/" POCL_TEMPORARY "*"
 #define POCL_CACHED POCL_PROGRAM, POCL_UNPACKED "/*"
 #define POCL_CACHED_ALONE                                                          \
 	POCL_PROGRAM "/program.bc", POCL_PROGRAM "/pocl.gvar.init", POCL_PROGRAM "/*.so", \
@@ -72,6 +73,22 @@ static const char *const intel_settings[] = {
 	.library = "libRusticlOpenCL.so", .capture = CC_CAPTURE_EAGER, .load_rate = 50, \
 	.compiler_looks = true, .cached = { MESA_CACHED }, .linked_compiler = "libLLVM", \
 	.files = { "/usr/lib/clc/*.spv", "/usr/share/clc/*.spv" }, .variables = mesa
+
+/*
+ * What all its versions have. load_rate: 11 to 26; 90 to 140 with its cache empty. Its cache is asked
+ * after its preprocessor ran.
+ */
+#define POCL                                                                       \
+	.library = "libpocl.so", .parts_share_code = true, .compiles_in_call = true,   \
+	.capture = CC_CAPTURE_DEFERRED, .binaries_lose_answers = true, .loads_race = true, \
+	.private_directory = POCL_TEMPORARY, .own_cache = "POCL_KERNEL_CACHE",         \
+	.load_rate = 11, .linked_builds_abort = true, .compiler_looks = true,          \
+	.linker = "ld", .cached = { POCL_CACHED }, .cached_alone = { POCL_CACHED_ALONE }, \
+	.caches_binaries = true, .linked_compiler = "libLLVM",                         \
+	.compilers = { "libpocl-devices-" },                                           \
+	.files = { "/usr/share/pocl/*.bc", "/usr/share/pocl/include/*.h",              \
+		   "/usr/local/share/pocl/*.bc", "/usr/local/share/pocl/include/*.h" }, \
+	.variables = pocl
 
 const struct drv_driver drv_drivers[] = {
 	{
@@ -156,34 +173,22 @@ const struct drv_driver drv_drivers[] = {
 		 * pocl 3.1: asking for the binary compiles every kernel once
 		 * more, 80 ms to 30 s, and holds up the first enqueue. Attributes are
 		 * lost; in 7.1 the preferred multiple of kernels with local
-		 * variables is 0 after a load. With its kernel cache off, all
-		 * that load one binary use the same temporary files. 6.0 aborts
-		 * when it is asked for a binary with specialization constants.
-		 * The hash of its own cache has the processor's type, not its cores.
+		 * variables is 0 after a load. 6.0 aborts when it is asked for a binary with
+		 * specialization constants.
+		 * The hash of its own cache has the processor's type, not its cores. To
+		 * unpack a file that another process has just unpacked it removes that first.
 		 */
-		.library = "libpocl.so",
-		.parts_share_code = true,
-		.compiles_in_call = true,
-		.capture = CC_CAPTURE_DEFERRED,
+		POCL,
+		.unpacking_races = true,
+	},
+	{
+		/* 6.0 and 7.1 put such a file in the other's place. */
+		POCL,
+		.since = "6",
 		.eager_vendor = 0x8086,	/* Level Zero's in 7.1: 0.6 ms for 40 kernels, as SPIR-V */
-		.binaries_lose_answers = true,
-		.loads_race = true,
-		.private_directory = "_UNCACHED_",
-		.load_rate = 11,	/* 11 to 26; 90 to 140 with its cache empty */
-		.linked_builds_abort = true,
-		.compiler_looks = true,
-		.linker = "ld",
 		/* 7.1's devices of Level Zero, for SPIR-V. By strace it reads its arguments' files alone. */
 		.tools = { { "/usr{,/local}/bin/llvm-spirv" LLVM_VERSIONS, "-o" },
 			   { "/usr/lib/llvm*/bin/llvm-spirv", "-o" } },
-		.cached = { POCL_CACHED },
-		.cached_alone = { POCL_CACHED_ALONE },
-		.caches_binaries = true,	/* after its preprocessor ran */
-		.linked_compiler = "libLLVM",
-		.compilers = { "libpocl-devices-" },
-		.files = { "/usr/share/pocl/*.bc", "/usr/share/pocl/include/*.h",
-			   "/usr/local/share/pocl/*.bc", "/usr/local/share/pocl/include/*.h" },
-		.variables = pocl,
 	},
 	{
 		/*
@@ -271,6 +276,14 @@ bool drv_drivers_have_file(const char *path)
 		}
 	}
 	return false;
+}
+
+bool drv_is_cached_as(const char *text)
+{
+	static const char letters[] = "ABCDEFGHIJKLMNOP";
+
+	return text && strspn(text, letters) == 2 && text[2] == '/' &&
+	       strspn(text + 3, letters) == DRV_CACHED_AS_SIZE - 1 - 3;
 }
 
 const struct drv_driver *drv_driver_at(const struct drv_driver *driver, const char *version)

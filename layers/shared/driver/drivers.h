@@ -21,7 +21,7 @@
 #include "cachecore/config.h"
 
 #define DRV_LISTS 6
-#define DRV_DRIVERS 10
+#define DRV_DRIVERS 11
 
 /* Questions that the layer would ask by itself, as flags. */
 enum drv_question {
@@ -69,11 +69,16 @@ struct drv_driver {
 	bool compiler_looks;
 	/* Threads that load binaries at the same time may end the process. */
 	bool loads_race;
+	/* So may processes, while the files of a binary are not yet unpacked. */
+	bool unpacking_races;
 	/*
-	 * Binaries contain the name of a directory: this prefix and six letters from mkdtemp. Each load
-	 * unpacks there, and the first release of such a program removes it. NULL: none.
+	 * Binaries contain the name of a directory below its own cache, where each load unpacks what is not there:
+	 * as the cache names programs (drv_is_cached_as), or, if they were made with that cache off, this
+	 * prefix and six letters from mkdtemp. With the cache off, the first release of such a program
+	 * removes the directory. NULL: none.
 	 */
 	const char *private_directory;
+	const char *own_cache;	/* with that: the variable that has the cache on, by a 1 or unset */
 	/* It compiles a program that has live kernels, against the specification. */
 	bool compiles_with_kernels;
 	/*
@@ -147,6 +152,9 @@ const struct drv_driver *drv_driver_of(const char *library);
 bool drv_driver_has_compiler(const struct drv_driver *driver, const char *file_name);
 /* Whether a path is of some driver's files, by the rows. */
 bool drv_drivers_have_file(const char *path);
+/* Whether a text begins with what pocl's cache calls a program: letters from A to P, of which the third is a slash. */
+#define DRV_CACHED_AS_SIZE 41	/* with a NUL */
+bool drv_is_cached_as(const char *text);
 /* Of the same driver, the row for a version as the driver reports it; NULL: the row itself. */
 const struct drv_driver *drv_driver_at(const struct drv_driver *driver, const char *version);
 

@@ -750,6 +750,27 @@ static void take_settings(struct drv_observation *observation)
 	}
 }
 
+void drv_observer_cached_as(const struct drv_observation *observation, char ret[DRV_CACHED_AS_SIZE])
+{
+	bool several = false;
+
+	ret[0] = '\0';
+	if (!observation || !observation->driver->own_cache)
+		return;
+	cmn_mutex_lock(&lock);
+	for (const struct lookup *lookup = observation->lookups; lookup; lookup = lookup->hh.next) {
+		for (const char *at = strchr(lookup->path, '/'); lookup->by_driver && at; at = strchr(at + 1, '/')) {
+			if (!drv_is_cached_as(at + 1))
+				continue;
+			several = several || (*ret && strncmp(ret, at + 1, DRV_CACHED_AS_SIZE - 1) != 0);
+			(void)snprintf(ret, DRV_CACHED_AS_SIZE, "%s", at + 1);	/* cut before what lies in it */
+		}
+	}
+	cmn_mutex_unlock(&lock);
+	if (several)
+		ret[0] = '\0';
+}
+
 enum cmn_status drv_observer_end(struct drv_observation *observation,
 				 const struct drv_observer_text *text, struct cc_file_memo *memo,
 				 struct cc_manifest **ret, const char **ret_reason)

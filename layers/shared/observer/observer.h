@@ -53,6 +53,11 @@ CMN_CHECKED enum cmn_status drv_observer_end(struct drv_observation *observation
 					     const struct drv_observer_text *text,
 					     struct cc_file_memo *memo, struct cc_manifest **ret,
 					     const char **ret_reason);
+/*
+ * While it goes on: the name by which the driver's own cache has what is built (drivers.h); "": that is not
+ * known, or there are several.
+ */
+void drv_observer_cached_as(const struct drv_observation *observation, char ret[DRV_CACHED_AS_SIZE]);
 /* The same without a result. */
 void drv_observer_drop(struct drv_observation *observation);
 

@@ -21,7 +21,8 @@ static void add_environment(struct cmn_buffer *ret)
 }
 
 bool drv_build_recipe_put(struct cc_cache *cache, const struct cc_key *key,
-			  const struct cc_manifest *manifest, struct cmn_view places)
+			  const struct cc_manifest *manifest, struct cmn_view places,
+			  const char *cached_as)
 {
 	struct cmn_buffer files = { 0 }, environment = { 0 };
 	char *directory = cc_manifest_working_directory();
@@ -29,6 +30,8 @@ bool drv_build_recipe_put(struct cc_cache *cache, const struct cc_key *key,
 
 	add_environment(&environment);
 	cc_recipe_add_program(&environment, cc_path_program());
+	if (*cached_as)
+		cc_recipe_add_cached_as(&environment, cached_as);
 	if (cc_manifest_count(manifest))
 		cc_manifest_encode(manifest, &files);
 	if (!files.failed && !environment.failed) {

@@ -13,9 +13,11 @@
 
 /*
  * Hands the recipe of a build that went well to the writer. manifest: what it read; may be NULL.
- * places: of the devices among their platform's (recipe.h), or empty. Borrows all. false: impossible.
+ * places: of the devices among their platform's (recipe.h), or empty; cached_as: in the driver's own cache
+ * (drv_observer_cached_as). Borrows all. false: impossible.
  */
 bool drv_build_recipe_put(struct cc_cache *cache, const struct cc_key *key,
-			  const struct cc_manifest *manifest, struct cmn_view places);
+			  const struct cc_manifest *manifest, struct cmn_view places,
+			  const char *cached_as);
 
 #endif

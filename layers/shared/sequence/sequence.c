@@ -62,6 +62,7 @@ bool drv_sequence_see(struct drv_sequence *sequence)
 	bool late, cached = false;
 
 	sequence->observation = NULL;
+	drv_observer_cached_as(observation, sequence->cached_as);
 	drv_environment_note_build();
 	/* First, since a driver may read files to answer what the key is made of. */
 	if (drv_observer_end(observation, &text, memo, &sequence->manifest, &reason) != CMN_OK) {

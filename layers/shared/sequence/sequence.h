@@ -93,6 +93,7 @@ struct drv_sequence {
 	struct drv_library_epoch epoch;
 	struct drv_observation *observation;	/* of the driver's build; NULL: not begun, or ended */
 	struct cc_manifest *manifest;	/* what the driver read; NULL: nothing */
+	char cached_as[DRV_CACHED_AS_SIZE];	/* drv_observer_cached_as */
 };
 
 /* Starts the clock and notes which libraries are loaded; before the key is gathered. */

@@ -104,6 +104,7 @@ TEST(has_the_documented_defaults)
 	CU_ASSERT_EQUAL(config.capture, CC_CAPTURE_AUTO);
 	CU_ASSERT_PTR_NULL(config.built_for);
 	CU_ASSERT_TRUE(config.observe);
+	CU_ASSERT_TRUE(config.replay);
 	CU_ASSERT_EQUAL(config.log_level, CMN_LOG_ERROR);
 	CU_ASSERT_PTR_NULL(config.log_file);
 	CU_ASSERT_PTR_NULL(config.trace);
@@ -127,6 +128,7 @@ TEST(reads_every_variable)
 	set("CKCACHE_CAPTURE", "eager");
 	set("CKCACHE_BUILT_FOR", "blender");
 	set("CKCACHE_OBSERVE", "0");
+	set("CKCACHE_REPLAY", "0");
 	set("CKCACHE_LOG", "debug");
 	set("CKCACHE_LOG_FILE", "/tmp/log");
 	set("CKCACHE_TRACE", "/tmp/trace");
@@ -149,6 +151,7 @@ TEST(reads_every_variable)
 	CU_ASSERT_EQUAL(config.capture, CC_CAPTURE_EAGER);
 	CU_ASSERT_STRING_EQUAL(config.built_for, "blender");
 	CU_ASSERT_FALSE(config.observe);
+	CU_ASSERT_FALSE(config.replay);
 	CU_ASSERT_EQUAL(config.log_level, CMN_LOG_DEBUG);
 	CU_ASSERT_STRING_EQUAL(config.log_file, "/tmp/log");
 	CU_ASSERT_STRING_EQUAL(config.trace, "/tmp/trace");

@@ -151,8 +151,11 @@ TEST(a_recipe_says_whose_it_is_and_no_process_gets_that)
 	named.environment = cmn_buffer_view(&environment);
 	CU_ASSERT(cmn_view_equal(cc_recipe_program(&named), cmn_view_of("a=b")));
 	CU_ASSERT_FALSE(cc_recipe_is_strangers(&named));
+	CU_ASSERT_PTR_NULL(cc_recipe_cached_as(&named));
+	cc_recipe_add_cached_as(&environment, "AB/C");
 	cc_recipe_add_stranger(&environment);
 	named.environment = cmn_buffer_view(&environment);
+	CU_ASSERT_STRING_EQUAL(cc_recipe_cached_as(&named), "AB/C");
 	CU_ASSERT_TRUE(cc_recipe_is_strangers(&named));
 	CU_ASSERT_STRING_EQUAL(cc_recipe_variable(&named, &at), "OCL_ICD_VENDORS=/x");
 	CU_ASSERT_PTR_NULL(cc_recipe_variable(&named, &at));
@@ -435,6 +438,26 @@ TEST(one_process_replays_at_a_time)
 	CU_ASSERT_EQUAL(cc_recipes_lock(fd, &second), CMN_OK);
 	cc_root_unlock(second);
 	CU_ASSERT_EQUAL(unlink("backup"), 0);
+	CU_ASSERT_EQUAL(close(fd), 0);
+}
+
+TEST(a_process_in_the_background_is_asked_to_give_way)
+{
+	int fd, background = -1, lock = -1, person = -1;
+
+	put(1, "");
+	fd = open_recipes();
+	CU_ASSERT_FALSE(cc_recipes_is_wanted(fd));
+	/* Another replay is not waited for. */
+	CU_ASSERT_EQUAL(cc_recipes_lock(fd, &lock), CMN_OK);
+	CU_ASSERT_EQUAL(cc_recipes_lock_before_background(fd, &person), CMN_BUSY);
+	CU_ASSERT_EQUAL(cc_recipes_lock_background(fd, &background), CMN_OK);
+	CU_ASSERT_EQUAL(cc_recipes_lock_background(fd, &person), CMN_BUSY);
+	cc_root_unlock(lock);
+	CU_ASSERT_EQUAL(cc_recipes_lock_before_background(fd, &person), CMN_OK);
+	CU_ASSERT_FALSE(cc_recipes_is_wanted(fd));
+	cc_root_unlock(person);
+	cc_root_unlock(background);
 	CU_ASSERT_EQUAL(close(fd), 0);
 }
 

@@ -26,7 +26,7 @@ TEST(a_version_has_the_last_row_before_it)
 {
 	static const struct {
 		const char *version, *since;
-	} rows[] = {
+	} pocl[] = { { "3.1+debian", "" }, { "5.0", "" }, { "6.0", "6" }, { "7.1", "6" }, { "10.0", "6" } }, rows[] = {
 		{ NULL, "" }, { "", "" }, { "9.1", "" }, { "22.3.6", "" }, { "23", "23" }, { "25.0.7", "23" },
 		{ "26.1.9", "23" }, { "26.2", "26.2" }, { "26.2.1", "26.2" }, { "26.10.0", "26.2" },
 		{ "100.0", "26.2" },
@@ -34,11 +34,13 @@ TEST(a_version_has_the_last_row_before_it)
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
 		CU_ASSERT_STRING_EQUAL(since("libRusticlOpenCL.so.1", rows[i].version), rows[i].since);
+	for (size_t i = 0; i < sizeof(pocl) / sizeof(pocl[0]); i++)
+		CU_ASSERT_STRING_EQUAL(since("libpocl.so.2", pocl[i].version), pocl[i].since);
 }
 
 TEST(rows_of_other_drivers_are_theirs)
 {
-	static const char *const libraries[] = { "libigdrcl.so", "libze_intel_gpu.so.1", "libpocl.so.2",
+	static const char *const libraries[] = { "libigdrcl.so", "libze_intel_gpu.so.1",
 						 "libnvidia-opencl.so.1", "libother.so" };
 
 	for (size_t i = 0; i < sizeof(libraries) / sizeof(libraries[0]); i++)

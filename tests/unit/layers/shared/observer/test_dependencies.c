@@ -286,6 +286,50 @@ TEST(a_dump_is_told_from_a_cache)
 	driver->leaves_dumps = false;
 }
 
+static void expect_cached_as(struct drv_observation *observation, const char *name)
+{
+	char cached_as[DRV_CACHED_AS_SIZE];
+
+	drv_observer_cached_as(observation, cached_as);
+	CU_ASSERT_STRING_EQUAL(cached_as, name);
+	(void)!end_text(observation, "source");
+}
+
+/* The name of the directory in which pocl's cache has it. */
+TEST(what_the_drivers_cache_calls_a_program_is_told)
+{
+	static const char one[] = "AB/CDEFGHIJKLMNOPABCDEFGHIJKLMNOPABCDEFG";
+	static const char program[] = "cache/AB/CDEFGHIJKLMNOPABCDEFGHIJKLMNOPABCDEFG/program.bc";
+	static const char other[] = "cache/BB/CDEFGHIJKLMNOPABCDEFGHIJKLMNOPABCDEFG/program.bc";
+	struct drv_driver *driver = known_driver();
+	struct drv_observation *observation;
+	char none[DRV_CACHED_AS_SIZE] = "x";
+
+	driver->own_cache = "POCL_KERNEL_CACHE";
+	observation = begin_as(driver, false);
+	observed("open", path_of(0, "cache/AB/CD"));
+	expect_cached_as(observation, "");
+	observation = begin_as(driver, false);
+	observed("open", path_of(0, program));
+	observed("stat", path_of(1, program));
+	expect_cached_as(observation, one);
+	/* A compiler's are headers. */
+	observation = begin_as(driver, false);
+	compiler("open", path_of(0, program));
+	expect_cached_as(observation, "");
+	/* Of several it is not known which one is meant. */
+	observation = begin_as(driver, false);
+	observed("open", path_of(0, program));
+	observed("open", path_of(1, other));
+	expect_cached_as(observation, "");
+	driver->own_cache = NULL;
+	observation = begin_as(driver, false);
+	observed("open", path_of(0, program));
+	expect_cached_as(observation, "");
+	drv_observer_cached_as(NULL, none);
+	CU_ASSERT_STRING_EQUAL(none, "");
+}
+
 /* A header may have any name: whose code looked for it tells it from a file of the cache. */
 TEST(a_header_named_like_a_file_of_the_cache_is_a_header)
 {

@@ -44,6 +44,12 @@ WRAPPED(struct drv_observation *, drv_observer_begin, (const struct drv_observer
 	return (struct drv_observation *)&world;
 }
 
+WRAPPED(void, drv_observer_cached_as, (const struct drv_observation *observation, char ret[DRV_CACHED_AS_SIZE]))
+{
+	(void)observation;
+	ret[0] = '\0';
+}
+
 WRAPPED(enum cmn_status, drv_observer_end, (struct drv_observation *observation,
 	const struct drv_observer_text *text,
 	struct cc_file_memo *memo, struct cc_manifest **ret,

@@ -1,0 +1,191 @@
+/* SPDX-License-Identifier: MIT */
+/* background: when a process is started that builds recipes, and with what. */
+#include "cachecore/disk/writer/background.h"
+
+#include <errno.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <sys/auxv.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "cachecore/disk/root.h"
+#include "cachecore/disk/writer/recipes.h"
+#include "cachecore/remote/launch.h"
+#include "common/file.h"
+#include "tests/support/unit.h"
+#include "tests/support/wrap.h"
+
+/* Instead of starting anything. */
+static struct {
+	unsigned int count;
+	int kept_fd;
+	char root[200];
+	enum cmn_status answer;
+} launched;
+static bool privileged;
+static struct cc_background background;
+static struct cc_config config;
+
+WRAPPED(enum cmn_status, cc_launch, (char *const *directories, char *const *environment,
+	const char *const *arguments, int keep_fd))
+{
+	CU_ASSERT_PTR_NULL(directories);
+	CU_ASSERT_PTR_NOT_NULL(environment);
+	CU_ASSERT_STRING_EQUAL(arguments[0], "replay");
+	(void)snprintf(launched.root, sizeof(launched.root), "%s", arguments[1]);
+	CU_ASSERT_PTR_NULL(arguments[2]);
+	launched.count++;
+	launched.kept_fd = dup(keep_fd);	/* as the program has it */
+	return launched.answer;
+}
+
+WRAPPED(unsigned long, getauxval, (unsigned long what))
+{
+	return what == AT_SECURE ? privileged : __real_getauxval(what);
+}
+
+static char root[200];
+
+BEFORE_EACH
+{
+	int fd = -1;
+
+	memset(&launched, 0, sizeof(launched));
+	launched.kept_fd = -1;
+	privileged = false;
+	background = (struct cc_background){ 0 };
+	config = (struct cc_config){ .replay = true };
+	(void)snprintf(root, sizeof(root), "%s/root", unit_dir());
+	CU_ASSERT_EQUAL_FATAL(cc_recipes_make(root, &fd), CMN_OK);
+	CU_ASSERT_EQUAL(close(fd), 0);
+}
+
+AFTER_EACH
+{
+	if (launched.kept_fd >= 0)
+		(void)close(launched.kept_fd);
+}
+
+static enum cmn_status take_lock(void)
+{
+	enum cmn_status status;
+	int fd = -1, lock = -1;
+
+	CU_ASSERT_EQUAL_FATAL(cc_recipes_open(root, &fd), CMN_OK);
+	status = cc_recipes_lock_background(fd, &lock);
+	if (status == CMN_OK)
+		cc_root_unlock(lock);
+	CU_ASSERT_EQUAL(close(fd), 0);
+	return status;
+}
+
+TEST(the_program_that_is_started_has_the_lock_and_nobody_else_starts_one)
+{
+	struct cc_background other = { 0 };
+	int fd = -1;
+
+	cc_background_start(&background, &config, root);
+	CU_ASSERT_EQUAL(launched.count, 1);
+	CU_ASSERT_STRING_EQUAL(launched.root, root);
+	CU_ASSERT_EQUAL_FATAL(cc_recipes_open(root, &fd), CMN_OK);
+	CU_ASSERT_TRUE(cc_recipes_is_background_lock(fd, launched.kept_fd));
+	CU_ASSERT_FALSE(cc_recipes_is_background_lock(fd, fd));
+	CU_ASSERT_EQUAL(close(fd), 0);
+	CU_ASSERT_EQUAL(take_lock(), CMN_BUSY);
+	cc_background_start(&other, &config, root);
+	CU_ASSERT_EQUAL(launched.count, 1);
+	/* It ends. */
+	CU_ASSERT_EQUAL(close(launched.kept_fd), 0);
+	launched.kept_fd = -1;
+	CU_ASSERT_EQUAL(take_lock(), CMN_OK);
+}
+
+TEST(a_process_tries_once_in_a_while)
+{
+	launched.answer = CMN_MISS;
+	for (int i = 0; i < 5; i++)
+		cc_background_start(&background, &config, root);
+	CU_ASSERT_EQUAL(launched.count, 1);
+	CU_ASSERT_EQUAL(close(launched.kept_fd), 0);
+	launched.kept_fd = -1;
+	CU_ASSERT_EQUAL(take_lock(), CMN_OK);
+	background.started -= UINT64_C(21000000000);
+	cc_background_start(&background, &config, root);
+	CU_ASSERT_EQUAL(launched.count, 2);
+}
+
+TEST(where_it_is_off_nothing_is_started_or_locked)
+{
+	config.replay = false;
+	cc_background_start(&background, &config, root);
+	config.replay = true;
+	config.built_for = (char[]){ "program" };
+	cc_background_start(&background, &config, root);
+	config.built_for = NULL;
+	privileged = true;
+	cc_background_start(&background, &config, root);
+	CU_ASSERT_EQUAL(launched.count, 0);
+	CU_ASSERT_EQUAL(access("root/recipes/background.lock", F_OK), -1);
+	privileged = false;
+	cc_background_start(&background, &config, root);
+	CU_ASSERT_EQUAL(launched.count, 1);
+}
+
+TEST(without_recipes_nothing_is_started)
+{
+	cc_background_start(&background, &config, "/nonexistent");
+	CU_ASSERT_EQUAL(launched.count, 0);
+}
+
+/* 0: nothing was started; 1: something was; 77: this process may set no filter. */
+static int in_sandbox(void)
+{
+	struct sock_filter all[] = { { BPF_RET | BPF_K, 0, 0, SECCOMP_RET_ALLOW } };
+	const struct sock_fprog program = { 1, all };
+
+	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0 || prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) < 0)
+		return 77;
+	cc_background_start(&background, &config, root);
+	return launched.count != 0;
+}
+
+TEST(a_program_that_forbids_itself_calls_starts_nothing)
+{
+	int state = -1, code;
+	pid_t pid = fork();
+
+	if (pid == 0)
+		_exit(in_sandbox());
+	CU_ASSERT_FATAL(pid > 0);
+	while (waitpid(pid, &state, 0) < 0 && errno == EINTR)
+		continue;
+	CU_ASSERT(WIFEXITED(state));
+	code = WEXITSTATUS(state);
+	CU_ASSERT(code == 0 || code == 77);
+}
+
+TEST(a_childs_filters_that_are_its_parents_too_do_not_matter)
+{
+	int state = -1, code;
+	pid_t pid = fork();
+
+	if (pid == 0) {
+		code = in_sandbox();
+		background = (struct cc_background){ 0 };
+		pid = fork();
+		if (pid == 0) {
+			cc_background_start(&background, &config, root);
+			_exit(launched.count != 1);
+		}
+		(void)waitpid(pid, &state, 0);
+		_exit(code == 77 ? 77 : !WIFEXITED(state) || WEXITSTATUS(state));
+	}
+	CU_ASSERT_FATAL(pid > 0);
+	while (waitpid(pid, &state, 0) < 0 && errno == EINTR)
+		continue;
+	CU_ASSERT(WIFEXITED(state));
+	code = WEXITSTATUS(state);
+	CU_ASSERT(code == 0 || code == 77);
+}
