@@ -57,6 +57,7 @@ struct cc_config {
 	enum cc_sharing sharing;
 	enum cc_capture capture;
 	bool observe;			/* observe what a driver reads while it builds */
+	bool remember_failures;		/* on disk, for a day */
 	uint64_t build_wait;		/* seconds to wait for another process's build; 0: never */
 	enum cmn_log_level log_level;
 	char *log_file;			/* instead of stderr (common/log_file.h), or NULL; never in a privileged program */

@@ -249,6 +249,12 @@ void drv_note_look(int directory, const char *path, int error, struct stat *info
 	errno = saved;
 }
 
+static void note_unwritten(struct drv_observation *observation, const struct drv_answer *answer)
+{
+	(void)answer;
+	observation->unwritten = true;
+}
+
 /*
  * What a driver makes is a dependency of no build. Others' code may be the application's: what it
  * makes is the build's own only where that called it.
@@ -263,6 +269,8 @@ void drv_note_write(int directory, const char *path, int error)
 	};
 	bool of_driver = drv_hooked_objects_is_of_driver_or_within(caller);
 
+	if (error && error != EEXIST && !drv_is_absence(error))
+		tell(of_driver, note_unwritten, NULL);
 	if (!path || !path[0] || error || (!mine && !of_driver))
 		return;
 	if (spell(directory, path, spelled)) {
@@ -556,6 +564,8 @@ enum cmn_status drv_observer_end(struct drv_observation *observation,
 	/* What came with this build, and could not be hooked then. */
 	if (observation->listed && !drv_hooked_objects_update(NULL))
 		drv_observation_be_unsure(observation, "observer-blind");
+	if (text->failed && observation->unwritten)
+		drv_observation_be_unsure(observation, "file-unwritten");
 	drv_dependencies_judge(observation);
 	learn_settings(observation, text);
 	compiled = saw_compiler(observation, text);

@@ -61,6 +61,7 @@ bool drv_sequence_see(struct drv_sequence *sequence)
 	const char *reason = "no-memory";
 	bool late, cached = false;
 
+	text.failed = sequence->outcome != DRV_BUILT;
 	sequence->observation = NULL;
 	drv_environment_note_build();
 	/* First, since a driver may read files to answer what the key is made of. */
