@@ -287,7 +287,8 @@ static enum cmn_status read_level(struct cc_cache *cache, struct cc_level *level
 	if (cc_level_get(level, key, cache->memo, kept_len, ret) != CMN_OK)
 		return CMN_MISS;
 	len = cc_entry_payload_size(*ret) + CC_ENTRY_HEADER_SIZE;
-	*ret_keep = len <= kept_len;
+	/* How long a failure is believed, the disk level knows. */
+	*ret_keep = len <= kept_len && !cc_entry_failed(*ret);
 	if (*ret_keep && len > KEPT_LEN)
 		(void)atomic_fetch_add_explicit(&cache->kept, len, memory_order_relaxed);
 	return CMN_OK;
@@ -406,7 +407,7 @@ static enum cmn_status build_entry(struct cc_level *level, const struct cc_key *
 		cc_programs_make_room(claim->programs);
 		status = build(ctx, ret);
 	}
-	if (status == CMN_OK && others_wait && !cc_entry_in_memory_only(*ret))
+	if (status == CMN_OK && others_wait && !cc_entry_failed(*ret))
 		cc_entry_set_claimed(*ret);
 	if (status == CMN_OK)
 		cc_level_put(level, key, *ret, lock);
@@ -445,7 +446,7 @@ enum cmn_status cc_cache_get_or_build(struct cc_cache *cache, const struct cc_ke
 	if (status != CMN_OK) {
 		origin = CC_ORIGIN_BUILT;
 		status = build_entry(level, key, build, ctx, &claim, lock, others_wait, &entry);
-		if (others_wait && (status != CMN_OK || cc_entry_in_memory_only(entry)))
+		if (others_wait && (status != CMN_OK || cc_entry_failed(entry)))
 			cc_remote_release(cache->remote, key);
 	}
 	cc_level_switch_leave(cache->levels, level);
@@ -557,7 +558,7 @@ void cc_cache_count_hit(struct cc_cache *cache, const struct cc_key *key, enum c
 			origin == CC_ORIGIN_DISK ? CC_EVENT_HIT_DISK : CC_EVENT_HIT_REMOTE,
 		.key = key, .lookup_ns = took_ns, .bytes = cc_entry_payload_size(entry),
 		.build_ns = build_ns > took_ns ? build_ns - took_ns : 0,
-		.again = cc_entry_in_memory_only(entry),
+		.again = cc_entry_failed(entry),
 	};
 
 	struct cc_level *level = cc_level_switch_enter(cache->levels);

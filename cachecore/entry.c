@@ -107,14 +107,51 @@ enum cmn_status cc_entry_finish(struct cc_entry *entry, struct cc_manifest *mani
 	return status;
 }
 
-void cc_entry_keep_in_memory(struct cc_entry *entry)
-{
-	entry->in_memory_only = true;
-}
-
 bool cc_entry_in_memory_only(const struct cc_entry *entry)
 {
 	return entry->in_memory_only;
+}
+
+void cc_entry_set_failed(struct cc_entry *entry, bool in_memory_only)
+{
+	entry->failed = true;
+	entry->in_memory_only = in_memory_only;
+}
+
+bool cc_entry_failed(const struct cc_entry *entry)
+{
+	return entry->failed;
+}
+
+void cc_entry_set_witness(struct cc_entry *entry, uint64_t run)
+{
+	entry->witnesses = (struct cc_witnesses){ run, run };
+}
+
+bool cc_entry_is_confirmed(const struct cc_entry *entry)
+{
+	return entry->witnesses.former != entry->witnesses.last;
+}
+
+/* What a failure's fields are but for the witnesses, which are the last. */
+static struct cmn_view told(const struct cc_entry *entry)
+{
+	struct cmn_view payload = cc_entry_payload(entry), witnesses;
+
+	if (cc_entry_find(entry, CC_TAG_WITNESSES, 0, &witnesses))
+		payload.len -= FIELD_HEAD_SIZE + witnesses.len;
+	return payload;
+}
+
+bool cc_entry_confirm(const struct cc_entry *entry, const struct cc_entry *former, struct cc_witnesses *ret)
+{
+	const struct cc_witnesses *seen = &former->witnesses;
+	uint64_t own = entry->witnesses.last;
+
+	if (!former->failed || !cmn_view_equal(told(entry), told(former)))
+		return false;
+	*ret = (struct cc_witnesses){ seen->last == own ? seen->former : seen->last, own };
+	return true;
 }
 
 void cc_entry_set_remote(struct cc_entry *entry)
@@ -183,30 +220,65 @@ static struct cmn_hash hash_of_file(const void *header, size_t hash_at, struct c
 	return cmn_hash_of(fold, sizeof(fold));
 }
 
+static void add_witnesses(struct cmn_view fields, const struct cc_witnesses *witnesses, struct cmn_buffer *ret)
+{
+	cmn_buffer_append(ret, fields.data, fields.len);
+	cmn_buffer_append_u32(ret, CC_TAG_WITNESSES);
+	cmn_buffer_append_u32(ret, 0);
+	cmn_buffer_append_u64(ret, 2 * sizeof(uint64_t));
+	cmn_buffer_append_u64(ret, witnesses->former);
+	cmn_buffer_append_u64(ret, witnesses->last);
+}
+
+/* CMN_ERR_CORRUPT: a failure of which nobody is a witness. */
+static enum cmn_status read_witnesses(struct cc_entry *entry)
+{
+	struct cmn_reader reader;
+	struct cmn_view field;
+
+	if (!cc_entry_find(entry, CC_TAG_WITNESSES, 0, &field))
+		return CMN_ERR_CORRUPT;
+	reader = cmn_reader_of(field);
+	entry->witnesses.former = cmn_reader_u64(&reader);
+	entry->witnesses.last = cmn_reader_u64(&reader);
+	return reader.failed || reader.left ? CMN_ERR_CORRUPT : CMN_OK;
+}
+
 enum cmn_status cc_entry_encode(const struct cc_entry *entry, int level,
-				const struct cmn_hash *key_hash,
+				const struct cmn_hash *key_hash, const struct cc_witnesses *witnesses,
 				uint8_t ret_header[CC_ENTRY_HEADER_SIZE],
 				struct cmn_buffer *ret_stored)
 {
 	struct cmn_view payload = cc_entry_payload(entry);
-	struct cmn_hash payload_hash = cmn_hash_of(payload.data, payload.len);
-	struct cmn_hash stored_hash = payload_hash, file_hash;
-	struct cmn_buffer stored = { 0 }, header = { 0 };
+	struct cmn_hash payload_hash, stored_hash, file_hash;
+	struct cmn_buffer stored = { 0 }, header = { 0 }, failure = { 0 };
 	enum cmn_status status = CMN_OK;
+	bool compressed;
 
-	if (cc_compression_compress(payload, level, entry->load_rate, &stored))
+	if (entry->failed) {
+		add_witnesses(told(entry), witnesses ? witnesses : &entry->witnesses, &failure);
+		payload = cmn_buffer_view(&failure);
+	}
+	payload_hash = stored_hash = cmn_hash_of(payload.data, payload.len);
+	compressed = cc_compression_compress(payload, level, entry->load_rate, &stored);
+	if (compressed)
 		stored_hash = cmn_hash_of(stored.data, stored.len);
 	cmn_buffer_append(&header, bin_magic, sizeof(bin_magic));
-	cmn_buffer_append_u32(&header, CC_ENTRY_VERSION);
-	cmn_buffer_append_u32(&header, stored.len ? CC_CODEC_ZLIB : CC_CODEC_NONE);
+	cmn_buffer_append_u32(&header, entry->failed ? CC_ENTRY_VERSION_FAILED : CC_ENTRY_VERSION);
+	cmn_buffer_append_u32(&header, compressed ? CC_CODEC_ZLIB : CC_CODEC_NONE);
 	cmn_buffer_append_u64(&header, payload.len);
 	cmn_buffer_append_u64(&header, stored.len ? stored.len : payload.len);
 	cmn_buffer_append_u64(&header, entry->build_ns);
 	cmn_buffer_append(&header, key_hash->bytes, CMN_HASH_SIZE);
 	cmn_buffer_append(&header, payload_hash.bytes, CMN_HASH_SIZE);
-	if (header.failed) {
+	if (header.failed || failure.failed) {
 		status = CMN_ERR_NOMEM;
 		goto out;
+	}
+	/* The entry itself does not have these bytes. */
+	if (entry->failed && !compressed) {
+		stored = failure;
+		failure = (struct cmn_buffer){ 0 };
 	}
 	file_hash = hash_of_file(header.data, BIN_HASH_AT, stored_hash);
 	memcpy(ret_header, header.data, BIN_HASH_AT);
@@ -216,6 +288,7 @@ enum cmn_status cc_entry_encode(const struct cc_entry *entry, int level,
 out:
 	cmn_buffer_release(&header);
 	cmn_buffer_release(&stored);
+	cmn_buffer_release(&failure);
 	return status;
 }
 
@@ -228,8 +301,9 @@ enum cmn_status cc_entry_read_header(struct cmn_view file, struct cc_entry_heade
 
 	if (!mark.data || reader.failed || memcmp(mark.data, bin_magic, sizeof(bin_magic)) != 0)
 		return CMN_ERR_CORRUPT;
-	if (version != CC_ENTRY_VERSION)
+	if (version != CC_ENTRY_VERSION && version != CC_ENTRY_VERSION_FAILED)
 		return CMN_ERR_VERSION;
+	header.failed = version == CC_ENTRY_VERSION_FAILED;
 	header.codec = cmn_reader_u32(&reader);
 	header.payload_len = cmn_reader_u64(&reader);
 	header.stored_len = cmn_reader_u64(&reader);
@@ -304,7 +378,7 @@ enum cmn_status cc_entry_decode(struct cmn_buffer *file, const struct cmn_hash *
 	if (status != CMN_OK)
 		goto out;
 	*entry = (struct cc_entry){ .refs = 1, .bytes = *file, .payload_at = CC_ENTRY_HEADER_SIZE,
-				    .build_ns = header.build_ns };
+				    .build_ns = header.build_ns, .failed = header.failed };
 	*file = (struct cmn_buffer){ 0 };
 	if (header.codec != CC_CODEC_NONE)
 		status = decompress(entry, &header, room);
@@ -318,10 +392,12 @@ enum cmn_status cc_entry_decode(struct cmn_buffer *file, const struct cmn_hash *
 		(void)cmn_reader_u32(&reader);
 		entry->image_size += cmn_reader_sized(&reader).len * is_image;
 	}
-	if (reader.failed) {
+	if (reader.failed)
 		status = CMN_ERR_CORRUPT;
+	else if (entry->failed)
+		status = read_witnesses(entry);
+	if (status != CMN_OK)
 		goto out;
-	}
 	entry->manifest = manifest;
 	*ret = entry;
 	entry = NULL;

@@ -6,7 +6,7 @@
  * background writer. The caller chooses the tags; cachecore knows only
  * CC_TAG_IMAGE, which the image-size limits count.
  *
- * The file <n>.bin that holds one on disk (format version 1, little-endian):
+ * The file <n>.bin that holds one on disk (format version 1, or 2 of a build that failed; little-endian):
  *
  *   file   = header payload
  *   header = magic[8] version:u32 codec:u32 payload_len:u64 stored_len:u64
@@ -42,11 +42,24 @@
 #include "common/status.h"
 
 #define CC_ENTRY_VERSION 1
+#define CC_ENTRY_VERSION_FAILED 2	/* of a build that failed; what reads version 1 alone takes it for no entry */
 #define CC_ENTRY_HEADER_SIZE 88
 /* No payload is larger, whatever a file claims. */
 #define CC_ENTRY_MAX_PAYLOAD (UINT64_C(1) << 32)
 
-enum { CC_TAG_IMAGE = 1 };	/* a device binary; index: which device. Layers use tags from 2 on. */
+enum {
+	CC_TAG_IMAGE = 1,	/* a device binary; index: which device. Layers use tags from 2 on. */
+	CC_TAG_WITNESSES = 0x100,	/* of a build that failed, the last field: struct cc_witnesses */
+};
+
+/*
+ * The processes whose builds failed in the same way (numbers as cc_nonce_run's): the last one, and the
+ * last other one before it. One build may fail by chance, so that a failure is believed only where the
+ * two differ.
+ */
+struct cc_witnesses {
+	uint64_t former, last;
+};
 
 /* Only entry.c writes to it. */
 struct cc_entry {
@@ -59,6 +72,8 @@ struct cc_entry {
 	struct cc_manifest *manifest;
 	bool too_large;
 	bool in_memory_only;
+	bool failed;
+	struct cc_witnesses witnesses;
 	bool remote, claimed;
 };
 
@@ -85,9 +100,16 @@ void cc_entry_fail(struct cc_entry *entry);
  */
 CMN_CHECKED enum cmn_status cc_entry_finish(struct cc_entry *entry, struct cc_manifest *manifest);
 
-/* While building: this one is never written to disk (a failure that this process remembers). */
-void cc_entry_keep_in_memory(struct cc_entry *entry);
+/* While building: it tells how a build failed, for this machine alone; in_memory_only: for this process alone. */
+void cc_entry_set_failed(struct cc_entry *entry, bool in_memory_only);
+bool cc_entry_failed(const struct cc_entry *entry);
 bool cc_entry_in_memory_only(const struct cc_entry *entry);
+/* By its first owner, before it is written: which process saw it fail. */
+void cc_entry_set_witness(struct cc_entry *entry, uint64_t run);
+/* Of one that was read: whether two processes saw the same. */
+bool cc_entry_is_confirmed(const struct cc_entry *entry);
+/* The witnesses of entry, which was just built, where former, which was read, tells of the same failure. false: it does not. */
+bool cc_entry_confirm(const struct cc_entry *entry, const struct cc_entry *former, struct cc_witnesses *ret);
 /* By its first owner: it came from the remote tier, and need not be uploaded. */
 void cc_entry_set_remote(struct cc_entry *entry);
 bool cc_entry_is_remote(const struct cc_entry *entry);
@@ -167,10 +189,12 @@ static inline struct cmn_view cc_entry_payload(const struct cc_entry *entry)
 /*
  * The header (CC_ENTRY_HEADER_SIZE bytes) and the stored payload as they go to
  * disk. level is cc_config.compression; compression.h says when the payload is
- * stored raw. If ret_stored is empty, write the payload itself.
+ * stored raw. If ret_stored is empty, write the payload itself. witnesses: of a failure that others
+ * saw, too; NULL: the entry's own.
  */
 CMN_CHECKED enum cmn_status cc_entry_encode(const struct cc_entry *entry, int level,
 					    const struct cmn_hash *key_hash,
+					    const struct cc_witnesses *witnesses,
 					    uint8_t ret_header[CC_ENTRY_HEADER_SIZE],
 					    struct cmn_buffer *ret_stored);
 
@@ -187,6 +211,7 @@ CMN_CHECKED enum cmn_status cc_entry_decode(struct cmn_buffer *file,
 
 /* What the header of a .bin says; nothing but its shape is verified. CMN_ERR_CORRUPT, CMN_ERR_VERSION. */
 struct cc_entry_header {
+	bool failed;
 	uint32_t codec;
 	uint64_t payload_len;
 	uint64_t stored_len;	/* the file's size less the header's */

@@ -193,7 +193,8 @@ enum cmn_status cc_level_get(struct cc_level *level, const struct cc_key *key,
 void cc_level_put(struct cc_level *level, const struct cc_key *key, struct cc_entry *entry,
 		 struct cc_build_lock *lock)
 {
-	if (level && level->writer && !cc_entry_in_memory_only(entry))
+	if (level && level->writer && !cc_entry_in_memory_only(entry) &&
+	    (level->config.remember_failures || !cc_entry_failed(entry)))
 		cc_writer_put(level->writer, key, entry, lock);
 	else
 		cc_build_lock_release(lock);

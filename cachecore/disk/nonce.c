@@ -5,6 +5,7 @@
 #include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <stdatomic.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -329,7 +330,11 @@ static bool admits(int root_fd, int fd, struct cmn_view key, const struct cmn_ha
 
 uint64_t cc_nonce_run(void)
 {
-	return cmn_clock_realtime() ^ (uint64_t)getpid() << 32;
+	static atomic_uint_least64_t run;
+	uint_least64_t none = 0;
+
+	(void)atomic_compare_exchange_strong(&run, &none, cmn_clock_realtime() ^ (uint64_t)getpid() << 32);
+	return atomic_load(&run);
 }
 
 bool cc_nonce_admits(const char *root, struct cmn_view key, uint64_t run, uint64_t now_ns)

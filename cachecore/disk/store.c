@@ -40,6 +40,7 @@ struct lookup {
 	const char *root;
 	int root_fd;
 	uint64_t used_ns;		/* when it was last used, of the .bin that was read last */
+	struct cc_entry *failure;	/* a build of this key that failed, to be believed where there is nothing else; NULL: none */
 	uint64_t lock_until;		/* of removals; 0: none yet */
 };
 
@@ -122,6 +123,25 @@ enum cmn_file_trust cc_store_trust(const struct cc_store *store)
 	return store->trust;
 }
 
+/* Not what others' directories have. */
+static bool is_believed(const struct lookup *lookup, const struct cc_entry *failure)
+{
+	uint64_t now_ns = cmn_clock_realtime();
+
+	return lookup->root == lookup->store->config->dir && lookup->store->config->remember_failures &&
+	       cc_entry_is_confirmed(failure) && cc_store_failure_lives(lookup->used_ns, now_ns);
+}
+
+/* A failure is no result: the search goes on, since the same may have been built another time. */
+static enum cmn_status put_aside(struct lookup *lookup, struct cc_entry *failure)
+{
+	if (!lookup->failure && is_believed(lookup, failure))
+		lookup->failure = failure;
+	else
+		cc_entry_unref(failure);
+	return CMN_MISS;
+}
+
 /*
  * Entry n of the entry directory: whose result it is, whether its dependencies hold, then the
  * result. Also CMN_STALE: .src and .bin do not belong together.
@@ -165,6 +185,8 @@ static enum cmn_status read_variant(struct lookup *lookup, unsigned int n,
 		cmn_buffer_release(&bin_file);
 	if (status != CMN_OK)
 		cc_manifest_free(manifest);
+	else if (cc_entry_failed(*ret))
+		status = put_aside(lookup, *ret);
 	cmn_kept_buffer_give(&store->spare, &src_file);
 	place->n = n;
 	return status;
@@ -370,6 +392,12 @@ enum cmn_status cc_store_get(struct cc_store *store, const struct cc_key *key,
 		for (; *tier && status == CMN_MISS; tier++)
 			status = get_from(&lookup, *tier, ret);
 		entry_dir[0] = '\0';
+	}
+	if (status == CMN_MISS && lookup.failure) {
+		*ret = lookup.failure;
+		status = CMN_OK;
+	} else {
+		cc_entry_unref(lookup.failure);
 	}
 	if (report)
 		*report = lookup.report;

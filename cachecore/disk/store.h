@@ -127,6 +127,7 @@ struct cc_store_item {
 	struct cmn_hash payload_hash;	/* as the .bin's header has it */
 	uint64_t build_ns;
 	uint64_t access_ns;		/* since the epoch */
+	bool failed;			/* it tells how a build failed, and is no result (cc_entry_set_failed) */
 	enum cmn_status status;		/* CMN_OK, CMN_ERR_CORRUPT, CMN_ERR_VERSION, … of the pair */
 };
 /*

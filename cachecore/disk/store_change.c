@@ -117,7 +117,7 @@ static enum cmn_status encode(const struct cc_store *store, const struct cc_stor
 						 &src, NULL, NULL, &ret->entry);
 	if (status == CMN_OK) {
 		cc_entry_set_load_rate(ret->entry, load_rate);
-		status = cc_entry_encode(ret->entry, level, &src.hash, ret->header, &ret->stored);
+		status = cc_entry_encode(ret->entry, level, &src.hash, NULL, ret->header, &ret->stored);
 	}
 	cmn_buffer_release(&file);
 	return status == CMN_STALE ? CMN_MISS : status;	/* one file is another's by now */

@@ -5,6 +5,7 @@
 
 #include <stdatomic.h>
 #include <stdbool.h>
+#include <stdint.h>
 
 #include "cachecore/disk/root.h"
 #include "cachecore/entry.h"
@@ -14,6 +15,13 @@
 
 /* For locks in all, in a look-up or a removal: an application's thread waits. */
 #define CC_STORE_LOOKUP_PATIENCE_NS UINT64_C(10000000)
+
+/* How long a failure is believed that was stored at that time: what passes, such as a full disk, may have hit two processes. */
+#define CC_STORE_FAILURE_NS (24 * 3600 * UINT64_C(1000000000))
+static inline bool cc_store_failure_lives(uint64_t stored_ns, uint64_t now_ns)
+{
+	return stored_ns <= now_ns && now_ns - stored_ns < CC_STORE_FAILURE_NS;
+}
 
 struct cc_store {
 	const struct cc_config *config;

@@ -84,6 +84,8 @@ static void release_entry_dir(struct held_entry_dir *held)
 
 /* What is to be written, encoded before any lock is taken. */
 struct prepared {
+	const struct cc_entry *entry;
+	int compression;
 	enum cmn_file_trust trust;	/* of files that are there already */
 	struct cmn_view key;
 	struct cmn_buffer src;
@@ -102,6 +104,18 @@ const char *cc_store_bound_of(const struct cc_store *store, const struct cc_entr
 	return image_size > store->config->max_device_image_size ? "max_device_image_size" : NULL;
 }
 
+static enum cmn_status encode(struct prepared *prepared, const struct cc_witnesses *witnesses)
+{
+	enum cmn_status status;
+
+	cmn_buffer_release(&prepared->stored);
+	status = cc_entry_encode(prepared->entry, prepared->compression, &prepared->src_hash, witnesses,
+				 prepared->bin_header, &prepared->stored);
+	prepared->payload = prepared->stored.len ? cmn_buffer_view(&prepared->stored)
+						 : cc_entry_payload(prepared->entry);
+	return status;
+}
+
 static enum cmn_status prepare(const struct cc_store *store, const struct cc_key *key,
 			       const struct cc_entry *entry, struct prepared *prepared)
 {
@@ -112,17 +126,16 @@ static enum cmn_status prepare(const struct cc_store *store, const struct cc_key
 		return status;
 	if (cc_store_bound_of(store, entry))
 		return CMN_ERR_TOO_LARGE;
+	prepared->entry = entry;
+	prepared->compression = config->compression;
 	prepared->trust = cc_store_trust(store);
 	prepared->key = cc_key_view(key);
 	status = cc_src_file_encode(prepared->key, cc_entry_manifest(entry), &prepared->src,
 				    &prepared->src_hash);
 	if (status == CMN_OK)
-		status = cc_entry_encode(entry, config->compression, &prepared->src_hash,
-					 prepared->bin_header, &prepared->stored);
+		status = encode(prepared, NULL);
 	if (status != CMN_OK)
 		return status;
-	prepared->payload = prepared->stored.len ? cmn_buffer_view(&prepared->stored)
-					     : cc_entry_payload(entry);
 	/* One that alone is over half of the root would displace most of the others. */
 	if (config->max_size && cc_evict_makes_room(config) &&
 	    prepared->src.len + prepared->payload.len + CC_ENTRY_HEADER_SIZE > config->max_size / 2)
@@ -205,15 +218,39 @@ static enum cmn_status choose_number(int entry_dir_fd, const struct cc_days *day
 }
 
 /*
+ * A failure, where entry n is of the same key and manifest: what it says there, and who is a witness of
+ * that now. What runs at the same time may fail for the same passing reason: it is none. CMN_STALE: a build
+ * that worked is there, and stays.
+ */
+static enum cmn_status take_witnesses(int entry_dir_fd, unsigned int n, uint64_t now_ns, struct prepared *prepared)
+{
+	uint64_t stored_ns = cc_entry_dir_used_ns(entry_dir_fd, NULL, n);
+	const struct cc_src src = { .hash = prepared->src_hash };
+	struct cc_witnesses witnesses;
+	struct cc_entry *former;
+	enum cmn_status status = CMN_OK;
+
+	if (cc_entry_dir_read_bin(entry_dir_fd, NULL, n, prepared->trust, &src, NULL, NULL, &former) != CMN_OK)
+		return CMN_OK;
+	if (!cc_entry_failed(former))
+		status = CMN_STALE;
+	else if (cc_store_failure_lives(stored_ns, now_ns) &&
+		 now_ns - stored_ns > cc_entry_build_ns(prepared->entry) &&
+		 cc_entry_confirm(prepared->entry, former, &witnesses))
+		status = encode(prepared, &witnesses);
+	cc_entry_unref(former);
+	return status;
+}
+
+/*
  * .bin before .src: what has no .src is invisible. The same .src is not
  * written again, so a failure leaves the old pair as it was. Returns by
  * *ret_change how many bytes the entry directory grew, also on failure.
  */
-static enum cmn_status publish(int entry_dir_fd, const struct cc_days *days, const struct prepared *prepared,
+static enum cmn_status publish(int entry_dir_fd, const struct cc_days *days, struct prepared *prepared,
 					uint64_t used_ns, int64_t *ret_change)
 {
-	struct cmn_view bin[2] = { { prepared->bin_header, CC_ENTRY_HEADER_SIZE }, prepared->payload };
-	struct cmn_view src = cmn_buffer_view(&prepared->src);
+	struct cmn_view src = cmn_buffer_view(&prepared->src), bin[2];
 	char name[CC_ENTRY_DIR_NAME_SIZE];
 	enum cmn_status status;
 	uint64_t before;
@@ -222,8 +259,12 @@ static enum cmn_status publish(int entry_dir_fd, const struct cc_days *days, con
 
 	*ret_change = 0;
 	status = choose_number(entry_dir_fd, days, prepared, &n, &same);
+	if (status == CMN_OK && same && cc_entry_failed(prepared->entry))
+		status = take_witnesses(entry_dir_fd, n, used_ns, prepared);
 	if (status != CMN_OK)
-		return status;
+		return status == CMN_STALE ? CMN_OK : status;
+	bin[0] = (struct cmn_view){ prepared->bin_header, CC_ENTRY_HEADER_SIZE };
+	bin[1] = prepared->payload;
 	before = cc_entry_dir_bytes(entry_dir_fd, n);
 	if (!same)
 		(void)cc_entry_dir_remove(entry_dir_fd, n);	/* what stays is replaced by rename */
@@ -382,7 +423,7 @@ void cc_store_trim(struct cc_store *store)
 }
 
 static enum cmn_status put_in_entry_dir(struct cc_store *store, int root_fd,
-					const struct prepared *prepared, const struct limits *limits)
+					struct prepared *prepared, const struct limits *limits)
 {
 	struct held_entry_dir held = { .fd = -1 };
 	char entry_dir[CC_ENTRY_DIR_PATH_SIZE];

@@ -58,6 +58,7 @@ static enum cmn_status list_bin(const struct listing *listing, int entry_dir_fd,
 	item->payload_len = header.payload_len;
 	item->payload_hash = header.payload_hash;
 	item->build_ns = header.build_ns;
+	item->failed = header.failed;
 	if (!listing->deep)
 		return CMN_OK;
 	status = cc_entry_dir_read_bin(entry_dir_fd, NULL, n, cc_store_trust(listing->store), src, NULL, NULL, &entry);

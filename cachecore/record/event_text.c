@@ -46,7 +46,7 @@ static void append_hit(struct cmn_buffer *text, const struct cc_event *event)
 
 	cmn_buffer_printf(text, "hit %s: ", place);
 	append_what(text, event->key, event->source);
-	cmn_buffer_printf(text, event->again ? ": did not compile before: %.3f ms, saved %.1f ms" :
+	cmn_buffer_printf(text, event->again ? ": remembered failure: did not compile before: %.3f ms, saved %.1f ms" :
 			  ": %.3f ms, saved %.1f ms", (double)event->lookup_ns / MS, (double)event->build_ns / MS);
 }
 

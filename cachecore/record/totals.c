@@ -27,6 +27,7 @@ static const char *const names[CC_COUNTER_COUNT] = {
 	[CC_HITS_REMOTE] = "hits_remote",
 	[CC_MISSES] = "misses",
 	[CC_DEFERRED] = "deferred",
+	[CC_FAILED] = "failed",
 	[CC_STORES] = "stores",
 	[CC_ERRORS] = "errors",
 	[CC_COMPILE_NS_SPENT] = "compile_ns_spent",
@@ -126,6 +127,7 @@ static bool count_event(const struct cc_event_record *event, uint64_t counters[C
 		if (event->uncached)
 			return !event->unattended;
 		count_build(event, counters);
+		counters[CC_FAILED] = counters[CC_MISSES];
 		return false;
 	case CC_EVENT_MISS:
 	case CC_EVENT_UNATTENDED:

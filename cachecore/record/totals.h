@@ -23,6 +23,7 @@ enum cc_counter {
 	CC_HITS_REMOTE,
 	CC_MISSES,		/* compiled while a program waited */
 	CC_DEFERRED,		/* of the misses: left to ckcache replay */
+	CC_FAILED,		/* of the misses: it did not compile */
 	CC_STORES,
 	CC_ERRORS,		/* damaged entries, refused binaries, failed writes */
 	CC_COMPILE_NS_SPENT,	/* in the driver, on misses */

@@ -165,7 +165,7 @@ static const char *reason_of(const struct cc_event *event)
 		return "driver-refused";
 	if (event->unattended && event->kind != CC_EVENT_BYPASS && !event->uncached)
 		return "unattended";
-	return event->reason;
+	return event->again ? "remembered-failure" : event->reason;
 }
 
 static void encode(struct cmn_buffer *line, const struct cc_event *event)

@@ -87,7 +87,8 @@ CMN_CHECKED enum cmn_status cc_remote_value_finish(struct cc_remote_value *value
 /*
  * The entry of a checked value, which the caller owns, verified as a look-up does
  * it. CMN_ERR_CORRUPT: damaged, or the entry of another key, which somebody has
- * stored under the wrong name or has the same hash. CMN_ERR_VERSION, CMN_ERR_NOMEM.
+ * stored under the wrong name or has the same hash. CMN_ERR_VERSION, CMN_ERR_NOMEM. CMN_MISS: it tells
+ * how a build failed.
  * Takes bin, which value->bin is a view of, in any case.
  */
 CMN_CHECKED enum cmn_status cc_remote_value_take(const struct cc_remote_value *value,
@@ -98,7 +99,7 @@ CMN_CHECKED enum cmn_status cc_remote_value_take(const struct cc_remote_value *v
 /*
  * An entry from its two files, verified as a look-up does it, and its key,
  * walked to its end. Takes bin in any case. On success the caller owns both.
- * CMN_ERR_CORRUPT, CMN_ERR_VERSION, CMN_ERR_NOMEM.
+ * CMN_ERR_CORRUPT, CMN_ERR_VERSION, CMN_ERR_NOMEM. CMN_MISS: it tells how a build failed.
  */
 CMN_CHECKED enum cmn_status cc_remote_files_decode(struct cmn_view src, struct cmn_buffer *bin,
 						   struct cc_key *ret_key, struct cc_entry **ret);

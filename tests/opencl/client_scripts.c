@@ -137,6 +137,9 @@ static struct scenario scenarios[] = {
 	       " | compile a | link b o -create-library | needs b | status b | link c a,b | needs c | "
 	       "kernel k c value | references c | release o a b c | compute k | drop k"),
 	/* One source that fails, built by two programs. */
+	SCRIPT("failed-binaries", "source a = " FAILING " | build a -DA=1 | status a | print a | status a | "
+	       "kernels a | build a -DA=2 | status a | print a | release a"),
+	SCRIPT("failing-callback", "source a = " FAILING " | notify | build a -DA=1 | called | status a | release a"),
 	SCRIPT("failing-again", FAILS " | " FAILS),
 	/* A program built for the first device, then for the second, then for both; kernels of each. */
 	SCRIPT("devices-in-turn", "source a | devices 0 | build a -DK=6 | sizes a | states a | "

@@ -141,15 +141,16 @@ char *stub_compile(const char *source, const char *options, char **ret_log)
 		abort();
 	if (stub_setting("STUB_LATE_LIBRARY", late, sizeof(late)) && !dlopen(late, RTLD_NOW | RTLD_LOCAL))
 		abort();	/* a test driver has nothing better to do */
-	if (stub_setting("STUB_FAIL_LOG", late, sizeof(late))) {
-		*ret_log = strdup(late);
-		free(image.data);
-		return NULL;
-	}
 	cached = stub_setting("STUB_CACHED", late, sizeof(late)) ? read_file(late) : NULL;
 	/* As real ones do: a header that no source names. */
 	if (!cached && !stub_is_set("STUB_UNSEEN"))
 		(void)!access("./stub_builtins.h", R_OK);
+	if (stub_setting("STUB_FAIL_LOG", late, sizeof(late))) {
+		*ret_log = strdup(late);
+		free(cached);
+		free(image.data);
+		return NULL;
+	}
 	stub_text_print(&image, "%s\n", options);
 	good = expand(cached ? cached : source, ".", options, MAX_DEPTH, &image, &log);
 	free(cached);

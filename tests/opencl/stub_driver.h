@@ -32,6 +32,7 @@
  *   STUB_LINK_DATE=1          and asks for the date
  *   STUB_FAIL_LOG=text        a build from source fails with that log
  *   STUB_FAIL_ERROR=n         one that fails does so with that error
+ *   STUB_LEFT_BINARY=1        one that fails leaves a binary (rusticl 26)
  *   STUB_NO_PLATFORM=1        devices do not say which platform they are of
  *   STUB_PARENT=1             the devices are sub-devices of another one
  *   STUB_PROCESSOR=1          the devices are processors

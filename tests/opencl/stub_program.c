@@ -302,7 +302,7 @@ static cl_int build_source(cl_program program, cl_uint i, const char *options,
 	build_clear(build);
 	build->options = copy_text(options);
 	build->log = log;
-	build->image = image;
+	build->image = !image && stub_is_set("STUB_LEFT_BINARY") ? strdup("half of it") : image;
 	build->type = image ? type : CL_PROGRAM_BINARY_TYPE_NONE;
 	atomic_store(&build->status, image ? CL_BUILD_SUCCESS : CL_BUILD_ERROR);
 	stub_program_unlock();

@@ -59,7 +59,9 @@ static bool add_item(void *ctx, const struct cc_store_item *item)
 	struct census *census = counting->census;
 
 	census->bytes += item->bytes;
-	if (item->status == CMN_OK) {
+	if (item->failed) {
+		census->failures++;
+	} else if (item->status == CMN_OK) {
 		census->entries++;
 		census->build_ns += item->build_ns;
 		if (item->stored_ns < census->oldest_ns)
@@ -79,6 +81,7 @@ static void scale(const struct counting *counting, const struct cc_account_mark 
 
 	census->entries = (uint64_t)((double)census->entries * factor);
 	census->damaged = (uint64_t)((double)census->damaged * factor);
+	census->failures = (uint64_t)((double)census->failures * factor);
 	census->build_ns = (uint64_t)((double)census->build_ns * factor);
 	census->bytes = account->known ? account->total : (uint64_t)((double)census->bytes * factor);
 }

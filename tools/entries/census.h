@@ -20,6 +20,7 @@ struct amount {
 
 struct census {
 	uint64_t entries, damaged;
+	uint64_t failures;	/* that are remembered, and no entries to those who count them */
 	uint64_t bytes;		/* of all on disk: of an estimate, what the cache's own account says, if it does */
 	uint64_t build_ns;	/* of the sound ones */
 	uint64_t oldest_ns;	/* of those that were looked at, since the epoch; UINT64_MAX: there is none */

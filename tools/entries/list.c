@@ -171,6 +171,8 @@ static void append_row(const struct columns *columns, const struct cc_store_item
 	}
 	while (!text->failed && text->data[text->len - 1] == ' ')
 		text->len--;
+	if (item->failed && item->status == CMN_OK)
+		cmn_buffer_append_text(text, " (did not compile)");
 	if (item->status != CMN_OK)
 		cmn_buffer_printf(text, " %s! %s%s", terminal_bad(STDOUT_FILENO),
 				  status, terminal_plain(STDOUT_FILENO));
@@ -206,6 +208,7 @@ static struct json_object *make_object(const struct cc_store_item *item,
 	json_add_text(object, "source", description->source);
 	json_add_text(object, "options", description->options);
 	json_add_text(object, "status", status);
+	json_add_bool(object, "failed", item->failed);
 	return object;
 }
 

@@ -254,6 +254,9 @@ static void append_entry(const struct shown_entry *entry, struct cmn_buffer *tex
 			  entry->root, entry->path, "status",
 			  entry->status == CMN_OK ? "sound" : entry->status_text);
 	cmn_buffer_printf(text, "%-14s %" PRIu64 "\n", "bytes on disk", entry->bytes);
+	if (entry->has_header && header->failed)
+		cmn_buffer_printf(text, "%-14s %s\n", "remembered", "it did not compile; two processes have to see "
+				  "that, and it counts for a day");
 	if (entry->has_header) {
 		cmn_buffer_printf(text, "%-14s %" PRIu64 " bytes, stored as %" PRIu64 "%s\n", "result",
 				  header->payload_len, header->stored_len,
@@ -333,11 +336,13 @@ static int print_json(const struct shown_entry *entry)
 		json_add_number(object, "stored_bytes", header->stored_len);
 		json_add_bool(object, "compressed", header->codec);
 		json_add_ms(object, "compile_ms", header->build_ns);
+		json_add_bool(object, "failed", header->failed);
 	} else {
 		json_add_null(object, "result_bytes");
 		json_add_null(object, "stored_bytes");
 		json_add_null(object, "compressed");
 		json_add_null(object, "compile_ms");
+		json_add_null(object, "failed");
 	}
 	json_add_number(object, "stored_ns", entry->stored_ns);
 	json_add_number(object, "last_use_ns", entry->access_ns);

@@ -60,7 +60,7 @@ static bool add_item(void *ctx, const struct cc_store_item *item)
 	const struct report_group one = { .entries = 1, .bytes = item->bytes };
 
 	terminal_progress_count("stats", ++collecting->seen);
-	if (item->status != CMN_OK)
+	if (item->status != CMN_OK || item->failed)
 		return true;
 	more->seen.entries++;
 	more->seen.bytes += item->bytes;
@@ -303,6 +303,8 @@ static void append_counts(struct cmn_buffer *text, const struct cc_totals *stats
 		append_lookups(text, "hits in the remote tier", remote, all);
 	append_lookups(text, "misses", misses, all);
 	append_count(text, "  left for replay", stats->counters[CC_DEFERRED]);
+	if (stats->counters[CC_FAILED])
+		append_count(text, "  did not compile", stats->counters[CC_FAILED]);
 	append_count(text, "stored", stats->counters[CC_STORES]);
 	append_count(text, "errors", stats->counters[CC_ERRORS]);
 	for (size_t i = 0; i < stats->bypass_count; i++) {
@@ -374,6 +376,9 @@ static int print_plain(const struct cc_totals *stats, const struct holdings *hol
 	if (census->damaged)
 		append_count(&text, census->estimated ? "damaged entries, about" : "damaged entries",
 			     census->damaged);
+	if (census->failures)
+		append_count(&text, census->estimated ? "remembered failures, about" : "remembered failures",
+			     census->failures);
 	append_bytes(&text, census->bytes, config->max_size);
 	append_count(&text, "to be replayed", holdings->recipes.recipes);
 	if (holdings->replay_ns)
@@ -438,6 +443,7 @@ static int print_json(const struct cc_totals *stats, const struct holdings *hold
 	report_json_add_totals(object, stats);
 	json_add_number(object, "entries", holdings->census.entries);
 	json_add_number(object, "damaged_entries", holdings->census.damaged);
+	json_add_number(object, "remembered_failures", holdings->census.failures);
 	json_add_number(object, "bytes", holdings->census.bytes);
 	json_add_bool(object, "estimated", holdings->census.estimated);
 	json_add_number(object, "max_bytes", config->max_size);

@@ -227,7 +227,7 @@ static bool visit_entry(void *ctx, const struct cc_store_item *item)
 	};
 
 	terminal_progress_count("explain", ++walk->seen);
-	if (!item->key.len || !may_matter(walk, &candidate))
+	if (!item->key.len || item->failed || !may_matter(walk, &candidate))
 		return true;
 	cc_key_summary_append(&summary, item->key);
 	candidate.summary = cmn_buffer_view(&summary);

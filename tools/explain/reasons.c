@@ -24,6 +24,7 @@ static const struct reason bypasses[] = {
 	{ "driver-cached", "the driver's own cache answered, and no recipe of the build could be left for ckcache replay" },
 	{ "environment-changed", "a variable that the driver reads has changed since the driver was loaded" },
 	{ "file-made", "the driver made a file that a hit would not make, or a link" },
+	{ "file-unwritten", "it failed, and the driver could not write a file, which may be why" },
 	{ "files-unseen", "no compiler was seen to look for files" },
 	{ "format", "the module is neither SPIR-V nor a native binary" },
 	{ "header-unknown", "an embedded header is not a program from source" },

@@ -226,7 +226,7 @@ static bool record_item(void *ctx, const struct cc_store_item *item)
 	const char *reason = NULL;
 	struct cc_key key;
 
-	if (item->status != CMN_OK)
+	if (item->status != CMN_OK || item->failed)
 		return true;
 	cc_key_init(&key);
 	if (objects_is_link(item->key)) {

@@ -67,7 +67,7 @@ static bool note_item(void *ctx, const struct cc_store_item *item)
 	struct cmn_hash hash;
 
 	/* One that is damaged may be replaced. */
-	if (item->status == CMN_OK && item->key.len) {
+	if (item->status == CMN_OK && !item->failed && item->key.len) {
 		hash = cmn_hash_of(item->key.data, item->key.len);
 		cmn_buffer_append(hashes, hash.bytes, CMN_HASH_SIZE);
 	}

@@ -66,7 +66,7 @@ static bool has_entry(int entry_dir_fd, unsigned int n, const struct cc_recipe *
 	      cmn_view_equal(src.key, recipe->key) &&
 	      (!src.manifest.len || cmn_view_equal(src.manifest, recipe->manifest) ||
 	       holds_in(recipe->directory, src.manifest)) &&
-	      cc_entry_dir_read_bin_header(entry_dir_fd, n, &src, &header) == CMN_OK;
+	      cc_entry_dir_read_bin_header(entry_dir_fd, n, &src, &header) == CMN_OK && !header.failed;
 	cmn_buffer_release(&file);
 	return has;
 }
@@ -213,7 +213,7 @@ static bool add_object(void *ctx, const struct cc_store_item *item)
 {
 	struct objects *objects = ctx;
 
-	if (item->status != CMN_OK || !objects_is_object(item->key))
+	if (item->status != CMN_OK || item->failed || !objects_is_object(item->key))
 		return true;
 	memory_grow(objects->items, objects->count);
 	objects->items[objects->count++] = (struct object){

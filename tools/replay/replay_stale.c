@@ -210,7 +210,7 @@ static bool record_item(void *ctx, const struct cc_store_item *item)
 	struct cc_key key;
 	bool more = true;
 
-	if (item->status != CMN_OK)
+	if (item->status != CMN_OK || item->failed)
 		return true;
 	cc_key_init(&key);
 	if (renew(recording->stale, item->key, &key) && !objects_is_link(item->key))

@@ -157,7 +157,7 @@ static bool add_entry(void *ctx, const struct cc_store_item *item)
 	release_entry(&entry);
 	data->count++;
 	data->bytes += item->bytes;
-	data->sound += item->status == CMN_OK;
+	data->sound += item->status == CMN_OK;	/* a failure that is remembered, too */
 	data->foreign += item->status == CMN_ERR_VERSION;
 	data->damaged += item->status != CMN_OK && item->status != CMN_ERR_VERSION;
 	if (item->status == CMN_OK)

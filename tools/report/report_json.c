@@ -96,7 +96,7 @@ static void add_disk(struct json_object *root, const struct report_data *data)
 void report_json_add_totals(struct json_object *object, const struct cc_totals *stats)
 {
 	static const enum cc_counter counts[] = { CC_HITS_MEMORY, CC_HITS_DISK, CC_HITS_REMOTE, CC_MISSES,
-						  CC_DEFERRED, CC_STORES, CC_ERRORS };
+						  CC_DEFERRED, CC_FAILED, CC_STORES, CC_ERRORS };
 	struct json_object *bypasses;
 
 	for (size_t i = 0; i < sizeof(counts) / sizeof(counts[0]); i++)

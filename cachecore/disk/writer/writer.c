@@ -178,8 +178,12 @@ void cc_writer_put(struct cc_writer *writer, const struct cc_key *key, struct cc
 		note_not_stored(writer, key, entry, "random-token");
 		return;
 	}
+	cc_entry_set_witness(entry, writer->setup.run);
 	status = put(writer, key, entry);
 	cc_build_lock_release(lock);
+	/* It is no result, which is counted and shared. */
+	if (status == CMN_OK && cc_entry_failed(entry))
+		return;
 	if (status == CMN_OK) {
 		cc_recorder_write(writer->setup.recorder, root_of(writer), &stored);
 		if (!cc_entry_is_remote(entry))

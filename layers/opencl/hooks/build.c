@@ -673,6 +673,35 @@ cl_int ocl_build(const struct ocl_build_request *request)
 	return build.error;
 }
 
+void ocl_build_failure(struct ocl_program *program, const struct ocl_loaded_program *loaded)
+{
+	struct ocl_program_state found;
+	struct ocl_loaded_program *present;
+	struct cmn_view stored;
+	cl_int error = CL_BUILD_PROGRAM_FAILURE;
+
+	/* The headers of a compilation may be gone. */
+	if (!cc_entry_find(loaded->entry, OCL_TAG_LEFT_IMAGES, 0, &stored) ||
+	    !cc_entry_find(loaded->entry, OCL_TAG_ERROR, 0, &stored) ||
+	    !cmn_view_equal(stored, (struct cmn_view){ &error, sizeof(error) }))
+		return;
+	ocl_program_begin(program, &found);
+	ocl_loaded_program_unref(found.loaded);
+	present = ocl_program_loaded(program);
+	/* Else another thread had it built meanwhile. */
+	if (present == loaded) {
+		ocl_loaded_program_unref(ocl_program_supersede(program));
+		drv_environment_note_build();
+		drv_libraries_note_unseen();
+		error = OCL_NEXT.clBuildProgram(program->object.handle, loaded->num_devices, loaded->devices,
+						loaded->options, NULL, NULL);
+		if (error == CL_SUCCESS)
+			ocl_program_add_built(program, loaded->num_devices, loaded->devices);
+	}
+	ocl_loaded_program_unref(present);
+	ocl_program_end(program);
+}
+
 cl_int CL_API_CALL ocl_clBuildProgram(cl_program program, cl_uint num_devices,
 				      const cl_device_id *device_list, const char *options,
 				      ocl_notify_fn pfn_notify, void *user_data)

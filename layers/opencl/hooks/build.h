@@ -30,6 +30,12 @@ struct ocl_build_request {
 /* Carries out the call; calls back where the cache had it. The driver's answer. */
 cl_int ocl_build(const struct ocl_build_request *request);
 
+/*
+ * The application asks for what a remembered failure (loaded, the program's) does not say: the binaries
+ * that a driver may have of a build that failed. The driver builds the program, which answers for itself then.
+ */
+void ocl_build_failure(struct ocl_program *program, const struct ocl_loaded_program *loaded);
+
 /* Header arguments that a driver has to refuse (OpenCL 3.0, clCompileProgram, Errors). */
 bool ocl_compile_has_bad_headers(const struct ocl_compile *compile);
 

@@ -9,6 +9,7 @@
 
 #include "layers/opencl/program/binaries.h"
 #include "common/cancel.h"
+#include "layers/opencl/hooks/build.h"
 #include "layers/opencl/hooks/dispatch.h"
 #include "layers/opencl/hooks/kernel.h"
 
@@ -197,6 +198,9 @@ cl_int CL_API_CALL ocl_clGetProgramInfo(cl_program handle, cl_program_info param
 	struct ocl_loaded_program *loaded = program ? ocl_program_loaded(program) : NULL;
 	cl_int error;
 
+	if (loaded && loaded->kind == OCL_LOADED_FAILURE && program->text &&
+	    (param_name == CL_PROGRAM_BINARY_SIZES || param_name == CL_PROGRAM_BINARIES))
+		ocl_build_failure(program, loaded);
 	if (loaded && loaded->kind != OCL_LOADED_FAILURE)
 		error = get_loaded_info(program, loaded, param_name, param_value_size,
 					param_value, param_value_size_ret);

@@ -153,24 +153,88 @@ enum cmn_status ocl_capture_read(struct drv_sequence *sequence, cl_program progr
 	return status;
 }
 
-/*
- * A compiler's complaint about the source names an error; what passes by
- * itself names a want. In doubt the build is tried again.
- */
-static bool is_deterministic(struct cmn_view log)
+/* What a build may have failed for. */
+enum cause {
+	CAUSE_PASSES,	/* what passes by itself: in doubt the build is tried again */
+	CAUSE_STAYS,	/* hardly anything that passes while this process lives */
+	CAUSE_IS_KNOWN,	/* the program, at that place; or the driver's libraries, which the manifest has */
+};
+
+static bool has(struct cmn_view log, const char *words)
+{
+	return log.len && memmem(log.data, log.len, words, strlen(words));
+}
+
+/* As in "input.cl:1:26: error: ". */
+static bool names_place(struct cmn_view log)
+{
+	static const char *const marks[] = { ": error: ", ": fatal error: " };
+
+	for (size_t i = 0; i < sizeof(marks) / sizeof(marks[0]); i++) {
+		const char *at = log.len ? memmem(log.data, log.len, marks[i], strlen(marks[i])) : NULL;
+
+		if (at && at > (const char *)log.data && at[-1] >= '0' && at[-1] <= '9')
+			return true;
+	}
+	return false;
+}
+
+/* A compiler's complaint about the source names an error; what passes by itself names a want. */
+static enum cause cause_of(struct cmn_view log)
 {
 	static const char *const passing[] = {
 		"memory", "emory exhausted", "bad_alloc", "o space", "isk", "annot open", "o such file",
 		"ermission", "esource", "imeout", "imed out", "signal", "killed", "ssertion", "nternal",
+		"oo many", "rror reading", "I/O",
 	};
 
-	if (!log.len || !memmem(log.data, log.len, "error", 5))
-		return false;
+	/* rusticl: a function that its libclc does not have. */
+	if (has(log, "nir_shader not fully linked"))
+		return CAUSE_IS_KNOWN;
+	if (!has(log, "error"))
+		return CAUSE_PASSES;
 	for (size_t i = 0; i < sizeof(passing) / sizeof(passing[0]); i++) {
-		if (memmem(log.data, log.len, passing[i], strlen(passing[i])))
-			return false;
+		if (has(log, passing[i]))
+			return CAUSE_PASSES;
 	}
-	return true;
+	return names_place(log) ? CAUSE_IS_KNOWN : CAUSE_STAYS;
+}
+
+/* By the logs of the devices for which the driver says that it failed. */
+static enum cause cause_of_failure(const struct cc_entry *entry, const struct ocl_targets *targets)
+{
+	enum cause worst = CAUSE_IS_KNOWN;
+	bool found = false;
+
+	for (cl_uint i = 0; i < targets->count; i++) {
+		struct cmn_view status, log = { 0 };
+		cl_build_status failed = CL_BUILD_ERROR;
+		enum cause cause;
+
+		if (!cc_entry_find(entry, OCL_TAG_STATUS, i, &status) ||
+		    !cmn_view_equal(status, (struct cmn_view){ &failed, sizeof(failed) }))
+			continue;
+		(void)cc_entry_find(entry, OCL_TAG_LOG, i, &log);
+		cause = cause_of(log);
+		worst = cause < worst ? cause : worst;
+		found = true;
+	}
+	return found ? worst : CAUSE_PASSES;
+}
+
+/* rusticl 26 has one where its front end was content. */
+static void note_images(struct cc_entry *entry, cl_program program)
+{
+	struct ocl_images images;
+	bool some = false;
+
+	if (ocl_images_measure(OCL_NEXT.clGetProgramInfo, program, &images) == CMN_ERR_NOMEM)
+		cc_entry_fail(entry);
+	for (size_t i = 0; images.lens && i < images.count; i++)
+		some |= images.lens[i] != 0;
+	if (some)
+		cc_entry_add(entry, OCL_TAG_LEFT_IMAGES, 0, NULL, 0);
+	ocl_images_release(&images);
 }
 
 enum cmn_status ocl_capture_failure(struct drv_sequence *sequence, cl_program program,
@@ -180,18 +244,18 @@ enum cmn_status ocl_capture_failure(struct drv_sequence *sequence, cl_program pr
 	struct cc_manifest *manifest = take_manifest(sequence);
 	struct cc_entry *entry = cc_entry_new(request->build_ns);
 	enum cmn_status status = CMN_ERR_NOMEM;
-	struct cmn_view log;
+	enum cause cause;
 
 	if (!entry)
 		goto out;
-	cc_entry_keep_in_memory(entry);
 	cc_entry_add(entry, OCL_TAG_ERROR, 0, &error, sizeof(error));
 	ocl_program_info_add_builds(entry, program, request);
+	note_images(entry, program);
+	cause = cause_of_failure(entry, request->targets);
+	cc_entry_set_failed(entry, cause != CAUSE_IS_KNOWN);
 	status = cc_entry_finish(entry, manifest);
 	manifest = NULL;
-	if (status == CMN_OK &&
-	    (!(cc_entry_find(entry, OCL_TAG_LOG, 0, &log) && is_deterministic(log)) ||
-	     is_of_one_token(entry, request->targets)))
+	if (status == CMN_OK && (cause == CAUSE_PASSES || is_of_one_token(entry, request->targets)))
 		status = CMN_MISS;
 out:
 	cc_manifest_free(manifest);

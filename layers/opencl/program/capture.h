@@ -20,9 +20,9 @@ CMN_CHECKED enum cmn_status ocl_capture_read(struct drv_sequence *sequence, cl_p
 					     const struct ocl_capture_request *request,
 					     struct cc_entry **ret);
 /*
- * The entry of a build that failed with error, for memory alone. CMN_MISS: it
- * may have failed for a reason that passes (memory, disk, a file), or the
- * driver says nothing about it.
+ * The entry of a build that failed with error; for memory alone, where the log does not name a place
+ * in the program. CMN_MISS: it may have failed for a reason that passes (memory, disk, a file), or
+ * the driver says nothing about it.
  */
 CMN_CHECKED enum cmn_status ocl_capture_failure(struct drv_sequence *sequence, cl_program program,
 						const struct ocl_capture_request *request,

@@ -36,7 +36,8 @@ enum {
 	OCL_TAG_KERNEL_MULTIPLE = 12,
 	/* CL_PROGRAM_BUILD_STATUS for another of the program's devices (pocl 6: built, too); index: its place. */
 	OCL_TAG_OTHER_STATUS = 13,
-	OCL_TAG_ERROR = 10,		/* of a failed build, in memory only: the cl_int that the call returned */
+	OCL_TAG_ERROR = 10,		/* of a failed build: the cl_int that the call returned */
+	OCL_TAG_LEFT_IMAGES = 14,	/* of a failed build, which left the driver a binary all the same: nothing */
 };
 
 enum ocl_loaded_program_kind {

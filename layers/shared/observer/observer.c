@@ -255,6 +255,12 @@ void drv_note_look(int directory, const char *path, int error, struct stat *info
 	errno = saved;
 }
 
+static void note_unwritten(struct drv_observation *observation, const struct drv_answer *answer)
+{
+	(void)answer;
+	observation->unwritten = true;
+}
+
 /*
  * What a driver makes is a dependency of no build. Others' code may be the application's: what it
  * makes is the build's own only where that called it.
@@ -286,6 +292,8 @@ void drv_note_write(int directory, const char *path, int error)
 {
 	if (!error)
 		note_written(directory, path, false);
+	else if (error != EEXIST && !drv_is_absence(error))
+		tell(drv_hooked_objects_is_of_driver_or_within(caller), note_unwritten, NULL);
 }
 
 void drv_note_made(int directory, const char *path)
@@ -788,6 +796,8 @@ enum cmn_status drv_observer_end(struct drv_observation *observation,
 	/* What came with this build, and could not be hooked then. */
 	if (observation->listed && !drv_hooked_objects_update(NULL))
 		drv_observation_be_unsure(observation, "observer-blind");
+	if (text->failed && observation->unwritten)
+		drv_observation_be_unsure(observation, "file-unwritten");
 	drv_dependencies_judge(observation);
 	learn_settings(observation, text);
 	compiled = saw_compiler(observation, text);

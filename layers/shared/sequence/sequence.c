@@ -61,6 +61,7 @@ bool drv_sequence_see(struct drv_sequence *sequence)
 	const char *reason = "no-memory";
 	bool late, cached = false;
 
+	text.failed = sequence->outcome != DRV_BUILT;
 	sequence->observation = NULL;
 	drv_observer_cached_as(observation, sequence->cached_as);
 	drv_environment_note_build();

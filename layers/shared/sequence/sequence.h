@@ -30,7 +30,7 @@ enum drv_outcome {
 
 /* What one kind of build does at each step. Unless said otherwise, none may be NULL. */
 struct drv_sequence_steps {
-	/* A failed build has an entry as well, for memory alone. */
+	/* A failed build has an entry as well (cc_entry_set_failed). */
 	bool keeps_failures;
 
 	/*

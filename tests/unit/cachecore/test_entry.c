@@ -34,7 +34,7 @@ static void encode(const struct cc_entry *entry, int level, const struct cmn_has
 	struct cmn_view payload = cc_entry_payload(entry);
 
 	*ret = (struct cmn_buffer){ 0 };
-	CU_ASSERT_EQUAL_FATAL(cc_entry_encode(entry, level, key_hash, header, &stored), CMN_OK);
+	CU_ASSERT_EQUAL_FATAL(cc_entry_encode(entry, level, key_hash, NULL, header, &stored), CMN_OK);
 	cmn_buffer_append(ret, header, sizeof(header));
 	if (stored.len)
 		cmn_buffer_append(ret, stored.data, stored.len);
@@ -288,6 +288,51 @@ TEST(bounds_sizes_even_under_sound_checksums)
 	check_sealed(9);
 }
 
+static struct cc_entry *make_failure(const char *log, uint64_t run)
+{
+	struct cc_entry *entry = cc_entry_new(5);
+
+	CU_ASSERT_PTR_NOT_NULL_FATAL(entry);
+	cc_entry_add(entry, 2, 0, log, strlen(log));
+	cc_entry_set_failed(entry, false);
+	CU_ASSERT_EQUAL_FATAL(cc_entry_finish(entry, NULL), CMN_OK);
+	cc_entry_set_witness(entry, run);
+	return entry;
+}
+
+TEST(a_failure_names_its_witnesses)
+{
+	struct cmn_hash key_hash = cmn_hash_of("k", 1);
+	char log[4096];
+	struct cc_witnesses witnesses;
+	struct cc_entry *first, *read;
+
+	memset(log, 'x', sizeof(log));	/* of which compression makes nothing */
+	log[sizeof(log) - 1] = '\0';
+	first = make_failure(log, 7);
+	for (int level = 0; level <= 9; level += 9) {
+		OWNED(cmn_buffer_release) struct cmn_buffer file;
+
+		encode(first, level, &key_hash, &file);
+		CU_ASSERT_EQUAL(file.data[8], CC_ENTRY_VERSION_FAILED);
+		CU_ASSERT_EQUAL_FATAL(decode(file.data, file.len, &key_hash, &read), CMN_OK);
+		CU_ASSERT_TRUE(cc_entry_failed(read));
+		CU_ASSERT_FALSE(cc_entry_in_memory_only(read));
+		CU_ASSERT_FALSE(cc_entry_is_confirmed(read));
+		CU_ASSERT_TRUE(cc_entry_confirm(first, read, &witnesses));
+		CU_ASSERT_EQUAL(witnesses.former, witnesses.last);
+		cc_entry_set_witness(first, 8);
+		CU_ASSERT_TRUE(cc_entry_confirm(first, read, &witnesses));
+		CU_ASSERT(witnesses.former == 7 && witnesses.last == 8);
+		cc_entry_set_witness(first, 7);
+		cc_entry_unref(read);
+	}
+	read = make_failure("y", 7);
+	CU_ASSERT_FALSE(cc_entry_confirm(first, read, &witnesses));
+	cc_entry_unref(read);
+	cc_entry_unref(first);
+}
+
 /* Before memory is asked for, and by who reads the header alone. */
 TEST(a_header_is_bounded)
 {
@@ -298,7 +343,8 @@ TEST(a_header_is_bounded)
 	} rows[] = {
 		{ 12, CC_CODEC_ZLIB, CMN_OK }, { 12, CC_CODEC_ZLIB + 1, CMN_ERR_CORRUPT },
 		{ 16, CC_ENTRY_MAX_PAYLOAD, CMN_OK }, { 16, CC_ENTRY_MAX_PAYLOAD + 1, CMN_ERR_CORRUPT },
-		{ 16, 1, CMN_ERR_CORRUPT }, { 8, CC_ENTRY_VERSION + 1, CMN_ERR_VERSION },
+		{ 16, 1, CMN_ERR_CORRUPT }, { 8, CC_ENTRY_VERSION_FAILED, CMN_OK },
+		{ 8, CC_ENTRY_VERSION_FAILED + 1, CMN_ERR_VERSION },
 		{ 8, CC_ENTRY_VERSION - 1, CMN_ERR_VERSION },
 	};
 	struct cmn_hash key_hash = cmn_hash_of("k", 1);

@@ -1283,12 +1283,133 @@ TEST(what_another_version_wrote_stays_beside)
 
 	CU_ASSERT_EQUAL(put(&bench, &bench.key, "image"), CMN_OK);
 	before = slurp(bench.entry_dir, "0.bin");
-	before.data[8]++;	/* its version, behind eight bytes that all have */
+	before.data[8] = 9;	/* its version, behind eight bytes that all have */
 	spill(bench.entry_dir, "0.bin", before.data, before.len);
 	CU_ASSERT_EQUAL(put(&bench, &bench.key, "image"), CMN_OK);
 	after = slurp(bench.entry_dir, "0.bin");
 	CU_ASSERT_TRUE(cmn_view_equal(cmn_buffer_view(&before), cmn_buffer_view(&after)));
 	CU_ASSERT_TRUE(exists(bench.entry_dir, "1.bin"));
+}
+
+/* A build that failed with that log, as the process of that number saw it. */
+static void put_failure(const char *log, uint64_t run)
+{
+	OWNED(owned_cc_entry_unref) struct cc_entry *entry = cc_entry_new(1000);
+
+	CU_ASSERT_PTR_NOT_NULL_FATAL(entry);
+	cc_entry_add(entry, 2, 0, log, strlen(log));
+	cc_entry_set_failed(entry, false);
+	CU_ASSERT_EQUAL_FATAL(cc_entry_finish(entry, NULL), CMN_OK);
+	cc_entry_set_witness(entry, run);
+	CU_ASSERT_EQUAL(cc_store_put(bench.store, &bench.key, entry), CMN_OK);
+}
+
+/* The failure's log that a look-up gives; "": it gives none. */
+static const char *failure(void)
+{
+	static char text[64];
+	struct cc_entry *entry = NULL;
+	struct cmn_view log;
+
+	if (cc_store_get(bench.store, &bench.key, NULL, SIZE_MAX, &entry, NULL) != CMN_OK)
+		return "";
+	CU_ASSERT_TRUE(cc_entry_failed(entry));
+	CU_ASSERT_TRUE_FATAL(cc_entry_find(entry, 2, 0, &log));
+	(void)snprintf(text, sizeof(text), "%.*s", (int)log.len, (const char *)log.data);
+	cc_entry_unref(entry);
+	return text;
+}
+
+/* That the entry was stored so long ago, or so long from now. */
+static void age(int64_t s)
+{
+	const time_t then = (time_t)(cmn_clock_realtime() / NS_PER_S) - s;
+	const struct timespec times[2] = { { then, 0 }, { then, 0 } };
+	char path[8192];
+
+	(void)snprintf(path, sizeof(path), "%s/0.bin", bench.entry_dir);
+	CU_ASSERT_EQUAL(utimensat(AT_FDCWD, path, times, 0), 0);
+}
+
+TEST(a_failure_is_believed_once_two_processes_saw_it)
+{
+	bench.config.remember_failures = true;
+	put_failure("x.c:1", 1);
+	CU_ASSERT_STRING_EQUAL(failure(), "");
+	age(10);
+	put_failure("x.c:1", 1);	/* the same one again */
+	CU_ASSERT_STRING_EQUAL(failure(), "");
+	age(10);
+	put_failure("x.c:2", 2);	/* in another way */
+	CU_ASSERT_STRING_EQUAL(failure(), "");
+	age(10);
+	put_failure("x.c:2", 3);
+	CU_ASSERT_STRING_EQUAL(failure(), "x.c:2");
+	age(10);
+	put_failure("x.c:2", 3);	/* who has seen it already takes nothing back */
+	CU_ASSERT_STRING_EQUAL(failure(), "x.c:2");
+	bench.config.remember_failures = false;
+	CU_ASSERT_STRING_EQUAL(failure(), "");
+	CU_ASSERT_FALSE(exists(bench.entry_dir, "1.bin"));
+}
+
+TEST(builds_that_fail_at_the_same_time_are_one_witness)
+{
+	bench.config.remember_failures = true;
+	put_failure("x.c:1", 1);
+	age(0);
+	put_failure("x.c:1", 2);
+	age(-5);
+	put_failure("x.c:1", 3);
+	age(10);
+	CU_ASSERT_STRING_EQUAL(failure(), "");
+}
+
+TEST(a_failure_is_believed_for_a_day)
+{
+	bench.config.remember_failures = true;
+	put_failure("x.c:1", 1);
+	age(24 * 3600 + 1);
+	put_failure("x.c:1", 2);	/* the first one is forgotten */
+	CU_ASSERT_STRING_EQUAL(failure(), "");
+	age(10);
+	put_failure("x.c:1", 3);
+	age(24 * 3600 - 10);
+	CU_ASSERT_STRING_EQUAL(failure(), "x.c:1");
+	age(24 * 3600 + 1);
+	CU_ASSERT_STRING_EQUAL(failure(), "");
+	age(-3600);
+	CU_ASSERT_STRING_EQUAL(failure(), "");
+}
+
+TEST(what_was_built_outranks_a_failure)
+{
+	bench.config.remember_failures = true;
+	put_failure("x.c:1", 1);
+	age(10);
+	put_failure("x.c:1", 2);
+	CU_ASSERT_STRING_EQUAL(failure(), "x.c:1");
+	CU_ASSERT_EQUAL(put(&bench, &bench.key, "image"), CMN_OK);
+	CU_ASSERT_STRING_EQUAL(get(&bench, &bench.key, NULL), "image");
+	put_failure("x.c:1", 3);
+	CU_ASSERT_STRING_EQUAL(get(&bench, &bench.key, NULL), "image");
+}
+
+/* What others' machines could not compile. */
+TEST(a_failure_in_another_directory_counts_for_nothing)
+{
+	char *tiers[] = { bench.root, NULL };
+	struct cc_config config = { .read_only_dirs = tiers, .remember_failures = true };
+	struct cc_store *store;
+	struct cc_entry *entry;
+
+	bench.config.remember_failures = true;
+	put_failure("x.c:1", 1);
+	age(10);
+	put_failure("x.c:1", 2);
+	CU_ASSERT_EQUAL_FATAL(cc_store_open(&config, &bench.log, &store), CMN_OK);
+	CU_ASSERT_EQUAL(cc_store_get(store, &bench.key, NULL, SIZE_MAX, &entry, NULL), CMN_MISS);
+	cc_store_close(store);
 }
 
 /* A key that is larger than its image, where files must be small. */

@@ -60,7 +60,7 @@ struct files values_make_files_of(struct cmn_view key, const char *image,
 	CU_ASSERT_EQUAL_FATAL(cc_entry_finish(entry, NULL), CMN_OK);
 	CU_ASSERT_EQUAL_FATAL(cc_src_file_encode(key, manifest, &files.src, &hash), CMN_OK);
 	CU_ASSERT_FATAL(cmn_buffer_reserve(&files.bin, CC_ENTRY_HEADER_SIZE));
-	CU_ASSERT_EQUAL_FATAL(cc_entry_encode(entry, 0, &hash, files.bin.data, &stored), CMN_OK);
+	CU_ASSERT_EQUAL_FATAL(cc_entry_encode(entry, 0, &hash, NULL, files.bin.data, &stored), CMN_OK);
 	files.bin.len = CC_ENTRY_HEADER_SIZE;
 	payload = cc_entry_payload(entry);
 	cmn_buffer_append(&files.bin, payload.data, payload.len);
