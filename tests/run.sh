@@ -20,8 +20,9 @@ umask 022	# some systems' users have another one, and what others may write is n
 cd "$(dirname "$0")/.."
 . tools/packages.sh
 
+# libze-dev is not for every architecture.
 packages_build='gcc g++ libc6-dev cmake ninja-build pkg-config binutils python3 python3-jsonschema libxxhash-dev
-	libdeflate-dev libssl-dev openssl libjson-c-dev libze-dev uthash-dev libsodium-dev libcunit1-dev
+	libdeflate-dev libssl-dev openssl libjson-c-dev libze-dev|libc6-dev uthash-dev libsodium-dev libcunit1-dev
 	opencl-headers ocl-icd-opencl-dev ocl-icd-libopencl1 libhiredis-dev libcurl4-openssl-dev
 	zlib1g-dev'
 packages_drivers='clinfo intel-opencl-icd libze-intel-gpu1|intel-opencl-icd mesa-opencl-icd
