@@ -7,6 +7,7 @@
 #           the long tests
 # quick     gcc, unit and rule tests; no drivers needed
 # today     of what default leaves out, what is worth a run on newer drivers
+# emulated  where another processor is emulated: unit tests, and programs on stub drivers and rusticl
 # asan tsan valgrind tidy cppcheck thorough
 # fuzz [SECONDS]
 # With CKCACHE_TEST_MINUTES=N `full` leaves its last step, the long tests, out if N minutes have passed
@@ -291,6 +292,16 @@ run_today()
 	test_gcc today thorough -L '^long$'
 }
 
+run_emulated()
+{
+	begin "Installing missing packages"
+	install install_packages "$packages_build"
+	install install_available clinfo mesa-opencl-icd
+	find_drivers
+	build_gcc 500
+	test_gcc - none -R '^unit\.|^opencl\.(stub|mini_runtime|transparent)\.(stub|rusticl)$'
+}
+
 run_thorough()
 {
 	begin "Installing missing packages"
@@ -457,12 +468,12 @@ run_fuzz()
 modes=
 while [ $# -gt 0 ]; do
 	case $1 in
-	default | quick | today | thorough) steps=$((steps + 3)) ;;
+	default | quick | today | emulated | thorough) steps=$((steps + 3)) ;;
 	full) steps=$((steps + 13)) ;;
 	asan | tsan | valgrind | tidy | fuzz) steps=$((steps + 3)) ;;
 	cppcheck) steps=$((steps + 2)) ;;
 	*)
-		sed -n 's/^# //p' "$0" | sed -n 2,15p >&2
+		sed -n 's/^# //p' "$0" | sed -n 2,16p >&2
 		exit 2
 		;;
 	esac
