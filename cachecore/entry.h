@@ -44,8 +44,8 @@
 #define CC_ENTRY_VERSION 1
 #define CC_ENTRY_VERSION_FAILED 2	/* of a build that failed; what reads version 1 alone takes it for no entry */
 #define CC_ENTRY_HEADER_SIZE 88
-/* No payload is larger, whatever a file claims. */
-#define CC_ENTRY_MAX_PAYLOAD (UINT64_C(1) << 32)
+/* No payload is larger, whatever a file claims; on 32-bit machines none that has no room in memory. */
+#define CC_ENTRY_MAX_PAYLOAD (UINT64_C(1) << (SIZE_MAX > UINT32_MAX ? 32 : 30))
 
 enum {
 	CC_TAG_IMAGE = 1,	/* a device binary; index: which device. Layers use tags from 2 on. */

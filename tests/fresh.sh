@@ -3,6 +3,9 @@
 # Runs the README's two commands on a fresh machine: a bare Debian in a temporary directory, with
 # the current commit in the home directory and nothing else installed.
 #   sh tests/fresh.sh bookworm|trixie|sid [OPTION...] [-- COMMAND]
+# --arch ARCHITECTURE   one of Debian's that this machine runs, as i386, or emulates, as arm64
+#            (qemu-user-static): the suite alone. It is compiled by this machine's cross compiler,
+#            which is gcc there, in a twentieth of the time.
 # --user     as an ordinary user with sudo, which asks for no password; else as root
 # --no-sys   without /sys
 # --today    `sh tests/run.sh today` after them
@@ -32,33 +35,67 @@ give_up()
 	exit "$code"
 }
 
-release='' user=root sys=yes keep='' commands='sh tools/quickstart.sh
+release='' user=root sys=yes keep='' arch='' triple='' emulator='' commands='sh tools/quickstart.sh
 sh tests/run.sh'
-while [ $# -gt 0 ]; do
-	case $1 in
-	--user) user=user ;;
-	--no-sys) sys= ;;
-	--today) commands="$commands
+# parse ARGUMENTS...
+parse()
+{
+	while [ $# -gt 0 ]; do
+		case $1 in
+		--arch)
+			arch=${2-}
+			case $arch in
+			arm64) triple=aarch64-linux-gnu emulator=aarch64 ;;
+			armhf) triple=arm-linux-gnueabihf emulator=arm ;;
+			i386) ;;
+			ppc64el) triple=powerpc64le-linux-gnu emulator=ppc64le ;;
+			riscv64 | s390x) triple=$arch-linux-gnu emulator=$arch ;;
+			*) usage ;;
+			esac
+			commands=${commands#*quickstart.sh?}
+			shift
+			;;
+		--user) user=user ;;
+		--no-sys) sys= ;;
+		--today) commands="$commands
 sh tests/run.sh today" ;;
-	--full) commands="$commands
+		--full) commands="$commands
 sh tests/run.sh full" ;;
-	--keep) keep=yes ;;
-	--)
+		--keep) keep=yes ;;
+		--)
+			shift
+			commands=$*
+			break
+			;;
+		bookworm | trixie | sid) release=$1 ;;
+		*) usage ;;
+		esac
 		shift
-		commands=$*
-		break
-		;;
-	bookworm | trixie | sid) release=$1 ;;
-	*) usage ;;
-	esac
-	shift
-done
+	done
+}
+parse "$@"
 [ -n "$release" ] || usage
 [ "$(id -u)" -eq 0 ] || give_up 75 "only root can do this: sudo sh tests/fresh.sh $release"
 for tool in debootstrap git unshare; do
 	command -v $tool >/dev/null || give_up 1 "this needs $tool: apt-get install debootstrap git util-linux"
 done
 unshare --mount --pid --fork true 2>/dev/null || give_up 75 "this machine lets nobody mount anything"
+if [ -n "$emulator" ]; then
+	formats=/proc/sys/fs/binfmt_misc
+	command -v "$triple-gcc" >/dev/null || give_up 75 "this needs a compiler for $arch: apt-get install gcc-$triple"
+	[ -r "/usr/lib/binfmt.d/qemu-$emulator.conf" ] || [ -e "$formats/qemu-$emulator" ] ||
+		give_up 75 "this machine emulates no $arch: apt-get install qemu-user-static"
+	# What is registered stays for as long as that is mounted anywhere: as this script runs.
+	# shellcheck disable=SC2016  # for the inner shell
+	[ -e "$formats/qemu-$emulator" ] || exec unshare --mount --propagation private sh -c '
+		formats=$1 name=$2
+		shift 2
+		mount -t binfmt_misc none "$formats"
+		[ -e "$formats/$name" ] || cat "/usr/lib/binfmt.d/$name.conf" >"$formats/register"
+		[ -e "$formats/$name" ] && exec sh "$@"
+		echo "fresh.sh: the emulator cannot be registered with the kernel" >&2
+		exit 75' sh "$formats" "qemu-$emulator" "$0" "$@"
+fi
 
 work=$(mktemp -d "${TMPDIR:-/var/tmp}/ckcache-fresh.XXXXXX") || give_up 1 "set TMPDIR to a directory with 8 GB of room"
 chmod 755 "$work"
@@ -121,6 +158,26 @@ inside()
 		' sh "$root" "$sys" "$debs" "$@" </dev/null
 }
 
+# bring_compiler: this machine's cross compiler, with the libraries that it needs, as gcc of the new
+# system, whose headers and libraries it takes.
+bring_compiler()
+{
+	cross=$root/usr/local/cross
+	mkdir -p "$cross/bin" "$cross/lib/gcc-cross" "$cross/$triple/bin" "$root/lib64"
+	cp -a "/usr/lib/gcc-cross/$triple" "$cross/lib/gcc-cross"
+	cp -L "/usr/bin/$triple-gcc" "$cross/bin/gcc"
+	ln -s ../cross/bin/gcc "$root/usr/local/bin/gcc"
+	ln -s gcc "$root/usr/local/bin/cc"
+	for tool in as ld; do
+		cp -L "/usr/bin/$triple-$tool" "$cross/$triple/bin/$tool"
+	done
+	find "$cross" -type f -perm -100 -exec ldd {} + 2>/dev/null |
+		sed -n 's|^\t\([^ ]* => \)\{0,1\}\(/[^ ]*\) (.*|\2|p' | sort -u | while read -r library; do
+		mkdir -p "$root$(dirname "$library")"
+		cp -L "$library" "$root$library"
+	done
+}
+
 # quietly COMMAND...: its output is shown if it fails.
 quietly()
 {
@@ -157,13 +214,14 @@ if [ -x $apt_helper ] && [ -n "$mirror" ] && ! $apt_helper download-file "$mirro
 fi
 debs=
 if [ -n "${CKCACHE_FRESH_DEBS-}" ]; then
-	debs=$CKCACHE_FRESH_DEBS/$release
+	debs=$CKCACHE_FRESH_DEBS/$release${arch:+-$arch}
 	mkdir -p "$debs/partial"
 fi
 
-echo "A fresh $release, ${user}${sys:+, with /sys}, commit $(git -c safe.directory='*' log -1 --format='%h %s')"
+system="$release${arch:+ for $arch}, $user${sys:+, with /sys}"
+echo "A fresh $system, commit $(git -c safe.directory='*' log -1 --format='%h %s')"
 start=$(date +%s)
-quietly run debootstrap --variant=minbase ${debs:+"--cache-dir=$debs"} "$release" "$root" ${mirror:+"$mirror"}
+quietly run debootstrap --variant=minbase ${arch:+"--arch=$arch"} ${debs:+"--cache-dir=$debs"} "$release" "$root" ${mirror:+"$mirror"}
 # Without a mirror of its own this machine leaves that to debootstrap.
 [ -z "$sources" ] || echo "$sources" >"$root/etc/apt/sources.list"
 # Proxies, and whether dates are believed.
@@ -171,6 +229,8 @@ apt-config dump | grep -E '^Acquire::(Check-|Retries|ForceIPv|(https?|ftp)::)' >
 # Docker's and others' settings are not here: downloaded packages stay, as on a real machine.
 cp /etc/resolv.conf "$root/etc/resolv.conf"
 echo "127.0.0.1 localhost $(hostname)" >"$root/etc/hosts"
+echo force-unsafe-io >"$root/etc/dpkg/dpkg.cfg.d/temporary"
+[ -z "$triple" ] || bring_compiler
 home=/root
 chmod 700 "$root/root"
 if [ "$user" != root ]; then
@@ -214,6 +274,6 @@ done <<END
 $commands
 END
 echo
-echo "A fresh $release, $user${sys:+, with /sys}:"
+echo "A fresh $system:"
 printf '%s' "$report"
 exit $result

@@ -7,6 +7,7 @@
 #           the long tests
 # quick     gcc, unit and rule tests; no drivers needed
 # today     of what default leaves out, what is worth a run on newer drivers
+# emulated  where another processor is emulated: unit tests, and programs on stub drivers and rusticl
 # asan tsan valgrind tidy cppcheck thorough
 # fuzz [SECONDS]
 # With CKCACHE_TEST_MINUTES=N `full` leaves its last step, the long tests, out if N minutes have passed
@@ -20,8 +21,9 @@ umask 022	# some systems' users have another one, and what others may write is n
 cd "$(dirname "$0")/.."
 . tools/packages.sh
 
+# libze-dev is not for every architecture.
 packages_build='gcc g++ libc6-dev cmake ninja-build pkg-config binutils python3 python3-jsonschema libxxhash-dev
-	libdeflate-dev libssl-dev openssl libjson-c-dev libze-dev uthash-dev libsodium-dev libcunit1-dev
+	libdeflate-dev libssl-dev openssl libjson-c-dev libze-dev|libc6-dev uthash-dev libsodium-dev libcunit1-dev
 	opencl-headers ocl-icd-opencl-dev ocl-icd-libopencl1 libhiredis-dev libcurl4-openssl-dev
 	zlib1g-dev'
 packages_drivers='clinfo intel-opencl-icd libze-intel-gpu1|intel-opencl-icd mesa-opencl-icd
@@ -292,6 +294,16 @@ run_today()
 	test_gcc today thorough -L '^long$'
 }
 
+run_emulated()
+{
+	begin "Installing missing packages"
+	install install_packages "$packages_build"
+	install install_available clinfo mesa-opencl-icd
+	find_drivers
+	build_gcc 500
+	test_gcc - none -R '^unit\.|^opencl\.(stub|mini_runtime|transparent)\.(stub|rusticl)$'
+}
+
 run_thorough()
 {
 	begin "Installing missing packages"
@@ -458,12 +470,12 @@ run_fuzz()
 modes=
 while [ $# -gt 0 ]; do
 	case $1 in
-	default | quick | today | thorough) steps=$((steps + 3)) ;;
+	default | quick | today | emulated | thorough) steps=$((steps + 3)) ;;
 	full) steps=$((steps + 13)) ;;
 	asan | tsan | valgrind | tidy | fuzz) steps=$((steps + 3)) ;;
 	cppcheck) steps=$((steps + 2)) ;;
 	*)
-		sed -n 's/^# //p' "$0" | sed -n 2,15p >&2
+		sed -n 's/^# //p' "$0" | sed -n 2,16p >&2
 		exit 2
 		;;
 	esac

@@ -101,7 +101,7 @@ static void look_at_space(struct doctor *doctor, int fd)
 		   type_name(&type), space.f_flag & ST_NOEXEC ? ", noexec (which does not matter)" : "",
 		   text_bytes(left, free_text),
 		   text_bytes((uint64_t)space.f_blocks * space.f_frsize, all_text));
-	if (type.f_type == 0x01021994 || type.f_type == 0x858458f6)
+	if ((uint32_t)type.f_type == 0x01021994 || (uint32_t)type.f_type == 0x858458f6)
 		doctor_say(doctor, SECTION, DOCTOR_NOTE, NULL,
 			   "it is in memory: restarting the machine empties it");
 	if (cmn_file_is_remote(fd))

@@ -7,6 +7,7 @@
 
 #include <dirent.h>
 #include <dlfcn.h>
+#include <fnmatch.h>
 #include <gnu/libc-version.h>
 #include <link.h>
 #include <stdint.h>
@@ -20,15 +21,9 @@
 
 #define MAX_DIRECTORIES 1024	/* a long LD_LIBRARY_PATH has 50 */
 
-#ifdef __aarch64__
-#define MULTIARCH "aarch64-linux-gnu"
-#else
-#define MULTIARCH "x86_64-linux-gnu"
-#endif
-
-/* What distributions build glibc with; no row is the end of a later one. */
+/* Patterns of what distributions build glibc with, on each architecture; no row is the end of a later one. */
 static const char *const built_in[][5] = {
-	{ "/lib/" MULTIARCH, "/usr/lib/" MULTIARCH, "/lib", "/usr/lib" },
+	{ "/lib/*-linux-gnu*", "/usr/lib/*-linux-gnu*", "/lib", "/usr/lib" },
 	{ "/lib64", "/usr/lib64" },
 	{ "/lib", "/usr/lib" },
 	{ "/usr/lib64" },
@@ -121,8 +116,8 @@ static unsigned int count_built_in(const Dl_serinfo *info)
 		while (built_in[row][count])
 			count++;
 		while (count <= info->dls_cnt && same < count &&
-		       strcmp(info->dls_serpath[info->dls_cnt - count + same].dls_name,
-			      built_in[row][same]) == 0)
+		       fnmatch(built_in[row][same], info->dls_serpath[info->dls_cnt - count + same].dls_name,
+			       FNM_PATHNAME) == 0)
 			same++;
 		if (same == count)
 			return count;

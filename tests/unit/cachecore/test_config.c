@@ -3,6 +3,7 @@
 #include "cachecore/config.h"
 
 #include <sys/auxv.h>
+#include <sys/uio.h>
 
 #include "cachecore/disk/path.h"
 #include "tests/support/unit.h"
@@ -497,10 +498,23 @@ TEST(a_small_bound_has_a_unit)
 	}
 }
 
+/* qemu-user lacks the call that reads the environment, and who changed the user has no other way to. */
+static bool kernel_reads_memory(void)
+{
+	char from = 1, to = 0;
+	const struct iovec there = { &from, 1 }, here = { &to, 1 };
+
+	return process_vm_readv(getpid(), &here, 1, &there, 1, 0) == 1;
+}
+
 TEST(uses_a_home_that_belongs_to_the_superuser)
 {
 	uid_t user = geteuid();
 
+	if (user == 0 && !kernel_reads_memory()) {
+		(void)printf("SKIPPED: no process_vm_readv; ");
+		return;
+	}
 	set("HOME", "/usr");
 	CU_ASSERT_FATAL(user != 0 || seteuid(12345) == 0);
 	load();
