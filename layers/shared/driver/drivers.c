@@ -181,6 +181,7 @@ const struct drv_driver drv_drivers[] = {
 		.files = { "/usr/share/pocl/*.bc", "/usr/share/pocl/include/*.h",
 			   "/usr/local/share/pocl/*.bc", "/usr/local/share/pocl/include/*.h" },
 		.variables = pocl,
+		.debug_keys = true,
 	},
 	{
 		/*
