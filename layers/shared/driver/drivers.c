@@ -189,6 +189,7 @@ const struct drv_driver drv_drivers[] = {
 		/* 7.1's devices of Level Zero, for SPIR-V. By strace it reads its arguments' files alone. */
 		.tools = { { "/usr{,/local}/bin/llvm-spirv" LLVM_VERSIONS, "-o" },
 			   { "/usr/lib/llvm*/bin/llvm-spirv", "-o" } },
+		.debug_keys = true,
 	},
 	{
 		/*
