@@ -76,7 +76,8 @@ TEST(objects_and_a_library)
 {
 	const char *const arguments[] = { "library", NULL };
 
-	cold_and_warm(arguments, "link 0", 4);
+	/* AMD's libraries are not cached, nor is what is made of them. */
+	cold_and_warm(arguments, "link 0", driver_is("amd") ? 2 : 4);
 	if (driver_is("stub")) {
 		CU_ASSERT_EQUAL(driver_counted("compile"), 4);
 		CU_ASSERT_EQUAL(driver_counted("link"), 4);

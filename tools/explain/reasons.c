@@ -32,6 +32,7 @@ static const struct reason bypasses[] = {
 	{ "include-changed", "a header changed during the build" },
 	{ "instrumented", "debugging or instrumentation of programs is switched on" },
 	{ "layer-below", "another layer between the cache and the driver may change what is built (ckcache doctor)" },
+	{ "library", "the driver would end the process if it were asked about a library of objects from the cache" },
 	{ "link-callback", "the link has a callback" },
 	{ "link-input", "an input of the link has no known entry" },
 	{ "link-refused", "the driver refused to link cached objects, and a file that one was made from has changed" },

@@ -169,6 +169,11 @@ static void gather(struct link *link)
 		link->sequence.bypass = reason;
 		return;
 	}
+	/* It answers about one that it linked, and not about one that was loaded. */
+	if (is_library(link) && link->driver->unbuilt_ends_process) {
+		link->sequence.bypass = "library";
+		return;
+	}
 	if (!drv_options_are_harmless(link->driver->options, link->options)) {
 		link->sequence.bypass = "option";
 		return;

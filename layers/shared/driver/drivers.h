@@ -83,7 +83,8 @@ struct drv_driver {
 	bool compiles_with_kernels;
 	/*
 	 * Asked for the kernels of a program that was never built, it ends the process; after a build that
-	 * failed it answers. So a failure is no answer for another program.
+	 * failed it answers, and of a library that it linked itself. So a failure is no answer for another
+	 * program, and no library is cached.
 	 */
 	bool unbuilt_ends_process;
 	/* clCloneKernel is much faster than clCreateKernel. */

@@ -302,24 +302,23 @@ void drv_note_made(int directory, const char *path)
 }
 
 /* Whether some build may depend on what lies in a directory, since it did not make all of that. */
-static bool names_matter(const char *path, struct drv_answer *answer)
+static bool names_matter(const char *path)
 {
 	const struct dirent64 *entry;
 	struct cmn_listing listing;
 	char name[PATH_MAX];
 	struct stat info;
+	const struct drv_answer answer = { .path = name, .info = &info };
 	bool ret;
 
-	answer->path = name;
-	answer->info = &info;
 	(void)snprintf(name, sizeof(name), "%s", path);
-	if (stat(path, &info) != 0 || matters(answer) || !cmn_listing_open(&listing, AT_FDCWD, path))
+	if (stat(path, &info) != 0 || matters(&answer) || !cmn_listing_open(&listing, AT_FDCWD, path))
 		return true;
 	do {
 		entry = cmn_listing_next(&listing);
 		ret = entry && ((size_t)snprintf(name, sizeof(name), "%s/%s", path, entry->d_name) >= sizeof(name) ||
 				fstatat(listing.fd, entry->d_name, &info, AT_SYMLINK_NOFOLLOW) != 0 ||
-				matters(answer));
+				matters(&answer));
 	} while (entry && !ret);
 	cmn_listing_close(&listing);
 	return ret;
@@ -330,13 +329,13 @@ void drv_note_listing(const char *path)
 	int saved = errno;
 	char listed[PATH_MAX];
 	struct cc_manifest_names names = { 0 };
-	struct drv_answer look = { 0 }, answer = {
+	struct drv_answer answer = {
 		.path = listed, .names = &names, .by_driver = drv_hooked_objects_is_of_driver(caller),
 	};
 
 	if (path && (size_t)snprintf(listed, sizeof(listed), "%s/", path) < sizeof(listed)) {
 		/* What the build alone has made there is as if nothing was. */
-		if (names_matter(path, &look) && !cc_manifest_read_names(listed, &names))
+		if (names_matter(path) && !cc_manifest_read_names(listed, &names))
 			answer.names = NULL;
 		tell(false, drv_observation_note_listing, &answer);
 	} else {
