@@ -140,7 +140,7 @@ TEST(what_was_built_gets_the_name_of_the_drivers_cache)
 
 TEST(what_has_no_such_name_stays)
 {
-	static const char *const images[] = { "kernel", "_UNCACHED", TEMPORARY, "a" TEMPORARY "abcdef", "a" OWN };
+	static const char *const images[] = { "kernel", "_UNCACHED", TEMPORARY, "a" TEMPORARY "abcdef", ("a" OWN) };
 	char far[SIZE];
 
 	for (size_t i = 0; i < sizeof(images) / sizeof(images[0]); i++)
