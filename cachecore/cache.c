@@ -513,6 +513,15 @@ void cc_cache_put(struct cc_cache *cache, const struct cc_key *key, struct cc_en
 	cc_level_switch_leave(cache->levels, level);
 }
 
+bool cc_cache_put_again(struct cc_cache *cache, const struct cc_key *key, struct cc_entry *entry)
+{
+	struct cc_level *level = cc_level_switch_enter(cache->levels);
+	bool done = cc_level_put_again(level, key, cache->memo, entry);
+
+	cc_level_switch_leave(cache->levels, level);
+	return done;
+}
+
 void cc_cache_reject(struct cc_cache *cache, const struct cc_key *key,
 		     const struct cc_entry *entry)
 {

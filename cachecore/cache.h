@@ -98,6 +98,11 @@ CMN_CHECKED enum cmn_status cc_cache_get(struct cc_cache *cache, const struct cc
 /* Keeps and stores a result that was built outside of get_or_build (asynchronous builds, blobs). Borrows entry. */
 void cc_cache_put(struct cc_cache *cache, const struct cc_key *key, struct cc_entry *entry);
 /*
+ * The same of a failure (cc_entry_set_failed) that the driver's own cache had a part in, so that what it depends
+ * on was not seen. false: no other process saw that of the same failure, and nothing is kept.
+ */
+bool cc_cache_put_again(struct cc_cache *cache, const struct cc_key *key, struct cc_entry *entry);
+/*
  * Removes everything under the key from both levels. CMN_OK also if there was nothing.
  * CMN_ERR_ACCESS: read-only. CMN_BUSY: another process held a lock for more than some ms, and the
  * entry is still on disk.

@@ -143,6 +143,15 @@ static struct cmn_view told(const struct cc_entry *entry)
 	return payload;
 }
 
+bool cc_entry_take_manifest(struct cc_entry *entry, struct cc_entry *former)
+{
+	if (!former->failed || !cmn_view_equal(told(entry), told(former)))
+		return false;
+	entry->manifest = former->manifest;
+	former->manifest = NULL;
+	return true;
+}
+
 bool cc_entry_confirm(const struct cc_entry *entry, const struct cc_entry *former, struct cc_witnesses *ret)
 {
 	const struct cc_witnesses *seen = &former->witnesses;

@@ -108,6 +108,8 @@ bool cc_entry_in_memory_only(const struct cc_entry *entry);
 void cc_entry_set_witness(struct cc_entry *entry, uint64_t run);
 /* Of one that was read: whether two processes saw the same. */
 bool cc_entry_is_confirmed(const struct cc_entry *entry);
+/* What former, which was read and tells of the same failure, depends on becomes what entry does. false: it does not. */
+bool cc_entry_take_manifest(struct cc_entry *entry, struct cc_entry *former);
 /* The witnesses of entry, which was just built, where former, which was read, tells of the same failure. false: it does not. */
 bool cc_entry_confirm(const struct cc_entry *entry, const struct cc_entry *former, struct cc_witnesses *ret);
 /* By its first owner: it came from the remote tier, and need not be uploaded. */

@@ -200,6 +200,21 @@ void cc_level_put(struct cc_level *level, const struct cc_key *key, struct cc_en
 		cc_build_lock_release(lock);
 }
 
+bool cc_level_put_again(struct cc_level *level, const struct cc_key *key, struct cc_file_memo *memo,
+			struct cc_entry *entry)
+{
+	struct cc_entry *former;
+	bool same;
+
+	if (!level || cc_store_get_failure(level->store, key, memo, &former) != CMN_OK)
+		return false;
+	same = cc_entry_take_manifest(entry, former);
+	cc_entry_unref(former);
+	if (same)
+		cc_level_put(level, key, entry, NULL);
+	return same;
+}
+
 bool cc_level_stores(const struct cc_level *level)
 {
 	return level && level->writer;

@@ -70,6 +70,12 @@ bool cc_level_stores(const struct cc_level *level);
 /* Stores the entry (writer.h). Takes the lock (may be NULL), which is released when the entry can be found or is not stored. */
 void cc_level_put(struct cc_level *level, const struct cc_key *key, struct cc_entry *entry,
 		 struct cc_build_lock *lock);
+/*
+ * Stores a failure of which nobody saw what it depends on, where another process saw that of the same one:
+ * the entry, which has no other owner, takes it over. false: none did.
+ */
+bool cc_level_put_again(struct cc_level *level, const struct cc_key *key, struct cc_file_memo *memo,
+			struct cc_entry *entry);
 /* As cc_writer_put_recipe. false: impossible (read-only, no memory). */
 bool cc_level_put_recipe(struct cc_level *level, const struct cc_recipe *recipe);
 /*

@@ -40,6 +40,7 @@ struct lookup {
 	const char *root;
 	int root_fd;
 	uint64_t used_ns;		/* when it was last used, of the .bin that was read last */
+	bool doubtful;			/* failure need not be believed */
 	struct cc_entry *failure;	/* a build of this key that failed, to be believed where there is nothing else; NULL: none */
 	uint64_t lock_until;		/* of removals; 0: none yet */
 };
@@ -135,7 +136,7 @@ static bool is_believed(const struct lookup *lookup, const struct cc_entry *fail
 /* A failure is no result: the search goes on, since the same may have been built another time. */
 static enum cmn_status put_aside(struct lookup *lookup, struct cc_entry *failure)
 {
-	if (!lookup->failure && is_believed(lookup, failure))
+	if (!lookup->failure && (lookup->doubtful || is_believed(lookup, failure)))
 		lookup->failure = failure;
 	else
 		cc_entry_unref(failure);
@@ -402,6 +403,21 @@ enum cmn_status cc_store_get(struct cc_store *store, const struct cc_key *key,
 	if (report)
 		*report = lookup.report;
 	return status;
+}
+
+enum cmn_status cc_store_get_failure(struct cc_store *store, const struct cc_key *key,
+				     struct cc_file_memo *memo, struct cc_entry **ret)
+{
+	struct lookup lookup = { .store = store, .memo = memo, .key = cc_key_view(key), .doubtful = true };
+	struct cc_entry *entry;
+
+	if (cc_key_status(key) != CMN_OK || !store->config->dir)
+		return CMN_MISS;
+	cc_entry_dir_path_of(key, lookup.report.place.entry_dir);
+	if (get_from(&lookup, store->config->dir, &entry) == CMN_OK)
+		cc_entry_unref(entry);
+	*ret = lookup.failure;
+	return lookup.failure ? CMN_OK : CMN_MISS;
 }
 
 bool cc_store_may_have(const struct cc_store *store, const struct cc_key *key)

@@ -70,6 +70,10 @@ CMN_CHECKED enum cmn_status cc_store_get(struct cc_store *store, const struct cc
 					 struct cc_file_memo *memo, size_t kept_len,
 					 struct cc_entry **ret, struct cc_store_report *report);
 
+/* The failure of that key in the root, whose dependencies hold now, whoever saw it. CMN_MISS: none. */
+CMN_CHECKED enum cmn_status cc_store_get_failure(struct cc_store *store, const struct cc_key *key,
+						 struct cc_file_memo *memo, struct cc_entry **ret);
+
 /* Whether the root may have an entry of that key, by one system call: false is certain at that moment. */
 bool cc_store_may_have(const struct cc_store *store, const struct cc_key *key);
 

@@ -86,7 +86,8 @@ static struct outcome wait_for(struct running running)
 
 /*
  * All of what a cold run could store is a hit in the warm one, which therefore misses so much
- * less. before: as it began.
+ * less, and what failed in the same way in two subjects, each of which is a process, is remembered. before: as
+ * it began.
  */
 static void check_hits(const struct driver_stats *before, const struct driver_stats *cold,
 		       const struct driver_stats *warm)
@@ -96,8 +97,8 @@ static void check_hits(const struct driver_stats *before, const struct driver_st
 	CU_ASSERT_EQUAL(cold->errors, 0);
 	CU_ASSERT_EQUAL(warm->errors, 0);
 	CU_ASSERT_EQUAL(warm->stores, cold->stores);
-	CU_ASSERT_EQUAL(warm->misses - cold->misses,
-			cold->misses - before->misses - (cold->stores - before->stores));
+	CU_ASSERT(warm->misses - cold->misses <=
+		  cold->misses - before->misses - (cold->stores - before->stores));
 	if (cold->stores)
 		CU_ASSERT(warm->hits_disk + warm->hits_memory - cold->hits_disk - cold->hits_memory >=
 			  cold->stores);

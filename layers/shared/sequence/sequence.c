@@ -95,6 +95,25 @@ static void leave_recipe(struct drv_sequence *sequence)
 	}
 }
 
+/*
+ * A failure that the driver's own cache had a part in, as Mesa's has the front end's result: one more process that
+ * sees it, if another one saw what it depends on.
+ */
+static bool confirm(struct drv_sequence *sequence)
+{
+	struct cc_entry *entry;
+	bool done;
+
+	if (sequence->outcome != DRV_BUILD_FAILED || !sequence->bypass ||
+	    strcmp(sequence->bypass, "driver-cached") != 0 || sequence->steps->capture(sequence, &entry) != CMN_OK)
+		return false;
+	done = cc_cache_put_again(sequence->cache, sequence->key, entry);
+	cc_entry_unref(entry);
+	if (done)
+		sequence->bypass = NULL;
+	return done;
+}
+
 enum cmn_status drv_sequence_capture(struct drv_sequence *sequence, struct cc_entry **ret)
 {
 	const struct drv_sequence_steps *steps = sequence->steps;
@@ -107,7 +126,8 @@ enum cmn_status drv_sequence_capture(struct drv_sequence *sequence, struct cc_en
 		return CMN_MISS;
 	}
 	if (!drv_sequence_see(sequence)) {
-		leave_recipe(sequence);
+		if (!confirm(sequence))
+			leave_recipe(sequence);
 		return CMN_MISS;
 	}
 	if (steps->capture(sequence, ret) == CMN_OK)

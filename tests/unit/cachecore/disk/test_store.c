@@ -1395,6 +1395,20 @@ TEST(what_was_built_outranks_a_failure)
 	CU_ASSERT_STRING_EQUAL(get(&bench, &bench.key, NULL), "image");
 }
 
+/* Whoever saw it, as long as what it depends on holds. */
+TEST(a_failure_can_be_found_before_it_is_believed)
+{
+	struct cc_entry *entry;
+
+	CU_ASSERT_EQUAL(cc_store_get_failure(bench.store, &bench.key, NULL, &entry), CMN_MISS);
+	put_failure("x.c:1", 1);
+	CU_ASSERT_EQUAL_FATAL(cc_store_get_failure(bench.store, &bench.key, NULL, &entry), CMN_OK);
+	CU_ASSERT_FALSE(cc_entry_is_confirmed(entry));
+	cc_entry_unref(entry);
+	CU_ASSERT_EQUAL(put(&bench, &bench.key, "image"), CMN_OK);
+	CU_ASSERT_EQUAL(cc_store_get_failure(bench.store, &bench.key, NULL, &entry), CMN_MISS);
+}
+
 /* What others' machines could not compile. */
 TEST(a_failure_in_another_directory_counts_for_nothing)
 {
