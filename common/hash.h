@@ -7,6 +7,7 @@
 #ifndef COMMON_HASH_H
 #define COMMON_HASH_H
 
+#include <endian.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -37,7 +38,7 @@ static inline uint64_t cmn_hash_u64(const struct cmn_hash *hash)
 	uint64_t value;
 
 	memcpy(&value, hash->bytes, sizeof(value));
-	return value;
+	return le64toh(value);	/* files have it: the same on every machine */
 }
 
 /* The next bytes of encoded data; past its end, zero. */

@@ -21,9 +21,9 @@ static void *make_room(void *few, size_t size, cl_uint count)
 	return memset(few, 0, FEW_DEVICES * size);
 }
 
-static void release_room(void *room, const void *few)
+static void release_room(void *room, cl_uint count)
 {
-	if (room != few)
+	if (count > FEW_DEVICES)
 		free(room);
 }
 
@@ -36,7 +36,7 @@ static bool make_list(struct device_list *ret, cl_uint count)
 
 static void release_list(struct device_list *list)
 {
-	release_room(list->devices, list->few);
+	release_room(list->devices, list->count);
 }
 
 static cl_int get_devices(cl_program handle, struct device_list *ret)
@@ -135,7 +135,7 @@ static cl_int give_sizes(const struct answer *answer, size_t *ret)
 		else
 			ret[i] = 0;
 	}
-	release_room(sizes, few);
+	release_room(sizes, count);
 	return error;
 }
 
@@ -169,7 +169,7 @@ static cl_int give_images(const struct answer *answer, unsigned char **images)
 			if (wanted[i] && cc_entry_find(loaded->entry, CC_TAG_IMAGE, i, &image))
 				memcpy(wanted[i], image.data, image.len);
 		}
-	release_room(wanted, few);
+	release_room(wanted, count);
 	return error;
 }
 

@@ -2,6 +2,8 @@
 /* test_value: only what a trusted key has signed comes back, and as it was. */
 #include "cachecore/remote/value.h"
 
+#include <endian.h>
+
 #include <dlfcn.h>
 
 #include "cachecore/entry.h"
@@ -217,19 +219,19 @@ TEST(lengths_are_bounded_and_do_not_overflow)
 
 	for (size_t i = 0; i < sizeof(lengths) / sizeof(lengths[0]); i++) {
 		OWNED(cmn_buffer_release) struct cmn_buffer bytes = make_unsigned();
-		uint64_t src_len, bin_len, sum;
+		uint64_t src_len, bin_len, sum, len = htole64(lengths[i]);
 
 		memcpy(&src_len, bytes.data + SRC_LEN_AT, 8);
 		memcpy(&bin_len, bytes.data + BIN_LEN_AT, 8);
-		sum = src_len + bin_len;
-		memcpy(bytes.data + SRC_LEN_AT, &lengths[i], 8);
+		sum = le64toh(src_len) + le64toh(bin_len);
+		memcpy(bytes.data + SRC_LEN_AT, &len, 8);
 		CU_ASSERT_EQUAL(check(&bytes, &value), CMN_ERR_CORRUPT);
 		/* With a sum that is right, if numbers wrapped around. */
-		bin_len = sum - lengths[i];
+		bin_len = htole64(sum - lengths[i]);
 		memcpy(bytes.data + BIN_LEN_AT, &bin_len, 8);
 		CU_ASSERT_EQUAL(check(&bytes, &value), CMN_ERR_CORRUPT);
-		memcpy(bytes.data + BIN_LEN_AT, &lengths[i], 8);
-		src_len = sum - lengths[i];
+		memcpy(bytes.data + BIN_LEN_AT, &len, 8);
+		src_len = htole64(sum - lengths[i]);
 		memcpy(bytes.data + SRC_LEN_AT, &src_len, 8);
 		CU_ASSERT_EQUAL(check(&bytes, &value), CMN_ERR_CORRUPT);
 	}
