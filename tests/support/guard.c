@@ -37,7 +37,7 @@ static bool look_at_descriptors(bool *given, bool complain)
 
 	while (all && (entry = readdir(all))) {
 		char path[PATH_MAX] = "", link[64];
-		int fd = atoi(entry->d_name);
+		int fd = (int)strtol(entry->d_name, NULL, 10);
 
 		if (entry->d_name[0] == '.' || fd == dirfd(all) || fd <= STDERR_FILENO || fd >= MOST || given[fd])
 			continue;
