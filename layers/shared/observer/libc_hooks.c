@@ -218,10 +218,11 @@ static int watched_posix_spawn(pid_t *ret, const char *path, const posix_spawn_f
 			       char *const environment[])
 {
 	bool wanted = DRV_NOTES_WANTED();
+	bool is_plain = !actions || !actions->__used;	/* else it may have another directory, and files */
 	int result;
 
 	if (wanted)
-		drv_note_run(&(struct drv_run){ path, arguments }, environment);
+		drv_note_run(&(struct drv_run){ path, is_plain ? arguments : NULL }, environment);
 	result = posix_spawn(ret, path, actions, attributes, arguments, environment);
 	if (wanted && result == 0 && ret)
 		drv_note_spawned(*ret);
@@ -230,8 +231,12 @@ static int watched_posix_spawn(pid_t *ret, const char *path, const posix_spawn_f
 
 static int watched_execve(const char *path, char *const arguments[], char *const environment[])
 {
+	int result;
+
 	drv_note_exec(&(struct drv_run){ path, arguments }, environment);
-	return execve(path, arguments, environment);
+	result = execve(path, arguments, environment);
+	drv_note_exec_failed();
+	return result;
 }
 
 static int watched_execv(const char *path, char *const arguments[])
@@ -342,7 +347,8 @@ static int watched_clone(int (*run)(void *), void *stack, int flags, void *argum
 	return clone(run, stack, flags, argument, more[0], more[1], more[2]);
 }
 
-/* System calls past libc: those that look at files. */
+/* System calls past libc: those that look at files. Of its arguments it does not know how many there are. */
+__attribute__((no_sanitize_address))
 static long watched_syscall(long number, ...)
 {
 	long a[6];

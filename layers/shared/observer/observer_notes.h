@@ -44,6 +44,8 @@ void drv_note_forked(const struct drv_driver *driver, const int ends[2], pid_t p
 void drv_note_vfork(void);
 /* This process is about to become the program. */
 void drv_note_exec(const struct drv_run *run, char *const environment[]);
+/* It did not. */
+void drv_note_exec_failed(void);
 /* A child ended; status is as waitpid gives it, or NULL. */
 void drv_note_ended(pid_t pid, const int *status);
 /* The observation cannot be relied on; reason is static. */
