@@ -107,7 +107,7 @@ struct drv_driver {
 	unsigned int load_rate;
 	/* Prefixes of the file names of compilers that it loads itself, besides what it is linked with. */
 	const char *compilers[DRV_LISTS];
-	/* Compilers that some versions load only when they first compile, by the names that they use. */
+	/* Compilers that some versions load only when they first compile, by the names that they use, the first choice first. */
 	const char *late_compilers[DRV_LISTS];
 	/*
 	 * Patterns (fnmatch) of files and directories in its own cache, for which the code of its own

@@ -205,9 +205,9 @@ static int watched_renameat2(int from_directory, const char *from, int to_direct
 {
 	int result = renameat2(from_directory, from, to_directory, to, flags);
 
-	if (DRV_NOTES_WANTED() && result == 0) {
-		drv_note_write(to_directory, to, 0);
-		if (flags & RENAME_EXCHANGE)
+	if (DRV_NOTES_WANTED()) {
+		drv_note_write(to_directory, to, result ? errno : 0);
+		if (result == 0 && (flags & RENAME_EXCHANGE))
 			drv_note_unsure("file-made");
 	}
 	return result;

@@ -276,7 +276,7 @@ static void note_unwritten(struct drv_observation *observation, const struct drv
  * What a driver makes is a dependency of no build. Others' code may be the application's: what it
  * makes is the build's own only where that called it.
  */
-static void note_written(int directory, const char *path, bool made)
+static void note_written(int directory, const char *path, bool made, int error)
 {
 	int saved = errno;
 	char spelled[PATH_MAX];
@@ -286,6 +286,10 @@ static void note_written(int directory, const char *path, bool made)
 	};
 	bool of_driver = drv_hooked_objects_is_of_driver_or_within(caller);
 
+	if (error && error != EEXIST && !drv_is_absence(error))
+		tell(of_driver, note_unwritten, NULL);
+	if (error)
+		return;
 	if (!path || !path[0] || (!mine && !of_driver))
 		return;
 	if (spell(directory, path, spelled)) {
@@ -301,15 +305,12 @@ static void note_written(int directory, const char *path, bool made)
 
 void drv_note_write(int directory, const char *path, int error)
 {
-	if (!error)
-		note_written(directory, path, false);
-	else if (error != EEXIST && !drv_is_absence(error))
-		tell(drv_hooked_objects_is_of_driver_or_within(caller), note_unwritten, NULL);
+	note_written(directory, path, false, error);
 }
 
-void drv_note_made(int directory, const char *path)
+void drv_note_made(int directory, const char *path, int error)
 {
-	note_written(directory, path, true);
+	note_written(directory, path, true, error);
 }
 
 /* Whether some build may depend on what lies in a directory, since it did not make all of that. */

@@ -24,8 +24,8 @@ bool drv_notes_wanted(const void *from);
 void drv_note_look(int directory, const char *path, int error, struct stat *info, int fd);
 /* The driver made or wrote what path names, if error is 0. */
 void drv_note_write(int directory, const char *path, int error);
-/* The driver made a directory, and nothing was there before. */
-void drv_note_made(int directory, const char *path);
+/* The driver made a directory, and nothing was there before, if error is 0. */
+void drv_note_made(int directory, const char *path, int error);
 /* What lies in a directory was listed. */
 void drv_note_listing(const char *path);
 /* The name of the working directory was asked for. */

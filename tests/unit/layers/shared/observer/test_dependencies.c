@@ -225,6 +225,23 @@ TEST(what_the_driver_read_and_wrote_is_no_dependency)
 	CU_ASSERT(depends_on(CC_DEPENDENCY_FILE, "there.h"));
 }
 
+/* Such a failure may be for want of it. */
+TEST(a_failure_where_something_could_not_be_made_is_told)
+{
+	static const char *const ways[] = { "stat", "mkdir" };
+	const struct drv_observer_text failed = { .failed = true };
+
+	CU_ASSERT_EQUAL(symlink("loop", "loop"), 0);
+	for (size_t i = 0; i < 2; i++) {
+		struct drv_observation *observation = begin(false);
+
+		observed(ways[i], i ? "loop/made" : "absent");
+		reason = "";
+		CU_ASSERT_EQUAL(drv_observer_end(observation, &failed, NULL, &manifest, &reason), i ? CMN_MISS : CMN_OK);
+		CU_ASSERT_STRING_EQUAL(reason, i ? "file-unwritten" : "");
+	}
+}
+
 TEST(what_was_made_and_removed_keeps_nothing)
 {
 	struct drv_observation *observation = begin(false);
