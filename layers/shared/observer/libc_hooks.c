@@ -333,6 +333,10 @@ static int watched_fxstatat(int version, int directory, const char *path, struct
 	return watched_fstatat(directory, path, ret, flags);
 }
 
+/* It passes on as many arguments as there may be, and so reads beyond those that there are. */
+#define READS_ALL __attribute__((no_sanitize_address))
+
+READS_ALL
 static int watched_clone(int (*run)(void *), void *stack, int flags, void *argument, ...)
 {
 	void *more[3];
@@ -347,8 +351,8 @@ static int watched_clone(int (*run)(void *), void *stack, int flags, void *argum
 	return clone(run, stack, flags, argument, more[0], more[1], more[2]);
 }
 
-/* System calls past libc: those that look at files. Of its arguments it does not know how many there are. */
-__attribute__((no_sanitize_address))
+/* System calls past libc: those that look at files. */
+READS_ALL
 static long watched_syscall(long number, ...)
 {
 	long a[6];
