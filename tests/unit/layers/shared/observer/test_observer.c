@@ -770,7 +770,12 @@ TEST(a_child_waits_for_no_thread_of_its_parent)
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 #define DEEPBIND 0	/* refused by their runtimes */
-#else
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+#define DEEPBIND 0
+#endif
+#endif
+#ifndef DEEPBIND
 #define DEEPBIND RTLD_DEEPBIND
 #endif
 
