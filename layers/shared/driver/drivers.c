@@ -279,6 +279,15 @@ bool drv_drivers_have_file(const char *path)
 	return false;
 }
 
+bool drv_driver_caches_alone(const struct drv_driver *driver, const char *path)
+{
+	for (size_t i = 0; i < DRV_LISTS && driver->cached_alone[i]; i++) {
+		if (fnmatch(driver->cached_alone[i], path, 0) == 0)
+			return true;
+	}
+	return false;
+}
+
 bool drv_is_cached_as(const char *text)
 {
 	static const char letters[] = "ABCDEFGHIJKLMNOP";

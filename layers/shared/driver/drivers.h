@@ -107,7 +107,7 @@ struct drv_driver {
 	unsigned int load_rate;
 	/* Prefixes of the file names of compilers that it loads itself, besides what it is linked with. */
 	const char *compilers[DRV_LISTS];
-	/* Compilers that some versions load only when they first compile, by the names that they use. */
+	/* Compilers that some versions load only when they first compile, by the names that they use, the first choice first. */
 	const char *late_compilers[DRV_LISTS];
 	/*
 	 * Patterns (fnmatch) of files and directories in its own cache, for which the code of its own
@@ -153,6 +153,8 @@ const struct drv_driver *drv_driver_of(const char *library);
 bool drv_driver_has_compiler(const struct drv_driver *driver, const char *file_name);
 /* Whether a path is of some driver's files, by the rows. */
 bool drv_drivers_have_file(const char *path);
+/* Whether a path is of the driver's cache, whoever looks for it. */
+bool drv_driver_caches_alone(const struct drv_driver *driver, const char *path);
 /* Whether a text begins with what pocl's cache calls a program: letters from A to P, of which the third is a slash. */
 #define DRV_CACHED_AS_SIZE 41	/* with a NUL */
 bool drv_is_cached_as(const char *text);

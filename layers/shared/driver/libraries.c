@@ -247,16 +247,17 @@ static enum cmn_status note_file(void *ctx, const struct drv_library_file *file)
 	return CMN_ERR_NOMEM;
 }
 
-/* A driver opens one version of a compiler: another one need not be looked for. */
-static bool has_other_version(const struct cmn_buffer *names, const char *soname)
+/* A driver opens the first version of a compiler that is there: after a loaded one none need be looked for. */
+static bool has_better_version(const struct cmn_buffer *names, const char *const *all, size_t which)
 {
-	const char *version = strstr(soname, ".so.");
-	const char *at = (const char *)names->data, *end = at + names->len;
-	size_t len = version ? (size_t)(version - soname) + strlen(".so.") : strlen(soname) + 1;
+	const char *version = strstr(all[which], ".so.");
+	size_t len = version ? (size_t)(version - all[which]) + strlen(".so.") : strlen(all[which]) + 1;
 
-	while (at < end && strncmp(at, soname, len) != 0)
-		at += strlen(at) + 1;
-	return at < end && !has_name(names, soname);
+	for (size_t i = 0; i < which; i++) {
+		if (strncmp(all[i], all[which], len) == 0 && has_name(names, all[i]))
+			return true;
+	}
+	return false;
 }
 
 /* Outside the dynamic linker's lock, since it is asked where it would look. */
@@ -268,7 +269,7 @@ static void find_late(struct identification *wanted)
 		size_t count = 0;
 
 		for (size_t j = 0; j < DRV_LISTS && all[j]; j++) {
-			if (!has_other_version(&wanted->loaded, all[j]))
+			if (!has_better_version(&wanted->loaded, all, j))
 				names[count++] = all[j];
 		}
 		/* One that is left out is not in the key, and makes it wrong when it comes. */

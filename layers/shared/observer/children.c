@@ -5,9 +5,11 @@
  */
 #include "layers/shared/observer/children.h"
 
+#include <errno.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "layers/shared/driver/environment.h"
@@ -15,32 +17,45 @@
 /* What the thread has that forked, in the child. */
 static _Thread_local struct {
 	const struct drv_driver *driver;	/* NULL: it is in no child */
-	int tell;
-	bool strayed;
+	/* It has the end to read from, too, so that no signal comes if its parent does not wait for it. */
+	int ends[2];
+	ino_t pipe;
 } child;
 
-void drv_child_enter(int tell, const struct drv_driver *driver)
+void drv_child_enter(const int ends[2], const struct drv_driver *driver)
 {
+	struct stat info;
+
 	child.driver = driver;
-	child.tell = tell;
-	child.strayed = false;
+	child.pipe = fstat(ends[0], &info) == 0 ? info.st_ino : 0;
+	memcpy(child.ends, ends, sizeof(child.ends));
 }
 
-bool drv_child_strays(void)
+/* A child may close all that it has, and open something else by that number. */
+static bool is_pipe(int end)
 {
-	if (child.driver)
-		child.strayed = true;
-	return child.driver;
+	struct stat info;
+
+	return fstat(end, &info) == 0 && S_ISFIFO(info.st_mode) && info.st_ino == child.pipe;
 }
 
 bool drv_child_leave(void)
 {
-	bool was = child.driver;
+	int saved = errno;
+	char told[512];
 
-	if (was)
-		(void)close(child.tell);	/* nothing was written */
+	if (!child.driver)
+		return false;
+	/* The program that it told of did not run. */
+	while (is_pipe(child.ends[0]) && read(child.ends[0], told, sizeof(told)) > 0)
+		continue;
+	for (int i = 0; i < 2; i++) {
+		if (is_pipe(child.ends[i]))
+			(void)close(child.ends[i]);	/* nothing was written */
+	}
 	child.driver = NULL;
-	return was;
+	errno = saved;
+	return true;
 }
 
 /* Allocates nothing, since another thread of the parent may have been allocating. */
@@ -61,10 +76,9 @@ bool drv_child_runs(const struct drv_run *run, char *const environment[])
 		len += (uint32_t)size;
 	}
 	memcpy(text, &len, sizeof(len));
-	/* The pipe takes it whole or not; nobody waits. */
-	if (!child.strayed && drv_environment_passes(child.driver, environment) &&
-	    write(child.tell, text, sizeof(len) + len) < 0)
-		child.strayed = true;
+	/* What the pipe does not take whole was not told; nobody waits. */
+	if (drv_environment_passes(child.driver, environment) && is_pipe(child.ends[1]))
+		(void)!write(child.ends[1], text, sizeof(len) + len);
 	return true;
 }
 
@@ -74,7 +88,6 @@ struct drv_told_run *drv_child_told(int told)
 	uint32_t len = 0;
 	size_t count = 0;
 
-	/* Twice told, the first run failed. */
 	if (!ret || read(told, &len, sizeof(len)) != sizeof(len) || !len || len > sizeof(ret->text) ||
 	    read(told, ret->text, sizeof(ret->text)) != (ssize_t)len || ret->text[len - 1]) {
 		free(ret);

@@ -2,7 +2,7 @@
 /*
  * children: what a process that a driver forks during a build tells the build's thread: the program that
  * it runs. A child has no part in its parent's memory, so it writes that into a pipe, just before; this is
- * open until the build's thread has waited for the child. Nothing else that the child does may matter.
+ * open until the build's thread has waited for the child, and in the child until it does anything else.
  */
 #ifndef SHARED_OBSERVER_CHILDREN_H
 #define SHARED_OBSERVER_CHILDREN_H
@@ -29,13 +29,14 @@ struct drv_told_run {
 	char text[DRV_RUN_TEXT];
 };
 
-/* In the child, after the fork. Takes the pipe's end; what the driver's environment says is compared. */
-void drv_child_enter(int tell, const struct drv_driver *driver);
-/* Whether this thread is in such a child, which then did something that nobody follows. */
-bool drv_child_strays(void);
+/* In the child, after the fork. Takes the pipe; what the driver's environment says is compared. */
+void drv_child_enter(const int ends[2], const struct drv_driver *driver);
 /* Before it runs a program. false: this thread is in no such child. */
 bool drv_child_runs(const struct drv_run *run, char *const environment[]);
-/* It has a life of its own. Whether this thread was in one. */
+/*
+ * It does something that nobody follows: it has told nothing, and has a life of its own. Whether this thread
+ * was in one. Leaves errno alone.
+ */
 bool drv_child_leave(void);
 
 /* In the parent, once the child has ended: what it ran, if it did only that. Allocates *ret. NULL: unknown. */

@@ -65,23 +65,48 @@ static bool is_made(const struct lookup *lookup)
 	return lookup->made;
 }
 
-/*
- * Whether it lies in a directory that the build made: nothing was there, and no other build gets
- * there. What somebody else puts there meanwhile counts by itself.
- */
-static bool is_within_made(const struct drv_observation *observation, const char *path)
+static bool is_gone(const struct lookup *lookup)
 {
-	return !strstr(path, "/../") && is_below(observation, path, is_made);
+	return lookup->gone;
 }
 
-/* Whether the build made anything in the directory that it listed, or in its cache there: then it is its own. */
+/*
+ * Whether it lies in a directory that the build made: nothing was there. Where that is gone, no other build gets
+ * there; in one that stays something may come later. What somebody else puts there meanwhile counts by itself.
+ */
+static bool is_within(const struct drv_observation *observation, const char *path,
+		      bool (*is_so)(const struct lookup *lookup))
+{
+	return !strstr(path, "/../") && is_below(observation, path, is_so);
+}
+
+/* Whether the build made that below the directory, or in its cache there. */
+static bool is_own_below(const struct lookup *lookup, const char *directory, size_t len)
+{
+	return (lookup->finding == FOUND_OWN || (lookup->cached && lookup->written)) &&
+	       strncmp(lookup->path, directory, len) == 0 &&
+	       (directory[len - 1] == '/' || lookup->path[len] == '/');	/* listed: with its slash */
+}
+
+/* Whether the build made a name of those that it listed: then the directory is its own. */
+static bool has_own_name(const struct drv_observation *observation, const char *directory)
+{
+	size_t len = strlen(directory);
+
+	for (const struct lookup *lookup = observation->lookups; lookup; lookup = lookup->hh.next) {
+		if (is_own_below(lookup, directory, len) && !strchr(lookup->path + len, '/'))
+			return true;
+	}
+	return false;
+}
+
+/* Whether it made anything there, however deep. */
 static bool has_own_below(const struct drv_observation *observation, const char *directory)
 {
 	size_t len = strlen(directory);
 
 	for (const struct lookup *lookup = observation->lookups; lookup; lookup = lookup->hh.next) {
-		if ((lookup->finding == FOUND_OWN || (lookup->cached && lookup->written)) && strncmp(lookup->path, directory, len) == 0 &&
-		    (directory[len - 1] == '/' || lookup->path[len] == '/'))	/* listed: with its slash */
+		if (is_own_below(lookup, directory, len))
 			return true;
 	}
 	return false;
@@ -121,10 +146,8 @@ static bool is_cached(const struct drv_observation *observation, const struct lo
 {
 	const struct drv_driver *driver = observation->driver;
 
-	for (size_t i = 0; i < DRV_LISTS && driver->cached_alone[i]; i++) {
-		if (fnmatch(driver->cached_alone[i], lookup->path, 0) == 0)
-			return true;
-	}
+	if (drv_driver_caches_alone(driver, lookup->path))
+		return true;
 	for (size_t i = 0; i < DRV_LISTS && driver->cached[i]; i++) {
 		if (fnmatch(driver->cached[i], lookup->path, 0) == 0)
 			return lookup->by_driver || lies_beside_own(observation, lookup->path);
@@ -142,8 +165,10 @@ static bool is_drivers_directory(const struct drv_observation *observation, cons
 void drv_dependencies_judge(struct drv_observation *observation)
 {
 	bool known = drv_observation_knows_callers(observation);
+	struct stat info;
 
 	for (struct lookup *lookup = observation->lookups; lookup; lookup = lookup->hh.next) {
+		lookup->gone = lookup->made && lstat(lookup->path, &info) != 0;
 		lookup->cached = known && is_cached(observation, lookup);
 		if (known)
 			lookup->kept = lookup->cached || (!lookup->by_other && lookup->written) ||
@@ -318,9 +343,9 @@ static const char *add_names(struct gathering *gathering, const struct lookup *l
 	struct cc_manifest_names now;
 
 	/* Without what the build made itself, it has to be empty. */
-	if (is_within_made(observation, lookup->path))
-		return lookup->has_names && !lookup->names.count ? NULL : "directory-listed";
-	if (has_own_below(observation, lookup->path))
+	if (is_within(observation, lookup->path, is_made) && (!lookup->has_names || lookup->names.count))
+		return "directory-listed";
+	if (is_within(observation, lookup->path, is_gone) || has_own_name(observation, lookup->path))
 		return NULL;
 	if (!lookup->has_names || drv_is_of_system(lookup->path) ||
 	    !cc_manifest_read_names(lookup->path, &now) || !cc_manifest_names_equal(&now, &lookup->names))
@@ -398,7 +423,7 @@ static const char *add_dependency(struct gathering *gathering, const struct look
 			return drv_observation_is_own(observation, info.st_dev, info.st_ino) ? NULL : "include-changed";
 		if (!drv_is_absence(errno))
 			return "include-changed";
-		if (is_within_made(observation, lookup->path))
+		if (is_within(observation, lookup->path, is_gone))
 			return NULL;
 		if (!is_below(observation, lookup->path, is_absent))
 			gathering->status = cc_manifest_add_absent(gathering->manifest, lookup->path);
@@ -432,7 +457,8 @@ static bool uses_directory_name(const struct gathering *gathering)
 	for (const struct lookup *lookup = observation->lookups; lookup; lookup = lookup->hh.next) {
 		if ((lookup->finding == FOUND_NOTHING || lookup->finding == FOUND_FILE) &&
 		    strncmp(lookup->path, observation->directory, len) == 0 &&
-		    lookup->path[len] == '/' && !is_of_cache(lookup) && !is_within_made(observation, lookup->path))
+		    lookup->path[len] == '/' && !is_of_cache(lookup) &&
+		    !is_within(observation, lookup->path, is_gone))
 			return true;
 	}
 	return false;

@@ -205,9 +205,9 @@ static int watched_renameat2(int from_directory, const char *from, int to_direct
 {
 	int result = renameat2(from_directory, from, to_directory, to, flags);
 
-	if (DRV_NOTES_WANTED() && result == 0) {
-		drv_note_write(to_directory, to, 0);
-		if (flags & RENAME_EXCHANGE)
+	if (DRV_NOTES_WANTED()) {
+		drv_note_write(to_directory, to, result ? errno : 0);
+		if (result == 0 && (flags & RENAME_EXCHANGE))
 			drv_note_unsure("file-made");
 	}
 	return result;
@@ -218,10 +218,11 @@ static int watched_posix_spawn(pid_t *ret, const char *path, const posix_spawn_f
 			       char *const environment[])
 {
 	bool wanted = DRV_NOTES_WANTED();
+	bool is_plain = !actions || !actions->__used;	/* else it may have another directory, and files */
 	int result;
 
 	if (wanted)
-		drv_note_run(&(struct drv_run){ path, arguments }, environment);
+		drv_note_run(&(struct drv_run){ path, is_plain ? arguments : NULL }, environment);
 	result = posix_spawn(ret, path, actions, attributes, arguments, environment);
 	if (wanted && result == 0 && ret)
 		drv_note_spawned(*ret);
@@ -230,8 +231,12 @@ static int watched_posix_spawn(pid_t *ret, const char *path, const posix_spawn_f
 
 static int watched_execve(const char *path, char *const arguments[], char *const environment[])
 {
+	int result;
+
 	drv_note_exec(&(struct drv_run){ path, arguments }, environment);
-	return execve(path, arguments, environment);
+	result = execve(path, arguments, environment);
+	drv_note_exec_failed();
+	return result;
 }
 
 static int watched_execv(const char *path, char *const arguments[])
@@ -328,6 +333,10 @@ static int watched_fxstatat(int version, int directory, const char *path, struct
 	return watched_fstatat(directory, path, ret, flags);
 }
 
+/* It passes on as many arguments as there may be, and so reads beyond those that there are. */
+#define READS_ALL __attribute__((no_sanitize_address))
+
+READS_ALL
 static int watched_clone(int (*run)(void *), void *stack, int flags, void *argument, ...)
 {
 	void *more[3];
@@ -343,6 +352,7 @@ static int watched_clone(int (*run)(void *), void *stack, int flags, void *argum
 }
 
 /* System calls past libc: those that look at files. */
+READS_ALL
 static long watched_syscall(long number, ...)
 {
 	long a[6];

@@ -31,6 +31,7 @@ struct lookup {
 	enum finding finding;
 	bool written;			/* by the build, after it was found */
 	bool made;			/* a directory that was not there before the build made it */
+	bool gone;			/* that, and it is gone when the build is over */
 	bool opened;			/* else only looked at */
 	uint64_t looked;		/* the number of the first look that is not excused; 0: all are */
 	bool by_descriptor;		/* of its directory: the path's beginning was not asked for */

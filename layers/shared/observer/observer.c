@@ -69,6 +69,7 @@ static _Thread_local const void *caller;	/* whose call is noted */
  */
 void drv_observer_fork_child(void)
 {
+	(void)drv_child_leave();	/* a child's child tells nothing */
 	(void)drv_hooked_objects_free_lock(&lock);
 	drv_hooked_objects_after_fork();
 	observations = NULL;
@@ -91,11 +92,21 @@ void drv_note_loading(void)
 
 /* Records. */
 
+/* A forked child that does anything but run a program is followed no more. */
+static bool leave_child(void)
+{
+	bool was = drv_child_leave();
+
+	if (was)
+		atomic_store(&going_on, 0);
+	return was;
+}
+
 bool drv_notes_wanted(const void *from)
 {
 	if (atomic_load_explicit(&going_on, memory_order_relaxed) == 0)
 		return false;
-	if (drv_child_strays())
+	if (leave_child())
 		return false;
 	caller = from;
 	if (mine)
@@ -265,7 +276,7 @@ static void note_unwritten(struct drv_observation *observation, const struct drv
  * What a driver makes is a dependency of no build. Others' code may be the application's: what it
  * makes is the build's own only where that called it.
  */
-static void note_written(int directory, const char *path, bool made)
+static void note_written(int directory, const char *path, bool made, int error)
 {
 	int saved = errno;
 	char spelled[PATH_MAX];
@@ -275,6 +286,10 @@ static void note_written(int directory, const char *path, bool made)
 	};
 	bool of_driver = drv_hooked_objects_is_of_driver_or_within(caller);
 
+	if (error && error != EEXIST && !drv_is_absence(error))
+		tell(of_driver, note_unwritten, NULL);
+	if (error)
+		return;
 	if (!path || !path[0] || (!mine && !of_driver))
 		return;
 	if (spell(directory, path, spelled)) {
@@ -290,15 +305,12 @@ static void note_written(int directory, const char *path, bool made)
 
 void drv_note_write(int directory, const char *path, int error)
 {
-	if (!error)
-		note_written(directory, path, false);
-	else if (error != EEXIST && !drv_is_absence(error))
-		tell(drv_hooked_objects_is_of_driver_or_within(caller), note_unwritten, NULL);
+	note_written(directory, path, false, error);
 }
 
-void drv_note_made(int directory, const char *path)
+void drv_note_made(int directory, const char *path, int error)
 {
-	note_written(directory, path, true);
+	note_written(directory, path, true, error);
 }
 
 /* Whether some build may depend on what lies in a directory, since it did not make all of that. */
@@ -479,11 +491,14 @@ void drv_note_forked(const struct drv_driver *driver, const int ends[2], pid_t p
 {
 	int saved = errno;
 
-	(void)close(ends[pid ? 1 : 0]);	/* nothing was written */
 	if (pid == 0) {
-		drv_child_enter(ends[1], driver);
+		drv_child_enter(ends, driver);
 		atomic_store(&going_on, 1);	/* the hooks are asked */
-	} else if (pid > 0) {
+		errno = saved;
+		return;
+	}
+	(void)close(ends[1]);	/* nothing was written */
+	if (pid > 0) {
 		mine->child.pid = pid;
 		mine->child.told = ends[0];
 	} else {
@@ -517,12 +532,20 @@ void drv_note_exec(const struct drv_run *run, char *const environment[])
 	errno = saved;
 }
 
+void drv_note_exec_failed(void)
+{
+	(void)leave_child();
+	if (mine)
+		drv_note_unsure("other-process");
+}
+
 void drv_note_ended(pid_t pid, const int *status)
 {
 	int saved = errno;
 	bool known;
 
-	if (!mine || mine->child.state == CHILD_NONE || mine->child.pid != pid)
+	/* Of a child of vfork the number is not known, and 0 is no child's. */
+	if (pid <= 0 || !mine || mine->child.state == CHILD_NONE || mine->child.pid != pid)
 		return;
 	known = status && WIFEXITED(*status) && WEXITSTATUS(*status) == 0;
 	if (mine->child.state == CHILD_FORKED) {
@@ -588,8 +611,7 @@ struct drv_observation *drv_observer_begin(const struct drv_observer_request *re
 {
 	struct drv_observation *observation = calloc(1, sizeof(*observation));
 
-	if (drv_child_leave())
-		atomic_store(&going_on, 0);
+	(void)leave_child();
 	if (!observation)
 		return NULL;
 	if (request->switched_off || !drv_slots_known()) {
@@ -762,11 +784,13 @@ void drv_observer_cached_as(const struct drv_observation *observation, char ret[
 	bool several = false;
 
 	ret[0] = '\0';
-	if (!observation || !observation->driver->own_cache)
+	if (!observation || !observation->driver || !observation->driver->own_cache)
 		return;
 	cmn_mutex_lock(&lock);
 	for (const struct lookup *lookup = observation->lookups; lookup; lookup = lookup->hh.next) {
-		for (const char *at = strchr(lookup->path, '/'); lookup->by_driver && at; at = strchr(at + 1, '/')) {
+		bool its = lookup->by_driver || drv_driver_caches_alone(observation->driver, lookup->path);
+
+		for (const char *at = strchr(lookup->path, '/'); its && at; at = strchr(at + 1, '/')) {
 			if (!drv_is_cached_as(at + 1))
 				continue;
 			several = several || (*ret && strncmp(ret, at + 1, DRV_CACHED_AS_SIZE - 1) != 0);

@@ -24,8 +24,8 @@ bool drv_notes_wanted(const void *from);
 void drv_note_look(int directory, const char *path, int error, struct stat *info, int fd);
 /* The driver made or wrote what path names, if error is 0. */
 void drv_note_write(int directory, const char *path, int error);
-/* The driver made a directory, and nothing was there before. */
-void drv_note_made(int directory, const char *path);
+/* The driver made a directory, and nothing was there before, if error is 0. */
+void drv_note_made(int directory, const char *path, int error);
 /* What lies in a directory was listed. */
 void drv_note_listing(const char *path);
 /* The name of the working directory was asked for. */
@@ -44,6 +44,8 @@ void drv_note_forked(const struct drv_driver *driver, const int ends[2], pid_t p
 void drv_note_vfork(void);
 /* This process is about to become the program. */
 void drv_note_exec(const struct drv_run *run, char *const environment[]);
+/* It did not. */
+void drv_note_exec_failed(void);
 /* A child ended; status is as waitpid gives it, or NULL. */
 void drv_note_ended(pid_t pid, const int *status);
 /* The observation cannot be relied on; reason is static. */

@@ -12,6 +12,7 @@
 #include <sched.h>
 #include <signal.h>
 #include <spawn.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -228,8 +229,8 @@ static void do_rename_nothing(const char *path)
 
 static void do_mkdir(const char *path)
 {
-	(void)!mkdir(path, 0700);
-	do_stat(path);
+	if (mkdir(path, 0700) == 0 || errno == EEXIST)
+		do_stat(path);
 }
 
 static void do_mkdtemp(const char *path)
@@ -369,6 +370,44 @@ static void do_vfork(const char *path)
 	wait_for(child);
 }
 
+/* By a function that nobody follows, and without waiting. */
+static void do_vfork_polled(const char *path)
+{
+	char *const arguments[] = { "true", NULL };
+	pid_t child = vfork();
+
+	(void)path;
+	if (child == 0) {
+		(void)execvp(arguments[0], arguments);
+		_exit(127);
+	}
+	while (child > 0 && waitpid(child, NULL, WNOHANG) == 0)
+		continue;
+}
+
+static int count_descriptors(void)
+{
+	int count = 0;
+
+	for (int fd = 0; fd < 4096; fd++)
+		count += fcntl(fd, F_GETFD) >= 0;
+	return count;
+}
+
+/* A child that lives on has nothing open that its parent had not. */
+static void do_fork_own(const char *path)
+{
+	int before = count_descriptors(), status = 1;
+	pid_t child = fork();
+
+	if (child == 0) {
+		close_if(open(path, O_RDONLY));
+		_exit(count_descriptors() == before ? 0 : 1);
+	}
+	if (waitpid(child, &status, 0) != child || status != 0)
+		abort();
+}
+
 static void do_spawn(const char *path)
 {
 	char *const arguments[] = { "true", NULL };
@@ -391,32 +430,43 @@ static void do_spawn_linker(const char *path)
 
 enum tool_way {
 	TOOL_FORKED, TOOL_VFORKED, TOOL_SPAWNED, TOOL_STRAYS, TOOL_WITH_LIBRARIES, TOOL_LEFT, TOOL_SECOND,
-	TOOL_UNASKED,
+	TOOL_UNASKED, TOOL_REFUSED, TOOL_REFUSED_VFORKED, TOOL_SPAWNED_ELSEWHERE,
 };
 
 /* Runs what the words say. */
 static void run_tool(const char *words, enum tool_way way)
 {
 	static const char *const libraries[] = { "LD_LIBRARY_PATH=/nowhere", NULL };
+	static char large[1 << 18] = "LARGE=";	/* more than the kernel takes */
+	char *const refused[] = { large, NULL };
 	char *text = strdup(words), *rest = text, *arguments[8] = { NULL };
+	bool is_refused = way == TOOL_REFUSED || way == TOOL_REFUSED_VFORKED;
+	posix_spawn_file_actions_t actions;
 	pid_t child = -1;
 	int status;
 
 	for (size_t i = 0; i < 7; i++)
 		arguments[i] = strtok_r(rest, " ", &rest);
-	if (way == TOOL_SPAWNED) {
-		if (posix_spawn(&child, arguments[0], NULL, NULL, arguments, environ) != 0)
+	memset(large + strlen(large), 'x', sizeof(large) - 1 - strlen(large));
+	if (way == TOOL_SPAWNED || way == TOOL_SPAWNED_ELSEWHERE) {
+		(void)posix_spawn_file_actions_init(&actions);	/* allocates nothing */
+		if (way == TOOL_SPAWNED_ELSEWHERE && posix_spawn_file_actions_addchdir_np(&actions, ".") != 0)
+			abort();
+		if (posix_spawn(&child, arguments[0], &actions, NULL, arguments, environ) != 0)
 			child = -1;
+		(void)posix_spawn_file_actions_destroy(&actions);
 	} else {
-		child = way == TOOL_VFORKED ? vfork() : fork();
+		child = way == TOOL_VFORKED || way == TOOL_REFUSED_VFORKED ? vfork() : fork();
 		if (child == 0 && way == TOOL_STRAYS)
 			close_if(open("/dev/null", O_RDONLY));
 		if (child == 0 && way == TOOL_WITH_LIBRARIES)
 			(void)execve(arguments[0], arguments, (char *const *)libraries);
+		else if (child == 0 && is_refused)
+			(void)execve(arguments[0], arguments, refused);
 		else if (child == 0)
 			(void)execv(arguments[0], arguments);
 		if (child == 0)
-			_exit(127);
+			_exit(is_refused ? 0 : 127);
 	}
 	if (way == TOOL_SECOND)
 		do_process(NULL);
@@ -433,6 +483,9 @@ static void do_tool_spawned(const char *words) { run_tool(words, TOOL_SPAWNED); 
 static void do_tool_strays(const char *words) { run_tool(words, TOOL_STRAYS); }
 static void do_tool_with_libraries(const char *words) { run_tool(words, TOOL_WITH_LIBRARIES); }
 static void do_tool_left(const char *words) { run_tool(words, TOOL_LEFT); }
+static void do_tool_refused(const char *words) { run_tool(words, TOOL_REFUSED); }
+static void do_tool_refused_vforked(const char *words) { run_tool(words, TOOL_REFUSED_VFORKED); }
+static void do_tool_spawned_elsewhere(const char *words) { run_tool(words, TOOL_SPAWNED_ELSEWHERE); }
 static void do_tool_unasked(const char *words) { run_tool(words, TOOL_UNASKED); }
 static void do_tool_second(const char *words) { run_tool(words, TOOL_SECOND); }
 
@@ -676,7 +729,10 @@ void observed_do(const char *how, const char *path)
 		{ "tool", do_tool }, { "tool-vforked", do_tool_vforked }, { "tool-spawned", do_tool_spawned },
 		{ "tool-strays", do_tool_strays }, { "tool-with-libraries", do_tool_with_libraries },
 		{ "tool-left", do_tool_left }, { "tool-second", do_tool_second },
-		{ "tool-unasked", do_tool_unasked },
+		{ "tool-unasked", do_tool_unasked }, { "tool-refused", do_tool_refused },
+		{ "tool-refused-vforked", do_tool_refused_vforked },
+		{ "tool-spawned-elsewhere", do_tool_spawned_elsewhere },
+		{ "vfork-polled", do_vfork_polled }, { "fork-own", do_fork_own },
 	};
 
 	for (size_t i = 0; i < sizeof(ways) / sizeof(ways[0]); i++) {

@@ -184,13 +184,35 @@ TEST(a_tool_that_fails_leaves_the_build_unknown)
 
 TEST(a_child_that_does_more_is_unknown)
 {
+	CU_ASSERT_EQUAL(build("tool", "-o result made"), CMN_OK);	/* it is observed on */
 	EXPECT_UNKNOWN(build("tool-strays", "-o result made"), "other-process");
 	EXPECT_UNKNOWN(build("tool-with-libraries", "-o result made"), "other-process");
 	EXPECT_UNKNOWN(build("tool-second", "-o result made"), "other-process");
+	EXPECT_UNKNOWN(build("tool-refused", "-o result made"), "other-process");
+	EXPECT_UNKNOWN(build("tool-refused-vforked", "-o result made"), "other-process");
+	EXPECT_UNKNOWN(build("tool-spawned-elsewhere", "-o result made"), "other-process");
 	EXPECT_UNKNOWN(build("tool-unasked", "-o result made"), "other-process");
 	EXPECT_UNKNOWN(build("tool-left", "-o result made"), "other-process");
 	CU_ASSERT(wait(NULL) > 0);
 	CU_ASSERT_EQUAL(build("tool", "-o result made"), CMN_OK);
+}
+
+TEST(a_child_that_lives_on_has_nothing_of_ckcaches)
+{
+	EXPECT_UNKNOWN(build("fork-own", "made"), "other-process");
+}
+
+TEST(standard_input_is_never_read)
+{
+	char text[8] = "";
+	int ends[2];
+
+	CU_ASSERT_EQUAL_FATAL(pipe(ends), 0);
+	CU_ASSERT_EQUAL_FATAL(dup2(ends[0], STDIN_FILENO), STDIN_FILENO);
+	CU_ASSERT_EQUAL(write(ends[1], "text", 5), 5);
+	EXPECT_UNKNOWN(build("vfork-polled", ""), "other-process");
+	CU_ASSERT_EQUAL(read(STDIN_FILENO, text, sizeof(text)), 5);
+	CU_ASSERT_STRING_EQUAL(text, "text");
 }
 
 TEST(a_child_of_a_build_observes_for_itself)

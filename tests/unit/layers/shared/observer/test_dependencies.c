@@ -56,6 +56,13 @@ TEST(a_listed_directory_is_its_own_where_it_made_something)
 	observed("list", "sub");
 	CU_ASSERT_EQUAL(end_with(observation, NULL, false), CMN_OK);
 	CU_ASSERT_FALSE(depends_on(CC_DEPENDENCY_NAMES, "sub/"));
+	/* What it makes deeper is none of the names. */
+	unit_write("sub/deep/there.h", "");
+	observation = begin(false);
+	observed("mkdir", "sub/deep/made");
+	observed("write", "sub/deep/own");
+	observed("list", "sub");
+	EXPECT_DEPENDS(end_with(observation, NULL, false), CC_DEPENDENCY_NAMES, "sub/");
 }
 
 /* As clang does with /opt, to find rocm-* there. */
@@ -106,8 +113,10 @@ TEST(a_directory_that_the_build_made_is_its_own)
 		observed("open", "own/file");
 		if (!left)
 			CU_ASSERT_EQUAL(system("rm -r own"), 0);
-		EXPECT_COUNT(end_with(observation, NULL, false), 0);
+		/* What stays may have more in it later. */
+		EXPECT_COUNT(end_with(observation, NULL, false), left);
 	}
+	CU_ASSERT(depends_on(CC_DEPENDENCY_ABSENT, "own/deep/absent.h"));
 	/* It was there before. */
 	observation = begin(false);
 	observed("mkdir", "own");
@@ -216,6 +225,23 @@ TEST(what_the_driver_read_and_wrote_is_no_dependency)
 	CU_ASSERT(depends_on(CC_DEPENDENCY_FILE, "there.h"));
 }
 
+/* Such a failure may be for want of it. */
+TEST(a_failure_where_something_could_not_be_made_is_told)
+{
+	static const char *const ways[] = { "stat", "mkdir" };
+	const struct drv_observer_text failed = { .failed = true };
+
+	CU_ASSERT_EQUAL(symlink("loop", "loop"), 0);
+	for (size_t i = 0; i < 2; i++) {
+		struct drv_observation *observation = begin(false);
+
+		observed(ways[i], i ? "loop/made" : "absent");
+		reason = "";
+		CU_ASSERT_EQUAL(drv_observer_end(observation, &failed, NULL, &manifest, &reason), i ? CMN_MISS : CMN_OK);
+		CU_ASSERT_STRING_EQUAL(reason, i ? "file-unwritten" : "");
+	}
+}
+
 TEST(what_was_made_and_removed_keeps_nothing)
 {
 	struct drv_observation *observation = begin(false);
@@ -317,6 +343,12 @@ TEST(what_the_drivers_cache_calls_a_program_is_told)
 	observation = begin_as(driver, false);
 	compiler("open", path_of(0, program));
 	expect_cached_as(observation, "");
+	/* But not by a name that is none's but the cache's, if the driver has its compiler within. */
+	driver->cached_alone[0] = "*/program.bc";
+	observation = begin_as(driver, false);
+	compiler("open", path_of(0, program));
+	expect_cached_as(observation, one);
+	driver->cached_alone[0] = NULL;
 	/* Of several it is not known which one is meant. */
 	observation = begin_as(driver, false);
 	observed("open", path_of(0, program));
