@@ -762,7 +762,7 @@ void drv_observer_cached_as(const struct drv_observation *observation, char ret[
 	bool several = false;
 
 	ret[0] = '\0';
-	if (!observation || !observation->driver->own_cache)
+	if (!observation || !observation->driver || !observation->driver->own_cache)
 		return;
 	cmn_mutex_lock(&lock);
 	for (const struct lookup *lookup = observation->lookups; lookup; lookup = lookup->hh.next) {
