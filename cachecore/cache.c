@@ -395,6 +395,20 @@ static enum cmn_status get_remote(struct cc_cache *cache, struct cc_level *level
 	return status;
 }
 
+/* Of an entry on disk that is a failure, instead: what others have built. Returns where *entry is from. */
+static enum cc_origin outrank(struct cc_cache *cache, struct cc_level *level, const struct cc_key *key,
+			      struct cc_entry **entry, bool *keep)
+{
+	struct cc_entry *result;
+
+	if (!cc_entry_failed(*entry) || get_remote(cache, level, key, &result, NULL, NULL) != CMN_OK)
+		return CC_ORIGIN_DISK;
+	cc_entry_unref(*entry);
+	*entry = result;
+	*keep = true;
+	return CC_ORIGIN_REMOTE;
+}
+
 /* With what there is by now: other threads and processes wait for it. */
 static enum cmn_status build_entry(struct cc_level *level, const struct cc_key *key,
 				   cc_cache_build_fn build, void *ctx,
@@ -437,7 +451,9 @@ enum cmn_status cc_cache_get_or_build(struct cc_cache *cache, const struct cc_ke
 	status = read_level(cache, level, key, claim.hash, &entry, &keep);
 	if (status != CMN_OK)
 		status = wait_for_build(cache, level, key, claim.hash, &entry, &keep, &lock);
-	if (status != CMN_OK) {
+	if (status == CMN_OK) {
+		origin = outrank(cache, level, key, &entry, &keep);
+	} else {
 		origin = CC_ORIGIN_REMOTE;
 		/* What is not stored is not uploaded: nobody is to wait for it, nor for a worker. */
 		status = get_remote(cache, level, key, &entry, lock,
@@ -490,7 +506,9 @@ enum cmn_status cc_cache_get(struct cc_cache *cache, const struct cc_key *key,
 	/* Only the level in memory asks for the hash. */
 	status = read_level(cache, level, key,
 			    cache->programs ? (unsigned int)cmn_quick_hash(view) : 0, &entry, &keep);
-	if (status != CMN_OK) {
+	if (status == CMN_OK) {
+		origin = outrank(cache, level, key, &entry, &keep);
+	} else {
 		origin = CC_ORIGIN_REMOTE;
 		status = get_remote(cache, level, key, &entry, NULL, NULL);
 	}

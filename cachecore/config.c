@@ -653,6 +653,7 @@ static enum cmn_status load(const struct cmn_log *log, const char *system_file, 
 		settle_log(&config, sources->origins[find_setting("log")].text);
 	if (status == CMN_OK && built_for) {
 		config.built_for = strndup(built_for, NAME_MAX);
+		config.remember_failures = false;	/* what fails there need not fail in the program */
 		config.makes_no_root = config.dir && access(config.dir, F_OK) == 0;
 		status = config.built_for ? CMN_OK : CMN_ERR_NOMEM;
 	}

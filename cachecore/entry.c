@@ -112,9 +112,10 @@ bool cc_entry_in_memory_only(const struct cc_entry *entry)
 	return entry->in_memory_only;
 }
 
-void cc_entry_set_failed(struct cc_entry *entry, bool in_memory_only)
+void cc_entry_set_failed(struct cc_entry *entry, bool in_memory_only, uint64_t began_ns)
 {
 	entry->failed = true;
+	entry->began_ns = began_ns;
 	entry->in_memory_only = in_memory_only;
 }
 

@@ -73,6 +73,7 @@ struct cc_entry {
 	bool too_large;
 	bool in_memory_only;
 	bool failed;
+	uint64_t began_ns;	/* of a failure: when its build began (monotonic); of one that was read: 0 */
 	struct cc_witnesses witnesses;
 	bool remote, claimed;
 };
@@ -100,8 +101,11 @@ void cc_entry_fail(struct cc_entry *entry);
  */
 CMN_CHECKED enum cmn_status cc_entry_finish(struct cc_entry *entry, struct cc_manifest *manifest);
 
-/* While building: it tells how a build failed, for this machine alone; in_memory_only: for this process alone. */
-void cc_entry_set_failed(struct cc_entry *entry, bool in_memory_only);
+/*
+ * While building: it tells how a build failed that began then (monotonic), for this machine alone;
+ * in_memory_only: for this process alone.
+ */
+void cc_entry_set_failed(struct cc_entry *entry, bool in_memory_only, uint64_t began_ns);
 bool cc_entry_failed(const struct cc_entry *entry);
 bool cc_entry_in_memory_only(const struct cc_entry *entry);
 /* By its first owner, before it is written: which process saw it fail. */

@@ -35,7 +35,10 @@
 #define CC_NONCE_RUNS 8
 #define CC_NONCE_PAUSE_NS (UINT64_C(7) * 86400 * 1000000000)
 
-/* A number of this process's own, as far as chance goes. */
+/*
+ * A number of this process's own, as far as chance goes. A child has its parent's: what chance made before the
+ * fork, or went wrong when a driver was loaded, is the same in both.
+ */
 uint64_t cc_nonce_run(void);
 /*
  * Whether a build of this key (its encoding) is to be stored. run: the

@@ -42,6 +42,7 @@ struct lookup {
 	uint64_t used_ns;		/* when it was last used, of the .bin that was read last */
 	bool doubtful;			/* failure need not be believed */
 	struct cc_entry *failure;	/* a build of this key that failed, to be believed where there is nothing else; NULL: none */
+	bool unread;			/* there may be more than could be read now, also what outranks failure */
 	uint64_t lock_until;		/* of removals; 0: none yet */
 };
 
@@ -293,6 +294,7 @@ static enum cmn_status settle(struct lookup *lookup, unsigned int n, enum cmn_st
 		return status;
 	if (cc_entry_dir_status_damaged(status))
 		note_damage(lookup, n, status);
+	lookup->unread = lookup->unread || status != CMN_MISS;
 	return CMN_MISS;
 }
 
@@ -303,10 +305,12 @@ static enum cmn_status try_others(struct lookup *lookup, struct cc_entry **ret)
 	struct cc_entry_dir_scan scan;
 	int entry_dir_fd;
 
-	if (cc_entry_dir_find(lookup->root_fd, lookup->report.place.entry_dir, &entry_dir_fd) != CMN_OK)
-		return CMN_MISS;
-	status = cc_entry_dir_scan(entry_dir_fd, &scan);
-	(void)close(entry_dir_fd);	/* read only */
+	status = cc_entry_dir_find(lookup->root_fd, lookup->report.place.entry_dir, &entry_dir_fd);
+	if (status == CMN_OK) {
+		status = cc_entry_dir_scan(entry_dir_fd, &scan);
+		(void)close(entry_dir_fd);	/* read only */
+	}
+	lookup->unread = lookup->unread || (status != CMN_OK && status != CMN_MISS);
 	if (status != CMN_OK)
 		return CMN_MISS;
 	status = CMN_MISS;
@@ -351,6 +355,7 @@ static enum cmn_status get_from(struct lookup *lookup, const char *root, struct 
 	if (status == CMN_ERR_ACCESS && !own)
 		cmn_log_once(lookup->store->log, &lookup->store->tier_logged, CMN_LOG_WARNING,
 			     "%s is not looked in: %s", root, reason);
+	lookup->unread = lookup->unread || (status != CMN_OK && status != CMN_MISS && status != CMN_ERR_ACCESS);
 	if (status != CMN_OK)
 		return CMN_MISS;
 	lookup->root = root;
@@ -394,7 +399,7 @@ enum cmn_status cc_store_get(struct cc_store *store, const struct cc_key *key,
 			status = get_from(&lookup, *tier, ret);
 		entry_dir[0] = '\0';
 	}
-	if (status == CMN_MISS && lookup.failure) {
+	if (status == CMN_MISS && lookup.failure && !lookup.unread) {
 		*ret = lookup.failure;
 		status = CMN_OK;
 	} else {

@@ -228,14 +228,16 @@ static enum cmn_status take_witnesses(int entry_dir_fd, unsigned int n, uint64_t
 	const struct cc_src src = { .hash = prepared->src_hash };
 	struct cc_witnesses witnesses;
 	struct cc_entry *former;
-	enum cmn_status status = CMN_OK;
+	enum cmn_status status = cc_entry_dir_read_bin(entry_dir_fd, NULL, n, prepared->trust, &src, NULL, NULL,
+						       &former);
 
-	if (cc_entry_dir_read_bin(entry_dir_fd, NULL, n, prepared->trust, &src, NULL, NULL, &former) != CMN_OK)
-		return CMN_OK;
+	/* What cannot be read now may have worked: only what is of no use to anybody is written over. */
+	if (status != CMN_OK)
+		return status == CMN_MISS || status == CMN_STALE || status == CMN_ERR_CORRUPT ? CMN_OK : status;
 	if (!cc_entry_failed(former))
 		status = CMN_STALE;
 	else if (cc_store_failure_lives(stored_ns, now_ns) &&
-		 now_ns - stored_ns > cc_entry_build_ns(prepared->entry) &&
+		 now_ns - stored_ns > cmn_clock_monotonic() - prepared->entry->began_ns &&
 		 cc_entry_confirm(prepared->entry, former, &witnesses))
 		status = encode(prepared, &witnesses);
 	cc_entry_unref(former);

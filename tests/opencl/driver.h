@@ -124,7 +124,7 @@ void driver_tool_says(const char *file, unsigned int line, int code, const char 
 
 /* The cache's counts since it was made. */
 struct driver_stats {
-	uint64_t hits_memory, hits_disk, misses, deferred, stores, errors, entries, bypasses;
+	uint64_t hits_memory, hits_disk, misses, deferred, failed, stores, errors, entries, bypasses;
 	uint64_t recipes, quarantined;
 };
 struct driver_stats driver_stats(void);

@@ -208,6 +208,7 @@ struct driver_stats driver_stats_in(const char *cache)
 		.hits_disk = number_of(text, "hits_disk"),
 		.misses = number_of(text, "misses"),
 		.deferred = number_of(text, "deferred"),
+		.failed = number_of(text, "failed"),
 		.stores = number_of(text, "stores"),
 		.errors = number_of(text, "errors"),
 		.entries = number_of(text, "entries"),

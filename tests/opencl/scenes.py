@@ -27,7 +27,7 @@ SCENES = (
     "object-kernels", "embedded", "library", "failing-again", "devices-in-turn", "second-device",
     "some-binaries", "compile-in-turn", "link-two", "failing-until", "odd-list", "link-before",
     "link-changed", "token", "tokens-failing", "empty", "kernel-order", "queries again", "failing-link",
-    "failing-link called", "link-before called",
+    "failing-link called", "link-before called", "live-clone",
 )
 # What the command tells of it.
 TOLD = ("explain --last 20", "explain --last 20 --json", "verify")

@@ -84,9 +84,20 @@ static struct outcome wait_for(struct running running)
 	return outcome;
 }
 
+/* What the driver built between the two. */
+static uint64_t built_between(const struct driver_stats *from, const struct driver_stats *to)
+{
+	return to->misses - to->failed - (from->misses - from->failed);
+}
+
+static uint64_t lookups_between(const struct driver_stats *from, const struct driver_stats *to)
+{
+	return to->misses + to->hits_memory + to->hits_disk - (from->misses + from->hits_memory + from->hits_disk);
+}
+
 /*
- * All of what a cold run could store is a hit in the warm one, which therefore misses so much
- * less, and what failed in the same way in two subjects, each of which is a process, is remembered. before: as
+ * All of what a cold run could store is a hit in the warm one, which therefore builds so much
+ * less. What failed in the same way in two subjects, each of which is a process, is remembered. before: as
  * it began.
  */
 static void check_hits(const struct driver_stats *before, const struct driver_stats *cold,
@@ -97,8 +108,11 @@ static void check_hits(const struct driver_stats *before, const struct driver_st
 	CU_ASSERT_EQUAL(cold->errors, 0);
 	CU_ASSERT_EQUAL(warm->errors, 0);
 	CU_ASSERT_EQUAL(warm->stores, cold->stores);
-	CU_ASSERT(warm->misses - cold->misses <=
-		  cold->misses - before->misses - (cold->stores - before->stores));
+	CU_ASSERT_EQUAL(built_between(cold, warm), built_between(before, cold) - (cold->stores - before->stores));
+	CU_ASSERT(warm->failed - cold->failed <= cold->failed - before->failed);
+	/* What is not built again for being remembered is a hit; real drivers' own caches make a bypass of some. */
+	if (driver_is("stub"))
+		CU_ASSERT_EQUAL(lookups_between(cold, warm), lookups_between(before, cold));
 	if (cold->stores)
 		CU_ASSERT(warm->hits_disk + warm->hits_memory - cold->hits_disk - cold->hits_memory >=
 			  cold->stores);

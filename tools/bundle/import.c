@@ -132,7 +132,7 @@ static enum cmn_status import_entry(struct importing *importing, struct cmn_view
 	}
 	if (status == CMN_ERR_CORRUPT)
 		importing->damaged++;
-	else if (status == CMN_ERR_VERSION)
+	else if (status == CMN_ERR_VERSION || status == CMN_MISS)
 		importing->foreign++;
 	else if (status == CMN_ERR_TOO_LARGE)
 		importing->too_large++;

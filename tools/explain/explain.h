@@ -19,6 +19,7 @@ struct question {
 	struct run_history_event event;	/* of the history, or made of a trace's line; texts are borrowed */
 	bool of_trace;		/* the history does not know it */
 	size_t run_place;	/* in the history, of the run's first event; 0: not known */
+	bool remembered;	/* what it failed with is stored */
 	bool has_summary;
 	struct cmn_buffer summary;	/* of its key */
 	struct cmn_buffer key;		/* whole, if it is stored; else empty */

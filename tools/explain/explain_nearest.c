@@ -227,6 +227,8 @@ static bool visit_entry(void *ctx, const struct cc_store_item *item)
 	};
 
 	terminal_progress_count("explain", ++walk->seen);
+	if (walk->own_keys && walk->only && item->failed && item->status == CMN_OK)
+		walk->only->remembered = true;
 	if (!item->key.len || item->failed || !may_matter(walk, &candidate))
 		return true;
 	cc_key_summary_append(&summary, item->key);

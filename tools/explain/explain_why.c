@@ -243,6 +243,9 @@ static void add_failure(struct question *question)
 
 	rebuild_causes_add(&question->causes, CAUSE_FAILED, "did not compile%s%.*s%s%s",
 			   *detail ? " (" : "", code, detail, *detail ? ")" : "", detail + code);
+	if (question->remembered)
+		rebuild_causes_add(&question->causes, CAUSE_FAILED, "a remembered failure: once two processes have seen "
+				   "it, others get it from the cache for a day");
 }
 
 static void answer(const struct explanation *explanation, struct question *question)

@@ -164,7 +164,7 @@ static enum cmn_status store(struct pulling *pulling, const struct cc_remote_val
 		return status;
 	status = cc_remote_files_decode(value->src, &bin, &key, &entry);
 	if (status != CMN_OK)
-		return status;
+		return status == CMN_MISS ? CMN_ERR_VERSION : status;	/* a build that failed elsewhere */
 	hash = cmn_hash_of(cc_key_view(&key).data, cc_key_view(&key).len);
 	/* The entry of another key under this name. */
 	status = memcmp(hash.bytes, wanted, CMN_HASH_SIZE) == 0 ? CMN_OK : CMN_ERR_CORRUPT;

@@ -185,7 +185,7 @@ static int report(const struct pushing *pushing, bool complete, bool json)
 
 	if (pushing->left_out)
 		tool_complain("left out: %" PRIu64 " entries that are damaged or of another version, "
-			      "or that the server did not want", pushing->left_out);
+			      "tell of builds that failed, or that the server did not want", pushing->left_out);
 	if (json) {
 		struct json_object *object = json_new_object();
 

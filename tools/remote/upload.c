@@ -58,7 +58,7 @@ void upload_release(struct upload *upload)
 	explicit_bzero(&upload->own, sizeof(upload->own));
 }
 
-/* The number of the entry that was stored last; false: there is none. */
+/* The number of the result that was stored last; false: there is none. What failed here is nothing to others. */
 static bool find_newest(int entry_dir_fd, unsigned int *ret)
 {
 	struct timespec newest = { 0 };
@@ -69,9 +69,11 @@ static bool find_newest(int entry_dir_fd, unsigned int *ret)
 		return false;
 	for (unsigned int n = 0; n < CC_ENTRY_DIR_VARIANTS; n++) {
 		char name[CC_ENTRY_DIR_NAME_SIZE];
+		struct cc_entry_header header;
 		struct stat info;
 
-		if (!(scan.present[CC_ENTRY_DIR_SRC] >> n & 1))
+		if (!(scan.present[CC_ENTRY_DIR_SRC] >> n & 1) ||
+		    (cc_entry_dir_read_bin_header(entry_dir_fd, n, NULL, &header) == CMN_OK && header.failed))
 			continue;
 		cc_entry_dir_name(CC_ENTRY_DIR_SRC, n, name);
 		if (fstatat(entry_dir_fd, name, &info, AT_SYMLINK_NOFOLLOW) < 0)

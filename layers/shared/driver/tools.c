@@ -128,7 +128,7 @@ static void add(const struct drv_tool *tool, const char *path, struct cc_content
 	enum cmn_status status;
 
 	cc_key_init(&files.identity);
-	cc_key_add_text(&files.identity, CC_PART_DEVICE, "path", path);
+	cc_key_add_text(&files.identity, CC_PART_DEVICE, "driver.tool", path);
 	status = gather(path, &files, &state);
 	if (status == CMN_OK)
 		status = cc_key_status(&files.identity);

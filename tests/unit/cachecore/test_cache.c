@@ -68,7 +68,7 @@ static enum cmn_status build(void *ctx, struct cc_entry **ret)
 	CU_ASSERT_PTR_NOT_NULL_FATAL(*ret);
 	cc_entry_add(*ret, CC_TAG_IMAGE, 0, by->image, strlen(by->image));
 	if (by->in_memory_only)
-		cc_entry_set_failed(*ret, true);
+		cc_entry_set_failed(*ret, true, 0);
 	return cc_entry_finish(*ret, manifest);
 }
 

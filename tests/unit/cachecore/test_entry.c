@@ -294,7 +294,7 @@ static struct cc_entry *make_failure(const char *log, uint64_t run)
 
 	CU_ASSERT_PTR_NOT_NULL_FATAL(entry);
 	cc_entry_add(entry, 2, 0, log, strlen(log));
-	cc_entry_set_failed(entry, false);
+	cc_entry_set_failed(entry, false, 0);
 	CU_ASSERT_EQUAL_FATAL(cc_entry_finish(entry, NULL), CMN_OK);
 	cc_entry_set_witness(entry, run);
 	return entry;

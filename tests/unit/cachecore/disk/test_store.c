@@ -1291,17 +1291,22 @@ TEST(what_another_version_wrote_stays_beside)
 	CU_ASSERT_TRUE(exists(bench.entry_dir, "1.bin"));
 }
 
-/* A build that failed with that log, as the process of that number saw it. */
-static void put_failure(const char *log, uint64_t run)
+/* A build that began so long ago and failed with that log, as the process of that number saw it. */
+static void put_failure_of(const char *log, uint64_t run, uint64_t took_ns)
 {
 	OWNED(owned_cc_entry_unref) struct cc_entry *entry = cc_entry_new(1000);
 
 	CU_ASSERT_PTR_NOT_NULL_FATAL(entry);
 	cc_entry_add(entry, 2, 0, log, strlen(log));
-	cc_entry_set_failed(entry, false);
+	cc_entry_set_failed(entry, false, cmn_clock_monotonic() - took_ns);
 	CU_ASSERT_EQUAL_FATAL(cc_entry_finish(entry, NULL), CMN_OK);
 	cc_entry_set_witness(entry, run);
 	CU_ASSERT_EQUAL(cc_store_put(bench.store, &bench.key, entry), CMN_OK);
+}
+
+static void put_failure(const char *log, uint64_t run)
+{
+	put_failure_of(log, run, 1000);
 }
 
 /* The failure's log that a look-up gives; "": it gives none. */
@@ -1357,8 +1362,9 @@ TEST(builds_that_fail_at_the_same_time_are_one_witness)
 {
 	bench.config.remember_failures = true;
 	put_failure("x.c:1", 1);
-	age(0);
-	put_failure("x.c:1", 2);
+	age(10);
+	put_failure_of("x.c:1", 2, 20 * NS_PER_S);
+	CU_ASSERT_STRING_EQUAL(failure(), "");
 	age(-5);
 	put_failure("x.c:1", 3);
 	age(10);

@@ -217,7 +217,7 @@ static enum cmn_status capture(struct drv_sequence *sequence, struct cc_entry **
 	*ret = cc_entry_new(sequence->build_ns);
 	CU_ASSERT_PTR_NOT_NULL_FATAL(*ret);
 	if (sequence->outcome == DRV_BUILD_FAILED)
-		cc_entry_set_failed(*ret, true);
+		cc_entry_set_failed(*ret, true, 0);
 	cc_entry_add(*ret, CC_TAG_IMAGE, 0, "image", 5);
 	return cc_entry_finish(*ret, manifest);
 }
