@@ -382,6 +382,7 @@ class Background(IdleMachine):
         self.open_gate(gate)
         out, _ = person.communicate(timeout=machine.PATIENCE)
         self.assertEqual((person.returncode, self.recipes()), (0, 0), out)
+        self.assertEqual(json.loads(out)["built"], 1)	# of two: the other was in work
         self.assertEqual(self.builds(1, 2), 0)
 
     def test_off(self):
