@@ -48,8 +48,11 @@ class Replayed(machine.Case):
         self.application(*numbers, extra={"CKCACHE_CAPTURE": "deferred"})
         self.assertEqual(self.recipes(), len(numbers))
 
+    def recipe_names(self):
+        return sorted(caches.files(os.path.join(self.root, "recipes"), ".recipe"))
+
     def recipes(self):
-        return len(caches.files(os.path.join(self.root, "recipes"), ".recipe"))
+        return len(self.recipe_names())
 
 
 class IdleMachine(Replayed):
@@ -84,11 +87,11 @@ class IdleMachine(Replayed):
             time.sleep(0.005)
         return self.fail(why)
 
-    def workers(self, process):
+    def workers(self, pid):
         """{pid: state}"""
         found = {}
         try:
-            with open("/proc/%d/task/%d/children" % ((process.pid,) * 2), encoding="ascii") as file:
+            with open("/proc/%d/task/%d/children" % (pid, pid), encoding="ascii") as file:
                 for pid in file.read().split():
                     with open("/proc/%s/stat" % pid, encoding="ascii") as stat:
                         found[int(pid)] = stat.read().rsplit(") ", 1)[1][0]
@@ -107,6 +110,31 @@ class IdleMachine(Replayed):
     def open_gate(self, fd):
         self.settings()
         os.close(fd)
+
+    def kill(self, process):
+        """All that it has started is gone."""
+        pids = self.workers(process.pid)
+        process.kill()
+        process.communicate()
+        self.until(lambda: not any(os.path.exists("/proc/%d" % pid) for pid in pids),
+                   "workers outlive it")
+
+    def pack(self, *numbers):
+        """A pack of programs, which nobody has built yet."""
+        packs = self.path("home", ".local", "share", "ckcache", "recipes.d")
+        os.makedirs(packs)
+        self.ends(0, "record", "-o", os.path.join(packs, "p.ckrecipes"), "--", "sh", "-c", "".join(
+            "%s -n vector -DK=%d >/dev/null;" % (CLIENT, number) for number in numbers))
+
+    def build_packs(self, *arguments):
+        """Unconfined, for the driver's gate."""
+        return self.start_idle("--jobs", "1", "--unconfined", *arguments, verb=("recipes", "build"))
+
+    def second_gate(self):
+        """After the probe's: that of the first program."""
+        os.close(self.reach_gate())
+        self.until(self.recipes, "the probe does not end")
+        return self.reach_gate()
 
 
 class Idle(IdleMachine):
@@ -133,7 +161,7 @@ class Idle(IdleMachine):
         for arguments, policy in ((["--idle"], os.SCHED_IDLE), ([], os.SCHED_OTHER)):
             process = self.begin("replay", *arguments)
             gate = self.reach_gate()
-            (worker,) = self.workers(process)
+            (worker,) = self.workers(process.pid)
             self.assertEqual(os.sched_getscheduler(worker), policy)
             self.assertEqual(os.getpriority(os.PRIO_PROCESS, worker), 19 if arguments else
                              os.getpriority(os.PRIO_PROCESS, 0))
@@ -171,14 +199,6 @@ class Idle(IdleMachine):
         """Entries of a driver that has been updated since."""
         self.settings(STUB_DRIVER_VERSION="1.0")
         self.assertEqual(self.application(1, 2), 2)
-
-    def kill(self, process):
-        """All that it has started is gone."""
-        pids = self.workers(process)
-        process.kill()
-        process.communicate()
-        self.until(lambda: not any(os.path.exists("/proc/%d" % pid) for pid in pids),
-                   "workers outlive it")
 
     def resume(self):
         """The next one builds all that is left, and applications build nothing."""
@@ -236,29 +256,12 @@ class Idle(IdleMachine):
         entries = json.loads(self.tool("list", "--json").out)
         self.assertEqual(len(entries), 2, entries)
 
-    def pack(self, *numbers):
-        """A pack of programs, which nobody has built yet."""
-        packs = self.path("home", ".local", "share", "ckcache", "recipes.d")
-        os.makedirs(packs)
-        self.ends(0, "record", "-o", os.path.join(packs, "p.ckrecipes"), "--", "sh", "-c", "".join(
-            "%s -n vector -DK=%d >/dev/null;" % (CLIENT, number) for number in numbers))
-
-    def build_packs(self, *arguments):
-        """Unconfined, for the driver's gate."""
-        return self.start_idle("--jobs", "1", "--unconfined", *arguments, verb=("recipes", "build"))
-
     def packs_are_built(self, *numbers):
         """The next time."""
         self.settings()
         (value,), err = self.finish(self.build_packs())
         self.assertEqual((value["built"], value["left"], err), (len(numbers), 0, ""))
         self.assertEqual(self.application(*numbers), 0)
-
-    def second_gate(self):
-        """After the probe's: that of the first program."""
-        os.close(self.reach_gate())
-        self.until(self.recipes, "the probe does not end")
-        return self.reach_gate()
 
     def test_packs_on_battery(self):
         self.pack(1)
@@ -382,7 +385,68 @@ class Background(IdleMachine):
         self.open_gate(gate)
         out, _ = person.communicate(timeout=machine.PATIENCE)
         self.assertEqual((person.returncode, self.recipes()), (0, 0), out)
+        self.assertEqual(json.loads(out)["built"], 1)	# of two: the other was in work
         self.assertEqual(self.builds(1, 2), 0)
+
+    def test_what_is_left_anew_is_built_again(self):
+        self.builds(1)
+        self.until(lambda: not self.recipes(), "the recipe stays")
+        (pid,) = self.running()
+        self.ends(0, "clear")
+        self.assertEqual(self.builds(1), 1)
+        self.until(lambda: not self.recipes(), "the same recipe stays")
+        self.assertEqual((self.builds(1), self.running()), (0, [pid]))
+
+    def stay(self):
+        """The recipes that are there, when it has built another."""
+        before = self.recipe_names()
+        self.builds(1)
+        self.until(lambda: self.recipes() <= len(before), "the recipe stays")
+        self.end(signal.SIGTERM)
+        self.assertEqual((len(before), self.recipe_names()), (1, before))
+
+    def test_what_is_left_of_a_pack_stays(self):
+        self.pack(2)
+        self.gate()
+        process = self.build_packs()
+        gate = self.second_gate()
+        self.kill(process)
+        os.close(gate)
+        self.settings()
+        self.stay()
+
+    @unittest.skipIf(os.geteuid(), "only root can give files away")
+    def test_what_others_left_stays(self):
+        self.leave(2)
+        (name,) = self.recipe_names()
+        os.chown(name, 1, -1)
+        self.stay()
+
+    def are_built_soon(self):
+        """Beside other tests what has the lowest priority gets nowhere."""
+        time.sleep(0.1)
+        for pid in self.running():
+            for one in (pid, *self.workers(pid)):
+                try:
+                    os.sched_setscheduler(one, os.SCHED_OTHER, os.sched_param(0))
+                    os.setpriority(os.PRIO_PROCESS, one, 0)
+                    self.write("/proc/%d/autogroup" % one, "0")
+                except OSError:
+                    pass	# it has ended, or that needs privileges
+        return not self.recipes()
+
+    def test_pocl(self):
+        """The real one, with every setting as it is by default."""
+        if not machine.driver_file("pocl"):
+            self.skipTest("pocl is not installed")
+        self.drivers(machine.driver_file("pocl"))
+        stats = []
+        for _ in range(2):
+            self.builds(1, 2, CKCACHE_CAPTURE=None)
+            self.until(self.are_built_soon, "the recipes stay")
+            stats.append(json.loads(self.ends(0, "stats", "--json").out))
+        self.assertEqual([(value["misses"], value["hits_disk"], value["entries"]) for value in stats],
+                         [(2, 0, 2), (2, 2, 2)])
 
     def test_off(self):
         self.assertEqual(self.builds(1, CKCACHE_REPLAY="0"), 1)

@@ -159,7 +159,29 @@ TEST(later_ones_come_beside_those_that_are_begun)
 	CU_ASSERT_EQUAL(next(NULL), 1);
 	CU_ASSERT_EQUAL(next(NULL), -1);
 	/* One is put back, the other is not. */
-	replay_order_put_back(&order, names[0]);
+	replay_order_put_back(&order, order.items[0].name);
+	CU_ASSERT_EQUAL(next(NULL), 0);
+	CU_ASSERT_EQUAL(next(NULL), -1);
+}
+
+TEST(one_that_is_left_anew_is_due_again)
+{
+	leave(0, "/a", 1000);
+	read_order();
+	leave(0, "/a", 900);
+	read_order();
+	CU_ASSERT_EQUAL(order.count, 1);
+	CU_ASSERT_EQUAL(next(NULL), 0);
+	read_order();
+	CU_ASSERT_EQUAL(order.count, 2);	/* another file than when it was added */
+	CU_ASSERT_EQUAL(next(NULL), 0);
+	leave(0, "/a", 800);
+	read_order();
+	read_order();
+	CU_ASSERT_EQUAL(order.count, 3);
+	CU_ASSERT_EQUAL(next(NULL), 0);
+	CU_ASSERT_EQUAL(next(NULL), -1);
+	replay_order_put_back(&order, order.items[2].name);
 	CU_ASSERT_EQUAL(next(NULL), 0);
 	CU_ASSERT_EQUAL(next(NULL), -1);
 }

@@ -13,6 +13,7 @@
 
 #include <limits.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,6 +21,7 @@
 #include <unistd.h>
 
 #include "common/printable.h"
+#include "common/trusted.h"
 #include "tools/tool.h"
 
 #define MAX_MESSAGE 1024
@@ -56,11 +58,11 @@ static void raise_limits(void)
 /* Descriptor 3 stays open, with its lock. */
 static int become_replay(const char *root)
 {
-	/* As installed; as built. */
-	static const char *const folders[] = { CKCACHE_BINDIR, "." };
-	char self[PATH_MAX], path[PATH_MAX + sizeof(CKCACHE_BINDIR) + sizeof("/ckcache")];
+	char self[PATH_MAX], path[PATH_MAX + sizeof("/" CKCACHE_BINDIR "/ckcache")];
+	char *slash, *installed = realpath(CKCACHE_LIBEXECDIR, NULL);
 	ssize_t len = readlink("/proc/self/exe", self, sizeof(self) - 1);
-	char *slash;
+	const char *reason;
+	bool is_installed;
 
 	self[len > 0 ? len : 0] = '\0';
 	slash = strrchr(self, '/');
@@ -68,10 +70,12 @@ static int become_replay(const char *root)
 	if (!slash || setenv("CKCACHE_DIR", root, 1) < 0)
 		return TOOL_FAILED;
 	*slash = '\0';
-	for (size_t i = 0; i < sizeof(folders) / sizeof(folders[0]); i++) {
-		(void)snprintf(path, sizeof(path), "%s/%s/ckcache", self, folders[i]);	/* it fits */
+	/* As built it lies beside this program, and nowhere else. */
+	is_installed = installed && strcmp(self, installed) == 0;
+	free(installed);
+	(void)snprintf(path, sizeof(path), "%s/%s/ckcache", self, is_installed ? CKCACHE_BINDIR : ".");	/* it fits */
+	if (cmn_trusted_check(path, is_installed, &reason) == CMN_OK)
 		(void)execl(path, "ckcache", "replay", "--background", "--budget", BUDGET, (char *)NULL);
-	}
 	return TOOL_FAILED;
 }
 

@@ -119,7 +119,11 @@ static void is_over(struct replay *replay, const char *name, int code, const cha
 	replay->outdated++;
 	replay->gone += gone;
 	replay->changed += !gone;
-	drop(replay, name);
+	/* Gone for the process in the background: it may not see all that the program saw. */
+	if (gone && replay->gives_way)
+		set_attempts(replay, name, 0);
+	else
+		drop(replay, name);
 }
 
 /* code: the worker's answer, or its exit code; -1: it did not end by itself. */
@@ -181,23 +185,28 @@ static void begin(struct replay *replay, size_t slot, struct replay_due *due)
 	struct cc_recipe recipe;
 	enum cmn_status status = cc_recipes_read(replay->fd, due->name, &file, &recipe);
 
-	if (status == CMN_ERR_CORRUPT) {
+	if (replay->gives_way && due->uid != geteuid()) {
+		/* Another user's, in a shared root: it stays. */
+	} else if (status == CMN_ERR_CORRUPT) {
 		complain_about(due->name, "the recipe is damaged");
 		replay->damaged++;
 		drop(replay, due->name);
-	} else if (status != CMN_OK && status != CMN_MISS) {
+	} else if (status == CMN_MISS) {
+		replay->late += replay->of_pack;	/* another replay removed it before this one had the lock */
+	} else if (status != CMN_OK) {
 		complain_about(due->name, cmn_status_string(status));
 		replay->failed = true;
-	} else if (status == CMN_OK && replay->settings.program &&
+	} else if (replay->settings.program &&
 		   !cmn_view_equal(cc_recipe_program(&recipe), cmn_view_of(replay->settings.program))) {
 		/* It stays. */
-	} else if (status == CMN_OK && cc_recipe_is_strangers(&recipe) && !replay->settings.confine) {
+	} else if (replay->gives_way && cc_recipe_is_strangers(&recipe)) {
+		/* It stays: a process may be about to build its pack. */
+	} else if (cc_recipe_is_strangers(&recipe) && !replay->settings.confine) {
 		drop(replay, due->name);	/* what was left of a pack, which still has it */
-	} else if (status == CMN_OK &&
-		   replay_entries_has(replay->settings.root, &recipe)) {
+	} else if (replay_entries_has(replay->settings.root, &recipe)) {
 		replay->there++;
 		drop(replay, due->name);
-	} else if (status == CMN_OK) {
+	} else {
 		set_attempts(replay, due->name, cc_recipes_attempts(replay->fd, due->name) + 1);
 		replay->workers.slots[slot].surroundings = due->surroundings;
 		if (job->pid || replay_process_start(&replay->workers, slot, &recipe,
@@ -347,7 +356,7 @@ bool replay_build(const struct replay_settings *settings, struct idle *idle, siz
 	replay_workers_init(&ret->workers, jobs);
 	status = cc_recipes_open(settings->root, &ret->fd);
 	if (status == CMN_OK)
-		status = cc_recipes_lock(ret->fd, &lock);
+		status = cc_recipes_lock_before_background(ret->fd, &lock);
 	if (status == CMN_OK) {
 		for (size_t i = 0; i < names->count; i++)
 			replay_order_add(&ret->order, ret->fd, settings, names->names[i], 0);

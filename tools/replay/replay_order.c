@@ -58,10 +58,18 @@ static double worth_of(int fd, const char *name, const struct replay_worths *wor
 			       cmn_clock_realtime());
 }
 
-static bool has(const struct replay_order *order, const char *name)
+/* Whether it has that file; one that was left anew under the name of one that was begun is another. */
+static bool has(const struct replay_order *order, int fd, const char *name)
 {
+	struct stat info;
+	bool is_known = fstatat(fd, name, &info, AT_SYMLINK_NOFOLLOW) == 0;
+
 	for (size_t i = 0; i < order->count; i++) {
-		if (strcmp(order->items[i].name, name) == 0)
+		const struct replay_due *due = &order->items[i];
+
+		if (strcmp(due->name, name) == 0 &&
+		    (!due->begun || !is_known || (due->inode == info.st_ino && due->written.tv_sec == info.st_mtim.tv_sec &&
+						  due->written.tv_nsec == info.st_mtim.tv_nsec)))
 			return true;
 	}
 	return false;
@@ -85,7 +93,13 @@ void replay_order_add(struct replay_order *order, int fd, const struct replay_se
 	struct replay_due due = { .name = memory_copy(name), .worth = worth };
 	struct cmn_buffer file = { 0 };
 	struct cc_recipe recipe;
+	struct stat info;
 
+	if (fstatat(fd, name, &info, AT_SYMLINK_NOFOLLOW) == 0) {
+		due.inode = info.st_ino;
+		due.written = info.st_mtim;
+		due.uid = info.st_uid;
+	}
 	if (cc_recipes_read(fd, name, &file, &recipe) == CMN_OK)
 		due.surroundings = replay_surroundings(&recipe, settings);
 	cmn_buffer_release(&file);
@@ -101,7 +115,7 @@ enum cmn_status replay_order_read(struct replay_order *order, int fd,
 	enum cmn_status status = cc_recipes_list(fd, &names);
 
 	for (size_t i = 0; status == CMN_OK && i < names.count; i++) {
-		if (!has(order, names.names[i]))
+		if (!has(order, fd, names.names[i]))
 			replay_order_add(order, fd, settings, names.names[i],
 					 worth_of(fd, names.names[i], worths));
 	}
@@ -135,7 +149,7 @@ struct replay_due *replay_order_next(struct replay_order *order,
 void replay_order_put_back(struct replay_order *order, const char *name)
 {
 	for (size_t i = 0; i < order->count; i++) {
-		if (strcmp(order->items[i].name, name) == 0)
+		if (order->items[i].name == name)
 			order->items[i].begun = false;
 	}
 }

@@ -6,6 +6,9 @@
 #ifndef TOOLS_REPLAY_REPLAY_ORDER_H
 #define TOOLS_REPLAY_REPLAY_ORDER_H
 
+#include <sys/types.h>
+#include <time.h>
+
 #include "tools/replay/replay_process.h"
 
 /* What recipes are worth, where that is known: of recipes that were made of entries. */
@@ -26,13 +29,18 @@ struct replay_due {
 	double worth;
 	struct cmn_hash surroundings;
 	bool begun;
+	/* Of its file, when it was added; zeros: there was none. */
+	ino_t inode;
+	struct timespec written;
+	uid_t uid;
 };
 struct replay_order {
 	struct replay_due *items;	/* grows; those that are begun stay */
 	size_t count;
 };
 /*
- * Adds the recipes of the directory that it does not have yet. One that nothing
+ * Adds the recipes of the directory that it does not have yet, also those that were written anew after
+ * one of their name had begun. One that nothing
  * is known of counts as a build of a second, used when it was written.
  */
 CMN_CHECKED enum cmn_status replay_order_read(struct replay_order *order, int fd,
@@ -45,7 +53,7 @@ void replay_order_release(struct replay_order *order);
 /* The one that is next, of these surroundings (NULL: of any), begun from now on. NULL: there is none. */
 struct replay_due *replay_order_next(struct replay_order *order,
 				     const struct cmn_hash *surroundings);
-/* That one has not begun after all. */
+/* The one that has this name, by its address, has not begun after all. */
 void replay_order_put_back(struct replay_order *order, const char *name);
 
 #endif

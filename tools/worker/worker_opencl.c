@@ -378,15 +378,21 @@ static int link_programs(const struct workshop *workshop, struct cmn_view key,
 static int make_link(const struct workshop *workshop, struct cmn_view key, unsigned int depth,
 		     cl_program *ret)
 {
+	/* The recipe's name is the link's: no input that the layer stores here may get it. */
+	const char *cached_as = depth ? NULL : getenv(CC_CONFIG_CACHED_AS);
+	char *kept = cached_as ? memory_copy(cached_as) : NULL;
 	cl_program *inputs;
 	cl_uint count = 0, made = 0;
 	struct cmn_view field;
 	int code = WORKER_BUILT;
 
+	(void)unsetenv(CC_CONFIG_CACHED_AS);	/* the name is right */
 	while (replay_key_field(key, "input", count, &field))
 		count++;
-	if (!count || depth == MAX_DEPTH || !workshop->loader->link)
+	if (!count || depth == MAX_DEPTH || !workshop->loader->link) {
+		free(kept);
 		return WORKER_INPUTS;
+	}
 	inputs = memory_new(count, sizeof(*inputs));
 	while (code == WORKER_BUILT && made < count) {
 		struct cmn_hash content;
@@ -398,11 +404,14 @@ static int make_link(const struct workshop *workshop, struct cmn_view key, unsig
 		code = make_input(workshop, key, &content, depth + 1, &inputs[made]);
 		made += code == WORKER_BUILT;
 	}
+	if (code == WORKER_BUILT && kept && setenv(CC_CONFIG_CACHED_AS, kept, 1) < 0)
+		code = WORKER_UNABLE;
 	if (code == WORKER_BUILT)
 		code = link_programs(workshop, key, inputs, count, ret);
 	for (cl_uint i = 0; i < made; i++)
 		(void)workshop->loader->release_program(inputs[i]);	/* the link has what it needs */
 	free(inputs);
+	free(kept);
 	return code;
 }
 

@@ -22,8 +22,9 @@ struct cc_background {
 
 /*
  * After a recipe was left in the root; best effort, within milliseconds. Does nothing in a privileged
- * program, in one that has forbidden itself system calls (seccomp), in a worker, where the setting `replay`
- * is off, and shortly after another try.
+ * program, where system calls are forbidden (seccomp) that process 1 may make, or that is process 1's
+ * program, in a worker, where the user may have few processes (RLIMIT_NPROC), where the setting `replay` is
+ * off, and shortly after another try.
  */
 void cc_background_start(struct cc_background *background, const struct cc_config *config, const char *root);
 

@@ -21,6 +21,8 @@
 #define WANTED_NAME "wanted.lock"
 /* It ends the build that it has in work first, at the lowest priority. */
 #define GIVE_WAY_NS (UINT64_C(30) * 1000000000)
+/* It looks whether anybody wants the lock, which takes that for a moment. */
+#define LOOK_NS (UINT64_C(100) * 1000000)
 #define RECIPE_SUFFIX ".recipe"
 #define ATTEMPTS_SUFFIX ".attempts"
 #define ROOM_EVERY 16	/* one of so many recipes, by its hash, makes room */
@@ -501,7 +503,8 @@ enum cmn_status cc_recipes_lock_before_background(int fd, int *ret_fd)
 	enum cmn_status status = cc_recipes_lock(fd, ret_fd);
 	int wanted = -1;
 
-	if (status != CMN_BUSY || !is_taken(fd, BACKGROUND_NAME) || take_lock(fd, WANTED_NAME, 0, &wanted) != CMN_OK)
+	if (status != CMN_BUSY || !is_taken(fd, BACKGROUND_NAME) ||
+	    take_lock(fd, WANTED_NAME, cmn_clock_deadline(LOOK_NS), &wanted) != CMN_OK)
 		return status;
 	status = take_lock(fd, LOCK_NAME, cmn_clock_deadline(GIVE_WAY_NS), ret_fd);
 	cc_root_unlock(wanted);

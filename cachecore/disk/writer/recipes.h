@@ -76,7 +76,7 @@ CMN_CHECKED enum cmn_status cc_recipes_clear(const char *root);
 void cc_recipes_limit(int root_fd, uint64_t bytes);
 /* One replays at a time. CMN_BUSY: another process does. The lock ends with cc_root_unlock(*ret_fd). */
 CMN_CHECKED enum cmn_status cc_recipes_lock(int fd, int *ret_fd);
-/* The same, for one that a person or a service starts: one in the background is waited for until it gives way. */
+/* The same, for one that a person or a service starts: one in the background is waited for, 30 s, until it gives way. */
 CMN_CHECKED enum cmn_status cc_recipes_lock_before_background(int fd, int *ret_fd);
 /* The lock of the process in the background, for its life. CMN_BUSY: there is one. */
 CMN_CHECKED enum cmn_status cc_recipes_lock_background(int fd, int *ret_fd);

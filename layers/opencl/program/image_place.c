@@ -41,7 +41,7 @@ static const unsigned char *find_name(const struct drv_driver *driver, struct cm
 	const unsigned char *bytes = image.data;
 
 	for (size_t at = 0; at + DRV_CACHED_AS_SIZE <= within; at++) {
-		*ret_kept = drv_is_cached_as((const char *)bytes + at) && !bytes[at + DRV_CACHED_AS_SIZE - 1];
+		*ret_kept = !bytes[at + DRV_CACHED_AS_SIZE - 1] && drv_is_cached_as((const char *)bytes + at);
 		if (*ret_kept || memcmp(bytes + at, temporary, len) == 0)
 			return bytes + at;
 	}

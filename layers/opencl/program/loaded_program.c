@@ -3,6 +3,7 @@
 #include "layers/opencl/program/loaded_program.h"
 
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -74,18 +75,20 @@ void ocl_loaded_program_fork_child(void)
 	(void)pthread_mutex_init(&load_lock, NULL);	/* a default mutex does not fail */
 }
 
-/* Another process that loads takes milliseconds, and much longer only if it is stopped. */
-#define UNPACK_NS UINT64_C(2000000000)
+/* Another process that loads takes milliseconds; this one can do without. */
+#define UNPACK_NS UINT64_C(10000000)
 
 /* Keeps other processes from unpacking where this one does. -1: it cannot. */
 static int lock_unpacking(void)
 {
+	static atomic_bool waited;	/* in vain: the one that has it may be stopped */
 	int dir_fd = cc_node_dir_open_mine(), fd = -1;
 
 	if (dir_fd < 0)
 		return -1;
 	if (cmn_file_open_healed(dir_fd, "unpack.lock", &fd) == CMN_OK &&
-	    cmn_file_lock(fd, cmn_clock_deadline(UNPACK_NS)) != CMN_OK) {
+	    cmn_file_lock(fd, atomic_load(&waited) ? 0 : cmn_clock_deadline(UNPACK_NS)) != CMN_OK) {
+		atomic_store(&waited, true);
 		(void)close(fd);	/* nothing was written through it */
 		fd = -1;
 	}

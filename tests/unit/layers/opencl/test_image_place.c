@@ -145,6 +145,8 @@ TEST(what_has_no_such_name_stays)
 
 	for (size_t i = 0; i < sizeof(images) / sizeof(images[0]); i++)
 		stays_as_it_is(images[i], strlen(images[i]));
+	/* Without its end it is none, and nothing behind it is read. */
+	stays_as_it_is(OWN "P", DRV_CACHED_AS_SIZE);
 	/* Behind the header it is code, whatever it looks like. */
 	memset(far, 'x', sizeof(far));
 	memcpy(far + 512, TEMPORARY "abcdef", sizeof(TEMPORARY "abcdef") - 1);

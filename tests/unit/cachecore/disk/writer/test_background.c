@@ -7,6 +7,8 @@
 #include <linux/seccomp.h>
 #include <sys/auxv.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -25,6 +27,8 @@ static struct {
 	enum cmn_status answer;
 } launched;
 static bool privileged;
+/* Of process 1; NULL: the system's. */
+static const char *first_status;
 static struct cc_background background;
 static struct cc_config config;
 
@@ -46,6 +50,14 @@ WRAPPED(unsigned long, getauxval, (unsigned long what))
 	return what == AT_SECURE ? privileged : __real_getauxval(what);
 }
 
+WRAPPED(enum cmn_status, cmn_file_read_shown, (const char *path, size_t max_len, struct cmn_buffer *ret))
+{
+	if (!first_status || strcmp(path, "/proc/1/status") != 0)
+		return __real_cmn_file_read_shown(path, max_len, ret);
+	cmn_buffer_append_text(ret, first_status);
+	return CMN_OK;
+}
+
 static char root[200];
 
 BEFORE_EACH
@@ -55,6 +67,7 @@ BEFORE_EACH
 	memset(&launched, 0, sizeof(launched));
 	launched.kept_fd = -1;
 	privileged = false;
+	first_status = NULL;
 	background = (struct cc_background){ 0 };
 	config = (struct cc_config){ .replay = true };
 	(void)snprintf(root, sizeof(root), "%s/root", unit_dir());
@@ -139,53 +152,78 @@ TEST(without_recipes_nothing_is_started)
 	CU_ASSERT_EQUAL(launched.count, 0);
 }
 
-/* 0: nothing was started; 1: something was; 77: this process may set no filter. */
-static int in_sandbox(void)
+/* 0: nothing was started; 1: something was; 77: this process may set no filter. child: a child of that one tries it. */
+static int in_sandbox(bool child)
 {
 	struct sock_filter all[] = { { BPF_RET | BPF_K, 0, 0, SECCOMP_RET_ALLOW } };
 	const struct sock_fprog program = { 1, all };
+	int state = -1;
 
 	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0 || prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) < 0)
 		return 77;
-	cc_background_start(&background, &config, root);
-	return launched.count != 0;
+	if (!child || fork() == 0) {
+		cc_background_start(&background, &config, root);
+		_exit((int)launched.count);
+	}
+	while (wait(&state) < 0 && errno == EINTR)
+		continue;
+	return WIFEXITED(state) ? WEXITSTATUS(state) : -1;
 }
 
-TEST(a_program_that_forbids_itself_calls_starts_nothing)
+static void starts_in_sandbox(bool child, int expected)
 {
-	int state = -1, code;
+	int state = -1;
 	pid_t pid = fork();
 
 	if (pid == 0)
-		_exit(in_sandbox());
+		_exit(in_sandbox(child));
 	CU_ASSERT_FATAL(pid > 0);
 	while (waitpid(pid, &state, 0) < 0 && errno == EINTR)
 		continue;
 	CU_ASSERT(WIFEXITED(state));
-	code = WEXITSTATUS(state);
-	CU_ASSERT(code == 0 || code == 77);
+	CU_ASSERT(WEXITSTATUS(state) == expected || WEXITSTATUS(state) == 77);
 }
 
-TEST(a_childs_filters_that_are_its_parents_too_do_not_matter)
+TEST(a_program_that_forbids_itself_or_its_workers_calls_starts_nothing)
 {
-	int state = -1, code;
-	pid_t pid = fork();
+	first_status = "Name:\tinit\nSeccomp:\t0\nSeccomp_filters:\t0\n";
+	starts_in_sandbox(false, 0);
+	starts_in_sandbox(true, 0);
+	/* Another mode, or others beside it. */
+	first_status = "Name:\tinit\nSeccomp:\t2\nSeccomp_filters:\t99\n";
+	starts_in_sandbox(false, 0);
+	first_status = "Name:\tinit\n";
+	starts_in_sandbox(false, 0);
+}
 
-	if (pid == 0) {
-		code = in_sandbox();
-		background = (struct cc_background){ 0 };
-		pid = fork();
-		if (pid == 0) {
-			cc_background_start(&background, &config, root);
-			_exit(launched.count != 1);
-		}
-		(void)waitpid(pid, &state, 0);
-		_exit(code == 77 ? 77 : !WIFEXITED(state) || WEXITSTATUS(state));
-	}
-	CU_ASSERT_FATAL(pid > 0);
-	while (waitpid(pid, &state, 0) < 0 && errno == EINTR)
-		continue;
-	CU_ASSERT(WIFEXITED(state));
-	code = WEXITSTATUS(state);
-	CU_ASSERT(code == 0 || code == 77);
+TEST(filters_that_process_1_has_too_do_not_matter)
+{
+	char own[64];
+	struct stat info;
+	struct cmn_buffer status = { 0 };
+	const char *at;
+
+	if (stat("/proc/1/exe", &info) < 0)
+		return;	/* another user's: nothing is believed */
+	CU_ASSERT_EQUAL_FATAL(cmn_file_read_shown("/proc/self/status", 16384, &status), CMN_OK);
+	cmn_buffer_append_u8(&status, '\0');
+	at = strstr((const char *)status.data, "\nSeccomp_filters:");
+	(void)snprintf(own, sizeof(own), "\nSeccomp:\t2\nSeccomp_filters:\t%ld\n",
+		       (at ? strtol(at + strlen("\nSeccomp_filters:"), NULL, 10) : 0) + 1);
+	cmn_buffer_release(&status);
+	first_status = own;
+	starts_in_sandbox(false, 1);
+}
+
+TEST(where_the_user_may_have_few_processes_nothing_is_started)
+{
+	struct rlimit before, few;
+
+	CU_ASSERT_EQUAL_FATAL(getrlimit(RLIMIT_NPROC, &before), 0);
+	few = before;
+	few.rlim_cur = 500;
+	CU_ASSERT_EQUAL_FATAL(setrlimit(RLIMIT_NPROC, &few), 0);
+	cc_background_start(&background, &config, root);
+	CU_ASSERT_EQUAL(setrlimit(RLIMIT_NPROC, &before), 0);
+	CU_ASSERT_EQUAL(launched.count, 0);
 }
