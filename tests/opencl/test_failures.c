@@ -73,6 +73,7 @@ TEST_ON("stub", a_third_process_asks_no_driver)
 	TOOL_SAYS(0, "\"failed\":true", "list", "--json");
 	TOOL_SAYS(0, "\"remembered_failures\":1", "stats", "--json");
 	TOOL_SAYS(0, "did not compile", "stats");
+	TOOL_SAYS(0, "a remembered failure", "explain", "--all");
 	TOOL_SAYS(0, "", "verify");
 	CU_ASSERT_EQUAL(built("-DN=1"), 1);	/* another build */
 }
