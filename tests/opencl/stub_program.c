@@ -201,6 +201,18 @@ static void load_alone(void)
 	atomic_fetch_sub(&loading, 1);
 }
 
+/* As text: what an image has zeros for, as the end of a name within it, becomes spaces. */
+static char *copy_image(const unsigned char *bytes, size_t len)
+{
+	char *text = malloc(len + 1);
+
+	for (size_t i = 0; text && i < len; i++)
+		text[i] = bytes[i] ? (char)bytes[i] : ' ';
+	if (text)
+		text[len] = '\0';
+	return text;
+}
+
 cl_program CL_API_CALL stub_clCreateProgramWithBinary(cl_context context, cl_uint device_count,
 						      const cl_device_id *devices,
 						      const size_t *lengths,
@@ -238,8 +250,7 @@ cl_program CL_API_CALL stub_clCreateProgramWithBinary(cl_context context, cl_uin
 
 		while (program->devices[place] != devices[i])
 			place++;
-		program->builds[place].image = strndup((const char *)binaries[i] + magic,
-						       lengths[i] - magic);
+		program->builds[place].image = copy_image(binaries[i] + magic, lengths[i] - magic);
 		if (!program->builds[place].image)
 			abort();
 	}
