@@ -519,6 +519,8 @@ class Hostile(Recipes):
 
 class Drivers(Recipes):
     """Each real driver that is installed."""
+    guarded = False	# they leave their compilers behind at exit
+
     def use(self, pack, command, count=None):
         """A program of a pack finds each built that it builds."""
         self.ben.good("recipes", "add", pack)
