@@ -36,7 +36,8 @@ class Row:
 
     def environment(self, home, cache=None):
         """The driver's own cache is below home; Mesa asks the user's account, unless a variable says so."""
-        own = {"HOME": home, "XDG_CACHE_HOME": os.path.join(home, ".cache")}
+        own = {"HOME": home, "XDG_CACHE_HOME": os.path.join(home, ".cache"),
+               "CKCACHE_REMOTE_HELPERS": os.path.join(self.bench.build, "bin")}	# what builds in the background
         return self.bench.environment(self.driver, home, None, cache, own, self.library)
 
     def run(self, mode, home, cache=None, arguments=(SMALL,)):
