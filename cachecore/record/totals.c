@@ -232,8 +232,11 @@ static enum cmn_status write_text(int root_fd, const struct cc_totals *totals)
 
 	/* Twice: without a sync the file may lose its end, and more than its end. */
 	encode_log(totals, &text);
-	for (unsigned int i = 0; i < CC_COUNTER_COUNT; i++)
-		cmn_buffer_printf(&text, "%s %llu\n", names[i], (unsigned long long)totals->counters[i]);
+	for (unsigned int i = 0; i < CC_COUNTER_COUNT; i++) {
+		/* Only where something failed the file differs from what 0.2.0 wrote. */
+		if (i != CC_FAILED || totals->counters[i])
+			cmn_buffer_printf(&text, "%s %llu\n", names[i], (unsigned long long)totals->counters[i]);
+	}
 	for (size_t i = 0; i < totals->bypass_count; i++)
 		cmn_buffer_printf(&text, BYPASS_PREFIX "%s %llu\n", totals->bypasses[i].reason,
 				  (unsigned long long)totals->bypasses[i].count);

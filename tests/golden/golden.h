@@ -33,6 +33,8 @@ struct cc_entry *golden_entry(enum golden_entry which);
 void golden_entry_dir(enum golden_entry which, char ret[CC_ENTRY_DIR_PATH_SIZE]);
 /* Borrows the key, which is GOLDEN_PLAIN's; the rest is static. */
 struct cc_recipe golden_recipe(const struct cc_key *key);
+/* What stats.txt has of it, by its place among those that its version had. */
+uint64_t golden_counter(unsigned int counter);
 /* A key whose slot is one of the first, so that the file is short. */
 void golden_token_key(struct cc_key *ret);
 
