@@ -48,8 +48,15 @@ def made(home, cache=None, **more):
 
 
 def guard(build, more=None):
-    """What looks for leaks and the like (guard.c), for LD_PRELOAD; more: what else is to be preloaded."""
+    """What looks for leaks and the like (guard.c), for LD_PRELOAD; more: what else is to be preloaded.
+    Not where other users cannot load it, as in root's home: tests have such, and the linker complains.
+    """
     names = [os.path.join(build, "lib", name) for name in ("libguard.so", "libguard_leaks.so")]
+    folder = os.path.realpath(os.path.join(build, "lib"))
+    while folder != "/":
+        if not os.stat(folder).st_mode & 0o001:
+            names = []
+        folder = os.path.dirname(folder)
     return ":".join([name for name in names if os.path.exists(name)] + ([more] if more else [])) or None
 
 

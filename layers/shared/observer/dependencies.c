@@ -184,6 +184,18 @@ static bool is_of_cache(const struct lookup *lookup)
 	return lookup->cached || (lookup->kept && lookup->written);
 }
 
+/* Whether the driver's cache lies there, which another process may have made meanwhile. */
+static bool leads_to_cache(const struct drv_observation *observation, const char *directory)
+{
+	size_t len = strlen(directory);
+
+	for (const struct lookup *lookup = observation->lookups; lookup; lookup = lookup->hh.next) {
+		if (is_of_cache(lookup) && strncmp(lookup->path, directory, len) == 0 && lookup->path[len] == '/')
+			return true;
+	}
+	return false;
+}
+
 /* What is to be gathered, and what becomes of it. */
 struct gathering {
 	const struct drv_observation *observation;
@@ -420,7 +432,9 @@ static const char *add_dependency(struct gathering *gathering, const struct look
 	there = stat(lookup->path, &info) == 0;
 	if (lookup->finding == FOUND_NOTHING) {
 		if (there)
-			return drv_observation_is_own(observation, info.st_dev, info.st_ino) ? NULL : "include-changed";
+			return drv_observation_is_own(observation, info.st_dev, info.st_ino) ||
+			       (S_ISDIR(info.st_mode) && leads_to_cache(observation, lookup->path)) ?
+			       NULL : "include-changed";
 		if (!drv_is_absence(errno))
 			return "include-changed";
 		if (is_within(observation, lookup->path, is_gone))

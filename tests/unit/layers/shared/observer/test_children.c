@@ -75,12 +75,23 @@ static bool holds(const char *path, const char *text)
 	return strcmp(found, text) == 0;
 }
 
+/* But for variables: these may say where temporary files go. */
+static size_t files_of_manifest(void)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < cc_manifest_count(manifest); i++)
+		count += cc_manifest_get(manifest, i).kind != CC_DEPENDENCY_VARIABLE;
+	return count;
+}
+
 TEST(a_tool_is_a_dependency_of_the_build_that_runs_it)
 {
 	static const char *const ways[] = { "tool", "tool-vforked", "tool-spawned" };
 
 	for (size_t i = 0; i < 3; i++) {
-		EXPECT_COUNT(build(ways[i], "--quick -o result made"), 1);
+		CU_ASSERT_EQUAL(build(ways[i], "--quick -o result made"), CMN_OK);
+		CU_ASSERT_EQUAL(files_of_manifest(), 1);
 		CU_ASSERT(depends_on(CC_DEPENDENCY_FILE, program));
 		CU_ASSERT(holds("result", "translated x"));
 		CU_ASSERT_EQUAL(cc_manifest_verify(manifest, NULL), CMN_OK);
@@ -149,9 +160,11 @@ TEST(other_programs_are_unknown)
 
 TEST(a_file_that_a_tool_reads_is_a_dependency)
 {
-	EXPECT_COUNT(build("tool-spawned", "-o result header"), 2);
+	CU_ASSERT_EQUAL(build("tool-spawned", "-o result header"), CMN_OK);
+	CU_ASSERT_EQUAL(files_of_manifest(), 2);
 	CU_ASSERT(depends_on(CC_DEPENDENCY_FILE, "header"));
-	EXPECT_COUNT(build("tool-vforked", "-o result header"), 2);
+	CU_ASSERT_EQUAL(build("tool-vforked", "-o result header"), CMN_OK);
+	CU_ASSERT_EQUAL(files_of_manifest(), 2);
 	CU_ASSERT(holds("result", "translated text"));
 	unit_write("header", "another");
 	CU_ASSERT_EQUAL(cc_manifest_verify(manifest, NULL), CMN_STALE);

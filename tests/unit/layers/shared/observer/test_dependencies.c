@@ -434,6 +434,27 @@ TEST(a_program_out_of_the_drivers_cache_is_told)
 	driver->caches_binaries = false;
 }
 
+/* As AMD's, in two processes that are the first to use it. */
+TEST(others_may_make_the_drivers_cache_meanwhile)
+{
+	struct drv_driver driver = *known_driver();
+	struct drv_observation *observation;
+
+	driver.cached[0] = "*.cl_cache";
+	for (int uses = 0; uses < 2; uses++) {
+		observation = begin_as(&driver, false);
+		observed("stat", uses ? "used" : "unused");
+		unit_write(uses ? "used/x.cl_cache" : "unused/x.cl_cache", "text");
+		if (!uses) {
+			EXPECT_UNKNOWN(end_text(observation, "source"), "include-changed");
+			continue;
+		}
+		observed("stat", "used/y.cl_cache");
+		CU_ASSERT_EQUAL(end_text(observation, "source"), CMN_OK);
+		CU_ASSERT_FALSE(depends_on(CC_DEPENDENCY_ABSENT, "used"));
+	}
+}
+
 /* As pocl, which compiles kernels when it is asked for a binary, and lists what the program's directory has. */
 TEST(what_was_in_the_drivers_cache_before_the_binary_is_told)
 {
