@@ -114,7 +114,7 @@ TEST(a_directory_that_the_build_made_is_its_own)
 		if (!left)
 			CU_ASSERT_EQUAL(system("rm -r own"), 0);
 		/* What stays may have more in it later. */
-		EXPECT_COUNT(end_with(observation, NULL, false), left);
+		EXPECT_COUNT(end_with(observation, NULL, false), (size_t)left);
 	}
 	CU_ASSERT(depends_on(CC_DEPENDENCY_ABSENT, "own/deep/absent.h"));
 	/* It was there before. */
