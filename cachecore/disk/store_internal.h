@@ -17,7 +17,7 @@
 #define CC_STORE_LOOKUP_PATIENCE_NS UINT64_C(10000000)
 
 /* How long a failure is believed that was stored at that time: what passes, such as a full disk, may have hit two processes. */
-#define CC_STORE_FAILURE_NS (24 * 3600 * UINT64_C(1000000000))
+#define CC_STORE_FAILURE_NS (UINT64_C(24) * 3600 * 1000000000)
 static inline bool cc_store_failure_lives(uint64_t stored_ns, uint64_t now_ns)
 {
 	return stored_ns <= now_ns && now_ns - stored_ns < CC_STORE_FAILURE_NS;
