@@ -139,7 +139,7 @@ static struct cmn_view told(const struct cc_entry *entry)
 {
 	struct cmn_view payload = cc_entry_payload(entry), witnesses;
 
-	if (cc_entry_find(entry, CC_TAG_WITNESSES, 0, &witnesses))
+	if (payload.data && cc_entry_find(entry, CC_TAG_WITNESSES, 0, &witnesses))
 		payload.len -= FIELD_HEAD_SIZE + witnesses.len;
 	return payload;
 }
