@@ -196,11 +196,10 @@ static void begin(struct replay *replay, size_t slot, struct replay_due *due)
 	} else if (status != CMN_OK) {
 		complain_about(due->name, cmn_status_string(status));
 		replay->failed = true;
-	} else if (replay->settings.program &&
-		   !cmn_view_equal(cc_recipe_program(&recipe), cmn_view_of(replay->settings.program))) {
-		/* It stays. */
-	} else if (replay->gives_way && cc_recipe_is_strangers(&recipe)) {
-		/* It stays: a process may be about to build its pack. */
+	} else if ((replay->settings.program &&
+		    !cmn_view_equal(cc_recipe_program(&recipe), cmn_view_of(replay->settings.program))) ||
+		   (replay->gives_way && cc_recipe_is_strangers(&recipe))) {
+		/* It stays: it is another program's, or a process may be about to build its pack. */
 	} else if (cc_recipe_is_strangers(&recipe) && !replay->settings.confine) {
 		drop(replay, due->name);	/* what was left of a pack, which still has it */
 	} else if (replay_entries_has(replay->settings.root, &recipe)) {
