@@ -177,6 +177,19 @@ static void finish(struct replay *replay, size_t slot, int code, const char *tex
 	show_progress(replay);
 }
 
+/* Another user's in a shared root, another program's, or of a pack that another process may be about to build. */
+static bool stays(const struct replay *replay, const struct replay_due *due, enum cmn_status status,
+		  const struct cc_recipe *recipe)
+{
+	const char *program = replay->settings.program;
+
+	if (replay->gives_way && due->uid != geteuid())
+		return true;
+	return status == CMN_OK &&
+	       ((program && !cmn_view_equal(cc_recipe_program(recipe), cmn_view_of(program))) ||
+		(replay->gives_way && cc_recipe_is_strangers(recipe)));
+}
+
 /* A recipe that is due goes to the worker; one for which there is nothing to do is settled. */
 static void begin(struct replay *replay, size_t slot, struct replay_due *due)
 {
@@ -185,8 +198,8 @@ static void begin(struct replay *replay, size_t slot, struct replay_due *due)
 	struct cc_recipe recipe;
 	enum cmn_status status = cc_recipes_read(replay->fd, due->name, &file, &recipe);
 
-	if (replay->gives_way && due->uid != geteuid()) {
-		/* Another user's, in a shared root: it stays. */
+	if (stays(replay, due, status, &recipe)) {
+		/* Nothing is done. */
 	} else if (status == CMN_ERR_CORRUPT) {
 		complain_about(due->name, "the recipe is damaged");
 		replay->damaged++;
@@ -196,10 +209,6 @@ static void begin(struct replay *replay, size_t slot, struct replay_due *due)
 	} else if (status != CMN_OK) {
 		complain_about(due->name, cmn_status_string(status));
 		replay->failed = true;
-	} else if ((replay->settings.program &&
-		    !cmn_view_equal(cc_recipe_program(&recipe), cmn_view_of(replay->settings.program))) ||
-		   (replay->gives_way && cc_recipe_is_strangers(&recipe))) {
-		/* It stays: it is another program's, or a process may be about to build its pack. */
 	} else if (cc_recipe_is_strangers(&recipe) && !replay->settings.confine) {
 		drop(replay, due->name);	/* what was left of a pack, which still has it */
 	} else if (replay_entries_has(replay->settings.root, &recipe)) {
