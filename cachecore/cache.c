@@ -401,7 +401,7 @@ static enum cc_origin outrank(struct cc_cache *cache, struct cc_level *level, co
 {
 	struct cc_entry *result;
 
-	if (!cc_entry_failed(*entry) || get_remote(cache, level, key, &result, NULL, NULL) != CMN_OK)
+	if (get_remote(cache, level, key, &result, NULL, NULL) != CMN_OK)
 		return CC_ORIGIN_DISK;
 	cc_entry_unref(*entry);
 	*entry = result;
@@ -451,9 +451,9 @@ enum cmn_status cc_cache_get_or_build(struct cc_cache *cache, const struct cc_ke
 	status = read_level(cache, level, key, claim.hash, &entry, &keep);
 	if (status != CMN_OK)
 		status = wait_for_build(cache, level, key, claim.hash, &entry, &keep, &lock);
-	if (status == CMN_OK) {
+	if (status == CMN_OK && cc_entry_failed(entry)) {
 		origin = outrank(cache, level, key, &entry, &keep);
-	} else {
+	} else if (status != CMN_OK) {
 		origin = CC_ORIGIN_REMOTE;
 		/* What is not stored is not uploaded: nobody is to wait for it, nor for a worker. */
 		status = get_remote(cache, level, key, &entry, lock,
@@ -506,9 +506,9 @@ enum cmn_status cc_cache_get(struct cc_cache *cache, const struct cc_key *key,
 	/* Only the level in memory asks for the hash. */
 	status = read_level(cache, level, key,
 			    cache->programs ? (unsigned int)cmn_quick_hash(view) : 0, &entry, &keep);
-	if (status == CMN_OK) {
+	if (status == CMN_OK && cc_entry_failed(entry)) {
 		origin = outrank(cache, level, key, &entry, &keep);
-	} else {
+	} else if (status != CMN_OK) {
 		origin = CC_ORIGIN_REMOTE;
 		status = get_remote(cache, level, key, &entry, NULL, NULL);
 	}

@@ -66,7 +66,6 @@ static bool is_built_beyond(const struct build *build)
 /* Fills key, policy and original. false: bypass is the reason not to cache. */
 static bool gather(struct build *build)
 {
-	const struct cc_config *config = cc_cache_config(ocl_layer.cache);
 	const struct ocl_build_request *call = &build->call;
 	const struct ocl_compile *compile = call->compile;
 	const struct ocl_original_request original = {
@@ -106,12 +105,6 @@ static bool gather(struct build *build)
 	if (ocl_build_key(&request, &build->key, &build->driver, reason) != CMN_OK)
 		return false;
 	*reason = NULL;
-	build->capture = config->capture == CC_CAPTURE_AUTO ?
-		ocl_identity_capture(build->targets.count, build->targets.devices) : config->capture;
-	/* An object is as finished as it will be, quickly read, and a link is to know what it holds. */
-	if (build->kind == OCL_LOADED_OBJECT)
-		build->capture = CC_CAPTURE_EAGER;
-	build->sequence.apart = build->capture == CC_CAPTURE_DEFERRED;
 	build->original = build->found.has_constants ?
 				  ocl_program_new_original(call->program, &original) :
 				  ocl_original_of_text(call->program->text, &original);
@@ -186,8 +179,14 @@ static void run_uncached(struct build *build)
 
 static bool step_may_be_kept(struct drv_sequence *sequence, const char **ret_reason)
 {
+	struct build *build = of(sequence);
+
+	/* An object is as finished as it will be, quickly read, and a link is to know what it holds. */
+	build->capture = build->kind == OCL_LOADED_OBJECT ? CC_CAPTURE_EAGER :
+			 ocl_identity_capture(build->targets.count, build->targets.devices);
+	sequence->apart = build->capture == CC_CAPTURE_DEFERRED;
 	*ret_reason = "option";
-	return drv_options_are_harmless(of(sequence)->driver->options, of(sequence)->call.options);
+	return drv_options_are_harmless(build->driver->options, build->call.options);
 }
 
 static bool step_observe(struct drv_sequence *sequence, struct drv_observer_request *ret)

@@ -149,7 +149,6 @@ static bool is_library(const struct link *link)
 /* Fills key and policy; a reason not to cache goes to link->sequence.bypass. */
 static void gather(struct link *link)
 {
-	const struct cc_config *config = cc_cache_config(ocl_layer.cache);
 	struct ocl_key_request request = {
 		.kind = "link",
 		.options = link->options,
@@ -178,12 +177,6 @@ static void gather(struct link *link)
 		link->sequence.bypass = "option";
 		return;
 	}
-	link->capture = config->capture == CC_CAPTURE_AUTO ?
-		ocl_identity_capture(link->devices.count, link->devices.devices) : config->capture;
-	/* A library is quickly read. */
-	if (link->kind == OCL_LOADED_OBJECT)
-		link->capture = CC_CAPTURE_EAGER;
-	link->sequence.apart = link->capture == CC_CAPTURE_DEFERRED;
 }
 
 static void unref_notice(struct notice *notice)
@@ -318,6 +311,18 @@ static void run(struct link *link)
 }
 
 /* The steps of the sequence. */
+
+static bool step_may_be_kept(struct drv_sequence *sequence, const char **ret_reason)
+{
+	struct link *link = of(sequence);
+
+	(void)ret_reason;
+	/* A library is quickly read. */
+	link->capture = link->kind == OCL_LOADED_OBJECT ? CC_CAPTURE_EAGER :
+			ocl_identity_capture(link->devices.count, link->devices.devices);
+	sequence->apart = link->capture == CC_CAPTURE_DEFERRED;
+	return true;
+}
 
 static bool step_observe(struct drv_sequence *sequence, struct drv_observer_request *ret)
 {
@@ -457,6 +462,7 @@ static enum cmn_status step_attach(struct drv_sequence *sequence, struct cc_entr
 }
 
 static const struct drv_sequence_steps steps = {
+	.may_be_kept = step_may_be_kept,
 	.observe = step_observe,
 	.text = step_text,
 	.prepare = step_prepare,

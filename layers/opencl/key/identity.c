@@ -365,9 +365,12 @@ cl_device_id ocl_identity_builder(cl_device_id device)
 
 enum cc_capture ocl_identity_capture(cl_uint count, const cl_device_id *devices)
 {
+	enum cc_capture capture = cc_cache_config(ocl_layer.cache)->capture;
 	const struct ocl_identity *identity;
-	enum cc_capture capture = CC_CAPTURE_EAGER;
 
+	if (capture != CC_CAPTURE_AUTO)
+		return capture;
+	capture = CC_CAPTURE_EAGER;
 	for (cl_uint i = 0; i < count; i++) {
 		if (ocl_identity_of(devices[i], &identity) != CMN_OK || identity->capture != CC_CAPTURE_EAGER)
 			capture = CC_CAPTURE_DEFERRED;

@@ -33,7 +33,7 @@ CMN_CHECKED enum cmn_status ocl_identity_add(cl_device_id device, struct cc_key 
 /* The device that a build for this one is made on elsewhere: itself, or the one whose code it shares. */
 cl_device_id ocl_identity_builder(cl_device_id device);
 
-/* What "auto" means for a program of these devices, which can be identified. */
+/* The setting capture, or what "auto" means for a program of these devices, which can be identified. */
 enum cc_capture ocl_identity_capture(cl_uint count, const cl_device_id *devices);
 
 /* The reason to report for a bypass when a device cannot be identified. */

@@ -166,7 +166,7 @@ static enum cmn_status build_for_waiters(void *ctx, struct cc_entry **ret)
 	struct drv_sequence *sequence = ctx;
 
 	/* Found out before building, so that waiters need not wait for nothing. */
-	if (sequence->apart || !drv_sequence_may_be_kept(sequence))
+	if (!drv_sequence_may_be_kept(sequence) || sequence->apart)
 		return CMN_MISS;
 	return build(sequence, ret);
 }
