@@ -153,8 +153,11 @@ inside()
 		ln -s fd/1 "$root/dev/stdout"
 		ln -s fd/2 "$root/dev/stderr"
 		[ -z "$debs" ] || mount --bind "$debs" "$root/var/cache/apt/archives"
-		exec chroot "$root" env -i PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin \
-			HOME=/root TERM="${TERM:-dumb}" "$@"
+		# The first process stays, and takes note of orphans.
+		result=0
+		chroot "$root" env -i PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin \
+			HOME=/root TERM="${TERM:-dumb}" "$@" || result=$?
+		exit $result
 		' sh "$root" "$sys" "$debs" "$@" </dev/null
 }
 

@@ -111,13 +111,19 @@ class IdleMachine(Replayed):
         self.settings()
         os.close(fd)
 
+    def has_ended(self, pid):
+        """Where the first process takes no note of orphans, their entries stay."""
+        try:
+            return self.read("/proc/%d/stat" % pid).rsplit(") ", 1)[1][0] == "Z"
+        except (FileNotFoundError, ProcessLookupError):
+            return True
+
     def kill(self, process):
         """All that it has started is gone."""
         pids = self.workers(process.pid)
         process.kill()
         process.communicate()
-        self.until(lambda: not any(os.path.exists("/proc/%d" % pid) for pid in pids),
-                   "workers outlive it")
+        self.until(lambda: all(self.has_ended(pid) for pid in pids), "workers outlive it")
 
     def pack(self, *numbers):
         """A pack of programs, which nobody has built yet."""
