@@ -20,7 +20,7 @@ SMALL = os.path.join(os.path.dirname(os.path.abspath(__file__)), "small.cl")
 WAIT_S = 60	# for a helper's end
 CELLS = ("driver", "second run", "link", "two devices", "hit", "its own cache", "loading", "without",
          "process: hit; its own cache", "miss / without")
-NAMES = {"neo": "NEO", "rusticl": "rusticl", "pocl": "pocl", "oclgrind": "oclgrind", "amd": "AMD"}
+NAMES = {"neo": "NEO", "rusticl": "rusticl", "pocl": "pocl", "oclgrind": "oclgrind", "nvidia": "NVIDIA", "amd": "AMD"}
 
 
 class Row:
@@ -146,10 +146,12 @@ def replace(path, section):
 
 def main():
     parser = parser_of(__doc__)
+    parser.add_argument("--drivers", default=",".join(KNOWN), help="a choice of " + ",".join(KNOWN))
     parser.add_argument("--write", metavar="FILE", help="put the section into this page too")
     options = parser.parse_args()
     runs = 2 if options.smoke else options.runs
-    found = {name: driver_file(name) for name in KNOWN}
+    names = options.drivers.lower().split(",")
+    found = {name: driver_file(name) for name in KNOWN if name in names}
     if not any(found.values()):
         print("no driver is installed")
         return 77

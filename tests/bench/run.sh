@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 # Builds for release and measures. Arguments go to bench.py, drivers.py, level_zero.py, store.py, blobs.py, codec.py or bench_memory; see their --help:
 #   sh tests/bench/run.sh [--runs N] [--drivers NEO,rusticl,pocl] [--parts ...] [--smoke]
-#   sh tests/bench/run.sh drivers [--runs N] [--write FILE] [--smoke]
+#   sh tests/bench/run.sh drivers [--runs N] [--drivers NEO,nvidia,...] [--write FILE] [--smoke]
 #   sh tests/bench/run.sh level-zero [--runs N] [--sizes small,medium,large] [--smoke]
 #   sh tests/bench/run.sh store [--entries N] [--runs N] [--parts ...] [--dir DIRECTORY] [--smoke]
 #   sh tests/bench/run.sh blobs [--runs N] [--drivers NEO,rusticl,pocl] [--sizes small,large] [--smoke]

@@ -117,6 +117,7 @@ TEST(ids_differ_by_variables_that_compilers_read)
 		{ { "pocl" }, "POCL_MAX_PTHREAD_COUNT", "1" },
 		{ { "rusticl" }, "LP_NATIVE_VECTOR_WIDTH", "128" },
 		{ { "neo", "rusticl", "pocl", "oclgrind" }, "CPATH", "/nonexistent" },
+		{ { "nvidia" }, "NVVM_NOTHING", "/nonexistent" },
 	};
 
 	way_begin(WAY_LINKED);

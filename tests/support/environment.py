@@ -14,6 +14,7 @@ DRIVERS = {
     "rusticl": ("/usr/lib/*/libRusticlOpenCL.so.1", {"RUSTICL_ENABLE": "llvmpipe"}),
     "pocl": ("/usr/lib/*/libpocl.so.2*", {}),
     "oclgrind": ("/usr/lib/oclgrind/liboclgrind-rt-icd.so", {}),
+    "nvidia": ("/usr/lib/*/libnvidia-opencl.so.1", {}),
 }
 
 
