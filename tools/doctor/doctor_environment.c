@@ -15,7 +15,6 @@
 #include "tools/memory.h"
 #include "tools/text.h"
 
-#define SECTION DOCTOR_ENVIRONMENT
 #define MAX_FILES 20000	/* some tenths of a second */
 
 /* A driver's own cache. */
@@ -103,10 +102,9 @@ static void look_at_caches(struct doctor *doctor)
 			continue;
 		measured.bytes = measured.files = 0;
 		(void)nftw(path, measure, 16, FTW_PHYS);	/* what cannot be read is not counted */
-		doctor_say(doctor, SECTION, DOCTOR_OK, NULL,
-			   "%s has a cache of its own, %s (%s%s); %s switches it off",
-			   caches[i].owner, path, measured.files > MAX_FILES ? "over " : "",
-			   text_bytes(measured.bytes, bytes), caches[i].off);
+		doctor_ok(doctor, "%s has a cache of its own, %s (%s%s); %s switches it off", caches[i].owner,
+			  path, measured.files > MAX_FILES ? "over " : "", text_bytes(measured.bytes, bytes),
+			  caches[i].off);
 		free(path);
 	}
 }
@@ -148,14 +146,14 @@ static void look_at_key(struct doctor *doctor)
 		size_t len = strcspn(environ[i], "=");
 
 		if (counts(environ[i], len, debug_keys))
-			doctor_say(doctor, SECTION, DOCTOR_NOTE, NULL,
-				   "%s: it changes what drivers compile; runs with another value share nothing",
-				   environ[i]);
+			doctor_note(doctor, NULL,
+				    "%s: it changes what drivers compile; runs with another value share nothing",
+				    environ[i]);
 	}
 	if (debug_keys)
-		doctor_say(doctor, SECTION, DOCTOR_NOTE, NULL,
-			   "NEOReadDebugKeys=%s: every variable written LikeThis may change what "
-			   "the driver compiles", debug);
+		doctor_note(doctor, NULL,
+			    "NEOReadDebugKeys=%s: every variable written LikeThis may change what the driver compiles",
+			    debug);
 }
 
 static void look_at_linker(struct doctor *doctor)
@@ -165,17 +163,15 @@ static void look_at_linker(struct doctor *doctor)
 	const char *preload = getenv("LD_PRELOAD"), *path = getenv("LD_LIBRARY_PATH");
 
 	if (has_foreign(preload, ": ", "libckcache_preload.so"))
-		doctor_say(doctor, SECTION, DOCTOR_NOTE, NULL,
-			   "LD_PRELOAD=%s: every process loads this, this one too", preload);
+		doctor_note(doctor, NULL, "LD_PRELOAD=%s: every process loads this, this one too", preload);
 	if (path && *path)
-		doctor_say(doctor, SECTION, DOCTOR_NOTE, NULL,
-			   "LD_LIBRARY_PATH=%s: programs may get another loader, driver or compiler",
-			   path);
+		doctor_note(doctor, NULL,
+			    "LD_LIBRARY_PATH=%s: programs may get another loader, driver or compiler", path);
 	for (size_t i = 0; i < sizeof(sanitizers) / sizeof(sanitizers[0]); i++) {
 		const char *value = getenv(sanitizers[i]);
 
 		if (value && *value)
-			doctor_say(doctor, SECTION, DOCTOR_NOTE, NULL, "%s=%s", sanitizers[i], value);
+			doctor_note(doctor, NULL, "%s=%s", sanitizers[i], value);
 	}
 }
 
@@ -185,8 +181,7 @@ static void look_at_user(struct doctor *doctor)
 	const char *user = getenv("SUDO_USER");
 
 	if (user && *user && geteuid() == 0)
-		doctor_say(doctor, SECTION, DOCTOR_NOTE, NULL,
-			   "with sudo this is root's cache, not that of %s", user);
+		doctor_note(doctor, NULL, "with sudo this is root's cache, not that of %s", user);
 }
 
 void doctor_look_at_environment(struct doctor *doctor)

@@ -168,8 +168,7 @@ void doctor_icds_find(struct doctor_icds *ret)
 static void say_ignored(struct doctor *doctor, const char *variable, const char *what,
 			const char *advice)
 {
-	doctor_say(doctor, DOCTOR_OPENCL, DOCTOR_NOTE, advice, "%s is %s, which this loader %s",
-		   variable, getenv(variable), what);
+	doctor_note(doctor, advice, "%s is %s, which this loader %s", variable, getenv(variable), what);
 }
 
 void doctor_icds_say(struct doctor *doctor, struct doctor_icds *icds, const char *loader)
@@ -180,9 +179,8 @@ void doctor_icds_say(struct doctor *doctor, struct doctor_icds *icds, const char
 		icds->loader = strcmp(loader, "ocl-icd") == 0 ? DOCTOR_OCL_ICD : DOCTOR_KHRONOS;
 	for (size_t i = 0; i < icds->count; i++) {
 		if (icds->items[i].problem && (icds->items[i].readers & icds->loader))
-			doctor_say(doctor, DOCTOR_OPENCL, DOCTOR_NOTE,
-				   "remove it, or reinstall its package", "%s",
-				   icds->items[i].problem);
+			doctor_note(doctor, "remove it, or reinstall its package", "%s",
+				    icds->items[i].problem);
 	}
 	if (icds->loader == DOCTOR_OCL_ICD && getenv("OCL_ICD_FILENAMES"))
 		say_ignored(doctor, "OCL_ICD_FILENAMES", "does not read",
@@ -228,33 +226,27 @@ static bool answers(struct doctor *doctor, const struct doctor_icd *icd, const c
 		DOCTOR_HARMLESS(doctor), { 0 },
 	};
 	struct doctor_answer answer;
-	struct worker_result result;
-	char text[128], words[256], *advice;
-	const char *problem;
+	char *advice;
 
-	if (!doctor_probe(doctor, doctor->scratch, arguments, variables, false, &result))
+	if (!doctor_ask(doctor, doctor->scratch, arguments, variables, false, &answer))
 		return true;
-	problem = doctor_end_text(doctor, &result, text);
-	if (problem) {
+	if (*answer.problem) {
 		advice = memory_printf("repair or remove it (%s), or make programs skip it (OCL_ICD_VENDORS)",
 				       icd->file ? icd->file : icd->library);
-		doctor_read(&result, &answer);
-		doctor_say(doctor, DOCTOR_OPENCL, DOCTOR_PROBLEM, advice,
-			   "the driver %s %s when a process asked %s, also without the cache%s",
-			   icd->library, problem, answer.asked ? answer.asked : "",
-			   doctor_last_words(&result, words));
-		free(answer.texts);
+		doctor_problem(doctor, advice,
+			       "the driver %s %s when a process asked %s, also without the cache%s",
+			       icd->library, answer.problem, answer.asked ? answer.asked : "", answer.words);
 		free(advice);
 	}
-	worker_result_release(&result);
-	return !problem;
+	doctor_answer_release(&answer);
+	return !*answer.problem;
 }
 
 size_t doctor_icds_blame(struct doctor *doctor, const struct doctor_icds *icds)
 {
 	size_t blamed = 0;
 
-	for (size_t i = 0; i < icds->count && !doctor->signal && !doctor->failed; i++) {
+	for (size_t i = 0; i < icds->count && !doctor->failed; i++) {
 		char *vendors = NULL;
 
 		if (icds->items[i].library && (icds->items[i].readers & icds->loader))

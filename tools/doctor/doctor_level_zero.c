@@ -9,18 +9,16 @@
 
 #include "tools/doctor/doctor.h"
 
-#define SECTION DOCTOR_LEVEL_ZERO
 
 static void say_file(struct doctor *doctor, const char *what, const char *name)
 {
 	char *path = tool_find_library(name);
 
 	if (path)
-		doctor_say(doctor, SECTION, DOCTOR_OK, NULL, "%s is %s", what, path);
+		doctor_ok(doctor, "%s is %s", what, path);
 	else
-		doctor_say(doctor, SECTION, DOCTOR_PROBLEM, "reinstall libckcache-level-zero",
-			   "%s (%s) is missing from this command's installation",
-			   what, name);
+		doctor_problem(doctor, "reinstall libckcache-level-zero",
+			       "%s (%s) is missing from this command's installation", what, name);
 	free(path);
 }
 
@@ -35,12 +33,12 @@ static void look_at_variables(struct doctor *doctor)
 		const char *value = getenv(names[i]);
 
 		if (value && *value)
-			doctor_say(doctor, SECTION, DOCTOR_OK, NULL, "%s is %s", names[i], value);
+			doctor_ok(doctor, "%s is %s", names[i], value);
 	}
 	if (path && *path)
-		doctor_say(doctor, SECTION, DOCTOR_NOTE, "unset it, or put the slot there",
-			   "ZEL_LIBRARY_PATH is %s: newer loaders look for layers only there, "
-			   "and do not find the slot", path);
+		doctor_note(doctor, "unset it, or put the slot there",
+			    "ZEL_LIBRARY_PATH is %s: newer loaders look for layers only there, and do not find the slot",
+			    path);
 }
 
 /* The devices that it named; whether the plugin is among the layers. */
@@ -61,40 +59,34 @@ static bool read_devices(struct doctor *doctor, char *text, const char *library)
 static void say_plugin(struct doctor *doctor, const struct doctor_answer *answer, bool plugin)
 {
 	if (!answer->devices)
-		doctor_say(doctor, SECTION, DOCTOR_NOTE, NULL, "no driver has a device here%s%s%s",
-			   answer->failure ? ": " : "", answer->failure ? answer->what : "",
-			   answer->failure ? " fails" : "");
+		doctor_note(doctor, NULL, "no driver has a device here%s%s%s", answer->failure ? ": " : "",
+			    answer->failure ? answer->what : "", answer->failure ? " fails" : "");
 	else if (plugin)
-		doctor_say(doctor, SECTION, DOCTOR_OK, NULL,
-			   "the plugin is loaded; %zu device%s of %s", answer->devices,
-			   answer->devices == 1 ? "" : "s",
-			   answer->library ? answer->library : "an unknown driver");
+		doctor_ok(doctor, "the plugin is loaded; %zu device%s of %s", answer->devices,
+			  answer->devices == 1 ? "" : "s",
+			  answer->library ? answer->library : "an unknown driver");
 	else
-		doctor_say(doctor, SECTION, DOCTOR_PROBLEM,
-			   "check the libraries of the slot and the plugin with ldd; unset ZEL_LIBRARY_PATH",
-			   "the plugin is not loaded");
+		doctor_problem(doctor,
+			       "check the libraries of the slot and the plugin with ldd; unset ZEL_LIBRARY_PATH",
+			       "the plugin is not loaded");
 	doctor->ready = doctor->ready || (plugin && answer->devices);
 }
 
-static void look(struct doctor *doctor, const struct worker_result *result)
+static void look(struct doctor *doctor, const struct doctor_answer *answer)
 {
-	struct doctor_answer answer;
-	bool plugin;
+	bool plugin = read_devices(doctor, answer->records, answer->library);
 
-	doctor_read(result, &answer);
-	plugin = read_devices(doctor, (char *)result->records.data, answer.library);
-	if (answer.loader)
-		doctor_say(doctor, SECTION, DOCTOR_OK, NULL, "the loader is %s (%s)", answer.loader,
-			   answer.version ? answer.version : "of unknown version");
-	if (doctor_blame(doctor, SECTION, "plugin", result, &answer, NULL))
+	if (answer->loader)
+		doctor_ok(doctor, "the loader is %s (%s)", answer->loader,
+			  answer->version ? answer->version : "of unknown version");
+	if (doctor_blame(doctor, "plugin", answer, NULL))
 		;	/* said */
-	else if (!answer.loader)
-		doctor_say(doctor, SECTION, DOCTOR_NOTE, "for Level Zero programs: install libze1",
-			   "there is no Level Zero loader%s%s", answer.failure ? ": " : "",
-			   answer.failure ? answer.failure : "");
+	else if (!answer->loader)
+		doctor_note(doctor, "for Level Zero programs: install libze1",
+			    "there is no Level Zero loader%s%s", answer->failure ? ": " : "",
+			    answer->failure ? answer->failure : "");
 	else
-		say_plugin(doctor, &answer, plugin);
-	free(answer.texts);
+		say_plugin(doctor, answer, plugin);
 }
 
 void doctor_look_at_level_zero(struct doctor *doctor)
@@ -102,12 +94,11 @@ void doctor_look_at_level_zero(struct doctor *doctor)
 	static const char *const arguments[] = { "level-zero", NULL };
 	const struct worker_variable variables[] = { DOCTOR_HARMLESS(doctor), { 0 } };
 	char *plugin = tool_find_library(TOOL_LEVEL_ZERO_LIBRARY);
-	struct worker_result result;
+	struct doctor_answer answer;
 
 	if (!plugin) {
-		doctor_say(doctor, SECTION, DOCTOR_NOTE,
-			   "for Level Zero programs: install libckcache-level-zero",
-			   "the plugin (%s) is not installed", TOOL_LEVEL_ZERO_LIBRARY);
+		doctor_note(doctor, "for Level Zero programs: install libckcache-level-zero",
+			    "the plugin (%s) is not installed", TOOL_LEVEL_ZERO_LIBRARY);
 		return;
 	}
 	free(plugin);
@@ -115,8 +106,8 @@ void doctor_look_at_level_zero(struct doctor *doctor)
 	say_file(doctor, "the slot", TOOL_SLOT_LIBRARY);
 	say_file(doctor, "the preload shim", TOOL_PRELOAD_LIBRARY);
 	look_at_variables(doctor);
-	if (!doctor_probe(doctor, doctor->scratch, arguments, variables, true, &result))
+	if (!doctor_ask(doctor, doctor->scratch, arguments, variables, true, &answer))
 		return;
-	look(doctor, &result);
-	worker_result_release(&result);
+	look(doctor, &answer);
+	doctor_answer_release(&answer);
 }

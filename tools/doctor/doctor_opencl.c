@@ -15,7 +15,6 @@
 #include "tools/doctor/doctor.h"
 #include "tools/memory.h"
 
-#define SECTION DOCTOR_OPENCL
 #define LAYER_FILES "/etc/OpenCL/layers"
 #define MAX_LAYER_FILE 4096	/* one path */
 #define MAX_LOADER (UINT64_C(64) << 20)	/* they have some 100 kB */
@@ -31,13 +30,6 @@ static const struct {
 	{ "libamdocl64", "where there is an AMD GPU: is /dev/kfd there, and may this user (groups render, video) open it?" },
 };
 
-static const char *base_name(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return slash ? slash + 1 : path;
-}
-
 /* *.lay files are for newer loaders: one that names a file that is not there is worth a word. */
 static void look_at_layer_file(struct doctor *doctor, const char *directory, const char *name)
 {
@@ -49,11 +41,10 @@ static void look_at_layer_file(struct doctor *doctor, const char *directory, con
 	if (text)
 		text[strcspn(text, "\r\n")] = '\0';
 	if (!text || (strchr(text, '/') && access(text, R_OK) < 0))
-		doctor_say(doctor, SECTION, DOCTOR_NOTE, "remove it, or reinstall its package",
-			   "%s names %s, which cannot be read", path, text ? text : "nothing");
+		doctor_note(doctor, "remove it, or reinstall its package", "%s names %s, which cannot be read",
+			    path, text ? text : "nothing");
 	else
-		doctor_say(doctor, SECTION, DOCTOR_OK, NULL,
-			   "%s names %s, for loaders that read such files", path, text);
+		doctor_ok(doctor, "%s names %s, for loaders that read such files", path, text);
 	free(text);
 	free(path);
 }
@@ -97,43 +88,35 @@ static bool knows_layers(const char *loader)
 
 static void say_loader(struct doctor *doctor, const struct doctor_answer *answer)
 {
-	if (!answer->loader)
-		return;
 	if (answer->name)
-		doctor_say(doctor, SECTION, DOCTOR_OK, NULL, "the loader is %s: %s %s",
-			   answer->loader, answer->name, answer->version);
-	else
-		doctor_say(doctor, SECTION, DOCTOR_OK, NULL,
-			   "the loader is %s", answer->loader);
+		doctor_ok(doctor, "the loader is %s: %s %s", answer->loader, answer->name, answer->version);
+	else if (answer->loader)
+		doctor_ok(doctor, "the loader is %s", answer->loader);
 }
 
 static void say_layer(struct doctor *doctor, const struct doctor_answer *answer)
 {
 	if (answer->active) {
-		doctor_say(doctor, SECTION, DOCTOR_OK, NULL, "the layer is loaded and answers");
+		doctor_ok(doctor, "the layer is loaded and answers");
 		if (answer->layers > 1)
-			doctor_say(doctor, SECTION, DOCTOR_NOTE,
-				   "let OPENCL_LAYERS and the .lay files name the same file",
-				   "%zu copies of the layer are loaded", answer->layers);
+			doctor_note(doctor, "let OPENCL_LAYERS and the .lay files name the same file",
+				    "%zu copies of the layer are loaded", answer->layers);
 		if (answer->below)
-			doctor_say(doctor, SECTION, DOCTOR_PROBLEM,
-				   "name " TOOL_OPENCL_LIBRARY " before the others in OPENCL_LAYERS; of .lay files the first by name counts",
-				   "nothing is cached: another layer between the cache and the drivers may change what is built");
+			doctor_problem(doctor,
+				       "name " TOOL_OPENCL_LIBRARY " before the others in OPENCL_LAYERS; of .lay files the first by name counts",
+				       "nothing is cached: another layer between the cache and the drivers may change what is built");
 	} else if (!knows_layers(answer->loader)) {
-		doctor_say(doctor, SECTION, DOCTOR_PROBLEM,
-			   "install ocl-icd 2.3.0 or later (ocl-icd-libopencl1), or Khronos' loader",
-			   "the loader is too old to support layers");
+		doctor_problem(doctor,
+			       "install ocl-icd 2.3.0 or later (ocl-icd-libopencl1), or Khronos' loader",
+			       "the loader is too old to support layers");
 	} else if (answer->layers) {
-		doctor_say(doctor, SECTION, DOCTOR_PROBLEM,
-			   "install this command and the layer in the same version",
-			   "the layer is loaded, but does not answer");
+		doctor_problem(doctor, "install this command and the layer in the same version",
+			       "the layer is loaded, but does not answer");
 	} else if (answer->platforms) {
-		doctor_say(doctor, SECTION, DOCTOR_PROBLEM,
-			   "check its libraries with ldd: one may be missing",
-			   "the loader does not load the layer");
+		doctor_problem(doctor, "check its libraries with ldd: one may be missing",
+			       "the loader does not load the layer");
 	} else {
-		doctor_say(doctor, SECTION, DOCTOR_NOTE, NULL,
-			   "the loader found no driver, so it loads no layers");
+		doctor_note(doctor, NULL, "the loader found no driver, so it loads no layers");
 	}
 }
 
@@ -143,15 +126,14 @@ static void say_platform(struct doctor *doctor, const struct channel_record *pla
 	const char *const *fields = platform->fields;
 
 	if (platform->word && devices)	/* without any there is a word about its file */
-		doctor_say(doctor, SECTION, DOCTOR_OK, NULL, "%s (%s) has %zu device%s", fields[1],
-			   *fields[3] ? fields[3] : "library unknown", devices,
-			   devices == 1 ? "" : "s");
+		doctor_ok(doctor, "%s (%s) has %zu device%s", fields[1],
+			  *fields[3] ? fields[3] : "library unknown", devices, devices == 1 ? "" : "s");
 }
 
 static const char *deviceless_advice(const char *library)
 {
 	for (size_t i = 0; i < sizeof(deviceless) / sizeof(deviceless[0]); i++) {
-		if (strncmp(base_name(library), deviceless[i].library,
+		if (strncmp(basename(library), deviceless[i].library,
 			    strlen(deviceless[i].library)) == 0)
 			return deviceless[i].advice;
 	}
@@ -162,7 +144,7 @@ static const char *deviceless_advice(const char *library)
 static bool has_device(const struct doctor *doctor, const char *library)
 {
 	for (size_t i = 0; i < doctor->device_count; i++) {
-		if (strcmp(base_name(doctor->devices[i].library), base_name(library)) == 0)
+		if (strcmp(basename(doctor->devices[i].library), basename(library)) == 0)
 			return true;
 	}
 	return false;
@@ -186,13 +168,11 @@ static void say_icd(struct doctor *doctor, const struct doctor_icds *icds,
 	if (!loaded)
 		return;	/* another loader would */
 	if (*record->fields[1])
-		doctor_say(doctor, SECTION, DOCTOR_NOTE,
-			   "reinstall its package, or remove the file that names it",
-			   "the driver of %s cannot be loaded: %s", file ? file : "the environment",
-			   record->fields[1]);
+		doctor_note(doctor, "reinstall its package, or remove the file that names it",
+			    "the driver of %s cannot be loaded: %s", file ? file : "the environment",
+			    record->fields[1]);
 	else if (!has_device(doctor, library))
-		doctor_say(doctor, SECTION, DOCTOR_NOTE, deviceless_advice(library),
-			   "the driver %s has no device here", library);
+		doctor_note(doctor, deviceless_advice(library), "the driver %s has no device here", library);
 }
 
 /* Its platforms with their devices, and the drivers' files. Cuts the text. */
@@ -223,30 +203,24 @@ static void look(struct doctor *doctor, struct doctor_icds *icds, const char *co
 {
 	const struct worker_variable variables[] = { DOCTOR_HARMLESS(doctor), { 0 } };
 	struct doctor_answer answer;
-	struct worker_result result;
-	char text[256];
 
-	if (!doctor_probe(doctor, doctor->scratch, arguments, variables, true, &result))
+	if (!doctor_ask(doctor, doctor->scratch, arguments, variables, true, &answer))
 		return;
-	doctor_read(&result, &answer);
 	say_loader(doctor, &answer);
-	if (answer.loader && (answer.active || !doctor_end_text(doctor, &result, text)))
+	if (answer.loader && (answer.active || !*answer.problem))
 		say_layer(doctor, &answer);
 	doctor_icds_say(doctor, icds, answer.name);
-	read_drivers(doctor, icds, (char *)result.records.data);
-	if (doctor_blame(doctor, SECTION, "layer", &result, &answer, icds))
+	read_drivers(doctor, icds, answer.records);
+	if (doctor_blame(doctor, "layer", &answer, icds))
 		;	/* said */
 	else if (answer.failure)
-		doctor_say(doctor, SECTION, DOCTOR_NOTE,
-			   "for OpenCL programs: install ocl-icd-libopencl1",
-			   "there is no OpenCL loader: %s", answer.failure);
+		doctor_note(doctor, "for OpenCL programs: install ocl-icd-libopencl1",
+			    "there is no OpenCL loader: %s", answer.failure);
 	else if (!answer.asked)
-		doctor_say(doctor, SECTION, DOCTOR_PROBLEM, "run it again with more memory",
-			   "nothing could be asked%s", doctor_last_words(&result, text));
+		doctor_problem(doctor, "run it again with more memory", "nothing could be asked%s", answer.words);
 	if (answer.active && answer.devices && !answer.below)
 		doctor->ready = true;
-	free(answer.texts);
-	worker_result_release(&result);
+	doctor_answer_release(&answer);
 }
 
 void doctor_look_at_opencl(struct doctor *doctor)
@@ -258,15 +232,14 @@ void doctor_look_at_opencl(struct doctor *doctor)
 	size_t count = 1;
 
 	if (!path) {
-		doctor_say(doctor, SECTION, DOCTOR_PROBLEM, "install libckcache-opencl",
-			   "%s is missing from this command's installation",
-			   TOOL_OPENCL_LIBRARY);
+		doctor_problem(doctor, "install libckcache-opencl",
+			       "%s is missing from this command's installation", TOOL_OPENCL_LIBRARY);
 		return;
 	}
-	doctor_say(doctor, SECTION, DOCTOR_OK, NULL, "the layer is %s", path);
+	doctor_ok(doctor, "the layer is %s", path);
 	free(path);
 	if (layers && *layers)
-		doctor_say(doctor, SECTION, DOCTOR_OK, NULL, "OPENCL_LAYERS is %s", layers);
+		doctor_ok(doctor, "OPENCL_LAYERS is %s", layers);
 	look_at_layer_files(doctor);
 	doctor_icds_find(&icds);
 	arguments = memory_new(icds.count + 2, sizeof(*arguments));

@@ -13,21 +13,6 @@
 
 static const char *const marks[] = { "ok", "note", "problem" };
 
-static const struct {
-	const char *name;	/* for scripts */
-	const char *title;
-} sections[] = {
-	[DOCTOR_PROGRAM] = { "program", "Program" },
-	[DOCTOR_SETTINGS] = { "settings", "Settings" },
-	[DOCTOR_DIRECTORY] = { "directory", "Directory" },
-	[DOCTOR_REMOTE] = { "remote", "Remote tier" },
-	[DOCTOR_OPENCL] = { "opencl", "OpenCL" },
-	[DOCTOR_LEVEL_ZERO] = { "level-zero", "Level Zero" },
-	[DOCTOR_DEVICES] = { "devices", "Devices" },
-	[DOCTOR_ENVIRONMENT] = { "environment", "Environment" },
-	[DOCTOR_HISTORY] = { "history", "History" },
-};
-
 static const char *colour_of(enum doctor_mark mark)
 {
 	if (mark == DOCTOR_PROBLEM)
@@ -49,11 +34,9 @@ static void print(struct doctor *doctor, const struct doctor_finding *finding)
 	struct cmn_buffer text = { 0 };
 	size_t start;
 
-	if (!doctor->begun || doctor->printed != finding->section)
-		cmn_buffer_printf(&text, "%s%s%s%s\n", doctor->begun ? "\n" : "",
-				  terminal_bold(STDOUT_FILENO), sections[finding->section].title,
-				  end);
-	doctor->begun = true;
+	if (doctor->printed != finding->section)
+		cmn_buffer_printf(&text, "%s%s%s%s\n", doctor->printed ? "\n" : "", terminal_bold(STDOUT_FILENO),
+				  finding->section->title, end);
 	doctor->printed = finding->section;
 	start = text.len;
 	cmn_buffer_printf(&text, "  %s%-7s%s  ", colour_of(finding->mark), marks[finding->mark],
@@ -68,11 +51,10 @@ static void print(struct doctor *doctor, const struct doctor_finding *finding)
 		doctor->failed = true;
 }
 
-void doctor_say(struct doctor *doctor, enum doctor_section section, enum doctor_mark mark,
-		const char *advice, const char *format, ...)
+void doctor_say(struct doctor *doctor, enum doctor_mark mark, const char *advice, const char *format, ...)
 {
 	struct doctor_finding finding = {
-		.section = section, .mark = mark, .advice = advice ? memory_copy(advice) : NULL
+		.section = doctor->section, .mark = mark, .advice = advice ? memory_copy(advice) : NULL
 	};
 	va_list args;
 
@@ -161,7 +143,7 @@ static int print_json(const struct doctor *doctor)
 		const struct doctor_finding *finding = &doctor->findings[i];
 		struct json_object *one = json_add_object(findings, NULL);
 
-		json_add_text(one, "section", sections[finding->section].name);
+		json_add_text(one, "section", finding->section->name);
 		json_add_text(one, "mark", marks[finding->mark]);
 		json_add_text(one, "text", finding->text);
 		json_add_text(one, "advice", finding->advice);

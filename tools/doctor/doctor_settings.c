@@ -15,37 +15,37 @@
 #include "tools/run/run_program.h"
 #include "tools/text.h"
 
-void doctor_look_at_program(struct doctor *doctor, const char *command)
+void doctor_look_at_program(struct doctor *doctor)
 {
+	const char *command = doctor->program, *obstacle;
+	enum program_kind kind;
 	char *path;
-	enum program_kind kind = program_look(command, &path);
-	const char *obstacle = program_obstacle(kind);
 
+	if (!command)
+		return;
+	kind = program_look(command, &path);
+	obstacle = program_obstacle(kind);
 	if (kind == PROGRAM_ABSENT)
-		doctor_say(doctor, DOCTOR_PROGRAM, DOCTOR_PROBLEM, "give its path",
-			   "%s was not found", command);
+		doctor_problem(doctor, "give its path", "%s was not found", command);
 	else if (obstacle)
-		doctor_say(doctor, DOCTOR_PROGRAM, DOCTOR_PROBLEM,
-			   "build or start the program in another way",
-			   "%s: %s", path, obstacle);
+		doctor_problem(doctor, "build or start the program in another way", "%s: %s", path, obstacle);
 	else if (kind == PROGRAM_SCRIPT)
-		doctor_say(doctor, DOCTOR_PROGRAM, DOCTOR_OK, NULL,
-			   "%s is a script; the programs that it starts get the layers", path);
+		doctor_ok(doctor, "%s is a script; the programs that it starts get the layers", path);
 	else
-		doctor_say(doctor, DOCTOR_PROGRAM, DOCTOR_OK, NULL, "layers can be loaded into %s", path);
+		doctor_ok(doctor, "layers can be loaded into %s", path);
 	free(path);
 }
 
 static void complain(void *ctx, enum cmn_log_level level, const char *message)
 {
 	(void)level;
-	doctor_say(ctx, DOCTOR_SETTINGS, DOCTOR_NOTE, "correct it or remove it", "%s", message);
+	doctor_note(ctx, "correct it or remove it", "%s", message);
 }
 
 static void look_at_file(struct doctor *doctor, const char *path)
 {
 	if (access(path, R_OK) == 0)
-		doctor_say(doctor, DOCTOR_SETTINGS, DOCTOR_OK, NULL, "%s is in use", path);
+		doctor_ok(doctor, "%s is in use", path);
 }
 
 static void look_at_variables(struct doctor *doctor)
@@ -57,15 +57,12 @@ static void look_at_variables(struct doctor *doctor)
 
 		if (strncmp(name, prefix, sizeof(prefix) - 1) == 0) {
 			if (strcmp(name, "CKCACHE_REMOTE") == 0)
-				doctor_say(doctor, DOCTOR_SETTINGS, DOCTOR_OK, NULL,
-					   "%s is set (see the remote tier)", name);	/* it may hold a password */
+				doctor_ok(doctor, "%s is set (see the remote tier)", name);	/* it may hold a password */
 			else if (cc_config_knows(name))
-				doctor_say(doctor, DOCTOR_SETTINGS, DOCTOR_OK, NULL, "%s is set",
-					   environ[i]);
+				doctor_ok(doctor, "%s is set", environ[i]);
 			else
-				doctor_say(doctor, DOCTOR_SETTINGS, DOCTOR_NOTE,
-					   "look for its name in ckcache.conf(5)",
-					   "%s is set, but there is no such setting", name);
+				doctor_note(doctor, "look for its name in ckcache.conf(5)",
+					    "%s is set, but there is no such setting", name);
 		}
 		free(name);
 	}
@@ -77,18 +74,15 @@ static void look_at_switches(struct doctor *doctor)
 	const struct cc_config *config = &doctor->config;
 
 	if (config->disable)
-		doctor_say(doctor, DOCTOR_SETTINGS, DOCTOR_PROBLEM,
-			   "unset CKCACHE_DISABLE, or remove disable from ckcache.conf",
-			   "the cache is switched off: CKCACHE_DISABLE");
+		doctor_problem(doctor, "unset CKCACHE_DISABLE, or remove disable from ckcache.conf",
+			       "the cache is switched off: CKCACHE_DISABLE");
 	if (!config->persistent)
-		doctor_say(doctor, DOCTOR_SETTINGS, DOCTOR_PROBLEM, "unset CKCACHE_PERSISTENT",
-			   "nothing is stored for the next run: CKCACHE_PERSISTENT is 0");
+		doctor_problem(doctor, "unset CKCACHE_PERSISTENT",
+			       "nothing is stored for the next run: CKCACHE_PERSISTENT is 0");
 	if (config->read_only)
-		doctor_say(doctor, DOCTOR_SETTINGS, DOCTOR_NOTE, NULL,
-			   "nothing new is stored: CKCACHE_READ_ONLY is 1");
+		doctor_note(doctor, NULL, "nothing new is stored: CKCACHE_READ_ONLY is 1");
 	if (config->trace)
-		doctor_say(doctor, DOCTOR_SETTINGS, DOCTOR_NOTE, NULL,
-			   "each look-up adds a line to %s: CKCACHE_TRACE", config->trace);
+		doctor_note(doctor, NULL, "each look-up adds a line to %s: CKCACHE_TRACE", config->trace);
 }
 
 void doctor_look_at_settings(struct doctor *doctor)
@@ -105,7 +99,7 @@ void doctor_look_at_settings(struct doctor *doctor)
 	look_at_variables(doctor);
 	look_at_switches(doctor);
 	if (doctor->finding_count == before)
-		doctor_say(doctor, DOCTOR_SETTINGS, DOCTOR_OK, NULL, "all settings have their defaults");
+		doctor_ok(doctor, "all settings have their defaults");
 	free(user_file);
 }
 
@@ -115,14 +109,14 @@ static void look_at_counts(struct doctor *doctor, const struct cc_totals *stats)
 			stats->counters[CC_HITS_REMOTE];
 	char saved[TEXT_SIZE];
 
-	doctor_say(doctor, DOCTOR_HISTORY, DOCTOR_OK, NULL,
-		   "%" PRIu64 " hits, %" PRIu64 " misses, %" PRIu64 " not cached; %s of compilation saved",
-		   hits, stats->counters[CC_MISSES], cc_totals_all_bypasses(stats),
-		   text_time(stats->counters[CC_COMPILE_NS_SAVED], saved));
+	doctor_ok(doctor,
+		  "%" PRIu64 " hits, %" PRIu64 " misses, %" PRIu64 " not cached; %s of compilation saved", hits,
+		  stats->counters[CC_MISSES], cc_totals_all_bypasses(stats),
+		  text_time(stats->counters[CC_COMPILE_NS_SAVED], saved));
 	if (stats->counters[CC_ERRORS])
-		doctor_say(doctor, DOCTOR_HISTORY, DOCTOR_NOTE, "ckcache verify looks for damage",
-			   "%" PRIu64 " errors: damaged entries, refused binaries, failed writes",
-			   stats->counters[CC_ERRORS]);
+		doctor_note(doctor, "ckcache verify looks for damage",
+			    "%" PRIu64 " errors: damaged entries, refused binaries, failed writes",
+			    stats->counters[CC_ERRORS]);
 }
 
 void doctor_look_at_history(struct doctor *doctor)
@@ -135,12 +129,11 @@ void doctor_look_at_history(struct doctor *doctor)
 	if (status == CMN_OK)
 		look_at_counts(doctor, stats);
 	else if (status == CMN_MISS)
-		doctor_say(doctor, DOCTOR_HISTORY, DOCTOR_OK, NULL, "nothing has been counted yet");
+		doctor_ok(doctor, "nothing has been counted yet");
 	else
-		doctor_say(doctor, DOCTOR_HISTORY, DOCTOR_NOTE, NULL, "its counts cannot be read: %s",
-			   cmn_status_string(status));
+		doctor_note(doctor, NULL, "its counts cannot be read: %s", cmn_status_string(status));
 	if (status == CMN_OK && cc_recipes_count(dir, &recipes) == CMN_OK && recipes.recipes)
-		doctor_say(doctor, DOCTOR_HISTORY, DOCTOR_NOTE, "ckcache replay builds them",
-			   "%llu programs were left for later", recipes.recipes);
+		doctor_note(doctor, "ckcache replay builds them", "%llu programs were left for later",
+			    recipes.recipes);
 	free(stats);
 }
