@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* terminal: ECMA-48 colours and the progress line. */
-#include "tools/terminal.h"
+#include "tools/text.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* completion: the table of verbs as values for the templates beside this file. */
-#include "tools/verbs.h"
+#include "tools/arguments.h"
 
 #include <string.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * config_edit: finds the place in the text, then puts the new one together around it; takes the lock of the
- * directory, and writes the new file beside the old one.
+ * config_edit: cuts the text into lines, and puts the new one together of them; takes the lock of the directory,
+ * and writes the new file beside the old one.
  */
 #include "tools/config/config_edit.h"
 
@@ -21,105 +21,66 @@
 #include "tools/memory.h"
 #include "tools/tool.h"
 
-/* Offsets in the text. */
-struct place {
-	size_t line, end;	/* of the setting's last line, without its "\n"; SIZE_MAX: there is none */
-	size_t value, value_end;	/* of its value */
-	size_t behind;		/* where a new line goes; SIZE_MAX: the section is not there */
-	bool inside;		/* of the part that is edited */
+struct line {
+	struct cmn_view text;	/* with its end */
+	bool is_setting;	/* of what is edited: */
+	size_t value, value_end;	/* offsets of its value */
 };
 
-static void look_at_line(const struct config_edit *edit, const char *copy,
-			 const struct cc_config_line *line, size_t start, size_t next,
-			 struct place *place)
+/* ret_behind: before which line a new one goes; SIZE_MAX: the section is not there. The caller frees the lines. */
+static struct line *cut(struct cmn_view text, const struct config_edit *edit, size_t *ret_count, size_t *ret_behind)
 {
-	if (line->kind == CC_CONFIG_LINE_SECTION || line->kind == CC_CONFIG_LINE_BAD_SECTION) {
-		/* For all, and nothing was there yet: before the first section. */
-		if (!edit->program && place->behind == SIZE_MAX)
-			place->behind = 0;
-		place->inside = edit->program && line->kind == CC_CONFIG_LINE_SECTION &&
-				strcmp(line->name, edit->program) == 0;
-		if (place->inside)
-			place->behind = next;
-	}
-	if (!place->inside || line->kind != CC_CONFIG_LINE_SETTING)
-		return;
-	place->behind = next;
-	if (strcasecmp(line->name, edit->name) != 0)
-		return;
-	place->line = start;
-	place->value = start + (size_t)(line->value - copy);
-	place->value_end = place->value + strlen(line->value);
-}
+	struct line *lines = NULL;
+	bool inside = !edit->program;	/* the part that is edited */
+	size_t count = 0, behind = SIZE_MAX;
 
-static void find_place(struct cmn_view text, const struct config_edit *edit, struct place *ret)
-{
-	const char *data = text.data;
-	size_t next;
+	for (const char *at = text.len ? text.data : "", *end = at + text.len, *next; at < end; at = next, count++) {
+		const char *stop = memchr(at, '\n', (size_t)(end - at));
+		char *copy = memory_copy_view((struct cmn_view){ at, (size_t)((stop ? stop : end) - at) });
+		struct cc_config_line split;
 
-	*ret = (struct place){ .line = SIZE_MAX, .behind = SIZE_MAX, .inside = !edit->program };
-	for (size_t start = 0; start < text.len; start = next) {
-		const char *stop = memchr(data + start, '\n', text.len - start);
-		size_t end = stop ? (size_t)(stop - data) : text.len, last = ret->line;
-		char *copy = memory_copy_view((struct cmn_view){ data + start, end - start });
-		struct cc_config_line line;
-
-		next = stop ? end + 1 : end;
-		cc_config_line_split(copy, &line);
-		look_at_line(edit, copy, &line, start, next, ret);
+		next = stop ? stop + 1 : end;
+		memory_grow(lines, count);
+		lines[count] = (struct line){ .text = { at, (size_t)(next - at) } };
+		cc_config_line_split(copy, &split);
+		if (split.kind == CC_CONFIG_LINE_SECTION || split.kind == CC_CONFIG_LINE_BAD_SECTION) {
+			/* For all, and nothing was there yet: before the first section. */
+			if (!edit->program && behind == SIZE_MAX)
+				behind = 0;
+			inside = edit->program && split.kind == CC_CONFIG_LINE_SECTION &&
+				 strcmp(split.name, edit->program) == 0;
+			behind = inside ? count + 1 : behind;
+		} else if (inside && split.kind == CC_CONFIG_LINE_SETTING) {
+			behind = count + 1;
+			lines[count].is_setting = strcasecmp(split.name, edit->name) == 0;
+			lines[count].value = (size_t)(split.value - copy);
+			lines[count].value_end = lines[count].value + strlen(split.value);
+		}
 		free(copy);
-		if (ret->line != last)
-			ret->end = end;
 	}
-	if (!edit->program && ret->behind == SIZE_MAX)
-		ret->behind = text.len;
+	*ret_count = count;
+	*ret_behind = !edit->program && behind == SIZE_MAX ? count : behind;
+	return lines;
 }
 
-static void append_part(struct cmn_view text, size_t from, size_t to, struct cmn_buffer *ret)
+/* With another value: what is before and behind that stays, a comment too. */
+static void append_changed(const struct line *line, const char *value, struct cmn_buffer *ret)
 {
-	if (to > from)
-		cmn_buffer_append(ret, (const char *)text.data + from, to - from);
-}
+	const char *text = line->text.data;
 
-/* Its line with another value: what is before and behind that stays, a comment too. */
-static void append_changed(struct cmn_view text, const struct place *place, const char *value,
-			   struct cmn_buffer *ret)
-{
-	append_part(text, 0, place->value, ret);
+	cmn_buffer_append(ret, text, line->value);
 	/* No value was there: its place is right behind "=". */
-	cmn_buffer_printf(ret, "%s%s", place->value == place->value_end ? " " : "", value);
-	append_part(text, place->value_end, text.len, ret);
+	cmn_buffer_printf(ret, "%s%s", line->value == line->value_end ? " " : "", value);
+	cmn_buffer_append(ret, text + line->value_end, line->text.len - line->value_end);
 }
 
-static void append_new(struct cmn_view text, const struct config_edit *edit, size_t behind,
-		       struct cmn_buffer *ret)
+static void append_new(const struct config_edit *edit, bool section, struct cmn_buffer *ret)
 {
-	size_t at = behind < text.len ? behind : text.len;
-
-	append_part(text, 0, at, ret);
-	if (at && ((const char *)text.data)[at - 1] != '\n')
+	if (ret->len && ret->data[ret->len - 1] != '\n')
 		cmn_buffer_append_u8(ret, '\n');
-	if (behind == SIZE_MAX)
-		cmn_buffer_printf(ret, "%s[program %s]\n", at ? "\n" : "", edit->program);
+	if (section)
+		cmn_buffer_printf(ret, "%s[program %s]\n", ret->len ? "\n" : "", edit->program);
 	cmn_buffer_printf(ret, "%s = %s\n", edit->name, edit->value);
-	append_part(text, at, text.len, ret);
-}
-
-/* Without any line of the setting. */
-static void remove_all(struct cmn_view text, const struct config_edit *edit, struct place *place,
-		       struct cmn_buffer *ret)
-{
-	struct cmn_buffer less = { 0 };
-
-	cmn_buffer_append(ret, text.data, text.len);
-	while (!ret->failed && place->line != SIZE_MAX) {
-		append_part(cmn_buffer_view(ret), 0, place->line, &less);
-		append_part(cmn_buffer_view(ret), place->end + 1, ret->len, &less);
-		cmn_buffer_release(ret);
-		*ret = less;
-		less = (struct cmn_buffer){ 0 };
-		find_place(cmn_buffer_view(ret), edit, place);
-	}
 }
 
 /*
@@ -129,20 +90,25 @@ static void remove_all(struct cmn_view text, const struct config_edit *edit, str
  */
 static bool edit_text(struct cmn_view text, const struct config_edit *edit, struct cmn_buffer *ret)
 {
-	struct place place;
+	size_t count, behind, last = SIZE_MAX;
+	struct line *lines = cut(text, edit, &count, &behind);
 
-	find_place(text, edit, &place);
-	if (!edit->value && place.line == SIZE_MAX)
-		return false;
-	if (!edit->value)
-		remove_all(text, edit, &place, ret);
-	else if (place.line != SIZE_MAX)
-		append_changed(text, &place, edit->value, ret);
-	else
-		append_new(text, edit, place.behind, ret);
+	for (size_t i = 0; i < count; i++)
+		last = lines[i].is_setting ? i : last;
+	for (size_t i = 0; i <= count; i++) {
+		if (edit->value && last == SIZE_MAX && i == (behind < count ? behind : count))
+			append_new(edit, behind == SIZE_MAX, ret);
+		if (i == count)
+			break;
+		if (!lines[i].is_setting || (edit->value && i != last))
+			cmn_buffer_append(ret, lines[i].text.data, lines[i].text.len);
+		else if (edit->value)
+			append_changed(&lines[i], edit->value, ret);
+	}
+	free(lines);
 	if (ret->failed)
 		memory_end();
-	return true;
+	return edit->value || last != SIZE_MAX;
 }
 
 /* Whether a line is read as that, and as nothing more. Takes the line. */
@@ -268,27 +234,21 @@ static enum cmn_status change_in(const char *directory, const char *name,
 	return status;
 }
 
-int config_write(const char *path, const struct config_edit *edit, mode_t directory_mode,
-		 mode_t file_mode)
+void config_write(const char *path, const struct config_edit *edit, mode_t directory_mode, mode_t file_mode)
 {
 	struct stat info;
 	char *file = realpath(path, NULL), *slash;
 	enum cmn_status status;
 
 	if (!file && errno == ENOENT && lstat(path, &info) < 0)
-		file = strdup(path);
-	slash = file ? strrchr(file, '/') : NULL;
-	if (!slash) {
-		tool_complain("%s: %s", path, file ? "not a path" : strerror(errno));
-		free(file);
-		return TOOL_FAILED;
-	}
+		file = memory_copy(path);
+	if (!file)
+		tool_die("%s: %s", path, strerror(errno));
+	slash = strrchr(file, '/');
 	*slash = '\0';
 	status = change_in(slash == file ? "/" : file, slash + 1, edit, directory_mode, file_mode);
 	free(file);
-	if (status == CMN_OK)
-		return TOOL_OK;
-	tool_complain("%s: %s", path, status == CMN_BUSY ? "another process is changing it" :
-		      cmn_status_string(status));
-	return TOOL_FAILED;
+	if (status != CMN_OK)
+		tool_die("%s: %s", path, status == CMN_BUSY ? "another process is changing it" :
+			 cmn_status_string(status));
 }

@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * config_edit: a settings file with one setting changed. Comments, the order and every other line stay byte
- * by byte. The file is replaced as a whole, under a lock that all changes take: whoever reads it sees the
- * old text or the new one, also after a crash.
- */
+/* config_edit: sets or removes a line in a settings file, and leaves every other line as it is; whoever reads it sees the old text or the new one, also after a crash. */
 #ifndef TOOLS_CONFIG_CONFIG_EDIT_H
 #define TOOLS_CONFIG_CONFIG_EDIT_H
 
@@ -25,10 +21,9 @@ bool config_edit_names_program(const char *name);
  * Makes the file and its directories (with directory_mode) where they are missing. A link is
  * followed, so that what it leads to changes. Owner and permissions stay, as far as this user can
  * keep them: in another group's file, that group and others get what both had. A new file has
- * file_mode. Where the value is a secret, only the owner can read the file from then on. The exit
- * code; where it failed, it was complained about.
+ * file_mode. Where the value is a secret, only the owner can read the file from then on. Where it
+ * fails, the command ends.
  */
-int config_write(const char *path, const struct config_edit *edit, mode_t directory_mode,
-		 mode_t file_mode);
+void config_write(const char *path, const struct config_edit *edit, mode_t directory_mode, mode_t file_mode);
 
 #endif

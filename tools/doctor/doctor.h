@@ -1,17 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * doctor: what the files of `ckcache doctor` share: the findings, and what one
- * section learns for those after it. doctor.c has the verb and the order;
- * doctor_report.c the findings and how they are printed; each other file one
- * section. A section says what it finds and never fails: what cannot be found
- * out is a finding too.
+ * doctor: what the files of `ckcache doctor` share: the findings, and what one section learns for those after
+ * it. doctor.c has the verb, the order and the findings; the other files have the sections. A section says
+ * what it finds and never fails: what cannot be found out is a finding too.
  */
 #ifndef TOOLS_DOCTOR_DOCTOR_H
 #define TOOLS_DOCTOR_DOCTOR_H
 
-#include "tools/worker/channel.h"
-#include "tools/worker/worker_process.h"
 #include "tools/tool.h"
+#include "tools/worker/worker_process.h"
 
 enum doctor_mark {
 	DOCTOR_OK,
@@ -128,7 +125,7 @@ void doctor_look_at_devices(struct doctor *doctor);
 void doctor_look_at_environment(struct doctor *doctor);
 void doctor_look_at_history(struct doctor *doctor);
 
-/* Part of the section of OpenCL: the drivers' files (doctor_icds.c). */
+/* Part of the section of OpenCL: the drivers' files. */
 enum { DOCTOR_OCL_ICD = 1, DOCTOR_KHRONOS = 2 };	/* loaders */
 struct doctor_icd {
 	unsigned readers;	/* the loaders that load it */

@@ -490,7 +490,6 @@ static void look_at_keys(struct doctor *doctor, const struct cc_address *address
 
 void doctor_look_at_remote(struct doctor *doctor)
 {
-	struct cmn_buffer text = { 0 };
 	struct cc_address address;
 	const char *problem;
 
@@ -500,8 +499,7 @@ void doctor_look_at_remote(struct doctor *doctor)
 		doctor_problem(doctor, "correct CKCACHE_REMOTE, or remove it", "CKCACHE_REMOTE: %s", problem);
 		return;
 	}
-	cc_address_show(&address, &text);
-	doctor->remote.address = memory_string(&text);
+	doctor->remote.address = tier_show_address(&address);
 	doctor_ok(doctor, "%s%s", doctor->remote.address,
 		  address.write_only ? ", where this machine only writes" : "");
 	look_at_keys(doctor, &address);

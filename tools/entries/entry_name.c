@@ -1,17 +1,20 @@
 /* SPDX-License-Identifier: MIT */
-/* entry_name: how well a text means an entry; of the best ones there has to be one. What it is called. */
-#include "tools/entries/entry_name.h"
+/* entry_name: how well a text means an entry; of the best ones there has to be one. What it is called, and what is wrong with it. */
+#include "tools/entries/entries.h"
 
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "cachecore/kernel_names.h"
 #include "cachecore/key.h"
+#include "common/file.h"
 #include "common/hash.h"
 #include "common/json.h"
 #include "tools/memory.h"
-#include "tools/terminal.h"
 #include "tools/text.h"
 #include "tools/tool.h"
 
@@ -305,4 +308,41 @@ void entry_label_append(struct cmn_buffer *text, struct cmn_view key, const char
 		append_cut(text, text_first_line(source));
 	else if (source.len)
 		append_hash(text, source);
+}
+
+/* Why a file is not read; NULL: it would be. */
+static const char *distrust(const struct stat *info, bool *ret_unsafe)
+{
+	bool own = cmn_file_is_own(info->st_uid) || info->st_uid == 0;
+
+	if (!S_ISREG(info->st_mode))
+		return "it is not a regular file";
+	*ret_unsafe = !own || (info->st_mode & (S_IWGRP | S_IWOTH)) != 0;
+	if (!own)
+		return "it belongs to another user";
+	return *ret_unsafe ? "others may write to it" : NULL;
+}
+
+const char *entry_status_text(struct cc_store *store, const struct cc_store_place *place,
+			      enum cmn_status status, bool *ret_unsafe)
+{
+	static const enum cc_entry_dir_file files[] = { CC_ENTRY_DIR_SRC, CC_ENTRY_DIR_BIN };
+	const char *text = NULL;
+	int root_fd = -1;
+
+	*ret_unsafe = false;
+	if (status == CMN_STALE)
+		return "files of two entries";
+	if (status != CMN_ERR_ACCESS || cc_store_open_root(store, &root_fd) != CMN_OK)
+		return cmn_status_string(status);
+	for (size_t i = 0; i < sizeof(files) / sizeof(files[0]) && !text; i++) {
+		char path[CC_ENTRY_DIR_FILE_PATH_SIZE];
+		struct stat info;
+
+		cc_entry_dir_file_path(place->entry_dir, files[i], place->n, path);
+		if (fstatat(root_fd, path, &info, AT_SYMLINK_NOFOLLOW) == 0)
+			text = distrust(&info, ret_unsafe);
+	}
+	(void)close(root_fd);	/* read only */
+	return text ? text : cmn_status_string(status);
 }

@@ -4,7 +4,7 @@
  * history, which knows the kernels and programs of late; and as many of the stored keys as there is
  * time for.
  */
-#include "tools/verbs.h"
+#include "tools/arguments.h"
 
 #include <string.h>
 #include <unistd.h>
@@ -113,10 +113,9 @@ static void add_entries(struct words *words)
 
 static void add_history(struct words *words)
 {
-	struct tool_cache *cache = words->cache;
 	const struct run_history *history;
 
-	if (run_history_load(cache->config.dir, cc_store_trust(cache->store), &history) != CMN_OK)
+	if (run_history_load(words->cache->store, &history) != CMN_OK)
 		return;
 	for (size_t i = history->event_count; i-- > 0 && !is_over(words);) {
 		if (!*history->events[i].entry_dir)

@@ -3,6 +3,7 @@
 #include <inttypes.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -10,11 +11,9 @@
 #include "cachecore/kernel_names.h"
 #include "common/json.h"
 #include "tools/arguments.h"
-#include "tools/entries/entry_name.h"
-#include "tools/entries/entry_status.h"
-#include "tools/explain/key_diff.h"
+#include "tools/entries/entries.h"
+#include "tools/explain/explain.h"
 #include "tools/json_output.h"
-#include "tools/terminal.h"
 #include "tools/text.h"
 #include "tools/tool.h"
 
@@ -383,13 +382,12 @@ static bool find(const struct tool_cache *cache, const char *name, struct shown_
 
 	search.found = ret;
 	/* As far as it can be read: without one, no program has entries. */
-	(void)!run_history_load(cache->config.dir, cc_store_trust(cache->store), &history);
+	(void)!run_history_load(cache->store, &history);
 	entry_search_begin(&search.names, name, cache->config.dir, history);
 	status = entry_search_store(&search.names, cache->store, "show", visit, &search);
-	if (status == CMN_OK)
-		return entry_search_end(&search.names) != NULL;
-	(void)tool_fail(cache->config.dir, status);
-	return false;
+	if (status != CMN_OK)
+		exit(tool_fail(cache->config.dir, status));
+	return entry_search_end(&search.names) != NULL;
 }
 
 static enum cmn_status read_files(const struct tool_cache *cache, struct shown_entry *entry)
@@ -460,9 +458,7 @@ int verb_show(const struct arguments *arguments)
 {
 	bool json = arguments_flag(arguments, "json"), source = arguments_flag(arguments, "source");
 
-	if (json && source) {
-		tool_complain("show: --json and --source exclude each other");
-		return TOOL_USAGE;
-	}
+	if (json && source)
+		tool_refuse("show: --json and --source exclude each other");
 	return show(tool_open(), arguments->operand, json, source);
 }

@@ -8,7 +8,6 @@
 
 #include "tools/explain/explain.h"
 #include "tools/memory.h"
-#include "tools/terminal.h"
 #include "tools/text.h"
 
 /* In one line; --verbose shows all. */

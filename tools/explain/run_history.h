@@ -10,6 +10,7 @@
 
 #include "cachecore/record/events.h"
 #include "cachecore/disk/root.h"
+#include "cachecore/disk/store.h"
 
 struct run_history_event {
 	size_t place;		/* among all that was written, from 1: clocks may be wrong; 0: it is a trace's */
@@ -60,8 +61,7 @@ struct run_history {
  * Once a command, which keeps it. CMN_OK also where nothing is known; else as cc_events_read: then *ret may
  * lack something.
  */
-CMN_CHECKED enum cmn_status run_history_load(const char *root, enum cmn_file_trust trust,
-					     const struct run_history **ret);
+CMN_CHECKED enum cmn_status run_history_load(const struct cc_store *store, const struct run_history **ret);
 
 /* Appends the summary of an event's key; false: a part of it is not known. */
 bool run_history_summary(const struct run_history *history, const struct run_history_event *event,

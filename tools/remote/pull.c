@@ -19,7 +19,6 @@
 #include "tools/memory.h"
 #include "tools/remote/tier.h"
 #include "tools/remote/upload.h"
-#include "tools/terminal.h"
 #include "tools/text.h"
 #include "tools/tool.h"
 

@@ -19,7 +19,6 @@
 #include "tools/memory.h"
 #include "tools/remote/tier.h"
 #include "tools/remote/upload.h"
-#include "tools/terminal.h"
 #include "tools/text.h"
 #include "tools/tool.h"
 
@@ -210,7 +209,7 @@ static int push(const struct tool_cache *cache, const struct cc_remote_setup *se
 	if (!upload_begin(&cache->config, setup, &pushing->upload))
 		return TOOL_FAILED;
 	if (pushing->program)
-		status = run_history_load(cache->config.dir, cc_store_trust(cache->store), &pushing->history);
+		status = run_history_load(cache->store, &pushing->history);
 	if (status == CMN_OK)
 		status = push_root(pushing, cache->config.dir);
 	problem = pushing->upload.problem[0] ? pushing->upload.problem : cmn_status_string(status);

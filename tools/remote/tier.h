@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* tier: what there is to say about the remote tier without asking it; what verbs begin with that use it. */
+
+/* tier: what there is to say about the remote tier without asking it; what verbs begin with that use it; its directory, kept below a size. */
 #ifndef TOOLS_REMOTE_TIER_H
 #define TOOLS_REMOTE_TIER_H
 
@@ -24,6 +25,8 @@ struct tier {
 	uint64_t waiting;	/* entries that are still to be uploaded */
 };
 
+/* As people may see it; the caller frees it. */
+char *tier_show_address(const struct cc_address *address);
 /* To be released. */
 void tier_look(const struct cc_config *config, struct tier *ret);
 void tier_release(struct tier *tier);
@@ -36,5 +39,19 @@ void tier_append_problem(const struct tier *tier, struct cmn_buffer *text);
  */
 bool tier_begin(const struct tool_cache *cache, struct cc_remote_setup *ret_setup,
 		       char **ret_address);
+
+/*
+ * tier_prune: keeps the directory of a file: tier below a size. It knows how
+ * storage/storage_file.c lays out a directory and nothing of what the values are, except
+ * that lists of entries (index.h) stay. Safe beside readers and writers on any
+ * node: it only unlinks, never what it has not just looked at. A reader that has
+ * a value open may lose it, which is a miss.
+ */
+
+/*
+ * Removes the least recently used values of the configured tier until so much is left, and what processes
+ * left behind that died. given: --max-size, or NULL: as the address says. Needs no cache. The exit code.
+ */
+int tier_prune(const char *given, bool json);
 
 #endif

@@ -4,7 +4,7 @@
  * it runs in a process, and its compilers in its session (child.h). Starting a driver takes about as
  * long as compiling a small program, so that a worker builds many programs, one after another.
  */
-#include "tools/replay/replay_process.h"
+#include "tools/replay/replay.h"
 
 #include <argz.h>
 #include <envz.h>
@@ -18,7 +18,6 @@
 #include "cachecore/config.h"
 #include "cachecore/key.h"
 #include "tools/memory.h"
-#include "tools/replay/replay_entries.h"
 #include "tools/worker/worker_process.h"
 
 #define KEY_PREFIX "env."

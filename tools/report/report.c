@@ -9,8 +9,7 @@
 #include "common/file.h"
 #include "tools/arguments.h"
 #include "tools/memory.h"
-#include "tools/output.h"
-#include "tools/report/report_page.h"
+#include "tools/report/report.h"
 #include "tools/tool.h"
 
 /* A directory that is not ours has a page too, which says so. false: it has none, all was said. */
@@ -30,21 +29,17 @@ static bool describe_foreign(struct cmn_buffer *html)
 	return foreign;
 }
 
-/* false: complained about. */
-static bool describe(const struct tool_cache *cache, bool json, struct cmn_buffer *text)
+static void describe(const struct tool_cache *cache, bool json, struct cmn_buffer *text)
 {
 	static struct report_data data;	/* until the command ends */
-	enum cmn_status status = report_data_gather(cache, &data);
 
-	if (status != CMN_OK)
-		return tool_fail(cache->config.dir, status) == TOOL_OK;
+	report_data_gather(cache, &data);
 	if (json) {
 		json_append(text, report_json_new(&data));
 		cmn_buffer_append_u8(text, '\n');
 	} else {
 		report_page_write(text, &data);
 	}
-	return true;
 }
 
 /* Takes the page. */
@@ -72,22 +67,19 @@ verb_function verb_report;
 
 int verb_report(const struct arguments *arguments)
 {
-	bool json = arguments_flag(arguments, "json"), described;
+	bool json = arguments_flag(arguments, "json");
 	const char *file = arguments->operand;
 	struct cmn_buffer text = { 0 };
 	struct tool_cache *cache;
 	int code;
 
-	if (!file && !json) {
-		tool_complain("report: FILE is missing (try ckcache report --help)");
-		return TOOL_USAGE;
-	}
+	if (!file && !json)
+		tool_refuse("report: FILE is missing (try ckcache report --help)");
 	cache = tool_try_open();
-	described = cache ? describe(cache, json, &text) : !json && describe_foreign(&text);
-	if (!described) {
-		cmn_buffer_release(&text);
+	if (cache)
+		describe(cache, json, &text);
+	else if (json || !describe_foreign(&text))
 		return TOOL_FAILED;
-	}
 	code = write_page(file ? file : "-", &text);
 	return cache ? code : TOOL_FAILED;
 }

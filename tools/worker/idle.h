@@ -34,5 +34,11 @@ bool idle_lets_begin(struct idle *idle);
 void idle_lower_session(void);
 /* Whether a mains supply is unplugged or a battery is drained, and no supply is plugged in; supplies: a directory as /sys/class/power_supply. */
 bool idle_on_battery(const char *supplies);
+/*
+ * Whether the control group, or one above it, has a bound of memory or processor time, or room for only few
+ * more processes (version 2), which the background would use up. What cannot be read has none. own: as
+ * /proc/self/cgroup; root: as /sys/fs/cgroup.
+ */
+bool idle_is_limited(const char *own, const char *root);
 
 #endif

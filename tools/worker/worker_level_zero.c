@@ -20,10 +20,10 @@
 #include "cachecore/key.h"
 #include "common/clock.h"
 #include "tools/memory.h"
-#include "tools/replay/replay_entries.h"
+#include "tools/replay/replay.h"
 #include "tools/tool.h"
-#include "tools/worker/channel.h"
 #include "tools/worker/worker.h"
+#include "tools/worker/worker_process.h"
 
 enum { MAX_DRIVERS = 16, MAX_DEVICES = 64, MAX_COMPONENTS = 32 };
 

@@ -18,9 +18,9 @@
 
 #include "cachecore/disk/writer/recipes.h"
 #include "cachecore/manifest.h"
-#include "tools/replay/replay_entries.h"
+#include "tools/replay/replay.h"
 #include "tools/tool.h"
-#include "tools/worker/channel.h"
+#include "tools/worker/worker_process.h"
 
 bool worker_is_unwanted(uint64_t size)
 {

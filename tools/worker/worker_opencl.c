@@ -19,10 +19,10 @@
 
 #include "common/clock.h"
 #include "tools/memory.h"
-#include "tools/replay/replay_entries.h"
+#include "tools/replay/replay.h"
 #include "tools/tool.h"
-#include "tools/worker/channel.h"
 #include "tools/worker/worker.h"
+#include "tools/worker/worker_process.h"
 
 /* What this command calls; the optional ones came after OpenCL 1.1. */
 #define LOADER_FUNCTIONS(NEEDED, OPTIONAL)                                          \
