@@ -211,20 +211,11 @@ static void append_key(struct cmn_buffer *text, struct cmn_view key)
 	}
 }
 
-static const char *kind_word(enum cc_dependency kind)
-{
-	if (kind == CC_DEPENDENCY_FILE)
-		return "file";
-	if (kind == CC_DEPENDENCY_ABSENT)
-		return "absent";
-	if (kind == CC_DEPENDENCY_SEEN)
-		return "file by time";
-	if (kind == CC_DEPENDENCY_VARIABLE)
-		return "variable";
-	if (kind == CC_DEPENDENCY_NAMES)
-		return "names in";
-	return kind == CC_DEPENDENCY_PLACE ? "directory" : "working directory";
-}
+static const char *const kind_words[] = {
+	[CC_DEPENDENCY_FILE] = "file", [CC_DEPENDENCY_ABSENT] = "absent", [CC_DEPENDENCY_SEEN] = "file by time",
+	[CC_DEPENDENCY_VARIABLE] = "variable", [CC_DEPENDENCY_NAMES] = "names in",
+	[CC_DEPENDENCY_PLACE] = "directory", [CC_DEPENDENCY_DIRECTORY] = "working directory",
+};
 
 static void append_manifest(struct cmn_buffer *text, const struct cc_manifest *manifest)
 {
@@ -235,7 +226,7 @@ static void append_manifest(struct cmn_buffer *text, const struct cc_manifest *m
 		struct cc_manifest_item item = cc_manifest_get(manifest, i);
 		char hex[CMN_HASH_HEX_SIZE];
 
-		cmn_buffer_printf(text, "  %s %s", kind_word(item.kind), item.path);
+		cmn_buffer_printf(text, "  %s %s", kind_words[item.kind], item.path);
 		cmn_hash_hex(&item.hash, hex);
 		if (item.kind == CC_DEPENDENCY_FILE)
 			cmn_buffer_printf(text, " (%" PRIu64 " bytes, hash %.8s)", item.size, hex);
@@ -315,7 +306,7 @@ static void add_manifest(struct json_object *array, const struct cc_manifest *ma
 		struct cc_manifest_item item = cc_manifest_get(manifest, i);
 		struct json_object *object = json_add_object(array, NULL);
 
-		json_add_text(object, "kind", kind_word(item.kind));
+		json_add_text(object, "kind", kind_words[item.kind]);
 		json_add_text(object, "path", item.path);
 		json_add_number(object, "size", item.size);
 	}
@@ -323,6 +314,7 @@ static void add_manifest(struct json_object *array, const struct cc_manifest *ma
 
 static int print_json(const struct shown_entry *entry)
 {
+	static const char *const of_header[] = { "result_bytes", "stored_bytes", "compressed", "compile_ms", "failed" };
 	const struct cc_entry_header *header = entry->has_header ? &entry->header : NULL;
 	struct json_object *object = json_new_object();
 
@@ -330,18 +322,14 @@ static int print_json(const struct shown_entry *entry)
 	json_add_text(object, "root", entry->root);
 	json_add_text(object, "status", entry->status_text);
 	json_add_number(object, "bytes", entry->bytes);
+	for (size_t i = 0; !header && i < sizeof(of_header) / sizeof(of_header[0]); i++)
+		json_add_null(object, of_header[i]);
 	if (header) {
-		json_add_number(object, "result_bytes", header->payload_len);
-		json_add_number(object, "stored_bytes", header->stored_len);
-		json_add_bool(object, "compressed", header->codec);
-		json_add_ms(object, "compile_ms", header->build_ns);
-		json_add_bool(object, "failed", header->failed);
-	} else {
-		json_add_null(object, "result_bytes");
-		json_add_null(object, "stored_bytes");
-		json_add_null(object, "compressed");
-		json_add_null(object, "compile_ms");
-		json_add_null(object, "failed");
+		json_add_number(object, of_header[0], header->payload_len);
+		json_add_number(object, of_header[1], header->stored_len);
+		json_add_bool(object, of_header[2], header->codec);
+		json_add_ms(object, of_header[3], header->build_ns);
+		json_add_bool(object, of_header[4], header->failed);
 	}
 	json_add_number(object, "stored_ns", entry->stored_ns);
 	json_add_number(object, "last_use_ns", entry->access_ns);

@@ -220,53 +220,62 @@ static void collect_more(struct tool_cache *cache, struct stats_more *more)
 	take_groups(&collecting.programs, &more->programs);
 }
 
-static struct report_group held_by(const struct stats_more *more, const char *program)
+/* Of one program: what it did, what it has. */
+struct of_program {
+	const char *name;
+	struct cc_usage_counts counts;
+	struct report_group held;
+};
+
+/* Those that were counted, then those that only have entries; the caller frees them. */
+static struct of_program *list_programs(const struct stats_more *more, const struct cc_usage *usage, size_t *ret_count)
 {
+	struct of_program *all = memory_new(usage->program_count + more->programs.count, sizeof(*all));
+	size_t count = usage->program_count;
+
+	for (size_t i = 0; i < count; i++)
+		all[i] = (struct of_program){ usage->programs[i].name, usage->programs[i].counts, { 0 } };
 	for (size_t i = 0; i < more->programs.count; i++) {
-		if (strcmp(more->programs.all[i].name, program) == 0)
-			return more->programs.all[i];
+		const struct report_group *held = &more->programs.all[i];
+		size_t at = 0;
+
+		while (at < usage->program_count && strcmp(all[at].name, held->name) != 0)
+			at++;
+		if (at == usage->program_count)
+			all[at = count++].name = held->name;
+		all[at].held = *held;
 	}
-	return (struct report_group){ 0 };
+	*ret_count = count;
+	return all;
 }
 
-static bool is_counted(const struct cc_usage *usage, const char *program)
+static void append_program(struct cmn_buffer *text, const struct of_program *program)
 {
-	for (size_t i = 0; i < usage->program_count; i++) {
-		if (strcmp(usage->programs[i].name, program) == 0)
-			return true;
-	}
-	return false;
-}
-
-static void append_program(struct cmn_buffer *text, const char *name, struct report_group held,
-			   const struct cc_usage_counts *counts)
-{
+	const struct cc_usage_counts *counts = &program->counts;
 	char size[TEXT_SIZE], spent[TEXT_SIZE], saved[TEXT_SIZE];
 
-	text_append_cell(text, name, 20);
+	text_append_cell(text, program->name, 20);
 	cmn_buffer_printf(text, " %8" PRIu64 " %8" PRIu64 " %10s %10s %8" PRIu64 " %10s\n",
 			  counts->hits_memory + counts->hits_disk, counts->misses + counts->unattended,
 			  text_time(counts->spent_ns + counts->unattended_ns, spent),
-			  text_time(counts->saved_ns, saved), held.entries,
-			  text_bytes(held.bytes, size));
+			  text_time(counts->saved_ns, saved), program->held.entries,
+			  text_bytes(program->held.bytes, size));
 }
 
 static void append_programs(const struct stats_more *more, const struct cc_usage *usage,
 			    struct cmn_buffer *text)
 {
-	const struct cc_usage_counts none = { 0 };
+	const struct of_program others = { .name = "(others)", .counts = usage->others };
+	size_t count;
+	struct of_program *all = list_programs(more, usage, &count);
 
 	cmn_buffer_printf(text, "\n%s%-20s %8s %8s %10s %10s %8s %10s%s\n", terminal_bold(1), "program",
 			  "hits", "compiled", "spent", "saved", "entries", "size", terminal_plain(1));
-	for (size_t i = 0; i < usage->program_count; i++)
-		append_program(text, usage->programs[i].name, held_by(more, usage->programs[i].name),
-			       &usage->programs[i].counts);
-	for (size_t i = 0; i < more->programs.count; i++) {
-		if (!is_counted(usage, more->programs.all[i].name))
-			append_program(text, more->programs.all[i].name, more->programs.all[i], &none);
-	}
+	for (size_t i = 0; i < count; i++)
+		append_program(text, &all[i]);
 	if (cc_usage_is_any(&usage->others))
-		append_program(text, "(others)", (struct report_group){ 0 }, &usage->others);
+		append_program(text, &others);
+	free(all);
 }
 
 static void append_devices(const struct stats_more *more, struct cmn_buffer *text)
@@ -297,34 +306,27 @@ static void append_more(const struct stats_more *more, const struct cc_usage *us
 		append_devices(more, text);
 }
 
-static void add_program(struct json_object *array, const char *name, struct report_group held,
-			const struct cc_usage_counts *counts)
-{
-	struct json_object *one = json_add_object(array, NULL);
-
-	json_add_text(one, "program", name);
-	json_add_number(one, "hits", counts->hits_memory + counts->hits_disk);
-	json_add_number(one, "compiled", counts->misses + counts->unattended);
-	json_add_number(one, "bypasses", counts->bypasses);
-	json_add_ms(one, "spent_ms", counts->spent_ns + counts->unattended_ns);
-	json_add_ms(one, "saved_ms", counts->saved_ns);
-	json_add_number(one, "entries", held.entries);
-	json_add_number(one, "bytes", held.bytes);
-}
-
 static void add_programs(const struct stats_more *more, const struct cc_usage *usage,
 			 struct json_object *object)
 {
-	struct json_object *array = json_add_array(object, "per_program");
-	const struct cc_usage_counts none = { 0 };
+	struct json_object *array = json_add_array(object, "per_program"), *one;
+	size_t count;
+	struct of_program *all = list_programs(more, usage, &count);
 
-	for (size_t i = 0; i < usage->program_count; i++)
-		add_program(array, usage->programs[i].name, held_by(more, usage->programs[i].name),
-			    &usage->programs[i].counts);
-	for (size_t i = 0; i < more->programs.count; i++) {
-		if (!is_counted(usage, more->programs.all[i].name))
-			add_program(array, more->programs.all[i].name, more->programs.all[i], &none);
+	for (size_t i = 0; i < count; i++) {
+		const struct cc_usage_counts *counts = &all[i].counts;
+
+		one = json_add_object(array, NULL);
+		json_add_text(one, "program", all[i].name);
+		json_add_number(one, "hits", counts->hits_memory + counts->hits_disk);
+		json_add_number(one, "compiled", counts->misses + counts->unattended);
+		json_add_number(one, "bypasses", counts->bypasses);
+		json_add_ms(one, "spent_ms", counts->spent_ns + counts->unattended_ns);
+		json_add_ms(one, "saved_ms", counts->saved_ns);
+		json_add_number(one, "entries", all[i].held.entries);
+		json_add_number(one, "bytes", all[i].held.bytes);
 	}
+	free(all);
 }
 
 static void add_more(const struct stats_more *more, const struct cc_usage *usage,

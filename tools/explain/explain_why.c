@@ -23,88 +23,95 @@ static void add_loss(struct rebuild_causes *causes, const struct run_history_eve
 
 	if (strcmp(event->reason, "max_device_image_size") == 0)
 		rebuild_causes_add(causes, CAUSE_NOT_STORED,
-			   "not stored%s: image of %s is over CKCACHE_MAX_DEVICE_IMAGE_SIZE", when,
-			   text_bytes(strtoull(event->detail, NULL, 10), size));
+				   "not stored%s: image of %s is over CKCACHE_MAX_DEVICE_IMAGE_SIZE", when,
+				   text_bytes(strtoull(event->detail, NULL, 10), size));
 	else if (strcmp(event->reason, "min_device_image_size") == 0)
 		rebuild_causes_add(causes, CAUSE_NOT_STORED,
-			   "not stored%s: image of %s is under CKCACHE_MIN_DEVICE_IMAGE_SIZE", when,
-			   text_bytes(strtoull(event->detail, NULL, 10), size));
+				   "not stored%s: image of %s is under CKCACHE_MIN_DEVICE_IMAGE_SIZE", when,
+				   text_bytes(strtoull(event->detail, NULL, 10), size));
 	else
 		rebuild_causes_add(causes, CAUSE_NOT_STORED, "not stored%s: %s", when,
 				   sentence ? sentence : event->reason);
 }
 
-/*
- * The last event of that kind about the key in its own run: what its look-up
- * found, before it was compiled; what became of the result, at any time, since
- * the writer may be through with it before the compile is counted. NULL: none.
- */
-static const struct run_history_event *find_own(const struct run_history *history,
-						const struct run_history_event *event,
-					 enum cc_event_kind kind)
-{
-	const struct run_history_event *found = NULL;
-
-	for (size_t i = 0; i < history->event_count && event->entry_dir[0]; i++) {
-		const struct run_history_event *one = &history->events[i];
-
-		if (one->kind == kind && run_history_same_run(one, event) &&
-		    strcmp(one->entry_dir, event->entry_dir) == 0 &&
-		    (kind == CC_EVENT_NOT_STORED ||
-		     run_history_is_before(one->place, one->time_ns, event)))
-			found = one;
-	}
-	return found;
-}
-
-/* When the same was compiled, or came from the remote tier, the last time, by another run; NULL: never, as far as is known. */
-static const struct run_history_event *find_former(const struct run_history *history,
-						   const struct run_history_event *event)
-{
-	const struct run_history_event *found = NULL;
-
-	for (size_t i = 0; i < history->event_count && event->entry_dir[0]; i++) {
-		const struct run_history_event *one = &history->events[i];
-
-		if ((one->kind == CC_EVENT_MISS || one->kind == CC_EVENT_REMOTE ||
-		     one->kind == CC_EVENT_UNATTENDED) &&
-		    run_history_is_before(one->place, one->time_ns, event) &&
-		    !run_history_same_run(one, event) && strcmp(one->entry_dir, event->entry_dir) == 0)
-			found = one;
-	}
-	return found;
-}
-
-/* When everything was removed between the two, the last time; NULL: it was not. */
-static const struct run_history_event *find_clearing(const struct run_history *history,
-						     const struct run_history_event *former,
-						     const struct run_history_event *event)
+/* The last event that suits what is asked about; NULL: none. */
+static const struct run_history_event *find_last(const struct run_history *history,
+						 const struct run_history_event *event, enum cc_event_kind kind,
+						 bool (*suits)(const struct run_history_event *one,
+							       const struct run_history_event *event,
+							       enum cc_event_kind kind))
 {
 	const struct run_history_event *found = NULL;
 
 	for (size_t i = 0; i < history->event_count; i++) {
-		const struct run_history_event *one = &history->events[i];
-
-		if (one->kind == CC_EVENT_CLEARED && one->place > former->place &&
-		    run_history_is_before(one->place, one->time_ns, event))
-			found = one;
+		if (suits(&history->events[i], event, kind))
+			found = &history->events[i];
 	}
 	return found;
 }
 
+static bool is_before(const struct run_history_event *one, const struct run_history_event *event)
+{
+	return run_history_is_before(one->place, one->time_ns, event);
+}
+
+static bool is_of_key(const struct run_history_event *one, const struct run_history_event *event)
+{
+	return event->entry_dir[0] && strcmp(one->entry_dir, event->entry_dir) == 0;
+}
+
+/*
+ * About the key in its own run: what its look-up found, before it was compiled; what became of the result, at
+ * any time, since the writer may be through with it before the compile is counted.
+ */
+static bool is_own(const struct run_history_event *one, const struct run_history_event *event,
+		   enum cc_event_kind kind)
+{
+	return one->kind == kind && run_history_same_run(one, event) && is_of_key(one, event) &&
+	       (kind == CC_EVENT_NOT_STORED || is_before(one, event));
+}
+
+static const struct run_history_event *find_own(const struct run_history *history,
+						const struct run_history_event *event, enum cc_event_kind kind)
+{
+	return find_last(history, event, kind, is_own);
+}
+
+/* The same was compiled, or came from the remote tier, by another run. */
+static bool is_former(const struct run_history_event *one, const struct run_history_event *event,
+		      enum cc_event_kind kind)
+{
+	(void)kind;
+	return (one->kind == CC_EVENT_MISS || one->kind == CC_EVENT_REMOTE || one->kind == CC_EVENT_UNATTENDED) &&
+	       is_before(one, event) && !run_history_same_run(one, event) && is_of_key(one, event);
+}
+
+/* Everything was removed. */
+static bool is_clearing(const struct run_history_event *one, const struct run_history_event *event,
+			enum cc_event_kind kind)
+{
+	return one->kind == kind && is_before(one, event);
+}
+
+/* The run left the remote tier alone when it looked this up. */
+static bool is_absence(const struct run_history_event *one, const struct run_history_event *event,
+		       enum cc_event_kind kind)
+{
+	return one->kind == kind && run_history_same_run(one, event) && one->time_ns <= event->time_ns &&
+	       event->time_ns - one->time_ns <= AWAY_NS + event->build_ns;
+}
+
 static void add_header_change(struct rebuild_causes *causes, const struct run_history_event *change)
 {
-	const char *path = change->detail, *slash = strrchr(path, '/');
-	const char *name = slash ? slash + 1 : path;
+	const char *path = change->detail, *name = basename(path);
 
 	if (strcmp(change->reason, "appeared") == 0)
 		rebuild_causes_add(causes, CAUSE_HEADER,
-			   "header %s appeared where the compiler looks for it first (%s)", name, path);
+				   "header %s appeared where the compiler looks for it first (%s)", name, path);
 	else if (strcmp(change->reason, "vanished") == 0)
 		rebuild_causes_add(causes, CAUSE_HEADER, "header %s is gone (%s)", name, path);
 	else if (strcmp(change->reason, "directory") == 0)
-		rebuild_causes_add(causes, CAUSE_HEADER,
-				   "the working directory differs (was %s)", path);
+		rebuild_causes_add(causes, CAUSE_HEADER, "the working directory differs (was %s)", path);
 	else
 		rebuild_causes_add(causes, CAUSE_HEADER, "header %s changed (%s)", name, path);
 }
@@ -122,34 +129,24 @@ static void add_findings(const struct explanation *explanation, struct question 
 	found = find_own(history, event, CC_EVENT_DAMAGED);
 	if (found)
 		rebuild_causes_add(causes, CAUSE_DAMAGED, "entry was %s, and removed",
-				   strcmp(found->reason, "access") == 0
-				   ? "one that others may write to, or could not be read" : "damaged");
+				   strcmp(found->reason, "access") == 0 ? "one that others may write to, or could not be read" : "damaged");
 	found = find_own(history, event, CC_EVENT_CHANGED);
 	if (found)
 		add_header_change(causes, found);
 	found = find_own(history, event, CC_EVENT_REMOTE_REFUSED);
 	if (found)
-		rebuild_causes_add(causes, CAUSE_REMOTE_REFUSED,
-				   "the remote tier had an entry, but %s", found->detail);
+		rebuild_causes_add(causes, CAUSE_REMOTE_REFUSED, "the remote tier had an entry, but %s",
+				   found->detail);
 }
 
-/* Whether the remote tier was left alone when the run looked this up. */
 static void add_absence(const struct explanation *explanation, struct question *question)
 {
-	const struct run_history *history = explanation->history;
-	const struct run_history_event *event = &question->event, *found = NULL;
+	const struct run_history_event *found = find_last(explanation->history, &question->event,
+							  CC_EVENT_REMOTE_AWAY, is_absence);
 
-	for (size_t i = 0; i < history->event_count; i++) {
-		const struct run_history_event *one = &history->events[i];
-
-		if (one->kind == CC_EVENT_REMOTE_AWAY && run_history_same_run(one, event) &&
-		    one->time_ns <= event->time_ns &&
-		    event->time_ns - one->time_ns <= AWAY_NS + event->build_ns)
-			found = one;
-	}
 	if (found)
-		rebuild_causes_add(&question->causes, CAUSE_REMOTE_AWAY,
-				   "the remote tier was left alone: %s", found->detail);
+		rebuild_causes_add(&question->causes, CAUSE_REMOTE_AWAY, "the remote tier was left alone: %s",
+				   found->detail);
 }
 
 /* It was not compiled here. */
@@ -183,19 +180,21 @@ static void add_fate(const struct explanation *explanation, struct question *que
 {
 	const struct run_history *history = explanation->history;
 	const struct run_history_event *event = &question->event, *loss;
-	const struct run_history_event *former = find_former(history, event);
+	const struct run_history_event *former = find_last(history, event, CC_EVENT_MISS, is_former);
 	const struct run_history_eviction *eviction = event->entry_dir[0] ?
 		run_history_find_eviction(history, event) : NULL;
-	const struct run_history_event *cleared = former ? find_clearing(history, former, event) : NULL;
+	const struct run_history_event *cleared = find_last(history, event, CC_EVENT_CLEARED, is_clearing);
 	struct rebuild_causes *causes = &question->causes;
 	char date[TEXT_SIZE];
 
+	/* Between the two. */
+	if (!former || (cleared && cleared->place <= former->place))
+		cleared = NULL;
 	loss = former ? find_own(history, former, CC_EVENT_NOT_STORED) : NULL;
 	if (eviction && (!cleared || eviction->place > cleared->place) &&
 	    (!former || eviction->place > former->place))
 		rebuild_causes_add(causes, removals[eviction->cause].kind, "%s %s by %s",
-				   removals[eviction->cause].verb,
-				   text_date(eviction->time_ns, false, date),
+				   removals[eviction->cause].verb, text_date(eviction->time_ns, false, date),
 				   removals[eviction->cause].by);
 	else if (cleared)
 		rebuild_causes_add(causes, CAUSE_CLEARED, "removed %s by ckcache clear",
@@ -205,9 +204,8 @@ static void add_fate(const struct explanation *explanation, struct question *que
 	else if (former && strcmp(former->reason, "deferred") == 0)
 		rebuild_causes_add(causes, CAUSE_DEFERRED, "ckcache replay has not built it yet");
 	else if (former)
-		rebuild_causes_add(causes, CAUSE_GONE,
-				   "the entry of %s is gone, or was never written",
-			   text_date(former->time_ns, false, date));
+		rebuild_causes_add(causes, CAUSE_GONE, "the entry of %s is gone, or was never written",
+				   text_date(former->time_ns, false, date));
 }
 
 static void compare(struct question *question)
@@ -217,8 +215,8 @@ static void compare(struct question *question)
 	};
 
 	if (!question->has_nearest) {
-		rebuild_causes_add(&question->causes, CAUSE_FIRST_TIME, question->has_summary
-			   ? "first time: nothing similar is stored" : "first time, as far as is known");
+		rebuild_causes_add(&question->causes, CAUSE_FIRST_TIME,
+				   question->has_summary ? "first time: nothing similar is stored" : "first time, as far as is known");
 		return;
 	}
 	key_fields_read(cmn_buffer_view(&question->nearest_summary), &question->nearest_fields);
@@ -230,9 +228,8 @@ static void add_bypass(struct question *question)
 {
 	const char *word = question->event.reason, *sentence = reason_of_bypass(word);
 
-	rebuild_causes_add(&question->causes, CAUSE_BYPASS, "not cached: %s%s%s%s",
-			   sentence ? sentence : word, sentence ? " (" : "", sentence ? word : "",
-		   sentence ? ")" : "");
+	rebuild_causes_add(&question->causes, CAUSE_BYPASS, "not cached: %s%s%s%s", sentence ? sentence : word,
+			   sentence ? " (" : "", sentence ? word : "", sentence ? ")" : "");
 }
 
 /* detail: the driver's code, and behind a colon what it says. Why it would not have been kept either is no news. */
@@ -241,11 +238,11 @@ static void add_failure(struct question *question)
 	const char *detail = question->event.detail;
 	int code = (int)strcspn(detail, ":");
 
-	rebuild_causes_add(&question->causes, CAUSE_FAILED, "did not compile%s%.*s%s%s",
-			   *detail ? " (" : "", code, detail, *detail ? ")" : "", detail + code);
+	rebuild_causes_add(&question->causes, CAUSE_FAILED, "did not compile%s%.*s%s%s", *detail ? " (" : "",
+			   code, detail, *detail ? ")" : "", detail + code);
 	if (question->remembered)
-		rebuild_causes_add(&question->causes, CAUSE_FAILED, "a remembered failure: once two processes have seen "
-				   "it, others get it from the cache for a day");
+		rebuild_causes_add(&question->causes, CAUSE_FAILED,
+				   "a remembered failure: once two processes have seen it, others get it from the cache for a day");
 }
 
 static void answer(const struct explanation *explanation, struct question *question)
@@ -270,8 +267,7 @@ static void answer(const struct explanation *explanation, struct question *quest
 	if (loss)
 		add_loss(causes, loss, "");
 	if (event->kind == CC_EVENT_UNATTENDED) {
-		rebuild_causes_add(causes, CAUSE_UNATTENDED,
-				   "compiled while nobody waited, by ckcache replay");
+		rebuild_causes_add(causes, CAUSE_UNATTENDED, "compiled while nobody waited, by ckcache replay");
 		return;
 	}
 	if (strcmp(event->reason, "read-only") == 0)
@@ -285,7 +281,8 @@ static void answer(const struct explanation *explanation, struct question *quest
 		compare(question);
 	add_absence(explanation, question);
 	if (strcmp(event->reason, "deferred") == 0)
-		rebuild_causes_add(causes, CAUSE_DEFERRED, "left to ckcache replay: the driver's own cache had it, or gives binaries late");
+		rebuild_causes_add(causes, CAUSE_DEFERRED,
+				   "left to ckcache replay: the driver's own cache had it, or gives binaries late");
 }
 
 static void find_device(struct question *question)

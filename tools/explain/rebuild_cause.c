@@ -283,11 +283,10 @@ static void add_change(struct rebuild_causes *causes, enum rebuild_cause_kind ki
 	int len = (int)what.len;
 
 	if (!one->was)
-		rebuild_causes_add(causes, kind, "%s%.*s%s%s%s", words->before, len, name,
-				   words->is_new, is, words->new_end);
+		rebuild_causes_add(causes, kind, "%s%.*s%s%s%s", words->before, len, name, words->is_new, is,
+				   words->new_end);
 	else if (!one->is)
-		rebuild_causes_add(causes, kind, "%s%.*s%s%s)", words->before, len, name,
-				   words->is_gone, was);
+		rebuild_causes_add(causes, kind, "%s%.*s%s%s)", words->before, len, name, words->is_gone, was);
 	else
 		rebuild_causes_add(causes, kind, "%s%.*s: %s -> %s", words->before, len, name, was, is);
 	free(was);
@@ -358,11 +357,10 @@ static void add_library(struct rebuild_causes *causes, const struct key_differen
 	if (others)
 		(void)snprintf(more, sizeof(more), ", and %zu more of the driver", others);
 	if (was && is)
-		rebuild_causes_add(causes, CAUSE_DRIVER, "driver %.*s changed: %s -> %s%s",
-				   (int)name.len,
-			   (const char *)name.data, was,
-			   strncmp(is, "build-id ", 9) == 0 && strncmp(was, "build-id ", 9) == 0
-				   ? is + 9 : is, more);
+		rebuild_causes_add(causes, CAUSE_DRIVER, "driver %.*s changed: %s -> %s%s", (int)name.len,
+				   (const char *)name.data, was,
+				   strncmp(is, "build-id ", 9) == 0 && strncmp(was, "build-id ", 9) == 0 ? is + 9 : is,
+				   more);
 	else
 		rebuild_causes_add(causes, CAUSE_DRIVER, "driver library %.*s %s%s", (int)name.len,
 				   (const char *)name.data, one->is ? "is new" : "is gone", more);
@@ -433,11 +431,10 @@ static void add_source(struct rebuild_causes *causes, const struct key_differenc
 	if (one->was && one->is)
 		line_text(one, keys, where, sizeof(where));
 	if (find_token(keys, &was, &is))
-		rebuild_causes_add(causes, CAUSE_SOURCE,
-				   "source differs%s: a random token? (%.*s -> %.*s)",
-			   where, (int)(was.len < MAX_SHOWN ? was.len : MAX_SHOWN),
-			   (const char *)was.data, (int)(is.len < MAX_SHOWN ? is.len : MAX_SHOWN),
-			   (const char *)is.data);
+		rebuild_causes_add(causes, CAUSE_SOURCE, "source differs%s: a random token? (%.*s -> %.*s)",
+				   where, (int)(was.len < MAX_SHOWN ? was.len : MAX_SHOWN),
+				   (const char *)was.data, (int)(is.len < MAX_SHOWN ? is.len : MAX_SHOWN),
+				   (const char *)is.data);
 	else
 		rebuild_causes_add(causes, CAUSE_SOURCE, "source differs%s", where);
 }
@@ -451,9 +448,8 @@ static void add_image(struct rebuild_causes *causes, const struct key_difference
 		add_source(causes, one, keys);
 	} else if (key_field_is(field_of(one), "header.text")) {
 		name = value_text(one->header);
-		rebuild_causes_add(causes, CAUSE_HEADER,
-				   "embedded header %s %s",
-			   name, !one->was ? "is new" : one->is ? "changed" : "is gone");
+		rebuild_causes_add(causes, CAUSE_HEADER, "embedded header %s %s", name,
+				   !one->was ? "is new" : one->is ? "changed" : "is gone");
 		free(name);
 	} else if (key_field_is(field_of(one), "input")) {
 		rebuild_causes_add(causes, CAUSE_SOURCE, "an input of the link %s",
@@ -602,14 +598,14 @@ static void add_constant(struct rebuild_causes *causes, const struct key_differe
 
 	if (had && has)
 		rebuild_causes_add(causes, CAUSE_CONSTANT,
-			   "specialization constant %" PRIu32 ": %" PRIu64 " -> %" PRIu64, id, was, is);
+				   "specialization constant %" PRIu32 ": %" PRIu64 " -> %" PRIu64, id, was, is);
 	else if (has)
 		rebuild_causes_add(causes, CAUSE_CONSTANT,
-			   "specialization constant %" PRIu32 " set to %" PRIu64 " (was not set)", id,
-			   is);
+				   "specialization constant %" PRIu32 " set to %" PRIu64 " (was not set)", id,
+				   is);
 	else if (had)
 		rebuild_causes_add(causes, CAUSE_CONSTANT,
-			   "specialization constant %" PRIu32 " not set (was %" PRIu64 ")", id, was);
+				   "specialization constant %" PRIu32 " not set (was %" PRIu64 ")", id, was);
 	else
 		rebuild_causes_add(causes, CAUSE_CONSTANT, "a specialization constant differs");
 }

@@ -419,8 +419,6 @@ int recipes_build(const struct recipes_request *request)
 	int code;
 
 	building.settings.layer = replay_find_layer();
-	if (!building.settings.layer)
-		return TOOL_FAILED;
 	building.budget_s = request->budget_s ? request->budget_s : BUDGET_S;
 	building.unconfined = request->unconfined;
 	building.settings.idle = request->idle;

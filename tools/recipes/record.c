@@ -269,8 +269,7 @@ static bool set_up(const char *scratch)
 {
 	if (!tool_set_path("CKCACHE_DIR", scratch))
 		return false;
-	if (!worker_set_variables(settings))
-		memory_end();
+	worker_set_variables(settings);
 	return run_layers_enable();
 }
 

@@ -296,11 +296,11 @@ int verb_pull(const struct arguments *arguments)
 	int code = TOOL_FAILED;
 	char *address;
 
-	if (!tool_may_write(cache) || !tier_begin(cache, &setup, &address))
+	if (!tool_may_write(cache))
 		return TOOL_FAILED;
 	pulling.cache = cache;
 	pulling.setup = &setup;
-	pulling.address = address;
+	pulling.address = address = tier_begin(cache, &setup);
 	if (setup.reads) {
 		upload_begin_to_get(&cache->config, &pulling.link);
 		code = pull(&pulling, arguments_flag(arguments, "json"));

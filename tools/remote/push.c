@@ -226,16 +226,14 @@ int verb_push(const struct arguments *arguments)
 				   .upload.helper.fd = -1 };
 	struct cc_remote_setup setup;
 	struct tool_cache *cache = tool_open();
-	int code = TOOL_FAILED;
 	char *address;
+	int code;
 
-	if (tier_begin(cache, &setup, &address)) {
-		pushing.address = address;
-		code = push(cache, &setup, &pushing, arguments_flag(arguments, "json"));
-		upload_release(&pushing.upload);
-		cc_remote_setup_release(&setup);
-		free(address);
-	}
+	pushing.address = address = tier_begin(cache, &setup);
+	code = push(cache, &setup, &pushing, arguments_flag(arguments, "json"));
+	upload_release(&pushing.upload);
+	cc_remote_setup_release(&setup);
+	free(address);
 	cmn_buffer_release(&pushing.hashes);
 	free(pushing.entry_dirs);
 	return code;

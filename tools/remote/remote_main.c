@@ -37,6 +37,7 @@
 #include "common/printable.h"
 #include "common/spawn.h"
 #include "common/trusted.h"
+#include "tools/memory.h"
 #include "tools/remote/remote_program.h"
 #include "tools/remote/upload.h"
 #include "tools/tool.h"
@@ -52,61 +53,45 @@
 
 struct variables {
 	char **names;	/* "NAME=VALUE", NULL-terminated */
-	size_t count;
+	size_t count;	/* with that */
 };
 
-/* false: no memory. */
-static bool set(struct variables *variables, const char *format, const char *name,
-		const char *value)
+/* Takes the text. */
+static void set(struct variables *variables, char *text)
 {
-	char **names = realloc(variables->names, (variables->count + 2) * sizeof(*names));
-
-	if (!names)
-		return false;
-	variables->names = names;
-	if (asprintf(&names[variables->count], format, name, value) < 0)
-		return false;
-	names[++variables->count] = NULL;
-	return true;
+	memory_grow(variables->names, variables->count);
+	variables->names[variables->count++] = text;
 }
 
 /* The helper's whole environment. */
-static bool set_variables(struct variables *variables, const struct cc_address *address,
-			  const char *socket)
+static void set_variables(struct variables *variables, const struct cc_address *address, const char *socket)
 {
-	char **kept, number[24];
-	bool done;
+	char **kept;
 
 	if (cc_launch_environment(&kept) != CMN_OK)
-		return false;
-	done = true;
-	for (size_t i = 0; kept[i] && done; i++) {
+		memory_end();
+	for (size_t i = 0; kept[i]; i++) {
 		/* Its own settings come by the protocol. */
 		if (strncmp(kept[i], "CKCACHE_", strlen("CKCACHE_")) != 0)
-			done = set(variables, "%s%s", kept[i], "");
+			set(variables, memory_copy(kept[i]));
 	}
 	cmn_strings_free(kept);
-	(void)snprintf(number, sizeof(number), "%zu", address->attribute_count);
-	done = done && set(variables, "%s=%s", "CRSH_IPC_ENDPOINT", socket) &&
-	       set(variables, "%s=%s", "CRSH_URL", address->url) &&
-	       set(variables, "%s=%s", "CRSH_IDLE_TIMEOUT", IDLE_S) &&
-	       set(variables, "%s=%s", "CRSH_NUM_ATTR", number);
-	for (size_t i = 0; i < address->attribute_count && done; i++) {
-		const char *value = strchr(address->attributes[i], '=');
-		char name[CC_HELPER_MESSAGE_SIZE];
+	set(variables, memory_printf("CRSH_IPC_ENDPOINT=%s", socket));
+	set(variables, memory_printf("CRSH_URL=%s", address->url));
+	set(variables, memory_printf("CRSH_IDLE_TIMEOUT=%s", IDLE_S));
+	set(variables, memory_printf("CRSH_NUM_ATTR=%zu", address->attribute_count));
+	for (size_t i = 0; i < address->attribute_count; i++) {
+		const char *name = address->attributes[i], *value = strchr(name, '=');
 
-		(void)snprintf(name, sizeof(name), "CRSH_ATTR_KEY_%zu=%.*s", i,
-			       (int)(value - address->attributes[i]), address->attributes[i]);
-		done = set(variables, "%s%s", name, "");
-		(void)snprintf(name, sizeof(name), "CRSH_ATTR_VALUE_%zu", i);
-		done = done && set(variables, "%s=%s", name, value + 1);
+		set(variables, memory_printf("CRSH_ATTR_KEY_%zu=%.*s", i, (int)(value - name), name));
+		set(variables, memory_printf("CRSH_ATTR_VALUE_%zu=%s", i, value + 1));
 	}
-	return done;
+	set(variables, NULL);
 }
 
 static void forget(struct variables *variables)
 {
-	for (size_t i = 0; i < variables->count; i++) {
+	for (size_t i = 0; i < variables->count && variables->names[i]; i++) {
 		explicit_bzero(variables->names[i], strlen(variables->names[i]));
 		free(variables->names[i]);
 	}
@@ -218,12 +203,9 @@ static const char *start(const struct cc_config *config, struct cc_remote_setup 
 		return NULL;
 	(void)unlink(socket);
 	stderr_fd = make_stderr();
-	if (stderr_fd < 0 || !set_variables(&variables, &setup->address, socket)) {
-		if (stderr_fd >= 0)
-			(void)close(stderr_fd);	/* nothing was written through it */
-		forget(&variables);
+	if (stderr_fd < 0)
 		return "no memory or descriptors for a helper";
-	}
+	set_variables(&variables, &setup->address, socket);
 	pid = run_helper(path, variables.names, stderr_fd);
 	forget(&variables);
 	/* From here on it alone has the lock. */

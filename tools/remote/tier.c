@@ -127,22 +127,16 @@ void tier_append_problem(const struct tier *tier, struct cmn_buffer *text)
 	cmn_buffer_printf(text, "left alone until %s: %s", clock, tier->problem);
 }
 
-bool tier_begin(const struct tool_cache *cache, struct cc_remote_setup *ret_setup,
-		       char **ret_address)
+char *tier_begin(const struct tool_cache *cache, struct cc_remote_setup *ret_setup)
 {
 	const char *problem = "out of memory";
 	enum cmn_status status = cc_remote_setup(&cache->config, &tool_log, ret_setup, &problem);
 
-	if (status == CMN_MISS) {
-		tool_complain("no remote tier is set (CKCACHE_REMOTE)");
-		return false;
-	}
-	if (status != CMN_OK) {
-		tool_complain("the remote tier cannot be used: %s", problem);
-		return false;
-	}
-	*ret_address = tier_show_address(&ret_setup->address);
-	return true;
+	if (status == CMN_MISS)
+		tool_die("no remote tier is set (CKCACHE_REMOTE)");
+	if (status != CMN_OK)
+		tool_die("the remote tier cannot be used: %s", problem);
+	return tier_show_address(&ret_setup->address);
 }
 
 #define NS_PER_S UINT64_C(1000000000)

@@ -34,11 +34,10 @@ void tier_release(struct tier *tier);
 void tier_append_problem(const struct tier *tier, struct cmn_buffer *text);
 
 /*
- * The tier of the configuration. *ret_address: as people may see it; the caller frees it.
- * false: there is none, or it cannot be used; it was complained about.
+ * The tier of the configuration, and its address as people may see it, which the caller frees. Where there is
+ * none, or it cannot be used, the command ends.
  */
-bool tier_begin(const struct tool_cache *cache, struct cc_remote_setup *ret_setup,
-		       char **ret_address);
+char *tier_begin(const struct tool_cache *cache, struct cc_remote_setup *ret_setup);
 
 /*
  * tier_prune: keeps the directory of a file: tier below a size. It knows how

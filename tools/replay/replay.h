@@ -79,7 +79,7 @@ struct replay_workers {
 };
 /* Appends the variables of this process that recipes carry. */
 void replay_carry_environment(struct cmn_buffer *ret);
-/* The OpenCL layer's library, until the command ends. NULL: complained about. */
+/* The OpenCL layer's library, until the command ends, as it does where there is none. */
 const char *replay_find_layer(void);
 
 /* The caller releases it, when no worker is left. */

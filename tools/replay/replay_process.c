@@ -55,6 +55,14 @@ static void add_pair(struct environment *environment, const char *name, const ch
 		memory_end();
 }
 
+static void add_view(struct environment *environment, const char *name, struct cmn_view value)
+{
+	char *text = memory_copy_view(value);
+
+	add_pair(environment, name, text);
+	free(text);
+}
+
 static void add_variable(struct environment *environment, const char *variable)
 {
 	size_t len = strcspn(variable, "=");
@@ -62,14 +70,6 @@ static void add_variable(struct environment *environment, const char *variable)
 
 	add_pair(environment, name, variable[len] ? variable + len + 1 : "");
 	free(name);
-}
-
-static void add_view(struct environment *environment, const char *name, struct cmn_view value)
-{
-	char *text = memory_copy_view(value);
-
-	add_pair(environment, name, text);
-	free(text);
 }
 
 static void add_passed(struct environment *environment)
@@ -190,7 +190,7 @@ const char *replay_find_layer(void)
 
 	layer = tool_find_library(TOOL_OPENCL_LIBRARY);
 	if (!layer)
-		tool_complain(TOOL_OPENCL_LIBRARY " is not where this command's installation should have it");
+		tool_die(TOOL_OPENCL_LIBRARY " is not where this command's installation should have it");
 	return layer;
 }
 

@@ -262,7 +262,7 @@ static int replay_cache(struct call *call, const struct tool_cache *cache)
 
 	replay->settings.root = cache->config.dir;
 	replay->settings.layer = replay_find_layer();
-	if (!replay->settings.layer || !tool_may_write(cache))
+	if (!tool_may_write(cache))
 		return TOOL_FAILED;
 	replay_workers_init(&replay->workers, replay->job_count);
 	status = call->with_stale ? cc_recipes_make(cache->config.dir, &replay->fd) :

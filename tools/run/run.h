@@ -20,7 +20,7 @@
  */
 bool run_layers_enable(void);
 /* Level Zero's alone. */
-bool run_layers_enable_level_zero(void);
+void run_layers_enable_level_zero(void);
 
 /*
  * run_program: finds a command's file, and says before it runs whether layers can be

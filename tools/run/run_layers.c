@@ -13,6 +13,7 @@
 #include <sys/xattr.h>
 #include <unistd.h>
 
+#include "tools/memory.h"
 #include "tools/tool.h"
 
 /* A variable that holds a list, and what is to be in it. */
@@ -43,15 +44,14 @@ static const struct list asan_options = { "ASAN_OPTIONS", ":", NULL, false };
 static bool is_our_file(const struct list *list, const char *item, size_t len)
 {
 	size_t name_len = list->file ? strlen(list->file) : 0;
-	bool ours = false;
 	char *path;
+	bool ours;
 
 	if (!name_len || len <= name_len || item[len - name_len - 1] != '/' ||
 	    strncmp(item + len - name_len, list->file, name_len) != 0)
 		return false;
-	path = strndup(item, len);
-	if (path)
-		ours = access(path, R_OK) == 0;
+	path = memory_copy_view((struct cmn_view){ item, len });
+	ours = access(path, R_OK) == 0;
 	free(path);
 	return ours;
 }
@@ -73,26 +73,26 @@ static bool has_item(const struct list *list, const char *text, const char *item
 	return false;
 }
 
-/* false: out of memory, complained about. */
-static bool add_item(const struct list *list, const char *item)
+static void set(const char *name, const char *value)
+{
+	if (setenv(name, value, 1) < 0)
+		memory_end();
+}
+
+static void add_item(const struct list *list, const char *item)
 {
 	const char *old = getenv(list->variable);
-	const char *before = list->last && old ? old : item;
-	const char *behind = list->last ? item : old;
-	char *value = NULL;
-	bool done;
+	char *value;
 
 	if (old && has_item(list, old, item))
-		return true;
-	if (!old || !*old)
-		return setenv(list->variable, item, 1) == 0;
-	if (asprintf(&value, "%s%c%s", before, list->separators[0], behind) < 0)
-		value = NULL;	/* asprintf leaves it undefined */
-	done = value && setenv(list->variable, value, 1) == 0;
-	if (!done)
-		tool_complain("out of memory");
+		return;
+	if (!old || !*old) {
+		set(list->variable, item);
+		return;
+	}
+	value = memory_printf("%s%c%s", list->last ? old : item, list->separators[0], list->last ? item : old);
+	set(list->variable, value);
 	free(value);
-	return done;
 }
 
 /* Whether the path can be in such a list. */
@@ -101,25 +101,22 @@ static bool fits(const struct list *list, const char *path)
 	return !path[strcspn(path, list->separators)];
 }
 
-static bool complain_of_path(const struct list *list, const char *path)
+static void complain_of_path(const struct list *list, const char *path)
 {
-	tool_complain("%s: %s cannot name a path with \"%s\"", path, list->variable,
-		      list->separators);
-	return false;
+	tool_complain("%s: %s cannot name a path with \"%s\"", path, list->variable, list->separators);
 }
 
 static bool enable_opencl(void)
 {
 	char *path = tool_find_library(TOOL_OPENCL_LIBRARY);
-	bool done;
+	bool done = path && fits(&opencl_layers, path);
 
-	if (!path) {
-		tool_complain("%s is missing from this command's installation",
-			      TOOL_OPENCL_LIBRARY);
-		return false;
-	}
-	done = fits(&opencl_layers, path) ? add_item(&opencl_layers, path) :
-					    complain_of_path(&opencl_layers, path);
+	if (!path)
+		tool_complain("%s is missing from this command's installation", TOOL_OPENCL_LIBRARY);
+	else if (done)
+		add_item(&opencl_layers, path);
+	else
+		complain_of_path(&opencl_layers, path);
 	free(path);
 	return done;
 }
@@ -130,49 +127,50 @@ static bool enable_opencl(void)
  * gcc's address sanitizer would refuse to run behind one unless it is told
  * otherwise.
  */
-static bool enable_preload(const char *shim)
+static void enable_preload(const char *shim)
 {
-	return add_item(&preloads, shim) && add_item(&level_zero_layers, "ckcache") &&
-	       add_item(&asan_options, "verify_asan_link_order=0");
+	add_item(&preloads, shim);
+	add_item(&level_zero_layers, "ckcache");
+	add_item(&asan_options, "verify_asan_link_order=0");
 }
 
 /*
  * For a path that LD_PRELOAD cannot name: the loader finds the slot before the
  * validation layer, which the slot then loads, too, where it is installed.
  */
-static bool enable_slot(const char *slot)
+static void enable_slot(const char *slot)
 {
-	char *directory = strndup(slot, (size_t)(strrchr(slot, '/') - slot));
-	bool done = directory && add_item(&library_paths, directory) &&
-		    setenv("ZE_ENABLE_VALIDATION_LAYER", "1", 1) == 0 &&
-		    add_item(&level_zero_layers, "ckcache");
+	char *directory = memory_printf("%.*s", (int)(strrchr(slot, '/') - slot), slot);
 
+	add_item(&library_paths, directory);
+	set("ZE_ENABLE_VALIDATION_LAYER", "1");
+	add_item(&level_zero_layers, "ckcache");
 	free(directory);
-	return done;
 }
 
-bool run_layers_enable_level_zero(void)
+void run_layers_enable_level_zero(void)
 {
 	char *plugin = tool_find_library(TOOL_LEVEL_ZERO_LIBRARY);
 	char *shim = tool_find_library(TOOL_PRELOAD_LIBRARY);
 	char *slot = tool_find_library(TOOL_SLOT_LIBRARY);
-	bool done = true;
 
 	if (plugin && shim && fits(&preloads, shim))
-		done = enable_preload(shim);
+		enable_preload(shim);
 	else if (plugin && slot && fits(&library_paths, slot))
-		done = enable_slot(slot);
+		enable_slot(slot);
 	else if (plugin && shim)
-		(void)complain_of_path(&preloads, shim);	/* OpenCL does without it */
+		complain_of_path(&preloads, shim);	/* OpenCL does without it */
 	free(plugin);
 	free(shim);
 	free(slot);
-	return done;
 }
 
 bool run_layers_enable(void)
 {
-	return enable_opencl() && run_layers_enable_level_zero();
+	if (!enable_opencl())
+		return false;
+	run_layers_enable_level_zero();
+	return true;
 }
 
 /* confstr(_CS_PATH)'s value, which execvp takes where there is no PATH. */

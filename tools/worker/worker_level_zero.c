@@ -192,8 +192,7 @@ struct module {
 	size_t *sizes;
 	const uint8_t **inputs;
 	char *flags;
-	char **input_flags;
-	const char **given_flags;
+	const char **input_flags;		/* of each input, its own; NULL: none */
 	ze_module_constants_t *constants;	/* of each input */
 	const ze_module_constants_t **given_constants;
 };
@@ -201,7 +200,7 @@ struct module {
 static void release_module(struct module *module)
 {
 	for (uint32_t i = 0; i < module->count; i++) {
-		free(module->input_flags[i]);
+		free((void *)module->input_flags[i]);
 		free((void *)module->constants[i].pConstantIds);
 		free((void *)module->constants[i].pConstantValues);
 	}
@@ -209,7 +208,6 @@ static void release_module(struct module *module)
 	free(module->inputs);
 	free(module->flags);
 	free(module->input_flags);
-	free(module->given_flags);
 	free(module->constants);
 	free(module->given_constants);
 }
@@ -220,7 +218,6 @@ static void make_room(struct module *module, uint32_t count)
 	module->sizes = memory_new(count, sizeof(*module->sizes));
 	module->inputs = memory_new(count, sizeof(*module->inputs));
 	module->input_flags = memory_new(count, sizeof(*module->input_flags));
-	module->given_flags = memory_new(count, sizeof(*module->given_flags));
 	module->constants = memory_new(count, sizeof(*module->constants));
 	module->given_constants = memory_new(count, sizeof(*module->given_constants));
 }
@@ -259,7 +256,7 @@ static bool read_inputs(struct module *module, struct cmn_view key)
 		module->sizes[i] = field.len;
 		module->inputs[i] = field.data;
 		if (replay_key_field(key, "input.options", i, &field))
-			module->given_flags[i] = module->input_flags[i] = memory_copy_view(field);
+			module->input_flags[i] = memory_copy_view(field);
 	}
 	for (unsigned int i = 0; replay_key_field(key, "constant", i, &field); i++) {
 		if (!add_constant(module, field))
@@ -272,7 +269,7 @@ static bool read_inputs(struct module *module, struct cmn_view key)
 static bool says_something(const struct module *module)
 {
 	for (uint32_t i = 0; i < module->count; i++) {
-		if (module->given_flags[i] && *module->given_flags[i])
+		if (module->input_flags[i] && *module->input_flags[i])
 			return true;
 	}
 	return false;
@@ -312,7 +309,7 @@ static bool read_module(struct cmn_view key, struct module *ret)
 		.count = count,
 		.inputSizes = ret->sizes,
 		.pInputModules = ret->inputs,
-		.pBuildFlags = says_something(ret) ? ret->given_flags : NULL,
+		.pBuildFlags = says_something(ret) ? ret->input_flags : NULL,
 		.pConstants = constants ? ret->given_constants : NULL,
 	};
 	ret->desc.pNext = &ret->program;

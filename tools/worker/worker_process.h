@@ -109,8 +109,7 @@ struct worker_variable {
 #define WORKER_STORES_ALL                                                         \
 	WORKER_STORES, { "CKCACHE_MIN_DEVICE_IMAGE_SIZE", "0" },                  \
 	{ "CKCACHE_MAX_DEVICE_IMAGE_SIZE", "" }, { "CKCACHE_MAX_SIZE", "0" }
-/* false: out of memory. */
-bool worker_set_variables(const struct worker_variable *variables);
+void worker_set_variables(const struct worker_variable *variables);
 
 struct worker_start {
 	const char *const *arguments;	/* what it is to do, NULL-terminated */
