@@ -169,7 +169,7 @@ static void take(struct arguments *arguments, const struct verb_option *option, 
 	if (option->kind == OPTION_WORD && !is_one_of(option->words, value))
 		tool_refuse("--%s: \"%s\" is none of: %s", option->name, value, option->words);
 	if (option->variable && !tool_set_path(option->variable, value))
-		exit(arguments->verb->command == COMMAND_FIRST ? TOOL_CANNOT_RUN : TOOL_USAGE);
+		tool_end(arguments->verb->command == COMMAND_FIRST ? TOOL_CANNOT_RUN : TOOL_USAGE);
 	arguments->options[arguments->option_count++] = (struct argument){ option, value };
 }
 
@@ -200,9 +200,9 @@ static void parse_options(struct arguments *arguments, int argc, char **argv)
 				found = 256 + i;
 		}
 		if (found == 'h')
-			exit(help_print(verb));
+			tool_end(help_print(verb));
 		if (found == '?')
-			exit(TOOL_USAGE);	/* getopt_long has said what is wrong */
+			tool_end(TOOL_USAGE);	/* getopt_long has said what is wrong */
 		take(arguments, &verb->options[found - 256], optarg);
 	}
 }

@@ -49,24 +49,21 @@ void tool_complain(const char *format, ...)
 	va_end(args);
 }
 
-void tool_die(const char *format, ...)
+void tool_end(int code)
 {
-	va_list args;
-
-	va_start(args, format);
-	complain(format, args);
-	va_end(args);
-	exit(TOOL_FAILED);
+	/* What it has allocated goes with it. */
+	(void)fflush(stdout);	/* all of it was printed */
+	_exit(code);
 }
 
-void tool_refuse(const char *format, ...)
+void tool_end_saying(int code, const char *format, ...)
 {
 	va_list args;
 
 	va_start(args, format);
 	complain(format, args);
 	va_end(args);
-	exit(TOOL_USAGE);
+	tool_end(code);
 }
 
 char *tool_find_library(const char *name)
@@ -172,7 +169,7 @@ int tool_fail(const char *what, enum cmn_status status)
 void tool_check(const char *what, enum cmn_status status)
 {
 	if (status != CMN_OK && status != CMN_MISS)
-		exit(tool_fail(what, status));
+		tool_end(tool_fail(what, status));
 }
 
 static void load_config(const struct cmn_log *log, struct cc_config *ret)
@@ -183,7 +180,7 @@ static void load_config(const struct cmn_log *log, struct cc_config *ret)
 		memory_end();
 	if (status != CMN_OK) {
 		tool_complain("the environment cannot be read");
-		exit(TOOL_FAILED);
+		tool_end(TOOL_FAILED);
 	}
 }
 
@@ -219,7 +216,7 @@ struct tool_cache *tool_open(void)
 	struct tool_cache *cache = tool_try_open();
 
 	if (!cache)
-		exit(TOOL_FAILED);
+		tool_end(TOOL_FAILED);
 	return cache;
 }
 

@@ -19,9 +19,11 @@ enum {
 
 /* "ckcache: …" and a line end, on stderr. */
 void tool_complain(const char *format, ...) __attribute__((format(printf, 1, 2)));
-/* The same, and the command ends with TOOL_FAILED, or TOOL_USAGE: for who has made nothing that would stay. */
-_Noreturn void tool_die(const char *format, ...) __attribute__((format(printf, 1, 2)));
-_Noreturn void tool_refuse(const char *format, ...) __attribute__((format(printf, 1, 2)));
+/* Ends the command: for who has made nothing that would stay. Two say why. */
+_Noreturn void tool_end(int code);
+_Noreturn void tool_end_saying(int code, const char *format, ...) __attribute__((format(printf, 2, 3)));
+#define tool_die(...) tool_end_saying(TOOL_FAILED, __VA_ARGS__)
+#define tool_refuse(...) tool_end_saying(TOOL_USAGE, __VA_ARGS__)
 
 /* The layer's library beside this executable, in the build tree or installed, on the heap; NULL: nowhere. */
 char *tool_find_library(const char *name);

@@ -9,7 +9,7 @@
 #include "common/clock.h"
 #include "tests/support/unit.h"
 #include "tools/run/child.h"
-#include "tools/worker/idle.h"
+#include "tools/worker/worker_process.h"
 
 #define S UINT64_C(1000000000)
 

@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-#include "tools/template.h"
+#include "tools/json_output.h"
 #include "tools/tool.h"
 
 extern const char completion_bash[], completion_zsh[], completion_fish[];

@@ -20,8 +20,7 @@
 #include "tools/doctor/doctor.h"
 #include "tools/key/key_file.h"
 #include "tools/memory.h"
-#include "tools/remote/remote_program.h"
-#include "tools/remote/tier.h"
+#include "tools/remote/remote.h"
 #include "tools/text.h"
 
 #define NS_PER_S UINT64_C(1000000000)

@@ -21,7 +21,7 @@
 #include "tools/explain/run_history.h"
 #include "tools/json_output.h"
 #include "tools/memory.h"
-#include "tools/remote/tier.h"
+#include "tools/remote/remote.h"
 #include "tools/text.h"
 #include "tools/tool.h"
 

@@ -374,7 +374,7 @@ static bool find(const struct tool_cache *cache, const char *name, struct shown_
 	entry_search_begin(&search.names, name, cache->config.dir, history);
 	status = entry_search_store(&search.names, cache->store, "show", visit, &search);
 	if (status != CMN_OK)
-		exit(tool_fail(cache->config.dir, status));
+		tool_end(tool_fail(cache->config.dir, status));
 	return entry_search_end(&search.names) != NULL;
 }
 

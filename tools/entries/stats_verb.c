@@ -21,7 +21,7 @@
 #include "tools/explain/run_history.h"
 #include "tools/json_output.h"
 #include "tools/memory.h"
-#include "tools/remote/tier.h"
+#include "tools/remote/remote.h"
 #include "tools/replay/waiting.h"
 #include "tools/report/report.h"
 #include "tools/text.h"

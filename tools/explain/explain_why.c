@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tools/explain/reasons.h"
+#include "tools/explain/run_history.h"
 #include "tools/memory.h"
 #include "tools/text.h"
 

@@ -169,7 +169,7 @@ static void want_file(struct wanted *wanted, const char *file, const char *name)
 	else if (key_read(file, name, &key))
 		want(wanted, &key);
 	else
-		exit(TOOL_FAILED);
+		tool_end(TOOL_FAILED);
 	cmn_buffer_release(&text);
 	if (!wanted->count)
 		tool_die("%s: there is no key in it", file);
@@ -192,7 +192,7 @@ static void read_wanted(struct wanted *wanted, const struct key_request *request
 		tool_die("%s has %zu keys: --name is for one", request->operand, wanted->count);
 	if (request->name) {
 		if (!key_of(wanted->keys[0].key, request->name, &key))
-			exit(TOOL_FAILED);
+			tool_end(TOOL_FAILED);
 		memcpy(wanted->keys[0].name, key.name, sizeof(key.name));
 	}
 	for (size_t i = 0; request->until && i < wanted->count; i++) {

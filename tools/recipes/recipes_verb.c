@@ -211,7 +211,7 @@ static int open_own(bool make, char **ret_path)
 	int fd;
 
 	if (!path)
-		exit(TOOL_FAILED);
+		tool_end(TOOL_FAILED);
 	/* The parents as XDG's specification has them. */
 	if (make)
 		status = cmn_file_make_dirs(path, 0700);
@@ -248,7 +248,7 @@ static int add(const char *operand)
 	int fd;
 
 	if (!packs_read(operand, &file, &pack))
-		exit(TOOL_FAILED);
+		tool_end(TOOL_FAILED);
 	/* One that nobody would build is not taken in at all. */
 	reader = pack_recipes(&pack);
 	while (pack_next_recipe(&reader, &recipe)) {

@@ -38,8 +38,7 @@
 #include "common/spawn.h"
 #include "common/trusted.h"
 #include "tools/memory.h"
-#include "tools/remote/remote_program.h"
-#include "tools/remote/upload.h"
+#include "tools/remote/remote.h"
 #include "tools/tool.h"
 
 /* ---- start ---- */

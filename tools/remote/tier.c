@@ -4,7 +4,7 @@
  * that a directory of a million values takes 16 MB: the first one finds out up to which time of use values
  * have to go; the second one looks at each value again and removes those.
  */
-#include "tools/remote/tier.h"
+#include "tools/remote/remote.h"
 
 #include <errno.h>
 #include <fcntl.h>

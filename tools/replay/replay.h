@@ -21,7 +21,6 @@
 #include "tools/explain/run_history.h"
 #include "tools/run/child.h"
 #include "tools/tool.h"
-#include "tools/worker/idle.h"
 #include "tools/worker/worker_process.h"
 
 /*

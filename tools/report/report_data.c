@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* report_data: one walk over the entries, of which only sums and the first ones are kept; the root's history, counted by what and why. */
+/*
+ * report_data: one walk over the entries, of which only sums and the first ones are kept; the root's history,
+ * counted by what and why.
+ */
 #include "tools/report/report.h"
 
 #include <stdlib.h>

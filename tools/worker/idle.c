@@ -3,7 +3,7 @@
  * idle: what the kernel offers for work that nobody waits for, best effort: all of it is allowed, as
  * a rule. The services' units have the same for their control groups (tools/service).
  */
-#include "tools/worker/idle.h"
+#include "tools/worker/worker_process.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -13,7 +13,6 @@
 #include <unistd.h>
 
 #include "tools/run/run.h"
-#include "tools/worker/idle.h"
 
 enum { MAX_RECORDS = 256 << 10, MAX_SAID = 16 << 10 };
 /* What ended leaves what it wrote; a program that it left behind may hold the other ends. */
