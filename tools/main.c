@@ -8,7 +8,6 @@
 #include "common/bytes.h"
 #include "tools/arguments.h"
 #include "tools/tool.h"
-#include "tools/worker/worker.h"
 #include "tools/worker/worker_process.h"
 
 /*

@@ -3,7 +3,7 @@
 /*
  * explain: what the files of `ckcache explain` share. explain.c chooses which compiles are asked about, of the
  * history or of a trace; explain_nearest.c finds the stored key that is nearest to each; explain_why.c says
- * why; explain_print.c shows it.
+ * why, and shows it.
  */
 #ifndef TOOLS_EXPLAIN_EXPLAIN_H
 #define TOOLS_EXPLAIN_EXPLAIN_H

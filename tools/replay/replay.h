@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-
 /*
  * replay: what the files of `ckcache replay` share: the workers that build recipes, which recipe is next, what
  * becomes of each, and with --stale what a driver update made useless. One thread, after child_begin.

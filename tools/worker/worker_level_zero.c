@@ -22,7 +22,6 @@
 #include "tools/memory.h"
 #include "tools/replay/replay.h"
 #include "tools/tool.h"
-#include "tools/worker/worker.h"
 #include "tools/worker/worker_process.h"
 
 enum { MAX_DRIVERS = 16, MAX_DEVICES = 64, MAX_COMPONENTS = 32 };

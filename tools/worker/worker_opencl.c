@@ -21,7 +21,6 @@
 #include "tools/memory.h"
 #include "tools/replay/replay.h"
 #include "tools/tool.h"
-#include "tools/worker/worker.h"
 #include "tools/worker/worker_process.h"
 
 /* What this command calls; the optional ones came after OpenCL 1.1. */
