@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: MIT */
+
 /*
- * json_output: what --json prints, as a tree of json-c, and traces read with it. The one header that
- * includes json-c, whose functions read a tree; these build one. Out of memory ends the command.
+ * json_output: what --json prints, as a tree of json-c, and traces read with it; and templates, which take their
+ * values from such a tree. The one header that includes json-c, whose functions read a tree; these build one.
+ * Out of memory ends the command.
  */
 #ifndef TOOLS_JSON_OUTPUT_H
 #define TOOLS_JSON_OUTPUT_H
 
+#include <json-c/json.h>
 #include <stdbool.h>
 #include <stdint.h>
-
-#include <json-c/json.h>
 
 #include "common/bytes.h"
 
@@ -45,5 +46,32 @@ int json_stream_end(struct json_stream *stream);	/* in any case */
 
 /* A string's text, a view into it; empty: it is something else, or NULL. */
 struct cmn_view json_text(struct json_object *value);
+
+/*
+ * template: fills the values of a json_output.h tree into a template. The templates are separate files,
+ * embedded at build time.
+ *
+ *   {{name}}             the value, a text or a number, escaped
+ *   {{name:80}}          at most 80 characters of it
+ *   {{&name}}            the value as it is: for texts of this project
+ *   {{.}}                the element itself
+ *   {{#name}}...{{/name}}  once for each element of an array; once for an object, or for a value
+ *                        that is not null, false, 0 or empty. Names inside are looked up in the
+ *                        element first, then in what surrounds it.
+ *   {{^name}}...{{/name}}  once if the same block with # would give nothing
+ *   {{=name}}...{{/name}}  defines a part to be inserted elsewhere; gives nothing itself
+ *   {{>name}}            inserts that part, with the values of this place
+ *   {{! a comment }}
+ *
+ * A block does not contain a block of its own name. If a line has nothing but a tag of a block, its
+ * end is removed with the tag; so is a line end behind a part.
+ */
+
+/* Appends text, of which max characters, as it has to be written where the template puts values. */
+typedef void template_escape(struct cmn_buffer *ret, struct cmn_view text, size_t max);
+
+/* A template that is no good ends the process: any test of it comes by there. */
+void template_render(struct cmn_buffer *ret, const char *text, struct json_object *values,
+		     template_escape *escape);
 
 #endif

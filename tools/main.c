@@ -7,10 +7,7 @@
 
 #include "common/bytes.h"
 #include "tools/arguments.h"
-#include "tools/verbs.h"
-#include "tools/suggest.h"
 #include "tools/tool.h"
-#include "tools/worker/worker.h"
 #include "tools/worker/worker_process.h"
 
 /*
@@ -39,42 +36,32 @@ static int print_version(void)
 	return tool_print(&text);
 }
 
-static int complain_unknown(const char *name)
+static _Noreturn void refuse_unknown_verb(const char *name)
 {
 	const char *meant = habit_of(name);
-
-	if (meant)
-		tool_complain("there is no \"%.*s\": %s", (int)strcspn(name, "="), name, meant);
-	else if (name[0] == '-')
-		tool_complain("unknown option \"%s\": a verb comes first (try ckcache --help)", name);
-	else
-		tool_complain("unknown verb \"%s\" (try ckcache --help)", name);
-	return TOOL_USAGE;
-}
-
-/* With the verb that may have been meant. */
-static int complain_unknown_verb(const char *name)
-{
 	struct similar similar = { 0 };
 	const struct verb *verb;
 
 	for (unsigned int i = 0; name[0] != '-' && (verb = verb_at(i)); i++)
 		similar_offer(&similar, name, verb->name);
-	if (!similar.name)
-		return complain_unknown(name);
-	tool_complain("unknown verb \"%s\": did you mean %s?", name, similar.name);
-	return TOOL_USAGE;
+	if (similar.name)
+		tool_refuse("unknown verb \"%s\": did you mean %s?", name, similar.name);
+	if (meant)
+		tool_refuse("there is no \"%.*s\": %s", (int)strcspn(name, "="), name, meant);
+	if (name[0] == '-')
+		tool_refuse("unknown option \"%s\": a verb comes first (try ckcache --help)", name);
+	tool_refuse("unknown verb \"%s\" (try ckcache --help)", name);
 }
 
 static int help(int argc, char **argv)
 {
 	const struct verb *verb = argc > 1 ? verb_find(argv[1]) : NULL;
 
-	if (argc > 2) {
-		tool_complain("unexpected argument \"%s\" (try ckcache --help)", argv[2]);
-		return TOOL_USAGE;
-	}
-	return argc > 1 && !verb ? complain_unknown_verb(argv[1]) : help_print(verb);
+	if (argc > 2)
+		tool_refuse("unexpected argument \"%s\" (try ckcache --help)", argv[2]);
+	if (argc > 1 && !verb)
+		refuse_unknown_verb(argv[1]);
+	return help_print(verb);
 }
 
 int main(int argc, char **argv)
@@ -90,14 +77,11 @@ int main(int argc, char **argv)
 	const char *name = argc > 1 ? argv[1] : NULL;
 	static struct arguments arguments;
 	const struct verb *verb;
-	int code;
 
 	if (!hold_standard_descriptors())
 		return TOOL_FAILED;
-	if (!name) {
-		tool_complain("no verb given (try ckcache --help)");
-		return TOOL_USAGE;
-	}
+	if (!name)
+		tool_refuse("no verb given (try ckcache --help)");
 	if (strcmp(name, "help") == 0)
 		return help(argc - 1, argv + 1);
 	if (strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0)
@@ -107,13 +91,12 @@ int main(int argc, char **argv)
 	verb = verb_find(name);
 	if (verb) {
 		argv[1] = verb->full_name;
-		if (!arguments_parse(verb, argc - 1, argv + 1, &arguments, &code))
-			return code;
+		arguments_parse(verb, argc - 1, argv + 1, &arguments);
 		return verb->run(&arguments);
 	}
 	for (size_t i = 0; i < sizeof(hidden) / sizeof(hidden[0]); i++) {
 		if (strcmp(name, hidden[i].name) == 0)
 			return hidden[i].run(argc - 1, argv + 1);
 	}
-	return complain_unknown_verb(name);
+	refuse_unknown_verb(name);
 }

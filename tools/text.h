@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: MIT */
+
 /*
- * text: sizes and times as people read them, in units that fit. What a script
- * reads (--json) has the numbers as they are.
+ * text: sizes and times as people read them, in units that fit (what a script reads, --json, has the numbers
+ * as they are); and what a terminal gets beside the text: colours, and one line on stderr that says how far a
+ * long verb is. A file, a pipe and a dumb terminal (TERM unset or "dumb") get neither; NO_COLOR
+ * (no-color.org), if it is not empty, turns colours off.
  */
 #ifndef TOOLS_TEXT_H
 #define TOOLS_TEXT_H
@@ -46,5 +49,33 @@ void text_append_cell(struct cmn_buffer *buf, const char *text, size_t columns);
  * no room. A word that is too long stays whole.
  */
 void text_wrap(struct cmn_buffer *buf, size_t start, size_t indent, size_t columns);
+
+/*
+ * terminal: what a terminal gets beside the text: colours, and one line on
+ * stderr that says how far a long verb is. A file, a pipe and a dumb terminal
+ * (TERM unset or "dumb") get neither; NO_COLOR (no-color.org), if it is not
+ * empty, turns colours off.
+ */
+bool terminal_is(int fd);
+/* How wide it is, also where it is a dumb one; 0: it is none. */
+unsigned int terminal_columns(int fd);
+/* A sequence for text on fd, or "". terminal_plain ends any. */
+const char *terminal_sequence(int fd, const char *sequence);
+#define terminal_bold(fd) terminal_sequence(fd, "\033[1m")
+#define terminal_good(fd) terminal_sequence(fd, "\033[32m")	/* green */
+#define terminal_warning(fd) terminal_sequence(fd, "\033[33m")	/* yellow */
+#define terminal_bad(fd) terminal_sequence(fd, "\033[31m")	/* red */
+#define terminal_plain(fd) terminal_sequence(fd, "\033[0m")
+
+/*
+ * The progress of one thing at a time, drawn ten times a second at most and
+ * gone at the end. total 0: not known, done is shown as a count; done may pass
+ * total, which may be an estimate.
+ */
+void terminal_progress(const char *what, uint64_t done, uint64_t total);
+/* A count of what is often over at once: nothing is drawn for the first ones. */
+void terminal_progress_count(const char *what, uint64_t done);
+/* Takes the line away: before anything else is written there, and at the end. */
+void terminal_progress_hide(void);
 
 #endif

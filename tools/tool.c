@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* tool: messages and the cache, for every verb. */
+/* tool: messages and the cache, for every verb; files: a temporary in the same directory, renamed at the end. */
 #include "tools/tool.h"
 
 #include <errno.h>
@@ -8,37 +8,62 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <unistd.h>
 
 #include "cachecore/disk/mark.h"
 #include "cachecore/disk/root.h"
 #include "common/clock.h"
+#include "common/file.h"
 #include "common/printable.h"
 #include "common/trusted.h"
 #include "tools/memory.h"
-#include "tools/terminal.h"
+#include "tools/text.h"
 
 /* For each lock that somebody else has. */
 #define PATIENCE_NS UINT64_C(3000000000)
 #define MAX_MESSAGE 1024	/* a longer one names something absurd */
 
-void tool_complain(const char *format, ...)
+static void complain(const char *format, va_list args)
 {
 	char text[MAX_MESSAGE];
-	va_list args;
 	int len;
 
 	terminal_progress_hide();
-	va_start(args, format);
 	len = vsnprintf(text, sizeof(text), format, args);
-	va_end(args);
 	/* Names of files and values may have anything in them. */
 	if (len >= 0)
 		cmn_printable_clean(text, '?');
 	/* In one write, since workers have the same stderr; there is nobody to tell that it is gone. */
 	(void)fprintf(stderr, "ckcache: %s%s\n", len < 0 ? format : text,
 		      len >= (int)sizeof(text) ? "..." : "");
+}
+
+void tool_complain(const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	complain(format, args);
+	va_end(args);
+}
+
+void tool_end(int code)
+{
+	/* What it has allocated goes with it. */
+	(void)fflush(stdout);	/* all of it was printed */
+	_exit(code);
+}
+
+void tool_end_saying(int code, const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	complain(format, args);
+	va_end(args);
+	tool_end(code);
 }
 
 char *tool_find_library(const char *name)
@@ -141,6 +166,12 @@ int tool_fail(const char *what, enum cmn_status status)
 	return TOOL_FAILED;
 }
 
+void tool_check(const char *what, enum cmn_status status)
+{
+	if (status != CMN_OK && status != CMN_MISS)
+		tool_end(tool_fail(what, status));
+}
+
 static void load_config(const struct cmn_log *log, struct cc_config *ret)
 {
 	enum cmn_status status = cc_config_load(log, ret);
@@ -149,7 +180,7 @@ static void load_config(const struct cmn_log *log, struct cc_config *ret)
 		memory_end();
 	if (status != CMN_OK) {
 		tool_complain("the environment cannot be read");
-		exit(TOOL_FAILED);
+		tool_end(TOOL_FAILED);
 	}
 }
 
@@ -185,7 +216,7 @@ struct tool_cache *tool_open(void)
 	struct tool_cache *cache = tool_try_open();
 
 	if (!cache)
-		exit(TOOL_FAILED);
+		tool_end(TOOL_FAILED);
 	return cache;
 }
 
@@ -305,4 +336,59 @@ int tool_print(struct cmn_buffer *text)
 	if (error && error != EPIPE)	/* where SIGPIPE is ignored: it has seen what it wanted */
 		tool_complain("standard output: %s", strerror(error));
 	return error ? TOOL_FAILED : TOOL_OK;
+}
+
+bool output_open(const char *file, const char *what, struct output *ret)
+{
+	struct output output = { .file = file, .fd = -1 };
+	const char *slash = strrchr(file, '/');
+	const char *problem = NULL;
+	struct stat info;
+
+	if (strcmp(file, "-") == 0) {
+		output.fd = STDOUT_FILENO;
+		if (isatty(STDOUT_FILENO)) {
+			tool_complain("%s: %s is not for a terminal", file, what);
+			return false;
+		}
+	} else if (lstat(file, &info) == 0 && !S_ISREG(info.st_mode)) {
+		/* It would be replaced: a device, a link, a pipe. */
+		problem = "it exists and is not a regular file (- is standard output)";
+	} else {
+		output.temporary = memory_printf("%.*s.ckcache-output-XXXXXX",
+						 slash ? (int)(slash - file + 1) : 0, file);
+		output.fd = cmn_file_make_unique(output.temporary);
+		if (output.fd < 0) {
+			problem = strerror(errno);
+			free(output.temporary);
+		}
+	}
+	if (problem)
+		tool_complain("%s: %s", file, problem);
+	else
+		*ret = output;
+	return !problem;
+}
+
+bool output_close(struct output *output, bool good)
+{
+	mode_t mask;
+
+	if (!output->temporary)
+		return good;
+	mask = umask(0);
+	(void)umask(mask);
+	/* What other programs would have made it with; without it only the owner reads it. */
+	if (good && fchmod(output->fd, 0666 & ~mask) == 0 && fsync(output->fd) == 0 &&
+	    close(output->fd) == 0 && rename(output->temporary, output->file) == 0) {
+		free(output->temporary);
+		return true;
+	}
+	if (good)
+		tool_complain("%s: %s", output->file, strerror(errno));
+	else
+		(void)close(output->fd);	/* what was written is removed */
+	(void)unlink(output->temporary);
+	free(output->temporary);
+	return false;
 }

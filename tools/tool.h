@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * tool: what the verbs of the ckcache command share: exit codes, messages, and the cache that a
- * verb works on.
- */
+
+/* tool: what the verbs of the ckcache command share: exit codes, messages, the cache that a verb works on, and the file that it writes. */
 #ifndef TOOLS_TOOL_H
 #define TOOLS_TOOL_H
 
@@ -21,6 +19,11 @@ enum {
 
 /* "ckcache: …" and a line end, on stderr. */
 void tool_complain(const char *format, ...) __attribute__((format(printf, 1, 2)));
+/* Ends the command: for who has made nothing that would stay. Two say why. */
+_Noreturn void tool_end(int code);
+_Noreturn void tool_end_saying(int code, const char *format, ...) __attribute__((format(printf, 2, 3)));
+#define tool_die(...) tool_end_saying(TOOL_FAILED, __VA_ARGS__)
+#define tool_refuse(...) tool_end_saying(TOOL_USAGE, __VA_ARGS__)
 
 /* The layer's library beside this executable, in the build tree or installed, on the heap; NULL: nowhere. */
 char *tool_find_library(const char *name);
@@ -47,6 +50,8 @@ extern const struct cmn_log tool_log, tool_silent;
 
 /* "WHAT: why", on stderr; the exit code that follows. */
 int tool_fail(const char *what, enum cmn_status status);
+/* What is fine, or CMN_MISS, as where nothing was stored yet; else the command ends as tool_fail has it. */
+void tool_check(const char *what, enum cmn_status status);
 /* The settings, of which nothing is said: what is wrong with them is not at issue. */
 void tool_load_config(struct cc_config *ret);
 
@@ -74,5 +79,25 @@ bool tool_may_write(const struct tool_cache *cache);
  * reader that has left nothing is said.
  */
 int tool_print(struct cmn_buffer *text);
+
+/*
+ * output: the file that a verb writes. It appears whole or not at all, with the
+ * mode that the umask allows, and never through a link; something with its name
+ * that is not a regular file is left alone. "-" is standard output, which must
+ * not be a terminal.
+ */
+struct output {
+	const char *file;	/* as given */
+	char *temporary;	/* beside it; NULL: standard output */
+	int fd;
+};
+
+/* what: for a message, such as "a bundle". false: a message was printed. */
+bool output_open(const char *file, const char *what, struct output *ret);
+/*
+ * Makes the file appear if good, else removes it. false: it failed, and a message
+ * was printed, or good was false. The caller flushes standard output.
+ */
+bool output_close(struct output *output, bool good);
 
 #endif

@@ -3,7 +3,7 @@
  * verbs: one row a verb, and one for each of its options. A verb is its row here and its function;
  * nothing else in C knows it.
  */
-#include "tools/verbs.h"
+#include "tools/arguments.h"
 
 #include <limits.h>
 #include <stddef.h>

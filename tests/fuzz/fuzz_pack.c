@@ -11,7 +11,6 @@
 /* Not in a library of their own. */
 #include "tools/memory.c"
 #include "tools/recipes/pack.c"
-#include "tools/recipes/pack_maker.c"
 #include "tools/recipes/portable.c"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

@@ -410,7 +410,7 @@ class Hints(Case):
             self.assertTrue(self.hint(option).endswith("did you mean ckcache %s\n" % meant), option)
 
     def habits(self):
-        return self.read(os.path.join(SOURCE, "tools", "suggest.c")).partition("habits[] = {")[2]
+        return self.read(os.path.join(SOURCE, "tools", "arguments.c")).partition("habits[] = {")[2].partition("\n};")[0]
 
     def test_what_is_meant_is_there(self):
         rows = command_line.re.findall(r"ckcache ([a-z]+)((?: --[a-z-]+)*)", self.habits())

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* confine: what a process may no longer do that has a stranger's program compiled, with Landlock and without. */
-#include "tools/worker/confine.h"
+#include "tools/worker/worker_process.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_idle: priorities, power supplies that are files of the test's own, and budgets; and that a worker
- * of low priority is not one that hangs (child.h), with real processes.
+ * test_idle: priorities, power supplies and control groups that are files of the test's own, and budgets;
+ * and that a worker of low priority is not one that hangs (child.h), with real processes.
  */
 #include <sys/resource.h>
 #include <sys/syscall.h>
@@ -9,7 +9,7 @@
 #include "common/clock.h"
 #include "tests/support/unit.h"
 #include "tools/run/child.h"
-#include "tools/worker/idle.h"
+#include "tools/worker/worker_process.h"
 
 #define S UINT64_C(1000000000)
 
@@ -137,4 +137,59 @@ TEST(time_of_waiting_for_a_processor_is_not_the_workers)
 	}
 	CU_ASSERT_EQUAL(sched_setaffinity(0, sizeof(all), &all), 0);
 	child_over();
+}
+
+static bool is_limited(void)
+{
+	return idle_is_limited("own", "groups");
+}
+
+BEFORE_EACH
+{
+	unit_write("own", "1:cpu:/c\n0::/a/b\n");
+}
+
+TEST(what_is_not_there_or_has_no_bound_limits_nothing)
+{
+	CU_ASSERT_FALSE(is_limited());
+	CU_ASSERT_FALSE(idle_is_limited("none", "groups"));
+	unit_write("groups/a/b/cpu.max", "max 100000\n");
+	unit_write("groups/a/b/memory.max", "max\n");
+	unit_write("groups/a/b/memory.high", "max\n");
+	unit_write("groups/a/b/pids.max", "max\n");
+	CU_ASSERT_FALSE(is_limited());
+	unit_write("own", "4:memory:/a\n");
+	unit_write("groups/a/memory.max", "1000000\n");
+	CU_ASSERT_FALSE(is_limited());
+}
+
+TEST(a_bound_of_its_group_or_of_one_above_limits_it)
+{
+	static const char *const places[][2] = {
+		{ "groups/a/b/cpu.max", "50000 100000\n" }, { "groups/a/memory.max", "1000000\n" },
+		{ "groups/memory.high", "0\n" },
+	};
+
+	for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
+		unit_write(places[i][0], places[i][1]);
+		CU_ASSERT_TRUE(is_limited());
+		CU_ASSERT_EQUAL(unlink(places[i][0]), 0);
+		CU_ASSERT_FALSE(is_limited());
+	}
+	unit_write("own", "0::/\n");
+	CU_ASSERT_FALSE(is_limited());
+	unit_write("groups/memory.max", "1000000\n");
+	CU_ASSERT_TRUE(is_limited());
+}
+
+TEST(processes_are_limited_where_few_more_may_start)
+{
+	unit_write("groups/a/pids.max", "20000\n");
+	unit_write("groups/a/pids.current", "300\n");
+	CU_ASSERT_FALSE(is_limited());
+	unit_write("groups/a/pids.current", "19500\n");
+	CU_ASSERT_TRUE(is_limited());
+	unit_write("groups/a/pids.max", "100\n");
+	unit_write("groups/a/pids.current", "3\n");
+	CU_ASSERT_TRUE(is_limited());
 }

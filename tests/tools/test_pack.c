@@ -5,7 +5,7 @@
 #include <ctype.h>
 
 #include "tests/support/unit.h"
-#include "tools/recipes/portable.h"
+#include "tools/recipes/recipes.h"
 
 static const struct pack_target gpu = { .vendor_id = 0x8086, .device_type = 4 };
 

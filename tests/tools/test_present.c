@@ -6,7 +6,7 @@
 #include "cachecore/disk/store.h"
 #include "cachecore/key_device.h"
 #include "tests/support/unit.h"
-#include "tools/replay/present.h"
+#include "tools/replay/replay.h"
 #include "tools/worker/worker_process.h"
 
 static struct {

@@ -3,7 +3,7 @@
 #include "cachecore/key.h"
 #include "common/clock.h"
 #include "tests/support/unit.h"
-#include "tools/replay/replay_order.h"
+#include "tools/replay/replay.h"
 
 #define S UINT64_C(1000000000)
 #define DAY (86400 * S)

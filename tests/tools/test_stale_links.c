@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* test_stale_links: which links an old link is now. The objects are the test's; a driver has a version. */
 #include "tests/support/unit.h"
-#include "tools/replay/replay_entries.h"
-#include "tools/replay/stale_links.h"
+#include "tools/replay/replay.h"
 
 #define MAX_OBJECTS 64
 

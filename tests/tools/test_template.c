@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* template: what stands between braces, one kind after another, and within each other. */
 #include "tests/support/unit.h"
-#include "tools/template.h"
+#include "tools/json_output.h"
 
 /* "<" as "&lt;". */
 static void escape(struct cmn_buffer *ret, struct cmn_view text, size_t max)

@@ -19,8 +19,7 @@
 #include "tools/bundle/bundle.h"
 #include "tools/json_output.h"
 #include "tools/key/key_file.h"
-#include "tools/output.h"
-#include "tools/terminal.h"
+#include "tools/text.h"
 #include "tools/tool.h"
 
 struct exporting {

@@ -18,7 +18,7 @@
 #include "tools/json_output.h"
 #include "tools/key/key_file.h"
 #include "tools/memory.h"
-#include "tools/terminal.h"
+#include "tools/text.h"
 #include "tools/tool.h"
 
 #define NS_PER_S UINT64_C(1000000000)

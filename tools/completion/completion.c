@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* completion: the table of verbs as values for the templates beside this file. */
-#include "tools/verbs.h"
+#include "tools/arguments.h"
 
 #include <string.h>
 
-#include "tools/template.h"
+#include "tools/json_output.h"
 #include "tools/tool.h"
 
 extern const char completion_bash[], completion_zsh[], completion_fish[];

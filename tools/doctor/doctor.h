@@ -1,17 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * doctor: what the files of `ckcache doctor` share: the findings, and what one
- * section learns for those after it. doctor.c has the verb and the order;
- * doctor_report.c the findings and how they are printed; each other file one
- * section. A section says what it finds and never fails: what cannot be found
- * out is a finding too.
+ * doctor: what the files of `ckcache doctor` share: the findings, and what one section learns for those after
+ * it. doctor.c has the verb, the order and the findings; the other files have the sections. A section says
+ * what it finds and never fails: what cannot be found out is a finding too.
  */
 #ifndef TOOLS_DOCTOR_DOCTOR_H
 #define TOOLS_DOCTOR_DOCTOR_H
 
-#include "tools/worker/channel.h"
-#include "tools/worker/worker_process.h"
 #include "tools/tool.h"
+#include "tools/worker/worker_process.h"
 
 enum doctor_mark {
 	DOCTOR_OK,
@@ -19,20 +16,15 @@ enum doctor_mark {
 	DOCTOR_PROBLEM,	/* it does not, or not for all that it could serve */
 };
 
-enum doctor_section {
-	DOCTOR_PROGRAM,
-	DOCTOR_SETTINGS,
-	DOCTOR_DIRECTORY,
-	DOCTOR_REMOTE,
-	DOCTOR_OPENCL,
-	DOCTOR_LEVEL_ZERO,
-	DOCTOR_DEVICES,
-	DOCTOR_ENVIRONMENT,
-	DOCTOR_HISTORY,
+struct doctor;
+struct doctor_section {
+	const char *name;	/* for scripts */
+	const char *title;
+	void (*look)(struct doctor *doctor);
 };
 
 struct doctor_finding {
-	enum doctor_section section;
+	const struct doctor_section *section;
 	enum doctor_mark mark;
 	char *text;
 	char *advice;	/* NULL: none */
@@ -59,6 +51,7 @@ struct doctor_remote {
 
 struct doctor {
 	bool quick, json;
+	const char *program;	/* that was named; NULL: none */
 	uint64_t timeout_ns;	/* for each answer of drivers */
 	struct cc_config config;
 	char *scratch;		/* a directory that goes at the end; NULL: none could be made */
@@ -69,15 +62,17 @@ struct doctor {
 	struct doctor_device *devices;
 	size_t device_count;
 	struct doctor_remote remote;
-	bool failed;		/* nobody reads */
-	bool begun;		/* a section's title was printed: that of */
-	enum doctor_section printed;
+	bool failed;		/* nothing more is to be done: nobody reads, or a signal came */
+	const struct doctor_section *section;	/* that is at work */
+	const struct doctor_section *printed;	/* whose title was printed last; NULL: none was */
 };
 
-/* Adds a finding, and prints it unless it is for JSON. advice: what to do, a whole sentence, or NULL. */
-void doctor_say(struct doctor *doctor, enum doctor_section section, enum doctor_mark mark,
-		const char *advice, const char *format, ...)
-	__attribute__((format(printf, 5, 6)));
+/* Adds a finding of this section, and prints it unless it is for JSON. advice: what to do, or NULL. */
+void doctor_say(struct doctor *doctor, enum doctor_mark mark, const char *advice, const char *format, ...)
+	__attribute__((format(printf, 4, 5)));
+#define doctor_ok(doctor, ...) doctor_say(doctor, DOCTOR_OK, NULL, __VA_ARGS__)
+#define doctor_note(doctor, ...) doctor_say(doctor, DOCTOR_NOTE, __VA_ARGS__)
+#define doctor_problem(doctor, ...) doctor_say(doctor, DOCTOR_PROBLEM, __VA_ARGS__)
 /* For a variable that holds a path, as probes work elsewhere; one that is not there stays. */
 void doctor_make_absolute(const char *variable);
 /* The last words, or all of it as JSON. */
@@ -102,31 +97,24 @@ void doctor_add_device(struct doctor *doctor, bool level_zero, const char *platf
 	{ "CKCACHE_LOG_FILE", "" },                                               \
 	DOCTOR_OWN_CACHES((doctor)->scratch)
 
+/* What a worker said, and what all that adds up to. */
+struct doctor_answer {
+	char *records;		/* of the channel; channel_next cuts it */
+	char *texts;		/* in which these lie; NULL: not said */
+	const char *loader, *name, *version, *asked, *what, *failure, *library, *built;
+	size_t active, below, layers, platforms, devices;	/* layers: files of ours that were loaded */
+	char problem[128];	/* how it ended, as "crashed (SIGSEGV)"; "": by itself and after its work */
+	char words[256];	/* the last line that it printed, behind ": ", or "" */
+};
 /*
  * Runs a worker that asks, in a directory that goes, since drivers without hardware write files where
- * they are. Notes an interruption. false: the doctor is to end.
+ * they are. Notes an interruption. false: the doctor is to end; else *ret is to be released.
  */
-bool doctor_probe(struct doctor *doctor, const char *directory, const char *const *arguments,
-		  const struct worker_variable *variables, bool layers, struct worker_result *ret_result);
-/*
- * How it ended, unless by itself and after its work, as
- * "crashed (SIGSEGV)"; text holds 128 bytes. NULL: well.
- */
-const char *doctor_end_text(const struct doctor *doctor, const struct worker_result *result,
-			    char *text);
+bool doctor_ask(struct doctor *doctor, const char *directory, const char *const *arguments,
+		const struct worker_variable *variables, bool layers, struct doctor_answer *ret);
+void doctor_answer_release(struct doctor_answer *answer);
 
-/* The last line that the probe said, behind ": ", or "", in text of 256 bytes. */
-const char *doctor_last_words(const struct worker_result *result, char *text);
-
-/* What all that a probe said adds up to. */
-struct doctor_answer {
-	char *texts;		/* in which the others lie; freed by the caller */
-	const char *loader, *name, *version, *asked, *what, *failure, *library;	/* NULL: not said */
-	bool active, below;
-	size_t layers, platforms, devices;	/* layers: files of ours that were loaded */
-};
-void doctor_read(const struct worker_result *result, struct doctor_answer *ret);
-void doctor_look_at_program(struct doctor *doctor, const char *command);
+void doctor_look_at_program(struct doctor *doctor);
 /* Loads the configuration. */
 void doctor_look_at_settings(struct doctor *doctor);
 void doctor_look_at_directory(struct doctor *doctor);
@@ -137,7 +125,7 @@ void doctor_look_at_devices(struct doctor *doctor);
 void doctor_look_at_environment(struct doctor *doctor);
 void doctor_look_at_history(struct doctor *doctor);
 
-/* Part of the section of OpenCL: the drivers' files (doctor_icds.c). */
+/* Part of the section of OpenCL: the drivers' files. */
 enum { DOCTOR_OCL_ICD = 1, DOCTOR_KHRONOS = 2 };	/* loaders */
 struct doctor_icd {
 	unsigned readers;	/* the loaders that load it */
@@ -162,8 +150,7 @@ size_t doctor_icds_blame(struct doctor *doctor, const struct doctor_icds *icds);
  * Of a probe with a layer that came to a bad end: whose fault that is, the layer's, a driver's or all
  * drivers'. icds: those of OpenCL's; NULL: it was Level Zero's. false: it came to no bad end.
  */
-bool doctor_blame(struct doctor *doctor, enum doctor_section section, const char *layer,
-		  const struct worker_result *result, const struct doctor_answer *answer,
+bool doctor_blame(struct doctor *doctor, const char *layer, const struct doctor_answer *answer,
 		  const struct doctor_icds *icds);
 
 #endif

@@ -18,7 +18,6 @@
 #include "tools/memory.h"
 #include "tools/text.h"
 
-#define SECTION DOCTOR_DEVICES
 
 /* One build of a device's trial. */
 struct attempt {
@@ -53,31 +52,21 @@ static char *make_below(const char *directory, const char *name)
 	return NULL;
 }
 
-static void read_attempt(const struct trial *trial, struct worker_result *result,
-			 struct attempt *ret)
+static void read_attempt(const struct doctor_answer *answer, struct attempt *ret)
 {
-	char *text = (char *)result->records.data, ended[128];
-	const char *asked = "anything", *problem;
-	char words[256];
-	struct channel_record record;
+	const size_t size = sizeof(ret->problem);
 
-	while (channel_next(&text, &record)) {
-		if (strcmp(record.word, "asking") == 0)
-			asked = record.fields[0];
-		if (strcmp(record.word, "failed") == 0)
-			(void)snprintf(ret->problem, sizeof(ret->problem), "%s: %s",
-				       record.fields[0], record.fields[1]);	/* cut, if at all */
-		if (strcmp(record.word, "built") == 0) {
-			ret->built = true;
-			ret->ns = strtoull(record.fields[0], NULL, 10);
-		}
-	}
-	problem = doctor_end_text(trial->doctor, result, ended);
-	if (problem)
-		(void)snprintf(ret->problem, sizeof(ret->problem), "a process %s when it asked %s%s",
-			       problem, asked, doctor_last_words(result, words));	/* cut, if at all */
-	else if (!ret->built && !*ret->problem)
-		(void)snprintf(ret->problem, sizeof(ret->problem), "it gave no answer");	/* it fits */
+	*ret = (struct attempt){ .built = answer->built != NULL };
+	if (ret->built)
+		ret->ns = strtoull(answer->built, NULL, 10);
+	/* cut, if at all */
+	if (*answer->problem)
+		(void)snprintf(ret->problem, size, "a process %s when it asked %s%s", answer->problem,
+			       answer->asked ? answer->asked : "anything", answer->words);
+	else if (answer->failure)
+		(void)snprintf(ret->problem, size, "%s: %s", answer->what, answer->failure);
+	else if (!ret->built)
+		(void)snprintf(ret->problem, size, "it gave no answer");
 }
 
 /* One process; caches: a name for its drivers' caches. false: the doctor is to end. */
@@ -94,14 +83,12 @@ static bool attempt(const struct trial *trial, bool layers, const char *caches,
 		{ "CKCACHE_TRACE", NULL }, { "CKCACHE_LOG", "error" }, { "CKCACHE_LOG_FILE", "" },
 		DOCTOR_OWN_CACHES(own), { 0 },
 	};
-	struct worker_result result;
-	bool done;
+	struct doctor_answer answer;
+	bool done = own && doctor_ask(trial->doctor, own, arguments, variables, layers, &answer);
 
-	*ret = (struct attempt){ 0 };
-	done = own && doctor_probe(trial->doctor, own, arguments, variables, layers, &result);
 	if (done) {
-		read_attempt(trial, &result, ret);
-		worker_result_release(&result);
+		read_attempt(&answer, ret);
+		doctor_answer_release(&answer);
 	}
 	free(own);
 	return done;
@@ -120,7 +107,7 @@ static void fail(struct trial *trial, const char *result, enum doctor_mark mark,
 		 const char *advice, const char *why)
 {
 	trial->device->result = result;
-	doctor_say(trial->doctor, SECTION, mark, advice, "%s: %s", trial->label, why);
+	doctor_say(trial->doctor, mark, advice, "%s: %s", trial->label, why);
 }
 
 /* A build that failed with the layer: is it the driver's own failure? */
@@ -167,11 +154,9 @@ static void say_times(struct trial *trial)
 
 	device->result = "hit";
 	device->measured = true;
-	doctor_say(trial->doctor, SECTION, DOCTOR_OK, NULL,
-		   "%s: compiled in %s, loaded again in %s; reading its binary took %s (%s)",
-		   trial->label, text_time(device->compile_ns, compile),
-		   text_time(device->hit_ns, hit), text_time(device->capture_ns, capture),
-		   capture_word(device));
+	doctor_ok(trial->doctor, "%s: compiled in %s, loaded again in %s; reading its binary took %s (%s)",
+		  trial->label, text_time(device->compile_ns, compile), text_time(device->hit_ns, hit),
+		  text_time(device->capture_ns, capture), capture_word(device));
 }
 
 /* Cold, then warm. */
@@ -251,21 +236,20 @@ static const struct doctor_device *find_alike(const struct doctor *doctor, size_
 
 void doctor_look_at_devices(struct doctor *doctor)
 {
-	for (size_t i = 0; i < doctor->device_count && !doctor->signal && !doctor->failed; i++) {
+	for (size_t i = 0; i < doctor->device_count && !doctor->failed; i++) {
 		struct doctor_device *device = &doctor->devices[i];
 
 		if (find_alike(doctor, i)) {
 			device->result = "as-another";
 		} else if (doctor->quick) {
-			doctor_say(doctor, SECTION, DOCTOR_OK, NULL, "%s, %s (%s): not tried (--quick); capture %s",
-				   device->platform, device->name, device->driver_version,
-				   capture_word(device));
+			doctor_ok(doctor, "%s, %s (%s): not tried (--quick); capture %s", device->platform,
+				  device->name, device->driver_version, capture_word(device));
 		} else if (doctor->ready) {
 			try(doctor, i);
 		}
 	}
 	if (!doctor->ready && !doctor->problem_count)
-		doctor_say(doctor, SECTION, DOCTOR_PROBLEM,
-			   "install a driver: pocl-opencl-icd runs on any processor, intel-opencl-icd and mesa-opencl-icd on GPUs",
-			   "there is no device here to compile for");
+		doctor_problem(doctor,
+			       "install a driver: pocl-opencl-icd runs on any processor, intel-opencl-icd and mesa-opencl-icd on GPUs",
+			       "there is no device here to compile for");
 }

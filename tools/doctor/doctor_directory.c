@@ -22,7 +22,6 @@
 #include "tools/doctor/doctor.h"
 #include "tools/text.h"
 
-#define SECTION DOCTOR_DIRECTORY
 #define PROBE_BYTES 65536	/* an ordinary entry */
 #define FEW_BYTES (UINT64_C(64) << 20)
 #define FEW_INODES 1000
@@ -92,31 +91,23 @@ static void look_at_space(struct doctor *doctor, int fd)
 	uint64_t left;
 
 	if (fstatvfs(fd, &space) < 0 || fstatfs(fd, &type) < 0) {
-		doctor_say(doctor, SECTION, DOCTOR_NOTE, NULL, "the size of its file system is unknown: %s",
-			   strerror(errno));
+		doctor_note(doctor, NULL, "the size of its file system is unknown: %s", strerror(errno));
 		return;
 	}
 	left = (uint64_t)space.f_bavail * space.f_frsize;
-	doctor_say(doctor, SECTION, DOCTOR_OK, NULL, "it is on %s%s: %s of %s free",
-		   type_name(&type), space.f_flag & ST_NOEXEC ? ", noexec (which does not matter)" : "",
-		   text_bytes(left, free_text),
-		   text_bytes((uint64_t)space.f_blocks * space.f_frsize, all_text));
+	doctor_ok(doctor, "it is on %s%s: %s of %s free", type_name(&type),
+		  space.f_flag & ST_NOEXEC ? ", noexec (which does not matter)" : "",
+		  text_bytes(left, free_text), text_bytes((uint64_t)space.f_blocks * space.f_frsize, all_text));
 	if ((uint32_t)type.f_type == 0x01021994 || (uint32_t)type.f_type == 0x858458f6)
-		doctor_say(doctor, SECTION, DOCTOR_NOTE, NULL,
-			   "it is in memory: restarting the machine empties it");
+		doctor_note(doctor, NULL, "it is in memory: restarting the machine empties it");
 	if (cmn_file_is_remote(fd))
-		doctor_say(doctor, SECTION, DOCTOR_NOTE,
-			   "set CKCACHE_DIR to a directory on a local disk, which is faster and safer",
-			   "it may be on another machine: only processes of this machine "
-			   "wait for each other's builds");
+		doctor_note(doctor, "set CKCACHE_DIR to a directory on a local disk, which is faster and safer",
+			    "it may be on another machine: only processes of this machine wait for each other's builds");
 	if (left < FEW_BYTES)
-		doctor_say(doctor, SECTION, DOCTOR_PROBLEM, "free some space there, or set CKCACHE_DIR",
-			   "almost no space is left");
+		doctor_problem(doctor, "free some space there, or set CKCACHE_DIR", "almost no space is left");
 	if (space.f_files && space.f_favail < FEW_INODES)
-		doctor_say(doctor, SECTION, DOCTOR_PROBLEM,
-			   "remove files there, or set CKCACHE_DIR",
-			   "only %llu more files can be created there",
-			   (unsigned long long)space.f_favail);
+		doctor_problem(doctor, "remove files there, or set CKCACHE_DIR",
+			       "only %llu more files can be created there", (unsigned long long)space.f_favail);
 }
 
 /* Whether a lock is seen by whoever opens the file anew, as another process does. */
@@ -133,11 +124,10 @@ static void look_at_locks(struct doctor *doctor, int fd)
 	if (other >= 0)
 		(void)close(other);	/* nothing was written through it */
 	if (works)
-		doctor_say(doctor, SECTION, DOCTOR_OK, NULL, "a file can be written and locked there");
+		doctor_ok(doctor, "a file can be written and locked there");
 	else
-		doctor_say(doctor, SECTION, DOCTOR_PROBLEM,
-			   "set CKCACHE_DIR to a directory on a local disk",
-			   "files cannot be locked there (flock): nothing is stored");
+		doctor_problem(doctor, "set CKCACHE_DIR to a directory on a local disk",
+			       "files cannot be locked there (flock): nothing is stored");
 }
 
 static void look_at_writing(struct doctor *doctor, const char *dir)
@@ -148,8 +138,7 @@ static void look_at_writing(struct doctor *doctor, const char *dir)
 	int fd = cmn_file_make_nameless(dir);
 
 	if (fd < 0) {
-		doctor_say(doctor, SECTION, mark,
-			   "make it writable for this user, or set CKCACHE_DIR",
+		doctor_say(doctor, mark, "make it writable for this user, or set CKCACHE_DIR",
 			   "cannot create a file in %s: %s", dir, strerror(errno));
 		return;
 	}
@@ -157,7 +146,7 @@ static void look_at_writing(struct doctor *doctor, const char *dir)
 	if (status == CMN_OK)
 		look_at_locks(doctor, fd);
 	else
-		doctor_say(doctor, SECTION, mark,
+		doctor_say(doctor, mark,
 			   "free some space there (also check quotas and ulimit -f), or set CKCACHE_DIR",
 			   "cannot write a file of %d bytes in %s: %s", PROBE_BYTES, dir,
 			   cmn_status_string(status));
@@ -173,12 +162,11 @@ static void look_at_bound(struct doctor *doctor, int fd)
 	if (cc_number_file_read(fd, CC_ACCOUNT_NAME, &used) != CMN_OK)
 		used = 0;	/* nothing was stored yet, or the next one counts anew */
 	if (config->max_size)
-		doctor_say(doctor, SECTION, DOCTOR_OK, NULL, "%s of at most %s are in use",
-			   text_bytes(used, used_text), text_bytes(config->max_size, bound_text));
+		doctor_ok(doctor, "%s of at most %s are in use", text_bytes(used, used_text),
+			  text_bytes(config->max_size, bound_text));
 	else
-		doctor_say(doctor, SECTION, DOCTOR_NOTE, NULL,
-			   "%s are in use, without a bound: CKCACHE_MAX_SIZE is 0",
-			   text_bytes(used, used_text));
+		doctor_note(doctor, NULL, "%s are in use, without a bound: CKCACHE_MAX_SIZE is 0",
+			    text_bytes(used, used_text));
 }
 
 static void look_at_root(struct doctor *doctor, const char *dir, int fd)
@@ -188,8 +176,8 @@ static void look_at_root(struct doctor *doctor, const char *dir, int fd)
 
 	if (fstat(fd, &info) < 0)
 		return;	/* an open directory: it does not happen */
-	doctor_say(doctor, SECTION, DOCTOR_OK, NULL, "%s (from %s), owned by %s, mode %04o", dir, why(dir),
-		   owner_of(&info, owner), info.st_mode & 07777);
+	doctor_ok(doctor, "%s (from %s), owned by %s, mode %04o", dir, why(dir), owner_of(&info, owner),
+		  info.st_mode & 07777);
 	look_at_space(doctor, fd);
 	look_at_bound(doctor, fd);
 	look_at_writing(doctor, dir);
@@ -202,11 +190,10 @@ static void look_at_absent(struct doctor *doctor, const char *dir)
 	int fd = open(parent, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 
 	if (fd < 0) {
-		doctor_say(doctor, SECTION, DOCTOR_PROBLEM, "set CKCACHE_DIR",
-			   "%s (from %s) cannot be created: %s", dir, why(dir), strerror(errno));
+		doctor_problem(doctor, "set CKCACHE_DIR", "%s (from %s) cannot be created: %s", dir, why(dir),
+			       strerror(errno));
 	} else {
-		doctor_say(doctor, SECTION, DOCTOR_OK, NULL,
-			   "%s (from %s) will be created when something is stored", dir, why(dir));
+		doctor_ok(doctor, "%s (from %s) will be created when something is stored", dir, why(dir));
 		look_at_space(doctor, fd);
 		look_at_writing(doctor, parent);
 		(void)close(fd);	/* nothing was written through it */
@@ -220,16 +207,14 @@ static void look_at_refused(struct doctor *doctor, const char *dir, const char *
 	char owner[32];
 
 	if (stat(dir, &info) < 0) {
-		doctor_say(doctor, SECTION, DOCTOR_PROBLEM, "set CKCACHE_DIR to a directory of this user",
-			   "%s (from %s) is not used: %s", dir, why(dir), reason);
+		doctor_problem(doctor, "set CKCACHE_DIR to a directory of this user",
+			       "%s (from %s) is not used: %s", dir, why(dir), reason);
 		return;
 	}
 	(void)owner_of(&info, owner);
-	doctor_say(doctor, SECTION, DOCTOR_PROBLEM, strstr(reason, CC_MARK_NAME) ?
-		   "set CKCACHE_DIR to another directory, such as one in this one" :
-		   "if only its owner could write to it so far, chown it and chmod go-w it; else "
-		   "remove it; or set CKCACHE_DIR (docs/SECURITY.md says why)",
-		   "%s (from %s), owned by %s, is not used: %s", dir, why(dir), owner, reason);
+	doctor_problem(doctor,
+		       strstr(reason, CC_MARK_NAME) ? "set CKCACHE_DIR to another directory, such as one in this one" : "if only its owner could write to it so far, chown it and chmod go-w it; else " "remove it; or set CKCACHE_DIR (docs/SECURITY.md says why)",
+		       "%s (from %s), owned by %s, is not used: %s", dir, why(dir), owner, reason);
 }
 
 static void look_at_tiers(struct doctor *doctor)
@@ -241,14 +226,11 @@ static void look_at_tiers(struct doctor *doctor)
 		enum cmn_status status = cc_root_check(dirs[i], CC_ROOT_TIER, &reason);
 
 		if (status == CMN_OK)
-			doctor_say(doctor, SECTION, DOCTOR_OK, NULL,
-				   "%s is a read-only tier", dirs[i]);
+			doctor_ok(doctor, "%s is a read-only tier", dirs[i]);
 		else if (status != CMN_MISS)
-			doctor_say(doctor, SECTION, DOCTOR_NOTE, NULL,
-				   "%s, a read-only tier, is not used: %s", dirs[i], reason);
+			doctor_note(doctor, NULL, "%s, a read-only tier, is not used: %s", dirs[i], reason);
 		else if (getenv("CKCACHE_READ_ONLY_DIRS"))
-			doctor_say(doctor, SECTION, DOCTOR_NOTE, NULL,
-				   "%s, from CKCACHE_READ_ONLY_DIRS, does not exist", dirs[i]);
+			doctor_note(doctor, NULL, "%s, from CKCACHE_READ_ONLY_DIRS, does not exist", dirs[i]);
 	}
 }
 
@@ -275,8 +257,8 @@ void doctor_look_at_directory(struct doctor *doctor)
 			look_at_refused(doctor, config->dir, reason);
 		}
 	} else if (config->dir_problem) {
-		doctor_say(doctor, SECTION, DOCTOR_PROBLEM, "set CKCACHE_DIR",
-			   "there is no cache directory: %s", config->dir_problem);
+		doctor_problem(doctor, "set CKCACHE_DIR", "there is no cache directory: %s",
+			       config->dir_problem);
 	}
 	look_at_tiers(doctor);
 }

@@ -20,11 +20,9 @@
 #include "tools/doctor/doctor.h"
 #include "tools/key/key_file.h"
 #include "tools/memory.h"
-#include "tools/remote/remote_program.h"
-#include "tools/remote/tier.h"
+#include "tools/remote/remote.h"
 #include "tools/text.h"
 
-#define SECTION DOCTOR_REMOTE
 #define NS_PER_S UINT64_C(1000000000)
 /* More than any look-up waits: what takes longer is of no use. */
 #define CONNECT_NS (8 * NS_PER_S)
@@ -54,7 +52,7 @@ static const struct {
 static void complain(void *ctx, enum cmn_log_level level, const char *message)
 {
 	(void)level;
-	doctor_say(ctx, SECTION, DOCTOR_NOTE, NULL, "%s", message);
+	doctor_note(ctx, NULL, "%s", message);
 }
 
 static const char *advice_for(const char *reason)
@@ -72,27 +70,24 @@ static void say_failure(struct doctor *doctor, const char *doing, const char *re
 	const char *address = doctor->remote.address;
 	bool begins = strncmp(reason, address, strlen(address)) == 0;
 
-	doctor_say(doctor, SECTION, DOCTOR_PROBLEM, advice_for(reason), "%s%s%s%s%s",
-		   begins ? "" : address, begins ? "" : ": ", doing, *doing ? ": " : "", reason);
+	doctor_problem(doctor, advice_for(reason), "%s%s%s%s%s", begins ? "" : address, begins ? "" : ": ",
+		       doing, *doing ? ": " : "", reason);
 }
 
 static void look_at_key(struct doctor *doctor, const struct cc_trust_key *key,
 			const struct cc_trust_place *place, uint64_t now)
 {
 	if (now >= key->end)
-		doctor_say(doctor, SECTION, DOCTOR_NOTE,
-			   "ckcache key trust --until a later day, or --remove it",
-			   "the key of %s has expired (%s; %s, line %u)", key->name, key->until,
-			   place->file, place->line);
+		doctor_note(doctor, "ckcache key trust --until a later day, or --remove it",
+			    "the key of %s has expired (%s; %s, line %u)", key->name, key->until, place->file,
+			    place->line);
 	else if (key->end != UINT64_MAX && key->end - now < SOON_S)
-		doctor_say(doctor, SECTION, DOCTOR_NOTE,
-			   "ckcache key trust it --until a later day",
-			   "the key of %s is trusted, but expires soon (%s; %s, line %u)", key->name,
-			   key->until, place->file, place->line);
+		doctor_note(doctor, "ckcache key trust it --until a later day",
+			    "the key of %s is trusted, but expires soon (%s; %s, line %u)", key->name,
+			    key->until, place->file, place->line);
 	else
-		doctor_say(doctor, SECTION, DOCTOR_OK, NULL, "the key of %s is trusted%s%s (%s, line %u)",
-			   key->name, key->until[0] ? " until " : "", key->until, place->file,
-			   place->line);
+		doctor_ok(doctor, "the key of %s is trusted%s%s (%s, line %u)", key->name,
+			  key->until[0] ? " until " : "", key->until, place->file, place->line);
 }
 
 /* Whether reading can work with these keys: false was said. */
@@ -109,28 +104,27 @@ static bool look_at_trust(struct doctor *doctor, const struct cc_address *addres
 		if (decides == key)
 			look_at_key(doctor, key, &place, now);
 		else
-			doctor_say(doctor, SECTION, DOCTOR_NOTE, "remove one of the two lines",
-				   "the key of %s is listed twice: %s, line %u does not count, %s, line %u does",
-				   key->name, place.file, place.line, first.file, first.line);
+			doctor_note(doctor, "remove one of the two lines",
+				    "the key of %s is listed twice: %s, line %u does not count, %s, line %u does",
+				    key->name, place.file, place.line, first.file, first.line);
 		good += now < decides->end;
 	}
 	if (!count && !address->write_only) {
 		if (strcmp(address->scheme, "file") != 0) {
-			doctor_say(doctor, SECTION, DOCTOR_PROBLEM,
-				   "ckcache key trust LINE, with the line that ckcache key show prints on a machine that uploads",
-				   "no key is trusted here, so no entry can be used");
+			doctor_problem(doctor,
+				       "ckcache key trust LINE, with the line that ckcache key show prints on a machine that uploads",
+				       "no key is trusted here, so no entry can be used");
 			return false;
 		}
-		doctor_say(doctor, SECTION, DOCTOR_NOTE, NULL,
-			   "no key is trusted: entries are used unsigned, where only this user or root can write");
+		doctor_note(doctor, NULL,
+			    "no key is trusted: entries are used unsigned, where only this user or root can write");
 	}
 	if (count && !good && !address->write_only)
-		doctor_say(doctor, SECTION, DOCTOR_PROBLEM,
-			   "ckcache key trust the new key of who uploads",
-			   "every trusted key has expired, so no entry can be used");
+		doctor_problem(doctor, "ckcache key trust the new key of who uploads",
+			       "every trusted key has expired, so no entry can be used");
 	if (count && !cc_sodium_available()) {
-		doctor_say(doctor, SECTION, DOCTOR_PROBLEM, "install libsodium",
-			   "no signature can be checked: libsodium is not installed");
+		doctor_problem(doctor, "install libsodium",
+			       "no signature can be checked: libsodium is not installed");
 		return false;
 	}
 	return true;
@@ -143,21 +137,20 @@ static void look_at_signer(struct doctor *doctor, const char *path, const struct
 	struct cc_signer signer;
 
 	if (!cc_sodium_available()) {
-		doctor_say(doctor, SECTION, DOCTOR_PROBLEM, "install libsodium",
-			   "nothing can be signed: libsodium is not installed");
+		doctor_problem(doctor, "install libsodium",
+			       "nothing can be signed: libsodium is not installed");
 		return;
 	}
 	if (!key_file_read_private(path, &signer)) {
-		doctor_say(doctor, SECTION, DOCTOR_PROBLEM, "ckcache key new makes one; one with a passphrase is not read",
-			   "%s, from remote_key, is no private key that can be used", path);
+		doctor_problem(doctor, "ckcache key new makes one; one with a passphrase is not read",
+			       "%s, from remote_key, is no private key that can be used", path);
 		return;
 	}
 	if (cc_trust_find(trust, signer.key_id, cmn_clock_realtime() / NS_PER_S, &trusted) != CMN_OK)
-		doctor_say(doctor, SECTION, DOCTOR_NOTE, NULL,
-			   "%s signs what is uploaded; that key is not trusted on this machine", path);
+		doctor_note(doctor, NULL, "%s signs what is uploaded; that key is not trusted on this machine",
+			    path);
 	else
-		doctor_say(doctor, SECTION, DOCTOR_OK, NULL, "%s signs what is uploaded, as %s", path,
-			   trusted->name);
+		doctor_ok(doctor, "%s signs what is uploaded, as %s", path, trusted->name);
 	explicit_bzero(&signer, sizeof(signer));
 }
 
@@ -169,20 +162,18 @@ static void look_at_signing(struct doctor *doctor, const struct cc_address *addr
 	struct stat info;
 
 	if (address->read_only || doctor->config.read_only) {
-		doctor_say(doctor, SECTION, DOCTOR_OK, NULL, "read-only: nothing is uploaded");
+		doctor_ok(doctor, "read-only: nothing is uploaded");
 	} else if (!path) {
 		if (strcmp(address->scheme, "file") != 0 || cc_trust_at(trust, 0, &place))
-			doctor_say(doctor, SECTION, DOCTOR_NOTE,
-				   "ckcache key new makes a key; name its file in CKCACHE_REMOTE_KEY",
-				   "nothing is uploaded: there is no key to sign with");
+			doctor_note(doctor, "ckcache key new makes a key; name its file in CKCACHE_REMOTE_KEY",
+				    "nothing is uploaded: there is no key to sign with");
 	} else if (stat(path, &info) < 0) {
-		doctor_say(doctor, SECTION, DOCTOR_PROBLEM,
-			   "ckcache key new makes a key; name its file in CKCACHE_REMOTE_KEY",
-			   "%s, from remote_key, cannot be read: %m", path);
+		doctor_problem(doctor, "ckcache key new makes a key; name its file in CKCACHE_REMOTE_KEY",
+			       "%s, from remote_key, cannot be read: %m", path);
 	} else if (info.st_mode & 077) {
-		doctor_say(doctor, SECTION, DOCTOR_PROBLEM, "chmod 600 it, or make another key",
-			   "%s, from remote_key, is not its owner's alone: mode %04o", path,
-			   info.st_mode & 07777);
+		doctor_problem(doctor, "chmod 600 it, or make another key",
+			       "%s, from remote_key, is not its owner's alone: mode %04o", path,
+			       info.st_mode & 07777);
 	} else {
 		look_at_signer(doctor, path, trust);
 	}
@@ -199,11 +190,9 @@ static bool look_at_secrets(struct doctor *doctor)
 	for (size_t i = 0; i < scratch.attribute_count; i++)
 		explicit_bzero(scratch.attributes[i], strlen(scratch.attributes[i]));
 	if (problem)
-		doctor_say(doctor, SECTION, DOCTOR_PROBLEM, "lines NAME=VALUE, and chmod 600",
-			   "%s: %s", path, problem);
+		doctor_problem(doctor, "lines NAME=VALUE, and chmod 600", "%s: %s", path, problem);
 	else
-		doctor_say(doctor, SECTION, DOCTOR_OK, NULL, "%s has %zu secrets for the helper", path,
-			   scratch.attribute_count);
+		doctor_ok(doctor, "%s has %zu secrets for the helper", path, scratch.attribute_count);
 	cc_address_release(&scratch);
 	return !problem;
 }
@@ -217,9 +206,8 @@ static void say_not_found(struct doctor *doctor, const char *program, const char
 		cmn_buffer_printf(&text, "%s, ", *directory);
 	cmn_buffer_append_text(&text, cc_launch_directory);
 	directories = memory_string(&text);
-	doctor_say(doctor, SECTION, DOCTOR_PROBLEM,
-		   "install it, or name its directory in CKCACHE_REMOTE_HELPERS",
-		   "%s not found in %s%s", program, directories, where);
+	doctor_problem(doctor, "install it, or name its directory in CKCACHE_REMOTE_HELPERS",
+		       "%s not found in %s%s", program, directories, where);
 	free(directories);
 }
 
@@ -236,7 +224,7 @@ static bool look_at_programs(struct doctor *doctor, const struct cc_remote_setup
 		return false;
 	}
 	doctor->remote.helper = memory_copy(path);
-	doctor_say(doctor, SECTION, DOCTOR_OK, NULL, "the storage helper is %s", path);
+	doctor_ok(doctor, "the storage helper is %s", path);
 	return started;
 }
 
@@ -255,8 +243,8 @@ static bool say_info(struct doctor *doctor, struct cc_helper *helper)
 	}
 	text = memory_string(&info);
 	for (line = strtok_r(text, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest))
-		doctor_say(doctor, SECTION, strstr(line, "unknown attribute") ? DOCTOR_NOTE : DOCTOR_OK,
-			   NULL, "the helper says: %s", line);
+		doctor_say(doctor, strstr(line, "unknown attribute") ? DOCTOR_NOTE : DOCTOR_OK, NULL,
+			   "the helper says: %s", line);
 	free(text);
 	return true;
 }
@@ -339,8 +327,7 @@ static bool ask_for_nothing(struct doctor *doctor, struct cc_helper *helper, str
 		say_failure(doctor, "reading", reason_of(helper, status));
 		return false;
 	}
-	doctor_say(doctor, SECTION, DOCTOR_OK, NULL, "a look-up that finds nothing took %s",
-		   text_time(took, time));
+	doctor_ok(doctor, "a look-up that finds nothing took %s", text_time(took, time));
 	doctor->remote.asked = true;
 	return true;
 }
@@ -351,13 +338,12 @@ static void say_times(struct doctor *doctor)
 	char put[TEXT_SIZE], get[TEXT_SIZE], size[TEXT_SIZE];
 
 	if (remote->was_read)
-		doctor_say(doctor, SECTION, DOCTOR_OK, NULL,
-			   "a value of %s was written in %s and read back in %s",
-			   text_bytes(VALUE_SIZE, size), text_time(remote->put_ns, put),
-			   text_time(remote->get_ns, get));
+		doctor_ok(doctor, "a value of %s was written in %s and read back in %s",
+			  text_bytes(VALUE_SIZE, size), text_time(remote->put_ns, put),
+			  text_time(remote->get_ns, get));
 	else
-		doctor_say(doctor, SECTION, DOCTOR_OK, NULL, "a value of %s was written in %s",
-			   text_bytes(VALUE_SIZE, size), text_time(remote->put_ns, put));
+		doctor_ok(doctor, "a value of %s was written in %s", text_bytes(VALUE_SIZE, size),
+			  text_time(remote->put_ns, put));
 }
 
 /* No server compresses it away, and no two runs write the same. */
@@ -391,8 +377,8 @@ static bool try_values(struct doctor *doctor, const struct cc_remote_setup *setu
 	helper->deadline = cmn_clock_deadline(REQUEST_NS);
 	removed = good ? cc_helper_remove(helper, cmn_view_of(name)) : CMN_OK;
 	if (removed != CMN_OK && removed != CMN_MISS)
-		doctor_say(doctor, SECTION, DOCTOR_NOTE, NULL, "the test value %s cannot be removed: %s",
-			   name, reason_of(helper, removed));
+		doctor_note(doctor, NULL, "the test value %s cannot be removed: %s", name,
+			    reason_of(helper, removed));
 	return good;
 }
 
@@ -403,10 +389,9 @@ static void say_unconnected(struct doctor *doctor, const struct cc_node *node, e
 	int dir_fd = cc_node_open(node, NULL);
 
 	if (dir_fd < 0) {
-		doctor_say(doctor, SECTION, DOCTOR_PROBLEM,
-			   "set XDG_RUNTIME_DIR to a directory of this machine that only you can write to",
-			   "the helper's socket has no place: neither $XDG_RUNTIME_DIR nor /tmp has a "
-			   "directory that is yours alone");
+		doctor_problem(doctor,
+			       "set XDG_RUNTIME_DIR to a directory of this machine that only you can write to",
+			       "the helper's socket has no place: neither $XDG_RUNTIME_DIR nor /tmp has a directory that is yours alone");
 		return;
 	}
 	if (status != CMN_BUSY)
@@ -445,11 +430,10 @@ static void look_at_past(struct doctor *doctor, const struct tier *tier)
 	tier_append_problem(tier, &text);
 	problem = memory_string(&text);
 	if (tier->state == TIER_AWAY)
-		doctor_say(doctor, SECTION, DOCTOR_NOTE, NULL, "%s", problem);
+		doctor_note(doctor, NULL, "%s", problem);
 	free(problem);
 	if (tier->waiting)
-		doctor_say(doctor, SECTION, DOCTOR_NOTE, NULL, "%" PRIu64 " entries wait to be uploaded",
-			   tier->waiting);
+		doctor_note(doctor, NULL, "%" PRIu64 " entries wait to be uploaded", tier->waiting);
 }
 
 /* Applications need not wait for the end of the minute. */
@@ -461,7 +445,7 @@ static void end_pause(struct doctor *doctor, const struct cc_node *node)
 		return;
 	cc_node_set_up(node, dir_fd);
 	(void)close(dir_fd);	/* a directory: nothing to be lost */
-	doctor_say(doctor, SECTION, DOCTOR_OK, NULL, "it works again, and is used from now on");
+	doctor_ok(doctor, "it works again, and is used from now on");
 }
 
 static void look_at_use(struct doctor *doctor)
@@ -474,8 +458,7 @@ static void look_at_use(struct doctor *doctor)
 	tier_look(&doctor->config, &tier);
 	status = cc_remote_setup(&doctor->config, &tool_silent, &setup, &problem);
 	if (status != CMN_OK) {
-		doctor_say(doctor, SECTION, DOCTOR_PROBLEM, NULL, "%s is not used: %s",
-			   doctor->remote.address, problem);
+		doctor_problem(doctor, NULL, "%s is not used: %s", doctor->remote.address, problem);
 		tier_release(&tier);
 		return;
 	}
@@ -506,21 +489,18 @@ static void look_at_keys(struct doctor *doctor, const struct cc_address *address
 
 void doctor_look_at_remote(struct doctor *doctor)
 {
-	struct cmn_buffer text = { 0 };
 	struct cc_address address;
 	const char *problem;
 
 	if (!doctor->config.remote)
 		return;
 	if (cc_address_parse(doctor->config.remote, &address, &problem) != CMN_OK) {
-		doctor_say(doctor, SECTION, DOCTOR_PROBLEM,
-			   "correct CKCACHE_REMOTE, or remove it", "CKCACHE_REMOTE: %s", problem);
+		doctor_problem(doctor, "correct CKCACHE_REMOTE, or remove it", "CKCACHE_REMOTE: %s", problem);
 		return;
 	}
-	cc_address_show(&address, &text);
-	doctor->remote.address = memory_string(&text);
-	doctor_say(doctor, SECTION, DOCTOR_OK, NULL, "%s%s", doctor->remote.address,
-		   address.write_only ? ", where this machine only writes" : "");
+	doctor->remote.address = tier_show_address(&address);
+	doctor_ok(doctor, "%s%s", doctor->remote.address,
+		  address.write_only ? ", where this machine only writes" : "");
 	look_at_keys(doctor, &address);
 	cc_address_release(&address);
 }

@@ -15,11 +15,9 @@
 #include "common/clock.h"
 #include "common/printable.h"
 #include "tools/arguments.h"
-#include "tools/entries/entry_name.h"
-#include "tools/entries/entry_status.h"
+#include "tools/entries/entries.h"
 #include "tools/json_output.h"
 #include "tools/memory.h"
-#include "tools/terminal.h"
 #include "tools/text.h"
 #include "tools/tool.h"
 
@@ -313,13 +311,12 @@ static int compare(const void *a, const void *b, void *ctx)
 /* All are looked at for their order, then those are read that are shown. sort: a word of verbs.c, or NULL. */
 static enum cmn_status walk_sorted(struct listing *listing, const char *sort, bool reverse)
 {
-	struct order order = {
-		.value = sort && strcmp(sort, "size") == 0 ? cc_entry_dir_bytes :
-			 sort && strcmp(sort, "compile") == 0 ? compile_time : last_use,
-	};
+	static struct order order;	/* until the command ends */
 	enum cmn_status status;
 	int root_fd;
 
+	order.value = sort && strcmp(sort, "size") == 0 ? cc_entry_dir_bytes :
+		      sort && strcmp(sort, "compile") == 0 ? compile_time : last_use;
 	status = cc_store_open_root(listing->cache->store, &root_fd);
 	if (status != CMN_OK)
 		return status;
@@ -335,7 +332,6 @@ static enum cmn_status walk_sorted(struct listing *listing, const char *sort, bo
 		/* Whatever is gone by now is not shown. */
 		(void)!cc_store_look(listing->cache->store, root_fd, &place, print_item, listing);
 	}
-	free(order.rows);
 	(void)close(root_fd);	/* read only */
 	return status;
 }
@@ -361,15 +357,13 @@ int verb_list(const struct arguments *arguments)
 		.limit = arguments_number(arguments, "limit", 0),
 		.columns = fit(terminal_columns(STDOUT_FILENO)),
 	};
-	enum cmn_status status;
 
 	if (!listing.json)
 		append_title(&listing.columns, &listing.text);
-	status = walk(&listing, arguments_text(arguments, "sort"), arguments_flag(arguments, "reverse"));
-	if (status != CMN_OK && status != CMN_MISS)
-		listing.code = tool_fail(listing.cache->config.dir, status);
+	tool_check(listing.cache->config.dir,
+		   walk(&listing, arguments_text(arguments, "sort"), arguments_flag(arguments, "reverse")));
 	/* What failed was complained about. */
-	else if (listing.code == TOOL_OK)
+	if (listing.code == TOOL_OK)
 		listing.code = listing.json ? json_stream_end(&listing.stream) : tool_print(&listing.text);
 	cmn_buffer_release(&listing.text);
 	cmn_buffer_release(&listing.stream.text);

@@ -13,7 +13,6 @@
 #include "tools/arguments.h"
 #include "tools/json_output.h"
 #include "tools/memory.h"
-#include "tools/terminal.h"
 #include "tools/text.h"
 #include "tools/tool.h"
 
@@ -33,21 +32,16 @@ struct recompressing {
 	int64_t change;
 };
 
-/* false: complained about. */
-static bool parse_level(const char *text, int *ret)
+static int parse_level(const char *text)
 {
 	/* The second is ccache's word. */
-	if (strcmp(text, "none") == 0 || strcmp(text, "uncompressed") == 0) {
-		*ret = CC_COMPRESSION_NONE;
-	} else if (strcmp(text, "auto") == 0) {
-		*ret = CC_COMPRESSION_AUTO;
-	} else if (text[0] >= '1' && text[0] <= '9' && !text[1]) {
-		*ret = text[0] - '0';
-	} else {
-		tool_complain("recompress: \"%s\" is no level: none, auto, or 1 to 9", text);
-		return false;
-	}
-	return true;
+	if (strcmp(text, "none") == 0 || strcmp(text, "uncompressed") == 0)
+		return CC_COMPRESSION_NONE;
+	if (strcmp(text, "auto") == 0)
+		return CC_COMPRESSION_AUTO;
+	if (text[0] < '1' || text[0] > '9' || text[1])
+		tool_refuse("recompress: \"%s\" is no level: none, auto, or 1 to 9", text);
+	return text[0] - '0';
 }
 
 /*
@@ -248,8 +242,8 @@ int verb_recompress(const struct arguments *arguments)
 	struct tool_cache *cache;
 	int code = TOOL_FAILED;
 
-	if (arguments->operand && !parse_level(arguments->operand, &all.level))
-		return TOOL_USAGE;
+	if (arguments->operand)
+		all.level = parse_level(arguments->operand);
 	cache = tool_open();
 	if (!arguments->operand)
 		all.level = cache->config.compression;

@@ -3,6 +3,7 @@
 #include <inttypes.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -10,11 +11,9 @@
 #include "cachecore/kernel_names.h"
 #include "common/json.h"
 #include "tools/arguments.h"
-#include "tools/entries/entry_name.h"
-#include "tools/entries/entry_status.h"
-#include "tools/explain/key_diff.h"
+#include "tools/entries/entries.h"
+#include "tools/explain/explain.h"
 #include "tools/json_output.h"
-#include "tools/terminal.h"
 #include "tools/text.h"
 #include "tools/tool.h"
 
@@ -212,20 +211,11 @@ static void append_key(struct cmn_buffer *text, struct cmn_view key)
 	}
 }
 
-static const char *kind_word(enum cc_dependency kind)
-{
-	if (kind == CC_DEPENDENCY_FILE)
-		return "file";
-	if (kind == CC_DEPENDENCY_ABSENT)
-		return "absent";
-	if (kind == CC_DEPENDENCY_SEEN)
-		return "file by time";
-	if (kind == CC_DEPENDENCY_VARIABLE)
-		return "variable";
-	if (kind == CC_DEPENDENCY_NAMES)
-		return "names in";
-	return kind == CC_DEPENDENCY_PLACE ? "directory" : "working directory";
-}
+static const char *const kind_words[] = {
+	[CC_DEPENDENCY_FILE] = "file", [CC_DEPENDENCY_ABSENT] = "absent", [CC_DEPENDENCY_SEEN] = "file by time",
+	[CC_DEPENDENCY_VARIABLE] = "variable", [CC_DEPENDENCY_NAMES] = "names in",
+	[CC_DEPENDENCY_PLACE] = "directory", [CC_DEPENDENCY_DIRECTORY] = "working directory",
+};
 
 static void append_manifest(struct cmn_buffer *text, const struct cc_manifest *manifest)
 {
@@ -236,7 +226,7 @@ static void append_manifest(struct cmn_buffer *text, const struct cc_manifest *m
 		struct cc_manifest_item item = cc_manifest_get(manifest, i);
 		char hex[CMN_HASH_HEX_SIZE];
 
-		cmn_buffer_printf(text, "  %s %s", kind_word(item.kind), item.path);
+		cmn_buffer_printf(text, "  %s %s", kind_words[item.kind], item.path);
 		cmn_hash_hex(&item.hash, hex);
 		if (item.kind == CC_DEPENDENCY_FILE)
 			cmn_buffer_printf(text, " (%" PRIu64 " bytes, hash %.8s)", item.size, hex);
@@ -316,7 +306,7 @@ static void add_manifest(struct json_object *array, const struct cc_manifest *ma
 		struct cc_manifest_item item = cc_manifest_get(manifest, i);
 		struct json_object *object = json_add_object(array, NULL);
 
-		json_add_text(object, "kind", kind_word(item.kind));
+		json_add_text(object, "kind", kind_words[item.kind]);
 		json_add_text(object, "path", item.path);
 		json_add_number(object, "size", item.size);
 	}
@@ -324,6 +314,7 @@ static void add_manifest(struct json_object *array, const struct cc_manifest *ma
 
 static int print_json(const struct shown_entry *entry)
 {
+	static const char *const of_header[] = { "result_bytes", "stored_bytes", "compressed", "compile_ms", "failed" };
 	const struct cc_entry_header *header = entry->has_header ? &entry->header : NULL;
 	struct json_object *object = json_new_object();
 
@@ -331,18 +322,14 @@ static int print_json(const struct shown_entry *entry)
 	json_add_text(object, "root", entry->root);
 	json_add_text(object, "status", entry->status_text);
 	json_add_number(object, "bytes", entry->bytes);
+	for (size_t i = 0; !header && i < sizeof(of_header) / sizeof(of_header[0]); i++)
+		json_add_null(object, of_header[i]);
 	if (header) {
-		json_add_number(object, "result_bytes", header->payload_len);
-		json_add_number(object, "stored_bytes", header->stored_len);
-		json_add_bool(object, "compressed", header->codec);
-		json_add_ms(object, "compile_ms", header->build_ns);
-		json_add_bool(object, "failed", header->failed);
-	} else {
-		json_add_null(object, "result_bytes");
-		json_add_null(object, "stored_bytes");
-		json_add_null(object, "compressed");
-		json_add_null(object, "compile_ms");
-		json_add_null(object, "failed");
+		json_add_number(object, of_header[0], header->payload_len);
+		json_add_number(object, of_header[1], header->stored_len);
+		json_add_bool(object, of_header[2], header->codec);
+		json_add_ms(object, of_header[3], header->build_ns);
+		json_add_bool(object, of_header[4], header->failed);
 	}
 	json_add_number(object, "stored_ns", entry->stored_ns);
 	json_add_number(object, "last_use_ns", entry->access_ns);
@@ -383,13 +370,12 @@ static bool find(const struct tool_cache *cache, const char *name, struct shown_
 
 	search.found = ret;
 	/* As far as it can be read: without one, no program has entries. */
-	(void)!run_history_load(cache->config.dir, cc_store_trust(cache->store), &history);
+	(void)!run_history_load(cache->store, &history);
 	entry_search_begin(&search.names, name, cache->config.dir, history);
 	status = entry_search_store(&search.names, cache->store, "show", visit, &search);
-	if (status == CMN_OK)
-		return entry_search_end(&search.names) != NULL;
-	(void)tool_fail(cache->config.dir, status);
-	return false;
+	if (status != CMN_OK)
+		tool_end(tool_fail(cache->config.dir, status));
+	return entry_search_end(&search.names) != NULL;
 }
 
 static enum cmn_status read_files(const struct tool_cache *cache, struct shown_entry *entry)
@@ -460,9 +446,7 @@ int verb_show(const struct arguments *arguments)
 {
 	bool json = arguments_flag(arguments, "json"), source = arguments_flag(arguments, "source");
 
-	if (json && source) {
-		tool_complain("show: --json and --source exclude each other");
-		return TOOL_USAGE;
-	}
+	if (json && source)
+		tool_refuse("show: --json and --source exclude each other");
 	return show(tool_open(), arguments->operand, json, source);
 }

@@ -1,28 +1,148 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * stats_verb: counts from the root's file, entries and bytes from its entries; for --verbose and
- * --per-program, entries by device and by program, by a walk of its own.
+ * stats_verb: counts from the root's file, entries and bytes from its entries, of which one look at the names
+ * of images, and one at entries tell; for --verbose and --per-program, entries by device and by program, by a
+ * walk of its own.
  */
+#include "tools/entries/entries.h"
+
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
+#include "cachecore/disk/entry_dir_walk.h"
+#include "cachecore/disk/space/account.h"
 #include "cachecore/disk/writer/recipes.h"
 #include "cachecore/record/totals.h"
 #include "tools/arguments.h"
-#include "tools/entries/census.h"
 #include "tools/explain/run_history.h"
 #include "tools/json_output.h"
 #include "tools/memory.h"
-#include "tools/remote/tier.h"
+#include "tools/remote/remote.h"
 #include "tools/replay/waiting.h"
-#include "tools/report/report_groups.h"
-#include "tools/report/report_page.h"
-#include "tools/terminal.h"
+#include "tools/report/report.h"
 #include "tools/text.h"
 #include "tools/tool.h"
+
+/* Counted at once: less than a second where the disk is cold. */
+#define MOST_COUNTED 2048
+#define SAMPLE 1024
+#define PREFIXES 65536	/* of four digits */
+
+struct counting {
+	struct census *census;
+	uint64_t images, sampled;
+	unsigned long below;	/* the prefixes that are in the sample */
+	uint64_t seen;
+	bool shown;
+};
+
+static bool count_image(void *ctx, size_t level, const char *name)
+{
+	struct counting *counting = ctx;
+
+	(void)name;
+	counting->images += level == CC_PART_IMAGE;
+	return level != CC_PART_IMAGE;
+}
+
+static enum cmn_status visit_nothing(void *ctx, int root_fd, const char *path, int entry_dir_fd)
+{
+	(void)ctx;
+	(void)root_fd;
+	(void)path;
+	(void)entry_dir_fd;
+	return CMN_OK;
+}
+
+static bool is_sampled(void *ctx, size_t level, const char *name)
+{
+	const char digits[] = { name[0], name[1], name[2], name[3], '\0' };
+	struct counting *counting = ctx;
+
+	if (level != CC_PART_IMAGE)
+		return true;
+	if (strtoul(digits, NULL, 16) >= counting->below)
+		return false;
+	counting->sampled++;
+	return true;
+}
+
+static bool count_item(void *ctx, const struct cc_store_item *item)
+{
+	struct counting *counting = ctx;
+	struct census *census = counting->census;
+
+	census->bytes += item->bytes;
+	if (item->failed) {
+		census->failures++;
+	} else if (item->status == CMN_OK) {
+		census->entries++;
+		census->build_ns += item->build_ns;
+		if (item->stored_ns < census->oldest_ns)
+			census->oldest_ns = item->stored_ns;
+	} else {
+		census->damaged++;
+	}
+	if (counting->shown)
+		terminal_progress_count("stats", ++counting->seen);
+	return true;
+}
+
+static void scale(const struct counting *counting, const struct cc_account_mark *account)
+{
+	double factor = (double)counting->images / (double)counting->sampled;
+	struct census *census = counting->census;
+
+	census->entries = (uint64_t)((double)census->entries * factor);
+	census->damaged = (uint64_t)((double)census->damaged * factor);
+	census->failures = (uint64_t)((double)census->failures * factor);
+	census->build_ns = (uint64_t)((double)census->build_ns * factor);
+	census->bytes = account->known ? account->total : (uint64_t)((double)census->bytes * factor);
+}
+
+/* How many images there are, and what the account says. */
+static enum cmn_status look(struct cc_store *store, struct counting *counting,
+			    struct cc_account_mark *ret_account)
+{
+	const struct cc_entry_dir_choice images = { .enter = count_image };
+	enum cmn_status status;
+	int root_fd;
+
+	status = cc_store_open_root(store, &root_fd);
+	if (status != CMN_OK)
+		return status;
+	cc_account_mark(root_fd, ret_account);
+	status = cc_entry_dir_walk_chosen(root_fd, &images, visit_nothing, counting);
+	(void)close(root_fd);	/* read only */
+	return status;
+}
+
+enum cmn_status census_take(const struct tool_cache *cache, bool exact, struct census *ret)
+{
+	struct counting counting = { .census = ret, .below = PREFIXES, .shown = exact };
+	const struct cc_entry_dir_choice sample = { .enter = is_sampled };
+	struct cc_account_mark account = { 0 };
+	enum cmn_status status = CMN_OK;
+
+	*ret = (struct census){ .oldest_ns = UINT64_MAX };
+	if (!exact)
+		status = look(cache->store, &counting, &account);
+	if (status != CMN_OK)
+		return status == CMN_MISS ? CMN_OK : status;
+	if (counting.images > MOST_COUNTED) {
+		counting.below = (unsigned long)(PREFIXES * (double)SAMPLE / (double)counting.images) + 1;
+		ret->estimated = true;
+	}
+	status = cc_store_walk_chosen(cache->store, &sample, false, count_item, &counting);
+	if (ret->estimated && counting.sampled)
+		scale(&counting, &account);
+	terminal_progress_hide();
+	return status;
+}
 
 #define SHOWN_DAYS 7
 #define SHOWN_PROGRAMS 10
@@ -85,71 +205,77 @@ static void take_groups(struct report_groups *groups, struct stats_groups *ret)
 }
 
 /* Where nothing is asked for, it looks at nothing. */
-static enum cmn_status collect_more(struct tool_cache *cache, struct stats_more *more)
+static void collect_more(struct tool_cache *cache, struct stats_more *more)
 {
-	struct collecting collecting = { .more = more };
-	enum cmn_status status = CMN_OK;
+	static struct collecting collecting;	/* until the command ends */
 
 	if (!more->verbose && !more->per_program)
-		return CMN_OK;
+		return;
+	collecting.more = more;
 	if (more->per_program)
-		status = run_history_load(cache->config.dir, cc_store_trust(cache->store),
-					  &collecting.history);
-	if (status == CMN_OK || status == CMN_MISS)
-		status = cc_store_walk(cache->store, false, add_item, &collecting);
+		tool_check(cache->config.dir, run_history_load(cache->store, &collecting.history));
+	tool_check(cache->config.dir, cc_store_walk(cache->store, false, add_item, &collecting));
 	terminal_progress_hide();
 	take_groups(&collecting.devices, &more->devices);
 	take_groups(&collecting.programs, &more->programs);
-	return status == CMN_MISS ? CMN_OK : status;
 }
 
-static struct report_group held_by(const struct stats_more *more, const char *program)
+/* Of one program: what it did, what it has. */
+struct of_program {
+	const char *name;
+	struct cc_usage_counts counts;
+	struct report_group held;
+};
+
+/* Those that were counted, then those that only have entries; the caller frees them. */
+static struct of_program *list_programs(const struct stats_more *more, const struct cc_usage *usage, size_t *ret_count)
 {
+	struct of_program *all = memory_new(usage->program_count + more->programs.count, sizeof(*all));
+	size_t count = usage->program_count;
+
+	for (size_t i = 0; i < count; i++)
+		all[i] = (struct of_program){ usage->programs[i].name, usage->programs[i].counts, { 0 } };
 	for (size_t i = 0; i < more->programs.count; i++) {
-		if (strcmp(more->programs.all[i].name, program) == 0)
-			return more->programs.all[i];
+		const struct report_group *held = &more->programs.all[i];
+		size_t at = 0;
+
+		while (at < usage->program_count && strcmp(all[at].name, held->name) != 0)
+			at++;
+		if (at == usage->program_count)
+			all[at = count++].name = held->name;
+		all[at].held = *held;
 	}
-	return (struct report_group){ 0 };
+	*ret_count = count;
+	return all;
 }
 
-static bool is_counted(const struct cc_usage *usage, const char *program)
+static void append_program(struct cmn_buffer *text, const struct of_program *program)
 {
-	for (size_t i = 0; i < usage->program_count; i++) {
-		if (strcmp(usage->programs[i].name, program) == 0)
-			return true;
-	}
-	return false;
-}
-
-static void append_program(struct cmn_buffer *text, const char *name, struct report_group held,
-			   const struct cc_usage_counts *counts)
-{
+	const struct cc_usage_counts *counts = &program->counts;
 	char size[TEXT_SIZE], spent[TEXT_SIZE], saved[TEXT_SIZE];
 
-	text_append_cell(text, name, 20);
+	text_append_cell(text, program->name, 20);
 	cmn_buffer_printf(text, " %8" PRIu64 " %8" PRIu64 " %10s %10s %8" PRIu64 " %10s\n",
 			  counts->hits_memory + counts->hits_disk, counts->misses + counts->unattended,
 			  text_time(counts->spent_ns + counts->unattended_ns, spent),
-			  text_time(counts->saved_ns, saved), held.entries,
-			  text_bytes(held.bytes, size));
+			  text_time(counts->saved_ns, saved), program->held.entries,
+			  text_bytes(program->held.bytes, size));
 }
 
 static void append_programs(const struct stats_more *more, const struct cc_usage *usage,
 			    struct cmn_buffer *text)
 {
-	const struct cc_usage_counts none = { 0 };
+	const struct of_program others = { .name = "(others)", .counts = usage->others };
+	size_t count;
+	struct of_program *all = list_programs(more, usage, &count);
 
 	cmn_buffer_printf(text, "\n%s%-20s %8s %8s %10s %10s %8s %10s%s\n", terminal_bold(1), "program",
 			  "hits", "compiled", "spent", "saved", "entries", "size", terminal_plain(1));
-	for (size_t i = 0; i < usage->program_count; i++)
-		append_program(text, usage->programs[i].name, held_by(more, usage->programs[i].name),
-			       &usage->programs[i].counts);
-	for (size_t i = 0; i < more->programs.count; i++) {
-		if (!is_counted(usage, more->programs.all[i].name))
-			append_program(text, more->programs.all[i].name, more->programs.all[i], &none);
-	}
+	for (size_t i = 0; i < count; i++)
+		append_program(text, &all[i]);
 	if (cc_usage_is_any(&usage->others))
-		append_program(text, "(others)", (struct report_group){ 0 }, &usage->others);
+		append_program(text, &others);
+	free(all);
 }
 
 static void append_devices(const struct stats_more *more, struct cmn_buffer *text)
@@ -180,34 +306,27 @@ static void append_more(const struct stats_more *more, const struct cc_usage *us
 		append_devices(more, text);
 }
 
-static void add_program(struct json_object *array, const char *name, struct report_group held,
-			const struct cc_usage_counts *counts)
-{
-	struct json_object *one = json_add_object(array, NULL);
-
-	json_add_text(one, "program", name);
-	json_add_number(one, "hits", counts->hits_memory + counts->hits_disk);
-	json_add_number(one, "compiled", counts->misses + counts->unattended);
-	json_add_number(one, "bypasses", counts->bypasses);
-	json_add_ms(one, "spent_ms", counts->spent_ns + counts->unattended_ns);
-	json_add_ms(one, "saved_ms", counts->saved_ns);
-	json_add_number(one, "entries", held.entries);
-	json_add_number(one, "bytes", held.bytes);
-}
-
 static void add_programs(const struct stats_more *more, const struct cc_usage *usage,
 			 struct json_object *object)
 {
-	struct json_object *array = json_add_array(object, "per_program");
-	const struct cc_usage_counts none = { 0 };
+	struct json_object *array = json_add_array(object, "per_program"), *one;
+	size_t count;
+	struct of_program *all = list_programs(more, usage, &count);
 
-	for (size_t i = 0; i < usage->program_count; i++)
-		add_program(array, usage->programs[i].name, held_by(more, usage->programs[i].name),
-			    &usage->programs[i].counts);
-	for (size_t i = 0; i < more->programs.count; i++) {
-		if (!is_counted(usage, more->programs.all[i].name))
-			add_program(array, more->programs.all[i].name, more->programs.all[i], &none);
+	for (size_t i = 0; i < count; i++) {
+		const struct cc_usage_counts *counts = &all[i].counts;
+
+		one = json_add_object(array, NULL);
+		json_add_text(one, "program", all[i].name);
+		json_add_number(one, "hits", counts->hits_memory + counts->hits_disk);
+		json_add_number(one, "compiled", counts->misses + counts->unattended);
+		json_add_number(one, "bypasses", counts->bypasses);
+		json_add_ms(one, "spent_ms", counts->spent_ns + counts->unattended_ns);
+		json_add_ms(one, "saved_ms", counts->saved_ns);
+		json_add_number(one, "entries", all[i].held.entries);
+		json_add_number(one, "bytes", all[i].held.bytes);
 	}
+	free(all);
 }
 
 static void add_more(const struct stats_more *more, const struct cc_usage *usage,
@@ -457,25 +576,20 @@ static int print_json(const struct cc_totals *stats, const struct holdings *hold
 	return json_print(object);
 }
 
-static enum cmn_status collect(const struct tool_cache *cache, bool exact, struct cc_totals **ret_stats,
-			       struct holdings *ret)
+static struct cc_totals *collect(const struct tool_cache *cache, bool exact, struct holdings *ret)
 {
 	const struct census *census = &ret->census;
-	enum cmn_status status = cc_totals_load(cache->config.dir, ret_stats);
-	struct cc_totals *stats = *ret_stats;
+	struct cc_totals *stats;
 
-	if (status != CMN_OK && status != CMN_MISS)
-		return status;
+	tool_check(cache->config.dir, cc_totals_load(cache->config.dir, &stats));
 	if (stats->usage.program_count)
 		qsort(stats->usage.programs, stats->usage.program_count, sizeof(*stats->usage.programs), by_time);
 	tier_look(&cache->config, &ret->tier);
-	status = cc_recipes_count(cache->config.dir, &ret->recipes);
-	if (status != CMN_OK)
-		return status;
-	status = census_take(cache, exact, &ret->census);
+	tool_check(cache->config.dir, cc_recipes_count(cache->config.dir, &ret->recipes));
+	tool_check(cache->config.dir, census_take(cache, exact, &ret->census));
 	ret->replay_ns = waiting_time(ret->recipes.recipes, census->entries, census->build_ns);
 	ret->changed = waiting_changed(cache->config.dir, census->oldest_ns);
-	return status;
+	return stats;
 }
 
 verb_function verb_stats;
@@ -487,19 +601,16 @@ int verb_stats(const struct arguments *arguments)
 	static struct cc_totals *stats;
 	static struct stats_more more;
 	struct tool_cache *cache = tool_open();
-	enum cmn_status status;
-	int code = TOOL_FAILED;
+	int code;
 
 	if (zero && !tool_may_write(cache))
 		return TOOL_FAILED;
 	more.verbose = arguments_flag(arguments, "verbose");
 	more.per_program = arguments_flag(arguments, "per-program");
-	status = collect(cache, arguments_flag(arguments, "exact"), &stats, &holdings);
-	if (status == CMN_OK)
-		status = collect_more(cache, &more);
-	if (status == CMN_OK)
-		code = (json ? print_json : print_plain)(stats, &holdings, &cache->config, &more);
-	if (status == CMN_OK && zero)
-		status = cc_totals_zero(cache->config.dir);
-	return status == CMN_OK ? code : tool_fail(cache->config.dir, status);
+	stats = collect(cache, arguments_flag(arguments, "exact"), &holdings);
+	collect_more(cache, &more);
+	code = (json ? print_json : print_plain)(stats, &holdings, &cache->config, &more);
+	if (zero)
+		tool_check(cache->config.dir, cc_totals_zero(cache->config.dir));
+	return code;
 }

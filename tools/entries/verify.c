@@ -4,13 +4,13 @@
 #include <stdio.h>
 #include <unistd.h>
 
+#include "cachecore/disk/root.h"
 #include "cachecore/disk/space/account.h"
 #include "cachecore/disk/space/number_file.h"
-#include "cachecore/disk/root.h"
 #include "tools/arguments.h"
-#include "tools/entries/entry_status.h"
+#include "tools/entries/entries.h"
 #include "tools/json_output.h"
-#include "tools/terminal.h"
+#include "tools/text.h"
 #include "tools/tool.h"
 
 #define ACCOUNT_TRIES 5	/* others store all the time */

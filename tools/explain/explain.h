@@ -1,18 +1,120 @@
 /* SPDX-License-Identifier: MIT */
+
 /*
- * explain: what the files of `ckcache explain` share. explain.c chooses which
- * compiles are asked about; explain_trace.c reads them from a trace;
- * explain_nearest.c finds the stored key that is nearest to each;
- * explain_why.c says why; explain_print.c shows it.
+ * explain: what the files of `ckcache explain` share. explain.c chooses which compiles are asked about, of the
+ * history or of a trace; explain_nearest.c finds the stored key that is nearest to each; explain_why.c says
+ * why, and shows it.
  */
 #ifndef TOOLS_EXPLAIN_EXPLAIN_H
 #define TOOLS_EXPLAIN_EXPLAIN_H
 
 #include <stdbool.h>
+#include <stddef.h>
 
-#include "tools/explain/rebuild_cause.h"
+#include "cachecore/record/key_summary.h"
 #include "tools/explain/run_history.h"
+#include "tools/json_output.h"
 #include "tools/tool.h"
+
+/*
+ * key_diff: what differs between two keys, by their summaries
+ * (cachecore/record/key_summary.h), and how far they are from each other. The field names
+ * are those that the layers put into their keys; others count as well.
+ */
+
+/* A key's fields; views into the summary that it was made of. */
+struct key_fields {
+	struct cc_key_summary_field *all;
+	size_t count;
+};
+/* What cannot be read of a damaged summary is left out. */
+void key_fields_read(struct cmn_view summary, struct key_fields *ret);
+void key_fields_release(struct key_fields *fields);
+/* The first field of that name; NULL: none. */
+const struct cc_key_summary_field *key_fields_find(const struct key_fields *fields, const char *name);
+bool key_field_is(const struct cc_key_summary_field *field, const char *name);
+/* What follows the prefix in the name, as for "library."; empty: it does not begin so. */
+struct cmn_view key_field_after(const struct cc_key_summary_field *field, const char *prefix);
+
+/*
+ * A field's value as a line for people, cut to `max` bytes: text, number or size and hash; "-":
+ * NULL.
+ */
+void key_field_append_value(struct cmn_buffer *text, const struct cc_key_summary_field *field,
+			    size_t max);
+/* The same line as a member of an object of JSON. */
+void key_field_add_value(struct json_object *object, const char *name,
+			 const struct cc_key_summary_field *field, size_t max);
+
+/* One field that differs; NULL: one of the two keys does not have it. */
+struct key_difference {
+	const struct cc_key_summary_field *was, *is;
+	const struct cc_key_summary_field *header;	/* of a header's text: the name of the one that is */
+};
+struct key_diff {
+	struct key_difference *all;
+	size_t count;
+};
+/* Borrows both. */
+void key_diff_make(const struct key_fields *was, const struct key_fields *is, struct key_diff *ret);
+void key_diff_release(struct key_diff *diff);
+/*
+ * How far apart: 0 the same key. A changed driver is nearer than another
+ * device, another option nearer than another line of the source.
+ */
+double key_diff_distance(const struct key_diff *diff);
+
+/* rebuild_cause: what a difference between two keys is called, for people. */
+
+/* Of each compile the first one counts in the summary. In the order of their weight. */
+enum rebuild_cause_kind {
+	CAUSE_REMOTE,		/* it was not compiled at all */
+	CAUSE_UNATTENDED,	/* nobody waited for it */
+	CAUSE_FAILED,		/* it did not compile: there was nothing to be kept */
+	CAUSE_BYPASS,
+	CAUSE_NOT_STORED,
+	CAUSE_READ_ONLY,
+	CAUSE_REFUSED,
+	CAUSE_DAMAGED,
+	CAUSE_REMOTE_REFUSED,
+	CAUSE_HEADER,
+	CAUSE_EVICTED,
+	CAUSE_CLEARED,
+	CAUSE_DEFERRED,
+	CAUSE_GONE,
+	CAUSE_DEVICE,
+	CAUSE_DRIVER,
+	CAUSE_SOURCE,
+	CAUSE_OPTION,
+	CAUSE_ENVIRONMENT,
+	CAUSE_CONSTANT,
+	CAUSE_OTHER,
+	CAUSE_FIRST_TIME,
+	CAUSE_REMOTE_AWAY,
+	CAUSE_KIND_COUNT,
+};
+const char *rebuild_cause_word(enum rebuild_cause_kind kind);	/* in JSON, as "not-stored" */
+const char *rebuild_cause_phrase(enum rebuild_cause_kind kind);	/* in a summary, as "evicted" */
+
+struct rebuild_cause {
+	enum rebuild_cause_kind kind;
+	char *text;
+};
+struct rebuild_causes {
+	struct rebuild_cause *all;
+	size_t count;
+};
+void rebuild_causes_add(struct rebuild_causes *causes, enum rebuild_cause_kind kind,
+			const char *format, ...)
+	__attribute__((format(printf, 3, 4)));
+
+/* The two whole keys' encodings, where they are at hand; empty: not. */
+struct rebuild_causes_keys {
+	struct cmn_view was, is;
+};
+/* What the differences come to, the weightiest first. */
+void rebuild_causes_of_diff(struct rebuild_causes *causes, const struct key_diff *diff,
+			    const struct key_fields *is, const struct rebuild_causes_keys *keys);
 
 /* One compile that is asked about. */
 struct question {

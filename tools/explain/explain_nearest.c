@@ -14,7 +14,7 @@
 #include "cachecore/disk/root.h"
 #include "cachecore/kernel_names.h"
 #include "tools/memory.h"
-#include "tools/terminal.h"
+#include "tools/text.h"
 
 /* A longer key is not kept to be shown by lines. */
 #define MAX_KEPT_KEY ((size_t)1 << 20)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* reasons: two tables. */
-#include "tools/explain/reasons.h"
+#include "tools/explain/run_history.h"
 
 #include <stddef.h>
 #include <string.h>

@@ -119,12 +119,11 @@ static void sort_arrivals(struct run_history *history)
 	qsort(history->arrivals, history->arrival_count, sizeof(*history->arrivals), compare_arrivals);
 }
 
-enum cmn_status run_history_load(const char *root, enum cmn_file_trust trust,
-				 const struct run_history **ret)
+enum cmn_status run_history_load(const struct cc_store *store, const struct run_history **ret)
 {
 	static struct run_history history;
 	const struct cc_events_reader reader = { note_part, note_event, note_eviction, &history };
-	enum cmn_status status = cc_events_read(root, trust, &reader);
+	enum cmn_status status = cc_events_read(cc_store_root(store), cc_store_trust(store), &reader);
 
 	if (history.part_count)
 		qsort(history.parts, history.part_count, sizeof(*history.parts), compare_parts);

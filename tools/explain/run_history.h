@@ -1,15 +1,17 @@
 /* SPDX-License-Identifier: MIT */
+
 /*
- * run_history: a root's events (cachecore/record/events.h) in memory: events in the
- * order in which they were written, parts of keys, evictions.
+ * run_history: a root's events (cachecore/record/events.h) in memory: events in the order in which they were
+ * written, parts of keys, evictions; and sentences for the words in them.
  */
 #ifndef TOOLS_EXPLAIN_RUN_HISTORY_H
 #define TOOLS_EXPLAIN_RUN_HISTORY_H
 
 #include <stdbool.h>
 
-#include "cachecore/record/events.h"
 #include "cachecore/disk/root.h"
+#include "cachecore/disk/store.h"
+#include "cachecore/record/events.h"
 
 struct run_history_event {
 	size_t place;		/* among all that was written, from 1: clocks may be wrong; 0: it is a trace's */
@@ -60,8 +62,7 @@ struct run_history {
  * Once a command, which keeps it. CMN_OK also where nothing is known; else as cc_events_read: then *ret may
  * lack something.
  */
-CMN_CHECKED enum cmn_status run_history_load(const char *root, enum cmn_file_trust trust,
-					     const struct run_history **ret);
+CMN_CHECKED enum cmn_status run_history_load(const struct cc_store *store, const struct run_history **ret);
 
 /* Appends the summary of an event's key; false: a part of it is not known. */
 bool run_history_summary(const struct run_history *history, const struct run_history_event *event,
@@ -87,5 +88,16 @@ static inline bool run_history_is_before(size_t place, uint64_t time_ns,
 /* The last eviction of its entry directory before the event; NULL: none. */
 const struct run_history_eviction *run_history_find_eviction(const struct run_history *history,
 							     const struct run_history_event *event);
+
+/*
+ * reasons: a sentence for each word with which the layers say why a build was not
+ * cached, and the cache why a result was not stored. tests/rules/reasons.py checks
+ * that none is missing.
+ */
+
+/* What follows "not cached: "; NULL: it is no word of today's. */
+const char *reason_of_bypass(const char *word);
+/* What follows "not stored: ", where the word alone says it; NULL: it does not. */
+const char *reason_of_loss(const char *word);
 
 #endif

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * key_verb: finds the action; makes a private key, in a file of its own, and shows public ones; knows how a
- * key gets its name.
+ * key_verb: finds the action; makes a private key, in a file of its own, and shows public ones; trusts keys;
+ * knows how a key gets its name.
  */
-#include "tools/key/key_verb.h"
-
+#include <fcntl.h>
 #include <inttypes.h>
 #include <pwd.h>
 #include <stdio.h>
@@ -14,7 +13,9 @@
 #include <unistd.h>
 
 #include "cachecore/config.h"
+#include "cachecore/disk/root.h"
 #include "cachecore/remote/remote.h"
+#include "cachecore/remote/trust.h"
 #include "common/file.h"
 #include "tools/arguments.h"
 #include "tools/json_output.h"
@@ -24,8 +25,16 @@
 
 #define DAY_SECONDS 86400
 
+struct key_request {
+	const char *operand;	/* a file, or for trust a line; NULL: none */
+	const char *name;	/* NULL: not given */
+	const char *until;	/* the same */
+	const char *remove;	/* the same */
+	bool system, json;
+};
+
 /* Where the user's own private key is; the caller frees it. NULL: nowhere, complained about. */
-static char *key_own_file(void)
+static char *own_file(void)
 {
 	char *path = NULL;
 	enum cmn_status status = cc_config_user_path("signing_key.pem", &path);
@@ -49,7 +58,8 @@ static void name_user(struct cc_trust_key *key)
 		(void)snprintf(key->name, sizeof(key->name), "user");	/* it fits */
 }
 
-bool key_of(const uint8_t bytes[CC_SODIUM_KEY_SIZE], const char *name, struct cc_trust_key *ret)
+/* The key of 32 bytes as a line has it, with user@host if name is NULL. false: complained about. */
+static bool key_of(const uint8_t bytes[CC_SODIUM_KEY_SIZE], const char *name, struct cc_trust_key *ret)
 {
 	struct cc_trust_key key = { .end = UINT64_MAX };
 
@@ -68,14 +78,17 @@ bool key_of(const uint8_t bytes[CC_SODIUM_KEY_SIZE], const char *name, struct cc
 /* site.pub: site */
 static char *name_of_file(const char *file)
 {
-	const char *slash = strrchr(file, '/');
-	const char *base = slash ? slash + 1 : file;
+	const char *base = basename(file);
 	size_t len = strcspn(base, ".");
 
 	return memory_copy_view((struct cmn_view){ base, len ? len : strlen(base) });
 }
 
-bool key_read(const char *file, const char *name, struct cc_trust_key *ret)
+/*
+ * The key in a PEM file, private or public; its name: as asked for, else for a private key user@host and for
+ * a public one the file's, without what follows a dot. false: complained about.
+ */
+static bool key_read(const char *file, const char *name, struct cc_trust_key *ret)
 {
 	bool private = false, good;
 	uint8_t key[CC_SODIUM_KEY_SIZE];
@@ -88,6 +101,262 @@ bool key_read(const char *file, const char *name, struct cc_trust_key *ret)
 	good = key_of(key, name, ret);
 	free(own);
 	return good;
+}
+
+/* What trust is to do to the file of trusted keys. */
+struct wanted {
+	struct cc_trust_key keys[CC_TRUST_MAX_KEYS];	/* to be trusted */
+	bool done[CC_TRUST_MAX_KEYS];
+	size_t count;
+	const char *remove;	/* a name or a key; NULL: nothing */
+};
+
+struct edit {
+	struct wanted *wanted;
+	struct cmn_buffer text;		/* of the new file */
+	struct cmn_buffer said;
+	size_t keys;			/* in the new file */
+	bool changed, removed;
+};
+
+/* The next line, without its end, which text then begins behind. false: no more. */
+static bool next_line(struct cmn_view *text, struct cmn_view *ret)
+{
+	const char *at = text->data, *stop;
+
+	if (!text->len)
+		return false;
+	stop = memchr(at, '\n', text->len);
+	*ret = (struct cmn_view){ at, stop ? (size_t)(stop - at) : text->len };
+	*text = (struct cmn_view){ at + ret->len + (stop != NULL), text->len - ret->len - (stop != NULL) };
+	return true;
+}
+
+static void want(struct wanted *wanted, const struct cc_trust_key *key)
+{
+	if (wanted->count == CC_TRUST_MAX_KEYS)
+		tool_die("more than %d keys", CC_TRUST_MAX_KEYS);
+	wanted->keys[wanted->count++] = *key;
+}
+
+static void want_lines(struct wanted *wanted, const char *file, struct cmn_view text)
+{
+	struct cmn_view line;
+
+	for (unsigned int number = 1; next_line(&text, &line); number++) {
+		struct cc_trust_key key;
+		const char *problem;
+		enum cmn_status status = cc_trust_key_parse(line, &problem, &key);
+
+		if (status == CMN_ERR_INVALID)
+			tool_die("%s:%u: %s", file, number, problem);
+		if (status == CMN_OK)
+			want(wanted, &key);
+	}
+}
+
+/* A key in PEM, or lines. */
+static void want_file(struct wanted *wanted, const char *file, const char *name)
+{
+	struct cmn_buffer text;
+	struct cc_trust_key key;
+	enum cmn_status status = cmn_file_read(AT_FDCWD, file, CC_TRUST_MAX_FILE, true, &text);
+
+	if (status != CMN_OK)
+		tool_die("%s: %s", file, cmn_status_string(status));
+	if (!text.len || !memmem(text.data, text.len, "-----BEGIN", strlen("-----BEGIN")))
+		want_lines(wanted, file, cmn_buffer_view(&text));
+	else if (key_read(file, name, &key))
+		want(wanted, &key);
+	else
+		tool_end(TOOL_FAILED);
+	cmn_buffer_release(&text);
+	if (!wanted->count)
+		tool_die("%s: there is no key in it", file);
+}
+
+/* What is to be trusted: a line, or a file of either kind. */
+static void read_wanted(struct wanted *wanted, const struct key_request *request)
+{
+	struct cc_trust_key key;
+	const char *problem;
+	enum cmn_status status = cc_trust_key_parse(cmn_view_of(request->operand), &problem, &key);
+
+	if (status == CMN_OK)
+		want(wanted, &key);
+	else if (status == CMN_MISS || strncmp(request->operand, "ed25519 ", 8) != 0)
+		want_file(wanted, request->operand, request->name);
+	else
+		tool_die("\"%s\": %s", request->operand, problem);
+	if (request->name && wanted->count > 1)
+		tool_die("%s has %zu keys: --name is for one", request->operand, wanted->count);
+	if (request->name) {
+		if (!key_of(wanted->keys[0].key, request->name, &key))
+			tool_end(TOOL_FAILED);
+		memcpy(wanted->keys[0].name, key.name, sizeof(key.name));
+	}
+	for (size_t i = 0; request->until && i < wanted->count; i++) {
+		/* An empty date would be none. */
+		if (!request->until[0] ||
+		    cc_trust_key_set_until(&wanted->keys[i], cmn_view_of(request->until)) != CMN_OK)
+			tool_die("--until: \"%s\" is no day: YYYY-MM-DD is expected", request->until);
+	}
+}
+
+static void append_line(struct cmn_buffer *buf, const char *before, const struct cc_trust_key *key)
+{
+	cmn_buffer_append_text(buf, before);
+	cc_trust_key_append(buf, key);
+	cmn_buffer_append_u8(buf, '\n');
+}
+
+static bool is_to_go(const struct wanted *wanted, const struct cc_trust_key *key)
+{
+	char text[CC_TRUST_BASE64_SIZE];
+
+	cc_trust_key_base64(key, text);
+	return wanted->remove &&
+	       (strcmp(wanted->remove, key->name) == 0 || strcmp(wanted->remove, text) == 0);
+}
+
+/* The number of the wanted key that is this one; the count: none is. */
+static size_t find_wanted(const struct wanted *wanted, const struct cc_trust_key *key)
+{
+	size_t i = 0;
+
+	while (i < wanted->count &&
+	       memcmp(wanted->keys[i].key, key->key, sizeof(key->key)) != 0)
+		i++;
+	return i;
+}
+
+/* In the place of a line that has the same key; a second one is left out. */
+static void replace_line(struct edit *edit, size_t i, const struct cc_trust_key *old)
+{
+	const struct cc_trust_key *key = &edit->wanted->keys[i];
+	bool same = strcmp(old->name, key->name) == 0 && strcmp(old->until, key->until) == 0;
+
+	edit->changed |= !same || edit->wanted->done[i];
+	if (edit->wanted->done[i])
+		return;
+	edit->wanted->done[i] = true;
+	edit->keys++;
+	append_line(&edit->text, "", key);
+	append_line(&edit->said, same ? "trusted already: " : "changed: ", key);
+}
+
+static void edit_line(struct edit *edit, struct cmn_view line)
+{
+	struct cc_trust_key key;
+	const char *problem;
+	bool is_key = cc_trust_key_parse(line, &problem, &key) == CMN_OK;
+	size_t i = is_key ? find_wanted(edit->wanted, &key) : edit->wanted->count;
+
+	if (is_key && is_to_go(edit->wanted, &key)) {
+		edit->changed = edit->removed = true;
+		append_line(&edit->said, "removed: ", &key);
+	} else if (i < edit->wanted->count) {
+		replace_line(edit, i, &key);
+	} else {
+		edit->keys += is_key;
+		cmn_buffer_append(&edit->text, line.data, line.len);
+		cmn_buffer_append_u8(&edit->text, '\n');
+	}
+}
+
+static void add_rest(struct edit *edit)
+{
+	for (size_t i = 0; i < edit->wanted->count; i++) {
+		const struct cc_trust_key *key = &edit->wanted->keys[i];
+
+		/* A key that was given twice is wanted once. */
+		if (edit->wanted->done[i] || find_wanted(edit->wanted, key) < i)
+			continue;
+		edit->changed = true;
+		edit->keys++;
+		append_line(&edit->text, "", key);
+		append_line(&edit->said, "trusted: ", key);
+	}
+}
+
+/* Under the lock. */
+static void change_file(int dir_fd, const char *path, const char *name, struct edit *edit)
+{
+	struct cmn_buffer old = { 0 };
+	enum cmn_status status = cmn_file_read_into(dir_fd, name, CC_TRUST_MAX_FILE, CMN_FILE_TRUSTED, NULL, &old);
+	struct cmn_view view = cmn_buffer_view(&old), line;
+
+	while (status == CMN_OK && next_line(&view, &line))
+		edit_line(edit, line);
+	cmn_buffer_release(&old);
+	if (status == CMN_OK || status == CMN_MISS) {
+		add_rest(edit);
+		view = cmn_buffer_view(&edit->text);
+		if (edit->text.failed)
+			memory_end();
+		if (edit->keys > CC_TRUST_MAX_KEYS || view.len > CC_TRUST_MAX_FILE)
+			tool_die("%s: it would have more than %d keys or %d bytes", path, CC_TRUST_MAX_KEYS,
+				 CC_TRUST_MAX_FILE);
+		status = edit->changed ? cmn_file_publish(dir_fd, name, &view, 1) : CMN_OK;
+	}
+	if (status == CMN_ERR_ACCESS)
+		tool_die("%s: it cannot be changed, or others may write to it", path);
+	if (status != CMN_OK)
+		tool_die("%s: %s", path, cmn_status_string(status));
+}
+
+/* With its lock; made if it is not there. */
+static int open_directory(const char *directory, bool system)
+{
+	const char *reason = NULL;
+	int fd = -1;
+	enum cmn_status status = system ? cmn_file_make_dir(AT_FDCWD, directory, 0755)
+					: cmn_file_make_dirs(directory, 0700);
+
+	if (status == CMN_OK)
+		status = cc_root_check(directory, CC_ROOT_TIER, &reason);
+	if (status == CMN_OK) {
+		reason = NULL;
+		status = cc_root_open_as(directory, CC_ROOT_TIER, &fd);
+	}
+	if (status == CMN_OK)
+		status = cmn_file_lock(fd, tool_lock_until());
+	if (status != CMN_OK)
+		tool_die("%s: %s", directory, reason ? reason : cmn_status_string(status));
+	return fd;
+}
+
+/*
+ * One file of trusted keys, changed line by line under a lock on its directory and replaced as a whole.
+ * Comments, and lines that are no key, stay. The exit code.
+ */
+static int trust(const struct key_request *request)
+{
+	static struct wanted wanted;	/* until the command ends, as all */
+	static struct edit edit = { .wanted = &wanted };
+	static char *path, *directory;
+	const char *slash;
+	int dir_fd;
+
+	wanted.remove = request->remove;
+	if (!request->remove)
+		read_wanted(&wanted, request);
+	if (request->system)
+		path = memory_copy(CC_TRUST_SYSTEM_FILE);
+	else if (cc_trust_user_file(&path) != CMN_OK)
+		memory_end();
+	if (!path)
+		tool_die("neither XDG_CONFIG_HOME nor HOME names a directory of this user");
+	slash = strrchr(path, '/');
+	directory = memory_copy_view((struct cmn_view){ path, (size_t)(slash - path) });
+	dir_fd = open_directory(directory, request->system);
+	change_file(dir_fd, path, slash + 1, &edit);
+	cc_root_unlock(dir_fd);
+	if (wanted.remove && !edit.removed)
+		tool_die("%s: no key in it is \"%s\"", path, wanted.remove);
+	cmn_buffer_release(&edit.text);
+	cmn_buffer_printf(&edit.said, "in %s\n", path);
+	return tool_print(&edit.said);
 }
 
 /* The user's directory for settings, which may not be there yet. false: complained about. */
@@ -112,7 +381,7 @@ static int make(const struct key_request *request)
 	int code = TOOL_FAILED;
 
 	if (!path)
-		path = own = key_own_file();
+		path = own = own_file();
 	if (!path || (own && !make_directory_of(own)))
 		goto out;
 	/* The line first: no key is kept whose name is none. */
@@ -242,7 +511,7 @@ static struct cc_trust *read_trust(void)
 	status = cc_remote_trust(&config, &tool_log, &trust);
 	cc_config_release(&config);
 	if (status != CMN_OK)
-		tool_complain("%s", cmn_status_string(status));
+		tool_die("%s", cmn_status_string(status));
 	return trust;
 }
 
@@ -255,12 +524,9 @@ static int show(const struct key_request *request)
 
 	if (request->operand)
 		return show_file(request);
-	trust = read_trust();
-	if (!trust)
-		return TOOL_FAILED;
-	shown.trust = trust;
+	shown.trust = trust = read_trust();
 	/* One that cannot be used is complained about, and the others are shown. */
-	own = key_own_file();
+	own = own_file();
 	if (own && access(own, F_OK) == 0 && key_read(own, NULL, &shown.own))
 		shown.file = own;
 	code = request->json ? show_json(&shown) : show_text(&shown);
@@ -272,8 +538,8 @@ static int show(const struct key_request *request)
 	return code;
 }
 
-/* false: complained about; the action would do nothing with it. */
-static bool check_request(const char *action, const struct key_request *request)
+/* What the action would do nothing with is refused. */
+static void check_request(const char *action, const struct key_request *request)
 {
 	bool trust = strcmp(action, "trust") == 0, show = strcmp(action, "show") == 0;
 	const char *wrong = NULL;
@@ -289,8 +555,7 @@ static bool check_request(const char *action, const struct key_request *request)
 	else if (trust && !request->remove && !request->operand)
 		wrong = "key trust: FILE or LINE is missing (try ckcache key --help)";
 	if (wrong)
-		tool_complain("%s", wrong);
-	return !wrong;
+		tool_refuse("%s", wrong);
 }
 
 verb_function verb_key;
@@ -306,11 +571,10 @@ int verb_key(const struct arguments *arguments)
 		.json = arguments_flag(arguments, "json"),
 	};
 
-	if (!check_request(arguments->action, &request))
-		return TOOL_USAGE;
+	check_request(arguments->action, &request);
 	if (strcmp(arguments->action, "new") == 0)
 		return make(&request);
 	if (strcmp(arguments->action, "show") == 0)
 		return show(&request);
-	return key_trust(&request);
+	return trust(&request);
 }

@@ -5,7 +5,7 @@
  * -igc_opts); an option may name a file to write or a library to load. So an option text is
  * accepted only if all of them find the same words in it, and each word is one that is listed here.
  */
-#include "tools/recipes/portable.h"
+#include "tools/recipes/recipes.h"
 
 #include <string.h>
 

@@ -12,14 +12,10 @@
 
 #include "cachecore/file_memo.h"
 #include "cachecore/manifest.h"
+#include "tools/json_output.h"
 #include "tools/memory.h"
-#include "tools/recipes/portable.h"
-#include "tools/recipes/recipe_key.h"
-#include "tools/recipes/recipe_links.h"
-#include "tools/recipes/recipes_verb.h"
-#include "tools/replay/present.h"
+#include "tools/recipes/recipes.h"
 #include "tools/replay/replay.h"
-#include "tools/replay/replay_entries.h"
 #include "tools/replay/waiting.h"
 #include "tools/text.h"
 #include "tools/tool.h"
@@ -423,8 +419,6 @@ int recipes_build(const struct recipes_request *request)
 	int code;
 
 	building.settings.layer = replay_find_layer();
-	if (!building.settings.layer)
-		return TOOL_FAILED;
 	building.budget_s = request->budget_s ? request->budget_s : BUDGET_S;
 	building.unconfined = request->unconfined;
 	building.settings.idle = request->idle;

@@ -1,120 +1,288 @@
 /* SPDX-License-Identifier: MIT */
-/* recipes_verb: the verb; the user's own packs; the packs of this machine, one line each. */
-#include "tools/recipes/recipes_verb.h"
+/* recipes_verb: the verb; finds packs, and decides which are read; the user's own packs; the packs of this machine, one line each. */
+#include "tools/recipes/recipes.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "cachecore/config.h"
 #include "cachecore/disk/root.h"
 #include "common/file.h"
+#include "common/listing.h"
+#include "common/trusted.h"
 #include "tools/arguments.h"
+#include "tools/json_output.h"
 #include "tools/memory.h"
-#include "tools/recipes/packs.h"
-#include "tools/recipes/recipe_key.h"
 #include "tools/text.h"
 #include "tools/tool.h"
 
-/* The user's own directory, which others cannot write to. false: complained about. */
-static bool open_own(bool make, char **ret_path, int *ret_fd)
+struct walk {
+	bool (*visit)(void *ctx, const struct packs_file *file);
+	void *ctx;
+	bool stopped;		/* by a visit */
+	bool complained;
+};
+
+/* The user's own directory, the caller's to free; NULL: complained about. */
+static char *packs_own_directory(void)
+{
+	char *path = NULL;
+
+	if (cc_config_xdg_path("XDG_DATA_HOME", ".local/share", PACKS_FOLDER, &path) == CMN_OK && !path)
+		tool_complain("neither XDG_DATA_HOME nor HOME names a directory of this user");
+	return path;
+}
+
+/* What a file that cannot be used is, in one line. */
+static void complain_about(const char *path, enum cmn_status status)
+{
+	switch (status) {
+	case CMN_ERR_ACCESS:
+		tool_complain("%s: not read: it is no file of root's or yours that only its owner "
+			      "may write to", path);
+		break;
+	case CMN_ERR_TOO_LARGE:
+		tool_complain("%s: not used: it is over a bound (%zu MiB in all, %zu MiB for a text, "
+			      "%d recipes)", path, PACK_MAX_FILE >> 20, PACK_MAX_TEXT >> 20,
+			      PACK_MAX_RECIPES);
+		break;
+	case CMN_ERR_CORRUPT:
+		tool_complain("%s: not used: it is damaged, or no pack", path);
+		break;
+	case CMN_ERR_VERSION:
+		tool_complain("%s: not used: another version of ckcache wrote it", path);
+		break;
+	default:
+		tool_complain("%s: %s", path, cmn_status_string(status));
+	}
+}
+
+bool packs_read(const char *path, struct cmn_buffer *ret_file, struct pack *ret)
+{
+	struct cmn_buffer file = { 0 };
+	enum cmn_status status = cmn_file_read(AT_FDCWD, path, PACK_MAX_FILE, true, &file);
+
+	if (status == CMN_OK)
+		status = pack_decode(cmn_buffer_view(&file), ret);
+	if (status == CMN_OK) {
+		*ret_file = file;
+		return true;
+	}
+	if (status == CMN_ERR_ACCESS)
+		tool_complain("%s: %s", path, cmn_status_string(status));
+	else
+		complain_about(path, status);
+	cmn_buffer_release(&file);
+	return false;
+}
+
+static bool is_name(const char *name)
+{
+	size_t len = strlen(name), suffix = strlen(PACKS_SUFFIX);
+
+	return name[0] != '.' && len > suffix && strcmp(name + len - suffix, PACKS_SUFFIX) == 0;
+}
+
+static void visit_file(struct walk *walk, const char *directory, int fd, const char *name)
+{
+	struct cmn_buffer file = { 0 };
+	struct pack pack = { 0 };
+	enum cmn_status status;
+	char *path = memory_printf("%s/%s", directory, name);
+
+	status = cmn_file_read_into(fd, name, PACK_MAX_FILE, CMN_FILE_TRUSTED, NULL, &file);
+	if (status == CMN_OK)
+		status = pack_decode(cmn_buffer_view(&file), &pack);
+	if (status == CMN_OK) {
+		const struct packs_file found = {
+			.path = path, .bytes = file.len, .pack = &pack,
+			.name = { path + strlen(directory) + 1, strlen(name) - strlen(PACKS_SUFFIX) },
+		};
+
+		walk->stopped = !walk->visit(walk->ctx, &found);
+	} else if (status != CMN_MISS) {	/* gone meanwhile */
+		complain_about(path, status);
+		walk->complained = true;
+	}
+	pack_release(&pack);
+	cmn_buffer_release(&file);
+	free(path);
+}
+
+static int compare_names(const void *a, const void *b)
+{
+	return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+/* The names of packs, sorted; how many. */
+static size_t list_names(int fd, char *ret[PACKS_MAX_OF_DIRECTORY], bool *ret_more)
+{
+	struct cmn_listing listing = { 0 };
+	const struct dirent64 *item;
+	size_t count = 0;
+
+	if (!cmn_listing_open(&listing, fd, "."))
+		return 0;
+	while ((item = cmn_listing_next(&listing))) {
+		if (!is_name(item->d_name))
+			continue;
+		*ret_more = count == PACKS_MAX_OF_DIRECTORY;
+		if (*ret_more)
+			break;
+		ret[count++] = memory_copy(item->d_name);
+	}
+	cmn_listing_close(&listing);
+	if (count)
+		qsort(ret, count, sizeof(*ret), compare_names);
+	return count;
+}
+
+static void walk_directory(struct walk *walk, const char *directory)
+{
+	char *names[PACKS_MAX_OF_DIRECTORY];
+	enum cmn_status status;
+	bool more = false;
+	size_t count;
+	int fd = -1;
+
+	if (walk->stopped)
+		return;
+	status = cc_root_open_as(directory, CC_ROOT_TIER, &fd);
+	if (status == CMN_MISS)
+		return;
+	if (status != CMN_OK || !cmn_trusted_owners(directory)) {
+		if (status == CMN_OK)
+			(void)close(fd);	/* read only */
+		tool_complain("%s: not read: it is no directory of root's or yours that only its "
+			      "owner may write to", directory);
+		walk->complained = true;
+		return;
+	}
+	count = list_names(fd, names, &more);
+	if (more) {
+		tool_complain("%s: it has more than %d packs; the others are not read", directory,
+			      PACKS_MAX_OF_DIRECTORY);
+		walk->complained = true;
+	}
+	for (size_t i = 0; i < count; i++) {
+		if (!walk->stopped)
+			visit_file(walk, directory, fd, names[i]);
+		free(names[i]);
+	}
+	(void)close(fd);	/* read only */
+}
+
+bool packs_walk(bool (*visit)(void *ctx, const struct packs_file *file), void *ctx)
+{
+	struct walk walk = { .visit = visit, .ctx = ctx };
+	const char *dirs = getenv("XDG_DATA_DIRS");
+	char *own = packs_own_directory();
+
+	if (own)
+		walk_directory(&walk, own);
+	free(own);
+	if (!dirs || !*dirs)
+		dirs = "/usr/local/share:/usr/share";
+	while (*dirs) {
+		size_t len = strcspn(dirs, ":");
+		char *path;
+
+		/* Relative ones do not count, by the XDG specification. */
+		if (dirs[0] == '/') {
+			path = memory_printf("%.*s/" PACKS_FOLDER, (int)len, dirs);
+			walk_directory(&walk, path);
+			free(path);
+		}
+		dirs += len + (dirs[len] == ':');
+	}
+	return !walk.complained;
+}
+
+/* The user's own directory, which others cannot write to; its path is the caller's to free. */
+static int open_own(bool make, char **ret_path)
 {
 	char *path = packs_own_directory();
 	enum cmn_status status = CMN_OK;
+	int fd;
 
 	if (!path)
-		return false;
+		tool_end(TOOL_FAILED);
 	/* The parents as XDG's specification has them. */
 	if (make)
 		status = cmn_file_make_dirs(path, 0700);
 	if (status == CMN_OK)
-		status = cc_root_open_as(path, CC_ROOT_TIER, ret_fd);
-	if (status == CMN_OK) {
-		*ret_path = path;
-		return true;
-	}
-	tool_complain("%s: %s", path, status == CMN_MISS ? "there are no packs of yours" :
-		      cmn_status_string(status));
-	free(path);
-	return false;
+		status = cc_root_open_as(path, CC_ROOT_TIER, &fd);
+	if (status != CMN_OK)
+		tool_die("%s: %s", path, status == CMN_MISS ? "there are no packs of yours" : cmn_status_string(status));
+	*ret_path = path;
+	return fd;
 }
 
-/* The name of a pack's file in a directory, from a path or name with or without its suffix. */
+/* The name of a pack's file in a directory, from a path or name with or without its suffix; for free. */
 static char *file_name(const char *operand)
 {
-	const char *slash = strrchr(operand, '/');
-	const char *base = slash ? slash + 1 : operand;
+	const char *base = basename(operand);
 	size_t len = strlen(base), suffix = strlen(PACKS_SUFFIX);
 
 	if (len > suffix && strcmp(base + len - suffix, PACKS_SUFFIX) == 0)
 		len -= suffix;
-	if (len && base[0] != '.' && len + suffix <= 255)
-		return memory_printf("%.*s" PACKS_SUFFIX, (int)len, base);
-	tool_complain("\"%s\" is no name of a pack", operand);
-	return NULL;
-}
-
-/* One that nobody would build is not taken in at all. false: complained about. */
-static bool is_acceptable(const char *path, const struct pack *pack)
-{
-	struct cmn_reader reader = pack_recipes(pack);
-	const char *reason = NULL;
-	struct pack_recipe recipe;
-
-	while (!reason && pack_next_recipe(&reader, &recipe))
-		reason = recipe_key_refuse_recipe(pack, &recipe);
-	if (reason)
-		tool_complain("%s: not added: it has programs that are not built, because %s", path,
-			      reason);
-	return !reason;
+	if (!len || base[0] == '.' || len + suffix > 255)
+		tool_die("\"%s\" is no name of a pack", operand);
+	return memory_printf("%.*s" PACKS_SUFFIX, (int)len, base);
 }
 
 static int add(const char *operand)
 {
+	char *name = file_name(operand), *directory;
 	struct cmn_buffer file = { 0 };
+	struct pack_recipe recipe;
+	struct cmn_reader reader;
 	struct pack pack = { 0 };
-	char *name = file_name(operand), *directory = NULL;
-	enum cmn_status status = CMN_OK;
-	bool done = false;
-	int fd = -1;
+	struct cmn_view view;
+	enum cmn_status status;
+	int fd;
 
-	if (name && packs_read(operand, &file, &pack) && is_acceptable(operand, &pack) &&
-	    open_own(true, &directory, &fd)) {
-		const struct cmn_view view = cmn_buffer_view(&file);
+	if (!packs_read(operand, &file, &pack))
+		tool_end(TOOL_FAILED);
+	/* One that nobody would build is not taken in at all. */
+	reader = pack_recipes(&pack);
+	while (pack_next_recipe(&reader, &recipe)) {
+		const char *reason = recipe_key_refuse_recipe(&pack, &recipe);
 
-		status = cmn_file_publish(fd, name, &view, 1);
-		done = status == CMN_OK;
-		if (!done)
-			tool_complain("%s/%s: %s", directory, name, cmn_status_string(status));
-		(void)close(fd);	/* nothing was written through it */
+		if (reason)
+			tool_die("%s: not added: it has programs that are not built, because %s", operand, reason);
 	}
-	if (done)
-		tool_complain("%s/%s: %u recipes; ckcache recipes build builds them", directory, name,
-			      (unsigned int)pack.recipe_count);
+	fd = open_own(true, &directory);
+	view = cmn_buffer_view(&file);
+	status = cmn_file_publish(fd, name, &view, 1);
+	if (status != CMN_OK)
+		tool_die("%s/%s: %s", directory, name, cmn_status_string(status));
+	(void)close(fd);	/* nothing was written through it */
+	tool_complain("%s/%s: %u recipes; ckcache recipes build builds them", directory, name,
+		      (unsigned int)pack.recipe_count);
 	pack_release(&pack);
 	cmn_buffer_release(&file);
 	free(directory);
 	free(name);
-	return done ? TOOL_OK : TOOL_FAILED;
+	return TOOL_OK;
 }
 
 static int remove_pack(const char *operand)
 {
-	char *name = file_name(operand), *directory = NULL;
-	bool done = false;
-	int fd = -1;
+	char *name = file_name(operand), *directory;
+	int fd = open_own(false, &directory);
 
-	if (name && open_own(false, &directory, &fd)) {
-		done = unlinkat(fd, name, 0) == 0;
-		if (!done)
-			tool_complain("%s/%s: %s", directory, name, strerror(errno));
-		(void)close(fd);	/* nothing was written through it */
-	}
+	if (unlinkat(fd, name, 0) < 0)
+		tool_die("%s/%s: %s", directory, name, strerror(errno));
+	(void)close(fd);	/* nothing was written through it */
 	free(directory);
 	free(name);
-	return done ? TOOL_OK : TOOL_FAILED;
+	return TOOL_OK;
 }
 
 struct list {
@@ -225,10 +393,8 @@ int verb_recipes(const struct arguments *arguments)
 		wrong = "--jobs, --timeout, --budget, --idle and --unconfined are for \"recipes build\"";
 	else if (!build && !list && request.json)
 		wrong = "--json is for \"recipes list\" and \"recipes build\"";
-	if (wrong) {
-		tool_complain("%s (try ckcache recipes --help)", wrong);
-		return TOOL_USAGE;
-	}
+	if (wrong)
+		tool_refuse("%s (try ckcache recipes --help)", wrong);
 	if (build)
 		return recipes_build(&request);
 	if (list)

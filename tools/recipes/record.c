@@ -21,14 +21,9 @@
 #include "common/file.h"
 #include "tools/arguments.h"
 #include "tools/memory.h"
-#include "tools/output.h"
 #include "tools/recipes/pack.h"
-#include "tools/recipes/packs.h"
-#include "tools/recipes/portable.h"
-#include "tools/recipes/recipe_key.h"
-#include "tools/recipes/recipe_links.h"
-#include "tools/run/run_layers.h"
-#include "tools/run/run_wait.h"
+#include "tools/recipes/recipes.h"
+#include "tools/run/run.h"
 #include "tools/text.h"
 #include "tools/tool.h"
 #include "tools/worker/worker_process.h"
@@ -99,7 +94,7 @@ static struct cmn_view own_variable(const struct recording *recording, struct cm
 	while (cc_key_next(&reader, &field) == CMN_OK) {
 		struct cmn_view name;
 
-		if (field.name.len <= prefix || memcmp(field.name.data, "env.", prefix) != 0)
+		if (!pack_is_environment(field.name))
 			continue;
 		name = (struct cmn_view){ (const char *)field.name.data + prefix,
 					  field.name.len - prefix };
@@ -148,8 +143,7 @@ static const char *refuse_key(const struct recording *recording, struct cmn_view
 	if (cc_key_read(key, &reader) != CMN_OK)
 		return "their key cannot be read";
 	while (cc_key_next(&reader, &field) == CMN_OK) {
-		if (field.part != CC_PART_DEVICE && !(field.name.len > 4 &&
-		    memcmp(field.name.data, "env.", 4) == 0) &&
+		if (field.part != CC_PART_DEVICE && !pack_is_environment(field.name) &&
 		    is_of_machine(recording, field.value)) {
 			*ret_example = field.name;
 			return "a path of this user is in them";
@@ -225,20 +219,19 @@ static bool record_item(void *ctx, const struct cc_store_item *item)
 	struct cmn_view example = { 0 };
 	const char *reason = NULL;
 	struct cc_key key;
+	bool link;
 
 	if (item->status != CMN_OK || item->failed)
 		return true;
 	cc_key_init(&key);
-	if (objects_is_link(item->key)) {
+	link = objects_is_link(item->key);
+	if (link)
 		walk->status = recipe_links_record(&walk->objects, item->key, &key);
-		if (walk->status == CMN_MISS) {
-			reason = "they are linked of something that was not built from source";
-			walk->status = CMN_OK;
-		} else if (walk->status == CMN_OK) {
-			reason = add_recipe(walk, item, cc_key_view(&key), &example);
-		}
-	} else {
-		reason = add_recipe(walk, item, item->key, &example);
+	if (walk->status == CMN_OK)
+		reason = add_recipe(walk, item, link ? cc_key_view(&key) : item->key, &example);
+	if (walk->status == CMN_MISS) {
+		reason = "they are linked of something that was not built from source";
+		walk->status = CMN_OK;
 	}
 	if (reason)
 		leave_out(walk->recording, reason, example);
@@ -271,41 +264,29 @@ static bool record_entries(struct recording *recording, const char *root)
 	return status == CMN_OK;
 }
 
-struct request {
-	const char *output, *name, *licence, *licence_file;
-	bool any_device;
-	const struct arguments *arguments;
-};
-
 /* false: complained about. */
 static bool set_up(const char *scratch)
 {
 	if (!tool_set_path("CKCACHE_DIR", scratch))
 		return false;
-	if (!worker_set_variables(settings))
-		memory_end();
+	worker_set_variables(settings);
 	return run_layers_enable();
 }
 
 /* The name of the program, and the licence that was given. false: complained about. */
-static bool add_origin(struct recording *recording, const struct request *request)
+static bool add_origin(struct recording *recording, const struct arguments *arguments)
 {
-	char **command = request->arguments->command;
-	const char *name = request->name;
+	const char *name = arguments_text(arguments, "name"), *licence = arguments_text(arguments, "licence");
+	const char *licence_file = arguments_text(arguments, "licence-file");
 	struct cmn_buffer file = { 0 };
 	struct pack_origin origin;
 	enum cmn_status status = CMN_OK;
 
-	if (!name && command) {
-		const char *slash = strrchr(command[0], '/');
-
-		name = slash ? slash + 1 : command[0];
-	}
-	origin = (struct pack_origin){ cmn_view_of(name), cmn_view_of(request->licence) };
-	if (request->licence_file) {
-		status = cmn_file_read(AT_FDCWD, request->licence_file, PACK_MAX_LICENCE, true, &file);
+	origin = (struct pack_origin){ cmn_view_of(name ? name : basename(arguments->command[0])), cmn_view_of(licence) };
+	if (licence_file) {
+		status = cmn_file_read(AT_FDCWD, licence_file, PACK_MAX_LICENCE, true, &file);
 		if (status != CMN_OK)
-			tool_complain("%s: %s", request->licence_file, cmn_status_string(status));
+			tool_complain("%s: %s", licence_file, cmn_status_string(status));
 		origin.licence = cmn_buffer_view(&file);
 	}
 	if (status == CMN_OK) {
@@ -439,17 +420,18 @@ static bool check_output(const char *path)
 	return true;
 }
 
-static int record(const struct request *request)
+static int record(const struct arguments *arguments, const char *output)
 {
-	struct recording recording = { .maker = pack_maker_new(),
-		.any_device = request->any_device };
-	char **command = request->arguments->command;
+	struct recording recording = {
+		.maker = pack_maker_new(), .any_device = arguments_flag(arguments, "any-device"),
+	};
+	char **command = arguments->command;
 	int code = TOOL_OK, written = TOOL_FAILED;
 
-	if (merge(&recording, request->arguments) &&
-	    (!command || (add_origin(&recording, request) && run_command(&recording, command, &code)))) {
+	if (merge(&recording, arguments) &&
+	    (!command || (add_origin(&recording, arguments) && run_command(&recording, command, &code)))) {
 		print_left_out(&recording);
-		written = write_pack(&recording, request->output);
+		written = write_pack(&recording, output);
 	}
 	pack_maker_free(recording.maker);
 	free(recording.environment);
@@ -460,34 +442,24 @@ verb_function verb_record;
 
 int verb_record(const struct arguments *arguments)
 {
-	const char *output = arguments_text(arguments, "output");
-	const struct request request = {
-		.output = output ? output : "",
-		.name = arguments_text(arguments, "name"),
-		.licence = arguments_text(arguments, "licence"),
-		.licence_file = arguments_text(arguments, "licence-file"),
-		.any_device = arguments_flag(arguments, "any-device"),
-		.arguments = arguments,
-	};
+	const char *output = arguments_text(arguments, "output"), *name = arguments_text(arguments, "name");
+	const char *licence = arguments_text(arguments, "licence"), *licence_file = arguments_text(arguments, "licence-file");
 	const char *wrong = NULL;
 	size_t at = 0;
-	bool merges = arguments_next(arguments, "merge", &at) != NULL;
 
 	if (arguments->operand)
 		wrong = "the command comes behind \"--\"";
-	else if (!*request.output)
+	else if (!output || !*output)
 		wrong = "--output FILE is missing";
-	else if (!arguments->command && !merges)
+	else if (!arguments->command && !arguments_next(arguments, "merge", &at))
 		wrong = "-- COMMAND or --merge is missing";
-	else if (!arguments->command && (request.name || request.licence || request.licence_file))
+	else if (!arguments->command && (name || licence || licence_file))
 		wrong = "--name and --licence are for the programs of a COMMAND";
-	else if (request.licence && request.licence_file)
+	else if (licence && licence_file)
 		wrong = "--licence and --licence-file exclude each other";
-	else if (request.name && (!*request.name || strlen(request.name) > PACK_MAX_NAME))
+	else if (name && (!*name || strlen(name) > PACK_MAX_NAME))
 		wrong = "--name has 1 to 255 bytes";
-	if (wrong) {
-		tool_complain("record: %s (try ckcache record --help)", wrong);
-		return TOOL_USAGE;
-	}
-	return check_output(request.output) ? record(&request) : TOOL_FAILED;
+	if (wrong)
+		tool_refuse("record: %s (try ckcache record --help)", wrong);
+	return check_output(output) ? record(arguments, output) : TOOL_FAILED;
 }

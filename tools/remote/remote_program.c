@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* remote_program: looks for ckcache's own helper, then for ccache's; reads what both need to know. */
-#include "tools/remote/remote_program.h"
+#include "tools/remote/remote.h"
 
 #include <ctype.h>
 #include <fcntl.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* upload: reads an entry as a look-up does, signs it, and gives it to the helper. */
-#include "tools/remote/upload.h"
+#include "tools/remote/remote.h"
 
 #include <fcntl.h>
 #include <stdio.h>

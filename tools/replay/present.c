@@ -3,7 +3,7 @@
  * present: what is there now the layers themselves say, by their keys for a small
  * program that a worker builds for each device into a cache of its own.
  */
-#include "tools/replay/present.h"
+#include "tools/replay/replay.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,8 +12,8 @@
 #include <unistd.h>
 
 #include "cachecore/config.h"
-#include "cachecore/key_device.h"
 #include "cachecore/disk/store.h"
+#include "cachecore/key_device.h"
 #include "common/clock.h"
 #include "tools/memory.h"
 #include "tools/worker/worker_process.h"

@@ -13,8 +13,7 @@
 #include <unistd.h>
 
 #include "cachecore/disk/root.h"
-#include "tools/replay/replay_entries.h"
-#include "tools/terminal.h"
+#include "tools/text.h"
 
 enum {
 	MAX_ATTEMPTS = 2,	/* that go wrong; then it is quarantined */

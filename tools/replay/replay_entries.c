@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* replay_entries: what the store has of a recipe's program. */
-#include "tools/replay/replay_entries.h"
+#include "tools/replay/replay.h"
 
 #include <fcntl.h>
 #include <stdlib.h>

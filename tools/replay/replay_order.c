@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* replay_order: a list, the best first. */
-#include "tools/replay/replay_order.h"
+#include "tools/replay/replay.h"
 
 #include <fcntl.h>
 #include <stdlib.h>

@@ -4,7 +4,7 @@
  * it runs in a process, and its compilers in its session (child.h). Starting a driver takes about as
  * long as compiling a small program, so that a worker builds many programs, one after another.
  */
-#include "tools/replay/replay_process.h"
+#include "tools/replay/replay.h"
 
 #include <argz.h>
 #include <envz.h>
@@ -18,7 +18,6 @@
 #include "cachecore/config.h"
 #include "cachecore/key.h"
 #include "tools/memory.h"
-#include "tools/replay/replay_entries.h"
 #include "tools/worker/worker_process.h"
 
 #define KEY_PREFIX "env."
@@ -56,6 +55,14 @@ static void add_pair(struct environment *environment, const char *name, const ch
 		memory_end();
 }
 
+static void add_view(struct environment *environment, const char *name, struct cmn_view value)
+{
+	char *text = memory_copy_view(value);
+
+	add_pair(environment, name, text);
+	free(text);
+}
+
 static void add_variable(struct environment *environment, const char *variable)
 {
 	size_t len = strcspn(variable, "=");
@@ -63,14 +70,6 @@ static void add_variable(struct environment *environment, const char *variable)
 
 	add_pair(environment, name, variable[len] ? variable + len + 1 : "");
 	free(name);
-}
-
-static void add_view(struct environment *environment, const char *name, struct cmn_view value)
-{
-	char *text = memory_copy_view(value);
-
-	add_pair(environment, name, text);
-	free(text);
 }
 
 static void add_passed(struct environment *environment)
@@ -191,7 +190,7 @@ const char *replay_find_layer(void)
 
 	layer = tool_find_library(TOOL_OPENCL_LIBRARY);
 	if (!layer)
-		tool_complain(TOOL_OPENCL_LIBRARY " is not where this command's installation should have it");
+		tool_die(TOOL_OPENCL_LIBRARY " is not where this command's installation should have it");
 	return layer;
 }
 

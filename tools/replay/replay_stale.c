@@ -5,7 +5,7 @@
  * there now (present.h). A link's key names its inputs by their content, which
  * is known when these are built: links come last.
  */
-#include "tools/replay/replay_stale.h"
+#include "tools/replay/replay.h"
 
 #include <fcntl.h>
 #include <string.h>
@@ -17,8 +17,6 @@
 #include "cachecore/record/recorder.h"
 #include "common/clock.h"
 #include "tools/memory.h"
-#include "tools/replay/replay_entries.h"
-#include "tools/replay/stale_links.h"
 
 enum {
 	/* Recipes at a time: the directory of recipes has its bounds (recipes.h), and drops the oldest. */
@@ -33,7 +31,7 @@ bool replay_stale_begin(const struct replay_settings *settings, struct cc_store 
 	if (ret->environment.failed)
 		memory_end();
 	/* What cannot be read is not known. */
-	(void)!run_history_load(settings->root, cc_store_trust(store), &ret->history);
+	(void)!run_history_load(store, &ret->history);
 	return present_read(settings, &ret->present, ret_signal);
 }
 

@@ -13,9 +13,7 @@
 #include "common/spawn.h"
 #include "tools/arguments.h"
 #include "tools/json_output.h"
-#include "tools/replay/limited.h"
 #include "tools/replay/replay.h"
-#include "tools/replay/replay_stale.h"
 #include "tools/replay/waiting.h"
 
 #define TIMEOUT_S 600
@@ -264,7 +262,7 @@ static int replay_cache(struct call *call, const struct tool_cache *cache)
 
 	replay->settings.root = cache->config.dir;
 	replay->settings.layer = replay_find_layer();
-	if (!replay->settings.layer || !tool_may_write(cache))
+	if (!tool_may_write(cache))
 		return TOOL_FAILED;
 	replay_workers_init(&replay->workers, replay->job_count);
 	status = call->with_stale ? cc_recipes_make(cache->config.dir, &replay->fd) :
@@ -299,13 +297,11 @@ int verb_replay(const struct arguments *arguments)
 	call.with_stale = arguments_flag(arguments, "stale");
 	call.json = arguments_flag(arguments, "json");
 	call.background = call.replay.gives_way;
-	if (call.background && (call.with_stale || call.json)) {
-		tool_complain("replay: --background goes with neither --stale nor --json");
-		return TOOL_USAGE;
-	}
+	if (call.background && (call.with_stale || call.json))
+		tool_refuse("replay: --background goes with neither --stale nor --json");
 	idle_init(&idle, call.replay.settings.idle, arguments_number(arguments, "budget", 0));
 	call.replay.job_count = arguments_number(arguments, "jobs", call.background ? 1 : waiting_jobs());
-	if (call.background && (idle.on_battery || limited_by_control_group("/proc/self/cgroup", "/sys/fs/cgroup")))
+	if (call.background && (idle.on_battery || idle_is_limited("/proc/self/cgroup", "/sys/fs/cgroup")))
 		return TOOL_OK;
 	if (idle.on_battery) {
 		tool_complain("on battery power: nothing is built");

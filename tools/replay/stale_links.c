@@ -3,13 +3,12 @@
  * stale_links: one content may be that of several objects, which the new compiler tells apart; so a
  * link may have several keys now, and each object of its inputs may itself be a link.
  */
-#include "tools/replay/stale_links.h"
+#include "tools/replay/replay.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "tools/memory.h"
-#include "tools/replay/replay_entries.h"
 
 enum {
 	MAX_INPUTS = 4096,	/* of a link */

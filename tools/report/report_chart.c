@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "tools/report/report_page.h"
+#include "tools/report/report.h"
 
 #define DAY_NS (UINT64_C(86400) * 1000000000)
 #define MS_NS UINT64_C(1000000)

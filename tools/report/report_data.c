@@ -1,15 +1,19 @@
 /* SPDX-License-Identifier: MIT */
-/* report_data: one walk over the entries, of which only sums and the first ones are kept. */
-#include "tools/report/report_data.h"
+/*
+ * report_data: one walk over the entries, of which only sums and the first ones are kept; the root's history,
+ * counted by what and why.
+ */
+#include "tools/report/report.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "cachecore/key.h"
+#include "cachecore/record/events.h"
 #include "common/clock.h"
-#include "tools/entries/entry_name.h"
+#include "tools/entries/entries.h"
 #include "tools/memory.h"
-#include "tools/terminal.h"
+#include "tools/text.h"
 
 #define DAY_NS (UINT64_C(86400) * 1000000000)
 /* Of a text that is kept: more is shown nowhere. */
@@ -176,34 +180,20 @@ static void sum_up(struct report_data *data)
 
 /* ---- counts ---- */
 
-static enum cmn_status load_counts(struct report_data *data, const char *root)
+void report_data_gather(const struct tool_cache *cache, struct report_data *ret)
 {
-	enum cmn_status status = cc_totals_load(root, &data->stats);
-
-	if (status != CMN_OK && status != CMN_MISS)
-		return status;
-	data->counted = status == CMN_OK;
-	return cc_recipes_count(root, &data->recipes);
-}
-
-enum cmn_status report_data_gather(const struct tool_cache *cache, struct report_data *ret)
-{
+	const char *root = cache->config.dir;
 	enum cmn_status status;
 
-	*ret = (struct report_data){
-		.config = &cache->config,
-		.now_ns = cmn_clock_realtime(),
-	};
-	status = load_counts(ret, cache->config.dir);
-	if (status != CMN_OK)
-		return status;
-	status = cc_store_walk(cache->store, false, add_entry, ret);
-	if (status != CMN_OK && status != CMN_MISS)
-		return status;
+	*ret = (struct report_data){ .config = &cache->config, .now_ns = cmn_clock_realtime() };
+	status = cc_totals_load(root, &ret->stats);
+	tool_check(root, status);
+	ret->counted = status == CMN_OK;
+	tool_check(root, cc_recipes_count(root, &ret->recipes));
+	tool_check(root, cc_store_walk(cache->store, false, add_entry, ret));
 	terminal_progress_hide();
 	report_history_add(ret, cc_store_trust(cache->store));
 	sum_up(ret);
-	return CMN_OK;
 }
 
 uint64_t report_data_lookups(const struct report_data *data)
@@ -224,4 +214,94 @@ struct cc_usage_counts report_data_recent(const struct report_data *data, unsign
 			cc_usage_add_counts(&counts, &data->stats->usage.days[i].counts);
 	}
 	return counts;
+}
+
+/* In the order of cc_event_kind; NULL: its reason says more than it. */
+static const char *const kinds[] = {
+	[CC_EVENT_MISS] = "compiled",
+	[CC_EVENT_BYPASS] = "not cached",
+	[CC_EVENT_NOT_STORED] = "not stored",
+	[CC_EVENT_REFUSED] = "the driver refused a stored binary",
+	[CC_EVENT_DAMAGED] = "an entry was found damaged",
+	[CC_EVENT_CHANGED] = "a header had changed",
+	[CC_EVENT_CLEARED] = "the cache was cleared",
+	[CC_EVENT_REMOTE] = "came from the remote tier",
+	[CC_EVENT_REMOTE_REFUSED] = "an entry of the remote tier was refused",
+	[CC_EVENT_REMOTE_AWAY] = "the remote tier was left alone",
+	[CC_EVENT_UNATTENDED] = "compiled while nobody waited",
+	[CC_EVENT_FAILED] = "did not compile",
+};
+
+static struct report_event *find_event(struct report_data *data, const char *what,
+				       struct cmn_view word)
+{
+	struct report_event *found;
+
+	for (size_t i = 0; i < data->event_count; i++) {
+		if (data->events[i].what == what &&
+		    cmn_view_equal(cmn_view_of(data->events[i].word), word))
+			return &data->events[i];
+	}
+	memory_grow(data->events, data->event_count);
+	found = &data->events[data->event_count++];
+	*found = (struct report_event){ .what = what, .word = word.len ? memory_copy_view(word) : NULL };
+	return found;
+}
+
+static void see_time(struct report_data *data, uint64_t time_ns)
+{
+	if (!data->history_ns || time_ns < data->history_ns)
+		data->history_ns = time_ns;
+}
+
+static void add_event(void *ctx, const struct cc_event_record *event)
+{
+	const size_t max_words = 64;	/* there are some fifty; a damaged file has more */
+	struct report_data *data = ctx;
+	struct cmn_view word = event->reason;
+	struct report_event *found;
+
+	if (cc_event_is_short(event->kind))
+		return;
+	if (data->event_count >= max_words || word.len > 48)
+		word = (struct cmn_view){ 0 };
+	found = find_event(data, kinds[event->kind], word);
+	found->count++;
+	if (found->last_ns < event->time_ns)
+		found->last_ns = event->time_ns;
+	see_time(data, event->time_ns);
+}
+
+static void add_removed(void *ctx, enum cc_removal_cause cause, uint64_t time_ns, uint64_t entry_dir)
+{
+	struct report_data *data = ctx;
+
+	(void)entry_dir;
+	if ((cause == CC_REMOVED_BY_SIZE || cause == CC_REMOVED_BY_AGE) && data->last_eviction_ns < time_ns)
+		data->last_eviction_ns = time_ns;
+	data->evicted_by_size += cause == CC_REMOVED_BY_SIZE;
+	data->evicted_by_age += cause == CC_REMOVED_BY_AGE;
+	see_time(data, time_ns);
+}
+
+static int by_count(const void *a, const void *b)
+{
+	const struct report_event *one = a, *two = b;
+
+	if (one->count != two->count)
+		return one->count < two->count ? 1 : -1;
+	return one->last_ns < two->last_ns ? 1 : one->last_ns > two->last_ns ? -1 : 0;
+}
+
+void report_history_add(struct report_data *data, enum cmn_file_trust trust)
+{
+	const struct cc_events_reader reader = {
+		.event = add_event, .removed = add_removed, .ctx = data,
+	};
+
+	/* As far as it can be read; what is there was counted. */
+	if (cc_events_read(data->config->dir, trust, &reader) != CMN_OK)
+		return;
+	if (data->event_count)
+		qsort(data->events, data->event_count, sizeof(*data->events), by_count);
 }

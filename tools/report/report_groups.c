@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* report_groups: a table by name that is cut to half when it is full. */
-#include "tools/report/report_groups.h"
+#include "tools/report/report.h"
 
 #include <stdlib.h>
 #include <string.h>

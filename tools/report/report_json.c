@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* report_json: the same data as the page's, without its texts and drawings. */
-#include "tools/report/report_page.h"
+#include "tools/report/report.h"
 
 static void add_counts(struct json_object *object, const struct cc_usage_counts *counts)
 {

@@ -1,12 +1,19 @@
 /* SPDX-License-Identifier: MIT */
-/* run_layers: one list in a variable for each loader. */
-#include "tools/run/run_layers.h"
+/* run_layers: one list in a variable for each loader; the search of execvp, and the first page of an ELF file (gABI chapters 4 and 5). */
+#include "tools/run/run.h"
 
+#include <elf.h>
+#include <fcntl.h>
+#include <link.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <sys/xattr.h>
 #include <unistd.h>
 
+#include "tools/memory.h"
 #include "tools/tool.h"
 
 /* A variable that holds a list, and what is to be in it. */
@@ -37,15 +44,14 @@ static const struct list asan_options = { "ASAN_OPTIONS", ":", NULL, false };
 static bool is_our_file(const struct list *list, const char *item, size_t len)
 {
 	size_t name_len = list->file ? strlen(list->file) : 0;
-	bool ours = false;
 	char *path;
+	bool ours;
 
 	if (!name_len || len <= name_len || item[len - name_len - 1] != '/' ||
 	    strncmp(item + len - name_len, list->file, name_len) != 0)
 		return false;
-	path = strndup(item, len);
-	if (path)
-		ours = access(path, R_OK) == 0;
+	path = memory_copy_view((struct cmn_view){ item, len });
+	ours = access(path, R_OK) == 0;
 	free(path);
 	return ours;
 }
@@ -67,26 +73,26 @@ static bool has_item(const struct list *list, const char *text, const char *item
 	return false;
 }
 
-/* false: out of memory, complained about. */
-static bool add_item(const struct list *list, const char *item)
+static void set(const char *name, const char *value)
+{
+	if (setenv(name, value, 1) < 0)
+		memory_end();
+}
+
+static void add_item(const struct list *list, const char *item)
 {
 	const char *old = getenv(list->variable);
-	const char *before = list->last && old ? old : item;
-	const char *behind = list->last ? item : old;
-	char *value = NULL;
-	bool done;
+	char *value;
 
 	if (old && has_item(list, old, item))
-		return true;
-	if (!old || !*old)
-		return setenv(list->variable, item, 1) == 0;
-	if (asprintf(&value, "%s%c%s", before, list->separators[0], behind) < 0)
-		value = NULL;	/* asprintf leaves it undefined */
-	done = value && setenv(list->variable, value, 1) == 0;
-	if (!done)
-		tool_complain("out of memory");
+		return;
+	if (!old || !*old) {
+		set(list->variable, item);
+		return;
+	}
+	value = memory_printf("%s%c%s", list->last ? old : item, list->separators[0], list->last ? item : old);
+	set(list->variable, value);
 	free(value);
-	return done;
 }
 
 /* Whether the path can be in such a list. */
@@ -95,25 +101,22 @@ static bool fits(const struct list *list, const char *path)
 	return !path[strcspn(path, list->separators)];
 }
 
-static bool complain_of_path(const struct list *list, const char *path)
+static void complain_of_path(const struct list *list, const char *path)
 {
-	tool_complain("%s: %s cannot name a path with \"%s\"", path, list->variable,
-		      list->separators);
-	return false;
+	tool_complain("%s: %s cannot name a path with \"%s\"", path, list->variable, list->separators);
 }
 
 static bool enable_opencl(void)
 {
 	char *path = tool_find_library(TOOL_OPENCL_LIBRARY);
-	bool done;
+	bool done = path && fits(&opencl_layers, path);
 
-	if (!path) {
-		tool_complain("%s is missing from this command's installation",
-			      TOOL_OPENCL_LIBRARY);
-		return false;
-	}
-	done = fits(&opencl_layers, path) ? add_item(&opencl_layers, path) :
-					    complain_of_path(&opencl_layers, path);
+	if (!path)
+		tool_complain("%s is missing from this command's installation", TOOL_OPENCL_LIBRARY);
+	else if (done)
+		add_item(&opencl_layers, path);
+	else
+		complain_of_path(&opencl_layers, path);
 	free(path);
 	return done;
 }
@@ -124,47 +127,172 @@ static bool enable_opencl(void)
  * gcc's address sanitizer would refuse to run behind one unless it is told
  * otherwise.
  */
-static bool enable_preload(const char *shim)
+static void enable_preload(const char *shim)
 {
-	return add_item(&preloads, shim) && add_item(&level_zero_layers, "ckcache") &&
-	       add_item(&asan_options, "verify_asan_link_order=0");
+	add_item(&preloads, shim);
+	add_item(&level_zero_layers, "ckcache");
+	add_item(&asan_options, "verify_asan_link_order=0");
 }
 
 /*
  * For a path that LD_PRELOAD cannot name: the loader finds the slot before the
  * validation layer, which the slot then loads, too, where it is installed.
  */
-static bool enable_slot(const char *slot)
+static void enable_slot(const char *slot)
 {
-	char *directory = strndup(slot, (size_t)(strrchr(slot, '/') - slot));
-	bool done = directory && add_item(&library_paths, directory) &&
-		    setenv("ZE_ENABLE_VALIDATION_LAYER", "1", 1) == 0 &&
-		    add_item(&level_zero_layers, "ckcache");
+	char *directory = memory_printf("%.*s", (int)(strrchr(slot, '/') - slot), slot);
 
+	add_item(&library_paths, directory);
+	set("ZE_ENABLE_VALIDATION_LAYER", "1");
+	add_item(&level_zero_layers, "ckcache");
 	free(directory);
-	return done;
 }
 
-bool run_layers_enable_level_zero(void)
+void run_layers_enable_level_zero(void)
 {
 	char *plugin = tool_find_library(TOOL_LEVEL_ZERO_LIBRARY);
 	char *shim = tool_find_library(TOOL_PRELOAD_LIBRARY);
 	char *slot = tool_find_library(TOOL_SLOT_LIBRARY);
-	bool done = true;
 
 	if (plugin && shim && fits(&preloads, shim))
-		done = enable_preload(shim);
+		enable_preload(shim);
 	else if (plugin && slot && fits(&library_paths, slot))
-		done = enable_slot(slot);
+		enable_slot(slot);
 	else if (plugin && shim)
-		(void)complain_of_path(&preloads, shim);	/* OpenCL does without it */
+		complain_of_path(&preloads, shim);	/* OpenCL does without it */
 	free(plugin);
 	free(shim);
 	free(slot);
-	return done;
 }
 
 bool run_layers_enable(void)
 {
-	return enable_opencl() && run_layers_enable_level_zero();
+	if (!enable_opencl())
+		return false;
+	run_layers_enable_level_zero();
+	return true;
+}
+
+/* confstr(_CS_PATH)'s value, which execvp takes where there is no PATH. */
+#define DEFAULT_PATH "/bin:/usr/bin"
+#define MAX_HEADERS 64
+
+static bool is_executable(const char *path)
+{
+	struct stat info;
+
+	return stat(path, &info) == 0 && S_ISREG(info.st_mode) && access(path, X_OK) == 0;
+}
+
+/* On the heap; NULL: not found. */
+static char *find(const char *command)
+{
+	const char *path = getenv("PATH");
+	char *found = NULL;
+
+	if (strchr(command, '/'))
+		return access(command, F_OK) == 0 ? strdup(command) : NULL;
+	path = path ? path : DEFAULT_PATH;
+	while (*command && !found) {
+		size_t len = strcspn(path, ":");
+
+		/* An empty part is the working directory. */
+		if (asprintf(&found, "%.*s%s%s", (int)len, path, len ? "/" : "./", command) < 0)
+			return NULL;
+		if (!is_executable(found)) {
+			free(found);
+			found = NULL;
+		}
+		if (!path[len])
+			break;
+		path += len + 1;
+	}
+	return found;
+}
+
+static bool read_at(int fd, void *ret, size_t len, uint64_t offset)
+{
+	return pread(fd, ret, len, (off_t)offset) == (ssize_t)len;
+}
+
+static enum program_kind look_at_elf(int fd, const ElfW(Ehdr) *header)
+{
+	ElfW(Ehdr) own;
+	int self = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+	bool known = self >= 0 && read_at(self, &own, sizeof(own), 0);
+
+	if (self >= 0)
+		(void)close(self);	/* read only */
+	if (known && (header->e_ident[EI_CLASS] != own.e_ident[EI_CLASS] ||
+		      header->e_machine != own.e_machine))
+		return PROGRAM_FOREIGN;
+	if (header->e_phentsize != sizeof(ElfW(Phdr)) || header->e_phnum > MAX_HEADERS)
+		return PROGRAM_USUAL;
+	for (unsigned int i = 0; i < header->e_phnum; i++) {
+		ElfW(Phdr) segment;
+
+		if (!read_at(fd, &segment, sizeof(segment), header->e_phoff + i * sizeof(segment)) ||
+		    segment.p_type == PT_INTERP)
+			return PROGRAM_USUAL;
+	}
+	return PROGRAM_STATIC;
+}
+
+static bool is_privileged(int fd)
+{
+	struct stat info;
+
+	if (fstat(fd, &info) < 0)
+		return false;
+	/* The superuser's own set-user-ID program gains nothing, and is not told to be careful. */
+	return ((info.st_mode & S_ISUID) && info.st_uid != getuid()) ||
+	       ((info.st_mode & S_ISGID) && (info.st_mode & S_IXGRP) &&
+		info.st_gid != getgid()) ||
+	       (getuid() != 0 && fgetxattr(fd, "security.capability", NULL, 0) > 0);
+}
+
+static enum program_kind look_at_file(const char *path)
+{
+	ElfW(Ehdr) header = { 0 };
+	enum program_kind kind = PROGRAM_USUAL;
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	ssize_t got;
+
+	if (fd < 0)
+		return PROGRAM_USUAL;
+	got = pread(fd, &header, sizeof(header), 0);
+	if (got >= 2 && memcmp(&header, "#!", 2) == 0)
+		kind = PROGRAM_SCRIPT;	/* its own mode counts for nothing */
+	else if (is_privileged(fd))
+		kind = PROGRAM_PRIVILEGED;
+	else if (got == sizeof(header) && memcmp(header.e_ident, ELFMAG, SELFMAG) == 0)
+		kind = look_at_elf(fd, &header);
+	(void)close(fd);	/* read only */
+	return kind;
+}
+
+enum program_kind program_look(const char *command, char **ret_path)
+{
+	char *path = find(command);
+	enum program_kind kind = path ? look_at_file(path) : PROGRAM_ABSENT;
+
+	if (ret_path)
+		*ret_path = path;
+	else
+		free(path);
+	return kind;
+}
+
+const char *program_obstacle(enum program_kind kind)
+{
+	switch (kind) {
+	case PROGRAM_STATIC:
+		return "it is linked statically, so it cannot load layers";
+	case PROGRAM_PRIVILEGED:
+		return "it runs with other privileges, so loaders load no layers";
+	case PROGRAM_FOREIGN:
+		return "it is for another architecture than the layers";
+	default:
+		return NULL;
+	}
 }

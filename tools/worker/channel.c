@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* channel: the form of records. */
-#include "tools/worker/channel.h"
+#include "tools/worker/worker_process.h"
 
 #include <string.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* confine: two mechanisms of the kernel, by their system calls: the C library has none of them. */
-#include "tools/worker/confine.h"
+#include "tools/worker/worker_process.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -3,12 +3,13 @@
  * idle: what the kernel offers for work that nobody waits for, best effort: all of it is allowed, as
  * a rule. The services' units have the same for their control groups (tools/service).
  */
-#include "tools/worker/idle.h"
+#include "tools/worker/worker_process.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <sched.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
@@ -18,12 +19,14 @@
 #include "common/clock.h"
 #include "common/file.h"
 #include "common/listing.h"
+#include "tools/memory.h"
 
 #define NS_PER_S UINT64_C(1000000000)
 #define SUPPLIES "/sys/class/power_supply"
 /* Asking some machines for their battery takes milliseconds. */
 #define LOOK_NS (10 * NS_PER_S)
-#define LINE_MAX_LEN 80
+#define MAX_TEXT 4096
+#define FEW_PROCESSES 1000	/* a worker, its compilers, and their threads */
 /* Of ioprio_set(2), which the C library does not have. */
 #define THIS_PROCESS 1
 #define IDLE_CLASS (3 << 13)
@@ -49,16 +52,26 @@ void idle_lower_session(void)
 		(void)close(fd);	/* it was done, or cannot be */
 }
 
+/* What the kernel shows in a file, whose path it takes. NULL: it cannot be read. For free. */
+static char *read_shown(char *path)
+{
+	struct cmn_buffer shown = { 0 };
+	char *text = NULL;
+
+	if (cmn_file_read_shown(path, MAX_TEXT, &shown) == CMN_OK)
+		text = memory_string(&shown);
+	cmn_buffer_release(&shown);
+	free(path);
+	return text;
+}
+
 static bool supply_says(const char *supplies, const char *name, const char *what, const char *value)
 {
-	char path[400];
-	struct cmn_buffer text = { 0 };
-	bool says = false;
+	char *text = read_shown(memory_printf("%s/%s/%s", supplies, name, what));
+	size_t len = strlen(value);
+	bool says = text && strlen(text) == len + 1 && memcmp(text, value, len) == 0;
 
-	if (snprintf(path, sizeof(path), "%s/%s/%s", supplies, name, what) < (int)sizeof(path) &&
-	    cmn_file_read_shown(path, LINE_MAX_LEN, &text) == CMN_OK && !text.failed)
-		says = text.len == strlen(value) + 1 && memcmp(text.data, value, text.len - 1) == 0;
-	cmn_buffer_release(&text);
+	free(text);
 	return says;
 }
 
@@ -115,4 +128,47 @@ bool idle_lets_begin(struct idle *idle)
 		idle->next_look = now + LOOK_NS;
 	}
 	return !idle->on_battery && now < idle->end;
+}
+
+/* systemd bounds processes nearly everywhere, high; the other bounds are set by people. */
+static bool is_limited(const char *group)
+{
+	static const struct {
+		const char *bound, *used;	/* NULL: any bound counts */
+	} rows[] = {
+		{ "/cpu.max", NULL }, { "/memory.max", NULL }, { "/memory.high", NULL },
+		{ "/pids.max", "/pids.current" },
+	};
+	bool limited = false;
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		char *bound = read_shown(memory_printf("%s%s", group, rows[i].bound));
+		char *used = rows[i].used ? read_shown(memory_printf("%s%s", group, rows[i].used)) : NULL;
+
+		if (bound && strncmp(bound, "max", strlen("max")) != 0)
+			limited = limited || !rows[i].used ||
+				  strtol(bound, NULL, 10) - strtol(used ? used : "0", NULL, 10) < FEW_PROCESSES;
+		free(bound);
+		free(used);
+	}
+	return limited;
+}
+
+bool idle_is_limited(const char *own, const char *root)
+{
+	char *groups = read_shown(memory_copy(own)), *group = NULL;
+	const char *at = groups ? strstr(groups, "0::/") : NULL;
+	bool limited = false;
+
+	if (at)
+		group = memory_printf("%s%.*s", root, (int)strcspn(at + 3, "\n"), at + 3);
+	/* Up to the root, which a namespace or a container shows with bounds of its own. */
+	for (char *end = group ? group + strlen(group) : NULL; end && end >= group + strlen(root) && !limited;
+	     end = strrchr(group, '/')) {
+		*end = '\0';
+		limited = is_limited(group);
+	}
+	free(group);
+	free(groups);
+	return limited;
 }

@@ -1,114 +1,110 @@
 /* SPDX-License-Identifier: MIT */
-/* worker_level_zero: Level Zero's modules, of one input or several; its loader's functions by their names. */
-#include "tools/worker/level_zero_loader.h"
+/*
+ * worker_level_zero: builds Level Zero's modules, of one input or several, as applications did; asks the
+ * loader that programs get for itself, its drivers and their devices. This command is not linked with the
+ * loader; once loaded it stays.
+ */
+#include <stdbool.h>	/* ze_loader.h 1.32 uses bool without it */
+#include <stddef.h>
+#include <stdint.h>
 
+#include <level_zero/ze_api.h>
+#include <level_zero/loader/ze_loader.h>
+
+#include <inttypes.h>
+#include <link.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "cachecore/key.h"
+#include "common/clock.h"
 #include "tools/memory.h"
-#include "tools/replay/replay_entries.h"
-#include "tools/worker/channel.h"
-#include "tools/worker/worker.h"
+#include "tools/replay/replay.h"
+#include "tools/tool.h"
+#include "tools/worker/worker_process.h"
 
-/*
- * A kernel that stores 7. Assembled (spirv-as --target-env opencl1.2) from:
- *
- *               OpCapability Addresses
- *               OpCapability Kernel
- *               OpMemoryModel Physical64 OpenCL
- *               OpEntryPoint Kernel %doctor "doctor"
- *       %uint = OpTypeInt 32 0
- *       %void = OpTypeVoid
- *    %pointer = OpTypePointer CrossWorkgroup %uint
- *       %kind = OpTypeFunction %void %pointer
- *      %seven = OpConstant %uint 7
- *     %doctor = OpFunction %void None %kind
- *        %out = OpFunctionParameter %pointer
- *      %entry = OpLabel
- *               OpStore %out %seven Aligned 4
- *               OpReturn
- *               OpFunctionEnd
- */
-static const uint32_t module_il[] = {
-	0x07230203, 0x00010000, 0x00070000, 0x00000009, 0x00000000, 0x00020011,
-	0x00000004, 0x00020011, 0x00000006, 0x0003000e, 0x00000002, 0x00000002,
-	0x0005000f, 0x00000006, 0x00000001, 0x74636f64, 0x0000726f, 0x00040015,
-	0x00000002, 0x00000020, 0x00000000, 0x00020013, 0x00000003, 0x00040020,
-	0x00000004, 0x00000005, 0x00000002, 0x00040021, 0x00000005, 0x00000003,
-	0x00000004, 0x0004002b, 0x00000002, 0x00000006, 0x00000007, 0x00050036,
-	0x00000003, 0x00000001, 0x00000000, 0x00000005, 0x00030037, 0x00000004,
-	0x00000007, 0x000200f8, 0x00000008, 0x0005003e, 0x00000007, 0x00000006,
-	0x00000002, 0x00000004, 0x000100fd, 0x00010038,
+enum { MAX_DRIVERS = 16, MAX_DEVICES = 64, MAX_COMPONENTS = 32 };
+
+/* What this command calls; the optional ones came after Level Zero 1.0. */
+#define LOADER_FUNCTIONS(NEEDED, OPTIONAL)                 \
+	NEEDED(init, zeInit)                                          \
+	NEEDED(get_drivers, zeDriverGet)                              \
+	NEEDED(get_driver_properties, zeDriverGetProperties)          \
+	NEEDED(get_devices, zeDeviceGet)                              \
+	NEEDED(get_sub_devices, zeDeviceGetSubDevices)                \
+	NEEDED(get_device_properties, zeDeviceGetProperties)          \
+	NEEDED(create_context, zeContextCreate)                       \
+	NEEDED(destroy_context, zeContextDestroy)                     \
+	NEEDED(create_module, zeModuleCreate)                         \
+	NEEDED(destroy_module, zeModuleDestroy)                       \
+	NEEDED(get_native, zeModuleGetNativeBinary)                   \
+	OPTIONAL(get_function, zeDriverGetExtensionFunctionAddress)   \
+	OPTIONAL(get_versions, zelLoaderGetVersions)
+
+#define MEMBER(member, function) __typeof__(&(function))(member);
+struct loader {
+	LOADER_FUNCTIONS(MEMBER, MEMBER)
 };
 
-#define NEEDED(member, function) { #function, offsetof(struct level_zero_loader, member), true },
-#define OPTIONAL(member, function) { #function, offsetof(struct level_zero_loader, member), false },
+#define NEEDED(member, function) { #function, offsetof(struct loader, member), true },
+#define OPTIONAL(member, function) { #function, offsetof(struct loader, member), false },
 
-const char *level_zero_loader_load(struct level_zero_loader *ret)
+/* NULL, or why not. *ret is zeroed by the caller. */
+static const char *load(struct loader *ret)
 {
-	static const struct worker_function functions[] = { LEVEL_ZERO_LOADER_FUNCTIONS(NEEDED, OPTIONAL) };
+	static const struct worker_function functions[] = { LOADER_FUNCTIONS(NEEDED, OPTIONAL) };
 
 	return worker_load("libze_loader.so.1", functions, sizeof(functions) / sizeof(functions[0]), ret,
 			   "it lacks functions of Level Zero 1.0");
 }
 
-ze_result_t level_zero_loader_drivers(const struct level_zero_loader *loader,
-				      ze_driver_handle_t ret[MAX_LZ_DRIVERS], uint32_t *ret_count)
+/* Starts all drivers, and lists them. What did not succeed is the result. */
+static ze_result_t list_drivers(const struct loader *loader, ze_driver_handle_t ret[MAX_DRIVERS],
+				uint32_t *ret_count)
 {
 	ze_result_t result = loader->init(0);
 
 	*ret_count = 0;
 	if (result == ZE_RESULT_SUCCESS)
 		result = loader->get_drivers(ret_count, NULL);
-	if (result == ZE_RESULT_SUCCESS && *ret_count > MAX_LZ_DRIVERS)
+	if (result == ZE_RESULT_SUCCESS && *ret_count > MAX_DRIVERS)
 		result = ZE_RESULT_ERROR_INVALID_SIZE;
 	if (result == ZE_RESULT_SUCCESS)
 		result = loader->get_drivers(ret_count, ret);
 	return result;
 }
 
-uint32_t level_zero_loader_devices(const struct level_zero_loader *loader,
-				   ze_driver_handle_t driver,
-				   ze_device_handle_t ret[MAX_LZ_DEVICES])
+/* How many there are; 0 also where the driver does not say. */
+static uint32_t list_devices(const struct loader *loader, ze_driver_handle_t driver,
+			     ze_device_handle_t ret[MAX_DEVICES])
 {
 	uint32_t count = 0;
 
 	/* As many as there are: Intel's driver 22.43 fills a longer list with what is no device. */
 	if (loader->get_devices(driver, &count, NULL) != ZE_RESULT_SUCCESS ||
-	    count > MAX_LZ_DEVICES ||
+	    count > MAX_DEVICES ||
 	    loader->get_devices(driver, &count, ret) != ZE_RESULT_SUCCESS)
 		return 0;
 	return count;
 }
 
-uint32_t level_zero_loader_sub_devices(const struct level_zero_loader *loader,
-				       ze_device_handle_t device,
-				       ze_device_handle_t ret[MAX_LZ_DEVICES])
+static uint32_t list_sub_devices(const struct loader *loader, ze_device_handle_t device,
+				 ze_device_handle_t ret[MAX_DEVICES])
 {
 	uint32_t count = 0;
 
 	if (loader->get_sub_devices(device, &count, NULL) != ZE_RESULT_SUCCESS || !count ||
-	    count > MAX_LZ_DEVICES ||
+	    count > MAX_DEVICES ||
 	    loader->get_sub_devices(device, &count, ret) != ZE_RESULT_SUCCESS)
 		return 0;
 	return count;
 }
 
-ze_module_desc_t level_zero_loader_small_module(void)
-{
-	return (ze_module_desc_t){
-		.stype = ZE_STRUCTURE_TYPE_MODULE_DESC,
-		.format = ZE_MODULE_FORMAT_IL_SPIRV,
-		.inputSize = sizeof(module_il),
-		.pInputModule = (const uint8_t *)module_il,
-	};
-}
-
 /* What an application gets: found, and its drivers started, once. */
 struct machine {
-	struct level_zero_loader loader;
-	ze_driver_handle_t drivers[MAX_LZ_DRIVERS];
+	struct loader loader;
+	ze_driver_handle_t drivers[MAX_DRIVERS];
 	uint32_t driver_count;
 	bool started;
 };
@@ -117,9 +113,9 @@ static int start(struct machine *machine)
 {
 	if (machine->started)
 		return WORKER_BUILT;
-	if (level_zero_loader_load(&machine->loader))
+	if (load(&machine->loader))
 		return WORKER_UNABLE;
-	if (level_zero_loader_drivers(&machine->loader, machine->drivers,
+	if (list_drivers(&machine->loader, machine->drivers,
 				      &machine->driver_count) != ZE_RESULT_SUCCESS)
 		return WORKER_ABSENT;
 	machine->started = true;
@@ -170,15 +166,15 @@ static bool device_is(const struct machine *machine, ze_device_handle_t device, 
 static ze_device_handle_t find_device(const struct machine *machine, ze_driver_handle_t driver,
 				      struct cmn_view key)
 {
-	ze_device_handle_t devices[MAX_LZ_DEVICES], parts[MAX_LZ_DEVICES];
-	uint32_t count = level_zero_loader_devices(&machine->loader, driver, devices);
+	ze_device_handle_t devices[MAX_DEVICES], parts[MAX_DEVICES];
+	uint32_t count = list_devices(&machine->loader, driver, devices);
 
 	for (uint32_t i = 0; i < count; i++) {
 		uint32_t part_count;
 
 		if (device_is(machine, devices[i], key))
 			return devices[i];
-		part_count = level_zero_loader_sub_devices(&machine->loader, devices[i], parts);
+		part_count = list_sub_devices(&machine->loader, devices[i], parts);
 		for (uint32_t j = 0; j < part_count; j++) {
 			if (device_is(machine, parts[j], key))
 				return parts[j];
@@ -195,8 +191,7 @@ struct module {
 	size_t *sizes;
 	const uint8_t **inputs;
 	char *flags;
-	char **input_flags;
-	const char **given_flags;
+	const char **input_flags;		/* of each input, its own; NULL: none */
 	ze_module_constants_t *constants;	/* of each input */
 	const ze_module_constants_t **given_constants;
 };
@@ -204,7 +199,7 @@ struct module {
 static void release_module(struct module *module)
 {
 	for (uint32_t i = 0; i < module->count; i++) {
-		free(module->input_flags[i]);
+		free((void *)module->input_flags[i]);
 		free((void *)module->constants[i].pConstantIds);
 		free((void *)module->constants[i].pConstantValues);
 	}
@@ -212,7 +207,6 @@ static void release_module(struct module *module)
 	free(module->inputs);
 	free(module->flags);
 	free(module->input_flags);
-	free(module->given_flags);
 	free(module->constants);
 	free(module->given_constants);
 }
@@ -223,7 +217,6 @@ static void make_room(struct module *module, uint32_t count)
 	module->sizes = memory_new(count, sizeof(*module->sizes));
 	module->inputs = memory_new(count, sizeof(*module->inputs));
 	module->input_flags = memory_new(count, sizeof(*module->input_flags));
-	module->given_flags = memory_new(count, sizeof(*module->given_flags));
 	module->constants = memory_new(count, sizeof(*module->constants));
 	module->given_constants = memory_new(count, sizeof(*module->given_constants));
 }
@@ -262,7 +255,7 @@ static bool read_inputs(struct module *module, struct cmn_view key)
 		module->sizes[i] = field.len;
 		module->inputs[i] = field.data;
 		if (replay_key_field(key, "input.options", i, &field))
-			module->given_flags[i] = module->input_flags[i] = memory_copy_view(field);
+			module->input_flags[i] = memory_copy_view(field);
 	}
 	for (unsigned int i = 0; replay_key_field(key, "constant", i, &field); i++) {
 		if (!add_constant(module, field))
@@ -275,7 +268,7 @@ static bool read_inputs(struct module *module, struct cmn_view key)
 static bool says_something(const struct module *module)
 {
 	for (uint32_t i = 0; i < module->count; i++) {
-		if (module->given_flags[i] && *module->given_flags[i])
+		if (module->input_flags[i] && *module->input_flags[i])
 			return true;
 	}
 	return false;
@@ -315,7 +308,7 @@ static bool read_module(struct cmn_view key, struct module *ret)
 		.count = count,
 		.inputSizes = ret->sizes,
 		.pInputModules = ret->inputs,
-		.pBuildFlags = says_something(ret) ? ret->given_flags : NULL,
+		.pBuildFlags = says_something(ret) ? ret->input_flags : NULL,
 		.pConstants = constants ? ret->given_constants : NULL,
 	};
 	ret->desc.pNext = &ret->program;
@@ -325,7 +318,7 @@ static bool read_module(struct cmn_view key, struct module *ret)
 static int create(const struct machine *machine, ze_driver_handle_t driver,
 		  ze_device_handle_t device, const ze_module_desc_t *desc)
 {
-	const struct level_zero_loader *loader = &machine->loader;
+	const struct loader *loader = &machine->loader;
 	const ze_context_desc_t context_desc = { .stype = ZE_STRUCTURE_TYPE_CONTEXT_DESC };
 	ze_context_handle_t context;
 	ze_module_handle_t module;
@@ -382,4 +375,225 @@ int worker_level_zero_build(const struct cc_recipe *recipe)
 		flush(&machine, driver);
 	}
 	return code;
+}
+
+/* Questions. */
+
+/*
+ * A kernel that stores 7. Assembled (spirv-as --target-env opencl1.2) from:
+ *
+ *               OpCapability Addresses
+ *               OpCapability Kernel
+ *               OpMemoryModel Physical64 OpenCL
+ *               OpEntryPoint Kernel %doctor "doctor"
+ *       %uint = OpTypeInt 32 0
+ *       %void = OpTypeVoid
+ *    %pointer = OpTypePointer CrossWorkgroup %uint
+ *       %kind = OpTypeFunction %void %pointer
+ *      %seven = OpConstant %uint 7
+ *     %doctor = OpFunction %void None %kind
+ *        %out = OpFunctionParameter %pointer
+ *      %entry = OpLabel
+ *               OpStore %out %seven Aligned 4
+ *               OpReturn
+ *               OpFunctionEnd
+ */
+static const uint32_t module_il[] = {
+	0x07230203, 0x00010000, 0x00070000, 0x00000009, 0x00000000, 0x00020011,
+	0x00000004, 0x00020011, 0x00000006, 0x0003000e, 0x00000002, 0x00000002,
+	0x0005000f, 0x00000006, 0x00000001, 0x74636f64, 0x0000726f, 0x00040015,
+	0x00000002, 0x00000020, 0x00000000, 0x00020013, 0x00000003, 0x00040020,
+	0x00000004, 0x00000005, 0x00000002, 0x00040021, 0x00000005, 0x00000003,
+	0x00000004, 0x0004002b, 0x00000002, 0x00000006, 0x00000007, 0x00050036,
+	0x00000003, 0x00000001, 0x00000000, 0x00000005, 0x00030037, 0x00000004,
+	0x00000007, 0x000200f8, 0x00000008, 0x0005003e, 0x00000007, 0x00000006,
+	0x00000002, 0x00000004, 0x000100fd, 0x00010038,
+};
+
+/* false: said why. */
+static bool load_and_say(struct loader *ret)
+{
+	const char *lack;
+
+	channel_asking("the Level Zero loader");
+	lack = load(ret);
+	return worker_say_loader(lack, (const void *)ret->init);
+}
+
+static void say_loader_version(const struct loader *loader)
+{
+	zel_component_version_t versions[MAX_COMPONENTS];
+	size_t count = 0;
+
+	if (!loader->get_versions || loader->get_versions(&count, NULL) != ZE_RESULT_SUCCESS ||
+	    count > MAX_COMPONENTS ||
+	    loader->get_versions(&count, versions) != ZE_RESULT_SUCCESS)
+		return;
+	for (size_t i = 0; i < count; i++) {
+		char text[48];
+
+		if (strcmp(versions[i].component_name, "loader") != 0)
+			continue;
+		(void)snprintf(text, sizeof(text), "%d.%d.%d",
+			       versions[i].component_lib_version.major,
+			       versions[i].component_lib_version.minor,
+			       versions[i].component_lib_version.patch);	/* it fits */
+		(void)channel_say("named", "Level Zero loader", text);
+	}
+}
+
+static int fail(const char *what, ze_result_t result)
+{
+	char number[48];
+
+	(void)snprintf(number, sizeof(number), "Level Zero error 0x%x",
+		       (unsigned int)result);	/* it fits */
+	(void)channel_say("failed", what, number);
+	return TOOL_FAILED;
+}
+
+/* false: said why. */
+static bool get_drivers(const struct loader *loader,
+			ze_driver_handle_t ret[MAX_DRIVERS], uint32_t *ret_count)
+{
+	ze_result_t result;
+
+	channel_asking("all Level Zero drivers to start");
+	result = list_drivers(loader, ret, ret_count);
+	if (result != ZE_RESULT_SUCCESS)
+		(void)fail("zeInit", result);	/* its result is the caller's exit code */
+	return result == ZE_RESULT_SUCCESS;
+}
+
+/* Drivers' files are named so; the loader and layers too. */
+static int say_library(struct dl_phdr_info *info, size_t size, void *data)
+{
+	const char *slash = info->dlpi_name ? strrchr(info->dlpi_name, '/') : NULL;
+
+	(void)size;
+	(void)data;
+	if (slash && strncmp(slash + 1, "libze_", 6) == 0 &&
+	    strncmp(slash + 1, "libze_loader", 12) != 0 && !strstr(slash + 1, "_layer.so"))
+		(void)channel_say("library", info->dlpi_name);
+	return 0;
+}
+
+static void say_driver(const struct loader *loader, uint32_t place,
+		       ze_driver_handle_t driver)
+{
+	ze_driver_properties_t properties = { .stype = ZE_STRUCTURE_TYPE_DRIVER_PROPERTIES };
+	ze_device_handle_t devices[MAX_DEVICES];
+	char number[16], version[48] = "";
+	uint32_t count;
+
+	(void)snprintf(number, sizeof(number), "%" PRIu32, place);	/* it fits */
+	/* As Intel's driver packs it. */
+	if (loader->get_driver_properties(driver, &properties) == ZE_RESULT_SUCCESS)
+		(void)snprintf(version, sizeof(version), "%u.%u.%u",
+			       (unsigned int)(properties.driverVersion >> 24),
+			       (unsigned int)(properties.driverVersion >> 16 & 0xff),
+			       (unsigned int)(properties.driverVersion & 0xffff));
+	(void)channel_say("platform", number, "Level Zero", version);
+	count = list_devices(loader, driver, devices);
+	for (uint32_t i = 0; i < count; i++) {
+		ze_device_properties_t device = { .stype = ZE_STRUCTURE_TYPE_DEVICE_PROPERTIES };
+		char at[16];
+
+		(void)snprintf(at, sizeof(at), "%" PRIu32, i);	/* it fits */
+		if (loader->get_device_properties(devices[i], &device) == ZE_RESULT_SUCCESS)
+			(void)channel_say("device", number, at, device.name, version);
+	}
+}
+
+int probe_level_zero(int argc, char **argv)
+{
+	ze_driver_handle_t drivers[MAX_DRIVERS];
+	struct loader loader = { 0 };
+	uint32_t count = 0;
+	bool answered;
+
+	(void)argc;
+	(void)argv;
+	if (!load_and_say(&loader))
+		return TOOL_FAILED;
+	answered = get_drivers(&loader, drivers, &count);
+	say_loader_version(&loader);
+	worker_say_layers();
+	(void)dl_iterate_phdr(say_library, NULL);	/* its result is the callback's */
+	if (!answered)
+		return TOOL_FAILED;
+	channel_asking("the drivers for their devices");
+	for (uint32_t i = 0; i < count; i++)
+		say_driver(&loader, i, drivers[i]);
+	channel_asking("the drivers to end");
+	return TOOL_OK;
+}
+
+static int build_small(const struct loader *loader, ze_driver_handle_t driver,
+		 ze_device_handle_t device)
+{
+	const ze_context_desc_t context_desc = { .stype = ZE_STRUCTURE_TYPE_CONTEXT_DESC };
+	const ze_module_desc_t desc = {
+		.stype = ZE_STRUCTURE_TYPE_MODULE_DESC, .format = ZE_MODULE_FORMAT_IL_SPIRV,
+		.inputSize = sizeof(module_il), .pInputModule = (const uint8_t *)module_il,
+	};
+	ze_context_handle_t context;
+	ze_module_handle_t module;
+	ze_result_t result;
+	char number[32];
+	uint64_t start;
+
+	result = loader->create_context(driver, &context_desc, &context);
+	if (result != ZE_RESULT_SUCCESS)
+		return fail("zeContextCreate", result);
+	start = cmn_clock_monotonic();
+	result = loader->create_module(context, device, &desc, &module, NULL);
+	if (result != ZE_RESULT_SUCCESS)
+		return fail("zeModuleCreate", result);
+	(void)snprintf(number, sizeof(number), "%" PRIu64,
+		       cmn_clock_monotonic() - start);	/* it fits */
+	(void)channel_say("built", number);
+	channel_asking("the driver to end");
+	return TOOL_OK;
+}
+
+/* Also their sub-devices. What cannot be built says why, and is no failure. */
+static int build_small_for_all(const struct loader *loader, const ze_driver_handle_t *drivers,
+			 uint32_t driver_count)
+{
+	for (uint32_t i = 0; i < driver_count; i++) {
+		ze_device_handle_t devices[MAX_DEVICES], parts[MAX_DEVICES];
+		uint32_t count = list_devices(loader, drivers[i], devices);
+
+		for (uint32_t j = 0; j < count; j++) {
+			uint32_t part_count = list_sub_devices(loader, devices[j], parts);
+
+			(void)build_small(loader, drivers[i], devices[j]);
+			for (uint32_t k = 0; k < part_count; k++)
+				(void)build_small(loader, drivers[i], parts[k]);
+		}
+	}
+	worker_say_mapped();
+	return TOOL_OK;
+}
+
+int probe_level_zero_build(int argc, char **argv)
+{
+	unsigned long at = argc > 2 ? strtoul(argv[1], NULL, 10) : 0;
+	unsigned long place = argc > 2 ? strtoul(argv[2], NULL, 10) : 0;
+	ze_driver_handle_t drivers[MAX_DRIVERS];
+	ze_device_handle_t devices[MAX_DEVICES];
+	struct loader loader = { 0 };
+	uint32_t count = 0;
+
+	if (!load_and_say(&loader) || !get_drivers(&loader, drivers, &count))
+		return TOOL_FAILED;
+	if (argc < 3)
+		return build_small_for_all(&loader, drivers, count);
+	if (at >= count || place >= list_devices(&loader, drivers[at], devices)) {
+		(void)channel_say("failed", "device", "it is no longer there");
+		return TOOL_FAILED;
+	}
+	channel_asking("the driver to build a small module");
+	return build_small(&loader, drivers[at], devices[place]);
 }

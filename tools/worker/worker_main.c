@@ -4,7 +4,7 @@
  * asks loaders and drivers. Runs with the environment that is due, and may be killed at any time.
  */
 #include "tools/memory.h"
-#include "tools/worker/worker.h"
+#include "tools/worker/worker_process.h"
 
 #include <dlfcn.h>
 #include <errno.h>
@@ -18,9 +18,8 @@
 
 #include "cachecore/disk/writer/recipes.h"
 #include "cachecore/manifest.h"
-#include "tools/replay/replay_entries.h"
+#include "tools/replay/replay.h"
 #include "tools/tool.h"
-#include "tools/worker/channel.h"
 
 bool worker_is_unwanted(uint64_t size)
 {

@@ -1,30 +1,73 @@
 /* SPDX-License-Identifier: MIT */
-/* worker_opencl: OpenCL's programs, compiled objects, libraries and links; its loader's functions. */
-#include "tools/worker/opencl_loader.h"
+/*
+ * worker_opencl: builds OpenCL's programs, compiled objects, libraries and links as applications did; asks
+ * the loader that programs get for itself, its drivers and their devices, and whether the layer is
+ * between. This command is not linked with the loader; once loaded it stays.
+ */
+#define CL_TARGET_OPENCL_VERSION 300
+#define CL_USE_DEPRECATED_OPENCL_1_1_APIS
+#include <CL/cl.h>
+#include <CL/cl_icd.h>
 
+#include <dlfcn.h>
+#include <inttypes.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/clock.h"
 #include "tools/memory.h"
-#include "tools/replay/replay_entries.h"
-#include "tools/worker/channel.h"
-#include "tools/worker/worker.h"
+#include "tools/replay/replay.h"
+#include "tools/tool.h"
+#include "tools/worker/worker_process.h"
 
-#define NEEDED(member, function) { #function, offsetof(struct opencl_loader, member), true },
-#define OPTIONAL(member, function) { #function, offsetof(struct opencl_loader, member), false },
+/* What this command calls; the optional ones came after OpenCL 1.1. */
+#define LOADER_FUNCTIONS(NEEDED, OPTIONAL)                                          \
+	NEEDED(get_platforms, clGetPlatformIDs)                                     \
+	NEEDED(get_platform_info, clGetPlatformInfo)                                \
+	NEEDED(get_devices, clGetDeviceIDs)                                         \
+	NEEDED(get_device_info, clGetDeviceInfo)                                    \
+	NEEDED(get_function, clGetExtensionFunctionAddress)                         \
+	NEEDED(create_context, clCreateContext)                                     \
+	NEEDED(release_context, clReleaseContext)                                   \
+	NEEDED(create_with_source, clCreateProgramWithSource)                       \
+	NEEDED(build, clBuildProgram)                                               \
+	NEEDED(get_program_info, clGetProgramInfo)                                  \
+	NEEDED(release_program, clReleaseProgram)                                   \
+	NEEDED(create_kernel, clCreateKernel)                                       \
+	OPTIONAL(get_platform_function, clGetExtensionFunctionAddressForPlatform)   \
+	OPTIONAL(create_with_il, clCreateProgramWithIL)                             \
+	OPTIONAL(set_constant, clSetProgramSpecializationConstant)                  \
+	OPTIONAL(compile, clCompileProgram)                                         \
+	OPTIONAL(link, clLinkProgram)
 
-const char *opencl_loader_load(struct opencl_loader *ret)
+#define MEMBER(member, function) __typeof__(&(function))(member);
+struct loader {
+	LOADER_FUNCTIONS(MEMBER, MEMBER)
+};
+
+enum {
+	MAX_PLATFORMS = 64,
+	MAX_DEVICES = 64,
+	MAX_DEPTH = 16,	/* of libraries in libraries: more than anybody makes */
+};
+
+#define NEEDED(member, function) { #function, offsetof(struct loader, member), true },
+#define OPTIONAL(member, function) { #function, offsetof(struct loader, member), false },
+
+/* NULL, or why not. *ret is zeroed by the caller. */
+static const char *load(struct loader *ret)
 {
-	static const struct worker_function functions[] = { OPENCL_LOADER_FUNCTIONS(NEEDED, OPTIONAL) };
+	static const struct worker_function functions[] = { LOADER_FUNCTIONS(NEEDED, OPTIONAL) };
 
 	return worker_load("libOpenCL.so.1", functions, sizeof(functions) / sizeof(functions[0]), ret,
 			   "it lacks functions of OpenCL 1.1");
 }
 
-cl_uint opencl_loader_platforms(const struct opencl_loader *loader,
-				cl_platform_id ret[MAX_PLATFORMS])
+/* How many there are; 0 also where the loader does not say. */
+static cl_uint list_platforms(const struct loader *loader, cl_platform_id ret[MAX_PLATFORMS])
 {
 	cl_uint count = 0;
 
@@ -33,8 +76,8 @@ cl_uint opencl_loader_platforms(const struct opencl_loader *loader,
 	return count < MAX_PLATFORMS ? count : MAX_PLATFORMS;
 }
 
-cl_uint opencl_loader_devices(const struct opencl_loader *loader, cl_platform_id platform,
-			      cl_device_id ret[MAX_DEVICES])
+static cl_uint list_devices(const struct loader *loader, cl_platform_id platform,
+			    cl_device_id ret[MAX_DEVICES])
 {
 	cl_uint count = 0;
 
@@ -44,10 +87,8 @@ cl_uint opencl_loader_devices(const struct opencl_loader *loader, cl_platform_id
 	return count < MAX_DEVICES ? count : MAX_DEVICES;
 }
 
-enum { MAX_DEPTH = 16 };	/* of libraries in libraries: more than anybody makes */
-
 /* Whether a device says so of itself. */
-static bool device_says(const struct opencl_loader *loader, cl_device_id device, cl_device_info what,
+static bool device_says(const struct loader *loader, cl_device_id device, cl_device_info what,
 			struct cmn_view text)
 {
 	char said[1024] = "";	/* as the key has it */
@@ -56,7 +97,7 @@ static bool device_says(const struct opencl_loader *loader, cl_device_id device,
 	       cmn_view_equal(cmn_view_of(said), text);
 }
 
-static bool platform_is(const struct opencl_loader *loader, cl_platform_id platform,
+static bool platform_is(const struct loader *loader, cl_platform_id platform,
 			struct cmn_view name)
 {
 	char text[1024] = "";
@@ -82,7 +123,7 @@ static bool has_device(const struct target *target, cl_device_id device)
 }
 
 /* The one at its old place, if it has this name, else the first of the name that is not taken. */
-static bool add_device(const struct opencl_loader *loader, const struct cc_recipe *recipe,
+static bool add_device(const struct loader *loader, const struct cc_recipe *recipe,
 		       struct cmn_view name, const cl_device_id *devices, cl_uint count,
 		       struct target *target)
 {
@@ -105,11 +146,11 @@ static bool add_device(const struct opencl_loader *loader, const struct cc_recip
 	return false;
 }
 
-static bool choose_devices(const struct opencl_loader *loader, const struct cc_recipe *recipe,
+static bool choose_devices(const struct loader *loader, const struct cc_recipe *recipe,
 			   cl_platform_id platform, struct target *ret)
 {
 	cl_device_id devices[MAX_DEVICES];
-	cl_uint count = opencl_loader_devices(loader, platform, devices);
+	cl_uint count = list_devices(loader, platform, devices);
 	struct cmn_view name;
 
 	*ret = (struct target){ .platform = platform };
@@ -121,7 +162,7 @@ static bool choose_devices(const struct opencl_loader *loader, const struct cc_r
 }
 
 /* Whether the devices say that they are of the driver's version that the key has. */
-static bool has_versions(const struct opencl_loader *loader, const struct cc_recipe *recipe,
+static bool has_versions(const struct loader *loader, const struct cc_recipe *recipe,
 			 const struct target *target)
 {
 	struct cmn_view version;
@@ -138,11 +179,11 @@ static bool has_versions(const struct opencl_loader *loader, const struct cc_rec
  * Several drivers may have a platform of that name: those of the version first. The i-th of them.
  * false: this machine has no more such platforms with such devices.
  */
-static bool choose_target(const struct opencl_loader *loader, const struct cc_recipe *recipe,
+static bool choose_target(const struct loader *loader, const struct cc_recipe *recipe,
 			  cl_uint i, struct target *ret)
 {
 	cl_platform_id platforms[MAX_PLATFORMS];
-	cl_uint count = opencl_loader_platforms(loader, platforms);
+	cl_uint count = list_platforms(loader, platforms);
 	struct cmn_view name, part;
 
 	if (!count || !replay_key_field(recipe->key, "platform.name", 0, &name) ||
@@ -159,7 +200,7 @@ static bool choose_target(const struct opencl_loader *loader, const struct cc_re
 	return false;
 }
 
-static bool set_constants(const struct opencl_loader *loader, cl_program program,
+static bool set_constants(const struct loader *loader, cl_program program,
 			  struct cmn_view key)
 {
 	struct cmn_view field;
@@ -178,7 +219,7 @@ static bool set_constants(const struct opencl_loader *loader, cl_program program
 }
 
 /* NULL: there is no source, or the driver would not. */
-static cl_program create_program(const struct opencl_loader *loader, cl_context context,
+static cl_program create_program(const struct loader *loader, cl_context context,
 				 struct cmn_view key)
 {
 	bool il = replay_key_has(key, "kind", "il") || replay_key_has(key, "kind", "compile-il");
@@ -232,7 +273,7 @@ static cl_int get_arguments(const struct target *target, struct cmn_view key,
 	return CL_SUCCESS;
 }
 
-static cl_int build(const struct opencl_loader *loader, cl_program program,
+static cl_int build(const struct loader *loader, cl_program program,
 		    const struct target *target, struct cmn_view key)
 {
 	struct arguments_of_key given;
@@ -252,7 +293,7 @@ struct headers {
 	cl_uint count;
 };
 
-static void release_headers(const struct opencl_loader *loader, struct headers *headers)
+static void release_headers(const struct loader *loader, struct headers *headers)
 {
 	for (cl_uint i = 0; i < headers->count; i++) {
 		if (headers->programs[i])
@@ -263,7 +304,7 @@ static void release_headers(const struct opencl_loader *loader, struct headers *
 	free(headers->names);
 }
 
-static bool add_header(const struct opencl_loader *loader, cl_context context,
+static bool add_header(const struct loader *loader, cl_context context,
 		       struct headers *headers, struct cmn_view name, struct cmn_view text)
 {
 	const char *data = text.len ? text.data : "";
@@ -277,7 +318,7 @@ static bool add_header(const struct opencl_loader *loader, cl_context context,
 	return headers->programs[at] && error == CL_SUCCESS;
 }
 
-static cl_int compile(const struct opencl_loader *loader, cl_context context, cl_program program,
+static cl_int compile(const struct loader *loader, cl_context context, cl_program program,
 		      const struct target *target, struct cmn_view key)
 {
 	struct headers headers = { 0 };
@@ -301,7 +342,7 @@ static cl_int compile(const struct opencl_loader *loader, cl_context context, cl
 
 /* Where a link's inputs are looked for, and what they are made in. */
 struct workshop {
-	const struct opencl_loader *loader;
+	const struct loader *loader;
 	const struct target *target;
 	cl_context context;
 	const struct objects *objects;
@@ -313,7 +354,7 @@ static int make_link(const struct workshop *workshop, struct cmn_view key, unsig
 /* What no link makes; *ret may be a program that the driver did not build. One of WORKER_…. */
 static int make_program(const struct workshop *workshop, struct cmn_view key, bool compiled, cl_program *ret)
 {
-	const struct opencl_loader *loader = workshop->loader;
+	const struct loader *loader = workshop->loader;
 	cl_int error;
 
 	*ret = compiled && !loader->compile ? NULL : create_program(loader, workshop->context, key);
@@ -431,7 +472,7 @@ static int make_link_of_store(const struct workshop *given, struct cmn_view key,
 	return code;
 }
 
-static uint64_t size_of(const struct opencl_loader *loader, cl_program program)
+static uint64_t size_of(const struct loader *loader, cl_program program)
 {
 	size_t sizes[MAX_DEVICES] = { 0 }, size = 0;
 	uint64_t all = 0;
@@ -445,7 +486,7 @@ static uint64_t size_of(const struct opencl_loader *loader, cl_program program)
 }
 
 /* What the layer has not yet written, it writes now; else when the process ends. */
-static void flush(const struct opencl_loader *loader, cl_platform_id platform)
+static void flush(const struct loader *loader, cl_platform_id platform)
 {
 	void *function = loader->get_platform_function ?
 				 loader->get_platform_function(platform, "ckcache_flush") :
@@ -461,7 +502,7 @@ static void flush(const struct opencl_loader *loader, cl_platform_id platform)
  * A context for the target, which stays for the worker's next recipe: a driver may start its device
  * with the first context and stop it with the last (NVIDIA's, 1.3 s on an H200). NULL: none can be made.
  */
-static cl_context keep_context(const struct opencl_loader *loader, const struct target *target)
+static cl_context keep_context(const struct loader *loader, const struct target *target)
 {
 	static struct target kept;
 	static cl_context context;
@@ -483,7 +524,7 @@ static cl_context keep_context(const struct opencl_loader *loader, const struct 
 	return context;
 }
 
-static int build_for(const struct opencl_loader *loader, const struct target *target,
+static int build_for(const struct loader *loader, const struct target *target,
 		     struct cmn_view key, struct cc_store *store)
 {
 	struct workshop workshop = { .loader = loader, .target = target };
@@ -506,11 +547,11 @@ static int build_for(const struct opencl_loader *loader, const struct target *ta
 
 int worker_opencl_build(const struct cc_recipe *recipe, const char *root, struct cc_store *store)
 {
-	static struct opencl_loader loader;	/* found once */
+	static struct loader loader;	/* found once */
 	int code = WORKER_ABSENT;
 	struct target target;
 
-	if (!loader.build && opencl_loader_load(&loader))
+	if (!loader.build && load(&loader))
 		return WORKER_UNABLE;
 	for (cl_uint i = 0; choose_target(&loader, recipe, i, &target); i++) {
 		code = build_for(&loader, &target, recipe->key, store);
@@ -518,4 +559,238 @@ int worker_opencl_build(const struct cc_recipe *recipe, const char *root, struct
 			break;
 	}
 	return code;
+}
+
+/* Questions. */
+
+#define MAX_TEXT 1024
+
+/* Of ckcache.h, by the name under which the layer hands it out. */
+#define LAYER_FUNCTION "ckcache_version"
+/* Likewise: whether no other layer may change what is built (layers/opencl/key/layers_below.h). */
+#define BELOW_FUNCTION "ckcache_layers_below_are_known"
+/* What both loaders tell of themselves (cl_loader_info of the headers after Debian 12's). */
+enum { LOADER_VERSION = 2, LOADER_NAME = 3, LOADER_VENDOR = 4 };
+
+typedef cl_int(CL_API_CALL *loader_info_fn)(cl_uint name, size_t size, void *value,
+					    size_t *ret_size);
+
+/* false: said why. */
+static bool load_and_say(struct loader *ret)
+{
+	const char *problem;
+
+	channel_asking("the OpenCL loader");
+	problem = load(ret);
+	return worker_say_loader(problem, (const void *)ret->get_platforms);
+}
+
+static void say_loader_name(const struct loader *loader)
+{
+	loader_info_fn info =
+		(loader_info_fn)loader->get_function("clGetICDLoaderInfoOCLICD");
+	char name[MAX_TEXT] = "", version[MAX_TEXT] = "", vendor[MAX_TEXT] = "";
+
+	if (!info || info(LOADER_NAME, sizeof(name), name, NULL) != CL_SUCCESS ||
+	    info(LOADER_VERSION, sizeof(version), version, NULL) != CL_SUCCESS)
+		return;
+	/* ocl-icd's name is everybody's; its vendor is not. */
+	(void)info(LOADER_VENDOR, sizeof(vendor), vendor, NULL);	/* it stays empty */
+	(void)channel_say("named", strstr(vendor, "OCL Icd") ? "ocl-icd" : name, version);
+}
+
+static cl_uint get_platforms(const struct loader *loader, cl_platform_id ret[MAX_PLATFORMS])
+{
+	channel_asking("all OpenCL drivers for their platforms");
+	return list_platforms(loader, ret);
+}
+
+/*
+ * Word 0 of a handle is the driver's dispatch table (cl_khr_icd), whose first
+ * entry is a number since cl_khr_icd 2.0. "": not to be told.
+ */
+static const char *library_of(cl_platform_id platform)
+{
+	const cl_icd_dispatch *dispatch = *(const cl_icd_dispatch *const *)platform;
+	Dl_info info;
+
+	if (!dispatch || !dispatch->clGetPlatformInfo ||
+	    !dladdr((void *)dispatch->clGetPlatformInfo, &info) || !info.dli_fname ||
+	    strstr(info.dli_fname, "/libOpenCL.so"))
+		return "";
+	return info.dli_fname;
+}
+
+static void say_device(const struct loader *loader, const char *platform, cl_uint place,
+		       cl_device_id device)
+{
+	char number[16], name[MAX_TEXT] = "", version[MAX_TEXT] = "";
+	cl_device_type type = 0;
+
+	(void)snprintf(number, sizeof(number), "%u", place);	/* it fits */
+	/* What fails leaves its text empty. */
+	(void)loader->get_device_info(device, CL_DEVICE_NAME, sizeof(name), name, NULL);
+	(void)loader->get_device_info(device, CL_DRIVER_VERSION, sizeof(version), version, NULL);
+	(void)loader->get_device_info(device, CL_DEVICE_TYPE, sizeof(type), &type, NULL);
+	(void)channel_say("device", platform, number, name, version,
+		  type & CL_DEVICE_TYPE_GPU ? "gpu" : "other");
+}
+
+static void say_platform(const struct loader *loader, cl_uint place, cl_platform_id platform)
+{
+	char number[16], name[MAX_TEXT] = "", version[MAX_TEXT] = "", what[MAX_TEXT + 64];
+	cl_device_id devices[MAX_DEVICES];
+	cl_uint count;
+
+	(void)snprintf(number, sizeof(number), "%u", place);	/* it fits */
+	(void)loader->get_platform_info(platform, CL_PLATFORM_NAME, sizeof(name), name, NULL);
+	(void)loader->get_platform_info(platform, CL_PLATFORM_VERSION, sizeof(version), version,
+					NULL);
+	(void)channel_say("platform", number, name, version, library_of(platform));
+	(void)snprintf(what, sizeof(what), "\"%s\" for its devices", name);
+	channel_asking(what);
+	count = list_devices(loader, platform, devices);
+	for (cl_uint i = 0; i < count; i++)
+		say_device(loader, number, i, devices[i]);
+}
+
+static void *layer_function(const struct loader *loader, const cl_platform_id *platforms,
+			    cl_uint count, const char *name)
+{
+	void *function = NULL;
+
+	if (count && loader->get_platform_function)
+		function = loader->get_platform_function(platforms[0], name);
+	return function ? function : loader->get_function(name);
+}
+
+/* Whether the layer answers through the loader, and what it says of others. */
+static void say_active(const struct loader *loader, const cl_platform_id *platforms,
+		       cl_uint count)
+{
+	bool (*below_are_known)(void);
+
+	channel_asking("for the layer");
+	worker_say_layers();
+	if (!layer_function(loader, platforms, count, LAYER_FUNCTION))
+		return;
+	(void)channel_say("active");
+	below_are_known = (bool (*)(void))layer_function(loader, platforms, count, BELOW_FUNCTION);
+	if (below_are_known && !below_are_known())
+		(void)channel_say("below");
+}
+
+int probe_opencl(int argc, char **argv)
+{
+	cl_platform_id platforms[MAX_PLATFORMS];
+	struct loader loader = { 0 };
+	cl_uint count;
+
+	if (!load_and_say(&loader))
+		return TOOL_FAILED;
+	count = get_platforms(&loader, platforms);
+	say_loader_name(&loader);
+	say_active(&loader, platforms, count);
+	for (cl_uint i = 0; i < count; i++)
+		say_platform(&loader, i, platforms[i]);
+	for (int i = 1; i < argc; i++) {
+		char what[MAX_TEXT];
+
+		(void)snprintf(what, sizeof(what), "the driver %s to load", argv[i]);
+		channel_asking(what);
+		if (dlopen(argv[i], RTLD_LAZY | RTLD_LOCAL))
+			(void)channel_say("icd", argv[i]);
+		else
+			(void)channel_say("icd", argv[i], dlerror());
+	}
+	channel_asking("the drivers to end");
+	return TOOL_OK;
+}
+
+static int fail(const char *what, cl_int error)
+{
+	char number[32];
+
+	(void)snprintf(number, sizeof(number), "OpenCL error %d", error);	/* it fits */
+	(void)channel_say("failed", what, number);
+	return TOOL_FAILED;
+}
+
+/* Long enough to be compiled, short enough not to wait for. */
+static const char source[] =
+	"kernel void ckcache_doctor(global float *out, int n)\n"
+	"{\n"
+	"\tfloat sum = 0;\n"
+	"\n"
+	"\tfor (int i = 0; i < n; i++)\n"
+	"\t\tsum += out[i] * sum + i;\n"
+	"\tout[get_global_id(0)] = sum;\n"
+	"}\n";
+
+static int build_small(const struct loader *loader, cl_platform_id platform, cl_device_id device)
+{
+	const cl_context_properties properties[] = {
+		CL_CONTEXT_PLATFORM, (cl_context_properties)platform, 0,
+	};
+	const char *text = source;
+	cl_int error = CL_SUCCESS;
+	cl_context context;
+	cl_program program;
+	char number[32];
+	uint64_t start;
+
+	context = loader->create_context(properties, 1, &device, NULL, NULL, &error);
+	if (!context)
+		return fail("clCreateContext", error);
+	program = loader->create_with_source(context, 1, &text, NULL, &error);
+	if (!program)
+		return fail("clCreateProgramWithSource", error);
+	start = cmn_clock_monotonic();
+	error = loader->build(program, 0, NULL, "", NULL, NULL);
+	if (error != CL_SUCCESS)
+		return fail("clBuildProgram", error);
+	(void)snprintf(number, sizeof(number), "%" PRIu64, cmn_clock_monotonic() - start);
+	if (!loader->create_kernel(program, "ckcache_doctor", &error))
+		return fail("clCreateKernel", error);
+	(void)channel_say("built", number);
+	channel_asking("the driver to end");
+	return TOOL_OK;
+}
+
+/* What cannot be built says why, and is no failure. */
+static int build_small_for_all(const struct loader *loader)
+{
+	cl_platform_id platforms[MAX_PLATFORMS];
+	cl_uint count = get_platforms(loader, platforms);
+
+	for (cl_uint i = 0; i < count; i++) {
+		cl_device_id devices[MAX_DEVICES];
+		cl_uint device_count = list_devices(loader, platforms[i], devices);
+
+		for (cl_uint j = 0; j < device_count; j++)
+			(void)build_small(loader, platforms[i], devices[j]);
+	}
+	worker_say_mapped();
+	return TOOL_OK;
+}
+
+int probe_opencl_build(int argc, char **argv)
+{
+	unsigned long at = argc > 2 ? strtoul(argv[1], NULL, 10) : 0;
+	unsigned long place = argc > 2 ? strtoul(argv[2], NULL, 10) : 0;
+	cl_platform_id platforms[MAX_PLATFORMS];
+	cl_device_id devices[MAX_DEVICES];
+	struct loader loader = { 0 };
+
+	if (!load_and_say(&loader))
+		return TOOL_FAILED;
+	if (argc < 3)
+		return build_small_for_all(&loader);
+	if (at >= get_platforms(&loader, platforms) ||
+	    place >= list_devices(&loader, platforms[at], devices)) {
+		(void)channel_say("failed", "device", "it is no longer there");
+		return TOOL_FAILED;
+	}
+	channel_asking("the driver to build a small program");
+	return build_small(&loader, platforms[at], devices[place]);
 }

@@ -12,23 +12,20 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "tools/run/run_layers.h"
-#include "tools/worker/idle.h"
-#include "tools/worker/channel.h"
+#include "tools/run/run.h"
 
 enum { MAX_RECORDS = 256 << 10, MAX_SAID = 16 << 10 };
 /* What ended leaves what it wrote; a program that it left behind may hold the other ends. */
 #define DRAIN_READS 1024
 
-bool worker_set_variables(const struct worker_variable *variables)
+void worker_set_variables(const struct worker_variable *variables)
 {
 	for (; variables && variables->name; variables++) {
 		if (!variables->value)
 			(void)unsetenv(variables->name);	/* the name is right */
 		else if (setenv(variables->name, variables->value, 1) < 0)
-			return false;
+			memory_end();
 	}
-	return true;
 }
 
 /* The channel may be any descriptor, also one of those that it is moved past. */
@@ -62,9 +59,7 @@ static _Noreturn void in_worker(const struct worker_start *start, int channel, i
 	memory_end_with(WORKER_UNABLE);
 	while (start->arguments[count])
 		count++;
-	arguments = calloc(count + 3, sizeof(*arguments));
-	if (!arguments)
-		_exit(WORKER_UNABLE);
+	arguments = memory_new(count + 3, sizeof(*arguments));
 	arguments[0] = (char *)"ckcache";
 	arguments[1] = (char *)WORKER_VERB;
 	memcpy(arguments + 2, start->arguments, count * sizeof(*arguments));
@@ -73,11 +68,13 @@ static _Noreturn void in_worker(const struct worker_start *start, int channel, i
 	offer_oneself();
 	if (start->idle)
 		idle_lower_session();
-	if (place_descriptors(channel, said) && (!start->directory || chdir(start->directory) == 0) &&
-	    (!start->layers || run_layers_enable()) &&
-	    (!start->level_zero || run_layers_enable_level_zero()) &&
-	    worker_set_variables(start->variables) &&
-	    (!start->confine || confine_enter(start->confine)))
+	if (!place_descriptors(channel, said) || (start->directory && chdir(start->directory) < 0) ||
+	    (start->layers && !run_layers_enable()))
+		_exit(WORKER_UNABLE);
+	if (start->level_zero)
+		run_layers_enable_level_zero();
+	worker_set_variables(start->variables);
+	if (!start->confine || confine_enter(start->confine))
 		(void)execve("/proc/self/exe", arguments, environ);
 	_exit(WORKER_UNABLE);
 }

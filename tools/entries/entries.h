@@ -1,18 +1,64 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * entry_name: an entry as people write it: its path as `ckcache list` prints it, any part of that, a
- * kernel in it, or the program that had asked for it.
- */
-#ifndef TOOLS_ENTRIES_ENTRY_NAME_H
-#define TOOLS_ENTRIES_ENTRY_NAME_H
+
+/* entries: what the verbs about entries share. */
+#ifndef TOOLS_ENTRIES_ENTRIES_H
+#define TOOLS_ENTRIES_ENTRIES_H
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "cachecore/disk/root.h"
 #include "cachecore/disk/store.h"
 #include "common/bytes.h"
 #include "tools/explain/run_history.h"
+#include "tools/tool.h"
+
+/*
+ * census: how many entries a root has, and what they took. A large root is estimated, so that nobody
+ * waits: of its images, about a thousand are looked at, always the same ones, by their hashes; nothing
+ * is written that could grow old. Where images have about the same number of entries, and few are
+ * damaged, the estimate is off by a few percent at most.
+ */
+
+/* Of entries: how many, and their bytes on disk. */
+struct amount {
+	uint64_t entries, bytes;
+};
+
+struct census {
+	uint64_t entries, damaged;
+	uint64_t failures;	/* that are remembered, and no entries to those who count them */
+	uint64_t bytes;		/* of all on disk: of an estimate, what the cache's own account says, if it does */
+	uint64_t build_ns;	/* of the sound ones */
+	uint64_t oldest_ns;	/* of those that were looked at, since the epoch; UINT64_MAX: there is none */
+	bool estimated;
+};
+
+/* exact: count all, however many there are, with a progress line. Statuses as cc_store_walk. */
+CMN_CHECKED enum cmn_status census_take(const struct tool_cache *cache, bool exact, struct census *ret);
+
+struct removed {
+	struct amount gone;
+	const struct amount *left;	/* NULL: it is of no interest */
+	bool dry_run;			/* they would be */
+};
+/* What prune and clear say at their end. The exit code. */
+int removed_print(const struct removed *removed, bool json);
+
+/* entry_status: what is wrong with an entry, for people; of one that is not trusted, why. */
+
+/*
+ * Of the status that a walk or cc_store_judge gave. *ret_unsafe: its bytes may be what was written,
+ * but another user may have written them. Static.
+ */
+const char *entry_status_text(struct cc_store *store, const struct cc_store_place *place,
+			      enum cmn_status status, bool *ret_unsafe);
+
+/*
+ * entry_name: an entry as people write it: its path as `ckcache list` prints it, any part of that, a
+ * kernel in it, or the program that had asked for it.
+ */
 
 /* How a text can mean an entry; a better way outdoes all that only match in a worse one. */
 enum entry_match {
