@@ -245,7 +245,7 @@ const char *lz_identity_lack(void)
 	return is_above_a_layer() ? "layer-below" : "device-unidentified";
 }
 
-static const struct drv_libraries_query libraries = { .is_driver = is_driver };
+const struct drv_libraries_query lz_libraries = { .is_driver = is_driver };
 
 /* The fields and the row of one that has the rest. */
 static enum cmn_status gather(struct lz_identity *identity)
@@ -264,7 +264,7 @@ static enum cmn_status gather(struct lz_identity *identity)
 	if (!add_device(key, identity->next, identity->driver, identity->device))
 		return CMN_MISS;
 	add_module_properties(key, identity->next, identity->device);
-	status = drv_libraries_identify(&libraries, &contents, key, &identity->row);
+	status = drv_libraries_identify(&lz_libraries, &contents, key, &identity->row);
 	cc_contents_release(&contents);
 	/* An entry of an earlier plugin says of no file that it depends on it. */
 	cc_key_add_text(key, CC_PART_DEVICE, "layer.files", "as seen");
@@ -313,10 +313,4 @@ enum cmn_status lz_identity_of(struct lz_target *target)
 		return lz_identity_renew(target);
 	target->identity = found;
 	return CMN_OK;
-}
-
-void lz_identity_observe(const struct lz_target *target, struct drv_observer_request *ret)
-{
-	ret->driver = target->identity->row;
-	ret->libraries = libraries;
 }

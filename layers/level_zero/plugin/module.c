@@ -12,20 +12,6 @@
 
 static struct cmn_kept_buffer spare;	/* for keys */
 
-/* With nothing to be kept. Counted if there is a reason. */
-static void run_without_key(struct lz_build *build, const char *reason)
-{
-	struct drv_sequence *sequence = &build->sequence;
-
-	drv_libraries_note_unseen();
-	sequence->build_start = cc_cache_start_build(sequence->cache);
-	sequence->outcome = sequence->steps->call(sequence);
-	sequence->build_ns = cc_cache_build_ns(sequence->cache, &sequence->build_start);
-	sequence->bypass = reason;
-	if (reason)
-		drv_sequence_count_without_key(sequence, build->il);
-}
-
 ze_result_t lz_module_create(struct lz_next *next, ze_context_handle_t context,
 			     ze_device_handle_t device, const ze_module_desc_t *desc,
 			     ze_module_handle_t *module, ze_module_build_log_handle_t *log)
@@ -37,18 +23,18 @@ ze_result_t lz_module_create(struct lz_next *next, ze_context_handle_t context,
 		.target = { .next = next, .context = context, .device = device },
 		.desc = desc, .module = module, .log = log,
 	};
-	const char *reason;
-
 	/* What a driver has to refuse, it refuses (Level Zero core, zeModuleCreate, Returns). */
 	if (!context || !device || !desc || !module) {
-		run_without_key(&build, NULL);
+		drv_sequence_run_without_key(&build.sequence, (struct cmn_view){ 0 });
 		return build.result;
 	}
 	drv_sequence_begin(&build.sequence);
 	cc_key_init_in(&key, cmn_kept_buffer_take(&spare));
-	if (lz_module_key(&build.target, desc, &key, &build.il, &reason) != CMN_OK) {
-		run_without_key(&build, reason);
+	if (lz_module_key(&build.target, desc, &key, &build.il, &build.sequence.bypass) != CMN_OK) {
+		drv_sequence_run_without_key(&build.sequence, build.il);
 	} else {
+		build.sequence.bypass = NULL;
+		lz_build_observe(&build);
 		/* A log that the application does not want belongs to the entry all the same: the next one may want it. */
 		if (!log)
 			build.log = &build.own_log;

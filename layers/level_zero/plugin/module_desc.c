@@ -1,17 +1,39 @@
 /* SPDX-License-Identifier: MIT */
-/* module_desc: gathers what identifies the modules, as zeModuleCreate does under the plugin. */
+/*
+ * module_desc: gathers what identifies the modules, as zeModuleCreate does under the plugin; the steps by
+ * which they come to be (layers/shared/api/desc_build.h); and the table of these functions.
+ */
 #include "layers/level_zero/plugin/module_desc.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "common/cancel.h"
-#include "layers/shared/api/desc_programs.h"
+#include "layers/shared/api/desc_build.h"
 #include "layers/shared/api/device.h"
+#include "layers/shared/driver/environment.h"
 #include "layers/level_zero/plugin/contexts.h"
 #include "layers/level_zero/plugin/module_key.h"
+#include "layers/level_zero/plugin/native.h"
 #include "layers/level_zero/plugin/plugin.h"
 #include "layers/level_zero/plugin/spirv.h"
+
+/* What one module is made from, in memory of its own. */
+struct lz_desc_program {
+	uint8_t *source;
+	size_t source_size;
+	char *options;			/* NULL: none */
+	uint32_t *ids;
+	uint64_t *values;		/* as the application gave them, and zeros behind */
+	const void **pointers;		/* to values */
+	ze_module_constants_t constants;	/* of these three */
+};
+
+struct lz_desc {
+	struct ckcache_desc base;	/* first */
+	struct lz_target target;	/* identified, unless base.empty */
+	struct lz_desc_program *programs;	/* base.count */
+};
 
 static void release_program(struct lz_desc_program *program)
 {
@@ -31,11 +53,6 @@ static void destroy(struct ckcache_desc *base)
 	free(desc->programs);
 	api_desc_release(base);
 	free(desc);
-}
-
-struct lz_desc *lz_desc_of(struct ckcache_desc *desc)
-{
-	return desc && desc->destroy == destroy ? (struct lz_desc *)desc : NULL;
 }
 
 /*
@@ -99,7 +116,8 @@ static enum cmn_status copy(struct ckcache_desc *base, size_t i, const struct ck
 	return copy_constants(ret, program);
 }
 
-ze_module_desc_t lz_desc_module(const struct lz_desc *desc, size_t i)
+/* What zeModuleCreate is to be called with; lives as long as the description. */
+static ze_module_desc_t module_of(const struct lz_desc *desc, size_t i)
 {
 	const struct lz_desc_program *program = &desc->programs[i];
 
@@ -116,8 +134,8 @@ ze_module_desc_t lz_desc_module(const struct lz_desc *desc, size_t i)
 static enum cmn_status gather(struct ckcache_desc *base, size_t i)
 {
 	struct lz_desc *desc = (struct lz_desc *)base;
-	const ze_module_desc_t module = lz_desc_module(desc, i);
-	struct cc_key *key = &base->items[i].key;
+	const ze_module_desc_t module = module_of(desc, i);
+	struct cc_key *key = &base->keys[i];
 	struct cmn_view il;
 	const char *reason;
 
@@ -134,16 +152,124 @@ static enum cmn_status begin(struct ckcache_desc *base, const void *ctx)
 	return desc->programs ? CMN_OK : CMN_ERR_NOMEM;
 }
 
+/* All keys have the same driver, device and environment. */
+static bool key_holds(const struct ckcache_desc *base)
+{
+	const struct lz_desc *desc = (const struct lz_desc *)base;
+
+	return lz_module_key_holds(&desc->target, &base->keys[0]);
+}
+
+static bool holds(struct ckcache_desc *base)
+{
+	return drv_environment_holds(((const struct lz_desc *)base)->target.identity->row) &&
+	       api_desc_keys_hold(base, key_holds);
+}
+
+static enum ckcache_status status_of_build(ze_result_t result)
+{
+	switch (result) {
+	case ZE_RESULT_SUCCESS:
+		return CKCACHE_OK;
+	case ZE_RESULT_ERROR_MODULE_BUILD_FAILURE:
+	case ZE_RESULT_ERROR_MODULE_LINK_FAILURE:
+		return CKCACHE_ERROR_BUILD;
+	case ZE_RESULT_ERROR_UNINITIALIZED:
+	case ZE_RESULT_ERROR_DEPENDENCY_UNAVAILABLE:
+		return CKCACHE_ERROR_UNAVAILABLE;
+	default:
+		return lz_is_out_of_memory(result) ? CKCACHE_ERROR_OUT_OF_MEMORY :
+						     CKCACHE_ERROR_DRIVER;
+	}
+}
+
+/* A module's native binary, as a field of a blob. */
+static enum cmn_status add(struct ckcache_desc *base, size_t i, void *object, bool made, struct cmn_buffer *blob)
+{
+	struct lz_next *next = ((struct lz_desc *)base)->target.next;
+	size_t size;
+	uint8_t *room;
+
+	(void)made;	/* nobody can ask what a module was made from */
+	if (!object)
+		return CMN_ERR_INVALID;
+	size = lz_native_size(next, object);
+	if (!size)
+		return CMN_MISS;
+	room = api_blob_add_room(blob, API_FIELD_IMAGE, (uint32_t)i, size);
+	if (!room)
+		return CMN_ERR_NOMEM;
+	return lz_native_read(next, object, size, room) ? CMN_OK : CMN_MISS;
+}
+
+static void discard(struct ckcache_desc *base, size_t count, void *objects)
+{
+	ze_module_handle_t *modules = objects;
+
+	for (size_t i = 0; i < count; i++) {
+		lz_module_discard(((struct lz_desc *)base)->target.next, modules[i]);
+		modules[i] = NULL;
+	}
+}
+
+static enum ckcache_status load(struct ckcache_desc *base, size_t i, struct cmn_view image,
+				void *objects)
+{
+	const struct lz_desc *desc = (const struct lz_desc *)base;
+	ze_module_handle_t *modules = objects;
+	ze_module_build_log_handle_t log;
+	enum cmn_status status = lz_native_load(&desc->target, image, desc->programs[i].options,
+						&modules[i], &log);
+
+	if (status == CMN_OK)
+		lz_log_discard(desc->target.next, log);
+	return status == CMN_ERR_DRIVER ? CKCACHE_ERROR_REFUSED :
+	       status == CMN_ERR_IO ? CKCACHE_ERROR_DRIVER : api_status_of(status);
+}
+
+static enum ckcache_status build(struct ckcache_desc *base, size_t i, struct api_order *order,
+				 void **ret_object, enum ckcache_origin *ret_origin)
+{
+	struct lz_desc *desc = (struct lz_desc *)base;
+	const struct lz_desc_program *program = &desc->programs[i];
+	const ze_module_desc_t module = module_of(desc, i);
+	ze_module_handle_t made = NULL;
+	struct lz_build build = {
+		.sequence.steps = &lz_native_steps, .target = desc->target, .desc = &module,
+		.il = { program->source, program->source_size }, .module = &made,
+	};
+	enum ckcache_status status;
+
+	/* What is to be kept needs one, for whoever asks zeModuleCreate for it. */
+	if (order->cached)
+		build.log = &build.own_log;
+	if (desc->target.identity)
+		lz_build_observe(&build);
+	api_build_begin(base, i, &build.sequence);
+	*ret_origin = api_build_one(&build.sequence, order);
+	status = status_of_build(build.result);
+	/* A failed call's log is lost (native.h). */
+	if (status == CKCACHE_OK)
+		lz_log_discard(desc->target.next, build.own_log);
+	if (status == CKCACHE_OK)
+		api_build_store(base, i, &build.sequence, order, made);
+	drv_sequence_release(&build.sequence);
+	*ret_object = status == CKCACHE_OK ? made : NULL;
+	return status;
+}
+
+static const struct api_kind kind = {
+	.blob = CKCACHE_KIND_PROGRAMS, .size = sizeof(struct lz_desc), .functions = lz_ckcache_functions,
+	.destroy = destroy, .begin = begin, .copy = copy, .gather = gather,
+	.holds = holds, .load = load, .discard = discard, .build = build, .add = add,
+};
+
 enum ckcache_status lz_ckcache_desc_new(ze_driver_handle_t driver, ze_context_handle_t context,
 					ze_device_handle_t device, size_t count,
 					const struct ckcache_program *programs,
 					struct ckcache_desc **ret_desc)
 {
 	CMN_NOT_CANCELLED;
-	static const struct api_desc_maker maker = {
-		.size = sizeof(struct lz_desc), .functions = lz_ckcache_functions, .destroy = destroy,
-		.begin = begin, .copy = copy, .gather = gather,
-	};
 	struct lz_target target = { .context = context, .driver = driver, .device = device };
 	enum ckcache_status status = api_programs_check(count, programs, false);
 
@@ -152,22 +278,30 @@ enum ckcache_status lz_ckcache_desc_new(ze_driver_handle_t driver, ze_context_ha
 	if (status != CKCACHE_OK)
 		return status;
 	target.next = lz_context_next(context, driver);
-	return target.next ? api_desc_new(&maker, &target, lz_plugin_cache(), count, programs, ret_desc) :
+	return target.next ? api_desc_new(&kind, &target, lz_plugin_cache(), count, programs, ret_desc) :
 			     CKCACHE_ERROR_UNAVAILABLE;
 }
 
-/* All keys have the same driver, device and environment. */
-static bool key_holds(const struct ckcache_desc *base)
+enum ckcache_status lz_ckcache_build(struct ckcache_desc *desc,
+				     const struct ckcache_storage *storage,
+				     struct _ze_module_handle_t **ret_modules,
+				     enum ckcache_origin *ret_origin)
 {
-	const struct lz_desc *desc = (const struct lz_desc *)base;
-
-	return lz_module_key_holds(&desc->target, &base->items[0].key);
+	return api_desc_build(desc, &kind, storage, ret_modules, ret_origin);
 }
 
-bool lz_desc_holds(struct lz_desc *desc)
+enum ckcache_status lz_ckcache_create_from_blob(struct ckcache_desc *desc, size_t size,
+						const uint8_t *blob,
+						struct _ze_module_handle_t **ret_modules)
 {
-	return lz_module_key_environment_holds(&desc->target) &&
-	       api_desc_keys_hold(&desc->base, key_holds);
+	return api_desc_create(desc, &kind, size, blob, ret_modules);
+}
+
+enum ckcache_status lz_ckcache_get_blob(struct ckcache_desc *desc,
+					struct _ze_module_handle_t *const *modules, size_t *size,
+					uint8_t *blob)
+{
+	return api_desc_get_blob(desc, &kind, modules, size, blob);
 }
 
 enum ckcache_status lz_ckcache_device_desc_new(ze_driver_handle_t driver,
@@ -189,4 +323,29 @@ enum ckcache_status lz_ckcache_device_desc_new(ze_driver_handle_t driver,
 						 CKCACHE_ERROR_UNAVAILABLE;
 	return api_device_desc_new(lz_ckcache_functions(), lz_plugin_cache(), &target.identity->fields,
 				   library, ret_desc);
+}
+
+static const struct ckcache_functions functions = {
+	.struct_size = sizeof(struct ckcache_functions),
+#define LEVEL_ZERO(name) .level_zero_##name = lz_ckcache_##name,
+#include "layers/shared/api/functions.def"
+};
+
+const struct ckcache_functions *lz_ckcache_functions(void)
+{
+	return &functions;
+}
+
+ze_result_t lz_ckcache_get_function(struct lz_next *next, ze_driver_handle_t driver,
+				    const char *name, void **ret)
+{
+	void *own = NULL;
+
+	if (driver && name && ret)
+		own = strcmp(name, "ckcache_functions") == 0 ? (void *)lz_ckcache_functions :
+							       api_function_named(&functions, name);
+	if (!own)
+		return LZ_NEXT_FIND(next, driver_get_function)(driver, name, ret);
+	*ret = own;
+	return ZE_RESULT_SUCCESS;
 }

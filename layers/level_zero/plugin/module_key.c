@@ -179,8 +179,3 @@ bool lz_module_key_holds(const struct lz_target *target, const struct cc_key *ke
 	/* The device's fields come first. */
 	return part.len <= whole.len && memcmp(part.data, whole.data, part.len) == 0;
 }
-
-bool lz_module_key_environment_holds(const struct lz_target *target)
-{
-	return drv_environment_holds(target->identity->row);
-}

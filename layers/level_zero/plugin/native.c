@@ -8,8 +8,6 @@
 
 #include "layers/level_zero/plugin/module_key.h"
 #include "layers/level_zero/plugin/module_log.h"
-#include "layers/shared/sequence/build_recipe.h"
-#include "layers/shared/sequence/failure.h"
 #include "layers/shared/driver/environment.h"
 
 bool lz_is_out_of_memory(ze_result_t result)
@@ -153,10 +151,10 @@ static struct lz_build *of(struct drv_sequence *sequence)
 	return (struct lz_build *)sequence;
 }
 
-static bool step_observe(struct drv_sequence *sequence, struct drv_observer_request *ret)
+void lz_build_observe(struct lz_build *build)
 {
-	lz_identity_observe(&of(sequence)->target, ret);
-	return true;
+	build->sequence.driver = build->target.identity->row;
+	build->sequence.libraries = lz_libraries;
 }
 
 static struct drv_observer_text step_text(struct drv_sequence *sequence)
@@ -190,11 +188,6 @@ static char *step_failure(const struct drv_sequence *sequence)
 
 	(void)snprintf(code, sizeof(code), "0x%x", (unsigned int)result);	/* it fits */
 	return drv_failure_text(code, cmn_view_of(words));
-}
-
-static bool step_environment_holds(struct drv_sequence *sequence)
-{
-	return lz_module_key_environment_holds(&of(sequence)->target);
 }
 
 static enum cmn_status step_capture(struct drv_sequence *sequence, struct cc_entry **ret)
@@ -246,16 +239,14 @@ static enum cmn_status step_attach(struct drv_sequence *sequence, struct cc_entr
 /* The device is found by what the key has of it. */
 static bool step_leave_recipe(const struct drv_sequence *sequence)
 {
-	return drv_build_recipe_put(sequence->cache, sequence->key, NULL, (struct cmn_view){ 0 }, "");
+	return drv_build_recipe_put(sequence, NULL, (struct cmn_view){ 0 });
 }
 
 const struct drv_sequence_steps lz_native_steps = {
-	.observe = step_observe,
 	.text = step_text,
 	.call = step_call,
 	.failure = step_failure,
 	.key_holds = step_key_holds,
-	.environment_holds = step_environment_holds,
 	.capture = step_capture,
 	.leave_recipe = step_leave_recipe,
 	.attach = step_attach,

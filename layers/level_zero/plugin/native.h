@@ -29,6 +29,8 @@ struct lz_build {
  * with several drivers a failed call's log is not wrapped, and may not be touched.
  */
 extern const struct drv_sequence_steps lz_native_steps;
+/* Whose reading is observed, once the target is identified. */
+void lz_build_observe(struct lz_build *build);
 
 /* The hook (module.c): as zeModuleCreate (Level Zero core, Module). */
 ze_result_t lz_module_create(struct lz_next *next, ze_context_handle_t context,

@@ -16,11 +16,8 @@
 #include "layers/opencl/program/capture.h"
 #include "layers/opencl/hooks/dispatch.h"
 #include "layers/opencl/hooks/program_hooks.h"
-#include "layers/opencl/program/program_recipe.h"
 #include "layers/shared/driver/environment.h"
 #include "layers/shared/driver/harmless.h"
-#include "layers/opencl/key/options.h"
-#include "layers/opencl/program/watch.h"
 
 /* So many inputs need no memory to be found. */
 enum { FEW_INPUTS = 8 };
@@ -57,7 +54,6 @@ struct link {
 	enum ocl_loaded_program_kind kind;
 	struct ocl_targets devices;
 	struct cc_key key;
-	const struct drv_driver *driver;
 	enum cc_capture capture;
 	bool hit;
 	ocl_notify_fn notify;
@@ -155,6 +151,7 @@ static void gather(struct link *link)
 		.num_inputs = link->input_count,
 		.inputs = link->contents,
 	};
+	const struct ocl_identity *identity;
 	const char *reason;
 
 	link->kind = is_library(link) ? OCL_LOADED_OBJECT : OCL_LOADED_EXECUTABLE;
@@ -164,19 +161,17 @@ static void gather(struct link *link)
 		return;
 	}
 	request.targets = &link->devices;
-	if (ocl_build_key(&request, &link->key, &link->driver, &reason) != CMN_OK) {
+	if (ocl_build_key(&request, &link->key, &identity, &reason) != CMN_OK) {
 		link->sequence.bypass = reason;
 		return;
 	}
+	link->sequence.driver = identity->driver;
+	link->sequence.libraries = identity->libraries;
 	/* It answers about one that it linked, and not about one that was loaded. */
-	if (is_library(link) && link->driver->unbuilt_ends_process) {
+	if (is_library(link) && identity->driver->unbuilt_ends_process)
 		link->sequence.bypass = "library";
-		return;
-	}
-	if (!drv_options_are_harmless(link->driver->options, link->options)) {
+	else if (!drv_options_are_harmless(identity->driver->options, link->options))
 		link->sequence.bypass = "option";
-		return;
-	}
 }
 
 static void unref_notice(struct notice *notice)
@@ -324,17 +319,9 @@ static bool step_may_be_kept(struct drv_sequence *sequence, const char **ret_rea
 	return true;
 }
 
-static bool step_observe(struct drv_sequence *sequence, struct drv_observer_request *ret)
-{
-	return ocl_watch_driver(&of(sequence)->devices, ret);
-}
-
 static struct drv_observer_text step_text(struct drv_sequence *sequence)
 {
-	const struct ocl_watched watched = { .driver = of(sequence)->driver,
-					     .options = of(sequence)->options };
-
-	return ocl_watch_text(&watched);
+	return (struct drv_observer_text){ .options = of(sequence)->options };
 }
 
 /* Of a link that ran out of memory the driver may have left a program. */
@@ -370,11 +357,6 @@ static bool step_key_holds(struct drv_sequence *sequence)
 	return ocl_build_key_holds(&of(sequence)->key, &of(sequence)->devices);
 }
 
-static bool step_environment_holds(struct drv_sequence *sequence)
-{
-	return drv_environment_holds(of(sequence)->driver);
-}
-
 /* Whether another thread compiled one of them meanwhile: nobody knows which of the two was linked. */
 static const char *step_input_changed(struct drv_sequence *sequence)
 {
@@ -398,8 +380,6 @@ static enum cmn_status step_capture(struct drv_sequence *sequence, struct cc_ent
 	const struct ocl_capture_request request = {
 		.kind = link->kind,
 		.targets = &link->devices,
-		.driver = link->driver,
-		.build_ns = sequence->build_ns,
 	};
 	struct ocl_program *program;
 	enum cmn_status status;
@@ -433,7 +413,7 @@ static enum cmn_status step_attach(struct drv_sequence *sequence, struct cc_entr
 		.kind = link->kind,
 		.num_devices = link->devices.count,
 		.devices = link->devices.devices,
-		.driver = link->driver,
+		.driver = sequence->driver,
 		/* No options: those of a link are not those of a build, and the binary has them in it. */
 		.entry = entry,
 	};
@@ -463,41 +443,23 @@ static enum cmn_status step_attach(struct drv_sequence *sequence, struct cc_entr
 
 static const struct drv_sequence_steps steps = {
 	.may_be_kept = step_may_be_kept,
-	.observe = step_observe,
 	.text = step_text,
 	.prepare = step_prepare,
 	.call = step_call,
 	.failure = step_failure,
 	.key_holds = step_key_holds,
-	.environment_holds = step_environment_holds,
 	.input_changed = step_input_changed,
 	.capture = step_capture,
 	.leave_recipe = step_leave_recipe,
 	.attach = step_attach,
 };
 
-static void run_without_key(struct link *link)
-{
-	struct drv_sequence *sequence = &link->sequence;
-	enum drv_outcome outcome;
-
-	drv_libraries_note_unseen();
-	sequence->build_start = cc_cache_start_build(sequence->cache);
-	outcome = step_call(sequence);
-	/* With a callback the driver may link on. */
-	if (!link->notify) {
-		sequence->build_ns = cc_cache_build_ns(sequence->cache, &sequence->build_start);
-		sequence->outcome = outcome;
-	}
-	drv_sequence_count_without_key(sequence, (struct cmn_view){ 0 });
-}
-
 /* What the layer did with the result is no reason for the application to end in its driver. */
 static void guard(const struct link *link)
 {
 	struct ocl_program *program = link->result ? ocl_program_find(link->result) : NULL;
 
-	if (program && link->driver->linked_builds_abort &&
+	if (program && link->sequence.driver->linked_builds_abort &&
 	    (link->hit || link->capture == CC_CAPTURE_EAGER))
 		program->unbuildable = true;
 	ocl_program_unref(program);
@@ -518,7 +480,8 @@ cl_program CL_API_CALL ocl_clLinkProgram(cl_context context, cl_uint num_devices
 {
 	CMN_NOT_CANCELLED;
 	struct link link = {
-		.sequence = { .steps = &steps, .cache = ocl_layer.cache, .key = &link.key },
+		.sequence = { .steps = &steps, .cache = ocl_layer.cache, .key = &link.key,
+			      .goes_on = pfn_notify != NULL },
 		.context = context,
 		.list_count = num_devices,
 		.list = device_list,
@@ -548,7 +511,7 @@ cl_program CL_API_CALL ocl_clLinkProgram(cl_context context, cl_uint num_devices
 		gather(&link);
 	}
 	if (link.sequence.bypass) {
-		run_without_key(&link);
+		drv_sequence_run_without_key(&link.sequence, (struct cmn_view){ 0 });
 	} else {
 		link.hit = drv_sequence_run(&link.sequence);
 		guard(&link);

@@ -220,7 +220,7 @@ static enum cmn_status gather(cl_device_id device, struct ocl_identity *ret)
 				     NULL) != CL_SUCCESS)
 		return CMN_MISS;
 	(void)OCL_NEXT.clGetDeviceInfo(device, CL_DEVICE_TYPE, sizeof(type), &type, NULL);
-	ret->address = address;
+	ret->libraries.address = address;
 	cc_key_init(key);
 	add_platform_fields(key, platform);
 	for (size_t i = 0; i < sizeof(device_queries) / sizeof(device_queries[0]); i++)
@@ -233,8 +233,7 @@ static enum cmn_status gather(cl_device_id device, struct ocl_identity *ret)
 	 */
 	if (!(type & CL_DEVICE_TYPE_CPU))
 		add_device_field(key, device, "device.units", CL_DEVICE_MAX_COMPUTE_UNITS, NUMBER);
-	status = drv_libraries_identify(&(struct drv_libraries_query){ .address = address }, &contents,
-					key, &ret->driver);
+	status = drv_libraries_identify(&ret->libraries, &contents, key, &ret->driver);
 	if (status == CMN_OK) {
 		ret->driver = row_of_version(ret->driver, device);
 		add_files(key, &contents, ret->driver);

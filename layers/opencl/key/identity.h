@@ -7,13 +7,13 @@
 #define OPENCL_KEY_IDENTITY_H
 
 #include "cachecore/key.h"
-#include "layers/shared/driver/drivers.h"
+#include "layers/shared/driver/libraries.h"
 #include "layers/opencl/layer.h"
 
 struct ocl_identity {
 	struct cc_key fields;		/* of CC_PART_DEVICE only */
 	const struct drv_driver *driver;
-	const void *address;		/* a function of the driver's library */
+	struct drv_libraries_query libraries;	/* the driver's, by a function of it */
 	bool parts_share_code;		/* its sub-devices take what is built for it (drivers.h) */
 	enum cc_capture capture;	/* what "auto" means for it */
 };

@@ -60,6 +60,8 @@ static void destroy(struct ckcache_desc *desc)
 	free(desc);
 }
 
+static const struct api_kind kind = { .blob = CKCACHE_KIND_DEVICE, .destroy = destroy };
+
 enum ckcache_status api_device_desc_new(const struct ckcache_functions *functions,
 					struct cc_cache *cache, const struct cc_key *identity,
 					const struct ckcache_library *library,
@@ -77,13 +79,13 @@ enum ckcache_status api_device_desc_new(const struct ckcache_functions *function
 	if (!desc)
 		return CKCACHE_ERROR_OUT_OF_MEMORY;
 	*desc = (struct ckcache_desc){
-		.functions = functions, .cache = cache, .destroy = destroy, .device = true,
+		.functions = functions, .cache = cache, .kind = &kind,
 	};
 	if (api_desc_init(desc, 1) != CMN_OK) {
 		free(desc);
 		return CKCACHE_ERROR_OUT_OF_MEMORY;
 	}
-	key = &desc->items[0].key;
+	key = &desc->keys[0];
 	cc_key_init_copy(key, identity);
 	cc_key_add_text(key, CC_PART_IMAGE, "kind", "device-data");
 	cc_key_add_text(key, CC_PART_IMAGE, "library.name", library->name);
@@ -100,7 +102,7 @@ enum ckcache_status api_device_desc_new(const struct ckcache_functions *function
 
 static bool is_device(const struct ckcache_desc *desc)
 {
-	return desc && desc->device;
+	return desc && desc->kind == &kind;
 }
 
 /* A whole blob of the data, in an empty buffer. */
@@ -161,11 +163,11 @@ static enum cmn_status store_entry(struct ckcache_desc *desc, struct cmn_view da
 	status = cc_entry_finish(entry, NULL);
 	if (status == CMN_OK) {
 		/* In memory what is there would stay. */
-		status = cc_cache_remove(desc->cache, &desc->items[0].key);
+		status = cc_cache_remove(desc->cache, &desc->keys[0]);
 		/* What could not be locked is replaced when this is stored. */
 		if (status == CMN_BUSY)
 			status = CMN_OK;
-		cc_cache_put(desc->cache, &desc->items[0].key, entry);
+		cc_cache_put(desc->cache, &desc->keys[0], entry);
 	}
 	cc_entry_unref(entry);
 	return status;
@@ -202,7 +204,7 @@ static enum ckcache_status load_entry(struct ckcache_desc *desc, size_t *size, v
 	enum ckcache_status status = CKCACHE_MISS;
 
 	if (!desc->cache ||
-	    cc_cache_get(desc->cache, &desc->items[0].key, &entry, &origin) != CMN_OK)
+	    cc_cache_get(desc->cache, &desc->keys[0], &entry, &origin) != CMN_OK)
 		return CKCACHE_MISS;
 	if (cc_entry_find(entry, TAG_DATA, 0, &found))
 		status = api_give(found, size, data);

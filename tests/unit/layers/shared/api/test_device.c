@@ -98,7 +98,7 @@ BEFORE_EACH
 AFTER_EACH
 {
 	if (desc)
-		desc->destroy(desc);
+		api_desc_free(desc);
 }
 
 TEST(a_library_needs_no_version)
@@ -113,7 +113,7 @@ TEST(a_library_without_a_hash_is_told_by_its_build_id)
 	CU_ASSERT_EQUAL(make(NULL, NULL, NULL), CKCACHE_ERROR_INVALID_ARGUMENT);
 	state.id_len = 20;
 	CU_ASSERT_EQUAL(make(NULL, NULL, &constant), CKCACHE_OK);
-	desc->destroy(desc);
+	api_desc_free(desc);
 	desc = NULL;
 	/* No linker makes such a long one. */
 	state.id_len = 65;
