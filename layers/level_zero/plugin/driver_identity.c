@@ -10,8 +10,7 @@
 
 #include "common/env.h"
 #include "layers/level_zero/plugin/board.h"
-#include "layers/level_zero/plugin/contexts.h"
-#include "layers/level_zero/plugin/plugin.h"
+#include "layers/level_zero/plugin/handles.h"
 
 /* Of ZE_extension_device_ip_version 1.0; older headers lack it. */
 #define IP_VERSION_EXTENSION "ZE_extension_device_ip_version"
@@ -158,20 +157,14 @@ static bool lists(const char *list, const char *separators, const char *path)
 	const char *name = slash ? slash + 1 : path;
 
 	while (list && *list) {
-		size_t len = strcspn(list, separators);
-		const char *base = list;
+		const char *end = list + strcspn(list, separators);
+		const char *last = memrchr(list, '/', (size_t)(end - list));
+		const char *base = last ? last + 1 : list;
 
-		for (size_t i = 0; i < len; i++) {
-			if (list[i] == '/')
-				base = list + i + 1;
-		}
 		/* By file name: the dynamic linker may spell the directory otherwise. */
-		if (strlen(name) == len - (size_t)(base - list) &&
-		    strncmp(base, name, strlen(name)) == 0)
+		if (strlen(name) == (size_t)(end - base) && strncmp(base, name, strlen(name)) == 0)
 			return true;
-		list += len;
-		if (*list)
-			list++;
+		list = end + (*end != '\0');
 	}
 	return false;
 }

@@ -12,10 +12,9 @@
 #include "layers/shared/api/desc_build.h"
 #include "layers/shared/api/device.h"
 #include "layers/shared/driver/environment.h"
-#include "layers/level_zero/plugin/contexts.h"
+#include "layers/level_zero/plugin/handles.h"
 #include "layers/level_zero/plugin/module_key.h"
-#include "layers/level_zero/plugin/native.h"
-#include "layers/level_zero/plugin/plugin.h"
+#include "layers/level_zero/plugin/module.h"
 #include "layers/level_zero/plugin/spirv.h"
 
 /* What one module is made from, in memory of its own. */
@@ -23,10 +22,8 @@ struct lz_desc_program {
 	uint8_t *source;
 	size_t source_size;
 	char *options;			/* NULL: none */
-	uint32_t *ids;
-	uint64_t *values;		/* as the application gave them, and zeros behind */
-	const void **pointers;		/* to values */
-	ze_module_constants_t constants;	/* of these three */
+	uint64_t *values;		/* as the application gave them, and zeros behind; then what constants has */
+	ze_module_constants_t constants;
 };
 
 struct lz_desc {
@@ -39,9 +36,7 @@ static void release_program(struct lz_desc_program *program)
 {
 	free(program->source);
 	free(program->options);
-	free(program->ids);
 	free(program->values);
-	free(program->pointers);
 }
 
 static void destroy(struct ckcache_desc *base)
@@ -83,22 +78,24 @@ static enum cmn_status copy_constants(struct lz_desc_program *ret,
 				      const struct ckcache_program *program)
 {
 	size_t count = program->constant_count;
+	const void **pointers;
+	uint32_t *ids;
 
 	if (!count)
 		return CMN_OK;
-	ret->ids = calloc(count, sizeof(*ret->ids));
-	ret->values = calloc(count, sizeof(*ret->values));
-	ret->pointers = calloc(count, sizeof(*ret->pointers));
-	if (!ret->ids || !ret->values || !ret->pointers)
+	ret->values = calloc(count, sizeof(*ret->values) + sizeof(*pointers) + sizeof(*ids));
+	if (!ret->values)
 		return CMN_ERR_NOMEM;
+	pointers = (const void **)(ret->values + count);
+	ids = (uint32_t *)(pointers + count);
 	for (size_t i = 0; i < count; i++) {
 		const struct ckcache_constant *given = &program->constants[i];
 
-		ret->ids[i] = given->id;
+		ids[i] = given->id;
 		memcpy(&ret->values[i], given->value, given->size);
-		ret->pointers[i] = &ret->values[i];
+		pointers[i] = &ret->values[i];
 	}
-	ret->constants = (ze_module_constants_t){ (uint32_t)count, ret->ids, ret->pointers };
+	ret->constants = (ze_module_constants_t){ (uint32_t)count, ids, pointers };
 	return check_sizes(ret, program);
 }
 
@@ -244,11 +241,12 @@ static enum ckcache_status build(struct ckcache_desc *base, size_t i, struct api
 	if (order->cached)
 		build.log = &build.own_log;
 	if (desc->target.identity)
-		lz_build_observe(&build);
+		build.sequence.driver = desc->target.identity->row;
+	build.sequence.libraries = lz_libraries;
 	api_build_begin(base, i, &build.sequence);
 	*ret_origin = api_build_one(&build.sequence, order);
 	status = status_of_build(build.result);
-	/* A failed call's log is lost (native.h). */
+	/* A failed call's log is lost (module.h). */
 	if (status == CKCACHE_OK)
 		lz_log_discard(desc->target.next, build.own_log);
 	if (status == CKCACHE_OK)

@@ -162,7 +162,8 @@ enum cmn_status lz_module_key(struct lz_target *target, const ze_module_desc_t *
 		if (!drv_options_are_harmless(target->identity->row->options, inputs->pBuildFlags[i]))
 			return CMN_MISS;
 	}
-	if (!drv_environment_add(target->identity->row, key, ret_reason))
+	*ret_reason = drv_environment_add(target->identity->row, key);
+	if (*ret_reason)
 		return CMN_MISS;
 	*ret_reason = "no-memory";
 	return cc_key_status(key) == CMN_OK ? CMN_OK : CMN_MISS;

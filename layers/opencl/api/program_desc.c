@@ -414,8 +414,9 @@ static enum cmn_status load_image(struct ocl_desc *desc, size_t i, struct cmn_vi
 				  cl_program *ret)
 {
 	const struct ocl_load load = {
-		.context = desc->context, .driver = desc->identity->driver, .num_devices = 1,
-		.devices = desc->targets.devices, .image = image, .is_executable = true,
+		.context = desc->context, .kind = OCL_LOADED_EXECUTABLE,
+		.driver = desc->identity->driver, .num_devices = 1,
+		.devices = desc->targets.devices, .image = image,
 		.options = desc->programs[i].options,
 	};
 	enum cmn_status status = ocl_load(&load, ret);

@@ -3,22 +3,41 @@
  * build: clBuildProgram and clCompileProgram, on the sequence that all builds
  * run (layers/shared/sequence/sequence.h). For a call with a callback a hit needs
  * no driver thread: the hook calls back when it is done. A miss goes to the
- * driver with the layer's callback in front of the application's.
+ * driver with the layer's callback in front of the application's. What compiling has beyond building are the
+ * application's own headers, which are in the key, and which may include files.
  */
-#include "layers/opencl/hooks/build.h"
+#include "layers/opencl/hooks/dispatch.h"
 
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "common/cancel.h"
-#include "layers/opencl/hooks/dispatch.h"
 #include "layers/opencl/key/build_key.h"
 #include "layers/opencl/key/options.h"
 #include "layers/opencl/key/pyopencl_nonce.h"
 #include "layers/opencl/program/capture.h"
 #include "layers/shared/driver/environment.h"
 #include "layers/shared/driver/harmless.h"
+
+/* What clCompileProgram is given beyond clBuildProgram. */
+struct ocl_compile {
+	cl_uint count;
+	const cl_program *programs;
+	const char **names;
+	struct ocl_header *headers;	/* the same, as far as they are known; holds the texts */
+};
+
+/* The call, as the application made it. */
+struct ocl_build_request {
+	struct ocl_program *program;
+	const struct ocl_compile *compile;	/* NULL: clBuildProgram */
+	cl_uint list_count;
+	const cl_device_id *list;
+	const char *options;
+	ocl_notify_fn notify;
+	void *user_data;
+};
 
 struct build {
 	struct drv_sequence sequence;	/* first */
@@ -281,10 +300,10 @@ static bool step_leave_recipe(const struct drv_sequence *sequence)
 /* Puts the program that is loaded from the entry, or the failure that this tells of, in the place of the application's. */
 static enum cmn_status step_attach(struct drv_sequence *sequence, struct cc_entry *entry)
 {
-	struct build *build = of(sequence);
+	struct build *build = (struct build *)sequence;
 	struct ocl_program *program = build->call.program;
 	const struct cc_manifest *manifest = cc_entry_manifest(entry);
-	struct ocl_loaded_program_request request = {
+	struct ocl_load load = {
 		.context = program->context,
 		.kind = build->kind,
 		.num_devices = build->targets.count,
@@ -304,21 +323,21 @@ static enum cmn_status step_attach(struct drv_sequence *sequence, struct cc_entr
 
 	if (cc_entry_find(entry, OCL_TAG_ERROR, 0, &failure) && failure.len == sizeof(error)) {
 		memcpy(&error, failure.data, sizeof(error));
-		request.kind = OCL_LOADED_FAILURE;
+		load.kind = OCL_LOADED_FAILURE;
 		hit.object = NULL;
 		hit.failed = error != CL_SUCCESS;
 		/*
 		 * Whether a failure is returned or only told to the callback differs among drivers, as
 		 * does what it leaves of an earlier build.
 		 */
-		if (build->call.notify || ocl_program_was_built(program))
+		if (build->call.notify || build->found.is_built)
 			return CMN_MISS;
 	}
 	/* It was made with another token of PyOpenCL's. */
 	if (manifest && ocl_pyopencl_nonce_may_be(ocl_program_text_view(program->text)) &&
 	    token_may_matter(build, manifest))
 		return CMN_MISS;
-	status = ocl_loaded_program_new(&request, &hit.loaded);
+	status = ocl_loaded_program_new(&load, &hit.loaded);
 	if (status != CMN_OK)
 		return status;
 	hit.original = build->original;
@@ -561,6 +580,13 @@ static void bring_back_others(struct build *build)
 	ocl_program_set_loaded(program, loaded);
 }
 
+/* Header arguments that a driver has to refuse (OpenCL 3.0, clCompileProgram, Errors). */
+static bool has_bad_headers(const struct ocl_compile *compile)
+{
+	return (compile->count == 0) != (compile->programs == NULL) ||
+	       (compile->count == 0) != (compile->names == NULL);
+}
+
 /* false: that was all, without the cache. */
 static bool prepare(struct build *build)
 {
@@ -569,7 +595,7 @@ static bool prepare(struct build *build)
 	/* Arguments that a driver has to refuse (OpenCL 3.0, clBuildProgram, Errors). */
 	bool bad = (call->list_count == 0) != (call->list == NULL) ||
 		   (!call->notify && call->user_data) ||
-		   (call->compile && ocl_compile_has_bad_headers(call->compile));
+		   (call->compile && has_bad_headers(call->compile));
 	/* The driver alone is to decide: the layer could only get in its way. */
 	bool plain = bad || build->found.plain ||
 		     /* A linked program should not be built again; some drivers do it all the same. */
@@ -589,7 +615,8 @@ static bool prepare(struct build *build)
 	return false;
 }
 
-cl_int ocl_build(const struct ocl_build_request *request)
+/* Carries out the call; calls back where the cache had it. The driver's answer. */
+static cl_int ocl_build(const struct ocl_build_request *request)
 {
 	struct ocl_program *program = request->program;
 	struct build build = {
@@ -676,6 +703,67 @@ cl_int CL_API_CALL ocl_clBuildProgram(cl_program program, cl_uint num_devices,
 					       pfn_notify, user_data);
 	}
 	error = ocl_build(&request);
+	ocl_program_unref(request.program);
+	return error;
+}
+
+static void release_headers(struct ocl_compile *compile)
+{
+	for (cl_uint i = 0; compile->headers && i < compile->count; i++)
+		ocl_program_text_unref(compile->headers[i].text);
+	free(compile->headers);
+	compile->headers = NULL;
+}
+
+/* Leaves headers NULL where one of them is not made from source, or bad. */
+static void find_headers(struct ocl_compile *compile)
+{
+	if (!compile->count || !compile->programs || !compile->names)
+		return;
+	compile->headers = calloc(compile->count, sizeof(*compile->headers));
+	for (cl_uint i = 0; compile->headers && i < compile->count; i++) {
+		struct ocl_program *program = compile->names[i] ?
+			ocl_program_find(compile->programs[i]) : NULL;
+
+		compile->headers[i].name = compile->names[i];
+		if (program && ocl_program_text_is_source(program->text))
+			compile->headers[i].text = ocl_program_text_ref(program->text);
+		ocl_program_unref(program);
+		if (!compile->headers[i].text)
+			release_headers(compile);
+	}
+}
+
+cl_int CL_API_CALL ocl_clCompileProgram(cl_program handle, cl_uint num_devices,
+					const cl_device_id *device_list, const char *options,
+					cl_uint num_input_headers, const cl_program *input_headers,
+					const char **header_include_names,
+					ocl_notify_fn pfn_notify, void *user_data)
+{
+	CMN_NOT_CANCELLED;
+	struct ocl_compile compile = { num_input_headers, input_headers, header_include_names,
+				       NULL };
+	const struct ocl_build_request request = {
+		.program = ocl_program_find(handle),
+		.compile = &compile,
+		.list_count = num_devices,
+		.list = device_list,
+		.options = options,
+		.notify = pfn_notify,
+		.user_data = user_data,
+	};
+	cl_int error;
+
+	if (!request.program) {
+		drv_environment_note_build();
+		drv_libraries_note_unseen();
+		return OCL_NEXT.clCompileProgram(handle, num_devices, device_list, options,
+						 num_input_headers, input_headers,
+						 header_include_names, pfn_notify, user_data);
+	}
+	find_headers(&compile);
+	error = ocl_build(&request);
+	release_headers(&compile);
 	ocl_program_unref(request.program);
 	return error;
 }

@@ -15,12 +15,14 @@
 #include "common/cancel.h"
 #include "layers/opencl/program/capture.h"
 #include "layers/opencl/hooks/dispatch.h"
-#include "layers/opencl/hooks/program_hooks.h"
 #include "layers/shared/driver/environment.h"
 #include "layers/shared/driver/harmless.h"
 
-/* So many inputs need no memory to be found. */
-enum { FEW_INPUTS = 8 };
+enum {
+	FEW_INPUTS = 8,		/* so many need no memory to be found */
+	INPUT_SIZE = sizeof(cl_program) + sizeof(struct ocl_loaded_program *) + sizeof(struct ocl_original *) +
+		     sizeof(struct cmn_hash),
+};
 
 /*
  * A callback that the application wants: it comes when neither the call nor the driver's callback
@@ -47,10 +49,7 @@ struct link {
 	struct ocl_loaded_program **loaded;
 	struct ocl_original **originals;	/* of the application's; each may be NULL */
 	struct cmn_hash *contents;
-	cl_program few_targets[FEW_INPUTS];
-	struct ocl_loaded_program *few_loaded[FEW_INPUTS];
-	struct ocl_original *few_originals[FEW_INPUTS];
-	struct cmn_hash few_contents[FEW_INPUTS];
+	_Alignas(void *) unsigned char few[FEW_INPUTS * INPUT_SIZE];	/* all four, if they fit */
 	enum ocl_loaded_program_kind kind;
 	struct ocl_targets devices;
 	struct cc_key key;
@@ -68,27 +67,14 @@ static struct link *of(struct drv_sequence *sequence)
 	return (struct link *)sequence;
 }
 
-static void release_inputs(struct link *link)
-{
-	if (link->loaded == link->few_loaded)
-		return;
-	free(link->loaded);
-	free(link->originals);
-	free(link->targets);
-	free(link->contents);
-	link->targets = NULL;
-	link->loaded = NULL;
-	link->originals = NULL;
-	link->contents = NULL;
-}
-
 static void release(struct link *link)
 {
-	for (cl_uint i = 0; link->loaded && i < link->input_count; i++)
+	for (cl_uint i = 0; link->targets && i < link->input_count; i++) {
 		ocl_loaded_program_unref(link->loaded[i]);
-	for (cl_uint i = 0; link->originals && i < link->input_count; i++)
 		ocl_original_unref(link->originals[i]);
-	release_inputs(link);
+	}
+	if ((unsigned char *)link->targets != link->few)
+		free(link->targets);
 	drv_sequence_release(&link->sequence);
 	ocl_targets_release(&link->devices);
 	ocl_build_key_release(&link->key);
@@ -96,21 +82,13 @@ static void release(struct link *link)
 
 static bool make_room(struct link *link, cl_uint count)
 {
-	if (count <= FEW_INPUTS) {
-		link->targets = link->few_targets;
-		link->loaded = link->few_loaded;
-		link->originals = link->few_originals;
-		link->contents = link->few_contents;
-		return true;
-	}
-	link->targets = calloc(count, sizeof(*link->targets));
-	link->loaded = calloc(count, sizeof(*link->loaded));
-	link->originals = calloc(count, sizeof(*link->originals));
-	link->contents = calloc(count, sizeof(*link->contents));
-	if (link->targets && link->loaded && link->originals && link->contents)
-		return true;
-	release_inputs(link);
-	return false;
+	link->targets = count <= FEW_INPUTS ? (void *)link->few : calloc(count, INPUT_SIZE);
+	if (!link->targets)
+		return false;
+	link->loaded = (struct ocl_loaded_program **)(link->targets + count);
+	link->originals = (struct ocl_original **)(link->loaded + count);
+	link->contents = (struct cmn_hash *)(link->originals + count);
+	return true;
 }
 
 /* A copy with loaded programs in place of the application's; false: out of memory. */
@@ -408,7 +386,7 @@ static bool step_leave_recipe(const struct drv_sequence *sequence)
 static enum cmn_status step_attach(struct drv_sequence *sequence, struct cc_entry *entry)
 {
 	struct link *link = of(sequence);
-	const struct ocl_loaded_program_request request = {
+	const struct ocl_load load = {
 		.context = link->context,
 		.kind = link->kind,
 		.num_devices = link->devices.count,
@@ -419,7 +397,7 @@ static enum cmn_status step_attach(struct drv_sequence *sequence, struct cc_entr
 	};
 	struct ocl_loaded_program *loaded;
 	struct ocl_program *program;
-	enum cmn_status status = ocl_loaded_program_new(&request, &loaded);
+	enum cmn_status status = ocl_loaded_program_new(&load, &loaded);
 
 	if (status != CMN_OK)
 		return status;

@@ -9,7 +9,7 @@
 #include <stdatomic.h>
 #include <string.h>
 
-#include "layers/shared/api/caches.h"
+#include "layers/shared/api/desc.h"
 #include "layers/shared/driver/environment.h"
 #include "layers/opencl/hooks/dispatch.h"
 #include "layers/opencl/key/layers_below.h"

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* program_hooks: creation, specialization constants, retain and release. */
-#include "layers/opencl/hooks/program_hooks.h"
+#include "layers/opencl/hooks/dispatch.h"
 
 #include <string.h>
 
 #include "common/cancel.h"
-#include "layers/opencl/hooks/dispatch.h"
 
 static size_t string_length(const char *string, const size_t *lengths, cl_uint i)
 {
@@ -127,20 +126,11 @@ cl_int CL_API_CALL ocl_clRetainProgram(cl_program handle)
 cl_int CL_API_CALL ocl_clReleaseProgram(cl_program handle)
 {
 	CMN_NOT_CANCELLED;
-	struct ocl_program *program = NULL;
+	struct ocl_program *program = ocl_program_find(handle);
 	cl_int error;
 
-	if (ocl_layer.cache)
-		program = (struct ocl_program *)ocl_objects_find_and_lock(OCL_PROGRAMS, handle);
 	if (!program)
 		return OCL_NEXT.clReleaseProgram(handle);
-	if (program->object.app_refs > 1) {
-		program->object.app_refs--;
-		ocl_object_unlock(&program->object);
-		return OCL_NEXT.clReleaseProgram(handle);
-	}
-	ocl_object_ref(&program->object);
-	ocl_object_unlock(&program->object);
 	error = ocl_program_release(program);
 	ocl_program_unref(program);
 	return error;

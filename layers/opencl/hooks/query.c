@@ -9,9 +9,7 @@
 
 #include "layers/opencl/program/binaries.h"
 #include "common/cancel.h"
-#include "layers/opencl/hooks/build.h"
 #include "layers/opencl/hooks/dispatch.h"
-#include "layers/opencl/hooks/kernel.h"
 
 /* Answers from stored bytes as every clGet…Info does. */
 static cl_int give(struct cmn_view value, size_t size, void *ret_value, size_t *ret_size)

@@ -110,7 +110,8 @@ enum cmn_status ocl_build_key(const struct ocl_key_request *request, struct cc_k
 	for (cl_uint i = 0; request->targets->count < request->targets->program_count &&
 			    i < request->targets->count; i++)
 		cc_key_add_u64(ret, CC_PART_OPTIONS, "subset", request->targets->indices[i]);
-	if (!drv_environment_add((*ret_identity)->driver, ret, ret_reason))
+	*ret_reason = drv_environment_add((*ret_identity)->driver, ret);
+	if (*ret_reason)
 		return CMN_MISS;
 	*ret_reason = "no-memory";
 	return cc_key_status(ret);

@@ -89,7 +89,7 @@ static bool same_part(const struct api_id *a, const struct api_id *b, enum cc_pa
 	return memcmp(a->bytes + at, b->bytes + at, CMN_HASH_SIZE) == 0;
 }
 
-enum cmn_status api_id_compare(const struct api_id *wanted, const struct api_id *found)
+static enum cmn_status compare_ids(const struct api_id *wanted, const struct api_id *found)
 {
 	if (memcmp(wanted->bytes, found->bytes, API_ID_SIZE) == 0)
 		return CMN_OK;
@@ -192,7 +192,7 @@ enum cmn_status api_blob_check(struct cmn_view blob, enum ckcache_kind kind, con
 	status = read_header(blob, &found_kind, &found);
 	if (status == CMN_OK && found_kind != (uint32_t)kind)
 		status = CMN_MISS;
-	return status == CMN_OK ? api_id_compare(id, &found) : status;
+	return status == CMN_OK ? compare_ids(id, &found) : status;
 }
 
 enum ckcache_status ckcache_blob_get_kind(size_t size, const uint8_t *blob, enum ckcache_kind *ret_kind)

@@ -43,11 +43,6 @@ struct api_id {
 
 /* CMN_ERR_NOMEM, also of a key. */
 CMN_CHECKED enum cmn_status api_id_make(size_t count, const struct cc_key *keys, struct api_id *ret);
-/*
- * CMN_OK: the same. CMN_STALE: another device, driver or compiler. CMN_MISS:
- * another program.
- */
-CMN_CHECKED enum cmn_status api_id_compare(const struct api_id *wanted, const struct api_id *found);
 
 /* Begins a blob in an empty buffer. */
 void api_blob_begin(struct cmn_buffer *blob, enum ckcache_kind kind, const struct api_id *id);
@@ -59,8 +54,8 @@ CMN_CHECKED enum cmn_status api_blob_end(struct cmn_buffer *blob);
 
 /*
  * Checks every byte. CMN_OK: sound, and of that kind and id. CMN_ERR_CORRUPT: damaged,
- * or no blob; CMN_ERR_VERSION; CMN_STALE, CMN_MISS: sound, but of another id
- * (api_id_compare); CMN_MISS also of another kind.
+ * or no blob; CMN_ERR_VERSION; sound, but of another id: CMN_STALE, of another device, driver or compiler, or
+ * CMN_MISS, of another program; CMN_MISS also of another kind.
  */
 CMN_CHECKED enum cmn_status api_blob_check(struct cmn_view blob, enum ckcache_kind kind,
 					   const struct api_id *id);

@@ -77,6 +77,14 @@ struct ckcache_desc {
 	} batch;
 };
 
+/*
+ * The process's cache for each API, whoever comes to it first: a loader, for a layer, or the program, for
+ * ckcache.h. Made by layers/libckcache, which joins the APIs. Opens it at the first call; it is never closed, since applications call their API from other threads
+ * and from atexit handlers until the very end. NULL: it is switched off, there is no memory for it, or
+ * the process had another file's copy of this library before. Thread-safe.
+ */
+struct cc_cache *api_cache(enum ckcache_api api);
+
 /* Call it before making keys. Makes room for count zeroed keys. CMN_ERR_NOMEM. */
 CMN_CHECKED enum cmn_status api_desc_init(struct ckcache_desc *desc, size_t count);
 /* Makes the id of the keys, if the description has one. CMN_ERR_NOMEM. */

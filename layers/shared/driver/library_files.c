@@ -16,7 +16,6 @@
 
 #include "common/file.h"
 #include "layers/shared/driver/elf_file.h"
-#include "layers/shared/driver/linker_cache.h"
 #include "layers/shared/driver/search_directories.h"
 
 #define MAX_FILES 256			/* a compiler brings about 20 */

@@ -46,7 +46,7 @@ struct drv_sequence_steps {
 	void (*prepare)(struct drv_sequence *sequence);
 	/* Lets the driver build. Called a second time if the first ran out of memory. May set bypass. */
 	enum drv_outcome (*call)(struct drv_sequence *sequence);
-	/* What the driver says of a call that failed, for people (failure.h); on the heap; NULL: no memory. */
+	/* What the driver says of a call that failed, for people (failure.c); on the heap; NULL: no memory. */
 	char *(*failure)(const struct drv_sequence *sequence);
 
 	/* Libraries were loaded: whether driver and compiler are still those of the key. Learns the new ones. */
