@@ -257,7 +257,7 @@ static enum ckcache_status build(struct ckcache_desc *base, size_t i, struct api
 }
 
 static const struct api_kind kind = {
-	.blob = CKCACHE_KIND_PROGRAMS, .size = sizeof(struct lz_desc), .functions = lz_ckcache_functions,
+	.api = CKCACHE_API_LEVEL_ZERO, .blob = CKCACHE_KIND_PROGRAMS, .size = sizeof(struct lz_desc),
 	.destroy = destroy, .begin = begin, .copy = copy, .gather = gather,
 	.holds = holds, .load = load, .discard = discard, .build = build, .add = add,
 };
@@ -280,28 +280,6 @@ enum ckcache_status lz_ckcache_desc_new(ze_driver_handle_t driver, ze_context_ha
 			     CKCACHE_ERROR_UNAVAILABLE;
 }
 
-enum ckcache_status lz_ckcache_build(struct ckcache_desc *desc,
-				     const struct ckcache_storage *storage,
-				     struct _ze_module_handle_t **ret_modules,
-				     enum ckcache_origin *ret_origin)
-{
-	return api_desc_build(desc, &kind, storage, ret_modules, ret_origin);
-}
-
-enum ckcache_status lz_ckcache_create_from_blob(struct ckcache_desc *desc, size_t size,
-						const uint8_t *blob,
-						struct _ze_module_handle_t **ret_modules)
-{
-	return api_desc_create(desc, &kind, size, blob, ret_modules);
-}
-
-enum ckcache_status lz_ckcache_get_blob(struct ckcache_desc *desc,
-					struct _ze_module_handle_t *const *modules, size_t *size,
-					uint8_t *blob)
-{
-	return api_desc_get_blob(desc, &kind, modules, size, blob);
-}
-
 enum ckcache_status lz_ckcache_device_desc_new(ze_driver_handle_t driver,
 					       ze_device_handle_t device,
 					       const struct ckcache_library *library,
@@ -319,17 +297,17 @@ enum ckcache_status lz_ckcache_device_desc_new(ze_driver_handle_t driver,
 	if (status != CMN_OK)
 		return status == CMN_ERR_NOMEM ? CKCACHE_ERROR_OUT_OF_MEMORY :
 						 CKCACHE_ERROR_UNAVAILABLE;
-	return api_device_desc_new(lz_ckcache_functions(), lz_plugin_cache(), &target.identity->fields,
+	return api_device_desc_new(lz_plugin_cache(), &target.identity->fields,
 				   library, ret_desc);
 }
 
 static const struct ckcache_functions functions = {
 	.struct_size = sizeof(struct ckcache_functions),
-#define LEVEL_ZERO(name) .level_zero_##name = lz_ckcache_##name,
+#define LEVEL_ZERO(name) .level_zero_##name = ckcache_level_zero_##name,
 #include "layers/shared/api/functions.def"
 };
 
-const struct ckcache_functions *lz_ckcache_functions(void)
+static const struct ckcache_functions *table(void)
 {
 	return &functions;
 }
@@ -340,7 +318,7 @@ ze_result_t lz_ckcache_get_function(struct lz_next *next, ze_driver_handle_t dri
 	void *own = NULL;
 
 	if (driver && name && ret)
-		own = strcmp(name, "ckcache_functions") == 0 ? (void *)lz_ckcache_functions :
+		own = strcmp(name, "ckcache_functions") == 0 ? (void *)table :
 							       api_function_named(&functions, name);
 	if (!own)
 		return LZ_NEXT_FIND(next, driver_get_function)(driver, name, ret);

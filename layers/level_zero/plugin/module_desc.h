@@ -10,16 +10,11 @@
 #include "layers/shared/api/ckcache_ext.h"
 #include "layers/level_zero/plugin/next.h"
 
-/* The functions of ckcache.h. */
+/* Those of ckcache.h, where there are functions to call. */
 ckcache_level_zero_desc_new_fn lz_ckcache_desc_new;
-ckcache_level_zero_get_blob_fn lz_ckcache_get_blob;
-ckcache_level_zero_create_from_blob_fn lz_ckcache_create_from_blob;
-ckcache_level_zero_build_fn lz_ckcache_build;
 ckcache_level_zero_device_desc_new_fn lz_ckcache_device_desc_new;
 
-/* The table of these and of those that are no API's own. */
-const struct ckcache_functions *lz_ckcache_functions(void);
-/* The hook: as zeDriverGetExtensionFunctionAddress (Level Zero core, Driver), also for names of ckcache_ext.h. */
+/* The hook: as zeDriverGetExtensionFunctionAddress (Level Zero core, Driver), also for names of ckcache_ext.h, but OpenCL's. */
 ze_result_t lz_ckcache_get_function(struct lz_next *next, ze_driver_handle_t driver,
 				    const char *name, void **ret);
 

@@ -599,7 +599,7 @@ static enum ckcache_status load(struct ckcache_desc *base, size_t i, struct cmn_
 }
 
 static const struct api_kind kind = {
-	.blob = CKCACHE_KIND_PROGRAMS, .size = sizeof(struct ocl_desc), .functions = ocl_ckcache_functions,
+	.api = CKCACHE_API_OPENCL, .blob = CKCACHE_KIND_PROGRAMS, .size = sizeof(struct ocl_desc),
 	.destroy = destroy, .begin = begin, .copy = copy, .gather = gather,
 	.holds = holds, .load = load, .discard = discard, .build = build, .add = add, .gives_failed = true,
 };
@@ -619,27 +619,6 @@ enum ckcache_status ocl_ckcache_desc_new(cl_context context, cl_device_id device
 	return api_desc_new(&kind, &handles, ocl_layer.cache, count, programs, ret_desc);
 }
 
-enum ckcache_status ocl_ckcache_build(struct ckcache_desc *desc,
-				      const struct ckcache_storage *storage,
-				      struct _cl_program **ret_programs,
-				      enum ckcache_origin *ret_origin)
-{
-	return api_desc_build(desc, &kind, storage, ret_programs, ret_origin);
-}
-
-enum ckcache_status ocl_ckcache_create_from_blob(struct ckcache_desc *desc, size_t size,
-						 const uint8_t *blob,
-						 struct _cl_program **ret_programs)
-{
-	return api_desc_create(desc, &kind, size, blob, ret_programs);
-}
-
-enum ckcache_status ocl_ckcache_get_blob(struct ckcache_desc *desc, struct _cl_program *const *programs,
-					 size_t *size, uint8_t *blob)
-{
-	return api_desc_get_blob(desc, &kind, programs, size, blob);
-}
-
 enum ckcache_status ocl_ckcache_device_desc_new(cl_device_id device,
 						const struct ckcache_library *library,
 						struct ckcache_desc **ret_desc)
@@ -654,7 +633,7 @@ enum ckcache_status ocl_ckcache_device_desc_new(cl_device_id device,
 	cc_key_init(&fields);
 	status = ocl_identity_add(device, &fields, true, &identity);
 	if (status == CMN_OK)
-		result = api_device_desc_new(ocl_ckcache_functions(), ocl_layer.cache, &fields,
+		result = api_device_desc_new(ocl_layer.cache, &fields,
 					     library, ret_desc);
 	else
 		result = status == CMN_ERR_NOMEM ? CKCACHE_ERROR_OUT_OF_MEMORY :
@@ -665,11 +644,11 @@ enum ckcache_status ocl_ckcache_device_desc_new(cl_device_id device,
 
 static const struct ckcache_functions functions = {
 	.struct_size = sizeof(struct ckcache_functions),
-#define OPENCL(name) .opencl_##name = ocl_ckcache_##name,
+#define OPENCL(name) .opencl_##name = ckcache_opencl_##name,
 #include "layers/shared/api/functions.def"
 };
 
-const struct ckcache_functions *ocl_ckcache_functions(void)
+static const struct ckcache_functions *table(void)
 {
 	return &functions;
 }
@@ -677,7 +656,7 @@ const struct ckcache_functions *ocl_ckcache_functions(void)
 void *ocl_ckcache_function(const char *name)
 {
 	if (strcmp(name, "ckcache_functions") == 0)
-		return (void *)ocl_ckcache_functions;
+		return (void *)table;
 	/* For ckcache doctor. */
 	if (strcmp(name, "ckcache_layers_below_are_known") == 0)
 		return (void *)ocl_layers_below_are_known;

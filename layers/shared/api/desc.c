@@ -140,7 +140,6 @@ enum ckcache_status api_desc_new(const struct api_kind *kind, const void *ctx, s
 		free(desc);
 		return CKCACHE_ERROR_OUT_OF_MEMORY;
 	}
-	desc->functions = kind->functions();
 	desc->cache = cache;
 	desc->kind = kind;
 	status = kind->begin(desc, ctx);
@@ -176,13 +175,13 @@ enum ckcache_status api_give(struct cmn_view bytes, size_t *size, void *place)
 	return CKCACHE_OK;
 }
 
-void api_desc_free(struct ckcache_desc *desc)
+void ckcache_desc_free(struct ckcache_desc *desc)
 {
 	if (desc)
 		desc->kind->destroy(desc);
 }
 
-enum ckcache_status api_desc_get_id(const struct ckcache_desc *desc, size_t *size, uint8_t *id)
+enum ckcache_status ckcache_desc_get_id(const struct ckcache_desc *desc, size_t *size, uint8_t *id)
 {
 	struct cmn_view bytes = { NULL, 0 };
 

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * desc: what all descriptions have in common (struct ckcache_desc): the copy of
- * the functions that made it, so that a program may pass it to any copy; the
+ * desc: what all descriptions have in common (struct ckcache_desc): the
  * keys, and the id made from them; and how descriptions of programs are made. Knows no API's types.
  * Immutable once made, except what the lock guards.
  */
@@ -20,9 +19,9 @@ struct api_order;
 
 /* How one API describes and makes its programs. Of a library's data there is only what destroys it. */
 struct api_kind {
+	enum ckcache_api api;	/* 0: none */
 	enum ckcache_kind blob;	/* of its blobs */
 	size_t size;	/* of its descriptions, which begin with struct ckcache_desc */
-	const struct ckcache_functions *(*functions)(void);
 	void (*destroy)(struct ckcache_desc *desc);	/* frees what is around it, and it; also one that is not complete */
 
 	/* Takes what all programs share, from ctx, and makes room for desc->count programs. */
@@ -52,8 +51,6 @@ struct api_kind {
 };
 
 struct ckcache_desc {
-	/* The copy that made this. It comes first, in every version. */
-	const struct ckcache_functions *functions;
 	struct cc_cache *cache;		/* the machine's; NULL: switched off */
 	const struct api_kind *kind;
 	bool empty;			/* nothing is to be cached */
@@ -115,11 +112,5 @@ enum ckcache_status api_status_of_blob(enum cmn_status status);
 
 /* One of a table's functions by the name that ckcache.h gives it; NULL: it has none. */
 void *api_function_named(const struct ckcache_functions *functions, const char *name);
-
-/* The functions of ckcache.h, for each copy's table. */
-ckcache_desc_free_fn api_desc_free;
-ckcache_desc_get_id_fn api_desc_get_id;
-ckcache_desc_evict_fn api_desc_evict;
-ckcache_desc_load_batch_fn api_desc_load_batch;	/* this and api_desc_evict: storage.c */
 
 #endif

@@ -183,22 +183,22 @@ static enum ckcache_status load_or_build(struct ckcache_desc *desc,
 	return build_all(desc, &order, objects, ret_origin);
 }
 
-enum ckcache_status api_desc_build(struct ckcache_desc *desc, const struct api_kind *kind,
-				   const struct ckcache_storage *storage, void *ret_objects,
-				   enum ckcache_origin *ret_origin)
+static enum ckcache_status build(struct ckcache_desc *desc, enum ckcache_api api,
+				 const struct ckcache_storage *storage, void *ret_objects,
+				 enum ckcache_origin *ret_origin)
 {
 	CMN_NOT_CANCELLED;
 	enum ckcache_origin origin = CKCACHE_ORIGIN_BUILT;
 	enum ckcache_status status;
 	void **objects;
 
-	if (!desc || desc->kind != kind || !api_storage_is_valid(storage) || !ret_objects)
+	if (!desc || desc->kind->api != api || !api_storage_is_valid(storage) || !ret_objects)
 		return CKCACHE_ERROR_INVALID_ARGUMENT;
 	objects = calloc(desc->count, sizeof(*objects));
 	if (!objects)
 		return CKCACHE_ERROR_OUT_OF_MEMORY;
 	status = load_or_build(desc, storage, objects, &origin);
-	if (status == CKCACHE_OK || (status == CKCACHE_ERROR_BUILD && kind->gives_failed))
+	if (status == CKCACHE_OK || (status == CKCACHE_ERROR_BUILD && desc->kind->gives_failed))
 		memcpy(ret_objects, objects, desc->count * sizeof(*objects));
 	if (status == CKCACHE_OK && ret_origin)
 		*ret_origin = origin;
@@ -206,15 +206,15 @@ enum ckcache_status api_desc_build(struct ckcache_desc *desc, const struct api_k
 	return status;
 }
 
-enum ckcache_status api_desc_create(struct ckcache_desc *desc, const struct api_kind *kind, size_t size,
-				    const uint8_t *blob, void *ret_objects)
+static enum ckcache_status create(struct ckcache_desc *desc, enum ckcache_api api, size_t size,
+				  const uint8_t *blob, void *ret_objects)
 {
 	CMN_NOT_CANCELLED;
 	const struct cmn_view bytes = { blob, size };
 	enum ckcache_status status;
 	void **objects;
 
-	if (!desc || desc->kind != kind || !api_desc_has_id(desc) || !blob || !size || !ret_objects)
+	if (!desc || desc->kind->api != api || !api_desc_has_id(desc) || !blob || !size || !ret_objects)
 		return CKCACHE_ERROR_INVALID_ARGUMENT;
 	status = api_status_of_blob(api_blob_check(bytes, CKCACHE_KIND_PROGRAMS, &desc->id));
 	if (status != CKCACHE_OK)
@@ -275,15 +275,15 @@ static enum ckcache_status make_blob(struct ckcache_desc *desc, void *const *obj
 	return status == CMN_MISS ? CKCACHE_OK : api_status_of(status);
 }
 
-enum ckcache_status api_desc_get_blob(struct ckcache_desc *desc, const struct api_kind *kind,
-				      const void *objects, size_t *size, uint8_t *place)
+static enum ckcache_status get_blob(struct ckcache_desc *desc, enum ckcache_api api, const void *objects,
+				    size_t *size, uint8_t *place)
 {
 	CMN_NOT_CANCELLED;
 	enum ckcache_status status = CKCACHE_OK;
 	struct cmn_buffer blob;
 	struct cmn_hash of;
 
-	if (!desc || desc->kind != kind || !objects || !size)
+	if (!desc || desc->kind->api != api || !objects || !size)
 		return CKCACHE_ERROR_INVALID_ARGUMENT;
 	if (!api_desc_has_id(desc))
 		return api_give((struct cmn_view){ NULL, 0 }, size, place);
@@ -299,4 +299,43 @@ enum ckcache_status api_desc_get_blob(struct ckcache_desc *desc, const struct ap
 	else
 		cmn_buffer_release(&blob);
 	return status;
+}
+
+enum ckcache_status ckcache_opencl_build(struct ckcache_desc *desc, const struct ckcache_storage *storage,
+					 struct _cl_program **ret_programs, enum ckcache_origin *ret_origin)
+{
+	return build(desc, CKCACHE_API_OPENCL, storage, ret_programs, ret_origin);
+}
+
+enum ckcache_status ckcache_level_zero_build(struct ckcache_desc *desc, const struct ckcache_storage *storage,
+					     struct _ze_module_handle_t **ret_modules,
+					     enum ckcache_origin *ret_origin)
+{
+	return build(desc, CKCACHE_API_LEVEL_ZERO, storage, ret_modules, ret_origin);
+}
+
+enum ckcache_status ckcache_opencl_create_from_blob(struct ckcache_desc *desc, size_t size, const uint8_t *blob,
+						    struct _cl_program **ret_programs)
+{
+	return create(desc, CKCACHE_API_OPENCL, size, blob, ret_programs);
+}
+
+enum ckcache_status ckcache_level_zero_create_from_blob(struct ckcache_desc *desc, size_t size,
+							const uint8_t *blob,
+							struct _ze_module_handle_t **ret_modules)
+{
+	return create(desc, CKCACHE_API_LEVEL_ZERO, size, blob, ret_modules);
+}
+
+enum ckcache_status ckcache_opencl_get_blob(struct ckcache_desc *desc, struct _cl_program *const *programs,
+					    size_t *size, uint8_t *blob)
+{
+	return get_blob(desc, CKCACHE_API_OPENCL, programs, size, blob);
+}
+
+enum ckcache_status ckcache_level_zero_get_blob(struct ckcache_desc *desc,
+						struct _ze_module_handle_t *const *modules, size_t *size,
+						uint8_t *blob)
+{
+	return get_blob(desc, CKCACHE_API_LEVEL_ZERO, modules, size, blob);
 }

@@ -62,8 +62,7 @@ static void destroy(struct ckcache_desc *desc)
 
 static const struct api_kind kind = { .blob = CKCACHE_KIND_DEVICE, .destroy = destroy };
 
-enum ckcache_status api_device_desc_new(const struct ckcache_functions *functions,
-					struct cc_cache *cache, const struct cc_key *identity,
+enum ckcache_status api_device_desc_new(struct cc_cache *cache, const struct cc_key *identity,
 					const struct ckcache_library *library,
 					struct ckcache_desc **ret_desc)
 {
@@ -79,7 +78,7 @@ enum ckcache_status api_device_desc_new(const struct ckcache_functions *function
 	if (!desc)
 		return CKCACHE_ERROR_OUT_OF_MEMORY;
 	*desc = (struct ckcache_desc){
-		.functions = functions, .cache = cache, .kind = &kind,
+		.cache = cache, .kind = &kind,
 	};
 	if (api_desc_init(desc, 1) != CMN_OK) {
 		free(desc);
@@ -119,7 +118,7 @@ static enum cmn_status wrap(const struct ckcache_desc *desc, struct cmn_view dat
 	return status;
 }
 
-enum ckcache_status api_device_get_blob(struct ckcache_desc *desc, size_t data_size,
+enum ckcache_status ckcache_device_get_blob(struct ckcache_desc *desc, size_t data_size,
 					const void *data, size_t *size, uint8_t *blob)
 {
 	struct cmn_buffer made = { 0 };
@@ -135,7 +134,7 @@ enum ckcache_status api_device_get_blob(struct ckcache_desc *desc, size_t data_s
 	return status;
 }
 
-enum ckcache_status api_device_get_data(struct ckcache_desc *desc, size_t blob_size,
+enum ckcache_status ckcache_device_get_data(struct ckcache_desc *desc, size_t blob_size,
 					const uint8_t *blob, size_t *size, void *data)
 {
 	struct cmn_view whole = { blob, blob_size }, found;
@@ -173,7 +172,7 @@ static enum cmn_status store_entry(struct ckcache_desc *desc, struct cmn_view da
 	return status;
 }
 
-enum ckcache_status api_device_store(struct ckcache_desc *desc,
+enum ckcache_status ckcache_device_store(struct ckcache_desc *desc,
 				     const struct ckcache_storage *storage, size_t size,
 				     const void *data)
 {
@@ -212,7 +211,7 @@ static enum ckcache_status load_entry(struct ckcache_desc *desc, size_t *size, v
 	return status;
 }
 
-enum ckcache_status api_device_load(struct ckcache_desc *desc,
+enum ckcache_status ckcache_device_load(struct ckcache_desc *desc,
 				    const struct ckcache_storage *storage, size_t *size,
 				    void *data)
 {
@@ -228,7 +227,7 @@ enum ckcache_status api_device_load(struct ckcache_desc *desc,
 	loaded = api_storage_load(storage, desc, &blob);
 	if (loaded != CMN_OK)
 		return loaded == CMN_ERR_NOMEM ? CKCACHE_ERROR_OUT_OF_MEMORY : CKCACHE_MISS;
-	status = api_device_get_data(desc, blob.len, blob.data, size, data);
+	status = ckcache_device_get_data(desc, blob.len, blob.data, size, data);
 	cmn_buffer_release(&blob);
 	return status;
 }

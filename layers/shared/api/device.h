@@ -9,18 +9,9 @@
 
 #include "layers/shared/api/desc.h"
 
-/*
- * identity: fields of CC_PART_DEVICE, copied. functions and cache as in
- * struct ckcache_desc.
- */
-enum ckcache_status api_device_desc_new(const struct ckcache_functions *functions,
-					struct cc_cache *cache, const struct cc_key *identity,
+/* identity: fields of CC_PART_DEVICE, copied. cache: as in struct ckcache_desc. */
+enum ckcache_status api_device_desc_new(struct cc_cache *cache, const struct cc_key *identity,
 					const struct ckcache_library *library,
 					struct ckcache_desc **ret_desc);
-
-ckcache_device_get_blob_fn api_device_get_blob;
-ckcache_device_get_data_fn api_device_get_data;
-ckcache_device_store_fn api_device_store;
-ckcache_device_load_fn api_device_load;
 
 #endif

@@ -141,7 +141,7 @@ enum cmn_status api_storage_evict(const struct ckcache_storage *storage, const s
 	return status == CKCACHE_OK || status == CKCACHE_MISS ? CMN_OK : CMN_ERR_IO;
 }
 
-enum ckcache_status api_desc_evict(struct ckcache_desc *desc, const struct ckcache_storage *storage)
+enum ckcache_status ckcache_desc_evict(struct ckcache_desc *desc, const struct ckcache_storage *storage)
 {
 	CMN_NOT_CANCELLED;
 	enum cmn_status status = CMN_OK;
@@ -196,7 +196,7 @@ static void hand_out(const struct ckcache_storage *storage, struct loading *load
 	}
 }
 
-enum ckcache_status api_desc_load_batch(const struct ckcache_storage *storage, size_t count,
+enum ckcache_status ckcache_desc_load_batch(const struct ckcache_storage *storage, size_t count,
 					struct ckcache_desc *const *descs)
 {
 	CMN_NOT_CANCELLED;
@@ -206,6 +206,10 @@ enum ckcache_status api_desc_load_batch(const struct ckcache_storage *storage, s
 
 	if (!storage || !api_storage_is_valid(storage) || (count && !descs))
 		return CKCACHE_ERROR_INVALID_ARGUMENT;
+	for (size_t i = 0; i < count; i++) {
+		if (!descs[i])
+			return CKCACHE_ERROR_INVALID_ARGUMENT;
+	}
 	if (!count || !HAS(storage, load_batch))
 		return CKCACHE_OK;
 	ids = calloc(count, API_ID_SIZE);
@@ -214,7 +218,7 @@ enum ckcache_status api_desc_load_batch(const struct ckcache_storage *storage, s
 	if (!ids || !loading.descs || !loading.blobs)
 		goto out;
 	for (size_t i = 0; i < count; i++) {
-		if (!descs[i] || !api_desc_has_id(descs[i]))
+		if (!api_desc_has_id(descs[i]))
 			continue;
 		memcpy(ids + loading.count * API_ID_SIZE, descs[i]->id.bytes, API_ID_SIZE);
 		loading.descs[loading.count++] = descs[i];
