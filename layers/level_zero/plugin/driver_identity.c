@@ -153,8 +153,7 @@ static void add_module_properties(struct cc_key *key, struct lz_next *next,
 /* Whether the text lists this path or file name, with one of the separators between its parts. */
 static bool lists(const char *list, const char *separators, const char *path)
 {
-	const char *slash = strrchr(path, '/');
-	const char *name = slash ? slash + 1 : path;
+	const char *name = basename(path);
 
 	while (list && *list) {
 		const char *end = list + strcspn(list, separators);
@@ -193,8 +192,7 @@ static void read_variables(void)
  */
 static bool is_driver(const char *path)
 {
-	const char *slash = strrchr(path, '/');
-	const char *name = slash ? slash + 1 : path;
+	const char *name = basename(path);
 
 	(void)pthread_once(&variables.once, read_variables);
 	if (strncmp(name, "libze_", strlen("libze_")) == 0)
@@ -207,7 +205,6 @@ static bool is_driver(const char *path)
 static bool is_below_all_layers(const void *owner)
 {
 	const struct link_map *map = NULL;
-	const char *name;
 	Dl_info info;
 
 	if (!dladdr1(owner, &info, (void **)&map, RTLD_DL_LINKMAP) || !map)
@@ -215,9 +212,7 @@ static bool is_below_all_layers(const void *owner)
 	if (!map->l_name[0])
 		return true;
 	(void)pthread_once(&variables.once, read_variables);
-	name = strrchr(map->l_name, '/');
-	name = name ? name + 1 : map->l_name;
-	return strncmp(name, "libze_loader.so", strlen("libze_loader.so")) == 0 ||
+	return strncmp(basename(map->l_name), "libze_loader.so", strlen("libze_loader.so")) == 0 ||
 	       (is_driver(map->l_name) && !lists(variables.layers, ",:", map->l_name));
 }
 

@@ -10,7 +10,6 @@
 
 #include "common/cancel.h"
 #include "layers/shared/api/desc_build.h"
-#include "layers/shared/api/device.h"
 #include "layers/shared/driver/environment.h"
 #include "layers/level_zero/plugin/handles.h"
 #include "layers/level_zero/plugin/module_key.h"

@@ -11,7 +11,6 @@
 #include "common/cancel.h"
 #include "common/mutex.h"
 #include "layers/shared/api/desc_build.h"
-#include "layers/shared/api/device.h"
 #include "layers/shared/driver/environment.h"
 #include "layers/shared/driver/harmless.h"
 #include "layers/opencl/hooks/dispatch.h"
@@ -431,11 +430,6 @@ static struct construction *of(struct drv_sequence *sequence)
 	return (struct construction *)sequence;
 }
 
-static bool is_out_of_memory(cl_int error)
-{
-	return error == CL_OUT_OF_HOST_MEMORY || error == CL_OUT_OF_RESOURCES;
-}
-
 static void step_prepare(struct drv_sequence *sequence)
 {
 	discard(NULL, 1, &of(sequence)->program);
@@ -464,9 +458,7 @@ static enum drv_outcome step_call(struct drv_sequence *sequence)
 	if (one->error == CL_SUCCESS)
 		one->error = OCL_NEXT.clBuildProgram(one->program, 1, &device,
 						     desc->programs[one->i].options, NULL, NULL);
-	if (one->error == CL_SUCCESS)
-		return DRV_BUILT;
-	return is_out_of_memory(one->error) ? DRV_OUT_OF_MEMORY : DRV_ERROR;
+	return ocl_outcome_of(one->error);
 }
 
 static char *step_failure(const struct drv_sequence *sequence)
@@ -557,9 +549,11 @@ static enum ckcache_status status_of_build(const struct construction *one)
 	case CL_INVALID_OPERATION:
 	case CL_COMPILER_NOT_AVAILABLE:
 		return CKCACHE_ERROR_UNAVAILABLE;
+	case CL_OUT_OF_HOST_MEMORY:
+	case CL_OUT_OF_RESOURCES:
+		return CKCACHE_ERROR_OUT_OF_MEMORY;
 	default:
-		return is_out_of_memory(one->error) ? CKCACHE_ERROR_OUT_OF_MEMORY :
-						      CKCACHE_ERROR_DRIVER;
+		return CKCACHE_ERROR_DRIVER;
 	}
 }
 

@@ -209,28 +209,12 @@ static void step_prepare(struct drv_sequence *sequence)
 	build->superseded = ocl_program_supersede(build->call.program);
 }
 
-static enum drv_outcome outcome_of(cl_int error)
-{
-	switch (error) {
-	case CL_SUCCESS:
-		return DRV_BUILT;
-	case CL_BUILD_PROGRAM_FAILURE:
-	case CL_COMPILE_PROGRAM_FAILURE:
-		return DRV_BUILD_FAILED;
-	case CL_OUT_OF_HOST_MEMORY:
-	case CL_OUT_OF_RESOURCES:
-		return DRV_OUT_OF_MEMORY;
-	default:
-		return DRV_ERROR;
-	}
-}
-
 static enum drv_outcome step_call(struct drv_sequence *sequence)
 {
 	struct build *build = of(sequence);
 
 	call_driver(build, build->call.notify, build->call.user_data);
-	return outcome_of(build->error);
+	return ocl_outcome_of(build->error);
 }
 
 static char *step_failure(const struct drv_sequence *sequence)
@@ -531,7 +515,7 @@ static void build_later(struct build *build)
 	ocl_objects_unlock();
 	if (abandoned) {
 		record->error = build->error;
-		record->sequence.outcome = outcome_of(build->error);
+		record->sequence.outcome = ocl_outcome_of(build->error);
 		drv_sequence_count(&record->sequence);
 		release(record);
 		ocl_program_unref(program);

@@ -48,6 +48,9 @@ void *CL_API_CALL ocl_clGetExtensionFunctionAddressForPlatform(cl_platform_id pl
 
 /* What the hooks call of each other. */
 
+/* Answers from stored bytes as every clGet…Info does. */
+cl_int ocl_give(struct cmn_view value, size_t size, void *ret_value, size_t *ret_size);
+
 typedef void(CL_CALLBACK *ocl_notify_fn)(cl_program program, void *user_data);
 
 /* The functions that can also be fetched by address: next is the driver's own. */

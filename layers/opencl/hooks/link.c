@@ -317,9 +317,7 @@ static enum drv_outcome step_call(struct drv_sequence *sequence)
 	struct link *link = of(sequence);
 
 	run(link);
-	if (link->error == CL_OUT_OF_HOST_MEMORY || link->error == CL_OUT_OF_RESOURCES)
-		return DRV_OUT_OF_MEMORY;
-	return link->error == CL_SUCCESS && link->result ? DRV_BUILT : DRV_ERROR;
+	return link->error == CL_SUCCESS && !link->result ? DRV_ERROR : ocl_outcome_of(link->error);
 }
 
 /* Whose program the application may have released in its callback. */

@@ -32,24 +32,17 @@ static struct ocl_program_text *join_strings(cl_uint count, const char **strings
 	return text;
 }
 
-/* Takes text; NULL: out of memory. */
-static void remember(cl_program handle, cl_context context, struct ocl_program_text *text)
-{
-	if (!text)
-		return;
-	ocl_program_remember(handle, context, text);
-}
-
 cl_program CL_API_CALL ocl_clCreateProgramWithSource(cl_context context, cl_uint count,
 						     const char **strings, const size_t *lengths,
 						     cl_int *errcode_ret)
 {
 	cl_program handle = OCL_NEXT.clCreateProgramWithSource(context, count, strings, lengths,
 							       errcode_ret);
-
 	/* A program that the driver accepted has valid arguments. */
-	if (handle && ocl_layer.cache)
-		remember(handle, context, join_strings(count, strings, lengths));
+	struct ocl_program_text *text = handle && ocl_layer.cache ? join_strings(count, strings, lengths) : NULL;
+
+	if (text)
+		ocl_program_remember(handle, context, text);
 	return handle;
 }
 
@@ -64,13 +57,11 @@ cl_program ocl_program_create_with_il(ocl_create_with_il_fn next, cl_context con
 				      const void *il, size_t length, cl_int *errcode_ret)
 {
 	cl_program handle = next(context, il, length, errcode_ret);
+	struct ocl_program_text *text = handle && ocl_layer.cache ? ocl_program_text_new(true, length) : NULL;
 
-	if (handle && ocl_layer.cache) {
-		struct ocl_program_text *text = ocl_program_text_new(true, length);
-
-		if (text)
-			memcpy(text->data, il, length);
-		remember(handle, context, text);
+	if (text) {
+		memcpy(text->data, il, length);
+		ocl_program_remember(handle, context, text);
 	}
 	return handle;
 }

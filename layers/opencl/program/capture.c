@@ -27,6 +27,22 @@ struct drv_observer_text ocl_observer_text(const struct drv_driver *driver, cons
 	return ret;
 }
 
+enum drv_outcome ocl_outcome_of(cl_int error)
+{
+	switch (error) {
+	case CL_SUCCESS:
+		return DRV_BUILT;
+	case CL_BUILD_PROGRAM_FAILURE:
+	case CL_COMPILE_PROGRAM_FAILURE:
+		return DRV_BUILD_FAILED;
+	case CL_OUT_OF_HOST_MEMORY:
+	case CL_OUT_OF_RESOURCES:
+		return DRV_OUT_OF_MEMORY;
+	default:
+		return DRV_ERROR;
+	}
+}
+
 bool ocl_token_may_matter(const struct ocl_program_text *text, const char *options,
 			  const struct cc_manifest *manifest)
 {

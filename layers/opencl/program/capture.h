@@ -4,12 +4,14 @@
 #define OPENCL_PROGRAM_CAPTURE_H
 
 #include "layers/opencl/program/program_info.h"
-#include "layers/opencl/program/program_text.h"
+#include "layers/opencl/program/original.h"
 #include "layers/shared/sequence/sequence.h"
 
 /* What the driver is given to build or compile. Borrows all; options may be NULL. */
 struct drv_observer_text ocl_observer_text(const struct drv_driver *driver, const struct ocl_program_text *text,
 					   const char *options);
+/* What an error of its call means. */
+enum drv_outcome ocl_outcome_of(cl_int error);
 /* Whether PyOpenCL's token, which is not in the key of a build, could make a difference by these files; NULL: by none. */
 bool ocl_token_may_matter(const struct ocl_program_text *text, const char *options,
 			  const struct cc_manifest *manifest);

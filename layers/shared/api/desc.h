@@ -76,9 +76,10 @@ struct ckcache_desc {
 
 /*
  * The process's cache for each API, whoever comes to it first: a loader, for a layer, or the program, for
- * ckcache.h. Made by layers/libckcache, which joins the APIs. Opens it at the first call; it is never closed, since applications call their API from other threads
- * and from atexit handlers until the very end. NULL: it is switched off, there is no memory for it, or
- * the process had another file's copy of this library before. Thread-safe.
+ * ckcache.h. Made by layers/libckcache, which joins the APIs. Opens it at the first call; it is never
+ * closed, since applications call their API from other threads and from atexit handlers until the
+ * very end. NULL: it is switched off, there is no memory for it, or the process had another file's
+ * copy of this library before. Thread-safe.
  */
 struct cc_cache *api_cache(enum ckcache_api api);
 
@@ -102,6 +103,14 @@ enum ckcache_status api_programs_check(size_t count, const struct ckcache_progra
 enum ckcache_status api_desc_new(const struct api_kind *kind, const void *ctx, struct cc_cache *cache,
 				 size_t count, const struct ckcache_program *programs,
 				 struct ckcache_desc **ret_desc);
+
+/*
+ * What a library learns about a device (device.c), stored as a blob or as an entry (cachecore/entry.h) with one
+ * field. identity: fields of CC_PART_DEVICE, which identify the device; copied.
+ */
+enum ckcache_status api_device_desc_new(struct cc_cache *cache, const struct cc_key *identity,
+					const struct ckcache_library *library,
+					struct ckcache_desc **ret_desc);
 
 /* Bytes to the application (ckcache.h, "Sizes"). */
 enum ckcache_status api_give(struct cmn_view bytes, size_t *size, void *place);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* device: the library's name and hash, and its data. */
-#include "layers/shared/api/device.h"
+#include "layers/shared/api/desc.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -250,8 +250,7 @@ const struct drv_driver drv_drivers[] = {
 
 const struct drv_driver *drv_driver_of(const char *library)
 {
-	const char *slash = strrchr(library, '/');
-	const char *name = slash ? slash + 1 : library;
+	const char *name = basename(library);
 	const struct drv_driver *driver = drv_drivers;
 
 	while (driver->library && strncmp(name, driver->library, strlen(driver->library)) != 0)

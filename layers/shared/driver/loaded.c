@@ -17,13 +17,6 @@
 #define FORK_PATIENCE_NS UINT64_C(500000000)
 #define FIRST_PAUSE_NS 20000
 
-static const char *last_part(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return slash ? slash + 1 : path;
-}
-
 static void read_dynamic(struct drv_loaded *object)
 {
 	ElfW(Xword) soname = 0;
@@ -71,7 +64,7 @@ static int collect(struct dl_phdr_info *info, size_t size, void *ctx)
 		return 0;
 	*object = (struct drv_loaded){
 		.path = info->dlpi_name,
-		.name = last_part(info->dlpi_name),
+		.name = basename(info->dlpi_name),
 		.base = info->dlpi_addr,
 		.headers = info->dlpi_phdr,
 		.header_count = info->dlpi_phnum,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * search_directories: which paths /etc/ld.so.cache has for a library's name; and every directory in which ld.so may look for a library that a driver loads
- * with dlopen, or for what that library needs, except those that only /etc/ld.so.cache names.
+ * search_directories: which paths /etc/ld.so.cache has for a library's name; and every other directory in
+ * which ld.so may look for a library that a driver loads with dlopen, or for what that library needs.
  * Linux, glibc; ld.so(8), dlinfo(3) RTLD_DI_SERINFO. A list belongs to one thread at a time.
  */
 #ifndef SHARED_DRIVER_SEARCH_DIRECTORIES_H

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* device: what is refused, what a library is told by, and a cache that is off or busy. */
-#include "layers/shared/api/device.h"
-
 #include "layers/shared/api/desc.h"
 #include "tests/support/unit.h"
 #include "tests/support/wrap.h"

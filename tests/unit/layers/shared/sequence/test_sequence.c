@@ -241,7 +241,8 @@ static bool leave_recipe(const struct drv_sequence *sequence)
 
 static const struct drv_sequence_steps steps = {
 	.may_be_kept = may_be_kept, .text = text, .prepare = prepare,
-	.call = call, .failure = failure, .key_holds = key_holds, .input_changed = input_changed, .capture = capture, .attach = attach, .leave_recipe = leave_recipe,
+	.call = call, .failure = failure, .key_holds = key_holds, .input_changed = input_changed,
+	.capture = capture, .attach = attach, .leave_recipe = leave_recipe,
 };
 
 /* With a cache that has nothing. */
