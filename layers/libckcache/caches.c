@@ -3,7 +3,7 @@
  * caches: one for each API of the process. Around a fork all locks that another thread may hold are
  * taken, in their order (docs/architecture/locks.md), so that no map is half changed in the child.
  */
-#include "layers/shared/api/caches.h"
+#include "layers/shared/api/desc.h"
 
 #include <pthread.h>
 #include <string.h>

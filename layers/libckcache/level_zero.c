@@ -83,10 +83,32 @@ static void load(void)
 	LOAD(module_create, zeModuleCreate);
 }
 
-const struct ckcache_functions *library_level_zero(struct _ze_driver_handle_t *driver)
+static bool is_there(void)
 {
-	(void)driver;
 	if (!are_there())
 		load();
-	return are_there() ? lz_ckcache_functions() : NULL;
+	return are_there();
+}
+
+enum ckcache_status ckcache_level_zero_desc_new(struct _ze_driver_handle_t *driver,
+						struct _ze_context_handle_t *context,
+						struct _ze_device_handle_t *device, size_t count,
+						const struct ckcache_program *programs,
+						struct ckcache_desc **ret_desc)
+{
+	if (!driver)
+		return CKCACHE_ERROR_INVALID_ARGUMENT;
+	return is_there() ? lz_ckcache_desc_new(driver, context, device, count, programs, ret_desc) :
+			    CKCACHE_ERROR_UNAVAILABLE;
+}
+
+enum ckcache_status ckcache_level_zero_device_desc_new(struct _ze_driver_handle_t *driver,
+						       struct _ze_device_handle_t *device,
+						       const struct ckcache_library *library,
+						       struct ckcache_desc **ret_desc)
+{
+	if (!driver)
+		return CKCACHE_ERROR_INVALID_ARGUMENT;
+	return is_there() ? lz_ckcache_device_desc_new(driver, device, library, ret_desc) :
+			    CKCACHE_ERROR_UNAVAILABLE;
 }

@@ -6,7 +6,6 @@
 
 #include "common/cancel.h"
 #include "layers/libckcache/library.h"
-#include "layers/shared/api/caches.h"
 #include "layers/shared/api/desc.h"
 #include "layers/shared/driver/environment.h"
 

@@ -8,15 +8,6 @@
 
 #include <stdbool.h>
 
-#include "layers/shared/api/ckcache_ext.h"
-
-/*
- * The functions on an API's descriptions. handle is any handle of the API in the process. NULL: the API
- * is absent. Thread-safe.
- */
-const struct ckcache_functions *library_opencl(struct _cl_device_id *handle);
-const struct ckcache_functions *library_level_zero(struct _ze_driver_handle_t *handle);
-
 /* Whether Level Zero is built in; the lock of its maps, for a fork. */
 extern const bool library_has_level_zero;
 void library_level_zero_lock(void);

@@ -6,7 +6,6 @@
 #include <dlfcn.h>
 #include <pthread.h>
 
-#include "layers/libckcache/library.h"
 #include "layers/opencl/api/program_desc.h"
 
 #define LOADER "libOpenCL.so.1"
@@ -66,17 +65,35 @@ static void begin(void)
 	(void)ocl_layer_begin(found, sizeof(*found), NULL);
 }
 
-/* Who has a device has a loader, which has the layer by then if it is to have it. */
-const struct ckcache_functions *library_opencl(struct _cl_device_id *device)
+/* Whether there are functions to call. Who has a device has a loader, which has the layer by then if it is to have it. */
+static bool is_there(void)
 {
 	static pthread_once_t once = PTHREAD_ONCE_INIT;
 	cl_icd_dispatch functions = { 0 };
 
-	(void)device;
 	if (!ocl_layer_has_begun() && find_functions(&functions)) {
 		found = &functions;
 		(void)pthread_once(&once, begin);
 		found = NULL;
 	}
-	return ocl_layer_has_begun() ? ocl_ckcache_functions() : NULL;
+	return ocl_layer_has_begun();
+}
+
+enum ckcache_status ckcache_opencl_desc_new(struct _cl_context *context, struct _cl_device_id *device,
+					    size_t count, const struct ckcache_program *programs,
+					    struct ckcache_desc **ret_desc)
+{
+	if (!device)
+		return CKCACHE_ERROR_INVALID_ARGUMENT;
+	return is_there() ? ocl_ckcache_desc_new(context, device, count, programs, ret_desc) :
+			    CKCACHE_ERROR_UNAVAILABLE;
+}
+
+enum ckcache_status ckcache_opencl_device_desc_new(struct _cl_device_id *device,
+						   const struct ckcache_library *library,
+						   struct ckcache_desc **ret_desc)
+{
+	if (!device)
+		return CKCACHE_ERROR_INVALID_ARGUMENT;
+	return is_there() ? ocl_ckcache_device_desc_new(device, library, ret_desc) : CKCACHE_ERROR_UNAVAILABLE;
 }

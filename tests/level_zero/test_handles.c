@@ -6,10 +6,9 @@
 #include <dlfcn.h>
 #include <level_zero/ze_ddi.h>
 
-#include "layers/level_zero/plugin/contexts.h"
+#include "layers/level_zero/plugin/handles.h"
 #include "layers/level_zero/plugin/driver_identity.h"
 #include "layers/level_zero/plugin/getters.h"
-#include "layers/level_zero/plugin/module_log.h"
 #include "tests/support/unit.h"
 
 static struct lz_next next;

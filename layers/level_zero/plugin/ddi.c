@@ -6,12 +6,10 @@
  * from several threads. The tables only ever grew at their ends: an entry is
  * touched if the version asked for has it, and the rest is left alone.
  */
-#include "layers/level_zero/plugin/contexts.h"
+#include "layers/level_zero/plugin/handles.h"
 #include "layers/level_zero/plugin/getters.h"
 #include "layers/level_zero/plugin/module_desc.h"
-#include "layers/level_zero/plugin/module_log.h"
-#include "layers/level_zero/plugin/native.h"
-#include "layers/level_zero/plugin/plugin.h"
+#include "layers/level_zero/plugin/module.h"
 
 /* Each intercepted call: its type, its member of struct lz_next, the hook, and with what it is called. */
 #define CALLS(_, n)                                                                          \

@@ -10,8 +10,7 @@
 
 #include "common/env.h"
 #include "layers/level_zero/plugin/board.h"
-#include "layers/level_zero/plugin/contexts.h"
-#include "layers/level_zero/plugin/plugin.h"
+#include "layers/level_zero/plugin/handles.h"
 
 /* Of ZE_extension_device_ip_version 1.0; older headers lack it. */
 #define IP_VERSION_EXTENSION "ZE_extension_device_ip_version"
@@ -154,24 +153,17 @@ static void add_module_properties(struct cc_key *key, struct lz_next *next,
 /* Whether the text lists this path or file name, with one of the separators between its parts. */
 static bool lists(const char *list, const char *separators, const char *path)
 {
-	const char *slash = strrchr(path, '/');
-	const char *name = slash ? slash + 1 : path;
+	const char *name = basename(path);
 
 	while (list && *list) {
-		size_t len = strcspn(list, separators);
-		const char *base = list;
+		const char *end = list + strcspn(list, separators);
+		const char *last = memrchr(list, '/', (size_t)(end - list));
+		const char *base = last ? last + 1 : list;
 
-		for (size_t i = 0; i < len; i++) {
-			if (list[i] == '/')
-				base = list + i + 1;
-		}
 		/* By file name: the dynamic linker may spell the directory otherwise. */
-		if (strlen(name) == len - (size_t)(base - list) &&
-		    strncmp(base, name, strlen(name)) == 0)
+		if (strlen(name) == (size_t)(end - base) && strncmp(base, name, strlen(name)) == 0)
 			return true;
-		list += len;
-		if (*list)
-			list++;
+		list = end + (*end != '\0');
 	}
 	return false;
 }
@@ -200,8 +192,7 @@ static void read_variables(void)
  */
 static bool is_driver(const char *path)
 {
-	const char *slash = strrchr(path, '/');
-	const char *name = slash ? slash + 1 : path;
+	const char *name = basename(path);
 
 	(void)pthread_once(&variables.once, read_variables);
 	if (strncmp(name, "libze_", strlen("libze_")) == 0)
@@ -214,7 +205,6 @@ static bool is_driver(const char *path)
 static bool is_below_all_layers(const void *owner)
 {
 	const struct link_map *map = NULL;
-	const char *name;
 	Dl_info info;
 
 	if (!dladdr1(owner, &info, (void **)&map, RTLD_DL_LINKMAP) || !map)
@@ -222,9 +212,7 @@ static bool is_below_all_layers(const void *owner)
 	if (!map->l_name[0])
 		return true;
 	(void)pthread_once(&variables.once, read_variables);
-	name = strrchr(map->l_name, '/');
-	name = name ? name + 1 : map->l_name;
-	return strncmp(name, "libze_loader.so", strlen("libze_loader.so")) == 0 ||
+	return strncmp(basename(map->l_name), "libze_loader.so", strlen("libze_loader.so")) == 0 ||
 	       (is_driver(map->l_name) && !lists(variables.layers, ",:", map->l_name));
 }
 
@@ -245,7 +233,7 @@ const char *lz_identity_lack(void)
 	return is_above_a_layer() ? "layer-below" : "device-unidentified";
 }
 
-static const struct drv_libraries_query libraries = { .is_driver = is_driver };
+const struct drv_libraries_query lz_libraries = { .is_driver = is_driver };
 
 /* The fields and the row of one that has the rest. */
 static enum cmn_status gather(struct lz_identity *identity)
@@ -264,7 +252,7 @@ static enum cmn_status gather(struct lz_identity *identity)
 	if (!add_device(key, identity->next, identity->driver, identity->device))
 		return CMN_MISS;
 	add_module_properties(key, identity->next, identity->device);
-	status = drv_libraries_identify(&libraries, &contents, key, &identity->row);
+	status = drv_libraries_identify(&lz_libraries, &contents, key, &identity->row);
 	cc_contents_release(&contents);
 	/* An entry of an earlier plugin says of no file that it depends on it. */
 	cc_key_add_text(key, CC_PART_DEVICE, "layer.files", "as seen");
@@ -313,10 +301,4 @@ enum cmn_status lz_identity_of(struct lz_target *target)
 		return lz_identity_renew(target);
 	target->identity = found;
 	return CMN_OK;
-}
-
-void lz_identity_observe(const struct lz_target *target, struct drv_observer_request *ret)
-{
-	ret->driver = target->identity->row;
-	ret->libraries = libraries;
 }

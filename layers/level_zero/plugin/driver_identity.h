@@ -17,7 +17,6 @@
 
 #include "cachecore/key.h"
 #include "layers/shared/driver/libraries.h"
-#include "layers/shared/observer/observer.h"
 #include "layers/level_zero/plugin/next.h"
 
 /* A device and its driver, identified: valid for the process's life. */
@@ -50,7 +49,7 @@ CMN_CHECKED enum cmn_status lz_identity_of(struct lz_target *target);
 const char *lz_identity_lack(void);
 /* Gathers again: a compiler was loaded since. */
 CMN_CHECKED enum cmn_status lz_identity_renew(struct lz_target *target);
-/* Which drivers are observed (observer.h), of a target that is identified. */
-void lz_identity_observe(const struct lz_target *target, struct drv_observer_request *ret);
+/* Those of all drivers. */
+extern const struct drv_libraries_query lz_libraries;
 
 #endif

@@ -162,7 +162,8 @@ enum cmn_status lz_module_key(struct lz_target *target, const ze_module_desc_t *
 		if (!drv_options_are_harmless(target->identity->row->options, inputs->pBuildFlags[i]))
 			return CMN_MISS;
 	}
-	if (!drv_environment_add(target->identity->row, key, ret_reason))
+	*ret_reason = drv_environment_add(target->identity->row, key);
+	if (*ret_reason)
 		return CMN_MISS;
 	*ret_reason = "no-memory";
 	return cc_key_status(key) == CMN_OK ? CMN_OK : CMN_MISS;
@@ -178,9 +179,4 @@ bool lz_module_key_holds(const struct lz_target *target, const struct cc_key *ke
 	part = cc_key_view(&now.identity->fields);
 	/* The device's fields come first. */
 	return part.len <= whole.len && memcmp(part.data, whole.data, part.len) == 0;
-}
-
-bool lz_module_key_environment_holds(const struct lz_target *target)
-{
-	return drv_environment_holds(target->identity->row);
 }

@@ -27,7 +27,5 @@ CMN_CHECKED enum cmn_status lz_module_key(struct lz_target *target, const ze_mod
 
 /* Whether the key still describes the device; its compiler may have been loaded since. */
 bool lz_module_key_holds(const struct lz_target *target, const struct cc_key *key);
-/* Whether the variables that compilers read, and those of tools, are what they were when a key was made. */
-bool lz_module_key_environment_holds(const struct lz_target *target);
 
 #endif

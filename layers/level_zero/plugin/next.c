@@ -4,6 +4,9 @@
 
 #include <dlfcn.h>
 
+#include "layers/shared/api/desc.h"
+#include "layers/shared/driver/environment.h"
+
 struct lz_next lz_nexts[LZ_NEXTS];
 pthread_mutex_t lz_maps = PTHREAD_MUTEX_INITIALIZER;
 
@@ -22,4 +25,20 @@ struct lz_next *lz_next_of(const void *function)
 			return &lz_nexts[i];
 	}
 	return NULL;
+}
+
+struct cc_cache *lz_plugin_opened;	/* written by once */
+
+static void open_cache(void)
+{
+	drv_environment_begin();	/* the loader has just loaded the drivers */
+	lz_plugin_opened = api_cache(CKCACHE_API_LEVEL_ZERO);
+}
+
+struct cc_cache *lz_plugin_cache(void)
+{
+	static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+	(void)pthread_once(&once, open_cache);
+	return lz_plugin_opened;
 }

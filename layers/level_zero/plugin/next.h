@@ -4,7 +4,8 @@
  * without the plugin, for ckcache.h (layers/libckcache/level_zero.c). A process may
  * have several loaders, and a loader with several drivers has handles of its
  * own. Functions in the same object belong together. They are set once and
- * never cleared, because threads may be inside.
+ * never cleared, because threads may be inside. And the cache, from when a loader hands over its first
+ * table, or the program calls ckcache.h.
  */
 #ifndef LEVEL_ZERO_NEXT_H
 #define LEVEL_ZERO_NEXT_H
@@ -14,6 +15,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
+#include "cachecore/cache.h"
 #include "common/mutex.h"
 
 struct lz_next {
@@ -43,7 +45,7 @@ struct lz_next {
 extern struct lz_next lz_nexts[LZ_NEXTS];
 
 /*
- * Guards the maps of their handles, in driver_identity, contexts and module_log. Never held across a
+ * Guards the maps of their handles, in driver_identity and handles. Never held across a
  * driver call; free in a forked child.
  */
 extern pthread_mutex_t lz_maps;
@@ -67,5 +69,10 @@ struct lz_next *lz_next_of(const void *function);
 	 lz_nexts[0].member ? lz_nexts[0].member :                              \
 	 lz_nexts[1].member ? lz_nexts[1].member :                              \
 	 lz_nexts[2].member ? lz_nexts[2].member : lz_nexts[3].member)
+
+/* The cache; NULL: switched off, no table is touched. Opens it at the first call. */
+struct cc_cache *lz_plugin_cache(void);
+/* The same for a hook, which no table has before the cache is open: never NULL there. */
+extern struct cc_cache *lz_plugin_opened;
 
 #endif

@@ -37,7 +37,6 @@ struct type {
 
 struct walk {
 	struct lz_spirv_constants found;
-	size_t room;
 	size_t constants;	/* that have come: no decorations of them may come any more */
 	struct type types[MAX_TYPES];
 	size_t type_count;
@@ -82,15 +81,6 @@ static enum cmn_status take_decoration(struct walk *walk, struct instruction *in
 		return CMN_ERR_CORRUPT;
 	if (found->count == MAX_CONSTANTS)
 		return CMN_ERR_TOO_LARGE;
-	if (found->count == walk->room) {
-		size_t room = walk->room ? 2 * walk->room : 16;
-		void *items = realloc(found->items, room * sizeof(found->items[0]));
-
-		if (!items)
-			return CMN_ERR_NOMEM;
-		found->items = items;
-		walk->room = room;
-	}
 	found->items[found->count++] = (struct lz_spirv_constant){
 		.target = target,
 		.spec_id = cmn_reader_u32(&instruction->operands),
@@ -195,10 +185,13 @@ enum cmn_status lz_spirv_constants_gather(struct cmn_view module,
 	struct cmn_reader reader = cmn_reader_of(module);
 	struct instruction instruction = { 0 };
 	enum cmn_status status = CMN_OK;
-	struct walk walk = { .room = 0 };
+	struct walk walk = { .constants = 0 };
 
 	if (lz_spirv_check(module) != CMN_OK)
 		return CMN_ERR_CORRUPT;
+	walk.found.items = calloc(MAX_CONSTANTS, sizeof(walk.found.items[0]));
+	if (!walk.found.items)
+		return CMN_ERR_NOMEM;
 	(void)cmn_reader_bytes(&reader, (size_t)4 * HEADER_WORDS);	/* seen above */
 	while (status == CMN_OK && reader.left) {
 		status = next(&reader, &instruction);

@@ -3,24 +3,41 @@
  * build: clBuildProgram and clCompileProgram, on the sequence that all builds
  * run (layers/shared/sequence/sequence.h). For a call with a callback a hit needs
  * no driver thread: the hook calls back when it is done. A miss goes to the
- * driver with the layer's callback in front of the application's.
+ * driver with the layer's callback in front of the application's. What compiling has beyond building are the
+ * application's own headers, which are in the key, and which may include files.
  */
-#include "layers/opencl/hooks/build.h"
+#include "layers/opencl/hooks/dispatch.h"
 
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "common/cancel.h"
-#include "layers/opencl/hooks/dispatch.h"
 #include "layers/opencl/key/build_key.h"
 #include "layers/opencl/key/options.h"
 #include "layers/opencl/key/pyopencl_nonce.h"
 #include "layers/opencl/program/capture.h"
-#include "layers/opencl/program/program_recipe.h"
-#include "layers/opencl/program/watch.h"
 #include "layers/shared/driver/environment.h"
 #include "layers/shared/driver/harmless.h"
+
+/* What clCompileProgram is given beyond clBuildProgram. */
+struct ocl_compile {
+	cl_uint count;
+	const cl_program *programs;
+	const char **names;
+	struct ocl_header *headers;	/* the same, as far as they are known; holds the texts */
+};
+
+/* The call, as the application made it. */
+struct ocl_build_request {
+	struct ocl_program *program;
+	const struct ocl_compile *compile;	/* NULL: clBuildProgram */
+	cl_uint list_count;
+	const cl_device_id *list;
+	const char *options;
+	ocl_notify_fn notify;
+	void *user_data;
+};
 
 struct build {
 	struct drv_sequence sequence;	/* first */
@@ -30,7 +47,6 @@ struct build {
 	struct ocl_targets targets;
 	struct cc_key key;
 	enum cc_capture capture;
-	const struct drv_driver *driver;
 	struct ocl_original *original;	/* this call, once there is a key; for the call only, or a hit's program */
 	struct ocl_loaded_program *superseded;	/* what stood for the program until the driver was called */
 	cl_int error;			/* the call's */
@@ -87,6 +103,7 @@ static bool gather(struct build *build)
 		.headers = original.headers,
 	};
 	const char **reason = &build->sequence.bypass;
+	const struct ocl_identity *identity;
 
 	*reason = "devices-unknown";
 	if (ocl_targets_of_program(call->program->object.handle, call->list_count, call->list,
@@ -102,9 +119,11 @@ static bool gather(struct build *build)
 	*reason = "header-unknown";
 	if (request.num_headers && !request.headers)
 		return false;
-	if (ocl_build_key(&request, &build->key, &build->driver, reason) != CMN_OK)
+	if (ocl_build_key(&request, &build->key, &identity, reason) != CMN_OK)
 		return false;
 	*reason = NULL;
+	build->sequence.driver = identity->driver;
+	build->sequence.libraries = identity->libraries;
 	build->original = build->found.has_constants ?
 				  ocl_program_new_original(call->program, &original) :
 				  ocl_original_of_text(call->program->text, &original);
@@ -130,14 +149,8 @@ static void find_devices(struct build *build)
 		*targets = (struct ocl_targets){ 0 };
 }
 
-/* From now on the application's program answers for itself, also while it is being built. */
-static void supersede(struct build *build)
-{
-	build->superseded = ocl_program_supersede(build->call.program);
-}
-
 /*
- * The driver's own build or compilation, after supersede. With notify, the
+ * The driver's own build or compilation, after step_prepare. With notify, the
  * application may have released all that it passed when the driver returns.
  */
 static void call_driver(struct build *build, ocl_notify_fn notify, void *user_data)
@@ -167,14 +180,6 @@ static void call_driver(struct build *build, ocl_notify_fn notify, void *user_da
 	build->superseded = NULL;
 }
 
-/* The driver's build with nothing to be kept. */
-static void run_uncached(struct build *build)
-{
-	supersede(build);
-	drv_libraries_note_unseen();
-	call_driver(build, build->call.notify, build->call.user_data);
-}
-
 /* The steps of the sequence. */
 
 static bool step_may_be_kept(struct drv_sequence *sequence, const char **ret_reason)
@@ -186,54 +191,30 @@ static bool step_may_be_kept(struct drv_sequence *sequence, const char **ret_rea
 			 ocl_identity_capture(build->targets.count, build->targets.devices);
 	sequence->apart = build->capture == CC_CAPTURE_DEFERRED;
 	*ret_reason = "option";
-	return drv_options_are_harmless(build->driver->options, build->call.options);
-}
-
-static bool step_observe(struct drv_sequence *sequence, struct drv_observer_request *ret)
-{
-	return ocl_watch_driver(&of(sequence)->targets, ret);
-}
-
-static struct ocl_watched watched(const struct build *build)
-{
-	return (struct ocl_watched){ build->driver, build->call.program, build->call.options,
-				     build->kind == OCL_LOADED_OBJECT };
+	return drv_options_are_harmless(sequence->driver->options, build->call.options);
 }
 
 static struct drv_observer_text step_text(struct drv_sequence *sequence)
 {
-	const struct ocl_watched given = watched(of(sequence));
+	const struct ocl_build_request *call = &of(sequence)->call;
 
-	return ocl_watch_text(&given);
+	return ocl_observer_text(sequence->driver, call->program->text, call->options);
 }
 
+/* From now on the application's program answers for itself, also while it is being built. */
 static void step_prepare(struct drv_sequence *sequence)
 {
-	supersede(of(sequence));
-}
+	struct build *build = of(sequence);
 
-static enum drv_outcome outcome_of(cl_int error)
-{
-	switch (error) {
-	case CL_SUCCESS:
-		return DRV_BUILT;
-	case CL_BUILD_PROGRAM_FAILURE:
-	case CL_COMPILE_PROGRAM_FAILURE:
-		return DRV_BUILD_FAILED;
-	case CL_OUT_OF_HOST_MEMORY:
-	case CL_OUT_OF_RESOURCES:
-		return DRV_OUT_OF_MEMORY;
-	default:
-		return DRV_ERROR;
-	}
+	build->superseded = ocl_program_supersede(build->call.program);
 }
 
 static enum drv_outcome step_call(struct drv_sequence *sequence)
 {
 	struct build *build = of(sequence);
 
-	call_driver(build, NULL, NULL);
-	return outcome_of(build->error);
+	call_driver(build, build->call.notify, build->call.user_data);
+	return ocl_outcome_of(build->error);
 }
 
 static char *step_failure(const struct drv_sequence *sequence)
@@ -250,16 +231,16 @@ static bool step_key_holds(struct drv_sequence *sequence)
 	return ocl_build_key_holds(&build->key, &build->targets);
 }
 
-static bool step_environment_holds(struct drv_sequence *sequence)
+/* PyOpenCL's token, which the key of a build does not have. */
+static bool token_may_matter(const struct build *build, const struct cc_manifest *manifest)
 {
-	return drv_environment_holds(of(sequence)->driver);
+	return !build->call.compile &&
+	       ocl_token_may_matter(build->call.program->text, build->call.options, manifest);
 }
 
 static const char *step_input_changed(struct drv_sequence *sequence)
 {
-	const struct ocl_watched given = watched(of(sequence));
-
-	return ocl_watch_token_may_matter(&given, sequence->manifest) ? "random-token" : NULL;
+	return token_may_matter(of(sequence), sequence->manifest) ? "random-token" : NULL;
 }
 
 /* Reads the program just built, or leaves a recipe of it. */
@@ -270,15 +251,13 @@ static enum cmn_status step_capture(struct drv_sequence *sequence, struct cc_ent
 	struct ocl_capture_request request = {
 		.kind = build->kind,
 		.targets = &build->targets,
-		.driver = build->driver,
-		.build_ns = sequence->build_ns,
 		/* An object is only created from its binary, not built: much quicker. */
-		.load_rate = build->call.compile ? 0 : build->driver->load_rate,
+		.load_rate = build->call.compile ? 0 : sequence->driver->load_rate,
 	};
 	enum cmn_status status;
 
 	if (sequence->outcome == DRV_BUILD_FAILED) {
-		if (build->driver->unbuilt_ends_process)
+		if (sequence->driver->unbuilt_ends_process)
 			return CMN_MISS;
 		request.kind = OCL_LOADED_FAILURE;
 		return ocl_capture_failure(sequence, program->object.handle, &request, build->error,
@@ -305,16 +284,16 @@ static bool step_leave_recipe(const struct drv_sequence *sequence)
 /* Puts the program that is loaded from the entry, or the failure that this tells of, in the place of the application's. */
 static enum cmn_status step_attach(struct drv_sequence *sequence, struct cc_entry *entry)
 {
-	struct build *build = of(sequence);
+	struct build *build = (struct build *)sequence;
 	struct ocl_program *program = build->call.program;
 	const struct cc_manifest *manifest = cc_entry_manifest(entry);
-	struct ocl_loaded_program_request request = {
+	struct ocl_load load = {
 		.context = program->context,
 		.kind = build->kind,
 		.num_devices = build->targets.count,
 		.devices = build->targets.devices,
 		.options = build->call.options,
-		.driver = build->driver,
+		.driver = sequence->driver,
 		.entry = entry,
 	};
 	struct ocl_program_hit hit = {
@@ -328,24 +307,21 @@ static enum cmn_status step_attach(struct drv_sequence *sequence, struct cc_entr
 
 	if (cc_entry_find(entry, OCL_TAG_ERROR, 0, &failure) && failure.len == sizeof(error)) {
 		memcpy(&error, failure.data, sizeof(error));
-		request.kind = OCL_LOADED_FAILURE;
+		load.kind = OCL_LOADED_FAILURE;
 		hit.object = NULL;
 		hit.failed = error != CL_SUCCESS;
 		/*
 		 * Whether a failure is returned or only told to the callback differs among drivers, as
 		 * does what it leaves of an earlier build.
 		 */
-		if (build->call.notify || ocl_program_was_built(program))
+		if (build->call.notify || build->found.is_built)
 			return CMN_MISS;
 	}
 	/* It was made with another token of PyOpenCL's. */
-	if (manifest && ocl_pyopencl_nonce_may_be(ocl_program_text_view(program->text))) {
-		const struct ocl_watched given = watched(build);
-
-		if (ocl_watch_token_may_matter(&given, manifest))
-			return CMN_MISS;
-	}
-	status = ocl_loaded_program_new(&request, &hit.loaded);
+	if (manifest && ocl_pyopencl_nonce_may_be(ocl_program_text_view(program->text)) &&
+	    token_may_matter(build, manifest))
+		return CMN_MISS;
+	status = ocl_loaded_program_new(&load, &hit.loaded);
 	if (status != CMN_OK)
 		return status;
 	hit.original = build->original;
@@ -361,13 +337,11 @@ static enum cmn_status step_attach(struct drv_sequence *sequence, struct cc_entr
 static const struct drv_sequence_steps steps = {
 	.keeps_failures = true,
 	.may_be_kept = step_may_be_kept,
-	.observe = step_observe,
 	.text = step_text,
 	.prepare = step_prepare,
 	.call = step_call,
 	.failure = step_failure,
 	.key_holds = step_key_holds,
-	.environment_holds = step_environment_holds,
 	.input_changed = step_input_changed,
 	.capture = step_capture,
 	.leave_recipe = step_leave_recipe,
@@ -519,7 +493,7 @@ static void build_later(struct build *build)
 	struct build *record;
 	bool abandoned;
 
-	supersede(build);
+	step_prepare(&build->sequence);
 	drv_sequence_watch(&build->sequence);
 	build->sequence.build_start = cc_cache_start_build(build->sequence.cache);
 	record = new_record(build);
@@ -541,7 +515,7 @@ static void build_later(struct build *build)
 	ocl_objects_unlock();
 	if (abandoned) {
 		record->error = build->error;
-		record->sequence.outcome = outcome_of(build->error);
+		record->sequence.outcome = ocl_outcome_of(build->error);
 		drv_sequence_count(&record->sequence);
 		release(record);
 		ocl_program_unref(program);
@@ -553,7 +527,6 @@ static void build_later(struct build *build)
 /* The application wants to be called back: the call may return before the driver is done. */
 static void build_with_callback(struct build *build)
 {
-	build->sequence.goes_on = true;
 	build->hit = drv_sequence_look_up(&build->sequence);
 	if (build->hit)
 		return;
@@ -591,18 +564,11 @@ static void bring_back_others(struct build *build)
 	ocl_program_set_loaded(program, loaded);
 }
 
-static void run_without_key(struct build *build)
+/* Header arguments that a driver has to refuse (OpenCL 3.0, clCompileProgram, Errors). */
+static bool has_bad_headers(const struct ocl_compile *compile)
 {
-	struct drv_sequence *sequence = &build->sequence;
-
-	sequence->build_start = cc_cache_start_build(sequence->cache);
-	run_uncached(build);
-	/* With a callback the driver may build on, and the application may have released the program. */
-	if (!build->call.notify) {
-		sequence->build_ns = cc_cache_build_ns(sequence->cache, &sequence->build_start);
-		sequence->outcome = outcome_of(build->error);
-	}
-	drv_sequence_count_without_key(sequence, ocl_program_text_view(build->call.program->text));
+	return (compile->count == 0) != (compile->programs == NULL) ||
+	       (compile->count == 0) != (compile->names == NULL);
 }
 
 /* false: that was all, without the cache. */
@@ -613,35 +579,33 @@ static bool prepare(struct build *build)
 	/* Arguments that a driver has to refuse (OpenCL 3.0, clBuildProgram, Errors). */
 	bool bad = (call->list_count == 0) != (call->list == NULL) ||
 		   (!call->notify && call->user_data) ||
-		   (call->compile && ocl_compile_has_bad_headers(call->compile));
+		   (call->compile && has_bad_headers(call->compile));
 	/* The driver alone is to decide: the layer could only get in its way. */
 	bool plain = bad || build->found.plain ||
 		     /* A linked program should not be built again; some drivers do it all the same. */
 		     !program->text;
 	bool unbuildable = program->unbuildable && !call->compile && !bad;
 
-	if (plain && !unbuildable) {
-		run_uncached(build);
-		return false;
-	}
-	if (unbuildable || (build->found.loaded && driver_refuses_rebuild(build))) {
+	if (unbuildable || (!plain && build->found.loaded && driver_refuses_rebuild(build))) {
 		build->error = CL_INVALID_OPERATION;
 		return false;
 	}
-	if (gather(build))
+	if (!plain && gather(build))
 		return true;
 	/* Without targets it is a list that the driver refuses. */
-	if (build->targets.count && is_built_beyond(build))
+	if (!plain && build->targets.count && is_built_beyond(build))
 		bring_back_others(build);
-	run_without_key(build);
+	drv_sequence_run_without_key(&build->sequence, ocl_program_text_view(program->text));
 	return false;
 }
 
-cl_int ocl_build(const struct ocl_build_request *request)
+/* Carries out the call; calls back where the cache had it. The driver's answer. */
+static cl_int ocl_build(const struct ocl_build_request *request)
 {
 	struct ocl_program *program = request->program;
 	struct build build = {
-		.sequence = { .steps = &steps, .cache = ocl_layer.cache, .key = &build.key },
+		.sequence = { .steps = &steps, .cache = ocl_layer.cache, .key = &build.key,
+			      .goes_on = request->notify != NULL },
 		.call = *request,
 		.kind = request->compile ? OCL_LOADED_OBJECT : OCL_LOADED_EXECUTABLE,
 	};
@@ -723,6 +687,67 @@ cl_int CL_API_CALL ocl_clBuildProgram(cl_program program, cl_uint num_devices,
 					       pfn_notify, user_data);
 	}
 	error = ocl_build(&request);
+	ocl_program_unref(request.program);
+	return error;
+}
+
+static void release_headers(struct ocl_compile *compile)
+{
+	for (cl_uint i = 0; compile->headers && i < compile->count; i++)
+		ocl_program_text_unref(compile->headers[i].text);
+	free(compile->headers);
+	compile->headers = NULL;
+}
+
+/* Leaves headers NULL where one of them is not made from source, or bad. */
+static void find_headers(struct ocl_compile *compile)
+{
+	if (!compile->count || !compile->programs || !compile->names)
+		return;
+	compile->headers = calloc(compile->count, sizeof(*compile->headers));
+	for (cl_uint i = 0; compile->headers && i < compile->count; i++) {
+		struct ocl_program *program = compile->names[i] ?
+			ocl_program_find(compile->programs[i]) : NULL;
+
+		compile->headers[i].name = compile->names[i];
+		if (program && ocl_program_text_is_source(program->text))
+			compile->headers[i].text = ocl_program_text_ref(program->text);
+		ocl_program_unref(program);
+		if (!compile->headers[i].text)
+			release_headers(compile);
+	}
+}
+
+cl_int CL_API_CALL ocl_clCompileProgram(cl_program handle, cl_uint num_devices,
+					const cl_device_id *device_list, const char *options,
+					cl_uint num_input_headers, const cl_program *input_headers,
+					const char **header_include_names,
+					ocl_notify_fn pfn_notify, void *user_data)
+{
+	CMN_NOT_CANCELLED;
+	struct ocl_compile compile = { num_input_headers, input_headers, header_include_names,
+				       NULL };
+	const struct ocl_build_request request = {
+		.program = ocl_program_find(handle),
+		.compile = &compile,
+		.list_count = num_devices,
+		.list = device_list,
+		.options = options,
+		.notify = pfn_notify,
+		.user_data = user_data,
+	};
+	cl_int error;
+
+	if (!request.program) {
+		drv_environment_note_build();
+		drv_libraries_note_unseen();
+		return OCL_NEXT.clCompileProgram(handle, num_devices, device_list, options,
+						 num_input_headers, input_headers,
+						 header_include_names, pfn_notify, user_data);
+	}
+	find_headers(&compile);
+	error = ocl_build(&request);
+	release_headers(&compile);
 	ocl_program_unref(request.program);
 	return error;
 }

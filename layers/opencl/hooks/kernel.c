@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* kernel: creation from the program or the loaded one, and reference counts. */
-#include "layers/opencl/hooks/kernel.h"
+#include "layers/opencl/hooks/dispatch.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -8,7 +8,6 @@
 #include "common/cancel.h"
 #include "layers/shared/driver/environment.h"
 #include "layers/shared/driver/libraries.h"
-#include "layers/opencl/hooks/dispatch.h"
 
 /* The loaded program goes before the application's. */
 static void forget_kernel(struct ocl_program *program, struct ocl_loaded_program *loaded,

@@ -15,15 +15,14 @@
 #include "common/cancel.h"
 #include "layers/opencl/program/capture.h"
 #include "layers/opencl/hooks/dispatch.h"
-#include "layers/opencl/hooks/program_hooks.h"
-#include "layers/opencl/program/program_recipe.h"
 #include "layers/shared/driver/environment.h"
 #include "layers/shared/driver/harmless.h"
-#include "layers/opencl/key/options.h"
-#include "layers/opencl/program/watch.h"
 
-/* So many inputs need no memory to be found. */
-enum { FEW_INPUTS = 8 };
+enum {
+	FEW_INPUTS = 8,		/* so many need no memory to be found */
+	INPUT_SIZE = sizeof(cl_program) + sizeof(struct ocl_loaded_program *) + sizeof(struct ocl_original *) +
+		     sizeof(struct cmn_hash),
+};
 
 /*
  * A callback that the application wants: it comes when neither the call nor the driver's callback
@@ -50,14 +49,10 @@ struct link {
 	struct ocl_loaded_program **loaded;
 	struct ocl_original **originals;	/* of the application's; each may be NULL */
 	struct cmn_hash *contents;
-	cl_program few_targets[FEW_INPUTS];
-	struct ocl_loaded_program *few_loaded[FEW_INPUTS];
-	struct ocl_original *few_originals[FEW_INPUTS];
-	struct cmn_hash few_contents[FEW_INPUTS];
+	_Alignas(void *) unsigned char few[FEW_INPUTS * INPUT_SIZE];	/* all four, if they fit */
 	enum ocl_loaded_program_kind kind;
 	struct ocl_targets devices;
 	struct cc_key key;
-	const struct drv_driver *driver;
 	enum cc_capture capture;
 	bool hit;
 	ocl_notify_fn notify;
@@ -72,27 +67,14 @@ static struct link *of(struct drv_sequence *sequence)
 	return (struct link *)sequence;
 }
 
-static void release_inputs(struct link *link)
-{
-	if (link->loaded == link->few_loaded)
-		return;
-	free(link->loaded);
-	free(link->originals);
-	free(link->targets);
-	free(link->contents);
-	link->targets = NULL;
-	link->loaded = NULL;
-	link->originals = NULL;
-	link->contents = NULL;
-}
-
 static void release(struct link *link)
 {
-	for (cl_uint i = 0; link->loaded && i < link->input_count; i++)
+	for (cl_uint i = 0; link->targets && i < link->input_count; i++) {
 		ocl_loaded_program_unref(link->loaded[i]);
-	for (cl_uint i = 0; link->originals && i < link->input_count; i++)
 		ocl_original_unref(link->originals[i]);
-	release_inputs(link);
+	}
+	if ((unsigned char *)link->targets != link->few)
+		free(link->targets);
 	drv_sequence_release(&link->sequence);
 	ocl_targets_release(&link->devices);
 	ocl_build_key_release(&link->key);
@@ -100,21 +82,13 @@ static void release(struct link *link)
 
 static bool make_room(struct link *link, cl_uint count)
 {
-	if (count <= FEW_INPUTS) {
-		link->targets = link->few_targets;
-		link->loaded = link->few_loaded;
-		link->originals = link->few_originals;
-		link->contents = link->few_contents;
-		return true;
-	}
-	link->targets = calloc(count, sizeof(*link->targets));
-	link->loaded = calloc(count, sizeof(*link->loaded));
-	link->originals = calloc(count, sizeof(*link->originals));
-	link->contents = calloc(count, sizeof(*link->contents));
-	if (link->targets && link->loaded && link->originals && link->contents)
-		return true;
-	release_inputs(link);
-	return false;
+	link->targets = count <= FEW_INPUTS ? (void *)link->few : calloc(count, INPUT_SIZE);
+	if (!link->targets)
+		return false;
+	link->loaded = (struct ocl_loaded_program **)(link->targets + count);
+	link->originals = (struct ocl_original **)(link->loaded + count);
+	link->contents = (struct cmn_hash *)(link->originals + count);
+	return true;
 }
 
 /* A copy with loaded programs in place of the application's; false: out of memory. */
@@ -155,6 +129,7 @@ static void gather(struct link *link)
 		.num_inputs = link->input_count,
 		.inputs = link->contents,
 	};
+	const struct ocl_identity *identity;
 	const char *reason;
 
 	link->kind = is_library(link) ? OCL_LOADED_OBJECT : OCL_LOADED_EXECUTABLE;
@@ -164,19 +139,17 @@ static void gather(struct link *link)
 		return;
 	}
 	request.targets = &link->devices;
-	if (ocl_build_key(&request, &link->key, &link->driver, &reason) != CMN_OK) {
+	if (ocl_build_key(&request, &link->key, &identity, &reason) != CMN_OK) {
 		link->sequence.bypass = reason;
 		return;
 	}
+	link->sequence.driver = identity->driver;
+	link->sequence.libraries = identity->libraries;
 	/* It answers about one that it linked, and not about one that was loaded. */
-	if (is_library(link) && link->driver->unbuilt_ends_process) {
+	if (is_library(link) && identity->driver->unbuilt_ends_process)
 		link->sequence.bypass = "library";
-		return;
-	}
-	if (!drv_options_are_harmless(link->driver->options, link->options)) {
+	else if (!drv_options_are_harmless(identity->driver->options, link->options))
 		link->sequence.bypass = "option";
-		return;
-	}
 }
 
 static void unref_notice(struct notice *notice)
@@ -324,17 +297,9 @@ static bool step_may_be_kept(struct drv_sequence *sequence, const char **ret_rea
 	return true;
 }
 
-static bool step_observe(struct drv_sequence *sequence, struct drv_observer_request *ret)
-{
-	return ocl_watch_driver(&of(sequence)->devices, ret);
-}
-
 static struct drv_observer_text step_text(struct drv_sequence *sequence)
 {
-	const struct ocl_watched watched = { .driver = of(sequence)->driver,
-					     .options = of(sequence)->options };
-
-	return ocl_watch_text(&watched);
+	return (struct drv_observer_text){ .options = of(sequence)->options };
 }
 
 /* Of a link that ran out of memory the driver may have left a program. */
@@ -352,9 +317,7 @@ static enum drv_outcome step_call(struct drv_sequence *sequence)
 	struct link *link = of(sequence);
 
 	run(link);
-	if (link->error == CL_OUT_OF_HOST_MEMORY || link->error == CL_OUT_OF_RESOURCES)
-		return DRV_OUT_OF_MEMORY;
-	return link->error == CL_SUCCESS && link->result ? DRV_BUILT : DRV_ERROR;
+	return link->error == CL_SUCCESS && !link->result ? DRV_ERROR : ocl_outcome_of(link->error);
 }
 
 /* Whose program the application may have released in its callback. */
@@ -368,11 +331,6 @@ static char *step_failure(const struct drv_sequence *sequence)
 static bool step_key_holds(struct drv_sequence *sequence)
 {
 	return ocl_build_key_holds(&of(sequence)->key, &of(sequence)->devices);
-}
-
-static bool step_environment_holds(struct drv_sequence *sequence)
-{
-	return drv_environment_holds(of(sequence)->driver);
 }
 
 /* Whether another thread compiled one of them meanwhile: nobody knows which of the two was linked. */
@@ -398,8 +356,6 @@ static enum cmn_status step_capture(struct drv_sequence *sequence, struct cc_ent
 	const struct ocl_capture_request request = {
 		.kind = link->kind,
 		.targets = &link->devices,
-		.driver = link->driver,
-		.build_ns = sequence->build_ns,
 	};
 	struct ocl_program *program;
 	enum cmn_status status;
@@ -428,18 +384,18 @@ static bool step_leave_recipe(const struct drv_sequence *sequence)
 static enum cmn_status step_attach(struct drv_sequence *sequence, struct cc_entry *entry)
 {
 	struct link *link = of(sequence);
-	const struct ocl_loaded_program_request request = {
+	const struct ocl_load load = {
 		.context = link->context,
 		.kind = link->kind,
 		.num_devices = link->devices.count,
 		.devices = link->devices.devices,
-		.driver = link->driver,
+		.driver = sequence->driver,
 		/* No options: those of a link are not those of a build, and the binary has them in it. */
 		.entry = entry,
 	};
 	struct ocl_loaded_program *loaded;
 	struct ocl_program *program;
-	enum cmn_status status = ocl_loaded_program_new(&request, &loaded);
+	enum cmn_status status = ocl_loaded_program_new(&load, &loaded);
 
 	if (status != CMN_OK)
 		return status;
@@ -463,41 +419,23 @@ static enum cmn_status step_attach(struct drv_sequence *sequence, struct cc_entr
 
 static const struct drv_sequence_steps steps = {
 	.may_be_kept = step_may_be_kept,
-	.observe = step_observe,
 	.text = step_text,
 	.prepare = step_prepare,
 	.call = step_call,
 	.failure = step_failure,
 	.key_holds = step_key_holds,
-	.environment_holds = step_environment_holds,
 	.input_changed = step_input_changed,
 	.capture = step_capture,
 	.leave_recipe = step_leave_recipe,
 	.attach = step_attach,
 };
 
-static void run_without_key(struct link *link)
-{
-	struct drv_sequence *sequence = &link->sequence;
-	enum drv_outcome outcome;
-
-	drv_libraries_note_unseen();
-	sequence->build_start = cc_cache_start_build(sequence->cache);
-	outcome = step_call(sequence);
-	/* With a callback the driver may link on. */
-	if (!link->notify) {
-		sequence->build_ns = cc_cache_build_ns(sequence->cache, &sequence->build_start);
-		sequence->outcome = outcome;
-	}
-	drv_sequence_count_without_key(sequence, (struct cmn_view){ 0 });
-}
-
 /* What the layer did with the result is no reason for the application to end in its driver. */
 static void guard(const struct link *link)
 {
 	struct ocl_program *program = link->result ? ocl_program_find(link->result) : NULL;
 
-	if (program && link->driver->linked_builds_abort &&
+	if (program && link->sequence.driver->linked_builds_abort &&
 	    (link->hit || link->capture == CC_CAPTURE_EAGER))
 		program->unbuildable = true;
 	ocl_program_unref(program);
@@ -518,7 +456,8 @@ cl_program CL_API_CALL ocl_clLinkProgram(cl_context context, cl_uint num_devices
 {
 	CMN_NOT_CANCELLED;
 	struct link link = {
-		.sequence = { .steps = &steps, .cache = ocl_layer.cache, .key = &link.key },
+		.sequence = { .steps = &steps, .cache = ocl_layer.cache, .key = &link.key,
+			      .goes_on = pfn_notify != NULL },
 		.context = context,
 		.list_count = num_devices,
 		.list = device_list,
@@ -548,7 +487,7 @@ cl_program CL_API_CALL ocl_clLinkProgram(cl_context context, cl_uint num_devices
 		gather(&link);
 	}
 	if (link.sequence.bypass) {
-		run_without_key(&link);
+		drv_sequence_run_without_key(&link.sequence, (struct cmn_view){ 0 });
 	} else {
 		link.hit = drv_sequence_run(&link.sequence);
 		guard(&link);

@@ -9,7 +9,7 @@
 #include <stdatomic.h>
 #include <string.h>
 
-#include "layers/shared/api/caches.h"
+#include "layers/shared/api/desc.h"
 #include "layers/shared/driver/environment.h"
 #include "layers/opencl/hooks/dispatch.h"
 #include "layers/opencl/key/layers_below.h"
@@ -55,29 +55,19 @@ EXPORT cl_int CL_API_CALL clGetLayerInfo(cl_layer_info param_name, size_t param_
 					 void *param_value, size_t *param_value_size_ret)
 {
 	const cl_layer_api_version version = CL_LAYER_API_VERSION_100;
-	const void *value;
-	size_t size;
+	struct cmn_view value;
 
 	switch (param_name) {
 	case CL_LAYER_API_VERSION:
-		value = &version;
-		size = sizeof(version);
+		value = (struct cmn_view){ &version, sizeof(version) };
 		break;
 	case CL_LAYER_NAME:
-		value = LAYER_NAME;
-		size = sizeof(LAYER_NAME);
+		value = (struct cmn_view){ LAYER_NAME, sizeof(LAYER_NAME) };
 		break;
 	default:
 		return CL_INVALID_VALUE;
 	}
-	if (param_value) {
-		if (param_value_size < size)
-			return CL_INVALID_VALUE;
-		memcpy(param_value, value, size);
-	}
-	if (param_value_size_ret)
-		*param_value_size_ret = size;
-	return CL_SUCCESS;
+	return ocl_give(value, param_value_size, param_value, param_value_size_ret);
 }
 
 /* caller: an address in the loader's code. */

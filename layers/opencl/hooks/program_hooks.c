@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* program_hooks: creation, specialization constants, retain and release. */
-#include "layers/opencl/hooks/program_hooks.h"
+#include "layers/opencl/hooks/dispatch.h"
 
 #include <string.h>
 
 #include "common/cancel.h"
-#include "layers/opencl/hooks/dispatch.h"
 
 static size_t string_length(const char *string, const size_t *lengths, cl_uint i)
 {
@@ -33,24 +32,17 @@ static struct ocl_program_text *join_strings(cl_uint count, const char **strings
 	return text;
 }
 
-/* Takes text; NULL: out of memory. */
-static void remember(cl_program handle, cl_context context, struct ocl_program_text *text)
-{
-	if (!text)
-		return;
-	ocl_program_remember(handle, context, text);
-}
-
 cl_program CL_API_CALL ocl_clCreateProgramWithSource(cl_context context, cl_uint count,
 						     const char **strings, const size_t *lengths,
 						     cl_int *errcode_ret)
 {
 	cl_program handle = OCL_NEXT.clCreateProgramWithSource(context, count, strings, lengths,
 							       errcode_ret);
-
 	/* A program that the driver accepted has valid arguments. */
-	if (handle && ocl_layer.cache)
-		remember(handle, context, join_strings(count, strings, lengths));
+	struct ocl_program_text *text = handle && ocl_layer.cache ? join_strings(count, strings, lengths) : NULL;
+
+	if (text)
+		ocl_program_remember(handle, context, text);
 	return handle;
 }
 
@@ -65,13 +57,11 @@ cl_program ocl_program_create_with_il(ocl_create_with_il_fn next, cl_context con
 				      const void *il, size_t length, cl_int *errcode_ret)
 {
 	cl_program handle = next(context, il, length, errcode_ret);
+	struct ocl_program_text *text = handle && ocl_layer.cache ? ocl_program_text_new(true, length) : NULL;
 
-	if (handle && ocl_layer.cache) {
-		struct ocl_program_text *text = ocl_program_text_new(true, length);
-
-		if (text)
-			memcpy(text->data, il, length);
-		remember(handle, context, text);
+	if (text) {
+		memcpy(text->data, il, length);
+		ocl_program_remember(handle, context, text);
 	}
 	return handle;
 }
@@ -127,20 +117,11 @@ cl_int CL_API_CALL ocl_clRetainProgram(cl_program handle)
 cl_int CL_API_CALL ocl_clReleaseProgram(cl_program handle)
 {
 	CMN_NOT_CANCELLED;
-	struct ocl_program *program = NULL;
+	struct ocl_program *program = ocl_program_find(handle);
 	cl_int error;
 
-	if (ocl_layer.cache)
-		program = (struct ocl_program *)ocl_objects_find_and_lock(OCL_PROGRAMS, handle);
 	if (!program)
 		return OCL_NEXT.clReleaseProgram(handle);
-	if (program->object.app_refs > 1) {
-		program->object.app_refs--;
-		ocl_object_unlock(&program->object);
-		return OCL_NEXT.clReleaseProgram(handle);
-	}
-	ocl_object_ref(&program->object);
-	ocl_object_unlock(&program->object);
 	error = ocl_program_release(program);
 	ocl_program_unref(program);
 	return error;

@@ -20,7 +20,7 @@ void ocl_build_key_release(struct cc_key *key)
 
 /* All of the program's devices: what is there for one may depend on the others (NEO's binaries do). */
 static enum cmn_status add_devices(struct cc_key *key, const struct ocl_targets *targets,
-				   const struct drv_driver **ret_driver)
+				   const struct ocl_identity **ret_first)
 {
 	for (cl_uint i = 0; i < targets->program_count; i++) {
 		const struct ocl_identity *identity;
@@ -29,7 +29,7 @@ static enum cmn_status add_devices(struct cc_key *key, const struct ocl_targets 
 		if (status != CMN_OK)
 			return status;
 		if (i == 0)
-			*ret_driver = identity->driver;
+			*ret_first = identity;
 	}
 	return CMN_OK;
 }
@@ -81,7 +81,7 @@ static void add_header(struct cc_key *key, const struct ocl_header *header)
 }
 
 enum cmn_status ocl_build_key(const struct ocl_key_request *request, struct cc_key *ret,
-			      const struct drv_driver **ret_driver, const char **ret_reason)
+			      const struct ocl_identity **ret_identity, const char **ret_reason)
 {
 	const struct ocl_program *program = request->program;
 	enum cmn_status status;
@@ -90,7 +90,7 @@ enum cmn_status ocl_build_key(const struct ocl_key_request *request, struct cc_k
 	/* Room for all at once; without it the key only grows in steps. */
 	(void)cmn_buffer_reserve(&ret->encoded,
 				 (program ? program->text->len : 0) + USUAL_SIZE);
-	status = add_devices(ret, request->targets, ret_driver);
+	status = add_devices(ret, request->targets, ret_identity);
 	if (status != CMN_OK) {
 		*ret_reason = ocl_identity_lack();
 		return status;
@@ -103,14 +103,15 @@ enum cmn_status ocl_build_key(const struct ocl_key_request *request, struct cc_k
 	for (cl_uint i = 0; i < request->num_inputs; i++)
 		cc_key_add(ret, CC_PART_IMAGE, "input", request->inputs[i].bytes, CMN_HASH_SIZE);
 	*ret_reason = "constants-unknown";
-	if (program && !request->without_constants && !add_constants(ret, program, *ret_driver))
+	if (program && !request->without_constants && !add_constants(ret, program, (*ret_identity)->driver))
 		return CMN_MISS;
 	cc_key_add_text(ret, CC_PART_OPTIONS, "options", request->options ? request->options : "");
 	cc_key_add_u64(ret, CC_PART_OPTIONS, "devices", request->targets->program_count);
 	for (cl_uint i = 0; request->targets->count < request->targets->program_count &&
 			    i < request->targets->count; i++)
 		cc_key_add_u64(ret, CC_PART_OPTIONS, "subset", request->targets->indices[i]);
-	if (!drv_environment_add(*ret_driver, ret, ret_reason))
+	*ret_reason = drv_environment_add((*ret_identity)->driver, ret);
+	if (*ret_reason)
 		return CMN_MISS;
 	*ret_reason = "no-memory";
 	return cc_key_status(ret);
@@ -119,13 +120,13 @@ enum cmn_status ocl_build_key(const struct ocl_key_request *request, struct cc_k
 bool ocl_build_key_holds(const struct cc_key *key, const struct ocl_targets *targets)
 {
 	struct cmn_view whole = cc_key_view(key), part;
-	const struct drv_driver *driver;
+	const struct ocl_identity *identity;
 	struct cc_key now;
 	bool holds;
 
 	cc_key_init(&now);
 	holds = ocl_identity_renew(targets->program_count, targets->all) == CMN_OK &&
-		add_devices(&now, targets, &driver) == CMN_OK &&
+		add_devices(&now, targets, &identity) == CMN_OK &&
 		cc_key_status(&now) == CMN_OK;
 	part = cc_key_view(&now);
 	/* The devices' fields come first. */

@@ -32,10 +32,10 @@ struct ocl_key_request {
 
 /*
  * Initialises *ret in every case; the caller releases it, preferably by ocl_build_key_release.
- * CMN_MISS: there can be no key; *ret_reason says why. *ret_driver: the first device's.
+ * CMN_MISS: there can be no key; *ret_reason says why. *ret_identity: the first device's.
  */
 CMN_CHECKED enum cmn_status ocl_build_key(const struct ocl_key_request *request,
-					  struct cc_key *ret, const struct drv_driver **ret_driver,
+					  struct cc_key *ret, const struct ocl_identity **ret_identity,
 					  const char **ret_reason);
 /* Keeps the key's memory for the next one. */
 void ocl_build_key_release(struct cc_key *key);

@@ -220,7 +220,7 @@ static enum cmn_status gather(cl_device_id device, struct ocl_identity *ret)
 				     NULL) != CL_SUCCESS)
 		return CMN_MISS;
 	(void)OCL_NEXT.clGetDeviceInfo(device, CL_DEVICE_TYPE, sizeof(type), &type, NULL);
-	ret->address = address;
+	ret->libraries.address = address;
 	cc_key_init(key);
 	add_platform_fields(key, platform);
 	for (size_t i = 0; i < sizeof(device_queries) / sizeof(device_queries[0]); i++)
@@ -233,8 +233,7 @@ static enum cmn_status gather(cl_device_id device, struct ocl_identity *ret)
 	 */
 	if (!(type & CL_DEVICE_TYPE_CPU))
 		add_device_field(key, device, "device.units", CL_DEVICE_MAX_COMPUTE_UNITS, NUMBER);
-	status = drv_libraries_identify(&(struct drv_libraries_query){ .address = address }, &contents,
-					key, &ret->driver);
+	status = drv_libraries_identify(&ret->libraries, &contents, key, &ret->driver);
 	if (status == CMN_OK) {
 		ret->driver = row_of_version(ret->driver, device);
 		add_files(key, &contents, ret->driver);
@@ -260,16 +259,6 @@ static enum cmn_status gather(cl_device_id device, struct ocl_identity *ret)
 	if ((type & CL_DEVICE_TYPE_CPU) && !add_processor(key))
 		return CMN_MISS;
 	return cc_key_status(key);
-}
-
-/* NULL: it is to be learned, or learned again. */
-static struct known_device *find_known(cl_device_id device)
-{
-	struct known_device *found = atomic_load(&known_devices);
-
-	while (found && found->device != device)
-		found = found->next;
-	return found && drv_libraries_hold(found->identity.driver, &found->epoch) ? found : NULL;
 }
 
 /* Newer knowledge stands before older, which somebody may still be using. */
@@ -306,16 +295,29 @@ static cl_device_id parent_of(cl_device_id device)
 	return parent;
 }
 
-/* Root devices live as long as the process; handles of sub-devices come and go, so that none is remembered. */
-static enum cmn_status find_root(cl_device_id device, struct known_device **ret_found)
+static cl_device_id root_of(cl_device_id device)
 {
-	cl_device_id root = device, parent;
+	for (cl_device_id parent = device; parent; parent = parent_of(device))
+		device = parent;
+	return device;
+}
 
-	while ((parent = parent_of(root)) != NULL)
-		root = parent;
-	*ret_found = find_known(root);
+/* Root devices live as long as the process; handles of sub-devices come and go, so that none is remembered. */
+static enum cmn_status find(cl_device_id device, struct known_device **ret)
+{
+	for (cl_device_id parent = device; parent; parent = parent_of(device)) {
+		struct known_device *found = atomic_load(&known_devices);
+
+		device = parent;
+		while (found && found->device != device)
+			found = found->next;
+		if (found && drv_libraries_hold(found->identity.driver, &found->epoch)) {
+			*ret = found;
+			return CMN_OK;
+		}
+	}
 	/* Two threads may learn at once: the results are equal, and one is a few bytes too many. */
-	return *ret_found ? CMN_OK : learn(root, ret_found);
+	return learn(device, ret);
 }
 
 const char *ocl_identity_lack(void)
@@ -323,21 +325,11 @@ const char *ocl_identity_lack(void)
 	return ocl_layers_below_are_known() ? "device-unidentified" : "layer-below";
 }
 
-enum cmn_status ocl_identity_of(cl_device_id device, const struct ocl_identity **ret)
-{
-	struct known_device *found = find_known(device);
-	enum cmn_status status = found ? CMN_OK : find_root(device, &found);
-
-	if (status == CMN_OK)
-		*ret = &found->identity;
-	return status;
-}
-
 enum cmn_status ocl_identity_add(cl_device_id device, struct cc_key *key, bool exact,
 				 const struct ocl_identity **ret)
 {
-	struct known_device *found = find_known(device);
-	enum cmn_status status = found ? CMN_OK : find_root(device, &found);
+	struct known_device *found;
+	enum cmn_status status = find(device, &found);
 
 	if (status != CMN_OK)
 		return status;
@@ -353,26 +345,21 @@ enum cmn_status ocl_identity_add(cl_device_id device, struct cc_key *key, bool e
 
 cl_device_id ocl_identity_builder(cl_device_id device)
 {
-	const struct ocl_identity *identity;
-	cl_device_id parent;
+	struct known_device *found;
 
-	if (ocl_identity_of(device, &identity) != CMN_OK || !identity->parts_share_code)
-		return device;
-	while ((parent = parent_of(device)) != NULL)
-		device = parent;
-	return device;
+	return find(device, &found) == CMN_OK && found->identity.parts_share_code ? root_of(device) : device;
 }
 
 enum cc_capture ocl_identity_capture(cl_uint count, const cl_device_id *devices)
 {
 	enum cc_capture capture = cc_cache_config(ocl_layer.cache)->capture;
-	const struct ocl_identity *identity;
+	struct known_device *found;
 
 	if (capture != CC_CAPTURE_AUTO)
 		return capture;
 	capture = CC_CAPTURE_EAGER;
 	for (cl_uint i = 0; i < count; i++) {
-		if (ocl_identity_of(devices[i], &identity) != CMN_OK || identity->capture != CC_CAPTURE_EAGER)
+		if (find(devices[i], &found) != CMN_OK || found->identity.capture != CC_CAPTURE_EAGER)
 			capture = CC_CAPTURE_DEFERRED;
 	}
 	return capture;
@@ -384,11 +371,8 @@ enum cmn_status ocl_identity_renew(cl_uint num_devices, const cl_device_id *devi
 
 	for (cl_uint i = 0; i < num_devices && status == CMN_OK; i++) {
 		struct known_device *found;
-		cl_device_id root = devices[i], parent;
 
-		while ((parent = parent_of(root)) != NULL)
-			root = parent;
-		status = learn(root, &found);
+		status = learn(root_of(devices[i]), &found);
 	}
 	return status;
 }

@@ -7,26 +7,23 @@
 #define OPENCL_KEY_IDENTITY_H
 
 #include "cachecore/key.h"
-#include "layers/shared/driver/drivers.h"
+#include "layers/shared/driver/libraries.h"
 #include "layers/opencl/layer.h"
 
 struct ocl_identity {
 	struct cc_key fields;		/* of CC_PART_DEVICE only */
 	const struct drv_driver *driver;
-	const void *address;		/* a function of the driver's library */
+	struct drv_libraries_query libraries;	/* the driver's, by a function of it */
 	bool parts_share_code;		/* its sub-devices take what is built for it (drivers.h) */
 	enum cc_capture capture;	/* what "auto" means for it */
 };
 
 /*
- * The identity of a device, or of its root device if it is a sub-device. Valid for the process's
- * life. Thread-safe. CMN_MISS: the device cannot be identified (the handle is not a driver's own, or
- * a layer below may change builds), so nothing may be cached for it.
- */
-CMN_CHECKED enum cmn_status ocl_identity_of(cl_device_id device, const struct ocl_identity **ret);
-/*
- * The same, and adds to a key all fields that identify the device for its compiler; exact: for what
+ * The identity of a device, or of its root device if it is a sub-device; valid for the process's
+ * life. Adds to a key all fields that identify the device for its compiler; exact: for what
  * somebody learns about the device itself, where each part and each number of units counts.
+ * Thread-safe. CMN_MISS: the device cannot be identified (the handle is not a driver's own, or
+ * a layer below may change builds), so nothing may be cached for it.
  */
 CMN_CHECKED enum cmn_status ocl_identity_add(cl_device_id device, struct cc_key *key, bool exact,
 					     const struct ocl_identity **ret);
@@ -39,7 +36,7 @@ enum cc_capture ocl_identity_capture(cl_uint count, const cl_device_id *devices)
 /* The reason to report for a bypass when a device cannot be identified. */
 const char *ocl_identity_lack(void);
 
-/* Gathers again, because a compiler was loaded since. What _of gave before stays valid. */
+/* Gathers again, because a compiler was loaded since. What _add gave before stays valid. */
 CMN_CHECKED enum cmn_status ocl_identity_renew(cl_uint num_devices, const cl_device_id *devices);
 
 #endif

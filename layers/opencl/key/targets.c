@@ -13,20 +13,9 @@ bool ocl_targets_among(cl_device_id device, cl_uint count, const cl_device_id *l
 	return false;
 }
 
-static bool reserve(struct ocl_targets *targets)
-{
-	cl_uint count = targets->program_count;
-
-	targets->devices = calloc(count, 2 * sizeof(*targets->devices) + sizeof(*targets->indices));
-	if (!targets->devices)
-		return false;
-	targets->all = targets->devices + count;
-	targets->indices = (cl_uint *)(targets->all + count);
-	return true;
-}
-
-enum cmn_status ocl_targets_choose(cl_uint all_count, const cl_device_id *all, cl_uint list_count,
-				   const cl_device_id *list, struct ocl_targets *ret)
+/* all: the program's devices. */
+static enum cmn_status choose(cl_uint all_count, const cl_device_id *all, cl_uint list_count,
+			      const cl_device_id *list, struct ocl_targets *ret)
 {
 	struct ocl_targets targets = { .program_count = all_count };
 
@@ -37,8 +26,11 @@ enum cmn_status ocl_targets_choose(cl_uint all_count, const cl_device_id *all, c
 		if (!ocl_targets_among(list[i], all_count, all) || ocl_targets_among(list[i], i, list))
 			return CMN_MISS;
 	}
-	if (!reserve(&targets))
+	targets.devices = calloc(all_count, 2 * sizeof(*targets.devices) + sizeof(*targets.indices));
+	if (!targets.devices)
 		return CMN_ERR_NOMEM;
+	targets.all = targets.devices + all_count;
+	targets.indices = (cl_uint *)(targets.all + all_count);
 	for (cl_uint i = 0; i < all_count; i++) {
 		targets.all[i] = all[i];
 		if (list && !ocl_targets_among(all[i], list_count, list))
@@ -72,8 +64,7 @@ enum cmn_status ocl_targets_of_program(cl_program program, cl_uint list_count,
 		error = OCL_NEXT.clGetProgramInfo(program, CL_PROGRAM_DEVICES, size, all, NULL);
 	}
 	if (error == CL_SUCCESS)
-		status = ocl_targets_choose((cl_uint)(size / sizeof(*all)), all, list_count, list,
-					    ret);
+		status = choose((cl_uint)(size / sizeof(*all)), all, list_count, list, ret);
 	if (all != few)
 		free(all);
 	return status;
@@ -93,8 +84,7 @@ static enum cmn_status choose_in_context(cl_context context, cl_uint list_count,
 	if (!all)
 		return CMN_ERR_NOMEM;
 	if (OCL_NEXT.clGetContextInfo(context, CL_CONTEXT_DEVICES, size, all, NULL) == CL_SUCCESS)
-		status = ocl_targets_choose((cl_uint)(size / sizeof(*all)), all, list_count, list,
-					    ret);
+		status = choose((cl_uint)(size / sizeof(*all)), all, list_count, list, ret);
 	free(all);
 	return status;
 }
@@ -104,7 +94,7 @@ enum cmn_status ocl_targets_of_context(cl_context context, cl_uint list_count,
 {
 	/* A program that is linked for a list of devices has no others. */
 	if (list)
-		return ocl_targets_choose(list_count, list, list_count, list, ret);
+		return choose(list_count, list, list_count, list, ret);
 	return choose_in_context(context, 0, NULL, ret);
 }
 

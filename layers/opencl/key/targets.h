@@ -19,14 +19,10 @@ struct ocl_targets {
 };
 
 /*
- * all: the program's devices; list, list_count: as the application gave them (NULL: all).
- * CMN_MISS: the list is empty, or has a device twice or one that is not the program's.
- * Only after CMN_OK must *ret be released.
+ * The targets of a program of the driver's. list, list_count: as the application gave them (NULL: all).
+ * CMN_MISS: the list is empty, or has a device twice or one that is not the program's. CMN_ERR_DRIVER: the
+ * driver does not tell its devices. Only after CMN_OK must *ret be released.
  */
-CMN_CHECKED enum cmn_status ocl_targets_choose(cl_uint all_count, const cl_device_id *all,
-					       cl_uint list_count, const cl_device_id *list,
-					       struct ocl_targets *ret);
-/* The same for a program of the driver's. CMN_ERR_DRIVER: the driver does not tell its devices. */
 CMN_CHECKED enum cmn_status ocl_targets_of_program(cl_program program, cl_uint list_count,
 						   const cl_device_id *list,
 						   struct ocl_targets *ret);

@@ -1,23 +1,65 @@
 /* SPDX-License-Identifier: MIT */
-/* capture: binaries, logs, options and attributes of a built program. */
+/* capture: binaries, logs, options and attributes of a built program; the places of its devices for a recipe. */
 #include "layers/opencl/program/capture.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "common/env.h"
-#include "layers/opencl/program/image_place.h"
-#include "layers/opencl/program/watch.h"
+#include "layers/opencl/key/identity.h"
+#include "layers/opencl/key/options.h"
 #include "layers/opencl/key/pyopencl_nonce.h"
+#include "layers/opencl/program/image_place.h"
+
+struct drv_observer_text ocl_observer_text(const struct drv_driver *driver, const struct ocl_program_text *text,
+					   const char *options)
+{
+	struct drv_observer_text ret = {
+		.options = options, .directory = ocl_options_ask_for_debugging(options),
+	};
+
+	/* Who takes a header of the application's names it in one of the two. */
+	ret.reads = ocl_options_read_files(options);
+	if (ocl_program_text_is_source(text)) {
+		ret.source = ocl_program_text_view(text);
+		ret.reads = ret.reads || driver->compiler_looks || ocl_text_reads_files(text->data, text->len);
+	}
+	return ret;
+}
+
+enum drv_outcome ocl_outcome_of(cl_int error)
+{
+	switch (error) {
+	case CL_SUCCESS:
+		return DRV_BUILT;
+	case CL_BUILD_PROGRAM_FAILURE:
+	case CL_COMPILE_PROGRAM_FAILURE:
+		return DRV_BUILD_FAILED;
+	case CL_OUT_OF_HOST_MEMORY:
+	case CL_OUT_OF_RESOURCES:
+		return DRV_OUT_OF_MEMORY;
+	default:
+		return DRV_ERROR;
+	}
+}
+
+bool ocl_token_may_matter(const struct ocl_program_text *text, const char *options,
+			  const struct cc_manifest *manifest)
+{
+	struct cmn_view token;
+
+	return ocl_program_text_is_source(text) && cc_manifest_count(manifest) &&
+	       ocl_pyopencl_nonce_find(ocl_program_text_view(text), options, &token) &&
+	       ocl_pyopencl_nonce_is_in_files(token, manifest);
+}
 
 /*
  * The binaries as the driver gives them; in a worker of ckcache replay with the name that
  * they have in the driver's own cache, where the application's launches left what they compiled.
  */
 static enum cmn_status add_images(struct cc_entry *entry, cl_program program,
-				  const struct ocl_capture_request *request)
+				  const struct drv_driver *driver, const struct ocl_targets *targets)
 {
-	const struct ocl_targets *targets = request->targets;
 	struct ocl_images images;
 	char *cached_as = NULL;
 	enum cmn_status status = ocl_images_measure(OCL_NEXT.clGetProgramInfo, program, &images);
@@ -36,7 +78,7 @@ static enum cmn_status add_images(struct cc_entry *entry, cl_program program,
 	for (cl_uint i = 0, next = 0; status == CMN_OK && i < targets->program_count; i++) {
 		bool target = next < targets->count && targets->indices[next] == i;
 
-		ocl_image_set_place(request->driver, images.data[i], images.lens[i], cached_as);
+		ocl_image_set_place(driver, images.data[i], images.lens[i], cached_as);
 		if (target)
 			cc_entry_add(entry, CC_TAG_IMAGE, next++, images.data[i], images.lens[i]);
 		else if (images.lens[i])
@@ -49,18 +91,8 @@ static enum cmn_status add_images(struct cc_entry *entry, cl_program program,
 
 /*
  * What the driver reads while it is asked for binaries, which pocl compiles only then, counts like what
- * it read while it built. NULL: that cannot be seen.
+ * it read while it built. Adds that to *manifest, which may be NULL before. Takes the observation.
  */
-static struct drv_observation *watch(const struct ocl_targets *targets)
-{
-	struct drv_observer_request request = {
-		.switched_off = !cc_cache_config(ocl_layer.cache)->observe,
-	};
-
-	return ocl_watch_driver(targets, &request) ? drv_observer_begin(&request) : NULL;
-}
-
-/* Adds that to *manifest, which may be NULL before. Takes the observation. */
 static enum cmn_status see(struct drv_observation *observation, struct cc_manifest **manifest,
 			   const char **ret_reason)
 {
@@ -97,43 +129,6 @@ static bool is_of_one_token(const struct cc_entry *entry, const struct ocl_targe
 	return false;
 }
 
-static enum cmn_status read_program(cl_program program, const struct ocl_capture_request *request,
-				    struct cc_manifest *manifest, struct cc_entry **ret,
-				    const char **ret_reason)
-{
-	struct drv_observation *observation = watch(request->targets);
-	struct cc_entry *entry = cc_entry_new(request->build_ns);
-	enum cmn_status status = CMN_ERR_NOMEM;
-
-	if (!entry)
-		goto out;
-	*ret_reason = "no-binary";
-	status = add_images(entry, program, request);
-	if (status == CMN_OK) {
-		status = see(observation, &manifest, ret_reason);
-		observation = NULL;
-	}
-	if (status != CMN_OK)
-		goto out;
-	cc_entry_set_load_rate(entry, request->load_rate);
-	ocl_program_info_add_builds(entry, program, request);
-	ocl_program_info_add_kernels(entry, program, request);
-	status = cc_entry_finish(entry, manifest);
-	manifest = NULL;
-	if (status == CMN_OK && is_of_one_token(entry, request->targets)) {
-		*ret_reason = "random-token";
-		status = CMN_MISS;
-	}
-out:
-	drv_observer_drop(observation);
-	cc_manifest_free(manifest);
-	if (status == CMN_OK)
-		*ret = entry;
-	else
-		cc_entry_unref(entry);
-	return status;
-}
-
 static struct cc_manifest *take_manifest(struct drv_sequence *sequence)
 {
 	struct cc_manifest *manifest = sequence->manifest;
@@ -145,9 +140,37 @@ static struct cc_manifest *take_manifest(struct drv_sequence *sequence)
 enum cmn_status ocl_capture_read(struct drv_sequence *sequence, cl_program program,
 				 const struct ocl_capture_request *request, struct cc_entry **ret)
 {
-	const char *reason;
-	enum cmn_status status = read_program(program, request, take_manifest(sequence), ret, &reason);
+	struct cc_manifest *manifest = take_manifest(sequence);
+	struct drv_observation *observation = drv_sequence_observe(sequence, false);
+	struct cc_entry *entry = cc_entry_new(sequence->build_ns);
+	const char *reason = "no-binary";
+	enum cmn_status status = CMN_ERR_NOMEM;
 
+	if (!entry)
+		goto out;
+	status = add_images(entry, program, sequence->driver, request->targets);
+	if (status == CMN_OK) {
+		status = see(observation, &manifest, &reason);
+		observation = NULL;
+	}
+	if (status != CMN_OK)
+		goto out;
+	cc_entry_set_load_rate(entry, request->load_rate);
+	ocl_program_info_add_builds(entry, program, request);
+	ocl_program_info_add_kernels(entry, program, sequence->driver, request);
+	status = cc_entry_finish(entry, manifest);
+	manifest = NULL;
+	if (status == CMN_OK && is_of_one_token(entry, request->targets)) {
+		reason = "random-token";
+		status = CMN_MISS;
+	}
+out:
+	drv_observer_drop(observation);
+	cc_manifest_free(manifest);
+	if (status == CMN_OK)
+		*ret = entry;
+	else
+		cc_entry_unref(entry);
 	if (status == CMN_MISS)
 		sequence->bypass = reason;
 	return status;
@@ -242,7 +265,7 @@ enum cmn_status ocl_capture_failure(struct drv_sequence *sequence, cl_program pr
 				    struct cc_entry **ret)
 {
 	struct cc_manifest *manifest = take_manifest(sequence);
-	struct cc_entry *entry = cc_entry_new(request->build_ns);
+	struct cc_entry *entry = cc_entry_new(sequence->build_ns);
 	enum cmn_status status = CMN_ERR_NOMEM;
 	enum cause cause;
 
@@ -264,4 +287,66 @@ out:
 	else
 		cc_entry_unref(entry);
 	return status;
+}
+
+/* The platform of all devices; NULL: they have several, or the driver would not say. */
+static cl_platform_id platform_of(const struct ocl_targets *targets)
+{
+	cl_platform_id platform = NULL;
+
+	for (cl_uint i = 0; i < targets->program_count; i++) {
+		cl_platform_id one = NULL;
+
+		if (OCL_NEXT.clGetDeviceInfo(targets->all[i], CL_DEVICE_PLATFORM, sizeof(one),
+					     &one, NULL) != CL_SUCCESS || (platform && one != platform))
+			return NULL;
+		platform = one;
+	}
+	return platform;
+}
+
+/*
+ * The places of the program's devices among their platform's; false: one is a sub-device with code
+ * of its own, or two are parts of one.
+ */
+static bool add_places(cl_platform_id platform, const struct ocl_targets *targets,
+		       struct cmn_buffer *ret)
+{
+	cl_device_id *devices = NULL;
+	cl_uint count = 0, found = 0;
+
+	if (OCL_NEXT.clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, 0, NULL, &count) != CL_SUCCESS ||
+	    count == 0)
+		return false;
+	devices = calloc(count, sizeof(*devices));
+	if (!devices || OCL_NEXT.clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, count, devices,
+						NULL) != CL_SUCCESS)
+		goto out;
+	for (cl_uint i = 0; i < targets->program_count; i++) {
+		cl_device_id builder = ocl_identity_builder(targets->all[i]);
+
+		for (cl_uint j = 0; j < count; j++) {
+			if (devices[j] != builder)
+				continue;
+			cmn_buffer_append_u32(ret, j);
+			devices[j] = NULL;	/* no context has a device twice */
+			found++;
+			break;
+		}
+	}
+out:
+	free(devices);
+	return found == targets->program_count;
+}
+
+bool ocl_recipe_record(const struct drv_sequence *sequence, const struct ocl_targets *targets,
+		       const struct cc_manifest *manifest)
+{
+	struct cmn_buffer places = { 0 };
+	cl_platform_id platform = platform_of(targets);
+	bool done = platform && add_places(platform, targets, &places) && !places.failed &&
+		    drv_build_recipe_put(sequence, manifest, cmn_buffer_view(&places));
+
+	cmn_buffer_release(&places);
+	return done;
 }

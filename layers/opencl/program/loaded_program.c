@@ -111,7 +111,7 @@ enum cmn_status ocl_load(const struct ocl_load *load, cl_program *ret)
 		stays = unpacking >= 0;
 	}
 	error = create(load, stays, &program);
-	if (error == CL_SUCCESS && load->is_executable)
+	if (error == CL_SUCCESS && load->kind == OCL_LOADED_EXECUTABLE)
 		error = OCL_NEXT.clBuildProgram(program, load->num_devices, load->devices, load->options,
 						NULL, NULL);
 	if (unpacking >= 0)
@@ -127,42 +127,36 @@ enum cmn_status ocl_load(const struct ocl_load *load, cl_program *ret)
 	return is_memory_error(error) ? CMN_ERR_NOMEM : CMN_ERR_DRIVER;
 }
 
-enum cmn_status ocl_loaded_program_new(const struct ocl_loaded_program_request *request,
-				  struct ocl_loaded_program **ret)
+enum cmn_status ocl_loaded_program_new(const struct ocl_load *load, struct ocl_loaded_program **ret)
 {
-	cl_uint count = request->num_devices;
-	const struct ocl_load load = {
-		.context = request->context, .driver = request->driver, .num_devices = count,
-		.devices = request->devices, .entry = request->entry, .options = request->options,
-		.is_executable = request->kind == OCL_LOADED_EXECUTABLE,
-	};
+	cl_uint count = load->num_devices;
 	struct ocl_loaded_program *loaded;
 	enum cmn_status status = CMN_OK;
 
-	loaded = calloc(1, sizeof(*loaded) + count * sizeof(request->devices[0]));
+	loaded = calloc(1, sizeof(*loaded) + count * sizeof(load->devices[0]));
 	if (!loaded)
 		return CMN_ERR_NOMEM;
 	atomic_init(&loaded->refs, 1);
-	loaded->kind = request->kind;
-	loaded->entry = cc_entry_ref(request->entry);
+	loaded->kind = load->kind;
+	loaded->entry = cc_entry_ref(load->entry);
 	loaded->num_devices = count;
-	loaded->driver = request->driver;
+	loaded->driver = load->driver;
 	for (cl_uint i = 0; i < count; i++)
-		loaded->devices[i] = request->devices[i];
-	if (request->options) {
-		loaded->options = strdup(request->options);
+		loaded->devices[i] = load->devices[i];
+	if (load->options) {
+		loaded->options = strdup(load->options);
 		if (!loaded->options)
 			status = CMN_ERR_NOMEM;
 	}
 	if (status == CMN_OK && loaded->kind != OCL_LOADED_FAILURE)
-		status = ocl_load(&load, &loaded->handle);
+		status = ocl_load(load, &loaded->handle);
 	if (status != CMN_OK) {
 		ocl_loaded_program_unref(loaded);
 		return status;
 	}
 	if (loaded->kind == OCL_LOADED_EXECUTABLE) {
-		loaded->entry = cc_entry_without_images(request->entry);
-		cc_entry_unref(request->entry);
+		loaded->entry = cc_entry_without_images(load->entry);
+		cc_entry_unref(load->entry);
 	}
 	*ret = loaded;
 	return CMN_OK;

@@ -63,35 +63,25 @@ struct ocl_loaded_program {
 /* Binaries to make a program of, one for each device. Borrowed. */
 struct ocl_load {
 	cl_context context;
+	enum ocl_loaded_program_kind kind;
 	const struct drv_driver *driver;
 	cl_uint num_devices;
 	const cl_device_id *devices;
-	const struct cc_entry *entry;	/* its images; NULL: image, of one device */
+	struct cc_entry *entry;	/* its images; NULL: image, of one device */
 	struct cmn_view image;
-	bool is_executable;	/* it is built, with options, which may be NULL */
-	const char *options;
+	const char *options;	/* by which an executable is built; may be NULL */
 };
 
 /* A program of the driver's. CMN_ERR_DRIVER: it refuses the binaries; CMN_ERR_NOMEM: too little memory. */
 CMN_CHECKED enum cmn_status ocl_load(const struct ocl_load *load, cl_program *ret);
 
-struct ocl_loaded_program_request {
-	cl_context context;
-	enum ocl_loaded_program_kind kind;
-	cl_uint num_devices;
-	const cl_device_id *devices;
-	const char *options;	/* may be NULL */
-	const struct drv_driver *driver;
-	struct cc_entry *entry;	/* borrowed */
-};
-
 /*
- * Loads the program and, for an executable, builds it. CMN_OK: *ret has one
+ * Loads the program from an entry and, for an executable, builds it. CMN_OK: *ret has one
  * reference. CMN_ERR_DRIVER: the driver refused the binaries. CMN_ERR_NOMEM:
  * it or we ran out of memory.
  */
-CMN_CHECKED enum cmn_status ocl_loaded_program_new(const struct ocl_loaded_program_request *request,
-					      struct ocl_loaded_program **ret);
+CMN_CHECKED enum cmn_status ocl_loaded_program_new(const struct ocl_load *load,
+						    struct ocl_loaded_program **ret);
 /* In a forked child: a thread of the parent may have been loading. */
 void ocl_loaded_program_fork_child(void);
 struct ocl_loaded_program *ocl_loaded_program_ref(struct ocl_loaded_program *loaded);	/* NULL is fine */

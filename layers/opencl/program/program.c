@@ -232,13 +232,13 @@ cl_int ocl_program_release(struct ocl_program *program)
 
 void ocl_program_set_content(struct ocl_program *program, struct cc_entry *entry)
 {
-	struct cmn_view payload = entry ? cc_entry_payload(entry) : (struct cmn_view){ 0 };
+	struct cmn_view payload = cc_entry_payload(entry);
 	struct cmn_hash content = cmn_hash_of(payload.data, payload.len);
 
 	ocl_objects_lock();
-	program->has_content = entry != NULL;
+	program->has_content = true;
 	program->content = content;
-	if (entry && program->original)
+	if (program->original)
 		ocl_original_set_entry(program->original, entry);
 	ocl_objects_unlock();
 }
@@ -305,16 +305,6 @@ static void add_built(struct ocl_program *program, cl_uint num_devices, const cl
 		program->built = built;
 		built[program->built_count++] = devices[i];
 	}
-}
-
-bool ocl_program_was_built(struct ocl_program *program)
-{
-	bool built;
-
-	ocl_objects_lock();
-	built = program->built_count || program->built_unknown;
-	ocl_objects_unlock();
-	return built;
 }
 
 void ocl_program_add_built(struct ocl_program *program, cl_uint num_devices,

@@ -16,7 +16,6 @@
 #include "layers/opencl/program/loaded_program.h"
 #include "layers/opencl/program/objects.h"
 #include "layers/opencl/program/original.h"
-#include "layers/opencl/program/program_text.h"
 
 struct ocl_program {
 	struct ocl_object object;	/* first; handle is the application's program */
@@ -94,12 +93,10 @@ struct ocl_program_hit {
 };
 
 void ocl_program_put_hit(struct ocl_program *program, const struct ocl_program_hit *hit);
-/* Which entry it was loaded from or became: what a link of it depends on. NULL: unknown. */
+/* Which entry it was loaded from or became: what a link of it depends on. */
 void ocl_program_set_content(struct ocl_program *program, struct cc_entry *entry);
 /* false: unknown. */
 bool ocl_program_content(struct ocl_program *program, struct cmn_hash *ret);
-/* Whether it is built, compiled or loaded for any device, as far as that is known. */
-bool ocl_program_was_built(struct ocl_program *program);
 /* It is built, or loaded, for these devices, too. */
 void ocl_program_add_built(struct ocl_program *program, cl_uint num_devices,
 			   const cl_device_id *devices);

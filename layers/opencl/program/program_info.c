@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "layers/opencl/layer.h"
-#include "layers/shared/sequence/failure.h"
+#include "layers/shared/sequence/sequence.h"
 
 enum cmn_status ocl_images_measure(ocl_program_info_fn get, cl_program program, struct ocl_images *ret)
 {
@@ -94,18 +94,18 @@ static void add_build_info(struct cc_entry *entry, cl_program program, cl_uint i
 
 /* Where there are none they are not asked for. An executable answers as it did when it was built. */
 static void add_kernel_names(struct cc_entry *entry, cl_program program,
-			     const struct ocl_capture_request *request)
+			     const struct drv_driver *driver, enum ocl_loaded_program_kind kind)
 {
 	size_t count = 0, size = 0;
 	char *names;
 
-	if (request->driver->unasked & DRV_KERNEL_NAMES)
+	if (driver->unasked & DRV_KERNEL_NAMES)
 		return;
 	if (!answers(entry, OCL_NEXT.clGetProgramInfo(program, CL_PROGRAM_NUM_KERNELS, sizeof(count),
 						      &count, NULL)))
 		return;
 	if (count == 0) {
-		if (request->kind == OCL_LOADED_OBJECT)
+		if (kind == OCL_LOADED_OBJECT)
 			cc_entry_add(entry, OCL_TAG_KERNEL_NAMES, 0, "", 1);
 		return;
 	}
@@ -226,12 +226,12 @@ void ocl_program_info_add_builds(struct cc_entry *entry, cl_program program,
 }
 
 void ocl_program_info_add_kernels(struct cc_entry *entry, cl_program program,
-			     const struct ocl_capture_request *request)
+			     const struct drv_driver *driver, const struct ocl_capture_request *request)
 {
-	add_kernel_names(entry, program, request);
+	add_kernel_names(entry, program, driver, request->kind);
 	if (request->kind == OCL_LOADED_OBJECT)
 		add_num_kernels(entry, program);
-	else if (request->driver->binaries_lose_answers)
+	else if (driver->binaries_lose_answers)
 		add_kernel_answers(entry, program, request->targets);
 }
 

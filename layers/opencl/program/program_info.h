@@ -15,8 +15,6 @@
 struct ocl_capture_request {
 	enum ocl_loaded_program_kind kind;
 	const struct ocl_targets *targets;
-	const struct drv_driver *driver;	/* what its binaries lose is read too */
-	uint64_t build_ns;
 	unsigned int load_rate;	/* as cc_entry_set_load_rate */
 };
 
@@ -41,9 +39,10 @@ void ocl_images_release(struct ocl_images *images);
 
 /* Of each target of the request. */
 void ocl_program_info_add_builds(struct cc_entry *entry, cl_program program,
-			    const struct ocl_capture_request *request);
+				 const struct ocl_capture_request *request);
+/* What the driver's binaries lose is read too. */
 void ocl_program_info_add_kernels(struct cc_entry *entry, cl_program program,
-			     const struct ocl_capture_request *request);
+				  const struct drv_driver *driver, const struct ocl_capture_request *request);
 
 /*
  * What the driver says of a program that it could not build, compile or link, for the failure step of a

@@ -1,10 +1,105 @@
 /* SPDX-License-Identifier: MIT */
-/* blob: writing and checking. */
+/* blob: digests of keys; writing and checking. */
 #include "layers/shared/api/blob.h"
 
+#include <endian.h>
 #include <string.h>
 
 #include "cachecore/entry.h"
+
+static const uint8_t id_magic[4] = { 'C', 'K', 'I', 'D' };
+
+enum {
+	ID_AT_VERSION = sizeof(id_magic),
+	ID_AT_PARTS = ID_AT_VERSION + 4,
+	ID_AT_WHOLE = ID_AT_PARTS + CC_PART_COUNT * CMN_HASH_SIZE,
+};
+
+/* Part by part: one hash for each key, and a hash of these. */
+static bool add_parts(size_t count, const struct cc_key *keys, struct api_id *id)
+{
+	struct cmn_buffer hashes[CC_PART_COUNT] = { { 0 } };
+	bool failed = false;
+
+	for (size_t i = 0; i < count; i++) {
+		struct cmn_hash parts[CC_PART_COUNT];
+
+		cc_key_part_hashes(cc_key_view(&keys[i]), parts);
+		for (size_t part = 0; part < CC_PART_COUNT; part++)
+			cmn_buffer_append(&hashes[part], parts[part].bytes, CMN_HASH_SIZE);
+	}
+	for (size_t part = 0; part < CC_PART_COUNT; part++) {
+		struct cmn_hash hash = cmn_hash_of(hashes[part].data, hashes[part].len);
+
+		memcpy(id->bytes + ID_AT_PARTS + part * CMN_HASH_SIZE, hash.bytes, CMN_HASH_SIZE);
+		failed = failed || hashes[part].failed;
+		cmn_buffer_release(&hashes[part]);
+	}
+	return !failed;
+}
+
+static void update_sized(struct cmn_hasher *hasher, struct cmn_view bytes)
+{
+	const uint64_t len = htole64(bytes.len);
+
+	cmn_hasher_update(hasher, &len, sizeof(len));
+	cmn_hasher_update(hasher, bytes.data, bytes.len);
+}
+
+static bool add_whole(size_t count, const struct cc_key *keys, struct api_id *id)
+{
+	struct cmn_hasher *hasher = cmn_hasher_new();
+	struct cmn_hash hash;
+
+	if (!hasher)
+		return false;
+	/* Of the version and the parts too: the two digests of a byte are independent of each other. */
+	cmn_hasher_update(hasher, id->bytes, ID_AT_WHOLE);
+	for (size_t i = 0; i < count; i++)
+		update_sized(hasher, cc_key_view(&keys[i]));
+	hash = cmn_hasher_digest(hasher);
+	memcpy(id->bytes + ID_AT_WHOLE, hash.bytes, CMN_HASH_SIZE);
+	cmn_hasher_free(hasher);
+	return true;
+}
+
+enum cmn_status api_id_make(size_t count, const struct cc_key *keys, struct api_id *ret)
+{
+	const uint32_t version = htole32(API_ID_VERSION);
+	struct api_id id = { { 0 } };
+
+	for (size_t i = 0; i < count; i++) {
+		enum cmn_status status = cc_key_status(&keys[i]);
+
+		if (status != CMN_OK)
+			return status;
+	}
+	memcpy(id.bytes, id_magic, sizeof(id_magic));
+	memcpy(id.bytes + ID_AT_VERSION, &version, sizeof(version));
+	if (!add_parts(count, keys, &id) || !add_whole(count, keys, &id))
+		return CMN_ERR_NOMEM;
+	*ret = id;
+	return CMN_OK;
+}
+
+static bool same_part(const struct api_id *a, const struct api_id *b, enum cc_part part)
+{
+	size_t at = ID_AT_PARTS + (size_t)part * CMN_HASH_SIZE;
+
+	return memcmp(a->bytes + at, b->bytes + at, CMN_HASH_SIZE) == 0;
+}
+
+static enum cmn_status compare_ids(const struct api_id *wanted, const struct api_id *found)
+{
+	if (memcmp(wanted->bytes, found->bytes, API_ID_SIZE) == 0)
+		return CMN_OK;
+	if (!same_part(wanted, found, CC_PART_IMAGE) ||
+	    !same_part(wanted, found, CC_PART_CONSTANTS))
+		return CMN_MISS;
+	if (!same_part(wanted, found, CC_PART_DEVICE))
+		return CMN_STALE;
+	return same_part(wanted, found, CC_PART_OPTIONS) ? CMN_STALE : CMN_MISS;
+}
 
 static const uint8_t magic[8] = { 'C', 'K', 'C', 'B', 'L', 'O', 'B', '\n' };
 
@@ -97,7 +192,7 @@ enum cmn_status api_blob_check(struct cmn_view blob, enum ckcache_kind kind, con
 	status = read_header(blob, &found_kind, &found);
 	if (status == CMN_OK && found_kind != (uint32_t)kind)
 		status = CMN_MISS;
-	return status == CMN_OK ? api_id_compare(id, &found) : status;
+	return status == CMN_OK ? compare_ids(id, &found) : status;
 }
 
 enum ckcache_status ckcache_blob_get_kind(size_t size, const uint8_t *blob, enum ckcache_kind *ret_kind)

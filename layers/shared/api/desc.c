@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* desc: life, identity and sizes. */
+/* desc: making, identity and sizes. Nothing that a later version of a structure may have more is passed over. */
 #include "layers/shared/api/desc.h"
 
 #include <stdlib.h>
@@ -11,21 +11,21 @@
 enum cmn_status api_desc_init(struct ckcache_desc *desc, size_t count)
 {
 	desc->epoch = drv_libraries_epoch();
-	desc->items = calloc(count, sizeof(*desc->items));
-	if (!desc->items)
+	desc->keys = calloc(count, sizeof(*desc->keys));
+	if (!desc->keys)
 		return CMN_ERR_NOMEM;
 	desc->count = count;
 	if (pthread_mutex_init(&desc->lock, NULL) == 0)
 		return CMN_OK;
-	free(desc->items);
+	free(desc->keys);
 	return CMN_ERR_NOMEM;
 }
 
 void api_desc_release(struct ckcache_desc *desc)
 {
 	for (size_t i = 0; i < desc->count; i++)
-		cc_key_release(&desc->items[i].key);
-	free(desc->items);
+		cc_key_release(&desc->keys[i]);
+	free(desc->keys);
 	cmn_buffer_release(&desc->blob);
 	cmn_buffer_release(&desc->batch.blob);
 	(void)pthread_mutex_destroy(&desc->lock);	/* nobody holds it */
@@ -61,45 +61,104 @@ bool api_desc_has_id(const struct ckcache_desc *desc)
 	return !desc->empty && !desc->nameless;
 }
 
-enum ckcache_kind api_desc_kind(const struct ckcache_desc *desc)
-{
-	return desc->device ? CKCACHE_KIND_DEVICE : CKCACHE_KIND_PROGRAMS;
-}
-
-struct api_batch api_desc_exchange_batch(struct ckcache_desc *desc, const struct api_batch *next)
-{
-	struct api_batch old;
-
-	cmn_mutex_lock(&desc->lock);
-	old = desc->batch;
-	desc->batch = *next;
-	cmn_mutex_unlock(&desc->lock);
-	return old;
-}
-
 enum cmn_status api_desc_identify(struct ckcache_desc *desc)
 {
-	const struct cc_key **keys;
-	enum cmn_status status;
+	return api_desc_has_id(desc) ? api_id_make(desc->count, desc->keys, &desc->id) : CMN_OK;
+}
 
-	if (!api_desc_has_id(desc))
-		return CMN_OK;
-	keys = calloc(desc->count, sizeof(*keys));
-	if (!keys)
-		return CMN_ERR_NOMEM;
-	for (size_t i = 0; i < desc->count; i++)
-		keys[i] = &desc->items[i].key;
-	status = api_id_make(desc->count, keys, &desc->id);
-	free(keys);
+/* More than anybody links into one object; more than any module has. */
+#define MAX_PROGRAMS 65536
+#define MAX_CONSTANTS 4096	/* as spirv.c of Level Zero reads them */
+
+static int compare_ids(const void *a, const void *b)
+{
+	const uint32_t left = *(const uint32_t *)a, right = *(const uint32_t *)b;
+
+	return left < right ? -1 : left > right;
+}
+
+/* Each has a value, and no id is given twice. */
+static enum ckcache_status check_constants(const struct ckcache_program *program)
+{
+	size_t count = program->constant_count;
+	enum ckcache_status status = CKCACHE_OK;
+	uint32_t *ids;
+
+	if (!count)
+		return CKCACHE_OK;
+	if (count > MAX_CONSTANTS || !program->constants)
+		return CKCACHE_ERROR_INVALID_ARGUMENT;
+	ids = calloc(count, sizeof(*ids));
+	if (!ids)
+		return CKCACHE_ERROR_OUT_OF_MEMORY;
+	for (size_t i = 0; i < count; i++) {
+		const struct ckcache_constant *constant = &program->constants[i];
+
+		if (!constant->value || !constant->size || constant->size > sizeof(uint64_t))
+			status = CKCACHE_ERROR_INVALID_ARGUMENT;
+		ids[i] = constant->id;
+	}
+	qsort(ids, count, sizeof(*ids), compare_ids);
+	for (size_t i = 1; i < count; i++) {
+		if (ids[i] == ids[i - 1])
+			status = CKCACHE_ERROR_INVALID_ARGUMENT;
+	}
+	free(ids);
 	return status;
 }
 
-enum ckcache_origin api_origin_of_both(enum ckcache_origin a, enum ckcache_origin b)
+static enum ckcache_status check(const struct ckcache_program *program, bool text)
 {
-	if (a == CKCACHE_ORIGIN_BUILT || b == CKCACHE_ORIGIN_BUILT)
-		return CKCACHE_ORIGIN_BUILT;
-	return a == CKCACHE_ORIGIN_DISK || b == CKCACHE_ORIGIN_DISK ? CKCACHE_ORIGIN_DISK :
-								      CKCACHE_ORIGIN_MEMORY;
+	bool is_text = program->language == CKCACHE_LANGUAGE_OPENCL_C;
+
+	/* What a later version has more would be missing in the id; the next one would lie elsewhere. */
+	if (program->struct_size != sizeof(*program) || !program->source || !program->source_size ||
+	    (is_text ? !text || program->constant_count : program->language != CKCACHE_LANGUAGE_SPIRV))
+		return CKCACHE_ERROR_INVALID_ARGUMENT;
+	return check_constants(program);
+}
+
+enum ckcache_status api_programs_check(size_t count, const struct ckcache_program *programs, bool text)
+{
+	enum ckcache_status status = CKCACHE_OK;
+
+	if (!count || count > MAX_PROGRAMS || !programs)
+		return CKCACHE_ERROR_INVALID_ARGUMENT;
+	for (size_t i = 0; i < count && status == CKCACHE_OK; i++)
+		status = check(&programs[i], text);
+	return status;
+}
+
+enum ckcache_status api_desc_new(const struct api_kind *kind, const void *ctx, struct cc_cache *cache,
+				 size_t count, const struct ckcache_program *programs,
+				 struct ckcache_desc **ret_desc)
+{
+	struct ckcache_desc *desc = calloc(1, kind->size);
+	enum cmn_status status;
+
+	if (!desc || api_desc_init(desc, count) != CMN_OK) {
+		free(desc);
+		return CKCACHE_ERROR_OUT_OF_MEMORY;
+	}
+	desc->cache = cache;
+	desc->kind = kind;
+	status = kind->begin(desc, ctx);
+	for (size_t i = 0; i < count && status == CMN_OK; i++)
+		status = kind->copy(desc, i, &programs[i]);
+	for (size_t i = 0; i < count && status == CMN_OK; i++)
+		status = kind->gather(desc, i);
+	if (status == CMN_MISS) {
+		desc->empty = true;
+		status = CMN_OK;
+	}
+	if (status == CMN_OK)
+		status = api_desc_identify(desc);
+	if (status != CMN_OK) {
+		kind->destroy(desc);
+		return api_status_of(status);
+	}
+	*ret_desc = desc;
+	return CKCACHE_OK;
 }
 
 enum ckcache_status api_give(struct cmn_view bytes, size_t *size, void *place)
@@ -116,59 +175,13 @@ enum ckcache_status api_give(struct cmn_view bytes, size_t *size, void *place)
 	return CKCACHE_OK;
 }
 
-/* Takes the blob kept for this; an empty buffer: there is none. */
-static struct cmn_buffer take_kept(struct ckcache_desc *desc, const struct cmn_hash *of)
-{
-	struct cmn_buffer blob = { 0 };
-
-	cmn_mutex_lock(&desc->lock);
-	if (desc->blob.len && cmn_hash_equal(&desc->blob_of, of)) {
-		blob = desc->blob;
-		desc->blob = (struct cmn_buffer){ 0 };
-	}
-	cmn_mutex_unlock(&desc->lock);
-	return blob;
-}
-
-/* Takes the buffer. */
-static void keep(struct ckcache_desc *desc, const struct cmn_hash *of, struct cmn_buffer *blob)
-{
-	struct cmn_buffer old;
-
-	cmn_mutex_lock(&desc->lock);
-	old = desc->blob;
-	desc->blob = *blob;
-	desc->blob_of = *of;
-	cmn_mutex_unlock(&desc->lock);
-	cmn_buffer_release(&old);
-}
-
-enum ckcache_status api_desc_give_blob(struct ckcache_desc *desc, const struct cmn_hash *of,
-				       enum ckcache_status (*make)(void *ctx, struct cmn_buffer *ret),
-				       void *ctx, size_t *size, uint8_t *place)
-{
-	struct cmn_buffer blob = take_kept(desc, of);
-	enum ckcache_status status = CKCACHE_OK;
-
-	if (!blob.len)
-		status = make(ctx, &blob);
-	if (status == CKCACHE_OK)
-		status = api_give(cmn_buffer_view(&blob), size, place);
-	if (blob.len && (status == CKCACHE_ERROR_BUFFER_TOO_SMALL ||
-			 (status == CKCACHE_OK && !place)))
-		keep(desc, of, &blob);
-	else
-		cmn_buffer_release(&blob);
-	return status;
-}
-
-void api_desc_free(struct ckcache_desc *desc)
+void ckcache_desc_free(struct ckcache_desc *desc)
 {
 	if (desc)
-		desc->destroy(desc);
+		desc->kind->destroy(desc);
 }
 
-enum ckcache_status api_desc_get_id(const struct ckcache_desc *desc, size_t *size, uint8_t *id)
+enum ckcache_status ckcache_desc_get_id(const struct ckcache_desc *desc, size_t *size, uint8_t *id)
 {
 	struct cmn_view bytes = { NULL, 0 };
 
@@ -177,34 +190,4 @@ enum ckcache_status api_desc_get_id(const struct ckcache_desc *desc, size_t *siz
 	if (api_desc_has_id(desc))
 		bytes = (struct cmn_view){ desc->id.bytes, API_ID_SIZE };
 	return api_give(bytes, size, id);
-}
-
-void api_desc_add_files(struct cmn_buffer *blob, size_t i, const struct cc_manifest *manifest)
-{
-	struct cmn_buffer encoded = { 0 };
-
-	if (!manifest)
-		return;
-	cc_manifest_encode(manifest, &encoded);
-	api_blob_add(blob, API_FIELD_MANIFEST, (uint32_t)i, cmn_buffer_view(&encoded));
-	blob->failed |= encoded.failed;
-	cmn_buffer_release(&encoded);
-}
-
-enum cmn_status api_desc_check_files(const struct ckcache_desc *desc, size_t i,
-				     struct cmn_view blob)
-{
-	struct cc_cache *cache = desc->cache;
-	struct cc_manifest *manifest;
-	struct cmn_view encoded;
-	enum cmn_status status;
-
-	if (api_blob_find(blob, API_FIELD_MANIFEST, (uint32_t)i, &encoded) != CMN_OK)
-		return CMN_OK;
-	status = cc_manifest_decode(encoded, &manifest);
-	if (status != CMN_OK)
-		return status;
-	status = cc_manifest_verify(manifest, cache ? cc_cache_file_memo(cache) : NULL);
-	cc_manifest_free(manifest);
-	return status;
 }

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * desc: what all descriptions have in common (struct ckcache_desc): the copy of
- * the functions that made it, so that a program may pass it to any copy; the
- * keys, and the id made from them. Knows no API's types. Immutable once made,
- * except what the lock guards.
+ * desc: what all descriptions have in common (struct ckcache_desc): the
+ * keys, and the id made from them; and how descriptions of programs are made. Knows no API's types.
+ * Immutable once made, except what the lock guards.
  */
 #ifndef SHARED_API_DESC_H
 #define SHARED_API_DESC_H
@@ -16,22 +15,49 @@
 #include "layers/shared/api/ckcache_ext.h"
 #include "layers/shared/driver/libraries.h"
 
-/* One program, or a library and a device. */
-struct api_item {
-	struct cc_key key;
+struct api_order;
+
+/* How one API describes and makes its programs. Of a library's data there is only what destroys it. */
+struct api_kind {
+	enum ckcache_api api;	/* 0: none */
+	enum ckcache_kind blob;	/* of its blobs */
+	size_t size;	/* of its descriptions, which begin with struct ckcache_desc */
+	void (*destroy)(struct ckcache_desc *desc);	/* frees what is around it, and it; also one that is not complete */
+
+	/* Takes what all programs share, from ctx, and makes room for desc->count programs. */
+	enum cmn_status (*begin)(struct ckcache_desc *desc, const void *ctx);
+	/* Copies the i-th program. */
+	enum cmn_status (*copy)(struct ckcache_desc *desc, size_t i, const struct ckcache_program *program);
+	/* Makes its key, once all are copied. CMN_MISS: it is not to be cached. */
+	enum cmn_status (*gather)(struct ckcache_desc *desc, size_t i);
+
+	/* The steps of desc_build.h. Whether environment and compiler are what they were when it was made. */
+	bool (*holds)(struct ckcache_desc *desc);
+	/* The i-th object, from a binary. CKCACHE_ERROR_REFUSED, OUT_OF_MEMORY or DRIVER. */
+	enum ckcache_status (*load)(struct ckcache_desc *desc, size_t i, struct cmn_view image,
+				    void *objects);
+	/* Destroys the first objects, of which any may be NULL, and leaves NULLs. */
+	void (*discard)(struct ckcache_desc *desc, size_t count, void *objects);
+	/* The i-th object, by api_build_one, to *ret_object. On failure that is NULL, or what failed to build. */
+	enum ckcache_status (*build)(struct ckcache_desc *desc, size_t i, struct api_order *order,
+				     void **ret_object, enum ckcache_origin *ret_origin);
+	/*
+	 * Adds the binary of an object to a blob. made: by build; else the application says that it is
+	 * the i-th. CMN_MISS: the driver has none; CMN_ERR_INVALID: it is another; CMN_ERR_NOMEM.
+	 */
+	enum cmn_status (*add)(struct ckcache_desc *desc, size_t i, void *object, bool made,
+			       struct cmn_buffer *blob);
+	bool gives_failed;	/* the application gets what failed to build */
 };
 
 struct ckcache_desc {
-	/* The copy that made this. It comes first, in every version. */
-	const struct ckcache_functions *functions;
 	struct cc_cache *cache;		/* the machine's; NULL: switched off */
-	void (*destroy)(struct ckcache_desc *desc);	/* frees what is around this, and this */
-	bool device;			/* a library's and a device's */
+	const struct api_kind *kind;
 	bool empty;			/* nothing is to be cached */
 	bool nameless;			/* only by the machine's cache, whose entries say what they read */
 	struct api_id id;		/* unless either */
 	size_t count;
-	struct api_item *items;
+	struct cc_key *keys;		/* of each program, or of a library and a device */
 	pthread_mutex_t lock;
 	/* When the keys were last known to hold; guarded by lock. */
 	struct drv_library_epoch epoch;
@@ -48,9 +74,18 @@ struct ckcache_desc {
 	} batch;
 };
 
-/* Call it before making keys. Makes room for count zeroed items. CMN_ERR_NOMEM. */
+/*
+ * The process's cache for each API, whoever comes to it first: a loader, for a layer, or the program, for
+ * ckcache.h. Made by layers/libckcache, which joins the APIs. Opens it at the first call; it is never
+ * closed, since applications call their API from other threads and from atexit handlers until the
+ * very end. NULL: it is switched off, there is no memory for it, or the process had another file's
+ * copy of this library before. Thread-safe.
+ */
+struct cc_cache *api_cache(enum ckcache_api api);
+
+/* Call it before making keys. Makes room for count zeroed keys. CMN_ERR_NOMEM. */
 CMN_CHECKED enum cmn_status api_desc_init(struct ckcache_desc *desc, size_t count);
-/* Makes the id of the items, if the description has one. CMN_ERR_NOMEM. */
+/* Makes the id of the keys, if the description has one. CMN_ERR_NOMEM. */
 CMN_CHECKED enum cmn_status api_desc_identify(struct ckcache_desc *desc);
 void api_desc_release(struct ckcache_desc *desc);
 /* When the keys were last known to be right: libraries that were loaded later may not be in them. */
@@ -58,31 +93,27 @@ struct drv_library_epoch api_desc_epoch(struct ckcache_desc *desc);
 /* Whether the keys are still right; asks key_holds if libraries were loaded. */
 bool api_desc_keys_hold(struct ckcache_desc *desc, bool (*key_holds)(const struct ckcache_desc *desc));
 bool api_desc_has_id(const struct ckcache_desc *desc);
-enum ckcache_kind api_desc_kind(const struct ckcache_desc *desc);	/* of its blobs */
-/* Takes what a batch gave, and puts in its place what another one gave; the caller releases the blob. */
-struct api_batch api_desc_exchange_batch(struct ckcache_desc *desc, const struct api_batch *next);
 
-/* Of two programs of one description: the farther one. Neither is from a storage. */
-enum ckcache_origin api_origin_of_both(enum ckcache_origin a, enum ckcache_origin b);
+/*
+ * Whether the programs can be described; text: those in OpenCL C, too. CKCACHE_ERROR_INVALID_ARGUMENT,
+ * CKCACHE_ERROR_OUT_OF_MEMORY.
+ */
+enum ckcache_status api_programs_check(size_t count, const struct ckcache_program *programs, bool text);
+/* A description of programs that were checked: the two APIs' ckcache_*_desc_new. cache: NULL: switched off. */
+enum ckcache_status api_desc_new(const struct api_kind *kind, const void *ctx, struct cc_cache *cache,
+				 size_t count, const struct ckcache_program *programs,
+				 struct ckcache_desc **ret_desc);
+
+/*
+ * What a library learns about a device (device.c), stored as a blob or as an entry (cachecore/entry.h) with one
+ * field. identity: fields of CC_PART_DEVICE, which identify the device; copied.
+ */
+enum ckcache_status api_device_desc_new(struct cc_cache *cache, const struct cc_key *identity,
+					const struct ckcache_library *library,
+					struct ckcache_desc **ret_desc);
 
 /* Bytes to the application (ckcache.h, "Sizes"). */
 enum ckcache_status api_give(struct cmn_view bytes, size_t *size, void *place);
-
-/*
- * Gives a blob by the same convention. Making a blob may take long, so the one
- * that was made to report its size is kept until it is fetched. of identifies
- * what it is made from. make fills an empty buffer with a whole blob, or leaves
- * it empty and returns why.
- */
-enum ckcache_status api_desc_give_blob(struct ckcache_desc *desc, const struct cmn_hash *of,
-				       enum ckcache_status (*make)(void *ctx, struct cmn_buffer *ret),
-				       void *ctx, size_t *size, uint8_t *blob);
-
-/* Adds to a blob which files the build of its i-th image read; manifest may be NULL. Out of memory: the blob fails. */
-void api_desc_add_files(struct cmn_buffer *blob, size_t i, const struct cc_manifest *manifest);
-/* Whether these files, if the blob has any, are unchanged. CMN_STALE: they are not. CMN_ERR_CORRUPT, CMN_ERR_NOMEM. */
-CMN_CHECKED enum cmn_status api_desc_check_files(const struct ckcache_desc *desc, size_t i,
-						 struct cmn_view blob);
 
 /* What internal statuses mean to users of ckcache.h: of files, settings and memory; of api_blob_check. */
 enum ckcache_status api_status_of(enum cmn_status status);
@@ -90,11 +121,5 @@ enum ckcache_status api_status_of_blob(enum cmn_status status);
 
 /* One of a table's functions by the name that ckcache.h gives it; NULL: it has none. */
 void *api_function_named(const struct ckcache_functions *functions, const char *name);
-
-/* The functions of ckcache.h, for each copy's table. */
-ckcache_desc_free_fn api_desc_free;
-ckcache_desc_get_id_fn api_desc_get_id;
-ckcache_desc_evict_fn api_desc_evict;
-ckcache_desc_load_batch_fn api_desc_load_batch;	/* this and api_desc_evict: desc_storage.c */
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* device: the library's name and hash, and its data. */
-#include "layers/shared/api/device.h"
+#include "layers/shared/api/desc.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -60,8 +60,9 @@ static void destroy(struct ckcache_desc *desc)
 	free(desc);
 }
 
-enum ckcache_status api_device_desc_new(const struct ckcache_functions *functions,
-					struct cc_cache *cache, const struct cc_key *identity,
+static const struct api_kind kind = { .blob = CKCACHE_KIND_DEVICE, .destroy = destroy };
+
+enum ckcache_status api_device_desc_new(struct cc_cache *cache, const struct cc_key *identity,
 					const struct ckcache_library *library,
 					struct ckcache_desc **ret_desc)
 {
@@ -77,13 +78,13 @@ enum ckcache_status api_device_desc_new(const struct ckcache_functions *function
 	if (!desc)
 		return CKCACHE_ERROR_OUT_OF_MEMORY;
 	*desc = (struct ckcache_desc){
-		.functions = functions, .cache = cache, .destroy = destroy, .device = true,
+		.cache = cache, .kind = &kind,
 	};
 	if (api_desc_init(desc, 1) != CMN_OK) {
 		free(desc);
 		return CKCACHE_ERROR_OUT_OF_MEMORY;
 	}
-	key = &desc->items[0].key;
+	key = &desc->keys[0];
 	cc_key_init_copy(key, identity);
 	cc_key_add_text(key, CC_PART_IMAGE, "kind", "device-data");
 	cc_key_add_text(key, CC_PART_IMAGE, "library.name", library->name);
@@ -100,7 +101,7 @@ enum ckcache_status api_device_desc_new(const struct ckcache_functions *function
 
 static bool is_device(const struct ckcache_desc *desc)
 {
-	return desc && desc->device;
+	return desc && desc->kind == &kind;
 }
 
 /* A whole blob of the data, in an empty buffer. */
@@ -117,7 +118,7 @@ static enum cmn_status wrap(const struct ckcache_desc *desc, struct cmn_view dat
 	return status;
 }
 
-enum ckcache_status api_device_get_blob(struct ckcache_desc *desc, size_t data_size,
+enum ckcache_status ckcache_device_get_blob(struct ckcache_desc *desc, size_t data_size,
 					const void *data, size_t *size, uint8_t *blob)
 {
 	struct cmn_buffer made = { 0 };
@@ -133,7 +134,7 @@ enum ckcache_status api_device_get_blob(struct ckcache_desc *desc, size_t data_s
 	return status;
 }
 
-enum ckcache_status api_device_get_data(struct ckcache_desc *desc, size_t blob_size,
+enum ckcache_status ckcache_device_get_data(struct ckcache_desc *desc, size_t blob_size,
 					const uint8_t *blob, size_t *size, void *data)
 {
 	struct cmn_view whole = { blob, blob_size }, found;
@@ -161,17 +162,17 @@ static enum cmn_status store_entry(struct ckcache_desc *desc, struct cmn_view da
 	status = cc_entry_finish(entry, NULL);
 	if (status == CMN_OK) {
 		/* In memory what is there would stay. */
-		status = cc_cache_remove(desc->cache, &desc->items[0].key);
+		status = cc_cache_remove(desc->cache, &desc->keys[0]);
 		/* What could not be locked is replaced when this is stored. */
 		if (status == CMN_BUSY)
 			status = CMN_OK;
-		cc_cache_put(desc->cache, &desc->items[0].key, entry);
+		cc_cache_put(desc->cache, &desc->keys[0], entry);
 	}
 	cc_entry_unref(entry);
 	return status;
 }
 
-enum ckcache_status api_device_store(struct ckcache_desc *desc,
+enum ckcache_status ckcache_device_store(struct ckcache_desc *desc,
 				     const struct ckcache_storage *storage, size_t size,
 				     const void *data)
 {
@@ -202,7 +203,7 @@ static enum ckcache_status load_entry(struct ckcache_desc *desc, size_t *size, v
 	enum ckcache_status status = CKCACHE_MISS;
 
 	if (!desc->cache ||
-	    cc_cache_get(desc->cache, &desc->items[0].key, &entry, &origin) != CMN_OK)
+	    cc_cache_get(desc->cache, &desc->keys[0], &entry, &origin) != CMN_OK)
 		return CKCACHE_MISS;
 	if (cc_entry_find(entry, TAG_DATA, 0, &found))
 		status = api_give(found, size, data);
@@ -210,7 +211,7 @@ static enum ckcache_status load_entry(struct ckcache_desc *desc, size_t *size, v
 	return status;
 }
 
-enum ckcache_status api_device_load(struct ckcache_desc *desc,
+enum ckcache_status ckcache_device_load(struct ckcache_desc *desc,
 				    const struct ckcache_storage *storage, size_t *size,
 				    void *data)
 {
@@ -226,7 +227,7 @@ enum ckcache_status api_device_load(struct ckcache_desc *desc,
 	loaded = api_storage_load(storage, desc, &blob);
 	if (loaded != CMN_OK)
 		return loaded == CMN_ERR_NOMEM ? CKCACHE_ERROR_OUT_OF_MEMORY : CKCACHE_MISS;
-	status = api_device_get_data(desc, blob.len, blob.data, size, data);
+	status = ckcache_device_get_data(desc, blob.len, blob.data, size, data);
 	cmn_buffer_release(&blob);
 	return status;
 }

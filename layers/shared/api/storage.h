@@ -12,8 +12,6 @@
 
 /* Whether the structure is one; NULL is (the machine's cache). */
 bool api_storage_is_valid(const struct ckcache_storage *storage);
-/* Whether it loads many blobs at once. */
-bool api_storage_has_batch(const struct ckcache_storage *storage);
 
 /*
  * CMN_OK: *ret, an empty buffer before, has the description's blob, from a batch that was loaded before

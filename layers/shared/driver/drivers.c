@@ -250,8 +250,7 @@ const struct drv_driver drv_drivers[] = {
 
 const struct drv_driver *drv_driver_of(const char *library)
 {
-	const char *slash = strrchr(library, '/');
-	const char *name = slash ? slash + 1 : library;
+	const char *name = basename(library);
 	const struct drv_driver *driver = drv_drivers;
 
 	while (driver->library && strncmp(name, driver->library, strlen(driver->library)) != 0)
@@ -268,21 +267,10 @@ bool drv_driver_has_compiler(const struct drv_driver *driver, const char *file_n
 	return false;
 }
 
-bool drv_drivers_have_file(const char *path)
+bool drv_matches(const char *const patterns[DRV_LISTS], const char *path, int flags)
 {
-	for (size_t i = 0; i < DRV_DRIVERS; i++) {
-		for (size_t j = 0; j < DRV_LISTS && drv_drivers[i].files[j]; j++) {
-			if (fnmatch(drv_drivers[i].files[j], path, FNM_PATHNAME) == 0)
-				return true;
-		}
-	}
-	return false;
-}
-
-bool drv_driver_caches_alone(const struct drv_driver *driver, const char *path)
-{
-	for (size_t i = 0; i < DRV_LISTS && driver->cached_alone[i]; i++) {
-		if (fnmatch(driver->cached_alone[i], path, 0) == 0)
+	for (size_t i = 0; i < DRV_LISTS && patterns[i]; i++) {
+		if (fnmatch(patterns[i], path, flags) == 0)
 			return true;
 	}
 	return false;

@@ -91,7 +91,7 @@ struct drv_driver {
 	bool clones_kernels;
 	/* Building a linked program ends the process if its binary was read before, or if it was loaded. */
 	bool linked_builds_abort;
-	/* The name of the program that it runs to link (linker.h); NULL: none. */
+	/* The name of the program that it runs to link (environment.h); NULL: none. */
 	const char *linker;
 	/* Other programs that it runs; a build that runs any but these is not stored. */
 	struct drv_tool tools[DRV_LISTS];
@@ -151,10 +151,8 @@ extern const struct drv_driver drv_drivers[DRV_DRIVERS];
 const struct drv_driver *drv_driver_of(const char *library);
 /* Whether the driver loads such a file as its compiler, by its row. */
 bool drv_driver_has_compiler(const struct drv_driver *driver, const char *file_name);
-/* Whether a path is of some driver's files, by the rows. */
-bool drv_drivers_have_file(const char *path);
-/* Whether a path is of the driver's cache, whoever looks for it. */
-bool drv_driver_caches_alone(const struct drv_driver *driver, const char *path);
+/* Whether one of a row's patterns of files matches the path; flags: fnmatch's. */
+bool drv_matches(const char *const patterns[DRV_LISTS], const char *path, int flags);
 /* Whether a text begins with what pocl's cache calls a program: letters from A to P, of which the third is a slash. */
 #define DRV_CACHED_AS_SIZE 41	/* with a NUL */
 bool drv_is_cached_as(const char *text);

@@ -1,14 +1,18 @@
 /* SPDX-License-Identifier: MIT */
-/* environment: the variables at the beginning and now, and what each driver makes of them. */
+/* environment: the variables at the beginning and now, what each driver makes of them, and the linker that they lead to. */
 #include "layers/shared/driver/environment.h"
 
 #include <ctype.h>
+#include <limits.h>
 #include <pthread.h>
 #include <stdatomic.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
+#include "cachecore/file_memo.h"
 #include "common/env.h"
 #include "common/mutex.h"
 #include "layers/shared/driver/harmless.h"
@@ -31,12 +35,9 @@ static const char *const selecting[] = {
 static bool has_prefix(const char *name, size_t len, const char *const *list)
 {
 	for (size_t i = 0; list[i]; i++) {
-		const char *prefix = list[i];
-		size_t at = 0;
+		size_t size = strlen(list[i]);
 
-		while (at < len && prefix[at] && name[at] == prefix[at])
-			at++;
-		if (!prefix[at])
+		if (size <= len && memcmp(name, list[i], size) == 0)
 			return true;
 	}
 	return false;
@@ -184,12 +185,6 @@ static const char *gather(const struct drv_driver *driver, const struct cmn_buff
 	return reason;
 }
 
-/* Every variable, whether it counts or not, in its place. */
-static struct cmn_hash hash_of(const struct cmn_buffer *variables)
-{
-	return cmn_hash_of(variables->data, variables->len);
-}
-
 static bool has_settings(const struct drv_driver *driver, bool at_load)
 {
 	for (size_t i = 0; driver->settings && driver->settings[i]; i++) {
@@ -288,7 +283,7 @@ static const char *look(const struct drv_driver *driver, struct cc_key *ret)
 		variables.len = 0;
 		if (cmn_env_copy(&variables) != CMN_OK)
 			continue;
-		hash = hash_of(&variables);
+		hash = cmn_hash_of(variables.data, variables.len);
 		reason = judge(driver, &variables, &hash, ret);
 	}
 	cmn_kept_buffer_give(&spare, &variables);
@@ -301,7 +296,7 @@ static void note(bool loading)
 	struct cmn_buffer variables = cmn_kept_buffer_take(&spare);
 	bool read = cmn_env_copy(&variables) == CMN_OK, same, found = false;
 	const char *const *settings = NULL;	/* looked for last: rows of one compiler stand together */
-	struct cmn_hash hash = hash_of(&variables);
+	struct cmn_hash hash = cmn_hash_of(variables.data, variables.len);
 
 	same = read && state.known && cmn_hash_equal(&hash, &state.hash);
 	for (size_t i = 0; i < DRV_DRIVERS; i++) {
@@ -323,7 +318,7 @@ static void note(bool loading)
 static void begin(void)
 {
 	state.known = cmn_env_copy(&state.variables) == CMN_OK;
-	state.hash = hash_of(&state.variables);
+	state.hash = cmn_hash_of(state.variables.data, state.variables.len);
 	for (size_t i = 0; i < DRV_DRIVERS; i++)
 		(void)pthread_mutex_init(&state.views[i].lock, NULL);	/* cannot fail for a default one */
 	note(true);
@@ -391,26 +386,109 @@ bool drv_environment_passes(const struct drv_driver *driver, char *const variabl
 	return state.known && passed == had;
 }
 
-bool drv_environment_add(const struct drv_driver *driver, struct cc_key *key,
-			 const char **ret_reason)
+const char *drv_environment_add(const struct drv_driver *driver, struct cc_key *key)
 {
-	const char *reason;
-
-	begin_once();
-	reason = look(driver, key);
-	if (reason)
-		*ret_reason = reason;
-	return !reason;
+	if (!atomic_load(&state.begun))
+		begin_once();
+	return look(driver, key);
 }
 
 bool drv_environment_holds(const struct drv_driver *driver)
 {
-	begin_once();
-	return !look(driver, NULL);
+	return !drv_environment_add(driver, NULL);
 }
 
 void drv_environment_note_build(void)
 {
 	begin_once();
 	note(false);
+}
+
+/* The next directory of a list, and name in it. false: there are no more. */
+static bool next_path(const char **list, const char *name, char ret[PATH_MAX])
+{
+	size_t len = *list ? strcspn(*list, ":") : 0;
+	int written;
+
+	if (!*list)
+		return false;
+	/* An empty one is the working directory. */
+	written = snprintf(ret, PATH_MAX, "%.*s%s%s", (int)(len < PATH_MAX ? len : PATH_MAX), *list,
+			   len ? "/" : "", name);
+	if (written < 0 || written >= PATH_MAX)
+		ret[0] = '\0';
+	*list = (*list)[len] ? *list + len + 1 : NULL;
+	return true;
+}
+
+static bool has_content(const char *path, struct cmn_hash *ret)
+{
+	struct cc_file_identity identity;
+	struct stat info;
+
+	if (!path[0] || stat(path, &info) != 0 || !S_ISREG(info.st_mode))
+		return false;
+	identity = cc_file_identity_of(&info);
+	return cc_file_memo_hash_same(NULL, path, &identity, ret) == CMN_OK;
+}
+
+static bool find_linker(const struct drv_driver *driver, const struct drv_linker_variables *variables,
+		 struct cmn_hash *ret)
+{
+	const char *lists[] = { variables->compiler_path, variables->path };
+	char path[PATH_MAX];
+
+	for (size_t i = 0; i < 2; i++) {
+		while (next_path(&lists[i], driver->linker, path)) {
+			if (access(path, X_OK) == 0 && has_content(path, ret))
+				return true;
+		}
+	}
+	return false;
+}
+
+bool drv_linker_add(const struct drv_driver *driver, const struct drv_linker_variables *variables,
+		    struct cc_key *key)
+{
+	/* What clang has linked with everything, as the linker looks for it. */
+	static const char *const libraries[] = {
+		"libgcc.so", "libgcc.a", "libgcc_s.so", "libgcc_s.a", "libc.so", "libc.a", "libm.so", "libm.a",
+	};
+	char path[PATH_MAX];
+	struct cmn_hash hash;
+
+	if (!driver->linker)
+		return true;
+	if (find_linker(driver, variables, &hash))
+		cc_key_add(key, CC_PART_DEVICE, "driver.linker", hash.bytes, CMN_HASH_SIZE);
+	for (size_t i = 0; i < sizeof(libraries) / sizeof(libraries[0]); i++) {
+		const char *list = variables->library_path;
+
+		while (next_path(&list, libraries[i], path)) {
+			if (has_content(path, &hash))
+				cc_key_add(key, CC_PART_DEVICE, "driver.linker", hash.bytes, CMN_HASH_SIZE);
+		}
+	}
+	return cc_key_status(key) == CMN_OK;
+}
+
+bool drv_linker_is(const struct drv_driver *driver, const struct drv_linker_variables *variables,
+		   const char *program)
+{
+	struct cmn_hash named, found;
+
+	return driver->linker && find_linker(driver, variables, &named) && has_content(program, &found) &&
+	       cmn_hash_equal(&named, &found);
+}
+
+bool drv_linker_is_in_path(const struct drv_linker_variables *variables, const char *program)
+{
+	const char *list = variables->path, *slash = strrchr(program, '/');
+	char path[PATH_MAX];
+
+	while (slash && next_path(&list, slash + 1, path)) {
+		if (strcmp(path, program) == 0)
+			return true;
+	}
+	return false;
 }

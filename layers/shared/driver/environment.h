@@ -19,7 +19,11 @@
 
 #include "cachecore/key.h"
 #include "layers/shared/driver/drivers.h"
-#include "layers/shared/driver/linker.h"
+
+struct drv_linker_variables {
+	const char *compiler_path, *path;	/* COMPILER_PATH and PATH, in which it is looked for */
+	const char *library_path;		/* LIBRARY_PATH: what is linked */
+};
 
 /*
  * To be called when drivers are being loaded, for each API: the first call copies the environment, and
@@ -44,12 +48,11 @@ bool drv_environment_passes(const struct drv_driver *driver, char *const variabl
 
 /*
  * Adds an "env.<NAME>" field for each variable that counts, sorted by name, with the value that
- * it had at the beginning. false: nothing may be cached now, and *ret_reason says why:
+ * it had at the beginning. NULL, or why nothing may be cached now:
  * "environment-changed" (also if one is there twice, with two values), "settings-file",
  * "instrumented" or "no-memory".
  */
-CMN_CHECKED bool drv_environment_add(const struct drv_driver *driver, struct cc_key *key,
-				     const char **ret_reason);
+CMN_CHECKED const char *drv_environment_add(const struct drv_driver *driver, struct cc_key *key);
 /* Whether _add would succeed; then it adds the same fields as always. */
 bool drv_environment_holds(const struct drv_driver *driver);
 
@@ -58,5 +61,19 @@ bool drv_environment_holds(const struct drv_driver *driver);
  * or a settings file exists, may just have read it for the rest of the process.
  */
 void drv_environment_note_build(void);
+
+/*
+ * The program that a driver runs to link what it compiled (pocl: ld), and what clang and that program find by
+ * variables. Another process reads files that nobody sees: so the key names the linker by its
+ * content, and a build by any other program is not stored. Adds a "driver.linker" field for each file; none
+ * where the driver runs no linker. false: no memory.
+ */
+CMN_CHECKED bool drv_linker_add(const struct drv_driver *driver,
+				const struct drv_linker_variables *variables, struct cc_key *key);
+/* Whether that program is the one that _add named, or another file of the same content. */
+bool drv_linker_is(const struct drv_driver *driver, const struct drv_linker_variables *variables,
+		   const char *program);
+/* Whether PATH leads to such a path, so that _add looked there. */
+bool drv_linker_is_in_path(const struct drv_linker_variables *variables, const char *program);
 
 #endif

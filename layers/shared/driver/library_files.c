@@ -16,7 +16,6 @@
 
 #include "common/file.h"
 #include "layers/shared/driver/elf_file.h"
-#include "layers/shared/driver/linker_cache.h"
 #include "layers/shared/driver/search_directories.h"
 
 #define MAX_FILES 256			/* a compiler brings about 20 */
@@ -41,7 +40,7 @@ struct search {
 	struct file *files;	/* MAX_FILES */
 	size_t count;
 	bool too_many;
-	drv_library_loaded_fn loaded;
+	drv_library_loaded_fn loaded;	/* NULL: whatever is loaded here */
 	void *ctx;
 };
 
@@ -164,7 +163,7 @@ static enum cmn_status add(struct search *search, const char *name, bool for_lib
 		file->for_library |= for_library;
 		return CMN_OK;
 	}
-	if (search->loaded(search->ctx, name))
+	if (search->loaded && search->loaded(search->ctx, name))
 		return CMN_OK;
 	search->too_many |= search->count == MAX_FILES;
 	if (search->count == MAX_FILES)
@@ -233,13 +232,12 @@ static enum cmn_status visit_all(const struct search *search, drv_library_file_f
 
 	for (size_t i = 0; status == CMN_OK && i < search->count; i++) {
 		const struct file *file = &search->files[i];
-		const char *slash = file->path ? strrchr(file->path, '/') : NULL;
 
 		if (!is_certain(search, file))
 			left_out = true;
 		else if (!is_visited(search, file))
 			status = visit(search->ctx, &(struct drv_library_file){
-							    .name = slash ? slash + 1 : file->path,
+							    .name = basename(file->path),
 							    .path = file->path,
 							    .build_id = cmn_buffer_view(&file->elf.build_id),
 						    });
@@ -296,18 +294,11 @@ enum cmn_status drv_library_files(const char *driver, const char *const *sonames
 	return status;
 }
 
-static bool is_not_loaded(void *ctx, const char *soname)
-{
-	(void)ctx;
-	(void)soname;
-	return false;
-}
-
 enum cmn_status drv_library_files_of_program(const char *program, const char *library_path,
 					     drv_library_file_fn visit, void *ctx)
 {
 	/* libc has no run path, so its directories are those of every program, with what this one may add. */
-	struct search search = { .loaded = is_not_loaded, .ctx = ctx, .has_run_paths = true };
+	struct search search = { .ctx = ctx, .has_run_paths = true };
 	enum cmn_status status = begin(&search, LIBC_SO);
 
 	/* This process may have been started with another value. */

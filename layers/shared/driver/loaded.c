@@ -10,39 +10,27 @@
 #include <time.h>
 
 #include "common/clock.h"
-#include "layers/shared/driver/build_id.h"
+#include "layers/shared/driver/elf_file.h"
 
 /* For others' looks, some of which take a millisecond, on a busy machine more; a look's, a fork's. */
 #define PATIENCE_NS UINT64_C(50000000)
 #define FORK_PATIENCE_NS UINT64_C(500000000)
 #define FIRST_PAUSE_NS 20000
 
-static const char *last_part(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return slash ? slash + 1 : path;
-}
-
-/* Some architectures leave DT_STRTAB unrelocated in memory. */
 static void read_dynamic(struct drv_loaded *object)
 {
-	ElfW(Addr) strings = 0;
 	ElfW(Xword) soname = 0;
 	bool has_soname = false;
 
 	for (const ElfW(Dyn) *entry = object->dynamic; entry && entry->d_tag != DT_NULL; entry++) {
 		if (entry->d_tag == DT_STRTAB)
-			strings = entry->d_un.d_ptr;
+			object->strings = drv_loaded_at(object, entry->d_un.d_ptr);
 		if (entry->d_tag == DT_SONAME) {
 			soname = entry->d_un.d_val;
 			has_soname = true;
 		}
 	}
-	if (strings && strings < object->base)
-		strings += object->base;
-	object->strings = (const char *)strings;
-	if (strings && has_soname)
+	if (object->strings && has_soname)
 		object->soname = object->strings + soname;
 }
 
@@ -66,17 +54,17 @@ struct cmn_view drv_loaded_note(const struct drv_loaded *object, const char *own
 static int collect(struct dl_phdr_info *info, size_t size, void *ctx)
 {
 	struct drv_loaded_list *objects = ctx;
-	struct drv_loaded *object = &objects->items[objects->count];
+	bool is_program = !info->dlpi_name || !info->dlpi_name[0];
+	struct drv_loaded *object = is_program ? &objects->program : &objects->items[objects->count];
 
 	(void)size;
 	if (objects->count == DRV_LOADED_MAX)
 		return 1;
-	/* The program itself has no name, and is no part of a driver. */
-	if (!info->dlpi_name || !info->dlpi_name[0])
+	if (is_program && object->headers)
 		return 0;
 	*object = (struct drv_loaded){
 		.path = info->dlpi_name,
-		.name = last_part(info->dlpi_name),
+		.name = basename(info->dlpi_name),
 		.base = info->dlpi_addr,
 		.headers = info->dlpi_phdr,
 		.header_count = info->dlpi_phnum,
@@ -91,7 +79,7 @@ static int collect(struct dl_phdr_info *info, size_t size, void *ctx)
 		return 0;
 	read_dynamic(object);
 	object->build_id = drv_loaded_note(object, "GNU", NT_GNU_BUILD_ID);
-	objects->count++;
+	objects->count += !is_program;
 	return 0;
 }
 
@@ -133,31 +121,30 @@ struct drv_loaded *drv_loaded_find(struct drv_loaded_list *objects, const char *
 	return by_file_name;
 }
 
-/* Chooses what the chosen ones need, until nothing is added. */
+/* Whether that added one. */
+static bool choose_needed_by(struct drv_loaded_list *objects, const struct drv_loaded *object)
+{
+	const ElfW(Dyn) *entry = object->chosen && object->strings ? object->dynamic : NULL;
+	bool added = false;
+
+	for (; entry && entry->d_tag != DT_NULL; entry++) {
+		struct drv_loaded *needed = entry->d_tag == DT_NEEDED ?
+			drv_loaded_find(objects, object->strings + entry->d_un.d_val) : NULL;
+
+		if (needed && !needed->chosen)
+			needed->chosen = added = true;
+	}
+	return added;
+}
+
 void drv_loaded_choose_needed(struct drv_loaded_list *objects)
 {
 	bool added;
 
 	do {
-		added = false;
-		for (size_t i = 0; i < objects->count; i++) {
-			const struct drv_loaded *object = &objects->items[i];
-
-			if (!object->chosen || !object->strings)
-				continue;
-			for (const ElfW(Dyn) *entry = object->dynamic; entry->d_tag != DT_NULL;
-			     entry++) {
-				struct drv_loaded *needed;
-
-				if (entry->d_tag != DT_NEEDED)
-					continue;
-				needed = drv_loaded_find(objects, object->strings + entry->d_un.d_val);
-				if (needed && !needed->chosen) {
-					needed->chosen = true;
-					added = true;
-				}
-			}
-		}
+		added = choose_needed_by(objects, &objects->program);
+		for (size_t i = 0; i < objects->count; i++)
+			added = choose_needed_by(objects, &objects->items[i]) || added;
 	} while (added);
 }
 
@@ -230,7 +217,7 @@ struct visit {
  */
 static int visit_all(struct dl_phdr_info *info, size_t size, void *ctx)
 {
-	struct drv_loaded_list objects = { calloc(DRV_LOADED_MAX, sizeof(*objects.items)), 0 };
+	struct drv_loaded_list objects = { .items = calloc(DRV_LOADED_MAX, sizeof(*objects.items)) };
 	struct visit *visit = ctx;
 
 	(void)info;

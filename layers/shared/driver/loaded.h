@@ -30,6 +30,7 @@ struct drv_loaded {
 
 /* In load order, with room for DRV_LOADED_MAX. */
 struct drv_loaded_list {
+	struct drv_loaded program;	/* itself, which has no name and is none of the items */
 	struct drv_loaded *items;
 	size_t count;
 };
@@ -54,13 +55,18 @@ bool drv_loaded_visit(void (*visit)(void *ctx, struct drv_loaded_list *objects),
 
 /* The value of the object's note of that name and type; empty: it has none. */
 struct cmn_view drv_loaded_note(const struct drv_loaded *object, const char *owner, uint32_t type);
+/* Where an address of the dynamic section is: some architectures leave them there as the file has them. */
+static inline const void *drv_loaded_at(const struct drv_loaded *object, ElfW(Addr) address)
+{
+	return (const void *)(address < object->base ? address + object->base : address);
+}
 /* Whether the address is in one of the object's segments. */
 bool drv_loaded_contains(const struct drv_loaded *object, const void *address);
 /* The same for an object in a dl_iterate_phdr callback, which may be the program itself. */
 bool drv_loaded_holds(const struct dl_phdr_info *info, const void *address);
 /* The object that a DT_NEEDED entry of that name refers to, by soname or else by file name; NULL: none. */
 struct drv_loaded *drv_loaded_find(struct drv_loaded_list *objects, const char *name);
-/* Chooses also what the chosen objects need, transitively. */
+/* Chooses also what the chosen objects need, the program among them, transitively. */
 void drv_loaded_choose_needed(struct drv_loaded_list *objects);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * search_directories: every directory in which ld.so may look for a library that a driver loads
- * with dlopen, or for what that library needs, except those that only /etc/ld.so.cache names.
+ * search_directories: which paths /etc/ld.so.cache has for a library's name; and every other directory in
+ * which ld.so may look for a library that a driver loads with dlopen, or for what that library needs.
  * Linux, glibc; ld.so(8), dlinfo(3) RTLD_DI_SERINFO. A list belongs to one thread at a time.
  */
 #ifndef SHARED_DRIVER_SEARCH_DIRECTORIES_H
@@ -10,6 +10,7 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
+#include "common/bytes.h"
 #include "common/status.h"
 
 struct drv_search_directory {
@@ -43,5 +44,22 @@ CMN_CHECKED enum cmn_status drv_search_directories_add_run_path(struct drv_searc
 								const char *run_path,
 								const char *file);
 void drv_search_directories_release(struct drv_search_directories *list);	/* leaves {0} */
+
+#define DRV_LINKER_CACHE_PATH "/etc/ld.so.cache"
+
+struct drv_linker_cache_entry {
+	const char *path;		/* points into the bytes */
+	bool depends_on_processor;	/* ld.so takes it only on some processors */
+};
+
+/*
+ * The next entry of that name in the bytes of that file, of which nothing is trusted; in the format that glibc's
+ * ldconfig has written since 2.2, also where it follows the older one (glibc, sysdeps/generic/dl-cache.h),
+ * for glibc 2 programs of any architecture, in the order in which ld.so
+ * tries them. *position: 0 at first. CMN_MISS: there are no more, or the bytes are not such a cache.
+ */
+CMN_CHECKED enum cmn_status drv_linker_cache_next(struct cmn_view cache, const char *name,
+						  uint32_t *position,
+						  struct drv_linker_cache_entry *ret_entry);
 
 #endif

@@ -88,25 +88,13 @@ static bool is_own_below(const struct lookup *lookup, const char *directory, siz
 	       (directory[len - 1] == '/' || lookup->path[len] == '/');	/* listed: with its slash */
 }
 
-/* Whether the build made a name of those that it listed: then the directory is its own. */
-static bool has_own_name(const struct drv_observation *observation, const char *directory)
+/* Whether it made anything there, however deep; or, if is_name, a name of those that it listed. */
+static bool has_own_below(const struct drv_observation *observation, const char *directory, bool is_name)
 {
 	size_t len = strlen(directory);
 
 	for (const struct lookup *lookup = observation->lookups; lookup; lookup = lookup->hh.next) {
-		if (is_own_below(lookup, directory, len) && !strchr(lookup->path + len, '/'))
-			return true;
-	}
-	return false;
-}
-
-/* Whether it made anything there, however deep. */
-static bool has_own_below(const struct drv_observation *observation, const char *directory)
-{
-	size_t len = strlen(directory);
-
-	for (const struct lookup *lookup = observation->lookups; lookup; lookup = lookup->hh.next) {
-		if (is_own_below(lookup, directory, len))
+		if (is_own_below(lookup, directory, len) && !(is_name && strchr(lookup->path + len, '/')))
 			return true;
 	}
 	return false;
@@ -146,20 +134,16 @@ static bool is_cached(const struct drv_observation *observation, const struct lo
 {
 	const struct drv_driver *driver = observation->driver;
 
-	if (drv_driver_caches_alone(driver, lookup->path))
-		return true;
-	for (size_t i = 0; i < DRV_LISTS && driver->cached[i]; i++) {
-		if (fnmatch(driver->cached[i], lookup->path, 0) == 0)
-			return lookup->by_driver || lies_beside_own(observation, lookup->path);
-	}
-	return false;
+	return drv_matches(driver->cached_alone, lookup->path, 0) ||
+	       (drv_matches(driver->cached, lookup->path, 0) &&
+		(lookup->by_driver || lies_beside_own(observation, lookup->path)));
 }
 
 /* A directory in which it keeps files, which may be gone later: what was looked for there counts by itself. */
 static bool is_drivers_directory(const struct drv_observation *observation, const struct lookup *lookup)
 {
 	return lookup->finding == FOUND_DIRECTORY &&
-	       (!lookup->by_other || has_own_below(observation, lookup->path));
+	       (!lookup->by_other || has_own_below(observation, lookup->path, false));
 }
 
 void drv_dependencies_judge(struct drv_observation *observation)
@@ -209,10 +193,8 @@ struct gathering {
 static bool is_file_of_driver(const struct drv_driver *driver, const char *path)
 {
 	char *real = driver && driver->files[0] ? realpath(path, NULL) : NULL;
-	bool found = false;
+	bool found = real && drv_matches(driver->files, real, FNM_PATHNAME);
 
-	for (size_t i = 0; real && i < DRV_LISTS && driver->files[i] && !found; i++)
-		found = fnmatch(driver->files[i], real, FNM_PATHNAME) == 0;
 	free(real);
 	return found;
 }
@@ -357,7 +339,8 @@ static const char *add_names(struct gathering *gathering, const struct lookup *l
 	/* Without what the build made itself, it has to be empty. */
 	if (is_within(observation, lookup->path, is_made) && (!lookup->has_names || lookup->names.count))
 		return "directory-listed";
-	if (is_within(observation, lookup->path, is_gone) || has_own_name(observation, lookup->path))
+	/* Where it made a name of those that it listed, the directory is its own. */
+	if (is_within(observation, lookup->path, is_gone) || has_own_below(observation, lookup->path, true))
 		return NULL;
 	if (!lookup->has_names || drv_is_of_system(lookup->path) ||
 	    !cc_manifest_read_names(lookup->path, &now) || !cc_manifest_names_equal(&now, &lookup->names))
@@ -511,7 +494,7 @@ static bool is_out_of_cache(const struct drv_observation *observation,
 		if (!lookup->cached)
 			continue;
 		/* pocl's binary has what it lists there, whoever made it. */
-		if (lookup->finding == FOUND_LISTED && !has_own_below(observation, lookup->path))
+		if (lookup->finding == FOUND_LISTED && !has_own_below(observation, lookup->path, false))
 			return true;
 		read |= lookup->finding == FOUND_FILE && lookup->opened && !lookup->written &&
 			!(text->before && cc_manifest_was_made(text->before, lookup->path));

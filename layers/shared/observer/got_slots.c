@@ -46,12 +46,6 @@ struct tables {
 	size_t symbol_count;	/* of those that may be undefined */
 };
 
-/* Some architectures leave addresses in the dynamic section as the file has them. */
-static const void *at(const struct drv_loaded *object, ElfW(Addr) address)
-{
-	return (const void *)(address < object->base ? address + object->base : address);
-}
-
 /* GNU's hash table holds the defined symbols only, which stand last. */
 static size_t first_defined(const void *gnu_hash)
 {
@@ -67,13 +61,13 @@ static bool read_tables(const struct drv_loaded *object, struct tables *ret)
 	for (const ElfW(Dyn) *entry = object->dynamic; entry && entry->d_tag != DT_NULL; entry++) {
 		switch (entry->d_tag) {
 		case DT_SYMTAB:
-			ret->symbols = at(object, entry->d_un.d_ptr);
+			ret->symbols = drv_loaded_at(object, entry->d_un.d_ptr);
 			break;
 		case DT_STRTAB:
-			ret->strings = at(object, entry->d_un.d_ptr);
+			ret->strings = drv_loaded_at(object, entry->d_un.d_ptr);
 			break;
 		case DT_RELA:
-			ret->relocations = at(object, entry->d_un.d_ptr);
+			ret->relocations = drv_loaded_at(object, entry->d_un.d_ptr);
 			break;
 		case DT_RELASZ:
 			ret->relocation_count = entry->d_un.d_val / sizeof(ElfW(Rela));
@@ -82,7 +76,7 @@ static bool read_tables(const struct drv_loaded *object, struct tables *ret)
 			ret->relative_count = entry->d_un.d_val;
 			break;
 		case DT_JMPREL:
-			ret->calls = at(object, entry->d_un.d_ptr);
+			ret->calls = drv_loaded_at(object, entry->d_un.d_ptr);
 			break;
 		case DT_PLTRELSZ:
 			ret->call_count = entry->d_un.d_val / sizeof(ElfW(Rela));
@@ -91,10 +85,10 @@ static bool read_tables(const struct drv_loaded *object, struct tables *ret)
 			type = entry->d_un.d_val;
 			break;
 		case DT_GNU_HASH:
-			gnu_hash = at(object, entry->d_un.d_ptr);
+			gnu_hash = drv_loaded_at(object, entry->d_un.d_ptr);
 			break;
 		case DT_HASH:
-			hash = at(object, entry->d_un.d_ptr);
+			hash = drv_loaded_at(object, entry->d_un.d_ptr);
 			break;
 		default:
 			break;

@@ -40,4 +40,7 @@ CMN_CHECKED enum cmn_status drv_slots_hook(const struct drv_loaded *object,
 					   const struct drv_slot_function *functions,
 					   size_t count);
 
+/* The functions of libc by which a program looks for files, each with its hook. (libc_hooks.c) */
+const struct drv_slot_function *drv_libc_hooks(size_t *ret_count);
+
 #endif

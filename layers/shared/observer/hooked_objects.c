@@ -10,7 +10,7 @@
 
 #include "common/hash.h"
 #include "common/mutex.h"
-#include "layers/shared/observer/libc_hooks.h"
+#include "layers/shared/observer/got_slots.h"
 
 /* Another may come to lie where one is gone, which only its path tells. */
 struct known_object {
@@ -108,12 +108,6 @@ static bool is_hooked_driver(const struct drv_loaded *object)
 	return false;
 }
 
-static void choose_compilers(struct drv_loaded_list *objects, const struct drv_driver *driver)
-{
-	for (size_t i = 0; i < objects->count; i++)
-		objects->items[i].chosen |= drv_driver_has_compiler(driver, objects->items[i].name);
-}
-
 static void choose(struct drv_loaded_list *objects)
 {
 	for (size_t i = 0; i < objects->count; i++) {
@@ -124,42 +118,9 @@ static void choose(struct drv_loaded_list *objects)
 		if (!is_hooked_driver(object))
 			continue;
 		object->chosen = true;
-		choose_compilers(objects, drv_driver_of(object->name));
-	}
-	drv_loaded_choose_needed(objects);
-}
-
-/* The program itself is the first object, and has no name. */
-static int find_program(struct dl_phdr_info *info, size_t size, void *ctx)
-{
-	(void)size;
-	*(struct drv_loaded *)ctx = (struct drv_loaded){
-		.base = info->dlpi_addr, .headers = info->dlpi_phdr, .header_count = info->dlpi_phnum,
-	};
-	return 1;
-}
-
-static void choose_needed_by_program(struct drv_loaded_list *objects)
-{
-	struct drv_loaded program = { 0 };
-	const char *strings = NULL;
-
-	(void)dl_iterate_phdr(find_program, &program);	/* inside a visit */
-	for (unsigned int i = 0; i < program.header_count; i++) {
-		if (program.headers[i].p_type == PT_DYNAMIC)
-			program.dynamic = (const void *)(program.base + program.headers[i].p_vaddr);
-	}
-	for (const ElfW(Dyn) *entry = program.dynamic; entry && entry->d_tag != DT_NULL; entry++) {
-		if (entry->d_tag == DT_STRTAB)
-			strings = (const char *)(entry->d_un.d_ptr < program.base ?
-						 entry->d_un.d_ptr + program.base : entry->d_un.d_ptr);
-	}
-	for (const ElfW(Dyn) *entry = program.dynamic; strings && entry->d_tag != DT_NULL; entry++) {
-		struct drv_loaded *needed = entry->d_tag == DT_NEEDED ?
-					    drv_loaded_find(objects, strings + entry->d_un.d_val) : NULL;
-
-		if (needed)
-			needed->chosen = true;
+		for (size_t j = 0; j < objects->count; j++)
+			objects->items[j].chosen |= drv_driver_has_compiler(drv_driver_of(object->name),
+									    objects->items[j].name);
 	}
 	drv_loaded_choose_needed(objects);
 }
@@ -198,7 +159,9 @@ static void note_program(struct drv_loaded_list *objects)
 
 	if (!ranges)
 		return;
-	choose_needed_by_program(objects);
+	objects->program.chosen = true;
+	drv_loaded_choose_needed(objects);
+	objects->program.chosen = false;
 	for (size_t i = 0; i < objects->count; i++) {
 		if (objects->items[i].chosen)
 			add_range(ranges, &objects->items[i]);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * hooked_objects: which loaded objects' calls of libc go to the hooks (libc_hooks.h): the drivers
+ * hooked_objects: which loaded objects' calls of libc go to the hooks (libc_hooks.c): the drivers
  * whose builds were observed, their compilers, what these are linked with, and what was loaded since
  * the first such build. Thread-safe.
  */

@@ -4,7 +4,7 @@
  * is being observed. Hooks never fail, block or answer otherwise than the function itself, except
  * that a file that was changed just now is looked at up to 20 ms later.
  */
-#include "layers/shared/observer/libc_hooks.h"
+#include "layers/shared/observer/got_slots.h"
 
 #include <dirent.h>
 #include <dlfcn.h>

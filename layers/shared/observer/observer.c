@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <fnmatch.h>
 #include <limits.h>
 #include <pthread.h>
 #include <stdatomic.h>
@@ -215,10 +216,13 @@ static bool settle(struct stat *info, int fd)
  */
 static const char *read_content(const struct stat *info, int fd, struct drv_answer *answer)
 {
+	bool compared_by_times = (uint64_t)info->st_size > CC_MANIFEST_MAX_FILE;
 	enum cmn_status status;
 
-	/* Those are compared by their times, and large. */
-	if (drv_drivers_have_file(answer->path) || (uint64_t)info->st_size > CC_MANIFEST_MAX_FILE)
+	/* Drivers' own files are so, and large. */
+	for (size_t i = 0; i < DRV_DRIVERS; i++)
+		compared_by_times |= drv_matches(drv_drivers[i].files, answer->path, FNM_PATHNAME);
+	if (compared_by_times)
 		return NULL;
 	status = cc_file_memo_hash_open(fd, info, &answer->content);
 	answer->has_content = status == CMN_OK;
@@ -788,7 +792,7 @@ void drv_observer_cached_as(const struct drv_observation *observation, char ret[
 		return;
 	cmn_mutex_lock(&lock);
 	for (const struct lookup *lookup = observation->lookups; lookup; lookup = lookup->hh.next) {
-		bool its = lookup->by_driver || drv_driver_caches_alone(observation->driver, lookup->path);
+		bool its = lookup->by_driver || drv_matches(observation->driver->cached_alone, lookup->path, 0);
 
 		for (const char *at = strchr(lookup->path, '/'); its && at; at = strchr(at + 1, '/')) {
 			if (!drv_is_cached_as(at + 1))

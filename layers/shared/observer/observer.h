@@ -4,7 +4,7 @@
  * compile within the process and reach the file system by calls of libc, through their slots
  * (got_slots.h). Before the first build of a process that misses the cache, the driver, its
  * compilers and what these are linked with are hooked (hooked_objects.h): their calls of libc go to
- * hooks (libc_hooks.h), which make the same call and note it where a build is being observed. What a
+ * hooks (libc_hooks.c), which make the same call and note it where a build is being observed. What a
  * driver loads while it builds is hooked on its next call of dlsym, before any of its functions is
  * called. A process without misses is never touched, nor are the application's own objects.
  *

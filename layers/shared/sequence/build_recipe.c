@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* build_recipe: gathers what repeats a build. */
-#include "layers/shared/sequence/build_recipe.h"
+#include "layers/shared/sequence/sequence.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -20,9 +20,8 @@ static void add_environment(struct cmn_buffer *ret)
 	cmn_buffer_release(&copy);
 }
 
-bool drv_build_recipe_put(struct cc_cache *cache, const struct cc_key *key,
-			  const struct cc_manifest *manifest, struct cmn_view places,
-			  const char *cached_as)
+bool drv_build_recipe_put(const struct drv_sequence *sequence, const struct cc_manifest *manifest,
+			  struct cmn_view places)
 {
 	struct cmn_buffer files = { 0 }, environment = { 0 };
 	char *directory = cc_manifest_working_directory();
@@ -30,20 +29,20 @@ bool drv_build_recipe_put(struct cc_cache *cache, const struct cc_key *key,
 
 	add_environment(&environment);
 	cc_recipe_add_program(&environment, cc_path_program());
-	if (*cached_as)
-		cc_recipe_add_cached_as(&environment, cached_as);
+	if (sequence->cached_as[0])
+		cc_recipe_add_cached_as(&environment, sequence->cached_as);
 	if (cc_manifest_count(manifest))
 		cc_manifest_encode(manifest, &files);
 	if (!files.failed && !environment.failed) {
 		const struct cc_recipe recipe = {
-			.key = cc_key_view(key),
+			.key = cc_key_view(sequence->key),
 			.manifest = cmn_buffer_view(&files),
 			.directory = cmn_view_of(directory),
 			.places = places,
 			.environment = cmn_buffer_view(&environment),
 		};
 
-		done = cc_cache_put_recipe(cache, &recipe);
+		done = cc_cache_put_recipe(sequence->cache, &recipe);
 	}
 	free(directory);
 	cmn_buffer_release(&files);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* failure: finds the line that matters in a build log. */
-#include "layers/shared/sequence/failure.h"
+/* failure: finds the line that matters in a build log, in one line for people. Pure. */
+#include "layers/shared/sequence/sequence.h"
 
 #include <ctype.h>
 #include <string.h>

@@ -35,15 +35,22 @@ bool drv_sequence_may_be_kept(struct drv_sequence *sequence)
 	return !sequence->bypass;
 }
 
-void drv_sequence_watch(struct drv_sequence *sequence)
+struct drv_observation *drv_sequence_observe(const struct drv_sequence *sequence, bool goes_on)
 {
-	struct drv_observer_request request = {
+	const struct drv_observer_request request = {
+		.driver = sequence->driver,
+		.libraries = sequence->libraries,
 		.switched_off = !sequence->cache || !cc_cache_config(sequence->cache)->observe,
-		.goes_on = sequence->goes_on,
+		.goes_on = goes_on,
 	};
 
-	if (!sequence->bypass && sequence->steps->observe(sequence, &request))
-		sequence->observation = drv_observer_begin(&request);
+	return drv_observer_begin(&request);
+}
+
+void drv_sequence_watch(struct drv_sequence *sequence)
+{
+	if (!sequence->bypass)
+		sequence->observation = drv_sequence_observe(sequence, sequence->goes_on);
 }
 
 /* A compiler that came with the build was not in the key: what it made cannot be kept under it. */
@@ -76,7 +83,7 @@ bool drv_sequence_see(struct drv_sequence *sequence)
 		return false;
 	if (late)
 		sequence->bypass = "compiler-loaded-late";
-	else if (!steps->environment_holds(sequence))
+	else if (!drv_environment_holds(sequence->driver))
 		sequence->bypass = "environment-changed";
 	else if (steps->input_changed)
 		sequence->bypass = steps->input_changed(sequence);
@@ -236,10 +243,23 @@ void drv_sequence_count(const struct drv_sequence *sequence)
 		cc_cache_count_miss(sequence->cache, sequence->key, sequence->build_ns);
 }
 
-void drv_sequence_count_without_key(struct drv_sequence *sequence, struct cmn_view source)
+void drv_sequence_run_without_key(struct drv_sequence *sequence, struct cmn_view source)
 {
+	enum drv_outcome outcome;
+
+	if (sequence->steps->prepare)
+		sequence->steps->prepare(sequence);
+	drv_libraries_note_unseen();
+	sequence->build_start = cc_cache_start_build(sequence->cache);
+	outcome = sequence->steps->call(sequence);
+	/* The driver may build on, and the application may have released what is built. */
+	if (!sequence->goes_on) {
+		sequence->build_ns = cc_cache_build_ns(sequence->cache, &sequence->build_start);
+		sequence->outcome = outcome;
+	}
 	sequence->key = NULL;
-	count_unkept(sequence, source);
+	if (sequence->bypass)
+		count_unkept(sequence, source);
 }
 
 bool drv_sequence_run(struct drv_sequence *sequence)

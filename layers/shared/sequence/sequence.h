@@ -39,8 +39,6 @@ struct drv_sequence_steps {
 	 */
 	bool (*may_be_kept)(struct drv_sequence *sequence, const char **ret_reason);
 
-	/* Which driver is observed, but for switched_off. false: it is not known. */
-	bool (*observe)(struct drv_sequence *sequence, struct drv_observer_request *ret);
 	/* What the application gave to be compiled; borrowed until the observation ends. */
 	struct drv_observer_text (*text)(struct drv_sequence *sequence);
 
@@ -48,12 +46,11 @@ struct drv_sequence_steps {
 	void (*prepare)(struct drv_sequence *sequence);
 	/* Lets the driver build. Called a second time if the first ran out of memory. May set bypass. */
 	enum drv_outcome (*call)(struct drv_sequence *sequence);
-	/* What the driver says of a call that failed, for people (failure.h); on the heap; NULL: no memory. */
+	/* What the driver says of a call that failed, for people (failure.c); on the heap; NULL: no memory. */
 	char *(*failure)(const struct drv_sequence *sequence);
 
 	/* Libraries were loaded: whether driver and compiler are still those of the key. Learns the new ones. */
 	bool (*key_holds)(struct drv_sequence *sequence);
-	bool (*environment_holds)(struct drv_sequence *sequence);
 	/* Why key and sequence->manifest do not cover all inputs of the build, or NULL. The step may be NULL. */
 	const char *(*input_changed)(struct drv_sequence *sequence);
 
@@ -80,8 +77,10 @@ struct drv_sequence {
 	const struct drv_sequence_steps *steps;
 	struct cc_cache *cache;		/* NULL: only what does not look up */
 	const struct cc_key *key;	/* gathered; borrowed; NULL: there can be none, and bypass says why */
+	const struct drv_driver *driver;	/* of the key; NULL as well where there is none */
+	struct drv_libraries_query libraries;	/* the driver's, in this process */
 	bool apart;			/* the build leaves no entry at once: nobody waits for it */
-	bool goes_on;			/* the driver may build after its call */
+	bool goes_on;			/* the driver may build after its call, and the application be called back */
 
 	enum cc_origin origin;		/* of a hit */
 	unsigned int calls;		/* of the driver */
@@ -128,7 +127,30 @@ bool drv_sequence_see(struct drv_sequence *sequence);
 CMN_CHECKED enum cmn_status drv_sequence_capture(struct drv_sequence *sequence, struct cc_entry **ret);
 /* As a failure, as a bypass with its reason, as deferred, or as a miss. */
 void drv_sequence_count(const struct drv_sequence *sequence);
-/* The same of a build that never had a key; source: what was to be compiled, for its name. */
-void drv_sequence_count_without_key(struct drv_sequence *sequence, struct cmn_view source);
+
+/*
+ * The driver's call alone, of a build that has no key; counted if there is a bypass. source: what is to be
+ * compiled, for its name.
+ */
+void drv_sequence_run_without_key(struct drv_sequence *sequence, struct cmn_view source);
+
+/* What the driver of the sequence reads from now on. goes_on: as of drv_observer_request. NULL: no memory. */
+struct drv_observation *drv_sequence_observe(const struct drv_sequence *sequence, bool goes_on);
+
+/*
+ * "-11: error: use of undeclared identifier 'x' (1:36)", for the step failure: the code, and of the build log
+ * the first line with an error, else the first one that is not blank, cut and without control characters.
+ * log may be empty. On the heap; NULL: no memory. (failure.c)
+ */
+char *drv_failure_text(const char *code, struct cmn_view log);
+
+/*
+ * Leaves what `ckcache replay` needs to repeat the sequence's build, which went well: key, working directory,
+ * the program's name, and the variables beside the key's that choose the driver. manifest: what it
+ * read; may be NULL. places: of the devices among their platform's (recipe.h), or empty. Borrows all.
+ * false: impossible. (build_recipe.c)
+ */
+bool drv_build_recipe_put(const struct drv_sequence *sequence, const struct cc_manifest *manifest,
+			  struct cmn_view places);
 
 #endif

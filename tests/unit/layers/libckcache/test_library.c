@@ -2,7 +2,6 @@
 /* library: which API's cache is told what. */
 #include "layers/libckcache/library.h"
 
-#include "layers/shared/api/caches.h"
 #include "layers/shared/api/desc.h"
 #include "layers/shared/driver/environment.h"
 #include "tests/support/unit.h"

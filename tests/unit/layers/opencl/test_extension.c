@@ -2,7 +2,6 @@
 /* extension: which functions are the layer's own, and what they ask the driver for. */
 #include "layers/opencl/api/program_desc.h"
 #include "layers/opencl/hooks/dispatch.h"
-#include "layers/opencl/hooks/program_hooks.h"
 #include "tests/support/unit.h"
 #include "tests/support/wrap.h"
 

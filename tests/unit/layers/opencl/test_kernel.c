@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* test_kernel: kernels of a loaded program, without memory, and with a handle that is used again, on the stub driver. */
-#include "layers/opencl/hooks/kernel.h"
+#include "layers/opencl/hooks/dispatch.h"
 
 #include <dlfcn.h>
 
-#include "layers/opencl/hooks/dispatch.h"
 #include "tests/support/unit.h"
 #include "tests/support/wrap.h"
 

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* device: what is refused, what a library is told by, and a cache that is off or busy. */
-#include "layers/shared/api/device.h"
-
 #include "layers/shared/api/desc.h"
 #include "tests/support/unit.h"
 #include "tests/support/wrap.h"
@@ -83,7 +81,7 @@ static enum ckcache_status make(struct cc_cache *of, const char *hash, const voi
 
 	cc_key_init(&identity);
 	cc_key_add_text(&identity, CC_PART_DEVICE, "device", "none");
-	status = api_device_desc_new(NULL, of, &identity, &library, &desc);
+	status = api_device_desc_new(of, &identity, &library, &desc);
 	cc_key_release(&identity);
 	return status;
 }
@@ -98,7 +96,7 @@ BEFORE_EACH
 AFTER_EACH
 {
 	if (desc)
-		desc->destroy(desc);
+		ckcache_desc_free(desc);
 }
 
 TEST(a_library_needs_no_version)
@@ -113,7 +111,7 @@ TEST(a_library_without_a_hash_is_told_by_its_build_id)
 	CU_ASSERT_EQUAL(make(NULL, NULL, NULL), CKCACHE_ERROR_INVALID_ARGUMENT);
 	state.id_len = 20;
 	CU_ASSERT_EQUAL(make(NULL, NULL, &constant), CKCACHE_OK);
-	desc->destroy(desc);
+	ckcache_desc_free(desc);
 	desc = NULL;
 	/* No linker makes such a long one. */
 	state.id_len = 65;
@@ -130,11 +128,11 @@ TEST(refuses_data_without_bytes_and_sizes_without_room)
 	size_t size = 0;
 
 	CU_ASSERT_EQUAL_FATAL(make(NULL, "hash", NULL), CKCACHE_OK);
-	CU_ASSERT_EQUAL(api_device_get_blob(desc, 4, NULL, &size, NULL), CKCACHE_ERROR_INVALID_ARGUMENT);
-	CU_ASSERT_EQUAL(api_device_get_blob(desc, 4, bytes, NULL, NULL), CKCACHE_ERROR_INVALID_ARGUMENT);
-	CU_ASSERT_EQUAL(api_device_load(desc, NULL, NULL, NULL), CKCACHE_ERROR_INVALID_ARGUMENT);
-	CU_ASSERT_EQUAL(api_device_load(desc, &old, &size, NULL), CKCACHE_ERROR_INVALID_ARGUMENT);
-	CU_ASSERT_EQUAL(api_device_store(desc, &old, 4, bytes), CKCACHE_ERROR_INVALID_ARGUMENT);
+	CU_ASSERT_EQUAL(ckcache_device_get_blob(desc, 4, NULL, &size, NULL), CKCACHE_ERROR_INVALID_ARGUMENT);
+	CU_ASSERT_EQUAL(ckcache_device_get_blob(desc, 4, bytes, NULL, NULL), CKCACHE_ERROR_INVALID_ARGUMENT);
+	CU_ASSERT_EQUAL(ckcache_device_load(desc, NULL, NULL, NULL), CKCACHE_ERROR_INVALID_ARGUMENT);
+	CU_ASSERT_EQUAL(ckcache_device_load(desc, &old, &size, NULL), CKCACHE_ERROR_INVALID_ARGUMENT);
+	CU_ASSERT_EQUAL(ckcache_device_store(desc, &old, 4, bytes), CKCACHE_ERROR_INVALID_ARGUMENT);
 	CU_ASSERT_EQUAL(storage_calls, 0);
 }
 
@@ -145,8 +143,8 @@ TEST(a_storage_may_store_nothing)
 	size_t size = 0;
 
 	CU_ASSERT_EQUAL_FATAL(make(NULL, "hash", NULL), CKCACHE_OK);
-	CU_ASSERT_EQUAL(api_device_store(desc, &storage, 4, bytes), CKCACHE_ERROR_UNAVAILABLE);
-	CU_ASSERT_EQUAL(api_device_load(desc, &storage, &size, NULL), CKCACHE_MISS);
+	CU_ASSERT_EQUAL(ckcache_device_store(desc, &storage, 4, bytes), CKCACHE_ERROR_UNAVAILABLE);
+	CU_ASSERT_EQUAL(ckcache_device_load(desc, &storage, &size, NULL), CKCACHE_MISS);
 	CU_ASSERT_EQUAL(storage_calls, 1);
 }
 
@@ -156,8 +154,8 @@ TEST(switched_off_nothing_is_there_and_nothing_is_stored)
 	size_t size = 0;
 
 	CU_ASSERT_EQUAL_FATAL(make(NULL, "hash", NULL), CKCACHE_OK);
-	CU_ASSERT_EQUAL(api_device_store(desc, NULL, 4, bytes), CKCACHE_ERROR_DENIED);
-	CU_ASSERT_EQUAL(api_device_load(desc, NULL, &size, NULL), CKCACHE_MISS);
+	CU_ASSERT_EQUAL(ckcache_device_store(desc, NULL, 4, bytes), CKCACHE_ERROR_DENIED);
+	CU_ASSERT_EQUAL(ckcache_device_load(desc, NULL, &size, NULL), CKCACHE_MISS);
 	CU_ASSERT_EQUAL(state.put, 0);
 }
 
@@ -168,9 +166,9 @@ TEST(what_is_busy_is_replaced_when_it_is_stored)
 
 	CU_ASSERT_EQUAL_FATAL(make(cache, "hash", NULL), CKCACHE_OK);
 	state.busy = true;
-	CU_ASSERT_EQUAL(api_device_store(desc, NULL, 4, bytes), CKCACHE_OK);
+	CU_ASSERT_EQUAL(ckcache_device_store(desc, NULL, 4, bytes), CKCACHE_OK);
 	CU_ASSERT_EQUAL(state.put, 1);
-	CU_ASSERT_EQUAL(api_device_load(desc, NULL, &size, NULL), CKCACHE_MISS);
+	CU_ASSERT_EQUAL(ckcache_device_load(desc, NULL, &size, NULL), CKCACHE_MISS);
 }
 
 /* Gives a blob that is as good as any, or nothing. */
@@ -197,13 +195,13 @@ TEST(what_a_batch_has_no_memory_for_is_asked_for_again)
 
 	CU_ASSERT_EQUAL_FATAL(make(NULL, "hash", NULL), CKCACHE_OK);
 	state.no_memory = true;
-	CU_ASSERT_EQUAL(api_desc_load_batch(&storage, 1, &desc), CKCACHE_OK);
+	CU_ASSERT_EQUAL(ckcache_desc_load_batch(&storage, 1, &desc), CKCACHE_OK);
 	state.no_memory = false;
-	CU_ASSERT_EQUAL(api_device_load(desc, &storage, &size, NULL), CKCACHE_MISS);
+	CU_ASSERT_EQUAL(ckcache_device_load(desc, &storage, &size, NULL), CKCACHE_MISS);
 	CU_ASSERT_EQUAL(storage_calls, 1);
 	/* What it does not give is not there. */
 	blob = 0;
-	CU_ASSERT_EQUAL(api_desc_load_batch(&storage, 1, &desc), CKCACHE_OK);
-	CU_ASSERT_EQUAL(api_device_load(desc, &storage, &size, NULL), CKCACHE_MISS);
+	CU_ASSERT_EQUAL(ckcache_desc_load_batch(&storage, 1, &desc), CKCACHE_OK);
+	CU_ASSERT_EQUAL(ckcache_device_load(desc, &storage, &size, NULL), CKCACHE_MISS);
 	CU_ASSERT_EQUAL(storage_calls, 1);
 }

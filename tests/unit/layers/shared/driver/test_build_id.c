@@ -7,7 +7,7 @@
 #include <elf.h>
 #include <link.h>
 
-#include "layers/shared/driver/build_id.h"
+#include "layers/shared/driver/elf_file.h"
 #include "tests/support/owned.h"
 #include "tests/support/unit.h"
 

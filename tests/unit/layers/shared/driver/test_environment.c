@@ -42,14 +42,11 @@ static bool in_child(bool (*run)(void))
 /* NULL: the fields were added, to *key where it is not NULL; or the reason. */
 static const char *look(const char *driver, struct cc_key *key)
 {
-	const char *reason = NULL;
+	const char *reason;
 	struct cc_key own;
 
 	cc_key_init(&own);
-	if (drv_environment_add(drv_driver_of(driver), key ? key : &own, &reason))
-		reason = NULL;
-	else if (!reason)
-		reason = "none was given";
+	reason = drv_environment_add(drv_driver_of(driver), key ? key : &own);
 	cc_key_release(&own);
 	return reason;
 }

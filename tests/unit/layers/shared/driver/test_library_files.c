@@ -12,7 +12,7 @@
 
 #include "layers/shared/driver/elf_file.h"
 #include "layers/shared/driver/library_files.h"
-#include "layers/shared/driver/linker_cache.h"
+#include "layers/shared/driver/search_directories.h"
 #include "tests/support/unit.h"
 #include "tests/support/wrap.h"
 

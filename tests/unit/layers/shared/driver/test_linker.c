@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* linker: a key names what a driver's linker is and links, by content, wherever the variables lead. */
-#include "layers/shared/driver/linker.h"
+#include "layers/shared/driver/environment.h"
 #include "tests/support/owned.h"
 #include "tests/support/unit.h"
 

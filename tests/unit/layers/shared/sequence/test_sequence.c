@@ -10,7 +10,7 @@ struct script {
 	struct drv_sequence sequence;	/* first */
 	enum drv_outcome outcomes[3];	/* of the driver's calls, in turn */
 	bool unkept;			/* the result may not be kept */
-	bool key_changes, environment_changes, input_changes;
+	bool key_changes, input_changes;
 	enum cmn_status captured;	/* what capture says instead of CMN_OK */
 	const char *capture_bypass;	/* and why */
 	enum cmn_status attached;
@@ -33,6 +33,7 @@ static struct {
 	unsigned int rejected;
 	bool goes_on, switched_off;	/* of the last observation */
 	unsigned int noted;		/* that the environment may have changed */
+	bool environment_changes;
 	const struct cc_key *counted_key;	/* of the last build that was not kept */
 } world;
 
@@ -78,6 +79,12 @@ WRAPPED(struct drv_library_epoch, drv_libraries_epoch, (void))
 WRAPPED(void, drv_environment_note_build, (void))
 {
 	world.noted++;
+}
+
+WRAPPED(bool, drv_environment_holds, (const struct drv_driver *driver))
+{
+	(void)driver;
+	return !world.environment_changes;
 }
 
 WRAPPED(bool, drv_libraries_came, (const struct drv_library_epoch *before))
@@ -136,12 +143,6 @@ static bool may_be_kept(struct drv_sequence *sequence, const char **ret_reason)
 	return !((struct script *)sequence)->unkept;
 }
 
-static bool observe(struct drv_sequence *sequence, struct drv_observer_request *ret)
-{
-	(void)sequence, (void)ret;
-	return true;
-}
-
 static struct drv_observer_text text(struct drv_sequence *sequence)
 {
 	(void)sequence;
@@ -192,11 +193,6 @@ static bool key_holds(struct drv_sequence *sequence)
 	return !script->key_changes;
 }
 
-static bool environment_holds(struct drv_sequence *sequence)
-{
-	return !((struct script *)sequence)->environment_changes;
-}
-
 static const char *input_changed(struct drv_sequence *sequence)
 {
 	return ((struct script *)sequence)->input_changes ? "link-input" : NULL;
@@ -244,9 +240,9 @@ static bool leave_recipe(const struct drv_sequence *sequence)
 }
 
 static const struct drv_sequence_steps steps = {
-	.may_be_kept = may_be_kept, .observe = observe, .text = text, .prepare = prepare,
-	.call = call, .failure = failure, .key_holds = key_holds, .environment_holds = environment_holds,
-	.input_changed = input_changed, .capture = capture, .attach = attach, .leave_recipe = leave_recipe,
+	.may_be_kept = may_be_kept, .text = text, .prepare = prepare,
+	.call = call, .failure = failure, .key_holds = key_holds, .input_changed = input_changed,
+	.capture = capture, .attach = attach, .leave_recipe = leave_recipe,
 };
 
 /* With a cache that has nothing. */
@@ -535,10 +531,10 @@ TEST(what_the_drivers_own_cache_had_leaves_a_recipe)
 	};
 
 	for (unsigned int i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-		struct script script = { .leaves_recipe = cases[i].leaves_recipe,
-					 .environment_changes = cases[i].environment_changes };
+		struct script script = { .leaves_recipe = cases[i].leaves_recipe };
 
 		begin();
+		world.environment_changes = cases[i].environment_changes;
 		world.unseen = "driver-cached";
 		CU_ASSERT_FALSE(run(&script));
 		EXPECT_COUNTED(cases[i].counted);
@@ -571,10 +567,10 @@ TEST(the_first_reason_is_told)
 					       "environment-changed", "link-input" };
 
 	for (unsigned int i = 0; i < 4; i++) {
-		struct script script = { .key_changes = i <= 1, .environment_changes = i <= 2,
-					 .input_changes = true };
+		struct script script = { .key_changes = i <= 1, .input_changes = true };
 
 		begin();
+		world.environment_changes = i <= 2;
 		world.unseen = i == 0 ? "files-unseen" : NULL;
 		script.sequence = (struct drv_sequence){ .steps = &steps, .cache = cache, .key = &key };
 		drv_sequence_begin(&script.sequence);
@@ -623,7 +619,7 @@ TEST(a_build_without_a_key_is_counted_without_one)
 	/* Nor is it asked for another reason. */
 	script.unkept = true;
 	CU_ASSERT_FALSE(drv_sequence_may_be_kept(&script.sequence));
-	drv_sequence_count_without_key(&script.sequence, (struct cmn_view){ 0 });
+	drv_sequence_run_without_key(&script.sequence, (struct cmn_view){ 0 });
 	EXPECT_COUNTED("early");
 	CU_ASSERT_PTR_NULL(world.counted_key);
 	end();

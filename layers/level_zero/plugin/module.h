@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * native: the driver's own module: the steps of its build, what an entry has of
+ * module: the driver's own module: the steps of its build, what an entry has of
  * it, and a module from a native binary; for zeModuleCreate and for ckcache.h.
- * An entry has the native binary (CC_TAG_IMAGE 0) and the log (module_log.h).
+ * An entry has the native binary (CC_TAG_IMAGE 0) and the log (handles.h).
  */
-#ifndef LEVEL_ZERO_NATIVE_H
-#define LEVEL_ZERO_NATIVE_H
+#ifndef LEVEL_ZERO_MODULE_H
+#define LEVEL_ZERO_MODULE_H
 
 #include <stdbool.h>
 
@@ -30,7 +30,7 @@ struct lz_build {
  */
 extern const struct drv_sequence_steps lz_native_steps;
 
-/* The hook (module.c): as zeModuleCreate (Level Zero core, Module). */
+/* The hook: as zeModuleCreate (Level Zero core, Module). */
 ze_result_t lz_module_create(struct lz_next *next, ze_context_handle_t context,
 			     ze_device_handle_t device, const ze_module_desc_t *desc,
 			     ze_module_handle_t *module, ze_module_build_log_handle_t *log);
