@@ -234,7 +234,7 @@ static bool step_key_holds(struct drv_sequence *sequence)
 /* PyOpenCL's token, which the key of a build does not have. */
 static bool token_may_matter(const struct build *build, const struct cc_manifest *manifest)
 {
-	return !build->call.compile &&
+	return build->kind != OCL_LOADED_OBJECT &&
 	       ocl_token_may_matter(build->call.program->text, build->call.options, manifest);
 }
 
@@ -252,7 +252,7 @@ static enum cmn_status step_capture(struct drv_sequence *sequence, struct cc_ent
 		.kind = build->kind,
 		.targets = &build->targets,
 		/* An object is only created from its binary, not built: much quicker. */
-		.load_rate = build->call.compile ? 0 : sequence->driver->load_rate,
+		.load_rate = build->kind == OCL_LOADED_OBJECT ? 0 : sequence->driver->load_rate,
 	};
 	enum cmn_status status;
 
@@ -314,7 +314,7 @@ static enum cmn_status step_attach(struct drv_sequence *sequence, struct cc_entr
 		 * Whether a failure is returned or only told to the callback differs among drivers, as
 		 * does what it leaves of an earlier build.
 		 */
-		if (build->call.notify || build->found.is_built)
+		if (build->call.notify || ocl_program_was_built(program))
 			return CMN_MISS;
 	}
 	/* It was made with another token of PyOpenCL's. */
@@ -437,7 +437,7 @@ static void CL_CALLBACK built(cl_program handle, void *user_data)
 	build->sequence.build_ns = cc_cache_build_ns(build->sequence.cache, &build->sequence.build_start);
 	build->sequence.outcome = is_built(build, handle) ? DRV_BUILT : DRV_ERROR;
 	if (build->sequence.outcome != DRV_BUILT)	/* which a callback is not told */
-		build->error = build->call.compile ? CL_COMPILE_PROGRAM_FAILURE : CL_BUILD_PROGRAM_FAILURE;
+		build->error = build->kind == OCL_LOADED_OBJECT ? CL_COMPILE_PROGRAM_FAILURE : CL_BUILD_PROGRAM_FAILURE;
 	/* Who builds it now may be in the driver until this callback returns, and is not waited for. */
 	claimed = build->sequence.outcome == DRV_BUILT && ocl_program_try_begin(program);
 	if (claimed && is_current(build) && build->kind == OCL_LOADED_EXECUTABLE)

@@ -5,11 +5,11 @@
  * cl_intel_global_variable_pointers and cl_intel_function_pointers, which the
  * loaded program answers. And the layer's own, of ckcache.h.
  */
+#include <stdlib.h>
 #include <string.h>
 
 #include "layers/opencl/api/program_desc.h"
 #include "layers/opencl/hooks/dispatch.h"
-#include "layers/opencl/key/targets.h"
 
 typedef cl_int(CL_API_CALL *global_pointer_fn)(cl_device_id device, cl_program program,
 					       const char *name, size_t *size_ret,
@@ -72,14 +72,28 @@ static cl_int CL_API_CALL get_function_pointer(cl_device_id device, cl_program p
 
 static void *context_function(cl_context context, const char *name)
 {
-	struct ocl_targets targets;
-	void *function;
+	cl_device_id device;
+	size_t size;
 
-	if (ocl_targets_of_context(context, 0, NULL, &targets) != CMN_OK)
+	/* The context's devices are all of one platform; room for the first is found by asking for all. */
+	if (OCL_NEXT.clGetContextInfo(context, CL_CONTEXT_DEVICES, 0, NULL, &size) != CL_SUCCESS ||
+	    size < sizeof(device))
 		return NULL;
-	function = driver_function(targets.all[0], name);	/* they are all of one platform */
-	ocl_targets_release(&targets);
-	return function;
+	if (size > sizeof(device)) {
+		cl_device_id *devices = malloc(size);
+
+		if (!devices || OCL_NEXT.clGetContextInfo(context, CL_CONTEXT_DEVICES, size,
+							  devices, NULL) != CL_SUCCESS) {
+			free(devices);
+			return NULL;
+		}
+		device = devices[0];
+		free(devices);
+	} else if (OCL_NEXT.clGetContextInfo(context, CL_CONTEXT_DEVICES, size, &device, NULL) !=
+		   CL_SUCCESS) {
+		return NULL;
+	}
+	return driver_function(device, name);
 }
 
 static cl_program CL_API_CALL create_with_il(cl_context context, const void *il, size_t length,

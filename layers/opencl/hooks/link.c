@@ -18,11 +18,8 @@
 #include "layers/shared/driver/environment.h"
 #include "layers/shared/driver/harmless.h"
 
-enum {
-	FEW_INPUTS = 8,		/* so many need no memory to be found */
-	INPUT_SIZE = sizeof(cl_program) + sizeof(struct ocl_loaded_program *) + sizeof(struct ocl_original *) +
-		     sizeof(struct cmn_hash),
-};
+/* So many inputs need no memory to be found. */
+enum { FEW_INPUTS = 8 };
 
 /*
  * A callback that the application wants: it comes when neither the call nor the driver's callback
@@ -49,7 +46,12 @@ struct link {
 	struct ocl_loaded_program **loaded;
 	struct ocl_original **originals;	/* of the application's; each may be NULL */
 	struct cmn_hash *contents;
-	_Alignas(void *) unsigned char few[FEW_INPUTS * INPUT_SIZE];	/* all four, if they fit */
+	struct {
+		cl_program targets[FEW_INPUTS];
+		struct ocl_loaded_program *loaded[FEW_INPUTS];
+		struct ocl_original *originals[FEW_INPUTS];
+		struct cmn_hash contents[FEW_INPUTS];
+	} few;	/* all four, if they fit; else they are one allocation */
 	enum ocl_loaded_program_kind kind;
 	struct ocl_targets devices;
 	struct cc_key key;
@@ -73,7 +75,7 @@ static void release(struct link *link)
 		ocl_loaded_program_unref(link->loaded[i]);
 		ocl_original_unref(link->originals[i]);
 	}
-	if ((unsigned char *)link->targets != link->few)
+	if (link->targets != link->few.targets)
 		free(link->targets);
 	drv_sequence_release(&link->sequence);
 	ocl_targets_release(&link->devices);
@@ -82,7 +84,15 @@ static void release(struct link *link)
 
 static bool make_room(struct link *link, cl_uint count)
 {
-	link->targets = count <= FEW_INPUTS ? (void *)link->few : calloc(count, INPUT_SIZE);
+	if (count <= FEW_INPUTS) {
+		link->targets = link->few.targets;
+		link->loaded = link->few.loaded;
+		link->originals = link->few.originals;
+		link->contents = link->few.contents;
+		return true;
+	}
+	link->targets = calloc(count, sizeof(*link->targets) + sizeof(*link->loaded) +
+					      sizeof(*link->originals) + sizeof(*link->contents));
 	if (!link->targets)
 		return false;
 	link->loaded = (struct ocl_loaded_program **)(link->targets + count);

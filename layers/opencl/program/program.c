@@ -307,6 +307,16 @@ static void add_built(struct ocl_program *program, cl_uint num_devices, const cl
 	}
 }
 
+bool ocl_program_was_built(struct ocl_program *program)
+{
+	bool built;
+
+	ocl_objects_lock();
+	built = program->built_count || program->built_unknown;
+	ocl_objects_unlock();
+	return built;
+}
+
 void ocl_program_add_built(struct ocl_program *program, cl_uint num_devices,
 			   const cl_device_id *devices)
 {

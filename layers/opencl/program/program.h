@@ -97,6 +97,8 @@ void ocl_program_put_hit(struct ocl_program *program, const struct ocl_program_h
 void ocl_program_set_content(struct ocl_program *program, struct cc_entry *entry);
 /* false: unknown. */
 bool ocl_program_content(struct ocl_program *program, struct cmn_hash *ret);
+/* Whether it is built, compiled or loaded for any device, as far as that is known. */
+bool ocl_program_was_built(struct ocl_program *program);
 /* It is built, or loaded, for these devices, too. */
 void ocl_program_add_built(struct ocl_program *program, cl_uint num_devices,
 			   const cl_device_id *devices);

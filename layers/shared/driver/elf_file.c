@@ -241,62 +241,116 @@ static enum cmn_status walk_dynamic(const struct reading *reading, const ElfW(Ph
 	return CMN_ERR_CORRUPT;	/* ld.so reads on until DT_NULL, into whatever follows */
 }
 
-/* The string table, in the file. */
+/* The string table, of which the part that mostly has all that is asked for is read at once. */
 struct table {
-	uint64_t offset, len;
+	uint64_t offset, len;	/* in the file */
+	uint64_t window_at;	/* in the table */
+	size_t window_len;
+	char window[MAX_TEXT];
 };
 
-/* Appends the text with its terminator. */
-static enum cmn_status read_text(const struct reading *reading, const struct table *table, uint64_t at,
-				 struct cmn_buffer *text)
+static enum cmn_status move_window(const struct reading *reading, struct table *table, uint64_t at)
 {
-	static const size_t sizes[] = { 256, MAX_TEXT };	/* nearly all names are short */
-	char bytes[MAX_TEXT];
+	size_t len = sizeof(table->window);
+	enum cmn_status status;
 
 	if (at >= table->len)
 		return CMN_ERR_CORRUPT;
-	for (size_t i = 0; i < 2; i++) {
-		size_t len = table->len - at < sizes[i] ? (size_t)(table->len - at) : sizes[i];
-		enum cmn_status status = read_at(reading, table->offset + at, bytes, len);
-		const char *end = status == CMN_OK ? memchr(bytes, '\0', len) : NULL;
+	if (len > table->len - at)
+		len = (size_t)(table->len - at);
+	table->window_len = 0;
+	status = read_at(reading, table->offset + at, table->window, len);
+	if (status != CMN_OK)
+		return status;
+	table->window_at = at;
+	table->window_len = len;
+	return CMN_OK;
+}
+
+/* NULL: it does not lie in the window to its end. */
+static const char *in_window(const struct table *table, uint64_t at)
+{
+	const char *text;
+
+	if (at < table->window_at || at - table->window_at >= table->window_len)
+		return NULL;
+	text = table->window + (at - table->window_at);
+	return memchr(text, '\0', table->window_len - (size_t)(at - table->window_at)) ? text : NULL;
+}
+
+/* Appends the text with its terminator. */
+static enum cmn_status read_text(const struct reading *reading, struct table *table, uint64_t at,
+				 struct cmn_buffer *text)
+{
+	const char *found = in_window(table, at);
+
+	if (!found) {
+		enum cmn_status status = move_window(reading, table, at);
 
 		if (status != CMN_OK)
 			return status;
-		if (end) {
-			cmn_buffer_append(text, bytes, (size_t)(end - bytes) + 1);
-			return text->failed ? CMN_ERR_NOMEM : CMN_OK;
-		}
-		if (len < sizes[i])
-			return CMN_ERR_CORRUPT;
+		found = in_window(table, at);
 	}
-	return CMN_ERR_TOO_LARGE;
+	if (!found)
+		return table->window_len == sizeof(table->window) ? CMN_ERR_TOO_LARGE :
+								    CMN_ERR_CORRUPT;
+	cmn_buffer_append(text, found, strlen(found) + 1);
+	return text->failed ? CMN_ERR_NOMEM : CMN_OK;
+}
+
+static enum cmn_status read_string(const struct reading *reading, struct table *table, uint64_t at,
+				   char **ret_text)
+{
+	struct cmn_buffer text = { 0 };
+	enum cmn_status status = read_text(reading, table, at, &text);
+
+	if (status == CMN_OK) {
+		*ret_text = cmn_buffer_take_string(&text);	/* its second terminator harms nobody */
+		if (!*ret_text)
+			status = CMN_ERR_NOMEM;
+	}
+	cmn_buffer_release(&text);
+	return status;
+}
+
+/* From the first string on: the linker puts an object's own names side by side. */
+static enum cmn_status find_table(const struct reading *reading, const struct dynamic *dynamic,
+				  struct table *table)
+{
+	struct cmn_reader needed = cmn_reader_of(cmn_buffer_view(&dynamic->needed));
+	uint64_t first = UINT64_MAX;
+	enum cmn_status status = find_address(reading, dynamic->table, &table->offset, &table->len);
+
+	if (status != CMN_OK)
+		return status;
+	if (dynamic->table_size < table->len)
+		table->len = dynamic->table_size;
+	table->window_at = table->window_len = 0;
+	while (needed.left) {
+		uint64_t at = cmn_reader_u64(&needed);
+
+		first = at < first ? at : first;
+	}
+	return first == UINT64_MAX ? CMN_OK : move_window(reading, table, first);
 }
 
 static enum cmn_status read_strings(const struct reading *reading, const struct dynamic *dynamic)
 {
 	struct cmn_reader needed = cmn_reader_of(cmn_buffer_view(&dynamic->needed));
 	struct drv_elf_file *file = reading->file;
-	struct cmn_buffer run_path = { 0 };
-	struct table table;
 	enum cmn_status status;
+	struct table table;
 
 	if (!needed.left && !dynamic->has_run_path)
 		return CMN_OK;
-	status = find_address(reading, dynamic->table, &table.offset, &table.len);
-	if (status == CMN_OK && dynamic->table_size < table.len)
-		table.len = dynamic->table_size;
+	status = find_table(reading, dynamic, &table);
 	while (status == CMN_OK && needed.left) {
 		status = read_text(reading, &table, cmn_reader_u64(&needed), &file->needed);
 		if (file->needed.len > MAX_NEEDED_BYTES)
 			status = CMN_ERR_TOO_LARGE;
 	}
-	if (status == CMN_OK && dynamic->has_run_path) {
-		status = read_text(reading, &table, dynamic->run_path, &run_path);
-		file->run_path = status == CMN_OK ? cmn_buffer_take_string(&run_path) : NULL;
-		if (status == CMN_OK && !file->run_path)
-			status = CMN_ERR_NOMEM;
-		cmn_buffer_release(&run_path);
-	}
+	if (status == CMN_OK && dynamic->has_run_path)
+		status = read_string(reading, &table, dynamic->run_path, &file->run_path);
 	return status;
 }
 

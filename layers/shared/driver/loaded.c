@@ -64,7 +64,7 @@ static int collect(struct dl_phdr_info *info, size_t size, void *ctx)
 		return 0;
 	*object = (struct drv_loaded){
 		.path = info->dlpi_name,
-		.name = basename(info->dlpi_name),
+		.name = is_program ? "" : basename(info->dlpi_name),
 		.base = info->dlpi_addr,
 		.headers = info->dlpi_phdr,
 		.header_count = info->dlpi_phnum,
@@ -78,8 +78,10 @@ static int collect(struct dl_phdr_info *info, size_t size, void *ctx)
 	if (info->dlpi_addr == getauxval(AT_SYSINFO_EHDR))
 		return 0;
 	read_dynamic(object);
-	object->build_id = drv_loaded_note(object, "GNU", NT_GNU_BUILD_ID);
-	objects->count += !is_program;
+	if (!is_program) {
+		object->build_id = drv_loaded_note(object, "GNU", NT_GNU_BUILD_ID);
+		objects->count++;
+	}
 	return 0;
 }
 
