@@ -245,7 +245,7 @@ static void note_not_stored(struct cc_level *level, const struct cc_key *key,
 	(void)snprintf(size, sizeof(size), "%zu", cc_entry_image_size(entry));
 	cc_event_say(level->around->log, &event);
 	cc_level_note(level, &event);
-	if (cc_entry_is_claimed(entry))
+	if (entry->claimed)
 		cc_remote_release(level->around->remote, key);
 }
 
@@ -304,8 +304,8 @@ void cc_level_put(struct cc_level *level, const struct cc_key *key, struct cc_en
 	const struct cc_event stored = { .kind = CC_EVENT_STORED };
 	enum cmn_status status;
 
-	if (!level || !level->writes || cc_entry_in_memory_only(entry) ||
-	    (cc_entry_failed(entry) && !level->config.remember_failures)) {
+	if (!level || !level->writes || entry->in_memory_only ||
+	    (entry->failed && !level->config.remember_failures)) {
 		cc_build_lock_release(lock);
 		return;
 	}
@@ -314,15 +314,15 @@ void cc_level_put(struct cc_level *level, const struct cc_key *key, struct cc_en
 		note_not_stored(level, key, entry, "random-token");
 		return;
 	}
-	cc_entry_set_witness(entry, level->around->run);
+	entry->witnesses = (struct cc_witnesses){ level->around->run, level->around->run };
 	status = put(level, key, entry);
 	cc_build_lock_release(lock);
 	/* It is no result, which is counted and shared. */
-	if (status == CMN_OK && cc_entry_failed(entry))
+	if (status == CMN_OK && entry->failed)
 		return;
 	if (status == CMN_OK) {
 		cc_recorder_write(&level->around->recorder, level->config.dir, &stored);
-		if (!cc_entry_is_remote(entry))
+		if (!entry->remote)
 			cc_remote_stored(level->around->remote, level->config.dir, key);
 		return;
 	}

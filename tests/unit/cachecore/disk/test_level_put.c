@@ -185,9 +185,9 @@ static struct cc_entry *make_entry(size_t len)
 	memset(room, 'x', len);
 	CU_ASSERT_EQUAL_FATAL(cc_entry_finish(entry, NULL), CMN_OK);
 	if (bench.remote)
-		cc_entry_set_remote(entry);
+		entry->remote = true;
 	if (bench.claimed)
-		cc_entry_set_claimed(entry);
+		entry->claimed = true;
 	return entry;
 }
 
