@@ -15,7 +15,6 @@
 #include "cachecore/disk/path.h"
 #include "cachecore/disk/root.h"
 #include "cachecore/disk/space/account.h"
-#include "cachecore/disk/space/number_file.h"
 #include "cachecore/memory/programs.h"
 #include "cachecore/record/event_text.h"
 #include "cachecore/record/recorder.h"

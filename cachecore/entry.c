@@ -9,7 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cachecore/disk/codec.h"
 #include "cachecore/disk/compression.h"
 
 /* The last byte is a control character, so that a text-mode transfer shows as damage. */

@@ -13,7 +13,6 @@
 #include "cachecore/disk/root.h"
 #include "cachecore/disk/space/days.h"
 #include "cachecore/disk/space/evict.h"
-#include "cachecore/disk/space/number_file.h"
 #include "cachecore/disk/space/overhead.h"
 #include "cachecore/disk/store_internal.h"
 #include "common/clock.h"

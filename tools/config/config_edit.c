@@ -16,7 +16,6 @@
 #include <unistd.h>
 
 #include "cachecore/config.h"
-#include "cachecore/config_line.h"
 #include "common/file.h"
 #include "tools/memory.h"
 #include "tools/tool.h"

@@ -8,7 +8,6 @@
 #include <strings.h>
 
 #include "cachecore/config.h"
-#include "cachecore/config_line.h"
 #include "cachecore/remote/address.h"
 #include "common/file.h"
 #include "tools/json_output.h"

@@ -5,7 +5,6 @@
 #include <unistd.h>
 
 #include "cachecore/disk/space/account.h"
-#include "cachecore/disk/space/number_file.h"
 #include "cachecore/disk/root.h"
 #include "tools/arguments.h"
 #include "tools/entries/entry_status.h"

@@ -8,7 +8,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "cachecore/disk/space/number_file.h"
 #include "cachecore/disk/root.h"
 #include "cachecore/disk/entry_dir_walk.h"
 #include "common/clock.h"

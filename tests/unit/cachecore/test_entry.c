@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* test_entry: building, encoding and decoding results; damaged files. */
 #include "cachecore/config.h"
-#include "cachecore/disk/codec.h"
+#include "cachecore/disk/compression.h"
 #include "cachecore/entry.h"
 #include "tests/support/owned.h"
 #include "tests/support/unit.h"

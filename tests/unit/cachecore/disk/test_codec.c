@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* test_codec: compression there and back, and hostile streams. */
-#include "cachecore/disk/codec.h"
+#include "cachecore/disk/compression.h"
 #include "tests/support/unit.h"
 
 #define LEN 5000

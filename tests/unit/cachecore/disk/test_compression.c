@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* compression: what CKCACHE_COMPRESSION=auto stores raw and what it compresses. */
-#include "cachecore/disk/codec.h"
 #include "cachecore/config.h"
 #include "cachecore/disk/compression.h"
 #include "tests/support/unit.h"

@@ -10,7 +10,6 @@
 
 #include "cachecore/disk/root.h"
 #include "cachecore/disk/space/account.h"
-#include "cachecore/disk/space/number_file.h"
 #include "cachecore/disk/writer/recipe.h"
 #include "cachecore/disk/writer/recipes.h"
 #include "cachecore/disk/store.h"
