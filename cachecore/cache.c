@@ -16,7 +16,6 @@
 #include "cachecore/disk/root.h"
 #include "cachecore/disk/space/account.h"
 #include "cachecore/memory/programs.h"
-#include "cachecore/record/event_text.h"
 #include "cachecore/record/recorder.h"
 #include "cachecore/remote/remote.h"
 #include "common/clock.h"

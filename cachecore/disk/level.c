@@ -27,7 +27,6 @@
 #include "cachecore/disk/store.h"
 #include "cachecore/disk/writer/background.h"
 #include "cachecore/disk/writer/recipes.h"
-#include "cachecore/record/event_text.h"
 #include "cachecore/record/recorder.h"
 #include "cachecore/remote/remote.h"
 #include "common/clock.h"
@@ -88,14 +87,6 @@ struct cc_level_switch {
 struct change {
 	enum { CHANGE_ON, CHANGE_DIR, CHANGE_CAPACITY } what;
 	struct settings to;		/* the one that is meant */
-};
-
-/* One attempt at a change. */
-struct attempt {
-	uint64_t serial;		/* of what it starts from */
-	struct settings settings;
-	bool replaces;			/* the level in use, by: */
-	struct cc_level *level;		/* NULL: none */
 };
 
 /* NULL is fine. */
@@ -495,103 +486,72 @@ static enum cmn_status copy_text(const char *text, char **ret)
 	return text && !*ret ? CMN_ERR_NOMEM : CMN_OK;
 }
 
-/* What is there now, with the change; *ret_has_level: a level is in use. */
+/* What is there now, with the change; *ret_serial: of what is there; *ret_has_level: a level is in use. */
 static enum cmn_status change_settings(struct cc_level_switch *levels, const struct change *change,
-				       struct attempt *attempt, bool *ret_has_level)
+				       struct settings *ret, uint64_t *ret_serial, bool *ret_has_level)
 {
-	struct settings *settings = &attempt->settings;
 	enum cmn_status status;
 
 	cmn_mutex_lock(&levels->lock);
-	attempt->serial = levels->serial;
-	*settings = levels->settings;
+	*ret = levels->settings;
+	*ret_serial = levels->serial;
 	*ret_has_level = levels->current;
-	status = copy_text(change->what == CHANGE_DIR ? change->to.dir : settings->dir,
-			   &settings->dir);
+	status = copy_text(change->what == CHANGE_DIR ? change->to.dir : ret->dir, &ret->dir);
 	cmn_mutex_unlock(&levels->lock);
 	if (change->what == CHANGE_ON)
-		settings->on = change->to.on;
+		ret->on = change->to.on;
 	if (change->what == CHANGE_CAPACITY)
-		settings->max_size = change->to.max_size;
-	return status;
-}
-
-/* Opens what is to be in use. On failure too the attempt is to be released. */
-static enum cmn_status prepare(struct cc_level_switch *levels, const struct change *change,
-			       struct attempt *attempt)
-{
-	const struct settings *settings = &attempt->settings;
-	bool has_level, opens = false;
-	struct cc_level *level = NULL;
-	enum cmn_status status;
-
-	status = change_settings(levels, change, attempt, &has_level);
-	if (status != CMN_OK)
-		return status;
-	switch (change->what) {
-	case CHANGE_ON:
-		opens = settings->on && !has_level;
-		break;
-	case CHANGE_CAPACITY:
-		opens = has_level;	/* else it waits for one */
-		break;
-	case CHANGE_DIR:
-		opens = true;	/* also while the level is off: whether it can be used is to be known */
-		break;
-	}
-	if (opens)
-		status = open_level(&levels->around,
-				    settings->dir ? settings->dir : levels->around.config->dir,
-				    settings->max_size, &level);
-	if (settings->on)
-		attempt->level = level;
-	else
-		free_level(level);	/* it was not used */
-	attempt->replaces = opens || !settings->on;
+		ret->max_size = change->to.max_size;
 	return status;
 }
 
 /*
- * false: the settings are others by now. Else *ret_old is the level that was
- * replaced (NULL: none), whose user the caller is now.
+ * With the lock: the settings, which become the former ones, and with replaces the level in use. false: they are
+ * others by now. *ret_old: the level that was replaced (NULL: none), whose user the caller is now.
  */
-static bool commit(struct cc_level_switch *levels, struct attempt *attempt,
-		   struct cc_level **ret_old)
+static bool commit(struct cc_level_switch *levels, uint64_t serial, struct settings *settings, bool replaces,
+		   struct cc_level *level, struct cc_level **ret_old)
 {
-	struct settings former;
-	bool done;
+	const struct settings former = levels->settings;
 
-	*ret_old = NULL;
-	cmn_mutex_lock(&levels->lock);
-	done = levels->serial == attempt->serial;
-	if (done) {
-		former = levels->settings;
-		levels->settings = attempt->settings;
-		attempt->settings = former;
-		levels->serial++;
-	}
-	if (done && attempt->replaces) {
-		*ret_old = install(levels, attempt->level);
-		attempt->level = NULL;
-	}
-	cmn_mutex_unlock(&levels->lock);
-	return done;
+	if (levels->serial != serial)
+		return false;
+	levels->settings = *settings;
+	*settings = former;
+	levels->serial++;
+	if (replaces)
+		*ret_old = install(levels, level);
+	return true;
 }
 
 static enum cmn_status make_change(struct cc_level_switch *levels, const struct change *change)
 {
-	struct cc_level *old = NULL;
+	struct cc_level *level, *old = NULL;
+	bool opens, has_level, done = false;
+	struct settings settings;
 	enum cmn_status status;
-	bool done = false;
+	uint64_t serial;
 
 	do {
-		struct attempt attempt = { 0 };
+		level = NULL;
+		status = change_settings(levels, change, &settings, &serial, &has_level);
+		/* A directory also while the level is off: whether it can be used is to be known. A bound waits for a level. */
+		opens = change->what == CHANGE_DIR ||
+			(change->what == CHANGE_ON ? settings.on && !has_level : has_level);
+		if (status == CMN_OK && opens)
+			status = open_level(&levels->around, settings.dir ? settings.dir : levels->around.config->dir,
+					    settings.max_size, &level);
+		if (status == CMN_OK) {
+			bool on = settings.on;
 
-		status = prepare(levels, change, &attempt);
-		if (status == CMN_OK)
-			done = commit(levels, &attempt, &old);
-		free_level(attempt.level);	/* it was not used */
-		free(attempt.settings.dir);
+			cmn_mutex_lock(&levels->lock);
+			done = commit(levels, serial, &settings, opens || !on, on ? level : NULL, &old);
+			cmn_mutex_unlock(&levels->lock);
+			if (done && on)
+				level = NULL;
+		}
+		free_level(level);	/* it was not used */
+		free(settings.dir);
 	} while (status == CMN_OK && !done);
 	cc_level_switch_leave(levels, old);
 	return status;
