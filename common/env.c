@@ -63,30 +63,21 @@ static bool read_piece(struct reader *reader, const void *from, size_t len, void
 	return pread(reader->fd, to, len, (off_t)(uintptr_t)from) == (ssize_t)len;
 }
 
-/* The next pointers of the array, up to its end. */
+/* The next pointers of an array that does not stay, up to its end. */
 static bool read_array(struct reader *reader, char **array)
 {
 	size_t count = left_in_page(array) / sizeof(*array);
 
 	count = count < BATCH ? count : BATCH;
-	memset(reader->variables, 0, sizeof(reader->variables));
-	if (!stays(reader, array)) {
-		if (!read_piece(reader, array, count * sizeof(*array), reader->variables))
-			return false;
-		/* It may end before a page that is not there. */
-		for (size_t i = 0; i < count; i++) {
-			if (!reader->variables[i])
-				return true;
-		}
-		return count == BATCH || read_piece(reader, array + count, (BATCH - count) * sizeof(*array),
-						    reader->variables + count);
-	}
-	for (size_t i = 0; i < BATCH && stays(reader, array + i); i++) {
-		reader->variables[i] = __atomic_load_n(array + i, __ATOMIC_ACQUIRE);
+	if (!read_piece(reader, array, count * sizeof(*array), reader->variables))
+		return false;
+	/* It may end before a page that is not there. */
+	for (size_t i = 0; i < count; i++) {
 		if (!reader->variables[i])
-			break;
+			return true;
 	}
-	return true;
+	return count == BATCH || read_piece(reader, array + count, (BATCH - count) * sizeof(*array),
+					    reader->variables + count);
 }
 
 /* A text that does not stay, page by page. */
@@ -111,21 +102,25 @@ static bool append_read(struct reader *reader, const char *from, struct cmn_buff
 static bool copy_all(struct reader *reader, struct cmn_buffer *ret)
 {
 	char **array = __atomic_load_n(&environ, __ATOMIC_ACQUIRE);
-	size_t count = array ? BATCH : 0;
+	bool array_stays = stays(reader, array);
 
-	for (char **at = array; count == BATCH; at += BATCH) {
-		if ((size_t)(at - array) > MAX_VARIABLES || !read_array(reader, at))
-			return false;
-		for (count = 0; count < BATCH && reader->variables[count]; count++) {
-			const char *text = reader->variables[count];
+	for (size_t i = 0; array; i++) {
+		const char *text = NULL;
 
-			if (!stays(reader, text)) {
-				if (!append_read(reader, text, ret))
-					return false;
-				continue;
-			}
+		if (!array_stays) {
+			if (i > MAX_VARIABLES || (i % BATCH == 0 && !read_array(reader, array + i)))
+				return false;
+			text = reader->variables[i % BATCH];
+		} else if (stays(reader, array + i)) {
+			text = __atomic_load_n(array + i, __ATOMIC_ACQUIRE);
+		}
+		if (!text)
+			break;
+		if (stays(reader, text)) {
 			cmn_buffer_append(ret, text, strnlen(text, reader->end - (uintptr_t)text));
 			cmn_buffer_append_u8(ret, '\0');
+		} else if (!append_read(reader, text, ret)) {
+			return false;
 		}
 	}
 	/* An array that was replaced may have been another thing's memory by then. */

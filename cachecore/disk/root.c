@@ -33,16 +33,11 @@ static const char *const suffixes[CC_ENTRY_DIR_FILE_COUNT] = {
 	[CC_ENTRY_DIR_FORMER] = "_access_time.txt",
 };
 
-static bool is_groups(const struct stat *info)
-{
-	return (info->st_mode & S_IWGRP) && (info->st_mode & S_ISGID) &&
-	       !(info->st_mode & S_IWOTH) && cmn_file_is_of_own_group(info->st_gid);
-}
-
 static enum cmn_status check_info(const struct stat *info, enum cc_root_kind kind,
 				  const char **ret_reason)
 {
-	bool groups = kind == CC_ROOT_GROUP && is_groups(info);
+	bool groups = kind == CC_ROOT_GROUP && (info->st_mode & S_IWGRP) && (info->st_mode & S_ISGID) &&
+		      !(info->st_mode & S_IWOTH) && cmn_file_is_of_own_group(info->st_gid);
 	bool trusted = cmn_file_is_own(info->st_uid) || (kind == CC_ROOT_TIER && info->st_uid == 0);
 
 	if (!S_ISDIR(info->st_mode))
