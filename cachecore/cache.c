@@ -15,9 +15,7 @@
 #include "cachecore/disk/path.h"
 #include "cachecore/disk/root.h"
 #include "cachecore/disk/space/account.h"
-#include "cachecore/disk/space/number_file.h"
 #include "cachecore/memory/programs.h"
-#include "cachecore/record/event_text.h"
 #include "cachecore/record/recorder.h"
 #include "cachecore/remote/remote.h"
 #include "common/clock.h"
@@ -288,7 +286,7 @@ static enum cmn_status read_level(struct cc_cache *cache, struct cc_level *level
 		return CMN_MISS;
 	len = cc_entry_payload_size(*ret) + CC_ENTRY_HEADER_SIZE;
 	/* How long a failure is believed, the disk level knows. */
-	*ret_keep = len <= kept_len && !cc_entry_failed(*ret);
+	*ret_keep = len <= kept_len && !(*ret)->failed;
 	if (*ret_keep && len > KEPT_LEN)
 		(void)atomic_fetch_add_explicit(&cache->kept, len, memory_order_relaxed);
 	return CMN_OK;
@@ -421,8 +419,8 @@ static enum cmn_status build_entry(struct cc_level *level, const struct cc_key *
 		cc_programs_make_room(claim->programs);
 		status = build(ctx, ret);
 	}
-	if (status == CMN_OK && others_wait && !cc_entry_failed(*ret))
-		cc_entry_set_claimed(*ret);
+	if (status == CMN_OK && others_wait && !(*ret)->failed)
+		(*ret)->claimed = true;
 	if (status == CMN_OK)
 		cc_level_put(level, key, *ret, lock);
 	else
@@ -451,7 +449,7 @@ enum cmn_status cc_cache_get_or_build(struct cc_cache *cache, const struct cc_ke
 	status = read_level(cache, level, key, claim.hash, &entry, &keep);
 	if (status != CMN_OK)
 		status = wait_for_build(cache, level, key, claim.hash, &entry, &keep, &lock);
-	if (status == CMN_OK && cc_entry_failed(entry)) {
+	if (status == CMN_OK && entry->failed) {
 		origin = outrank(cache, level, key, &entry, &keep);
 	} else if (status != CMN_OK) {
 		origin = CC_ORIGIN_REMOTE;
@@ -462,7 +460,7 @@ enum cmn_status cc_cache_get_or_build(struct cc_cache *cache, const struct cc_ke
 	if (status != CMN_OK) {
 		origin = CC_ORIGIN_BUILT;
 		status = build_entry(level, key, build, ctx, &claim, lock, others_wait, &entry);
-		if (others_wait && (status != CMN_OK || cc_entry_failed(entry)))
+		if (others_wait && (status != CMN_OK || entry->failed))
 			cc_remote_release(cache->remote, key);
 	}
 	cc_level_switch_leave(cache->levels, level);
@@ -506,7 +504,7 @@ enum cmn_status cc_cache_get(struct cc_cache *cache, const struct cc_key *key,
 	/* Only the level in memory asks for the hash. */
 	status = read_level(cache, level, key,
 			    cache->programs ? (unsigned int)cmn_quick_hash(view) : 0, &entry, &keep);
-	if (status == CMN_OK && cc_entry_failed(entry)) {
+	if (status == CMN_OK && entry->failed) {
 		origin = outrank(cache, level, key, &entry, &keep);
 	} else if (status != CMN_OK) {
 		origin = CC_ORIGIN_REMOTE;
@@ -585,7 +583,7 @@ void cc_cache_count_hit(struct cc_cache *cache, const struct cc_key *key, enum c
 			origin == CC_ORIGIN_DISK ? CC_EVENT_HIT_DISK : CC_EVENT_HIT_REMOTE,
 		.key = key, .lookup_ns = took_ns, .bytes = cc_entry_payload_size(entry),
 		.build_ns = build_ns > took_ns ? build_ns - took_ns : 0,
-		.again = cc_entry_failed(entry),
+		.again = entry->failed,
 	};
 
 	struct cc_level *level = cc_level_switch_enter(cache->levels);

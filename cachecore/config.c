@@ -20,7 +20,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "cachecore/config_line.h"
 #include "cachecore/disk/path.h"
 #include "common/env.h"
 #include "common/file.h"
@@ -38,22 +37,25 @@ struct origin {
 	bool of_program;	/* in a section */
 };
 
-/* field: in struct cc_config. A path in the environment may be relative to the working directory. */
-typedef enum cmn_status parse_fn(const struct origin *origin, void *field);
-typedef void format_fn(const void *field, struct cmn_buffer *ret);
-
-/* What a setting's value may be. */
-struct kind {
-	const char *expected;	/* for the complaint about a bad value */
-	parse_fn *parse;
-	format_fn *format;	/* what parse understands; NULL: of variables alone */
-	void (*release)(void *field);	/* NULL: it owns nothing */
+/* What a setting's value may be; the types of its field in struct cc_config are those of parse. */
+enum type {
+	ON_OR_OFF,
+	ANY_VALUE,	/* set by whatever value, as the SYCL runtime's variable is */
+	SIZE,
+	BOUND,
+	DAYS,
+	SECONDS,
+	COMPRESSION,
+	WORD,		/* an enum's, whose words are in its order */
+	TEXT,
+	PATH,		/* in the environment it may be relative to the working directory */
+	PATHS,		/* colon-separated; empty parts are skipped, so that an empty list is none */
 };
 
 struct setting {
 	const char *name;
 	size_t offset;
-	const struct kind *kind;
+	enum type type;
 	enum {
 		OF_PROGRAMS,
 		/*
@@ -64,39 +66,12 @@ struct setting {
 		/* No setting: no file and no list has it. */
 		VARIABLE_ALONE,
 	} scope;
+	const char *expected;		/* of a word; NULL: as all of its type */
+	const char *const *words;	/* NULL-terminated */
 };
 
-static enum cmn_status parse_bool(const struct origin *origin, void *field)
-{
-	return cmn_env_parse_bool(origin->text, field);
-}
-
-static void format_bool(const void *field, struct cmn_buffer *ret)
-{
-	cmn_buffer_append_text(ret, *(const bool *)field ? "1" : "0");
-}
-
-static const struct kind kind_on_or_off = { "0 or 1", parse_bool, format_bool, NULL };
-
-/* Set by whatever value, as the SYCL runtime's variable is. */
-static enum cmn_status parse_set(const struct origin *origin, void *field)
-{
-	bool *set = field;
-
-	(void)origin;
-	*set = true;
-	return CMN_OK;
-}
-
-static const struct kind kind_set = { "any value", parse_set, NULL, NULL };
-
-static enum cmn_status parse_size(const struct origin *origin, void *field)
-{
-	return cmn_env_parse_size(origin->text, field);
-}
-
 /* In the largest unit of which it is a whole number. */
-static void format_size(const void *field, struct cmn_buffer *ret)
+static void format_bound(uint64_t size, struct cmn_buffer *ret)
 {
 	static const struct {
 		const char *name;
@@ -106,83 +81,36 @@ static void format_size(const void *field, struct cmn_buffer *ret)
 		{ "Gi", UINT64_C(1) << 30 }, { "G", 1000000000 },
 		{ "Mi", 1 << 20 }, { "M", 1000000 }, { "Ki", 1 << 10 }, { "K", 1000 }, { "", 1 },
 	};
-	uint64_t size = *(const uint64_t *)field;
 	size_t i = 0;
 
 	while (size ? size % units[i].bytes : units[i].bytes > 1)
 		i++;
 	cmn_buffer_printf(ret, "%" PRIu64 "%s", size / units[i].bytes, units[i].name);
-}
-
-static const struct kind kind_size = { "a size, such as 8Gi", parse_size, NULL, NULL };
-
-static enum cmn_status parse_bound(const struct origin *origin, void *field)
-{
-	return cmn_env_parse_bound(origin->text, field);
-}
-
-static void format_bound(const void *field, struct cmn_buffer *ret)
-{
-	uint64_t size = *(const uint64_t *)field;
-
-	format_size(field, ret);
-	if (size && size < 1 << 20 && size % 1000 && size % 1024)
+	if (size && size < 1 << 20 && !units[i].name[0])
 		cmn_buffer_append_u8(ret, 'B');
 }
 
-static const struct kind kind_bound = { "a size with its unit, such as 8Gi", parse_bound, format_bound, NULL };
-
-static enum cmn_status parse_days(const struct origin *origin, void *field)
+static enum cmn_status parse_compression(const char *text, int *ret)
 {
-	return cmn_env_parse_number(origin->text, 0, MAX_DAYS, field);
-}
+	uint64_t level = 0;
+	enum cmn_status status = CMN_OK;
 
-static enum cmn_status parse_seconds(const struct origin *origin, void *field)
-{
-	return cmn_env_parse_number(origin->text, 0, MAX_SECONDS, field);
-}
-
-static void format_number(const void *field, struct cmn_buffer *ret)
-{
-	cmn_buffer_printf(ret, "%" PRIu64, *(const uint64_t *)field);
-}
-
-static const struct kind kind_days = { "days, 0 to 36500", parse_days, format_number, NULL };
-static const struct kind kind_seconds = { "seconds, 0 to 86400", parse_seconds, NULL, NULL };
-
-static enum cmn_status parse_compression(const struct origin *origin, void *field)
-{
-	int *compression = field;
-	uint64_t level;
-
-	if (strcasecmp(origin->text, "auto") == 0) {
-		*compression = CC_COMPRESSION_AUTO;
-	} else if (strcasecmp(origin->text, "none") == 0) {
-		*compression = CC_COMPRESSION_NONE;
+	if (strcasecmp(text, "auto") == 0) {
+		*ret = CC_COMPRESSION_AUTO;
+	} else if (strcasecmp(text, "none") == 0) {
+		*ret = CC_COMPRESSION_NONE;
 	} else {
-		if (cmn_env_parse_number(origin->text, 1, 9, &level) != CMN_OK)
-			return CMN_ERR_INVALID;
-		*compression = (int)level;
+		status = cmn_env_parse_number(text, 1, 9, &level);
+		if (status == CMN_OK)
+			*ret = (int)level;
 	}
-	return CMN_OK;
+	return status;
 }
-
-static void format_compression(const void *field, struct cmn_buffer *ret)
-{
-	int compression = *(const int *)field;
-
-	if (compression == CC_COMPRESSION_AUTO || compression == CC_COMPRESSION_NONE)
-		cmn_buffer_append_text(ret, compression == CC_COMPRESSION_AUTO ? "auto" : "none");
-	else
-		cmn_buffer_printf(ret, "%d", compression);
-}
-
-static const struct kind kind_compression = { "none, auto, or 1 to 9", parse_compression, format_compression, NULL };
 
 /* The position of text in a NULL-terminated list of words. */
-static enum cmn_status parse_word(const char *const *words, const char *text, int *ret)
+static enum cmn_status parse_word(const char *const *words, const char *text, unsigned int *ret)
 {
-	for (int i = 0; words[i]; i++) {
+	for (unsigned int i = 0; words[i]; i++) {
 		if (strcasecmp(words[i], text) == 0) {
 			*ret = i;
 			return CMN_OK;
@@ -191,78 +119,10 @@ static enum cmn_status parse_word(const char *const *words, const char *text, in
 	return CMN_ERR_INVALID;
 }
 
-/* The kind of an enum whose words are in its order. */
-#define WORDS(name, type, expected, ...)						\
-static const char *const words_of_##name[] = { __VA_ARGS__, NULL };			\
-static enum cmn_status parse_##name(const struct origin *origin, void *field)		\
-{											\
-	type *value = field;								\
-	int i;										\
-											\
-	if (parse_word(words_of_##name, origin->text, &i) != CMN_OK)			\
-		return CMN_ERR_INVALID;							\
-	*value = (type)i;								\
-	return CMN_OK;									\
-}											\
-static void format_##name(const void *field, struct cmn_buffer *ret)			\
-{											\
-	cmn_buffer_append_text(ret, words_of_##name[*(const type *)field]);		\
-}											\
-static const struct kind kind_##name = { expected, parse_##name, format_##name, NULL };
-WORDS(capture, enum cc_capture, "auto, eager or deferred", "auto", "eager", "deferred")
-WORDS(log_level, enum cmn_log_level, "none, error, warning, info or debug",
-      "none", "error", "warning", "info", "debug")
-WORDS(sharing, enum cc_sharing, "none, group or readers", "none", "group", "readers")
-WORDS(eviction_order, enum cc_eviction_order, "lru, cost or none", "lru", "cost", "none")
-
-static enum cmn_status parse_text(const struct origin *origin, void *field)
+static enum cmn_status parse_paths(const char *text, bool relative, char ***ret)
 {
-	char **ret = field;
-	char *copy = strdup(origin->text);
-
-	if (!copy)
-		return CMN_ERR_NOMEM;
-	free(*ret);
-	*ret = copy;
-	return CMN_OK;
-}
-
-/* Absolute from now on, since the application may change its working directory. */
-static enum cmn_status parse_path(const struct origin *origin, void *field)
-{
-	char **ret = field;
-	char *path = NULL;
-	enum cmn_status status = cc_path_absolute(origin->text, strlen(origin->text), !origin->file,
-						   &path);
-
-	if (status != CMN_OK)
-		return status;
-	free(*ret);
-	*ret = path;
-	return CMN_OK;
-}
-
-static void format_text(const void *field, struct cmn_buffer *ret)
-{
-	const char *text = *(const char *const *)field;
-
-	cmn_buffer_append_text(ret, text ? text : "");
-}
-
-static void release_text(void *field)
-{
-	free(*(char **)field);
-}
-static const struct kind kind_text = { "an address", parse_text, format_text, release_text };
-static const struct kind kind_path = { "an absolute path", parse_path, format_text, release_text };
-
-/* Colon-separated; empty parts are skipped, so that an empty list is none. */
-static enum cmn_status parse_path_list(const struct origin *origin, void *field)
-{
-	char ***ret = field;
 	enum cmn_status status = CMN_OK;
 	size_t count = 0, capacity = 2;
-	const char *text = origin->text;
 	char **list;
 
 	for (const char *at = text; *at; at++)
@@ -273,10 +133,8 @@ static enum cmn_status parse_path_list(const struct origin *origin, void *field)
 	while (*text && status == CMN_OK) {
 		size_t len = strcspn(text, ":");
 
-		if (len) {
-			status = cc_path_absolute(text, len, !origin->file, &list[count]);
-			count++;
-		}
+		if (len)
+			status = cc_path_absolute(text, len, relative, &list[count++]);
 		text += len + (text[len] == ':');
 	}
 	if (status != CMN_OK) {
@@ -288,55 +146,215 @@ static enum cmn_status parse_path_list(const struct origin *origin, void *field)
 	return CMN_OK;
 }
 
-static void format_list(const void *field, struct cmn_buffer *ret)
+/* A path is absolute from now on, since the application may change its working directory. */
+static enum cmn_status parse(const struct setting *setting, const struct origin *origin, struct cc_config *config)
 {
-	char **list = *(char **const *)field;
+	void *field = (char *)config + setting->offset;
+	const char *text = origin->text;
+	char *copy = NULL;
+	enum cmn_status status;
 
-	for (size_t i = 0; list && list[i]; i++)
-		cmn_buffer_printf(ret, "%s%s", i ? ":" : "", list[i]);
+	switch (setting->type) {
+	case ON_OR_OFF:
+		return cmn_env_parse_bool(text, field);
+	case ANY_VALUE:
+		*(bool *)field = true;
+		return CMN_OK;
+	case SIZE:
+		return cmn_env_parse_size(text, field);
+	case BOUND:
+		return cmn_env_parse_bound(text, field);
+	case DAYS:
+		return cmn_env_parse_number(text, 0, MAX_DAYS, field);
+	case SECONDS:
+		return cmn_env_parse_number(text, 0, MAX_SECONDS, field);
+	case COMPRESSION:
+		return parse_compression(text, field);
+	case WORD:
+		return parse_word(setting->words, text, field);
+	case PATHS:
+		return parse_paths(text, !origin->file, field);
+	case PATH:
+		status = cc_path_absolute(text, strlen(text), !origin->file, &copy);
+		break;
+	default:
+		copy = strdup(text);
+		status = copy ? CMN_OK : CMN_ERR_NOMEM;
+	}
+	if (status == CMN_OK) {
+		free(*(char **)field);
+		*(char **)field = copy;
+	}
+	return status;
 }
 
-static void release_list(void *field)
+/* What parse understands; of a setting that files may have. */
+static void format(const struct setting *setting, const struct cc_config *config, struct cmn_buffer *ret)
 {
-	cmn_strings_free(*(char ***)field);
-}
-static const struct kind kind_path_list = { "absolute paths separated by colons", parse_path_list, format_list,
-				       release_list };
+	const void *field = (const char *)config + setting->offset;
+	const char *text;
+	char **list;
+	int level;
 
-#define SETTING(name, field, kind) { name, offsetof(struct cc_config, field), &kind_##kind, OF_PROGRAMS }
-#define SETTING_FOR_ALL(name, field, kind) { name, offsetof(struct cc_config, field), &kind_##kind, FOR_ALL }
-#define VARIABLE(name, field, kind) { name, offsetof(struct cc_config, field), &kind_##kind, VARIABLE_ALONE }
+	switch (setting->type) {
+	case ON_OR_OFF:
+		cmn_buffer_append_text(ret, *(const bool *)field ? "1" : "0");
+		break;
+	case BOUND:
+		format_bound(*(const uint64_t *)field, ret);
+		break;
+	case COMPRESSION:
+		level = *(const int *)field;
+		if (level == CC_COMPRESSION_AUTO || level == CC_COMPRESSION_NONE)
+			cmn_buffer_append_text(ret, level == CC_COMPRESSION_AUTO ? "auto" : "none");
+		else
+			cmn_buffer_printf(ret, "%d", level);
+		break;
+	case WORD:
+		cmn_buffer_append_text(ret, setting->words[*(const unsigned int *)field]);
+		break;
+	case TEXT:
+	case PATH:
+		text = *(const char *const *)field;
+		cmn_buffer_append_text(ret, text ? text : "");
+		break;
+	case PATHS:
+		list = *(char **const *)field;
+		for (size_t i = 0; list && list[i]; i++)
+			cmn_buffer_printf(ret, "%s%s", i ? ":" : "", list[i]);
+		break;
+	default:
+		cmn_buffer_printf(ret, "%" PRIu64, *(const uint64_t *)field);
+	}
+}
+
+/* What of each type is expected, for the complaint about a bad value; of words see there. */
+static const char *const expected[] = {
+	[ON_OR_OFF] = "0 or 1",
+	[ANY_VALUE] = "any value",
+	[SIZE] = "a size, such as 8Gi",
+	[BOUND] = "a size with its unit, such as 8Gi",
+	[DAYS] = "days, 0 to 36500",
+	[SECONDS] = "seconds, 0 to 86400",
+	[COMPRESSION] = "none, auto, or 1 to 9",
+	[TEXT] = "an address",
+	[PATH] = "an absolute path",
+	[PATHS] = "absolute paths separated by colons",
+};
+
+static const char *const capture_words[] = { "auto", "eager", "deferred", NULL };
+static const char *const log_words[] = { "none", "error", "warning", "info", "debug", NULL };
+static const char *const sharing_words[] = { "none", "group", "readers", NULL };
+static const char *const eviction_words[] = { "lru", "cost", "none", NULL };
+
+#define SETTING(name, field, type) { name, offsetof(struct cc_config, field), type, OF_PROGRAMS, NULL, NULL }
+#define SETTING_FOR_ALL(name, field, type) { name, offsetof(struct cc_config, field), type, FOR_ALL, NULL, NULL }
+#define VARIABLE(name, field, type) { name, offsetof(struct cc_config, field), type, VARIABLE_ALONE, NULL, NULL }
+#define WORDS(name, field, scope, words, expected) \
+	{ name, offsetof(struct cc_config, field), WORD, scope, expected, words }
 static const struct setting settings[] = {
-	SETTING_FOR_ALL("dir", dir, path),
-	SETTING("disable", disable, on_or_off),
-	SETTING_FOR_ALL("max_size", max_size, bound),
-	SETTING_FOR_ALL("threshold", threshold_days, days),
-	SETTING_FOR_ALL("eviction_order", eviction_order, eviction_order),
-	SETTING("compression", compression, compression),
-	SETTING("read_only", read_only, on_or_off),
-	SETTING_FOR_ALL("read_only_dirs", read_only_dirs, path_list),
-	SETTING_FOR_ALL("shared", sharing, sharing),
-	SETTING("capture", capture, capture),
-	SETTING("replay", replay, on_or_off),
-	SETTING("observe", observe, on_or_off),
-	SETTING("remember_failures", remember_failures, on_or_off),
-	SETTING("log", log_level, log_level),
-	SETTING("log_file", log_file, path),
-	SETTING("trace", trace, path),
-	SETTING_FOR_ALL("remote", remote, text),
-	SETTING_FOR_ALL("remote_key", remote_key, path),
-	SETTING_FOR_ALL("remote_trust", remote_trust, path_list),
-	SETTING_FOR_ALL("remote_secrets", remote_secrets, path),
-	SETTING_FOR_ALL("remote_helpers", remote_helpers, path_list),
-	VARIABLE("persistent", persistent, on_or_off),
-	VARIABLE("in_mem", in_mem, on_or_off),
-	VARIABLE("in_mem_eviction_threshold", in_mem_eviction_threshold, size),
-	VARIABLE("eviction_disable", eviction_disable, set),
-	VARIABLE("min_device_image_size", min_device_image_size, size),
-	VARIABLE("max_device_image_size", max_device_image_size, size),
-	VARIABLE("build_wait", build_wait, seconds),
+	SETTING_FOR_ALL("dir", dir, PATH),
+	SETTING("disable", disable, ON_OR_OFF),
+	SETTING_FOR_ALL("max_size", max_size, BOUND),
+	SETTING_FOR_ALL("threshold", threshold_days, DAYS),
+	WORDS("eviction_order", eviction_order, FOR_ALL, eviction_words, "lru, cost or none"),
+	SETTING("compression", compression, COMPRESSION),
+	SETTING("read_only", read_only, ON_OR_OFF),
+	SETTING_FOR_ALL("read_only_dirs", read_only_dirs, PATHS),
+	WORDS("shared", sharing, FOR_ALL, sharing_words, "none, group or readers"),
+	WORDS("capture", capture, OF_PROGRAMS, capture_words, "auto, eager or deferred"),
+	SETTING("replay", replay, ON_OR_OFF),
+	SETTING("observe", observe, ON_OR_OFF),
+	SETTING("remember_failures", remember_failures, ON_OR_OFF),
+	WORDS("log", log_level, OF_PROGRAMS, log_words, "none, error, warning, info or debug"),
+	SETTING("log_file", log_file, PATH),
+	SETTING("trace", trace, PATH),
+	SETTING_FOR_ALL("remote", remote, TEXT),
+	SETTING_FOR_ALL("remote_key", remote_key, PATH),
+	SETTING_FOR_ALL("remote_trust", remote_trust, PATHS),
+	SETTING_FOR_ALL("remote_secrets", remote_secrets, PATH),
+	SETTING_FOR_ALL("remote_helpers", remote_helpers, PATHS),
+	VARIABLE("persistent", persistent, ON_OR_OFF),
+	VARIABLE("in_mem", in_mem, ON_OR_OFF),
+	VARIABLE("in_mem_eviction_threshold", in_mem_eviction_threshold, SIZE),
+	VARIABLE("eviction_disable", eviction_disable, ANY_VALUE),
+	VARIABLE("min_device_image_size", min_device_image_size, SIZE),
+	VARIABLE("max_device_image_size", max_device_image_size, SIZE),
+	VARIABLE("build_wait", build_wait, SECONDS),
 };
 #define SETTING_COUNT (sizeof(settings) / sizeof(settings[0]))
+
+/* Cuts blanks at both ends, in place. */
+static char *trim(char *text)
+{
+	size_t len;
+
+	while (isspace((unsigned char)*text))
+		text++;
+	len = strlen(text);
+	while (len && isspace((unsigned char)text[len - 1]))
+		text[--len] = '\0';
+	return text;
+}
+
+/* A comment starts with '#' at the line's start or after a blank: paths may contain one. */
+static void cut_comment(char *line)
+{
+	for (char *at = line; *at; at++) {
+		if (*at == '#' && (at == line || isspace((unsigned char)at[-1]))) {
+			*at = '\0';
+			return;
+		}
+	}
+}
+
+/* The program of "[program NAME]"; NULL: it is something else. A name with a slash would never be one. */
+static char *section_program(char *text)
+{
+	static const char word[] = "program";
+	size_t len = strlen(text);
+	char *name;
+
+	if (text[len - 1] != ']' || strncmp(text + 1, word, sizeof(word) - 1) != 0 ||
+	    !isspace((unsigned char)text[sizeof(word)]))
+		return NULL;
+	text[len - 1] = '\0';
+	name = trim(text + sizeof(word));
+	if (*name && !strchr(name, '/'))
+		return name;
+	text[len - 1] = ']';	/* for the message, as far as it still is what it was */
+	return NULL;
+}
+
+void cc_config_line_split(char *line, struct cc_config_line *ret)
+{
+	char *equals, *name;
+
+	cut_comment(line);
+	name = trim(line);
+	*ret = (struct cc_config_line){ .kind = CC_CONFIG_LINE_EMPTY, .name = name };
+	if (!*name)
+		return;
+	if (*name == '[') {
+		char *program = section_program(name);
+
+		ret->kind = program ? CC_CONFIG_LINE_SECTION : CC_CONFIG_LINE_BAD_SECTION;
+		ret->name = program ? program : name;
+		return;
+	}
+	equals = strchr(name, '=');
+	ret->kind = equals ? CC_CONFIG_LINE_SETTING : CC_CONFIG_LINE_BAD;
+	if (!equals)
+		return;
+	*equals = '\0';
+	ret->name = trim(name);
+	ret->value = trim(equals + 1);
+}
+
+static const char *expected_of(const struct setting *setting)
+{
+	return setting->expected ? setting->expected : expected[setting->type];
+}
 
 static void variable_name(const char *name, char *ret, size_t size)
 {
@@ -507,13 +525,13 @@ static void complain(const struct cmn_log *log, const struct setting *setting,
 		cmn_log_write(log, CMN_LOG_ERROR,
 			      "%s:%u: %s: bad value \"%s\" (%s is expected); using the default",
 			      origin->file, origin->line, setting->name, origin->text,
-			      setting->kind->expected);
+			      expected_of(setting));
 		return;
 	}
 	variable_name(setting->name, name, sizeof(name));
 	cmn_log_write(log, CMN_LOG_ERROR,
 		      "%s: bad value \"%s\" (%s is expected); using the default", name,
-		      origin->text, setting->kind->expected);
+		      origin->text, expected_of(setting));
 }
 
 /* An origin whose text is not used, because it is empty or bad, becomes none. */
@@ -526,11 +544,11 @@ static enum cmn_status apply(const struct cmn_log *log, struct origin *origins,
 		enum cmn_status status;
 
 		/* An empty value asks for the default, but an empty list is a list. */
-		if (!origin->text || (!*origin->text && setting->kind != &kind_path_list)) {
+		if (!origin->text || (!*origin->text && setting->type != PATHS)) {
 			origin->text = NULL;
 			continue;
 		}
-		status = setting->kind->parse(origin, (char *)config + setting->offset);
+		status = parse(setting, origin, config);
 		if (status == CMN_ERR_NOMEM)
 			return status;
 		if (status != CMN_OK) {
@@ -616,7 +634,6 @@ static enum cmn_status find_sources(const struct cmn_log *log, const char *syste
 static enum cmn_status load(const struct cmn_log *log, const char *system_file, const char *program,
 			    struct sources *sources, struct cc_config *ret)
 {
-	static const struct origin usual_dirs = { READ_ONLY_DIRS, "", 0, false };
 	const char *built_for;
 	struct cc_config config = {
 		.persistent = true,
@@ -641,7 +658,7 @@ static enum cmn_status load(const struct cmn_log *log, const char *system_file, 
 	/* A worker of ckcache replay stores as the program would. */
 	if (!program)
 		program = built_for && *built_for ? built_for : cc_path_program();
-	status = parse_path_list(&usual_dirs, &config.read_only_dirs);
+	status = parse_paths(READ_ONLY_DIRS, false, &config.read_only_dirs);
 	if (status == CMN_OK)
 		status = find_sources(log, system_file, program, sources);
 	if (status == CMN_OK)
@@ -694,7 +711,7 @@ static enum cmn_status describe(size_t i, const struct sources *sources,
 		ret->place = origin->file == sources->user_file ? CC_CONFIG_USER : CC_CONFIG_SYSTEM;
 	ret->line = origin->text ? origin->line : 0;
 	ret->of_program = origin->text && origin->of_program;
-	settings[i].kind->format((const char *)config + settings[i].offset, &text);
+	format(&settings[i], config, &text);
 	ret->text = cmn_buffer_take_string(&text);
 	return ret->text ? CMN_OK : CMN_ERR_NOMEM;
 }
@@ -740,11 +757,11 @@ enum cmn_status cc_config_check(const char *name, const char *value, bool of_pro
 
 	if (i == SETTING_COUNT)
 		return CMN_MISS;
-	*ret = (struct cc_config_rule){ settings[i].name, settings[i].kind->expected };
+	*ret = (struct cc_config_rule){ settings[i].name, expected_of(&settings[i]) };
 	if (of_program && settings[i].scope == FOR_ALL)
 		return CMN_ERR_ACCESS;
 	if (*value)
-		status = settings[i].kind->parse(&origin, (char *)&config + settings[i].offset);
+		status = parse(&settings[i], &origin, &config);
 	cc_config_release(&config);
 	return status;
 }
@@ -764,8 +781,12 @@ bool cc_config_knows(const char *variable)
 void cc_config_release(struct cc_config *config)
 {
 	for (size_t i = 0; i < SETTING_COUNT; i++) {
-		if (settings[i].kind->release)
-			settings[i].kind->release((char *)config + settings[i].offset);
+		void *field = (char *)config + settings[i].offset;
+
+		if (settings[i].type == TEXT || settings[i].type == PATH)
+			free(*(char **)field);
+		else if (settings[i].type == PATHS)
+			cmn_strings_free(*(char ***)field);
 	}
 	free(config->dir_problem);
 	free(config->built_for);

@@ -3,7 +3,7 @@
  * config: every setting of the cache, read once. A variable CKCACHE_X wins
  * over key x of $XDG_CONFIG_HOME/ckcache/ckcache.conf (else
  * $HOME/.config/ckcache/ckcache.conf), which wins over /etc/ckcache.conf. In a
- * file (config_line.h), what stands in the section of this program wins over what
+ * file (its grammar is below), what stands in the section of this program wins over what
  * is for all; the program's name is cc_path_program's (path.h).
  * A bad value is named once through the log and the default is used.
  * Some are variables alone, which no file and no list has (docs/FOUNDING.md).
@@ -139,5 +139,30 @@ CMN_CHECKED enum cmn_status cc_config_check(const char *name, const char *value,
 					    struct cc_config_rule *ret);
 /* Whether an environment variable of that name is a setting, or one that is a variable alone. */
 bool cc_config_knows(const char *variable);
+
+/*
+ * The grammar of a settings file, line by line, which knows no setting:
+ *
+ *   line    = [ section | setting ] [ comment ]
+ *   section = "[program " NAME "]"     what follows, up to the next section, is for that program
+ *   setting = NAME "=" VALUE           blanks around NAME and VALUE are not part of them
+ *   comment = "#", at the line's start or after a blank, and the rest of the line
+ */
+enum cc_config_line_kind {
+	CC_CONFIG_LINE_EMPTY,
+	CC_CONFIG_LINE_SETTING,
+	CC_CONFIG_LINE_SECTION,
+	CC_CONFIG_LINE_BAD_SECTION,	/* begins as one */
+	CC_CONFIG_LINE_BAD,
+};
+
+struct cc_config_line {
+	enum cc_config_line_kind kind;
+	char *name;	/* of the setting, or of the section's program; of a bad line all of it */
+	char *value;	/* of a setting, else NULL */
+};
+
+/* Splits a line without its end, in place: *ret points into it. */
+void cc_config_line_split(char *line, struct cc_config_line *ret);
 
 #endif

@@ -9,7 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cachecore/disk/codec.h"
 #include "cachecore/disk/compression.h"
 
 /* The last byte is a control character, so that a text-mode transfer shows as damage. */
@@ -87,11 +86,6 @@ void cc_entry_add(struct cc_entry *entry, uint32_t tag, uint32_t index, const vo
 		memcpy(room, data, len);
 }
 
-void cc_entry_fail(struct cc_entry *entry)
-{
-	entry->bytes.failed = true;
-}
-
 enum cmn_status cc_entry_finish(struct cc_entry *entry, struct cc_manifest *manifest)
 {
 	enum cmn_status status = CMN_OK;
@@ -107,31 +101,11 @@ enum cmn_status cc_entry_finish(struct cc_entry *entry, struct cc_manifest *mani
 	return status;
 }
 
-bool cc_entry_in_memory_only(const struct cc_entry *entry)
-{
-	return entry->in_memory_only;
-}
-
 void cc_entry_set_failed(struct cc_entry *entry, bool in_memory_only, uint64_t began_ns)
 {
 	entry->failed = true;
 	entry->began_ns = began_ns;
 	entry->in_memory_only = in_memory_only;
-}
-
-bool cc_entry_failed(const struct cc_entry *entry)
-{
-	return entry->failed;
-}
-
-void cc_entry_set_witness(struct cc_entry *entry, uint64_t run)
-{
-	entry->witnesses = (struct cc_witnesses){ run, run };
-}
-
-bool cc_entry_is_confirmed(const struct cc_entry *entry)
-{
-	return entry->witnesses.former != entry->witnesses.last;
 }
 
 /* What a failure's fields are but for the witnesses, which are the last. */
@@ -164,31 +138,6 @@ bool cc_entry_confirm(const struct cc_entry *entry, const struct cc_entry *forme
 	return true;
 }
 
-void cc_entry_set_remote(struct cc_entry *entry)
-{
-	entry->remote = true;
-}
-
-bool cc_entry_is_remote(const struct cc_entry *entry)
-{
-	return entry->remote;
-}
-
-void cc_entry_set_claimed(struct cc_entry *entry)
-{
-	entry->claimed = true;
-}
-
-bool cc_entry_is_claimed(const struct cc_entry *entry)
-{
-	return entry->claimed;
-}
-
-void cc_entry_set_load_rate(struct cc_entry *entry, unsigned int ns_per_byte)
-{
-	entry->load_rate = ns_per_byte;
-}
-
 struct cc_entry *cc_entry_copy_small(struct cc_entry *entry)
 {
 	struct cmn_reader reader = cmn_reader_of(cc_entry_payload(entry));
@@ -214,12 +163,6 @@ void cc_entry_free(struct cc_entry *entry)
 	cc_manifest_free(entry->manifest);
 	cmn_buffer_release(&entry->bytes);
 	free(entry);
-}
-
-bool cc_entry_find(const struct cc_entry *entry, uint32_t tag, uint32_t index,
-		   struct cmn_view *ret)
-{
-	return cc_fields_find(cc_entry_payload(entry), tag, index, ret);
 }
 
 /* What a file's header says of it: of the header before the hash, and of the rest of the file. */

@@ -61,7 +61,7 @@ struct cc_witnesses {
 	uint64_t former, last;
 };
 
-/* Only entry.c writes to it. */
+/* Only entry.c writes to it, and the first owner to its last members. */
 struct cc_entry {
 	atomic_uint refs;
 	struct cmn_buffer bytes;
@@ -71,11 +71,12 @@ struct cc_entry {
 	unsigned int load_rate;
 	struct cc_manifest *manifest;
 	bool too_large;
-	bool in_memory_only;
-	bool failed;
+	bool in_memory_only;	/* for this process alone */
+	bool failed;		/* it tells how a build failed, and is no result */
 	uint64_t began_ns;	/* of a failure: when its build began (monotonic); of one that was read: 0 */
-	struct cc_witnesses witnesses;
-	bool remote, claimed;
+	struct cc_witnesses witnesses;	/* of a failure: who saw it */
+	bool remote;		/* it came from the remote tier, and need not be uploaded */
+	bool claimed;		/* other machines wait for it until it is uploaded */
 };
 
 /*
@@ -94,7 +95,11 @@ void cc_entry_add(struct cc_entry *entry, uint32_t tag, uint32_t index, const vo
 /* Room of len bytes for the caller to fill before finish; NULL: out of memory (shows in finish too). Valid until the next add. */
 void *cc_entry_add_room(struct cc_entry *entry, uint32_t tag, uint32_t index, size_t len);
 /* Something could not be added for lack of memory: cc_entry_finish will fail. */
-void cc_entry_fail(struct cc_entry *entry);
+static inline void cc_entry_fail(struct cc_entry *entry)
+{
+	entry->bytes.failed = true;
+}
+
 /*
  * Takes the manifest (may be NULL) and freezes the entry. On failure the caller still owns the
  * entry, not the manifest. CMN_ERR_NOMEM, CMN_ERR_TOO_LARGE (over CC_ENTRY_MAX_PAYLOAD).
@@ -106,29 +111,26 @@ CMN_CHECKED enum cmn_status cc_entry_finish(struct cc_entry *entry, struct cc_ma
  * in_memory_only: for this process alone.
  */
 void cc_entry_set_failed(struct cc_entry *entry, bool in_memory_only, uint64_t began_ns);
-bool cc_entry_failed(const struct cc_entry *entry);
-bool cc_entry_in_memory_only(const struct cc_entry *entry);
-/* By its first owner, before it is written: which process saw it fail. */
-void cc_entry_set_witness(struct cc_entry *entry, uint64_t run);
-/* Of one that was read: whether two processes saw the same. */
-bool cc_entry_is_confirmed(const struct cc_entry *entry);
+/* Of a failure that was read: whether two processes saw the same. */
+static inline bool cc_entry_is_confirmed(const struct cc_entry *entry)
+{
+	return entry->witnesses.former != entry->witnesses.last;
+}
+
 /* What former, which was read and tells of the same failure, depends on becomes what entry does. false: it does not. */
 bool cc_entry_take_manifest(struct cc_entry *entry, struct cc_entry *former);
 /* The witnesses of entry, which was just built, where former, which was read, tells of the same failure. false: it does not. */
 bool cc_entry_confirm(const struct cc_entry *entry, const struct cc_entry *former, struct cc_witnesses *ret);
-/* By its first owner: it came from the remote tier, and need not be uploaded. */
-void cc_entry_set_remote(struct cc_entry *entry);
-bool cc_entry_is_remote(const struct cc_entry *entry);
-/* By its first owner: other machines wait for it until it is uploaded. */
-void cc_entry_set_claimed(struct cc_entry *entry);
-bool cc_entry_is_claimed(const struct cc_entry *entry);
 
 /*
  * While building: the least time that the driver is known to need to load the
  * images, in nanoseconds per byte, for compression; 0 (the default): not known.
  * It is not stored: an entry that is read from disk has 0.
  */
-void cc_entry_set_load_rate(struct cc_entry *entry, unsigned int ns_per_byte);
+static inline void cc_entry_set_load_rate(struct cc_entry *entry, unsigned int ns_per_byte)
+{
+	entry->load_rate = ns_per_byte;
+}
 
 static inline struct cc_entry *cc_entry_ref(struct cc_entry *entry)
 {
@@ -159,10 +161,6 @@ static inline void cc_entry_unref(struct cc_entry *entry)	/* NULL is fine */
 		cc_entry_free(entry);
 }
 
-/* false: there is none. The view lives as long as the entry. */
-bool cc_entry_find(const struct cc_entry *entry, uint32_t tag, uint32_t index,
-		   struct cmn_view *ret);
-
 static inline uint64_t cc_entry_build_ns(const struct cc_entry *entry)	/* what the driver took */
 {
 	return entry->build_ns;
@@ -190,6 +188,13 @@ static inline struct cmn_view cc_entry_payload(const struct cc_entry *entry)
 		return (struct cmn_view){ NULL, 0 };
 	return (struct cmn_view){ entry->bytes.data + entry->payload_at,
 				  cc_entry_payload_size(entry) };
+}
+
+/* false: there is none. The view lives as long as the entry. */
+static inline bool cc_entry_find(const struct cc_entry *entry, uint32_t tag, uint32_t index,
+				 struct cmn_view *ret)
+{
+	return cc_fields_find(cc_entry_payload(entry), tag, index, ret);
 }
 
 /*

@@ -11,11 +11,6 @@
 /* A larger buffer is not kept: nobody should pay for one huge source for ever. */
 #define KEPT_MAX ((size_t)1 << 20)
 
-struct cmn_view cmn_view_of(const char *text)
-{
-	return (struct cmn_view){ text, text ? strlen(text) : 0 };
-}
-
 void cmn_hex(const void *bytes, size_t len, char *ret)
 {
 	static const char digits[] = "0123456789abcdef";

@@ -24,7 +24,10 @@ struct cmn_view {
 	size_t len;
 };
 
-struct cmn_view cmn_view_of(const char *text);	/* without the terminator; NULL is empty */
+static inline struct cmn_view cmn_view_of(const char *text)	/* without the terminator; NULL is empty */
+{
+	return (struct cmn_view){ text, text ? strlen(text) : 0 };
+}
 
 static inline bool cmn_view_equal(struct cmn_view a, struct cmn_view b)
 {

@@ -14,9 +14,7 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-
-/* Read at once: as many variables, and so much of each. Most environments and values are smaller. */
-enum { BATCH = 128, PIECE = 192, PAGE = 4096, MAX_COPIES = 8 };
+enum { BATCH = 128, PAGE = 4096, MAX_COPIES = 8 };	/* of pointers that are read at once; of tries */
 #define MAX_STACK ((uintptr_t)8 << 20)	/* of arguments and variables, by exec(2) */
 #define MAX_VARIABLES ((size_t)1 << 20)
 
@@ -31,23 +29,10 @@ extern void *__libc_stack_end __attribute__((weak));
  */
 struct reader {
 	uintptr_t start, end;		/* of what stays */
-	struct iovec from[BATCH];
 	char *variables[BATCH];
-	char bytes[BATCH * PIECE];
 	bool asked, filtered;		/* whether system calls are filtered */
 	int fd;				/* of the process's memory; -1: not open */
-	char page[PAGE];		/* the one that was read last */
-	uintptr_t page_at;		/* 0: none */
 };
-
-static void find_what_stays(struct reader *reader)
-{
-	uintptr_t end = (uintptr_t)getauxval(AT_EXECFN);	/* stands after them */
-	uintptr_t start = &__libc_stack_end ? (uintptr_t)__libc_stack_end : end;
-
-	reader->end = end;
-	reader->start = start < end && end - start <= MAX_STACK ? start : end;
-}
 
 static bool stays(const struct reader *reader, const void *at)
 {
@@ -59,120 +44,56 @@ static size_t left_in_page(const void *at)
 	return PAGE - (uintptr_t)at % PAGE;
 }
 
-/* As every program may read files. Neighbours lie in one page. */
-static bool read_by_file(struct reader *reader, const struct iovec *from, size_t count, char *to)
+/* What lies in one page. */
+static bool read_piece(struct reader *reader, const void *from, size_t len, void *to)
 {
-	if (reader->fd < 0)
-		reader->fd = open("/proc/self/mem", O_RDONLY | O_CLOEXEC);
-	for (size_t i = 0; i < count; to += from[i++].iov_len) {
-		uintptr_t at = (uintptr_t)from[i].iov_base, page = at - at % PAGE;
+	const struct iovec theirs = { (void *)(uintptr_t)from, len }, own = { to, len };
 
-		if (reader->page_at != page &&
-		    pread(reader->fd, reader->page, PAGE, (off_t)page) != PAGE) {
-			reader->page_at = 0;
-			return false;
-		}
-		reader->page_at = page;
-		memcpy(to, reader->page + at % PAGE, from[i].iov_len);
-	}
-	return true;
-}
-
-/* No piece goes beyond its page. */
-static bool read_pieces(struct reader *reader, const struct iovec *from, size_t count, void *to)
-{
-	struct iovec all = { .iov_base = to };
-
-	for (size_t i = 0; i < count; i++)
-		all.iov_len += from[i].iov_len;
-	if (!all.iov_len)
-		return true;
 	/* A filter of system calls may kill who makes a rare one. */
 	if (!reader->asked)
 		reader->filtered = prctl(PR_GET_SECCOMP) != 0;
 	reader->asked = true;
-	if (reader->filtered)
-		return read_by_file(reader, from, count, to);
-	return process_vm_readv(getpid(), &all, 1, from, count, 0) == (ssize_t)all.iov_len ||
-	       (errno == ENOSYS && read_by_file(reader, from, count, to));
+	if (!reader->filtered && process_vm_readv(getpid(), &own, 1, &theirs, 1, 0) == (ssize_t)len)
+		return true;
+	if (!reader->filtered && errno != ENOSYS)
+		return false;
+	/* As every program may read files. */
+	if (reader->fd < 0)
+		reader->fd = open("/proc/self/mem", O_RDONLY | O_CLOEXEC);
+	return pread(reader->fd, to, len, (off_t)(uintptr_t)from) == (ssize_t)len;
 }
 
-/* The next pointers of the array. */
+/* The next pointers of an array that does not stay, up to its end. */
 static bool read_array(struct reader *reader, char **array)
 {
-	size_t size = sizeof(reader->variables), first = left_in_page(array);
+	size_t count = left_in_page(array) / sizeof(*array);
 
-	if (stays(reader, array)) {
-		for (size_t i = 0; i < BATCH; i++) {
-			reader->variables[i] = stays(reader, array + i) ?
-				__atomic_load_n(array + i, __ATOMIC_ACQUIRE) : NULL;
-			if (!reader->variables[i])
-				return true;
-		}
-		return true;
-	}
-	first = first < size ? first : size;
-	reader->from[0] = (struct iovec){ array, first };
-	reader->from[1] = (struct iovec){ (char *)array + first, size - first };
-	if (read_pieces(reader, reader->from, size > first ? 2 : 1, reader->variables))
-		return true;
-	/* It may end before a page that is not there. */
-	if (!read_pieces(reader, reader->from, 1, reader->variables))
+	count = count < BATCH ? count : BATCH;
+	if (!read_piece(reader, array, count * sizeof(*array), reader->variables))
 		return false;
-	for (size_t i = 0; i < first / sizeof(*array); i++) {
+	/* It may end before a page that is not there. */
+	for (size_t i = 0; i < count; i++) {
 		if (!reader->variables[i])
 			return true;
 	}
-	return false;
+	return count == BATCH || read_piece(reader, array + count, (BATCH - count) * sizeof(*array),
+					    reader->variables + count);
 }
 
-/* A text from here on, page by page. */
-static bool append_rest(struct reader *reader, const char *from, struct cmn_buffer *ret)
+/* A text that does not stay, page by page. */
+static bool append_read(struct reader *reader, const char *from, struct cmn_buffer *ret)
 {
 	const char *end = NULL;
 
 	while (!end && !ret->failed) {
-		struct iovec piece = { (void *)(uintptr_t)from, left_in_page(from) };
+		size_t len = left_in_page(from);
 
 		if (ret->len > MAX_STACK || !cmn_buffer_reserve(ret, PAGE) ||
-		    !read_pieces(reader, &piece, 1, ret->data + ret->len))
+		    !read_piece(reader, from, len, ret->data + ret->len))
 			return false;
-		end = memchr(ret->data + ret->len, '\0', piece.iov_len);
-		ret->len += end ? (size_t)(end - (const char *)ret->data) + 1 - ret->len : piece.iov_len;
-		from += piece.iov_len;
-	}
-	return true;
-}
-
-/* So many variables of the batch. */
-static bool append_batch(struct reader *reader, size_t count, struct cmn_buffer *ret)
-{
-	const char *at = reader->bytes, *end;
-	size_t pieces = 0, piece = 0, len;
-
-	for (size_t i = 0; i < count; i++) {
-		char *from = reader->variables[i];
-
-		len = left_in_page(from);
-		if (!stays(reader, from))
-			reader->from[pieces++] = (struct iovec){ from, len < PIECE ? len : PIECE };
-	}
-	if (!read_pieces(reader, reader->from, pieces, reader->bytes))
-		return false;
-	for (size_t i = 0; i < count; i++) {
-		const char *from = reader->variables[i];
-
-		if (stays(reader, from)) {
-			cmn_buffer_append(ret, from, strnlen(from, reader->end - (uintptr_t)from));
-			cmn_buffer_append_u8(ret, '\0');
-			continue;
-		}
-		len = reader->from[piece++].iov_len;
-		end = memchr(at, '\0', len);
-		cmn_buffer_append(ret, at, end ? (size_t)(end - at) + 1 : len);
-		if (!end && !append_rest(reader, from + len, ret))
-			return false;
-		at += len;
+		end = memchr(ret->data + ret->len, '\0', len);
+		ret->len += end ? (size_t)(end - (const char *)ret->data) + 1 - ret->len : len;
+		from += len;
 	}
 	return true;
 }
@@ -181,16 +102,26 @@ static bool append_batch(struct reader *reader, size_t count, struct cmn_buffer 
 static bool copy_all(struct reader *reader, struct cmn_buffer *ret)
 {
 	char **array = __atomic_load_n(&environ, __ATOMIC_ACQUIRE);
-	size_t count = array ? BATCH : 0;
+	bool array_stays = stays(reader, array);
 
-	memset(reader->variables, 0, sizeof(reader->variables));
-	for (char **at = array; count == BATCH; at += BATCH) {
-		if (!read_array(reader, at))
+	for (size_t i = 0; array; i++) {
+		const char *text = NULL;
+
+		if (!array_stays) {
+			if (i > MAX_VARIABLES || (i % BATCH == 0 && !read_array(reader, array + i)))
+				return false;
+			text = reader->variables[i % BATCH];
+		} else if (stays(reader, array + i)) {
+			text = __atomic_load_n(array + i, __ATOMIC_ACQUIRE);
+		}
+		if (!text)
+			break;
+		if (stays(reader, text)) {
+			cmn_buffer_append(ret, text, strnlen(text, reader->end - (uintptr_t)text));
+			cmn_buffer_append_u8(ret, '\0');
+		} else if (!append_read(reader, text, ret)) {
 			return false;
-		for (count = 0; count < BATCH && reader->variables[count];)
-			count++;
-		if ((size_t)(at - array) > MAX_VARIABLES || !append_batch(reader, count, ret))
-			return false;
+		}
 	}
 	/* An array that was replaced may have been another thing's memory by then. */
 	return __atomic_load_n(&environ, __ATOMIC_ACQUIRE) == array;
@@ -198,22 +129,18 @@ static bool copy_all(struct reader *reader, struct cmn_buffer *ret)
 
 enum cmn_status cmn_env_copy(struct cmn_buffer *ret)
 {
-	struct reader *reader = malloc(sizeof(*reader));
+	uintptr_t end = (uintptr_t)getauxval(AT_EXECFN);	/* stands after them */
+	uintptr_t start = &__libc_stack_end ? (uintptr_t)__libc_stack_end : end;
+	struct reader reader = { .end = end, .fd = -1 };
 	bool copied = false;
 
-	if (!reader)
-		return CMN_ERR_NOMEM;
-	find_what_stays(reader);
-	reader->asked = false;
-	reader->fd = -1;
+	reader.start = start < end && end - start <= MAX_STACK ? start : end;
 	for (int i = 0; i < MAX_COPIES && !copied && !ret->failed; i++) {
 		ret->len = 0;
-		reader->page_at = 0;
-		copied = copy_all(reader, ret);
+		copied = copy_all(&reader, ret);
 	}
-	if (reader->fd >= 0)
-		(void)close(reader->fd);	/* only read */
-	free(reader);
+	if (reader.fd >= 0)
+		(void)close(reader.fd);	/* only read */
 	return ret->failed ? CMN_ERR_NOMEM : copied ? CMN_OK : CMN_BUSY;
 }
 

@@ -48,11 +48,6 @@ bool cmn_file_is_of_own_group(gid_t group)
 	return false;
 }
 
-uint64_t cmn_file_blocks(const struct stat *info)
-{
-	return info->st_blocks > 0 ? (uint64_t)info->st_blocks * 512 : 0;
-}
-
 enum cmn_status cmn_file_read_open(int fd, size_t max_len, enum cmn_file_trust trust,
 				   const struct cmn_room *room, struct cmn_buffer *buf, struct stat *ret_info)
 {
@@ -502,12 +497,6 @@ static int make_temporary(int dir_fd, char ret_name[64])
 						     CMN_FILE_ANY, NULL));
 }
 
-static uint64_t modified_ns(const struct stat *info)
-{
-	return info->st_mtim.tv_sec < 0 ? 0 : (uint64_t)info->st_mtim.tv_sec * UINT64_C(1000000000) +
-					      (uint64_t)info->st_mtim.tv_nsec;
-}
-
 uint64_t cmn_file_clock(int dir_fd)
 {
 	struct stat info;
@@ -521,7 +510,7 @@ uint64_t cmn_file_clock(int dir_fd)
 	if (fd < 0)
 		return 0;
 	if (fstat(fd, &info) == 0)
-		ns = modified_ns(&info);
+		ns = cmn_file_ns(info.st_mtim);
 	(void)close(fd);	/* nothing was written */
 	if (*name)
 		(void)unlinkat(dir_fd, name, 0);	/* else it is swept */
@@ -530,7 +519,7 @@ uint64_t cmn_file_clock(int dir_fd)
 
 bool cmn_file_is_older(int dir_fd, const struct stat *info, uint64_t age_ns)
 {
-	const uint64_t end = modified_ns(info) + age_ns;
+	const uint64_t end = cmn_file_ns(info->st_mtim) + age_ns;
 
 	return end < cmn_clock_realtime() && end < cmn_file_clock(dir_fd);
 }

@@ -84,7 +84,16 @@ static inline bool cmn_file_trusted(const struct stat *info, enum cmn_file_trust
 }
 
 /* How many bytes the blocks of the file take on disk. */
-uint64_t cmn_file_blocks(const struct stat *info);
+static inline uint64_t cmn_file_blocks(const struct stat *info)
+{
+	return info->st_blocks > 0 ? (uint64_t)info->st_blocks * 512 : 0;
+}
+
+/* A file's time in nanoseconds since the epoch; 0: before it. */
+static inline uint64_t cmn_file_ns(struct timespec time)
+{
+	return time.tv_sec < 0 ? 0 : (uint64_t)time.tv_sec * UINT64_C(1000000000) + (uint64_t)time.tv_nsec;
+}
 
 /*
  * Like write and pwrite, but they fail where those would end the process with SIGXFSZ (a file may

@@ -29,11 +29,6 @@ struct cmn_hash cmn_hash_of(const void *data, size_t len)
 	return hash;
 }
 
-void cmn_hash_hex(const struct cmn_hash *hash, char ret_text[CMN_HASH_HEX_SIZE])
-{
-	cmn_hex(hash->bytes, CMN_HASH_SIZE, ret_text);
-}
-
 bool cmn_hash_is_hex(const char *text)
 {
 	return strspn(text, "0123456789abcdef") == CMN_HASH_HEX_SIZE - 1 && !text[CMN_HASH_HEX_SIZE - 1];

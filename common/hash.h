@@ -23,7 +23,11 @@ struct cmn_hash {
 };
 
 struct cmn_hash cmn_hash_of(const void *data, size_t len);
-void cmn_hash_hex(const struct cmn_hash *hash, char ret_text[CMN_HASH_HEX_SIZE]);
+static inline void cmn_hash_hex(const struct cmn_hash *hash, char ret_text[CMN_HASH_HEX_SIZE])
+{
+	cmn_hex(hash->bytes, CMN_HASH_SIZE, ret_text);
+}
+
 /* Whether a text is one of these. */
 bool cmn_hash_is_hex(const char *text);
 

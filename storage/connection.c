@@ -3,7 +3,7 @@
  * connection: the protocol. Lengths that a client states are never believed:
  * memory grows with the bytes that arrive.
  */
-#include "storage/connection.h"
+#include "storage/service.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -15,7 +15,6 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-#include "storage/storage_key.h"
 
 #define CHUNK ((size_t)64 * 1024)	/* by which a value's memory begins to grow */
 

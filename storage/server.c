@@ -26,7 +26,6 @@
 #include "common/file.h"
 #include "common/printable.h"
 #include "common/spawn.h"
-#include "storage/connection.h"
 #include "storage/service.h"
 
 #define MAX_CLIENTS 512		/* each has a thread and a descriptor */

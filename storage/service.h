@@ -54,6 +54,13 @@ bool storage_service_is_down(struct storage_service *service, struct storage_err
 /* Does a request; STORAGE_OK, STORAGE_NOOP, or STORAGE_ERR. */
 enum storage_result storage_service_do(struct storage_service *service,
 				       struct storage_request *request);
+/* connection.c: one client's requests and their answers, on a thread of its own. */
+struct storage_connection;
+/* Takes the socket once it serves. NULL: out of memory. Before that, free() drops it. */
+struct storage_connection *storage_connection_new(struct storage_service *service, int fd);
+/* A thread's function: serves until the client leaves, then closes and frees all. */
+void *storage_connection_serve(void *connection);
+
 /* A client was active. */
 void storage_service_touch(struct storage_service *service);
 /* The number-th line about this helper, for people; false: there is none. */

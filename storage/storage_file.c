@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * storage_file: values as files of a directory that several nodes share, over NFS, Lustre,
- * CephFS, or alike. A value is <directory>/<2 hex digits>/<rest> (storage_key.h), a claim
+ * CephFS, or alike. A value is <directory>/<2 hex digits>/<rest> (backend.h), a claim
  * the same name with ".claim". Relies on this, and on no more:
  *
  *  - rename in one directory is atomic: whoever opens the name gets the whole old
@@ -37,7 +37,6 @@
 #include "common/clock.h"
 #include "common/env.h"
 #include "common/file.h"
-#include "storage/storage_key.h"
 #include "storage/server.h"
 
 #define TEMPORARY_PREFIX ".tmp-"
@@ -408,12 +407,6 @@ struct claim {
 	ino_t file;
 };
 
-static uint64_t time_of(const struct stat *info)
-{
-	return info->st_mtim.tv_sec < 0 ? 0 : (uint64_t)info->st_mtim.tv_sec * NANOSECONDS +
-						      (uint64_t)info->st_mtim.tv_nsec;
-}
-
 /* default_ttl: of one whose writer has not come to write it, or died there. */
 static int read_claim(const struct directory *directory, const struct place *place,
 		      const char *name, uint64_t default_ttl, struct claim *ret)
@@ -425,7 +418,7 @@ static int read_claim(const struct directory *directory, const struct place *pla
 
 	if (problem)
 		return problem;
-	*ret = (struct claim){ .ttl_ns = default_ttl, .made_ns = time_of(&info), .file = info.st_ino };
+	*ret = (struct claim){ .ttl_ns = default_ttl, .made_ns = cmn_file_ns(info.st_mtim), .file = info.st_ino };
 	if (info.st_size <= MAX_CLAIM)
 		problem = read_file(fd, &info, &text);
 	else
@@ -471,7 +464,7 @@ static bool move_aside(struct directory *directory, const struct place *place, c
 
 	if (fstatat(place->fd, name, &info, AT_SYMLINK_NOFOLLOW) < 0)
 		return errno == ENOENT;
-	if (info.st_ino != old->file || time_of(&info) != old->made_ns)
+	if (info.st_ino != old->file || cmn_file_ns(info.st_mtim) != old->made_ns)
 		return false;
 	make_temporary_name(directory, aside);
 	if (renameat(place->fd, name, place->fd, aside) < 0)

@@ -2,7 +2,7 @@
 /*
  * storage_http: values on an HTTP server that has GET, HEAD, PUT and DELETE, through
  * libcurl. A value's URL is the storage's URL, a slash, and the key: as
- * "ab/cdef01" (storage_key.h), or with layout=flat as "abcdef01". No claims: HTTP servers
+ * "ab/cdef01" (backend.h), or with layout=flat as "abcdef01". No claims: HTTP servers
  * do not agree on how one request of many may be the only one to succeed.
  *
  * A value counts only if its end is known: from its length, from chunks, or from
@@ -22,7 +22,6 @@
 #include <strings.h>
 
 #include "common/clock.h"
-#include "storage/storage_key.h"
 #include "storage/server.h"
 
 #define MAX_REDIRECTS 3

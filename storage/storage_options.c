@@ -9,6 +9,7 @@
 
 #include "common/bytes.h"
 #include "common/env.h"
+#include "storage/backend.h"
 
 #define MAX_ATTRIBUTES 1000
 /*

@@ -13,7 +13,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "storage/error.h"
+struct storage_error;
 
 /* Of scheme:[//[user[:password]@]host[:port]]path[?query]. Nothing is NULL but where it says so. */
 struct storage_url {

@@ -22,7 +22,6 @@
 
 #include "common/clock.h"
 #include "common/env.h"
-#include "storage/storage_key.h"
 #ifdef STORAGE_REDIS_TLS
 #include "storage/redis_tls.h"
 #endif

@@ -1,12 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* api_program_key: lengths first, so that no two keys run together; then the bytes. */
-#include "cachecore/api/program_key.h"
+#include "cachecore/api/api_internal.h"
 
-#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include "cachecore/api/api_internal.h"
 
 #define PROGRAM_HEAD (4 * sizeof(uint64_t))
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * level: one disk level (opening, look-up, storing), and which one is in use. A new
- * one is opened before the lock is taken: if the settings that it was opened
+ * level: one disk level: opening, look-up, and what is written after a build, each step as far as
+ * it can be done; how long that may take is computed here. And which level is in use. A new one is opened before the lock is taken: if the settings that it was opened
  * for are not the ones found then, another thread was faster, and this one
  * starts again from those. The old one stays in the list until the last thread
  * has left it, so that a fork reaches it too.
@@ -9,21 +9,40 @@
 #include "cachecore/disk/level.h"
 
 #include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/auxv.h>
+#include <sys/resource.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
 
 #include <utlist.h>
 
 #include "cachecore/disk/nonce.h"
 #include "cachecore/disk/path.h"
+#include "cachecore/disk/root.h"
+#include "cachecore/disk/space/evict.h"
 #include "cachecore/disk/store.h"
-#include "cachecore/disk/writer/writer.h"
-#include "cachecore/record/event_text.h"
+#include "cachecore/disk/writer/background.h"
+#include "cachecore/disk/writer/recipes.h"
 #include "cachecore/record/recorder.h"
+#include "cachecore/remote/remote.h"
+#include "common/clock.h"
 #include "common/mutex.h"
 
 #define NS_PER_S UINT64_C(1000000000)
+#define NS_PER_MS UINT64_C(1000000)
+/* Of the compile time that the caller has just waited for. */
+#define EVICT_SHARE 20
+#define EVICT_LEAST_NS (5 * NS_PER_MS)
+#define EVICT_MOST_NS (250 * NS_PER_MS)
+#define LOCK_SHARE 8
+#define LOCK_LEAST_NS (250 * NS_PER_MS)	/* many processes that store at once on a busy machine */
+#define LOCK_MOST_NS (1000 * NS_PER_MS)
+/* What is noted of one build stays together, however small the root may be. */
+#define TRIM_PAUSE_NS (1000 * NS_PER_MS)
 
 /* What all levels of a process share; borrowed by each. */
 struct cc_level_shared {
@@ -38,7 +57,10 @@ struct cc_level {
 	struct cc_level_shared *around;
 	struct cc_config config;	/* but for dir and max_size, the surroundings' */
 	struct cc_store *store;
-	struct cc_writer *writer;	/* NULL: nothing is written */
+	bool writes;			/* false: nothing is written */
+	atomic_flag failure_logged, token_logged;
+	_Atomic uint64_t trimmed;	/* monotonic, when room was made for the log */
+	struct cc_background background;
 	/* guarded by the level switch's lock */
 	unsigned int users;		/* threads inside; one more while it is in use */
 	struct cc_level *prev, *next;
@@ -67,40 +89,11 @@ struct change {
 	struct settings to;		/* the one that is meant */
 };
 
-/* One attempt at a change. */
-struct attempt {
-	uint64_t serial;		/* of what it starts from */
-	struct settings settings;
-	bool replaces;			/* the level in use, by: */
-	struct cc_level *level;		/* NULL: none */
-};
-
-static enum cmn_status open_store(struct cc_level *level)
-{
-	struct cc_level_shared *around = level->around;
-	/* The store itself names the reason in the log. */
-	enum cmn_status status = cc_store_open(&level->config, around->log, &level->store);
-	struct cc_writer_setup setup = {
-		.config = &level->config, .remote = around->remote, .recorder = &around->recorder,
-		.log = around->log, .run = around->run,
-	};
-
-	if (status != CMN_OK)
-		return status;
-	/* A cache that is only read takes no statistics either. */
-	if (level->config.read_only || !level->config.dir)
-		return CMN_OK;
-	setup.store = level->store;
-	level->writer = cc_writer_new(&setup);
-	return level->writer ? CMN_OK : CMN_ERR_NOMEM;
-}
-
 /* NULL is fine. */
 static void free_level(struct cc_level *level)
 {
 	if (!level)
 		return;
-	cc_writer_free(level->writer);
 	cc_store_close(level->store);
 	free(level->config.dir);
 	free(level);
@@ -123,8 +116,13 @@ static enum cmn_status open_level(struct cc_level_shared *around, const char *di
 	level->config.dir = dir ? strdup(dir) : NULL;
 	level->config.max_size = max_size;
 	level->users = 1;
+	/* A cache that is only read takes no statistics either. */
+	level->writes = dir && !level->config.read_only;
+	atomic_flag_clear(&level->failure_logged);
+	atomic_flag_clear(&level->token_logged);
+	/* The store itself names the reason in the log. */
 	if (!dir || level->config.dir)
-		status = open_store(level);
+		status = cc_store_open(&level->config, around->log, &level->store);
 	if (status != CMN_OK) {
 		free_level(level);
 		return status;
@@ -133,15 +131,23 @@ static enum cmn_status open_level(struct cc_level_shared *around, const char *di
 	return CMN_OK;
 }
 
+/* Room for what is told of events. */
+static void trim(struct cc_level *level)
+{
+	uint64_t now = cmn_clock_monotonic(), last = atomic_load(&level->trimmed);
+
+	if ((!last || now - last >= TRIM_PAUSE_NS) && atomic_compare_exchange_strong(&level->trimmed, &last, now))
+		cc_store_trim(level->store);
+}
+
 void cc_level_note(struct cc_level *level, const struct cc_event *event)
 {
-	if (!level || !level->writer)
+	/* What a worker finds is no look-up of a program. */
+	if (!level || !level->writes || (level->config.built_for && cc_event_is_hit(event->kind)))
 		return;
 	if (!cc_event_is_short(event->kind))
-		cc_writer_note(level->writer, event);
-	else if (!level->config.built_for || !cc_event_is_hit(event->kind))
-		/* What a worker finds is no look-up of a program. */
-		cc_recorder_write(&level->around->recorder, level->config.dir, event);
+		trim(level);
+	cc_recorder_write(&level->around->recorder, level->config.dir, event);
 }
 
 static void note_finding(struct cc_level *level, const struct cc_event *event)
@@ -190,14 +196,130 @@ enum cmn_status cc_level_get(struct cc_level *level, const struct cc_key *key,
 	return status;
 }
 
+static uint64_t share_of(uint64_t build_ns, unsigned int share, uint64_t least, uint64_t most)
+{
+	uint64_t ns = build_ns / share;
+
+	return ns < least ? least : ns > most ? most : ns;
+}
+
+/* Whether it is that limit, and not the disk. Asked afterwards: where something has changed since, what is likeliest. */
+static bool is_file_limit(const char *root, size_t size)
+{
+	struct rlimit limit;
+	struct statvfs disk;
+
+	if (statvfs(root, &disk) < 0 || (uint64_t)disk.f_bavail * disk.f_frsize <= size ||
+	    (disk.f_files && !disk.f_favail))
+		return false;
+	return getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY;
+}
+
+/* size: of what was to be written, as far as it is known. */
+static void log_failure(struct cc_level *level, const char *what, enum cmn_status status, size_t size)
+{
+	bool limited = status == CMN_ERR_NOSPACE && is_file_limit(level->config.dir, size);
+
+	cmn_log_once(level->around->log, &level->failure_logged, CMN_LOG_ERROR, "cannot write %s: %s", what,
+		     limited ? "a file may not grow so large (RLIMIT_FSIZE)" : cmn_status_string(status));
+}
+
+/* Why an entry is not there. Nor will it be uploaded to those who wait. */
+static void note_not_stored(struct cc_level *level, const struct cc_key *key,
+			    const struct cc_entry *entry, const char *reason)
+{
+	char size[24];
+	const struct cc_event event = {
+		.kind = CC_EVENT_NOT_STORED, .key = key, .reason = reason, .detail = size,
+	};
+
+	(void)snprintf(size, sizeof(size), "%zu", cc_entry_image_size(entry));
+	cc_event_say(level->around->log, &event);
+	cc_level_note(level, &event);
+	if (entry->claimed)
+		cc_remote_release(level->around->remote, key);
+}
+
+/* By what cc_store_put answered. */
+static const char *reason_of(struct cc_level *level, const struct cc_entry *entry,
+			     enum cmn_status status)
+{
+	const char *bound = cc_store_bound_of(level->store, entry), *why;
+	const char *root = level->config.dir;
+	struct statvfs disk;
+
+	switch (status) {
+	case CMN_ERR_TOO_LARGE:
+		return bound ? bound : cc_evict_makes_room(&level->config) ? "max_size" : "full";
+	case CMN_ERR_ACCESS:
+		if (cc_root_check(root, CC_ROOT_GROUP, &why) == CMN_ERR_ACCESS)
+			return "foreign";
+		return statvfs(root, &disk) == 0 && (disk.f_flag & ST_RDONLY) ? "read-only-disk" : "access";
+	case CMN_BUSY:
+		return "busy";
+	case CMN_ERR_NOSPACE:
+		return is_file_limit(root, cc_entry_payload_size(entry)) ? "file-limit" : "no-space";
+	default:
+		return "failed";
+	}
+}
+
+/* false: it would be one more of many that nobody ever asks for again. */
+static bool is_welcome(struct cc_level *level, struct cmn_view key)
+{
+	/* That a worker's are many and come one after another says nothing of the programs. */
+	if (level->config.built_for ||
+	    cc_nonce_admits(level->config.dir, key, level->around->run, cmn_clock_realtime()))
+		return true;
+	cmn_log_once(level->around->log, &level->token_logged, CMN_LOG_WARNING,
+		     "this program's kernels differ by a random word each time: they are not stored");
+	return false;
+}
+
+static enum cmn_status put(struct cc_level *level, const struct cc_key *key, const struct cc_entry *entry)
+{
+	uint64_t build_ns = cc_entry_build_ns(entry);
+
+	/* Nobody waits for a worker of ckcache replay. */
+	if (level->config.built_for)
+		return cc_store_put(level->store, key, entry);
+	/* Whoever has the lock that is wanted may be stopped. */
+	return cc_store_put_within(level->store, key, entry,
+				   share_of(build_ns, LOCK_SHARE, LOCK_LEAST_NS, LOCK_MOST_NS),
+				   share_of(build_ns, EVICT_SHARE, EVICT_LEAST_NS, EVICT_MOST_NS));
+}
+
 void cc_level_put(struct cc_level *level, const struct cc_key *key, struct cc_entry *entry,
 		 struct cc_build_lock *lock)
 {
-	if (level && level->writer && !cc_entry_in_memory_only(entry) &&
-	    (level->config.remember_failures || !cc_entry_failed(entry)))
-		cc_writer_put(level->writer, key, entry, lock);
-	else
+	const struct cc_event stored = { .kind = CC_EVENT_STORED };
+	enum cmn_status status;
+
+	if (!level || !level->writes || entry->in_memory_only ||
+	    (entry->failed && !level->config.remember_failures)) {
 		cc_build_lock_release(lock);
+		return;
+	}
+	if (!is_welcome(level, cc_key_view(key))) {
+		cc_build_lock_release(lock);
+		note_not_stored(level, key, entry, "random-token");
+		return;
+	}
+	entry->witnesses = (struct cc_witnesses){ level->around->run, level->around->run };
+	status = put(level, key, entry);
+	cc_build_lock_release(lock);
+	/* It is no result, which is counted and shared. */
+	if (status == CMN_OK && entry->failed)
+		return;
+	if (status == CMN_OK) {
+		cc_recorder_write(&level->around->recorder, level->config.dir, &stored);
+		if (!entry->remote)
+			cc_remote_stored(level->around->remote, level->config.dir, key);
+		return;
+	}
+	note_not_stored(level, key, entry, reason_of(level, entry, status));
+	if (status < 0 && status != CMN_ERR_TOO_LARGE && status != CMN_ERR_ACCESS)
+		log_failure(level, "an entry", status, cc_entry_payload_size(entry));
 }
 
 bool cc_level_put_again(struct cc_level *level, const struct cc_key *key, struct cc_file_memo *memo,
@@ -217,16 +339,38 @@ bool cc_level_put_again(struct cc_level *level, const struct cc_key *key, struct
 
 bool cc_level_stores(const struct cc_level *level)
 {
-	return level && level->writer;
+	return level && level->writes;
+}
+
+static void put_recipe(struct cc_level *level, struct cmn_view key, struct cmn_view encoded)
+{
+	const struct cc_event unwelcome = { .kind = CC_EVENT_NOT_STORED, .reason = "random-token" };
+	const struct cc_event failed = { .kind = CC_EVENT_ERROR };
+	enum cmn_status status;
+
+	if (!is_welcome(level, key)) {
+		cc_level_note(level, &unwelcome);
+		return;
+	}
+	/* A recipe only saves time. */
+	if (cc_store_is_full(level->store, encoded.len))
+		return;
+	status = cc_recipes_put(level->config.dir, encoded);
+	if (status == CMN_OK)
+		cc_background_start(&level->background, &level->config, level->config.dir);
+	if (status < 0 && status != CMN_ERR_TOO_LARGE && status != CMN_ERR_ACCESS) {
+		cc_recorder_write(&level->around->recorder, level->config.dir, &failed);
+		log_failure(level, "a recipe", status, encoded.len);
+	}
 }
 
 bool cc_level_put_recipe(struct cc_level *level, const struct cc_recipe *recipe)
 {
 	struct cmn_buffer encoded;
 
-	if (!level || !level->writer || cc_recipe_encode(recipe, &encoded) != CMN_OK)
+	if (!level || !level->writes || cc_recipe_encode(recipe, &encoded) != CMN_OK)
 		return false;
-	cc_writer_put_recipe(level->writer, recipe->key, cmn_buffer_view(&encoded));
+	put_recipe(level, recipe->key, cmn_buffer_view(&encoded));
 	cmn_buffer_release(&encoded);
 	return true;
 }
@@ -237,7 +381,7 @@ enum cmn_status cc_level_lock_build(struct cc_level *level, const struct cc_key 
 	enum cc_build_turn turn;
 
 	*ret_lock = NULL;
-	if (!level || !level->writer || !level->config.build_wait)
+	if (!level || !level->writes || !level->config.build_wait)
 		return CMN_MISS;
 	turn = cc_build_lock_take(level->config.dir, cc_key_view(key), level->config.build_wait * NS_PER_S, ret_lock);
 	/* Since the first look another one's may have begun and ended. */
@@ -342,103 +486,72 @@ static enum cmn_status copy_text(const char *text, char **ret)
 	return text && !*ret ? CMN_ERR_NOMEM : CMN_OK;
 }
 
-/* What is there now, with the change; *ret_has_level: a level is in use. */
+/* What is there now, with the change; *ret_serial: of what is there; *ret_has_level: a level is in use. */
 static enum cmn_status change_settings(struct cc_level_switch *levels, const struct change *change,
-				       struct attempt *attempt, bool *ret_has_level)
+				       struct settings *ret, uint64_t *ret_serial, bool *ret_has_level)
 {
-	struct settings *settings = &attempt->settings;
 	enum cmn_status status;
 
 	cmn_mutex_lock(&levels->lock);
-	attempt->serial = levels->serial;
-	*settings = levels->settings;
+	*ret = levels->settings;
+	*ret_serial = levels->serial;
 	*ret_has_level = levels->current;
-	status = copy_text(change->what == CHANGE_DIR ? change->to.dir : settings->dir,
-			   &settings->dir);
+	status = copy_text(change->what == CHANGE_DIR ? change->to.dir : ret->dir, &ret->dir);
 	cmn_mutex_unlock(&levels->lock);
 	if (change->what == CHANGE_ON)
-		settings->on = change->to.on;
+		ret->on = change->to.on;
 	if (change->what == CHANGE_CAPACITY)
-		settings->max_size = change->to.max_size;
-	return status;
-}
-
-/* Opens what is to be in use. On failure too the attempt is to be released. */
-static enum cmn_status prepare(struct cc_level_switch *levels, const struct change *change,
-			       struct attempt *attempt)
-{
-	const struct settings *settings = &attempt->settings;
-	bool has_level, opens = false;
-	struct cc_level *level = NULL;
-	enum cmn_status status;
-
-	status = change_settings(levels, change, attempt, &has_level);
-	if (status != CMN_OK)
-		return status;
-	switch (change->what) {
-	case CHANGE_ON:
-		opens = settings->on && !has_level;
-		break;
-	case CHANGE_CAPACITY:
-		opens = has_level;	/* else it waits for one */
-		break;
-	case CHANGE_DIR:
-		opens = true;	/* also while the level is off: whether it can be used is to be known */
-		break;
-	}
-	if (opens)
-		status = open_level(&levels->around,
-				    settings->dir ? settings->dir : levels->around.config->dir,
-				    settings->max_size, &level);
-	if (settings->on)
-		attempt->level = level;
-	else
-		free_level(level);	/* it was not used */
-	attempt->replaces = opens || !settings->on;
+		ret->max_size = change->to.max_size;
 	return status;
 }
 
 /*
- * false: the settings are others by now. Else *ret_old is the level that was
- * replaced (NULL: none), whose user the caller is now.
+ * With the lock: the settings, which become the former ones, and with replaces the level in use. false: they are
+ * others by now. *ret_old: the level that was replaced (NULL: none), whose user the caller is now.
  */
-static bool commit(struct cc_level_switch *levels, struct attempt *attempt,
-		   struct cc_level **ret_old)
+static bool commit(struct cc_level_switch *levels, uint64_t serial, struct settings *settings, bool replaces,
+		   struct cc_level *level, struct cc_level **ret_old)
 {
-	struct settings former;
-	bool done;
+	const struct settings former = levels->settings;
 
-	*ret_old = NULL;
-	cmn_mutex_lock(&levels->lock);
-	done = levels->serial == attempt->serial;
-	if (done) {
-		former = levels->settings;
-		levels->settings = attempt->settings;
-		attempt->settings = former;
-		levels->serial++;
-	}
-	if (done && attempt->replaces) {
-		*ret_old = install(levels, attempt->level);
-		attempt->level = NULL;
-	}
-	cmn_mutex_unlock(&levels->lock);
-	return done;
+	if (levels->serial != serial)
+		return false;
+	levels->settings = *settings;
+	*settings = former;
+	levels->serial++;
+	if (replaces)
+		*ret_old = install(levels, level);
+	return true;
 }
 
 static enum cmn_status make_change(struct cc_level_switch *levels, const struct change *change)
 {
-	struct cc_level *old = NULL;
+	struct cc_level *level, *old = NULL;
+	bool opens, has_level, done = false;
+	struct settings settings;
 	enum cmn_status status;
-	bool done = false;
+	uint64_t serial;
 
 	do {
-		struct attempt attempt = { 0 };
+		level = NULL;
+		status = change_settings(levels, change, &settings, &serial, &has_level);
+		/* A directory also while the level is off: whether it can be used is to be known. A bound waits for a level. */
+		opens = change->what == CHANGE_DIR ||
+			(change->what == CHANGE_ON ? settings.on && !has_level : has_level);
+		if (status == CMN_OK && opens)
+			status = open_level(&levels->around, settings.dir ? settings.dir : levels->around.config->dir,
+					    settings.max_size, &level);
+		if (status == CMN_OK) {
+			bool on = settings.on;
 
-		status = prepare(levels, change, &attempt);
-		if (status == CMN_OK)
-			done = commit(levels, &attempt, &old);
-		free_level(attempt.level);	/* it was not used */
-		free(attempt.settings.dir);
+			cmn_mutex_lock(&levels->lock);
+			done = commit(levels, serial, &settings, opens || !on, on ? level : NULL, &old);
+			cmn_mutex_unlock(&levels->lock);
+			if (done && on)
+				level = NULL;
+		}
+		free_level(level);	/* it was not used */
+		free(settings.dir);
 	} while (status == CMN_OK && !done);
 	cc_level_switch_leave(levels, old);
 	return status;

@@ -1,13 +1,21 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * level: one disk level: a root with its store, its writer and its build locks; and the
+ * level: one disk level: a root with its store, what is written there and its build locks; and the
  * level switch, which knows the one in use. When a program sets a directory or
  * a bound, or switches the level on or off, another level replaces it. A thread
  * that looks up or stores enters the level in use and leaves it afterwards, so
  * it finishes in the level in which it began: a level itself never changes. One
  * that was replaced is freed when the last thread has left it.
  * A program cannot allow what the user's configuration forbids.
- * Thread-safe. The switch's lock is held for a few instructions only.
+ *
+ * After a build, the entry or recipe, the room that it takes of others, an upload that is due and
+ * the event for the root's log are written in the thread that built, before its call returns.
+ * Nothing is queued or left for later, so that a process may end, fork or be killed at any moment
+ * after a call. How long it may take is a share of the compile that the caller has just waited for:
+ * a 20th for an eviction, an 8th for locks that other processes hold, within bounds (level.c). What
+ * is not written then is built again by a later run.
+ * Thread-safe; threads do not wait for each other, and a fork waits for none. The switch's lock is
+ * held for a few instructions only.
  */
 #ifndef CACHECORE_DISK_LEVEL_H
 #define CACHECORE_DISK_LEVEL_H
@@ -67,7 +75,7 @@ CMN_CHECKED enum cmn_status cc_level_get(struct cc_level *level, const struct cc
 					struct cc_entry **ret);
 /* Whether cc_level_put does anything; level may be NULL. */
 bool cc_level_stores(const struct cc_level *level);
-/* Stores the entry (writer.h). Takes the lock (may be NULL), which is released when the entry can be found or is not stored. */
+/* Stores the entry. Takes the lock (may be NULL), which is released when the entry can be found or is not stored. */
 void cc_level_put(struct cc_level *level, const struct cc_key *key, struct cc_entry *entry,
 		 struct cc_build_lock *lock);
 /*
@@ -76,7 +84,7 @@ void cc_level_put(struct cc_level *level, const struct cc_key *key, struct cc_en
  */
 bool cc_level_put_again(struct cc_level *level, const struct cc_key *key, struct cc_file_memo *memo,
 			struct cc_entry *entry);
-/* As cc_writer_put_recipe. false: impossible (read-only, no memory). */
+/* Stores the recipe. false: impossible (read-only, no memory). */
 bool cc_level_put_recipe(struct cc_level *level, const struct cc_recipe *recipe);
 /*
  * Waits while another process builds the same. CMN_OK: the entry may be there

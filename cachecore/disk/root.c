@@ -33,16 +33,11 @@ static const char *const suffixes[CC_ENTRY_DIR_FILE_COUNT] = {
 	[CC_ENTRY_DIR_FORMER] = "_access_time.txt",
 };
 
-static bool is_groups(const struct stat *info)
-{
-	return (info->st_mode & S_IWGRP) && (info->st_mode & S_ISGID) &&
-	       !(info->st_mode & S_IWOTH) && cmn_file_is_of_own_group(info->st_gid);
-}
-
 static enum cmn_status check_info(const struct stat *info, enum cc_root_kind kind,
 				  const char **ret_reason)
 {
-	bool groups = kind == CC_ROOT_GROUP && is_groups(info);
+	bool groups = kind == CC_ROOT_GROUP && (info->st_mode & S_IWGRP) && (info->st_mode & S_ISGID) &&
+		      !(info->st_mode & S_IWOTH) && cmn_file_is_of_own_group(info->st_gid);
 	bool trusted = cmn_file_is_own(info->st_uid) || (kind == CC_ROOT_TIER && info->st_uid == 0);
 
 	if (!S_ISDIR(info->st_mode))
@@ -289,19 +284,9 @@ static int open_levels(int root_fd, const char *path, int access)
 	return fd;
 }
 
-enum cmn_status cc_entry_dir_find(int root_fd, const char *path, int *ret_fd)
+enum cmn_status cc_entry_dir_open_by(int root_fd, const char *path, int access, int *ret_fd)
 {
-	int fd = open_levels(root_fd, path, O_PATH);
-
-	if (fd < 0)
-		return cmn_status_from_errno(errno);
-	*ret_fd = fd;
-	return CMN_OK;
-}
-
-enum cmn_status cc_entry_dir_open(int root_fd, const char *path, int *ret_fd)
-{
-	int fd = open_levels(root_fd, path, O_RDONLY);
+	int fd = open_levels(root_fd, path, access);
 
 	if (fd < 0)
 		return cmn_status_from_errno(errno);
@@ -347,12 +332,11 @@ int cc_entry_dir_open_file(int dir_fd, const char *path, enum cc_entry_dir_file 
 	return fd;
 }
 
-/* Whether the head of a file is one of that kind, and speaks of a file of that size. */
-static enum cmn_status check_head(int fd, enum cc_entry_dir_file file)
+/* What the head of a file of that kind says, if it speaks of a file of that size. Of a .src: nothing. */
+static enum cmn_status read_head(int fd, enum cc_entry_dir_file file, struct cc_entry_header *ret)
 {
 	uint8_t bytes[CC_ENTRY_HEADER_SIZE];
 	struct cmn_view view = { bytes, 0 };
-	struct cc_entry_header entry;
 	struct cc_src_header src;
 	enum cmn_status status;
 	struct stat info;
@@ -369,18 +353,10 @@ static enum cmn_status check_head(int fd, enum cc_entry_dir_file file)
 	view.len = (size_t)got;
 	if (file == CC_ENTRY_DIR_SRC)
 		return cc_src_file_read_header(view, (uint64_t)info.st_size, &src);
-	status = cc_entry_read_header(view, &entry);
-	if (status == CMN_OK && (uint64_t)info.st_size != CC_ENTRY_HEADER_SIZE + entry.stored_len)
+	status = cc_entry_read_header(view, ret);
+	if (status == CMN_OK && (uint64_t)info.st_size != CC_ENTRY_HEADER_SIZE + ret->stored_len)
 		status = CMN_ERR_CORRUPT;
 	return status;
-}
-
-/* By the times of a .bin. */
-static uint64_t used_ns_of(const struct stat *info)
-{
-	if (info->st_mtim.tv_sec < 0)
-		return 0;
-	return (uint64_t)info->st_mtim.tv_sec * NS_PER_S + (uint64_t)info->st_mtim.tv_nsec;
 }
 
 enum cmn_status cc_entry_dir_read_file(int dir_fd, const char *path, enum cc_entry_dir_file file,
@@ -390,6 +366,7 @@ enum cmn_status cc_entry_dir_read_file(int dir_fd, const char *path, enum cc_ent
 {
 	const uint64_t max_len = file == CC_ENTRY_DIR_SRC ? CC_SRC_MAX_FILE
 						     : CC_ENTRY_MAX_PAYLOAD + CC_ENTRY_HEADER_SIZE;
+	struct cc_entry_header header;
 	enum cmn_status status;
 	struct stat info;
 	int fd = cc_entry_dir_open_file(dir_fd, path, file, n);
@@ -397,7 +374,7 @@ enum cmn_status cc_entry_dir_read_file(int dir_fd, const char *path, enum cc_ent
 	status = cmn_file_read_open(fd, UNSEEN_LEN_MAX, trust, room, buf, &info);
 	if (status == CMN_ERR_TOO_LARGE) {
 		fd = cc_entry_dir_open_file(dir_fd, path, file, n);
-		status = fd < 0 ? cmn_status_from_errno(errno) : check_head(fd, file);
+		status = fd < 0 ? cmn_status_from_errno(errno) : read_head(fd, file, &header);
 		if (status == CMN_OK)
 			status = cmn_file_read_open(fd, (size_t)max_len, trust, room, buf, &info);
 		else if (fd >= 0)
@@ -407,7 +384,7 @@ enum cmn_status cc_entry_dir_read_file(int dir_fd, const char *path, enum cc_ent
 	if (status == CMN_ERR_TOO_LARGE || status == CMN_STALE)
 		return CMN_ERR_CORRUPT;
 	if (status == CMN_OK && ret_used_ns)
-		*ret_used_ns = used_ns_of(&info);
+		*ret_used_ns = cmn_file_ns(info.st_mtim);
 	return status;
 }
 
@@ -505,41 +482,15 @@ enum cmn_status cc_entry_dir_read_bin(int dir_fd, const char *path, unsigned int
 enum cmn_status cc_entry_dir_read_bin_header(int dir_fd, unsigned int n, const struct cc_src *src,
 					     struct cc_entry_header *ret)
 {
-	uint8_t bytes[CC_ENTRY_HEADER_SIZE];
-	struct cmn_view view = { bytes, 0 };
-	struct cc_entry_header header;
-	enum cmn_status status;
-	struct stat info;
-	ssize_t got;
 	int fd = cc_entry_dir_open_file(dir_fd, NULL, CC_ENTRY_DIR_BIN, n);
+	enum cmn_status status;
 
 	if (fd < 0)
 		return cmn_status_from_errno(errno);
-	if (fstat(fd, &info) < 0) {
-		status = cmn_status_from_errno(errno);
-		goto out;
-	}
-	status = S_ISREG(info.st_mode) ? CMN_OK : CMN_ERR_ACCESS;
-	if (status != CMN_OK)
-		goto out;
-	/* A regular file gives what it has: a short read is a short file, which the decoder notices. */
-	got = pread(fd, bytes, sizeof(bytes), 0);
-	if (got < 0) {
-		status = cmn_status_from_errno(errno);
-		goto out;
-	}
-	view.len = (size_t)got;
-	status = cc_entry_read_header(view, &header);
-	if (status != CMN_OK)
-		goto out;
-	if ((uint64_t)info.st_size != CC_ENTRY_HEADER_SIZE + header.stored_len)
-		status = CMN_ERR_CORRUPT;
-	else if (src && !cmn_hash_equal(&header.key_hash, &src->hash))
-		status = CMN_STALE;
-	if (status == CMN_OK)
-		*ret = header;
-out:
+	status = read_head(fd, CC_ENTRY_DIR_BIN, ret);
 	(void)close(fd);	/* read only */
+	if (status == CMN_OK && src && !cmn_hash_equal(&ret->key_hash, &src->hash))
+		status = CMN_STALE;
 	return status;
 }
 
@@ -688,7 +639,7 @@ uint64_t cc_entry_dir_used_ns(int dir_fd, const char *path, unsigned int n)
 		cc_entry_dir_file_path(path, CC_ENTRY_DIR_BIN, n, name);
 	else
 		cc_entry_dir_name(CC_ENTRY_DIR_BIN, n, name);
-	return fstatat(dir_fd, name, &info, AT_SYMLINK_NOFOLLOW) < 0 ? 0 : used_ns_of(&info);
+	return fstatat(dir_fd, name, &info, AT_SYMLINK_NOFOLLOW) < 0 ? 0 : cmn_file_ns(info.st_mtim);
 }
 
 void cc_entry_dir_note_use(int dir_fd, const char *path, unsigned int n, uint64_t used_ns)

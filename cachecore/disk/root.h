@@ -128,9 +128,22 @@ void cc_entry_dir_file_path(const char *path, enum cc_entry_dir_file file, unsig
 /* false: not a name of an entry directory. */
 bool cc_entry_dir_parse(const char *name, enum cc_entry_dir_file *ret_file, unsigned int *ret_n);
 
-/* Links are not followed, on no level. CMN_MISS: not there, or something else is. */
-CMN_CHECKED enum cmn_status cc_entry_dir_find(int root_fd, const char *path, int *ret_fd);	/* O_PATH: to open files, to scan */
-CMN_CHECKED enum cmn_status cc_entry_dir_open(int root_fd, const char *path, int *ret_fd);
+/*
+ * Links are not followed, on no level. CMN_MISS: not there, or something else is. access: O_PATH, to open files, to
+ * scan; or O_RDONLY.
+ */
+CMN_CHECKED enum cmn_status cc_entry_dir_open_by(int root_fd, const char *path, int access, int *ret_fd);
+
+static inline CMN_CHECKED enum cmn_status cc_entry_dir_find(int root_fd, const char *path, int *ret_fd)
+{
+	return cc_entry_dir_open_by(root_fd, path, O_PATH, ret_fd);
+}
+
+static inline CMN_CHECKED enum cmn_status cc_entry_dir_open(int root_fd, const char *path, int *ret_fd)
+{
+	return cc_entry_dir_open_by(root_fd, path, O_RDONLY, ret_fd);
+}
+
 /*
  * Opens a file of entry n for reading, as open does, neither it nor what leads to it a link: by one
  * system call from the root's descriptor and the entry directory's path, or, path NULL, from the entry directory's. Sets

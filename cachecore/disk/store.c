@@ -187,45 +187,68 @@ static enum cmn_status read_variant(struct lookup *lookup, unsigned int n,
 		cmn_buffer_release(&bin_file);
 	if (status != CMN_OK)
 		cc_manifest_free(manifest);
-	else if (cc_entry_failed(*ret))
+	else if ((*ret)->failed)
 		status = put_aside(lookup, *ret);
 	cmn_kept_buffer_give(&store->spare, &src_file);
 	place->n = n;
 	return status;
 }
 
+enum cmn_status cc_store_enter(const struct cc_store *store, const char *entry_dir, struct cc_store_hold *ret)
+{
+	enum cmn_status status;
+
+	*ret = (struct cc_store_hold){ -1, -1 };
+	status = cc_store_open_root(store, &ret->root_fd);
+	return status == CMN_OK ? cc_entry_dir_open(ret->root_fd, entry_dir, &ret->entry_dir_fd) : status;
+}
+
+enum cmn_status cc_store_lock(const struct cc_store_hold *hold, uint64_t until)
+{
+	enum cmn_status status = cc_entry_dir_lock(hold->entry_dir_fd, until);
+
+	return status == CMN_ERR_IO ? CMN_OK : status;
+}
+
+void cc_store_note_freed(const struct cc_store_hold *hold, const char *entry_dir, uint64_t freed, uint64_t until)
+{
+	/* Failing leaves the account a little high; the next clean-up counts. */
+	if (freed)
+		(void)!cc_account_add(hold->root_fd, -(int64_t)freed, until);
+	/* Then only: who counts does not see the lock of a directory that is gone. */
+	cc_entry_dir_prune(hold->root_fd, entry_dir);
+}
+
+void cc_store_leave(const struct cc_store_hold *hold)
+{
+	if (hold->entry_dir_fd >= 0)
+		cc_root_unlock(hold->entry_dir_fd);
+	if (hold->root_fd >= 0)
+		(void)close(hold->root_fd);	/* a directory: nothing to be lost */
+}
+
 /* Removes entry n if it is damaged; CMN_OK: it is gone. */
 static enum cmn_status remove_damaged(const struct cc_store *store, const char *entry_dir,
 				      unsigned int n, uint64_t entry_dir_until, uint64_t root_until)
 {
-	int root_fd = -1, entry_dir_fd = -1;
-	enum cmn_status status = cc_store_open_root(store, &root_fd);
-	uint64_t freed = 0;
+	struct cc_store_hold hold;
+	enum cmn_status status = cc_store_enter(store, entry_dir, &hold);
+	uint64_t freed;
 
-	if (status != CMN_OK)
-		return status;
-	status = cc_entry_dir_open(root_fd, entry_dir, &entry_dir_fd);
-	if (status != CMN_OK)
-		goto out;
-	status = cc_entry_dir_lock(entry_dir_fd, entry_dir_until);
-	if (status == CMN_OK || status == CMN_ERR_IO) {
-		status = cc_entry_dir_judge(entry_dir_fd, n, store->trust);
+	if (status == CMN_OK)
+		status = cc_store_lock(&hold, entry_dir_until);
+	if (status == CMN_OK) {
+		status = cc_entry_dir_judge(hold.entry_dir_fd, n, store->trust);
 		if (cc_entry_dir_status_damaged(status)) {
-			freed = cc_entry_dir_remove(entry_dir_fd, n);
-			status = cc_entry_dir_judge(entry_dir_fd, n, store->trust) == CMN_MISS
+			freed = cc_entry_dir_remove(hold.entry_dir_fd, n);
+			status = cc_entry_dir_judge(hold.entry_dir_fd, n, store->trust) == CMN_MISS
 					 ? CMN_OK : CMN_ERR_ACCESS;
-			/* Failing leaves the account a little high; the next clean-up counts. */
-			if (freed)
-				(void)!cc_account_add(root_fd, -(int64_t)freed, root_until);
-			/* Then only: who counts does not see the lock of a directory that is gone. */
-			cc_entry_dir_prune(root_fd, entry_dir);
+			cc_store_note_freed(&hold, entry_dir, freed, root_until);
 		} else if (status == CMN_OK) {
 			status = CMN_MISS;
 		}
 	}
-	cc_root_unlock(entry_dir_fd);
-out:
-	(void)close(root_fd);	/* a directory: nothing to be lost */
+	cc_store_leave(&hold);
 	return status;
 }
 
@@ -240,17 +263,12 @@ enum cmn_status cc_store_repair(struct cc_store *store, const struct cc_store_pl
 
 enum cmn_status cc_store_judge(struct cc_store *store, const struct cc_store_place *place)
 {
-	int root_fd, entry_dir_fd;
-	enum cmn_status status = cc_store_open_root(store, &root_fd);
+	struct cc_store_hold hold;
+	enum cmn_status status = cc_store_enter(store, place->entry_dir, &hold);
 
-	if (status != CMN_OK)
-		return status;
-	status = cc_entry_dir_open(root_fd, place->entry_dir, &entry_dir_fd);
-	if (status == CMN_OK) {
-		status = cc_entry_dir_judge(entry_dir_fd, place->n, store->trust);
-		(void)close(entry_dir_fd);	/* read only */
-	}
-	(void)close(root_fd);	/* likewise */
+	if (status == CMN_OK)
+		status = cc_entry_dir_judge(hold.entry_dir_fd, place->n, store->trust);
+	cc_store_leave(&hold);
 	return status;
 }
 
@@ -324,12 +342,6 @@ static enum cmn_status try_others(struct lookup *lookup, struct cc_entry **ret)
 	return status;
 }
 
-/* Before or after now: the clock of who used it may have been ahead. */
-static bool use_is_noted(const struct lookup *lookup, uint64_t now_ns)
-{
-	return lookup->used_ns + USE_GRAIN_NS >= now_ns && lookup->used_ns <= now_ns + USE_GRAIN_NS;
-}
-
 /* Without waiting: if the day cannot be noted now, a later hit notes both. */
 static void note_use(struct lookup *lookup, uint64_t now_ns)
 {
@@ -366,7 +378,8 @@ static enum cmn_status get_from(struct lookup *lookup, const char *root, struct 
 		status = try_others(lookup, ret);
 	if (status == CMN_OK && own && !lookup->store->config->read_only) {
 		now_ns = cmn_clock_realtime();
-		if (!use_is_noted(lookup, now_ns))
+		/* The clock of who used it may have been ahead. */
+		if (lookup->used_ns + USE_GRAIN_NS < now_ns || lookup->used_ns > now_ns + USE_GRAIN_NS)
 			note_use(lookup, now_ns);
 	}
 	(void)close(lookup->root_fd);	/* read only */

@@ -12,40 +12,6 @@
 /* Of file systems, as a rule: fewer bytes in as many blocks gain nothing. */
 #define BLOCK UINT64_C(4096)
 
-/* An entry's directory. */
-struct held {
-	int root_fd, entry_dir_fd;	/* -1: none */
-};
-
-static void leave(struct held *held)
-{
-	if (held->entry_dir_fd >= 0)
-		cc_root_unlock(held->entry_dir_fd);
-	if (held->root_fd >= 0)
-		(void)close(held->root_fd);	/* a directory: nothing to be lost */
-}
-
-/* To be left in any case. */
-static enum cmn_status enter(struct cc_store *store, const struct cc_store_place *place,
-			     struct held *ret)
-{
-	enum cmn_status status;
-
-	*ret = (struct held){ -1, -1 };
-	status = cc_store_open_root(store, &ret->root_fd);
-	if (status == CMN_OK)
-		status = cc_entry_dir_open(ret->root_fd, place->entry_dir, &ret->entry_dir_fd);
-	return status;
-}
-
-/* Without locks names still change whole: by rename. */
-static enum cmn_status lock(const struct held *held, uint64_t until)
-{
-	enum cmn_status status = cc_entry_dir_lock(held->entry_dir_fd, until);
-
-	return status == CMN_ERR_IO ? CMN_OK : status;
-}
-
 static bool is_there(int entry_dir_fd, unsigned int n)
 {
 	char name[CC_ENTRY_DIR_NAME_SIZE];
@@ -58,15 +24,15 @@ enum cmn_status cc_store_discard(struct cc_store *store, const struct cc_store_p
 				 uint64_t access_ns, uint64_t *ret_freed)
 {
 	uint64_t until = cc_store_lock_until(store);
-	struct held held;
+	struct cc_store_hold held;
 	enum cmn_status status;
 
 	*ret_freed = 0;
 	if (store->config->read_only)
 		return CMN_ERR_ACCESS;
-	status = enter(store, place, &held);
+	status = cc_store_enter(store, place->entry_dir, &held);
 	if (status == CMN_OK)
-		status = lock(&held, until);
+		status = cc_store_lock(&held, until);
 	if (status == CMN_OK && !is_there(held.entry_dir_fd, place->n))
 		status = CMN_MISS;
 	if (status == CMN_OK &&
@@ -76,13 +42,9 @@ enum cmn_status cc_store_discard(struct cc_store *store, const struct cc_store_p
 		*ret_freed = cc_entry_dir_remove(held.entry_dir_fd, place->n);
 		if (is_there(held.entry_dir_fd, place->n))
 			status = CMN_ERR_ACCESS;
-		/* Failing leaves the account a little high; the next clean-up counts. */
-		if (*ret_freed)
-			(void)!cc_account_add(held.root_fd, -(int64_t)*ret_freed, until);
-		/* Then only: who counts does not see the lock of a directory that is gone. */
-		cc_entry_dir_prune(held.root_fd, place->entry_dir);
+		cc_store_note_freed(&held, place->entry_dir, *ret_freed, until);
 	}
-	leave(&held);
+	cc_store_leave(&held);
 	return status;
 }
 
@@ -164,7 +126,7 @@ static enum cmn_status reserve(const struct cc_store *store, int root_fd, uint64
 }
 
 /* The entry directory is locked, and its .bin is the one that was read. */
-static enum cmn_status publish(const struct cc_store *store, const struct held *held, unsigned int n,
+static enum cmn_status publish(const struct cc_store *store, const struct cc_store_hold *held, unsigned int n,
 			       const struct recoding *recoding, uint64_t until, int64_t *ret_change)
 {
 	struct cmn_view bin[2] = { { recoding->header, CC_ENTRY_HEADER_SIZE },
@@ -208,13 +170,13 @@ enum cmn_status cc_store_recompress(struct cc_store *store, const struct cc_stor
 {
 	uint64_t until = cc_store_lock_until(store);
 	struct recoding recoding = { 0 };
-	struct held held;
+	struct cc_store_hold held;
 	enum cmn_status status;
 
 	*ret_change = 0;
 	if (store->config->read_only && !how->dry_run)
 		return CMN_ERR_ACCESS;
-	status = enter(store, place, &held);
+	status = cc_store_enter(store, place->entry_dir, &held);
 	if (status == CMN_OK)
 		status = encode(store, place, held.entry_dir_fd, how->level, how->load_rate, &recoding);
 	if (status == CMN_OK && !is_worth(&recoding, how->level))
@@ -223,12 +185,12 @@ enum cmn_status cc_store_recompress(struct cc_store *store, const struct cc_stor
 		*ret_change = (int64_t)blocks(stored_len(&recoding)) -
 			      (int64_t)blocks(recoding.old.stored_len);
 	if (status == CMN_OK && !how->dry_run) {
-		status = lock(&held, until);
+		status = cc_store_lock(&held, until);
 		if (status == CMN_OK)
 			status = is_same(held.entry_dir_fd, place->n, &recoding)
 				 ? publish(store, &held, place->n, &recoding, until, ret_change) : CMN_MISS;
 	}
-	leave(&held);
+	cc_store_leave(&held);
 	release_recoding(&recoding);
 	return status;
 }

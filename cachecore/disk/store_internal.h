@@ -37,4 +37,17 @@ struct cc_store {
 	atomic_bool stuck;		/* a lock was waited for in vain, and none was had since */
 };
 
+/* One entry directory of the store's root, for who changes something there. */
+struct cc_store_hold {
+	int root_fd, entry_dir_fd;	/* -1: not open */
+};
+/* Opens both. CMN_MISS: not there. To be left in any case. */
+CMN_CHECKED enum cmn_status cc_store_enter(const struct cc_store *store, const char *entry_dir,
+					   struct cc_store_hold *ret);
+/* Locks it, as cc_entry_dir_lock; where there are no locks names still change whole: by rename. */
+CMN_CHECKED enum cmn_status cc_store_lock(const struct cc_store_hold *hold, uint64_t until);
+/* After a removal: the account, for which the root's lock is waited until then, and directories that are empty now. */
+void cc_store_note_freed(const struct cc_store_hold *hold, const char *entry_dir, uint64_t freed, uint64_t until);
+void cc_store_leave(const struct cc_store_hold *hold);
+
 #endif

@@ -13,7 +13,6 @@
 #include "cachecore/disk/root.h"
 #include "cachecore/disk/space/days.h"
 #include "cachecore/disk/space/evict.h"
-#include "cachecore/disk/space/number_file.h"
 #include "cachecore/disk/space/overhead.h"
 #include "cachecore/disk/store_internal.h"
 #include "common/clock.h"
@@ -234,7 +233,7 @@ static enum cmn_status take_witnesses(int entry_dir_fd, unsigned int n, uint64_t
 	/* What cannot be read now may have worked: only what is of no use to anybody is written over. */
 	if (status != CMN_OK)
 		return status == CMN_MISS || status == CMN_STALE || status == CMN_ERR_CORRUPT ? CMN_OK : status;
-	if (!cc_entry_failed(former))
+	if (!former->failed)
 		status = CMN_STALE;
 	else if (cc_store_failure_lives(stored_ns, now_ns) &&
 		 now_ns - stored_ns > cmn_clock_monotonic() - prepared->entry->began_ns &&
@@ -261,7 +260,7 @@ static enum cmn_status publish(int entry_dir_fd, const struct cc_days *days, str
 
 	*ret_change = 0;
 	status = choose_number(entry_dir_fd, days, prepared, &n, &same);
-	if (status == CMN_OK && same && cc_entry_failed(prepared->entry))
+	if (status == CMN_OK && same && prepared->entry->failed)
 		status = take_witnesses(entry_dir_fd, n, used_ns, prepared);
 	if (status != CMN_OK)
 		return status == CMN_STALE ? CMN_OK : status;
@@ -521,33 +520,21 @@ static uint64_t remove_key(int entry_dir_fd, struct cmn_view key)
 
 enum cmn_status cc_store_remove(struct cc_store *store, const struct cc_key *key)
 {
-	uint64_t freed = 0, until = cmn_clock_monotonic() + CC_STORE_LOOKUP_PATIENCE_NS;
+	uint64_t until = cmn_clock_monotonic() + CC_STORE_LOOKUP_PATIENCE_NS;
 	enum cmn_status status = cc_key_status(key);
 	char entry_dir[CC_ENTRY_DIR_PATH_SIZE];
-	int root_fd = -1, entry_dir_fd;
+	struct cc_store_hold hold;
 
 	if (status == CMN_OK && store->config->read_only)
 		status = CMN_ERR_ACCESS;
-	if (status == CMN_OK)
-		status = cc_store_open_root(store, &root_fd);
 	if (status != CMN_OK)
-		return status == CMN_MISS ? CMN_OK : status;
+		return status;
 	cc_entry_dir_path_of(key, entry_dir);
-	status = cc_entry_dir_open(root_fd, entry_dir, &entry_dir_fd);
-	if (status != CMN_OK)
-		goto out;
-	status = cc_entry_dir_lock(entry_dir_fd, until);
-	if (status == CMN_OK || status == CMN_ERR_IO) {
-		freed = remove_key(entry_dir_fd, cc_key_view(key));
-		/* Too much in the account does no harm: the next clean-up counts. */
-		status = freed ? cc_account_add(root_fd, -(int64_t)freed, until) : CMN_OK;
-		/* Then only: who counts does not see the lock of a directory that is gone. */
-		cc_entry_dir_prune(root_fd, entry_dir);
-		if (status == CMN_BUSY)
-			status = CMN_OK;
-	}
-	cc_root_unlock(entry_dir_fd);
-out:
-	(void)close(root_fd);	/* a directory: nothing to be lost */
+	status = cc_store_enter(store, entry_dir, &hold);
+	if (status == CMN_OK)
+		status = cc_store_lock(&hold, until);
+	if (status == CMN_OK)
+		cc_store_note_freed(&hold, entry_dir, remove_key(hold.entry_dir_fd, cc_key_view(key)), until);
+	cc_store_leave(&hold);
 	return status == CMN_MISS ? CMN_OK : status;
 }

@@ -11,8 +11,6 @@
 #include "cachecore/disk/store_internal.h"
 #include "cachecore/disk/entry_dir_walk.h"
 
-#define NS_PER_S UINT64_C(1000000000)
-
 struct listing {
 	const struct cc_store *store;
 	bool deep;
@@ -85,8 +83,7 @@ static bool list_entry(const struct listing *listing, const char *entry_dir, int
 
 	cc_entry_dir_name(CC_ENTRY_DIR_SRC, n, name);
 	if (fstatat(entry_dir_fd, name, &info, AT_SYMLINK_NOFOLLOW) == 0)
-		item.stored_ns = (uint64_t)info.st_mtim.tv_sec * NS_PER_S +
-				 (uint64_t)info.st_mtim.tv_nsec;
+		item.stored_ns = cmn_file_ns(info.st_mtim);
 	(void)snprintf(path, sizeof(path), "%s/%s", entry_dir, name);
 	memcpy(place.entry_dir, entry_dir, sizeof(place.entry_dir));
 	item.status = cc_entry_dir_read_src(entry_dir_fd, n, cc_store_trust(listing->store), &file, &src);

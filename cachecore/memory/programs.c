@@ -357,7 +357,7 @@ static bool stays(const struct build_result *result, enum build_state state, boo
  * comes first acts, builder or waiter: after a failure without an error the
  * thread that leaves is not always the one that brought about the state. Nor
  * is it always the one whose key the map borrows, so each leaves a copy.
- * The claim's reference goes.
+ * The claim's reference goes. A result that is in no map is its owner's.
  */
 static void leave(const struct cc_claim *claim)
 {
@@ -367,6 +367,8 @@ static void leave(const struct cc_claim *claim)
 	enum build_state state;
 	bool keep;
 
+	if (!programs)
+		return;
 	cmn_mutex_lock(&programs->lock);
 	result->users--;
 	state = cc_build_result_state(result);

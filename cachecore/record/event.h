@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * event: what happened, once: the log of the root (events.h), the totals (totals.h), the lines of
- * CKCACHE_LOG (event_text.h) and of CKCACHE_TRACE (trace.h) are all made of it.
+ * CKCACHE_LOG (event.c) and of CKCACHE_TRACE (trace.h) are all made of it.
  */
 #ifndef CACHECORE_RECORD_EVENT_H
 #define CACHECORE_RECORD_EVENT_H
@@ -11,6 +11,7 @@
 
 #include "cachecore/key.h"
 #include "common/bytes.h"
+#include "common/log.h"
 
 enum cc_event_kind {
 	CC_EVENT_MISS = 1,	/* reason: "", "deferred", "read-only" */
@@ -72,5 +73,11 @@ enum cc_removal_cause {
 	CC_REMOVED_BY_SUCCESSOR,
 	CC_REMOVED_CAUSE_COUNT,
 };
+
+/*
+ * Says the line of CKCACHE_LOG: of each build at info, of what a look-up came across at debug; nothing of what
+ * the log (NULL: none) does not want. Thread-safe.
+ */
+void cc_event_say(const struct cmn_log *log, const struct cc_event *event);
 
 #endif

@@ -354,7 +354,7 @@ static enum cmn_status open_value(struct cc_remote *remote, struct received *rec
 		*ret = NULL;
 		return CMN_MISS;
 	}
-	cc_entry_set_remote(*ret);
+	(*ret)->remote = true;
 	set_report(remote, CC_REMOTE_USED, value->signer ? value->signer->name : "", report);
 	return CMN_OK;
 }

@@ -173,7 +173,7 @@ enum cmn_status cc_remote_files_decode(struct cmn_view src, struct cmn_buffer *b
 		status = cc_entry_decode(bin, &parts.hash, NULL, manifest, &entry);
 	cmn_buffer_release(bin);
 	/* What failed on one machine may not fail on another. */
-	if (status == CMN_OK && cc_entry_failed(entry)) {
+	if (status == CMN_OK && entry->failed) {
 		manifest = NULL;	/* the entry's */
 		cc_entry_unref(entry);
 		status = CMN_MISS;

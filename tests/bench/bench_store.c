@@ -20,7 +20,7 @@
 #include <sys/resource.h>
 
 #include "cachecore/disk/store.h"
-#include "cachecore/disk/writer/writer.h"
+#include "cachecore/disk/level.h"
 #include "cachecore/record/recorder.h"
 #include "cachecore/record/totals.h"
 #include "tests/bench/bench_entries.h"
@@ -328,13 +328,13 @@ static void evict(const char *root, uint64_t max_size)
 }
 
 /* What is written after a build, in its call. */
-static uint64_t write_all(struct cc_writer *writer, const struct cc_key *key, struct cc_entry *entry)
+static uint64_t write_all(struct cc_level *level, const struct cc_key *key, struct cc_entry *entry)
 {
 	const struct cc_event miss = { .kind = CC_EVENT_MISS, .key = key, .build_ns = cc_entry_build_ns(entry) };
 	uint64_t begin = bench_now();
 
-	cc_writer_put(writer, key, entry, NULL);
-	cc_writer_note(writer, &miss);
+	cc_level_put(level, key, entry, NULL);
+	cc_level_note(level, &miss);
 	return bench_now() - begin;
 }
 
@@ -373,22 +373,23 @@ static uint64_t stores_in(const char *root)
 static void write_in_turns(const char *root, size_t len, uint64_t first, uint64_t rounds)
 {
 	uint64_t ns[2][1001];
-	struct cc_recorder recorder = { 0 };
-	struct cc_writer_setup setup = {
-		.config = &config, .store = open_store(root, 0), .recorder = &recorder, .log = &log_to_stderr,
-	};
-	struct cc_writer *writer = cc_writer_new(&setup);
+	struct cc_store *store = open_store(root, 0);
+	struct cc_config own = config;
+	struct cc_level_switch *levels;
+	struct cc_level *level;
 	uint64_t before = stores_in(root);
 
-	if (!writer || rounds < 1 || rounds > 1000)
+	own.persistent = true;
+	if (cc_level_switch_new(&own, &log_to_stderr, NULL, &levels) != CMN_OK ||
+	    !(level = cc_level_switch_enter(levels)) || rounds < 1 || rounds > 1000)
 		bench_fail("cannot write");
 	for (uint64_t i = 0; i < 2 * (rounds + 1); i++) {
 		struct cc_entry *entry = bench_make_entry(first + i, len);
 		struct cc_key key;
 
 		bench_make_key(first + i, &key);
-		ns[i % 2][i / 2] = i % 2 ? write_entry(setup.store, &key, entry)
-					 : write_all(writer, &key, entry);
+		ns[i % 2][i / 2] = i % 2 ? write_entry(store, &key, entry)
+					 : write_all(level, &key, entry);
 		cc_key_release(&key);
 		cc_entry_unref(entry);
 	}
@@ -396,8 +397,9 @@ static void write_in_turns(const char *root, size_t len, uint64_t first, uint64_
 		bench_fail("an entry was not stored, or not counted");
 	(void)printf("{\"first\": %llu, \"all\": %llu, \"entry\": %llu}\n", (unsigned long long)ns[0][0],
 		     median_of(&ns[0][1], rounds), median_of(&ns[1][1], rounds));
-	cc_writer_free(writer);
-	cc_store_close(setup.store);
+	cc_level_switch_leave(levels, level);
+	cc_level_switch_free(levels);
+	cc_store_close(store);
 }
 
 /* From the moment when all may start to the end of the last one. */

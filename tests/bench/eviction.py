@@ -8,7 +8,7 @@ made from them by versions of each, whose sizes and times differ a little.
 Every hour somebody starts a program, by Zipf's law, and now and then a program
 is updated, after which its old kernels are never asked for again. A start asks
 for most of the program's kernels; those that are missing are compiled. The
-orders are those of cachecore/disk/space/candidate.c, with `random` and `large` to compare.
+orders are those of cachecore/disk/space/evict.c, with `random` and `large` to compare.
 
     python3 tests/bench/eviction.py --ckcache build/bin/ckcache DIR...
 """

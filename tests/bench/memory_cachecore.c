@@ -3,7 +3,7 @@
  * memory_cachecore: cachecore as a runtime uses it: it puts the key together
  * at every look-up, and asks for what it wants to have built.
  */
-#include "cachecore/api/api_build.h"
+#include "cachecore/api/api_internal.h"
 #include "tests/bench/memory_items.h"
 #include "tests/support/fast_kernel.h"
 

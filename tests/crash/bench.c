@@ -4,7 +4,7 @@
 
 #include <ftw.h>
 
-#include "cachecore/disk/space/number_file.h"
+#include "cachecore/disk/space/account.h"
 #include "cachecore/disk/writer/recipe.h"
 #include "common/file.h"
 #include "common/hash.h"

@@ -10,7 +10,6 @@
 #include <stdarg.h>
 
 #include "cachecore/disk/space/account.h"
-#include "cachecore/disk/space/number_file.h"
 #include "common/file.h"
 #include "tests/crash/bench.h"
 #include "tests/support/unit.h"

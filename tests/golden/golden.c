@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "cachecore/disk/space/evict.h"
-#include "cachecore/disk/space/number_file.h"
+#include "cachecore/disk/space/account.h"
 #include "cachecore/record/key_summary.h"
 #include "cachecore/disk/nonce.h"
 #include "cachecore/disk/writer/recipes.h"

@@ -5,7 +5,7 @@
  */
 #include <ftw.h>
 
-#include "cachecore/disk/codec.h"
+#include "cachecore/disk/compression.h"
 #include "cachecore/record/events.h"
 #include "cachecore/record/key_summary.h"
 #include "cachecore/disk/writer/recipes.h"

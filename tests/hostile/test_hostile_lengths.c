@@ -6,7 +6,7 @@
  */
 #include <sys/resource.h>
 
-#include "cachecore/disk/codec.h"
+#include "cachecore/disk/compression.h"
 #include "cachecore/disk/writer/recipe.h"
 #include "cachecore/disk/writer/recipes.h"
 #include "cachecore/entry.h"

@@ -2,7 +2,6 @@
 /* test_hostile_verify: what ckcache verify finds, corrects and, if asked, removes. */
 #include "cachecore/disk/space/account.h"
 #include "cachecore/disk/space/evict.h"
-#include "cachecore/disk/space/number_file.h"
 #include "tests/hostile/hostile.h"
 #include "tests/support/unit.h"
 

@@ -2,7 +2,7 @@
 """Rules of the source tree that need no build.
 
 Includes run one way: layers, tools -> cachecore -> common -> libc; the layers
-never include each other; what is public of cachecore is included by layers/shared/api alone; libdeflate.h (or zlib.h) is included by cachecore/disk/codec.c alone, sodium.h by
+never include each other; what is public of cachecore is included by layers/shared/api alone; libdeflate.h (or zlib.h) is included by cachecore/disk/compression.c alone, sodium.h by
 cachecore/remote/sodium.c, OpenSSL by storage/redis_tls.c, json-c by tools/json_output.h; no OpenCL or Level Zero type below the layers; each source has an SPDX line. Prints each breach as file:line.
 """
 import os
@@ -86,8 +86,8 @@ def own_path(root, path, name):
 def check_include(root, path, kind, name):
     """What is wrong with this include, or None."""
     folder = folder_of(path)
-    if name in ("libdeflate.h", "zlib.h", "zconf.h") and folder and path != "cachecore/disk/codec.c":
-        return "%s may be included by cachecore/disk/codec.c only" % name
+    if name in ("libdeflate.h", "zlib.h", "zconf.h") and folder and path != "cachecore/disk/compression.c":
+        return "%s may be included by cachecore/disk/compression.c only" % name
     if (name == "sodium.h" or name.startswith("sodium/")) and folder and \
             path != "cachecore/remote/sodium.c":
         return "%s may be included by cachecore/remote/sodium.c only" % name

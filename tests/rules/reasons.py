@@ -32,7 +32,7 @@ LOST = (
     re.compile(r"\bnote_not_stored\([^;]*\"(%s)\"\)" % WORD),
     re.compile(r"NOT_STORED, [^;]*\.reason = \"(%s)\"" % WORD),
 )
-LOSSES_OF = ("cachecore/disk/writer/writer.c", re.compile(
+LOSSES_OF = ("cachecore/disk/level.c", re.compile(
     r"static const char \*reason_of\(.*?\n}\n", re.S), re.compile(r"\"(%s)\"" % WORD))
 TABLE = re.compile(r"static const struct reason (\w+)\[\] = \{\n(.*?)\n\};", re.S)
 ROW = re.compile(r"^\t\{ \"([^\"]+)\", \"[^\"]+\" \},$", re.M)

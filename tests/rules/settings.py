@@ -18,9 +18,9 @@ def read(root, *path):
 def settings(text):
     """{name: what it expects} of config.c's table."""
     table = text.partition("settings[] = {")[2].partition("};")[0]
-    expected = dict(re.findall(r'struct kind kind_(\w+) = \{ "([^"]*)"', text) +
-                    re.findall(r'^WORDS\((\w+), [\w ]+, "([^"]*)"', text, re.M))
-    return {name: expected[kind] for name, kind in re.findall(r'SETTING\w*\("(\w+)", \w+, (\w+)\)', table)}
+    expected = dict(re.findall(r'\[([A-Z_]+)\] = "([^"]*)"', text))
+    rows = re.findall(r'(SETTING\w*|WORDS)\("(\w+)", \w+, (\w+)(?:, \w+, "([^"]*)")?\)', table)
+    return {name: words or expected[kind] for _, name, kind, words in rows}
 
 
 def documented(text):

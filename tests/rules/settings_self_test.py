@@ -5,13 +5,14 @@ import unittest
 import rule_case
 import settings
 
-CODE = """static const struct kind kind_path = { "a path", parse_path, format_text, release_text };
-static const struct kind kind_days = { "days, 0 to 9", parse_days, format_number, NULL };
-WORDS(order, enum order, "lru or cost", "lru", "cost")
+CODE = """static const char *const expected[] = {
+	[DAYS] = "days, 0 to 9",
+	[PATH] = "a path",
+};
 settings[] = {
-	SETTING_FOR_ALL("dir", dir, path),
-	SETTING("order", order, order),
-	SETTING("days", threshold, days),
+	SETTING_FOR_ALL("dir", dir, PATH),
+	WORDS("order", order, OF_PROGRAMS, order_words, "lru or cost"),
+	SETTING("days", threshold, DAYS),
 };
 """
 DOCUMENT = """| variable | default | meaning |
@@ -36,8 +37,8 @@ The default is 90.
 """
 PLACES = {"code": "cachecore/config.c", "document": "docs/CONFIG.md", "page": "docs/man/ckcache.conf.5"}
 BROKEN = [
-    ("code", "\n};", '\n\tSETTING("more", more, days),\n};', 2, "more is missing"),
-    ("code", '\tSETTING_FOR_ALL("dir", dir, path),\n', "", 2, "there is no setting dir"),
+    ("code", "\n};", '\n\tSETTING("more", more, DAYS),\n};', 2, "more is missing"),
+    ("code", '\tSETTING_FOR_ALL("dir", dir, PATH),\n', "", 2, "there is no setting dir"),
     ("document", "| `CKCACHE_DAYS` | 90 | c |\n", "", 1, "days is missing"),
     ("page", "is 90", "is 9", 1, "the default 90 is not there"),
     ("page", ".Cm cost .", ".Cm none .", 1, "cost is not there"),

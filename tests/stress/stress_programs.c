@@ -12,7 +12,7 @@
 #include <sched.h>
 #include <stdatomic.h>
 
-#include "cachecore/api/api_build.h"
+#include "cachecore/api/api_internal.h"
 #include "tests/support/fast_kernel.h"
 #include "tests/support/posix.h"
 

@@ -10,7 +10,6 @@
 #include <stdatomic.h>
 
 #include "cachecore/disk/space/account.h"
-#include "cachecore/disk/space/number_file.h"
 #include "common/file.h"
 #include "tests/stress/stress_store.h"
 #include "tests/support/remove_tree.h"

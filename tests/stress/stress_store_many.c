@@ -18,7 +18,6 @@
 
 #include "cachecore/disk/space/account.h"
 #include "cachecore/disk/build_lock.h"
-#include "cachecore/disk/space/number_file.h"
 #include "common/file.h"
 #include "tests/stress/stress_store.h"
 #include "tests/support/remove_tree.h"

@@ -14,7 +14,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "cachecore/disk/space/number_file.h"
+#include "cachecore/disk/space/account.h"
 #include "cachecore/disk/root.h"
 #include "cachecore/disk/store.h"
 

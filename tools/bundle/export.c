@@ -13,7 +13,6 @@
 #include "cachecore/disk/entry_dir_walk.h"
 #include "cachecore/disk/root.h"
 #include "cachecore/disk/space/account.h"
-#include "cachecore/disk/space/number_file.h"
 #include "common/file.h"
 #include "tools/arguments.h"
 #include "tools/bundle/bundle.h"

@@ -16,7 +16,6 @@
 
 #include "cachecore/disk/mark.h"
 #include "cachecore/disk/space/account.h"
-#include "cachecore/disk/space/number_file.h"
 #include "cachecore/disk/root.h"
 #include "common/file.h"
 #include "tools/doctor/doctor.h"

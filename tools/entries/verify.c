@@ -6,7 +6,6 @@
 
 #include "cachecore/disk/root.h"
 #include "cachecore/disk/space/account.h"
-#include "cachecore/disk/space/number_file.h"
 #include "tools/arguments.h"
 #include "tools/entries/entries.h"
 #include "tools/json_output.h"

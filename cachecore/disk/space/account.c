@@ -8,14 +8,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "cachecore/disk/space/number_file.h"
 #include "cachecore/disk/root.h"
 #include "cachecore/disk/entry_dir_walk.h"
 #include "common/clock.h"
 #include "common/file.h"
 #include "common/listing.h"
 
-#define NS_PER_S UINT64_C(1000000000)
 /*
  * What nobody removes within one count of the tree: a share of what is there, or
  * these bytes. By so much the number may stay too high where it always changes.
@@ -122,7 +120,7 @@ void cc_account_mark(int root_fd, struct cc_account_mark *ret)
 	if (fstatat(root_fd, CC_ACCOUNT_NAME, &info, AT_SYMLINK_NOFOLLOW) < 0)
 		return;
 	ret->inode = (uint64_t)info.st_ino;
-	ret->changed_ns = (uint64_t)info.st_ctim.tv_sec * NS_PER_S + (uint64_t)info.st_ctim.tv_nsec;
+	ret->changed_ns = cmn_file_ns(info.st_ctim);
 	ret->known = cc_number_file_read(root_fd, CC_ACCOUNT_NAME, &ret->total) == CMN_OK;
 }
 

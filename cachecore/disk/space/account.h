@@ -22,8 +22,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "cachecore/disk/space/space_files.h"
+#include "cachecore/disk/space/number_file.h"
 #include "common/status.h"
+
+#define CC_ACCOUNT_NAME "cache_size.txt"
 
 /*
  * The root's lock, for the next two; waited for as cmn_file_lock has it. To be

@@ -10,7 +10,6 @@
 #include "cachecore/disk/entry_dir_walk.h"
 #include "cachecore/disk/root.h"
 #include "cachecore/disk/space/account.h"
-#include "cachecore/disk/space/candidate.h"
 #include "cachecore/disk/space/evict.h"
 #include "cachecore/disk/space/overhead.h"
 #include "cachecore/record/recorder.h"

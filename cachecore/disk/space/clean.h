@@ -3,7 +3,7 @@
  * clean: goes over the whole tree, for "ckcache prune" and "verify" (no application waits for it).
  * Removes what dead writers left, counts the tree and corrects cache_size.txt, removes entries that
  * were not used for threshold_days (days.h), and, if the root takes more than max_size on disk, the
- * least valuable entries (candidate.h) until the rest takes half of what the root's other files
+ * least valuable entries (evict.h) until the rest takes half of what the root's other files
  * leave (overhead.h). It locks each entry directory while it removes names in it, but does not wait for that lock.
  */
 #ifndef CACHECORE_DISK_SPACE_CLEAN_H

@@ -9,8 +9,8 @@
 #include <unistd.h>
 
 #include "cachecore/disk/build_lock.h"
+#include "cachecore/disk/space/account.h"
 #include "cachecore/disk/space/days.h"
-#include "cachecore/disk/space/space_files.h"
 #include "cachecore/disk/contents.h"
 #include "cachecore/disk/mark.h"
 #include "cachecore/disk/nonce.h"

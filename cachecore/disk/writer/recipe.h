@@ -60,7 +60,7 @@ bool cc_recipe_carries(const char *variable);
 
 /*
  * The environment of a recipe also names the program that left it, in
- * CC_CONFIG_BUILT_FOR, by which its build is counted (usage.h).
+ * CC_CONFIG_BUILT_FOR, by which its build is counted (totals.h).
  */
 void cc_recipe_add_program(struct cmn_buffer *environment, const char *program);
 struct cmn_view cc_recipe_program(const struct cc_recipe *recipe);	/* empty: not known */

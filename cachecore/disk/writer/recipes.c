@@ -280,26 +280,15 @@ enum cmn_status cc_recipes_put(const char *root, struct cmn_view encoded)
 	return status;
 }
 
-struct gathering {
-	struct cc_recipes_names names;
-	size_t cap;
-};
-
 static enum cmn_status gather_one(void *ctx, int fd, const char *name)
 {
-	struct gathering *gathering = ctx;
-	struct cc_recipes_names *names = &gathering->names;
+	struct cc_recipes_names *names = ctx;
+	char **grown = cmn_array_grow(names->names, names->count, sizeof(*grown));
 
 	(void)fd;
-	if (names->count == gathering->cap) {
-		size_t cap = gathering->cap ? 2 * gathering->cap : 64;
-		char **grown = realloc(names->names, cap * sizeof(*grown));
-
-		if (!grown)
-			return CMN_ERR_NOMEM;
-		names->names = grown;
-		gathering->cap = cap;
-	}
+	if (!grown)
+		return CMN_ERR_NOMEM;
+	names->names = grown;
 	names->names[names->count] = strdup(name);
 	if (!names->names[names->count])
 		return CMN_ERR_NOMEM;
@@ -314,16 +303,16 @@ static int compare_names(const void *a, const void *b)
 
 enum cmn_status cc_recipes_list(int fd, struct cc_recipes_names *ret)
 {
-	struct gathering gathering = { 0 };
-	enum cmn_status status = each(fd, RECIPE_SUFFIX, gather_one, &gathering);
+	struct cc_recipes_names names = { 0 };
+	enum cmn_status status = each(fd, RECIPE_SUFFIX, gather_one, &names);
 
 	if (status != CMN_OK) {
-		cc_recipes_names_release(&gathering.names);
+		cc_recipes_names_release(&names);
 		return status;
 	}
-	if (gathering.names.count)
-		qsort(gathering.names.names, gathering.names.count, sizeof(char *), compare_names);
-	*ret = gathering.names;
+	if (names.count)
+		qsort(names.names, names.count, sizeof(char *), compare_names);
+	*ret = names;
 	return CMN_OK;
 }
 

@@ -662,7 +662,7 @@ static enum cmn_status build_waited_for(const char *source, bool *ret_claimed)
 
 	make_key(&key, source);
 	status = cc_cache_get_or_build(cache, &key, build, &builder, &entry, &origin);
-	*ret_claimed = status == CMN_OK && cc_entry_is_claimed(entry);
+	*ret_claimed = status == CMN_OK && entry->claimed;
 	if (status == CMN_OK)
 		cc_entry_unref(entry);
 	return status;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* config_line: what each kind of line is split into. */
-#include "cachecore/config_line.h"
+#include "cachecore/config.h"
 
 #include "tests/support/unit.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* test_entry: building, encoding and decoding results; damaged files. */
 #include "cachecore/config.h"
-#include "cachecore/disk/codec.h"
+#include "cachecore/disk/compression.h"
 #include "cachecore/entry.h"
 #include "tests/support/owned.h"
 #include "tests/support/unit.h"
@@ -296,7 +296,7 @@ static struct cc_entry *make_failure(const char *log, uint64_t run)
 	cc_entry_add(entry, 2, 0, log, strlen(log));
 	cc_entry_set_failed(entry, false, 0);
 	CU_ASSERT_EQUAL_FATAL(cc_entry_finish(entry, NULL), CMN_OK);
-	cc_entry_set_witness(entry, run);
+	entry->witnesses = (struct cc_witnesses){ run, run };
 	return entry;
 }
 
@@ -316,15 +316,15 @@ TEST(a_failure_names_its_witnesses)
 		encode(first, level, &key_hash, &file);
 		CU_ASSERT_EQUAL(file.data[8], CC_ENTRY_VERSION_FAILED);
 		CU_ASSERT_EQUAL_FATAL(decode(file.data, file.len, &key_hash, &read), CMN_OK);
-		CU_ASSERT_TRUE(cc_entry_failed(read));
-		CU_ASSERT_FALSE(cc_entry_in_memory_only(read));
+		CU_ASSERT_TRUE(read->failed);
+		CU_ASSERT_FALSE(read->in_memory_only);
 		CU_ASSERT_FALSE(cc_entry_is_confirmed(read));
 		CU_ASSERT_TRUE(cc_entry_confirm(first, read, &witnesses));
 		CU_ASSERT_EQUAL(witnesses.former, witnesses.last);
-		cc_entry_set_witness(first, 8);
+		first->witnesses = (struct cc_witnesses){ 8, 8 };
 		CU_ASSERT_TRUE(cc_entry_confirm(first, read, &witnesses));
 		CU_ASSERT(witnesses.former == 7 && witnesses.last == 8);
-		cc_entry_set_witness(first, 7);
+		first->witnesses = (struct cc_witnesses){ 7, 7 };
 		cc_entry_unref(read);
 	}
 	read = make_failure("y", 7);

@@ -9,7 +9,7 @@
 #include <sched.h>
 #include <stdatomic.h>
 
-#include "cachecore/api/api_build.h"
+#include "cachecore/api/api_internal.h"
 #include "cachecore/cache.h"
 #include "cachecore/memory/programs_internal.h"
 #include "tests/support/fast_kernel.h"

@@ -9,7 +9,7 @@
 #include <sched.h>
 #include <stdatomic.h>
 
-#include "cachecore/api/program_key.h"
+#include "cachecore/api/api_internal.h"
 #include "tests/support/unit.h"
 #include "tests/support/wrap.h"
 

@@ -10,7 +10,6 @@
 #include "cachecore/disk/space/account.h"
 #include "cachecore/cache.h"
 #include "cachecore/disk/root.h"
-#include "cachecore/disk/space/number_file.h"
 #include "cachecore/disk/store.h"
 #include "common/clock.h"
 #include "tests/support/owned.h"

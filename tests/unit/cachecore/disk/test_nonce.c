@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* nonce: which builds are recognised as never coming again. */
-#include "cachecore/disk/space/number_file.h"
+#include "cachecore/disk/space/account.h"
 #include "cachecore/disk/nonce.h"
 #include "cachecore/disk/root.h"
 #include "cachecore/disk/store.h"

@@ -7,7 +7,6 @@
 
 #include "cachecore/disk/root.h"
 #include "cachecore/disk/space/account.h"
-#include "cachecore/disk/space/number_file.h"
 #include "common/clock.h"
 #include "tests/support/unit.h"
 

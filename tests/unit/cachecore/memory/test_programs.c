@@ -4,7 +4,7 @@
  * KernelProgramCache document: "In-memory cache", "Thread-safety", "Core of
  * caching mechanism" and "In-memory cache eviction".
  */
-#include "cachecore/api/api_build.h"
+#include "cachecore/api/api_internal.h"
 
 #include <malloc.h>
 #include <sched.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* usage: sums by day and program, their bounds, and lines that anybody may have written. */
-#include "cachecore/record/usage.h"
+#include "cachecore/record/totals.h"
 
 #include "tests/support/unit.h"
 

@@ -386,7 +386,7 @@ static bool finds_by(struct cc_remote *by, bool *ret_claimed)
 		return false;
 	CU_ASSERT(cc_entry_find(entry, CC_TAG_IMAGE, 0, &image));
 	CU_ASSERT(cmn_view_equal(image, cmn_view_of("image")));
-	CU_ASSERT(cc_entry_is_remote(entry));
+	CU_ASSERT(entry->remote);
 	cc_entry_unref(entry);
 	return true;
 }

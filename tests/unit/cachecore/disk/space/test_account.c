@@ -5,7 +5,6 @@
 #include <sys/file.h>
 
 #include "cachecore/disk/root.h"
-#include "cachecore/disk/space/number_file.h"
 #include "common/file.h"
 #include "common/listing.h"
 #include "tests/support/no_locks.h"

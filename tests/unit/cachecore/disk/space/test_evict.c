@@ -6,11 +6,9 @@
 #include <sys/wait.h>
 
 #include "cachecore/disk/space/account.h"
-#include "cachecore/disk/space/candidate.h"
 #include "cachecore/disk/space/clean.h"
 #include "cachecore/record/recorder.h"
 #include "cachecore/disk/root.h"
-#include "cachecore/disk/space/number_file.h"
 #include "cachecore/disk/space/overhead.h"
 #include "cachecore/disk/nonce.h"
 #include "cachecore/disk/writer/recipes.h"

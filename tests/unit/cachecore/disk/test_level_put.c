@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* writer: on a real store: what is there when a call returns, what is noted instead, and how long it takes. */
-#include "cachecore/disk/writer/writer.h"
+/* level: on a real store: what is there when a call returns, what is noted instead, and how long it takes. */
+#include "cachecore/disk/level.h"
 
 #include <dirent.h>
 #include <sched.h>
@@ -10,10 +10,9 @@
 
 #include "cachecore/disk/root.h"
 #include "cachecore/disk/space/account.h"
-#include "cachecore/disk/space/number_file.h"
 #include "cachecore/disk/writer/recipe.h"
 #include "cachecore/disk/writer/recipes.h"
-#include "cachecore/record/recorder.h"
+#include "cachecore/disk/store.h"
 #include "cachecore/record/totals.h"
 #include "cachecore/remote/remote.h"
 #include "common/file.h"
@@ -27,12 +26,12 @@ OWNER(struct cc_entry, cc_entry_unref)
 #define MS UINT64_C(1000000)
 #define SECOND (1000 * MS)
 
-/* A writer with what it borrows, on the root "<unit_dir>/cache". */
+/* A level on the root "<unit_dir>/cache". */
 static struct {
-	struct cc_config config;
-	struct cc_store *store;
-	struct cc_recorder recorder;
-	struct cc_writer *writer;
+	struct cc_config config, opened;	/* as it is to be, and was when the level was opened */
+	struct cc_level_switch *levels;
+	struct cc_level *level;
+	struct cc_store *store;		/* the level's */
 	struct cmn_log log;
 	uint64_t run;
 	uint64_t build_ns;	/* of entries */
@@ -50,17 +49,43 @@ static void keep_message(void *ctx, enum cmn_log_level level, const char *messag
 	(void)snprintf(bench.message, sizeof(bench.message), "%s", message);
 }
 
-static void open_writer(void)
+WRAPPED(enum cmn_status, cc_store_open, (const struct cc_config *config, const struct cmn_log *log,
+	struct cc_store **ret))
 {
-	const struct cc_writer_setup setup = {
-		.config = &bench.config, .store = bench.store, .recorder = &bench.recorder,
-		.log = &bench.log, .run = ++bench.run,
-	};
+	enum cmn_status status = __real_cc_store_open(config, log, ret);
 
-	cc_writer_free(bench.writer);
-	bench.recorder = (struct cc_recorder){ .program = bench.config.built_for };
-	bench.writer = cc_writer_new(&setup);
-	CU_ASSERT_PTR_NOT_NULL_FATAL(bench.writer);
+	bench.store = *ret;
+	return status;
+}
+
+WRAPPED(uint64_t, cc_nonce_run, (void))
+{
+	return bench.run;
+}
+
+static void close_level(void)
+{
+	if (!bench.levels)
+		return;
+	cc_level_switch_leave(bench.levels, bench.level);
+	cc_level_switch_free(bench.levels);
+	bench.levels = NULL;
+}
+
+static void open_level(void)
+{
+	close_level();
+	bench.opened = bench.config;
+	CU_ASSERT_EQUAL_FATAL(cc_level_switch_new(&bench.config, &bench.log, NULL, &bench.levels), CMN_OK);
+	bench.level = cc_level_switch_enter(bench.levels);
+	CU_ASSERT_PTR_NOT_NULL_FATAL(bench.level);
+}
+
+/* As another process of the program does. */
+static void begin_run(void)
+{
+	bench.run++;
+	open_level();
 }
 
 /* The monotonic clock stands still; 0: it is the machine's. */
@@ -127,6 +152,9 @@ static unsigned int threads, descriptors;
 
 static void before_call(void)
 {
+	/* A level does not change. */
+	if (memcmp(&bench.config, &bench.opened, sizeof(bench.config)) != 0)
+		open_level();
 	threads = unit_count_in("/proc/self/task");
 	descriptors = unit_count_in("/proc/self/fd");
 }
@@ -156,9 +184,9 @@ static struct cc_entry *make_entry(size_t len)
 	memset(room, 'x', len);
 	CU_ASSERT_EQUAL_FATAL(cc_entry_finish(entry, NULL), CMN_OK);
 	if (bench.remote)
-		cc_entry_set_remote(entry);
+		entry->remote = true;
 	if (bench.claimed)
-		cc_entry_set_claimed(entry);
+		entry->claimed = true;
 	return entry;
 }
 
@@ -166,7 +194,7 @@ static void put_key(const struct cc_key *key, size_t len)
 {
 	OWNED(owned_cc_entry_unref) struct cc_entry *entry = make_entry(len);
 
-	cc_writer_put(bench.writer, key, entry, bench.lock);
+	cc_level_put(bench.level, key, entry, bench.lock);
 }
 
 static void put(int number, size_t len)
@@ -194,15 +222,12 @@ static void put_recipe(int number)
 {
 	OWNED(cc_key_release) struct cc_key key;
 	struct cc_recipe recipe = { 0 };
-	struct cmn_buffer encoded;
 
 	make_key(&key, number);
 	recipe.key = cc_key_view(&key);
-	CU_ASSERT_EQUAL_FATAL(cc_recipe_encode(&recipe, &encoded), CMN_OK);
 	before_call();
-	cc_writer_put_recipe(bench.writer, recipe.key, cmn_buffer_view(&encoded));
+	CU_ASSERT_TRUE(cc_level_put_recipe(bench.level, &recipe));
 	after_call();
-	cmn_buffer_release(&encoded);
 }
 
 static unsigned long long recipes(void)
@@ -221,7 +246,7 @@ static void note(int number)
 	make_key(&key, number);
 	miss.key = &key;
 	before_call();
-	cc_writer_note(bench.writer, &miss);
+	cc_level_note(bench.level, &miss);
 	after_call();
 }
 
@@ -283,17 +308,14 @@ BEFORE_EACH
 	bench.log = (struct cmn_log){ .level = CMN_LOG_WARNING, .sink = keep_message };
 	bench.messages = 0;
 	bench.build_ns = SECOND;
-	CU_ASSERT_EQUAL_FATAL(cc_store_open(&bench.config, &bench.log, &bench.store), CMN_OK);
-	open_writer();
+	begin_run();
 	uploads = releases = 0;
 }
 
 AFTER_EACH
 {
-	cc_writer_free(bench.writer);
-	cc_store_close(bench.store);
+	close_level();
 	free(bench.config.dir);
-	bench.writer = NULL;
 }
 
 TEST(what_was_put_is_there_and_counted)
@@ -396,7 +418,7 @@ TEST(a_limit_of_files_is_told_from_a_full_disk)
 	CU_ASSERT_TRUE(is_stored(1));
 	limit.rlim_cur = 10;
 	CU_ASSERT_EQUAL_FATAL(setrlimit(RLIMIT_FSIZE, &limit), 0);
-	open_writer();
+	begin_run();
 	put_recipe(1);
 	CU_ASSERT_EQUAL_FATAL(setrlimit(RLIMIT_FSIZE, &was), 0);
 	CU_ASSERT_EQUAL(recipes(), 0);
@@ -442,7 +464,7 @@ static void put_tokens(uint64_t stores)
 		OWNED(cc_key_release) struct cc_key key;
 		char source[64];
 
-		open_writer();
+		begin_run();
 		cc_key_init(&key);
 		(void)snprintf(source, sizeof(source), "f_%08x", i * 0x9e3779b9U);
 		cc_key_add_text(&key, CC_PART_IMAGE, "source", source);
@@ -590,7 +612,7 @@ TEST(the_log_stays_within_a_quarter_of_the_bound)
 TEST(events_are_the_programs_and_have_each_part_of_a_key_once)
 {
 	bench.config.built_for = "program";
-	open_writer();
+	begin_run();
 	note(1);
 	note(2);
 	see();
@@ -666,7 +688,7 @@ static void *use_it(void *arg)
 		make_key(&key, *first + i);
 		miss.key = &key;
 		put_key(&key, 500);
-		cc_writer_note(bench.writer, &miss);
+		cc_level_note(bench.level, &miss);
 	}
 	return NULL;
 }
@@ -700,8 +722,8 @@ TEST(serves_many_threads)
 	CU_ASSERT_TRUE(stored >= 80);
 	/* With patience, as a worker has it, each is stored. */
 	bench.config.built_for = "program";
+	begin_run();
 	cc_store_set_patience(bench.store, 60 * SECOND);
-	open_writer();
 	use_by_eight(&all);
 	CU_ASSERT_EQUAL(all, 160);
 	CU_ASSERT_EQUAL(count_in_files(CC_STORES), 160);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* event_text: words the lines. */
-#include "cachecore/record/event_text.h"
+/* event: words the lines of CKCACHE_LOG. */
+#include "cachecore/record/event.h"
 
 #include <string.h>
 

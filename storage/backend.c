@@ -1,8 +1,57 @@
 /* SPDX-License-Identifier: MIT */
-/* value: counts what values take. */
-#include "storage/value.h"
+/* backend: messages for clients' logs, keys as text, and what values take. */
+#include "storage/backend.h"
 
+#include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+
+#define NAME_DIGITS 200	/* file systems take 255 bytes, of which suffixes want some */
+
+void storage_error_set(struct storage_error *error, const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	if (vsnprintf(error->text, sizeof(error->text), format, args) < 0)
+		error->text[0] = '\0';
+	va_end(args);
+	for (char *at = error->text; *at; at++) {
+		if (*at < ' ' || *at > '~')
+			*at = '?';
+	}
+}
+
+const char *storage_error_phrase(int number)
+{
+	return strerror(number);	/* of glibc and musl: safe in threads */
+}
+
+void storage_key_path(struct cmn_view key, char ret_path[STORAGE_KEY_PATH_SIZE])
+{
+	char hex[STORAGE_KEY_HEX_SIZE];
+	size_t len = 2 * key.len;
+	const char *rest = hex + 2;
+	char *to = ret_path;
+
+	cmn_hex(key.data, key.len, hex);
+	if (key.len < 2) {
+		memcpy(to, "_/_", 3);
+		memcpy(to + 3, hex, len + 1);
+		return;
+	}
+	memcpy(to, hex, 2);
+	to[2] = '/';
+	to += 3;
+	for (len -= 2; len > NAME_DIGITS; len -= NAME_DIGITS) {
+		memcpy(to, rest, NAME_DIGITS);
+		memcpy(to + NAME_DIGITS, "+/", 2);
+		to += NAME_DIGITS + 2;
+		rest += NAME_DIGITS;
+	}
+	memcpy(to, rest, len + 1);
+}
 
 bool storage_value_count(struct storage_value *value, size_t size)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* event_text: which events have a line at which level, and what it says. */
-#include "cachecore/record/event_text.h"
+/* event: which events have a line at which level, and what it says. */
+#include "cachecore/record/event.h"
 
 #include "tests/support/unit.h"
 
