@@ -337,7 +337,7 @@ TEST_ON("stub", library_that_is_made_of_itself_is_no_hang)
 TEST_ON("stub", entry_that_was_used_since_the_update_stays)
 {
 	/* A time to come counts as now. */
-	const struct timespec times[2] = { { .tv_sec = 1LL << 33 }, { .tv_sec = 1LL << 33 } };
+	const struct timespec times[2] = { { .tv_sec = INT32_MAX }, { .tv_sec = INT32_MAX } };
 	char paths[1][4096];
 
 	run("vector", "-DK=5");
