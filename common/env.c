@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -59,11 +60,29 @@ static size_t left_in_page(const void *at)
 	return PAGE - (uintptr_t)at % PAGE;
 }
 
+/* An emulator may give a program other addresses than the kernel knows: qemu-arm does. */
+static bool shows_this_memory(int fd)
+{
+	const uint64_t here = (uint64_t)(uintptr_t)&fd ^ UINT64_C(0x636b6361636865);
+	uint64_t seen = ~here;
+
+	return pread(fd, &seen, sizeof(seen), (off_t)(uintptr_t)&here) == sizeof(seen) && seen == here;
+}
+
+static void open_memory(struct reader *reader)
+{
+	reader->fd = open("/proc/self/mem", O_RDONLY | O_CLOEXEC);
+	if (reader->fd >= 0 && !shows_this_memory(reader->fd)) {
+		(void)close(reader->fd);
+		reader->fd = -1;
+	}
+}
+
 /* As every program may read files. Neighbours lie in one page. */
 static bool read_by_file(struct reader *reader, const struct iovec *from, size_t count, char *to)
 {
 	if (reader->fd < 0)
-		reader->fd = open("/proc/self/mem", O_RDONLY | O_CLOEXEC);
+		open_memory(reader);
 	for (size_t i = 0; i < count; to += from[i++].iov_len) {
 		uintptr_t at = (uintptr_t)from[i].iov_base, page = at - at % PAGE;
 
