@@ -206,10 +206,13 @@ static uint32_t word_at(struct cmn_view source, size_t at)
 	return word;
 }
 
-/* Of this byte order; the other one is no driver's here. */
+/*
+ * Of this byte order; the other one is no driver's here. A name's first byte is a word's lowest, so
+ * that names stand there as they are only where the order is little-endian.
+ */
 static bool is_spirv(struct cmn_view source)
 {
-	return source.len >= SPIRV_HEADER_WORDS * WORD && word_at(source, 0) == SPIRV_MAGIC;
+	return __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ && source.len >= SPIRV_HEADER_WORDS * WORD && word_at(source, 0) == SPIRV_MAGIC;
 }
 
 static struct cmn_view next_of_spirv(struct cc_kernel_names *names)

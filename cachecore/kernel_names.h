@@ -3,7 +3,8 @@
  * kernel_names: finds the names of the kernels in a source, to name entries in
  * listings. OpenCL C has "kernel void NAME", with attributes between, or with a
  * macro in the place of "kernel" that has KERNEL in its name; SPIR-V has names of
- * entry points. A comment with such words counts too, which does no harm. Pure.
+ * entry points, which are found on little-endian machines. A comment with such
+ * words counts too, which does no harm. Pure.
  */
 #ifndef CACHECORE_KERNEL_NAMES_H
 #define CACHECORE_KERNEL_NAMES_H

@@ -157,7 +157,7 @@ enum cmn_status cmn_spawn_detached(const char *path, char *const argv[], char *c
 		    &spawn);
 	if (pid < 0)
 		spawn.error = errno;
-	while (pid > 0 && waitpid(pid, NULL, __WCLONE) < 0 && errno == EINTR)
+	while (pid > 0 && waitpid(pid, NULL, __WALL) < 0 && errno == EINTR)
 		continue;
 	(void)pthread_sigmask(SIG_SETMASK, &before, NULL);
 	free(spawn.stacks);

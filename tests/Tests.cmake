@@ -54,9 +54,18 @@ function(ckcache_driver_test name program)
 endfunction()
 
 # ckcache_wrap(<target> <function>...): calls of these go to the target's own __wrap_<function>.
+# With 32 bits some have another name where files are large: <function>64.
 function(ckcache_wrap target)
-  list(TRANSFORM ARGN PREPEND -Wl,--wrap=)
-  target_link_options(${target} PRIVATE ${ARGN})
+  foreach(function ${ARGN})
+    set(name ${function})
+    if(CMAKE_SIZEOF_VOID_P EQUAL 4 AND function MATCHES
+       "^(open|openat|fcntl|pread|pwrite|stat|fstat|fstatat|fstatfs|statvfs)$")
+      set(name ${function}64)
+      target_compile_definitions(${target} PRIVATE
+        __wrap_${function}=__wrap_${name} __real_${function}=__real_${name})
+    endif()
+    target_link_options(${target} PRIVATE -Wl,--wrap=${name})
+  endforeach()
 endfunction()
 
 # ckcache_files(<target> [PUBLIC] {<NAME> <built target>}...): <NAME> is the built file's path in the

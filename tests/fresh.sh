@@ -161,14 +161,16 @@ inside()
 		' sh "$root" "$sys" "$debs" "$@" </dev/null
 }
 
-# bring_compiler: this machine's cross compiler, with the libraries that it needs, as gcc of the new
-# system, whose headers and libraries it takes.
-bring_compiler()
+# bring_tools: this machine's cross compiler, with the libraries that it needs, as gcc of the new
+# system, whose headers and libraries it takes; and what unpacks packages.
+bring_tools()
 {
 	cross=$root/usr/local/cross
 	mkdir -p "$cross/bin" "$cross/lib/gcc-cross" "$cross/$triple/bin" "$root/lib64"
 	cp -a "/usr/lib/gcc-cross/$triple" "$cross/lib/gcc-cross"
 	cp -L "/usr/bin/$triple-gcc" "$cross/bin/gcc"
+	cp -L /usr/bin/dpkg-deb "$cross/bin"
+	ln -s ../cross/bin/dpkg-deb "$root/usr/local/bin/dpkg-deb"
 	ln -s ../cross/bin/gcc "$root/usr/local/bin/gcc"
 	ln -s gcc "$root/usr/local/bin/cc"
 	for tool in as ld; do
@@ -233,7 +235,7 @@ apt-config dump | grep -E '^Acquire::(Check-|Retries|ForceIPv|(https?|ftp)::)' >
 cp /etc/resolv.conf "$root/etc/resolv.conf"
 echo "127.0.0.1 localhost $(hostname)" >"$root/etc/hosts"
 echo force-unsafe-io >"$root/etc/dpkg/dpkg.cfg.d/temporary"
-[ -z "$triple" ] || bring_compiler
+[ -z "$triple" ] || bring_tools
 home=/root
 chmod 700 "$root/root"
 if [ "$user" != root ]; then

@@ -18,10 +18,11 @@ cd "$(dirname "$0")/.."
 # shellcheck source=tools/packages.sh
 . tools/packages.sh
 
-# What debian/control names for the build, but not for its tests.
+# What debian/control names for the build on this architecture, but not for its tests.
+architecture=$(dpkg --print-architecture 2>/dev/null || true)
 # shellcheck disable=SC2046  # names are words
 install_packages build-essential gcc libc6-dev dpkg-dev $(sed -n '/^Build-Depends:/,/^$/s/^ \([a-z0-9.+-]*\).*/\1 &/p' debian/control |
-	grep -v '<!nocheck>' | sed 's/ .*//; s/^debhelper-compat$/debhelper/')
+	sed "/<!nocheck>/d; /\[$architecture\]/b known; /\[/d; : known; s/ .*//; s/^debhelper-compat\$/debhelper/")
 [ "$kind" = deb ] || install_packages rpm
 
 umask 022

@@ -21,7 +21,7 @@
 
 static uint64_t clock_ns;	/* what time it is */
 static uint64_t other_inode;	/* added to each file's */
-static long file_system;	/* -1: it cannot be told */
+static int64_t file_system;	/* -1: it cannot be told */
 static unsigned int opened;
 static void (*before_open)(void);	/* once */
 static void (*before_read)(void);	/* once */
@@ -35,7 +35,7 @@ uint64_t test_clock(clockid_t id)
 WRAPPED(int, fstatfs, (int fd, struct statfs *ret))
 {
 	(void)fd;
-	*ret = (struct statfs){ .f_type = file_system };
+	*ret = (struct statfs){ .f_type = (__fsword_t)file_system };
 	return file_system < 0 ? -1 : 0;
 }
 
@@ -247,9 +247,9 @@ TEST(a_young_file_is_read_each_time)
 /* Where what is written by a mapping leaves the times as they are, or nobody knows. */
 TEST(a_file_in_memory_is_read_each_time)
 {
-	static const long others[] = { TMPFS_MAGIC, RAMFS_MAGIC, HUGETLBFS_MAGIC, OVERLAYFS_SUPER_MAGIC,
+	static const int64_t others[] = { TMPFS_MAGIC, RAMFS_MAGIC, HUGETLBFS_MAGIC, OVERLAYFS_SUPER_MAGIC,
 				       NFS_SUPER_MAGIC, -1 };
-	static const long disks[] = { EXT4_SUPER_MAGIC, XFS_SUPER_MAGIC, BTRFS_SUPER_MAGIC,
+	static const int64_t disks[] = { EXT4_SUPER_MAGIC, XFS_SUPER_MAGIC, BTRFS_SUPER_MAGIC,
 				      F2FS_SUPER_MAGIC, SQUASHFS_MAGIC };
 
 	for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++) {

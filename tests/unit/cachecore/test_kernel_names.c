@@ -92,8 +92,10 @@ TEST(entry_points_of_spirv_are_named)
 	};
 	struct cc_kernel_names names = cc_kernel_names_of((struct cmn_view){ words, sizeof(words) });
 
-	expect(&names, "one");
-	expect(&names, "four");
+	if (__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__) {
+		expect(&names, "one");
+		expect(&names, "four");
+	}
 	expect(&names, "");
 	expect(&names, "");
 }

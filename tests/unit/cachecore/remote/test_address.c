@@ -354,7 +354,7 @@ static size_t max_value_of(const char *text)
 TEST(the_largest_value_is_an_attribute)
 {
 	CU_ASSERT_EQUAL(max_value_of("redis://host"), CC_ADDRESS_MAX_VALUE);
-	CU_ASSERT_EQUAL(max_value_of("redis://host @max-value-size=1Gi @max-value=5"), (size_t)1 << 30);
+	CU_ASSERT_EQUAL(max_value_of("redis://host @max-value-size=512Mi @max-value=5"), (size_t)1 << 29);
 	CU_ASSERT_EQUAL(max_value_of("redis://host @max-value-size=1Gi @max-value-size=1000"), 1000);
 	CU_ASSERT_EQUAL(max_value_of("redis://host @max-value-size=much"), CC_ADDRESS_MAX_VALUE);
 	CU_ASSERT_EQUAL(max_value_of("redis://host @max-value-size=9999999999Gi"), SIZE_MAX / 4);

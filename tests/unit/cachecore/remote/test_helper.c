@@ -76,8 +76,8 @@ WRAPPED(ssize_t, recv, (int fd, void *data, size_t len, int flags))
 		atomic_fetch_add(&taken, got > 0);
 		return got;
 	}
-	/* An answer that is a long value. */
-	*(uint8_t *)data = len > 1;
+	/* An answer that is a long value, whose length has a size_t. */
+	*(uint8_t *)data = len > (sizeof(size_t) > 4 ? 1 : 4);
 	return trickle();
 }
 
@@ -97,6 +97,17 @@ AFTER_EACH
 	no_memory = trickles = false;
 	receive_error = 0;
 }
+
+/* Lengths and times have this machine's order. */
+#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+#define LENGTH(byte) byte "\0\0\0\0\0\0\0"
+#define TIME "\x44\x33\x22\x11\0\0\0\0"
+#define GIB { 0, 0, 0, 0, 64 }
+#else
+#define LENGTH(byte) "\0\0\0\0\0\0\0" byte
+#define TIME "\0\0\0\0\x11\x22\x33\x44"
+#define GIB { 0, 0, 0, 0, 0, 64 }
+#endif
 
 static const uint8_t greeting[] = { 1, 3, 0x00, 0x01, 0x80 };
 
@@ -320,9 +331,9 @@ static const struct {
 	size_t answer_len;
 	enum cmn_status status;	/* what that means */
 } ops[OPS] = {
-	[GET] = { "\0\3key", 5, "\0\5\0\0\0\0\0\0\0value", 14, CMN_OK },
-	[CLAIM] = { "\x80\3key\x44\x33\x22\x11\0\0\0\0", 13, "\1\1", 2, CMN_MISS },
-	[PUT] = { "\1\3key\1\5\0\0\0\0\0\0\0value", 19, "\0", 1, CMN_OK },
+	[GET] = { "\0\3key", 5, "\0" LENGTH("\5") "value", 14, CMN_OK },
+	[CLAIM] = { "\x80\3key" TIME, 13, "\1\1", 2, CMN_MISS },
+	[PUT] = { "\1\3key\1" LENGTH("\5") "value", 19, "\0", 1, CMN_OK },
 	[REMOVE] = { "\2\3key", 5, "\0", 1, CMN_OK },
 	[RELEASE] = { "\x81\3key", 5, "\0", 1, CMN_OK },
 	[INFO] = { "\4", 1, "\2id\2\0\3one", 9, CMN_OK },
@@ -434,7 +445,7 @@ TEST(a_claim_is_the_callers_or_anothers)
 	CU_ASSERT(outcome.status == CMN_MISS && outcome.claimed);
 	outcome = ask_one(CLAIM, "\1\0", 2);
 	CU_ASSERT(outcome.status == CMN_MISS && !outcome.claimed);
-	outcome = ask_one(CLAIM, "\0\3\0\0\0\0\0\0\0abc", 12);
+	outcome = ask_one(CLAIM, "\0" LENGTH("\3") "abc", 12);
 	CU_ASSERT(outcome.status == CMN_OK && !outcome.claimed);
 	CU_ASSERT(has_value(&outcome, "abc"));
 	outcome = ask_one(CLAIM, "\2\0", 2);
@@ -561,7 +572,7 @@ TEST(memory_is_used_for_what_has_come)
 {
 	struct {
 		uint8_t head[9], bytes[1000];
-	} answer = { .head = { 0, 0, 0, 0, 64 } };	/* a GiB */
+	} answer = { .head = GIB };
 	struct outcome outcome = ask_limited(GET, &answer, sizeof(answer), sizeof(answer), false, PLENTY_NS,
 					     (size_t)1 << 31);
 
@@ -733,7 +744,7 @@ TEST(nothing_takes_longer_than_its_deadline)
 /* A value of a GiB without end, in pieces of that size. */
 static void serve_stream(struct fake *me, int fd)
 {
-	static const uint8_t zeros[65536], head[9] = { 0, 0, 0, 0, 64 };
+	static const uint8_t zeros[65536], head[9] = GIB;
 	const size_t *piece = me->ctx;
 	uint8_t request[5];
 	bool wanted = fake_write(fd, greeting, sizeof(greeting)) && fake_read(fd, request, 5) &&
@@ -830,7 +841,7 @@ TEST(no_more_is_sent_or_received_after_a_deadline)
 /* A byte at a time. */
 static void serve_pieces(struct fake *me, int fd)
 {
-	const char *answer = "\1\3\0\1\x80\0\5\0\0\0\0\0\0\0value\2\4oops";
+	const char *answer = "\1\3\0\1\x80\0" LENGTH("\5") "value\2\4oops";
 	uint8_t request[5];
 
 	(void)me;

@@ -4,6 +4,7 @@
 
 #include <dlfcn.h>
 
+#include "layers/shared/observer/got_slots.h"
 #include "tests/support/unit.h"
 #include "tests/support/wrap.h"
 
@@ -83,6 +84,10 @@ TEST(a_kernel_that_cannot_be_remembered_is_of_the_applications_program)
 {
 	cl_kernel kernel = ocl_clCreateKernel(program, "k", NULL);
 
+	if (!drv_slots_known()) {
+		(void)puts("SKIPPED: no program is loaded, since nothing can be observed on this architecture");
+		return;
+	}
 	CU_ASSERT_PTR_NOT_EQUAL(program_of(kernel), program);	/* it was loaded */
 	CU_ASSERT_EQUAL(ocl_clReleaseKernel(kernel), CL_SUCCESS);
 	failing = sizeof(struct ocl_kernel);

@@ -326,7 +326,8 @@ static size_t days_of_use(void)
 
 TEST(a_process_with_a_wrong_clock_ages_nothing)
 {
-	const int64_t wrong[] = { 200, to_1970() + 1, 20000, -31, to_1970() };
+	/* With 32 bits there are days until 2038. */
+	const int64_t wrong[] = { 200, to_1970() + 1, sizeof(time_t) > 4 ? 20000 : 4000, -31, to_1970() };
 
 	open_bench(3);
 	bench.config.threshold_days = 30;

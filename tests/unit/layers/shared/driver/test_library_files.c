@@ -215,6 +215,13 @@ struct object {
 	uint64_t value;
 };
 
+/* A word of DT_HASH. */
+#ifdef __s390x__
+typedef uint64_t hash_word;
+#else
+typedef uint32_t hash_word;
+#endif
+
 struct image {
 	ElfW(Ehdr) header;
 	ElfW(Phdr) parts[4];
@@ -224,7 +231,7 @@ struct image {
 		uint8_t id[20];
 	} note;
 	ElfW(Sym) symbols[1];
-	uint32_t hash[4];
+	hash_word hash[4];
 };
 
 static void add_entry(struct cmn_buffer *dynamic, int64_t tag, uint64_t value)
@@ -269,7 +276,7 @@ static void fill_header(struct image *image, const struct object *object)
 	image->header.e_phnum = 4;
 	image->header.e_shoff = image->header.e_shnum = image->header.e_shstrndx = 0;
 	if (object->other_machine)
-		image->header.e_machine = EM_S390;
+		image->header.e_machine = image->header.e_machine == EM_S390 ? EM_X86_64 : EM_S390;
 	if (object->other_class)
 		image->header.e_ident[EI_CLASS] = ELFCLASSNUM - image->header.e_ident[EI_CLASS];
 }
@@ -768,6 +775,12 @@ struct cached {
 	uint64_t capabilities;
 };
 
+/* In this machine's order. */
+static void append_word(struct cmn_buffer *bytes, uint32_t word)
+{
+	cmn_buffer_append(bytes, &word, sizeof(word));
+}
+
 /* A cache as ldconfig writes it, with two entries of a name, old format first where asked for. */
 static struct cmn_buffer make_cache(bool old, uint32_t flags, const char *name,
 				    const struct cached entries[2])
@@ -780,15 +793,15 @@ static struct cmn_buffer make_cache(bool old, uint32_t flags, const char *name,
 	}
 	cmn_buffer_append(&strings, name, strlen(name) + 1);
 	cmn_buffer_append_text(&bytes, "glibc-ld.so.cache1.1");
-	cmn_buffer_append_u32(&bytes, 2);
+	append_word(&bytes, 2);
 	for (int i = 0; i < 6; i++)
-		cmn_buffer_append_u32(&bytes, 0);
+		append_word(&bytes, 0);
 	for (uint32_t i = 0; i < 2; i++) {
-		cmn_buffer_append_u32(&bytes, flags);
-		cmn_buffer_append_u32(&bytes, 48 + 2 * 24);
-		cmn_buffer_append_u32(&bytes, 48 + 2 * 24 + (uint32_t)strings.len);
-		cmn_buffer_append_u32(&bytes, 0);
-		cmn_buffer_append_u64(&bytes, entries[i].capabilities);
+		append_word(&bytes, flags);
+		append_word(&bytes, 48 + 2 * 24);
+		append_word(&bytes, 48 + 2 * 24 + (uint32_t)strings.len);
+		append_word(&bytes, 0);
+		cmn_buffer_append(&bytes, &entries[i].capabilities, sizeof(entries[i].capabilities));
 		cmn_buffer_append(&strings, entries[i].path, strlen(entries[i].path) + 1);
 	}
 	cmn_buffer_append(&bytes, strings.data, strings.len);

@@ -185,12 +185,21 @@ static void do_getcwd(const char *path) { open_below(getcwd(NULL, 0), path); }
 static void do_current_directory(const char *path) { open_below(get_current_dir_name(), path); }
 static void do_realpath_here(const char *path) { open_below(realpath(".", NULL), path); }
 
+/* Where offsets have 32 bits they are in pages of 4096 bytes. */
+#ifdef SYS_mmap2
+#define MMAP SYS_mmap2
+#define SECOND_PAGE 1L
+#else
+#define MMAP SYS_mmap
+#define SECOND_PAGE 4096L
+#endif
+
 /* All six arguments arrive. */
 static void do_syscall_six(const char *path)
 {
 	int fd = open(path, O_RDONLY);
-	const char *second = (const char *)syscall(SYS_mmap, NULL, 4096, PROT_READ, MAP_PRIVATE, fd,
-						   (long)4096);
+	const char *second = (const char *)syscall(MMAP, NULL, 4096, PROT_READ, MAP_PRIVATE, fd,
+						   SECOND_PAGE);
 
 	if (second == MAP_FAILED || *second != '2')
 		abort();

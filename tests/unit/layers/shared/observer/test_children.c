@@ -36,12 +36,21 @@ static struct cmn_hash key_hash(void)
 	return cmn_hash_of(view.data, view.len);
 }
 
-/* ThreadSanitizer makes a fork of it, whose child shares no memory with the build. */
-#ifdef __SANITIZE_THREAD__
-#define VFORKED "tool-spawned"
-#else
-#define VFORKED "tool-vforked"
-#endif
+/* ThreadSanitizer and qemu-user make a fork of it, whose child shares no memory with the build. */
+static const char *vforked(void)
+{
+	static volatile bool shares;
+	pid_t child = vfork();
+
+	if (child == 0) {
+		shares = true;
+		_exit(0);
+	}
+	CU_ASSERT_FATAL(child > 0 && waitpid(child, NULL, 0) == child);
+	if (!shares)
+		(void)puts("SKIPPED: a tool after vfork, which is a fork here");
+	return shares ? "tool-vforked" : "tool-spawned";
+}
 
 /* The tool lies in bin/, and the key has it. */
 BEFORE_EACH
@@ -94,7 +103,7 @@ static size_t files_of_manifest(void)
 
 TEST(a_tool_is_a_dependency_of_the_build_that_runs_it)
 {
-	static const char *const ways[] = { "tool", "tool-spawned", VFORKED };
+	const char *const ways[] = { "tool", "tool-spawned", vforked() };
 
 	for (size_t i = 0; i < 3; i++) {
 		CU_ASSERT_EQUAL(build(ways[i], "--quick -o result made"), CMN_OK);
@@ -170,7 +179,7 @@ TEST(a_file_that_a_tool_reads_is_a_dependency)
 	CU_ASSERT_EQUAL(build("tool-spawned", "-o result header"), CMN_OK);
 	CU_ASSERT_EQUAL(files_of_manifest(), 2);
 	CU_ASSERT(depends_on(CC_DEPENDENCY_FILE, "header"));
-	CU_ASSERT_EQUAL(build(VFORKED, "-o result header"), CMN_OK);
+	CU_ASSERT_EQUAL(build(vforked(), "-o result header"), CMN_OK);
 	CU_ASSERT_EQUAL(files_of_manifest(), 2);
 	CU_ASSERT(holds("result", "translated text"));
 	unit_write("header", "another");
