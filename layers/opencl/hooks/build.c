@@ -63,6 +63,16 @@ static bool is_built_beyond(const struct build *build)
 					build->targets.devices);
 }
 
+/*
+ * Compiled after a build, a program answers about kernels where one that was only compiled, or was loaded,
+ * ends the process.
+ */
+static bool answers_by_build(const struct build *build)
+{
+	return build->call.compile && build->driver && build->driver->unbuilt_ends_process &&
+	       ocl_program_was_built(build->call.program);
+}
+
 /* Fills key, policy and original. false: bypass is the reason not to cache. */
 static bool gather(struct build *build)
 {
@@ -103,6 +113,9 @@ static bool gather(struct build *build)
 	if (request.num_headers && !request.headers)
 		return false;
 	if (ocl_build_key(&request, &build->key, &build->driver, reason) != CMN_OK)
+		return false;
+	*reason = "compiled-again";
+	if (answers_by_build(build))
 		return false;
 	*reason = NULL;
 	build->original = build->found.has_constants ?
@@ -575,9 +588,9 @@ static bool driver_refuses_rebuild(const struct build *build)
 }
 
 /*
- * A loaded program stands for other devices than this build is for: the
- * application's own is built for them now, so that it holds both. The
- * application built it so before.
+ * A loaded program stands for other devices than this build is for, or for a build that this
+ * compilation is to follow: the application's own is built for them now, so that it holds
+ * both. The application built it so before.
  */
 static void bring_back_others(struct build *build)
 {
@@ -631,7 +644,7 @@ static bool prepare(struct build *build)
 	if (gather(build))
 		return true;
 	/* Without targets it is a list that the driver refuses. */
-	if (build->targets.count && is_built_beyond(build))
+	if (build->targets.count && (is_built_beyond(build) || answers_by_build(build)))
 		bring_back_others(build);
 	run_without_key(build);
 	return false;
