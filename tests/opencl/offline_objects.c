@@ -311,6 +311,8 @@ static cl_mem CL_API_CALL create_buffer(cl_context context, cl_mem_flags flags, 
 
 	if (!size)
 		return fails(CL_INVALID_BUFFER_SIZE, ret_error);
+	if (!(flags & (CL_MEM_USE_HOST_PTR | CL_MEM_COPY_HOST_PTR)) != !host)
+		return fails(CL_INVALID_HOST_PTR, ret_error);
 	buffer = make(BUFFER, context, NULL);
 	if (!buffer)
 		return fails(CL_INVALID_CONTEXT, ret_error);
@@ -323,7 +325,7 @@ static cl_mem CL_API_CALL create_buffer(cl_context context, cl_mem_flags flags, 
 		(void)release(buffer, BUFFER, CL_SUCCESS);
 		return fails(CL_MEM_OBJECT_ALLOCATION_FAILURE, ret_error);
 	}
-	if (flags & CL_MEM_COPY_HOST_PTR)
+	if (host && (flags & CL_MEM_COPY_HOST_PTR))
 		memcpy(buffer->memory, host, size);
 	return made(buffer, ret_error);
 }
