@@ -392,7 +392,7 @@ def main():
         os.makedirs(os.path.join(work, name), mode=0o700)
     drivers(work, library)
     servers = {name: Server(work, build, arguments.driver, name != "bare", "pocl-" + name) for name in ("cold", "warm", "bare")}
-    what = "binary" if arguments.driver in ("neo", "amd") else "run"
+    what = {"neo": "binary", "amd": "made"}.get(arguments.driver, "run")
     first = arguments.seed if arguments.seed is not None else int(time.time() * 1000) % 10 ** 9
     rounds = arguments.rounds or (1 if arguments.seed is not None else 10 ** 9)
     end = time.monotonic() + (arguments.seconds or 10 ** 9)
