@@ -405,7 +405,8 @@ def main():
             root = os.path.join(work, "round")
             one = CorpusRound(seed, root, arguments.corpus) if arguments.corpus else Round(seed, root)
             one.make()
-            options = " ".join(one.words)
+            # comgr's sources are in a directory of their own, and it looks for no header in the working one.
+            options = " ".join(one.words + (["-I."] if arguments.driver == "amd" else []))
             how = one.random.choice(["build", "build", "build", "link", "embed"])
             line = "%s\tmain.cl\t%s\t%s\t%s" % (root, options, how, what)
             answers = {"cold": servers["cold"].ask(line)}
