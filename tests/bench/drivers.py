@@ -6,6 +6,7 @@ program, and, if need be, after the helper that such a process starts has ended,
 it build nothing? Each cell is measured; what cannot be measured here says so. See docs/TESTING.md.
 """
 import datetime
+import glob
 import os
 import platform
 import re
@@ -20,6 +21,8 @@ SMALL = os.path.join(os.path.dirname(os.path.abspath(__file__)), "small.cl")
 WAIT_S = 60	# for a helper's end
 CELLS = ("driver", "second run", "link", "two devices", "hit", "its own cache", "loading", "without",
          "process: hit; its own cache", "miss / without")
+AMD = "/usr/l*/*/libamdocl64.so"	# two devices without hardware: tests/opencl/offline_amd.c
+OTHERS = {"amd": (AMD, {"OFFLINE_AMD_DEVICES": "gfx1100 gfx1030"})}
 NAMES = {"neo": "NEO", "rusticl": "rusticl", "pocl": "pocl", "oclgrind": "oclgrind", "nvidia": "NVIDIA", "amd": "AMD"}
 
 
@@ -29,7 +32,7 @@ class Row:
     def __init__(self, bench, name, library):
         self.bench = bench
         self.driver = Driver(NAMES.get(name, name), "no such file", {
-            key: value for key, value in KNOWN[name][1].items() if key != "NEO_CACHE_PERSISTENT"})
+            key: value for key, value in {**KNOWN, **OTHERS}[name][1].items() if key != "NEO_CACHE_PERSISTENT"})
         self.library = library
         self.homes = {way: bench.fresh_dir(way) for way in ("own", "hit")}
         self.cache = bench.fresh_dir("cache")
@@ -146,12 +149,15 @@ def replace(path, section):
 
 def main():
     parser = parser_of(__doc__)
-    parser.add_argument("--drivers", default=",".join(KNOWN), help="a choice of " + ",".join(KNOWN))
+    names = ",".join((*KNOWN, *OTHERS))
+    parser.add_argument("--drivers", default=names, help="a choice of " + names)
     parser.add_argument("--write", metavar="FILE", help="put the section into this page too")
     options = parser.parse_args()
     runs = 2 if options.smoke else options.runs
     names = options.drivers.lower().split(",")
     found = {name: driver_file(name) for name in KNOWN if name in names}
+    if "amd" in names:
+        found["amd"] = os.path.join(os.path.abspath(options.build), "lib", "liboffline_amd.so") if glob.glob(AMD) else None
     if not any(found.values()):
         print("no driver is installed")
         return 77

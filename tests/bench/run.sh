@@ -14,7 +14,7 @@ cd "$(dirname "$0")/../.."
 build=${BUILD_DIR:-build-bench}
 script=${1:-}
 case $script in
-drivers) targets="bench_client ckcache ckcache_library ckcache-remote" ;;
+drivers) targets="bench_client ckcache ckcache_library ckcache-remote offline_amd" ;;
 level-zero)
 	targets="bench_module bench_client ckcache ckcache_library ckcache_level_zero ckcache_slot ckcache_preload"
 	script=level_zero

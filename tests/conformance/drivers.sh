@@ -10,6 +10,10 @@ use_driver()
 	rusticl) library=$(ls /usr/lib/*/libRusticlOpenCL.so.1) ;;
 	pocl) library=$(ls /usr/lib/*/libpocl.so.2*.*.* | head -n 1) ;;
 	oclgrind) library=$(ls /usr/lib/oclgrind/liboclgrind-rt-icd.so) ;;
+	amd)	# with a device that runs nothing
+		ls /usr/l*/*/libamdocl64.so >/dev/null
+		library=$(dirname "$LAYER")/liboffline_amd.so
+		;;
 	*)
 		echo "no such driver: $1" >&2
 		exit 2

@@ -26,7 +26,7 @@ for way in cached plain; do
 	rm -rf "$work/cache"
 	for run in 1 2; do
 		rm -rf "$work/home"
-		with_layer "$python" -B "$here/pyopencl_client.py" "$way"
+		with_layer "$python" -B "$here/pyopencl_client.py" "$way" "$1"
 		echo "$way, run $run: $(count misses) misses, $(count hits_disk) hits on disk"
 	done
 	[ "$(count misses)" -eq 2 ] && [ "$(count hits_disk)" -eq 2 ] || {

@@ -45,6 +45,7 @@ const struct diff_explained diff_explained[] = {
 	CONTEXT_REFS("pocl 3-7"),
 	CONTEXT_REFS("oclgrind 21"),
 	{ "stub 1", "counts.*-context-refs", "2", "3", 'D' },
+	{ "amd 3649", "counts.*-context-refs", "2", "3", 'D' },
 
 	{ "rusticl 22", "linked*.kernel-names", "size 0/18 *", "size 0/18 *", 'E' },
 	{ "rusticl 22", "of-binary.*kernel-names", "size 0/18 *", "size 0/18 *", 'E' },
@@ -67,6 +68,9 @@ const struct diff_explained diff_explained[] = {
 	{ "stub 1", "linked-again.build-log", "* [[]stub: *", "size 0/1 *", 'G' },
 	{ "pocl 3-7", "linked-again.build", "0", "-59", 'G' },
 	{ "pocl 6-7", "linked-again.build-options", "* [[]-DK=4*", "size 0/1 *", 'G' },
+	{ "amd 3649", "linked-again.binary-sizes", "* none *", "* some *", 'G' },
+	{ "amd 3649", "linked-again.binaries", "* none", "* some", 'G' },
+	{ "amd 3649", "linked-again.binary-type", "* 0 larger *", "* 4 larger *", 'G' },
 	{ "pocl 3", "linked-again.*", "", "*", 'G' },
 	{ "pocl 3", "linked-again.exit", "signal 11", "exit 0", 'G' },
 

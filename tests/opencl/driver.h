@@ -93,6 +93,8 @@ struct outcome driver_tool(const char *const *arguments);
 
 /* Equal code and output, but for temporary names in logs; says how they differ. */
 bool outcome_same(const struct outcome *a, const struct outcome *b);
+/* Makes the random parts of temporary names alike. */
+void outcome_mask_temporaries(char *text);
 /* Exit code 0; shows its stderr otherwise. */
 bool outcome_good(const struct outcome *outcome);
 /* Shows the text otherwise. */

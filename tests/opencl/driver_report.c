@@ -18,8 +18,8 @@ const char *outcome_squeezed(struct outcome *outcome)
 	return outcome->output;
 }
 
-/* pocl and comgr name their temporary files in build logs: the random part is no difference. */
-static void mask_temporaries(char *text)
+/* pocl and comgr name their temporary files in build logs. */
+void outcome_mask_temporaries(char *text)
 {
 	static const char *const marks[] = { "tempfile_", "/comgr-" };
 
@@ -65,7 +65,7 @@ static void mask_unset_binary_type(char *text)
 
 static void mask(char *text)
 {
-	mask_temporaries(text);
+	outcome_mask_temporaries(text);
 	if (driver_is("oclgrind")) {
 		mask_attributes(text);
 		mask_unset_binary_type(text);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * fuzz_client: builds what it is told, once a line of standard input, until its end:
- *   <directory> TAB <source file> TAB <options> TAB <build|link|embed> TAB <run|binary|nothing>
+ *   <directory> TAB <source file> TAB <options> TAB <build|link|embed> TAB <run|binary|made|nothing>
  * It changes into the directory, and prints one line: the build's error, a hash
  * of its log, and what the kernel "value" gives, or a hash of the binary.
  */
@@ -147,11 +147,11 @@ static void answer(char *line)
 	program = build(source, len, options, how, &error);
 	printf("%d", error);
 	/* NEO numbers the messages of a log by the builds before it. */
-	if (!strcmp(what, "run"))
+	if (!strcmp(what, "run") || !strcmp(what, "made"))
 		printf(" %" PRIx64, hash_log(program));
 	if (error == CL_SUCCESS && !strcmp(what, "run"))
 		print_values(program);
-	else if (error == CL_SUCCESS && !strcmp(what, "binary"))
+	else if (error == CL_SUCCESS && (!strcmp(what, "binary") || !strcmp(what, "made")))
 		print_binary(program);
 	printf("\n");
 	(void)fflush(stdout);	/* the reader notices */

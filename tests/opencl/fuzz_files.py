@@ -392,7 +392,7 @@ def main():
         os.makedirs(os.path.join(work, name), mode=0o700)
     drivers(work, library)
     servers = {name: Server(work, build, arguments.driver, name != "bare", "pocl-" + name) for name in ("cold", "warm", "bare")}
-    what = "binary" if arguments.driver == "neo" else "run"
+    what = {"neo": "binary", "amd": "made"}.get(arguments.driver, "run")
     first = arguments.seed if arguments.seed is not None else int(time.time() * 1000) % 10 ** 9
     rounds = arguments.rounds or (1 if arguments.seed is not None else 10 ** 9)
     end = time.monotonic() + (arguments.seconds or 10 ** 9)
@@ -405,7 +405,8 @@ def main():
             root = os.path.join(work, "round")
             one = CorpusRound(seed, root, arguments.corpus) if arguments.corpus else Round(seed, root)
             one.make()
-            options = " ".join(one.words)
+            # comgr's sources are in a directory of their own, and it looks for no header in the working one.
+            options = " ".join(one.words + (["-I."] if arguments.driver == "amd" else []))
             how = one.random.choice(["build", "build", "build", "link", "embed"])
             line = "%s\tmain.cl\t%s\t%s\t%s" % (root, options, how, what)
             answers = {"cold": servers["cold"].ask(line)}

@@ -159,7 +159,7 @@ def main():
             if arguments.case and one["name"] not in arguments.case:
                 continue
             done += 1
-            told = run(one, servers, work + "/round", "binary" if arguments.driver == "neo" else "run")
+            told = run(one, servers, work + "/round", {"neo": "binary", "amd": "made"}.get(arguments.driver, "run"))
             if told == "the same" and arguments.driver not in one["shows"]:
                 told = None
             if told:

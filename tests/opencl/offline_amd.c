@@ -4,8 +4,9 @@
  * hardware AMD's platform has none, but a context with one property has a device of each kind that
  * it can compile for. Here the platform lists some of these, and contexts get that property.
  *
- * The platform, its devices and all other objects are AMD's own, with AMD's table of functions, in
- * which three are replaced. So whoever looks at them, such as the layer, sees AMD's driver.
+ * The platform, its devices, contexts, programs and kernels are AMD's own, with AMD's table of functions, in
+ * which a few are replaced. So whoever looks at them, such as the layer, sees AMD's driver. Such a device has
+ * neither queues nor memory: offline_objects.c has them.
  *
  * AMD's driver is the libamdocl64.so in the folder of the path by which this one was loaded, else the
  * one that is installed. OFFLINE_AMD_DEVICES: names of devices, with blanks between them; gfx1100 if it
@@ -24,6 +25,8 @@
 #define CL_TARGET_OPENCL_VERSION 300
 #include <CL/cl_icd.h>
 
+#include "tests/opencl/offline_objects.h"
+
 #define EXPORTED __attribute__((visibility("default")))
 #define CONTEXT_OFFLINE_DEVICES_AMD 0x403F
 #define PLATFORM_NOT_FOUND_KHR (-1001)
@@ -41,6 +44,7 @@ static function_address_fn *function_address;
 static __typeof__(clGetPlatformInfo) *get_platform_info;
 /* AMD's functions that are replaced. */
 static __typeof__(clGetDeviceIDs) *get_device_ids;
+static __typeof__(clGetDeviceInfo) *get_device_info;
 static __typeof__(clCreateContext) *create_context;
 static __typeof__(clCreateContextFromType) *create_context_from_type;
 static cl_device_id devices[MAX_DEVICES];
@@ -94,15 +98,102 @@ static cl_int CL_API_CALL offline_get_device_ids(cl_platform_id platform, cl_dev
 	return CL_SUCCESS;
 }
 
-static void replace(void *slot, const void *function, void *ret_old)
-{
-	long page = sysconf(_SC_PAGESIZE);
-	char *start = (char *)((uintptr_t)slot & ~(uintptr_t)(page - 1));
+/* What programs need of a device, and AMD's has as 0 or, of texts, as a null pointer. */
+static const struct answer {
+	cl_device_info param;
+	cl_uint size;		/* in bytes; 0: text */
+	cl_ulong number;
+	const char *text;
+} answers[] = {
+	{ CL_DEVICE_MAX_COMPUTE_UNITS, 4, 48, NULL },
+	{ CL_DEVICE_MAX_WORK_ITEM_DIMENSIONS, 4, 3, NULL },
+	{ CL_DEVICE_MAX_WORK_GROUP_SIZE, 8, 256, NULL },
+	{ CL_DEVICE_PREFERRED_VECTOR_WIDTH_CHAR, 4, 4, NULL },
+	{ CL_DEVICE_PREFERRED_VECTOR_WIDTH_SHORT, 4, 2, NULL },
+	{ CL_DEVICE_PREFERRED_VECTOR_WIDTH_INT, 4, 1, NULL },
+	{ CL_DEVICE_PREFERRED_VECTOR_WIDTH_LONG, 4, 1, NULL },
+	{ CL_DEVICE_PREFERRED_VECTOR_WIDTH_FLOAT, 4, 1, NULL },
+	{ CL_DEVICE_PREFERRED_VECTOR_WIDTH_DOUBLE, 4, 1, NULL },
+	{ CL_DEVICE_PREFERRED_VECTOR_WIDTH_HALF, 4, 1, NULL },
+	{ CL_DEVICE_MAX_CLOCK_FREQUENCY, 4, 2000, NULL },
+	{ CL_DEVICE_ADDRESS_BITS, 4, 64, NULL },
+	{ CL_DEVICE_MAX_MEM_ALLOC_SIZE, 8, 1 << 28, NULL },
+	{ CL_DEVICE_MAX_PARAMETER_SIZE, 8, 1024, NULL },
+	{ CL_DEVICE_MEM_BASE_ADDR_ALIGN, 4, 1024, NULL },
+	{ CL_DEVICE_MIN_DATA_TYPE_ALIGN_SIZE, 4, 128, NULL },
+	{ CL_DEVICE_SINGLE_FP_CONFIG, 8, CL_FP_DENORM | CL_FP_INF_NAN | CL_FP_ROUND_TO_NEAREST | CL_FP_FMA, NULL },
+	{ CL_DEVICE_DOUBLE_FP_CONFIG, 8, CL_FP_DENORM | CL_FP_INF_NAN | CL_FP_ROUND_TO_NEAREST | CL_FP_FMA, NULL },
+	{ CL_DEVICE_GLOBAL_MEM_CACHELINE_SIZE, 4, 64, NULL },
+	{ CL_DEVICE_GLOBAL_MEM_SIZE, 8, 1 << 30, NULL },
+	{ CL_DEVICE_MAX_CONSTANT_BUFFER_SIZE, 8, 1 << 28, NULL },
+	{ CL_DEVICE_MAX_CONSTANT_ARGS, 4, 8, NULL },
+	{ CL_DEVICE_LOCAL_MEM_TYPE, 4, CL_LOCAL, NULL },
+	{ CL_DEVICE_LOCAL_MEM_SIZE, 8, 1 << 16, NULL },
+	{ CL_DEVICE_PROFILING_TIMER_RESOLUTION, 8, 1, NULL },
+	{ CL_DEVICE_ENDIAN_LITTLE, 4, CL_TRUE, NULL },
+	{ CL_DEVICE_AVAILABLE, 4, CL_TRUE, NULL },
+	{ CL_DEVICE_COMPILER_AVAILABLE, 4, CL_TRUE, NULL },
+	{ CL_DEVICE_LINKER_AVAILABLE, 4, CL_TRUE, NULL },
+	{ CL_DEVICE_EXECUTION_CAPABILITIES, 8, CL_EXEC_KERNEL, NULL },
+	{ CL_DEVICE_QUEUE_PROPERTIES, 8, CL_QUEUE_PROFILING_ENABLE, NULL },
+	{ CL_DEVICE_PRINTF_BUFFER_SIZE, 8, 1 << 20, NULL },
+	{ CL_DEVICE_PROFILE, 0, 0, "FULL_PROFILE" },
+	{ CL_DEVICE_BUILT_IN_KERNELS, 0, 0, "" },
+};
 
-	if (mprotect(start, (size_t)((char *)slot - start) + sizeof(function), PROT_READ | PROT_WRITE) != 0)
+static cl_int answer_with(const void *value, size_t value_size, size_t size, void *ret, size_t *ret_size)
+{
+	if (ret && size < value_size)
+		return CL_INVALID_VALUE;
+	if (ret)
+		memcpy(ret, value, value_size);
+	if (ret_size)
+		*ret_size = value_size;
+	return CL_SUCCESS;
+}
+
+static cl_int CL_API_CALL offline_get_device_info(cl_device_id device, cl_device_info param, size_t size, void *ret,
+						  size_t *ret_size)
+{
+	static const size_t group[] = { 256, 256, 256 };
+
+	if (param == CL_DEVICE_MAX_WORK_ITEM_SIZES)
+		return answer_with(group, sizeof(group), size, ret, ret_size);
+	for (size_t i = 0; i < sizeof(answers) / sizeof(answers[0]); i++) {
+		const struct answer *one = &answers[i];
+
+		if (one->param == param && one->size)	/* little-endian, as all processors that AMD's driver is for */
+			return answer_with(&one->number, one->size, size, ret, ret_size);
+		if (one->param == param)
+			return answer_with(one->text, strlen(one->text) + 1, size, ret, ret_size);
+	}
+	return get_device_info(device, param, size, ret, ret_size);
+}
+
+static void make_writable(const void *from, size_t size, int protection)
+{
+	uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE), start = (uintptr_t)from & ~(page - 1);
+
+	if (mprotect((char *)from - ((uintptr_t)from - start), (uintptr_t)from - start + size, protection | PROT_WRITE) != 0)
 		abort();
-	memcpy(ret_old, slot, sizeof(function));
-	memcpy(slot, &function, sizeof(function));
+}
+
+/*
+ * By that function's address the layer knows whose the device is, so it has to lie in AMD's library: there it
+ * takes the place of one that needs a window system.
+ */
+static void replace_get_device_info(cl_icd_dispatch *table)
+{
+	unsigned char jump[12] = { 0x48, 0xb8, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xe0 };	/* movabs rax, jmp rax */
+	uintptr_t to = (uintptr_t)offline_get_device_info;
+	void *place;
+
+	memcpy(&place, &table->clCreateFromGLTexture3D, sizeof(place));
+	memcpy(jump + 2, &to, sizeof(to));
+	make_writable(place, sizeof(jump), PROT_READ | PROT_EXEC);
+	memcpy(place, jump, sizeof(jump));
+	get_device_info = table->clGetDeviceInfo;
+	memcpy(&table->clGetDeviceInfo, &place, sizeof(place));
 }
 
 /* Of all kinds, those that are asked for. */
@@ -139,10 +230,15 @@ static void open_platform(cl_platform_id platform)
 		(void)fprintf(stderr, "offline_amd: no such device\n");
 		return;
 	}
-	replace(&table->clGetDeviceIDs, (const void *)offline_get_device_ids, &get_device_ids);
-	replace(&table->clCreateContext, (const void *)offline_create_context, &create_context);
-	replace(&table->clCreateContextFromType, (const void *)offline_create_context_from_type,
-		&create_context_from_type);
+	make_writable(table, sizeof(*table), PROT_READ);
+	replace_get_device_info(table);
+	get_device_ids = table->clGetDeviceIDs;
+	create_context = table->clCreateContext;
+	create_context_from_type = table->clCreateContextFromType;
+	table->clGetDeviceIDs = offline_get_device_ids;
+	table->clCreateContext = offline_create_context;
+	table->clCreateContextFromType = offline_create_context_from_type;
+	offline_objects_install(table);
 }
 
 static cl_int CL_API_CALL get_platforms(cl_uint count, cl_platform_id *ret, cl_uint *ret_count)

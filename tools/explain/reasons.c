@@ -12,6 +12,7 @@ struct reason {
 static const struct reason bypasses[] = {
 	{ "bad-arguments", "the driver has to refuse this call" },
 	{ "capture-deferred", "reading the binary here would take long, and ckcache replay cannot do it later" },
+	{ "compiled-again", "the program was built before, and the driver would end the process if a loaded object were asked for its kernels" },
 	{ "compiler-loaded-late", "the driver loaded its compiler during this build" },
 	{ "constants-unknown", "a specialization constant is not known, or this driver's binaries lose it" },
 	{ "date", "the source uses __DATE__" },

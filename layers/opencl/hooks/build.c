@@ -79,6 +79,18 @@ static bool is_built_beyond(const struct build *build)
 					build->targets.devices);
 }
 
+/*
+ * Compiled after a build, a program answers about kernels where one that was only compiled, or was loaded,
+ * ends the process.
+ */
+static bool answers_by_build(const struct build *build)
+{
+	const struct drv_driver *driver = build->sequence.driver;
+
+	return build->call.compile && driver && driver->unbuilt_ends_process &&
+	       ocl_program_was_built(build->call.program);
+}
+
 /* Fills key, policy and original. false: bypass is the reason not to cache. */
 static bool gather(struct build *build)
 {
@@ -121,9 +133,12 @@ static bool gather(struct build *build)
 		return false;
 	if (ocl_build_key(&request, &build->key, &identity, reason) != CMN_OK)
 		return false;
-	*reason = NULL;
 	build->sequence.driver = identity->driver;
 	build->sequence.libraries = identity->libraries;
+	*reason = "compiled-again";
+	if (answers_by_build(build))
+		return false;
+	*reason = NULL;
 	build->original = build->found.has_constants ?
 				  ocl_program_new_original(call->program, &original) :
 				  ocl_original_of_text(call->program->text, &original);
@@ -548,9 +563,9 @@ static bool driver_refuses_rebuild(const struct build *build)
 }
 
 /*
- * A loaded program stands for other devices than this build is for: the
- * application's own is built for them now, so that it holds both. The
- * application built it so before.
+ * A loaded program stands for other devices than this build is for, or for a build that this
+ * compilation is to follow: the application's own is built for them now, so that it holds
+ * both. The application built it so before.
  */
 static void bring_back_others(struct build *build)
 {
@@ -593,7 +608,7 @@ static bool prepare(struct build *build)
 	if (!plain && gather(build))
 		return true;
 	/* Without targets it is a list that the driver refuses. */
-	if (!plain && build->targets.count && is_built_beyond(build))
+	if (!plain && build->targets.count && (is_built_beyond(build) || answers_by_build(build)))
 		bring_back_others(build);
 	drv_sequence_run_without_key(&build->sequence, ocl_program_text_view(program->text));
 	return false;
