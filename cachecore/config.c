@@ -151,8 +151,8 @@ static enum cmn_status parse(const struct setting *setting, const struct origin 
 {
 	void *field = (char *)config + setting->offset;
 	const char *text = origin->text;
+	enum cmn_status status = CMN_ERR_NOMEM;
 	char *copy = NULL;
-	enum cmn_status status;
 
 	switch (setting->type) {
 	case ON_OR_OFF:
@@ -177,9 +177,10 @@ static enum cmn_status parse(const struct setting *setting, const struct origin 
 	case PATH:
 		status = cc_path_absolute(text, strlen(text), !origin->file, &copy);
 		break;
-	default:
+	case TEXT:
 		copy = strdup(text);
 		status = copy ? CMN_OK : CMN_ERR_NOMEM;
+		break;
 	}
 	if (status == CMN_OK) {
 		free(*(char **)field);
@@ -223,8 +224,13 @@ static void format(const struct setting *setting, const struct cc_config *config
 		for (size_t i = 0; list && list[i]; i++)
 			cmn_buffer_printf(ret, "%s%s", i ? ":" : "", list[i]);
 		break;
-	default:
+	case SIZE:
+	case DAYS:
+	case SECONDS:
 		cmn_buffer_printf(ret, "%" PRIu64, *(const uint64_t *)field);
+		break;
+	case ANY_VALUE:	/* of no file */
+		break;
 	}
 }
 

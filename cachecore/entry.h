@@ -61,7 +61,7 @@ struct cc_witnesses {
 	uint64_t former, last;
 };
 
-/* Only entry.c writes to it, and the first owner to its last members. */
+/* Only entry.c writes to it, and the first owner to witnesses, remote and claimed. */
 struct cc_entry {
 	atomic_uint refs;
 	struct cmn_buffer bytes;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * level: one disk level: opening, look-up, and what is written after a build, each step as far as
- * it can be done; how long that may take is computed here. And which level is in use. A new one is opened before the lock is taken: if the settings that it was opened
- * for are not the ones found then, another thread was faster, and this one
- * starts again from those. The old one stays in the list until the last thread
+ * it can be done; how long that may take is computed here. And which level is in use. A new one is
+ * opened before the lock is taken: if the settings that it was opened for are not the ones found then,
+ * another thread was faster, and this one starts again from those. The old one stays in the list until the last thread
  * has left it, so that a fork reaches it too.
  */
 #include "cachecore/disk/level.h"

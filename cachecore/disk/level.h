@@ -14,8 +14,8 @@
  * after a call. How long it may take is a share of the compile that the caller has just waited for:
  * a 20th for an eviction, an 8th for locks that other processes hold, within bounds (level.c). What
  * is not written then is built again by a later run.
- * Thread-safe; threads do not wait for each other, and a fork waits for none. The switch's lock is
- * held for a few instructions only.
+ * Thread-safe; while they write, threads do not wait for each other, and a fork waits for none. The
+ * switch's lock is held for a few instructions only.
  */
 #ifndef CACHECORE_DISK_LEVEL_H
 #define CACHECORE_DISK_LEVEL_H

@@ -483,14 +483,17 @@ enum cmn_status cc_entry_dir_read_bin_header(int dir_fd, unsigned int n, const s
 					     struct cc_entry_header *ret)
 {
 	int fd = cc_entry_dir_open_file(dir_fd, NULL, CC_ENTRY_DIR_BIN, n);
+	struct cc_entry_header header;
 	enum cmn_status status;
 
 	if (fd < 0)
 		return cmn_status_from_errno(errno);
-	status = read_head(fd, CC_ENTRY_DIR_BIN, ret);
+	status = read_head(fd, CC_ENTRY_DIR_BIN, &header);
 	(void)close(fd);	/* read only */
-	if (status == CMN_OK && src && !cmn_hash_equal(&ret->key_hash, &src->hash))
+	if (status == CMN_OK && src && !cmn_hash_equal(&header.key_hash, &src->hash))
 		status = CMN_STALE;
+	if (status == CMN_OK)
+		*ret = header;
 	return status;
 }
 

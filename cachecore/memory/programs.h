@@ -37,7 +37,8 @@ void cc_programs_free(struct cc_programs *programs);	/* no thread may be inside;
  * A build that a thread has claimed. Other threads wait until this thread ends
  * the claim, once, by cc_programs_publish or cc_programs_fail. {0} is a claim
  * that nobody waits for and whose result is not kept; a claim for which the maps
- * have no memory is the same. The thread may use the cache before it ends the
+ * have no memory is the same. One without programs, but with a result, has a
+ * result in no map, which is borrowed. The thread may use the cache before it ends the
  * claim, but must not ask for the claim's own key.
  */
 struct cc_claim {

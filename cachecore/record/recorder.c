@@ -31,7 +31,7 @@ static void begin_process(struct cc_recorder *recorder)
 
 void cc_recorder_begin(struct cc_recorder *recorder, const char *program)
 {
-	recorder->program = program ? program : cc_path_program();
+	recorder->program = program;
 	begin_process(recorder);
 }
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * config_verb: the verb: shows values in force with their origins, then what sections of the files have; or
- * checks a change, and has a settings file with it: cuts the text into lines, and puts the new one together of
- * them; takes the lock of the directory, and writes the new file beside the old one.
+ * checks a change, and has a settings file with it. Comments, the order and every other line stay byte by
+ * byte. The file is replaced as a whole, under a lock that all changes take: whoever reads it sees the old
+ * text or the new one, also after a crash.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -15,7 +16,6 @@
 #include <unistd.h>
 
 #include "cachecore/config.h"
-#include "cachecore/config_line.h"
 #include "cachecore/remote/address.h"
 #include "common/file.h"
 #include "tools/arguments.h"

@@ -202,6 +202,10 @@ static void look_at_absent(struct doctor *doctor, const char *dir)
 
 static void look_at_refused(struct doctor *doctor, const char *dir, const char *reason)
 {
+	const char *advice = strstr(reason, CC_MARK_NAME) ?
+		"set CKCACHE_DIR to another directory, such as one in this one" :
+		"if only its owner could write to it so far, chown it and chmod go-w it; else remove it; or set "
+		"CKCACHE_DIR (docs/SECURITY.md says why)";
 	struct stat info;
 	char owner[32];
 
@@ -211,9 +215,7 @@ static void look_at_refused(struct doctor *doctor, const char *dir, const char *
 		return;
 	}
 	(void)owner_of(&info, owner);
-	doctor_problem(doctor,
-		       strstr(reason, CC_MARK_NAME) ? "set CKCACHE_DIR to another directory, such as one in this one" : "if only its owner could write to it so far, chown it and chmod go-w it; else " "remove it; or set CKCACHE_DIR (docs/SECURITY.md says why)",
-		       "%s (from %s), owned by %s, is not used: %s", dir, why(dir), owner, reason);
+	doctor_problem(doctor, advice, "%s (from %s), owned by %s, is not used: %s", dir, why(dir), owner, reason);
 }
 
 static void look_at_tiers(struct doctor *doctor)

@@ -333,7 +333,7 @@ static bool knows_layers(const char *loader)
 
 static void say_loader(struct doctor *doctor, const struct doctor_answer *answer)
 {
-	if (answer->name)
+	if (answer->loader && answer->name)
 		doctor_ok(doctor, "the loader is %s: %s %s", answer->loader, answer->name, answer->version);
 	else if (answer->loader)
 		doctor_ok(doctor, "the loader is %s", answer->loader);

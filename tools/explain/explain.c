@@ -441,12 +441,14 @@ static int wait_for_command(const struct choice *choice)
 {
 	int state;
 
+	memory_end_with(TOOL_CANNOT_RUN);
 	if (!run_layers_enable())
 		return TOOL_CANNOT_RUN;
 	waiting_mention();
 	/* What a script reads is the explanation alone. */
 	if (!run_wait(choice->command, choice->json, true, &state))
 		return TOOL_CANNOT_RUN;
+	memory_end_with(EXIT_FAILURE);
 	child_over();
 	return WIFEXITED(state) ? WEXITSTATUS(state) : 128 + WTERMSIG(state);
 }

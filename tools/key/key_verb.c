@@ -294,11 +294,12 @@ static void change_file(int dir_fd, const char *path, const char *name, struct e
 		view = cmn_buffer_view(&edit->text);
 		if (edit->text.failed)
 			memory_end();
-		if (edit->keys > CC_TRUST_MAX_KEYS || view.len > CC_TRUST_MAX_FILE)
-			tool_die("%s: it would have more than %d keys or %d bytes", path, CC_TRUST_MAX_KEYS,
-				 CC_TRUST_MAX_FILE);
-		status = edit->changed ? cmn_file_publish(dir_fd, name, &view, 1) : CMN_OK;
+		status = edit->keys > CC_TRUST_MAX_KEYS || view.len > CC_TRUST_MAX_FILE ? CMN_ERR_TOO_LARGE :
+			 edit->changed ? cmn_file_publish(dir_fd, name, &view, 1) : CMN_OK;
 	}
+	if (status == CMN_ERR_TOO_LARGE)
+		tool_die("%s: it would have more than %d keys or %d bytes", path, CC_TRUST_MAX_KEYS,
+			 CC_TRUST_MAX_FILE);
 	if (status == CMN_ERR_ACCESS)
 		tool_die("%s: it cannot be changed, or others may write to it", path);
 	if (status != CMN_OK)

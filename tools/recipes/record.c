@@ -94,7 +94,7 @@ static struct cmn_view own_variable(const struct recording *recording, struct cm
 	while (cc_key_next(&reader, &field) == CMN_OK) {
 		struct cmn_view name;
 
-		if (!pack_is_environment(field.name))
+		if (!pack_is_environment(field.name) || field.name.len == prefix)
 			continue;
 		name = (struct cmn_view){ (const char *)field.name.data + prefix,
 					  field.name.len - prefix };
@@ -269,6 +269,7 @@ static bool set_up(const char *scratch)
 {
 	if (!tool_set_path("CKCACHE_DIR", scratch))
 		return false;
+	memory_end_with(TOOL_CANNOT_RUN);
 	worker_set_variables(settings);
 	return run_layers_enable();
 }
@@ -393,6 +394,7 @@ static bool run_command(struct recording *recording, char **command, int *ret_co
 	if (argz_create(environ, &recording->environment, &recording->environment_len))
 		memory_end();
 	if (set_up(scratch) && run_wait(command, false, false, &state)) {
+		memory_end_with(EXIT_FAILURE);
 		*ret_code = WIFEXITED(state) ? WEXITSTATUS(state) : 128 + WTERMSIG(state);
 		if (*ret_code)
 			tool_complain("%s ended with exit code %d: what it had not built by then is "

@@ -37,7 +37,7 @@ struct replay_settings {
 	const char *directory;	/* where this process was called; NULL: it has no name */
 	const char *program;	/* only what this one had asked for; NULL: everything */
 	uint64_t timeout_ns;
-	bool idle;		/* workers have the lowest priority, which this process has (tools/worker/idle.h) */
+	bool idle;		/* workers have the lowest priority, which this process has (tools/worker/worker_process.h) */
 	/* How workers of strangers' recipes run, and their directory for temporary files. NULL: there are none. */
 	const struct confine *confine;
 	const char *scratch;
@@ -219,7 +219,7 @@ struct present {
 bool present_read(const struct replay_settings *settings, struct present *ret, int *ret_signal);
 
 /*
- * What a worker needs that builds for them what strangers sent (confine.h), beside the system's: their
+ * What a worker needs that builds for them what strangers sent (tools/worker/worker_process.h), beside the system's: their
  * libraries, what this process's environment names, their own caches, the cache, and the scratch
  * directory. The caller releases *ret.
  */

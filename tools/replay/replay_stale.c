@@ -2,7 +2,7 @@
 /*
  * replay_stale: entries that nobody will ask for again, since the driver or a
  * compiler changed: each becomes a recipe for the same program with what is
- * there now (present.h). A link's key names its inputs by their content, which
+ * there now (replay.h). A link's key names its inputs by their content, which
  * is known when these are built: links come last.
  */
 #include "tools/replay/replay.h"

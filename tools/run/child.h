@@ -2,7 +2,7 @@
 /*
  * child: starts child processes and waits for them. While it waits, it takes signals one after
  * another, so that no handler runs. A worker is a child for things that may crash, hang or leave
- * threads behind, such as drivers. A command behaves as if it had replaced this process (run_wait.h).
+ * threads behind, such as drivers. A command behaves as if it had replaced this process (run.h).
  */
 #ifndef TOOLS_RUN_CHILD_H
 #define TOOLS_RUN_CHILD_H

@@ -119,13 +119,13 @@ struct worker_start {
 	const char *directory;		/* where it works; NULL: here */
 	bool layers;			/* both layers on, as ckcache run has them */
 	bool level_zero;		/* that one on */
-	bool idle;			/* its session has the lowest priority, as this process has (idle.h) */
+	bool idle;			/* its session has the lowest priority, as this process has */
 	const struct confine *confine;	/* NULL: it may do what the user may */
 	uint64_t timeout_ns;
 };
 
 /*
- * Starts it; *ret_channel is the caller's to close: each message is a record (channel.h). What it prints
+ * Starts it; *ret_channel is the caller's to close: each message is a record. What it prints
  * goes to said, below 0: nowhere. false: errno.
  */
 bool worker_start(const struct worker_start *start, int said, struct child *child, int *ret_channel);
@@ -188,7 +188,7 @@ bool idle_on_battery(const char *supplies);
 bool idle_is_limited(const char *own, const char *root);
 
 /*
- * worker: what runs in a worker's process, for each API, and what it answers (channel.h). The driver may
+ * worker: what runs in a worker's process, for each API, and what it answers. The driver may
  * end the process at any time, or never return. One thread.
  */
 /*
