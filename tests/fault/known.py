@@ -13,7 +13,7 @@ import sys
 HARMLESS = [
     r"_ITM_.*|__gmon_start__|__cxa_.*|_GLOBAL_OFFSET_TABLE_|__stack_chk_fail|__tls_get_addr",
     # pure functions, text, memory that is there
-    r"mem(chr|cmp|cpy|mem|move|set)|madvise|(?!strn?dup)str.*|__isoc23_strto.*|v?snprintf|fprintf|stderr|qsort"
+    r"basename|mem(r?chr|cmp|cpy|mem|move|set)|madvise|(?!strn?dup)str.*|__isoc23_strto.*|v?snprintf|fprintf|stderr|qsort"
     r"|bsearch|__ctype_.*|toupper|tolower",
     r"__errno_location|__assert_fail|abort",
     # what the process is and has

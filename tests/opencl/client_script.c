@@ -156,16 +156,6 @@ WORD(constant)
 	client_print_constant(program, value, clSetProgramSpecializationConstant);
 }
 
-/* The last one where there are fewer. */
-static cl_device_id device_of(int number)
-{
-	int count = (int)client->device_count;
-
-	if (number < 0)
-		return client->devices[count + number];
-	return client->devices[number < count ? number : count - 1];
-}
-
 /* devices [N|-N|*|none|missing]...: of further builds; nothing: all. */
 WORD(devices)
 {
@@ -173,6 +163,7 @@ WORD(devices)
 	script.list = script.devices;
 	while (value) {
 		const char *word = next(&value);
+		int number = atoi(word);
 
 		if (!strcmp(word, "missing")) {
 			script.device_count = 1;
@@ -181,8 +172,8 @@ WORD(devices)
 			script.device_count = client->device_count;
 			script.list = client->devices;
 		} else {
-			script.devices[script.device_count++] =
-				!strcmp(word, "none") ? NULL : device_of(atoi(word));
+			script.devices[script.device_count++] = !strcmp(word, "none") ? NULL :
+				client->devices[number < 0 ? (int)client->device_count + number : number];
 		}
 	}
 	if (!script.device_count)
