@@ -140,9 +140,6 @@ struct doctor_icds {
 };
 /* Makes absolute what the loaders' variables have relative to this directory. */
 void doctor_icds_settle(void);
-void doctor_icds_find(struct doctor_icds *ret);
-/* Says which files are broken, and which variables do nothing; loader: its name, or NULL. */
-void doctor_icds_say(struct doctor *doctor, struct doctor_icds *icds, const char *loader);
 /* Asks each alone, without the layer; how many did not answer. */
 size_t doctor_icds_blame(struct doctor *doctor, const struct doctor_icds *icds);
 

@@ -161,7 +161,7 @@ void doctor_icds_settle(void)
 	doctor_make_absolute("OPENCL_VENDOR_PATH");
 }
 
-void doctor_icds_find(struct doctor_icds *ret)
+static void find_icds(struct doctor_icds *ret)
 {
 	*ret = (struct doctor_icds){ .loader = DOCTOR_OCL_ICD | DOCTOR_KHRONOS };
 	find_for_ocl_icd(ret);
@@ -174,7 +174,8 @@ static void say_ignored(struct doctor *doctor, const char *variable, const char 
 	doctor_note(doctor, advice, "%s is %s, which this loader %s", variable, getenv(variable), what);
 }
 
-void doctor_icds_say(struct doctor *doctor, struct doctor_icds *icds, const char *loader)
+/* Says which files are broken, and which variables do nothing; loader: its name, or NULL. */
+static void say_icds(struct doctor *doctor, struct doctor_icds *icds, const char *loader)
 {
 	const char *vendors = getenv("OCL_ICD_VENDORS"), *path = getenv("OPENCL_VENDOR_PATH");
 
@@ -454,7 +455,7 @@ static void look(struct doctor *doctor, struct doctor_icds *icds, const char *co
 	say_loader(doctor, &answer);
 	if (answer.loader && (answer.active || !*answer.problem))
 		say_layer(doctor, &answer);
-	doctor_icds_say(doctor, icds, answer.name);
+	say_icds(doctor, icds, answer.name);
 	read_drivers(doctor, icds, answer.records);
 	if (doctor_blame(doctor, "layer", &answer, icds))
 		;	/* said */
@@ -486,7 +487,7 @@ void doctor_look_at_opencl(struct doctor *doctor)
 	if (layers && *layers)
 		doctor_ok(doctor, "OPENCL_LAYERS is %s", layers);
 	look_at_layer_files(doctor);
-	doctor_icds_find(&icds);
+	find_icds(&icds);
 	arguments = memory_new(icds.count + 2, sizeof(*arguments));
 	arguments[0] = "opencl";
 	for (size_t i = 0; i < icds.count; i++) {

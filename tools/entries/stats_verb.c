@@ -32,6 +32,21 @@
 #define SAMPLE 1024
 #define PREFIXES 65536	/* of four digits */
 
+/*
+ * How many entries a root has, and what they took. A large root is estimated, so that nobody
+ * waits: of its images, about a thousand are looked at, always the same ones, by their hashes; nothing
+ * is written that could grow old. Where images have about the same number of entries, and few are
+ * damaged, the estimate is off by a few percent at most.
+ */
+struct census {
+	uint64_t entries, damaged;
+	uint64_t failures;	/* that are remembered, and no entries to those who count them */
+	uint64_t bytes;		/* of all on disk: of an estimate, what the cache's own account says, if it does */
+	uint64_t build_ns;	/* of the sound ones */
+	uint64_t oldest_ns;	/* of those that were looked at, since the epoch; UINT64_MAX: there is none */
+	bool estimated;
+};
+
 struct counting {
 	struct census *census;
 	uint64_t images, sampled;
@@ -121,7 +136,8 @@ static enum cmn_status look(struct cc_store *store, struct counting *counting,
 	return status;
 }
 
-enum cmn_status census_take(const struct tool_cache *cache, bool exact, struct census *ret)
+/* exact: count all, however many there are, with a progress line. Statuses as cc_store_walk. */
+static enum cmn_status take_census(const struct tool_cache *cache, bool exact, struct census *ret)
 {
 	struct counting counting = { .census = ret, .below = PREFIXES, .shown = exact };
 	const struct cc_entry_dir_choice sample = { .enter = is_sampled };
@@ -586,7 +602,7 @@ static struct cc_totals *collect(const struct tool_cache *cache, bool exact, str
 		qsort(stats->usage.programs, stats->usage.program_count, sizeof(*stats->usage.programs), by_time);
 	tier_look(&cache->config, &ret->tier);
 	tool_check(cache->config.dir, cc_recipes_count(cache->config.dir, &ret->recipes));
-	tool_check(cache->config.dir, census_take(cache, exact, &ret->census));
+	tool_check(cache->config.dir, take_census(cache, exact, &ret->census));
 	ret->replay_ns = waiting_time(ret->recipes.recipes, census->entries, census->build_ns);
 	ret->changed = waiting_changed(cache->config.dir, census->oldest_ns);
 	return stats;

@@ -169,10 +169,18 @@ static const struct run_history_event *find_in_history(const struct run_history 
 	return NULL;
 }
 
+/* Another question about that event, which it copies but for its texts. */
+static struct question *add_question(struct explanation *explanation, const struct run_history_event *event)
+{
+	memory_grow(explanation->questions, explanation->count);
+	explanation->questions[explanation->count] = (struct question){ .event = *event };
+	return &explanation->questions[explanation->count++];
+}
+
 /* A question of the line alone: before it, everything counts as there that was stored a moment earlier. */
 static void add_alone(struct explanation *explanation, struct line *line)
 {
-	struct question *question = explain_add(explanation, &line->event);
+	struct question *question = add_question(explanation, &line->event);
 	struct run_history_event *event = &question->event;
 
 	event->program = event->name = memory_copy("");
@@ -219,7 +227,7 @@ static void read_line(struct explanation *explanation, const char *text)
 	if (strcmp(line.what, "bypass") == 0 || strcmp(line.what, "miss") == 0) {
 		known = find_in_history(explanation->history, &line);
 		if (known)
-			(void)explain_add(explanation, known);
+			(void)add_question(explanation, known);
 		else
 			add_alone(explanation, &line);
 	}
@@ -228,7 +236,8 @@ static void read_line(struct explanation *explanation, const char *text)
 	cmn_buffer_release(&line.summary);
 }
 
-bool explain_read_trace(struct explanation *explanation, const char *path)
+/* A question for each miss and bypass of a trace; counts hits in idle_run, whose program it does not know. false: complained about. */
+static bool read_lines(struct explanation *explanation, const char *path)
 {
 	/* Not waiting for a FIFO's writer. */
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
@@ -261,13 +270,6 @@ struct choice {
 	char **command;
 	char entry_dir[CC_ENTRY_DIR_PATH_SIZE];	/* that entry's, once it is found */
 };
-
-struct question *explain_add(struct explanation *explanation, const struct run_history_event *event)
-{
-	memory_grow(explanation->questions, explanation->count);
-	explanation->questions[explanation->count] = (struct question){ .event = *event };
-	return &explanation->questions[explanation->count++];
-}
 
 static enum explain_subject subject_of(const struct choice *choice)
 {
@@ -338,7 +340,7 @@ static void ask(struct explanation *explanation, const struct choice *choice, ui
 		if (choice->last && chosen - skipped > choice->last)
 			skipped++;
 		else
-			(void)explain_add(explanation, &history->events[i]);
+			(void)add_question(explanation, &history->events[i]);
 	}
 }
 
@@ -407,7 +409,7 @@ static bool read_trace(struct explanation *explanation, const struct choice *cho
 {
 	struct run_history_run *run = &explanation->idle_run;
 
-	if (!explain_read_trace(explanation, trace))
+	if (!read_lines(explanation, trace))
 		return false;
 	if (choice->command && run->pid)
 		(void)snprintf(run->program, sizeof(run->program), "%s",

@@ -32,9 +32,6 @@ void key_fields_read(struct cmn_view summary, struct key_fields *ret);
 void key_fields_release(struct key_fields *fields);
 /* The first field of that name; NULL: none. */
 const struct cc_key_summary_field *key_fields_find(const struct key_fields *fields, const char *name);
-bool key_field_is(const struct cc_key_summary_field *field, const char *name);
-/* What follows the prefix in the name, as for "library."; empty: it does not begin so. */
-struct cmn_view key_field_after(const struct cc_key_summary_field *field, const char *prefix);
 
 /*
  * A field's value as a line for people, cut to `max` bytes: text, number or size and hash; "-":
@@ -148,10 +145,6 @@ struct explanation {
 	size_t count;
 };
 
-/* Another question about that event, which it copies but for its texts. */
-struct question *explain_add(struct explanation *explanation, const struct run_history_event *event);
-/* A question for each miss and bypass of a trace; counts hits in idle_run, whose program it does not know. false: complained about. */
-bool explain_read_trace(struct explanation *explanation, const char *path);
 /* Fills what is known of each key, and the nearest ones. */
 CMN_CHECKED enum cmn_status explain_find_nearest(struct explanation *explanation);
 /* Fills causes. */

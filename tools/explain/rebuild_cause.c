@@ -43,12 +43,13 @@ void key_fields_release(struct key_fields *fields)
 	*fields = (struct key_fields){ 0 };
 }
 
-bool key_field_is(const struct cc_key_summary_field *field, const char *name)
+static bool field_is(const struct cc_key_summary_field *field, const char *name)
 {
 	return cmn_view_equal(field->name, cmn_view_of(name));
 }
 
-struct cmn_view key_field_after(const struct cc_key_summary_field *field, const char *prefix)
+/* What follows the prefix in the name, as for "library."; empty: it does not begin so. */
+static struct cmn_view field_after(const struct cc_key_summary_field *field, const char *prefix)
 {
 	size_t len = strlen(prefix);
 
@@ -88,7 +89,7 @@ void key_field_add_value(struct json_object *object, const char *name,
 const struct cc_key_summary_field *key_fields_find(const struct key_fields *fields, const char *name)
 {
 	for (size_t i = 0; i < fields->count; i++) {
-		if (key_field_is(&fields->all[i], name))
+		if (field_is(&fields->all[i], name))
 			return &fields->all[i];
 	}
 	return NULL;
@@ -140,8 +141,8 @@ static const struct cc_key_summary_field *find_counterpart(const struct key_fiel
 /* Of the text of a header that was handed over: the field with its name stands before it. */
 static const struct cc_key_summary_field *header_of(const struct key_fields *fields, size_t index)
 {
-	if (!index || !key_field_is(&fields->all[index], "header.text") ||
-	    !key_field_is(&fields->all[index - 1], "header.name"))
+	if (!index || !field_is(&fields->all[index], "header.text") ||
+	    !field_is(&fields->all[index - 1], "header.name"))
 		return NULL;
 	return &fields->all[index - 1];
 }
@@ -186,10 +187,10 @@ double key_diff_distance(const struct key_diff *diff)
 		const struct cc_key_summary_field *field = one->is ? one->is : one->was;
 
 		if (field->part == CC_PART_IMAGE)
-			distance += key_field_is(field, "kind") ? FAR_KIND : text_distance(one);
+			distance += field_is(field, "kind") ? FAR_KIND : text_distance(one);
 		else if (field->part != CC_PART_DEVICE)
 			distance += FAR_SETTING;
-		else if (key_field_is(field, "device.name"))
+		else if (field_is(field, "device.name"))
 			device = true;
 		else
 			driver = true;
@@ -301,7 +302,7 @@ static const struct cc_key_summary_field *field_of(const struct key_difference *
 static const struct key_difference *find_difference(const struct key_diff *diff, const char *name)
 {
 	for (size_t i = 0; i < diff->count; i++) {
-		if (key_field_is(field_of(&diff->all[i]), name))
+		if (field_is(field_of(&diff->all[i]), name))
 			return &diff->all[i];
 	}
 	return NULL;
@@ -350,7 +351,7 @@ static char *library_text(const struct cc_key_summary_field *field)
 static void add_library(struct rebuild_causes *causes, const struct key_difference *one,
 			size_t others)
 {
-	struct cmn_view name = key_field_after(field_of(one), "library.");
+	struct cmn_view name = field_after(field_of(one), "library.");
 	char *was = one->was ? library_text(one->was) : NULL;
 	char *is = one->is ? library_text(one->is) : NULL, more[64] = "";
 
@@ -382,7 +383,7 @@ static void add_driver(struct rebuild_causes *causes, const struct key_diff *dif
 		if (field_of(one)->part != CC_PART_DEVICE)
 			continue;
 		count++;
-		name = key_field_after(field_of(one), "library.");
+		name = field_after(field_of(one), "library.");
 		if (name.len && (!library || is_drivers_own(is, name)))
 			library = one;
 		else if (!name.len && !other)
@@ -409,7 +410,7 @@ static void line_text(const struct key_difference *one, const struct rebuild_cau
 	struct cc_key_summary_field was = *one->was, is = *one->is;
 	uint64_t line, more;
 
-	if (key_field_is(one->is, "source") && keys->was.len && keys->is.len) {
+	if (field_is(one->is, "source") && keys->was.len && keys->is.len) {
 		was.value = cc_key_find(keys->was, "source", 0);
 		is.value = cc_key_find(keys->is, "source", 0);
 		was.whole = is.whole = true;
@@ -444,18 +445,18 @@ static void add_image(struct rebuild_causes *causes, const struct key_difference
 {
 	char *name = NULL;
 
-	if (key_field_is(field_of(one), "source")) {
+	if (field_is(field_of(one), "source")) {
 		add_source(causes, one, keys);
-	} else if (key_field_is(field_of(one), "header.text")) {
+	} else if (field_is(field_of(one), "header.text")) {
 		name = value_text(one->header);
 		rebuild_causes_add(causes, CAUSE_HEADER, "embedded header %s %s", name,
 				   !one->was ? "is new" : one->is ? "changed" : "is gone");
 		free(name);
-	} else if (key_field_is(field_of(one), "input")) {
+	} else if (field_is(field_of(one), "input")) {
 		rebuild_causes_add(causes, CAUSE_SOURCE, "an input of the link %s",
 				   !one->was ? "is new" : one->is ? "changed" : "is gone");
-	} else if (!key_field_is(field_of(one), "header.name")) {
-		add_change(causes, CAUSE_OTHER, key_field_is(field_of(one), "kind")
+	} else if (!field_is(field_of(one), "header.name")) {
+		add_change(causes, CAUSE_OTHER, field_is(field_of(one), "kind")
 			   ? cmn_view_of("kind of build") : field_of(one)->name, one, &usual);
 	}
 }
@@ -613,11 +614,11 @@ static void add_constant(struct rebuild_causes *causes, const struct key_differe
 static void add_setting(struct rebuild_causes *causes, const struct key_difference *one)
 {
 	const struct cc_key_summary_field *field = field_of(one);
-	struct cmn_view variable = key_field_after(field, "env.");
+	struct cmn_view variable = field_after(field, "env.");
 
 	if (variable.len) {
 		add_change(causes, CAUSE_ENVIRONMENT, variable, one, &of_variable);
-	} else if (key_field_is(field, "options") || key_field_is(field, "input.options")) {
+	} else if (field_is(field, "options") || field_is(field, "input.options")) {
 		add_options(causes, one);
 	} else {
 		add_change(causes, CAUSE_OTHER, field->name, one, &usual);

@@ -77,13 +77,32 @@ const char *recipe_key_refuse(struct cmn_view key)
 	return reason;
 }
 
+static void add_field(struct cc_key *key, const struct cc_key_field *field)
+{
+	char name[PACK_MAX_NAME + 1];
+
+	(void)snprintf(name, sizeof(name), "%.*s", (int)field->name.len,
+		       (const char *)field->name.data);	/* it fits */
+	cc_key_add(key, field->part, name, field->value.data, field->value.len);
+}
+
+/* Those of a recipe: a key without a device. */
+static void add_fields(const struct pack *pack, const struct pack_recipe *recipe, struct cc_key *ret)
+{
+	for (uint32_t i = 0; i < recipe->field_count; i++) {
+		struct cc_key_field field = pack_field(pack, recipe, i);
+
+		add_field(ret, &field);
+	}
+}
+
 const char *recipe_key_refuse_recipe(const struct pack *pack, const struct pack_recipe *recipe)
 {
 	const char *reason = "their key cannot be read";
 	struct cc_key key;
 
 	cc_key_init(&key);
-	recipe_key_add_fields(pack, recipe, &key);
+	add_fields(pack, recipe, &key);
 	if (cc_key_status(&key) == CMN_OK)
 		reason = recipe_key_refuse(cc_key_view(&key));
 	cc_key_release(&key);
@@ -154,25 +173,12 @@ bool recipe_key_is_for(const struct pack *pack, const struct pack_recipe *recipe
 	       (!target->device_type || target->device_type == own.device_type);
 }
 
-void recipe_key_add_field(struct cc_key *key, const struct cc_key_field *field)
-{
-	char name[PACK_MAX_NAME + 1];
-
-	(void)snprintf(name, sizeof(name), "%.*s", (int)field->name.len,
-		       (const char *)field->name.data);	/* it fits */
-	cc_key_add(key, field->part, name, field->value.data, field->value.len);
-}
-
-void recipe_key_add_fields(const struct pack *pack, const struct pack_recipe *recipe, struct cc_key *ret)
-{
-	for (uint32_t i = 0; i < recipe->field_count; i++) {
-		struct cc_key_field field = pack_field(pack, recipe, i);
-
-		recipe_key_add_field(ret, &field);
-	}
-}
-
-void recipe_key_make(const struct pack *pack, const struct pack_recipe *recipe,
+/*
+ * Appends to *ret, an empty key, what a program here has that asks a device of
+ * this machine for the recipe: with the variables of this environment.
+ * inputs: of a link, by their contents, else NULL. Failures show in cc_key_status.
+ */
+static void make_key(const struct pack *pack, const struct pack_recipe *recipe,
 		     const struct present_device *device, const struct cmn_hash *inputs,
 		     struct cc_key *ret)
 {
@@ -184,11 +190,11 @@ void recipe_key_make(const struct pack *pack, const struct pack_recipe *recipe,
 		field = pack_field(pack, recipe, i);
 		if (inputs && cmn_view_equal(field.name, cmn_view_of("input")))
 			field.value = (struct cmn_view){ (inputs++)->bytes, CMN_HASH_SIZE };
-		recipe_key_add_field(ret, &field);
+		add_field(ret, &field);
 	}
 	while (cc_key_next(&reader, &field) == CMN_OK) {
 		if (pack_is_environment(field.name))
-			recipe_key_add_field(ret, &field);
+			add_field(ret, &field);
 	}
 }
 
@@ -270,7 +276,7 @@ static enum cmn_status record(const struct objects *objects, struct cmn_view key
 				return status;
 			field.value = (struct cmn_view){ identity.bytes, sizeof(identity.bytes) };
 		}
-		recipe_key_add_field(ret, &field);
+		add_field(ret, &field);
 	}
 	return status == CMN_MISS ? cc_key_status(ret) : status;
 }
@@ -294,7 +300,7 @@ enum cmn_status recipe_index_read(const struct pack *pack, struct recipe_index *
 		struct cc_key key;
 
 		cc_key_init(&key);
-		recipe_key_add_fields(pack, &ret->recipes[ret->count], &key);
+		add_fields(pack, &ret->recipes[ret->count], &key);
 		status = cc_key_status(&key);
 		/* Fields that no key has: they are refused when their turn comes. */
 		if (status == CMN_OK)
@@ -380,7 +386,7 @@ static enum cmn_status make(struct recipe_index *index, size_t i,
 					      &contents[count++]);
 	}
 	if (status == CMN_OK) {
-		recipe_key_make(index->pack, recipe, device, contents, ret);
+		make_key(index->pack, recipe, device, contents, ret);
 		status = cc_key_status(ret);
 	}
 	free(contents);

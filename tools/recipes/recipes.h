@@ -83,19 +83,6 @@ void recipe_key_target(struct cmn_view key, struct pack_target *ret);
 bool recipe_key_is_for(const struct pack *pack, const struct pack_recipe *recipe,
 		       const struct present_device *device);
 
-void recipe_key_add_field(struct cc_key *key, const struct cc_key_field *field);
-/* Those of a recipe: a key without a device. */
-void recipe_key_add_fields(const struct pack *pack, const struct pack_recipe *recipe, struct cc_key *ret);
-
-/*
- * Appends to *ret, an empty key, what a program here has that asks a device of
- * this machine for the recipe: with the variables of this environment.
- * inputs: of a link, by their contents, else NULL. Failures show in cc_key_status.
- */
-void recipe_key_make(const struct pack *pack, const struct pack_recipe *recipe,
-		     const struct present_device *device, const struct cmn_hash *inputs,
-		     struct cc_key *ret);
-
 /*
  * recipe_links: links in packs. A link's key names its inputs by the content of
  * their binaries, which differs from machine to machine. In a pack, a link names

@@ -114,27 +114,13 @@ uint64_t report_data_lookups(const struct report_data *data);
 struct cc_usage_counts report_data_recent(const struct report_data *data, unsigned int days);
 const char *report_data_age(size_t age);	/* what ages[age] is called */
 
-/* The history's part; what cannot be read is left out. */
-void report_history_add(struct report_data *data, enum cmn_file_trust trust);
-
 /*
  * report_page: the page: one file that loads nothing and runs nothing, which a policy in it says
  * too. page.html has its text, report.css its looks; the files of this folder only fill in values.
  */
 
-/* Appends the page of what was gathered; html->failed: out of memory. */
-void report_page_write(struct cmn_buffer *html, const struct report_data *data);
-/* One that only says why there is nothing to tell of a directory. */
-void report_page_write_problem(struct cmn_buffer *html, const char *dir, const char *problem);
-
 /* Values of parts of it. */
 void report_chart_add_timeline(struct json_object *page, const struct report_data *data);
-void report_disk_add(struct json_object *page, const struct report_data *data);
-void report_why_add(struct json_object *page, const struct report_data *data);
-void report_config_add(struct json_object *page, const struct cc_config *config);
-
-/* A template_escape. */
-void report_escape(struct cmn_buffer *html, struct cmn_view text, size_t max);
 
 /* Numbers and times as the page has them: as they are, and as people read them. */
 

@@ -180,22 +180,6 @@ static void sum_up(struct report_data *data)
 
 /* ---- counts ---- */
 
-void report_data_gather(const struct tool_cache *cache, struct report_data *ret)
-{
-	const char *root = cache->config.dir;
-	enum cmn_status status;
-
-	*ret = (struct report_data){ .config = &cache->config, .now_ns = cmn_clock_realtime() };
-	status = cc_totals_load(root, &ret->stats);
-	tool_check(root, status);
-	ret->counted = status == CMN_OK;
-	tool_check(root, cc_recipes_count(root, &ret->recipes));
-	tool_check(root, cc_store_walk(cache->store, false, add_entry, ret));
-	terminal_progress_hide();
-	report_history_add(ret, cc_store_trust(cache->store));
-	sum_up(ret);
-}
-
 uint64_t report_data_lookups(const struct report_data *data)
 {
 	return data->stats->counters[CC_HITS_MEMORY] + data->stats->counters[CC_HITS_DISK] +
@@ -293,7 +277,8 @@ static int by_count(const void *a, const void *b)
 	return one->last_ns < two->last_ns ? 1 : one->last_ns > two->last_ns ? -1 : 0;
 }
 
-void report_history_add(struct report_data *data, enum cmn_file_trust trust)
+/* The history's part; what cannot be read is left out. */
+static void add_history(struct report_data *data, enum cmn_file_trust trust)
 {
 	const struct cc_events_reader reader = {
 		.event = add_event, .removed = add_removed, .ctx = data,
@@ -304,4 +289,20 @@ void report_history_add(struct report_data *data, enum cmn_file_trust trust)
 		return;
 	if (data->event_count)
 		qsort(data->events, data->event_count, sizeof(*data->events), by_count);
+}
+
+void report_data_gather(const struct tool_cache *cache, struct report_data *ret)
+{
+	const char *root = cache->config.dir;
+	enum cmn_status status;
+
+	*ret = (struct report_data){ .config = &cache->config, .now_ns = cmn_clock_realtime() };
+	status = cc_totals_load(root, &ret->stats);
+	tool_check(root, status);
+	ret->counted = status == CMN_OK;
+	tool_check(root, cc_recipes_count(root, &ret->recipes));
+	tool_check(root, cc_store_walk(cache->store, false, add_entry, ret));
+	terminal_progress_hide();
+	add_history(ret, cc_store_trust(cache->store));
+	sum_up(ret);
 }

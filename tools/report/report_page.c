@@ -148,7 +148,7 @@ static void append_character(struct cmn_buffer *html, struct cmn_character next,
  * Markup is escaped; controls, marks of direction, characters without a shape and what is no
  * character are written as U+0000. Of more than max characters the rest is "…".
  */
-void report_escape(struct cmn_buffer *html, struct cmn_view text, size_t max)
+static void escape(struct cmn_buffer *html, struct cmn_view text, size_t max)
 {
 	struct cmn_character next;
 
@@ -232,7 +232,7 @@ static void add_entries(struct json_object *page, const char *name,
 	}
 }
 
-void report_disk_add(struct json_object *page, const struct report_data *data)
+static void add_disk(struct json_object *page, const struct report_data *data)
 {
 	json_add_bool(page, "disk", true);
 	add_groups(add_table(page, "devices", "By device and driver", "device"), &data->devices);
@@ -315,7 +315,7 @@ static void add_history(struct json_object *page, const struct report_data *data
 	}
 }
 
-void report_why_add(struct json_object *page, const struct report_data *data)
+static void add_why(struct json_object *page, const struct report_data *data)
 {
 	struct json_object *eviction = json_add_object(page, "eviction");
 
@@ -362,7 +362,7 @@ static void add_remote(struct json_object *rows, const struct cc_config *config)
 	tier_release(&tier);
 }
 
-void report_config_add(struct json_object *page, const struct cc_config *config)
+static void add_config(struct json_object *page, const struct cc_config *config)
 {
 	struct json_object *rows = json_add_array(page, "settings");
 	struct cc_config_value *values = NULL;
@@ -394,7 +394,7 @@ static struct json_object *begin(const char *dir, uint64_t now_ns)
 
 static void end(struct json_object *root, struct cmn_buffer *html)
 {
-	template_render(html, report_html, root, report_escape);
+	template_render(html, report_html, root, escape);
 	(void)json_object_put(root);
 }
 
@@ -521,7 +521,8 @@ static void add_programs(struct json_object *page, const struct report_data *dat
 		add_program(rows, &others, most);
 }
 
-void report_page_write(struct cmn_buffer *html, const struct report_data *data)
+/* Appends the page of what was gathered; html->failed: out of memory. */
+static void fill_page(struct cmn_buffer *html, const struct report_data *data)
 {
 	struct json_object *root = begin(data->config->dir, data->now_ns);
 	struct json_object *page = json_add_object(root, "cache");
@@ -532,13 +533,14 @@ void report_page_write(struct cmn_buffer *html, const struct report_data *data)
 	report_chart_add_timeline(page, data);
 	add_programs(page, data);
 	if (data->count)
-		report_disk_add(page, data);
-	report_why_add(page, data);
-	report_config_add(page, data->config);
+		add_disk(page, data);
+	add_why(page, data);
+	add_config(page, data->config);
 	end(root, html);
 }
 
-void report_page_write_problem(struct cmn_buffer *html, const char *dir, const char *problem)
+/* One that only says why there is nothing to tell of a directory. */
+static void write_problem(struct cmn_buffer *html, const char *dir, const char *problem)
 {
 	struct json_object *root = begin(dir, cmn_clock_realtime());
 
@@ -558,7 +560,7 @@ static bool describe_foreign(struct cmn_buffer *html)
 	foreign = config.dir && stat(config.dir, &info) == 0 &&
 		  cc_root_check(config.dir, CC_ROOT_OWN, &reason) == CMN_ERR_ACCESS;
 	if (foreign)
-		report_page_write_problem(html, config.dir, reason);
+		write_problem(html, config.dir, reason);
 	cc_config_release(&config);
 	return foreign;
 }
@@ -572,7 +574,7 @@ static void describe(const struct tool_cache *cache, bool json, struct cmn_buffe
 		json_append(text, report_json_new(&data));
 		cmn_buffer_append_u8(text, '\n');
 	} else {
-		report_page_write(text, &data);
+		fill_page(text, &data);
 	}
 }
 

@@ -60,7 +60,8 @@ static void pass(pid_t child, const struct signalfd_siginfo *info)
 		(void)kill(child, (int)info->ssi_signo);
 }
 
-int run_wait_execute(char **command)
+/* Executes it; returns the exit code only if it could not, which was complained about. */
+static int execute(char **command)
 {
 	int error;
 
@@ -80,7 +81,7 @@ bool run_wait(char **command, bool aside, bool keep_output, int *ret_state)
 		/* Where stderr is closed, the command has no stdout either. */
 		if (aside)
 			(void)dup2(STDERR_FILENO, STDOUT_FILENO);
-		_exit(run_wait_execute(command));
+		_exit(execute(command));
 	}
 	if (child.pid < 0) {
 		tool_complain("fork: %s", strerror(errno));
@@ -102,7 +103,8 @@ bool run_wait(char **command, bool aside, bool keep_output, int *ret_state)
 	}
 }
 
-int run_wait_end_as(int state)
+/* Ends this process as the command ended; returns the exit code, if it returns. */
+static int end_as(int state)
 {
 	const struct rlimit none = { 0, 0 };
 	int number;
@@ -234,7 +236,7 @@ static int run_with_summary(char **command, bool json)
 	bool ran;
 
 	if (kind == PROGRAM_ABSENT)
-		return run_wait_execute(command);	/* says so */
+		return execute(command);	/* says so */
 	tool_load_config(&config);	/* the layer will complain */
 	before = read_stats(config.dir);
 	ran = run_wait(command, json, json, &state);	/* what a script reads is the summary alone */
@@ -251,7 +253,7 @@ static int run_with_summary(char **command, bool json)
 	}
 	free(before);
 	cc_config_release(&config);
-	return ran ? run_wait_end_as(state) : TOOL_CANNOT_RUN;
+	return ran ? end_as(state) : TOOL_CANNOT_RUN;
 }
 
 verb_function verb_run;
@@ -265,5 +267,5 @@ int verb_run(const struct arguments *arguments)
 		return TOOL_CANNOT_RUN;
 	waiting_mention();
 	return summary || json ? run_with_summary(arguments->command, json) :
-				 run_wait_execute(arguments->command);
+				 execute(arguments->command);
 }
