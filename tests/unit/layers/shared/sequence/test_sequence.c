@@ -624,3 +624,32 @@ TEST(a_build_without_a_key_is_counted_without_one)
 	CU_ASSERT_PTR_NULL(world.counted_key);
 	end();
 }
+
+/* The driver builds on: what became of it is not known. */
+TEST(what_goes_on_without_a_key_has_not_failed_yet)
+{
+	struct script script = { .sequence = { .steps = &steps, .bypass = "early", .goes_on = true },
+				 .outcomes = { DRV_BUILD_FAILED } };
+
+	begin();
+	script.sequence.cache = cache;
+	drv_sequence_run_without_key(&script.sequence, (struct cmn_view){ 0 });
+	EXPECT_COUNTED("early");
+	CU_ASSERT_EQUAL(script.prepared, 1);
+	CU_ASSERT_EQUAL(script.calls, 1);
+	CU_ASSERT_EQUAL(script.sequence.build_ns, 0);
+	end();
+}
+
+TEST(what_the_driver_alone_decides_is_not_counted)
+{
+	struct script script = { .sequence = { .steps = &steps }, .outcomes = { DRV_ERROR } };
+
+	begin();
+	script.sequence.cache = cache;
+	drv_sequence_run_without_key(&script.sequence, (struct cmn_view){ 0 });
+	EXPECT_COUNTED("");
+	CU_ASSERT_EQUAL(script.prepared, 1);
+	CU_ASSERT_EQUAL(script.calls, 1);
+	end();
+}
