@@ -311,7 +311,7 @@ static bool claim_in_memory(struct cc_cache *cache, struct cmn_view key,
 
 	*ret_claim = (struct cc_claim){ 0 };
 	for (int i = 0; cache->programs && i < STALE_RETRIES; i++) {
-		if (cc_programs_claim(cache->programs, key, ret_claim, &taken) == CC_WAY_BUILT)
+		if (cc_programs_claim(cache->programs, key, ret_claim, &taken) == CC_WAY_BUILD)
 			return false;
 		/* Builds fail without an error here, so that nobody is given another's. */
 		if (is_fresh(cache, taken.value)) {

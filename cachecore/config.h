@@ -59,7 +59,7 @@ struct cc_config {
 	bool observe;			/* observe what a driver reads while it builds */
 	bool replay;			/* recipes are built by a process in the background (writer/background.h) */
 	bool remember_failures;		/* on disk, for a day */
-	uint64_t build_wait;		/* seconds to wait for another process's build; 0: never */
+	uint64_t build_wait;		/* seconds to wait for the build of another process or machine; 0: never */
 	enum cmn_log_level log_level;
 	char *log_file;			/* instead of stderr (common/log_file.h), or NULL; never in a privileged program */
 	char *trace;			/* file, or NULL */

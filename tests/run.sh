@@ -293,7 +293,7 @@ run_today()
 {
 	begin "Installing missing packages"
 	install install_packages "$packages_build"
-	install install_available "$packages_drivers" darktable ccache
+	install install_available "$packages_drivers" darktable ccache clpeak
 	find_drivers
 	build_gcc 500
 	test_gcc today thorough -L '^long$'

@@ -28,7 +28,7 @@ SAME(CACHECORE_ERR_ACCESS, CMN_ERR_ACCESS);
 SAME(CACHECORE_ERR_NOSPACE, CMN_ERR_NOSPACE);
 SAME(CACHECORE_ERR_TOO_LARGE, CMN_ERR_TOO_LARGE);
 SAME(CACHECORE_ERR_BUILD, CMN_ERR_DRIVER);
-SAME(CACHECORE_WAY_BUILT, CC_WAY_BUILT);
+SAME(CACHECORE_WAY_BUILT, CC_WAY_BUILD);
 SAME(CACHECORE_WAY_WAITED, CC_WAY_WAITED);
 SAME(CACHECORE_WAY_FOUND, CC_WAY_FOUND);
 SAME(CACHECORE_BUILD_UNCLAIMED, BUILD_UNCLAIMED);
@@ -85,7 +85,7 @@ static enum cmn_status finish(enum cc_way way, struct cc_claim *claim,
 	struct cachecore_build_output output;
 	enum cmn_status status;
 
-	if (way != CC_WAY_BUILT)
+	if (way != CC_WAY_BUILD)
 		return ret->status;
 	status = run(request, &output, ret);
 	if (status == CMN_OK)

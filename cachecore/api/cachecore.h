@@ -385,9 +385,9 @@ struct cachecore_store_options {
  */
 CACHECORE_API CACHECORE_CHECKED enum cachecore_status
 cachecore_store_open(const struct cachecore_store_options *options, struct cachecore_store **ret);
-/** Writes what is queued, within five seconds, and frees the store. No thread may be inside. Blobs stay valid. */
+/** Frees the store. No thread may be inside. Blobs stay valid. */
 CACHECORE_API void cachecore_store_close(struct cachecore_store *store);
-/** Waits until everything queued is written, at most five seconds; for programs that end without _close. */
+/** Does nothing: whatever was put is written when cachecore_store_put returns. */
 CACHECORE_API void cachecore_store_flush(struct cachecore_store *store);
 
 /**
@@ -431,8 +431,8 @@ CACHECORE_API CACHECORE_CHECKED enum cachecore_status
 cachecore_store_get(struct cachecore_store *store, const struct cachecore_store_key *key,
 		    struct cachecore_blob **ret);
 /**
- * Copies value and writes it in the background. A value that could not be written (a full queue, a
- * full disk, a size outside CKCACHE_MIN_ and CKCACHE_MAX_DEVICE_IMAGE_SIZE, a read-only cache) is a
+ * Writes value before it returns. A value that could not be written (a full disk, a lock that somebody
+ * else holds, a size outside CKCACHE_MIN_ and CKCACHE_MAX_DEVICE_IMAGE_SIZE, a read-only cache) is a
  * miss later, so you may ignore the status.
  * @return CACHECORE_OK: taken, or store is NULL; CACHECORE_ERR_INVALID, CACHECORE_ERR_NOMEM,
  *	CACHECORE_ERR_TOO_LARGE (over 4 GiB)
@@ -449,7 +449,7 @@ cachecore_store_put(struct cachecore_store *store, const struct cachecore_store_
 typedef enum cachecore_status (*cachecore_store_build_fn)(void *ctx,
 							  struct cachecore_store_value *ret);
 /**
- * Finds the entry, or else builds it and stores it in the background. Only one process or thread of
+ * Finds the entry, or else builds it and stores it. Only one process or thread of
  * the machine builds a key at a time; others wait for its entry, for at most CKCACHE_BUILD_WAIT
  * seconds. If the builder dies or fails, they continue at once, and each builds for itself. On
  * network file systems nobody waits. Without a store, or without memory for the key, it only builds.

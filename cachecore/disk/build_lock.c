@@ -90,7 +90,7 @@ static int open_file(int root_fd, const struct stat *root)
 		(void)snprintf(name, sizeof(name), "build-%jx-%jx.lock", (uintmax_t)root->st_dev,
 			       (uintmax_t)root->st_ino);	/* it fits */
 	}
-	/* What lies in its place would lie there for ever. */
+	/* Something else in its place is replaced, or it would stay. */
 	if (cmn_file_open_healed(dir_fd, name, &fd) != CMN_OK)
 		fd = -1;
 	if (dir_fd != root_fd)

@@ -55,7 +55,7 @@ struct cc_level_shared {
 
 struct cc_level {
 	struct cc_level_shared *around;
-	struct cc_config config;	/* but for dir and max_size, the surroundings' */
+	struct cc_config config;	/* as of all levels, but for dir and max_size */
 	struct cc_store *store;
 	bool writes;			/* false: nothing is written */
 	atomic_flag failure_logged, token_logged;
@@ -535,7 +535,7 @@ static enum cmn_status make_change(struct cc_level_switch *levels, const struct 
 	do {
 		level = NULL;
 		status = change_settings(levels, change, &settings, &serial, &has_level);
-		/* A directory also while the level is off: whether it can be used is to be known. A bound waits for a level. */
+		/* A new directory is tried while the level is off, too; a bound waits for a level. */
 		opens = change->what == CHANGE_DIR ||
 			(change->what == CHANGE_ON ? settings.on && !has_level : has_level);
 		if (status == CMN_OK && opens)

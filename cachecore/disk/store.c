@@ -27,7 +27,7 @@
 #define MAX_ROOT (PATH_SIZE - CC_ENTRY_DIR_PATH_SIZE - 1)
 
 #define PATIENCE_NS UINT64_C(1000000000)
-/* So much longer than it was an entry may look unused. */
+/* The last use that is noted may be so old. */
 #define USE_GRAIN_NS (3600 * UINT64_C(1000000000))
 
 /* One look-up in one root. */
@@ -215,7 +215,7 @@ void cc_store_note_freed(const struct cc_store_hold *hold, const char *entry_dir
 	/* Failing leaves the account a little high; the next clean-up counts. */
 	if (freed)
 		(void)!cc_account_add(hold->root_fd, -(int64_t)freed, until);
-	/* Then only: who counts does not see the lock of a directory that is gone. */
+	/* Last: who counts does not see the lock of a directory that is gone. */
 	cc_entry_dir_prune(hold->root_fd, entry_dir);
 }
 

@@ -54,7 +54,7 @@ struct cc_store_report {
 	unsigned int damaged;		/* entries */
 	unsigned int distrusted;	/* of these: another user may have written them, or they cannot be read */
 	struct cc_store_place place;	/* of what it found */
-	struct cc_manifest_change change;	/* why the first entry of that key was none, where it was its dependencies */
+	struct cc_manifest_change change;	/* the dependency that made the first entry of that key stale */
 };
 
 /*

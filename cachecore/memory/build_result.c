@@ -55,9 +55,9 @@ enum cc_way cc_build_result_claim(struct build_result *result, struct cc_build_t
 {
 	enum build_state state;
 
-	*ret = (struct cc_build_taken){ .status = CMN_OK, .way = CC_WAY_BUILT };
+	*ret = (struct cc_build_taken){ .status = CMN_OK, .way = CC_WAY_BUILD };
 	if (!result)
-		return CC_WAY_BUILT;
+		return CC_WAY_BUILD;
 	state = cc_build_result_state(result);
 	ret->way = CC_WAY_FOUND;
 	while (state != BUILD_SUCCEEDED && state != BUILD_FAILED) {
@@ -68,7 +68,7 @@ enum cc_way cc_build_result_claim(struct build_result *result, struct cc_build_t
 		 */
 		if (state == BUILD_UNCLAIMED &&
 		    atomic_compare_exchange_strong(&result->state, &state, BUILD_IN_PROGRESS)) {
-			ret->way = CC_WAY_BUILT;
+			ret->way = CC_WAY_BUILD;
 			return ret->way;
 		}
 		if (state == BUILD_IN_PROGRESS) {

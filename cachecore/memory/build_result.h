@@ -28,7 +28,7 @@ struct cc_value_ops {
 };
 
 enum cc_way {
-	CC_WAY_BUILT,		/* A: this thread is to build it */
+	CC_WAY_BUILD,		/* A: this thread is to build it */
 	CC_WAY_WAITED,		/* B: another thread was building it */
 	CC_WAY_FOUND,		/* C: it was there */
 };

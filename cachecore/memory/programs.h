@@ -50,7 +50,7 @@ struct cc_claim {
 };
 
 /*
- * The first step of getOrBuild. CC_WAY_BUILT: the caller must build the program
+ * The first step of getOrBuild. CC_WAY_BUILD: the caller must build the program
  * and then end *ret_claim; key must stay valid until then. CC_WAY_WAITED and
  * CC_WAY_FOUND: *ret has the outcome, and there is no claim to end. If another
  * thread is building, waits for it and gets its error; after a failure without

@@ -215,6 +215,7 @@ static const struct words_subject states[] = {
 	SUBJECT("compile-failed", "source a | compile a -DK=3 -DFAIL | "
 		"@compile-again compile a -DK=3 -DFAIL | all a | release a"),
 	SUBJECT("compiled-after-build", "source a | built a -DK=3 | compile a -DK=4 | all a | release a"),
+	SUBJECT("compiled-after-failure", "source a | build a -DK=3 -DFAIL | compile a -DK=4 | all a | release a"),
 	SUBJECT("built-after-compile", "source a | compiled a -DK=3 | build a -DK=4 | all a | release a"),
 	SUBJECT("linked", "source o | compiled o -DK=3 | link a o | all a | badly a | release a o"),
 	SUBJECT("linked-with-options", AFTER_LINK("-cl-fast-relaxed-math")),

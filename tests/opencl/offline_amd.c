@@ -178,6 +178,13 @@ static void make_writable(const void *from, size_t size, int protection)
 		abort();
 }
 
+/* Whether replace_get_device_info knows how this machine jumps. */
+#ifdef __x86_64__
+enum { JUMPS = 1 };
+#else
+enum { JUMPS = 0 };
+#endif
+
 /*
  * By that function's address the layer knows whose the device is, so it has to lie in AMD's library: there it
  * takes the place of one that needs a window system.
@@ -224,7 +231,8 @@ static void open_platform(cl_platform_id platform)
 	/* Kept as long as the process. */
 	cl_context all = table->clCreateContextFromType(properties, CL_DEVICE_TYPE_ALL, NULL, NULL, NULL);
 
-	if (all && table->clGetContextInfo(all, CL_CONTEXT_DEVICES, sizeof(kinds), kinds, &size) == CL_SUCCESS)
+	if (JUMPS && all &&
+	    table->clGetContextInfo(all, CL_CONTEXT_DEVICES, sizeof(kinds), kinds, &size) == CL_SUCCESS)
 		choose(table, kinds, size / sizeof(kinds[0]));
 	if (!device_count) {
 		(void)fprintf(stderr, "offline_amd: no such device\n");

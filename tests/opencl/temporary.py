@@ -108,9 +108,10 @@ class Temporary(unittest.TestCase):
         """Whatever lies there is another build's; a process that is killed stores nothing."""
         left = self.path("tmp")
         for layered in (False, True):
+            before = glob.glob(left + "/comgr-*/include/*")
             with subprocess.Popen([CLIENT, "source", self.source], env=self.environment(layered, TMPDIR=left),
                                   cwd=self.work, stdout=subprocess.DEVNULL) as process:
-                while process.poll() is None and not glob.glob(left + "/comgr-*/include/*"):
+                while process.poll() is None and glob.glob(left + "/comgr-*/include/*") == before:
                     time.sleep(0.001)
                 process.send_signal(signal.SIGKILL)
             if process.returncode == 0:

@@ -360,7 +360,8 @@ TEST_ON("stub", library_that_is_made_of_itself_is_no_hang)
 TEST_ON("stub", entry_that_was_used_since_the_update_stays)
 {
 	/* A time to come counts as now. */
-	const struct timespec times[2] = { { .tv_sec = INT32_MAX }, { .tv_sec = INT32_MAX } };
+	const time_t later = sizeof(time_t) > 4 ? (time_t)(1LL << 33) : INT32_MAX;
+	const struct timespec times[2] = { { .tv_sec = later }, { .tv_sec = later } };
 	char paths[1][4096];
 
 	run("vector", "-DK=5");

@@ -160,9 +160,9 @@ static void check_taken(const struct job *job, enum cmn_status status,
 {
 	if (status == CMN_OK) {
 		check_and_release(taken->value, job->id, "a value of another key");
-		atomic_fetch_add(taken->way == CC_WAY_BUILT ? &builds :
+		atomic_fetch_add(taken->way == CC_WAY_BUILD ? &builds :
 				 taken->way == CC_WAY_WAITED ? &waits : &finds, 1);
-		if ((taken->way == CC_WAY_BUILT) != (job->calls > 0))
+		if ((taken->way == CC_WAY_BUILD) != (job->calls > 0))
 			mistake("the way is not what happened");
 		return;
 	}

@@ -16,7 +16,7 @@
 
 #define NS_PER_S UINT64_C(1000000000)
 #define NS_PER_DAY (86400 * NS_PER_S)
-/* Candidates that are held. Of 16 by chance the oldest is among the oldest 6 % in the middle. */
+/* Candidates that are kept. The oldest of 16 is on average among the oldest 6 %. */
 #define POOL 16
 /* Images in one look at a directory, which may be long: each further one is nearly free. */
 #define IMAGES 4

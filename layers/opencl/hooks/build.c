@@ -80,15 +80,23 @@ static bool is_built_beyond(const struct build *build)
 }
 
 /*
- * Compiled after a build, a program answers about kernels where one that was only compiled, or was loaded,
- * ends the process.
+ * Compiled after a build, whether or not that failed, a program answers about kernels where one that was
+ * only compiled, or was loaded, ends the process.
  */
-static bool answers_by_build(const struct build *build)
+static bool answers_by_build(const struct build *build, const struct drv_driver *driver)
 {
-	const struct drv_driver *driver = build->sequence.driver;
+	return build->call.compile && driver->unbuilt_ends_process &&
+	       ocl_program_build_was_tried(build->call.program);
+}
 
-	return build->call.compile && driver && driver->unbuilt_ends_process &&
-	       ocl_program_was_built(build->call.program);
+/* The same, where the build was a hit, which the driver's own program never saw. */
+static bool would_answer_by_build(const struct build *build)
+{
+	struct ocl_loaded_program *loaded = ocl_program_loaded(build->call.program);
+	bool would = loaded && answers_by_build(build, loaded->driver);
+
+	ocl_loaded_program_unref(loaded);
+	return would;
 }
 
 /* Fills key, policy and original. false: bypass is the reason not to cache. */
@@ -136,7 +144,7 @@ static bool gather(struct build *build)
 	build->sequence.driver = identity->driver;
 	build->sequence.libraries = identity->libraries;
 	*reason = "compiled-again";
-	if (answers_by_build(build))
+	if (answers_by_build(build, identity->driver))
 		return false;
 	*reason = NULL;
 	build->original = build->found.has_constants ?
@@ -179,14 +187,16 @@ static void call_driver(struct build *build, ocl_notify_fn notify, void *user_da
 		give_up_claim(build);
 	find_devices(build);
 	drv_environment_note_build();
-	if (!compile)
+	if (!compile) {
+		ocl_program_note_build(call->program);
 		build->error = OCL_NEXT.clBuildProgram(handle, call->list_count, call->list,
 						       call->options, notify, user_data);
-	else
+	} else {
 		build->error = OCL_NEXT.clCompileProgram(handle, call->list_count, call->list,
 							 call->options, compile->count,
 							 compile->programs, compile->names, notify,
 							 user_data);
+	}
 	if (build->error == CL_SUCCESS) {
 		ocl_program_add_built(call->program, build->targets.count, build->targets.devices);
 		ocl_program_set_original(call->program, ocl_original_ref(build->original));
@@ -341,7 +351,7 @@ static enum cmn_status step_attach(struct drv_sequence *sequence, struct cc_entr
 		return status;
 	hit.original = build->original;
 	build->original = NULL;
-	/* It is built for no others, or gather would have found them. */
+	/* A program that is built for other devices too was refused by gather. */
 	if (build->kind == OCL_LOADED_EXECUTABLE)
 		hit.options = build->call.options ? build->call.options : "";
 	ocl_program_put_hit(program, &hit);
@@ -608,7 +618,7 @@ static bool prepare(struct build *build)
 	if (!plain && gather(build))
 		return true;
 	/* Without targets it is a list that the driver refuses. */
-	if (!plain && build->targets.count && (is_built_beyond(build) || answers_by_build(build)))
+	if (!plain && build->targets.count && (is_built_beyond(build) || would_answer_by_build(build)))
 		bring_back_others(build);
 	drv_sequence_run_without_key(&build->sequence, ocl_program_text_view(program->text));
 	return false;

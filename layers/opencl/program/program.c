@@ -317,6 +317,23 @@ bool ocl_program_was_built(struct ocl_program *program)
 	return built;
 }
 
+bool ocl_program_build_was_tried(struct ocl_program *program)
+{
+	bool tried;
+
+	ocl_objects_lock();
+	tried = program->build_tried;
+	ocl_objects_unlock();
+	return tried;
+}
+
+void ocl_program_note_build(struct ocl_program *program)
+{
+	ocl_objects_lock();
+	program->build_tried = true;
+	ocl_objects_unlock();
+}
+
 void ocl_program_add_built(struct ocl_program *program, cl_uint num_devices,
 			   const cl_device_id *devices)
 {
@@ -341,6 +358,7 @@ void ocl_program_put_hit(struct ocl_program *program, const struct ocl_program_h
 	program->original = hit->original;
 	program->has_content = false;
 	add_built(program, hit->num_devices, hit->devices);
+	program->build_tried |= hit->loaded->kind != OCL_LOADED_OBJECT;
 	if (program->built_unknown) {
 		free(options);
 		options = NULL;

@@ -35,7 +35,8 @@ struct ocl_program {
 	cl_device_id *built;		/* devices that it is built, compiled or loaded for */
 	cl_uint built_count;
 	bool built_unknown;		/* there was no memory to put one down */
-	char *options;			/* of the build that all these are of, "" for none; NULL: unknown */
+	bool build_tried;		/* a build of it succeeded or failed: it was not only compiled */
+	char *options;			/* of the build that made it so for all of these, "" for none; NULL: unknown */
 	bool has_content;		/* content says what it is as the input of a link */
 	struct cmn_hash content;
 	uint64_t build_serial;		/* counts what the driver was told to do to it */
@@ -99,6 +100,9 @@ void ocl_program_set_content(struct ocl_program *program, struct cc_entry *entry
 bool ocl_program_content(struct ocl_program *program, struct cmn_hash *ret);
 /* Whether it is built, compiled or loaded for any device, as far as that is known. */
 bool ocl_program_was_built(struct ocl_program *program);
+/* Whether a build of it was tried, and that one is from now on. */
+bool ocl_program_build_was_tried(struct ocl_program *program);
+void ocl_program_note_build(struct ocl_program *program);
 /* It is built, or loaded, for these devices, too. */
 void ocl_program_add_built(struct ocl_program *program, cl_uint num_devices,
 			   const cl_device_id *devices);

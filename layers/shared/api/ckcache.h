@@ -116,7 +116,7 @@ CKCACHE_EXPORT enum ckcache_status ckcache_get_capacity(uint64_t *ret_bytes);
 CKCACHE_EXPORT enum ckcache_status ckcache_set_dir(const char *dir);
 /** The root with its terminator, which counts in *size; empty if there is no cache on disk. */
 CKCACHE_EXPORT enum ckcache_status ckcache_get_dir(size_t *size, char *dir);
-/** Waits, for some seconds at most, until everything queued is stored. Not needed before a process ends. */
+/** Does nothing: what is stored is on disk when the call that built it returns. */
 CKCACHE_EXPORT enum ckcache_status ckcache_flush(void);
 /** @} */
 

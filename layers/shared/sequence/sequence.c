@@ -92,7 +92,7 @@ bool drv_sequence_see(struct drv_sequence *sequence)
 	return !sequence->bypass;
 }
 
-/* The build that the driver need not do again costs nobody anything: it is done anew by ckcache replay. */
+/* The driver's own cache had the result, which is not kept: ckcache replay builds it. */
 static void leave_recipe(struct drv_sequence *sequence)
 {
 	if (sequence->bypass && strcmp(sequence->bypass, "driver-cached") == 0 && sequence->steps->leave_recipe &&

@@ -311,7 +311,7 @@ TEST(threads_build_the_kernels_of_one_program_at_once)
 
 	/* Nobody leaves a build before everybody is in one. */
 	CU_ASSERT_EQUAL_FATAL(pthread_barrier_init(&meeting, NULL, THREADS), 0);
-	CU_ASSERT_EQUAL(use("key", NULL, 1), CC_WAY_BUILT);
+	CU_ASSERT_EQUAL(use("key", NULL, 1), CC_WAY_BUILD);
 	for (size_t i = 0; i < THREADS; i++) {
 		scripts[i].meeting = &meeting;
 		callers[i] = (struct caller){ .key = "key", .kernel = names[i],
@@ -321,7 +321,7 @@ TEST(threads_build_the_kernels_of_one_program_at_once)
 	for (size_t i = 0; i < THREADS; i++) {
 		caller_join(&callers[i]);
 		CU_ASSERT_EQUAL(callers[i].status, CMN_OK);
-		CU_ASSERT_EQUAL(callers[i].taken.way, CC_WAY_BUILT);
+		CU_ASSERT_EQUAL(callers[i].taken.way, CC_WAY_BUILD);
 		caller_drop(&callers[i]);
 		CU_ASSERT_EQUAL(use("key", names[i], 0), CC_WAY_FOUND);
 	}
@@ -414,7 +414,7 @@ TEST(no_callback_is_called_with_a_lock_held)
 	atomic_store(&tried, 0);
 	atomic_store(&found_held, 0);
 	watched = programs;
-	CU_ASSERT_EQUAL(use("a", NULL, 8), CC_WAY_BUILT);
+	CU_ASSERT_EQUAL(use("a", NULL, 8), CC_WAY_BUILD);
 	CU_ASSERT_EQUAL(use("a", NULL, 8), CC_WAY_FOUND);
 	CU_ASSERT_EQUAL(use("a", NULL, 8), CC_WAY_FOUND);
 	CU_ASSERT_EQUAL(obtain("a", "k", &(struct script){ 0 }, &taken), CMN_OK);
@@ -428,13 +428,13 @@ TEST(no_callback_is_called_with_a_lock_held)
 	value_unref(kernel);
 	CU_ASSERT_EQUAL(obtain("bad", NULL, &fails, &taken), CMN_ERR_DRIVER);
 	free(taken.error_message);
-	CU_ASSERT_EQUAL(use("b", NULL, 8), CC_WAY_BUILT);	/* evicts a, with its kernel */
+	CU_ASSERT_EQUAL(use("b", NULL, 8), CC_WAY_BUILD);	/* evicts a, with its kernel */
 	CU_ASSERT_FALSE(is_there("a"));
 	CU_ASSERT_EQUAL(obtain("c", NULL, &no_memory, &taken), CMN_OK);	/* flushes */
 	value_unref(taken.value);
 	CU_ASSERT_EQUAL(cc_programs_put(programs, cmn_view_of("c"), value_new(PROGRAM), 1), CMN_OK);
 	cc_programs_remove(programs, cmn_view_of("c"), NULL);
-	CU_ASSERT_EQUAL(use("d", NULL, 8), CC_WAY_BUILT);
+	CU_ASSERT_EQUAL(use("d", NULL, 8), CC_WAY_BUILD);
 	cc_programs_flush(programs);
 	watched = NULL;
 	CU_ASSERT_TRUE(atomic_load(&tried) > 10 * FAST_KERNEL_SHARDS);
@@ -456,8 +456,8 @@ TEST(waiters_hold_no_lock)
 		sched_yield();
 		(void)result_of("key", NULL, &users);	/* the number is all */
 	} while (users < THREADS);
-	CU_ASSERT_EQUAL(use("other", NULL, 1), CC_WAY_BUILT);
-	CU_ASSERT_EQUAL(use("other", "k", 1), CC_WAY_BUILT);
+	CU_ASSERT_EQUAL(use("other", NULL, 1), CC_WAY_BUILD);
+	CU_ASSERT_EQUAL(use("other", "k", 1), CC_WAY_BUILD);
 	CU_ASSERT_EQUAL(use("other", NULL, 1), CC_WAY_FOUND);
 	CU_ASSERT_FALSE(is_there("key"));
 	atomic_store(&script.closed, false);
@@ -475,7 +475,7 @@ TEST(a_finished_result_is_taken_without_its_mutex)
 	struct cc_build_taken taken;
 	unsigned int users;
 
-	CU_ASSERT_EQUAL(use("key", NULL, 1), CC_WAY_BUILT);
+	CU_ASSERT_EQUAL(use("key", NULL, 1), CC_WAY_BUILD);
 	CU_ASSERT_EQUAL(api_build_program(programs, cmn_view_of("bad"), run_script, &fails,
 						 true, &taken), CMN_ERR_DRIVER);
 	free(taken.error_message);
@@ -502,7 +502,7 @@ TEST(a_fast_kernel_is_taken_without_the_lock_of_the_maps)
 	struct cc_build_taken taken;
 	void *kernel = NULL;
 
-	CU_ASSERT_EQUAL(use("key", NULL, 1), CC_WAY_BUILT);
+	CU_ASSERT_EQUAL(use("key", NULL, 1), CC_WAY_BUILD);
 	CU_ASSERT_EQUAL_FATAL(obtain("key", "k", &(struct script){ 0 }, &taken), CMN_OK);
 	CU_ASSERT_EQUAL(fast_kernel_put(programs, cmn_view_of("key"), 7, programs,
 					   cmn_view_of("k"), taken.value), CMN_OK);
@@ -557,7 +557,7 @@ static void *run_races(void *arg)
 			racer->failed++;
 			continue;
 		}
-		racer->built += taken.way == CC_WAY_BUILT;
+		racer->built += taken.way == CC_WAY_BUILD;
 		value_unref(taken.value);
 	}
 	return NULL;
@@ -596,7 +596,7 @@ TEST(one_builder_serves_many_waiters)
 {
 	struct caller callers[THREADS];
 
-	CU_ASSERT_EQUAL(use("key", NULL, 1), CC_WAY_BUILT);
+	CU_ASSERT_EQUAL(use("key", NULL, 1), CC_WAY_BUILD);
 	for (int i = 0; i < 2; i++) {
 		const char *kernel = i ? NULL : "k";	/* first, as its program must be built */
 		struct script script = { .size = 1 };
@@ -608,7 +608,7 @@ TEST(one_builder_serves_many_waiters)
 		for (size_t j = 0; j < THREADS; j++) {
 			CU_ASSERT_EQUAL_FATAL(callers[j].status, CMN_OK);
 			CU_ASSERT_PTR_EQUAL(callers[j].taken.value, callers[0].taken.value);
-			CU_ASSERT_EQUAL(callers[j].taken.way == CC_WAY_BUILT, j == 0);
+			CU_ASSERT_EQUAL(callers[j].taken.way == CC_WAY_BUILD, j == 0);
 		}
 		for (size_t j = 0; j < THREADS; j++)
 			caller_drop(&callers[j]);
@@ -676,8 +676,8 @@ TEST(programs_and_kernels_have_callbacks_of_their_own)
 		atomic_store(&retained[kind], 0);
 		atomic_store(&released[kind], 0);
 	}
-	CU_ASSERT_EQUAL(use("key", NULL, 1), CC_WAY_BUILT);
-	CU_ASSERT_EQUAL(use("key", "k", 0), CC_WAY_BUILT);
+	CU_ASSERT_EQUAL(use("key", NULL, 1), CC_WAY_BUILD);
+	CU_ASSERT_EQUAL(use("key", "k", 0), CC_WAY_BUILD);
 	CU_ASSERT_EQUAL(use("key", "k", 0), CC_WAY_FOUND);
 	CU_ASSERT_EQUAL(atomic_load(&retained[PROGRAM]), 1);
 	CU_ASSERT_EQUAL(atomic_load(&retained[KERNEL]), 2);
@@ -691,7 +691,7 @@ TEST(every_waiter_gets_the_builders_error)
 {
 	struct caller callers[THREADS];
 
-	CU_ASSERT_EQUAL(use("key", NULL, 1), CC_WAY_BUILT);
+	CU_ASSERT_EQUAL(use("key", NULL, 1), CC_WAY_BUILD);
 	for (int i = 0; i < 2; i++) {
 		const char *kernel = i ? NULL : "k";	/* first, as its program must be built */
 		struct script script = { .failures = THREADS, .failure = CMN_ERR_DRIVER,
@@ -716,7 +716,7 @@ TEST(one_of_many_waiters_retries_for_the_others)
 {
 	struct caller callers[THREADS];
 
-	CU_ASSERT_EQUAL(use("key", NULL, 1), CC_WAY_BUILT);
+	CU_ASSERT_EQUAL(use("key", NULL, 1), CC_WAY_BUILD);
 	for (int i = 0; i < 2; i++) {
 		const char *kernel = i ? NULL : "k";	/* first, as its program must be built */
 		struct script script = { .failures = 1, .failure = CMN_ERR_DRIVER,
@@ -732,7 +732,7 @@ TEST(one_of_many_waiters_retries_for_the_others)
 		for (size_t j = 1; j < THREADS; j++) {
 			CU_ASSERT_EQUAL_FATAL(callers[j].status, CMN_OK);
 			CU_ASSERT_PTR_EQUAL(callers[j].taken.value, callers[1].taken.value);
-			built += callers[j].taken.way == CC_WAY_BUILT;
+			built += callers[j].taken.way == CC_WAY_BUILD;
 		}
 		CU_ASSERT_EQUAL(built, 1);
 		for (size_t j = 0; j < THREADS; j++)
@@ -814,7 +814,7 @@ TEST(programs_go_as_the_eviction_list_of_the_document_says)
 			CU_ASSERT_EQUAL(is_there(key), there);
 			break;
 		case 1:
-			CU_ASSERT_EQUAL(use(key, NULL, size), there ? CC_WAY_FOUND : CC_WAY_BUILT);
+			CU_ASSERT_EQUAL(use(key, NULL, size), there ? CC_WAY_FOUND : CC_WAY_BUILD);
 			if (!there)
 				model_add(&model, key[0], size);
 			break;
@@ -836,12 +836,12 @@ TEST(a_program_that_took_long_is_the_last_in_the_list)
 	renew(30);
 	caller_start(&caller);
 	wait_for(&slow.started, true);
-	CU_ASSERT_EQUAL(use("a", NULL, 10), CC_WAY_BUILT);
-	CU_ASSERT_EQUAL(use("b", NULL, 10), CC_WAY_BUILT);
+	CU_ASSERT_EQUAL(use("a", NULL, 10), CC_WAY_BUILD);
+	CU_ASSERT_EQUAL(use("b", NULL, 10), CC_WAY_BUILD);
 	atomic_store(&slow.closed, false);
 	caller_join(&caller);
 	caller_drop(&caller);
-	CU_ASSERT_EQUAL(use("c", NULL, 20), CC_WAY_BUILT);	/* a and b go */
+	CU_ASSERT_EQUAL(use("c", NULL, 20), CC_WAY_BUILD);	/* a and b go */
 	CU_ASSERT_TRUE(is_there("slow"));
 	CU_ASSERT_FALSE(is_there("a"));
 	CU_ASSERT_FALSE(is_there("b"));
@@ -855,7 +855,7 @@ TEST(what_a_thread_holds_outlives_its_eviction)
 	renew(10);
 	CU_ASSERT_EQUAL_FATAL(obtain("a", NULL, &(struct script){ .size = 10 }, &program), CMN_OK);
 	CU_ASSERT_EQUAL_FATAL(obtain("a", "k", &(struct script){ 0 }, &kernel), CMN_OK);
-	CU_ASSERT_EQUAL(use("b", NULL, 10), CC_WAY_BUILT);
+	CU_ASSERT_EQUAL(use("b", NULL, 10), CC_WAY_BUILD);
 	CU_ASSERT_FALSE(is_there("a"));
 	CU_ASSERT_EQUAL(usage_of().kernels, 0);
 	CU_ASSERT_EQUAL(atomic_load(&((struct value *)program.value)->refs), 1);
@@ -871,16 +871,16 @@ TEST(a_fast_kernel_hit_does_not_move_its_program)
 	void *kernel;
 
 	renew(20);
-	CU_ASSERT_EQUAL(use("a", NULL, 10), CC_WAY_BUILT);
+	CU_ASSERT_EQUAL(use("a", NULL, 10), CC_WAY_BUILD);
 	CU_ASSERT_EQUAL_FATAL(obtain("a", "k", &(struct script){ 0 }, &taken), CMN_OK);
 	CU_ASSERT_EQUAL(fast_kernel_put(programs, cmn_view_of("a"), 0, NULL, cmn_view_of("k"),
 					   taken.value), CMN_OK);
 	value_unref(taken.value);
-	CU_ASSERT_EQUAL(use("b", NULL, 10), CC_WAY_BUILT);
+	CU_ASSERT_EQUAL(use("b", NULL, 10), CC_WAY_BUILD);
 	CU_ASSERT_EQUAL_FATAL(fast_kernel_get(programs, 0, NULL, cmn_view_of("k"), &kernel),
 			      CMN_OK);
 	value_unref(kernel);
-	CU_ASSERT_EQUAL(use("c", NULL, 10), CC_WAY_BUILT);
+	CU_ASSERT_EQUAL(use("c", NULL, 10), CC_WAY_BUILD);
 	CU_ASSERT_FALSE(is_there("a"));
 	CU_ASSERT_TRUE(is_there("b"));
 }
@@ -896,7 +896,7 @@ TEST(remembered_errors_are_evicted_like_programs)
 	for (; key[0] <= 'z'; key[0]++) {
 		CU_ASSERT_EQUAL(api_build_program(programs, cmn_view_of(key), run_script,
 							 &fails, true, &taken), CMN_ERR_DRIVER);
-		CU_ASSERT_EQUAL(taken.way, CC_WAY_BUILT);
+		CU_ASSERT_EQUAL(taken.way, CC_WAY_BUILD);
 		free(taken.error_message);
 		CU_ASSERT_TRUE(usage_of().bytes <= 30);
 		CU_ASSERT_TRUE(usage_of().programs <= 3);
@@ -915,9 +915,9 @@ TEST(out_of_memory_flushes_whatever_the_threshold_is)
 		struct cc_build_taken taken;
 
 		renew(thresholds[i]);
-		CU_ASSERT_EQUAL(use("a", NULL, 10), CC_WAY_BUILT);
-		CU_ASSERT_EQUAL(use("a", "k", 0), CC_WAY_BUILT);
-		CU_ASSERT_EQUAL(use("b", NULL, 10), CC_WAY_BUILT);
+		CU_ASSERT_EQUAL(use("a", NULL, 10), CC_WAY_BUILD);
+		CU_ASSERT_EQUAL(use("a", "k", 0), CC_WAY_BUILD);
+		CU_ASSERT_EQUAL(use("b", NULL, 10), CC_WAY_BUILD);
 		CU_ASSERT_EQUAL(obtain("key", NULL, &script, &taken), CMN_OK);
 		CU_ASSERT_EQUAL(atomic_load(&script.calls), 2);
 		CU_ASSERT_EQUAL(atomic_load(&alive[PROGRAM]), 1);

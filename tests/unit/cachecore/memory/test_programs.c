@@ -252,7 +252,7 @@ TEST(first_request_builds_and_second_finds)
 	struct cc_build_taken first, second;
 
 	CU_ASSERT_EQUAL(get_or_build("key", &script, &first), CMN_OK);
-	CU_ASSERT_EQUAL(first.way, CC_WAY_BUILT);
+	CU_ASSERT_EQUAL(first.way, CC_WAY_BUILD);
 	CU_ASSERT_EQUAL(get_or_build("key", &script, &second), CMN_OK);
 	CU_ASSERT_EQUAL(second.way, CC_WAY_FOUND);
 	CU_ASSERT_PTR_EQUAL(first.value, second.value);
@@ -300,7 +300,7 @@ TEST(keys_that_differ_in_one_byte_are_two)
 
 TEST(empty_key_is_a_key)
 {
-	CU_ASSERT_EQUAL(use("", 1), CC_WAY_BUILT);
+	CU_ASSERT_EQUAL(use("", 1), CC_WAY_BUILD);
 	CU_ASSERT_EQUAL(use("", 1), CC_WAY_FOUND);
 }
 
@@ -310,9 +310,9 @@ TEST(kernels_of_one_name_are_told_apart_by_their_programs)
 	void *first[3], *value;
 
 	for (size_t i = 0; i < 3; i++) {
-		CU_ASSERT_EQUAL(use(keys[i], 1), CC_WAY_BUILT);
-		CU_ASSERT_EQUAL(use_kernel(keys[i], ""), CC_WAY_BUILT);
-		CU_ASSERT_EQUAL(use_kernel(keys[i], "k"), CC_WAY_BUILT);
+		CU_ASSERT_EQUAL(use(keys[i], 1), CC_WAY_BUILD);
+		CU_ASSERT_EQUAL(use_kernel(keys[i], ""), CC_WAY_BUILD);
+		CU_ASSERT_EQUAL(use_kernel(keys[i], "k"), CC_WAY_BUILD);
 		CU_ASSERT_EQUAL_FATAL(cc_kernels_get(programs, key_of(keys[i]), cmn_view_of("k"),
 						     &first[i]), CMN_OK);
 		value_release(first[i]);
@@ -392,7 +392,7 @@ TEST(a_transient_value_is_given_and_not_kept)
 	for (int i = 1; i <= 2; i++) {
 		CU_ASSERT_EQUAL(api_build_program(programs, key_of("key"), build_transient,
 							 &script, false, &taken), CMN_OK);
-		CU_ASSERT_EQUAL(taken.way, CC_WAY_BUILT);
+		CU_ASSERT_EQUAL(taken.way, CC_WAY_BUILD);
 		value_release(taken.value);
 		CU_ASSERT_EQUAL(script.calls, i);
 		CU_ASSERT_FALSE(is_there("key"));
@@ -406,7 +406,7 @@ TEST(builds_outside_the_lock)
 	struct caller caller = { .key = "slow", .script = &script };
 
 	begin_build(&caller);
-	CU_ASSERT_EQUAL(use("other", 1), CC_WAY_BUILT);
+	CU_ASSERT_EQUAL(use("other", 1), CC_WAY_BUILD);
 	CU_ASSERT_TRUE(is_there("other"));
 	CU_ASSERT_FALSE(is_there("slow"));	/* get does not wait */
 	end_build(&caller);
@@ -416,7 +416,7 @@ TEST(builds_outside_the_lock)
 static enum cachecore_status build_with_another(void *ctx, struct cachecore_build_output *ret)
 {
 	(void)ctx;
-	CU_ASSERT_EQUAL(use("inner", 1), CC_WAY_BUILT);
+	CU_ASSERT_EQUAL(use("inner", 1), CC_WAY_BUILD);
 	ret->value = value_new();
 	return CACHECORE_OK;
 }
@@ -491,7 +491,7 @@ TEST(who_will_retry_keeps_the_result_in_the_map)
 	end_build(&builder);
 	CU_ASSERT_EQUAL(users_of("key", NULL), 1);
 	/* Nor does it go for others, as what is built does not. */
-	CU_ASSERT_EQUAL(use("large", 31), CC_WAY_BUILT);
+	CU_ASSERT_EQUAL(use("large", 31), CC_WAY_BUILD);
 	CU_ASSERT_FALSE(is_there("large"));
 	CU_ASSERT_EQUAL(users_of("key", NULL), 1);
 }
@@ -526,7 +526,7 @@ TEST(failure_is_dropped_unless_remembered)
 	free(taken.error_message);
 	CU_ASSERT_EQUAL(usage_of().programs, 0);
 	CU_ASSERT_EQUAL(get_or_build("key", &script, &taken), CMN_OK);
-	CU_ASSERT_EQUAL(taken.way, CC_WAY_BUILT);
+	CU_ASSERT_EQUAL(taken.way, CC_WAY_BUILD);
 	value_release(taken.value);
 }
 
@@ -539,7 +539,7 @@ TEST(remembered_failure_stays_until_removed)
 	for (int i = 0; i < 3; i++) {
 		CU_ASSERT_EQUAL(api_build_program(programs, key_of("key"), build_script,
 							 &script, true, &taken), CMN_ERR_DRIVER);
-		CU_ASSERT_EQUAL(taken.way, i ? CC_WAY_FOUND : CC_WAY_BUILT);
+		CU_ASSERT_EQUAL(taken.way, i ? CC_WAY_FOUND : CC_WAY_BUILD);
 		CU_ASSERT_EQUAL(taken.error_code, 7);
 		CU_ASSERT_STRING_EQUAL(taken.error_message, "no");
 		free(taken.error_message);
@@ -547,7 +547,7 @@ TEST(remembered_failure_stays_until_removed)
 	CU_ASSERT_EQUAL(atomic_load(&script.calls), 1);
 	CU_ASSERT_FALSE(is_there("key"));
 	cc_programs_remove(programs, key_of("key"), NULL);
-	CU_ASSERT_EQUAL(use("key", 1), CC_WAY_BUILT);
+	CU_ASSERT_EQUAL(use("key", 1), CC_WAY_BUILD);
 }
 
 TEST(remembered_failure_makes_place_for_a_put)
@@ -610,7 +610,7 @@ TEST(put_during_a_build_is_what_stays)
 	begin_build(&caller);
 	CU_ASSERT_EQUAL(cc_programs_put(programs, key_of("key"), value, 10), CMN_OK);
 	end_build(&caller);
-	CU_ASSERT_EQUAL(caller.taken.way, CC_WAY_BUILT);
+	CU_ASSERT_EQUAL(caller.taken.way, CC_WAY_BUILD);
 	CU_ASSERT_EQUAL_FATAL(cc_programs_get(programs, key_of("key"), &got), CMN_OK);
 	CU_ASSERT_PTR_EQUAL(got, value);
 	CU_ASSERT_EQUAL(usage_of().bytes, 10);
@@ -652,8 +652,8 @@ TEST(flush_takes_everything_and_a_taken_value_stays_valid)
 	struct cc_programs_usage usage;
 	void *got;
 
-	CU_ASSERT_EQUAL(use("a", 1), CC_WAY_BUILT);
-	CU_ASSERT_EQUAL(use("b", 1), CC_WAY_BUILT);
+	CU_ASSERT_EQUAL(use("a", 1), CC_WAY_BUILD);
+	CU_ASSERT_EQUAL(use("b", 1), CC_WAY_BUILD);
 	(void)add_fast_kernel("a", "kernel", 0);
 	CU_ASSERT_EQUAL_FATAL(cc_programs_get(programs, key_of("a"), &got), CMN_OK);
 	cc_programs_flush(programs);
@@ -681,7 +681,7 @@ TEST(build_in_progress_during_a_flush_is_given_but_not_kept)
 TEST(threshold_zero_never_evicts)
 {
 	for (char key[] = "a"; key[0] <= 'z'; key[0]++)
-		CU_ASSERT_EQUAL(use(key, 1u << 30), CC_WAY_BUILT);
+		CU_ASSERT_EQUAL(use(key, 1u << 30), CC_WAY_BUILD);
 	CU_ASSERT_EQUAL(usage_of().programs, 26);
 }
 
@@ -690,7 +690,7 @@ TEST(size_equal_to_the_threshold_evicts_nothing)
 {
 	renew(30, &counted);
 	for (char key[] = "a"; key[0] <= 'c'; key[0]++)
-		CU_ASSERT_EQUAL(use(key, 10), CC_WAY_BUILT);
+		CU_ASSERT_EQUAL(use(key, 10), CC_WAY_BUILD);
 	CU_ASSERT_EQUAL(usage_of().programs, 3);
 	CU_ASSERT_EQUAL(usage_of().bytes, 30);
 }
@@ -700,11 +700,11 @@ TEST(fetched_program_moves_to_the_end)
 {
 	renew(30, &counted);
 	for (char key[] = "a"; key[0] <= 'c'; key[0]++)
-		CU_ASSERT_EQUAL(use(key, 10), CC_WAY_BUILT);
+		CU_ASSERT_EQUAL(use(key, 10), CC_WAY_BUILD);
 	CU_ASSERT_TRUE(is_there("a"));		/* by get: b c a */
 	CU_ASSERT_EQUAL(use("b", 10), CC_WAY_FOUND);	/* by getOrBuild: c a b */
-	CU_ASSERT_EQUAL(use_kernel("c", "k"), CC_WAY_BUILT);	/* by a kernel: a b c */
-	CU_ASSERT_EQUAL(use("d", 10), CC_WAY_BUILT);
+	CU_ASSERT_EQUAL(use_kernel("c", "k"), CC_WAY_BUILD);	/* by a kernel: a b c */
+	CU_ASSERT_EQUAL(use("d", 10), CC_WAY_BUILD);
 	CU_ASSERT_FALSE(is_there("a"));
 	CU_ASSERT_TRUE(is_there("b"));
 	CU_ASSERT_TRUE(is_there("c"));
@@ -714,7 +714,7 @@ TEST(fetched_program_moves_to_the_end)
 TEST(put_evicts_as_a_build_does)
 {
 	renew(30, &counted);
-	CU_ASSERT_EQUAL(use("a", 20), CC_WAY_BUILT);
+	CU_ASSERT_EQUAL(use("a", 20), CC_WAY_BUILD);
 	CU_ASSERT_EQUAL(cc_programs_put(programs, key_of("b"), value_new(), 20), CMN_OK);
 	CU_ASSERT_FALSE(is_there("a"));
 	CU_ASSERT_TRUE(is_there("b"));
@@ -728,7 +728,7 @@ TEST(value_larger_than_the_threshold_is_given_but_not_kept)
 
 	renew(30, &counted);
 	CU_ASSERT_EQUAL(get_or_build("big", &script, &taken), CMN_OK);
-	CU_ASSERT_EQUAL(taken.way, CC_WAY_BUILT);
+	CU_ASSERT_EQUAL(taken.way, CC_WAY_BUILD);
 	CU_ASSERT_FALSE(is_there("big"));
 	CU_ASSERT_EQUAL(atomic_load(&((struct value *)taken.value)->refs), 1);
 	value_release(taken.value);
@@ -741,8 +741,8 @@ TEST(program_in_progress_is_not_evicted)
 
 	renew(30, &counted);
 	begin_build(&caller);			/* the first of the eviction list */
-	CU_ASSERT_EQUAL(use("a", 30), CC_WAY_BUILT);
-	CU_ASSERT_EQUAL(use("b", 20), CC_WAY_BUILT);
+	CU_ASSERT_EQUAL(use("a", 30), CC_WAY_BUILD);
+	CU_ASSERT_EQUAL(use("b", 20), CC_WAY_BUILD);
 	CU_ASSERT_FALSE(is_there("a"));
 	CU_ASSERT_EQUAL(usage_of().programs, 2);
 	end_build(&caller);
@@ -755,36 +755,36 @@ TEST(program_in_progress_is_not_evicted)
 TEST(eviction_takes_the_kernels_in_both_maps)
 {
 	renew(30, &counted);
-	CU_ASSERT_EQUAL(use("a", 20), CC_WAY_BUILT);
+	CU_ASSERT_EQUAL(use("a", 20), CC_WAY_BUILD);
 	(void)add_fast_kernel("a", "k1", 0);
 	(void)add_fast_kernel("a", "k2", 0);
 	CU_ASSERT_EQUAL(usage_of().kernels, 2);
 	CU_ASSERT_EQUAL(usage_of().fast_kernels, 2);
-	CU_ASSERT_EQUAL(use("b", 20), CC_WAY_BUILT);
+	CU_ASSERT_EQUAL(use("b", 20), CC_WAY_BUILD);
 	CU_ASSERT_EQUAL(usage_of().kernels, 0);
 	CU_ASSERT_EQUAL(usage_of().fast_kernels, 0);
 	CU_ASSERT_PTR_NULL(get_fast_kernel("k1", 0));
 	CU_ASSERT_EQUAL(atomic_load(&values_alive), 1);
-	CU_ASSERT_EQUAL(use("a", 20), CC_WAY_BUILT);
-	CU_ASSERT_EQUAL(use_kernel("a", "k1"), CC_WAY_BUILT);
+	CU_ASSERT_EQUAL(use("a", 20), CC_WAY_BUILD);
+	CU_ASSERT_EQUAL(use_kernel("a", "k1"), CC_WAY_BUILD);
 }
 
 /* "The kernels map's key consists of two components: the program ..., kernel name" */
 TEST(kernels_are_found_by_program_and_name)
 {
-	CU_ASSERT_EQUAL(use("a", 1), CC_WAY_BUILT);
-	CU_ASSERT_EQUAL(use("b", 1), CC_WAY_BUILT);
-	CU_ASSERT_EQUAL(use_kernel("a", "k"), CC_WAY_BUILT);
-	CU_ASSERT_EQUAL(use_kernel("b", "k"), CC_WAY_BUILT);
-	CU_ASSERT_EQUAL(use_kernel("a", "other"), CC_WAY_BUILT);
+	CU_ASSERT_EQUAL(use("a", 1), CC_WAY_BUILD);
+	CU_ASSERT_EQUAL(use("b", 1), CC_WAY_BUILD);
+	CU_ASSERT_EQUAL(use_kernel("a", "k"), CC_WAY_BUILD);
+	CU_ASSERT_EQUAL(use_kernel("b", "k"), CC_WAY_BUILD);
+	CU_ASSERT_EQUAL(use_kernel("a", "other"), CC_WAY_BUILD);
 	CU_ASSERT_EQUAL(use_kernel("a", "k"), CC_WAY_FOUND);
 	CU_ASSERT_EQUAL(usage_of().kernels, 3);
 }
 
 TEST(kernel_of_an_unknown_program_is_built_and_not_kept)
 {
-	CU_ASSERT_EQUAL(use_kernel("none", "k"), CC_WAY_BUILT);
-	CU_ASSERT_EQUAL(use_kernel("none", "k"), CC_WAY_BUILT);
+	CU_ASSERT_EQUAL(use_kernel("none", "k"), CC_WAY_BUILD);
+	CU_ASSERT_EQUAL(use_kernel("none", "k"), CC_WAY_BUILD);
 	CU_ASSERT_EQUAL(usage_of().kernels, 0);
 	CU_ASSERT_EQUAL(atomic_load(&values_alive), 0);
 }
@@ -794,10 +794,10 @@ TEST(kernel_in_progress_goes_with_its_program)
 	struct script script = { .closed = true };
 	struct caller caller = { .key = "key", .kernel = "k", .script = &script };
 
-	CU_ASSERT_EQUAL(use("key", 1), CC_WAY_BUILT);
+	CU_ASSERT_EQUAL(use("key", 1), CC_WAY_BUILD);
 	begin_build(&caller);
 	cc_programs_remove(programs, key_of("key"), NULL);
-	CU_ASSERT_EQUAL(use("key", 1), CC_WAY_BUILT);
+	CU_ASSERT_EQUAL(use("key", 1), CC_WAY_BUILD);
 	end_build(&caller);
 	CU_ASSERT_EQUAL(caller.status, CMN_OK);
 	CU_ASSERT_EQUAL(usage_of().kernels, 0);
@@ -819,14 +819,14 @@ TEST(kernel_of_a_program_that_is_being_built_is_not_kept)
 	struct caller caller = { .key = "slow", .script = &script };
 
 	begin_build(&caller);
-	CU_ASSERT_EQUAL(use_kernel("slow", "k"), CC_WAY_BUILT);
-	CU_ASSERT_EQUAL(use_kernel("slow", "k"), CC_WAY_BUILT);
+	CU_ASSERT_EQUAL(use_kernel("slow", "k"), CC_WAY_BUILD);
+	CU_ASSERT_EQUAL(use_kernel("slow", "k"), CC_WAY_BUILD);
 	CU_ASSERT_EQUAL(cc_kernels_put(programs, key_of("slow"), cmn_view_of("k"), value_new()),
 			CMN_MISS);
 	CU_ASSERT_EQUAL(usage_of().kernels, 0);
 	end_build(&caller);
 	CU_ASSERT_EQUAL(usage_of().kernels, 0);
-	CU_ASSERT_EQUAL(use_kernel("slow", "k"), CC_WAY_BUILT);
+	CU_ASSERT_EQUAL(use_kernel("slow", "k"), CC_WAY_BUILD);
 	CU_ASSERT_EQUAL(use_kernel("slow", "k"), CC_WAY_FOUND);
 }
 
@@ -835,7 +835,7 @@ TEST(kernel_that_failed_without_an_error_leaves_nothing)
 	struct script script = { .failure = CMN_ERR_DRIVER, .failures = 1 };
 	struct cc_build_taken taken;
 
-	CU_ASSERT_EQUAL(use("a", 1), CC_WAY_BUILT);
+	CU_ASSERT_EQUAL(use("a", 1), CC_WAY_BUILD);
 	CU_ASSERT_EQUAL(api_build_kernel(programs, key_of("a"), cmn_view_of("k"), build_script,
 					 &script, &taken), CMN_ERR_DRIVER);
 	CU_ASSERT_EQUAL(usage_of().kernels, 0);
@@ -849,7 +849,7 @@ TEST(who_will_retry_keeps_the_kernel_in_the_map)
 	const struct cmn_view name = cmn_view_of("k");
 	struct program_record *program;
 
-	CU_ASSERT_EQUAL(use("a", 1), CC_WAY_BUILT);
+	CU_ASSERT_EQUAL(use("a", 1), CC_WAY_BUILD);
 	begin_build(&builder);
 	cc_programs_lock_and_find(programs, key_of("a"), &name, &program)->users++;
 	pthread_mutex_unlock(&programs->lock);
@@ -862,7 +862,7 @@ TEST(kernel_that_is_being_built_is_not_given)
 	struct script script = { .closed = true };
 	struct caller caller = { .key = "a", .kernel = "k", .script = &script };
 
-	CU_ASSERT_EQUAL(use("a", 1), CC_WAY_BUILT);
+	CU_ASSERT_EQUAL(use("a", 1), CC_WAY_BUILD);
 	begin_build(&caller);
 	CU_ASSERT_FALSE(kernel_is_there("a", "k"));
 	end_build(&caller);
@@ -877,7 +877,7 @@ static void put_during_a_kernels_build(struct script *script)
 	void *got;
 
 	atomic_store(&script->closed, true);
-	CU_ASSERT_EQUAL(use("a", 1), CC_WAY_BUILT);
+	CU_ASSERT_EQUAL(use("a", 1), CC_WAY_BUILD);
 	begin_build(&caller);
 	CU_ASSERT_EQUAL(cc_kernels_put(programs, key_of("a"), cmn_view_of("k"), value), CMN_OK);
 	for (int i = 0; i < 2; i++) {
@@ -911,12 +911,12 @@ TEST(kernel_that_is_put_during_a_build_that_fails_stays)
 TEST(program_whose_kernel_is_fetched_moves_to_the_end)
 {
 	renew(30, &counted);
-	CU_ASSERT_EQUAL(use("a", 10), CC_WAY_BUILT);
-	CU_ASSERT_EQUAL(use_kernel("a", "k"), CC_WAY_BUILT);
-	CU_ASSERT_EQUAL(use("b", 10), CC_WAY_BUILT);
-	CU_ASSERT_EQUAL(use("c", 10), CC_WAY_BUILT);
+	CU_ASSERT_EQUAL(use("a", 10), CC_WAY_BUILD);
+	CU_ASSERT_EQUAL(use_kernel("a", "k"), CC_WAY_BUILD);
+	CU_ASSERT_EQUAL(use("b", 10), CC_WAY_BUILD);
+	CU_ASSERT_EQUAL(use("c", 10), CC_WAY_BUILD);
 	CU_ASSERT_TRUE(kernel_is_there("a", "k"));
-	CU_ASSERT_EQUAL(use("d", 10), CC_WAY_BUILT);
+	CU_ASSERT_EQUAL(use("d", 10), CC_WAY_BUILD);
 	CU_ASSERT_TRUE(is_there("a"));
 	CU_ASSERT_FALSE(is_there("b"));
 }
@@ -925,9 +925,9 @@ TEST(program_whose_kernel_is_put_moves_to_the_end)
 {
 	renew(30, &counted);
 	for (char key[] = "a"; key[0] <= 'c'; key[0]++)
-		CU_ASSERT_EQUAL(use(key, 10), CC_WAY_BUILT);
+		CU_ASSERT_EQUAL(use(key, 10), CC_WAY_BUILD);
 	CU_ASSERT_EQUAL(cc_kernels_put(programs, key_of("a"), cmn_view_of("k"), value_new()), CMN_OK);
-	CU_ASSERT_EQUAL(use("d", 10), CC_WAY_BUILT);
+	CU_ASSERT_EQUAL(use("d", 10), CC_WAY_BUILD);
 	CU_ASSERT_TRUE(is_there("a"));
 	CU_ASSERT_FALSE(is_there("b"));
 }
@@ -937,7 +937,7 @@ TEST(remove_takes_only_the_kernel_that_is_meant)
 	struct value *value = value_new();
 	struct value *other = value_new();
 
-	CU_ASSERT_EQUAL(use("a", 1), CC_WAY_BUILT);
+	CU_ASSERT_EQUAL(use("a", 1), CC_WAY_BUILD);
 	CU_ASSERT_EQUAL(cc_kernels_put(programs, key_of("a"), cmn_view_of("k"), value), CMN_OK);
 	cc_kernels_remove(programs, key_of("a"), cmn_view_of("k"), other);
 	CU_ASSERT_TRUE(kernel_is_there("a", "k"));
@@ -952,8 +952,8 @@ TEST(fast_kernels_are_found_by_constants_device_and_name)
 	int device = 0;	/* its address counts */
 	void *first, *got;
 
-	CU_ASSERT_EQUAL(use("a", 1), CC_WAY_BUILT);
-	CU_ASSERT_EQUAL(use("b", 1), CC_WAY_BUILT);
+	CU_ASSERT_EQUAL(use("a", 1), CC_WAY_BUILD);
+	CU_ASSERT_EQUAL(use("b", 1), CC_WAY_BUILD);
 	first = add_fast_kernel("a", "k", 1);
 	CU_ASSERT_PTR_NOT_EQUAL(add_fast_kernel("b", "k", 2), first);
 	CU_ASSERT_PTR_EQUAL(get_fast_kernel("k", 1), first);
@@ -967,8 +967,8 @@ TEST(fast_kernel_put_again_leads_to_the_new_kernel)
 {
 	void *first, *second;
 
-	CU_ASSERT_EQUAL(use("a", 1), CC_WAY_BUILT);
-	CU_ASSERT_EQUAL(use("b", 1), CC_WAY_BUILT);
+	CU_ASSERT_EQUAL(use("a", 1), CC_WAY_BUILD);
+	CU_ASSERT_EQUAL(use("b", 1), CC_WAY_BUILD);
 	first = add_fast_kernel("a", "k", 1);
 	CU_ASSERT_PTR_EQUAL(add_fast_kernel("a", "k", 1), first);
 	second = add_fast_kernel("b", "k", 1);
@@ -986,10 +986,10 @@ TEST(fast_kernel_needs_its_kernel_in_the_map)
 
 	CU_ASSERT_EQUAL(fast_kernel_put(programs, key_of("a"), 0, programs, cmn_view_of("k"),
 					   stranger), CMN_MISS);
-	CU_ASSERT_EQUAL(use("a", 1), CC_WAY_BUILT);
+	CU_ASSERT_EQUAL(use("a", 1), CC_WAY_BUILD);
 	CU_ASSERT_EQUAL(fast_kernel_put(programs, key_of("a"), 0, programs, cmn_view_of("k"),
 					   stranger), CMN_MISS);
-	CU_ASSERT_EQUAL(use_kernel("a", "k"), CC_WAY_BUILT);
+	CU_ASSERT_EQUAL(use_kernel("a", "k"), CC_WAY_BUILD);
 	CU_ASSERT_EQUAL(fast_kernel_put(programs, key_of("a"), 0, programs, cmn_view_of("k"),
 					   stranger), CMN_MISS);
 	CU_ASSERT_EQUAL(usage_of().fast_kernels, 0);
@@ -1007,7 +1007,7 @@ TEST(fast_kernel_is_found_when_its_callers_memory_is_another_thing)
 	struct value *value = value_new();
 	void *got;
 
-	CU_ASSERT_EQUAL(use("a", 1), CC_WAY_BUILT);
+	CU_ASSERT_EQUAL(use("a", 1), CC_WAY_BUILD);
 	CU_ASSERT_EQUAL(cc_kernels_put(programs, key_of("a"), same.name, value), CMN_OK);
 	CU_ASSERT_EQUAL(cc_fast_kernel_put(programs, key_of("a"), value, &key), CMN_OK);
 	memset(constants, 'x', sizeof(constants) - 1);
@@ -1034,7 +1034,7 @@ TEST(fast_kernel_is_found_and_gone_on_each_processor)
 {
 	void *first;
 
-	CU_ASSERT_EQUAL(use("a", 1), CC_WAY_BUILT);
+	CU_ASSERT_EQUAL(use("a", 1), CC_WAY_BUILD);
 	first = add_fast_kernel("a", "k", 1);
 	for (processor = 0; processor < FAST_KERNEL_SHARDS; processor++)
 		CU_ASSERT_PTR_EQUAL(get_fast_kernel("k", 1), first);
@@ -1081,7 +1081,7 @@ TEST(fast_kernel_is_retained_without_a_shards_lock)
 	static const struct cc_value_ops kernel_ops = { retain_and_look, value_release };
 
 	renew(0, &kernel_ops);
-	CU_ASSERT_EQUAL(use("a", 1), CC_WAY_BUILT);
+	CU_ASSERT_EQUAL(use("a", 1), CC_WAY_BUILD);
 	(void)add_fast_kernel("a", "k", 1);
 	launches = true;
 	CU_ASSERT_PTR_NOT_NULL(get_fast_kernel("k", 1));
@@ -1094,7 +1094,7 @@ TEST(many_fast_kernels_are_all_found)
 	char name[32];
 	void *kernels[300];
 
-	CU_ASSERT_EQUAL(use("a", 1), CC_WAY_BUILT);
+	CU_ASSERT_EQUAL(use("a", 1), CC_WAY_BUILD);
 	for (int i = 0; i < 300; i++) {
 		(void)snprintf(name, sizeof(name), "kernel_%d", i);
 		kernels[i] = add_fast_kernel("a", name, 5);
@@ -1126,11 +1126,11 @@ TEST(out_of_memory_flushes_everything_and_tries_once_more)
 				 .size = 4 };
 	struct cc_build_taken taken;
 
-	CU_ASSERT_EQUAL(use("a", 1), CC_WAY_BUILT);
+	CU_ASSERT_EQUAL(use("a", 1), CC_WAY_BUILD);
 	(void)add_fast_kernel("a", "k", 0);
 	CU_ASSERT_EQUAL(get_or_build("key", &script, &taken), CMN_OK);
 	CU_ASSERT_EQUAL(atomic_load(&script.calls), 2);
-	CU_ASSERT_EQUAL(taken.way, CC_WAY_BUILT);
+	CU_ASSERT_EQUAL(taken.way, CC_WAY_BUILD);
 	CU_ASSERT_PTR_NULL(taken.error_message);
 	value_release(taken.value);
 	CU_ASSERT_FALSE(is_there("a"));
@@ -1157,7 +1157,7 @@ TEST(out_of_memory_in_a_kernel_flushes_its_program_too)
 	struct script script = { .failure = CMN_ERR_NOMEM, .failures = 1 };
 	struct cc_build_taken taken;
 
-	CU_ASSERT_EQUAL(use("a", 1), CC_WAY_BUILT);
+	CU_ASSERT_EQUAL(use("a", 1), CC_WAY_BUILD);
 	CU_ASSERT_EQUAL(api_build_kernel(programs, key_of("a"), cmn_view_of("k"), build_script, &script,
 						&taken), CMN_OK);
 	CU_ASSERT_EQUAL(atomic_load(&script.calls), 2);
@@ -1175,9 +1175,9 @@ TEST(callbacks_are_called_without_locks)
 		value = value_new();
 		value->programs = programs;
 		CU_ASSERT_EQUAL(cc_programs_put(programs, key_of("key"), value, 8), CMN_OK);
-		CU_ASSERT_EQUAL(use("other", 1), i ? CC_WAY_FOUND : CC_WAY_BUILT);
+		CU_ASSERT_EQUAL(use("other", 1), i ? CC_WAY_FOUND : CC_WAY_BUILD);
 		if (i == 0)
-			CU_ASSERT_EQUAL(use("third", 9), CC_WAY_BUILT);	/* evicts */
+			CU_ASSERT_EQUAL(use("third", 9), CC_WAY_BUILD);	/* evicts */
 		if (i == 0)
 			CU_ASSERT_FALSE(is_there("key"));
 		if (i == 0)
@@ -1237,7 +1237,7 @@ TEST(forked_child_does_not_wait_for_the_parents_builds)
 	int status = -1;
 	pid_t child;
 
-	CU_ASSERT_EQUAL(use("built", 1), CC_WAY_BUILT);
+	CU_ASSERT_EQUAL(use("built", 1), CC_WAY_BUILD);
 	begin_build(&caller);
 	cc_programs_fork_prepare(programs);
 	child = fork();
@@ -1248,7 +1248,7 @@ TEST(forked_child_does_not_wait_for_the_parents_builds)
 		cc_programs_fork_child(programs);
 		(void)alarm(60);	/* a wait for ever is a failure */
 		_exit(is_there("built") && get_or_build("slow", &own, &taken) == CMN_OK &&
-		      taken.way == CC_WAY_BUILT ? 0 : 1);
+		      taken.way == CC_WAY_BUILD ? 0 : 1);
 	}
 	cc_programs_fork_parent(programs);
 	CU_ASSERT_TRUE_FATAL(child > 0);
@@ -1265,15 +1265,15 @@ TEST(forked_child_does_not_wait_for_the_parents_kernel)
 	int status = -1;
 	pid_t child;
 
-	CU_ASSERT_EQUAL(use("a", 1), CC_WAY_BUILT);
-	CU_ASSERT_EQUAL(use_kernel("a", "built"), CC_WAY_BUILT);
+	CU_ASSERT_EQUAL(use("a", 1), CC_WAY_BUILD);
+	CU_ASSERT_EQUAL(use_kernel("a", "built"), CC_WAY_BUILD);
 	begin_build(&caller);
 	cc_programs_fork_prepare(programs);
 	child = fork();
 	if (child == 0) {
 		cc_programs_fork_child(programs);
 		_exit(usage_of().kernels == 1 && kernel_is_there("a", "built") &&
-		      use_kernel("a", "slow") == CC_WAY_BUILT ? 0 : 1);
+		      use_kernel("a", "slow") == CC_WAY_BUILD ? 0 : 1);
 	}
 	cc_programs_fork_parent(programs);
 	CU_ASSERT_TRUE_FATAL(child > 0);
@@ -1299,7 +1299,7 @@ TEST(every_shard_is_locked_while_the_process_is_copied)
 static void fill_and_free(void)
 {
 	renew(0, &counted);
-	CU_ASSERT_EQUAL(use("a", 1), CC_WAY_BUILT);
+	CU_ASSERT_EQUAL(use("a", 1), CC_WAY_BUILD);
 	(void)add_fast_kernel("a", "k", 1);
 	end();
 }
