@@ -230,6 +230,7 @@ const struct drv_driver drv_drivers[] = {
 		.compiler_looks = true,
 		.cached = { COMGR_CACHED },
 		.cached_alone = { COMGR_CACHED },
+		.cache_directories = { "*/.cache/comgr" },
 		.leaves_dumps = true,
 		.compilers = { "libamd_comgr" },
 		.compilers_by_place = true,

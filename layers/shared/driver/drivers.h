@@ -116,6 +116,8 @@ struct drv_driver {
 	const char *cached[DRV_LISTS];
 	/* Of these, those with names that no compiler looks for, for a library that has its compiler within itself. */
 	const char *cached_alone[DRV_LISTS];
+	/* Patterns of the directory that its own cache makes: no result depends on it unless the application names it. */
+	const char *cache_directories[DRV_LISTS];
 	/*
 	 * Its compilers ask where they lie themselves (/proc/self/maps), and look for files from there:
 	 * the key has that place.

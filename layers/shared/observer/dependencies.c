@@ -139,6 +139,13 @@ static bool is_cached(const struct drv_observation *observation, const struct lo
 		(lookup->by_driver || lies_beside_own(observation, lookup->path)));
 }
 
+/* Its cache's directory, whether or not it is there yet: some build makes it. */
+static bool is_cache_directory(const struct drv_observation *observation, const struct lookup *lookup)
+{
+	return (lookup->finding == FOUND_NOTHING || lookup->finding == FOUND_DIRECTORY) && observation->driver &&
+	       drv_matches(observation->driver->cache_directories, lookup->path, 0);
+}
+
 /* A directory in which it keeps files, which may be gone later: what was looked for there counts by itself. */
 static bool is_drivers_directory(const struct drv_observation *observation, const struct lookup *lookup)
 {
@@ -153,7 +160,7 @@ void drv_dependencies_judge(struct drv_observation *observation)
 
 	for (struct lookup *lookup = observation->lookups; lookup; lookup = lookup->hh.next) {
 		lookup->gone = lookup->made && lstat(lookup->path, &info) != 0;
-		lookup->cached = known && is_cached(observation, lookup);
+		lookup->cached = known && (is_cached(observation, lookup) || is_cache_directory(observation, lookup));
 		if (known)
 			lookup->kept = lookup->cached || (!lookup->by_other && lookup->written) ||
 				       is_drivers_directory(observation, lookup);
@@ -385,24 +392,40 @@ static bool is_own_place(const struct drv_observation *observation, const char *
 	return observation->driver && observation->driver->compilers_by_place && strcmp(path, "/proc/self/maps") == 0;
 }
 
+/* Whether the application may have its headers there: text, options or a variable have the name. */
+static bool is_named_directory(const struct gathering *gathering, const struct lookup *lookup)
+{
+	const char *name = strrchr(lookup->path, '/'), *at = NULL, *value;
+
+	if (!is_cache_directory(gathering->observation, lookup))
+		return false;
+	while ((at = drv_environment_next(at))) {
+		value = strchr(at, '=');
+		if (value && strstr(value, name))
+			return true;
+	}
+	return drv_observer_text_names(gathering->text, name);
+}
+
 /* A reason not to keep the build, or NULL. */
 static const char *add_dependency(struct gathering *gathering, const struct lookup *lookup)
 {
 	const struct drv_observation *observation = gathering->observation;
 	struct cc_file_identity now;
 	struct stat info;
-	bool there;
+	bool there, of_cache;
 
 	if (is_excused(observation, lookup))
 		return NULL;
+	of_cache = is_of_cache(lookup) && !is_named_directory(gathering, lookup);
 	/* Processes that share the driver's cache find what others left there meanwhile. */
-	if (lookup->changed && !is_of_cache(lookup))
+	if (lookup->changed && !of_cache)
 		return "include-changed";
 	if (is_dump(observation, lookup))
 		return "file-made";
 	if (lookup->finding == FOUND_OWN)
 		gathering->status = cc_manifest_add_made(gathering->manifest, lookup->path);
-	if (lookup->finding == FOUND_OWN || (is_of_cache(lookup) && lookup->finding != FOUND_LISTED))
+	if (lookup->finding == FOUND_OWN || (of_cache && lookup->finding != FOUND_LISTED))
 		return NULL;
 	/* On its way to its cache. */
 	if (lookup->finding == FOUND_DIRECTORY && lookup->kept)

@@ -517,6 +517,39 @@ TEST(a_driver_with_its_compiler_within_keeps_files_by_name)
 	EXPECT_DEPENDS(end_text(observation, "source"), CC_DEPENDENCY_FILE, "sub/x.h");
 }
 
+/* As comgr's: which build makes it is chance. */
+TEST(the_directory_of_the_drivers_cache_comes_and_goes)
+{
+	struct drv_driver driver = *known_driver();
+	struct drv_observation *observation;
+
+	driver.cache_directories[0] = "*/.cache/its";
+	observation = begin_as(&driver, false);
+	compiler("stat", "sub/.cache/its");
+	compiler("open", "sub/.cache/its/x.h");
+	EXPECT_DEPENDS(end_text(observation, "source"), CC_DEPENDENCY_ABSENT, "sub/.cache/its/x.h");
+	CU_ASSERT_EQUAL(count(), 1);
+	/* The application may have its headers there. */
+	observation = begin_as(&driver, false);
+	compiler("stat", "sub/.cache/its");
+	EXPECT_DEPENDS(end_text(observation, "// -I sub/.cache/its"), CC_DEPENDENCY_ABSENT, "sub/.cache/its");
+	driver.cache_directories[1] = "*/.cache/one";	/* OBSERVED_PLACES */
+	observation = begin_as(&driver, false);
+	compiler("stat", "sub/.cache/one");
+	EXPECT_DEPENDS(end_text(observation, "source"), CC_DEPENDENCY_ABSENT, "sub/.cache/one");
+	/* Another process makes it meanwhile, and then it is there. */
+	for (int i = 0; i < 2; i++) {
+		observation = begin_as(&driver, false);
+		compiler("stat", "sub/.cache/its");
+		unit_write("sub/.cache/its/other", "");
+		EXPECT_COUNT(end_text(observation, "source"), 0);
+	}
+	/* What it lists there counts. */
+	observation = begin_as(&driver, false);
+	compiler("list", "sub/.cache/its");
+	EXPECT_DEPENDS(end_text(observation, "source"), CC_DEPENDENCY_NAMES, "sub/.cache/its/");
+}
+
 /* Mesa's may be one file that stays open: a process's first build finds it, and directories. */
 TEST(what_the_drivers_own_code_looks_for_shows_no_compiler)
 {
