@@ -18,6 +18,7 @@ const struct diff_explained diff_explained[] = {
 	{ "neo 22.43-26", "failed-twice.after-1-build-log", "* [[]1:*2:2:2: *", "* [[]1:2:2: *", 'A' },
 	{ "neo 22.43-26", "failed-twice.after-2-build-log", "* [[]1:*2:*3:2:2: *", "* [[]1:*2:2:2: *", 'A' },
 	{ "neo 22.43-26", "compile-failed.build-log", "* [[]1:*2:2:2: *", "* [[]1:2:2: *", 'A' },
+	{ "neo 22.43-26", "compiled-after-failure.build-log", "* [[]1:2:2: *", "size 0/1 *", 'A' },
 	{ "neo 22.43-26", "embedded-missing.build-log", "* [[]1:*2:1:10: *", "* [[]1:1:10: *", 'A' },
 
 	{ "neo 22.43-26", "built-then-failed.binary-sizes", "* some *", "* none *", 'B' },

@@ -335,8 +335,9 @@ static int trust(const struct key_request *request)
 {
 	static struct wanted wanted;	/* until the command ends, as all */
 	static struct edit edit = { .wanted = &wanted };
-	static char *path, *directory;
+	static char *path;
 	const char *slash;
+	char *directory;
 	int dir_fd;
 
 	wanted.remove = request->remove;
@@ -351,6 +352,7 @@ static int trust(const struct key_request *request)
 	slash = strrchr(path, '/');
 	directory = memory_copy_view((struct cmn_view){ path, (size_t)(slash - path) });
 	dir_fd = open_directory(directory, request->system);
+	free(directory);
 	change_file(dir_fd, path, slash + 1, &edit);
 	cc_root_unlock(dir_fd);
 	if (wanted.remove && !edit.removed)
