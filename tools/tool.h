@@ -21,7 +21,7 @@ enum {
 void tool_complain(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* Ends the command: for who has made nothing that would stay. Two say why. */
 _Noreturn void tool_end(int code);
-_Noreturn void tool_end_saying(int code, const char *format, ...) __attribute__((format(printf, 2, 3)));
+void tool_end_saying(int code, const char *format, ...) __attribute__((noreturn, format(printf, 2, 3)));
 #define tool_die(...) tool_end_saying(TOOL_FAILED, __VA_ARGS__)
 #define tool_refuse(...) tool_end_saying(TOOL_USAGE, __VA_ARGS__)
 

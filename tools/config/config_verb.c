@@ -593,8 +593,9 @@ int verb_config(const struct arguments *arguments)
 	if (shows && system)
 		tool_refuse("config: --system is for set and unset");
 	key = split_operands(arguments, &edit.value);
-	if (key)
-		find_rule(key, &rule);
+	if (!key)
+		return show_settings(program, NULL, json);
+	find_rule(key, &rule);
 	free(key);
 	if (shows)
 		return show_settings(program, rule.name, json);

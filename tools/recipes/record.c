@@ -449,9 +449,11 @@ int verb_record(const struct arguments *arguments)
 	const char *wrong = NULL;
 	size_t at = 0;
 
+	if (!output)
+		output = "";
 	if (arguments->operand)
 		wrong = "the command comes behind \"--\"";
-	else if (!output || !*output)
+	else if (!*output)
 		wrong = "--output FILE is missing";
 	else if (!arguments->command && !arguments_next(arguments, "merge", &at))
 		wrong = "-- COMMAND or --merge is missing";
