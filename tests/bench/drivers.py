@@ -39,6 +39,7 @@ class Row:
 
     def environment(self, home, cache=None):
         """The driver's own cache is below home; Mesa asks the user's account, unless a variable says so."""
+        os.makedirs(os.path.join(home, ".cache"), exist_ok=True)	# as in every home; NEO does not make it
         own = {"HOME": home, "XDG_CACHE_HOME": os.path.join(home, ".cache"),
                "CKCACHE_REMOTE_HELPERS": os.path.join(self.bench.build, "bin")}	# what builds in the background
         return self.bench.environment(self.driver, home, None, cache, own, self.library)
