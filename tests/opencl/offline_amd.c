@@ -141,31 +141,20 @@ static const struct answer {
 	{ CL_DEVICE_BUILT_IN_KERNELS, 0, 0, "" },
 };
 
-static cl_int answer_with(const void *value, size_t value_size, size_t size, void *ret, size_t *ret_size)
-{
-	if (ret && size < value_size)
-		return CL_INVALID_VALUE;
-	if (ret)
-		memcpy(ret, value, value_size);
-	if (ret_size)
-		*ret_size = value_size;
-	return CL_SUCCESS;
-}
-
 static cl_int CL_API_CALL offline_get_device_info(cl_device_id device, cl_device_info param, size_t size, void *ret,
 						  size_t *ret_size)
 {
 	static const size_t group[] = { 256, 256, 256 };
 
 	if (param == CL_DEVICE_MAX_WORK_ITEM_SIZES)
-		return answer_with(group, sizeof(group), size, ret, ret_size);
+		return offline_answer(group, sizeof(group), size, ret, ret_size);
 	for (size_t i = 0; i < sizeof(answers) / sizeof(answers[0]); i++) {
 		const struct answer *one = &answers[i];
 
 		if (one->param == param && one->size)	/* little-endian, as all processors that AMD's driver is for */
-			return answer_with(&one->number, one->size, size, ret, ret_size);
+			return offline_answer(&one->number, one->size, size, ret, ret_size);
 		if (one->param == param)
-			return answer_with(one->text, strlen(one->text) + 1, size, ret, ret_size);
+			return offline_answer(one->text, strlen(one->text) + 1, size, ret, ret_size);
 	}
 	return get_device_info(device, param, size, ret, ret_size);
 }

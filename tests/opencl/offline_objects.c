@@ -114,7 +114,7 @@ static cl_int retain_handle(const void *handle, enum kind kind, cl_int error)
 	return object ? (void)retain(object), CL_SUCCESS : error;
 }
 
-static cl_int answer(const void *value, size_t value_size, size_t size, void *ret, size_t *ret_size)
+cl_int offline_answer(const void *value, size_t value_size, size_t size, void *ret, size_t *ret_size)
 {
 	if (ret && size < value_size)
 		return CL_INVALID_VALUE;
@@ -125,7 +125,7 @@ static cl_int answer(const void *value, size_t value_size, size_t size, void *re
 	return CL_SUCCESS;
 }
 
-#define ANSWER(value) answer(&(value), sizeof(value), size, ret, ret_size)
+#define ANSWER(value) offline_answer(&(value), sizeof(value), size, ret, ret_size)
 
 static void *fails(cl_int code, cl_int *ret_error)
 {

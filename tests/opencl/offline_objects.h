@@ -9,6 +9,8 @@
 
 #include <CL/cl_icd.h>
 
+/* As all clGet…Info do. */
+cl_int offline_answer(const void *value, size_t value_size, size_t size, void *ret, size_t *ret_size);
 /* Puts its functions into a driver's table, which can be written, and which its objects get. Once. */
 void offline_objects_install(cl_icd_dispatch *table);
 

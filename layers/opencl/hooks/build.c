@@ -92,7 +92,7 @@ static bool answers_by_build(const struct build *build, const struct drv_driver 
 /* The same, where the build was a hit, which the driver's own program never saw. */
 static bool would_answer_by_build(const struct build *build)
 {
-	struct ocl_loaded_program *loaded = ocl_program_loaded(build->call.program);
+	struct ocl_loaded_program *loaded = build->call.compile ? ocl_program_loaded(build->call.program) : NULL;
 	bool would = loaded && answers_by_build(build, loaded->driver);
 
 	ocl_loaded_program_unref(loaded);

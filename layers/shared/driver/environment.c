@@ -64,7 +64,7 @@ static bool is_camel_case(const char *name, size_t len)
 
 /*
  * What a driver makes of the environment. Looking at every variable takes some
- * 10 us, hashing them all takes one: the fields are compared only where
+ * 10 us (150 where the program moved them all), hashing them all takes one: the fields are compared only where
  * anything changed. The lock is only ever tried: after a fork, whatever state it
  * was left in, the child merely does without what was known.
  */

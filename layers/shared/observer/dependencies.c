@@ -413,11 +413,12 @@ static const char *add_dependency(struct gathering *gathering, const struct look
 	const struct drv_observation *observation = gathering->observation;
 	struct cc_file_identity now;
 	struct stat info;
-	bool there, of_cache;
+	bool there, named, of_cache;
 
 	if (is_excused(observation, lookup))
 		return NULL;
-	of_cache = is_of_cache(lookup) && !is_named_directory(gathering, lookup);
+	named = is_named_directory(gathering, lookup);
+	of_cache = is_of_cache(lookup) && !named;
 	/* Processes that share the driver's cache find what others left there meanwhile. */
 	if (lookup->changed && !of_cache)
 		return "include-changed";
@@ -428,7 +429,7 @@ static const char *add_dependency(struct gathering *gathering, const struct look
 	if (lookup->finding == FOUND_OWN || (of_cache && lookup->finding != FOUND_LISTED))
 		return NULL;
 	/* On its way to its cache. */
-	if (lookup->finding == FOUND_DIRECTORY && lookup->kept)
+	if (lookup->finding == FOUND_DIRECTORY && lookup->kept && !named)
 		return NULL;
 	/* is_out_of_cache tells of those of its cache. */
 	if (lookup->finding == FOUND_LISTED)

@@ -544,6 +544,10 @@ TEST(the_directory_of_the_drivers_cache_comes_and_goes)
 		unit_write("sub/.cache/its/other", "");
 		EXPECT_COUNT(end_text(observation, "source"), 0);
 	}
+	/* Where the application may have them, it is a place as any. */
+	observation = begin_as(&driver, false);
+	compiler("stat", "sub/.cache/its");
+	EXPECT_DEPENDS(end_text(observation, "// -I sub/.cache/its"), CC_DEPENDENCY_PLACE, "sub/.cache/its");
 	/* What it lists there counts. */
 	observation = begin_as(&driver, false);
 	compiler("list", "sub/.cache/its");
