@@ -19,20 +19,45 @@
 /* A record of what is only counted, and another one of hits: no memory is asked for. */
 #define SHORT_SIZE 384
 
-static void begin_process(struct cc_recorder *recorder)
+/* A process's number has no more bits (PID_MAX_LIMIT); of a time these are 4 ms. */
+#define PID_BITS ((UINT64_C(1) << 22) - 1)
+
+/* The first thread of a child that asks begins it. */
+static uint64_t process_of(struct cc_recorder *recorder)
 {
-	atomic_store(&recorder->start_ns, cmn_clock_realtime());
-	atomic_store(&recorder->hits, 0);
-	atomic_store(&recorder->hits_ns, 0);
-	recorder->known = (struct cc_recorder_known){ 0 };
-	atomic_flag_clear(&recorder->taken);
-	atomic_store(&recorder->pid, getpid());
+	uint64_t process = atomic_load(&recorder->process), pid = (uint64_t)getpid(), begun;
+
+	if ((process & PID_BITS) == pid)
+		return process;
+	begun = (cmn_clock_realtime() & ~PID_BITS) | pid;
+	return atomic_compare_exchange_strong(&recorder->process, &process, begun) ? begun : process;
+}
+
+/* Whether the caller has what only one thread has at a time, until it drops it; what a parent left there is gone. */
+static bool take(struct cc_recorder *recorder)
+{
+	uint64_t process = process_of(recorder), taken = atomic_load(&recorder->taken);
+
+	if (taken == process || !atomic_compare_exchange_strong(&recorder->taken, &taken, process))
+		return false;
+	if (recorder->owner != process) {
+		recorder->hits = 0;
+		recorder->hits_ns = 0;
+		recorder->known = (struct cc_recorder_known){ 0 };
+		recorder->owner = process;
+	}
+	return true;
+}
+
+static void drop(struct cc_recorder *recorder)
+{
+	atomic_store(&recorder->taken, 0);
 }
 
 void cc_recorder_begin(struct cc_recorder *recorder, const char *program)
 {
 	recorder->program = program;
-	begin_process(recorder);
+	(void)process_of(recorder);
 }
 
 static struct cmn_view cut(struct cmn_view text)
@@ -44,12 +69,13 @@ static struct cmn_view cut(struct cmn_view text)
 static struct cc_event_record record_of(struct cc_recorder *recorder, const struct cc_event *event)
 {
 	struct cmn_view program = cmn_view_of(recorder->program ? recorder->program : cc_path_program());
+	uint64_t process = process_of(recorder);
 
 	program.len = program.len < CC_USAGE_PROGRAM_SIZE ? program.len : CC_USAGE_PROGRAM_SIZE - 1;
 	return (struct cc_event_record){
 		.kind = event->kind, .unattended = event->unattended, .uncached = event->uncached,
-		.count = 1, .pid = (uint32_t)getpid(),
-		.start_ns = atomic_load(&recorder->start_ns), .time_ns = cmn_clock_realtime(),
+		.count = 1, .pid = (uint32_t)(process & PID_BITS),
+		.start_ns = process & ~PID_BITS, .time_ns = cmn_clock_realtime(),
 		.build_ns = event->build_ns, .program = program,
 	};
 }
@@ -134,17 +160,19 @@ static enum cmn_status open_log(struct cc_recorder *recorder, const char *root, 
 	return CMN_ERR_NOSPACE;
 }
 
+/* Those that wait. */
 static void add_hits(struct cc_recorder *recorder, struct cmn_buffer *records)
 {
 	const struct cc_event hits = { .kind = CC_EVENT_HIT_MEMORY };
-	unsigned int count = atomic_exchange(&recorder->hits, 0);
 	struct cc_event_record record;
 
-	if (!count)
+	if (!recorder->hits)
 		return;
 	record = record_of(recorder, &hits);
-	record.count = count;
-	record.build_ns = atomic_exchange(&recorder->hits_ns, 0);
+	record.count = recorder->hits;
+	record.build_ns = recorder->hits_ns;
+	recorder->hits = 0;
+	recorder->hits_ns = 0;
 	cc_events_add(records, &record);
 }
 
@@ -152,15 +180,14 @@ static void add_hits(struct cc_recorder *recorder, struct cmn_buffer *records)
 static void append_told(struct cc_recorder *recorder, const struct cc_events_log *log, uint64_t id,
 			const struct cc_event *event)
 {
-	struct cc_recorder_known own = { 0 }, *known = &own;
-	bool taken = atomic_flag_test_and_set(&recorder->taken);
+	bool taken = take(recorder);
+	struct cc_recorder_known own = { 0 }, *known = taken ? &recorder->known : &own;
 	struct cmn_buffer records = { 0 };
 
-	if (!taken)
-		known = &recorder->known;
 	if (!id || known->id != id)
 		*known = (struct cc_recorder_known){ .id = id };
-	add_hits(recorder, &records);
+	if (taken)
+		add_hits(recorder, &records);
 	add_told(recorder, known, &records, event);
 	if (!id)
 		known->id = cc_events_id(cmn_buffer_view(&records));	/* unless another's come first */
@@ -169,33 +196,35 @@ static void append_told(struct cc_recorder *recorder, const struct cc_events_log
 	if (!cc_events_append(log, cmn_buffer_view(&records)))
 		*known = (struct cc_recorder_known){ 0 };	/* what is known did not arrive */
 	cmn_buffer_release(&records);
-	if (!taken)
-		atomic_flag_clear(&recorder->taken);
+	if (taken)
+		drop(recorder);
 }
 
 static void append_short(struct cc_recorder *recorder, const struct cc_events_log *log, const struct cc_event *event)
 {
 	uint8_t bytes[SHORT_SIZE];
 	struct cmn_buffer records = { .data = bytes, .cap = sizeof(bytes) };
-	struct cc_event_record record;
+	struct cc_event_record record = record_of(recorder, event);
 
-	if (atomic_load(&recorder->hits))
+	cc_events_add(&records, &record);
+	if (atomic_load(&recorder->next_hits) && take(recorder)) {
 		add_hits(recorder, &records);
-	if (event->kind != CC_EVENT_HIT_MEMORY) {
-		record = record_of(recorder, event);
-		cc_events_add(&records, &record);
+		drop(recorder);
 	}
 	(void)cc_events_append(log, cmn_buffer_view(&records));
 }
 
-/* Whether it is to be written now: others may have the count by then. */
-static bool add_hit(struct cc_recorder *recorder, const struct cc_event *event)
+/* Whether it waits for another event. */
+static bool hit_waits(struct cc_recorder *recorder, const struct cc_event *event)
 {
 	uint64_t next = atomic_load(&recorder->next_hits);
 
-	(void)atomic_fetch_add(&recorder->hits_ns, event->build_ns);
-	(void)atomic_fetch_add(&recorder->hits, 1);
-	return !next || cmn_clock_monotonic() >= next;
+	if (!next || cmn_clock_monotonic() >= next || !take(recorder))
+		return false;
+	recorder->hits++;
+	recorder->hits_ns += event->build_ns;
+	drop(recorder);
+	return true;
 }
 
 void cc_recorder_write(struct cc_recorder *recorder, const char *root, const struct cc_event *event)
@@ -203,14 +232,10 @@ void cc_recorder_write(struct cc_recorder *recorder, const char *root, const str
 	struct cc_events_log log;
 	const char *reason;
 	enum cmn_status status;
-	long pid = atomic_load(&recorder->pid);
 	int root_fd = -1;
 	uint64_t id;
 
-	/* Of a child's threads one: -1 meanwhile. */
-	if (pid != -1 && pid != getpid() && atomic_compare_exchange_strong(&recorder->pid, &pid, -1))
-		begin_process(recorder);
-	if (event->kind == CC_EVENT_HIT_MEMORY && !add_hit(recorder, event))
+	if (event->kind == CC_EVENT_HIT_MEMORY && hit_waits(recorder, event))
 		return;
 	status = cc_root_find(root, CC_ROOT_GROUP, &root_fd, &reason);
 	if (status == CMN_MISS && !recorder->makes_no_root && cc_root_make(root, &root_fd) == CMN_OK) {
@@ -219,9 +244,8 @@ void cc_recorder_write(struct cc_recorder *recorder, const char *root, const str
 	}
 	if (status != CMN_OK)
 		return;
-	if (event->kind == CC_EVENT_HIT_MEMORY)
-		atomic_store(&recorder->next_hits,
-			     cmn_file_is_remote(root_fd) ? cmn_clock_deadline(HITS_NS) : 0);
+	if (event->kind == CC_EVENT_HIT_MEMORY && cmn_file_is_remote(root_fd))
+		atomic_store(&recorder->next_hits, cmn_clock_deadline(HITS_NS));
 	if (cc_event_is_short(event->kind)) {
 		if (open_log(recorder, root, root_fd, &log, NULL) == CMN_OK)
 			append_short(recorder, &log, event);

@@ -32,13 +32,14 @@ struct cc_recorder_known {
 struct cc_recorder {
 	const char *program;	/* whose events these are; borrowed; NULL: this process's */
 	bool makes_no_root;	/* config.h */
-	atomic_long pid;
-	_Atomic uint64_t start_ns;	/* since the epoch, of that process's use of the cache */
-	/* Hits in memory that are still to be written, and when (monotonic; 0: at once). */
-	atomic_uint hits;
-	_Atomic uint64_t hits_ns, next_hits;
+	_Atomic uint64_t process;	/* its number in the low bits; the others: when its use of the cache began */
 	_Atomic uint64_t next_fold;	/* monotonic: the last one failed; 0: none did */
-	atomic_flag taken;	/* known is one thread's; who finds it taken only writes more */
+	_Atomic uint64_t next_hits;	/* monotonic: those in memory wait until then; 0: none ever did */
+	/* The process that a thread of has what follows; 0: none does. Who finds it taken only writes more. */
+	_Atomic uint64_t taken;
+	uint64_t owner;		/* the process that what follows is of */
+	unsigned int hits;	/* that wait */
+	uint64_t hits_ns;
 	struct cc_recorder_known known;
 };
 

@@ -7,6 +7,7 @@
 
 #include "cachecore/record/recorder.h"
 #include "common/clock.h"
+#include "tests/support/clock.h"
 #include "tests/support/owned.h"
 #include "tests/support/unit.h"
 #include "tests/support/wrap.h"
@@ -21,6 +22,7 @@ static struct cc_recorder recorder;
 static const char *dies_before;	/* it writes, or removes, that: the process */
 static bool keeps_names;	/* as a directory with the sticky bit keeps another user's */
 static void (*before_removal)(void);	/* the next time */
+static unsigned int clock_takes_us;	/* as where other threads run meanwhile */
 
 WRAPPED(enum cmn_status, cmn_file_replace, (int dir_fd, const char *name, struct cmn_view view))
 {
@@ -44,8 +46,16 @@ WRAPPED(int, unlinkat, (int dir_fd, const char *name, int flags))
 	return keeps_names ? -1 : __real_unlinkat(dir_fd, name, flags);
 }
 
+uint64_t test_clock(clockid_t id)
+{
+	if (clock_takes_us)
+		(void)usleep(clock_takes_us);
+	return machine_clock(id);
+}
+
 BEFORE_EACH
 {
+	clock_takes_us = 0;
 	recorder = (struct cc_recorder){ 0 };
 	dies_before = NULL;
 	keeps_names = false;
@@ -478,6 +488,28 @@ static void *count_many(void *arg)
 		happen(CC_EVENT_BYPASS, "time", 0);
 	}
 	return NULL;
+}
+
+static void *count_once(void *arg)
+{
+	happen(CC_EVENT_HIT_MEMORY, NULL, 1);
+	return arg;
+}
+
+/* What it is after a fork one of its threads finds out, while others count. */
+TEST(nothing_is_lost_when_threads_begin_at_once)
+{
+	pthread_t threads[THREADS];
+
+	for (unsigned int round = 0; round < ROUNDS; round++) {
+		recorder = (struct cc_recorder){ 0 };
+		clock_takes_us = 1 + round;
+		for (unsigned int i = 0; i < THREADS; i++)
+			CU_ASSERT_EQUAL_FATAL(pthread_create(&threads[i], NULL, count_once, NULL), 0);
+		for (unsigned int i = 0; i < THREADS; i++)
+			CU_ASSERT_EQUAL(pthread_join(threads[i], NULL), 0);
+	}
+	check(CC_HITS_MEMORY, THREADS * ROUNDS);
 }
 
 TEST(nothing_is_lost_among_threads_and_processes)
