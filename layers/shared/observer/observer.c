@@ -64,6 +64,19 @@ static _Thread_local struct drv_observation *mine;	/* the innermost of this thre
 static _Thread_local bool busy;			/* this thread is in here */
 static _Thread_local const void *caller;	/* whose call is noted */
 
+/* A signal's handler that looks at files meanwhile, in this thread, would wait for ever. */
+static void lock_records(void)
+{
+	busy = true;
+	cmn_mutex_lock(&lock);
+}
+
+static void unlock_records(void)
+{
+	cmn_mutex_unlock(&lock);
+	busy = false;
+}
+
 /*
  * A child's builds are its own. Nothing is locked before a fork: handlers that run then may be a
  * driver's, which waits for what another thread of it has.
@@ -122,22 +135,20 @@ static void tell(bool all, note_fn *note, const struct drv_answer *answer)
 {
 	int error = errno;
 
-	/* A signal's handler that looks at files while this thread notes something. */
+	/* A signal's handler that looks at files while this thread is in here. */
 	if (busy) {
 		if (mine)
 			mine->unsure = "signal";
 		return;
 	}
-	busy = true;
-	cmn_mutex_lock(&lock);
+	lock_records();
 	if (mine && !all)
 		note(mine, answer);
 	for (struct drv_observation *one = observations; one && (all || !mine); one = one->next) {
 		if (all || !one->in_call)
 			note(one, answer);
 	}
-	cmn_mutex_unlock(&lock);
-	busy = false;
+	unlock_records();
 	errno = error;
 }
 
@@ -589,10 +600,10 @@ static bool is_given_up(const struct drv_driver *driver)
 	const struct tried *one;
 	bool given_up;
 
-	cmn_mutex_lock(&lock);
+	lock_records();
 	one = tried_of(driver);
 	given_up = one && !one->known && one->refused >= MAX_REFUSED;
-	cmn_mutex_unlock(&lock);
+	unlock_records();
 	return given_up;
 }
 
@@ -600,13 +611,13 @@ static void note_outcome(const struct drv_driver *driver, enum cmn_status status
 {
 	struct tried *one;
 
-	cmn_mutex_lock(&lock);
+	lock_records();
 	one = tried_of(driver);
 	if (one && status == CMN_OK)
 		one->known = true;
 	else if (one && status == CMN_MISS)
 		one->refused++;
-	cmn_mutex_unlock(&lock);
+	unlock_records();
 }
 
 /* One build. */
@@ -632,10 +643,10 @@ struct drv_observation *drv_observer_begin(const struct drv_observer_request *re
 	observation->in_call = request->driver->compiles_in_call && !request->goes_on;
 	observation->directory = cc_manifest_working_directory();
 	observation->listed = true;
-	cmn_mutex_lock(&lock);
+	lock_records();
 	observation->next = observations;
 	observations = observation;
-	cmn_mutex_unlock(&lock);
+	unlock_records();
 	if (!request->goes_on) {
 		observation->outer = mine;
 		mine = observation;
@@ -650,7 +661,7 @@ static bool leave(struct drv_observation *observation)
 	struct drv_observation **link = &observations;
 	bool found;
 
-	cmn_mutex_lock(&lock);
+	lock_records();
 	while (*link && *link != observation)
 		link = &(*link)->next;
 	found = *link != NULL;
@@ -658,7 +669,7 @@ static bool leave(struct drv_observation *observation)
 		*link = observation->next;
 		atomic_fetch_sub(&going_on, 1);
 	}
-	cmn_mutex_unlock(&lock);
+	unlock_records();
 	for (link = &mine; *link; link = &(*link)->outer) {
 		if (*link == observation) {
 			*link = observation->outer;
@@ -756,12 +767,12 @@ static void learn_settings(struct drv_observation *observation,
 {
 	bool learned = true;
 
-	cmn_mutex_lock(&lock);
+	lock_records();
 	for (const struct lookup *lookup = observation->lookups; lookup; lookup = lookup->hh.next) {
 		if (is_setting(observation, lookup, text))
 			learned = learn_setting(lookup) && learned;
 	}
-	cmn_mutex_unlock(&lock);
+	unlock_records();
 	if (!learned)
 		drv_observation_be_unsure(observation, "no-memory");
 }
@@ -790,7 +801,7 @@ void drv_observer_cached_as(const struct drv_observation *observation, char ret[
 	ret[0] = '\0';
 	if (!observation || !observation->driver || !observation->driver->own_cache)
 		return;
-	cmn_mutex_lock(&lock);
+	lock_records();
 	for (const struct lookup *lookup = observation->lookups; lookup; lookup = lookup->hh.next) {
 		bool its = lookup->by_driver || drv_matches(observation->driver->cached_alone, lookup->path, 0);
 
@@ -801,7 +812,7 @@ void drv_observer_cached_as(const struct drv_observation *observation, char ret[
 			(void)snprintf(ret, DRV_CACHED_AS_SIZE, "%s", at + 1);	/* cut before what lies in it */
 		}
 	}
-	cmn_mutex_unlock(&lock);
+	unlock_records();
 	if (several)
 		ret[0] = '\0';
 }

@@ -730,6 +730,38 @@ TEST(a_look_within_a_note_is_told)
 	EXPECT_UNKNOWN(end_with(observation, NULL, false), "signal");
 }
 
+static atomic_int locks;	/* as many are taken until a signal comes, whose handler looks for something; 0: none does */
+
+WRAPPED(int, pthread_mutex_lock, (pthread_mutex_t *mutex))
+{
+	int error = __real_pthread_mutex_lock(mutex);
+
+	if (atomic_load(&locks) && atomic_fetch_sub(&locks, 1) == 1)
+		observed("stat", "handled.h");
+	return error;
+}
+
+/* Within a build, and as one begins and ends within it. */
+TEST(a_signals_handler_waits_for_no_lock_of_its_thread)
+{
+	bool came = true;
+
+	unit_write("there.h", "text");
+	for (int i = 1; came; i++) {
+		struct drv_observation *outer = begin(false);
+
+		(void)alarm(20);
+		atomic_store(&locks, i);
+		if (watch("open", "there.h") != CMN_OK)
+			CU_ASSERT_STRING_EQUAL(reason, "signal");
+		came = !atomic_exchange(&locks, 0);
+		CU_ASSERT(came || i > 5);
+		if (end_with(outer, NULL, false) != CMN_OK)
+			CU_ASSERT_STRING_EQUAL(reason, "signal");
+		(void)alarm(0);
+	}
+}
+
 static atomic_bool looking;
 
 static void *look_all_the_time(void *data)
