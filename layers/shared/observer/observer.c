@@ -19,6 +19,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "common/cancel.h"
 #include "common/clock.h"
 #include "common/file.h"
 #include "common/listing.h"
@@ -256,6 +257,7 @@ static bool matters(const struct drv_answer *opened)
 
 void drv_note_look(int directory, const char *path, int error, struct stat *info, int fd)
 {
+	CMN_NOT_CANCELLED;
 	int saved = errno;
 	char spelled[PATH_MAX];
 	struct drv_answer answer = {
@@ -353,6 +355,7 @@ static bool names_matter(const char *path)
 
 void drv_note_listing(const char *path)
 {
+	CMN_NOT_CANCELLED;
 	int saved = errno;
 	char listed[PATH_MAX];
 	struct cc_manifest_names names = { 0 };

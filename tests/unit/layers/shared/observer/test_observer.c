@@ -574,10 +574,13 @@ WRAPPED(void *, calloc, (size_t count, size_t size))
 
 /* What an observation costs: sleeps, reads of files, pages made writable, and looks through the library's slots. */
 static struct { atomic_int sleeps, reads, pages, looks; } cost;
+static atomic_bool cancels;	/* the thread that sleeps */
 
 WRAPPED(int, nanosleep, (const struct timespec *time, struct timespec *left))
 {
 	cost.sleeps++;
+	if (atomic_load(&cancels))
+		(void)pthread_cancel(pthread_self());
 	return __real_nanosleep(time, left);
 }
 
@@ -728,6 +731,27 @@ TEST(a_look_within_a_note_is_told)
 	observed("open", "absent.h");
 	CU_ASSERT_PTR_NULL(looked_for_meanwhile);
 	EXPECT_UNKNOWN(end_with(observation, NULL, false), "signal");
+}
+
+static void *open_in_thread(void *data)
+{
+	observed("open", data);
+	return NULL;
+}
+
+/* While the note waits until a change of the file would be seen: the thread ends at its next call that may. */
+TEST(what_a_cancelled_thread_looked_for_counts)
+{
+	struct drv_observation *observation = begin(false);
+	char path[] = "there.h";
+	pthread_t thread;
+
+	unit_write(path, "text");
+	atomic_store(&cancels, true);
+	CU_ASSERT_EQUAL_FATAL(pthread_create(&thread, NULL, open_in_thread, path), 0);
+	CU_ASSERT_EQUAL(pthread_join(thread, NULL), 0);
+	atomic_store(&cancels, false);
+	EXPECT_DEPENDS(end_with(observation, NULL, false), CC_DEPENDENCY_FILE, path);
 }
 
 static atomic_int locks;	/* as many are taken until a signal comes, whose handler looks for something; 0: none does */
