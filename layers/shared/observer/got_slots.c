@@ -5,10 +5,12 @@
  */
 #include "layers/shared/observer/got_slots.h"
 
+#include <linux/futex.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #if defined(__x86_64__)
@@ -181,6 +183,18 @@ static void protect_again(struct hooking *hooking, uintptr_t page)
 	hooking->opened = NULL;
 }
 
+/*
+ * Whether the page may be written to. Of pages to be protected it is until the dynamic linker has written all that is
+ * to stand there, which it does in a thread that loads the object. The kernel adds 0 to a word there, if it can.
+ */
+static bool is_writable(void **slot)
+{
+	uint32_t nobody = 0;
+
+	return syscall(SYS_futex, &nobody, FUTEX_WAKE_OP_PRIVATE, 0, NULL, slot,
+		       FUTEX_OP(FUTEX_OP_ADD, 0, FUTEX_OP_CMP_LT, 0)) >= 0;
+}
+
 /* Most slots of an object lie on one page, which stays writable for the next: the calls take 20 µs or more. */
 static bool write_word(struct hooking *hooking, void **slot, void *value)
 {
@@ -192,7 +206,8 @@ static bool write_word(struct hooking *hooking, void **slot, void *value)
 		return false;
 	if (!(protection & PROT_WRITE) && hooking->opened != start) {
 		protect_again(hooking, page);
-		if (mprotect(start, page, PROT_READ | PROT_WRITE) != 0)
+		/* The linker would write to what is protected again. */
+		if (is_writable(slot) || mprotect(start, page, PROT_READ | PROT_WRITE) != 0)
 			return false;
 		hooking->opened = start;
 		hooking->protection = protection;

@@ -786,6 +786,39 @@ TEST(a_signals_handler_waits_for_no_lock_of_its_thread)
 	}
 }
 
+static void *load_slowly(void *data)
+{
+	(void)data;
+	return dlopen(OBSERVED_SLOW, RTLD_NOW | RTLD_LOCAL);
+}
+
+/* Its pages are the dynamic linker's to write, and to protect. */
+TEST(what_is_being_loaded_is_left_alone)
+{
+	struct drv_observation *observation;
+	int (*look)(const char *path);
+	pthread_t thread;
+	void *library;
+	int fd;
+
+	CU_ASSERT_EQUAL(watch("stat", "absent.h"), CMN_OK);
+	CU_ASSERT_EQUAL_FATAL(mkfifo("gate", 0600), 0);
+	CU_ASSERT_EQUAL_FATAL(pthread_create(&thread, NULL, load_slowly, NULL), 0);
+	fd = open("gate", O_WRONLY | O_CLOEXEC);
+	CU_ASSERT_FATAL(fd >= 0);
+	observation = begin(false);
+	CU_ASSERT_EQUAL(close(fd), 0);
+	CU_ASSERT_EQUAL(pthread_join(thread, &library), 0);
+	CU_ASSERT_PTR_NOT_NULL_FATAL(library);
+	EXPECT_UNKNOWN(end_with(observation, NULL, false), "observer-blind");
+	look = (int (*)(const char *))dlsym(library, "slow_look");
+	CU_ASSERT_PTR_NOT_NULL_FATAL(look);
+	observation = begin(false);
+	CU_ASSERT_FALSE(look("absent.h"));
+	EXPECT_DEPENDS(end_with(observation, NULL, false), CC_DEPENDENCY_ABSENT, "absent.h");
+	(void)dlclose(library);
+}
+
 static atomic_bool looking;
 
 static void *look_all_the_time(void *data)
