@@ -100,7 +100,8 @@ struct cachecore_build_output {
  * Builds a value, in the thread that asked for it. CACHECORE_ERR_NOMEM: everything that is built
  * leaves the maps (the document, "In-memory cache eviction": out of memory), and the callback is
  * called once more. Every other status, and CACHECORE_OK without a value (which becomes
- * CACHECORE_ERR_INVALID), is a failure. A build may use the cache, but must not ask for its own key.
+ * CACHECORE_ERR_INVALID), is a failure. A build may use the cache; of its own key it gets another
+ * build's result, which is not kept.
  */
 typedef enum cachecore_status (*cachecore_build_fn)(void *ctx, struct cachecore_build_output *ret);
 
