@@ -93,18 +93,6 @@ void drv_observer_fork_child(void)
 	busy = false;
 }
 
-void drv_note_loading(void)
-{
-	int error = errno;
-
-	if (atomic_load(&going_on) && !busy) {
-		busy = true;
-		(void)drv_hooked_objects_update(NULL);	/* the build's end asks again */
-		busy = false;
-	}
-	errno = error;
-}
-
 /* Records. */
 
 /* A forked child that does anything but run a program is followed no more. */
@@ -395,6 +383,28 @@ void drv_note_unsure(const char *reason)
 	tell(false, note_unsure, &(struct drv_answer){ .reason = reason });
 }
 
+/* false: some calls could not be hooked, or went past the hooks until now; all builds that go on are told. */
+static bool update_hooks(const struct drv_libraries_query *query)
+{
+	bool complete;
+
+	busy = true;
+	complete = drv_hooked_objects_update(query);
+	busy = false;
+	if (!complete)
+		tell(true, note_unsure, &(struct drv_answer){ .reason = "observer-blind" });
+	return complete;
+}
+
+void drv_note_loading(void)
+{
+	int error = errno;
+
+	if (atomic_load(&going_on) && !busy)
+		(void)update_hooks(NULL);	/* they are told */
+	errno = error;
+}
+
 static void note_linker(struct drv_observation *observation, const struct drv_answer *answer)
 {
 	(void)answer;
@@ -640,7 +650,7 @@ struct drv_observation *drv_observer_begin(const struct drv_observer_request *re
 		observation->unsure = "observer-stopped";
 		return observation;
 	}
-	if (!drv_hooked_objects_update(&request->libraries))
+	if (!update_hooks(&request->libraries))
 		observation->unsure = "observer-blind";
 	observation->driver = request->driver;
 	observation->in_call = request->driver->compiles_in_call && !request->goes_on;
@@ -835,7 +845,7 @@ enum cmn_status drv_observer_end(struct drv_observation *observation,
 	    (observation->tool && !drv_tools_hold(observation->tool)))
 		drv_observation_be_unsure(observation, "other-process");
 	/* What came with this build, and could not be hooked then. */
-	if (observation->listed && !drv_hooked_objects_update(NULL))
+	if (observation->listed && !update_hooks(NULL))
 		drv_observation_be_unsure(observation, "observer-blind");
 	if (text->failed && observation->unwritten)
 		drv_observation_be_unsure(observation, "file-unwritten");

@@ -596,6 +596,28 @@ WRAPPED(int, mprotect, (void *start, size_t len, int protection))
 	return __real_mprotect(start, len, protection);
 }
 
+static bool binds_late;
+
+/* As another thread does that had called the function before the object was hooked, and now comes to know where it is. */
+static void bind_late(const struct drv_loaded *object, const struct drv_slot_function *functions, size_t count)
+{
+	size_t at = 0;
+
+	while (at < count && strcmp(functions[at].name, "access") != 0)
+		at++;
+	for (unsigned int i = 0; i < object->header_count; i++) {
+		const ElfW(Phdr) *header = &object->headers[i];
+		void **slot = (void **)(object->base + header->p_vaddr);
+
+		if (header->p_type != PT_LOAD || !(header->p_flags & PF_W))
+			continue;
+		for (size_t j = 0; j < header->p_memsz / sizeof(*slot); j++) {
+			if (slot[j] == functions[at].hook)
+				slot[j] = functions[at].genuine;
+		}
+	}
+}
+
 WRAPPED(enum cmn_status, drv_slots_hook,
 	(const struct drv_loaded *object, const struct drv_loaded *c_library,
 	 const struct drv_slot_function *functions, size_t count))
@@ -603,6 +625,8 @@ WRAPPED(enum cmn_status, drv_slots_hook,
 	int pages = cost.pages;
 	enum cmn_status status = __real_drv_slots_hook(object, c_library, functions, count);
 
+	if (binds_late)
+		bind_late(object, functions, count);
 	cost.looks += drv_loaded_contains(object, (const void *)observed) ? 1 : 0;
 	/* The slots of calls, and of data; each may go past the end of a page. */
 	CU_ASSERT(cost.pages - pages <= 4);
@@ -816,6 +840,32 @@ TEST(what_is_being_loaded_is_left_alone)
 	observation = begin(false);
 	CU_ASSERT_FALSE(look("absent.h"));
 	EXPECT_DEPENDS(end_with(observation, NULL, false), CC_DEPENDENCY_ABSENT, "absent.h");
+	(void)dlclose(library);
+}
+
+/* Where calls are bound when they are first made. */
+TEST(a_call_that_is_bound_after_it_was_hooked_is_told)
+{
+	struct drv_observation *observation;
+	observed_fn before = observed;
+	char command[8192];
+	void *library;
+
+	if (!strstr(library_path, "lazy"))
+		return;
+	(void)snprintf(command, sizeof(command), "cp '%s' bound.so", library_path);
+	CU_ASSERT_EQUAL_FATAL(system(command), 0);
+	CU_ASSERT_EQUAL(watch("stat", "absent.h"), CMN_OK);
+	library = dlopen("./bound.so", RTLD_LAZY | RTLD_LOCAL);
+	CU_ASSERT_PTR_NOT_NULL_FATAL(library);
+	observed = (observed_fn)dlsym(library, "observed_do");
+	binds_late = true;
+	observation = begin(false);
+	binds_late = false;
+	observed("access", "missed.h");
+	EXPECT_UNKNOWN(end_with(observation, NULL, false), "observer-blind");
+	EXPECT_DEPENDS(watch("access", "absent.h"), CC_DEPENDENCY_ABSENT, "absent.h");
+	observed = before;
 	(void)dlclose(library);
 }
 
