@@ -121,9 +121,10 @@ enum cmn_status api_build_kernel(struct cc_programs *programs, struct cmn_view p
 enum cmn_status api_build_result(struct build_result *result, const struct api_request *request,
 				 struct cc_build_taken *ret)
 {
-	struct cc_claim claim = { .result = result };
+	enum cc_way way = cc_build_result_claim(result, ret);
+	struct cc_claim claim = { .result = ret->status == CMN_BUSY ? NULL : result };
 
-	return finish(cc_build_result_claim(result, ret), &claim, request, ret);
+	return finish(way, &claim, request, ret);
 }
 
 static enum cachecore_status give_taken(enum cmn_status status, const struct cc_build_taken *taken,

@@ -100,7 +100,8 @@ struct cachecore_build_output {
  * Builds a value, in the thread that asked for it. CACHECORE_ERR_NOMEM: everything that is built
  * leaves the maps (the document, "In-memory cache eviction": out of memory), and the callback is
  * called once more. Every other status, and CACHECORE_OK without a value (which becomes
- * CACHECORE_ERR_INVALID), is a failure. A build may use the cache, but must not ask for its own key.
+ * CACHECORE_ERR_INVALID), is a failure. A build may use the cache; of its own key it gets another
+ * build's result, which is not kept.
  */
 typedef enum cachecore_status (*cachecore_build_fn)(void *ctx, struct cachecore_build_output *ret);
 
@@ -174,7 +175,8 @@ CACHECORE_API void cachecore_programs_free(struct cachecore_programs *programs);
  * getOrBuild of the programs map (the document, "Core of caching mechanism"). The first thread
  * that asks for a key builds; others wait for it and get its value, or its status, error code and
  * message. If a failure carries no error, one of the waiting threads builds. If there is no memory
- * for the map, or programs is NULL, the function builds and keeps nothing.
+ * for the map, or programs is NULL, or the thread is in a build of that key already, the function
+ * builds and keeps nothing.
  * @param remember_errors if this thread builds: a failure with an error stays in the map, and
  *	counts its message's bytes, until it is removed, flushed or evicted. Otherwise only threads
  *	that waited get it, and threads that come later build again.

@@ -68,6 +68,12 @@ enum cc_way cc_build_result_claim(struct build_result *result, struct cc_build_t
 		 */
 		if (state == BUILD_UNCLAIMED &&
 		    atomic_compare_exchange_strong(&result->state, &state, BUILD_IN_PROGRESS)) {
+			atomic_store(&result->builder, pthread_self());
+			ret->way = CC_WAY_BUILD;
+			return ret->way;
+		}
+		if (state == BUILD_IN_PROGRESS && atomic_load(&result->builder) == pthread_self()) {
+			ret->status = CMN_BUSY;
 			ret->way = CC_WAY_BUILD;
 			return ret->way;
 		}
@@ -90,6 +96,7 @@ static void end_build(struct build_result *result, enum build_state state)
 {
 	/* Under the mutex, so that a waiter cannot miss it between its look and its sleep. */
 	cmn_mutex_lock(&result->lock);
+	atomic_store(&result->builder, 0);
 	atomic_store_explicit(&result->state, state, memory_order_release);
 	pthread_cond_broadcast(&result->built);
 	cmn_mutex_unlock(&result->lock);

@@ -391,12 +391,13 @@ static void leave(const struct cc_claim *claim)
 /* Waits, if need be. The claim goes on only where the caller is to build. */
 static enum cc_way take(struct cc_claim *claim, struct cc_build_taken *ret)
 {
-	if (cc_build_result_claim(claim->result, ret) == CC_WAY_BUILD)
+	if (cc_build_result_claim(claim->result, ret) == CC_WAY_BUILD && ret->status == CMN_OK)
 		return CC_WAY_BUILD;
 	if (claim->entered)
 		leave(claim);
 	else
 		cc_build_result_unref(claim->result);
+	claim->result = NULL;
 	return ret->way;
 }
 

@@ -39,7 +39,7 @@ void cc_programs_free(struct cc_programs *programs);	/* no thread may be inside;
  * that nobody waits for and whose result is not kept; a claim for which the maps
  * have no memory is the same. One without programs, but with a result, has a
  * result in no map, which is borrowed. The thread may use the cache before it ends the
- * claim, but must not ask for the claim's own key.
+ * claim; asked for the claim's own key, it has the thread build that once more.
  */
 struct cc_claim {
 	struct cc_programs *programs;

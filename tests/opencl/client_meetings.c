@@ -7,6 +7,7 @@
 #include <stdatomic.h>
 
 #include "tests/opencl/client.h"
+#include "tests/opencl/value_il.h"
 
 enum { PATIENCE_S = 10, STRESS_PATIENCE_S = 60 };	/* a scenario that hangs is killed, and fails */
 
@@ -57,6 +58,40 @@ SCENARIO(compiled_while_linked)
 	printf("link %d\n", linker.error);
 	print_value(client, linker.result);
 	printf("release %d %d\n", clReleaseProgram(linker.result), clReleaseProgram(linker.input));
+}
+
+struct builder {
+	cl_program program;
+	cl_int error;
+};
+
+static void *build_in_thread(void *data)
+{
+	struct builder *builder = data;
+
+	builder->error = client_build(builder->program, NULL);
+	return NULL;
+}
+
+/* constant-set-while-built GATE: the driver's build stops at the gate, while the program gets another constant. */
+SCENARIO(constant_set_while_built)
+{
+	struct builder builder = { .program = clCreateProgramWithIL(client->context, value_il, sizeof(value_il), NULL) };
+	pthread_t thread;
+	int fd;
+
+	(void)alarm(PATIENCE_S);	/* cannot fail */
+	client_print_constant(builder.program, "5", clSetProgramSpecializationConstant);
+	if (pthread_create(&thread, NULL, build_in_thread, &builder) != 0)
+		client_fail("pthread_create", 0);
+	if ((fd = open(client->arguments[0], O_WRONLY | O_CLOEXEC)) < 0)
+		client_fail(client->arguments[0], 0);
+	client_print_constant(builder.program, "6", clSetProgramSpecializationConstant);
+	if (close(fd) != 0)
+		client_fail(client->arguments[0], 0);
+	if (pthread_join(thread, NULL) != 0)
+		client_fail("pthread_join", 0);
+	printf("build %d release %d\n", builder.error, clReleaseProgram(builder.program));
 }
 
 struct nested {

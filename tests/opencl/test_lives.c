@@ -367,6 +367,24 @@ TEST(link_is_not_stored_whose_input_was_compiled_meanwhile)
 	CU_ASSERT_EQUAL(driver_counted("link"), 1 + 1 + 1);	/* above, bare, and the first of the two */
 }
 
+/* Whichever of the two it was built with, others would get it for the first. */
+TEST(build_is_not_stored_whose_constant_was_set_meanwhile)
+{
+	char gate[4096];
+
+	driver_stub_as("libigdrcl.so");	/* whose binaries have them */
+	make_gate("STUB_GATE", gate);
+	{
+		GOOD_CLIENT(LAYERED, "constant-set-while-built", gate);
+	}
+	CU_ASSERT_EQUAL(driver_stats().entries, 0);
+	CU_ASSERT_EQUAL(driver_bypasses("constants-unknown"), 1);
+	driver_stub_setting(NULL, NULL);
+	RUNS_ALIKE(2, "il", "core", "5");
+	RUNS_ALIKE(2, "il", "core", "6");
+	CU_ASSERT_EQUAL(driver_stats().entries, 2);
+}
+
 /* What the object was before is still known, and is no longer what is linked. */
 TEST(link_of_what_was_compiled_uncached_is_not_looked_up)
 {

@@ -9,7 +9,6 @@
 #include <string.h>
 
 #include "common/cancel.h"
-#include "common/mutex.h"
 #include "layers/shared/api/desc_build.h"
 #include "layers/shared/driver/environment.h"
 #include "layers/shared/driver/harmless.h"
@@ -32,7 +31,7 @@ struct ocl_desc {
 struct ocl_desc_program {
 	struct ocl_program *parts;
 	char *options;			/* NULL: none */
-	struct cmn_hash image;		/* that was made or loaded last; guarded by the description's lock */
+	struct cmn_hash image;		/* that was made or loaded last; guarded by the layer's lock */
 };
 
 static void free_parts(struct ocl_object *object)
@@ -311,9 +310,9 @@ static void note_image(struct ocl_desc *desc, size_t i, struct cmn_view image)
 {
 	struct cmn_hash hash = cmn_hash_of(image.data, image.len);
 
-	cmn_mutex_lock(&desc->base.lock);
+	ocl_objects_lock();
 	desc->programs[i].image = hash;
-	cmn_mutex_unlock(&desc->base.lock);
+	ocl_objects_unlock();
 }
 
 static bool is_noted(struct ocl_desc *desc, size_t i, struct cmn_view image)
@@ -321,9 +320,9 @@ static bool is_noted(struct ocl_desc *desc, size_t i, struct cmn_view image)
 	struct cmn_hash hash = cmn_hash_of(image.data, image.len);
 	bool same;
 
-	cmn_mutex_lock(&desc->base.lock);
+	ocl_objects_lock();
 	same = cmn_hash_equal(&desc->programs[i].image, &hash);
-	cmn_mutex_unlock(&desc->base.lock);
+	ocl_objects_unlock();
 	return same;
 }
 

@@ -265,7 +265,11 @@ static bool token_may_matter(const struct build *build, const struct cc_manifest
 
 static const char *step_input_changed(struct drv_sequence *sequence)
 {
-	return token_may_matter(of(sequence), sequence->manifest) ? "random-token" : NULL;
+	struct build *build = of(sequence);
+
+	if (ocl_program_got_constants(build->call.program, &build->found))
+		return "constants-unknown";
+	return token_may_matter(build, sequence->manifest) ? "random-token" : NULL;
 }
 
 /* Reads the program just built, or leaves a recipe of it. */

@@ -69,12 +69,15 @@ cl_program ocl_program_create_with_il(ocl_create_with_il_fn next, cl_context con
 cl_int ocl_program_set_constant(ocl_set_constant_fn next, cl_program handle, cl_uint spec_id,
 				size_t spec_size, const void *spec_value)
 {
-	cl_int error = next(handle, spec_id, spec_size, spec_value);
-	struct ocl_program *program = error == CL_SUCCESS ? ocl_program_find(handle) : NULL;
+	CMN_NOT_CANCELLED;
+	struct ocl_program *program = ocl_program_find(handle);
+	cl_int error;
 
 	if (!program)
-		return error;
-	ocl_program_keep_constant(program, spec_id, spec_size, spec_value);
+		return next(handle, spec_id, spec_size, spec_value);
+	ocl_program_expect_constant(program);
+	error = next(handle, spec_id, spec_size, spec_value);
+	ocl_program_keep_constant(program, error == CL_SUCCESS, spec_id, spec_size, spec_value);
 	ocl_program_unref(program);
 	return error;
 }

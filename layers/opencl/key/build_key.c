@@ -41,7 +41,7 @@ static bool add_constants(struct cc_key *key, const struct ocl_program *program,
 	bool known;
 
 	ocl_objects_lock();
-	known = !program->constants_unknown &&
+	known = !program->constants_unknown && !program->constants_coming &&
 		(program->constant_count == 0 || driver->binaries_keep_constants);
 	for (size_t i = 0; i < program->constant_count; i++) {
 		const struct ocl_constant *constant = &program->constants[i];

@@ -5,6 +5,9 @@
 #include <pthread.h>
 #include <sched.h>
 #include <stdint.h>
+#include <time.h>
+
+#include "common/cancel.h"
 
 /*
  * Adding to a table of objects must not end the application for want of
@@ -15,6 +18,8 @@
 
 #define SHARD_COUNT 32	/* many times the threads that launch kernels at once */
 #define SPINS 100	/* before the processor goes to who may be holding the lock */
+#define YIELDS 10	/* before it goes to one of a lower priority, too: a thread of real time yields to none */
+#define PAUSE_NS 20000
 
 struct shard {
 	_Alignas(64) atomic_bool busy;
@@ -52,12 +57,18 @@ static struct shard *shard_of(const void *handle, unsigned int *ret_hash)
 
 void ocl_spin_wait(atomic_bool *lock)
 {
+	CMN_NOT_CANCELLED;
+	const struct timespec pause = { 0, PAUSE_NS };
 	unsigned int spins = 0;
 
 	do {
 		while (atomic_load_explicit(lock, memory_order_relaxed)) {
-			if (++spins % SPINS == 0)
+			if (++spins % SPINS)
+				continue;
+			if (spins < YIELDS * SPINS)
 				(void)sched_yield();	/* it may also do nothing */
+			else
+				(void)nanosleep(&pause, NULL);	/* a signal only makes it shorter */
 		}
 	} while (atomic_exchange_explicit(lock, true, memory_order_acquire));
 }

@@ -65,7 +65,7 @@ void ocl_objects_fork_prepare(void);
 void ocl_objects_fork_parent(void);
 void ocl_objects_fork_child(void);	/* the layer's lock stays held: for who has more to put in order */
 
-/* A spinning lock: ocl_spin_wait, which yields the processor now and then, takes one that is not free at once. */
+/* A spinning lock: ocl_spin_wait, which yields the processor now and then, and sleeps, takes one that is not free at once. */
 void ocl_spin_wait(atomic_bool *lock);
 
 static inline void ocl_spin_lock(atomic_bool *lock)

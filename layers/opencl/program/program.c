@@ -108,7 +108,8 @@ void ocl_program_begin(struct ocl_program *program, struct ocl_program_state *re
 	program->busy = true;
 	ret->plain = program->async_builds != 0;
 	ret->is_built = program->built_count || program->built_unknown;
-	ret->has_constants = program->constant_count || program->constants_unknown;
+	ret->has_constants = program->constant_count || program->constants_unknown || program->constants_coming;
+	ret->constants_told = program->constants_told;
 	ocl_object_lock(&program->object);
 	ret->plain = ret->plain || (program->live_kernels &&
 				    !ocl_loaded_program_has_kernels(program->loaded));
@@ -463,12 +464,32 @@ static bool keep_constant(struct ocl_program *program, cl_uint id, size_t size, 
 	return true;
 }
 
-void ocl_program_keep_constant(struct ocl_program *program, cl_uint id, size_t size,
+void ocl_program_expect_constant(struct ocl_program *program)
+{
+	ocl_objects_lock();
+	program->constants_told++;
+	program->constants_coming++;
+	ocl_objects_unlock();
+}
+
+void ocl_program_keep_constant(struct ocl_program *program, bool told, cl_uint id, size_t size,
 			       const void *value)
 {
 	ocl_objects_lock();
-	if (!keep_constant(program, id, size, value))
+	program->constants_coming--;
+	if (told && !keep_constant(program, id, size, value))
 		program->constants_unknown = true;
 	ocl_objects_unlock();
-	ocl_program_set_options(program, NULL);	/* it is built with others */
+	if (told)
+		ocl_program_set_options(program, NULL);	/* it is built with others */
+}
+
+bool ocl_program_got_constants(struct ocl_program *program, const struct ocl_program_state *found)
+{
+	bool got;
+
+	ocl_objects_lock();
+	got = program->constants_told != found->constants_told;
+	ocl_objects_unlock();
+	return got;
 }

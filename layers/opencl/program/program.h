@@ -32,6 +32,8 @@ struct ocl_program {
 	struct ocl_constant *constants;	/* by id, ascending */
 	size_t constant_count;
 	bool constants_unknown;		/* some could not be kept */
+	unsigned int constants_coming;	/* that the driver is being told, and may know by now */
+	uint64_t constants_told;	/* counts these and all before */
 	cl_device_id *built;		/* devices that it is built, compiled or loaded for */
 	cl_uint built_count;
 	bool built_unknown;		/* there was no memory to put one down */
@@ -71,8 +73,9 @@ void ocl_programs_forked_locked(void);
 
 /* A program that the driver made, known from now on; takes text (NULL: it was linked), borrows context. Without memory it stays unknown. */
 void ocl_program_remember(cl_program handle, cl_context context, struct ocl_program_text *text);
-/* The value of a specialization constant from now on. */
-void ocl_program_keep_constant(struct ocl_program *program, cl_uint id, size_t size,
+/* Before the driver is told a specialization constant, and after: told: it has that value from now on. */
+void ocl_program_expect_constant(struct ocl_program *program);
+void ocl_program_keep_constant(struct ocl_program *program, bool told, cl_uint id, size_t size,
 			       const void *value);
 
 /* ocl_original_of_text of it, as it is now. */
@@ -120,6 +123,7 @@ struct ocl_program_state {
 	bool plain;		/* the driver builds it with a callback to come, or kernels of the driver's own program live */
 	bool is_built;		/* for some device, or that is not known */
 	bool has_constants;	/* specialization constants, or that is not known */
+	uint64_t constants_told;	/* so far */
 	struct ocl_loaded_program *loaded;	/* if kernels of it live, with a new reference; else NULL */
 };
 
@@ -128,6 +132,8 @@ void ocl_program_begin(struct ocl_program *program, struct ocl_program_state *re
 /* The same without waiting. false: somebody has it. */
 bool ocl_program_try_begin(struct ocl_program *program);
 void ocl_program_end(struct ocl_program *program);
+/* Whether the driver was told a constant since, and so may have built with it. */
+bool ocl_program_got_constants(struct ocl_program *program, const struct ocl_program_state *found);
 
 /*
  * For a kernel that is about to be made of handle: the program with a new

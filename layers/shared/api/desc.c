@@ -6,19 +6,16 @@
 #include <string.h>
 
 #include "common/cancel.h"
-#include "common/mutex.h"
 
 enum cmn_status api_desc_init(struct ckcache_desc *desc, size_t count)
 {
-	desc->epoch = drv_libraries_epoch();
+	atomic_init(&desc->loaded, drv_libraries_epoch().loaded);
+	atomic_flag_clear(&desc->taken);
 	desc->keys = calloc(count, sizeof(*desc->keys));
 	if (!desc->keys)
 		return CMN_ERR_NOMEM;
 	desc->count = count;
-	if (pthread_mutex_init(&desc->lock, NULL) == 0)
-		return CMN_OK;
-	free(desc->keys);
-	return CMN_ERR_NOMEM;
+	return CMN_OK;
 }
 
 void api_desc_release(struct ckcache_desc *desc)
@@ -28,17 +25,11 @@ void api_desc_release(struct ckcache_desc *desc)
 	free(desc->keys);
 	cmn_buffer_release(&desc->blob);
 	cmn_buffer_release(&desc->batch.blob);
-	(void)pthread_mutex_destroy(&desc->lock);	/* nobody holds it */
 }
 
 struct drv_library_epoch api_desc_epoch(struct ckcache_desc *desc)
 {
-	struct drv_library_epoch epoch;
-
-	cmn_mutex_lock(&desc->lock);
-	epoch = desc->epoch;
-	cmn_mutex_unlock(&desc->lock);
-	return epoch;
+	return (struct drv_library_epoch){ .loaded = atomic_load(&desc->loaded) };
 }
 
 bool api_desc_keys_hold(struct ckcache_desc *desc, bool (*key_holds)(const struct ckcache_desc *desc))
@@ -50,9 +41,7 @@ bool api_desc_keys_hold(struct ckcache_desc *desc, bool (*key_holds)(const struc
 	if (!key_holds(desc))
 		return false;
 	/* What came before is known to change nothing. */
-	cmn_mutex_lock(&desc->lock);
-	desc->epoch = now;
-	cmn_mutex_unlock(&desc->lock);
+	atomic_store(&desc->loaded, now.loaded);
 	return true;
 }
 

@@ -2,12 +2,12 @@
 /*
  * desc: what all descriptions have in common (struct ckcache_desc): the
  * keys, and the id made from them; and how descriptions of programs are made. Knows no API's types.
- * Immutable once made, except what the lock guards.
+ * Immutable once made, except what says otherwise.
  */
 #ifndef SHARED_API_DESC_H
 #define SHARED_API_DESC_H
 
-#include <pthread.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 
 #include "cachecore/cache.h"
@@ -58,13 +58,14 @@ struct ckcache_desc {
 	struct api_id id;		/* unless either */
 	size_t count;
 	struct cc_key *keys;		/* of each program, or of a library and a device */
-	pthread_mutex_t lock;
-	/* When the keys were last known to hold; guarded by lock. */
-	struct drv_library_epoch epoch;
-	/* The blob whose size was asked for last, until it is fetched; guarded by lock. */
+	/* Of drv_library_epoch, when the keys were last known to hold. */
+	_Atomic(unsigned long long) loaded;
+	/* By api_desc_take. */
+	atomic_flag taken;
+	/* The blob whose size was asked for last, until it is fetched; guarded by taken. */
 	struct cmn_buffer blob;
 	struct cmn_hash blob_of;	/* of what blob was made from */
-	/* What a batch gave for the next load from that storage; guarded by lock. */
+	/* What a batch gave for the next load from that storage; guarded by taken. */
 	struct api_batch {
 		enum { API_BATCH_NONE, API_BATCH_ABSENT, API_BATCH_FOUND } state;
 		const void *ctx;
@@ -93,6 +94,19 @@ struct drv_library_epoch api_desc_epoch(struct ckcache_desc *desc);
 /* Whether the keys are still right; asks key_holds if libraries were loaded. */
 bool api_desc_keys_hold(struct ckcache_desc *desc, bool (*key_holds)(const struct ckcache_desc *desc));
 bool api_desc_has_id(const struct ckcache_desc *desc);
+/*
+ * Whether the caller has what taken guards, until it drops it; else it does without, and need not wait: in a
+ * forked child the thread that has it may not be there.
+ */
+static inline bool api_desc_take(struct ckcache_desc *desc)
+{
+	return !atomic_flag_test_and_set(&desc->taken);
+}
+
+static inline void api_desc_drop(struct ckcache_desc *desc)
+{
+	atomic_flag_clear(&desc->taken);
+}
 
 /*
  * Whether the programs can be described; text: those in OpenCL C, too. CKCACHE_ERROR_INVALID_ARGUMENT,

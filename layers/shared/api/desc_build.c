@@ -7,7 +7,6 @@
 
 #include "common/cancel.h"
 #include "common/clock.h"
-#include "common/mutex.h"
 
 void api_build_begin(struct ckcache_desc *desc, size_t i, struct drv_sequence *sequence)
 {
@@ -236,25 +235,27 @@ static struct cmn_buffer take_kept(struct ckcache_desc *desc, const struct cmn_h
 {
 	struct cmn_buffer blob = { 0 };
 
-	cmn_mutex_lock(&desc->lock);
+	if (!api_desc_take(desc))
+		return blob;
 	if (desc->blob.len && cmn_hash_equal(&desc->blob_of, of)) {
 		blob = desc->blob;
 		desc->blob = (struct cmn_buffer){ 0 };
 	}
-	cmn_mutex_unlock(&desc->lock);
+	api_desc_drop(desc);
 	return blob;
 }
 
 /* Takes the buffer. */
 static void keep(struct ckcache_desc *desc, const struct cmn_hash *of, struct cmn_buffer *blob)
 {
-	struct cmn_buffer old;
+	struct cmn_buffer old = *blob;
 
-	cmn_mutex_lock(&desc->lock);
-	old = desc->blob;
-	desc->blob = *blob;
-	desc->blob_of = *of;
-	cmn_mutex_unlock(&desc->lock);
+	if (api_desc_take(desc)) {
+		old = desc->blob;
+		desc->blob = *blob;
+		desc->blob_of = *of;
+		api_desc_drop(desc);
+	}
 	cmn_buffer_release(&old);
 }
 

@@ -7,7 +7,6 @@
 
 #include "common/cancel.h"
 #include "common/clock.h"
-#include "common/mutex.h"
 
 /* How often a blob may change its size between two calls, by another thread's store. */
 #define LOAD_TRIES 4
@@ -59,15 +58,16 @@ static enum cmn_status load_once(const struct ckcache_storage *storage, const st
 	return CMN_OK;
 }
 
-/* Takes what a batch gave, and puts in its place what another one gave; the caller releases the blob. */
+/* Takes what a batch gave, and puts in its place what another one gave, if it can; the caller releases the blob. */
 static struct api_batch exchange_batch(struct ckcache_desc *desc, const struct api_batch *next)
 {
-	struct api_batch old;
+	struct api_batch old = *next;
 
-	cmn_mutex_lock(&desc->lock);
-	old = desc->batch;
-	desc->batch = *next;
-	cmn_mutex_unlock(&desc->lock);
+	if (api_desc_take(desc)) {
+		old = desc->batch;
+		desc->batch = *next;
+		api_desc_drop(desc);
+	}
 	return old;
 }
 

@@ -4,14 +4,13 @@
 
 #include <fcntl.h>
 #include <glob.h>
-#include <pthread.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
 #include "cachecore/file_memo.h"
 #include "common/file.h"
-#include "common/mutex.h"
 #include "layers/shared/driver/environment.h"
 #include "layers/shared/driver/libraries.h"
 #include "layers/shared/driver/library_files.h"
@@ -28,13 +27,13 @@ struct files {
 	struct cmn_buffer state;	/* inodes and times: other ones after each change */
 };
 
-/* As it was first. */
-static struct known {
-	char *path;
+/* As it was first. Only grows, filled from the start, so that a child has it whole. */
+struct known {
 	const struct drv_tool *tool;
 	struct cmn_hash state;
-} tools[MAX_TOOLS];	/* guarded by lock */
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+	char path[];
+};
+static _Atomic(struct known *) tools[MAX_TOOLS];
 
 static enum cmn_status note_file(void *ctx, const struct drv_library_file *file)
 {
@@ -96,28 +95,37 @@ static enum cmn_status gather(const char *path, struct files *files, struct cmn_
 	return status;
 }
 
-/* The one of that path, or the place for it; NULL: there are too many. Under lock. */
-static struct known *known_of(const char *path)
+static const struct known *known_of(const char *path)
 {
-	for (size_t i = 0; i < MAX_TOOLS; i++) {
-		if (!tools[i].path || strcmp(tools[i].path, path) == 0)
-			return &tools[i];
+	const struct known *known = NULL;
+
+	for (size_t i = 0; i < MAX_TOOLS && (known = atomic_load(&tools[i])); i++) {
+		if (strcmp(known->path, path) == 0)
+			return known;
 	}
 	return NULL;
 }
 
+/* Without memory, or of too many, it is no known tool. */
 static void remember(const struct drv_tool *tool, const char *path, const struct cmn_hash *state)
 {
-	struct known *known;
+	size_t size = strlen(path) + 1;
+	struct known *known = known_of(path) ? NULL : malloc(sizeof(*known) + size);
 
-	cmn_mutex_lock(&lock);
-	known = known_of(path);
-	if (known && !known->path) {
-		known->path = strdup(path);	/* without memory it is no known tool */
-		known->tool = tool;
-		known->state = *state;
+	if (!known)
+		return;
+	known->tool = tool;
+	known->state = *state;
+	memcpy(known->path, path, size);
+	for (size_t i = 0; i < MAX_TOOLS; i++) {
+		struct known *there = NULL;
+
+		if (atomic_compare_exchange_strong(&tools[i], &there, known))
+			return;
+		if (strcmp(there->path, path) == 0)	/* another thread was faster */
+			break;
 	}
-	cmn_mutex_unlock(&lock);
+	free(known);
 }
 
 static void add(const struct drv_tool *tool, const char *path, struct cc_contents *contents,
@@ -161,32 +169,24 @@ bool drv_tools_add(const struct drv_driver *driver, struct cc_contents *contents
 
 const struct drv_tool *drv_tools_find(const struct drv_driver *driver, const char *path)
 {
-	const struct drv_tool *found = NULL;
-	const struct known *known;
+	const struct known *known = known_of(path);
 
-	cmn_mutex_lock(&lock);
-	known = known_of(path);
-	for (size_t i = 0; known && known->path && i < DRV_LISTS; i++) {
+	for (size_t i = 0; known && i < DRV_LISTS; i++) {
 		if (known->tool == &driver->tools[i])
-			found = known->tool;
+			return known->tool;
 	}
-	cmn_mutex_unlock(&lock);
-	return found;
+	return NULL;
 }
 
 bool drv_tools_hold(const char *path)
 {
+	const struct known *known = known_of(path);
 	struct files files = { 0 };
 	struct cmn_hash state;
-	const struct known *known;
 	bool same;
 
 	cc_key_init(&files.identity);
-	same = gather(path, &files, &state) == CMN_OK;
-	cmn_mutex_lock(&lock);
-	known = known_of(path);
-	same = same && known && known->path && cmn_hash_equal(&known->state, &state);
-	cmn_mutex_unlock(&lock);
+	same = known && gather(path, &files, &state) == CMN_OK && cmn_hash_equal(&known->state, &state);
 	cc_key_release(&files.identity);
 	cmn_buffer_release(&files.state);
 	return same;

@@ -5,10 +5,12 @@
  */
 #include "layers/shared/observer/got_slots.h"
 
+#include <linux/futex.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #if defined(__x86_64__)
@@ -44,6 +46,7 @@ struct tables {
 	const ElfW(Rela) *relocations, *calls;
 	size_t relocation_count, call_count, relative_count;
 	size_t symbol_count;	/* of those that may be undefined */
+	bool bound_at_once;	/* no call is bound when it is first made */
 };
 
 /* GNU's hash table holds the defined symbols only, which stand last. */
@@ -83,6 +86,15 @@ static bool read_tables(const struct drv_loaded *object, struct tables *ret)
 			break;
 		case DT_PLTREL:
 			type = entry->d_un.d_val;
+			break;
+		case DT_BIND_NOW:
+			ret->bound_at_once = true;
+			break;
+		case DT_FLAGS:
+			ret->bound_at_once |= entry->d_un.d_val & DF_BIND_NOW;
+			break;
+		case DT_FLAGS_1:
+			ret->bound_at_once |= entry->d_un.d_val & DF_1_NOW;
 			break;
 		case DT_GNU_HASH:
 			gnu_hash = drv_loaded_at(object, entry->d_un.d_ptr);
@@ -143,6 +155,7 @@ struct hooking {
 	const struct tables *tables;
 	const struct drv_slot_function **of_symbol;	/* NULL: none of them */
 	bool elsewhere;
+	bool changed;
 	void *opened;		/* the page that was made writable; NULL: none */
 	int protection;		/* what it has otherwise */
 };
@@ -181,8 +194,20 @@ static void protect_again(struct hooking *hooking, uintptr_t page)
 	hooking->opened = NULL;
 }
 
+/*
+ * Whether the page may be written to. Of pages to be protected it is until the dynamic linker has written all that is
+ * to stand there, which it does in a thread that loads the object. The kernel adds 0 to a word there, if it can.
+ */
+static bool is_writable(void **slot)
+{
+	uint32_t nobody = 0;
+
+	return syscall(SYS_futex, &nobody, FUTEX_WAKE_OP_PRIVATE, 0, NULL, slot,
+		       FUTEX_OP(FUTEX_OP_ADD, 0, FUTEX_OP_CMP_LT, 0)) >= 0;
+}
+
 /* Most slots of an object lie on one page, which stays writable for the next: the calls take 20 µs or more. */
-static bool write_word(struct hooking *hooking, void **slot, void *value)
+static bool write_word(struct hooking *hooking, void **slot, void *now, void *value)
 {
 	uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
 	void *start = (void *)((uintptr_t)slot & ~(page - 1));
@@ -192,13 +217,14 @@ static bool write_word(struct hooking *hooking, void **slot, void *value)
 		return false;
 	if (!(protection & PROT_WRITE) && hooking->opened != start) {
 		protect_again(hooking, page);
-		if (mprotect(start, page, PROT_READ | PROT_WRITE) != 0)
+		/* The linker would write to what is protected again. */
+		if (is_writable(slot) || mprotect(start, page, PROT_READ | PROT_WRITE) != 0)
 			return false;
 		hooking->opened = start;
 		hooking->protection = protection;
 	}
-	__atomic_store_n(slot, value, __ATOMIC_RELEASE);
-	return true;
+	/* What is in an object's data its code may change. */
+	return __atomic_compare_exchange_n(slot, &now, value, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE);
 }
 
 static void hook(struct hooking *hooking, const ElfW(Rela) *relocation)
@@ -224,8 +250,10 @@ static void hook(struct hooking *hooking, const ElfW(Rela) *relocation)
 		return;
 	if ((now != function->genuine && !drv_loaded_contains(hooking->object, now) &&
 	     !(hooking->c_library && drv_loaded_contains(hooking->c_library, now))) ||
-	    !write_word(hooking, slot, function->hook))
+	    !write_word(hooking, slot, now, function->hook))
 		hooking->elsewhere = true;
+	else
+		hooking->changed = true;
 }
 
 enum cmn_status drv_slots_hook(const struct drv_loaded *object, const struct drv_loaded *c_library,
@@ -256,5 +284,7 @@ enum cmn_status drv_slots_hook(const struct drv_loaded *object, const struct drv
 		hook(&hooking, &tables.relocations[i]);
 	protect_again(&hooking, (uintptr_t)sysconf(_SC_PAGESIZE));
 	free(hooking.of_symbol);
-	return hooking.elsewhere ? CMN_MISS : CMN_OK;
+	if (hooking.elsewhere)
+		return CMN_MISS;
+	return hooking.changed && !tables.bound_at_once && tables.call_count ? CMN_BUSY : CMN_OK;
 }

@@ -32,6 +32,8 @@ bool drv_slots_known(void);
 /*
  * Makes the object's calls of the functions go to their hooks; doing so again is harmless. Must be
  * called where no other thread can unload the object (in dl_iterate_phdr). c_library: the loaded libc.
+ * CMN_BUSY: now they do, but a thread that had called one before, for the first time, may yet put the
+ * function back, which a later try shows.
  * CMN_MISS: some calls go elsewhere, or cannot be hooked, or another thread is still loading the
  * object, which a later try shows. Takes up to a millisecond for a library of 100 MB.
  */

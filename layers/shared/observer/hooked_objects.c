@@ -16,11 +16,13 @@
 struct known_object {
 	ElfW(Addr) base;
 	struct cmn_hash path;
+	bool settled;		/* what is hooked stays so */
 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct {
 	bool incomplete;		/* some object's calls go past the hooks */
+	bool unsettled;			/* some object is to be looked at again */
 	struct drv_library_epoch epoch;
 	struct known_object *before;	/* that were loaded before the first build */
 	size_t before_count;
@@ -57,7 +59,7 @@ static bool is_left_alone(const struct drv_loaded *object)
 
 static struct known_object known_object(const struct drv_loaded *object)
 {
-	return (struct known_object){ object->base, cmn_hash_of(object->path, strlen(object->path)) };
+	return (struct known_object){ .base = object->base, .path = cmn_hash_of(object->path, strlen(object->path)) };
 }
 
 static void remember_objects(const struct drv_loaded_list *objects)
@@ -70,7 +72,8 @@ static void remember_objects(const struct drv_loaded_list *objects)
 	hooked.before = before;
 }
 
-static bool is_among(const struct known_object *known, size_t count, const struct drv_loaded *object)
+/* NULL: it is not among them. */
+static struct known_object *find_known(struct known_object *known, size_t count, const struct drv_loaded *object)
 {
 	for (size_t i = 0; i < count; i++) {
 		struct known_object now;
@@ -78,9 +81,9 @@ static bool is_among(const struct known_object *known, size_t count, const struc
 		if (known[i].base != object->base)
 			continue;
 		now = known_object(object);
-		return cmn_hash_equal(&known[i].path, &now.path);
+		return cmn_hash_equal(&known[i].path, &now.path) ? &known[i] : NULL;
 	}
-	return false;
+	return NULL;
 }
 
 /* What comes to lie where it was may be a compiler. */
@@ -114,7 +117,7 @@ static void choose(struct drv_loaded_list *objects)
 		struct drv_loaded *object = &objects->items[i];
 
 		/* What came since the first build may be a compiler. */
-		object->chosen |= !is_among(hooked.before, hooked.before_count, object);
+		object->chosen |= !find_known(hooked.before, hooked.before_count, object);
 		if (!is_hooked_driver(object))
 			continue;
 		object->chosen = true;
@@ -221,6 +224,7 @@ static void hook_objects(void *ctx, struct drv_loaded_list *objects)
 	}
 	forget_what_is_gone(objects);
 	hooked.incomplete = !hooked.before;
+	hooked.unsettled = false;
 	for (size_t i = 0; i < objects->count; i++) {
 		if (is_c_library(&objects->items[i]))
 			c_library = &objects->items[i];
@@ -229,14 +233,22 @@ static void hook_objects(void *ctx, struct drv_loaded_list *objects)
 	note_drivers(objects);
 	for (size_t i = 0; i < objects->count; i++) {
 		const struct drv_loaded *object = &objects->items[i];
+		struct known_object *known = find_known(hooked.done, hooked.done_count, object);
+		enum cmn_status status;
 
-		if (!object->chosen || is_among(hooked.done, hooked.done_count, object) ||
-		    is_left_alone(object))
+		if (!object->chosen || (known && known->settled) || is_left_alone(object))
 			continue;
-		if (drv_slots_hook(object, c_library, functions, count) != CMN_OK)
+		status = drv_slots_hook(object, c_library, functions, count);
+		/* What was hooked already went past the hooks since. */
+		if (status == CMN_MISS || (known && status == CMN_BUSY))
 			hooked.incomplete = true;
-		else if (hooked.done_count < DRV_LOADED_MAX)
-			hooked.done[hooked.done_count++] = known_object(object);
+		hooked.unsettled |= status == CMN_BUSY;
+		if (status != CMN_MISS && !known && hooked.done_count < DRV_LOADED_MAX) {
+			known = &hooked.done[hooked.done_count++];
+			*known = known_object(object);
+		}
+		if (known)
+			known->settled = status == CMN_OK;
 	}
 }
 
@@ -261,7 +273,7 @@ bool drv_hooked_objects_update(const struct drv_libraries_query *query)
 	/* What was unloaded may have come again where it was, with its own calls. */
 	if (epoch.unloaded != hooked.epoch.unloaded)
 		hooked.done_count = 0;
-	if (!known || hooked.incomplete || !same_epoch(&epoch, &hooked.epoch)) {
+	if (!known || hooked.incomplete || hooked.unsettled || !same_epoch(&epoch, &hooked.epoch)) {
 		hooked.incomplete = !drv_loaded_visit(hook_objects, NULL) || hooked.incomplete;
 		hooked.epoch = epoch;
 	}

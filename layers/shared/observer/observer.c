@@ -19,6 +19,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "common/cancel.h"
 #include "common/clock.h"
 #include "common/file.h"
 #include "common/listing.h"
@@ -64,6 +65,19 @@ static _Thread_local struct drv_observation *mine;	/* the innermost of this thre
 static _Thread_local bool busy;			/* this thread is in here */
 static _Thread_local const void *caller;	/* whose call is noted */
 
+/* A signal's handler that looks at files meanwhile, in this thread, would wait for ever. */
+static void lock_records(void)
+{
+	busy = true;
+	cmn_mutex_lock(&lock);
+}
+
+static void unlock_records(void)
+{
+	cmn_mutex_unlock(&lock);
+	busy = false;
+}
+
 /*
  * A child's builds are its own. Nothing is locked before a fork: handlers that run then may be a
  * driver's, which waits for what another thread of it has.
@@ -77,18 +91,6 @@ void drv_observer_fork_child(void)
 	atomic_store(&going_on, 0);
 	mine = NULL;
 	busy = false;
-}
-
-void drv_note_loading(void)
-{
-	int error = errno;
-
-	if (atomic_load(&going_on) && !busy) {
-		busy = true;
-		(void)drv_hooked_objects_update(NULL);	/* the build's end asks again */
-		busy = false;
-	}
-	errno = error;
 }
 
 /* Records. */
@@ -122,22 +124,20 @@ static void tell(bool all, note_fn *note, const struct drv_answer *answer)
 {
 	int error = errno;
 
-	/* A signal's handler that looks at files while this thread notes something. */
+	/* A signal's handler that looks at files while this thread is in here. */
 	if (busy) {
 		if (mine)
 			mine->unsure = "signal";
 		return;
 	}
-	busy = true;
-	cmn_mutex_lock(&lock);
+	lock_records();
 	if (mine && !all)
 		note(mine, answer);
 	for (struct drv_observation *one = observations; one && (all || !mine); one = one->next) {
 		if (all || !one->in_call)
 			note(one, answer);
 	}
-	cmn_mutex_unlock(&lock);
-	busy = false;
+	unlock_records();
 	errno = error;
 }
 
@@ -245,6 +245,7 @@ static bool matters(const struct drv_answer *opened)
 
 void drv_note_look(int directory, const char *path, int error, struct stat *info, int fd)
 {
+	CMN_NOT_CANCELLED;
 	int saved = errno;
 	char spelled[PATH_MAX];
 	struct drv_answer answer = {
@@ -342,6 +343,7 @@ static bool names_matter(const char *path)
 
 void drv_note_listing(const char *path)
 {
+	CMN_NOT_CANCELLED;
 	int saved = errno;
 	char listed[PATH_MAX];
 	struct cc_manifest_names names = { 0 };
@@ -379,6 +381,28 @@ static void note_unsure(struct drv_observation *observation, const struct drv_an
 void drv_note_unsure(const char *reason)
 {
 	tell(false, note_unsure, &(struct drv_answer){ .reason = reason });
+}
+
+/* false: some calls could not be hooked, or went past the hooks until now; all builds that go on are told. */
+static bool update_hooks(const struct drv_libraries_query *query)
+{
+	bool complete;
+
+	busy = true;
+	complete = drv_hooked_objects_update(query);
+	busy = false;
+	if (!complete)
+		tell(true, note_unsure, &(struct drv_answer){ .reason = "observer-blind" });
+	return complete;
+}
+
+void drv_note_loading(void)
+{
+	int error = errno;
+
+	if (atomic_load(&going_on) && !busy)
+		(void)update_hooks(NULL);	/* they are told */
+	errno = error;
 }
 
 static void note_linker(struct drv_observation *observation, const struct drv_answer *answer)
@@ -589,10 +613,10 @@ static bool is_given_up(const struct drv_driver *driver)
 	const struct tried *one;
 	bool given_up;
 
-	cmn_mutex_lock(&lock);
+	lock_records();
 	one = tried_of(driver);
 	given_up = one && !one->known && one->refused >= MAX_REFUSED;
-	cmn_mutex_unlock(&lock);
+	unlock_records();
 	return given_up;
 }
 
@@ -600,13 +624,13 @@ static void note_outcome(const struct drv_driver *driver, enum cmn_status status
 {
 	struct tried *one;
 
-	cmn_mutex_lock(&lock);
+	lock_records();
 	one = tried_of(driver);
 	if (one && status == CMN_OK)
 		one->known = true;
 	else if (one && status == CMN_MISS)
 		one->refused++;
-	cmn_mutex_unlock(&lock);
+	unlock_records();
 }
 
 /* One build. */
@@ -626,16 +650,16 @@ struct drv_observation *drv_observer_begin(const struct drv_observer_request *re
 		observation->unsure = "observer-stopped";
 		return observation;
 	}
-	if (!drv_hooked_objects_update(&request->libraries))
+	if (!update_hooks(&request->libraries))
 		observation->unsure = "observer-blind";
 	observation->driver = request->driver;
 	observation->in_call = request->driver->compiles_in_call && !request->goes_on;
 	observation->directory = cc_manifest_working_directory();
 	observation->listed = true;
-	cmn_mutex_lock(&lock);
+	lock_records();
 	observation->next = observations;
 	observations = observation;
-	cmn_mutex_unlock(&lock);
+	unlock_records();
 	if (!request->goes_on) {
 		observation->outer = mine;
 		mine = observation;
@@ -650,7 +674,7 @@ static bool leave(struct drv_observation *observation)
 	struct drv_observation **link = &observations;
 	bool found;
 
-	cmn_mutex_lock(&lock);
+	lock_records();
 	while (*link && *link != observation)
 		link = &(*link)->next;
 	found = *link != NULL;
@@ -658,7 +682,7 @@ static bool leave(struct drv_observation *observation)
 		*link = observation->next;
 		atomic_fetch_sub(&going_on, 1);
 	}
-	cmn_mutex_unlock(&lock);
+	unlock_records();
 	for (link = &mine; *link; link = &(*link)->outer) {
 		if (*link == observation) {
 			*link = observation->outer;
@@ -756,12 +780,12 @@ static void learn_settings(struct drv_observation *observation,
 {
 	bool learned = true;
 
-	cmn_mutex_lock(&lock);
+	lock_records();
 	for (const struct lookup *lookup = observation->lookups; lookup; lookup = lookup->hh.next) {
 		if (is_setting(observation, lookup, text))
 			learned = learn_setting(lookup) && learned;
 	}
-	cmn_mutex_unlock(&lock);
+	unlock_records();
 	if (!learned)
 		drv_observation_be_unsure(observation, "no-memory");
 }
@@ -790,7 +814,7 @@ void drv_observer_cached_as(const struct drv_observation *observation, char ret[
 	ret[0] = '\0';
 	if (!observation || !observation->driver || !observation->driver->own_cache)
 		return;
-	cmn_mutex_lock(&lock);
+	lock_records();
 	for (const struct lookup *lookup = observation->lookups; lookup; lookup = lookup->hh.next) {
 		bool its = lookup->by_driver || drv_matches(observation->driver->cached_alone, lookup->path, 0);
 
@@ -801,7 +825,7 @@ void drv_observer_cached_as(const struct drv_observation *observation, char ret[
 			(void)snprintf(ret, DRV_CACHED_AS_SIZE, "%s", at + 1);	/* cut before what lies in it */
 		}
 	}
-	cmn_mutex_unlock(&lock);
+	unlock_records();
 	if (several)
 		ret[0] = '\0';
 }
@@ -821,7 +845,7 @@ enum cmn_status drv_observer_end(struct drv_observation *observation,
 	    (observation->tool && !drv_tools_hold(observation->tool)))
 		drv_observation_be_unsure(observation, "other-process");
 	/* What came with this build, and could not be hooked then. */
-	if (observation->listed && !drv_hooked_objects_update(NULL))
+	if (observation->listed && !update_hooks(NULL))
 		drv_observation_be_unsure(observation, "observer-blind");
 	if (text->failed && observation->unwritten)
 		drv_observation_be_unsure(observation, "file-unwritten");

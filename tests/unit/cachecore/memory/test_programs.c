@@ -444,6 +444,50 @@ static unsigned int users_of(const char *key, const char *kernel)
 	return users;
 }
 
+/* As a driver's does whose application builds the same in a callback, which fails at first. */
+static enum cachecore_status build_in_build(void *ctx, struct cachecore_build_output *ret)
+{
+	struct build_result *alone = ctx;
+	struct script script = { .failures = 1, .failure = CMN_ERR_DRIVER, .message = "inner" };
+	const struct api_request request = { .build = build_script, .ctx = &script };
+	struct cc_build_taken taken;
+
+	for (int i = 0; i < 2; i++) {
+		enum cmn_status status = alone ? api_build_result(alone, &request, &taken) :
+						 get_or_build("outer", &script, &taken);
+
+		CU_ASSERT_EQUAL(status, i ? CMN_OK : CMN_ERR_DRIVER);
+		CU_ASSERT_EQUAL(taken.way, CC_WAY_BUILD);
+		if (status == CMN_OK)
+			value_release(taken.value);
+		else
+			free(taken.error_message);
+	}
+	ret->value = value_new();
+	return CACHECORE_OK;
+}
+
+TEST(build_waits_for_no_build_that_its_thread_began)
+{
+	const struct api_request request = { .build = build_in_build };
+	struct api_request with_result = request;
+	struct build_result *result = cc_build_result_new(&counted, sizeof(*result));
+	struct cc_build_taken taken;
+
+	(void)alarm(20);
+	CU_ASSERT_EQUAL(api_build_program(programs, key_of("outer"), request.build, NULL, false, &taken), CMN_OK);
+	value_release(taken.value);
+	CU_ASSERT_EQUAL(users_of("outer", NULL), 0);
+	CU_ASSERT_EQUAL(use("outer", 1), CC_WAY_FOUND);
+	CU_ASSERT_PTR_NOT_NULL_FATAL(result);
+	with_result.ctx = result;
+	CU_ASSERT_EQUAL(api_build_result(result, &with_result, &taken), CMN_OK);
+	value_release(taken.value);
+	CU_ASSERT_EQUAL(cc_build_result_state(result), BUILD_SUCCEEDED);
+	cc_build_result_unref(result);
+	(void)alarm(0);
+}
+
 /*
  * Starts a builder and a waiter of one key, each with its own script, and
  * lets the builder go only when the waiter has found its BuildResult.

@@ -24,6 +24,16 @@ WRAPPED(void *, calloc, (size_t count, size_t size))
 	return no_memory ? NULL : __real_calloc(count, size);
 }
 
+static struct ocl_object urgent;
+static atomic_bool is_held;	/* by a thread that runs only while others sleep */
+
+WRAPPED(int, nanosleep, (const struct timespec *time, struct timespec *left))
+{
+	if (atomic_exchange(&is_held, false))
+		ocl_object_unlock(&urgent);
+	return __real_nanosleep(time, left);
+}
+
 static unsigned int destroyed;
 
 static void destroy(struct ocl_object *object)
@@ -138,6 +148,18 @@ TEST(one_thread_at_a_time_has_an_object)
 	for (int i = 0; i < THREADS; i++)
 		CU_ASSERT_EQUAL(pthread_join(threads[i], NULL), 0);
 	CU_ASSERT_EQUAL(shared.sum, THREADS * ROUNDS);
+}
+
+/* As one of the lowest priority does beside one of the highest, which may yield for as long as it likes. */
+TEST(a_thread_that_waits_lets_every_other_run)
+{
+	ocl_object_init(&urgent, handle_of(4), destroy);
+	ocl_object_lock(&urgent);
+	atomic_store(&is_held, true);
+	(void)alarm(20);
+	ocl_object_lock(&urgent);
+	(void)alarm(0);
+	ocl_object_unlock(&urgent);
 }
 
 static unsigned int waiting;	/* guarded by the layer's lock */

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* device: what is refused, what a library is told by, and a cache that is off or busy. */
 #include "layers/shared/api/desc.h"
+
+#include <stdatomic.h>
+
 #include "tests/support/unit.h"
 #include "tests/support/wrap.h"
 
@@ -205,3 +208,60 @@ TEST(what_a_batch_has_no_memory_for_is_asked_for_again)
 	CU_ASSERT_EQUAL(ckcache_device_load(desc, &storage, &size, NULL), CKCACHE_MISS);
 	CU_ASSERT_EQUAL(storage_calls, 1);
 }
+
+/* gcc 12's runtime leaves its allocator locked in a child of a process with threads. */
+#ifndef __SANITIZE_ADDRESS__
+#define CHILDREN 60
+
+static atomic_bool loading;
+
+/* Gives nothing. */
+static enum ckcache_status give_none(void *ctx, size_t count, size_t id_size, const uint8_t *ids,
+				     ckcache_give_fn *give, void *batch)
+{
+	(void)ctx;
+	(void)count;
+	(void)id_size;
+	(void)ids;
+	(void)give;
+	(void)batch;
+	return CKCACHE_OK;
+}
+
+static const struct ckcache_storage empty = {
+	.struct_size = sizeof(empty), .load = load_nothing, .load_batch = give_none,
+};
+
+static void *load_all_the_time(void *ctx)
+{
+	while (atomic_load(&loading)) {
+		if (ckcache_desc_load_batch(&empty, 1, &desc) != CKCACHE_OK)
+			return NULL;
+	}
+	return ctx;
+}
+
+/* Which may have the description, and is not in the child. */
+TEST(a_child_waits_for_no_thread_of_its_parent)
+{
+	pthread_t thread;
+	size_t size = 0;
+	void *done;
+
+	CU_ASSERT_EQUAL_FATAL(make(NULL, "hash", NULL), CKCACHE_OK);
+	atomic_store(&loading, true);
+	CU_ASSERT_EQUAL_FATAL(pthread_create(&thread, NULL, load_all_the_time, &loading), 0);
+	for (int i = 0; i < CHILDREN; i++) {
+		pid_t child = fork();
+
+		if (child == 0) {
+			(void)alarm(20);
+			_exit(ckcache_device_load(desc, &empty, &size, NULL) == CKCACHE_MISS ? 0 : 1);
+		}
+		CU_ASSERT_TRUE_FATAL(unit_ended_well(child));
+	}
+	atomic_store(&loading, false);
+	CU_ASSERT_EQUAL(pthread_join(thread, &done), 0);
+	CU_ASSERT_PTR_EQUAL(done, &loading);
+}
+#endif

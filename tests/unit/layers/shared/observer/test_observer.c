@@ -574,10 +574,13 @@ WRAPPED(void *, calloc, (size_t count, size_t size))
 
 /* What an observation costs: sleeps, reads of files, pages made writable, and looks through the library's slots. */
 static struct { atomic_int sleeps, reads, pages, looks; } cost;
+static atomic_bool cancels;	/* the thread that sleeps */
 
 WRAPPED(int, nanosleep, (const struct timespec *time, struct timespec *left))
 {
 	cost.sleeps++;
+	if (atomic_load(&cancels))
+		(void)pthread_cancel(pthread_self());
 	return __real_nanosleep(time, left);
 }
 
@@ -593,6 +596,28 @@ WRAPPED(int, mprotect, (void *start, size_t len, int protection))
 	return __real_mprotect(start, len, protection);
 }
 
+static bool binds_late;
+
+/* As another thread does that had called the function before the object was hooked, and now comes to know where it is. */
+static void bind_late(const struct drv_loaded *object, const struct drv_slot_function *functions, size_t count)
+{
+	size_t at = 0;
+
+	while (at < count && strcmp(functions[at].name, "access") != 0)
+		at++;
+	for (unsigned int i = 0; i < object->header_count; i++) {
+		const ElfW(Phdr) *header = &object->headers[i];
+		void **slot = (void **)(object->base + header->p_vaddr);
+
+		if (header->p_type != PT_LOAD || !(header->p_flags & PF_W))
+			continue;
+		for (size_t j = 0; j < header->p_memsz / sizeof(*slot); j++) {
+			if (slot[j] == functions[at].hook)
+				slot[j] = functions[at].genuine;
+		}
+	}
+}
+
 WRAPPED(enum cmn_status, drv_slots_hook,
 	(const struct drv_loaded *object, const struct drv_loaded *c_library,
 	 const struct drv_slot_function *functions, size_t count))
@@ -600,6 +625,8 @@ WRAPPED(enum cmn_status, drv_slots_hook,
 	int pages = cost.pages;
 	enum cmn_status status = __real_drv_slots_hook(object, c_library, functions, count);
 
+	if (binds_late)
+		bind_late(object, functions, count);
 	cost.looks += drv_loaded_contains(object, (const void *)observed) ? 1 : 0;
 	/* The slots of calls, and of data; each may go past the end of a page. */
 	CU_ASSERT(cost.pages - pages <= 4);
@@ -728,6 +755,118 @@ TEST(a_look_within_a_note_is_told)
 	observed("open", "absent.h");
 	CU_ASSERT_PTR_NULL(looked_for_meanwhile);
 	EXPECT_UNKNOWN(end_with(observation, NULL, false), "signal");
+}
+
+static void *open_in_thread(void *data)
+{
+	observed("open", data);
+	return NULL;
+}
+
+/* While the note waits until a change of the file would be seen: the thread ends at its next call that may. */
+TEST(what_a_cancelled_thread_looked_for_counts)
+{
+	struct drv_observation *observation = begin(false);
+	char path[] = "there.h";
+	pthread_t thread;
+
+	unit_write(path, "text");
+	atomic_store(&cancels, true);
+	CU_ASSERT_EQUAL_FATAL(pthread_create(&thread, NULL, open_in_thread, path), 0);
+	CU_ASSERT_EQUAL(pthread_join(thread, NULL), 0);
+	atomic_store(&cancels, false);
+	EXPECT_DEPENDS(end_with(observation, NULL, false), CC_DEPENDENCY_FILE, path);
+}
+
+static atomic_int locks;	/* as many are taken until a signal comes, whose handler looks for something; 0: none does */
+
+WRAPPED(int, pthread_mutex_lock, (pthread_mutex_t *mutex))
+{
+	int error = __real_pthread_mutex_lock(mutex);
+
+	if (atomic_load(&locks) && atomic_fetch_sub(&locks, 1) == 1)
+		observed("stat", "handled.h");
+	return error;
+}
+
+/* Within a build, and as one begins and ends within it. */
+TEST(a_signals_handler_waits_for_no_lock_of_its_thread)
+{
+	bool came = true;
+
+	unit_write("there.h", "text");
+	for (int i = 1; came; i++) {
+		struct drv_observation *outer = begin(false);
+
+		(void)alarm(20);
+		atomic_store(&locks, i);
+		if (watch("open", "there.h") != CMN_OK)
+			CU_ASSERT_STRING_EQUAL(reason, "signal");
+		came = !atomic_exchange(&locks, 0);
+		CU_ASSERT(came || i > 5);
+		if (end_with(outer, NULL, false) != CMN_OK)
+			CU_ASSERT_STRING_EQUAL(reason, "signal");
+		(void)alarm(0);
+	}
+}
+
+static void *load_slowly(void *data)
+{
+	(void)data;
+	return dlopen(OBSERVED_SLOW, RTLD_NOW | RTLD_LOCAL);
+}
+
+/* Its pages are the dynamic linker's to write, and to protect. */
+TEST(what_is_being_loaded_is_left_alone)
+{
+	struct drv_observation *observation;
+	int (*look)(const char *path);
+	pthread_t thread;
+	void *library;
+	int fd;
+
+	CU_ASSERT_EQUAL(watch("stat", "absent.h"), CMN_OK);
+	CU_ASSERT_EQUAL_FATAL(mkfifo("gate", 0600), 0);
+	CU_ASSERT_EQUAL_FATAL(pthread_create(&thread, NULL, load_slowly, NULL), 0);
+	fd = open("gate", O_WRONLY | O_CLOEXEC);
+	CU_ASSERT_FATAL(fd >= 0);
+	observation = begin(false);
+	CU_ASSERT_EQUAL(close(fd), 0);
+	CU_ASSERT_EQUAL(pthread_join(thread, &library), 0);
+	CU_ASSERT_PTR_NOT_NULL_FATAL(library);
+	EXPECT_UNKNOWN(end_with(observation, NULL, false), "observer-blind");
+	look = (int (*)(const char *))dlsym(library, "slow_look");
+	CU_ASSERT_PTR_NOT_NULL_FATAL(look);
+	observation = begin(false);
+	CU_ASSERT_FALSE(look("absent.h"));
+	EXPECT_DEPENDS(end_with(observation, NULL, false), CC_DEPENDENCY_ABSENT, "absent.h");
+	(void)dlclose(library);
+}
+
+/* Where calls are bound when they are first made. */
+TEST(a_call_that_is_bound_after_it_was_hooked_is_told)
+{
+	struct drv_observation *observation;
+	observed_fn before = observed;
+	char command[8192];
+	void *library;
+
+	if (!strstr(library_path, "lazy"))
+		return;
+	(void)snprintf(command, sizeof(command), "cp '%s' bound.so", library_path);
+	CU_ASSERT_EQUAL_FATAL(system(command), 0);
+	CU_ASSERT_EQUAL(watch("stat", "absent.h"), CMN_OK);
+	library = dlopen("./bound.so", RTLD_LAZY | RTLD_LOCAL);
+	CU_ASSERT_PTR_NOT_NULL_FATAL(library);
+	observed = (observed_fn)dlsym(library, "observed_do");
+	binds_late = true;
+	observation = begin(false);
+	binds_late = false;
+	observed("access", "missed.h");
+	EXPECT_UNKNOWN(end_with(observation, NULL, false), "observer-blind");
+	EXPECT_DEPENDS(watch("access", "absent.h"), CC_DEPENDENCY_ABSENT, "absent.h");
+	observed = before;
+	(void)dlclose(library);
 }
 
 static atomic_bool looking;
