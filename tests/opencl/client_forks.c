@@ -12,7 +12,7 @@
 
 #include "tests/opencl/client.h"
 
-enum { PATIENCE_S = 10 };	/* a process that hangs is killed, and the scenario fails */
+enum { PATIENCE_S = 60 };	/* a process that hangs is killed, and the scenario fails */
 
 static bool is_right(struct client *client, cl_program program, const char *options)
 {

@@ -12,8 +12,8 @@
 #include "tests/support/unit.h"
 
 #define NS_PER_S UINT64_C(1000000000)
-/* Where a process should take 0.3 s longer: the machine may be loaded. */
-#define LONGER (4 * NS_PER_S)
+/* Where a process should take 0.3 s longer: the machine may be loaded, or stop for a while. */
+#define LONGER (30 * NS_PER_S)
 
 /* A process that has the lock of a file or directory of the cache, and is stopped. */
 static pid_t hold(const char *name)
