@@ -218,18 +218,19 @@ class Unnoticed(tiers.RedisCase):
         self.server.process.send_signal(signal.SIGSTOP)
         self.addCleanup(self.server.process.send_signal, signal.SIGCONT)
         write_only = self.remote + " write-only=true"
-        took = {}
-        for name, host, how in (("without", self.host("a", None), ""),
-                                ("exit", self.writer("b", write_only), ""),
-                                ("_exit", self.writer("c", write_only), "leave"),
-                                ("without, _exit", self.host("d", None), "leave")):
-            with tiers.Stopwatch() as watch:
-                self.run_client(host, 0, 5, how)
-            took[name] = watch.took
-        print("an end right after a store:", ", ".join("%s %.3f s" % item
-                                                       for item in took.items()), flush=True)
-        self.assertLess(took["exit"] - took["without"], 3)
-        self.assertLess(took["_exit"] - took["without"], 3)
+        # A busy machine may stop one for seconds, but not each time.
+        for attempt in "abcde":
+            took = {}
+            for name, host, how in (("without", self.host(attempt + "1", None), ""),
+                                    ("exit", self.writer(attempt + "2", write_only), ""),
+                                    ("_exit", self.writer(attempt + "3", write_only), "leave")):
+                with tiers.Stopwatch() as watch:
+                    self.run_client(host, 0, 5, how)
+                took[name] = watch.took
+            print("an end right after a store:", ", ".join("%s %.3f s" % item for item in took.items()), flush=True)
+            if max(took.values()) - took["without"] < 3:
+                return
+        self.fail(took)
 
     def test_signals_do_not_reach_what_is_started(self):
         """Of the terminal: it has a session of its own. What the application ignores, it does not."""
