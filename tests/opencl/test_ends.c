@@ -117,7 +117,7 @@ TEST(a_program_that_closes_everything_keeps_its_files)
 	 * process.md). On a loaded machine that happens once in some 30 runs; without the look, nearly always.
 	 */
 	driver_setenv("LD_PRELOAD", "");	/* its files are open at the end */
-	for (int i = 0; i < 3; i++) {
+	for (int i = 0; i < 6; i++) {
 		outcome = GOOD_CLIENT(LAYERED, "close-all");
 		if (strstr(outcome.output, "damaged 0\n"))
 			break;

@@ -34,7 +34,7 @@ class Unnoticed(tiers.RedisCase):
     def state(self, host, first, count, **extra):
         """What a process has at its end: {kind: [values]}; of libraries each once."""
         made = {}
-        for line in self.run_client(host, first, count, "report", **extra).splitlines():
+        for line in self.run_client(host, first, count, "report", **hosts.patience(), **extra).splitlines():
             kind, _, value = line.partition(" ")
             made.setdefault(kind, []).append(value.replace(host.home, "HOME"))
         made["library"] = sorted(set(made["library"]))
@@ -202,7 +202,7 @@ class Unnoticed(tiers.RedisCase):
         self.assertGreaterEqual(one.builds(), COUNT)
         one.use(0, COUNT)  # what the child had not stored at its end
         one.uploaded()
-        self.assertEqual(self.run_client(two, 0, COUNT, "fork"), "")
+        self.assertEqual(self.run_client(two, 0, COUNT, "fork", **hosts.patience()), "")
         self.assertEqual(two.builds(), 0)
 
     def test_descriptors_that_are_closed(self):

@@ -25,9 +25,15 @@ class Server:
         self.settings = settings
         self.path = case.path("redis%d" % case.started)
         case.started += 1
-        self.port = port or self.free_port()
-        self.start()
         case.addCleanup(self.kill)
+        for attempt in range(3):
+            self.port = port or self.free_port()
+            try:
+                self.start()
+                break
+            except RuntimeError:
+                if attempt == 2:	# until then another process may have taken the port
+                    raise
 
     @staticmethod
     def free_port():
