@@ -166,13 +166,13 @@ static bool there(const char *path)
 	return lstat(path, &info) == 0;
 }
 
-/* Clocks that a test sets: the time, 0: the machine's; and the days by which that of the day is ahead. */
-static uint64_t monotonic;
+/* Clocks that a test sets: the time, 0: the machine's; and the days by which that of the day is ahead. It begins at noon. */
+static uint64_t monotonic, to_noon;
 static int64_t days_ahead;
 uint64_t test_clock(clockid_t id)
 {
 	if (id == CLOCK_REALTIME)
-		return machine_clock(id) + (uint64_t)days_ahead * NS_PER_DAY;
+		return machine_clock(id) + to_noon + (uint64_t)days_ahead * NS_PER_DAY;
 	return id == CLOCK_MONOTONIC && monotonic ? monotonic : machine_clock(id);
 }
 
@@ -202,6 +202,7 @@ BEFORE_EACH
 	has_no_locks = false;
 	monotonic = 0;
 	days_ahead = 0;
+	to_noon = NS_PER_DAY - (machine_clock(CLOCK_REALTIME) + NS_PER_DAY / 2) % NS_PER_DAY;
 	bench.store = NULL;
 }
 
