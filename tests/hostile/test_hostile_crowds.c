@@ -29,27 +29,20 @@ static unsigned int crowd(void)
 	return text ? (unsigned int)atoi(text) : 5000;
 }
 
-static int compare(const void *a, const void *b)
-{
-	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-
-	return x < y ? -1 : x > y;
-}
-
-/* The median of some hits. */
+/* The fastest of some hits, which other work on the machine makes no slower. */
 static uint64_t time_of_hit(struct hostile *hostile)
 {
-	static uint64_t times[HITS];
+	uint64_t fastest = UINT64_MAX;
 
 	for (size_t i = 0; i < HITS; i++) {
 		uint64_t begin = cmn_clock_monotonic();
 
 		if (strcmp(hostile_get(hostile), HOSTILE_IMAGE) != 0)
 			CU_FAIL("no hit");
-		times[i] = cmn_clock_monotonic() - begin;
+		begin = cmn_clock_monotonic() - begin;
+		fastest = begin < fastest ? begin : fastest;
 	}
-	qsort(times, HITS, sizeof(times[0]), compare);
-	return times[HITS / 2];
+	return fastest;
 }
 
 /* Fills a directory below the root with as many things of a form of names. */

@@ -312,7 +312,7 @@ static bool begins_call(const char *name)
 	(void)fflush(stdout);	/* else the child prints it again */
 	pid = fork();
 	if (pid == 0) {
-		(void)alarm(10);	/* cannot fail */
+		(void)alarm(60);	/* cannot fail */
 		return true;
 	}
 	if (pid < 0 || waitpid(pid, &status, 0) != pid)

@@ -12,7 +12,7 @@
 
 #include "tests/opencl/client.h"
 
-enum { PATIENCE_S = 10 };	/* a process that hangs is killed, and the scenario fails */
+enum { PATIENCE_S = 60 };	/* a process that hangs is killed, and the scenario fails */
 
 static bool is_right(struct client *client, cl_program program, const char *options)
 {
@@ -223,7 +223,7 @@ SCENARIO(fork_called_back)
 	printf("release %d\n", clReleaseProgram(program));
 }
 
-static char *const sleeper[] = { (char *)"sleep", (char *)"60", NULL };
+static char *const sleeper[] = { (char *)"sleep", (char *)"900", NULL };
 
 /* A child that lives on, made in one of the ways that there are. */
 static pid_t make_child(const char *way)

@@ -147,7 +147,7 @@ static void two_contexts(struct diff *diff)
 static void wait_for_notice(struct diff *diff, const char *name, struct client_notice *notice,
 			    cl_program expected)
 {
-	client_notice_wait(notice, 1, 10);
+	client_notice_wait(notice, 1, 60);
 	(void)pthread_mutex_lock(&notice->lock);	/* a default mutex does not fail */
 	diff_say(diff, name, "calls %d %s %d", notice->calls,
 		 notice->program == expected ? "P" : "other", notice->status);

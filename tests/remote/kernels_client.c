@@ -106,7 +106,7 @@ static void report(void)
 	char line[1024];
 
 	/* One that starts another ends at once, and a wait without __WALL does not see it. */
-	for (int i = 0; child == 0 && i < 200; i++) {
+	for (int i = 0; child == 0 && i < 3000; i++) {
 		(void)usleep(10000);
 		child = waitpid(-1, NULL, WNOHANG | __WALL);
 	}

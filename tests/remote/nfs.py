@@ -117,7 +117,7 @@ class Nfs(hosts.Case):
                         not any(node.noted() for node in nodes))
         left = sum(len(node.noted()) for node in nodes)
         for node in nodes:
-            self.wait_until("what is pushed", lambda node=node: self.pushed(node), 10)
+            self.wait_until("what is pushed", lambda node=node: self.pushed(node))
         return left
 
     def pushed(self, node):

@@ -114,8 +114,8 @@ class RedisTier(tiers.RedisCase):
     def test_remote_hits_are_counted(self):
         self.fill(0, 4)
         two = self.reader("two", CKCACHE_TRACE=self.path("trace"))
-        two.use(100, 1)  # the helper has started then
-        two.use(0, 6)
+        two.use(100, 1, **hosts.patience())  # the helper has started then
+        two.use(0, 6, **hosts.patience())
         self.check_counts(two, 4, 3, 0)
         two.use(0, 6)
         self.check_counts(two, 4, 3, 6)
@@ -151,7 +151,7 @@ class RedisTier(tiers.RedisCase):
         self.assertEqual(self.server.values(), {})
         self.fill(0, 3)
         before = one.builds()
-        one.use(0, 3)
+        one.use(0, 3, **hosts.patience())
         self.assertEqual(one.builds(), before)
 
     def test_attributes_reach_the_helper(self):

@@ -34,7 +34,7 @@ class Unnoticed(tiers.RedisCase):
     def state(self, host, first, count, **extra):
         """What a process has at its end: {kind: [values]}; of libraries each once."""
         made = {}
-        for line in self.run_client(host, first, count, "report", **extra).splitlines():
+        for line in self.run_client(host, first, count, "report", **hosts.patience(), **extra).splitlines():
             kind, _, value = line.partition(" ")
             made.setdefault(kind, []).append(value.replace(host.home, "HOME"))
         made["library"] = sorted(set(made["library"]))
@@ -202,7 +202,7 @@ class Unnoticed(tiers.RedisCase):
         self.assertGreaterEqual(one.builds(), COUNT)
         one.use(0, COUNT)  # what the child had not stored at its end
         one.uploaded()
-        self.assertEqual(self.run_client(two, 0, COUNT, "fork"), "")
+        self.assertEqual(self.run_client(two, 0, COUNT, "fork", **hosts.patience()), "")
         self.assertEqual(two.builds(), 0)
 
     def test_descriptors_that_are_closed(self):
@@ -218,18 +218,19 @@ class Unnoticed(tiers.RedisCase):
         self.server.process.send_signal(signal.SIGSTOP)
         self.addCleanup(self.server.process.send_signal, signal.SIGCONT)
         write_only = self.remote + " write-only=true"
-        took = {}
-        for name, host, how in (("without", self.host("a", None), ""),
-                                ("exit", self.writer("b", write_only), ""),
-                                ("_exit", self.writer("c", write_only), "leave"),
-                                ("without, _exit", self.host("d", None), "leave")):
-            with tiers.Stopwatch() as watch:
-                self.run_client(host, 0, 5, how)
-            took[name] = watch.took
-        print("an end right after a store:", ", ".join("%s %.3f s" % item
-                                                       for item in took.items()), flush=True)
-        self.assertLess(took["exit"] - took["without"], 3)
-        self.assertLess(took["_exit"] - took["without"], 3)
+        # A busy machine may stop one for seconds, but not each time.
+        for attempt in "abcde":
+            took = {}
+            for name, host, how in (("without", self.host(attempt + "1", None), ""),
+                                    ("exit", self.writer(attempt + "2", write_only), ""),
+                                    ("_exit", self.writer(attempt + "3", write_only), "leave")):
+                with tiers.Stopwatch() as watch:
+                    self.run_client(host, 0, 5, how)
+                took[name] = watch.took
+            print("an end right after a store:", ", ".join("%s %.3f s" % item for item in took.items()), flush=True)
+            if max(took.values()) - took["without"] < 3:
+                return
+        self.fail(took)
 
     def test_signals_do_not_reach_what_is_started(self):
         """Of the terminal: it has a session of its own. What the application ignores, it does not."""

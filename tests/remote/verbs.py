@@ -90,10 +90,11 @@ class Verbs(hosts.Case):
                         (mark, part, findings))
 
     def closed_port(self):
-        """Of an address where nobody listens."""
-        with socket.socket() as one:
-            one.bind(("127.0.0.1", 0))
-            return one.getsockname()[1]
+        """Of an address where nobody listens, as long as the test runs."""
+        one = socket.socket()
+        self.addCleanup(one.close)
+        one.bind(("127.0.0.1", 0))
+        return one.getsockname()[1]
 
 
 class Shown(Verbs):
@@ -101,7 +102,7 @@ class Shown(Verbs):
         one, two = self.host("one", self.remote), self.host("two", self.remote)
         one.use(0, 5)
         one.uploaded()
-        two.use(0, 5)
+        two.use(0, 5, **hosts.patience())
         stats = self.json(two, "stats")
         self.assertEqual((stats["hits_remote"], stats["misses"]), (5, 0))
         self.assertEqual((stats["remote"], stats["remote_problem"], stats["uploads_waiting"]),
@@ -109,7 +110,8 @@ class Shown(Verbs):
         self.assertIn("hits in the remote tier               5   100.0 %",
                       self.good(two, "stats").stdout)
         two.forget()
-        ran = self.good(two, "run", "--summary", "--", hosts.built("bin", "kernels_client"), "0", "6")
+        ran = self.good(two, "run", "--summary", "--", hosts.built("bin", "kernels_client"), "0", "6",
+                        **hosts.patience())
         self.assertIn("5 hits (0 memory, 0 disk, 5 remote), 1 misses", ran.stderr)
         ran = self.good(two, "run", "--summary", "--", hosts.built("bin", "kernels_client"), "0", "6")
         self.assertIn("6 hits (0 memory, 6 disk), 0 misses", ran.stderr)
@@ -147,7 +149,7 @@ class Shown(Verbs):
         one, two = self.signed_pair()
         one.use(0, 4)
         one.uploaded()
-        two.use(0, 5)
+        two.use(0, 5, **hosts.patience())
         page = self.good(two, "report", "-").stdout
         self.assertRegex(page, r"id=hits-remote>(<[^>]*>)*4(<[^>]*>)*</span> from the remote tier")
         self.assertRegex(page, r"id=rate>80.0 %")
@@ -181,14 +183,14 @@ class Explained(Verbs):
 
     def refused(self):
         """Uses both programs where their entries are refused; why, of the first."""
-        self.two.use(0, 2)
+        self.two.use(0, 2, **hosts.patience())
         self.assertEqual(self.two.builds(), 2)
         causes = self.causes(self.two)["program_0"]
         self.assertEqual(causes[0][0], "remote-refused")
         return causes[0][1]
 
     def test_whose_entry_it_is(self):
-        self.two.use(0, 2)
+        self.two.use(0, 2, **hosts.patience())
         self.assertEqual(self.two.builds(), 0)
         entries = [entry["entry"] for entry in self.json(self.two, "list")]
         causes = self.causes(self.two, entries[0])
@@ -198,7 +200,7 @@ class Explained(Verbs):
         self.assertEqual(self.causes(self.two, "--all"), {})
 
     def test_an_entry_that_is_gone_was_one(self):
-        self.two.use(0, 2)
+        self.two.use(0, 2, **hosts.patience())
         self.good(self.two, "clear")
         self.two.use(0, 2, CKCACHE_REMOTE=None)
         self.assertEqual([kind for kind, _ in self.causes(self.two)["program_0"]], ["cleared"])
@@ -392,7 +394,7 @@ class PushAndPull(Verbs):
 
     def test_a_look_up_finds_what_was_pushed(self):
         self.pushed()
-        self.two.use(0, 5)
+        self.two.use(0, 5, **hosts.patience())
         self.assertEqual(self.two.builds(), 0)
 
     def test_lists_of_one_key_add_up(self):
@@ -581,7 +583,7 @@ class Prune(Verbs):
         self.assertNotIn("unknown", str(self.findings(self.one, codes=(0,))[1]))
         self.one.use(0, 1)
         self.one.uploaded()
-        self.two.use(0, 1)
+        self.two.use(0, 1, **hosts.patience())
         self.assertEqual(self.two.builds(), 0)
 
     def test_what_processes_left_behind(self):
@@ -650,27 +652,14 @@ class Prune(Verbs):
 @unittest.skipUnless(REDIS, "no redis-server")
 class Redis(Verbs):
     def server(self, *options):
-        port = self.closed_port()
-        folder = self.path("redis")
-        os.mkdir(folder)
-        server = subprocess.Popen([REDIS, "--port", str(port), "--bind", "127.0.0.1", "--save", "",
-                                   "--dir", folder, *options], stdin=subprocess.DEVNULL,
-                                  stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        self.addCleanup(server.wait)
-        self.addCleanup(server.kill)
-        self.wait_until("redis", lambda: self.answers(port))
-        return port
-
-    @staticmethod
-    def answers(port):
-        with socket.socket() as one:
-            return one.connect_ex(("127.0.0.1", port)) == 0
+        self.started = 0
+        return tiers.Redis(self, *options).port
 
     def test_whose_entry_it_is(self):
         one, two = self.signed_pair("redis://127.0.0.1:%d" % self.server())
         one.use(0, 1)
         one.uploaded()
-        two.use(0, 1)
+        two.use(0, 1, **hosts.patience())
         self.assertEqual(two.builds(), 0)
         entry = self.json(two, "list")[0]["entry"]
         self.assertEqual(list(self.causes(two, entry).values()),

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * wrong_clock: preloaded, it puts the clock of the day forward by WRONG_CLOCK_S
- * seconds (back where that is negative). Other clocks go right.
+ * seconds (back where that is negative). Other clocks go right; but with STOPPED_CLOCK
+ * that for durations stands still, and who waits has patience without end.
  */
 #include <dlfcn.h>
 #include <stdlib.h>
@@ -19,5 +20,7 @@ int clock_gettime(clockid_t clock, struct timespec *ret)
 	result = real(clock, ret);
 	if (result == 0 && clock == CLOCK_REALTIME && offset)
 		ret->tv_sec += strtol(offset, NULL, 10);
+	if (result == 0 && clock == CLOCK_MONOTONIC && getenv("STOPPED_CLOCK"))
+		*ret = (struct timespec){ .tv_sec = 1000 };
 	return result;
 }

@@ -53,8 +53,8 @@ def run(build, work, api, more):
 
 def wait_for_upload(work):
     """Of the helper that the client left behind."""
-    for _ in range(200):
-        if any(files for _, _, files in os.walk(work + "/shared")):
+    for _ in range(3000):
+        if any("." not in name for _, _, names in os.walk(work + "/shared") for name in names):
             return
         subprocess.run(["sleep", "0.1"], check=True)
 

@@ -96,13 +96,31 @@ unsigned int stub_changed(const char *property)
 	return stub_says("STUB_CHANGED", property);
 }
 
+static int count_compilations(void)
+{
+	char room[4096], line[512], wanted[64];
+	const char *path = file_path("STUB_COUNTS", "stub_counts", room);
+	FILE *file = path ? stub_unseen_fopen(path, "re") : NULL;
+	int count = 0;
+
+	(void)snprintf(wanted, sizeof(wanted), "%scompile\n", stub_event_prefix);
+	while (file && fgets(line, sizeof(line), file))
+		count += strcmp(line, wanted) == 0;
+	if (file)
+		(void)fclose(file);	/* only read */
+	return count;
+}
+
 void stub_delay(void)
 {
 	long ms = stub_number("STUB_DELAY_MS", 0);
 	struct timespec left = { ms / 1000, ms % 1000 * 1000000 };
+	const int others = stub_number("STUB_MEET", 0);
 
 	while (ms && nanosleep(&left, &left) != 0)
 		;	/* a signal came */
+	while (others && count_compilations() < others)
+		(void)usleep(10000);
 }
 
 void stub_set_variable(const char *name)

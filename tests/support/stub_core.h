@@ -34,7 +34,7 @@ int stub_number(const char *name, int usual);
 bool stub_is_among_first(const char *name, atomic_int *count);
 /* STUB_CHANGED: whether it names this property of a device or driver, which is another than usual then. */
 unsigned int stub_changed(const char *property);
-/* STUB_DELAY_MS: takes so long. */
+/* STUB_DELAY_MS: takes so long. STUB_MEET: and until so many compilations have been counted, in all processes. */
 void stub_delay(void);
 /* Where the setting is NAME=VALUE, sets that variable of the process, the first time. */
 void stub_set_variable(const char *name);

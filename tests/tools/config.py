@@ -358,7 +358,7 @@ class Together(Case):
         self.give(FILE)
         names = ["disable", "read_only", "observe"]
         running = [subprocess.Popen([CKCACHE, "config", "set", name, "1", "--program", "p%d" % i],
-                                    env=self.environment(), cwd=self.work)
+                                    env=self.environment(tool_case.clock(STOPPED_CLOCK="1")), cwd=self.work)
                    for name in names for i in range(3)]
         self.assertEqual([one.wait(60) for one in running], [0] * len(running))
         for i in range(3):

@@ -447,7 +447,7 @@ class Hostile(Recipes):
 
     def expect_second(self):
         """The next time other recipes of it have their turn; then none is left, and none is tried."""
-        for _ in range(12):
+        for _ in range(60):	# on a busy machine few have it each time
             packs, _ = self.ben.build("--timeout", "1", "--budget", "2", code=None)
             if packs["a"]["quarantined"] == 9:
                 break

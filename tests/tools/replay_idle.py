@@ -80,7 +80,7 @@ class IdleMachine(Replayed):
         return json.loads(out), err.decode()
 
     def until(self, what, why):
-        for _ in range(12000):
+        for _ in range(100000):
             found = what()
             if found:
                 return found

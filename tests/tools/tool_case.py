@@ -21,6 +21,12 @@ def closed_pipe():
     return writer
 
 
+def clock(**variables):
+    """What puts a command's clock wrong (wrong_clock.c), by these variables."""
+    library = os.path.join(os.path.dirname(sys.argv[1]), "..", "lib", "libwrong_clock.so")
+    return {"LD_PRELOAD": library, "ASAN_OPTIONS": "verify_asan_link_order=0:detect_leaks=0", **variables}
+
+
 class Folder(unittest.TestCase):
     """Files are named from the directory, or by their paths."""
     maxDiff = None

@@ -16,6 +16,7 @@ import unittest
 import caches
 import machine
 import report_samples as samples
+import tool_case
 
 FILL_CACHE, CLIENT = None, None
 DAY = 86400 * 10 ** 9
@@ -77,9 +78,7 @@ class Entries(Case):
         self.prune([], "--older-than", "0d")
 
     def test_a_wrong_clock_removes_nothing_more(self):
-        library = os.path.join(os.path.dirname(sys.argv[1]), "..", "lib", "libwrong_clock.so")
-        ahead = {"LD_PRELOAD": library, "WRONG_CLOCK_S": str(200 * 86400),
-                 "ASAN_OPTIONS": "verify_asan_link_order=0:detect_leaks=0"}
+        ahead = tool_case.clock(WRONG_CLOCK_S=str(200 * 86400))
         self.run_tool("prune", extra=ahead)
         self.run_tool("prune", "--older-than", "10d", extra=ahead)
         self.assertEqual(self.sources(), list(range(10)))
@@ -215,7 +214,8 @@ class Entries(Case):
 
     def test_together(self):
         """Of two that prune, or compress and prune, none complains, and each entry goes once."""
-        running = [self.start(*arguments, stdout=subprocess.PIPE, stderr=subprocess.PIPE) for arguments in (
+        running = [self.start(*arguments, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                              extra=tool_case.clock(STOPPED_CLOCK="1")) for arguments in (
             ("prune", "--older-than", "5d", "--json"), ("prune", "--older-than", "5d", "--json"),
             ("recompress", "9"), ("recompress", "none"))]
         outputs = [process.communicate(timeout=machine.PATIENCE) for process in running]

@@ -13,7 +13,8 @@
  * If the number is missing or damaged, who stores in a bounded root counts as long as
  * there is time; a root that it cannot count in that time counts as full
  * (cc_account_find). If a process is killed between changing files and correcting the
- * number, the number is too high until "ckcache prune" or "verify" counts.
+ * number, or waits in vain for the root's lock then, the number is too high until
+ * "ckcache prune" or "verify" counts.
  * Thread-safe, also between processes.
  */
 #ifndef CACHECORE_DISK_SPACE_ACCOUNT_H

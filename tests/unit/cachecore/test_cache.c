@@ -15,14 +15,16 @@
 #include "tests/support/unit.h"
 #include "tests/support/wrap.h"
 
-/* Put forward by a test, beyond what the machine's say. */
+/* Put forward by a test, beyond what the machine's say; or, stopped not 0, that for durations beyond it. */
 static struct {
-	uint64_t waited_ns, worked_ns;
+	uint64_t waited_ns, worked_ns, stopped;
 	long children_s;
 } ahead;
 
 uint64_t test_clock(clockid_t id)
 {
+	if (id == CLOCK_MONOTONIC && ahead.stopped)
+		return ahead.stopped + ahead.waited_ns;
 	return machine_clock(id) + (id == CLOCK_MONOTONIC ? ahead.waited_ns :
 				    id == CLOCK_PROCESS_CPUTIME_ID ? ahead.worked_ns : 0);
 }
@@ -600,12 +602,17 @@ TEST(nobody_waits_for_a_worker_of_replay)
 /* In seconds, of a build during which clocks went on by so much. */
 static uint64_t seconds_of_build(uint64_t waited, uint64_t worked, long by_children)
 {
-	struct cc_build_start start = cc_cache_start_build(cache);
+	struct cc_build_start start;
+	uint64_t took;
 
+	ahead.stopped = machine_clock(CLOCK_MONOTONIC);
+	start = cc_cache_start_build(cache);
 	ahead.waited_ns += SECONDS(waited);
 	ahead.worked_ns += SECONDS(worked);
 	ahead.children_s += by_children;
-	return cc_cache_build_ns(cache, &start) / SECONDS(1);
+	took = cc_cache_build_ns(cache, &start);
+	ahead.stopped = 0;
+	return took / SECONDS(1);
 }
 
 TEST(an_application_waits_for_a_build_and_a_worker_works_for_it)

@@ -46,15 +46,15 @@ WRAPPED(int, nanosleep, (const struct timespec *pause, struct timespec *rest))
 
 /* Of a helper that will never answer the time is over as soon as it has heard the request. */
 static atomic_bool is_silent, has_heard;
-/* Of one that answers, what is late is waited for all the same. */
+/* One that answers may take its time on a busy machine; where it is late already, this is set. */
 static atomic_bool is_patient;
 /* So much longer a wait takes. */
 static atomic_uint_least64_t still_ns;
 WRAPPED(int, ppoll, (struct pollfd *fds, nfds_t count, const struct timespec *timeout, const sigset_t *mask))
 {
-	const struct timespec shorter = { 0, 1000000 }, longer = { 10, 0 };
+	const struct timespec shorter = { 0, 1000000 }, longer = { 60, 0 };
 	bool silent = atomic_load(&is_silent), is_over = !timeout->tv_sec && !timeout->tv_nsec;
-	bool shortens = silent && !is_over, lengthens = !silent && is_over && atomic_load(&is_patient);
+	bool shortens = silent && !is_over, lengthens = !silent && (!is_over || atomic_load(&is_patient));
 	int ready;
 
 	do {

@@ -136,12 +136,13 @@ static void open_bench(unsigned int entries)
 	}
 }
 
-/* The bound that leaves entries so much, where the rest takes what it does or a quarter. */
+/* The bound that leaves entries so much, where the rest takes what it does, or a quarter up to 2 MiB. */
 static uint64_t bound_for(uint64_t bytes)
 {
-	uint64_t bound = bytes + cc_overhead_bytes(bench.root_fd);
+	uint64_t others = cc_overhead_bytes(bench.root_fd), least = UINT64_C(2) << 20;
 
-	return bound > bytes * 4 / 3 ? bound : bytes * 4 / 3;
+	least = bytes / 3 < least ? bytes / 3 : least;
+	return bytes + (others > least ? others : least);
 }
 
 /* The path of a name in the entry's directory, from unit_dir. */
@@ -165,13 +166,13 @@ static bool there(const char *path)
 	return lstat(path, &info) == 0;
 }
 
-/* Clocks that a test sets: the time, 0: the machine's; and the days by which that of the day is ahead. */
-static uint64_t monotonic;
+/* Clocks that a test sets: the time, 0: the machine's; and the days by which that of the day is ahead. It begins at noon. */
+static uint64_t monotonic, to_noon;
 static int64_t days_ahead;
 uint64_t test_clock(clockid_t id)
 {
 	if (id == CLOCK_REALTIME)
-		return machine_clock(id) + (uint64_t)days_ahead * NS_PER_DAY;
+		return machine_clock(id) + to_noon + (uint64_t)days_ahead * NS_PER_DAY;
 	return id == CLOCK_MONOTONIC && monotonic ? monotonic : machine_clock(id);
 }
 
@@ -201,6 +202,7 @@ BEFORE_EACH
 	has_no_locks = false;
 	monotonic = 0;
 	days_ahead = 0;
+	to_noon = NS_PER_DAY - (machine_clock(CLOCK_REALTIME) + NS_PER_DAY / 2) % NS_PER_DAY;
 	bench.store = NULL;
 }
 
@@ -545,17 +547,21 @@ TEST(a_count_never_lowers_the_account_below_what_is_there)
 {
 	struct cc_account_mark mark;
 	uint64_t total = 0, there;
+	int fd;
 
 	open_bench(3);
 	there = bench.each * 3;
+	/* Its inode stays in use: within one tick of the clock, another file of that number would be the same. */
+	fd = open("root/" CC_ACCOUNT_NAME, O_RDONLY | O_CLOEXEC);
 	cc_account_mark(bench.root_fd, &mark);
-	CU_ASSERT_TRUE(mark.known && mark.total == there);
+	CU_ASSERT_TRUE(fd >= 0 && mark.known && mark.total == there);
 	/* One removed before it was counted, another stored behind the count's back. */
 	CU_ASSERT_EQUAL(cc_account_add(bench.root_fd, -(int64_t)bench.each, 0), CMN_OK);
 	CU_ASSERT_EQUAL(cc_account_add(bench.root_fd, (int64_t)bench.each, 0), CMN_OK);
 	CU_ASSERT_EQUAL(cc_account_correct(bench.root_fd, &mark, bench.each * 2, false, 0, &total),
 			CMN_OK);
 	CU_ASSERT_EQUAL(total, there);
+	(void)close(fd);
 	/* Nobody was at it. */
 	CU_ASSERT_EQUAL(cc_number_file_write(bench.root_fd, CC_ACCOUNT_NAME, there + 1000), CMN_OK);
 	cc_account_mark(bench.root_fd, &mark);
@@ -582,9 +588,10 @@ TEST(who_waits_for_a_directory_has_reserved_nothing)
 	fd = open_entry_dir(1);
 	CU_ASSERT_EQUAL(cc_entry_dir_lock(fd, 0), CMN_OK);
 	CU_ASSERT_EQUAL(cc_number_file_read(bench.root_fd, CC_ACCOUNT_NAME, &before), CMN_OK);
+	/* Its patience never ends. */
+	monotonic = machine_clock(CLOCK_MONOTONIC);
 	CU_ASSERT_EQUAL_FATAL(pthread_create(&thread, NULL, add_in_thread, &bench), 0);
-	/* Not as long as it has patience. */
-	for (uint64_t until = cmn_clock_deadline(UINT64_C(200000000)); cmn_clock_monotonic() < until;) {
+	for (int i = 0; i < 40; i++) {
 		CU_ASSERT_EQUAL(usleep(5000), 0);
 		CU_ASSERT_EQUAL(cc_number_file_read(bench.root_fd, CC_ACCOUNT_NAME, &after), CMN_OK);
 		CU_ASSERT_EQUAL(after, before);
@@ -704,7 +711,8 @@ TEST(the_bound_holds_for_stores_of_many_sizes)
 /* Of a directory that has more names than are listed, as without chance: what was used lately stays. */
 TEST(what_is_used_survives_what_is_not)
 {
-	enum { ENTRIES = 600, USED = 100, NEW = 300 };
+	/* At the end half of them are used: once in some thousand runs all that an eviction looks at is. */
+	enum { ENTRIES = 600, USED = 100, NEW = 200 };
 	uint64_t now = cmn_clock_realtime();
 	unsigned int used = 0, unused = 0, gone;
 
@@ -726,12 +734,13 @@ TEST(what_is_used_survives_what_is_not)
 TEST(two_processes_that_store_stay_within_the_bound)
 {
 	int status, running = 2;
-	enum cmn_status stored;
 	uint64_t account = 0;
 	pid_t children[2];
 
 	open_bench(2);
 	bench.config.max_size = bound_for(bench.each * 20);
+	/* Neither's patience ends: each waits for the other one's locks, however busy the machine is. */
+	monotonic = machine_clock(CLOCK_MONOTONIC);
 	for (unsigned int c = 0; c < 2; c++) {
 		children[c] = fork();
 		CU_ASSERT_TRUE_FATAL(children[c] >= 0);
@@ -740,9 +749,7 @@ TEST(two_processes_that_store_stay_within_the_bound)
 		status = 0;
 		for (unsigned int i = 0; i < 150; i++) {
 			bench.image = 500 + i * 37 % 9000;
-			/* Each waits for the other one's locks, on a busy machine perhaps in vain. */
-			stored = put(1000 * (c + 1) + i);
-			status |= stored != CMN_OK && stored != CMN_BUSY;
+			status |= put(1000 * (c + 1) + i) != CMN_OK;
 		}
 		_exit(status);
 	}

@@ -648,10 +648,12 @@ TEST(a_builds_own_files_cost_nothing)
 		EXPECT_COUNT(end_with(observation, NULL, false), 0);
 		CU_ASSERT_EQUAL(unlink("own-and-new"), 0);
 	}
-	/* Not so what was there, or is another build's dependency. */
-	unit_write("there.h", "text");
-	cost.sleeps = cost.reads = 0;
-	CU_ASSERT_EQUAL(watch("open", "there.h"), CMN_OK);
+	/* Not so what was there, or is another build's dependency, where it is new: a busy machine may come late. */
+	for (int i = 0; i < 100 && !cost.sleeps; i++) {
+		unit_write("there.h", "text");
+		cost.reads = 0;
+		CU_ASSERT_EQUAL(watch("open", "there.h"), CMN_OK);
+	}
 	CU_ASSERT(cost.sleeps > 0 && cost.reads > 0);
 }
 
