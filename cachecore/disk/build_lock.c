@@ -9,7 +9,6 @@
 #include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
-#include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -25,18 +24,13 @@
 #include "common/clock.h"
 #include "common/file.h"
 #include "common/hash.h"
-#include "common/listing.h"
 #include "common/mutex.h"
+#include "common/worker.h"
 
 /* A process has one root, or two while it changes; who wants more builds without a lock. */
 #define MAX_FILES 8
 #define FIRST_PAUSE_NS 1000000
 #define LAST_PAUSE_NS 10000000
-/* A compiler that works uses processor time in each of these looks, even on a busy machine. */
-#define LOOK_NS UINT64_C(100000000)
-#define QUIET_NS UINT64_C(900000000)
-/* A driver starts a compiler driver, that a shell or a linker, and that another one. */
-#define MAX_GENERATIONS 4
 
 /* Nobody uses it if it has no users. Guarded by lock, all of it. */
 struct lock_file {
@@ -49,13 +43,8 @@ struct lock_file {
 	struct cc_build_lock *held;
 };
 
-struct owner {
-	pid_t process;			/* 0: that cannot be told */
-	pid_t thread;			/* of this process; 0: another's */
-};
-
 struct cc_build_lock {
-	struct owner owner;		/* who took it; in a child it is the parent's */
+	struct cmn_worker owner;		/* who took it; in a child it is the parent's */
 	struct lock_file *file;
 	off_t at;			/* the next byte is locked, too, while its owner waits for another machine */
 	bool waits;			/* so it does; guarded by lock */
@@ -194,7 +183,7 @@ static const struct cc_build_lock *find_held(const struct cc_build_lock *lock)
 enum attempt { TAKEN, LATER, ANOTHERS, IN_VAIN };
 
 /* *ret_owner: whose it is; *ret_waits: it is to be waited for though it does nothing. */
-static enum attempt attempt(struct cc_build_lock *lock, struct owner *ret_owner, bool *ret_waits)
+static enum attempt attempt(struct cc_build_lock *lock, struct cmn_worker *ret_owner, bool *ret_waits)
 {
 	struct flock range = { .l_type = F_WRLCK };
 	const struct cc_build_lock *held;
@@ -217,7 +206,7 @@ static enum attempt attempt(struct cc_build_lock *lock, struct owner *ret_owner,
 	if (how == TAKEN)
 		LL_PREPEND(lock->file->held, lock);
 	if (how == ANOTHERS && !held && set(lock, false, F_GETLK, &range) == 0 && range.l_type != F_UNLCK) {
-		*ret_owner = (struct owner){ .process = range.l_pid > 0 ? range.l_pid : 0 };
+		*ret_owner = (struct cmn_worker){ .process = range.l_pid > 0 ? range.l_pid : 0 };
 		range.l_type = F_WRLCK;
 		*ret_waits = set(lock, true, F_GETLK, &range) == 0 && range.l_type != F_UNLCK;
 	}
@@ -225,141 +214,31 @@ static enum attempt attempt(struct cc_build_lock *lock, struct owner *ret_owner,
 	return how;
 }
 
-/* Who has the lock that is waited for, and what it was seen to do. */
-struct watch {
-	struct owner owner;
-	uint64_t ticks;			/* of processor time, its children's too */
-	uint64_t changed, next;		/* monotonic: when they last rose, and when to look again */
-};
-
-/* What /proc shows of a process, as far as it fits. */
-__attribute__((format(printf, 3, 4)))
-static bool read_proc(char *text, size_t size, const char *format, ...)
-{
-	char path[64];
-	ssize_t len = -1;
-	va_list args;
-	int fd;
-
-	va_start(args, format);
-	(void)vsnprintf(path, sizeof(path), format, args);	/* it fits */
-	va_end(args);
-	fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
-	if (fd >= 0) {
-		len = read(fd, text, size - 1);
-		(void)close(fd);	/* read only */
-	}
-	text[len > 0 ? len : 0] = '\0';
-	return len > 0;
-}
-
-/* proc(5): the name is in brackets and may hold anything; fields count from one, the state is the third. */
-static bool read_stat(const struct owner *owner, char *ret_state, uint64_t *ret_ticks)
-{
-	char text[1024], *at = NULL;
-
-	if (owner->thread ? read_proc(text, sizeof(text), "/proc/%d/task/%d/stat", (int)owner->process, (int)owner->thread) :
-			    read_proc(text, sizeof(text), "/proc/%d/stat", (int)owner->process))
-		at = strrchr(text, ')');
-	if (!at || strlen(at) < 4)
-		return false;
-	*ret_state = at[2];
-	*ret_ticks = 0;
-	at += 3;
-	for (int field = 4; field <= 17; field++) {
-		uint64_t value = strtoull(at, &at, 10);	/* some that are not looked at may be negative */
-
-		/* In user and in kernel mode, and that of children that have ended. */
-		*ret_ticks += field >= 14 ? value : 0;
-	}
-	return true;
-}
-
-/* true: it, or a child, is seen to run, or it is not seen at all. Who is stopped does not wait for children. */
-static bool add_ticks(const struct owner *owner, int generation, uint64_t *ticks)
-{
-	char path[32], children[1024], state, *at, *end;
-	const struct dirent64 *thread;
-	struct cmn_listing listing = { 0 };
-	uint64_t own;
-	bool runs;
-
-	/* Who waits for its parent does not work for it. */
-	if ((owner->process == getpid() && !owner->thread) || !read_stat(owner, &state, &own))
-		return generation == 0;
-	*ticks += own;
-	runs = state == 'R';
-	(void)snprintf(path, sizeof(path), "/proc/%d/task", (int)owner->process);	/* it fits */
-	if (runs || state == 'T' || state == 't' || generation == MAX_GENERATIONS ||
-	    !cmn_listing_open(&listing, AT_FDCWD, path))
-		return runs;
-	while ((thread = cmn_listing_next(&listing))) {
-		if ((owner->thread && strtol(thread->d_name, NULL, 10) != owner->thread) ||
-		    !read_proc(children, sizeof(children), "/proc/%d/task/%.16s/children", (int)owner->process,
-			       thread->d_name))
-			continue;
-		for (at = children; strtol(at, &end, 10) > 0; at = end) {
-			const struct owner child = { .process = (pid_t)strtol(at, NULL, 10) };
-
-			runs |= add_ticks(&child, generation + 1, ticks);
-		}
-	}
-	cmn_listing_close(&listing);
-	return runs;
-}
-
-static bool is_stopped(const struct owner *owner)
-{
-	uint64_t ticks;
-	char state;
-
-	return read_stat(owner, &state, &ticks) && (state == 'T' || state == 't');
-}
-
-/* It is stopped, frozen, or at something that may take for ever; or it may wait for this process. */
-static bool is_idle(struct watch *watch, const struct owner *owner, bool waits, uint64_t now)
-{
-	bool same = owner->process == watch->owner.process && owner->thread == watch->owner.thread;
-	uint64_t ticks = 0;
-
-	if ((parent && owner->process == parent) ||
-	    (owner->thread && tgkill(owner->process, owner->thread, 0) < 0 && errno == ESRCH))
-		return true;
-	if (now < watch->next && same)
-		return false;
-	watch->next = now + LOOK_NS;
-	if (owner->process == 0 || add_ticks(owner, 0, &ticks) || !same || ticks != watch->ticks ||
-	    (waits && !is_stopped(owner)))
-		watch->changed = now;
-	watch->owner = *owner;
-	watch->ticks = ticks;
-	return now - watch->changed >= QUIET_NS;
-}
-
 /* Its lock ended with it, and no result. */
-static bool is_dead(const struct owner *owner)
+static bool is_dead(const struct cmn_worker *owner)
 {
 	uint64_t ticks;
 	char state;
 
 	return owner->process && !owner->thread &&
 	       ((kill(owner->process, 0) < 0 && errno == ESRCH) ||
-		(read_stat(owner, &state, &ticks) && (state == 'Z' || state == 'X')));
+		(cmn_worker_stat(owner, &state, &ticks) && (state == 'Z' || state == 'X')));
 }
 
 static enum cc_build_turn wait_for_turn(struct cc_build_lock *lock, uint64_t deadline)
 {
 	struct timespec pause = { 0, FIRST_PAUSE_NS };
-	struct watch watch = { 0 };
+	struct cmn_watch watch = { 0 };
 	bool waited = false, waits = false;
-	struct owner owner = { 0 };
+	struct cmn_worker owner = { 0 };
 	enum attempt how;
 
 	while ((how = attempt(lock, &owner, &waits)) == LATER || how == ANOTHERS) {
 		uint64_t now = cmn_clock_monotonic();
 
 		waited |= how == ANOTHERS;
-		if (now >= deadline || (how == ANOTHERS && is_idle(&watch, &owner, waits, now)))
+		if (now >= deadline || (how == ANOTHERS && ((parent && owner.process == parent) ||
+							    cmn_watch_is_idle(&watch, &owner, waits, now))))
 			return CC_BUILD_ALONE;
 		if ((uint64_t)pause.tv_nsec > deadline - now)
 			pause.tv_nsec = (long)(deadline - now);
@@ -401,7 +280,7 @@ enum cc_build_turn cc_build_lock_take(const char *root, struct cmn_view key, uin
 		(void)close(root_fd);	/* a directory: nothing to be lost */
 	}
 	if (lock->file) {
-		lock->owner = (struct owner){ getpid(), gettid() };
+		lock->owner = (struct cmn_worker){ getpid(), gettid() };
 		lock->at = place_of(key);
 		turn = wait_for_turn(lock, deadline);
 	}

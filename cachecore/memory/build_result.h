@@ -18,6 +18,7 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <sys/types.h>
 
 #include "common/status.h"
 
@@ -53,7 +54,7 @@ struct build_result {
 	const struct cc_value_ops *ops;
 	atomic_uint refs;
 	_Atomic(enum build_state) state;
-	_Atomic(pthread_t) builder;	/* while IN_PROGRESS, from soon after its beginning; else 0 */
+	_Atomic(pid_t) builder;		/* its thread while IN_PROGRESS, from soon after its beginning; else 0 */
 	_Atomic(void *) value;		/* constant once SUCCEEDED; one reference is this result's */
 	size_t size;			/* constant once SUCCEEDED or FAILED; an error's is its message's */
 	bool transient;			/* not to stay in the map; constant once SUCCEEDED */
@@ -110,8 +111,9 @@ static inline void *cc_build_result_take(struct build_result *result)
  * another thread's, or takes what is there. Who claims it ends it by one of the
  * other two, as cc_programs_publish and cc_programs_fail. The caller holds a
  * reference and no lock. NULL is claimed: there is nobody to share it with.
- * CC_WAY_BUILD with CMN_BUSY: this thread builds it already, and builds it within
- * that once more, for itself: it claimed nothing.
+ * CC_WAY_BUILD with CMN_BUSY: this thread builds it already, or who does gets on with
+ * nothing (common/worker.h) and may wait for what this thread holds. It builds for itself: it
+ * claimed nothing.
  */
 CMN_CHECKED enum cc_way cc_build_result_claim(struct build_result *result,
 					      struct cc_build_taken *ret);

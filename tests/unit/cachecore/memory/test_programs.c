@@ -8,9 +8,11 @@
 
 #include <malloc.h>
 #include <sched.h>
+#include <semaphore.h>
 #include <stdatomic.h>
 
 #include "cachecore/memory/programs_internal.h"
+#include "common/clock.h"
 #include "tests/support/fast_kernel.h"
 #include "tests/support/no_memory.h"
 #include "tests/support/unit.h"
@@ -485,6 +487,56 @@ TEST(build_waits_for_no_build_that_its_thread_began)
 	value_release(taken.value);
 	CU_ASSERT_EQUAL(cc_build_result_state(result), BUILD_SUCCEEDED);
 	cc_build_result_unref(result);
+	(void)alarm(0);
+}
+
+struct slow_build {
+	struct build_result *result;
+	sem_t claimed, goes_on;
+	bool works;	/* for longer than who does nothing is waited for */
+};
+
+static void *build_slowly(void *arg)
+{
+	struct slow_build *slow = arg;
+	struct cc_build_taken taken;
+
+	CU_ASSERT_EQUAL(cc_build_result_claim(slow->result, &taken), CC_WAY_BUILD);
+	(void)sem_post(&slow->claimed);
+	if (slow->works) {
+		for (uint64_t until = cmn_clock_processor() + UINT64_C(1500000000); cmn_clock_processor() < until;)
+			;
+	} else {
+		(void)sem_wait(&slow->goes_on);
+	}
+	cc_build_result_publish(slow->result, value_new(), 1, false);
+	return NULL;
+}
+
+/* As who holds what a callback of that build's driver waits for; but who compiles is waited for. */
+TEST(who_builds_and_does_nothing_is_not_waited_for)
+{
+	struct cc_build_taken taken;
+	pthread_t thread;
+
+	(void)alarm(60);
+	for (int works = 0; works < 2; works++) {
+		struct slow_build slow = { .result = cc_build_result_new(&counted, sizeof(struct build_result)), .works = works };
+
+		CU_ASSERT_PTR_NOT_NULL_FATAL(slow.result);
+		CU_ASSERT_EQUAL(sem_init(&slow.claimed, 0, 0) + sem_init(&slow.goes_on, 0, 0), 0);
+		CU_ASSERT_EQUAL_FATAL(pthread_create(&thread, NULL, build_slowly, &slow), 0);
+		(void)sem_wait(&slow.claimed);
+		CU_ASSERT_EQUAL(cc_build_result_claim(slow.result, &taken), works ? CC_WAY_WAITED : CC_WAY_BUILD);
+		CU_ASSERT_EQUAL(taken.status, works ? CMN_OK : CMN_BUSY);
+		if (works)
+			value_release(taken.value);
+		(void)sem_post(&slow.goes_on);
+		CU_ASSERT_EQUAL(pthread_join(thread, NULL), 0);
+		CU_ASSERT_EQUAL(cc_build_result_claim(slow.result, &taken), CC_WAY_FOUND);
+		value_release(taken.value);
+		cc_build_result_unref(slow.result);
+	}
 	(void)alarm(0);
 }
 
