@@ -608,6 +608,24 @@ static void damage(const char *path, off_t at, unsigned char bits)
 	(void)close(fd);
 }
 
+/* What the other tests rely on where they see none of these events. */
+TEST(the_stub_tells_what_no_driver_may_see)
+{
+	static const char load[] = "driver=0 file=native format=1 quiet";
+
+	module_run_plain(&plain, ONE, "STUB_CACHED=native");
+	module_run_plain(&plain, load, "");
+	CU_ASSERT_EQUAL(module_run_count(&plain, "load-native"), 1);
+	CU_ASSERT_EQUAL(module_run_count(&plain, "corrupt-native") + module_run_count(&plain, "foreign-native"), 0);
+	damage("native", 40, 1);
+	module_run_plain_any(&plain, load, "");
+	CU_ASSERT_EQUAL(module_run_count(&plain, "corrupt-native"), 1);
+	damage("native", 40, 1);
+	module_run_drivers(STUB2_DRIVER);
+	module_run_plain(&plain, load, "");
+	CU_ASSERT_EQUAL(module_run_count(&plain, "stub2 foreign-native"), 1);
+}
+
 /* Every seventh byte of both files, a bit each, and cuts: never a corrupt native, always the right answer. */
 TEST(no_damage_reaches_the_driver)
 {

@@ -133,17 +133,6 @@ ze_result_t ZE_APICALL stub_zeDriverGetProperties(ze_driver_handle_t handle,
 	return ZE_RESULT_SUCCESS;
 }
 
-ze_result_t ZE_APICALL stub_zeDriverGetIpcProperties(ze_driver_handle_t handle,
-						     ze_driver_ipc_properties_t *ret)
-{
-	if (!driver_is_good(handle, "zeDriverGetIpcProperties"))
-		return ZE_RESULT_ERROR_INVALID_NULL_HANDLE;
-	if (!ret)
-		return ZE_RESULT_ERROR_INVALID_NULL_POINTER;
-	ret->flags = 0;
-	return ZE_RESULT_SUCCESS;
-}
-
 ze_result_t ZE_APICALL
 stub_zeDriverGetExtensionProperties(ze_driver_handle_t handle, uint32_t *count,
 				    ze_driver_extension_properties_t *ret)
@@ -274,30 +263,6 @@ ze_result_t ZE_APICALL stub_zeDevicePciGetPropertiesExt(ze_device_handle_t handl
 	return ZE_RESULT_SUCCESS;
 }
 
-ze_result_t ZE_APICALL stub_zeDeviceGetComputeProperties(ze_device_handle_t handle,
-							 ze_device_compute_properties_t *ret)
-{
-	if (!stub_object_check(handle, STUB_DEVICE, "zeDeviceGetComputeProperties"))
-		return ZE_RESULT_ERROR_INVALID_NULL_HANDLE;
-	if (!ret)
-		return ZE_RESULT_ERROR_INVALID_NULL_POINTER;
-	*ret = (ze_device_compute_properties_t){
-		.stype = ret->stype,
-		.pNext = ret->pNext,
-		.maxTotalGroupSize = 256,
-		.maxGroupSizeX = 256,
-		.maxGroupSizeY = 256,
-		.maxGroupSizeZ = 256,
-		.maxGroupCountX = UINT32_MAX,
-		.maxGroupCountY = UINT32_MAX,
-		.maxGroupCountZ = UINT32_MAX,
-		.maxSharedLocalMemory = 65536,
-		.numSubGroupSizes = 1,
-		.subGroupSizes = { 16 },
-	};
-	return ZE_RESULT_SUCCESS;
-}
-
 ze_result_t ZE_APICALL stub_zeDeviceGetModuleProperties(ze_device_handle_t handle,
 							ze_device_module_properties_t *ret)
 {
@@ -321,10 +286,4 @@ ze_result_t ZE_APICALL stub_zeDeviceGetModuleProperties(ze_device_handle_t handl
 	(void)snprintf((char *)ret->nativeKernelSupported.id, sizeof(ret->nativeKernelSupported.id),
 		       "%s%s", stub_changed("native") ? "other" : "native", STUB_PRODUCT);
 	return ZE_RESULT_SUCCESS;
-}
-
-ze_result_t ZE_APICALL stub_zeDeviceGetStatus(ze_device_handle_t handle)
-{
-	return stub_object_check(handle, STUB_DEVICE, "zeDeviceGetStatus") ?
-		       ZE_RESULT_SUCCESS : ZE_RESULT_ERROR_INVALID_NULL_HANDLE;
 }
