@@ -177,7 +177,7 @@ static void try_file(const char *name, const struct field *fields, size_t count,
 	hostile_close(&hostile);
 }
 
-static void lengths_of_src(void)
+TEST(lengths_of_src)
 {
 	struct field fields[] = {
 		{ "key_len", 16, 8 },
@@ -198,7 +198,7 @@ static void lengths_of_src(void)
 	try_file("0.src", fields, sizeof(fields) / sizeof(fields[0]), seal_src);
 }
 
-static void lengths_of_bin(void)
+TEST(lengths_of_bin)
 {
 	static const struct field fields[] = {
 		{ "codec", 12, 4 },
@@ -211,7 +211,7 @@ static void lengths_of_bin(void)
 }
 
 /* Of recipes nothing is a hit: they are read, or they are not. */
-static void lengths_of_recipes(void)
+TEST(lengths_of_recipes)
 {
 	struct cc_recipe recipe;
 	struct cmn_buffer good;
@@ -295,7 +295,7 @@ static long memory_of_get(struct hostile *hostile, const char *what)
 	return grown;
 }
 
-static void bombs_end_where_they_said_they_would(void)
+TEST(bombs_end_where_they_said_they_would)
 {
 	const size_t long_len = (size_t)64 << 20;
 	char relative[CC_ENTRY_DIR_PATH_SIZE + CC_ENTRY_DIR_NAME_SIZE];
@@ -335,7 +335,7 @@ static void bombs_end_where_they_said_they_would(void)
 }
 
 /* As long as a file may be, but the first bytes are not those of one. */
-static void large_files_of_nothing_take_no_memory(void)
+TEST(large_files_of_nothing_take_no_memory)
 {
 	static const char *const names[] = { "0.src", "0.bin" };
 	static const off_t sizes[] = { (off_t)1 << 30, ((off_t)1 << 32) + CC_ENTRY_HEADER_SIZE };
@@ -355,17 +355,4 @@ static void large_files_of_nothing_take_no_memory(void)
 		hostile_expect_healed(&hostile, names[i / 2]);
 	}
 	hostile_close(&hostile);
-}
-
-int main(void)
-{
-	static const struct unit_test tests[] = {
-		UNIT_TEST(lengths_of_src),
-		UNIT_TEST(lengths_of_bin),
-		UNIT_TEST(lengths_of_recipes),
-		UNIT_TEST(bombs_end_where_they_said_they_would),
-		UNIT_TEST(large_files_of_nothing_take_no_memory),
-	};
-
-	return UNIT_MAIN("hostile lengths", tests);
 }

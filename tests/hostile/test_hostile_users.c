@@ -173,7 +173,7 @@ static void expect_used(uid_t user, const char *root)
 	CU_ASSERT_STRING_EQUAL(errors, "");
 }
 
-static void a_root_of_another_user_is_refused(void)
+TEST(a_root_of_another_user_is_refused)
 {
 	begin();
 	make("home", alice, 0755);
@@ -189,7 +189,7 @@ static void a_root_of_another_user_is_refused(void)
 }
 
 /* In a user namespace without a mapping all owners are the overflow id, and so is the user. */
-static void nobodys_root_is_anybodys_and_refused(void)
+TEST(nobodys_root_is_anybodys_and_refused)
 {
 	const char *roots[2];
 
@@ -219,7 +219,7 @@ static void nobodys_root_is_anybodys_and_refused(void)
 	CU_ASSERT_STRING_EQUAL(output, HIT);
 }
 
-static void a_root_that_others_may_write_to_is_refused(void)
+TEST(a_root_that_others_may_write_to_is_refused)
 {
 	static const mode_t modes[] = { 0770, 0777, 0707, 01777, 02770, 03777 };
 
@@ -236,7 +236,7 @@ static void a_root_that_others_may_write_to_is_refused(void)
 }
 
 /* The directory above is somebody's who may put something else in the root's place. */
-static void a_root_below_anothers_directory_is_only_ever_ones_own(void)
+TEST(a_root_below_anothers_directory_is_only_ever_ones_own)
 {
 	begin();
 	make("project", bob, 0777);
@@ -259,7 +259,7 @@ static void a_root_below_anothers_directory_is_only_ever_ones_own(void)
 	CU_ASSERT_STRING_EQUAL(output, HIT);
 }
 
-static void traps_in_a_directory_for_everybody_are_refused(void)
+TEST(traps_in_a_directory_for_everybody_are_refused)
 {
 	begin();
 	make("tmp", 0, 01777);
@@ -297,7 +297,7 @@ static void expect_tier(const char *tier, const char *expected)
 	CU_ASSERT_STRING_EQUAL(errors, "");
 }
 
-static void tiers_are_the_superusers_or_ones_own(void)
+TEST(tiers_are_the_superusers_or_ones_own)
 {
 	begin();
 	expect_used(0, at("tier"));
@@ -339,7 +339,7 @@ static void tiers_are_the_superusers_or_ones_own(void)
 }
 
 /* A file system image with a cache in it: no home, nothing that can be written. */
-static void a_seeded_image_is_hit_and_nothing_else(void)
+TEST(a_seeded_image_is_hit_and_nothing_else)
 {
 	const char *const homes[] = { "HOME=", NULL, NULL, NULL, NULL };
 	const char *variables[4];
@@ -375,7 +375,7 @@ static void a_seeded_image_is_hit_and_nothing_else(void)
 }
 
 /* As services' users have. */
-static void a_home_that_nobody_made_is_told(void)
+TEST(a_home_that_nobody_made_is_told)
 {
 	begin();
 	CU_ASSERT_EQUAL(run_program(alice, 0, at("client"),
@@ -386,7 +386,7 @@ static void a_home_that_nobody_made_is_told(void)
 }
 
 /* su and sudo that keep HOME. */
-static void the_superuser_leaves_a_users_home_alone(void)
+TEST(the_superuser_leaves_a_users_home_alone)
 {
 	const char *home;
 
@@ -426,7 +426,7 @@ static void the_superuser_leaves_a_users_home_alone(void)
 	}
 }
 
-static void a_set_user_id_program_has_no_cache_but_the_systems(void)
+TEST(a_set_user_id_program_has_no_cache_but_the_systems)
 {
 	const char *secret, *variable;
 
@@ -485,7 +485,7 @@ static void a_set_user_id_program_has_no_cache_but_the_systems(void)
 }
 
 /* As an administrator's chown leaves them. */
-static void files_of_others_in_ones_own_root_are_not_trusted(void)
+TEST(files_of_others_in_ones_own_root_are_not_trusted)
 {
 	static const char *const names[] = { "0.src", "0.bin" };
 
@@ -519,25 +519,11 @@ static uid_t nobody_from(uid_t user)
 
 int main(void)
 {
-	static const struct unit_test tests[] = {
-		UNIT_TEST(a_root_of_another_user_is_refused),
-		UNIT_TEST(nobodys_root_is_anybodys_and_refused),
-		UNIT_TEST(a_root_that_others_may_write_to_is_refused),
-		UNIT_TEST(a_root_below_anothers_directory_is_only_ever_ones_own),
-		UNIT_TEST(traps_in_a_directory_for_everybody_are_refused),
-		UNIT_TEST(tiers_are_the_superusers_or_ones_own),
-		UNIT_TEST(a_seeded_image_is_hit_and_nothing_else),
-		UNIT_TEST(a_home_that_nobody_made_is_told),
-		UNIT_TEST(the_superuser_leaves_a_users_home_alone),
-		UNIT_TEST(a_set_user_id_program_has_no_cache_but_the_systems),
-		UNIT_TEST(files_of_others_in_ones_own_root_are_not_trusted),
-	};
-
 	if (geteuid() != 0) {
 		(void)fprintf(stderr, "SKIPPED: only the superuser can be two users\n");
 		return SKIPPED;
 	}
 	alice = nobody_from(61001);
 	bob = nobody_from(alice + 1);
-	return UNIT_MAIN("hostile users", tests);
+	return unit_run(NULL);
 }
