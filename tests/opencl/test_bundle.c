@@ -82,8 +82,7 @@ TEST(an_imported_entry_is_a_hit)
 	CU_ASSERT_EQUAL(driver_stats().entries, entries);
 	SAME_AS(&reference, "vector");
 	CU_ASSERT_EQUAL(driver_counted("build-source"), built);
-	CU_ASSERT_EQUAL(driver_stats().hits_disk, 1);
-	CU_ASSERT_EQUAL(driver_stats().misses, 0);
+	EXPECT_STATS("hits_disk 1, misses 0");
 	TOOL_SAYS(0, " 0 damaged", "verify");
 }
 
