@@ -17,18 +17,7 @@
  * and verify, the file in the page cache; cold: the same by the clock with the
  * file's pages dropped.
  */
-#include <errno.h>
-#include <fcntl.h>
-#include <stdbool.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
-#include <sys/stat.h>
-#include <sys/wait.h>
-#include <time.h>
-#include <unistd.h>
 
 #include <libdeflate.h>
 #include <zlib.h>
@@ -40,14 +29,14 @@
 #include "common/clock.h"
 #include "common/file.h"
 #include "common/hash.h"
+#include "tests/bench/bench_run.h"
 
 #define MAX_ROUNDS 1001
 #define PATH_SIZE 4096
 
 static _Noreturn void fail(const char *what)
 {
-	fprintf(stderr, "bench_codec: %s: %s\n", what, strerror(errno));
-	exit(1);
+	bench_fail("%s: %s", what, strerror(errno));
 }
 
 /* Pages that nobody used before, as malloc gives for anything large. */
@@ -232,19 +221,6 @@ static void drop_pages(const struct stored *stored)
 	(void)close(fd);	/* read only */
 }
 
-static int compare(const void *a, const void *b)
-{
-	uint64_t left = *(const uint64_t *)a, right = *(const uint64_t *)b;
-
-	return left < right ? -1 : left > right;
-}
-
-static uint64_t median(uint64_t *values, size_t count)
-{
-	qsort(values, count, sizeof(*values), compare);
-	return values[count / 2];
-}
-
 static void write_stored(struct stored *stored, const char *dir, size_t number,
 			 struct cmn_view data)
 {
@@ -281,7 +257,7 @@ static uint64_t make_stored(struct stored *stored, const struct maker *maker, co
 	write_stored(stored, dir, (size_t)(maker - makers),
 		     maker->compress ? (struct cmn_view){ out, len } : payload);
 	(void)munmap(out, cap);
-	return median(ns, 3);
+	return bench_median(ns, 3);
 }
 
 struct series {
@@ -327,10 +303,10 @@ static void measure_payload(const char *name, struct cmn_view payload, const cha
 			       makers[i].name, makers[i].level,
 			       i ? decoders[j].name : raw_decoder.name, payload.len, len[i],
 			       (unsigned long long)compress_ns[i],
-			       (unsigned long long)median(s->read_ns, rounds),
-			       (unsigned long long)median(s->decode_ns, rounds),
-			       (unsigned long long)median(s->hit_ns, rounds),
-			       (unsigned long long)median(s->cold_ns, rounds));
+			       (unsigned long long)bench_median(s->read_ns, rounds),
+			       (unsigned long long)bench_median(s->decode_ns, rounds),
+			       (unsigned long long)bench_median(s->hit_ns, rounds),
+			       (unsigned long long)bench_median(s->cold_ns, rounds));
 		}
 		(void)unlink(stored[i].path);	/* the caller removes the directory */
 	}
