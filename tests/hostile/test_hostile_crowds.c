@@ -11,12 +11,6 @@
 #include "tests/hostile/hostile.h"
 #include "tests/support/unit.h"
 
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define SANITIZED true
-#else
-#define SANITIZED false
-#endif
-
 #define HITS 301
 /* Looking at every name would be hundreds of times as slow. */
 #define SLOWER_AT_MOST 10
@@ -86,7 +80,7 @@ static void expect_tool(struct hostile *hostile, const char *verb)
 	CU_ASSERT_EQUAL(hostile_tool(hostile, verb, NULL), 0);
 	hostile_time_limit(0, "");
 	CU_ASSERT_EQUAL(getrusage(RUSAGE_CHILDREN, &usage), 0);
-	HOSTILE_ASSERT(verb, SANITIZED || usage.ru_maxrss < TOOL_MEMORY_KIB);
+	HOSTILE_ASSERT(verb, UNIT_IS_SANITIZED || usage.ru_maxrss < TOOL_MEMORY_KIB);
 }
 
 /* With a crowd everything works as before; the crowd is foreign, and stays, or is not. */

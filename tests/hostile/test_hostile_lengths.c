@@ -14,12 +14,6 @@
 #include "tests/hostile/hostile.h"
 #include "tests/support/unit.h"
 
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define SANITIZED true
-#else
-#define SANITIZED false
-#endif
-
 #define SRC_HASH_AT (CC_SRC_HEADER_SIZE - CMN_HASH_SIZE)
 #define BIN_HASH_AT (CC_ENTRY_HEADER_SIZE - CMN_HASH_SIZE)
 #define BIN_PAYLOAD_HASH_AT (BIN_HASH_AT - CMN_HASH_SIZE)
@@ -313,17 +307,17 @@ TEST(bombs_end_where_they_said_they_would)
 	/* It goes on behind what it says. */
 	spill_compressed(&hostile, relative, cmn_buffer_view(&stream), stream.len + 1000);
 	grown = memory_of_get(&hostile, "a stream that is longer than it says");
-	CU_ASSERT_TRUE(SANITIZED || grown < 8 << 10);
+	CU_ASSERT_TRUE(UNIT_IS_SANITIZED || grown < 8 << 10);
 	hostile_expect_healed(&hostile, "a long stream");
 	/* It says what no stream of its length can become: nothing is allocated for it. */
 	spill_compressed(&hostile, relative, (struct cmn_view){ stream.data, 1000 }, UINT64_C(1) << 32);
 	grown = memory_of_get(&hostile, "a short stream that says it is long");
-	CU_ASSERT_TRUE(SANITIZED || grown < 8 << 10);
+	CU_ASSERT_TRUE(UNIT_IS_SANITIZED || grown < 8 << 10);
 	hostile_expect_healed(&hostile, "a short stream");
 	/* As long as it says, and no payload. */
 	spill_compressed(&hostile, relative, cmn_buffer_view(&stream), long_len);
 	grown = memory_of_get(&hostile, "a stream as long as it says");
-	CU_ASSERT_TRUE(SANITIZED || grown < (long)(long_len >> 10) + (16 << 10));
+	CU_ASSERT_TRUE(UNIT_IS_SANITIZED || grown < (long)(long_len >> 10) + (16 << 10));
 	hostile_expect_healed(&hostile, "a true stream");
 	/* More behind its end. */
 	cmn_buffer_append_u8(&stream, 0);
@@ -351,7 +345,7 @@ TEST(large_files_of_nothing_take_no_memory)
 			spill(&hostile, relative, "x", 1);
 		CU_ASSERT_EQUAL(truncate(hostile_path(&hostile, relative), sizes[i / 2]), 0);
 		grown = memory_of_get(&hostile, names[i / 2]);
-		CU_ASSERT_TRUE(SANITIZED || grown < 8 << 10);
+		CU_ASSERT_TRUE(UNIT_IS_SANITIZED || grown < 8 << 10);
 		hostile_expect_healed(&hostile, names[i / 2]);
 	}
 	hostile_close(&hostile);

@@ -16,12 +16,6 @@
 
 #define SKIPPED 77
 
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define SANITIZED true
-#else
-#define SANITIZED false
-#endif
-
 static uid_t alice, bob;	/* the user, and the other one */
 
 static char *format(const char *pattern, ...) __attribute__((format(printf, 1, 2)));
@@ -130,6 +124,14 @@ static int run_program(uid_t user, int flags, const char *program, const char *c
 
 #define LIST(...) (const char *const[]){ __VA_ARGS__, NULL }
 
+/* That program prints this, and ends well. */
+static void expect_output(const char *expected, uid_t user, int flags, const char *program,
+			  const char *const *variables, const char *const *arguments)
+{
+	CU_ASSERT_EQUAL(run_program(user, flags, program, variables, arguments), 0);
+	CU_ASSERT_STRING_EQUAL(output, expected);
+}
+
 #define BUILT "built right\nbuilt right\nbuilt right\n"
 #define HIT "disk right\ndisk right\ndisk right\n"
 
@@ -210,10 +212,8 @@ TEST(nobodys_root_is_anybodys_and_refused)
 		CU_ASSERT_STRING_EQUAL(errors, format("ckcache: no disk cache: cannot use %s: its owner is "
 						      "the id that stands for every user without a "
 						      "mapping here\n", roots[i]));
-		CU_ASSERT_EQUAL(run_program(alice, UNMAPPED, at("client"),
-					    LIST(format("CKCACHE_READ_ONLY_DIRS=%s", roots[i])),
-					    LIST("use")), 0);
-		CU_ASSERT_STRING_EQUAL(output, BUILT);
+		expect_output(BUILT, alice, UNMAPPED, at("client"), LIST(format("CKCACHE_READ_ONLY_DIRS=%s", roots[i])),
+			      LIST("use"));
 	}
 	use(alice, roots[0]);
 	CU_ASSERT_STRING_EQUAL(output, HIT);
@@ -378,9 +378,7 @@ TEST(a_seeded_image_is_hit_and_nothing_else)
 TEST(a_home_that_nobody_made_is_told)
 {
 	begin();
-	CU_ASSERT_EQUAL(run_program(alice, 0, at("client"),
-				    LIST("HOME=/nonexistent", "CKCACHE_LOG=warning"), LIST("use")), 0);
-	CU_ASSERT_STRING_EQUAL(output, BUILT);
+	expect_output(BUILT, alice, 0, at("client"), LIST("HOME=/nonexistent", "CKCACHE_LOG=warning"), LIST("use"));
 	CU_ASSERT_STRING_EQUAL(errors,
 			       "ckcache: no disk cache: none of CKCACHE_DIR, XDG_CACHE_HOME and HOME names a directory of this user\n");
 }
@@ -394,34 +392,26 @@ TEST(the_superuser_leaves_a_users_home_alone)
 	make("home", alice, 0755);
 	home = format("HOME=%s", at("home"));
 	/* A directory that it would make there would be closed to the user for ever. */
-	CU_ASSERT_EQUAL(run_program(0, 0, at("client"), LIST(home, "CKCACHE_READ_ONLY_DIRS="),
-				    LIST("use")), 0);
-	CU_ASSERT_STRING_EQUAL(output, BUILT);
+	expect_output(BUILT, 0, 0, at("client"), LIST(home, "CKCACHE_READ_ONLY_DIRS="), LIST("use"));
 	CU_ASSERT_STRING_EQUAL(errors, "");
 	hostile_shell("test -z \"$(find home -mindepth 1)\"");
 	for (int i = 0; i < 2; i++) {
 		home = format("HOME=%s", at("home"));
-		CU_ASSERT_EQUAL(run_program(alice, 0, at("client"),
-					    LIST(home, "CKCACHE_READ_ONLY_DIRS="), LIST("use")), 0);
-		CU_ASSERT_STRING_EQUAL(output, i ? HIT : BUILT);
+		expect_output(i ? HIT : BUILT, alice, 0, at("client"), LIST(home, "CKCACHE_READ_ONLY_DIRS="),
+			      LIST("use"));
 	}
 	home = format("HOME=%s", at("home"));
-	CU_ASSERT_EQUAL(run_program(0, 0, at("client"), LIST(home, "CKCACHE_READ_ONLY_DIRS="),
-				    LIST("use")), 0);
-	CU_ASSERT_STRING_EQUAL(output, BUILT);
+	expect_output(BUILT, 0, 0, at("client"), LIST(home, "CKCACHE_READ_ONLY_DIRS="), LIST("use"));
 	hostile_shell("test -z \"$(find home ! -uid %u)\"", (unsigned int)alice);
 	/* And the other way: the superuser's home, open or closed. */
 	make("root-home", 0, 0755);
 	home = format("HOME=%s", at("root-home"));
 	for (int i = 0; i < 2; i++)
-		CU_ASSERT_EQUAL(run_program(0, 0, at("client"), LIST(home, "CKCACHE_READ_ONLY_DIRS="),
-					    LIST("use")), 0);
-	CU_ASSERT_STRING_EQUAL(output, HIT);
+		expect_output(i ? HIT : BUILT, 0, 0, at("client"), LIST(home, "CKCACHE_READ_ONLY_DIRS="),
+			      LIST("use"));
 	for (int i = 0; i < 2; i++) {
 		home = format("HOME=%s", at("root-home"));
-		CU_ASSERT_EQUAL(run_program(alice, 0, at("client"),
-					    LIST(home, "CKCACHE_READ_ONLY_DIRS="), LIST("use")), 0);
-		CU_ASSERT_STRING_EQUAL(output, BUILT);
+		expect_output(BUILT, alice, 0, at("client"), LIST(home, "CKCACHE_READ_ONLY_DIRS="), LIST("use"));
 		CU_ASSERT_EQUAL(chmod("root-home", 0700), 0);
 	}
 }
@@ -430,7 +420,7 @@ TEST(a_set_user_id_program_has_no_cache_but_the_systems)
 {
 	const char *secret, *variable;
 
-	if (SANITIZED) {
+	if (UNIT_IS_SANITIZED) {
 		(void)fprintf(stderr, "  not tried: sanitizers do not work in privileged programs\n");
 		return;
 	}
@@ -445,8 +435,7 @@ TEST(a_set_user_id_program_has_no_cache_but_the_systems)
 	}
 	secret = format("HOME=%s", at("home"));
 	variable = format("CKCACHE_DIR=%s", at("hers/cache"));
-	CU_ASSERT_EQUAL(run_program(bob, 0, at("privileged"), LIST(variable, secret), LIST("use")), 0);
-	CU_ASSERT_STRING_EQUAL(output, BUILT);
+	expect_output(BUILT, bob, 0, at("privileged"), LIST(variable, secret), LIST("use"));
 	CU_ASSERT_STRING_EQUAL(errors, "");
 	hostile_shell("test -z \"$(find home hers -mindepth 1)\"");
 	/* What the program itself says counts, unless it leaves the choice to its caller. */
@@ -475,13 +464,11 @@ TEST(a_set_user_id_program_has_no_cache_but_the_systems)
 	CU_ASSERT_EQUAL(strncmp(output, "- ", 2), 0);
 	unit_write("system.conf", format("dir = %s\n", at("hers/system")));
 	CU_ASSERT_EQUAL(chmod("system.conf", 0644), 0);
-	CU_ASSERT_EQUAL(run_program(bob, 0, at("privileged"), LIST(variable, secret),
-				    LIST("config", at("system.conf"))), 0);
-	CU_ASSERT_STRING_EQUAL(output, format("%s \n", at("hers/system")));
+	expect_output(format("%s \n", at("hers/system")), bob, 0, at("privileged"), LIST(variable, secret),
+		      LIST("config", at("system.conf")));
 	/* Without privileges all of them do. */
-	CU_ASSERT_EQUAL(run_program(alice, 0, at("privileged"), LIST(variable, secret),
-				    LIST("config", at("system.conf"))), 0);
-	CU_ASSERT_STRING_EQUAL(output, format("%s \n", at("hers/cache")));
+	expect_output(format("%s \n", at("hers/cache")), alice, 0, at("privileged"), LIST(variable, secret),
+		      LIST("config", at("system.conf")));
 }
 
 /* As an administrator's chown leaves them. */
