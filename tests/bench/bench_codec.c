@@ -42,8 +42,7 @@ static _Noreturn void fail(const char *what)
 /* Pages that nobody used before, as malloc gives for anything large. */
 static uint8_t *fresh(size_t len)
 {
-	void *room = mmap(NULL, len ? len : 1, PROT_READ | PROT_WRITE,
-			  MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	void *room = mmap(NULL, len ? len : 1, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
 	if (room == MAP_FAILED)
 		fail("mmap");
@@ -204,8 +203,7 @@ static struct times read_in_child(const struct stored *stored, const struct deco
 		_exit(write(ends[1], &times, sizeof(times)) == sizeof(times) ? 0 : 1);
 	}
 	(void)close(ends[1]);	/* the child has it */
-	if (read(ends[0], &times, sizeof(times)) != sizeof(times) ||
-	    waitpid(child, &status, 0) != child || status != 0)
+	if (read(ends[0], &times, sizeof(times)) != sizeof(times) || waitpid(child, &status, 0) != child || status != 0)
 		fail("a child");
 	(void)close(ends[0]);	/* read only */
 	return times;
@@ -221,8 +219,7 @@ static void drop_pages(const struct stored *stored)
 	(void)close(fd);	/* read only */
 }
 
-static void write_stored(struct stored *stored, const char *dir, size_t number,
-			 struct cmn_view data)
+static void write_stored(struct stored *stored, const char *dir, size_t number, struct cmn_view data)
 {
 	int fd;
 
@@ -278,8 +275,7 @@ static void measure_round(const struct stored *stored, const struct decoder *dec
 }
 
 /* All ways take turns within a round, so that all see the same machine. */
-static void measure_payload(const char *name, struct cmn_view payload, const char *dir,
-			    size_t rounds)
+static void measure_payload(const char *name, struct cmn_view payload, const char *dir, size_t rounds)
 {
 	static struct series series[MAKERS][DECODERS];
 	static struct stored stored[MAKERS];
@@ -299,11 +295,9 @@ static void measure_payload(const char *name, struct cmn_view payload, const cha
 		for (size_t j = 0; j < (i ? DECODERS : 1); j++) {
 			struct series *s = &series[i][j];
 
-			printf("%s %s %d %s %zu %zu %llu %llu %llu %llu %llu\n", name,
-			       makers[i].name, makers[i].level,
+			printf("%s %s %d %s %zu %zu %llu %llu %llu %llu %llu\n", name, makers[i].name, makers[i].level,
 			       i ? decoders[j].name : raw_decoder.name, payload.len, len[i],
-			       (unsigned long long)compress_ns[i],
-			       (unsigned long long)bench_median(s->read_ns, rounds),
+			       (unsigned long long)compress_ns[i], (unsigned long long)bench_median(s->read_ns, rounds),
 			       (unsigned long long)bench_median(s->decode_ns, rounds),
 			       (unsigned long long)bench_median(s->hit_ns, rounds),
 			       (unsigned long long)bench_median(s->cold_ns, rounds));

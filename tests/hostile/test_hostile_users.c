@@ -137,8 +137,7 @@ static void expect_output(const char *expected, uid_t user, int flags, const cha
 
 static int use_with(uid_t user, int flags, const char *root)
 {
-	return run_program(user, flags, at("client"),
-			   LIST(format("CKCACHE_DIR=%s", root), "CKCACHE_READ_ONLY_DIRS="),
+	return run_program(user, flags, at("client"), LIST(format("CKCACHE_DIR=%s", root), "CKCACHE_READ_ONLY_DIRS="),
 			   LIST("use"));
 }
 
@@ -241,18 +240,15 @@ TEST(a_root_below_anothers_directory_is_only_ever_ones_own)
 	begin();
 	make("project", bob, 0777);
 	expect_used(alice, at("project/alice"));
-	CU_ASSERT_EQUAL(run_program(bob, 0, at("client"),
-				    LIST(format("CKCACHE_DIR=%s", at("project/trap")),
-					 "CKCACHE_READ_ONLY_DIRS="),
-				    LIST("use", "poison")), 0);
+	CU_ASSERT_EQUAL(run_program(bob, 0, at("client"), LIST(format("CKCACHE_DIR=%s", at("project/trap")),
+					 "CKCACHE_READ_ONLY_DIRS="), LIST("use", "poison")), 0);
 	hostile_shell("mv project/alice project/away && mv project/trap project/alice");
 	expect_refused(alice, at("project/alice"), "it belongs to another user");
 	hostile_shell("mv project/alice project/trap && ln -s trap project/alice && "
 		      "chown -h %u project/alice", (unsigned int)bob);
 	expect_refused(alice, at("project/alice"), "it is another user's symbolic link");
 	/* A link to what is one's own leads somewhere that one did not choose. */
-	hostile_shell("rm project/alice && ln -s away project/alice && chown -h %u project/alice",
-		      (unsigned int)bob);
+	hostile_shell("rm project/alice && ln -s away project/alice && chown -h %u project/alice", (unsigned int)bob);
 	expect_refused(alice, at("project/alice"), "it is another user's symbolic link");
 	hostile_shell("rm project/alice && mv project/away project/alice");
 	use(alice, at("project/alice"));
@@ -308,8 +304,7 @@ TEST(tiers_are_the_superusers_or_ones_own)
 	hostile_shell("chown -R %u tier", (unsigned int)bob);
 	expect_tier(at("tier"), BUILT);
 	/* Who asks hears why, once. */
-	CU_ASSERT_EQUAL(run_program(alice, 0, at("client"),
-				    LIST(format("CKCACHE_READ_ONLY_DIRS=%s", at("tier")),
+	CU_ASSERT_EQUAL(run_program(alice, 0, at("client"), LIST(format("CKCACHE_READ_ONLY_DIRS=%s", at("tier")),
 					 "CKCACHE_LOG=warning", "CKCACHE_DIR=/nonexistent/cache",
 					 "CKCACHE_READ_ONLY=1"), LIST("use")), 0);
 	CU_ASSERT_STRING_EQUAL(errors, format("ckcache: %s is not looked in: "
@@ -427,8 +422,7 @@ TEST(a_set_user_id_program_has_no_cache_but_the_systems)
 	begin();
 	make("home", alice, 0700);
 	make("hers", alice, 0700);
-	hostile_shell("cp client privileged && chown %u privileged && chmod 4755 privileged",
-		      (unsigned int)alice);
+	hostile_shell("cp client privileged && chown %u privileged && chmod 4755 privileged", (unsigned int)alice);
 	if (run_program(bob, 0, at("privileged"), LIST("A="), LIST("secure")) != 0) {
 		(void)fprintf(stderr, "  not tried: set-user-ID programs do not work here\n");
 		return;
@@ -439,18 +433,15 @@ TEST(a_set_user_id_program_has_no_cache_but_the_systems)
 	CU_ASSERT_STRING_EQUAL(errors, "");
 	hostile_shell("test -z \"$(find home hers -mindepth 1)\"");
 	/* What the program itself says counts, unless it leaves the choice to its caller. */
-	CU_ASSERT_EQUAL(run_program(bob, 0, at("privileged"), LIST(variable, secret),
-				    LIST("dir", "relative")), 0);
+	CU_ASSERT_EQUAL(run_program(bob, 0, at("privileged"), LIST(variable, secret), LIST("dir", "relative")), 0);
 	CU_ASSERT_STRING_EQUAL(output, format("%s\n" BUILT, cmn_status_string(CMN_ERR_INVALID)));
 	make("his", bob, 0700);
-	CU_ASSERT_EQUAL(run_program(bob, 0, at("privileged"), LIST(variable, secret),
-				    LIST("dir", at("his"))), 0);
+	CU_ASSERT_EQUAL(run_program(bob, 0, at("privileged"), LIST(variable, secret), LIST("dir", at("his"))), 0);
 	CU_ASSERT_STRING_EQUAL(output, format("%s\n" BUILT, cmn_status_string(CMN_ERR_ACCESS)));
 	for (int i = 0; i < 2; i++) {
 		CU_ASSERT_EQUAL(run_program(bob, 0, at("privileged"), LIST(variable, secret),
 					    LIST("dir", at("hers/chosen"))), 0);
-		CU_ASSERT_STRING_EQUAL(output, format("%s\n%s", cmn_status_string(CMN_OK),
-						      i ? HIT : BUILT));
+		CU_ASSERT_STRING_EQUAL(output, format("%s\n%s", cmn_status_string(CMN_OK), i ? HIT : BUILT));
 	}
 	hostile_shell("test -z \"$(find home his -mindepth 1)\" && "
 		      "test -z \"$(find hers/chosen ! -uid %u)\"", (unsigned int)alice);

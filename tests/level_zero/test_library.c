@@ -28,8 +28,7 @@ static void expect_part(const char *part)
 {
 	CU_ASSERT_PTR_NOT_NULL(strstr(run.client.output, part));
 	if (!strstr(run.client.output, part))
-		(void)fprintf(stderr, "expected: %s\ngot:\n%s%s", part, run.client.output,
-			      run.events);
+		(void)fprintf(stderr, "expected: %s\ngot:\n%s%s", part, run.client.output, run.events);
 }
 
 static void copy_output(char *copy, size_t size)
@@ -159,14 +158,12 @@ TEST_ON("stub", a_blob_makes_the_modules_without_a_compiler)
 	for (size_t i = 0; i < sizeof(programs) / sizeof(programs[0]); i++) {
 		for (int plugin = 0; plugin <= 1; plugin++) {
 			slot_run_shell("rm -rf cache");
-			(void)snprintf(arguments, sizeof(arguments), "%sdesc modules blob=blob",
-				       programs[i]);
+			(void)snprintf(arguments, sizeof(arguments), "%sdesc modules blob=blob", programs[i]);
 			expect_in_run(plugin, arguments, "", "blob 0 bytes\n");
 			(void)snprintf(made, sizeof(made), "desc 0\ncreate 0%s",
 				       strstr(run.client.output, "modules") + 7);
 			*strstr(made, "blob") = '\0';
-			(void)snprintf(arguments, sizeof(arguments), "%sdesc create=blob",
-				       programs[i]);
+			(void)snprintf(arguments, sizeof(arguments), "%sdesc create=blob", programs[i]);
 			/* The other one makes them. */
 			expect_run(!plugin, arguments, "", made);
 			module_run_expect(&run, 0, i == 2 ? 3 : 1);
@@ -368,8 +365,7 @@ TEST_ON("stub", parents_and_children_go_on_after_a_fork)
 {
 	for (int plugin = 0; plugin <= 1; plugin++) {
 		slot_run_shell("rm -rf cache");
-		expect_run(plugin, ONE "desc build children build", NO_WAITING,
-			   "desc 0\nbuild 0 from 0 one\n"
+		expect_run(plugin, ONE "desc build children build", NO_WAITING, "desc 0\nbuild 0 from 0 one\n"
 			   "build 0 from 1 one\nbuild 0 from 1 one\nbuild 0 from 1 one\n"
 			   "children\nbuild 0 from 1 one\n");
 		module_run_expect(&run, 1, 4);
@@ -474,15 +470,13 @@ TEST_ON("stub", a_storage_of_the_applications_own_is_asked)
 		expect_output("desc 0\nbuild 0 from 0 load 0 store 1 evict 0 one other\n"
 			      "build 0 from 3 load 1 store 0 evict 0 one other\n");
 		module_run_expect(&run, 2, 2);
-		run_either(!plugin, ONE "add il=other add desc built=shelf evicted=shelf built=shelf",
-			   NO_WAITING);
+		run_either(!plugin, ONE "add il=other add desc built=shelf evicted=shelf built=shelf", NO_WAITING);
 		expect_output("desc 0\nbuild 0 from 3 load 1 store 0 evict 0 one other\n"
 			      "evict 0 load 0 store 0 evict 1\n"
 			      "build 0 from 0 load 0 store 1 evict 0 one other\n");
 		/* What is built in another environment is not what was described. */
 		slot_run_shell("rm -rf shelf");
-		run_either(plugin, ONE "add il=other add desc setenv=IGC_EnableDPEmulation=1 built=shelf",
-			   NO_WAITING);
+		run_either(plugin, ONE "add il=other add desc setenv=IGC_EnableDPEmulation=1 built=shelf", NO_WAITING);
 		CU_ASSERT_PTR_NOT_NULL(strstr(run.client.output, "store 0"));
 		/* The machine's cache has nothing to do with it. */
 		CU_ASSERT_EQUAL(module_run_stat("stores"), 0);
@@ -640,12 +634,10 @@ TEST_ON("real", the_real_drivers_builds_are_shared)
 
 	for (int plugin = 0; plugin <= 1; plugin++) {
 		slot_run_shell("rm -rf cache");
-		expect_real(plugin, "driver=0 il=constants constant=32:4:7 desc build build",
-			    "build 0 from 1 ");
+		expect_real(plugin, "driver=0 il=constants constant=32:4:7 desc build build", "build 0 from 1 ");
 		misses = module_run_stat("misses");
 		CU_ASSERT_EQUAL(misses, 1);
-		expect_real(!plugin, "driver=0 il=constants constant=32:4:7 desc build",
-			    "build 0 from 2 ");
+		expect_real(!plugin, "driver=0 il=constants constant=32:4:7 desc build", "build 0 from 2 ");
 		/* By a program that knows nothing of it. */
 		expect_real(1, "driver=0 il=constants constant=32:4:7 modules", "modules ");
 		CU_ASSERT_EQUAL(module_run_stat("misses"), misses);

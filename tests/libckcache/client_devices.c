@@ -18,16 +18,14 @@ static struct ckcache_library library_of(const char *name, const char *version, 
 static struct ckcache_desc *describe(struct client *client, const struct ckcache_library *library)
 {
 	struct ckcache_desc *desc = NULL;
-	enum ckcache_status status = api->opencl_device_desc_new(client->devices[0], library,
-								 &desc);
+	enum ckcache_status status = api->opencl_device_desc_new(client->devices[0], library, &desc);
 
 	if (status != CKCACHE_OK)
 		client_fail("ckcache_opencl_device_desc_new", (cl_int)status);
 	return desc;
 }
 
-static bool has(struct ckcache_desc *desc, const struct ckcache_storage *storage,
-		const char *wanted)
+static bool has(struct ckcache_desc *desc, const struct ckcache_storage *storage, const char *wanted)
 {
 	char found[128] = "";
 	size_t size = sizeof(found);
@@ -78,8 +76,7 @@ static void wrap(struct client *client, struct ckcache_desc *desc)
 	CHECK(size > sizeof(data) && size < sizeof(blob));
 	memset(blob, 0x33, sizeof(blob));
 	size--;
-	WANT(CKCACHE_ERROR_BUFFER_TOO_SMALL,
-	     api->device_get_blob(desc, sizeof(data), data, &size, blob));
+	WANT(CKCACHE_ERROR_BUFFER_TOO_SMALL, api->device_get_blob(desc, sizeof(data), data, &size, blob));
 	CHECK(blob[0] == 0x33);
 	WANT(CKCACHE_OK, api->device_get_blob(desc, sizeof(data), data, &size, blob));
 	CHECK(blob[size] == 0x33);
@@ -92,8 +89,7 @@ static void wrap(struct client *client, struct ckcache_desc *desc)
 		blob[bit / 8] ^= (uint8_t)(1u << (bit % 8));
 	}
 	for (size_t cut = 1; cut < size; cut++)
-		WANT(CKCACHE_ERROR_DAMAGED,
-		     api->device_get_data(desc, cut, blob, &room_size, room));
+		WANT(CKCACHE_ERROR_DAMAGED, api->device_get_data(desc, cut, blob, &room_size, room));
 	WANT(CKCACHE_ERROR_FOREIGN, api->device_get_data(foreign, size, blob, &room_size, room));
 	INVALID(api->device_get_data(desc, 0, blob, &room_size, room));
 	INVALID(api->device_get_data(desc, size, NULL, &room_size, room));
@@ -191,8 +187,7 @@ SCENARIO(device_load)
 
 	api_print(&id);
 	if (client->arguments[0])
-		WANT(CKCACHE_OK, api->device_store(desc, NULL, strlen(client->arguments[0]) + 1,
-						   client->arguments[0]));
+		WANT(CKCACHE_OK, api->device_store(desc, NULL, strlen(client->arguments[0]) + 1, client->arguments[0]));
 	else if (api->device_load(desc, NULL, &size, found) == CKCACHE_OK)
 		printf("%s\n", found);
 }

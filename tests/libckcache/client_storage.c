@@ -30,8 +30,7 @@ static enum ckcache_status give(const struct bytes *blob, size_t *size, uint8_t 
 	return CKCACHE_OK;
 }
 
-static enum ckcache_status lie_about(struct fifo *fifo, struct slot *slot, size_t *size,
-				     uint8_t *place)
+static enum ckcache_status lie_about(struct fifo *fifo, struct slot *slot, size_t *size, uint8_t *place)
 {
 	enum ckcache_status status = CKCACHE_OK;
 
@@ -82,8 +81,7 @@ static enum ckcache_status lie_about(struct fifo *fifo, struct slot *slot, size_
 	}
 }
 
-static enum ckcache_status load(void *ctx, size_t id_size, const uint8_t *id, size_t *size,
-				uint8_t *blob)
+static enum ckcache_status load(void *ctx, size_t id_size, const uint8_t *id, size_t *size, uint8_t *blob)
 {
 	struct fifo *fifo = ctx;
 	struct slot *slot = fifo_find(fifo, id_size, id);
@@ -104,8 +102,7 @@ static void fill(struct bytes *ret, size_t size, const uint8_t *data)
 	ret->size = size;
 }
 
-static enum ckcache_status store(void *ctx, size_t id_size, const uint8_t *id, size_t size,
-				 const uint8_t *blob)
+static enum ckcache_status store(void *ctx, size_t id_size, const uint8_t *id, size_t size, const uint8_t *blob)
 {
 	struct fifo *fifo = ctx;
 	struct slot *slot = fifo_find(fifo, id_size, id);
@@ -208,8 +205,7 @@ SCENARIO(storage_lies)
 		origin = build(client, &storage, "-DVALUE=1", 1);
 		if (lie == LIE_GROWS_ONCE) {
 			CHECK(origin == CKCACHE_ORIGIN_STORAGE && fifo.loads == 4);
-		} else if (!CHECK(origin == CKCACHE_ORIGIN_BUILT) ||
-			   !CHECK(fifo.evictions == (evicted ? 1 : 0)) ||
+		} else if (!CHECK(origin == CKCACHE_ORIGIN_BUILT) || !CHECK(fifo.evictions == (evicted ? 1 : 0)) ||
 			   !CHECK(fifo.stores == stores + 1) || !CHECK(fifo.loads < 20)) {
 			(void)fprintf(stderr, "lie %d\n", lie);
 		}
@@ -318,8 +314,7 @@ SCENARIO(storage_files)
 
 		program = NULL;
 		if (blob->size)
-			WANT(CKCACHE_ERROR_STALE,
-			     api->opencl_create_from_blob(desc, blob->size, blob->data, &program));
+			WANT(CKCACHE_ERROR_STALE, api->opencl_create_from_blob(desc, blob->size, blob->data, &program));
 		CHECK(!program);
 	}
 	api->desc_free(desc);
