@@ -10,11 +10,8 @@
  *   bench_blob inprocess FILE BINARY BLOB [OPTIONS]
  *                                               prints "blob_ns binary_ns", medians in turns
  */
-#define CL_TARGET_OPENCL_VERSION 120
-#include <CL/cl.h>
-
 #include "layers/shared/api/ckcache.h"
-#include "tests/bench/bench_run.h"
+#include "tests/bench/bench_opencl.h"
 
 struct client {
 	cl_device_id device;
@@ -26,12 +23,6 @@ struct file {
 	unsigned char *bytes;
 	size_t len;
 };
-
-static void check(cl_int error, const char *what)
-{
-	if (error != CL_SUCCESS)
-		bench_fail("%s failed (%d)", what, error);
-}
 
 static void check_status(enum ckcache_status status, const char *what)
 {
@@ -77,31 +68,17 @@ static struct ckcache_desc *describe(const struct client *client, const char *pa
 	return desc;
 }
 
-/* A program that cannot give its kernels was not worth timing. */
 static void end_program(cl_program program)
 {
-	cl_uint count = 0;
-
-	check(clCreateKernelsInProgram(program, 0, NULL, &count), "clCreateKernelsInProgram");
-	if (count == 0)
-		bench_fail("the program has no kernel");
+	check_kernels(program);
 	check(clReleaseProgram(program), "clReleaseProgram");
 }
 
-static uint64_t load_binary(const struct client *client, const struct file *binary)
+static uint64_t time_binary(const struct client *client, const struct file *binary)
 {
-	const unsigned char *bytes = binary->bytes;
-	uint64_t start = bench_now(), ns;
-	cl_int error, status;
-	cl_program program = clCreateProgramWithBinary(client->context, 1, &client->device,
-						       &binary->len, &bytes, &status, &error);
+	uint64_t ns;
 
-	check(error, "clCreateProgramWithBinary");
-	check(status, "clCreateProgramWithBinary (binary status)");
-	error = clBuildProgram(program, 1, &client->device, client->options, NULL, NULL);
-	ns = bench_now() - start;
-	check(error, "clBuildProgram from the binary");
-	end_program(program);
+	end_program(load_binary(client->context, client->device, client->options, binary->bytes, binary->len, &ns));
 	return ns;
 }
 
@@ -117,31 +94,17 @@ static uint64_t load_blob(struct ckcache_desc *desc, const struct file *blob)
 	return ns;
 }
 
-static void save_binary(cl_program program, const char *path)
-{
-	unsigned char *bytes;
-	size_t len;
-
-	check(clGetProgramInfo(program, CL_PROGRAM_BINARY_SIZES, sizeof(len), &len, NULL),
-	      "CL_PROGRAM_BINARY_SIZES");
-	bytes = malloc(len);
-	if (bytes == NULL || len == 0)
-		bench_fail("cannot take the binary");
-	check(clGetProgramInfo(program, CL_PROGRAM_BINARIES, sizeof(bytes), &bytes, NULL),
-	      "CL_PROGRAM_BINARIES");
-	bench_write_file(path, bytes, len);
-	free(bytes);
-}
-
 static void save(const struct client *client, char **paths)
 {
 	struct ckcache_desc *desc = describe(client, paths[0]);
 	cl_program program;
-	uint8_t *blob;
+	uint8_t *blob, *binary;
 	size_t size;
 
 	check_status(ckcache_opencl_build(desc, NULL, &program, NULL), "ckcache_opencl_build");
-	save_binary(program, paths[1]);
+	binary = take_binary(program, &size);
+	bench_write_file(paths[1], binary, size);
+	free(binary);
 	check_status(ckcache_opencl_get_blob(desc, &program, &size, NULL),
 		     "ckcache_opencl_get_blob");
 	blob = malloc(size);
@@ -175,16 +138,16 @@ static void run_inprocess(const struct client *client, char **paths)
 	struct file binary = read_file(paths[1]), blob = read_file(paths[2]);
 	struct ckcache_desc *desc = describe(client, paths[0]);
 
-	(void)load_binary(client, &binary);	/* what only the first one pays */
+	(void)time_binary(client, &binary);	/* what only the first one pays */
 	for (size_t i = 0; i < BENCH_ROUNDS; i++) {
 		if (i % 2)
-			binary_ns[i] = load_binary(client, &binary);
+			binary_ns[i] = time_binary(client, &binary);
 		blob_ns[i] = load_blob(desc, &blob);
 		if (i % 2 == 0)
-			binary_ns[i] = load_binary(client, &binary);
+			binary_ns[i] = time_binary(client, &binary);
 	}
-	printf("%llu %llu\n", (unsigned long long)bench_median(blob_ns),
-	       (unsigned long long)bench_median(binary_ns));
+	printf("%llu %llu\n", (unsigned long long)bench_median(blob_ns, BENCH_ROUNDS),
+	       (unsigned long long)bench_median(binary_ns, BENCH_ROUNDS));
 	ckcache_desc_free(desc);
 	free(binary.bytes);
 	free(blob.bytes);
@@ -210,7 +173,7 @@ int main(int argc, char **argv)
 		save(&client, argv + 2);
 	} else if (mode == 1) {
 		binary = read_file(argv[2]);
-		printf("%llu\n", (unsigned long long)load_binary(&client, &binary));
+		printf("%llu\n", (unsigned long long)time_binary(&client, &binary));
 		free(binary.bytes);
 	} else if (mode == 2) {
 		run_blob(&client, argv + 2);

@@ -17,10 +17,7 @@
  *   bench_client inprocess FILE [OPTIONS]       prints "source_ns binary_ns", medians of
  *                                               later builds in a process that built it before
  */
-#define CL_TARGET_OPENCL_VERSION 120
-#include <CL/cl.h>
-
-#include "tests/bench/bench_run.h"
+#include "tests/bench/bench_opencl.h"
 
 struct client {
 	cl_device_id devices[2];
@@ -31,12 +28,6 @@ struct client {
 	unsigned char *bytes;
 	size_t len;
 };
-
-static void check(cl_int error, const char *what)
-{
-	if (error != CL_SUCCESS)
-		bench_fail("%s failed (%d)", what, error);
-}
 
 static void open_driver(struct client *client, cl_uint wanted)
 {
@@ -97,47 +88,6 @@ static void print_version(const struct client *client)
 	printf("%u %s, %s\n", client->found, version, name);
 }
 
-static cl_program from_binary(const struct client *client, const unsigned char *bytes, size_t len,
-			      uint64_t *ret_ns)
-{
-	uint64_t start = bench_now();
-	cl_program program;
-	cl_int error, status;
-
-	program = clCreateProgramWithBinary(client->context, 1, client->devices, &len, &bytes,
-					    &status, &error);
-	check(error, "clCreateProgramWithBinary");
-	check(status, "clCreateProgramWithBinary (binary status)");
-	error = clBuildProgram(program, 1, client->devices, client->options, NULL, NULL);
-	*ret_ns = bench_now() - start;
-	check(error, "clBuildProgram from the binary");
-	return program;
-}
-
-/* A program that cannot give its kernels was not worth timing. */
-static void check_kernels(cl_program program)
-{
-	cl_uint count = 0;
-
-	check(clCreateKernelsInProgram(program, 0, NULL, &count), "clCreateKernelsInProgram");
-	if (count == 0)
-		bench_fail("the program has no kernel");
-}
-
-static unsigned char *take_binary(cl_program program, size_t *ret_len)
-{
-	unsigned char *bytes;
-
-	check(clGetProgramInfo(program, CL_PROGRAM_BINARY_SIZES, sizeof(*ret_len), ret_len, NULL),
-	      "CL_PROGRAM_BINARY_SIZES");
-	bytes = malloc(*ret_len);
-	if (bytes == NULL || *ret_len == 0)
-		bench_fail("cannot take the binary");
-	check(clGetProgramInfo(program, CL_PROGRAM_BINARIES, sizeof(bytes), &bytes, NULL),
-	      "CL_PROGRAM_BINARIES");
-	return bytes;
-}
-
 /* Takes turns, so that both see the same machine. */
 static void run_inprocess(const struct client *client)
 {
@@ -151,13 +101,14 @@ static void run_inprocess(const struct client *client)
 	for (size_t i = 0; i < BENCH_ROUNDS; i++) {
 		program = from_source(client, &source_ns[i]);
 		check(clReleaseProgram(program), "clReleaseProgram");
-		program = from_binary(client, bytes, len, &binary_ns[i]);
+		program = load_binary(client->context, client->devices[0], client->options, bytes, len,
+				      &binary_ns[i]);
 		check(clReleaseProgram(program), "clReleaseProgram");
 	}
 	check_kernels(first);
 	check(clReleaseProgram(first), "clReleaseProgram");
-	printf("%llu %llu\n", (unsigned long long)bench_median(source_ns),
-	       (unsigned long long)bench_median(binary_ns));
+	printf("%llu %llu\n", (unsigned long long)bench_median(source_ns, BENCH_ROUNDS),
+	       (unsigned long long)bench_median(binary_ns, BENCH_ROUNDS));
 	free(bytes);
 }
 
@@ -185,7 +136,8 @@ int main(int argc, char **argv)
 	if (strcmp(mode, "inprocess") == 0) {
 		run_inprocess(&client);
 	} else if (strcmp(mode, "binary") == 0) {
-		program = from_binary(&client, client.bytes, client.len, &ns);
+		program = load_binary(client.context, client.devices[0], client.options, client.bytes, client.len,
+				      &ns);
 	} else if (strcmp(mode, "again") == 0) {
 		const char *options = client.options;
 

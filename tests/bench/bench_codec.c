@@ -17,18 +17,7 @@
  * and verify, the file in the page cache; cold: the same by the clock with the
  * file's pages dropped.
  */
-#include <errno.h>
-#include <fcntl.h>
-#include <stdbool.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
-#include <sys/stat.h>
-#include <sys/wait.h>
-#include <time.h>
-#include <unistd.h>
 
 #include <libdeflate.h>
 #include <zlib.h>
@@ -40,21 +29,20 @@
 #include "common/clock.h"
 #include "common/file.h"
 #include "common/hash.h"
+#include "tests/bench/bench_run.h"
 
 #define MAX_ROUNDS 1001
 #define PATH_SIZE 4096
 
 static _Noreturn void fail(const char *what)
 {
-	fprintf(stderr, "bench_codec: %s: %s\n", what, strerror(errno));
-	exit(1);
+	bench_fail("%s: %s", what, strerror(errno));
 }
 
 /* Pages that nobody used before, as malloc gives for anything large. */
 static uint8_t *fresh(size_t len)
 {
-	void *room = mmap(NULL, len ? len : 1, PROT_READ | PROT_WRITE,
-			  MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	void *room = mmap(NULL, len ? len : 1, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
 	if (room == MAP_FAILED)
 		fail("mmap");
@@ -215,8 +203,7 @@ static struct times read_in_child(const struct stored *stored, const struct deco
 		_exit(write(ends[1], &times, sizeof(times)) == sizeof(times) ? 0 : 1);
 	}
 	(void)close(ends[1]);	/* the child has it */
-	if (read(ends[0], &times, sizeof(times)) != sizeof(times) ||
-	    waitpid(child, &status, 0) != child || status != 0)
+	if (read(ends[0], &times, sizeof(times)) != sizeof(times) || waitpid(child, &status, 0) != child || status != 0)
 		fail("a child");
 	(void)close(ends[0]);	/* read only */
 	return times;
@@ -232,21 +219,7 @@ static void drop_pages(const struct stored *stored)
 	(void)close(fd);	/* read only */
 }
 
-static int compare(const void *a, const void *b)
-{
-	uint64_t left = *(const uint64_t *)a, right = *(const uint64_t *)b;
-
-	return left < right ? -1 : left > right;
-}
-
-static uint64_t median(uint64_t *values, size_t count)
-{
-	qsort(values, count, sizeof(*values), compare);
-	return values[count / 2];
-}
-
-static void write_stored(struct stored *stored, const char *dir, size_t number,
-			 struct cmn_view data)
+static void write_stored(struct stored *stored, const char *dir, size_t number, struct cmn_view data)
 {
 	int fd;
 
@@ -281,7 +254,7 @@ static uint64_t make_stored(struct stored *stored, const struct maker *maker, co
 	write_stored(stored, dir, (size_t)(maker - makers),
 		     maker->compress ? (struct cmn_view){ out, len } : payload);
 	(void)munmap(out, cap);
-	return median(ns, 3);
+	return bench_median(ns, 3);
 }
 
 struct series {
@@ -302,8 +275,7 @@ static void measure_round(const struct stored *stored, const struct decoder *dec
 }
 
 /* All ways take turns within a round, so that all see the same machine. */
-static void measure_payload(const char *name, struct cmn_view payload, const char *dir,
-			    size_t rounds)
+static void measure_payload(const char *name, struct cmn_view payload, const char *dir, size_t rounds)
 {
 	static struct series series[MAKERS][DECODERS];
 	static struct stored stored[MAKERS];
@@ -323,14 +295,12 @@ static void measure_payload(const char *name, struct cmn_view payload, const cha
 		for (size_t j = 0; j < (i ? DECODERS : 1); j++) {
 			struct series *s = &series[i][j];
 
-			printf("%s %s %d %s %zu %zu %llu %llu %llu %llu %llu\n", name,
-			       makers[i].name, makers[i].level,
+			printf("%s %s %d %s %zu %zu %llu %llu %llu %llu %llu\n", name, makers[i].name, makers[i].level,
 			       i ? decoders[j].name : raw_decoder.name, payload.len, len[i],
-			       (unsigned long long)compress_ns[i],
-			       (unsigned long long)median(s->read_ns, rounds),
-			       (unsigned long long)median(s->decode_ns, rounds),
-			       (unsigned long long)median(s->hit_ns, rounds),
-			       (unsigned long long)median(s->cold_ns, rounds));
+			       (unsigned long long)compress_ns[i], (unsigned long long)bench_median(s->read_ns, rounds),
+			       (unsigned long long)bench_median(s->decode_ns, rounds),
+			       (unsigned long long)bench_median(s->hit_ns, rounds),
+			       (unsigned long long)bench_median(s->cold_ns, rounds));
 		}
 		(void)unlink(stored[i].path);	/* the caller removes the directory */
 	}

@@ -23,20 +23,14 @@
 
 /* The first ones are judged, and ratios are to the very first. */
 static const struct memory_contender *const contenders[] = {
-#ifdef HAVE_CACHECORE_API
 	&memory_public,
-#endif
 	&memory_cachecore,
 	&memory_unordered,
 	&memory_three_maps,
 	&memory_nothing,
 };
 
-#ifdef HAVE_CACHECORE_API
 #define JUDGED 2
-#else
-#define JUDGED 1
-#endif
 
 #define CONTENDERS (sizeof(contenders) / sizeof(contenders[0]))
 

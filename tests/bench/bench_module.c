@@ -121,8 +121,8 @@ static void in_process(const struct client *spirv)
 		spirv_ns[i] = create_and_destroy(spirv, ZE_MODULE_FORMAT_IL_SPIRV);
 		native_ns[i] = create_and_destroy(&native, ZE_MODULE_FORMAT_NATIVE);
 	}
-	printf("%llu %llu\n", (unsigned long long)bench_median(spirv_ns),
-	       (unsigned long long)bench_median(native_ns));
+	printf("%llu %llu\n", (unsigned long long)bench_median(spirv_ns, BENCH_ROUNDS),
+	       (unsigned long long)bench_median(native_ns, BENCH_ROUNDS));
 	free(native.bytes);
 }
 

@@ -61,8 +61,8 @@ static int compare(const void *a, const void *b)
 	return left < right ? -1 : left > right;
 }
 
-uint64_t bench_median(uint64_t *values)
+uint64_t bench_median(uint64_t *values, size_t count)
 {
-	qsort(values, BENCH_ROUNDS, sizeof(*values), compare);
-	return values[BENCH_ROUNDS / 2];
+	qsort(values, count, sizeof(*values), compare);
+	return values[count / 2];
 }

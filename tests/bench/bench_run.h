@@ -25,7 +25,7 @@ unsigned char *bench_read_file(const char *path, size_t *ret_len);
 /* Exits if it cannot be written. */
 void bench_write_file(const char *path, const void *data, size_t len);
 
-/* Of BENCH_ROUNDS values, which it puts in order. */
-uint64_t bench_median(uint64_t *values);
+/* Of values that it puts in order. */
+uint64_t bench_median(uint64_t *values, size_t count);
 
 #endif

@@ -35,7 +35,7 @@ void bench_stop(const struct bench_watch *watch)
 	samples.ns[samples.count++] = ns < UINT32_MAX ? (uint32_t)ns : UINT32_MAX;
 }
 
-int bench_compare(const void *a, const void *b)
+static int compare(const void *a, const void *b)
 {
 	uint32_t left = *(const uint32_t *)a, right = *(const uint32_t *)b;
 
@@ -51,7 +51,7 @@ void bench_print_samples(void)
 	if (!count || !sorted)
 		bench_fail("nothing was measured");
 	memcpy(sorted, ns, count * sizeof(*sorted));
-	qsort(sorted, count, sizeof(*sorted), bench_compare);
+	qsort(sorted, count, sizeof(*sorted), compare);
 	for (size_t i = 0; i < count; i++) {
 		uint8_t how = samples.how[i];
 

@@ -25,6 +25,5 @@ void bench_forget_samples(void);	/* and makes the memory for them now */
  * and max_slept are the longest of theirs.
  */
 void bench_print_samples(void);
-int bench_compare(const void *a, const void *b);	/* for qsort, of uint32_t */
 
 #endif

@@ -347,16 +347,6 @@ static uint64_t write_entry(struct cc_store *store, const struct cc_key *key, st
 	return bench_now() - begin;
 }
 
-static unsigned long long median_of(uint64_t *ns, size_t count)
-{
-	uint32_t short_ns[1000];
-
-	for (size_t i = 0; i < count; i++)
-		short_ns[i] = (uint32_t)ns[i];
-	qsort(short_ns, count, sizeof(*short_ns), bench_compare);
-	return short_ns[count / 2];
-}
-
 static uint64_t stores_in(const char *root)
 {
 	struct cc_totals *totals = NULL;
@@ -396,7 +386,8 @@ static void write_in_turns(const char *root, size_t len, uint64_t first, uint64_
 	if (stores_in(root) - before != rounds + 1)
 		bench_fail("an entry was not stored, or not counted");
 	(void)printf("{\"first\": %llu, \"all\": %llu, \"entry\": %llu}\n", (unsigned long long)ns[0][0],
-		     median_of(&ns[0][1], rounds), median_of(&ns[1][1], rounds));
+		     (unsigned long long)bench_median(&ns[0][1], rounds),
+		     (unsigned long long)bench_median(&ns[1][1], rounds));
 	cc_level_switch_leave(levels, level);
 	cc_level_switch_free(levels);
 	cc_store_close(store);

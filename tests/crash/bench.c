@@ -161,7 +161,7 @@ static void check_record(const struct bench *bench)
 	crash_materialize(&crash, path);
 	CU_ASSERT_EQUAL(digest_of(path), digest_of(bench->base));
 	crash_release(&crash);
-	explore_remove(path);
+	unit_remove(path);
 }
 
 void bench_close(struct bench *bench, const struct effort *effort)

@@ -12,7 +12,6 @@
 #define NS_PER_DAY (UINT64_C(86400) * 1000000000)
 #define ENTRIES 16
 
-static struct effort effort;
 static struct bench bench;
 
 static int open_root(void)
@@ -163,10 +162,4 @@ TEST(of_a_damaged_account)
 	bench_put(&bench, 3, 0);
 	bench_remove(&bench, 3);
 	bench_close(&bench, &effort);
-}
-
-int main(int argc, char **argv)
-{
-	effort = effort_of(argc, argv);
-	return unit_run(NULL);
 }

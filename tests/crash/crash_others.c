@@ -9,7 +9,6 @@
 #include "tests/crash/others.h"
 #include "tests/support/unit.h"
 
-static struct effort effort;
 static struct bench bench;
 
 static void know(uint64_t ns)
@@ -176,10 +175,4 @@ TEST(everything_with_nothing_on_disk)
 	count(21222324, true);
 	bench_remove(&bench, 0);
 	bench_close(&bench, &effort);
-}
-
-int main(int argc, char **argv)
-{
-	effort = effort_of(argc, argv);
-	return unit_run(NULL);
 }

@@ -7,7 +7,6 @@
 
 #define NS_PER_DAY (UINT64_C(86400) * 1000000000)
 
-static struct effort effort;
 static struct bench bench;
 
 TEST(first_store_in_no_root)
@@ -132,10 +131,4 @@ TEST(removals_of_damaged_entries)
 	CU_ASSERT_FALSE(bench_get(&bench, 0));
 	CU_ASSERT_FALSE(bench_get(&bench, 1));
 	bench_close(&bench, &effort);
-}
-
-int main(int argc, char **argv)
-{
-	effort = effort_of(argc, argv);
-	return unit_run(NULL);
 }

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: MIT */
-/* effort: reads arguments. */
+/* effort: reads arguments, chooses where the states are made (in memory, where there is such a place), runs. */
 #include "tests/crash/effort.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <unistd.h>
+#include "tests/support/unit.h"
 
 #define SAMPLES 100
 #define SEED 20260101
 #define MEMORY "/dev/shm"
 
-struct effort effort_of(int argc, char **argv)
+struct effort effort;
+
+int main(int argc, char **argv)
 {
-	struct effort effort = { .samples = SAMPLES, .seed = SEED, .thorough = argc > 1 };
+	effort = (struct effort){ .samples = SAMPLES, .seed = SEED, .thorough = argc > 1 };
 
 	if (argc > 1)
 		effort.samples = strtoull(argv[1], NULL, 10);
@@ -23,5 +23,5 @@ struct effort effort_of(int argc, char **argv)
 		(void)setenv("TMPDIR", MEMORY, 0);
 	(void)printf("seed %llu, %llu samples\n", (unsigned long long)effort.seed,
 		     (unsigned long long)effort.samples);
-	return effort;
+	return unit_run(NULL);
 }

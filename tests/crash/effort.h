@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * effort: what the programs' arguments say, PROGRAM [SAMPLES [SEED]]. With
+ * effort: main of the programs, and what their arguments say, PROGRAM [SAMPLES [SEED]]. With
  * none it is the short version; any makes it thorough.
  */
 #ifndef TESTS_CRASH_EFFORT_H
@@ -8,7 +8,6 @@
 
 #include "tests/crash/explore.h"
 
-/* Also chooses where the states are made: in memory, where there is such a place. */
-struct effort effort_of(int argc, char **argv);
+extern struct effort effort;
 
 #endif

@@ -30,11 +30,6 @@ static uint64_t next(struct explorer *explorer, uint64_t bound)
 	return bound ? (*state >> 11) % bound : 0;
 }
 
-void explore_remove(const char *directory)
-{
-	remove_tree(directory);
-}
-
 static bool insert_seen(uint64_t *seen, size_t cap, uint64_t hash)
 {
 	size_t at = hash & (cap - 1);
@@ -86,7 +81,7 @@ static bool try_state(struct explorer *explorer)
 	}
 	crash_materialize(&explorer->crash, directory);
 	failure = explorer->check(explorer->ctx, directory);
-	explore_remove(directory);
+	remove_tree(directory);
 	explorer->result.states++;
 	if (failure) {
 		explorer->result.failures++;

@@ -30,7 +30,4 @@ struct explored {
 struct explored explore(const struct tape *tape, size_t durable, const struct effort *effort,
 			explore_check_fn check, void *ctx);
 
-/* Removes a directory and all below it. */
-void explore_remove(const char *directory);
-
 #endif

@@ -59,8 +59,7 @@ bool crash_is_durable(const struct crash *crash, size_t i)
 	if (!operation_names(operation))
 		return is_synced(crash, i, operation->inode);
 	return is_synced(crash, i, operation->directory) ||
-	       (operation->kind == OPERATION_RENAME &&
-		is_synced(crash, i, operation->to_directory));
+	       (operation->kind == OPERATION_RENAME && is_synced(crash, i, operation->to_directory));
 }
 
 static void set_len(struct cmn_buffer *content, uint64_t len)
@@ -146,8 +145,7 @@ static unsigned int donor_of(const struct crash *crash, unsigned int inode)
 	return inode;
 }
 
-static void copy_part(struct cmn_buffer *to, const struct cmn_buffer *from, uint64_t start,
-		      uint64_t end)
+static void copy_part(struct cmn_buffer *to, const struct cmn_buffer *from, uint64_t start, uint64_t end)
 {
 	end = end < from->len ? end : from->len;
 	end = end < to->len ? end : to->len;
@@ -220,14 +218,11 @@ static void replay_names(const struct crash *crash, struct names *names)
 			names_set(names, operation->directory, operation->name, operation->inode);
 			break;
 		case OPERATION_RENAME:
-			names_remove(names, operation->directory, operation->name,
-				     operation->inode);
-			names_set(names, operation->to_directory, operation->to_name,
-				  operation->inode);
+			names_remove(names, operation->directory, operation->name, operation->inode);
+			names_set(names, operation->to_directory, operation->to_name, operation->inode);
 			break;
 		default:
-			names_remove(names, operation->directory, operation->name,
-				     operation->inode);
+			names_remove(names, operation->directory, operation->name, operation->inode);
 			break;
 		}
 	}
@@ -246,8 +241,7 @@ static bool *find_directories(const struct tape *tape)
 }
 
 /* Which directories can be reached from the top: a lost one takes all below it along. */
-static bool *find_reachable(const struct names *names, const bool *directories,
-			    unsigned int inodes)
+static bool *find_reachable(const struct names *names, const bool *directories, unsigned int inodes)
 {
 	bool *reachable = allocate(inodes, sizeof(*reachable));
 	bool more = true;
@@ -258,8 +252,7 @@ static bool *find_reachable(const struct names *names, const bool *directories,
 		for (size_t i = 0; i < names->count; i++) {
 			const struct name *name = &names->all[i];
 
-			if (directories[name->inode] && reachable[name->directory] &&
-			    !reachable[name->inode])
+			if (directories[name->inode] && reachable[name->directory] && !reachable[name->inode])
 				more = reachable[name->inode] = true;
 		}
 	}
@@ -353,20 +346,17 @@ void crash_print(const struct crash *crash)
 	static const char *const kinds[REMAINS_COUNT] = { "all", "none", "zeros", "cut", "hole",
 							  "tail", "garbage", "foreign" };
 
-	(void)printf("  operations %zu to %zu of %zu were made\n", crash->durable, crash->cut,
-		     crash->tape->count);
+	(void)printf("  operations %zu to %zu of %zu were made\n", crash->durable, crash->cut, crash->tape->count);
 	for (size_t i = crash->durable; i < crash->cut; i++) {
 		const struct operation *operation = &crash->tape->operations[i];
 
-		(void)printf("    %s ", operation_names(operation) && !crash->kept[i] ? "LOST" :
-										       "    ");
+		(void)printf("    %s ", operation_names(operation) && !crash->kept[i] ? "LOST" : "    ");
 		operation_print(operation);
 		(void)putchar('\n');
 	}
 	for (unsigned int i = 0; i < crash->tape->inodes; i++) {
 		if (crash->remains[i].kind != REMAINS_ALL)
 			(void)printf("    of #%u (%s): %s at %llu\n", i, name_of(crash, i),
-				     kinds[crash->remains[i].kind],
-				     (unsigned long long)crash->remains[i].at);
+				     kinds[crash->remains[i].kind], (unsigned long long)crash->remains[i].at);
 	}
 }

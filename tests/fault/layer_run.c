@@ -158,7 +158,7 @@ static void reset(struct fault_control *control)
 
 static void begin_run(struct worker *worker)
 {
-	sweep_remove(worker->directory);
+	unit_remove(worker->directory);
 	sweep_copy(template, worker->directory);
 	reset(worker->control);
 }
@@ -194,11 +194,11 @@ const char *layer_run_prepare(const struct layer *which, const struct layer_case
 	counted = first->control;
 	begin_run(first);
 	wrong = run(first, BARE);
-	sweep_remove(first->directory);
+	unit_remove(first->directory);
 	sweep_copy(template, first->directory);
 	if (!wrong && current->warm) {
 		wrong = run(first, LAYERED);
-		sweep_remove(template);
+		unit_remove(template);
 		sweep_copy(first->directory, template);
 	}
 	if (wrong)

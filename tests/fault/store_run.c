@@ -157,7 +157,7 @@ static const char *prepare_template(struct worker *worker)
 	const char *wrong = NULL;
 
 	(void)snprintf(template, sizeof(template), "%s/template", unit_dir());
-	sweep_remove(template);
+	unit_remove(template);
 	write_text(template, "x.h", "one");
 	write_text(template, "home/empty", "");
 	write_text(template, "config/ckcache/ckcache.conf",
@@ -183,7 +183,7 @@ static const char *prepare_template(struct worker *worker)
 /* A directory as the scenario finds it. */
 static void begin_run(struct worker *worker)
 {
-	sweep_remove(worker->directory);
+	unit_remove(worker->directory);
 	sweep_copy(template, worker->directory);
 	reset(worker->control);
 }

@@ -8,7 +8,6 @@
 
 #include "tests/fault/kinds.h"
 #include "tests/support/unit.h"
-#include "tests/support/remove_tree.h"
 
 /* More say no more. */
 enum { MOST_SHOWN = 12 };
@@ -197,11 +196,6 @@ void sweep_count(size_t points, size_t runs)
 void sweep_print(const char *name)
 {
 	(void)printf("%s: %zu points, %zu runs\n", name, total_points, total_runs);
-}
-
-void sweep_remove(const char *path)
-{
-	remove_tree(path);
 }
 
 /* nftw gives its function nothing of the caller's; workers are processes of their own. */

@@ -48,8 +48,6 @@ unsigned int sweep_run(const char *name, const struct fault_task *tasks, size_t 
 void sweep_count(size_t points, size_t runs);
 void sweep_print(const char *name);
 
-/* What is at path and below; what is not there is fine. */
-void sweep_remove(const char *path);
 /* Copies a tree of files and directories with their modes. */
 void sweep_copy(const char *from, const char *to);
 

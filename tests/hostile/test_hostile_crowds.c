@@ -11,12 +11,6 @@
 #include "tests/hostile/hostile.h"
 #include "tests/support/unit.h"
 
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define SANITIZED true
-#else
-#define SANITIZED false
-#endif
-
 #define HITS 301
 /* Looking at every name would be hundreds of times as slow. */
 #define SLOWER_AT_MOST 10
@@ -79,7 +73,7 @@ static void expect_tool(struct hostile *hostile, const char *verb)
 	CU_ASSERT_EQUAL(hostile_tool(hostile, verb, NULL), 0);
 	hostile_time_limit(0, "");
 	CU_ASSERT_EQUAL(getrusage(RUSAGE_CHILDREN, &usage), 0);
-	HOSTILE_ASSERT(verb, SANITIZED || usage.ru_maxrss < TOOL_MEMORY_KIB);
+	HOSTILE_ASSERT(verb, UNIT_IS_SANITIZED || usage.ru_maxrss < TOOL_MEMORY_KIB);
 }
 
 /* With a crowd everything works as before; the crowd is foreign, and stays, or is not. */
@@ -118,45 +112,45 @@ static void check(const char *name, const char *relative, const char *form, bool
 	hostile_close(&hostile);
 }
 
-static void foreign_names_in_an_entry_dir(void)
+TEST(foreign_names_in_an_entry_dir)
 {
 	check("leaf", "%leaf", "foreign-%u", false, true);
 }
 
 /* Names that are nearly those of entries. */
-static void odd_names_in_an_entry_dir(void)
+TEST(odd_names_in_an_entry_dir)
 {
 	check("numbers", "%leaf", "%u64.src", false, true);
 }
 
-static void dead_writers_files_in_an_entry_dir(void)
+TEST(dead_writers_files_in_an_entry_dir)
 {
 	check("temporaries", "%leaf", ".tmp-%u", false, false);
 }
 
-static void foreign_directories_in_the_root(void)
+TEST(foreign_directories_in_the_root)
 {
 	check("root", "", "foreign-%u", true, true);
 }
 
 /* As if of other devices, and empty. */
-static void empty_devices_in_the_root(void)
+TEST(empty_devices_in_the_root)
 {
 	check("devices", "", "%032x", true, false);
 }
 
-static void files_named_as_devices_in_the_root(void)
+TEST(files_named_as_devices_in_the_root)
 {
 	check("files", "", "%032x", false, true);
 }
 
-static void foreign_names_beside_recipes(void)
+TEST(foreign_names_beside_recipes)
 {
 	check("recipes", "recipes", "foreign-%u", true, true);
 }
 
 /* More recipes than there may be: of each new one, room is made for it. */
-static void more_recipes_than_there_may_be(void)
+TEST(more_recipes_than_there_may_be)
 {
 	struct cc_recipes_count count;
 	struct hostile hostile;
@@ -189,7 +183,7 @@ static void more_recipes_than_there_may_be(void)
 }
 
 /* The hashes of 64 other keys are this one's, by force. */
-static void an_entry_dir_full_of_other_keys(void)
+TEST(an_entry_dir_full_of_other_keys)
 {
 	static const char *const names[] = { "src", "bin" };
 	struct cmn_buffer files[2];
@@ -233,21 +227,4 @@ static void an_entry_dir_full_of_other_keys(void)
 	hostile_expect_healed(&hostile, "an entry directory that was full");
 	cc_key_release(&other);
 	hostile_close(&hostile);
-}
-
-int main(void)
-{
-	static const struct unit_test tests[] = {
-		UNIT_TEST(foreign_names_in_an_entry_dir),
-		UNIT_TEST(odd_names_in_an_entry_dir),
-		UNIT_TEST(dead_writers_files_in_an_entry_dir),
-		UNIT_TEST(foreign_directories_in_the_root),
-		UNIT_TEST(empty_devices_in_the_root),
-		UNIT_TEST(files_named_as_devices_in_the_root),
-		UNIT_TEST(foreign_names_beside_recipes),
-		UNIT_TEST(more_recipes_than_there_may_be),
-		UNIT_TEST(an_entry_dir_full_of_other_keys),
-	};
-
-	return UNIT_MAIN("hostile crowds", tests);
 }

@@ -21,8 +21,26 @@
 #define FOREIGN_UID 12345
 #define SKIPPED 77
 
-/* What stands in a path's place afterwards. false: it cannot be had here. */
-typedef bool (*replace_fn)(const struct hostile *hostile, const char *relative);
+enum {
+	FILES = 1,
+	DIRECTORIES = 2,
+	POISON = 4,	/* a look-up may give the twin's bytes */
+	STAYS = 8,	/* the owner cannot take it away either: nothing heals */
+	ROOT = 16,	/* also in the place of the root */
+};
+
+struct replacement {
+	const char *name;
+	/* What stands in a path's place afterwards. false: it cannot be had here. */
+	bool (*replace)(const struct hostile *hostile, const char *relative);
+	int where;
+	union {
+		const char *target;
+		off_t size;
+		int flags;
+	} with;
+};
+static const struct replacement *now;	/* the one that is tried */
 
 static const char *outside(const struct hostile *hostile, const char *name)
 {
@@ -74,30 +92,10 @@ static bool as_link_to_twin(const struct hostile *hostile, const char *relative)
 	return link_to(hostile, relative, hostile_twin_path(hostile, relative));
 }
 
-static bool as_link_to_file(const struct hostile *hostile, const char *relative)
+/* To something outside; through a dangling one what is created appears there. */
+static bool as_link(const struct hostile *hostile, const char *relative)
 {
-	return link_to(hostile, relative, outside(hostile, "file"));
-}
-
-static bool as_link_to_directory(const struct hostile *hostile, const char *relative)
-{
-	return link_to(hostile, relative, outside(hostile, "dir"));
-}
-
-static bool as_link_to_empty_directory(const struct hostile *hostile, const char *relative)
-{
-	return link_to(hostile, relative, outside(hostile, "empty"));
-}
-
-static bool as_link_to_fifo(const struct hostile *hostile, const char *relative)
-{
-	return link_to(hostile, relative, outside(hostile, "fifo"));
-}
-
-/* What is created through it appears outside. */
-static bool as_dangling_link(const struct hostile *hostile, const char *relative)
-{
-	return link_to(hostile, relative, outside(hostile, "new"));
+	return link_to(hostile, relative, outside(hostile, now->with.target));
 }
 
 static bool as_link_to_itself(const struct hostile *hostile, const char *relative)
@@ -179,28 +177,12 @@ static bool as_full_directory(const struct hostile *hostile, const char *relativ
 	return true;
 }
 
-static bool as_sparse(const struct hostile *hostile, const char *relative, off_t size)
+static bool as_sparse(const struct hostile *hostile, const char *relative)
 {
 	const char *path = take_away(hostile, relative);
 
 	unit_write(path, "");
-	return truncate(path, size) == 0;
-}
-
-static bool as_sparse_terabyte(const struct hostile *hostile, const char *relative)
-{
-	return as_sparse(hostile, relative, (off_t)1 << 40);
-}
-
-/* As large as a .bin may be, and full of nothing. */
-static bool as_sparse_maximum(const struct hostile *hostile, const char *relative)
-{
-	return as_sparse(hostile, relative, ((off_t)1 << 32) + CC_ENTRY_HEADER_SIZE);
-}
-
-static bool as_sparse_gibibyte(const struct hostile *hostile, const char *relative)
-{
-	return as_sparse(hostile, relative, (off_t)1 << 30);
+	return truncate(path, now->with.size) == 0;
 }
 
 static bool without_permissions(const struct hostile *hostile, const char *relative)
@@ -224,57 +206,39 @@ static bool set_flags(const char *path, int flags)
 	return done;
 }
 
-static bool as_immutable(const struct hostile *hostile, const char *relative)
+static bool with_flags(const struct hostile *hostile, const char *relative)
 {
-	return set_flags(hostile_path(hostile, relative), FS_IMMUTABLE_FL);
+	return set_flags(hostile_path(hostile, relative), now->with.flags);
 }
-
-static bool as_append_only(const struct hostile *hostile, const char *relative)
-{
-	return set_flags(hostile_path(hostile, relative), FS_APPEND_FL);
-}
-
-enum {
-	FILES = 1,
-	DIRECTORIES = 2,
-	POISON = 4,	/* a look-up may give the twin's bytes */
-	STAYS = 8,	/* the owner cannot take it away either: nothing heals */
-	ROOT = 16,	/* also in the place of the root */
-};
-
-struct replacement {
-	const char *name;
-	replace_fn replace;
-	int where;
-};
 
 static const struct replacement replacements[] = {
-	{ "nothing", as_nothing, FILES | DIRECTORIES },
-	{ "an empty file", as_empty_file, FILES | DIRECTORIES | ROOT },
-	{ "garbage", as_garbage, FILES | DIRECTORIES | ROOT },
-	{ "a link to the twin", as_link_to_twin, FILES | DIRECTORIES },
-	{ "a link to a file", as_link_to_file, FILES | DIRECTORIES | ROOT },
-	{ "a link to a directory", as_link_to_directory, FILES | DIRECTORIES },
-	{ "a link to an empty directory", as_link_to_empty_directory, FILES | DIRECTORIES },
-	{ "a link to a FIFO", as_link_to_fifo, FILES | DIRECTORIES | ROOT },
-	{ "a dangling link", as_dangling_link, FILES | DIRECTORIES },
-	{ "a link to itself", as_link_to_itself, FILES | DIRECTORIES | ROOT },
-	{ "a hard link to a file", as_hard_link_to_file, FILES },
-	{ "a hard link to the twin", as_hard_link_to_twin, FILES | POISON },
-	{ "a FIFO", as_fifo, FILES | DIRECTORIES | ROOT },
-	{ "a FIFO that is read from", as_link_to_held_fifo, FILES | DIRECTORIES | ROOT },
-	{ "a socket", as_socket, FILES | DIRECTORIES | ROOT },
-	{ "an endless device", as_endless_device, FILES | DIRECTORIES | ROOT },
-	{ "a block device", as_block_device, FILES | DIRECTORIES | ROOT },
-	{ "an empty directory", as_empty_directory, FILES | DIRECTORIES },
-	{ "a directory with a file", as_full_directory, FILES | DIRECTORIES },
-	{ "a sparse terabyte", as_sparse_terabyte, FILES | DIRECTORIES },
-	{ "a sparse gibibyte", as_sparse_gibibyte, FILES },
-	{ "four sparse gibibytes", as_sparse_maximum, FILES },
-	{ "no permissions", without_permissions, FILES | DIRECTORIES | ROOT | STAYS },
-	{ "another owner", of_another_owner, FILES | DIRECTORIES | ROOT | STAYS },
-	{ "an immutable one", as_immutable, FILES | DIRECTORIES | ROOT | STAYS },
-	{ "one to append to", as_append_only, FILES | DIRECTORIES | ROOT | STAYS },
+	{ "nothing", as_nothing, FILES | DIRECTORIES, { NULL } },
+	{ "an empty file", as_empty_file, FILES | DIRECTORIES | ROOT, { NULL } },
+	{ "garbage", as_garbage, FILES | DIRECTORIES | ROOT, { NULL } },
+	{ "a link to the twin", as_link_to_twin, FILES | DIRECTORIES, { NULL } },
+	{ "a link to a file", as_link, FILES | DIRECTORIES | ROOT, { .target = "file" } },
+	{ "a link to a directory", as_link, FILES | DIRECTORIES, { .target = "dir" } },
+	{ "a link to an empty directory", as_link, FILES | DIRECTORIES, { .target = "empty" } },
+	{ "a link to a FIFO", as_link, FILES | DIRECTORIES | ROOT, { .target = "fifo" } },
+	{ "a dangling link", as_link, FILES | DIRECTORIES, { .target = "new" } },
+	{ "a link to itself", as_link_to_itself, FILES | DIRECTORIES | ROOT, { NULL } },
+	{ "a hard link to a file", as_hard_link_to_file, FILES, { NULL } },
+	{ "a hard link to the twin", as_hard_link_to_twin, FILES | POISON, { NULL } },
+	{ "a FIFO", as_fifo, FILES | DIRECTORIES | ROOT, { NULL } },
+	{ "a FIFO that is read from", as_link_to_held_fifo, FILES | DIRECTORIES | ROOT, { NULL } },
+	{ "a socket", as_socket, FILES | DIRECTORIES | ROOT, { NULL } },
+	{ "an endless device", as_endless_device, FILES | DIRECTORIES | ROOT, { NULL } },
+	{ "a block device", as_block_device, FILES | DIRECTORIES | ROOT, { NULL } },
+	{ "an empty directory", as_empty_directory, FILES | DIRECTORIES, { NULL } },
+	{ "a directory with a file", as_full_directory, FILES | DIRECTORIES, { NULL } },
+	{ "a sparse terabyte", as_sparse, FILES | DIRECTORIES, { .size = (off_t)1 << 40 } },
+	{ "a sparse gibibyte", as_sparse, FILES, { .size = (off_t)1 << 30 } },
+	/* As large as a .bin may be, and full of nothing. */
+	{ "four sparse gibibytes", as_sparse, FILES, { .size = ((off_t)1 << 32) + CC_ENTRY_HEADER_SIZE } },
+	{ "no permissions", without_permissions, FILES | DIRECTORIES | ROOT | STAYS, { NULL } },
+	{ "another owner", of_another_owner, FILES | DIRECTORIES | ROOT | STAYS, { NULL } },
+	{ "an immutable one", with_flags, FILES | DIRECTORIES | ROOT | STAYS, { .flags = FS_IMMUTABLE_FL } },
+	{ "one to append to", with_flags, FILES | DIRECTORIES | ROOT | STAYS, { .flags = FS_APPEND_FL } },
 };
 
 /* One case: a store of its own, the replacement, a round, and whether the next build is cached. */
@@ -298,6 +262,7 @@ static void try(const char *target, const char *shown, const struct replacement 
 								  target);
 	(void)snprintf(what, sizeof(what), "%s in the place of %s", replacement->name, shown);
 	reader = open(outside(&hostile, "fifo"), O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+	now = replacement;
 	if (replacement->replace(&hostile, relative)) {
 		hostile.poison_is_fine = (replacement->where & POISON) != 0;
 		hostile_exercise(&hostile, what);
@@ -323,16 +288,9 @@ static void try_all(const char *target, const char *shown, int where)
 	}
 }
 
-#define FILE_TEST(name, target) \
-	static void name(void) \
-	{ \
-		try_all(target, #name, FILES); \
-	}
-#define DIRECTORY_TEST(name, target) \
-	static void name(void) \
-	{ \
-		try_all(target, #name, DIRECTORIES); \
-	}
+/* With openat2, or without it, and then the directories alone. */
+#define FILE_TEST(name, target) TEST_ON("new", name) { try_all(target, #name, FILES); }
+#define DIRECTORY_TEST(where, name, target) TEST_ON(where, name) { try_all(target, #name, DIRECTORIES); }
 
 FILE_TEST(src, "%leaf/0.src")
 FILE_TEST(bin, "%leaf/0.bin")
@@ -346,20 +304,20 @@ FILE_TEST(build_lock, "build.lock")
 FILE_TEST(recipe, "%recipe")
 FILE_TEST(attempts, "%attempts")
 FILE_TEST(replay_lock, "recipes/replay.lock")
-DIRECTORY_TEST(device, "%1")
-DIRECTORY_TEST(image, "%2")
-DIRECTORY_TEST(constants, "%3")
-DIRECTORY_TEST(entry_dir, "%leaf")
-DIRECTORY_TEST(recipes, "recipes")
-DIRECTORY_TEST(quarantine, "recipes/quarantine")
+DIRECTORY_TEST(NULL, device, "%1")
+DIRECTORY_TEST(NULL, image, "%2")
+DIRECTORY_TEST(NULL, constants, "%3")
+DIRECTORY_TEST(NULL, entry_dir, "%leaf")
+DIRECTORY_TEST("new", recipes, "recipes")
+DIRECTORY_TEST("new", quarantine, "recipes/quarantine")
 
-static void root(void)
+TEST_ON("new", root)
 {
 	try_all("", "root", ROOT);
 }
 
 /* In each directory of a store. They are left alone. */
-static void odd_names(void)
+TEST(odd_names)
 {
 	static const char *const names[] = {
 		" ", "...", "....", "-", "--help", "*", "~", "%s%n", "\n", "\x01\x1b[2J\x7f", "\xff\xfe",
@@ -406,7 +364,7 @@ static void odd_names(void)
 }
 
 /* What has a temporary's name is swept, but a directory; what it leads to is not. */
-static void odd_temporaries(void)
+TEST_ON("new", odd_temporaries)
 {
 	char names[5][CC_ENTRY_DIR_PATH_SIZE + 64];
 	struct hostile hostile;
@@ -445,42 +403,11 @@ static bool take_openat2_away(void)
 
 int main(int argc, char **argv)
 {
-	static const struct unit_test of_old_kernel[] = {
-		UNIT_TEST(device),
-		UNIT_TEST(image),
-		UNIT_TEST(constants),
-		UNIT_TEST(entry_dir),
-		UNIT_TEST(odd_names),
-	};
-	static const struct unit_test tests[] = {
-		UNIT_TEST(odd_names),
-		UNIT_TEST(odd_temporaries),
-		UNIT_TEST(src),
-		UNIT_TEST(bin),
-		UNIT_TEST(cache_size),
-		UNIT_TEST(days),
-		UNIT_TEST(stats),
-		UNIT_TEST(tokens),
-		UNIT_TEST(events),
-		UNIT_TEST(old_events),
-		UNIT_TEST(build_lock),
-		UNIT_TEST(recipe),
-		UNIT_TEST(attempts),
-		UNIT_TEST(replay_lock),
-		UNIT_TEST(device),
-		UNIT_TEST(image),
-		UNIT_TEST(constants),
-		UNIT_TEST(entry_dir),
-		UNIT_TEST(recipes),
-		UNIT_TEST(quarantine),
-		UNIT_TEST(root),
-	};
-
 	if (argc < 2 || strcmp(argv[1], "old-kernel") != 0)
-		return UNIT_MAIN("hostile files", tests);
+		return unit_run("new");
 	if (!take_openat2_away()) {
 		(void)fprintf(stderr, "SKIPPED: no filter of system calls to be had\n");
 		return SKIPPED;
 	}
-	return UNIT_MAIN("hostile files, old kernel", of_old_kernel);
+	return unit_run("old");
 }

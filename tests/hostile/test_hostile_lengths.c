@@ -14,12 +14,6 @@
 #include "tests/hostile/hostile.h"
 #include "tests/support/unit.h"
 
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define SANITIZED true
-#else
-#define SANITIZED false
-#endif
-
 #define SRC_HASH_AT (CC_SRC_HEADER_SIZE - CMN_HASH_SIZE)
 #define BIN_HASH_AT (CC_ENTRY_HEADER_SIZE - CMN_HASH_SIZE)
 #define BIN_PAYLOAD_HASH_AT (BIN_HASH_AT - CMN_HASH_SIZE)
@@ -177,7 +171,7 @@ static void try_file(const char *name, const struct field *fields, size_t count,
 	hostile_close(&hostile);
 }
 
-static void lengths_of_src(void)
+TEST(lengths_of_src)
 {
 	struct field fields[] = {
 		{ "key_len", 16, 8 },
@@ -198,7 +192,7 @@ static void lengths_of_src(void)
 	try_file("0.src", fields, sizeof(fields) / sizeof(fields[0]), seal_src);
 }
 
-static void lengths_of_bin(void)
+TEST(lengths_of_bin)
 {
 	static const struct field fields[] = {
 		{ "codec", 12, 4 },
@@ -211,7 +205,7 @@ static void lengths_of_bin(void)
 }
 
 /* Of recipes nothing is a hit: they are read, or they are not. */
-static void lengths_of_recipes(void)
+TEST(lengths_of_recipes)
 {
 	struct cc_recipe recipe;
 	struct cmn_buffer good;
@@ -295,7 +289,7 @@ static long memory_of_get(struct hostile *hostile, const char *what)
 	return grown;
 }
 
-static void bombs_end_where_they_said_they_would(void)
+TEST(bombs_end_where_they_said_they_would)
 {
 	const size_t long_len = (size_t)64 << 20;
 	char relative[CC_ENTRY_DIR_PATH_SIZE + CC_ENTRY_DIR_NAME_SIZE];
@@ -313,17 +307,17 @@ static void bombs_end_where_they_said_they_would(void)
 	/* It goes on behind what it says. */
 	spill_compressed(&hostile, relative, cmn_buffer_view(&stream), stream.len + 1000);
 	grown = memory_of_get(&hostile, "a stream that is longer than it says");
-	CU_ASSERT_TRUE(SANITIZED || grown < 8 << 10);
+	CU_ASSERT_TRUE(UNIT_IS_SANITIZED || grown < 8 << 10);
 	hostile_expect_healed(&hostile, "a long stream");
 	/* It says what no stream of its length can become: nothing is allocated for it. */
 	spill_compressed(&hostile, relative, (struct cmn_view){ stream.data, 1000 }, UINT64_C(1) << 32);
 	grown = memory_of_get(&hostile, "a short stream that says it is long");
-	CU_ASSERT_TRUE(SANITIZED || grown < 8 << 10);
+	CU_ASSERT_TRUE(UNIT_IS_SANITIZED || grown < 8 << 10);
 	hostile_expect_healed(&hostile, "a short stream");
 	/* As long as it says, and no payload. */
 	spill_compressed(&hostile, relative, cmn_buffer_view(&stream), long_len);
 	grown = memory_of_get(&hostile, "a stream as long as it says");
-	CU_ASSERT_TRUE(SANITIZED || grown < (long)(long_len >> 10) + (16 << 10));
+	CU_ASSERT_TRUE(UNIT_IS_SANITIZED || grown < (long)(long_len >> 10) + (16 << 10));
 	hostile_expect_healed(&hostile, "a true stream");
 	/* More behind its end. */
 	cmn_buffer_append_u8(&stream, 0);
@@ -335,7 +329,7 @@ static void bombs_end_where_they_said_they_would(void)
 }
 
 /* As long as a file may be, but the first bytes are not those of one. */
-static void large_files_of_nothing_take_no_memory(void)
+TEST(large_files_of_nothing_take_no_memory)
 {
 	static const char *const names[] = { "0.src", "0.bin" };
 	static const off_t sizes[] = { (off_t)1 << 30, ((off_t)1 << 32) + CC_ENTRY_HEADER_SIZE };
@@ -351,21 +345,8 @@ static void large_files_of_nothing_take_no_memory(void)
 			spill(&hostile, relative, "x", 1);
 		CU_ASSERT_EQUAL(truncate(hostile_path(&hostile, relative), sizes[i / 2]), 0);
 		grown = memory_of_get(&hostile, names[i / 2]);
-		CU_ASSERT_TRUE(SANITIZED || grown < 8 << 10);
+		CU_ASSERT_TRUE(UNIT_IS_SANITIZED || grown < 8 << 10);
 		hostile_expect_healed(&hostile, names[i / 2]);
 	}
 	hostile_close(&hostile);
-}
-
-int main(void)
-{
-	static const struct unit_test tests[] = {
-		UNIT_TEST(lengths_of_src),
-		UNIT_TEST(lengths_of_bin),
-		UNIT_TEST(lengths_of_recipes),
-		UNIT_TEST(bombs_end_where_they_said_they_would),
-		UNIT_TEST(large_files_of_nothing_take_no_memory),
-	};
-
-	return UNIT_MAIN("hostile lengths", tests);
 }

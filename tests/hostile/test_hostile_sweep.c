@@ -201,7 +201,7 @@ static bool try(const char *path, const struct replacement *replacement)
 	return longest < LIMIT_NS;
 }
 
-static void each_file_may_be_anything(void)
+TEST(each_file_may_be_anything)
 {
 	char what[800];
 	int tries;
@@ -222,13 +222,4 @@ static void each_file_may_be_anything(void)
 			expect(false, what, "it takes over a second");
 		}
 	}
-}
-
-int main(void)
-{
-	static const struct unit_test tests[] = {
-		UNIT_TEST(each_file_may_be_anything),
-	};
-
-	return UNIT_MAIN("hostile sweep", tests);
 }

@@ -16,12 +16,6 @@
 
 #define SKIPPED 77
 
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define SANITIZED true
-#else
-#define SANITIZED false
-#endif
-
 static uid_t alice, bob;	/* the user, and the other one */
 
 static char *format(const char *pattern, ...) __attribute__((format(printf, 1, 2)));
@@ -130,13 +124,20 @@ static int run_program(uid_t user, int flags, const char *program, const char *c
 
 #define LIST(...) (const char *const[]){ __VA_ARGS__, NULL }
 
+/* That program prints this, and ends well. */
+static void expect_output(const char *expected, uid_t user, int flags, const char *program,
+			  const char *const *variables, const char *const *arguments)
+{
+	CU_ASSERT_EQUAL(run_program(user, flags, program, variables, arguments), 0);
+	CU_ASSERT_STRING_EQUAL(output, expected);
+}
+
 #define BUILT "built right\nbuilt right\nbuilt right\n"
 #define HIT "disk right\ndisk right\ndisk right\n"
 
 static int use_with(uid_t user, int flags, const char *root)
 {
-	return run_program(user, flags, at("client"),
-			   LIST(format("CKCACHE_DIR=%s", root), "CKCACHE_READ_ONLY_DIRS="),
+	return run_program(user, flags, at("client"), LIST(format("CKCACHE_DIR=%s", root), "CKCACHE_READ_ONLY_DIRS="),
 			   LIST("use"));
 }
 
@@ -173,7 +174,7 @@ static void expect_used(uid_t user, const char *root)
 	CU_ASSERT_STRING_EQUAL(errors, "");
 }
 
-static void a_root_of_another_user_is_refused(void)
+TEST(a_root_of_another_user_is_refused)
 {
 	begin();
 	make("home", alice, 0755);
@@ -189,7 +190,7 @@ static void a_root_of_another_user_is_refused(void)
 }
 
 /* In a user namespace without a mapping all owners are the overflow id, and so is the user. */
-static void nobodys_root_is_anybodys_and_refused(void)
+TEST(nobodys_root_is_anybodys_and_refused)
 {
 	const char *roots[2];
 
@@ -210,16 +211,14 @@ static void nobodys_root_is_anybodys_and_refused(void)
 		CU_ASSERT_STRING_EQUAL(errors, format("ckcache: no disk cache: cannot use %s: its owner is "
 						      "the id that stands for every user without a "
 						      "mapping here\n", roots[i]));
-		CU_ASSERT_EQUAL(run_program(alice, UNMAPPED, at("client"),
-					    LIST(format("CKCACHE_READ_ONLY_DIRS=%s", roots[i])),
-					    LIST("use")), 0);
-		CU_ASSERT_STRING_EQUAL(output, BUILT);
+		expect_output(BUILT, alice, UNMAPPED, at("client"), LIST(format("CKCACHE_READ_ONLY_DIRS=%s", roots[i])),
+			      LIST("use"));
 	}
 	use(alice, roots[0]);
 	CU_ASSERT_STRING_EQUAL(output, HIT);
 }
 
-static void a_root_that_others_may_write_to_is_refused(void)
+TEST(a_root_that_others_may_write_to_is_refused)
 {
 	static const mode_t modes[] = { 0770, 0777, 0707, 01777, 02770, 03777 };
 
@@ -236,30 +235,27 @@ static void a_root_that_others_may_write_to_is_refused(void)
 }
 
 /* The directory above is somebody's who may put something else in the root's place. */
-static void a_root_below_anothers_directory_is_only_ever_ones_own(void)
+TEST(a_root_below_anothers_directory_is_only_ever_ones_own)
 {
 	begin();
 	make("project", bob, 0777);
 	expect_used(alice, at("project/alice"));
-	CU_ASSERT_EQUAL(run_program(bob, 0, at("client"),
-				    LIST(format("CKCACHE_DIR=%s", at("project/trap")),
-					 "CKCACHE_READ_ONLY_DIRS="),
-				    LIST("use", "poison")), 0);
+	CU_ASSERT_EQUAL(run_program(bob, 0, at("client"), LIST(format("CKCACHE_DIR=%s", at("project/trap")),
+					 "CKCACHE_READ_ONLY_DIRS="), LIST("use", "poison")), 0);
 	hostile_shell("mv project/alice project/away && mv project/trap project/alice");
 	expect_refused(alice, at("project/alice"), "it belongs to another user");
 	hostile_shell("mv project/alice project/trap && ln -s trap project/alice && "
 		      "chown -h %u project/alice", (unsigned int)bob);
 	expect_refused(alice, at("project/alice"), "it is another user's symbolic link");
 	/* A link to what is one's own leads somewhere that one did not choose. */
-	hostile_shell("rm project/alice && ln -s away project/alice && chown -h %u project/alice",
-		      (unsigned int)bob);
+	hostile_shell("rm project/alice && ln -s away project/alice && chown -h %u project/alice", (unsigned int)bob);
 	expect_refused(alice, at("project/alice"), "it is another user's symbolic link");
 	hostile_shell("rm project/alice && mv project/away project/alice");
 	use(alice, at("project/alice"));
 	CU_ASSERT_STRING_EQUAL(output, HIT);
 }
 
-static void traps_in_a_directory_for_everybody_are_refused(void)
+TEST(traps_in_a_directory_for_everybody_are_refused)
 {
 	begin();
 	make("tmp", 0, 01777);
@@ -297,7 +293,7 @@ static void expect_tier(const char *tier, const char *expected)
 	CU_ASSERT_STRING_EQUAL(errors, "");
 }
 
-static void tiers_are_the_superusers_or_ones_own(void)
+TEST(tiers_are_the_superusers_or_ones_own)
 {
 	begin();
 	expect_used(0, at("tier"));
@@ -308,8 +304,7 @@ static void tiers_are_the_superusers_or_ones_own(void)
 	hostile_shell("chown -R %u tier", (unsigned int)bob);
 	expect_tier(at("tier"), BUILT);
 	/* Who asks hears why, once. */
-	CU_ASSERT_EQUAL(run_program(alice, 0, at("client"),
-				    LIST(format("CKCACHE_READ_ONLY_DIRS=%s", at("tier")),
+	CU_ASSERT_EQUAL(run_program(alice, 0, at("client"), LIST(format("CKCACHE_READ_ONLY_DIRS=%s", at("tier")),
 					 "CKCACHE_LOG=warning", "CKCACHE_DIR=/nonexistent/cache",
 					 "CKCACHE_READ_ONLY=1"), LIST("use")), 0);
 	CU_ASSERT_STRING_EQUAL(errors, format("ckcache: %s is not looked in: "
@@ -339,7 +334,7 @@ static void tiers_are_the_superusers_or_ones_own(void)
 }
 
 /* A file system image with a cache in it: no home, nothing that can be written. */
-static void a_seeded_image_is_hit_and_nothing_else(void)
+TEST(a_seeded_image_is_hit_and_nothing_else)
 {
 	const char *const homes[] = { "HOME=", NULL, NULL, NULL, NULL };
 	const char *variables[4];
@@ -375,18 +370,16 @@ static void a_seeded_image_is_hit_and_nothing_else(void)
 }
 
 /* As services' users have. */
-static void a_home_that_nobody_made_is_told(void)
+TEST(a_home_that_nobody_made_is_told)
 {
 	begin();
-	CU_ASSERT_EQUAL(run_program(alice, 0, at("client"),
-				    LIST("HOME=/nonexistent", "CKCACHE_LOG=warning"), LIST("use")), 0);
-	CU_ASSERT_STRING_EQUAL(output, BUILT);
+	expect_output(BUILT, alice, 0, at("client"), LIST("HOME=/nonexistent", "CKCACHE_LOG=warning"), LIST("use"));
 	CU_ASSERT_STRING_EQUAL(errors,
 			       "ckcache: no disk cache: none of CKCACHE_DIR, XDG_CACHE_HOME and HOME names a directory of this user\n");
 }
 
 /* su and sudo that keep HOME. */
-static void the_superuser_leaves_a_users_home_alone(void)
+TEST(the_superuser_leaves_a_users_home_alone)
 {
 	const char *home;
 
@@ -394,74 +387,61 @@ static void the_superuser_leaves_a_users_home_alone(void)
 	make("home", alice, 0755);
 	home = format("HOME=%s", at("home"));
 	/* A directory that it would make there would be closed to the user for ever. */
-	CU_ASSERT_EQUAL(run_program(0, 0, at("client"), LIST(home, "CKCACHE_READ_ONLY_DIRS="),
-				    LIST("use")), 0);
-	CU_ASSERT_STRING_EQUAL(output, BUILT);
+	expect_output(BUILT, 0, 0, at("client"), LIST(home, "CKCACHE_READ_ONLY_DIRS="), LIST("use"));
 	CU_ASSERT_STRING_EQUAL(errors, "");
 	hostile_shell("test -z \"$(find home -mindepth 1)\"");
 	for (int i = 0; i < 2; i++) {
 		home = format("HOME=%s", at("home"));
-		CU_ASSERT_EQUAL(run_program(alice, 0, at("client"),
-					    LIST(home, "CKCACHE_READ_ONLY_DIRS="), LIST("use")), 0);
-		CU_ASSERT_STRING_EQUAL(output, i ? HIT : BUILT);
+		expect_output(i ? HIT : BUILT, alice, 0, at("client"), LIST(home, "CKCACHE_READ_ONLY_DIRS="),
+			      LIST("use"));
 	}
 	home = format("HOME=%s", at("home"));
-	CU_ASSERT_EQUAL(run_program(0, 0, at("client"), LIST(home, "CKCACHE_READ_ONLY_DIRS="),
-				    LIST("use")), 0);
-	CU_ASSERT_STRING_EQUAL(output, BUILT);
+	expect_output(BUILT, 0, 0, at("client"), LIST(home, "CKCACHE_READ_ONLY_DIRS="), LIST("use"));
 	hostile_shell("test -z \"$(find home ! -uid %u)\"", (unsigned int)alice);
 	/* And the other way: the superuser's home, open or closed. */
 	make("root-home", 0, 0755);
 	home = format("HOME=%s", at("root-home"));
 	for (int i = 0; i < 2; i++)
-		CU_ASSERT_EQUAL(run_program(0, 0, at("client"), LIST(home, "CKCACHE_READ_ONLY_DIRS="),
-					    LIST("use")), 0);
-	CU_ASSERT_STRING_EQUAL(output, HIT);
+		expect_output(i ? HIT : BUILT, 0, 0, at("client"), LIST(home, "CKCACHE_READ_ONLY_DIRS="),
+			      LIST("use"));
 	for (int i = 0; i < 2; i++) {
 		home = format("HOME=%s", at("root-home"));
-		CU_ASSERT_EQUAL(run_program(alice, 0, at("client"),
-					    LIST(home, "CKCACHE_READ_ONLY_DIRS="), LIST("use")), 0);
-		CU_ASSERT_STRING_EQUAL(output, BUILT);
+		expect_output(BUILT, alice, 0, at("client"), LIST(home, "CKCACHE_READ_ONLY_DIRS="), LIST("use"));
 		CU_ASSERT_EQUAL(chmod("root-home", 0700), 0);
 	}
 }
 
-static void a_set_user_id_program_has_no_cache_but_the_systems(void)
+TEST(a_set_user_id_program_has_no_cache_but_the_systems)
 {
 	const char *secret, *variable;
 
-	if (SANITIZED) {
+	if (UNIT_IS_SANITIZED) {
 		(void)fprintf(stderr, "  not tried: sanitizers do not work in privileged programs\n");
 		return;
 	}
 	begin();
 	make("home", alice, 0700);
 	make("hers", alice, 0700);
-	hostile_shell("cp client privileged && chown %u privileged && chmod 4755 privileged",
-		      (unsigned int)alice);
+	hostile_shell("cp client privileged && chown %u privileged && chmod 4755 privileged", (unsigned int)alice);
 	if (run_program(bob, 0, at("privileged"), LIST("A="), LIST("secure")) != 0) {
 		(void)fprintf(stderr, "  not tried: set-user-ID programs do not work here\n");
 		return;
 	}
 	secret = format("HOME=%s", at("home"));
 	variable = format("CKCACHE_DIR=%s", at("hers/cache"));
-	CU_ASSERT_EQUAL(run_program(bob, 0, at("privileged"), LIST(variable, secret), LIST("use")), 0);
-	CU_ASSERT_STRING_EQUAL(output, BUILT);
+	expect_output(BUILT, bob, 0, at("privileged"), LIST(variable, secret), LIST("use"));
 	CU_ASSERT_STRING_EQUAL(errors, "");
 	hostile_shell("test -z \"$(find home hers -mindepth 1)\"");
 	/* What the program itself says counts, unless it leaves the choice to its caller. */
-	CU_ASSERT_EQUAL(run_program(bob, 0, at("privileged"), LIST(variable, secret),
-				    LIST("dir", "relative")), 0);
+	CU_ASSERT_EQUAL(run_program(bob, 0, at("privileged"), LIST(variable, secret), LIST("dir", "relative")), 0);
 	CU_ASSERT_STRING_EQUAL(output, format("%s\n" BUILT, cmn_status_string(CMN_ERR_INVALID)));
 	make("his", bob, 0700);
-	CU_ASSERT_EQUAL(run_program(bob, 0, at("privileged"), LIST(variable, secret),
-				    LIST("dir", at("his"))), 0);
+	CU_ASSERT_EQUAL(run_program(bob, 0, at("privileged"), LIST(variable, secret), LIST("dir", at("his"))), 0);
 	CU_ASSERT_STRING_EQUAL(output, format("%s\n" BUILT, cmn_status_string(CMN_ERR_ACCESS)));
 	for (int i = 0; i < 2; i++) {
 		CU_ASSERT_EQUAL(run_program(bob, 0, at("privileged"), LIST(variable, secret),
 					    LIST("dir", at("hers/chosen"))), 0);
-		CU_ASSERT_STRING_EQUAL(output, format("%s\n%s", cmn_status_string(CMN_OK),
-						      i ? HIT : BUILT));
+		CU_ASSERT_STRING_EQUAL(output, format("%s\n%s", cmn_status_string(CMN_OK), i ? HIT : BUILT));
 	}
 	hostile_shell("test -z \"$(find home his -mindepth 1)\" && "
 		      "test -z \"$(find hers/chosen ! -uid %u)\"", (unsigned int)alice);
@@ -475,17 +455,15 @@ static void a_set_user_id_program_has_no_cache_but_the_systems(void)
 	CU_ASSERT_EQUAL(strncmp(output, "- ", 2), 0);
 	unit_write("system.conf", format("dir = %s\n", at("hers/system")));
 	CU_ASSERT_EQUAL(chmod("system.conf", 0644), 0);
-	CU_ASSERT_EQUAL(run_program(bob, 0, at("privileged"), LIST(variable, secret),
-				    LIST("config", at("system.conf"))), 0);
-	CU_ASSERT_STRING_EQUAL(output, format("%s \n", at("hers/system")));
+	expect_output(format("%s \n", at("hers/system")), bob, 0, at("privileged"), LIST(variable, secret),
+		      LIST("config", at("system.conf")));
 	/* Without privileges all of them do. */
-	CU_ASSERT_EQUAL(run_program(alice, 0, at("privileged"), LIST(variable, secret),
-				    LIST("config", at("system.conf"))), 0);
-	CU_ASSERT_STRING_EQUAL(output, format("%s \n", at("hers/cache")));
+	expect_output(format("%s \n", at("hers/cache")), alice, 0, at("privileged"), LIST(variable, secret),
+		      LIST("config", at("system.conf")));
 }
 
 /* As an administrator's chown leaves them. */
-static void files_of_others_in_ones_own_root_are_not_trusted(void)
+TEST(files_of_others_in_ones_own_root_are_not_trusted)
 {
 	static const char *const names[] = { "0.src", "0.bin" };
 
@@ -519,25 +497,11 @@ static uid_t nobody_from(uid_t user)
 
 int main(void)
 {
-	static const struct unit_test tests[] = {
-		UNIT_TEST(a_root_of_another_user_is_refused),
-		UNIT_TEST(nobodys_root_is_anybodys_and_refused),
-		UNIT_TEST(a_root_that_others_may_write_to_is_refused),
-		UNIT_TEST(a_root_below_anothers_directory_is_only_ever_ones_own),
-		UNIT_TEST(traps_in_a_directory_for_everybody_are_refused),
-		UNIT_TEST(tiers_are_the_superusers_or_ones_own),
-		UNIT_TEST(a_seeded_image_is_hit_and_nothing_else),
-		UNIT_TEST(a_home_that_nobody_made_is_told),
-		UNIT_TEST(the_superuser_leaves_a_users_home_alone),
-		UNIT_TEST(a_set_user_id_program_has_no_cache_but_the_systems),
-		UNIT_TEST(files_of_others_in_ones_own_root_are_not_trusted),
-	};
-
 	if (geteuid() != 0) {
 		(void)fprintf(stderr, "SKIPPED: only the superuser can be two users\n");
 		return SKIPPED;
 	}
 	alice = nobody_from(61001);
 	bob = nobody_from(alice + 1);
-	return UNIT_MAIN("hostile users", tests);
+	return unit_run(NULL);
 }

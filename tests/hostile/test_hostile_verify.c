@@ -42,7 +42,7 @@ static void set_account(const struct hostile *hostile, const char *text)
 		unit_write(hostile_path(hostile, CC_ACCOUNT_NAME), text);
 }
 
-static void a_wrong_account_is_corrected_and_is_no_damage(void)
+TEST(a_wrong_account_is_corrected_and_is_no_damage)
 {
 	static const char *const texts[] = { "0\n", "5\n", "18446744073709551615\n", "x", NULL };
 	struct hostile hostile;
@@ -64,7 +64,7 @@ static void a_wrong_account_is_corrected_and_is_no_damage(void)
 }
 
 /* "Corrected" is true. */
-static void a_directory_in_the_accounts_place_makes_way(void)
+TEST(a_directory_in_the_accounts_place_makes_way)
 {
 	struct hostile hostile;
 
@@ -88,7 +88,7 @@ static void damage(struct hostile *hostile, const char *name)
 	unit_write(path, "damaged");
 }
 
-static void damage_is_found_and_removed_if_asked(void)
+TEST(damage_is_found_and_removed_if_asked)
 {
 	static const char *const names[] = { "0.src", "0.bin" };
 	struct hostile hostile;
@@ -115,7 +115,7 @@ static void damage_is_found_and_removed_if_asked(void)
 	hostile_close(&hostile);
 }
 
-static void what_cannot_be_removed_stays_damage(void)
+TEST(what_cannot_be_removed_stays_damage)
 {
 	struct hostile hostile;
 
@@ -128,7 +128,7 @@ static void what_cannot_be_removed_stays_damage(void)
 	hostile_close(&hostile);
 }
 
-static void repair_clears_what_dead_writers_left_and_evicts_nothing(void)
+TEST(repair_clears_what_dead_writers_left_and_evicts_nothing)
 {
 	static const char *const leftovers[] = { ".tmp-1-2-3", "7.bin", "8_access_time.txt" };
 	const struct timespec old[2] = { { .tv_sec = 1 }, { .tv_sec = 1 } };
@@ -149,17 +149,4 @@ static void repair_clears_what_dead_writers_left_and_evicts_nothing(void)
 	CU_ASSERT_TRUE(exists(&hostile, in_entry_dir(&hostile, "0.src")));
 	CU_ASSERT_EQUAL(account_error(&hostile), 0);
 	hostile_close(&hostile);
-}
-
-int main(void)
-{
-	static const struct unit_test tests[] = {
-		UNIT_TEST(a_wrong_account_is_corrected_and_is_no_damage),
-		UNIT_TEST(a_directory_in_the_accounts_place_makes_way),
-		UNIT_TEST(damage_is_found_and_removed_if_asked),
-		UNIT_TEST(what_cannot_be_removed_stays_damage),
-		UNIT_TEST(repair_clears_what_dead_writers_left_and_evicts_nothing),
-	};
-
-	return UNIT_MAIN("hostile verify", tests);
 }

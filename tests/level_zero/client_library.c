@@ -188,8 +188,7 @@ static void get_blob(const char *path, size_t room)
 		client_give_up("written", 0);
 	blob = malloc(size + 64);
 	again = size + 64;
-	if (!blob || ckcache_level_zero_get_blob(library.desc, library.modules, &again, blob) ||
-	    again != size)
+	if (!blob || ckcache_level_zero_get_blob(library.desc, library.modules, &again, blob) || again != size)
 		client_give_up("blob", 0);
 	client_write(path, blob, size);
 	free(blob);
@@ -206,8 +205,7 @@ WORD(swap)
 WORD(sized)
 {
 	size_t size = 0;
-	enum ckcache_status status = ckcache_level_zero_get_blob(library.desc, library.modules, &size,
-								 NULL);
+	enum ckcache_status status = ckcache_level_zero_get_blob(library.desc, library.modules, &size, NULL);
 
 	printf("size %d\n", status);
 }
@@ -227,8 +225,7 @@ WORD(create)
 	ze_module_handle_t modules[CLIENT_MAX_PROGRAMS] = { NULL };
 	size_t size, count = library.count ? library.count : 1;
 	const uint8_t *blob = client_read(value, &size);
-	enum ckcache_status status = ckcache_level_zero_create_from_blob(library.desc, size, blob,
-									 modules);
+	enum ckcache_status status = ckcache_level_zero_create_from_blob(library.desc, size, blob, modules);
 
 	printf("create %d", status);
 	if (status && modules[0])
@@ -251,8 +248,7 @@ static void try_damaged(const char *path, int cut)
 
 		if (!cut)
 			blob[i / 8] ^= (uint8_t)(1 << i % 8);
-		status = ckcache_level_zero_create_from_blob(library.desc, cut ? i + 1 : size, blob,
-							     modules);
+		status = ckcache_level_zero_create_from_blob(library.desc, cut ? i + 1 : size, blob, modules);
 		refused += status == CKCACHE_ERROR_DAMAGED || status == CKCACHE_ERROR_VERSION;
 		if (!cut)
 			blob[i / 8] ^= (uint8_t)(1 << i % 8);
@@ -265,8 +261,7 @@ static void build(char *directory)
 	struct ckcache_storage *storage = directory ? client_storage(directory) : NULL;
 	ze_module_handle_t modules[CLIENT_MAX_PROGRAMS] = { NULL };
 	enum ckcache_origin origin = (enum ckcache_origin)9;
-	enum ckcache_status status = ckcache_level_zero_build(library.desc, storage, modules,
-							      &origin);
+	enum ckcache_status status = ckcache_level_zero_build(library.desc, storage, modules, &origin);
 
 	printf("build %d from %d", status, (int)origin);
 	if (storage)
@@ -387,8 +382,7 @@ WORD(unwrap)
 	char data[256] = "";
 	size_t blob_size, size = sizeof(data) - 1;
 	const uint8_t *blob = client_read(value, &blob_size);
-	enum ckcache_status status = ckcache_device_get_data(library.desc, blob_size, blob, &size,
-							     data);
+	enum ckcache_status status = ckcache_device_get_data(library.desc, blob_size, blob, &size, data);
 
 	printf("unwrap %d %s\n", status, status ? "" : data);
 }
@@ -401,8 +395,7 @@ WORD(extension)
 	printf("extension");
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
 		void *function = NULL;
-		ze_result_t result = CALL(zeDriverGetExtensionFunctionAddress)(client.driver, names[i],
-									       &function);
+		ze_result_t result = CALL(zeDriverGetExtensionFunctionAddress)(client.driver, names[i], &function);
 
 		printf(" %s", !result && function ? "yes" : "no");
 	}

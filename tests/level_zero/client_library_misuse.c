@@ -51,8 +51,7 @@ static void check_programs(void)
 	bad[12].constants = apart;
 	for (size_t i = 0; i < count; i++) {
 		if (ckcache_level_zero_desc_new(client.driver, client.context, client.device, 1,
-						&bad[i], &desc) != CKCACHE_ERROR_INVALID_ARGUMENT ||
-		    desc) {
+						&bad[i], &desc) != CKCACHE_ERROR_INVALID_ARGUMENT || desc) {
 			printf("program %zu\n", i);
 			wrong++;
 		}
@@ -69,14 +68,10 @@ static void check_descriptions(void)
 	INVALID(ckcache_level_zero_desc_new(NULL, client.context, client.device, 1, program, &desc));
 	INVALID(ckcache_level_zero_desc_new(client.driver, NULL, client.device, 1, program, &desc));
 	INVALID(ckcache_level_zero_desc_new(client.driver, client.context, NULL, 1, program, &desc));
-	INVALID(ckcache_level_zero_desc_new(client.driver, client.context, client.device, 0,
-					    program, &desc));
-	INVALID(ckcache_level_zero_desc_new(client.driver, client.context, client.device, SIZE_MAX,
-					    program, &desc));
-	INVALID(ckcache_level_zero_desc_new(client.driver, client.context, client.device, 1, NULL,
-					    &desc));
-	INVALID(ckcache_level_zero_desc_new(client.driver, client.context, client.device, 1,
-					    program, NULL));
+	INVALID(ckcache_level_zero_desc_new(client.driver, client.context, client.device, 0, program, &desc));
+	INVALID(ckcache_level_zero_desc_new(client.driver, client.context, client.device, SIZE_MAX, program, &desc));
+	INVALID(ckcache_level_zero_desc_new(client.driver, client.context, client.device, 1, NULL, &desc));
+	INVALID(ckcache_level_zero_desc_new(client.driver, client.context, client.device, 1, program, NULL));
 	INVALID(ckcache_level_zero_device_desc_new(NULL, client.device, &described, &desc));
 	INVALID(ckcache_level_zero_device_desc_new(client.driver, NULL, &described, &desc));
 	INVALID(ckcache_level_zero_device_desc_new(client.driver, client.device, NULL, &desc));
@@ -113,8 +108,7 @@ static void check_uses(void)
 	INVALID(ckcache_level_zero_create_from_blob(library.desc, 0, bytes, &module));
 	INVALID(ckcache_level_zero_create_from_blob(library.desc, size, NULL, &module));
 	INVALID(ckcache_level_zero_create_from_blob(library.desc, size, bytes, NULL));
-	expect(ckcache_level_zero_create_from_blob(library.desc, size, bytes, &module),
-	       CKCACHE_ERROR_DAMAGED, "zeros");
+	expect(ckcache_level_zero_create_from_blob(library.desc, size, bytes, &module), CKCACHE_ERROR_DAMAGED, "zeros");
 	INVALID(ckcache_level_zero_build(NULL, NULL, &module, NULL));
 	INVALID(ckcache_level_zero_build(library.desc, NULL, NULL, NULL));
 	INVALID(ckcache_level_zero_build(library.desc, &short_one, &module, NULL));

@@ -189,23 +189,15 @@ static ze_module_desc_t desc_of(const struct inputs *inputs)
 	};
 }
 
-static void make_of(const struct diff *diff, const char *name, const struct inputs *inputs)
+/* ask: diff_ask_module, or diff_ask_surface. */
+static void make_of(const struct diff *diff, const char *name, const struct inputs *inputs,
+		    void (*ask)(const struct diff *diff, const char *prefix, ze_module_handle_t module))
 {
 	const ze_module_desc_t desc = desc_of(inputs);
 	struct diff_made made = diff_make(diff, name, &desc);
 
 	if (made.module)
-		diff_ask_module(diff, name, made.module);
-	diff_unmake(diff, diff_name(1, name, "destroy"), &made);
-}
-
-static void say_surface_of(const struct diff *diff, const char *name, const struct inputs *inputs)
-{
-	const ze_module_desc_t desc = desc_of(inputs);
-	struct diff_made made = diff_make(diff, name, &desc);
-
-	if (made.module)
-		diff_ask_surface(diff, name, made.module);
+		ask(diff, name, made.module);
 	diff_unmake(diff, diff_name(1, name, "destroy"), &made);
 }
 
@@ -214,13 +206,13 @@ static void several_inputs(struct diff *diff)
 	struct inputs one = { 0 }, two = { 0 }, other_order = { 0 };
 
 	add_input(&one, "one", NULL, NULL);
-	make_of(diff, "one", &one);
+	make_of(diff, "one", &one, diff_ask_module);
 	add_input(&two, "other", NULL, NULL);
 	add_input(&two, "twice", NULL, NULL);
-	make_of(diff, "two", &two);
+	make_of(diff, "two", &two, diff_ask_module);
 	add_input(&other_order, "twice", NULL, NULL);
 	add_input(&other_order, "other", NULL, NULL);
-	make_of(diff, "other-order", &other_order);
+	make_of(diff, "other-order", &other_order, diff_ask_module);
 }
 
 static void several_with_flags(struct diff *diff)
@@ -234,25 +226,31 @@ static void several_with_flags(struct diff *diff)
 	put(&some, 32, &number);
 	add_input(&values, "constants", "", &some.constants);
 	add_input(&values, "one", "", &none);
-	say_surface_of(diff, "constants", &values);
+	make_of(diff, "constants", &values, diff_ask_surface);
 	add_input(&unset, "constants", "", &none);
 	add_input(&unset, "one", "", &none);
-	say_surface_of(diff, "unset", &unset);
+	make_of(diff, "unset", &unset, diff_ask_surface);
 	/* Last: dg2's driver ends the process when it makes a kernel that calls functions. */
-	make_of(diff, "flags", &flags);
+	make_of(diff, "flags", &flags, diff_ask_module);
+}
+
+static void create(struct diff *diff, const ze_module_desc_t *desc)
+{
+	ze_module_handle_t module = NULL;
+	uint32_t count = 0;
+
+	printf(" %#x", diff_create(diff->context, diff->device, desc, &module, NULL));
+	if (module) {
+		printf(" %#x", zeModuleGetKernelNames(module, &count, NULL));
+		printf(" count %u", count);
+	}
 }
 
 static void create_of(struct diff *diff, const struct inputs *inputs)
 {
 	const ze_module_desc_t desc = desc_of(inputs);
-	ze_module_handle_t module = NULL;
-	uint32_t count = 0;
 
-	printf(" %#x", diff_create(diff->context, diff->device, &desc, &module, NULL));
-	if (module) {
-		printf(" %#x", zeModuleGetKernelNames(module, &count, NULL));
-		printf(" count %u", count);
-	}
+	create(diff, &desc);
 }
 
 static void several_misused(struct diff *diff)
@@ -306,18 +304,12 @@ static void several_misused(struct diff *diff)
 	SURVIVE(diff, "input-beside") {
 		struct inputs inputs = { 0 };
 		ze_module_desc_t desc;
-		ze_module_handle_t module = NULL;
-		uint32_t count = 0;
 
 		add_input(&inputs, "one", NULL, NULL);
 		desc = desc_of(&inputs);
 		desc.inputSize = diff_il("plain")->size;
 		desc.pInputModule = diff_il("plain")->words;
-		printf(" %#x", diff_create(diff->context, diff->device, &desc, &module, NULL));
-		if (module) {
-			printf(" %#x", zeModuleGetKernelNames(module, &count, NULL));
-			printf(" count %u", count);
-		}
+		create(diff, &desc);
 	}
 }
 

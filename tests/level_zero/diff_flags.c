@@ -12,30 +12,11 @@ static void ask_all(struct diff *diff, const char *il, const char *flags)
 	diff_unmake(diff, "destroy", &made);
 }
 
-static void plain(struct diff *diff)
-{
-	ask_all(diff, "plain", NULL);
-}
-
-static void optimized_less(struct diff *diff)
-{
-	ask_all(diff, "plain", "-ze-opt-disable");
-}
-
-static void large_registers(struct diff *diff)
-{
-	ask_all(diff, "plain", "-ze-opt-large-register-file");
-}
-
-static void debuggable(struct diff *diff)
-{
-	ask_all(diff, "plain", "-g");
-}
-
-static void fp64(struct diff *diff)
-{
-	ask_all(diff, "fp64", NULL);
-}
+static void plain(struct diff *diff) { ask_all(diff, "plain", NULL); }
+static void optimized_less(struct diff *diff) { ask_all(diff, "plain", "-ze-opt-disable"); }
+static void large_registers(struct diff *diff) { ask_all(diff, "plain", "-ze-opt-large-register-file"); }
+static void debuggable(struct diff *diff) { ask_all(diff, "plain", "-g"); }
+static void fp64(struct diff *diff) { ask_all(diff, "fp64", NULL); }
 
 /* The small module with each of them: status, log and what its kernel is like. */
 static void each_flag(struct diff *diff)
@@ -97,15 +78,8 @@ static void ask_native_of(struct diff *diff, const char *il, const char *flags)
 	free(native);
 }
 
-static void native(struct diff *diff)
-{
-	ask_native_of(diff, "plain", NULL);
-}
-
-static void native_of_library(struct diff *diff)
-{
-	ask_native_of(diff, "twice", "-library-compilation");
-}
+static void native(struct diff *diff) { ask_native_of(diff, "plain", NULL); }
+static void native_of_library(struct diff *diff) { ask_native_of(diff, "twice", "-library-compilation"); }
 
 const struct diff_subject diff_flags[] = {
 	{ "plain", plain, false },

@@ -19,30 +19,11 @@ static void ask_log_of(struct diff *diff, const char *il, const char *flags)
 	diff_unmake(diff, "destroy", &made);
 }
 
-static void quiet(struct diff *diff)
-{
-	ask_log_of(diff, "one", NULL);
-}
-
-static void warning(struct diff *diff)
-{
-	ask_log_of(diff, "spilling", NULL);
-}
-
-static void warning_of_flag(struct diff *diff)
-{
-	ask_log_of(diff, "one", "-there-is-no-such-flag");
-}
-
-static void unresolved(struct diff *diff)
-{
-	ask_log_of(diff, "imports", NULL);
-}
-
-static void without_fp64(struct diff *diff)
-{
-	ask_log_of(diff, "fp64", NULL);
-}
+static void quiet(struct diff *diff) { ask_log_of(diff, "one", NULL); }
+static void warning(struct diff *diff) { ask_log_of(diff, "spilling", NULL); }
+static void warning_of_flag(struct diff *diff) { ask_log_of(diff, "one", "-there-is-no-such-flag"); }
+static void unresolved(struct diff *diff) { ask_log_of(diff, "imports", NULL); }
+static void without_fp64(struct diff *diff) { ask_log_of(diff, "fp64", NULL); }
 
 /* Of two modules at once, each has its own. */
 static void two_logs(struct diff *diff)

@@ -56,19 +56,60 @@ static void create_cut(struct diff *diff, size_t hundredths, size_t bytes)
 	free(copy);
 }
 
+static const ze_context_desc_t context_next = { .stype = ZE_STRUCTURE_TYPE_CONTEXT_DESC };
+static const ze_context_desc_t unknown_next = { .stype = ZE_STRUCTURE_TYPE_FORCE_UINT32 };
+static const char no_il[] = "this is no intermediate language, and no binary either";
+
+/* What differs from the descriptor of "one". */
+static const struct creation {
+	const char *name;
+	bool no_context, no_device, no_input, is_empty;
+	ze_module_format_t format;
+	ze_structure_type_t stype;	/* 0: as it is */
+	const void *next;
+	bool has_text;			/* no_il is the input */
+} odd_creations[] = {
+	{ .name = "null-context", .no_context = true },
+	{ .name = "null-device", .no_device = true },
+	{ .name = "null-input", .no_input = true },
+	{ .name = "nothing", .is_empty = true },
+	{ .name = "null-and-nothing", .no_input = true, .is_empty = true },
+	{ .name = "unknown-format", .format = (ze_module_format_t)9 },
+	{ .name = "wrong-stype", .stype = ZE_STRUCTURE_TYPE_KERNEL_DESC },
+	{ .name = "no-il", .has_text = true },
+	{ .name = "no-native", .format = ZE_MODULE_FORMAT_NATIVE },
+	{ .name = "null-native", .format = ZE_MODULE_FORMAT_NATIVE, .is_empty = true },
+	{ .name = "unknown-next", .next = &context_next },
+	{ .name = "unknown-stype-next", .next = &unknown_next },
+};
+
+static void create_oddly(struct diff *diff, const struct creation *odd)
+{
+	ze_module_desc_t desc = diff_desc("one", NULL);
+
+	if (odd->no_context)
+		diff->context = NULL;
+	if (odd->no_device)
+		diff->device = NULL;
+	if (odd->has_text) {
+		desc.inputSize = sizeof(no_il);
+		desc.pInputModule = (const uint8_t *)no_il;
+	}
+	if (odd->no_input)
+		desc.pInputModule = NULL;
+	if (odd->is_empty)
+		desc.inputSize = 0;
+	desc.format = odd->format;
+	desc.stype = odd->stype ? odd->stype : desc.stype;
+	desc.pNext = odd->next;
+	create(diff, &desc);
+}
+
 static void creations(struct diff *diff)
 {
-	SURVIVE(diff, "null-context") {
-		const ze_module_desc_t desc = diff_desc("one", NULL);
-
-		diff->context = NULL;
-		create(diff, &desc);
-	}
-	SURVIVE(diff, "null-device") {
-		const ze_module_desc_t desc = diff_desc("one", NULL);
-
-		diff->device = NULL;
-		create(diff, &desc);
+	for (size_t i = 0; i < sizeof(odd_creations) / sizeof(odd_creations[0]); i++) {
+		SURVIVE(diff, odd_creations[i].name)
+			create_oddly(diff, &odd_creations[i]);
 	}
 	SURVIVE(diff, "null-desc")
 		create(diff, NULL);
@@ -82,72 +123,6 @@ static void creations(struct diff *diff)
 		ze_module_handle_t module = NULL;
 
 		diff_print_status(diff, diff_create(diff->context, diff->device, &desc, &module, NULL));
-	}
-	SURVIVE(diff, "null-input") {
-		ze_module_desc_t desc = diff_desc("one", NULL);
-
-		desc.pInputModule = NULL;
-		create(diff, &desc);
-	}
-	SURVIVE(diff, "nothing") {
-		ze_module_desc_t desc = diff_desc("one", NULL);
-
-		desc.inputSize = 0;
-		create(diff, &desc);
-	}
-	SURVIVE(diff, "null-and-nothing") {
-		ze_module_desc_t desc = diff_desc("one", NULL);
-
-		desc.inputSize = 0;
-		desc.pInputModule = NULL;
-		create(diff, &desc);
-	}
-	SURVIVE(diff, "unknown-format") {
-		ze_module_desc_t desc = diff_desc("one", NULL);
-
-		desc.format = (ze_module_format_t)9;
-		create(diff, &desc);
-	}
-	SURVIVE(diff, "wrong-stype") {
-		ze_module_desc_t desc = diff_desc("one", NULL);
-
-		desc.stype = ZE_STRUCTURE_TYPE_KERNEL_DESC;
-		create(diff, &desc);
-	}
-	SURVIVE(diff, "no-il") {
-		static const char text[] = "this is no intermediate language, and no binary either";
-		ze_module_desc_t desc = diff_desc("one", NULL);
-
-		desc.inputSize = sizeof(text);
-		desc.pInputModule = (const uint8_t *)text;
-		create(diff, &desc);
-	}
-	SURVIVE(diff, "no-native") {
-		ze_module_desc_t desc = diff_desc("one", NULL);
-
-		desc.format = ZE_MODULE_FORMAT_NATIVE;
-		create(diff, &desc);
-	}
-	SURVIVE(diff, "null-native") {
-		ze_module_desc_t desc = diff_desc("one", NULL);
-
-		desc.format = ZE_MODULE_FORMAT_NATIVE;
-		desc.inputSize = 0;
-		create(diff, &desc);
-	}
-	SURVIVE(diff, "unknown-next") {
-		const ze_context_desc_t next = { .stype = ZE_STRUCTURE_TYPE_CONTEXT_DESC };
-		ze_module_desc_t desc = diff_desc("one", NULL);
-
-		desc.pNext = &next;
-		create(diff, &desc);
-	}
-	SURVIVE(diff, "unknown-stype-next") {
-		const ze_context_desc_t next = { .stype = ZE_STRUCTURE_TYPE_FORCE_UINT32 };
-		ze_module_desc_t desc = diff_desc("one", NULL);
-
-		desc.pNext = &next;
-		create(diff, &desc);
 	}
 	SURVIVE(diff, "wrong-magic")
 		create_with_word(diff, 0, 0x07230204);
@@ -187,28 +162,19 @@ static void creations(struct diff *diff)
 
 static void cuts(struct diff *diff)
 {
-	SURVIVE(diff, "1-byte")
-		create_cut(diff, 0, 1);
-	SURVIVE(diff, "magic")
-		create_cut(diff, 0, 4);
-	SURVIVE(diff, "header")
-		create_cut(diff, 0, 16);
-	SURVIVE(diff, "after-header")
-		create_cut(diff, 0, 20);
-	SURVIVE(diff, "10")
-		create_cut(diff, 10, 0);
-	SURVIVE(diff, "25")
-		create_cut(diff, 25, 0);
-	SURVIVE(diff, "50")
-		create_cut(diff, 50, 0);
-	SURVIVE(diff, "51")
-		create_cut(diff, 51, 2);
-	SURVIVE(diff, "75")
-		create_cut(diff, 75, 0);
-	SURVIVE(diff, "90")
-		create_cut(diff, 90, 0);
-	SURVIVE(diff, "99")
-		create_cut(diff, 99, 0);
+	static const struct {
+		const char *name;
+		size_t hundredths, bytes;
+	} rows[] = {
+		{ "1-byte", 0, 1 }, { "magic", 0, 4 }, { "header", 0, 16 }, { "after-header", 0, 20 },
+		{ "10", 10, 0 }, { "25", 25, 0 }, { "50", 50, 0 }, { "51", 51, 2 }, { "75", 75, 0 },
+		{ "90", 90, 0 }, { "99", 99, 0 },
+	};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		SURVIVE(diff, rows[i].name)
+			create_cut(diff, rows[i].hundredths, rows[i].bytes);
+	}
 }
 
 static void create_kernel(struct diff *diff, const char *name, ze_kernel_flags_t flags)

@@ -75,15 +75,13 @@ static void ask_native(const struct diff *diff, const char *prefix, ze_module_ha
 		status = zeModuleGetNativeBinary(module, &few, room);
 		diff_say(diff, diff_name(1, prefix, "native-small"), "%#x size %s beyond %s", status,
 			 few == size ? "true" : few == size / 2 ? "given" : "other",
-			 room[size / 2] == UNTOUCHED && room[size - 1] == UNTOUCHED ?
-				 "untouched" : "written");
+			 room[size / 2] == UNTOUCHED && room[size - 1] == UNTOUCHED ? "untouched" : "written");
 	}
 	free(room);
 	free(native);
 }
 
-static void ask_global(const struct diff *diff, const char *prefix, ze_module_handle_t module,
-		       const char *name)
+static void ask_global(const struct diff *diff, const char *prefix, ze_module_handle_t module, const char *name)
 {
 	size_t size = UNTOUCHED;
 	void *pointer = NULL;
@@ -102,8 +100,7 @@ static void ask_global(const struct diff *diff, const char *prefix, ze_module_ha
 	diff_close();
 }
 
-static void ask_function(const struct diff *diff, const char *prefix, ze_module_handle_t module,
-			 const char *name)
+static void ask_function(const struct diff *diff, const char *prefix, ze_module_handle_t module, const char *name)
 {
 	void *pointer = NULL;
 
@@ -114,8 +111,7 @@ static void ask_function(const struct diff *diff, const char *prefix, ze_module_
 	diff_close();
 }
 
-static void ask_no_kernel(const struct diff *diff, const char *prefix, ze_module_handle_t module,
-			  const char *name)
+static void ask_no_kernel(const struct diff *diff, const char *prefix, ze_module_handle_t module, const char *name)
 {
 	const ze_kernel_desc_t desc = {
 		.stype = ZE_STRUCTURE_TYPE_KERNEL_DESC,
@@ -207,8 +203,7 @@ void diff_ask_module(const struct diff *diff, const char *prefix, ze_module_hand
 	}
 }
 
-static void ask_kernel_properties(const struct diff *diff, const char *prefix,
-				  ze_kernel_handle_t kernel)
+static void ask_kernel_properties(const struct diff *diff, const char *prefix, ze_kernel_handle_t kernel)
 {
 	ze_kernel_preferred_group_size_properties_t preferred = {
 		.stype = ZE_STRUCTURE_TYPE_KERNEL_PREFERRED_GROUP_SIZE_PROPERTIES,
@@ -375,8 +370,7 @@ void diff_ask_log(const struct diff *diff, const char *prefix, ze_module_build_l
 	memset(text, UNTOUCHED, size + 64);
 	status = zeModuleBuildLogGetString(log, &told, text);
 	diff_open(diff, diff_name(1, prefix, "log-large"));
-	printf(" %#x size %zu beyond %s", status, told,
-	       text[size] == UNTOUCHED ? "untouched" : "written");
+	printf(" %#x size %zu beyond %s", status, told, text[size] == UNTOUCHED ? "untouched" : "written");
 	diff_close();
 	free(text);
 }

@@ -32,12 +32,10 @@ static void run_program(struct module_run *run, const char *plugin, const char *
 			const char *arguments, const char *variables)
 {
 	char all[8192];
-	int len = snprintf(all, sizeof(all),
-			   "%s%s%s HOME='%s' STUB_COUNTS='%s/events' STUB_SETTINGS='%s/settings' "
+	int len = snprintf(all, sizeof(all), "%s%s%s HOME='%s' STUB_COUNTS='%s/events' STUB_SETTINGS='%s/settings' "
 			   "CKCACHE_DIR='%s/cache' CKCACHE_READ_ONLY_DIRS= ASAN_OPTIONS="
 			   "verify_asan_link_order=0:detect_leaks=0 "
-			   "TSAN_OPTIONS='%s' %s %s",
-			   driver_list ? "ZE_ENABLE_ALT_DRIVERS='" : "",
+			   "TSAN_OPTIONS='%s' %s %s", driver_list ? "ZE_ENABLE_ALT_DRIVERS='" : "",
 			   driver_list ? driver_list : "", driver_list ? "'" : "", unit_dir(),
 			   unit_dir(), unit_dir(), unit_dir(), unit_tsan_options(), plugin, variables);
 
@@ -47,18 +45,15 @@ static void run_program(struct module_run *run, const char *plugin, const char *
 	read_events(run->events);
 }
 
-static void run_client(struct module_run *run, const char *plugin, const char *arguments,
-		       const char *variables)
+static void run_client(struct module_run *run, const char *plugin, const char *arguments, const char *variables)
 {
 	run_program(run, plugin, MODULE_CLIENT, arguments, variables);
 }
 
-void module_run_processes(struct module_run *run, unsigned int count, const char *arguments,
-			  const char *variables)
+void module_run_processes(struct module_run *run, unsigned int count, const char *arguments, const char *variables)
 {
 	char script[4096];
-	int len = snprintf(script, sizeof(script),
-			   "-c \"for i in $(seq %u | tr '\\n' ' '); do '" MODULE_CLIENT
+	int len = snprintf(script, sizeof(script), "-c \"for i in $(seq %u | tr '\\n' ' '); do '" MODULE_CLIENT
 			   "' %s & done; wait\"", count, arguments);
 
 	CU_ASSERT_FATAL(len > 0 && (size_t)len < sizeof(script));
@@ -88,8 +83,7 @@ void module_run(struct module_run *run, const char *arguments, const char *varia
 {
 	module_run_any(run, arguments, variables);
 	if (run->client.status)
-		(void)fprintf(stderr, "%s\n%s%s%s", arguments, run->client.output,
-			      run->client.errors, run->events);
+		(void)fprintf(stderr, "%s\n%s%s%s", arguments, run->client.output, run->client.errors, run->events);
 	CU_ASSERT_EQUAL(run->client.status, 0);
 }
 
@@ -167,9 +161,7 @@ void module_run_expect(const struct module_run *run, unsigned int compiled, unsi
 {
 	CU_ASSERT_EQUAL(module_run_count(run, "compile"), compiled);
 	CU_ASSERT_EQUAL(module_run_count(run, "load-native"), loaded);
-	if (module_run_count(run, "compile") != compiled ||
-	    module_run_count(run, "load-native") != loaded)
-		(void)fprintf(stderr, "expected %u %u:\n%s%s", compiled, loaded,
-			      run->client.output, run->events);
+	if (module_run_count(run, "compile") != compiled || module_run_count(run, "load-native") != loaded)
+		(void)fprintf(stderr, "expected %u %u:\n%s%s", compiled, loaded, run->client.output, run->events);
 	module_run_expect_clean(run);
 }

@@ -28,8 +28,7 @@ static void expect_part(const char *part)
 {
 	CU_ASSERT_PTR_NOT_NULL(strstr(run.client.output, part));
 	if (!strstr(run.client.output, part))
-		(void)fprintf(stderr, "expected: %s\ngot:\n%s%s", part, run.client.output,
-			      run.events);
+		(void)fprintf(stderr, "expected: %s\ngot:\n%s%s", part, run.client.output, run.events);
 }
 
 static void copy_output(char *copy, size_t size)
@@ -56,6 +55,14 @@ static void expect_in_run(int plugin, const char *arguments, const char *variabl
 {
 	run_either(plugin, arguments, variables);
 	expect_part(part);
+}
+
+/* The same; it compiles and loads so many. */
+static void expect_counts(int plugin, const char *arguments, const char *variables, unsigned int compiled,
+			  unsigned int loaded)
+{
+	run_either(plugin, arguments, variables);
+	module_run_expect(&run, compiled, loaded);
 }
 
 TEST_ON("stub", an_id_tells_what_the_module_would_be)
@@ -96,8 +103,7 @@ TEST_ON("stub", an_id_tells_what_the_module_would_be)
 	}
 	module_run_plain(&run, "driver=0 il=constants constant=32:4:7 constant=8:1:1 desc id", "");
 	copy_output(ids[0], sizeof(ids[0]));
-	module_run(&run, "driver=0 il=constants constant=8:1:1 constant=32:4:7 desc id", "");
-	expect_output(ids[0]);
+	expect_run(PLUGIN, "driver=0 il=constants constant=8:1:1 constant=32:4:7 desc id", "", ids[0]);
 }
 
 TEST_ON("stub", what_cannot_be_told_has_an_empty_id)
@@ -105,15 +111,13 @@ TEST_ON("stub", what_cannot_be_told_has_an_empty_id)
 	/* A constant that the module does not declare: the driver's affair. */
 	module_run_plain(&run, "driver=0 il=constants constant=4711:4:7 desc id build", "");
 	expect_part("desc 0\nid 0 0 \nbuild -10 ");
-	module_run_plain(&run, ONE "desc id modules blob=b build", "ZET_ENABLE_PROGRAM_DEBUGGING=1");
-	expect_part("desc 0\nid 0 0 \n");
+	expect_in_run(ALONE, ONE "desc id modules blob=b build", "ZET_ENABLE_PROGRAM_DEBUGGING=1", "desc 0\nid 0 0 \n");
 	expect_part("blob 0 empty\n");
 	expect_part("build 0 from 0 ");
 	CU_ASSERT_EQUAL(module_run_stat("stores"), 0);
 	/* There is no blob of it, and so none is anybody's. */
 	module_run_plain(&run, ONE "desc modules blob=b", "");
-	module_run_plain(&run, ONE "desc create=b", "ZET_ENABLE_PROGRAM_DEBUGGING=1");
-	expect_output("desc 0\ncreate -2\n");
+	expect_run(ALONE, ONE "desc create=b", "ZET_ENABLE_PROGRAM_DEBUGGING=1", "desc 0\ncreate -2\n");
 	/* Nothing can be said of constants of what is no module. */
 	expect_run(ALONE, "driver=0 text=none constant=32:2:7 desc", "", "desc 0\n");
 }
@@ -126,8 +130,7 @@ TEST_ON("stub", a_description_needs_nothing_of_what_was_given)
 	(void)snprintf(arguments, sizeof(arguments), "%smodules blob=made", constants);
 	module_run_plain(&run, arguments, "");
 	(void)snprintf(arguments, sizeof(arguments), "%sbuild blob=built", constants);
-	module_run_plain(&run, arguments, NO_WAITING);
-	module_run_expect(&run, 1, 0);
+	expect_counts(ALONE, arguments, NO_WAITING, 1, 0);
 	slot_run_shell("cmp made built");
 }
 
@@ -155,14 +158,12 @@ TEST_ON("stub", a_blob_makes_the_modules_without_a_compiler)
 	for (size_t i = 0; i < sizeof(programs) / sizeof(programs[0]); i++) {
 		for (int plugin = 0; plugin <= 1; plugin++) {
 			slot_run_shell("rm -rf cache");
-			(void)snprintf(arguments, sizeof(arguments), "%sdesc modules blob=blob",
-				       programs[i]);
+			(void)snprintf(arguments, sizeof(arguments), "%sdesc modules blob=blob", programs[i]);
 			expect_in_run(plugin, arguments, "", "blob 0 bytes\n");
 			(void)snprintf(made, sizeof(made), "desc 0\ncreate 0%s",
 				       strstr(run.client.output, "modules") + 7);
 			*strstr(made, "blob") = '\0';
-			(void)snprintf(arguments, sizeof(arguments), "%sdesc create=blob",
-				       programs[i]);
+			(void)snprintf(arguments, sizeof(arguments), "%sdesc create=blob", programs[i]);
 			/* The other one makes them. */
 			expect_run(!plugin, arguments, "", made);
 			module_run_expect(&run, 0, i == 2 ? 3 : 1);
@@ -189,8 +190,7 @@ TEST_ON("stub", no_damaged_blob_reaches_the_driver)
 {
 	module_run_plain(&run, ONE "desc modules blob=blob", "");
 	for (int plugin = 0; plugin <= 1; plugin++) {
-		run_either(plugin, ONE "desc flips=blob cuts=blob", "");
-		expect_output("desc 0\nrefused all\nrefused all\n");
+		expect_run(plugin, ONE "desc flips=blob cuts=blob", "", "desc 0\nrefused all\nrefused all\n");
 		module_run_expect(&run, 0, 0);
 		CU_ASSERT_EQUAL(module_run_count(&run, "module-create"), 0);
 	}
@@ -221,16 +221,12 @@ TEST_ON("stub", what_the_driver_refuses_is_said)
 	CU_ASSERT(module_run_balanced(&run, "module"));
 	CU_ASSERT(module_run_balanced(&run, "log"));
 	/* But not what it lacks, or lost. */
-	module_run_plain(&run, ONE "desc create=blob", "STUB_REFUSE_NATIVE=host-memory");
-	expect_output("desc 0\ncreate -1\n");
-	module_run_plain(&run, ONE "desc create=blob", "STUB_REFUSE_NATIVE=device-memory");
-	expect_output("desc 0\ncreate -1\n");
-	module_run_plain(&run, ONE "desc create=blob", "STUB_REFUSE_NATIVE=device-lost");
-	expect_output("desc 0\ncreate -14\n");
+	expect_run(ALONE, ONE "desc create=blob", "STUB_REFUSE_NATIVE=host-memory", "desc 0\ncreate -1\n");
+	expect_run(ALONE, ONE "desc create=blob", "STUB_REFUSE_NATIVE=device-memory", "desc 0\ncreate -1\n");
+	expect_run(ALONE, ONE "desc create=blob", "STUB_REFUSE_NATIVE=device-lost", "desc 0\ncreate -14\n");
 	/* The modules before it are given back. */
 	module_run_plain(&run, ONE "add il=other add desc modules blob=two", "");
-	module_run_plain(&run, ONE "add il=other add desc create=two", "STUB_REFUSE_NATIVE=later");
-	expect_output("desc 0\ncreate -9\n");
+	expect_run(ALONE, ONE "add il=other add desc create=two", "STUB_REFUSE_NATIVE=later", "desc 0\ncreate -9\n");
 	CU_ASSERT_EQUAL(module_run_count(&run, "load-native"), 2);
 	CU_ASSERT_EQUAL(module_run_count(&run, "module-create"), 1);
 	CU_ASSERT_EQUAL(module_run_count(&run, "module-destroy"), 1);
@@ -246,8 +242,7 @@ TEST_ON("stub", without_a_native_binary_the_blob_is_empty)
 						"STUB_NATIVE_UNREAD=1" };
 
 	for (size_t i = 0; i < 3; i++) {
-		module_run_plain(&run, ONE "desc modules blob=blob build", settings[i]);
-		expect_part("blob 0 empty\nbuild 0 from 0 ");
+		expect_in_run(ALONE, ONE "desc modules blob=blob build", settings[i], "blob 0 empty\nbuild 0 from 0 ");
 		CU_ASSERT_EQUAL(module_run_stat("bypass.no-binary"), i + 1);
 	}
 }
@@ -255,16 +250,13 @@ TEST_ON("stub", without_a_native_binary_the_blob_is_empty)
 TEST_ON("stub", what_changed_meanwhile_is_said)
 {
 	module_run_plain(&run, ONE "desc modules blob=blob", "");
-	module_run_plain(&run, ONE "desc modules setenv=IGC_EnableDPEmulation=1 blob=b create=blob build",
-			 "");
-	expect_part("blob -11 empty\ncreate -11\nbuild 0 from 0 ");
+	expect_in_run(ALONE, ONE "desc modules setenv=IGC_EnableDPEmulation=1 blob=b create=blob build", "",
+		      "blob -11 empty\ncreate -11\nbuild 0 from 0 ");
 	CU_ASSERT_EQUAL(module_run_count(&run, "compile"), 2);
 	CU_ASSERT_EQUAL(module_run_count(&run, "load-native"), 0);
 	/* And nothing was kept. */
-	module_run_plain(&run, ONE "desc build", "");
-	module_run_expect(&run, 1, 0);
-	module_run_plain(&run, ONE "desc build", "IGC_EnableDPEmulation=1");
-	module_run_expect(&run, 1, 0);
+	expect_counts(ALONE, ONE "desc build", "", 1, 0);
+	expect_counts(ALONE, ONE "desc build", "IGC_EnableDPEmulation=1", 1, 0);
 }
 
 /* A compiler that comes with the first module was in nobody's id. */
@@ -273,8 +265,7 @@ TEST_ON("stub", a_compiler_that_comes_late_is_noticed)
 	module_run_plain(&run, ONE "desc modules blob=blob desc blob=blob", "STUB_LAZY_COMPILER=1");
 	expect_part("blob -11 empty\ndesc 0\nblob 0 bytes\n");
 	slot_run_shell("rm -rf cache");
-	module_run_plain(&run, ONE "desc build build desc build build", "STUB_LAZY_COMPILER=1");
-	expect_part("build 0 from 0 ");
+	expect_in_run(ALONE, ONE "desc build build desc build build", "STUB_LAZY_COMPILER=1", "build 0 from 0 ");
 	CU_ASSERT_EQUAL(module_run_stat("bypass.compiler-loaded-late"), 1);
 	CU_ASSERT_EQUAL(module_run_count(&run, "compile"), 3);
 	CU_ASSERT_EQUAL(module_run_count(&run, "load-native"), 1);
@@ -284,8 +275,7 @@ TEST_ON("stub", a_build_is_kept_for_the_process_and_the_machine)
 {
 	for (int plugin = 0; plugin <= 1; plugin++) {
 		slot_run_shell("rm -rf cache");
-		run_either(plugin, ONE "desc build build", NO_WAITING);
-		expect_part("build 0 from 0 one\nbuild 0 from 1 one\n");
+		expect_in_run(plugin, ONE "desc build build", NO_WAITING, "build 0 from 0 one\nbuild 0 from 1 one\n");
 		module_run_expect(&run, 1, 1);
 		run_either(plugin, ONE "desc build desc build", NO_WAITING);
 		expect_part("build 0 from 2 one\ndesc 0\nbuild 0 from 1 one\n");
@@ -301,20 +291,16 @@ TEST_ON("stub", a_build_is_kept_for_the_process_and_the_machine)
 TEST_ON("stub", builds_are_shared_with_programs_that_know_nothing_of_it)
 {
 	/* The application's own module, under the plugin. */
-	module_run(&run, "driver=0 il=one flags=-Wstub modules", "");
-	module_run_expect(&run, 1, 0);
+	expect_counts(PLUGIN, "driver=0 il=one flags=-Wstub modules", "", 1, 0);
 	for (int plugin = 0; plugin <= 1; plugin++) {
-		run_either(plugin, "driver=0 il=one flags=-Wstub desc build", NO_WAITING);
-		expect_part("build 0 from 2 one\n");
+		expect_in_run(plugin, "driver=0 il=one flags=-Wstub desc build", NO_WAITING, "build 0 from 2 one\n");
 		module_run_expect(&run, 0, 1);
 	}
 	/* And the other way round. */
 	for (int plugin = 0; plugin <= 1; plugin++) {
 		slot_run_shell("rm -rf cache");
-		run_either(plugin, "driver=0 il=constants constant=32:4:7 desc build", NO_WAITING);
-		module_run_expect(&run, 1, 0);
-		module_run(&run, "driver=0 il=constants constant=32:4:7 modules", "");
-		module_run_expect(&run, 0, 1);
+		expect_counts(plugin, "driver=0 il=constants constant=32:4:7 desc build", NO_WAITING, 1, 0);
+		expect_counts(PLUGIN, "driver=0 il=constants constant=32:4:7 modules", "", 0, 1);
 	}
 	/* In one process, too. */
 	expect_in_run(PLUGIN, ONE "modules desc build modules", NO_WAITING, "build 0 from 1 one\n");
@@ -346,13 +332,10 @@ TEST_ON("stub", files_of_the_compiler_count)
 	for (int plugin = 0; plugin <= 1; plugin++) {
 		slot_run_shell("rm -rf cache stub.options");
 		run_either(plugin, ONE "desc build", NO_WAITING);
-		run_either(plugin, ONE "desc build", NO_WAITING);
-		module_run_expect(&run, 0, 1);
+		expect_counts(plugin, ONE "desc build", NO_WAITING, 0, 1);
 		unit_write("stub.options", "one\n");
-		run_either(plugin, ONE "desc build", NO_WAITING);
-		module_run_expect(&run, 1, 0);
-		run_either(plugin, ONE "desc build", NO_WAITING);
-		module_run_expect(&run, 0, 1);
+		expect_counts(plugin, ONE "desc build", NO_WAITING, 1, 0);
+		expect_counts(plugin, ONE "desc build", NO_WAITING, 0, 1);
 	}
 	slot_run_shell("rm stub.options");
 }
@@ -370,13 +353,11 @@ TEST_ON("stub", what_the_driver_may_have_read_otherwise_is_not_kept)
 	};
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-		module_run_plain(&run, ONE "desc build", rows[i].variables);
-		module_run_expect(&run, 1, 0);
+		expect_counts(ALONE, ONE "desc build", rows[i].variables, 1, 0);
 		CU_ASSERT_EQUAL(module_run_stat(rows[i].statistic), 1);
 	}
 	CU_ASSERT_EQUAL(module_run_stat("stores"), 0);
-	module_run_plain(&run, ONE "desc build", NO_WAITING " IGC_X=1");
-	module_run_expect(&run, 1, 0);
+	expect_counts(ALONE, ONE "desc build", NO_WAITING " IGC_X=1", 1, 0);
 }
 
 #ifndef __SANITIZE_THREAD__	/* as above */
@@ -384,10 +365,9 @@ TEST_ON("stub", parents_and_children_go_on_after_a_fork)
 {
 	for (int plugin = 0; plugin <= 1; plugin++) {
 		slot_run_shell("rm -rf cache");
-		expect_run(plugin, ONE "desc build children build", NO_WAITING,
-			   "desc 0\nbuild 0 from 0 one\n"
+		expect_run(plugin, ONE "desc build children build", NO_WAITING, "desc 0\nbuild 0 from 0 one\n"
 			   "build 0 from 1 one\nbuild 0 from 1 one\nbuild 0 from 1 one\n"
-			   "children\n" "build 0 from 1 one\n");
+			   "children\nbuild 0 from 1 one\n");
 		module_run_expect(&run, 1, 4);
 	}
 }
@@ -438,12 +418,10 @@ TEST_ON("stub", two_drivers_keep_apart)
 	module_run_drivers(BOTH);
 	for (int plugin = 0; plugin <= 1; plugin++) {
 		slot_run_shell("rm -rf cache");
-		run_either(plugin, arguments, NO_WAITING);
-		expect_output("device 0\ndevice 0\ndesc 0\nbuild 0 from 0 one\n"
-			      "desc 0\nbuild 0 from 0 one\n");
-		run_either(!plugin, arguments, NO_WAITING);
-		expect_output("device 0\ndevice 0\ndesc 0\nbuild 0 from 2 one\n"
-			      "desc 0\nbuild 0 from 2 one\n");
+		expect_run(plugin, arguments, NO_WAITING,
+			   "device 0\ndevice 0\ndesc 0\nbuild 0 from 0 one\ndesc 0\nbuild 0 from 0 one\n");
+		expect_run(!plugin, arguments, NO_WAITING,
+			   "device 0\ndevice 0\ndesc 0\nbuild 0 from 2 one\ndesc 0\nbuild 0 from 2 one\n");
 		module_run_expect(&run, 0, 1);
 		CU_ASSERT_EQUAL(module_run_count(&run, "stub2 load-native"), 1);
 		run_either(plugin, arguments, "STUB_REFUSE_NATIVE=1 " NO_WAITING);
@@ -464,8 +442,7 @@ TEST_ON("stub", a_refused_entry_is_built_again_and_replaced)
 		module_run_expect(&run, 0, 1);
 	}
 	/* Also where the driver first runs out of memory, or nothing takes its place. */
-	module_run_plain(&run, ONE "desc build", "STUB_REFUSE_NATIVE=1 STUB_FIRST_OOM=1");
-	expect_part("build 0 from 0 one\n");
+	expect_in_run(ALONE, ONE "desc build", "STUB_REFUSE_NATIVE=1 STUB_FIRST_OOM=1", "build 0 from 0 one\n");
 	module_run_plain(&run, ONE "desc build", "STUB_REFUSE_NATIVE=1 STUB_FAIL=1");
 	expect_in_run(ALONE, ONE "desc build", "", "build 0 from 0 one\n");
 	module_run_expect(&run, 1, 0);
@@ -477,8 +454,7 @@ TEST_ON("stub", failures_are_the_drivers)
 		run_either(plugin, ONE "add il=other add desc build", "STUB_FAIL=1 " NO_WAITING);
 		expect_output("desc 0\nbuild -10 from 9\n");
 		module_run_expect_clean(&run);
-		run_either(plugin, ONE "desc build", "STUB_FAIL_OOM=1 " NO_WAITING);
-		expect_output("desc 0\nbuild -1 from 9\n");
+		expect_run(plugin, ONE "desc build", "STUB_FAIL_OOM=1 " NO_WAITING, "desc 0\nbuild -1 from 9\n");
 		/* Of two the second: the first one goes. */
 		expect_run(plugin, ONE "add il=constants constant=4711:4:7 add desc build",
 			   NO_WAITING, "desc 0\nbuild -10 from 9\n");
@@ -494,15 +470,13 @@ TEST_ON("stub", a_storage_of_the_applications_own_is_asked)
 		expect_output("desc 0\nbuild 0 from 0 load 0 store 1 evict 0 one other\n"
 			      "build 0 from 3 load 1 store 0 evict 0 one other\n");
 		module_run_expect(&run, 2, 2);
-		run_either(!plugin, ONE "add il=other add desc built=shelf evicted=shelf built=shelf",
-			   NO_WAITING);
+		run_either(!plugin, ONE "add il=other add desc built=shelf evicted=shelf built=shelf", NO_WAITING);
 		expect_output("desc 0\nbuild 0 from 3 load 1 store 0 evict 0 one other\n"
 			      "evict 0 load 0 store 0 evict 1\n"
 			      "build 0 from 0 load 0 store 1 evict 0 one other\n");
 		/* What is built in another environment is not what was described. */
 		slot_run_shell("rm -rf shelf");
-		run_either(plugin, ONE "add il=other add desc setenv=IGC_EnableDPEmulation=1 built=shelf",
-			   NO_WAITING);
+		run_either(plugin, ONE "add il=other add desc setenv=IGC_EnableDPEmulation=1 built=shelf", NO_WAITING);
 		CU_ASSERT_PTR_NOT_NULL(strstr(run.client.output, "store 0"));
 		/* The machine's cache has nothing to do with it. */
 		CU_ASSERT_EQUAL(module_run_stat("stores"), 0);
@@ -513,26 +487,22 @@ TEST_ON("stub", damaged_and_refused_blobs_are_evicted_and_built_again)
 {
 	module_run_plain(&run, ONE "desc built=shelf", "");
 	slot_run_shell("for f in shelf/*; do printf x | dd of=$f bs=1 seek=200 conv=notrunc status=none; done");
-	module_run_plain(&run, ONE "desc built=shelf", "");
-	expect_output("desc 0\nbuild 0 from 0 load 1 store 1 evict 1 one\n");
+	expect_run(ALONE, ONE "desc built=shelf", "", "desc 0\nbuild 0 from 0 load 1 store 1 evict 1 one\n");
 	module_run_expect(&run, 1, 0);
 	module_run_plain(&run, ONE "desc built=shelf", "STUB_REFUSE_NATIVE=1");
 	expect_output("desc 0\nbuild 0 from 0 load 1 store 1 evict 1 one\n");
 	module_run_expect(&run, 1, 1);
 	module_run_plain(&run, ONE "desc built=shelf", "STUB_RECOMPILES=1");
 	expect_output("desc 0\nbuild 0 from 0 load 1 store 1 evict 1 one\n");
-	module_run_plain(&run, ONE "desc built=shelf", "");
-	expect_output("desc 0\nbuild 0 from 3 load 1 store 0 evict 0 one\n");
+	expect_run(ALONE, ONE "desc built=shelf", "", "desc 0\nbuild 0 from 3 load 1 store 0 evict 0 one\n");
 }
 
 TEST_ON("stub", threads_share_a_description_and_one_build)
 {
 	for (int plugin = 0; plugin <= 1; plugin++) {
 		slot_run_shell("rm -rf cache");
-		run_either(plugin, ONE "desc threads=8", "STUB_DELAY_MS=300 " NO_WAITING);
-		module_run_expect(&run, 1, 7);
-		run_either(plugin, ONE "desc threads=8", NO_WAITING);
-		module_run_expect(&run, 0, 8);
+		expect_counts(plugin, ONE "desc threads=8", "STUB_DELAY_MS=300 " NO_WAITING, 1, 7);
+		expect_counts(plugin, ONE "desc threads=8", NO_WAITING, 0, 8);
 	}
 }
 
@@ -547,12 +517,10 @@ TEST_ON("stub", settings_reach_a_plugin_that_comes_later)
 	char expected[1024];
 
 	/* Before zeInit, and the application's own module: the library is not called again. */
-	module_run(&run, "dir=elsewhere capacity=12345 " ONE "modules", "");
-	expect_output("dir 0\ncapacity 0\nmodules one\n");
+	expect_run(PLUGIN, "dir=elsewhere capacity=12345 " ONE "modules", "", "dir 0\ncapacity 0\nmodules one\n");
 	CU_ASSERT_NOT_EQUAL(access("cache", F_OK), 0);
 	CU_ASSERT_EQUAL(access("elsewhere/cache_size.txt", F_OK), 0);
-	module_run(&run, "persistent=0 " ONE "modules settings", "");
-	expect_part("persistent 0\nmodules one\nsettings 0 ");
+	expect_in_run(PLUGIN, "persistent=0 " ONE "modules settings", "", "persistent 0\nmodules one\nsettings 0 ");
 	CU_ASSERT_NOT_EQUAL(access("cache", F_OK), 0);
 	/* And while it is there. */
 	module_run(&run, ONE "dir=third modules settings dir= settings", "");
@@ -573,8 +541,7 @@ TEST_ON("stub", settings_hold_without_the_plugin)
 	module_run_plain(&run, "dir=elsewhere " ONE "desc build", "");
 	CU_ASSERT_EQUAL(access("elsewhere/cache_size.txt", F_OK), 0);
 	CU_ASSERT_NOT_EQUAL(access("cache", F_OK), 0);
-	module_run_plain(&run, ONE "persistent=0 desc build build", "");
-	expect_part("build 0 from 0 one\nbuild 0 from 1 one\n");
+	expect_in_run(ALONE, ONE "persistent=0 desc build build", "", "build 0 from 0 one\nbuild 0 from 1 one\n");
 	CU_ASSERT_NOT_EQUAL(access("cache", F_OK), 0);
 }
 
@@ -588,8 +555,7 @@ TEST_ON("stub", what_a_library_learns_of_a_device_is_kept)
 				    "describe=other load device=0.0 describe=library load", "");
 		expect_output("device 0\nload 0 learned\ndevice 0\nload 1 \ndevice 0\nload 1 \n"
 			      "device 0\nload 1 \n");
-		run_either(plugin, "driver=0 describe=library load", "STUB_EPOCH=b");
-		expect_output("device 0\nload 1 \n");
+		expect_run(plugin, "driver=0 describe=library load", "STUB_EPOCH=b", "device 0\nload 1 \n");
 		/* A device that does not answer. Newer loaders ask it themselves, and then have no driver. */
 		module_run_plain_any(&run, "driver=0", "STUB_SILENT=1");
 		if (run.client.status == 0)
@@ -603,8 +569,7 @@ TEST_ON("stub", what_a_library_learns_of_a_device_is_kept)
 TEST_ON("stub", wrong_arguments_are_refused)
 {
 	for (int plugin = 0; plugin <= 1; plugin++) {
-		run_either(plugin, "driver=0 il=constants desc invalid", "");
-		expect_output("desc 0\ninvalid: 0 wrong\n");
+		expect_run(plugin, "driver=0 il=constants desc invalid", "", "desc 0\ninvalid: 0 wrong\n");
 		module_run_expect(&run, 0, 0);
 	}
 }
@@ -669,12 +634,10 @@ TEST_ON("real", the_real_drivers_builds_are_shared)
 
 	for (int plugin = 0; plugin <= 1; plugin++) {
 		slot_run_shell("rm -rf cache");
-		expect_real(plugin, "driver=0 il=constants constant=32:4:7 desc build build",
-			    "build 0 from 1 ");
+		expect_real(plugin, "driver=0 il=constants constant=32:4:7 desc build build", "build 0 from 1 ");
 		misses = module_run_stat("misses");
 		CU_ASSERT_EQUAL(misses, 1);
-		expect_real(!plugin, "driver=0 il=constants constant=32:4:7 desc build",
-			    "build 0 from 2 ");
+		expect_real(!plugin, "driver=0 il=constants constant=32:4:7 desc build", "build 0 from 2 ");
 		/* By a program that knows nothing of it. */
 		expect_real(1, "driver=0 il=constants constant=32:4:7 modules", "modules ");
 		CU_ASSERT_EQUAL(module_run_stat("misses"), misses);

@@ -26,8 +26,7 @@ static void expect_same_output(const char *expected)
 }
 
 /* A run that compiles and loads so many. */
-static void expect_run(const char *arguments, const char *variables, unsigned int compiled,
-		       unsigned int loaded)
+static void expect_run(const char *arguments, const char *variables, unsigned int compiled, unsigned int loaded)
 {
 	module_run(&run, arguments, variables);
 	module_run_expect(&run, compiled, loaded);
@@ -95,15 +94,12 @@ TEST(above_another_layer_nothing_is_cached)
 	expect_run(ONE, "ZE_ENABLE_LAYERS='ckcache:" INNER_PLUGIN "'", 1, 0);
 	/* One that has a driver's name. */
 	slot_run_shell("cp '" INNER_PLUGIN "' libze_inner.so");
-	(void)snprintf(variables, sizeof(variables), "ZE_ENABLE_LAYERS='ckcache:%s/libze_inner.so'",
-		       unit_dir());
+	(void)snprintf(variables, sizeof(variables), "ZE_ENABLE_LAYERS='ckcache:%s/libze_inner.so'", unit_dir());
 	for (unsigned int i = 0; i < 2; i++)
 		expect_run(ONE, variables, 1, 0);
 	/* One that the list does not name by its file. */
 	slot_run_shell("cp '" INNER_PLUGIN "' libze_inner_layer.so.1");
-	(void)snprintf(variables, sizeof(variables),
-		       "LD_LIBRARY_PATH='%s' ZE_ENABLE_LAYERS=ckcache,inner",
-		       unit_dir());
+	(void)snprintf(variables, sizeof(variables), "LD_LIBRARY_PATH='%s' ZE_ENABLE_LAYERS=ckcache,inner", unit_dir());
 	expect_run(ONE, variables, 1, 0);
 	CU_ASSERT_EQUAL(module_run_stat("bypass.layer-below"), 6);
 }
@@ -170,8 +166,7 @@ TEST(threads_share_one_compilation)
 	module_run_plain(&plain, ONE, "");
 	expect_run("driver=0 il=one log threads=8", "STUB_DELAY_MS=300", 1, 7);
 	for (const char *line = run.client.output; *line; line = strchr(line, '\n') + 1)
-		CU_ASSERT_EQUAL(strncmp(line, plain.client.output,
-					strlen(plain.client.output)), 0);
+		CU_ASSERT_EQUAL(strncmp(line, plain.client.output, strlen(plain.client.output)), 0);
 	expect_run("driver=0 il=one log threads=8", "", 0, 8);
 }
 
@@ -184,8 +179,7 @@ TEST(processes_share_one_compilation)
 	module_run_processes(&run, 32, ONE, "STUB_DELAY_MS=300");
 	module_run_expect(&run, 1, 31);
 	for (line = run.client.output; *line; line = strchr(line, '\n') + 1, lines++)
-		CU_ASSERT_EQUAL(strncmp(line, plain.client.output,
-					strlen(plain.client.output)), 0);
+		CU_ASSERT_EQUAL(strncmp(line, plain.client.output, strlen(plain.client.output)), 0);
 	CU_ASSERT_EQUAL(lines, 32);
 	slot_run_shell("test -f cache/build.lock && ! test -s cache/build.lock");
 	/* Unless they are told not to wait. */
@@ -220,8 +214,7 @@ TEST(what_is_no_spirv_is_the_drivers_affair)
 	char arguments[256];
 
 	for (size_t i = 0; i < sizeof(cuts) / sizeof(cuts[0]); i++) {
-		(void)snprintf(arguments, sizeof(arguments), "driver=0 il=one %s log quiet create",
-			       cuts[i]);
+		(void)snprintf(arguments, sizeof(arguments), "driver=0 il=one %s log quiet create", cuts[i]);
 		module_run_plain(&plain, arguments, "");
 		for (int j = 0; j < 2; j++) {
 			module_run(&run, arguments, "");
@@ -243,8 +236,7 @@ TEST(unknown_extensions_are_the_drivers_affair)
 	module_run(&run, "driver=0 il=one next quiet quiet", "");
 	CU_ASSERT_EQUAL(module_run_stat("bypass.unknown-extension"), 2);
 	CU_ASSERT_EQUAL(module_run_count(&run, "load-native"), 0);
-	CU_ASSERT_EQUAL(strncmp(run.client.output, plain.client.output,
-				strlen(plain.client.output)), 0);
+	CU_ASSERT_EQUAL(strncmp(run.client.output, plain.client.output, strlen(plain.client.output)), 0);
 }
 
 /* Also beside one that is known; and other formats, NULL handles. */
@@ -260,8 +252,7 @@ TEST(what_is_not_understood_is_the_drivers_affair)
 		expect_like_plain(calls[i], "");
 		CU_ASSERT_STRING_EQUAL(strstr(run.events, "bad-handle") ? strstr(run.events, "bad-handle") : "",
 				       strstr(plain.events, "bad-handle") ? strstr(plain.events, "bad-handle") : "");
-		CU_ASSERT_EQUAL(module_run_count(&run, "load-native"),
-				module_run_count(&plain, "load-native"));
+		CU_ASSERT_EQUAL(module_run_count(&run, "load-native"), module_run_count(&plain, "load-native"));
 	}
 	CU_ASSERT_EQUAL(module_run_stat("bypass.unknown-extension"), 1);
 	CU_ASSERT_EQUAL(module_run_stat("bypass.format"), 1);
@@ -397,8 +388,7 @@ TEST(a_stepping_takes_the_place_of_the_uuid)
 	expect_run(sub, "STUB_STEPPING=4", 0, 1);
 	/* In one process, too. */
 	slot_run_shell("rm -rf cache");
-	expect_run("driver=0 il=one create device=0.0 create device=0.1 create", "STUB_STEPPING=4",
-		   3, 0);
+	expect_run("driver=0 il=one create device=0.0 create device=0.1 create", "STUB_STEPPING=4", 3, 0);
 }
 
 /* A board on that bus; the stub's own ids. */
@@ -407,8 +397,7 @@ static void make_board(int bus, int revision)
 	char script[400];
 
 	(void)snprintf(script, sizeof(script), "mkdir -p pci/0000:%02x:00.0 && cd pci/0000:%02x:00.0 && "
-		       "echo 0x5755 > vendor && echo 0x5701 > device && echo 0x%02x > revision", bus, bus,
-		       revision);
+		       "echo 0x5755 > vendor && echo 0x5701 > device && echo 0x%02x > revision", bus, bus, revision);
 	slot_run_shell("%s", script);
 }
 
@@ -539,8 +528,7 @@ TEST(variables_that_change_after_loading_are_not_cached_for)
 	CU_ASSERT_EQUAL(module_run_stat("bypass.environment-changed"), 5);
 	expect_run(ONE, "IGC_X=1", 1, 0);
 	/* And back after that build, by which the driver may have read it for good. */
-	expect_run("driver=0 il=constants create setenv=IGC_X=1 il=one create",
-		   "IGC_X=1 STUB_SETENV=IGC_X=2", 2, 0);
+	expect_run("driver=0 il=constants create setenv=IGC_X=1 il=one create", "IGC_X=1 STUB_SETENV=IGC_X=2", 2, 0);
 }
 
 /* The drivers of both APIs have one compiler: what changed since the first layer came changed for both. */
@@ -608,6 +596,24 @@ static void damage(const char *path, off_t at, unsigned char bits)
 	(void)close(fd);
 }
 
+/* What the other tests rely on where they see none of these events. */
+TEST(the_stub_tells_what_no_driver_may_see)
+{
+	static const char load[] = "driver=0 file=native format=1 quiet";
+
+	module_run_plain(&plain, ONE, "STUB_CACHED=native");
+	module_run_plain(&plain, load, "");
+	CU_ASSERT_EQUAL(module_run_count(&plain, "load-native"), 1);
+	CU_ASSERT_EQUAL(module_run_count(&plain, "corrupt-native") + module_run_count(&plain, "foreign-native"), 0);
+	damage("native", 40, 1);
+	module_run_plain_any(&plain, load, "");
+	CU_ASSERT_EQUAL(module_run_count(&plain, "corrupt-native"), 1);
+	damage("native", 40, 1);
+	module_run_drivers(STUB2_DRIVER);
+	module_run_plain(&plain, load, "");
+	CU_ASSERT_EQUAL(module_run_count(&plain, "stub2 foreign-native"), 1);
+}
+
 /* Every seventh byte of both files, a bit each, and cuts: never a corrupt native, always the right answer. */
 TEST(no_damage_reaches_the_driver)
 {
@@ -643,8 +649,7 @@ TEST(no_damage_reaches_the_driver)
  */
 static void make_lazy_driver(void)
 {
-	slot_run_shell("mkdir -p lazy && for f in '" STUB_DRIVER "' '" STUB_COMPILER "' '"
-		       STUB_COMPILER2 "'; do sed "
+	slot_run_shell("mkdir -p lazy && for f in '" STUB_DRIVER "' '" STUB_COMPILER "' '" STUB_COMPILER2 "'; do sed "
 		       "'s/libstub_compiler\\.so\\.1/libigc.so.1\\x00\\x00\\x00\\x00\\x00"
 		       "\\x00\\x00\\x00\\x00\\x00/g' \"$f\" >lazy/$(basename $f); done; cd lazy && "
 		       "mv $(basename '" STUB_DRIVER "') libze_intel_gpu.so.1 && "
@@ -657,8 +662,7 @@ TEST(a_compiler_that_is_loaded_late_is_in_the_key_before)
 
 	make_lazy_driver();
 	(void)snprintf(driver, sizeof(driver), "%s/lazy/libze_intel_gpu.so.1", unit_dir());
-	(void)snprintf(variables, sizeof(variables),
-		       "STUB_LAZY_COMPILER=1 LD_LIBRARY_PATH='%s/lazy'", unit_dir());
+	(void)snprintf(variables, sizeof(variables), "STUB_LAZY_COMPILER=1 LD_LIBRARY_PATH='%s/lazy'", unit_dir());
 	module_run_drivers(driver);
 	module_run_plain(&plain, ONE, variables);
 	CU_ASSERT_EQUAL(module_run_count(&plain, "compiler-load"), 1);
@@ -744,8 +748,7 @@ TEST(listed_drivers_are_in_the_key)
 	slot_run_shell("mkdir odd && objcopy -R .note.gnu.build-id '" STUB_DRIVER "' odd/first.so && "
 		       "objcopy -R .note.gnu.build-id '" STUB2_DRIVER "' odd/second.so && "
 		       "cp '" STUB_COMPILER "' odd/libstub_compiler.so.1");
-	(void)snprintf(drivers, sizeof(drivers), "%s/odd/first.so,%s/odd/second.so", unit_dir(),
-		       unit_dir());
+	(void)snprintf(drivers, sizeof(drivers), "%s/odd/first.so,%s/odd/second.so", unit_dir(), unit_dir());
 	module_run_drivers(drivers);
 	expect_hit(ONE, "", 1);
 	for (size_t i = 0; i < 2; i++) {
@@ -856,8 +859,7 @@ TEST(a_compiler_that_came_with_another_module_is_in_the_key)
 	slot_run_shell("mkdir other && cp '" STUB_DRIVER "' other/libze_other.so && "
 		       "cp '" STUB_COMPILER "' other/libstub_compiler.so.1");
 	(void)snprintf(driver, sizeof(driver), "%s/other/libze_other.so", unit_dir());
-	(void)snprintf(variables, sizeof(variables),
-		       "STUB_LAZY_COMPILER=1 LD_LIBRARY_PATH='%s/other'", unit_dir());
+	(void)snprintf(variables, sizeof(variables), "STUB_LAZY_COMPILER=1 LD_LIBRARY_PATH='%s/other'", unit_dir());
 	module_run_drivers(driver);
 	unit_write("garbage", "this is no SPIR-V");
 	module_run(&run, after, variables);

@@ -56,10 +56,8 @@ TEST(plugins_see_calls_in_the_order_of_the_list)
 {
 	for (size_t i = 0; i < 2; i++) {
 		slot_run(&plain, clients[i], MODULE, "");
-		expect_calls(clients[i], SENT LAYERS(PLUGIN("outer") ":" PLUGIN("inner")),
-			     BOTH_CALLED);
-		expect_calls(clients[i], SHIM LAYERS(PLUGIN("outer") "," PLUGIN("inner")),
-			     BOTH_CALLED);
+		expect_calls(clients[i], SENT LAYERS(PLUGIN("outer") ":" PLUGIN("inner")), BOTH_CALLED);
+		expect_calls(clients[i], SHIM LAYERS(PLUGIN("outer") "," PLUGIN("inner")), BOTH_CALLED);
 		expect_calls(clients[i], SHIM LAYERS(PLUGIN("inner")), INNER_CALLED);
 	}
 }
@@ -77,8 +75,7 @@ TEST(every_table_is_the_loaders_without_plugins)
 		/* A plugin that replaces nothing, and validation that nobody asked for. */
 		slot_run(&run, clients[i], "tables", SHIM LAYERS(PLUGIN("failing")));
 		expect_equal_runs();
-		slot_run(&run, clients[i], "tables",
-			 SHIM " ZE_ENABLE_VALIDATION_LAYER=0" LAYERS(PLUGIN("failing")));
+		slot_run(&run, clients[i], "tables", SHIM " ZE_ENABLE_VALIDATION_LAYER=0" LAYERS(PLUGIN("failing")));
 		expect_equal_runs();
 	}
 }
@@ -94,8 +91,7 @@ TEST(every_table_is_the_genuine_layers_where_that_is_asked_for)
 		expect_equal_runs();
 		slot_run(&run, clients[i], "tables", SHIM " " VALIDATION LAYERS(":"));
 		expect_equal_runs();
-		slot_run(&run, clients[i], "tables",
-			 SHIM " " VALIDATION LAYERS(PLUGIN("failing")));
+		slot_run(&run, clients[i], "tables", SHIM " " VALIDATION LAYERS(PLUGIN("failing")));
 		expect_equal_runs();
 	}
 }
@@ -108,8 +104,7 @@ TEST(errors_of_the_genuine_layer_come_through)
 	slot_run(&plain, CLIENT_DLOPEN, "driver=0 null", VALIDATION " " CHECKS);
 	CU_ASSERT_PTR_NOT_NULL(strstr(plain.output, REFUSED));
 	for (size_t i = 0; i < 2; i++) {
-		(void)snprintf(variables, sizeof(variables), "%s%s", ways[i],
-			       LAYERS(PLUGIN("outer")));
+		(void)snprintf(variables, sizeof(variables), "%s%s", ways[i], LAYERS(PLUGIN("outer")));
 		slot_run(&run, CLIENT_DLOPEN, "driver=0 null", variables);
 		expect_equal_runs();
 		/* It is outermost: what it refuses, no plugin sees. */
@@ -137,15 +132,12 @@ TEST(a_name_is_looked_for_beside_the_slot_above_it_and_by_the_linker)
 	slot_run_shell("mkdir -p lib/ckcache && cp '" SLOT_DIRECTORY "'/* lib/ckcache && "
 		       "cp '" PLUGIN("outer") "' lib/ckcache && cp '" PLUGIN("inner") "' lib");
 	(void)snprintf(variables, sizeof(variables),
-		       "LD_PRELOAD='%s/lib/ckcache/libckcache_preload.so'" LAYERS("outer:inner"),
-		       unit_dir());
+		       "LD_PRELOAD='%s/lib/ckcache/libckcache_preload.so'" LAYERS("outer:inner"), unit_dir());
 	expect_calls(CLIENT_DLOPEN, variables, BOTH_CALLED);
-	expect_calls(CLIENT_DLOPEN,
-		     SHIM " LD_LIBRARY_PATH='" PLUGIN_DIRECTORY "'" LAYERS("inner"), INNER_CALLED);
+	expect_calls(CLIENT_DLOPEN, SHIM " LD_LIBRARY_PATH='" PLUGIN_DIRECTORY "'" LAYERS("inner"), INNER_CALLED);
 	/* As loaders with such a variable of their own call it. */
 	slot_run_shell("cp '" PLUGIN("outer") "' lib/libze_other_layer.so.1");
-	(void)snprintf(variables, sizeof(variables), SHIM " LD_LIBRARY_PATH='%s/lib'" LAYERS("other"),
-		       unit_dir());
+	(void)snprintf(variables, sizeof(variables), SHIM " LD_LIBRARY_PATH='%s/lib'" LAYERS("other"), unit_dir());
 	expect_calls(CLIENT_DLOPEN, variables, OUTER_CALLED);
 }
 
@@ -155,8 +147,7 @@ TEST(a_missing_plugin_is_named_in_one_line_and_left_out)
 	const char *end;
 
 	slot_run(&plain, CLIENT_LINKED, MODULE, "");
-	slot_run(&run, CLIENT_LINKED, MODULE,
-		 SHIM LAYERS("nowhere:" PLUGIN("outer")));
+	slot_run(&run, CLIENT_LINKED, MODULE, SHIM LAYERS("nowhere:" PLUGIN("outer")));
 	CU_ASSERT_EQUAL(run.status, 0);
 	CU_ASSERT_STRING_EQUAL(run.output, plain.output);
 	CU_ASSERT_STRING_EQUAL(run.calls, OUTER_CALLED);
@@ -170,8 +161,7 @@ TEST(what_is_no_plugin_is_left_out)
 {
 	slot_run(&plain, CLIENT_LINKED, MODULE, "");
 	slot_run(&run, CLIENT_LINKED, MODULE,
-		 SHIM LAYERS(SLOT_DIRECTORY "/libze_validation_layer.so.1:/dev/null:/tmp:::"
-			     PLUGIN("outer")));
+		 SHIM LAYERS(SLOT_DIRECTORY "/libze_validation_layer.so.1:/dev/null:/tmp:::" PLUGIN("outer")));
 	CU_ASSERT_EQUAL(run.status, 0);
 	CU_ASSERT_STRING_EQUAL(run.output, plain.output);
 	CU_ASSERT_STRING_EQUAL(run.calls, OUTER_CALLED);
@@ -182,39 +172,33 @@ TEST(what_is_no_plugin_is_left_out)
 TEST(a_plugin_that_fails_changes_nothing_for_the_others)
 {
 	slot_run(&plain, CLIENT_LINKED, MODULE, "");
-	expect_calls(CLIENT_LINKED,
-		     SHIM LAYERS(PLUGIN("outer") ":" PLUGIN("failing") ":" PLUGIN("inner")),
+	expect_calls(CLIENT_LINKED, SHIM LAYERS(PLUGIN("outer") ":" PLUGIN("failing") ":" PLUGIN("inner")),
 		     BOTH_CALLED);
 }
 
 TEST(a_plugin_listed_twice_is_chained_once)
 {
 	slot_run(&plain, CLIENT_LINKED, MODULE, "");
-	expect_calls(CLIENT_LINKED,
-		     SHIM LAYERS(PLUGIN("outer") ":" PLUGIN("inner") ":" PLUGIN("outer")),
-		     BOTH_CALLED);
+	expect_calls(CLIENT_LINKED, SHIM LAYERS(PLUGIN("outer") ":" PLUGIN("inner") ":" PLUGIN("outer")), BOTH_CALLED);
 }
 
 TEST(threads_get_equal_tables_at_once)
 {
 	slot_run(&plain, CLIENT_DLOPEN, "tables_at_once " MODULE, "");
 	CU_ASSERT_PTR_NOT_NULL(strstr(plain.output, "equal\n"));
-	slot_run(&run, CLIENT_DLOPEN, "tables_at_once " MODULE,
-		 SHIM LAYERS(PLUGIN("outer") ":" PLUGIN("inner")));
+	slot_run(&run, CLIENT_DLOPEN, "tables_at_once " MODULE, SHIM LAYERS(PLUGIN("outer") ":" PLUGIN("inner")));
 	expect_equal_runs();
 	CU_ASSERT_STRING_EQUAL(run.calls, BOTH_CALLED);
 }
 
 TEST(children_get_the_environment_that_the_user_set)
 {
-	slot_run(&run, CLIENT_LINKED, "environment",
-		 SHIM LAYERS(PLUGIN("outer")));
+	slot_run(&run, CLIENT_LINKED, "environment", SHIM LAYERS(PLUGIN("outer")));
 	CU_ASSERT_EQUAL(run.status, 0);
 	CU_ASSERT_PTR_NOT_NULL(strstr(run.output, "ZE_ENABLE_LAYERS="));
 	CU_ASSERT_PTR_NULL(strstr(run.output, "VALIDATION"));
 	CU_ASSERT_PTR_NULL(strstr(run.output, "CKCACHE"));
-	slot_run(&run, CLIENT_LINKED, "environment",
-		 SHIM " ZE_ENABLE_VALIDATION_LAYER=0" LAYERS(PLUGIN("outer")));
+	slot_run(&run, CLIENT_LINKED, "environment", SHIM " ZE_ENABLE_VALIDATION_LAYER=0" LAYERS(PLUGIN("outer")));
 	CU_ASSERT_PTR_NOT_NULL(strstr(run.output, "ZE_ENABLE_VALIDATION_LAYER=0\n"));
 }
 
@@ -236,8 +220,7 @@ TEST(a_diverted_genuine_layer_is_found)
 	slot_run(&plain, CLIENT_DLOPEN, "driver=0 null", VALIDATION " " CHECKS);
 	CU_ASSERT_PTR_NOT_NULL(strstr(plain.output, REFUSED));
 	(void)snprintf(variables, sizeof(variables),
-		       "LD_LIBRARY_PATH='%s/lib' " VALIDATION " " CHECKS LAYERS(PLUGIN("outer")),
-		       unit_dir());
+		       "LD_LIBRARY_PATH='%s/lib' " VALIDATION " " CHECKS LAYERS(PLUGIN("outer")), unit_dir());
 	slot_run(&run, CLIENT_DLOPEN, "driver=0 null", variables);
 	expect_equal_runs();
 	CU_ASSERT_STRING_EQUAL(run.calls, "outer zeDeviceGet\nouter zeContextCreate\n");
@@ -251,8 +234,7 @@ TEST(a_diverted_genuine_layer_is_found)
 TEST(the_shim_stands_aside_for_a_loader_that_looks_elsewhere)
 {
 	slot_run(&plain, CLIENT_DLOPEN, MODULE, "");
-	expect_calls(CLIENT_DLOPEN, SHIM " ZEL_LIBRARY_PATH=/nonexistent" LAYERS(PLUGIN("outer")),
-		     "");
+	expect_calls(CLIENT_DLOPEN, SHIM " ZEL_LIBRARY_PATH=/nonexistent" LAYERS(PLUGIN("outer")), "");
 }
 
 TEST(the_shims_getenv_is_libcs)

@@ -46,7 +46,12 @@ cl_program api_built(struct client *client, const char *text, const char *option
 bool api_is(struct client *client, cl_program program, const char *text, const char *options,
 	    int value);
 
-/* For OWNED: frees or releases it. */
+/* ckcache_opencl_build() of one program, which it releases; text NULL: what it makes is not looked at. */
+enum ckcache_origin api_build(struct client *client, struct ckcache_desc *desc,
+			      const struct ckcache_storage *storage, const char *text,
+			      const char *options, int value);
+
+/* For OWNED: frees or releases it, where there is one. */
 void api_free(struct ckcache_desc **desc);
 void api_release(cl_program *program);
 

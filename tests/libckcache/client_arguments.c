@@ -2,8 +2,7 @@
 /* client_arguments: every function with what it must refuse, sizes, and the list of extension functions. */
 #include "tests/libckcache/client.h"
 
-static void expect_no_desc(struct client *client, size_t count,
-			   const struct ckcache_program *programs)
+static void expect_no_desc(struct client *client, size_t count, const struct ckcache_program *programs)
 {
 	struct ckcache_desc *none = (struct ckcache_desc *)(void *)client, *desc = none;
 
@@ -11,8 +10,7 @@ static void expect_no_desc(struct client *client, size_t count,
 	CHECK(desc == none);
 }
 
-static void expect_bad_il(struct client *client, size_t count,
-			  const struct ckcache_constant *constants)
+static void expect_bad_il(struct client *client, size_t count, const struct ckcache_constant *constants)
 {
 	struct ckcache_program program = api_program("0123", NULL);
 
@@ -119,10 +117,8 @@ static void expect_kinds_apart(struct client *client)
 	INVALID(api->device_store(program, NULL, 1, "x"));
 	INVALID(api->device_load(program, NULL, &size, room));
 	if (api->level_zero_build) {
-		INVALID(api->level_zero_build(program, NULL, (struct _ze_module_handle_t **)room,
-					   NULL));
-		INVALID(api->level_zero_get_blob(device, (struct _ze_module_handle_t *const *)room,
-					      &size, NULL));
+		INVALID(api->level_zero_build(program, NULL, (struct _ze_module_handle_t **)room, NULL));
+		INVALID(api->level_zero_get_blob(device, (struct _ze_module_handle_t *const *)room, &size, NULL));
 	}
 	CHECK(!none && size == sizeof(room) && !room[0]);
 	CHECK(clReleaseProgram(built) == CL_SUCCESS);
@@ -161,8 +157,7 @@ SCENARIO(bad_calls)
 	CHECK(api->get_persistent((enum ckcache_api)3, &on) < CKCACHE_OK);
 	CHECK(api->set_persistent((enum ckcache_api)0, 1) < CKCACHE_OK);
 	CHECK(api->set_persistent((enum ckcache_api)3, 1) < CKCACHE_OK);
-	CHECK(on == 7 && size == sizeof(room) && program == built &&
-	      !strcmp((char *)room, "unchanged"));
+	CHECK(on == 7 && size == sizeof(room) && program == built && !strcmp((char *)room, "unchanged"));
 	CHECK(clReleaseProgram(built) == CL_SUCCESS);
 	api->desc_free(desc);
 	expect_bad_level_zero();

@@ -35,8 +35,7 @@ SCENARIO(load)
 	OWNED(api_free) struct ckcache_desc *desc = api_desc(client, api_text, options);
 	OWNED(bytes_release) struct bytes blob = api_read(client->arguments[0]);
 	cl_program none = (cl_program)(void *)&blob, program = none;
-	enum ckcache_status status = api->opencl_create_from_blob(desc, blob.size, blob.data,
-								  &program);
+	enum ckcache_status status = api->opencl_create_from_blob(desc, blob.size, blob.data, &program);
 
 	WANT((enum ckcache_status)atoi(client->arguments[1]), status);
 	if (status == CKCACHE_OK) {
@@ -47,8 +46,7 @@ SCENARIO(load)
 	}
 }
 
-static void expect_refusal(struct ckcache_desc *desc, size_t size, const uint8_t *blob,
-			   enum ckcache_status wanted)
+static void expect_refusal(struct ckcache_desc *desc, size_t size, const uint8_t *blob, enum ckcache_status wanted)
 {
 	cl_program program = NULL;
 
@@ -74,8 +72,7 @@ SCENARIO(flips)
 		bool version = at >= VERSION_AT && at < VERSION_AT + 4;
 
 		copy[at] ^= (uint8_t)(1u << (bit % 8));
-		expect_refusal(desc, blob.size, copy,
-			       version ? CKCACHE_ERROR_VERSION : CKCACHE_ERROR_DAMAGED);
+		expect_refusal(desc, blob.size, copy, version ? CKCACHE_ERROR_VERSION : CKCACHE_ERROR_DAMAGED);
 		copy[at] = blob.data[at];
 	}
 	for (size_t size = 1; size < blob.size; size++)
@@ -155,8 +152,7 @@ SCENARIO(again)
 
 	release(program);
 	for (size_t i = 0; i < 10; i++)
-		WANT(CKCACHE_OK, api->opencl_create_from_blob(desc, blob.size, blob.data,
-							      &programs[i]));
+		WANT(CKCACHE_OK, api->opencl_create_from_blob(desc, blob.size, blob.data, &programs[i]));
 	api->desc_free(desc);
 	memset(blob.data, 0, blob.size);
 	bytes_release(&blob);
@@ -171,8 +167,7 @@ static struct bytes image_of(cl_program program)
 {
 	struct bytes image = { 0 };
 
-	CHECK(clGetProgramInfo(program, CL_PROGRAM_BINARY_SIZES, sizeof(image.size), &image.size,
-			       NULL) == CL_SUCCESS);
+	CHECK(clGetProgramInfo(program, CL_PROGRAM_BINARY_SIZES, sizeof(image.size), &image.size, NULL) == CL_SUCCESS);
 	image.data = calloc(1, image.size + 1);
 	CHECK(image.data && clGetProgramInfo(program, CL_PROGRAM_BINARIES, sizeof(image.data),
 					     &image.data, NULL) == CL_SUCCESS);
@@ -241,25 +236,20 @@ static void expect_no_blob_of_others(struct client *client, struct ckcache_desc 
 	unsigned char *image;
 	size_t size = 0;
 
-	CHECK(clCompileProgram(program, 1, client->devices, api_options, 0, NULL, NULL, NULL,
-			       NULL) == CL_SUCCESS);
-	other = clLinkProgram(client->context, 1, client->devices, "", 1, &program, NULL, NULL,
-			      &error);
+	CHECK(clCompileProgram(program, 1, client->devices, api_options, 0, NULL, NULL, NULL, NULL) == CL_SUCCESS);
+	other = clLinkProgram(client->context, 1, client->devices, "", 1, &program, NULL, NULL, &error);
 	if (CHECK(other && error == CL_SUCCESS))
 		expect_no_blob(desc, other);
 	expect_no_blob(desc, program);
 	if (client->device_count != 1)
 		return;
 	program = api_built(client, api_text, "-DVALUE=8");
-	CHECK(clGetProgramInfo(program, CL_PROGRAM_BINARY_SIZES, sizeof(size), &size, NULL) ==
-	      CL_SUCCESS);
+	CHECK(clGetProgramInfo(program, CL_PROGRAM_BINARY_SIZES, sizeof(size), &size, NULL) == CL_SUCCESS);
 	image = malloc(size + 1);
-	CHECK(image && clGetProgramInfo(program, CL_PROGRAM_BINARIES, sizeof(image), &image,
-					NULL) == CL_SUCCESS);
+	CHECK(image && clGetProgramInfo(program, CL_PROGRAM_BINARIES, sizeof(image), &image, NULL) == CL_SUCCESS);
 	other = clCreateProgramWithBinary(client->context, 1, client->devices, &size,
 					  (const unsigned char **)&image, NULL, &error);
-	CHECK(error == CL_SUCCESS &&
-	      clBuildProgram(other, 1, client->devices, api_options, NULL, NULL) == CL_SUCCESS);
+	CHECK(error == CL_SUCCESS && clBuildProgram(other, 1, client->devices, api_options, NULL, NULL) == CL_SUCCESS);
 	expect_no_blob(desc, other);
 	release(program);
 	free(image);
@@ -281,8 +271,7 @@ static void expect_the_last_build(struct client *client, struct ckcache_desc *de
 	CHECK(clBuildProgram(program, 1, client->devices, api_options, NULL, NULL) == CL_SUCCESS);
 	expect_blob(desc, program);
 	kernel = client_kernel(program, "value");
-	if (clBuildProgram(program, 1, client->devices, "-DVALUE=8", NULL, NULL) ==
-	    CL_INVALID_OPERATION)
+	if (clBuildProgram(program, 1, client->devices, "-DVALUE=8", NULL, NULL) == CL_INVALID_OPERATION)
 		expect_blob(desc, program);
 	CHECK(clReleaseKernel(kernel) == CL_SUCCESS);
 	CHECK(clBuildProgram(program, 1, client->devices, "-DVALUE=8", NULL, NULL) == CL_SUCCESS);
@@ -300,8 +289,7 @@ static cl_program build_and_wait(struct client *client, cl_program program, cons
 	sem_t done;
 
 	CHECK(sem_init(&done, 0, 0) == 0);
-	CHECK(clBuildProgram(program, 1, client->devices, options, called_back, &done) ==
-	      CL_SUCCESS);
+	CHECK(clBuildProgram(program, 1, client->devices, options, called_back, &done) == CL_SUCCESS);
 	while (sem_wait(&done) != 0)
 		continue;
 	(void)sem_destroy(&done);	/* nobody waits */
@@ -314,8 +302,7 @@ static void expect_each_devices_options(struct client *client, struct ckcache_de
 	cl_program program = client_program(client, api_text);
 
 	CHECK(clBuildProgram(program, 1, client->devices, "-DVALUE=8", NULL, NULL) == CL_SUCCESS);
-	CHECK(clBuildProgram(program, 1, client->devices + 1, api_options, NULL, NULL) ==
-	      CL_SUCCESS);
+	CHECK(clBuildProgram(program, 1, client->devices + 1, api_options, NULL, NULL) == CL_SUCCESS);
 	expect_no_blob(desc, program);
 }
 
@@ -384,8 +371,7 @@ SCENARIO(constants)
 	};
 	OWNED(api_free) struct ckcache_desc *desc = api_desc_of(client, 1, &parts);
 	cl_int error = CL_SUCCESS;
-	cl_program program = clCreateProgramWithIL(client->context, value_il, sizeof(value_il),
-						   &error);
+	cl_program program = clCreateProgramWithIL(client->context, value_il, sizeof(value_il), &error);
 	size_t size = 0;
 
 	CHECK(error == CL_SUCCESS);

@@ -16,23 +16,10 @@ SCENARIO(plain)
 	CHECK(api_is(client, program, api_text, options, API_VALUE));
 }
 
-/* text NULL: what it makes is not looked at. */
-static enum ckcache_origin build_as(struct client *client, struct ckcache_desc *desc,
-				    const char *text, const char *options)
-{
-	enum ckcache_origin origin = (enum ckcache_origin)77;
-	OWNED(api_release) cl_program program = NULL;
-
-	if (!WANT(CKCACHE_OK, api->opencl_build(desc, NULL, &program, &origin)))
-		return origin;
-	CHECK(!text || api_is(client, program, text, options, API_VALUE));
-	return origin;
-}
-
 static enum ckcache_origin build(struct client *client, struct ckcache_desc *desc,
 				 const char *options)
 {
-	return build_as(client, desc, api_text, options);
+	return api_build(client, desc, NULL, api_text, options, API_VALUE);
 }
 
 /* Builds once for each argument: the origin that is due, and with a plus afterwards what was stored is evicted. */
@@ -68,7 +55,7 @@ SCENARIO(build_token)
 		       "__constant int pyopencl_defeat_cache_%s = 0;", api_text,
 		       client->arguments[0]);
 	desc = api_desc(client, text, "-I.");
-	CHECK((int)build_as(client, desc, NULL, NULL) == atoi(client->arguments[1]));
+	CHECK((int)api_build(client, desc, NULL, NULL, NULL, 0) == atoi(client->arguments[1]));
 }
 
 /* There is never enough. */

@@ -2,7 +2,7 @@
 /* client_devices: what a library learns of a device. */
 #include <dlfcn.h>
 
-#include "tests/libckcache/client.h"
+#include "tests/libckcache/client_fifo.h"
 
 static const char data[] = "118 bytes or so of what a trial kernel told";
 
@@ -18,76 +18,14 @@ static struct ckcache_library library_of(const char *name, const char *version, 
 static struct ckcache_desc *describe(struct client *client, const struct ckcache_library *library)
 {
 	struct ckcache_desc *desc = NULL;
-	enum ckcache_status status = api->opencl_device_desc_new(client->devices[0], library,
-								 &desc);
+	enum ckcache_status status = api->opencl_device_desc_new(client->devices[0], library, &desc);
 
 	if (status != CKCACHE_OK)
 		client_fail("ckcache_opencl_device_desc_new", (cl_int)status);
 	return desc;
 }
 
-/* One slot, whatever the id is. */
-struct slot {
-	struct bytes id, blob;
-	unsigned int evictions;
-};
-
-static enum ckcache_status load(void *ctx, size_t id_size, const uint8_t *id, size_t *size,
-				uint8_t *blob)
-{
-	const struct slot *slot = ctx;
-	size_t room = *size;
-
-	(void)id_size;
-	(void)id;
-	if (!slot->blob.size)
-		return CKCACHE_MISS;
-	*size = slot->blob.size;
-	if (blob && room < slot->blob.size)
-		return CKCACHE_ERROR_BUFFER_TOO_SMALL;
-	if (blob)
-		memcpy(blob, slot->blob.data, slot->blob.size);
-	return CKCACHE_OK;
-}
-
-static enum ckcache_status store(void *ctx, size_t id_size, const uint8_t *id, size_t size,
-				 const uint8_t *blob)
-{
-	struct slot *slot = ctx;
-
-	bytes_release(&slot->id);
-	bytes_release(&slot->blob);
-	slot->id = (struct bytes){ id_size, malloc(id_size) };
-	slot->blob = (struct bytes){ size, malloc(size) };
-	if (!slot->id.data || !slot->blob.data)
-		client_fail("malloc", CL_OUT_OF_HOST_MEMORY);
-	memcpy(slot->id.data, id, id_size);
-	memcpy(slot->blob.data, blob, size);
-	return CKCACHE_OK;
-}
-
-static enum ckcache_status evict(void *ctx, size_t id_size, const uint8_t *id)
-{
-	struct slot *slot = ctx;
-
-	(void)id_size;
-	(void)id;
-	bytes_release(&slot->id);
-	bytes_release(&slot->blob);
-	slot->evictions++;
-	return CKCACHE_OK;
-}
-
-static struct ckcache_storage storage_of(struct slot *slot)
-{
-	return (struct ckcache_storage){
-		.struct_size = sizeof(struct ckcache_storage),
-		.ctx = slot, .load = load, .store = store, .evict = evict,
-	};
-}
-
-static bool has(struct ckcache_desc *desc, const struct ckcache_storage *storage,
-		const char *wanted)
+static bool has(struct ckcache_desc *desc, const struct ckcache_storage *storage, const char *wanted)
 {
 	char found[128] = "";
 	size_t size = sizeof(found);
@@ -138,8 +76,7 @@ static void wrap(struct client *client, struct ckcache_desc *desc)
 	CHECK(size > sizeof(data) && size < sizeof(blob));
 	memset(blob, 0x33, sizeof(blob));
 	size--;
-	WANT(CKCACHE_ERROR_BUFFER_TOO_SMALL,
-	     api->device_get_blob(desc, sizeof(data), data, &size, blob));
+	WANT(CKCACHE_ERROR_BUFFER_TOO_SMALL, api->device_get_blob(desc, sizeof(data), data, &size, blob));
 	CHECK(blob[0] == 0x33);
 	WANT(CKCACHE_OK, api->device_get_blob(desc, sizeof(data), data, &size, blob));
 	CHECK(blob[size] == 0x33);
@@ -152,8 +89,7 @@ static void wrap(struct client *client, struct ckcache_desc *desc)
 		blob[bit / 8] ^= (uint8_t)(1u << (bit % 8));
 	}
 	for (size_t cut = 1; cut < size; cut++)
-		WANT(CKCACHE_ERROR_DAMAGED,
-		     api->device_get_data(desc, cut, blob, &room_size, room));
+		WANT(CKCACHE_ERROR_DAMAGED, api->device_get_data(desc, cut, blob, &room_size, room));
 	WANT(CKCACHE_ERROR_FOREIGN, api->device_get_data(foreign, size, blob, &room_size, room));
 	INVALID(api->device_get_data(desc, 0, blob, &room_size, room));
 	INVALID(api->device_get_data(desc, size, NULL, &room_size, room));
@@ -166,23 +102,24 @@ SCENARIO(device)
 {
 	const struct ckcache_library library = library_of("library", "1.0", "0123abcd");
 	OWNED(api_free) struct ckcache_desc *desc = describe(client, &library);
-	struct slot slot = { .evictions = 0 };
-	const struct ckcache_storage storage = storage_of(&slot);
+	struct fifo fifo = { .next = 0 };
+	const struct ckcache_storage storage = fifo_storage(&fifo);
+	struct slot *slot;
 	struct bytes id = api_id(desc);
 	size_t size;
 
 	CHECK(id.size == 88);
 	live(desc, NULL);
 	live(desc, &storage);
-	CHECK(bytes_equal(&id, &slot.id) && slot.evictions == 2);
+	slot = fifo_find(&fifo, id.size, id.data);
+	CHECK(slot && fifo.evictions == 2);
 	wrap(client, desc);
 	/* What the storage gives is checked, and goes if it is of no use. */
-	slot.blob.data[slot.blob.size - 1] ^= 1;
+	slot->blob.data[slot->blob.size - 1] ^= 1;
 	WANT(CKCACHE_MISS, api->device_load(desc, &storage, &size, NULL));
-	CHECK(slot.evictions == 3);
+	CHECK(fifo.evictions == 3);
 	bytes_release(&id);
-	bytes_release(&slot.id);
-	bytes_release(&slot.blob);
+	fifo_clear(&fifo);
 }
 
 /* Other names, versions, hashes, builds: other ids. */
@@ -250,8 +187,7 @@ SCENARIO(device_load)
 
 	api_print(&id);
 	if (client->arguments[0])
-		WANT(CKCACHE_OK, api->device_store(desc, NULL, strlen(client->arguments[0]) + 1,
-						   client->arguments[0]));
+		WANT(CKCACHE_OK, api->device_store(desc, NULL, strlen(client->arguments[0]) + 1, client->arguments[0]));
 	else if (api->device_load(desc, NULL, &size, found) == CKCACHE_OK)
 		printf("%s\n", found);
 }

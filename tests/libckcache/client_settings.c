@@ -29,15 +29,10 @@ static const char *below_here(const char *name, char *room, size_t size)
 static void build(struct client *client, const char *options, enum ckcache_origin wanted)
 {
 	OWNED(api_free) struct ckcache_desc *desc = api_desc(client, api_text, options);
-	enum ckcache_origin origin = (enum ckcache_origin)77;
-	cl_program program = NULL;
+	enum ckcache_origin origin = api_build(client, desc, NULL, NULL, NULL, 0);
 
-	if (WANT(CKCACHE_OK, api->opencl_build(desc, NULL, &program, &origin))) {
-		if (!CHECK(origin == wanted || wanted == CKCACHE_ORIGIN_STORAGE))
-			(void)fprintf(stderr, "%s: origin %d, wanted %d\n", options, (int)origin,
-				      (int)wanted);
-		CHECK(clReleaseProgram(program) == CL_SUCCESS);
-	}
+	if (!CHECK(origin == wanted || wanted == CKCACHE_ORIGIN_STORAGE))
+		(void)fprintf(stderr, "%s: origin %d, wanted %d\n", options, (int)origin, (int)wanted);
 }
 
 /* Number of entries in a directory; -1: there is none. */

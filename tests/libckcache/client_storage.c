@@ -1,33 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * client_storage: a storage of the application's own: a small one that drops
- * what came first, as oneDNN's proposal has it; and ones that are worse.
+ * client_storage: a storage of the application's own: the fifo, and ones that are worse.
  */
-#include "tests/libckcache/client.h"
+#include "tests/libckcache/client_fifo.h"
 
-#define SLOTS 2
 #define EVENTS 16
 
-/* What the callbacks do instead of what they should. */
-enum lie {
-	LIE_NONE, LIE_EMPTY, LIE_HUGE, LIE_GARBAGE, LIE_GROWS, LIE_GROWS_ONCE, LIE_SHRINKS,
-	LIE_OVERFILLED, LIE_OTHER, LIE_DAMAGED, LIE_FAILS, LIE_FAILS_LATE, LIE_STATUS, LIES
-};
-
-/* First in, first out. */
-struct fifo {
-	struct slot {
-		struct bytes id, blob;
-	} slots[SLOTS];
-	size_t next;
-	unsigned int loads, stores, evictions, dropped;
-	enum lie lie;
-	enum ckcache_status stores_with, evicts_with;	/* what these callbacks return, if not CKCACHE_OK */
-};
-
-static struct slot *find(struct fifo *fifo, size_t id_size, const uint8_t *id)
+struct slot *fifo_find(struct fifo *fifo, size_t id_size, const uint8_t *id)
 {
-	for (size_t i = 0; i < SLOTS; i++) {
+	for (size_t i = 0; i < FIFO_SLOTS; i++) {
 		struct slot *slot = &fifo->slots[i];
 
 		if (slot->id.size == id_size && !memcmp(slot->id.data, id, id_size))
@@ -49,8 +30,7 @@ static enum ckcache_status give(const struct bytes *blob, size_t *size, uint8_t 
 	return CKCACHE_OK;
 }
 
-static enum ckcache_status lie_about(struct fifo *fifo, struct slot *slot, size_t *size,
-				     uint8_t *place)
+static enum ckcache_status lie_about(struct fifo *fifo, struct slot *slot, size_t *size, uint8_t *place)
 {
 	enum ckcache_status status = CKCACHE_OK;
 
@@ -101,11 +81,10 @@ static enum ckcache_status lie_about(struct fifo *fifo, struct slot *slot, size_
 	}
 }
 
-static enum ckcache_status load(void *ctx, size_t id_size, const uint8_t *id, size_t *size,
-				uint8_t *blob)
+static enum ckcache_status load(void *ctx, size_t id_size, const uint8_t *id, size_t *size, uint8_t *blob)
 {
 	struct fifo *fifo = ctx;
-	struct slot *slot = find(fifo, id_size, id);
+	struct slot *slot = fifo_find(fifo, id_size, id);
 
 	fifo->loads++;
 	if (!slot)
@@ -123,17 +102,16 @@ static void fill(struct bytes *ret, size_t size, const uint8_t *data)
 	ret->size = size;
 }
 
-static enum ckcache_status store(void *ctx, size_t id_size, const uint8_t *id, size_t size,
-				 const uint8_t *blob)
+static enum ckcache_status store(void *ctx, size_t id_size, const uint8_t *id, size_t size, const uint8_t *blob)
 {
 	struct fifo *fifo = ctx;
-	struct slot *slot = find(fifo, id_size, id);
+	struct slot *slot = fifo_find(fifo, id_size, id);
 
 	fifo->stores++;
 	if (fifo->stores_with != CKCACHE_OK)
 		return fifo->stores_with;
 	if (!slot) {
-		slot = &fifo->slots[fifo->next++ % SLOTS];
+		slot = &fifo->slots[fifo->next++ % FIFO_SLOTS];
 		fifo->dropped += slot->id.size != 0;
 		fill(&slot->id, id_size, id);
 	}
@@ -144,7 +122,7 @@ static enum ckcache_status store(void *ctx, size_t id_size, const uint8_t *id, s
 static enum ckcache_status evict(void *ctx, size_t id_size, const uint8_t *id)
 {
 	struct fifo *fifo = ctx;
-	struct slot *slot = find(fifo, id_size, id);
+	struct slot *slot = fifo_find(fifo, id_size, id);
 
 	fifo->evictions++;
 	if (fifo->evicts_with != CKCACHE_OK)
@@ -156,7 +134,7 @@ static enum ckcache_status evict(void *ctx, size_t id_size, const uint8_t *id)
 	return CKCACHE_OK;
 }
 
-static struct ckcache_storage storage_of(struct fifo *fifo)
+struct ckcache_storage fifo_storage(struct fifo *fifo)
 {
 	return (struct ckcache_storage){
 		.struct_size = sizeof(struct ckcache_storage),
@@ -164,9 +142,9 @@ static struct ckcache_storage storage_of(struct fifo *fifo)
 	};
 }
 
-static void clear(struct fifo *fifo)
+void fifo_clear(struct fifo *fifo)
 {
-	for (size_t i = 0; i < SLOTS; i++) {
+	for (size_t i = 0; i < FIFO_SLOTS; i++) {
 		bytes_release(&fifo->slots[i].id);
 		bytes_release(&fifo->slots[i].blob);
 	}
@@ -177,21 +155,15 @@ static enum ckcache_origin build(struct client *client, const struct ckcache_sto
 				 const char *options, int value)
 {
 	OWNED(api_free) struct ckcache_desc *desc = api_desc(client, api_text, options);
-	enum ckcache_origin origin = (enum ckcache_origin)77;
-	cl_program program = NULL;
 
-	if (WANT(CKCACHE_OK, api->opencl_build(desc, storage, &program, &origin))) {
-		CHECK(api_is(client, program, api_text, options, value));
-		CHECK(clReleaseProgram(program) == CL_SUCCESS);
-	}
-	return origin;
+	return api_build(client, desc, storage, api_text, options, value);
 }
 
 /* Two places for three programs: what came first goes first, however often it is used. */
 SCENARIO(storage)
 {
 	struct fifo fifo = { .next = 0 };
-	const struct ckcache_storage storage = storage_of(&fifo);
+	const struct ckcache_storage storage = fifo_storage(&fifo);
 	struct ckcache_desc *desc = api_desc(client, api_text, "-DVALUE=1");
 
 	CHECK(build(client, &storage, "-DVALUE=1", 1) == CKCACHE_ORIGIN_BUILT);
@@ -211,7 +183,7 @@ SCENARIO(storage)
 	WANT(CKCACHE_OK, api->desc_evict(desc, &storage));
 	CHECK(build(client, &storage, "-DVALUE=1", 1) == CKCACHE_ORIGIN_BUILT);
 	api->desc_free(desc);
-	clear(&fifo);
+	fifo_clear(&fifo);
 }
 
 /* Whatever load says, the program is right, and what was of no use goes. */
@@ -219,7 +191,7 @@ SCENARIO(storage_lies)
 {
 	for (int lie = LIE_NONE + 1; lie < LIES; lie++) {
 		struct fifo fifo = { .next = 0 };
-		const struct ckcache_storage storage = storage_of(&fifo);
+		const struct ckcache_storage storage = fifo_storage(&fifo);
 		bool evicted = lie == LIE_GARBAGE || lie == LIE_SHRINKS || lie == LIE_OTHER ||
 			       lie == LIE_DAMAGED;
 		enum ckcache_origin origin;
@@ -233,14 +205,13 @@ SCENARIO(storage_lies)
 		origin = build(client, &storage, "-DVALUE=1", 1);
 		if (lie == LIE_GROWS_ONCE) {
 			CHECK(origin == CKCACHE_ORIGIN_STORAGE && fifo.loads == 4);
-		} else if (!CHECK(origin == CKCACHE_ORIGIN_BUILT) ||
-			   !CHECK(fifo.evictions == (evicted ? 1 : 0)) ||
+		} else if (!CHECK(origin == CKCACHE_ORIGIN_BUILT) || !CHECK(fifo.evictions == (evicted ? 1 : 0)) ||
 			   !CHECK(fifo.stores == stores + 1) || !CHECK(fifo.loads < 20)) {
 			(void)fprintf(stderr, "lie %d\n", lie);
 		}
 		fifo.lie = LIE_NONE;
 		CHECK(build(client, &storage, "-DVALUE=1", 1) == CKCACHE_ORIGIN_STORAGE);
-		clear(&fifo);
+		fifo_clear(&fifo);
 	}
 }
 
@@ -248,7 +219,7 @@ SCENARIO(storage_lies)
 SCENARIO(storage_fails)
 {
 	struct fifo fifo = { .stores_with = CKCACHE_ERROR_IO, .evicts_with = CKCACHE_ERROR_IO };
-	struct ckcache_storage storage = storage_of(&fifo), bad;
+	struct ckcache_storage storage = fifo_storage(&fifo), bad;
 	struct ckcache_desc *desc = api_desc(client, api_text, api_options);
 	cl_program none = (cl_program)(void *)&fifo, program = none;
 
@@ -269,7 +240,7 @@ SCENARIO(storage_fails)
 	WANT(CKCACHE_ERROR_UNAVAILABLE, api->desc_evict(desc, &storage));
 	fifo.lie = LIE_NONE;
 	CHECK(build(client, &storage, api_options, API_VALUE) == CKCACHE_ORIGIN_STORAGE);
-	clear(&fifo);
+	fifo_clear(&fifo);
 	storage.store = NULL;
 	CHECK(build(client, &storage, api_options, API_VALUE) == CKCACHE_ORIGIN_BUILT);
 	CHECK(build(client, &storage, api_options, API_VALUE) == CKCACHE_ORIGIN_BUILT);
@@ -288,7 +259,7 @@ SCENARIO(storage_fails)
 	INVALID(api->desc_evict(desc, &bad));
 	CHECK(program == none);
 	api->desc_free(desc);
-	clear(&fifo);
+	fifo_clear(&fifo);
 }
 
 /* The driver refuses binaries: argument: a file with the stub's settings, which is written here. */
@@ -299,7 +270,7 @@ SCENARIO(storage_refused)
 		"STUB_STATUS_ONLY=status\n",
 	};
 	struct fifo fifo = { .next = 0 };
-	const struct ckcache_storage storage = storage_of(&fifo);
+	const struct ckcache_storage storage = fifo_storage(&fifo);
 
 	for (size_t i = 0; i < sizeof(refusals) / sizeof(refusals[0]); i++) {
 		CHECK(build(client, &storage, api_options, API_VALUE) == CKCACHE_ORIGIN_BUILT);
@@ -309,7 +280,7 @@ SCENARIO(storage_refused)
 		CHECK(fifo.evictions == 1 && fifo.stores == 2);
 		api_write_text(client->arguments[0], "\n");
 		CHECK(build(client, &storage, api_options, API_VALUE) == CKCACHE_ORIGIN_STORAGE);
-		clear(&fifo);
+		fifo_clear(&fifo);
 	}
 }
 
@@ -321,7 +292,7 @@ SCENARIO(storage_files)
 {
 	static const char with_header[] = "#include \"value.h\"\nkernel void value(global int *out) { }\n";
 	struct fifo fifo = { .next = 0 };
-	const struct ckcache_storage storage = storage_of(&fifo);
+	const struct ckcache_storage storage = fifo_storage(&fifo);
 	const char *path = client->arguments[0];
 	struct ckcache_desc *desc;
 	cl_program program;
@@ -338,17 +309,16 @@ SCENARIO(storage_files)
 	/* By hand it is the same. */
 	desc = api_desc(client, api_text, api_options);
 	CHECK(unlink(path) == 0);
-	for (size_t i = 0; i < SLOTS; i++) {
+	for (size_t i = 0; i < FIFO_SLOTS; i++) {
 		const struct bytes *blob = &fifo.slots[i].blob;
 
 		program = NULL;
 		if (blob->size)
-			WANT(CKCACHE_ERROR_STALE,
-			     api->opencl_create_from_blob(desc, blob->size, blob->data, &program));
+			WANT(CKCACHE_ERROR_STALE, api->opencl_create_from_blob(desc, blob->size, blob->data, &program));
 		CHECK(!program);
 	}
 	api->desc_free(desc);
-	clear(&fifo);
+	fifo_clear(&fifo);
 	/* Without an id nothing is asked for or stored. */
 	api_write_text("value.h", "\n");
 	desc = api_desc(client, with_header, "");
@@ -363,39 +333,22 @@ SCENARIO(storage_files)
 SCENARIO(storage_unseen)
 {
 	struct fifo fifo = { .next = 0 };
-	const struct ckcache_storage storage = storage_of(&fifo);
+	const struct ckcache_storage storage = fifo_storage(&fifo);
 
 	for (int i = 0; i < 2; i++)
 		CHECK(build(client, &storage, api_options, API_VALUE) == CKCACHE_ORIGIN_BUILT);
 	CHECK(fifo.stores == 0);
-	clear(&fifo);
+	fifo_clear(&fifo);
 }
 
 /* A storage that also loads many at once, and is told what happens. */
 struct traced {
-	struct fifo fifo;
+	struct fifo fifo;	/* first: what is called knows either by its address */
 	unsigned int batches, given;
 	enum ckcache_status batch_with;
 	struct ckcache_trace events[EVENTS];
 	size_t count;
 };
-
-static enum ckcache_status traced_load(void *ctx, size_t id_size, const uint8_t *id, size_t *size,
-				       uint8_t *blob)
-{
-	return load(&((struct traced *)ctx)->fifo, id_size, id, size, blob);
-}
-
-static enum ckcache_status traced_store(void *ctx, size_t id_size, const uint8_t *id, size_t size,
-					const uint8_t *blob)
-{
-	return store(&((struct traced *)ctx)->fifo, id_size, id, size, blob);
-}
-
-static enum ckcache_status traced_evict(void *ctx, size_t id_size, const uint8_t *id)
-{
-	return evict(&((struct traced *)ctx)->fifo, id_size, id);
-}
 
 static enum ckcache_status load_batch(void *ctx, size_t count, size_t id_size, const uint8_t *ids,
 				      ckcache_give_fn *give_one, void *batch)
@@ -411,7 +364,7 @@ static enum ckcache_status load_batch(void *ctx, size_t count, size_t id_size, c
 	give_one(batch, 0, 10, NULL);
 	give_one(batch, count - 1, id_size, ids);
 	for (size_t i = count; i > 0; i--) {
-		struct slot *slot = find(&traced->fifo, id_size, ids + (i - 1) * id_size);
+		struct slot *slot = fifo_find(&traced->fifo, id_size, ids + (i - 1) * id_size);
 
 		if (!slot)
 			continue;
@@ -433,10 +386,11 @@ static void trace(void *ctx, const struct ckcache_trace *event)
 
 static struct ckcache_storage storage_of_traced(struct traced *traced)
 {
-	return (struct ckcache_storage){
-		.struct_size = sizeof(struct ckcache_storage), .ctx = traced, .load = traced_load,
-		.store = traced_store, .evict = traced_evict, .load_batch = load_batch, .trace = trace,
-	};
+	struct ckcache_storage storage = fifo_storage(&traced->fifo);
+
+	storage.load_batch = load_batch;
+	storage.trace = trace;
+	return storage;
 }
 
 /* The events since the last call, as one letter each; then there are none. */
@@ -455,16 +409,6 @@ static bool happened(struct traced *traced, const char *letters)
 	}
 	traced->count = 0;
 	return same;
-}
-
-static enum ckcache_origin build_of(struct ckcache_desc *desc, const struct ckcache_storage *storage)
-{
-	enum ckcache_origin origin = (enum ckcache_origin)77;
-	cl_program program = NULL;
-
-	if (WANT(CKCACHE_OK, api->opencl_build(desc, storage, &program, &origin)))
-		CHECK(clReleaseProgram(program) == CL_SUCCESS);
-	return origin;
 }
 
 SCENARIO(storage_traced)
@@ -489,7 +433,7 @@ SCENARIO(storage_traced)
 	CHECK(build(client, &storage, api_options, API_VALUE) == CKCACHE_ORIGIN_BUILT);
 	CHECK(traced.events[0].status == CKCACHE_ERROR_IO && traced.events[2].status == CKCACHE_ERROR_IO);
 	CHECK(happened(&traced, "MBN"));
-	clear(&traced.fifo);
+	fifo_clear(&traced.fifo);
 }
 
 SCENARIO(storage_batch)
@@ -505,38 +449,38 @@ SCENARIO(storage_batch)
 		descs[i < 2 ? i : 3] = api_desc(client, api_text, options[i]);
 	descs[2] = api_desc(client, "#include \"x.h\"\nkernel void value(global int *out) { }\n", "");
 	for (size_t i = 0; i < 2; i++)
-		CHECK(build_of(descs[i], &storage) == CKCACHE_ORIGIN_BUILT);
+		CHECK(api_build(client, descs[i], &storage, NULL, NULL, 0) == CKCACHE_ORIGIN_BUILT);
 	traced.count = traced.fifo.loads = 0;
 	/* One question for all; what is not there is not asked for again. */
 	WANT(CKCACHE_OK, api->desc_load_batch(&storage, 4, descs));
 	CHECK(traced.batches == 1 && traced.given == 2 && !traced.fifo.loads);
-	CHECK(build_of(descs[0], &storage) == CKCACHE_ORIGIN_STORAGE);
-	CHECK(build_of(descs[1], &storage) == CKCACHE_ORIGIN_STORAGE);
+	CHECK(api_build(client, descs[0], &storage, NULL, NULL, 0) == CKCACHE_ORIGIN_STORAGE);
+	CHECK(api_build(client, descs[1], &storage, NULL, NULL, 0) == CKCACHE_ORIGIN_STORAGE);
 	CHECK(!traced.fifo.loads);
 	traced.count = 0;
-	CHECK(build_of(descs[3], &storage) == CKCACHE_ORIGIN_BUILT);
+	CHECK(api_build(client, descs[3], &storage, NULL, NULL, 0) == CKCACHE_ORIGIN_BUILT);
 	/* The nonsense that came for it was found out. */
 	CHECK(!traced.fifo.loads && happened(&traced, "UEBS"));
 	/* Once only: then the storage is asked as ever. The third one took the first one's place. */
-	CHECK(build_of(descs[3], &storage) == CKCACHE_ORIGIN_STORAGE && traced.fifo.loads == 2);
+	CHECK(api_build(client, descs[3], &storage, NULL, NULL, 0) == CKCACHE_ORIGIN_STORAGE && traced.fifo.loads == 2);
 	/* For that storage only. */
 	WANT(CKCACHE_OK, api->desc_load_batch(&storage, 4, descs));
-	CHECK(build_of(descs[1], &another) == CKCACHE_ORIGIN_BUILT && other.fifo.loads == 1);
+	CHECK(api_build(client, descs[1], &another, NULL, NULL, 0) == CKCACHE_ORIGIN_BUILT && other.fifo.loads == 1);
 	/* A batch that failed: the absent ones are asked for alone, and what came is used. */
 	traced.batch_with = CKCACHE_ERROR_IO;
 	traced.fifo.loads = 0;
 	WANT(CKCACHE_OK, api->desc_load_batch(&storage, 4, descs));
-	CHECK(build_of(descs[0], &storage) == CKCACHE_ORIGIN_BUILT && traced.fifo.loads == 1);
-	CHECK(build_of(descs[3], &storage) == CKCACHE_ORIGIN_STORAGE && traced.fifo.loads == 1);
+	CHECK(api_build(client, descs[0], &storage, NULL, NULL, 0) == CKCACHE_ORIGIN_BUILT && traced.fifo.loads == 1);
+	CHECK(api_build(client, descs[3], &storage, NULL, NULL, 0) == CKCACHE_ORIGIN_STORAGE && traced.fifo.loads == 1);
 	/* One that cannot is asked one by one. */
 	alone.load_batch = NULL;
 	WANT(CKCACHE_OK, api->desc_load_batch(&alone, 4, descs));
-	CHECK(build_of(descs[3], &alone) == CKCACHE_ORIGIN_STORAGE && traced.fifo.loads == 3);
+	CHECK(api_build(client, descs[3], &alone, NULL, NULL, 0) == CKCACHE_ORIGIN_STORAGE && traced.fifo.loads == 3);
 	WANT(CKCACHE_OK, api->desc_load_batch(&storage, 0, NULL));
 	INVALID(api->desc_load_batch(NULL, 4, descs));
 	INVALID(api->desc_load_batch(&storage, 4, NULL));
 	for (size_t i = 0; i < 4; i++)
 		api->desc_free(descs[i]);
-	clear(&traced.fifo);
-	clear(&other.fifo);
+	fifo_clear(&traced.fifo);
+	fifo_clear(&other.fifo);
 }

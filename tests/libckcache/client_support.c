@@ -65,6 +65,18 @@ bool api_is(struct client *client, cl_program program, const char *text, const c
 	return good;
 }
 
+enum ckcache_origin api_build(struct client *client, struct ckcache_desc *desc,
+			      const struct ckcache_storage *storage, const char *text,
+			      const char *options, int value)
+{
+	enum ckcache_origin origin = (enum ckcache_origin)77;
+	OWNED(api_release) cl_program program = NULL;
+
+	if (WANT(CKCACHE_OK, api->opencl_build(desc, storage, &program, &origin)))
+		CHECK(!text || api_is(client, program, text, options, value));
+	return origin;
+}
+
 void api_free(struct ckcache_desc **desc)
 {
 	api->desc_free(*desc);
@@ -72,7 +84,8 @@ void api_free(struct ckcache_desc **desc)
 
 void api_release(cl_program *program)
 {
-	CHECK(clReleaseProgram(*program) == CL_SUCCESS);
+	if (*program)
+		CHECK(clReleaseProgram(*program) == CL_SUCCESS);
 }
 
 void bytes_release(struct bytes *bytes)

@@ -73,10 +73,8 @@ TEST(a_blob_can_be_used_often_and_its_description_go)
 	}
 }
 
-TEST(damaged_blobs_never_reach_the_driver)
+TEST_ON("stub", damaged_blobs_never_reach_the_driver)
 {
-	if (!driver_is("stub"))
-		return;
 	BEGIN_EACH_WAY(way) {
 		GOOD(way, "flips");
 		CU_ASSERT_EQUAL(created(), 0);
@@ -98,10 +96,8 @@ TEST(a_foreign_blob_is_refused)
 	}
 }
 
-TEST(a_stale_blob_is_refused)
+TEST_ON("stub", a_stale_blob_is_refused)
 {
-	if (!driver_is("stub"))
-		return;
 	EACH_WAY(way) {
 		unsigned int before;
 		char line[4096];
@@ -130,13 +126,11 @@ TEST(a_blob_of_another_environment_is_refused)
 	}
 }
 
-TEST(what_the_driver_refuses_is_said)
+TEST_ON("stub", what_the_driver_refuses_is_said)
 {
 	static const char *const refusals[] = { "STUB_REFUSE_BINARY", "STUB_REFUSE_BINARY_BUILD" };
 	static const char *const modes[] = { "error", "status" };
 
-	if (!driver_is("stub"))
-		return;
 	BEGIN_EACH_WAY(way) {
 		GOOD(way, "save", "blob");
 		for (size_t i = 0; i < 2; i++) {
@@ -167,10 +161,8 @@ TEST(programs_that_were_not_described_give_no_blob)
 	}
 }
 
-TEST(loads_of_a_blob_share_no_directory)
+TEST_ON("stub", loads_of_a_blob_share_no_directory)
 {
-	if (!driver_is("stub"))
-		return;
 	BEGIN_EACH_WAY(way) {
 		driver_stub_as("libpocl.so.2");
 		driver_setenv("POCL_KERNEL_CACHE", "0");
@@ -178,10 +170,8 @@ TEST(loads_of_a_blob_share_no_directory)
 	}
 }
 
-TEST(a_blob_has_the_described_devices_binary)
+TEST_ON("stub", a_blob_has_the_described_devices_binary)
 {
-	if (!driver_is("stub"))
-		return;
 	BEGIN_EACH_WAY(way) {
 		driver_setenv("STUB_DEVICES", "2");
 		driver_stub_setting("STUB_PER_DEVICE", "1");
@@ -200,10 +190,8 @@ TEST(constants_count_as_they_were_at_the_build)
 	}
 }
 
-TEST(a_driver_without_binaries_gives_empty_blobs)
+TEST_ON("stub", a_driver_without_binaries_gives_empty_blobs)
 {
-	if (!driver_is("stub"))
-		return;
 	BEGIN_EACH_WAY(way) {
 		driver_stub_setting("STUB_NO_BINARY", "1");
 		GOOD(way, "no-binary");

@@ -90,13 +90,11 @@ TEST(threads_build_once)
 }
 
 /* Both want the same, and the second one waits for the first. */
-TEST(processes_build_once)
+TEST_ON("stub", processes_build_once)
 {
 	const char *const arguments[] = { "build-any", NULL };
 	struct running running[4];
 
-	if (!driver_is("stub"))
-		return;
 	way_begin(WAY_LINKED);
 	driver_stub_setting("STUB_DELAY_MS", "300");
 	for (size_t i = 0; i < 4; i++) {
@@ -114,12 +112,10 @@ TEST(processes_build_once)
 }
 
 /* The layer would wait for a build in the same process: this one, which has to be done first. */
-TEST(a_build_never_waits_for_itself)
+TEST_ON("stub", a_build_never_waits_for_itself)
 {
 	struct timespec start, end;
 
-	if (!driver_is("stub"))
-		return;
 	way_begin(WAY_LAYERED);
 	driver_setenv("CKCACHE_BUILD_WAIT", "60");
 	(void)clock_gettime(CLOCK_MONOTONIC, &start);	/* cannot fail */
@@ -131,19 +127,15 @@ TEST(a_build_never_waits_for_itself)
 	CU_ASSERT(end.tv_sec - start.tv_sec < 60);
 }
 
-TEST(intermediate_language_is_taken_whole)
+TEST_ON("stub", intermediate_language_is_taken_whole)
 {
-	if (!driver_is("stub"))
-		return;
 	BEGIN_EACH_WAY(way) {
 		GOOD(way, "build-il");
 	}
 }
 
-TEST(a_child_goes_on)
+TEST_ON("stub", a_child_goes_on)
 {
-	if (!driver_is("stub"))
-		return;
 	EACH_WAY(way) {
 		char options[4096];
 
@@ -157,12 +149,10 @@ TEST(a_child_goes_on)
 	}
 }
 
-TEST(an_entry_that_the_driver_refuses_is_replaced)
+TEST_ON("stub", an_entry_that_the_driver_refuses_is_replaced)
 {
 	static const char *const refusals[] = { "STUB_REFUSE_BINARY", "STUB_REFUSE_BINARY_BUILD" };
 
-	if (!driver_is("stub"))
-		return;
 	BEGIN_EACH_WAY(way) {
 		GOOD(way, "build", BUILT);
 		for (size_t i = 0; i < 2; i++) {
@@ -181,14 +171,12 @@ TEST(an_entry_that_the_driver_refuses_is_replaced)
 }
 
 /* As the application's own builds: a header that names a token makes another program of that source. */
-TEST(a_token_that_a_header_names_is_no_other)
+TEST_ON("stub", a_token_that_a_header_names_is_no_other)
 {
 	static const char named[] = "fedcba9876543210fedcba9876543210";
 	static const char first[] = "00112233445566778899aabbccddeeff";
 	static const char second[] = "0f0e0d0c0b0a09080706050403020100";
 
-	if (!driver_is("stub"))
-		return;
 	unit_write("work/token.h", "#define pyopencl_defeat_cache_fedcba9876543210fedcba9876543210 a\n");
 	EACH_WAY(way) {
 		way_begin(way);
@@ -202,10 +190,8 @@ TEST(a_token_that_a_header_names_is_no_other)
 }
 
 /* Once: everything that is held goes, and it is tried again. For good: that is said. */
-TEST(out_of_memory_is_tried_again_and_then_said)
+TEST_ON("stub", out_of_memory_is_tried_again_and_then_said)
 {
-	if (!driver_is("stub"))
-		return;
 	BEGIN_EACH_WAY(way) {
 		driver_stub_setting("STUB_NO_MEMORY", "1");
 		GOOD(way, "build", BUILT, MEMORY);
@@ -219,10 +205,8 @@ TEST(out_of_memory_is_tried_again_and_then_said)
 }
 
 /* The user's word, which is kept: no binary is read. */
-TEST(what_is_deferred_is_not_kept)
+TEST_ON("stub", what_is_deferred_is_not_kept)
 {
-	if (!driver_is("stub"))
-		return;
 	EACH_WAY(way) {
 		way_begin(way);
 		driver_setenv("CKCACHE_CAPTURE", "deferred");
@@ -275,22 +259,18 @@ TEST_ON("!pocl", a_storage_that_fails_does_no_harm)
 	}
 }
 
-TEST(a_refused_blob_is_evicted_and_replaced)
+TEST_ON("stub", a_refused_blob_is_evicted_and_replaced)
 {
 	char path[4096];
 
-	if (!driver_is("stub"))
-		return;
 	BEGIN_EACH_WAY(way) {
 		(void)snprintf(path, sizeof(path), "%s/settings", unit_dir());
 		GOOD(way, "storage-refused", path);
 	}
 }
 
-TEST(what_a_driver_reads_for_every_program_counts_in_a_storage)
+TEST_ON("stub", what_a_driver_reads_for_every_program_counts_in_a_storage)
 {
-	if (!driver_is("stub"))
-		return;
 	BEGIN_EACH_WAY(way) {
 		GOOD(way, "storage-files", "stub_builtins.h");
 	}
@@ -308,15 +288,13 @@ TEST(what_cannot_be_seen_is_not_stored)
 }
 
 /* A compiler that comes with the build, and another thread's change. */
-TEST(what_the_driver_may_have_had_otherwise_is_not_stored)
+TEST_ON("stub", what_the_driver_may_have_had_otherwise_is_not_stored)
 {
 	static const char *const settings[][2] = {
 		{ "STUB_LATE_LIBRARY", PASSING_LIBRARY }, { "STUB_SETENV", "CPATH=/nonexistent" },
 	};
 	static const char *const reasons[] = { "compiler-loaded-late", "environment-changed" };
 
-	if (!driver_is("stub"))
-		return;
 	EACH_WAY(way) {
 		for (size_t i = 0; i < 2; i++) {
 			way_begin(way);
@@ -330,10 +308,8 @@ TEST(what_the_driver_may_have_had_otherwise_is_not_stored)
 }
 
 /* The key of the second program was made before the compiler came, too. */
-TEST(a_compiler_that_came_with_the_first_program_is_not_in_the_seconds_key)
+TEST_ON("stub", a_compiler_that_came_with_the_first_program_is_not_in_the_seconds_key)
 {
-	if (!driver_is("stub"))
-		return;
 	EACH_WAY(way) {
 		way_begin(way);
 		driver_setenv("CKCACHE_DIR", driver_cache());

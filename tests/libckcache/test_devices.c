@@ -39,10 +39,8 @@ TEST(data_is_found_by_other_processes_and_ways)
 	}
 }
 
-TEST(data_of_another_driver_is_not_found)
+TEST_ON("stub", data_of_another_driver_is_not_found)
 {
-	if (!driver_is("stub"))
-		return;
 	EACH_WAY(way) {
 		char line[4096];
 

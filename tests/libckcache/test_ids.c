@@ -50,22 +50,18 @@ TEST(ids_differ_wherever_the_program_does)
 	}
 }
 
-TEST(ids_differ_by_the_number_of_devices_in_the_context)
+TEST_ON("stub", ids_differ_by_the_number_of_devices_in_the_context)
 {
-	if (!driver_is("stub"))
-		return;
 	way_begin(WAY_LINKED);
 	const char *one = id_in(WAY_LINKED);
 	driver_setenv("STUB_DEVICES", "2");
 	expect_other(one, id_in(WAY_LINKED));
 }
 
-TEST(ids_differ_by_the_driver_version)
+TEST_ON("stub", ids_differ_by_the_driver_version)
 {
 	const char *before;
 
-	if (!driver_is("stub"))
-		return;
 	way_begin(WAY_LINKED);
 	before = id_in(WAY_LINKED);
 	driver_setenv("STUB_DRIVER_VERSION", "1.1");
@@ -75,13 +71,11 @@ TEST(ids_differ_by_the_driver_version)
 }
 
 /* Another build of the driver's library, with the same version. */
-TEST(ids_differ_by_the_build_of_the_driver)
+TEST_ON("stub", ids_differ_by_the_build_of_the_driver)
 {
 	const char *before;
 	char path[4096];
 
-	if (!driver_is("stub"))
-		return;
 	way_begin(WAY_LINKED);
 	before = id_in(WAY_LINKED);
 	(void)snprintf(path, sizeof(path), "%s\n", STUB_OTHER_BUILD);
@@ -90,12 +84,10 @@ TEST(ids_differ_by_the_build_of_the_driver)
 }
 
 /* Each layer of the process is below the library. */
-TEST(ids_know_other_layers)
+TEST_ON("stub", ids_know_other_layers)
 {
 	const char *none;
 
-	if (!driver_is("stub"))
-		return;
 	way_begin(WAY_LINKED);
 	none = id_in(WAY_LINKED);
 	driver_setenv("OPENCL_LAYERS", OTHER_LAYER_THAT_LOOKS_ON);
@@ -150,10 +142,8 @@ TEST(ids_are_empty_where_the_result_cannot_be_told)
 	}
 }
 
-TEST(descriptions_give_their_context_back)
+TEST_ON("stub", descriptions_give_their_context_back)
 {
-	if (!driver_is("stub"))
-		return;
 	BEGIN_EACH_WAY(way) {
 		GOOD(way, "context");
 	}

@@ -69,8 +69,7 @@ static void print_long(const char *what, cl_int error, const char *text, size_t 
 		printf("%s: %zu digest %llx\n", what, size, (unsigned long long)digest_of(text));
 }
 
-static void print_build_text(cl_program program, cl_device_id device, const char *what,
-			     cl_program_build_info name)
+static void print_build_text(cl_program program, cl_device_id device, const char *what, cl_program_build_info name)
 {
 	size_t size = 0;
 	cl_int error = clGetProgramBuildInfo(program, device, name, 0, NULL, &size);
@@ -118,8 +117,7 @@ static void print_value(struct client *client, cl_program program)
 }
 
 /* Each byte is a string; an embedded NUL is an empty one. */
-static cl_program program_of_bytes(struct client *client, const char *text, size_t len,
-				   cl_int *ret_error)
+static cl_program program_of_bytes(struct client *client, const char *text, size_t len, cl_int *ret_error)
 {
 	char *bytes = calloc(len + 1, 2);
 	const char **strings = calloc(len + 1, sizeof(*strings));
@@ -239,8 +237,7 @@ SCENARIO(extreme_compile)
 				 count ? names : NULL, NULL, NULL);
 	printf("compile %d\n", error);
 	print_program(client, program);
-	linked = error ? NULL : clLinkProgram(client->context, 0, NULL, "", 1, &program, NULL, NULL,
-					      &error);
+	linked = error ? NULL : clLinkProgram(client->context, 0, NULL, "", 1, &program, NULL, NULL, &error);
 	printf("link %d\n", error);
 	if (linked) {
 		print_value(client, linked);
@@ -282,8 +279,7 @@ SCENARIO(extreme_embedded)
 	report(start);
 	printf("compile %d\n", error);
 	print_program(client, program);
-	linked = error ? NULL : clLinkProgram(client->context, 0, NULL, "", 1, &program, NULL, NULL,
-					      &error);
+	linked = error ? NULL : clLinkProgram(client->context, 0, NULL, "", 1, &program, NULL, NULL, &error);
 	printf("link %d\n", error);
 	if (linked) {
 		print_value(client, linked);
@@ -346,22 +342,16 @@ static void call_with_null(struct client *client, cl_program program)
 
 	CALL(build_null, clBuildProgram(NULL, 0, NULL, "", NULL, NULL));
 	CALL(compile_null, clCompileProgram(NULL, 0, NULL, "", 0, NULL, NULL, NULL, NULL));
-	CALL(link_null, (clLinkProgram(client->context, 0, NULL, "", 1, &null, NULL, NULL, &error),
-			 error));
+	CALL(link_null, (clLinkProgram(client->context, 0, NULL, "", 1, &null, NULL, NULL, &error), error));
 	CALL(link_one_and_null, (clLinkProgram(client->context, 0, NULL, "", 2, one_and_null, NULL,
 					       NULL, &error), error));
-	CALL(link_nothing, (clLinkProgram(client->context, 0, NULL, "", 0, NULL, NULL, NULL,
-					  &error), error));
-	CALL(link_without_context, (clLinkProgram(NULL, 0, NULL, "", 1, &program, NULL, NULL,
-						  &error), error));
+	CALL(link_nothing, (clLinkProgram(client->context, 0, NULL, "", 0, NULL, NULL, NULL, &error), error));
+	CALL(link_without_context, (clLinkProgram(NULL, 0, NULL, "", 1, &program, NULL, NULL, &error), error));
 	CALL(retain_null, clRetainProgram(NULL));
 	CALL(release_null, clReleaseProgram(NULL));
-	CALL(ask_null, clGetProgramInfo(NULL, CL_PROGRAM_NUM_DEVICES, sizeof(number), &number,
-					NULL));
-	CALL(ask_build_of_null, clGetProgramBuildInfo(NULL, client->devices[0],
-						      CL_PROGRAM_BUILD_LOG, 0, NULL, &size));
-	CALL(ask_build_for_null, clGetProgramBuildInfo(program, NULL, CL_PROGRAM_BUILD_LOG, 0, NULL,
-						       &size));
+	CALL(ask_null, clGetProgramInfo(NULL, CL_PROGRAM_NUM_DEVICES, sizeof(number), &number, NULL));
+	CALL(ask_build_of_null, clGetProgramBuildInfo(NULL, client->devices[0], CL_PROGRAM_BUILD_LOG, 0, NULL, &size));
+	CALL(ask_build_for_null, clGetProgramBuildInfo(program, NULL, CL_PROGRAM_BUILD_LOG, 0, NULL, &size));
 }
 
 static void call_for_kernels(struct client *client, cl_program program)
@@ -377,13 +367,11 @@ static void call_for_kernels(struct client *client, cl_program program)
 	CALL(retain_null_kernel, clRetainKernel(NULL));
 	CALL(release_null_kernel, clReleaseKernel(NULL));
 	CALL(clone_null_kernel, (clCloneKernel(NULL, &error), error));
-	CALL(ask_null_kernel, clGetKernelInfo(NULL, CL_KERNEL_NUM_ARGS, sizeof(number), &number,
-					      NULL));
+	CALL(ask_null_kernel, clGetKernelInfo(NULL, CL_KERNEL_NUM_ARGS, sizeof(number), &number, NULL));
 	CALL(set_argument_of_null, clSetKernelArg(NULL, 0, sizeof(client), &client));
 }
 
-static cl_int create_from(cl_context context, cl_uint count, const char **strings,
-			  const size_t *lengths)
+static cl_int create_from(cl_context context, cl_uint count, const char **strings, const size_t *lengths)
 {
 	cl_int error = 1;
 
@@ -401,8 +389,7 @@ static void call_for_programs(struct client *client, cl_program program)
 	CALL(create_from_no_list, create_from(client->context, 2, NULL, NULL));
 	CALL(create_from_null_string, create_from(client->context, 2, strings, NULL));
 	CALL(create_from_null_string_of_length, create_from(client->context, 2, strings, lengths));
-	CALL(create_without_error, clCreateProgramWithSource(client->context, 1, &no_text, NULL,
-							     NULL) != NULL);
+	CALL(create_without_error, clCreateProgramWithSource(client->context, 1, &no_text, NULL, NULL) != NULL);
 }
 
 static void call_for_builds(struct client *client, cl_program program)
@@ -416,20 +403,13 @@ static void call_for_builds(struct client *client, cl_program program)
 	CALL(build_for_null_device, clBuildProgram(program, 1, &no_device, "", NULL, NULL));
 	CALL(build_with_data_alone, clBuildProgram(program, 0, NULL, "", NULL, client));
 	CALL(build_refused_with_callback, clBuildProgram(program, 1, NULL, "", ignore, client));
-	CALL(compile_header_without_name, clCompileProgram(program, 0, NULL, "", 1, &program, NULL,
-							   NULL, NULL));
-	CALL(compile_name_without_header, clCompileProgram(program, 0, NULL, "", 1, NULL, &name,
-							   NULL, NULL));
-	CALL(compile_headers_without_number, clCompileProgram(program, 0, NULL, "", 0, &program,
-							      &name, NULL, NULL));
-	CALL(compile_null_header, clCompileProgram(program, 0, NULL, "", 1, &no_header, &name, NULL,
-						   NULL));
-	CALL(compile_null_name, clCompileProgram(program, 0, NULL, "", 1, &program, &no_name, NULL,
-						 NULL));
-	CALL(compile_with_itself, clCompileProgram(program, 0, NULL, "-DK=1", 1, &program, &itself,
-						   NULL, NULL));
-	CALL(compile_with_data_alone, clCompileProgram(program, 0, NULL, "", 0, NULL, NULL, NULL,
-						       client));
+	CALL(compile_header_without_name, clCompileProgram(program, 0, NULL, "", 1, &program, NULL, NULL, NULL));
+	CALL(compile_name_without_header, clCompileProgram(program, 0, NULL, "", 1, NULL, &name, NULL, NULL));
+	CALL(compile_headers_without_number, clCompileProgram(program, 0, NULL, "", 0, &program, &name, NULL, NULL));
+	CALL(compile_null_header, clCompileProgram(program, 0, NULL, "", 1, &no_header, &name, NULL, NULL));
+	CALL(compile_null_name, clCompileProgram(program, 0, NULL, "", 1, &program, &no_name, NULL, NULL));
+	CALL(compile_with_itself, clCompileProgram(program, 0, NULL, "-DK=1", 1, &program, &itself, NULL, NULL));
+	CALL(compile_with_data_alone, clCompileProgram(program, 0, NULL, "", 0, NULL, NULL, NULL, client));
 }
 
 static void print_calls(struct client *client, cl_program program)

@@ -58,8 +58,7 @@ void client_print_program(struct client *client, cl_program program)
 	error = clGetProgramInfo(program, CL_PROGRAM_NUM_DEVICES, sizeof(count), &count, NULL);
 	print_number("devices", error, count);
 	error = clGetProgramInfo(program, CL_PROGRAM_DEVICES, sizeof(devices), devices, NULL);
-	print_number("devices are ours", error,
-		     !memcmp(devices, client->devices, sizeof(devices)));
+	print_number("devices are ours", error, !memcmp(devices, client->devices, sizeof(devices)));
 	print_program_text(program, "source", CL_PROGRAM_SOURCE);
 	error = clGetProgramInfo(program, CL_PROGRAM_NUM_KERNELS, sizeof(kernels), &kernels, NULL);
 	print_number("kernels", error, kernels);
@@ -74,8 +73,7 @@ void client_print_program(struct client *client, cl_program program)
 	print_number("unknown query", error, 0);
 }
 
-static void print_build_text(cl_program program, cl_device_id device, const char *what,
-			     cl_program_build_info name)
+static void print_build_text(cl_program program, cl_device_id device, const char *what, cl_program_build_info name)
 {
 	char text[16384] = "";
 	size_t size = 0;
@@ -85,8 +83,7 @@ static void print_build_text(cl_program program, cl_device_id device, const char
 		error = clGetProgramBuildInfo(program, device, name, size, text, NULL);
 	print_text(what, error, text, size);
 	if (!error && size > 1)
-		printf("%s into one byte: %d\n", what,
-		       clGetProgramBuildInfo(program, device, name, 1, text, NULL));
+		printf("%s into one byte: %d\n", what, clGetProgramBuildInfo(program, device, name, 1, text, NULL));
 }
 
 void client_print_build(struct client *client, cl_program program)
@@ -97,11 +94,9 @@ void client_print_build(struct client *client, cl_program program)
 		cl_build_status status = 0;
 		cl_int error;
 
-		error = clGetProgramBuildInfo(program, device, CL_PROGRAM_BUILD_STATUS,
-					      sizeof(status), &status, NULL);
+		error = clGetProgramBuildInfo(program, device, CL_PROGRAM_BUILD_STATUS, sizeof(status), &status, NULL);
 		print_number("build status", error, (unsigned int)-status);
-		error = clGetProgramBuildInfo(program, device, CL_PROGRAM_BINARY_TYPE, sizeof(type),
-					      &type, NULL);
+		error = clGetProgramBuildInfo(program, device, CL_PROGRAM_BINARY_TYPE, sizeof(type), &type, NULL);
 		print_number("binary type", error, type);
 		print_build_text(program, device, "options", CL_PROGRAM_BUILD_OPTIONS);
 		print_build_text(program, device, "log", CL_PROGRAM_BUILD_LOG);
@@ -127,11 +122,9 @@ static void print_arguments(cl_kernel kernel, cl_uint count)
 
 		error = clGetKernelArgInfo(kernel, i, CL_KERNEL_ARG_NAME, sizeof(text), text, &size);
 		print_text("argument name", error, text, size);
-		error = clGetKernelArgInfo(kernel, i, CL_KERNEL_ARG_TYPE_NAME, sizeof(text), text,
-					   &size);
+		error = clGetKernelArgInfo(kernel, i, CL_KERNEL_ARG_TYPE_NAME, sizeof(text), text, &size);
 		print_text("argument type", error, text, size);
-		error = clGetKernelArgInfo(kernel, i, CL_KERNEL_ARG_ADDRESS_QUALIFIER,
-					   sizeof(address), &address, NULL);
+		error = clGetKernelArgInfo(kernel, i, CL_KERNEL_ARG_ADDRESS_QUALIFIER, sizeof(address), &address, NULL);
 		print_number("argument address", error, address);
 	}
 }
@@ -181,11 +174,9 @@ void client_print_kernel(struct client *client, cl_kernel kernel, cl_program pro
 	print_work_group(client, kernel);
 }
 
-cl_int client_take_binaries(cl_program program, cl_uint count, size_t *ret_sizes,
-			    unsigned char **ret_images)
+cl_int client_take_binaries(cl_program program, cl_uint count, size_t *ret_sizes, unsigned char **ret_images)
 {
-	cl_int error = clGetProgramInfo(program, CL_PROGRAM_BINARY_SIZES, count * sizeof(*ret_sizes),
-					ret_sizes, NULL);
+	cl_int error = clGetProgramInfo(program, CL_PROGRAM_BINARY_SIZES, count * sizeof(*ret_sizes), ret_sizes, NULL);
 
 	if (error)
 		client_fail("CL_PROGRAM_BINARY_SIZES", error);

@@ -40,8 +40,7 @@ static void run_without_arguments(struct diff *diff, cl_kernel kernel)
 
 	if (diff->cl.queue)
 		diff_say(diff, "without-arguments", "%d",
-			 clEnqueueNDRangeKernel(diff->cl.queue, kernel, 1, NULL, &items, NULL, 0, NULL,
-						NULL));
+			 clEnqueueNDRangeKernel(diff->cl.queue, kernel, 1, NULL, &items, NULL, 0, NULL, NULL));
 }
 
 /* The same kernel, created for each launch. */
@@ -56,8 +55,7 @@ static void again(struct diff *diff)
 		cl_kernel passing = client_kernel(program, "shift");
 
 		kernels[i] = client_kernel(program, "shift");
-		diff_say(diff, "refs", "%u %u", diff_kernel_refs(passing),
-			 diff_program_refs(program));
+		diff_say(diff, "refs", "%u %u", diff_kernel_refs(passing), diff_program_refs(program));
 		diff_ask_kernel(diff, "", kernels[i], program);
 		diff_ask_groups(diff, "", kernels[i], diff->cl.devices[0]);
 		diff_say(diff, "release", "%d", clReleaseKernel(passing));
@@ -78,14 +76,12 @@ static void of_link(struct diff *diff)
 {
 	cl_program object = diff_compiled(diff, client_source, "-DK=3 -cl-kernel-arg-info");
 	cl_int error = 1;
-	cl_program program = clLinkProgram(diff->cl.context, 0, NULL, NULL, 1, &object, NULL, NULL,
-					   &error);
+	cl_program program = clLinkProgram(diff->cl.context, 0, NULL, NULL, 1, &object, NULL, NULL, &error);
 
 	if (!program)
 		client_fail("link", error);
 	ask_each(diff, "", program);
-	diff_say(diff, "release-program", "%d %d", clReleaseProgram(program),
-		 clReleaseProgram(object));
+	diff_say(diff, "release-program", "%d %d", clReleaseProgram(program), clReleaseProgram(object));
 }
 
 static void act_group_without_device(struct diff *diff, void *data)
@@ -93,8 +89,7 @@ static void act_group_without_device(struct diff *diff, void *data)
 	size_t size = 0;
 
 	(void)diff;
-	printf(" %d", clGetKernelWorkGroupInfo(data, NULL, CL_KERNEL_WORK_GROUP_SIZE, sizeof(size),
-					       &size, NULL));
+	printf(" %d", clGetKernelWorkGroupInfo(data, NULL, CL_KERNEL_WORK_GROUP_SIZE, sizeof(size), &size, NULL));
 }
 
 static void act_group_of_other_device(struct diff *diff, void *data)
@@ -117,8 +112,7 @@ static void act_argument_far(struct diff *diff, void *data)
 static void act_sub_group(struct diff *diff, void *data)
 {
 	size_t input[3] = { 8, 1, 1 }, value = 0, size = 0;
-	cl_int error = clGetKernelSubGroupInfo(data, diff->cl.devices[0],
-					       CL_KERNEL_MAX_SUB_GROUP_SIZE_FOR_NDRANGE,
+	cl_int error = clGetKernelSubGroupInfo(data, diff->cl.devices[0], CL_KERNEL_MAX_SUB_GROUP_SIZE_FOR_NDRANGE,
 					       sizeof(input), input, sizeof(value), &value, &size);
 
 	printf(" %d %zu %zu", error, value, size);
@@ -127,8 +121,7 @@ static void act_sub_group(struct diff *diff, void *data)
 static void act_sub_groups_compiled(struct diff *diff, void *data)
 {
 	size_t value = 0, size = 0;
-	cl_int error = clGetKernelSubGroupInfo(data, diff->cl.devices[0],
-					       CL_KERNEL_COMPILE_NUM_SUB_GROUPS, 0, NULL,
+	cl_int error = clGetKernelSubGroupInfo(data, diff->cl.devices[0], CL_KERNEL_COMPILE_NUM_SUB_GROUPS, 0, NULL,
 					       sizeof(value), &value, &size);
 
 	printf(" %d %zu %zu", error, value, size);
@@ -151,8 +144,7 @@ static void act_clone(struct diff *diff, void *data)
 	if (!clone)
 		return;
 	(void)clGetKernelInfo(data, CL_KERNEL_PROGRAM, sizeof(program), &program, NULL);
-	printf(" refs %u %u %u\n", diff_kernel_refs(data), diff_kernel_refs(clone),
-	       diff_program_refs(program));
+	printf(" refs %u %u %u\n", diff_kernel_refs(data), diff_kernel_refs(clone), diff_program_refs(program));
 	diff_ask_kernel(diff, "clone-", clone, program);
 	printf("%s.clone-release: %d", diff->running.subject, clReleaseKernel(clone));
 }
@@ -181,8 +173,7 @@ static void print_names(cl_kernel *kernels, cl_uint count)
 		char name[64] = "none";
 
 		if (kernels[i])
-			(void)clGetKernelInfo(kernels[i], CL_KERNEL_FUNCTION_NAME, sizeof(name),
-					      name, NULL);
+			(void)clGetKernelInfo(kernels[i], CL_KERNEL_FUNCTION_NAME, sizeof(name), name, NULL);
 		printf(" %s", name);
 	}
 }
@@ -196,8 +187,7 @@ static void many(struct diff *diff, cl_program program, const char *name, cl_uin
 
 	while (made < ROOM && kernels[made])
 		made++;
-	diff_say(diff, name, "%d count %u made %u refs %u", error, count, made,
-		 diff_program_refs(program));
+	diff_say(diff, name, "%d count %u made %u refs %u", error, count, made, diff_program_refs(program));
 	(void)snprintf(text, sizeof(text), "%s-order", name);
 	diff_open(diff, text);
 	print_names(kernels, made);
@@ -247,8 +237,7 @@ static void creations(struct diff *diff)
 	diff_say(diff, "build", "%d", client_build(changed, "-DK=3 -DFAIL"));
 	create_in(diff, "failed-later-", changed);
 	object = diff_compiled(diff, client_source, "-DK=3");
-	library = clLinkProgram(diff->cl.context, 0, NULL, "-create-library", 1, &object, NULL, NULL,
-				&error);
+	library = clLinkProgram(diff->cl.context, 0, NULL, "-create-library", 1, &object, NULL, NULL, &error);
 	diff_say(diff, "library", "%d", error);
 	linked = clLinkProgram(diff->cl.context, 0, NULL, NULL, 1, &object, NULL, NULL, &error);
 	diff_say(diff, "link", "%d", error);

@@ -9,8 +9,7 @@ static void print_program(cl_program program, cl_int error)
 		printf(" refs %u", diff_program_refs(program));
 }
 
-static void create(struct diff *diff, cl_context context, cl_uint count, const char **strings,
-		   const size_t *lengths)
+static void create(struct diff *diff, cl_context context, cl_uint count, const char **strings, const size_t *lengths)
 {
 	cl_int error = 77;
 
@@ -26,8 +25,7 @@ static void build_of(struct diff *diff, cl_uint count, const char **strings, con
 	char text[512] = "", log[2048] = "";
 	size_t size = 0, log_size = 0;
 	cl_int error = 77;
-	cl_program program = clCreateProgramWithSource(diff->cl.context, count, strings, lengths,
-						       &error);
+	cl_program program = clCreateProgramWithSource(diff->cl.context, count, strings, lengths, &error);
 
 	print_program(program, error);
 	if (!program)
@@ -36,8 +34,7 @@ static void build_of(struct diff *diff, cl_uint count, const char **strings, con
 	printf(" source %d ", error);
 	diff_print_text(text, size);
 	printf(" build %d", client_build(program, ""));
-	error = clGetProgramBuildInfo(program, diff->cl.devices[0], CL_PROGRAM_BUILD_LOG, sizeof(log),
-				      log, &log_size);
+	error = clGetProgramBuildInfo(program, diff->cl.devices[0], CL_PROGRAM_BUILD_LOG, sizeof(log), log, &log_size);
 	printf(" log %d ", error);
 	diff_print_text(log, error ? 0 : log_size);
 	size = 77;
@@ -150,8 +147,7 @@ static void misuse_of_creation(struct diff *diff)
 	SURVIVE(diff, "info-of-null") {
 		cl_uint value = 0;
 
-		printf(" %d %d %d", clGetProgramInfo(NULL, CL_PROGRAM_NUM_DEVICES, sizeof(value), &value,
-						     NULL),
+		printf(" %d %d %d", clGetProgramInfo(NULL, CL_PROGRAM_NUM_DEVICES, sizeof(value), &value, NULL),
 		       clGetProgramBuildInfo(NULL, diff->cl.devices[0], CL_PROGRAM_BUILD_STATUS, sizeof(value),
 					     &value, NULL),
 		       clGetKernelInfo(NULL, CL_KERNEL_NUM_ARGS, sizeof(value), &value, NULL));
@@ -172,8 +168,7 @@ static void misuse_of_creation(struct diff *diff)
 		cl_program program = (cl_program)diff->cl.context;
 		cl_uint value = 0;
 
-		printf(" %d", clGetProgramInfo(program, CL_PROGRAM_NUM_DEVICES, sizeof(value), &value,
-					       NULL));
+		printf(" %d", clGetProgramInfo(program, CL_PROGRAM_NUM_DEVICES, sizeof(value), &value, NULL));
 		printf(" %d", client_build(program, ""));
 	}
 }
@@ -213,8 +208,7 @@ static void misuse_of_build(struct diff *diff)
 		after_it(diff, program);
 	}
 	WITH_UNBUILT(diff, "link-only-option") {
-		printf(" %d", clBuildProgram(program, 0, NULL, "-DK=3 -create-library", NULL,
-					     NULL));
+		printf(" %d", clBuildProgram(program, 0, NULL, "-DK=3 -create-library", NULL, NULL));
 		after_it(diff, program);
 	}
 }
@@ -247,8 +241,7 @@ static void misuse_of_built(struct diff *diff)
 		printf(" %d", client_build(program, "-DK=3"));
 		printf(" %d", clGetProgramBuildInfo(program, NULL, CL_PROGRAM_BUILD_STATUS,
 						    sizeof(value), &value, NULL));
-		printf(" %d", clGetProgramBuildInfo(program, NULL, CL_PROGRAM_BUILD_LOG, 0, NULL,
-						    NULL));
+		printf(" %d", clGetProgramBuildInfo(program, NULL, CL_PROGRAM_BUILD_LOG, 0, NULL, NULL));
 	}
 	WITH_UNBUILT(diff, "build-info-of-other-device") {
 		/* A valid handle, but not of a device. */
@@ -257,8 +250,7 @@ static void misuse_of_built(struct diff *diff)
 		printf(" %d", client_build(program, "-DK=3"));
 		printf(" %d", clGetProgramBuildInfo(program, device, CL_PROGRAM_BUILD_STATUS,
 						    sizeof(value), &value, NULL));
-		printf(" %d", clGetProgramBuildInfo(program, device, CL_PROGRAM_BUILD_LOG, 0, NULL,
-						    NULL));
+		printf(" %d", clGetProgramBuildInfo(program, device, CL_PROGRAM_BUILD_LOG, 0, NULL, NULL));
 	}
 	WITH_UNBUILT(diff, "kernel-as-program") {
 		printf(" %d", client_build(program, "-DK=3"));

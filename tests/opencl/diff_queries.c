@@ -28,35 +28,29 @@ struct object {
 	cl_device_id device;
 	cl_uint index;
 };
-typedef cl_int (*get_fn)(const struct object *object, cl_uint param, size_t size, void *value,
-			 size_t *ret);
+typedef cl_int (*get_fn)(const struct object *object, cl_uint param, size_t size, void *value, size_t *ret);
 
-static cl_int get_program(const struct object *object, cl_uint param, size_t size, void *value,
-			  size_t *ret)
+static cl_int get_program(const struct object *object, cl_uint param, size_t size, void *value, size_t *ret)
 {
 	return clGetProgramInfo(object->program, param, size, value, ret);
 }
 
-static cl_int get_build(const struct object *object, cl_uint param, size_t size, void *value,
-			size_t *ret)
+static cl_int get_build(const struct object *object, cl_uint param, size_t size, void *value, size_t *ret)
 {
 	return clGetProgramBuildInfo(object->program, object->device, param, size, value, ret);
 }
 
-static cl_int get_kernel(const struct object *object, cl_uint param, size_t size, void *value,
-			 size_t *ret)
+static cl_int get_kernel(const struct object *object, cl_uint param, size_t size, void *value, size_t *ret)
 {
 	return clGetKernelInfo(object->kernel, param, size, value, ret);
 }
 
-static cl_int get_argument(const struct object *object, cl_uint param, size_t size, void *value,
-			   size_t *ret)
+static cl_int get_argument(const struct object *object, cl_uint param, size_t size, void *value, size_t *ret)
 {
 	return clGetKernelArgInfo(object->kernel, object->index, param, size, value, ret);
 }
 
-static cl_int get_group(const struct object *object, cl_uint param, size_t size, void *value,
-			size_t *ret)
+static cl_int get_group(const struct object *object, cl_uint param, size_t size, void *value, size_t *ret)
 {
 	return clGetKernelWorkGroupInfo(object->kernel, object->device, param, size, value, ret);
 }
@@ -218,8 +212,7 @@ static void read_binaries(struct diff *diff, void *data)
 	const struct binaries *binaries = data;
 	size_t sizes[CLIENT_MAX_DEVICES] = { 0 }, size = UNTOUCHED_SIZE;
 	unsigned char *images[CLIENT_MAX_DEVICES] = { NULL };
-	cl_int error = clGetProgramInfo(binaries->program, CL_PROGRAM_BINARY_SIZES, sizeof(sizes),
-					sizes, NULL);
+	cl_int error = clGetProgramInfo(binaries->program, CL_PROGRAM_BINARY_SIZES, sizeof(sizes), sizes, NULL);
 
 	printf(" sizes %d", error);
 	if (error)
@@ -227,8 +220,7 @@ static void read_binaries(struct diff *diff, void *data)
 	for (cl_uint i = 0; i < diff->cl.device_count && !binaries->none; i++)
 		images[i] = calloc(1, sizes[i] + 1);
 	error = clGetProgramInfo(binaries->program, CL_PROGRAM_BINARIES,
-				 diff->cl.device_count * sizeof(images[0]) - binaries->less, images,
-				 &size);
+				 diff->cl.device_count * sizeof(images[0]) - binaries->less, images, &size);
 	if (error)
 		printf(" %d", error);	/* the size is not compared, as above */
 	else
@@ -300,8 +292,7 @@ void diff_ask_program(struct diff *diff, const char *prefix, cl_program program)
 	ask_binaries(diff, prefix, program);
 }
 
-void diff_ask_build(struct diff *diff, const char *prefix, cl_program program,
-		    cl_device_id device)
+void diff_ask_build(struct diff *diff, const char *prefix, cl_program program, cl_device_id device)
 {
 	static const struct query queries[] = {
 		{ "build-status", CL_PROGRAM_BUILD_STATUS, NUMBER, 4 },
@@ -388,8 +379,7 @@ static void ask_sub_group(const struct diff *diff, const char *prefix, cl_kernel
 {
 	size_t value[3] = { UNTOUCHED_SIZE, UNTOUCHED_SIZE, UNTOUCHED_SIZE }, size = UNTOUCHED_SIZE;
 	char name[128];
-	cl_int error = clGetKernelSubGroupInfo(kernel, device, query->param,
-					       query->inputs * sizeof(size_t),
+	cl_int error = clGetKernelSubGroupInfo(kernel, device, query->param, query->inputs * sizeof(size_t),
 					       query->inputs ? query->input : NULL,
 					       query->outputs * sizeof(size_t), value, &size);
 
@@ -406,8 +396,7 @@ static void ask_sub_group(const struct diff *diff, const char *prefix, cl_kernel
 	diff_close();
 }
 
-void diff_ask_sub_groups(struct diff *diff, const char *prefix, cl_kernel kernel,
-			 cl_device_id device)
+void diff_ask_sub_groups(struct diff *diff, const char *prefix, cl_kernel kernel, cl_device_id device)
 {
 	static const struct sub_group_query queries[] = {
 		{ "sub-group-size", CL_KERNEL_MAX_SUB_GROUP_SIZE_FOR_NDRANGE, { 64 }, 1, 1 },
@@ -433,8 +422,7 @@ void diff_ask_all(struct diff *diff, const char *prefix, cl_program program)
 	for (cl_uint i = 0; i < diff->cl.device_count; i++) {
 		char name[96];
 
-		(void)snprintf(name, sizeof(name), diff->cl.device_count > 1 ? "%sD%u-" : "%s", prefix,
-			       i);
+		(void)snprintf(name, sizeof(name), diff->cl.device_count > 1 ? "%sD%u-" : "%s", prefix, i);
 		diff_ask_build(diff, name, program, diff->cl.devices[i]);
 	}
 }

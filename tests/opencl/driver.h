@@ -130,6 +130,9 @@ struct driver_stats {
 	uint64_t recipes, quarantined;
 };
 struct driver_stats driver_stats(void);
+/* By the names of `ckcache stats --json` they are so many: "misses 2, bypasses 3, bypass.date 1". */
+#define EXPECT_STATS(numbers) driver_expect_stats(__FILE__, __LINE__, numbers)
+void driver_expect_stats(const char *file, unsigned int line, const char *numbers);
 struct driver_stats driver_stats_in(const char *cache);	/* of another directory than driver_cache() */
 uint64_t driver_bypasses(const char *reason);
 void driver_print_stats(void);

@@ -200,6 +200,15 @@ static char *bypasses_of(char *text)
 	return at;
 }
 
+static uint64_t sum_of(const char *bypasses)
+{
+	uint64_t sum = 0;
+
+	for (const char *at = bypasses; (at = strchr(at, ':')); at++)
+		sum += strtoull(at + 1, NULL, 10);
+	return sum;
+}
+
 struct driver_stats driver_stats_in(const char *cache)
 {
 	char *text = read_stats(cache);
@@ -216,8 +225,7 @@ struct driver_stats driver_stats_in(const char *cache)
 		.quarantined = number_of(text, "recipes_quarantined"),
 	};
 
-	for (const char *at = bypasses_of(text); (at = strchr(at, ':')); at++)
-		stats.bypasses += strtoull(at + 1, NULL, 10);
+	stats.bypasses = sum_of(bypasses_of(text));
 	free(text);
 	return stats;
 }
@@ -234,6 +242,33 @@ uint64_t driver_bypasses(const char *reason)
 
 	free(text);
 	return count;
+}
+
+void driver_expect_stats(const char *file, unsigned int line, const char *numbers)
+{
+	char *text = read_stats(driver_cache()), *again = strdup(text), *bypasses, name[64], quoted[72];
+	unsigned long long wanted;
+	int len = 0;
+
+	CU_ASSERT_FATAL(again != NULL);
+	bypasses = bypasses_of(again);
+	for (; sscanf(numbers, "%63s %llu%n", name, &wanted, &len) == 2; numbers += len + strspn(numbers + len, ", ")) {
+		uint64_t found;
+
+		(void)snprintf(quoted, sizeof(quoted), "\"%s\"", name);
+		if (strncmp(name, "bypass.", 7) == 0)
+			found = number_of(bypasses, name + 7);
+		else if (strcmp(name, "bypasses") == 0)
+			found = sum_of(bypasses);
+		else
+			found = strstr(text, quoted) ? number_of(text, name) : UINT64_MAX;
+		check(found == wanted, "the cache's counts", file, line);
+		if (found != wanted)
+			(void)printf("\n    %s: wanted %llu, got %llu\n", name, wanted, (unsigned long long)found);
+	}
+	check(!*numbers, "the words of EXPECT_STATS", file, line);
+	free(again);
+	free(text);
 }
 
 void driver_print_stats(void)

@@ -40,8 +40,7 @@ static const char *text_of(const char *property, const char *usual)
 	return stub_changed(property) ? "another" : usual;
 }
 
-static cl_int CL_API_CALL stub_clGetPlatformIDs(cl_uint count, cl_platform_id *ret,
-						cl_uint *ret_count)
+static cl_int CL_API_CALL stub_clGetPlatformIDs(cl_uint count, cl_platform_id *ret, cl_uint *ret_count)
 {
 	if (ret && !count)
 		return CL_INVALID_VALUE;
@@ -192,8 +191,7 @@ static cl_int CL_API_CALL stub_clGetDeviceInfo(cl_device_id device, cl_device_in
 }
 
 static cl_context CL_API_CALL
-stub_clCreateContext(const cl_context_properties *properties, cl_uint count,
-		     const cl_device_id *list,
+stub_clCreateContext(const cl_context_properties *properties, cl_uint count, const cl_device_id *list,
 		     void (CL_CALLBACK *notify)(const char *, const void *, size_t, void *),
 		     void *data, cl_int *ret_error)
 {
@@ -278,11 +276,9 @@ static cl_int CL_API_CALL stub_clGetContextInfo(cl_context context, cl_context_i
 		references = atomic_load(&context->references);
 		return stub_answer(&references, sizeof(references), size, ret, ret_size);
 	case CL_CONTEXT_NUM_DEVICES:
-		return stub_answer(&context->device_count, sizeof(context->device_count), size, ret,
-				   ret_size);
+		return stub_answer(&context->device_count, sizeof(context->device_count), size, ret, ret_size);
 	case CL_CONTEXT_DEVICES:
-		return stub_answer(context->devices,
-				   context->device_count * sizeof(context->devices[0]), size, ret,
+		return stub_answer(context->devices, context->device_count * sizeof(context->devices[0]), size, ret,
 				   ret_size);
 	case CL_CONTEXT_PROPERTIES:
 		return stub_answer("", 0, size, ret, ret_size);
@@ -291,10 +287,8 @@ static cl_int CL_API_CALL stub_clGetContextInfo(cl_context context, cl_context_i
 	}
 }
 
-static cl_command_queue CL_API_CALL stub_clCreateCommandQueue(cl_context context,
-							      cl_device_id device,
-							      cl_command_queue_properties flags,
-							      cl_int *ret_error)
+static cl_command_queue CL_API_CALL stub_clCreateCommandQueue(cl_context context, cl_device_id device,
+							      cl_command_queue_properties flags, cl_int *ret_error)
 {
 	cl_command_queue queue = calloc(1, sizeof(*queue));
 
@@ -333,8 +327,7 @@ static void *CL_API_CALL stub_clGetExtensionFunctionAddress(const char *name)
 	return NULL;
 }
 
-static void *CL_API_CALL stub_clGetExtensionFunctionAddressForPlatform(cl_platform_id platform,
-								       const char *name)
+static void *CL_API_CALL stub_clGetExtensionFunctionAddressForPlatform(cl_platform_id platform, const char *name)
 {
 	(void)platform;
 	return stub_clGetExtensionFunctionAddress(name);

@@ -187,54 +187,27 @@ void stub_program_lock(void);
 void stub_program_unlock(void);
 
 /* Entry points by object; the table is in stub_driver.c. */
-cl_program CL_API_CALL stub_clCreateProgramWithSource(cl_context context, cl_uint count,
-						      const char **strings, const size_t *lengths,
-						      cl_int *ret_error);
-cl_program CL_API_CALL stub_clCreateProgramWithBinary(cl_context context, cl_uint device_count,
-						      const cl_device_id *devices,
-						      const size_t *lengths,
-						      const unsigned char **binaries,
-						      cl_int *status, cl_int *ret_error);
+#define STUB_ENTRY_POINT(name) extern __typeof__(name) stub_##name
+STUB_ENTRY_POINT(clCreateProgramWithSource);
+STUB_ENTRY_POINT(clCreateProgramWithBinary);
 /* Any bytes will do. What it makes of them tells them, and their constants, apart. */
-cl_program CL_API_CALL stub_clCreateProgramWithIL(cl_context context, const void *il, size_t len,
-						  cl_int *ret_error);
-cl_int CL_API_CALL stub_clSetProgramSpecializationConstant(cl_program program, cl_uint id,
-							   size_t size, const void *value);
-cl_int CL_API_CALL stub_clRetainProgram(cl_program program);
-cl_int CL_API_CALL stub_clReleaseProgram(cl_program program);
-cl_int CL_API_CALL stub_clBuildProgram(cl_program program, cl_uint device_count,
-				       const cl_device_id *devices, const char *options,
-				       void (CL_CALLBACK *notify)(cl_program, void *), void *data);
-cl_int CL_API_CALL stub_clCompileProgram(cl_program program, cl_uint device_count,
-					 const cl_device_id *devices, const char *options,
-					 cl_uint header_count, const cl_program *headers,
-					 const char **names,
-					 void (CL_CALLBACK *notify)(cl_program, void *), void *data);
-cl_program CL_API_CALL stub_clLinkProgram(cl_context context, cl_uint device_count,
-					  const cl_device_id *devices, const char *options,
-					  cl_uint count, const cl_program *programs,
-					  void (CL_CALLBACK *notify)(cl_program, void *), void *data,
-					  cl_int *ret_error);
-cl_int CL_API_CALL stub_clGetProgramInfo(cl_program program, cl_program_info name, size_t size,
-					 void *ret, size_t *ret_size);
-cl_int CL_API_CALL stub_clGetProgramBuildInfo(cl_program program, cl_device_id device,
-					      cl_program_build_info name, size_t size, void *ret,
-					      size_t *ret_size);
-cl_kernel CL_API_CALL stub_clCreateKernel(cl_program program, const char *name, cl_int *ret_error);
-cl_int CL_API_CALL stub_clCreateKernelsInProgram(cl_program program, cl_uint count,
-						 cl_kernel *ret_kernels, cl_uint *ret_count);
-cl_kernel CL_API_CALL stub_clCloneKernel(cl_kernel kernel, cl_int *ret_error);
-cl_int CL_API_CALL stub_clRetainKernel(cl_kernel kernel);
-cl_int CL_API_CALL stub_clReleaseKernel(cl_kernel kernel);
-cl_int CL_API_CALL stub_clSetKernelArg(cl_kernel kernel, cl_uint index, size_t size,
-				       const void *value);
-cl_int CL_API_CALL stub_clGetKernelInfo(cl_kernel kernel, cl_kernel_info name, size_t size,
-					void *ret, size_t *ret_size);
-cl_int CL_API_CALL stub_clGetKernelArgInfo(cl_kernel kernel, cl_uint index,
-					   cl_kernel_arg_info name, size_t size, void *ret,
-					   size_t *ret_size);
-cl_int CL_API_CALL stub_clGetKernelWorkGroupInfo(cl_kernel kernel, cl_device_id device,
-						 cl_kernel_work_group_info name, size_t size,
-						 void *ret, size_t *ret_size);
+STUB_ENTRY_POINT(clCreateProgramWithIL);
+STUB_ENTRY_POINT(clSetProgramSpecializationConstant);
+STUB_ENTRY_POINT(clRetainProgram);
+STUB_ENTRY_POINT(clReleaseProgram);
+STUB_ENTRY_POINT(clBuildProgram);
+STUB_ENTRY_POINT(clCompileProgram);
+STUB_ENTRY_POINT(clLinkProgram);
+STUB_ENTRY_POINT(clGetProgramInfo);
+STUB_ENTRY_POINT(clGetProgramBuildInfo);
+STUB_ENTRY_POINT(clCreateKernel);
+STUB_ENTRY_POINT(clCreateKernelsInProgram);
+STUB_ENTRY_POINT(clCloneKernel);
+STUB_ENTRY_POINT(clRetainKernel);
+STUB_ENTRY_POINT(clReleaseKernel);
+STUB_ENTRY_POINT(clSetKernelArg);
+STUB_ENTRY_POINT(clGetKernelInfo);
+STUB_ENTRY_POINT(clGetKernelArgInfo);
+STUB_ENTRY_POINT(clGetKernelWorkGroupInfo);
 
 #endif

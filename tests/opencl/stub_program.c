@@ -53,8 +53,7 @@ static cl_program program_new(cl_context context, cl_uint count, const cl_device
 }
 
 cl_program CL_API_CALL stub_clCreateProgramWithSource(cl_context context, cl_uint count,
-						      const char **strings, const size_t *lengths,
-						      cl_int *ret_error)
+						      const char **strings, const size_t *lengths, cl_int *ret_error)
 {
 	cl_program program = NULL;
 	cl_int error = !context ? CL_INVALID_CONTEXT : !count || !strings ? CL_INVALID_VALUE
@@ -104,8 +103,7 @@ static void write_source(cl_program program)
 		(void)strcat(program->source, program->constants[i]);
 }
 
-cl_program CL_API_CALL stub_clCreateProgramWithIL(cl_context context, const void *il, size_t len,
-						  cl_int *ret_error)
+cl_program CL_API_CALL stub_clCreateProgramWithIL(cl_context context, const void *il, size_t len, cl_int *ret_error)
 {
 	cl_program program = context && il && len ?
 		program_new(context, context->device_count, context->devices) : NULL;
@@ -138,8 +136,7 @@ cl_int CL_API_CALL stub_clSetProgramSpecializationConstant(cl_program program, c
 	len = snprintf(line, sizeof(line), "// constant %u %zu ", id, size);
 	(void)snprintf(start, sizeof(start), "// constant %u ", id);
 	for (size_t at = 0; at < size; at++)
-		len += snprintf(line + len, sizeof(line) - (size_t)len, "%02x",
-				((const unsigned char *)value)[at]);
+		len += snprintf(line + len, sizeof(line) - (size_t)len, "%02x", ((const unsigned char *)value)[at]);
 	(void)snprintf(line + len, sizeof(line) - (size_t)len, "\n");
 	while (i < STUB_MAX_CONSTANTS && program->constants[i] &&
 	       strncmp(program->constants[i], start, strlen(start)) != 0)
@@ -157,8 +154,7 @@ static size_t mark_of(cl_device_id device, char ret[32])
 {
 	ret[0] = '\0';
 	return stub_is_set("STUB_PER_DEVICE") ?
-	       (size_t)snprintf(ret, 32, "for device %u%.*s\n", device->index,
-				(int)device->index, "........") : 0;
+	       (size_t)snprintf(ret, 32, "for device %u%.*s\n", device->index, (int)device->index, "........") : 0;
 }
 
 static void add_mark(char **text, cl_device_id device)
@@ -214,10 +210,8 @@ static char *copy_image(const unsigned char *bytes, size_t len)
 }
 
 cl_program CL_API_CALL stub_clCreateProgramWithBinary(cl_context context, cl_uint device_count,
-						      const cl_device_id *devices,
-						      const size_t *lengths,
-						      const unsigned char **binaries,
-						      cl_int *status, cl_int *ret_error)
+						      const cl_device_id *devices, const size_t *lengths,
+						      const unsigned char **binaries, cl_int *status, cl_int *ret_error)
 {
 	size_t magic = strlen(STUB_BINARY_MAGIC);
 	cl_program program = NULL;
@@ -301,8 +295,7 @@ static cl_int failure(void)
 	return stub_number("STUB_FAIL_ERROR", CL_BUILD_PROGRAM_FAILURE);
 }
 
-static cl_int build_source(cl_program program, cl_uint i, const char *options,
-			   cl_program_binary_type type)
+static cl_int build_source(cl_program program, cl_uint i, const char *options, cl_program_binary_type type)
 {
 	struct stub_build *build = &program->builds[i];
 	char *log = NULL, *image = stub_compile(program->source, options, &log);
@@ -325,8 +318,7 @@ static cl_int build_binary(struct stub_build *build, const char *options)
 	size_t len = build->image ? strcspn(build->image, "\n") : 0;
 
 	load_alone();
-	if (stub_is_set("STUB_REFUSE_BINARY_BUILD") ||
-	    (stub_is_set("STUB_BINARY_WANTS_OPTIONS") &&
+	if (stub_is_set("STUB_REFUSE_BINARY_BUILD") || (stub_is_set("STUB_BINARY_WANTS_OPTIONS") &&
 	     (strlen(options) != len || strncmp(options, build->image, len) != 0))) {
 		atomic_store(&build->status, CL_BUILD_ERROR);
 		return CL_BUILD_PROGRAM_FAILURE;
@@ -466,14 +458,12 @@ cl_int CL_API_CALL stub_clBuildProgram(cl_program program, cl_uint device_count,
 				       const cl_device_id *devices, const char *options,
 				       void (CL_CALLBACK *notify)(cl_program, void *), void *data)
 {
-	return work_start(program, device_count, devices, options,
-			  CL_PROGRAM_BINARY_TYPE_EXECUTABLE, notify, data);
+	return work_start(program, device_count, devices, options, CL_PROGRAM_BINARY_TYPE_EXECUTABLE, notify, data);
 }
 
 cl_int CL_API_CALL stub_clCompileProgram(cl_program program, cl_uint device_count,
 					 const cl_device_id *devices, const char *options,
-					 cl_uint header_count, const cl_program *headers,
-					 const char **names,
+					 cl_uint header_count, const cl_program *headers, const char **names,
 					 void (CL_CALLBACK *notify)(cl_program, void *), void *data)
 {
 	cl_int error;
@@ -495,8 +485,7 @@ static const char *input_of_link(cl_program program, cl_device_id device)
 {
 	struct stub_build *build = stub_program_build(program, device);
 
-	if (build && build->type == CL_PROGRAM_BINARY_TYPE_EXECUTABLE &&
-	    stub_is_set("STUB_REFUSE_EXECUTABLES"))
+	if (build && build->type == CL_PROGRAM_BINARY_TYPE_EXECUTABLE && stub_is_set("STUB_REFUSE_EXECUTABLES"))
 		return NULL;
 	for (cl_uint i = 0; !build && !program->source && i < program->device_count; i++) {
 		if (program->devices[i] == device)
@@ -539,8 +528,7 @@ static bool link_images(cl_device_id device, cl_uint count, const cl_program *pr
 cl_program CL_API_CALL stub_clLinkProgram(cl_context context, cl_uint device_count,
 					  const cl_device_id *devices, const char *options,
 					  cl_uint count, const cl_program *programs,
-					  void (CL_CALLBACK *notify)(cl_program, void *), void *data,
-					  cl_int *ret_error)
+					  void (CL_CALLBACK *notify)(cl_program, void *), void *data, cl_int *ret_error)
 {
 	static atomic_int links;
 	char late[4096];
@@ -558,8 +546,7 @@ cl_program CL_API_CALL stub_clLinkProgram(cl_context context, cl_uint device_cou
 		error = CL_OUT_OF_HOST_MEMORY;
 	for (cl_uint i = 0; program && !error && i < program->device_count; i++) {
 		program->builds[i].options = copy_text(options ? options : "");
-		if (!link_images(program->devices[i], count, programs, options,
-				 &program->builds[i]))
+		if (!link_images(program->devices[i], count, programs, options, &program->builds[i]))
 			error = CL_INVALID_OPERATION;
 	}
 	if (program && error) {
@@ -591,8 +578,7 @@ struct stub_build *stub_program_build(cl_program program, cl_device_id device)
 	for (cl_uint i = 0; i < program->device_count; i++) {
 		struct stub_build *build = &program->builds[i];
 
-		if ((!device || program->devices[i] == device) &&
-		    atomic_load(&build->status) == CL_BUILD_SUCCESS)
+		if ((!device || program->devices[i] == device) && atomic_load(&build->status) == CL_BUILD_SUCCESS)
 			return build;
 	}
 	return NULL;

@@ -73,17 +73,14 @@ TEST(an_imported_entry_is_a_hit)
 	(void)snprintf(words, sizeof(words), "%llu entries exported", entries);
 	TOOL_SAYS(0, words, "export", "bundle", "--sign", "good.pem");
 	change_cache();
-	(void)snprintf(words, sizeof(words),
-		       "%llu entries imported, 0 there already, 0 refused\n", entries);
+	(void)snprintf(words, sizeof(words), "%llu entries imported, 0 there already, 0 refused\n", entries);
 	TOOL_SAYS(0, words, "import", "bundle", "--verify", "good.pub");
-	(void)snprintf(words, sizeof(words),
-		       "0 entries imported, %llu there already, 0 refused\n", entries);
+	(void)snprintf(words, sizeof(words), "0 entries imported, %llu there already, 0 refused\n", entries);
 	TOOL_SAYS(0, words, "import", "bundle", "--verify", "good.pub");
 	CU_ASSERT_EQUAL(driver_stats().entries, entries);
 	SAME_AS(&reference, "vector");
 	CU_ASSERT_EQUAL(driver_counted("build-source"), built);
-	CU_ASSERT_EQUAL(driver_stats().hits_disk, 1);
-	CU_ASSERT_EQUAL(driver_stats().misses, 0);
+	EXPECT_STATS("hits_disk 1, misses 0");
 	TOOL_SAYS(0, " 0 damaged", "verify");
 }
 
@@ -109,8 +106,7 @@ TEST(unsigned_bundles_are_for_those_who_ask_for_no_key)
 {
 	fill();
 	TOOL_SAYS(0, "exported", "export", "bundle");
-	REFUSED("bundle: entry 1: it is not signed; nothing was imported", "import", "bundle", "--verify",
-		"good.pub");
+	REFUSED("bundle: entry 1: it is not signed; nothing was imported", "import", "bundle", "--verify", "good.pub");
 	TOOL_SAYS(0, "it is not signed: nobody vouches", "import", "bundle");
 	CU_ASSERT(driver_stats().entries >= 2);
 }
@@ -151,8 +147,7 @@ TEST(a_changed_bundle_is_refused_with_and_without_a_key)
 	TOOL_SAYS(0, "exported", "export", "bundle", "--sign", "good.pem");
 	for (size_t i = 0; i < sizeof(changes) / sizeof(changes[0]); i++) {
 		CU_ASSERT_EQUAL(shell("%s", changes[i].command), 0);
-		REFUSED(changes[i].words ? changes[i].words : "a damaged or incomplete one", "import",
-			"changed");
+		REFUSED(changes[i].words ? changes[i].words : "a damaged or incomplete one", "import", "changed");
 		REFUSED(changes[i].words ? changes[i].words : "its signature is wrong", "import", "changed",
 			"--verify", "good.pub");
 	}
@@ -180,8 +175,7 @@ TEST(a_bundle_goes_through_a_pipe)
 TEST(keys_that_are_none_are_refused)
 {
 	fill();
-	CU_ASSERT_EQUAL_FATAL(
-		shell("openssl genpkey -quiet -algorithm x25519 -out x.pem && "
+	CU_ASSERT_EQUAL_FATAL(shell("openssl genpkey -quiet -algorithm x25519 -out x.pem && "
 		      "openssl ecparam -genkey -name prime256v1 -noout -out ec.pem 2> /dev/null && "
 		      "openssl pkey -in ec.pem -pubout -out ec.pub && "
 		      "openssl pkey -in good.pem -aes-256-cbc -passout pass:secret -out locked.pem && "
@@ -201,8 +195,7 @@ TEST(keys_that_are_none_are_refused)
 	TOOL_SAYS(0, "exported", "export", "bundle", "--sign", "good.pem");
 	REFUSED("ec.pub: not an Ed25519 key", "import", "bundle", "--verify", "ec.pub");
 	REFUSED("good.pem: no public key", "import", "bundle", "--verify", "good.pem");
-	REFUSED("none.pub: No such file", "import", "bundle", "--verify", "good.pub", "--verify",
-		"none.pub");
+	REFUSED("none.pub: No such file", "import", "bundle", "--verify", "good.pub", "--verify", "none.pub");
 }
 
 /* What a look-up would not read is not signed either. */
@@ -289,8 +282,7 @@ TEST(a_file_that_cannot_be_made_leaves_nothing)
 	TOOL_SAYS(1, "no/such/directory/bundle: No such file", "export", "no/such/directory/bundle");
 	CU_ASSERT_EQUAL(shell("ln -s elsewhere link"), 0);
 	TOOL_SAYS(1, "link: it exists and is not a regular file", "export", "link");
-	CU_ASSERT_EQUAL(shell("CKCACHE_DIR=../cache '%s' export - > /dev/full 2> said",
-			      CKCACHE_PROGRAM), 1);
+	CU_ASSERT_EQUAL(shell("CKCACHE_DIR=../cache '%s' export - > /dev/full 2> said", CKCACHE_PROGRAM), 1);
 	CU_ASSERT_EQUAL(shell("grep -q 'no space left' said && test -z \"$(ls -A | grep ckcache)\""), 0);
 	/* What was there before stays until the new one is whole. */
 	CU_ASSERT_EQUAL(shell("echo old > bundle && CKCACHE_DIR=../cache "

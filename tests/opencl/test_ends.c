@@ -123,6 +123,5 @@ TEST(a_program_that_closes_everything_keeps_its_files)
 			break;
 	}
 	CU_ASSERT_PTR_NOT_NULL(strstr(outcome.output, "damaged 0\n"));
-	outcome = TOOL("verify");
-	CU_ASSERT(outcome_good(&outcome));
+	TOOL_SAYS(0, "", "verify");
 }

@@ -298,14 +298,12 @@ TEST_ON("stub", removed_by_a_command)
 		{ { "prune", "--max-size", "0" }, "by ckcache prune" },
 		{ { "prune", "--older-than", "0s" }, "by ckcache prune" },
 	};
-	struct outcome outcome;
 
 	for (size_t i = 0; i < sizeof(ways) / sizeof(ways[0]); i++) {
 		const char *const *arguments = ways[i].arguments;
 
 		run_header(SOURCE, "");
-		outcome = TOOL(arguments[0], arguments[1], arguments[2]);
-		CU_ASSERT(outcome_good(&outcome));
+		TOOL_SAYS(0, "", arguments[0], arguments[1], arguments[2]);
 		expect_of(SOURCE, "", "removed 20");
 		expect(ways[i].said);
 		expect(": 1 removed by a command");
@@ -581,10 +579,8 @@ TEST_ON("stub", last_ones)
 	CU_ASSERT(contains(outcome.output, "2 compiles in "));
 	CU_ASSERT(contains(outcome.output, "option -DN=1 -> -DN=2"));
 	CU_ASSERT(contains(outcome.output, "    options: -DN=2 -> -DN=3"));
-	outcome = TOOL("explain", "--last", "0");
-	CU_ASSERT_EQUAL(outcome.code, 2);
-	outcome = TOOL("explain", "--last", "2", "--all");
-	CU_ASSERT_EQUAL(outcome.code, 2);
+	TOOL_SAYS(2, "", "explain", "--last", "0");
+	TOOL_SAYS(2, "", "explain", "--last", "2", "--all");
 }
 
 /* A command is run with the layers, and explained; what it printed and returned is its own. */
@@ -603,8 +599,7 @@ TEST_ON("stub", live)
 	CU_ASSERT(contains(outcome.output, " -> -DN=16"));
 	outcome = TOOL("explain", "--", driver_client_path(), "-n", "header", "main.cl", "-DN=8");
 	CU_ASSERT(contains(outcome.output, "the command compiled nothing: 1 hit of opencl_client (process "));
-	outcome = TOOL("explain", "--", "false");
-	CU_ASSERT_EQUAL(outcome.code, 1);
+	TOOL_SAYS(1, "", "explain", "--", "false");
 	driver_setenv("CKCACHE_DISABLE", "1");
 	outcome = TOOL("explain", "--", driver_client_path(), "-n", "header", "main.cl", "-DN=8");
 	CU_ASSERT(contains(outcome.output, "as far as is known: the cache is switched off (CKCACHE_DISABLE)\n"));
@@ -628,20 +623,16 @@ TEST_ON("stub", empty_and_damaged)
 	unit_write("work/trace", "{\"event\":\"miss\",\"key\":{\"a\":\"\\u00e9\",\"b\":{\"size\":1,\"hash\":\"x\"}}}\n"
 		   "{\"event\":\"miss\"\nnothing\n\n{{{{{{{{\n");
 	TOOL_SAYS(0, "1 compile in ", "explain", "--trace", "trace");
-	outcome = TOOL("explain", "--trace", "no-such");
-	CU_ASSERT_EQUAL(outcome.code, 1);
+	TOOL_SAYS(1, "", "explain", "--trace", "no-such");
 }
 
 /* Of a directory that is another user's, nothing is read. */
 TEST_ON("stub", another_users)
 {
-	struct outcome outcome;
-
 	run_header(SOURCE, "");
 	if (!unit_is_root())
 		return;
 	CU_ASSERT_EQUAL(chown("cache", 65534, 65534), 0);
 	TOOL_SAYS(1, "another user", "explain");
-	outcome = TOOL("show", "0");
-	CU_ASSERT_EQUAL(outcome.code, 1);
+	TOOL_SAYS(1, "", "show", "0");
 }

@@ -15,13 +15,8 @@
 #define MEGABYTE (1u << 20)
 
 /* What the layer may add; a sanitizer is slow, and keeps what is freed for a while. */
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define MORE_MS 40000
-#define MORE_KB (2048 * 1024)
-#else
-#define MORE_MS 4000
-#define MORE_KB (64 * 1024)
-#endif
+#define MORE_MS (UNIT_IS_SANITIZED ? 40000 : 4000)
+#define MORE_KB (UNIT_IS_SANITIZED ? 2048 * 1024 : 64 * 1024)
 
 /* THRICE: of three look-ups, by a child, by the client, and by a child again. */
 enum answer { HIT, MISS, NEITHER, THRICE_COLD, THRICE_WARM };

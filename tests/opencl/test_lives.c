@@ -136,8 +136,7 @@ TEST(at_the_end_no_driver_is_called)
 	PRINTS("build 0\nright 1\nchild 0\n", "exit-forked", counts);
 	CU_ASSERT(access(counts, F_OK) < 0);
 	CU_ASSERT_EQUAL(driver_counted("read-binary"), 0);
-	CU_ASSERT_EQUAL(driver_stats().stores, 0);
-	CU_ASSERT_EQUAL(driver_stats().misses, 1);
+	EXPECT_STATS("stores 0, misses 1");
 }
 
 TEST(forked_child_waits_for_no_build_of_its_parent)
@@ -160,8 +159,7 @@ TEST(forked_child_waits_for_no_callback_of_its_parent)
 	PRINTS("build 0\nchild's build 0\nright 1\nchild 0\nright 1\nrelease 0\n"
 	       "release context 0\n", "fork-called-back");
 	/* The child's build was cached as if nothing was under way. */
-	CU_ASSERT_EQUAL(driver_stats().misses, 2);
-	CU_ASSERT_EQUAL(driver_stats().entries, 2);
+	EXPECT_STATS("misses 2, entries 2");
 	RUNS_ALIKE(1, "vector", "-DK=1");
 	RUNS_ALIKE(1, "vector", "-DK=3");
 	CU_ASSERT_EQUAL(driver_stats().hits_disk, 2);
@@ -258,8 +256,7 @@ TEST(kernels_come_in_the_order_of_the_build)
 TEST(refused_calls_leave_the_program_as_it_was)
 {
 	RUNS_ALIKE(3, "refused");
-	CU_ASSERT_EQUAL(driver_stats().hits_disk, 2);
-	CU_ASSERT_EQUAL(driver_stats().entries, 1);
+	EXPECT_STATS("hits_disk 2, entries 1");
 	RUNS_ALIKE(1, "vector", "-DK=5");
 	RUNS_ALIKE(1, "vector", "-DK=6");
 }
@@ -315,9 +312,7 @@ static void driver_without_binaries(const char *mode)
 	RUNS_ALIKE(2, "link");
 	RUNS_ALIKE(2, "two-options");
 	RUNS_ALIKE(1, "exit-live");
-	CU_ASSERT_EQUAL(driver_stats().stores, 0);
-	CU_ASSERT_EQUAL(driver_stats().entries, 0);
-	CU_ASSERT_EQUAL(driver_stats().errors, 0);
+	EXPECT_STATS("stores 0, entries 0, errors 0");
 	CU_ASSERT_EQUAL(driver_counted("create-binary"), 0);
 }
 
@@ -332,8 +327,7 @@ TEST(process_ends_with_the_last_thread_of_the_application)
 	driver_setenv("LD_PRELOAD", "");	/* what the main thread had */
 	driver_shell("exec timeout -s KILL 20 \"$@\"");
 	RUNS_ALIKE(2, "pthread-exit");
-	CU_ASSERT_EQUAL(driver_stats().stores, 2);
-	CU_ASSERT_EQUAL(driver_stats().hits_disk, 2);
+	EXPECT_STATS("stores 2, hits_disk 2");
 }
 
 /* It would leave locks in the cache, and a build that others wait for. */

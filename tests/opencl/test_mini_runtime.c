@@ -74,9 +74,7 @@ TEST(second_run_builds_nothing)
 	expect_memory(&outcome);
 	expect_start(&outcome, 0, 3, 0);
 	/* The store is one like any other. */
-	CU_ASSERT_EQUAL(driver_stats().entries, 3);
-	CU_ASSERT_EQUAL(driver_stats().misses, 3);
-	CU_ASSERT_EQUAL(driver_stats().hits_disk, 3);
+	EXPECT_STATS("entries 3, misses 3, hits_disk 3");
 }
 
 TEST_ON("stub", refused_binaries_are_built_again)

@@ -64,13 +64,10 @@ static void expect_hit(const char *argument)
 TEST(deferred_build_is_replayed_and_hits)
 {
 	run_same("vector", "-DK=5");
-	CU_ASSERT_EQUAL(driver_stats().deferred, 1);
-	CU_ASSERT_EQUAL(driver_stats().recipes, 1);
-	CU_ASSERT_EQUAL(driver_stats().entries, 0);
+	EXPECT_STATS("deferred 1, recipes 1, entries 0");
 	CU_ASSERT_EQUAL(driver_counted("read-binary"), 0);
 	expect_replay(0, "built                                 1", NULL);
-	CU_ASSERT_EQUAL(driver_stats().recipes, 0);
-	CU_ASSERT_EQUAL(driver_stats().entries, 1);
+	EXPECT_STATS("recipes 0, entries 1");
 	expect_hit("-DK=5");
 	expect_replay(0, "built                                 0", NULL);
 }
@@ -95,8 +92,7 @@ TEST(deferred_link_is_replayed_and_hits)
 	if (!driver_is("stub") && !driver_is("pocl"))
 		return;
 	run_same("link", NULL);
-	CU_ASSERT_EQUAL(driver_bypasses("capture-deferred"), 0);
-	CU_ASSERT_EQUAL(driver_stats().recipes, 1);
+	EXPECT_STATS("bypass.capture-deferred 0, recipes 1");
 	expect_replay(0, "built                                 1", NULL);
 	CU_ASSERT_EQUAL(driver_stats().recipes, 0);
 	before = driver_stats();
@@ -165,8 +161,7 @@ TEST(same_build_has_one_recipe)
 	run_same("vector", "-DK=5");
 	run_same("vector", "-DK=5");
 	run_same("vector", "-DK=6");
-	CU_ASSERT_EQUAL(driver_stats().deferred, 3);
-	CU_ASSERT_EQUAL(driver_stats().recipes, 2);
+	EXPECT_STATS("deferred 3, recipes 2");
 	expect_replay(0, "built                                 2", NULL);
 	expect_hit("-DK=5");
 	expect_hit("-DK=6");
@@ -218,8 +213,7 @@ TEST_ON("stub", changed_header_makes_a_recipe_useless)
 	header_run();
 	unit_write("work/headers/common.h", "#define VALUE 8\n");
 	expect_replay(0, "  a file has changed                  1", "headers/common.h is not as it was");
-	CU_ASSERT_EQUAL(driver_stats().recipes, 0);
-	CU_ASSERT_EQUAL(driver_stats().entries, 0);
+	EXPECT_STATS("recipes 0, entries 0");
 	/* And the next build of what there is now is recorded. */
 	header_run();
 	expect_replay(0, "built                                 1", NULL);
@@ -234,8 +228,7 @@ TEST_ON("stub", header_that_is_gone_is_a_reason_and_no_error)
 	header_run();
 	CU_ASSERT_EQUAL(unlink("work/headers/common.h"), 0);
 	expect_replay(0, "  a file is gone                      1", "headers/common.h is gone");
-	CU_ASSERT_EQUAL(driver_stats().recipes, 0);
-	CU_ASSERT_EQUAL(driver_stats().quarantined, 0);
+	EXPECT_STATS("recipes 0, recipes_quarantined 0");
 }
 
 TEST_ON("stub", directory_that_is_gone_is_a_reason_and_no_error)
@@ -298,8 +291,7 @@ TEST_ON("stub", crashing_recipe_is_quarantined)
 	expect_replay(1, "failed                                1", "signal 6; it is kept");
 	CU_ASSERT_EQUAL(driver_stats().recipes, 1);
 	expect_replay(1, "of these, quarantined                 1", "it will not be tried again");
-	CU_ASSERT_EQUAL(driver_stats().recipes, 0);
-	CU_ASSERT_EQUAL(driver_stats().quarantined, 1);
+	EXPECT_STATS("recipes 0, recipes_quarantined 1");
 	expect_replay(0, "built                                 0", NULL);
 	/* Nor is it recorded anew. */
 	driver_stub_setting(NULL, NULL);
@@ -424,8 +416,7 @@ TEST_ON("stub", programs_with_random_words_are_replayed)
 	}
 	CU_ASSERT_EQUAL(driver_stats().recipes, 12);
 	expect_replay(0, "built                                12", NULL);
-	CU_ASSERT_EQUAL(driver_stats().quarantined, 0);
-	CU_ASSERT_EQUAL(driver_stats().entries, 12);
+	EXPECT_STATS("recipes_quarantined 0, entries 12");
 }
 
 TEST_ON("stub", image_of_a_size_that_is_not_stored_drops_its_recipe)
@@ -443,8 +434,7 @@ TEST_ON("stub", image_of_a_size_that_is_not_stored_drops_its_recipe)
 		expect_replay(0, "size excluded                         1",
 			      "the settings exclude images of its size");
 		driver_setenv(settings[i][0], NULL);
-		CU_ASSERT_EQUAL(driver_stats().recipes, 0);
-		CU_ASSERT_EQUAL(driver_stats().quarantined, 0);
+		EXPECT_STATS("recipes 0, recipes_quarantined 0");
 	}
 }
 
@@ -658,8 +648,7 @@ TEST_ON("stub", replay_can_be_of_one_program)
 	struct outcome outcome;
 
 	run_same("vector", "-DK=5");
-	outcome = TOOL("replay", "--program", "another");
-	CU_ASSERT_EQUAL(outcome.code, 0);
+	TOOL_SAYS(0, "", "replay", "--program", "another");
 	CU_ASSERT_EQUAL(driver_stats().recipes, 1);
 	expect_program(1, 0);
 	outcome = TOOL("replay", "--program", strrchr(driver_client_path(), '/') + 1);
@@ -700,12 +689,9 @@ TEST_ON("stub", read_only_cache_is_not_replayed)
 
 TEST_ON("stub", clear_removes_recipes)
 {
-	struct outcome outcome;
-
 	run_same("vector", "-DK=5");
 	unit_write("cache/tokens.dat", "what is known of programs");
-	outcome = TOOL("clear");
-	CU_ASSERT_EQUAL(outcome.code, 0);
+	TOOL_SAYS(0, "", "clear");
 	CU_ASSERT_EQUAL(driver_stats().recipes, 0);
 	CU_ASSERT(access("cache/tokens.dat", F_OK) < 0);
 }
@@ -720,6 +706,5 @@ TEST_ON("stub", other_verbs_see_no_entry_in_a_recipe)
 
 		CU_ASSERT_EQUAL(outcome.code, 0);
 	}
-	CU_ASSERT_EQUAL(driver_stats().recipes, 1);
-	CU_ASSERT_EQUAL(driver_stats().entries, 0);
+	EXPECT_STATS("recipes 1, entries 0");
 }

@@ -82,8 +82,7 @@ TEST(binaries_are_built_with_the_options)
 	driver_stub_setting("STUB_BINARY_WANTS_OPTIONS", "1");
 	fill("two-options");
 	run_same("two-options");
-	CU_ASSERT_EQUAL(driver_stats().errors, 0);
-	CU_ASSERT_EQUAL(driver_stats().hits_disk, 2);
+	EXPECT_STATS("errors 0, hits_disk 2");
 }
 
 TEST(binary_refused_at_creation) { refusal("STUB_REFUSE_BINARY", "1", false); }
@@ -136,8 +135,7 @@ TEST(a_build_that_failed_is_for_no_device)
 	/* Of the first device's, which is tried twice. */
 	driver_stub_setting("STUB_NO_MEMORY", "2\nSTUB_DEVICES=2");
 	GOOD_CLIENT(LAYERED, "devices-in-turn");
-	CU_ASSERT_EQUAL(driver_bypasses("device-subset"), 0);
-	CU_ASSERT_EQUAL(driver_stats().entries, 2);
+	EXPECT_STATS("bypass.device-subset 0, entries 2");
 }
 
 /* Images and logs of each device are its own, whatever is built for which. */
@@ -236,8 +234,7 @@ TEST(new_driver_version_is_another_key)
 	fill("vector");
 	driver_stub_setting("STUB_DRIVER_VERSION", "2.0");
 	run_same("vector");
-	CU_ASSERT_EQUAL(driver_stats().misses, 2);
-	CU_ASSERT_EQUAL(driver_stats().hits_disk, 0);
+	EXPECT_STATS("misses 2, hits_disk 0");
 	run_same("vector");
 	CU_ASSERT_EQUAL(driver_stats().hits_disk, 1);
 	driver_stub_setting(NULL, NULL);
@@ -400,9 +397,7 @@ TEST(headers_are_texts)
 		SAME_AS_BARE("text-or-il-included", "source");
 		SAME_AS_BARE("text-or-il-included", "il");
 	}
-	CU_ASSERT_EQUAL(driver_bypasses("header-unknown"), 2);
-	CU_ASSERT_EQUAL(driver_stats().misses, 1);
-	CU_ASSERT_EQUAL(driver_stats().hits_disk, 1);
+	EXPECT_STATS("bypass.header-unknown 2, misses 1, hits_disk 1");
 }
 
 /* A link is known by each of its inputs, in their order, and by its options. */
@@ -459,8 +454,7 @@ TEST(a_link_that_runs_out_of_memory_is_tried_again)
 	driver_stub_setting("STUB_LINK_NO_MEMORY", "1");
 	layered = CLIENT(LAYERED, "link-two", "-DONE=1", "-DTWO=1", "");
 	CU_ASSERT(outcome_good(&bare) && outcome_same(&bare, &layered));
-	CU_ASSERT_EQUAL(driver_stats().misses, 3);
-	CU_ASSERT_EQUAL(driver_stats().entries, 3);
+	EXPECT_STATS("misses 3, entries 3");
 }
 
 /* Nothing is linked again of what was only made for the try before. */
@@ -480,8 +474,7 @@ TEST(a_failed_link_is_a_miss_whatever_is_deferred)
 {
 	driver_setenv("CKCACHE_CAPTURE", "deferred");
 	SAME_AS_BARE("link-two", "-DONE=unresolved", "-DTWO=1", "");
-	CU_ASSERT_EQUAL(driver_bypasses("capture-deferred"), 0);
-	CU_ASSERT_EQUAL(driver_stats().misses, 3);
+	EXPECT_STATS("bypass.capture-deferred 0, misses 3");
 	driver_setenv("CKCACHE_CAPTURE", NULL);
 }
 
@@ -489,8 +482,7 @@ TEST(odd_links_are_the_drivers_affair)
 {
 	for (int i = 0; i < 3; i++)
 		SAME_AS_BARE("link-odd");
-	CU_ASSERT_EQUAL(driver_bypasses("link-callback"), 3);
-	CU_ASSERT_EQUAL(driver_bypasses("bad-arguments"), 6);
+	EXPECT_STATS("bypass.link-callback 3, bypass.bad-arguments 6");
 	/* Two objects and a link that the driver refuses are gone, each. */
 	SAME_AS_BARE("link-two", "-DONE=1", "-DTWO=1", "");
 	CU_ASSERT_EQUAL(driver_stats().errors, 0);
@@ -520,8 +512,7 @@ TEST(a_link_that_passes_may_bring_a_compiler)
 {
 	driver_stub_setting("STUB_LATE_LINKER", PASSING_LIBRARY);
 	SAME_AS_BARE("link-before", "link");
-	CU_ASSERT_EQUAL(driver_bypasses("link-callback"), 1);
-	CU_ASSERT_EQUAL(driver_stats().stores, 2);
+	EXPECT_STATS("bypass.link-callback 1, stores 2");
 	SAME_AS_BARE("link-before");
 	CU_ASSERT_EQUAL(driver_stats().hits_disk, 1);	/* the object, from before the link */
 	CU_ASSERT_EQUAL(driver_stats().stores, 3);
@@ -783,14 +774,12 @@ TEST(what_cannot_be_told_is_not_kept)
 	unit_write("work/main.cl", "kernel void value(global int *out) { out[0] = 5; } // __DATE__\n");
 	for (int i = 0; i < 2; i++)
 		SAME_AS_BARE("header", "main.cl", "");
-	CU_ASSERT_EQUAL(driver_bypasses("date"), 2);
-	CU_ASSERT_EQUAL(driver_stats().entries, 0);
+	EXPECT_STATS("bypass.date 2, entries 0");
 	/* What drivers make of a stranger, or of a device that is listed twice, is their affair. */
 	driver_stub_setting("STUB_DEVICES", "3");
 	for (int i = 0; i < 2; i++)
 		SAME_AS_BARE("odd-list");
-	CU_ASSERT_EQUAL(driver_bypasses("devices-unknown"), 4);
-	CU_ASSERT_EQUAL(driver_stats().entries, 1);
+	EXPECT_STATS("bypass.devices-unknown 4, entries 1");
 }
 
 /* What passes by itself is tried again: by what the compiler says. */
@@ -822,8 +811,7 @@ TEST(a_compiler_that_comes_with_a_build_is_noticed)
 {
 	driver_stub_setting("STUB_LATE_LIBRARY", PASSING_LIBRARY);
 	CU_ASSERT_EQUAL(built_by("vector"), 1);
-	CU_ASSERT_EQUAL(driver_bypasses("compiler-loaded-late"), 1);
-	CU_ASSERT_EQUAL(driver_stats().entries, 0);
+	EXPECT_STATS("bypass.compiler-loaded-late 1, entries 0");
 	SAME_AS_BARE("link-two", "-DONE=1", "-DTWO=1", "");
 	CU_ASSERT_EQUAL(driver_bypasses("compiler-loaded-late"), 2);	/* of its first object alone */
 	/* Nobody takes it for one of a driver that is known to load others. */
@@ -932,8 +920,7 @@ TEST(variables_that_change_after_loading_are_not_cached_for)
 {
 	begin_as("libigdrcl.so");
 	CU_ASSERT_EQUAL(COMPILED_BY("IGC_X=1", "build", "build"), 2);
-	CU_ASSERT_EQUAL(driver_bypasses("environment-changed"), 2);
-	CU_ASSERT_EQUAL(driver_stats().entries, 1);
+	EXPECT_STATS("bypass.environment-changed 2, entries 1");
 	/* Back before anything was built, and afterwards. */
 	CU_ASSERT_EQUAL(COMPILED_BY("IGC_X=1", "-IGC_X", "build"), 0);
 	CU_ASSERT_EQUAL(COMPILED_BY("IGC_X=1", "build", "-IGC_X", "build"), 2);

@@ -98,13 +98,8 @@ TEST(failing_source_stores_nothing)
 /* oclgrind runs one kernel at a time. */
 TEST_ON("!oclgrind", threads_share_one_queue_of_work)
 {
-	struct driver_stats stats;
-
 	SAME(NULL, "threads", "4", "5");
-	stats = driver_stats();
-	CU_ASSERT_EQUAL(stats.misses, 5);
-	CU_ASSERT_EQUAL(stats.hits_disk, 5);
-	CU_ASSERT_EQUAL(stats.hits_memory, 30);
+	EXPECT_STATS("misses 5, hits_disk 5, hits_memory 30");
 }
 
 /*

@@ -34,9 +34,7 @@ static void expect_nothing_kept(const char *scenario)
 		CU_ASSERT(driver_bypasses("observer-off") > said);
 		said = driver_bypasses("observer-off");
 	}
-	CU_ASSERT_EQUAL(driver_stats().stores, 0);
-	CU_ASSERT_EQUAL(driver_stats().entries, 0);
-	CU_ASSERT_EQUAL(driver_stats().recipes, 0);
+	EXPECT_STATS("stores 0, entries 0, recipes 0");
 	CU_ASSERT_EQUAL(driver_cache_files(".bin", paths, 1), 0);
 }
 

@@ -34,7 +34,7 @@ static void crowd(unsigned int processes, const char *threads, const char *progr
 	}
 }
 
-static void same_programs_in_all_processes(void)
+TEST(same_programs_in_all_processes)
 {
 	bool stub = driver_is("stub");
 	unsigned int processes = stub ? PROCESSES : 3, programs = stub ? 50 : 6, built;
@@ -61,7 +61,7 @@ static void same_programs_in_all_processes(void)
 }
 
 /* Builders are waited for; only one that gets no processor for long is not. Without that all would build. */
-static void ranks_on_a_network_file_system(void)
+TEST(ranks_on_a_network_file_system)
 {
 	enum { PROGRAMS = 4 };
 	char path[4200];
@@ -86,11 +86,6 @@ static void ranks_on_a_network_file_system(void)
 
 int main(int argc, char **argv)
 {
-	static const struct unit_test tests[] = {
-		UNIT_TEST(same_programs_in_all_processes),
-		UNIT_TEST(ranks_on_a_network_file_system),
-	};
-
 	(void)driver_select(argc, argv);
-	return UNIT_MAIN("stress.parallel", tests);
+	return unit_run(NULL);
 }

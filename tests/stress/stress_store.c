@@ -34,6 +34,23 @@ uint64_t stress_state_of(uint64_t seed, uint64_t stream)
 	return state;
 }
 
+struct cc_store *stress_open(char *root, uint64_t max_image, uint64_t max_size, const struct cmn_log *log,
+			     struct cc_config *config)
+{
+	struct cc_store *store;
+
+	*config = (struct cc_config){
+		.dir = root,
+		.max_device_image_size = max_image,
+		.max_size = max_size,
+		.threshold_days = 90,
+		.compression = CC_COMPRESSION_AUTO,
+	};
+	if (cc_store_open(config, log, &store) != CMN_OK)
+		stress_fail("open");
+	return store;
+}
+
 void stress_make_key(struct cc_key *key, unsigned int id)
 {
 	cc_key_init(key);

@@ -19,6 +19,9 @@ void stress_fail(const char *format, ...) __attribute__((format(printf, 1, 2), n
 uint64_t stress_random(uint64_t *state);
 uint64_t stress_state_of(uint64_t seed, uint64_t stream);
 
+/* config: of the caller, for as long as the store is open. */
+struct cc_store *stress_open(char *root, uint64_t max_image, uint64_t max_size, const struct cmn_log *log,
+			     struct cc_config *config);
 void stress_make_key(struct cc_key *key, unsigned int id);
 /* An image of chance, of at most max_image bytes; mostly small ones. */
 enum cmn_status stress_put(struct cc_store *store, unsigned int id, uint32_t max_image,

@@ -24,18 +24,8 @@ static char root[4096];
 static struct cc_store *open_store(struct cc_config *config)
 {
 	static const struct cmn_log log = { .level = CMN_LOG_WARNING };
-	struct cc_store *store;
 
-	*config = (struct cc_config){
-		.dir = root,
-		.max_device_image_size = STRESS_MAX_IMAGE * 2,
-		.max_size = 1 << 30,
-		.threshold_days = 90,
-		.compression = CC_COMPRESSION_AUTO,
-	};
-	if (cc_store_open(config, &log, &store) != CMN_OK)
-		stress_fail("open");
-	return store;
+	return stress_open(root, STRESS_MAX_IMAGE * 2, 1 << 30, &log, config);
 }
 
 /* Nobody damages anything here: a kill alone never does. */

@@ -43,18 +43,8 @@ static struct cc_store *open_store(struct cc_config *config)
 {
 	/* A damaged entry is worth a warning, and here there are many. */
 	static const struct cmn_log log = { .level = CMN_LOG_NONE };
-	struct cc_store *store;
 
-	*config = (struct cc_config){
-		.dir = root,
-		.max_device_image_size = MAX_IMAGE * 2,
-		.max_size = MAX_SIZE,
-		.threshold_days = 90,
-		.compression = CC_COMPRESSION_AUTO,
-	};
-	if (cc_store_open(config, &log, &store) != CMN_OK)
-		stress_fail("open");
-	return store;
+	return stress_open(root, MAX_IMAGE * 2, MAX_SIZE, &log, config);
 }
 
 static bool get(struct cc_store *store, unsigned int id)

@@ -157,21 +157,21 @@ static void expect_printed(unsigned int imported, unsigned int damaged, unsigned
 	(void)json_object_put(printed);
 }
 
-static void a_sound_entry_is_imported(void)
+TEST(a_sound_entry_is_imported)
 {
 	write_bundle(false);
 	CU_ASSERT_EQUAL(import_bundle(), TOOL_OK);
 	expect_printed(1, 0, 0);
 }
 
-static void an_entry_of_another_version_is_no_damage(void)
+TEST(an_entry_of_another_version_is_no_damage)
 {
 	write_bundle(true);
 	CU_ASSERT_EQUAL(import_bundle(), TOOL_FAILED);
 	expect_printed(0, 0, 1);
 }
 
-static void a_bundle_that_changes_during_the_import_is_not_imported(void)
+TEST(a_bundle_that_changes_during_the_import_is_not_imported)
 {
 	write_bundle(false);
 	look.cut = "bundle";
@@ -181,7 +181,7 @@ static void a_bundle_that_changes_during_the_import_is_not_imported(void)
 }
 
 /* Whichever it is, and though the others are good. */
-static void an_entry_that_the_key_has_not_signed_leaves_all_out(void)
+TEST(an_entry_that_the_key_has_not_signed_leaves_all_out)
 {
 	const struct cc_signer two = values_signer(TWO), liar = values_liar(NOBODY, TWO);
 	const struct cc_signer other = values_signer(ONE);
@@ -212,7 +212,7 @@ static void an_entry_that_the_key_has_not_signed_leaves_all_out(void)
 }
 
 /* Before anything of it, so there is nothing to count. */
-static void nothing_is_imported_where_nothing_can_be_written(void)
+TEST(nothing_is_imported_where_nothing_can_be_written)
 {
 	struct stat info;
 
@@ -222,17 +222,4 @@ static void nothing_is_imported_where_nothing_can_be_written(void)
 	look.refused = false;
 	CU_ASSERT_EQUAL(stat("printed", &info), 0);
 	CU_ASSERT_EQUAL(info.st_size, 0);
-}
-
-int main(void)
-{
-	static const struct unit_test tests[] = {
-		UNIT_TEST(a_sound_entry_is_imported),
-		UNIT_TEST(an_entry_of_another_version_is_no_damage),
-		UNIT_TEST(a_bundle_that_changes_during_the_import_is_not_imported),
-		UNIT_TEST(an_entry_that_the_key_has_not_signed_leaves_all_out),
-		UNIT_TEST(nothing_is_imported_where_nothing_can_be_written),
-	};
-
-	return UNIT_MAIN("import", tests);
 }

@@ -86,7 +86,7 @@ static void expect_equal(struct cmn_buffer a, struct cmn_buffer b)
 	cmn_buffer_release(&b);
 }
 
-static void order_makes_no_difference(void)
+TEST(order_makes_no_difference)
 {
 	struct pack_maker *once = new_maker(), *twice = new_maker();
 
@@ -101,7 +101,7 @@ static void order_makes_no_difference(void)
 }
 
 /* The format is for other versions to read: these bytes may never change without a new version. */
-static void bytes_stay_what_they_were(void)
+TEST(bytes_stay_what_they_were)
 {
 	struct pack_maker *maker = new_maker();
 	struct cmn_buffer file;
@@ -127,7 +127,7 @@ static void merge(struct pack_maker *maker, const struct cmn_buffer *file)
 	pack_release(&pack);
 }
 
-static void two_packs_have_one_union(void)
+TEST(two_packs_have_one_union)
 {
 	struct cmn_buffer a = finish(made(0)), b = finish(made(1));
 	struct pack_maker *ab = new_maker(), *ba = new_maker(), *aa = new_maker();
@@ -147,7 +147,7 @@ static void two_packs_have_one_union(void)
 	cmn_buffer_release(&b);
 }
 
-static void what_is_put_in_comes_out(void)
+TEST(what_is_put_in_comes_out)
 {
 	static const char *const expected[][2] = {
 		{ "kind", "source" }, { "source", "text" }, { "options", "-w" },
@@ -200,7 +200,7 @@ static enum cmn_status decode(const struct cmn_buffer *file)
 	return status;
 }
 
-static void each_byte_counts(void)
+TEST(each_byte_counts)
 {
 	struct cmn_buffer file = finish(made(0));
 	size_t len = file.len;
@@ -276,7 +276,7 @@ static enum cmn_status decode_one(const char *const *texts, uint32_t count, enum
 	return decode_payload(&payload);
 }
 
-static void hostile_texts_are_refused(void)
+TEST(hostile_texts_are_refused)
 {
 	static const char *const good[] = { "kind", "source" }, *const swapped[] = { "source", "kind" };
 	static const char *const twice[] = { "kind", "kind" }, *const more[] = { "kind", "source", "x" };
@@ -306,14 +306,14 @@ static enum cmn_status decode_two(uint64_t first_vendor, uint64_t second_vendor)
 	return decode_payload(&payload);
 }
 
-static void recipes_are_sorted(void)
+TEST(recipes_are_sorted)
 {
 	CU_ASSERT_EQUAL(decode_two(1, 2), CMN_OK);
 	CU_ASSERT_EQUAL(decode_two(2, 1), CMN_ERR_CORRUPT);
 	CU_ASSERT_EQUAL(decode_two(1, 1), CMN_ERR_CORRUPT);
 }
 
-static void hostile_counts_are_refused(void)
+TEST(hostile_counts_are_refused)
 {
 	struct cmn_buffer payload = { 0 };
 
@@ -336,7 +336,7 @@ static void hostile_counts_are_refused(void)
 }
 
 /* Many recipes with one large text: a small file that is large in keys. */
-static void a_small_file_is_not_large_in_memory(void)
+TEST(a_small_file_is_not_large_in_memory)
 {
 	size_t len = (size_t)4 << 20;
 	char *text = malloc(len + 1);
@@ -354,7 +354,7 @@ static void a_small_file_is_not_large_in_memory(void)
 	free(text);
 }
 
-static void makers_keep_the_bounds(void)
+TEST(makers_keep_the_bounds)
 {
 	struct pack_maker *maker = new_maker();
 	char *large = malloc(PACK_MAX_TEXT + 2), source[32];
@@ -386,7 +386,7 @@ static const char *refusal(const char *options)
 	return portable_options(cmn_view_of(options));
 }
 
-static void options_of_programs_are_portable(void)
+TEST(options_of_programs_are_portable)
 {
 	static const char *const good[] = {
 		"", "  ", "-w -cl-fast-relaxed-math  -DINTEL=1 -I\"/usr/share/darktable/kernels\"",
@@ -400,7 +400,7 @@ static void options_of_programs_are_portable(void)
 		CU_ASSERT_PTR_NULL(refusal(good[i]));
 }
 
-static void options_that_name_files_are_not(void)
+TEST(options_that_name_files_are_not)
 {
 	static const char *const bad[] = {
 		"-I/home/a", "-I /tmp/x", "-I\"/home/a b\"", "-I'/root/x'", "-I/usr/../home", "-I/usr",
@@ -470,7 +470,7 @@ static bool hides_option(const char *text)
 }
 
 /* As a shell, as clang, as pocl, as NEO and as rusticl: what is accepted has the same words for all. */
-static void what_is_accepted_is_read_alike_by_all(void)
+TEST(what_is_accepted_is_read_alike_by_all)
 {
 	static const struct reading readings[] = {
 		{ " ", "", false }, { " \t\n\v\f\r", "\"'", true }, { " \t\n", "\"'", false },
@@ -509,7 +509,7 @@ static void what_is_accepted_is_read_alike_by_all(void)
 	CU_ASSERT_TRUE(accepted > 1000);
 }
 
-static void names_of_headers_stay_below_their_directory(void)
+TEST(names_of_headers_stay_below_their_directory)
 {
 	static const char *const bad[] = { "", "/etc/x", "../x", "a/../../x", "..", "a b", "-x", "~/x", "a\nb" };
 
@@ -524,7 +524,7 @@ static bool includes(const char *options, const char *path)
 	return portable_includes(cmn_view_of(options), cmn_view_of(path));
 }
 
-static void headers_are_below_include_directories(void)
+TEST(headers_are_below_include_directories)
 {
 	CU_ASSERT_TRUE(includes("-w -I\"/usr/share/x\"", "/usr/share/x/a.h"));
 	CU_ASSERT_TRUE(includes("-I /usr/share/x/ -w", "/usr/share/x/b/a.h"));
@@ -532,27 +532,4 @@ static void headers_are_below_include_directories(void)
 	CU_ASSERT_FALSE(includes("-I /usr/share/x", "/usr/share/x"));
 	CU_ASSERT_FALSE(includes("-I . -I", "./a.h"));
 	CU_ASSERT_FALSE(includes("-D/usr/share/x", "/usr/share/x/a.h"));
-}
-
-int main(void)
-{
-	static const struct unit_test tests[] = {
-		UNIT_TEST(order_makes_no_difference),
-		UNIT_TEST(bytes_stay_what_they_were),
-		UNIT_TEST(two_packs_have_one_union),
-		UNIT_TEST(what_is_put_in_comes_out),
-		UNIT_TEST(each_byte_counts),
-		UNIT_TEST(hostile_texts_are_refused),
-		UNIT_TEST(recipes_are_sorted),
-		UNIT_TEST(hostile_counts_are_refused),
-		UNIT_TEST(a_small_file_is_not_large_in_memory),
-		UNIT_TEST(makers_keep_the_bounds),
-		UNIT_TEST(options_of_programs_are_portable),
-		UNIT_TEST(options_that_name_files_are_not),
-		UNIT_TEST(what_is_accepted_is_read_alike_by_all),
-		UNIT_TEST(names_of_headers_stay_below_their_directory),
-		UNIT_TEST(headers_are_below_include_directories),
-	};
-
-	return UNIT_MAIN("pack", tests);
 }

@@ -27,7 +27,7 @@ static void expect(const char *template, const char *values, const char *expecte
 	(void)json_object_put(tree);
 }
 
-static void values_are_escaped(void)
+TEST(values_are_escaped)
 {
 	expect("a{{x}}b", "{\"x\": \"<1>\"}", "a&lt;1>b");
 	expect("{{x}}{{y}}", "{\"x\": 18446744073709551615}", "18446744073709551615");
@@ -37,7 +37,7 @@ static void values_are_escaped(void)
 	expect("{{x}}", "{\"x\": \"{{y}}\", \"y\": \"1\"}", "{{y}}");
 }
 
-static void blocks_are_for_what_is_there(void)
+TEST(blocks_are_for_what_is_there)
 {
 	static const char *const nothing[] = { "null", "false", "0", "\"\"", "[]" };
 	static const char *const something[] = { "true", "1", "\"a\"", "{}" };
@@ -54,7 +54,7 @@ static void blocks_are_for_what_is_there(void)
 	expect("{{#x}}1{{/x}}{{^x}}0{{/x}}", "{}", "0");
 }
 
-static void names_are_found_from_the_inside_out(void)
+TEST(names_are_found_from_the_inside_out)
 {
 	expect("{{#list}}({{.}}){{/list}}", "{\"list\": [\"a\", \"b\"]}", "(a)(b)");
 	expect("{{#list}}{{n}}{{m}} {{/list}}",
@@ -64,29 +64,16 @@ static void names_are_found_from_the_inside_out(void)
 	expect("{{#o}}{{#list}}{{n}}{{/list}}{{/o}}", "{\"o\": {\"n\": 5, \"list\": [1, 2]}}", "55");
 }
 
-static void parts_are_inserted(void)
+TEST(parts_are_inserted)
 {
 	expect("{{=p}}<{{n}}>{{/p}}\n{{#list}}{{>p}}{{/list}}",
 	       "{\"list\": [{\"n\": 1}, {\"n\": 2}]}", "<1><2>");
 	expect("{{>p}}{{=p}}{{>q}}{{/p}}{{=q}}!{{/q}}", "{}", "!");
 }
 
-static void lines_of_tags_leave_nothing(void)
+TEST(lines_of_tags_leave_nothing)
 {
 	expect("a\n{{#list}}\n{{.}}\n{{/list}}\nb\n", "{\"list\": [1, 2]}", "a\n1\n2\nb\n");
 	expect("a {{#x}}\nb{{/x}}\n", "{\"x\": 1}", "a \nb\n");
 	expect("{{! 1 }}\na", "{}", "a");
-}
-
-int main(void)
-{
-	static const struct unit_test tests[] = {
-		UNIT_TEST(values_are_escaped),
-		UNIT_TEST(blocks_are_for_what_is_there),
-		UNIT_TEST(names_are_found_from_the_inside_out),
-		UNIT_TEST(parts_are_inserted),
-		UNIT_TEST(lines_of_tags_leave_nothing),
-	};
-
-	return UNIT_MAIN("template", tests);
 }

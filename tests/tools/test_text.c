@@ -13,7 +13,7 @@ static const uint64_t second = UINT64_C(1000000000);
 		CU_ASSERT_STRING_EQUAL(function(value, said), expected);	\
 	} while (0)
 
-static void sizes_have_a_unit_that_fits(void)
+TEST(sizes_have_a_unit_that_fits)
 {
 	SAYS(text_bytes, 0, "0 B");
 	SAYS(text_bytes, 1023, "1023 B");
@@ -24,7 +24,7 @@ static void sizes_have_a_unit_that_fits(void)
 	SAYS(text_bytes, UINT64_MAX, "16.0 EiB");
 }
 
-static void times_have_units_that_fit(void)
+TEST(times_have_units_that_fit)
 {
 	SAYS(text_time, 0, "0.00 ms");
 	SAYS(text_time, 120000, "0.12 ms");
@@ -38,7 +38,7 @@ static void times_have_units_that_fit(void)
 	SAYS(text_time, UINT64_MAX, "213503 d 23 h");
 }
 
-static void a_share_of_nothing_is_none(void)
+TEST(a_share_of_nothing_is_none)
 {
 	char said[TEXT_SIZE];
 
@@ -60,7 +60,7 @@ static void expect_cell(const char *text, size_t columns, const char *expected)
 	free(cell);
 }
 
-static void cells_count_characters(void)
+TEST(cells_count_characters)
 {
 	expect_cell("abc", 5, "abc  ");
 	expect_cell("abcdef", 3, "abc");
@@ -70,7 +70,7 @@ static void cells_count_characters(void)
 	expect_cell("\xe2\x82\xac", 3, "\xe2\x82\xac  ");
 }
 
-static void cells_command_no_terminal(void)
+TEST(cells_command_no_terminal)
 {
 	expect_cell("a\033[31mb", 7, "a [31mb");
 	expect_cell("\x7f\r\n\t", 4, "    ");
@@ -89,7 +89,7 @@ static void expect_wrapped(const char *text, size_t columns, const char *expecte
 	cmn_buffer_release(&buf);
 }
 
-static void lines_break_between_words(void)
+TEST(lines_break_between_words)
 {
 	expect_wrapped("one two three", 0, "one two three");
 	expect_wrapped("one two three", 13, "one two three");
@@ -103,7 +103,7 @@ static void lines_break_between_words(void)
 	expect_wrapped("", 3, "");
 }
 
-static void first_lines_say_something(void)
+TEST(first_lines_say_something)
 {
 	static const char *const texts[][2] = {
 		{ "\n#define A\n// b\n/* c\n * d\n */\n  int x;\nint y;", "int x;" },
@@ -113,19 +113,4 @@ static void first_lines_say_something(void)
 	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
 		CU_ASSERT_TRUE(cmn_view_equal(text_first_line(cmn_view_of(texts[i][0])),
 					      cmn_view_of(texts[i][1])));
-}
-
-int main(void)
-{
-	static const struct unit_test tests[] = {
-		UNIT_TEST(sizes_have_a_unit_that_fits),
-		UNIT_TEST(times_have_units_that_fit),
-		UNIT_TEST(a_share_of_nothing_is_none),
-		UNIT_TEST(cells_count_characters),
-		UNIT_TEST(cells_command_no_terminal),
-		UNIT_TEST(lines_break_between_words),
-		UNIT_TEST(first_lines_say_something),
-	};
-
-	return UNIT_MAIN("text", tests);
 }

@@ -11,7 +11,7 @@ trap 'rm -rf "$work"' EXIT
 words() {
 	printf '\nstatic const uint32_t %s_il[] = {\n' "$1"
 	od -An -v -tx4 -w4 "$work/$1.spv" | sed 's/ 0*\(.\)/0x\1/; s/$/,/' | tr '\n' ' ' |
-		fold -s -w 92 | sed 's/ *$//; s/^/\t/'
+		fold -s -w 112 | sed 's/ *$//; s/^/\t/'
 	printf '\n};\n'
 }
 

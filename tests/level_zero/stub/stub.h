@@ -22,7 +22,7 @@ uint64_t stub_hash(const void *data, size_t len);
  * never looked into.
  */
 
-enum stub_kind { STUB_DRIVER, STUB_DEVICE, STUB_CONTEXT, STUB_MODULE, STUB_LOG, STUB_KERNEL };
+enum stub_kind { STUB_DRIVER, STUB_DEVICE, STUB_CONTEXT, STUB_MODULE, STUB_LOG };
 
 /* A live, zeroed object of size bytes, whose handle is its address. */
 void *stub_object_new(enum stub_kind kind, size_t size);
@@ -40,23 +40,12 @@ const char *stub_library_revision(void);
 
 /* images: what a module has, from SPIR-V or a native. */
 
-struct stub_symbol {
-	enum { STUB_ENTRY, STUB_EXPORT, STUB_GLOBAL, STUB_IMPORT } kind;
-	uint32_t arguments;		/* of STUB_ENTRY */
-	uint64_t storage;		/* of STUB_GLOBAL: the module's own variable */
-	char *name;
-};
-
 struct stub_image {
-	struct stub_symbol *symbols;	/* in the order of the inputs */
+	char **kernels;		/* their names, in the order of the inputs */
 	size_t count;
 };
 
-void stub_image_add(struct stub_image *image, struct stub_symbol symbol, const char *name,
-		    size_t name_len);
-/* NULL: none of that kind and name. */
-struct stub_symbol *stub_image_find(const struct stub_image *image, int kind, const char *name);
-size_t stub_image_count(const struct stub_image *image, int kind);
+void stub_image_add(struct stub_image *image, const char *name, size_t name_len);
 void stub_image_release(struct stub_image *image);
 
 /* SPIR-V */
@@ -111,7 +100,6 @@ ze_module_build_log_handle_t stub_log_new(struct stub_text text);
 struct stub_module {
 	struct stub_image image;
 	struct stub_text native;
-	atomic_bool linked;	/* imports are resolved, or there are none */
 };
 
 /* Fills the table that the getter of this name is for, if the stub has any of its entries. */
@@ -122,37 +110,22 @@ STUB_ENTRY_POINT(zeInit);
 STUB_ENTRY_POINT(zeDriverGet);
 STUB_ENTRY_POINT(zeDriverGetApiVersion);
 STUB_ENTRY_POINT(zeDriverGetProperties);
-STUB_ENTRY_POINT(zeDriverGetIpcProperties);
 STUB_ENTRY_POINT(zeDriverGetExtensionProperties);
 STUB_ENTRY_POINT(zeDriverGetExtensionFunctionAddress);
 STUB_ENTRY_POINT(zeDeviceGet);
 STUB_ENTRY_POINT(zeDeviceGetSubDevices);
 STUB_ENTRY_POINT(zeDeviceGetProperties);
-STUB_ENTRY_POINT(zeDeviceGetComputeProperties);
 STUB_ENTRY_POINT(zeDeviceGetModuleProperties);
-STUB_ENTRY_POINT(zeDeviceGetStatus);
 STUB_ENTRY_POINT(zeDevicePciGetPropertiesExt);
 STUB_ENTRY_POINT(zeContextCreate);
 STUB_ENTRY_POINT(zeContextCreateEx);
 STUB_ENTRY_POINT(zeContextDestroy);
-STUB_ENTRY_POINT(zeContextGetStatus);
 STUB_ENTRY_POINT(zeModuleCreate);
 STUB_ENTRY_POINT(zeModuleDestroy);
-STUB_ENTRY_POINT(zeModuleDynamicLink);
 STUB_ENTRY_POINT(zeModuleGetNativeBinary);
-STUB_ENTRY_POINT(zeModuleGetGlobalPointer);
 STUB_ENTRY_POINT(zeModuleGetKernelNames);
-STUB_ENTRY_POINT(zeModuleGetProperties);
-STUB_ENTRY_POINT(zeModuleGetFunctionPointer);
-STUB_ENTRY_POINT(zeModuleInspectLinkageExt);
 STUB_ENTRY_POINT(zeModuleBuildLogDestroy);
 STUB_ENTRY_POINT(zeModuleBuildLogGetString);
-STUB_ENTRY_POINT(zeKernelCreate);
-STUB_ENTRY_POINT(zeKernelDestroy);
-STUB_ENTRY_POINT(zeKernelSetGroupSize);
-STUB_ENTRY_POINT(zeKernelSetArgumentValue);
-STUB_ENTRY_POINT(zeKernelGetProperties);
-STUB_ENTRY_POINT(zeKernelGetName);
 /* Of 1.14. */
 ze_context_handle_t ZE_APICALL stub_zerGetDefaultContext(void);
 #if defined(ZE_API_VERSION_CURRENT_M) && ZE_API_VERSION_CURRENT_M >= ZE_MAKE_VERSION(1, 10)

@@ -40,9 +40,3 @@ ze_result_t ZE_APICALL stub_zeContextDestroy(ze_context_handle_t handle)
 	stub_event("context-destroy");
 	return ZE_RESULT_SUCCESS;
 }
-
-ze_result_t ZE_APICALL stub_zeContextGetStatus(ze_context_handle_t handle)
-{
-	return stub_object_check(handle, STUB_CONTEXT, "zeContextGetStatus") ?
-		       ZE_RESULT_SUCCESS : ZE_RESULT_ERROR_INVALID_NULL_HANDLE;
-}

@@ -118,8 +118,7 @@ ze_result_t ZE_APICALL stub_zeDriverGetApiVersion(ze_driver_handle_t handle, ze_
 	return ZE_RESULT_SUCCESS;
 }
 
-ze_result_t ZE_APICALL stub_zeDriverGetProperties(ze_driver_handle_t handle,
-						  ze_driver_properties_t *ret)
+ze_result_t ZE_APICALL stub_zeDriverGetProperties(ze_driver_handle_t handle, ze_driver_properties_t *ret)
 {
 	char epoch[64];
 
@@ -133,20 +132,8 @@ ze_result_t ZE_APICALL stub_zeDriverGetProperties(ze_driver_handle_t handle,
 	return ZE_RESULT_SUCCESS;
 }
 
-ze_result_t ZE_APICALL stub_zeDriverGetIpcProperties(ze_driver_handle_t handle,
-						     ze_driver_ipc_properties_t *ret)
-{
-	if (!driver_is_good(handle, "zeDriverGetIpcProperties"))
-		return ZE_RESULT_ERROR_INVALID_NULL_HANDLE;
-	if (!ret)
-		return ZE_RESULT_ERROR_INVALID_NULL_POINTER;
-	ret->flags = 0;
-	return ZE_RESULT_SUCCESS;
-}
-
 ze_result_t ZE_APICALL
-stub_zeDriverGetExtensionProperties(ze_driver_handle_t handle, uint32_t *count,
-				    ze_driver_extension_properties_t *ret)
+stub_zeDriverGetExtensionProperties(ze_driver_handle_t handle, uint32_t *count, ze_driver_extension_properties_t *ret)
 {
 	const struct {
 		const char *name;
@@ -177,8 +164,7 @@ stub_zeDriverGetExtensionProperties(ze_driver_handle_t handle, uint32_t *count,
 	return ZE_RESULT_SUCCESS;
 }
 
-ze_result_t ZE_APICALL stub_zeDriverGetExtensionFunctionAddress(ze_driver_handle_t handle,
-								const char *name, void **ret)
+ze_result_t ZE_APICALL stub_zeDriverGetExtensionFunctionAddress(ze_driver_handle_t handle, const char *name, void **ret)
 {
 	if (!driver_is_good(handle, "zeDriverGetExtensionFunctionAddress"))
 		return ZE_RESULT_ERROR_INVALID_NULL_HANDLE;
@@ -197,8 +183,7 @@ ze_context_handle_t ZE_APICALL stub_zerGetDefaultContext(void)
 	return context;
 }
 
-ze_result_t ZE_APICALL stub_zeDeviceGet(ze_driver_handle_t handle, uint32_t *count,
-					ze_device_handle_t *handles)
+ze_result_t ZE_APICALL stub_zeDeviceGet(ze_driver_handle_t handle, uint32_t *count, ze_device_handle_t *handles)
 {
 	void *list[] = { all.devices[0] };
 
@@ -220,8 +205,7 @@ ze_result_t ZE_APICALL stub_zeDeviceGetSubDevices(ze_device_handle_t handle, uin
 		      SUB_DEVICES - stub_changed("sub_devices"));
 }
 
-ze_result_t ZE_APICALL stub_zeDeviceGetProperties(ze_device_handle_t handle,
-						  ze_device_properties_t *ret)
+ze_result_t ZE_APICALL stub_zeDeviceGetProperties(ze_device_handle_t handle, ze_device_properties_t *ret)
 {
 	const struct device *device = (const struct device *)handle;
 
@@ -256,13 +240,11 @@ ze_result_t ZE_APICALL stub_zeDeviceGetProperties(ze_device_handle_t handle,
 	};
 	(void)snprintf((char *)ret->uuid.id, sizeof(ret->uuid.id), "%u %s device", device->number +
 		       10 * stub_changed("uuid"), STUB_PRODUCT);
-	(void)snprintf(ret->name, sizeof(ret->name), "Stub GPU %d%s", STUB_INDEX,
-		       stub_changed("name") ? " other" : "");
+	(void)snprintf(ret->name, sizeof(ret->name), "Stub GPU %d%s", STUB_INDEX, stub_changed("name") ? " other" : "");
 	return ZE_RESULT_SUCCESS;
 }
 
-ze_result_t ZE_APICALL stub_zeDevicePciGetPropertiesExt(ze_device_handle_t handle,
-							ze_pci_ext_properties_t *ret)
+ze_result_t ZE_APICALL stub_zeDevicePciGetPropertiesExt(ze_device_handle_t handle, ze_pci_ext_properties_t *ret)
 {
 	if (!stub_object_check(handle, STUB_DEVICE, "zeDevicePciGetPropertiesExt"))
 		return ZE_RESULT_ERROR_INVALID_NULL_HANDLE;
@@ -274,32 +256,7 @@ ze_result_t ZE_APICALL stub_zeDevicePciGetPropertiesExt(ze_device_handle_t handl
 	return ZE_RESULT_SUCCESS;
 }
 
-ze_result_t ZE_APICALL stub_zeDeviceGetComputeProperties(ze_device_handle_t handle,
-							 ze_device_compute_properties_t *ret)
-{
-	if (!stub_object_check(handle, STUB_DEVICE, "zeDeviceGetComputeProperties"))
-		return ZE_RESULT_ERROR_INVALID_NULL_HANDLE;
-	if (!ret)
-		return ZE_RESULT_ERROR_INVALID_NULL_POINTER;
-	*ret = (ze_device_compute_properties_t){
-		.stype = ret->stype,
-		.pNext = ret->pNext,
-		.maxTotalGroupSize = 256,
-		.maxGroupSizeX = 256,
-		.maxGroupSizeY = 256,
-		.maxGroupSizeZ = 256,
-		.maxGroupCountX = UINT32_MAX,
-		.maxGroupCountY = UINT32_MAX,
-		.maxGroupCountZ = UINT32_MAX,
-		.maxSharedLocalMemory = 65536,
-		.numSubGroupSizes = 1,
-		.subGroupSizes = { 16 },
-	};
-	return ZE_RESULT_SUCCESS;
-}
-
-ze_result_t ZE_APICALL stub_zeDeviceGetModuleProperties(ze_device_handle_t handle,
-							ze_device_module_properties_t *ret)
+ze_result_t ZE_APICALL stub_zeDeviceGetModuleProperties(ze_device_handle_t handle, ze_device_module_properties_t *ret)
 {
 	if (!stub_object_check(handle, STUB_DEVICE, "zeDeviceGetModuleProperties"))
 		return ZE_RESULT_ERROR_INVALID_NULL_HANDLE;
@@ -321,10 +278,4 @@ ze_result_t ZE_APICALL stub_zeDeviceGetModuleProperties(ze_device_handle_t handl
 	(void)snprintf((char *)ret->nativeKernelSupported.id, sizeof(ret->nativeKernelSupported.id),
 		       "%s%s", stub_changed("native") ? "other" : "native", STUB_PRODUCT);
 	return ZE_RESULT_SUCCESS;
-}
-
-ze_result_t ZE_APICALL stub_zeDeviceGetStatus(ze_device_handle_t handle)
-{
-	return stub_object_check(handle, STUB_DEVICE, "zeDeviceGetStatus") ?
-		       ZE_RESULT_SUCCESS : ZE_RESULT_ERROR_INVALID_NULL_HANDLE;
 }

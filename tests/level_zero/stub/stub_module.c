@@ -35,7 +35,6 @@ ze_result_t ZE_APICALL stub_zeModuleCreate(ze_context_handle_t context, ze_devic
 	module = stub_object_new(STUB_MODULE, sizeof(*module));
 	module->image = image;
 	module->native = native;
-	atomic_init(&module->linked, stub_image_count(&image, STUB_IMPORT) == 0);
 	stub_event("module-create");
 	*ret_module = (ze_module_handle_t)module;
 	return ZE_RESULT_SUCCESS;
@@ -86,69 +85,16 @@ ze_result_t ZE_APICALL stub_zeModuleGetKernelNames(ze_module_handle_t handle, ui
 						   const char **names)
 {
 	const struct stub_module *module = module_of(handle, "zeModuleGetKernelNames");
-	uint32_t total, given = 0;
+	uint32_t total;
 
 	if (!module)
 		return ZE_RESULT_ERROR_INVALID_NULL_HANDLE;
 	if (!count)
 		return ZE_RESULT_ERROR_INVALID_NULL_POINTER;
-	total = (uint32_t)stub_image_count(&module->image, STUB_ENTRY);
-	for (size_t i = 0; names && i < module->image.count; i++)
-		if (module->image.symbols[i].kind == STUB_ENTRY && given < *count)
-			names[given++] = module->image.symbols[i].name;
+	total = (uint32_t)module->image.count;
+	for (uint32_t i = 0; names && i < total && i < *count; i++)
+		names[i] = module->image.kernels[i];
 	if (!*count || *count > total)
 		*count = total;
-	return ZE_RESULT_SUCCESS;
-}
-
-ze_result_t ZE_APICALL stub_zeModuleGetProperties(ze_module_handle_t handle,
-						  ze_module_properties_t *ret)
-{
-	const struct stub_module *module = module_of(handle, "zeModuleGetProperties");
-
-	if (!module)
-		return ZE_RESULT_ERROR_INVALID_NULL_HANDLE;
-	if (!ret)
-		return ZE_RESULT_ERROR_INVALID_NULL_POINTER;
-	ret->flags = stub_image_count(&module->image, STUB_IMPORT) ? ZE_MODULE_PROPERTY_FLAG_IMPORTS : 0;
-	return ZE_RESULT_SUCCESS;
-}
-
-ze_result_t ZE_APICALL stub_zeModuleGetGlobalPointer(ze_module_handle_t handle, const char *name,
-						     size_t *ret_size, void **ret)
-{
-	const struct stub_module *module = module_of(handle, "zeModuleGetGlobalPointer");
-	struct stub_symbol *symbol;
-
-	if (!module)
-		return ZE_RESULT_ERROR_INVALID_NULL_HANDLE;
-	if (!name)
-		return ZE_RESULT_ERROR_INVALID_NULL_POINTER;
-	symbol = stub_image_find(&module->image, STUB_GLOBAL, name);
-	if (!symbol)
-		return ZE_RESULT_ERROR_INVALID_ARGUMENT;	/* as NEO 22.43 */
-	if (ret_size)
-		*ret_size = sizeof(symbol->storage);
-	if (ret)
-		*ret = &symbol->storage;
-	return ZE_RESULT_SUCCESS;
-}
-
-ze_result_t ZE_APICALL stub_zeModuleGetFunctionPointer(ze_module_handle_t handle, const char *name,
-						       void **ret)
-{
-	const struct stub_module *module = module_of(handle, "zeModuleGetFunctionPointer");
-	struct stub_symbol *symbol;
-
-	if (!module)
-		return ZE_RESULT_ERROR_INVALID_NULL_HANDLE;
-	if (!name || !ret)
-		return ZE_RESULT_ERROR_INVALID_NULL_POINTER;
-	symbol = stub_image_find(&module->image, STUB_ENTRY, name);
-	if (!symbol)
-		symbol = stub_image_find(&module->image, STUB_EXPORT, name);
-	if (!symbol)
-		return ZE_RESULT_ERROR_INVALID_FUNCTION_NAME;
-	*ret = symbol->name;	/* an address of this module alone */
 	return ZE_RESULT_SUCCESS;
 }

@@ -4,7 +4,7 @@
  *   stub-native 1
  *   product <STUB_PRODUCT>
  *   epoch <STUB_EPOCH>
- *   entry|export|global|import <arguments> <name>	for each symbol
+ *   entry <name>					of each kernel
  *   <body>						see stub_translate.c
  *   checksum <16 hexadecimal digits>			of all before this line
  */
@@ -27,8 +27,6 @@ uint64_t stub_hash(const void *data, size_t len)
 #define MAGIC "stub-native 1\n"
 #define CHECKSUM_LINE (sizeof("checksum 0123456789abcdef\n") - 1)
 
-static const char *const kind_names[] = { "entry", "export", "global", "import" };
-
 void stub_native_write(const char *body, const struct stub_image *image, struct stub_text *ret)
 {
 	struct stub_text native = { 0 };
@@ -37,8 +35,7 @@ void stub_native_write(const char *body, const struct stub_image *image, struct 
 	(void)stub_setting("STUB_EPOCH", epoch, sizeof(epoch));	/* empty is one too */
 	stub_text_print(&native, MAGIC "product %s\nepoch %s\n", STUB_PRODUCT, epoch);
 	for (size_t i = 0; i < image->count; i++)
-		stub_text_print(&native, "%s %" PRIu32 " %s\n", kind_names[image->symbols[i].kind],
-				image->symbols[i].arguments, image->symbols[i].name);
+		stub_text_print(&native, "entry %s\n", image->kernels[i]);
 	stub_text_print(&native, "%s", body);
 	stub_text_print(&native, "checksum %016" PRIx64 "\n", stub_hash(native.data, native.len));
 	*ret = native;
@@ -53,23 +50,6 @@ static bool checksum_is_right(const char *text, size_t len)
 	len -= CHECKSUM_LINE;
 	(void)snprintf(line, sizeof(line), "checksum %016" PRIx64 "\n", stub_hash(text, len));
 	return !memcmp(text + len, line, CHECKSUM_LINE);
-}
-
-/* Adds the line's symbol, if it is one. */
-static void read_symbol(const char *line, size_t len, struct stub_image *image)
-{
-	for (int kind = STUB_ENTRY; kind <= STUB_IMPORT; kind++) {
-		size_t word = strlen(kind_names[kind]);
-		struct stub_symbol symbol = { 0 };
-		char *name;
-
-		if (len <= word || memcmp(line, kind_names[kind], word) != 0 || line[word] != ' ')
-			continue;
-		symbol.kind = (unsigned int)kind;
-		symbol.arguments = (uint32_t)strtoul(line + word, &name, 10);
-		name++;		/* a blank */
-		stub_image_add(image, symbol, name, len - (size_t)(name - line));
-	}
 }
 
 static bool line_is(const char *line, size_t len, const char *word, const char *value)
@@ -101,7 +81,8 @@ enum stub_verdict stub_native_read(const uint8_t *data, size_t len, bool any_pro
 		product = product || line_is(line, line_len, "product", STUB_PRODUCT);
 		if (line_is(line, line_len, "epoch", epoch))
 			native.stale = false;
-		read_symbol(line, line_len, &native.image);
+		if (strncmp(line, "entry ", 6) == 0)
+			stub_image_add(&native.image, line + 6, line_len - 6);
 		line += line_len + 1;
 	}
 	if (!product && !any_product) {

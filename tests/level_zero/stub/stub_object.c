@@ -20,7 +20,7 @@ struct object {
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct object *objects;	/* guarded by lock */
 
-static const char *const kind_names[] = { "driver", "device", "context", "module", "log", "kernel" };
+static const char *const kind_names[] = { "driver", "device", "context", "module", "log" };
 
 void *stub_object_new(enum stub_kind kind, size_t size)
 {

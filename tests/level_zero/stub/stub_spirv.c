@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * stub_spirv: as much of SPIR-V as the stub driver needs (specification,
- * chapter 2.3, "Physical Layout", and chapter 3, "Binary Form"): kernels and
- * their parameters, linkage, specialization constants and their widths.
+ * chapter 2.3, "Physical Layout", and chapter 3, "Binary Form"): kernels,
+ * specialization constants and their widths.
  */
 #include "tests/level_zero/stub/stub.h"
 
@@ -13,23 +13,21 @@
 enum {
 	OP_ENTRY_POINT = 15, OP_TYPE_BOOL = 20, OP_TYPE_INT = 21, OP_TYPE_FLOAT = 22,
 	OP_SPEC_CONSTANT_TRUE = 48, OP_SPEC_CONSTANT_FALSE = 49, OP_SPEC_CONSTANT = 50,
-	OP_FUNCTION = 54, OP_FUNCTION_PARAMETER = 55, OP_FUNCTION_END = 56, OP_VARIABLE = 59,
-	OP_DECORATE = 71,
+	OP_FUNCTION = 54, OP_FUNCTION_END = 56, OP_DECORATE = 71,
 };
-enum { DECORATION_SPEC_ID = 1, DECORATION_LINKAGE = 41, LINKAGE_EXPORT = 0, MODEL_KERNEL = 6 };
+enum { DECORATION_SPEC_ID = 1, MODEL_KERNEL = 6 };
 
 /* What is known of one id. */
 struct id {
 	uint32_t width;		/* of a type, in bytes */
 	uint32_t spec_id;
-	uint32_t parameters;	/* of a function */
-	bool has_spec_id, is_variable, is_function;
+	bool has_spec_id, is_function;
 };
 
 struct reader {
 	struct id *ids;
 	uint32_t bound;
-	uint32_t function;	/* the one that is being defined; 0: none */
+	bool in_function;	/* one is being defined */
 	struct stub_spirv *spirv;
 };
 
@@ -61,7 +59,6 @@ static uint32_t operands_needed(uint32_t op)
 	switch (op) {
 	case OP_ENTRY_POINT:
 	case OP_SPEC_CONSTANT:
-	case OP_VARIABLE:
 		return 3;
 	case OP_FUNCTION:
 		return 4;
@@ -70,7 +67,6 @@ static uint32_t operands_needed(uint32_t op)
 	case OP_TYPE_FLOAT:
 	case OP_SPEC_CONSTANT_TRUE:
 	case OP_SPEC_CONSTANT_FALSE:
-	case OP_FUNCTION_PARAMETER:
 	case OP_DECORATE:
 		return 2;
 	case OP_TYPE_BOOL:
@@ -84,14 +80,14 @@ static uint32_t operands_needed(uint32_t op)
 static bool note_ids(struct reader *reader, uint32_t op, const uint32_t *args, uint32_t count)
 {
 	bool has_type = op == OP_SPEC_CONSTANT || op == OP_SPEC_CONSTANT_TRUE ||
-			op == OP_SPEC_CONSTANT_FALSE || op == OP_FUNCTION || op == OP_VARIABLE;
+			op == OP_SPEC_CONSTANT_FALSE || op == OP_FUNCTION;
 	uint32_t id;
 
 	if (op == OP_FUNCTION_END)
-		reader->function = 0;
+		reader->in_function = false;
 	if (!operands_needed(op))
 		return true;
-	id = args[has_type || op == OP_ENTRY_POINT || op == OP_FUNCTION_PARAMETER ? 1 : 0];
+	id = args[has_type || op == OP_ENTRY_POINT ? 1 : 0];
 	if (id >= reader->bound || (has_type && args[0] >= reader->bound))
 		return false;
 	switch (op) {
@@ -108,24 +104,17 @@ static bool note_ids(struct reader *reader, uint32_t op, const uint32_t *args, u
 			reader->ids[id].has_spec_id = true;
 		}
 		break;
-	case OP_VARIABLE:
-		reader->ids[id].is_variable = true;
-		break;
 	case OP_FUNCTION:
 		reader->ids[id].is_function = true;
-		reader->function = id;
-		break;
-	case OP_FUNCTION_PARAMETER:
-		reader->ids[reader->function].parameters++;
+		reader->in_function = true;
 		break;
 	}
 	return true;
 }
 
 /* Second pass: what the module has. */
-static bool note_symbols(struct reader *reader, uint32_t op, const uint32_t *args, uint32_t count)
+static bool note_contents(struct reader *reader, uint32_t op, const uint32_t *args, uint32_t count)
 {
-	struct stub_symbol symbol = { 0 };
 	const char *name;
 	size_t len;
 
@@ -133,19 +122,8 @@ static bool note_symbols(struct reader *reader, uint32_t op, const uint32_t *arg
 	case OP_ENTRY_POINT:
 		if (!read_name(args + 2, count - 2, &name, &len) || !reader->ids[args[1]].is_function)
 			return false;
-		symbol.kind = STUB_ENTRY;
-		symbol.arguments = reader->ids[args[1]].parameters;
 		if (args[0] == MODEL_KERNEL)
-			stub_image_add(&reader->spirv->image, symbol, name, len);
-		return true;
-	case OP_DECORATE:
-		if (args[1] != DECORATION_LINKAGE)
-			return true;
-		if (count < 4 || !read_name(args + 2, count - 3, &name, &len))
-			return false;
-		symbol.kind = args[count - 1] != LINKAGE_EXPORT ? STUB_IMPORT :
-			      reader->ids[args[0]].is_variable ? STUB_GLOBAL : STUB_EXPORT;
-		stub_image_add(&reader->spirv->image, symbol, name, len);
+			stub_image_add(&reader->spirv->image, name, len);
 		return true;
 	case OP_SPEC_CONSTANT:
 	case OP_SPEC_CONSTANT_TRUE:
@@ -193,8 +171,8 @@ bool stub_spirv_read(const uint8_t *data, size_t len, struct stub_spirv *ret)
 		reader.ids = calloc(reader.bound, sizeof(*reader.ids));
 		if (!reader.ids)
 			abort();	/* as above */
-		good = walk(&reader, words, len / sizeof(*words), note_ids) && !reader.function &&
-		       walk(&reader, words, len / sizeof(*words), note_symbols);
+		good = walk(&reader, words, len / sizeof(*words), note_ids) && !reader.in_function &&
+		       walk(&reader, words, len / sizeof(*words), note_contents);
 	}
 	free(reader.ids);
 	free(words);

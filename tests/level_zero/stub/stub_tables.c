@@ -23,7 +23,6 @@ static void fill_driver(ze_driver_dditable_t *table)
 	table->pfnGet = stub_zeDriverGet;
 	table->pfnGetApiVersion = stub_zeDriverGetApiVersion;
 	table->pfnGetProperties = stub_zeDriverGetProperties;
-	table->pfnGetIpcProperties = stub_zeDriverGetIpcProperties;
 	table->pfnGetExtensionProperties = stub_zeDriverGetExtensionProperties;
 	table->pfnGetExtensionFunctionAddress = stub_zeDriverGetExtensionFunctionAddress;
 }
@@ -46,9 +45,7 @@ static void fill_device(ze_device_dditable_t *table, uint32_t version)
 	table->pfnGet = stub_zeDeviceGet;
 	table->pfnGetSubDevices = stub_zeDeviceGetSubDevices;
 	table->pfnGetProperties = stub_zeDeviceGetProperties;
-	table->pfnGetComputeProperties = stub_zeDeviceGetComputeProperties;
 	table->pfnGetModuleProperties = stub_zeDeviceGetModuleProperties;
-	table->pfnGetStatus = stub_zeDeviceGetStatus;
 	if (version >= ZE_API_VERSION_1_3)
 		table->pfnPciGetPropertiesExt = stub_zeDevicePciGetPropertiesExt;
 }
@@ -57,39 +54,22 @@ static void fill_context(ze_context_dditable_t *table, uint32_t version)
 {
 	table->pfnCreate = stub_zeContextCreate;
 	table->pfnDestroy = stub_zeContextDestroy;
-	table->pfnGetStatus = stub_zeContextGetStatus;
 	if (version >= ZE_API_VERSION_1_1)
 		table->pfnCreateEx = stub_zeContextCreateEx;
 }
 
-static void fill_module(ze_module_dditable_t *table, uint32_t version)
+static void fill_module(ze_module_dditable_t *table)
 {
 	table->pfnCreate = stub_zeModuleCreate;
 	table->pfnDestroy = stub_zeModuleDestroy;
-	table->pfnDynamicLink = stub_zeModuleDynamicLink;
 	table->pfnGetNativeBinary = stub_zeModuleGetNativeBinary;
-	table->pfnGetGlobalPointer = stub_zeModuleGetGlobalPointer;
 	table->pfnGetKernelNames = stub_zeModuleGetKernelNames;
-	table->pfnGetProperties = stub_zeModuleGetProperties;
-	table->pfnGetFunctionPointer = stub_zeModuleGetFunctionPointer;
-	if (version >= ZE_API_VERSION_1_3)
-		table->pfnInspectLinkageExt = stub_zeModuleInspectLinkageExt;
 }
 
 static void fill_log(ze_module_build_log_dditable_t *table)
 {
 	table->pfnDestroy = stub_zeModuleBuildLogDestroy;
 	table->pfnGetString = stub_zeModuleBuildLogGetString;
-}
-
-static void fill_kernel(ze_kernel_dditable_t *table)
-{
-	table->pfnCreate = stub_zeKernelCreate;
-	table->pfnDestroy = stub_zeKernelDestroy;
-	table->pfnSetGroupSize = stub_zeKernelSetGroupSize;
-	table->pfnSetArgumentValue = stub_zeKernelSetArgumentValue;
-	table->pfnGetProperties = stub_zeKernelGetProperties;
-	table->pfnGetName = stub_zeKernelGetName;
 }
 
 void stub_tables_fill(const char *getter, uint32_t version, void *table)
@@ -105,9 +85,7 @@ void stub_tables_fill(const char *getter, uint32_t version, void *table)
 	else if (!strcmp(getter, "zeGetContextProcAddrTable"))
 		fill_context(table, version);
 	else if (!strcmp(getter, "zeGetModuleProcAddrTable"))
-		fill_module(table, version);
+		fill_module(table);
 	else if (!strcmp(getter, "zeGetModuleBuildLogProcAddrTable"))
 		fill_log(table);
-	else if (!strcmp(getter, "zeGetKernelProcAddrTable"))
-		fill_kernel(table);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * stub_translate: from a module's description to symbols, a native and a log.
- * Of SPIR-V the native holds, after its symbols and in this order: the
+ * stub_translate: from a module's description to kernels, a native and a log.
+ * Of SPIR-V the native holds, after its kernels and in this order: the
  * compiler's revision, the first line of stub.options in the working directory, as
  * compilers read settings of their own, and of each input its flags, its length and hash, and
  * each constant that is set and declared, by id, as wide as it is declared.
@@ -78,42 +78,6 @@ static void print_constants(const struct stub_spirv *spirv, const ze_module_cons
 	}
 }
 
-/* Adds what one input has; false: another has it too. */
-static bool merge(struct stub_image *image, const struct stub_image *more, struct stub_text *log)
-{
-	for (size_t i = 0; i < more->count; i++) {
-		const struct stub_symbol *symbol = &more->symbols[i];
-
-		if (symbol->kind != STUB_IMPORT && stub_image_find(image, symbol->kind, symbol->name)) {
-			stub_text_print(log, "error: %s is defined twice\n", symbol->name);
-			return false;
-		}
-		stub_image_add(image, *symbol, symbol->name, strlen(symbol->name));
-	}
-	return true;
-}
-
-static bool is_met(const struct stub_image *image, const struct stub_symbol *symbol)
-{
-	return symbol->kind == STUB_IMPORT && (stub_image_find(image, STUB_EXPORT, symbol->name) ||
-					       stub_image_find(image, STUB_GLOBAL, symbol->name));
-}
-
-/* Imports of one input that another exports are none of the module's. */
-static void drop_met_imports(struct stub_image *image)
-{
-	struct stub_image kept = { 0 };
-
-	for (size_t i = 0; i < image->count; i++) {
-		const struct stub_symbol *symbol = &image->symbols[i];
-
-		if (!is_met(image, symbol))
-			stub_image_add(&kept, *symbol, symbol->name, strlen(symbol->name));
-	}
-	stub_image_release(image);
-	*image = kept;
-}
-
 static ze_result_t compile_input(const struct inputs *inputs, uint32_t i, struct stub_image *image,
 				 struct stub_text *body, struct stub_text *log)
 {
@@ -129,7 +93,9 @@ static ze_result_t compile_input(const struct inputs *inputs, uint32_t i, struct
 		stub_text_print(log, "error: input %" PRIu32 " is not SPIR-V\n", i);
 		return ZE_RESULT_ERROR_MODULE_BUILD_FAILURE;
 	}
-	good = constants_are_declared(&spirv, constants) && merge(image, &spirv.image, log);
+	good = constants_are_declared(&spirv, constants);
+	for (size_t k = 0; k < spirv.image.count; k++)
+		stub_image_add(image, spirv.image.kernels[k], strlen(spirv.image.kernels[k]));
 	stub_text_print(body, "flags %zu %s\n", strlen(flags), flags);
 	stub_text_print(body, "input %zu %016" PRIx64 "\n", inputs->sizes[i],
 			stub_hash(inputs->data[i], inputs->sizes[i]));
@@ -199,8 +165,6 @@ static ze_result_t compile_inputs(const struct inputs *inputs, struct stub_image
 		stub_text_print(log, "warning: stub\n");
 	for (uint32_t i = 0; !status && i < inputs->count; i++)
 		status = compile_input(inputs, i, image, body, log);
-	if (!status)
-		drop_met_imports(image);
 	return status;
 }
 
