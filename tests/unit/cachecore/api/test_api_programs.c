@@ -497,11 +497,13 @@ TEST(put_keeps_the_first_value)
 	void *value = NULL;
 
 	CU_ASSERT_EQUAL(cachecore_programs_put(programs, &key, first, 1), CACHECORE_OK);
-	CU_ASSERT_EQUAL(cachecore_programs_put(programs, &key, handle_new(), 1), CACHECORE_OK);
+	CU_ASSERT_EQUAL(cachecore_programs_put(programs, &key, handle_new(), 20), CACHECORE_OK);
 	CU_ASSERT_EQUAL(cachecore_programs_get(programs, &key, &value), CACHECORE_OK);
 	CU_ASSERT_PTR_EQUAL(value, first);
+	CU_ASSERT_EQUAL(atomic_load(&first->refs), 2);
 	handle_release(value);
 	CU_ASSERT_EQUAL(atomic_load(&handles_alive), 1);
+	CU_ASSERT_EQUAL(usage_of(programs).bytes, 1);
 	/* Only what is meant is removed. */
 	cachecore_programs_remove(programs, &key, &key);
 	CU_ASSERT(has(programs, &key));
