@@ -105,10 +105,7 @@ static void reopen(void)
 
 BEFORE_EACH
 {
-	char dir[4200];
-
-	(void)snprintf(dir, sizeof(dir), "%s/cache", unit_dir());
-	setenv("CKCACHE_DIR", dir, 1);
+	setenv("CKCACHE_DIR", unit_path("cache"), 1);
 	builder = (struct builder){ .image = "native" };
 	reopen();
 }
@@ -402,13 +399,9 @@ static void *look_up(void *barrier)
 TEST(eight_threads_build_once)
 {
 	pthread_barrier_t barrier;
-	pthread_t threads[8];
 
 	CU_ASSERT_EQUAL_FATAL(pthread_barrier_init(&barrier, NULL, 8), 0);
-	for (int i = 0; i < 8; i++)
-		CU_ASSERT_EQUAL_FATAL(pthread_create(&threads[i], NULL, look_up, &barrier), 0);
-	for (int i = 0; i < 8; i++)
-		CU_ASSERT_EQUAL(pthread_join(threads[i], NULL), 0);
+	unit_run_threads(8, look_up, &barrier, 0);
 	CU_ASSERT_EQUAL(builder.calls, 1);
 	(void)pthread_barrier_destroy(&barrier);
 }
@@ -417,7 +410,6 @@ TEST(eight_threads_build_once)
 #if !defined(__SANITIZE_THREAD__)
 TEST(forked_child_can_look_up_and_store)
 {
-	int status = -1;
 	pid_t child;
 
 	(void)expect("a", &builder, "native");
@@ -435,8 +427,7 @@ TEST(forked_child_can_look_up_and_store)
 		_exit(own.calls == 1 ? 0 : 1);
 	}
 	cc_cache_fork_parent(cache);
-	CU_ASSERT_EQUAL(waitpid(child, &status, 0), child);
-	CU_ASSERT(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+	CU_ASSERT(unit_ended_well(child));
 	CU_ASSERT_EQUAL(expect("b", &builder, "child"), CC_ORIGIN_DISK);
 }
 
@@ -491,7 +482,6 @@ static void use_and_die(void)
 
 TEST(a_process_that_is_killed_between_two_calls_has_lost_nothing)
 {
-	char root[4200];
 	struct cc_totals *totals;
 	pid_t child;
 
@@ -502,8 +492,7 @@ TEST(a_process_that_is_killed_between_two_calls_has_lost_nothing)
 	if (child == 0)
 		use_and_die();
 	CU_ASSERT_EQUAL(waitpid(child, NULL, 0), child);
-	(void)snprintf(root, sizeof(root), "%s/cache", unit_dir());
-	CU_ASSERT_EQUAL(cc_totals_load(root, &totals), CMN_OK);
+	CU_ASSERT_EQUAL(cc_totals_load(unit_path("cache"), &totals), CMN_OK);
 	CU_ASSERT_EQUAL(totals->counters[CC_MISSES], 1);
 	CU_ASSERT_EQUAL(totals->counters[CC_STORES], 2);
 	CU_ASSERT_EQUAL(totals->counters[CC_HITS_MEMORY], 1);
@@ -555,6 +544,12 @@ WRAPPED(void, cc_level_note, (struct cc_level *level, const struct cc_event *not
 	__real_cc_level_note(level, note);
 }
 
+/* By another process of the root. */
+static bool is_locked(const struct cc_key *key)
+{
+	return build_turn_of_another(unit_path("cache"), cc_key_view(key), 0) == CC_BUILD_ALONE;
+}
+
 struct worker {
 	const struct cc_key *key;
 	bool waited_for;	/* by other processes, while it builds */
@@ -563,10 +558,8 @@ struct worker {
 static enum cmn_status build_and_look(void *ctx, struct cc_entry **ret)
 {
 	struct worker *worker = ctx;
-	char root[4200];
 
-	(void)snprintf(root, sizeof(root), "%s/cache", unit_dir());
-	worker->waited_for = build_turn_of_another(root, cc_key_view(worker->key), 0) == CC_BUILD_ALONE;
+	worker->waited_for = is_locked(worker->key);
 	*ret = cc_entry_new(1000000);
 	CU_ASSERT_PTR_NOT_NULL_FATAL(*ret);
 	cc_entry_add(*ret, CC_TAG_IMAGE, 0, "native", 6);
@@ -691,17 +684,12 @@ TEST(other_machines_wait_only_for_what_is_stored)
 	CU_ASSERT_EQUAL(tier.released, 2);
 }
 
-/* By another process of the root. */
 static bool is_being_built(const char *source)
 {
-	char root[4200];
-	enum cc_build_turn turn;
 	OWNED(cc_key_release) struct cc_key key;
 
-	(void)snprintf(root, sizeof(root), "%s/cache", unit_dir());
 	make_key(&key, source);
-	turn = build_turn_of_another(root, cc_key_view(&key), 0);
-	return turn == CC_BUILD_ALONE;
+	return is_locked(&key);
 }
 
 TEST(nobody_waits_for_a_build_that_is_over)

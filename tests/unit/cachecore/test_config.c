@@ -48,12 +48,10 @@ static void clean_environment(void)
 static void load(void)
 {
 	const struct cmn_log log = { CMN_LOG_WARNING, keep, NULL };
-	char file[4200];
 
-	(void)snprintf(file, sizeof(file), "%s/system.conf", unit_dir());
 	memset(&complaints, 0, sizeof(complaints));
 	cc_config_release(&config);
-	CU_ASSERT_EQUAL_FATAL(cc_config_load_from(&log, file, &config), CMN_OK);
+	CU_ASSERT_EQUAL_FATAL(cc_config_load_from(&log, unit_path("system.conf"), &config), CMN_OK);
 }
 
 /* And complains so often. */
@@ -62,14 +60,6 @@ static void load(void)
 		load(); \
 		CU_ASSERT_EQUAL(complaints.count, complaints_expected); \
 	} while (0)
-
-static char *below(const char *tail)
-{
-	static char path[4200];
-
-	(void)snprintf(path, sizeof(path), "%s/%s", unit_dir(), tail);
-	return path;
-}
 
 BEFORE_EACH
 {
@@ -85,7 +75,7 @@ AFTER_EACH
 TEST(has_the_documented_defaults)
 {
 	LOAD_WITH(0);
-	CU_ASSERT_STRING_EQUAL(config.dir, below(".cache/ckcache"));
+	CU_ASSERT_STRING_EQUAL(config.dir, unit_path(".cache/ckcache"));
 	CU_ASSERT_PTR_NULL(config.dir_problem);
 	CU_ASSERT_FALSE(config.disable);
 	CU_ASSERT_TRUE(config.persistent);
@@ -189,7 +179,7 @@ TEST(looks_for_the_users_file_where_xdg_says)
 {
 	unit_write(".config/ckcache/ckcache.conf", "threshold = 2\n");
 	unit_write("elsewhere/ckcache/ckcache.conf", "threshold = 3\n");
-	set("XDG_CONFIG_HOME", below("elsewhere"));
+	set("XDG_CONFIG_HOME", unit_path("elsewhere"));
 	load();
 	CU_ASSERT_EQUAL(config.threshold_days, 3);
 	cc_config_release(&config);
@@ -260,7 +250,7 @@ TEST(an_empty_value_asks_for_the_default)
 	set("CKCACHE_EVICTION_DISABLE", "");
 	set("CKCACHE_READ_ONLY_DIRS", "");
 	LOAD_WITH(0);
-	CU_ASSERT_STRING_EQUAL(config.dir, below(".cache/ckcache"));
+	CU_ASSERT_STRING_EQUAL(config.dir, unit_path(".cache/ckcache"));
 	CU_ASSERT_PTR_NULL(config.trace);
 	CU_ASSERT_EQUAL(config.threshold_days, 90);
 	CU_ASSERT_FALSE(config.eviction_disable);
@@ -273,16 +263,16 @@ TEST(makes_relative_paths_of_variables_absolute)
 	set("CKCACHE_TRACE", "trace");
 	set("CKCACHE_READ_ONLY_DIRS", "/a:b");
 	load();
-	CU_ASSERT_STRING_EQUAL(config.dir, below("./~/cache"));
-	CU_ASSERT_STRING_EQUAL(config.trace, below("trace"));
-	CU_ASSERT_STRING_EQUAL(config.read_only_dirs[1], below("b"));
+	CU_ASSERT_STRING_EQUAL(config.dir, unit_path("./~/cache"));
+	CU_ASSERT_STRING_EQUAL(config.trace, unit_path("trace"));
+	CU_ASSERT_STRING_EQUAL(config.read_only_dirs[1], unit_path("b"));
 }
 
 TEST(refuses_relative_paths_in_files)
 {
 	unit_write("system.conf", "dir = cache\n");
 	LOAD_WITH(1);
-	CU_ASSERT_STRING_EQUAL(config.dir, below(".cache/ckcache"));
+	CU_ASSERT_STRING_EQUAL(config.dir, unit_path(".cache/ckcache"));
 }
 
 TEST(prefers_the_cache_home)
@@ -381,7 +371,7 @@ TEST(does_not_use_the_home_of_another_user)
 		return;		/* nobody else can give a directory away */
 	CU_ASSERT_EQUAL_FATAL(mkdir("home", 0755), 0);
 	CU_ASSERT_EQUAL_FATAL(chown("home", 12345, 12345), 0);
-	set("HOME", below("home"));
+	set("HOME", unit_path("home"));
 	load();
 	CU_ASSERT_PTR_NULL(config.dir);
 	CU_ASSERT_PTR_NOT_NULL(config.dir_problem);
@@ -407,7 +397,7 @@ TEST(obeys_no_directory_of_another_user)
 	for (size_t v = 0; v < sizeof(variables) / sizeof(variables[0]); v++) {
 		for (size_t p = 0; p < sizeof(places) / sizeof(places[0]); p++) {
 			CU_ASSERT_EQUAL_FATAL(clearenv(), 0);
-			set(variables[v], below(places[p]));
+			set(variables[v], unit_path(places[p]));
 			load();
 			CU_ASSERT_PTR_NULL(config.dir);
 			CU_ASSERT_EQUAL(config.threshold_days, 90);
@@ -435,7 +425,7 @@ TEST(obeys_no_file_that_others_may_change)
 
 	unit_write("way/ckcache/ckcache.conf", "threshold = 3\n");
 	unit_write("system.conf", "compression = 7\n");
-	set("XDG_CONFIG_HOME", below("way"));
+	set("XDG_CONFIG_HOME", unit_path("way"));
 	LOAD_WITH(0);
 	CU_ASSERT(config.threshold_days == 3 && config.compression == 7);
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
@@ -470,7 +460,7 @@ TEST(obeys_no_file_that_others_may_change)
 
 TEST(a_home_that_is_not_there_is_none)
 {
-	set("HOME", below("none"));
+	set("HOME", unit_path("none"));
 	load();
 	CU_ASSERT_PTR_NULL(config.dir);
 	CU_ASSERT_PTR_NOT_NULL(config.dir_problem);
@@ -480,7 +470,7 @@ TEST(a_tilde_is_no_directory)
 {
 	set("CKCACHE_DIR", "~/cache");
 	LOAD_WITH(1);
-	CU_ASSERT_STRING_EQUAL(config.dir, below(".cache/ckcache"));
+	CU_ASSERT_STRING_EQUAL(config.dir, unit_path(".cache/ckcache"));
 }
 
 TEST(a_small_bound_has_a_unit)
@@ -526,7 +516,7 @@ TEST(uses_a_home_that_belongs_to_the_superuser)
 TEST(a_privileged_program_does_not_heed_its_callers_environment)
 {
 	unit_write("elsewhere/ckcache/ckcache.conf", "threshold = 3\n");
-	set("XDG_CONFIG_HOME", below("elsewhere"));
+	set("XDG_CONFIG_HOME", unit_path("elsewhere"));
 	set("XDG_CACHE_HOME", "/caches");
 	set("CKCACHE_MAX_SIZE", "3B");
 	unit_write("system.conf", "log_file = /tmp/log\n");
@@ -622,7 +612,7 @@ TEST(what_programs_share_cannot_be_set_for_one)
 		LOAD_WITH(1);
 		CU_ASSERT_EQUAL(complaints.level, CMN_LOG_ERROR);
 		CU_ASSERT_PTR_NOT_NULL(strstr(complaints.last, "cannot be set for one program"));
-		CU_ASSERT_STRING_EQUAL(config.dir, below(".cache/ckcache"));
+		CU_ASSERT_STRING_EQUAL(config.dir, unit_path(".cache/ckcache"));
 		CU_ASSERT_EQUAL(config.max_size, UINT64_C(8) << 30);
 		CU_ASSERT_PTR_NULL(config.remote);
 		CU_ASSERT_PTR_NULL(config.remote_trust);
@@ -646,11 +636,9 @@ static struct cc_config_value *list(const char *program)
 {
 	const struct cmn_log log = { CMN_LOG_WARNING, keep, NULL };
 	struct cc_config_value *values;
-	char file[4200];
 
-	(void)snprintf(file, sizeof(file), "%s/system.conf", unit_dir());
 	memset(&complaints, 0, sizeof(complaints));
-	CU_ASSERT_EQUAL_FATAL(cc_config_list(&log, file, program, &values), CMN_OK);
+	CU_ASSERT_EQUAL_FATAL(cc_config_list(&log, unit_path("system.conf"), program, &values), CMN_OK);
 	return values;
 }
 
@@ -688,7 +676,7 @@ TEST(lists_values_with_their_origins)
 	check_value("y", "log", "debug", CC_CONFIG_ENVIRONMENT, 0, false);
 	check_value("y", "compression", "3", CC_CONFIG_USER, 1, false);
 	check_value("x", "compression", "4", CC_CONFIG_USER, 3, true);
-	check_value("y", "dir", below(".cache/ckcache"), CC_CONFIG_DEFAULT, 0, false);
+	check_value("y", "dir", unit_path(".cache/ckcache"), CC_CONFIG_DEFAULT, 0, false);
 	check_value("y", "trace", "", CC_CONFIG_DEFAULT, 0, false);
 	check_value("y", "read_only_dirs", "/a:/b", CC_CONFIG_ENVIRONMENT, 0, false);
 }

@@ -317,18 +317,11 @@ TEST(notices_a_short_write)
 {
 	static const char block[8192];
 	const struct cmn_view view = { block, sizeof(block) };
-	const struct rlimit small = { 4096, RLIM_INFINITY };
-	struct rlimit old;
-	enum cmn_status status;
 
 	unit_write("file", "before");
-	(void)signal(SIGXFSZ, SIG_IGN);
-	CU_ASSERT_EQUAL_FATAL(getrlimit(RLIMIT_FSIZE, &old), 0);
-	CU_ASSERT_EQUAL_FATAL(setrlimit(RLIMIT_FSIZE, &small), 0);
-	status = cmn_file_publish(AT_FDCWD, "file", &view, 1);
-	CU_ASSERT_EQUAL_FATAL(setrlimit(RLIMIT_FSIZE, &old), 0);
-	(void)signal(SIGXFSZ, SIG_DFL);
-	CU_ASSERT_EQUAL(status, CMN_ERR_NOSPACE);
+	unit_limit_files(4096);
+	CU_ASSERT_EQUAL(cmn_file_publish(AT_FDCWD, "file", &view, 1), CMN_ERR_NOSPACE);
+	unit_limit_files(RLIM_INFINITY);
 	check_content("file", "before");
 	CU_ASSERT_EQUAL(count_files(), 1);
 }

@@ -480,9 +480,8 @@ TEST(who_gets_orphans_starts_nothing)
 
 static enum cmn_status spawn_path(const char *name)
 {
-	char path[4300], *const argv[] = { path, NULL };
+	char *path = unit_path(name), *const argv[] = { path, NULL };
 
-	(void)snprintf(path, sizeof(path), "%s/%s", unit_dir(), name);
 	return cmn_spawn_detached(path, argv, environment, -1);
 }
 

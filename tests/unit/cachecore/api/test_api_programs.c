@@ -678,13 +678,8 @@ struct crowd {
 
 static void crowd_run(struct crowd *crowd, void *(*work)(void *))
 {
-	pthread_t threads[THREADS];
-
 	CU_ASSERT_EQUAL_FATAL(pthread_barrier_init(&crowd->start, NULL, THREADS), 0);
-	for (int i = 0; i < THREADS; i++)
-		CU_ASSERT_EQUAL_FATAL(pthread_create(&threads[i], NULL, work, crowd), 0);
-	for (int i = 0; i < THREADS; i++)
-		CU_ASSERT_EQUAL(pthread_join(threads[i], NULL), 0);
+	unit_run_threads(THREADS, work, crowd, 0);
 	(void)pthread_barrier_destroy(&crowd->start);	/* nobody waits at it */
 }
 

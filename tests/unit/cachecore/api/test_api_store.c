@@ -18,14 +18,6 @@ static struct cachecore_bytes text(const char *from)
 	return (struct cachecore_bytes){ from, strlen(from) };
 }
 
-static const char *dir_of(const char *name)
-{
-	static char path[4200];
-
-	(void)snprintf(path, sizeof(path), "%s/%s", unit_dir(), name);
-	return path;
-}
-
 /* Nothing of the user's own is read or written. */
 BEFORE_EACH
 {
@@ -49,7 +41,7 @@ static struct cachecore_store_options options_of(const char *dir)
 
 static struct cachecore_store *open_store(void)
 {
-	const struct cachecore_store_options options = options_of(dir_of("cache"));
+	const struct cachecore_store_options options = options_of(unit_path("cache"));
 	struct cachecore_store *store = NULL;
 
 	CU_ASSERT_EQUAL_FATAL(cachecore_store_open(&options, &store), CACHECORE_OK);
@@ -160,7 +152,7 @@ TEST(runtimes_keep_apart_in_one_root)
 	struct cachecore_store *store, *other = NULL;
 
 	store = open_store();
-	options = options_of(dir_of("cache"));
+	options = options_of(unit_path("cache"));
 	options.runtime = "another";
 	CU_ASSERT_EQUAL_FATAL(cachecore_store_open(&options, &other), CACHECORE_OK);
 	CU_ASSERT_EQUAL(put_image(store, &key, "binary"), CACHECORE_OK);
@@ -177,7 +169,7 @@ TEST(directory_comes_from_the_options_or_the_environment)
 	struct cachecore_store_key key = key_of("source");
 	struct cachecore_store *store = NULL;
 
-	setenv("CKCACHE_DIR", dir_of("from-environment"), 1);
+	setenv("CKCACHE_DIR", unit_path("from-environment"), 1);
 	CU_ASSERT_EQUAL_FATAL(cachecore_store_open(&options, &store), CACHECORE_OK);
 	CU_ASSERT_EQUAL(put_image(store, &key, "one"), CACHECORE_OK);
 	cachecore_store_close(store);
@@ -206,7 +198,7 @@ TEST(the_users_word_stands)
 	struct cachecore_store_options options;
 	struct cachecore_store *store;
 
-	options = options_of(dir_of("cache"));
+	options = options_of(unit_path("cache"));
 	for (int i = 0; i < 2; i++) {
 		setenv(switches[i][0], switches[i][1], 1);
 		store = (struct cachecore_store *)&key;
@@ -236,12 +228,12 @@ TEST(directory_that_others_may_write_to_is_refused)
 	struct cachecore_store_options options;
 	struct cachecore_store *store = NULL;
 
-	CU_ASSERT_EQUAL_FATAL(mkdir(dir_of("open"), 0700), 0);
-	CU_ASSERT_EQUAL_FATAL(chmod(dir_of("open"), 0777), 0);
-	options = options_of(dir_of("open"));
+	CU_ASSERT_EQUAL_FATAL(mkdir(unit_path("open"), 0700), 0);
+	CU_ASSERT_EQUAL_FATAL(chmod(unit_path("open"), 0777), 0);
+	options = options_of(unit_path("open"));
 	CU_ASSERT_EQUAL(cachecore_store_open(&options, &store), CACHECORE_ERR_ACCESS);
 	CU_ASSERT_PTR_NULL(store);
-	setenv("CKCACHE_DIR", dir_of("open"), 1);
+	setenv("CKCACHE_DIR", unit_path("open"), 1);
 	options.dir = NULL;
 	CU_ASSERT_EQUAL(cachecore_store_open(&options, &store), CACHECORE_ERR_ACCESS);
 	CU_ASSERT_PTR_NULL(store);
@@ -423,14 +415,14 @@ TEST(damaged_binary_is_a_miss)
 	CU_ASSERT_EQUAL(put_image(store, &key, "binary"), CACHECORE_OK);
 	cachecore_store_flush(store);
 	CU_ASSERT(has(store, &key, "binary"));
-	CU_ASSERT_EQUAL(nftw(dir_of("cache"), cut_off, 16, FTW_PHYS), 0);
+	CU_ASSERT_EQUAL(nftw(unit_path("cache"), cut_off, 16, FTW_PHYS), 0);
 	CU_ASSERT(!has(store, &key, "binary"));
 }
 
 /* How many of so many entries of 10 kB are there. */
 static unsigned int fill(uint64_t capacity, unsigned int count)
 {
-	struct cachecore_store_options options = options_of(dir_of("cache"));
+	struct cachecore_store_options options = options_of(unit_path("cache"));
 	static char image[10001];
 	OWNED(owned_cachecore_store_close) struct cachecore_store *store = NULL;
 	unsigned int there = 0;
@@ -474,14 +466,14 @@ TEST(bad_arguments_do_nothing)
 	OWNED(owned_cachecore_store_close) struct cachecore_store *store = NULL;
 	struct cachecore_blob *blob;
 
-	options = options_of(dir_of("cache"));
+	options = options_of(unit_path("cache"));
 	CU_ASSERT_EQUAL(cachecore_store_open(&options, NULL), CACHECORE_ERR_INVALID);
 	CU_ASSERT_EQUAL(cachecore_store_open(NULL, &store), CACHECORE_ERR_INVALID);
 	options.struct_size = 0;
 	CU_ASSERT_EQUAL(cachecore_store_open(&options, &store), CACHECORE_ERR_INVALID);
 	options = options_of("");
 	CU_ASSERT_EQUAL(cachecore_store_open(&options, &store), CACHECORE_ERR_INVALID);
-	options = options_of(dir_of("cache"));
+	options = options_of(unit_path("cache"));
 	options.runtime = "";
 	CU_ASSERT_EQUAL(cachecore_store_open(&options, &store), CACHECORE_ERR_INVALID);
 	options.runtime = NULL;
@@ -539,14 +531,10 @@ TEST(one_of_eight_threads_builds)
 	const struct cachecore_bytes image = text("binary");
 	struct crowd crowd = { .script = { .value = { .images = &image, .image_count = 1 } } };
 	struct cachecore_store_stats stats;
-	pthread_t threads[THREADS];
 
 	crowd.store = open_store();
 	CU_ASSERT_EQUAL_FATAL(pthread_barrier_init(&crowd.start, NULL, THREADS), 0);
-	for (int i = 0; i < THREADS; i++)
-		CU_ASSERT_EQUAL_FATAL(pthread_create(&threads[i], NULL, ask_for_one, &crowd), 0);
-	for (int i = 0; i < THREADS; i++)
-		CU_ASSERT_EQUAL(pthread_join(threads[i], NULL), 0);
+	unit_run_threads(THREADS, ask_for_one, &crowd, 0);
 	(void)pthread_barrier_destroy(&crowd.start);	/* nobody waits at it */
 	CU_ASSERT_EQUAL(atomic_load(&crowd.got), THREADS);
 	CU_ASSERT_EQUAL(atomic_load(&crowd.script.calls), 1);

@@ -4,7 +4,6 @@
 
 #include <ftw.h>
 #include <grp.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
 #include "cachecore/disk/store.h"
@@ -159,20 +158,16 @@ TEST(a_torn_mark_is_the_caches_own)
 
 TEST(what_cannot_be_marked_is_taken_only_with_evidence)
 {
-	struct rlimit was, limit;
 	int fd = -1;
 
-	CU_ASSERT_EQUAL_FATAL(getrlimit(RLIMIT_FSIZE, &was), 0);
-	limit = was;
-	limit.rlim_cur = 1;
 	make("new", 0700);
 	make_with("0123456789abcdef0123456789abcdef", NULL);
-	CU_ASSERT_EQUAL_FATAL(setrlimit(RLIMIT_FSIZE, &limit), 0);
+	unit_limit_files(1);
 	CU_ASSERT_EQUAL(cc_root_make("new", &fd), CMN_ERR_IO);
 	CU_ASSERT_EQUAL(fd, -1);
 	CU_ASSERT_EQUAL_FATAL(cc_root_make("taken", &fd), CMN_OK);
 	CU_ASSERT_EQUAL(close(fd), 0);
-	CU_ASSERT_EQUAL_FATAL(setrlimit(RLIMIT_FSIZE, &was), 0);
+	unit_limit_files(RLIM_INFINITY);
 	/* Nothing is left that would be in its way. */
 	CU_ASSERT_EQUAL(rmdir("new"), 0);
 	CU_ASSERT_EQUAL(access("taken/CACHEDIR.TAG", F_OK), -1);
@@ -409,12 +404,11 @@ static int open_to_all(const char *path, const struct stat *info, int kind, stru
 
 TEST(files_of_others_are_not_trusted)
 {
-	char tier[4300], *tiers[] = { tier, NULL };
+	char *tiers[] = { unit_path("own"), NULL };
 	struct cc_config own = config_of("own", CC_SHARING_NONE);
 	struct cc_config below = config_of("empty", CC_SHARING_NONE);
 
 	CU_ASSERT_EQUAL(put(&own, "a"), CMN_OK);
-	(void)snprintf(tier, sizeof(tier), "%s/own", unit_dir());
 	below.read_only_dirs = tiers;
 	CU_ASSERT_EQUAL(get(&below, "a", NULL), CMN_OK);
 	CU_ASSERT_EQUAL(nftw("own", open_to_all, 8, FTW_PHYS), 0);
@@ -453,7 +447,7 @@ static enum cmn_status get_as_other(struct cc_config *config, const char *source
 
 TEST(other_users_read_what_was_made_for_readers)
 {
-	char tier[4300], *tiers[] = { tier, NULL };
+	char *tiers[] = { unit_path("site"), NULL };
 	struct cc_config site = config_of("site", CC_SHARING_READERS);
 	struct cc_config secret = config_of("secret", CC_SHARING_NONE);
 	struct cc_config user = config_of("/nonexistent", CC_SHARING_NONE);
@@ -463,10 +457,9 @@ TEST(other_users_read_what_was_made_for_readers)
 	CU_ASSERT_EQUAL(chmod(unit_dir(), 0755), 0);
 	user.read_only_dirs = tiers;
 	CU_ASSERT_EQUAL(put(&site, "a"), CMN_OK);
-	(void)snprintf(tier, sizeof(tier), "%s/site", unit_dir());
 	CU_ASSERT_EQUAL(get_as_other(&user, "a"), CMN_OK);
 	CU_ASSERT_EQUAL(put(&secret, "a"), CMN_OK);
-	(void)snprintf(tier, sizeof(tier), "%s/secret", unit_dir());
+	tiers[0] = unit_path("secret");
 	CU_ASSERT_EQUAL(get_as_other(&user, "a"), CMN_MISS);
 }
 
@@ -488,7 +481,6 @@ static bool misses_what_is_closed(struct cc_config *config)
 TEST(what_cannot_be_looked_into_is_no_damage)
 {
 	struct cc_config config = config_of("all/own", CC_SHARING_NONE);
-	int state = -1;
 	pid_t child;
 
 	CU_ASSERT_EQUAL_FATAL(chmod(".", 0755), 0);
@@ -496,6 +488,5 @@ TEST(what_cannot_be_looked_into_is_no_damage)
 	child = fork();
 	if (child == 0)
 		_exit(misses_what_is_closed(&config) ? 0 : 1);
-	CU_ASSERT_EQUAL(waitpid(child, &state, 0), child);
-	CU_ASSERT_EQUAL(state, 0);
+	CU_ASSERT(unit_ended_well(child));
 }

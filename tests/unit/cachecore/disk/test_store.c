@@ -7,7 +7,6 @@
 #include <ftw.h>
 #include <stdarg.h>
 #include <sys/file.h>
-#include <sys/resource.h>
 #include <sys/syscall.h>
 
 #include "cachecore/disk/root.h"
@@ -500,8 +499,7 @@ TEST(links_lead_to_no_entry)
 
 	CU_ASSERT_EQUAL(put(&bench, &bench.key, "image"), CMN_OK);
 	CU_ASSERT_EQUAL_FATAL(rename(bench.entry_dir, "moved"), 0);
-	(void)snprintf(path, sizeof(path), "%s/moved", unit_dir());
-	CU_ASSERT_EQUAL_FATAL(symlink(path, bench.entry_dir), 0);
+	CU_ASSERT_EQUAL_FATAL(symlink(unit_path("moved"), bench.entry_dir), 0);
 	CU_ASSERT_STRING_EQUAL(get(&bench, &bench.key, &damaged), "miss");
 	CU_ASSERT_EQUAL(damaged, 0);
 	CU_ASSERT_EQUAL(unlink(bench.entry_dir), 0);
@@ -580,7 +578,7 @@ TEST(read_only_never_writes)
 
 TEST(tiers_are_looked_up_in_order_and_left_alone)
 {
-	char low[4200], none[4200], *tiers[] = { none, low, NULL };
+	char *low = unit_path("low"), *tiers[] = { unit_path("none"), low, NULL };
 	char root[4200];
 	OWNED(cmn_buffer_release) struct cmn_buffer before, after;
 	OWNED(cc_key_release) struct cc_key other;
@@ -588,8 +586,6 @@ TEST(tiers_are_looked_up_in_order_and_left_alone)
 
 	make_key(&other, "-O3");
 	memcpy(root, bench.root, sizeof(root));
-	(void)snprintf(low, sizeof(low), "%s/low", unit_dir());
-	(void)snprintf(none, sizeof(none), "%s/none", unit_dir());
 	(void)snprintf(bench.root, sizeof(bench.root), "%s", low);
 	CU_ASSERT_EQUAL(put(&bench, &bench.key, "low"), CMN_OK);
 	CU_ASSERT_EQUAL(put(&bench, &other, "low other"), CMN_OK);
@@ -669,7 +665,6 @@ TEST(a_root_that_is_too_long_or_missing_is_refused)
 /* A bound on file sizes fails a write midway, as a full disk does. */
 TEST(a_failed_write_leaves_nothing_or_the_old)
 {
-	struct rlimit limit, was;
 	char image[3000];
 	OWNED(cc_key_release) struct cc_key key;
 
@@ -677,14 +672,10 @@ TEST(a_failed_write_leaves_nothing_or_the_old)
 	memset(image, 'i', sizeof(image) - 1);
 	image[sizeof(image) - 1] = '\0';
 	CU_ASSERT_EQUAL(put(&bench, &bench.key, "old"), CMN_OK);
-	CU_ASSERT_EQUAL_FATAL(getrlimit(RLIMIT_FSIZE, &was), 0);
-	(void)signal(SIGXFSZ, SIG_IGN);
-	limit = was;
-	limit.rlim_cur = 1000;
-	CU_ASSERT_EQUAL_FATAL(setrlimit(RLIMIT_FSIZE, &limit), 0);
+	unit_limit_files(1000);
 	CU_ASSERT_EQUAL(put(&bench, &bench.key, image), CMN_ERR_NOSPACE);
 	CU_ASSERT_EQUAL(put(&bench, &key, image), CMN_ERR_NOSPACE);
-	CU_ASSERT_EQUAL_FATAL(setrlimit(RLIMIT_FSIZE, &was), 0);
+	unit_limit_files(RLIM_INFINITY);
 	CU_ASSERT_STRING_EQUAL(get(&bench, &bench.key, NULL), "old");
 	CU_ASSERT_STRING_EQUAL(get(&bench, &key, NULL), "miss");
 	walk_files(bench.root);
@@ -712,11 +703,8 @@ TEST(a_lost_or_wrong_account_is_counted_anew)
 
 TEST(a_removed_root_is_made_again)
 {
-	char command[4300];
-
 	CU_ASSERT_EQUAL(put(&bench, &bench.key, "image"), CMN_OK);
-	(void)snprintf(command, sizeof(command), "%s.gone", bench.root);
-	CU_ASSERT_EQUAL(rename(bench.root, command), 0);
+	CU_ASSERT_EQUAL(rename(bench.root, "gone"), 0);
 	CU_ASSERT_STRING_EQUAL(get(&bench, &bench.key, NULL), "miss");
 	CU_ASSERT_EQUAL(put(&bench, &bench.key, "new"), CMN_OK);
 	CU_ASSERT_STRING_EQUAL(get(&bench, &bench.key, NULL), "new");
@@ -1435,7 +1423,6 @@ TEST(a_failure_in_another_directory_counts_for_nothing)
 /* A key that is larger than its image, where files must be small. */
 TEST(without_its_key_no_image_stays)
 {
-	struct rlimit limit, was;
 	char options[20001];
 	OWNED(cc_key_release) struct cc_key key;
 
@@ -1444,12 +1431,9 @@ TEST(without_its_key_no_image_stays)
 	options[sizeof(options) - 1] = '\0';
 	make_key(&key, options);
 	CU_ASSERT_EQUAL(put(&bench, &bench.key, "old"), CMN_OK);
-	CU_ASSERT_EQUAL_FATAL(getrlimit(RLIMIT_FSIZE, &was), 0);
-	limit = was;
-	limit.rlim_cur = 1000;
-	CU_ASSERT_EQUAL_FATAL(setrlimit(RLIMIT_FSIZE, &limit), 0);
+	unit_limit_files(1000);
 	CU_ASSERT_TRUE(put(&bench, &key, "image") < 0);
-	CU_ASSERT_EQUAL_FATAL(setrlimit(RLIMIT_FSIZE, &was), 0);
+	unit_limit_files(RLIM_INFINITY);
 	walk_files(bench.root);
 	CU_ASSERT_EQUAL(walked_bytes, account(&bench));
 	CU_ASSERT_EQUAL(cc_store_remove(bench.store, &bench.key), CMN_OK);

@@ -68,10 +68,7 @@ static void see_eviction(void *ctx, enum cc_removal_cause cause, uint64_t time_n
 
 static const char *root(void)
 {
-	static _Thread_local char path[4200];	/* threads write to it at once */
-
-	(void)snprintf(path, sizeof(path), "%s/cache", unit_dir());
-	return path;
+	return unit_path("cache");
 }
 
 static struct seen see(void)
@@ -113,10 +110,10 @@ static void write_one(struct cc_recorder *recorder, unsigned int number)
 
 static off_t size_of(const char *name)
 {
-	char path[4400];
+	char path[200];
 	struct stat info;
 
-	(void)snprintf(path, sizeof(path), "%s/%s", root(), name);
+	(void)snprintf(path, sizeof(path), "cache/%s", name);
 	return stat(path, &info) == 0 ? info.st_size : -1;
 }
 
@@ -383,16 +380,12 @@ TEST(the_roots_lock_is_not_waited_for)
 TEST(a_full_disk_costs_what_is_written_then)
 {
 	struct cc_recorder recorder = { 0 };
-	struct rlimit old, limit;
 
 	write_one(&recorder, 1);
-	CU_ASSERT_EQUAL_FATAL(getrlimit(RLIMIT_FSIZE, &old), 0);
-	limit = old;
-	limit.rlim_cur = (rlim_t)size_of(CC_EVENTS_NAME) + 20;
-	CU_ASSERT_EQUAL_FATAL(setrlimit(RLIMIT_FSIZE, &limit), 0);
+	unit_limit_files((rlim_t)size_of(CC_EVENTS_NAME) + 20);
 	write_one(&recorder, 2);
 	write_one(&recorder, 2);
-	CU_ASSERT_EQUAL(setrlimit(RLIMIT_FSIZE, &old), 0);
+	unit_limit_files(RLIM_INFINITY);
 	CU_ASSERT_EQUAL(see().events, 1);
 	/* What did not arrive is written with the next one. */
 	write_one(&recorder, 2);
@@ -413,14 +406,10 @@ static void *write_many(void *arg)
 TEST(many_threads_write_whole_records)
 {
 	unsigned int from[WRITERS];
-	pthread_t threads[WRITERS];
 
-	for (unsigned int i = 0; i < WRITERS; i++) {
-		from[i] = i * EACH;
-		CU_ASSERT_EQUAL_FATAL(pthread_create(&threads[i], NULL, write_many, &from[i]), 0);
-	}
 	for (unsigned int i = 0; i < WRITERS; i++)
-		CU_ASSERT_EQUAL(pthread_join(threads[i], NULL), 0);
+		from[i] = i * EACH;
+	unit_run_threads(WRITERS, write_many, from, sizeof(from[0]));
 	CU_ASSERT_EQUAL(see().events, WRITERS * EACH);
 }
 

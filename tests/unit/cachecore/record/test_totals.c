@@ -499,22 +499,16 @@ static void *count_once(void *arg)
 /* What it is after a fork one of its threads finds out, while others count. */
 TEST(nothing_is_lost_when_threads_begin_at_once)
 {
-	pthread_t threads[THREADS];
-
 	for (unsigned int round = 0; round < ROUNDS; round++) {
 		recorder = (struct cc_recorder){ 0 };
 		clock_takes_us = 1 + round;
-		for (unsigned int i = 0; i < THREADS; i++)
-			CU_ASSERT_EQUAL_FATAL(pthread_create(&threads[i], NULL, count_once, NULL), 0);
-		for (unsigned int i = 0; i < THREADS; i++)
-			CU_ASSERT_EQUAL(pthread_join(threads[i], NULL), 0);
+		unit_run_threads(THREADS, count_once, NULL, 0);
 	}
 	check(CC_HITS_MEMORY, THREADS * ROUNDS);
 }
 
 TEST(nothing_is_lost_among_threads_and_processes)
 {
-	pthread_t threads[THREADS];
 	pid_t children[THREADS];
 	struct cc_totals *totals;
 
@@ -525,12 +519,9 @@ TEST(nothing_is_lost_among_threads_and_processes)
 			_exit(0);
 		}
 	}
+	unit_run_threads(THREADS, count_many, NULL, 0);
 	for (unsigned int i = 0; i < THREADS; i++)
-		CU_ASSERT_EQUAL_FATAL(pthread_create(&threads[i], NULL, count_many, NULL), 0);
-	for (unsigned int i = 0; i < THREADS; i++) {
-		CU_ASSERT_EQUAL(pthread_join(threads[i], NULL), 0);
 		CU_ASSERT(unit_ended_well(children[i]));
-	}
 	for (int i = 0; i < 2; i++) {
 		totals = loaded();
 		CU_ASSERT_EQUAL(totals->counters[CC_HITS_MEMORY], 2 * THREADS * ROUNDS);

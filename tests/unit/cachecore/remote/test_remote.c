@@ -257,8 +257,7 @@ BEFORE_EACH
 	unit_write("keys/trusted", VALUES_LINE_ONE " until 2020-01-01\n" VALUES_LINE_TWO "\n");
 	CU_ASSERT_EQUAL_FATAL(mkdir("run", 0700), 0);
 	CU_ASSERT_EQUAL_FATAL(mkdir("root", 0700), 0);
-	(void)snprintf(messages, sizeof(messages), "%s/run", unit_dir());
-	CU_ASSERT_EQUAL(setenv("XDG_RUNTIME_DIR", messages, 1), 0);
+	CU_ASSERT_EQUAL(setenv("XDG_RUNTIME_DIR", unit_path("run"), 1), 0);
 	messages[0] = '\0';
 	complaints = 0;
 	trusted[0] = trusted_file;
@@ -885,9 +884,8 @@ static struct cmn_buffer make_dependent(const char *path, const char *content)
 
 TEST(an_entry_whose_files_are_others_here_is_not_used)
 {
-	char path[4200];
+	const char *path = unit_path("header.h");
 
-	(void)snprintf(path, sizeof(path), "%s/header.h", unit_dir());
 	has_value(make_dependent(path, "one"));
 	begin();
 	CU_ASSERT_FALSE(finds());
@@ -937,12 +935,10 @@ static void check_wants_signatures(void)
 /* Somebody wants signatures there, even if no key is left. */
 TEST(a_directory_is_not_trusted_where_keys_are_named)
 {
-	char home[4200];
 	struct cc_remote_setup setup;
 	const char *problem;
 
-	(void)snprintf(home, sizeof(home), "%s/config", unit_dir());
-	CU_ASSERT_EQUAL(setenv("XDG_CONFIG_HOME", home, 1), 0);
+	CU_ASSERT_EQUAL(setenv("XDG_CONFIG_HOME", unit_path("config"), 1), 0);
 	config.remote = setting("file:/directory");
 	unit_write("keys/trusted", "");
 	check_wants_signatures();
@@ -1645,10 +1641,7 @@ TEST(a_tier_that_cannot_be_used_is_off)
 
 TEST(the_usual_files_have_the_keys)
 {
-	char home[4200];
-
-	(void)snprintf(home, sizeof(home), "%s/config", unit_dir());
-	CU_ASSERT_EQUAL(setenv("XDG_CONFIG_HOME", home, 1), 0);
+	CU_ASSERT_EQUAL(setenv("XDG_CONFIG_HOME", unit_path("config"), 1), 0);
 	config.remote_trust = NULL;
 	unit_write("config/ckcache/trusted_keys", VALUES_LINE_TWO "\n");
 	begin_with(make_value(true, TWO, TWO));
@@ -1774,12 +1767,8 @@ static void *find_often(void *arg)
 TEST(many_threads_may_look_up)
 {
 	atomic_uint found = 0;
-	pthread_t threads[4];
 
 	begin_with(make_value(true, TWO, TWO));
-	for (int i = 0; i < 4; i++)
-		CU_ASSERT_EQUAL_FATAL(pthread_create(&threads[i], NULL, find_often, &found), 0);
-	for (int i = 0; i < 4; i++)
-		CU_ASSERT_EQUAL(pthread_join(threads[i], NULL), 0);
+	unit_run_threads(4, find_often, &found, 0);
 	CU_ASSERT_EQUAL(atomic_load(&found), 80);
 }

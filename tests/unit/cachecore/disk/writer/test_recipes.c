@@ -36,10 +36,7 @@ static void drop(void)
 
 static const char *root(void)
 {
-	static char path[4096];
-
-	(void)snprintf(path, sizeof(path), "%s/root", unit_dir());
-	return path;
+	return unit_path("root");
 }
 
 static void put(uint64_t number, const char *manifest)

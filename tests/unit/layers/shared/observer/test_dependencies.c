@@ -11,15 +11,6 @@
 #include "tests/support/unit.h"
 #include "tests/support/wrap.h"
 
-static char room[4][4096];
-
-/* Absolute, in the i-th place. */
-static const char *path_of(unsigned int i, const char *name)
-{
-	(void)snprintf(room[i], sizeof(room[i]), "%s/%s", unit_dir(), name);
-	return room[i];
-}
-
 static size_t count(void)
 {
 	return cc_manifest_count(manifest);
@@ -186,21 +177,21 @@ static bool shows_compiler(const char *how, const char *own, const char *other)
 
 TEST(what_lies_beside_a_drivers_file_may_be_its_cache_or_a_header)
 {
-	const char *own = path_of(0, "cache/own"), *other = path_of(1, "cache/other");
+	const char *own = unit_path("cache/own"), *other = unit_path("cache/other");
 
 	unit_write("there.h", "text");
 	unit_write("cache/other", "text");
 	unit_write("cache/deep/other", "text");
 	CU_ASSERT_EQUAL_FATAL(chmod("cache", 0700), 0);
 	CU_ASSERT_FALSE(shows_compiler("write", own, other));
-	CU_ASSERT_FALSE(shows_compiler("write", own, path_of(3, "cache/absent")));
+	CU_ASSERT_FALSE(shows_compiler("write", own, unit_path("cache/absent")));
 	/* Not below it, nor by another name of the directory than its own. */
-	CU_ASSERT(shows_compiler("write", own, path_of(2, "cache/deep/other")));
-	CU_ASSERT(shows_compiler("write", path_of(3, "cache/deep/own"), other));
+	CU_ASSERT(shows_compiler("write", own, unit_path("cache/deep/other")));
+	CU_ASSERT(shows_compiler("write", unit_path("cache/deep/own"), other));
 	CU_ASSERT(shows_compiler("write", "cache/own", "cache/other"));
 	/* Nor where what it made is gone again, or is a directory. */
 	CU_ASSERT_EQUAL(unlink(own), 0);
-	CU_ASSERT(shows_compiler("mkdir", path_of(3, "cache/made"), other));
+	CU_ASSERT(shows_compiler("mkdir", unit_path("cache/made"), other));
 	CU_ASSERT(shows_compiler("temporary", own, other));
 	/* Nor where everybody may write. */
 	CU_ASSERT_EQUAL_FATAL(chmod("cache", 01777), 0);
@@ -210,7 +201,7 @@ TEST(what_lies_beside_a_drivers_file_may_be_its_cache_or_a_header)
 /* An index that is read and written. */
 TEST(what_the_driver_read_and_wrote_is_no_dependency)
 {
-	const char *index = path_of(0, "cache/index");
+	const char *index = unit_path("cache/index");
 	struct drv_observation *observation = begin(false);
 
 	unit_write("there.h", "text");
@@ -245,7 +236,7 @@ TEST(a_failure_where_something_could_not_be_made_is_told)
 TEST(what_was_made_and_removed_keeps_nothing)
 {
 	struct drv_observation *observation = begin(false);
-	const char *own = path_of(0, "cache/own"), *other = path_of(1, "cache/other");
+	const char *own = unit_path("cache/own"), *other = unit_path("cache/other");
 
 	unit_write("there.h", "text");
 	unit_write("cache/other", "text");
@@ -262,11 +253,13 @@ static observed_fn compiler;	/* the same code, in a library that came with a bui
 /* A driver with a cache of a known name, and files of its own; its compiler is another library. */
 static struct drv_driver *known_driver(void)
 {
+	static char files[4200];
 	static struct drv_driver driver = { .library = "libtest.so", .cached = { "*.cl_cache" } };
 	char command[8192];
 	void *library;
 
-	driver.files[0] = path_of(3, "files/*.h");
+	(void)snprintf(files, sizeof(files), "%s/files/*.h", unit_dir());
+	driver.files[0] = files;
 	if (compiler)
 		return &driver;
 	(void)watch("stat", ".");
@@ -333,30 +326,30 @@ TEST(what_the_drivers_cache_calls_a_program_is_told)
 
 	driver->own_cache = "POCL_KERNEL_CACHE";
 	observation = begin_as(driver, false);
-	observed("open", path_of(0, "cache/AB/CD"));
+	observed("open", unit_path("cache/AB/CD"));
 	expect_cached_as(observation, "");
 	observation = begin_as(driver, false);
-	observed("open", path_of(0, program));
-	observed("stat", path_of(1, program));
+	observed("open", unit_path(program));
+	observed("stat", unit_path(program));
 	expect_cached_as(observation, one);
 	/* A compiler's are headers. */
 	observation = begin_as(driver, false);
-	compiler("open", path_of(0, program));
+	compiler("open", unit_path(program));
 	expect_cached_as(observation, "");
 	/* But not by a name that is none's but the cache's, if the driver has its compiler within. */
 	driver->cached_alone[0] = "*/program.bc";
 	observation = begin_as(driver, false);
-	compiler("open", path_of(0, program));
+	compiler("open", unit_path(program));
 	expect_cached_as(observation, one);
 	driver->cached_alone[0] = NULL;
 	/* Of several it is not known which one is meant. */
 	observation = begin_as(driver, false);
-	observed("open", path_of(0, program));
-	observed("open", path_of(1, other));
+	observed("open", unit_path(program));
+	observed("open", unit_path(other));
 	expect_cached_as(observation, "");
 	driver->own_cache = NULL;
 	observation = begin_as(driver, false);
-	observed("open", path_of(0, program));
+	observed("open", unit_path(program));
 	expect_cached_as(observation, "");
 	drv_observer_cached_as(NULL, none);
 	CU_ASSERT_STRING_EQUAL(none, "");
@@ -384,7 +377,7 @@ TEST(nothing_depends_on_the_drivers_cache)
 	unit_write("sub/there.h", "text");
 	for (int i = 0; i < 4; i++) {
 		observation = begin_as(known_driver(), false);
-		observed("stat", path_of(0, "sub"));	/* on its way there */
+		observed("stat", unit_path("sub"));	/* on its way there */
 		compiler("open", "there.h");
 		if (i & 1)
 			observed("open", "x.cl_cache");
@@ -564,11 +557,11 @@ TEST(what_the_drivers_own_code_looks_for_shows_no_compiler)
 	unit_write("sub/x.h", "text");
 	for (int i = 0; i < 6; i++) {
 		observation = begin_as(known_driver(), false);
-		observed("stat", path_of(0, "sub"));
-		observed("open", path_of(1, "settings/file"));
+		observed("stat", unit_path("sub"));
+		observed("open", unit_path("settings/file"));
 		observed("write", "index");
 		if (i == 1)
-			compiler("open", path_of(2, "sub/x.h"));
+			compiler("open", unit_path("sub/x.h"));
 		else if (i == 2)
 			observed("open", "x.cl_cache");
 		else if (i == 3)
@@ -583,7 +576,7 @@ TEST(what_the_drivers_own_code_looks_for_shows_no_compiler)
 	}
 	/* A compiler's directories do. */
 	observation = begin_as(known_driver(), false);
-	compiler("stat", path_of(0, "sub"));
+	compiler("stat", unit_path("sub"));
 	CU_ASSERT_EQUAL(end_text(observation, "#include \"x.h\""), CMN_OK);
 }
 
@@ -830,18 +823,18 @@ TEST(what_it_made_is_known_by_any_name)
 	struct drv_observation *observation = begin(false);
 
 	observed("open", "made");
-	observed("write", path_of(0, "made"));
+	observed("write", unit_path("made"));
 	EXPECT_COUNT(end_with(observation, NULL, false), 0);
 	observation = begin(false);
 	observed("write", "made.too");
-	observed("open", path_of(0, "made.too"));
+	observed("open", unit_path("made.too"));
 	EXPECT_COUNT(end_with(observation, NULL, false), 0);
 }
 
 TEST(who_looks_by_the_directorys_name_depends_on_it)
 {
 	EXPECT_DEPENDS(watch("getcwd", "absent.h"), CC_DEPENDENCY_DIRECTORY, unit_dir());
-	CU_ASSERT(depends_on(CC_DEPENDENCY_ABSENT, path_of(0, "absent.h")));
+	CU_ASSERT(depends_on(CC_DEPENDENCY_ABSENT, unit_path("absent.h")));
 }
 
 TEST(who_asks_for_the_directorys_name_depends_on_it)
@@ -861,7 +854,7 @@ TEST(who_asks_for_the_directorys_name_depends_on_it)
 /* What a driver looked for once in the process, as it was when it last looked. */
 TEST(settings_are_as_the_driver_saw_them_last)
 {
-	const char *path = path_of(0, "settings/file");
+	const char *path = unit_path("settings/file");
 	struct drv_observation *observation;
 
 	CU_ASSERT_EQUAL(watch("open", path), CMN_OK);
@@ -881,7 +874,7 @@ TEST(settings_are_as_the_driver_saw_them_last)
 	CU_ASSERT_EQUAL(unlink("settings/file"), 0);
 	CU_ASSERT_EQUAL(watch("open", path), CMN_OK);
 	/* One that is only looked at is another file then. */
-	path = path_of(1, "settings/looked-at");
+	path = unit_path("settings/looked-at");
 	for (int i = 0; i < 2; i++) {
 		unit_write("settings/looked-at", i ? "longer text" : "text");
 		CU_ASSERT_EQUAL(watch("stat", path), CMN_OK);
@@ -910,7 +903,7 @@ static void change_through_mapping(const char *path, char to)
 
 TEST(what_changes_without_another_time_has_changed)
 {
-	const char *setting = path_of(0, "settings/file");
+	const char *setting = unit_path("settings/file");
 	struct drv_observation *observation;
 
 	unit_write("mapped.h", "1");
@@ -975,13 +968,13 @@ TEST(what_others_may_write_at_any_time_is_not_relied_on)
 
 TEST(what_is_no_setting_is_of_one_build)
 {
-	const char *header = path_of(0, "include/x.h"), *kept = path_of(1, "cache/x.cl_cache");
+	const char *header = unit_path("include/x.h"), *kept = unit_path("cache/x.cl_cache");
 	struct drv_observation *observation;
 
 	unit_write("include/x.h", "text");
 	/* In a directory that was looked at, as compilers look at those of headers. */
 	observation = begin(false);
-	observed("stat", path_of(2, "include"));
+	observed("stat", unit_path("include"));
 	observed("open", header);
 	CU_ASSERT_EQUAL(end_with(observation, NULL, false), CMN_OK);
 	CU_ASSERT_EQUAL(watch("stat", "absent.h"), CMN_OK);
@@ -997,7 +990,7 @@ TEST(what_is_no_setting_is_of_one_build)
 	unit_write("sub/there.h", "text");
 	CU_ASSERT_EQUAL(watch("openat-directory", "there.h"), CMN_OK);
 	CU_ASSERT_EQUAL(watch("stat", "absent.h"), CMN_OK);
-	CU_ASSERT_FALSE(depends_on(CC_DEPENDENCY_FILE, path_of(2, "sub/there.h")));
+	CU_ASSERT_FALSE(depends_on(CC_DEPENDENCY_FILE, unit_path("sub/there.h")));
 }
 
 TEST(the_same_looks_are_the_same_bytes)
@@ -1024,15 +1017,13 @@ TEST(the_working_directory_counts_by_its_name_and_as_a_place)
 {
 	struct drv_observation *observation = begin(false);
 	const struct drv_observer_text text = { .directory = true, .options = unit_dir() };
-	char place[4096];
 
 	observed("stat", unit_dir());
 	cc_manifest_free(manifest);
 	manifest = NULL;
 	CU_ASSERT_EQUAL(drv_observer_end(observation, &text, NULL, &manifest, &reason), CMN_OK);
 	CU_ASSERT(depends_on(CC_DEPENDENCY_DIRECTORY, unit_dir()));
-	(void)snprintf(place, sizeof(place), "%s/.", unit_dir());
-	CU_ASSERT(depends_on(CC_DEPENDENCY_PLACE, place));
+	CU_ASSERT(depends_on(CC_DEPENDENCY_PLACE, unit_path(".")));
 	CU_ASSERT_EQUAL(cc_manifest_verify(manifest, NULL), CMN_OK);
 	CU_ASSERT_EQUAL(chdir("/"), 0);
 	CU_ASSERT_EQUAL(cc_manifest_verify(manifest, NULL), CMN_STALE);

@@ -81,12 +81,9 @@ TEST(nothing_looked_for_is_no_dependency)
 
 TEST(a_path_below_a_descriptor_has_its_whole_name)
 {
-	char path[4096];
-
 	unit_write("sub/there.h", "text");
 	CU_ASSERT_EQUAL(watch("openat-directory", "there.h"), CMN_OK);
-	(void)snprintf(path, sizeof(path), "%s/sub/there.h", unit_dir());
-	CU_ASSERT(depends_on(CC_DEPENDENCY_FILE, path));
+	CU_ASSERT(depends_on(CC_DEPENDENCY_FILE, unit_path("sub/there.h")));
 }
 
 TEST(what_is_made_meanwhile_is_no_dependency)
@@ -169,17 +166,6 @@ TEST(names_in_caches_are_no_headers)
 	CU_ASSERT_FALSE(is_cached(neo, "./my.cl_cache"));
 }
 
-/* As the kernel calls it. */
-static const char *path_of_sub(void)
-{
-	static char path[4096 + 8];
-	char *here = getcwd(NULL, 0);
-
-	(void)snprintf(path, sizeof(path), "%s/sub/", here);
-	free(here);
-	return path;
-}
-
 TEST(what_cannot_be_told_is_said)
 {
 	static const struct {
@@ -226,8 +212,9 @@ TEST(what_lists_a_directory_is_told_its_names)
 		enum cmn_status status = watch(listings[i], "sub");
 
 		CU_ASSERT_EQUAL(status, CMN_OK);
+		/* Or as the kernel calls it. */
 		CU_ASSERT(depends_on(CC_DEPENDENCY_NAMES, "sub/") ||
-			  depends_on(CC_DEPENDENCY_NAMES, path_of_sub()));
+			  depends_on(CC_DEPENDENCY_NAMES, unit_path("sub/")));
 		if (status != CMN_OK)
 			(void)fprintf(stderr, "%s: %s\n", listings[i], reason);
 	}
@@ -968,11 +955,10 @@ TEST(forks_wait_for_no_observer)
 TEST(the_working_directory_counts_where_its_name_is_used)
 {
 	struct drv_observation *observation;
-	char path[4096];
+	const char *path = unit_path("there.h");
 
 	EXPECT_COUNT(watch("stat", unit_dir()), 0);
 	unit_write("there.h", "text");
-	(void)snprintf(path, sizeof(path), "%s/there.h", unit_dir());
 	observation = begin(false);
 	observed("stat", unit_dir());
 	observed("open", path);
@@ -989,25 +975,20 @@ TEST(the_working_directory_counts_where_its_name_is_used)
 /* Likewise. */
 TEST(settings_count_for_later_builds)
 {
-	char path[4096];
+	struct drv_observation *observation;
+	const char *path = unit_path("deep/settings");
 
-	(void)snprintf(path, sizeof(path), "%s/deep/settings", unit_dir());
 	EXPECT_DEPENDS(watch("access", path), CC_DEPENDENCY_ABSENT, path);
 	EXPECT_DEPENDS(watch("stat", "absent.h"), CC_DEPENDENCY_ABSENT, path);
 	unit_write("deep/settings", "");
 	EXPECT_UNKNOWN(watch("stat", "absent.h"), "include-changed");
 	CU_ASSERT_EQUAL(unlink("deep/settings"), 0);
 	/* What the application names is none of the driver's. */
-	(void)snprintf(path, sizeof(path), "%s/named/x.h", unit_dir());
-	{
-		struct drv_observation *observation = begin(false);
-
-		observed("open", path);
-		path[strlen(path) - 4] = '\0';
-		CU_ASSERT_EQUAL(end_with(observation, path, false), CMN_OK);
-	}
+	path = unit_path("named/x.h");
+	observation = begin(false);
+	observed("open", path);
+	CU_ASSERT_EQUAL(end_with(observation, unit_path("named"), false), CMN_OK);
 	CU_ASSERT_EQUAL(watch("stat", "absent.h"), CMN_OK);
-	strcat(path, "/x.h");
 	CU_ASSERT_FALSE(depends_on(CC_DEPENDENCY_ABSENT, path));
 }
 

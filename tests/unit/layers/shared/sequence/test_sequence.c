@@ -249,12 +249,11 @@ static const struct drv_sequence_steps steps = {
 static void begin(void)
 {
 	static unsigned int caches;
-	char dir[4200], name[32];
+	char name[32];
 
-	(void)snprintf(dir, sizeof(dir), "%s/cache%u", unit_dir(), caches);
-	CU_ASSERT_EQUAL_FATAL(setenv("CKCACHE_DIR", dir, 1), 0);
-	CU_ASSERT_EQUAL_FATAL(cc_cache_open(&cache), CMN_OK);
 	(void)snprintf(name, sizeof(name), "build %u", caches++);
+	CU_ASSERT_EQUAL_FATAL(setenv("CKCACHE_DIR", unit_path(name), 1), 0);
+	CU_ASSERT_EQUAL_FATAL(cc_cache_open(&cache), CMN_OK);
 	cc_key_init(&key);
 	cc_key_add_text(&key, CC_PART_IMAGE, "source", name);
 	memset(&world, 0, sizeof(world));
