@@ -211,42 +211,6 @@ TEST(another_keys_file_is_stale)
 	cc_entry_unref(entry);
 }
 
-/* level: raw or compressed. Every flip, every truncation, some extensions. */
-static void check_damage(int level)
-{
-	struct cmn_hash key_hash = cmn_hash_of("k", 1);
-	struct cc_entry *entry = make_entry(), *again = NULL;
-	OWNED(cmn_buffer_release) struct cmn_buffer file;
-
-	encode(entry, level, &key_hash, &file);
-	for (size_t bit = 0; bit < file.len * 8; bit++) {
-		bool version = bit / 8 >= 8 && bit / 8 < 12;
-
-		file.data[bit / 8] ^= (uint8_t)(1 << bit % 8);
-		CU_ASSERT_EQUAL(decode(file.data, file.len, &key_hash, &again),
-				version ? CMN_ERR_VERSION : CMN_ERR_CORRUPT);
-		file.data[bit / 8] ^= (uint8_t)(1 << bit % 8);
-	}
-	for (size_t len = 0; len < file.len; len++)
-		CU_ASSERT_EQUAL(decode(file.data, len, &key_hash, &again), CMN_ERR_CORRUPT);
-	for (int extra = 0; extra < 300; extra++) {
-		cmn_buffer_append_u8(&file, (uint8_t)(extra % 3));
-		CU_ASSERT_EQUAL(decode(file.data, file.len, &key_hash, &again), CMN_ERR_CORRUPT);
-	}
-	CU_ASSERT_PTR_NULL(again);
-	cc_entry_unref(entry);
-}
-
-TEST(notices_every_flip_and_truncation_of_raw_files)
-{
-	check_damage(CC_COMPRESSION_NONE);
-}
-
-TEST(notices_every_flip_and_truncation_of_compressed_files)
-{
-	check_damage(9);
-}
-
 /* Corrects file_hash after a change, as a hostile writer would. */
 static void seal(struct cmn_buffer *file)
 {

@@ -106,7 +106,6 @@ struct script {
 	int failures;
 	const char *message;
 	size_t size;
-	bool transient;
 	atomic_int calls;
 };
 
@@ -121,7 +120,6 @@ static enum cachecore_status build(void *ctx, struct cachecore_build_output *ret
 	}
 	ret->value = handle_new();
 	ret->size = script->size;
-	ret->transient = script->transient;
 	return CACHECORE_OK;
 }
 
@@ -179,19 +177,6 @@ TEST(version_and_statuses_have_names)
 	}
 	CU_ASSERT_STRING_EQUAL(cachecore_status_string((enum cachecore_status)-1000),
 			       "unknown status");
-}
-
-TEST(program_is_built_once_and_found)
-{
-	struct cachecore_program_key key = key_of("image", "-O2");
-	struct script script = { .size = 7 };
-
-	CU_ASSERT_EQUAL(obtain(programs, &key, &script), CACHECORE_WAY_BUILT);
-	CU_ASSERT_EQUAL(obtain(programs, &key, &script), CACHECORE_WAY_FOUND);
-	CU_ASSERT_EQUAL(atomic_load(&script.calls), 1);
-	CU_ASSERT(has(programs, &key));
-	CU_ASSERT_EQUAL(usage_of(programs).programs, 1);
-	CU_ASSERT_EQUAL(usage_of(programs).bytes, 7);
 }
 
 TEST(keys_do_not_run_together)
@@ -324,6 +309,8 @@ TEST(bad_arguments_do_nothing)
 			CACHECORE_ERR_INVALID);
 	CU_ASSERT_EQUAL(cachecore_kernels_get_or_build(programs, &good, bad, build, &script,
 						       &taken), CACHECORE_ERR_INVALID);
+	CU_ASSERT_EQUAL(cachecore_kernels_get(programs, &good, text("k"), NULL), CACHECORE_ERR_INVALID);
+	CU_ASSERT_EQUAL(cachecore_fast_kernel_put(programs, &good, bad, NULL, text("k"), handle), CACHECORE_ERR_INVALID);
 	CU_ASSERT_EQUAL(cachecore_fast_kernel_get(programs, bad, NULL, text("k"), &value),
 			CACHECORE_ERR_INVALID);
 	CU_ASSERT_EQUAL(cachecore_fast_kernel_get(programs, text(""), NULL, bad, &value),
@@ -412,45 +399,6 @@ TEST(errors_come_with_code_and_message)
 							&taken), CACHECORE_ERR_BUILD);
 	free(taken.error_message);
 	CU_ASSERT_EQUAL(obtain(programs, &key, &script), CACHECORE_WAY_BUILT);
-}
-
-static enum cachecore_status build_nothing(void *ctx, struct cachecore_build_output *ret)
-{
-	(void)ctx;
-	(void)ret;
-	return CACHECORE_OK;
-}
-
-TEST(success_without_a_value_is_a_failure)
-{
-	struct cachecore_program_key key = key_of("image", "");
-	struct cachecore_taken taken;
-
-	CU_ASSERT_EQUAL(cachecore_programs_get_or_build(programs, &key, build_nothing, NULL, false,
-							&taken), CACHECORE_ERR_INVALID);
-	CU_ASSERT_PTR_NULL(taken.value);
-	CU_ASSERT_EQUAL(usage_of(programs).programs, 0);
-}
-
-TEST(transient_value_is_not_kept)
-{
-	struct cachecore_program_key key = key_of("image", "");
-	struct script script = { .size = 1, .transient = true };
-
-	CU_ASSERT_EQUAL(obtain(programs, &key, &script), CACHECORE_WAY_BUILT);
-	CU_ASSERT_EQUAL(obtain(programs, &key, &script), CACHECORE_WAY_BUILT);
-}
-
-TEST(build_out_of_memory_flushes_and_tries_once_more)
-{
-	struct cachecore_program_key other = key_of("other", ""), key = key_of("image", "");
-	struct script script = { .failure = CACHECORE_ERR_NOMEM, .failures = 1 };
-
-	put(programs, &other);
-	CU_ASSERT_EQUAL(obtain(programs, &key, &script), CACHECORE_WAY_BUILT);
-	CU_ASSERT_EQUAL(atomic_load(&script.calls), 2);
-	CU_ASSERT(!has(programs, &other));
-	CU_ASSERT(has(programs, &key));
 }
 
 struct attempts {
@@ -669,7 +617,6 @@ TEST(maps_serve_a_forked_child)
 /* What threads share; they count what CUnit, which is not for threads, asserts afterwards. */
 struct crowd {
 	struct cachecore_programs *programs;
-	struct cachecore_build_result *result;
 	struct script script;
 	pthread_barrier_t start;
 	atomic_int got;
@@ -830,47 +777,6 @@ TEST(cc_build_result_refuses_bad_arguments)
 	cachecore_build_result_unref(result);
 }
 
-static void *obtain_result(void *arg)
-{
-	struct crowd *crowd = arg;
-	struct cachecore_build_result *mine = cachecore_build_result_ref(crowd->result);
-	struct cachecore_taken taken;
-
-	(void)pthread_barrier_wait(&crowd->start);
-	if (cachecore_build_result_obtain(mine, build, &crowd->script, NULL, &taken) ==
-	    CACHECORE_OK) {
-		handle_release(taken.value);
-		atomic_fetch_add(&crowd->got, 1);
-	}
-	cachecore_build_result_unref(mine);
-	return NULL;
-}
-
-TEST(cc_build_result_is_built_by_one_of_eight_threads)
-{
-	struct crowd crowd = { .result = result_new() };
-
-	crowd_run(&crowd, obtain_result);
-	CU_ASSERT_EQUAL(atomic_load(&crowd.script.calls), 1);
-	CU_ASSERT_EQUAL(atomic_load(&crowd.got), THREADS);
-	cachecore_build_result_unref(crowd.result);
-	CU_ASSERT_EQUAL(atomic_load(&handles_alive), 0);
-}
-
-TEST(without_memory_what_is_put_is_released)
-{
-	struct cachecore_programs *map = programs_new(0);
-	struct cachecore_program_key key = key_of("image", "");
-
-	no_memory = true;
-	CU_ASSERT_EQUAL(cachecore_programs_put(map, &key, handle_new(), 1), CACHECORE_ERR_NOMEM);
-	CU_ASSERT_EQUAL(atomic_load(&handles_alive), 0);
-	CU_ASSERT_EQUAL(cachecore_kernels_put(map, &key, text("name"), handle_new()), CACHECORE_ERR_NOMEM);
-	CU_ASSERT_EQUAL(atomic_load(&handles_alive), 0);
-	no_memory = false;
-	programs_end(map);
-}
-
 static unsigned int programs_released, kernels_released;
 
 static void release_program(void *value)
@@ -885,7 +791,7 @@ static void release_kernel(void *value)
 	kernels_released++;
 }
 
-TEST(a_kernel_is_released_as_a_kernel)
+TEST(without_memory_what_is_put_is_released)
 {
 	const struct cachecore_programs_options options = {
 		.struct_size = sizeof(options),
@@ -893,15 +799,15 @@ TEST(a_kernel_is_released_as_a_kernel)
 	};
 	struct cachecore_program_key key = key_of("image", "");
 	struct cachecore_programs *map = NULL;
-	int kernel;
+	int value;
 
 	CU_ASSERT_EQUAL_FATAL(cachecore_programs_new(&options, &map), CACHECORE_OK);
-	programs_released = kernels_released = 0;
 	no_memory = true;
-	CU_ASSERT_EQUAL(cachecore_kernels_put(map, &key, text("name"), &kernel), CACHECORE_ERR_NOMEM);
+	CU_ASSERT_EQUAL(cachecore_programs_put(map, &key, &value, 1), CACHECORE_ERR_NOMEM);
+	CU_ASSERT(programs_released == 1 && kernels_released == 0);
+	CU_ASSERT_EQUAL(cachecore_kernels_put(map, &key, text("name"), &value), CACHECORE_ERR_NOMEM);
+	CU_ASSERT(programs_released == 1 && kernels_released == 1);
 	no_memory = false;
-	CU_ASSERT_EQUAL(kernels_released, 1);
-	CU_ASSERT_EQUAL(programs_released, 0);
 	cachecore_programs_free(map);
 }
 
@@ -923,17 +829,4 @@ TEST(without_memory_for_a_key_all_is_removed)
 		CU_ASSERT_FALSE(has(map, &key));
 		programs_end(map);
 	}
-}
-
-TEST(kernels_need_a_place_and_constants_bytes)
-{
-	const struct cachecore_bytes nothing = { NULL, 5 };
-	struct cachecore_programs *map = programs_new(0);
-	struct cachecore_program_key key = key_of("image", "");
-	int kernel;
-
-	CU_ASSERT_EQUAL(cachecore_kernels_get(map, &key, text("name"), NULL), CACHECORE_ERR_INVALID);
-	CU_ASSERT_EQUAL(cachecore_fast_kernel_put(map, &key, nothing, &kernel, text("name"), &kernel),
-			CACHECORE_ERR_INVALID);
-	programs_end(map);
 }

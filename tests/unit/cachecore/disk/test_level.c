@@ -201,6 +201,7 @@ TEST(what_is_set_can_be_read)
 	expect_dir(cache, unit_path("two"));
 	CU_ASSERT_EQUAL(cc_cache_set_persistent(cache, false), CMN_OK);
 	CU_ASSERT_FALSE(cc_cache_persistent(cache));
+	CU_ASSERT_EQUAL(cc_cache_capacity(cache), 12345);
 	expect_dir(cache, NULL);
 	CU_ASSERT_EQUAL(cc_cache_set_capacity(cache, 0), CMN_OK);
 	CU_ASSERT_EQUAL(cc_cache_set_persistent(cache, true), CMN_OK);
@@ -218,13 +219,12 @@ TEST(what_is_set_can_be_read)
 
 TEST(a_relative_directory_is_one_of_the_moment)
 {
-	struct cc_cache *cache = open_cache(false);
+	OWNED(owned_cc_cache_close) struct cc_cache *cache = open_cache(false);
 
 	CU_ASSERT_EQUAL(cc_cache_set_dir(cache, "two"), CMN_OK);
 	expect_dir(cache, unit_path("two"));
 	CU_ASSERT_EQUAL(chdir("/"), 0);
 	CU_ASSERT_EQUAL(look_up(cache, "a"), CC_ORIGIN_BUILT);
-	cc_cache_close(cache);
 	CU_ASSERT_EQUAL(chdir(unit_dir()), 0);
 	CU_ASSERT_TRUE(is_in("two", "a"));
 }
@@ -244,7 +244,7 @@ TEST(a_directory_is_made_by_the_first_store_for_its_owner_alone)
 
 TEST(switched_off_it_neither_reads_nor_writes)
 {
-	struct cc_cache *cache = open_cache(false);
+	OWNED(owned_cc_cache_close) struct cc_cache *cache = open_cache(false);
 
 	CU_ASSERT_EQUAL(look_up(cache, "a"), CC_ORIGIN_BUILT);
 	CU_ASSERT_EQUAL(cc_cache_set_persistent(cache, false), CMN_OK);
@@ -255,13 +255,12 @@ TEST(switched_off_it_neither_reads_nor_writes)
 	CU_ASSERT_EQUAL(cc_cache_set_persistent(cache, true), CMN_OK);
 	CU_ASSERT_EQUAL(look_up(cache, "a"), CC_ORIGIN_DISK);
 	CU_ASSERT_EQUAL(look_up(cache, "b"), CC_ORIGIN_BUILT);
-	cc_cache_close(cache);
 	CU_ASSERT_EQUAL(entries_in("one"), 2);
 }
 
 TEST(a_directory_set_while_it_is_off_is_used_when_it_is_on)
 {
-	struct cc_cache *cache = open_cache(false);
+	OWNED(owned_cc_cache_close) struct cc_cache *cache = open_cache(false);
 
 	CU_ASSERT_EQUAL(cc_cache_set_persistent(cache, false), CMN_OK);
 	CU_ASSERT_EQUAL(cc_cache_set_dir(cache, unit_path("two")), CMN_OK);
@@ -269,14 +268,13 @@ TEST(a_directory_set_while_it_is_off_is_used_when_it_is_on)
 	CU_ASSERT_EQUAL(look_up(cache, "a"), CC_ORIGIN_BUILT);
 	CU_ASSERT_EQUAL(cc_cache_set_persistent(cache, true), CMN_OK);
 	CU_ASSERT_EQUAL(look_up(cache, "b"), CC_ORIGIN_BUILT);
-	cc_cache_close(cache);
 	CU_ASSERT_FALSE(exists("one"));
 	CU_ASSERT_EQUAL(entries_in("two"), 1);
 }
 
 TEST(each_directory_has_its_own_entries)
 {
-	struct cc_cache *cache = open_cache(false);
+	OWNED(owned_cc_cache_close) struct cc_cache *cache = open_cache(false);
 
 	CU_ASSERT_EQUAL(look_up(cache, "a"), CC_ORIGIN_BUILT);
 	CU_ASSERT_EQUAL(cc_cache_set_dir(cache, unit_path("two")), CMN_OK);
@@ -288,7 +286,6 @@ TEST(each_directory_has_its_own_entries)
 	CU_ASSERT_EQUAL(look_up(cache, "c"), CC_ORIGIN_BUILT);
 	CU_ASSERT_EQUAL(cc_cache_set_dir(cache, unit_path("two")), CMN_OK);
 	CU_ASSERT_EQUAL(look_up(cache, "b"), CC_ORIGIN_DISK);
-	cc_cache_close(cache);
 	CU_ASSERT_EQUAL(entries_in("one"), 3);
 	CU_ASSERT_EQUAL(entries_in("two"), 2);
 	CU_ASSERT_FALSE(is_in("two", "c"));
@@ -296,14 +293,13 @@ TEST(each_directory_has_its_own_entries)
 
 TEST(the_memory_level_stays_when_the_directory_changes)
 {
-	struct cc_cache *cache = open_cache(true);
+	OWNED(owned_cc_cache_close) struct cc_cache *cache = open_cache(true);
 
 	CU_ASSERT_EQUAL(look_up(cache, "a"), CC_ORIGIN_BUILT);
 	CU_ASSERT_EQUAL(cc_cache_set_dir(cache, unit_path("two")), CMN_OK);
 	CU_ASSERT_EQUAL(look_up(cache, "a"), CC_ORIGIN_MEMORY);
 	CU_ASSERT_EQUAL(cc_cache_set_persistent(cache, false), CMN_OK);
 	CU_ASSERT_EQUAL(look_up(cache, "a"), CC_ORIGIN_MEMORY);
-	cc_cache_close(cache);
 	CU_ASSERT_TRUE(is_in("one", "a"));
 	CU_ASSERT_EQUAL(entries_in("two"), 0);
 }
@@ -328,7 +324,7 @@ static uint64_t bytes_in(const char *name)
 /* As much at each as a share of its build's time allows. */
 TEST(a_lower_capacity_evicts_at_the_next_stores)
 {
-	struct cc_cache *cache = open_cache(false);
+	OWNED(owned_cc_cache_close) struct cc_cache *cache = open_cache(false);
 	uint64_t capacity;
 	char source[32];
 
@@ -352,7 +348,6 @@ TEST(a_lower_capacity_evicts_at_the_next_stores)
 		(void)snprintf(source, sizeof(source), "source %d", i);
 		(void)look_up(cache, source);
 	}
-	cc_cache_close(cache);
 	CU_ASSERT_TRUE(entries_in("one") >= 20);
 }
 
@@ -369,7 +364,7 @@ static void count_misses(struct cc_cache *cache, unsigned int times)
 
 TEST(counts_belong_to_the_directory_of_their_time)
 {
-	struct cc_cache *cache = open_cache(true);
+	OWNED(owned_cc_cache_close) struct cc_cache *cache = open_cache(true);
 
 	count_misses(cache, 3);
 	(void)look_up(cache, "a");
@@ -386,7 +381,6 @@ TEST(counts_belong_to_the_directory_of_their_time)
 	CU_ASSERT_EQUAL(cc_cache_set_dir(cache, unit_path("two")), CMN_OK);
 	CU_ASSERT_EQUAL(cc_cache_set_persistent(cache, true), CMN_OK);
 	count_misses(cache, 11);
-	cc_cache_close(cache);
 	CU_ASSERT_EQUAL(counted("one", CC_MISSES), 3);
 	CU_ASSERT_EQUAL(counted("two", CC_MISSES), 16);
 	CU_ASSERT_FALSE(exists("three"));
@@ -562,7 +556,7 @@ static enum cmn_status change_and_build(void *ctx, struct cc_entry **ret)
 
 TEST(a_build_ends_where_it_began)
 {
-	struct cc_cache *cache = open_cache(false);
+	OWNED(owned_cc_cache_close) struct cc_cache *cache = open_cache(false);
 	struct cc_entry *entry = NULL;
 	enum cc_origin origin;
 	struct cc_key key;
@@ -577,7 +571,6 @@ TEST(a_build_ends_where_it_began)
 	cc_key_release(&key);
 	CU_ASSERT_TRUE(is_in("one", "image"));
 	CU_ASSERT_EQUAL(counted("one", CC_STORES), 1);
-	cc_cache_close(cache);
 	CU_ASSERT_EQUAL(leftovers_in("one"), 0);
 	CU_ASSERT_FALSE(is_in("two", "image"));
 	CU_ASSERT_TRUE(is_in("two", "another"));
@@ -633,7 +626,7 @@ static void end_slow(struct slow *slow, pthread_t thread)
 
 TEST(a_change_does_not_wait_for_who_is_inside)
 {
-	struct cc_cache *cache = open_cache(false);
+	OWNED(owned_cc_cache_close) struct cc_cache *cache = open_cache(false);
 	struct slow slow;
 	pthread_t thread;
 
@@ -646,7 +639,6 @@ TEST(a_change_does_not_wait_for_who_is_inside)
 	CU_ASSERT_EQUAL(cc_cache_set_dir(cache, unit_path("three")), CMN_OK);
 	end_slow(&slow, thread);
 	CU_ASSERT_TRUE(is_in("one", "slow"));
-	cc_cache_close(cache);
 	CU_ASSERT_EQUAL(entries_in("two") + entries_in("three"), 0);
 }
 
@@ -705,7 +697,7 @@ static int work_as_child(struct cc_cache *cache)
 
 TEST(a_child_forked_in_between_has_levels_of_its_own)
 {
-	struct cc_cache *cache = open_cache(false);
+	OWNED(owned_cc_cache_close) struct cc_cache *cache = open_cache(false);
 	struct slow slow;
 	pthread_t thread;
 	pid_t child;
@@ -723,7 +715,6 @@ TEST(a_child_forked_in_between_has_levels_of_its_own)
 	end_slow(&slow, thread);
 	CU_ASSERT_TRUE(is_in("one", "slow"));
 	CU_ASSERT_EQUAL(look_up(cache, "child's") == CC_ORIGIN_DISK, CHILD_HAS_THREADS);
-	cc_cache_close(cache);
 	CU_ASSERT_EQUAL(leftovers_in("one") + leftovers_in("two") + leftovers_in("three"), 0);
 }
 
@@ -973,17 +964,6 @@ TEST(a_privileged_programs_directory_is_not_its_callers_choice)
 	CU_ASSERT_EQUAL(cc_cache_set_dir(cache, "two"), CMN_OK);
 }
 
-TEST(the_bound_is_known_while_it_is_off)
-{
-	OWNED(owned_cc_cache_close) struct cc_cache *cache = open_cache(false);
-
-	CU_ASSERT_EQUAL(cc_cache_set_capacity(cache, 12345678), CMN_OK);
-	CU_ASSERT_EQUAL(cc_cache_set_persistent(cache, false), CMN_OK);
-	CU_ASSERT_EQUAL(cc_cache_capacity(cache), 12345678);
-	CU_ASSERT_EQUAL(cc_cache_set_persistent(cache, true), CMN_OK);
-	CU_ASSERT_EQUAL(cc_cache_capacity(cache), 12345678);
-}
-
 TEST(switched_off_no_tier_is_looked_up)
 {
 	struct cc_cache *cache = open_cache(false);
@@ -999,36 +979,6 @@ TEST(switched_off_no_tier_is_looked_up)
 		cc_cache_close(cache);
 	}
 	CU_ASSERT_EQUAL(unsetenv("CKCACHE_PERSISTENT"), 0);
-}
-
-static char *access_file;
-
-static int find_access(const char *path, const struct stat *info, int kind, struct FTW *place)
-{
-	(void)info;
-	if (kind == FTW_F && strstr(path + place->base, ".bin"))
-		access_file = strdup(path);
-	return access_file != NULL;
-}
-
-TEST(a_use_is_noted_once_an_hour)
-{
-	OWNED(owned_cc_cache_close) struct cc_cache *cache = open_cache(false);
-	struct timespec times[2] = { { .tv_nsec = UTIME_OMIT } };
-	struct stat before, after;
-
-	CU_ASSERT_EQUAL(look_up(cache, "a"), CC_ORIGIN_BUILT);
-	CU_ASSERT_EQUAL_FATAL(nftw(unit_path("one"), find_access, 16, FTW_PHYS), 1);
-	for (int minutes = 59; minutes <= 61; minutes += 2) {
-		times[1].tv_sec = (time_t)(cmn_clock_realtime() / 1000000000) - (time_t)minutes * 60;
-		CU_ASSERT_EQUAL(utimensat(AT_FDCWD, access_file, times, 0), 0);
-		CU_ASSERT_EQUAL(stat(access_file, &before), 0);
-		CU_ASSERT_EQUAL(look_up(cache, "a"), CC_ORIGIN_DISK);
-		CU_ASSERT_EQUAL(stat(access_file, &after), 0);
-		CU_ASSERT_EQUAL(after.st_mtim.tv_sec == before.st_mtim.tv_sec, minutes < 60);
-	}
-	free(access_file);
-	access_file = NULL;
 }
 
 TEST(of_no_call_a_thread_or_a_descriptor_stays)

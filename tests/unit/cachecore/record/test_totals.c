@@ -2,7 +2,6 @@
 /* totals: what each event counts as, the root's two files, damage, death between any two steps, several processes. */
 #include "cachecore/record/totals.h"
 
-#include <signal.h>
 #include <sys/file.h>
 
 #include "cachecore/record/recorder.h"
@@ -462,22 +461,6 @@ TEST(the_roots_lock_is_waited_for_no_longer_than_asked)
 	(void)close(fd);
 	fold();
 	check(CC_MISSES, 2);
-}
-
-TEST(what_was_counted_before_a_kill_counts)
-{
-	pid_t child = fork();
-	int state;
-
-	if (child == 0) {
-		happen(CC_EVENT_HIT_MEMORY, NULL, 0);
-		happen(CC_EVENT_HIT_DISK, NULL, 0);
-		(void)kill(getpid(), SIGKILL);
-	}
-	CU_ASSERT_EQUAL(waitpid(child, &state, 0), child);
-	CU_ASSERT(WIFSIGNALED(state));
-	check(CC_HITS_MEMORY, 1);
-	check(CC_HITS_DISK, 1);
 }
 
 static void *count_many(void *arg)

@@ -291,16 +291,6 @@ TEST(a_header_says_what_will_be_refused)
 	CU_ASSERT_EQUAL(refusal_of(make_signed(NOBODY), NULL, NOW), CC_REMOTE_NOT_REFUSED);
 }
 
-TEST(a_key_counts_to_the_end_of_its_day)
-{
-	OWNED(cmn_buffer_release) struct cmn_buffer bytes = make_signed(ONE);
-	struct cc_remote_value value;
-
-	read_trust();
-	CU_ASSERT_EQUAL(cc_remote_value_check(cmn_buffer_view(&bytes), trust, NOW, &value), CMN_OK);
-	CU_ASSERT_STRING_EQUAL(value.signer->name, "one");
-}
-
 /* A signed value's, with another signature: of what its message becomes. */
 static struct cmn_buffer sign_again(const char *purpose, size_t skipped)
 {

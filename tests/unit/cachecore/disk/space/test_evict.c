@@ -281,18 +281,6 @@ TEST(keeps_all_within_the_bound)
 		CU_ASSERT_TRUE(has(i));
 }
 
-TEST(a_put_over_the_bound_evicts)
-{
-	/* So few that a look sees all. */
-	open_bench(4);
-	set_access(3, 5);
-	bench.config.max_size = bound_for(bench.each * 9 / 2);
-	CU_ASSERT_EQUAL(put(100), CMN_OK);
-	CU_ASSERT_TRUE(has(100));
-	CU_ASSERT_FALSE(has(3));
-	CU_ASSERT_EQUAL(count_left(4), 3);
-}
-
 TEST(evicts_what_was_not_used_for_days)
 {
 	uint64_t now = cmn_clock_realtime();
