@@ -2,16 +2,12 @@
 /* api_store: the public persistent store, on a directory of each test's own. */
 #include "cachecore/api/cachecore.h"
 
-#include <dirent.h>
-#include <ftw.h>
 #include <stdatomic.h>
 
 #include "tests/support/owned.h"
 #include "tests/support/unit.h"
 
 OWNER(struct cachecore_store, cachecore_store_close)
-
-#define THREADS 8
 
 static struct cachecore_bytes text(const char *from)
 {
@@ -396,29 +392,6 @@ TEST(refused_binary_is_gone)
 	CU_ASSERT(stats.build_ns_saved > 0 && stats.build_ns_saved <= UINT64_C(3000000000));
 }
 
-static int cut_off(const char *path, const struct stat *info, int kind, struct FTW *where)
-{
-	size_t len = strlen(path);
-
-	(void)where;
-	if (kind == FTW_F && len > 4 && !strcmp(path + len - 4, ".bin"))
-		return truncate(path, info->st_size - 1);
-	return 0;
-}
-
-TEST(damaged_binary_is_a_miss)
-{
-	struct cachecore_store_key key = key_of("source");
-	OWNED(owned_cachecore_store_close) struct cachecore_store *store;
-
-	store = open_store();
-	CU_ASSERT_EQUAL(put_image(store, &key, "binary"), CACHECORE_OK);
-	cachecore_store_flush(store);
-	CU_ASSERT(has(store, &key, "binary"));
-	CU_ASSERT_EQUAL(nftw(unit_path("cache"), cut_off, 16, FTW_PHYS), 0);
-	CU_ASSERT(!has(store, &key, "binary"));
-}
-
 /* How many of so many entries of 10 kB are there. */
 static unsigned int fill(uint64_t capacity, unsigned int count)
 {
@@ -502,46 +475,6 @@ TEST(bad_arguments_do_nothing)
 	value = (struct cachecore_store_value){ .images = NULL, .image_count = 1 };
 	CU_ASSERT_EQUAL(cachecore_store_put(store, &good, &value), CACHECORE_ERR_INVALID);
 	CU_ASSERT_EQUAL(atomic_load(&script.calls), 0);
-}
-
-struct crowd {
-	struct cachecore_store *store;
-	struct script script;
-	pthread_barrier_t start;
-	atomic_int got;
-};
-
-static void *ask_for_one(void *arg)
-{
-	struct crowd *crowd = arg;
-	struct cachecore_store_key key = key_of("source");
-	struct cachecore_blob *blob = NULL;
-
-	(void)pthread_barrier_wait(&crowd->start);
-	if (cachecore_store_get_or_build(crowd->store, &key, build, &crowd->script, NULL,
-					 &blob) == CACHECORE_OK &&
-	    equals(cachecore_blob_image(blob, 0), "binary"))
-		atomic_fetch_add(&crowd->got, 1);
-	cachecore_blob_unref(blob);
-	return NULL;
-}
-
-TEST(one_of_eight_threads_builds)
-{
-	const struct cachecore_bytes image = text("binary");
-	struct crowd crowd = { .script = { .value = { .images = &image, .image_count = 1 } } };
-	struct cachecore_store_stats stats;
-
-	crowd.store = open_store();
-	CU_ASSERT_EQUAL_FATAL(pthread_barrier_init(&crowd.start, NULL, THREADS), 0);
-	unit_run_threads(THREADS, ask_for_one, &crowd, 0);
-	(void)pthread_barrier_destroy(&crowd.start);	/* nobody waits at it */
-	CU_ASSERT_EQUAL(atomic_load(&crowd.got), THREADS);
-	CU_ASSERT_EQUAL(atomic_load(&crowd.script.calls), 1);
-	cachecore_store_stats(crowd.store, &stats);
-	CU_ASSERT_EQUAL(stats.hits, THREADS - 1);
-	CU_ASSERT_EQUAL(stats.misses, 1);
-	cachecore_store_close(crowd.store);
 }
 
 static void in_child(struct cachecore_store *store)

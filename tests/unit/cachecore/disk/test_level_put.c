@@ -328,27 +328,11 @@ TEST(what_was_put_is_there_and_counted)
 	CU_ASSERT_EQUAL(count_in_files(CC_ERRORS), 0);
 	put_recipe(3);
 	CU_ASSERT_EQUAL(recipes(), 1);
-	CU_ASSERT_EQUAL(bench.messages, 0);
-}
-
-TEST(a_process_that_is_killed_has_lost_nothing)
-{
-	pid_t child = fork();
-
-	if (child == 0) {
-		put(1, 100);
-		put_recipe(2);
-		note(1);
-		(void)kill(getpid(), SIGKILL);
-	}
-	CU_ASSERT_TRUE_FATAL(child > 0);
-	CU_ASSERT_EQUAL(waitpid(child, NULL, 0), child);
-	CU_ASSERT_TRUE(is_stored(1));
-	CU_ASSERT_EQUAL(recipes(), 1);
-	CU_ASSERT_EQUAL(count_in_files(CC_STORES), 1);
+	note(1);
 	see();
 	CU_ASSERT_EQUAL(seen.events, 1);
 	CU_ASSERT_STRING_EQUAL(seen.reason, "why");
+	CU_ASSERT_EQUAL(bench.messages, 0);
 }
 
 /* An entry of that length is put, in vain, and the history says why. */

@@ -5,7 +5,6 @@
 #include <sys/file.h>
 #include <sys/resource.h>
 
-#include "cachecore/cache.h"
 #include "cachecore/disk/root.h"
 #include "cachecore/record/totals.h"
 #include "common/clock.h"
@@ -13,8 +12,6 @@
 #include "tests/support/owned.h"
 #include "tests/support/unit.h"
 #include "tests/support/wrap.h"
-
-enum { WRITERS = 8, EACH = 50 };	/* not enough to fill the log */
 
 struct seen {
 	unsigned int parts, events, hits, evictions;
@@ -391,87 +388,6 @@ TEST(a_full_disk_costs_what_is_written_then)
 	write_one(&recorder, 2);
 	CU_ASSERT_EQUAL(see().events, 2);
 	CU_ASSERT_EQUAL(see().parts, CC_PART_COUNT + CC_PART_COUNT);
-}
-
-static void *write_many(void *arg)
-{
-	struct cc_recorder recorder = { 0 };
-	unsigned int from = *(unsigned int *)arg;
-
-	for (unsigned int i = 0; i < EACH; i++)
-		write_one(&recorder, from + i);
-	return NULL;
-}
-
-TEST(many_threads_write_whole_records)
-{
-	unsigned int from[WRITERS];
-
-	for (unsigned int i = 0; i < WRITERS; i++)
-		from[i] = i * EACH;
-	unit_run_threads(WRITERS, write_many, from, sizeof(from[0]));
-	CU_ASSERT_EQUAL(see().events, WRITERS * EACH);
-}
-
-static struct cc_cache *open_cache(void)
-{
-	static char *no_dirs[] = { NULL };
-	struct cc_config config = {
-		.persistent = true, .in_mem = true, .max_device_image_size = 1 << 20,
-		.log_level = CMN_LOG_NONE,
-	};
-	struct cc_cache *cache = NULL;
-
-	config.dir = strdup(root());
-	config.read_only_dirs = calloc(1, sizeof(*no_dirs));
-	CU_ASSERT_EQUAL_FATAL(cc_cache_open_with(&config, &cache), CMN_OK);
-	return cache;
-}
-
-static void count_one(struct cc_cache *cache, unsigned int number)
-{
-	OWNED(cc_key_release) struct cc_key key;
-
-	make_key(&key, number);
-	cc_cache_count_miss(cache, &key, 5);
-}
-
-/* Each process writes what it did, none what its parent did. */
-TEST(a_fork_writes_its_own)
-{
-	struct cc_cache *cache = open_cache();
-	pid_t child;
-
-	count_one(cache, 1);
-	cc_cache_fork_prepare(cache);
-	child = fork();
-	if (child == 0) {
-		cc_cache_fork_child(cache);
-		count_one(cache, 2);
-		count_one(cache, 3);
-		_exit(0);
-	}
-	cc_cache_fork_parent(cache);
-	CU_ASSERT(unit_ended_well(child));
-	cc_cache_close(cache);
-	CU_ASSERT_EQUAL(see().events, 3);
-	CU_ASSERT_EQUAL(see().runs, 2);
-}
-
-/* What happened in a directory is told there. */
-TEST(another_directory_has_its_own)
-{
-	struct cc_cache *cache = open_cache();
-	char other[4200];
-
-	(void)snprintf(other, sizeof(other), "%s/other", unit_dir());
-	count_one(cache, 1);
-	CU_ASSERT_EQUAL(cc_cache_set_dir(cache, other), CMN_OK);
-	CU_ASSERT_EQUAL(see().events, 1);
-	count_one(cache, 2);
-	cc_cache_close(cache);
-	CU_ASSERT_EQUAL(see().events, 1);
-	CU_ASSERT_EQUAL(access("other/" CC_EVENTS_NAME, F_OK), 0);
 }
 
 TEST(of_no_directory_nothing_is_written)

@@ -44,21 +44,27 @@ static void make_key(struct cc_key *key, unsigned int i)
 	cc_key_add_u64(key, CC_PART_IMAGE, "source", i);
 }
 
-static enum cmn_status put(unsigned int i)
+/* evict_ns: what it may take to make room. */
+static enum cmn_status put_within(unsigned int i, size_t len, uint64_t evict_ns)
 {
 	struct cc_entry *entry = cc_entry_new(bench.build_ns);
 	enum cmn_status status;
 	static char image[100000];
-	const size_t len = bench.image ? bench.image : 1000;
 	OWNED(cc_key_release) struct cc_key key;
 
 	memset(image, (int)i, len);
 	make_key(&key, i);
 	cc_entry_add(entry, CC_TAG_IMAGE, 0, image, len);
 	CU_ASSERT_EQUAL_FATAL(cc_entry_finish(entry, NULL), CMN_OK);
-	status = cc_store_put(bench.store, &key, entry);
+	status = evict_ns == UINT64_MAX ? cc_store_put(bench.store, &key, entry)
+					: cc_store_put_within(bench.store, &key, entry, UINT64_MAX, evict_ns);
 	cc_entry_unref(entry);
 	return status;
+}
+
+static enum cmn_status put(unsigned int i)
+{
+	return put_within(i, bench.image ? bench.image : 1000, UINT64_MAX);
 }
 
 /* Without using it. */
@@ -77,16 +83,21 @@ static bool has(unsigned int i)
 	return found;
 }
 
-static int open_entry_dir(unsigned int i)
+static const char *entry_dir_of(unsigned int i)
 {
-	char path[CC_ENTRY_DIR_PATH_SIZE];
-	struct cc_key key;
-	int fd = -1;
+	static char path[CC_ENTRY_DIR_PATH_SIZE];
+	OWNED(cc_key_release) struct cc_key key;
 
 	make_key(&key, i);
 	cc_entry_dir_path(cc_key_view(&key), path);
-	cc_key_release(&key);
-	CU_ASSERT_EQUAL_FATAL(cc_entry_dir_open(bench.root_fd, path, &fd), CMN_OK);
+	return path;
+}
+
+static int open_entry_dir(unsigned int i)
+{
+	int fd = -1;
+
+	CU_ASSERT_EQUAL_FATAL(cc_entry_dir_open(bench.root_fd, entry_dir_of(i), &fd), CMN_OK);
 	return fd;
 }
 
@@ -148,13 +159,8 @@ static uint64_t bound_for(uint64_t bytes)
 static const char *entry_dir_file(unsigned int i, const char *name)
 {
 	static char path[CC_ENTRY_DIR_PATH_SIZE + 300];
-	char entry_dir[CC_ENTRY_DIR_PATH_SIZE];
-	struct cc_key key;
 
-	make_key(&key, i);
-	cc_entry_dir_path(cc_key_view(&key), entry_dir);
-	cc_key_release(&key);
-	(void)snprintf(path, sizeof(path), "root/%s/%s", entry_dir, name);
+	(void)snprintf(path, sizeof(path), "root/%s/%s", entry_dir_of(i), name);
 	return path;
 }
 
@@ -188,11 +194,8 @@ static unsigned int count_left(unsigned int entries)
 static void use(unsigned int i)
 {
 	struct cc_store_place place = { .n = 0 };
-	struct cc_key key;
 
-	make_key(&key, i);
-	cc_entry_dir_path(cc_key_view(&key), place.entry_dir);
-	cc_key_release(&key);
+	memcpy(place.entry_dir, entry_dir_of(i), sizeof(place.entry_dir));
 	touch_place(bench.store, &place);
 }
 
@@ -751,16 +754,7 @@ TEST(two_processes_that_store_stay_within_the_bound)
 
 static enum cmn_status put_at_once(unsigned int i)
 {
-	struct cc_entry *entry = cc_entry_new(1);
-	enum cmn_status status;
-	OWNED(cc_key_release) struct cc_key key;
-
-	make_key(&key, i);
-	cc_entry_add(entry, CC_TAG_IMAGE, 0, "image", 5);
-	CU_ASSERT_EQUAL_FATAL(cc_entry_finish(entry, NULL), CMN_OK);
-	status = cc_store_put_within(bench.store, &key, entry, UINT64_MAX, 0);
-	cc_entry_unref(entry);
-	return status;
+	return put_within(i, 5, 0);
 }
 
 /* One goes each time, so that it gets better. */
