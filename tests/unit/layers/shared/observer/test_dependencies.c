@@ -18,42 +18,23 @@ static size_t count(void)
 
 TEST(an_absence_below_a_directory_is_one_of_its_own)
 {
-	struct drv_observation *observation = begin(false);
-
 	unit_write("sub/there.h", "");
-	observed("stat", "sub");
-	observed("open", "sub/absent.h");
-	EXPECT_DEPENDS(end_with(observation, NULL, false), CC_DEPENDENCY_PLACE, "sub");
+	EXPECT_DEPENDS(watch_all("stat sub, open sub/absent.h"), CC_DEPENDENCY_PLACE, "sub");
 	CU_ASSERT(depends_on(CC_DEPENDENCY_ABSENT, "sub/absent.h"));
 	/* Below an absent one it is told by that. */
-	observation = begin(false);
-	observed("stat", "none");
-	observed("open", "none/absent.h");
-	EXPECT_DEPENDS(end_with(observation, NULL, false), CC_DEPENDENCY_ABSENT, "none");
+	EXPECT_DEPENDS(watch_all("stat none, open none/absent.h"), CC_DEPENDENCY_ABSENT, "none");
 	CU_ASSERT_FALSE(depends_on(CC_DEPENDENCY_ABSENT, "none/absent.h"));
 }
 
 TEST(a_listed_directory_is_its_own_where_it_made_something)
 {
-	struct drv_observation *observation = begin(false);
-
 	unit_write("sub/there.h", "");
-	observed("write", "own");
-	observed("open", "sub/there.h");
-	observed("list", "sub");
-	EXPECT_DEPENDS(end_with(observation, NULL, false), CC_DEPENDENCY_NAMES, "sub/");
-	observation = begin(false);
-	observed("write", "sub/own");
-	observed("list", "sub");
-	CU_ASSERT_EQUAL(end_with(observation, NULL, false), CMN_OK);
+	EXPECT_DEPENDS(watch_all("write own, open sub/there.h, list sub"), CC_DEPENDENCY_NAMES, "sub/");
+	CU_ASSERT_EQUAL(watch_all("write sub/own, list sub"), CMN_OK);
 	CU_ASSERT_FALSE(depends_on(CC_DEPENDENCY_NAMES, "sub/"));
 	/* What it makes deeper is none of the names. */
 	unit_write("sub/deep/there.h", "");
-	observation = begin(false);
-	observed("mkdir", "sub/deep/made");
-	observed("write", "sub/deep/own");
-	observed("list", "sub");
-	EXPECT_DEPENDS(end_with(observation, NULL, false), CC_DEPENDENCY_NAMES, "sub/");
+	EXPECT_DEPENDS(watch_all("mkdir sub/deep/made, write sub/deep/own, list sub"), CC_DEPENDENCY_NAMES, "sub/");
 }
 
 /* As clang does with /opt, to find rocm-* there. */
@@ -96,12 +77,7 @@ TEST(a_directory_that_the_build_made_is_its_own)
 
 	for (int left = 0; left < 2; left++) {
 		observation = begin(false);
-		observed("mkdir", "own");
-		observed("list", "own");
-		observed("open", "own/deep/absent.h");
-		observed("write", "own/file");
-		observed("list", "own");
-		observed("open", "own/file");
+		observed_all("mkdir own, list own, open own/deep/absent.h, write own/file, list own, open own/file");
 		if (!left)
 			CU_ASSERT_EQUAL(system("rm -r own"), 0);
 		/* What stays may have more in it later. */
@@ -109,15 +85,9 @@ TEST(a_directory_that_the_build_made_is_its_own)
 	}
 	CU_ASSERT(depends_on(CC_DEPENDENCY_ABSENT, "own/deep/absent.h"));
 	/* It was there before. */
-	observation = begin(false);
-	observed("mkdir", "own");
-	observed("open", "own/absent.h");
-	EXPECT_DEPENDS(end_with(observation, NULL, false), CC_DEPENDENCY_ABSENT, "own/absent.h");
+	EXPECT_DEPENDS(watch_all("mkdir own, open own/absent.h"), CC_DEPENDENCY_ABSENT, "own/absent.h");
 	/* The way out of it leads to others. */
-	observation = begin(false);
-	observed("mkdir", "new");
-	observed("open", "new/../absent.h");
-	EXPECT_DEPENDS(end_with(observation, NULL, false), CC_DEPENDENCY_ABSENT, "new/../absent.h");
+	EXPECT_DEPENDS(watch_all("mkdir new, open new/../absent.h"), CC_DEPENDENCY_ABSENT, "new/../absent.h");
 }
 
 TEST(what_somebody_puts_into_the_builds_directory_counts)
@@ -126,8 +96,7 @@ TEST(what_somebody_puts_into_the_builds_directory_counts)
 
 	for (int i = 0; i < 4; i++) {
 		observation = begin(false);
-		observed("mkdir", "own");
-		observed("write", "own/file");
+		observed_all("mkdir own, write own/file");
 		unit_write("own/others.h", "text");
 		observed(i & 1 ? "list" : "open", i & 1 ? "own" : "own/others.h");
 		if (i & 2)
@@ -146,8 +115,7 @@ TEST(what_somebody_puts_into_the_builds_directory_counts)
 		observed("mkdir", "own");
 		CU_ASSERT_EQUAL(rename("own", "away"), 0);
 		CU_ASSERT_EQUAL(i ? symlink("/usr", "own") : mkdir("own", 0700), 0);
-		observed("stat", "own");
-		observed("open", "own/absent.h");
+		observed_all("stat own, open own/absent.h");
 		EXPECT_UNKNOWN(end_with(observation, NULL, false), "include-changed");
 		CU_ASSERT_EQUAL(system("rm -rf own away"), 0);
 	}
@@ -382,8 +350,7 @@ TEST(nothing_depends_on_the_drivers_cache)
 		if (i & 1)
 			observed("open", "x.cl_cache");
 		if (i & 2)
-			observed("open", "y.cl_cache");
-		observed("write", "z.cl_cache");
+			observed_all("open y.cl_cache, write z.cl_cache");
 		EXPECT_COUNT(end_text(observation, "#include \"there.h\""), 1);
 		CU_ASSERT(depends_on(CC_DEPENDENCY_FILE, "there.h"));
 	}
@@ -402,8 +369,7 @@ TEST(a_program_out_of_the_drivers_cache_is_told)
 	EXPECT_UNKNOWN(end_text(observation, "source"), "driver-cached");
 	/* To look whether it is there is not to read it, and nothing there says that it compiled. */
 	observation = begin_as(driver, false);
-	observed("stat", "x.cl_cache");
-	observed("open", "y.cl_cache");
+	observed_all("stat x.cl_cache, open y.cl_cache");
 	EXPECT_COUNT(end_text(observation, "source"), 0);
 	/* What has no text: the cache may have what is made of its binary later. */
 	observation = begin_as(driver, false);
@@ -421,8 +387,7 @@ TEST(a_program_out_of_the_drivers_cache_is_told)
 	/* What the build itself wrote there, and read back. */
 	observation = begin_as(driver, false);
 	compiler("open", "there.h");
-	observed("write", "z.cl_cache");
-	observed("open", "z.cl_cache");
+	observed_all("write z.cl_cache, open z.cl_cache");
 	EXPECT_COUNT(end_text(observation, "source"), 1);
 	driver->caches_binaries = false;
 }
@@ -466,18 +431,15 @@ TEST(what_was_in_the_drivers_cache_before_the_binary_is_told)
 	observed("open", "made.cl_cache");
 	EXPECT_COUNT(end_after(observation, before), 0);
 	observation = begin_as(&driver, false);
-	observed("open", "made.cl_cache");
-	observed("open", "x.cl_cache");
+	observed_all("open made.cl_cache, open x.cl_cache");
 	EXPECT_UNKNOWN(end_after(observation, before), "driver-cached");
 	/* A directory of what others compiled, whatever the driver makes beside it. */
 	driver.caches_binaries = false;
 	observation = begin_as(&driver, false);
-	observed("write", "own.cl_cache");
-	observed("list", "kernel.cl_cache");
+	observed_all("write own.cl_cache, list kernel.cl_cache");
 	EXPECT_UNKNOWN(end_after(observation, before), "driver-cached");
 	observation = begin_as(&driver, false);
-	observed("write", "kernel.cl_cache/own");
-	observed("list", "kernel.cl_cache");
+	observed_all("write kernel.cl_cache/own, list kernel.cl_cache");
 	CU_ASSERT_EQUAL(end_after(observation, before), CMN_OK);
 	/* Such a name is no cache's where a compiler lists it. */
 	observation = begin_as(&driver, false);
@@ -597,8 +559,7 @@ TEST(what_others_leave_in_the_drivers_cache_is_no_change)
 	observation = begin(false);
 	observed("open", "new.h");
 	unit_write("new.h", "text");
-	observed("open", "new.h");
-	observed("write", "new.h");
+	observed_all("open new.h, write new.h");
 	EXPECT_UNKNOWN(end_with(observation, NULL, false), "include-changed");
 }
 
@@ -613,10 +574,7 @@ TEST(the_drivers_own_files_count_by_their_times_or_content)
 	unit_write("files/other.c", "text");
 	CU_ASSERT_EQUAL(symlink("files/own.h", "link.h"), 0);
 	observation = begin_as(known_driver(), false);
-	observed("open", "files/own.h");
-	observed("open", "link.h");
-	observed("open", "files/deep/other.h");
-	observed("open", "files/other.c");
+	observed_all("open files/own.h, open link.h, open files/deep/other.h, open files/other.c");
 	EXPECT_DEPENDS(end_text(observation, "source"), CC_DEPENDENCY_SEEN, "files/own.h");
 	CU_ASSERT(depends_on(CC_DEPENDENCY_SEEN, "link.h"));
 	CU_ASSERT(depends_on(CC_DEPENDENCY_FILE, "files/deep/other.h"));
@@ -688,13 +646,9 @@ TEST(names_of_one_thing_are_told_whatever_it_is)
 
 TEST(names_of_one_directory_are_told)
 {
-	struct drv_observation *observation = begin(false);
-
 	CU_ASSERT_EQUAL(mkdir("one", 0700), 0);
 	CU_ASSERT_EQUAL(symlink("one", "two"), 0);
-	observed("stat", "one");
-	observed("stat", "two");
-	CU_ASSERT_EQUAL(end_with(observation, NULL, false), CMN_OK);
+	CU_ASSERT_EQUAL(watch_all("stat one, stat two"), CMN_OK);
 	CU_ASSERT_EQUAL(cc_manifest_verify(manifest, NULL), CMN_OK);
 	CU_ASSERT_EQUAL(unlink("two"), 0);
 	CU_ASSERT_EQUAL(mkdir("two", 0700), 0);
@@ -794,17 +748,10 @@ TEST(presences_that_end_are_noticed)
 
 TEST(what_is_read_and_then_written_has_changed)
 {
-	struct drv_observation *observation = begin(false);
-
 	unit_write("old", "text");
-	observed("open", "old");
-	observed("write", "old");
-	EXPECT_UNKNOWN(end_with(observation, NULL, false), "include-changed");
+	EXPECT_UNKNOWN(watch_all("open old, write old"), "include-changed");
 	/* Opened to be written, and left as it was. */
-	observation = begin(false);
-	observed("open", "old");
-	observed("open-update", "old");
-	EXPECT_DEPENDS(end_with(observation, NULL, false), CC_DEPENDENCY_FILE, "old");
+	EXPECT_DEPENDS(watch_all("open old, open-update old"), CC_DEPENDENCY_FILE, "old");
 }
 
 TEST(another_working_directory_is_noticed)
@@ -1064,8 +1011,7 @@ TEST(builds_within_builds_are_apart)
 	struct drv_observation *outer = begin_as(&in_call, false), *inner = begin(false);
 
 	unit_write("there.h", "text");
-	observed("open", "there.h");
-	observed("write", "own");
+	observed_all("open there.h, write own");
 	EXPECT_DEPENDS(end_with(inner, NULL, false), CC_DEPENDENCY_FILE, "there.h");
 	observed("open", "absent.h");
 	/* Made by this process: no dependency of either. */
