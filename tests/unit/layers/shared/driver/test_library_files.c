@@ -446,6 +446,14 @@ TEST(older_variants_cannot_be_told_either)
 			strverscmp(gnu_get_libc_version(), "2.37") < 0 ? UNKNOWN : SAME);
 }
 
+/* As x/a.so is loaded, which needs that and has those run paths. */
+static enum outcome load_by(const char *needed, const char *run_path, const char *run_path_old, const char *variable)
+{
+	write_object("x/a.so", &(struct object){ .needed = { needed }, .id = 1, .run_path = run_path,
+						 .run_path_old = run_path_old });
+	return look_and_load(unit_path("x/a.so"), variable);
+}
+
 TEST(run_paths_lead_to_what_is_needed)
 {
 	write_object("x/a.so", &(struct object){ .needed = { "libb.so" }, .id = 1,
@@ -453,13 +461,8 @@ TEST(run_paths_lead_to_what_is_needed)
 	write_object("y/libb.so", &(struct object){ .needed = { "libz.so.1" }, .id = 2 });
 	CU_ASSERT_EQUAL(look_and_load(unit_path("x/a.so"), NULL), SAME);
 	/* With the older kind, too, and where there are both. */
-	write_object("x/a.so", &(struct object){ .needed = { "libb.so" }, .id = 1,
-						 .run_path_old = "/nowhere:${ORIGIN}/../y" });
-	CU_ASSERT_EQUAL(look_and_load(unit_path("x/a.so"), NULL), SAME);
-	write_object("x/a.so", &(struct object){ .needed = { "libb.so" }, .id = 1,
-						 .run_path = "$ORIGIN/../y",
-						 .run_path_old = "$ORIGIN/../v" });
-	CU_ASSERT_EQUAL(look_and_load(unit_path("x/a.so"), NULL), SAME);
+	CU_ASSERT_EQUAL(load_by("libb.so", NULL, "/nowhere:${ORIGIN}/../y", NULL), SAME);
+	CU_ASSERT_EQUAL(load_by("libb.so", "$ORIGIN/../y", "$ORIGIN/../v", NULL), SAME);
 	write_object("x/a.so", &(struct object){ .needed = { "libb.so" }, .id = 1,
 						 .run_path = "$ORIGIN/../y",
 						 .run_path_old = "$ORIGIN/../v",
@@ -473,12 +476,8 @@ TEST(run_paths_lead_to_what_is_needed)
 	write_object("y/glibc-hwcaps/x86-64-v2/libb.so", &(struct object){ .id = 5 });
 	CU_ASSERT_EQUAL(look_and_load(unit_path("x/a.so"), NULL), UNKNOWN);
 	unit_remove("y/glibc-hwcaps/x86-64-v2/libb.so");
-	write_object("x/a.so", &(struct object){ .needed = { "libb.so" }, .id = 1,
-						 .run_path = "$LIB/../y:$ORIGIN/../y" });
-	CU_ASSERT_EQUAL(look_and_load(unit_path("x/a.so"), NULL), UNKNOWN);
-	write_object("x/a.so", &(struct object){ .needed = { "libz.so.1" }, .id = 1,
-						 .run_path = "$ORIGIN.y" });
-	CU_ASSERT_EQUAL(look_and_load(unit_path("x/a.so"), NULL), UNKNOWN);
+	CU_ASSERT_EQUAL(load_by("libb.so", "$LIB/../y:$ORIGIN/../y", NULL, NULL), UNKNOWN);
+	CU_ASSERT_EQUAL(load_by("libz.so.1", "$ORIGIN.y", NULL, NULL), UNKNOWN);
 }
 
 /* Which of two it is depends on the kind of the path, and on whose it is. */
@@ -487,13 +486,9 @@ TEST(with_run_paths_different_libraries_cannot_be_told)
 	write_object("y/libz.so.1", &(struct object){ .id = 3 });
 	write_object("y/libb.so", &(struct object){ .needed = { "libz.so.1" }, .id = 2 });
 	write_object("v/libb.so", &(struct object){ .id = 4 });
-	write_object("x/a.so", &(struct object){ .needed = { "libb.so" }, .id = 1,
-						 .run_path = "$ORIGIN/../y" });
-	CU_ASSERT_EQUAL(look_and_load(unit_path("x/a.so"), NULL), UNKNOWN);
+	CU_ASSERT_EQUAL(load_by("libb.so", "$ORIGIN/../y", NULL, NULL), UNKNOWN);
 	CU_ASSERT_EQUAL(look_and_load(unit_path("x/a.so"), unit_path("v")), UNKNOWN);
-	write_object("x/a.so", &(struct object){ .needed = { "libb.so" }, .id = 1,
-						 .run_path_old = "$ORIGIN/../y" });
-	CU_ASSERT_EQUAL(look_and_load(unit_path("x/a.so"), NULL), UNKNOWN);
+	CU_ASSERT_EQUAL(load_by("libb.so", NULL, "$ORIGIN/../y", NULL), UNKNOWN);
 	CU_ASSERT_EQUAL(look_and_load(unit_path("x/a.so"), unit_path("v")), UNKNOWN);
 }
 
@@ -507,9 +502,7 @@ TEST(once_there_is_a_run_path_no_order_is_certain)
 	write_object("x/a.so", &(struct object){ .needed = { "libb.so" }, .id = 1 });
 	(void)snprintf(variable, sizeof(variable), "%s:%s", unit_path("two"), unit_path("one"));
 	CU_ASSERT_EQUAL(look_and_load(unit_path("x/a.so"), variable), SAME);
-	write_object("x/a.so", &(struct object){ .needed = { "libb.so" }, .id = 1,
-						 .run_path = "/nowhere" });
-	CU_ASSERT_EQUAL(look_and_load(unit_path("x/a.so"), variable), UNKNOWN);
+	CU_ASSERT_EQUAL(load_by("libb.so", "/nowhere", NULL, variable), UNKNOWN);
 }
 
 /* Another library may bring its own before the driver asks for that name. */
