@@ -59,10 +59,8 @@ static enum cmn_status build(void *ctx, struct cc_entry **ret)
 	if (by->header) {
 		manifest = cc_manifest_new();
 		CU_ASSERT_PTR_NOT_NULL_FATAL(manifest);
-		CU_ASSERT_EQUAL_FATAL(file_hash(NULL, by->header, &size, &hash),
-				      CMN_OK);
-		CU_ASSERT_EQUAL_FATAL(cc_manifest_add_file(manifest, by->header, size, &hash),
-				      CMN_OK);
+		CU_ASSERT_EQUAL_FATAL(file_hash(NULL, by->header, &size, &hash), CMN_OK);
+		CU_ASSERT_EQUAL_FATAL(cc_manifest_add_file(manifest, by->header, size, &hash), CMN_OK);
 	}
 	*ret = cc_entry_new(1000000);
 	CU_ASSERT_PTR_NOT_NULL_FATAL(*ret);
@@ -133,8 +131,7 @@ static enum cc_origin expect(const char *source, struct builder *by, const char 
 	OWNED(cc_key_release) struct cc_key key;
 
 	make_key(&key, source);
-	CU_ASSERT_EQUAL_FATAL(cc_cache_get_or_build(cache, &key, build, by, &entry, &origin),
-			      CMN_OK);
+	CU_ASSERT_EQUAL_FATAL(cc_cache_get_or_build(cache, &key, build, by, &entry, &origin), CMN_OK);
 	CU_ASSERT(cc_entry_find(entry, CC_TAG_IMAGE, 0, &found));
 	CU_ASSERT(cmn_view_equal(found, cmn_view_of(image)));
 	cc_entry_unref(entry);
@@ -159,10 +156,8 @@ TEST(failed_build_is_not_remembered)
 
 	builder = (struct builder){ .image = NULL };
 	make_key(&key, "bad");
-	CU_ASSERT_EQUAL(cc_cache_get_or_build(cache, &key, build, &builder, &entry, &origin),
-			CMN_MISS);
-	CU_ASSERT_EQUAL(cc_cache_get_or_build(cache, &key, build, &builder, &entry, &origin),
-			CMN_MISS);
+	CU_ASSERT_EQUAL(cc_cache_get_or_build(cache, &key, build, &builder, &entry, &origin), CMN_MISS);
+	CU_ASSERT_EQUAL(cc_cache_get_or_build(cache, &key, build, &builder, &entry, &origin), CMN_MISS);
 	CU_ASSERT_EQUAL(builder.calls, 2);
 }
 
@@ -371,8 +366,7 @@ TEST(large_entries_that_were_read_outlive_the_cache)
 	for (int round = 0; round < 3; round++) {
 		for (int i = 0; i < 2; i++) {
 			make_key(&key, names[i]);
-			CU_ASSERT_EQUAL_FATAL(cc_cache_get(cache, &key, &entries[round][i],
-							   &origin), CMN_OK);
+			CU_ASSERT_EQUAL_FATAL(cc_cache_get(cache, &key, &entries[round][i], &origin), CMN_OK);
 			CU_ASSERT_EQUAL(origin, origins[round]);
 			cc_key_release(&key);
 		}

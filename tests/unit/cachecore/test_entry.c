@@ -26,8 +26,7 @@ static struct cc_entry *make_entry(void)
 	return entry;
 }
 
-static void encode(const struct cc_entry *entry, int level, const struct cmn_hash *key_hash,
-		   struct cmn_buffer *ret)
+static void encode(const struct cc_entry *entry, int level, const struct cmn_hash *key_hash, struct cmn_buffer *ret)
 {
 	uint8_t header[CC_ENTRY_HEADER_SIZE];
 	struct cmn_buffer stored = { 0 };
@@ -45,8 +44,7 @@ static void encode(const struct cc_entry *entry, int level, const struct cmn_has
 }
 
 /* Decodes a copy of exactly these bytes, so that a sanitizer sees a read past them. */
-static enum cmn_status decode(const void *data, size_t len, const struct cmn_hash *key_hash,
-			      struct cc_entry **ret)
+static enum cmn_status decode(const void *data, size_t len, const struct cmn_hash *key_hash, struct cc_entry **ret)
 {
 	struct cmn_buffer copy = { .data = malloc(len ? len : 1), .len = len, .cap = len };
 
@@ -165,8 +163,7 @@ TEST(decodes_into_the_room_given)
 	/* The same memory each time: it is the slabs'. */
 	for (int i = 0; i < 3; i++) {
 		encode(entry, 6, &key_hash, &file);
-		CU_ASSERT_EQUAL_FATAL(cc_entry_decode(&file, &key_hash, &room, NULL, &again),
-				      CMN_OK);
+		CU_ASSERT_EQUAL_FATAL(cc_entry_decode(&file, &key_hash, &room, NULL, &again), CMN_OK);
 		CU_ASSERT_TRUE(cc_entry_find(again, CC_TAG_IMAGE, 0, &image));
 		CU_ASSERT_EQUAL(memcmp(image.data, bytes, 200000), 0);
 		CU_ASSERT_TRUE(i == 0 || image.data == place);

@@ -341,8 +341,7 @@ TEST(what_was_seen_is_compared)
 		CU_ASSERT_EQUAL(verify_with(decoded, "a.h", with_other_size), CMN_STALE);
 		CU_ASSERT_EQUAL(verify_with(decoded, "a.h", with_other_mtime), CMN_STALE);
 		CU_ASSERT_EQUAL(verify_with(decoded, "a.h", as_directory), CMN_STALE);
-		CU_ASSERT_EQUAL(verify_with(decoded, "a.h", with_other_ctime),
-				with_ctime ? CMN_STALE : CMN_OK);
+		CU_ASSERT_EQUAL(verify_with(decoded, "a.h", with_other_ctime), with_ctime ? CMN_STALE : CMN_OK);
 		CU_ASSERT_EQUAL(verify_with(decoded, "a.h", NULL), CMN_STALE);
 		/* By whichever name it is reached. */
 		wait_for_a_tick();
@@ -673,10 +672,8 @@ TEST(what_no_manifest_says_is_corrupt)
 		cmn_buffer_append_u32(&encoded, CC_MANIFEST_VERSION);
 		cmn_buffer_append_u32(&encoded, rows[i].count);
 		for (size_t j = 0; j < 5 && rows[i].items[j].path; j++)
-			append(&encoded, rows[i].items[j].kind, rows[i].items[j].path,
-			       rows[i].items[j].size);
-		CU_ASSERT_EQUAL(cc_manifest_decode(cmn_buffer_view(&encoded), &decoded),
-				rows[i].status);
+			append(&encoded, rows[i].items[j].kind, rows[i].items[j].path, rows[i].items[j].size);
+		CU_ASSERT_EQUAL(cc_manifest_decode(cmn_buffer_view(&encoded), &decoded), rows[i].status);
 		if (rows[i].status == CMN_OK)
 			cc_manifest_free(decoded);
 	}

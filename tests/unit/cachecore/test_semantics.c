@@ -15,8 +15,7 @@
  * The first of these threads builds and is let go when all others have found
  * its BuildResult, which is in progress: they are the document's threads B.
  */
-static void one_builder_many_waiters(const char *kernel, struct script *script,
-				     struct caller callers[THREADS])
+static void one_builder_many_waiters(const char *kernel, struct script *script, struct caller callers[THREADS])
 {
 	atomic_store(&script->closed, true);
 	for (size_t i = 0; i < THREADS; i++) {
@@ -306,8 +305,7 @@ TEST(threads_that_compete_for_one_result_build_it_once)
 		CU_ASSERT_PTR_NOT_NULL_FATAL(races[i].result);
 	}
 	for (int i = 0; i < 2; i++)
-		CU_ASSERT_EQUAL_FATAL(pthread_create(&racers[i].thread, NULL, run_races,
-						     &racers[i]), 0);
+		CU_ASSERT_EQUAL_FATAL(pthread_create(&racers[i].thread, NULL, run_races, &racers[i]), 0);
 	for (int i = 0; i < 2; i++)
 		CU_ASSERT_EQUAL_FATAL(pthread_join(racers[i].thread, NULL), 0);
 	for (int i = 0; i < RACES; i++) {
@@ -383,8 +381,7 @@ TEST(what_a_state_publishes_is_read_without_a_lock)
 		enum cmn_status status;
 
 		CU_ASSERT_PTR_NOT_NULL_FATAL(result);
-		CU_ASSERT_EQUAL_FATAL(pthread_create(&observer.thread, NULL, observe, &observer),
-				      0);
+		CU_ASSERT_EQUAL_FATAL(pthread_create(&observer.thread, NULL, observe, &observer), 0);
 		status = api_build_result(result, &request, &taken);
 		CU_ASSERT_EQUAL_FATAL(pthread_join(observer.thread, NULL), 0);
 		CU_ASSERT_EQUAL(status, failures ? CMN_ERR_DRIVER : CMN_OK);
@@ -507,8 +504,7 @@ static bool model_fetch(struct model *model, char key)
 	at = (size_t)(found - model->keys);
 	size = model->sizes[at];
 	memmove(model->keys + at, model->keys + at + 1, model->count - at - 1);
-	memmove(model->sizes + at, model->sizes + at + 1,
-		(model->count - at - 1) * sizeof(model->sizes[0]));
+	memmove(model->sizes + at, model->sizes + at + 1, (model->count - at - 1) * sizeof(model->sizes[0]));
 	model->keys[model->count - 1] = key;
 	model->sizes[model->count - 1] = size;
 	return true;

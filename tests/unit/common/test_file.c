@@ -189,8 +189,7 @@ TEST(reads_into_the_room_of_a_buffer)
 	CU_ASSERT_TRUE(cmn_view_equal(cmn_buffer_view(&buf), cmn_view_of("abc")));
 	/* After a failure it can be used again. */
 	CU_ASSERT_EQUAL(cmn_file_read_into(AT_FDCWD, "none", 1000, false, NULL, &buf), CMN_MISS);
-	CU_ASSERT_EQUAL(cmn_file_read_into(AT_FDCWD, "file", 4, false, NULL, &buf),
-			CMN_ERR_TOO_LARGE);
+	CU_ASSERT_EQUAL(cmn_file_read_into(AT_FDCWD, "file", 4, false, NULL, &buf), CMN_ERR_TOO_LARGE);
 	CU_ASSERT_EQUAL(cmn_file_read_into(AT_FDCWD, "empty", 4, false, NULL, &buf), CMN_OK);
 	CU_ASSERT_EQUAL(buf.len, 0);
 	CU_ASSERT_PTR_EQUAL(buf.data, data);

@@ -175,8 +175,7 @@ TEST(version_and_statuses_have_names)
 
 		CU_ASSERT_STRING_NOT_EQUAL(name, "unknown status");
 	}
-	CU_ASSERT_STRING_EQUAL(cachecore_status_string((enum cachecore_status)-1000),
-			       "unknown status");
+	CU_ASSERT_STRING_EQUAL(cachecore_status_string((enum cachecore_status)-1000), "unknown status");
 }
 
 TEST(keys_do_not_run_together)
@@ -269,26 +268,22 @@ TEST(bad_arguments_do_nothing)
 	CU_ASSERT_EQUAL(cachecore_programs_new(NULL, NULL), CACHECORE_ERR_INVALID);
 	for (int i = 0; i < 5; i++) {
 		key = good;
-		*(i == 0 ? &key.image_id : i == 1 ? &key.constants : i == 2 ? &key.devices :
-		  &key.options) = bad;
+		*(i == 0 ? &key.image_id : i == 1 ? &key.constants : i == 2 ? &key.devices : &key.options) = bad;
 		if (i == 4) {
 			key = good;
 			key.devices = text("abc");
 			key.device_size = 2;
 		}
-		CU_ASSERT_EQUAL(cachecore_programs_get(programs, &key, &value),
-				CACHECORE_ERR_INVALID);
+		CU_ASSERT_EQUAL(cachecore_programs_get(programs, &key, &value), CACHECORE_ERR_INVALID);
 		CU_ASSERT_EQUAL(cachecore_programs_get_or_build(programs, &key, build, &script,
 								false, &taken),
 				CACHECORE_ERR_INVALID);
 		CU_ASSERT_PTR_NULL(taken.value);
-		CU_ASSERT_EQUAL(cachecore_programs_put(programs, &key, handle, 1),
-				CACHECORE_ERR_INVALID);
+		CU_ASSERT_EQUAL(cachecore_programs_put(programs, &key, handle, 1), CACHECORE_ERR_INVALID);
 		CU_ASSERT_EQUAL(cachecore_kernels_get_or_build(programs, &key, text("k"), build,
 							       &script, &taken),
 				CACHECORE_ERR_INVALID);
-		CU_ASSERT_EQUAL(cachecore_kernels_put(programs, &key, text("k"), handle),
-				CACHECORE_ERR_INVALID);
+		CU_ASSERT_EQUAL(cachecore_kernels_put(programs, &key, text("k"), handle), CACHECORE_ERR_INVALID);
 		CU_ASSERT_EQUAL(cachecore_fast_kernel_put(programs, &key, text(""), NULL,
 							  text("k"), handle),
 				CACHECORE_ERR_INVALID);
@@ -303,18 +298,14 @@ TEST(bad_arguments_do_nothing)
 							NULL), CACHECORE_ERR_INVALID);
 	CU_ASSERT_EQUAL(cachecore_programs_put(programs, &good, NULL, 1), CACHECORE_ERR_INVALID);
 	CU_ASSERT_EQUAL(cachecore_programs_attempt(programs, NULL, NULL), CACHECORE_ERR_INVALID);
-	CU_ASSERT_EQUAL(cachecore_kernels_get(programs, &good, bad, &value),
-			CACHECORE_ERR_INVALID);
-	CU_ASSERT_EQUAL(cachecore_kernels_put(programs, &good, bad, handle),
-			CACHECORE_ERR_INVALID);
+	CU_ASSERT_EQUAL(cachecore_kernels_get(programs, &good, bad, &value), CACHECORE_ERR_INVALID);
+	CU_ASSERT_EQUAL(cachecore_kernels_put(programs, &good, bad, handle), CACHECORE_ERR_INVALID);
 	CU_ASSERT_EQUAL(cachecore_kernels_get_or_build(programs, &good, bad, build, &script,
 						       &taken), CACHECORE_ERR_INVALID);
 	CU_ASSERT_EQUAL(cachecore_kernels_get(programs, &good, text("k"), NULL), CACHECORE_ERR_INVALID);
 	CU_ASSERT_EQUAL(cachecore_fast_kernel_put(programs, &good, bad, NULL, text("k"), handle), CACHECORE_ERR_INVALID);
-	CU_ASSERT_EQUAL(cachecore_fast_kernel_get(programs, bad, NULL, text("k"), &value),
-			CACHECORE_ERR_INVALID);
-	CU_ASSERT_EQUAL(cachecore_fast_kernel_get(programs, text(""), NULL, bad, &value),
-			CACHECORE_ERR_INVALID);
+	CU_ASSERT_EQUAL(cachecore_fast_kernel_get(programs, bad, NULL, text("k"), &value), CACHECORE_ERR_INVALID);
+	CU_ASSERT_EQUAL(cachecore_fast_kernel_get(programs, text(""), NULL, bad, &value), CACHECORE_ERR_INVALID);
 	CU_ASSERT_EQUAL(atomic_load(&script.calls), 0);
 	CU_ASSERT_EQUAL(usage_of(programs).programs, 0);
 	/* It was never taken. */
@@ -333,18 +324,14 @@ TEST(without_maps_everything_is_built)
 
 	CU_ASSERT_EQUAL(obtain(NULL, &key, &script), CACHECORE_WAY_BUILT);
 	CU_ASSERT_EQUAL(obtain(NULL, &key, &script), CACHECORE_WAY_BUILT);
-	CU_ASSERT_EQUAL(cachecore_kernels_get_or_build(NULL, &key, text("k"), build, &script,
-						       &taken), CACHECORE_OK);
+	CU_ASSERT_EQUAL(cachecore_kernels_get_or_build(NULL, &key, text("k"), build, &script, &taken), CACHECORE_OK);
 	handle_release(taken.value);
 	CU_ASSERT_EQUAL(cachecore_programs_get(NULL, &key, &value), CACHECORE_MISS);
 	CU_ASSERT_EQUAL(cachecore_kernels_get(NULL, &key, text("k"), &value), CACHECORE_MISS);
-	CU_ASSERT_EQUAL(cachecore_fast_kernel_get(NULL, text(""), NULL, text("k"), &value),
-			CACHECORE_MISS);
-	CU_ASSERT_EQUAL(cachecore_fast_kernel_put(NULL, &key, text(""), NULL, text("k"), handle),
-			CACHECORE_MISS);
+	CU_ASSERT_EQUAL(cachecore_fast_kernel_get(NULL, text(""), NULL, text("k"), &value), CACHECORE_MISS);
+	CU_ASSERT_EQUAL(cachecore_fast_kernel_put(NULL, &key, text(""), NULL, text("k"), handle), CACHECORE_MISS);
 	CU_ASSERT_EQUAL(cachecore_programs_put(NULL, &key, handle, 1), CACHECORE_ERR_INVALID);
-	CU_ASSERT_EQUAL(cachecore_kernels_put(NULL, &key, text("k"), handle),
-			CACHECORE_ERR_INVALID);
+	CU_ASSERT_EQUAL(cachecore_kernels_put(NULL, &key, text("k"), handle), CACHECORE_ERR_INVALID);
 	cachecore_programs_remove(NULL, &key, NULL);
 	cachecore_kernels_remove(NULL, &key, text("k"), NULL);
 	cachecore_programs_flush(NULL);
@@ -421,16 +408,14 @@ TEST(attempt_out_of_memory_flushes_and_tries_once_more)
 	struct attempts twice = { .statuses = { CACHECORE_ERR_NOMEM, CACHECORE_ERR_NOMEM } };
 
 	put(programs, &key);
-	CU_ASSERT_EQUAL(cachecore_programs_attempt(programs, attempt, &fails),
-			CACHECORE_ERR_BUILD);
+	CU_ASSERT_EQUAL(cachecore_programs_attempt(programs, attempt, &fails), CACHECORE_ERR_BUILD);
 	CU_ASSERT_EQUAL(fails.calls, 1);
 	CU_ASSERT(has(programs, &key));
 	CU_ASSERT_EQUAL(cachecore_programs_attempt(programs, attempt, &well), CACHECORE_OK);
 	CU_ASSERT_EQUAL(well.calls, 2);
 	CU_ASSERT(!has(programs, &key));
 	CU_ASSERT_EQUAL(atomic_load(&handles_alive), 0);
-	CU_ASSERT_EQUAL(cachecore_programs_attempt(programs, attempt, &twice),
-			CACHECORE_ERR_NOMEM);
+	CU_ASSERT_EQUAL(cachecore_programs_attempt(programs, attempt, &twice), CACHECORE_ERR_NOMEM);
 	CU_ASSERT_EQUAL(twice.calls, 2);
 	twice.calls = 0;
 	/* There is nothing to flush, so that once more would be in vain. */
@@ -517,13 +502,11 @@ TEST(kernels_may_be_put)
 	void *value = NULL;
 
 	/* Taken all the same. */
-	CU_ASSERT_EQUAL(cachecore_kernels_put(programs, &key, text("k"), handle_new()),
-			CACHECORE_MISS);
+	CU_ASSERT_EQUAL(cachecore_kernels_put(programs, &key, text("k"), handle_new()), CACHECORE_MISS);
 	CU_ASSERT_EQUAL(atomic_load(&handles_alive), 1);
 	put(programs, &key);
 	CU_ASSERT_EQUAL(cachecore_kernels_put(programs, &key, text("k"), first), CACHECORE_OK);
-	CU_ASSERT_EQUAL(cachecore_kernels_put(programs, &key, text("k"), handle_new()),
-			CACHECORE_OK);
+	CU_ASSERT_EQUAL(cachecore_kernels_put(programs, &key, text("k"), handle_new()), CACHECORE_OK);
 	CU_ASSERT_EQUAL(cachecore_kernels_get(programs, &key, text("k"), &value), CACHECORE_OK);
 	CU_ASSERT_PTR_EQUAL(value, first);
 	handle_release(value);
@@ -534,8 +517,7 @@ static bool is_fast(struct cachecore_programs *map, struct cachecore_bytes const
 		    const void *device, struct cachecore_bytes name)
 {
 	void *value;
-	enum cachecore_status status = cachecore_fast_kernel_get(map, constants, device, name,
-								 &value);
+	enum cachecore_status status = cachecore_fast_kernel_get(map, constants, device, name, &value);
 
 	if (status == CACHECORE_OK)
 		handle_release(value);
@@ -565,8 +547,7 @@ TEST(fast_kernels_are_compared_in_full)
 	CU_ASSERT(!is_fast(programs, text("c"), &device, text("l")));
 	CU_ASSERT(!is_fast(programs, text("ck"), &device, text("")));
 	CU_ASSERT(!is_fast(programs, text(""), &device, forged));
-	CU_ASSERT_EQUAL(cachecore_fast_kernel_put(programs, &key, text(""), NULL, text("k"),
-						  kernel), CACHECORE_OK);
+	CU_ASSERT_EQUAL(cachecore_fast_kernel_put(programs, &key, text(""), NULL, text("k"), kernel), CACHECORE_OK);
 	CU_ASSERT(is_fast(programs, text(""), NULL, text("k")));
 	CU_ASSERT_EQUAL(usage_of(programs).fast_kernels, 2);
 	cachecore_kernels_remove(programs, &key, text("k"), NULL);
@@ -583,8 +564,7 @@ TEST(fast_kernels_may_have_long_constants)
 
 	put(programs, &key);
 	CU_ASSERT_EQUAL(cachecore_kernels_put(programs, &key, text("k"), kernel), CACHECORE_OK);
-	CU_ASSERT_EQUAL(cachecore_fast_kernel_put(programs, &key, bytes, NULL, text("k"), kernel),
-			CACHECORE_OK);
+	CU_ASSERT_EQUAL(cachecore_fast_kernel_put(programs, &key, bytes, NULL, text("k"), kernel), CACHECORE_OK);
 	CU_ASSERT(is_fast(programs, bytes, NULL, text("k")));
 	constants[2999] = 1;
 	CU_ASSERT(!is_fast(programs, bytes, NULL, text("k")));
@@ -655,8 +635,7 @@ static void *do_everything(void *arg)
 							text("k"), taken.value);
 			handle_release(taken.value);
 		}
-		if (cachecore_fast_kernel_get(crowd->programs, text("c"), crowd, text("k"),
-					      &value) == CACHECORE_OK) {
+		if (cachecore_fast_kernel_get(crowd->programs, text("c"), crowd, text("k"), &value) == CACHECORE_OK) {
 			handle_release(value);
 			atomic_fetch_add(&crowd->found, 1);
 		}
@@ -698,13 +677,11 @@ TEST(cc_build_result_goes_through_its_states)
 	CU_ASSERT_EQUAL(cachecore_build_result_state(result), CACHECORE_BUILD_UNCLAIMED);
 	CU_ASSERT_EQUAL(cachecore_build_result_take(result, &value), CACHECORE_MISS);
 	/* A failure without an error is not kept. */
-	CU_ASSERT_EQUAL(cachecore_build_result_obtain(result, build, &script, NULL, &taken),
-			CACHECORE_ERR_IO);
+	CU_ASSERT_EQUAL(cachecore_build_result_obtain(result, build, &script, NULL, &taken), CACHECORE_ERR_IO);
 	CU_ASSERT_EQUAL(taken.error_code, -11);
 	CU_ASSERT_PTR_NULL(taken.error_message);
 	CU_ASSERT_EQUAL(cachecore_build_result_state(result), CACHECORE_BUILD_UNCLAIMED);
-	CU_ASSERT_EQUAL(cachecore_build_result_obtain(result, build, &script, NULL, &taken),
-			CACHECORE_OK);
+	CU_ASSERT_EQUAL(cachecore_build_result_obtain(result, build, &script, NULL, &taken), CACHECORE_OK);
 	CU_ASSERT_EQUAL(taken.way, CACHECORE_WAY_BUILT);
 	CU_ASSERT_EQUAL(cachecore_build_result_state(result), CACHECORE_BUILD_SUCCEEDED);
 	CU_ASSERT_EQUAL(cachecore_build_result_take(result, &value), CACHECORE_OK);
@@ -749,13 +726,11 @@ TEST(cc_build_result_makes_room_in_the_maps)
 	struct cachecore_taken taken;
 
 	put(programs, &key);
-	CU_ASSERT_EQUAL(cachecore_build_result_obtain(result, build, &script, programs, &taken),
-			CACHECORE_OK);
+	CU_ASSERT_EQUAL(cachecore_build_result_obtain(result, build, &script, programs, &taken), CACHECORE_OK);
 	handle_release(taken.value);
 	CU_ASSERT(!has(programs, &key));
 	atomic_store(&script.calls, 0);
-	CU_ASSERT_EQUAL(cachecore_build_result_obtain(alone, build, &script, NULL, &taken),
-			CACHECORE_OK);
+	CU_ASSERT_EQUAL(cachecore_build_result_obtain(alone, build, &script, NULL, &taken), CACHECORE_OK);
 	handle_release(taken.value);
 	CU_ASSERT_EQUAL(atomic_load(&script.calls), 2);
 	cachecore_build_result_unref(result);
@@ -769,10 +744,8 @@ TEST(cc_build_result_refuses_bad_arguments)
 
 	CU_ASSERT_EQUAL(cachecore_build_result_new(NULL, NULL), CACHECORE_ERR_INVALID);
 	CU_ASSERT_EQUAL_FATAL(cachecore_build_result_new(NULL, &result), CACHECORE_OK);
-	CU_ASSERT_EQUAL(cachecore_build_result_obtain(result, NULL, NULL, NULL, &taken),
-			CACHECORE_ERR_INVALID);
-	CU_ASSERT_EQUAL(cachecore_build_result_obtain(result, build, NULL, NULL, NULL),
-			CACHECORE_ERR_INVALID);
+	CU_ASSERT_EQUAL(cachecore_build_result_obtain(result, NULL, NULL, NULL, &taken), CACHECORE_ERR_INVALID);
+	CU_ASSERT_EQUAL(cachecore_build_result_obtain(result, build, NULL, NULL, NULL), CACHECORE_ERR_INVALID);
 	CU_ASSERT_EQUAL(cachecore_build_result_take(result, NULL), CACHECORE_ERR_INVALID);
 	cachecore_build_result_unref(result);
 }

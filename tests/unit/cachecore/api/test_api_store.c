@@ -66,8 +66,7 @@ static bool equals(struct cachecore_bytes bytes, const char *expected)
 }
 
 /* Whether it is there, with this image. */
-static bool has(struct cachecore_store *store, const struct cachecore_store_key *key,
-		const char *image)
+static bool has(struct cachecore_store *store, const struct cachecore_store_key *key, const char *image)
 {
 	struct cachecore_blob *blob;
 	enum cachecore_status status = cachecore_store_get(store, key, &blob);
@@ -456,8 +455,7 @@ TEST(bad_arguments_do_nothing)
 		const struct cachecore_store_key *used = i < 4 ? &key : NULL;
 
 		key = good;
-		*(i == 0 ? &key.device : i == 1 ? &key.image : i == 2 ? &key.constants :
-		  &key.options) = bad;
+		*(i == 0 ? &key.device : i == 1 ? &key.image : i == 2 ? &key.constants : &key.options) = bad;
 		CU_ASSERT_EQUAL(cachecore_store_get(store, used, &blob), CACHECORE_ERR_INVALID);
 		CU_ASSERT_EQUAL(cachecore_store_put(store, used, &value), CACHECORE_ERR_INVALID);
 		CU_ASSERT_EQUAL(cachecore_store_get_or_build(store, used, build, &script, NULL,
@@ -465,8 +463,7 @@ TEST(bad_arguments_do_nothing)
 		cachecore_store_reject(store, used);
 	}
 	CU_ASSERT_EQUAL(cachecore_store_get(store, &good, NULL), CACHECORE_ERR_INVALID);
-	CU_ASSERT_EQUAL(cachecore_store_get_or_build(store, &good, NULL, NULL, NULL, &blob),
-			CACHECORE_ERR_INVALID);
+	CU_ASSERT_EQUAL(cachecore_store_get_or_build(store, &good, NULL, NULL, NULL, &blob), CACHECORE_ERR_INVALID);
 	CU_ASSERT_EQUAL(cachecore_store_get_or_build(store, &good, build, &script, NULL, NULL),
 			CACHECORE_ERR_INVALID);
 	CU_ASSERT_EQUAL(cachecore_store_put(store, &good, NULL), CACHECORE_ERR_INVALID);

@@ -601,8 +601,7 @@ static void *run_slowly(void *ctx)
 	OWNED(cc_key_release) struct cc_key key;
 
 	make_key(&key, "slow");
-	CU_ASSERT_EQUAL(cc_cache_get_or_build(slow->cache, &key, build_slowly, slow, &entry,
-					      &origin), CMN_OK);
+	CU_ASSERT_EQUAL(cc_cache_get_or_build(slow->cache, &key, build_slowly, slow, &entry, &origin), CMN_OK);
 	cc_entry_unref(entry);
 	return NULL;
 }
@@ -686,8 +685,7 @@ static int work_as_child(struct cc_cache *cache)
 		return 2;
 	if (!others_wait_for_its_builds(cache))
 		return 5;
-	if (cc_cache_set_dir(cache, unit_path("three")) != CMN_OK ||
-	    look_up(cache, "child's") != CC_ORIGIN_BUILT)
+	if (cc_cache_set_dir(cache, unit_path("three")) != CMN_OK || look_up(cache, "child's") != CC_ORIGIN_BUILT)
 		return 3;
 	if (!is_in("one", "slow") || !is_in("three", "child's"))
 		return 4;
@@ -833,8 +831,7 @@ static void *use_cache(void *ctx)
 	for (int i = 0; i < ROUNDS; i++) {
 		/* Each key at least once, in an order of one's own. */
 		seed = seed * 1103515245 + 12345;
-		(void)snprintf(source, sizeof(source), "source %u",
-			       i < KEYS ? (unsigned int)i : seed / 65536 % KEYS);
+		(void)snprintf(source, sizeof(source), "source %u", i < KEYS ? (unsigned int)i : seed / 65536 % KEYS);
 		(void)look_up(crowd->cache, source);
 		count_misses(crowd->cache, 1);
 	}
@@ -854,8 +851,7 @@ static void *change_cache(void *ctx)
 		free(dir);
 		CU_ASSERT_EQUAL(cc_cache_set_dir(crowd->cache, unit_path(names[turn % 3])), CMN_OK);
 		if (turn % 4 == 0)
-			CU_ASSERT_EQUAL(cc_cache_set_capacity(crowd->cache, turn % 8 ? 0 : 1 << 30),
-					CMN_OK);
+			CU_ASSERT_EQUAL(cc_cache_set_capacity(crowd->cache, turn % 8 ? 0 : 1 << 30), CMN_OK);
 		if (crowd->switches && turn % 2)
 			CU_ASSERT_EQUAL(cc_cache_set_persistent(crowd->cache, turn / 2 % 2), CMN_OK);
 		turn++;
@@ -924,14 +920,12 @@ static void run_crowd(bool in_mem, bool switches)
 		CU_ASSERT_EQUAL(pthread_join(changers[i], NULL), 0);
 	(void)pthread_barrier_destroy(&crowd.start);
 	/* Before it is closed. Each entry that is there is whole. */
-	CU_ASSERT_TRUE(entries_in("one") + entries_in("two") + entries_in("three") >=
-		       (switches ? 0 : KEYS));
+	CU_ASSERT_TRUE(entries_in("one") + entries_in("two") + entries_in("three") >= (switches ? 0 : KEYS));
 	for (int i = 0; i < KEYS && !switches; i++) {
 		char source[32];
 
 		(void)snprintf(source, sizeof(source), "source %d", i);
-		CU_ASSERT_TRUE(is_in("one", source) || is_in("two", source) ||
-			       is_in("three", source));
+		CU_ASSERT_TRUE(is_in("one", source) || is_in("two", source) || is_in("three", source));
 	}
 	cc_cache_close(crowd.cache);
 	CU_ASSERT_EQUAL(leftovers_in("one") + leftovers_in("two") + leftovers_in("three"), 0);

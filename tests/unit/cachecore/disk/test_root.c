@@ -299,8 +299,7 @@ static enum cmn_status put(struct cc_config *config, const char *source)
 	return status;
 }
 
-static enum cmn_status get(struct cc_config *config, const char *source,
-			   struct cc_store_report *ret_report)
+static enum cmn_status get(struct cc_config *config, const char *source, struct cc_store_report *ret_report)
 {
 	struct cc_store_report report = { 0 };
 	struct cc_entry *entry = NULL;

@@ -392,8 +392,7 @@ TEST(a_full_entry_dir_replaces_the_least_recently_used)
 }
 
 /* Every look-up with `name` replaced by these bytes: a miss, noticed and repaired. */
-static void expect_damage(struct bench *of, const char *name, const void *data, size_t len,
-			  bool version)
+static void expect_damage(struct bench *of, const char *name, const void *data, size_t len, bool version)
 {
 	unsigned int damaged;
 
@@ -894,17 +893,14 @@ TEST(headers_of_src_files_are_bounded)
 	CU_ASSERT_EQUAL(cc_src_file_read_header(cmn_buffer_view(&file), file.len, &header), CMN_OK);
 	CU_ASSERT_EQUAL(header.key_len, key_len);
 	/* Of a file that is longer, or shorter, than it says. */
-	CU_ASSERT_EQUAL(cc_src_file_read_header(cmn_buffer_view(&file), file.len + 1, &header),
-			CMN_ERR_CORRUPT);
-	CU_ASSERT_EQUAL(cc_src_file_read_header(cmn_buffer_view(&file), file.len - 1, &header),
-			CMN_ERR_CORRUPT);
+	CU_ASSERT_EQUAL(cc_src_file_read_header(cmn_buffer_view(&file), file.len + 1, &header), CMN_ERR_CORRUPT);
+	CU_ASSERT_EQUAL(cc_src_file_read_header(cmn_buffer_view(&file), file.len - 1, &header), CMN_ERR_CORRUPT);
 	/* Of which the sum is right, by wrapping around. */
 	for (int i = 0; i < 8; i++) {
 		file.data[16 + i] = (uint8_t)((key_len + 1) >> (8 * i));
 		file.data[24 + i] = 0xff;
 	}
-	CU_ASSERT_EQUAL(cc_src_file_read_header(cmn_buffer_view(&file), file.len, &header),
-			CMN_ERR_CORRUPT);
+	CU_ASSERT_EQUAL(cc_src_file_read_header(cmn_buffer_view(&file), file.len, &header), CMN_ERR_CORRUPT);
 	for (int i = 0; i < 8; i++) {
 		file.data[16 + i] = (uint8_t)(key_len >> (8 * i));
 		file.data[24 + i] = 0;

@@ -85,7 +85,20 @@ TEST(kernels_are_found_by_program_and_name)
 	}
 	CU_ASSERT_PTR_NOT_EQUAL(first[0], first[1]);
 	CU_ASSERT_PTR_NOT_EQUAL(first[1], first[2]);
+	/* What is not there is not removed. */
+	cc_programs_remove(programs, cmn_view_of("none"), NULL);
+	cc_kernels_remove(programs, cmn_view_of("none"), cmn_view_of("k"), NULL);
+	cc_kernels_remove(programs, cmn_view_of("a"), cmn_view_of("none"), NULL);
 	CU_ASSERT_EQUAL(usage_of().kernels, 6);
+}
+
+TEST(callbacks_may_be_left_out)
+{
+	struct cc_programs *without = cc_programs_new(0, NULL, NULL);
+
+	CU_ASSERT_PTR_NOT_NULL_FATAL(without);
+	CU_ASSERT_EQUAL(cc_programs_put(without, cmn_view_of("key"), &without, 1), CMN_OK);
+	cc_programs_free(without);
 }
 
 /* So long that it is not copied while it is built for: afterwards the caller's memory is its own again. */

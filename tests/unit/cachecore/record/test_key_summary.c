@@ -6,8 +6,7 @@
 #include "tests/support/unit.h"
 
 /* The only field of a key with that value. */
-static struct cc_key_summary_field field_of(struct cmn_buffer *buf, enum cc_part part,
-					const char *text)
+static struct cc_key_summary_field field_of(struct cmn_buffer *buf, enum cc_part part, const char *text)
 {
 	struct cc_key_summary_field field = { 0 };
 	struct cmn_reader reader;

@@ -89,8 +89,7 @@ static void make_key(struct cc_key *key, unsigned int number)
 	CU_ASSERT_EQUAL_FATAL(cc_key_status(key), CMN_OK);
 }
 
-static void note(struct cc_recorder *recorder, enum cc_event_kind kind, unsigned int number,
-		 const char *reason)
+static void note(struct cc_recorder *recorder, enum cc_event_kind kind, unsigned int number, const char *reason)
 {
 	struct cc_event event = { .kind = kind, .reason = reason, .detail = "detail", .build_ns = 11 };
 	OWNED(cc_key_release) struct cc_key key;
@@ -258,8 +257,7 @@ static struct cmn_buffer read_log(void)
 {
 	struct cmn_buffer file;
 
-	CU_ASSERT_EQUAL_FATAL(cmn_file_read(AT_FDCWD, "cache/" CC_EVENTS_NAME, 1 << 24, false,
-					    &file), CMN_OK);
+	CU_ASSERT_EQUAL_FATAL(cmn_file_read(AT_FDCWD, "cache/" CC_EVENTS_NAME, 1 << 24, false, &file), CMN_OK);
 	return file;
 }
 

@@ -133,10 +133,8 @@ static void serve_canned(struct fake *me, int fd)
 	size_t first = least(canned->limit, canned->greeting_len);
 
 	(void)fake_write(fd, canned->greeting, first);	/* it may not be wanted */
-	if (canned->limit >= canned->greeting_len &&
-	    fake_read(fd, canned->request, canned->request_len))
-		(void)fake_write(fd, canned->answer,
-				 least(canned->limit - first, canned->answer_len));
+	if (canned->limit >= canned->greeting_len && fake_read(fd, canned->request, canned->request_len))
+		(void)fake_write(fd, canned->answer, least(canned->limit - first, canned->answer_len));
 	for (uint8_t byte; canned->stays && fake_read(fd, &byte, 1);)
 		canned->more++;
 }
@@ -553,8 +551,7 @@ TEST(a_value_is_no_longer_than_the_caller_wants)
 
 	CU_ASSERT_EQUAL(outcome.status, CMN_OK);
 	CU_ASSERT(has_value(&outcome, "value"));
-	CU_ASSERT_EQUAL(status_of(ask_limited(GET, answer, 14, 14, true, PLENTY_NS, 4)),
-			CMN_ERR_TOO_LARGE);
+	CU_ASSERT_EQUAL(status_of(ask_limited(GET, answer, 14, 14, true, PLENTY_NS, 4)), CMN_ERR_TOO_LARGE);
 	for (size_t i = 0; i < sizeof(lies) / sizeof(lies[0]); i++) {
 		memcpy(lie + 1, &lies[i], 8);
 		outcome = ask_limited(GET, lie, 9, 9, true, PLENTY_NS, 5);

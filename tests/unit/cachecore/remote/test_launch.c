@@ -18,8 +18,7 @@ static struct {
 static size_t try_count;
 static enum cmn_status answers[MOST_TRIES];
 
-WRAPPED(enum cmn_status, cmn_spawn_detached, (const char *path, char *const argv[], char *const envp[],
-	int keep_fd))
+WRAPPED(enum cmn_status, cmn_spawn_detached, (const char *path, char *const argv[], char *const envp[], int keep_fd))
 {
 	size_t i = try_count++, count = 0;
 

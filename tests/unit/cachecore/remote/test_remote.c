@@ -192,8 +192,7 @@ static void serve(struct fake *me, int fd)
 		return;
 	while (fake_read(fd, head, 2) && fake_read(fd, tier.name, head[1])) {
 		tier.name[head[1]] = '\0';
-		atomic_fetch_add(head[0] == 0 ? &tier.gets : head[0] == 0x80 ? &tier.claims
-								      : &tier.releases, 1);
+		atomic_fetch_add(head[0] == 0 ? &tier.gets : head[0] == 0x80 ? &tier.claims : &tier.releases, 1);
 		if (head[0] == 0x80 && !fake_read(fd, &tier.ttl_ms, 8))
 			return;
 		if (atomic_load(&is_silent)) {
@@ -223,8 +222,7 @@ WRAPPED(enum cmn_status, cmn_spawn_detached, (const char *path, char *const argv
 	starts.count++;
 	starts.arguments[0] = '\0';
 	for (size_t i = 1; argv[i]; i++)
-		len += (size_t)snprintf(starts.arguments + len, sizeof(starts.arguments) - len, " %s",
-					argv[i]);
+		len += (size_t)snprintf(starts.arguments + len, sizeof(starts.arguments) - len, " %s", argv[i]);
 	end_started();
 	starts.kept_fd = starts.answer == CMN_OK ? fcntl(keep_fd, F_DUPFD_CLOEXEC, 0) : -1;
 	if (starts.begins_fake) {

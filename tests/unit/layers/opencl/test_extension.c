@@ -111,8 +111,7 @@ static cl_int CL_API_CALL driver_function(cl_device_id device, cl_program progra
 	return CL_SUCCESS;
 }
 
-static cl_program CL_API_CALL driver_create(cl_context context, const void *il, size_t length,
-					    cl_int *errcode_ret)
+static cl_program CL_API_CALL driver_create(cl_context context, const void *il, size_t length, cl_int *errcode_ret)
 {
 	(void)il;
 	(void)length;

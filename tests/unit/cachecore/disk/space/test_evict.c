@@ -556,8 +556,7 @@ TEST(a_count_never_lowers_the_account_below_what_is_there)
 	/* One removed before it was counted, another stored behind the count's back. */
 	CU_ASSERT_EQUAL(cc_account_add(bench.root_fd, -(int64_t)bench.each, 0), CMN_OK);
 	CU_ASSERT_EQUAL(cc_account_add(bench.root_fd, (int64_t)bench.each, 0), CMN_OK);
-	CU_ASSERT_EQUAL(cc_account_correct(bench.root_fd, &mark, bench.each * 2, false, 0, &total),
-			CMN_OK);
+	CU_ASSERT_EQUAL(cc_account_correct(bench.root_fd, &mark, bench.each * 2, false, 0, &total), CMN_OK);
 	CU_ASSERT_EQUAL(total, there);
 	/* Nobody was at it. */
 	CU_ASSERT_EQUAL(cc_number_file_write(bench.root_fd, CC_ACCOUNT_NAME, there + 1000), CMN_OK);

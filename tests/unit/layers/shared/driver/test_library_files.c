@@ -173,8 +173,7 @@ static enum outcome compare(const struct seen_list *files, const struct seen_lis
 static int run_child(const char *soname)
 {
 	static struct seen_list files, before, after;
-	enum cmn_status status = drv_library_files(loaded_path("libc.so."), &soname, 1, is_loaded,
-						   note, &files);
+	enum cmn_status status = drv_library_files(loaded_path("libc.so."), &soname, 1, is_loaded, note, &files);
 	void *handle;
 
 	(void)dl_iterate_phdr(note_loaded, &before);
@@ -241,8 +240,7 @@ static void add_entry(struct cmn_buffer *dynamic, int64_t tag, uint64_t value)
 	cmn_buffer_append(dynamic, &entry, sizeof(entry));
 }
 
-static void add_string(struct cmn_buffer *dynamic, struct cmn_buffer *strings, int64_t tag,
-		       const char *text)
+static void add_string(struct cmn_buffer *dynamic, struct cmn_buffer *strings, int64_t tag, const char *text)
 {
 	if (!text)
 		return;
@@ -250,8 +248,7 @@ static void add_string(struct cmn_buffer *dynamic, struct cmn_buffer *strings, i
 	cmn_buffer_append(strings, text, strlen(text) + 1);
 }
 
-static void add_needed(const struct object *object, struct cmn_buffer *dynamic,
-		       struct cmn_buffer *strings)
+static void add_needed(const struct object *object, struct cmn_buffer *dynamic, struct cmn_buffer *strings)
 {
 	char name[64];
 
@@ -519,13 +516,11 @@ TEST(a_later_run_path_counts_for_earlier_names)
 						    .run_path = "$ORIGIN/../w" });
 	driver = dlopen(unit_path("driver.so"), RTLD_LAZY);
 	CU_ASSERT_PTR_NOT_NULL_FATAL(driver);
-	CU_ASSERT_EQUAL(drv_library_files(unit_path("driver.so"), names, 2, is_never_loaded, note, list),
-			CMN_OK);
+	CU_ASSERT_EQUAL(drv_library_files(unit_path("driver.so"), names, 2, is_never_loaded, note, list), CMN_OK);
 	CU_ASSERT_EQUAL(list->count, 2);
 	write_object("w/libn.so", &(struct object){ .id = 3 });
 	list->count = 0;
-	CU_ASSERT_EQUAL(drv_library_files(unit_path("driver.so"), names, 2, is_never_loaded, note, list),
-			CMN_MISS);
+	CU_ASSERT_EQUAL(drv_library_files(unit_path("driver.so"), names, 2, is_never_loaded, note, list), CMN_MISS);
 	CU_ASSERT_EQUAL(list->count, 1);
 	CU_ASSERT_STRING_EQUAL(list->items[0].path, unit_path("y/liba.so"));
 	(void)dlclose(driver);
@@ -626,14 +621,12 @@ TEST(the_askers_run_path_counts_for_what_it_asks_for)
 	driver = dlopen(unit_path("driver2.so"), RTLD_LAZY);
 	CU_ASSERT_PTR_NOT_NULL_FATAL(driver);
 	list->count = 0;
-	CU_ASSERT_EQUAL(files_of(unit_path("driver2.so"), "liba.so", is_never_loaded, note, list),
-			CMN_OK);
+	CU_ASSERT_EQUAL(files_of(unit_path("driver2.so"), "liba.so", is_never_loaded, note, list), CMN_OK);
 	CU_ASSERT_EQUAL(list->count, 2);
 	CU_ASSERT_STRING_EQUAL(list->items[1].path, unit_path("y/libb.so"));
 	(void)dlclose(driver);
 	/* Not loaded any more: nothing is known of it. */
-	CU_ASSERT_EQUAL(files_of(unit_path("driver2.so"), "liba.so", is_never_loaded, note, list),
-			CMN_MISS);
+	CU_ASSERT_EQUAL(files_of(unit_path("driver2.so"), "liba.so", is_never_loaded, note, list), CMN_MISS);
 	free(list);
 }
 
@@ -641,8 +634,7 @@ TEST(what_is_loaded_is_not_looked_at)
 {
 	size_t visited = 0;
 
-	CU_ASSERT_EQUAL(files_of("/nowhere", "libc.so.6", is_loaded, count, &visited),
-			CMN_OK);
+	CU_ASSERT_EQUAL(files_of("/nowhere", "libc.so.6", is_loaded, count, &visited), CMN_OK);
 	CU_ASSERT_EQUAL(visited, 0);
 }
 
@@ -764,8 +756,7 @@ static void append_word(struct cmn_buffer *bytes, uint32_t word)
 }
 
 /* A cache as ldconfig writes it, with two entries of a name, old format first where asked for. */
-static struct cmn_buffer make_cache(bool old, uint32_t flags, const char *name,
-				    const struct cached entries[2])
+static struct cmn_buffer make_cache(bool old, uint32_t flags, const char *name, const struct cached entries[2])
 {
 	struct cmn_buffer bytes = { 0 }, strings = { 0 };
 
@@ -872,14 +863,12 @@ TEST(cache_entries_for_processors_are_told)
 	struct drv_linker_cache_entry entry;
 	uint32_t at = 0;
 
-	CU_ASSERT_EQUAL(drv_linker_cache_next(cmn_buffer_view(&bytes), "libx.so.1", &at, &entry),
-			CMN_OK);
+	CU_ASSERT_EQUAL(drv_linker_cache_next(cmn_buffer_view(&bytes), "libx.so.1", &at, &entry), CMN_OK);
 	CU_ASSERT(entry.depends_on_processor);
 	cmn_buffer_release(&bytes);
 	bytes = make_cache(false, 0x301, "libx.so.1", both);	/* not for glibc 2 */
 	at = 0;
-	CU_ASSERT_EQUAL(drv_linker_cache_next(cmn_buffer_view(&bytes), "libx.so.1", &at, &entry),
-			CMN_MISS);
+	CU_ASSERT_EQUAL(drv_linker_cache_next(cmn_buffer_view(&bytes), "libx.so.1", &at, &entry), CMN_MISS);
 	cmn_buffer_release(&bytes);
 }
 

@@ -149,8 +149,7 @@ WORD(realpath_here) { open_below(realpath(".", NULL), value); }
 WORD(syscall_six)
 {
 	int fd = open(value, O_RDONLY);
-	const char *second = (const char *)syscall(MMAP, NULL, 4096, PROT_READ, MAP_PRIVATE, fd,
-						   SECOND_PAGE);
+	const char *second = (const char *)syscall(MMAP, NULL, 4096, PROT_READ, MAP_PRIVATE, fd, SECOND_PAGE);
 
 	if (second == MAP_FAILED || *second != '2')
 		abort();

@@ -690,8 +690,7 @@ TEST(a_header_that_cannot_be_hashed_is_told)
 
 TEST(what_the_machine_does_not_have_is_an_absence)
 {
-	EXPECT_DEPENDS(watch("open", "/proc/no-such-file"), CC_DEPENDENCY_ABSENT,
-		       "/proc/no-such-file");
+	EXPECT_DEPENDS(watch("open", "/proc/no-such-file"), CC_DEPENDENCY_ABSENT, "/proc/no-such-file");
 }
 
 TEST(absences_that_end_are_noticed)
@@ -1098,8 +1097,7 @@ TEST(variables_count_whose_values_a_path_begins_with)
 	CU_ASSERT_EQUAL(cc_manifest_verify(manifest, NULL), CMN_STALE);
 	CU_ASSERT_EQUAL(setenv("OBSERVED_PLACES", "relative:/nonexistent/one:/nonexistent/two", 1), 0);
 	/* One that is not set may come to count instead. */
-	EXPECT_DEPENDS(watch("open", "/nonexistent/cache/pocl/x.h"), CC_DEPENDENCY_VARIABLE,
-		       "$POCL_CACHE_DIR");
+	EXPECT_DEPENDS(watch("open", "/nonexistent/cache/pocl/x.h"), CC_DEPENDENCY_VARIABLE, "$POCL_CACHE_DIR");
 	CU_ASSERT(depends_on(CC_DEPENDENCY_VARIABLE, "$XDG_CACHE_HOME"));
 	CU_ASSERT_EQUAL(cc_manifest_verify(manifest, NULL), CMN_OK);
 	CU_ASSERT_EQUAL(setenv("POCL_CACHE_DIR", "", 1), 0);

@@ -505,8 +505,7 @@ TEST(children_observe_while_threads_build)
 		pid_t child = fork();
 
 		/* Ends by a signal, since what the parent's threads had would be a leak of the child's. */
-		if (child == 0 && watch("open", "a.h") == CMN_OK &&
-		    depends_on(CC_DEPENDENCY_FILE, "a.h"))
+		if (child == 0 && watch("open", "a.h") == CMN_OK && depends_on(CC_DEPENDENCY_FILE, "a.h"))
 			(void)raise(SIGKILL);
 		if (child == 0)
 			_exit(1);
@@ -820,8 +819,7 @@ static struct drv_observation *begin_at(const struct drv_driver *driver, const v
 
 TEST(what_a_driver_is_linked_with_is_seen)
 {
-	struct drv_observation *observation = begin_at(drv_driver_of("libother.so"),
-						       (const void *)observed_through);
+	struct drv_observation *observation = begin_at(drv_driver_of("libother.so"), (const void *)observed_through);
 
 	unit_write("there.h", "text");
 	observed_through("open", "there.h");
@@ -847,13 +845,11 @@ static void *look_in_thread_by_the_programs_library(void *path)
 /* What other threads look for by its libraries is its own affair, though a driver is linked with them. */
 TEST(what_the_program_looks_for_does_not_count)
 {
-	struct drv_observation *observation = begin_at(drv_driver_of("libother.so"),
-						       (const void *)observed_through);
+	struct drv_observation *observation = begin_at(drv_driver_of("libother.so"), (const void *)observed_through);
 	pthread_t thread;
 
 	unit_write("there.h", "text");
-	CU_ASSERT_EQUAL_FATAL(pthread_create(&thread, NULL, look_in_thread_by_the_programs_library,
-					     "there.h"), 0);
+	CU_ASSERT_EQUAL_FATAL(pthread_create(&thread, NULL, look_in_thread_by_the_programs_library, "there.h"), 0);
 	(void)pthread_join(thread, NULL);
 	EXPECT_COUNT(end_with(observation, NULL, false), 0);
 }

@@ -96,8 +96,7 @@ static void note(const char *what)
 {
 	size_t len = strlen(world.counted);
 
-	(void)snprintf(world.counted + len, sizeof(world.counted) - len, "%s%s",
-		       len ? " " : "", what);
+	(void)snprintf(world.counted + len, sizeof(world.counted) - len, "%s%s", len ? " " : "", what);
 }
 
 WRAPPED(void, cc_cache_count_hit, (struct cc_cache *of, const struct cc_key *with, enum cc_origin origin,
@@ -113,8 +112,7 @@ WRAPPED(void, cc_cache_count_miss, (struct cc_cache *of, const struct cc_key *wi
 	note("miss");
 }
 
-WRAPPED(void, cc_cache_count_deferred, (struct cc_cache *of, const struct cc_key *with,
-	uint64_t build_ns))
+WRAPPED(void, cc_cache_count_deferred, (struct cc_cache *of, const struct cc_key *with, uint64_t build_ns))
 {
 	(void)of, (void)with, (void)build_ns;
 	note("deferred");
@@ -130,8 +128,7 @@ WRAPPED(void, cc_cache_count_unkept, (struct cc_cache *of, const struct cc_unkep
 		note(build->bypass);
 }
 
-WRAPPED(void, cc_cache_reject, (struct cc_cache *of, const struct cc_key *with,
-	const struct cc_entry *entry))
+WRAPPED(void, cc_cache_reject, (struct cc_cache *of, const struct cc_key *with, const struct cc_entry *entry))
 {
 	world.rejected++;
 	__real_cc_cache_reject(of, with, entry);
@@ -168,8 +165,7 @@ static void look_in_call(void)
 	enum cc_origin origin;
 	bool asked = false;
 
-	CU_ASSERT_EQUAL(cc_cache_get_or_build(cache, &key, build_nothing, &asked, &entry, &origin),
-			CMN_MISS);
+	CU_ASSERT_EQUAL(cc_cache_get_or_build(cache, &key, build_nothing, &asked, &entry, &origin), CMN_MISS);
 	CU_ASSERT(asked);
 }
 
