@@ -687,12 +687,15 @@ TEST(kernels_are_released_before_their_program)
 /* In a forked child nobody finishes the parent's builds: they are tried anew, and what was built is there. */
 TEST(forked_child_does_not_wait_for_the_parents_builds)
 {
-	struct script script = { .closed = true };
-	struct caller caller = { .key = "slow", .script = &script };
+	struct script scripts[2] = { { .closed = true }, { .closed = true } };
+	struct caller program = { .key = "slow", .script = &scripts[0] };
+	struct caller kernel = { .key = "a", .kernel = "slow", .script = &scripts[1] };
 	pid_t child;
 
-	CU_ASSERT_EQUAL(use("built", NULL, 1), CC_WAY_BUILD);
-	begin_build(&caller);
+	CU_ASSERT_EQUAL(use("a", NULL, 1), CC_WAY_BUILD);
+	CU_ASSERT_EQUAL(use("a", "built", 0), CC_WAY_BUILD);
+	begin_build(&program);
+	begin_build(&kernel);
 	cc_programs_fork_prepare(programs);
 	child = fork();
 	if (child == 0) {
@@ -701,35 +704,15 @@ TEST(forked_child_does_not_wait_for_the_parents_builds)
 
 		cc_programs_fork_child(programs);
 		(void)alarm(60);	/* a wait for ever is a failure */
-		_exit(is_there("built") && obtain("slow", NULL, &own, &taken) == CMN_OK &&
-		      taken.way == CC_WAY_BUILD ? 0 : 1);
-	}
-	cc_programs_fork_parent(programs);
-	CU_ASSERT_TRUE(unit_ended_well(child));
-	end_build(&caller);
-	CU_ASSERT_TRUE(is_there("slow"));
-}
-
-TEST(forked_child_does_not_wait_for_the_parents_kernel)
-{
-	struct script script = { .closed = true };
-	struct caller caller = { .key = "a", .kernel = "slow", .script = &script };
-	pid_t child;
-
-	CU_ASSERT_EQUAL(use("a", NULL, 1), CC_WAY_BUILD);
-	CU_ASSERT_EQUAL(use("a", "built", 0), CC_WAY_BUILD);
-	begin_build(&caller);
-	cc_programs_fork_prepare(programs);
-	child = fork();
-	if (child == 0) {
-		cc_programs_fork_child(programs);
-		_exit(usage_of().kernels == 1 && kernel_is_there("a", "built") &&
+		_exit(is_there("a") && obtain("slow", NULL, &own, &taken) == CMN_OK && taken.way == CC_WAY_BUILD &&
+		      usage_of().kernels == 1 && kernel_is_there("a", "built") &&
 		      use("a", "slow", 0) == CC_WAY_BUILD ? 0 : 1);
 	}
 	cc_programs_fork_parent(programs);
 	CU_ASSERT_TRUE(unit_ended_well(child));
-	end_build(&caller);
-	CU_ASSERT_TRUE(kernel_is_there("a", "slow"));
+	end_build(&program);
+	end_build(&kernel);
+	CU_ASSERT_TRUE(is_there("slow") && kernel_is_there("a", "slow"));
 }
 
 /* How many shards of the fast kernel cache are locked. */

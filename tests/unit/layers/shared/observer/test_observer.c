@@ -251,18 +251,6 @@ TEST(a_file_that_changes_meanwhile_is_noticed)
 	EXPECT_UNKNOWN(end_with(observation, NULL, false), "include-changed");
 }
 
-TEST(names_of_one_file_are_told)
-{
-	unit_write("one/a.h", "text");
-	CU_ASSERT_EQUAL(symlink("one", "two"), 0);
-	CU_ASSERT_EQUAL(watch_all("open one/a.h, open two/a.h"), CMN_OK);
-	CU_ASSERT_EQUAL(cc_manifest_verify(manifest, NULL), CMN_OK);
-	/* Two files of equal text: `#pragma once` takes them as two. */
-	CU_ASSERT_EQUAL(unlink("two"), 0);
-	unit_write("two/a.h", "text");
-	CU_ASSERT_EQUAL(cc_manifest_verify(manifest, NULL), CMN_STALE);
-}
-
 TEST(what_is_loaded_meanwhile_is_seen)
 {
 	char command[8192];
