@@ -17,6 +17,9 @@
  */
 static void one_builder_many_waiters(const char *kernel, struct script *script, struct caller callers[THREADS])
 {
+	cc_programs_flush(programs);
+	if (kernel)	/* whose program must be there */
+		CU_ASSERT_EQUAL(use("key", NULL, 1), CC_WAY_BUILD);
 	atomic_store(&script->closed, true);
 	for (size_t i = 0; i < THREADS; i++) {
 		callers[i] = (struct caller){ .key = "key", .kernel = kernel, .script = script };
@@ -324,13 +327,10 @@ TEST(one_builder_serves_many_waiters)
 {
 	struct caller callers[THREADS];
 
-	CU_ASSERT_EQUAL(use("key", NULL, 1), CC_WAY_BUILD);
 	for (int i = 0; i < 2; i++) {
-		const char *kernel = i ? NULL : "k";	/* first, as its program must be built */
+		const char *kernel = i ? NULL : "k";
 		struct script script = { .size = 1 };
 
-		if (!kernel)
-			cc_programs_flush(programs);
 		one_builder_many_waiters(kernel, &script, callers);
 		CU_ASSERT_EQUAL(atomic_load(&script.calls), 1);
 		for (size_t j = 0; j < THREADS; j++) {
@@ -420,14 +420,11 @@ TEST(every_waiter_gets_the_builders_error)
 {
 	struct caller callers[THREADS];
 
-	CU_ASSERT_EQUAL(use("key", NULL, 1), CC_WAY_BUILD);
 	for (int i = 0; i < 2; i++) {
-		const char *kernel = i ? NULL : "k";	/* first, as its program must be built */
+		const char *kernel = i ? NULL : "k";
 		struct script script = { .failures = THREADS, .failure = CMN_ERR_DRIVER,
 					 .error_code = -11, .message = "line 3" };
 
-		if (!kernel)
-			cc_programs_flush(programs);
 		one_builder_many_waiters(kernel, &script, callers);
 		CU_ASSERT_EQUAL(atomic_load(&script.calls), 1);
 		for (size_t j = 0; j < THREADS; j++) {
@@ -445,15 +442,12 @@ TEST(one_of_many_waiters_retries_for_the_others)
 {
 	struct caller callers[THREADS];
 
-	CU_ASSERT_EQUAL(use("key", NULL, 1), CC_WAY_BUILD);
 	for (int i = 0; i < 2; i++) {
-		const char *kernel = i ? NULL : "k";	/* first, as its program must be built */
+		const char *kernel = i ? NULL : "k";
 		struct script script = { .failures = 1, .failure = CMN_ERR_DRIVER,
 					 .error_code = -5, .size = 1 };
 		int built = 0;
 
-		if (!kernel)
-			cc_programs_flush(programs);
 		one_builder_many_waiters(kernel, &script, callers);
 		CU_ASSERT_EQUAL(atomic_load(&script.calls), 2);
 		CU_ASSERT_EQUAL(callers[0].status, CMN_ERR_DRIVER);
