@@ -303,7 +303,8 @@ TEST(bad_arguments_do_nothing)
 	CU_ASSERT_EQUAL(cachecore_kernels_get_or_build(programs, &good, bad, build, &script,
 						       &taken), CACHECORE_ERR_INVALID);
 	CU_ASSERT_EQUAL(cachecore_kernels_get(programs, &good, text("k"), NULL), CACHECORE_ERR_INVALID);
-	CU_ASSERT_EQUAL(cachecore_fast_kernel_put(programs, &good, bad, NULL, text("k"), handle), CACHECORE_ERR_INVALID);
+	CU_ASSERT_EQUAL(cachecore_fast_kernel_put(programs, &good, bad, NULL, text("k"), handle),
+			CACHECORE_ERR_INVALID);
 	CU_ASSERT_EQUAL(cachecore_fast_kernel_get(programs, bad, NULL, text("k"), &value), CACHECORE_ERR_INVALID);
 	CU_ASSERT_EQUAL(cachecore_fast_kernel_get(programs, text(""), NULL, bad, &value), CACHECORE_ERR_INVALID);
 	CU_ASSERT_EQUAL(atomic_load(&script.calls), 0);

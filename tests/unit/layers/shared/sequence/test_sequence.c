@@ -500,8 +500,8 @@ TEST(what_the_drivers_own_cache_had_of_the_binary_leaves_a_recipe)
 {
 	for (unsigned int i = 0; i < 2; i++) {
 		renew();
-		expect_built((struct script){ .captured = CMN_MISS, .capture_bypass = "driver-cached", .leaves_recipe = i },
-			     i ? "deferred" : "driver-cached", 1, 1);
+		expect_built((struct script){ .captured = CMN_MISS, .capture_bypass = "driver-cached",
+					      .leaves_recipe = i }, i ? "deferred" : "driver-cached", 1, 1);
 		expect_kept(false);
 	}
 }
