@@ -72,6 +72,26 @@ bool unit_ended_well(pid_t child)
 	return false;
 }
 
+void unit_run_threads(unsigned int count, void *(*run)(void *), void *first, size_t size)
+{
+	pthread_t threads[64];
+
+	CU_ASSERT_FATAL(count <= sizeof(threads) / sizeof(threads[0]));
+	for (unsigned int i = 0; i < count; i++)
+		CU_ASSERT_EQUAL_FATAL(pthread_create(&threads[i], NULL, run, (char *)first + i * size), 0);
+	for (unsigned int i = 0; i < count; i++)
+		CU_ASSERT_EQUAL_FATAL(pthread_join(threads[i], NULL), 0);
+}
+
+void unit_limit_files(rlim_t bytes)
+{
+	struct rlimit limit;
+
+	CU_ASSERT_EQUAL_FATAL(getrlimit(RLIMIT_FSIZE, &limit), 0);
+	limit.rlim_cur = bytes < limit.rlim_max ? bytes : limit.rlim_max;
+	CU_ASSERT_EQUAL_FATAL(setrlimit(RLIMIT_FSIZE, &limit), 0);
+}
+
 bool unit_is_root(void)
 {
 	if (geteuid() == 0)
@@ -83,6 +103,16 @@ bool unit_is_root(void)
 const char *unit_dir(void)
 {
 	return directory;
+}
+
+char *unit_path(const char *name)
+{
+	static _Thread_local char paths[8][sizeof(directory) + 256];
+	static _Thread_local unsigned int turn;
+	char *path = paths[turn++ % 8];
+
+	CU_ASSERT_FATAL(snprintf(path, sizeof(paths[0]), "%s/%s", directory, name) < (int)sizeof(paths[0]));
+	return path;
 }
 
 void unit_write_bytes(const char *path, const void *data, size_t len)

@@ -15,6 +15,7 @@
 #define TESTS_SUPPORT_UNIT_H
 
 #include <CUnit/CUnit.h>
+#include <sys/resource.h>
 
 #include "tests/support/posix.h"
 
@@ -76,6 +77,9 @@ bool unit_is_root(void);
  */
 const char *unit_dir(void);
 
+/* The absolute name of what is called so below it; good until the thread has asked for seven others. */
+char *unit_path(const char *name);
+
 /* Writes text to a file below unit_dir (directories are made); fails the test if it cannot. */
 void unit_write(const char *path, const char *text);
 void unit_write_bytes(const char *path, const void *data, size_t len);
@@ -96,6 +100,12 @@ void unit_remove(const char *path);
 
 /* Waits for the child: whether its exit code is 0; says what it is if not. */
 bool unit_ended_well(pid_t child);
+
+/* So many threads run it to its end, each with its own argument of that size from first on (0: all with the same). */
+void unit_run_threads(unsigned int count, void *(*run)(void *), void *first, size_t size);
+
+/* No file that this process writes becomes larger; RLIM_INFINITY: as before. */
+void unit_limit_files(rlim_t bytes);
 
 /* TSAN_OPTIONS for a program with an environment of its own: the caller's, or what suits all. */
 const char *unit_tsan_options(void);

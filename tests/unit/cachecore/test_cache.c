@@ -61,10 +61,8 @@ static enum cmn_status build(void *ctx, struct cc_entry **ret)
 	if (by->header) {
 		manifest = cc_manifest_new();
 		CU_ASSERT_PTR_NOT_NULL_FATAL(manifest);
-		CU_ASSERT_EQUAL_FATAL(file_hash(NULL, by->header, &size, &hash),
-				      CMN_OK);
-		CU_ASSERT_EQUAL_FATAL(cc_manifest_add_file(manifest, by->header, size, &hash),
-				      CMN_OK);
+		CU_ASSERT_EQUAL_FATAL(file_hash(NULL, by->header, &size, &hash), CMN_OK);
+		CU_ASSERT_EQUAL_FATAL(cc_manifest_add_file(manifest, by->header, size, &hash), CMN_OK);
 	}
 	*ret = cc_entry_new(1000000);
 	CU_ASSERT_PTR_NOT_NULL_FATAL(*ret);
@@ -107,10 +105,7 @@ static void reopen(void)
 
 BEFORE_EACH
 {
-	char dir[4200];
-
-	(void)snprintf(dir, sizeof(dir), "%s/cache", unit_dir());
-	setenv("CKCACHE_DIR", dir, 1);
+	setenv("CKCACHE_DIR", unit_path("cache"), 1);
 	builder = (struct builder){ .image = "native" };
 	reopen();
 }
@@ -138,8 +133,7 @@ static enum cc_origin expect(const char *source, struct builder *by, const char 
 	OWNED(cc_key_release) struct cc_key key;
 
 	make_key(&key, source);
-	CU_ASSERT_EQUAL_FATAL(cc_cache_get_or_build(cache, &key, build, by, &entry, &origin),
-			      CMN_OK);
+	CU_ASSERT_EQUAL_FATAL(cc_cache_get_or_build(cache, &key, build, by, &entry, &origin), CMN_OK);
 	CU_ASSERT(cc_entry_find(entry, CC_TAG_IMAGE, 0, &found));
 	CU_ASSERT(cmn_view_equal(found, cmn_view_of(image)));
 	cc_entry_unref(entry);
@@ -164,10 +158,8 @@ TEST(failed_build_is_not_remembered)
 
 	builder = (struct builder){ .image = NULL };
 	make_key(&key, "bad");
-	CU_ASSERT_EQUAL(cc_cache_get_or_build(cache, &key, build, &builder, &entry, &origin),
-			CMN_MISS);
-	CU_ASSERT_EQUAL(cc_cache_get_or_build(cache, &key, build, &builder, &entry, &origin),
-			CMN_MISS);
+	CU_ASSERT_EQUAL(cc_cache_get_or_build(cache, &key, build, &builder, &entry, &origin), CMN_MISS);
+	CU_ASSERT_EQUAL(cc_cache_get_or_build(cache, &key, build, &builder, &entry, &origin), CMN_MISS);
 	CU_ASSERT_EQUAL(builder.calls, 2);
 }
 
@@ -376,8 +368,7 @@ TEST(large_entries_that_were_read_outlive_the_cache)
 	for (int round = 0; round < 3; round++) {
 		for (int i = 0; i < 2; i++) {
 			make_key(&key, names[i]);
-			CU_ASSERT_EQUAL_FATAL(cc_cache_get(cache, &key, &entries[round][i],
-							   &origin), CMN_OK);
+			CU_ASSERT_EQUAL_FATAL(cc_cache_get(cache, &key, &entries[round][i], &origin), CMN_OK);
 			CU_ASSERT_EQUAL(origin, origins[round]);
 			cc_key_release(&key);
 		}
@@ -404,13 +395,9 @@ static void *look_up(void *barrier)
 TEST(eight_threads_build_once)
 {
 	pthread_barrier_t barrier;
-	pthread_t threads[8];
 
 	CU_ASSERT_EQUAL_FATAL(pthread_barrier_init(&barrier, NULL, 8), 0);
-	for (int i = 0; i < 8; i++)
-		CU_ASSERT_EQUAL_FATAL(pthread_create(&threads[i], NULL, look_up, &barrier), 0);
-	for (int i = 0; i < 8; i++)
-		CU_ASSERT_EQUAL(pthread_join(threads[i], NULL), 0);
+	unit_run_threads(8, look_up, &barrier, 0);
 	CU_ASSERT_EQUAL(builder.calls, 1);
 	(void)pthread_barrier_destroy(&barrier);
 }
@@ -419,7 +406,6 @@ TEST(eight_threads_build_once)
 #if !defined(__SANITIZE_THREAD__)
 TEST(forked_child_can_look_up_and_store)
 {
-	int status = -1;
 	pid_t child;
 
 	(void)expect("a", &builder, "native");
@@ -437,8 +423,7 @@ TEST(forked_child_can_look_up_and_store)
 		_exit(own.calls == 1 ? 0 : 1);
 	}
 	cc_cache_fork_parent(cache);
-	CU_ASSERT_EQUAL(waitpid(child, &status, 0), child);
-	CU_ASSERT(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+	CU_ASSERT(unit_ended_well(child));
 	CU_ASSERT_EQUAL(expect("b", &builder, "child"), CC_ORIGIN_DISK);
 }
 
@@ -493,7 +478,6 @@ static void use_and_die(void)
 
 TEST(a_process_that_is_killed_between_two_calls_has_lost_nothing)
 {
-	char root[4200];
 	struct cc_totals *totals;
 	pid_t child;
 
@@ -504,8 +488,7 @@ TEST(a_process_that_is_killed_between_two_calls_has_lost_nothing)
 	if (child == 0)
 		use_and_die();
 	CU_ASSERT_EQUAL(waitpid(child, NULL, 0), child);
-	(void)snprintf(root, sizeof(root), "%s/cache", unit_dir());
-	CU_ASSERT_EQUAL(cc_totals_load(root, &totals), CMN_OK);
+	CU_ASSERT_EQUAL(cc_totals_load(unit_path("cache"), &totals), CMN_OK);
 	CU_ASSERT_EQUAL(totals->counters[CC_MISSES], 1);
 	CU_ASSERT_EQUAL(totals->counters[CC_STORES], 2);
 	CU_ASSERT_EQUAL(totals->counters[CC_HITS_MEMORY], 1);
@@ -557,6 +540,12 @@ WRAPPED(void, cc_level_note, (struct cc_level *level, const struct cc_event *not
 	__real_cc_level_note(level, note);
 }
 
+/* By another process of the root. */
+static bool is_locked(const struct cc_key *key)
+{
+	return build_turn_of_another(unit_path("cache"), cc_key_view(key), 0) == CC_BUILD_ALONE;
+}
+
 struct worker {
 	const struct cc_key *key;
 	bool waited_for;	/* by other processes, while it builds */
@@ -565,10 +554,8 @@ struct worker {
 static enum cmn_status build_and_look(void *ctx, struct cc_entry **ret)
 {
 	struct worker *worker = ctx;
-	char root[4200];
 
-	(void)snprintf(root, sizeof(root), "%s/cache", unit_dir());
-	worker->waited_for = build_turn_of_another(root, cc_key_view(worker->key), 0) == CC_BUILD_ALONE;
+	worker->waited_for = is_locked(worker->key);
 	*ret = cc_entry_new(1000000);
 	CU_ASSERT_PTR_NOT_NULL_FATAL(*ret);
 	cc_entry_add(*ret, CC_TAG_IMAGE, 0, "native", 6);
@@ -698,17 +685,12 @@ TEST(other_machines_wait_only_for_what_is_stored)
 	CU_ASSERT_EQUAL(tier.released, 2);
 }
 
-/* By another process of the root. */
 static bool is_being_built(const char *source)
 {
-	char root[4200];
-	enum cc_build_turn turn;
 	OWNED(cc_key_release) struct cc_key key;
 
-	(void)snprintf(root, sizeof(root), "%s/cache", unit_dir());
 	make_key(&key, source);
-	turn = build_turn_of_another(root, cc_key_view(&key), 0);
-	return turn == CC_BUILD_ALONE;
+	return is_locked(&key);
 }
 
 TEST(nobody_waits_for_a_build_that_is_over)

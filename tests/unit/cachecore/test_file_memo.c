@@ -416,7 +416,12 @@ TEST(what_is_no_file_is_not_opened)
 	CU_ASSERT_EQUAL(mkfifo("fifo", 0600), 0);
 	CU_ASSERT_EQUAL(file_hash(memo, "fifo", &size, &hash), CMN_ERR_ACCESS);
 	CU_ASSERT_FALSE(cc_file_memo_holds(memo, "fifo", 0, &hash, &info));
+	CU_ASSERT_EQUAL(file_hash(memo, ".", &size, &hash), CMN_STALE);
+	CU_ASSERT_EQUAL(file_hash(memo, "/dev/null", &size, &hash), CMN_ERR_ACCESS);
+	CU_ASSERT_EQUAL(file_hash(memo, "none.h", &size, &hash), CMN_MISS);
 	CU_ASSERT_EQUAL(truncate("a.h", (off_t)CC_MANIFEST_MAX_FILE + 1), 0);
 	CU_ASSERT_EQUAL(file_hash(memo, "a.h", &size, &hash), CMN_ERR_TOO_LARGE);
 	CU_ASSERT_EQUAL(opened, 0);
+	CU_ASSERT_EQUAL(truncate("a.h", 0), 0);
+	CU_ASSERT(gives(""));
 }

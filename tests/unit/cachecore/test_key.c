@@ -100,8 +100,7 @@ TEST(order_names_and_borders_of_fields_count)
 		hash_parts(&key, hashes[i]);
 		cc_key_release(&key);
 		for (int j = 0; j < i; j++)
-			CU_ASSERT_FALSE(cmn_hash_equal(&hashes[i][CC_PART_OPTIONS],
-						       &hashes[j][CC_PART_OPTIONS]));
+			CU_ASSERT_FALSE(cmn_hash_equal(&hashes[i][CC_PART_OPTIONS], &hashes[j][CC_PART_OPTIONS]));
 	}
 }
 

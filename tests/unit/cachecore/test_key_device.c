@@ -22,8 +22,7 @@ static void add(const char *name, const char *text)
 }
 
 /* One more device at the key's end; NULL: without the field. */
-static void add_device(const char *platform, const char *name, const char *vendor, const char *id,
-		       const char *driver)
+static void add_device(const char *platform, const char *name, const char *vendor, const char *id, const char *driver)
 {
 	add(platform ? "platform.name" : "api", platform ? platform : "Level Zero");
 	add("device.name", name);

@@ -6,284 +6,20 @@
  * barriers and in callbacks; one that waits for ever ends the program by an
  * alarm. No assertion runs in a second thread.
  */
-#include <sched.h>
-#include <stdatomic.h>
-
-#include "cachecore/api/api_internal.h"
 #include "cachecore/cache.h"
-#include "cachecore/memory/programs_internal.h"
-#include "tests/support/fast_kernel.h"
-#include "tests/support/unit.h"
+#include "tests/unit/cachecore/memory/maps.h"
 
-#define THREADS 8
 #define ALARM_S 240		/* under ctest's limit for the program, and far over what it takes */
-
-enum kind { PROGRAM, KERNEL };
-
-/* A counted value, as a runtime's handle is. */
-struct value {
-	enum kind kind;
-	atomic_int refs;
-};
-
-static atomic_int alive[2], retained[2], released[2];	/* by kind */
-static atomic_int wrong_kind;			/* callbacks that got the other's value */
-static struct cc_programs *watched;		/* whose locks every callback tries, or NULL */
-static atomic_int tried, found_held;
-
-static void try_lock(pthread_mutex_t *lock)
-{
-	atomic_fetch_add(&tried, 1);
-	if (pthread_mutex_trylock(lock) == 0)
-		pthread_mutex_unlock(lock);
-	else
-		atomic_fetch_add(&found_held, 1);
-}
-
-/* Only where one thread is about: another one could hold a lock for its own reasons. */
-static void try_locks(void)
-{
-	if (!watched)
-		return;
-	try_lock(&watched->lock);
-	for (size_t i = 0; i < FAST_KERNEL_SHARDS; i++)
-		try_lock(&watched->fast.shards[i].lock);
-}
-
-static struct value *value_new(enum kind kind)
-{
-	struct value *value = calloc(1, sizeof(*value));
-
-	if (!value)
-		abort();
-	value->kind = kind;
-	atomic_init(&value->refs, 1);
-	atomic_fetch_add(&alive[kind], 1);
-	return value;
-}
-
-static void value_unref(struct value *value)
-{
-	if (atomic_fetch_sub(&value->refs, 1) == 1) {
-		atomic_fetch_sub(&alive[value->kind], 1);
-		free(value);
-	}
-}
-
-static void retain(struct value *value, enum kind kind)
-{
-	try_locks();
-	if (value->kind != kind)
-		atomic_fetch_add(&wrong_kind, 1);
-	atomic_fetch_add(&retained[kind], 1);
-	atomic_fetch_add(&value->refs, 1);
-}
-
-static void release(struct value *value, enum kind kind)
-{
-	try_locks();
-	if (value->kind != kind)
-		atomic_fetch_add(&wrong_kind, 1);
-	atomic_fetch_add(&released[kind], 1);
-	value_unref(value);
-}
-
-static void program_retain(void *value)
-{
-	retain(value, PROGRAM);
-}
-
-static void program_release(void *value)
-{
-	release(value, PROGRAM);
-}
-
-static void kernel_retain(void *value)
-{
-	retain(value, KERNEL);
-}
-
-static void kernel_release(void *value)
-{
-	release(value, KERNEL);
-}
-
-static const struct cc_value_ops program_ops = { program_retain, program_release };
-static const struct cc_value_ops kernel_ops = { kernel_retain, kernel_release };
-
-static struct cc_programs *programs;
-
-static void end(void)
-{
-	cc_programs_free(programs);
-	programs = NULL;
-	CU_ASSERT_EQUAL(atomic_load(&alive[PROGRAM]), 0);
-	CU_ASSERT_EQUAL(atomic_load(&alive[KERNEL]), 0);
-	CU_ASSERT_EQUAL(atomic_load(&wrong_kind), 0);
-}
-
-/* Instead of those that there are. */
-static void renew(uint64_t threshold)
-{
-	end();
-	programs = cc_programs_new(threshold, &program_ops, &kernel_ops);
-	CU_ASSERT_PTR_NOT_NULL_FATAL(programs);
-}
-
-BEFORE_EACH
-{
-	renew(0);
-}
-
-AFTER_EACH
-{
-	end();
-}
-
-static struct cc_programs_usage usage_of(void)
-{
-	struct cc_programs_usage usage;
-
-	cc_programs_usage(programs, &usage);
-	return usage;
-}
-
-/* What a build does: its first `failures` calls fail; it may meet others, wait for a gate, or look around. */
-struct script {
-	_Atomic(enum kind) kind;	/* told by each caller, and always the same */
-	int failures;
-	enum cmn_status failure;
-	int error_code;
-	const char *message;		/* of call number `message_from` on; before, no error is carried */
-	int message_from;
-	size_t size;
-	pthread_barrier_t *meeting;
-	atomic_bool closed;		/* the first call waits until it is open */
-	atomic_bool started;
-	atomic_int calls;
-	void (*look)(struct script *script);
-	struct build_result *result;	/* for look */
-};
-
-static void wait_for(atomic_bool *flag, bool wanted)
-{
-	while (atomic_load(flag) != wanted)
-		sched_yield();
-}
-
-static enum cachecore_status run_script(void *ctx, struct cachecore_build_output *ret)
-{
-	struct script *script = ctx;
-	int call = atomic_fetch_add(&script->calls, 1);
-
-	try_locks();
-	atomic_store(&script->started, true);
-	if (script->meeting)
-		(void)pthread_barrier_wait(script->meeting);	/* fails for a bad barrier alone */
-	wait_for(&script->closed, false);
-	if (script->look)
-		script->look(script);
-	if (call < script->failures) {
-		ret->error_code = script->error_code;
-		if (script->message && call >= script->message_from)
-			ret->error_message = strdup(script->message);
-		return (enum cachecore_status)script->failure;
-	}
-	ret->value = value_new(script->kind);
-	ret->size = script->size;
-	return CACHECORE_OK;
-}
-
-/* A getOrBuild of a program, or with a name of its kernel. */
-static enum cmn_status obtain(const char *key, const char *kernel, struct script *script,
-			      struct cc_build_taken *taken)
-{
-	script->kind = kernel ? KERNEL : PROGRAM;
-	if (kernel)
-		return api_build_kernel(programs, cmn_view_of(key), cmn_view_of(kernel), run_script,
-					       script, taken);
-	return api_build_program(programs, cmn_view_of(key), run_script, script, false,
-					taken);
-}
-
-/* The same with a build that succeeds; gives the reference back. */
-static enum cc_way use(const char *key, const char *kernel, size_t size)
-{
-	struct script script = { .size = size };
-	struct cc_build_taken taken;
-
-	CU_ASSERT_EQUAL_FATAL(obtain(key, kernel, &script, &taken), CMN_OK);
-	value_unref(taken.value);
-	return taken.way;
-}
-
-static bool is_there(const char *key)
-{
-	void *value;
-
-	if (cc_programs_get(programs, cmn_view_of(key), &value) != CMN_OK)
-		return false;
-	value_unref(value);
-	return true;
-}
-
-/* The BuildResult in the map, without a reference; NULL if there is none. *ret_users: who is between. */
-static struct build_result *result_of(const char *key, const char *kernel, unsigned int *ret_users)
-{
-	const struct cmn_view name = cmn_view_of(kernel);
-	struct program_record *program;
-	struct build_result *result = cc_programs_lock_and_find(programs, cmn_view_of(key),
-								kernel ? &name : NULL, &program);
-
-	*ret_users = result ? result->users : 0;
-	pthread_mutex_unlock(&programs->lock);
-	return result;
-}
-
-/* An obtain in a thread of its own. */
-struct caller {
-	pthread_t thread;
-	const char *key, *kernel;
-	struct script *script;
-	struct cc_build_taken taken;
-	enum cmn_status status;
-};
-
-static void *call(void *arg)
-{
-	struct caller *caller = arg;
-
-	caller->status = obtain(caller->key, caller->kernel, caller->script, &caller->taken);
-	return NULL;
-}
-
-static void caller_start(struct caller *caller)
-{
-	CU_ASSERT_EQUAL_FATAL(pthread_create(&caller->thread, NULL, call, caller), 0);
-}
-
-static void caller_join(struct caller *caller)
-{
-	CU_ASSERT_EQUAL_FATAL(pthread_join(caller->thread, NULL), 0);
-}
-
-static void caller_drop(struct caller *caller)
-{
-	if (caller->status == CMN_OK)
-		value_unref(caller->taken.value);
-	else
-		free(caller->taken.error_message);
-}
 
 /*
  * The first of these threads builds and is let go when all others have found
  * its BuildResult, which is in progress: they are the document's threads B.
  */
-static void one_builder_many_waiters(const char *kernel, struct script *script,
-				     struct caller callers[THREADS])
+static void one_builder_many_waiters(const char *kernel, struct script *script, struct caller callers[THREADS])
 {
-	unsigned int users;
-
+	cc_programs_flush(programs);
+	if (kernel)	/* whose program must be there */
+		CU_ASSERT_EQUAL(use("key", NULL, 1), CC_WAY_BUILD);
 	atomic_store(&script->closed, true);
 	for (size_t i = 0; i < THREADS; i++) {
 		callers[i] = (struct caller){ .key = "key", .kernel = kernel, .script = script };
@@ -291,10 +27,8 @@ static void one_builder_many_waiters(const char *kernel, struct script *script,
 		if (i == 0)
 			wait_for(&script->started, true);
 	}
-	do {
+	while (users_of("key", kernel) < THREADS)
 		sched_yield();
-		(void)result_of("key", kernel, &users);	/* the number is all */
-	} while (users < THREADS);
 	CU_ASSERT_EQUAL(atomic_load(&script->calls), 1);
 	atomic_store(&script->closed, false);
 	for (size_t i = 0; i < THREADS; i++)
@@ -402,43 +136,54 @@ TEST(a_stub_is_in_the_map_while_it_is_built)
 	}
 }
 
+static unsigned int tried, found_held;
+
+static void try_lock(pthread_mutex_t *lock)
+{
+	tried++;
+	if (pthread_mutex_trylock(lock) == 0)
+		pthread_mutex_unlock(lock);
+	else
+		found_held++;
+}
+
+/* Only where one thread is about: another one could hold a lock for its own reasons. */
+static void try_locks(void)
+{
+	try_lock(&programs->lock);
+	for (size_t i = 0; i < FAST_KERNEL_SHARDS; i++)
+		try_lock(&programs->fast.shards[i].lock);
+}
+
 /* "the global lock is acquired only for the duration of the global map access" */
 TEST(no_callback_is_called_with_a_lock_held)
 {
 	struct script fails = { .failures = 1, .failure = CMN_ERR_DRIVER, .message = "no" };
 	struct script no_memory = { .failures = 1, .failure = CMN_ERR_NOMEM, .size = 4 };
 	struct cc_build_taken taken;
-	void *kernel;
 
 	renew(10);
-	atomic_store(&tried, 0);
-	atomic_store(&found_held, 0);
-	watched = programs;
+	in_callbacks = try_locks;
 	CU_ASSERT_EQUAL(use("a", NULL, 8), CC_WAY_BUILD);
 	CU_ASSERT_EQUAL(use("a", NULL, 8), CC_WAY_FOUND);
 	CU_ASSERT_EQUAL(use("a", NULL, 8), CC_WAY_FOUND);
-	CU_ASSERT_EQUAL(obtain("a", "k", &(struct script){ 0 }, &taken), CMN_OK);
-	CU_ASSERT_EQUAL(fast_kernel_put(programs, cmn_view_of("a"), 0, NULL, cmn_view_of("k"),
-					   taken.value), CMN_OK);
-	value_unref(taken.value);
+	(void)add_fast_kernel("a", "k", 0);
 	CU_ASSERT_EQUAL(use("a", "k", 0), CC_WAY_FOUND);
 	CU_ASSERT_EQUAL(use("a", "k", 0), CC_WAY_FOUND);
-	CU_ASSERT_EQUAL_FATAL(fast_kernel_get(programs, 0, NULL, cmn_view_of("k"), &kernel),
-			      CMN_OK);
-	value_unref(kernel);
+	CU_ASSERT_PTR_NOT_NULL_FATAL(get_fast_kernel("k", 0));
 	CU_ASSERT_EQUAL(obtain("bad", NULL, &fails, &taken), CMN_ERR_DRIVER);
 	free(taken.error_message);
 	CU_ASSERT_EQUAL(use("b", NULL, 8), CC_WAY_BUILD);	/* evicts a, with its kernel */
 	CU_ASSERT_FALSE(is_there("a"));
 	CU_ASSERT_EQUAL(obtain("c", NULL, &no_memory, &taken), CMN_OK);	/* flushes */
 	value_unref(taken.value);
-	CU_ASSERT_EQUAL(cc_programs_put(programs, cmn_view_of("c"), value_new(PROGRAM), 1), CMN_OK);
+	CU_ASSERT_EQUAL(put("c", value_new(PROGRAM), 1), CMN_OK);
 	cc_programs_remove(programs, cmn_view_of("c"), NULL);
 	CU_ASSERT_EQUAL(use("d", NULL, 8), CC_WAY_BUILD);
 	cc_programs_flush(programs);
-	watched = NULL;
-	CU_ASSERT_TRUE(atomic_load(&tried) > 10 * FAST_KERNEL_SHARDS);
-	CU_ASSERT_EQUAL(atomic_load(&found_held), 0);
+	in_callbacks = NULL;
+	CU_ASSERT_TRUE(tried > 10 * FAST_KERNEL_SHARDS);
+	CU_ASSERT_EQUAL(found_held, 0);
 }
 
 /* "so other threads can request or build other programs in the meantime": also while some wait */
@@ -446,16 +191,13 @@ TEST(waiters_hold_no_lock)
 {
 	struct script script = { .closed = true };
 	struct caller callers[THREADS];
-	unsigned int users;
 
 	for (size_t i = 0; i < THREADS; i++) {
 		callers[i] = (struct caller){ .key = "key", .script = &script };
 		caller_start(&callers[i]);
 	}
-	do {
+	while (users_of("key", NULL) < THREADS)
 		sched_yield();
-		(void)result_of("key", NULL, &users);	/* the number is all */
-	} while (users < THREADS);
 	CU_ASSERT_EQUAL(use("other", NULL, 1), CC_WAY_BUILD);
 	CU_ASSERT_EQUAL(use("other", "k", 1), CC_WAY_BUILD);
 	CU_ASSERT_EQUAL(use("other", NULL, 1), CC_WAY_FOUND);
@@ -476,8 +218,7 @@ TEST(a_finished_result_is_taken_without_its_mutex)
 	unsigned int users;
 
 	CU_ASSERT_EQUAL(use("key", NULL, 1), CC_WAY_BUILD);
-	CU_ASSERT_EQUAL(api_build_program(programs, cmn_view_of("bad"), run_script, &fails,
-						 true, &taken), CMN_ERR_DRIVER);
+	CU_ASSERT_EQUAL(obtain_remembered("bad", &fails, &taken), CMN_ERR_DRIVER);
 	free(taken.error_message);
 	good = result_of("key", NULL, &users);
 	bad = result_of("bad", NULL, &users);
@@ -487,8 +228,7 @@ TEST(a_finished_result_is_taken_without_its_mutex)
 	pthread_mutex_lock(&bad->lock);
 	CU_ASSERT_EQUAL(use("key", NULL, 1), CC_WAY_FOUND);
 	CU_ASSERT_TRUE(is_there("key"));
-	CU_ASSERT_EQUAL(api_build_program(programs, cmn_view_of("bad"), run_script, &fails,
-						 true, &taken), CMN_ERR_DRIVER);
+	CU_ASSERT_EQUAL(obtain_remembered("bad", &fails, &taken), CMN_ERR_DRIVER);
 	CU_ASSERT_EQUAL(taken.way, CC_WAY_FOUND);
 	CU_ASSERT_STRING_EQUAL(taken.error_message, "no");
 	free(taken.error_message);
@@ -499,22 +239,14 @@ TEST(a_finished_result_is_taken_without_its_mutex)
 /* The Fast Kernel Cache is there to spare the look into the maps, and so their lock. */
 TEST(a_fast_kernel_is_taken_without_the_lock_of_the_maps)
 {
-	struct cc_build_taken taken;
-	void *kernel = NULL;
+	void *kernel;
 
 	CU_ASSERT_EQUAL(use("key", NULL, 1), CC_WAY_BUILD);
-	CU_ASSERT_EQUAL_FATAL(obtain("key", "k", &(struct script){ 0 }, &taken), CMN_OK);
-	CU_ASSERT_EQUAL(fast_kernel_put(programs, cmn_view_of("key"), 7, programs,
-					   cmn_view_of("k"), taken.value), CMN_OK);
+	kernel = add_fast_kernel("key", "k", 7);
 	pthread_mutex_lock(&programs->lock);
-	CU_ASSERT_EQUAL(fast_kernel_get(programs, 7, programs, cmn_view_of("k"), &kernel),
-			CMN_OK);
-	CU_ASSERT_EQUAL(fast_kernel_get(programs, 8, programs, cmn_view_of("k"), &kernel),
-			CMN_MISS);
+	CU_ASSERT_PTR_EQUAL(get_fast_kernel("k", 7), kernel);
+	CU_ASSERT_PTR_NULL(get_fast_kernel("k", 8));
 	pthread_mutex_unlock(&programs->lock);
-	CU_ASSERT_PTR_EQUAL_FATAL(kernel, taken.value);
-	value_unref(kernel);
-	value_unref(taken.value);
 }
 
 #define RACES 5000	/* with two free processors a look and a store instead of a swap loses some of them */
@@ -576,8 +308,7 @@ TEST(threads_that_compete_for_one_result_build_it_once)
 		CU_ASSERT_PTR_NOT_NULL_FATAL(races[i].result);
 	}
 	for (int i = 0; i < 2; i++)
-		CU_ASSERT_EQUAL_FATAL(pthread_create(&racers[i].thread, NULL, run_races,
-						     &racers[i]), 0);
+		CU_ASSERT_EQUAL_FATAL(pthread_create(&racers[i].thread, NULL, run_races, &racers[i]), 0);
 	for (int i = 0; i < 2; i++)
 		CU_ASSERT_EQUAL_FATAL(pthread_join(racers[i].thread, NULL), 0);
 	for (int i = 0; i < RACES; i++) {
@@ -596,13 +327,10 @@ TEST(one_builder_serves_many_waiters)
 {
 	struct caller callers[THREADS];
 
-	CU_ASSERT_EQUAL(use("key", NULL, 1), CC_WAY_BUILD);
 	for (int i = 0; i < 2; i++) {
-		const char *kernel = i ? NULL : "k";	/* first, as its program must be built */
+		const char *kernel = i ? NULL : "k";
 		struct script script = { .size = 1 };
 
-		if (!kernel)
-			cc_programs_flush(programs);
 		one_builder_many_waiters(kernel, &script, callers);
 		CU_ASSERT_EQUAL(atomic_load(&script.calls), 1);
 		for (size_t j = 0; j < THREADS; j++) {
@@ -610,6 +338,8 @@ TEST(one_builder_serves_many_waiters)
 			CU_ASSERT_PTR_EQUAL(callers[j].taken.value, callers[0].taken.value);
 			CU_ASSERT_EQUAL(callers[j].taken.way == CC_WAY_BUILD, j == 0);
 		}
+		/* Once, whoever waited for it. */
+		CU_ASSERT_EQUAL(usage_of().bytes, 1);
 		for (size_t j = 0; j < THREADS; j++)
 			caller_drop(&callers[j]);
 	}
@@ -651,8 +381,7 @@ TEST(what_a_state_publishes_is_read_without_a_lock)
 		enum cmn_status status;
 
 		CU_ASSERT_PTR_NOT_NULL_FATAL(result);
-		CU_ASSERT_EQUAL_FATAL(pthread_create(&observer.thread, NULL, observe, &observer),
-				      0);
+		CU_ASSERT_EQUAL_FATAL(pthread_create(&observer.thread, NULL, observe, &observer), 0);
 		status = api_build_result(result, &request, &taken);
 		CU_ASSERT_EQUAL_FATAL(pthread_join(observer.thread, NULL), 0);
 		CU_ASSERT_EQUAL(status, failures ? CMN_ERR_DRIVER : CMN_OK);
@@ -691,14 +420,11 @@ TEST(every_waiter_gets_the_builders_error)
 {
 	struct caller callers[THREADS];
 
-	CU_ASSERT_EQUAL(use("key", NULL, 1), CC_WAY_BUILD);
 	for (int i = 0; i < 2; i++) {
-		const char *kernel = i ? NULL : "k";	/* first, as its program must be built */
+		const char *kernel = i ? NULL : "k";
 		struct script script = { .failures = THREADS, .failure = CMN_ERR_DRIVER,
 					 .error_code = -11, .message = "line 3" };
 
-		if (!kernel)
-			cc_programs_flush(programs);
 		one_builder_many_waiters(kernel, &script, callers);
 		CU_ASSERT_EQUAL(atomic_load(&script.calls), 1);
 		for (size_t j = 0; j < THREADS; j++) {
@@ -716,15 +442,12 @@ TEST(one_of_many_waiters_retries_for_the_others)
 {
 	struct caller callers[THREADS];
 
-	CU_ASSERT_EQUAL(use("key", NULL, 1), CC_WAY_BUILD);
 	for (int i = 0; i < 2; i++) {
-		const char *kernel = i ? NULL : "k";	/* first, as its program must be built */
+		const char *kernel = i ? NULL : "k";
 		struct script script = { .failures = 1, .failure = CMN_ERR_DRIVER,
 					 .error_code = -5, .size = 1 };
 		int built = 0;
 
-		if (!kernel)
-			cc_programs_flush(programs);
 		one_builder_many_waiters(kernel, &script, callers);
 		CU_ASSERT_EQUAL(atomic_load(&script.calls), 2);
 		CU_ASSERT_EQUAL(callers[0].status, CMN_ERR_DRIVER);
@@ -775,8 +498,7 @@ static bool model_fetch(struct model *model, char key)
 	at = (size_t)(found - model->keys);
 	size = model->sizes[at];
 	memmove(model->keys + at, model->keys + at + 1, model->count - at - 1);
-	memmove(model->sizes + at, model->sizes + at + 1,
-		(model->count - at - 1) * sizeof(model->sizes[0]));
+	memmove(model->sizes + at, model->sizes + at + 1, (model->count - at - 1) * sizeof(model->sizes[0]));
 	model->keys[model->count - 1] = key;
 	model->sizes[model->count - 1] = size;
 	return true;
@@ -834,13 +556,10 @@ TEST(a_program_that_took_long_is_the_last_in_the_list)
 	struct caller caller = { .key = "slow", .script = &slow };
 
 	renew(30);
-	caller_start(&caller);
-	wait_for(&slow.started, true);
+	begin_build(&caller);
 	CU_ASSERT_EQUAL(use("a", NULL, 10), CC_WAY_BUILD);
 	CU_ASSERT_EQUAL(use("b", NULL, 10), CC_WAY_BUILD);
-	atomic_store(&slow.closed, false);
-	caller_join(&caller);
-	caller_drop(&caller);
+	end_build(&caller);
 	CU_ASSERT_EQUAL(use("c", NULL, 20), CC_WAY_BUILD);	/* a and b go */
 	CU_ASSERT_TRUE(is_there("slow"));
 	CU_ASSERT_FALSE(is_there("a"));
@@ -858,8 +577,8 @@ TEST(what_a_thread_holds_outlives_its_eviction)
 	CU_ASSERT_EQUAL(use("b", NULL, 10), CC_WAY_BUILD);
 	CU_ASSERT_FALSE(is_there("a"));
 	CU_ASSERT_EQUAL(usage_of().kernels, 0);
-	CU_ASSERT_EQUAL(atomic_load(&((struct value *)program.value)->refs), 1);
-	CU_ASSERT_EQUAL(atomic_load(&((struct value *)kernel.value)->refs), 1);
+	CU_ASSERT_EQUAL(refs_of(program.value), 1);
+	CU_ASSERT_EQUAL(refs_of(kernel.value), 1);
 	value_unref(kernel.value);
 	value_unref(program.value);
 }
@@ -867,19 +586,11 @@ TEST(what_a_thread_holds_outlives_its_eviction)
 /* A launch through the fast kernel cache does not fetch the program, and must not pay for moving it. */
 TEST(a_fast_kernel_hit_does_not_move_its_program)
 {
-	struct cc_build_taken taken;
-	void *kernel;
-
 	renew(20);
 	CU_ASSERT_EQUAL(use("a", NULL, 10), CC_WAY_BUILD);
-	CU_ASSERT_EQUAL_FATAL(obtain("a", "k", &(struct script){ 0 }, &taken), CMN_OK);
-	CU_ASSERT_EQUAL(fast_kernel_put(programs, cmn_view_of("a"), 0, NULL, cmn_view_of("k"),
-					   taken.value), CMN_OK);
-	value_unref(taken.value);
+	(void)add_fast_kernel("a", "k", 0);
 	CU_ASSERT_EQUAL(use("b", NULL, 10), CC_WAY_BUILD);
-	CU_ASSERT_EQUAL_FATAL(fast_kernel_get(programs, 0, NULL, cmn_view_of("k"), &kernel),
-			      CMN_OK);
-	value_unref(kernel);
+	CU_ASSERT_PTR_NOT_NULL(get_fast_kernel("k", 0));
 	CU_ASSERT_EQUAL(use("c", NULL, 10), CC_WAY_BUILD);
 	CU_ASSERT_FALSE(is_there("a"));
 	CU_ASSERT_TRUE(is_there("b"));
@@ -894,8 +605,7 @@ TEST(remembered_errors_are_evicted_like_programs)
 
 	renew(30);
 	for (; key[0] <= 'z'; key[0]++) {
-		CU_ASSERT_EQUAL(api_build_program(programs, cmn_view_of(key), run_script,
-							 &fails, true, &taken), CMN_ERR_DRIVER);
+		CU_ASSERT_EQUAL(obtain_remembered(key, &fails, &taken), CMN_ERR_DRIVER);
 		CU_ASSERT_EQUAL(taken.way, CC_WAY_BUILD);
 		free(taken.error_message);
 		CU_ASSERT_TRUE(usage_of().bytes <= 30);
@@ -935,14 +645,11 @@ TEST(out_of_memory_leaves_builds_in_progress)
 	struct caller caller = { .key = "slow", .script = &slow };
 	struct cc_build_taken taken;
 
-	caller_start(&caller);
-	wait_for(&slow.started, true);
+	begin_build(&caller);
 	CU_ASSERT_EQUAL(obtain("key", NULL, &script, &taken), CMN_OK);
 	value_unref(taken.value);
-	atomic_store(&slow.closed, false);
-	caller_join(&caller);
+	end_build(&caller);
 	CU_ASSERT_EQUAL(caller.status, CMN_OK);
-	caller_drop(&caller);
 	CU_ASSERT_TRUE(is_there("slow"));
 }
 

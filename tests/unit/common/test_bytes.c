@@ -282,17 +282,11 @@ TEST(two_threads_never_have_the_same_kept_buffer)
 	struct cmn_kept_buffer spare = { 0 };
 	pthread_barrier_t barrier;
 	struct user users[2] = { { &spare, &barrier, 1, 0 }, { &spare, &barrier, 2, 0 } };
-	pthread_t threads[2];
 	struct cmn_buffer buf;
 
 	CU_ASSERT_EQUAL_FATAL(pthread_barrier_init(&barrier, NULL, 2), 0);
-	for (int i = 0; i < 2; i++)
-		CU_ASSERT_EQUAL_FATAL(pthread_create(&threads[i], NULL, take_fill_and_give,
-						     &users[i]), 0);
-	for (int i = 0; i < 2; i++) {
-		CU_ASSERT_EQUAL(pthread_join(threads[i], NULL), 0);
-		CU_ASSERT_EQUAL(users[i].wrong, 0);
-	}
+	unit_run_threads(2, take_fill_and_give, users, sizeof(users[0]));
+	CU_ASSERT_EQUAL(users[0].wrong + users[1].wrong, 0);
 	/* Nobody was left inside. */
 	buf = make(5000);
 	cmn_kept_buffer_give(&spare, &buf);

@@ -75,8 +75,7 @@ static enum cmn_status copied(char **variables, size_t count, const char *const 
 	environ = variables;
 	status = cmn_env_copy(&copy);
 	environ = before;
-	while (status == CMN_OK && (at = cmn_env_next(&copy, at)) && same < count &&
-	       strcmp(at, wanted[same]) == 0)
+	while (status == CMN_OK && (at = cmn_env_next(&copy, at)) && same < count && strcmp(at, wanted[same]) == 0)
 		same++;
 	CU_ASSERT(status != CMN_OK || (!at && same == count));
 	cmn_buffer_release(&copy);
@@ -223,8 +222,7 @@ TEST(bounds_a_number)
 	value = 77;
 	CU_ASSERT_EQUAL(cmn_env_parse_number("4", 5, 9, &value), CMN_ERR_INVALID);
 	CU_ASSERT_EQUAL(cmn_env_parse_number("10", 5, 9, &value), CMN_ERR_INVALID);
-	CU_ASSERT_EQUAL(cmn_env_parse_number("18446744073709551616", 0, UINT64_MAX, &value),
-			CMN_ERR_INVALID);
+	CU_ASSERT_EQUAL(cmn_env_parse_number("18446744073709551616", 0, UINT64_MAX, &value), CMN_ERR_INVALID);
 	CU_ASSERT_EQUAL(value, 77);
 }
 
@@ -235,8 +233,7 @@ TEST(refuses_what_is_no_number)
 	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
 		uint64_t value = 77;
 
-		CU_ASSERT_EQUAL(cmn_env_parse_number(bad[i], 0, UINT64_MAX, &value),
-				CMN_ERR_INVALID);
+		CU_ASSERT_EQUAL(cmn_env_parse_number(bad[i], 0, UINT64_MAX, &value), CMN_ERR_INVALID);
 		CU_ASSERT_EQUAL(value, 77);
 	}
 }

@@ -189,8 +189,7 @@ TEST(reads_into_the_room_of_a_buffer)
 	CU_ASSERT_TRUE(cmn_view_equal(cmn_buffer_view(&buf), cmn_view_of("abc")));
 	/* After a failure it can be used again. */
 	CU_ASSERT_EQUAL(cmn_file_read_into(AT_FDCWD, "none", 1000, false, NULL, &buf), CMN_MISS);
-	CU_ASSERT_EQUAL(cmn_file_read_into(AT_FDCWD, "file", 4, false, NULL, &buf),
-			CMN_ERR_TOO_LARGE);
+	CU_ASSERT_EQUAL(cmn_file_read_into(AT_FDCWD, "file", 4, false, NULL, &buf), CMN_ERR_TOO_LARGE);
 	CU_ASSERT_EQUAL(cmn_file_read_into(AT_FDCWD, "empty", 4, false, NULL, &buf), CMN_OK);
 	CU_ASSERT_EQUAL(buf.len, 0);
 	CU_ASSERT_PTR_EQUAL(buf.data, data);
@@ -317,18 +316,11 @@ TEST(notices_a_short_write)
 {
 	static const char block[8192];
 	const struct cmn_view view = { block, sizeof(block) };
-	const struct rlimit small = { 4096, RLIM_INFINITY };
-	struct rlimit old;
-	enum cmn_status status;
 
 	unit_write("file", "before");
-	(void)signal(SIGXFSZ, SIG_IGN);
-	CU_ASSERT_EQUAL_FATAL(getrlimit(RLIMIT_FSIZE, &old), 0);
-	CU_ASSERT_EQUAL_FATAL(setrlimit(RLIMIT_FSIZE, &small), 0);
-	status = cmn_file_publish(AT_FDCWD, "file", &view, 1);
-	CU_ASSERT_EQUAL_FATAL(setrlimit(RLIMIT_FSIZE, &old), 0);
-	(void)signal(SIGXFSZ, SIG_DFL);
-	CU_ASSERT_EQUAL(status, CMN_ERR_NOSPACE);
+	unit_limit_files(4096);
+	CU_ASSERT_EQUAL(cmn_file_publish(AT_FDCWD, "file", &view, 1), CMN_ERR_NOSPACE);
+	unit_limit_files(RLIM_INFINITY);
 	check_content("file", "before");
 	CU_ASSERT_EQUAL(count_files(), 1);
 }

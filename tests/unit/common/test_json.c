@@ -26,8 +26,7 @@ TEST(escapes_what_json_forbids)
 
 TEST(keeps_utf8_and_replaces_the_rest)
 {
-	check(cmn_view_of("\xc3\xa9\xe2\x82\xac\xf0\x9f\x98\x80"),
-	      "\"\xc3\xa9\xe2\x82\xac\xf0\x9f\x98\x80\"");
+	check(cmn_view_of("\xc3\xa9\xe2\x82\xac\xf0\x9f\x98\x80"), "\"\xc3\xa9\xe2\x82\xac\xf0\x9f\x98\x80\"");
 	check(cmn_view_of("a\xff"), "\"a\\ufffd\"");
 	check(cmn_view_of("\xc0\xaf"), "\"\\ufffd\\ufffd\"");		/* overlong */
 	check(cmn_view_of("\xe0\x9f\xbf"), "\"\\ufffd\\ufffd\\ufffd\"");

@@ -6,17 +6,9 @@
 
 static char text[1 << 21];
 
-static const char *path_of(const char *name)
-{
-	static char path[4200];
-
-	(void)snprintf(path, sizeof(path), "%s/%s", unit_dir(), name);
-	return path;
-}
-
 static const char *content(const char *name)
 {
-	FILE *file = fopen(path_of(name), "r");
+	FILE *file = fopen(unit_path(name), "r");
 	size_t len = 0;
 
 	CU_ASSERT_FATAL(file != NULL);
@@ -28,7 +20,7 @@ static const char *content(const char *name)
 
 static enum cmn_status append(const char *message, const char **ret_reason)
 {
-	return cmn_log_file_append(path_of("log"), "program", message, ret_reason);
+	return cmn_log_file_append(unit_path("log"), "program", message, ret_reason);
 }
 
 static void append_well(const char *message)
@@ -56,7 +48,7 @@ TEST(the_name_of_a_program_is_no_command_for_a_terminal)
 {
 	const char *reason;
 
-	CU_ASSERT_EQUAL(cmn_log_file_append(path_of("log"), "a\033[2J\nb", "one\xc2\x9b", &reason), CMN_OK);
+	CU_ASSERT_EQUAL(cmn_log_file_append(unit_path("log"), "a\033[2J\nb", "one\xc2\x9b", &reason), CMN_OK);
 	CU_ASSERT_PTR_NOT_NULL(strstr(content("log"), " a?[2J?b["));
 	CU_ASSERT_PTR_NOT_NULL(strstr(text, "]: one?\n"));
 }
@@ -69,7 +61,7 @@ TEST(appends_lines_with_time_program_and_process)
 
 	append_well("one");
 	append_well("two");
-	CU_ASSERT_EQUAL_FATAL(stat(path_of("log"), &info), 0);
+	CU_ASSERT_EQUAL_FATAL(stat(unit_path("log"), &info), 0);
 	CU_ASSERT_EQUAL(info.st_mode & 07777, 0600);
 	(void)content("log");
 	expect_line(text, "one");
@@ -94,10 +86,10 @@ static void expect_refused(const char *why)
 TEST(refuses_links)
 {
 	unit_write("target", "mine\n");
-	CU_ASSERT_EQUAL(symlink("target", path_of("log")), 0);
+	CU_ASSERT_EQUAL(symlink("target", unit_path("log")), 0);
 	expect_refused("it is a symbolic link");
 	CU_ASSERT_STRING_EQUAL(content("target"), "mine\n");
-	CU_ASSERT_EQUAL(unlink(path_of("log")), 0);
+	CU_ASSERT_EQUAL(unlink(unit_path("log")), 0);
 	CU_ASSERT_EQUAL(link("target", "log"), 0);
 	expect_refused("it has a second name");
 	CU_ASSERT_STRING_EQUAL(content("target"), "mine\n");
@@ -129,7 +121,7 @@ TEST(a_place_that_is_not_there_is_an_error)
 {
 	const char *reason;
 
-	CU_ASSERT_EQUAL(cmn_log_file_append(path_of("none/log"), "program", "no", &reason), CMN_MISS);
+	CU_ASSERT_EQUAL(cmn_log_file_append(unit_path("none/log"), "program", "no", &reason), CMN_MISS);
 	CU_ASSERT_PTR_NOT_NULL(reason);
 }
 

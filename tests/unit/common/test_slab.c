@@ -204,17 +204,11 @@ TEST(two_threads_never_share_room)
 	struct cmn_slabs *slabs = new_slabs();
 	pthread_barrier_t barrier;
 	struct holder holders[2] = { { slabs, &barrier, 1, 0 }, { slabs, &barrier, 2, 0 } };
-	pthread_t threads[2];
 	struct cmn_buffer buf;
 
 	CU_ASSERT_EQUAL_FATAL(pthread_barrier_init(&barrier, NULL, 2), 0);
-	for (int i = 0; i < 2; i++)
-		CU_ASSERT_EQUAL_FATAL(pthread_create(&threads[i], NULL, hold_and_release,
-						     &holders[i]), 0);
-	for (int i = 0; i < 2; i++) {
-		CU_ASSERT_EQUAL(pthread_join(threads[i], NULL), 0);
-		CU_ASSERT_EQUAL(holders[i].wrong, 0);
-	}
+	unit_run_threads(2, hold_and_release, holders, sizeof(holders[0]));
+	CU_ASSERT_EQUAL(holders[0].wrong + holders[1].wrong, 0);
 	/* Nobody was left inside. */
 	buf = take(slabs, SHARE, 3);
 	cmn_buffer_release(&buf);

@@ -25,8 +25,7 @@ static void report_descriptors(FILE *to)
 	ssize_t len;
 
 	while (all && (item = readdir(all))) {
-		if (item->d_name[0] == '.' || atoi(item->d_name) == dirfd(all) ||
-		    atoi(item->d_name) == fileno(to))
+		if (item->d_name[0] == '.' || atoi(item->d_name) == dirfd(all) || atoi(item->d_name) == fileno(to))
 			continue;
 		(void)snprintf(link, sizeof(link), "/proc/self/fd/%s", item->d_name);
 		len = readlink(link, path, sizeof(path) - 1);
@@ -43,8 +42,7 @@ static void report_signals(FILE *to)
 	char line[256];
 
 	while (from && fgets(line, sizeof(line), from)) {
-		if (!strncmp(line, "SigBlk:", 7) || !strncmp(line, "SigIgn:", 7) ||
-		    !strncmp(line, "Umask:", 6))
+		if (!strncmp(line, "SigBlk:", 7) || !strncmp(line, "SigIgn:", 7) || !strncmp(line, "Umask:", 6))
 			(void)fputs(line, to);
 	}
 	if (from)
@@ -240,8 +238,7 @@ static void check_clean(int descriptors)
 	CU_ASSERT(has("cwd /"));
 	CU_ASSERT(has("arg a name") && has("arg report") && count("arg ") == 3);
 	CU_ASSERT(has("env ONE=1") && has("env TWO=two words") && count("env ") == 2);
-	CU_ASSERT_FATAL(ids && sscanf(ids, "pid %d sid %d pgid %d ppid %d", &pid, &sid, &pgid,
-				      &ppid) == 4);
+	CU_ASSERT_FATAL(ids && sscanf(ids, "pid %d sid %d pgid %d ppid %d", &pid, &sid, &pgid, &ppid) == 4);
 	CU_ASSERT(pid == sid && pid == pgid && pid != getpid() && ppid != getpid());
 }
 
@@ -450,8 +447,7 @@ TEST(many_threads_may_start_some_while_others_fork)
 	CU_ASSERT_EQUAL_FATAL(pipe2(pipe_fds, O_CLOEXEC), 0);
 	many.keep_fd = pipe_fds[1];
 	for (int i = 0; i < 2 * THREADS; i++)
-		CU_ASSERT_EQUAL_FATAL(pthread_create(&threads[i], NULL,
-						     i % 2 ? spawn_many : fork_many, &many), 0);
+		CU_ASSERT_EQUAL_FATAL(pthread_create(&threads[i], NULL, i % 2 ? spawn_many : fork_many, &many), 0);
 	atomic_store(&go, true);
 	for (int i = 0; i < 2 * THREADS; i++)
 		CU_ASSERT_EQUAL(pthread_join(threads[i], NULL), 0);
@@ -480,9 +476,8 @@ TEST(who_gets_orphans_starts_nothing)
 
 static enum cmn_status spawn_path(const char *name)
 {
-	char path[4300], *const argv[] = { path, NULL };
+	char *path = unit_path(name), *const argv[] = { path, NULL };
 
-	(void)snprintf(path, sizeof(path), "%s/%s", unit_dir(), name);
 	return cmn_spawn_detached(path, argv, environment, -1);
 }
 

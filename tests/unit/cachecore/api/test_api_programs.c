@@ -106,7 +106,6 @@ struct script {
 	int failures;
 	const char *message;
 	size_t size;
-	bool transient;
 	atomic_int calls;
 };
 
@@ -121,7 +120,6 @@ static enum cachecore_status build(void *ctx, struct cachecore_build_output *ret
 	}
 	ret->value = handle_new();
 	ret->size = script->size;
-	ret->transient = script->transient;
 	return CACHECORE_OK;
 }
 
@@ -177,21 +175,7 @@ TEST(version_and_statuses_have_names)
 
 		CU_ASSERT_STRING_NOT_EQUAL(name, "unknown status");
 	}
-	CU_ASSERT_STRING_EQUAL(cachecore_status_string((enum cachecore_status)-1000),
-			       "unknown status");
-}
-
-TEST(program_is_built_once_and_found)
-{
-	struct cachecore_program_key key = key_of("image", "-O2");
-	struct script script = { .size = 7 };
-
-	CU_ASSERT_EQUAL(obtain(programs, &key, &script), CACHECORE_WAY_BUILT);
-	CU_ASSERT_EQUAL(obtain(programs, &key, &script), CACHECORE_WAY_FOUND);
-	CU_ASSERT_EQUAL(atomic_load(&script.calls), 1);
-	CU_ASSERT(has(programs, &key));
-	CU_ASSERT_EQUAL(usage_of(programs).programs, 1);
-	CU_ASSERT_EQUAL(usage_of(programs).bytes, 7);
+	CU_ASSERT_STRING_EQUAL(cachecore_status_string((enum cachecore_status)-1000), "unknown status");
 }
 
 TEST(keys_do_not_run_together)
@@ -284,26 +268,22 @@ TEST(bad_arguments_do_nothing)
 	CU_ASSERT_EQUAL(cachecore_programs_new(NULL, NULL), CACHECORE_ERR_INVALID);
 	for (int i = 0; i < 5; i++) {
 		key = good;
-		*(i == 0 ? &key.image_id : i == 1 ? &key.constants : i == 2 ? &key.devices :
-		  &key.options) = bad;
+		*(i == 0 ? &key.image_id : i == 1 ? &key.constants : i == 2 ? &key.devices : &key.options) = bad;
 		if (i == 4) {
 			key = good;
 			key.devices = text("abc");
 			key.device_size = 2;
 		}
-		CU_ASSERT_EQUAL(cachecore_programs_get(programs, &key, &value),
-				CACHECORE_ERR_INVALID);
+		CU_ASSERT_EQUAL(cachecore_programs_get(programs, &key, &value), CACHECORE_ERR_INVALID);
 		CU_ASSERT_EQUAL(cachecore_programs_get_or_build(programs, &key, build, &script,
 								false, &taken),
 				CACHECORE_ERR_INVALID);
 		CU_ASSERT_PTR_NULL(taken.value);
-		CU_ASSERT_EQUAL(cachecore_programs_put(programs, &key, handle, 1),
-				CACHECORE_ERR_INVALID);
+		CU_ASSERT_EQUAL(cachecore_programs_put(programs, &key, handle, 1), CACHECORE_ERR_INVALID);
 		CU_ASSERT_EQUAL(cachecore_kernels_get_or_build(programs, &key, text("k"), build,
 							       &script, &taken),
 				CACHECORE_ERR_INVALID);
-		CU_ASSERT_EQUAL(cachecore_kernels_put(programs, &key, text("k"), handle),
-				CACHECORE_ERR_INVALID);
+		CU_ASSERT_EQUAL(cachecore_kernels_put(programs, &key, text("k"), handle), CACHECORE_ERR_INVALID);
 		CU_ASSERT_EQUAL(cachecore_fast_kernel_put(programs, &key, text(""), NULL,
 							  text("k"), handle),
 				CACHECORE_ERR_INVALID);
@@ -318,16 +298,15 @@ TEST(bad_arguments_do_nothing)
 							NULL), CACHECORE_ERR_INVALID);
 	CU_ASSERT_EQUAL(cachecore_programs_put(programs, &good, NULL, 1), CACHECORE_ERR_INVALID);
 	CU_ASSERT_EQUAL(cachecore_programs_attempt(programs, NULL, NULL), CACHECORE_ERR_INVALID);
-	CU_ASSERT_EQUAL(cachecore_kernels_get(programs, &good, bad, &value),
-			CACHECORE_ERR_INVALID);
-	CU_ASSERT_EQUAL(cachecore_kernels_put(programs, &good, bad, handle),
-			CACHECORE_ERR_INVALID);
+	CU_ASSERT_EQUAL(cachecore_kernels_get(programs, &good, bad, &value), CACHECORE_ERR_INVALID);
+	CU_ASSERT_EQUAL(cachecore_kernels_put(programs, &good, bad, handle), CACHECORE_ERR_INVALID);
 	CU_ASSERT_EQUAL(cachecore_kernels_get_or_build(programs, &good, bad, build, &script,
 						       &taken), CACHECORE_ERR_INVALID);
-	CU_ASSERT_EQUAL(cachecore_fast_kernel_get(programs, bad, NULL, text("k"), &value),
+	CU_ASSERT_EQUAL(cachecore_kernels_get(programs, &good, text("k"), NULL), CACHECORE_ERR_INVALID);
+	CU_ASSERT_EQUAL(cachecore_fast_kernel_put(programs, &good, bad, NULL, text("k"), handle),
 			CACHECORE_ERR_INVALID);
-	CU_ASSERT_EQUAL(cachecore_fast_kernel_get(programs, text(""), NULL, bad, &value),
-			CACHECORE_ERR_INVALID);
+	CU_ASSERT_EQUAL(cachecore_fast_kernel_get(programs, bad, NULL, text("k"), &value), CACHECORE_ERR_INVALID);
+	CU_ASSERT_EQUAL(cachecore_fast_kernel_get(programs, text(""), NULL, bad, &value), CACHECORE_ERR_INVALID);
 	CU_ASSERT_EQUAL(atomic_load(&script.calls), 0);
 	CU_ASSERT_EQUAL(usage_of(programs).programs, 0);
 	/* It was never taken. */
@@ -346,18 +325,14 @@ TEST(without_maps_everything_is_built)
 
 	CU_ASSERT_EQUAL(obtain(NULL, &key, &script), CACHECORE_WAY_BUILT);
 	CU_ASSERT_EQUAL(obtain(NULL, &key, &script), CACHECORE_WAY_BUILT);
-	CU_ASSERT_EQUAL(cachecore_kernels_get_or_build(NULL, &key, text("k"), build, &script,
-						       &taken), CACHECORE_OK);
+	CU_ASSERT_EQUAL(cachecore_kernels_get_or_build(NULL, &key, text("k"), build, &script, &taken), CACHECORE_OK);
 	handle_release(taken.value);
 	CU_ASSERT_EQUAL(cachecore_programs_get(NULL, &key, &value), CACHECORE_MISS);
 	CU_ASSERT_EQUAL(cachecore_kernels_get(NULL, &key, text("k"), &value), CACHECORE_MISS);
-	CU_ASSERT_EQUAL(cachecore_fast_kernel_get(NULL, text(""), NULL, text("k"), &value),
-			CACHECORE_MISS);
-	CU_ASSERT_EQUAL(cachecore_fast_kernel_put(NULL, &key, text(""), NULL, text("k"), handle),
-			CACHECORE_MISS);
+	CU_ASSERT_EQUAL(cachecore_fast_kernel_get(NULL, text(""), NULL, text("k"), &value), CACHECORE_MISS);
+	CU_ASSERT_EQUAL(cachecore_fast_kernel_put(NULL, &key, text(""), NULL, text("k"), handle), CACHECORE_MISS);
 	CU_ASSERT_EQUAL(cachecore_programs_put(NULL, &key, handle, 1), CACHECORE_ERR_INVALID);
-	CU_ASSERT_EQUAL(cachecore_kernels_put(NULL, &key, text("k"), handle),
-			CACHECORE_ERR_INVALID);
+	CU_ASSERT_EQUAL(cachecore_kernels_put(NULL, &key, text("k"), handle), CACHECORE_ERR_INVALID);
 	cachecore_programs_remove(NULL, &key, NULL);
 	cachecore_kernels_remove(NULL, &key, text("k"), NULL);
 	cachecore_programs_flush(NULL);
@@ -414,45 +389,6 @@ TEST(errors_come_with_code_and_message)
 	CU_ASSERT_EQUAL(obtain(programs, &key, &script), CACHECORE_WAY_BUILT);
 }
 
-static enum cachecore_status build_nothing(void *ctx, struct cachecore_build_output *ret)
-{
-	(void)ctx;
-	(void)ret;
-	return CACHECORE_OK;
-}
-
-TEST(success_without_a_value_is_a_failure)
-{
-	struct cachecore_program_key key = key_of("image", "");
-	struct cachecore_taken taken;
-
-	CU_ASSERT_EQUAL(cachecore_programs_get_or_build(programs, &key, build_nothing, NULL, false,
-							&taken), CACHECORE_ERR_INVALID);
-	CU_ASSERT_PTR_NULL(taken.value);
-	CU_ASSERT_EQUAL(usage_of(programs).programs, 0);
-}
-
-TEST(transient_value_is_not_kept)
-{
-	struct cachecore_program_key key = key_of("image", "");
-	struct script script = { .size = 1, .transient = true };
-
-	CU_ASSERT_EQUAL(obtain(programs, &key, &script), CACHECORE_WAY_BUILT);
-	CU_ASSERT_EQUAL(obtain(programs, &key, &script), CACHECORE_WAY_BUILT);
-}
-
-TEST(build_out_of_memory_flushes_and_tries_once_more)
-{
-	struct cachecore_program_key other = key_of("other", ""), key = key_of("image", "");
-	struct script script = { .failure = CACHECORE_ERR_NOMEM, .failures = 1 };
-
-	put(programs, &other);
-	CU_ASSERT_EQUAL(obtain(programs, &key, &script), CACHECORE_WAY_BUILT);
-	CU_ASSERT_EQUAL(atomic_load(&script.calls), 2);
-	CU_ASSERT(!has(programs, &other));
-	CU_ASSERT(has(programs, &key));
-}
-
 struct attempts {
 	enum cachecore_status statuses[3];
 	unsigned int calls;
@@ -473,16 +409,14 @@ TEST(attempt_out_of_memory_flushes_and_tries_once_more)
 	struct attempts twice = { .statuses = { CACHECORE_ERR_NOMEM, CACHECORE_ERR_NOMEM } };
 
 	put(programs, &key);
-	CU_ASSERT_EQUAL(cachecore_programs_attempt(programs, attempt, &fails),
-			CACHECORE_ERR_BUILD);
+	CU_ASSERT_EQUAL(cachecore_programs_attempt(programs, attempt, &fails), CACHECORE_ERR_BUILD);
 	CU_ASSERT_EQUAL(fails.calls, 1);
 	CU_ASSERT(has(programs, &key));
 	CU_ASSERT_EQUAL(cachecore_programs_attempt(programs, attempt, &well), CACHECORE_OK);
 	CU_ASSERT_EQUAL(well.calls, 2);
 	CU_ASSERT(!has(programs, &key));
 	CU_ASSERT_EQUAL(atomic_load(&handles_alive), 0);
-	CU_ASSERT_EQUAL(cachecore_programs_attempt(programs, attempt, &twice),
-			CACHECORE_ERR_NOMEM);
+	CU_ASSERT_EQUAL(cachecore_programs_attempt(programs, attempt, &twice), CACHECORE_ERR_NOMEM);
 	CU_ASSERT_EQUAL(twice.calls, 2);
 	twice.calls = 0;
 	/* There is nothing to flush, so that once more would be in vain. */
@@ -497,11 +431,13 @@ TEST(put_keeps_the_first_value)
 	void *value = NULL;
 
 	CU_ASSERT_EQUAL(cachecore_programs_put(programs, &key, first, 1), CACHECORE_OK);
-	CU_ASSERT_EQUAL(cachecore_programs_put(programs, &key, handle_new(), 1), CACHECORE_OK);
+	CU_ASSERT_EQUAL(cachecore_programs_put(programs, &key, handle_new(), 20), CACHECORE_OK);
 	CU_ASSERT_EQUAL(cachecore_programs_get(programs, &key, &value), CACHECORE_OK);
 	CU_ASSERT_PTR_EQUAL(value, first);
+	CU_ASSERT_EQUAL(atomic_load(&first->refs), 2);
 	handle_release(value);
 	CU_ASSERT_EQUAL(atomic_load(&handles_alive), 1);
+	CU_ASSERT_EQUAL(usage_of(programs).bytes, 1);
 	/* Only what is meant is removed. */
 	cachecore_programs_remove(programs, &key, &key);
 	CU_ASSERT(has(programs, &key));
@@ -567,13 +503,11 @@ TEST(kernels_may_be_put)
 	void *value = NULL;
 
 	/* Taken all the same. */
-	CU_ASSERT_EQUAL(cachecore_kernels_put(programs, &key, text("k"), handle_new()),
-			CACHECORE_MISS);
+	CU_ASSERT_EQUAL(cachecore_kernels_put(programs, &key, text("k"), handle_new()), CACHECORE_MISS);
 	CU_ASSERT_EQUAL(atomic_load(&handles_alive), 1);
 	put(programs, &key);
 	CU_ASSERT_EQUAL(cachecore_kernels_put(programs, &key, text("k"), first), CACHECORE_OK);
-	CU_ASSERT_EQUAL(cachecore_kernels_put(programs, &key, text("k"), handle_new()),
-			CACHECORE_OK);
+	CU_ASSERT_EQUAL(cachecore_kernels_put(programs, &key, text("k"), handle_new()), CACHECORE_OK);
 	CU_ASSERT_EQUAL(cachecore_kernels_get(programs, &key, text("k"), &value), CACHECORE_OK);
 	CU_ASSERT_PTR_EQUAL(value, first);
 	handle_release(value);
@@ -584,8 +518,7 @@ static bool is_fast(struct cachecore_programs *map, struct cachecore_bytes const
 		    const void *device, struct cachecore_bytes name)
 {
 	void *value;
-	enum cachecore_status status = cachecore_fast_kernel_get(map, constants, device, name,
-								 &value);
+	enum cachecore_status status = cachecore_fast_kernel_get(map, constants, device, name, &value);
 
 	if (status == CACHECORE_OK)
 		handle_release(value);
@@ -615,8 +548,7 @@ TEST(fast_kernels_are_compared_in_full)
 	CU_ASSERT(!is_fast(programs, text("c"), &device, text("l")));
 	CU_ASSERT(!is_fast(programs, text("ck"), &device, text("")));
 	CU_ASSERT(!is_fast(programs, text(""), &device, forged));
-	CU_ASSERT_EQUAL(cachecore_fast_kernel_put(programs, &key, text(""), NULL, text("k"),
-						  kernel), CACHECORE_OK);
+	CU_ASSERT_EQUAL(cachecore_fast_kernel_put(programs, &key, text(""), NULL, text("k"), kernel), CACHECORE_OK);
 	CU_ASSERT(is_fast(programs, text(""), NULL, text("k")));
 	CU_ASSERT_EQUAL(usage_of(programs).fast_kernels, 2);
 	cachecore_kernels_remove(programs, &key, text("k"), NULL);
@@ -633,8 +565,7 @@ TEST(fast_kernels_may_have_long_constants)
 
 	put(programs, &key);
 	CU_ASSERT_EQUAL(cachecore_kernels_put(programs, &key, text("k"), kernel), CACHECORE_OK);
-	CU_ASSERT_EQUAL(cachecore_fast_kernel_put(programs, &key, bytes, NULL, text("k"), kernel),
-			CACHECORE_OK);
+	CU_ASSERT_EQUAL(cachecore_fast_kernel_put(programs, &key, bytes, NULL, text("k"), kernel), CACHECORE_OK);
 	CU_ASSERT(is_fast(programs, bytes, NULL, text("k")));
 	constants[2999] = 1;
 	CU_ASSERT(!is_fast(programs, bytes, NULL, text("k")));
@@ -667,7 +598,6 @@ TEST(maps_serve_a_forked_child)
 /* What threads share; they count what CUnit, which is not for threads, asserts afterwards. */
 struct crowd {
 	struct cachecore_programs *programs;
-	struct cachecore_build_result *result;
 	struct script script;
 	pthread_barrier_t start;
 	atomic_int got;
@@ -676,13 +606,8 @@ struct crowd {
 
 static void crowd_run(struct crowd *crowd, void *(*work)(void *))
 {
-	pthread_t threads[THREADS];
-
 	CU_ASSERT_EQUAL_FATAL(pthread_barrier_init(&crowd->start, NULL, THREADS), 0);
-	for (int i = 0; i < THREADS; i++)
-		CU_ASSERT_EQUAL_FATAL(pthread_create(&threads[i], NULL, work, crowd), 0);
-	for (int i = 0; i < THREADS; i++)
-		CU_ASSERT_EQUAL(pthread_join(threads[i], NULL), 0);
+	unit_run_threads(THREADS, work, crowd, 0);
 	(void)pthread_barrier_destroy(&crowd->start);	/* nobody waits at it */
 }
 
@@ -711,8 +636,7 @@ static void *do_everything(void *arg)
 							text("k"), taken.value);
 			handle_release(taken.value);
 		}
-		if (cachecore_fast_kernel_get(crowd->programs, text("c"), crowd, text("k"),
-					      &value) == CACHECORE_OK) {
+		if (cachecore_fast_kernel_get(crowd->programs, text("c"), crowd, text("k"), &value) == CACHECORE_OK) {
 			handle_release(value);
 			atomic_fetch_add(&crowd->found, 1);
 		}
@@ -754,13 +678,11 @@ TEST(cc_build_result_goes_through_its_states)
 	CU_ASSERT_EQUAL(cachecore_build_result_state(result), CACHECORE_BUILD_UNCLAIMED);
 	CU_ASSERT_EQUAL(cachecore_build_result_take(result, &value), CACHECORE_MISS);
 	/* A failure without an error is not kept. */
-	CU_ASSERT_EQUAL(cachecore_build_result_obtain(result, build, &script, NULL, &taken),
-			CACHECORE_ERR_IO);
+	CU_ASSERT_EQUAL(cachecore_build_result_obtain(result, build, &script, NULL, &taken), CACHECORE_ERR_IO);
 	CU_ASSERT_EQUAL(taken.error_code, -11);
 	CU_ASSERT_PTR_NULL(taken.error_message);
 	CU_ASSERT_EQUAL(cachecore_build_result_state(result), CACHECORE_BUILD_UNCLAIMED);
-	CU_ASSERT_EQUAL(cachecore_build_result_obtain(result, build, &script, NULL, &taken),
-			CACHECORE_OK);
+	CU_ASSERT_EQUAL(cachecore_build_result_obtain(result, build, &script, NULL, &taken), CACHECORE_OK);
 	CU_ASSERT_EQUAL(taken.way, CACHECORE_WAY_BUILT);
 	CU_ASSERT_EQUAL(cachecore_build_result_state(result), CACHECORE_BUILD_SUCCEEDED);
 	CU_ASSERT_EQUAL(cachecore_build_result_take(result, &value), CACHECORE_OK);
@@ -805,13 +727,11 @@ TEST(cc_build_result_makes_room_in_the_maps)
 	struct cachecore_taken taken;
 
 	put(programs, &key);
-	CU_ASSERT_EQUAL(cachecore_build_result_obtain(result, build, &script, programs, &taken),
-			CACHECORE_OK);
+	CU_ASSERT_EQUAL(cachecore_build_result_obtain(result, build, &script, programs, &taken), CACHECORE_OK);
 	handle_release(taken.value);
 	CU_ASSERT(!has(programs, &key));
 	atomic_store(&script.calls, 0);
-	CU_ASSERT_EQUAL(cachecore_build_result_obtain(alone, build, &script, NULL, &taken),
-			CACHECORE_OK);
+	CU_ASSERT_EQUAL(cachecore_build_result_obtain(alone, build, &script, NULL, &taken), CACHECORE_OK);
 	handle_release(taken.value);
 	CU_ASSERT_EQUAL(atomic_load(&script.calls), 2);
 	cachecore_build_result_unref(result);
@@ -825,53 +745,10 @@ TEST(cc_build_result_refuses_bad_arguments)
 
 	CU_ASSERT_EQUAL(cachecore_build_result_new(NULL, NULL), CACHECORE_ERR_INVALID);
 	CU_ASSERT_EQUAL_FATAL(cachecore_build_result_new(NULL, &result), CACHECORE_OK);
-	CU_ASSERT_EQUAL(cachecore_build_result_obtain(result, NULL, NULL, NULL, &taken),
-			CACHECORE_ERR_INVALID);
-	CU_ASSERT_EQUAL(cachecore_build_result_obtain(result, build, NULL, NULL, NULL),
-			CACHECORE_ERR_INVALID);
+	CU_ASSERT_EQUAL(cachecore_build_result_obtain(result, NULL, NULL, NULL, &taken), CACHECORE_ERR_INVALID);
+	CU_ASSERT_EQUAL(cachecore_build_result_obtain(result, build, NULL, NULL, NULL), CACHECORE_ERR_INVALID);
 	CU_ASSERT_EQUAL(cachecore_build_result_take(result, NULL), CACHECORE_ERR_INVALID);
 	cachecore_build_result_unref(result);
-}
-
-static void *obtain_result(void *arg)
-{
-	struct crowd *crowd = arg;
-	struct cachecore_build_result *mine = cachecore_build_result_ref(crowd->result);
-	struct cachecore_taken taken;
-
-	(void)pthread_barrier_wait(&crowd->start);
-	if (cachecore_build_result_obtain(mine, build, &crowd->script, NULL, &taken) ==
-	    CACHECORE_OK) {
-		handle_release(taken.value);
-		atomic_fetch_add(&crowd->got, 1);
-	}
-	cachecore_build_result_unref(mine);
-	return NULL;
-}
-
-TEST(cc_build_result_is_built_by_one_of_eight_threads)
-{
-	struct crowd crowd = { .result = result_new() };
-
-	crowd_run(&crowd, obtain_result);
-	CU_ASSERT_EQUAL(atomic_load(&crowd.script.calls), 1);
-	CU_ASSERT_EQUAL(atomic_load(&crowd.got), THREADS);
-	cachecore_build_result_unref(crowd.result);
-	CU_ASSERT_EQUAL(atomic_load(&handles_alive), 0);
-}
-
-TEST(without_memory_what_is_put_is_released)
-{
-	struct cachecore_programs *map = programs_new(0);
-	struct cachecore_program_key key = key_of("image", "");
-
-	no_memory = true;
-	CU_ASSERT_EQUAL(cachecore_programs_put(map, &key, handle_new(), 1), CACHECORE_ERR_NOMEM);
-	CU_ASSERT_EQUAL(atomic_load(&handles_alive), 0);
-	CU_ASSERT_EQUAL(cachecore_kernels_put(map, &key, text("name"), handle_new()), CACHECORE_ERR_NOMEM);
-	CU_ASSERT_EQUAL(atomic_load(&handles_alive), 0);
-	no_memory = false;
-	programs_end(map);
 }
 
 static unsigned int programs_released, kernels_released;
@@ -888,7 +765,7 @@ static void release_kernel(void *value)
 	kernels_released++;
 }
 
-TEST(a_kernel_is_released_as_a_kernel)
+TEST(without_memory_what_is_put_is_released)
 {
 	const struct cachecore_programs_options options = {
 		.struct_size = sizeof(options),
@@ -896,15 +773,15 @@ TEST(a_kernel_is_released_as_a_kernel)
 	};
 	struct cachecore_program_key key = key_of("image", "");
 	struct cachecore_programs *map = NULL;
-	int kernel;
+	int value;
 
 	CU_ASSERT_EQUAL_FATAL(cachecore_programs_new(&options, &map), CACHECORE_OK);
-	programs_released = kernels_released = 0;
 	no_memory = true;
-	CU_ASSERT_EQUAL(cachecore_kernels_put(map, &key, text("name"), &kernel), CACHECORE_ERR_NOMEM);
+	CU_ASSERT_EQUAL(cachecore_programs_put(map, &key, &value, 1), CACHECORE_ERR_NOMEM);
+	CU_ASSERT(programs_released == 1 && kernels_released == 0);
+	CU_ASSERT_EQUAL(cachecore_kernels_put(map, &key, text("name"), &value), CACHECORE_ERR_NOMEM);
+	CU_ASSERT(programs_released == 1 && kernels_released == 1);
 	no_memory = false;
-	CU_ASSERT_EQUAL(kernels_released, 1);
-	CU_ASSERT_EQUAL(programs_released, 0);
 	cachecore_programs_free(map);
 }
 
@@ -926,17 +803,4 @@ TEST(without_memory_for_a_key_all_is_removed)
 		CU_ASSERT_FALSE(has(map, &key));
 		programs_end(map);
 	}
-}
-
-TEST(kernels_need_a_place_and_constants_bytes)
-{
-	const struct cachecore_bytes nothing = { NULL, 5 };
-	struct cachecore_programs *map = programs_new(0);
-	struct cachecore_program_key key = key_of("image", "");
-	int kernel;
-
-	CU_ASSERT_EQUAL(cachecore_kernels_get(map, &key, text("name"), NULL), CACHECORE_ERR_INVALID);
-	CU_ASSERT_EQUAL(cachecore_fast_kernel_put(map, &key, nothing, &kernel, text("name"), &kernel),
-			CACHECORE_ERR_INVALID);
-	programs_end(map);
 }

@@ -2,8 +2,6 @@
 /* api_store: the public persistent store, on a directory of each test's own. */
 #include "cachecore/api/cachecore.h"
 
-#include <dirent.h>
-#include <ftw.h>
 #include <stdatomic.h>
 
 #include "tests/support/owned.h"
@@ -11,19 +9,9 @@
 
 OWNER(struct cachecore_store, cachecore_store_close)
 
-#define THREADS 8
-
 static struct cachecore_bytes text(const char *from)
 {
 	return (struct cachecore_bytes){ from, strlen(from) };
-}
-
-static const char *dir_of(const char *name)
-{
-	static char path[4200];
-
-	(void)snprintf(path, sizeof(path), "%s/%s", unit_dir(), name);
-	return path;
 }
 
 /* Nothing of the user's own is read or written. */
@@ -49,7 +37,7 @@ static struct cachecore_store_options options_of(const char *dir)
 
 static struct cachecore_store *open_store(void)
 {
-	const struct cachecore_store_options options = options_of(dir_of("cache"));
+	const struct cachecore_store_options options = options_of(unit_path("cache"));
 	struct cachecore_store *store = NULL;
 
 	CU_ASSERT_EQUAL_FATAL(cachecore_store_open(&options, &store), CACHECORE_OK);
@@ -78,8 +66,7 @@ static bool equals(struct cachecore_bytes bytes, const char *expected)
 }
 
 /* Whether it is there, with this image. */
-static bool has(struct cachecore_store *store, const struct cachecore_store_key *key,
-		const char *image)
+static bool has(struct cachecore_store *store, const struct cachecore_store_key *key, const char *image)
 {
 	struct cachecore_blob *blob;
 	enum cachecore_status status = cachecore_store_get(store, key, &blob);
@@ -160,7 +147,7 @@ TEST(runtimes_keep_apart_in_one_root)
 	struct cachecore_store *store, *other = NULL;
 
 	store = open_store();
-	options = options_of(dir_of("cache"));
+	options = options_of(unit_path("cache"));
 	options.runtime = "another";
 	CU_ASSERT_EQUAL_FATAL(cachecore_store_open(&options, &other), CACHECORE_OK);
 	CU_ASSERT_EQUAL(put_image(store, &key, "binary"), CACHECORE_OK);
@@ -177,7 +164,7 @@ TEST(directory_comes_from_the_options_or_the_environment)
 	struct cachecore_store_key key = key_of("source");
 	struct cachecore_store *store = NULL;
 
-	setenv("CKCACHE_DIR", dir_of("from-environment"), 1);
+	setenv("CKCACHE_DIR", unit_path("from-environment"), 1);
 	CU_ASSERT_EQUAL_FATAL(cachecore_store_open(&options, &store), CACHECORE_OK);
 	CU_ASSERT_EQUAL(put_image(store, &key, "one"), CACHECORE_OK);
 	cachecore_store_close(store);
@@ -206,7 +193,7 @@ TEST(the_users_word_stands)
 	struct cachecore_store_options options;
 	struct cachecore_store *store;
 
-	options = options_of(dir_of("cache"));
+	options = options_of(unit_path("cache"));
 	for (int i = 0; i < 2; i++) {
 		setenv(switches[i][0], switches[i][1], 1);
 		store = (struct cachecore_store *)&key;
@@ -236,12 +223,12 @@ TEST(directory_that_others_may_write_to_is_refused)
 	struct cachecore_store_options options;
 	struct cachecore_store *store = NULL;
 
-	CU_ASSERT_EQUAL_FATAL(mkdir(dir_of("open"), 0700), 0);
-	CU_ASSERT_EQUAL_FATAL(chmod(dir_of("open"), 0777), 0);
-	options = options_of(dir_of("open"));
+	CU_ASSERT_EQUAL_FATAL(mkdir(unit_path("open"), 0700), 0);
+	CU_ASSERT_EQUAL_FATAL(chmod(unit_path("open"), 0777), 0);
+	options = options_of(unit_path("open"));
 	CU_ASSERT_EQUAL(cachecore_store_open(&options, &store), CACHECORE_ERR_ACCESS);
 	CU_ASSERT_PTR_NULL(store);
-	setenv("CKCACHE_DIR", dir_of("open"), 1);
+	setenv("CKCACHE_DIR", unit_path("open"), 1);
 	options.dir = NULL;
 	CU_ASSERT_EQUAL(cachecore_store_open(&options, &store), CACHECORE_ERR_ACCESS);
 	CU_ASSERT_PTR_NULL(store);
@@ -404,33 +391,10 @@ TEST(refused_binary_is_gone)
 	CU_ASSERT(stats.build_ns_saved > 0 && stats.build_ns_saved <= UINT64_C(3000000000));
 }
 
-static int cut_off(const char *path, const struct stat *info, int kind, struct FTW *where)
-{
-	size_t len = strlen(path);
-
-	(void)where;
-	if (kind == FTW_F && len > 4 && !strcmp(path + len - 4, ".bin"))
-		return truncate(path, info->st_size - 1);
-	return 0;
-}
-
-TEST(damaged_binary_is_a_miss)
-{
-	struct cachecore_store_key key = key_of("source");
-	OWNED(owned_cachecore_store_close) struct cachecore_store *store;
-
-	store = open_store();
-	CU_ASSERT_EQUAL(put_image(store, &key, "binary"), CACHECORE_OK);
-	cachecore_store_flush(store);
-	CU_ASSERT(has(store, &key, "binary"));
-	CU_ASSERT_EQUAL(nftw(dir_of("cache"), cut_off, 16, FTW_PHYS), 0);
-	CU_ASSERT(!has(store, &key, "binary"));
-}
-
 /* How many of so many entries of 10 kB are there. */
 static unsigned int fill(uint64_t capacity, unsigned int count)
 {
-	struct cachecore_store_options options = options_of(dir_of("cache"));
+	struct cachecore_store_options options = options_of(unit_path("cache"));
 	static char image[10001];
 	OWNED(owned_cachecore_store_close) struct cachecore_store *store = NULL;
 	unsigned int there = 0;
@@ -474,14 +438,14 @@ TEST(bad_arguments_do_nothing)
 	OWNED(owned_cachecore_store_close) struct cachecore_store *store = NULL;
 	struct cachecore_blob *blob;
 
-	options = options_of(dir_of("cache"));
+	options = options_of(unit_path("cache"));
 	CU_ASSERT_EQUAL(cachecore_store_open(&options, NULL), CACHECORE_ERR_INVALID);
 	CU_ASSERT_EQUAL(cachecore_store_open(NULL, &store), CACHECORE_ERR_INVALID);
 	options.struct_size = 0;
 	CU_ASSERT_EQUAL(cachecore_store_open(&options, &store), CACHECORE_ERR_INVALID);
 	options = options_of("");
 	CU_ASSERT_EQUAL(cachecore_store_open(&options, &store), CACHECORE_ERR_INVALID);
-	options = options_of(dir_of("cache"));
+	options = options_of(unit_path("cache"));
 	options.runtime = "";
 	CU_ASSERT_EQUAL(cachecore_store_open(&options, &store), CACHECORE_ERR_INVALID);
 	options.runtime = NULL;
@@ -491,8 +455,7 @@ TEST(bad_arguments_do_nothing)
 		const struct cachecore_store_key *used = i < 4 ? &key : NULL;
 
 		key = good;
-		*(i == 0 ? &key.device : i == 1 ? &key.image : i == 2 ? &key.constants :
-		  &key.options) = bad;
+		*(i == 0 ? &key.device : i == 1 ? &key.image : i == 2 ? &key.constants : &key.options) = bad;
 		CU_ASSERT_EQUAL(cachecore_store_get(store, used, &blob), CACHECORE_ERR_INVALID);
 		CU_ASSERT_EQUAL(cachecore_store_put(store, used, &value), CACHECORE_ERR_INVALID);
 		CU_ASSERT_EQUAL(cachecore_store_get_or_build(store, used, build, &script, NULL,
@@ -500,8 +463,7 @@ TEST(bad_arguments_do_nothing)
 		cachecore_store_reject(store, used);
 	}
 	CU_ASSERT_EQUAL(cachecore_store_get(store, &good, NULL), CACHECORE_ERR_INVALID);
-	CU_ASSERT_EQUAL(cachecore_store_get_or_build(store, &good, NULL, NULL, NULL, &blob),
-			CACHECORE_ERR_INVALID);
+	CU_ASSERT_EQUAL(cachecore_store_get_or_build(store, &good, NULL, NULL, NULL, &blob), CACHECORE_ERR_INVALID);
 	CU_ASSERT_EQUAL(cachecore_store_get_or_build(store, &good, build, &script, NULL, NULL),
 			CACHECORE_ERR_INVALID);
 	CU_ASSERT_EQUAL(cachecore_store_put(store, &good, NULL), CACHECORE_ERR_INVALID);
@@ -510,50 +472,6 @@ TEST(bad_arguments_do_nothing)
 	value = (struct cachecore_store_value){ .images = NULL, .image_count = 1 };
 	CU_ASSERT_EQUAL(cachecore_store_put(store, &good, &value), CACHECORE_ERR_INVALID);
 	CU_ASSERT_EQUAL(atomic_load(&script.calls), 0);
-}
-
-struct crowd {
-	struct cachecore_store *store;
-	struct script script;
-	pthread_barrier_t start;
-	atomic_int got;
-};
-
-static void *ask_for_one(void *arg)
-{
-	struct crowd *crowd = arg;
-	struct cachecore_store_key key = key_of("source");
-	struct cachecore_blob *blob = NULL;
-
-	(void)pthread_barrier_wait(&crowd->start);
-	if (cachecore_store_get_or_build(crowd->store, &key, build, &crowd->script, NULL,
-					 &blob) == CACHECORE_OK &&
-	    equals(cachecore_blob_image(blob, 0), "binary"))
-		atomic_fetch_add(&crowd->got, 1);
-	cachecore_blob_unref(blob);
-	return NULL;
-}
-
-TEST(one_of_eight_threads_builds)
-{
-	const struct cachecore_bytes image = text("binary");
-	struct crowd crowd = { .script = { .value = { .images = &image, .image_count = 1 } } };
-	struct cachecore_store_stats stats;
-	pthread_t threads[THREADS];
-
-	crowd.store = open_store();
-	CU_ASSERT_EQUAL_FATAL(pthread_barrier_init(&crowd.start, NULL, THREADS), 0);
-	for (int i = 0; i < THREADS; i++)
-		CU_ASSERT_EQUAL_FATAL(pthread_create(&threads[i], NULL, ask_for_one, &crowd), 0);
-	for (int i = 0; i < THREADS; i++)
-		CU_ASSERT_EQUAL(pthread_join(threads[i], NULL), 0);
-	(void)pthread_barrier_destroy(&crowd.start);	/* nobody waits at it */
-	CU_ASSERT_EQUAL(atomic_load(&crowd.got), THREADS);
-	CU_ASSERT_EQUAL(atomic_load(&crowd.script.calls), 1);
-	cachecore_store_stats(crowd.store, &stats);
-	CU_ASSERT_EQUAL(stats.hits, THREADS - 1);
-	CU_ASSERT_EQUAL(stats.misses, 1);
-	cachecore_store_close(crowd.store);
 }
 
 static void in_child(struct cachecore_store *store)

@@ -23,24 +23,15 @@
 static const char *is_remote;
 WRAPPED(bool, cmn_file_is_remote, (int fd))
 {
-	char link[64], path[4200], wanted[4200];
+	char link[64], path[4200];
 	ssize_t len;
 
 	if (!is_remote)
 		return __real_cmn_file_is_remote(fd);
 	(void)snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
-	(void)snprintf(wanted, sizeof(wanted), "%s/%s", unit_dir(), is_remote);
 	len = readlink(link, path, sizeof(path) - 1);
 	path[len < 0 ? 0 : len] = '\0';
-	return strncmp(path, wanted, strlen(wanted)) == 0;
-}
-
-static const char *below(const char *name)
-{
-	static _Thread_local char path[4200];
-
-	(void)snprintf(path, sizeof(path), "%s/%s", unit_dir(), name);
-	return path;
+	return strncmp(path, unit_path(is_remote), strlen(unit_path(is_remote))) == 0;
 }
 
 AFTER_EACH
@@ -51,12 +42,12 @@ AFTER_EACH
 static enum cc_build_turn take(const char *key, uint64_t timeout_ns, struct cc_build_lock **ret)
 {
 	*ret = NULL;
-	return cc_build_lock_take(below("root"), cmn_view_of(key), timeout_ns, ret);
+	return cc_build_lock_take(unit_path("root"), cmn_view_of(key), timeout_ns, ret);
 }
 
 static int anothers_turn(const char *key, uint64_t timeout_ns)
 {
-	return build_turn_of_another(below("root"), cmn_view_of(key), timeout_ns);
+	return build_turn_of_another(unit_path("root"), cmn_view_of(key), timeout_ns);
 }
 
 /* A process that has the lock of "key". */
@@ -250,16 +241,9 @@ static void *take_and_release(void *arg)
 /* Also of those that open and close the file for the others. */
 TEST(threads_with_keys_of_their_own_all_get_them)
 {
-	int before = count_descriptors(), numbers[8];
-	pthread_t threads[8];
+	int before = count_descriptors(), numbers[] = { 0, 1, 2, 3, 4, 5, 6, 7 };
 
-	atomic_store(&owned, 0);
-	for (int i = 0; i < 8; i++) {
-		numbers[i] = i;
-		CU_ASSERT_EQUAL_FATAL(pthread_create(&threads[i], NULL, take_and_release, &numbers[i]), 0);
-	}
-	for (int i = 0; i < 8; i++)
-		CU_ASSERT_EQUAL(pthread_join(threads[i], NULL), 0);
+	unit_run_threads(8, take_and_release, numbers, sizeof(numbers[0]));
 	CU_ASSERT_EQUAL(atomic_load(&owned), 8 * 200);
 	CU_ASSERT_EQUAL(count_descriptors(), before);
 }
@@ -539,7 +523,7 @@ TEST(a_frozen_builder_is_not_waited_for)
 TEST(a_forked_child_has_no_lock_and_ends_none)
 {
 	struct cc_build_lock *lock, *own;
-	int before = count_descriptors(), state = -1;
+	int before = count_descriptors();
 	pid_t child;
 
 	CU_ASSERT_EQUAL(take("key", 0, &lock), CC_BUILD_OWN);
@@ -557,8 +541,7 @@ TEST(a_forked_child_has_no_lock_and_ends_none)
 		cc_build_lock_release(own);
 		_exit(count_descriptors() == before ? 0 : 4);
 	}
-	CU_ASSERT_EQUAL(waitpid(child, &state, 0), child);
-	CU_ASSERT_EQUAL(state, 0);
+	CU_ASSERT(unit_ended_well(child));
 	CU_ASSERT_EQUAL(anothers_turn("key", 0), CC_BUILD_ALONE);
 	cc_build_lock_release(lock);
 	CU_ASSERT_EQUAL(anothers_turn("key", 0), CC_BUILD_OWN);
@@ -595,8 +578,7 @@ TEST(a_child_that_waits_is_no_work_of_its_parents)
 		}
 		_exit(wait(&state) < 0 || state != 0);
 	}
-	CU_ASSERT_EQUAL(waitpid(child, &state, 0), child);
-	CU_ASSERT_EQUAL(state, 0);
+	CU_ASSERT(unit_ended_well(child));
 	CU_ASSERT(asked->ns - slept < SOON_NS);
 	cc_build_lock_release(lock);
 }
@@ -605,7 +587,6 @@ TEST(a_child_that_waits_is_no_work_of_its_parents)
 TEST(a_child_without_handlers_ends_none)
 {
 	struct cc_build_lock *lock;
-	int state = -1;
 	pid_t child;
 
 	CU_ASSERT_EQUAL(take("key", 0, &lock), CC_BUILD_OWN);
@@ -617,8 +598,7 @@ TEST(a_child_without_handlers_ends_none)
 			(void)close(fd);
 		_exit(0);
 	}
-	CU_ASSERT_EQUAL(waitpid(child, &state, 0), child);
-	CU_ASSERT_EQUAL(state, 0);
+	CU_ASSERT(unit_ended_well(child));
 	CU_ASSERT_EQUAL(anothers_turn("key", 0), CC_BUILD_ALONE);
 	cc_build_lock_release(lock);
 }
@@ -629,7 +609,6 @@ TEST(a_child_of_a_process_that_waits_takes_locks)
 {
 	struct builder builder = start(WORKS);
 	struct waiter waiter = { .timeout_ns = SECOND_NS / 2 };
-	int state = -1;
 
 	CU_ASSERT_EQUAL_FATAL(pthread_create(&waiter.thread, NULL, wait_for_it, &waiter), 0);
 	for (int i = 0; i < 50; i++) {
@@ -643,8 +622,7 @@ TEST(a_child_of_a_process_that_waits_takes_locks)
 			(void)alarm(20);
 			_exit(take("another key", LONG_NS, &own) == CC_BUILD_ALONE);
 		}
-		CU_ASSERT_EQUAL(waitpid(child, &state, 0), child);
-		CU_ASSERT_EQUAL(state, 0);
+		CU_ASSERT(unit_ended_well(child));
 	}
 	CU_ASSERT_EQUAL(pthread_join(waiter.thread, NULL), 0);
 	CU_ASSERT_EQUAL(waiter.turn, CC_BUILD_ALONE);
@@ -658,7 +636,6 @@ TEST(a_programs_own_file_is_neither_locked_nor_closed)
 	int own = open("own", O_RDWR | O_CREAT | O_CLOEXEC, 0600), count;
 	struct flock range = { .l_type = F_WRLCK, .l_whence = SEEK_SET };
 	struct cc_build_lock *lock, *another;
-	int state = -1;
 	pid_t child;
 
 	CU_ASSERT_FATAL(own >= 0);
@@ -678,8 +655,7 @@ TEST(a_programs_own_file_is_neither_locked_nor_closed)
 	child = fork();
 	if (child == 0)
 		_exit(fcntl(own, F_SETLK, &range) == 0);
-	CU_ASSERT_EQUAL(waitpid(child, &state, 0), child);
-	CU_ASSERT_EQUAL(state, 0);
+	CU_ASSERT(unit_ended_well(child));
 	for (int fd = own; fd < 256; fd++)
 		(void)close(fd);
 	/* And the next ones are like the first. */
@@ -708,7 +684,6 @@ TEST(without_a_root_everybody_builds)
 
 TEST(a_root_that_cannot_be_written_has_no_locks)
 {
-	int state = -1;
 	pid_t child;
 
 	CU_ASSERT_EQUAL_FATAL(mkdir("root", 0700), 0);
@@ -726,8 +701,7 @@ TEST(a_root_that_cannot_be_written_has_no_locks)
 			_exit(2);
 		_exit(take("key", LONG_NS, &lock) == CC_BUILD_ALONE ? 0 : 1);
 	}
-	CU_ASSERT_EQUAL(waitpid(child, &state, 0), child);
-	CU_ASSERT_EQUAL(state, 0);
+	CU_ASSERT(unit_ended_well(child));
 	CU_ASSERT(access("root/build.lock", F_OK) < 0);
 }
 
@@ -772,7 +746,7 @@ TEST(another_users_file_is_none_of_ours)
 		cc_build_locks_fork_child();
 		if (setgid(NOBODY) != 0 || setuid(NOBODY) != 0)
 			_exit(2);
-		if (access(below("root"), W_OK) < 0)
+		if (access(unit_path("root"), W_OK) < 0)
 			_exit(77);
 		_exit(take("key", LONG_NS, &lock) == CC_BUILD_OWN ? 0 : 1);
 	}
@@ -804,12 +778,12 @@ TEST(on_a_network_file_system_a_machine_builds_once)
 	glob_t found;
 
 	CU_ASSERT_EQUAL_FATAL(mkdir("run", 0700) | mkdir("root", 0700) | mkdir("root2", 0700), 0);
-	CU_ASSERT_EQUAL_FATAL(symlink("root", "by-another-name") | setenv("XDG_RUNTIME_DIR", below("run"), 1), 0);
+	CU_ASSERT_EQUAL_FATAL(symlink("root", "by-another-name") | setenv("XDG_RUNTIME_DIR", unit_path("run"), 1), 0);
 	is_remote = "root";
 	CU_ASSERT_EQUAL(take("key", LONG_NS, &lock), CC_BUILD_OWN);
 	CU_ASSERT_EQUAL(anothers_turn("key", 0), CC_BUILD_ALONE);
-	CU_ASSERT_EQUAL(build_turn_of_another(below("by-another-name"), cmn_view_of("key"), 0), CC_BUILD_ALONE);
-	CU_ASSERT_EQUAL(cc_build_lock_take(below("root2"), cmn_view_of("key"), 0, &other), CC_BUILD_OWN);
+	CU_ASSERT_EQUAL(build_turn_of_another(unit_path("by-another-name"), cmn_view_of("key"), 0), CC_BUILD_ALONE);
+	CU_ASSERT_EQUAL(cc_build_lock_take(unit_path("root2"), cmn_view_of("key"), 0, &other), CC_BUILD_OWN);
 	CU_ASSERT_EQUAL(glob("run/ckcache/build-*.lock", 0, NULL, &found), 0);
 	CU_ASSERT_EQUAL(found.gl_pathc, 2);
 	globfree(&found);
@@ -830,7 +804,7 @@ TEST(more_roots_than_there_is_room_for_are_built_in_all_the_same)
 
 	for (int i = 0; i < 12; i++) {
 		(void)snprintf(name, sizeof(name), "root%d", i);
-		alone += cc_build_lock_take(below(name), cmn_view_of("key"), LONG_NS, &locks[i]) == CC_BUILD_ALONE;
+		alone += cc_build_lock_take(unit_path(name), cmn_view_of("key"), LONG_NS, &locks[i]) == CC_BUILD_ALONE;
 	}
 	CU_ASSERT_EQUAL(alone, 4);
 	for (int i = 0; i < 12; i++)

@@ -26,8 +26,7 @@ TEST(every_level_gives_the_data_back)
 		cmn_buffer_append_text(&plain, "kept");
 		CU_ASSERT_EQUAL_FATAL(cc_codec_compress(view, level, &packed), CMN_OK);
 		CU_ASSERT_TRUE(packed.len < LEN);
-		CU_ASSERT_EQUAL(cc_codec_decompress(CC_CODEC_ZLIB, cmn_buffer_view(&packed), LEN,
-						    &plain), CMN_OK);
+		CU_ASSERT_EQUAL(cc_codec_decompress(CC_CODEC_ZLIB, cmn_buffer_view(&packed), LEN, &plain), CMN_OK);
 		CU_ASSERT_EQUAL_FATAL(plain.len, LEN + 4);
 		CU_ASSERT_EQUAL(memcmp(plain.data, "kept", 4), 0);
 		CU_ASSERT_EQUAL(memcmp(plain.data + 4, data, LEN), 0);
@@ -42,16 +41,14 @@ TEST(empty_data_and_large_data_work)
 	size_t len = (size_t)9 << 20;
 
 	CU_ASSERT_EQUAL(cc_codec_compress((struct cmn_view){ NULL, 0 }, 6, &packed), CMN_OK);
-	CU_ASSERT_EQUAL(cc_codec_decompress(CC_CODEC_ZLIB, cmn_buffer_view(&packed), 0, &plain),
-			CMN_OK);
+	CU_ASSERT_EQUAL(cc_codec_decompress(CC_CODEC_ZLIB, cmn_buffer_view(&packed), 0, &plain), CMN_OK);
 	CU_ASSERT_EQUAL(plain.len, 0);
 	cmn_buffer_release(&packed);
 	CU_ASSERT_TRUE_FATAL(cmn_buffer_reserve(&large, len));
 	memset(large.data, 'x', len);
 	large.len = len;
 	CU_ASSERT_EQUAL(cc_codec_compress(cmn_buffer_view(&large), 1, &packed), CMN_OK);
-	CU_ASSERT_EQUAL(cc_codec_decompress(CC_CODEC_ZLIB, cmn_buffer_view(&packed), len, &plain),
-			CMN_OK);
+	CU_ASSERT_EQUAL(cc_codec_decompress(CC_CODEC_ZLIB, cmn_buffer_view(&packed), len, &plain), CMN_OK);
 	CU_ASSERT_TRUE(cmn_view_equal(cmn_buffer_view(&plain), cmn_buffer_view(&large)));
 	cmn_buffer_release(&packed);
 	cmn_buffer_release(&plain);
@@ -126,8 +123,7 @@ TEST(decodes_streams_of_zlib)
 	for (size_t i = 0; i < 7 * 64; i++)
 		CU_ASSERT_EQUAL(plain[1].data[i], "kernel "[i % 7]);
 	for (uint64_t i = 0; i < 160; i++)
-		CU_ASSERT_EQUAL(plain[2].data[i],
-				'a' + (i * 2654435761 >> 13 & 3) * (i * 40503 >> 7 & 1));
+		CU_ASSERT_EQUAL(plain[2].data[i], 'a' + (i * 2654435761 >> 13 & 3) * (i * 40503 >> 7 & 1));
 	for (size_t i = 0; i < 3; i++)
 		cmn_buffer_release(&plain[i]);
 }
@@ -138,10 +134,8 @@ TEST(no_codec_copies_exactly)
 
 	CU_ASSERT_EQUAL(cc_codec_decompress(CC_CODEC_NONE, cmn_view_of("abc"), 3, &plain), CMN_OK);
 	CU_ASSERT_TRUE(cmn_view_equal(cmn_buffer_view(&plain), cmn_view_of("abc")));
-	CU_ASSERT_EQUAL(cc_codec_decompress(CC_CODEC_NONE, cmn_view_of("abc"), 2, &plain),
-			CMN_ERR_CORRUPT);
-	CU_ASSERT_EQUAL(cc_codec_decompress((enum cc_codec)9, cmn_view_of("abc"), 3, &plain),
-			CMN_ERR_CORRUPT);
+	CU_ASSERT_EQUAL(cc_codec_decompress(CC_CODEC_NONE, cmn_view_of("abc"), 2, &plain), CMN_ERR_CORRUPT);
+	CU_ASSERT_EQUAL(cc_codec_decompress((enum cc_codec)9, cmn_view_of("abc"), 3, &plain), CMN_ERR_CORRUPT);
 	cmn_buffer_release(&plain);
 }
 

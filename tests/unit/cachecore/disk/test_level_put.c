@@ -5,7 +5,6 @@
 #include <dirent.h>
 #include <sched.h>
 #include <stdatomic.h>
-#include <sys/resource.h>
 #include <sys/statvfs.h>
 
 #include "cachecore/disk/root.h"
@@ -329,27 +328,11 @@ TEST(what_was_put_is_there_and_counted)
 	CU_ASSERT_EQUAL(count_in_files(CC_ERRORS), 0);
 	put_recipe(3);
 	CU_ASSERT_EQUAL(recipes(), 1);
-	CU_ASSERT_EQUAL(bench.messages, 0);
-}
-
-TEST(a_process_that_is_killed_has_lost_nothing)
-{
-	pid_t child = fork();
-
-	if (child == 0) {
-		put(1, 100);
-		put_recipe(2);
-		note(1);
-			(void)kill(getpid(), SIGKILL);
-	}
-	CU_ASSERT_TRUE_FATAL(child > 0);
-	CU_ASSERT_EQUAL(waitpid(child, NULL, 0), child);
-	CU_ASSERT_TRUE(is_stored(1));
-	CU_ASSERT_EQUAL(recipes(), 1);
-	CU_ASSERT_EQUAL(count_in_files(CC_STORES), 1);
+	note(1);
 	see();
 	CU_ASSERT_EQUAL(seen.events, 1);
 	CU_ASSERT_STRING_EQUAL(seen.reason, "why");
+	CU_ASSERT_EQUAL(bench.messages, 0);
 }
 
 /* An entry of that length is put, in vain, and the history says why. */
@@ -401,12 +384,8 @@ TEST(it_is_noted_why_an_entry_is_not_stored)
 
 TEST(a_limit_of_files_is_told_from_a_full_disk)
 {
-	struct rlimit was, limit;
-
 	bench.config.compression = CC_COMPRESSION_NONE;
-	CU_ASSERT_EQUAL_FATAL(getrlimit(RLIMIT_FSIZE, &was), 0);
-	limit = (struct rlimit){ 100000, was.rlim_max };
-	CU_ASSERT_EQUAL_FATAL(setrlimit(RLIMIT_FSIZE, &limit), 0);
+	unit_limit_files(100000);
 	expect_refusal("file-limit", 200000, true);
 	CU_ASSERT_PTR_NOT_NULL(strstr(bench.message, "RLIMIT_FSIZE"));
 	disk_full = true;
@@ -416,11 +395,10 @@ TEST(a_limit_of_files_is_told_from_a_full_disk)
 	/* What is small enough is stored. */
 	put(1, 1000);
 	CU_ASSERT_TRUE(is_stored(1));
-	limit.rlim_cur = 10;
-	CU_ASSERT_EQUAL_FATAL(setrlimit(RLIMIT_FSIZE, &limit), 0);
+	unit_limit_files(10);
 	begin_run();
 	put_recipe(1);
-	CU_ASSERT_EQUAL_FATAL(setrlimit(RLIMIT_FSIZE, &was), 0);
+	unit_limit_files(RLIM_INFINITY);
 	CU_ASSERT_EQUAL(recipes(), 0);
 	CU_ASSERT_PTR_NOT_NULL(strstr(bench.message, "cannot write a recipe"));
 	CU_ASSERT_EQUAL(count_in_files(CC_ERRORS), 2);	/* nor can the log grow then */
@@ -695,16 +673,10 @@ static void *use_it(void *arg)
 
 static void use_by_eight(uint64_t *ret_stored)
 {
-	pthread_t users[8];
-	int firsts[8];
+	int firsts[] = { 0, 100, 200, 300, 400, 500, 600, 700 };
 
 	unit_remove("cache");
-	for (int i = 0; i < 8; i++) {
-		firsts[i] = 100 * i;
-		CU_ASSERT_EQUAL_FATAL(pthread_create(&users[i], NULL, use_it, &firsts[i]), 0);
-	}
-	for (int i = 0; i < 8; i++)
-		CU_ASSERT_EQUAL_FATAL(pthread_join(users[i], NULL), 0);
+	unit_run_threads(8, use_it, firsts, sizeof(firsts[0]));
 	CU_ASSERT_EQUAL(count_in_files(CC_MISSES), 160);
 	CU_ASSERT_EQUAL(count_in_files(CC_ERRORS), 0);
 	*ret_stored = 0;

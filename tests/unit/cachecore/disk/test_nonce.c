@@ -92,8 +92,7 @@ TEST(random_option_is_noticed)
 	for (uint64_t i = 1; i <= CC_NONCE_RUNS + 1; i++) {
 		(void)snprintf(options, sizeof(options), "-DSEED=%llu",
 			       (unsigned long long)(i * 104729 + 1700000000));
-		CU_ASSERT_EQUAL(run_with(options, i, cmn_clock_realtime(), "kernel void f() {}"),
-				i <= CC_NONCE_RUNS);
+		CU_ASSERT_EQUAL(run_with(options, i, cmn_clock_realtime(), "kernel void f() {}"), i <= CC_NONCE_RUNS);
 	}
 }
 
@@ -108,8 +107,7 @@ TEST(small_numbers_are_no_chance)
 	char source[64];
 
 	for (uint64_t i = 1; i <= 40; i++) {
-		(void)snprintf(source, sizeof(source), "kernel void f() { x(%u); }",
-			       1000 + (unsigned int)i);
+		(void)snprintf(source, sizeof(source), "kernel void f() { x(%u); }", 1000 + (unsigned int)i);
 		CU_ASSERT(run_once(i, source));
 	}
 }

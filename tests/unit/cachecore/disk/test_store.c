@@ -7,7 +7,6 @@
 #include <ftw.h>
 #include <stdarg.h>
 #include <sys/file.h>
-#include <sys/resource.h>
 #include <sys/syscall.h>
 
 #include "cachecore/disk/root.h"
@@ -271,16 +270,6 @@ TEST(files_are_private_named_as_documented_and_accounted)
 	CU_ASSERT_EQUAL(cc_store_remove(bench.store, &key), CMN_OK);
 }
 
-TEST(a_second_put_replaces)
-{
-	CU_ASSERT_EQUAL(put(&bench, &bench.key, "one"), CMN_OK);
-	CU_ASSERT_EQUAL(put(&bench, &bench.key, "the other"), CMN_OK);
-	CU_ASSERT_STRING_EQUAL(get(&bench, &bench.key, NULL), "the other");
-	CU_ASSERT_FALSE(exists(bench.entry_dir, "1.src"));
-	walk_files(bench.root);
-	CU_ASSERT_EQUAL(walked_bytes, account(&bench));
-}
-
 /* The hashes collide by force: another key's files are laid into this key's entry directory. */
 TEST(colliding_keys_are_told_apart)
 {
@@ -323,18 +312,22 @@ static struct cc_manifest *absent(const char *path)
 	return manifest;
 }
 
+static enum cmn_status put_with(const struct cc_key *key, const char *image, struct cc_manifest *manifest)
+{
+	OWNED(owned_cc_entry_unref) struct cc_entry *entry = make_entry(image, manifest);
+
+	return cc_store_put(bench.store, key, entry);
+}
+
 TEST(states_of_the_dependencies_live_side_by_side)
 {
 	struct cc_manifest *present = cc_manifest_new();
 	struct cmn_hash hash = cmn_hash_of("text", 4);
-	OWNED(owned_cc_entry_unref) struct cc_entry *without, *with;
 
 	CU_ASSERT_PTR_NOT_NULL_FATAL(present);
 	CU_ASSERT_EQUAL(cc_manifest_add_file(present, "h.h", 4, &hash), CMN_OK);
-	with = make_entry("with", present);
-	without = make_entry("without", absent("h.h"));
-	CU_ASSERT_EQUAL(cc_store_put(bench.store, &bench.key, with), CMN_OK);
-	CU_ASSERT_EQUAL(cc_store_put(bench.store, &bench.key, without), CMN_OK);
+	CU_ASSERT_EQUAL(put_with(&bench.key, "with", present), CMN_OK);
+	CU_ASSERT_EQUAL(put_with(&bench.key, "without", absent("h.h")), CMN_OK);
 	CU_ASSERT_STRING_EQUAL(get(&bench, &bench.key, NULL), "without");
 	unit_write("h.h", "text");
 	CU_ASSERT_STRING_EQUAL(get(&bench, &bench.key, NULL), "with");
@@ -373,12 +366,8 @@ TEST(a_full_entry_dir_replaces_the_least_recently_used)
 	char name[64];
 
 	for (unsigned int i = 0; i <= CC_ENTRY_DIR_VARIANTS; i++) {
-		struct cc_entry *entry;
-
 		(void)snprintf(name, sizeof(name), "absent%u.h", i);
-		entry = make_entry(name, absent(name));
-		CU_ASSERT_EQUAL(cc_store_put(bench.store, &bench.key, entry), CMN_OK);
-		cc_entry_unref(entry);
+		CU_ASSERT_EQUAL(put_with(&bench.key, name, absent(name)), CMN_OK);
 		if (i == 0)
 			use_at(0, UINT64_C(2000000000000000000));
 		if (i == 7)
@@ -403,8 +392,7 @@ TEST(a_full_entry_dir_replaces_the_least_recently_used)
 }
 
 /* Every look-up with `name` replaced by these bytes: a miss, noticed and repaired. */
-static void expect_damage(struct bench *of, const char *name, const void *data, size_t len,
-			  bool version)
+static void expect_damage(struct bench *of, const char *name, const void *data, size_t len, bool version)
 {
 	unsigned int damaged;
 
@@ -455,14 +443,10 @@ TEST(notices_every_flip_and_truncation_of_bin_compressed)
 	check_damage(9, "0.bin", "0.src");
 }
 
-TEST(notices_every_flip_and_truncation_of_src_raw)
+/* Which is never compressed. */
+TEST(notices_every_flip_and_truncation_of_src)
 {
 	check_damage(CC_COMPRESSION_NONE, "0.src", "0.bin");
-}
-
-TEST(notices_every_flip_and_truncation_of_src_compressed)
-{
-	check_damage(9, "0.src", "0.bin");
 }
 
 TEST(what_is_no_regular_file_is_no_entry)
@@ -470,18 +454,13 @@ TEST(what_is_no_regular_file_is_no_entry)
 	static const char *const names[] = { "0.src", "0.bin" };
 	char path[8192];
 
-	for (int i = 0; i < 2; i++) {
-		(void)snprintf(path, sizeof(path), "%s/%s", bench.entry_dir, names[i]);
-		CU_ASSERT_EQUAL(put(&bench, &bench.key, "image"), CMN_OK);
-		CU_ASSERT_EQUAL_FATAL(rename(path, "moved"), 0);
-		CU_ASSERT_EQUAL_FATAL(symlink("/dev/zero", path), 0);
-		CU_ASSERT_STRING_EQUAL(get(&bench, &bench.key, NULL), "miss");
-		CU_ASSERT_FALSE(exists(bench.entry_dir, names[i]));
+	for (int i = 0; i < 4; i++) {
+		(void)snprintf(path, sizeof(path), "%s/%s", bench.entry_dir, names[i % 2]);
 		CU_ASSERT_EQUAL(put(&bench, &bench.key, "image"), CMN_OK);
 		CU_ASSERT_EQUAL_FATAL(unlink(path), 0);
-		CU_ASSERT_EQUAL_FATAL(mkfifo(path, 0600), 0);
+		CU_ASSERT_EQUAL_FATAL(i < 2 ? symlink("/dev/zero", path) : mkfifo(path, 0600), 0);
 		CU_ASSERT_STRING_EQUAL(get(&bench, &bench.key, NULL), "miss");
-		CU_ASSERT_FALSE(exists(bench.entry_dir, names[i]));
+		CU_ASSERT_FALSE(exists(bench.entry_dir, names[i % 2]));
 	}
 	/* A directory cannot be removed so: another number is taken. */
 	CU_ASSERT_EQUAL(put(&bench, &bench.key, "image"), CMN_OK);
@@ -500,8 +479,7 @@ TEST(links_lead_to_no_entry)
 
 	CU_ASSERT_EQUAL(put(&bench, &bench.key, "image"), CMN_OK);
 	CU_ASSERT_EQUAL_FATAL(rename(bench.entry_dir, "moved"), 0);
-	(void)snprintf(path, sizeof(path), "%s/moved", unit_dir());
-	CU_ASSERT_EQUAL_FATAL(symlink(path, bench.entry_dir), 0);
+	CU_ASSERT_EQUAL_FATAL(symlink(unit_path("moved"), bench.entry_dir), 0);
 	CU_ASSERT_STRING_EQUAL(get(&bench, &bench.key, &damaged), "miss");
 	CU_ASSERT_EQUAL(damaged, 0);
 	CU_ASSERT_EQUAL(unlink(bench.entry_dir), 0);
@@ -536,8 +514,7 @@ TEST(a_damaged_entry_behind_a_lock_is_left_to_its_holder)
 
 	CU_ASSERT_EQUAL(put(&bench, &bench.key, "image"), CMN_OK);
 	spill(bench.entry_dir, "0.bin", "x", 1);
-	fd = open(bench.entry_dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	CU_ASSERT_TRUE_FATAL(fd >= 0);
+	fd = open_entry_dir();
 	CU_ASSERT_EQUAL_FATAL(cc_entry_dir_lock(fd, 0), CMN_OK);
 	CU_ASSERT_STRING_EQUAL(get(&bench, &bench.key, NULL), "miss");
 	CU_ASSERT_TRUE(exists(bench.entry_dir, "0.src"));
@@ -580,7 +557,7 @@ TEST(read_only_never_writes)
 
 TEST(tiers_are_looked_up_in_order_and_left_alone)
 {
-	char low[4200], none[4200], *tiers[] = { none, low, NULL };
+	char *low = unit_path("low"), *tiers[] = { unit_path("none"), low, NULL };
 	char root[4200];
 	OWNED(cmn_buffer_release) struct cmn_buffer before, after;
 	OWNED(cc_key_release) struct cc_key other;
@@ -588,8 +565,6 @@ TEST(tiers_are_looked_up_in_order_and_left_alone)
 
 	make_key(&other, "-O3");
 	memcpy(root, bench.root, sizeof(root));
-	(void)snprintf(low, sizeof(low), "%s/low", unit_dir());
-	(void)snprintf(none, sizeof(none), "%s/none", unit_dir());
 	(void)snprintf(bench.root, sizeof(bench.root), "%s", low);
 	CU_ASSERT_EQUAL(put(&bench, &bench.key, "low"), CMN_OK);
 	CU_ASSERT_EQUAL(put(&bench, &other, "low other"), CMN_OK);
@@ -669,7 +644,6 @@ TEST(a_root_that_is_too_long_or_missing_is_refused)
 /* A bound on file sizes fails a write midway, as a full disk does. */
 TEST(a_failed_write_leaves_nothing_or_the_old)
 {
-	struct rlimit limit, was;
 	char image[3000];
 	OWNED(cc_key_release) struct cc_key key;
 
@@ -677,14 +651,10 @@ TEST(a_failed_write_leaves_nothing_or_the_old)
 	memset(image, 'i', sizeof(image) - 1);
 	image[sizeof(image) - 1] = '\0';
 	CU_ASSERT_EQUAL(put(&bench, &bench.key, "old"), CMN_OK);
-	CU_ASSERT_EQUAL_FATAL(getrlimit(RLIMIT_FSIZE, &was), 0);
-	(void)signal(SIGXFSZ, SIG_IGN);
-	limit = was;
-	limit.rlim_cur = 1000;
-	CU_ASSERT_EQUAL_FATAL(setrlimit(RLIMIT_FSIZE, &limit), 0);
+	unit_limit_files(1000);
 	CU_ASSERT_EQUAL(put(&bench, &bench.key, image), CMN_ERR_NOSPACE);
 	CU_ASSERT_EQUAL(put(&bench, &key, image), CMN_ERR_NOSPACE);
-	CU_ASSERT_EQUAL_FATAL(setrlimit(RLIMIT_FSIZE, &was), 0);
+	unit_limit_files(RLIM_INFINITY);
 	CU_ASSERT_STRING_EQUAL(get(&bench, &bench.key, NULL), "old");
 	CU_ASSERT_STRING_EQUAL(get(&bench, &key, NULL), "miss");
 	walk_files(bench.root);
@@ -712,11 +682,8 @@ TEST(a_lost_or_wrong_account_is_counted_anew)
 
 TEST(a_removed_root_is_made_again)
 {
-	char command[4300];
-
 	CU_ASSERT_EQUAL(put(&bench, &bench.key, "image"), CMN_OK);
-	(void)snprintf(command, sizeof(command), "%s.gone", bench.root);
-	CU_ASSERT_EQUAL(rename(bench.root, command), 0);
+	CU_ASSERT_EQUAL(rename(bench.root, "gone"), 0);
 	CU_ASSERT_STRING_EQUAL(get(&bench, &bench.key, NULL), "miss");
 	CU_ASSERT_EQUAL(put(&bench, &bench.key, "new"), CMN_OK);
 	CU_ASSERT_STRING_EQUAL(get(&bench, &bench.key, NULL), "new");
@@ -870,13 +837,10 @@ static enum cmn_status judge(struct bench *of)
 TEST(half_an_entry_is_damaged)
 {
 	OWNED(cmn_buffer_release) struct cmn_buffer src, bin, other;
-	struct cc_entry *entry;
 	char path[8192];
 	OWNED(cc_key_release) struct cc_key key;
 
-	entry = make_entry("image", absent("/nowhere/absent.h"));
-	CU_ASSERT_EQUAL(cc_store_put(bench.store, &bench.key, entry), CMN_OK);
-	cc_entry_unref(entry);
+	CU_ASSERT_EQUAL(put_with(&bench.key, "image", absent("/nowhere/absent.h")), CMN_OK);
 	CU_ASSERT_EQUAL(judge(&bench), CMN_OK);
 	src = slurp(bench.entry_dir, "0.src");
 	bin = slurp(bench.entry_dir, "0.bin");
@@ -929,17 +893,14 @@ TEST(headers_of_src_files_are_bounded)
 	CU_ASSERT_EQUAL(cc_src_file_read_header(cmn_buffer_view(&file), file.len, &header), CMN_OK);
 	CU_ASSERT_EQUAL(header.key_len, key_len);
 	/* Of a file that is longer, or shorter, than it says. */
-	CU_ASSERT_EQUAL(cc_src_file_read_header(cmn_buffer_view(&file), file.len + 1, &header),
-			CMN_ERR_CORRUPT);
-	CU_ASSERT_EQUAL(cc_src_file_read_header(cmn_buffer_view(&file), file.len - 1, &header),
-			CMN_ERR_CORRUPT);
+	CU_ASSERT_EQUAL(cc_src_file_read_header(cmn_buffer_view(&file), file.len + 1, &header), CMN_ERR_CORRUPT);
+	CU_ASSERT_EQUAL(cc_src_file_read_header(cmn_buffer_view(&file), file.len - 1, &header), CMN_ERR_CORRUPT);
 	/* Of which the sum is right, by wrapping around. */
 	for (int i = 0; i < 8; i++) {
 		file.data[16 + i] = (uint8_t)((key_len + 1) >> (8 * i));
 		file.data[24 + i] = 0xff;
 	}
-	CU_ASSERT_EQUAL(cc_src_file_read_header(cmn_buffer_view(&file), file.len, &header),
-			CMN_ERR_CORRUPT);
+	CU_ASSERT_EQUAL(cc_src_file_read_header(cmn_buffer_view(&file), file.len, &header), CMN_ERR_CORRUPT);
 	for (int i = 0; i < 8; i++) {
 		file.data[16 + i] = (uint8_t)(key_len >> (8 * i));
 		file.data[24 + i] = 0;
@@ -1037,9 +998,7 @@ TEST(dependencies_of_long_keys_count)
 	OWNED(cc_key_release) struct cc_key key;
 
 	make_long_key(&key, '1');
-	entry = make_entry("image", absent("absent.h"));
-	CU_ASSERT_EQUAL(cc_store_put(bench.store, &key, entry), CMN_OK);
-	cc_entry_unref(entry);
+	CU_ASSERT_EQUAL(put_with(&key, "image", absent("absent.h")), CMN_OK);
 	CU_ASSERT_STRING_EQUAL(get(&bench, &key, NULL), "image");
 	unit_write("absent.h", "");
 	CU_ASSERT_EQUAL(cc_store_get(bench.store, &key, NULL, SIZE_MAX, &entry, &report), CMN_MISS);
@@ -1093,7 +1052,6 @@ TEST(long_keys_are_compared_in_full_and_their_damage_is_noticed)
 	OWNED(cmn_buffer_release) struct cmn_buffer file, other_file;
 	OWNED(cc_key_release) struct cc_key key, other;
 	unsigned int damaged;
-	struct cc_entry *entry;
 
 	make_long_key(&key, '1');
 	make_long_key(&other, '2');
@@ -1101,9 +1059,7 @@ TEST(long_keys_are_compared_in_full_and_their_damage_is_noticed)
 	CU_ASSERT_EQUAL(put(&bench, &other, "other"), CMN_OK);
 	other_file = slurp(bench.entry_dir, "0.src");
 	cc_entry_dir_path(cc_key_view(&key), bench.entry_dir + strlen(bench.root) + 1);
-	entry = make_entry("image", absent("/nowhere/absent.h"));
-	CU_ASSERT_EQUAL(cc_store_put(bench.store, &key, entry), CMN_OK);
-	cc_entry_unref(entry);
+	CU_ASSERT_EQUAL(put_with(&key, "image", absent("/nowhere/absent.h")), CMN_OK);
 	CU_ASSERT_STRING_EQUAL(get(&bench, &key, &damaged), "image");
 	CU_ASSERT_STRING_EQUAL(get(&bench, &other, &damaged), "other");
 	file = slurp(bench.entry_dir, "0.src");
@@ -1435,7 +1391,6 @@ TEST(a_failure_in_another_directory_counts_for_nothing)
 /* A key that is larger than its image, where files must be small. */
 TEST(without_its_key_no_image_stays)
 {
-	struct rlimit limit, was;
 	char options[20001];
 	OWNED(cc_key_release) struct cc_key key;
 
@@ -1444,12 +1399,9 @@ TEST(without_its_key_no_image_stays)
 	options[sizeof(options) - 1] = '\0';
 	make_key(&key, options);
 	CU_ASSERT_EQUAL(put(&bench, &bench.key, "old"), CMN_OK);
-	CU_ASSERT_EQUAL_FATAL(getrlimit(RLIMIT_FSIZE, &was), 0);
-	limit = was;
-	limit.rlim_cur = 1000;
-	CU_ASSERT_EQUAL_FATAL(setrlimit(RLIMIT_FSIZE, &limit), 0);
+	unit_limit_files(1000);
 	CU_ASSERT_TRUE(put(&bench, &key, "image") < 0);
-	CU_ASSERT_EQUAL_FATAL(setrlimit(RLIMIT_FSIZE, &was), 0);
+	unit_limit_files(RLIM_INFINITY);
 	walk_files(bench.root);
 	CU_ASSERT_EQUAL(walked_bytes, account(&bench));
 	CU_ASSERT_EQUAL(cc_store_remove(bench.store, &bench.key), CMN_OK);
@@ -1459,15 +1411,11 @@ TEST(without_its_key_no_image_stays)
 
 TEST(each_state_of_a_removed_key_goes)
 {
-	struct cc_entry *one = make_entry("one", absent("a.h")), *other = make_entry("other", absent("b.h"));
-
-	CU_ASSERT_EQUAL(cc_store_put(bench.store, &bench.key, one), CMN_OK);
-	CU_ASSERT_EQUAL(cc_store_put(bench.store, &bench.key, other), CMN_OK);
+	CU_ASSERT_EQUAL(put_with(&bench.key, "one", absent("a.h")), CMN_OK);
+	CU_ASSERT_EQUAL(put_with(&bench.key, "other", absent("b.h")), CMN_OK);
 	CU_ASSERT_EQUAL(walk(&bench, false).numbers, 3);
 	CU_ASSERT_EQUAL(cc_store_remove(bench.store, &bench.key), CMN_OK);
 	CU_ASSERT_STRING_EQUAL(get(&bench, &bench.key, NULL), "miss");
-	cc_entry_unref(one);
-	cc_entry_unref(other);
 }
 
 TEST(is_full_where_its_bound_is_passed)
@@ -1486,28 +1434,11 @@ TEST(is_full_where_its_bound_is_passed)
 	CU_ASSERT_FALSE(cc_store_is_full(bench.store, 2 << 20));
 }
 
-TEST(without_evictions_there_is_no_bound)
-{
-	char options[16];
-
-	bench.config.eviction_disable = true;
-	bench.config.max_size = 60000;
-	for (int i = 0; i < 30; i++) {
-		OWNED(cc_key_release) struct cc_key key;
-
-		(void)snprintf(options, sizeof(options), "-DN=%d", i);
-		make_key(&key, options);
-		CU_ASSERT_EQUAL(put(&bench, &key, "image"), CMN_OK);
-	}
-	CU_ASSERT_TRUE(account(&bench) > 60000);
-}
-
 static void hold_entry_dir(void (*waits)(void))
 {
 	held.failed = 0;
 	held.waits = waits;
-	held.entry_dir = open(bench.entry_dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	CU_ASSERT_FATAL(held.entry_dir >= 0);
+	held.entry_dir = open_entry_dir();
 	CU_ASSERT_EQUAL_FATAL(__real_flock(held.entry_dir, LOCK_EX | LOCK_NB), 0);
 }
 
@@ -1542,6 +1473,9 @@ TEST(others_have_the_root_while_an_entry_dir_is_waited_for)
 	CU_ASSERT_EQUAL(held.failed, 3);
 	CU_ASSERT_TRUE(root_was_free);
 	CU_ASSERT_STRING_EQUAL(get(&bench, &bench.key, NULL), "another image");
+	CU_ASSERT_FALSE(exists(bench.entry_dir, "1.src"));
+	walk_files(bench.root);
+	CU_ASSERT_EQUAL(walked_bytes, account(&bench));
 }
 
 /* Another process's entries, meanwhile. */

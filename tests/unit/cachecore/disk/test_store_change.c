@@ -3,7 +3,6 @@
 #include "cachecore/disk/store.h"
 
 #include <sys/file.h>
-#include <sys/resource.h>
 
 #include "cachecore/disk/root.h"
 #include "cachecore/disk/space/account.h"
@@ -316,16 +315,13 @@ TEST(grows_within_the_bound_alone)
 
 TEST(a_full_disk_leaves_the_old_file)
 {
-	struct rlimit all, few;
 	int64_t change;
 
 	bench.config.compression = 9;
 	put("-a", false, LEN);
-	CU_ASSERT_EQUAL_FATAL(getrlimit(RLIMIT_FSIZE, &all), 0);
-	few = (struct rlimit){ LEN / 2, all.rlim_max };
-	CU_ASSERT_EQUAL_FATAL(setrlimit(RLIMIT_FSIZE, &few), 0);
+	unit_limit_files(LEN / 2);
 	CU_ASSERT_TRUE(recompress(CC_COMPRESSION_NONE, &change) < 0);
-	CU_ASSERT_EQUAL_FATAL(setrlimit(RLIMIT_FSIZE, &all), 0);
+	unit_limit_files(RLIM_INFINITY);
 	CU_ASSERT_EQUAL(change, 0);
 	CU_ASSERT_TRUE(is_hit("-a", false, LEN));
 	check_account();

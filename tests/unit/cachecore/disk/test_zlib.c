@@ -104,8 +104,7 @@ TEST(zlib_inflates_what_is_stored)
 		file = read_bin();
 		payload = inflate_stored(&file);
 		/* One field: its tag, index and length are before it. */
-		CU_ASSERT_EQUAL(memcmp(payload + number_at(&file, AT_PAYLOAD_LEN) - IMAGE_LEN, image,
-				       IMAGE_LEN), 0);
+		CU_ASSERT_EQUAL(memcmp(payload + number_at(&file, AT_PAYLOAD_LEN) - IMAGE_LEN, image, IMAGE_LEN), 0);
 		free(payload);
 		cmn_buffer_release(&file);
 		close_store();
@@ -146,8 +145,7 @@ TEST(an_entry_that_zlib_wrote_is_a_hit)
 		len = compressBound(number_at(&file, AT_PAYLOAD_LEN));
 		stored = malloc(len);
 		CU_ASSERT_PTR_NOT_NULL_FATAL(stored);
-		CU_ASSERT_EQUAL(compress2(stored, &len, payload, number_at(&file, AT_PAYLOAD_LEN), level),
-				Z_OK);
+		CU_ASSERT_EQUAL(compress2(stored, &len, payload, number_at(&file, AT_PAYLOAD_LEN), level), Z_OK);
 		replace_stored(&file, stored, len);
 		/* A stream that grew is no entry's: that one would have been stored raw. */
 		CU_ASSERT_EQUAL(hits(), level > 0);

@@ -6,8 +6,7 @@
 #include "tests/support/unit.h"
 
 /* The only field of a key with that value. */
-static struct cc_key_summary_field field_of(struct cmn_buffer *buf, enum cc_part part,
-					const char *text)
+static struct cc_key_summary_field field_of(struct cmn_buffer *buf, enum cc_part part, const char *text)
 {
 	struct cc_key_summary_field field = { 0 };
 	struct cmn_reader reader;
@@ -37,6 +36,29 @@ static char *text_of(size_t count, size_t other)
 	return text;
 }
 
+/* Two texts of so many lines each, the second of which has another line there. */
+static struct {
+	struct cmn_buffer bufs[2];
+	char *texts[2];
+	struct cc_key_summary_field was, is;
+} pair;
+
+static void make_pair(unsigned int lines, unsigned int later_lines, unsigned int changed)
+{
+	pair.texts[0] = text_of(lines, 0);
+	pair.texts[1] = text_of(later_lines, changed);
+	pair.was = field_of(&pair.bufs[0], CC_PART_IMAGE, pair.texts[0]);
+	pair.is = field_of(&pair.bufs[1], CC_PART_IMAGE, pair.texts[1]);
+}
+
+static void release_pair(void)
+{
+	for (size_t i = 0; i < 2; i++) {
+		cmn_buffer_release(&pair.bufs[i]);
+		free(pair.texts[i]);
+	}
+}
+
 TEST(short_values_are_kept_whole)
 {
 	OWNED(cmn_buffer_release) struct cmn_buffer buf = { 0 };
@@ -50,43 +72,31 @@ TEST(short_values_are_kept_whole)
 
 TEST(long_values_are_told_by_their_lines)
 {
-	struct cmn_buffer a = { 0 }, b = { 0 };
-	char *was = text_of(200, 0), *is = text_of(200, 77);
-	struct cc_key_summary_field one = field_of(&a, CC_PART_IMAGE, was);
-	struct cc_key_summary_field other = field_of(&b, CC_PART_IMAGE, is);
 	uint64_t line = 0, more = 9;
 
-	CU_ASSERT_FALSE(one.whole);
-	CU_ASSERT_EQUAL(one.len, strlen(was));
-	CU_ASSERT_FALSE(cc_key_summary_equal(&one, &other));
-	CU_ASSERT_TRUE(cc_key_summary_equal(&one, &one));
-	CU_ASSERT_TRUE(cc_key_summary_first_line(&one, &other, &line, &more));
+	make_pair(200, 200, 77);
+	CU_ASSERT_FALSE(pair.was.whole);
+	CU_ASSERT_EQUAL(pair.was.len, strlen(pair.texts[0]));
+	CU_ASSERT_FALSE(cc_key_summary_equal(&pair.was, &pair.is));
+	CU_ASSERT_TRUE(cc_key_summary_equal(&pair.was, &pair.was));
+	CU_ASSERT_TRUE(cc_key_summary_first_line(&pair.was, &pair.is, &line, &more));
 	CU_ASSERT_EQUAL(line, 77);
 	CU_ASSERT_EQUAL(more, 0);
-	CU_ASSERT_DOUBLE_EQUAL(cc_key_summary_alike(&one, &other), 199.0 / 200, 0.001);
-	cmn_buffer_release(&a);
-	cmn_buffer_release(&b);
-	free(was);
-	free(is);
+	CU_ASSERT_DOUBLE_EQUAL(cc_key_summary_alike(&pair.was, &pair.is), 199.0 / 200, 0.001);
+	release_pair();
 }
 
 TEST(many_lines_are_told_by_blocks)
 {
-	struct cmn_buffer a = { 0 }, b = { 0 };
-	char *was = text_of(5000, 0), *is = text_of(5000, 3000);
-	struct cc_key_summary_field one = field_of(&a, CC_PART_IMAGE, was);
-	struct cc_key_summary_field other = field_of(&b, CC_PART_IMAGE, is);
 	uint64_t line = 0, more = 0;
 
-	CU_ASSERT_TRUE(a.len < 2000);
-	CU_ASSERT_EQUAL(one.per, 32);
-	CU_ASSERT_TRUE(cc_key_summary_first_line(&one, &other, &line, &more));
+	make_pair(5000, 5000, 3000);
+	CU_ASSERT_TRUE(pair.bufs[0].len < 2000);
+	CU_ASSERT_EQUAL(pair.was.per, 32);
+	CU_ASSERT_TRUE(cc_key_summary_first_line(&pair.was, &pair.is, &line, &more));
 	CU_ASSERT_TRUE(line <= 3000 && line + more >= 3000);
 	CU_ASSERT_EQUAL(more, 31);
-	cmn_buffer_release(&a);
-	cmn_buffer_release(&b);
-	free(was);
-	free(is);
+	release_pair();
 }
 
 /* Each prefix, and each byte changed: it ends, within its bounds. */
@@ -212,15 +222,8 @@ TEST(only_texts_cut_alike_have_a_first_line_that_differs)
 
 TEST(the_share_is_that_of_the_later_text)
 {
-	struct cmn_buffer a = { 0 }, b = { 0 };
-	char *was = text_of(200, 0), *is = text_of(100, 0);
-	struct cc_key_summary_field one = field_of(&a, CC_PART_IMAGE, was);
-	struct cc_key_summary_field other = field_of(&b, CC_PART_IMAGE, is);
-
-	CU_ASSERT_DOUBLE_EQUAL(cc_key_summary_alike(&one, &other), 1, 0.001);
-	CU_ASSERT_DOUBLE_EQUAL(cc_key_summary_alike(&other, &one), 0.5, 0.001);
-	cmn_buffer_release(&a);
-	cmn_buffer_release(&b);
-	free(was);
-	free(is);
+	make_pair(200, 100, 0);
+	CU_ASSERT_DOUBLE_EQUAL(cc_key_summary_alike(&pair.was, &pair.is), 1, 0.001);
+	CU_ASSERT_DOUBLE_EQUAL(cc_key_summary_alike(&pair.is, &pair.was), 0.5, 0.001);
+	release_pair();
 }

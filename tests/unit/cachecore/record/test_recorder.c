@@ -5,7 +5,6 @@
 #include <sys/file.h>
 #include <sys/resource.h>
 
-#include "cachecore/cache.h"
 #include "cachecore/disk/root.h"
 #include "cachecore/record/totals.h"
 #include "common/clock.h"
@@ -13,8 +12,6 @@
 #include "tests/support/owned.h"
 #include "tests/support/unit.h"
 #include "tests/support/wrap.h"
-
-enum { WRITERS = 8, EACH = 50 };	/* not enough to fill the log */
 
 struct seen {
 	unsigned int parts, events, hits, evictions;
@@ -68,10 +65,7 @@ static void see_eviction(void *ctx, enum cc_removal_cause cause, uint64_t time_n
 
 static const char *root(void)
 {
-	static _Thread_local char path[4200];	/* threads write to it at once */
-
-	(void)snprintf(path, sizeof(path), "%s/cache", unit_dir());
-	return path;
+	return unit_path("cache");
 }
 
 static struct seen see(void)
@@ -95,8 +89,7 @@ static void make_key(struct cc_key *key, unsigned int number)
 	CU_ASSERT_EQUAL_FATAL(cc_key_status(key), CMN_OK);
 }
 
-static void note(struct cc_recorder *recorder, enum cc_event_kind kind, unsigned int number,
-		 const char *reason)
+static void note(struct cc_recorder *recorder, enum cc_event_kind kind, unsigned int number, const char *reason)
 {
 	struct cc_event event = { .kind = kind, .reason = reason, .detail = "detail", .build_ns = 11 };
 	OWNED(cc_key_release) struct cc_key key;
@@ -113,10 +106,10 @@ static void write_one(struct cc_recorder *recorder, unsigned int number)
 
 static off_t size_of(const char *name)
 {
-	char path[4400];
+	char path[200];
 	struct stat info;
 
-	(void)snprintf(path, sizeof(path), "%s/%s", root(), name);
+	(void)snprintf(path, sizeof(path), "cache/%s", name);
 	return stat(path, &info) == 0 ? info.st_size : -1;
 }
 
@@ -264,8 +257,7 @@ static struct cmn_buffer read_log(void)
 {
 	struct cmn_buffer file;
 
-	CU_ASSERT_EQUAL_FATAL(cmn_file_read(AT_FDCWD, "cache/" CC_EVENTS_NAME, 1 << 24, false,
-					    &file), CMN_OK);
+	CU_ASSERT_EQUAL_FATAL(cmn_file_read(AT_FDCWD, "cache/" CC_EVENTS_NAME, 1 << 24, false, &file), CMN_OK);
 	return file;
 }
 
@@ -383,106 +375,17 @@ TEST(the_roots_lock_is_not_waited_for)
 TEST(a_full_disk_costs_what_is_written_then)
 {
 	struct cc_recorder recorder = { 0 };
-	struct rlimit old, limit;
 
 	write_one(&recorder, 1);
-	CU_ASSERT_EQUAL_FATAL(getrlimit(RLIMIT_FSIZE, &old), 0);
-	limit = old;
-	limit.rlim_cur = (rlim_t)size_of(CC_EVENTS_NAME) + 20;
-	CU_ASSERT_EQUAL_FATAL(setrlimit(RLIMIT_FSIZE, &limit), 0);
+	unit_limit_files((rlim_t)size_of(CC_EVENTS_NAME) + 20);
 	write_one(&recorder, 2);
 	write_one(&recorder, 2);
-	CU_ASSERT_EQUAL(setrlimit(RLIMIT_FSIZE, &old), 0);
+	unit_limit_files(RLIM_INFINITY);
 	CU_ASSERT_EQUAL(see().events, 1);
 	/* What did not arrive is written with the next one. */
 	write_one(&recorder, 2);
 	CU_ASSERT_EQUAL(see().events, 2);
 	CU_ASSERT_EQUAL(see().parts, CC_PART_COUNT + CC_PART_COUNT);
-}
-
-static void *write_many(void *arg)
-{
-	struct cc_recorder recorder = { 0 };
-	unsigned int from = *(unsigned int *)arg;
-
-	for (unsigned int i = 0; i < EACH; i++)
-		write_one(&recorder, from + i);
-	return NULL;
-}
-
-TEST(many_threads_write_whole_records)
-{
-	unsigned int from[WRITERS];
-	pthread_t threads[WRITERS];
-
-	for (unsigned int i = 0; i < WRITERS; i++) {
-		from[i] = i * EACH;
-		CU_ASSERT_EQUAL_FATAL(pthread_create(&threads[i], NULL, write_many, &from[i]), 0);
-	}
-	for (unsigned int i = 0; i < WRITERS; i++)
-		CU_ASSERT_EQUAL(pthread_join(threads[i], NULL), 0);
-	CU_ASSERT_EQUAL(see().events, WRITERS * EACH);
-}
-
-static struct cc_cache *open_cache(void)
-{
-	static char *no_dirs[] = { NULL };
-	struct cc_config config = {
-		.persistent = true, .in_mem = true, .max_device_image_size = 1 << 20,
-		.log_level = CMN_LOG_NONE,
-	};
-	struct cc_cache *cache = NULL;
-
-	config.dir = strdup(root());
-	config.read_only_dirs = calloc(1, sizeof(*no_dirs));
-	CU_ASSERT_EQUAL_FATAL(cc_cache_open_with(&config, &cache), CMN_OK);
-	return cache;
-}
-
-static void count_one(struct cc_cache *cache, unsigned int number)
-{
-	OWNED(cc_key_release) struct cc_key key;
-
-	make_key(&key, number);
-	cc_cache_count_miss(cache, &key, 5);
-}
-
-/* Each process writes what it did, none what its parent did. */
-TEST(a_fork_writes_its_own)
-{
-	struct cc_cache *cache = open_cache();
-	pid_t child;
-
-	count_one(cache, 1);
-	cc_cache_fork_prepare(cache);
-	child = fork();
-	if (child == 0) {
-		cc_cache_fork_child(cache);
-		count_one(cache, 2);
-		count_one(cache, 3);
-		_exit(0);
-	}
-	cc_cache_fork_parent(cache);
-	CU_ASSERT(unit_ended_well(child));
-	cc_cache_close(cache);
-	CU_ASSERT_EQUAL(see().events, 3);
-	CU_ASSERT_EQUAL(see().runs, 2);
-}
-
-/* What happened in a directory is told there. */
-TEST(another_directory_has_its_own)
-{
-	struct cc_cache *cache = open_cache();
-	char other[4200];
-
-	(void)snprintf(other, sizeof(other), "%s/other", unit_dir());
-	count_one(cache, 1);
-	CU_ASSERT_EQUAL(cc_cache_set_dir(cache, other), CMN_OK);
-	CU_ASSERT_EQUAL(see().events, 1);
-	count_one(cache, 2);
-	cc_cache_close(cache);
-	CU_ASSERT_EQUAL(see().events, 1);
-	CU_ASSERT_EQUAL(access("other/" CC_EVENTS_NAME, F_OK), 0);
 }
 
 TEST(of_no_directory_nothing_is_written)

@@ -2,7 +2,6 @@
 /* totals: what each event counts as, the root's two files, damage, death between any two steps, several processes. */
 #include "cachecore/record/totals.h"
 
-#include <signal.h>
 #include <sys/file.h>
 
 #include "cachecore/record/recorder.h"
@@ -464,22 +463,6 @@ TEST(the_roots_lock_is_waited_for_no_longer_than_asked)
 	check(CC_MISSES, 2);
 }
 
-TEST(what_was_counted_before_a_kill_counts)
-{
-	pid_t child = fork();
-	int state;
-
-	if (child == 0) {
-		happen(CC_EVENT_HIT_MEMORY, NULL, 0);
-		happen(CC_EVENT_HIT_DISK, NULL, 0);
-		(void)kill(getpid(), SIGKILL);
-	}
-	CU_ASSERT_EQUAL(waitpid(child, &state, 0), child);
-	CU_ASSERT(WIFSIGNALED(state));
-	check(CC_HITS_MEMORY, 1);
-	check(CC_HITS_DISK, 1);
-}
-
 static void *count_many(void *arg)
 {
 	(void)arg;
@@ -499,22 +482,16 @@ static void *count_once(void *arg)
 /* What it is after a fork one of its threads finds out, while others count. */
 TEST(nothing_is_lost_when_threads_begin_at_once)
 {
-	pthread_t threads[THREADS];
-
 	for (unsigned int round = 0; round < ROUNDS; round++) {
 		recorder = (struct cc_recorder){ 0 };
 		clock_takes_us = 1 + round;
-		for (unsigned int i = 0; i < THREADS; i++)
-			CU_ASSERT_EQUAL_FATAL(pthread_create(&threads[i], NULL, count_once, NULL), 0);
-		for (unsigned int i = 0; i < THREADS; i++)
-			CU_ASSERT_EQUAL(pthread_join(threads[i], NULL), 0);
+		unit_run_threads(THREADS, count_once, NULL, 0);
 	}
 	check(CC_HITS_MEMORY, THREADS * ROUNDS);
 }
 
 TEST(nothing_is_lost_among_threads_and_processes)
 {
-	pthread_t threads[THREADS];
 	pid_t children[THREADS];
 	struct cc_totals *totals;
 
@@ -525,12 +502,9 @@ TEST(nothing_is_lost_among_threads_and_processes)
 			_exit(0);
 		}
 	}
+	unit_run_threads(THREADS, count_many, NULL, 0);
 	for (unsigned int i = 0; i < THREADS; i++)
-		CU_ASSERT_EQUAL_FATAL(pthread_create(&threads[i], NULL, count_many, NULL), 0);
-	for (unsigned int i = 0; i < THREADS; i++) {
-		CU_ASSERT_EQUAL(pthread_join(threads[i], NULL), 0);
 		CU_ASSERT(unit_ended_well(children[i]));
-	}
 	for (int i = 0; i < 2; i++) {
 		totals = loaded();
 		CU_ASSERT_EQUAL(totals->counters[CC_HITS_MEMORY], 2 * THREADS * ROUNDS);

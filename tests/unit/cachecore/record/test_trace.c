@@ -203,16 +203,12 @@ TEST(complains_once_when_it_cannot_write)
 	struct cmn_log log = { CMN_LOG_ERROR, count_message, &messages };
 	struct cc_event event = { .kind = CC_EVENT_MISS };
 	struct cc_trace *trace = cc_trace_open("trace", &log);
-	struct rlimit old, none;
 
 	CU_ASSERT_PTR_NOT_NULL_FATAL(trace);
-	CU_ASSERT_EQUAL_FATAL(getrlimit(RLIMIT_FSIZE, &old), 0);
-	none = old;
-	none.rlim_cur = 0;
-	CU_ASSERT_EQUAL_FATAL(setrlimit(RLIMIT_FSIZE, &none), 0);
+	unit_limit_files(0);
 	for (int i = 0; i < 3; i++)
 		cc_trace_write(trace, &event);
-	CU_ASSERT_EQUAL(setrlimit(RLIMIT_FSIZE, &old), 0);
+	unit_limit_files(RLIM_INFINITY);
 	CU_ASSERT_EQUAL(messages, 1);
 	cc_trace_close(trace);
 }
@@ -235,16 +231,12 @@ TEST(a_cut_line_is_the_last)
 	unsigned int complaints = 0;
 	struct cmn_log log = { CMN_LOG_ERROR, count_message, &complaints };
 	struct cc_trace *trace = cc_trace_open("trace", &log);
-	struct rlimit old, limit;
 	struct stat info;
 
 	CU_ASSERT_PTR_NOT_NULL_FATAL(trace);
-	CU_ASSERT_EQUAL_FATAL(getrlimit(RLIMIT_FSIZE, &old), 0);
-	limit = old;
-	limit.rlim_cur = 20;
-	CU_ASSERT_EQUAL_FATAL(setrlimit(RLIMIT_FSIZE, &limit), 0);
+	unit_limit_files(20);
 	cc_trace_write(trace, &event);
-	CU_ASSERT_EQUAL(setrlimit(RLIMIT_FSIZE, &old), 0);
+	unit_limit_files(RLIM_INFINITY);
 	cc_trace_write(trace, &event);
 	CU_ASSERT_EQUAL(complaints, 1);
 	cc_trace_close(trace);
@@ -265,14 +257,10 @@ TEST(lines_of_threads_do_not_mix)
 {
 	struct cc_trace *trace = cc_trace_open("trace", NULL);
 	unsigned int lines = 0;
-	pthread_t threads[4];
 	char *text, *line;
 
 	CU_ASSERT_PTR_NOT_NULL_FATAL(trace);
-	for (int i = 0; i < 4; i++)
-		CU_ASSERT_EQUAL_FATAL(pthread_create(&threads[i], NULL, write_some, trace), 0);
-	for (int i = 0; i < 4; i++)
-		CU_ASSERT_EQUAL_FATAL(pthread_join(threads[i], NULL), 0);
+	unit_run_threads(4, write_some, trace, 0);
 	cc_trace_close(trace);
 	text = content();
 	for (line = strtok(text, "\n"); line; line = strtok(NULL, "\n")) {

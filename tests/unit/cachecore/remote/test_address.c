@@ -117,8 +117,7 @@ TEST(properties_are_true_or_false)
 		char text[100];
 
 		for (size_t j = 0; j < sizeof(values) / sizeof(values[0]); j++) {
-			(void)snprintf(text, sizeof(text), "a:b %s-only=%s", i ? "read" : "write",
-				       values[j]);
+			(void)snprintf(text, sizeof(text), "a:b %s-only=%s", i ? "read" : "write", values[j]);
 			CU_ASSERT_PTR_NOT_NULL(strstr(problem_of(text), "true or false"));
 		}
 	}
@@ -226,8 +225,7 @@ TEST(without_memory_there_is_no_address)
 	/* A copy of each word, and one of the attribute. */
 	for (unsigned int copies = 1; copies <= 4; copies++) {
 		copies_left = copies;
-		CU_ASSERT_EQUAL(cc_address_parse("a:b @c=d read-only=true", &address, &problem),
-				CMN_ERR_NOMEM);
+		CU_ASSERT_EQUAL(cc_address_parse("a:b @c=d read-only=true", &address, &problem), CMN_ERR_NOMEM);
 		CU_ASSERT(is_empty(&address));
 	}
 	copies_left = 5;

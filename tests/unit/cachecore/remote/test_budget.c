@@ -266,16 +266,12 @@ static void *lose_and_win(void *arg)
 
 TEST(threads_lose_and_win_at_once)
 {
-	pthread_t threads[THREADS];
 	pthread_barrier_t barrier;
 
 	CU_ASSERT_EQUAL_FATAL(pthread_barrier_init(&barrier, NULL, THREADS), 0);
 	cc_budget_add_build(&budget, 2 * S);
 	cc_budget_lose(&budget, 800 * MS);
-	for (int i = 0; i < THREADS; i++)
-		CU_ASSERT_EQUAL_FATAL(pthread_create(&threads[i], NULL, lose_and_win, &barrier), 0);
-	for (int i = 0; i < THREADS; i++)
-		CU_ASSERT_EQUAL(pthread_join(threads[i], NULL), 0);
+	unit_run_threads(THREADS, lose_and_win, &barrier, 0);
 	(void)pthread_barrier_destroy(&barrier);	/* nobody waits any more */
 	CU_ASSERT_EQUAL(cc_budget_build_ns(&budget), 2 * S);
 	CU_ASSERT_EQUAL(atomic_load(&budget.lost_ns), 800 * MS + atomic_load(&times) * 100);

@@ -133,10 +133,8 @@ static void serve_canned(struct fake *me, int fd)
 	size_t first = least(canned->limit, canned->greeting_len);
 
 	(void)fake_write(fd, canned->greeting, first);	/* it may not be wanted */
-	if (canned->limit >= canned->greeting_len &&
-	    fake_read(fd, canned->request, canned->request_len))
-		(void)fake_write(fd, canned->answer,
-				 least(canned->limit - first, canned->answer_len));
+	if (canned->limit >= canned->greeting_len && fake_read(fd, canned->request, canned->request_len))
+		(void)fake_write(fd, canned->answer, least(canned->limit - first, canned->answer_len));
 	for (uint8_t byte; canned->stays && fake_read(fd, &byte, 1);)
 		canned->more++;
 }
@@ -464,12 +462,9 @@ TEST(a_failure_has_a_message)
 {
 	uint8_t answer[2 + 255] = { 2, 255 };
 
-	for (enum op op = GET; op < OPS; op++) {
-		struct outcome outcome;
+	for (enum op op = GET; op < INFO; op++) {
+		struct outcome outcome = ask_one(op, "\2\4oops", 6);
 
-		if (op == INFO)
-			continue;
-		outcome = ask_one(op, "\2\4oops", 6);
 		CU_ASSERT_EQUAL(outcome.status, CMN_ERR_IO);
 		CU_ASSERT_STRING_EQUAL(outcome.message, "oops");
 		outcome = ask_one(op, "\2\0", 2);
@@ -535,9 +530,7 @@ TEST(information_has_as_many_lines_as_it_says)
 
 TEST(other_answers_are_none)
 {
-	for (enum op op = GET; op < OPS; op++) {
-		if (op == INFO)
-			continue;
+	for (enum op op = GET; op < INFO; op++) {
 		CU_ASSERT_EQUAL(status_of(ask_one(op, "\3", 1)), CMN_ERR_CORRUPT);
 		CU_ASSERT_EQUAL(status_of(ask_one(op, "\x80", 1)), CMN_ERR_CORRUPT);
 		CU_ASSERT_EQUAL(status_of(ask_one(op, "\xff", 1)), CMN_ERR_CORRUPT);
@@ -553,8 +546,7 @@ TEST(a_value_is_no_longer_than_the_caller_wants)
 
 	CU_ASSERT_EQUAL(outcome.status, CMN_OK);
 	CU_ASSERT(has_value(&outcome, "value"));
-	CU_ASSERT_EQUAL(status_of(ask_limited(GET, answer, 14, 14, true, PLENTY_NS, 4)),
-			CMN_ERR_TOO_LARGE);
+	CU_ASSERT_EQUAL(status_of(ask_limited(GET, answer, 14, 14, true, PLENTY_NS, 4)), CMN_ERR_TOO_LARGE);
 	for (size_t i = 0; i < sizeof(lies) / sizeof(lies[0]); i++) {
 		memcpy(lie + 1, &lies[i], 8);
 		outcome = ask_limited(GET, lie, 9, 9, true, PLENTY_NS, 5);

@@ -18,8 +18,7 @@ static struct {
 static size_t try_count;
 static enum cmn_status answers[MOST_TRIES];
 
-WRAPPED(enum cmn_status, cmn_spawn_detached, (const char *path, char *const argv[], char *const envp[],
-	int keep_fd))
+WRAPPED(enum cmn_status, cmn_spawn_detached, (const char *path, char *const argv[], char *const envp[], int keep_fd))
 {
 	size_t i = try_count++, count = 0;
 
@@ -127,10 +126,8 @@ TEST(what_others_could_change_is_not_run)
 		{ "way/bin/ckcache-remote", 0757, 0 }, { "way/bin/ckcache-remote", 0755, 12345 },
 		{ "way/bin", 0775, 0 }, { "way/bin", 0755, 12345 }, { "way", 0777, 0 }, { "way", 0755, 12345 },
 	};
-	char directory[4200];
-	char *const directories[] = { directory, NULL };
+	char *const directories[] = { unit_path("way/bin"), NULL };
 
-	(void)snprintf(directory, sizeof(directory), "%s/way/bin", unit_dir());
 	unit_write("way/bin/ckcache-remote", "");
 	CU_ASSERT_EQUAL(chmod("way/bin/ckcache-remote", 0755), 0);
 	CU_ASSERT_EQUAL(launch(directories), CMN_OK);

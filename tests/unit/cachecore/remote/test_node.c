@@ -105,20 +105,15 @@ TEST(one_helper_is_for_all_with_the_same_address)
 
 TEST(the_runtime_directory_is_an_absolute_path)
 {
+	static const char *const others[] = { "run", "", NULL };
+
 	CU_ASSERT_STRING_EQUAL(node.runtime_dir, unit_dir());
-	cc_node_release(&node);
-	CU_ASSERT_EQUAL(setenv("XDG_RUNTIME_DIR", "run", 1), 0);
-	node = node_of("a:b", NULL);
-	CU_ASSERT_PTR_NULL(node.runtime_dir);
-	cc_node_release(&node);
-	CU_ASSERT_EQUAL(setenv("XDG_RUNTIME_DIR", "", 1), 0);
-	node = node_of("a:b", NULL);
-	CU_ASSERT_PTR_NULL(node.runtime_dir);
-	cc_node_release(&node);
-	CU_ASSERT_EQUAL(unsetenv("XDG_RUNTIME_DIR"), 0);
-	node = node_of("a:b", NULL);
-	CU_ASSERT_PTR_NULL(node.runtime_dir);
-	cc_node_release(&node);
+	for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++) {
+		cc_node_release(&node);
+		CU_ASSERT_EQUAL(others[i] ? setenv("XDG_RUNTIME_DIR", others[i], 1) : unsetenv("XDG_RUNTIME_DIR"), 0);
+		node = node_of("a:b", NULL);
+		CU_ASSERT_PTR_NULL(node.runtime_dir);
+	}
 	cc_node_release(&node);
 }
 
@@ -362,6 +357,15 @@ TEST(other_tiers_are_not_down)
 	cc_node_release(&other);
 }
 
+static void expect_reason(const char *given, const char *told)
+{
+	char reason[20];
+
+	cc_node_set_down(&node, dir_fd, given);
+	CU_ASSERT(cc_node_is_down(&node, dir_fd, reason, sizeof(reason)));
+	CU_ASSERT_STRING_EQUAL(reason, told);
+}
+
 TEST(a_reason_is_cut_and_printable)
 {
 	char reason[20], whole[500], longer[600];
@@ -373,18 +377,10 @@ TEST(a_reason_is_cut_and_printable)
 	CU_ASSERT_EQUAL(strlen(reason), sizeof(reason) - 1);
 	CU_ASSERT(cc_node_is_down(&node, dir_fd, whole, sizeof(whole)));
 	CU_ASSERT_EQUAL(strlen(whole), 400);
-	cc_node_set_down(&node, dir_fd, "one\33[31mtwo");
-	CU_ASSERT(cc_node_is_down(&node, dir_fd, reason, sizeof(reason)));
-	CU_ASSERT_STRING_EQUAL(reason, "one");
-	cc_node_set_down(&node, dir_fd, "one\x7ftwo");
-	CU_ASSERT(cc_node_is_down(&node, dir_fd, reason, sizeof(reason)));
-	CU_ASSERT_STRING_EQUAL(reason, "one");
-	cc_node_set_down(&node, dir_fd, "\xc3\xa9 %s");
-	CU_ASSERT(cc_node_is_down(&node, dir_fd, reason, sizeof(reason)));
-	CU_ASSERT_STRING_EQUAL(reason, "\xc3\xa9 %s");
-	cc_node_set_down(&node, dir_fd, "");
-	CU_ASSERT(cc_node_is_down(&node, dir_fd, reason, sizeof(reason)));
-	CU_ASSERT_STRING_EQUAL(reason, "");
+	expect_reason("one\33[31mtwo", "one");
+	expect_reason("one\x7ftwo", "one");
+	expect_reason("\xc3\xa9 %s", "\xc3\xa9 %s");
+	expect_reason("", "");
 }
 
 TEST(a_note_that_is_none_does_not_count)

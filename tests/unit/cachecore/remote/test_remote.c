@@ -120,6 +120,14 @@ static struct {
 	bool begins_fake;
 } starts;
 
+/* What has been started ends, and its locks with it. */
+static void end_started(void)
+{
+	if (starts.kept_fd >= 0)
+		(void)close(starts.kept_fd);
+	starts.kept_fd = -1;
+}
+
 /* The helper. */
 static struct tier {
 	struct cmn_buffer value;	/* of every key; empty: there is none */
@@ -184,8 +192,7 @@ static void serve(struct fake *me, int fd)
 		return;
 	while (fake_read(fd, head, 2) && fake_read(fd, tier.name, head[1])) {
 		tier.name[head[1]] = '\0';
-		atomic_fetch_add(head[0] == 0 ? &tier.gets : head[0] == 0x80 ? &tier.claims
-								      : &tier.releases, 1);
+		atomic_fetch_add(head[0] == 0 ? &tier.gets : head[0] == 0x80 ? &tier.claims : &tier.releases, 1);
 		if (head[0] == 0x80 && !fake_read(fd, &tier.ttl_ms, 8))
 			return;
 		if (atomic_load(&is_silent)) {
@@ -215,10 +222,8 @@ WRAPPED(enum cmn_status, cmn_spawn_detached, (const char *path, char *const argv
 	starts.count++;
 	starts.arguments[0] = '\0';
 	for (size_t i = 1; argv[i]; i++)
-		len += (size_t)snprintf(starts.arguments + len, sizeof(starts.arguments) - len, " %s",
-					argv[i]);
-	if (starts.kept_fd >= 0)
-		(void)close(starts.kept_fd);
+		len += (size_t)snprintf(starts.arguments + len, sizeof(starts.arguments) - len, " %s", argv[i]);
+	end_started();
 	starts.kept_fd = starts.answer == CMN_OK ? fcntl(keep_fd, F_DUPFD_CLOEXEC, 0) : -1;
 	if (starts.begins_fake) {
 		fake_start(&fake, argv[2], serve, NULL);
@@ -257,8 +262,7 @@ BEFORE_EACH
 	unit_write("keys/trusted", VALUES_LINE_ONE " until 2020-01-01\n" VALUES_LINE_TWO "\n");
 	CU_ASSERT_EQUAL_FATAL(mkdir("run", 0700), 0);
 	CU_ASSERT_EQUAL_FATAL(mkdir("root", 0700), 0);
-	(void)snprintf(messages, sizeof(messages), "%s/run", unit_dir());
-	CU_ASSERT_EQUAL(setenv("XDG_RUNTIME_DIR", messages, 1), 0);
+	CU_ASSERT_EQUAL(setenv("XDG_RUNTIME_DIR", unit_path("run"), 1), 0);
 	messages[0] = '\0';
 	complaints = 0;
 	trusted[0] = trusted_file;
@@ -289,8 +293,7 @@ AFTER_EACH
 	cc_remote_free(other);
 	stop();
 	cmn_buffer_release(&tier.value);
-	if (starts.kept_fd >= 0)
-		(void)close(starts.kept_fd);
+	end_started();
 	is_privileged = is_remote = no_room = cannot_publish = false;
 	atomic_store(&is_patient, false);
 	callocs_left = 0;
@@ -324,15 +327,20 @@ static void find_socket(char ret[CC_NODE_SOCKET_SIZE])
 	CU_ASSERT_EQUAL(close(fd), 0);
 }
 
-/* The helper runs, and remote is open. */
-static void begin(void)
+static void run_helper(void)
 {
 	char socket[CC_NODE_SOCKET_SIZE];
 
 	find_socket(socket);
-	atomic_store(&tier.others_left, tier.others);
 	fake_start(&fake, socket, serve, NULL);
 	runs = true;
+}
+
+/* The helper runs, and remote is open. */
+static void begin(void)
+{
+	atomic_store(&tier.others_left, tier.others);
+	run_helper();
 	remote = open_remote();
 }
 
@@ -405,6 +413,16 @@ static bool finds(void)
 	return finds_by(remote, NULL);
 }
 
+/* The same, where a claim is asked for if there is nothing. */
+static bool finds_or_claims(struct cc_remote *by)
+{
+	bool claimed = true;
+	bool ret = finds_by(by, &claimed);
+
+	CU_ASSERT_FALSE(ret && claimed);
+	return ret;
+}
+
 /* Whether a look-up, which finds nothing, asks. */
 static bool asks_by(struct cc_remote *by)
 {
@@ -470,6 +488,13 @@ TEST(without_libsodium_there_is_no_tier_with_keys)
 	CU_ASSERT(unit_ended_well(child));
 }
 
+/* How often a helper has been started, after a look-up that finds nothing. */
+static unsigned int starts_after_a_miss(void)
+{
+	CU_ASSERT_FALSE(finds());
+	return starts.count;
+}
+
 TEST(what_a_trusted_key_has_signed_is_found)
 {
 	char name[CC_REMOTE_NAME_SIZE];
@@ -533,15 +558,13 @@ TEST(only_who_will_upload_claims)
 
 TEST(who_may_not_claim_asks_without)
 {
-	bool claimed = true;
-
 	tier.claims_error = "this user only reads";
 	begin();
 	check_miss(false);
 	CU_ASSERT_EQUAL(report.event, CC_REMOTE_NOTHING);
 	CU_ASSERT(atomic_load(&tier.claims) == 1 && atomic_load(&tier.gets) == 1);
 	has_value(make_value(true, TWO, TWO));
-	CU_ASSERT(finds_by(remote, &claimed));
+	CU_ASSERT(finds_or_claims(remote));
 	CU_ASSERT(atomic_load(&tier.claims) == 1 && atomic_load(&tier.gets) == 2);
 	CU_ASSERT_EQUAL(complaints, 0);
 }
@@ -559,13 +582,11 @@ TEST(a_server_that_answers_nothing_has_not_refused_a_claim)
 
 TEST(who_goes_away_has_not_refused_a_claim)
 {
-	bool claimed = true;
-
 	tier.ends_at_claims = true;
 	begin();
 	check_miss(false);
 	CU_ASSERT_EQUAL(report.event, CC_REMOTE_NOTHING);
-	CU_ASSERT_FALSE(finds_by(remote, &claimed));
+	check_miss(false);
 	CU_ASSERT_EQUAL(report.event, CC_REMOTE_AWAY);
 	atomic_fetch_add(&passed_ns, 61 * S);
 	tier.ends_at_claims = false;
@@ -579,51 +600,45 @@ TEST(a_claim_lasts_as_long_as_some_compiles)
 		uint64_t build_ns, ttl_ms;
 	} cases[] = { { 10 * MS, 2000 }, { 500 * MS, 2000 }, { S, 4000 }, { 10 * S, 40000 },
 		      { 15 * S, 60000 }, { 1000 * S, 60000 } };
-	bool claimed;
 
 	begin();
-	CU_ASSERT_FALSE(finds_by(remote, &claimed));
+	check_miss(true);
 	CU_ASSERT_EQUAL(tier.ttl_ms, 4000);	/* of a program that nothing is known of */
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		reopen();
 		cc_remote_note_build(remote, cases[i].build_ns);
-		CU_ASSERT_FALSE(finds_by(remote, &claimed));
+		check_miss(true);
 		CU_ASSERT_EQUAL(tier.ttl_ms, cases[i].ttl_ms);
 	}
 	/* The mean. */
 	reopen();
 	cc_remote_note_build(remote, 4 * S);
 	cc_remote_note_build(remote, 2 * S);
-	CU_ASSERT_FALSE(finds_by(remote, &claimed));
+	check_miss(true);
 	CU_ASSERT_EQUAL(tier.ttl_ms, 12000);
 	cc_remote_note_build(NULL, S);
 }
 
 TEST(earlier_processes_compiles_are_known)
 {
-	bool claimed;
-
 	unit_write("root/stats.txt", "log_id 0\nday 19000 0 0 99 0 99000000000 0 0 0\n"
 		   "program another 19000 0 0 10 0 10000000000 0 0 0\n"
 		   "program test_remote 19000 5 6 10 7 70000000000 8 0 0\n"
 		   "others 0 0 10 0 10000000000 0 0 0\n");
 	config.dir = root;
 	begin();
-	CU_ASSERT_FALSE(finds_by(remote, &claimed));
+	check_miss(true);
 	CU_ASSERT_EQUAL(tier.ttl_ms, 28000);
 	cc_remote_note_build(remote, 18 * S);
-	CU_ASSERT_FALSE(finds_by(remote, &claimed));
+	check_miss(true);
 	CU_ASSERT_EQUAL(tier.ttl_ms, 32000);
 }
 
 TEST(anothers_build_is_waited_for)
 {
-	bool claimed = true;
-
 	tier.others = 5;
 	begin_with(make_value(true, TWO, TWO));
-	CU_ASSERT(finds_by(remote, &claimed));
-	CU_ASSERT_FALSE(claimed);
+	CU_ASSERT(finds_or_claims(remote));
 	CU_ASSERT_EQUAL(atomic_load(&tier.claims), 6);
 	CU_ASSERT(atomic_load(&passed_ns) > 20 * MS && atomic_load(&passed_ns) < 200 * MS);
 	CU_ASSERT_EQUAL(atomic_load(&fake.connections), 1);
@@ -690,7 +705,7 @@ TEST(what_one_waited_for_in_vain_others_do_not_wait_for)
 	CU_ASSERT_EQUAL(atomic_load(&passed_ns), start);
 	atomic_fetch_add(&passed_ns, 61 * S);
 	start = atomic_load(&passed_ns);
-	CU_ASSERT_FALSE(finds_by(other, &claimed));
+	CU_ASSERT_FALSE(finds_or_claims(other));
 	CU_ASSERT(atomic_load(&passed_ns) - start >= 4 * S);
 }
 
@@ -698,25 +713,22 @@ TEST(what_one_waited_for_in_vain_others_do_not_wait_for)
 static bool other_waits(void)
 {
 	uint64_t start = atomic_load(&passed_ns);
-	bool claimed;
 
 	atomic_store(&tier.others_left, 100000);
 	has_value((struct cmn_buffer){ 0 });
-	CU_ASSERT_FALSE(finds_by(other, &claimed));
+	CU_ASSERT_FALSE(finds_or_claims(other));
 	return atomic_load(&passed_ns) - start >= 2 * S;
 }
 
 /* It is in vain, too, if what comes is nobody's whom we trust. */
 TEST(a_wait_for_what_is_refused_is_in_vain)
 {
-	bool claimed;
-
 	for (int known = 0; known < 2; known++) {
 		atomic_fetch_add(&passed_ns, 2 * 3601 * S);
 		tier.others = 5;
 		has_value(make_value(true, TWO, known ? TWO : NOBODY));
 		begin_two();
-		CU_ASSERT_EQUAL(finds_by(remote, &claimed), known);
+		CU_ASSERT_EQUAL(finds_or_claims(remote), known);
 		CU_ASSERT_EQUAL(other_waits(), known);
 		end_two();
 	}
@@ -724,15 +736,13 @@ TEST(a_wait_for_what_is_refused_is_in_vain)
 
 TEST(a_wait_that_was_worth_it_makes_the_next_pause_short)
 {
-	bool claimed;
-
 	for (int well = 0; well < 2; well++) {
 		CU_ASSERT(wait_in_vain(S, 3600) >= 4 * S);
 		atomic_fetch_add(&passed_ns, 61 * S);
 		if (well) {
 			tier.others = 5;
 			begin_with(make_value(true, TWO, TWO));
-			CU_ASSERT(finds_by(remote, &claimed));
+			CU_ASSERT(finds_or_claims(remote));
 			end();
 		}
 		begin_two();
@@ -746,14 +756,12 @@ TEST(a_wait_that_was_worth_it_makes_the_next_pause_short)
 /* Whatever was late before: each request has its time. */
 TEST(who_was_late_before_a_wait_does_not_wait_without_end)
 {
-	bool claimed = true;
-
 	tier.greeting_takes_ns = 600 * MS;	/* and yet it comes */
 	tier.others = 1;
 	tier.hushes_after_others = true;
 	atomic_store(&is_patient, true);
 	begin();
-	CU_ASSERT_FALSE(finds_by(remote, &claimed));
+	check_miss(false);
 	CU_ASSERT_EQUAL(atomic_load(&tier.claims), 2);
 	CU_ASSERT_EQUAL(atomic_load(&passed_ns), 600 * MS + 5 * MS + 500 * MS);
 }
@@ -885,9 +893,8 @@ static struct cmn_buffer make_dependent(const char *path, const char *content)
 
 TEST(an_entry_whose_files_are_others_here_is_not_used)
 {
-	char path[4200];
+	const char *path = unit_path("header.h");
 
-	(void)snprintf(path, sizeof(path), "%s/header.h", unit_dir());
 	has_value(make_dependent(path, "one"));
 	begin();
 	CU_ASSERT_FALSE(finds());
@@ -937,12 +944,10 @@ static void check_wants_signatures(void)
 /* Somebody wants signatures there, even if no key is left. */
 TEST(a_directory_is_not_trusted_where_keys_are_named)
 {
-	char home[4200];
 	struct cc_remote_setup setup;
 	const char *problem;
 
-	(void)snprintf(home, sizeof(home), "%s/config", unit_dir());
-	CU_ASSERT_EQUAL(setenv("XDG_CONFIG_HOME", home, 1), 0);
+	CU_ASSERT_EQUAL(setenv("XDG_CONFIG_HOME", unit_path("config"), 1), 0);
 	config.remote = setting("file:/directory");
 	unit_write("keys/trusted", "");
 	check_wants_signatures();
@@ -1076,12 +1081,10 @@ TEST(a_failure_that_takes_long_is_no_entrys)
 /* What another machine's compile was waited for before it does not count. */
 TEST(a_failure_after_a_wait_is_not_everybodys)
 {
-	bool claimed;
-
 	tier.others = 15;
 	tier.ends_after_others = true;
 	begin_two();
-	CU_ASSERT_FALSE(finds_by(remote, &claimed));
+	CU_ASSERT_FALSE(finds_or_claims(remote));
 	CU_ASSERT(atomic_load(&passed_ns) > 500 * MS);
 	CU_ASSERT(asks_by(other));
 	CU_ASSERT_FALSE(asks());	/* it has lost a deadline's time */
@@ -1149,36 +1152,37 @@ TEST(a_helper_that_was_ending_is_asked_again)
 /* answer: of who starts a program; said: what this process logs. */
 static void check_starts_nothing(enum cmn_status answer, const char *said)
 {
+	starts.count = complaints = 0;
 	starts.answer = answer;
 	remote = open_remote();
 	other = open_remote();
 	CU_ASSERT_FALSE(finds());
 	CU_ASSERT_EQUAL(report.event, CC_REMOTE_NOTHING);
 	CU_ASSERT_PTR_NOT_NULL(strstr(messages, said));
-	CU_ASSERT_FALSE(finds());
-	CU_ASSERT_EQUAL(starts.count, 1);
+	CU_ASSERT_EQUAL(starts_after_a_miss(), 1);
 	CU_ASSERT_FALSE(finds_by(other, NULL));
 	CU_ASSERT_EQUAL(starts.count, 2);
 	atomic_fetch_add(&passed_ns, 61 * S);
-	CU_ASSERT_FALSE(finds());
-	CU_ASSERT_EQUAL(starts.count, 3);
+	CU_ASSERT_EQUAL(starts_after_a_miss(), 3);
 	CU_ASSERT_EQUAL(complaints, 2);
+	end_two();
+	atomic_fetch_add(&passed_ns, 61 * S);
 }
 
 TEST(who_can_start_nothing_is_no_judge)
 {
 	check_starts_nothing(CMN_ERR_INVALID, "this program is an init process");
-}
-
-/* By a limit of processes, a filter of system calls, or for want of memory. */
-TEST(who_may_not_start_a_process_is_no_judge)
-{
+	/* By a limit of processes, a filter of system calls, or for want of memory. */
 	check_starts_nothing(CMN_ERR_IO, "ckcache-remote: input/output error");
+	check_starts_nothing(CMN_ERR_ACCESS, "ckcache-remote: permission denied");
 }
 
-TEST(who_may_not_clone_is_no_judge)
+/* Of a helper whose answers take 200 ms: a look-up has a deadline of a second. */
+static void begin_slow(void)
 {
-	check_starts_nothing(CMN_ERR_ACCESS, "ckcache-remote: permission denied");
+	tier.takes_ns = 200 * MS;
+	begin();
+	cc_remote_note_build(remote, 2 * S);
 }
 
 /* So many look-ups that find nothing. Whether all asked. */
@@ -1193,9 +1197,7 @@ static bool ask_often(unsigned int count)
 
 TEST(look_ups_in_vain_have_a_budget)
 {
-	tier.takes_ns = 200 * MS;
-	begin();
-	cc_remote_note_build(remote, 2 * S);	/* a deadline of a second */
+	begin_slow();
 	CU_ASSERT(ask_often(5));
 	CU_ASSERT_EQUAL(report.event, CC_REMOTE_AWAY);
 	CU_ASSERT_STRING_EQUAL(report.text, "looking there took longer than it saves");
@@ -1209,9 +1211,8 @@ TEST(look_ups_in_vain_have_a_budget)
 
 TEST(a_budget_is_of_a_minute_and_of_one_process)
 {
-	tier.takes_ns = 200 * MS;
-	begin_two();
-	cc_remote_note_build(remote, 2 * S);
+	begin_slow();
+	other = open_remote();
 	CU_ASSERT(ask_often(4));
 	atomic_fetch_add(&passed_ns, 60 * S);
 	CU_ASSERT(ask_often(5));
@@ -1221,45 +1222,34 @@ TEST(a_budget_is_of_a_minute_and_of_one_process)
 
 TEST(who_compiles_much_may_ask_more)
 {
-	tier.takes_ns = 200 * MS;
-	begin();
-	cc_remote_note_build(remote, 2 * S);
+	begin_slow();
 	CU_ASSERT(ask_often(4));
 	cc_remote_note_build(remote, 2 * S);	/* a tenth: 200 ms */
 	CU_ASSERT(ask_often(2));
 	CU_ASSERT_FALSE(asks());
 }
 
-TEST(a_hit_wins_back_what_it_saves)
+/* What was compiled in build_ns is found, in takes_ns; so many more look-ups in vain are allowed then. */
+static void check_won_back(uint64_t build_ns, uint64_t takes_ns, unsigned int more)
 {
-	tier.takes_ns = 200 * MS;
-	begin();
-	cc_remote_note_build(remote, 2 * S);
+	begin_slow();
 	CU_ASSERT(ask_often(4));
-	values_build_ns = 350 * MS;
+	values_build_ns = build_ns;
 	has_value(make_value(true, TWO, TWO));
-	tier.takes_ns = 150 * MS;
-	CU_ASSERT(finds());	/* it saves 200 ms */
-	has_value((struct cmn_buffer){ 0 });
-	tier.takes_ns = 200 * MS;
-	CU_ASSERT(ask_often(2));
-	CU_ASSERT_FALSE(asks());
-}
-
-TEST(a_hit_of_unknown_worth_saves_a_usual_compile)
-{
-	tier.takes_ns = 200 * MS;
-	begin();
-	cc_remote_note_build(remote, 2 * S);
-	CU_ASSERT(ask_often(4));
-	values_build_ns = 0;
-	has_value(make_value(true, TWO, TWO));
-	tier.takes_ns = 100 * MS;
+	tier.takes_ns = takes_ns;
 	CU_ASSERT(finds());
 	has_value((struct cmn_buffer){ 0 });
 	tier.takes_ns = 200 * MS;
-	CU_ASSERT(ask_often(5));
+	CU_ASSERT(ask_often(more));
 	CU_ASSERT_FALSE(asks());
+	end();
+}
+
+TEST(a_hit_wins_back_what_it_saves)
+{
+	check_won_back(350 * MS, 150 * MS, 2);
+	/* What is not known, as much as a usual compile. */
+	check_won_back(0, 100 * MS, 5);
 }
 
 TEST(a_hit_that_takes_longer_than_its_compile_is_in_vain)
@@ -1348,8 +1338,7 @@ TEST(a_helper_that_does_not_run_is_started)
 	CU_ASSERT_EQUAL(starts.count, 1);
 	/* It has ended, and its lock with it. */
 	stop();
-	(void)close(starts.kept_fd);
-	starts.kept_fd = -1;
+	end_started();
 	CU_ASSERT_FALSE(is_locked("lock"));
 	CU_ASSERT(finds());
 	CU_ASSERT_EQUAL(starts.count, 2);
@@ -1362,8 +1351,7 @@ TEST(a_helper_that_another_starts_is_waited_for)
 	starts.answer = CMN_OK;
 	remote = open_remote();
 	/* It does not come in time, and may later. */
-	CU_ASSERT_FALSE(finds());
-	CU_ASSERT_EQUAL(starts.count, 1);
+	CU_ASSERT_EQUAL(starts_after_a_miss(), 1);
 	/* The rest of the deadline is for when it is there; nobody waits for it again. */
 	CU_ASSERT(atomic_load(&passed_ns) >= 375 * MS && atomic_load(&passed_ns) < 400 * MS);
 	start = atomic_load(&passed_ns);
@@ -1374,8 +1362,7 @@ TEST(a_helper_that_another_starts_is_waited_for)
 	CU_ASSERT_EQUAL(atomic_load(&passed_ns), start + 30 * S);
 	atomic_fetch_add(&passed_ns, 30 * S);
 	start = atomic_load(&passed_ns);
-	CU_ASSERT_FALSE(finds());
-	CU_ASSERT_EQUAL(starts.count, 1);	/* the first one has the lock */
+	CU_ASSERT_EQUAL(starts_after_a_miss(), 1);	/* the first one has the lock */
 	CU_ASSERT(atomic_load(&passed_ns) - start >= 375 * MS);
 	CU_ASSERT_EQUAL(complaints, 0);
 	atomic_fetch_add(&passed_ns, 60 * S);
@@ -1386,20 +1373,14 @@ TEST(a_helper_that_another_starts_is_waited_for)
 
 TEST(a_helper_that_came_late_may_be_started_again)
 {
-	char socket[CC_NODE_SOCKET_SIZE];
-
 	has_value(make_value(true, TWO, TWO));
 	starts.answer = CMN_OK;
 	remote = open_remote();
-	CU_ASSERT_FALSE(finds());
-	CU_ASSERT_EQUAL(starts.count, 1);
-	find_socket(socket);
-	fake_start(&fake, socket, serve, NULL);
-	runs = true;
+	CU_ASSERT_EQUAL(starts_after_a_miss(), 1);
+	run_helper();
 	CU_ASSERT(finds());
 	stop();
-	(void)close(starts.kept_fd);
-	starts.kept_fd = -1;
+	end_started();
 	starts.begins_fake = true;
 	CU_ASSERT(finds());
 	CU_ASSERT_EQUAL(starts.count, 2);
@@ -1408,15 +1389,12 @@ TEST(a_helper_that_came_late_may_be_started_again)
 TEST(what_cannot_be_started_is_said_once)
 {
 	remote = open_remote();
-	CU_ASSERT_FALSE(finds());
-	CU_ASSERT_EQUAL(starts.count, 1);
+	CU_ASSERT_EQUAL(starts_after_a_miss(), 1);
 	CU_ASSERT_PTR_NOT_NULL(strstr(messages, "ckcache-remote: not found"));
-	CU_ASSERT_FALSE(finds());
-	CU_ASSERT_EQUAL(starts.count, 1);
+	CU_ASSERT_EQUAL(starts_after_a_miss(), 1);
 	atomic_fetch_add(&passed_ns, 61 * S);
 	starts.answer = CMN_ERR_ACCESS;
-	CU_ASSERT_FALSE(finds());
-	CU_ASSERT_EQUAL(starts.count, 2);
+	CU_ASSERT_EQUAL(starts_after_a_miss(), 2);
 	CU_ASSERT_EQUAL(complaints, 1);
 	cc_remote_free(remote);
 	atomic_fetch_add(&passed_ns, 61 * S);
@@ -1462,7 +1440,7 @@ static unsigned int noted(void)
 	int root_fd = open("root", O_RDONLY | O_DIRECTORY | O_CLOEXEC), fd = -1;
 	unsigned int count = 0;
 
-	if (access("root/uploads", F_OK) == 0) {
+	if (access("root/uploads/.", F_OK) == 0) {
 		CU_ASSERT_EQUAL(cc_uploads_open(root_fd, &fd), CMN_OK);
 		CU_ASSERT(cc_uploads_walk(fd, count_one, &count) >= CMN_OK);
 		CU_ASSERT_EQUAL(close(fd), 0);
@@ -1471,12 +1449,15 @@ static unsigned int noted(void)
 	return count;
 }
 
-static void store(struct cc_remote *by, const char *options)
+/* One is stored: so many are noted then, and so many programs have been started. */
+static void check_stored(struct cc_remote *by, const char *options, unsigned int notes, unsigned int started)
 {
 	OWNED(cc_key_release) struct cc_key key;
 
 	values_make_key(&key, options);
 	cc_remote_stored(by, root, &key);
+	CU_ASSERT_EQUAL(noted(), notes);
+	CU_ASSERT_EQUAL(starts.count, started);
 }
 
 TEST(what_was_stored_is_noted_and_uploaded)
@@ -1486,28 +1467,18 @@ TEST(what_was_stored_is_noted_and_uploaded)
 	(void)snprintf(wanted, sizeof(wanted), " upload %s", root);
 	starts.answer = CMN_OK;
 	remote = open_remote();
-	store(remote, "-O1");
-	CU_ASSERT_EQUAL(noted(), 1);
-	CU_ASSERT_EQUAL(starts.count, 1);
+	check_stored(remote, "-O1", 1, 1);
 	CU_ASSERT_STRING_EQUAL(starts.arguments, wanted);
 	CU_ASSERT(is_locked("upload-*"));
 	other = open_remote();	/* as another process */
-	store(other, "-O1");
-	CU_ASSERT_EQUAL(starts.count, 1);
+	check_stored(other, "-O1", 1, 1);
 	/* Whoever uploads finds it. */
-	store(remote, "-O2");
-	CU_ASSERT_EQUAL(noted(), 2);
-	CU_ASSERT_EQUAL(starts.count, 1);
-	(void)close(starts.kept_fd);
-	starts.kept_fd = -1;
-	store(remote, "-O2");
-	CU_ASSERT_EQUAL(noted(), 2);
+	check_stored(remote, "-O2", 2, 1);
 	/* One that has ended cannot upload just now, perhaps: no other for each entry. */
-	CU_ASSERT_EQUAL(starts.count, 1);
+	end_started();
+	check_stored(remote, "-O2", 2, 1);
 	atomic_fetch_add(&passed_ns, 21 * S);
-	store(remote, "-O2");
-	CU_ASSERT_EQUAL(noted(), 2);
-	CU_ASSERT_EQUAL(starts.count, 2);
+	check_stored(remote, "-O2", 2, 2);
 	CU_ASSERT_EQUAL(complaints, 0);
 }
 
@@ -1517,37 +1488,26 @@ TEST(what_cannot_be_uploaded_now_waits)
 	begin();
 	CU_ASSERT(asks());
 	CU_ASSERT(asks());
-	store(remote, "-O1");
-	CU_ASSERT_EQUAL(noted(), 1);
-	CU_ASSERT_EQUAL(starts.count, 0);
+	check_stored(remote, "-O1", 1, 0);
 	atomic_fetch_add(&passed_ns, 61 * S);
-	store(remote, "-O2");
-	CU_ASSERT_EQUAL(noted(), 2);
-	CU_ASSERT_EQUAL(starts.count, 1);	/* in vain */
+	check_stored(remote, "-O2", 2, 1);	/* in vain */
 	is_remote = true;
-	store(remote, "-O3");
-	CU_ASSERT_EQUAL(noted(), 3);
-	CU_ASSERT_EQUAL(starts.count, 1);
+	check_stored(remote, "-O3", 3, 1);
 }
 
 TEST(who_does_not_upload_notes_nothing)
 {
-	store(NULL, "-O1");
+	check_stored(NULL, "-O1", 0, 0);
 	config.remote_key = NULL;
 	remote = open_remote();
-	store(remote, "-O1");
-	CU_ASSERT_EQUAL(noted(), 0);
-	cc_remote_free(remote);
+	check_stored(remote, "-O1", 0, 0);
 	config.remote_key = setting("/a/key");
-	remote = open_remote();
+	reopen();
 	CU_ASSERT_EQUAL(chmod("root", 0777), 0);
-	store(remote, "-O1");
-	CU_ASSERT_EQUAL(noted(), 0);
+	check_stored(remote, "-O1", 0, 0);
 	CU_ASSERT_EQUAL(chmod("root", 0700), 0);
 	unit_write("root/uploads", "no directory");
-	store(remote, "-O1");
-	CU_ASSERT_EQUAL(starts.count, 0);
-	CU_ASSERT_EQUAL(unlink("root/uploads"), 0);
+	check_stored(remote, "-O1", 0, 0);
 }
 
 /* What a setting comes to: "r" reads, "w" writes, "t" with keys, "o" a trusted directory's; NULL: it is a problem. */
@@ -1645,10 +1605,7 @@ TEST(a_tier_that_cannot_be_used_is_off)
 
 TEST(the_usual_files_have_the_keys)
 {
-	char home[4200];
-
-	(void)snprintf(home, sizeof(home), "%s/config", unit_dir());
-	CU_ASSERT_EQUAL(setenv("XDG_CONFIG_HOME", home, 1), 0);
+	CU_ASSERT_EQUAL(setenv("XDG_CONFIG_HOME", unit_path("config"), 1), 0);
 	config.remote_trust = NULL;
 	unit_write("config/ckcache/trusted_keys", VALUES_LINE_TWO "\n");
 	begin_with(make_value(true, TWO, TWO));
@@ -1774,12 +1731,8 @@ static void *find_often(void *arg)
 TEST(many_threads_may_look_up)
 {
 	atomic_uint found = 0;
-	pthread_t threads[4];
 
 	begin_with(make_value(true, TWO, TWO));
-	for (int i = 0; i < 4; i++)
-		CU_ASSERT_EQUAL_FATAL(pthread_create(&threads[i], NULL, find_often, &found), 0);
-	for (int i = 0; i < 4; i++)
-		CU_ASSERT_EQUAL(pthread_join(threads[i], NULL), 0);
+	unit_run_threads(4, find_often, &found, 0);
 	CU_ASSERT_EQUAL(atomic_load(&found), 80);
 }

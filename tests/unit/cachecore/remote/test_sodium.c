@@ -65,16 +65,14 @@ TEST(a_hash_is_blake2b_of_all_pieces_together)
 	struct cc_sodium_hash hash;
 	uint8_t found[CC_SODIUM_HASH_SIZE], expected[CC_SODIUM_HASH_SIZE];
 
-	from_hex("bddd813c634239723171ef3fee98579b94964e3bb1cb3e427262c8c068d52319", expected,
-		 sizeof(expected));
+	from_hex("bddd813c634239723171ef3fee98579b94964e3bb1cb3e427262c8c068d52319", expected, sizeof(expected));
 	CU_ASSERT_EQUAL_FATAL(cc_sodium_hash_begin(&hash), CMN_OK);
 	cc_sodium_hash_add(&hash, "a", 1);
 	cc_sodium_hash_add(&hash, NULL, 0);
 	cc_sodium_hash_add(&hash, "bc", 2);
 	cc_sodium_hash_end(&hash, found);
 	CU_ASSERT_EQUAL(memcmp(found, expected, sizeof(found)), 0);
-	from_hex("0e5751c026e543b2e8ab2eb06099daa1d1e5df47778f7787faab45cdf12fe3a8", expected,
-		 sizeof(expected));
+	from_hex("0e5751c026e543b2e8ab2eb06099daa1d1e5df47778f7787faab45cdf12fe3a8", expected, sizeof(expected));
 	CU_ASSERT_EQUAL_FATAL(cc_sodium_hash_begin(&hash), CMN_OK);
 	cc_sodium_hash_end(&hash, found);
 	CU_ASSERT_EQUAL(memcmp(found, expected, sizeof(found)), 0);

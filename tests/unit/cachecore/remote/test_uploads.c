@@ -321,15 +321,14 @@ TEST(what_is_no_directory_is_not_used)
 
 TEST(whatever_has_an_entry_dirs_name_does_no_harm)
 {
-	char path[300], target[300];
+	char path[300];
 	int fd = open_uploads();
 
 	for (unsigned int i = 0; i < 3; i++) {
 		(void)snprintf(path, sizeof(path), "root/uploads/%s", entry_dir_of(i));
 		for (char *at = path + strlen("root/uploads/"); *at; at++)
 			*at = *at == '/' ? '.' : *at;
-		(void)snprintf(target, sizeof(target), "%s/target", unit_dir());
-		CU_ASSERT_EQUAL(i == 0 ? mkfifo(path, 0600) : i == 1 ? symlink(target, path)
+		CU_ASSERT_EQUAL(i == 0 ? mkfifo(path, 0600) : i == 1 ? symlink(unit_path("target"), path)
 							     : mkdir(path, 0700), 0);
 		CU_ASSERT_NOT_EQUAL(cc_uploads_add(root, entry_dir_of(i)), CMN_OK);
 	}

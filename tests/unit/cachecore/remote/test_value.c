@@ -64,13 +64,11 @@ static enum cmn_status check(const struct cmn_buffer *bytes, struct cc_remote_va
 }
 
 /* Refused for that reason; releases the value. */
-static void check_refused(struct cmn_buffer bytes, uint64_t now, enum cc_remote_refusal refusal,
-			  const char *signer)
+static void check_refused(struct cmn_buffer bytes, uint64_t now, enum cc_remote_refusal refusal, const char *signer)
 {
 	struct cc_remote_value value;
 
-	CU_ASSERT_EQUAL(cc_remote_value_check(cmn_buffer_view(&bytes), trust, now, &value),
-			CMN_ERR_ACCESS);
+	CU_ASSERT_EQUAL(cc_remote_value_check(cmn_buffer_view(&bytes), trust, now, &value), CMN_ERR_ACCESS);
 	CU_ASSERT_EQUAL(value.refusal, refusal);
 	CU_ASSERT_EQUAL(value.src.len + value.bin.len, 0);
 	CU_ASSERT_EQUAL(!value.key_id, refusal == CC_REMOTE_NOT_SIGNED);
@@ -291,16 +289,6 @@ TEST(a_header_says_what_will_be_refused)
 	CU_ASSERT_EQUAL(refusal_of(make_signed(NOBODY), NULL, NOW), CC_REMOTE_NOT_REFUSED);
 }
 
-TEST(a_key_counts_to_the_end_of_its_day)
-{
-	OWNED(cmn_buffer_release) struct cmn_buffer bytes = make_signed(ONE);
-	struct cc_remote_value value;
-
-	read_trust();
-	CU_ASSERT_EQUAL(cc_remote_value_check(cmn_buffer_view(&bytes), trust, NOW, &value), CMN_OK);
-	CU_ASSERT_STRING_EQUAL(value.signer->name, "one");
-}
-
 /* A signed value's, with another signature: of what its message becomes. */
 static struct cmn_buffer sign_again(const char *purpose, size_t skipped)
 {
@@ -414,8 +402,7 @@ TEST(a_result_of_another_key_is_no_entry)
 
 	cmn_buffer_release(&one.bin);
 	cmn_buffer_release(&two.src);
-	CU_ASSERT_EQUAL(open_as(values_make(mixed, false, ONE, ONE), "-O1", &right),
-			CMN_ERR_CORRUPT);
+	CU_ASSERT_EQUAL(open_as(values_make(mixed, false, ONE, ONE), "-O1", &right), CMN_ERR_CORRUPT);
 }
 
 /* What decoding says of these files, which it takes. */
@@ -423,8 +410,7 @@ static enum cmn_status decode(struct files files, size_t *ret_dependencies)
 {
 	struct cc_entry *entry = NULL;
 	struct cc_key key;
-	enum cmn_status status = cc_remote_files_decode(cmn_buffer_view(&files.src), &files.bin, &key,
-							&entry);
+	enum cmn_status status = cc_remote_files_decode(cmn_buffer_view(&files.src), &files.bin, &key, &entry);
 
 	if (status == CMN_OK) {
 		CU_ASSERT_EQUAL(cc_key_status(&key), CMN_OK);

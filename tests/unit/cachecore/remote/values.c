@@ -46,8 +46,7 @@ void values_make_key(struct cc_key *key, const char *options)
 
 uint64_t values_build_ns = 1000;
 
-struct files values_make_files_of(struct cmn_view key, const char *image,
-				  const struct cc_manifest *manifest)
+struct files values_make_files_of(struct cmn_view key, const char *image, const struct cc_manifest *manifest)
 {
 	struct cc_entry *entry = cc_entry_new(values_build_ns);
 	struct cmn_buffer stored = { 0 };

@@ -27,11 +27,9 @@ void values_from_hex(const char *text, uint8_t *ret, size_t len);
 struct cc_signer values_signer(enum who who);
 struct cc_signer values_liar(enum who who, enum who named);	/* who says that another was it */
 void values_make_key(struct cc_key *key, const char *options);
-struct files values_make_files_of(struct cmn_view key, const char *image,
-				  const struct cc_manifest *manifest);
+struct files values_make_files_of(struct cmn_view key, const char *image, const struct cc_manifest *manifest);
 /* Of the key with these options. manifest may be NULL. */
-struct files values_make_files(const char *options, const char *image,
-			       const struct cc_manifest *manifest);
+struct files values_make_files(const char *options, const char *image, const struct cc_manifest *manifest);
 /* The value of these files, which it takes; unsigned, or signed by one who says that another was it. */
 struct cmn_buffer values_make(struct files files, bool is_signed, enum who signer, enum who named);
 

@@ -111,8 +111,7 @@ static cl_int CL_API_CALL driver_function(cl_device_id device, cl_program progra
 	return CL_SUCCESS;
 }
 
-static cl_program CL_API_CALL driver_create(cl_context context, const void *il, size_t length,
-					    cl_int *errcode_ret)
+static cl_program CL_API_CALL driver_create(cl_context context, const void *il, size_t length, cl_int *errcode_ret)
 {
 	(void)il;
 	(void)length;
@@ -252,16 +251,22 @@ TEST(switched_off_all_functions_are_the_drivers)
 		CU_ASSERT_PTR_EQUAL(get(functions[i].name), functions[i].function);
 }
 
-TEST(pointers_are_those_of_the_loaded_program)
+/* The driver is asked for both kinds of pointers of that program. */
+static void expect_asked(cl_program of, cl_program asked)
 {
 	global_fn global = (global_fn)get("clGetDeviceGlobalVariablePointerINTEL");
 	function_fn function = (function_fn)get("clGetDeviceFunctionPointerINTEL");
 
-	CU_ASSERT_EQUAL(global(DEVICE, PROGRAM, "name", NULL, NULL), CL_SUCCESS);
-	CU_ASSERT_PTR_EQUAL(state.asked, TARGET);
+	CU_ASSERT_EQUAL(global(DEVICE, of, "name", NULL, NULL), CL_SUCCESS);
+	CU_ASSERT_PTR_EQUAL(state.asked, asked);
 	state.asked = NULL;
-	CU_ASSERT_EQUAL(function(DEVICE, PROGRAM, "name", NULL), CL_SUCCESS);
-	CU_ASSERT_PTR_EQUAL(state.asked, TARGET);
+	CU_ASSERT_EQUAL(function(DEVICE, of, "name", NULL), CL_SUCCESS);
+	CU_ASSERT_PTR_EQUAL(state.asked, asked);
+}
+
+TEST(pointers_are_those_of_the_loaded_program)
+{
+	expect_asked(PROGRAM, TARGET);
 	CU_ASSERT_EQUAL(state.found, 2);
 	CU_ASSERT_EQUAL(atomic_load(&known.refs), 1);
 	CU_ASSERT_EQUAL(state.loaded_unrefs, state.loads);
@@ -272,11 +277,7 @@ TEST(pointers_of_a_strange_program_are_the_drivers)
 	global_fn global = (global_fn)get("clGetDeviceGlobalVariablePointerINTEL");
 	function_fn function = (function_fn)get("clGetDeviceFunctionPointerINTEL");
 
-	CU_ASSERT_EQUAL(global(DEVICE, STRANGE, "name", NULL, NULL), CL_SUCCESS);
-	CU_ASSERT_PTR_EQUAL(state.asked, STRANGE);
-	state.asked = NULL;
-	CU_ASSERT_EQUAL(function(DEVICE, STRANGE, "name", NULL), CL_SUCCESS);
-	CU_ASSERT_PTR_EQUAL(state.asked, STRANGE);
+	expect_asked(STRANGE, STRANGE);
 	CU_ASSERT_EQUAL(state.nobodys, 0);
 	/* A device of nobody's has no such function. */
 	CU_ASSERT_EQUAL(global(STRANGE_DEVICE, PROGRAM, "name", NULL, NULL), CL_INVALID_DEVICE);

@@ -140,13 +140,8 @@ static void *add_many(void *ctx)
 
 TEST(one_thread_at_a_time_has_an_object)
 {
-	pthread_t threads[THREADS];
-
 	ocl_object_init(&shared.object, handle_of(3), destroy);
-	for (int i = 0; i < THREADS; i++)
-		CU_ASSERT_EQUAL_FATAL(pthread_create(&threads[i], NULL, add_many, NULL), 0);
-	for (int i = 0; i < THREADS; i++)
-		CU_ASSERT_EQUAL(pthread_join(threads[i], NULL), 0);
+	unit_run_threads(THREADS, add_many, NULL, 0);
 	CU_ASSERT_EQUAL(shared.sum, THREADS * ROUNDS);
 }
 

@@ -138,8 +138,7 @@ TEST(joined_lines_of_all_kinds_hide_no_include)
 		for (size_t cut = 1; cut < sizeof(word) - 1; cut++) {
 			char text[64];
 
-			(void)snprintf(text, sizeof(text), "#%.*s%s%s <a>", (int)cut, word, joints[i],
-				       word + cut);
+			(void)snprintf(text, sizeof(text), "#%.*s%s%s <a>", (int)cut, word, joints[i], word + cut);
 			CU_ASSERT(ocl_text_reads_files(text, strlen(text)));
 			expect(false, text, NULL);
 		}

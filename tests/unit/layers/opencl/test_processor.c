@@ -23,8 +23,7 @@ TEST(cores_of_one_kind_are_said_once)
 {
 	expect(ARM("0", "50.00", "fp asimd", "0xd0c"), ARM_LINES);
 	expect(ARM("0", "50.00", "fp asimd", "0xd0c") ARM("1", "243.75", "fp asimd", "0xd0c"), ARM_LINES);
-	expect("processor\t: 0\ncpu MHz\t\t: 800.1\nflags\t\t: fpu avx\ncore id\t\t: 3\n",
-	       "flags\t\t: fpu avx\n");
+	expect("processor\t: 0\ncpu MHz\t\t: 800.1\nflags\t\t: fpu avx\ncore id\t\t: 3\n", "flags\t\t: fpu avx\n");
 }
 
 TEST(cores_of_two_kinds_are_both_said)

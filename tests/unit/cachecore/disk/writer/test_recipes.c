@@ -36,10 +36,7 @@ static void drop(void)
 
 static const char *root(void)
 {
-	static char path[4096];
-
-	(void)snprintf(path, sizeof(path), "%s/root", unit_dir());
-	return path;
+	return unit_path("root");
 }
 
 static void put(uint64_t number, const char *manifest)
@@ -63,6 +60,16 @@ static int open_recipes(void)
 
 	CU_ASSERT_EQUAL_FATAL(cc_recipes_open(root(), &fd), CMN_OK);
 	return fd;
+}
+
+static const char *name_of(uint64_t number)
+{
+	static char name[CC_RECIPE_NAME_SIZE];
+
+	make(number, "");
+	cc_recipe_name(recipe.key, name);
+	drop();
+	return name;
 }
 
 TEST(recipe_reads_back)
@@ -175,49 +182,45 @@ TEST(one_recipe_for_each_key)
 
 TEST(newer_state_of_headers_replaces_the_older)
 {
-	struct cc_recipes_names names;
+	const char *name = name_of(1);
 	struct cmn_buffer file = { 0 };
 	struct cc_recipe read;
 	int fd;
 
 	put(1, "old");
 	fd = open_recipes();
-	CU_ASSERT_EQUAL_FATAL(cc_recipes_list(fd, &names), CMN_OK);
-	CU_ASSERT_EQUAL_FATAL(names.count, 1);
-	CU_ASSERT_EQUAL(cc_recipes_set_attempts(fd, names.names[0], 1), CMN_OK);
-	CU_ASSERT_EQUAL(cc_recipes_attempts(fd, names.names[0]), 1);
+	CU_ASSERT_EQUAL(count(), 1);
+	CU_ASSERT_EQUAL(cc_recipes_set_attempts(fd, name, 1), CMN_OK);
+	CU_ASSERT_EQUAL(cc_recipes_attempts(fd, name), 1);
 	put(1, "new");
 	CU_ASSERT_EQUAL(count(), 1);
-	CU_ASSERT_EQUAL(cc_recipes_attempts(fd, names.names[0]), 0);
-	CU_ASSERT_EQUAL(cc_recipes_read(fd, names.names[0], &file, &read), CMN_OK);
+	CU_ASSERT_EQUAL(cc_recipes_attempts(fd, name), 0);
+	CU_ASSERT_EQUAL(cc_recipes_read(fd, name, &file, &read), CMN_OK);
 	CU_ASSERT(cmn_view_equal(read.manifest, cmn_view_of("new")));
 	cmn_buffer_release(&file);
-	cc_recipes_names_release(&names);
 	CU_ASSERT_EQUAL(close(fd), 0);
 }
 
 TEST(quarantined_key_is_not_recorded_again)
 {
-	struct cc_recipes_names names;
+	const char *name = name_of(1);
 	struct cc_recipes_count found;
 	int fd;
 
 	put(1, "");
 	fd = open_recipes();
-	CU_ASSERT_EQUAL_FATAL(cc_recipes_list(fd, &names), CMN_OK);
-	CU_ASSERT_EQUAL(cc_recipes_set_attempts(fd, names.names[0], 2), CMN_OK);
-	CU_ASSERT_EQUAL(cc_recipes_quarantine(fd, names.names[0]), CMN_OK);
-	CU_ASSERT_EQUAL(cc_recipes_attempts(fd, names.names[0]), 0);
+	CU_ASSERT_EQUAL(cc_recipes_set_attempts(fd, name, 2), CMN_OK);
+	CU_ASSERT_EQUAL(cc_recipes_quarantine(fd, name), CMN_OK);
+	CU_ASSERT_EQUAL(cc_recipes_attempts(fd, name), 0);
 	put(1, "");
 	CU_ASSERT_EQUAL(cc_recipes_count(root(), &found), CMN_OK);
 	CU_ASSERT_EQUAL(found.recipes, 0);
 	CU_ASSERT_EQUAL(found.quarantined, 1);
-	CU_ASSERT_EQUAL(cc_recipes_set_attempts(fd, names.names[0], 2), CMN_OK);
+	CU_ASSERT_EQUAL(cc_recipes_set_attempts(fd, name, 2), CMN_OK);
 	CU_ASSERT_EQUAL(cc_recipes_clear(root()), CMN_OK);
-	CU_ASSERT_EQUAL(cc_recipes_attempts(fd, names.names[0]), 0);
+	CU_ASSERT_EQUAL(cc_recipes_attempts(fd, name), 0);
 	put(1, "");
 	CU_ASSERT_EQUAL(count(), 1);
-	cc_recipes_names_release(&names);
 	CU_ASSERT_EQUAL(close(fd), 0);
 }
 
@@ -232,31 +235,23 @@ TEST(number_of_recipes_is_bounded)
 /* What the directory of the root holds, of six recipes whose ages are not the order of their names. */
 static void check_limit(uint64_t bytes, unsigned int left)
 {
-	char name[CC_RECIPE_NAME_SIZE];
 	int fd, root_fd;
 
 	for (uint64_t i = 0; i < 6; i++) {
 		const struct timespec times[2] = { { 0 }, { .tv_sec = 1000000000 + (time_t)i / 2,
 							    .tv_nsec = i % 2 * 500000000 } };
 
-		make(i, "");
-		cc_recipe_name(recipe.key, name);
-		CU_ASSERT_EQUAL(cc_recipes_put(root(), cmn_buffer_view(&encoded)), CMN_OK);
+		put(i, "");
 		fd = open_recipes();
-		CU_ASSERT_EQUAL(utimensat(fd, name, times, 0), 0);
+		CU_ASSERT_EQUAL(utimensat(fd, name_of(i), times, 0), 0);
 		CU_ASSERT_EQUAL(close(fd), 0);
-		drop();
 	}
 	CU_ASSERT_EQUAL_FATAL(cc_root_open(root(), &root_fd), CMN_OK);
 	cc_recipes_limit(root_fd, bytes);
 	CU_ASSERT_EQUAL(close(root_fd), 0);
 	fd = open_recipes();
-	for (uint64_t i = 0; i < 6; i++) {
-		make(i, "");
-		cc_recipe_name(recipe.key, name);
-		CU_ASSERT_EQUAL(faccessat(fd, name, F_OK, 0) == 0, i >= 6 - left);
-		drop();
-	}
+	for (uint64_t i = 0; i < 6; i++)
+		CU_ASSERT_EQUAL(faccessat(fd, name_of(i), F_OK, 0) == 0, i >= 6 - left);
 	CU_ASSERT_EQUAL(close(fd), 0);
 }
 
@@ -269,14 +264,11 @@ TEST(oldest_recipes_go_until_the_rest_has_room)
 
 TEST(bytes_of_recipes_are_bounded)
 {
-	char name[CC_RECIPE_NAME_SIZE];
+	const char *name = name_of(1);
 	struct cmn_buffer file = { 0 };
 	struct cc_recipe read;
 	int fd, large;
 
-	make(1, "");
-	cc_recipe_name(recipe.key, name);
-	drop();
 	put(1, "");
 	fd = open_recipes();
 	/* Large by its size alone, and so old as to go first. */
@@ -295,17 +287,13 @@ TEST(bytes_of_recipes_are_bounded)
 TEST(quarantine_is_bounded)
 {
 	struct cc_recipes_count found;
-	char name[CC_RECIPE_NAME_SIZE];
 	int fd;
 
 	put(0, "");
 	fd = open_recipes();
 	for (uint64_t i = 0; i < CC_RECIPES_MAX_QUARANTINED + 20; i++) {
-		make(i, "");
-		CU_ASSERT_EQUAL(cc_recipes_put(root(), cmn_buffer_view(&encoded)), CMN_OK);
-		cc_recipe_name(recipe.key, name);
-		CU_ASSERT_EQUAL(cc_recipes_quarantine(fd, name), CMN_OK);
-		drop();
+		put(i, "");
+		CU_ASSERT_EQUAL(cc_recipes_quarantine(fd, name_of(i)), CMN_OK);
 	}
 	CU_ASSERT_EQUAL(cc_recipes_count(root(), &found), CMN_OK);
 	CU_ASSERT_EQUAL(found.quarantined, CC_RECIPES_MAX_QUARANTINED);
@@ -330,13 +318,10 @@ TEST(what_dead_writers_left_goes_when_it_is_old)
 
 TEST(directory_with_a_recipes_name_does_no_harm)
 {
+	const char *name = name_of(CC_RECIPES_MAX_COUNT + 1);
 	struct cc_recipes_names names;
-	char name[CC_RECIPE_NAME_SIZE];
 	int fd;
 
-	make(CC_RECIPES_MAX_COUNT + 1, "");
-	cc_recipe_name(recipe.key, name);
-	drop();
 	put(0, "");
 	fd = open_recipes();
 	CU_ASSERT_EQUAL(mkdirat(fd, name, 0700), 0);

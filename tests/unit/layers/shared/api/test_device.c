@@ -59,8 +59,7 @@ WRAPPED(enum cmn_status, cc_cache_get, (struct cc_cache *from, const struct cc_k
 
 static unsigned int storage_calls;
 
-static enum ckcache_status load_nothing(void *ctx, size_t id_size, const uint8_t *id, size_t *size,
-					uint8_t *blob)
+static enum ckcache_status load_nothing(void *ctx, size_t id_size, const uint8_t *id, size_t *size, uint8_t *blob)
 {
 	(void)ctx;
 	(void)id_size;

@@ -20,8 +20,7 @@ static void align(struct cmn_buffer *notes, size_t alignment)
 }
 
 /* The sizes are as given, right or wrong. */
-static void add_header(struct cmn_buffer *notes, uint32_t name_size, uint32_t value_size,
-		       uint32_t type)
+static void add_header(struct cmn_buffer *notes, uint32_t name_size, uint32_t value_size, uint32_t type)
 {
 	ElfW(Nhdr) header = { .n_namesz = name_size, .n_descsz = value_size, .n_type = type };
 
@@ -38,8 +37,7 @@ static void add_aligned_note(struct cmn_buffer *notes, size_t alignment, const c
 	align(notes, alignment);
 }
 
-static void add_note(struct cmn_buffer *notes, const char *name, uint32_t type, const void *value,
-		     size_t len)
+static void add_note(struct cmn_buffer *notes, const char *name, uint32_t type, const void *value, size_t len)
 {
 	add_aligned_note(notes, 4, name, type, value, len);
 }
@@ -149,8 +147,7 @@ TEST(cut_short_anywhere_there_is_none)
 	whole = notes.len - 1;	/* the padding after it may be missing */
 	for (size_t len = 0; len <= notes.len; len++) {
 		for (size_t skew = 0; skew < sizeof(uint32_t); skew++)
-			CU_ASSERT_EQUAL(find_in(&notes, len, skew, 4, &found),
-					len < whole ? CMN_MISS : CMN_OK);
+			CU_ASSERT_EQUAL(find_in(&notes, len, skew, 4, &found), len < whole ? CMN_MISS : CMN_OK);
 	}
 	cmn_buffer_release(&notes);
 	cmn_buffer_release(&found);
@@ -163,8 +160,7 @@ TEST(sizes_without_bounds_are_none)
 
 	for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
 		for (int which = 0; which < 2; which++) {
-			add_header(&notes, which ? sizes[i] : 4, which ? sizeof(id) : sizes[i],
-				   NT_GNU_BUILD_ID);
+			add_header(&notes, which ? sizes[i] : 4, which ? sizeof(id) : sizes[i], NT_GNU_BUILD_ID);
 			cmn_buffer_append(&notes, "GNU", 4);
 			cmn_buffer_append(&notes, id, sizeof(id));
 			expect_none(&notes, 4);

@@ -99,8 +99,7 @@ static bool has_field(const struct cc_key *key, const char *name, const char *va
 
 	CU_ASSERT_EQUAL_FATAL(cc_key_read(cc_key_view(key), &reader), CMN_OK);
 	while (cc_key_next(&reader, &field) == CMN_OK) {
-		if (cmn_view_equal(field.name, cmn_view_of(name)) &&
-		    cmn_view_equal(field.value, cmn_view_of(value)))
+		if (cmn_view_equal(field.name, cmn_view_of(name)) && cmn_view_equal(field.value, cmn_view_of(value)))
 			return true;
 	}
 	return false;
@@ -140,8 +139,7 @@ TEST(a_library_is_told_apart_from_any_other)
 
 	load("libsource_of_another.so", first);
 	(void)snprintf(stripped, sizeof(stripped), "%.*s/libRusticlOpenCL.so.9", PATH_MAX / 2, unit_dir());
-	(void)snprintf(command, sizeof(command), "objcopy -R .note.gnu.build-id '%s' '%s'", first,
-		       stripped);
+	(void)snprintf(command, sizeof(command), "objcopy -R .note.gnu.build-id '%s' '%s'", first, stripped);
 	CU_ASSERT_FATAL(system(command) == 0);
 	CU_ASSERT_FATAL(dlopen(stripped, RTLD_NOW | RTLD_LOCAL) != NULL);
 	(void)snprintf(second, sizeof(second), "%s", stripped);

@@ -173,8 +173,7 @@ static enum outcome compare(const struct seen_list *files, const struct seen_lis
 static int run_child(const char *soname)
 {
 	static struct seen_list files, before, after;
-	enum cmn_status status = drv_library_files(loaded_path("libc.so."), &soname, 1, is_loaded,
-						   note, &files);
+	enum cmn_status status = drv_library_files(loaded_path("libc.so."), &soname, 1, is_loaded, note, &files);
 	void *handle;
 
 	(void)dl_iterate_phdr(note_loaded, &before);
@@ -241,8 +240,7 @@ static void add_entry(struct cmn_buffer *dynamic, int64_t tag, uint64_t value)
 	cmn_buffer_append(dynamic, &entry, sizeof(entry));
 }
 
-static void add_string(struct cmn_buffer *dynamic, struct cmn_buffer *strings, int64_t tag,
-		       const char *text)
+static void add_string(struct cmn_buffer *dynamic, struct cmn_buffer *strings, int64_t tag, const char *text)
 {
 	if (!text)
 		return;
@@ -250,8 +248,7 @@ static void add_string(struct cmn_buffer *dynamic, struct cmn_buffer *strings, i
 	cmn_buffer_append(strings, text, strlen(text) + 1);
 }
 
-static void add_needed(const struct object *object, struct cmn_buffer *dynamic,
-		       struct cmn_buffer *strings)
+static void add_needed(const struct object *object, struct cmn_buffer *dynamic, struct cmn_buffer *strings)
 {
 	char name[64];
 
@@ -344,17 +341,6 @@ static void write_object(const char *path, const struct object *object)
 	cmn_buffer_release(&whole);
 }
 
-/* A path below the test's directory; the text lives until the fourth call after. */
-static const char *at(const char *name)
-{
-	static char texts[4][4200];
-	static unsigned int turn;
-	char *text = texts[turn++ % 4];
-
-	(void)snprintf(text, sizeof(texts[0]), "%s/%s", unit_dir(), name);
-	return text;
-}
-
 TEST(finds_what_dlopen_loads)
 {
 	static const char *const names[] = {
@@ -382,7 +368,7 @@ TEST(a_missing_library_is_a_miss)
 	CU_ASSERT_EQUAL(look_and_load("libnowhere.so.1", NULL), ABSENT);
 	CU_ASSERT_EQUAL(look_and_load("/nowhere/libnowhere.so.1", NULL), ABSENT);
 	write_object("a.so", &(struct object){ .needed = { "libz.so.1", "libnowhere.so.1" }, .id = 1 });
-	CU_ASSERT_EQUAL(look_and_load(at("a.so"), NULL), ABSENT);
+	CU_ASSERT_EQUAL(look_and_load(unit_path("a.so"), NULL), ABSENT);
 }
 
 TEST(the_variable_comes_before_the_cache)
@@ -391,13 +377,13 @@ TEST(the_variable_comes_before_the_cache)
 
 	write_object("one/libz.so.1", &(struct object){ .soname = "libz.so.1", .id = 1 });
 	write_object("two/libz.so.1", &(struct object){ .soname = "libz.so.1", .id = 2 });
-	(void)snprintf(variable, sizeof(variable), "%s:%s/", at("two"), at("one"));
+	(void)snprintf(variable, sizeof(variable), "%s:%s/", unit_path("two"), unit_path("one"));
 	CU_ASSERT_EQUAL(look_and_load("libz.so.1", variable), SAME);
 	/* A program that needs it, in another place, gets it from there too. */
 	write_object("three/a.so", &(struct object){ .needed = { "libz.so.1" }, .id = 3 });
-	CU_ASSERT_EQUAL(look_and_load(at("three/a.so"), variable), SAME);
+	CU_ASSERT_EQUAL(look_and_load(unit_path("three/a.so"), variable), SAME);
 	/* Relative, empty, absent and repeated places. */
-	(void)snprintf(variable, sizeof(variable), "nowhere::%s:one/", at("nowhere"));
+	(void)snprintf(variable, sizeof(variable), "nowhere::%s:one/", unit_path("nowhere"));
 	CU_ASSERT_EQUAL(look_and_load("libz.so.1", variable), SAME);
 	CU_ASSERT_EQUAL(look_and_load("libz.so.1", "/lib:/usr/lib:/lib:one"), SAME);
 }
@@ -408,9 +394,9 @@ TEST(other_machines_are_passed_over)
 
 	write_object("one/libx.so", &(struct object){ .other_machine = true, .id = 1 });
 	write_object("two/libx.so", &(struct object){ .id = 2 });
-	(void)snprintf(variable, sizeof(variable), "%s:%s", at("one"), at("two"));
+	(void)snprintf(variable, sizeof(variable), "%s:%s", unit_path("one"), unit_path("two"));
 	CU_ASSERT_EQUAL(look_and_load("libx.so", variable), SAME);
-	CU_ASSERT_EQUAL(look_and_load("libx.so", at("one")), ABSENT);
+	CU_ASSERT_EQUAL(look_and_load("libx.so", unit_path("one")), ABSENT);
 	/* Nor does one of 32 bits hinder one of 64, or the other way round. */
 	write_object("one/libx.so", &(struct object){ .other_class = true, .id = 1 });
 	CU_ASSERT_EQUAL(look_and_load("libx.so", variable), SAME);
@@ -423,10 +409,10 @@ TEST(variants_for_processors_cannot_be_told)
 {
 	write_object("one/libx.so", &(struct object){ .id = 1 });
 	write_object("one/glibc-hwcaps/x86-64-v2/libx.so", &(struct object){ .id = 2 });
-	CU_ASSERT_EQUAL(look_and_load("libx.so", at("one")), UNKNOWN);
+	CU_ASSERT_EQUAL(look_and_load("libx.so", unit_path("one")), UNKNOWN);
 	/* Another library's variants do not matter. */
 	write_object("one/liby.so", &(struct object){ .id = 3 });
-	CU_ASSERT_EQUAL(look_and_load("liby.so", at("one")), SAME);
+	CU_ASSERT_EQUAL(look_and_load("liby.so", unit_path("one")), SAME);
 }
 
 /* Where they all are one library it does not matter which is taken. */
@@ -438,9 +424,9 @@ TEST(copies_and_links_are_one_library)
 	write_object("two/libx.so", &(struct object){ .id = 1, .needed = { "libz.so.1" } });
 	write_object("one/glibc-hwcaps/x86-64-v2/libx.so",
 		     &(struct object){ .id = 1, .needed = { "libz.so.1" } });
-	CU_ASSERT_EQUAL(mkdir(at("three"), 0700), 0);
-	CU_ASSERT_EQUAL(symlink("../one/libx.so", at("three/libx.so")), 0);
-	(void)snprintf(variable, sizeof(variable), "%s:%s:%s", at("two"), at("one"), at("three"));
+	CU_ASSERT_EQUAL(mkdir(unit_path("three"), 0700), 0);
+	CU_ASSERT_EQUAL(symlink("../one/libx.so", unit_path("three/libx.so")), 0);
+	(void)snprintf(variable, sizeof(variable), "%s:%s:%s", unit_path("two"), unit_path("one"), unit_path("three"));
 	CU_ASSERT_EQUAL(look_and_load("libx.so", variable), SAME);
 	/* A build-id alone does not make it one: somebody changed what it needs. */
 	write_object("one/glibc-hwcaps/x86-64-v2/libx.so", &(struct object){ .id = 1 });
@@ -453,8 +439,16 @@ TEST(older_variants_cannot_be_told_either)
 	write_object("one/libx.so", &(struct object){ .id = 1 });
 	write_object("one/tls/haswell/libx.so", &(struct object){ .id = 2 });
 	/* glibc looks there no more since 2.37. */
-	CU_ASSERT_EQUAL(look_and_load("libx.so", at("one")),
+	CU_ASSERT_EQUAL(look_and_load("libx.so", unit_path("one")),
 			strverscmp(gnu_get_libc_version(), "2.37") < 0 ? UNKNOWN : SAME);
+}
+
+/* As x/a.so is loaded, which needs that and has those run paths. */
+static enum outcome load_by(const char *needed, const char *run_path, const char *run_path_old, const char *variable)
+{
+	write_object("x/a.so", &(struct object){ .needed = { needed }, .id = 1, .run_path = run_path,
+						 .run_path_old = run_path_old });
+	return look_and_load(unit_path("x/a.so"), variable);
 }
 
 TEST(run_paths_lead_to_what_is_needed)
@@ -462,34 +456,25 @@ TEST(run_paths_lead_to_what_is_needed)
 	write_object("x/a.so", &(struct object){ .needed = { "libb.so" }, .id = 1,
 						 .run_path = "/nowhere:$ORIGIN/../y" });
 	write_object("y/libb.so", &(struct object){ .needed = { "libz.so.1" }, .id = 2 });
-	CU_ASSERT_EQUAL(look_and_load(at("x/a.so"), NULL), SAME);
+	CU_ASSERT_EQUAL(look_and_load(unit_path("x/a.so"), NULL), SAME);
 	/* With the older kind, too, and where there are both. */
-	write_object("x/a.so", &(struct object){ .needed = { "libb.so" }, .id = 1,
-						 .run_path_old = "/nowhere:${ORIGIN}/../y" });
-	CU_ASSERT_EQUAL(look_and_load(at("x/a.so"), NULL), SAME);
-	write_object("x/a.so", &(struct object){ .needed = { "libb.so" }, .id = 1,
-						 .run_path = "$ORIGIN/../y",
-						 .run_path_old = "$ORIGIN/../v" });
-	CU_ASSERT_EQUAL(look_and_load(at("x/a.so"), NULL), SAME);
+	CU_ASSERT_EQUAL(load_by("libb.so", NULL, "/nowhere:${ORIGIN}/../y", NULL), SAME);
+	CU_ASSERT_EQUAL(load_by("libb.so", "$ORIGIN/../y", "$ORIGIN/../v", NULL), SAME);
 	write_object("x/a.so", &(struct object){ .needed = { "libb.so" }, .id = 1,
 						 .run_path = "$ORIGIN/../y",
 						 .run_path_old = "$ORIGIN/../v",
 						 .old_comes_first = true });
-	CU_ASSERT_EQUAL(look_and_load(at("x/a.so"), NULL), SAME);
+	CU_ASSERT_EQUAL(look_and_load(unit_path("x/a.so"), NULL), SAME);
 	/* By another path of the file they lead elsewhere. */
-	CU_ASSERT_EQUAL(mkdir(at("z"), 0700), 0);
-	CU_ASSERT_EQUAL(symlink("../x/a.so", at("z/a.so")), 0);
-	CU_ASSERT_EQUAL(look_and_load(at("z/a.so"), NULL), SAME);
+	CU_ASSERT_EQUAL(mkdir(unit_path("z"), 0700), 0);
+	CU_ASSERT_EQUAL(symlink("../x/a.so", unit_path("z/a.so")), 0);
+	CU_ASSERT_EQUAL(look_and_load(unit_path("z/a.so"), NULL), SAME);
 	/* Those have variants as well. */
 	write_object("y/glibc-hwcaps/x86-64-v2/libb.so", &(struct object){ .id = 5 });
-	CU_ASSERT_EQUAL(look_and_load(at("x/a.so"), NULL), UNKNOWN);
+	CU_ASSERT_EQUAL(look_and_load(unit_path("x/a.so"), NULL), UNKNOWN);
 	unit_remove("y/glibc-hwcaps/x86-64-v2/libb.so");
-	write_object("x/a.so", &(struct object){ .needed = { "libb.so" }, .id = 1,
-						 .run_path = "$LIB/../y:$ORIGIN/../y" });
-	CU_ASSERT_EQUAL(look_and_load(at("x/a.so"), NULL), UNKNOWN);
-	write_object("x/a.so", &(struct object){ .needed = { "libz.so.1" }, .id = 1,
-						 .run_path = "$ORIGIN.y" });
-	CU_ASSERT_EQUAL(look_and_load(at("x/a.so"), NULL), UNKNOWN);
+	CU_ASSERT_EQUAL(load_by("libb.so", "$LIB/../y:$ORIGIN/../y", NULL, NULL), UNKNOWN);
+	CU_ASSERT_EQUAL(load_by("libz.so.1", "$ORIGIN.y", NULL, NULL), UNKNOWN);
 }
 
 /* Which of two it is depends on the kind of the path, and on whose it is. */
@@ -498,14 +483,10 @@ TEST(with_run_paths_different_libraries_cannot_be_told)
 	write_object("y/libz.so.1", &(struct object){ .id = 3 });
 	write_object("y/libb.so", &(struct object){ .needed = { "libz.so.1" }, .id = 2 });
 	write_object("v/libb.so", &(struct object){ .id = 4 });
-	write_object("x/a.so", &(struct object){ .needed = { "libb.so" }, .id = 1,
-						 .run_path = "$ORIGIN/../y" });
-	CU_ASSERT_EQUAL(look_and_load(at("x/a.so"), NULL), UNKNOWN);
-	CU_ASSERT_EQUAL(look_and_load(at("x/a.so"), at("v")), UNKNOWN);
-	write_object("x/a.so", &(struct object){ .needed = { "libb.so" }, .id = 1,
-						 .run_path_old = "$ORIGIN/../y" });
-	CU_ASSERT_EQUAL(look_and_load(at("x/a.so"), NULL), UNKNOWN);
-	CU_ASSERT_EQUAL(look_and_load(at("x/a.so"), at("v")), UNKNOWN);
+	CU_ASSERT_EQUAL(load_by("libb.so", "$ORIGIN/../y", NULL, NULL), UNKNOWN);
+	CU_ASSERT_EQUAL(look_and_load(unit_path("x/a.so"), unit_path("v")), UNKNOWN);
+	CU_ASSERT_EQUAL(load_by("libb.so", NULL, "$ORIGIN/../y", NULL), UNKNOWN);
+	CU_ASSERT_EQUAL(look_and_load(unit_path("x/a.so"), unit_path("v")), UNKNOWN);
 }
 
 /* A run path goes before the cache, but not for what other libraries need. */
@@ -516,11 +497,9 @@ TEST(once_there_is_a_run_path_no_order_is_certain)
 	write_object("one/libb.so", &(struct object){ .id = 2 });
 	write_object("two/libb.so", &(struct object){ .id = 3 });
 	write_object("x/a.so", &(struct object){ .needed = { "libb.so" }, .id = 1 });
-	(void)snprintf(variable, sizeof(variable), "%s:%s", at("two"), at("one"));
-	CU_ASSERT_EQUAL(look_and_load(at("x/a.so"), variable), SAME);
-	write_object("x/a.so", &(struct object){ .needed = { "libb.so" }, .id = 1,
-						 .run_path = "/nowhere" });
-	CU_ASSERT_EQUAL(look_and_load(at("x/a.so"), variable), UNKNOWN);
+	(void)snprintf(variable, sizeof(variable), "%s:%s", unit_path("two"), unit_path("one"));
+	CU_ASSERT_EQUAL(look_and_load(unit_path("x/a.so"), variable), SAME);
+	CU_ASSERT_EQUAL(load_by("libb.so", "/nowhere", NULL, variable), UNKNOWN);
 }
 
 /* Another library may bring its own before the driver asks for that name. */
@@ -531,21 +510,19 @@ TEST(a_later_run_path_counts_for_earlier_names)
 	void *driver;
 
 	CU_ASSERT_PTR_NOT_NULL_FATAL(list);
-	write_object("driver.so", &(struct object){ .run_path_old = at("y") });
+	write_object("driver.so", &(struct object){ .run_path_old = unit_path("y") });
 	write_object("y/libn.so", &(struct object){ .id = 1 });
 	write_object("y/liba.so", &(struct object){ .needed = { "libn.so" }, .id = 2,
 						    .run_path = "$ORIGIN/../w" });
-	driver = dlopen(at("driver.so"), RTLD_LAZY);
+	driver = dlopen(unit_path("driver.so"), RTLD_LAZY);
 	CU_ASSERT_PTR_NOT_NULL_FATAL(driver);
-	CU_ASSERT_EQUAL(drv_library_files(at("driver.so"), names, 2, is_never_loaded, note, list),
-			CMN_OK);
+	CU_ASSERT_EQUAL(drv_library_files(unit_path("driver.so"), names, 2, is_never_loaded, note, list), CMN_OK);
 	CU_ASSERT_EQUAL(list->count, 2);
 	write_object("w/libn.so", &(struct object){ .id = 3 });
 	list->count = 0;
-	CU_ASSERT_EQUAL(drv_library_files(at("driver.so"), names, 2, is_never_loaded, note, list),
-			CMN_MISS);
+	CU_ASSERT_EQUAL(drv_library_files(unit_path("driver.so"), names, 2, is_never_loaded, note, list), CMN_MISS);
 	CU_ASSERT_EQUAL(list->count, 1);
-	CU_ASSERT_STRING_EQUAL(list->items[0].path, at("y/liba.so"));
+	CU_ASSERT_STRING_EQUAL(list->items[0].path, unit_path("y/liba.so"));
 	(void)dlclose(driver);
 	free(list);
 }
@@ -557,8 +534,8 @@ TEST(more_may_be_found_than_is_loaded)
 					       .run_path_old = "$ORIGIN" });
 	write_object("libb.so", &(struct object){ .soname = "libz.so.1", .id = 2 });
 	write_object("libc-one.so", &(struct object){ .needed = { "libz.so.1", "libd.so" }, .id = 3 });
-	CU_ASSERT_EQUAL(symlink("libb.so", at("libd.so")), 0);
-	CU_ASSERT_EQUAL(look_and_load(at("a.so"), NULL), MORE);
+	CU_ASSERT_EQUAL(symlink("libb.so", unit_path("libd.so")), 0);
+	CU_ASSERT_EQUAL(look_and_load(unit_path("a.so"), NULL), MORE);
 }
 
 TEST(cycles_end)
@@ -567,7 +544,7 @@ TEST(cycles_end)
 					       .run_path_old = "$ORIGIN" });
 	write_object("libb.so", &(struct object){ .needed = { "libb.so", "libc-one.so" }, .id = 2 });
 	write_object("libc-one.so", &(struct object){ .needed = { "a.so", "libb.so" }, .id = 3 });
-	CU_ASSERT_EQUAL(look_and_load(at("a.so"), NULL), SAME);
+	CU_ASSERT_EQUAL(look_and_load(unit_path("a.so"), NULL), SAME);
 }
 
 static enum cmn_status count(void *ctx, const struct drv_library_file *file)
@@ -595,11 +572,11 @@ TEST(ten_thousand_needs_are_refused)
 	size_t visited = 0;
 
 	write_object("a.so", &object);
-	CU_ASSERT_EQUAL(files_of(loaded_path("libc.so."), at("a.so"), is_never_loaded,
+	CU_ASSERT_EQUAL(files_of(loaded_path("libc.so."), unit_path("a.so"), is_never_loaded,
 					  count, &visited), CMN_MISS);
 	object.repeat = 4000;
 	write_object("a.so", &object);
-	CU_ASSERT_EQUAL(files_of(loaded_path("libc.so."), at("a.so"), is_never_loaded,
+	CU_ASSERT_EQUAL(files_of(loaded_path("libc.so."), unit_path("a.so"), is_never_loaded,
 					  count, &visited), CMN_MISS);
 	CU_ASSERT_EQUAL(visited, 1);
 }
@@ -610,7 +587,7 @@ TEST(the_visitor_can_end_the_walk)
 
 	write_object("a.so", &(struct object){ .needed = { "libb.so" }, .run_path = "$ORIGIN" });
 	write_object("libb.so", &(struct object){ .id = 1 });
-	CU_ASSERT_EQUAL(files_of(loaded_path("libc.so."), at("a.so"), is_never_loaded,
+	CU_ASSERT_EQUAL(files_of(loaded_path("libc.so."), unit_path("a.so"), is_never_loaded,
 					  stop, &visited), CMN_ERR_NOSPACE);
 	CU_ASSERT_EQUAL(visited, 1);
 }
@@ -621,37 +598,35 @@ TEST(the_askers_run_path_counts_for_what_it_asks_for)
 	void *driver, *other;
 
 	CU_ASSERT_PTR_NOT_NULL_FATAL(list);
-	write_object("driver.so", &(struct object){ .run_path = at("y") });
+	write_object("driver.so", &(struct object){ .run_path = unit_path("y") });
 	write_object("y/liba.so", &(struct object){ .needed = { "libb.so" }, .id = 1 });
 	write_object("y/libb.so", &(struct object){ .id = 2 });
-	driver = dlopen(at("driver.so"), RTLD_LAZY);
+	driver = dlopen(unit_path("driver.so"), RTLD_LAZY);
 	CU_ASSERT_PTR_NOT_NULL_FATAL(driver);
 	/* That libb.so is not looked for there, since the new kind is not inherited, does not matter. */
-	CU_ASSERT_EQUAL(files_of(at("driver.so"), "liba.so", is_never_loaded, note, list), CMN_OK);
+	CU_ASSERT_EQUAL(files_of(unit_path("driver.so"), "liba.so", is_never_loaded, note, list), CMN_OK);
 	CU_ASSERT_EQUAL(list->count, 2);
-	CU_ASSERT_STRING_EQUAL(list->items[0].path, at("y/liba.so"));
+	CU_ASSERT_STRING_EQUAL(list->items[0].path, unit_path("y/liba.so"));
 	/* But where others are inherited, nobody knows which. */
-	write_object("driver3.so", &(struct object){ .run_path_old = at("y") });
-	other = dlopen(at("driver3.so"), RTLD_LAZY);
+	write_object("driver3.so", &(struct object){ .run_path_old = unit_path("y") });
+	other = dlopen(unit_path("driver3.so"), RTLD_LAZY);
 	CU_ASSERT_PTR_NOT_NULL_FATAL(other);
 	list->count = 0;
-	CU_ASSERT_EQUAL(files_of(at("driver.so"), "liba.so", is_never_loaded, note, list), CMN_MISS);
+	CU_ASSERT_EQUAL(files_of(unit_path("driver.so"), "liba.so", is_never_loaded, note, list), CMN_MISS);
 	CU_ASSERT_EQUAL(list->count, 1);
-	CU_ASSERT_STRING_EQUAL(list->items[0].path, at("y/liba.so"));
+	CU_ASSERT_STRING_EQUAL(list->items[0].path, unit_path("y/liba.so"));
 	(void)dlclose(other);
 	(void)dlclose(driver);
-	write_object("driver2.so", &(struct object){ .run_path_old = at("y") });
-	driver = dlopen(at("driver2.so"), RTLD_LAZY);
+	write_object("driver2.so", &(struct object){ .run_path_old = unit_path("y") });
+	driver = dlopen(unit_path("driver2.so"), RTLD_LAZY);
 	CU_ASSERT_PTR_NOT_NULL_FATAL(driver);
 	list->count = 0;
-	CU_ASSERT_EQUAL(files_of(at("driver2.so"), "liba.so", is_never_loaded, note, list),
-			CMN_OK);
+	CU_ASSERT_EQUAL(files_of(unit_path("driver2.so"), "liba.so", is_never_loaded, note, list), CMN_OK);
 	CU_ASSERT_EQUAL(list->count, 2);
-	CU_ASSERT_STRING_EQUAL(list->items[1].path, at("y/libb.so"));
+	CU_ASSERT_STRING_EQUAL(list->items[1].path, unit_path("y/libb.so"));
 	(void)dlclose(driver);
 	/* Not loaded any more: nothing is known of it. */
-	CU_ASSERT_EQUAL(files_of(at("driver2.so"), "liba.so", is_never_loaded, note, list),
-			CMN_MISS);
+	CU_ASSERT_EQUAL(files_of(unit_path("driver2.so"), "liba.so", is_never_loaded, note, list), CMN_MISS);
 	free(list);
 }
 
@@ -659,8 +634,7 @@ TEST(what_is_loaded_is_not_looked_at)
 {
 	size_t visited = 0;
 
-	CU_ASSERT_EQUAL(files_of("/nowhere", "libc.so.6", is_loaded, count, &visited),
-			CMN_OK);
+	CU_ASSERT_EQUAL(files_of("/nowhere", "libc.so.6", is_loaded, count, &visited), CMN_OK);
 	CU_ASSERT_EQUAL(visited, 0);
 }
 
@@ -761,10 +735,10 @@ TEST(only_regular_files_are_opened)
 	int free_fd = dup(STDERR_FILENO);
 
 	CU_ASSERT_EQUAL(close(free_fd), 0);
-	CU_ASSERT_EQUAL(mkfifo(at("fifo"), 0600), 0);
-	CU_ASSERT_EQUAL(drv_elf_file_read(at("fifo"), &file), CMN_ERR_ACCESS);
+	CU_ASSERT_EQUAL(mkfifo(unit_path("fifo"), 0600), 0);
+	CU_ASSERT_EQUAL(drv_elf_file_read(unit_path("fifo"), &file), CMN_ERR_ACCESS);
 	CU_ASSERT_EQUAL(drv_elf_file_read(unit_dir(), &file), CMN_ERR_ACCESS);
-	CU_ASSERT_EQUAL(drv_elf_file_read(at("nowhere"), &file), CMN_MISS);
+	CU_ASSERT_EQUAL(drv_elf_file_read(unit_path("nowhere"), &file), CMN_MISS);
 	/* Nor are they left open. */
 	CU_ASSERT_EQUAL(dup(STDERR_FILENO), free_fd);
 	CU_ASSERT_EQUAL(close(free_fd), 0);
@@ -782,8 +756,7 @@ static void append_word(struct cmn_buffer *bytes, uint32_t word)
 }
 
 /* A cache as ldconfig writes it, with two entries of a name, old format first where asked for. */
-static struct cmn_buffer make_cache(bool old, uint32_t flags, const char *name,
-				    const struct cached entries[2])
+static struct cmn_buffer make_cache(bool old, uint32_t flags, const char *name, const struct cached entries[2])
 {
 	struct cmn_buffer bytes = { 0 }, strings = { 0 };
 
@@ -829,12 +802,10 @@ WRAPPED(enum cmn_status, cmn_file_read, (int dir_fd, const char *path, size_t ma
 static int taken_from_cache(const char *first, uint64_t capabilities, const char *second)
 {
 	static struct seen_list list;
-	char paths[2][4200];
+	const char *const paths[] = { unit_path(first), unit_path(second) };
 	struct cached entries[2] = { { paths[0], capabilities }, { paths[1], 0 } };
 	enum cmn_status status;
 
-	(void)snprintf(paths[0], sizeof(paths[0]), "%s", at(first));
-	(void)snprintf(paths[1], sizeof(paths[1]), "%s", at(second));
 	given_cache = make_cache(false, 0x303, last_part(first), entries);
 	list.count = 0;
 	status = files_of(loaded_path("libc.so."), last_part(first), is_never_loaded, note, &list);
@@ -892,14 +863,12 @@ TEST(cache_entries_for_processors_are_told)
 	struct drv_linker_cache_entry entry;
 	uint32_t at = 0;
 
-	CU_ASSERT_EQUAL(drv_linker_cache_next(cmn_buffer_view(&bytes), "libx.so.1", &at, &entry),
-			CMN_OK);
+	CU_ASSERT_EQUAL(drv_linker_cache_next(cmn_buffer_view(&bytes), "libx.so.1", &at, &entry), CMN_OK);
 	CU_ASSERT(entry.depends_on_processor);
 	cmn_buffer_release(&bytes);
 	bytes = make_cache(false, 0x301, "libx.so.1", both);	/* not for glibc 2 */
 	at = 0;
-	CU_ASSERT_EQUAL(drv_linker_cache_next(cmn_buffer_view(&bytes), "libx.so.1", &at, &entry),
-			CMN_MISS);
+	CU_ASSERT_EQUAL(drv_linker_cache_next(cmn_buffer_view(&bytes), "libx.so.1", &at, &entry), CMN_MISS);
 	cmn_buffer_release(&bytes);
 }
 

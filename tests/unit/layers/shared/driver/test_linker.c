@@ -5,7 +5,7 @@
 #include "tests/support/unit.h"
 
 static const struct drv_driver with_linker = { .linker = "ld.test" }, without = { 0 };
-static char path[2 * 4096 + 8], compiler_path[4200], library_path[4200];
+static char path[2 * 4096 + 8];
 static struct drv_linker_variables variables;
 
 /* PATH has two directories, the later of which has a linker. */
@@ -14,8 +14,6 @@ BEFORE_EACH
 	unit_write("late/ld.test", "one linker");
 	unit_write("early/other", "");
 	(void)snprintf(path, sizeof(path), "%s/early:%s/late", unit_dir(), unit_dir());
-	(void)snprintf(compiler_path, sizeof(compiler_path), "%s/compiler", unit_dir());
-	(void)snprintf(library_path, sizeof(library_path), "%s/libraries", unit_dir());
 	CU_ASSERT_EQUAL(chmod("late/ld.test", 0755), 0);
 	variables = (struct drv_linker_variables){ .path = path };
 }
@@ -53,7 +51,7 @@ TEST(another_linker_is_another_key)
 	CU_ASSERT_TRUE(CHANGES(install("early/ld.test", "another")));
 	CU_ASSERT_FALSE(CHANGES(install("late/ld.test", "never run")));
 	install("compiler/ld.test", "the compiler's");
-	CU_ASSERT_TRUE(CHANGES(variables.compiler_path = compiler_path));
+	CU_ASSERT_TRUE(CHANGES(variables.compiler_path = unit_path("compiler")));
 	CU_ASSERT_FALSE(CHANGES(install("early/ld.test", "never run")));
 }
 
@@ -71,7 +69,7 @@ TEST(what_is_linked_with_everything_is_in_the_key)
 	char file[64];
 
 	unit_write("libraries/unknown.so", "1");
-	variables.library_path = library_path;
+	variables.library_path = unit_path("libraries");
 	CU_ASSERT_FALSE(CHANGES(unit_write("libraries/unknown.so", "2")));
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
 		(void)snprintf(file, sizeof(file), "libraries/%s", names[i]);
@@ -99,21 +97,16 @@ TEST(a_program_is_the_linker_by_its_content)
 	CU_ASSERT_TRUE(drv_linker_is(&with_linker, &variables, "copy"));
 	CU_ASSERT_FALSE(drv_linker_is(&with_linker, &variables, "other"));
 	CU_ASSERT_FALSE(drv_linker_is(&with_linker, &variables, "absent"));
-	variables.path = compiler_path;
+	variables.path = unit_path("compiler");
 	CU_ASSERT_FALSE(drv_linker_is(&with_linker, &variables, "copy"));
 }
 
 TEST(a_path_is_one_that_the_variable_leads_to)
 {
-	char program[4200];
-
-	(void)snprintf(program, sizeof(program), "%s/late/ld.test", unit_dir());
-	CU_ASSERT_TRUE(drv_linker_is_in_path(&variables, program));
-	(void)snprintf(program, sizeof(program), "%s/early/ld.test", unit_dir());
-	CU_ASSERT_TRUE(drv_linker_is_in_path(&variables, program));
-	(void)snprintf(program, sizeof(program), "%s/compiler/ld.test", unit_dir());
-	CU_ASSERT_FALSE(drv_linker_is_in_path(&variables, program));
+	CU_ASSERT_TRUE(drv_linker_is_in_path(&variables, unit_path("late/ld.test")));
+	CU_ASSERT_TRUE(drv_linker_is_in_path(&variables, unit_path("early/ld.test")));
+	CU_ASSERT_FALSE(drv_linker_is_in_path(&variables, unit_path("compiler/ld.test")));
 	CU_ASSERT_FALSE(drv_linker_is_in_path(&variables, "ld.test"));
 	variables.path = NULL;
-	CU_ASSERT_FALSE(drv_linker_is_in_path(&variables, program));
+	CU_ASSERT_FALSE(drv_linker_is_in_path(&variables, unit_path("late/ld.test")));
 }

@@ -4,8 +4,7 @@
 #include <stdint.h>
 
 __attribute__((visibility("default"))) unsigned int la_version(unsigned int version);
-__attribute__((visibility("default"))) unsigned int la_objopen(struct link_map *map, Lmid_t space,
-							       uintptr_t *cookie);
+__attribute__((visibility("default"))) unsigned int la_objopen(struct link_map *map, Lmid_t space, uintptr_t *cookie);
 __attribute__((visibility("default"))) uintptr_t la_symbind64(Elf64_Sym *symbol, unsigned int index,
 							      uintptr_t *from, uintptr_t *to,
 							      unsigned int *flags, const char *name);

@@ -15,8 +15,8 @@ if grep -q -i -e 'ptrace: ' -e 'could not trace' "$output"; then
 	exit 77
 fi
 # What stands below each in the stack: the library that called it, and the test.
-for line in '^#0 .* in drv_watched_vfork' '^#1 .* in do_vfork' '^#0 .* in drv_watched_dlsym' \
-	'^#1 .* in do_load' '^#0 .*watched_faccessat' '^#[1-9].* unit_run' 'exited normally'; do
+for line in '^#0 .* in drv_watched_vfork' '^#1 .* in word_vfork' '^#0 .* in drv_watched_dlsym' \
+	'^#1 .* in word_load' '^#0 .*watched_faccessat' '^#[1-9].* unit_run' 'exited normally'; do
 	grep -q -e "$line" "$output" || {
 		cat "$output"
 		echo "missing: $line"

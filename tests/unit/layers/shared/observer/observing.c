@@ -99,6 +99,26 @@ enum cmn_status watch(const char *how, const char *path)
 	return end_with(observation, NULL, false);
 }
 
+void observed_all(const char *looks)
+{
+	char how[32], path[256];
+	int len = 0;
+
+	for (; sscanf(looks, " %31s %255[^,],%n", how, path, &len) >= 2; looks += len, len = 0) {
+		observed(how, path);
+		if (!len)
+			break;
+	}
+}
+
+enum cmn_status watch_all(const char *looks)
+{
+	struct drv_observation *observation = begin(false);
+
+	observed_all(looks);
+	return end_with(observation, NULL, false);
+}
+
 bool depends_on(enum cc_dependency kind, const char *path)
 {
 	for (size_t i = 0; i < cc_manifest_count(manifest); i++) {

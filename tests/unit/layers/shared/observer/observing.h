@@ -27,6 +27,10 @@ enum cmn_status end_text(struct drv_observation *observation, const char *source
 enum cmn_status end_after(struct drv_observation *observation, const struct cc_manifest *before);
 /* A build that does only this. */
 enum cmn_status watch(const char *how, const char *path);
+/* Looks so one after the other: "how path, how path". */
+void observed_all(const char *looks);
+/* A build that does only this. */
+enum cmn_status watch_all(const char *looks);
 bool depends_on(enum cc_dependency kind, const char *path);
 
 /* What a build ends with: it is not known what it depends on, for that reason; on so many things; on this. */

@@ -72,8 +72,7 @@ static enum cmn_status build(const char *how, const char *words)
 	char line[8192];
 
 	(void)snprintf(line, sizeof(line), "%s %s", program, words);
-	observed("write", "made");
-	observed("write", "result");
+	observed_all("write made, write result");
 	observed(how, line);
 	observed("open", "result");
 	return end_with(observation, NULL, false);

@@ -96,8 +96,7 @@ static void note(const char *what)
 {
 	size_t len = strlen(world.counted);
 
-	(void)snprintf(world.counted + len, sizeof(world.counted) - len, "%s%s",
-		       len ? " " : "", what);
+	(void)snprintf(world.counted + len, sizeof(world.counted) - len, "%s%s", len ? " " : "", what);
 }
 
 WRAPPED(void, cc_cache_count_hit, (struct cc_cache *of, const struct cc_key *with, enum cc_origin origin,
@@ -113,8 +112,7 @@ WRAPPED(void, cc_cache_count_miss, (struct cc_cache *of, const struct cc_key *wi
 	note("miss");
 }
 
-WRAPPED(void, cc_cache_count_deferred, (struct cc_cache *of, const struct cc_key *with,
-	uint64_t build_ns))
+WRAPPED(void, cc_cache_count_deferred, (struct cc_cache *of, const struct cc_key *with, uint64_t build_ns))
 {
 	(void)of, (void)with, (void)build_ns;
 	note("deferred");
@@ -130,8 +128,7 @@ WRAPPED(void, cc_cache_count_unkept, (struct cc_cache *of, const struct cc_unkep
 		note(build->bypass);
 }
 
-WRAPPED(void, cc_cache_reject, (struct cc_cache *of, const struct cc_key *with,
-	const struct cc_entry *entry))
+WRAPPED(void, cc_cache_reject, (struct cc_cache *of, const struct cc_key *with, const struct cc_entry *entry))
 {
 	world.rejected++;
 	__real_cc_cache_reject(of, with, entry);
@@ -168,8 +165,7 @@ static void look_in_call(void)
 	enum cc_origin origin;
 	bool asked = false;
 
-	CU_ASSERT_EQUAL(cc_cache_get_or_build(cache, &key, build_nothing, &asked, &entry, &origin),
-			CMN_MISS);
+	CU_ASSERT_EQUAL(cc_cache_get_or_build(cache, &key, build_nothing, &asked, &entry, &origin), CMN_MISS);
 	CU_ASSERT(asked);
 }
 
@@ -245,30 +241,49 @@ static const struct drv_sequence_steps steps = {
 	.capture = capture, .attach = attach, .leave_recipe = leave_recipe,
 };
 
-/* With a cache that has nothing. */
-static void begin(void)
+static void end(void)
+{
+	cc_key_release(&key);
+	cc_cache_close(cache);
+	cache = NULL;
+}
+
+/* With a cache that has nothing, instead of the one that there is. */
+static void renew(void)
 {
 	static unsigned int caches;
-	char dir[4200], name[32];
+	char name[32];
 
-	(void)snprintf(dir, sizeof(dir), "%s/cache%u", unit_dir(), caches);
-	CU_ASSERT_EQUAL_FATAL(setenv("CKCACHE_DIR", dir, 1), 0);
-	CU_ASSERT_EQUAL_FATAL(cc_cache_open(&cache), CMN_OK);
+	end();
 	(void)snprintf(name, sizeof(name), "build %u", caches++);
+	CU_ASSERT_EQUAL_FATAL(setenv("CKCACHE_DIR", unit_path(name), 1), 0);
+	CU_ASSERT_EQUAL_FATAL(cc_cache_open(&cache), CMN_OK);
 	cc_key_init(&key);
 	cc_key_add_text(&key, CC_PART_IMAGE, "source", name);
 	memset(&world, 0, sizeof(world));
 	world.loaded = 7;
 }
 
-static void end(void)
+/* The same with a setting. */
+static void renew_with(const char *name, const char *value)
 {
-	cc_key_release(&key);
-	cc_cache_close(cache);
+	CU_ASSERT_EQUAL(setenv(name, value, 1), 0);
+	renew();
+	CU_ASSERT_EQUAL(unsetenv(name), 0);
 }
 
-/* Whether it was a hit. Each observation ends once. */
-static bool run_with(struct script *script, const struct drv_sequence_steps *with)
+BEFORE_EACH
+{
+	renew();
+}
+
+AFTER_EACH
+{
+	end();
+}
+
+/* Whether it was a hit. Each observation ends once. loads: another library, before the driver is called. */
+static bool run_steps(struct script *script, const struct drv_sequence_steps *with, bool loads)
 {
 	bool hit;
 
@@ -277,6 +292,7 @@ static bool run_with(struct script *script, const struct drv_sequence_steps *wit
 	script->sequence.key = &key;
 	world.counted[0] = '\0';
 	drv_sequence_begin(&script->sequence);
+	world.loaded += loads;
 	hit = drv_sequence_run(&script->sequence);
 	drv_sequence_release(&script->sequence);
 	CU_ASSERT_EQUAL(world.begun, world.ended + world.dropped);
@@ -286,10 +302,20 @@ static bool run_with(struct script *script, const struct drv_sequence_steps *wit
 
 static bool run(struct script *script)
 {
-	return run_with(script, &steps);
+	return run_steps(script, &steps, false);
 }
 
+/* A word for each count. */
 #define EXPECT_COUNTED(words) CU_ASSERT_STRING_EQUAL(world.counted, words)
+
+/* The driver is called so often, and what it makes is captured so often. */
+static void expect_built(struct script script, const char *counted, unsigned int calls, unsigned int captures)
+{
+	CU_ASSERT_FALSE(run(&script));
+	EXPECT_COUNTED(counted);
+	CU_ASSERT_EQUAL(script.calls, calls);
+	CU_ASSERT_EQUAL(script.captures, captures);
+}
 
 /* The next sequence finds it. */
 static void expect_kept(bool kept)
@@ -304,7 +330,6 @@ TEST(what_was_built_is_a_hit_afterwards)
 {
 	struct script first = { 0 }, second = { 0 };
 
-	begin();
 	CU_ASSERT_FALSE(run(&first));
 	EXPECT_COUNTED("miss");
 	CU_ASSERT_EQUAL(first.calls, 1);
@@ -314,14 +339,12 @@ TEST(what_was_built_is_a_hit_afterwards)
 	EXPECT_COUNTED("memory");
 	CU_ASSERT_EQUAL(second.calls, 0);
 	CU_ASSERT_EQUAL(world.begun, 1);
-	end();
 }
 
 TEST(a_refused_entry_is_built_once_and_replaced)
 {
 	struct script first = { 0 }, refused = { .attached = CMN_ERR_DRIVER };
 
-	begin();
 	(void)run(&first);
 	CU_ASSERT_FALSE(run(&refused));
 	EXPECT_COUNTED("miss");
@@ -329,155 +352,98 @@ TEST(a_refused_entry_is_built_once_and_replaced)
 	CU_ASSERT_EQUAL(refused.calls, 1);
 	CU_ASSERT_EQUAL(world.rejected, 1);
 	expect_kept(true);
-	end();
 }
 
 /* Also where nothing takes its place. */
 TEST(a_refused_entry_goes)
 {
-	struct script first = { 0 };
 	struct script refused = { .attached = CMN_ERR_DRIVER, .outcomes = { DRV_BUILD_FAILED } };
 
-	begin();
-	(void)run(&first);
+	(void)run(&(struct script){ 0 });
 	CU_ASSERT_FALSE(run(&refused));
 	expect_kept(false);
-	end();
 }
 
 TEST(an_entry_of_no_use_here_is_not_refused)
 {
 	static const enum cmn_status statuses[] = { CMN_MISS, CMN_ERR_NOMEM };
 
-	begin();
 	(void)run(&(struct script){ 0 });
 	for (size_t i = 0; i < 2; i++) {
-		struct script useless = { .attached = statuses[i], .outcomes = { DRV_ERROR } };
-
-		CU_ASSERT_FALSE(run(&useless));
-		EXPECT_COUNTED("failed");
-		CU_ASSERT_EQUAL(useless.calls, 1);
+		expect_built((struct script){ .attached = statuses[i], .outcomes = { DRV_ERROR } }, "failed", 1, 0);
 		CU_ASSERT_EQUAL(world.rejected, 0);
 		expect_kept(true);
 	}
-	end();
 }
 
 TEST(out_of_memory_is_tried_again_once)
 {
-	struct script again = { .outcomes = { DRV_OUT_OF_MEMORY, DRV_BUILT } }, bare = again;
-	struct script refused = { .outcomes = { DRV_OUT_OF_MEMORY, DRV_BUILT },
-				  .attached = CMN_ERR_DRIVER };
-	struct script for_good = { .outcomes = { DRV_OUT_OF_MEMORY, DRV_OUT_OF_MEMORY } };
+	const struct script again = { .outcomes = { DRV_OUT_OF_MEMORY, DRV_BUILT } };
+	struct script refused = again;
 
-	begin();
-	CU_ASSERT_FALSE(run(&again));
-	EXPECT_COUNTED("miss");
-	CU_ASSERT_EQUAL(again.calls, 2);
+	expect_built(again, "miss", 2, 1);
 	expect_kept(true);
 	/* Whether or not others wait for the build; and without a level to make room in. */
-	CU_ASSERT_FALSE(run(&refused));
-	EXPECT_COUNTED("miss");
-	CU_ASSERT_EQUAL(refused.calls, 2);
+	refused.attached = CMN_ERR_DRIVER;
+	expect_built(refused, "miss", 2, 1);
 	expect_kept(true);
-	end();
-	CU_ASSERT_EQUAL(setenv("CKCACHE_IN_MEM", "0", 1), 0);
-	begin();
-	CU_ASSERT_EQUAL(unsetenv("CKCACHE_IN_MEM"), 0);
-	CU_ASSERT_FALSE(run(&bare));
-	CU_ASSERT_EQUAL(bare.calls, 2);
-	end();
-	begin();
-	CU_ASSERT_FALSE(run(&for_good));
-	EXPECT_COUNTED("failed");
-	CU_ASSERT_EQUAL(for_good.calls, 2);
-	CU_ASSERT_EQUAL(for_good.captures, 0);
-	end();
+	renew_with("CKCACHE_IN_MEM", "0");
+	expect_built(again, "miss", 2, 1);
+	renew();
+	expect_built((struct script){ .outcomes = { DRV_OUT_OF_MEMORY, DRV_OUT_OF_MEMORY } }, "failed", 2, 0);
 }
 
 /* The driver succeeded: that it could not be captured is no reason to call it again. */
 TEST(a_failed_capture_is_not_tried_again)
 {
-	struct script script = { .captured = CMN_ERR_NOMEM };
-
-	begin();
-	CU_ASSERT_FALSE(run(&script));
-	EXPECT_COUNTED("miss");
-	CU_ASSERT_EQUAL(script.calls, 1);
+	expect_built((struct script){ .captured = CMN_ERR_NOMEM }, "miss", 1, 1);
 	expect_kept(false);
-	end();
 }
 
 TEST(what_may_not_be_kept_is_not_observed)
 {
-	struct script script = { .unkept = true, .looks_in_call = true };
-
-	begin();
-	CU_ASSERT_FALSE(run(&script));
-	EXPECT_COUNTED("option");
-	CU_ASSERT_EQUAL(script.calls, 1);
-	CU_ASSERT_EQUAL(script.captures, 0);
+	expect_built((struct script){ .unkept = true, .looks_in_call = true }, "option", 1, 0);
 	CU_ASSERT_EQUAL(world.begun, 0);
-	end();
 }
 
 TEST(the_observer_is_told_what_it_may_and_when)
 {
-	struct script script = { .sequence = { .goes_on = true } }, off = { .unkept = false };
-
-	begin();
-	(void)run(&script);
+	(void)run(&(struct script){ .sequence = { .goes_on = true } });
 	CU_ASSERT(world.goes_on);
 	CU_ASSERT_FALSE(world.switched_off);
-	end();
-	CU_ASSERT_EQUAL(setenv("CKCACHE_OBSERVE", "0", 1), 0);
-	begin();
-	CU_ASSERT_EQUAL(unsetenv("CKCACHE_OBSERVE"), 0);
-	(void)run(&off);
+	renew_with("CKCACHE_OBSERVE", "0");
+	(void)run(&(struct script){ 0 });
 	CU_ASSERT_FALSE(world.goes_on);
 	CU_ASSERT(world.switched_off);
-	end();
 }
 
 TEST(nobody_waits_for_a_build_without_an_entry)
 {
-	struct script script = { .sequence = { .apart = true }, .looks_in_call = true,
-				 .captured = CMN_MISS };
-
-	begin();
-	CU_ASSERT_FALSE(run(&script));
-	EXPECT_COUNTED("miss");
-	CU_ASSERT_EQUAL(script.calls, 1);
-	CU_ASSERT_EQUAL(script.captures, 1);
-	end();
+	expect_built((struct script){ .sequence = { .apart = true }, .looks_in_call = true, .captured = CMN_MISS },
+		     "miss", 1, 1);
 }
 
 /* It is not for what a failed build read that nothing is kept. */
 TEST(failures_are_kept_where_they_are_wanted)
 {
+	const struct script failing = { .outcomes = { DRV_BUILD_FAILED } };
 	struct drv_sequence_steps keeping = steps;
-	struct script failing = { .outcomes = { DRV_BUILD_FAILED } }, kept = failing, other = failing;
+	struct script kept = failing, other = failing, error = { .outcomes = { DRV_ERROR } };
 
-	begin();
 	world.unseen = "files-unseen";
-	CU_ASSERT_FALSE(run(&failing));
-	EXPECT_COUNTED("failed");
-	CU_ASSERT_EQUAL(failing.captures, 0);
+	expect_built(failing, "failed", 1, 0);
 	world.unseen = NULL;
 	keeping.keeps_failures = true;
-	CU_ASSERT_FALSE(run_with(&kept, &keeping));
+	CU_ASSERT_FALSE(run_steps(&kept, &keeping, false));
 	EXPECT_COUNTED("failed");
 	CU_ASSERT_EQUAL(kept.captures, 1);
-	CU_ASSERT(run_with(&other, &keeping));
+	CU_ASSERT(run_steps(&other, &keeping, false));
 	EXPECT_COUNTED("memory");
-	end();
 	/* Of an error that is none of the program's nothing is. */
-	begin();
-	failing = (struct script){ .outcomes = { DRV_ERROR } };
-	CU_ASSERT_FALSE(run_with(&failing, &keeping));
+	renew();
+	CU_ASSERT_FALSE(run_steps(&error, &keeping, false));
 	EXPECT_COUNTED("failed");
-	CU_ASSERT_EQUAL(failing.captures, 0);
-	end();
+	CU_ASSERT_EQUAL(error.captures, 0);
 }
 
 /* From the gathering of the key on, whatever is loaded in between. */
@@ -485,17 +451,11 @@ TEST(a_compiler_that_the_key_lacks_is_noticed)
 {
 	struct script script = { .key_changes = true };
 
-	begin();
-	script.sequence = (struct drv_sequence){ .steps = &steps, .cache = cache, .key = &key };
-	drv_sequence_begin(&script.sequence);
-	world.loaded++;
-	CU_ASSERT_FALSE(drv_sequence_run(&script.sequence));
+	CU_ASSERT_FALSE(run_steps(&script, &steps, true));
 	EXPECT_COUNTED("compiler-loaded-late");
 	CU_ASSERT_EQUAL(script.keys_asked, 1);
 	CU_ASSERT_EQUAL(script.captures, 0);
-	drv_sequence_release(&script.sequence);
 	expect_kept(false);
-	end();
 }
 
 /* What a build that is not kept loaded is in the keys of those after it. */
@@ -507,15 +467,10 @@ TEST(libraries_count_whatever_became_of_the_build)
 	};
 
 	for (size_t i = 0; i < sizeof(scripts) / sizeof(scripts[0]); i++) {
-		begin();
+		renew();
 		world.unseen = "files-unseen";
-		scripts[i].sequence = (struct drv_sequence){ .steps = &steps, .cache = cache, .key = &key };
-		drv_sequence_begin(&scripts[i].sequence);
-		world.loaded++;
-		(void)drv_sequence_run(&scripts[i].sequence);
-		drv_sequence_release(&scripts[i].sequence);
+		(void)run_steps(&scripts[i], &steps, true);
 		CU_ASSERT_EQUAL(scripts[i].keys_asked, 1);
-		end();
 	}
 }
 
@@ -531,17 +486,12 @@ TEST(what_the_drivers_own_cache_had_leaves_a_recipe)
 	};
 
 	for (unsigned int i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-		struct script script = { .leaves_recipe = cases[i].leaves_recipe };
-
-		begin();
+		renew();
 		world.environment_changes = cases[i].environment_changes;
 		world.unseen = "driver-cached";
-		CU_ASSERT_FALSE(run(&script));
-		EXPECT_COUNTED(cases[i].counted);
-		CU_ASSERT_EQUAL(script.captures, 0);
+		expect_built((struct script){ .leaves_recipe = cases[i].leaves_recipe }, cases[i].counted, 1, 0);
 		world.unseen = NULL;
 		expect_kept(false);
-		end();
 	}
 }
 
@@ -549,15 +499,10 @@ TEST(what_the_drivers_own_cache_had_leaves_a_recipe)
 TEST(what_the_drivers_own_cache_had_of_the_binary_leaves_a_recipe)
 {
 	for (unsigned int i = 0; i < 2; i++) {
-		struct script script = { .captured = CMN_MISS, .capture_bypass = "driver-cached",
-					 .leaves_recipe = i };
-
-		begin();
-		CU_ASSERT_FALSE(run(&script));
-		EXPECT_COUNTED(i ? "deferred" : "driver-cached");
-		CU_ASSERT_EQUAL(script.captures, 1);
+		renew();
+		expect_built((struct script){ .captured = CMN_MISS, .capture_bypass = "driver-cached",
+					      .leaves_recipe = i }, i ? "deferred" : "driver-cached", 1, 1);
 		expect_kept(false);
-		end();
 	}
 }
 
@@ -569,17 +514,12 @@ TEST(the_first_reason_is_told)
 	for (unsigned int i = 0; i < 4; i++) {
 		struct script script = { .key_changes = i <= 1, .input_changes = true };
 
-		begin();
+		renew();
 		world.environment_changes = i <= 2;
 		world.unseen = i == 0 ? "files-unseen" : NULL;
-		script.sequence = (struct drv_sequence){ .steps = &steps, .cache = cache, .key = &key };
-		drv_sequence_begin(&script.sequence);
-		world.loaded++;
-		CU_ASSERT_FALSE(drv_sequence_run(&script.sequence));
-		drv_sequence_release(&script.sequence);
+		CU_ASSERT_FALSE(run_steps(&script, &steps, true));
 		EXPECT_COUNTED(reasons[i]);
 		CU_ASSERT_EQUAL(script.captures, 0);
-		end();
 	}
 }
 
@@ -587,69 +527,52 @@ TEST(other_processes_wait_for_what_may_be_kept_alone)
 {
 	struct script kept = { 0 }, apart = { .sequence = { .apart = true } }, unkept = { .unkept = true };
 
-	begin();
 	(void)run(&apart);
 	CU_ASSERT_FALSE(apart.waited_for);
 	(void)run(&unkept);
 	CU_ASSERT_FALSE(unkept.waited_for);
-	end();
-	begin();
+	renew();
 	(void)run(&kept);
 	CU_ASSERT_TRUE(kept.waited_for);
-	end();
 }
 
 TEST(a_failure_without_words_is_one)
 {
-	struct script script = { .outcomes = { DRV_BUILD_FAILED }, .untold = true };
-
-	begin();
-	CU_ASSERT_FALSE(run(&script));
-	EXPECT_COUNTED("failed somehow");
+	expect_built((struct script){ .outcomes = { DRV_BUILD_FAILED }, .untold = true }, "failed somehow", 1, 0);
 	CU_ASSERT_PTR_EQUAL(world.counted_key, &key);
-	end();
 }
 
 TEST(a_build_without_a_key_is_counted_without_one)
 {
-	struct script script = { .sequence = { .steps = &steps, .bypass = "early", .key = &key } };
-
-	begin();
-	script.sequence.cache = cache;
 	/* Nor is it asked for another reason. */
-	script.unkept = true;
+	struct script script = { .sequence = { .steps = &steps, .bypass = "early", .key = &key, .cache = cache },
+				 .unkept = true };
+
 	CU_ASSERT_FALSE(drv_sequence_may_be_kept(&script.sequence));
 	drv_sequence_run_without_key(&script.sequence, (struct cmn_view){ 0 });
 	EXPECT_COUNTED("early");
 	CU_ASSERT_PTR_NULL(world.counted_key);
-	end();
 }
 
 /* The driver builds on: what became of it is not known. */
 TEST(what_goes_on_without_a_key_has_not_failed_yet)
 {
-	struct script script = { .sequence = { .steps = &steps, .bypass = "early", .goes_on = true },
+	struct script script = { .sequence = { .steps = &steps, .bypass = "early", .goes_on = true, .cache = cache },
 				 .outcomes = { DRV_BUILD_FAILED } };
 
-	begin();
-	script.sequence.cache = cache;
 	drv_sequence_run_without_key(&script.sequence, (struct cmn_view){ 0 });
 	EXPECT_COUNTED("early");
 	CU_ASSERT_EQUAL(script.prepared, 1);
 	CU_ASSERT_EQUAL(script.calls, 1);
 	CU_ASSERT_EQUAL(script.sequence.build_ns, 0);
-	end();
 }
 
 TEST(what_the_driver_alone_decides_is_not_counted)
 {
-	struct script script = { .sequence = { .steps = &steps }, .outcomes = { DRV_ERROR } };
+	struct script script = { .sequence = { .steps = &steps, .cache = cache }, .outcomes = { DRV_ERROR } };
 
-	begin();
-	script.sequence.cache = cache;
 	drv_sequence_run_without_key(&script.sequence, (struct cmn_view){ 0 });
 	EXPECT_COUNTED("");
 	CU_ASSERT_EQUAL(script.prepared, 1);
 	CU_ASSERT_EQUAL(script.calls, 1);
-	end();
 }
