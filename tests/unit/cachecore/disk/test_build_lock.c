@@ -4,18 +4,20 @@
 #include <sched.h>
 #include <semaphore.h>
 #include <stdatomic.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include "common/clock.h"
 #include "tests/support/build_lock.h"
+#include "tests/support/clock.h"
 #include "tests/support/unit.h"
 #include "tests/support/wrap.h"
 
 #define SECOND_NS UINT64_C(1000000000)
 #define LONG_NS (60 * SECOND_NS)
 #define SHORT_NS (SECOND_NS / 50)
-/* A stopped builder's waiters go on within a second; a busy machine takes longer for all. */
-#define SOON_NS (3 * SECOND_NS)
+/* A stopped builder's waiters go on within a second. */
+#define SOON_NS (3 * SECOND_NS / 2)
 #define NOBODY 54321
 
 /* Paths that begin so below the test's directory are on another machine. NULL: none. */
@@ -34,6 +36,50 @@ WRAPPED(bool, cmn_file_is_remote, (int fd))
 	return strncmp(path, wanted, strlen(wanted)) == 0;
 }
 
+/*
+ * A waiting thread's clock goes on by the pauses that it asks for: a busy machine, or one that
+ * stood still, makes no wait longer.
+ */
+static _Thread_local uint64_t paused_ns;
+/* Shared with children: the pauses of all threads and processes, and how many have begun to wait. */
+static struct waits {
+	_Atomic uint64_t pauses_ns;
+	atomic_uint begun;
+} *waits;
+
+uint64_t test_clock(clockid_t id)
+{
+	return id == CLOCK_MONOTONIC ? 1000 * SECOND_NS + paused_ns : machine_clock(id);
+}
+
+WRAPPED(int, nanosleep, (const struct timespec *pause, struct timespec *rest))
+{
+	const uint64_t ns = (uint64_t)pause->tv_sec * SECOND_NS + (uint64_t)pause->tv_nsec;
+
+	atomic_fetch_add(&waits->begun, paused_ns == 0);
+	paused_ns += ns;
+	atomic_fetch_add(&waits->pauses_ns, ns);
+	return __real_nanosleep(pause, rest);
+}
+
+static uint64_t pauses(void)
+{
+	return atomic_load(&waits->pauses_ns);
+}
+
+BEFORE_EACH
+{
+	waits = mmap(NULL, sizeof(*waits), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	CU_ASSERT_FATAL(waits != MAP_FAILED);
+}
+
+/* Until so many threads have begun to wait. */
+static void until_waiting(unsigned int threads)
+{
+	while (atomic_load(&waits->begun) < threads)
+		CU_ASSERT_EQUAL(usleep(1000), 0);
+}
+
 static const char *below(const char *name)
 {
 	static _Thread_local char path[4200];
@@ -45,6 +91,7 @@ static const char *below(const char *name)
 AFTER_EACH
 {
 	is_remote = NULL;
+	CU_ASSERT_EQUAL(munmap(waits, sizeof(*waits)), 0);
 }
 
 static enum cc_build_turn take(const char *key, uint64_t timeout_ns, struct cc_build_lock **ret)
@@ -270,7 +317,7 @@ TEST(who_waited_looks_again_when_the_build_has_ended)
 		/* Each in a process would be as good: threads wait with each other's descriptor. */
 		CU_ASSERT_EQUAL_FATAL(pthread_create(&waiters[i].thread, NULL, wait_for_it, &waiters[i]), 0);
 	}
-	CU_ASSERT_EQUAL(usleep(200000), 0);
+	until_waiting(4);
 	(void)close(builder.tell);
 	for (int i = 0; i < 4; i++) {
 		CU_ASSERT_EQUAL(pthread_join(waiters[i].thread, NULL), 0);
@@ -339,7 +386,8 @@ TEST(threads_wait_for_each_other_as_processes_do)
 
 	start_holder(&works);
 	CU_ASSERT_EQUAL_FATAL(pthread_create(&waiter.thread, NULL, wait_for_it, &waiter), 0);
-	CU_ASSERT_EQUAL(usleep(1500000), 0);
+	while (pauses() < 3 * SECOND_NS / 2)
+		CU_ASSERT_EQUAL(usleep(1000), 0);
 	CU_ASSERT_PTR_NULL(end_holder(&works));
 	CU_ASSERT_EQUAL(pthread_join(waiter.thread, NULL), 0);
 	CU_ASSERT_EQUAL(waiter.turn, CC_BUILD_ENDED);
@@ -366,14 +414,14 @@ TEST(a_killed_builders_lock_is_free_at_once)
 	struct builder builder = start(SLEEPS);
 	struct waiter waiter = { .timeout_ns = LONG_NS };
 	struct cc_build_lock *lock;
-	uint64_t killed;
+	uint64_t before;
 
 	CU_ASSERT_EQUAL_FATAL(pthread_create(&waiter.thread, NULL, wait_for_it, &waiter), 0);
-	CU_ASSERT_EQUAL(usleep(100000), 0);
-	killed = cmn_clock_monotonic();
+	until_waiting(1);
+	before = pauses();
 	CU_ASSERT_EQUAL(kill(builder.pid, SIGKILL), 0);
 	CU_ASSERT_EQUAL(pthread_join(waiter.thread, NULL), 0);
-	CU_ASSERT(cmn_clock_monotonic() - killed < SECOND_NS / 2);
+	CU_ASSERT(pauses() - before < SECOND_NS / 2);
 	/* As who may build in its place, unless it was seen before it was quite dead. */
 	CU_ASSERT(waiter.turn == CC_BUILD_OWN || waiter.turn == CC_BUILD_ENDED);
 	cc_build_lock_release(waiter.lock);
@@ -557,12 +605,10 @@ TEST(a_forked_child_has_no_lock_and_ends_none)
 TEST(a_forked_child_does_not_wait_for_its_parent)
 {
 	struct cc_build_lock *lock;
-	uint64_t began;
 
 	CU_ASSERT_EQUAL(take("key", 0, &lock), CC_BUILD_OWN);
-	began = cmn_clock_monotonic();
 	CU_ASSERT_EQUAL(anothers_turn("key", LONG_NS), CC_BUILD_ALONE);
-	CU_ASSERT(cmn_clock_monotonic() - began < SECOND_NS / 2);
+	CU_ASSERT(pauses() < SECOND_NS / 2);
 	cc_build_lock_release(lock);
 }
 
@@ -570,12 +616,10 @@ TEST(a_forked_child_does_not_wait_for_its_parent)
 TEST(a_child_that_waits_is_no_work_of_its_parents)
 {
 	struct cc_build_lock *lock, *own;
-	uint64_t began;
 	int state = -1;
 	pid_t child;
 
 	CU_ASSERT_EQUAL(take("key", 0, &lock), CC_BUILD_OWN);
-	began = cmn_clock_monotonic();
 	child = fork();
 	CU_ASSERT_FATAL(child >= 0);
 	if (child == 0) {
@@ -588,7 +632,7 @@ TEST(a_child_that_waits_is_no_work_of_its_parents)
 	}
 	CU_ASSERT_EQUAL(waitpid(child, &state, 0), child);
 	CU_ASSERT_EQUAL(state, 0);
-	CU_ASSERT(cmn_clock_monotonic() - began < SOON_NS);
+	CU_ASSERT(pauses() < SOON_NS);
 	cc_build_lock_release(lock);
 }
 
