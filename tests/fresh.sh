@@ -243,6 +243,10 @@ bring_tools()
 	for tool in as ld; do
 		cp -L "/usr/bin/$triple-$tool" "$cross/$triple/bin/$tool"
 	done
+	for tool in ar nm objcopy ranlib readelf strip; do
+		cp -L "/usr/bin/$triple-$tool" "$cross/bin/$tool"
+		ln -s "../cross/bin/$tool" "$root/usr/local/bin/$tool"
+	done
 	find "$cross" -type f -perm -100 -exec ldd {} + 2>/dev/null |
 		sed -n 's|^\t\([^ ]* => \)\{0,1\}\(/[^ ]*\) (.*|\2|p' | sort -u | while read -r library; do
 		mkdir -p "$root$(dirname "$library")"
