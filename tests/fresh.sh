@@ -6,6 +6,8 @@
 # --arch ARCHITECTURE   one of Debian's that this machine runs, as i386, or emulates, as arm64
 #            (qemu-user-static): the suite alone. It is compiled by this machine's cross compiler,
 #            which is gcc there, in a twentieth of the time.
+# --unpack   where it emulates: what tests/run.sh needs is unpacked instead of installed, in a minute
+#            instead of ten or more. Nobody but root is there.
 # --user     as an ordinary user with sudo, which asks for no password; else as root
 # --no-sys   without /sys
 # --today    `sh tests/run.sh today` after them
@@ -35,7 +37,7 @@ give_up()
 	exit "$code"
 }
 
-release='' user=root sys=yes keep='' arch='' triple='' emulator='' commands='sh tools/quickstart.sh
+release='' user=root sys=yes keep='' unpack='' arch='' triple='' emulator='' commands='sh tools/quickstart.sh
 sh tests/run.sh'
 # parse ARGUMENTS...
 parse()
@@ -57,6 +59,7 @@ parse()
 			;;
 		--user) user=user ;;
 		--no-sys) sys= ;;
+		--unpack) unpack=yes ;;
 		--today) commands="$commands
 sh tests/run.sh today" ;;
 		--full) commands="$commands
@@ -75,6 +78,7 @@ sh tests/run.sh full" ;;
 }
 parse "$@"
 [ -n "$release" ] || usage
+[ -z "$unpack" ] || { [ -n "$emulator" ] && [ "$user" = root ]; } || usage
 [ "$(id -u)" -eq 0 ] || give_up 75 "only root can do this: sudo sh tests/fresh.sh $release"
 for tool in debootstrap git unshare; do
 	command -v $tool >/dev/null || give_up 1 "this needs $tool: apt-get install debootstrap git util-linux"
@@ -161,20 +165,87 @@ inside()
 		' sh "$root" "$sys" "$debs" "$@" </dev/null
 }
 
+# unpack_system: the base system without what its packages' scripts do, and what the suite needs.
+unpack_system()
+{
+	mkdir -p "$work/apt/etc/apt/apt.conf.d" "$work/apt/etc/apt/preferences.d" "$work/apt/lists/partial" "$work/debs/partial" "$root/var/lib/dpkg"
+	apt-config dump | grep -E '^Acquire::' >"$work/apt/etc/apt/apt.conf.d/90outside"
+	echo "$sources" >"$work/apt/etc/apt/sources.list"
+	: >"$root/var/lib/dpkg/status"
+	cat >"$work/apt.conf" <<-END
+		Dir "$work/apt";
+		Dir::State::Lists "$work/apt/lists";
+		Dir::State::Status "$root/var/lib/dpkg/status";
+		Dir::Cache "$work/apt";
+		Dir::Cache::Archives "${debs:-$work/debs}";
+		Dir::Etc::Trusted "/usr/share/keyrings/debian-archive-keyring.gpg";
+		APT::Architecture "$arch";
+		APT::Architectures "$arch";
+	END
+	export APT_CONFIG="$work/apt.conf"
+	quietly run apt-get -q update
+	apt-cache dumpavail | awk -v RS= '/\nPriority: required/ || /\nEssential: yes/ { print $2 }' >"$work/names"
+	eval "$(sed -n "/^packages_build='/,/'\$/p; /^packages_emulated='/p" tests/run.sh)"
+	# shellcheck disable=SC2154  # from there
+	for names in $packages_build $packages_emulated; do
+		for name in $(echo "$names" | tr '|' ' '); do
+			apt-cache policy "$name" | grep -q '^  Candidate: [^(]' || continue
+			echo "$name"
+			break
+		done
+	done >>"$work/names"
+	# shellcheck disable=SC2046  # names are words
+	set -- $(sort -u "$work/names")
+	quietly run apt-get -q -y --no-install-recommends --download-only install "$@"
+	apt-get -q -s --no-install-recommends install "$@" |
+		sed -n 's/^Inst \([^ ]*\) (\([^ ]*\) .*\[\(.*\)\]).*/\1_\2_\3.deb/p' | sed 's/:/%3a/' >"$work/names"
+	unset APT_CONFIG
+	for directory in bin sbin lib lib64; do
+		mkdir -p "$root/usr/$directory"
+		ln -s "usr/$directory" "$root/$directory"
+	done
+	while read -r deb; do
+		dpkg-deb --fsys-tarfile "${debs:-$work/debs}/$deb" | tar -x --keep-directory-symlink -C "$root"
+		dpkg-deb -f "${debs:-$work/debs}/$deb" | sed '1a\
+Status: install ok installed' >>"$root/var/lib/dpkg/status"
+		echo >>"$root/var/lib/dpkg/status"
+	done <"$work/names"
+	rm -rf "$work/debs"
+	# What scripts would have made.
+	for file in passwd group; do
+		cp "$root/usr/share/base-passwd/$file.master" "$root/etc/$file"
+	done
+	for kind in auth account password session; do
+		echo "$kind required pam_permit.so" >"$root/etc/pam.d/common-$kind"
+	done
+	ln -s mawk "$root/usr/bin/awk"
+	mkdir -p "$root/etc/apt/apt.conf.d" "$root/etc/dpkg/dpkg.cfg.d"
+}
+
 # bring_tools: this machine's cross compiler, with the libraries that it needs, as gcc of the new
-# system, whose headers and libraries it takes; and what unpacks packages.
+# system, whose headers and libraries it takes; what runs it and tests; and what unpacks packages.
 bring_tools()
 {
 	cross=$root/usr/local/cross
-	mkdir -p "$cross/bin" "$cross/lib/gcc-cross" "$cross/$triple/bin" "$root/lib64"
+	mkdir -p "$cross/bin" "$cross/lib/gcc-cross" "$cross/$triple/bin" "$cross/share" "$root/lib64" "$root/usr/local/bin"
 	cp -a "/usr/lib/gcc-cross/$triple" "$cross/lib/gcc-cross"
 	cp -L "/usr/bin/$triple-gcc" "$cross/bin/gcc"
-	cp -L /usr/bin/dpkg-deb "$cross/bin"
-	ln -s ../cross/bin/dpkg-deb "$root/usr/local/bin/dpkg-deb"
+	for tool in dpkg-deb cmake ctest ninja; do
+		[ -x "/usr/bin/$tool" ] || continue
+		cp -L "/usr/bin/$tool" "$cross/bin"
+		ln -s "../cross/bin/$tool" "$root/usr/local/bin/$tool"
+	done
+	for modules in /usr/share/cmake-[0-9]*; do
+		[ ! -d "$modules" ] || cp -a "$modules" "$cross/share"
+	done
 	ln -s ../cross/bin/gcc "$root/usr/local/bin/gcc"
 	ln -s gcc "$root/usr/local/bin/cc"
 	for tool in as ld; do
 		cp -L "/usr/bin/$triple-$tool" "$cross/$triple/bin/$tool"
+	done
+	for tool in ar nm objcopy ranlib readelf strip; do
+		cp -L "/usr/bin/$triple-$tool" "$cross/bin/$tool"
+		ln -s "../cross/bin/$tool" "$root/usr/local/bin/$tool"
 	done
 	find "$cross" -type f -perm -100 -exec ldd {} + 2>/dev/null |
 		sed -n 's|^\t\([^ ]* => \)\{0,1\}\(/[^ ]*\) (.*|\2|p' | sort -u | while read -r library; do
@@ -226,7 +297,11 @@ fi
 system="$release${arch:+ for $arch}, $user${sys:+, with /sys}"
 echo "A fresh $system, commit $(git -c safe.directory='*' log -1 --format='%h %s')"
 start=$(date +%s)
-quietly run debootstrap --variant=minbase ${arch:+"--arch=$arch"} ${debs:+"--cache-dir=$debs"} "$release" "$root" ${mirror:+"$mirror"}
+if [ -n "$unpack" ]; then
+	unpack_system
+else
+	quietly run debootstrap --variant=minbase ${arch:+"--arch=$arch"} ${debs:+"--cache-dir=$debs"} "$release" "$root" ${mirror:+"$mirror"}
+fi
 # Without a mirror of its own this machine leaves that to debootstrap.
 [ -z "$sources" ] || echo "$sources" >"$root/etc/apt/sources.list"
 # Proxies, and whether dates are believed.

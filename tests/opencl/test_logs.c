@@ -29,6 +29,22 @@ static struct outcome run(const char *source, const char *options)
 /* The run's errors have that part of a line. */
 #define EXPECT_SAID(outcome, part) CU_ASSERT(contains((outcome).errors, part))
 
+/* Its first line has that number, or, if it had no time to count all (test_cache.c), a lower one. */
+static bool has_counted(const struct outcome *outcome, unsigned long entries)
+{
+	char start[4200];
+	const char *found;
+
+	(void)snprintf(start, sizeof(start), " OpenCL, %s, ", driver_cache());
+	found = strstr(outcome->errors, start);
+	if (!found)
+		return false;
+	found += strlen(start);
+	if (strncmp(found, "more than ", 10) == 0)
+		return strtoul(found + 10, NULL, 10) < entries;
+	return strtoul(found, NULL, 10) == entries;
+}
+
 TEST(nothing_by_default)
 {
 	struct outcome outcome = run(SOURCE, "");
@@ -43,21 +59,18 @@ TEST(nothing_by_default)
 TEST(a_line_at_the_start_and_one_of_each_build)
 {
 	struct outcome outcome, silent = run(SOURCE, "");
-	char start[4200];
 
 	driver_setenv("CKCACHE_LOG", "info");
 	outcome = run(SOURCE, "");
 	CU_ASSERT_STRING_EQUAL(outcome.output, silent.output);
-	(void)snprintf(start, sizeof(start), " OpenCL, %s, 1 entry", driver_cache());
-	EXPECT_SAID(outcome, start);
+	CU_ASSERT(has_counted(&outcome, 1));
 	EXPECT_SAID(outcome, "hit on disk: kernel value, entry ");
 	CU_ASSERT_EQUAL(count(outcome.errors, "\n"), 2);
 	outcome = run(SOURCE, "-DN=1");
 	EXPECT_SAID(outcome, "miss: kernel value, entry ");
 	CU_ASSERT_EQUAL(count(outcome.errors, "\n"), 2);
 	outcome = run(SOURCE, "");
-	(void)snprintf(start, sizeof(start), " OpenCL, %s, 2 entries", driver_cache());
-	EXPECT_SAID(outcome, start);
+	CU_ASSERT(has_counted(&outcome, 2));
 	driver_setenv("CKCACHE_PERSISTENT", "0");
 	outcome = run(SOURCE, "");
 	EXPECT_SAID(outcome, " OpenCL, no cache directory\n");

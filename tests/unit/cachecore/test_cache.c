@@ -21,10 +21,18 @@ static struct {
 	long children_s;
 } ahead;
 
+/* A clock that goes on only when it is read. */
+static struct {
+	bool on;
+	uint64_t now_ns, each_ns;
+} stepping;
+
 uint64_t test_clock(clockid_t id)
 {
 	if (id == CLOCK_MONOTONIC && ahead.stopped)
 		return ahead.stopped + ahead.waited_ns;
+	if (stepping.on && id == CLOCK_MONOTONIC)
+		return stepping.now_ns += stepping.each_ns;
 	return machine_clock(id) + (id == CLOCK_MONOTONIC ? ahead.waited_ns :
 				    id == CLOCK_PROCESS_CPUTIME_ID ? ahead.worked_ns : 0);
 }
@@ -148,6 +156,46 @@ TEST(builds_once_then_hits_memory_then_disk)
 	CU_ASSERT_EQUAL(expect("a", &builder, "native"), CC_ORIGIN_DISK);
 	CU_ASSERT_EQUAL(expect("a", &builder, "native"), CC_ORIGIN_MEMORY);
 	CU_ASSERT_EQUAL(builder.calls, 1);
+}
+
+/* The first line of a log, where each reading of the clock takes so long. */
+static void expect_said(uint64_t each_ns, const char *holdings)
+{
+	char line[5000] = "", end[5000];
+	FILE *log;
+
+	reopen();
+	(void)unlink("log");
+	stepping.on = true;
+	stepping.now_ns = machine_clock(CLOCK_MONOTONIC);
+	stepping.each_ns = each_ns;
+	cc_cache_announce(cache, "test");
+	stepping.on = false;
+	log = fopen("log", "r");
+	CU_ASSERT_PTR_NOT_NULL_FATAL(log);
+	CU_ASSERT_PTR_NOT_NULL(fgets(line, sizeof(line), log));
+	(void)fclose(log);
+	(void)snprintf(end, sizeof(end), " test, %s/cache, %s", unit_dir(), holdings);
+	CU_ASSERT_PTR_NOT_NULL(strstr(line, end));
+}
+
+TEST(the_log_tells_how_many_entries_it_has_time_to_count)
+{
+	const uint64_t ms = UINT64_C(1000000);
+	char log[4200];
+
+	(void)snprintf(log, sizeof(log), "%s/log", unit_dir());
+	setenv("CKCACHE_LOG", "info", 1);
+	setenv("CKCACHE_LOG_FILE", log, 1);
+	expect_said(0, "0 entries\n");
+	CU_ASSERT_EQUAL(expect("a", &builder, "native"), CC_ORIGIN_BUILT);
+	expect_said(0, "1 entry, ");
+	CU_ASSERT_EQUAL(expect("b", &builder, "native"), CC_ORIGIN_BUILT);
+	expect_said(20 * ms, "2 entries, ");
+	expect_said(30 * ms, "more than 1 entry, ");
+	expect_said(1000 * ms, "more than 0 entries, ");
+	unsetenv("CKCACHE_LOG");
+	unsetenv("CKCACHE_LOG_FILE");
 }
 
 TEST(failed_build_is_not_remembered)
