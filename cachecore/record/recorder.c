@@ -56,7 +56,7 @@ static void drop(struct cc_recorder *recorder)
 
 void cc_recorder_begin(struct cc_recorder *recorder, const char *program)
 {
-	recorder->program = program;
+	recorder->program = program ? program : cc_path_program();
 	(void)process_of(recorder);
 }
 

@@ -43,6 +43,7 @@ struct cc_recorder {
 	struct cc_recorder_known known;
 };
 
+/* program: NULL: this process's. */
 void cc_recorder_begin(struct cc_recorder *recorder, const char *program);
 /*
  * Writes the event, as far as it can be written; makes the root if it is not there, but for makes_no_root. A hit in memory
