@@ -176,9 +176,13 @@ static struct {
 	const char *drivers, *layers;
 } variables = { .once = PTHREAD_ONCE_INIT };
 
+/* Once more in a child, whose parent had begun: what that had half done is left. */
 static void read_variables(void)
 {
-	variables.known = cmn_env_copy(&variables.environment) == CMN_OK;
+	struct cmn_buffer environment = { 0 };
+
+	variables.known = cmn_env_copy(&environment) == CMN_OK;
+	variables.environment = environment;
 	if (!variables.known)
 		return;
 	variables.drivers = cmn_env_find(&variables.environment, "ZE_ENABLE_ALT_DRIVERS");

@@ -315,9 +315,13 @@ static void note(bool loading)
 	cmn_kept_buffer_give(&spare, &variables);
 }
 
+/* Once more in a child, whose parent had begun: what that had half done is left. */
 static void begin(void)
 {
-	state.known = cmn_env_copy(&state.variables) == CMN_OK;
+	struct cmn_buffer variables = { 0 };
+
+	state.known = cmn_env_copy(&variables) == CMN_OK;
+	state.variables = variables;
 	state.hash = cmn_hash_of(state.variables.data, state.variables.len);
 	for (size_t i = 0; i < DRV_DRIVERS; i++)
 		(void)pthread_mutex_init(&state.views[i].lock, NULL);	/* cannot fail for a default one */
