@@ -166,7 +166,7 @@ static bool try(const char *path, const struct replacement *replacement)
 	char what[800];
 	int code;
 
-	(void)snprintf(what, sizeof(what), "%s in the place of %s", replacement->name, path);
+	(void)snprintf(what, sizeof(what), "%s in the place of %.*s", replacement->name, (int)sizeof(paths[0]) - 1, path);
 	hostile_shell("rm -rf root outside/*; cp -a pristine root; echo outside >outside/file; "
 		      "f='%s'; %s", path, replacement->command);
 	if (geteuid() == 0)
