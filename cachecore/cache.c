@@ -447,8 +447,10 @@ enum cmn_status cc_cache_get_or_build(struct cc_cache *cache, const struct cc_ke
 	/* What begins in one disk level ends there, whichever is in use then. */
 	level = cc_level_switch_enter(cache->levels);
 	status = read_level(cache, level, key, claim.hash, &entry, &keep);
-	if (status != CMN_OK)
+	if (status != CMN_OK) {
+		cc_programs_wait(&claim, true);
 		status = wait_for_build(cache, level, key, claim.hash, &entry, &keep, &lock);
+	}
 	if (status == CMN_OK && entry->failed) {
 		origin = outrank(cache, level, key, &entry, &keep);
 	} else if (status != CMN_OK) {
@@ -459,6 +461,7 @@ enum cmn_status cc_cache_get_or_build(struct cc_cache *cache, const struct cc_ke
 	}
 	if (status != CMN_OK) {
 		origin = CC_ORIGIN_BUILT;
+		cc_programs_wait(&claim, false);
 		status = build_entry(level, key, build, ctx, &claim, lock, others_wait, &entry);
 		if (others_wait && (status != CMN_OK || entry->failed))
 			cc_remote_release(cache->remote, key);

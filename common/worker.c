@@ -13,8 +13,7 @@
 
 #include "common/listing.h"
 
-/* A compiler that works uses processor time in each of these looks, even on a busy machine. */
-#define LOOK_NS UINT64_C(100000000)
+/* A compiler that works uses processor time in this, even on a busy machine. */
 #define QUIET_NS UINT64_C(900000000)
 /* A driver starts a compiler driver, that a shell or a linker, and that another one. */
 #define MAX_GENERATIONS 4
@@ -112,7 +111,7 @@ bool cmn_watch_is_idle(struct cmn_watch *watch, const struct cmn_worker *worker,
 		return true;
 	if (now < watch->next && same)
 		return false;
-	watch->next = now + LOOK_NS;
+	watch->next = now + CMN_WORKER_LOOK_NS;
 	if (worker->process == 0 || add_ticks(worker, 0, &ticks) || !same || ticks != watch->ticks ||
 	    (waits && !is_stopped(worker)))
 		watch->changed = now;

@@ -10,12 +10,14 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#define CMN_WORKER_LOOK_NS UINT64_C(100000000)	/* after so long it is looked at again */
+
 struct cmn_worker {
 	pid_t process;			/* 0: that cannot be told */
 	pid_t thread;			/* of this process; 0: another's */
 };
 
-/* What it was seen to do; {0} has seen nothing. */
+/* What it was seen to do; {0}: nothing yet. */
 struct cmn_watch {
 	struct cmn_worker worker;
 	uint64_t ticks;			/* of processor time, its children's too */

@@ -6,11 +6,11 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "common/cancel.h"
 #include "common/clock.h"
 #include "common/mutex.h"
 #include "common/worker.h"
 
-#define LOOK_NS UINT64_C(100000000)
 #define NS_PER_S UINT64_C(1000000000)
 
 void *cc_build_result_new(const struct cc_value_ops *ops, size_t size)
@@ -49,18 +49,23 @@ void cc_build_result_free(struct build_result *result)
 /* BUILD_IN_PROGRESS: it is no use to wait. */
 static enum build_state wait_until_built(struct build_result *result)
 {
+	CMN_NOT_CANCELLED;
 	struct cmn_watch watch = { 0 };
 	enum build_state state;
+	bool idle = false;
 
 	cmn_mutex_lock(&result->lock);
-	while ((state = cc_build_result_state(result)) == BUILD_IN_PROGRESS) {
+	while ((state = cc_build_result_state(result)) == BUILD_IN_PROGRESS && !idle) {
 		const struct cmn_worker builder = { getpid(), atomic_load(&result->builder) };
-		uint64_t now = cmn_clock_monotonic(), until = now + LOOK_NS;
+		uint64_t now = cmn_clock_monotonic(), until = now + CMN_WORKER_LOOK_NS;
 		const struct timespec look = { (time_t)(until / NS_PER_S), (long)(until % NS_PER_S) };
 
-		if (builder.thread && cmn_watch_is_idle(&watch, &builder, false, now))
-			break;
 		(void)pthread_cond_clockwait(&result->built, &result->lock, CLOCK_MONOTONIC, &look);
+		if (!builder.thread || cc_build_result_state(result) != BUILD_IN_PROGRESS)
+			continue;
+		cmn_mutex_unlock(&result->lock);
+		idle = cmn_watch_is_idle(&watch, &builder, atomic_load(&result->waits), cmn_clock_monotonic());
+		cmn_mutex_lock(&result->lock);
 	}
 	cmn_mutex_unlock(&result->lock);
 	return state;
@@ -83,6 +88,7 @@ enum cc_way cc_build_result_claim(struct build_result *result, struct cc_build_t
 		 */
 		if (state == BUILD_UNCLAIMED &&
 		    atomic_compare_exchange_strong(&result->state, &state, BUILD_IN_PROGRESS)) {
+			atomic_store(&result->waits, false);
 			atomic_store(&result->builder, gettid());
 			ret->way = CC_WAY_BUILD;
 			return ret->way;

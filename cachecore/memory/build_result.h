@@ -55,6 +55,7 @@ struct build_result {
 	atomic_uint refs;
 	_Atomic(enum build_state) state;
 	_Atomic(pid_t) builder;		/* its thread while IN_PROGRESS, from soon after its beginning; else 0 */
+	atomic_bool waits;		/* so does the builder, and gets on with it without processor time */
 	_Atomic(void *) value;		/* constant once SUCCEEDED; one reference is this result's */
 	size_t size;			/* constant once SUCCEEDED or FAILED; an error's is its message's */
 	bool transient;			/* not to stay in the map; constant once SUCCEEDED */

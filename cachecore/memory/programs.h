@@ -54,10 +54,18 @@ struct cc_claim {
  * and then end *ret_claim; key must stay valid until then. CC_WAY_WAITED and
  * CC_WAY_FOUND: *ret has the outcome, and there is no claim to end. If another
  * thread is building, waits for it and gets its error; after a failure without
- * an error, claims the build.
+ * an error, claims the build. CC_WAY_BUILD with CMN_BUSY: as cc_build_result_claim has it; the claim is
+ * one that keeps nothing.
  */
 CMN_CHECKED enum cc_way cc_programs_claim(struct cc_programs *programs, struct cmn_view key,
 					  struct cc_claim *ret_claim, struct cc_build_taken *ret);
+/* Whether who has the claim waits itself, for another process or machine: who waits for it goes on waiting. */
+static inline void cc_programs_wait(struct cc_claim *claim, bool waits)
+{
+	if (claim->result)
+		atomic_store(&claim->result->waits, waits);
+}
+
 /*
  * Ends a claim with a value, not NULL, which the cache takes and counts as size
  * bytes; gives a reference for the caller. transient: it is for this thread and

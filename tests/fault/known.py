@@ -20,7 +20,7 @@ HARMLESS = [
     r"environ|__environ|(secure_)?getenv|getauxval|get(e?[ug]id|pid|tid|ppid)|getgroups|getrlimit|(tg)?kill|umask"
     r"|__libc_stack_end|getrusage|uselocale|gnu_get_libc_version|__x86_get_cpuid_feature_leaf|sched_getaffinity|__sched_cpucount",
     # threads that exist, time that passes, signals
-    r"pthread_(mutex|cond)_(lock|trylock|unlock|wait|timedwait|signal|broadcast|destroy)"
+    r"pthread_(mutex|cond)_(lock|trylock|unlock|wait|timedwait|clockwait|signal|broadcast|destroy)"
     r"|pthread_(join|detach|once|self|sigmask|setcancelstate|setschedparam|attr_.*|condattr_.*)"
     r"|sched_(yield|getcpu)|nanosleep|sig[a-z]+",
     # places in what is open, libraries that are there

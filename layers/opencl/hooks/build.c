@@ -329,6 +329,7 @@ static enum cmn_status step_attach(struct drv_sequence *sequence, struct cc_entr
 		.object = build->kind == OCL_LOADED_OBJECT ? entry : NULL,
 		.num_devices = build->targets.count,
 		.devices = build->targets.devices,
+		.constants_told = build->found.constants_told,
 	};
 	cl_int error = CL_SUCCESS;
 	enum cmn_status status;
@@ -385,7 +386,7 @@ static void note_options(const struct build *build)
 	/* For others it may be built by others. */
 	if (build->kind == OCL_LOADED_OBJECT || !build->targets.count || is_built_beyond(build))
 		options = NULL;
-	ocl_program_set_options(build->call.program, options);
+	ocl_program_set_options(build->call.program, options, &build->found);
 }
 
 /*
@@ -644,7 +645,7 @@ static cl_int ocl_build(const struct ocl_build_request *request)
 	build.claimed = true;
 	/* It may be over at any time from now on. */
 	if (request->notify)
-		ocl_program_set_options(program, NULL);
+		ocl_program_set_options(program, NULL, NULL);
 	if (prepare(&build)) {
 		if (request->notify)
 			build_with_callback(&build);

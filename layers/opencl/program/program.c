@@ -360,7 +360,7 @@ void ocl_program_put_hit(struct ocl_program *program, const struct ocl_program_h
 	program->has_content = false;
 	add_built(program, hit->num_devices, hit->devices);
 	program->build_tried |= hit->loaded->kind != OCL_LOADED_OBJECT;
-	if (program->built_unknown) {
+	if (program->built_unknown || program->constants_told != hit->constants_told) {
 		free(options);
 		options = NULL;
 	}
@@ -378,11 +378,16 @@ void ocl_program_put_hit(struct ocl_program *program, const struct ocl_program_h
 		ocl_program_set_content(program, hit->object);
 }
 
-void ocl_program_set_options(struct ocl_program *program, const char *options)
+void ocl_program_set_options(struct ocl_program *program, const char *options,
+			     const struct ocl_program_state *found)
 {
 	char *copy = options ? strdup(options) : NULL, *old;
 
 	ocl_objects_lock();
+	if (found && program->constants_told != found->constants_told) {
+		free(copy);
+		copy = NULL;
+	}
 	old = program->options;
 	program->options = copy;
 	ocl_objects_unlock();
@@ -391,7 +396,7 @@ void ocl_program_set_options(struct ocl_program *program, const char *options)
 
 static bool same_constants(const struct ocl_program *a, const struct ocl_program *b)
 {
-	bool same = a->constant_count == b->constant_count && !a->constants_unknown;
+	bool same = a->constant_count == b->constant_count && !a->constants_unknown && !a->constants_coming;
 
 	for (size_t i = 0; same && i < a->constant_count; i++) {
 		const struct ocl_constant *left = &a->constants[i], *right = &b->constants[i];
@@ -481,7 +486,7 @@ void ocl_program_keep_constant(struct ocl_program *program, bool told, cl_uint i
 		program->constants_unknown = true;
 	ocl_objects_unlock();
 	if (told)
-		ocl_program_set_options(program, NULL);	/* it is built with others */
+		ocl_program_set_options(program, NULL, NULL);	/* it is built with others */
 }
 
 bool ocl_program_got_constants(struct ocl_program *program, const struct ocl_program_state *found)

@@ -85,6 +85,8 @@ struct ocl_original *ocl_program_new_original(struct ocl_program *program,
 struct ocl_original *ocl_program_original(struct ocl_program *program);
 void ocl_program_set_original(struct ocl_program *program, struct ocl_original *original);
 
+struct ocl_program_state;
+
 /* What a program is once a hit has loaded it. */
 struct ocl_program_hit {
 	struct ocl_loaded_program *loaded;	/* reference taken, as original's */
@@ -94,6 +96,7 @@ struct ocl_program_hit {
 	const cl_device_id *devices;
 	const char *options;		/* by which it is now built for all of its devices; NULL: by none that are known */
 	bool failed;			/* it stands for a failed build: options are as before */
+	uint64_t constants_told;	/* when its key was made; others since: the options are not known */
 };
 
 void ocl_program_put_hit(struct ocl_program *program, const struct ocl_program_hit *hit);
@@ -109,8 +112,12 @@ void ocl_program_note_build(struct ocl_program *program);
 /* It is built, or loaded, for these devices, too. */
 void ocl_program_add_built(struct ocl_program *program, cl_uint num_devices,
 			   const cl_device_id *devices);
-/* By which options it is built now for all of its devices; NULL: by none that are known. */
-void ocl_program_set_options(struct ocl_program *program, const char *options);
+/*
+ * By which options it is built now for all of its devices; NULL: by none that are known. found: as it was
+ * when the build began; with constants set since then it is not known what it is built with. NULL with no options.
+ */
+void ocl_program_set_options(struct ocl_program *program, const char *options,
+			     const struct ocl_program_state *found);
 /* Whether it is a build of that text or IL, with these constants and options. options may be NULL. */
 bool ocl_program_is_build_of(struct ocl_program *program, const struct ocl_program *parts,
 			     const char *options);

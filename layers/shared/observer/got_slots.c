@@ -5,6 +5,7 @@
  */
 #include "layers/shared/observer/got_slots.h"
 
+#include <errno.h>
 #include <linux/futex.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -195,15 +196,16 @@ static void protect_again(struct hooking *hooking, uintptr_t page)
 }
 
 /*
- * Whether the page may be written to. Of pages to be protected it is until the dynamic linker has written all that is
- * to stand there, which it does in a thread that loads the object. The kernel adds 0 to a word there, if it can.
+ * Whether the page may be writable. Of pages to be protected it is until the dynamic linker has written all that is
+ * to stand there, which it does in a thread that loads the object. The kernel adds 0 to a word there, if it can;
+ * where it must not be asked, nobody knows.
  */
-static bool is_writable(void **slot)
+static bool may_be_writable(void **slot)
 {
 	uint32_t nobody = 0;
 
 	return syscall(SYS_futex, &nobody, FUTEX_WAKE_OP_PRIVATE, 0, NULL, slot,
-		       FUTEX_OP(FUTEX_OP_ADD, 0, FUTEX_OP_CMP_LT, 0)) >= 0;
+		       FUTEX_OP(FUTEX_OP_ADD, 0, FUTEX_OP_CMP_LT, 0)) >= 0 || errno != EFAULT;
 }
 
 /* Most slots of an object lie on one page, which stays writable for the next: the calls take 20 µs or more. */
@@ -218,7 +220,7 @@ static bool write_word(struct hooking *hooking, void **slot, void *now, void *va
 	if (!(protection & PROT_WRITE) && hooking->opened != start) {
 		protect_again(hooking, page);
 		/* The linker would write to what is protected again. */
-		if (is_writable(slot) || mprotect(start, page, PROT_READ | PROT_WRITE) != 0)
+		if (may_be_writable(slot) || mprotect(start, page, PROT_READ | PROT_WRITE) != 0)
 			return false;
 		hooking->opened = start;
 		hooking->protection = protection;
@@ -244,16 +246,21 @@ static void hook(struct hooking *hooking, const ElfW(Rela) *relocation)
 		hooking->elsewhere = true;
 		return;
 	}
-	now = __atomic_load_n(slot, __ATOMIC_ACQUIRE);
 	weak = ELF64_ST_BIND(hooking->tables->symbols[symbol].st_info) == STB_WEAK;
-	if (now == function->hook || (!now && weak))
-		return;
-	if ((now != function->genuine && !drv_loaded_contains(hooking->object, now) &&
-	     !(hooking->c_library && drv_loaded_contains(hooking->c_library, now))) ||
-	    !write_word(hooking, slot, now, function->hook))
-		hooking->elsewhere = true;
-	else
-		hooking->changed = true;
+	/* A thread that binds it may be faster, once. */
+	for (int i = 0; i < 3; i++) {
+		now = __atomic_load_n(slot, __ATOMIC_ACQUIRE);
+		if (now == function->hook || (!now && weak))
+			return;
+		if (now != function->genuine && !drv_loaded_contains(hooking->object, now) &&
+		    !(hooking->c_library && drv_loaded_contains(hooking->c_library, now)))
+			break;
+		if (write_word(hooking, slot, now, function->hook)) {
+			hooking->changed = true;
+			return;
+		}
+	}
+	hooking->elsewhere = true;
 }
 
 enum cmn_status drv_slots_hook(const struct drv_loaded *object, const struct drv_loaded *c_library,

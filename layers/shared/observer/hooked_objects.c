@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/clock.h"
 #include "common/hash.h"
 #include "common/mutex.h"
 #include "layers/shared/observer/got_slots.h"
@@ -16,17 +17,24 @@
 struct known_object {
 	ElfW(Addr) base;
 	struct cmn_hash path;
+	uint64_t hooked_at;	/* monotonic: when a slot was last changed that may be bound late; 0: none was */
 	bool settled;		/* what is hooked stays so */
 };
+
+/* A thread that binds a call has written it down by then. */
+#define SETTLE_NS UINT64_C(200000000)
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct {
 	bool incomplete;		/* some object's calls go past the hooks */
 	bool unsettled;			/* some object is to be looked at again */
+	bool forgot;			/* while some was, which ones were hooked was forgotten */
+	bool past;			/* in this look: calls went past the hooks until now */
+	bool missed;			/* they once did: what a driver reads once may never be seen */
 	struct drv_library_epoch epoch;
 	struct known_object *before;	/* that were loaded before the first build */
 	size_t before_count;
-	struct known_object done[DRV_LOADED_MAX];	/* all of their calls go to the hooks */
+	struct known_object done[DRV_LOADED_MAX];	/* their calls go to the hooks, once they are settled for good */
 	size_t done_count;
 	struct drv_libraries_query queries[8];	/* for the drivers; more than any machine has */
 	size_t query_count;
@@ -214,6 +222,7 @@ static void hook_objects(void *ctx, struct drv_loaded_list *objects)
 {
 	const struct drv_slot_function *functions;
 	const struct drv_loaded *c_library = NULL;
+	uint64_t now = cmn_clock_monotonic();
 	size_t count;
 
 	(void)ctx;
@@ -239,16 +248,20 @@ static void hook_objects(void *ctx, struct drv_loaded_list *objects)
 		if (!object->chosen || (known && known->settled) || is_left_alone(object))
 			continue;
 		status = drv_slots_hook(object, c_library, functions, count);
+		hooked.incomplete |= status == CMN_MISS;
 		/* What was hooked already went past the hooks since. */
-		if (status == CMN_MISS || (known && status == CMN_BUSY))
-			hooked.incomplete = true;
+		hooked.past |= status == CMN_BUSY && (known || hooked.forgot);
+		hooked.missed |= status == CMN_BUSY && known;
 		hooked.unsettled |= status == CMN_BUSY;
 		if (status != CMN_MISS && !known && hooked.done_count < DRV_LOADED_MAX) {
 			known = &hooked.done[hooked.done_count++];
 			*known = known_object(object);
 		}
+		if (known && status == CMN_BUSY)
+			known->hooked_at = now;
 		if (known)
-			known->settled = status == CMN_OK;
+			known->settled = status == CMN_OK && now - known->hooked_at >= SETTLE_NS;
+		hooked.unsettled |= known && !known->settled;
 	}
 }
 
@@ -257,10 +270,11 @@ static bool same_epoch(const struct drv_library_epoch *a, const struct drv_libra
 	return a->loaded == b->loaded && a->unloaded == b->unloaded;
 }
 
-bool drv_hooked_objects_update(const struct drv_libraries_query *query)
+enum cmn_status drv_hooked_objects_update(const struct drv_libraries_query *query, bool again)
 {
 	struct drv_library_epoch epoch = drv_libraries_epoch();
-	bool known = !query, room = true, complete;
+	bool known = !query, room = true;
+	enum cmn_status status;
 
 	cmn_mutex_lock(&lock);
 	for (size_t i = 0; i < hooked.query_count && !known; i++)
@@ -271,15 +285,17 @@ bool drv_hooked_objects_update(const struct drv_libraries_query *query)
 	if (!known && room)
 		hooked.queries[hooked.query_count++] = *query;
 	/* What was unloaded may have come again where it was, with its own calls. */
+	hooked.forgot = epoch.unloaded != hooked.epoch.unloaded && hooked.unsettled;
 	if (epoch.unloaded != hooked.epoch.unloaded)
 		hooked.done_count = 0;
-	if (!known || hooked.incomplete || hooked.unsettled || !same_epoch(&epoch, &hooked.epoch)) {
+	hooked.past = false;
+	if (!known || hooked.incomplete || (again && hooked.unsettled) || !same_epoch(&epoch, &hooked.epoch)) {
 		hooked.incomplete = !drv_loaded_visit(hook_objects, NULL) || hooked.incomplete;
 		hooked.epoch = epoch;
 	}
-	complete = !hooked.incomplete && room;
+	status = hooked.past ? CMN_STALE : hooked.incomplete || hooked.missed || !room ? CMN_MISS : CMN_OK;
 	cmn_mutex_unlock(&lock);
-	return complete;
+	return status;
 }
 
 bool drv_hooked_objects_is_of_program(const void *caller)

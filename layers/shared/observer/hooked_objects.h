@@ -10,14 +10,16 @@
 #include <pthread.h>
 #include <stdbool.h>
 
+#include "common/status.h"
 #include "layers/shared/driver/libraries.h"
 
 /*
- * Hooks what is not hooked yet. query: the driver's libraries; NULL: what was just loaded. false:
- * some calls could not be hooked. Some 1 ms the first time, next to nothing while no object comes
- * or goes.
+ * Hooks what is not hooked yet. query: the driver's libraries; NULL: what was just loaded. again: looks
+ * once more, too, at what was hooked a moment ago, where a thread may be binding a call. CMN_MISS: some
+ * calls cannot be hooked, now or ever, or went past the hooks before. CMN_STALE: some did until now. Some 1 ms
+ * the first time, likewise soon after it, next to nothing later while no object comes or goes.
  */
-bool drv_hooked_objects_update(const struct drv_libraries_query *query);
+CMN_CHECKED enum cmn_status drv_hooked_objects_update(const struct drv_libraries_query *query, bool again);
 /* Whether the code at that address is of a library that the program itself is linked with. */
 bool drv_hooked_objects_is_of_program(const void *caller);
 

@@ -383,17 +383,17 @@ void drv_note_unsure(const char *reason)
 	tell(false, note_unsure, &(struct drv_answer){ .reason = reason });
 }
 
-/* false: some calls could not be hooked, or went past the hooks until now; all builds that go on are told. */
-static bool update_hooks(const struct drv_libraries_query *query)
+/* false: not all calls go to the hooks. Where some went past them until now, all builds that go on are told. */
+static bool update_hooks(const struct drv_libraries_query *query, bool again)
 {
-	bool complete;
+	enum cmn_status status;
 
 	busy = true;
-	complete = drv_hooked_objects_update(query);
+	status = drv_hooked_objects_update(query, again);
 	busy = false;
-	if (!complete)
+	if (status == CMN_STALE)
 		tell(true, note_unsure, &(struct drv_answer){ .reason = "observer-blind" });
-	return complete;
+	return status == CMN_OK;
 }
 
 void drv_note_loading(void)
@@ -401,7 +401,7 @@ void drv_note_loading(void)
 	int error = errno;
 
 	if (atomic_load(&going_on) && !busy)
-		(void)update_hooks(NULL);	/* they are told */
+		(void)update_hooks(NULL, false);	/* each asks again at its end */
 	errno = error;
 }
 
@@ -650,7 +650,7 @@ struct drv_observation *drv_observer_begin(const struct drv_observer_request *re
 		observation->unsure = "observer-stopped";
 		return observation;
 	}
-	if (!update_hooks(&request->libraries))
+	if (!update_hooks(&request->libraries, true))
 		observation->unsure = "observer-blind";
 	observation->driver = request->driver;
 	observation->in_call = request->driver->compiles_in_call && !request->goes_on;
@@ -835,7 +835,7 @@ enum cmn_status drv_observer_end(struct drv_observation *observation,
 				 struct cc_manifest **ret, const char **ret_reason)
 {
 	enum cmn_status status;
-	bool compiled;
+	bool compiled, blind;
 
 	if (!observation || !leave(observation)) {
 		*ret_reason = observation ? "other-process" : "no-memory";
@@ -845,7 +845,8 @@ enum cmn_status drv_observer_end(struct drv_observation *observation,
 	    (observation->tool && !drv_tools_hold(observation->tool)))
 		drv_observation_be_unsure(observation, "other-process");
 	/* What came with this build, and could not be hooked then. */
-	if (observation->listed && !update_hooks(NULL))
+	blind = observation->listed && !update_hooks(NULL, true);
+	if (blind)
 		drv_observation_be_unsure(observation, "observer-blind");
 	if (text->failed && observation->unwritten)
 		drv_observation_be_unsure(observation, "file-unwritten");
@@ -855,8 +856,9 @@ enum cmn_status drv_observer_end(struct drv_observation *observation,
 	take_settings(observation);
 	drv_observation_sort(observation);
 	status = drv_dependencies_gather(observation, text, compiled, memo, ret, ret_reason);
-	/* What its own cache answers says nothing of what it compiles. */
-	if (observation->listed && !(status == CMN_MISS && strcmp(*ret_reason, "driver-cached") == 0))
+	/* What its own cache answers says nothing of what it compiles, nor does what could not be hooked for a moment. */
+	if (observation->listed && !(status == CMN_MISS && (strcmp(*ret_reason, "driver-cached") == 0 ||
+							    (!blind && strcmp(*ret_reason, "observer-blind") == 0))))
 		note_outcome(observation->driver, status);
 	drv_observation_free(observation);
 	return status;

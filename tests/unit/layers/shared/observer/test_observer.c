@@ -816,15 +816,21 @@ TEST(what_is_being_loaded_is_left_alone)
 TEST(a_call_that_is_bound_after_it_was_hooked_is_told)
 {
 	struct drv_observation *observation;
-	observed_fn before = observed;
 	char command[8192];
 	void *library;
+	pid_t child;
 
 	if (!strstr(library_path, "lazy"))
 		return;
 	(void)snprintf(command, sizeof(command), "cp '%s' bound.so", library_path);
 	CU_ASSERT_EQUAL_FATAL(system(command), 0);
 	CU_ASSERT_EQUAL(watch("stat", "absent.h"), CMN_OK);
+	/* What its driver reads once may have been missed: its process stores nothing more. */
+	child = fork();
+	if (child) {
+		CU_ASSERT(unit_ended_well(child));
+		return;
+	}
 	library = dlopen("./bound.so", RTLD_LAZY | RTLD_LOCAL);
 	CU_ASSERT_PTR_NOT_NULL_FATAL(library);
 	observed = (observed_fn)dlsym(library, "observed_do");
@@ -833,9 +839,8 @@ TEST(a_call_that_is_bound_after_it_was_hooked_is_told)
 	binds_late = false;
 	observed("access", "missed.h");
 	EXPECT_UNKNOWN(end_with(observation, NULL, false), "observer-blind");
-	EXPECT_DEPENDS(watch("access", "absent.h"), CC_DEPENDENCY_ABSENT, "absent.h");
-	observed = before;
-	(void)dlclose(library);
+	EXPECT_UNKNOWN(watch("access", "absent.h"), "observer-blind");
+	_exit(CU_get_number_of_failures() != 0);
 }
 
 static atomic_bool looking;
