@@ -175,8 +175,8 @@ CACHECORE_API void cachecore_programs_free(struct cachecore_programs *programs);
  * getOrBuild of the programs map (the document, "Core of caching mechanism"). The first thread
  * that asks for a key builds; others wait for it and get its value, or its status, error code and
  * message. If a failure carries no error, one of the waiting threads builds. If there is no memory
- * for the map, or programs is NULL, or the thread is in a build of that key already, the function
- * builds and keeps nothing.
+ * for the map, or programs is NULL, or the thread is in a build of that key already, or another one
+ * is, and used no processor time for about a second, the function builds and keeps nothing.
  * @param remember_errors if this thread builds: a failure with an error stays in the map, and
  *	counts its message's bytes, until it is removed, flushed or evicted. Otherwise only threads
  *	that waited get it, and threads that come later build again.

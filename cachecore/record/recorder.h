@@ -48,7 +48,7 @@ void cc_recorder_begin(struct cc_recorder *recorder, const char *program);
 /*
  * Writes the event, as far as it can be written; makes the root if it is not there, but for makes_no_root. A hit in memory
  * waits for the next event, or a second, on a network file system, where an append takes
- * milliseconds.
+ * milliseconds; but not while another thread is at it.
  */
 void cc_recorder_write(struct cc_recorder *recorder, const char *root, const struct cc_event *event);
 
