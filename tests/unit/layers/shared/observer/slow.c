@@ -40,7 +40,7 @@ static int done(void)
 }
 
 /* The linker asks which function it is, and waits at the gate until the test closes it. */
-static int (*choose(void))(void)
+__attribute__((used)) static int (*choose(void))(void)
 {
 	long fd = call(SYS_openat, AT_FDCWD, (long)"gate", O_RDONLY | O_CLOEXEC, 0);
 	char byte;
