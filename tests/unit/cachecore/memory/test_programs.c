@@ -221,10 +221,12 @@ TEST(build_waits_for_no_build_that_its_thread_began)
 	(void)alarm(0);
 }
 
+enum slow_kind { IDLE, WORKS, WAITS, SLOW_KINDS };	/* the last two for longer than who does nothing is waited for */
+
 struct slow_build {
 	struct build_result *result;
 	sem_t claimed, goes_on;
-	bool works;	/* for longer than who does nothing is waited for */
+	enum slow_kind kind;
 };
 
 static void *build_slowly(void *arg)
@@ -233,34 +235,38 @@ static void *build_slowly(void *arg)
 	struct cc_build_taken taken;
 
 	CU_ASSERT_EQUAL(cc_build_result_claim(slow->result, &taken), CC_WAY_BUILD);
+	atomic_store(&slow->result->waits, slow->kind == WAITS);
 	(void)sem_post(&slow->claimed);
-	if (slow->works) {
+	if (slow->kind == IDLE) {
+		(void)sem_wait(&slow->goes_on);
+	} else if (slow->kind == WAITS) {
+		(void)usleep(1500000);
+	} else {
 		for (uint64_t until = cmn_clock_processor() + UINT64_C(1500000000); cmn_clock_processor() < until;)
 			;
-	} else {
-		(void)sem_wait(&slow->goes_on);
 	}
 	cc_build_result_publish(slow->result, value_new(PROGRAM), 1, false);
 	return NULL;
 }
 
-/* As who holds what a callback of that build's driver waits for; but who compiles is waited for. */
+/* As who holds what a callback of that build's driver waits for; but who compiles, or waits itself, is waited for. */
 TEST(who_builds_and_does_nothing_is_not_waited_for)
 {
 	struct cc_build_taken taken;
 	pthread_t thread;
 
 	(void)alarm(60);
-	for (int works = 0; works < 2; works++) {
-		struct slow_build slow = { .result = cc_build_result_new(&program_ops, sizeof(struct build_result)), .works = works };
+	for (enum slow_kind kind = IDLE; kind < SLOW_KINDS; kind++) {
+		struct slow_build slow = { .kind = kind };
 
+		slow.result = cc_build_result_new(&program_ops, sizeof(*slow.result));
 		CU_ASSERT_PTR_NOT_NULL_FATAL(slow.result);
 		CU_ASSERT_EQUAL(sem_init(&slow.claimed, 0, 0) + sem_init(&slow.goes_on, 0, 0), 0);
 		CU_ASSERT_EQUAL_FATAL(pthread_create(&thread, NULL, build_slowly, &slow), 0);
 		(void)sem_wait(&slow.claimed);
-		CU_ASSERT_EQUAL(cc_build_result_claim(slow.result, &taken), works ? CC_WAY_WAITED : CC_WAY_BUILD);
-		CU_ASSERT_EQUAL(taken.status, works ? CMN_OK : CMN_BUSY);
-		if (works)
+		CU_ASSERT_EQUAL(cc_build_result_claim(slow.result, &taken), kind == IDLE ? CC_WAY_BUILD : CC_WAY_WAITED);
+		CU_ASSERT_EQUAL(taken.status, kind == IDLE ? CMN_BUSY : CMN_OK);
+		if (kind != IDLE)
 			value_unref(taken.value);
 		(void)sem_post(&slow.goes_on);
 		CU_ASSERT_EQUAL(pthread_join(thread, NULL), 0);
