@@ -507,19 +507,20 @@ TEST(children_observe_while_threads_build)
 }
 #endif
 
-/* A library of another name is another one for the dynamic linker. */
+static char early_path[] = "/tmp/ckcache-early-XXXXXX";
+
+/* A library of another name is another one for the dynamic linker. Its file stays until the end: a debugger may read it. */
 static void load_early(void)
 {
-	char path[] = "/tmp/ckcache-early-XXXXXX", command[8192];
-	int fd = mkstemp(path);
+	char command[8192];
+	int fd = mkstemp(early_path);
 
 	if (fd < 0)
 		return;
 	(void)close(fd);
-	(void)snprintf(command, sizeof(command), "cp '%s' '%s'", library_path, path);
+	(void)snprintf(command, sizeof(command), "cp '%s' '%s'", library_path, early_path);
 	if (system(command) == 0)
-		early = dlopen(path, RTLD_NOW | RTLD_LOCAL);
-	(void)unlink(path);
+		early = dlopen(early_path, RTLD_NOW | RTLD_LOCAL);
 }
 
 static uint64_t clock_behind;	/* ns */
@@ -566,7 +567,7 @@ WRAPPED(int, mprotect, (void *start, size_t len, int protection))
 static bool binds_late;
 
 /* As another thread does that had called the function before the object was hooked, and now comes to know where it is. */
-static void bind_late(const struct drv_loaded *object, const struct drv_slot_function *functions, size_t count)
+__attribute__((no_sanitize_address)) static void bind_late(const struct drv_loaded *object, const struct drv_slot_function *functions, size_t count)
 {
 	size_t at = 0;
 
@@ -1170,6 +1171,8 @@ TEST(errno_is_as_it_was)
 
 int main(int argc, char **argv)
 {
+	int code;
+
 	observed_through = load(OBSERVED_THROUGH, "observed_through");
 	observed_driver = load(OBSERVED_DRIVER, "observed_do");
 	observed_compiler = load(OBSERVED_COMPILER, "observed_do");
@@ -1180,5 +1183,7 @@ int main(int argc, char **argv)
 	/* Before the observer's own. */
 	if (pthread_atfork(before_fork, after_fork, after_fork) != 0 || !observing_fork())
 		return 2;
-	return unit_run(NULL);
+	code = unit_run(NULL);
+	(void)unlink(early_path);
+	return code;
 }
