@@ -28,7 +28,7 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct {
 	bool incomplete;		/* some object's calls go past the hooks */
 	bool unsettled;			/* some object is to be looked at again */
-	bool forgot;			/* while some was, which ones were hooked was forgotten */
+	bool unloaded;			/* since the last look objects were: one may have come again where it was */
 	bool past;			/* in this look: calls went past the hooks until now */
 	bool missed;			/* they once did: what a driver reads once may never be seen */
 	struct drv_library_epoch epoch;
@@ -80,34 +80,53 @@ static void remember_objects(const struct drv_loaded_list *objects)
 	hooked.before = before;
 }
 
+static bool is_known_as(const struct known_object *known, const struct drv_loaded *object)
+{
+	struct known_object now;
+
+	if (known->base != object->base)
+		return false;
+	now = known_object(object);
+	return cmn_hash_equal(&known->path, &now.path);
+}
+
 /* NULL: it is not among them. */
 static struct known_object *find_known(struct known_object *known, size_t count, const struct drv_loaded *object)
 {
 	for (size_t i = 0; i < count; i++) {
-		struct known_object now;
-
-		if (known[i].base != object->base)
-			continue;
-		now = known_object(object);
-		return cmn_hash_equal(&known[i].path, &now.path) ? &known[i] : NULL;
+		if (is_known_as(&known[i], object))
+			return &known[i];
 	}
 	return NULL;
 }
 
-/* What comes to lie where it was may be a compiler. */
-static void forget_what_is_gone(const struct drv_loaded_list *objects)
+/* What comes to lie where it was may be another one. Returns how many are left. */
+static size_t forget_what_is_gone(struct known_object *known, size_t known_count,
+				  const struct drv_loaded_list *objects)
 {
 	size_t count = 0;
 
-	for (size_t i = 0; i < hooked.before_count; i++) {
+	for (size_t i = 0; i < known_count; i++) {
 		bool there = false;
 
 		for (size_t j = 0; j < objects->count && !there; j++)
-			there = objects->items[j].base == hooked.before[i].base;
+			there = is_known_as(&known[i], &objects->items[j]);
 		if (there)
-			hooked.before[count++] = hooked.before[i];
+			known[count++] = known[i];
 	}
-	hooked.before_count = count;
+	return count;
+}
+
+/* What was unloaded may have come again where it was, with its own calls: of what was settled that is all that may be. */
+static void forget_what_is_settled(void)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < hooked.done_count; i++) {
+		if (!hooked.done[i].settled)
+			hooked.done[count++] = hooked.done[i];
+	}
+	hooked.done_count = count;
 }
 
 static bool is_hooked_driver(const struct drv_loaded *object)
@@ -231,7 +250,8 @@ static void hook_objects(void *ctx, struct drv_loaded_list *objects)
 		remember_objects(objects);
 		note_program(objects);
 	}
-	forget_what_is_gone(objects);
+	hooked.before_count = forget_what_is_gone(hooked.before, hooked.before_count, objects);
+	hooked.done_count = forget_what_is_gone(hooked.done, hooked.done_count, objects);
 	hooked.incomplete = !hooked.before;
 	hooked.unsettled = false;
 	for (size_t i = 0; i < objects->count; i++) {
@@ -249,9 +269,9 @@ static void hook_objects(void *ctx, struct drv_loaded_list *objects)
 			continue;
 		status = drv_slots_hook(object, c_library, functions, count);
 		hooked.incomplete |= status == CMN_MISS;
-		/* What was hooked already went past the hooks since. */
-		hooked.past |= status == CMN_BUSY && (known || hooked.forgot);
-		hooked.missed |= status == CMN_BUSY && known;
+		/* What was hooked already went past the hooks since, unless it came again. */
+		hooked.past |= status == CMN_BUSY && known;
+		hooked.missed |= status == CMN_BUSY && known && !hooked.unloaded;
 		hooked.unsettled |= status == CMN_BUSY;
 		if (status != CMN_MISS && !known && hooked.done_count < DRV_LOADED_MAX) {
 			known = &hooked.done[hooked.done_count++];
@@ -284,10 +304,9 @@ enum cmn_status drv_hooked_objects_update(const struct drv_libraries_query *quer
 		room = hooked.query_count < MAX_QUERIES;
 	if (!known && room)
 		hooked.queries[hooked.query_count++] = *query;
-	/* What was unloaded may have come again where it was, with its own calls. */
-	hooked.forgot = epoch.unloaded != hooked.epoch.unloaded && hooked.unsettled;
-	if (epoch.unloaded != hooked.epoch.unloaded)
-		hooked.done_count = 0;
+	hooked.unloaded = epoch.unloaded != hooked.epoch.unloaded;
+	if (hooked.unloaded)
+		forget_what_is_settled();
 	hooked.past = false;
 	if (!known || hooked.incomplete || (again && hooked.unsettled) || !same_epoch(&epoch, &hooked.epoch)) {
 		hooked.incomplete = !drv_loaded_visit(hook_objects, NULL) || hooked.incomplete;

@@ -844,6 +844,23 @@ TEST(a_call_that_is_bound_after_it_was_hooked_is_told)
 	_exit(CU_get_number_of_failures() != 0);
 }
 
+/* Also where a moment ago something was hooked that is gone, whose place it takes. */
+TEST(what_comes_when_something_went_is_hooked_as_any)
+{
+	static const char *const names[] = { "./first.so", "./second.so", "./first.so" };
+	char command[8192];
+
+	(void)snprintf(command, sizeof(command), "cp '%s' first.so && cp first.so second.so", library_path);
+	CU_ASSERT_EQUAL_FATAL(system(command), 0);
+	for (size_t i = 0; i < 3; i++) {
+		void *library = dlopen(names[i], RTLD_LAZY | RTLD_LOCAL);
+
+		CU_ASSERT_PTR_NOT_NULL_FATAL(library);
+		EXPECT_DEPENDS(watch("access", "absent.h"), CC_DEPENDENCY_ABSENT, "absent.h");
+		(void)dlclose(library);
+	}
+}
+
 static atomic_bool looking;
 
 static void *look_all_the_time(void *data)
