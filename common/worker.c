@@ -105,10 +105,14 @@ static bool is_stopped(const struct cmn_worker *worker)
 bool cmn_watch_is_idle(struct cmn_watch *watch, const struct cmn_worker *worker, bool waits, uint64_t now)
 {
 	bool same = worker->process == watch->worker.process && worker->thread == watch->worker.thread;
+	bool was_gone = same && watch->gone;
 	uint64_t ticks = 0;
 
-	if (worker->thread && tgkill(worker->process, worker->thread, 0) < 0 && errno == ESRCH)
-		return true;
+	watch->gone = worker->thread && tgkill(worker->process, worker->thread, 0) < 0 && errno == ESRCH;
+	if (watch->gone) {
+		watch->worker = *worker;
+		return was_gone;
+	}
 	if (now < watch->next && same)
 		return false;
 	watch->next = now + CMN_WORKER_LOOK_NS;

@@ -22,6 +22,7 @@ struct cmn_watch {
 	struct cmn_worker worker;
 	uint64_t ticks;			/* of processor time, its children's too */
 	uint64_t changed, next;		/* monotonic: when they last rose, and when to look again */
+	bool gone;			/* the thread was not there when it was last looked for */
 };
 
 /*
@@ -32,7 +33,8 @@ bool cmn_worker_stat(const struct cmn_worker *worker, char *ret_state, uint64_t 
 /*
  * To be asked again and again, with the monotonic clock: whether it is gone, or used no processor time for
  * 0.9 s: it is stopped, frozen, or at something that may take for ever; or it may wait for this
- * process. waits: it said that it waits for another machine.
+ * process. A thread may have ended its work and then itself since the caller learned of it: it is gone
+ * if the caller asks for it once more. waits: it said that it waits for another machine.
  */
 bool cmn_watch_is_idle(struct cmn_watch *watch, const struct cmn_worker *worker, bool waits, uint64_t now);
 

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "common/clock.h"
+#include "common/worker.h"
 #include "tests/support/asked.h"
 #include "tests/support/build_lock.h"
 #include "tests/support/unit.h"
@@ -252,9 +253,11 @@ TEST(who_waited_looks_again_when_the_build_has_ended)
 {
 	struct builder builder = start(EXPECTS);
 	struct waiter waiters[4];
-	struct cc_build_lock *lock;
+	struct cc_build_lock *lock, *another;
 	unsigned int before = asked->threads;
 
+	/* Nobody sleeps because a thread is just opening the file. */
+	CU_ASSERT_EQUAL(take("another key", 0, &another), CC_BUILD_OWN);
 	for (int i = 0; i < 4; i++) {
 		waiters[i].timeout_ns = LONG_NS;
 		/* Each in a process would be as good: threads wait with each other's descriptor. */
@@ -272,6 +275,7 @@ TEST(who_waited_looks_again_when_the_build_has_ended)
 	CU_ASSERT_EQUAL(waiters[0].turn, CC_BUILD_ENDED);
 	CU_ASSERT_EQUAL(take("key", 0, &lock), CC_BUILD_OWN);
 	cc_build_lock_release(lock);
+	cc_build_lock_release(another);
 	builder.tell = open("/dev/null", O_RDONLY | O_CLOEXEC);
 	end(&builder);
 }
@@ -352,6 +356,26 @@ TEST(a_thread_that_has_ended_is_not_waited_for)
 	CU_ASSERT(time_of_wait(LONG_NS, CC_BUILD_ALONE).slept < SECOND_NS / 2);
 	cc_build_lock_release(lock);
 	CU_ASSERT(time_of_wait(LONG_NS, CC_BUILD_OWN).slept < SECOND_NS / 2);
+}
+
+static void *own_thread(void *arg)
+{
+	*(struct cmn_worker *)arg = (struct cmn_worker){ getpid(), gettid() };
+	return NULL;
+}
+
+/* Who learned of it before it ended may find another builder, or a result. */
+TEST(a_thread_is_gone_when_it_is_looked_for_once_more)
+{
+	struct cmn_watch watch = { 0 };
+	struct cmn_worker ended, other;
+
+	unit_run_threads(1, own_thread, &ended, sizeof(ended));
+	(void)own_thread(&other);
+	CU_ASSERT_FALSE(cmn_watch_is_idle(&watch, &ended, false, SECOND_NS));
+	CU_ASSERT_FALSE(cmn_watch_is_idle(&watch, &other, false, SECOND_NS + 1));
+	CU_ASSERT_FALSE(cmn_watch_is_idle(&watch, &ended, false, SECOND_NS + 2));
+	CU_ASSERT_TRUE(cmn_watch_is_idle(&watch, &ended, false, SECOND_NS + 3));
 }
 
 TEST(a_killed_builders_lock_is_free_at_once)
