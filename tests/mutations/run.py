@@ -34,6 +34,7 @@ SKIPPED = 77
 MEMORY = 16 << 30	# of a process that runs wild: its data, since a leak checker reserves addresses without end
 # Seconds that a test may take beyond, and times, what it took without a mistake: what takes longer hangs.
 PATIENCE, SLOWNESS = 10, 5
+MOST_SECONDS = 300	# without one
 # What no compiler of the suite lets pass, though others of its warnings come from any unfinished change.
 REFUSED = "-Werror=int-conversion -Werror=incompatible-pointer-types"
 ROUNDS = 40	# of looking for what does not compile
@@ -274,7 +275,7 @@ class Test:
         properties = {one["name"]: one["value"] for one in described["properties"]}
         self.name, self.command = described["name"], described.get("command")
         self.labels, self.folder = set(properties.get("LABELS", ())), properties["WORKING_DIRECTORY"]
-        self.seconds, self.reached = 1000.0, b""
+        self.seconds, self.reached = MOST_SECONDS / SLOWNESS, b""
 
     def run(self, value, temporary):
         """Its exit code; None: it hangs. value: of MUTANT."""
@@ -329,7 +330,7 @@ class Suite:
                     target.truncate(schemata.MOST)
                 os.chmod(path, 0o666)	# some run as others
                 code = self.run(test, "+" + path)
-                if code in (0, SKIPPED):
+                if code in (0, SKIPPED, None):
                     break
             test.reached = read(path)
             os.remove(path)
