@@ -155,6 +155,18 @@ class Settings(WithServer):
                     "redis://localhost:%d/0" % self.server.port):
             self.assertIsNone(self.begin(url=url)[0].get(b"key"))
 
+    def test_an_address_of_ipv6(self):
+        try:
+            with socket.socket(socket.AF_INET6) as probe:
+                probe.bind(("::1", 0))
+        except OSError:
+            self.skipTest("no IPv6 here")
+        server = Server(self, "--bind", "127.0.0.1", "::1")
+        client, _, _ = self.begin(url="redis://[::1]:%d" % server.port)
+        client.put(b"key", b"value")
+        self.assertEqual(client.get(b"key"), b"value")
+        self.assertEqual(server.command("DBSIZE"), b":1\r\n")
+
     def has_tls(self):
         return b"redisInitiateSSL" in self.read(os.path.join(helper.PROGRAMS,
                                                              "ckcache-storage-redis"))
