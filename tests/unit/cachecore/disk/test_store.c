@@ -1424,6 +1424,11 @@ TEST(is_full_where_its_bound_is_passed)
 	CU_ASSERT_FALSE(cc_store_is_full(bench.store, 100));
 	bench.config.max_size = 1 << 20;
 	CU_ASSERT_TRUE(cc_store_is_full(bench.store, 2 << 20));
+	spill(bench.root, "cache_size.txt", "0500000\n", 8);
+	CU_ASSERT_FALSE(cc_store_is_full(bench.store, 100));
+	CU_ASSERT_TRUE(cc_store_is_full(bench.store, 600000));
+	spill(bench.root, "cache_size.txt", "1000000\n", 8);
+	CU_ASSERT_TRUE(cc_store_is_full(bench.store, 100));
 	spill(bench.root, "cache_size.txt", "2000000\n", 8);
 	CU_ASSERT_TRUE(cc_store_is_full(bench.store, 0));
 	/* Nor where there is no bound, or nothing goes for it. */
