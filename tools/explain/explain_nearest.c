@@ -20,7 +20,7 @@
 #define MAX_KEPT_KEY ((size_t)1 << 20)
 /* With less in common it is another program. */
 #define LEAST_ALIKE 0.5
-#define TICK_NS UINT64_C(10000000)	/* of the slowest clock, 100 Hz */
+#define TICK_NS UINT64_C(10000000)	/* of the slowest clock, 100 Hz; a start is rounded down by less */
 
 /* A key that may be the nearest. */
 struct candidate {
@@ -131,7 +131,8 @@ static bool is_of_run_or_later(const struct question *question, size_t place, ui
 
 /*
  * Stored by the run itself, or later. File systems stamp files with a time
- * that is up to a tick old, so that history decides of what is so near.
+ * that is up to a tick old, and a run began up to 5 ms after its start, so
+ * that history decides of what is so near.
  */
 static bool is_later(const struct explanation *explanation, const struct question *question,
 		     const struct candidate *candidate)
@@ -139,7 +140,7 @@ static bool is_later(const struct explanation *explanation, const struct questio
 	uint64_t start = question->event.start_ns;
 	const struct run_history_event *arrival;
 
-	if (!candidate->place && candidate->time_ns < start && candidate->time_ns + TICK_NS >= start) {
+	if (!candidate->place && candidate->time_ns < start + TICK_NS && candidate->time_ns + TICK_NS >= start) {
 		arrival = run_history_find_arrival(explanation->history, candidate->entry_dir);
 		if (arrival)
 			return is_of_run_or_later(question, arrival->place, arrival->time_ns);
