@@ -113,6 +113,7 @@ bool cmn_watch_is_idle(struct cmn_watch *watch, const struct cmn_worker *worker,
 		watch->worker = *worker;
 		return was_gone;
 	}
+	same &= !was_gone;	/* another one, with its number */
 	if (now < watch->next && same)
 		return false;
 	watch->next = now + CMN_WORKER_LOOK_NS;
