@@ -115,9 +115,9 @@ static uint64_t built_between(const struct driver_stats *from, const struct driv
 }
 
 /* Subjects whose process its driver ended, with what it had not counted yet. */
-static unsigned int ended(const char *output)
+static int64_t ended(const char *output)
 {
-	unsigned int count = 0;
+	int64_t count = 0;
 
 	for (const char *at = output; (at = strstr(at, ".exit: signal ")); at++)
 		count++;
@@ -132,10 +132,11 @@ static uint64_t lookups_between(const struct driver_stats *from, const struct dr
 /*
  * All of what a cold run could store is a hit in the warm one, which therefore builds so much
  * less. What failed in the same way in two subjects, each of which is a process, is remembered. before: as
- * it began. uncounted: what the cold run built and the warm one, where no process ends in it, counts.
+ * it began. uncounted: what
+ * the cold run built and the warm one, where no process ends in it, counts; negative: where more end.
  */
 static void check_hits(const struct driver_stats *before, const struct driver_stats *cold,
-		       const struct driver_stats *warm, unsigned int uncounted)
+		       const struct driver_stats *warm, int64_t uncounted)
 {
 	if (warm->stores != cold->stores)
 		driver_print_stats();	/* what kept a program from the cold one */
@@ -143,7 +144,7 @@ static void check_hits(const struct driver_stats *before, const struct driver_st
 	CU_ASSERT_EQUAL(warm->errors, 0);
 	CU_ASSERT_EQUAL(warm->stores, cold->stores);
 	CU_ASSERT_EQUAL(built_between(cold, warm),
-			built_between(before, cold) + uncounted - (cold->stores - before->stores));
+			built_between(before, cold) + (uint64_t)uncounted - (cold->stores - before->stores));
 	CU_ASSERT(warm->failed - cold->failed <= cold->failed - before->failed);
 	/* What is not built again for being remembered is a hit; real drivers' own caches make a bypass of some. */
 	if (driver_is("stub"))

@@ -62,22 +62,16 @@ expect_builds()
 	echo "$3: $number of 3 built"
 }
 
-# driver VERSION [SETTING]: what the stub driver says that it is, to users and to the machine's service.
+# driver VERSION [SETTING]: what the stub driver says that it is, to confined compilers too.
 driver()
 {
-	version=$1 setting=${2-}
-	mkdir -p "$root/var/lib/private/ckcache-machine"
-	chmod 700 "$root/var/lib/private"
-	for directory in "$root"/home/ck-* "$root/var/lib/private/ckcache-machine"; do
-		printf '%s\n' "STUB_DRIVER_VERSION=$version" "$setting" >"$directory/stub_settings"
-	done
+	printf '%s\n' "STUB_DRIVER_VERSION=$1" "${2-}" >"$root/usr/lib/ck-stub/stub_settings"
 }
 
 # new_user NAME: whose systemd runs.
 new_user()
 {
 	inside "useradd -m -s /bin/bash $1"
-	printf '%s\n' "STUB_DRIVER_VERSION=${version-1.0}" >"$root/home/$1/stub_settings"
 	inside "loginctl enable-linger $1"
 	until_true "$1's units are not on" "systemctl --user -M $1@ is-active ckcache-replay.path ckcache-replay.timer"
 }
@@ -208,8 +202,8 @@ make_stub()
 install_packages()
 {
 	say "installing"
-	version=1.0
 	quietly inside 'dpkg -i /root/ck-stub_1.deb'
+	driver 1.0
 	list_changes >"$work/before"
 	users=$(sort "$root/etc/passwd")
 	quietly inside 'apt-get -q -y --no-install-recommends install /root/packages/*.deb'
@@ -363,6 +357,7 @@ serve()
 services_of_others()
 {
 	say "services under other users"
+	driver 7.0	# of which the machine's service has built nothing
 	inside 'useradd -r -M -d /nonexistent -s /usr/sbin/nologin ck-served
 		mkdir -p /run/systemd/system/ck-served.service.d'
 	cat >"$root/root/ck-served.service" <<'END'
@@ -376,7 +371,7 @@ ExecStart=/bin/sh -ec 'for k in 1 2 3; do opencl_client -n vector -DK=$$k; done'
 END
 	sed -n '/^    \[Service\]/,/^$/s/^    //p' "$here/../../docs/where/services.md" >"$root/root/ckcache.conf"
 	inside 'mv /root/ck-served.service /run/systemd/system/'
-	complaint='ckcache: no disk cache: cannot make /nonexistent/.cache/ckcache'
+	complaint='ckcache: no disk cache: none of CKCACHE_DIR, XDG_CACHE_HOME and HOME names a directory of this user'
 	serve "no place for a cache" "3 3" User=ck-served
 	complaint=''
 	inside 'mv /root/ckcache.conf /run/systemd/system/ck-served.service.d/'

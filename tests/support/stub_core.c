@@ -37,10 +37,23 @@ static const char *file_path(const char *variable, const char *at_home, char roo
 	return unseen_access(room, F_OK) == 0 ? room : NULL;
 }
 
+/* The same beside the library, which a confined compiler may read too. */
+static const char *settings_path(char room[4096])
+{
+	static const char here;	/* is in the library */
+	const char *path = file_path("STUB_SETTINGS", "stub_settings", room), *end;
+	Dl_info own;
+
+	if (path || !dladdr(&here, &own) || !(end = strrchr(own.dli_fname, '/')))
+		return path;
+	(void)snprintf(room, 4096, "%.*s/stub_settings", (int)(end - own.dli_fname), own.dli_fname);
+	return unseen_access(room, F_OK) == 0 ? room : NULL;
+}
+
 static void setting_from_file(const char *name, char *text, size_t size)
 {
 	char room[4096];
-	const char *path = file_path("STUB_SETTINGS", "stub_settings", room);
+	const char *path = settings_path(room);
 	FILE *file = path ? stub_unseen_fopen(path, "re") : NULL;
 	size_t name_len = strlen(name);
 	char line[256];

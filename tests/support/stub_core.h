@@ -4,7 +4,8 @@
  * settings, $STUB_SETTINGS, NAME=value lines that the driver reads at each use, so that a test
  * can change them without changing the environment, which is asked after the file; and counts,
  * $STUB_COUNTS, one line for each event. Without these variables stub_settings and stub_counts in
- * the home directory serve, if they are there: replayed builds get no such variables.
+ * the home directory serve, if they are there: replayed builds get no such variables; and then
+ * stub_settings beside the library: confined ones see no home.
  */
 #ifndef TESTS_SUPPORT_STUB_CORE_H
 #define TESTS_SUPPORT_STUB_CORE_H
