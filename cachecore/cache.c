@@ -614,6 +614,7 @@ struct cc_build_start cc_cache_start_build(const struct cc_cache *cache)
 	return (struct cc_build_start){
 		.clock_ns = cmn_clock_monotonic(),
 		.processor_ns = is_worker(cache) ? cmn_clock_processor() : 0,
+		.began_ns = cmn_clock_realtime(),
 	};
 }
 

@@ -120,10 +120,11 @@ void cc_cache_count_hit(struct cc_cache *cache, const struct cc_key *key, enum c
 /*
  * When a build begins, and how long it has taken since: as long as the application waited. A worker
  * of ckcache replay may get no processor, or be stopped: of its time counts what processors worked
- * for it, in whichever thread or child process the driver compiles. cache: may be NULL.
+ * for it, in whichever thread or child process the driver compiles. cache: may be NULL. began_ns: by the
+ * clock that dates files.
  */
 struct cc_build_start {
-	uint64_t clock_ns, processor_ns;
+	uint64_t clock_ns, processor_ns, began_ns;
 };
 struct cc_build_start cc_cache_start_build(const struct cc_cache *cache);
 uint64_t cc_cache_build_ns(const struct cc_cache *cache, const struct cc_build_start *start);

@@ -72,7 +72,7 @@ struct cc_entry {
 	bool too_large;
 	bool in_memory_only;	/* for this process alone */
 	bool failed;		/* it tells how a build failed, and is no result */
-	uint64_t began_ns;	/* of a failure: when its build began (monotonic); of one that was read: 0 */
+	uint64_t began_ns;	/* of a failure: when its build began (real time); of one that was read: 0 */
 	struct cc_witnesses witnesses;	/* of a failure: who saw it */
 	bool remote;		/* it came from the remote tier, and need not be uploaded */
 	bool claimed;		/* other machines wait for it until it is uploaded */
@@ -106,7 +106,7 @@ static inline void cc_entry_fail(struct cc_entry *entry)
 CMN_CHECKED enum cmn_status cc_entry_finish(struct cc_entry *entry, struct cc_manifest *manifest);
 
 /*
- * While building: it tells how a build failed that began then (monotonic), for this machine alone;
+ * While building: it tells how a build failed that began then (real time), for this machine alone;
  * in_memory_only: for this process alone.
  */
 void cc_entry_set_failed(struct cc_entry *entry, bool in_memory_only, uint64_t began_ns);

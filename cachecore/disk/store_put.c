@@ -236,7 +236,7 @@ static enum cmn_status take_witnesses(int entry_dir_fd, unsigned int n, uint64_t
 	if (!former->failed)
 		status = CMN_STALE;
 	else if (cc_store_failure_lives(stored_ns, now_ns) &&
-		 now_ns - stored_ns > cmn_clock_monotonic() - prepared->entry->began_ns &&
+		 prepared->entry->began_ns > stored_ns &&
 		 cc_entry_confirm(prepared->entry, former, &witnesses))
 		status = encode(prepared, &witnesses);
 	cc_entry_unref(former);

@@ -275,7 +275,7 @@ enum cmn_status ocl_capture_failure(struct drv_sequence *sequence, cl_program pr
 	ocl_program_info_add_builds(entry, program, request);
 	note_images(entry, program);
 	cause = cause_of_failure(entry, request->targets);
-	cc_entry_set_failed(entry, cause != CAUSE_IS_KNOWN, sequence->build_start.clock_ns);
+	cc_entry_set_failed(entry, cause != CAUSE_IS_KNOWN, sequence->build_start.began_ns);
 	status = cc_entry_finish(entry, manifest);
 	manifest = NULL;
 	if (status == CMN_OK && (cause == CAUSE_PASSES || is_of_one_token(entry, request->targets)))

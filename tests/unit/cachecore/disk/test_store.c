@@ -1254,7 +1254,7 @@ static void put_failure_of(const char *log, uint64_t run, uint64_t took_ns)
 
 	CU_ASSERT_PTR_NOT_NULL_FATAL(entry);
 	cc_entry_add(entry, 2, 0, log, strlen(log));
-	cc_entry_set_failed(entry, false, cmn_clock_monotonic() - took_ns);
+	cc_entry_set_failed(entry, false, cmn_clock_realtime() - took_ns);
 	CU_ASSERT_EQUAL_FATAL(cc_entry_finish(entry, NULL), CMN_OK);
 	entry->witnesses = (struct cc_witnesses){ run, run };
 	CU_ASSERT_EQUAL(cc_store_put(bench.store, &bench.key, entry), CMN_OK);
@@ -1499,6 +1499,23 @@ TEST(the_entry_dir_of_what_does_not_fit_is_free_again)
 	CU_ASSERT_EQUAL(held.failed, 3);
 	CU_ASSERT_TRUE(is_free(bench.entry_dir));
 	CU_ASSERT_STRING_EQUAL(get(&bench, &bench.key, NULL), "image");
+}
+
+static void let_go_late(void)
+{
+	(void)usleep(50000);
+	let_go_of_entry_dir();
+}
+
+/* However long that takes: when its build began decides. */
+TEST(a_witness_may_wait_for_the_entry_dir)
+{
+	bench.config.remember_failures = true;
+	put_failure("x.c:1", 1);
+	hold_entry_dir(let_go_late);
+	put_failure("x.c:1", 2);
+	CU_ASSERT_EQUAL(held.failed, 3);
+	CU_ASSERT_STRING_EQUAL(failure(), "x.c:1");
 }
 
 static bool waits_long(void)
