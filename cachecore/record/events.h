@@ -16,7 +16,7 @@
  *
  * No lock is taken to append: O_APPEND keeps records apart on a local file system. Nothing that is
  * read is trusted: what is no sound record of this version is skipped. A log's id is the hash of its
- * first record. Thread-safe.
+ * first record, which has a time. Thread-safe.
  */
 #ifndef CACHECORE_RECORD_EVENTS_H
 #define CACHECORE_RECORD_EVENTS_H

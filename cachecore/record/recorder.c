@@ -126,9 +126,10 @@ static void add_told(struct cc_recorder *recorder, struct cc_recorder_known *kno
 		cc_key_part_hashes(encoded, record.parts);
 	}
 	record.name = cut(key ? cc_kernel_names_of_key(encoded) : name_in(event->source));
+	/* It has a time; parts are alike in several logs, which their first record tells from each other. */
+	cc_events_add(records, &record);
 	for (unsigned int i = 0; key && i < CC_PART_COUNT && has_parts(event->kind); i++)
 		add_part(known, records, encoded, (enum cc_part)i, &record.parts[i]);
-	cc_events_add(records, &record);
 }
 
 /* The log, or the next one where that is full, or has lost its beginning. ret_id: NULL: nobody looks at that. */

@@ -417,6 +417,23 @@ TEST(who_dies_while_it_adds_up_counts_nothing_twice)
 	}
 }
 
+/* Each event by a process of its own, so that its log begins with the same parts. */
+TEST(a_log_that_begins_with_the_same_program_counts)
+{
+	OWNED(cc_key_release) struct cc_key key;
+	const struct cc_event event = { .kind = CC_EVENT_MISS, .key = &key };
+
+	cc_key_init(&key);
+	cc_key_add_text(&key, CC_PART_DEVICE, "device.name", "none");
+	for (unsigned int i = 1; i <= 3; i++) {
+		recorder = (struct cc_recorder){ 0 };
+		cc_recorder_write(&recorder, ROOT, &event);
+		check(CC_MISSES, i);
+		fold();
+		check(CC_MISSES, i);
+	}
+}
+
 TEST(what_comes_before_the_log_is_removed_is_kept)
 {
 	miss();
