@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -288,6 +289,7 @@ int worker_main(int argc, char **argv)
 	};
 
 	memory_end_with(WORKER_UNABLE);
+	(void)prctl(PR_SET_NAME, "ckcache-worker");	/* for who looks what runs: it was executed as "exe" */
 	if (!hold_channel())
 		return WORKER_UNABLE;
 	for (size_t i = 0; argc > 1 && i < sizeof(works) / sizeof(works[0]); i++) {
