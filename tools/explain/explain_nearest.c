@@ -132,7 +132,7 @@ static bool is_of_run_or_later(const struct question *question, size_t place, ui
 /*
  * Stored by the run itself, or later. File systems stamp files with a time
  * that is up to a tick old, and a run began up to 5 ms after its start, so
- * that history decides of what is so near.
+ * that history decides of what is so near: it has all since the run.
  */
 static bool is_later(const struct explanation *explanation, const struct question *question,
 		     const struct candidate *candidate)
@@ -142,8 +142,7 @@ static bool is_later(const struct explanation *explanation, const struct questio
 
 	if (!candidate->place && candidate->time_ns < start + TICK_NS && candidate->time_ns + TICK_NS >= start) {
 		arrival = run_history_find_arrival(explanation->history, candidate->entry_dir);
-		if (arrival)
-			return is_of_run_or_later(question, arrival->place, arrival->time_ns);
+		return arrival && is_of_run_or_later(question, arrival->place, arrival->time_ns);
 	}
 	return is_of_run_or_later(question, candidate->place, candidate->time_ns);
 }
