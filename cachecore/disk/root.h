@@ -229,6 +229,8 @@ uint64_t cc_entry_dir_directories(int dir_fd);
  * 0: there is no .bin. dir_fd and path as for cc_entry_dir_open_file.
  */
 uint64_t cc_entry_dir_used_ns(int dir_fd, const char *path, unsigned int n);
+/* Set in the time of what was never used since it was stored, where the file system has times so exact. */
+#define CC_ENTRY_DIR_UNUSED UINT64_C(1)
 /* Notes that use, without a lock; best effort. A group's member can only say "now" of another's entry. */
 void cc_entry_dir_note_use(int dir_fd, const char *path, unsigned int n, uint64_t used_ns);
 /* The next three need the lock. */

@@ -342,15 +342,15 @@ static enum cmn_status try_others(struct lookup *lookup, struct cc_entry **ret)
 	return status;
 }
 
-/* Without waiting: if the day cannot be noted now, a later hit notes both. */
-static void note_use(struct lookup *lookup, uint64_t now_ns)
+/* The first one, and one an hour. Without waiting: if the day cannot be noted now, a later hit notes both. */
+static void note_use(struct lookup *lookup, uint64_t used_ns, bool first)
 {
 	const struct cc_store_place *place = &lookup->report.place;
 	struct cc_days days;
 
 	lookup->root_fd = cmn_file_raise(lookup->root_fd);	/* something is written beneath it */
-	if (cc_days_note(lookup->root_fd, now_ns, 0, &days) == now_ns)
-		cc_entry_dir_note_use(lookup->root_fd, place->entry_dir, place->n, now_ns);
+	if (first || cc_days_note(lookup->root_fd, used_ns, 0, &days) == used_ns)
+		cc_entry_dir_note_use(lookup->root_fd, place->entry_dir, place->n, used_ns & ~CC_ENTRY_DIR_UNUSED);
 }
 
 static enum cmn_status get_from(struct lookup *lookup, const char *root, struct cc_entry **ret)
@@ -380,7 +380,9 @@ static enum cmn_status get_from(struct lookup *lookup, const char *root, struct 
 		now_ns = cmn_clock_realtime();
 		/* The clock of who used it may have been ahead. */
 		if (lookup->used_ns + USE_GRAIN_NS < now_ns || lookup->used_ns > now_ns + USE_GRAIN_NS)
-			note_use(lookup, now_ns);
+			note_use(lookup, now_ns, false);
+		else if (lookup->used_ns & CC_ENTRY_DIR_UNUSED)
+			note_use(lookup, lookup->used_ns, true);
 	}
 	(void)close(lookup->root_fd);	/* read only */
 	return status;

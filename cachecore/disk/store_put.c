@@ -273,7 +273,7 @@ static enum cmn_status publish(int entry_dir_fd, const struct cc_days *days, str
 	status = cmn_file_publish(entry_dir_fd, name, bin, 2);
 	/* By the clock whose day was noted, not a server's. */
 	if (status == CMN_OK)
-		cc_entry_dir_note_use(entry_dir_fd, NULL, n, used_ns);
+		cc_entry_dir_note_use(entry_dir_fd, NULL, n, used_ns | CC_ENTRY_DIR_UNUSED);
 	if (status == CMN_OK && !same) {
 		cc_entry_dir_name(CC_ENTRY_DIR_SRC, n, name);
 		status = cmn_file_publish(entry_dir_fd, name, &src, 1);

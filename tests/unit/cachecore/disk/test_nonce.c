@@ -195,6 +195,18 @@ TEST(hit_speaks_for_the_program)
 	CU_ASSERT_EQUAL(close(root_fd), 0);
 }
 
+/* As where each commit's hash is an option, and its kernels are used before the next one. */
+TEST(a_hit_of_the_same_second_is_one)
+{
+	struct cc_entry *entry;
+
+	for (uint64_t i = 1; i <= 3 * CC_NONCE_RUNS; i++) {
+		CU_ASSERT(run_token(i, i * chance));
+		CU_ASSERT_EQUAL_FATAL(cc_store_get(store, &key, NULL, SIZE_MAX, &entry, NULL), CMN_OK);
+		cc_entry_unref(entry);
+	}
+}
+
 TEST(after_a_week_there_is_another_chance)
 {
 	uint64_t now = cmn_clock_realtime();

@@ -701,11 +701,15 @@ TEST(puts_sweep_dead_writers_files)
 
 TEST(a_use_is_noted_when_none_was_for_an_hour)
 {
-	uint64_t begin = cmn_clock_realtime();
+	uint64_t begin = cmn_clock_realtime() & ~CC_ENTRY_DIR_UNUSED;
 	const uint64_t long_ago = begin - 3610 * NS_PER_S, recent = begin - 3550 * NS_PER_S;
 
 	CU_ASSERT_EQUAL(put(&bench, &bench.key, "image"), CMN_OK);
 	CU_ASSERT_TRUE(last_use() >= begin);
+	CU_ASSERT_TRUE(last_use() & CC_ENTRY_DIR_UNUSED);
+	use_at(0, recent | CC_ENTRY_DIR_UNUSED);	/* the first one */
+	CU_ASSERT_STRING_EQUAL(get(&bench, &bench.key, NULL), "image");
+	CU_ASSERT_EQUAL(last_use(), recent);
 	use_at(0, recent);
 	CU_ASSERT_STRING_EQUAL(get(&bench, &bench.key, NULL), "image");
 	CU_ASSERT_EQUAL(last_use(), recent);
