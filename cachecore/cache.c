@@ -471,7 +471,8 @@ enum cmn_status cc_cache_get_or_build(struct cc_cache *cache, const struct cc_ke
 		cc_programs_fail(&claim, status, 0, NULL, false);
 		return status;
 	}
-	*ret = cc_programs_publish(&claim, entry, cc_entry_payload_size(entry), !keep);
+	/* The map has a copy of the key, in which a source may be longer than its binary. */
+	*ret = cc_programs_publish(&claim, entry, cc_key_view(key).len + cc_entry_payload_size(entry), !keep);
 	*ret_origin = origin;
 	return CMN_OK;
 }
@@ -479,7 +480,7 @@ enum cmn_status cc_cache_get_or_build(struct cc_cache *cache, const struct cc_ke
 static void remember(struct cc_cache *cache, struct cmn_view key, struct cc_entry *entry)
 {
 	if (cache->programs && cc_programs_put(cache->programs, key, cc_entry_ref(entry),
-					       cc_entry_payload_size(entry)) != CMN_OK)
+					       key.len + cc_entry_payload_size(entry)) != CMN_OK)
 		cmn_log_write(&cache->log, CMN_LOG_DEBUG, "no memory to keep an entry");
 }
 

@@ -555,13 +555,15 @@ static void cut_log(int root_fd)
 }
 
 /*
- * What was appended since it was read begins the next one, as far as it is there by now. known: the
+ * What was appended since it was read begins the next one, as far as it is there by now, and whole: half a
+ * record, as of a full disk, would leave that one without an id. known: the
  * log that was read, without anything in it if it was none; where there are no locks another process
  * may have begun the next one.
  */
 static void remove_log(int root_fd, struct cmn_view known, size_t len)
 {
 	struct cmn_buffer log = { 0 };
+	struct cmn_view rest = { 0 }, record;
 	enum cmn_status status;
 	struct cc_events_log next;
 	int fd = openat(root_fd, CC_EVENTS_NAME, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
@@ -573,8 +575,10 @@ static void remove_log(int root_fd, struct cmn_view known, size_t len)
 	    cmn_file_make_way(root_fd, CC_EVENTS_NAME) != CMN_OK)
 		cut_log(root_fd);
 	status = cmn_file_read_open(fd, 2 * CC_EVENTS_MAX, CMN_FILE_ANY, NULL, &log, NULL);
-	if (status == CMN_OK && known.len && log.len > len && cc_events_open(root_fd, &next) == CMN_OK)
-		(void)cc_events_append(&next, (struct cmn_view){ log.data + len, log.len - len });
+	if (status == CMN_OK && known.len && log.len > len)
+		rest = (struct cmn_view){ log.data + len, log.len - len };
+	if (cc_events_next(&rest, &record) && cc_events_open(root_fd, &next) == CMN_OK)
+		(void)cc_events_append(&next, (struct cmn_view){ record.data, record.len + rest.len });
 	cmn_buffer_release(&log);
 }
 

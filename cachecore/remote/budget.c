@@ -48,7 +48,7 @@ static void read_usage(struct cc_budget *budget)
 		for (size_t i = 0; i < totals->usage.program_count; i++) {
 			const struct cc_usage_program *program = &totals->usage.programs[i];
 
-			if (strcmp(program->name, cc_path_program()) != 0)
+			if (!program->counts.spent_ns || strcmp(program->name, cc_path_program()) != 0)
 				continue;
 			(void)atomic_fetch_add(&budget->builds, program->counts.misses);
 			(void)atomic_fetch_add(&budget->build_ns, program->counts.spent_ns);
@@ -69,6 +69,8 @@ uint64_t cc_budget_build_ns(struct cc_budget *budget)
 
 void cc_budget_add_build(struct cc_budget *budget, uint64_t build_ns)
 {
+	if (!build_ns)
+		return;		/* nobody knows how long it took */
 	(void)atomic_fetch_add(&budget->builds, 1);
 	(void)atomic_fetch_add(&budget->build_ns, build_ns);
 	(void)atomic_fetch_add(&budget->compiled_ns, build_ns);

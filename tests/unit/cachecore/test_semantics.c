@@ -665,10 +665,10 @@ static enum cmn_status build_entry(void *ctx, struct cc_entry **ret)
 	return cc_entry_finish(*ret, NULL);
 }
 
-/* Two entries of a kilobyte, then the first again: how often was it built in all? */
-static int builds_with_threshold(const char *threshold)
+/* Two entries of a kilobyte, then the first again, with such sources: how often was it built in all? */
+static int builds_with_threshold(const char *threshold, const char *a, const char *b)
 {
-	static const char *const sources[] = { "a", "b", "a" };
+	const char *const sources[] = { a, b, a };
 	struct cc_cache *cache = NULL;
 	int builds = 0;
 
@@ -697,9 +697,16 @@ static int builds_with_threshold(const char *threshold)
 /* "The threshold is set in bytes and when the cache size exceeds the threshold": from the environment on */
 TEST(the_configured_threshold_bounds_memory)
 {
-	CU_ASSERT_EQUAL(builds_with_threshold("1500"), 3);
-	CU_ASSERT_EQUAL(builds_with_threshold("4000"), 2);
-	CU_ASSERT_EQUAL(builds_with_threshold("0"), 2);
+	char long_a[2000], long_b[2000];
+
+	memset(long_a, 'a', sizeof(long_a));
+	memset(long_b, 'b', sizeof(long_b));
+	long_a[sizeof(long_a) - 1] = long_b[sizeof(long_b) - 1] = '\0';
+	CU_ASSERT_EQUAL(builds_with_threshold("1500", "a", "b"), 3);
+	CU_ASSERT_EQUAL(builds_with_threshold("4000", "a", "b"), 2);
+	CU_ASSERT_EQUAL(builds_with_threshold("4000", long_a, long_b), 3);	/* the key counts */
+	CU_ASSERT_EQUAL(builds_with_threshold("8000", long_a, long_b), 2);
+	CU_ASSERT_EQUAL(builds_with_threshold("0", "a", "b"), 2);
 }
 
 int main(void)

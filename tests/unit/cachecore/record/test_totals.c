@@ -444,6 +444,25 @@ TEST(what_comes_before_the_log_is_removed_is_kept)
 	check(CC_MISSES, 2);
 }
 
+/* As a full disk leaves it. */
+TEST(half_a_record_does_not_begin_the_next_log)
+{
+	OWNED(cmn_buffer_release) struct cmn_buffer log;
+	int fd;
+
+	miss();
+	fold();
+	miss();
+	CU_ASSERT_EQUAL_FATAL(cmn_file_read(AT_FDCWD, LOG, 1 << 20, false, &log), CMN_OK);
+	fd = open(LOG, O_WRONLY | O_APPEND | O_CLOEXEC);
+	CU_ASSERT_EQUAL(write(fd, log.data, 20), 20);
+	(void)close(fd);
+	fold();
+	happen(CC_EVENT_HIT_DISK, NULL, 1);
+	check(CC_HITS_DISK, 1);
+	check(CC_MISSES, 2);
+}
+
 /* What is there may be half of what another process is writing. */
 TEST(a_record_that_is_not_complete_yet_counts_later)
 {

@@ -41,6 +41,7 @@ static void pass(uint64_t ns)
 
 TEST(a_program_that_nothing_is_known_of_has_compiles_of_a_second)
 {
+	cc_budget_add_build(&budget, 0);	/* nor how long this one took */
 	CU_ASSERT_EQUAL(cc_budget_build_ns(&budget), S);
 	CU_ASSERT_EQUAL(cc_budget_deadline(&budget), DEADLINE);
 	CU_ASSERT_EQUAL(cc_budget_left(&budget), DEADLINE);
@@ -52,7 +53,7 @@ TEST(times_are_shares_of_a_compile_within_bounds)
 	static const struct {
 		uint64_t build_ns, deadline_ns, claim_ns;
 	} cases[] = {
-		{ 0, 250 * MS, 2 * S }, { 500 * MS, 250 * MS, 2 * S },
+		{ 1, 250 * MS, 2 * S }, { 500 * MS, 250 * MS, 2 * S },
 		{ 502 * MS, 251 * MS, 2008 * MS }, { 6 * S - 2, 3 * S - 1, 24 * S - 8 },
 		{ 6 * S + 2, 3 * S, 24 * S + 8 }, { 15 * S + 1, 3 * S, 60 * S },
 		{ 3600 * S, 3 * S, 60 * S },
@@ -95,6 +96,7 @@ TEST(earlier_processes_compiles_count)
 	unit_mark("root");
 	CU_ASSERT_EQUAL(mean_with(NULL), S);
 	CU_ASSERT_EQUAL(mean_with("program another 19000 1 2 10 4 90000000000 0 0 0\n"), S);
+	CU_ASSERT_EQUAL(mean_with("program test_budget 19000 0 0 10 4 0 0 0 0\n"), S);	/* times that nobody knew */
 	CU_ASSERT_EQUAL(mean_with("day 19000 0 0 99 0 99000000000 0 0 0\n"
 				  "program another 19000 0 0 10 0 10000000000 0 0 0\n"
 				  "program test_budget 19000 5 6 10 7 30000000000 8 0 0\n"
