@@ -403,6 +403,7 @@ static bool take_openat2_away(void)
 
 int main(int argc, char **argv)
 {
+	unit_count_descriptors();
 	if (argc < 2 || strcmp(argv[1], "old-kernel") != 0)
 		return unit_run("new");
 	if (!take_openat2_away()) {

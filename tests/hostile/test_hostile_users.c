@@ -503,5 +503,6 @@ int main(void)
 	}
 	alice = nobody_from(61001);
 	bob = nobody_from(alice + 1);
+	unit_count_descriptors();
 	return unit_run(NULL);
 }

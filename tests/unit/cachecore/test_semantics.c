@@ -712,5 +712,6 @@ TEST(the_configured_threshold_bounds_memory)
 int main(void)
 {
 	(void)alarm(ALARM_S);	/* cannot fail */
+	unit_count_descriptors();
 	return unit_run(NULL);
 }

@@ -183,11 +183,6 @@ TEST(slot_that_is_damaged_or_anothers_counts_for_nothing)
 	CU_ASSERT(is_read("a", "one"));
 }
 
-int main(void)
-{
-	return unit_run(NULL);
-}
-
 /* Others of the group may write to it. */
 TEST(a_groups_root_is_believed_by_those_who_share_it)
 {

@@ -909,5 +909,6 @@ int main(int argc, char **argv)
 		return run_child(argv[1]);
 	if (readlink("/proc/self/exe", self, sizeof(self) - 1) < 0)
 		return 1;
+	unit_count_descriptors();
 	return unit_run(NULL);
 }
