@@ -69,6 +69,27 @@ TEST(attributes_and_macros_come_before_void)
 	expect(&names, "");
 }
 
+/* Within a word, a comment, a directive, a line that goes on, at the end of a line or not. */
+TEST(a_source_may_end_anywhere)
+{
+	static const char whole[] = "/* a */ // b\\\n c\n#define KERNEL \\\n  __kernel\n#pragma x \\\n"
+				    "__kernel __attribute__((x(1)))\n#if 1 \\\n\n#endif\nvoid one(int a) {}\n\\\n";
+	const size_t begins_at = (size_t)(strstr(whole, "one(") - whole);
+
+	for (size_t len = 0; len < sizeof(whole); len++) {
+		/* At the end of a heap block: a sanitizer sees a read behind it. */
+		char *text = malloc(len + !len);
+		struct cc_kernel_names names;
+
+		CU_ASSERT_PTR_NOT_NULL_FATAL(text);
+		memcpy(text, whole, len);
+		names = cc_kernel_names_of((struct cmn_view){ text, len });
+		expect(&names, len <= begins_at ? "" : len == begins_at + 1 ? "o" : len == begins_at + 2 ? "on" : "one");
+		expect(&names, "");
+		free(text);
+	}
+}
+
 TEST(what_only_looks_like_a_kernel_is_none)
 {
 	struct cc_kernel_names names = cc_kernel_names_of(cmn_view_of(
