@@ -159,6 +159,30 @@ TEST(a_torn_mark_is_the_caches_own)
 	}
 }
 
+/* Beside a file that might be another program's, what only a cache leaves; other names say nothing. */
+TEST(what_only_a_cache_leaves_tells_whose_the_rest_is)
+{
+	static const struct {
+		const char *name;
+		bool ours;
+	} rows[] = {
+		{ "days.txt", true }, { "evict.lock", true }, { "tokens.dat", true }, { "contents.dat", true },
+		{ ".tmp-12-0-18ec56e1", true }, { ".tmp-1-2-3", true }, { ".tmp-0-0-abcdef0123456789", true },
+		{ ".tmp-", false }, { ".tmp-1", false }, { ".tmp-1-2", false }, { ".tmp-1-2-", false },
+		{ ".tmp--1-2", false }, { ".tmp-1--2", false }, { ".tmp-a-1-2", false }, { ".tmp-1-b-2", false },
+		{ ".tmp-1-2-x", false }, { ".tmp-1-2-3x", false }, { ".tmp-1-2-3.swp", false }, { ".tmp-file", false },
+		{ "lost+found", false }, { "changed", false }, { "build.lock", false },
+	};
+	char path[64];
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		make_with("stats.txt", "torn");
+		(void)snprintf(path, sizeof(path), "taken/%s", rows[i].name);
+		unit_write(path, "");
+		CU_ASSERT_EQUAL(check("taken", CC_ROOT_OWN), rows[i].ours ? CMN_OK : CMN_ERR_ACCESS);
+	}
+}
+
 TEST(what_cannot_be_marked_is_taken_only_with_evidence)
 {
 	int fd = -1;
@@ -367,6 +391,28 @@ TEST(what_is_made_has_the_modes_of_its_root_whatever_the_umask)
 	CU_ASSERT_EQUAL(put(&own, "b"), CMN_OK);
 	check_modes("own", 0700, 0600);
 	(void)umask(was);
+}
+
+/* Of a group's root that all may look into, its directories have what the group may, and nothing of the others. */
+TEST(directories_are_made_for_the_group_that_shares_a_root)
+{
+	static const mode_t rows[][2] = {
+		{ 0700, 0700 }, { 0755, 0700 }, { 02755, 0700 }, { 02770, 02770 }, { 03770, 03770 },
+		{ 02771, 02770 }, { 02775, 02770 }, { 02777, 02770 }, { 01777, 01770 }, { 04770, 0770 },
+		{ 0720, 0720 }, { 0330, 0730 },
+	};
+	int fd;
+
+	make("root", 0700);
+	fd = open("root", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	CU_ASSERT_FATAL(fd >= 0);
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		CU_ASSERT_EQUAL_FATAL(fchmod(fd, rows[i][0]), 0);
+		CU_ASSERT_EQUAL(cc_root_dir_mode(fd), rows[i][1]);
+	}
+	CU_ASSERT_EQUAL(close(fd), 0);
+	/* What cannot be asked is the owner's alone. */
+	CU_ASSERT_EQUAL(cc_root_dir_mode(-1), 0700);
 }
 
 TEST(a_groups_root_is_used_where_the_setting_says_so_alone)
