@@ -609,3 +609,29 @@ TEST(a_child_has_no_lock_that_its_parent_has)
 	(void)close(fd);
 	(void)close(other);
 }
+
+/* In a child, what its parent locked is forgotten: a file by the same number is the child's own. */
+TEST(a_childs_file_by_a_locks_number_is_its_own)
+{
+	int fd, status = -1;
+	pid_t child;
+
+	unit_write("file", "");
+	fd = cmn_file_open(AT_FDCWD, "file", O_RDWR);
+	CU_ASSERT_FATAL(fd >= 0);
+	CU_ASSERT_EQUAL(cmn_file_lock(fd, 0), CMN_OK);
+	child = fork();
+	CU_ASSERT_FATAL(child >= 0);
+	if (child == 0) {
+		cmn_file_locks_fork_child();
+		if (cmn_file_open(AT_FDCWD, "file", O_RDWR) != fd)
+			_exit(2);
+		/* As its own child does. */
+		cmn_file_locks_fork_child();
+		_exit(fcntl(fd, F_GETFD) >= 0 ? 0 : 1);
+	}
+	CU_ASSERT_EQUAL(waitpid(child, &status, 0), child);
+	CU_ASSERT_EQUAL(status, 0);
+	cmn_file_unlock(fd);
+	(void)close(fd);
+}
