@@ -14,11 +14,13 @@
 #include "common/clock.h"
 #include "layers/shared/driver/environment.h"
 #include "layers/shared/observer/got_slots.h"
+#include "layers/shared/observer/hooked_objects.h"
 #include "tests/support/clock.h"
 #include "tests/support/unit.h"
 #include "tests/support/wrap.h"
 
 static void *early;		/* a copy of the library, loaded before the first build */
+static atomic_int notes;	/* so many calls were noted */
 
 static const struct {
 	const char *how;
@@ -364,6 +366,29 @@ TEST(another_threads_file_is_no_step_of_a_build)
 	}
 }
 
+/* What it looked at before it made its last file is not only for the linker, were it the last thing before. */
+TEST(what_was_looked_at_before_the_last_file_counts)
+{
+	static const struct {
+		const char *looks, *reason;
+	} rows[] = {
+		{ "write made.o, list .", "" }, { "stat made.o, write made.o, list .", "" },
+		{ "list ., write made.o", "directory-listed" },
+		{ "stat made.o, list ., write made.o", "directory-listed" },
+	};
+
+	drv_environment_begin();
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct drv_observation *observation = begin_as(drv_driver_of("libpocl.so"), false);
+
+		observed_all(rows[i].looks);
+		observed("linker", "/usr/bin/ld");
+		CU_ASSERT_EQUAL(end_with(observation, NULL, false), *rows[i].reason ? CMN_MISS : CMN_OK);
+		CU_ASSERT_STRING_EQUAL(reason, rows[i].reason);
+		CU_ASSERT_EQUAL(unlink("made.o"), 0);
+	}
+}
+
 static void *begin_in_thread(void *data)
 {
 	struct drv_observation **ret = data;
@@ -465,9 +490,13 @@ TEST(a_child_observes_for_itself)
 	observation = begin(false);
 	child = fork();
 	if (child == 0) {
-		bool good = watch("open", "there.h") == CMN_OK &&
-			    depends_on(CC_DEPENDENCY_FILE, "there.h");
+		int before = atomic_load(&notes);
+		bool good;
 
+		/* No build is going on in it. */
+		observed("open", "there.h");
+		good = atomic_load(&notes) == before;
+		good = watch("open", "there.h") == CMN_OK && depends_on(CC_DEPENDENCY_FILE, "there.h") && good;
 		/* Its parent's is not known to it. */
 		good = good && end_with(observation, NULL, false) == CMN_MISS;
 		_exit(good && strcmp(reason, "other-process") == 0 ? 0 : 1);
@@ -591,8 +620,10 @@ WRAPPED(enum cmn_status, drv_slots_hook,
 	 const struct drv_slot_function *functions, size_t count))
 {
 	int pages = cost.pages;
-	enum cmn_status status = __real_drv_slots_hook(object, c_library, functions, count);
+	enum cmn_status status;
 
+	errno = EFAULT;	/* an earlier call's tells nothing of those within */
+	status = __real_drv_slots_hook(object, c_library, functions, count);
 	if (binds_late)
 		bind_late(object, functions, count);
 	cost.looks += drv_loaded_contains(object, (const void *)observed) ? 1 : 0;
@@ -816,35 +847,64 @@ TEST(what_is_being_loaded_is_left_alone)
 	(void)dlclose(library);
 }
 
-/* Where calls are bound when they are first made. */
-TEST(a_call_that_is_bound_after_it_was_hooked_is_told)
+/* What may be written to stays so, also the first word behind what may not. */
+TEST(a_slot_beside_read_only_ones_is_hooked)
 {
-	struct drv_observation *observation;
-	char command[8192];
-	void *library;
-	pid_t child;
+	void *library = dlopen(OBSERVED_EDGE, RTLD_LAZY | RTLD_LOCAL);
+	bool (*look)(const char *path);
 
-	if (!strstr(library_path, "lazy"))
-		return;
-	(void)snprintf(command, sizeof(command), "cp '%s' bound.so", library_path);
-	CU_ASSERT_EQUAL_FATAL(system(command), 0);
-	CU_ASSERT_EQUAL(watch("stat", "absent.h"), CMN_OK);
-	/* What its driver reads once may have been missed: its process stores nothing more. */
-	child = fork();
-	if (child) {
-		CU_ASSERT(unit_ended_well(child));
-		return;
-	}
-	library = dlopen("./bound.so", RTLD_LAZY | RTLD_LOCAL);
 	CU_ASSERT_PTR_NOT_NULL_FATAL(library);
+	look = (bool (*)(const char *))dlsym(library, "edge_look");
+	CU_ASSERT_PTR_NOT_NULL_FATAL(look);
+	for (int i = 0; i < 2; i++) {
+		struct drv_observation *observation = begin(false);
+
+		CU_ASSERT_FALSE(look("absent.h"));
+		EXPECT_DEPENDS(end_with(observation, NULL, false), CC_DEPENDENCY_ABSENT, "absent.h");
+	}
+	(void)dlclose(library);
+}
+
+static void build_while_a_call_is_bound(bool unloads)
+{
+	void *other = dlopen("./other.so", RTLD_LAZY | RTLD_LOCAL), *library = dlopen("./bound.so", RTLD_LAZY | RTLD_LOCAL);
+	struct drv_observation *observation;
+
+	CU_ASSERT_FATAL(other && library);
 	observed = (observed_fn)dlsym(library, "observed_do");
 	binds_late = true;
 	observation = begin(false);
 	binds_late = false;
+	if (unloads)
+		CU_ASSERT_EQUAL(dlclose(other), 0);
 	observed("access", "missed.h");
 	EXPECT_UNKNOWN(end_with(observation, NULL, false), "observer-blind");
-	EXPECT_UNKNOWN(watch("access", "absent.h"), "observer-blind");
-	_exit(CU_get_number_of_failures() != 0);
+	/* What its driver reads once may have been missed: its process stores nothing more. Or it was another library. */
+	if (unloads)
+		EXPECT_DEPENDS(watch("access", "absent.h"), CC_DEPENDENCY_ABSENT, "absent.h");
+	else
+		EXPECT_UNKNOWN(watch("access", "absent.h"), "observer-blind");
+}
+
+/* Where calls are bound when they are first made; also where something else goes meanwhile. */
+TEST(a_call_that_is_bound_after_it_was_hooked_is_told)
+{
+	char command[8192];
+
+	if (!strstr(library_path, "lazy"))
+		return;
+	(void)snprintf(command, sizeof(command), "cp '%s' bound.so && cp bound.so other.so", library_path);
+	CU_ASSERT_EQUAL_FATAL(system(command), 0);
+	CU_ASSERT_EQUAL(watch("stat", "absent.h"), CMN_OK);
+	for (int unloads = 0; unloads < 2; unloads++) {
+		pid_t child = fork();
+
+		if (child == 0) {
+			build_while_a_call_is_bound(unloads);
+			_exit(CU_get_number_of_failures() != 0);
+		}
+		CU_ASSERT(unit_ended_well(child));
+	}
 }
 
 /* Also where a moment ago something was hooked that is gone, whose place it takes. */
@@ -989,6 +1049,51 @@ TEST(a_compiler_that_was_there_is_seen)
 	unit_write("there.h", "text");
 	observed_compiler("open", "there.h");
 	EXPECT_DEPENDS(end_with(observation, NULL, false), CC_DEPENDENCY_FILE, "there.h");
+}
+
+/* In a child, since nobody forgets the drivers. */
+static int tell_drivers_from_compilers(void)
+{
+	static const struct {
+		const char *library;
+		bool compiles;		/* since it needs no library of the compiler's */
+	} rows[] = {
+		{ "libpocl.so", true }, { "libother.so", false }, { "libRusticlOpenCL.so.1", true },
+	};
+	observed_fn functions[3];
+
+	for (size_t i = 0; i < 3; i++) {
+		struct drv_observation *observation;
+		char command[8192];
+
+		(void)snprintf(command, sizeof(command), "cp '%s' %s", library_path, rows[i].library);
+		if (system(command) != 0)
+			return 2;
+		(void)snprintf(command, sizeof(command), "./%s", rows[i].library);
+		functions[i] = load(command, "observed_do");
+		if (!functions[i])
+			return 3;
+		observation = begin_at(drv_driver_of(rows[i].library), (const void *)functions[i]);
+		CU_ASSERT_EQUAL(end_with(observation, NULL, false), CMN_OK);
+		/* Those that were there before are what they were. */
+		for (size_t j = 0; j <= i; j++) {
+			const void *code = (const void *)functions[j];
+
+			CU_ASSERT_EQUAL(drv_hooked_objects_is_of_driver(code), !rows[j].compiles);
+			CU_ASSERT(drv_hooked_objects_is_of_driver_or_within(code));
+		}
+	}
+	CU_ASSERT_FALSE(drv_hooked_objects_is_of_driver_or_within((const void *)begin));
+	return CU_get_number_of_failures() != 0;
+}
+
+TEST(a_driver_with_its_compiler_within_is_told_from_others)
+{
+	pid_t child = fork();
+
+	if (child == 0)
+		_exit(tell_drivers_from_compilers());
+	CU_ASSERT(unit_ended_well(child));
 }
 
 static void *look_in_thread_by_the_programs_library(void *path)
@@ -1143,6 +1248,7 @@ TEST(settings_count_for_later_builds)
 	void __wrap_##name parameters \
 	{ \
 		int before = errno; \
+		atomic_fetch_add(&notes, 1); \
 		__real_##name arguments; \
 		errno = notes_spoil ? EPROTO : before; \
 	}
