@@ -138,6 +138,102 @@ TEST(refuses_data_without_bytes_and_sizes_without_room)
 	CU_ASSERT_EQUAL(storage_calls, 0);
 }
 
+/* A storage with one place, for one id. */
+static struct place {
+	uint8_t id[128], blob[512];
+	size_t id_size, size;
+	unsigned int evicted;
+} place;
+
+static enum ckcache_status load_place(void *ctx, size_t id_size, const uint8_t *id, size_t *size, uint8_t *blob)
+{
+	CU_ASSERT_PTR_EQUAL(ctx, &place);
+	if (!place.size || id_size != place.id_size || memcmp(id, place.id, id_size) != 0)
+		return CKCACHE_MISS;
+	if (blob && *size >= place.size)
+		memcpy(blob, place.blob, place.size);
+	*size = place.size;
+	return CKCACHE_OK;
+}
+
+static enum ckcache_status store_place(void *ctx, size_t id_size, const uint8_t *id, size_t size, const uint8_t *blob)
+{
+	CU_ASSERT_PTR_EQUAL(ctx, &place);
+	CU_ASSERT_FATAL(id_size <= sizeof(place.id) && size <= sizeof(place.blob));
+	memcpy(place.id, id, id_size);
+	memcpy(place.blob, blob, size);
+	place.id_size = id_size;
+	place.size = size;
+	return CKCACHE_OK;
+}
+
+static enum ckcache_status evict_place(void *ctx, size_t id_size, const uint8_t *id)
+{
+	(void)id;
+	CU_ASSERT_PTR_EQUAL(ctx, &place);
+	CU_ASSERT_EQUAL(id_size, place.id_size);
+	place.evicted++;
+	place.size = 0;
+	return CKCACHE_OK;
+}
+
+/* Of data of any length; what is damaged or another library's is none. */
+TEST(what_a_storage_was_given_it_gives_back)
+{
+	const struct ckcache_storage storage = {
+		.struct_size = sizeof(storage), .ctx = &place, .load = load_place, .store = store_place, .evict = evict_place,
+	};
+	uint8_t data[256], found[sizeof(data)];
+	size_t size;
+
+	for (size_t i = 0; i < sizeof(data); i++)
+		data[i] = (uint8_t)(i * 7);
+	memset(&place, 0, sizeof(place));
+	CU_ASSERT_EQUAL_FATAL(make(NULL, "hash", NULL), CKCACHE_OK);
+	for (size_t len = 1; len <= sizeof(data); len *= 2) {
+		CU_ASSERT_EQUAL(ckcache_device_store(desc, &storage, len, data), CKCACHE_OK);
+		size = 0;
+		CU_ASSERT_EQUAL(ckcache_device_load(desc, &storage, &size, NULL), CKCACHE_OK);
+		CU_ASSERT_EQUAL(size, len);
+		size = sizeof(found);
+		memset(found, 0xee, sizeof(found));
+		CU_ASSERT_EQUAL(ckcache_device_load(desc, &storage, &size, found), CKCACHE_OK);
+		CU_ASSERT(size == len && memcmp(found, data, len) == 0);
+	}
+	CU_ASSERT_EQUAL(state.put, 0);
+	/* Any bit of it. */
+	for (size_t bit = 0; bit < 8 * place.size; bit += 13) {
+		struct place whole = place;
+
+		place.blob[bit / 8] ^= (uint8_t)(1 << bit % 8);
+		size = sizeof(found);
+		CU_ASSERT_NOT_EQUAL(ckcache_device_load(desc, &storage, &size, found), CKCACHE_OK);
+		place = whole;
+	}
+	ckcache_desc_free(desc);
+	CU_ASSERT_EQUAL_FATAL(make(NULL, "other", NULL), CKCACHE_OK);
+	CU_ASSERT_EQUAL(ckcache_device_load(desc, &storage, &size, found), CKCACHE_MISS);
+}
+
+TEST(without_memory_nothing_is_stored_or_loaded)
+{
+	const struct ckcache_storage storage = {
+		.struct_size = sizeof(storage), .ctx = &place, .load = load_place, .store = store_place,
+	};
+	uint8_t data[32] = { 1 };
+	size_t size = sizeof(data);
+
+	memset(&place, 0, sizeof(place));
+	CU_ASSERT_EQUAL_FATAL(make(NULL, "hash", NULL), CKCACHE_OK);
+	state.no_memory = true;
+	CU_ASSERT_EQUAL(ckcache_device_store(desc, &storage, sizeof(data), data), CKCACHE_ERROR_OUT_OF_MEMORY);
+	CU_ASSERT_EQUAL(place.size, 0);
+	state.no_memory = false;
+	CU_ASSERT_EQUAL(ckcache_device_store(desc, &storage, sizeof(data), data), CKCACHE_OK);
+	state.no_memory = true;
+	CU_ASSERT_EQUAL(ckcache_device_load(desc, &storage, &size, data), CKCACHE_ERROR_OUT_OF_MEMORY);
+}
+
 TEST(a_storage_may_store_nothing)
 {
 	const struct ckcache_storage storage = { .struct_size = sizeof(storage), .load = load_nothing };
