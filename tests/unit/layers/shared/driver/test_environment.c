@@ -222,6 +222,40 @@ static bool changes(void)
 	return setenv("NEOReadDebugKeys", "0", 1) == 0 && is_cached(NEO);
 }
 
+static unsigned int sorted;	/* environments were, to be compared by their variables */
+WRAPPED(void, qsort, (void *items, size_t count, size_t size, int (*compare)(const void *, const void *)))
+{
+	sorted++;
+	__real_qsort(items, count, size, compare);
+}
+
+/* Each variable is looked at once; then it is the same environment, or another one. */
+static bool compares_once(void)
+{
+	unsigned int before;
+
+	drv_environment_begin();
+	for (int i = 0; i < 3; i++) {
+		char value[2] = { (char)('a' + i), '\0' };
+
+		if (setenv("UNRELATED_TO_COMPILERS", value, 1) || look(NEO, NULL))
+			return false;
+		before = sorted;
+		for (int j = 0; j < 4; j++) {
+			if (!is_cached(NEO))
+				return false;
+		}
+		if (sorted != before)
+			return false;
+	}
+	return sorted > 0;
+}
+
+TEST(an_environment_that_was_compared_is_known)
+{
+	CU_ASSERT(in_child(compares_once));
+}
+
 TEST(what_changed_since_is_not_cached_until_it_is_back)
 {
 	CU_ASSERT(in_child(changes));
