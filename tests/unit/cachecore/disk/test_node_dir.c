@@ -22,6 +22,15 @@ WRAPPED(uid_t, geteuid, (void))
 	return user ? user : __real_geteuid();
 }
 
+/* Another process's that was a moment faster; "": none. */
+static char others[CC_NODE_DIR_SIZE];
+WRAPPED(char *, mkdtemp, (char *path))
+{
+	if (others[0])
+		CU_ASSERT_EQUAL(mkdir(others, 0700), 0);
+	return __real_mkdtemp(path);
+}
+
 static char runtime_dir[4200], shared[CC_NODE_DIR_SIZE];
 
 BEFORE_EACH
@@ -204,6 +213,37 @@ TEST(who_takes_the_name_below_tmp_keeps_nobody_from_another)
 	CU_ASSERT_EQUAL(close(fds[0]), 0);
 	CU_ASSERT_EQUAL(close(fds[1]), 0);
 	CU_ASSERT(rmdir(first) == 0 && rmdir(decoy) == 0 && rmdir(taken) == 0);
+}
+
+/* Of two that are made at the same time one stays: the first by its name. */
+TEST(who_comes_second_leaves_no_directory)
+{
+	static const char *const ends[] = { "000000", "~~~~~~" };
+
+	if (!unit_is_root())
+		return;
+	user = 400000000 + (uid_t)getpid();
+	for (size_t i = 0; i < 2; i++) {
+		char taken[CC_NODE_DIR_SIZE], found[CC_NODE_DIR_SIZE], command[200];
+		int fd;
+
+		(void)snprintf(taken, sizeof(taken), "/tmp/ckcache-%u", user);
+		(void)snprintf(others, sizeof(others), "/tmp/ckcache-%u.%s", user, ends[i]);
+		CU_ASSERT_EQUAL_FATAL(mkdir(taken, 0755), 0);
+		CU_ASSERT_EQUAL_FATAL(seteuid(user), 0);
+		fd = cc_node_dir_open(NULL, found);
+		CU_ASSERT_EQUAL_FATAL(seteuid(0), 0);
+		CU_ASSERT_FATAL(fd >= 0);
+		CU_ASSERT_EQUAL(close(fd), 0);
+		CU_ASSERT_EQUAL(strcmp(found, others) == 0, i == 0);
+		/* The other process's is its own to remove. */
+		CU_ASSERT_EQUAL(rmdir(others), 0);
+		CU_ASSERT_EQUAL(rmdir(found), i == 0 ? -1 : 0);
+		CU_ASSERT_EQUAL(rmdir(taken), 0);
+		(void)snprintf(command, sizeof(command), "! ls -d /tmp/ckcache-%u* 2>/dev/null", user);
+		CU_ASSERT_EQUAL(system(command), 0);
+	}
+	others[0] = '\0';
 }
 
 TEST(a_network_file_system_has_none)
