@@ -244,7 +244,7 @@ static void note(void *ctx, enum cmn_log_level level, const char *message)
 	(void)snprintf(messages + len, sizeof(messages) - len, "%s\n", message);
 }
 
-static const struct cmn_log log_of_test = { .level = CMN_LOG_WARNING, .sink = note };
+static struct cmn_log log_of_test = { .level = CMN_LOG_WARNING, .sink = note };
 static struct cc_config config;
 static char *setting(const char *text)
 {
@@ -295,6 +295,7 @@ AFTER_EACH
 	cmn_buffer_release(&tier.value);
 	end_started();
 	is_privileged = is_remote = no_room = cannot_publish = false;
+	log_of_test.level = CMN_LOG_WARNING;
 	atomic_store(&is_patient, false);
 	callocs_left = 0;
 	atomic_store(&is_silent, false);
@@ -1035,6 +1036,23 @@ TEST(after_a_failure_nothing_is_asked_for_a_minute)
 	CU_ASSERT_EQUAL(complaints, 2);
 }
 
+/* However short they are; without any, what kind of failure it is. */
+TEST(a_failure_is_told_in_the_helpers_words)
+{
+	static const char *const rows[][2] = {
+		{ "x", "x" }, { "no", "no" }, { "", "input/output error" }, { "on fire", "on fire" },
+	};
+
+	begin();
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		tier.error = rows[i][0];
+		reopen();
+		CHECK_ASKS(CC_REMOTE_NOTHING, NULL);
+		CHECK_ASKS(CC_REMOTE_AWAY, rows[i][1]);
+		atomic_fetch_add(&passed_ns, 61 * S);
+	}
+}
+
 TEST(who_cannot_tell_others_of_a_failure_remembers_it)
 {
 	cannot_publish = true;
@@ -1288,6 +1306,26 @@ TEST(a_claim_can_be_released)
 	cc_remote_release(remote, &key);
 	CU_ASSERT_EQUAL(starts.count, 0);
 	CU_ASSERT_EQUAL(complaints, 0);
+}
+
+/* It is no complaint, and said only where it is so. */
+TEST(a_claim_that_ends_by_itself_is_logged)
+{
+	OWNED(cc_key_release) struct cc_key key;
+
+	log_of_test.level = CMN_LOG_DEBUG;
+	begin();
+	values_make_key(&key, "-O1");
+	cc_remote_release(remote, &key);
+	CU_ASSERT_PTR_NULL(strstr(messages, "ends by itself"));
+	atomic_store(&is_silent, true);
+	cc_remote_release(remote, &key);
+	CU_ASSERT_PTR_NOT_NULL(strstr(messages, "ends by itself"));
+	/* Nobody is there to be told. */
+	messages[0] = '\0';
+	stop();
+	cc_remote_release(remote, &key);
+	CU_ASSERT_PTR_NULL(strstr(messages, "ends by itself"));
 }
 
 TEST(releases_in_vain_use_up_the_budget_too)
