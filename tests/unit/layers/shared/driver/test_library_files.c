@@ -744,6 +744,24 @@ TEST(only_regular_files_are_opened)
 	CU_ASSERT_EQUAL(close(free_fd), 0);
 }
 
+TEST(lists_and_files_that_were_released_are_empty)
+{
+	struct drv_search_directories list = { 0 };
+	struct drv_elf_file file;
+
+	CU_ASSERT_EQUAL(drv_search_directories_gather(loaded_path("libc.so."), &list), CMN_OK);
+	CU_ASSERT(list.count > 0);
+	write_object("a.so", &(struct object){ .needed = { "libb.so" }, .run_path = "$ORIGIN", .id = 1 });
+	CU_ASSERT_EQUAL_FATAL(drv_elf_file_read("a.so", &file), CMN_OK);
+	/* Once more does nothing. */
+	for (int i = 0; i < 2; i++) {
+		drv_search_directories_release(&list);
+		CU_ASSERT(list.count == 0 && !list.items);
+		drv_elf_file_release(&file);
+		CU_ASSERT(!file.needed.data && !file.build_id.data && !file.run_path && file.inode == 0);
+	}
+}
+
 struct cached {
 	const char *path;
 	uint64_t capabilities;
