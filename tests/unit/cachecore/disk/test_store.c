@@ -1422,6 +1422,62 @@ TEST(each_state_of_a_removed_key_goes)
 	CU_ASSERT_STRING_EQUAL(get(&bench, &bench.key, NULL), "miss");
 }
 
+/* Whether the key's file there is matched with the key that it is expected to have. */
+static bool matches(const char *entry_dir, unsigned int n, struct cmn_view key)
+{
+	OWNED(cmn_buffer_release) struct cmn_buffer file = { 0 };
+	int fd = open(bench.root, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	struct cc_src src = { .key = { NULL, 0 } };
+	bool is_so;
+
+	CU_ASSERT_FATAL(fd >= 0);
+	is_so = cc_entry_dir_match_src(fd, entry_dir, n, CMN_FILE_TRUSTED, key, &file, &src);
+	(void)close(fd);
+	CU_ASSERT(!is_so || cmn_view_equal(src.key, key));
+	CU_ASSERT_EQUAL(is_so && src.manifest.len > 0, is_so && n == 1);
+	return is_so;
+}
+
+/* Without being read whole: with a manifest or not, cut short anywhere, and of another key that is as long. */
+TEST(a_long_key_is_compared_piece_by_piece)
+{
+	static char options[3 * CC_ENTRY_DIR_LONG_KEY];
+	char entry_dir[CC_ENTRY_DIR_PATH_SIZE], whole_dir[sizeof(bench.root) + sizeof(entry_dir)];
+	OWNED(cmn_buffer_release) struct cmn_buffer src = { 0 };
+	OWNED(cc_key_release) struct cc_key key, other;
+
+	memset(options, 'x', sizeof(options) - 1);
+	make_key(&key, options);
+	options[sizeof(options) - 2] = 'y';
+	make_key(&other, options);
+	cc_entry_dir_path(cc_key_view(&key), entry_dir);
+	(void)snprintf(whole_dir, sizeof(whole_dir), "%s/%s", bench.root, entry_dir);
+	CU_ASSERT_EQUAL(put(&bench, &key, "image"), CMN_OK);
+	CU_ASSERT_EQUAL(put_with(&key, "other image", absent("a.h")), CMN_OK);
+	for (unsigned int n = 0; n < 2; n++) {
+		char name[] = "0.src";
+
+		name[0] = (char)('0' + n);
+		CU_ASSERT_TRUE(matches(entry_dir, n, cc_key_view(&key)));
+		CU_ASSERT_FALSE(matches(entry_dir, n, cc_key_view(&other)));
+		src = slurp(whole_dir, name);
+		for (size_t len = 0; len < src.len; len += len < 200 ? 1 : 997) {
+			spill(whole_dir, name, src.data, len);
+			CU_ASSERT_FALSE(matches(entry_dir, n, cc_key_view(&key)));
+		}
+		/* Any other byte of the header, of either end of the key, of what follows. */
+		for (size_t at = 0; at < src.len; at += at < 200 || at + 200 > src.len ? 1 : 997) {
+			src.data[at] ^= 1;
+			spill(whole_dir, name, src.data, src.len);
+			CU_ASSERT_FALSE(matches(entry_dir, n, cc_key_view(&key)));
+			src.data[at] ^= 1;
+		}
+		spill(whole_dir, name, src.data, src.len);
+		CU_ASSERT_TRUE(matches(entry_dir, n, cc_key_view(&key)));
+		cmn_buffer_release(&src);
+	}
+}
+
 TEST(is_full_where_its_bound_is_passed)
 {
 	CU_ASSERT_EQUAL(put(&bench, &bench.key, "image"), CMN_OK);
