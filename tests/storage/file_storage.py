@@ -241,6 +241,20 @@ class Claims(WithDirectory):
             self.assertEqual(client.release(b"\xab\xcd"), helper.OK)
         self.assertEqual(self.files(), [])
 
+    def test_one_is_read_up_to_its_bound(self):
+        """What is longer is nobody's claim: it says nothing."""
+        client, _, _ = self.begin()
+        os.makedirs(self.directory + "/ab")
+        said = b" %d\n" % (120 * 10**9)
+        for length, is_read in ((len(said) + 1, True), (99, True), (100, True), (101, False)):
+            self.write(self.claim_file(), b"x" * (length - len(said)) + said)
+            os.utime(self.claim_file(), (time.time() - 61,) * 2)
+            self.assertIs(client.claim(b"\xab\xcd", 60000), not is_read)
+            os.utime(self.claim_file(), (time.time() - 121,) * 2)
+            self.assertIs(client.claim(b"\xab\xcd", 60000), True)
+            self.assertEqual(client.release(b"\xab\xcd"), helper.OK)
+        self.assertEqual(self.files(), [])
+
     def test_clocks_that_differ(self):
         client, _, _ = self.begin()
         other, _, _ = self.begin()
