@@ -72,11 +72,14 @@ void module_run_script(struct module_run *run, const char *script, const char *v
 }
 
 /* With guard.c on the stub drivers: real ones leave files open. */
+static bool is_stub(void)
+{
+	return driver_list && !strstr(driver_list, "intel");
+}
+
 void module_run_any(struct module_run *run, const char *arguments, const char *variables)
 {
-	bool is_stub = driver_list && !strstr(driver_list, "intel");
-
-	run_client(run, is_stub ? GUARDED_PLUGIN : PLUGIN, arguments, variables);
+	run_client(run, is_stub() ? GUARDED_PLUGIN : PLUGIN, arguments, variables);
 }
 
 void module_run(struct module_run *run, const char *arguments, const char *variables)
@@ -89,7 +92,7 @@ void module_run(struct module_run *run, const char *arguments, const char *varia
 
 void module_run_plain_any(struct module_run *run, const char *arguments, const char *variables)
 {
-	run_client(run, "", arguments, variables);
+	run_client(run, is_stub() ? " LD_PRELOAD='" GUARD "'" : "", arguments, variables);
 }
 
 void module_run_plain(struct module_run *run, const char *arguments, const char *variables)
