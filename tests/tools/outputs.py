@@ -51,6 +51,62 @@ def add_counts(root):
     samples.write_bypasses(root, {"option": 3, "random-token": 12, "files-unseen": 3})
 
 
+def text_of(*lines):
+    """Of lines that are too long for a key's summary to keep them."""
+    return "".join("%s %s\n" % (line, "." * 80) for line in lines)
+
+
+GPU, CPU = "A GPU", "A CPU"
+SUM, SCALE = (("kernel void %s(global int *a) {" % name, *(name + word for word in ("one", "two", "three", "four")), "}")
+              for name in ("sum", "scale"))
+# What is stored when the runs of the trace begin: how long before the first, device, driver, source, options.
+STORED = (
+    (900, GPU, "1.0", text_of(*SUM), "-DN=1"),
+    (800, GPU, "1.0", text_of(*SUM), "-DN=2"),
+    (500, GPU, "1.0", text_of(*SUM), "-DN=3"),
+    (700, GPU, "1.0", text_of(*SUM), "-DN=4"),
+    (600, GPU, "1.0", text_of(*SUM), "-DN=5"),
+    (400, CPU, "2.0", text_of(*SUM), "-DN=6"),
+    (300, GPU, "3.0", text_of(*SUM), "-DN=6"),
+    (900, GPU, "1.0", text_of(*SCALE), "-DN=1"),
+    (200, GPU, "3.0", text_of("sub one", "sub two", "sub three", "sub four"), "-cl-mad-enable"),
+    (100, GPU, "3.0", text_of("mul one", "mul two", "mul three", "mul four"), "-D" + "x" * 3000),
+    (50, CPU, "2.0", "short", "-w"),
+    (-20, GPU, "1.0", text_of(*SUM), "-DN=7"),
+)
+# Misses that follow each other by ten seconds: device, driver, source, options.
+ASKED = (
+    (GPU, "1.0", text_of(*SUM), "-DN=9"),	# another option: the newest of five
+    (GPU, "1.0", text_of(*SCALE), "-DN=9"),	# the one of that text
+    (CPU, "2.0", text_of(*SUM), "-DN=7"),	# nearer than with the option of another device
+    (CPU, "4.0", text_of(*SUM), "-DN=6"),	# another driver, rather than another device
+    (GPU, "2.0", text_of(*SUM), "-DN=5"),	# another driver, rather than driver and option
+    (GPU, "3.0", text_of("sub one", "sub two", "x", "y"), "-cl-mad-enable"),	# half of the lines
+    (GPU, "3.0", text_of("sub one", "x", "y", "z"), "-cl-mad-enable"),	# less: another program
+    (GPU, "3.0", text_of("mul one", "mul two", "mul three", "mul four"), "-w"),	# from a long option
+    (GPU, "3.0", text_of("mul one", "mul two", "mul three", "mul four"), None),	# to none
+    (GPU, "1.0", text_of(*SUM), "-DN=8"),	# what was stored between the runs
+    (CPU, "2.0", "short", "-w"),	# its own entry
+    (CPU, "2.0", "other", "-w"),
+    (None, None, None, None),
+)
+
+
+def trace_lines():
+    """The misses, what else a trace tells, and what is passed over."""
+    names = ("device.name", "device.driver_version", "source", "options")
+    for i, fields in enumerate(ASKED):
+        key = {name: value for name, value in zip(names, fields) if value is not None}
+        yield {"event": "miss", "time_ns": (DAY + 10 * i) * 10 ** 9, "build_ns": 10 ** 6 * (i + 1), "pid": 7, "key": key}
+    for i, more in enumerate((
+            {"event": "bypass", "reason": "date"}, {"event": "bypass", "reason": "no such word", "build_ns": 5000000},
+            {"event": "miss", "failure": "-11: no ; there"}, {"event": "miss", "reason": "unattended"},
+            {"event": "miss", "reason": "read-only"}, {"event": "miss", "reason": "deferred"},
+            {"event": "hit-disk"}, {"event": "other"}, {})):
+        yield {"time_ns": (DAY + 500 + i) * 10 ** 9, "pid": 8, **more}
+    yield []
+
+
 class Outputs(Case):
     def setUp(self):
         super().setUp()
@@ -58,10 +114,13 @@ class Outputs(Case):
         samples.time.time = lambda: DAY
         samples.fill(sys.argv[2], self.root, rows())
         add_counts(self.root)
-        for folder, _, names in os.walk(self.root):
-            for name in names:
-                if name.endswith(".src"):	# when it was stored
-                    os.utime(os.path.join(folder, name), (DAY - 3600, DAY - 3600))
+        for path in self.sources():
+            os.utime(path, (DAY - 3600, DAY - 3600))
+
+    def sources(self):
+        """Files whose times are those when their entries were stored."""
+        return {os.path.join(folder, name) for folder, _, names in os.walk(self.root) for name in names
+                if name.endswith(".src")}
 
     def check(self, name, *arguments, headings=()):
         """What the verb prints, or of a page what is below those; sizes on disk depend on the file system."""
@@ -95,6 +154,19 @@ class Outputs(Case):
     def test_show(self):
         self.check("show.txt", "show", "fourth")
         self.check("show.json", "show", "--json", "third")
+
+    def test_explain(self):
+        self.root = self.path("explained")
+        for ago, device, driver, source, options in STORED:
+            before = self.sources()
+            samples.fill(sys.argv[2], self.root, [samples.row(
+                source.encode(), device.encode(), driver.encode(), options.encode(), 10, 1000, 1)])
+            for path in self.sources() - before:
+                os.utime(path, (DAY - ago, DAY - ago))
+        trace = self.write("trace", "\n".join(map(json.dumps, trace_lines())) + "\nno JSON\n")
+        self.check("explain.txt", "explain", "--trace", trace)
+        self.check("explain-verbose.txt", "explain", "--verbose", "--trace", trace)
+        self.check("explain.json", "explain", "--json", "--trace", trace)
 
     def test_prune(self):
         self.check("prune-old.txt", "prune", "--older-than", "30d", "--dry-run")
