@@ -370,6 +370,11 @@ TEST(makers_keep_the_bounds)
 	CU_ASSERT_EQUAL(pack_maker_add_origin(maker, &origin), CMN_ERR_INVALID);
 	origin.name = (struct cmn_view){ large, PACK_MAX_NAME + 1 };
 	CU_ASSERT_EQUAL(pack_maker_add_origin(maker, &origin), CMN_ERR_TOO_LARGE);
+	origin.name.len = PACK_MAX_NAME;
+	origin.licence = (struct cmn_view){ large, PACK_MAX_LICENCE + 1 };
+	CU_ASSERT_EQUAL(pack_maker_add_origin(maker, &origin), CMN_ERR_TOO_LARGE);
+	origin.licence.len = PACK_MAX_LICENCE;
+	CU_ASSERT_EQUAL(pack_maker_add_origin(maker, &origin), CMN_OK);
 	for (int i = 0; i < PACK_MAX_RECIPES; i++) {
 		(void)snprintf(source, sizeof(source), "%d", i);
 		CU_ASSERT_EQUAL(add(maker, source, "", NULL, 0), CMN_OK);

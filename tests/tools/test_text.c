@@ -110,7 +110,26 @@ TEST(first_lines_say_something)
 		{ "\n  #define A\n#define B\n", "#define A" }, { " \n", "" }, { "one", "one" },
 	};
 
+	static const char binary[] = "\0int x;\nint y;";
+
 	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
 		CU_ASSERT_TRUE(cmn_view_equal(text_first_line(cmn_view_of(texts[i][0])),
 					      cmn_view_of(texts[i][1])));
+	/* A NUL begins no comment. */
+	CU_ASSERT_TRUE(cmn_view_equal(text_first_line((struct cmn_view){ binary, sizeof(binary) - 1 }),
+				      (struct cmn_view){ binary, 7 }));
+}
+
+TEST(what_is_cut_ends_in_dots)
+{
+	struct cmn_buffer buf = { 0 };
+	char *said;
+
+	for (size_t max = 2; max <= 4; max++) {
+		text_append_clean(&buf, cmn_view_of("a\nb"), max);
+		said = cmn_buffer_take_string(&buf);
+		CU_ASSERT_FATAL(said != NULL);
+		CU_ASSERT_STRING_EQUAL(said, max < 3 ? "a ..." : "a b");
+		free(said);
+	}
 }
