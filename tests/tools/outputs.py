@@ -17,6 +17,7 @@ from tool_case import Case
 DAY = 1766750400	# 2025-12-26 12:00:00 UTC
 HERE = os.path.dirname(os.path.abspath(__file__))
 HOUR = 1 / 24
+DISK = "<h2>What fills the disk"
 
 
 def rows():
@@ -43,7 +44,7 @@ def add_counts(root):
     samples.write_usage(root, [(40, [1, 2, 3, 1, 300 * samples.MS, 0]), (8, [0, 5, 1, 0, 90 * samples.MS, 10 ** 9]),
                                (1, [3, 40, 2, 0, 1200 * samples.MS, 8 * 10 ** 9]),
                                (0, [10, 20, 4, 2, 4100 * samples.MS, 10 ** 10, 3, 10 ** 9])],
-                        [(b"viewer", 0, [10, 22, 5, 1, 3000 * samples.MS, 11 * 10 ** 9]),
+                        [(b"viewer", 0, [10, 22, 5, 1, 3000 * samples.MS, 11 * 10 ** 9, 2, 700 * samples.MS]),
                          (b"solver", 1, [3, 40, 4, 2, 2500 * samples.MS, 8 * 10 ** 9]),
                          *[(name, 40, [0, 0, 1, 0, 9 * samples.MS, 0]) for name in (b"idle", b"also_idle", b"zero")]], [1, 5, 1, 0, 10 ** 8, 10 ** 9])
     samples.write_stats(root, hits_memory=14, hits_disk=67, misses=10, stores=8, deferred=2, errors=1,
@@ -123,16 +124,21 @@ class Outputs(Case):
                 if name.endswith(".src")}
 
     def check(self, name, *arguments, headings=()):
-        """What the verb prints, or of a page what is below those; sizes on disk depend on the file system."""
+        """What the verb prints, or of a page what is below those, and the titles of what else it has; sizes on
+        disk depend on the file system."""
         ran = self.run_tool(*arguments, extra={"LD_PRELOAD": sys.argv[3], "FIXED_CLOCK": str(DAY), "TZ": "UTC"})
         text = ran.stdout.decode()
         if name.endswith(".json"):
             text = json.dumps(json.loads(text), indent=1) + "\n"
         text = re.sub(r"(ckcache\W+)\d+(\.\d+)+", r"\1VERSION", text.replace(self.work, "WORK"))
         if headings:
-            text = "".join(part for part in re.split("(?=<h2>)", text) if part.startswith(
-                tuple("<h2>" + heading for heading in headings)))
+            parts = re.split("(?=<h[12]>)", text)
+            text = "".join(part for part in parts if part[4:].startswith(headings))
+            text += "\n".join(re.findall("<h3>.*|<div class=scroll.*|<tr><th scope=col.*", "".join(
+                part for part in parts if part.startswith(DISK)))) + "\n"
         text = re.sub(r" *\b\d+(\.\d+)? (bytes|KiB|MiB)\b", " SIZE", text)
+        text = re.sub(r'"\d+"> SIZE', '"SIZE"> SIZE', text)
+        text = re.sub(r"[\d.]+ % of (.*)<svg.*</svg>", r"SHARE of \1", text)
         text = re.sub(r'((bytes|size)": ?|bytes on disk +)\d+', r"\1SIZE", text)
         path = os.path.join(HERE, "outputs", name)
         if os.environ.get("OUTPUTS_WRITE"):
@@ -150,10 +156,18 @@ class Outputs(Case):
     def test_stats(self):
         self.check("stats.txt", "stats")
         self.check("stats.json", "stats", "--json")
+        self.check("stats-programs.txt", "stats", "--per-program")
 
     def test_show(self):
         self.check("show.txt", "show", "fourth")
         self.check("show.json", "show", "--json", "third")
+
+    def test_show_of_values_that_just_fit(self):
+        self.root = self.path("bounds")
+        samples.fill(sys.argv[2], self.root, [samples.row(b"kernel", b"d" * 200, b"v" * 201, b"-w", 10, 1000, 1)])
+        for path in self.sources():
+            os.utime(path, (DAY - 3600, DAY - 3600))
+        self.check("show-bounds.txt", "show", os.path.relpath(self.sources().pop(), self.root))
 
     def test_explain(self):
         self.root = self.path("explained")
@@ -174,8 +188,9 @@ class Outputs(Case):
 
     def test_report(self):
         self.check("report.json", "report", "--json")
-        # What tells of no sizes.
-        self.check("report.html", "report", "-", headings=("Hits and misses", "Time saved", "Misses, and"))
+        # Where nothing is in an order of sizes.
+        self.check("report.html", "report", "-", headings=("ckcache report", "In all", "Hits and misses", "Time saved",
+                                                           "The slowest", "Misses, and", "Eviction"))
 
 
 if __name__ == "__main__":
