@@ -6,6 +6,7 @@ directories and settings.
 """
 import json
 import os
+import re
 import resource
 import signal
 import subprocess
@@ -390,6 +391,20 @@ class Directories(Doctor):
         self.says(value, "ok", "7 hits, 5 misses")
         self.says(value, "note", "2 errors")
 
+    def test_no_history(self):
+        os.mkdir(self.root, 0o700)
+        self.write(os.path.join(self.root, "stats.txt"), "log_id 0\nhits_memory 3\n", 0o600)
+        os.mkdir(os.path.join(self.root, "recipes"), 0o700)
+
+        def history():
+            return [(finding["mark"], finding["text"], finding["advice"]) for finding in self.quick()["findings"]
+                    if finding["section"] == "history"]
+        counts = ("ok", "3 hits, 0 misses, 0 not cached; 0.00 ms of compilation saved", None)
+        self.assertEqual(history(), [counts])
+        for name in ("a", "b"):
+            self.write(os.path.join(self.root, "recipes", name * 32 + ".recipe"), "", 0o600)
+        self.assertEqual(history(), [counts, ("note", "2 programs were left for later", "ckcache replay builds them")])
+
 
 class Settings(Doctor):
     def test_what_switches_it_off(self):
@@ -433,6 +448,31 @@ class Settings(Doctor):
         value = self.doctor("--quick", extra=extra)
         self.assertEqual([text for text in self.marked(value, "ok") if "Mesa has" in text], [])
 
+    def test_where_drivers_own_caches_may_lie(self):
+        """By a variable; below XDG_CACHE_HOME; else below HOME; else here."""
+        xdg, home, here = (self.path(name) for name in ("xdg", "other home", "here"))
+        places = {"named": ("NEO_CACHE_DIR", "CUDA_CACHE_PATH", "MESA_SHADER_CACHE_DIR", "POCL_CACHE_DIR",
+                            "AMD_COMGR_CACHE_DIR"),
+                  "xdg": ("neo_compiler_cache", "mesa_shader_cache", "pocl/kcache", "comgr"),
+                  "other home": (".cache/neo_compiler_cache", ".nv/ComputeCache", ".cache/mesa_shader_cache",
+                                 ".cache/pocl/kcache", ".cache/comgr"),
+                  "here": ("cl_cache", "l0_cache")}
+        for folder, names in places.items():
+            for name in names:
+                os.makedirs(self.path(folder, name))
+        named = {name: self.path("named", name) for name in places["named"]}
+        # XDG_CACHE_HOME stands for HOME/.cache, not for others of HOME's.
+        for extra, expected in (
+                ({**named, "XDG_CACHE_HOME": xdg}, [("named", name) for name in places["named"]]),
+                ({"XDG_CACHE_HOME": xdg}, [("xdg", name) for name in places["xdg"]] + [("other home", ".nv/ComputeCache")]),
+                ({"XDG_CACHE_HOME": None}, [("other home", name) for name in places["other home"]]),
+                ({"XDG_CACHE_HOME": None, "HOME": self.path("tmp")}, [("here", "cl_cache")])):
+            value = self.doctor("--quick", cwd=here, extra={"HOME": home, **extra})
+            found = [re.search(r" has a cache of its own, (.*) \(0 B\);", text) for text in self.marked(value, "ok")]
+            self.assertEqual(sorted(match.group(1) for match in found if match),
+                             sorted([self.path(*place) for place in expected if place[0] != "here"] +
+                                    (["./cl_cache"] if ("here", "cl_cache") in expected else []) + ["./l0_cache"]), extra)
+
 
 class Programs(Doctor):
     def test_usual_ones(self):
@@ -452,15 +492,21 @@ class Endings(Doctor):
         ran = self.ends(1, "doctor", extra={"CKCACHE_DISABLE": "1"})
         self.assertIn("1. unset CKCACHE_DISABLE", ran.out.splitlines()[-1])
 
-    def on_terminal(self, extra):
-        code, shown = terminal.show(lambda fd: self.start("doctor", "--quick", extra=extra, stdout=fd, stderr=fd))
-        self.assertEqual(code, 0, shown)
+    def on_terminal(self, extra, code=0):
+        ended, shown = terminal.show(lambda fd: self.start("doctor", "--quick", extra=extra, stdout=fd, stderr=fd))
+        self.assertEqual(ended, code, shown)
         return shown
 
     def test_colours(self):
         self.assertIn(b"\x1b[32m", self.on_terminal({"TERM": "xterm"}))
         self.assertNotIn(b"\x1b", self.on_terminal({"TERM": "xterm", "NO_COLOR": "1"}))
         self.assertNotIn(b"\x1b", self.on_terminal({"TERM": "dumb"}))
+
+    def test_each_mark_has_its_colour(self):
+        for term, colours in (("xterm", (b"\x1b[32m", b"\x1b[33m", b"\x1b[31m")), ("dumb", (b"", b"", b""))):
+            shown = self.on_terminal({"TERM": term, "CKCACHE_DISABLE": "1", "CKCACHE_MAXSIZE": "1"}, code=1)
+            marks = set(re.findall(rb"^  (\S*?)(ok|note|problem) *(?:\x1b\S*)?  \S", shown, re.M))
+            self.assertEqual(marks, set(zip(colours, (b"ok", b"note", b"problem"))))
 
     def test_a_reader_that_leaves(self):
         for ignored in (False, True):
