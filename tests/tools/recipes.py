@@ -288,6 +288,25 @@ class Packs(Recipes):
         self.assertIn("ended with exit code 3", ran.err)
         self.assertTrue(os.path.exists(self.path("x")))
 
+    def test_what_is_not_cached_is_counted(self):
+        command = self.program((KERNEL, "-DN=1"), (KERNEL + "constant char when[] = __DATE__;\n", "-DN=2"),
+                               (KERNEL + "constant char when[] = __DATE__;\n", "-DN=3"))
+        _, err = self.record(self.ann, command)
+        self.assertEqual([line.partition("left out: ")[2] for line in err.splitlines() if "left out" in line],
+                         ["2, which ckcache does not cache (date)"], err)
+
+    def test_files_that_are_not_added(self):
+        for mode, content, words in ((0o644, "rubbish", "not used: it is damaged, or no pack"),
+                                     (0o000, "rubbish", "access")):
+            path = self.write("file", content, mode)
+            if mode or os.geteuid():
+                err = self.ben.ends(1, "recipes", "add", path).err
+                self.assertIn(words, err)
+                self.assertIn(path, err)
+            os.unlink(path)
+        err = self.ben.ends(1, "recipes", "add", self.path("none")).err
+        self.assertNotIn("that only its owner may write to", err)
+
     def test_list_add_and_remove(self):
         licence = self.write("licence", "GNU GPL\nversion 3\n")
         pack, _ = self.record(self.ann, self.program((KERNEL, "-DN=1")), "--licence-file", licence,
@@ -295,6 +314,7 @@ class Packs(Recipes):
         self.assertEqual(self.ben.good("recipes", "list").out, "no packs\n")
         self.assertEqual(self.ben.good("recipes", "build").out, "no packs\n")
         self.ben.good("recipes", "add", pack)
+        self.assertNotIn("no packs", self.ben.good("recipes", "build").out)
         out = self.ben.good("recipes", "list").out
         self.assertIn("one  1 recipes", out)
         self.assertIn("a program (GNU GPL)", out)
@@ -333,7 +353,7 @@ class Hostile(Recipes):
 
     def test_a_million_entries(self):
         self.make(self.ben, "a", "entries", "1000000")
-        self.expect("a", "not used: it is over a bound")
+        self.expect("a", "not used: it is over a bound (32 MiB in all, 8 MiB for a text, 4096 recipes)")
 
     def test_a_source_of_64_mib(self):
         self.make(self.ben, "a", "text", "64")
