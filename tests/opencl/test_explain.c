@@ -285,7 +285,12 @@ TEST_ON("stub", cleared)
 {
 	run_header(SOURCE, "");
 	succeed("clear", NULL);
+	/* It is known by its kernel's name and its options, although nothing is stored. */
+	TOOL_SAYS(0, "first time", "explain", "value");
 	expect_of(SOURCE, "", "by ckcache clear");
+	run_header(SOURCE, "-DN=1");
+	succeed("clear", NULL);
+	TOOL_SAYS(1, "kernel value, -DN=1", "explain", "value");
 }
 
 TEST_ON("stub", removed_by_a_command)
@@ -420,6 +425,27 @@ TEST_ON("stub", the_last_run_is_known_although_its_counts_were_added_up)
 		run_header(SOURCE, "");
 	TOOL_SAYS(0, "the last run compiled nothing: ", "explain");
 	TOOL_SAYS(0, "130", "stats");
+}
+
+/* As those of containers, each of which begins to count anew. */
+TEST_ON("stub", the_last_run_is_the_last_one_whatever_its_number)
+{
+	driver_setenv("LSAN_OPTIONS", "detect_leaks=0");	/* which may not look into a process there */
+	driver_shell("exec unshare -rpf --mount-proc sh -c '\"$0\" \"$@\"; exit $?' \"$@\"");
+	unit_write("work/main.cl", SOURCE);
+	last = CLIENT(LAYERED, "header", "main.cl", "");
+	if (strstr(last.errors, "unshare:")) {
+		driver_shell(NULL);
+		driver_setenv("LSAN_OPTIONS", NULL);
+		return (void)printf("SKIPPED: no namespaces here; ");
+	}
+	CU_ASSERT_EQUAL(last.code, 0);
+	TOOL_SAYS(0, "1 compile in ", "explain");
+	TOOL_SAYS(0, "(process 2): 1 for the first time", "explain");
+	run_header(SOURCE, "");
+	TOOL_SAYS(0, "the last run compiled nothing: 1 hit of opencl_client (process 2)", "explain");
+	driver_shell(NULL);
+	driver_setenv("LSAN_OPTIONS", NULL);
 }
 
 /* A run that only failed, or could not cache, leaves no sums but its own. */
