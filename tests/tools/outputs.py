@@ -134,8 +134,8 @@ class Outputs(Case):
         if headings:
             parts = re.split("(?=<h[12]>)", text)
             text = "".join(part for part in parts if part[4:].startswith(headings))
-            text += "\n".join(re.findall("<h3>.*|<div class=scroll.*|<tr><th scope=col.*", "".join(
-                part for part in parts if part.startswith(DISK)))) + "\n"
+            text += "".join(re.findall("<h3>.*\n|<div class=scroll.*\n|<tr><th scope=col.*\n", "".join(
+                part for part in parts if part.startswith(DISK))))
         text = re.sub(r" *\b\d+(\.\d+)? (bytes|KiB|MiB)\b", " SIZE", text)
         text = re.sub(r'"\d+"> SIZE', '"SIZE"> SIZE', text)
         text = re.sub(r"[\d.]+ % of (.*)<svg.*</svg>", r"SHARE of \1", text)
@@ -191,6 +191,16 @@ class Outputs(Case):
         # Where nothing is in an order of sizes.
         self.check("report.html", "report", "-", headings=("ckcache report", "In all", "Hits and misses", "Time saved",
                                                            "The slowest", "Misses, and", "Eviction"))
+
+    def test_report_of_little(self):
+        """Of nothing at all; of entries that nobody counted; of counts that are of no day."""
+        headings = ("ckcache report", "In all", "Hits and misses", "Misses, and", "Eviction")
+        self.root = self.path("little")
+        self.check("report-nothing.html", "report", "-", headings=headings)
+        samples.fill(sys.argv[2], self.root, [samples.row(b"kernel", size=10, age_days=1)])
+        self.check("report-uncounted.html", "report", "-", headings=headings)
+        samples.write_stats(self.root, hits_disk=3, misses=2, compile_ns_spent=10 ** 9)
+        self.check("report-undated.html", "report", "-", headings=headings)
 
 
 if __name__ == "__main__":
