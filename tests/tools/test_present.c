@@ -201,6 +201,12 @@ TEST(a_new_name_is_found_if_there_is_but_one)
 	CU_ASSERT_EQUAL(find("gpu", "1.0", "a.so"), 1);
 }
 
+TEST(a_new_name_needs_no_other_version)
+{
+	there_is("new", "1.0", "/b.so");
+	CU_ASSERT_EQUAL(find("old", "1.0", "/a.so"), 0);
+}
+
 TEST(which_of_two_was_renamed_only_the_driver_tells)
 {
 	there_is("new gpu", "2.0", "a.so");
@@ -335,4 +341,46 @@ TEST(a_driver_is_replaced_if_nobody_used_an_entry_since_its_file_changed)
 	(void)device_of(old, "gpu", "1.0", "/elsewhere/a.so");
 	cc_key_add_text(old, CC_PART_DEVICE, "library.a.so", "old");
 	CU_ASSERT_FALSE(present_has_replaced(&present, cc_key_view(old), 999));
+}
+
+/* The paths of a list, each in a line. */
+static void expect_paths(const struct cmn_buffer *paths, const char *expected)
+{
+	char said[4096] = "";
+	size_t len = 0;
+
+	for (size_t at = 0; at < paths->len; at += strlen((const char *)paths->data + at) + 1)
+		len += (size_t)snprintf(said + len, sizeof(said) - len, "%s\n", (const char *)paths->data + at);
+	CU_ASSERT_STRING_EQUAL(said, expected);
+}
+
+TEST(a_build_may_reach_what_its_drivers_name_and_no_home)
+{
+	struct present_library file;
+	struct confine confine;
+	char path[] = "/lib/a.so";
+	char *none[] = { NULL }, **before = environ;
+
+	library(&file, path, 1000);
+	environ = none;
+	CU_ASSERT_EQUAL(setenv("HOME", "/home/u", 1), 0);
+	present_confine(&present, "/root/of", "/scratch", &confine);
+	expect_paths(&confine.reads, "/lib/a.so\n");
+	expect_paths(&confine.writes, "/root/of\n/scratch\n/home/u/.nv\n/home/u/.cache/mesa_shader_cache\n"
+		     "/home/u/.cache/mesa_shader_cache_db\n/home/u/.cache/mesa_shader_cache_sf\n"
+		     "/home/u/.cache/neo_compiler_cache\n/home/u/.cache/pocl\n/home/u/.cache/comgr\n");
+	cmn_buffer_release(&confine.reads);
+	cmn_buffer_release(&confine.writes);
+	CU_ASSERT_EQUAL(setenv("XDG_CACHE_HOME", "/xdg", 1), 0);
+	CU_ASSERT_EQUAL(setenv("POCL_CACHE_DIR", "/cache//", 1), 0);
+	CU_ASSERT_EQUAL(setenv("OCL_ICD_VENDORS", "/a/:rel:/:/home/u//:/home:/home/u/v:/home/uv:/b", 1), 0);
+	CU_ASSERT_EQUAL(setenv("SOMETHING", "/else", 1), 0);
+	present_confine(&present, "/root/of", "/scratch", &confine);
+	expect_paths(&confine.reads, "/lib/a.so\n/a\n/home/u/v\n/home/uv\n/b\n");
+	expect_paths(&confine.writes, "/root/of\n/scratch\n/home/u/.nv\n/xdg/mesa_shader_cache\n"
+		     "/xdg/mesa_shader_cache_db\n/xdg/mesa_shader_cache_sf\n/xdg/neo_compiler_cache\n"
+		     "/xdg/pocl\n/xdg/comgr\n/cache\n");
+	cmn_buffer_release(&confine.reads);
+	cmn_buffer_release(&confine.writes);
+	environ = before;
 }
