@@ -7,8 +7,10 @@ import base64
 import datetime
 import json
 import os
+import pwd
 import re
 import shutil
+import socket
 import stat
 import subprocess
 import sys
@@ -104,6 +106,16 @@ class New(Case):
         self.assertEqual(self.read("file"), "mine")
         self.assertFalse(os.path.exists(self.path("nowhere")))
         self.key(1, "new", "no such folder/key.pem")
+
+    def test_without_a_name_it_is_its_makers(self):
+        try:
+            user = pwd.getpwuid(os.geteuid()).pw_name
+        except KeyError:
+            user = "user"
+        name = "%s@%s" % (user, socket.gethostname())
+        if not re.fullmatch(r"[\w.@-]{1,64}", name):
+            self.skipTest("a name that no line can have: %s" % name)
+        self.assertEqual(self.key(0, "new")[0].split()[-1], name)
 
     def test_names(self):
         self.assertIn(" build-farm\n", self.key(0, "new", "one.pem", "--name", "build-farm")[0])
