@@ -127,6 +127,7 @@ class Outputs(Case):
         """What the verb prints, or of a page what is below those, and the titles of what else it has; sizes on
         disk depend on the file system."""
         ran = self.run_tool(*arguments, extra={"LD_PRELOAD": sys.argv[3], "FIXED_CLOCK": str(DAY), "TZ": "UTC"})
+        self.assertEqual(ran.stderr, b"")
         text = ran.stdout.decode()
         if name.endswith(".json"):
             text = json.dumps(json.loads(text), indent=1) + "\n"
@@ -139,7 +140,7 @@ class Outputs(Case):
         text = re.sub(r" *\b\d+(\.\d+)? (bytes|KiB|MiB)\b", " SIZE", text)
         text = re.sub(r'"\d+"> SIZE', '"SIZE"> SIZE', text)
         text = re.sub(r"[\d.]+ % of (.*)<svg.*</svg>", r"SHARE of \1", text)
-        text = re.sub(r'((bytes|size)": ?|bytes on disk +)\d+', r"\1SIZE", text)
+        text = re.sub(r'((bytes(_before|_expected)?|size)": ?|bytes on disk +)\d+', r"\1SIZE", text)
         path = os.path.join(HERE, "outputs", name)
         if os.environ.get("OUTPUTS_WRITE"):
             with open(path, "w", encoding="utf-8", newline="") as file:
@@ -185,6 +186,11 @@ class Outputs(Case):
     def test_prune(self):
         self.check("prune-old.txt", "prune", "--older-than", "30d", "--dry-run")
         self.check("prune-device.json", "prune", "--device", "pthread", "--dry-run", "--json")
+
+    def test_recompress(self):
+        self.check("recompress-dry.txt", "recompress", "none", "--dry-run")
+        self.check("recompress.txt", "recompress", "none")
+        self.check("recompress.json", "recompress", "none", "--json")
 
     def test_report(self):
         self.check("report.json", "report", "--json")
