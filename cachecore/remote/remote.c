@@ -631,7 +631,8 @@ void cc_remote_stored(struct cc_remote *remote, const char *root, const struct c
 		return;
 	cc_entry_dir_path_of(key, entry_dir);
 	status = cc_uploads_add(fd, entry_dir);
-	if (status == CMN_OK)
+	/* Where very many wait, or have waited, only an uploader makes room again. */
+	if (status == CMN_OK || status == CMN_ERR_TOO_LARGE)
 		launch_upload(remote, root, fd);
 	(void)close(fd);	/* a directory: nothing to be lost */
 }

@@ -13,8 +13,15 @@
 #include "common/file.h"
 #include "common/listing.h"
 
-/* A directory of that size has some ten thousand names; then nobody has uploaded for long. */
+/* A directory of that size has, or had, some ten thousand names; then nobody has uploaded for long. */
 #define MAX_DIRECTORY_SIZE ((off_t)2 << 20)
+
+static bool is_over(int uploads_fd)
+{
+	struct stat info;
+
+	return fstat(uploads_fd, &info) == 0 && info.st_size > MAX_DIRECTORY_SIZE;
+}
 
 static void replace(char *text, char from, char to)
 {
@@ -65,10 +72,9 @@ static void name_note(const char *entry_dir, int refusals, char ret[CC_ENTRY_DIR
 
 static enum cmn_status add_in(int uploads_fd, const char *name)
 {
-	struct stat info;
 	int fd;
 
-	if (fstat(uploads_fd, &info) == 0 && info.st_size > MAX_DIRECTORY_SIZE)
+	if (is_over(uploads_fd))
 		return CMN_ERR_TOO_LARGE;
 	fd = cmn_file_open_to_write(uploads_fd, name, O_WRONLY | O_CREAT, 0600, CMN_FILE_ANY, NULL);
 	if (fd < 0)
@@ -146,6 +152,32 @@ enum cmn_status cc_uploads_remove(int uploads_fd, const char *entry_dir, int ref
 		return CMN_ERR_INVALID;
 	name_note(entry_dir, refusals, name);
 	return cmn_file_remove(uploads_fd, name);
+}
+
+struct dropping {
+	int uploads_fd;
+	bool any;
+};
+
+static bool drop_refused(void *ctx, const char *entry_dir, int refusals)
+{
+	struct dropping *dropping = ctx;
+
+	if (refusals != CC_UPLOADS_FRESH && cc_uploads_remove(dropping->uploads_fd, entry_dir, refusals) == CMN_OK)
+		dropping->any = true;
+	return true;
+}
+
+void cc_uploads_make_room(int uploads_fd)
+{
+	struct dropping dropping = { .uploads_fd = uploads_fd, .any = is_over(uploads_fd) };
+
+	/* A directory that changes while it is read may need a few more looks. */
+	while (dropping.any) {
+		dropping.any = false;
+		if (cc_uploads_walk(uploads_fd, drop_refused, &dropping) != CMN_OK)
+			break;
+	}
 }
 
 void cc_uploads_tidy(int root_fd)

@@ -21,7 +21,7 @@
 
 /*
  * Notes an entry directory, by its path below the root. CMN_OK also where it is noted
- * already. CMN_ERR_TOO_LARGE: very many wait, since nobody uploads them.
+ * already. CMN_ERR_TOO_LARGE: very many wait, or have waited, and nobody has tidied up since.
  */
 CMN_CHECKED enum cmn_status cc_uploads_add(int root_fd, const char *entry_dir);
 /* For watching it; made if it is not there; for close. */
@@ -40,6 +40,8 @@ CMN_CHECKED enum cmn_status cc_uploads_set_refusals(int uploads_fd, const char *
 						    int to);
 /* One that is not there is fine. */
 CMN_CHECKED enum cmn_status cc_uploads_remove(int uploads_fd, const char *entry_dir, int refusals);
+/* Where very many have waited, drops what was refused, which would keep the directory from being tidied up. */
+void cc_uploads_make_room(int uploads_fd);
 /* Removes the directory where nothing is noted: those of some file systems never shrink. */
 void cc_uploads_tidy(int root_fd);
 

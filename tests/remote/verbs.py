@@ -437,7 +437,8 @@ class PushAndPull(Verbs):
         os.chmod(self.shared, 0o700)
         self.one.settings["CKCACHE_REMOTE_HELPERS"] = hosts.built("bin")
         self.assertEqual(self.pushed()["uploaded"], 7)
-        self.assertEqual(self.one.noted(), [])
+        # Some file systems never make the directory smaller.
+        self.assertFalse(os.path.exists(os.path.join(self.one.root, "uploads")))
 
     def test_one_program(self):
         other = self.path("other_client")

@@ -380,6 +380,7 @@ static enum cmn_status push_entry_dirs(struct pushing *pushing, int root_fd)
 	terminal_progress_hide();
 	if (uploads_fd >= 0)
 		(void)close(uploads_fd);	/* a directory: nothing to be lost */
+	cc_uploads_tidy(root_fd);
 	return status;
 }
 

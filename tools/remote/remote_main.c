@@ -424,6 +424,7 @@ static enum cmn_status upload_root(struct upload *upload, int root_fd)
 		do
 			status = upload_batch(upload, root_fd, uploads_fd, false);
 		while (status == CMN_OK);
+		cc_uploads_make_room(uploads_fd);
 	}
 	(void)close(uploads_fd);	/* a directory: nothing to be lost */
 	cc_uploads_tidy(root_fd);

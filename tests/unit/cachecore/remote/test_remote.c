@@ -99,6 +99,17 @@ WRAPPED(enum cmn_status, cmn_file_publish, (int dir_fd, const char *name, const 
 	return cannot_publish ? CMN_ERR_NOSPACE : __real_cmn_file_publish(dir_fd, name, views, count);
 }
 
+/* What fstat says of a directory's size; 0: the truth. */
+static off_t directory_size;
+WRAPPED(int, fstat, (int fd, struct stat *info))
+{
+	int result = __real_fstat(fd, info);
+
+	if (result == 0 && directory_size && S_ISDIR(info->st_mode))
+		info->st_size = directory_size;
+	return result;
+}
+
 static bool no_room;
 WRAPPED(void *, realloc, (void *memory, size_t size))
 {
@@ -296,6 +307,7 @@ AFTER_EACH
 	end_started();
 	is_privileged = is_remote = no_room = cannot_publish = false;
 	log_of_test.level = CMN_LOG_WARNING;
+	directory_size = 0;
 	atomic_store(&is_patient, false);
 	callocs_left = 0;
 	atomic_store(&is_silent, false);
@@ -1518,6 +1530,19 @@ TEST(what_was_stored_is_noted_and_uploaded)
 	atomic_fetch_add(&passed_ns, 21 * S);
 	check_stored(remote, "-O2", 2, 2);
 	CU_ASSERT_EQUAL(complaints, 0);
+}
+
+/* It may be empty by now: only an uploader tidies up. */
+TEST(where_very_many_have_waited_one_is_started_that_tidies_up)
+{
+	starts.answer = CMN_OK;
+	remote = open_remote();
+	directory_size = 4 << 20;
+	check_stored(remote, "-O1", 0, 1);
+	end_started();
+	CU_ASSERT_EQUAL(rmdir("root/uploads"), 0);
+	directory_size = 0;
+	check_stored(remote, "-O1", 1, 1);
 }
 
 TEST(what_cannot_be_uploaded_now_waits)

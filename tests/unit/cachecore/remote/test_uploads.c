@@ -263,6 +263,26 @@ TEST(a_directory_that_has_grown_gets_no_more)
 	CU_ASSERT_EQUAL(count(0), 2);
 }
 
+TEST(a_directory_that_has_grown_loses_what_was_refused)
+{
+	struct seen seen = { .refusals = 0 };
+	int fd = open_uploads();
+
+	for (unsigned int i = 0; i < MANY; i++) {
+		add(i);
+		CU_ASSERT_EQUAL(cc_uploads_set_refusals(fd, entry_dir_of(i), CC_UPLOADS_FRESH, 0), CMN_OK);
+	}
+	cc_uploads_make_room(fd);
+	CU_ASSERT_EQUAL(cc_uploads_walk(fd, see, &seen), CMN_OK);
+	CU_ASSERT_EQUAL(seen.count, MANY);
+	add(0);
+	directory_size = (2 << 20) + 1;
+	cc_uploads_make_room(fd);
+	directory_size = 0;
+	CU_ASSERT_EQUAL(count(0), 1);
+	CU_ASSERT_EQUAL(close(fd), 0);
+}
+
 TEST(a_path_of_no_entry_dir_is_refused)
 {
 	char entry_dir[CC_ENTRY_DIR_PATH_SIZE + 1];
