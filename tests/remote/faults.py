@@ -125,6 +125,21 @@ class Faults(tiers.RedisCase):
         self.server.start()
         self.heal(pair)
 
+    def test_server_is_away_while_an_uploader_goes_on(self):
+        """That it took others before says nothing of what it cannot be asked now."""
+        writer = self.writer("writer")
+        self.assertEqual(writer.use(0, 3), "")
+        writer.uploaded()
+        self.server.kill()
+        for number in range(12):
+            writer.use(3 + number, 1)
+            time.sleep(0.2)  # an uploader tries each as it comes
+        self.assertEqual(len(writer.noted()), 12)
+        self.server.start()
+        self.kill("ckcache-storage")
+        self.upload_rest(writer)
+        self.reader("later").finds(3, 12)
+
     def test_server_is_stopped(self):
         self.addCleanup(self.server.process.send_signal, signal.SIGCONT)
         pair = self.under_load(self.pair(),

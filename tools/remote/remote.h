@@ -48,6 +48,7 @@ struct upload {
 	struct cc_remote *remote;	/* by which the helper is reached */
 	struct cc_helper helper;
 	uint64_t count, bytes;		/* that were stored */
+	uint64_t counted;		/* count, when refusals were counted last */
 	struct cmn_hash last;		/* of the key of the entry that was stored last */
 	char problem[CC_HELPER_MESSAGE_SIZE];	/* of what failed last; "": nothing */
 };

@@ -340,9 +340,11 @@ static enum cmn_status upload_batch(struct upload *upload, int root_fd, int uplo
 	if (status != CMN_OK)
 		return status;
 	status = try_each(upload, root_fd, uploads_fd, &batch, &refused);
-	/* A server that has taken nothing yet may be away: that says nothing of an entry. */
-	if (status == CMN_OK && refused && !upload->count)
+	/* A server that has taken nothing since may be away: that says nothing of an entry. */
+	if (status == CMN_OK && refused && upload->count == upload->counted)
 		return CMN_ERR_IO;
+	if (refused)
+		upload->counted = upload->count;
 	for (size_t i = 0; i < refused && status == CMN_OK; i++)
 		status = note_refusal(uploads_fd, &batch.notes[i]);
 	return status;
@@ -381,6 +383,8 @@ static enum cmn_status upload_all(struct upload *upload, int root_fd, int upload
 	enum cmn_status status;
 
 	for (;;) {
+		uint64_t count = upload->count;
+
 		status = upload_batch(upload, root_fd, uploads_fd, false);
 		/* Then what was refused: that may be over. It keeps nothing else back. */
 		if (status == CMN_MISS && cmn_clock_monotonic() >= again_time) {
@@ -390,7 +394,8 @@ static enum cmn_status upload_all(struct upload *upload, int root_fd, int upload
 		}
 		if (status == CMN_OK) {
 			end = cmn_clock_deadline(IDLE_NS);
-			again_time = 0;
+			if (upload->count > count)
+				again_time = 0;
 		} else if (status != CMN_MISS || cmn_clock_monotonic() >= end ||
 			   !cmn_file_is_named(root_fd, CC_UPLOADS_DIRECTORY, uploads_fd)) {
 			return status;
