@@ -35,7 +35,7 @@
 #define LOOK_INTERVAL_MS 20000	/* between looks at whether the socket is still reachable */
 /*
  * Clients leave a storage alone for a minute that is down. Whoever asks next starts another helper,
- * which may have the network or the limits that this one has not.
+ * which may have the network, the limits or the password that this one has not.
  */
 #define DOWN_IDLE_NS 30000000000ULL
 /*

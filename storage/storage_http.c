@@ -345,11 +345,13 @@ static enum storage_result follow(struct session *session, bool may_move, long *
 	return result;
 }
 
+/* Where credentials are wrong it is down: another helper, later, may have better ones. */
 static enum storage_result refused(struct session *session, long code)
 {
+	const bool unknown = code == 401 || code == 407;
 	const char *why = "";
 
-	if (code == 401 || code == 407)
+	if (unknown)
 		why = ": credentials are wanted, or wrong";
 	else if (code == 403)
 		why = ": not permitted";
@@ -359,7 +361,7 @@ static enum storage_result refused(struct session *session, long code)
 		why = ": the server's disk is full";
 	storage_error_set(&session->request->error, "%s: HTTP status %ld%s", session->request->doing,
 			  code, why);
-	return STORAGE_ERR;
+	return unknown ? STORAGE_DOWN : STORAGE_ERR;
 }
 
 /* Prepares the handle for the request's method; what the one before had set goes. */

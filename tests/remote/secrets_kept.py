@@ -4,10 +4,12 @@
     secrets_kept.py BUILD-DIRECTORY [TEST...]
 """
 import os
+import threading
 import unittest
 
 import hosts
 import tiers
+import http_storage  # in tests/storage, as tiers.py says
 
 PASSWORD = "pass-w0rd-of-the-server"
 
@@ -154,6 +156,38 @@ class Secrets(tiers.RedisCase):
     def test_files_of_others(self):
         os.chown(self.secrets, 12345, -1)
         self.refused(self.secrets, "is not this user's alone")
+
+    def test_a_token_that_has_changed(self):
+        """The helper that has the old one ends soon, and the next one has the new one."""
+        if not os.path.exists(hosts.built("bin", "ckcache-storage-http")):
+            self.skipTest("built without libcurl")
+
+        def answer(request):
+            if request.headers["Authorization"] != "Bearer " + server.token:
+                request.plain(401)
+            elif request.command == "PUT":
+                values[request.path] = request.body
+                request.plain(201)
+            else:
+                request.plain(200 if request.path in values else 404, values.get(request.path, b""))
+
+        values = {}
+        server = http_storage.Threads(("127.0.0.1", 0), http_storage.Odd)
+        server.answer, server.seen, server.token = answer, [], "old"
+        threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
+        self.addCleanup(server.server_close)
+        self.addCleanup(server.shutdown)
+        one = self.host_with("one", "http://127.0.0.1:%d" % server.server_address[1],
+                             CKCACHE_REMOTE_SECRETS=self.write("token", "bearer-token=old\n", 0o600))
+        one.use(0, 3)
+        one.uploaded()
+        server.token = "new"
+        self.write("token", "bearer-token=new\n", 0o600)
+        one.forget()
+        one.use(0, 3)
+        self.assertEqual(one.builds(), 6)
+        self.wait_until("the end of the helper", lambda: not self.processes("ckcache-storage-http"))
+        one.finds(0, 3)
 
 
 if __name__ == "__main__":
