@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "cachecore/disk/root.h"
+#include "cachecore/disk/writer/background.h"
 #include "common/clock.h"
 #include "common/spawn.h"
 #include "tools/arguments.h"
@@ -17,8 +18,6 @@
 #include "tools/replay/waiting.h"
 
 #define TIMEOUT_S 600
-/* In the background, after all is built: an application that goes on leaves more. */
-#define LINGER_S 10
 
 struct call {
 	struct replay replay;
@@ -26,6 +25,7 @@ struct call {
 	struct confine confine;		/* of workers for what no program here is known to have asked for */
 	char *scratch;
 	bool with_stale, json, background;
+	int lock;			/* of background.h; -1: another process may have it */
 };
 
 /* What a driver update made useless, and what is due anyway; links when what they need is there. */
@@ -125,6 +125,12 @@ static void confine_strangers(struct call *call)
 	settings->scratch = call->scratch;
 }
 
+/* Since it was read last. */
+static bool has_changed(const struct stat *now, const struct stat *before)
+{
+	return now->st_mtim.tv_sec != before->st_mtim.tv_sec || now->st_mtim.tv_nsec != before->st_mtim.tv_nsec;
+}
+
 /*
  * Whether something changed in the directory, which was like that when it was read last, before
  * nothing had for a while. A signal to this process ends it.
@@ -139,7 +145,7 @@ static bool wait_for_more(struct replay *replay, const struct stat *before)
 	(void)sigemptyset(&set);
 	for (size_t i = 0; i < sizeof(ending) / sizeof(ending[0]); i++)
 		(void)sigaddset(&set, ending[i]);
-	for (int i = 0; i < LINGER_S; i++) {
+	for (int i = 0; i < CC_BACKGROUND_LINGER_S; i++) {
 		int number = sigtimedwait(&set, NULL, &pause);
 
 		if (number > 0)
@@ -147,15 +153,27 @@ static bool wait_for_more(struct replay *replay, const struct stat *before)
 		/* The root is gone, with its directories; or there is no time for more. */
 		if (number > 0 || fstat(replay->fd, &now) < 0 || !now.st_nlink || !idle_lets_begin(replay->idle))
 			return false;
-		if (now.st_mtim.tv_sec != before->st_mtim.tv_sec || now.st_mtim.tv_nsec != before->st_mtim.tv_nsec)
+		if (has_changed(&now, before))
 			return true;
 	}
 	return false;
 }
 
-static void build_in_background(struct replay *replay)
+/* Gives the lock back. Whoever left something since the last look found it taken: then it is taken again. */
+static bool is_needed_still(struct call *call, const struct stat *before)
+{
+	struct stat now;
+
+	cc_root_unlock(call->lock);
+	call->lock = -1;
+	return fstat(call->replay.fd, &now) == 0 && has_changed(&now, before) && idle_lets_begin(call->replay.idle) &&
+	       cc_recipes_lock_background(call->replay.fd, &call->lock) == CMN_OK;
+}
+
+static void build_in_background(struct call *call)
 {
 	static const struct replay_worths none;
+	struct replay *replay = &call->replay;
 	bool more = true;
 
 	while (more && !replay->signal && !replay->failed) {
@@ -170,7 +188,8 @@ static void build_in_background(struct replay *replay)
 			cc_root_unlock(lock);
 		}
 		more = more && !replay->signal &&
-		       (replay->order.count > known || wait_for_more(replay, &before));
+		       (replay->order.count > known || wait_for_more(replay, &before) ||
+			is_needed_still(call, &before));
 	}
 }
 
@@ -184,7 +203,7 @@ static void run(struct call *call, struct cc_store *store)
 	child_begin(CHILD_WORKERS);
 	child_over();	/* nothing is to be cleared up */
 	if (call->background) {
-		build_in_background(replay);
+		build_in_background(call);
 		return;
 	}
 	if (!call->with_stale || !has_entries(store)) {
@@ -222,14 +241,14 @@ static void run_in_scratch(struct call *call, struct cc_store *store)
 /* With the lock of background.h, which whoever started this has handed over. */
 static int run_background(struct call *call, struct cc_store *store)
 {
-	int lock = CMN_SPAWN_KEPT_FD;
-
-	if (cc_recipes_is_background_lock(call->replay.fd, lock))
-		(void)fcntl(lock, F_SETFD, FD_CLOEXEC);	/* it is open; no worker is to have it */
-	else if (cc_recipes_lock_background(call->replay.fd, &lock) != CMN_OK)
+	call->lock = CMN_SPAWN_KEPT_FD;
+	if (cc_recipes_is_background_lock(call->replay.fd, call->lock))
+		(void)fcntl(call->lock, F_SETFD, FD_CLOEXEC);	/* it is open; no worker is to have it */
+	else if (cc_recipes_lock_background(call->replay.fd, &call->lock) != CMN_OK)
 		return TOOL_OK;
 	run_in_scratch(call, store);
-	cc_root_unlock(lock);
+	if (call->lock >= 0)
+		cc_root_unlock(call->lock);
 	return TOOL_OK;
 }
 

@@ -20,7 +20,7 @@
 #include "common/file.h"
 
 /* One that ends at once (on battery, without a loader) is not started again for each build. */
-#define PAUSE_NS (UINT64_C(20) * 1000000000)
+#define PAUSE_NS (UINT64_C(1000000000) * CC_BACKGROUND_LINGER_S)
 #define MAX_STATUS 16384
 #define FEW_PROCESSES 1000	/* and threads, of all that the user runs */
 

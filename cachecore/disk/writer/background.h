@@ -15,6 +15,12 @@
 
 #include "cachecore/config.h"
 
+/*
+ * So long the process waits for more after all is built, and so often a program tries at most to start one:
+ * what is left after that finds none and is due, what is left before is seen.
+ */
+#define CC_BACKGROUND_LINGER_S 10
+
 /* Of a process; {0}: none was started yet. Thread-safe. */
 struct cc_background {
 	atomic_uint_least64_t started;	/* monotonic */

@@ -124,7 +124,7 @@ TEST(a_process_tries_once_in_a_while)
 	CU_ASSERT_EQUAL(close(launched.kept_fd), 0);
 	launched.kept_fd = -1;
 	CU_ASSERT_EQUAL(take_lock(), CMN_OK);
-	background.started -= UINT64_C(21000000000);
+	background.started -= UINT64_C(1000000000) * CC_BACKGROUND_LINGER_S;
 	cc_background_start(&background, &config, root);
 	CU_ASSERT_EQUAL(launched.count, 2);
 }
