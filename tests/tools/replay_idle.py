@@ -554,6 +554,17 @@ class Mark(Replayed):
         self.inside("replay", "--stale")
         self.assertEqual((self.stats()["drivers_changed"], self.mentioned()), (False, ""))
 
+    def test_who_cannot_look_at_all_has_not_looked(self):
+        self.application(1)
+        self.mark()
+        self.inside("replay", "--stale", extra={"OCL_ICD_VENDORS": self.path("lib")})	# none
+        self.assertTrue(self.stats()["drivers_changed"])
+        self.settings(STUB_DELAY_MS=1500)
+        self.inside("replay", "--stale", "--budget", "1")
+        self.assertTrue(self.stats()["drivers_changed"])
+        self.inside("replay", "--stale")
+        self.assertFalse(self.stats()["drivers_changed"])
+
     def test_time_that_recipes_take(self):
         self.settings(STUB_DELAY_MS=200)
         self.application(1)

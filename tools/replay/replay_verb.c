@@ -215,10 +215,11 @@ static void run(struct call *call, struct cc_store *store)
 		return;
 	}
 	confine_strangers(call);
-	if (build_stale(call))
-		waiting_note_look(replay->fd, began);
-	else
+	if (!build_stale(call))
 		replay->failed = true;
+	/* Without a device, or where there was no time for all, somebody is still to look. */
+	else if (call->stale.present.count && !replay->signal && idle_lets_begin(replay->idle))
+		waiting_note_look(replay->fd, began);
 }
 
 static void run_in_scratch(struct call *call, struct cc_store *store)
