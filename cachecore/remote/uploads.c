@@ -163,7 +163,8 @@ static bool drop_refused(void *ctx, const char *entry_dir, int refusals)
 {
 	struct dropping *dropping = ctx;
 
-	if (refusals != CC_UPLOADS_FRESH && cc_uploads_remove(dropping->uploads_fd, entry_dir, refusals) == CMN_OK)
+	if (refusals != CC_UPLOADS_FRESH &&
+	    cc_uploads_remove(dropping->uploads_fd, entry_dir, refusals) == CMN_OK)
 		dropping->any = true;
 	return true;
 }

@@ -40,7 +40,7 @@ CMN_CHECKED enum cmn_status cc_uploads_set_refusals(int uploads_fd, const char *
 						    int to);
 /* One that is not there is fine. */
 CMN_CHECKED enum cmn_status cc_uploads_remove(int uploads_fd, const char *entry_dir, int refusals);
-/* Where very many have waited, drops what was refused, which would keep the directory from being tidied up. */
+/* Where very many have waited, drops what was refused, which would keep the directory where it is. */
 void cc_uploads_make_room(int uploads_fd);
 /* Removes the directory where nothing is noted: those of some file systems never shrink. */
 void cc_uploads_tidy(int root_fd);

@@ -652,8 +652,9 @@ class Prune(Verbs):
 
 @unittest.skipUnless(REDIS, "no redis-server")
 class Redis(Verbs):
+    started = 0
+
     def server(self, *options):
-        self.started = 0
         return tiers.Redis(self, *options).port
 
     def test_whose_entry_it_is(self):
@@ -676,6 +677,30 @@ class Redis(Verbs):
         self.assertEqual(self.json(two, "pull")["pulled"], 4)
         two.use(0, 4)
         self.assertEqual(two.builds(), 0)
+
+    def test_one_value_that_is_refused_ends_nothing(self):
+        server = tiers.Redis(self)
+        one, two = self.signed_pair(server.url)
+        one.use(0, 3, CKCACHE_REMOTE=None)
+        one.use(10 ** 18, 1, CKCACHE_REMOTE=None)
+        one.use(3, 1, CKCACHE_REMOTE=None)
+        self.assertEqual(self.json(one, "push")["uploaded"], 5)
+        sizes = sorted(len(value) for value in server.values().values())
+        self.assertLess(sizes[-2], sizes[-1])
+        for host in (one, two):
+            host.settings["CKCACHE_REMOTE"] = "%s @max-value-size=%d" % (server.url, sizes[-2])
+        found = self.json(one, "push")
+        self.assertEqual((found["uploaded"], found["left_out"]), (4, 1))
+        found = self.json(two, "pull", codes=(1,))
+        self.assertEqual((found["pulled"], found["refused"], found["too_large"]), (4, 1, 0))
+
+    def test_what_refuses_everything_ends_it(self):
+        server = tiers.Redis(self)
+        one, _ = self.signed_pair(server.url + " @max-value-size=10")
+        for count, left_out in ((1, 1), (5, 2)):
+            one.use(0, count, CKCACHE_REMOTE=None)
+            found = self.json(one, "push", codes=(1,))
+            self.assertEqual((found["uploaded"], found["left_out"]), (0, left_out))
 
     def test_pushes_at_the_same_time(self):
         """Each reads the list before the other has stored its own; all are in it at the end."""

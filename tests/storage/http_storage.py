@@ -263,7 +263,8 @@ class Misbehaviour(Begins):
             for answer in answers:
                 self.assertIn("HTTP status %d" % code, self.message(answer))
             # With other credentials it may be: those of another helper, if this one may end.
-            self.assertIn("the storage is %s" % ("down" if code in (401, 407) else "up"), str(client.info()[1]))
+            state = "down" if code in (401, 407) else "up"
+            self.assertIn("the storage is " + state, str(client.info()[1]))
         for code in (404, 410):
             client = self.ask(lambda request: request.plain(code, b"<html>not here</html>"))
             self.assertIsNone(client.get(b"key"))

@@ -32,6 +32,16 @@ static int compare(const void *a, const void *b)
 	return memcmp(a, b, CMN_HASH_SIZE);
 }
 
+/* So many that the server refuses one after the other say that it is not about them. */
+#define MOST_REFUSED 3
+
+/* Whether only this one was refused, with a reason; counts those in a row. */
+static bool may_go_on(const struct upload *upload, enum cmn_status status, unsigned int *row)
+{
+	*row = status == CMN_ERR_IO && upload->helper.message[0] ? *row + 1 : 0;
+	return *row && *row < MOST_REFUSED;
+}
+
 /* ---- pull ---- */
 
 #define NS_PER_S UINT64_C(1000000000)
@@ -223,15 +233,21 @@ static enum cmn_status pull_entries(struct pulling *pulling)
 	const size_t count = count_of(&pulling->wanted);
 	const uint8_t *hash = pulling->wanted.data;
 	enum cmn_status status = CMN_OK;
+	unsigned int row = 0;
 
 	for (size_t i = 0; i < count && status == CMN_OK; i++, hash += CMN_HASH_SIZE) {
 		terminal_progress("pull", i, count);
 		if (i && compare(hash - CMN_HASH_SIZE, hash) == 0)
 			continue;	/* two keys have listed it */
-		if (has(&pulling->there, hash))
+		if (has(&pulling->there, hash)) {
 			pulling->had++;
-		else
-			status = pull_one(pulling, hash);
+			continue;
+		}
+		status = pull_one(pulling, hash);
+		if (may_go_on(&pulling->link, status, &row)) {
+			pulling->refused++;
+			status = CMN_OK;
+		}
 	}
 	terminal_progress_hide();
 	return status;
@@ -287,8 +303,8 @@ static int pull(struct pulling *pulling, bool json)
 			      pulling->program ? pulling->program : "");
 	refused = pulling->refused || pulling->too_large;
 	if (pulling->refused)
-		tool_complain("%s: %" PRIu64 " values were refused: not signed with a trusted key, or "
-			      "damaged", pulling->address, pulling->refused);
+		tool_complain("%s: %" PRIu64 " values were refused: not signed with a trusted key, "
+			      "damaged, or not given by the server", pulling->address, pulling->refused);
 	code = (json ? print_json : print_plain)(pulling);
 	return status == CMN_OK && !refused ? code : TOOL_FAILED;
 }
@@ -361,6 +377,7 @@ static void forget_note(int uploads_fd, const char *entry_dir)
 static enum cmn_status push_entry_dirs(struct pushing *pushing, int root_fd)
 {
 	enum cmn_status status = CMN_OK;
+	unsigned int row = 0;
 	int uploads_fd = -1;
 
 	if (cc_uploads_open(root_fd, &uploads_fd) != CMN_OK)
@@ -372,11 +389,15 @@ static enum cmn_status push_entry_dirs(struct pushing *pushing, int root_fd)
 			cmn_buffer_append(&pushing->hashes, pushing->upload.last.bytes, CMN_HASH_SIZE);
 			if (uploads_fd >= 0)
 				forget_note(uploads_fd, pushing->entry_dirs[i]);
-		} else if (status == CMN_MISS) {
+		}
+		if (may_go_on(&pushing->upload, status, &row) || status == CMN_MISS) {
 			pushing->left_out++;
 			status = CMN_OK;
 		}
 	}
+	/* A server that has taken nothing may be away. */
+	if (status == CMN_OK && row && !pushing->upload.count)
+		status = CMN_ERR_IO;
 	terminal_progress_hide();
 	if (uploads_fd >= 0)
 		(void)close(uploads_fd);	/* a directory: nothing to be lost */

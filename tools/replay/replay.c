@@ -209,7 +209,7 @@ static void begin(struct replay *replay, size_t slot, struct replay_due *due)
 		complain_about(due->name, cmn_status_string(status));
 		replay->failed = true;
 	} else if (cc_recipe_is_strangers(&recipe) && !replay->settings.confine) {
-		/* What was left of a pack, which still has it; where it was tried, that counts the next time too. */
+		/* What was left of a pack, which still has it. That it was tried counts the next time too. */
 		if (!cc_recipes_attempts(replay->fd, due->name))
 			drop(replay, due->name);
 	} else if (replay_entries_has(replay->settings.root, &recipe)) {

@@ -128,7 +128,8 @@ static void confine_strangers(struct call *call)
 /* Since it was read last. */
 static bool has_changed(const struct stat *now, const struct stat *before)
 {
-	return now->st_mtim.tv_sec != before->st_mtim.tv_sec || now->st_mtim.tv_nsec != before->st_mtim.tv_nsec;
+	return now->st_mtim.tv_sec != before->st_mtim.tv_sec ||
+	       now->st_mtim.tv_nsec != before->st_mtim.tv_nsec;
 }
 
 /*
@@ -166,7 +167,8 @@ static bool is_needed_still(struct call *call, const struct stat *before)
 
 	cc_root_unlock(call->lock);
 	call->lock = -1;
-	return fstat(call->replay.fd, &now) == 0 && has_changed(&now, before) && idle_lets_begin(call->replay.idle) &&
+	return fstat(call->replay.fd, &now) == 0 && has_changed(&now, before) &&
+	       idle_lets_begin(call->replay.idle) &&
 	       cc_recipes_lock_background(call->replay.fd, &call->lock) == CMN_OK;
 }
 
