@@ -236,6 +236,21 @@ class Idle(IdleMachine):
         os.close(gate)
         self.resume()
 
+    def test_what_is_left_anew_while_a_worker_runs(self):
+        """The worker's answer is not for that."""
+        self.leave(1)
+        (name,) = self.recipe_names()
+        self.gate()
+        process = self.begin("replay", "--json")
+        gate = self.reach_gate()
+        shutil.copy(name, name + ".new")
+        os.rename(name + ".new", name)
+        self.open_gate(gate)
+        process.communicate(timeout=machine.PATIENCE)
+        self.assertEqual((process.returncode, self.recipes()), (0, 1))
+        value = json.loads(self.ends(0, "replay", "--json").out)
+        self.assertEqual((value["there"], self.recipes()), (1, 0))
+
     def rebuild(self, library):
         """The same code, as of another build: in its build-id."""
         content = bytearray(self.read_bytes(library))

@@ -167,8 +167,9 @@ static void finish(struct replay *replay, size_t slot, int code, const char *tex
 	struct cmn_buffer file = { 0 };
 	struct cc_recipe recipe;
 
-	/* If it is gone, somebody cleared the directory. */
-	if (cc_recipes_read(replay->fd, job->name, &file, &recipe) == CMN_OK)
+	/* If it is gone, somebody cleared the directory; what was left meanwhile is another one. */
+	if (!replay_order_is_left_anew(&replay->order, replay->fd, job->name) &&
+	    cc_recipes_read(replay->fd, job->name, &file, &recipe) == CMN_OK)
 		judge(replay, job, &recipe, code, text);
 	cmn_buffer_release(&file);
 	job->name = NULL;
@@ -195,8 +196,10 @@ static void begin(struct replay *replay, size_t slot, struct replay_due *due)
 	struct child *job = &replay->workers.children[slot];
 	struct cmn_buffer file = { 0 };
 	struct cc_recipe recipe;
-	enum cmn_status status = cc_recipes_read(replay->fd, due->name, &file, &recipe);
+	enum cmn_status status;
 
+	replay_order_look(due, replay->fd);
+	status = cc_recipes_read(replay->fd, due->name, &file, &recipe);
 	if (stays(replay, due, status, &recipe)) {
 		/* Nothing is done. */
 	} else if (status == CMN_ERR_CORRUPT) {

@@ -131,7 +131,7 @@ struct replay_due {
 	double worth;
 	struct cmn_hash surroundings;
 	bool begun;
-	/* Of its file, when it was added; zeros: there was none. */
+	/* Of its file, when it was looked at last; zeros: there was none. */
 	ino_t inode;
 	struct timespec written;
 	uid_t uid;
@@ -155,6 +155,10 @@ void replay_order_release(struct replay_order *order);
 /* The one that is next, of these surroundings (NULL: of any), begun from now on. NULL: there is none. */
 struct replay_due *replay_order_next(struct replay_order *order,
 				     const struct cmn_hash *surroundings);
+/* Looks at its file, which is read after that. */
+void replay_order_look(struct replay_due *due, int fd);
+/* Whether another file by now has this name, which is meant by its address. */
+bool replay_order_is_left_anew(const struct replay_order *order, int fd, const char *name);
 /* The one that has this name, by its address, has not begun after all. */
 void replay_order_put_back(struct replay_order *order, const char *name);
 

@@ -58,6 +58,12 @@ static double worth_of(int fd, const char *name, const struct replay_worths *wor
 			       cmn_clock_realtime());
 }
 
+static bool is_of(const struct replay_due *due, const struct stat *info)
+{
+	return due->inode == info->st_ino && due->written.tv_sec == info->st_mtim.tv_sec &&
+	       due->written.tv_nsec == info->st_mtim.tv_nsec;
+}
+
 /* Whether it has that file; one that was left anew under the name of one that was begun is another. */
 static bool has(const struct replay_order *order, int fd, const char *name)
 {
@@ -67,9 +73,7 @@ static bool has(const struct replay_order *order, int fd, const char *name)
 	for (size_t i = 0; i < order->count; i++) {
 		const struct replay_due *due = &order->items[i];
 
-		if (strcmp(due->name, name) == 0 &&
-		    (!due->begun || !is_known || (due->inode == info.st_ino && due->written.tv_sec == info.st_mtim.tv_sec &&
-						  due->written.tv_nsec == info.st_mtim.tv_nsec)))
+		if (strcmp(due->name, name) == 0 && (!due->begun || !is_known || is_of(due, &info)))
 			return true;
 	}
 	return false;
@@ -86,6 +90,17 @@ static int compare(const void *a, const void *b)
 	return strcmp(left->name, right->name);
 }
 
+void replay_order_look(struct replay_due *due, int fd)
+{
+	struct stat info;
+
+	if (fstatat(fd, due->name, &info, AT_SYMLINK_NOFOLLOW) == 0) {
+		due->inode = info.st_ino;
+		due->written = info.st_mtim;
+		due->uid = info.st_uid;
+	}
+}
+
 /* What cannot be read is of no surroundings: whoever begins it sees why. */
 void replay_order_add(struct replay_order *order, int fd, const struct replay_settings *settings,
 		      const char *name, double worth)
@@ -93,13 +108,8 @@ void replay_order_add(struct replay_order *order, int fd, const struct replay_se
 	struct replay_due due = { .name = memory_copy(name), .worth = worth };
 	struct cmn_buffer file = { 0 };
 	struct cc_recipe recipe;
-	struct stat info;
 
-	if (fstatat(fd, name, &info, AT_SYMLINK_NOFOLLOW) == 0) {
-		due.inode = info.st_ino;
-		due.written = info.st_mtim;
-		due.uid = info.st_uid;
-	}
+	replay_order_look(&due, fd);
 	if (cc_recipes_read(fd, name, &file, &recipe) == CMN_OK)
 		due.surroundings = replay_surroundings(&recipe, settings);
 	cmn_buffer_release(&file);
@@ -144,6 +154,18 @@ struct replay_due *replay_order_next(struct replay_order *order,
 		return due;
 	}
 	return NULL;
+}
+
+bool replay_order_is_left_anew(const struct replay_order *order, int fd, const char *name)
+{
+	struct stat info;
+
+	for (size_t i = 0; i < order->count; i++) {
+		if (order->items[i].name == name)
+			return fstatat(fd, name, &info, AT_SYMLINK_NOFOLLOW) == 0 &&
+			       !is_of(&order->items[i], &info);
+	}
+	return false;
 }
 
 void replay_order_put_back(struct replay_order *order, const char *name)
