@@ -521,6 +521,13 @@ TEST(a_link_that_passes_may_bring_a_compiler)
 	SAME_AS_BARE("link-before", "link");
 	SAME_AS_BARE("link-before");
 	CU_ASSERT_EQUAL(driver_stats().hits_disk, 3);
+	/* One that is known to load its compiler late has it from wherever that came. */
+	driver_stub_as("libigdrcl.so");
+	CU_ASSERT_EQUAL_FATAL(symlink(PASSING_LIBRARY, unit_path("libigc.so.1")), 0);
+	driver_stub_setting("STUB_LATE_LINKER", unit_path("libigc.so.1"));
+	SAME_AS_BARE("link-before", "link");
+	SAME_AS_BARE("link-before");
+	CU_ASSERT_EQUAL(driver_stats().hits_disk, 4);	/* the object */
 }
 
 static void write_main(const char *before, const char *token, const char *after)

@@ -410,6 +410,6 @@ void drv_libraries_note_unseen(void)
 
 bool drv_libraries_hold(const struct drv_driver *driver, const struct drv_library_epoch *since)
 {
-	return driver->library || !atomic_load(&unseen) ||
+	return (driver->library && !driver->late_compilers[0]) || !atomic_load(&unseen) ||
 	       drv_libraries_epoch().loaded == since->loaded;
 }

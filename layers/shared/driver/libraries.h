@@ -61,7 +61,8 @@ bool drv_libraries_came(const struct drv_library_epoch *before);
 
 /*
  * To be called before a build that the layer lets pass, whose end it may not see: whatever the
- * process loads from now on counts as a compiler of a driver that no row knows.
+ * process loads from now on counts as a compiler of a driver that no row knows, and what a driver is
+ * known to load late may be there.
  */
 void drv_libraries_note_unseen(void);
 /* Whether what drv_libraries_identify found for the driver, after since, is still so after such builds. */
