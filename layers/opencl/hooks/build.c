@@ -505,6 +505,7 @@ static struct build *new_record(struct build *build)
 	record->found.loaded = NULL;
 	/* These went to the record. */
 	build->sequence.observation = NULL;
+	build->sequence.in_driver = 0;
 	build->targets = (struct ocl_targets){ 0 };
 	build->key = (struct cc_key){ 0 };
 	ocl_object_ref(&record->call.program->object);
@@ -528,6 +529,7 @@ static void build_later(struct build *build)
 	build->sequence.build_start = cc_cache_start_build(build->sequence.cache);
 	record = new_record(build);
 	if (!record) {
+		drv_libraries_note_unseen();
 		call_driver(build, build->call.notify, build->call.user_data);
 		return;
 	}

@@ -71,13 +71,13 @@ static struct link *of(struct drv_sequence *sequence)
 
 static void release(struct link *link)
 {
+	drv_sequence_release(&link->sequence);
 	for (cl_uint i = 0; link->targets && i < link->input_count; i++) {
 		ocl_loaded_program_unref(link->loaded[i]);
 		ocl_original_unref(link->originals[i]);
 	}
 	if (link->targets != link->few.targets)
 		free(link->targets);
-	drv_sequence_release(&link->sequence);
 	ocl_targets_release(&link->devices);
 	ocl_build_key_release(&link->key);
 }

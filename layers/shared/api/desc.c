@@ -6,10 +6,14 @@
 #include <string.h>
 
 #include "common/cancel.h"
+#include "layers/shared/sequence/sequence.h"
 
 enum cmn_status api_desc_init(struct ckcache_desc *desc, size_t count)
 {
-	atomic_init(&desc->loaded, drv_libraries_epoch().loaded);
+	struct drv_sequence now = { 0 };
+
+	drv_sequence_begin(&now);
+	atomic_init(&desc->loaded, now.epoch.loaded);
 	atomic_flag_clear(&desc->taken);
 	desc->keys = calloc(count, sizeof(*desc->keys));
 	if (!desc->keys)

@@ -2,8 +2,10 @@
 /* sequence: the order of the steps, and what is common to them. */
 #include "layers/shared/sequence/sequence.h"
 
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "common/clock.h"
 #include "layers/shared/driver/environment.h"
@@ -11,10 +13,41 @@
 /* Of the driver, one after the other as long as it runs out of memory: the cache lets go of its own in between. */
 #define MAX_CALLS 2
 
+/* How many builds are in the driver, below the process: a forked child has none of its parent's. */
+static _Atomic(uint64_t) in_driver;
+static _Atomic(unsigned long long) loaded_before;	/* the first of them */
+
+static uint32_t own_count(uint64_t builds)
+{
+	return builds >> 32 == (uint64_t)getpid() ? (uint32_t)builds : 0;
+}
+
 void drv_sequence_begin(struct drv_sequence *sequence)
 {
+	uint64_t builds;
+
 	sequence->start_ns = cmn_clock_monotonic();
+	/* First: a build that is over by then has all that it loaded in the identities. */
 	sequence->epoch = drv_libraries_epoch();
+	builds = atomic_load(&in_driver);
+	if (builds && own_count(builds))
+		sequence->epoch.loaded = atomic_load(&loaded_before);
+}
+
+static void enter_driver(struct drv_sequence *sequence)
+{
+	/* First: what is noted while there is no build is from before any that begins meanwhile. */
+	struct drv_library_epoch epoch = drv_libraries_epoch();
+	uint64_t builds = atomic_load(&in_driver), next;
+
+	if (sequence->in_driver)
+		return;		/* it calls again */
+	sequence->in_driver = getpid();
+	do {
+		next = (uint64_t)sequence->in_driver << 32 | (own_count(builds) + 1);
+		if ((uint32_t)next == 1)
+			atomic_store(&loaded_before, epoch.loaded);
+	} while (!atomic_compare_exchange_weak(&in_driver, &builds, next));
 }
 
 void drv_sequence_forget_observation(struct drv_sequence *sequence)
@@ -49,6 +82,7 @@ struct drv_observation *drv_sequence_observe(const struct drv_sequence *sequence
 
 void drv_sequence_watch(struct drv_sequence *sequence)
 {
+	enter_driver(sequence);
 	if (!sequence->bypass)
 		sequence->observation = drv_sequence_observe(sequence, sequence->goes_on);
 }
@@ -56,7 +90,18 @@ void drv_sequence_watch(struct drv_sequence *sequence)
 /* A compiler that came with the build was not in the key: what it made cannot be kept under it. */
 static bool compiler_came_late(struct drv_sequence *sequence)
 {
-	return drv_libraries_came(&sequence->epoch) && !sequence->steps->key_holds(sequence);
+	bool late = drv_libraries_came(&sequence->epoch) && !sequence->steps->key_holds(sequence);
+
+	/* Only now: until the identities have what came, no other build may rely on them. */
+	if (sequence->in_driver == getpid())
+		(void)atomic_fetch_sub(&in_driver, 1);
+	sequence->in_driver = 0;
+	return late;
+}
+
+void drv_sequence_leave_driver(struct drv_sequence *sequence)
+{
+	(void)compiler_came_late(sequence);
 }
 
 bool drv_sequence_see(struct drv_sequence *sequence)

@@ -13,6 +13,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #include "cachecore/cache.h"
 #include "layers/shared/driver/libraries.h"
@@ -90,18 +91,26 @@ struct drv_sequence {
 	uint64_t start_ns, build_ns;	/* build_ns 0: the driver was not called, or builds on after the call */
 	struct cc_build_start build_start;	/* the driver's call */
 	struct drv_library_epoch epoch;
+	pid_t in_driver;		/* the process in whose driver the build is; 0: in none */
 	struct drv_observation *observation;	/* of the driver's build; NULL: not begun, or ended */
 	struct cc_manifest *manifest;	/* what the driver read; NULL: nothing */
 	char cached_as[DRV_CACHED_AS_SIZE];	/* drv_observer_cached_as */
 };
 
-/* Starts the clock and notes which libraries are loaded; before the key is gathered. */
+/*
+ * Starts the clock and notes which libraries are loaded; before the key is gathered. While other builds are in
+ * the driver, those from before the first of them: what one loads is in remembered identities only once it is over.
+ */
 void drv_sequence_begin(struct drv_sequence *sequence);
 /* What a build was seen to read does not count: it is as if nobody had watched. */
 void drv_sequence_forget_observation(struct drv_sequence *sequence);
+/* The build is over: what it loaded is learned. Seeing it, or its capture, does that as well. */
+void drv_sequence_leave_driver(struct drv_sequence *sequence);
 /* Frees what the sequence holds, not what it borrows. */
 static inline void drv_sequence_release(struct drv_sequence *sequence)
 {
+	if (sequence->in_driver)
+		drv_sequence_leave_driver(sequence);
 	if (sequence->observation || sequence->manifest)
 		drv_sequence_forget_observation(sequence);
 }
@@ -119,7 +128,7 @@ bool drv_sequence_run(struct drv_sequence *sequence);
 bool drv_sequence_look_up(struct drv_sequence *sequence);
 /* false: bypass says why not. */
 bool drv_sequence_may_be_kept(struct drv_sequence *sequence);
-/* Before the driver is called: what it reads from now on is observed, unless bypass is set. */
+/* The build is in the driver from now on: what that reads is observed, unless bypass is set. */
 void drv_sequence_watch(struct drv_sequence *sequence);
 /* After the build: manifest is what it read. false: bypass says why the key and that do not tell all. */
 bool drv_sequence_see(struct drv_sequence *sequence);

@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* sequence: the steps of a build in their order, over a real cache, with a driver that does what a test says. */
 #include "layers/shared/sequence/sequence.h"
+
+#include <sys/wait.h>
+#include <unistd.h>
+
 #include "tests/support/build_lock.h"
 #include "tests/support/unit.h"
 #include "tests/support/wrap.h"
@@ -17,6 +21,8 @@ struct script {
 	bool leaves_recipe;		/* of what the driver's own cache had */
 	bool looks_in_call;		/* another sequence of the same key, while the driver builds */
 	bool untold;			/* there is no memory for what the driver says of a failure */
+	bool loads;			/* a library, whereupon another sequence begins, here and in a forked process */
+	unsigned long long loaded, loaded_in_child;	/* before which these began */
 	bool waited_for;		/* by another process, while the driver builds */
 	unsigned int calls, prepared, captures, attaches, keys_asked;
 };
@@ -169,6 +175,28 @@ static void look_in_call(void)
 	CU_ASSERT(asked);
 }
 
+static unsigned long long loaded_at_begin(void)
+{
+	struct drv_sequence sequence = { 0 };
+
+	drv_sequence_begin(&sequence);
+	return sequence.epoch.loaded;
+}
+
+static void load_in_call(struct script *script)
+{
+	pid_t child;
+	int status;
+
+	world.loaded++;
+	script->loaded = loaded_at_begin();
+	child = fork();
+	if (child == 0)
+		_exit((int)loaded_at_begin());
+	CU_ASSERT_EQUAL(waitpid(child, &status, 0), child);
+	script->loaded_in_child = (unsigned long long)WEXITSTATUS(status);
+}
+
 static enum drv_outcome call(struct drv_sequence *sequence)
 {
 	struct script *script = (struct script *)sequence;
@@ -178,6 +206,8 @@ static enum drv_outcome call(struct drv_sequence *sequence)
 			     CC_BUILD_ALONE;
 	if (script->looks_in_call)
 		look_in_call();
+	if (script->loads)
+		load_in_call(script);
 	return script->outcomes[script->calls++];
 }
 
@@ -456,6 +486,19 @@ TEST(a_compiler_that_the_key_lacks_is_noticed)
 	CU_ASSERT_EQUAL(script.keys_asked, 1);
 	CU_ASSERT_EQUAL(script.captures, 0);
 	expect_kept(false);
+}
+
+/* What it loaded is in no identity yet. A forked process has no such build, which nothing would end there. */
+TEST(what_begins_while_the_driver_builds_lacks_what_came_with_that)
+{
+	struct script script = { .loads = true, .outcomes = { DRV_OUT_OF_MEMORY, DRV_BUILT } };
+
+	(void)run(&script);
+	CU_ASSERT_EQUAL(script.calls, 2);
+	CU_ASSERT_EQUAL(script.keys_asked, 1);
+	CU_ASSERT_EQUAL(script.loaded, 7);
+	CU_ASSERT_EQUAL(script.loaded_in_child, 9);
+	CU_ASSERT_EQUAL(loaded_at_begin(), 9);
 }
 
 /* What a build that is not kept loaded is in the keys of those after it. */
