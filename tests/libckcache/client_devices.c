@@ -34,6 +34,24 @@ static bool has(struct ckcache_desc *desc, const struct ckcache_storage *storage
 	       size == strlen(wanted) + 1 && !strcmp(found, wanted);
 }
 
+static enum ckcache_status has_none(void *ctx, size_t count, size_t id_size, const uint8_t *ids,
+				    ckcache_give_fn *give_one, void *batch)
+{
+	(void)ctx, (void)count, (void)id_size, (void)ids, (void)give_one, (void)batch;
+	return CKCACHE_OK;
+}
+
+/* A batch found nothing, and then it is stored. */
+static void store_after_batch(struct ckcache_desc *desc, const struct ckcache_storage *storage)
+{
+	struct ckcache_storage batched = *storage;
+
+	batched.load_batch = has_none;
+	WANT(CKCACHE_OK, api->desc_load_batch(&batched, 1, &desc));
+	WANT(CKCACHE_OK, api->device_store(desc, &batched, sizeof(data), data));
+	CHECK(has(desc, &batched, data));
+}
+
 /* Stored, found, replaced, evicted, in both places. */
 static void live(struct ckcache_desc *desc, const struct ckcache_storage *storage)
 {
@@ -57,6 +75,8 @@ static void live(struct ckcache_desc *desc, const struct ckcache_storage *storag
 	WANT(CKCACHE_OK, api->desc_evict(desc, storage));
 	WANT(CKCACHE_MISS, api->device_load(desc, storage, &size, room));
 	WANT(CKCACHE_OK, api->desc_evict(desc, storage));
+	if (storage)
+		store_after_batch(desc, storage);
 	INVALID(api->device_store(desc, storage, 0, data));
 	INVALID(api->device_store(desc, storage, 5, NULL));
 	WANT(CKCACHE_OK, api->device_store(desc, storage, sizeof(data), data));

@@ -476,6 +476,10 @@ SCENARIO(storage_batch)
 	alone.load_batch = NULL;
 	WANT(CKCACHE_OK, api->desc_load_batch(&alone, 4, descs));
 	CHECK(api_build(client, descs[3], &alone, NULL, NULL, 0) == CKCACHE_ORIGIN_STORAGE && traced.fifo.loads == 3);
+	/* What was evicted since it came is not used. */
+	WANT(CKCACHE_OK, api->desc_load_batch(&storage, 4, descs));
+	WANT(CKCACHE_OK, api->desc_evict(descs[3], &storage));
+	CHECK(api_build(client, descs[3], &storage, NULL, NULL, 0) == CKCACHE_ORIGIN_BUILT);
 	WANT(CKCACHE_OK, api->desc_load_batch(&storage, 0, NULL));
 	INVALID(api->desc_load_batch(NULL, 4, descs));
 	INVALID(api->desc_load_batch(&storage, 4, NULL));

@@ -71,6 +71,15 @@ static struct api_batch exchange_batch(struct ckcache_desc *desc, const struct a
 	return old;
 }
 
+/* What an earlier batch gave is not what the storage has any more. */
+static void forget_batch(struct ckcache_desc *desc)
+{
+	const struct api_batch none = { .state = API_BATCH_NONE };
+	struct api_batch batch = exchange_batch(desc, &none);
+
+	cmn_buffer_release(&batch.blob);
+}
+
 /* What an earlier batch gave; CMN_STALE: none was loaded from this storage. */
 static enum cmn_status take_batch(const struct ckcache_storage *storage, struct ckcache_desc *desc,
 				  struct cmn_buffer *ret)
@@ -115,7 +124,7 @@ enum cmn_status api_storage_load(const struct ckcache_storage *storage, struct c
 	return status == CMN_STALE ? CMN_MISS : status;
 }
 
-enum cmn_status api_storage_store(const struct ckcache_storage *storage, const struct ckcache_desc *desc,
+enum cmn_status api_storage_store(const struct ckcache_storage *storage, struct ckcache_desc *desc,
 				  struct cmn_view blob)
 {
 	uint64_t begin = cmn_clock_monotonic();
@@ -123,19 +132,21 @@ enum cmn_status api_storage_store(const struct ckcache_storage *storage, const s
 
 	if (!storage->store)
 		return CMN_MISS;
+	forget_batch(desc);
 	status = storage->store(storage->ctx, API_ID_SIZE, desc->id.bytes, blob.len, blob.data);
 	api_storage_trace(storage, desc, status == CKCACHE_OK ? CKCACHE_EVENT_STORED :
 			  CKCACHE_EVENT_NOT_STORED, status, blob.len, cmn_clock_monotonic() - begin);
 	return status == CKCACHE_OK ? CMN_OK : CMN_ERR_IO;
 }
 
-enum cmn_status api_storage_evict(const struct ckcache_storage *storage, const struct ckcache_desc *desc)
+enum cmn_status api_storage_evict(const struct ckcache_storage *storage, struct ckcache_desc *desc)
 {
 	uint64_t begin = cmn_clock_monotonic();
 	enum ckcache_status status;
 
 	if (!storage->evict)
 		return CMN_MISS;
+	forget_batch(desc);
 	status = storage->evict(storage->ctx, API_ID_SIZE, desc->id.bytes);
 	api_storage_trace(storage, desc, CKCACHE_EVENT_EVICTED, status, 0, cmn_clock_monotonic() - begin);
 	return status == CKCACHE_OK || status == CKCACHE_MISS ? CMN_OK : CMN_ERR_IO;

@@ -19,11 +19,11 @@ bool api_storage_is_valid(const struct ckcache_storage *storage);
  */
 CMN_CHECKED enum cmn_status api_storage_load(const struct ckcache_storage *storage,
 					     struct ckcache_desc *desc, struct cmn_buffer *ret);
-/* CMN_OK; else the storage would not, or said that it could not. */
+/* Both forget what a batch gave. CMN_OK; else the storage would not, or said that it could not. */
 CMN_CHECKED enum cmn_status api_storage_store(const struct ckcache_storage *storage,
-					      const struct ckcache_desc *desc, struct cmn_view blob);
+					      struct ckcache_desc *desc, struct cmn_view blob);
 CMN_CHECKED enum cmn_status api_storage_evict(const struct ckcache_storage *storage,
-					      const struct ckcache_desc *desc);
+					      struct ckcache_desc *desc);
 /* Tells the storage, if it wants to know. */
 void api_storage_trace(const struct ckcache_storage *storage, const struct ckcache_desc *desc,
 		       enum ckcache_event event, enum ckcache_status status, size_t size, uint64_t ns);
