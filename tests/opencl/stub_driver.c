@@ -128,6 +128,8 @@ static bool number_of(cl_device_info name, cl_ulong *ret, size_t *ret_size)
 	return false;
 }
 
+static atomic_flag refused_answer = ATOMIC_FLAG_INIT;	/* STUB_NO_DEVICE_ANSWER */
+
 static cl_int CL_API_CALL stub_clGetDeviceInfo(cl_device_id device, cl_device_info name,
 					       size_t size, void *ret, size_t *ret_size)
 {
@@ -142,6 +144,9 @@ static cl_int CL_API_CALL stub_clGetDeviceInfo(cl_device_id device, cl_device_in
 
 	if (!device)
 		return CL_INVALID_DEVICE;
+	if (stub_setting("STUB_NO_DEVICE_ANSWER", text, sizeof(text)) && strtoul(text, NULL, 0) == name &&
+	    !atomic_flag_test_and_set(&refused_answer))
+		return CL_OUT_OF_HOST_MEMORY;
 	if (number_of(name, &number, &number_size)) {
 		if (name == CL_DEVICE_MAX_COMPUTE_UNITS && device != &whole_device)
 			number += stub_changed("part_units");

@@ -24,6 +24,7 @@
  *   STUB_OTHERS_FAIL=1        a build leaves devices that it is not for with an error
  *   STUB_PER_DEVICE=1         each device has an image and a log of its own, and refuses another's
  *   STUB_NO_ANSWER=name       a build's "log", "options", "status" or "type" cannot be told for want of memory
+ *   STUB_NO_DEVICE_ANSWER=n   asked for that property of a device, it runs out of memory, once
  *   STUB_UNSEEN=1             nobody who watches its calls sees what it reads
  *   STUB_READS_LATE=1         who asks for binaries lets it look for stub_late.h
  *   STUB_CACHED=path          a build from source takes that one if the file is there, and reads no other

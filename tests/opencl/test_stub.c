@@ -1023,6 +1023,24 @@ TEST(a_settings_file_keeps_from_the_cache)
 	CU_ASSERT_EQUAL(COMPILED_BY("build"), 0);
 }
 
+/* What could not be told once is neither empty nor remembered. */
+TEST(a_device_that_cannot_answer_now_is_asked_again)
+{
+	static const char *const properties[] = {
+		"0x102b", "0x102d", "0x103d", "0x1023", "0x1042", "0x1000",	/* up to the parent and the type */
+	};
+
+	begin_as("libigdrcl.so");
+	for (unsigned int i = 0; i < sizeof(properties) / sizeof(properties[0]); i++) {
+		uint64_t bypasses = driver_stats().bypasses;
+
+		driver_stub_setting("STUB_NO_DEVICE_ANSWER", properties[i]);
+		CU_ASSERT_EQUAL(COMPILED_BY("build", "build"), 1);
+		CU_ASSERT_EQUAL(driver_stats().bypasses, bypasses + 1);
+	}
+	CU_ASSERT_EQUAL(driver_stats().entries, 1);
+}
+
 /* Nothing is cached for some of a program's devices; what such a build loads is part of the next one's compiler. */
 TEST(a_compiler_that_comes_with_an_uncached_build_is_in_later_keys)
 {

@@ -67,17 +67,24 @@ static const struct query platform_queries[] = {
 	{ "platform.version", CL_PLATFORM_VERSION, TEXT },
 };
 
-/* The answer's bytes; an empty buffer where the driver gives none. */
+/* The driver has no such property; after any other error it may answer the next time. */
+static bool is_answer(cl_int error)
+{
+	return error == CL_SUCCESS || error == CL_INVALID_VALUE;
+}
+
+/* The answer's bytes; an empty buffer where the driver gives none, a failed one where it cannot now. */
 static struct cmn_buffer ask_device(cl_device_id device, cl_device_info param)
 {
 	struct cmn_buffer answer = { 0 };
 	size_t size = 0;
+	cl_int error = OCL_NEXT.clGetDeviceInfo(device, param, 0, NULL, &size);
 
-	if (OCL_NEXT.clGetDeviceInfo(device, param, 0, NULL, &size) != CL_SUCCESS ||
-	    !cmn_buffer_reserve(&answer, size))
-		return answer;
-	if (OCL_NEXT.clGetDeviceInfo(device, param, size, answer.data, NULL) == CL_SUCCESS)
-		answer.len = size;
+	if (error == CL_SUCCESS && cmn_buffer_reserve(&answer, size)) {
+		error = OCL_NEXT.clGetDeviceInfo(device, param, size, answer.data, NULL);
+		answer.len = error == CL_SUCCESS ? size : 0;
+	}
+	answer.failed |= !is_answer(error);
 	return answer;
 }
 
@@ -88,6 +95,7 @@ static void add_device_field(struct cc_key *key, cl_device_id device, const char
 	struct cmn_buffer answer = ask_device(device, param);
 	uint64_t number = 0;
 
+	key->encoded.failed |= answer.failed;
 	while (kind == TEXT && answer.len && answer.data[answer.len - 1] == '\0')
 		answer.len--;
 	if (kind == NUMBER && answer.len && answer.len <= sizeof(number)) {
@@ -104,10 +112,12 @@ static void add_platform_fields(struct cc_key *key, cl_platform_id platform)
 {
 	for (size_t i = 0; i < sizeof(platform_queries) / sizeof(platform_queries[0]); i++) {
 		char text[1024] = "";
+		cl_int error = OCL_NEXT.clGetPlatformInfo(platform, platform_queries[i].param, sizeof(text), text,
+							  NULL);
 
-		if (OCL_NEXT.clGetPlatformInfo(platform, platform_queries[i].param, sizeof(text),
-					       text, NULL) != CL_SUCCESS)
+		if (error != CL_SUCCESS)
 			text[0] = '\0';
+		key->encoded.failed |= !is_answer(error);
 		cc_key_add_text(key, CC_PART_DEVICE, platform_queries[i].field, text);
 	}
 }
@@ -191,12 +201,14 @@ static const void *driver_address(cl_device_id device)
 	return dispatch ? (const void *)dispatch->clGetDeviceInfo : NULL;
 }
 
-static const struct drv_driver *row_of_version(const struct drv_driver *driver, cl_device_id device)
+static const struct drv_driver *row_of_version(const struct drv_driver *driver, cl_device_id device,
+					       struct cc_key *key)
 {
 	struct cmn_buffer version = ask_device(device, CL_DRIVER_VERSION);
 	const struct drv_driver *row;
 
 	cmn_buffer_append_u8(&version, 0);
+	key->encoded.failed |= version.failed;
 	row = drv_driver_at(driver, version.failed ? NULL : (const char *)version.data);
 	cmn_buffer_release(&version);
 	return row;
@@ -217,9 +229,9 @@ static enum cmn_status gather(cl_device_id device, struct ocl_identity *ret)
 
 	if (!address || !ocl_layers_below_are_known() ||
 	    OCL_NEXT.clGetDeviceInfo(device, CL_DEVICE_PLATFORM, sizeof(platform), &platform,
-				     NULL) != CL_SUCCESS)
+				     NULL) != CL_SUCCESS ||
+	    OCL_NEXT.clGetDeviceInfo(device, CL_DEVICE_TYPE, sizeof(type), &type, NULL) != CL_SUCCESS)
 		return CMN_MISS;
-	(void)OCL_NEXT.clGetDeviceInfo(device, CL_DEVICE_TYPE, sizeof(type), &type, NULL);
 	ret->libraries.address = address;
 	cc_key_init(key);
 	add_platform_fields(key, platform);
@@ -235,7 +247,7 @@ static enum cmn_status gather(cl_device_id device, struct ocl_identity *ret)
 		add_device_field(key, device, "device.units", CL_DEVICE_MAX_COMPUTE_UNITS, NUMBER);
 	status = drv_libraries_identify(&ret->libraries, &contents, key, &ret->driver);
 	if (status == CMN_OK) {
-		ret->driver = row_of_version(ret->driver, device);
+		ret->driver = row_of_version(ret->driver, device, key);
 		add_files(key, &contents, ret->driver);
 		if (!drv_tools_add(ret->driver, &contents, key))
 			status = CMN_ERR_NOMEM;
@@ -285,27 +297,31 @@ static enum cmn_status learn(cl_device_id device, struct known_device **ret)
 	return CMN_OK;
 }
 
-static cl_device_id parent_of(cl_device_id device)
+/* NULL: none. false: the driver cannot tell now. */
+static bool find_parent(cl_device_id device, cl_device_id *ret)
 {
 	cl_device_id parent = NULL;
+	cl_int error = OCL_NEXT.clGetDeviceInfo(device, CL_DEVICE_PARENT_DEVICE, sizeof(parent), &parent, NULL);
 
-	if (OCL_NEXT.clGetDeviceInfo(device, CL_DEVICE_PARENT_DEVICE, sizeof(parent), &parent,
-				     NULL) != CL_SUCCESS)
-		return NULL;
-	return parent;
+	*ret = error == CL_SUCCESS ? parent : NULL;
+	return is_answer(error);
 }
 
-static cl_device_id root_of(cl_device_id device)
+static bool find_root(cl_device_id device, cl_device_id *ret)
 {
-	for (cl_device_id parent = device; parent; parent = parent_of(device))
+	for (cl_device_id parent = device; parent;) {
 		device = parent;
-	return device;
+		if (!find_parent(device, &parent))
+			return false;
+	}
+	*ret = device;
+	return true;
 }
 
 /* Root devices live as long as the process; handles of sub-devices come and go, so that none is remembered. */
 static enum cmn_status find(cl_device_id device, struct known_device **ret)
 {
-	for (cl_device_id parent = device; parent; parent = parent_of(device)) {
+	for (cl_device_id parent = device; parent;) {
 		struct known_device *found = atomic_load(&known_devices);
 
 		device = parent;
@@ -315,6 +331,8 @@ static enum cmn_status find(cl_device_id device, struct known_device **ret)
 			*ret = found;
 			return CMN_OK;
 		}
+		if (!find_parent(device, &parent))
+			return CMN_ERR_NOMEM;
 	}
 	/* Two threads may learn at once: the results are equal, and one is a few bytes too many. */
 	return learn(device, ret);
@@ -346,8 +364,10 @@ enum cmn_status ocl_identity_add(cl_device_id device, struct cc_key *key, bool e
 cl_device_id ocl_identity_builder(cl_device_id device)
 {
 	struct known_device *found;
+	cl_device_id root;
 
-	return find(device, &found) == CMN_OK && found->identity.parts_share_code ? root_of(device) : device;
+	return find(device, &found) == CMN_OK && found->identity.parts_share_code && find_root(device, &root) ?
+	       root : device;
 }
 
 enum cc_capture ocl_identity_capture(cl_uint count, const cl_device_id *devices)
@@ -371,8 +391,9 @@ enum cmn_status ocl_identity_renew(cl_uint num_devices, const cl_device_id *devi
 
 	for (cl_uint i = 0; i < num_devices && status == CMN_OK; i++) {
 		struct known_device *found;
+		cl_device_id root;
 
-		status = learn(root_of(devices[i]), &found);
+		status = find_root(devices[i], &root) ? learn(root, &found) : CMN_ERR_NOMEM;
 	}
 	return status;
 }
