@@ -50,6 +50,8 @@ static struct scenario scenarios[] = {
 	       "release c a b"),
 	/* Parts of "variables". */
 	SCRIPT("build", "source a | build a -DK=5 | status a | release a"),
+	SCRIPT("refused-release", "source a | build a -DK=5 | retain a | retain a | release a | release a | release a | "
+	       "scaled a 2 | release a"),
 	SCRIPT("object", "source o | compile o -DK=5"),
 	SCRIPT("object-again", "link b o \"\" | release b"),
 	SCRIPT("image", "source i | build i -DK=5"),

@@ -63,6 +63,7 @@
  *   STUB_STATUS_ONLY=error    create-with-binary: status good, error -42
  *   STUB_STATUS_ONLY=status   create-with-binary: error CL_SUCCESS, status bad
  *   STUB_REFUSE_LOADED_LINK=1  a link of a program from a binary is refused (rusticl 26)
+ *   STUB_REFUSE_RELEASE=1     one of a program that has three references is refused, once
  *   STUB_REFUSE_EXECUTABLES=1  a link of what was built, not compiled
  *   STUB_STRICT_OBJECTS=1     what is no executable has no kernel by any name (pocl)
  *   STUB_LOSE_ANSWERS=1       kernels of a program from a binary have neither attributes nor a

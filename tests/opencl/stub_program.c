@@ -263,8 +263,13 @@ cl_int CL_API_CALL stub_clRetainProgram(cl_program program)
 
 cl_int CL_API_CALL stub_clReleaseProgram(cl_program program)
 {
+	static atomic_flag refused = ATOMIC_FLAG_INIT;
+
 	if (!program)
 		return CL_INVALID_PROGRAM;
+	if (stub_is_set("STUB_REFUSE_RELEASE") && atomic_load(&program->references) == 3 &&
+	    !atomic_flag_test_and_set(&refused))
+		return CL_OUT_OF_RESOURCES;
 	if (atomic_fetch_sub(&program->references, 1) != 1)
 		return CL_SUCCESS;
 	stub_event("free-program");

@@ -61,6 +61,15 @@ static void superseded(const char *mode, const char *capture, uint64_t stores)
 	RUNS_ALIKE(2, "vector", "-DK=2");
 }
 
+TEST(a_refused_release_releases_nothing)
+{
+	driver_begin();
+	driver_stub_setting("STUB_REFUSE_RELEASE", "1");
+	RUNS_ALIKE(2, "refused-release");
+	CU_ASSERT_EQUAL(driver_stats().hits_disk, 1);
+	driver_stub_setting(NULL, NULL);
+}
+
 TEST(superseded_build_is_not_stored)
 {
 	superseded("callback", "eager", 0);

@@ -212,12 +212,20 @@ void ocl_program_drop_kernel(struct ocl_program *program, bool of_loaded)
 cl_int ocl_program_release(struct ocl_program *program)
 {
 	cl_program handle = program->object.handle;
+	cl_int error;
 
 	ocl_object_lock(&program->object);
 	if (program->object.app_refs > 1) {
 		program->object.app_refs--;
 		ocl_object_unlock(&program->object);
-		return OCL_NEXT.clReleaseProgram(handle);
+		error = OCL_NEXT.clReleaseProgram(handle);
+		if (error == CL_SUCCESS)
+			return CL_SUCCESS;
+		/* The application has it still. */
+		ocl_object_lock(&program->object);
+		program->object.app_refs++;
+		ocl_object_unlock(&program->object);
+		return error;
 	}
 	if (program->object.app_refs == 0) {
 		ocl_object_unlock(&program->object);
