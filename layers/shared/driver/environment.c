@@ -436,6 +436,11 @@ static bool has_content(const char *path, struct cmn_hash *ret)
 	return cc_file_memo_hash_same(NULL, path, &identity, ret) == CMN_OK;
 }
 
+#define NO_LINKER 2	/* no mark_of a hash */
+
+/* mark_of the linker of all keys so far, or NO_LINKER; 0: there are no keys. */
+static _Atomic(uint64_t) keys_linker;
+
 static bool find_linker(const struct drv_driver *driver, const struct drv_linker_variables *variables,
 		 struct cmn_hash *ret)
 {
@@ -451,6 +456,24 @@ static bool find_linker(const struct drv_driver *driver, const struct drv_linker
 	return false;
 }
 
+/* The beginning of a hash, which suffices to tell a linker from the one before; never 0. */
+static uint64_t mark_of(const struct cmn_hash *hash)
+{
+	uint64_t mark;
+
+	memcpy(&mark, hash->bytes, sizeof(mark));
+	return mark | 1;
+}
+
+/* Keys with one linker may be in use for as long as the process lives: after another one, no linker is the keys'. */
+static void note_linker(uint64_t mark)
+{
+	uint64_t before = 0;
+
+	if (!atomic_compare_exchange_strong(&keys_linker, &before, mark) && before != mark)
+		atomic_store(&keys_linker, NO_LINKER);
+}
+
 bool drv_linker_add(const struct drv_driver *driver, const struct drv_linker_variables *variables,
 		    struct cc_key *key)
 {
@@ -463,8 +486,12 @@ bool drv_linker_add(const struct drv_driver *driver, const struct drv_linker_var
 
 	if (!driver->linker)
 		return true;
-	if (find_linker(driver, variables, &hash))
+	if (find_linker(driver, variables, &hash)) {
 		cc_key_add(key, CC_PART_DEVICE, "driver.linker", hash.bytes, CMN_HASH_SIZE);
+		note_linker(mark_of(&hash));
+	} else {
+		note_linker(NO_LINKER);
+	}
 	for (size_t i = 0; i < sizeof(libraries) / sizeof(libraries[0]); i++) {
 		const char *list = variables->library_path;
 
@@ -476,13 +503,11 @@ bool drv_linker_add(const struct drv_driver *driver, const struct drv_linker_var
 	return cc_key_status(key) == CMN_OK;
 }
 
-bool drv_linker_is(const struct drv_driver *driver, const struct drv_linker_variables *variables,
-		   const char *program)
+bool drv_linker_is(const struct drv_driver *driver, const char *program)
 {
-	struct cmn_hash named, found;
+	struct cmn_hash found;
 
-	return driver->linker && find_linker(driver, variables, &named) && has_content(program, &found) &&
-	       cmn_hash_equal(&named, &found);
+	return driver->linker && has_content(program, &found) && mark_of(&found) == atomic_load(&keys_linker);
 }
 
 bool drv_linker_is_in_path(const struct drv_linker_variables *variables, const char *program)

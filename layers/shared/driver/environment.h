@@ -70,9 +70,11 @@ void drv_environment_note_build(void);
  */
 CMN_CHECKED bool drv_linker_add(const struct drv_driver *driver,
 				const struct drv_linker_variables *variables, struct cc_key *key);
-/* Whether that program is the one that _add named, or another file of the same content. */
-bool drv_linker_is(const struct drv_driver *driver, const struct drv_linker_variables *variables,
-		   const char *program);
+/*
+ * Whether that program has the content of the linker that each _add of the process found: also when that one was
+ * replaced since.
+ */
+bool drv_linker_is(const struct drv_driver *driver, const char *program);
 /* Whether PATH leads to such a path, so that _add looked there. */
 bool drv_linker_is_in_path(const struct drv_linker_variables *variables, const char *program);
 

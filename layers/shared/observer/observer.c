@@ -480,9 +480,8 @@ static bool runs_tool(const struct drv_run *run, bool before)
 void drv_note_run(const struct drv_run *run, char *const environment[])
 {
 	int saved = errno;
-	struct drv_linker_variables variables = drv_environment_linker();
 
-	if (mine && run->path && drv_linker_is(mine->driver, &variables, run->path))
+	if (mine && run->path && drv_linker_is(mine->driver, run->path))
 		tell(false, note_linker, NULL);
 	else if (mine && mine->child.state == CHILD_NONE &&
 		 drv_environment_passes(mine->driver, environment) && runs_tool(run, true))
