@@ -67,10 +67,10 @@ static const struct query platform_queries[] = {
 	{ "platform.version", CL_PLATFORM_VERSION, TEXT },
 };
 
-/* The driver has no such property; after any other error it may answer the next time. */
+/* The driver has no such property, whatever it calls that; what it has no memory for it may answer the next time. */
 static bool is_answer(cl_int error)
 {
-	return error == CL_SUCCESS || error == CL_INVALID_VALUE;
+	return error != CL_OUT_OF_HOST_MEMORY && error != CL_OUT_OF_RESOURCES;
 }
 
 /* The answer's bytes; an empty buffer where the driver gives none, a failed one where it cannot now. */
