@@ -345,7 +345,7 @@ static enum storage_result follow(struct session *session, bool may_move, long *
 	return result;
 }
 
-/* Where credentials are wrong it is down: another helper, later, may have better ones. */
+/* Where credentials to read are wrong it is down: another helper, later, may have better ones. */
 static enum storage_result refused(struct session *session, long code)
 {
 	const bool unknown = code == 401 || code == 407;
@@ -361,7 +361,8 @@ static enum storage_result refused(struct session *session, long code)
 		why = ": the server's disk is full";
 	storage_error_set(&session->request->error, "%s: HTTP status %ld%s", session->request->doing,
 			  code, why);
-	return unknown ? STORAGE_DOWN : STORAGE_ERR;
+	return unknown && (session->request->verb == STORAGE_GET || session->request->verb == STORAGE_EXISTS) ?
+	       STORAGE_DOWN : STORAGE_ERR;
 }
 
 /* Prepares the handle for the request's method; what the one before had set goes. */

@@ -293,7 +293,8 @@ static bool is_evidence(int root_fd, const struct slot *slot, struct cmn_view ke
 	if (cc_entry_dir_open(root_fd, path, &entry_dir_fd) != CMN_OK)
 		return false;
 	used_ns = cc_entry_dir_used_ns(entry_dir_fd, NULL, 0);
-	if ((used_ns & CC_ENTRY_DIR_UNUSED) && used_ns <= slot->stored_ns + HIT_GRAIN_NS &&
+	/* Times that are not so exact have no mark. */
+	if ((used_ns & CC_ENTRY_DIR_UNUSED || used_ns % 100 == 0) && used_ns <= slot->stored_ns + HIT_GRAIN_NS &&
 	    used_ns + HIT_GRAIN_NS >= slot->stored_ns &&
 	    cc_entry_dir_read_src(entry_dir_fd, 0, CMN_FILE_ANY, &file, &src) == CMN_OK)
 		evidence = cc_nonce_differs(src.key, key, &one, &other);

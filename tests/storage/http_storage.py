@@ -265,6 +265,9 @@ class Misbehaviour(Begins):
             # With other credentials it may be: those of another helper, if this one may end.
             state = "down" if code in (401, 407) else "up"
             self.assertIn("the storage is " + state, str(client.info()[1]))
+        client = self.ask(lambda request: request.plain(401))
+        self.assertIn("HTTP status 401", self.message(client.put(b"key", b"value")))
+        self.assertIn("the storage is up", str(client.info()[1]))  # others may read without credentials
         for code in (404, 410):
             client = self.ask(lambda request: request.plain(code, b"<html>not here</html>"))
             self.assertIsNone(client.get(b"key"))

@@ -425,11 +425,11 @@ static enum cmn_status upload_root(struct upload *upload, int root_fd)
 	}
 	/* What is noted from now on is the next one's; what was noted just before is not forgotten. */
 	if (status == CMN_MISS) {
+		cc_uploads_make_room(uploads_fd);	/* while nobody else has a note in work */
 		(void)close(CMN_SPAWN_KEPT_FD);	/* with its lock */
 		do
 			status = upload_batch(upload, root_fd, uploads_fd, false);
 		while (status == CMN_OK);
-		cc_uploads_make_room(uploads_fd);
 	}
 	(void)close(uploads_fd);	/* a directory: nothing to be lost */
 	cc_uploads_tidy(root_fd);

@@ -475,6 +475,7 @@ static void CL_CALLBACK built(cl_program handle, void *user_data)
 	if (claimed)
 		keep(build);
 	drv_sequence_count(&build->sequence);
+	drv_sequence_release(&build->sequence);	/* may ask devices, which the application lets go once it is called back */
 	ocl_objects_lock();
 	program->async_builds--;
 	ocl_objects_unlock();
@@ -505,7 +506,7 @@ static struct build *new_record(struct build *build)
 	record->found.loaded = NULL;
 	/* These went to the record. */
 	build->sequence.observation = NULL;
-	build->sequence.in_driver = 0;
+	build->sequence.driver_pid = 0;
 	build->targets = (struct ocl_targets){ 0 };
 	build->key = (struct cc_key){ 0 };
 	ocl_object_ref(&record->call.program->object);
@@ -529,6 +530,7 @@ static void build_later(struct build *build)
 	build->sequence.build_start = cc_cache_start_build(build->sequence.cache);
 	record = new_record(build);
 	if (!record) {
+		drv_sequence_leave_driver(&build->sequence);
 		drv_libraries_note_unseen();
 		call_driver(build, build->call.notify, build->call.user_data);
 		return;

@@ -22,6 +22,8 @@ enum ckcache_origin api_build_one(struct drv_sequence *sequence, const struct ap
 	if (!order->cached) {
 		if (order->blob)
 			drv_sequence_watch(sequence);
+		else
+			drv_libraries_note_unseen();
 		sequence->build_start = cc_cache_start_build(sequence->cache);
 		sequence->outcome = sequence->steps->call(sequence);
 		sequence->build_ns = cc_cache_build_ns(sequence->cache, &sequence->build_start);

@@ -13,9 +13,9 @@
 /* Of the driver, one after the other as long as it runs out of memory: the cache lets go of its own in between. */
 #define MAX_CALLS 2
 
-/* How many builds are in the driver, below the process: a forked child has none of its parent's. */
-static _Atomic(uint64_t) in_driver;
-static _Atomic(unsigned long long) loaded_before;	/* the first of them */
+/* High half: the process, of which a forked child is another one; low half: how many of its builds are in the driver. */
+static _Atomic(uint64_t) builds_in_driver;
+static _Atomic(unsigned long long) loaded_before;	/* what was loaded before the first of them */
 
 static uint32_t own_count(uint64_t builds)
 {
@@ -27,27 +27,27 @@ void drv_sequence_begin(struct drv_sequence *sequence)
 	uint64_t builds;
 
 	sequence->start_ns = cmn_clock_monotonic();
-	/* First: a build that is over by then has all that it loaded in the identities. */
+	/* First: who is not counted any more has renewed its devices' identities. */
 	sequence->epoch = drv_libraries_epoch();
-	builds = atomic_load(&in_driver);
+	builds = atomic_load(&builds_in_driver);
 	if (builds && own_count(builds))
 		sequence->epoch.loaded = atomic_load(&loaded_before);
 }
 
 static void enter_driver(struct drv_sequence *sequence)
 {
-	/* First: what is noted while there is no build is from before any that begins meanwhile. */
+	/* First: if then no build is in the driver, none of those to come had loaded anything yet. */
 	struct drv_library_epoch epoch = drv_libraries_epoch();
-	uint64_t builds = atomic_load(&in_driver), next;
+	uint64_t builds = atomic_load(&builds_in_driver), next;
 
-	if (sequence->in_driver)
+	if (sequence->driver_pid)
 		return;		/* it calls again */
-	sequence->in_driver = getpid();
+	sequence->driver_pid = getpid();
 	do {
-		next = (uint64_t)sequence->in_driver << 32 | (own_count(builds) + 1);
+		next = (uint64_t)sequence->driver_pid << 32 | (own_count(builds) + 1);
 		if ((uint32_t)next == 1)
 			atomic_store(&loaded_before, epoch.loaded);
-	} while (!atomic_compare_exchange_weak(&in_driver, &builds, next));
+	} while (!atomic_compare_exchange_weak(&builds_in_driver, &builds, next));
 }
 
 void drv_sequence_forget_observation(struct drv_sequence *sequence)
@@ -93,9 +93,9 @@ static bool compiler_came_late(struct drv_sequence *sequence)
 	bool late = drv_libraries_came(&sequence->epoch) && !sequence->steps->key_holds(sequence);
 
 	/* Only now: until the identities have what came, no other build may rely on them. */
-	if (sequence->in_driver == getpid())
-		(void)atomic_fetch_sub(&in_driver, 1);
-	sequence->in_driver = 0;
+	if (sequence->driver_pid == getpid())
+		(void)atomic_fetch_sub(&builds_in_driver, 1);
+	sequence->driver_pid = 0;
 	return late;
 }
 

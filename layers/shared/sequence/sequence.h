@@ -91,7 +91,7 @@ struct drv_sequence {
 	uint64_t start_ns, build_ns;	/* build_ns 0: the driver was not called, or builds on after the call */
 	struct cc_build_start build_start;	/* the driver's call */
 	struct drv_library_epoch epoch;
-	pid_t in_driver;		/* the process in whose driver the build is; 0: in none */
+	pid_t driver_pid;		/* the process in whose driver the build is; 0: in none */
 	struct drv_observation *observation;	/* of the driver's build; NULL: not begun, or ended */
 	struct cc_manifest *manifest;	/* what the driver read; NULL: nothing */
 	char cached_as[DRV_CACHED_AS_SIZE];	/* drv_observer_cached_as */
@@ -109,7 +109,7 @@ void drv_sequence_leave_driver(struct drv_sequence *sequence);
 /* Frees what the sequence holds, not what it borrows. */
 static inline void drv_sequence_release(struct drv_sequence *sequence)
 {
-	if (sequence->in_driver)
+	if (sequence->driver_pid)
 		drv_sequence_leave_driver(sequence);
 	if (sequence->observation || sequence->manifest)
 		drv_sequence_forget_observation(sequence);

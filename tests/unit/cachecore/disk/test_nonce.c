@@ -207,6 +207,22 @@ TEST(a_hit_of_the_same_second_is_one)
 	}
 }
 
+/* Lustre has whole seconds. */
+TEST(chance_is_noticed_where_times_are_coarse)
+{
+	char path[CC_ENTRY_DIR_PATH_SIZE];
+	int root_fd;
+
+	for (uint64_t i = 1; i <= CC_NONCE_RUNS; i++) {
+		CU_ASSERT(run_token(i, i * chance));
+		cc_entry_dir_path(cc_key_view(&key), path);
+		CU_ASSERT_EQUAL_FATAL(cc_root_open(root, &root_fd), CMN_OK);
+		cc_entry_dir_note_use(root_fd, path, 0, cmn_clock_realtime() / NS_PER_S * NS_PER_S);
+		CU_ASSERT_EQUAL(close(root_fd), 0);
+	}
+	CU_ASSERT(!run_token(100, 100 * chance));
+}
+
 TEST(after_a_week_there_is_another_chance)
 {
 	uint64_t now = cmn_clock_realtime();

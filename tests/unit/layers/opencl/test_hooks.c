@@ -218,6 +218,45 @@ TEST(nobody_waits_for_a_build_that_leaves_no_entry)
 	CU_ASSERT_EQUAL(ocl_clReleaseProgram(other), CL_SUCCESS);
 }
 
+static bool called_back;
+static void CL_CALLBACK note_callback(cl_program program, void *data)
+{
+	(void)program;
+	(void)data;
+	called_back = true;
+}
+
+static cl_int CL_API_CALL device_before_callback(cl_device_id of, cl_device_info param, size_t size, void *value,
+						 size_t *ret_size)
+{
+	CU_ASSERT_FALSE(called_back);
+	return driver.clGetDeviceInfo(of, param, size, value, ret_size);
+}
+
+/* It may let go of context and devices by then, whatever the build has loaded, and how it ended. */
+TEST(the_driver_is_left_alone_once_the_application_is_called_back)
+{
+	static const char *const texts[] = { source, "#error not today\n" };
+	char command[16384], late[8192];
+
+	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
+		cl_program program = ocl_clCreateProgramWithSource(context, 1, (const char **)&texts[i], NULL, NULL);
+
+		(void)snprintf(late, sizeof(late), "%s/late%zu.so", unit_dir(), i);
+		(void)snprintf(command, sizeof(command), "cp '%s' '%s'", STUB_LIBRARY, late);
+		CU_ASSERT_EQUAL_FATAL(system(command), 0);
+		CU_ASSERT_EQUAL(setenv("STUB_LATE_LIBRARY", late, 1), 0);
+		ocl_layer.next.clGetDeviceInfo = device_before_callback;
+		called_back = false;
+		(void)ocl_clBuildProgram(program, 0, NULL, "", note_callback, NULL);
+		for (int waits = 0; !called_back && waits < 1000; waits++)
+			(void)usleep(10000);
+		CU_ASSERT_TRUE(called_back);
+		called_back = false;
+		CU_ASSERT_EQUAL(ocl_clReleaseProgram(program), CL_SUCCESS);
+	}
+}
+
 /* Below the hooks, functions of the driver that end a thread which has been cancelled. */
 #define ENDS_THREAD(type, call, parameters, arguments) \
 	static type CL_API_CALL cancellable_##call parameters \
