@@ -556,8 +556,8 @@ static void cut_log(int root_fd)
 
 /*
  * What was appended since it was read begins the next one, as far as it is there by now, and whole: half a
- * record, as of a full disk, would leave that one without an id. known: the log that was read, without anything in it if it was none; where there are no locks another process
- * may have begun the next one.
+ * record, as of a full disk, would leave that one without an id. known: the log that was read, without
+ * anything in it if it was none; where there are no locks another process may have begun the next one.
  */
 static void remove_log(int root_fd, struct cmn_view known, size_t len)
 {
