@@ -57,7 +57,7 @@ CMN_CHECKED enum cmn_status cc_account_correct(int root_fd, const struct cc_acco
 					       uint64_t counted, bool busy, uint64_t until,
 					       uint64_t *ret_total);
 /*
- * Where the number is lost, makes a new one: what is there, if that is counted by then; else, until
+ * Where the number is lost, makes a new one: what is there, if that is little, or counted by then; else, until
  * somebody counts who has the time, full, or what was seen if that is more. CMN_BUSY: nothing was
  * written.
  */

@@ -805,15 +805,25 @@ TEST(a_number_that_is_too_high_is_counted_again_where_little_is_left)
 	CU_ASSERT_EQUAL(counted(), account());
 }
 
-/* Until somebody counts: the root takes no more than it did. */
-TEST(a_root_that_nobody_has_time_to_count_counts_as_full)
+TEST(a_small_root_is_counted_however_late_it_is)
 {
 	open_bench(4);
 	bench.config.max_size = bound_for(bench.each * 8);
 	CU_ASSERT_EQUAL(unlink("root/" CC_ACCOUNT_NAME), 0);
-	for (unsigned int i = 4; i < 8; i++)
+	CU_ASSERT_EQUAL(put_at_once(4), CMN_OK);
+	CU_ASSERT_EQUAL(count_left(5), 5);
+	CU_ASSERT_EQUAL(counted(), account());
+}
+
+/* Until somebody counts: the root takes no more than it did. */
+TEST(a_root_that_nobody_has_time_to_count_counts_as_full)
+{
+	open_bench(80);
+	bench.config.max_size = bound_for(bench.each * 160);
+	CU_ASSERT_EQUAL(unlink("root/" CC_ACCOUNT_NAME), 0);
+	for (unsigned int i = 80; i < 84; i++)
 		CU_ASSERT_TRUE(put_at_once(i) >= CMN_ERR_TOO_LARGE);
-	CU_ASSERT_TRUE(count_left(8) <= 4);
+	CU_ASSERT_TRUE(count_left(84) <= 80);
 	CU_ASSERT_TRUE(disk_use() <= bench.config.max_size);
 	CU_ASSERT_EQUAL(cc_store_clean(bench.store, NULL), CMN_OK);
 	CU_ASSERT_EQUAL(put_at_once(9), CMN_OK);
