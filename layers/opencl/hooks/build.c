@@ -530,7 +530,7 @@ static void build_later(struct build *build)
 	build->sequence.build_start = cc_cache_start_build(build->sequence.cache);
 	record = new_record(build);
 	if (!record) {
-		drv_sequence_leave_driver(&build->sequence);
+		(void)drv_sequence_leave_driver(&build->sequence);
 		drv_libraries_note_unseen();
 		call_driver(build, build->call.notify, build->call.user_data);
 		return;

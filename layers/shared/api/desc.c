@@ -10,10 +10,7 @@
 
 enum cmn_status api_desc_init(struct ckcache_desc *desc, size_t count)
 {
-	struct drv_sequence now = { 0 };
-
-	drv_sequence_begin(&now);
-	atomic_init(&desc->loaded, now.epoch.loaded);
+	atomic_init(&desc->loaded, drv_sequence_epoch().loaded);
 	atomic_flag_clear(&desc->taken);
 	desc->keys = calloc(count, sizeof(*desc->keys));
 	if (!desc->keys)

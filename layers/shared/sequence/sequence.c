@@ -22,16 +22,15 @@ static uint32_t own_count(uint64_t builds)
 	return builds >> 32 == (uint64_t)getpid() ? (uint32_t)builds : 0;
 }
 
-void drv_sequence_begin(struct drv_sequence *sequence)
+struct drv_library_epoch drv_sequence_epoch(void)
 {
-	uint64_t builds;
-
-	sequence->start_ns = cmn_clock_monotonic();
 	/* First: who is not counted any more has renewed its devices' identities. */
-	sequence->epoch = drv_libraries_epoch();
-	builds = atomic_load(&builds_in_driver);
+	struct drv_library_epoch epoch = drv_libraries_epoch();
+	uint64_t builds = atomic_load(&builds_in_driver);
+
 	if (builds && own_count(builds))
-		sequence->epoch.loaded = atomic_load(&loaded_before);
+		epoch.loaded = atomic_load(&loaded_before);
+	return epoch;
 }
 
 static void enter_driver(struct drv_sequence *sequence)
@@ -87,8 +86,7 @@ void drv_sequence_watch(struct drv_sequence *sequence)
 		sequence->observation = drv_sequence_observe(sequence, sequence->goes_on);
 }
 
-/* A compiler that came with the build was not in the key: what it made cannot be kept under it. */
-static bool compiler_came_late(struct drv_sequence *sequence)
+bool drv_sequence_leave_driver(struct drv_sequence *sequence)
 {
 	bool late = drv_libraries_came(&sequence->epoch) && !sequence->steps->key_holds(sequence);
 
@@ -97,11 +95,6 @@ static bool compiler_came_late(struct drv_sequence *sequence)
 		(void)atomic_fetch_sub(&builds_in_driver, 1);
 	sequence->driver_pid = 0;
 	return late;
-}
-
-void drv_sequence_leave_driver(struct drv_sequence *sequence)
-{
-	(void)compiler_came_late(sequence);
 }
 
 bool drv_sequence_see(struct drv_sequence *sequence)
@@ -123,7 +116,7 @@ bool drv_sequence_see(struct drv_sequence *sequence)
 		cached = strcmp(reason, "driver-cached") == 0;
 		sequence->bypass = cached ? NULL : reason;
 	}
-	late = compiler_came_late(sequence);
+	late = drv_sequence_leave_driver(sequence);
 	if (sequence->bypass)
 		return false;
 	if (late)
@@ -174,7 +167,7 @@ enum cmn_status drv_sequence_capture(struct drv_sequence *sequence, struct cc_en
 				  (sequence->outcome == DRV_BUILD_FAILED && steps->keeps_failures))) {
 		drv_sequence_forget_observation(sequence);
 		/* What was loaded counts for all further keys. */
-		(void)compiler_came_late(sequence);
+		(void)drv_sequence_leave_driver(sequence);
 		return CMN_MISS;
 	}
 	if (!drv_sequence_see(sequence)) {

@@ -16,6 +16,7 @@
 #include <sys/types.h>
 
 #include "cachecore/cache.h"
+#include "common/clock.h"
 #include "layers/shared/driver/libraries.h"
 #include "layers/shared/observer/observer.h"
 
@@ -98,19 +99,28 @@ struct drv_sequence {
 };
 
 /*
- * Starts the clock and notes which libraries are loaded; before the key is gathered. While other builds are in
- * the driver, those from before the first of them: what one loads is in remembered identities only once it is over.
+ * Which libraries are loaded, for a key that is gathered after that. While builds are in the driver, those from
+ * before the first of them: what one loads is in remembered identities only once it is over.
  */
-void drv_sequence_begin(struct drv_sequence *sequence);
+struct drv_library_epoch drv_sequence_epoch(void);
+/* Starts the clock and notes that; before the key is gathered. */
+static inline void drv_sequence_begin(struct drv_sequence *sequence)
+{
+	sequence->start_ns = cmn_clock_monotonic();
+	sequence->epoch = drv_sequence_epoch();
+}
 /* What a build was seen to read does not count: it is as if nobody had watched. */
 void drv_sequence_forget_observation(struct drv_sequence *sequence);
-/* The build is over: what it loaded is learned. Seeing it, or its capture, does that as well. */
-void drv_sequence_leave_driver(struct drv_sequence *sequence);
+/*
+ * The build is over: what it loaded is learned. Seeing it, or its capture, does that as well. true: a compiler
+ * came with it that was not in the key, under which what it made cannot be kept.
+ */
+bool drv_sequence_leave_driver(struct drv_sequence *sequence);
 /* Frees what the sequence holds, not what it borrows. */
 static inline void drv_sequence_release(struct drv_sequence *sequence)
 {
 	if (sequence->driver_pid)
-		drv_sequence_leave_driver(sequence);
+		(void)drv_sequence_leave_driver(sequence);
 	if (sequence->observation || sequence->manifest)
 		drv_sequence_forget_observation(sequence);
 }
