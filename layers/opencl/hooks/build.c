@@ -522,11 +522,13 @@ static struct build *new_record(struct build *build)
 static void build_later(struct build *build)
 {
 	struct ocl_program *program = build->call.program;
+	struct drv_observation *observation;
 	struct build *record;
 	bool abandoned;
 
 	step_prepare(&build->sequence);
 	drv_sequence_watch(&build->sequence);
+	observation = build->sequence.observation;
 	build->sequence.build_start = cc_cache_start_build(build->sequence.cache);
 	record = new_record(build);
 	if (!record) {
@@ -540,6 +542,7 @@ static void build_later(struct build *build)
 	record->serial = program->build_serial;
 	ocl_objects_unlock();
 	call_driver(build, built, record);
+	drv_observer_leave_call(observation);	/* most drivers have called back before, in this thread */
 	ocl_objects_lock();
 	abandoned = build->error != CL_SUCCESS && !record->called;
 	if (abandoned) {

@@ -59,6 +59,8 @@ struct drv_observation {
 	const struct drv_driver *driver;
 	bool listed;			/* it was begun, by this process */
 	bool in_call;			/* only what the thread does that began it counts */
+	bool in_first_call;		/* the driver's, of a build that may go on after it; guarded by the observer's lock */
+	bool ended;			/* by another thread meanwhile: its own frees it; likewise */
 	struct lookup *lookups;		/* by path, in the order of the first looks */
 	struct own_file *own;		/* what the build made, by its inode */
 	const char *unsure;		/* the first reason, or NULL */

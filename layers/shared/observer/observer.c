@@ -131,7 +131,7 @@ static void tell(bool all, note_fn *note, const struct drv_answer *answer)
 		return;
 	}
 	lock_records();
-	if (mine && !all)
+	if (mine && !all && !mine->ended)
 		note(mine, answer);
 	for (struct drv_observation *one = observations; one && (all || !mine); one = one->next) {
 		if (all || !one->in_call)
@@ -659,41 +659,80 @@ struct drv_observation *drv_observer_begin(const struct drv_observer_request *re
 	observation->next = observations;
 	observations = observation;
 	unlock_records();
-	if (!request->goes_on) {
-		observation->outer = mine;
-		mine = observation;
-	}
+	observation->in_first_call = request->goes_on;
+	observation->outer = mine;
+	mine = observation;
 	atomic_fetch_add(&going_on, 1);
 	return observation;
 }
 
-/* From now on nothing is noted in it. false: it is from before a fork, and may be half changed. */
-static bool leave(struct drv_observation *observation)
+/* Whether it was this thread's. It may be freed already. */
+static bool is_no_longer_mine(const struct drv_observation *observation)
 {
-	struct drv_observation **link = &observations;
-	bool found;
+	struct drv_observation **link = &mine;
+
+	while (*link && *link != observation)
+		link = &(*link)->outer;
+	if (!*link)
+		return false;
+	*link = (*link)->outer;
+	return true;
+}
+
+/*
+ * What was noted, to which nothing is added from now on: the observation, or where its own thread is still in the
+ * driver's call what it has. NULL: it is from before a fork, and may be half changed; or no memory.
+ */
+static struct drv_observation *leave(struct drv_observation *observation)
+{
+	struct drv_observation **link = &observations, *ret = observation;
+	bool own = is_no_longer_mine(observation);
 
 	lock_records();
 	while (*link && *link != observation)
 		link = &(*link)->next;
-	found = *link != NULL;
-	if (found) {
+	if (*link) {
 		*link = observation->next;
 		atomic_fetch_sub(&going_on, 1);
+	} else if (observation->listed) {
+		ret = NULL;
 	}
-	unlock_records();
-	for (link = &mine; *link; link = &(*link)->outer) {
-		if (*link == observation) {
-			*link = observation->outer;
-			break;
+	if (ret && !own && observation->in_first_call) {
+		ret = malloc(sizeof(*ret));
+		observation->ended = true;
+		if (ret) {
+			*ret = *observation;
+			if (ret->tool || ret->child.state != CHILD_NONE)
+				drv_observation_be_unsure(ret, "other-process");
+			ret->tool = NULL;	/* that thread's, as what it started */
+			ret->child.state = CHILD_NONE;
+			observation->lookups = NULL;
+			observation->own = NULL;
+			observation->directory = NULL;
 		}
 	}
-	return found || !observation->listed;
+	unlock_records();
+	return ret;
+}
+
+void drv_observer_leave_call(struct drv_observation *observation)
+{
+	bool ended;
+
+	if (!is_no_longer_mine(observation))
+		return;
+	lock_records();
+	observation->in_first_call = false;
+	ended = observation->ended;
+	unlock_records();
+	if (ended)
+		drv_observation_free(observation);
 }
 
 void drv_observer_drop(struct drv_observation *observation)
 {
-	if (observation && leave(observation))
+	observation = observation ? leave(observation) : NULL;
+	if (observation)
 		drv_observation_free(observation);
 }
 
@@ -829,15 +868,16 @@ void drv_observer_cached_as(const struct drv_observation *observation, char ret[
 		ret[0] = '\0';
 }
 
-enum cmn_status drv_observer_end(struct drv_observation *observation,
+enum cmn_status drv_observer_end(struct drv_observation *begun,
 				 const struct drv_observer_text *text, struct cc_file_memo *memo,
 				 struct cc_manifest **ret, const char **ret_reason)
 {
+	struct drv_observation *observation = begun ? leave(begun) : NULL;
 	enum cmn_status status;
 	bool compiled, blind;
 
-	if (!observation || !leave(observation)) {
-		*ret_reason = observation ? "other-process" : "no-memory";
+	if (!observation) {
+		*ret_reason = begun ? "other-process" : "no-memory";
 		return CMN_MISS;
 	}
 	if (observation->child.state != CHILD_NONE ||

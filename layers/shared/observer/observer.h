@@ -34,7 +34,7 @@ struct drv_observer_request {
 	const struct drv_driver *driver;
 	struct drv_libraries_query libraries;	/* the driver's */
 	bool switched_off;	/* by the user: nothing is touched */
-	bool goes_on;		/* after the call: then the calling thread does other things, too */
+	bool goes_on;		/* perhaps, after the driver's call: drv_observer_leave_call is to follow that */
 };
 
 /* NULL: out of memory. Sleeps never; some 1 ms for the first one of a process. A driver of
@@ -60,6 +60,11 @@ CMN_CHECKED enum cmn_status drv_observer_end(struct drv_observation *observation
 void drv_observer_cached_as(const struct drv_observation *observation, char ret[DRV_CACHED_AS_SIZE]);
 /* The same without a result. */
 void drv_observer_drop(struct drv_observation *observation);
+/*
+ * In the thread that began the observation of a build that goes on: the driver's call has returned, and what the
+ * thread does from now on is no longer the build's. It may have ended meanwhile, in the driver's callback.
+ */
+void drv_observer_leave_call(struct drv_observation *observation);
 
 /* For pthread_atfork, in the child: it has no observations of its parent's. */
 void drv_observer_fork_child(void);

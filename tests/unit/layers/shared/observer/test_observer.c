@@ -344,6 +344,49 @@ TEST(what_another_thread_writes_is_the_builds_own_only_by_the_drivers_code)
 	CU_ASSERT_EQUAL(dlclose(library), 0);
 }
 
+static void *end_in_thread(void *observation)
+{
+	CU_ASSERT_EQUAL(end_with(observation, NULL, false), CMN_OK);
+	return NULL;
+}
+
+/* What others' code writes in the driver's call, as LLVM for comgr, is the build's own, and what comes after it is not. */
+TEST(a_build_that_may_go_on_is_its_threads_until_the_call_returns)
+{
+	enum { IN_CALL, AFTER_CALL, IN_CALL_ELSEWHERE, WAYS };
+	char command[8192];
+	pthread_t thread;
+	void *library;
+
+	(void)snprintf(command, sizeof(command), "cp '%s' plugin.so", library_path);
+	CU_ASSERT_EQUAL_FATAL(system(command), 0);
+	CU_ASSERT_EQUAL(watch("open", "there.h"), CMN_OK);
+	library = dlopen("./plugin.so", RTLD_NOW | RTLD_LOCAL);
+	CU_ASSERT_PTR_NOT_NULL_FATAL(library);
+	for (size_t i = 0; i < WAYS; i++) {
+		struct drv_observation *observation = begin(true);
+
+		(void)unlink("made.h");
+		if (i == AFTER_CALL)
+			drv_observer_leave_call(observation);
+		((observed_fn)dlsym(library, "observed_do"))("write", "made.h");
+		observed("open", "made.h");
+		if (i == IN_CALL_ELSEWHERE) {
+			CU_ASSERT_EQUAL_FATAL(pthread_create(&thread, NULL, end_in_thread, observation), 0);
+			(void)pthread_join(thread, NULL);
+			observed("open", "absent.h");
+		} else {
+			CU_ASSERT_EQUAL(end_with(observation, NULL, false), CMN_OK);
+		}
+		CU_ASSERT_EQUAL(depends_on(CC_DEPENDENCY_FILE, "made.h"), i == AFTER_CALL);
+		CU_ASSERT(!depends_on(CC_DEPENDENCY_ABSENT, "absent.h"));
+		if (i != AFTER_CALL)
+			drv_observer_leave_call(observation);
+	}
+	CU_ASSERT_EQUAL(dlclose(library), 0);
+	CU_ASSERT_EQUAL(unlink("made.h"), 0);
+}
+
 /* What it looked at since it made a file, only to run the linker, does not count. */
 TEST(another_threads_file_is_no_step_of_a_build)
 {
