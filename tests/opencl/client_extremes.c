@@ -79,6 +79,9 @@ static void print_build_text(cl_program program, cl_device_id device, const char
 		client_fail("calloc", 0);
 	if (!error && size)
 		error = clGetProgramBuildInfo(program, device, name, size, text, NULL);
+	/* comgr's directory has another name in each build. */
+	for (char *at = strstr(text, "/comgr-"); at; at = strstr(at + 1, "/comgr-"))
+		memset(at + 1, 'x', strcspn(at + 1, "/"));
 	print_long(what, error, text, size);
 	free(text);
 }
