@@ -20,6 +20,7 @@
  * is not seen to come again. Only grows; filled from the start.
  */
 static _Atomic(char *) learned[MAX_LEARNED];
+static atomic_uint learned_count;	/* of these, at most */
 
 /* One more than the number of objects that had been loaded before the first build that nobody sees; 0: there was none. */
 static _Atomic(unsigned long long) unseen;
@@ -44,8 +45,10 @@ static void learn(const char *name)
 	for (size_t i = 0; i < MAX_LEARNED && copy; i++) {
 		char *none = NULL;
 
-		if (atomic_compare_exchange_strong(&learned[i], &none, copy))
+		if (atomic_compare_exchange_strong(&learned[i], &none, copy)) {
+			atomic_fetch_add(&learned_count, 1);
 			return;
+		}
 	}
 	free(copy);
 }
@@ -376,7 +379,7 @@ static int read_epoch(struct dl_phdr_info *info, size_t size, void *ctx)
 
 struct drv_library_epoch drv_libraries_epoch(void)
 {
-	struct drv_library_epoch epoch = { 0 };
+	struct drv_library_epoch epoch = { .learned = atomic_load(&learned_count) };
 
 	(void)drv_loaded_iterate(read_epoch, &epoch);
 	return epoch;
@@ -410,6 +413,8 @@ void drv_libraries_note_unseen(void)
 
 bool drv_libraries_hold(const struct drv_driver *driver, const struct drv_library_epoch *since)
 {
+	if (!driver->library && atomic_load(&learned_count) != since->learned)
+		return false;
 	return (driver->library && !driver->late_compilers[0]) || !atomic_load(&unseen) ||
 	       drv_libraries_epoch().loaded == since->loaded;
 }

@@ -47,9 +47,10 @@ void drv_libraries_add(struct cc_key *key, struct cc_contents *contents,
 void drv_libraries_add_content(struct cc_key *key, struct cc_contents *contents,
 			       const char *field, const char *path);
 
-/* How many objects the process has ever loaded and unloaded. */
+/* How many objects the process has ever loaded and unloaded, and how many names of compilers were learned from that. */
 struct drv_library_epoch {
 	unsigned long long loaded, unloaded;
+	unsigned int learned;
 };
 struct drv_library_epoch drv_libraries_epoch(void);
 /*
@@ -65,7 +66,10 @@ bool drv_libraries_came(const struct drv_library_epoch *before);
  * known to load late may be there.
  */
 void drv_libraries_note_unseen(void);
-/* Whether what drv_libraries_identify found for the driver, after since, is still so after such builds. */
+/*
+ * Whether what drv_libraries_identify found for the driver, after since, is still so after such builds, and after
+ * those on other devices.
+ */
 bool drv_libraries_hold(const struct drv_driver *driver, const struct drv_library_epoch *since);
 
 #endif

@@ -67,7 +67,13 @@ TEST(what_came_in_any_build_counts_for_unknown_drivers)
 	load("libnot_of_a_build.so", other);
 	before = drv_libraries_epoch();
 	load("libsome_compiler.so", other);
+	CU_ASSERT(drv_libraries_hold(drv_driver_of(unknown), &before));
 	CU_ASSERT(drv_libraries_came(&before));
+	/* Another device's identity, which was gathered before, lacks it; no known driver's does. */
+	CU_ASSERT(!drv_libraries_hold(drv_driver_of(unknown), &before));
+	CU_ASSERT(drv_libraries_hold(drv_driver_of("libpocl.so.9"), &before));
+	before = drv_libraries_epoch();
+	CU_ASSERT(drv_libraries_hold(drv_driver_of(unknown), &before));
 	CU_ASSERT(names(unknown, "library.libunknown_driver.so"));
 	CU_ASSERT(names(unknown, "library.libsome_compiler.so"));
 	CU_ASSERT(!names(unknown, "library.libnot_of_a_build.so"));
