@@ -114,6 +114,12 @@ def is_binary(tokens, at):
         before.kind == "word" and before.text not in BEFORE_EXPRESSIONS)
 
 
+def is_room(tokens, at):
+    """Whether it is the length of an array that is declared: that there is room for one more shows nowhere."""
+    return (at > 2 and tokens[at - 1].text == "[" and tokens[at + 1].text == "]" and
+            tokens[at - 2].kind == tokens[at - 3].kind == "word" and tokens[at - 3].text not in BEFORE_EXPRESSIONS)
+
+
 def operation(tokens, at, other):
     """Where the expression begins and ends whose operator is at, with another one in its place, too."""
     strength, first, last = min(BINDING[tokens[at].text], BINDING[other]), at, at
@@ -267,7 +273,7 @@ def expressions(function):
             # After a cast, such a change does not compile, or is one after all.
             if is_binary(tokens, at):
                 add("swap", at, at, SWAPS[token.text], operation(tokens, at, SWAPS[token.text]))
-        elif token.kind == "number" and re.fullmatch(r"[0-9]+[uUlL]*", token.text):
+        elif token.kind == "number" and re.fullmatch(r"[0-9]+[uUlL]*", token.text) and not is_room(tokens, at):
             digits = re.match(r"[0-9]+", token.text).group()
             add("constant", at, at, "%d%s" % (int(digits, 8 if digits[0] == "0" else 10) + 1,
                                               token.text[len(digits):]), (at, at))

@@ -40,9 +40,11 @@ end:
 
 char *second(void)
 {
+	char room[64];
+
 	while (more(";"))
 		(void)drop();
-	return NULL;
+	return room[0];
 }
 
 enum none { NONE };
@@ -89,6 +91,7 @@ class Operators(unittest.TestCase):
             ("return", "{ => { return NULL;"),
             ("not-once", 'while (more(";")) => while (false && (more(";")))'),
             ("drop", "(void)drop(); => ;"),
+            ("constant", "return room[0]; => return room[1];"),
         })
 
     def test_what_nothing_is_known_of(self):
