@@ -219,7 +219,7 @@ struct visit {
  */
 static int visit_all(struct dl_phdr_info *info, size_t size, void *ctx)
 {
-	struct drv_loaded_list objects = { .items = calloc(DRV_LOADED_MAX, sizeof(*objects.items)) };
+	struct drv_loaded_list objects = { .items = malloc(DRV_LOADED_MAX * sizeof(*objects.items)) };	/* few are used */
 	struct visit *visit = ctx;
 
 	(void)info;
