@@ -351,7 +351,6 @@ enum cmn_status explain_find_nearest(struct explanation *explanation)
 		asked |= explanation->questions[i].has_summary;
 	if (status == CMN_OK && asked)
 		status = cc_store_walk(explanation->cache->store, false, visit_entry, &walk);
-	terminal_progress_hide();
 	if (status == CMN_OK)
 		ask_history(&walk);
 	return status;

@@ -232,7 +232,7 @@ static int run_with_summary(char **command, bool json)
 	enum program_kind kind = program_look(command[0], NULL);
 	struct cc_totals *before, *after;
 	struct cc_config config;
-	int state = 0;
+	int state;
 	bool ran;
 
 	if (kind == PROGRAM_ABSENT)
