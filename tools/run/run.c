@@ -131,8 +131,10 @@ static struct cc_totals *read_stats(const char *root)
 
 	if (!root)
 		return memory_new(1, sizeof(*stats));
-	(void)!cc_totals_load(root, &stats);	/* not the command's failure */
-	return memory_of(stats);
+	/* Another failure is not the command's. */
+	if (cc_totals_load(root, &stats) == CMN_ERR_NOMEM)
+		memory_end();
+	return stats;
 }
 
 static uint64_t positive(uint64_t before, uint64_t after)
