@@ -7,7 +7,8 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-extern void *__libc_malloc(size_t size), *__libc_calloc(size_t count, size_t size), *__libc_realloc(void *old, size_t size);
+extern void *__libc_malloc(size_t size), *__libc_calloc(size_t count, size_t size);
+extern void *__libc_realloc(void *old, size_t size);
 
 static long left = -1;
 
