@@ -14,7 +14,6 @@
 #include "tools/tool.h"
 
 #define FORMAT (JSON_C_TO_STRING_PRETTY | JSON_C_TO_STRING_SPACED | JSON_C_TO_STRING_NOSLASHESCAPE)
-#define STREAM_PIECE ((size_t)1 << 16)
 #define REPLACEMENT "\xef\xbf\xbd"
 
 static void add(struct json_object *parent, const char *name, struct json_object *value)
@@ -116,20 +115,6 @@ int json_print(struct json_object *root)
 	json_append(&text, root);
 	cmn_buffer_append_u8(&text, '\n');
 	return tool_print(&text);
-}
-
-int json_stream_add(struct json_stream *stream, struct json_object *element)
-{
-	cmn_buffer_append_text(&stream->text, stream->begun ? ",\n" : "[\n");
-	stream->begun = true;
-	json_append(&stream->text, element);
-	return stream->text.len < STREAM_PIECE && !stream->text.failed ? TOOL_OK : tool_print(&stream->text);
-}
-
-int json_stream_end(struct json_stream *stream)
-{
-	cmn_buffer_append_text(&stream->text, stream->begun ? "\n]\n" : "[]\n");
-	return tool_print(&stream->text);
 }
 
 struct cmn_view json_text(struct json_object *value)

@@ -35,15 +35,6 @@ void json_append(struct cmn_buffer *text, struct json_object *root);
 /* Prints the tree, and frees it; the exit code, as tool_print. */
 int json_print(struct json_object *root);
 
-/* An array that is printed element by element, for those that memory would not hold; {0} is a new one. */
-struct json_stream {
-	struct cmn_buffer text;	/* not printed yet */
-	bool begun;
-};
-/* Each returns the exit code, as json_print; the first one takes and frees the element. */
-int json_stream_add(struct json_stream *stream, struct json_object *element);
-int json_stream_end(struct json_stream *stream);	/* in any case */
-
 /* A string's text, a view into it; empty: it is something else, or NULL. */
 struct cmn_view json_text(struct json_object *value);
 

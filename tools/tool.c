@@ -27,17 +27,15 @@
 
 static void complain(const char *format, va_list args)
 {
-	char text[MAX_MESSAGE];
+	char text[MAX_MESSAGE] = "";
 	int len;
 
 	terminal_progress_hide();
 	len = vsnprintf(text, sizeof(text), format, args);
 	/* Names of files and values may have anything in them. */
-	if (len >= 0)
-		cmn_printable_clean(text, '?');
+	cmn_printable_clean(text, '?');
 	/* In one write, since workers have the same stderr; there is nobody to tell that it is gone. */
-	(void)fprintf(stderr, "ckcache: %s%s\n", len < 0 ? format : text,
-		      len >= (int)sizeof(text) ? "..." : "");
+	(void)fprintf(stderr, "ckcache: %s%s\n", text, len >= (int)sizeof(text) ? "..." : "");
 }
 
 void tool_complain(const char *format, ...)
@@ -160,7 +158,6 @@ uint64_t tool_lock_until(void)
 
 int tool_fail(const char *what, enum cmn_status status)
 {
-	terminal_progress_hide();
 	tool_complain("%s: %s", what, status == CMN_BUSY ? "another process holds a lock" :
 		      cmn_status_string(status));
 	return TOOL_FAILED;

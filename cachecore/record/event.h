@@ -38,6 +38,8 @@ enum cc_event_kind {
 	CC_EVENT_KIND_COUNT,
 };
 
+#define CC_EVENT_MAX_TEXT 512	/* bytes of a text that the history keeps */
+
 static inline bool cc_event_is_hit(enum cc_event_kind kind)
 {
 	return kind >= CC_EVENT_HIT_MEMORY && kind <= CC_EVENT_HIT_REMOTE;

@@ -13,8 +13,6 @@
 #include "cachecore/record/totals.h"
 #include "common/clock.h"
 
-/* Of a text in an event. */
-#define MAX_TEXT 512
 #define HITS_NS UINT64_C(1000000000)
 /* A record of what is only counted, and another one of hits: no memory is asked for. */
 #define SHORT_SIZE 384
@@ -62,7 +60,7 @@ void cc_recorder_begin(struct cc_recorder *recorder, const char *program)
 
 static struct cmn_view cut(struct cmn_view text)
 {
-	text.len = text.len > MAX_TEXT ? MAX_TEXT : text.len;
+	text.len = text.len > CC_EVENT_MAX_TEXT ? CC_EVENT_MAX_TEXT : text.len;
 	return text;
 }
 

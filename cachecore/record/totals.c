@@ -489,10 +489,11 @@ static enum cmn_status read_both(int root_fd, struct cc_totals *totals, struct c
 enum cmn_status cc_totals_read(int root_fd, struct cc_totals *totals)
 {
 	struct cmn_buffer log = { 0 };
-	enum cmn_status ignored, status = read_both(root_fd, totals, &log, &ignored);
+	enum cmn_status log_status, status = read_both(root_fd, totals, &log, &log_status);
 
 	cmn_buffer_release(&log);
-	return status;
+	/* Of another log that cannot be read, what was added up is told. */
+	return log_status == CMN_ERR_NOMEM ? log_status : status;
 }
 
 enum cmn_status cc_totals_load(const char *root, struct cc_totals **ret)

@@ -55,6 +55,28 @@ TEST_ON("stub", another_byte_of_the_source)
 	expect("source differs at line 2");
 }
 
+/* Longer than the history keeps it; which knows the last compile alone. */
+TEST_ON("stub", a_kernel_with_a_long_name)
+{
+	char source[1000] = "kernel void ";
+
+	memset(source + strlen(source), 'k', 600);
+	(void)strcat(source, "(global int *out) { out[0] = 1; }\n" KERNEL "// 1\n");
+	run_header(source, "-DVALUE=1");
+	(void)strcat(source, "// 2\n");
+	CU_ASSERT_EQUAL(unlink("cache/events.log"), 0);
+	expect_of(source, "-DVALUE=1", "source differs at line 4");
+}
+
+/* Nothing is stored that it could be compared with. */
+TEST_ON("stub", the_nearest_is_known_from_the_history_alone)
+{
+	run_header("#define VALUE 1\n" KERNEL "constant char when[] = __DATE__;\n", "-DB");
+	run_header(SOURCE, "-DA");
+	TOOL_SAYS(0, "", "clear");
+	expect_of(SOURCE, "-DB", "option -DB added, -DA dropped");
+}
+
 TEST_ON("stub", random_word)
 {
 	run_header("#define VALUE 1\n#define RUN_7f3a91c2d0 1\n" KERNEL, "");
@@ -583,6 +605,7 @@ TEST_ON("stub", entries_are_shown)
 	outcome = TOOL("show", entry);
 	CU_ASSERT_EQUAL(outcome.code, 0);
 	CU_ASSERT(contains(outcome.output, "options: -I inc"));
+	CU_ASSERT(contains(outcome.output, "(the driver, its compiler or their libraries: an update changes it)"));
 	CU_ASSERT(contains(outcome.output, "common.h (16 bytes"));
 	CU_ASSERT(contains(outcome.output, "status         sound"));
 	outcome = TOOL("show", "--source", entry);

@@ -2,7 +2,8 @@
 /*
  * wrong_clock: preloaded, it puts the clock of the day forward by WRONG_CLOCK_S
  * seconds (back where that is negative). Other clocks go right; but with STOPPED_CLOCK
- * that for durations stands still, and who waits has patience without end.
+ * that for durations stands still, and who waits has patience without end; with
+ * LEAPING_CLOCK it goes by a second each time that somebody looks.
  */
 #include <dlfcn.h>
 #include <stdlib.h>
@@ -13,6 +14,7 @@ int clock_gettime(clockid_t clock, struct timespec *ret)
 {
 	static int (*real)(clockid_t, struct timespec *);
 	const char *offset = getenv("WRONG_CLOCK_S");
+	static time_t leaps;
 	int result;
 
 	if (!real)
@@ -22,5 +24,7 @@ int clock_gettime(clockid_t clock, struct timespec *ret)
 		ret->tv_sec += strtol(offset, NULL, 10);
 	if (result == 0 && clock == CLOCK_MONOTONIC && getenv("STOPPED_CLOCK"))
 		*ret = (struct timespec){ .tv_sec = 1000 };
+	if (result == 0 && clock == CLOCK_MONOTONIC && getenv("LEAPING_CLOCK"))
+		*ret = (struct timespec){ .tv_sec = ++leaps };
 	return result;
 }

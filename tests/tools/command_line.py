@@ -192,6 +192,7 @@ class Completions(tool_case.Folder):
         self.assertEqual(self.complete("ckcache", "sta"), ["stats"])
         self.assertEqual(sorted(self.complete("ckcache", "help", "")), sorted(verbs()))
         self.assertEqual(self.complete("ckcache", "nothing", "--"), [])
+        self.assertEqual(self.complete("ckcache", "config", ""), ["get", "set", "unset"])
 
     def test_bash_knows_the_options(self):
         for verb in verbs():

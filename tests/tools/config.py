@@ -248,6 +248,14 @@ class Written(Case):
             self.assertEqual(self.text(), "log = debug\n")
             self.assertEqual(self.names(), ["ckcache.conf"])
             self.assertEqual(self.read(other), "not a setting\n")
+        os.mkdir(new)
+        self.assertIn(self.file, self.run_tool("config", "set", "log", "info", code=1)[1])
+        self.assertEqual(self.text(), "log = debug\n")
+
+    def test_a_value_that_no_line_holds_is_refused(self):
+        for value in ("/a #b", "/a\nlog = debug", "/a "):
+            self.assertIn("cannot hold", self.run_tool("config", "set", "trace", value, code=2)[1])
+        self.assertFalse(os.path.exists(self.file))
 
     def test_an_address_is_checked_and_no_password_shown(self):
         for value in ("redis://user:hunter2@host bad", "//user:hunter2@host", "redis://host @token=hunter2%zz",

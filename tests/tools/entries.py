@@ -68,9 +68,20 @@ class Listed(Case):
         self.assertEqual((row["device"], row["source"], row["options"], row["status"]),
                          ("A GPU", "kernel one", "-DN=4", "success"))
         self.assertEqual((row["last_use_ns"], row["compile_ms"]), (used, 5.0))
-        [_, line] = self.run_tool("list").splitlines()
-        self.assertIn(" 2h ", line)
+        [title, line] = self.run_tool("list").splitlines()
+        self.assertEqual(line.index(" 2h ") + 3, title.index(" used ") + 5)
         self.assertNotIn("!", line)
+        self.put([filled(time.time_ns() + HOUR, TEXT, "-DN=4")])	# by a wrong clock
+        self.assertIn(" 0s ", self.run_tool("list"))
+
+    def test_of_equals_the_first_path_and_number_come_first(self):
+        self.golden()
+        for path in caches.files(self.root):
+            if path.endswith(("/0.src", "/0.bin")):
+                shutil.copy2(path, path.replace("/0.", "/1."))
+        for order in ("compile", "used", "size"):
+            rows = self.json("list", "--sort", order)
+            self.assertEqual(self.json("list", "--sort", order, "--reverse"), rows[::-1])
 
     def test_a_damaged_one_is_marked(self):
         self.golden()
@@ -172,6 +183,7 @@ class Scaled(Case):
         self.fill_many(1)
         self.assertFalse(self.json("stats")["estimated"])
         caches.multiply(self.root, 2999)
+        shutil.copytree(os.path.join(caches.golden(SOURCE), "recipes"), os.path.join(self.root, "recipes"))
         caches.write(os.path.join(self.root, "cache_size.txt"), b"123456789\n")
         value = self.json("stats")
         self.assertTrue(value["estimated"])
@@ -181,6 +193,8 @@ class Scaled(Case):
         self.assertIn("\nentries, about ", self.run_tool("stats"))
         exact = self.json("stats", "--exact")
         self.assertEqual((exact["entries"], exact["estimated"]), (3000, False))
+        self.assertEqual((exact["recipes_ms"], exact["recipes"]), (value["recipes_ms"], 1))
+        self.assertGreater(exact["recipes_ms"], 0)
         self.assertNotEqual(exact["bytes"], 123456789)
         os.unlink(os.path.join(self.root, "cache_size.txt"))
         self.assertLess(abs(self.json("stats")["bytes"] / exact["bytes"] - 1), 0.02)
@@ -220,7 +234,9 @@ class Terminals(Case):
         for columns in list(range(40, 101)) + [120, 160, 200]:
             title, line = self.shown(columns, "list")
             self.assertLessEqual(max(len(title), len(line)), columns)
-            self.assertTrue(line.split()[0].startswith(self.json("list")[0]["entry"][:2] + "/"))
+            parts = zip(self.json("list")[0]["entry"].split("/"), (2, 8, 2, 4, 1))
+            self.assertEqual(line.split()[0], "/".join(part[:digits] for part, digits in parts))
+            self.assertEqual(line.index(" 2h ") + 3, title.index(" used ") + 5)
             self.assertIn(" one", line)
         self.assertIn("A GPU", self.shown(100, "list")[1])
         self.assertTrue(self.shown(160, "list")[1].endswith("-DN=4"))
@@ -295,6 +311,14 @@ class Named(Case):
             self.assertIn("error:  [2J  x", text)
             self.assertTrue(all(character.isprintable() or character == "\n" for character in text), text)
 
+    def test_a_trace_has_long_values_by_their_hashes(self):
+        key = {field["field"]: {"size": field["size"], "hash": field["hash"]}
+               for field in self.json("show", self.entry)["key"]}
+        for more, entry in (({}, self.entry[:-len("/0.src")]), ({"number": 5}, None)):
+            trace = self.write("trace", json.dumps({"event": "miss", "time_ns": 10 ** 18, "key": {**key, **more}}))
+            [compiled] = self.json("explain", "--trace", trace)["compiles"]
+            self.assertEqual(compiled["entry"], entry)
+
     def test_any_part_of_its_path(self):
         parts = self.entry[:-len(".src")].split("/")
         for name in (self.entry, self.entry[:-len(".src")], self.root + "/" + self.entry, parts[1], parts[1][:8],
@@ -310,14 +334,19 @@ class Named(Case):
         self.assertIn(short, words(short[:4], "explain", "--json"))
         self.assertEqual(words(short[:12] + "x", "show"), [])	# no words are no failure
         self.assertEqual(words("alo", "show", "--dir", self.path("nothing")), [])
+        self.put(filled(1, "kernel void many%d(global int *a) {}" % i) for i in range(80))
+        for clock, least, most in (("STOPPED_CLOCK", 80, 80), ("LEAPING_CLOCK", 60, 70)):
+            found = self.run_tool("entry-words", "many", "show", extra=tool_case.clock(**{clock: "1"})).split()
+            self.assertTrue(least <= len(found) <= most, (clock, found))
 
     def test_its_kernels(self):
         self.expect_one("alone")
         self.expect_one("second")
 
     def test_a_kernel_goes_before_digits_of_a_path(self):
-        self.put([filled(1, "kernel void a(global int *a) {}")])
+        self.put(filled(1, "kernel void %s(global int *a) {}" % name) for name in ("a", *map("b{}".format, range(80))))
         self.assertEqual(self.json("show", "a")["kernels"], ["a"])
+        self.assertEqual(len(self.complaint("show", self.entry[:6]).splitlines()), 1 + 16 + 1)	# "and more"
 
     def test_several_are_listed_and_told_apart(self):
         self.expect_several("both", 2)
@@ -330,6 +359,8 @@ class Named(Case):
         for verb in ("show", "explain"):
             for name in ("absent", "0/1/2/3/4/5", "both/", ".src", "", "x" * 5000):
                 self.assertIn("there is no entry", self.complaint(verb, name), name)
+        self.assertEqual(self.run_tool("explain", extra={"CKCACHE_DIR": self.path("none")}), "no compiles are known\n")
+        self.assertIn(": the cache is switched off", self.run_tool("explain", extra={"CKCACHE_DISABLE": "1"}))
 
 
 class Golden(Case):
@@ -392,8 +423,9 @@ class Counted(Golden):
         left = os.path.join(os.path.dirname(caches.files(self.root, ".bin")[0]), ".tmp-1-1-1")
         caches.write(left, b"of a writer that died")
         caches.write(os.path.join(self.root, "cache_size.txt"), b"12345\n")
-        self.run_tool("verify", "--repair")
+        self.run_tool("verify", "--repair", extra={"CKCACHE_MAX_SIZE": "1B"})
         self.assertFalse(os.path.exists(left))
+        self.assertEqual(len(self.json("list")), 3)	# it is no prune
 
     def test_prune_tells_the_bytes_that_went(self):
         total = sum(row["bytes"] for row in self.json("list"))

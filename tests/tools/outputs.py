@@ -3,14 +3,16 @@
 ends: in what order lines come, what each number is, how it is rounded. Expected are the files in
 outputs/; OUTPUTS_WRITE=1 writes them anew, to be read before they are committed.
 
-  outputs.py CKCACHE FILL_CACHE FIXED_CLOCK
+  outputs.py CKCACHE FILL_CACHE FIXED_CLOCK NO_MEMORY
 """
 import json
 import os
 import re
+import subprocess
 import sys
 import unittest
 
+import caches
 import report_samples as samples
 from tool_case import Case
 
@@ -157,7 +159,7 @@ class Outputs(Case):
     def test_stats(self):
         self.check("stats.txt", "stats")
         self.check("stats.json", "stats", "--json")
-        self.check("stats-programs.txt", "stats", "--per-program")
+        self.check("stats-programs.txt", "stats", "--per-program", "--verbose")
 
     def test_show(self):
         self.check("show.txt", "show", "fourth")
@@ -197,6 +199,25 @@ class Outputs(Case):
         # Where nothing is in an order of sizes.
         self.check("report.html", "report", "-", headings=("ckcache report", "In all", "Hits and misses", "Time saved",
                                                            "The slowest", "Misses, and", "Eviction"))
+
+    def test_without_memory_a_command_says_so(self):
+        """Whichever allocation fails; what it was to run ran, and nobody takes its code for that of ckcache."""
+        self.root = caches.copy(os.path.join(HERE, "..", ".."), self.path("golden"))
+        for arguments, failed in ((["config"], 1), (["stats"], 1), (["list"], 1), (["explain", "--all"], 1),
+                                  (["run", "--summary", "sh", "-c", "exit 7"], 125)):
+            def run(number):
+                return subprocess.run([sys.argv[1], *arguments], check=False, capture_output=True, env={
+                    "PATH": os.environ["PATH"], "HOME": self.work, "CKCACHE_DIR": self.root, "LD_PRELOAD": sys.argv[4],
+                    "NO_MEMORY": str(number)})
+            good, number = run(0), 2	# the first is of the arguments
+            while (ran := run(number)).returncode != 99:
+                number += 1
+                self.assertIn(ran.returncode, (good.returncode, failed), (arguments, number, ran))
+                if ran.returncode == failed:
+                    self.assertRegex(ran.stderr, b"out of memory|missing", (arguments, number))
+                elif failed == 125:
+                    self.assertIn(ran.stderr, (b"", good.stderr, b"ckcache: out of memory\n"), number)
+            self.assertGreater(number, 30)
 
     def test_report_of_little(self):
         """Of nothing at all; of entries that nobody counted; of counts that are of no day."""

@@ -179,6 +179,9 @@ class Numbers(Case):
             table = self.table(page, heading)
             self.assertEqual(sum(row[1]["value"] for row in table), stats["bytes"], heading)
             self.assertEqual(sum(row[2]["value"] for row in table), stats["entries"], heading)
+            self.assertAlmostEqual(sum(row[3]["value"] for row in table) / 1e6, sum(row["compile_ms"] for row in rows))
+            bars = page.source[page.source.index(">%s<" % heading):].partition("</table>")[0]
+            self.assertEqual(max(map(float, re.findall(r"<rect class=(?:one|two|four) width=([\d.]+)", bars))), 100)
         largest = self.table(page, "The largest entries")
         self.assertEqual([row[1]["value"] for row in largest],
                          [row["bytes"] for row in self.listed("--sort", "size", "--limit", "10")])
@@ -292,12 +295,18 @@ class Numbers(Case):
         self.assertIn("There are no counts by day yet", page.text)
 
     def test_what_the_history_has(self):
+        caches.copy(SOURCE, self.root)	# of whose history the first event is a compile, for a reason
         for _ in range(2):
             samples.lively(FILL_CACHE, self.root)
             self.run_tool("clear")
+        samples.lively(FILL_CACHE, self.root)
+        ran = self.run_tool("prune", "--json", extra={"CKCACHE_MAX_SIZE": "1Mi"})
         page = self.report()
         self.check(page)
         self.assertEqual(self.row(page, "the cache was cleared")[0], 2)
+        self.assertEqual(self.row(page, "compiled: recache")[0], 1)
+        self.assertIn("which begins at 2023-11-14 22:13 .", page.text)
+        self.assertIn("the history begins: %d by size, 2 by age." % json.loads(ran.stdout)["removed_entries"], page.text)
 
     def test_settings(self):
         page = self.report(extra={"CKCACHE_MAX_SIZE": "3Gi", "CKCACHE_THRESHOLD": "0",

@@ -187,6 +187,19 @@ static const struct {
 	  "driver: driver libdriver.so changed: build-id 01234567... -> 98765432..., and 1 more of the driver",
 	  "6.0\n"
 	  "driver: driver libdriver.so changed: build-id 98765432... -> 01234567..., and 1 more of the driver" },
+	/* Whichever differs first. */
+	{ "D driver.path /usr/lib/libdriver.so\nD library.libdriver.so 12345678\nD library.libc.so 1",
+	  "D driver.path /usr/lib/libdriver.so\nD library.libdriver.so 123456789\nD library.libc.so 2",
+	  "6.0\n"
+	  "driver: driver libdriver.so changed: build-id 12345678 -> 12345678..., and 1 more of the driver",
+	  "6.0\n"
+	  "driver: driver libdriver.so changed: build-id 12345678... -> 12345678, and 1 more of the driver" },
+	{ "D driver.path 1\nD driver.version 1\nD library.libdriver.so 1",
+	  "D driver.path 2\nD driver.version 2\nD library.libdriver.so 1",
+	  "6.0\n"
+	  "driver: driver.path: 1 -> 2",
+	  "6.0\n"
+	  "driver: driver.path: 2 -> 1" },
 	{ "D library.libx.so abc", "D library.libx.so 10 bytes",
 	  "6.0\n"
 	  "driver: driver libx.so changed: build-id abc -> 10 bytes",
@@ -308,4 +321,44 @@ TEST(whole_keys_tell_more_of_a_source)
 	said = compare(&was, &is, true);
 	CU_ASSERT_STRING_EQUAL(said, "40.0\nsource: source differs at line 2: a random token? (RUN_7f3a91c2d0 -> RUN_0b52e8f417)");
 	free(said);
+}
+
+/* Of more words than are looked at, those that differ come first. */
+TEST(options_may_have_any_number_of_words)
+{
+	OWNED(release) struct sample was, is;
+	char words[2 * 600 + 1] = "", text[2000], *said;
+
+	for (size_t i = 0; i < 600; i++)
+		memcpy(words + 2 * i, " w", 3);
+	(void)snprintf(text, sizeof(text), "O options -DN=4%s", words);
+	make(&was, text);
+	(void)snprintf(text, sizeof(text), "O options -DX=4%s", words);
+	make(&is, text);
+	said = compare(&was, &is, false);
+	CU_ASSERT_STRING_EQUAL(said, "2.0\noption: option -DX=4 added, -DN=4 dropped");
+	free(said);
+}
+
+/* They are known by groups. */
+TEST(of_many_lines_a_few_are_named)
+{
+	struct sample samples[2];
+	char *said;
+
+	for (unsigned int i = 0; i < 2; i++) {
+		struct cmn_buffer text = { 0 };
+
+		cmn_buffer_append_text(&text, "I source ");
+		for (unsigned int line = 1; line <= 600; line++)
+			cmn_buffer_printf(&text, "%u\r", line == 300 ? i : line);
+		said = memory_string(&text);
+		make(&samples[i], said);
+		free(said);
+	}
+	said = compare(&samples[0], &samples[1], false);
+	CU_ASSERT_STRING_EQUAL(said, "10.2\nsource: source differs within lines 297 to 300");
+	free(said);
+	release(&samples[0]);
+	release(&samples[1]);
 }

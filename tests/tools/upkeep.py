@@ -279,6 +279,16 @@ class Programs(Case):
         self.assertEqual(self.json("prune", "--program", "two")["entries"], 0)
         self.exact()
 
+    def test_a_programs_name_means_the_entries_that_it_asked_for(self):
+        self.ends(0, "run", "--", self.path("one"), "-n", "variables", "IGC_X=1", "build")	# which has no key
+        self.assertEqual(self.run_tool("entry-words", "on", "show"), "")
+        self.build("one", *range(8))
+        self.build("two", 8)
+        [options] = [field["value"] for field in self.json("show", "two")["key"] if field["field"] == "options"]
+        self.assertEqual(options, "-DK=8")
+        self.assertEqual(len(self.ends(1, "show", "one").err.splitlines()), 1 + 8)
+        self.assertEqual(self.run_tool("entry-words", "on", "show"), "one\n")
+
     def settings(self, text):
         self.write(self.path("home", ".config", "ckcache", "ckcache.conf"), text)
 

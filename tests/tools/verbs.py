@@ -523,6 +523,12 @@ class Output(Case):
                 ran = self.expect([1], *arguments, stdout=full)
             self.assertIn(b"no space left", ran.stderr.lower(), arguments)
 
+    def test_counts_that_cannot_be_forgotten_are_a_failure(self):
+        self.make()
+        ran = self.in_shell('ulimit -f 0; exec "$0" stats --zero')
+        self.assertEqual(ran.returncode, 1)
+        self.assertIn(b"no space left", ran.stderr)
+
     def test_a_reader_that_leaves_is_no_error(self):
         for arguments in self.PRINTS:
             self.make()
@@ -579,7 +585,7 @@ class Output(Case):
     def test_progress_is_for_terminals(self):
         bundle = self.bundle()
         for arguments in (["verify"], ["export", self.path("file")],
-                          ["import", bundle], ["replay"]):
+                          ["import", bundle], ["replay"], ["prune", "--older-than", "0d"]):
             self.make()
             shown, out = self.on_terminal(*arguments)
             self.assertRegex(shown, rb"\r\x1b\[Kckcache: [a-z, ]+ \[=* *\] +\d+ %", arguments)
@@ -591,6 +597,9 @@ class Output(Case):
             self.assertNotIn(b"%", shown)
             self.make()
             self.assertNotIn(b"\x1b", self.expect([0], *arguments).stderr)
+
+        self.make()
+        self.assertRegex(self.on_terminal("prune")[0], rb"\r\x1b\[Kckcache: prune \d+")
 
     def test_verbs_that_may_take_long_count(self):
         for arguments in (["list"], ["list", "--json", "--sort", "path"], ["stats", "--exact"], ["stats", "--verbose"],
@@ -623,7 +632,8 @@ class Output(Case):
 
     def test_colours_are_for_terminals(self):
         self.make(caches.damage_bin)
-        for arguments in (["list"], ["--help"], ["list", "--help"]):
+        for arguments in (["list"], ["--help"], ["list", "--help"], ["stats", "--verbose"], ["stats", "--per-program"]):
+            self.assertNotIn(b"\x1b[1m", self.on_terminal(*arguments)[1])
             self.assertIn(b"\x1b[", self.on_terminal(*arguments, both=True)[0])
             for extra in ({"NO_COLOR": "1"}, {"TERM": "dumb"}, {"TERM": ""}):
                 self.assertNotIn(b"\x1b[", self.on_terminal(*arguments, both=True, extra=extra)[0])

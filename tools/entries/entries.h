@@ -49,7 +49,7 @@ enum entry_match {
 	ENTRY_MATCH_PATH,	/* the beginnings of the path's parts, from the first one on */
 };
 
-/* Of those that match, so many are kept to be listed. */
+/* Of those that match, so many are listed; one more is kept, to say that there are more. */
 #define ENTRY_NAME_SHOWN 16
 
 /* One search, until the command ends. */
@@ -58,11 +58,11 @@ struct entry_search {
 	const char **entry_dirs;	/* that the program of that name asked for, sorted; of the history */
 	size_t entry_dir_count;
 	enum entry_match best;
-	size_t count;		/* that match so */
+	size_t count;		/* of found: those that match so */
 	struct {
 		char path[CC_ENTRY_DIR_FILE_PATH_SIZE];
 		char *what;	/* kernel and options */
-	} found[ENTRY_NAME_SHOWN];
+	} found[ENTRY_NAME_SHOWN + 1];
 };
 
 /* A search for text, which may begin with the path of the root. All are borrowed. */

@@ -157,7 +157,6 @@ enum cmn_status entry_search_store(struct entry_search *search, struct cc_store 
 
 	if (status == CMN_OK && search->best != ENTRY_MATCH_PATH)
 		status = cc_store_walk(store, false, visit_one, &walk);
-	terminal_progress_hide();
 	return status;
 }
 
@@ -183,9 +182,8 @@ void entry_search_begin(struct entry_search *search, const char *text, const cha
 
 static void forget_found(struct entry_search *search)
 {
-	for (size_t i = 0; i < search->count && i < ENTRY_NAME_SHOWN; i++)
-		free(search->found[i].what);
-	search->count = 0;
+	while (search->count)
+		free(search->found[--search->count].what);
 }
 
 static char *describe(const struct entry_offer *offer)
@@ -211,24 +209,21 @@ static char *describe(const struct entry_offer *offer)
 void entry_search_offer(struct entry_search *search, const struct entry_offer *offer)
 {
 	enum entry_match how = match(search, offer);
-	size_t count;
 
 	if (how == ENTRY_MATCH_NONE || how < search->best)
 		return;
 	if (how > search->best)
 		forget_found(search);
 	search->best = how;
-	count = search->count;
-	for (size_t i = 0; i < count && i < ENTRY_NAME_SHOWN; i++) {
+	for (size_t i = 0; i < search->count; i++) {
 		if (strcmp(search->found[i].path, offer->path) == 0)
 			return;
 	}
-	if (count < ENTRY_NAME_SHOWN) {
-		(void)snprintf(search->found[count].path, sizeof(search->found[0].path), "%s",
-			       offer->path);	/* it fits */
-		search->found[count].what = describe(offer);
-	}
-	search->count++;
+	if (search->count > ENTRY_NAME_SHOWN)
+		return;
+	(void)snprintf(search->found[search->count].path, sizeof(search->found[0].path), "%s",
+		       offer->path);	/* it fits */
+	search->found[search->count++].what = describe(offer);
 }
 
 static void complain_of_several(const struct entry_search *search)

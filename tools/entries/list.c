@@ -24,7 +24,6 @@
 #define MAX_DEVICE 32	/* characters of a column */
 #define MAX_SHOWN 40
 #define LEAST_SHOWN 28	/* of the name, before other columns get room */
-#define PIECE ((size_t)1 << 16)	/* bytes that are printed together */
 
 /* How wide the columns are that may be narrow; 0: left out. */
 struct columns {
@@ -38,8 +37,6 @@ struct listing {
 	unsigned long limit;	/* 0: all */
 	bool json;
 	struct columns columns;
-	struct cmn_buffer text;	/* not printed yet */
-	struct json_stream stream;
 	unsigned long count;	/* printed */
 	int code;
 };
@@ -215,17 +212,18 @@ static bool print_item(void *ctx, const struct cc_store_item *item)
 {
 	struct listing *listing = ctx;
 	struct description description;
+	struct cmn_buffer text = { 0 };
 	bool unsafe;
 	const char *status = entry_status_text(listing->cache->store, item->place, item->status, &unsafe);
 
 	describe(item->key, !listing->json && listing->columns.short_path ? "" : "kernel ", &description);
 	if (listing->json) {
-		listing->code = json_stream_add(&listing->stream, make_object(item, &description, status));
+		cmn_buffer_append_text(&text, listing->count ? ",\n" : "[\n");
+		json_append(&text, make_object(item, &description, status));
 	} else {
-		append_row(&listing->columns, item, &description, status, &listing->text);
-		if (listing->text.len >= PIECE || listing->text.failed)
-			listing->code = tool_print(&listing->text);
+		append_row(&listing->columns, item, &description, status, &text);
 	}
+	listing->code = tool_print(&text);
 	description_release(&description);
 	listing->count++;
 	/* Not into lines that stand there already. */
@@ -357,15 +355,19 @@ int verb_list(const struct arguments *arguments)
 		.limit = arguments_number(arguments, "limit", 0),
 		.columns = fit(terminal_columns(STDOUT_FILENO)),
 	};
+	struct cmn_buffer text = { 0 };
 
-	if (!listing.json)
-		append_title(&listing.columns, &listing.text);
-	tool_check(listing.cache->config.dir,
-		   walk(&listing, arguments_text(arguments, "sort"), arguments_flag(arguments, "reverse")));
+	if (!listing.json) {
+		append_title(&listing.columns, &text);
+		listing.code = tool_print(&text);
+	}
 	/* What failed was complained about. */
 	if (listing.code == TOOL_OK)
-		listing.code = listing.json ? json_stream_end(&listing.stream) : tool_print(&listing.text);
-	cmn_buffer_release(&listing.text);
-	cmn_buffer_release(&listing.stream.text);
+		tool_check(listing.cache->config.dir, walk(&listing, arguments_text(arguments, "sort"),
+							   arguments_flag(arguments, "reverse")));
+	if (listing.code == TOOL_OK && listing.json) {
+		cmn_buffer_append_text(&text, listing.count ? "\n]\n" : "[]\n");
+		listing.code = tool_print(&text);
+	}
 	return listing.code;
 }

@@ -27,7 +27,6 @@
 
 #define NS_PER_S UINT64_C(1000000000)
 #define MAX_SECONDS (UINT64_C(36500) * 86400)
-#define PIECE ((size_t)1 << 16)	/* bytes that are printed together */
 
 /*
  * program and device choose; of what they choose goes what was not used for older_than, then, least
@@ -227,7 +226,6 @@ static enum cmn_status remove_them(struct tool_cache *cache, struct pruning *pru
 		else if (status != CMN_STALE)
 			worst = status;
 	}
-	terminal_progress_hide();
 	return worst;
 }
 
@@ -244,14 +242,11 @@ static int list_them(const struct pruning *pruning, struct amount *ret_gone)
 		ret_gone->entries++;
 		ret_gone->bytes += pruning->all[i].bytes;
 		left -= pruning->all[i].bytes;
-		if (!pruning->request->json)
-			append_line(&text, &pruning->all[i]);
-		if (text.len >= PIECE || text.failed)
-			code = tool_print(&text);
-	}
-	if (text.len && code == TOOL_OK)
+		if (pruning->request->json)
+			continue;
+		append_line(&text, &pruning->all[i]);
 		code = tool_print(&text);
-	cmn_buffer_release(&text);
+	}
 	return code;
 }
 
@@ -378,7 +373,6 @@ static int prune_by_settings(struct tool_cache *cache, bool json)
 
 	if (status == CMN_OK)
 		status = cc_store_clean(cache->store, &watch);
-	terminal_progress_hide();
 	code = finish(cache, status);
 	/* Of one that could not remove enough, too. */
 	if ((status == CMN_OK || status == CMN_STALE) &&

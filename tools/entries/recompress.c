@@ -51,13 +51,11 @@ static int parse_level(const char *text)
 static unsigned int load_rate_of(struct cmn_view key)
 {
 	struct cmn_view kind = cc_key_find(key, "kind", 0), path, version;
+	bool object = kind.len >= 7 && memcmp(kind.data, "compile", 7) == 0;
 	unsigned int rate = 0;
 
-	if (!kind.len || cmn_view_equal(kind, cmn_view_of("module")) ||
-	    (kind.len >= 7 && memcmp(kind.data, "compile", 7) == 0))
-		return 0;
 	version = cc_key_find(key, "device.driver_version", 0);
-	for (unsigned int i = 0; !rate && (path = cc_key_find(key, "driver.path", i)).len; i++) {
+	for (unsigned int i = 0; !object && !rate && (path = cc_key_find(key, "driver.path", i)).len; i++) {
 		char *name = memory_copy_view(path), *text = memory_copy_view(version);
 
 		rate = drv_driver_at(drv_driver_of(name), text)->load_rate;
@@ -122,7 +120,6 @@ static enum cmn_status try_all(struct tool_cache *cache, struct recompressing *a
 			all->items[kept++] = all->items[i];
 	}
 	all->count = kept;
-	terminal_progress_hide();
 	return status;
 }
 
@@ -156,7 +153,6 @@ static enum cmn_status change_all(struct tool_cache *cache, struct recompressing
 		if (status == CMN_ERR_NOSPACE || status == CMN_ERR_NOMEM)
 			break;
 	}
-	terminal_progress_hide();
 	return worst;
 }
 

@@ -97,7 +97,7 @@ static const char *field_words(struct cmn_view name)
 #define MAX_KNOWN 64
 
 struct shown_entry {
-	char path[CC_ENTRY_DIR_PATH_SIZE + CC_ENTRY_DIR_NAME_SIZE];	/* of the .src, below the root */
+	const char *path;	/* of the .src, below the root */
 	struct cc_store_place place;
 	const char *root;
 	uint64_t bytes, stored_ns, access_ns;
@@ -352,7 +352,6 @@ static bool visit(void *ctx, const struct cc_store_item *item)
 	entry_search_offer(&search->names, &offer);
 	/* Of one alone all is wanted: it may be the one that is meant. */
 	if (search->names.count == 1 && strcmp(search->names.found[0].path, item->path) == 0) {
-		(void)strncpy(search->found->path, item->path, sizeof(search->found->path) - 1);
 		search->found->place = *item->place;
 		search->found->bytes = item->bytes;
 		search->found->stored_ns = item->stored_ns;
@@ -375,7 +374,8 @@ static bool find(const struct tool_cache *cache, const char *name, struct shown_
 	status = entry_search_store(&search.names, cache->store, "show", visit, &search);
 	if (status != CMN_OK)
 		tool_end(tool_fail(cache->config.dir, status));
-	return entry_search_end(&search.names) != NULL;
+	ret->path = entry_search_end(&search.names);
+	return ret->path != NULL;
 }
 
 static enum cmn_status read_files(const struct tool_cache *cache, struct shown_entry *entry)

@@ -42,7 +42,7 @@ struct census {
 	uint64_t entries, damaged;
 	uint64_t failures;	/* that are remembered, and no entries to those who count them */
 	uint64_t bytes;		/* of all on disk: of an estimate, what the cache's own account says, if it does */
-	uint64_t build_ns;	/* of the sound ones */
+	uint64_t build_ns;	/* of a sound one, on average */
 	uint64_t oldest_ns;	/* of those that were looked at, since the epoch; UINT64_MAX: there is none */
 	bool estimated;
 };
@@ -115,7 +115,6 @@ static void scale(const struct counting *counting, const struct cc_account_mark 
 	census->entries = (uint64_t)((double)census->entries * factor);
 	census->damaged = (uint64_t)((double)census->damaged * factor);
 	census->failures = (uint64_t)((double)census->failures * factor);
-	census->build_ns = (uint64_t)((double)census->build_ns * factor);
 	census->bytes = account->known ? account->total : (uint64_t)((double)census->bytes * factor);
 }
 
@@ -154,9 +153,9 @@ static enum cmn_status take_census(const struct tool_cache *cache, bool exact, s
 		ret->estimated = true;
 	}
 	status = cc_store_walk_chosen(cache->store, &sample, false, count_item, &counting);
+	ret->build_ns /= ret->entries ? ret->entries : 1;
 	if (ret->estimated && counting.sampled)
 		scale(&counting, &account);
-	terminal_progress_hide();
 	return status;
 }
 
@@ -172,7 +171,6 @@ struct stats_groups {
 struct stats_more {
 	bool verbose, per_program;	/* what was asked for */
 	struct stats_groups devices, programs;
-	struct amount seen;
 	uint64_t payload_bytes;		/* of results, uncompressed */
 	uint64_t oldest_ns, unused_ns;	/* when the first one was stored, and when the longest unused one was used; 0: none */
 };
@@ -198,8 +196,6 @@ static bool add_item(void *ctx, const struct cc_store_item *item)
 	terminal_progress_count("stats", ++collecting->seen);
 	if (item->status != CMN_OK || item->failed)
 		return true;
-	more->seen.entries++;
-	more->seen.bytes += item->bytes;
 	more->payload_bytes += item->payload_len;
 	if (!more->oldest_ns || item->stored_ns < more->oldest_ns)
 		more->oldest_ns = item->stored_ns;
@@ -231,7 +227,6 @@ static void collect_more(struct tool_cache *cache, struct stats_more *more)
 	if (more->per_program)
 		tool_check(cache->config.dir, run_history_load(cache->store, &collecting.history));
 	tool_check(cache->config.dir, cc_store_walk(cache->store, false, add_item, &collecting));
-	terminal_progress_hide();
 	take_groups(&collecting.devices, &more->devices);
 	take_groups(&collecting.programs, &more->programs);
 }
@@ -603,7 +598,7 @@ static struct cc_totals *collect(const struct tool_cache *cache, bool exact, str
 	tier_look(&cache->config, &ret->tier);
 	tool_check(cache->config.dir, cc_recipes_count(cache->config.dir, &ret->recipes));
 	tool_check(cache->config.dir, take_census(cache, exact, &ret->census));
-	ret->replay_ns = waiting_time(ret->recipes.recipes, census->entries, census->build_ns);
+	ret->replay_ns = waiting_time(ret->recipes.recipes, census->build_ns);
 	ret->changed = waiting_changed(cache->config.dir, census->oldest_ns);
 	return stats;
 }

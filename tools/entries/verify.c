@@ -228,7 +228,6 @@ int verb_verify(const struct arguments *arguments)
 		verification.findings = json_add_array(verification.object, "findings");
 	}
 	status = verify_cache(&verification);
-	terminal_progress_hide();
 	if (status != CMN_OK)
 		code = tool_fail(verification.cache->config.dir, status);
 	(json ? print_json : print_plain)(&verification);

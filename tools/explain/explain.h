@@ -46,7 +46,7 @@ void key_field_add_value(struct json_object *object, const char *name,
 /* One field that differs; NULL: one of the two keys does not have it. */
 struct key_difference {
 	const struct cc_key_summary_field *was, *is;
-	const struct cc_key_summary_field *header;	/* of a header's text: the name of the one that is */
+	const struct cc_key_summary_field *before;	/* in the key, or NULL: of a header's text, its name */
 };
 struct key_diff {
 	struct key_difference *all;

@@ -41,27 +41,17 @@ struct walk {
 	uint64_t seen;
 };
 
-static bool same_image(const char *a, const char *b)
-{
-	return memcmp(a + CMN_HASH_HEX_SIZE, b + CMN_HASH_HEX_SIZE, CMN_HASH_HEX_SIZE - 1) == 0;
-}
-
-/* Whether it could be by what is known at once: the text and the kernel. *ret_certain: so it is. */
+/* Whether it could be by what is known at once: the kernel. *ret_certain: so it is. */
 static bool may_be_alike(const struct question *question, const struct candidate *candidate,
 			 bool *ret_certain)
 {
 	struct cmn_view name = cmn_view_of(question->event.name);
 
-	*ret_certain = true;
-	if (question->event.entry_dir[0] && same_image(question->event.entry_dir, candidate->entry_dir))
-		return true;
-	if (name.len && candidate->name.len)
-		return cmn_view_equal(name, candidate->name);
-	*ret_certain = false;
-	return true;
+	*ret_certain = name.len && candidate->name.len;
+	return !*ret_certain || cmn_view_equal(name, candidate->name);
 }
 
-/* Whether it could be the same program: the same text, kernel, or most lines. */
+/* Whether it could be the same program: the same kernel, text, or most lines. */
 static bool is_alike(const struct question *question, const struct candidate *candidate)
 {
 	const struct cc_key_summary_field *was, *is;
@@ -229,6 +219,8 @@ static bool visit_entry(void *ctx, const struct cc_store_item *item)
 	terminal_progress_count("explain", ++walk->seen);
 	if (walk->own_keys && walk->only && item->failed && item->status == CMN_OK)
 		walk->only->remembered = true;
+	if (candidate.name.len > CC_EVENT_MAX_TEXT)
+		candidate.name.len = CC_EVENT_MAX_TEXT;	/* as the history has it */
 	if (!item->key.len || item->failed || !may_matter(walk, &candidate))
 		return true;
 	cc_key_summary_append(&summary, item->key);
@@ -351,7 +343,6 @@ enum cmn_status explain_find_nearest(struct explanation *explanation)
 		asked |= explanation->questions[i].has_summary;
 	if (status == CMN_OK && asked)
 		status = cc_store_walk(explanation->cache->store, false, visit_entry, &walk);
-	terminal_progress_hide();
 	if (status == CMN_OK)
 		ask_history(&walk);
 	return status;

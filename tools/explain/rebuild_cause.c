@@ -40,7 +40,6 @@ void key_fields_read(struct cmn_view summary, struct key_fields *ret)
 void key_fields_release(struct key_fields *fields)
 {
 	free(fields->all);
-	*fields = (struct key_fields){ 0 };
 }
 
 static bool field_is(const struct cc_key_summary_field *field, const char *name)
@@ -138,13 +137,9 @@ static const struct cc_key_summary_field *find_counterpart(const struct key_fiel
 	return NULL;
 }
 
-/* Of the text of a header that was handed over: the field with its name stands before it. */
-static const struct cc_key_summary_field *header_of(const struct key_fields *fields, size_t index)
+static const struct cc_key_summary_field *before(const struct key_fields *fields, size_t index)
 {
-	if (!index || !field_is(&fields->all[index], "header.text") ||
-	    !field_is(&fields->all[index - 1], "header.name"))
-		return NULL;
-	return &fields->all[index - 1];
+	return index ? &fields->all[index - 1] : NULL;
 }
 
 void key_diff_make(const struct key_fields *was, const struct key_fields *is, struct key_diff *ret)
@@ -155,19 +150,18 @@ void key_diff_make(const struct key_fields *was, const struct key_fields *is, st
 
 		if (!old || !cc_key_summary_equal(old, &is->all[i]))
 			ret->all[ret->count++] = (struct key_difference){ old, &is->all[i],
-									  header_of(is, i) };
+									  before(is, i) };
 	}
 	for (size_t i = 0; i < was->count; i++) {
 		if (!find_counterpart(was, i, is))
 			ret->all[ret->count++] = (struct key_difference){ &was->all[i], NULL,
-									  header_of(was, i) };
+									  before(was, i) };
 	}
 }
 
 void key_diff_release(struct key_diff *diff)
 {
 	free(diff->all);
-	*diff = (struct key_diff){ 0 };
 }
 
 static double text_distance(const struct key_difference *one)
@@ -448,7 +442,7 @@ static void add_image(struct rebuild_causes *causes, const struct key_difference
 	if (field_is(field_of(one), "source")) {
 		add_source(causes, one, keys);
 	} else if (field_is(field_of(one), "header.text")) {
-		name = value_text(one->header);
+		name = value_text(one->before);	/* the text's name */
 		rebuild_causes_add(causes, CAUSE_HEADER, "embedded header %s %s", name,
 				   !one->was ? "is new" : one->is ? "changed" : "is gone");
 		free(name);

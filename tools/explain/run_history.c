@@ -2,6 +2,7 @@
 /* run_history: what the history's files hold, copied into arrays. */
 #include "tools/explain/run_history.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -38,8 +39,8 @@ static void note_run(struct run_history *history, const struct cc_event_record *
 	if (run->pid != event->pid || run->start_ns != event->start_ns) {
 		*run = (struct run_history_run){ .pid = event->pid, .start_ns = event->start_ns,
 						 .time_ns = event->time_ns };
-		memcpy(run->program, event->program.data,
-		       event->program.len < sizeof(run->program) ? event->program.len : sizeof(run->program) - 1);
+		(void)snprintf(run->program, sizeof(run->program), "%.*s", (int)event->program.len,
+			       (const char *)event->program.data);	/* cut, if at all */
 	}
 	if (cc_event_is_hit(event->kind))
 		run->hits += event->count;

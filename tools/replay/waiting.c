@@ -66,12 +66,9 @@ unsigned long waiting_jobs(void)
 	return jobs > MAX_JOBS ? MAX_JOBS : jobs > 1 ? (unsigned long)jobs : 1;
 }
 
-uint64_t waiting_time(uint64_t recipes, uint64_t entries, uint64_t entries_build_ns)
+uint64_t waiting_time(uint64_t recipes, uint64_t build_ns)
 {
-	if (!entries)
-		return 0;
-	return (uint64_t)((double)entries_build_ns / (double)entries * (double)recipes /
-			  (double)waiting_jobs());
+	return recipes * build_ns / waiting_jobs();
 }
 
 /* The timer and the path unit are enabled together. */

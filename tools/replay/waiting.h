@@ -20,8 +20,8 @@ bool waiting_changed(const char *root, uint64_t oldest_ns);
 void waiting_note_look(int recipes_fd, uint64_t realtime_ns);
 /* How many workers build at a time, if nobody says how many. */
 unsigned long waiting_jobs(void);
-/* How long replay takes for so many recipes on an idle machine, if each takes what a stored entry took. */
-uint64_t waiting_time(uint64_t recipes, uint64_t entries, uint64_t entries_build_ns);
+/* How long replay takes for so many recipes on an idle machine, if each takes that. */
+uint64_t waiting_time(uint64_t recipes, uint64_t build_ns);
 /*
  * On a terminal, tells once for each change, on stderr, that entries wait for a new driver and how to
  * build them; unless a systemd service of the user will. Says nothing if there is any problem.

@@ -247,7 +247,7 @@ static void add_event(void *ctx, const struct cc_event_record *event)
 
 	if (cc_event_is_short(event->kind))
 		return;
-	if (data->event_count >= max_words || word.len > 48)
+	if (data->event_count >= max_words)
 		word = (struct cmn_view){ 0 };
 	found = find_event(data, kinds[event->kind], word);
 	found->count++;

@@ -117,5 +117,4 @@ void report_groups_release(struct report_groups *groups)
 
 	HASH_ITER(hh, groups->nodes, node, next)
 		drop(groups, node);
-	*groups = (struct report_groups){ 0 };
 }

@@ -76,10 +76,10 @@ struct json_object *report_value_time(struct json_object *object, const char *na
 void report_value_bar(struct json_object *object, const char *colour, uint64_t part, uint64_t whole)
 {
 	struct json_object *bar = json_add_object(object, "bar");
-	double width = whole ? 100 * (double)part / (double)whole : 0;
+	double width = part < whole ? 100 * (double)part / (double)whole : whole ? 100 : 0;
 	char text[TEXT_SIZE];
 
-	(void)snprintf(text, sizeof(text), "%.2f", width > 100 ? 100 : width);	/* it fits */
+	(void)snprintf(text, sizeof(text), "%.2f", width);	/* it fits */
 	json_add_text(bar, "class", colour);
 	json_add_text(bar, "width", text);
 }
@@ -189,7 +189,7 @@ static struct json_object *add_table(struct json_object *page, const char *name,
 static void add_groups(struct json_object *rows, const struct report_sums *sums)
 {
 	const struct report_group *others = &sums->groups.others;
-	uint64_t most = sums->count ? sums->largest[0].bytes : 0;
+	uint64_t most = sums->largest[0].bytes;
 
 	for (size_t i = 0; i < sums->count; i++)
 		add_group(rows, sums->largest[i].name, &sums->largest[i], "one", most);

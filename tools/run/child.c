@@ -180,19 +180,11 @@ static bool put_off(struct child *child)
 	return true;
 }
 
-void child_kill(const struct child *child)
-{
-	/* The session's group; before a worker has made it there is the worker alone. */
-	if (begun.kind == CHILD_WORKERS)
-		(void)kill(-child->pid, SIGKILL);
-	(void)kill(child->pid, SIGKILL);
-}
-
 void child_give_up(struct child *child)
 {
 	child->timed_out = true;
 	child->deadline = cmn_clock_monotonic() + KILL_NS;
-	child_kill(child);
+	(void)kill(child->pid, SIGKILL);	/* what it leaves running goes when it has ended: look */
 }
 
 /* One that child_wait tells of; *ret_next: when to look again. */

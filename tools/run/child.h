@@ -46,9 +46,7 @@ pid_t child_fork(struct child *child);
  * tells that, up to twenty times the limit: a worker of low priority on a busy machine is not one that hangs.
  */
 void child_limit(struct child *child, uint64_t limit_ns);
-/* Kills it, with all of a worker's session. */
-void child_kill(const struct child *child);
-/* The same; child_wait then waits some seconds for its end. */
+/* Kills it, and at its end all of a worker's session; child_wait then waits some seconds for that. */
 void child_give_up(struct child *child);
 /*
  * The child that ended, stopped, or was given up and is still there (its pid is not 0 then), which

@@ -131,8 +131,10 @@ static struct cc_totals *read_stats(const char *root)
 
 	if (!root)
 		return memory_new(1, sizeof(*stats));
-	(void)!cc_totals_load(root, &stats);	/* not the command's failure */
-	return memory_of(stats);
+	/* Another failure is not the command's. */
+	if (cc_totals_load(root, &stats) == CMN_ERR_NOMEM)
+		memory_end();
+	return stats;
 }
 
 static uint64_t positive(uint64_t before, uint64_t after)
@@ -232,7 +234,7 @@ static int run_with_summary(char **command, bool json)
 	enum program_kind kind = program_look(command[0], NULL);
 	struct cc_totals *before, *after;
 	struct cc_config config;
-	int state = 0;
+	int state;
 	bool ran;
 
 	if (kind == PROGRAM_ABSENT)

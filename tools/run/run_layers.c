@@ -253,7 +253,7 @@ static bool is_privileged(int fd)
 
 static enum program_kind look_at_file(const char *path)
 {
-	ElfW(Ehdr) header = { 0 };
+	ElfW(Ehdr) header;
 	enum program_kind kind = PROGRAM_USUAL;
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	ssize_t got;
