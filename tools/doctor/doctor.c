@@ -36,9 +36,6 @@ static void describe_end(const struct doctor *doctor, const struct worker_result
 	case WORKER_LEFT:
 		(void)snprintf(ret, 128, "was ended by a driver, with exit code %d", result->code);
 		break;
-	case WORKER_UNSTARTED:
-		(void)snprintf(ret, 128, "could not be asked: %s", strerror(result->code));
-		break;
 	default:
 		break;
 	}
@@ -108,10 +105,11 @@ bool doctor_ask(struct doctor *doctor, const char *directory, const char *const 
 	take_last_words(said, ret->words);
 	read_records(ret);
 	free(said);
-	if (result.end == WORKER_INTERRUPTED) {
+	if (result.end == WORKER_UNSTARTED)
+		tool_complain("a process cannot be started: %s", strerror(result.code));
+	else if (result.end == WORKER_INTERRUPTED)
 		doctor->signal = result.code;
-		doctor->failed = true;
-	}
+	doctor->failed |= result.end == WORKER_UNSTARTED || result.end == WORKER_INTERRUPTED;
 	if (doctor->failed)
 		doctor_answer_release(ret);
 	return !doctor->failed;
@@ -123,16 +121,24 @@ void doctor_answer_release(struct doctor_answer *answer)
 	free(answer->texts);
 }
 
-/* The same question without the layer. */
-static bool ends_well_without(struct doctor *doctor, const char *probe)
+bool doctor_ask_without(struct doctor *doctor, const char *probe, const char *library,
+			struct doctor_answer *ret)
 {
 	const char *const arguments[] = { probe, NULL };
 	const struct worker_variable variables[] = {
-		{ "OPENCL_LAYERS", NULL }, DOCTOR_HARMLESS(doctor), { 0 },
+		DOCTOR_HARMLESS(doctor), { "OPENCL_LAYERS", NULL }, { "CKCACHE_DISABLE", "1" },
+		/* The first is ocl-icd's, and for Khronos' loader no directory. */
+		{ library ? "OCL_ICD_VENDORS" : NULL, library }, { "OCL_ICD_FILENAMES", library }, { 0 },
 	};
+
+	return doctor_ask(doctor, doctor->scratch, arguments, variables, false, ret);
+}
+
+static bool ends_well_without(struct doctor *doctor, const char *probe)
+{
 	struct doctor_answer answer;
 
-	if (!doctor_ask(doctor, doctor->scratch, arguments, variables, false, &answer))
+	if (!doctor_ask_without(doctor, probe, NULL, &answer))
 		return false;
 	doctor_answer_release(&answer);
 	return !*answer.problem;
@@ -281,8 +287,17 @@ void doctor_add_device(struct doctor *doctor, bool level_zero, const char *platf
 		.indices = { memory_copy(fields[0]), memory_copy(fields[1]) },
 		.name = memory_copy(fields[2]),
 		.driver_version = memory_copy(fields[3]),
+		.label = memory_printf("%s, %s (%s)", platform, fields[2], fields[3]),
 		.result = "not-tried",
 	};
+}
+
+static void add_time(struct json_object *object, const char *name, bool known, uint64_t ns)
+{
+	if (known)
+		json_add_ms(object, name, ns);
+	else
+		json_add_null(object, name);
 }
 
 static void add_device(struct json_object *array, const struct doctor_device *device)
@@ -302,12 +317,8 @@ static void add_device(struct json_object *array, const struct doctor_device *de
 	json_add_text(object, "driver_version", device->driver_version);
 	json_add_text(object, "library", *device->library ? device->library : NULL);
 	json_add_text(object, "result", device->result);
-	for (size_t i = 0; i < sizeof(times) / sizeof(times[0]); i++) {
-		if (device->measured)
-			json_add_ms(object, times[i].name, times[i].ns);
-		else
-			json_add_null(object, times[i].name);
-	}
+	for (size_t i = 0; i < sizeof(times) / sizeof(times[0]); i++)
+		add_time(object, times[i].name, device->measured, times[i].ns);
 }
 
 static void add_remote(struct json_object *root, const struct doctor_remote *remote)
@@ -322,14 +333,8 @@ static void add_remote(struct json_object *root, const struct doctor_remote *rem
 	json_add_text(object, "address", remote->address);
 	json_add_text(object, "helper", remote->helper);
 	json_add_bool(object, "works", remote->works);
-	if (remote->was_written)
-		json_add_ms(object, "put_ms", remote->put_ns);
-	else
-		json_add_null(object, "put_ms");
-	if (remote->was_read)
-		json_add_ms(object, "get_ms", remote->get_ns);
-	else
-		json_add_null(object, "get_ms");
+	add_time(object, "put_ms", remote->was_written, remote->put_ns);
+	add_time(object, "get_ms", remote->was_read, remote->get_ns);
 }
 
 static int print_json(const struct doctor *doctor)

@@ -34,6 +34,7 @@ struct doctor_finding {
 struct doctor_device {
 	bool level_zero;	/* else OpenCL */
 	char *platform, *name, *driver_version, *library;
+	char *label;	/* of the first three; boards of one kind have the same */
 	char *indices[2];	/* of its platform or driver, and its own there, as the probes count */
 	const char *result;	/* a word of docs/JSON.md */
 	bool measured;
@@ -108,10 +109,14 @@ struct doctor_answer {
 };
 /*
  * Runs a worker that asks, in a directory that goes, since drivers without hardware write files where
- * they are. Notes an interruption. false: the doctor is to end; else *ret is to be released.
+ * they are. Notes an interruption, complains where no process can be started. false: the doctor is to end;
+ * else *ret is to be released.
  */
 bool doctor_ask(struct doctor *doctor, const char *directory, const char *const *arguments,
 		const struct worker_variable *variables, bool layers, struct doctor_answer *ret);
+/* Without the cache, also where the environment brings it; library: the one OpenCL driver, or NULL. */
+bool doctor_ask_without(struct doctor *doctor, const char *probe, const char *library,
+			struct doctor_answer *ret);
 void doctor_answer_release(struct doctor_answer *answer);
 
 void doctor_look_at_program(struct doctor *doctor);
@@ -126,9 +131,7 @@ void doctor_look_at_environment(struct doctor *doctor);
 void doctor_look_at_history(struct doctor *doctor);
 
 /* Part of the section of OpenCL: the drivers' files. */
-enum { DOCTOR_OCL_ICD = 1, DOCTOR_KHRONOS = 2 };	/* loaders */
 struct doctor_icd {
-	unsigned readers;	/* the loaders that load it */
 	char *file;		/* that names it; NULL: a variable does */
 	char *library;		/* NULL: there is a problem */
 	char *problem;
@@ -136,12 +139,11 @@ struct doctor_icd {
 struct doctor_icds {
 	struct doctor_icd *items;
 	size_t count;
-	unsigned loader;	/* that programs get; both until it is known */
 };
 /* Makes absolute what the loaders' variables have relative to this directory. */
 void doctor_icds_settle(void);
-/* Asks each alone, without the layer; how many did not answer. */
-size_t doctor_icds_blame(struct doctor *doctor, const struct doctor_icds *icds);
+/* Asks each alone, without the layer; whether one did not answer. */
+bool doctor_icds_blame(struct doctor *doctor, const struct doctor_icds *icds);
 
 /*
  * Of a probe with a layer that came to a bad end: whose fault that is, the layer's, a driver's or all

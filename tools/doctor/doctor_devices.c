@@ -18,7 +18,6 @@
 #include "tools/memory.h"
 #include "tools/text.h"
 
-
 /* One build of a device's trial. */
 struct attempt {
 	bool built;
@@ -31,8 +30,7 @@ struct trial {
 	struct doctor_device *device;
 	char *directory;	/* its own, in the scratch */
 	char *root;		/* its cache, in that */
-	char label[256];
-	struct cc_totals *before, *after;
+	struct cc_totals *counts;	/* of that, after the last attempt */
 };
 
 static const char *capture_word(const struct doctor_device *device)
@@ -81,7 +79,9 @@ static bool attempt(const struct trial *trial, bool layers, const char *caches,
 	const struct worker_variable variables[] = {
 		WORKER_STORES_ALL, { "CKCACHE_DIR", trial->root }, { "CKCACHE_SHARED", "none" },
 		{ "CKCACHE_TRACE", NULL }, { "CKCACHE_LOG", "error" }, { "CKCACHE_LOG_FILE", "" },
-		DOCTOR_OWN_CACHES(own), { 0 },
+		DOCTOR_OWN_CACHES(own),
+		/* The environment may have brought the layers all the same. */
+		{ layers ? NULL : "CKCACHE_DISABLE", "1" }, { 0 },
 	};
 	struct doctor_answer answer;
 	bool done = own && doctor_ask(trial->doctor, own, arguments, variables, layers, &answer);
@@ -94,20 +94,11 @@ static bool attempt(const struct trial *trial, bool layers, const char *caches,
 	return done;
 }
 
-/* What the trial's cache counted until now. */
-static struct cc_totals *read_counts(const struct trial *trial)
-{
-	struct cc_totals *stats = NULL;
-
-	(void)!cc_totals_load(trial->root, &stats);	/* none: zeros */
-	return memory_of(stats);
-}
-
 static void fail(struct trial *trial, const char *result, enum doctor_mark mark,
 		 const char *advice, const char *why)
 {
 	trial->device->result = result;
-	doctor_say(trial->doctor, mark, advice, "%s: %s", trial->label, why);
+	doctor_say(trial->doctor, mark, advice, "%s: %s", trial->device->label, why);
 }
 
 /* A build that failed with the layer: is it the driver's own failure? */
@@ -133,7 +124,7 @@ static void blame(struct trial *trial, const struct attempt *with)
 /* Built and not stored: why, in the word that the layer counted. */
 static void say_not_stored(struct trial *trial)
 {
-	const char *reason = trial->before->bypass_count ? trial->before->bypasses[0].reason : NULL, *refused;
+	const char *reason = trial->counts->bypass_count ? trial->counts->bypasses[0].reason : NULL, *refused;
 	char why[256];
 
 	if (cc_root_check(trial->root, CC_ROOT_OWN, &refused) == CMN_ERR_ACCESS) {
@@ -155,43 +146,42 @@ static void say_times(struct trial *trial)
 	device->result = "hit";
 	device->measured = true;
 	doctor_ok(trial->doctor, "%s: compiled in %s, loaded again in %s; reading its binary took %s (%s)",
-		  trial->label, text_time(device->compile_ns, compile), text_time(device->hit_ns, hit),
+		  device->label, text_time(device->compile_ns, compile), text_time(device->hit_ns, hit),
 		  text_time(device->capture_ns, capture), capture_word(device));
 }
 
-/* Cold, then warm. */
 static void run(struct trial *trial)
 {
+	static const char *const names[] = { "cold", "warm" };
 	struct doctor_device *device = trial->device;
-	struct attempt cold, warm;
+	struct attempt attempts[2];
 
-	if (!attempt(trial, true, "cold", &cold))
-		return;
-	trial->before = read_counts(trial);
-	if (!cold.built || (*cold.problem && !trial->before->counters[CC_STORES])) {
-		blame(trial, &cold);
-		return;
+	for (size_t i = 0; i < 2; i++) {
+		if (!attempt(trial, true, names[i], &attempts[i]))
+			return;
+		free(trial->counts);
+		trial->counts = NULL;
+		(void)!cc_totals_load(trial->root, &trial->counts);	/* none: zeros */
+		(void)memory_of(trial->counts);
+		if (!attempts[i].built || (*attempts[i].problem && !trial->counts->counters[CC_STORES])) {
+			blame(trial, &attempts[i]);
+			return;
+		}
+		if (!trial->counts->counters[CC_STORES]) {
+			say_not_stored(trial);
+			return;
+		}
 	}
-	if (!trial->before->counters[CC_STORES]) {
-		say_not_stored(trial);
-		return;
-	}
-	if (!attempt(trial, true, "warm", &warm))
-		return;
-	trial->after = read_counts(trial);
-	if (!warm.built) {
-		blame(trial, &warm);
-	} else if (!trial->after->counters[CC_HITS_DISK]) {
+	if (!trial->counts->counters[CC_HITS_DISK]) {
 		fail(trial, "no-hit", DOCTOR_PROBLEM,
 		     "report this to the ckcache project, with the driver's name and version",
 		     "the next process does not find what was stored");
-	} else {
-		device->compile_ns = trial->before->counters[CC_COMPILE_NS_SPENT];
-		device->capture_ns = cold.ns > device->compile_ns ? cold.ns - device->compile_ns
-								  : 0;
-		device->hit_ns = warm.ns;
-		say_times(trial);
+		return;
 	}
+	device->compile_ns = trial->counts->counters[CC_COMPILE_NS_SPENT];
+	device->capture_ns = attempts[0].ns > device->compile_ns ? attempts[0].ns - device->compile_ns : 0;
+	device->hit_ns = attempts[1].ns;
+	say_times(trial);
 }
 
 static void try(struct doctor *doctor, size_t i)
@@ -200,8 +190,6 @@ static void try(struct doctor *doctor, size_t i)
 	struct trial trial = { .doctor = doctor, .device = device };
 	char name[32];
 
-	(void)snprintf(trial.label, sizeof(trial.label), "%s, %s (%s)", device->platform,
-		       device->name, device->driver_version);	/* cut, if at all */
 	(void)snprintf(name, sizeof(name), "device-%zu", i);	/* it fits */
 	trial.directory = doctor->scratch ? make_below(doctor->scratch, name) : NULL;
 	if (trial.directory) {
@@ -211,27 +199,19 @@ static void try(struct doctor *doctor, size_t i)
 		fail(&trial, "not-tried", DOCTOR_NOTE, "set TMPDIR to a directory with free space",
 		     "not tried: cannot create a temporary directory");
 	}
-	free(trial.before);
-	free(trial.after);
+	free(trial.counts);
 	free(trial.root);
 	free(trial.directory);
 }
 
 /* Boards of one kind are tried once. */
-static const struct doctor_device *find_alike(const struct doctor *doctor, size_t i)
+static bool is_as_another(const struct doctor *doctor, const struct doctor_device *device)
 {
-	const struct doctor_device *device = &doctor->devices[i];
-
-	for (size_t j = 0; j < i; j++) {
-		const struct doctor_device *other = &doctor->devices[j];
-
-		if (other->level_zero == device->level_zero &&
-		    strcmp(other->platform, device->platform) == 0 &&
-		    strcmp(other->name, device->name) == 0 &&
-		    strcmp(other->driver_version, device->driver_version) == 0)
-			return other;
+	for (const struct doctor_device *other = doctor->devices; other < device; other++) {
+		if (other->level_zero == device->level_zero && strcmp(other->label, device->label) == 0)
+			return true;
 	}
-	return NULL;
+	return false;
 }
 
 void doctor_look_at_devices(struct doctor *doctor)
@@ -239,11 +219,10 @@ void doctor_look_at_devices(struct doctor *doctor)
 	for (size_t i = 0; i < doctor->device_count && !doctor->failed; i++) {
 		struct doctor_device *device = &doctor->devices[i];
 
-		if (find_alike(doctor, i)) {
+		if (is_as_another(doctor, device)) {
 			device->result = "as-another";
 		} else if (doctor->quick) {
-			doctor_ok(doctor, "%s, %s (%s): not tried (--quick); capture %s", device->platform,
-				  device->name, device->driver_version, capture_word(device));
+			doctor_ok(doctor, "%s: not tried (--quick); capture %s", device->label, capture_word(device));
 		} else if (doctor->ready) {
 			try(doctor, i);
 		}

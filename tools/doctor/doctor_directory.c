@@ -14,6 +14,8 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
+#include <linux/magic.h>
+
 #include "cachecore/disk/mark.h"
 #include "cachecore/disk/space/account.h"
 #include "cachecore/disk/root.h"
@@ -24,29 +26,6 @@
 #define PROBE_BYTES 65536	/* an ordinary entry */
 #define FEW_BYTES (UINT64_C(64) << 20)
 #define FEW_INODES 1000
-
-/* statfs(2) has the numbers. */
-static const struct {
-	uint32_t type;
-	const char *name;
-} file_systems[] = {
-	{ 0xef53, "ext4" }, { 0x58465342, "xfs" }, { 0x9123683e, "btrfs" }, { 0x2fc12fc1, "zfs" },
-	{ 0xf2f52010, "f2fs" }, { 0xca451a4e, "bcachefs" }, { 0x01021994, "tmpfs" },
-	{ 0x858458f6, "ramfs" }, { 0x794c7630, "overlayfs" }, { 0x6969, "NFS" },
-	{ 0x517b, "SMB" }, { 0xff534d42, "CIFS" }, { 0xfe534d42, "SMB 2" }, { 0x01021997, "9P" },
-	{ 0x00c36400, "Ceph" }, { 0x0bd00bd0, "Lustre" }, { 0x47504653, "GPFS" },
-	{ 0x19830326, "BeeGFS" }, { 0x5346414f, "AFS" }, { 0x65735546, "FUSE" },
-	{ 0x4d44, "FAT" }, { 0x2011bab0, "exFAT" }, { 0x73717368, "squashfs" },
-};
-
-static const char *type_name(const struct statfs *info)
-{
-	for (size_t i = 0; i < sizeof(file_systems) / sizeof(file_systems[0]); i++) {
-		if ((uint32_t)info->f_type == file_systems[i].type)
-			return file_systems[i].name;
-	}
-	return "a file system of unknown type";
-}
 
 /* Whether path is base/tail. */
 static bool is_below(const char *path, const char *base, const char *tail)
@@ -94,10 +73,9 @@ static void look_at_space(struct doctor *doctor, int fd)
 		return;
 	}
 	left = (uint64_t)space.f_bavail * space.f_frsize;
-	doctor_ok(doctor, "it is on %s%s: %s of %s free", type_name(&type),
-		  space.f_flag & ST_NOEXEC ? ", noexec (which does not matter)" : "",
-		  text_bytes(left, free_text), text_bytes((uint64_t)space.f_blocks * space.f_frsize, all_text));
-	if ((uint32_t)type.f_type == 0x01021994 || (uint32_t)type.f_type == 0x858458f6)
+	doctor_ok(doctor, "its file system has %s of %s free", text_bytes(left, free_text),
+		  text_bytes((uint64_t)space.f_blocks * space.f_frsize, all_text));
+	if ((uint32_t)type.f_type == TMPFS_MAGIC || (uint32_t)type.f_type == RAMFS_MAGIC)
 		doctor_note(doctor, NULL, "it is in memory: restarting the machine empties it");
 	if (cmn_file_is_remote(fd))
 		doctor_note(doctor, "set CKCACHE_DIR to a directory on a local disk, which is faster and safer",

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * doctor_loaders: the OpenCL loader that programs get, whether the layer comes in through it, and the drivers behind
- * it, as a process that is run like `ckcache run` finds them. Which drivers the loaders load: the *.icd files
- * of /etc/OpenCL/vendors, or what the variables of ocl-icd and of Khronos' loader name, by the rules of each;
- * and which of them it is that does not answer. The same for Level Zero: the loader, whether the plugin comes in by the
- * preload shim and the slot, as `ckcache run` has it, and the drivers' devices.
+ * doctor_loaders: the OpenCL loader that programs get, whether the layer comes in through it, and the drivers
+ * behind it, as a process that is run like `ckcache run` finds them. Which drivers there are: the *.icd files
+ * of /etc/OpenCL/vendors, or what variables name, by ocl-icd's rules (Khronos' loader has the same for
+ * directories); and which of them it is that does not answer. The same for Level Zero: the loader, whether
+ * the plugin comes in by the preload shim and the slot, as `ckcache run` has it, and the drivers' devices.
  */
 #include "tools/doctor/doctor.h"
 
@@ -22,29 +22,17 @@
 #define VENDORS "/etc/OpenCL/vendors"
 #define MAX_ICD_FILE 4096	/* one path */
 
-/* Takes problem. What is there already gets one more loader. */
-static void add(struct doctor_icds *icds, unsigned readers, const char *file, const char *library,
-		char *problem)
+/* Takes library and problem, of which one is NULL. */
+static void add(struct doctor_icds *icds, const char *file, char *library, char *problem)
 {
-	for (size_t i = 0; i < icds->count; i++) {
-		struct doctor_icd *item = &icds->items[i];
-
-		if (!file == !item->file && (!file || strcmp(file, item->file) == 0) &&
-		    (file || (library && item->library && strcmp(library, item->library) == 0))) {
-			item->readers |= readers;
-			free(problem);
-			return;
-		}
-	}
 	memory_grow(icds->items, icds->count);
 	icds->items[icds->count++] = (struct doctor_icd){
-		.readers = readers, .problem = problem, .file = file ? memory_copy(file) : NULL,
-		.library = library ? memory_copy(library) : NULL,
+		.file = file ? memory_copy(file) : NULL, .library = library, .problem = problem,
 	};
 }
 
 /* Its first line names the driver. */
-static void add_file(struct doctor_icds *icds, unsigned readers, const char *file)
+static void add_file(struct doctor_icds *icds, const char *file)
 {
 	struct cmn_buffer content = { 0 };
 	enum cmn_status status = cmn_file_read(AT_FDCWD, file, MAX_ICD_FILE, true, &content);
@@ -52,24 +40,26 @@ static void add_file(struct doctor_icds *icds, unsigned readers, const char *fil
 
 	if (text)
 		text[strcspn(text, "\n")] = '\0';
-	if (text && text[strspn(text, " \t\r")])
-		add(icds, readers, file, text, NULL);
-	else
-		add(icds, readers, file, NULL, text ? memory_printf("%s names no driver", file) :
-		    memory_printf("%s: %s", file, cmn_status_string(status)));
+	if (text && text[strspn(text, " \t\r")]) {
+		add(icds, file, text, NULL);
+		return;
+	}
+	add(icds, file, NULL, text ? memory_printf("%s names no driver", file) :
+	    memory_printf("%s: %s", file, cmn_status_string(status)));
 	free(text);
 }
 
-static bool is_icd_name(const char *name)
+/* Whether it is a name with that end, of four characters. */
+static bool ends_with(const char *name, const char *end)
 {
 	size_t len = strlen(name);
 
-	return len > 4 && strcmp(name + len - 4, ".icd") == 0;
+	return len > 4 && strcmp(name + len - 4, end) == 0;
 }
 
 static int is_icd_file(const struct dirent *entry)
 {
-	return is_icd_name(entry->d_name);
+	return ends_with(entry->d_name, ".icd");
 }
 
 static bool is_directory(const char *path)
@@ -79,7 +69,7 @@ static bool is_directory(const char *path)
 	return stat(path, &info) == 0 && S_ISDIR(info.st_mode);
 }
 
-static void add_directory(struct doctor_icds *icds, unsigned readers, const char *directory)
+static void add_directory(struct doctor_icds *icds, const char *directory)
 {
 	struct dirent **entries;
 	int count = scandir(directory, &entries, is_icd_file, alphasort);
@@ -87,7 +77,7 @@ static void add_directory(struct doctor_icds *icds, unsigned readers, const char
 	for (int i = 0; i < count; i++) {
 		char *path = memory_printf("%s/%s", directory, entries[i]->d_name);
 
-		add_file(icds, readers, path);
+		add_file(icds, path);
 		free(path);
 		free(entries[i]);
 	}
@@ -107,7 +97,7 @@ static char *find_in_directory(const char *name)
 {
 	char *path;
 
-	if (strchr(name, '/') || !is_icd_name(name))
+	if (strchr(name, '/') || !ends_with(name, ".icd"))
 		return NULL;
 	path = memory_printf("%s/%s", ocl_icd_directory(), name);
 	if (access(path, R_OK) == 0)
@@ -116,36 +106,23 @@ static char *find_in_directory(const char *name)
 	return NULL;
 }
 
-/* Its __initClIcd, which is the same from 2.3.1 to 2.3.4. */
-static void find_for_ocl_icd(struct doctor_icds *icds)
+/* ocl-icd's __initClIcd, which is the same from 2.3.1 to 2.3.4. */
+static void find_icds(struct doctor_icds *icds)
 {
 	const char *vendors = getenv("OCL_ICD_VENDORS");
 	char *found;
 
 	if (!vendors || !*vendors) {
-		add_directory(icds, DOCTOR_OCL_ICD, ocl_icd_directory());
+		add_directory(icds, ocl_icd_directory());
 	} else if (is_directory(vendors)) {
-		add_directory(icds, DOCTOR_OCL_ICD, vendors);
-	} else if (is_icd_name(vendors)) {
+		add_directory(icds, vendors);
+	} else if (ends_with(vendors, ".icd")) {
 		found = find_in_directory(vendors);
-		add_file(icds, DOCTOR_OCL_ICD, found ? found : vendors);
+		add_file(icds, found ? found : vendors);
 		free(found);
 	} else {
-		add(icds, DOCTOR_OCL_ICD, NULL, vendors, NULL);
+		add(icds, NULL, memory_copy(vendors), NULL);
 	}
-}
-
-/* Its khrIcdOsVendorsEnumerate: a list of libraries, then one directory. */
-static void find_for_khronos(struct doctor_icds *icds)
-{
-	const char *vendors = getenv("OCL_ICD_VENDORS"), *list = getenv("OCL_ICD_FILENAMES");
-	char *copy = list ? memory_copy(list) : NULL, *rest;
-
-	for (char *part = copy ? strtok_r(copy, ":", &rest) : NULL; part;
-	     part = strtok_r(NULL, ":", &rest))
-		add(icds, DOCTOR_KHRONOS, NULL, part, NULL);
-	free(copy);
-	add_directory(icds, DOCTOR_KHRONOS, vendors ? vendors : VENDORS);
 }
 
 void doctor_icds_settle(void)
@@ -155,84 +132,19 @@ void doctor_icds_settle(void)
 
 	/* A library without a directory is the dynamic linker's to find. */
 	if (vendors && !found &&
-	    (strchr(vendors, '/') || is_icd_name(vendors) || is_directory(vendors)))
+	    (strchr(vendors, '/') || ends_with(vendors, ".icd") || is_directory(vendors)))
 		doctor_make_absolute("OCL_ICD_VENDORS");
 	free(found);
 	doctor_make_absolute("OPENCL_VENDOR_PATH");
 }
 
-static void find_icds(struct doctor_icds *ret)
-{
-	*ret = (struct doctor_icds){ .loader = DOCTOR_OCL_ICD | DOCTOR_KHRONOS };
-	find_for_ocl_icd(ret);
-	find_for_khronos(ret);
-}
-
-static void say_ignored(struct doctor *doctor, const char *variable, const char *what,
-			const char *advice)
-{
-	doctor_note(doctor, advice, "%s is %s, which this loader %s", variable, getenv(variable), what);
-}
-
-/* Says which files are broken, and which variables do nothing; loader: its name, or NULL. */
-static void say_icds(struct doctor *doctor, struct doctor_icds *icds, const char *loader)
-{
-	const char *vendors = getenv("OCL_ICD_VENDORS"), *path = getenv("OPENCL_VENDOR_PATH");
-
-	if (loader)
-		icds->loader = strcmp(loader, "ocl-icd") == 0 ? DOCTOR_OCL_ICD : DOCTOR_KHRONOS;
-	for (size_t i = 0; i < icds->count; i++) {
-		if (icds->items[i].problem && (icds->items[i].readers & icds->loader))
-			doctor_note(doctor, "remove it, or reinstall its package", "%s",
-				    icds->items[i].problem);
-	}
-	if (icds->loader == DOCTOR_OCL_ICD && getenv("OCL_ICD_FILENAMES"))
-		say_ignored(doctor, "OCL_ICD_FILENAMES", "does not read",
-			    "name a driver, or a directory of .icd files, in OCL_ICD_VENDORS");
-	if (icds->loader == DOCTOR_KHRONOS && path && *path)
-		say_ignored(doctor, "OPENCL_VENDOR_PATH", "does not read",
-			    "name the directory in OCL_ICD_VENDORS");
-	if (icds->loader == DOCTOR_KHRONOS && vendors && !is_directory(vendors))
-		say_ignored(doctor, "OCL_ICD_VENDORS", "takes for a directory",
-			    "name a directory of .icd files, or the drivers in OCL_ICD_FILENAMES");
-}
-
-/* Makes <scratch>/icd-<i>/driver.icd; the directory's path, or NULL. */
-static char *make_vendors(const struct doctor *doctor, size_t i, const char *library)
-{
-	struct cmn_view content = cmn_view_of(library);
-	int fd = -1;
-	char *path;
-	bool done;
-
-	if (!doctor->scratch)
-		return NULL;
-	path = memory_printf("%s/icd-%zu", doctor->scratch, i);
-	done = mkdir(path, 0700) == 0;
-	if (done)
-		fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	done = fd >= 0 && cmn_file_publish(fd, "driver.icd", &content, 1) == CMN_OK;
-	if (fd >= 0)
-		(void)close(fd);	/* published */
-	if (done)
-		return path;
-	free(path);
-	return NULL;
-}
-
 /* false: this one does not answer, said. */
-static bool answers(struct doctor *doctor, const struct doctor_icd *icd, const char *vendors)
+static bool answers(struct doctor *doctor, const struct doctor_icd *icd)
 {
-	static const char *const arguments[] = { "opencl", NULL };
-	const struct worker_variable variables[] = {
-		{ "OPENCL_LAYERS", NULL }, { "OCL_ICD_VENDORS", vendors },
-		{ "OPENCL_VENDOR_PATH", NULL }, { "OCL_ICD_FILENAMES", NULL },
-		DOCTOR_HARMLESS(doctor), { 0 },
-	};
 	struct doctor_answer answer;
 	char *advice;
 
-	if (!doctor_ask(doctor, doctor->scratch, arguments, variables, false, &answer))
+	if (!doctor_ask_without(doctor, "opencl", icd->library, &answer))
 		return true;
 	if (*answer.problem) {
 		advice = memory_printf("repair or remove it (%s), or make programs skip it (OCL_ICD_VENDORS)",
@@ -246,24 +158,17 @@ static bool answers(struct doctor *doctor, const struct doctor_icd *icd, const c
 	return !*answer.problem;
 }
 
-size_t doctor_icds_blame(struct doctor *doctor, const struct doctor_icds *icds)
+bool doctor_icds_blame(struct doctor *doctor, const struct doctor_icds *icds)
 {
-	size_t blamed = 0;
+	bool blamed = false;
 
-	for (size_t i = 0; i < icds->count && !doctor->failed; i++) {
-		char *vendors = NULL;
-
-		if (icds->items[i].library && (icds->items[i].readers & icds->loader))
-			vendors = make_vendors(doctor, i, icds->items[i].library);
-		blamed += vendors && !answers(doctor, &icds->items[i], vendors);
-		free(vendors);
-	}
+	for (size_t i = 0; i < icds->count && !doctor->failed; i++)
+		blamed |= icds->items[i].library && !answers(doctor, &icds->items[i]);
 	return blamed;
 }
 
 #define LAYER_FILES "/etc/OpenCL/layers"
 #define MAX_LAYER_FILE 4096	/* one path */
-#define MAX_LOADER (UINT64_C(64) << 20)	/* they have some 100 kB */
 
 /* What to do about a driver that has no device here. */
 static const struct {
@@ -297,9 +202,7 @@ static void look_at_layer_file(struct doctor *doctor, const char *directory, con
 
 static int is_layer_file(const struct dirent *entry)
 {
-	size_t len = strlen(entry->d_name);
-
-	return len > 4 && strcmp(entry->d_name + len - 4, ".lay") == 0;
+	return ends_with(entry->d_name, ".lay");
 }
 
 static void look_at_layer_files(struct doctor *doctor)
@@ -319,48 +222,28 @@ static void look_at_layer_files(struct doctor *doctor)
 		free(entries);
 }
 
-static bool knows_layers(const char *loader)
-{
-	static const char variable[] = "OPENCL_LAYERS";
-	struct cmn_buffer content = { 0 };
-	bool knows;
-
-	if (cmn_file_read(AT_FDCWD, loader, MAX_LOADER, true, &content) != CMN_OK)
-		return true;	/* whether the layer comes in says it */
-	knows = memmem(content.data, content.len, variable, sizeof(variable)) != NULL;
-	cmn_buffer_release(&content);
-	return knows;
-}
-
 static void say_loader(struct doctor *doctor, const struct doctor_answer *answer)
 {
-	if (answer->loader && answer->name)
-		doctor_ok(doctor, "the loader is %s: %s %s", answer->loader, answer->name, answer->version);
-	else if (answer->loader)
-		doctor_ok(doctor, "the loader is %s", answer->loader);
+	if (answer->loader)
+		doctor_ok(doctor, "the loader is %s: %s %s", answer->loader, answer->name ? answer->name : "name unknown",
+			  answer->version ? answer->version : "");
 }
 
 static void say_layer(struct doctor *doctor, const struct doctor_answer *answer)
 {
 	if (answer->active) {
 		doctor_ok(doctor, "the layer is loaded and answers");
-		if (answer->layers > 1)
-			doctor_note(doctor, "let OPENCL_LAYERS and the .lay files name the same file",
-				    "%zu copies of the layer are loaded", answer->layers);
 		if (answer->below)
 			doctor_problem(doctor,
 				       "name " TOOL_OPENCL_LIBRARY " before the others in OPENCL_LAYERS; of .lay files the first by name counts",
 				       "nothing is cached: another layer between the cache and the drivers may change what is built");
-	} else if (!knows_layers(answer->loader)) {
-		doctor_problem(doctor,
-			       "install ocl-icd 2.3.0 or later (ocl-icd-libopencl1), or Khronos' loader",
-			       "the loader is too old to support layers");
 	} else if (answer->layers) {
 		doctor_problem(doctor, "install this command and the layer in the same version",
 			       "the layer is loaded, but does not answer");
 	} else if (answer->platforms) {
-		doctor_problem(doctor, "check its libraries with ldd: one may be missing",
-			       "the loader does not load the layer");
+		doctor_problem(doctor,
+			       "install ocl-icd 2.3.0 or later, or Khronos' loader; check the layer's libraries with ldd",
+			       "the loader does not load the layer: it is too old, or the layer lacks a library");
 	} else {
 		doctor_note(doctor, NULL, "the loader found no driver, so it loads no layers");
 	}
@@ -371,7 +254,7 @@ static void say_platform(struct doctor *doctor, const struct channel_record *pla
 {
 	const char *const *fields = platform->fields;
 
-	if (platform->word && devices)	/* without any there is a word about its file */
+	if (devices)	/* without any there is a word about its file */
 		doctor_ok(doctor, "%s (%s) has %zu device%s", fields[1],
 			  *fields[3] ? fields[3] : "library unknown", devices, devices == 1 ? "" : "s");
 }
@@ -400,19 +283,11 @@ static void say_icd(struct doctor *doctor, const struct doctor_icds *icds,
 		    const struct channel_record *record)
 {
 	const char *library = record->fields[0], *file = NULL;
-	bool loaded = false;
 
 	for (size_t i = 0; i < icds->count; i++) {
-		const struct doctor_icd *icd = &icds->items[i];
-
-		if (icd->library && strcmp(icd->library, library) == 0 &&
-		    (icd->readers & icds->loader)) {
-			loaded = true;
-			file = icd->file;
-		}
+		if (icds->items[i].library && strcmp(icds->items[i].library, library) == 0)
+			file = icds->items[i].file;
 	}
-	if (!loaded)
-		return;	/* another loader would */
 	if (*record->fields[1])
 		doctor_note(doctor, "reinstall its package, or remove the file that names it",
 			    "the driver of %s cannot be loaded: %s", file ? file : "the environment",
@@ -432,7 +307,7 @@ static void read_drivers(struct doctor *doctor, const struct doctor_icds *icds, 
 			say_platform(doctor, &platform, devices);
 			platform = record;
 			devices = 0;
-		} else if (strcmp(record.word, "device") == 0 && platform.word) {
+		} else if (strcmp(record.word, "device") == 0) {
 			doctor_add_device(doctor, false, platform.fields[1], platform.fields[3],
 					  record.fields);
 			devices++;
@@ -445,7 +320,7 @@ static void read_drivers(struct doctor *doctor, const struct doctor_icds *icds, 
 	say_platform(doctor, &platform, devices);
 }
 
-static void look(struct doctor *doctor, struct doctor_icds *icds, const char *const *arguments)
+static void look(struct doctor *doctor, const struct doctor_icds *icds, const char *const *arguments)
 {
 	const struct worker_variable variables[] = { DOCTOR_HARMLESS(doctor), { 0 } };
 	struct doctor_answer answer;
@@ -455,7 +330,10 @@ static void look(struct doctor *doctor, struct doctor_icds *icds, const char *co
 	say_loader(doctor, &answer);
 	if (answer.loader && (answer.active || !*answer.problem))
 		say_layer(doctor, &answer);
-	say_icds(doctor, icds, answer.name);
+	for (size_t i = 0; i < icds->count; i++) {
+		if (icds->items[i].problem)
+			doctor_note(doctor, "remove it, or reinstall its package", "%s", icds->items[i].problem);
+	}
 	read_drivers(doctor, icds, answer.records);
 	if (doctor_blame(doctor, "layer", &answer, icds))
 		;	/* said */
@@ -512,19 +390,10 @@ static void say_file(struct doctor *doctor, const char *what, const char *name)
 	free(path);
 }
 
-/* Variables of the user's that the way in depends on. */
 static void look_at_variables(struct doctor *doctor)
 {
-	static const char *const names[] = { "ZE_ENABLE_LAYERS", "ZE_ENABLE_VALIDATION_LAYER",
-					     "ZE_ENABLE_TRACING_LAYER" };
 	const char *path = getenv("ZEL_LIBRARY_PATH");
 
-	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
-		const char *value = getenv(names[i]);
-
-		if (value && *value)
-			doctor_ok(doctor, "%s is %s", names[i], value);
-	}
 	if (path && *path)
 		doctor_note(doctor, "unset it, or put the slot there",
 			    "ZEL_LIBRARY_PATH is %s: newer loaders look for layers only there, and do not find the slot",
@@ -566,9 +435,7 @@ static void look_at_answer(struct doctor *doctor, const struct doctor_answer *an
 {
 	bool plugin = read_devices(doctor, answer->records, answer->library);
 
-	if (answer->loader)
-		doctor_ok(doctor, "the loader is %s (%s)", answer->loader,
-			  answer->version ? answer->version : "of unknown version");
+	say_loader(doctor, answer);
 	if (doctor_blame(doctor, "plugin", answer, NULL))
 		;	/* said */
 	else if (!answer->loader)
