@@ -497,6 +497,39 @@ class Settings(Doctor):
         for text in ("IGC_ShaderDumpEnable=1", "LD_LIBRARY_PATH=/nowhere", "SomeKey=2"):
             self.says(value, "note", text)
 
+    def test_drivers_own_caches(self):
+        self.write(self.path("xdg", "mesa_shader_cache", "x"), b"x" * 10000)
+        extra = {"XDG_CACHE_HOME": self.path("xdg")}
+        self.says(self.doctor("--quick", extra=extra), "ok", "Mesa has a cache of its own")
+        extra["MESA_SHADER_CACHE_DISABLE"] = "true"
+        value = self.doctor("--quick", extra=extra)
+        self.assertEqual([text for text in self.marked(value, "ok") if "Mesa has" in text], [])
+
+    def test_where_drivers_own_caches_may_lie(self):
+        """By a variable; below XDG_CACHE_HOME; else below HOME; else here."""
+        xdg, home, here = (self.path(name) for name in ("xdg", "other home", "here"))
+        places = {"named": ("NEO_CACHE_DIR", "CUDA_CACHE_PATH", "MESA_SHADER_CACHE_DIR", "POCL_CACHE_DIR",
+                            "AMD_COMGR_CACHE_DIR"),
+                  "xdg": ("neo_compiler_cache", "mesa_shader_cache", "pocl/kcache", "comgr"),
+                  "other home": (".cache/neo_compiler_cache", ".nv/ComputeCache", ".cache/mesa_shader_cache",
+                                 ".cache/pocl/kcache", ".cache/comgr"),
+                  "here": ("cl_cache", "l0_cache")}
+        for folder, names in places.items():
+            for name in names:
+                os.makedirs(self.path(folder, name))
+        named = {name: self.path("named", name) for name in places["named"]}
+        # XDG_CACHE_HOME stands for HOME/.cache, not for others of HOME's.
+        for extra, expected in (
+                ({**named, "XDG_CACHE_HOME": xdg}, [("named", name) for name in places["named"]]),
+                ({"XDG_CACHE_HOME": xdg}, [("xdg", name) for name in places["xdg"]] + [("other home", ".nv/ComputeCache")]),
+                ({"XDG_CACHE_HOME": None}, [("other home", name) for name in places["other home"]]),
+                ({"XDG_CACHE_HOME": None, "HOME": self.path("tmp")}, [("here", "cl_cache")])):
+            value = self.doctor("--quick", cwd=here, extra={"HOME": home, **extra})
+            found = [re.search(r" has a cache of its own, (.*) \(0 B\);", text) for text in self.marked(value, "ok")]
+            self.assertEqual(sorted(match.group(1) for match in found if match),
+                             sorted([self.path(*place) for place in expected if place[0] != "here"] +
+                                    (["./cl_cache"] if ("here", "cl_cache") in expected else []) + ["./l0_cache"]), extra)
+
     @unittest.skipIf(os.geteuid(), "not root")
     def test_with_sudo(self):
         self.says(self.doctor("--quick", extra={"SUDO_USER": "joe"}), "note", "root's cache, not that of joe")

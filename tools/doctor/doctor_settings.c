@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * doctor_settings: what no driver is asked for: whether layers can come into the command that was named;
- * settings; variables that drivers compile by, so that a run without them finds nothing of a run with them;
- * what changes how libraries load; what the cache did so far, by its counts.
+ * settings; the drivers' own caches, which run beside this one; variables that drivers compile by, so that a run
+ * without them finds nothing of a run with them; what changes how libraries load; what the cache did so far, by
+ * its counts.
  */
 #include "tools/doctor/doctor.h"
 
+#include <ftw.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -142,6 +144,100 @@ void doctor_look_at_history(struct doctor *doctor)
 	free(stats);
 }
 
+#define MAX_FILES 20000	/* some tenths of a second */
+
+/* A driver's own cache. */
+struct vendor_cache {
+	const char *owner;
+	const char *variable;		/* that names the directory; NULL: none does */
+	const char *base;		/* else $XDG_CACHE_HOME/base; NULL: not there */
+	const char *home;		/* else $HOME/home; NULL: not there */
+	const char *here;		/* else ./here; NULL: not there */
+	const char *off;		/* NAME=VALUE that switches it off */
+};
+
+static const struct vendor_cache caches[] = {
+	{ "Intel's driver (OpenCL)", "NEO_CACHE_DIR", "neo_compiler_cache", ".cache/neo_compiler_cache",
+	  "cl_cache", "NEO_CACHE_PERSISTENT=0" },
+	{ "Intel's driver (Level Zero)", NULL, NULL, NULL, "l0_cache", "NEO_CACHE_PERSISTENT=0" },
+	{ "NVIDIA's driver", "CUDA_CACHE_PATH", NULL, ".nv/ComputeCache", NULL, "CUDA_CACHE_DISABLE=1" },
+	{ "Mesa", "MESA_SHADER_CACHE_DIR", "mesa_shader_cache", ".cache/mesa_shader_cache", NULL,
+	  "MESA_SHADER_CACHE_DISABLE=true" },
+	{ "pocl", "POCL_CACHE_DIR", "pocl/kcache", ".cache/pocl/kcache", NULL, "POCL_KERNEL_CACHE=0" },
+	{ "AMD's compiler", "AMD_COMGR_CACHE_DIR", "comgr", ".cache/comgr", NULL, "AMD_COMGR_CACHE=0" },
+};
+
+/* nftw knows no context; the verb has one thread. */
+static struct {
+	uint64_t bytes;
+	unsigned int files;
+} measured;
+
+static int measure(const char *path, const struct stat *info, int type, struct FTW *place)
+{
+	(void)path;
+	(void)place;
+	if (type == FTW_F)
+		measured.bytes += (uint64_t)info->st_blocks * 512;	/* stat(2)'s unit */
+	return measured.files++ == MAX_FILES;
+}
+
+/* base/tail if it is a directory, on the heap. */
+static char *find_directory(const char *base, const char *tail)
+{
+	char *path;
+
+	if (!base || !*base)
+		return NULL;
+	path = memory_printf("%s%s%s", base, *tail ? "/" : "", tail);
+	if (access(path, X_OK) == 0)
+		return path;
+	free(path);
+	return NULL;
+}
+
+static char *find_cache(const struct vendor_cache *cache)
+{
+	const char *xdg = getenv("XDG_CACHE_HOME");
+	char *found = NULL;
+
+	if (cache->variable)
+		found = find_directory(getenv(cache->variable), "");
+	if (!found && cache->base)
+		found = find_directory(xdg, cache->base);
+	if (!found && cache->home && !(xdg && *xdg && cache->base))
+		found = find_directory(getenv("HOME"), cache->home);
+	if (!found && cache->here)
+		found = find_directory(".", cache->here);
+	return found;
+}
+
+static bool is_off(const struct vendor_cache *cache)
+{
+	for (size_t i = 0; environ && environ[i]; i++) {
+		if (strcmp(environ[i], cache->off) == 0)
+			return true;
+	}
+	return false;
+}
+
+static void look_at_caches(struct doctor *doctor)
+{
+	for (size_t i = 0; i < sizeof(caches) / sizeof(caches[0]); i++) {
+		char *path = is_off(&caches[i]) ? NULL : find_cache(&caches[i]);
+		char bytes[TEXT_SIZE];
+
+		if (!path)
+			continue;
+		measured.bytes = measured.files = 0;
+		(void)nftw(path, measure, 16, FTW_PHYS);	/* what cannot be read is not counted */
+		doctor_ok(doctor, "%s has a cache of its own, %s (%s%s); %s switches it off", caches[i].owner,
+			  path, measured.files > MAX_FILES ? "over " : "", text_bytes(measured.bytes, bytes),
+			  caches[i].off);
+		free(path);
+	}
+}
+
 /* Of any driver that is known. */
 static bool counts(const char *variable, size_t len, bool debug_keys)
 {
@@ -194,6 +290,7 @@ static void look_at_user(struct doctor *doctor)
 void doctor_look_at_environment(struct doctor *doctor)
 {
 	look_at_user(doctor);
+	look_at_caches(doctor);
 	look_at_key(doctor);
 	look_at_linker(doctor);
 }
