@@ -1,5 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* test_stale_links: which links an old link is now. The objects are the test's; a driver has a version. */
+/*
+ * test_stale_links: which links an old link is now. The objects are the test's; a driver has a version. And
+ * which entries the store has.
+ */
+#include "cachecore/disk/store.h"
+#include "cachecore/manifest.h"
 #include "tests/support/unit.h"
 #include "tools/replay/replay.h"
 
@@ -23,13 +28,11 @@ bool present_renew_key(const struct present *present, struct cmn_view old, struc
 	CU_ASSERT_EQUAL_FATAL(cc_key_read(old, &reader), CMN_OK);
 	while (cc_key_next(&reader, &field) == CMN_OK) {
 		bool version = cmn_view_equal(field.name, cmn_view_of("version"));
-		char name[256];
 
-		(void)snprintf(name, sizeof(name), "%.*s", (int)field.name.len, (const char *)field.name.data);
 		changed |= version && !cmn_view_equal(field.value, cmn_view_of("new"));
 		if (version)
 			field.value = cmn_view_of("new");
-		cc_key_add(ret, field.part, name, field.value.data, field.value.len);
+		cc_key_add_field(ret, &field);
 	}
 	return changed;
 }
@@ -174,6 +177,18 @@ TEST(what_the_old_compiler_made_equal_the_new_one_tells_apart)
 	CU_ASSERT_STRING_EQUAL(seen, "C ");
 }
 
+TEST(what_only_begins_as_an_input_is_none)
+{
+	const struct cc_key_field odd = { CC_PART_IMAGE, { "input\0", 6 }, { "", 0 } };
+
+	compiled("one", "a", "A");
+	CU_ASSERT_EQUAL(renewed("a"), CMN_OK);
+	for (size_t i = 0; i < 1000; i++)
+		cc_key_add_field(&keys[MAX_OBJECTS], &odd);
+	CU_ASSERT_EQUAL(stale_links_renew(&links, cc_key_view(&keys[MAX_OBJECTS]), note, &links), CMN_OK);
+	CU_ASSERT_STRING_EQUAL(seen, "A A ");
+}
+
 TEST(libraries_are_links_too)
 {
 	compiled("one", "a", "A");
@@ -210,4 +225,88 @@ TEST(whoever_has_enough_gets_no_more)
 	wanted = 0;
 	CU_ASSERT_EQUAL(renewed("a"), CMN_STALE);
 	CU_ASSERT_EQUAL(found, 1);
+}
+
+TEST(libraries_and_compiled_objects_are_linked_again)
+{
+	static const char *const keys_of[][3] = {
+		{ "link", "-create-library", "lo" }, { "link", "-w", "l" }, { "link", NULL, "l" }, { "compile", "", "o" },
+		{ "compile-il", NULL, "o" }, { "source", "-create-library", "" }, { "source", NULL, "" },
+	};
+
+	for (size_t i = 0; i < sizeof(keys_of) / sizeof(keys_of[0]); i++) {
+		const char *is = keys_of[i][2];
+		struct cmn_view key;
+
+		make(&keys[i], "old", keys_of[i][0], "", "");
+		if (keys_of[i][1])
+			cc_key_add_text(&keys[i], CC_PART_OPTIONS, "options", keys_of[i][1]);
+		key = cc_key_view(&keys[i]);
+		CU_ASSERT_EQUAL(objects_is_link(key), strchr(is, 'l') != NULL);
+		CU_ASSERT_EQUAL(objects_is_library(key), strcmp(is, "lo") == 0);
+		CU_ASSERT_EQUAL(objects_is_object(key), strchr(is, 'o') != NULL);
+	}
+}
+
+/* The store has what that source became, or how it failed, for these files. */
+static void put(const char *source, bool failed, struct cc_manifest *manifest)
+{
+	char *no_tiers[] = { NULL };
+	const struct cc_config config = { .dir = (char *)"root", .read_only_dirs = no_tiers,
+					  .max_device_image_size = 1 << 20 };
+	struct cc_entry *entry = cc_entry_new(1);
+	struct objects objects;
+	struct cc_store *store;
+	struct cc_key key;
+
+	make(&key, "old", "compile", source, "");
+	cc_entry_add(entry, CC_TAG_IMAGE, 0, source, strlen(source));
+	if (failed)
+		cc_entry_set_failed(entry, false, 0);
+	CU_ASSERT_EQUAL_FATAL(cc_entry_finish(entry, manifest), CMN_OK);
+	CU_ASSERT_EQUAL_FATAL(cc_store_open(&config, NULL, &store), CMN_OK);
+	CU_ASSERT_EQUAL(cc_store_put(store, &key, entry), CMN_OK);
+	CU_ASSERT_EQUAL(objects_read(store, &objects), CMN_OK);
+	CU_ASSERT_EQUAL(objects_find_key(&objects, cc_key_view(&key), 0) != NULL, !failed);
+	objects_release(&objects);
+	cc_store_close(store);
+	cc_entry_unref(entry);
+	cc_key_release(&key);
+}
+
+static bool is_there(const char *source, const char *directory)
+{
+	struct cc_recipe recipe = { .directory = cmn_view_of(directory) };
+	struct cc_key key;
+	bool there;
+
+	make(&key, "old", "compile", source, "");
+	recipe.key = cc_key_view(&key);
+	there = replay_entries_has("root", &recipe);
+	cc_key_release(&key);
+	return there;
+}
+
+TEST(an_entry_is_there_if_it_is_a_whole_one_for_the_files_as_they_are)
+{
+	struct cc_manifest *manifest = cc_manifest_new();
+	const struct cmn_hash hash = content_of("header");
+
+	CU_ASSERT_EQUAL_FATAL(chdir(unit_dir()), 0);
+	CU_ASSERT_EQUAL(cc_manifest_add_file(manifest, "a.h", strlen("header"), &hash), CMN_OK);
+	unit_write("here/a.h", "header");
+	unit_write("there/a.h", "another");
+	put("good", false, NULL);
+	put("failed", true, NULL);
+	put("with header", false, manifest);
+	CU_ASSERT_TRUE(is_there("good", "no such directory"));
+	CU_ASSERT_FALSE(is_there("failed", ""));
+	CU_ASSERT_FALSE(is_there("never built", ""));
+	CU_ASSERT_FALSE(is_there("with header", ""));
+	CU_ASSERT_TRUE(is_there("with header", "here"));
+	CU_ASSERT_FALSE(is_there("with header", "there"));
+	CU_ASSERT_FALSE(is_there("with header", "no such directory"));
+	CU_ASSERT_EQUAL(system("find root -name '*.bin' -delete"), 0);
+	CU_ASSERT_FALSE(is_there("good", ""));
+	CU_ASSERT_EQUAL(chdir("/"), 0);
 }
