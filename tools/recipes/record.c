@@ -177,14 +177,6 @@ static const char *gather_headers(const struct cc_manifest *manifest, struct cmn
 	return NULL;
 }
 
-static int compare_headers(const void *a, const void *b)
-{
-	const struct cmn_view x = ((const struct pack_header *)a)->path;
-	const struct cmn_view y = ((const struct pack_header *)b)->path;
-
-	return strcmp(x.data, y.data);	/* a manifest's paths are terminated */
-}
-
 /* Adds a recipe of a key that other machines can use. NULL: it is there; else why it is left out. */
 static const char *add_recipe(struct walk *walk, const struct cc_store_item *item,
 			      struct cmn_view key, struct cmn_view *ret_example)
@@ -199,8 +191,6 @@ static const char *add_recipe(struct walk *walk, const struct cc_store_item *ite
 	if (!reason)
 		reason = gather_headers(item->manifest, options, headers, &count, ret_example);
 	if (!reason) {
-		if (count)
-			qsort(headers, count, sizeof(*headers), compare_headers);
 		if (!walk->recording->any_device)
 			recipe_key_target(key, &target);
 		walk->status = pack_maker_add_recipe(walk->recording->maker, &target, key, headers,
