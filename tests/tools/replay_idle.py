@@ -11,6 +11,7 @@ import os
 import pty
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -169,6 +170,7 @@ class Idle(IdleMachine):
             gate = self.reach_gate()
             (worker,) = self.workers(process.pid)
             self.assertEqual(os.sched_getscheduler(worker), policy)
+            self.assertTrue(os.readlink("/proc/%d/cwd" % process.pid).startswith(self.path("tmp")))	# an empty one
             self.assertEqual(os.getpriority(os.PRIO_PROCESS, worker), 19 if arguments else
                              os.getpriority(os.PRIO_PROCESS, 0))
             self.kill(process)
@@ -565,6 +567,10 @@ class Mark(Replayed):
                          'for it; "ckcache replay --stale" builds them')
         self.assertEqual(self.mentioned(), "")
         self.mark()
+        os.utime(self.path("lib", "ckcache", "changed"), (2**31 - 1, 2**31 - 1))	# by a clock that was ahead
+        self.assertIn("2 kernels", self.mentioned())
+        self.assertEqual(self.mentioned(), "")
+        self.mark()
         self.assertIn("2 kernels", self.mentioned())
         self.inside("replay", "--stale")
         self.assertEqual((self.stats()["drivers_changed"], self.mentioned()), (False, ""))
@@ -588,6 +594,11 @@ class Mark(Replayed):
         jobs = max(os.sysconf("SC_NPROCESSORS_ONLN") // 2, 1)
         self.assertGreaterEqual(self.stats()["recipes_ms"], 600 // jobs)
         self.assertIn("will take about", self.inside("stats").stdout.decode())
+        ours, theirs = socket.socketpair(type=socket.SOCK_SEQPACKET)
+        with ours, theirs:	# what is not for it stays there, also where a worker's answers are waited for
+            ours.send(b"input")
+            self.ends(0, "replay", "--jobs", "9", stdin=theirs)
+            self.assertEqual(theirs.recv(9, socket.MSG_DONTWAIT), b"input")
 
     def test_a_hostile_mark(self):
         self.application(1)
