@@ -259,6 +259,12 @@ class Packs(Recipes):
         packs, _ = self.ben.build()
         self.assertEqual((packs["pack"]["built"], packs["pack"]["there"]), (0, 3))
 
+    def test_links_go_with_what_they_are_of(self):
+        ran = self.ann.ends(1, "record", "-o", self.path("x"), "--", self.client("opencl_client"), "-n",
+                            "link-changed", "", "int x", "3")
+        self.assertIn("1, because they read a file that no package has (./value.h)", ran.err)
+        self.assertIn("2, because they are linked of something that is not in the pack", ran.err)
+
     def test_for_devices_of_the_same_kind(self):
         command = self.program((KERNEL, "-DN=1"))
         pack, _ = self.record(self.ann, command)
@@ -282,6 +288,12 @@ class Packs(Recipes):
         self.ann.ends(1, "record", "-o", self.path("none", "x"), "--", "touch", self.path("ran"))
         self.assertFalse(os.path.exists(self.path("ran")))	# it could not have been written
         self.assertEqual(machine.tree(self.ann.path("tmp")), [])
+
+    def test_without_the_layer_nothing_is_built(self):
+        self.copy_build()
+        os.unlink(self.path("build", "lib", "libckcache_opencl.so"))
+        for verb in (["recipes", "build"], ["replay"]):
+            self.assertIn("is not where", self.ben.ends(1, *verb).err)
 
     def test_a_command_that_fails_says_so(self):
         command = self.program((KERNEL, "-DN=1"))
