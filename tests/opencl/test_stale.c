@@ -185,7 +185,15 @@ TEST_ON("stub", crash_is_blamed_on_the_recipe_in_work_alone)
 /* A driver that comes back compiles again what its successor made useless: explain knows why. */
 TEST_ON("stub", what_went_with_the_old_driver_is_explained)
 {
+	char paths[1][4096];
+	int fd;
+
 	run("vector", "-DK=5");
+	/* What is damaged goes, too: nobody reads what is to go. */
+	CU_ASSERT_EQUAL_FATAL(driver_cache_files(".bin", paths, 1), 1);
+	fd = open(paths[0], O_WRONLY | O_CLOEXEC);
+	CU_ASSERT_EQUAL(pwrite(fd, "?", 1, lseek(fd, 0, SEEK_END) - 1), 1);
+	CU_ASSERT_EQUAL(close(fd), 0);
 	update(2);
 	REPLAY(0, "\"stale\": 1,", "\"built\": 1,", "\"removed\": 1");
 	update(1);

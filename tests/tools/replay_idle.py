@@ -203,6 +203,13 @@ class Idle(IdleMachine):
         self.open_gate(gate)
         self.assertEqual(self.finish(process)[0]["built"], 1)
 
+    def test_what_cannot_be_removed_is_told(self):
+        self.leave(1)
+        (name,) = self.recipe_names()
+        process = self.start_idle(mounts=MOUNTS + "mount --bind '%s' '%s' && " % (name, name))
+        value, err = self.finish(process, 1)
+        self.assertEqual((value["built"], err.count(os.path.basename(name)[:8]), self.recipes()), (1, 1, 1), err)
+
     def stale(self):
         """Entries of a driver that has been updated since."""
         self.settings(STUB_DRIVER_VERSION="1.0")

@@ -248,7 +248,8 @@ bool replay_stale_record(struct replay_stale *stale, size_t *ret_count)
 struct linking {
 	struct replay_stale *stale;
 	struct stale_links links;
-	size_t recorded, lacking;
+	unsigned long long before;	/* how many recipes there were */
+	size_t lacking;
 	enum cmn_status status;
 };
 
@@ -264,7 +265,6 @@ static bool record_link(void *ctx, struct cmn_view key)
 	enum cmn_status status;
 	bool more = record(linking->stale, link->item, key, NULL, &status);
 
-	linking->recorded += status == CMN_OK;
 	linking->status = more ? CMN_OK : status;
 	return more;
 }
@@ -298,20 +298,19 @@ static bool record_link_item(void *ctx, const struct cc_store_item *item)
 	linking->lacking += status == CMN_MISS;
 	if (status != CMN_OK && status != CMN_MISS && status != CMN_STALE)
 		linking->status = status;
-	return linking->status == CMN_OK && linking->recorded < MAX_AT_ONCE;
+	return linking->status == CMN_OK && linking->stale->recorded - linking->before < MAX_AT_ONCE;
 }
 
 bool replay_stale_record_links(struct replay_stale *stale, size_t *ret_count)
 {
-	struct linking linking = { .stale = stale, .links.present = &stale->present };
+	struct linking linking = { .stale = stale, .links.present = &stale->present, .before = stale->recorded };
 	bool done;
 
-	*ret_count = 0;
 	linking.status = objects_read(stale->store, &linking.links.objects);
 	done = walk(stale, record_link_item, &linking, &linking.status);
 	objects_release(&linking.links.objects);
 	stale->left[REPLAY_LEFT_INPUT] = linking.lacking;
-	*ret_count = linking.recorded;
+	*ret_count = (size_t)(stale->recorded - linking.before);
 	return done;
 }
 
