@@ -561,31 +561,26 @@ TEST(headers_are_below_include_directories)
 	CU_ASSERT_FALSE(includes("-D/usr/share/x", "/usr/share/x/a.h"));
 }
 
-/* Of a program of that kind with one more field. */
-static const char *refused(const char *kind, const char *name, const char *value)
-{
-	const char *reason;
-	struct cc_key key;
-
-	cc_key_init(&key);
-	cc_key_add_text(&key, CC_PART_IMAGE, "kind", kind);
-	cc_key_add_text(&key, CC_PART_IMAGE, name, value);
-	reason = recipe_key_refuse(cc_key_view(&key));
-	cc_key_release(&key);
-	return reason;
-}
-
 TEST(programs_are_of_source_spir_v_or_links)
 {
-	CU_ASSERT_PTR_NULL(refused("source", "source", ""));
-	CU_ASSERT_PTR_NULL(refused("link", "input", ""));
-	CU_ASSERT_PTR_NULL(refused("il", "source", "\3\2#\a of either order"));
-	CU_ASSERT_PTR_NULL(refused("module", "source", "\a#\2\3"));
-	CU_ASSERT_STRING_EQUAL(refused("compile-il", "source", "\a#\2"), "their intermediate language is not SPIR-V");
-	CU_ASSERT_STRING_EQUAL(refused("program", "source", "BC\xc0\xde"), "their intermediate language is not SPIR-V");
-	CU_ASSERT_STRING_EQUAL(refused("binary", "source", ""), "they are of an unknown kind");
-	CU_ASSERT_STRING_EQUAL(refused("source", "kind", "source"), "they are of an unknown kind");
-	CU_ASSERT_STRING_EQUAL(refused("link", "output", ""), "their key has neither source nor input");
+	static const char *const rows[][4] = {
+		{ "source", "source", "" }, { "link", "input", "" }, { "il", "source", "\3\2#\a of either order" },
+		{ "module", "source", "\a#\2\3" }, { "compile-il", "source", "\a#\2", "not SPIR-V" },
+		{ "program", "source", "BC\xc0\xde", "not SPIR-V" }, { "binary", "source", "", "an unknown kind" },
+		{ "source", "kind", "source", "an unknown kind" }, { "link", "output", "", "neither source nor input" },
+	};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		const char *reason;
+		struct cc_key key;
+
+		cc_key_init(&key);
+		cc_key_add_text(&key, CC_PART_IMAGE, "kind", rows[i][0]);
+		cc_key_add_text(&key, CC_PART_IMAGE, rows[i][1], rows[i][2]);
+		reason = recipe_key_refuse(cc_key_view(&key));
+		CU_ASSERT(rows[i][3] ? reason && strstr(reason, rows[i][3]) : !reason);
+		cc_key_release(&key);
+	}
 }
 
 TEST(devices_of_a_key_are_counted_and_parts_are_none)
@@ -618,17 +613,14 @@ static struct cc_key step_of(unsigned int i, struct cmn_hash input)
 static enum cmn_status make(struct recipe_index *index, const struct cmn_hash *identity,
 			    const struct objects *objects, struct cc_key *ret)
 {
-	struct cc_key key = step_of(0, *identity);
-	const struct present_device here = { .fields = { key.encoded.data + 4, 1 + 1 + 13 + 8 + 4 } };
-	enum cmn_status status = CMN_ERR_INVALID;
+	static char fields[] = "\0\15platform.name\4\0\0\0\0\0\0\0here";
+	const struct present_device here = { .fields = { fields, sizeof(fields) - 1 } };
+	size_t i = 0;
 
+	while (!cmn_hash_equal(&index->identities[i], identity))
+		i++;
 	cc_key_init(ret);
-	for (size_t i = 0; i < index->count; i++) {
-		if (cmn_hash_equal(&index->identities[i], identity))
-			status = recipe_links_make(index, i, objects, &here, ret);
-	}
-	cc_key_release(&key);
-	return status;
+	return recipe_links_make(index, i, objects, &here, ret);
 }
 
 TEST(links_are_of_what_their_inputs_have_become)
@@ -652,16 +644,13 @@ TEST(links_are_of_what_their_inputs_have_become)
 	CU_ASSERT_EQUAL_FATAL(pack_decode(cmn_buffer_view(&file), &pack), CMN_OK);
 	CU_ASSERT_EQUAL(recipe_index_read(&pack, &index), CMN_OK);
 	CU_ASSERT(index.count == 3 && index.links == 2);
+	CU_ASSERT_EQUAL(make(&index, &identities[1], &objects, &key), CMN_MISS);
+	cc_key_release(&key);
 	for (unsigned int i = 0; i < 3; i++) {
-		struct cc_key expected = step_of(i, input);
-
-		/* The one before it is not there. */
-		CU_ASSERT(i == 2 || make(&index, &identities[i + 1], &objects, &key) == CMN_MISS);
-		if (i < 2)
-			cc_key_release(&key);
+		key = step_of(i, input);
 		CU_ASSERT_EQUAL(make(&index, &identities[i], &objects, &keys[i]), CMN_OK);
-		CU_ASSERT(cmn_view_equal(cc_key_view(&keys[i]), cc_key_view(&expected)));
-		cc_key_release(&expected);
+		CU_ASSERT(cmn_view_equal(cc_key_view(&keys[i]), cc_key_view(&key)));
+		cc_key_release(&key);
 		/* And back. */
 		cc_key_init(&key);
 		CU_ASSERT_EQUAL(recipe_links_record(&objects, cc_key_view(&keys[i]), &key), i ? CMN_OK : CMN_MISS);

@@ -229,66 +229,55 @@ TEST(whoever_has_enough_gets_no_more)
 
 TEST(libraries_and_compiled_objects_are_linked_again)
 {
-	static const char *const keys_of[][3] = {
-		{ "link", "-create-library", "lo" }, { "link", "-w", "l" }, { "link", NULL, "l" }, { "compile", "", "o" },
-		{ "compile-il", NULL, "o" }, { "source", "-create-library", "" }, { "source", NULL, "" },
+	static const char *const rows[][3] = {
+		{ "link", "-create-library", "link library object" }, { "link", "-w", "link" }, { "link", NULL, "link" },
+		{ "compile", "", "object" }, { "compile-il", NULL, "object" }, { "source", "-create-library", "" },
 	};
 
-	for (size_t i = 0; i < sizeof(keys_of) / sizeof(keys_of[0]); i++) {
-		const char *is = keys_of[i][2];
-		struct cmn_view key;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct cc_key *key = &keys[i];
 
-		make(&keys[i], "old", keys_of[i][0], "", "");
-		if (keys_of[i][1])
-			cc_key_add_text(&keys[i], CC_PART_OPTIONS, "options", keys_of[i][1]);
-		key = cc_key_view(&keys[i]);
-		CU_ASSERT_EQUAL(objects_is_link(key), strchr(is, 'l') != NULL);
-		CU_ASSERT_EQUAL(objects_is_library(key), strcmp(is, "lo") == 0);
-		CU_ASSERT_EQUAL(objects_is_object(key), strchr(is, 'o') != NULL);
+		make(key, "old", rows[i][0], "", "");
+		if (rows[i][1])
+			cc_key_add_text(key, CC_PART_OPTIONS, "options", rows[i][1]);
+		CU_ASSERT_EQUAL(objects_is_link(cc_key_view(key)), strstr(rows[i][2], "link") != NULL);
+		CU_ASSERT_EQUAL(objects_is_library(cc_key_view(key)), strstr(rows[i][2], "library") != NULL);
+		CU_ASSERT_EQUAL(objects_is_object(cc_key_view(key)), strstr(rows[i][2], "object") != NULL);
 	}
 }
 
-/* The store has what that source became, or how it failed, for these files. */
-static void put(const char *source, bool failed, struct cc_manifest *manifest)
+/* The store has what that key made, or how it failed, for these files. */
+static void put(const struct cc_key *key, bool failed, struct cc_manifest *manifest)
 {
-	char *no_tiers[] = { NULL };
-	const struct cc_config config = { .dir = (char *)"root", .read_only_dirs = no_tiers,
-					  .max_device_image_size = 1 << 20 };
+	char *no_tiers[] = { NULL }, root[] = "root";
+	const struct cc_config config = { .dir = root, .read_only_dirs = no_tiers, .max_device_image_size = 99 };
 	struct cc_entry *entry = cc_entry_new(1);
 	struct objects objects;
 	struct cc_store *store;
-	struct cc_key key;
 
-	make(&key, "old", "compile", source, "");
-	cc_entry_add(entry, CC_TAG_IMAGE, 0, source, strlen(source));
+	cc_entry_add(entry, CC_TAG_IMAGE, 0, "image", 5);
 	if (failed)
 		cc_entry_set_failed(entry, false, 0);
 	CU_ASSERT_EQUAL_FATAL(cc_entry_finish(entry, manifest), CMN_OK);
 	CU_ASSERT_EQUAL_FATAL(cc_store_open(&config, NULL, &store), CMN_OK);
-	CU_ASSERT_EQUAL(cc_store_put(store, &key, entry), CMN_OK);
+	CU_ASSERT_EQUAL(cc_store_put(store, key, entry), CMN_OK);
 	CU_ASSERT_EQUAL(objects_read(store, &objects), CMN_OK);
-	CU_ASSERT_EQUAL(objects_find_key(&objects, cc_key_view(&key), 0) != NULL, !failed);
+	CU_ASSERT_EQUAL(objects_find_key(&objects, cc_key_view(key), 0) != NULL, !failed);
 	objects_release(&objects);
 	cc_store_close(store);
 	cc_entry_unref(entry);
-	cc_key_release(&key);
 }
 
-static bool is_there(const char *source, const char *directory)
+static bool is_there(const struct cc_key *key, const char *directory)
 {
-	struct cc_recipe recipe = { .directory = cmn_view_of(directory) };
-	struct cc_key key;
-	bool there;
+	const struct cc_recipe recipe = { .key = cc_key_view(key), .directory = cmn_view_of(directory) };
 
-	make(&key, "old", "compile", source, "");
-	recipe.key = cc_key_view(&key);
-	there = replay_entries_has("root", &recipe);
-	cc_key_release(&key);
-	return there;
+	return replay_entries_has("root", &recipe);
 }
 
 TEST(an_entry_is_there_if_it_is_a_whole_one_for_the_files_as_they_are)
 {
+	static const char *const names[] = { "good", "failed", "with header", "never built" };
 	struct cc_manifest *manifest = cc_manifest_new();
 	const struct cmn_hash hash = content_of("header");
 
@@ -296,17 +285,16 @@ TEST(an_entry_is_there_if_it_is_a_whole_one_for_the_files_as_they_are)
 	CU_ASSERT_EQUAL(cc_manifest_add_file(manifest, "a.h", strlen("header"), &hash), CMN_OK);
 	unit_write("here/a.h", "header");
 	unit_write("there/a.h", "another");
-	put("good", false, NULL);
-	put("failed", true, NULL);
-	put("with header", false, manifest);
-	CU_ASSERT_TRUE(is_there("good", "no such directory"));
-	CU_ASSERT_FALSE(is_there("failed", ""));
-	CU_ASSERT_FALSE(is_there("never built", ""));
-	CU_ASSERT_FALSE(is_there("with header", ""));
-	CU_ASSERT_TRUE(is_there("with header", "here"));
-	CU_ASSERT_FALSE(is_there("with header", "there"));
-	CU_ASSERT_FALSE(is_there("with header", "no such directory"));
+	for (size_t i = 0; i < 4; i++) {
+		make(&keys[i], "old", "compile", names[i], "");
+		if (i < 3)
+			put(&keys[i], i == 1, i == 2 ? manifest : NULL);
+		CU_ASSERT_EQUAL(is_there(&keys[i], "no such directory"), i == 0);
+	}
+	CU_ASSERT_TRUE(is_there(&keys[2], "here"));
+	CU_ASSERT_FALSE(is_there(&keys[2], "there"));
+	CU_ASSERT_FALSE(is_there(&keys[2], ""));
 	CU_ASSERT_EQUAL(system("find root -name '*.bin' -delete"), 0);
-	CU_ASSERT_FALSE(is_there("good", ""));
+	CU_ASSERT_FALSE(is_there(&keys[0], ""));
 	CU_ASSERT_EQUAL(chdir("/"), 0);
 }
