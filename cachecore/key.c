@@ -18,22 +18,26 @@ void cc_key_init_copy(struct cc_key *key, const struct cc_key *from)
 		key->encoded.failed = true;
 }
 
-void cc_key_add(struct cc_key *key, enum cc_part part, const char *name, const void *data,
-		size_t len)
+void cc_key_add_field(struct cc_key *key, const struct cc_key_field *field)
 {
-	size_t name_len = strlen(name);
+	const struct cmn_view *name = &field->name, *value = &field->value;
 
-	if (name_len == 0 || name_len > UINT8_MAX || (unsigned int)part >= CC_PART_COUNT) {
+	if (name->len == 0 || name->len > UINT8_MAX || (unsigned int)field->part >= CC_PART_COUNT) {
 		key->bad_name = true;
 		return;
 	}
 	/* One reservation, so that a large source is not copied again by growing. */
-	if (!cmn_buffer_reserve(&key->encoded, FIELD_HEAD_SIZE + name_len + len))
+	if (!cmn_buffer_reserve(&key->encoded, FIELD_HEAD_SIZE + name->len + value->len))
 		return;
-	cmn_buffer_append_u8(&key->encoded, (uint8_t)part);
-	cmn_buffer_append_u8(&key->encoded, (uint8_t)name_len);
-	cmn_buffer_append(&key->encoded, name, name_len);
-	cmn_buffer_append_sized(&key->encoded, data, len);
+	cmn_buffer_append_u8(&key->encoded, (uint8_t)field->part);
+	cmn_buffer_append_u8(&key->encoded, (uint8_t)name->len);
+	cmn_buffer_append(&key->encoded, name->data, name->len);
+	cmn_buffer_append_sized(&key->encoded, value->data, value->len);
+}
+
+void cc_key_add(struct cc_key *key, enum cc_part part, const char *name, const void *data, size_t len)
+{
+	cc_key_add_field(key, &(struct cc_key_field){ part, cmn_view_of(name), { data, len } });
 }
 
 void cc_key_add_fields(struct cc_key *key, const struct cc_key *from)

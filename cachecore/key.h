@@ -78,6 +78,13 @@ static inline void cc_key_add_u64(struct cc_key *key, enum cc_part part, const c
 	cc_key_add(key, part, name, &bytes, sizeof(bytes));
 }
 
+struct cc_key_field {
+	enum cc_part part;
+	struct cmn_view name;	/* not terminated */
+	struct cmn_view value;
+};
+/* Adds a field that was read, of any name that a field can have. */
+void cc_key_add_field(struct cc_key *key, const struct cc_key_field *field);
 /* Appends all fields of another key, in their order. */
 void cc_key_add_fields(struct cc_key *key, const struct cc_key *from);
 /* For a key with which many others begin: hashes its fields now, so that those need not. */
@@ -106,13 +113,10 @@ void cc_key_part_hashes(struct cmn_view encoded, struct cmn_hash ret[CC_PART_COU
 /* The same of a key. */
 void cc_key_hashes(const struct cc_key *key, struct cmn_hash ret[CC_PART_COUNT]);
 
-/* Walks an encoding, also one from disk: bounds are checked. */
-struct cc_key_field {
-	enum cc_part part;
-	struct cmn_view name;	/* not terminated */
-	struct cmn_view value;
-};
-/* CMN_OK and the first field's reader; CMN_ERR_VERSION, CMN_ERR_CORRUPT. */
+/*
+ * These walk an encoding, also one from disk: bounds are checked. CMN_OK and the first field's reader;
+ * CMN_ERR_VERSION, CMN_ERR_CORRUPT.
+ */
 CMN_CHECKED enum cmn_status cc_key_read(struct cmn_view encoded, struct cmn_reader *ret_reader);
 /* CMN_OK: *ret is the next field. CMN_MISS: there are no more. CMN_ERR_CORRUPT. */
 CMN_CHECKED enum cmn_status cc_key_next(struct cmn_reader *reader, struct cc_key_field *ret);

@@ -6,7 +6,6 @@
  */
 #include <stdint.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "cachecore/key.h"
 
@@ -18,17 +17,14 @@ static void rebuild(struct cmn_view encoded)
 	struct cc_key_field field;
 	struct cc_key key;
 	enum cmn_status status;
-	char name[256];
 
 	if (cc_key_read(encoded, &reader) != CMN_OK)
 		return;
 	cc_key_init(&key);
 	while ((status = cc_key_next(&reader, &field)) == CMN_OK) {
-		memcpy(name, field.name.data, field.name.len);
-		name[field.name.len] = '\0';
-		if (strlen(name) != field.name.len)
-			goto out;	/* a NUL in a name cannot be added again */
-		cc_key_add(&key, field.part, name, field.value.data, field.value.len);
+		if (!field.name.len)
+			goto out;	/* no name cannot be added again */
+		cc_key_add_field(&key, &field);
 	}
 	if (status == CMN_MISS && cc_key_status(&key) == CMN_OK &&
 	    !cmn_view_equal(cc_key_view(&key), encoded))

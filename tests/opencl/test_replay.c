@@ -284,6 +284,22 @@ TEST_ON("stub", intel_shows_the_devices_of_the_application)
 	found_by("libigdrcl.so", "ZE_AFFINITY_MASK");
 }
 
+/* What is there for a while, as a container's, is passed on while it is. */
+TEST_ON("stub", cache_directory_that_is_gone_is_not_made_again)
+{
+	char path[4096];
+
+	(void)snprintf(path, sizeof(path), "%s/own", unit_dir());
+	unit_write("own/file", "");
+	driver_stub_setting("STUB_DEVICES_WANT", "POCL_CACHE_DIR");
+	driver_setenv("POCL_CACHE_DIR", path);
+	run_same("vector", "-DK=5");
+	CU_ASSERT_EQUAL(rename("own", "moved"), 0);
+	expect_replay(0, "device absent                         1", NULL);
+	CU_ASSERT_EQUAL(rename("moved", "own"), 0);
+	expect_replay(0, "built                                 1", NULL);
+}
+
 TEST_ON("stub", crashing_recipe_is_quarantined)
 {
 	run_same("vector", "-DK=5");

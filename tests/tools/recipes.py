@@ -146,6 +146,7 @@ class Packs(Recipes):
         self.assertEqual(machine.tree(self.ann.path("tmp")), [])
         self.assertFalse(os.path.exists(self.ann.path("cache")))
         self.ben.good("recipes", "add", pack)
+        self.ben.settings("STUB_DEVICES_WANT=TMPDIR\n")	# compilers write there
         packs, err = self.ben.build()
         self.assertEqual((packs["pack"]["built"], packs["pack"]["recipes"], err), (3, 3, ""))
         self.assertEqual(self.ben.builds(), 3 + 1)		# and the probe
@@ -216,12 +217,13 @@ class Packs(Recipes):
         command = self.program(
             (KERNEL, "-DN=1"), (KERNEL, "-DN=1 -I" + self.ann.path("home", "include")),
             (KERNEL + "// %s/x\n" % self.ann.path("home"), "-DN=1"),
+            (KERNEL + "// %s/x\n" % self.ann.path("tmp"), "-DN=1"),
             ('#include "own.h"\n' + KERNEL, "-DN=1"), (KERNEL, "-DN=1 -DM=-such"))
         command[2] += "\nCUDA_FORCE_PTX_JIT=1 " + command[2].splitlines()[1]
         pack, err = self.record(self.ann, command)
         self.assertIn(" 1 recipes", err)
         for words in ("1, because an option names a file or directory of this machine",
-                      "1, because a path of this user is in them", "1, because an option is not known",
+                      "2, because a path of this user is in them (source)", "1, because an option is not known",
                       "1, because they read a file that no package has (./own.h)",
                       "1, because the program sets a variable that the driver reads (CUDA_FORCE"):
             self.assertIn(words, err)
@@ -257,6 +259,12 @@ class Packs(Recipes):
         packs, _ = self.ben.build()
         self.assertEqual((packs["pack"]["built"], packs["pack"]["there"]), (0, 3))
 
+    def test_links_go_with_what_they_are_of(self):
+        ran = self.ann.ends(1, "record", "-o", self.path("x"), "--", self.client("opencl_client"), "-n",
+                            "link-changed", "", "int x", "3")
+        self.assertIn("1, because they read a file that no package has (./value.h)", ran.err)
+        self.assertIn("2, because they are linked of something that is not in the pack", ran.err)
+
     def test_for_devices_of_the_same_kind(self):
         command = self.program((KERNEL, "-DN=1"))
         pack, _ = self.record(self.ann, command)
@@ -280,6 +288,12 @@ class Packs(Recipes):
         self.ann.ends(1, "record", "-o", self.path("none", "x"), "--", "touch", self.path("ran"))
         self.assertFalse(os.path.exists(self.path("ran")))	# it could not have been written
         self.assertEqual(machine.tree(self.ann.path("tmp")), [])
+
+    def test_without_the_layer_nothing_is_built(self):
+        self.copy_build()
+        os.unlink(self.path("build", "lib", "libckcache_opencl.so"))
+        for verb in (["recipes", "build"], ["replay"]):
+            self.assertIn("is not where", self.ben.ends(1, *verb).err)
 
     def test_a_command_that_fails_says_so(self):
         command = self.program((KERNEL, "-DN=1"))
@@ -313,7 +327,7 @@ class Packs(Recipes):
                               "--name", "a program", name="one")
         self.assertEqual(self.ben.good("recipes", "list").out, "no packs\n")
         self.assertEqual(self.ben.good("recipes", "build").out, "no packs\n")
-        self.ben.good("recipes", "add", pack)
+        self.assertIn(".local/share/ckcache/recipes.d/one.ckrecipes: 1 recipes;", self.ben.good("recipes", "add", pack).err)
         self.assertNotIn("no packs", self.ben.good("recipes", "build").out)
         out = self.ben.good("recipes", "list").out
         self.assertIn("one  1 recipes", out)
@@ -327,6 +341,7 @@ class Packs(Recipes):
         self.ben.ends(1, "recipes", "remove", "one")
         self.ben.ends(1, "recipes", "add", licence)
         self.ben.ends(1, "recipes", "remove", "../../x")
+        self.assertIn("neither XDG_DATA_HOME nor HOME names", self.ben.good("recipes", "list", extra={"HOME": None}).err)
 
     def test_packs_of_all_users(self):
         pack, _ = self.record(self.ann, self.program((KERNEL, "-DN=1")))
@@ -350,6 +365,7 @@ class Hostile(Recipes):
         self.assertEqual(packs["zz-good"]["built"], 1)
         for count, value in counts.items():
             self.assertEqual(packs[name][count], value, packs)
+        return packs
 
     def test_a_million_entries(self):
         self.make(self.ben, "a", "entries", "1000000")
@@ -461,8 +477,10 @@ class Hostile(Recipes):
     def test_a_compiler_that_hangs(self):
         self.make(self.ben, "a", "sources", *["#pragma stub_hang %d\n" % i for i in range(9)])
         start = time.monotonic()
-        self.expect("a", "it timed out", "--timeout", "1", "--budget", "2", lines=2, built=0)
+        packs = self.expect("a", "it timed out", "--timeout", "1", "--budget", "2", lines=2, built=0)
         self.assertLess(time.monotonic() - start, 60)
+        left = glob.glob(self.ben.path("cache", "recipes", "*.recipe"))
+        self.assertEqual(len(left), packs["a"]["failed"])	# which are tried once more; others the pack still has
         self.expect_second()
 
     def expect_second(self):
@@ -502,7 +520,7 @@ class Hostile(Recipes):
     def test_damaged_packs(self):
         path = self.make(self.ben, "a", "recipes", "3")
         content = self.read_bytes(path)
-        for damaged in (b"", b"rubbish", content[:-1], content + b"x",
+        for damaged in (b"", b"rubbish" * 9, content[:-1], content + b"x",
                         content[:50] + b"\xff" + content[51:]):
             self.write(path, damaged)
             _, err = self.ben.build(code=1)
@@ -534,7 +552,8 @@ class Hostile(Recipes):
         for number in range(260):
             shutil.copy(os.path.join(folder, "a.ckrecipes"), folder + "/%d.ckrecipes" % number)
         ran = self.ben.tool("recipes", "list", "--json")
-        self.assertEqual((ran.code, len(json.loads(ran.out))), (1, 256))
+        names = [pack["name"] for pack in json.loads(ran.out)]
+        self.assertEqual((ran.code, len(names), names), (1, 256, sorted(names)))
         self.assertIn("more than 256 packs", ran.err)
 
 

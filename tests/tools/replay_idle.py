@@ -11,6 +11,7 @@ import os
 import pty
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -169,6 +170,7 @@ class Idle(IdleMachine):
             gate = self.reach_gate()
             (worker,) = self.workers(process.pid)
             self.assertEqual(os.sched_getscheduler(worker), policy)
+            self.assertTrue(os.readlink("/proc/%d/cwd" % process.pid).startswith(self.path("tmp")))	# an empty one
             self.assertEqual(os.getpriority(os.PRIO_PROCESS, worker), 19 if arguments else
                              os.getpriority(os.PRIO_PROCESS, 0))
             self.kill(process)
@@ -200,6 +202,13 @@ class Idle(IdleMachine):
                          (1, ("ckcache: %s: another ckcache replay is running\n" % self.root).encode()))
         self.open_gate(gate)
         self.assertEqual(self.finish(process)[0]["built"], 1)
+
+    def test_what_cannot_be_removed_is_told(self):
+        self.leave(1)
+        (name,) = self.recipe_names()
+        process = self.start_idle(mounts=MOUNTS + "mount --bind '%s' '%s' && " % (name, name))
+        value, err = self.finish(process, 1)
+        self.assertEqual((value["built"], err.count(os.path.basename(name)[:8]), self.recipes()), (1, 1, 1), err)
 
     def stale(self):
         """Entries of a driver that has been updated since."""
@@ -565,6 +574,10 @@ class Mark(Replayed):
                          'for it; "ckcache replay --stale" builds them')
         self.assertEqual(self.mentioned(), "")
         self.mark()
+        os.utime(self.path("lib", "ckcache", "changed"), (2**31 - 1, 2**31 - 1))	# by a clock that was ahead
+        self.assertIn("2 kernels", self.mentioned())
+        self.assertEqual(self.mentioned(), "")
+        self.mark()
         self.assertIn("2 kernels", self.mentioned())
         self.inside("replay", "--stale")
         self.assertEqual((self.stats()["drivers_changed"], self.mentioned()), (False, ""))
@@ -588,6 +601,11 @@ class Mark(Replayed):
         jobs = max(os.sysconf("SC_NPROCESSORS_ONLN") // 2, 1)
         self.assertGreaterEqual(self.stats()["recipes_ms"], 600 // jobs)
         self.assertIn("will take about", self.inside("stats").stdout.decode())
+        ours, theirs = socket.socketpair(type=socket.SOCK_SEQPACKET)
+        with ours, theirs:	# what is not for it stays there, also where a worker's answers are waited for
+            ours.send(b"input")
+            self.ends(0, "replay", "--jobs", "9", stdin=theirs)
+            self.assertEqual(theirs.recv(9, socket.MSG_DONTWAIT), b"input")
 
     def test_a_hostile_mark(self):
         self.application(1)

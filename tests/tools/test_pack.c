@@ -26,7 +26,7 @@ static struct cc_key key_of(const char *source, const char *options)
 }
 
 static enum cmn_status add(struct pack_maker *maker, const char *source, const char *options,
-			   const struct pack_header *headers, size_t count)
+			   struct pack_header *headers, size_t count)
 {
 	struct cc_key key = key_of(source, options);
 	enum cmn_status status = pack_maker_add_recipe(maker, &gpu, cc_key_view(&key), headers,
@@ -61,9 +61,7 @@ static struct cmn_buffer finish(struct pack_maker *maker)
 	return file;
 }
 
-static const struct pack_header a_header = {
-	.path = { "/usr/share/x/a.h", 16 }, .size = 7, .hash.bytes = { 1, 2, 3 },
-};
+static struct pack_header a_header = { .path = { "/usr/share/x/a.h", 16 }, .size = 7, .hash.bytes = { 1, 2, 3 } };
 
 /* Some content, from its number-th part on. */
 static struct pack_maker *made(unsigned int number)
@@ -89,11 +87,13 @@ static void expect_equal(struct cmn_buffer a, struct cmn_buffer b)
 TEST(order_makes_no_difference)
 {
 	struct pack_maker *once = new_maker(), *twice = new_maker();
+	struct pack_header headers[] = { a_header, { .path = { "/usr/share/x/b.h", 16 } } };
+	struct pack_header backwards[] = { headers[1], headers[0] };
 
 	CU_ASSERT_EQUAL(add(once, "x", "", NULL, 0), CMN_OK);
-	CU_ASSERT_EQUAL(add(once, "y", "", &a_header, 1), CMN_OK);
+	CU_ASSERT_EQUAL(add(once, "y", "", headers, 2), CMN_OK);
 	for (unsigned int i = 0; i < 2; i++) {
-		CU_ASSERT_EQUAL(add(twice, "y", "", &a_header, 1), CMN_OK);
+		CU_ASSERT_EQUAL(add(twice, "y", "", backwards, 2), CMN_OK);
 		CU_ASSERT_EQUAL(add(twice, "x", "", NULL, 0), CMN_OK);
 	}
 	expect_equal(finish(once), finish(twice));
@@ -103,19 +103,25 @@ TEST(order_makes_no_difference)
 /* The format is for other versions to read: these bytes may never change without a new version. */
 TEST(bytes_stay_what_they_were)
 {
+	struct cc_key key = key_of("kernel void a() {}", "-cl-mad-enable");
 	struct pack_maker *maker = new_maker();
 	struct cmn_buffer file;
 	struct cmn_hash hash;
 	char hex[CMN_HASH_HEX_SIZE];
 
 	add_origin(maker, "x", "MIT");
-	CU_ASSERT_EQUAL(add(maker, "kernel void a() {}", "-cl-mad-enable", &a_header, 1), CMN_OK);
+	CU_ASSERT_EQUAL(pack_maker_add_recipe(maker, &gpu, cc_key_view(&key), &a_header, 1), CMN_OK);
 	file = finish(maker);
 	hash = cmn_hash_of(file.data, file.len);
 	cmn_hash_hex(&hash, hex);
 	CU_ASSERT_EQUAL(file.len, 304);
 	CU_ASSERT_STRING_EQUAL(hex, "a17552e16a074d58a8eac4d453949250");
 	cmn_buffer_release(&file);
+	/* Nor this, by which links name it. */
+	CU_ASSERT_EQUAL(pack_identity(cc_key_view(&key), &hash), CMN_OK);
+	cmn_hash_hex(&hash, hex);
+	CU_ASSERT_STRING_EQUAL(hex, "3af0a125f69e61f05769359d2b33d32a");
+	cc_key_release(&key);
 }
 
 static void merge(struct pack_maker *maker, const struct cmn_buffer *file)
@@ -357,11 +363,13 @@ TEST(a_small_file_is_not_large_in_memory)
 TEST(makers_keep_the_bounds)
 {
 	struct pack_maker *maker = new_maker();
+	struct pack_header *headers = calloc(PACK_MAX_HEADERS, sizeof(*headers));
 	char *large = malloc(PACK_MAX_TEXT + 2), source[32];
+	struct cc_key key = key_of("", "");
 	struct pack_origin origin = { 0 };
 	struct cmn_buffer file = { 0 };
 
-	CU_ASSERT_FATAL(large != NULL);
+	CU_ASSERT_FATAL(large != NULL && headers != NULL);
 	memset(large, 'x', PACK_MAX_TEXT + 1);
 	large[PACK_MAX_TEXT + 1] = '\0';
 	CU_ASSERT_EQUAL(add(maker, large, "", NULL, 0), CMN_ERR_TOO_LARGE);
@@ -375,6 +383,14 @@ TEST(makers_keep_the_bounds)
 	CU_ASSERT_EQUAL(pack_maker_add_origin(maker, &origin), CMN_ERR_TOO_LARGE);
 	origin.licence.len = PACK_MAX_LICENCE;
 	CU_ASSERT_EQUAL(pack_maker_add_origin(maker, &origin), CMN_OK);
+	CU_ASSERT_EQUAL(add(maker, "", "", headers, PACK_MAX_HEADERS), CMN_OK);
+	for (size_t i = 4; i < PACK_MAX_FIELDS; i++)
+		cc_key_add_text(&key, CC_PART_OPTIONS, "another", "");
+	CU_ASSERT_EQUAL(pack_maker_add_recipe(maker, &gpu, cc_key_view(&key), NULL, 0), CMN_OK);
+	cc_key_add_text(&key, CC_PART_OPTIONS, "another", "");
+	CU_ASSERT_EQUAL(pack_maker_add_recipe(maker, &gpu, cc_key_view(&key), NULL, 0), CMN_ERR_TOO_LARGE);
+	CU_ASSERT_EQUAL(pack_maker_encode(maker, &file), CMN_OK);
+	cmn_buffer_release(&file);
 	for (int i = 0; i < PACK_MAX_RECIPES; i++) {
 		(void)snprintf(source, sizeof(source), "%d", i);
 		CU_ASSERT_EQUAL(add(maker, source, "", NULL, 0), CMN_OK);
@@ -383,6 +399,8 @@ TEST(makers_keep_the_bounds)
 	CU_ASSERT_PTR_NULL(file.data);
 	pack_maker_free(maker);
 	pack_maker_free(NULL);
+	cc_key_release(&key);
+	free(headers);
 	free(large);
 }
 
@@ -427,9 +445,13 @@ TEST(options_that_name_files_are_not)
 	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
 		CU_ASSERT_PTR_NOT_NULL(refusal(bad[i]));
 	memset(long_option, 'x', sizeof(long_option));
-	memcpy(long_option, "-cl-", 4);
+	memcpy(long_option, "-D", 2);
 	long_option[sizeof(long_option) - 1] = '\0';
 	CU_ASSERT_PTR_NOT_NULL(refusal(long_option));
+	long_option[4096] = '\0';
+	CU_ASSERT_PTR_NOT_NULL(refusal(long_option));
+	long_option[4095] = '\0';
+	CU_ASSERT_PTR_NULL(refusal(long_option));
 	CU_ASSERT_PTR_NOT_NULL(portable_options((struct cmn_view){ "-w\0-o x", 7 }));
 }
 
@@ -537,4 +559,111 @@ TEST(headers_are_below_include_directories)
 	CU_ASSERT_FALSE(includes("-I /usr/share/x", "/usr/share/x"));
 	CU_ASSERT_FALSE(includes("-I . -I", "./a.h"));
 	CU_ASSERT_FALSE(includes("-D/usr/share/x", "/usr/share/x/a.h"));
+}
+
+TEST(programs_are_of_source_spir_v_or_links)
+{
+	static const char *const rows[][4] = {
+		{ "source", "source", "" }, { "link", "input", "" }, { "il", "source", "\3\2#\a of either order" },
+		{ "module", "source", "\a#\2\3" }, { "compile-il", "source", "\a#\2", "not SPIR-V" },
+		{ "program", "source", "BC\xc0\xde", "not SPIR-V" }, { "binary", "source", "", "an unknown kind" },
+		{ "source", "kind", "source", "an unknown kind" }, { "link", "output", "", "neither source nor input" },
+	};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		const char *reason;
+		struct cc_key key;
+
+		cc_key_init(&key);
+		cc_key_add_text(&key, CC_PART_IMAGE, "kind", rows[i][0]);
+		cc_key_add_text(&key, CC_PART_IMAGE, rows[i][1], rows[i][2]);
+		reason = recipe_key_refuse(cc_key_view(&key));
+		CU_ASSERT(rows[i][3] ? reason && strstr(reason, rows[i][3]) : !reason);
+		cc_key_release(&key);
+	}
+}
+
+TEST(devices_of_a_key_are_counted_and_parts_are_none)
+{
+	struct cc_key key;
+
+	cc_key_init(&key);
+	for (size_t i = 0; i < 3; i++) {
+		CU_ASSERT_EQUAL(recipe_key_devices(cc_key_view(&key)), i);
+		cc_key_add_text(&key, CC_PART_DEVICE, "platform.name", "");
+	}
+	cc_key_add_text(&key, CC_PART_DEVICE, "device.partition", "");
+	CU_ASSERT_EQUAL(recipe_key_devices(cc_key_view(&key)), 0);
+	cc_key_release(&key);
+}
+
+/* A step of three: an object, a library of it, and the program. */
+static struct cc_key step_of(unsigned int i, struct cmn_hash input)
+{
+	struct cc_key key;
+
+	cc_key_init(&key);
+	cc_key_add_text(&key, CC_PART_DEVICE, "platform.name", "here");
+	cc_key_add_text(&key, CC_PART_IMAGE, "kind", i ? "link" : "compile");
+	cc_key_add(&key, CC_PART_IMAGE, "input", input.bytes, sizeof(input.bytes));
+	cc_key_add_text(&key, CC_PART_OPTIONS, "options", i == 1 ? "-create-library" : "");
+	return key;
+}
+
+static enum cmn_status make(struct recipe_index *index, const struct cmn_hash *identity,
+			    const struct objects *objects, struct cc_key *ret)
+{
+	static char fields[] = "\0\15platform.name\4\0\0\0\0\0\0\0here";
+	const struct present_device here = { .fields = { fields, sizeof(fields) - 1 } };
+	size_t i = 0;
+
+	while (!cmn_hash_equal(&index->identities[i], identity))
+		i++;
+	cc_key_init(ret);
+	return recipe_links_make(index, i, objects, &here, ret);
+}
+
+TEST(links_are_of_what_their_inputs_have_become)
+{
+	struct cmn_hash identities[3], input = { { 1 } };
+	struct object items[3];
+	struct objects objects = { .items = items };
+	struct pack_maker *maker = new_maker();
+	struct cc_key keys[3], key;
+	struct recipe_index index;
+	struct cmn_buffer file;
+	struct pack pack;
+
+	for (unsigned int i = 0; i < 3; i++) {
+		key = step_of(i, i ? identities[i - 1] : input);
+		CU_ASSERT_EQUAL(pack_maker_add_recipe(maker, &gpu, cc_key_view(&key), NULL, 0), CMN_OK);
+		CU_ASSERT_EQUAL(pack_identity(cc_key_view(&key), &identities[i]), CMN_OK);
+		cc_key_release(&key);
+	}
+	file = finish(maker);
+	CU_ASSERT_EQUAL_FATAL(pack_decode(cmn_buffer_view(&file), &pack), CMN_OK);
+	CU_ASSERT_EQUAL(recipe_index_read(&pack, &index), CMN_OK);
+	CU_ASSERT(index.count == 3 && index.links == 2);
+	CU_ASSERT_EQUAL(make(&index, &identities[1], &objects, &key), CMN_MISS);
+	cc_key_release(&key);
+	for (unsigned int i = 0; i < 3; i++) {
+		key = step_of(i, input);
+		CU_ASSERT_EQUAL(make(&index, &identities[i], &objects, &keys[i]), CMN_OK);
+		CU_ASSERT(cmn_view_equal(cc_key_view(&keys[i]), cc_key_view(&key)));
+		cc_key_release(&key);
+		/* And back. */
+		cc_key_init(&key);
+		CU_ASSERT_EQUAL(recipe_links_record(&objects, cc_key_view(&keys[i]), &key), i ? CMN_OK : CMN_MISS);
+		CU_ASSERT(!i || (pack_identity(cc_key_view(&key), &input) == CMN_OK &&
+				 cmn_hash_equal(&input, &identities[i])));
+		cc_key_release(&key);
+		input = cmn_hash_of(&i, sizeof(i));
+		items[objects.count++] = (struct object){ .content = input, .key = cc_key_view(&keys[i]),
+							  .devices = objects_devices(cc_key_view(&keys[i])) };
+	}
+	for (size_t i = 0; i < 3; i++)
+		cc_key_release(&keys[i]);
+	recipe_index_release(&index);
+	pack_release(&pack);
+	cmn_buffer_release(&file);
 }

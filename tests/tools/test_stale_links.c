@@ -1,5 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* test_stale_links: which links an old link is now. The objects are the test's; a driver has a version. */
+/*
+ * test_stale_links: which links an old link is now. The objects are the test's; a driver has a version. And
+ * which entries the store has.
+ */
+#include "cachecore/disk/store.h"
+#include "cachecore/manifest.h"
 #include "tests/support/unit.h"
 #include "tools/replay/replay.h"
 
@@ -23,13 +28,11 @@ bool present_renew_key(const struct present *present, struct cmn_view old, struc
 	CU_ASSERT_EQUAL_FATAL(cc_key_read(old, &reader), CMN_OK);
 	while (cc_key_next(&reader, &field) == CMN_OK) {
 		bool version = cmn_view_equal(field.name, cmn_view_of("version"));
-		char name[256];
 
-		(void)snprintf(name, sizeof(name), "%.*s", (int)field.name.len, (const char *)field.name.data);
 		changed |= version && !cmn_view_equal(field.value, cmn_view_of("new"));
 		if (version)
 			field.value = cmn_view_of("new");
-		cc_key_add(ret, field.part, name, field.value.data, field.value.len);
+		cc_key_add_field(ret, &field);
 	}
 	return changed;
 }
@@ -174,6 +177,18 @@ TEST(what_the_old_compiler_made_equal_the_new_one_tells_apart)
 	CU_ASSERT_STRING_EQUAL(seen, "C ");
 }
 
+TEST(what_only_begins_as_an_input_is_none)
+{
+	const struct cc_key_field odd = { CC_PART_IMAGE, { "input\0", 6 }, { "", 0 } };
+
+	compiled("one", "a", "A");
+	CU_ASSERT_EQUAL(renewed("a"), CMN_OK);
+	for (size_t i = 0; i < 1000; i++)
+		cc_key_add_field(&keys[MAX_OBJECTS], &odd);
+	CU_ASSERT_EQUAL(stale_links_renew(&links, cc_key_view(&keys[MAX_OBJECTS]), note, &links), CMN_OK);
+	CU_ASSERT_STRING_EQUAL(seen, "A A ");
+}
+
 TEST(libraries_are_links_too)
 {
 	compiled("one", "a", "A");
@@ -210,4 +225,76 @@ TEST(whoever_has_enough_gets_no_more)
 	wanted = 0;
 	CU_ASSERT_EQUAL(renewed("a"), CMN_STALE);
 	CU_ASSERT_EQUAL(found, 1);
+}
+
+TEST(libraries_and_compiled_objects_are_linked_again)
+{
+	static const char *const rows[][3] = {
+		{ "link", "-create-library", "link library object" }, { "link", "-w", "link" }, { "link", NULL, "link" },
+		{ "compile", "", "object" }, { "compile-il", NULL, "object" }, { "source", "-create-library", "" },
+	};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct cc_key *key = &keys[i];
+
+		make(key, "old", rows[i][0], "", "");
+		if (rows[i][1])
+			cc_key_add_text(key, CC_PART_OPTIONS, "options", rows[i][1]);
+		CU_ASSERT_EQUAL(objects_is_link(cc_key_view(key)), strstr(rows[i][2], "link") != NULL);
+		CU_ASSERT_EQUAL(objects_is_library(cc_key_view(key)), strstr(rows[i][2], "library") != NULL);
+		CU_ASSERT_EQUAL(objects_is_object(cc_key_view(key)), strstr(rows[i][2], "object") != NULL);
+	}
+}
+
+/* The store has what that key made, or how it failed, for these files. */
+static void put(const struct cc_key *key, bool failed, struct cc_manifest *manifest)
+{
+	char *no_tiers[] = { NULL }, root[] = "root";
+	const struct cc_config config = { .dir = root, .read_only_dirs = no_tiers, .max_device_image_size = 99 };
+	struct cc_entry *entry = cc_entry_new(1);
+	struct objects objects;
+	struct cc_store *store;
+
+	cc_entry_add(entry, CC_TAG_IMAGE, 0, "image", 5);
+	if (failed)
+		cc_entry_set_failed(entry, false, 0);
+	CU_ASSERT_EQUAL_FATAL(cc_entry_finish(entry, manifest), CMN_OK);
+	CU_ASSERT_EQUAL_FATAL(cc_store_open(&config, NULL, &store), CMN_OK);
+	CU_ASSERT_EQUAL(cc_store_put(store, key, entry), CMN_OK);
+	CU_ASSERT_EQUAL(objects_read(store, &objects), CMN_OK);
+	CU_ASSERT_EQUAL(objects_find_key(&objects, cc_key_view(key), 0) != NULL, !failed);
+	objects_release(&objects);
+	cc_store_close(store);
+	cc_entry_unref(entry);
+}
+
+static bool is_there(const struct cc_key *key, const char *directory)
+{
+	const struct cc_recipe recipe = { .key = cc_key_view(key), .directory = cmn_view_of(directory) };
+
+	return replay_entries_has("root", &recipe);
+}
+
+TEST(an_entry_is_there_if_it_is_a_whole_one_for_the_files_as_they_are)
+{
+	static const char *const names[] = { "good", "failed", "with header", "never built" };
+	struct cc_manifest *manifest = cc_manifest_new();
+	const struct cmn_hash hash = content_of("header");
+
+	CU_ASSERT_EQUAL_FATAL(chdir(unit_dir()), 0);
+	CU_ASSERT_EQUAL(cc_manifest_add_file(manifest, "a.h", strlen("header"), &hash), CMN_OK);
+	unit_write("here/a.h", "header");
+	unit_write("there/a.h", "another");
+	for (size_t i = 0; i < 4; i++) {
+		make(&keys[i], "old", "compile", names[i], "");
+		if (i < 3)
+			put(&keys[i], i == 1, i == 2 ? manifest : NULL);
+		CU_ASSERT_EQUAL(is_there(&keys[i], "no such directory"), i == 0);
+	}
+	CU_ASSERT_TRUE(is_there(&keys[2], "here"));
+	CU_ASSERT_FALSE(is_there(&keys[2], "there"));
+	CU_ASSERT_FALSE(is_there(&keys[2], ""));
+	CU_ASSERT_EQUAL(system("find root -name '*.bin' -delete"), 0);
+	CU_ASSERT_FALSE(is_there(&keys[0], ""));
+	CU_ASSERT_EQUAL(chdir("/"), 0);
 }

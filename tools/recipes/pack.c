@@ -283,8 +283,6 @@ enum cmn_status pack_decode(struct cmn_view file, struct pack *ret)
 
 	if (file.len > PACK_MAX_FILE)
 		return CMN_ERR_TOO_LARGE;
-	if (file.len < PACK_HEADER_SIZE)
-		return CMN_ERR_CORRUPT;
 	status = read_header(file, &reader);
 	if (status == CMN_OK)
 		status = read_origins(&reader, &pack);
@@ -442,9 +440,13 @@ static enum cmn_status append_fields(struct cmn_buffer *item, struct cmn_view ke
 	return status == CMN_MISS ? CMN_OK : CMN_ERR_INVALID;
 }
 
+static int compare_headers(const void *a, const void *b)
+{
+	return pack_compare(((const struct pack_header *)a)->path, ((const struct pack_header *)b)->path);
+}
+
 enum cmn_status pack_maker_add_recipe(struct pack_maker *maker, const struct pack_target *target,
-				      struct cmn_view key, const struct pack_header *headers,
-				      size_t count)
+				      struct cmn_view key, struct pack_header *headers, size_t count)
 {
 	struct cmn_buffer item = { 0 };
 	uint32_t field_count;
@@ -454,6 +456,8 @@ enum cmn_status pack_maker_add_recipe(struct pack_maker *maker, const struct pac
 		return status;
 	if (count > PACK_MAX_HEADERS)
 		return CMN_ERR_TOO_LARGE;
+	if (count)
+		qsort(headers, count, sizeof(*headers), compare_headers);
 	append_target(&item, target, field_count);
 	status = append_fields(&item, key, &field_count);	/* the same once more */
 	cmn_buffer_append_u32(&item, (uint32_t)count);

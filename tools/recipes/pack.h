@@ -110,11 +110,11 @@ void pack_maker_free(struct pack_maker *maker);	/* NULL is fine */
  */
 CMN_CHECKED enum cmn_status pack_maker_add_origin(struct pack_maker *maker,
 						  const struct pack_origin *origin);
-/* key: of its fields those of the device and of the environment are left out. */
+/* key: of its fields those of the device and of the environment are left out. Sorts the headers. */
 CMN_CHECKED enum cmn_status pack_maker_add_recipe(struct pack_maker *maker,
 						  const struct pack_target *target,
 						  struct cmn_view key,
-						  const struct pack_header *headers, size_t count);
+						  struct pack_header *headers, size_t count);
 CMN_CHECKED enum cmn_status pack_maker_add_pack(struct pack_maker *maker, const struct pack *pack);
 /* The file. CMN_ERR_TOO_LARGE: over a bound of the whole. */
 CMN_CHECKED enum cmn_status pack_maker_encode(struct pack_maker *maker, struct cmn_buffer *ret);

@@ -5,7 +5,6 @@
  */
 #include "tools/recipes/recipes.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -77,34 +76,24 @@ const char *recipe_key_refuse(struct cmn_view key)
 	return reason;
 }
 
-static void add_field(struct cc_key *key, const struct cc_key_field *field)
-{
-	char name[PACK_MAX_NAME + 1];
-
-	(void)snprintf(name, sizeof(name), "%.*s", (int)field->name.len,
-		       (const char *)field->name.data);	/* it fits */
-	cc_key_add(key, field->part, name, field->value.data, field->value.len);
-}
-
 /* Those of a recipe: a key without a device. */
 static void add_fields(const struct pack *pack, const struct pack_recipe *recipe, struct cc_key *ret)
 {
 	for (uint32_t i = 0; i < recipe->field_count; i++) {
 		struct cc_key_field field = pack_field(pack, recipe, i);
 
-		add_field(ret, &field);
+		cc_key_add_field(ret, &field);
 	}
 }
 
 const char *recipe_key_refuse_recipe(const struct pack *pack, const struct pack_recipe *recipe)
 {
-	const char *reason = "their key cannot be read";
+	const char *reason;
 	struct cc_key key;
 
 	cc_key_init(&key);
 	add_fields(pack, recipe, &key);
-	if (cc_key_status(&key) == CMN_OK)
-		reason = recipe_key_refuse(cc_key_view(&key));
+	reason = recipe_key_refuse(cc_key_view(&key));
 	cc_key_release(&key);
 	return reason;
 }
@@ -190,11 +179,11 @@ static void make_key(const struct pack *pack, const struct pack_recipe *recipe,
 		field = pack_field(pack, recipe, i);
 		if (inputs && cmn_view_equal(field.name, cmn_view_of("input")))
 			field.value = (struct cmn_view){ (inputs++)->bytes, CMN_HASH_SIZE };
-		add_field(ret, &field);
+		cc_key_add_field(ret, &field);
 	}
 	while (cc_key_next(&reader, &field) == CMN_OK) {
 		if (pack_is_environment(field.name))
-			add_field(ret, &field);
+			cc_key_add_field(ret, &field);
 	}
 }
 
@@ -276,7 +265,7 @@ static enum cmn_status record(const struct objects *objects, struct cmn_view key
 				return status;
 			field.value = (struct cmn_view){ identity.bytes, sizeof(identity.bytes) };
 		}
-		add_field(ret, &field);
+		cc_key_add_field(ret, &field);
 	}
 	return status == CMN_MISS ? cc_key_status(ret) : status;
 }
@@ -302,12 +291,8 @@ enum cmn_status recipe_index_read(const struct pack *pack, struct recipe_index *
 		cc_key_init(&key);
 		add_fields(pack, &ret->recipes[ret->count], &key);
 		status = cc_key_status(&key);
-		/* Fields that no key has: they are refused when their turn comes. */
 		if (status == CMN_OK)
-			status = pack_identity(cc_key_view(&key),
-						     &ret->identities[ret->count]);
-		if (status == CMN_ERR_INVALID)
-			status = CMN_OK;
+			status = pack_identity(cc_key_view(&key), &ret->identities[ret->count]);
 		cc_key_release(&key);
 		ret->count++;
 		ret->links += recipe_index_is_link(ret, ret->count - 1);

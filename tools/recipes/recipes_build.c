@@ -59,7 +59,7 @@ struct state {
 	struct objects objects;		/* of which links are made; empty until there are some */
 	bool *settled;			/* of each recipe and device: it is not to be tried again */
 	struct cc_file_memo *memo;	/* many recipes may have one header; NULL: no memory for it */
-	unsigned long long built, failed, late, other;
+	unsigned long long built, failed, other;
 	struct cc_recipes_names names;	/* to be built */
 	uint64_t bytes;			/* of their recipes */
 	unsigned long long there, refused, elsewhere, quarantined, left;
@@ -156,7 +156,7 @@ static enum cmn_status prepare(struct state *state, size_t i, const struct prese
 		.directory = cmn_view_of(state->building->directory),
 		.environment = cmn_buffer_view(&state->building->environment),
 	};
-	const char *reason = "its fields are no program's";
+	const char *reason = NULL;
 	enum cmn_status status;
 	struct cc_key key;
 
@@ -168,10 +168,10 @@ static enum cmn_status prepare(struct state *state, size_t i, const struct prese
 	}
 	if (status == CMN_OK && !reason)
 		status = put(state, &wanted);
-	else if (status == CMN_OK || status == CMN_ERR_INVALID)
+	else if (status == CMN_OK)
 		refuse(state, reason, "");
 	cc_key_release(&key);
-	return status == CMN_ERR_INVALID ? CMN_OK : status;	/* it was refused */
+	return status;
 }
 
 /* For each device for which that was not done yet. */
@@ -230,7 +230,7 @@ static void build_prepared(struct state *state)
 	state->built += replay.built;
 	state->there += replay.there;
 	state->failed += replay.wrong;
-	state->late += replay.late;
+	state->left += replay.late;
 	state->other += replay.outdated + replay.unwanted + replay.inputs + replay.damaged + replay.absent;
 	cc_recipes_names_release(&state->names);
 }
@@ -278,8 +278,8 @@ static void explain(const struct state *state)
 	if (state->quarantined)
 		tool_complain("%s: %llu not built: they failed twice before", path,
 			      state->quarantined);
-	if (state->late + state->left)
-		tool_complain("%s: %llu not built this time: %s", path, state->late + state->left,
+	if (state->left)
+		tool_complain("%s: %llu not built this time: %s", path, state->left,
 			      state->building->idle.on_battery ? "on battery power" :
 			      idle_is_spent(&state->building->idle) ?
 			      "the time for one pack was over" : "they are too many at a time");
@@ -297,7 +297,7 @@ static void report(const struct state *state)
 		{ "refused", "refused", state->refused },
 		{ "failed", "failed", state->failed },
 		{ "quarantined", "failed twice before", state->quarantined },
-		{ "left", "left for next time", state->late + state->left },
+		{ "left", "left for next time", state->left },
 		{ "other", "not stored", state->other },
 	};
 	struct building *building = state->building;
@@ -332,19 +332,6 @@ static void gather_environment(struct building *building)
 		memory_end();
 }
 
-/* false: complained about. */
-static bool make_directory(const struct building *building)
-{
-	int fd;
-	enum cmn_status status = cc_recipes_make(building->settings.root, &fd);
-
-	if (status == CMN_OK)
-		(void)close(fd);	/* nothing was written through it */
-	else
-		tool_complain("%s: %s", building->settings.root, cmn_status_string(status));
-	return status == CMN_OK;
-}
-
 /* With what the probes have found. false: complained about. */
 static bool confine_workers(struct building *building)
 {
@@ -373,8 +360,7 @@ static bool begin(struct building *building)
 	child_over();	/* nothing is to be cleared up */
 	building->directory = memory_printf("%s/" CC_RECIPES_DIRECTORY, building->settings.root);
 	gather_environment(building);
-	return make_directory(building) &&
-	       present_read(&building->settings, &building->present, &building->signal) &&
+	return present_read(&building->settings, &building->present, &building->signal) &&
 	       confine_workers(building);
 }
 
@@ -401,8 +387,7 @@ static bool visit(void *ctx, const struct packs_file *file)
 		building->failed = true;
 	}
 	explain(&state);
-	building->failed = building->failed || state.failed || state.refused ||
-			   state.late || state.left;
+	building->failed = building->failed || state.failed || state.refused || state.left;
 	report(&state);
 	objects_release(&state.objects);
 	recipe_index_release(&state.index);

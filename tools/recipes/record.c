@@ -51,7 +51,9 @@ struct recording {
 
 struct walk {
 	struct recording *recording;
-	struct objects objects;		/* of which links are made */
+	struct objects objects;		/* of which links are made; but for those that are left out */
+	/* What is left out is left out of links, too: so all but these come first, and then libraries. */
+	enum { OF_NO_LINKS, OF_LIBRARIES, OF_LINKS, WALKS } walk;
 	enum cmn_status status;
 };
 
@@ -177,14 +179,6 @@ static const char *gather_headers(const struct cc_manifest *manifest, struct cmn
 	return NULL;
 }
 
-static int compare_headers(const void *a, const void *b)
-{
-	const struct cmn_view x = ((const struct pack_header *)a)->path;
-	const struct cmn_view y = ((const struct pack_header *)b)->path;
-
-	return strcmp(x.data, y.data);	/* a manifest's paths are terminated */
-}
-
 /* Adds a recipe of a key that other machines can use. NULL: it is there; else why it is left out. */
 static const char *add_recipe(struct walk *walk, const struct cc_store_item *item,
 			      struct cmn_view key, struct cmn_view *ret_example)
@@ -199,8 +193,6 @@ static const char *add_recipe(struct walk *walk, const struct cc_store_item *ite
 	if (!reason)
 		reason = gather_headers(item->manifest, options, headers, &count, ret_example);
 	if (!reason) {
-		if (count)
-			qsort(headers, count, sizeof(*headers), compare_headers);
 		if (!walk->recording->any_device)
 			recipe_key_target(key, &target);
 		walk->status = pack_maker_add_recipe(walk->recording->maker, &target, key, headers,
@@ -213,28 +205,39 @@ static const char *add_recipe(struct walk *walk, const struct cc_store_item *ite
 	return "they are too large for a pack";
 }
 
+/* No link has that content, which is no hash of anything. */
+static void forget(struct objects *objects, struct cmn_view key)
+{
+	for (size_t i = 0; i < objects->count; i++) {
+		if (cmn_view_equal(objects->items[i].key, key))
+			objects->items[i].content = (struct cmn_hash){ 0 };
+	}
+}
+
 static bool record_item(void *ctx, const struct cc_store_item *item)
 {
 	struct walk *walk = ctx;
 	struct cmn_view example = { 0 };
 	const char *reason = NULL;
+	bool link = objects_is_link(item->key);
 	struct cc_key key;
-	bool link;
 
-	if (item->status != CMN_OK || item->failed)
+	if (item->status != CMN_OK || item->failed ||
+	    walk->walk != (objects_is_library(item->key) ? OF_LIBRARIES : link ? OF_LINKS : OF_NO_LINKS))
 		return true;
 	cc_key_init(&key);
-	link = objects_is_link(item->key);
 	if (link)
 		walk->status = recipe_links_record(&walk->objects, item->key, &key);
 	if (walk->status == CMN_OK)
 		reason = add_recipe(walk, item, link ? cc_key_view(&key) : item->key, &example);
 	if (walk->status == CMN_MISS) {
-		reason = "they are linked of something that was not built from source";
+		reason = "they are linked of something that is not in the pack";
 		walk->status = CMN_OK;
 	}
-	if (reason)
+	if (reason) {
 		leave_out(walk->recording, reason, example);
+		forget(&walk->objects, item->key);
+	}
 	cc_key_release(&key);
 	return walk->status == CMN_OK;
 }
@@ -250,7 +253,7 @@ static bool record_entries(struct recording *recording, const char *root)
 
 	if (status == CMN_OK) {
 		status = objects_read(store, &walk.objects);
-		if (status == CMN_OK)
+		for (; walk.walk < WALKS && status == CMN_OK && walk.status == CMN_OK; walk.walk++)
 			status = cc_store_walk(store, false, record_item, &walk);
 		cc_store_close(store);
 	}

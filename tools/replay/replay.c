@@ -168,7 +168,7 @@ static void finish(struct replay *replay, size_t slot, int code, const char *tex
 	struct cc_recipe recipe;
 
 	/* If it is gone, somebody cleared the directory; what was left meanwhile is another one. */
-	if (!replay_order_is_left_anew(&replay->order, replay->fd, job->name) &&
+	if (!replay_order_is_left_anew(replay->workers.slots[slot].due, replay->fd) &&
 	    cc_recipes_read(replay->fd, job->name, &file, &recipe) == CMN_OK)
 		judge(replay, job, &recipe, code, text);
 	cmn_buffer_release(&file);
@@ -220,7 +220,7 @@ static void begin(struct replay *replay, size_t slot, struct replay_due *due)
 		drop(replay, due->name);
 	} else {
 		set_attempts(replay, due->name, cc_recipes_attempts(replay->fd, due->name) + 1);
-		replay->workers.slots[slot].surroundings = due->surroundings;
+		replay->workers.slots[slot].due = due;
 		if (job->pid || replay_process_start(&replay->workers, slot, &recipe,
 						     &replay->settings)) {
 			replay_process_give(&replay->workers, slot, due->name, &replay->settings);
@@ -234,23 +234,6 @@ static void begin(struct replay *replay, size_t slot, struct replay_due *due)
 		replay->done++;
 		show_progress(replay);
 	}
-}
-
-/* The worker ended of what it did before: another one is to do this. */
-static void put_back(struct replay *replay, size_t slot)
-{
-	struct child *job = &replay->workers.children[slot];
-
-	replay_order_put_back(&replay->order, job->name);
-	take_back_attempt(replay, job);
-}
-
-/* There is no time for it: whoever made it makes it again. */
-static void leave(struct replay *replay, const char *name)
-{
-	drop(replay, name);
-	replay->late++;
-	replay->done++;
 }
 
 /* What is in work counts as not begun. */
@@ -282,12 +265,9 @@ static bool fill(struct replay *replay, size_t slot)
 
 	if (job->name || (job->pid && worker->retired))
 		return false;
-	while (replay->of_pack && !idle_lets_begin(replay->idle) &&
-	       (due = replay_order_next(&replay->order, NULL)))
-		leave(replay, due->name);
 	due = !may_begin(replay) || (job->pid && worker->done == MAX_BY_WORKER) ?
 		      NULL :
-		      replay_order_next(&replay->order, job->pid ? &worker->surroundings : NULL);
+		      replay_order_next(&replay->order, job->pid ? &worker->due->surroundings : NULL);
 	if (due)
 		begin(replay, slot, due);
 	else if (job->pid)
@@ -298,8 +278,9 @@ static bool fill(struct replay *replay, size_t slot)
 /* Waits until a recipe is done or a worker ended; by a signal all workers end. */
 static void wait_for_one(struct replay *replay)
 {
+	const struct replay_slot *worker;
 	struct replay_answer answer;
-	const struct child *job;
+	struct child *job;
 	size_t slot;
 
 	switch (replay_process_wait(&replay->workers, &slot, &answer, &replay->signal)) {
@@ -308,12 +289,15 @@ static void wait_for_one(struct replay *replay)
 		break;
 	case REPLAY_ENDED:
 		job = &replay->workers.children[slot];
-		if (job->name && !replay->workers.slots[slot].begun &&
-		    replay->workers.slots[slot].done)
-			put_back(replay, slot);
-		else if (job->name)
+		worker = &replay->workers.slots[slot];
+		if (job->name && !worker->begun && worker->done) {
+			/* It ended of what it did before: another one is to do this. */
+			worker->due->begun = false;
+			take_back_attempt(replay, job);
+		} else if (job->name) {
 			finish(replay, slot, WIFEXITED(job->state) && !job->timed_out ?
 			       WEXITSTATUS(job->state) : -1, "");
+		}
 		break;
 	case REPLAY_SIGNALLED:
 		abandon(replay);
@@ -361,6 +345,7 @@ void replay_all(struct replay *replay, const struct replay_worths *worths)
 bool replay_build(const struct replay_settings *settings, struct idle *idle, size_t jobs,
 		  const struct cc_recipes_names *names, struct replay *ret)
 {
+	const struct replay_due *due;
 	enum cmn_status status;
 	int lock = -1;
 
@@ -373,6 +358,9 @@ bool replay_build(const struct replay_settings *settings, struct idle *idle, siz
 		for (size_t i = 0; i < names->count; i++)
 			replay_order_add(&ret->order, ret->fd, settings, names->names[i], 0);
 		build_order(ret);
+		/* For these there was no time: whoever made them makes them again. */
+		while (!ret->signal && (due = replay_order_next(&ret->order, NULL)))
+			drop(ret, due->name);
 		cc_root_unlock(lock);
 	} else {
 		tool_complain("%s: %s", settings->root, status == CMN_BUSY ?

@@ -10,11 +10,11 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
-#include <time.h>
 
 #include "cachecore/disk/store.h"
 #include "cachecore/disk/writer/recipe.h"
 #include "cachecore/disk/writer/recipes.h"
+#include "cachecore/file_memo.h"
 #include "cachecore/key.h"
 #include "common/hash.h"
 #include "tools/explain/run_history.h"
@@ -56,6 +56,8 @@ struct replay_answer {
 	char text[256];		/* the file that is meant, or "" */
 };
 
+struct replay_due;
+
 /*
  * Workers, each in a slot. A worker is given one recipe at a time, and answers
  * for it, or ends with the answer as its exit code. The child's name is the
@@ -65,7 +67,7 @@ struct replay_slot {
 	int channel;			/* -1: there is no worker */
 	bool retired;			/* it gets no more */
 	bool silent;			/* it says no more */
-	struct cmn_hash surroundings;	/* of its recipes */
+	struct replay_due *due;		/* its recipe, or the one before */
 	bool begun;			/* it has said that it has its recipe in work */
 	unsigned int done;		/* how many it has done before */
 };
@@ -132,12 +134,11 @@ struct replay_due {
 	struct cmn_hash surroundings;
 	bool begun;
 	/* Of its file, when it was looked at last; zeros: there was none. */
-	ino_t inode;
-	struct timespec written;
+	struct cc_file_identity file;
 	uid_t uid;
 };
 struct replay_order {
-	struct replay_due *items;	/* grows; those that are begun stay */
+	struct replay_due *items;	/* grows while no worker is there; those that are begun stay */
 	size_t count;
 };
 /*
@@ -157,10 +158,8 @@ struct replay_due *replay_order_next(struct replay_order *order,
 				     const struct cmn_hash *surroundings);
 /* Looks at its file, which is read after that. */
 void replay_order_look(struct replay_due *due, int fd);
-/* Whether another file by now has this name, which is meant by its address. */
-bool replay_order_is_left_anew(const struct replay_order *order, int fd, const char *name);
-/* The one that has this name, by its address, has not begun after all. */
-void replay_order_put_back(struct replay_order *order, const char *name);
+/* Whether another file by now has its name. */
+bool replay_order_is_left_anew(const struct replay_due *due, int fd);
 
 struct replay {
 	struct replay_settings settings;

@@ -161,10 +161,7 @@ char *replay_entries_difference(const char *root, struct cmn_view key)
 	if (cc_root_open(root, &root_fd) != CMN_OK)
 		return NULL;
 	cc_entry_dir_path(key, path);
-	if (cc_entry_dir_walk(root_fd, false, compare_entry_dir, &comparison) != CMN_OK) {
-		free(comparison.difference);
-		comparison.difference = NULL;
-	}
+	(void)!cc_entry_dir_walk(root_fd, false, compare_entry_dir, &comparison);	/* of what can be read */
 	cc_root_unlock(root_fd);
 	return comparison.difference;
 }

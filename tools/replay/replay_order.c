@@ -58,22 +58,24 @@ static double worth_of(int fd, const char *name, const struct replay_worths *wor
 			       cmn_clock_realtime());
 }
 
-static bool is_of(const struct replay_due *due, const struct stat *info)
+bool replay_order_is_left_anew(const struct replay_due *due, int fd)
 {
-	return due->inode == info->st_ino && due->written.tv_sec == info->st_mtim.tv_sec &&
-	       due->written.tv_nsec == info->st_mtim.tv_nsec;
+	struct cc_file_identity now;
+	struct stat info;
+
+	if (fstatat(fd, due->name, &info, AT_SYMLINK_NOFOLLOW) < 0)
+		return false;
+	now = cc_file_identity_of(&info);
+	return !cc_file_identity_equal(&due->file, &now);
 }
 
 /* Whether it has that file; one that was left anew under the name of one that was begun is another. */
 static bool has(const struct replay_order *order, int fd, const char *name)
 {
-	struct stat info;
-	bool is_known = fstatat(fd, name, &info, AT_SYMLINK_NOFOLLOW) == 0;
-
 	for (size_t i = 0; i < order->count; i++) {
 		const struct replay_due *due = &order->items[i];
 
-		if (strcmp(due->name, name) == 0 && (!due->begun || !is_known || is_of(due, &info)))
+		if (strcmp(due->name, name) == 0 && (!due->begun || !replay_order_is_left_anew(due, fd)))
 			return true;
 	}
 	return false;
@@ -95,8 +97,7 @@ void replay_order_look(struct replay_due *due, int fd)
 	struct stat info;
 
 	if (fstatat(fd, due->name, &info, AT_SYMLINK_NOFOLLOW) == 0) {
-		due->inode = info.st_ino;
-		due->written = info.st_mtim;
+		due->file = cc_file_identity_of(&info);
 		due->uid = info.st_uid;
 	}
 }
@@ -154,24 +155,4 @@ struct replay_due *replay_order_next(struct replay_order *order,
 		return due;
 	}
 	return NULL;
-}
-
-bool replay_order_is_left_anew(const struct replay_order *order, int fd, const char *name)
-{
-	struct stat info;
-
-	for (size_t i = 0; i < order->count; i++) {
-		if (order->items[i].name == name)
-			return fstatat(fd, name, &info, AT_SYMLINK_NOFOLLOW) == 0 &&
-			       !is_of(&order->items[i], &info);
-	}
-	return false;
-}
-
-void replay_order_put_back(struct replay_order *order, const char *name)
-{
-	for (size_t i = 0; i < order->count; i++) {
-		if (order->items[i].name == name)
-			order->items[i].begun = false;
-	}
 }

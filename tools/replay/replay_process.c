@@ -136,7 +136,7 @@ static void add_confined(struct environment *environment, const char *scratch)
 	if (cc_config_list(&tool_silent, CC_CONFIG_SYSTEM_FILE, NULL, &values) != CMN_OK)
 		memory_end();
 	for (const struct cc_config_value *value = values; value->name; value++) {
-		if (value->place != CC_CONFIG_DEFAULT && strncmp(value->name, "remote", 6) != 0)
+		if (value->place != CC_CONFIG_DEFAULT)
 			add_pair(environment, value->variable, value->text);
 	}
 	cc_config_list_free(values);
@@ -250,7 +250,6 @@ bool replay_process_start(struct replay_workers *workers, size_t slot, const str
 	start.environment = memory_new(argz_count(environment.variables, environment.len) + 1,
 				       sizeof(*start.environment));
 	argz_extract(environment.variables, environment.len, start.environment);
-	workers->children[slot].name = NULL;
 	own->done = 0;
 	own->retired = own->silent = false;
 	started = worker_start(&start, -1, &workers->children[slot], &own->channel);

@@ -35,16 +35,14 @@ bool replay_stale_begin(const struct replay_settings *settings, struct cc_store 
 	return present_read(settings, &ret->present, ret_signal);
 }
 
-/* Whether it matters where it was built, and the manifest does not say where. */
-static bool lacks_directory(const struct cc_manifest *manifest)
+/* Whether it matters where it was built. */
+static bool has_relative(const struct cc_manifest *manifest)
 {
 	bool relative = false;
 
 	for (size_t i = 0; i < cc_manifest_count(manifest); i++) {
 		struct cc_manifest_item item = cc_manifest_get(manifest, i);
 
-		if (item.kind == CC_DEPENDENCY_DIRECTORY)
-			return false;
 		relative |= (item.kind == CC_DEPENDENCY_FILE || item.kind == CC_DEPENDENCY_SEEN) &&
 			    item.path[0] != '/';
 	}
@@ -77,7 +75,7 @@ static enum cmn_status recipe_of(const struct replay_stale *stale, struct cmn_vi
 
 	*ret = (struct cc_recipe){ .key = key, .environment = cmn_buffer_view(&stale->environment) };
 	ret->directory = objects_directory(manifest);
-	if (status == CMN_OK && lacks_directory(copy)) {
+	if (status == CMN_OK && !ret->directory.len && has_relative(copy)) {
 		ret->directory = cmn_view_of(stale->settings->directory);
 		status = holds_at_caller(stale, copy) ? CMN_OK : CMN_ERR_INVALID;
 	}
@@ -250,7 +248,8 @@ bool replay_stale_record(struct replay_stale *stale, size_t *ret_count)
 struct linking {
 	struct replay_stale *stale;
 	struct stale_links links;
-	size_t recorded, lacking;
+	unsigned long long before;	/* how many recipes there were */
+	size_t lacking;
 	enum cmn_status status;
 };
 
@@ -266,7 +265,6 @@ static bool record_link(void *ctx, struct cmn_view key)
 	enum cmn_status status;
 	bool more = record(linking->stale, link->item, key, NULL, &status);
 
-	linking->recorded += status == CMN_OK;
 	linking->status = more ? CMN_OK : status;
 	return more;
 }
@@ -300,20 +298,19 @@ static bool record_link_item(void *ctx, const struct cc_store_item *item)
 	linking->lacking += status == CMN_MISS;
 	if (status != CMN_OK && status != CMN_MISS && status != CMN_STALE)
 		linking->status = status;
-	return linking->status == CMN_OK && linking->recorded < MAX_AT_ONCE;
+	return linking->status == CMN_OK && linking->stale->recorded - linking->before < MAX_AT_ONCE;
 }
 
 bool replay_stale_record_links(struct replay_stale *stale, size_t *ret_count)
 {
-	struct linking linking = { .stale = stale, .links.present = &stale->present };
+	struct linking linking = { .stale = stale, .links.present = &stale->present, .before = stale->recorded };
 	bool done;
 
-	*ret_count = 0;
 	linking.status = objects_read(stale->store, &linking.links.objects);
 	done = walk(stale, record_link_item, &linking, &linking.status);
 	objects_release(&linking.links.objects);
 	stale->left[REPLAY_LEFT_INPUT] = linking.lacking;
-	*ret_count = linking.recorded;
+	*ret_count = (size_t)(stale->recorded - linking.before);
 	return done;
 }
 
@@ -389,8 +386,7 @@ static void end_key(struct removal *removal)
 		cc_entry_dir_path_of(&removal->key, entry_dir);
 		cc_removals_add(&removal->removed, CC_REMOVED_BY_SUCCESSOR, entry_dir);
 	}
-	cc_key_release(&removal->key);
-	removal->key = (struct cc_key){ 0 };
+	removal->key.encoded.len = 0;
 }
 
 /* Whether an entry can go, as far as links need it. */
@@ -447,5 +443,6 @@ void replay_stale_remove(struct replay_stale *stale)
 	cc_removals_write(&removal.removed, root_fd);
 	if (root_fd >= 0)
 		(void)close(root_fd);	/* only a name */
+	cc_key_release(&removal.key);
 	objects_release(&removal.links.objects);
 }

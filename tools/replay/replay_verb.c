@@ -44,8 +44,7 @@ static bool build_stale(struct call *call)
 		do {
 			if (!record[i](stale, &count))
 				return false;
-			if (count || i == 0)
-				replay_all(replay, &stale->worths);
+			replay_all(replay, &stale->worths);
 			/* Recipes that are not built now would take the place of others. */
 			over = !idle_lets_begin(replay->idle);
 		} while (count && !replay->signal && !over);
@@ -128,8 +127,9 @@ static void confine_strangers(struct call *call)
 /* Since it was read last. */
 static bool has_changed(const struct stat *now, const struct stat *before)
 {
-	return now->st_mtim.tv_sec != before->st_mtim.tv_sec ||
-	       now->st_mtim.tv_nsec != before->st_mtim.tv_nsec;
+	const struct cc_file_identity a = cc_file_identity_of(now), b = cc_file_identity_of(before);
+
+	return !cc_file_identity_equal(&a, &b);
 }
 
 /*

@@ -90,17 +90,13 @@ static enum cmn_status make_key(struct stale_links *links, struct cmn_view old,
 	    cc_key_read(cc_key_view(&renewed), &reader) != CMN_OK)
 		goto out;
 	while ((status = cc_key_next(&reader, &field)) == CMN_OK) {
-		char name[256];
-
-		memcpy(name, field.name.data, field.name.len);
-		name[field.name.len] = '\0';
-		if (strcmp(name, "input") == 0) {
+		if (cmn_view_equal(field.name, cmn_view_of("input"))) {
 			const struct choice *choice = &choices[input++];
 
 			field.value.data = choice->contents[variant % choice->count].bytes;
 			variant /= choice->count;
 		}
-		cc_key_add(ret, field.part, name, field.value.data, field.value.len);
+		cc_key_add_field(ret, &field);
 	}
 	status = status == CMN_MISS ? cc_key_status(ret) : status;
 out:

@@ -63,7 +63,7 @@ unsigned long waiting_jobs(void)
 {
 	long jobs = sysconf(_SC_NPROCESSORS_ONLN) / 2;
 
-	return jobs > MAX_JOBS ? MAX_JOBS : jobs > 1 ? (unsigned long)jobs : 1;
+	return jobs > MAX_JOBS ? MAX_JOBS : jobs ? (unsigned long)jobs : 1;
 }
 
 uint64_t waiting_time(uint64_t recipes, uint64_t build_ns)
