@@ -189,6 +189,7 @@ static void load_alone(void)
 {
 	static atomic_int loading;
 
+	stub_wait_gate("STUB_LOAD_GATE");
 	if (!stub_is_set("STUB_LOADS_ABORT"))
 		return;
 	if (atomic_fetch_add(&loading, 1))

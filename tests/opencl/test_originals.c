@@ -184,6 +184,15 @@ TEST_ON("stub", names_are_not_asked_of_a_driver_that_crashes)
 	CU_ASSERT(driver_stats().hits_disk >= 2);
 }
 
+/* That there are none is known without compiling what was compiled. */
+TEST_ON("stub", an_object_without_kernels_is_not_compiled_to_tell)
+{
+	driver_stub_setting("STUB_NO_NAMES", "1");
+	for (int i = 0; i < 2; i++)
+		SAME_AS_BARE("no-kernels", "compiled");
+	CU_ASSERT_EQUAL(driver_counted("compile"), 2 + 1);
+}
+
 /* With pocl's own cache off each load of a binary has another name for temporary files: here it shows in the answers. */
 TEST_ON("stub", temporary_names_are_new_in_each_load)
 {
