@@ -185,7 +185,8 @@ static struct scenario scenarios[] = {
 	       FAILED("#include \"late.h\"\n" VALUE_5, "-I .") " | forget late.h"),
 	/* Lists that name a stranger beside a device that it is built for, and a device twice. */
 	SCRIPT("odd-list", "source a | devices 0 | build a -DK=3 | devices 0 none | build a -DK=3 | "
-	       "release a | source a | devices 1 0 1 | build a -DK=3 | status a | release a"),
+	       "release a | source a | devices 1 0 1 | build a -DK=3 | status a | "
+	       "devices 0 | build a -DK=3 | sizes a | release a"),
 	/* The same link plainly, with a callback, and with arguments that a driver has to refuse. */
 	SCRIPT("link-odd", "source a = " VALUE_5 " | source b = " VALUE_5 " | compile a -DO=1 | "
 	       "headers unnamed a | compile b -DO=1 | link c a \"\" | release c | notify | "

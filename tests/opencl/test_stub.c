@@ -776,6 +776,9 @@ TEST(what_the_drivers_cache_has_is_left_to_replay)
 		CU_ASSERT_EQUAL(driver_stats().entries, 0);
 	}
 	CU_ASSERT_EQUAL(driver_stats().recipes, 1);
+	driver_stub_setting("STUB_LINK_CACHED", path);
+	SAME_AS_BARE("link-two", "-DONE=1", "-DTWO=1", "");
+	EXPECT_STATS("recipes 2, entries 2");	/* its objects */
 }
 
 /* On what an application names, no other program of it depends. */
@@ -817,7 +820,7 @@ TEST(what_cannot_be_told_is_not_kept)
 	driver_stub_setting("STUB_DEVICES", "3");
 	for (int i = 0; i < 2; i++)
 		SAME_AS_BARE("odd-list");
-	EXPECT_STATS("bypass.devices-unknown 4, entries 1");
+	EXPECT_STATS("bypass.devices-unknown 4, bypass.device-subset 2, entries 1");
 }
 
 /* What passes by itself is tried again: by what the compiler says. */

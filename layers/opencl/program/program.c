@@ -331,6 +331,7 @@ void ocl_program_add_built(struct ocl_program *program, cl_uint num_devices,
 			   const cl_device_id *devices)
 {
 	ocl_objects_lock();
+	program->built_unknown |= !num_devices;
 	add_built(program, num_devices, devices);
 	ocl_objects_unlock();
 }

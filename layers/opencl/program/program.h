@@ -36,7 +36,7 @@ struct ocl_program {
 	uint64_t constants_told;	/* counts these and all before */
 	cl_device_id *built;		/* devices that it is built, compiled or loaded for */
 	cl_uint built_count;
-	bool built_unknown;		/* there was no memory to put one down */
+	bool built_unknown;		/* for which else is not known */
 	bool build_tried;		/* a build of it succeeded or failed: it was not only compiled */
 	char *options;			/* of the build that made it so for all of these, "" for none; NULL: unknown */
 	bool has_content;		/* content says what it is as the input of a link */
@@ -106,7 +106,7 @@ bool ocl_program_content(struct ocl_program *program, struct cmn_hash *ret);
 /* Whether a build of it was tried, and that one is from now on. */
 bool ocl_program_build_was_tried(struct ocl_program *program);
 void ocl_program_note_build(struct ocl_program *program);
-/* It is built, or loaded, for these devices, too. */
+/* It is built for these devices, too; none: for some that are not known. */
 void ocl_program_add_built(struct ocl_program *program, cl_uint num_devices,
 			   const cl_device_id *devices);
 /*
