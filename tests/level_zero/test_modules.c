@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* modules: zeModuleCreate under the plugin on stub drivers that count: what hits, what does not, and what no driver may see. */
+#include <dlfcn.h>
 #include <sched.h>
 #include <sys/mount.h>
 
@@ -80,6 +81,16 @@ TEST(the_build_log_is_replayed)
 	slot_run_shell("rm -rf cache");
 	module_run(&run, "driver=0 il=one flags=-Wstub create", "");
 	expect_run_like_plain("driver=0 il=one flags=-Wstub log create", "", 0, 1);
+}
+
+/* Loaders newer than 1.8 call it, whether or not there is a genuine layer. */
+TEST(the_slot_takes_a_logger_for_nobody)
+{
+	void *slot = dlopen(SLOT_DIRECTORY "/libze_validation_layer.so.1", RTLD_NOW | RTLD_LOCAL);
+	void (*set_logger)(void *) = slot ? (void (*)(void *))dlsym(slot, "zelLoaderSetLogger") : NULL;
+
+	CU_ASSERT_PTR_NOT_NULL_FATAL(set_logger);
+	set_logger(&run);
 }
 
 /* What is listed later is nearer to the driver, and what it does is not in the key. */
