@@ -271,7 +271,8 @@ TEST_ON("stub", a_compiler_that_comes_late_is_noticed)
 	CU_ASSERT_EQUAL(module_run_count(&run, "load-native"), 1);
 	slot_run_shell("rm -rf cache && cp '" STUB_DRIVER "' libze_intel_gpu.so.1 && cp '" STUB_COMPILER "' .");
 	module_run_drivers(unit_path("libze_intel_gpu.so.1"));
-	expect_in_run(ALONE, ONE "desc open=libanl.so.1 build build", "", "build 0 from 0 one\nbuild 0 from 1 one\n");
+	expect_in_run(ALONE, ONE "desc open=libanl.so.1 build build", "",
+		      "build 0 from 0 one\nbuild 0 from 1 one\n");
 	module_run_drivers(STUB_DRIVER);
 }
 

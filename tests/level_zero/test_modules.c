@@ -351,7 +351,8 @@ TEST(a_recompiled_native_is_built_again_and_replaced)
 /* Not even where the application wants to hear nothing of it. */
 TEST(a_silently_recompiled_native_is_noticed_too)
 {
-	static const char silent[] = "driver=0 il=one flags=-Wno-recompiled-from-ir-Wno-recompiled-from-ir log create";
+	static const char silent[] = "driver=0 il=one log "
+		"flags=-Wno-recompiled-from-ir-Wno-recompiled-from-ir create";
 
 	module_run_plain(&plain, silent, "");
 	module_run(&run, silent, "");

@@ -62,7 +62,7 @@ static struct scenario scenarios[] = {
 	/* $1: compiled, not built. */
 	SCRIPT("no-kernels", "source a = int helper(int a) { return a + K; }\n | ?1 compile a -DK=3 | "
 	       "?1 print a | !1 build a -DK=3 | status a | !1 kernels a | !1 try a helper | release a"),
-	/* A program that includes value.h, and one that does not. $1: the directory; $2: options, where the source names it. */
+	/* A program that includes value.h of $1, and one that does not. $2: its options, if the source names $1. */
 	SCRIPT("named", "!2 before a #include \"value.h\" | !2 build a -DK=1 -I $1 | "
 	       "?2 before a #include \"$1/value.h\" | ?2 build a -DK=1 | source b | "
 	       "build b ${2:-DK=2} | release a b"),
@@ -146,10 +146,11 @@ static struct scenario scenarios[] = {
 	SCRIPT("link-many", "source a = " VALUE_5 " | compile a -DO=1 | link c a,a,a,a,a,a,a,a,a,a,a,a \"\" | "
 	       "status c | print c | release c a"),
 	/* Constants in each order. */
-	SCRIPT("il-order", "il a | constant a $1 | constant a $2 | constant a $3 | build a | value a value | release a"),
+	SCRIPT("il-order", "il a | constant a $1 | constant a $2 | constant a $3 | build a | value a value | "
+	       "release a"),
 	/* One that was built before. */
 	SCRIPT("failing-later", "source a = #ifdef FAIL\n#error not today\n#endif\n" VALUE_5
-	       " | build a -DK=1 | build a -DFAIL | status a | build a -DFAIL | status a | print a | release a"),
+	       " | build a -DK=1 | build a -DFAIL | status a | build a -DFAIL | print a | release a"),
 	/* One source that fails, built by two programs. */
 	SCRIPT("failed-binaries", "source a = " FAILING " | build a -DA=1 | status a | print a | status a | "
 	       "kernels a | build a -DA=2 | status a | print a | release a"),
@@ -160,8 +161,8 @@ static struct scenario scenarios[] = {
 	       "devices 1 | build a -DK=6 | sizes a | states a | devices * | build a -DK=6 | sizes a | "
 	       "states a | release a"),
 	/* For both, with a callback, then for the first. */
-	SCRIPT("one-after-all", "source a | notify | build a -DK=6 | called | devices 0 | build a -DK=6 | sizes a | "
-	       "states a | release a"),
+	SCRIPT("one-after-all", "source a | notify | build a -DK=6 | called | devices 0 | build a -DK=6 | "
+	       "sizes a | states a | release a"),
 	/* The second device alone, or ($1) all of them, with its binary read. */
 	SCRIPT("second-device", "source a | !1 devices 1 | build a -DK=3 | taken a | release a"),
 	SCRIPT("some-binaries", "source a | devices -1 1 | build a -DK=3 | binaries a | release a"),

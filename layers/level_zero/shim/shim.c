@@ -36,7 +36,7 @@
 
 typedef char *(*getenv_fn)(const char *name);
 
-/* NULL until the shim's constructor has run: others run, and ask, before it, when dlsym may not be called yet. */
+/* NULL until the shim's constructor has run: others ask before it, when dlsym may not be called yet. */
 static _Atomic(getenv_fn) next_getenv;
 
 __attribute__((constructor)) static void find_next_getenv(void)

@@ -608,7 +608,8 @@ static bool prepare(struct build *build)
 		return false;
 	}
 	/* Without any it is a list that the driver refuses. */
-	if (ocl_targets_of_program(program->object.handle, call->list_count, call->list, &build->targets) != CMN_OK)
+	if (ocl_targets_of_program(program->object.handle, call->list_count, call->list,
+				   &build->targets) != CMN_OK)
 		build->targets.count = 0;
 	if (!plain && gather(build))
 		return true;

@@ -116,7 +116,8 @@ static void add_platform_fields(struct cc_key *key, cl_platform_id platform)
 							  NULL);
 
 		key->encoded.failed |= !is_answer(error);
-		cc_key_add_text(key, CC_PART_DEVICE, platform_queries[i].field, error == CL_SUCCESS ? text : "");
+		cc_key_add_text(key, CC_PART_DEVICE, platform_queries[i].field,
+				error == CL_SUCCESS ? text : "");
 	}
 }
 

@@ -27,7 +27,7 @@ struct ocl_program {
 	unsigned int loaded_kernels;	/* of those, the ones created from a loaded program */
 	bool held;			/* released by the application, kept for these */
 	struct ocl_loaded_program *loaded;	/* NULL: the program answers for itself */
-	bool lost_loaded;		/* a build failed after a hit: the driver may never have built the program */
+	bool lost_loaded;		/* a build failed after a hit: the driver may never have built it */
 	/* guarded by the layer's lock */
 	struct ocl_constant *constants;	/* by id, ascending */
 	size_t constant_count;
