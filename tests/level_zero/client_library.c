@@ -397,6 +397,9 @@ WORD(extension)
 		void *function = NULL;
 		ze_result_t result = CALL(zeDriverGetExtensionFunctionAddress)(client.driver, names[i], &function);
 
+		if (!result && function && i == 0 &&
+		    !((const struct ckcache_functions *(*)(void))function)()->level_zero_build)
+			function = NULL;
 		printf(" %s", !result && function ? "yes" : "no");
 	}
 	printf("\n");

@@ -97,6 +97,11 @@ built dynamic || fail "$cc builds nothing"
 compare 1 ./dynamic
 quiet
 
+# What another library says that was preloaded behind it.
+echo 'char *getenv(const char *name) { return name[0] ? "other" : 0; }' >other.c
+"$cc" -shared -fPIC other.c -o other.so
+LD_PRELOAD="$shim ./other.so" ./dynamic | grep -q 'HOME other' || fail "getenv is not the next library's"
+
 if command -v strace >/dev/null && strace -o trace ./dynamic >/dev/null 2>&1; then
 	# Only calls of the dynamic linker, for this one file.
 	strace -o without.trace ./dynamic >/dev/null

@@ -259,7 +259,7 @@ TEST_ON("stub", what_changed_meanwhile_is_said)
 	expect_counts(ALONE, ONE "desc build", "IGC_EnableDPEmulation=1", 1, 0);
 }
 
-/* A compiler that comes with the first module was in nobody's id. */
+/* A compiler that comes with the first module was in nobody's id; what else comes is not. */
 TEST_ON("stub", a_compiler_that_comes_late_is_noticed)
 {
 	module_run_plain(&run, ONE "desc modules blob=blob desc blob=blob", "STUB_LAZY_COMPILER=1");
@@ -269,6 +269,11 @@ TEST_ON("stub", a_compiler_that_comes_late_is_noticed)
 	CU_ASSERT_EQUAL(module_run_stat("bypass.compiler-loaded-late"), 1);
 	CU_ASSERT_EQUAL(module_run_count(&run, "compile"), 3);
 	CU_ASSERT_EQUAL(module_run_count(&run, "load-native"), 1);
+	slot_run_shell("rm -rf cache && cp '" STUB_DRIVER "' libze_intel_gpu.so.1 && cp '" STUB_COMPILER "' .");
+	module_run_drivers(unit_path("libze_intel_gpu.so.1"));
+	expect_in_run(ALONE, ONE "desc open=libanl.so.1 build build", "",
+		      "build 0 from 0 one\nbuild 0 from 1 one\n");
+	module_run_drivers(STUB_DRIVER);
 }
 
 TEST_ON("stub", a_build_is_kept_for_the_process_and_the_machine)

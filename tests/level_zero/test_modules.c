@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* modules: zeModuleCreate under the plugin on stub drivers that count: what hits, what does not, and what no driver may see. */
+#include <dlfcn.h>
 #include <sched.h>
 #include <sys/mount.h>
 
@@ -58,6 +59,7 @@ static void expect_hit(const char *arguments, const char *variables, unsigned in
 
 TEST(a_second_process_compiles_nothing)
 {
+	expect_hit(ONE, "STUB_EMPTY_LOG=1", 1);
 	expect_hit(ONE, "", 1);
 	CU_ASSERT_EQUAL(module_run_stat("hits_disk"), 1);
 	CU_ASSERT_EQUAL(module_run_stat("misses"), 1);
@@ -79,6 +81,16 @@ TEST(the_build_log_is_replayed)
 	slot_run_shell("rm -rf cache");
 	module_run(&run, "driver=0 il=one flags=-Wstub create", "");
 	expect_run_like_plain("driver=0 il=one flags=-Wstub log create", "", 0, 1);
+}
+
+/* Loaders newer than 1.8 call it, whether or not there is a genuine layer. */
+TEST(the_slot_takes_a_logger_for_nobody)
+{
+	void *slot = dlopen(SLOT_DIRECTORY "/libze_validation_layer.so.1", RTLD_NOW | RTLD_LOCAL);
+	void (*set_logger)(void *) = slot ? (void (*)(void *))dlsym(slot, "zelLoaderSetLogger") : NULL;
+
+	CU_ASSERT_PTR_NOT_NULL_FATAL(set_logger);
+	set_logger(&run);
 }
 
 /* What is listed later is nearer to the driver, and what it does is not in the key. */
@@ -154,6 +166,7 @@ TEST(constants_count_by_value_and_true_width)
 	expect_run("driver=0 il=constants constant=8:1:7 create", "", 0, 1);
 	expect_run("driver=0 il=constants constant=64:8:0x100000007 create", "", 1, 0);
 	expect_run("driver=0 il=constants constant=64:8:7 create", "", 1, 0);
+	CU_ASSERT(module_run_balanced(&run, "log"));	/* what nobody asked for is gone */
 	/* An id twice, and one that is not there, are the driver's affair. */
 	expect_like_plain("driver=0 il=constants constant=4711:4:7 quiet", "");
 	CU_ASSERT_EQUAL(module_run_stat("bypass.constants-unknown"), 1);
@@ -338,7 +351,8 @@ TEST(a_recompiled_native_is_built_again_and_replaced)
 /* Not even where the application wants to hear nothing of it. */
 TEST(a_silently_recompiled_native_is_noticed_too)
 {
-	static const char silent[] = "driver=0 il=one flags=-Wno-recompiled-from-ir log create";
+	static const char silent[] = "driver=0 il=one log "
+		"flags=-Wno-recompiled-from-ir-Wno-recompiled-from-ir create";
 
 	module_run_plain(&plain, silent, "");
 	module_run(&run, silent, "");

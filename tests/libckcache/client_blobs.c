@@ -375,6 +375,8 @@ SCENARIO(constants)
 	size_t size = 0;
 
 	CHECK(error == CL_SUCCESS);
+	CHECK(clBuildProgram(program, 1, client->devices, NULL, NULL, NULL) == CL_SUCCESS);
+	INVALID(api->opencl_get_blob(desc, &program, &size, NULL));
 	CHECK(clSetProgramSpecializationConstant(program, 7, sizeof(other), &other) == CL_SUCCESS);
 	CHECK(clBuildProgram(program, 1, client->devices, NULL, NULL, NULL) == CL_SUCCESS);
 	INVALID(api->opencl_get_blob(desc, &program, &size, NULL));

@@ -64,6 +64,10 @@ TEST(a_failure_gives_the_program_with_its_log)
 	BEGIN_EACH_WAY(way) {
 		GOOD(way, "build-failure");
 		CU_ASSERT_EQUAL(driver_stats_in(way_cache(way)).errors, 0);
+		if (driver_is("stub")) {
+			driver_setenv("CKCACHE_DIR", way_cache(way));
+			TOOL_SAYS(0, "the source says so", "explain", "--all");
+		}
 	}
 }
 
@@ -114,15 +118,23 @@ TEST_ON("stub", processes_build_once)
 /* The layer would wait for a build in the same process: this one, which has to be done first. */
 TEST_ON("stub", a_build_never_waits_for_itself)
 {
+	const char *chosen = getenv("CKCACHE_TEST_LAYER");
 	struct timespec start, end;
+	char command[9000];
 
 	way_begin(WAY_LAYERED);
 	driver_setenv("CKCACHE_BUILD_WAIT", "60");
 	(void)clock_gettime(CLOCK_MONOTONIC, &start);	/* cannot fail */
 	GOOD(WAY_LAYERED, "build", BUILT);
 	GOOD(WAY_EXTENSION, "build", DISK "+", BUILT);
+	/* With another installation's layer neither keeps what the other one may know better. */
+	(void)snprintf(command, sizeof(command), "cp '" LIBRARY "' '%s'", unit_path("libckcache_opencl.so"));
+	CU_ASSERT_EQUAL_FATAL(system(command), 0);
+	CU_ASSERT_EQUAL_FATAL(setenv("CKCACHE_TEST_LAYER", unit_path("libckcache_opencl.so"), 1), 0);
+	GOOD(WAY_LAYERED, "build", BUILT, BUILT);
+	CU_ASSERT_EQUAL(chosen ? setenv("CKCACHE_TEST_LAYER", chosen, 1) : unsetenv("CKCACHE_TEST_LAYER"), 0);
 	(void)clock_gettime(CLOCK_MONOTONIC, &end);
-	CU_ASSERT_EQUAL(built(), 2);
+	CU_ASSERT_EQUAL(built(), 2 + 2);
 	/* Had it waited once, this would not have come in time. */
 	CU_ASSERT(end.tv_sec - start.tv_sec < 60);
 }
@@ -304,6 +316,11 @@ TEST_ON("stub", what_the_driver_may_have_had_otherwise_is_not_stored)
 			CU_ASSERT_EQUAL(driver_stats().entries, 0);
 			CU_ASSERT_EQUAL(driver_bypasses(reasons[i]), (uint64_t)way + 1);
 		}
+		/* What comes to a driver that is known to load its compilers is nobody's. */
+		way_begin(way);
+		driver_stub_as("libnvidia-opencl.so.1");
+		driver_stub_setting("STUB_LATE_LIBRARY", PASSING_LIBRARY);
+		GOOD(way, "build", BUILT, MEMORY);
 	}
 }
 

@@ -114,10 +114,10 @@ static void wait_until_asleep(struct builder *builder)
 		(void)sched_yield();	/* cannot fail */
 }
 
-/* The driver's builds from source stop at this gate, from now on. */
-static void make_gate(const char *path)
+/* The driver's builds from source (STUB_GATE), or its loads, stop at this gate, from now on. */
+static void make_gate(const char *setting, const char *path)
 {
-	if (mkfifo(path, 0600) || setenv("STUB_GATE", path, 1))
+	if (mkfifo(path, 0600) || setenv(setting, path, 1))
 		client_fail(path, 0);
 }
 
@@ -133,6 +133,7 @@ static int meet_at_gate(const char *path)
 
 static void open_gate(int fd)
 {
+	(void)unsetenv("STUB_LOAD_GATE");
 	(void)unsetenv("STUB_GATE");	/* for the builds that follow; cannot fail */
 	(void)close(fd);	/* nothing was written */
 }
@@ -142,7 +143,7 @@ static int start_two(struct builder *builders, const char *gate)
 {
 	int fd;
 
-	make_gate(gate);
+	make_gate("STUB_GATE", gate);
 	start_builder(&builders[0]);
 	fd = meet_at_gate(gate);
 	start_builder(&builders[1]);
@@ -189,6 +190,31 @@ SCENARIO(fork_building)
 	printf("release %d\n", clReleaseProgram(program));
 }
 
+/* A child is forked, and loads what one thread of its parent is loading. */
+SCENARIO(fork_loading)
+{
+	struct builder builder = { .program = client_program(client, client_source), .options = "-DK=1" };
+	pid_t child;
+	int fd;
+
+	make_gate("STUB_LOAD_GATE", "gate");
+	start_builder(&builder);
+	fd = meet_at_gate("gate");
+	child = fork_here();
+	if (child == 0) {
+		cl_program program = client_program(client, client_source);
+
+		open_gate(fd);
+		printf("child's build %d\n", client_build(program, "-DK=1"));
+		printf("right %d\n", is_right(client, program, "-DK=1"));
+		exit(fflush(stdout) ? 2 : 0);
+	}
+	printf("child %d\n", wait_for_child(child));
+	open_gate(fd);
+	end_builder(&builder);
+	printf("release %d\n", clReleaseProgram(builder.program));
+}
+
 static void CL_CALLBACK post(cl_program program, void *data)
 {
 	(void)program;
@@ -205,7 +231,7 @@ SCENARIO(fork_called_back)
 
 	if (sem_init(&built, 0, 0))
 		client_fail("sem_init", 0);
-	make_gate("gate");
+	make_gate("STUB_GATE", "gate");
 	printf("build %d\n", clBuildProgram(program, 0, NULL, "-DK=1", post, &built));
 	fd = meet_at_gate("gate");
 	child = fork_here();

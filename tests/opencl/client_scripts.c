@@ -8,6 +8,8 @@
 
 #define VALUE_5 "kernel void value(global int *out) { out[0] = 5; }\n"
 #define FAILING "#error not today\nkernel void none(global int *out) { }\n"
+#define TENFOLD(text) text text text text text text text text text text
+#define LONG_NAME TENFOLD("name_of_a_kernel_that_is_made_of_its_types")
 #define TOKEN "#error not today\n\n__constant int pyopencl_defeat_cache_"
 #define REBUILT(options) "build a " options " | status a | kernel k a scale | show k | drop k | "
 #define FAILS "source a = " FAILING " | build a -DA=1 | status a | print a | try a none | release a"
@@ -56,12 +58,14 @@ static struct scenario scenarios[] = {
 	SCRIPT("object-again", "link b o \"\" | release b"),
 	SCRIPT("image", "source i | build i -DK=5"),
 	SCRIPT("image-again", "devices 0 | load j i | build j -DK=5 | release j i"),
-	SCRIPT("one-device", "source a | devices 0 | build a -DK=6 | status a | scaled a 2 | release a"),
-	SCRIPT("no-kernels", "source a = int helper(int a) { return a + K; }\n | build a -DK=3 | "
-	       "status a | kernels a | try a helper | release a"),
-	/* A program that includes value.h, and one that does not. $1: the directory. */
-	SCRIPT("named", "before a #include \"value.h\" | build a -DK=1 -I $1 | source b | "
-	       "build b -DK=2 | release a b"),
+	SCRIPT("one-device", "source a | devices ${1:0} | build a -DK=6 | status a | scaled a 2 | release a"),
+	/* $1: compiled, not built. */
+	SCRIPT("no-kernels", "source a = int helper(int a) { return a + K; }\n | ?1 compile a -DK=3 | "
+	       "?1 print a | !1 build a -DK=3 | status a | !1 kernels a | !1 try a helper | release a"),
+	/* A program that includes value.h of $1, and one that does not. $2: its options, if the source names $1. */
+	SCRIPT("named", "!2 before a #include \"value.h\" | !2 build a -DK=1 -I $1 | "
+	       "?2 before a #include \"$1/value.h\" | ?2 build a -DK=1 | source b | "
+	       "build b ${2:-DK=2} | release a b"),
 	SCRIPT("compile-built", "source a | build a -DK=5 | scaled a 2 | compile a -DK=6 | status a | "
 	       "release a"),
 	/* The first build calls back after the second of the same program is done: see STUB_SUPERSEDED. */
@@ -138,6 +142,15 @@ static struct scenario scenarios[] = {
 	       "source a = int add(int a);\nkernel void value(global int *out) { out[0] = add(30); }\n"
 	       " | compile a | link b o -create-library | needs b | status b | link c a,b | needs c | "
 	       "kernel k c value | references c | release o a b c | compute k | drop k"),
+	/* More inputs than most links have. */
+	SCRIPT("link-many", "source a = " VALUE_5 " | compile a -DO=1 | link c a,a,a,a,a,a,a,a,a,a,a,a \"\" | "
+	       "status c | print c | release c a"),
+	/* Constants in each order. */
+	SCRIPT("il-order", "il a | constant a $1 | constant a $2 | constant a $3 | build a | value a value | "
+	       "release a"),
+	/* One that was built before. */
+	SCRIPT("failing-later", "source a = #ifdef FAIL\n#error not today\n#endif\n" VALUE_5
+	       " | build a -DK=1 | build a -DFAIL | status a | build a -DFAIL | print a | release a"),
 	/* One source that fails, built by two programs. */
 	SCRIPT("failed-binaries", "source a = " FAILING " | build a -DA=1 | status a | print a | status a | "
 	       "kernels a | build a -DA=2 | status a | print a | release a"),
@@ -147,6 +160,9 @@ static struct scenario scenarios[] = {
 	SCRIPT("devices-in-turn", "source a | devices 0 | build a -DK=6 | sizes a | states a | "
 	       "devices 1 | build a -DK=6 | sizes a | states a | devices * | build a -DK=6 | sizes a | "
 	       "states a | release a"),
+	/* For both, with a callback, then for the first. */
+	SCRIPT("one-after-all", "source a | notify | build a -DK=6 | called | devices 0 | build a -DK=6 | "
+	       "sizes a | states a | release a"),
 	/* The second device alone, or ($1) all of them, with its binary read. */
 	SCRIPT("second-device", "source a | !1 devices 1 | build a -DK=3 | taken a | release a"),
 	SCRIPT("some-binaries", "source a | devices -1 1 | build a -DK=3 | binaries a | release a"),
@@ -170,7 +186,8 @@ static struct scenario scenarios[] = {
 	       FAILED("#include \"late.h\"\n" VALUE_5, "-I .") " | forget late.h"),
 	/* Lists that name a stranger beside a device that it is built for, and a device twice. */
 	SCRIPT("odd-list", "source a | devices 0 | build a -DK=3 | devices 0 none | build a -DK=3 | "
-	       "release a | source a | devices 1 0 1 | build a -DK=3 | status a | release a"),
+	       "release a | source a | devices 1 0 1 | build a -DK=3 | status a | "
+	       "devices 0 | build a -DK=3 | sizes a | release a"),
 	/* The same link plainly, with a callback, and with arguments that a driver has to refuse. */
 	SCRIPT("link-odd", "source a = " VALUE_5 " | source b = " VALUE_5 " | compile a -DO=1 | "
 	       "headers unnamed a | compile b -DO=1 | link c a \"\" | release c | notify | "
@@ -196,10 +213,10 @@ static struct scenario scenarios[] = {
 	SCRIPT("tokens-failing", FAILED(TOKEN "00112233445566778899aabbccddeeff = 0;", "\"\"") " | "
 	       FAILED(TOKEN "0f0e0d0c0b0a09080706050403020100 = 0;", "\"\"")),
 	SCRIPT("empty", "source a =  | build a -DK=5 | status a | release a"),
-	/* All kernels of a program at once, of which one's name begins with another's. */
+	/* All kernels of a program at once, of which one's name begins with another's, and one's is long. */
 	SCRIPT("kernel-order", "source a = kernel void scaled(global int *out) { out[0] = 1; }\n"
 	       "kernel void scale(global int *out) { out[0] = 2; }\n"
-	       "kernel void shift(global int *out) { out[0] = 3; }\n | build a \"\" | kernels a | "
+	       "kernel void " LONG_NAME "(global int *out) { out[0] = 3; }\n | build a \"\" | kernels a | "
 	       "release a"),
 	/*
 	 * The same bytes as a text or as an intermediate language ($1: source, il), built, compiled ($2) or

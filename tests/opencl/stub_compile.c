@@ -76,7 +76,7 @@ static char *find_include(const char *directory, const char *options, const char
 	char path[4096], *content = find_embedded(name);
 	bool more = true;
 
-	(void)snprintf(path, sizeof(path), "%s/%s", directory, name);
+	(void)snprintf(path, sizeof(path), "%s/%s", name[0] == '/' ? "" : directory, name + (name[0] == '/'));
 	if (quoted && !content)
 		content = read_file(path);
 	for (unsigned int i = 0; !content && more; i++)

@@ -28,6 +28,7 @@
  *   STUB_UNSEEN=1             nobody who watches its calls sees what it reads
  *   STUB_READS_LATE=1         who asks for binaries lets it look for stub_late.h
  *   STUB_CACHED=path          a build from source takes that one if the file is there, and reads no other
+ *   STUB_LINK_CACHED=path     a link reads that one
  *   STUB_LATE_LIBRARY=path    a build from source loads it, once
  *   STUB_LATE_LINKER=path     a link does
  *   STUB_LINK_DATE=1          and asks for the date
@@ -55,6 +56,7 @@
  *   STUB_MEMORY=50            a build from source maps that part of the memory, in percent, or aborts
  *   STUB_GATE=path            a build from source opens this FIFO and reads it to its end
  *   STUB_LINK_GATE=path       a link does, before it reads its inputs
+ *   STUB_LOAD_GATE=path       a program's creation from a binary does
  *   STUB_SUPERSEDED=callback  a build with a callback is done at once, and called back for
  *                             in another thread after the program's next build
  *   STUB_SUPERSEDED=binary    the same, but called back for at once, and the binaries that

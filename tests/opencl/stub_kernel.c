@@ -42,7 +42,7 @@ cl_kernel CL_API_CALL stub_clCreateKernel(cl_program program, const char *name, 
 		       !build ? CL_INVALID_PROGRAM_EXECUTABLE : CL_INVALID_KERNEL_NAME;
 	cl_kernel kernel = NULL;
 	cl_uint arguments;
-	char found[128];
+	char found[1024];
 
 	for (unsigned int i = 0; has_kernels(build) && name && !kernel; i++) {
 		if (!stub_image_kernel(build->image, i, found, sizeof(found), &arguments))
@@ -62,7 +62,7 @@ cl_int CL_API_CALL stub_clCreateKernelsInProgram(cl_program program, cl_uint cou
 {
 	struct stub_build *build = build_of(program);
 	cl_uint all = 0, arguments;
-	char name[128];
+	char name[1024];
 
 	if (!program)
 		return CL_INVALID_PROGRAM;

@@ -189,6 +189,7 @@ static void load_alone(void)
 {
 	static atomic_int loading;
 
+	stub_wait_gate("STUB_LOAD_GATE");
 	if (!stub_is_set("STUB_LOADS_ABORT"))
 		return;
 	if (atomic_fetch_add(&loading, 1))
@@ -536,6 +537,7 @@ cl_program CL_API_CALL stub_clLinkProgram(cl_context context, cl_uint device_cou
 					  void (CL_CALLBACK *notify)(cl_program, void *), void *data, cl_int *ret_error)
 {
 	static atomic_int links;
+	FILE *cached;
 	char late[4096];
 	cl_program program = NULL;
 	cl_int error = !context ? CL_INVALID_CONTEXT :
@@ -568,6 +570,8 @@ cl_program CL_API_CALL stub_clLinkProgram(cl_context context, cl_uint device_cou
 
 		(void)localtime_r(&now, &date);
 	}
+	if (stub_setting("STUB_LINK_CACHED", late, sizeof(late)) && (cached = fopen(late, "re")) != NULL)
+		(void)fclose(cached);	/* only read */
 	if (stub_setting("STUB_LATE_LINKER", late, sizeof(late)) && !dlopen(late, RTLD_NOW | RTLD_LOCAL))
 		abort();
 	stub_event("link");

@@ -57,7 +57,7 @@ static cl_uint told_devices(cl_program program, cl_device_id *ret)
 /* "a;b;c", or how many if names is NULL. */
 static size_t list_kernels(const struct stub_build *build, char *names, size_t size)
 {
-	char name[128];
+	char name[1024];
 	cl_uint arguments;
 	unsigned int count = 0;
 

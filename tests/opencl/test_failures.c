@@ -95,7 +95,7 @@ TEST_ON("stub", what_failed_once_may_work)
 TEST_ON("stub", what_may_pass_is_not_remembered)
 {
 	static const char *const logs[] = {
-		"error: use of undeclared identifier",	/* where? */
+		"error: use of undeclared identifier", "clang3d: error: unknown", ": error: x",	/* where? */
 		"x.cl:1:2: error: cannot open file: Too many open files",
 		"x.cl:1:2: fatal error: error reading 'x.h'",
 		"x.cl:1:2: error: out of memory",
@@ -163,6 +163,14 @@ TEST_ON("stub", it_stays_on_this_machine)
 	TOOL_SAYS(0, "", "clear");
 	TOOL_SAYS(0, "", "import", "all.ckb");
 	CU_ASSERT_EQUAL(driver_cache_files(".bin", paths, 1), 0);
+}
+
+/* What it leaves of the build before differs among drivers. */
+TEST_ON("stub", one_that_was_built_before_is_built_in_vain)
+{
+	for (int i = 0; i < 2; i++)
+		SAME_AS_BARE("failing-later");
+	CU_ASSERT_EQUAL(driver_counted("build-source"), 2 * 3 + 1 + 2 * 2);
 }
 
 /* What the driver alone knows of a program that failed: its binaries are asked of a real build. */

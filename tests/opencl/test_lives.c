@@ -162,6 +162,21 @@ TEST(forked_child_waits_for_no_build_of_its_parent)
 	RUNS_ALIKE(1, "vector", "-DK=4");
 }
 
+/* Of a driver that loads one program at a time. */
+TEST(forked_child_waits_for_no_load_of_its_parent)
+{
+	if (is_left_to_others())
+		return;
+	driver_stub_as("libpocl.so.7");
+	driver_stub_setting("STUB_DRIVER_VERSION", "7.1");
+	driver_setenv("CKCACHE_CAPTURE", "eager");
+	RUNS_ALIKE(1, "vector", "-DK=1");
+	driver_setenv("LD_PRELOAD", "");
+	PRINTS("child's build 0\nright 1\nchild 0\nbuild 0\nrelease 0\nrelease context 0\n", "fork-loading");
+	EXPECT_STATS("hits_disk 1, hits_memory 1");
+	driver_setenv("CKCACHE_CAPTURE", NULL);
+}
+
 TEST(forked_child_waits_for_no_callback_of_its_parent)
 {
 	driver_setenv("STUB_ASYNC", "1");

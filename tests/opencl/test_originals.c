@@ -99,6 +99,9 @@ TEST_ON("stub", a_library_that_fails_is_not_linked)
 	GOOD_CLIENT(LAYERED, "link-changed", "-DNEW", "int unresolved", "library");
 	/* What was loaded, and the library's own. */
 	CU_ASSERT_EQUAL(driver_counted("link"), links + 2);
+	/* Of an object that does not compile again nothing is left (guard.c). */
+	GOOD_CLIENT(LAYERED, "link-changed", "-DNEW", "#error gone");
+	CU_ASSERT_EQUAL(driver_counted("link"), links + 3);
 }
 
 TEST(kernels_of_objects_have_the_drivers_error)
@@ -127,6 +130,18 @@ TEST_ON("stub", kernels_of_objects_have_the_known_drivers_error)
 	begin_as("libRusticlOpenCL.so.1", "STUB_OBJECTS_UNBUILT", "26.2.6-1");
 	for (int i = 0; i < 3; i++)
 		SAME_AS_BARE("object-kernels");
+}
+
+/* Drivers that end the process where one that was loaded is asked what one that was built answers. */
+TEST_ON("stub", what_was_built_is_compiled_by_the_driver)
+{
+	begin_as("libamdocl64.so", "STUB_COUNT_QUERIES", NULL);
+	for (int i = 0; i < 2; i++)
+		SAME_AS_BARE("compile-built");
+	CU_ASSERT_EQUAL(driver_bypasses("compiled-again"), 2);
+	for (int i = 0; i < 2; i++)
+		SAME_AS_BARE("text-or-il", "source", "compile");
+	EXPECT_STATS("bypass.compiled-again 2, hits_disk 2");
 }
 
 TEST_ON("stub", kernels_that_are_not_there_keep_nothing)
@@ -184,20 +199,31 @@ TEST_ON("stub", names_are_not_asked_of_a_driver_that_crashes)
 	CU_ASSERT(driver_stats().hits_disk >= 2);
 }
 
-/* With pocl's own cache off each load of a binary has another name for temporary files: here it shows in the answers. */
+/* That there are none is known without compiling what was compiled. */
+TEST_ON("stub", an_object_without_kernels_is_not_compiled_to_tell)
+{
+	driver_stub_setting("STUB_NO_NAMES", "1");
+	for (int i = 0; i < 2; i++)
+		SAME_AS_BARE("no-kernels", "compiled");
+	CU_ASSERT_EQUAL(driver_counted("compile"), 2 + 1);
+}
+
+/* With pocl's own cache off; else all have one. Here it shows in the answers. */
 TEST_ON("stub", temporary_names_are_new_in_each_load)
 {
 	struct outcome outcomes[3];
 
-	begin_as("libpocl.so.2", "STUB_LOSE_ANSWERS", NULL);
-	driver_setenv("POCL_KERNEL_CACHE", "0");
-	for (int i = 0; i < 3; i++) {
-		outcomes[i] = CLIENT(LAYERED, "vector", "-D_UNCACHED_abcdef");
-		CU_ASSERT(outcome_good(&outcomes[i]));
-		for (int j = 0; j < i; j++)
-			CU_ASSERT_STRING_NOT_EQUAL(outcomes[i].output, outcomes[j].output);
+	for (int kept = 0; kept < 2; kept++) {
+		begin_as("libpocl.so.2", "STUB_LOSE_ANSWERS", NULL);
+		driver_setenv("POCL_KERNEL_CACHE", kept ? "1" : "0");
+		for (int i = 0; i < 3; i++) {
+			outcomes[i] = CLIENT(LAYERED, "vector", "-D_UNCACHED_abcdef");
+			CU_ASSERT(outcome_good(&outcomes[i]));
+			for (int j = 0; j < i; j++)
+				CU_ASSERT_EQUAL(!strcmp(outcomes[i].output, outcomes[j].output), kept);
+		}
+		CU_ASSERT_EQUAL(driver_stats().hits_disk, 2 + 3 * kept);
 	}
-	CU_ASSERT_EQUAL(driver_stats().hits_disk, 2);
 }
 
 TEST_ON("stub", loads_are_one_at_a_time)

@@ -185,7 +185,19 @@ TEST(other_devices_are_as_the_build_left_them)
 	unit_write("settings", "STUB_DEVICES=3\nSTUB_OTHERS_FAIL=1\n");
 	fill("one-device");
 	run_same("one-device");
-	CU_ASSERT_EQUAL(driver_stats().hits_disk, 2);
+	for (int i = 0; i < 2; i++)
+		SAME_AS_BARE("one-device", "1");
+	CU_ASSERT_EQUAL(driver_stats().hits_disk, 3);
+}
+
+/* What is there for the first device alone could not stay beside it. */
+TEST(a_build_that_calls_back_is_for_all_its_devices)
+{
+	driver_stub_setting("STUB_DEVICES", "2");
+	GOOD_CLIENT(LAYERED, "one-device");
+	for (int i = 0; i < 2; i++)
+		SAME_AS_BARE("one-after-all");
+	CU_ASSERT_EQUAL(driver_bypasses("device-subset"), 2);
 }
 
 /* What cannot be told for want of memory would be missing for ever. */
@@ -309,6 +321,12 @@ TEST(the_part_that_a_sub_device_is_counts)
 	/* Of which its way of partition says nothing. */
 	driver_stub_setting("STUB_CHANGED", "partition");
 	CU_ASSERT_EQUAL(built_by("two-options"), 0);
+	/* Replay finds a part among the devices, and builds for it. */
+	driver_setenv("CKCACHE_CAPTURE", "deferred");
+	driver_stub_setting("STUB_PARENT", "1");
+	GOOD_CLIENT(LAYERED, "vector");
+	CU_ASSERT_EQUAL(driver_stats().recipes, 1);
+	driver_setenv("CKCACHE_CAPTURE", NULL);
 }
 
 /* By the driver's row: pocl's own cache makes no difference either. */
@@ -355,14 +373,20 @@ TEST(constants_are_in_the_key)
 		{ "7:1:5", NULL }, { "7:8:100000005", NULL }, { "107:4:5", NULL }, { "7:4:5", "8:4:5" },
 		{ "7:4:5", "8:4:6" },
 	};
+	static const char *const orders[][3] = {
+		{ "7:4:1", "9:4:1", "8:4:1" }, { "9:4:1", "7:4:1", "8:4:1" }, { "9:4:1", "8:4:1", "7:4:1" },
+	};
 
 	driver_stub_as("libigdrcl.so");		/* whose binaries have them */
 	for (size_t i = 0; i < sizeof(constants) / sizeof(constants[0]); i++)
 		CU_ASSERT_EQUAL(il_built(constants[i][0], constants[i][1]), 1);
 	for (size_t i = 0; i < sizeof(constants) / sizeof(constants[0]); i++)
 		CU_ASSERT_EQUAL(il_built(constants[i][0], constants[i][1]), 0);
-	/* The last value counts. */
+	/* The last value counts, and the order of ids does not. */
 	CU_ASSERT_EQUAL(il_built("7:4:6", "7:4:5"), 0);
+	for (size_t i = 0; i < sizeof(orders) / sizeof(orders[0]); i++)
+		GOOD_CLIENT(LAYERED, "il-order", orders[i][0], orders[i][1], orders[i][2]);
+	EXPECT_STATS("misses 11, entries 11");
 	/* Wider than any that is known. */
 	for (int i = 0; i < 2; i++)
 		CU_ASSERT_EQUAL(il_built("7:40:5", NULL), 1);
@@ -429,6 +453,10 @@ TEST(inputs_of_links_are_in_the_key)
 	compiled = driver_counted("compile");
 	SAME_AS_BARE("link-two", rows[0][0], rows[0][1], "-cl-fast-relaxed-math");
 	CU_ASSERT_EQUAL(driver_counted("compile"), compiled + 2);	/* the bare run's */
+	/* However many they are. */
+	for (int i = 0; i < 2; i++)
+		SAME_AS_BARE("link-many");
+	CU_ASSERT_EQUAL(driver_stats().misses, stats.misses + 4);
 	/* What the application brought is not known. */
 	SAME_AS_BARE("link-binary", "-DK=1");
 	SAME_AS_BARE("link-binary", "-DK=2");
@@ -676,11 +704,14 @@ TEST(what_must_have_been_read_and_was_not_seen)
 TEST(dependencies_count_however_it_is_built)
 {
 	static const struct {
-		const char *scenario, *driver;
+		const char *scenario, *driver, *settings;
+		size_t first;	/* of the files */
 	} rows[] = {
-		{ "vector", NULL }, { "callback", NULL },
+		{ "vector", NULL, "1", 0 }, { "callback", NULL, "1", 0 },
 		/* One that compiles in the call, but after it where it is to call back. */
-		{ "callback", "libigdrcl.so" },
+		{ "callback", "libigdrcl.so", "1\nSTUB_ASYNC=1", 0 },
+		/* Whose build reads nothing. */
+		{ "vector", NULL, "1\nSTUB_UNSEEN=1", 1 },
 	};
 	/* Every build of the stub looks for these: at once, and when it is asked for the binary. */
 	static const char *const files[] = { "work/stub_builtins.h", "work/stub_late.h" };
@@ -691,11 +722,11 @@ TEST(dependencies_count_however_it_is_built)
 		driver_begin();
 		if (rows[i].driver)
 			driver_stub_as(rows[i].driver);
-		driver_stub_setting("STUB_READS_LATE", rows[i].driver ? "1\nSTUB_ASYNC=1" : "1");
+		driver_stub_setting("STUB_READS_LATE", rows[i].settings);
 		cold = built_by(rows[i].scenario);
 		warm = built_by(rows[i].scenario);
 		CU_ASSERT(warm < cold);
-		for (size_t j = 0; j < sizeof(files) / sizeof(files[0]); j++) {
+		for (size_t j = rows[i].first; j < sizeof(files) / sizeof(files[0]); j++) {
 			unit_write(files[j], "");
 			CU_ASSERT_EQUAL(built_by(rows[i].scenario), cold);
 			CU_ASSERT_EQUAL(built_by(rows[i].scenario), warm);
@@ -745,6 +776,9 @@ TEST(what_the_drivers_cache_has_is_left_to_replay)
 		CU_ASSERT_EQUAL(driver_stats().entries, 0);
 	}
 	CU_ASSERT_EQUAL(driver_stats().recipes, 1);
+	driver_stub_setting("STUB_LINK_CACHED", path);
+	SAME_AS_BARE("link-two", "-DONE=1", "-DTWO=1", "");
+	EXPECT_STATS("recipes 2, entries 2");	/* its objects */
 }
 
 /* On what an application names, no other program of it depends. */
@@ -753,14 +787,14 @@ TEST(what_one_program_names_is_no_setting_of_the_driver)
 	struct outcome outcome;
 	char path[4096];
 
-	(void)snprintf(path, sizeof(path), "%s/named", unit_dir());
-	for (unsigned int built = 2; built > 0; built--) {
+	for (unsigned int i = 0; i < 4; i++) {
 		unsigned int before = driver_counted("build-source");
 
-		unit_write("named/value.h", built == 2 ? "#define X 1\n" : "#define X 2\n");
-		outcome = CLIENT(LAYERED, "named", path);
+		(void)snprintf(path, sizeof(path), "%s/named%u", unit_dir(), i / 2);
+		unit_write(i / 2 ? "named1/value.h" : "named0/value.h", i % 2 ? "#define X 2\n" : "#define X 1\n");
+		outcome = CLIENT(LAYERED, "named", path, i / 2 ? "-DK=3" : NULL);
 		CU_ASSERT(strstr(outcome.output, "build 0\nbuild 0\n") != NULL);
-		CU_ASSERT_EQUAL(driver_counted("build-source") - before, built);
+		CU_ASSERT_EQUAL(driver_counted("build-source") - before, i % 2 ? 1 : 2);
 	}
 }
 
@@ -786,7 +820,7 @@ TEST(what_cannot_be_told_is_not_kept)
 	driver_stub_setting("STUB_DEVICES", "3");
 	for (int i = 0; i < 2; i++)
 		SAME_AS_BARE("odd-list");
-	EXPECT_STATS("bypass.devices-unknown 4, entries 1");
+	EXPECT_STATS("bypass.devices-unknown 4, bypass.device-subset 2, entries 1");
 }
 
 /* What passes by itself is tried again: by what the compiler says. */

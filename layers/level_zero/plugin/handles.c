@@ -9,8 +9,6 @@
 #define HASH_NONFATAL_OOM 1
 #include <uthash.h>
 
-#include "common/cancel.h"
-
 #undef uthash_nonfatal_oom
 #define uthash_nonfatal_oom(element) (out_of_memory = true)
 
@@ -113,7 +111,6 @@ static void created(struct lz_next *next, ze_driver_handle_t driver, ze_result_t
 ze_result_t lz_context_create(struct lz_next *next, ze_driver_handle_t driver,
 			      const ze_context_desc_t *desc, ze_context_handle_t *context)
 {
-	CMN_NOT_CANCELLED;
 	ze_result_t result = LZ_NEXT_FIND(next, context_create)(driver, desc, context);
 
 	created(next, driver, result, context);
@@ -124,7 +121,6 @@ ze_result_t lz_context_create_ex(struct lz_next *next, ze_driver_handle_t driver
 				 const ze_context_desc_t *desc, uint32_t count,
 				 ze_device_handle_t *devices, ze_context_handle_t *context)
 {
-	CMN_NOT_CANCELLED;
 	ze_result_t result =
 		LZ_NEXT_FIND(next, context_create_ex)(driver, desc, count, devices, context);
 

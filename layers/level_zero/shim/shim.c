@@ -36,7 +36,7 @@
 
 typedef char *(*getenv_fn)(const char *name);
 
-/* NULL until the shim's constructor has run: others run, and ask, before it. */
+/* NULL until the shim's constructor has run: others ask before it, when dlsym may not be called yet. */
 static _Atomic(getenv_fn) next_getenv;
 
 __attribute__((constructor)) static void find_next_getenv(void)
@@ -44,24 +44,12 @@ __attribute__((constructor)) static void find_next_getenv(void)
 	atomic_store(&next_getenv, (getenv_fn)dlsym(RTLD_NEXT, "getenv"));
 }
 
-/* The search itself; for callers before the constructor, when dlsym may not be called yet. */
-static char *search_environment(const char *name)
-{
-	size_t len = strlen(name);
-
-	for (char **entry = environ; entry && *entry; entry++)
-		if (strncmp(*entry, name, len) == 0 && (*entry)[len] == '=')
-			return *entry + len + 1;
-	return NULL;
-}
-
 /* Whether the slot is in the process now. What fails is quiet: the loader goes on as ever. */
 static bool load_slot(void)
 {
-	char own[PATH_MAX], path[PATH_MAX];
+	char own[PATH_MAX], path[PATH_MAX + 64];
 	char *slash;
 	Dl_info info;
-	int len;
 
 	if (!dladdr((void *)load_slot, &info) || !realpath(info.dli_fname, own))
 		return false;
@@ -69,9 +57,7 @@ static bool load_slot(void)
 	if (!slash)
 		return false;
 	*slash = '\0';
-	len = snprintf(path, sizeof(path), "%s/libze_validation_layer.so.1", own);
-	if (len < 0 || (size_t)len >= sizeof(path))
-		return false;
+	(void)snprintf(path, sizeof(path), "%s/libze_validation_layer.so.1", own);	/* it fits */
 	return dlopen(path, RTLD_LAZY | RTLD_LOCAL);
 }
 
@@ -115,9 +101,9 @@ EXPORT char *getenv(const char *name)
 	getenv_fn next = atomic_load_explicit(&next_getenv, memory_order_acquire);
 
 	if (strcmp(name, OPENCL_VARIABLE) == 0)
-		return copy_list(next ? next(name) : search_environment(name));
+		return copy_list(next ? next(name) : secure_getenv(name));
 	if (strcmp(name, VALIDATION_VARIABLE) == 0 && set(PLUGINS_VARIABLE) &&
 	    !set(LAYER_DIRECTORY_VARIABLE) && load_slot())
 		return yes;
-	return next ? next(name) : search_environment(name);
+	return next ? next(name) : secure_getenv(name);
 }

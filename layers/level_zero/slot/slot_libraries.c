@@ -125,13 +125,9 @@ static void load_plugins(struct slot_libraries *libraries, const char *list)
 	for (const char *c = list; *c; c++)
 		parts += strchr(SEPARATORS, *c) != NULL;
 	libraries->plugins = calloc(parts, sizeof(*libraries->plugins));
-	if (copy && libraries->plugins) {
-		for (char *name = strtok_r(copy, SEPARATORS, &rest); name;
-		     name = strtok_r(NULL, SEPARATORS, &rest))
-			add_plugin(libraries, name);
-	} else {
-		complain(list, "no memory");
-	}
+	for (char *name = copy && libraries->plugins ? strtok_r(copy, SEPARATORS, &rest) : NULL; name;
+	     name = strtok_r(NULL, SEPARATORS, &rest))
+		add_plugin(libraries, name);
 	free(copy);
 }
 

@@ -15,7 +15,6 @@
 #include "common/cancel.h"
 #include "layers/opencl/key/build_key.h"
 #include "layers/opencl/key/options.h"
-#include "layers/opencl/key/pyopencl_nonce.h"
 #include "layers/opencl/program/capture.h"
 #include "layers/shared/driver/environment.h"
 #include "layers/shared/driver/harmless.h"
@@ -126,8 +125,7 @@ static bool gather(struct build *build)
 	const struct ocl_identity *identity;
 
 	*reason = "devices-unknown";
-	if (ocl_targets_of_program(call->program->object.handle, call->list_count, call->list,
-				   &build->targets) != CMN_OK)
+	if (!build->targets.count)
 		return false;
 	*reason = "device-subset";
 	/* The program would have to be compiled anew for the others, whose headers are gone by then. */
@@ -160,23 +158,12 @@ static void give_up_claim(struct build *build)
 	build->claimed = false;
 }
 
-/* Which devices a build is for, if the call was not looked into. */
-static void find_devices(struct build *build)
-{
-	const struct ocl_build_request *call = &build->call;
-	struct ocl_targets *targets = &build->targets;
-
-	if (targets->count == 0 &&
-	    ocl_targets_of_program(call->program->object.handle, call->list_count, call->list,
-				   targets) != CMN_OK)
-		*targets = (struct ocl_targets){ 0 };
-}
-
 /*
  * The driver's own build or compilation, after step_prepare. With notify, the
  * application may have released all that it passed when the driver returns.
  */
-static void call_driver(struct build *build, ocl_notify_fn notify, void *user_data)
+static void call_driver(struct build *build, const struct ocl_targets *targets, ocl_notify_fn notify,
+			void *user_data)
 {
 	const struct ocl_build_request *call = &build->call;
 	const struct ocl_compile *compile = call->compile;
@@ -185,7 +172,6 @@ static void call_driver(struct build *build, ocl_notify_fn notify, void *user_da
 	/* The application's callback may build the program again, in this thread. */
 	if (notify)
 		give_up_claim(build);
-	find_devices(build);
 	drv_environment_note_build();
 	if (!compile) {
 		ocl_program_note_build(call->program);
@@ -198,7 +184,7 @@ static void call_driver(struct build *build, ocl_notify_fn notify, void *user_da
 							 user_data);
 	}
 	if (build->error == CL_SUCCESS) {
-		ocl_program_add_built(call->program, build->targets.count, build->targets.devices);
+		ocl_program_add_built(call->program, targets->count, targets->devices);
 		ocl_program_set_original(call->program, ocl_original_ref(build->original));
 	}
 	ocl_program_superseded(call->program, build->superseded, build->error);
@@ -238,7 +224,7 @@ static enum drv_outcome step_call(struct drv_sequence *sequence)
 {
 	struct build *build = of(sequence);
 
-	call_driver(build, build->call.notify, build->call.user_data);
+	call_driver(build, &build->targets, build->call.notify, build->call.user_data);
 	return ocl_outcome_of(build->error);
 }
 
@@ -315,7 +301,6 @@ static enum cmn_status step_attach(struct drv_sequence *sequence, struct cc_entr
 {
 	struct build *build = (struct build *)sequence;
 	struct ocl_program *program = build->call.program;
-	const struct cc_manifest *manifest = cc_entry_manifest(entry);
 	struct ocl_load load = {
 		.context = program->context,
 		.kind = build->kind,
@@ -339,17 +324,15 @@ static enum cmn_status step_attach(struct drv_sequence *sequence, struct cc_entr
 		memcpy(&error, failure.data, sizeof(error));
 		load.kind = OCL_LOADED_FAILURE;
 		hit.object = NULL;
-		hit.failed = error != CL_SUCCESS;
 		/*
 		 * Whether a failure is returned or only told to the callback differs among drivers, as
 		 * does what it leaves of an earlier build.
 		 */
-		if (build->call.notify || ocl_program_was_built(program))
+		if (build->call.notify || build->found.is_built)
 			return CMN_MISS;
 	}
 	/* It was made with another token of PyOpenCL's. */
-	if (manifest && ocl_pyopencl_nonce_may_be(ocl_program_text_view(program->text)) &&
-	    token_may_matter(build, manifest))
+	if (token_may_matter(build, cc_entry_manifest(entry)))
 		return CMN_MISS;
 	status = ocl_loaded_program_new(&load, &hit.loaded);
 	if (status != CMN_OK)
@@ -357,7 +340,7 @@ static enum cmn_status step_attach(struct drv_sequence *sequence, struct cc_entr
 	hit.original = build->original;
 	build->original = NULL;
 	/* A program that is built for other devices too was refused by gather. */
-	if (build->kind == OCL_LOADED_EXECUTABLE)
+	if (load.kind == OCL_LOADED_EXECUTABLE)
 		hit.options = build->call.options ? build->call.options : "";
 	ocl_program_put_hit(program, &hit);
 	build->error = error;
@@ -534,14 +517,14 @@ static void build_later(struct build *build)
 	if (!record) {
 		(void)drv_sequence_leave_driver(&build->sequence);
 		drv_libraries_note_unseen();
-		call_driver(build, build->call.notify, build->call.user_data);
+		call_driver(build, &build->targets, build->call.notify, build->call.user_data);
 		return;
 	}
 	ocl_objects_lock();
 	program->async_builds++;
 	record->serial = program->build_serial;
 	ocl_objects_unlock();
-	call_driver(build, built, record);
+	call_driver(build, &record->targets, built, record);
 	drv_observer_leave_call(observation);	/* most drivers have called back before, in this thread */
 	ocl_objects_lock();
 	abandoned = build->error != CL_SUCCESS && !record->called;
@@ -627,9 +610,12 @@ static bool prepare(struct build *build)
 		build->error = CL_INVALID_OPERATION;
 		return false;
 	}
+	/* Without any it is a list that the driver refuses. */
+	if (ocl_targets_of_program(program->object.handle, call->list_count, call->list,
+				   &build->targets) != CMN_OK)
+		build->targets.count = 0;
 	if (!plain && gather(build))
 		return true;
-	/* Without targets it is a list that the driver refuses. */
 	if (!plain && build->targets.count && (is_built_beyond(build) || would_answer_by_build(build)))
 		bring_back_others(build);
 	drv_sequence_run_without_key(&build->sequence, ocl_program_text_view(program->text));

@@ -120,7 +120,7 @@ static bool fall_back(struct ocl_program *program)
 		error = OCL_NEXT.clBuildProgram(program->object.handle, loaded->num_devices,
 						loaded->devices, loaded->options, NULL, NULL);
 	if (error == CL_SUCCESS)
-		ocl_program_superseded(program, loaded, error);
+		ocl_loaded_program_unref(loaded);
 	else
 		ocl_program_set_loaded(program, loaded);
 	ocl_program_end(program);

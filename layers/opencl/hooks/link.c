@@ -319,7 +319,6 @@ static void step_prepare(struct drv_sequence *sequence)
 
 	if (link->result)
 		(void)ocl_clReleaseProgram(link->result);	/* nobody else has it */
-	link->result = NULL;
 }
 
 static enum drv_outcome step_call(struct drv_sequence *sequence)

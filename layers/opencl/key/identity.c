@@ -111,14 +111,13 @@ static void add_device_field(struct cc_key *key, cl_device_id device, const char
 static void add_platform_fields(struct cc_key *key, cl_platform_id platform)
 {
 	for (size_t i = 0; i < sizeof(platform_queries) / sizeof(platform_queries[0]); i++) {
-		char text[1024] = "";
+		char text[1024];
 		cl_int error = OCL_NEXT.clGetPlatformInfo(platform, platform_queries[i].param, sizeof(text), text,
 							  NULL);
 
-		if (error != CL_SUCCESS)
-			text[0] = '\0';
 		key->encoded.failed |= !is_answer(error);
-		cc_key_add_text(key, CC_PART_DEVICE, platform_queries[i].field, text);
+		cc_key_add_text(key, CC_PART_DEVICE, platform_queries[i].field,
+				error == CL_SUCCESS ? text : "");
 	}
 }
 

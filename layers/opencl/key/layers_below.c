@@ -134,18 +134,14 @@ static void look_at(void *ctx, struct drv_loaded_list *objects)
 /* A layer that hides behind one that only looks on is seen by what each layer has to export. */
 static bool is_layer(const char *path)
 {
-	void *library = dlopen(path, RTLD_LAZY | RTLD_NOLOAD), *function;
+	void *library = dlopen(path, RTLD_LAZY | RTLD_NOLOAD);
+	void *function = library ? dlsym(library, "clInitLayer") : NULL;
 	Dl_info info;
-	bool is = false;
 
-	if (!library)
-		return false;
-	function = dlsym(library, "clInitLayer");
+	if (library)
+		(void)dlclose(library);		/* it was loaded before */
 	/* Not that of a library that it is linked with. */
-	if (function)
-		is = !dladdr(function, &info) || strcmp(info.dli_fname, path) == 0;
-	(void)dlclose(library);		/* it was loaded before */
-	return is;
+	return function && (!dladdr(function, &info) || strcmp(info.dli_fname, path) == 0);
 }
 
 void ocl_layers_below_find(const cl_icd_dispatch *next, const void *caller)

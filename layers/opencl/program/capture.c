@@ -2,6 +2,7 @@
 /* capture: binaries, logs, options and attributes of a built program; the places of its devices for a recipe. */
 #include "layers/opencl/program/capture.h"
 
+#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -196,7 +197,7 @@ static bool names_place(struct cmn_view log)
 	for (size_t i = 0; i < sizeof(marks) / sizeof(marks[0]); i++) {
 		const char *at = log.len ? memmem(log.data, log.len, marks[i], strlen(marks[i])) : NULL;
 
-		if (at && at > (const char *)log.data && at[-1] >= '0' && at[-1] <= '9')
+		if (at && at > (const char *)log.data && isdigit((unsigned char)at[-1]))
 			return true;
 	}
 	return false;

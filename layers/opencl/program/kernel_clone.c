@@ -58,10 +58,9 @@ static struct ocl_kernel_clone *note_creation(struct ocl_kernel_clones *clones, 
 static void keep_clone(struct ocl_kernel_clones *clones, struct ocl_kernel_clone *record,
 		       cl_kernel kernel)
 {
-	cl_int error = CL_SUCCESS;
-	cl_kernel clone = OCL_NEXT.clCloneKernel(kernel, &error);
+	cl_kernel clone = OCL_NEXT.clCloneKernel(kernel, NULL);
 
-	if (!clone || error != CL_SUCCESS)
+	if (!clone)
 		return;
 	ocl_objects_lock();
 	if (!record->kernel) {
@@ -79,7 +78,6 @@ cl_kernel ocl_kernel_clone_create_kernel(struct ocl_kernel_clones *clones, cl_pr
 {
 	struct ocl_kernel_clone *record;
 	cl_kernel pristine = NULL, kernel;
-	cl_int error = CL_SUCCESS;
 
 	ocl_objects_lock();
 	record = find(clones, name);
@@ -87,12 +85,9 @@ cl_kernel ocl_kernel_clone_create_kernel(struct ocl_kernel_clones *clones, cl_pr
 		pristine = record->kernel;
 	ocl_objects_unlock();
 	if (pristine) {
-		kernel = OCL_NEXT.clCloneKernel(pristine, &error);
-		if (kernel && error == CL_SUCCESS) {
-			if (errcode_ret)
-				*errcode_ret = CL_SUCCESS;
+		kernel = OCL_NEXT.clCloneKernel(pristine, errcode_ret);
+		if (kernel)
 			return kernel;
-		}
 	}
 	kernel = OCL_NEXT.clCreateKernel(program, name, errcode_ret);
 	record = kernel && !pristine ? note_creation(clones, name) : NULL;

@@ -37,14 +37,13 @@ struct ocl_original {
 struct ocl_program_text *ocl_program_text_new(bool is_il, size_t len)
 {
 	size_t whole = sizeof(struct ocl_program_text) + len + 1;
-	struct ocl_program_text *text = whole > len ? malloc(whole) : NULL;
+	struct ocl_program_text *text = whole > len ? calloc(1, whole) : NULL;
 
 	if (!text)
 		return NULL;
 	atomic_init(&text->refs, 1);
 	text->is_il = is_il;
 	text->len = len;
-	text->data[len] = '\0';
 	return text;
 }
 

@@ -63,27 +63,21 @@ struct ocl_loaded_program *ocl_program_supersede(struct ocl_program *program)
 	return loaded;
 }
 
-static void lose_loaded(struct ocl_program *program, struct ocl_loaded_program *loaded,
-			cl_int error)
-{
-	ocl_object_lock(&program->object);
-	if (error == CL_SUCCESS)
-		program->lost_loaded = false;
-	else if (loaded && loaded->kind == OCL_LOADED_EXECUTABLE)
-		program->lost_loaded = true;
-	ocl_object_unlock(&program->object);
-	ocl_loaded_program_unref(loaded);
-}
-
 void ocl_program_superseded(struct ocl_program *program, struct ocl_loaded_program *loaded,
 			    cl_int error)
 {
+	if (!loaded)
+		return;
 	/* A call that the driver refused outright left the program as it was. */
-	if (loaded && (error == CL_INVALID_VALUE || error == CL_INVALID_DEVICE ||
-		       error == CL_INVALID_OPERATION || error == CL_INVALID_PROGRAM))
+	if (error == CL_INVALID_VALUE || error == CL_INVALID_DEVICE || error == CL_INVALID_OPERATION ||
+	    error == CL_INVALID_PROGRAM) {
 		ocl_program_set_loaded(program, loaded);
-	else
-		lose_loaded(program, loaded, error);
+		return;
+	}
+	ocl_object_lock(&program->object);
+	program->lost_loaded |= error != CL_SUCCESS && loaded->kind == OCL_LOADED_EXECUTABLE;
+	ocl_object_unlock(&program->object);
+	ocl_loaded_program_unref(loaded);
 }
 
 static void forget_builds(struct ocl_object *object, void *ctx)
@@ -316,16 +310,6 @@ static void add_built(struct ocl_program *program, cl_uint num_devices, const cl
 	}
 }
 
-bool ocl_program_was_built(struct ocl_program *program)
-{
-	bool built;
-
-	ocl_objects_lock();
-	built = program->built_count || program->built_unknown;
-	ocl_objects_unlock();
-	return built;
-}
-
 bool ocl_program_build_was_tried(struct ocl_program *program)
 {
 	bool tried;
@@ -347,14 +331,14 @@ void ocl_program_add_built(struct ocl_program *program, cl_uint num_devices,
 			   const cl_device_id *devices)
 {
 	ocl_objects_lock();
+	program->built_unknown |= !num_devices;
 	add_built(program, num_devices, devices);
 	ocl_objects_unlock();
 }
 
 void ocl_program_put_hit(struct ocl_program *program, const struct ocl_program_hit *hit)
 {
-	char *options = hit->options && !hit->failed ? strdup(hit->options) : NULL;
-	char *old_options = NULL;
+	char *options = hit->options ? strdup(hit->options) : NULL, *old_options;
 	struct ocl_loaded_program *old_loaded;
 	struct ocl_original *old_original;
 
@@ -372,10 +356,8 @@ void ocl_program_put_hit(struct ocl_program *program, const struct ocl_program_h
 		free(options);
 		options = NULL;
 	}
-	if (!hit->failed) {
-		old_options = program->options;
-		program->options = options;
-	}
+	old_options = program->options;
+	program->options = options;
 	ocl_objects_unlock();
 	free(old_options);
 	if (old_loaded)

@@ -27,7 +27,7 @@ struct ocl_program {
 	unsigned int loaded_kernels;	/* of those, the ones created from a loaded program */
 	bool held;			/* released by the application, kept for these */
 	struct ocl_loaded_program *loaded;	/* NULL: the program answers for itself */
-	bool lost_loaded;		/* a build failed after a hit: the driver never built the program */
+	bool lost_loaded;		/* a build failed after a hit: the driver may never have built it */
 	/* guarded by the layer's lock */
 	struct ocl_constant *constants;	/* by id, ascending */
 	size_t constant_count;
@@ -36,7 +36,7 @@ struct ocl_program {
 	uint64_t constants_told;	/* counts these and all before */
 	cl_device_id *built;		/* devices that it is built, compiled or loaded for */
 	cl_uint built_count;
-	bool built_unknown;		/* there was no memory to put one down */
+	bool built_unknown;		/* for which else is not known */
 	bool build_tried;		/* a build of it succeeded or failed: it was not only compiled */
 	char *options;			/* of the build that made it so for all of these, "" for none; NULL: unknown */
 	bool has_content;		/* content says what it is as the input of a link */
@@ -95,7 +95,6 @@ struct ocl_program_hit {
 	cl_uint num_devices;		/* that it is loaded for, beside others */
 	const cl_device_id *devices;
 	const char *options;		/* by which it is now built for all of its devices; NULL: by none that are known */
-	bool failed;			/* it stands for a failed build: options are as before */
 	uint64_t constants_told;	/* when its key was made; others since: the options are not known */
 };
 
@@ -104,12 +103,10 @@ void ocl_program_put_hit(struct ocl_program *program, const struct ocl_program_h
 void ocl_program_set_content(struct ocl_program *program, struct cc_entry *entry);
 /* false: unknown. */
 bool ocl_program_content(struct ocl_program *program, struct cmn_hash *ret);
-/* Whether it is built, compiled or loaded for any device, as far as that is known. */
-bool ocl_program_was_built(struct ocl_program *program);
 /* Whether a build of it was tried, and that one is from now on. */
 bool ocl_program_build_was_tried(struct ocl_program *program);
 void ocl_program_note_build(struct ocl_program *program);
-/* It is built, or loaded, for these devices, too. */
+/* It is built for these devices, too; none: for some that are not known. */
 void ocl_program_add_built(struct ocl_program *program, cl_uint num_devices,
 			   const cl_device_id *devices);
 /*

@@ -235,15 +235,12 @@ void ocl_program_info_add_kernels(struct cc_entry *entry, cl_program program,
 		add_kernel_answers(entry, program, request->targets);
 }
 
-/* Its first error comes long before. */
-#define MAX_LOG ((size_t)4 << 20)
-
 static void read_log(cl_program program, cl_device_id device, struct cmn_buffer *ret)
 {
 	size_t size = 0;
 
 	if (OCL_NEXT.clGetProgramBuildInfo(program, device, CL_PROGRAM_BUILD_LOG, 0, NULL, &size) !=
-	    CL_SUCCESS || size < 2 || size > MAX_LOG || !cmn_buffer_reserve(ret, size))
+	    CL_SUCCESS || size < 2 || !cmn_buffer_reserve(ret, size))
 		return;
 	if (OCL_NEXT.clGetProgramBuildInfo(program, device, CL_PROGRAM_BUILD_LOG, size, ret->data,
 					   NULL) == CL_SUCCESS)

@@ -65,6 +65,34 @@ TEST(a_kernel_that_cannot_be_remembered_is_of_the_applications_program)
 	CU_ASSERT_EQUAL(ocl_clReleaseProgram(program), CL_SUCCESS);
 }
 
+static cl_int CL_API_CALL refuse_build(cl_program of, cl_uint count, const cl_device_id *list, const char *options,
+				       ocl_notify_fn notify, void *data)
+{
+	(void)of, (void)count, (void)list, (void)options, (void)notify, (void)data;
+	return CL_OUT_OF_RESOURCES;
+}
+
+/* And where that cannot be built there is none, nor a clone of one that there is. */
+TEST(without_memory_there_is_no_kernel_of_what_was_loaded)
+{
+	cl_kernel kernel = ocl_clCreateKernel(program, "k", NULL);
+	cl_int errors[] = { CL_SUCCESS, CL_SUCCESS };
+
+	if (!stub_layer_loads())
+		return;
+	ocl_layer.next.clBuildProgram = refuse_build;
+	for (int i = 0; i < 2; i++) {
+		failing = sizeof(struct ocl_kernel);
+		CU_ASSERT_PTR_NULL(ocl_clCreateKernel(program, "k", i ? NULL : &errors[0]));
+		failing = sizeof(struct ocl_kernel);
+		CU_ASSERT_PTR_NULL(ocl_clCloneKernel(kernel, i ? NULL : &errors[1]));
+		CU_ASSERT_EQUAL(errors[i], CL_OUT_OF_HOST_MEMORY);
+	}
+	ocl_layer.next = driver;
+	CU_ASSERT_EQUAL(ocl_clReleaseKernel(kernel), CL_SUCCESS);
+	CU_ASSERT_EQUAL(ocl_clReleaseProgram(program), CL_SUCCESS);
+}
+
 TEST(a_handle_that_is_used_again_is_the_later_kernel)
 {
 	cl_kernel kernel = ocl_clCreateKernel(program, "k", NULL);

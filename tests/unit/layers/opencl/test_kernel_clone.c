@@ -72,7 +72,8 @@ static cl_kernel CL_API_CALL clone_kernel(cl_kernel from, cl_int *error)
 	CU_ASSERT(is_unlocked());
 	CU_ASSERT_PTR_NOT_NULL(from);
 	driver.clones++;
-	*error = driver.refuses_clones ? CL_OUT_OF_RESOURCES : CL_SUCCESS;
+	if (error)
+		*error = driver.refuses_clones ? CL_OUT_OF_RESOURCES : CL_SUCCESS;
 	return driver.refuses_clones ? NULL : make(number_of(from));
 }
 

@@ -32,7 +32,7 @@ TEST(what_pyopencl_writes_does_not_matter)
 		"kernel __attribute__((reqd_work_group_size(1, 1, 1))) void f(global int *x) { }\n",
 		/* Another token's name. */
 		"#define pyopencl_defeat_cache_" OTHERS " x\n" KERNEL,
-		"#define NAME \"#\" #x\n" KERNEL,
+		"#define NAME \"#\" #x\n" KERNEL, "int my_asm;\n" KERNEL,
 		"#include <pyopencl-complex.h>\n// 12233, 12234, adeeff\n" KERNEL,
 	};
 	static const char *const options[] = {
