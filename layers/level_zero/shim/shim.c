@@ -36,12 +36,23 @@
 
 typedef char *(*getenv_fn)(const char *name);
 
-/* NULL until the shim's constructor has run: others ask before it, when dlsym may not be called yet. */
+/* NULL until the shim's constructor has run: others run, and ask, before it. */
 static _Atomic(getenv_fn) next_getenv;
 
 __attribute__((constructor)) static void find_next_getenv(void)
 {
 	atomic_store(&next_getenv, (getenv_fn)dlsym(RTLD_NEXT, "getenv"));
+}
+
+/* The search itself; for callers before the constructor, when dlsym may not be called yet. */
+static char *search_environment(const char *name)
+{
+	size_t len = strlen(name);
+
+	for (char **entry = environ; entry && *entry; entry++)
+		if (strncmp(*entry, name, len) == 0 && (*entry)[len] == '=')
+			return *entry + len + 1;
+	return NULL;
 }
 
 /* Whether the slot is in the process now. What fails is quiet: the loader goes on as ever. */
@@ -101,9 +112,9 @@ EXPORT char *getenv(const char *name)
 	getenv_fn next = atomic_load_explicit(&next_getenv, memory_order_acquire);
 
 	if (strcmp(name, OPENCL_VARIABLE) == 0)
-		return copy_list(next ? next(name) : secure_getenv(name));
+		return copy_list(next ? next(name) : search_environment(name));
 	if (strcmp(name, VALIDATION_VARIABLE) == 0 && set(PLUGINS_VARIABLE) &&
 	    !set(LAYER_DIRECTORY_VARIABLE) && load_slot())
 		return yes;
-	return next ? next(name) : secure_getenv(name);
+	return next ? next(name) : search_environment(name);
 }
