@@ -125,8 +125,6 @@ WORD(openat_here)
 	close_if(directory);
 }
 
-WORD(openat_nowhere) { close_if(openat(9999, value, O_RDONLY)); }
-
 /* The working directory's name, from whom this can be had, and a file by that. */
 static void open_below(char *directory, const char *name)
 {
