@@ -3,6 +3,7 @@
 import glob
 import os
 import resource
+import shutil
 import signal
 import subprocess
 import threading
@@ -411,6 +412,15 @@ class Trust(WithDirectory):
             self.check_not_trusted()
             os.chown(self.directory + path, 0, 0)
         self.assertEqual(self.one.get(b"\xab\xcd"), b"value")
+
+    @as_root
+    def test_another_user(self):
+        """Whose own directories are trusted, and the superuser's."""
+        program = shutil.copy(os.path.join(helper.PROGRAMS, "ckcache-storage-file"), self.path("program"))
+        for path in (self.work, self.directory, self.directory + "/ab", self.directory + "/ab/cd"):
+            os.chown(path, 12345, 12345)
+        client, _, _ = self.begin(program=program, preexec_fn=lambda: os.setuid(12345))
+        self.assertEqual(client.get(b"\xab\xcd"), b"value")
 
 
 class Limits(helper.Case):
