@@ -14,7 +14,7 @@ void storage_error_set(struct storage_error *error, const char *format, ...)
 	va_list args;
 
 	va_start(args, format);
-	(void)vsnprintf(error->text, sizeof(error->text), format, args);	/* of no wide characters: cannot fail */
+	(void)vsnprintf(error->text, sizeof(error->text), format, args);	/* fails for wide text only */
 	va_end(args);
 	for (char *at = error->text; *at; at++) {
 		if (*at < ' ' || *at > '~')

@@ -143,7 +143,7 @@ static int open_trusted(const char *path, int *ret_fd)
 		next = openat(fd, name[0] ? name : ".", (slash ? O_PATH : O_RDONLY) | flags);
 		if (next < 0 || fstat(next, &info) < 0)
 			problem = errno;	/* also a link that has come meanwhile */
-		else if (!is_trusted(&info, slash ? S_ISVTX : 0))	/* only the owners may exchange what is below */
+		else if (!is_trusted(&info, slash ? S_ISVTX : 0))	/* there only owners rename */
 			problem = NOT_TRUSTED;
 		(void)close(fd);	/* a directory */
 		fd = next;

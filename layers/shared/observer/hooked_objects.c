@@ -336,6 +336,6 @@ bool drv_hooked_objects_is_of_driver_or_within(const void *caller)
 
 void drv_hooked_objects_after_fork(void)
 {
-	(void)pthread_mutex_init(&lock, NULL);	/* whoever has it is not here; a default mutex does not fail */
+	(void)pthread_mutex_init(&lock, NULL);	/* its owner is not here; this cannot fail */
 	hooked.incomplete = true;	/* some slots may still be as they were */
 }

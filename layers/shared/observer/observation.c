@@ -86,7 +86,7 @@ static void add_own(struct drv_observation *observation, const struct stat *info
 		return;
 	own = calloc(1, sizeof(*own));
 	if (!own)
-		return;		/* without memory for it, it is a dependency, on which no later build can rely */
+		return;		/* then it is a dependency, which only costs hits */
 	own->id.device = info->st_dev;
 	own->id.inode = info->st_ino;
 	HASH_ADD(hh, observation->own, id, sizeof(own->id), own);

@@ -85,7 +85,7 @@ static void unlock_records(void)
 void drv_observer_fork_child(void)
 {
 	(void)drv_child_leave();	/* a child's child tells nothing */
-	(void)pthread_mutex_init(&lock, NULL);	/* whoever has it is not here; a default mutex does not fail */
+	(void)pthread_mutex_init(&lock, NULL);	/* its owner is not here; this cannot fail */
 	drv_hooked_objects_after_fork();
 	observations = NULL;
 	atomic_store(&going_on, 0);
