@@ -14,8 +14,7 @@ void storage_error_set(struct storage_error *error, const char *format, ...)
 	va_list args;
 
 	va_start(args, format);
-	if (vsnprintf(error->text, sizeof(error->text), format, args) < 0)
-		error->text[0] = '\0';
+	(void)vsnprintf(error->text, sizeof(error->text), format, args);	/* fails for wide text only */
 	va_end(args);
 	for (char *at = error->text; *at; at++) {
 		if (*at < ' ' || *at > '~')
@@ -74,12 +73,11 @@ bool storage_value_count(struct storage_value *value, size_t size)
 bool storage_value_reserve(struct storage_value *value, size_t extra, size_t most)
 {
 	struct cmn_buffer *bytes = &value->bytes;
-	size_t cap = bytes->cap ? 2 * bytes->cap : extra;
+	size_t cap = 2 * bytes->cap < most ? 2 * bytes->cap : most;
 	uint8_t *data;
 
 	if (extra <= bytes->cap - bytes->len)
 		return true;
-	cap = cap < most ? cap : most;
 	cap = cap < bytes->len + extra ? bytes->len + extra : cap;
 	if (!storage_value_count(value, cap))
 		return false;
@@ -95,11 +93,5 @@ void storage_value_end(struct storage_value *value)
 {
 	if (value->bytes.cap > STORAGE_VALUE_KEPT || value->bytes.failed)
 		cmn_buffer_release(&value->bytes);
-	(void)storage_value_count(value, 0);	/* less is always left */
-}
-
-void storage_value_release(struct storage_value *value)
-{
-	cmn_buffer_release(&value->bytes);
 	(void)storage_value_count(value, 0);	/* less is always left */
 }

@@ -73,7 +73,6 @@ bool storage_value_count(struct storage_value *value, size_t size);
 bool storage_value_reserve(struct storage_value *value, size_t extra, size_t most);
 /* After a request: gives back what was large. */
 void storage_value_end(struct storage_value *value);
-void storage_value_release(struct storage_value *value);
 
 /* The protocol's numbers of the requests with a key. */
 enum storage_verb {

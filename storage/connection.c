@@ -192,14 +192,9 @@ static bool answer_info(struct storage_connection *connection)
 /* Does the request and answers it. */
 static bool perform(struct storage_connection *connection, struct storage_request *request)
 {
-	struct storage_service *service = connection->service;
-	enum storage_result result;
+	enum storage_result result = storage_service_do(connection->service, request);
 	unsigned char bytes[2] = { OK };
 
-	atomic_fetch_add(&service->busy, 1);
-	result = storage_service_do(service, request);
-	storage_service_touch(service);
-	atomic_fetch_sub(&service->busy, 1);
 	if (result == STORAGE_ERR)
 		return answer_error(connection, &request->error);
 	bytes[0] = result == STORAGE_OK ? OK : NOOP;
@@ -327,11 +322,13 @@ void *storage_connection_serve(void *ctx)
 		    answer_bytes(connection, greeting, 2U + greeting[1]);
 
 	while (good && wait_for_request(connection)) {
+		atomic_fetch_add(&service->busy, 1);
 		good = serve_request(connection);
+		atomic_fetch_sub(&service->busy, 1);
 		storage_value_end(&connection->value);
 	}
 	(void)close(connection->fd);	/* all is sent that could be */
-	storage_value_release(&connection->value);
+	cmn_buffer_release(&connection->value.bytes);
 	free(connection);
 	atomic_fetch_sub(&service->clients, 1);
 	(void)eventfd_write(service->departures, 1);	/* fails if it is readable anyway */

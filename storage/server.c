@@ -349,20 +349,6 @@ static bool is_replaced(void)
 	       !memcmp(path + len - (sizeof(gone) - 1), gone, sizeof(gone) - 1);
 }
 
-/* Looks from time to time whether it is to leave. life_end: monotonic; 0: of itself it never is. */
-static void look_at_life(struct storage_service *service, uint64_t life_end, uint64_t *look_time)
-{
-	uint64_t now = cmn_clock_monotonic();
-
-	if (now < *look_time)
-		return;
-	*look_time = now + LOOK_INTERVAL_MS * 1000000ULL;
-	if (life_end && life_end < *look_time)
-		*look_time = life_end;
-	if ((life_end && now >= life_end) || is_replaced())
-		retire(service);
-}
-
 /* The next client that waits. */
 static void admit(struct storage_service *service, const struct endpoint *endpoint, int signals,
 		  const pthread_attr_t *attributes)
@@ -376,20 +362,11 @@ static void admit(struct storage_service *service, const struct endpoint *endpoi
 		(void)poll(&wanted, 1, 100);	/* no descriptor is free */
 }
 
-/* Whether nobody is left who could still want something of a helper that has retired. */
-static bool is_left(struct storage_service *service, const struct endpoint *endpoint)
-{
-	struct pollfd waiting = { .fd = endpoint->listener, .events = POLLIN };
-
-	return atomic_load(&service->retired) && !atomic_load(&service->clients) &&
-	       poll(&waiting, 1, 0) == 0;
-}
-
 /* With as many clients as it has room for, further ones wait in the backlog until one leaves. */
 static _Noreturn void serve(struct storage_service *service, struct endpoint *endpoint,
 			    int signals, bool limited)
 {
-	uint64_t life_end = limited ? cmn_clock_deadline(LIMITED_LIFE_NS) : 0, look_time = 0;
+	const uint64_t life_end = limited ? cmn_clock_deadline(LIMITED_LIFE_NS) : UINT64_MAX;
 	pthread_attr_t attributes;
 	eventfd_t left_since;
 
@@ -406,8 +383,9 @@ static _Noreturn void serve(struct storage_service *service, struct endpoint *en
 		int left = idle_left(service);
 		int ready = poll(wanted, sizeof(wanted) / sizeof(wanted[0]), left);
 
-		look_at_life(service, life_end, &look_time);
-		if ((ready > 0 && wanted[1].revents) || is_left(service, endpoint))
+		if (cmn_clock_monotonic() >= life_end || is_replaced())
+			retire(service);
+		if (ready > 0 && wanted[1].revents)
 			end();
 		if (ready > 0 && wanted[2].revents)
 			(void)eventfd_read(service->departures, &left_since);	/* looks again */

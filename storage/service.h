@@ -28,7 +28,7 @@ struct storage_service {
 	atomic_bool retired;		/* another helper takes over: who stores goes there */
 	atomic_uint clients;
 	int departures;			/* an eventfd that is readable after a client has left */
-	atomic_uint busy;		/* requests whose answer is not known yet */
+	atomic_uint busy;		/* requests that have begun to come and are not answered yet */
 	atomic_uint_fast64_t last_activity;	/* monotonic */
 	atomic_uint_fast64_t requests, errors, claims;
 

@@ -114,17 +114,11 @@ static enum storage_result failed(const struct directory *directory, struct stor
 	}
 }
 
-static bool is_trusted(const struct stat *info)
+/* safe: bits of which one is enough where others may write. */
+static bool is_trusted(const struct stat *info, mode_t safe)
 {
 	return (info->st_uid == 0 || cmn_file_is_own(info->st_uid)) &&
-	       !(info->st_mode & (S_IWGRP | S_IWOTH));
-}
-
-/* On the way to another one: with the sticky bit only the owners may exchange what is below. */
-static bool is_trusted_way(const struct stat *info)
-{
-	return is_trusted(info) || ((info->st_mode & S_ISVTX) &&
-				    (info->st_uid == 0 || cmn_file_is_own(info->st_uid)));
+	       (!(info->st_mode & (S_IWGRP | S_IWOTH)) || (info->st_mode & safe));
 }
 
 /*
@@ -149,7 +143,7 @@ static int open_trusted(const char *path, int *ret_fd)
 		next = openat(fd, name[0] ? name : ".", (slash ? O_PATH : O_RDONLY) | flags);
 		if (next < 0 || fstat(next, &info) < 0)
 			problem = errno;	/* also a link that has come meanwhile */
-		else if (slash ? !is_trusted_way(&info) : !is_trusted(&info))
+		else if (!is_trusted(&info, slash ? S_ISVTX : 0))	/* there only owners rename */
 			problem = NOT_TRUSTED;
 		(void)close(fd);	/* a directory */
 		fd = next;
@@ -188,14 +182,14 @@ static int step_into(const struct directory *directory, int *fd, const char *nam
 		next = openat(*fd, name, flags);
 	if (next < 0 || fstat(next, &info) < 0)
 		problem = errno;
-	else if (directory->trusted_only && !is_trusted(&info))
+	else if (directory->trusted_only && !is_trusted(&info, 0))
 		problem = NOT_TRUSTED;
 	(void)close(*fd);	/* a directory */
 	*fd = next;
 	return problem;
 }
 
-/* Opens the key's directory; leaves ret->fd at -1 on failure. make: creates what is missing. */
+/* Opens the key's directory, for close_place on failure, too. make: creates what is missing. */
 static int open_place(const struct directory *directory, struct cmn_view key, bool make,
 		      struct place *ret)
 {
@@ -215,10 +209,6 @@ static int open_place(const struct directory *directory, struct cmn_view key, bo
 		at = slash + 1;
 	}
 	ret->name = at;
-	if (problem && ret->fd >= 0) {
-		(void)close(ret->fd);	/* a directory */
-		ret->fd = -1;
-	}
 	return problem;
 }
 
@@ -241,7 +231,7 @@ static int open_file(const struct directory *directory, const struct place *plac
 		return errno == ELOOP ? NOT_TRUSTED : errno;
 	if (fstat(fd, ret_info) < 0)
 		problem = errno;
-	else if (!S_ISREG(ret_info->st_mode) || (directory->trusted_only && !is_trusted(ret_info)))
+	else if (!S_ISREG(ret_info->st_mode) || (directory->trusted_only && !is_trusted(ret_info, 0)))
 		problem = NOT_TRUSTED;
 	if (problem)
 		(void)close(fd);	/* only read */
@@ -253,33 +243,17 @@ static int open_file(const struct directory *directory, const struct place *plac
 /* All of an open file, which must not change meanwhile; closes it. */
 static int read_file(int fd, const struct stat *info, struct cmn_buffer *value)
 {
-	const size_t size = (size_t)info->st_size;
-	struct stat after;
-	int problem = 0;
-	char more;
-
-	if (!cmn_buffer_reserve(value, size))
-		problem = ENOMEM;
-	while (!problem && value->len < size) {
-		ssize_t got = read(fd, value->data + value->len, size - value->len);
-
-		if (got < 0 && errno != EINTR)
-			problem = errno;
-		else if (got == 0)
-			problem = CHANGED;
-		else if (got > 0)
-			value->len += (size_t)got;
+	switch (cmn_file_read_open(fd, (size_t)info->st_size, CMN_FILE_ANY, NULL, value, NULL)) {
+	case CMN_OK:
+		return 0;
+	case CMN_STALE:
+	case CMN_ERR_TOO_LARGE:
+		return CHANGED;
+	case CMN_ERR_NOMEM:
+		return ENOMEM;
+	default:
+		return EIO;
 	}
-	if (!problem) {
-		ssize_t got = read(fd, &more, 1);
-
-		if (got < 0 || fstat(fd, &after) < 0)
-			problem = errno;	/* which may pass */
-		else if (got > 0 || after.st_size != info->st_size)
-			problem = CHANGED;
-	}
-	(void)close(fd);	/* only read */
-	return problem;
 }
 
 static int get(struct directory *directory, struct storage_request *request)
@@ -513,11 +487,10 @@ static int claim(struct directory *directory, struct storage_request *request)
 	if (problem != NOTHING)
 		return problem;
 	problem = open_place(directory, request->key, true, &place);
-	if (problem)
-		return problem;
 	(void)snprintf(name, sizeof(name), "%s" CLAIM_SUFFIX, place.name);
 	(void)snprintf(text, sizeof(text), "%s %" PRIu64 "\n", request->token, ttl_ns);
-	problem = write_file(place.fd, name, cmn_view_of(text), false);
+	if (!problem)
+		problem = write_file(place.fd, name, cmn_view_of(text), false);
 	if (problem == EEXIST) {
 		problem = read_claim(directory, &place, name, ttl_ns, &claim);
 		if (!problem && strcmp(claim.token, request->token) == 0)

@@ -87,17 +87,6 @@ static size_t give_body(char *to, size_t size, size_t count, void *ctx)
 	return len;
 }
 
-/* curl sends a body again where a connection turns out to have ended. */
-static int seek_body(void *ctx, curl_off_t offset, int origin)
-{
-	struct session *session = ctx;
-
-	if (origin != SEEK_SET || offset < 0 || (uint64_t)offset > session->request->value.len)
-		return CURL_SEEKFUNC_FAIL;
-	session->now.sent_len = (size_t)offset;
-	return CURL_SEEKFUNC_OK;
-}
-
 static bool is_header(const char *line, size_t len, const char *name, const char *word)
 {
 	size_t name_len = strlen(name), word_len = strlen(word);
@@ -170,8 +159,6 @@ static bool set_options(struct session *session)
 		    curl_easy_setopt(curl, CURLOPT_WRITEDATA, session) == CURLE_OK &&
 		    curl_easy_setopt(curl, CURLOPT_READFUNCTION, give_body) == CURLE_OK &&
 		    curl_easy_setopt(curl, CURLOPT_READDATA, session) == CURLE_OK &&
-		    curl_easy_setopt(curl, CURLOPT_SEEKFUNCTION, seek_body) == CURLE_OK &&
-		    curl_easy_setopt(curl, CURLOPT_SEEKDATA, session) == CURLE_OK &&
 		    curl_easy_setopt(curl, CURLOPT_HEADERFUNCTION, take_header) == CURLE_OK &&
 		    curl_easy_setopt(curl, CURLOPT_HEADERDATA, session) == CURLE_OK &&
 		    curl_easy_setopt(curl, CURLOPT_XFERINFOFUNCTION, watch) == CURLE_OK &&
@@ -249,6 +236,7 @@ static enum storage_result failed(struct session *session, CURLcode failure)
 	case CURLE_SEND_ERROR:
 	case CURLE_RECV_ERROR:
 	case CURLE_GOT_NOTHING:
+	case CURLE_SEND_FAIL_REWIND:	/* after a part of the value was sent */
 		return fail(session, STORAGE_LOST, curl_easy_strerror(failure));
 	default:
 		return fail(session, STORAGE_DOWN, curl_easy_strerror(failure));
@@ -300,8 +288,6 @@ static enum storage_result transfer(struct session *session, const char *url, lo
 	CURLcode failure = curl_easy_setopt(session->curl, CURLOPT_URL, url);
 
 	session->now = (struct transfer){ 0 };
-	if (session->request->ret_value)
-		session->request->ret_value->bytes.len = 0;
 	if (failure == CURLE_OK)
 		failure = curl_easy_perform(session->curl);
 	if (failure == CURLE_OK)

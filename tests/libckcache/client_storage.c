@@ -426,7 +426,7 @@ SCENARIO(storage_traced)
 	CHECK(happened(&traced, "H"));
 	traced.fifo.lie = LIE_DAMAGED;
 	CHECK(build(client, &storage, api_options, API_VALUE) == CKCACHE_ORIGIN_BUILT);
-	CHECK(traced.events[0].status == CKCACHE_ERROR_DAMAGED);
+	CHECK(traced.events[0].status == CKCACHE_ERROR_DAMAGED && !traced.events[1].size);
 	CHECK(happened(&traced, "UEBS"));
 	traced.fifo.lie = LIE_FAILS;
 	traced.fifo.stores_with = CKCACHE_ERROR_IO;

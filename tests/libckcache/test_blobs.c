@@ -176,6 +176,8 @@ TEST_ON("stub", a_blob_has_the_described_devices_binary)
 		driver_setenv("STUB_DEVICES", "2");
 		driver_stub_setting("STUB_PER_DEVICE", "1");
 		GOOD(way, "second-of-two");
+		/* Once for its size and its bytes; once by the program, and by the layer. */
+		CU_ASSERT_EQUAL(driver_counted("read-binary"), way == WAY_LINKED ? 2 : 3);
 	}
 }
 

@@ -3,6 +3,7 @@
 import glob
 import os
 import resource
+import shutil
 import signal
 import subprocess
 import threading
@@ -95,8 +96,9 @@ class Files(WithDirectory):
             self.message(client.get(key))
 
     def test_it_removes_what_dead_writers_left(self):
-        client, _, _ = self.begin()
+        client, process, _ = self.begin()
         client.put(b"\xab\x01", b"value")
+        opened = len(os.listdir("/proc/%d/fd" % process.pid))
         for name, age in ((".tmp-old", 2 * DAY), (".tmp-new", 0), ("02.claim", 2 * DAY),
                           ("03.claim", 0), ("04", 2 * DAY)):
             path = self.write(os.path.join(self.directory, "ab", name), "x")
@@ -104,6 +106,7 @@ class Files(WithDirectory):
         for number in range(300):
             client.put(b"\xab\x01", b"%d" % number)
         self.assertEqual(self.files(), ["ab/.tmp-new", "ab/01", "ab/03.claim", "ab/04"])
+        self.assertEqual(len(os.listdir("/proc/%d/fd" % process.pid)), opened)
 
     def test_a_clock_that_is_ahead_takes_nothing_from_living_writers(self):
         ahead = {"LD_PRELOAD": os.path.join(helper.PROGRAMS, "..", "lib", "libwrong_clock.so"),
@@ -409,6 +412,15 @@ class Trust(WithDirectory):
             self.check_not_trusted()
             os.chown(self.directory + path, 0, 0)
         self.assertEqual(self.one.get(b"\xab\xcd"), b"value")
+
+    @as_root
+    def test_another_user(self):
+        """Whose own directories are trusted, and the superuser's."""
+        program = shutil.copy(os.path.join(helper.PROGRAMS, "ckcache-storage-file"), self.path("program"))
+        for path in (self.work, self.directory, self.directory + "/ab", self.directory + "/ab/cd"):
+            os.chown(path, 12345, 12345)
+        client, _, _ = self.begin(program=program, preexec_fn=lambda: os.setuid(12345))
+        self.assertEqual(client.get(b"\xab\xcd"), b"value")
 
 
 class Limits(helper.Case):

@@ -252,7 +252,9 @@ class Misbehaviour(Begins):
         return self.begin({"operation-timeout": 1000, **dict(attributes)}, server.url)[0]
 
     def test_codes(self):
-        for code in (201, 204, 206, 300, 304, 400, 401, 403, 405, 407, 409, 418, 429, 500, 502, 503, 507):
+        why = {401: ": credentials are wanted, or wrong", 403: ": not permitted", 413: ": too large for the server",
+               507: ": the server's disk is full"}
+        for code in (201, 204, 206, 300, 304, 400, 401, 403, 405, 407, 409, 413, 418, 429, 500, 502, 503, 507):
             client = self.ask(lambda request: request.plain(code))
             answers = [client.get(b"key"), client.remove(b"key"), client.put(b"key", b"value"),
                        client.exists(b"key")]
@@ -261,7 +263,7 @@ class Misbehaviour(Begins):
             if code == 201:
                 answers = [answers[0], answers[1], answers[3]]
             for answer in answers:
-                self.assertIn("HTTP status %d" % code, self.message(answer))
+                self.assertIn("HTTP status %d%s" % (code, why.get(code, "")), self.message(answer))
             # With other credentials it may be: those of another helper, if this one may end.
             state = "down" if code in (401, 407) else "up"
             self.assertIn("the storage is " + state, str(client.info()[1]))
@@ -317,6 +319,20 @@ class Misbehaviour(Begins):
             self.message(client.put(b"large", bytes(8 << 20)))
             self.assertEqual(client.get(b"key"), b"value")
         self.assertIn("the storage is up", client.info()[1])
+
+    def test_a_connection_that_ends_upon_the_next_request(self):
+        """Of one that is not new nobody knows whether it still is: the value is sent again."""
+        def answer(request):
+            request.count = getattr(request, "count", 0) + 1
+            if request.count == 1:
+                return request.plain(201)
+            request.close_connection = True
+            request.connection.shutdown(socket.SHUT_RDWR)
+
+        client = self.ask(answer, {"operation-timeout": 60000})
+        for value in (b"one", bytes(1 << 20), b"", b"another"):
+            self.assertEqual(client.put(b"key", value), helper.OK)
+        self.assertIn("4 requests, 0 errors, 1 clients", client.info()[1])
 
     def test_bodies_without_end(self):
         def flood(request):

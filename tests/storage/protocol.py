@@ -85,7 +85,7 @@ class Protocol:
     def test_values(self):
         client, _, _ = self.begin()
         for key in (b"\xab\xcd\xef" * 7, b"\0", b"k" * 255, b"", bytes(range(256))[1:], b"ab"):
-            for value in (b"some value", b"", b"\0\xff\r\n$5\r\n", bytes(range(256)) * 1000):
+            for value in (b"some value", b"", b"as a head", b"\0\xff\r\n$5\r\n", bytes(range(256)) * 1000):
                 self.assertIsNone(client.get(key), key)
                 self.assertIs(client.exists(key), False)
                 self.assertEqual(client.put(key, value), helper.OK)
@@ -484,7 +484,7 @@ class Protocol:
             self.refused(self.url, self.attributes, extra=extra)
         scheme = self.url.partition(":")[0]
         for url in (scheme + ":", scheme + "://host:port/", scheme + "://host:99999/",
-                    scheme + "://%zz@host/", scheme + "://[::1/", "gopher://host"):
+                    scheme + "://%zz@host/", scheme + "://[::1/", scheme + ":/a b", "gopher://host"):
             program = self.url if url.startswith("gopher") else url
             self.refused(program, self.attributes, extra={"CRSH_URL": url})
 

@@ -280,7 +280,6 @@ static const char *look(const struct drv_driver *driver, struct cc_key *ret)
 	variables = cmn_kept_buffer_take(&spare);
 	reason = "environment-changed";
 	for (int i = 0; i < MAX_LOOKS && reason; i++) {
-		variables.len = 0;
 		if (cmn_env_copy(&variables) != CMN_OK)
 			continue;
 		hash = cmn_hash_of(variables.data, variables.len);

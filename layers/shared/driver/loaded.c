@@ -60,8 +60,6 @@ static int collect(struct dl_phdr_info *info, size_t size, void *ctx)
 	(void)size;
 	if (objects->count == DRV_LOADED_MAX)
 		return 1;
-	if (is_program && object->headers)
-		return 0;
 	*object = (struct drv_loaded){
 		.path = info->dlpi_name,
 		.name = is_program ? "" : basename(info->dlpi_name),

@@ -183,11 +183,8 @@ bool drv_tools_hold(const char *path)
 	const struct known *known = known_of(path);
 	struct files files = { 0 };
 	struct cmn_hash state;
-	bool same;
+	bool same = known && gather(path, &files, &state) == CMN_OK && cmn_hash_equal(&known->state, &state);
 
-	cc_key_init(&files.identity);
-	same = known && gather(path, &files, &state) == CMN_OK && cmn_hash_equal(&known->state, &state);
-	cc_key_release(&files.identity);
 	cmn_buffer_release(&files.state);
 	return same;
 }

@@ -142,7 +142,7 @@ static bool is_cached(const struct drv_observation *observation, const struct lo
 /* Its cache's directory, whether or not it is there yet: some build makes it. */
 static bool is_cache_directory(const struct drv_observation *observation, const struct lookup *lookup)
 {
-	return (lookup->finding == FOUND_NOTHING || lookup->finding == FOUND_DIRECTORY) && observation->driver &&
+	return (lookup->finding == FOUND_NOTHING || lookup->finding == FOUND_DIRECTORY) &&
 	       drv_matches(observation->driver->cache_directories, lookup->path, 0);
 }
 
@@ -199,7 +199,7 @@ struct gathering {
 /* pocl's headers and libraries are 15 MB, which nobody reads for each hit; they are in the key, too. */
 static bool is_file_of_driver(const struct drv_driver *driver, const char *path)
 {
-	char *real = driver && driver->files[0] ? realpath(path, NULL) : NULL;
+	char *real = driver->files[0] ? realpath(path, NULL) : NULL;
 	bool found = real && drv_matches(driver->files, real, FNM_PATHNAME);
 
 	free(real);
@@ -361,10 +361,9 @@ static const char *add_names(struct gathering *gathering, const struct lookup *l
 /* A file that the driver left, and not in its cache: a hit would not write it. */
 static bool is_dump(const struct drv_observation *observation, const struct lookup *lookup)
 {
-	const struct drv_driver *driver = observation->driver;
 	struct stat info;
 
-	return driver && driver->leaves_dumps && !lookup->cached &&
+	return observation->driver->leaves_dumps && !lookup->cached &&
 	       (lookup->finding == FOUND_OWN || lookup->written) &&
 	       lstat(lookup->path, &info) == 0 && S_ISREG(info.st_mode);
 }
@@ -389,7 +388,7 @@ static bool is_excused(const struct drv_observation *observation, const struct l
 /* All that a compiler can reproduce of it is where the compiler lies. */
 static bool is_own_place(const struct drv_observation *observation, const char *path)
 {
-	return observation->driver && observation->driver->compilers_by_place && strcmp(path, "/proc/self/maps") == 0;
+	return observation->driver->compilers_by_place && strcmp(path, "/proc/self/maps") == 0;
 }
 
 /* Whether the application may have its headers there: text, options or a variable have the name. */

@@ -85,15 +85,13 @@ static void add_own(struct drv_observation *observation, const struct stat *info
 	if (drv_observation_is_own(observation, info->st_dev, info->st_ino))
 		return;
 	own = calloc(1, sizeof(*own));
-	if (own) {
-		own->id.device = info->st_dev;
-		own->id.inode = info->st_ino;
-		HASH_ADD(hh, observation->own, id, sizeof(own->id), own);
-		if (own->hh.tbl)
-			return;
+	if (!own)
+		return;		/* then it is a dependency, which only costs hits */
+	own->id.device = info->st_dev;
+	own->id.inode = info->st_ino;
+	HASH_ADD(hh, observation->own, id, sizeof(own->id), own);
+	if (!own->hh.tbl)
 		free(own);
-	}
-	drv_observation_be_unsure(observation, "no-memory");
 }
 
 /* What is no file is the machine's, or cannot be told. */

@@ -85,7 +85,7 @@ static void unlock_records(void)
 void drv_observer_fork_child(void)
 {
 	(void)drv_child_leave();	/* a child's child tells nothing */
-	(void)drv_hooked_objects_free_lock(&lock);
+	(void)pthread_mutex_init(&lock, NULL);	/* its owner is not here; this cannot fail */
 	drv_hooked_objects_after_fork();
 	observations = NULL;
 	atomic_store(&going_on, 0);
@@ -177,7 +177,7 @@ static uint64_t file_clock(void)
 
 	if (pipe2(ends, O_CLOEXEC) != 0)
 		return now;
-	if (fstat(ends[0], &info) == 0 && info.st_ctim.tv_sec > 0)
+	if (fstat(ends[0], &info) == 0)
 		now = changed_ns(&info);
 	(void)close(ends[0]);	/* nothing was written */
 	(void)close(ends[1]);
@@ -293,9 +293,7 @@ static void note_written(int directory, const char *path, bool made, int error)
 
 	if (error && error != EEXIST && !drv_is_absence(error))
 		tell(of_driver, note_unwritten, NULL);
-	if (error)
-		return;
-	if (!path || !path[0] || (!mine && !of_driver))
+	if (error || (!mine && !of_driver))
 		return;
 	if (spell(directory, path, spelled)) {
 		if (lstat(spelled, &info) != 0)

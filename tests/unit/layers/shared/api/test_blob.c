@@ -3,6 +3,7 @@
 #include "layers/shared/api/blob.h"
 #include "tests/support/owned.h"
 #include "tests/support/unit.h"
+#include "tests/support/wrap.h"
 
 static const struct api_id one = { { 'C', 'K', 'I', 'D', 1 } };
 
@@ -106,6 +107,40 @@ TEST(fields_that_do_not_fit_are_not_there)
 	cmn_buffer_release(&blob);
 	blob = make_of("\1\0\0\0\0\0\0", 7);
 	CU_ASSERT_EQUAL(api_blob_find(cmn_buffer_view(&blob), 1, 0, &found), CMN_MISS);
+}
+
+static bool no_memory;
+WRAPPED(struct cmn_hasher *, cmn_hasher_new, (void))
+{
+	return no_memory ? NULL : __real_cmn_hasher_new();
+}
+
+/* The last hash is of what stands before it and of the keys, each after its length. */
+TEST(an_id_is_of_each_key)
+{
+	OWNED(cmn_buffer_release) struct cmn_buffer all = { 0 };
+	struct cc_key keys[2];
+	struct cmn_hash hash;
+	struct api_id id;
+
+	for (size_t i = 0; i < 2; i++) {
+		cc_key_init(&keys[i]);
+		cc_key_add_text(&keys[i], CC_PART_IMAGE, "source", i ? "two" : "one");
+	}
+	CU_ASSERT_EQUAL_FATAL(api_id_make(2, keys, &id), CMN_OK);
+	cmn_buffer_append(&all, id.bytes, API_ID_SIZE - CMN_HASH_SIZE);
+	no_memory = true;
+	CU_ASSERT_EQUAL(api_id_make(2, keys, &id), CMN_ERR_NOMEM);
+	no_memory = false;
+	for (size_t i = 0; i < 2; i++) {
+		struct cmn_view key = cc_key_view(&keys[i]);
+
+		cmn_buffer_append_u64(&all, key.len);
+		cmn_buffer_append(&all, key.data, key.len);
+		cc_key_release(&keys[i]);
+	}
+	hash = cmn_hash_of(all.data, all.len);
+	CU_ASSERT_EQUAL(memcmp(id.bytes + API_ID_SIZE - CMN_HASH_SIZE, hash.bytes, CMN_HASH_SIZE), 0);
 }
 
 /* An id with one byte of one part, and of the whole, that is another. */

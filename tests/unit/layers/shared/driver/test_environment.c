@@ -107,6 +107,16 @@ static bool is_cached_again_when_a_text_is_back(void)
 	return was && is_cached(NEO);
 }
 
+static bool is_known_to_who_asks_first(void)
+{
+	return setenv("IGC_X", "1", 1) == 0 && drv_environment_at_begin("IGC_X");
+}
+
+TEST(who_asks_first_begins)
+{
+	CU_ASSERT(in_child(is_known_to_who_asks_first));
+}
+
 TEST(an_environment_that_cannot_be_read_is_a_miss)
 {
 	CU_ASSERT(in_child(is_cached_again_when_a_text_is_back));

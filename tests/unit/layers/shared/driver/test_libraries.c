@@ -49,6 +49,18 @@ static bool names(const char *driver, const char *field)
 	return found;
 }
 
+TEST(an_object_is_all_its_segments)
+{
+	static const ElfW(Phdr) headers[] = { { .p_type = PT_LOAD, .p_vaddr = 0, .p_memsz = 16 },
+					      { .p_type = PT_NOTE, .p_vaddr = 16, .p_memsz = 16 },
+					      { .p_type = PT_LOAD, .p_vaddr = 32, .p_memsz = 16 } };
+	static const char bytes[64];
+	const struct drv_loaded object = { .base = (ElfW(Addr))bytes, .headers = headers, .header_count = 3 };
+
+	for (size_t at = 0; at < sizeof(bytes); at++)
+		CU_ASSERT_EQUAL(drv_loaded_contains(&object, bytes + at), at / 16 % 2 == 0 && at < 48);
+}
+
 TEST(nothing_came_where_nothing_was_loaded)
 {
 	struct drv_library_epoch before = drv_libraries_epoch();
@@ -269,6 +281,13 @@ WRAPPED(char *, strdup, (const char *text))
 	return fails ? NULL : __real_strdup(text);
 }
 
+static bool no_objects;
+
+WRAPPED(void *, calloc, (size_t count, size_t size))
+{
+	return no_objects ? NULL : __real_calloc(count, size);
+}
+
 /* A key without one of its libraries is another's. */
 TEST(without_memory_there_is_no_key)
 {
@@ -289,6 +308,9 @@ TEST(without_memory_there_is_no_key)
 	no_copy = true;
 	CU_ASSERT_EQUAL(drv_libraries_identify(&query, &(struct cc_contents){ 0 }, &key, &row), CMN_ERR_NOMEM);
 	CU_ASSERT_FALSE(no_copy);
+	no_objects = true;
+	CU_ASSERT_EQUAL(drv_libraries_identify(&query, &(struct cc_contents){ 0 }, &key, &row), CMN_ERR_NOMEM);
+	no_objects = false;
 	cc_key_release(&key);
 }
 

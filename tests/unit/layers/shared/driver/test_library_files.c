@@ -11,6 +11,7 @@
 #include <link.h>
 
 #include "layers/shared/driver/elf_file.h"
+#include "layers/shared/driver/libraries.h"
 #include "layers/shared/driver/library_files.h"
 #include "layers/shared/driver/search_directories.h"
 #include "tests/support/unit.h"
@@ -596,6 +597,7 @@ TEST(the_askers_run_path_counts_for_what_it_asks_for)
 {
 	struct seen_list *list = calloc(1, sizeof(*list));
 	void *driver, *other;
+	char path[8500];
 
 	CU_ASSERT_PTR_NOT_NULL_FATAL(list);
 	write_object("driver.so", &(struct object){ .run_path = unit_path("y") });
@@ -616,6 +618,21 @@ TEST(the_askers_run_path_counts_for_what_it_asks_for)
 	CU_ASSERT_EQUAL(list->count, 1);
 	CU_ASSERT_STRING_EQUAL(list->items[0].path, unit_path("y/liba.so"));
 	(void)dlclose(other);
+	/* One with a run path of each kind has the new one alone. Its offset is even. */
+	write_object("driver4.so", &(struct object){
+		.soname = "ab", .run_path = unit_path("y"), .run_path_old = unit_path("y") });
+	other = dlopen(unit_path("driver4.so"), RTLD_LAZY);
+	CU_ASSERT_PTR_NOT_NULL_FATAL(other);
+	list->count = 0;
+	CU_ASSERT_EQUAL(files_of(unit_path("driver.so"), "liba.so", is_never_loaded, note, list), CMN_OK);
+	(void)dlclose(other);
+	(void)dlclose(driver);
+	/* One that is not to look where all do, by itself. */
+	(void)snprintf(path, sizeof(path), "%s:/usr/lib", unit_path("y"));
+	write_object("driver5.so", &(struct object){ .run_path = path, .tag = DT_FLAGS_1, .value = DF_1_NODEFLIB });
+	driver = dlopen(unit_path("driver5.so"), RTLD_LAZY);
+	CU_ASSERT_PTR_NOT_NULL_FATAL(driver);
+	CU_ASSERT_EQUAL(files_of(unit_path("driver5.so"), "liba.so", is_never_loaded, note, list), CMN_MISS);
 	(void)dlclose(driver);
 	write_object("driver2.so", &(struct object){ .run_path_old = unit_path("y") });
 	driver = dlopen(unit_path("driver2.so"), RTLD_LAZY);
@@ -628,6 +645,44 @@ TEST(the_askers_run_path_counts_for_what_it_asks_for)
 	/* Not loaded any more: nothing is known of it. */
 	CU_ASSERT_EQUAL(files_of(unit_path("driver2.so"), "liba.so", is_never_loaded, note, list), CMN_MISS);
 	free(list);
+}
+
+static bool is_amds(const char *path)
+{
+	return strcmp(path, unit_path("libamdocl64.so")) == 0;
+}
+
+static bool key_has(const char *library)
+{
+	const struct drv_driver *row;
+	struct cc_key key;
+	bool found;
+
+	cc_key_init(&key);
+	CU_ASSERT_EQUAL(drv_libraries_identify(&(struct drv_libraries_query){ .is_driver = is_amds },
+					       &(struct cc_contents){ 0 }, &key, &row), CMN_OK);
+	found = memmem(cc_key_view(&key).data, cc_key_view(&key).len, library, strlen(library)) != NULL;
+	cc_key_release(&key);
+	return found;
+}
+
+/* By whatever file name. */
+TEST(after_a_version_that_is_loaded_no_older_one_is_looked_for)
+{
+	void *driver, *compiler;
+
+	write_object("libamdocl64.so", &(struct object){ .run_path = unit_path("y"), .id = 1 });
+	write_object("y/libamd_comgr.so.2", &(struct object){ .soname = "libamd_comgr.so.2", .id = 2 });
+	write_object("renamed.so", &(struct object){ .soname = "libamd_comgr.so.3", .id = 3 });
+	driver = dlopen(unit_path("libamdocl64.so"), RTLD_LAZY);
+	CU_ASSERT_PTR_NOT_NULL_FATAL(driver);
+	CU_ASSERT(key_has("library.libamd_comgr.so.2"));
+	compiler = dlopen(unit_path("renamed.so"), RTLD_LAZY);
+	CU_ASSERT_PTR_NOT_NULL_FATAL(compiler);
+	CU_ASSERT(key_has("library.renamed.so"));
+	CU_ASSERT_FALSE(key_has("library.libamd_comgr.so.2"));
+	(void)dlclose(compiler);
+	(void)dlclose(driver);
 }
 
 TEST(what_is_loaded_is_not_looked_at)
@@ -689,6 +744,14 @@ TEST(strings_end_in_their_table)
 	object = (struct object){ .needed = { name, "libz.so.1" } };
 	write_object("a.so", &object);
 	CU_ASSERT_EQUAL_FATAL(drv_elf_file_read("a.so", &file), CMN_ERR_TOO_LARGE);
+	/* Where nothing is needed, nothing of the table was read before: also not what another one's began with. */
+	write_object("a.so", &(struct object){ .needed = { "" } });
+	CU_ASSERT_EQUAL_FATAL(drv_elf_file_read("a.so", &file), CMN_OK);
+	drv_elf_file_release(&file);
+	write_object("a.so", &(struct object){ .run_path = "$ORIGIN" });
+	CU_ASSERT_EQUAL_FATAL(drv_elf_file_read("a.so", &file), CMN_OK);
+	CU_ASSERT_STRING_EQUAL(file.run_path, "$ORIGIN");
+	drv_elf_file_release(&file);
 }
 
 TEST(unusual_ways_to_look_for_libraries_are_told)

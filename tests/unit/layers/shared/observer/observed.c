@@ -44,6 +44,13 @@ static int (*volatile look)(const char *path, int mode) = access;
 
 /* As programs of before glibc 2.33 call it: nothing new is linked with it, but it is there. */
 extern int __xstat(int version, const char *path, struct stat *ret) __attribute__((weak));
+extern int __lxstat(int version, const char *path, struct stat *ret) __attribute__((weak));
+extern int __fxstatat(int version, int directory, const char *path, struct stat *ret, int flags) __attribute__((weak));
+#ifdef SANITIZED	/* whose runtime has functions of its own for them */
+#define IF_OLD(function, old, now) (void)!(now)
+#else
+#define IF_OLD(function, old, now) (void)!((function) ? (old) : (now))
+#endif
 
 static void close_if(int fd)
 {
@@ -74,16 +81,12 @@ WORD(openat_directory)
 WORD(fopen) { close_stream(fopen(value, "r")); }
 WORD(stat) { (void)!stat(value, &(struct stat){ 0 }); }
 
-WORD(xstat)
+static struct stat ignored;
+WORD(xstat) { IF_OLD(__xstat, __xstat(1, value, &ignored), stat(value, &ignored)); }
+WORD(lxstat) { IF_OLD(__lxstat, __lxstat(1, value, &ignored), lstat(value, &ignored)); }
+WORD(fxstatat)
 {
-	struct stat info;
-
-#ifndef SANITIZED	/* whose runtime has a function of its own for it */
-	if (__xstat)
-		(void)!__xstat(1, value, &info);
-	else
-#endif
-		(void)!stat(value, &info);
+	IF_OLD(__fxstatat, __fxstatat(1, AT_FDCWD, value, &ignored, 0), fstatat(AT_FDCWD, value, &ignored, 0));
 }
 
 WORD(lstat) { (void)!lstat(value, &(struct stat){ 0 }); }
@@ -189,6 +192,7 @@ WORD(mkdtemp)
 
 WORD(link) { (void)!link(value, "another-name"); }
 WORD(symlink) { (void)!symlink(value, "another-link"); }
+WORD(swap) { (void)!renameat2(AT_FDCWD, value, AT_FDCWD, "link", RENAME_EXCHANGE); }
 
 WORD(fdopendir)
 {
@@ -321,19 +325,41 @@ static int count_descriptors(void)
 	return count;
 }
 
-/* A child that lives on has nothing open that its parent had not. */
+/* The end of a pipe, which has one byte more, by all the numbers from here on that are in use. */
+static int replace_descriptors(void)
+{
+	int own[2];
+
+	if (pipe(own) != 0 || write(own[1], "x", 1) != 1)
+		abort();
+	for (int fd = own[0]; fd < 4096; fd++) {
+		if (fcntl(fd, F_GETFD) >= 0)
+			(void)dup2(own[0], fd);
+	}
+	return own[0];
+}
+
+/* A child that lives on has nothing open that its parent had not, and all that it opened itself. */
 WORD(fork_own)
 {
-	int before = count_descriptors(), status = 1;
-	pid_t child = fork();
+	for (int replaces = 0; replaces < 2; replaces++) {
+		int before = count_descriptors(), status = 1, end = -1;
+		pid_t child = fork();
 
-	if (child == 0) {
-		close_if(open(value, O_RDONLY));
-		_exit(count_descriptors() == before ? 0 : 1);
+		if (child == 0 && replaces) {
+			end = replace_descriptors();
+			before = count_descriptors();
+		}
+		if (child == 0) {
+			close_if(open(value, O_RDONLY));
+			_exit(count_descriptors() == before && (!replaces || read(end, &(char){ 0 }, 1) == 1) ? 0 : 1);
+		}
+		if (waitpid(child, &status, 0) != child || status != 0)
+			abort();
 	}
-	if (waitpid(child, &status, 0) != child || status != 0)
-		abort();
 }
+
+WORD(exec_nowhere) { (void)execv(value, (char *const[]){ (char *)value, NULL }); }
 
 WORD(spawn)
 {

@@ -8,6 +8,7 @@
 #include <dlfcn.h>
 #include <sys/mman.h>
 
+#include "layers/shared/observer/observation.h"
 #include "tests/support/unit.h"
 #include "tests/support/wrap.h"
 
@@ -619,6 +620,23 @@ TEST(what_was_opened_once_counts_by_its_content)
 	}
 }
 
+TEST(another_thing_by_a_name_is_a_change)
+{
+	const struct stat things[] = {
+		{ .st_mode = S_IFDIR, .st_dev = 1, .st_ino = 2 }, { .st_mode = S_IFREG, .st_dev = 1, .st_ino = 2 },
+		{ .st_mode = S_IFDIR, .st_dev = 3, .st_ino = 2 }, { .st_mode = S_IFDIR, .st_dev = 1, .st_ino = 4 },
+	};
+
+	for (size_t i = 0; i < 16; i++) {
+		struct drv_observation *observation = begin(false);
+
+		drv_observation_note_look(observation, &(struct drv_answer){ .path = "x", .info = &things[i / 4] });
+		drv_observation_note_look(observation, &(struct drv_answer){ .path = "x", .info = &things[i % 4] });
+		CU_ASSERT_EQUAL(drv_observation_find(observation, "x")->changed, i / 4 != i % 4);
+		drv_observer_drop(observation);
+	}
+}
+
 TEST(names_of_one_thing_are_told_whatever_it_is)
 {
 	static const char *const ways[] = { "stat a.h, stat b.h", "open a.h, open b.h" };
@@ -983,6 +1001,21 @@ TEST(the_working_directory_counts_by_its_name_and_as_a_place)
 	CU_ASSERT_EQUAL(chdir(unit_dir()), 0);
 }
 
+/* As AMD's does, which asks where its compiler is. */
+TEST(a_driver_may_ask_for_its_own_place)
+{
+	struct drv_driver driver = { .library = "libtest.so", .compilers_by_place = true };
+
+	for (int i = 0; i < 4; i++) {
+		struct drv_observation *observation;
+
+		driver.compilers_by_place = i < 2;
+		observation = begin_as(&driver, false);
+		observed("open", i % 2 ? "/proc/self/stat" : "/proc/self/maps");
+		CU_ASSERT_EQUAL(end_with(observation, NULL, false), i == 0 ? CMN_OK : CMN_MISS);
+	}
+}
+
 TEST(what_was_not_observed_is_not_known)
 {
 	struct drv_observation *observation = drv_observer_begin(&(struct drv_observer_request){
@@ -1080,7 +1113,7 @@ static __attribute__((constructor)) void set_variables(void)
 {
 	if (setenv("XDG_CACHE_HOME", "/nonexistent/cache/", 1) != 0 || unsetenv("POCL_CACHE_DIR") != 0 ||
 	    setenv("OBSERVED_PLACES", "relative:/nonexistent/one:/nonexistent/two", 1) != 0 ||
-	    setenv("OLDPWD", "/nonexistent/two", 1) != 0)
+	    setenv("OLDPWD", "/nonexistent/two", 1) != 0 || setenv("ABC", "/nonexistent/two", 1) != 0)
 		abort();
 }
 
@@ -1099,6 +1132,7 @@ TEST(variables_count_whose_values_a_path_begins_with)
 	CU_ASSERT_EQUAL(watch("open", "/nonexistent/two/x.h"), CMN_OK);
 	CU_ASSERT(depends_on(CC_DEPENDENCY_VARIABLE, "$OBSERVED_PLACES"));
 	CU_ASSERT_FALSE(depends_on(CC_DEPENDENCY_VARIABLE, "$OLDPWD"));
+	CU_ASSERT(depends_on(CC_DEPENDENCY_VARIABLE, "$ABC"));	/* its name is as long as $PWD */
 	CU_ASSERT_EQUAL(cc_manifest_verify(manifest, NULL), CMN_OK);
 	CU_ASSERT_EQUAL(setenv("OBSERVED_PLACES", "/nonexistent/two", 1), 0);
 	CU_ASSERT_EQUAL(cc_manifest_verify(manifest, NULL), CMN_STALE);

@@ -15,6 +15,7 @@
 #include "layers/shared/driver/environment.h"
 #include "layers/shared/observer/got_slots.h"
 #include "layers/shared/observer/hooked_objects.h"
+#include "layers/shared/observer/observer_notes.h"
 #include "tests/support/clock.h"
 #include "tests/support/unit.h"
 #include "tests/support/wrap.h"
@@ -32,7 +33,7 @@ static const struct {
 	{ "statfs", false }, { "statvfs", false }, { "inotify", false },
 	{ "open_2", true }, { "openat_2", true }, { "freopen", true }, { "euidaccess", false },
 	{ "eaccess", false }, { "xstat", false }, { "fstatat-link", false }, { "readlink", false },
-	{ "readlinkat", false }, { "canonicalize", false },
+	{ "readlinkat", false }, { "canonicalize", false }, { "lxstat", false }, { "fxstatat", false },
 };
 
 TEST(each_way_of_looking_is_seen)
@@ -138,6 +139,19 @@ TEST(a_path_that_is_too_long_is_told)
 	EXPECT_UNKNOWN(watch("openat-here", name), "header-unreadable");
 }
 
+static bool no_proc;	/* where links tell which directory a descriptor is of */
+WRAPPED(ssize_t, readlink, (const char *path, char *ret, size_t size))
+{
+	return no_proc ? -1 : __real_readlink(path, ret, size);
+}
+
+TEST(a_path_below_an_unknown_descriptor_is_told)
+{
+	no_proc = true;
+	EXPECT_UNKNOWN(watch("openat-here", "absent.h"), "header-unreadable");
+	no_proc = false;
+}
+
 /* Whether the row has a pattern for the path. */
 static bool is_cached(const char *library, const char *path)
 {
@@ -192,6 +206,7 @@ TEST(what_cannot_be_told_is_said)
 		{ "syscall-statx", "there.h", "system-call" }, { "spawn-path", "", "other-process" },
 		{ "fchdir", ".", "directory-changed" }, { "link", "there.h", "file-made" },
 		{ "symlink", "there.h", "file-made" }, { "stat", "/dev/ptmx", "header-unreadable" },
+		{ "exec-nowhere", "absent", "other-process" }, { "swap", "there.h", "file-made" },
 	};
 
 	unit_write("there.h", "text");
@@ -311,6 +326,23 @@ TEST(threads_that_build_nothing_count)
 	}
 }
 
+static void *run_in_thread(void *data)
+{
+	observed("spawn-path", "");
+	observed("exec-nowhere", "absent");
+	return data;
+}
+
+TEST(what_a_thread_that_builds_nothing_runs_is_told)
+{
+	struct drv_observation *observation = begin(false);
+	pthread_t thread;
+
+	CU_ASSERT_EQUAL_FATAL(pthread_create(&thread, NULL, run_in_thread, NULL), 0);
+	(void)pthread_join(thread, NULL);
+	EXPECT_UNKNOWN(end_with(observation, NULL, false), "other-process");
+}
+
 static void *write_by_plugin(void *plugin)
 {
 	((observed_fn)plugin)("write", "made.h");
@@ -422,6 +454,7 @@ TEST(what_was_looked_at_before_the_last_file_counts)
 		const char *looks, *reason;
 	} rows[] = {
 		{ "write made.o, list .", "" }, { "stat made.o, write made.o, list .", "" },
+		{ "write made.o, stat /nowhere/x.h", "" },
 		{ "list ., write made.o", "directory-listed" },
 		{ "stat made.o, list ., write made.o", "directory-listed" },
 	};
@@ -434,6 +467,7 @@ TEST(what_was_looked_at_before_the_last_file_counts)
 		observed("linker", "/usr/bin/ld");
 		CU_ASSERT_EQUAL(end_with(observation, NULL, false), *rows[i].reason ? CMN_MISS : CMN_OK);
 		CU_ASSERT_STRING_EQUAL(reason, rows[i].reason);
+		CU_ASSERT_FALSE(depends_on(CC_DEPENDENCY_ABSENT, "/nowhere/x.h"));
 		CU_ASSERT_EQUAL(unlink("made.o"), 0);
 	}
 }
@@ -493,6 +527,7 @@ TEST(a_signals_handler_may_look)
 					     strcmp(reason, "signal") == 0);
 	}
 	(void)signal(SIGALRM, SIG_IGN);	/* one may be on its way */
+	(void)signal(SIGALRM, SIG_DFL);
 }
 
 static void *build_in_thread(void *data)
@@ -603,6 +638,7 @@ static void load_early(void)
 
 static uint64_t clock_behind;	/* ns */
 static _Atomic(const char *) looked_for_meanwhile;
+static bool no_memory;
 
 uint64_t test_clock(clockid_t id)
 {
@@ -615,7 +651,7 @@ WRAPPED(void *, calloc, (size_t count, size_t size))
 
 	if (path)
 		observed("stat", path);
-	return __real_calloc(count, size);
+	return no_memory ? NULL : __real_calloc(count, size);
 }
 
 /* What an observation costs: sleeps, reads of files, pages made writable, and looks through the library's slots. */
@@ -642,6 +678,8 @@ WRAPPED(int, mprotect, (void *start, size_t len, int protection))
 	return __real_mprotect(start, len, protection);
 }
 
+void observed_do(const char *how, const char *path);	/* of a library that this program is linked with */
+static bool through_is_driver;	/* which needs it, too */
 static bool binds_late;
 
 /* As another thread does that had called the function before the object was hooked, and now comes to know where it is. */
@@ -671,6 +709,10 @@ WRAPPED(enum cmn_status, drv_slots_hook,
 	int pages = cost.pages;
 	enum cmn_status status;
 
+	/* What the program alone needs. */
+	CU_ASSERT_FALSE(drv_loaded_contains(object, (const void *)CU_get_number_of_failures));
+	CU_ASSERT(through_is_driver || !drv_loaded_contains(object, (const void *)observed_do));
+	drv_note_loading();	/* as a signal's handler may that asks for a symbol: it waits for nothing */
 	errno = EFAULT;	/* an earlier call's tells nothing of those within */
 	status = __real_drv_slots_hook(object, c_library, functions, count);
 	if (binds_late)
@@ -733,6 +775,13 @@ TEST(a_driver_of_which_no_build_can_be_kept_is_left_alone)
 	struct drv_observation *observation;
 
 	unit_write("there.h", "text");
+	/* Without memory nobody knows whether it can. */
+	for (int i = 0; i < 9; i++) {
+		observation = begin_as(driver, false);
+		no_memory = true;
+		CU_ASSERT_EQUAL(end_with(observation, NULL, false), CMN_ERR_NOMEM);
+		no_memory = false;
+	}
 	for (int i = 0; i < 20; i++) {
 		observation = begin_as(driver, false);
 		cost.sleeps = cost.reads = 0;
@@ -832,22 +881,42 @@ TEST(what_a_cancelled_thread_looked_for_counts)
 }
 
 static atomic_int locks;	/* as many are taken until a signal comes, whose handler looks for something; 0: none does */
+static bool handler_forks;	/* or in a child of its own */
+
+static void look_in_child(void)
+{
+	pid_t child = fork();
+	int status = 0;
+
+	if (child == 0) {
+		(void)alarm(20);
+		/* Ends by a signal, since what is its parent's would be a leak of the child's. */
+		if (watch("open", "absent.h") == CMN_OK)
+			(void)raise(SIGKILL);
+		_exit(1);
+	}
+	CU_ASSERT(waitpid(child, &status, 0) == child && WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
+}
 
 WRAPPED(int, pthread_mutex_lock, (pthread_mutex_t *mutex))
 {
 	int error = __real_pthread_mutex_lock(mutex);
 
-	if (atomic_load(&locks) && atomic_fetch_sub(&locks, 1) == 1)
-		observed("stat", "handled.h");
+	if (atomic_load(&locks) && atomic_fetch_sub(&locks, 1) == 1) {
+		if (handler_forks)
+			look_in_child();
+		else
+			observed("stat", "handled.h");
+	}
 	return error;
 }
 
 /* Within a build, and as one begins and ends within it. */
-TEST(a_signals_handler_waits_for_no_lock_of_its_thread)
+static void handle_at_each_lock(bool forks)
 {
 	bool came = true;
 
-	unit_write("there.h", "text");
+	handler_forks = forks;
 	for (int i = 1; came; i++) {
 		struct drv_observation *outer = begin(false);
 
@@ -861,6 +930,13 @@ TEST(a_signals_handler_waits_for_no_lock_of_its_thread)
 			CU_ASSERT_STRING_EQUAL(reason, "signal");
 		(void)alarm(0);
 	}
+}
+
+TEST(a_signals_handler_waits_for_no_lock_of_its_thread)
+{
+	unit_write("there.h", "text");
+	handle_at_each_lock(false);
+	handle_at_each_lock(true);
 }
 
 static void *load_slowly(void *data)
@@ -1066,7 +1142,6 @@ TEST(functions_of_other_libraries_are_left_alone)
 	}
 }
 
-void observed_do(const char *how, const char *path);	/* of a library that this program is linked with */
 static observed_fn observed_through, observed_driver, observed_compiler;	/* of others that are there from the start */
 
 static observed_fn load(const char *path, const char *name)
@@ -1078,6 +1153,7 @@ static observed_fn load(const char *path, const char *name)
 
 static struct drv_observation *begin_at(const struct drv_driver *driver, const void *address)
 {
+	through_is_driver |= address == (const void *)observed_through;
 	return drv_observer_begin(&(struct drv_observer_request){ .driver = driver, .libraries = { .address = address } });
 }
 
@@ -1226,7 +1302,7 @@ TEST(forks_wait_for_no_observer)
 	uint64_t enough = cmn_clock_deadline(UINT64_C(3000000000));
 	struct drv_observation *observation;
 	pthread_t thread;
-	int status = SIGKILL;
+	int status = SIGKILL, noted;
 
 	atomic_store(&looking, true);
 	CU_ASSERT_EQUAL_FATAL(pthread_create(&thread, NULL, look_under_the_drivers_lock, NULL), 0);
@@ -1246,7 +1322,11 @@ TEST(forks_wait_for_no_observer)
 	CU_ASSERT_EQUAL(status, SIGKILL);
 	atomic_store(&looking, false);
 	(void)pthread_join(thread, NULL);
+	/* Dropped, it is over. */
 	drv_observer_drop(observation);
+	noted = atomic_load(&notes);
+	observed("access", "absent.h");
+	CU_ASSERT_EQUAL(atomic_load(&notes), noted);
 }
 
 /* Last, as what it leaves is a dependency of later builds. As LLVM looks whether $PWD is the working directory. */
@@ -1274,10 +1354,12 @@ TEST(the_working_directory_counts_where_its_name_is_used)
 TEST(settings_count_for_later_builds)
 {
 	struct drv_observation *observation;
-	const char *path = unit_path("deep/settings");
+	const char *path = unit_path("deep/settings"), *other = unit_path("deep/more-settings");
 
 	EXPECT_DEPENDS(watch("access", path), CC_DEPENDENCY_ABSENT, path);
+	EXPECT_DEPENDS(watch("access", other), CC_DEPENDENCY_ABSENT, other);
 	EXPECT_DEPENDS(watch("stat", "absent.h"), CC_DEPENDENCY_ABSENT, path);
+	CU_ASSERT(depends_on(CC_DEPENDENCY_ABSENT, other));
 	unit_write("deep/settings", "");
 	EXPECT_UNKNOWN(watch("stat", "absent.h"), "include-changed");
 	CU_ASSERT_EQUAL(unlink("deep/settings"), 0);
@@ -1314,7 +1396,7 @@ TEST(errno_is_as_it_was)
 	static const char *const calls[] = {
 		"open", "openat", "openat-directory", "fopen", "stat", "lstat", "fstatat", "statx", "access",
 		"faccessat", "realpath", "readlink", "open_2", "openat_2", "xstat", "euidaccess", "eaccess",
-		"fstatat-link", "readlinkat", "canonicalize", "openat-here", "getcwd", "get_current_dir_name",
+		"fstatat-link", "readlinkat", "canonicalize", "openat-here", "getcwd", "get_current_dir_name", "lxstat",
 		"realpath-here", "list", "glob", "ftw",
 		"nftw", "fts", "scandir", "scandirat", "getdents", "statfs", "statvfs", "inotify", "xattr",
 	};

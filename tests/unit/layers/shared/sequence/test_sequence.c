@@ -54,7 +54,7 @@ WRAPPED(struct drv_observation *, drv_observer_begin, (const struct drv_observer
 WRAPPED(void, drv_observer_cached_as, (const struct drv_observation *observation, char ret[DRV_CACHED_AS_SIZE]))
 {
 	(void)observation;
-	ret[0] = '\0';
+	(void)snprintf(ret, DRV_CACHED_AS_SIZE, "cached");
 }
 
 WRAPPED(enum cmn_status, drv_observer_end, (struct drv_observation *observation,
@@ -230,6 +230,7 @@ static enum cmn_status capture(struct drv_sequence *sequence, struct cc_entry **
 	struct cc_manifest *manifest = sequence->manifest;
 
 	script->captures++;
+	CU_ASSERT_STRING_EQUAL(sequence->cached_as, "cached");
 	CU_ASSERT_PTR_NOT_NULL(manifest);
 	if (script->captured != CMN_OK) {
 		script->sequence.bypass = script->capture_bypass;
@@ -369,6 +370,18 @@ TEST(what_was_built_is_a_hit_afterwards)
 	EXPECT_COUNTED("memory");
 	CU_ASSERT_EQUAL(second.calls, 0);
 	CU_ASSERT_EQUAL(world.begun, 1);
+}
+
+TEST(a_look_up_alone_builds_nothing)
+{
+	struct script script = { .sequence = { .steps = &steps, .cache = cache, .key = &key } };
+
+	drv_sequence_begin(&script.sequence);
+	CU_ASSERT_FALSE(drv_sequence_look_up(&script.sequence));
+	(void)run(&(struct script){ 0 });
+	CU_ASSERT_TRUE(drv_sequence_look_up(&script.sequence));
+	EXPECT_COUNTED("miss memory");
+	CU_ASSERT_EQUAL(script.calls, 0);
 }
 
 TEST(a_refused_entry_is_built_once_and_replaced)
@@ -577,6 +590,45 @@ TEST(other_processes_wait_for_what_may_be_kept_alone)
 	renew();
 	(void)run(&kept);
 	CU_ASSERT_TRUE(kept.waited_for);
+}
+
+/* The line that matters, in one line: what went wrong before where. */
+TEST(a_failures_words_are_one_line)
+{
+	static const char *const rows[][2] = {
+		{ "", "BAD" }, { "one\ntwo\n", "BAD: one" }, { "\n \n\tthree \n", "BAD: three" },
+		{ "a warning\nx.cl:3:1: error: no 'y'\n\n", "BAD: error: no 'y' (x.cl:3:1)" },
+		{ "note\nmore\n  error: no 'y'", "BAD: error: no 'y'" },
+	};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		char *said = drv_failure_text("BAD", cmn_view_of(rows[i][0]));
+
+		CU_ASSERT_STRING_EQUAL(said, rows[i][1]);
+		free(said);
+	}
+}
+
+static const char *recipes_name;	/* by which the driver's cache has the program */
+
+WRAPPED(bool, cc_cache_put_recipe, (struct cc_cache *to, const struct cc_recipe *recipe))
+{
+	const char *name = cc_recipe_cached_as(recipe);
+
+	CU_ASSERT_PTR_EQUAL(to, cache);
+	CU_ASSERT_STRING_EQUAL(name ? name : "none", recipes_name);
+	return true;
+}
+
+TEST(a_recipe_names_what_the_drivers_cache_has_once)
+{
+	struct drv_sequence sequence = { .cache = cache, .key = &key, .cached_as = "a" };
+
+	recipes_name = "a";
+	CU_ASSERT_TRUE(drv_build_recipe_put(&sequence, NULL, (struct cmn_view){ 0 }));
+	memcpy(sequence.cached_as, "\0b", 3);
+	recipes_name = "none";
+	CU_ASSERT_TRUE(drv_build_recipe_put(&sequence, NULL, (struct cmn_view){ 0 }));
 }
 
 TEST(a_failure_without_words_is_one)
