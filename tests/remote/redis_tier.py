@@ -186,13 +186,12 @@ class RedisTier(tiers.RedisCase):
         self.wait_until("a count", lambda: "" < min(self.counts(one)) <= max(self.counts(one)) > "0")
         self.assertIsNone(one.down())
         # As if that had been often: beside the next one that the server takes they are given up.
-        entries = {os.path.relpath(folder, one.root).replace("/", ".") for folder, _, names in os.walk(one.root)
-                   if "0.src" in names}
+        entries = one.entries()
         for name in one.noted():
             os.rename(os.path.join(one.root, "uploads", name), os.path.join(one.root, "uploads", name[:-1] + "9"))
             entries.remove(name[:-2])
-        with open(os.path.join(one.root, "uploads", entries.pop()), "w", encoding="ascii"):
-            one.uploaded()
+        one.note(entries.pop())
+        one.uploaded()
 
     def test_bad_addresses(self):
         for remote in ("redis", "", " ", "redis://h x", "redis://h @", "redis://h read-only=perhaps",

@@ -633,6 +633,17 @@ class Prune(Verbs):
         self.assertTrue(all(map(os.path.exists, kept)))
         self.assertTrue(os.path.islink(os.path.join(self.shared, "63", "aa")))
 
+    def test_what_cannot_be_removed_is_said(self):
+        self.value("aa", 64, 1)
+        script = "mount --bind $1 $1 && mount -o remount,bind,ro $1 || exit 99; shift; exec \"$@\""
+        ran = subprocess.run(["unshare", "-m", "sh", "-c", script, "-", self.shared, hosts.built("bin", "ckcache"),
+                              "prune", "--remote", "--max-size", "1B"], env=self.one.environment(),
+                             capture_output=True, text=True, check=False)
+        if ran.returncode == 99 or "unshare" in ran.stderr:
+            self.skipTest("no mount namespaces: " + ran.stderr.strip())
+        self.assertEqual((ran.returncode, ran.stdout), (1, "0 entries removed, 0 B; 1 left, 64.0 KiB\n"))
+        self.assertIn(": 1 files cannot be removed: Read-only file system", ran.stderr)
+
     def test_lists_stay(self):
         self.one.use(0, 3, CKCACHE_REMOTE=None)
         self.good(self.one, "push")

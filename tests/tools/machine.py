@@ -12,7 +12,7 @@ import unittest
 import tool_case
 
 sys.path.insert(1, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
-from environment import DRIVERS, counted, driver_file, drivers, guard, made  # noqa: E402,F401
+from environment import DRIVERS, counted, driver_file, drivers, guard, made, stub_gpu  # noqa: E402,F401
 
 CKCACHE, SOURCE, STUB, RUDE = None, None, None, None
 PATIENCE = 600
