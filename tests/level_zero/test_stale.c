@@ -136,8 +136,10 @@ TEST_ON("stub", two_drivers_keep_what_each_has)
 /* Since a known driver had it in its own cache. Of these two the driver is there as it was then. */
 TEST_ON("stub", what_was_left_is_built_by_its_driver_for_its_sub_device)
 {
-	static const char *const then[] = { "STUB_CACHED=l0_cache/0123456789abcdef.l0_cache",
-					    "STUB_EPOCH=other STUB_CACHED=l0_cache/fedcba9876543210.l0_cache" };
+	static const char *const then[] = {
+		"STUB_CACHED=l0_cache/0123456789abcdef.l0_cache",
+		"STUB_EPOCH=other STUB_CACHED=l0_cache/fedcba9876543210.l0_cache",
+	};
 	static char known[8192];
 
 	slot_run_shell("mkdir l0_cache && mv drivers/libze* drivers/libze_intel_gpu.so.1");

@@ -40,8 +40,8 @@ const char *remote_read_secrets(const char *path, struct cc_address *address)
 	size_t len;
 
 	(void)setrlimit(RLIMIT_CORE, &none);	/* less is always allowed; what it starts inherits that */
-	if (cmn_file_read_open(open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW), MAX_SECRETS, CMN_FILE_ANY,
-			       NULL, &content, &info) != CMN_OK)
+	if (cmn_file_read_open(open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW), MAX_SECRETS,
+			       CMN_FILE_ANY, NULL, &content, &info) != CMN_OK)
 		problem = "the file of remote_secrets cannot be read";
 	else if (!cmn_file_is_own(info.st_uid) || (info.st_mode & 077))
 		problem = "the file of remote_secrets is not this user's alone (chmod 600)";
