@@ -25,7 +25,7 @@ enum { SKIPPED = 77 };
 	" inputs=one quiet inputs=one,twice quiet inputs=twice,one quiet"         \
 	" flags=-ze-opt-disable inputs=one,other quiet flags"                      \
 	" inputs=one:-ze-opt-disable,twice quiet inputs=one,twice:-ze-opt-level=1 quiet" \
-	" constant=32:4:9 inputs=constants*,one quiet constants"
+	" constant=32:4:9 inputs=constants*,one quiet inputs=constants* quiet constants"
 #define CORPUS "driver=0 log" ONE_INPUT CONSTANTS SEVERAL_INPUTS
 
 static struct module_run run;
@@ -131,6 +131,30 @@ TEST_ON("stub", two_drivers_keep_what_each_has)
 	CU_ASSERT(has_count("built", 2));
 	module_run(&run, "driver=0 il=one quiet driver=1 il=one quiet", "");
 	module_run_expect(&run, 0, 1);
+}
+
+/* Since a known driver had it in its own cache. Of these two the driver is there as it was then. */
+TEST_ON("stub", what_was_left_is_built_by_its_driver_for_its_sub_device)
+{
+	static const char *const then[] = {
+		"STUB_CACHED=l0_cache/0123456789abcdef.l0_cache",
+		"STUB_EPOCH=other STUB_CACHED=l0_cache/fedcba9876543210.l0_cache",
+	};
+	static char known[8192];
+
+	slot_run_shell("mkdir l0_cache && mv drivers/libze* drivers/libze_intel_gpu.so.1");
+	(void)snprintf(known, sizeof(known), "%s/drivers/libze_intel_gpu.so.1", unit_dir());
+	module_run_drivers(known);
+	for (size_t i = 0; i < 2; i++) {
+		module_run_plain(&run, "driver=0 device=0.1 il=one quiet", then[i]);
+		module_run(&run, "driver=0 device=0.1 il=one quiet", then[i]);
+	}
+	CU_ASSERT_EQUAL(module_run_stat("deferred"), 2);
+	module_run_script(&run, "\"" CKCACHE "\" replay --json 2>&1 | tr -d \"\\n \"", "");
+	CU_ASSERT(has_count("built", 1));
+	CU_ASSERT(has_count("absent", 1));
+	module_run(&run, "driver=0 device=0.1 il=one quiet", "");
+	CU_ASSERT_EQUAL(module_run_count(&run, "compile"), 0);
 }
 
 TEST_ON("stub", environment_of_the_key_is_restored)

@@ -278,7 +278,7 @@ class Test:
         self.seconds, self.reached = MOST_SECONDS / SLOWNESS, b""
 
     def run(self, value, temporary):
-        """Its exit code; None: it hangs. value: of MUTANT."""
+        """Its exit code; None: it hangs. value: of the variable."""
         os.makedirs(temporary)
         os.chmod(temporary, 0o1777)
         try:
@@ -286,7 +286,7 @@ class Test:
             process = subprocess.Popen(
                 self.command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
                 cwd=self.folder, start_new_session=True,
-                env=dict(os.environ, TMPDIR=temporary, LC_ALL="C.UTF-8", MUTANT=value))
+                env={**os.environ, "TMPDIR": temporary, "LC_ALL": "C.UTF-8", schemata.VARIABLE: value})
             try:
                 code = process.wait(timeout=PATIENCE + SLOWNESS * self.seconds)
             except subprocess.TimeoutExpired:

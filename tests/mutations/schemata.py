@@ -1,13 +1,15 @@
 # SPDX-License-Identifier: MIT
 """Compiles many mistakes into one program, of which the environment chooses one when it runs.
 
-A process finds MUTANT in its own environment or, since a program may clear that of what it starts,
-in that of the nearest ancestor that has it. MUTANT=7 makes mistake 7. MUTANT=+FILE makes none, and
+A process finds VARIABLE in its own environment or, since a program may clear that of what it starts,
+in that of the nearest ancestor that has it. VARIABLE=7 makes mistake 7. VARIABLE=+FILE makes none, and
 notes in the byte of FILE that has its number each one that is come by.
 """
 import re
 
 MOST = 1 << 18	# mistakes
+# What the cache starts has no ancestors: so named, the tests (environment.py) and the cache (launch.c) pass it on.
+VARIABLE = "XDG_MUTANT_SAN_OPTIONS"
 HEADER = r"""
 #ifndef MUTANTS_H
 #define MUTANTS_H
@@ -35,7 +37,7 @@ static inline long mutant_open(const char *path, int flags)
 /* 0: this process does not have the variable. */
 static inline int mutant_variable(const char *directory, char *value, size_t size)
 {
-	static const char wanted[] = "MUTANT=";
+	static const char wanted[] = "%s=";
 	char path[64], buffer[4096];
 	size_t len = 0, matched = 0;
 	long got, descriptor;
@@ -117,7 +119,7 @@ void mutant_begin(void)
 		mutant_chosen = 10 * mutant_chosen + *digit - '0';
 }
 #endif
-""" % MOST
+""" % (VARIABLE, MOST)
 
 
 class Mistake:

@@ -102,7 +102,7 @@ class Schemata(unittest.TestCase):
             resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 16, 1 << 16))
 
         with open(os.path.join(self.folder, "output"), "w+b") as output:
-            code = subprocess.run([program], stdout=output, env={"MUTANT": chosen} if chosen else {},
+            code = subprocess.run([program], stdout=output, env={schemata.VARIABLE: chosen} if chosen else {},
                                   preexec_fn=limit, check=False).returncode
             output.seek(0)
             return (code, output.read()) if code >= 0 else "ended by the limits"

@@ -6,6 +6,7 @@
 #include <glob.h>
 #include <sched.h>
 #include <sys/file.h>
+#include <sys/resource.h>
 
 #include "common/clock.h"
 #include "tests/opencl/driver.h"
@@ -176,13 +177,15 @@ TEST(build_with_callback_is_replayed)
 	CU_ASSERT(driver_stats().entries >= 1);
 }
 
+/* By the worker that builds for the first of them alone. */
 TEST_ON("stub", subset_of_devices_is_replayed)
 {
+	run_same("vector", "-DK=5");
 	driver_setenv("STUB_DEVICES", "2");
 	driver_stub_setting("STUB_DEVICES", "2");
 	run_same("one-device", NULL);
-	CU_ASSERT_EQUAL(driver_stats().recipes, 1);
-	expect_replay(0, "built                                 1", NULL);
+	CU_ASSERT_EQUAL(driver_stats().recipes, 2);
+	expect_replay(0, "built                                 2", NULL);
 	run_same("one-device", NULL);
 	CU_ASSERT_EQUAL(driver_stats().hits_disk, 1);
 }
@@ -454,6 +457,24 @@ TEST_ON("stub", image_of_a_size_that_is_not_stored_drops_its_recipe)
 	}
 }
 
+/* Half the machine's memory, or what this process may take. */
+static void expect_bounded(pid_t command)
+{
+	const rlim_t half = (rlim_t)sysconf(_SC_PHYS_PAGES) / 2 * (rlim_t)sysconf(_SC_PAGESIZE);
+	struct rlimit own, its = { 0 };
+	char path[64];
+	FILE *children;
+	int worker = 0;
+
+	(void)snprintf(path, sizeof(path), "/proc/%d/task/%d/children", (int)command, (int)command);
+	children = fopen(path, "re");
+	CU_ASSERT_FATAL(children && fscanf(children, "%d", &worker) == 1);
+	(void)fclose(children);	/* only read */
+	CU_ASSERT(prlimit(worker, RLIMIT_DATA, NULL, &its) == 0 && getrlimit(RLIMIT_DATA, &own) == 0);
+	CU_ASSERT(its.rlim_max != RLIM_INFINITY);
+	CU_ASSERT(its.rlim_max >= (own.rlim_max < half ? own.rlim_max : half));
+}
+
 TEST_ON("stub", two_replays_do_not_work_at_once)
 {
 	static const char *const arguments[] = { "replay", NULL };
@@ -467,6 +488,7 @@ TEST_ON("stub", two_replays_do_not_work_at_once)
 	running = driver_tool_start(arguments);
 	fd = reach_gate(gate);
 	expect_replay(1, "", "another ckcache replay is running");
+	expect_bounded(running.pid);
 	driver_stub_setting(NULL, NULL);
 	(void)close(fd);	/* the worker goes on */
 	outcome = driver_wait(running);
@@ -504,6 +526,9 @@ TEST_ON("stub", recipe_waits_for_its_device)
 	CU_ASSERT_EQUAL(rename("vendors", "vendors-away"), 0);
 	expect_replay(0, "device absent                         1", NULL);
 	CU_ASSERT_EQUAL(rename("vendors-away", "vendors"), 0);
+	driver_stub_setting("STUB_DEVICE_NAME", "Another");
+	expect_replay(0, "device absent                         1", NULL);
+	driver_stub_setting(NULL, NULL);
 	expect_replay(0, "built                                 1", NULL);
 	expect_hit("-DK=5");
 }

@@ -143,6 +143,16 @@ class Host:
         except FileNotFoundError:
             return []
 
+    def entries(self):
+        """What is in its cache, by the names that uploads have."""
+        return {os.path.relpath(folder, self.root).replace("/", ".") for folder, _, names in os.walk(self.root)
+                if "0.src" in names}
+
+    def note(self, name):
+        """As a store does for who uploads already."""
+        with open(os.path.join(self.root, "uploads", name), "w", encoding="ascii"):
+            pass
+
     def uploaded(self):
         self.case.wait_until("the upload of %s" % self.name, lambda: not self.noted())
 

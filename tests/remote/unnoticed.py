@@ -7,6 +7,7 @@ whatever it does meanwhile; and the programs that are started have nothing of it
 import contextlib
 import ctypes
 import os
+import re
 import resource
 import shutil
 import signal
@@ -170,6 +171,38 @@ class Unnoticed(tiers.RedisCase):
             with contextlib.suppress(OSError):	# it has ended
                 found.add((os.path.basename(command.split()[0]), os.getpriority(os.PRIO_PROCESS, pid)))
         return found
+
+    def sleeps(self):
+        """{process: how often it has slept}: who uploads, and is told of more."""
+        slept = {}
+        for pid in self.processes("ckcache-remote upload"):
+            with contextlib.suppress(OSError):	# it has ended
+                if any("inotify wd:" in self.shown("/proc/%d/fdinfo/%s" % (pid, name))
+                       for name in os.listdir("/proc/%d/fdinfo" % pid)):
+                    slept[pid] = int(re.search(r"\nvoluntary_ctxt_switches:\s*(\d+)",
+                                               self.shown("/proc/%d/status" % pid))[1])
+        return slept
+
+    def shown(self, path):
+        with open(path, encoding="utf-8") as file:
+            return file.read()
+
+    def test_who_uploads_sleeps_until_there_is_more(self):
+        one = self.writer("one")
+        one.use(0, 3)
+        one.uploaded()
+        self.wait_until("a watch", self.sleeps)
+        before = self.sleeps()
+        for number in range(3):
+            one.note("nothing%d" % number)
+            self.wait_until("a sleep", lambda: any(
+                count > before.setdefault(pid, count) + number for pid, count in self.sleeps().items()))
+            os.unlink(os.path.join(one.root, "uploads", "nothing%d" % number))
+        # It starts another helper where there is none any more.
+        for pid in self.processes("ckcache-storage"):
+            os.kill(pid, signal.SIGKILL)
+        one.note(one.entries().pop())
+        one.uploaded()
 
     def test_disks_and_memory_are_not_the_applications(self):
         """Idle input and output, and memory of one node alone."""

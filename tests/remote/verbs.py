@@ -7,6 +7,7 @@ directory that hosts share, and with redis-server where there is one.
 import datetime
 import glob
 import os
+import resource
 import shutil
 import socket
 import subprocess
@@ -410,6 +411,29 @@ class PushAndPull(Verbs):
         self.assertEqual(self.pushed()["uploaded"], 5)
         self.assertEqual(self.pushed(three)["uploaded"], 4)
         self.assertEqual(self.pulled(), (7, 0, 0, 0))
+        # Each once, however often it is pushed; what is no list is replaced by one.
+        size = os.path.getsize(self.index())
+        for host in (self.one, three):
+            self.pushed(host)
+            self.assertEqual(os.path.getsize(self.index()), size)
+        os.truncate(self.index(), 2 << 20)
+        self.pushed()
+        self.two.forget()
+        self.assertEqual(self.pulled(), (5, 0, 0, 0))
+
+    def test_what_is_too_large_is_counted(self):
+        self.pushed()
+        self.two.settings["CKCACHE_MAX_DEVICE_IMAGE_SIZE"] = "1B"
+        self.assertEqual(self.json(self.two, "pull", codes=(1,))["too_large"], 5)
+        self.assertIn("; 0 there already, 5 over a size limit", self.two.tool("pull").stdout)
+
+    def test_few_descriptors_are_enough(self):
+        self.one.use(5, 35, CKCACHE_REMOTE=None)
+        soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (30, hard))
+        self.addCleanup(resource.setrlimit, resource.RLIMIT_NOFILE, (soft, hard))
+        self.assertEqual(self.pushed()["uploaded"], 40)
+        self.assertEqual(self.pulled(), (40, 0, 0, 0))
 
     def test_a_value_in_the_place_of_the_lists_lock(self):
         """It is not taken for the answer to what is asked next."""
@@ -610,10 +634,21 @@ class Prune(Verbs):
                 self.value("aa", 64, 100, "."), self.value("cc/dd", 64, 100)]
         value = self.value("bb", 64, 100)
         long = self.value("0" * 200 + "+/aa", 64, 100)
-        self.assertEqual(self.prune("1B")[0], 2)
+        self.assertEqual(self.prune("1B"), (2, 128 * 1024, 0, 0))
         self.assertFalse(os.path.exists(value) or os.path.exists(long))
         self.assertTrue(all(map(os.path.exists, kept)))
         self.assertTrue(os.path.islink(os.path.join(self.shared, "63", "aa")))
+
+    def test_what_cannot_be_removed_is_said(self):
+        self.value("aa", 64, 1)
+        script = "mount --bind $1 $1 && mount -o remount,bind,ro $1 || exit 99; shift; exec \"$@\""
+        ran = subprocess.run(["unshare", "-m", "sh", "-c", script, "-", self.shared, hosts.built("bin", "ckcache"),
+                              "prune", "--remote", "--max-size", "1B"], env=self.one.environment(),
+                             capture_output=True, text=True, check=False)
+        if ran.returncode == 99 or "unshare" in ran.stderr:
+            self.skipTest("no mount namespaces: " + ran.stderr.strip())
+        self.assertEqual((ran.returncode, ran.stdout), (1, "0 entries removed, 0 B; 1 left, 64.0 KiB\n"))
+        self.assertIn(": 1 files cannot be removed: Read-only file system", ran.stderr)
 
     def test_lists_stay(self):
         self.one.use(0, 3, CKCACHE_REMOTE=None)

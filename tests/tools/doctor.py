@@ -4,6 +4,7 @@ directories and settings.
 
     doctor.py CKCACHE SOURCE-DIRECTORY STUB-DRIVER RUDE-DRIVER
 """
+import ctypes
 import json
 import os
 import re
@@ -81,8 +82,8 @@ class Drivers(Doctor):
         value = self.doctor(extra={"STUB_DEVICES": "3", "STUB_DRIVER_VERSION": "1.2.3"})
         self.assertEqual([device["result"] for device in value["devices"]],
                          ["hit", "as-another", "as-another"])
-        self.assertEqual(value["devices"][0]["library"], machine.STUB)
-        self.assertEqual(value["devices"][0]["driver_version"], "1.2.3")
+        self.assertEqual([value["devices"][0][name] for name in ("platform", "name", "driver_version", "library")],
+                         ["stub", "stub device", "1.2.3", machine.STUB])
         self.says(value, "ok", "(%s) has 3 devices" % machine.STUB)
         self.assertRegex(self.says(value, "ok", "compiled in ")["text"],
                          r"^stub, stub device \(1.2.3\): compiled in [0-9.]+ \w+, loaded again in [0-9.]+ \w+; "
@@ -95,6 +96,16 @@ class Drivers(Doctor):
         loaders = [text for text in self.marked(value, "ok") if "the loader is " in text]
         self.assertEqual(len(loaders), 2 if self.level_zero(value) else 1)
         self.assertRegex(loaders[0], r"is /\S+: \S.* \d+\.\d+")
+
+    def test_the_stub_of_level_zero(self):
+        gpu = os.path.realpath(machine.stub_gpu(os.path.dirname(os.path.dirname(machine.STUB))))
+        value = self.doctor(extra={"ZE_ENABLE_ALT_DRIVERS": gpu})
+        if not self.level_zero(value):
+            self.skipTest("no Level Zero loader")
+        self.says(value, "ok", "the plugin is loaded")
+        found = [[device[name] for name in ("platform", "name", "driver_version", "library", "result")]
+                 for device in value["devices"] if device["api"] == "level-zero"]
+        self.assertEqual(found, [["Level Zero", "Stub GPU 1", "1.3.8997", gpu, "hit"]])
 
     def test_quick_compiles_nothing(self):
         value = self.doctor("--quick")
@@ -192,10 +203,12 @@ class Drivers(Doctor):
         value = self.doctor(code=1, extra={"RUDE": "exit"})
         self.assertIn("was ended by a driver", self.says(value, "problem", machine.RUDE)["text"])
 
-    def test_builds_that_crash_or_hang_are_the_drivers(self):
+    def test_builds_that_crash_fail_or_hang_are_the_drivers(self):
         value = self.doctor(extra={"STUB_CRASH": "1"})
         self.assertIn("SIGABRT", self.says(value, "note", "with or without the cache")["text"])
         self.assertEqual(value["devices"][0]["result"], "driver-fails")
+        value = self.doctor(extra={"STUB_NO_MEMORY": "9"})
+        self.says(value, "note", "with or without the cache: clBuildProgram: OpenCL error -6")
         os.mkfifo(self.path("gate"))
         # Enough for all but the build.
         value = self.doctor("--timeout", "10", extra={"STUB_GATE": self.path("gate")})
@@ -290,6 +303,16 @@ class Loaders(Doctor):
 
     def test_one_that_is_none(self):
         value = self.doctor(code=1, extra=self.fake(self.read_bytes(machine.STUB)))
+        self.says(value, "note", "it lacks functions")
+
+    def test_one_that_is_older(self):
+        """OpenCL 1.1 is enough, and no less."""
+        ctypes.CDLL("libOpenCL.so.1")
+        with open("/proc/self/maps", encoding="utf-8") as maps:
+            path = next(line.split()[-1] for line in maps if "/libOpenCL.so.1" in line)
+        old = self.read_bytes(path).replace(b"\0clLinkProgram\0", b"\0clLinkPrograX\0")
+        self.assertEqual(self.doctor(extra=self.fake(old))["devices"][0]["result"], "hit")
+        value = self.doctor(code=1, extra=self.fake(old.replace(b"\0clBuildProgram\0", b"\0clBuildPrograX\0")))
         self.says(value, "note", "it lacks functions")
 
     def test_one_that_hangs(self):

@@ -45,6 +45,8 @@ static void add_key(struct pack_maker *maker, const struct cc_key *key, const ch
 		fail("a recipe is not right");
 }
 
+static unsigned int places;	/* of devices that a program is built for; 0: all */
+
 static void add(struct pack_maker *maker, const char *source, const char *options,
 		const char *header)
 {
@@ -55,6 +57,8 @@ static void add(struct pack_maker *maker, const char *source, const char *option
 	cc_key_add_text(&key, CC_PART_IMAGE, "source", source);
 	cc_key_add_text(&key, CC_PART_OPTIONS, "options", options);
 	cc_key_add_u64(&key, CC_PART_OPTIONS, "devices", 1);
+	for (unsigned int i = 0; i < places; i++)
+		cc_key_add_u64(&key, CC_PART_OPTIONS, "subset", 0);
 	add_key(maker, &key, header);
 	cc_key_release(&key);
 }
@@ -99,7 +103,8 @@ static void make(const char *path, const char *mode, int count, char **texts)
 			input = cmn_hash_of(texts[i], strlen(texts[i]));
 			add_link(maker, &input, 1);
 		}
-		if (strcmp(mode, "sources") == 0)
+		places = strcmp(mode, "places") == 0 ? 1000 : 0;
+		if (places || strcmp(mode, "sources") == 0)
 			add(maker, texts[i], "", NULL);
 		else if (strcmp(mode, "options") == 0)
 			add(maker, "kernel void k() {}", texts[i], NULL);

@@ -379,6 +379,10 @@ class Hostile(Recipes):
         packs, err = self.ben.build(code=1)
         self.assertIn("not used: it is over a bound", err)
 
+    def test_a_thousand_places_of_devices(self):
+        self.make(self.ben, "a", "places", "kernel void k() {}")
+        self.expect("a", "the driver did not build it", failed=1, built=0)
+
     def test_options_that_name_files(self):
         target = self.ben.path("home", "target")
         self.make(self.ben, "a", "options", "-o " + target, "-include /etc/passwd",

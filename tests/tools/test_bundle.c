@@ -329,10 +329,14 @@ TEST(a_pipe_is_copied_to_a_file_without_a_name)
 	CU_ASSERT_EQUAL(unsetenv("TMPDIR"), 0);
 }
 
-TEST(what_is_no_file_is_not_opened)
+TEST(what_is_no_file_is_not_opened_and_what_cannot_be_read_is_no_bundle)
 {
+	struct bundle_reader reader;
 	uint64_t size;
+	int fd = open("unread", O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
 
+	CU_ASSERT_EQUAL(bundle_reader_begin(&reader, fd, 100), CMN_ERR_IO);
+	CU_ASSERT_EQUAL(close(fd), 0);
 	CU_ASSERT_EQUAL(bundle_file_open("no-such-file", &size), -1);
 	CU_ASSERT_EQUAL(bundle_file_open(".", &size), -1);
 	CU_ASSERT_EQUAL(mkfifo("fifo", 0600), 0);

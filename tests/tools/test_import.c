@@ -33,11 +33,12 @@ WRAPPED(int, faccessat, (int dir, const char *path, int mode, int flags))
 }
 
 static const char *verify;	/* the file of a key; NULL: none */
+static bool plain;		/* without --json */
 
 bool arguments_flag(const struct arguments *arguments, const char *name)
 {
 	(void)arguments;
-	return strcmp(name, "json") == 0;
+	return strcmp(name, "json") == 0 && !plain;
 }
 
 const char *arguments_next(const struct arguments *arguments, const char *name, size_t *at)
@@ -166,9 +167,19 @@ TEST(a_sound_entry_is_imported)
 
 TEST(an_entry_of_another_version_is_no_damage)
 {
+	struct cmn_buffer said;
+
 	write_bundle(true);
 	CU_ASSERT_EQUAL(import_bundle(), TOOL_FAILED);
 	expect_printed(0, 0, 1);
+	CU_ASSERT_EQUAL(rename("empty", "before"), 0);
+	plain = true;
+	CU_ASSERT_EQUAL(import_bundle(), TOOL_FAILED);
+	plain = false;
+	CU_ASSERT_EQUAL_FATAL(cmn_file_read(AT_FDCWD, "printed", 1000, false, &said), CMN_OK);
+	CU_ASSERT(cmn_view_equal(cmn_buffer_view(&said), cmn_view_of(
+		"0 entries imported, 0 there already, 1 refused (1 of another version)\n")));
+	cmn_buffer_release(&said);
 }
 
 TEST(a_bundle_that_changes_during_the_import_is_not_imported)

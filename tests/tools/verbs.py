@@ -499,6 +499,10 @@ class Results(Healthy):
         self.expect([1], "import", self.work)
         self.expect([1], "import", self.path("none"))
         self.expect([1], "import", "-")
+        unread = tool_case.closed_pipe()
+        self.assertEqual(self.expect([1], "import", "-", stdin=unread).stderr,
+                         b"ckcache: -, copied to a temporary file: Bad file descriptor\n")
+        os.close(unread)
         self.assertEqual(caches.snapshot(self.root), before)
 
     def test_run_ends_as_its_command(self):

@@ -52,7 +52,6 @@ static bool examine(struct importing *importing, int fd, uint64_t size)
 		status = next_value(importing, &value);
 		importing->has_unsigned |= status == CMN_OK && !value.key_id;
 	}
-	terminal_progress_hide();
 	importing->count = state->count;
 	if (status == CMN_ERR_CORRUPT)
 		tool_complain("%s: not a bundle, or a damaged or incomplete one", importing->file);
@@ -153,7 +152,6 @@ static bool import_entries(struct importing *importing, int fd, uint64_t size)
 		if (status == CMN_OK)
 			stored = import_entry(importing, value.src);
 	}
-	terminal_progress_hide();
 	if (stored != CMN_OK)
 		(void)tool_fail(importing->cache->config.dir, stored);
 	else if (status == CMN_ERR_NOMEM || status == CMN_ERR_IO)

@@ -249,7 +249,6 @@ static enum cmn_status pull_entries(struct pulling *pulling)
 			status = CMN_OK;
 		}
 	}
-	terminal_progress_hide();
 	return status;
 }
 
@@ -313,28 +312,25 @@ verb_function verb_pull;
 
 int verb_pull(const struct arguments *arguments)
 {
-	struct pulling pulling = { .program = arguments_text(arguments, "program") };
+	static struct pulling pulling;	/* until the command ends, as all */
 	struct cc_remote_setup setup;
 	struct tool_cache *cache = tool_open();
 	int code = TOOL_FAILED;
-	char *address;
 
 	if (!tool_may_write(cache))
 		return TOOL_FAILED;
+	pulling.program = arguments_text(arguments, "program");
 	pulling.cache = cache;
 	pulling.setup = &setup;
-	pulling.address = address = tier_begin(cache, &setup);
+	pulling.address = tier_begin(cache, &setup);
 	if (setup.reads) {
 		upload_begin_to_get(&cache->config, &pulling.link);
 		code = pull(&pulling, arguments_flag(arguments, "json"));
 		upload_release(&pulling.link);
 	} else {
-		tool_complain("%s: this machine only writes there", address);
+		tool_complain("%s: this machine only writes there", pulling.address);
 	}
-	cmn_buffer_release(&pulling.there);
-	cmn_buffer_release(&pulling.wanted);
 	cc_remote_setup_release(&setup);
-	free(address);
 	return code;
 }
 
@@ -398,7 +394,6 @@ static enum cmn_status push_entry_dirs(struct pushing *pushing, int root_fd)
 	/* A server that has taken nothing may be away. */
 	if (status == CMN_OK && row && !pushing->upload.count)
 		status = CMN_ERR_IO;
-	terminal_progress_hide();
 	if (uploads_fd >= 0)
 		(void)close(uploads_fd);	/* a directory: nothing to be lost */
 	cc_uploads_tidy(root_fd);
@@ -408,17 +403,15 @@ static enum cmn_status push_entry_dirs(struct pushing *pushing, int root_fd)
 /* Adds the old list's hashes that are not among the new ones, up to the bound. */
 static void add_old(struct cmn_buffer *hashes, struct cmn_view old)
 {
-	const size_t count = hashes->len / CMN_HASH_SIZE;
-	void *sorted = (void *)memory_copy_bytes(cmn_buffer_view(hashes)).data;
+	const size_t count = count_of(hashes);
 	const uint8_t *at = old.data;
 
-	qsort(sorted, count, CMN_HASH_SIZE, compare);
+	sort(hashes);
 	for (size_t i = 0; i < old.len / CMN_HASH_SIZE; i++, at += CMN_HASH_SIZE) {
-		if (hashes->len / CMN_HASH_SIZE < CC_INDEX_MAX_COUNT &&
-		    !bsearch(at, sorted, count, CMN_HASH_SIZE, compare))
+		if (count_of(hashes) < CC_INDEX_MAX_COUNT &&
+		    !bsearch(at, hashes->data, count, CMN_HASH_SIZE, compare))
 			cmn_buffer_append(hashes, at, CMN_HASH_SIZE);
 	}
-	free(sorted);
 }
 
 /* A copy of the new hashes, and those of the list that this key has signed before. */
@@ -541,19 +534,15 @@ verb_function verb_push;
 
 int verb_push(const struct arguments *arguments)
 {
-	struct pushing pushing = { .program = arguments_text(arguments, "program"),
-				   .upload.helper.fd = -1 };
+	static struct pushing pushing = { .upload.helper.fd = -1 };	/* until the command ends, as all */
 	struct cc_remote_setup setup;
 	struct tool_cache *cache = tool_open();
-	char *address;
 	int code;
 
-	pushing.address = address = tier_begin(cache, &setup);
+	pushing.program = arguments_text(arguments, "program");
+	pushing.address = tier_begin(cache, &setup);
 	code = push(cache, &setup, &pushing, arguments_flag(arguments, "json"));
 	upload_release(&pushing.upload);
 	cc_remote_setup_release(&setup);
-	free(address);
-	cmn_buffer_release(&pushing.hashes);
-	free(pushing.entry_dirs);
 	return code;
 }

@@ -128,12 +128,10 @@ static pid_t run_helper(const char *path, char *const *environment, int stderr_f
 	_exit(127);
 }
 
-/* The first line of what it has written. */
+/* The first line of what it has written, into zeros. */
 static void read_reason(int fd, char reason[REASON_SIZE])
 {
-	ssize_t got = pread(fd, reason, REASON_SIZE - 1, 0);
-
-	reason[got > 0 ? got : 0] = '\0';
+	(void)!pread(fd, reason, REASON_SIZE - 1, 0);	/* it may have said nothing */
 	reason[strcspn(reason, "\n")] = '\0';
 }
 

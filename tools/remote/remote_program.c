@@ -35,25 +35,19 @@ const char *remote_read_secrets(const char *path, struct cc_address *address)
 	const struct rlimit none = { 0, 0 };
 	struct cmn_buffer content = { 0 };
 	const char *problem = NULL;
-	char *text = NULL, *line, *next;
-	size_t len = 0;
+	char *text, *line, *next;
 	struct stat info;
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW);
+	size_t len;
 
 	(void)setrlimit(RLIMIT_CORE, &none);	/* less is always allowed; what it starts inherits that */
-	if (fd < 0 || fstat(fd, &info) < 0) {
-		if (fd >= 0)
-			(void)close(fd);	/* nothing was written through it */
-		return "the file of remote_secrets cannot be read";
-	}
-	if (!cmn_file_is_own(info.st_uid) || (info.st_mode & 077)) {
-		(void)close(fd);	/* likewise */
-		return "the file of remote_secrets is not this user's alone (chmod 600)";
-	}
-	if (cmn_file_read_open(fd, MAX_SECRETS, CMN_FILE_ANY, NULL, &content, NULL) != CMN_OK)
+	if (cmn_file_read_open(open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW), MAX_SECRETS,
+			       CMN_FILE_ANY, NULL, &content, &info) != CMN_OK)
 		problem = "the file of remote_secrets cannot be read";
+	else if (!cmn_file_is_own(info.st_uid) || (info.st_mode & 077))
+		problem = "the file of remote_secrets is not this user's alone (chmod 600)";
 	len = content.len;
-	if (!problem && !(text = cmn_buffer_take_string(&content)))
+	text = cmn_buffer_take_string(&content);
+	if (!text && !problem)
 		problem = "no memory";
 	for (line = text; line && !problem; line = next) {
 		next = strchr(line, '\n');
@@ -65,7 +59,6 @@ const char *remote_read_secrets(const char *path, struct cc_address *address)
 	if (text)
 		explicit_bzero(text, len);
 	free(text);
-	cmn_buffer_release(&content);
 	return problem;
 }
 

@@ -109,7 +109,6 @@ void tier_look(const struct cc_config *config, struct tier *ret)
 void tier_release(struct tier *tier)
 {
 	free(tier->address);
-	*tier = (struct tier){ 0 };
 }
 
 void tier_append_problem(const struct tier *tier, struct cmn_buffer *text)
@@ -216,13 +215,6 @@ static bool is_value(const char *name)
 	return is_digits(digits, strlen(digits));
 }
 
-static bool ends_with(const char *name, const char *end)
-{
-	size_t len = strlen(name), end_len = strlen(end);
-
-	return len >= end_len && strcmp(name + len - end_len, end) == 0;
-}
-
 static uint64_t ns_of(const struct timespec *time)
 {
 	return time->tv_sec < 0 ? 0 : (uint64_t)time->tv_sec * NS_PER_S + (uint64_t)time->tv_nsec;
@@ -302,7 +294,7 @@ static void look_at_name(struct pruning *pruning, int dir_fd, const char *name, 
 {
 	if (strncmp(name, TEMPORARY_PREFIX, strlen(TEMPORARY_PREFIX)) == 0)
 		look_at_leftover(pruning, dir_fd, name, TEMPORARY_NS);
-	else if (depth && ends_with(name, CLAIM_SUFFIX))
+	else if (depth && strcmp(name + strcspn(name, "."), CLAIM_SUFFIX) == 0)
 		look_at_leftover(pruning, dir_fd, name, CLAIM_NS);
 	else if (depth && is_value(name))
 		look_at_value(pruning, dir_fd, name, has_lists &&
@@ -379,7 +371,6 @@ static bool prune(const char *directory, uint64_t max_size, struct pruned *ret)
 		ret->left.entries = less(ret->left.entries, ret->removed.entries);
 		ret->left.bytes = less(ret->left.bytes, ret->removed.bytes);
 	}
-	terminal_progress_hide();
 	(void)close(fd);	/* a directory */
 	free(pruning.uses);
 	if (pruning.unremoved)

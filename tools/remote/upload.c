@@ -67,13 +67,13 @@ static bool find_newest(int entry_dir_fd, unsigned int *ret)
 
 	if (cc_entry_dir_scan(entry_dir_fd, &scan) != CMN_OK)
 		return false;
-	for (unsigned int n = 0; n < CC_ENTRY_DIR_VARIANTS; n++) {
+	for (uint64_t left = scan.present[CC_ENTRY_DIR_SRC]; left; left &= left - 1) {
+		unsigned int n = (unsigned int)__builtin_ctzll(left);
 		char name[CC_ENTRY_DIR_NAME_SIZE];
 		struct cc_entry_header header;
 		struct stat info;
 
-		if (!(scan.present[CC_ENTRY_DIR_SRC] >> n & 1) ||
-		    (cc_entry_dir_read_bin_header(entry_dir_fd, n, NULL, &header) == CMN_OK && header.failed))
+		if (cc_entry_dir_read_bin_header(entry_dir_fd, n, NULL, &header) == CMN_OK && header.failed)
 			continue;
 		cc_entry_dir_name(CC_ENTRY_DIR_SRC, n, name);
 		if (fstatat(entry_dir_fd, name, &info, AT_SYMLINK_NOFOLLOW) < 0)

@@ -130,12 +130,10 @@ void confine_release(struct confine *confine)
 	cmn_buffer_release(&confine->writes);
 }
 
-/* Of Landlock; 0: there is none. */
+/* Of Landlock; not above 0: there is none. */
 static int version(void)
 {
-	long version = syscall(CREATE_RULESET, NULL, (size_t)0, ASK_VERSION);
-
-	return version > 0 ? (int)version : 0;
+	return (int)syscall(CREATE_RULESET, NULL, (size_t)0, ASK_VERSION);
 }
 
 bool confine_is_possible(void)
@@ -281,5 +279,5 @@ bool confine_enter(const struct confine *confine)
 
 	return ARCHITECTURE && limit_processes() && lower_limit(RLIMIT_FSIZE, LARGEST_FILE) &&
 	       prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 && drop_capabilities() &&
-	       (confine->any_file || (abi && keep_to_files(confine, abi))) && filter_calls(abi);
+	       (confine->any_file || keep_to_files(confine, abi)) && filter_calls(abi);
 }

@@ -127,7 +127,7 @@ bool idle_lets_begin(struct idle *idle)
 		idle->on_battery = idle_on_battery(SUPPLIES);
 		idle->next_look = now + LOOK_NS;
 	}
-	return !idle->on_battery && now < idle->end;
+	return !idle->on_battery && !idle_is_spent(idle);
 }
 
 /* systemd bounds processes nearly everywhere, high; the other bounds are set by people. */

@@ -39,7 +39,6 @@ enum { MAX_DRIVERS = 16, MAX_DEVICES = 64, MAX_COMPONENTS = 32 };
 	NEEDED(create_module, zeModuleCreate)                         \
 	NEEDED(destroy_module, zeModuleDestroy)                       \
 	NEEDED(get_native, zeModuleGetNativeBinary)                   \
-	OPTIONAL(get_function, zeDriverGetExtensionFunctionAddress)   \
 	OPTIONAL(get_versions, zelLoaderGetVersions)
 
 #define MEMBER(member, function) __typeof__(&(function))(member);
@@ -338,20 +337,6 @@ static int create(const struct machine *machine, ze_driver_handle_t driver,
 	return code;
 }
 
-/* What the layer has not yet written, it writes now; else when the process ends. */
-static void flush(const struct machine *machine, ze_driver_handle_t driver)
-{
-	int (*flush_layer)(void);	/* its result is an enumeration; what is on disk counts */
-	void *function = NULL;
-
-	if (!machine->loader.get_function ||
-	    machine->loader.get_function(driver, "ckcache_flush", &function) != ZE_RESULT_SUCCESS)
-		return;
-	memcpy(&flush_layer, &function, sizeof(function));
-	if (flush_layer)
-		(void)flush_layer();
-}
-
 int worker_level_zero_build(const struct cc_recipe *recipe)
 {
 	static struct machine machine;
@@ -372,7 +357,6 @@ int worker_level_zero_build(const struct cc_recipe *recipe)
 		if (read_module(recipe->key, &module))
 			code = create(&machine, driver, device, &module.desc);
 		release_module(&module);
-		flush(&machine, driver);
 	}
 	return code;
 }
@@ -579,17 +563,18 @@ static int build_small_for_all(const struct loader *loader, const ze_driver_hand
 
 int probe_level_zero_build(int argc, char **argv)
 {
-	unsigned long at = argc > 2 ? strtoul(argv[1], NULL, 10) : 0;
-	unsigned long place = argc > 2 ? strtoul(argv[2], NULL, 10) : 0;
 	ze_driver_handle_t drivers[MAX_DRIVERS];
 	ze_device_handle_t devices[MAX_DEVICES];
 	struct loader loader = { 0 };
+	unsigned long at, place;
 	uint32_t count = 0;
 
 	if (!load_and_say(&loader) || !get_drivers(&loader, drivers, &count))
 		return TOOL_FAILED;
 	if (argc < 3)
 		return build_small_for_all(&loader, drivers, count);
+	at = strtoul(argv[1], NULL, 10);
+	place = strtoul(argv[2], NULL, 10);
 	if (at >= count || place >= list_devices(&loader, drivers[at], devices)) {
 		(void)channel_say("failed", "device", "it is no longer there");
 		return TOOL_FAILED;

@@ -296,8 +296,7 @@ struct headers {
 static void release_headers(const struct loader *loader, struct headers *headers)
 {
 	for (cl_uint i = 0; i < headers->count; i++) {
-		if (headers->programs[i])
-			(void)loader->release_program(headers->programs[i]);	/* ours alone */
+		(void)loader->release_program(headers->programs[i]);	/* ours alone; none is refused */
 		free(headers->names[i]);
 	}
 	free(headers->programs);
@@ -485,19 +484,6 @@ static uint64_t size_of(const struct loader *loader, cl_program program)
 	return all;
 }
 
-/* What the layer has not yet written, it writes now; else when the process ends. */
-static void flush(const struct loader *loader, cl_platform_id platform)
-{
-	void *function = loader->get_platform_function ?
-				 loader->get_platform_function(platform, "ckcache_flush") :
-				 loader->get_function("ckcache_flush");
-	int (*flush_layer)(void);	/* its result is an enumeration; what is on disk counts */
-
-	memcpy(&flush_layer, &function, sizeof(function));
-	if (flush_layer)
-		(void)flush_layer();
-}
-
 /*
  * A context for the target, which stays for the worker's next recipe: a driver may start its device
  * with the first context and stop it with the last (NVIDIA's, 1.3 s on an H200). NULL: none can be made.
@@ -541,7 +527,6 @@ static int build_for(const struct loader *loader, const struct target *target,
 		code = WORKER_UNWANTED;
 	if (program)
 		(void)loader->release_program(program);	/* the entry is made: nothing depends on it */
-	flush(loader, target->platform);
 	return code;
 }
 
@@ -776,16 +761,17 @@ static int build_small_for_all(const struct loader *loader)
 
 int probe_opencl_build(int argc, char **argv)
 {
-	unsigned long at = argc > 2 ? strtoul(argv[1], NULL, 10) : 0;
-	unsigned long place = argc > 2 ? strtoul(argv[2], NULL, 10) : 0;
 	cl_platform_id platforms[MAX_PLATFORMS];
 	cl_device_id devices[MAX_DEVICES];
 	struct loader loader = { 0 };
+	unsigned long at, place;
 
 	if (!load_and_say(&loader))
 		return TOOL_FAILED;
 	if (argc < 3)
 		return build_small_for_all(&loader);
+	at = strtoul(argv[1], NULL, 10);
+	place = strtoul(argv[2], NULL, 10);
 	if (at >= get_platforms(&loader, platforms) ||
 	    place >= list_devices(&loader, platforms[at], devices)) {
 		(void)channel_say("failed", "device", "it is no longer there");

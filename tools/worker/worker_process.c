@@ -149,23 +149,19 @@ void worker_run(const struct worker_start *start, struct worker_result *ret_resu
 {
 	struct child child = { 0 };
 	struct worker_result result = { .end = WORKER_UNSTARTED };
-	int said[2] = { -1, -1 }, channel;
+	int said[2] = { -1, -1 }, channel = -1;
 
 	if (pipe2(said, O_CLOEXEC) < 0 || fcntl(said[0], F_SETFL, O_NONBLOCK) < 0 ||
-	    !worker_start(start, said[1], &child, &channel)) {
+	    !worker_start(start, said[1], &child, &channel))
 		result.code = errno;
-	} else {
+	(void)close(said[1]);	/* the child's end: else nothing would ever end */
+	if (channel >= 0) {
 		struct pollfd pipes[2] = { { channel, POLLIN, 0 }, { said[0], POLLIN, 0 } };
 
-		(void)close(said[1]);	/* the child's end: else nothing would ever end */
-		said[1] = -1;
 		wait_for(&child, pipes, &result);
 		(void)close(channel);	/* read only */
 	}
-	for (int i = 0; i < 2; i++) {
-		if (said[i] >= 0)
-			(void)close(said[i]);	/* a pipe's end */
-	}
+	(void)close(said[0]);	/* read only */
 	*ret_result = result;
 }
 

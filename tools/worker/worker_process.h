@@ -193,9 +193,8 @@ bool idle_is_limited(const char *own, const char *root);
  */
 /*
  * Builds a recipe's program as the application did, through the loader and with the layer, which
- * stores the result under the key that it finds itself; that is on disk when the call returns, as far
- * as the layer can say. root: where the entry is
- * to be. store: where the inputs of links are. One of WORKER_….
+ * stores the result under the key that it finds itself. root: where the entry is to be. store: where the
+ * inputs of links are. One of WORKER_….
  */
 int worker_opencl_build(const struct cc_recipe *recipe, const char *root, struct cc_store *store);
 int worker_level_zero_build(const struct cc_recipe *recipe);
