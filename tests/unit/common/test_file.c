@@ -22,6 +22,7 @@ static struct {
 	int write_error;	/* of the next write, without a signal */
 	int open_error;		/* of the next file that is opened */
 	int close_error;	/* of the next file of ours that was written */
+	bool not_cut;		/* a file, that is too long */
 	long type;		/* 0, or the file system's */
 } next;
 
@@ -65,6 +66,11 @@ WRAPPED(int, close, (int fd))
 		return -1;
 	}
 	return result;
+}
+
+WRAPPED(int, ftruncate, (int fd, off_t len))
+{
+	return next.not_cut ? -1 : __real_ftruncate(fd, len);
 }
 
 WRAPPED(int, fstatfs, (int fd, struct statfs *ret))
@@ -289,6 +295,10 @@ TEST(replaces_anothers_file_in_place_where_it_may_not_be_renamed_over)
 	check_content("sticky/file", "short\n");
 	CU_ASSERT_EQUAL_FATAL(stat("sticky/file", &after), 0);
 	CU_ASSERT_EQUAL(after.st_ino, before.st_ino);
+	next.not_cut = true;
+	CU_ASSERT_EQUAL(replace_as(other, dir_fd, "no\n"), CMN_ERR_IO);
+	next.not_cut = false;
+	CU_ASSERT_EQUAL(replace_as(other, dir_fd, "short\n"), CMN_OK);
 	/* Neither where it may not be written, nor a second name of something else. */
 	CU_ASSERT_EQUAL_FATAL(chmod("sticky/file", 0644), 0);
 	CU_ASSERT_EQUAL(replace_as(other, dir_fd, "no\n"), CMN_ERR_ACCESS);
@@ -632,6 +642,21 @@ TEST(a_childs_file_by_a_locks_number_is_its_own)
 	}
 	CU_ASSERT_EQUAL(waitpid(child, &status, 0), child);
 	CU_ASSERT_EQUAL(status, 0);
-	cmn_file_unlock(fd);
-	(void)close(fd);
+	/* So it is when the lock was left to a program. */
+	cmn_file_leave_lock(fd);
+	CU_ASSERT_EQUAL(cmn_file_open(AT_FDCWD, "file", O_RDWR), fd);
+	cmn_file_locks_fork_child();
+	CU_ASSERT_EQUAL(close(fd), 0);
+}
+
+/* As where no file can be without a name. */
+TEST(the_file_systems_clock_leaves_no_file)
+{
+	uint64_t now;
+
+	next.open_error = EOPNOTSUPP;
+	now = cmn_file_clock(AT_FDCWD);
+	CU_ASSERT_EQUAL(next.open_error, 0);
+	CU_ASSERT(now > 0 && cmn_file_clock(AT_FDCWD) >= now);
+	CU_ASSERT_EQUAL(count_files(), 0);
 }
