@@ -220,6 +220,19 @@ TEST(only_texts_cut_alike_have_a_first_line_that_differs)
 	free(many);
 }
 
+/* The shorter one lies in front of more of the same. */
+TEST(a_text_that_goes_on_differs_where_the_other_ends)
+{
+	const struct cc_key_summary_field was = { .whole = true, .value = { "one\n\n", 5 } };
+	const struct cc_key_summary_field is = { .whole = true, .value = { "one\n\n", 4 } };
+	uint64_t line = 0, more;
+
+	CU_ASSERT_TRUE(cc_key_summary_first_line(&was, &is, &line, &more));
+	CU_ASSERT_EQUAL(line, 2);
+	CU_ASSERT_TRUE(cc_key_summary_first_line(&is, &was, &line, &more));
+	CU_ASSERT_EQUAL(line, 2);
+}
+
 TEST(the_share_is_that_of_the_later_text)
 {
 	make_pair(200, 100, 0);
