@@ -86,7 +86,7 @@ static void format_bound(uint64_t size, struct cmn_buffer *ret)
 	while (size ? size % units[i].bytes : units[i].bytes > 1)
 		i++;
 	cmn_buffer_printf(ret, "%" PRIu64 "%s", size / units[i].bytes, units[i].name);
-	if (size && !units[i].name[0])
+	if (size && size < 1 << 20 && !units[i].name[0])
 		cmn_buffer_append_u8(ret, 'B');
 }
 

@@ -510,7 +510,7 @@ TEST(a_program_that_closes_everything_gets_no_number_of_ours)
 TEST(a_process_without_higher_numbers_keeps_the_one_that_it_has)
 {
 	const struct rlimit few = { CMN_FILE_FIRST_NUMBER, CMN_FILE_FIRST_NUMBER };
-	int fd, status = -1;
+	int fd;
 	pid_t child = fork();
 
 	CU_ASSERT_FATAL(child >= 0);
@@ -520,8 +520,7 @@ TEST(a_process_without_higher_numbers_keeps_the_one_that_it_has)
 		_exit(fd >= 0 && fd < CMN_FILE_FIRST_NUMBER && close(fd) == 0 && cmn_file_raise(-1) == -1 &&
 		      errno == ENOENT ? 0 : 1);
 	}
-	CU_ASSERT_EQUAL(waitpid(child, &status, 0), child);
-	CU_ASSERT_EQUAL(status, 0);
+	CU_ASSERT(unit_ended_well(child));
 }
 
 TEST(publishes_nothing_that_could_not_be_written_to_the_end)
@@ -588,7 +587,7 @@ TEST(unlocks_what_a_child_has_too)
 
 TEST(a_child_has_no_lock_that_its_parent_has)
 {
-	int fd, other, status = -1;
+	int fd, other;
 	pid_t child;
 
 	unit_write("file", "");
@@ -602,8 +601,7 @@ TEST(a_child_has_no_lock_that_its_parent_has)
 		cmn_file_locks_fork_child();
 		_exit(fcntl(fd, F_GETFD) < 0 && fcntl(other, F_GETFD) >= 0 ? 0 : 1);
 	}
-	CU_ASSERT_EQUAL(waitpid(child, &status, 0), child);
-	CU_ASSERT_EQUAL(status, 0);
+	CU_ASSERT(unit_ended_well(child));
 	CU_ASSERT_EQUAL(flock(other, LOCK_EX | LOCK_NB), -1);
 	cmn_file_unlock(fd);
 	CU_ASSERT_EQUAL(flock(other, LOCK_EX | LOCK_NB), 0);
@@ -614,8 +612,7 @@ TEST(a_child_has_no_lock_that_its_parent_has)
 		cmn_file_locks_fork_child();
 		_exit(fcntl(fd, F_GETFD) >= 0 ? 0 : 1);
 	}
-	CU_ASSERT_EQUAL(waitpid(child, &status, 0), child);
-	CU_ASSERT_EQUAL(status, 0);
+	CU_ASSERT(unit_ended_well(child));
 	(void)close(fd);
 	(void)close(other);
 }
@@ -623,7 +620,7 @@ TEST(a_child_has_no_lock_that_its_parent_has)
 /* In a child, what its parent locked is forgotten: a file by the same number is the child's own. */
 TEST(a_childs_file_by_a_locks_number_is_its_own)
 {
-	int fd, status = -1;
+	int fd;
 	pid_t child;
 
 	unit_write("file", "");
@@ -640,8 +637,7 @@ TEST(a_childs_file_by_a_locks_number_is_its_own)
 		cmn_file_locks_fork_child();
 		_exit(fcntl(fd, F_GETFD) >= 0 ? 0 : 1);
 	}
-	CU_ASSERT_EQUAL(waitpid(child, &status, 0), child);
-	CU_ASSERT_EQUAL(status, 0);
+	CU_ASSERT(unit_ended_well(child));
 	/* So it is when the lock was left to a program. */
 	cmn_file_leave_lock(fd);
 	CU_ASSERT_EQUAL(cmn_file_open(AT_FDCWD, "file", O_RDWR), fd);
