@@ -160,8 +160,7 @@ static enum cmn_status count_entry_dir(void *ctx, int root_fd, const char *path,
 	if (holdings->entries >= COUNTED_MAX || cmn_clock_monotonic() > holdings->until)
 		return CMN_BUSY;
 	if (cc_entry_dir_scan(entry_dir_fd, &scan) == CMN_OK)
-		holdings->entries +=
-			(uint64_t)__builtin_popcountll(scan.present[CC_ENTRY_DIR_SRC] & scan.present[CC_ENTRY_DIR_BIN]);
+		holdings->entries += (uint64_t)__builtin_popcountll(scan.present[CC_ENTRY_DIR_SRC]);
 	return CMN_OK;
 }
 
@@ -479,9 +478,10 @@ enum cmn_status cc_cache_get_or_build(struct cc_cache *cache, const struct cc_ke
 
 static void remember(struct cc_cache *cache, struct cmn_view key, struct cc_entry *entry)
 {
-	if (cache->programs && cc_programs_put(cache->programs, key, cc_entry_ref(entry),
-					       key.len + cc_entry_payload_size(entry)) != CMN_OK)
-		cmn_log_write(&cache->log, CMN_LOG_DEBUG, "no memory to keep an entry");
+	/* Without memory it is on disk alone. */
+	if (cache->programs)
+		(void)!cc_programs_put(cache->programs, key, cc_entry_ref(entry),
+				       key.len + cc_entry_payload_size(entry));
 }
 
 enum cmn_status cc_cache_get(struct cc_cache *cache, const struct cc_key *key,

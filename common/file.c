@@ -375,10 +375,8 @@ int cmn_file_make_nameless(const char *directory)
 	if (fd >= 0 || (errno != EOPNOTSUPP && errno != EISDIR && errno != EINVAL && errno != ENOENT))
 		return fd;
 	/* What ckcache prune would sweep in a root, if this process should die here. */
-	if (asprintf(&path, "%s/" CMN_FILE_TEMPORARY_PREFIX "XXXXXX", directory) < 0) {
-		errno = ENOMEM;
+	if (asprintf(&path, "%s/" CMN_FILE_TEMPORARY_PREFIX "XXXXXX", directory) < 0)
 		return -1;
-	}
 	fd = cmn_file_make_unique(path);
 	if (fd >= 0)
 		(void)unlink(path);	/* it was made just now */

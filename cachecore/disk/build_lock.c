@@ -164,8 +164,6 @@ static void give_up(struct cc_build_lock *lock)
 {
 	LL_DELETE(lock->file->held, lock);
 	unlock_byte(lock, false);
-	if (lock->waits)
-		unlock_byte(lock, true);
 }
 
 /* NULL: no thread of this process has it. */

@@ -53,7 +53,8 @@ enum cc_build_turn cc_build_lock_take(const char *root, struct cmn_view key, uin
 				      struct cc_build_lock **ret);
 /*
  * Its owner begins to wait, or has waited, for what another machine builds: though it does nothing
- * meanwhile, others wait for it, unless it is stopped. For waits that end by themselves. NULL is fine.
+ * meanwhile, others wait for it, unless it is stopped. For waits that end by themselves, and before the lock is
+ * released. NULL is fine.
  */
 void cc_build_lock_wait(struct cc_build_lock *lock, bool waits);
 /* NULL is fine, and so is, in a forked child, a lock of the parent's: that keeps it. */

@@ -218,12 +218,8 @@ static void cut_path(const char *path, size_t levels, char ret[CC_ENTRY_DIR_PATH
 static int open_level(int dir_fd, const char *name, int access)
 {
 	int flags = access | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
-	int fd = access == O_PATH ? openat(dir_fd, name, flags)
-				  : cmn_file_open(dir_fd, name, flags);
 
-	if (fd < 0 && errno == ELOOP)
-		errno = ENOTDIR;
-	return fd;
+	return access == O_PATH ? openat(dir_fd, name, flags) : cmn_file_open(dir_fd, name, flags);
 }
 
 /*
@@ -397,22 +393,10 @@ enum cmn_status cc_entry_dir_read_src(int dir_fd, unsigned int n, enum cmn_file_
 	return status == CMN_OK ? cc_src_file_decode(cmn_buffer_view(file), ret) : status;
 }
 
-/* false: it has fewer, or cannot be read. */
+/* false also: a signal came. */
 static bool read_exactly(int fd, void *data, size_t len)
 {
-	uint8_t *at = data;
-
-	while (len) {
-		ssize_t got = read(fd, at, len);
-
-		if (got < 0 && errno == EINTR)
-			continue;
-		if (got <= 0)
-			return false;
-		at += got;
-		len -= (size_t)got;
-	}
-	return true;
+	return read(fd, data, len) == (ssize_t)len;
 }
 
 /* Whether the next bytes of the file are these; buf has room for PIECE. */

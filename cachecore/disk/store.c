@@ -443,10 +443,8 @@ enum cmn_status cc_store_get_failure(struct cc_store *store, const struct cc_key
 bool cc_store_may_have(const struct cc_store *store, const struct cc_key *key)
 {
 	char path[PATH_SIZE];
-	size_t len = store->config->dir ? strlen(store->config->dir) : SIZE_MAX;
+	size_t len = strlen(store->config->dir);	/* MAX_ROOT at most */
 
-	if (len > MAX_ROOT)
-		return false;
 	memcpy(path, store->config->dir, len);
 	path[len] = '/';
 	cc_entry_dir_path_of(key, path + len + 1);

@@ -59,17 +59,11 @@ static unsigned int fast_key_hash(const struct fast_key *key)
 	return (unsigned int)(sum ^ (sum >> 32));
 }
 
-enum cmn_status fast_kernels_init(struct fast_kernels *fast)
+void fast_kernels_init(struct fast_kernels *fast)
 {
 	*fast = (struct fast_kernels){ 0 };
-	for (size_t i = 0; i < FAST_KERNEL_SHARDS; i++) {
-		if (pthread_mutex_init(&fast->shards[i].lock, NULL) == 0)
-			continue;
-		while (i-- > 0)
-			(void)pthread_mutex_destroy(&fast->shards[i].lock);	/* nobody has it */
-		return CMN_ERR_NOMEM;
-	}
-	return CMN_OK;
+	for (size_t i = 0; i < FAST_KERNEL_SHARDS; i++)
+		(void)pthread_mutex_init(&fast->shards[i].lock, NULL);	/* a default mutex does not fail */
 }
 
 void fast_kernels_release(struct fast_kernels *fast)
@@ -123,11 +117,6 @@ struct fast_kernel *fast_kernels_find(struct fast_kernels *fast, const struct fa
 	HASH_FIND_BYHASHVALUE(hh, fast->shards[0].table, key, sizeof(*key), fast_key_hash(key),
 			      copy);
 	return copy ? kernel_of(copy) : NULL;
-}
-
-const struct build_result *fast_kernel_result(const struct fast_kernel *kernel)
-{
-	return kernel->result;
 }
 
 /* Copies the bytes to `to`, and gives where they end. */

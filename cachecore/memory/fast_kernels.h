@@ -46,7 +46,7 @@ struct fast_kernels {
 	size_t count;			/* guarded by the cache's lock */
 };
 
-CMN_CHECKED enum cmn_status fast_kernels_init(struct fast_kernels *fast);
+void fast_kernels_init(struct fast_kernels *fast);
 void fast_kernels_release(struct fast_kernels *fast);	/* when it is empty */
 
 /* A new reference to the kernel, or CMN_MISS. Takes no lock but one shard's, and calls retain without it. */
@@ -55,8 +55,6 @@ CMN_CHECKED enum cmn_status fast_kernels_get(struct fast_kernels *fast, const st
 
 /* The entry of this key, borrowed, or NULL. */
 struct fast_kernel *fast_kernels_find(struct fast_kernels *fast, const struct fast_key *key);
-/* The kernel that the entry leads to, borrowed. */
-const struct build_result *fast_kernel_result(const struct fast_kernel *kernel);
 /*
  * Adds an entry that the table does not have; copies the key and takes a
  * reference to result. The entry is put in front of *list, its kernel's.

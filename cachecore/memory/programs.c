@@ -273,20 +273,12 @@ struct cc_programs *cc_programs_new(uint64_t threshold, const struct cc_value_op
 	if (!programs)
 		return NULL;
 	*programs = (struct cc_programs){ .threshold = threshold };
-	if (fast_kernels_init(&programs->fast) != CMN_OK)
-		goto free_programs;
-	if (pthread_mutex_init(&programs->lock, NULL) != 0)
-		goto release_fast;
+	fast_kernels_init(&programs->fast);
+	(void)pthread_mutex_init(&programs->lock, NULL);	/* a default mutex does not fail */
 	programs->slabs = cmn_slabs_new();	/* without them malloc serves */
 	programs->program_ops = program_ops ? *program_ops : (struct cc_value_ops){ 0 };
 	programs->kernel_ops = kernel_ops ? *kernel_ops : (struct cc_value_ops){ 0 };
 	return programs;
-
-release_fast:
-	fast_kernels_release(&programs->fast);
-free_programs:
-	free(programs);
-	return NULL;
 }
 
 void cc_programs_free(struct cc_programs *programs)
@@ -602,8 +594,6 @@ static enum cmn_status connect(struct cc_programs *programs, struct kernel_recor
 {
 	struct fast_kernel *old = fast_kernels_find(&programs->fast, key);
 
-	if (old && fast_kernel_result(old) == &kernel->result)
-		return CMN_OK;
 	if (old)
 		fast_kernels_remove(&programs->fast, old, &doomed->fast);
 	return fast_kernels_insert(&programs->fast, key, &kernel->result, &kernel->fast);

@@ -202,8 +202,7 @@ double cc_key_summary_alike(const struct cc_key_summary_field *a, const struct c
 {
 	uint32_t known[CC_KEY_SUMMARY_MAX_HASHES], found = 0;
 
-	if (a->lines != b->lines || !a->count || !b->count || a->count > CC_KEY_SUMMARY_MAX_HASHES ||
-	    a->per != b->per)
+	if (a->lines != b->lines || !a->count || !b->count || a->per != b->per)
 		return 0;
 	memcpy(known, a->hashes, a->count * sizeof(*known));
 	qsort(known, a->count, sizeof(*known), compare_hashes);

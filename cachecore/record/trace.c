@@ -103,17 +103,12 @@ static void append_name(struct cmn_buffer *line, struct cmn_view encoded, unsign
 			struct cmn_view name)
 {
 	unsigned int earlier = count_earlier(encoded, index, name);
-	struct cmn_buffer unique = { 0 };
 
-	if (!earlier) {
-		cmn_json_append_string(line, name);
-		return;
+	cmn_json_append_string(line, name);
+	if (earlier && !line->failed) {
+		line->len--;	/* the quote comes behind it */
+		cmn_buffer_printf(line, "#%u\"", earlier + 1);
 	}
-	cmn_buffer_append(&unique, name.data, name.len);
-	cmn_buffer_printf(&unique, "#%u", earlier + 1);
-	line->failed |= unique.failed;
-	cmn_json_append_string(line, cmn_buffer_view(&unique));
-	cmn_buffer_release(&unique);
 }
 
 static void append_key(struct cmn_buffer *line, const struct cc_key *key)

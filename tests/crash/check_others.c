@@ -103,7 +103,7 @@ static const char *check_found_recipes(const struct bench *bench, int fd)
 	const char *failed = NULL;
 
 	if (cc_recipes_list(fd, &names) != CMN_OK)
-		return "recipes cannot be listed";
+		failed = "recipes cannot be listed";
 	for (size_t i = 0; i < names.count && !failed; i++) {
 		if (cc_recipes_attempts(fd, names.names[i]) > bench->attempts)
 			failed = "a recipe has more attempts than were made";

@@ -295,8 +295,8 @@ static void go_through_recipes(struct scenario_outcome *outcome)
 			(void)status;	/* the next replay tries again */
 			cmn_buffer_release(&file);
 		}
-		cc_recipes_names_release(&names);
 	}
+	cc_recipes_names_release(&names);
 	if (lock >= 0)
 		cc_root_unlock(lock);
 	cc_root_unlock(fd);

@@ -276,7 +276,7 @@ int hostile_tool(struct hostile *hostile, const char *verb, const char *option)
 static void use_recipes(struct hostile *hostile)
 {
 	struct cc_recipe recipe = { .key = cc_key_view(&hostile->key), .directory = cmn_view_of("/") };
-	struct cc_recipes_names names = { 0 };
+	struct cc_recipes_names names;
 	struct cc_recipes_count count;
 	struct cmn_buffer encoded, file = { 0 };
 	int fd, lock;

@@ -122,7 +122,7 @@ enum cmn_status replay_order_read(struct replay_order *order, int fd,
 				  const struct replay_settings *settings,
 				  const struct replay_worths *worths)
 {
-	struct cc_recipes_names names = { 0 };
+	struct cc_recipes_names names;
 	enum cmn_status status = cc_recipes_list(fd, &names);
 
 	for (size_t i = 0; status == CMN_OK && i < names.count; i++) {

@@ -296,24 +296,10 @@ static enum cmn_status gather_one(void *ctx, int fd, const char *name)
 	return CMN_OK;
 }
 
-static int compare_names(const void *a, const void *b)
-{
-	return strcmp(*(char *const *)a, *(char *const *)b);
-}
-
 enum cmn_status cc_recipes_list(int fd, struct cc_recipes_names *ret)
 {
-	struct cc_recipes_names names = { 0 };
-	enum cmn_status status = each(fd, RECIPE_SUFFIX, gather_one, &names);
-
-	if (status != CMN_OK) {
-		cc_recipes_names_release(&names);
-		return status;
-	}
-	if (names.count)
-		qsort(names.names, names.count, sizeof(char *), compare_names);
-	*ret = names;
-	return CMN_OK;
+	*ret = (struct cc_recipes_names){ 0 };
+	return each(fd, RECIPE_SUFFIX, gather_one, ret);
 }
 
 void cc_recipes_names_release(struct cc_recipes_names *names)

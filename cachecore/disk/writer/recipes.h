@@ -41,7 +41,7 @@ CMN_CHECKED enum cmn_status cc_recipes_make(const char *root, int *ret_fd);
 /* Opens the directory of a root. CMN_MISS: there is none. CMN_ERR_ACCESS as cc_root_open. */
 CMN_CHECKED enum cmn_status cc_recipes_open(const char *root, int *ret_fd);
 
-/* The recipes' names, sorted, the caller's to free one by one and as a whole. */
+/* The recipes' names, in any order, the caller's to release whatever the status. */
 struct cc_recipes_names {
 	char **names;
 	size_t count;

@@ -41,8 +41,10 @@ WRAPPED(int, getrusage, (__rusage_who_t who, struct rusage *ret))
 {
 	int result = __real_getrusage(who, ret);
 
-	if (who == RUSAGE_CHILDREN)
-		ret->ru_utime.tv_sec += ahead.children_s;
+	if (who == RUSAGE_CHILDREN && ahead.children_s) {
+		ret->ru_utime.tv_sec += ahead.children_s - 1;
+		ret->ru_stime.tv_usec += 1000000;	/* the kernel's work for them counts, too */
+	}
 	return result;
 }
 
@@ -52,6 +54,7 @@ struct builder {
 	const char *header;		/* NULL: depends on nothing */
 	enum cmn_status first_status;	/* what the first call answers, if not CMN_OK */
 	bool in_memory_only;		/* what it makes is not stored */
+	bool fails;			/* what it makes tells how it failed, after all others were stored */
 };
 
 static enum cmn_status build(void *ctx, struct cc_entry **ret)
@@ -75,8 +78,8 @@ static enum cmn_status build(void *ctx, struct cc_entry **ret)
 	*ret = cc_entry_new(1000000);
 	CU_ASSERT_PTR_NOT_NULL_FATAL(*ret);
 	cc_entry_add(*ret, CC_TAG_IMAGE, 0, by->image, strlen(by->image));
-	if (by->in_memory_only)
-		cc_entry_set_failed(*ret, true, 0);
+	if (by->in_memory_only || by->fails)
+		cc_entry_set_failed(*ret, by->in_memory_only, UINT64_MAX);
 	return cc_entry_finish(*ret, manifest);
 }
 
@@ -211,6 +214,65 @@ TEST(failed_build_is_not_remembered)
 	CU_ASSERT_EQUAL(builder.calls, 2);
 }
 
+/* What cc_cache_get gives, if that has this image. */
+static enum cc_origin get(const char *source, const char *image)
+{
+	enum cc_origin origin = CC_ORIGIN_BUILT;
+	struct cmn_view found = { 0 };
+	struct cc_entry *entry;
+	OWNED(cc_key_release) struct cc_key key;
+
+	make_key(&key, source);
+	if (cc_cache_get(cache, &key, &entry, &origin) == CMN_OK) {
+		CU_ASSERT(cc_entry_find(entry, CC_TAG_IMAGE, 0, &found));
+		CU_ASSERT(cmn_view_equal(found, cmn_view_of(image)));
+		cc_entry_unref(entry);
+	}
+	return origin;
+}
+
+static uint64_t run;		/* this process's number, among those that saw a failure */
+WRAPPED(uint64_t, cc_nonce_run, (void))
+{
+	return run;
+}
+
+/* In a process of its own, which sees what that depends on, or not. Whether it is kept, and found then. */
+static bool fail(const char *how, bool sees)
+{
+	struct builder by = { .image = how, .header = sees ? "x.h" : NULL, .fails = true };
+	OWNED(cc_key_release) struct cc_key key;
+	struct cc_entry *entry;
+	bool kept = true;
+
+	run++;
+	reopen();
+	CU_ASSERT_EQUAL_FATAL(build(&by, &entry), CMN_OK);
+	make_key(&key, "a");
+	if (sees)
+		cc_cache_put(cache, &key, entry);
+	else
+		kept = cc_cache_put_again(cache, &key, entry);
+	cc_entry_unref(entry);
+	reopen();
+	return kept && get("a", how) == CC_ORIGIN_DISK;
+}
+
+/* Where the driver's own cache had a part in it. */
+TEST(what_a_failure_depends_on_another_process_must_have_seen)
+{
+	unit_write("x.h", "#define V 1\n");
+	CU_ASSERT_FALSE(fail("x.h:1", false));
+	CU_ASSERT_FALSE(fail("x.h:1", true));	/* kept, until there are two */
+	CU_ASSERT_FALSE(fail("x.h:2", false));
+	unit_write("x.h", "#define V 2\n");
+	CU_ASSERT_FALSE(fail("x.h:1", false));
+	unit_write("x.h", "#define V 1\n");
+	CU_ASSERT_TRUE(fail("x.h:1", false));
+	unit_write("x.h", "#define V 2\n");
+	CU_ASSERT_EQUAL(get("a", ""), CC_ORIGIN_BUILT);
+}
+
 TEST(changed_header_is_never_a_hit)
 {
 	builder = (struct builder){ .image = "one", .header = "x.h" };
@@ -227,23 +289,6 @@ TEST(changed_header_is_never_a_hit)
 	unit_write("x.h", "#define V 1\n");
 	CU_ASSERT_EQUAL(expect("a", &builder, "one"), CC_ORIGIN_DISK);
 	CU_ASSERT_EQUAL(builder.calls, 2);
-}
-
-/* What cc_cache_get gives, if that has this image. */
-static enum cc_origin get(const char *source, const char *image)
-{
-	enum cc_origin origin = CC_ORIGIN_BUILT;
-	struct cmn_view found = { 0 };
-	struct cc_entry *entry;
-	OWNED(cc_key_release) struct cc_key key;
-
-	make_key(&key, source);
-	if (cc_cache_get(cache, &key, &entry, &origin) == CMN_OK) {
-		CU_ASSERT(cc_entry_find(entry, CC_TAG_IMAGE, 0, &found));
-		CU_ASSERT(cmn_view_equal(found, cmn_view_of(image)));
-		cc_entry_unref(entry);
-	}
-	return origin;
 }
 
 static void put(const char *source, const char *image)

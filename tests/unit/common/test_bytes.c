@@ -137,6 +137,8 @@ TEST(prints_and_gives_a_string)
 	CU_ASSERT_STRING_EQUAL(text, "a42-x");
 	CU_ASSERT_EQUAL(buf.len, 0);
 	free(text);
+	cmn_buffer_printf(&buf, "%lc", 0x20acU);	/* which C's locale has not */
+	CU_ASSERT_TRUE(buf.failed);
 }
 
 TEST(remembers_that_there_was_no_memory)

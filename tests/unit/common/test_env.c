@@ -50,6 +50,7 @@ WRAPPED(ssize_t, pread, (int fd, void *to, size_t size, off_t at))
 {
 	ssize_t got = __real_pread(fd, to, size, at);
 
+	CU_ASSERT(got >= 0 || errno != EBADF || fd < 0);	/* a number that is closed may be anybody's */
 	if (elsewhere && got > 0)
 		memset(to, 0, (size_t)got);
 	return got;

@@ -22,6 +22,7 @@ static struct {
 	int write_error;	/* of the next write, without a signal */
 	int open_error;		/* of the next file that is opened */
 	int close_error;	/* of the next file of ours that was written */
+	bool not_cut;		/* a file, that is too long */
 	long type;		/* 0, or the file system's */
 } next;
 
@@ -65,6 +66,11 @@ WRAPPED(int, close, (int fd))
 		return -1;
 	}
 	return result;
+}
+
+WRAPPED(int, ftruncate, (int fd, off_t len))
+{
+	return next.not_cut ? -1 : __real_ftruncate(fd, len);
 }
 
 WRAPPED(int, fstatfs, (int fd, struct statfs *ret))
@@ -289,6 +295,10 @@ TEST(replaces_anothers_file_in_place_where_it_may_not_be_renamed_over)
 	check_content("sticky/file", "short\n");
 	CU_ASSERT_EQUAL_FATAL(stat("sticky/file", &after), 0);
 	CU_ASSERT_EQUAL(after.st_ino, before.st_ino);
+	next.not_cut = true;
+	CU_ASSERT_EQUAL(replace_as(other, dir_fd, "no\n"), CMN_ERR_IO);
+	next.not_cut = false;
+	CU_ASSERT_EQUAL(replace_as(other, dir_fd, "short\n"), CMN_OK);
 	/* Neither where it may not be written, nor a second name of something else. */
 	CU_ASSERT_EQUAL_FATAL(chmod("sticky/file", 0644), 0);
 	CU_ASSERT_EQUAL(replace_as(other, dir_fd, "no\n"), CMN_ERR_ACCESS);
@@ -500,7 +510,7 @@ TEST(a_program_that_closes_everything_gets_no_number_of_ours)
 TEST(a_process_without_higher_numbers_keeps_the_one_that_it_has)
 {
 	const struct rlimit few = { CMN_FILE_FIRST_NUMBER, CMN_FILE_FIRST_NUMBER };
-	int fd, status = -1;
+	int fd;
 	pid_t child = fork();
 
 	CU_ASSERT_FATAL(child >= 0);
@@ -510,8 +520,7 @@ TEST(a_process_without_higher_numbers_keeps_the_one_that_it_has)
 		_exit(fd >= 0 && fd < CMN_FILE_FIRST_NUMBER && close(fd) == 0 && cmn_file_raise(-1) == -1 &&
 		      errno == ENOENT ? 0 : 1);
 	}
-	CU_ASSERT_EQUAL(waitpid(child, &status, 0), child);
-	CU_ASSERT_EQUAL(status, 0);
+	CU_ASSERT(unit_ended_well(child));
 }
 
 TEST(publishes_nothing_that_could_not_be_written_to_the_end)
@@ -578,7 +587,7 @@ TEST(unlocks_what_a_child_has_too)
 
 TEST(a_child_has_no_lock_that_its_parent_has)
 {
-	int fd, other, status = -1;
+	int fd, other;
 	pid_t child;
 
 	unit_write("file", "");
@@ -592,8 +601,7 @@ TEST(a_child_has_no_lock_that_its_parent_has)
 		cmn_file_locks_fork_child();
 		_exit(fcntl(fd, F_GETFD) < 0 && fcntl(other, F_GETFD) >= 0 ? 0 : 1);
 	}
-	CU_ASSERT_EQUAL(waitpid(child, &status, 0), child);
-	CU_ASSERT_EQUAL(status, 0);
+	CU_ASSERT(unit_ended_well(child));
 	CU_ASSERT_EQUAL(flock(other, LOCK_EX | LOCK_NB), -1);
 	cmn_file_unlock(fd);
 	CU_ASSERT_EQUAL(flock(other, LOCK_EX | LOCK_NB), 0);
@@ -604,8 +612,7 @@ TEST(a_child_has_no_lock_that_its_parent_has)
 		cmn_file_locks_fork_child();
 		_exit(fcntl(fd, F_GETFD) >= 0 ? 0 : 1);
 	}
-	CU_ASSERT_EQUAL(waitpid(child, &status, 0), child);
-	CU_ASSERT_EQUAL(status, 0);
+	CU_ASSERT(unit_ended_well(child));
 	(void)close(fd);
 	(void)close(other);
 }
@@ -613,7 +620,7 @@ TEST(a_child_has_no_lock_that_its_parent_has)
 /* In a child, what its parent locked is forgotten: a file by the same number is the child's own. */
 TEST(a_childs_file_by_a_locks_number_is_its_own)
 {
-	int fd, status = -1;
+	int fd;
 	pid_t child;
 
 	unit_write("file", "");
@@ -630,8 +637,22 @@ TEST(a_childs_file_by_a_locks_number_is_its_own)
 		cmn_file_locks_fork_child();
 		_exit(fcntl(fd, F_GETFD) >= 0 ? 0 : 1);
 	}
-	CU_ASSERT_EQUAL(waitpid(child, &status, 0), child);
-	CU_ASSERT_EQUAL(status, 0);
-	cmn_file_unlock(fd);
-	(void)close(fd);
+	CU_ASSERT(unit_ended_well(child));
+	/* So it is when the lock was left to a program. */
+	cmn_file_leave_lock(fd);
+	CU_ASSERT_EQUAL(cmn_file_open(AT_FDCWD, "file", O_RDWR), fd);
+	cmn_file_locks_fork_child();
+	CU_ASSERT_EQUAL(close(fd), 0);
+}
+
+/* As where no file can be without a name. */
+TEST(the_file_systems_clock_leaves_no_file)
+{
+	uint64_t now;
+
+	next.open_error = EOPNOTSUPP;
+	now = cmn_file_clock(AT_FDCWD);
+	CU_ASSERT_EQUAL(next.open_error, 0);
+	CU_ASSERT(now > 0 && cmn_file_clock(AT_FDCWD) >= now);
+	CU_ASSERT_EQUAL(count_files(), 0);
 }

@@ -2,9 +2,16 @@
 /* log_file: what is appended, which files are refused, and what becomes of a full one. */
 #include "common/log_file.h"
 
+#include "tests/support/clock.h"
 #include "tests/support/unit.h"
 
 static char text[1 << 21];
+static uint64_t now_ns;		/* 0: the machine's clock */
+
+uint64_t test_clock(clockid_t id)
+{
+	return now_ns ? now_ns : machine_clock(id);
+}
 
 static const char *content(const char *name)
 {
@@ -56,8 +63,6 @@ TEST(the_name_of_a_program_is_no_command_for_a_terminal)
 TEST(appends_lines_with_time_program_and_process)
 {
 	struct stat info;
-	char day[32];
-	time_t now;
 
 	append_well("one");
 	append_well("two");
@@ -67,10 +72,23 @@ TEST(appends_lines_with_time_program_and_process)
 	expect_line(text, "one");
 	expect_line(strchr(text, '\n') + 1, "two");
 	CU_ASSERT_PTR_NULL(strchr(strchr(strchr(text, '\n') + 1, '\n') + 1, '\n'));
-	/* But for a test at midnight. */
-	now = info.st_mtim.tv_sec;
-	(void)strftime(day, sizeof(day), "%Y-%m-%dT%H:", gmtime(&now));
-	CU_ASSERT_NSTRING_EQUAL(text, day, 11);
+}
+
+/* Of the years 1999 to 2005: the calendar repeats itself from March 2000 on. */
+TEST(each_day_has_its_date)
+{
+	char date[32];
+
+	for (time_t day = 10592; day < 10592 + 7 * 366; day++) {
+		const time_t seconds = day * 86400 + 86399;
+
+		now_ns = (uint64_t)seconds * 1000000000 + 7000000;
+		append_well("one");
+		(void)strftime(date, sizeof(date), "%Y-%m-%dT%H:%M:%S.007Z", gmtime(&seconds));
+		CU_ASSERT_NSTRING_EQUAL(content("log"), date, strlen(date));
+		CU_ASSERT_EQUAL(unlink("log"), 0);
+	}
+	now_ns = 0;
 }
 
 static void expect_refused(const char *why)

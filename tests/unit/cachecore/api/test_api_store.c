@@ -182,6 +182,15 @@ TEST(directory_comes_from_the_options_or_the_environment)
 	unsetenv("HOME");
 	CU_ASSERT_EQUAL(cachecore_store_open(&options, &store), CACHECORE_MISS);
 	CU_ASSERT_PTR_NULL(store);
+	/* To look is enough. The log says who does. */
+	setenv("CKCACHE_READ_ONLY_DIRS", unit_path("from-environment"), 1);
+	setenv("CKCACHE_LOG", "info", 1);
+	setenv("CKCACHE_LOG_FILE", unit_path("log"), 1);
+	CU_ASSERT_EQUAL_FATAL(cachecore_store_open(&options, &store), CACHECORE_OK);
+	unsetenv("CKCACHE_LOG_FILE");
+	CU_ASSERT(has(store, &key, "one"));
+	cachecore_store_close(store);
+	CU_ASSERT_EQUAL(system("grep -q ' test, no cache directory$' log"), 0);
 }
 
 TEST(the_users_word_stands)

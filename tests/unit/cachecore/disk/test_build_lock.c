@@ -374,6 +374,9 @@ TEST(a_thread_is_gone_when_it_is_looked_for_once_more)
 
 	unit_run_threads(1, own_thread, &ended, sizeof(ended));
 	(void)own_thread(&other);
+	errno = ESRCH;		/* of a call before */
+	CU_ASSERT_FALSE(cmn_watch_is_idle(&watch, &other, false, SECOND_NS - 2));
+	CU_ASSERT_FALSE(cmn_watch_is_idle(&watch, &other, false, SECOND_NS - 1));
 	CU_ASSERT_FALSE(cmn_watch_is_idle(&watch, &ended, false, SECOND_NS));
 	CU_ASSERT_FALSE(cmn_watch_is_idle(&watch, &other, false, SECOND_NS + 1));
 	CU_ASSERT_FALSE(cmn_watch_is_idle(&watch, &ended, false, SECOND_NS + 2));

@@ -7,6 +7,7 @@
 #include <stdatomic.h>
 #include <sys/statvfs.h>
 
+#include "cachecore/disk/nonce.h"
 #include "cachecore/disk/root.h"
 #include "cachecore/disk/space/account.h"
 #include "cachecore/disk/writer/recipe.h"
@@ -333,6 +334,18 @@ TEST(what_was_put_is_there_and_counted)
 	CU_ASSERT_EQUAL(seen.events, 1);
 	CU_ASSERT_STRING_EQUAL(seen.reason, "why");
 	CU_ASSERT_EQUAL(bench.messages, 0);
+}
+
+TEST(what_is_told_gets_no_more_of_a_small_root)
+{
+	static const char tokens[2 << 20];
+
+	bench.config.max_size = 4 << 20;
+	begin_run();
+	put(1, 100);
+	unit_write_bytes("cache/" CC_NONCE_NAME, tokens, sizeof(tokens));
+	note(1);
+	CU_ASSERT(access("cache/" CC_NONCE_NAME, F_OK) < 0);
 }
 
 /* An entry of that length is put, in vain, and the history says why. */

@@ -161,7 +161,7 @@ TEST(chance_is_noticed_in_any_dress)
 	CU_ASSERT(!family_is_stored("t_%llu() {}", 1763700000, 61));
 	CU_ASSERT(!family_is_stored("t_%08llx() {}", 0x8a000000, 0x1003));
 	for (uint64_t i = 1; i <= CC_NONCE_RUNS; i++)
-		CU_ASSERT(run_once(i, i % 2 ? "t_12345678() {}" : "t_9a3b5c7d() {}"));
+		CU_ASSERT(run_once(i, i % 2 ? "t_12345678() {}" : "u_9a3b5c7d() {}"));
 	CU_ASSERT(!run_once(100, "t_12345678() {}"));
 }
 

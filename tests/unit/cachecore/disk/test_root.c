@@ -69,7 +69,7 @@ static void make_with(const char *name, const char *text)
 TEST(a_directory_with_files_of_other_programs_is_none)
 {
 	static const char *const rows[][2] = {
-		{ "stats.txt", "mine" }, { "events.log", "mine" }, { "recipes", NULL },
+		{ "stats.txt", "mine" }, { "events.log", "mine" }, { "recipes", NULL }, { "recipes/notes", "" },
 		{ "events.log", "cs" }, { "stats.txt", "h" }, { "events.old", "c\n" },
 		{ "notes", "" }, { "cache_size.txt", "mine" }, { "0123456789abcdef0123456789abcdef", "a file" }, { ".hidden", "" },
 	};
@@ -91,7 +91,7 @@ TEST(an_empty_directory_and_an_older_cache_are_taken_and_marked)
 		{ "lost+found", NULL }, { "changed", "" }, { "flights", NULL }, { "build.lock", "" }, { ".tmp-1", "" },
 		{ "cache_size.txt", "123\n" }, { "last_cleanup.txt", "123\n" }, { "evict.lock", "" }, { "events.log", "" },
 		{ "CACHEDIR.TAG", "Signature: 8a477f597d28d172789f06886806bc55\n" },
-		{ "stats.txt", "log_id 3\n" }, { "events.log", "cke\n" }, { "events.old", "cke\n" }, { "recipes/0.recipe", "" },
+		{ "stats.txt", "log_id 3\n" }, { "events.log", "cke\nmore" }, { "events.old", "cke\n" }, { "recipes/0.recipe", "" },
 		{ "events.log", "c" }, { "events.log", "cke" }, { "0123456789abcdef0123456789abcdef", NULL },
 	};
 	int fd;
@@ -495,6 +495,7 @@ static bool misses_what_is_closed(struct cc_config *config)
 {
 	struct cc_store_report report;
 	char entry_dir[4600];
+	int fd;
 
 	if (geteuid() == 0 && (setgroups(0, NULL) || setgid(OTHER_GROUP) || setuid(OTHER_USER)))
 		return false;
@@ -502,7 +503,9 @@ static bool misses_what_is_closed(struct cc_config *config)
 		return false;
 	(void)snprintf(entry_dir, sizeof(entry_dir), "%s/%s", config->dir, report.place.entry_dir);
 	*strrchr(entry_dir, '/') = '\0';
-	return chmod(entry_dir, 0) == 0 && get(config, "a", &report) == CMN_MISS && !report.damaged;
+	if (chmod(entry_dir, 0) != 0 || get(config, "a", &report) != CMN_MISS || report.damaged)
+		return false;
+	return chmod(config->dir, 0300) == 0 && cc_root_open(config->dir, &fd) == CMN_ERR_ACCESS;
 }
 
 TEST(what_cannot_be_looked_into_is_no_damage)

@@ -1478,6 +1478,28 @@ TEST(a_long_key_is_compared_piece_by_piece)
 	}
 }
 
+/* Its number may be that of any file of the cache. */
+TEST(a_program_may_have_no_standard_input)
+{
+	static char image[17 << 20];	/* such a file is looked at before it is read */
+	OWNED(cmn_buffer_release) struct cmn_buffer src_file = { 0 }, bin_file = { 0 };
+	int input = dup(0), fd;
+	struct cc_src src;
+
+	memset(image, 'x', sizeof(image) - 1);
+	bench.config.compression = CC_COMPRESSION_NONE;
+	CU_ASSERT_EQUAL(put(&bench, &bench.key, image), CMN_OK);
+	fd = cmn_file_open(AT_FDCWD, bench.entry_dir, O_RDONLY | O_DIRECTORY);
+	(void)close(0);
+	CU_ASSERT_TRUE(cc_entry_dir_match_src(fd, NULL, 0, CMN_FILE_TRUSTED, cc_key_view(&bench.key), &src_file, &src));
+	CU_ASSERT_EQUAL(cc_entry_dir_read_file(fd, NULL, CC_ENTRY_DIR_BIN, 0, CMN_FILE_TRUSTED, NULL, &bin_file, NULL),
+			CMN_OK);
+	CU_ASSERT(fcntl(0, F_GETFD) < 0);
+	(void)close(fd);
+	CU_ASSERT(input < 0 || dup2(input, 0) == 0);
+	(void)close(input);
+}
+
 TEST(is_full_where_its_bound_is_passed)
 {
 	CU_ASSERT_EQUAL(put(&bench, &bench.key, "image"), CMN_OK);

@@ -62,12 +62,17 @@ static void release_pair(void)
 TEST(short_values_are_kept_whole)
 {
 	OWNED(cmn_buffer_release) struct cmn_buffer buf = { 0 };
-	struct cc_key_summary_field field = field_of(&buf, CC_PART_DEVICE, "a device");
+	struct cc_key_summary_field field = field_of(&buf, CC_PART_DEVICE, "a device"), longer = field;
+	uint64_t line = 0, more;
 
 	CU_ASSERT_TRUE(field.whole);
 	CU_ASSERT_TRUE(cmn_view_equal(field.value, cmn_view_of("a device")));
 	CU_ASSERT_TRUE(cmn_view_equal(field.name, cmn_view_of("source")));
 	CU_ASSERT_EQUAL(field.part, CC_PART_DEVICE);
+	/* A text that goes on where the other one ends, behind which lies the same. */
+	longer.value = (struct cmn_view){ "one\n\n", 5 };
+	field.value = (struct cmn_view){ longer.value.data, 4 };
+	CU_ASSERT(cc_key_summary_first_line(&longer, &field, &line, &more) && line == 2);
 }
 
 TEST(long_values_are_told_by_their_lines)

@@ -209,6 +209,7 @@ TEST(evictions_are_the_last_ones)
 	CU_ASSERT_EQUAL(see().evictions, CC_REMOVALS_MAX + 1);
 	/* The last ones took the places of the first. */
 	CU_ASSERT_EQUAL(see().removed, cc_events_entry_dir("4096"));
+	CU_ASSERT_NOT_EQUAL(cc_events_entry_dir("4095"), cc_events_entry_dir("4096"));
 	(void)close(fd);
 }
 

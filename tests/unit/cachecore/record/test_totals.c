@@ -22,6 +22,12 @@ static const char *dies_before;	/* it writes, or removes, that: the process */
 static bool keeps_names;	/* as a directory with the sticky bit keeps another user's */
 static void (*before_removal)(void);	/* the next time */
 static unsigned int clock_takes_us;	/* as where other threads run meanwhile */
+static bool cannot_be_read;	/* the file of totals, now */
+
+WRAPPED(enum cmn_status, cmn_file_read, (int dir_fd, const char *path, size_t max, bool follow, struct cmn_buffer *ret))
+{
+	return cannot_be_read ? CMN_ERR_IO : __real_cmn_file_read(dir_fd, path, max, follow, ret);
+}
 
 WRAPPED(enum cmn_status, cmn_file_replace, (int dir_fd, const char *name, struct cmn_view view))
 {
@@ -321,6 +327,12 @@ TEST(what_is_no_file_of_totals_is_replaced)
 	fold();
 	check(CC_MISSES, 1);
 	free(much);
+	/* What merely failed to be read is not. */
+	miss();
+	cannot_be_read = true;
+	CU_ASSERT_EQUAL(fold_within(UINT64_MAX), CMN_ERR_IO);
+	cannot_be_read = false;
+	check(CC_MISSES, 2);
 }
 
 static void damage_the_beginning(void)

@@ -125,6 +125,22 @@ TEST(a_number_that_changed_meanwhile_is_corrected_by_what_is_sure)
 	CU_ASSERT_EQUAL(corrected(8 * GIB, 8 * GIB, 0, true), 8 * GIB);
 }
 
+TEST(a_number_has_changed_where_anything_of_its_file_has)
+{
+	struct cc_account_mark mark;
+	uint64_t total;
+
+	for (int field = 0; field < 4; field++) {
+		set_number(8 * GIB);
+		cc_account_mark(root_fd, &mark);
+		mark.inode += field == 1;
+		mark.changed_ns += field == 2;
+		mark.total -= field == 3;
+		CU_ASSERT_EQUAL(cc_account_correct(root_fd, &mark, 0, false, 0, &total), CMN_OK);
+		CU_ASSERT_EQUAL(total, field ? GIB + (field == 3) : 0);
+	}
+}
+
 static int make_entry_dir(void)
 {
 	struct cmn_hash hashes[CC_PART_COUNT] = { 0 };

@@ -408,6 +408,42 @@ TEST(days_that_nobody_noted_age_nothing)
 	CU_ASSERT_EQUAL(days_of_use(), 2);
 }
 
+/* It is the last one that is known: what was used on it counts as much. */
+TEST(a_day_that_cannot_be_noted_is_none)
+{
+	struct cc_days days;
+	int other;
+
+	open_bench(1);
+	unit_write("root/" CC_DAYS_NAME, "100\n300\n");
+	other = open(bench.root, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	CU_ASSERT_EQUAL(cmn_file_lock(other, 0), CMN_OK);
+	CU_ASSERT_EQUAL(cc_days_note(bench.root_fd, 400 * NS_PER_DAY + 5, 0, &days), 300 * NS_PER_DAY + 5);
+	CU_ASSERT_EQUAL(days_of_use(), 2);
+	cc_root_unlock(other);
+}
+
+static int held = -1;		/* has the root's lock, until somebody waits for it */
+
+WRAPPED(int, nanosleep, (const struct timespec *pause, struct timespec *left))
+{
+	if (held < 0)
+		return __real_nanosleep(pause, left);
+	cc_root_unlock(held);
+	held = -1;
+	return 0;
+}
+
+TEST(a_clean_up_waits_for_the_roots_lock)
+{
+	open_bench(2);
+	unit_write("root/" CC_ACCOUNT_NAME, "1\n");
+	held = open(bench.root, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	CU_ASSERT_EQUAL(cmn_file_lock(held, 0), CMN_OK);
+	CU_ASSERT_EQUAL(cc_store_clean(bench.store, NULL), CMN_OK);
+	CU_ASSERT_EQUAL(held, -1);
+}
+
 TEST(a_bounded_number_of_days_is_noted)
 {
 	struct cc_days days;

@@ -27,8 +27,9 @@ static struct {
 	enum cmn_status answer;
 } launched;
 static bool privileged;
-/* Of process 1; NULL: the system's. */
-static const char *first_status;
+/* Of process 1, and of this one; NULL: the system's. */
+static const char *first_status, *own_status;
+static bool is_first;		/* process 1 runs this program */
 static struct cc_background background;
 static struct cc_config config;
 
@@ -52,10 +53,19 @@ WRAPPED(unsigned long, getauxval, (unsigned long what))
 
 WRAPPED(enum cmn_status, cmn_file_read_shown, (const char *path, size_t max_len, struct cmn_buffer *ret))
 {
-	if (!first_status || strcmp(path, "/proc/1/status") != 0)
+	const char *status = strcmp(path, "/proc/1/status") == 0 ? first_status :
+			     strcmp(path, "/proc/thread-self/status") == 0 ? own_status : NULL;
+
+	if (!status)
 		return __real_cmn_file_read_shown(path, max_len, ret);
-	cmn_buffer_append_text(ret, first_status);
+	cmn_buffer_append_text(ret, status);
 	return CMN_OK;
+}
+
+/* Another user's process 1 cannot be looked at. */
+WRAPPED(int, stat, (const char *path, struct stat *ret))
+{
+	return __real_stat(strcmp(path, "/proc/1/exe") ? path : is_first ? "/proc/self/exe" : "/bin/sh", ret);
 }
 
 static char root[200];
@@ -67,7 +77,7 @@ BEFORE_EACH
 	memset(&launched, 0, sizeof(launched));
 	launched.kept_fd = -1;
 	privileged = false;
-	first_status = NULL;
+	first_status = own_status = NULL;
 	background = (struct cc_background){ 0 };
 	config = (struct cc_config){ .replay = true };
 	(void)snprintf(root, sizeof(root), "%s/root", unit_dir());
@@ -118,11 +128,12 @@ TEST(the_program_that_is_started_has_the_lock_and_nobody_else_starts_one)
 TEST(a_process_tries_once_in_a_while)
 {
 	launched.answer = CMN_MISS;
-	for (int i = 0; i < 5; i++)
+	for (int i = 0; i < 5; i++) {
 		cc_background_start(&background, &config, root);
-	CU_ASSERT_EQUAL(launched.count, 1);
-	CU_ASSERT_EQUAL(close(launched.kept_fd), 0);
-	launched.kept_fd = -1;
+		CU_ASSERT_EQUAL(launched.count, 1);
+		(void)close(launched.kept_fd);	/* of the first time */
+		launched.kept_fd = -1;
+	}
 	CU_ASSERT_EQUAL(take_lock(), CMN_OK);
 	background.started -= UINT64_C(1000000000) * CC_BACKGROUND_LINGER_S;
 	cc_background_start(&background, &config, root);
@@ -189,30 +200,39 @@ TEST(a_program_that_forbids_itself_or_its_workers_calls_starts_nothing)
 	first_status = "Name:\tinit\nSeccomp:\t0\nSeccomp_filters:\t0\n";
 	starts_in_sandbox(false, 0);
 	starts_in_sandbox(true, 0);
-	/* Another mode, or others beside it. */
-	first_status = "Name:\tinit\nSeccomp:\t2\nSeccomp_filters:\t99\n";
-	starts_in_sandbox(false, 0);
-	first_status = "Name:\tinit\n";
-	starts_in_sandbox(false, 0);
 }
 
-TEST(filters_that_process_1_has_too_do_not_matter)
-{
-	char own[64];
-	struct stat info;
-	struct cmn_buffer status = { 0 };
-	const char *at;
+#define FILTERED(mode, filters) "Name:\tx\nSeccomp:\t" #mode "\nSeccomp_filters:\t" #filters "\n"
 
-	if (stat("/proc/1/exe", &info) < 0)
-		return;	/* another user's: nothing is believed */
-	CU_ASSERT_EQUAL_FATAL(cmn_file_read_shown("/proc/self/status", 16384, &status), CMN_OK);
-	cmn_buffer_append_u8(&status, '\0');
-	at = strstr((const char *)status.data, "\nSeccomp_filters:");
-	(void)snprintf(own, sizeof(own), "\nSeccomp:\t2\nSeccomp_filters:\t%ld\n",
-		       (at ? strtol(at + strlen("\nSeccomp_filters:"), NULL, 10) : 0) + 1);
-	cmn_buffer_release(&status);
-	first_status = own;
-	starts_in_sandbox(false, 1);
+TEST(only_filters_that_process_1_has_too_are_believed)
+{
+	static const struct {
+		const char *own, *first;
+		bool is_first, starts;
+	} rows[] = {
+		{ FILTERED(2, 1), FILTERED(2, 1), false, true }, { FILTERED(2, 3), FILTERED(2, 3), false, true },
+		{ FILTERED(2, 1), FILTERED(2, 1), true, false },
+		/* Another mode, others beside it, and a kernel before 5.9. */
+		{ FILTERED(2, 1), FILTERED(0, 0), false, false }, { FILTERED(2, 1), FILTERED(1, 1), false, false },
+		{ FILTERED(2, 2), FILTERED(2, 1), false, false }, { FILTERED(2, 1), "Name:\tx\n", false, false },
+		{ "Name:\tx\nSeccomp:\t2\n", "Name:\tx\nSeccomp:\t2\n", false, false },
+		{ "Name:\tx\nSeccomp:\t0\n", "Name:\tx\nSeccomp:\t0\n", false, true },
+	};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct cc_background another = { 0 };
+
+		launched.count = 0;
+		own_status = rows[i].own;
+		first_status = rows[i].first;
+		is_first = rows[i].is_first;
+		cc_background_start(&another, &config, root);
+		CU_ASSERT_EQUAL(launched.count, rows[i].starts);
+		if (rows[i].starts)
+			CU_ASSERT_EQUAL(close(launched.kept_fd), 0);
+		launched.kept_fd = -1;
+	}
+	is_first = false;
 }
 
 TEST(where_the_user_may_have_few_processes_nothing_is_started)

@@ -235,6 +235,7 @@ TEST(number_of_recipes_is_bounded)
 /* What the directory of the root holds, of six recipes whose ages are not the order of their names. */
 static void check_limit(uint64_t bytes, unsigned int left)
 {
+	struct cc_recipes_count found;
 	int fd, root_fd;
 
 	for (uint64_t i = 0; i < 6; i++) {
@@ -246,10 +247,14 @@ static void check_limit(uint64_t bytes, unsigned int left)
 		CU_ASSERT_EQUAL(utimensat(fd, name_of(i), times, 0), 0);
 		CU_ASSERT_EQUAL(close(fd), 0);
 	}
+	put(6, "");
+	fd = open_recipes();
+	CU_ASSERT_EQUAL(cc_recipes_quarantine(fd, name_of(6)), CMN_OK);
 	CU_ASSERT_EQUAL_FATAL(cc_root_open(root(), &root_fd), CMN_OK);
 	cc_recipes_limit(root_fd, bytes);
 	CU_ASSERT_EQUAL(close(root_fd), 0);
-	fd = open_recipes();
+	CU_ASSERT_EQUAL(cc_recipes_count(root(), &found), CMN_OK);
+	CU_ASSERT_EQUAL(found.quarantined, 0);
 	for (uint64_t i = 0; i < 6; i++)
 		CU_ASSERT_EQUAL(faccessat(fd, name_of(i), F_OK, 0) == 0, i >= 6 - left);
 	CU_ASSERT_EQUAL(close(fd), 0);
