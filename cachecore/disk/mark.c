@@ -52,7 +52,8 @@ static bool is_marked(int dir_fd)
 	len = read(fd, begin, sizeof(begin));
 	while (len > 0 && same < (size_t)len && begin[same] == tag[same])
 		same++;
-	(void)fstat(fd, &info);	/* what cannot be examined has another size */
+	if (same < whole)
+		(void)fstat(fd, &info);		/* what cannot be examined has another size */
 	(void)close(fd);	/* read only */
 	if (same == whole || len <= 0)
 		return same == whole;
