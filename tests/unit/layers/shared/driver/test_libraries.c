@@ -283,9 +283,9 @@ WRAPPED(char *, strdup, (const char *text))
 
 static bool no_objects;
 
-WRAPPED(void *, calloc, (size_t count, size_t size))
+WRAPPED(void *, malloc, (size_t size))
 {
-	return no_objects ? NULL : __real_calloc(count, size);
+	return no_objects && size >= DRV_LOADED_MAX ? NULL : __real_malloc(size);
 }
 
 /* A key without one of its libraries is another's. */

@@ -1064,6 +1064,8 @@ TEST(builds_that_go_on_have_no_thread)
 {
 	struct drv_observation *one = begin(true), *two = begin(true);
 
+	drv_observer_leave_call(two);
+	drv_observer_leave_call(one);
 	unit_write("there.h", "text");
 	observed("open", "there.h");
 	EXPECT_DEPENDS(end_with(one, NULL, false), CC_DEPENDENCY_FILE, "there.h");
