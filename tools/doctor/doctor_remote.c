@@ -36,7 +36,7 @@
 static const struct {
 	const char *part, *advice;
 } remedies[] = {
-	{ "wants a password", "put password=... into a file with mode 600, and name it in CKCACHE_REMOTE_SECRETS" },
+	{ "NOAUTH", "put password=... into a file with mode 600, and name it in CKCACHE_REMOTE_SECRETS" },
 	{ "this user or password", "correct the user or password in the file that CKCACHE_REMOTE_SECRETS names" },
 	{ "does not let this user", "let the server's user read, write and delete keys" },
 	{ "credentials are wanted", "put username=... and password=..., or bearer-token=..., into the file that CKCACHE_REMOTE_SECRETS names" },

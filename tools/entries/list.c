@@ -24,6 +24,7 @@
 #define MAX_DEVICE 32	/* characters of a column */
 #define MAX_SHOWN 40
 #define LEAST_SHOWN 28	/* of the name, before other columns get room */
+#define PIECE ((size_t)1 << 16)	/* bytes that are printed together */
 
 /* How wide the columns are that may be narrow; 0: left out. */
 struct columns {
@@ -37,7 +38,8 @@ struct listing {
 	unsigned long limit;	/* 0: all */
 	bool json;
 	struct columns columns;
-	unsigned long count;	/* printed */
+	struct cmn_buffer text;	/* not printed yet */
+	unsigned long count;	/* in it, or printed */
 	int code;
 };
 
@@ -211,19 +213,20 @@ static struct json_object *make_object(const struct cc_store_item *item,
 static bool print_item(void *ctx, const struct cc_store_item *item)
 {
 	struct listing *listing = ctx;
+	struct cmn_buffer *text = &listing->text;
 	struct description description;
-	struct cmn_buffer text = { 0 };
 	bool unsafe;
 	const char *status = entry_status_text(listing->cache->store, item->place, item->status, &unsafe);
 
 	describe(item->key, !listing->json && listing->columns.short_path ? "" : "kernel ", &description);
 	if (listing->json) {
-		cmn_buffer_append_text(&text, listing->count ? ",\n" : "[\n");
-		json_append(&text, make_object(item, &description, status));
+		cmn_buffer_append_text(text, listing->count ? ",\n" : "[\n");
+		json_append(text, make_object(item, &description, status));
 	} else {
-		append_row(&listing->columns, item, &description, status, &text);
+		append_row(&listing->columns, item, &description, status, text);
 	}
-	listing->code = tool_print(&text);
+	if (text->len >= PIECE || text->failed)
+		listing->code = tool_print(text);
 	description_release(&description);
 	listing->count++;
 	/* Not into lines that stand there already. */
@@ -355,19 +358,16 @@ int verb_list(const struct arguments *arguments)
 		.limit = arguments_number(arguments, "limit", 0),
 		.columns = fit(terminal_columns(STDOUT_FILENO)),
 	};
-	struct cmn_buffer text = { 0 };
 
-	if (!listing.json) {
-		append_title(&listing.columns, &text);
-		listing.code = tool_print(&text);
-	}
+	if (!listing.json)
+		append_title(&listing.columns, &listing.text);
+	tool_check(listing.cache->config.dir,
+		   walk(&listing, arguments_text(arguments, "sort"), arguments_flag(arguments, "reverse")));
+	if (listing.json)
+		cmn_buffer_append_text(&listing.text, listing.count ? "\n]\n" : "[]\n");
 	/* What failed was complained about. */
 	if (listing.code == TOOL_OK)
-		tool_check(listing.cache->config.dir, walk(&listing, arguments_text(arguments, "sort"),
-							   arguments_flag(arguments, "reverse")));
-	if (listing.code == TOOL_OK && listing.json) {
-		cmn_buffer_append_text(&text, listing.count ? "\n]\n" : "[]\n");
-		listing.code = tool_print(&text);
-	}
+		listing.code = tool_print(&listing.text);
+	cmn_buffer_release(&listing.text);
 	return listing.code;
 }

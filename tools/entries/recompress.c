@@ -46,7 +46,7 @@ static int parse_level(const char *text)
 
 /*
  * The time that the driver of an OpenCL program takes to load it, as the layer has it when it
- * stores the entry: nothing is known of compiled objects and of Level Zero's modules.
+ * stores the entry: nothing is known of compiled objects, nor of Level Zero's drivers.
  */
 static unsigned int load_rate_of(struct cmn_view key)
 {

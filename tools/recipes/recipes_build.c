@@ -332,6 +332,19 @@ static void gather_environment(struct building *building)
 		memory_end();
 }
 
+/* false: complained about. */
+static bool make_directory(const struct building *building)
+{
+	int fd;
+	enum cmn_status status = cc_recipes_make(building->settings.root, &fd);
+
+	if (status == CMN_OK)
+		(void)close(fd);	/* nothing was written through it */
+	else
+		tool_complain("%s: %s", building->settings.root, cmn_status_string(status));
+	return status == CMN_OK;
+}
+
 /* With what the probes have found. false: complained about. */
 static bool confine_workers(struct building *building)
 {
@@ -360,7 +373,8 @@ static bool begin(struct building *building)
 	child_over();	/* nothing is to be cleared up */
 	building->directory = memory_printf("%s/" CC_RECIPES_DIRECTORY, building->settings.root);
 	gather_environment(building);
-	return present_read(&building->settings, &building->present, &building->signal) &&
+	return make_directory(building) &&
+	       present_read(&building->settings, &building->present, &building->signal) &&
 	       confine_workers(building);
 }
 

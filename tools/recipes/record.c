@@ -206,10 +206,11 @@ static const char *add_recipe(struct walk *walk, const struct cc_store_item *ite
 }
 
 /* No link has that content, which is no hash of anything. */
-static void forget(struct objects *objects, struct cmn_view key)
+static void forget(struct objects *objects, const struct cc_store_item *item)
 {
 	for (size_t i = 0; i < objects->count; i++) {
-		if (cmn_view_equal(objects->items[i].key, key))
+		if (cmn_view_equal(objects->items[i].key, item->key) &&
+		    cmn_hash_equal(&objects->items[i].content, &item->payload_hash))
 			objects->items[i].content = (struct cmn_hash){ 0 };
 	}
 }
@@ -236,7 +237,7 @@ static bool record_item(void *ctx, const struct cc_store_item *item)
 	}
 	if (reason) {
 		leave_out(walk->recording, reason, example);
-		forget(&walk->objects, item->key);
+		forget(&walk->objects, item);
 	}
 	cc_key_release(&key);
 	return walk->status == CMN_OK;

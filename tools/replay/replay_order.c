@@ -58,6 +58,15 @@ static double worth_of(int fd, const char *name, const struct replay_worths *wor
 			       cmn_clock_realtime());
 }
 
+/* Not by the time of the last change, which a rename and another name change as well. */
+static struct cc_file_identity identity_of(const struct stat *info)
+{
+	struct cc_file_identity identity = cc_file_identity_of(info);
+
+	identity.ctime_ns = 0;
+	return identity;
+}
+
 bool replay_order_is_left_anew(const struct replay_due *due, int fd)
 {
 	struct cc_file_identity now;
@@ -65,7 +74,7 @@ bool replay_order_is_left_anew(const struct replay_due *due, int fd)
 
 	if (fstatat(fd, due->name, &info, AT_SYMLINK_NOFOLLOW) < 0)
 		return false;
-	now = cc_file_identity_of(&info);
+	now = identity_of(&info);
 	return !cc_file_identity_equal(&due->file, &now);
 }
 
@@ -97,7 +106,7 @@ void replay_order_look(struct replay_due *due, int fd)
 	struct stat info;
 
 	if (fstatat(fd, due->name, &info, AT_SYMLINK_NOFOLLOW) == 0) {
-		due->file = cc_file_identity_of(&info);
+		due->file = identity_of(&info);
 		due->uid = info.st_uid;
 	}
 }

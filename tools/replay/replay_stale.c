@@ -387,6 +387,7 @@ static void end_key(struct removal *removal)
 		cc_removals_add(&removal->removed, CC_REMOVED_BY_SUCCESSOR, entry_dir);
 	}
 	removal->key.encoded.len = 0;
+	removal->key.encoded.failed = false;
 }
 
 /* Whether an entry can go, as far as links need it. */

@@ -184,7 +184,10 @@ void child_give_up(struct child *child)
 {
 	child->timed_out = true;
 	child->deadline = cmn_clock_monotonic() + KILL_NS;
-	(void)kill(child->pid, SIGKILL);	/* what it leaves running goes when it has ended: look */
+	(void)kill(child->pid, SIGKILL);
+	/* Its session, too, since it may be stuck in a driver; before it has made one there is it alone. */
+	if (begun.kind == CHILD_WORKERS)
+		(void)kill(-child->pid, SIGKILL);
 }
 
 /* One that child_wait tells of; *ret_next: when to look again. */

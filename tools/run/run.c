@@ -124,17 +124,17 @@ struct summary {
 	char *problem;		/* the directory's, whatever why says; heap, NULL: none */
 };
 
-/* What the root's file says; zeros where it says nothing. */
+/* What the root's file says; zeros where it says nothing. NULL: no memory. */
 static struct cc_totals *read_stats(const char *root)
 {
 	struct cc_totals *stats = NULL;
 
 	if (!root)
-		return memory_new(1, sizeof(*stats));
-	/* Another failure is not the command's. */
-	if (cc_totals_load(root, &stats) == CMN_ERR_NOMEM)
-		memory_end();
-	return stats;
+		return calloc(1, sizeof(*stats));
+	if (cc_totals_load(root, &stats) != CMN_ERR_NOMEM)
+		return stats;
+	free(stats);
+	return NULL;
 }
 
 static uint64_t positive(uint64_t before, uint64_t after)
@@ -241,13 +241,17 @@ static int run_with_summary(char **command, bool json)
 		return execute(command);	/* says so */
 	tool_load_config(&config);	/* the layer will complain */
 	before = read_stats(config.dir);
+	if (!before) {
+		cc_config_release(&config);
+		return execute(command);	/* a summary is not worth its failure */
+	}
 	ran = run_wait(command, json, json, &state);	/* what a script reads is the summary alone */
 	if (ran) {
 		struct summary summary;
 
 		/* Without memory for a summary the exit code is still the command's. */
 		memory_end_with(WIFEXITED(state) ? WEXITSTATUS(state) : 128 + WTERMSIG(state));
-		after = read_stats(config.dir);
+		after = memory_of(read_stats(config.dir));
 		summary = sum_up(&config, kind, before, after);
 		(json ? print_json : print_summary)(&summary);
 		free(summary.problem);
