@@ -329,6 +329,8 @@ static int idle_left(struct storage_service *service)
 	uint64_t last = atomic_load(&service->last_activity);
 	uint64_t left;
 
+	if (atomic_load(&service->retired) && !atomic_load(&service->clients))
+		return 0;
 	if (!timeout || atomic_load(&service->busy))
 		return timeout && timeout < LOOK_INTERVAL_MS * 1000000ULL
 			? (int)(timeout / 1000000) : LOOK_INTERVAL_MS;

@@ -243,17 +243,33 @@ static int open_file(const struct directory *directory, const struct place *plac
 /* All of an open file, which must not change meanwhile; closes it. */
 static int read_file(int fd, const struct stat *info, struct cmn_buffer *value)
 {
-	switch (cmn_file_read_open(fd, (size_t)info->st_size, CMN_FILE_ANY, NULL, value, NULL)) {
-	case CMN_OK:
-		return 0;
-	case CMN_STALE:
-	case CMN_ERR_TOO_LARGE:
-		return CHANGED;
-	case CMN_ERR_NOMEM:
-		return ENOMEM;
-	default:
-		return EIO;
+	const size_t size = (size_t)info->st_size;
+	struct stat after;
+	int problem = 0;
+	char more;
+
+	if (!cmn_buffer_reserve(value, size))
+		problem = ENOMEM;
+	while (!problem && value->len < size) {
+		ssize_t got = read(fd, value->data + value->len, size - value->len);
+
+		if (got < 0 && errno != EINTR)
+			problem = errno;
+		else if (got == 0)
+			problem = CHANGED;
+		else if (got > 0)
+			value->len += (size_t)got;
 	}
+	if (!problem) {
+		ssize_t got = read(fd, &more, 1);
+
+		if (got < 0 || fstat(fd, &after) < 0)
+			problem = errno;	/* which may pass */
+		else if (got > 0 || after.st_size != info->st_size)
+			problem = CHANGED;
+	}
+	(void)close(fd);	/* only read */
+	return problem;
 }
 
 static int get(struct directory *directory, struct storage_request *request)

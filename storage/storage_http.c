@@ -87,6 +87,17 @@ static size_t give_body(char *to, size_t size, size_t count, void *ctx)
 	return len;
 }
 
+/* curl sends a body again where a connection turns out to have ended. */
+static int seek_body(void *ctx, curl_off_t offset, int origin)
+{
+	struct session *session = ctx;
+
+	if (origin != SEEK_SET || offset < 0 || (uint64_t)offset > session->request->value.len)
+		return CURL_SEEKFUNC_FAIL;
+	session->now.sent_len = (size_t)offset;
+	return CURL_SEEKFUNC_OK;
+}
+
 static bool is_header(const char *line, size_t len, const char *name, const char *word)
 {
 	size_t name_len = strlen(name), word_len = strlen(word);
@@ -159,6 +170,8 @@ static bool set_options(struct session *session)
 		    curl_easy_setopt(curl, CURLOPT_WRITEDATA, session) == CURLE_OK &&
 		    curl_easy_setopt(curl, CURLOPT_READFUNCTION, give_body) == CURLE_OK &&
 		    curl_easy_setopt(curl, CURLOPT_READDATA, session) == CURLE_OK &&
+		    curl_easy_setopt(curl, CURLOPT_SEEKFUNCTION, seek_body) == CURLE_OK &&
+		    curl_easy_setopt(curl, CURLOPT_SEEKDATA, session) == CURLE_OK &&
 		    curl_easy_setopt(curl, CURLOPT_HEADERFUNCTION, take_header) == CURLE_OK &&
 		    curl_easy_setopt(curl, CURLOPT_HEADERDATA, session) == CURLE_OK &&
 		    curl_easy_setopt(curl, CURLOPT_XFERINFOFUNCTION, watch) == CURLE_OK &&

@@ -393,10 +393,22 @@ enum cmn_status cc_entry_dir_read_src(int dir_fd, unsigned int n, enum cmn_file_
 	return status == CMN_OK ? cc_src_file_decode(cmn_buffer_view(file), ret) : status;
 }
 
-/* false also: a signal came. */
+/* false: it has fewer, or cannot be read. */
 static bool read_exactly(int fd, void *data, size_t len)
 {
-	return read(fd, data, len) == (ssize_t)len;
+	uint8_t *at = data;
+
+	while (len) {
+		ssize_t got = read(fd, at, len);
+
+		if (got < 0 && errno == EINTR)
+			continue;
+		if (got <= 0)
+			return false;
+		at += got;
+		len -= (size_t)got;
+	}
+	return true;
 }
 
 /* Whether the next bytes of the file are these; buf has room for PIECE. */

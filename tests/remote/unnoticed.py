@@ -198,11 +198,6 @@ class Unnoticed(tiers.RedisCase):
             self.wait_until("a sleep", lambda: any(
                 count > before.setdefault(pid, count) + number for pid, count in self.sleeps().items()))
             os.unlink(os.path.join(one.root, "uploads", "nothing%d" % number))
-        # It starts another helper where there is none any more.
-        for pid in self.processes("ckcache-storage"):
-            os.kill(pid, signal.SIGKILL)
-        one.note(one.entries().pop())
-        one.uploaded()
 
     def test_disks_and_memory_are_not_the_applications(self):
         """Idle input and output, and memory of one node alone."""

@@ -45,7 +45,7 @@ static struct cmn_buffer read_log(struct lz_next *next, ze_module_build_log_hand
 	size_t size = 0;
 
 	if (!log || !get || get(log, &size, NULL) != ZE_RESULT_SUCCESS || !size ||
-	    !cmn_buffer_reserve(&text, size + 1))
+	    size == SIZE_MAX || !cmn_buffer_reserve(&text, size + 1))
 		return text;
 	if (get(log, &size, (char *)text.data) == ZE_RESULT_SUCCESS) {
 		text.data[size] = '\0';
@@ -167,6 +167,7 @@ static enum drv_outcome step_call(struct drv_sequence *sequence)
 	struct lz_build *build = of(sequence);
 	const struct lz_target *target = &build->target;
 
+	build->own_log = NULL;	/* a call that failed may have left something there */
 	drv_environment_note_build();
 	build->result = LZ_NEXT_FIND(target->next, module_create)(
 		target->context, target->device, build->desc, build->module, build->log);

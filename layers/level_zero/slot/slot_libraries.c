@@ -128,6 +128,8 @@ static void load_plugins(struct slot_libraries *libraries, const char *list)
 	for (char *name = copy && libraries->plugins ? strtok_r(copy, SEPARATORS, &rest) : NULL; name;
 	     name = strtok_r(NULL, SEPARATORS, &rest))
 		add_plugin(libraries, name);
+	if (!copy || !libraries->plugins)
+		complain(list, "no memory");
 	free(copy);
 }
 

@@ -111,7 +111,7 @@ static void add_device_field(struct cc_key *key, cl_device_id device, const char
 static void add_platform_fields(struct cc_key *key, cl_platform_id platform)
 {
 	for (size_t i = 0; i < sizeof(platform_queries) / sizeof(platform_queries[0]); i++) {
-		char text[1024];
+		char text[1024] = "";
 		cl_int error = OCL_NEXT.clGetPlatformInfo(platform, platform_queries[i].param, sizeof(text), text,
 							  NULL);
 

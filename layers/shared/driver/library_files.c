@@ -137,6 +137,10 @@ static enum cmn_status find(struct search *search, struct file *file)
 {
 	enum cmn_status status;
 
+	if (strchr(file->name, '$')) {
+		file->uncertain = true;
+		return CMN_OK;
+	}
 	if (strchr(file->name, '/')) {
 		file->searched = SIZE_MAX;
 		return consider(search, file, file->name, true);
