@@ -35,11 +35,6 @@ void cc_key_add_field(struct cc_key *key, const struct cc_key_field *field)
 	cmn_buffer_append_sized(&key->encoded, value->data, value->len);
 }
 
-void cc_key_add(struct cc_key *key, enum cc_part part, const char *name, const void *data, size_t len)
-{
-	cc_key_add_field(key, &(struct cc_key_field){ part, cmn_view_of(name), { data, len } });
-}
-
 void cc_key_add_fields(struct cc_key *key, const struct cc_key *from)
 {
 	const size_t head = sizeof(uint32_t);	/* the version, which key has already */

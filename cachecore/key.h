@@ -59,9 +59,19 @@ static inline void cc_key_release(struct cc_key *key)
 	cmn_buffer_release(&key->encoded);
 }
 
+struct cc_key_field {
+	enum cc_part part;
+	struct cmn_view name;	/* not terminated */
+	struct cmn_view value;
+};
+/* Adds a field that was read, of any name that a field can have. */
+void cc_key_add_field(struct cc_key *key, const struct cc_key_field *field);
+
 /* name: 1 to 255 bytes, from the caller's fixed vocabulary or a library's or variable's name. */
-void cc_key_add(struct cc_key *key, enum cc_part part, const char *name, const void *data,
-		size_t len);
+static inline void cc_key_add(struct cc_key *key, enum cc_part part, const char *name, const void *data, size_t len)
+{
+	cc_key_add_field(key, &(struct cc_key_field){ part, cmn_view_of(name), { data, len } });
+}
 
 static inline void cc_key_add_text(struct cc_key *key, enum cc_part part, const char *name,
 				   const char *text)
@@ -78,13 +88,6 @@ static inline void cc_key_add_u64(struct cc_key *key, enum cc_part part, const c
 	cc_key_add(key, part, name, &bytes, sizeof(bytes));
 }
 
-struct cc_key_field {
-	enum cc_part part;
-	struct cmn_view name;	/* not terminated */
-	struct cmn_view value;
-};
-/* Adds a field that was read, of any name that a field can have. */
-void cc_key_add_field(struct cc_key *key, const struct cc_key_field *field);
 /* Appends all fields of another key, in their order. */
 void cc_key_add_fields(struct cc_key *key, const struct cc_key *from);
 /* For a key with which many others begin: hashes its fields now, so that those need not. */

@@ -15,6 +15,7 @@
 #include "common/cancel.h"
 #include "layers/opencl/key/build_key.h"
 #include "layers/opencl/key/options.h"
+#include "layers/opencl/key/pyopencl_nonce.h"
 #include "layers/opencl/program/capture.h"
 #include "layers/shared/driver/environment.h"
 #include "layers/shared/driver/harmless.h"
@@ -332,7 +333,8 @@ static enum cmn_status step_attach(struct drv_sequence *sequence, struct cc_entr
 			return CMN_MISS;
 	}
 	/* It was made with another token of PyOpenCL's. */
-	if (token_may_matter(build, cc_entry_manifest(entry)))
+	if (ocl_pyopencl_nonce_may_be(ocl_program_text_view(program->text)) &&
+	    token_may_matter(build, cc_entry_manifest(entry)))
 		return CMN_MISS;
 	status = ocl_loaded_program_new(&load, &hit.loaded);
 	if (status != CMN_OK)

@@ -65,8 +65,8 @@ static void add_source(struct cc_key *key, const struct ocl_key_request *request
 
 	cc_key_add(key, CC_PART_IMAGE, "source", source.data, source.len);
 	/* Only what PyOpenCL itself does: a build of one source. */
-	if (strcmp(request->kind, "source") != 0 || cc_key_status(key) != CMN_OK ||
-	    !ocl_pyopencl_nonce_find(source, request->options, &token))
+	if (strcmp(request->kind, "source") != 0 || !ocl_pyopencl_nonce_may_be(source) ||
+	    cc_key_status(key) != CMN_OK || !ocl_pyopencl_nonce_find(source, request->options, &token))
 		return;
 	/* The field's value is the last thing in the key so far. */
 	memset(key->encoded.data + key->encoded.len - source.len +

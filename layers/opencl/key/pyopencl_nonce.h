@@ -8,6 +8,8 @@
 #define OPENCL_KEY_PYOPENCL_NONCE_H
 
 #include <stdbool.h>
+#include <stddef.h>
+#include <string.h>
 
 #include "cachecore/manifest.h"
 #include "common/bytes.h"
@@ -19,6 +21,15 @@
  * NULL. The files that the build reads must be checked by the function below. Thread-safe.
  */
 bool ocl_pyopencl_nonce_find(struct cmn_view source, const char *options, struct cmn_view *ret);
+
+/* false: the source certainly does not end in such a constant. */
+static inline bool ocl_pyopencl_nonce_may_be(struct cmn_view source)
+{
+	static const char end[] = " = 0;";
+	const size_t len = sizeof(end) - 1;
+
+	return source.len >= len && memcmp((const char *)source.data + source.len - len, end, len) == 0;
+}
 
 /* Whether one of the files has some of the token's digits in a row, or cannot be read. manifest may be NULL. */
 bool ocl_pyopencl_nonce_is_in_files(struct cmn_view token, const struct cc_manifest *manifest);
