@@ -139,19 +139,6 @@ TEST(a_path_that_is_too_long_is_told)
 	EXPECT_UNKNOWN(watch("openat-here", name), "header-unreadable");
 }
 
-static bool no_proc;	/* where links tell which directory a descriptor is of */
-WRAPPED(ssize_t, readlink, (const char *path, char *ret, size_t size))
-{
-	return no_proc ? -1 : __real_readlink(path, ret, size);
-}
-
-TEST(a_path_below_an_unknown_descriptor_is_told)
-{
-	no_proc = true;
-	EXPECT_UNKNOWN(watch("openat-here", "absent.h"), "header-unreadable");
-	no_proc = false;
-}
-
 /* Whether the row has a pattern for the path. */
 static bool is_cached(const char *library, const char *path)
 {
