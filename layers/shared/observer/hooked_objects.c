@@ -334,8 +334,18 @@ bool drv_hooked_objects_is_of_driver_or_within(const void *caller)
 	return find_range(atomic_load_explicit(&of_drivers, memory_order_acquire), caller);
 }
 
+bool drv_hooked_objects_free_lock(pthread_mutex_t *mutex)
+{
+	if (pthread_mutex_trylock(mutex) == 0) {
+		cmn_mutex_unlock(mutex);
+		return true;
+	}
+	(void)pthread_mutex_init(mutex, NULL);	/* a default mutex does not fail */
+	return false;
+}
+
 void drv_hooked_objects_after_fork(void)
 {
-	(void)pthread_mutex_init(&lock, NULL);	/* its owner is not here; this cannot fail */
-	hooked.incomplete = true;	/* some slots may still be as they were */
+	if (!drv_hooked_objects_free_lock(&lock))
+		hooked.incomplete = true;	/* some slots may still be as they were */
 }

@@ -33,5 +33,7 @@ bool drv_hooked_objects_is_of_driver_or_within(const void *caller);
 
 /* To be called in the child of a fork. */
 void drv_hooked_objects_after_fork(void);
+/* Makes a lock free in the child, whoever had it at the fork. Whether nobody had it. */
+bool drv_hooked_objects_free_lock(pthread_mutex_t *mutex);
 
 #endif

@@ -85,7 +85,7 @@ static void unlock_records(void)
 void drv_observer_fork_child(void)
 {
 	(void)drv_child_leave();	/* a child's child tells nothing */
-	(void)pthread_mutex_init(&lock, NULL);	/* its owner is not here; this cannot fail */
+	(void)drv_hooked_objects_free_lock(&lock);
 	drv_hooked_objects_after_fork();
 	observations = NULL;
 	atomic_store(&going_on, 0);
