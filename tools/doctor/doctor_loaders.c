@@ -256,7 +256,7 @@ static void say_platform(struct doctor *doctor, const struct channel_record *pla
 
 	if (devices)	/* without any there is a word about its file */
 		doctor_ok(doctor, "%s (%s) has %zu device%s", fields[1],
-			  *fields[3] ? fields[3] : "library unknown", devices, devices == 1 ? "" : "s");
+			  fields[3] && *fields[3] ? fields[3] : "library unknown", devices, devices == 1 ? "" : "s");
 }
 
 static const char *deviceless_advice(const char *library)

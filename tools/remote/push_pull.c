@@ -313,7 +313,7 @@ verb_function verb_pull;
 int verb_pull(const struct arguments *arguments)
 {
 	static struct pulling pulling;	/* until the command ends, as all */
-	struct cc_remote_setup setup;
+	static struct cc_remote_setup setup;
 	struct tool_cache *cache = tool_open();
 	int code = TOOL_FAILED;
 
