@@ -249,7 +249,6 @@ static enum storage_result failed(struct session *session, CURLcode failure)
 	case CURLE_SEND_ERROR:
 	case CURLE_RECV_ERROR:
 	case CURLE_GOT_NOTHING:
-	case CURLE_SEND_FAIL_REWIND:	/* after a part of the value was sent */
 		return fail(session, STORAGE_LOST, curl_easy_strerror(failure));
 	default:
 		return fail(session, STORAGE_DOWN, curl_easy_strerror(failure));

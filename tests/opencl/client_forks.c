@@ -190,6 +190,14 @@ SCENARIO(fork_building)
 	printf("release %d\n", clReleaseProgram(program));
 }
 
+static _Noreturn void end_child(struct client *client, cl_program program, const char *options, int gate)
+{
+	open_gate(gate);
+	printf("child's build %d\n", client_build(program, options));
+	printf("right %d\n", is_right(client, program, options));
+	exit(fflush(stdout) ? 2 : 0);
+}
+
 /* A child is forked, and loads what one thread of its parent is loading. */
 SCENARIO(fork_loading)
 {
@@ -201,14 +209,8 @@ SCENARIO(fork_loading)
 	start_builder(&builder);
 	fd = meet_at_gate("gate");
 	child = fork_here();
-	if (child == 0) {
-		cl_program program = client_program(client, client_source);
-
-		open_gate(fd);
-		printf("child's build %d\n", client_build(program, "-DK=1"));
-		printf("right %d\n", is_right(client, program, "-DK=1"));
-		exit(fflush(stdout) ? 2 : 0);
-	}
+	if (child == 0)
+		end_child(client, client_program(client, client_source), "-DK=1", fd);
 	printf("child %d\n", wait_for_child(child));
 	open_gate(fd);
 	end_builder(&builder);
@@ -235,12 +237,8 @@ SCENARIO(fork_called_back)
 	printf("build %d\n", clBuildProgram(program, 0, NULL, "-DK=1", post, &built));
 	fd = meet_at_gate("gate");
 	child = fork_here();
-	if (child == 0) {
-		open_gate(fd);
-		printf("child's build %d\n", client_build(program, "-DK=3"));
-		printf("right %d\n", is_right(client, program, "-DK=3"));
-		exit(fflush(stdout) ? 2 : 0);
-	}
+	if (child == 0)
+		end_child(client, program, "-DK=3", fd);
 	printf("child %d\n", wait_for_child(child));
 	open_gate(fd);
 	while (sem_wait(&built))
