@@ -124,8 +124,10 @@ static void make_gate(const char *setting, const char *path)
 /* Returns when a build has come to the gate; closing the descriptor opens it. */
 static int meet_at_gate(const char *path)
 {
-	int fd = open(path, O_WRONLY | O_CLOEXEC);
+	int fd;
 
+	(void)alarm(PATIENCE_S);	/* nobody comes where a hit was a miss, or the reverse; cannot fail */
+	fd = open(path, O_WRONLY | O_CLOEXEC);
 	if (fd < 0)
 		client_fail(path, 0);
 	return fd;

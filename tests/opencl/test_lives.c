@@ -170,11 +170,12 @@ TEST(forked_child_waits_for_no_load_of_its_parent)
 	driver_stub_as("libpocl.so.7");
 	driver_stub_setting("STUB_DRIVER_VERSION", "7.1");
 	driver_setenv("CKCACHE_CAPTURE", "eager");
+	/* From the first build on: where a row's tool is installed, its libraries are in the key. */
+	driver_setenv("LD_PRELOAD", "");
 	RUNS_ALIKE(1, "vector", "-DK=1");
 	CU_ASSERT_EQUAL_FATAL(driver_stats().stores, 1);	/* else nobody comes to the gate */
-	driver_setenv("LD_PRELOAD", "");
 	PRINTS("child's build 0\nright 1\nchild 0\nbuild 0\nrelease 0\nrelease context 0\n", "fork-loading");
-	EXPECT_STATS("hits_disk 1, hits_memory 1");
+	EXPECT_STATS("misses 1, hits_disk 1, hits_memory 1");
 	driver_setenv("CKCACHE_CAPTURE", NULL);
 }
 
