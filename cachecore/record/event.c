@@ -98,7 +98,7 @@ static void append_finding(struct cmn_buffer *text, const struct cc_event *event
 	else if (event->kind == CC_EVENT_CHANGED && strcmp(reason, "directory") == 0)
 		cmn_buffer_printf(text, ": the working directory differs (was %s)", detail);
 	else if (event->kind == CC_EVENT_CHANGED)
-		cmn_buffer_printf(text, ": header %s %s", detail, reason);
+		cmn_buffer_printf(text, detail[0] == '$' ? ": variable %s %s" : ": header %s %s", detail, reason);
 	else if (event->kind == CC_EVENT_REMOTE_REFUSED)
 		cmn_buffer_printf(text, ": the remote tier had an entry, but %s", detail);
 	else if (event->kind == CC_EVENT_REMOTE_AWAY)

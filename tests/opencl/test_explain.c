@@ -93,6 +93,20 @@ TEST_ON("stub", header_that_changes)
 	expect("header common.h changed (");
 }
 
+/* By which the header might have been found. */
+TEST_ON("stub", variable_that_names_the_directory)
+{
+	char options[4200];
+
+	unit_write("work/inc/common.h", "#define VALUE 1\n");
+	(void)snprintf(options, sizeof(options), "-I %s/work/inc", unit_dir());
+	driver_setenv("PLACES_OF_HEADERS", options + strlen("-I "));
+	run_header("#include <common.h>\n" KERNEL, options);
+	driver_setenv("PLACES_OF_HEADERS", "/elsewhere");
+	run_header("#include <common.h>\n" KERNEL, options);
+	expect("the variable PLACES_OF_HEADERS, by which the compiler looks for files, differs");
+}
+
 TEST_ON("stub", header_that_appears)
 {
 	unit_write("work/second/common.h", "#define VALUE 1\n");

@@ -53,6 +53,19 @@ static void cold_and_warm(const char *const *arguments, const char *works, unsig
 	}
 }
 
+/* Some drivers ask where programs lie that they need not run. */
+TEST(another_search_path_is_a_hit)
+{
+	const char *const arguments[] = { "vector", "-DK=3", NULL };
+	struct outcome reference = driver_client(BARE, arguments);
+
+	cold_and_warm(arguments, "build 0", 1);
+	driver_setenv("PATH", "/nonexistent/bin:/usr/local/bin:/usr/bin:/bin:/usr/local/games");
+	run_layered(&reference, arguments);
+	CU_ASSERT_EQUAL(driver_stats().misses, 1);
+	CU_ASSERT_EQUAL(driver_stats().hits_disk, 2);
+}
+
 TEST(embedded_headers)
 {
 	const char *const four[] = { "embedded", "#define VALUE 4\n", NULL };

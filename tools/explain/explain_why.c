@@ -108,7 +108,10 @@ static void add_header_change(struct rebuild_causes *causes, const struct run_hi
 {
 	const char *path = change->detail, *name = basename(path);
 
-	if (strcmp(change->reason, "appeared") == 0)
+	if (path[0] == '$')
+		rebuild_causes_add(causes, CAUSE_ENVIRONMENT,
+				   "the variable %s, by which the compiler looks for files, differs", path + 1);
+	else if (strcmp(change->reason, "appeared") == 0)
 		rebuild_causes_add(causes, CAUSE_HEADER,
 				   "header %s appeared where the compiler looks for it first (%s)", name, path);
 	else if (strcmp(change->reason, "vanished") == 0)

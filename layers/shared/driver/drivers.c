@@ -231,6 +231,7 @@ const struct drv_driver drv_drivers[] = {
 		.cached = { COMGR_CACHED },
 		.cached_alone = { COMGR_CACHED },
 		.cache_directories = { "*/.cache/comgr" },
+		.within = { "*/ld.lld", "*-ld.lld" },
 		.leaves_dumps = true,
 		.compilers = { "libamd_comgr" },
 		.compilers_by_place = true,

@@ -93,6 +93,11 @@ struct drv_driver {
 	bool linked_builds_abort;
 	/* The name of the program that it runs to link (environment.h); NULL: none. */
 	const char *linker;
+	/*
+	 * Patterns of programs that its compiler has within itself, though it asks whether they may be run
+	 * (access with X_OK): no result depends on that.
+	 */
+	const char *within[DRV_LISTS];
 	/* Other programs that it runs; a build that runs any but these is not stored. */
 	struct drv_tool tools[DRV_LISTS];
 	/*

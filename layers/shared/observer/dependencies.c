@@ -235,6 +235,33 @@ static bool leads_to(const char *value, const char *path)
 	return false;
 }
 
+/*
+ * Whether PATH lists the directory, but did not lead there: a program is looked for in each directory of the
+ * list, up to the one that has it (POSIX.1-2017, 8.3), and this name was not.
+ */
+static bool is_beside_search(const struct drv_observation *observation, const char *variable,
+			     const struct lookup *lookup)
+{
+	const char *name = strrchr(lookup->path, '/') + 1, *list = variable + strlen("PATH=");
+	bool listed = false, searched = true;
+	char other[PATH_MAX];
+
+	if (strncmp(variable, "PATH=", strlen("PATH=")) != 0 || !*name)
+		return false;
+	for (size_t len; *list; list += len + (list[len] == ':')) {
+		len = strcspn(list, ":");
+		/* Of others it is not known how they are spelled then. */
+		if (list[0] != '/' || list[len - 1] == '/' || len + strlen(name) + 2 > sizeof(other))
+			continue;
+		(void)snprintf(other, sizeof(other), "%.*s/%s", (int)len, list, name);
+		listed |= strcmp(other, lookup->path) == 0;
+		if (listed && lookup->finding != FOUND_NOTHING)
+			break;
+		searched &= drv_observation_find(observation, other) != NULL;
+	}
+	return listed && !searched;
+}
+
 static bool is_named(const char *variable, size_t len, const char *const *names)
 {
 	while (*names && (strncmp(variable, *names, len) != 0 || (*names)[len]))
@@ -243,7 +270,7 @@ static bool is_named(const char *variable, size_t len, const char *const *names)
 }
 
 /* Variables that say where to look for such a path: with other values, it is looked for elsewhere. */
-static void add_variables(struct gathering *gathering, const char *path)
+static void add_variables(struct gathering *gathering, const struct lookup *lookup)
 {
 	/* Where one of these is not set, another one counts. */
 	static const char *const homes[] = {
@@ -254,14 +281,14 @@ static void add_variables(struct gathering *gathering, const char *path)
 	static const char *const *const groups[] = { homes, temporary };
 	/* The working directory is a dependency of its own. */
 	static const char *const directories[] = { "PWD", "OLDPWD", NULL };
-	const char *at = NULL;
+	const char *at = NULL, *path = lookup->path;
 	char name[256];
 
 	while (path[0] == '/' && gathering->status == CMN_OK && (at = drv_environment_next(at))) {
 		size_t len = strcspn(at, "=");
 
 		if (!at[len] || len >= sizeof(name) || is_named(at, len, directories) ||
-		    !leads_to(at + len + 1, path))
+		    !leads_to(at + len + 1, path) || is_beside_search(gathering->observation, at, lookup))
 			continue;
 		memcpy(name, at, len);
 		name[len] = '\0';
@@ -285,7 +312,7 @@ static const char *add_file(struct gathering *gathering, const struct lookup *lo
 		add_file_of_driver(gathering, lookup);
 		return NULL;
 	}
-	add_variables(gathering, lookup->path);
+	add_variables(gathering, lookup);
 	if (gathering->status != CMN_OK)
 		return NULL;
 	/* What was not opened told that it is there, its size and time. */
@@ -352,7 +379,7 @@ static const char *add_names(struct gathering *gathering, const struct lookup *l
 	if (!lookup->has_names || drv_is_of_system(lookup->path) ||
 	    !cc_manifest_read_names(lookup->path, &now) || !cc_manifest_names_equal(&now, &lookup->names))
 		return "directory-listed";
-	add_variables(gathering, lookup->path);
+	add_variables(gathering, lookup);
 	if (gathering->status == CMN_OK)
 		gathering->status = cc_manifest_add_names(gathering->manifest, lookup->path, &now);
 	return NULL;
@@ -447,7 +474,7 @@ static const char *add_dependency(struct gathering *gathering, const struct look
 			return NULL;
 		if (!is_below(observation, lookup->path, is_absent))
 			gathering->status = cc_manifest_add_absent(gathering->manifest, lookup->path);
-		add_variables(gathering, lookup->path);
+		add_variables(gathering, lookup);
 		return NULL;
 	}
 	if (!there || info.st_dev != lookup->identity.device || info.st_ino != lookup->identity.inode)

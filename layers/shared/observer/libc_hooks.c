@@ -70,6 +70,26 @@ static void note_name(int directory, const char *path, bool failed, bool link)
 	drv_note_look(directory, path, error, error ? NULL : &info, -1);
 }
 
+/* A program that the driver has within itself may be run: what comes next makes sure that it is a file. */
+static _Thread_local bool found_within;
+
+static void note_access(const char *path, int mode, bool failed)
+{
+	if ((mode & X_OK) && path && drv_note_is_within(path))
+		found_within = !failed;
+	else
+		note_name(AT_FDCWD, path, failed, false);
+}
+
+static void note_stat(const char *path, bool failed)
+{
+	bool expected = found_within && path && drv_note_is_within(path);
+
+	found_within = false;
+	if (!expected)
+		note_name(AT_FDCWD, path, failed, false);
+}
+
 /* NOLINTBEGIN(bugprone-macro-parentheses): mode is the name of what is declared */
 #define OPEN_MODE(flags, mode)                                                  \
 	mode_t mode = 0;                                                        \

@@ -243,6 +243,20 @@ static bool matters(const struct drv_answer *opened)
 	return ret;
 }
 
+static void note_without(struct drv_observation *observation, const struct drv_answer *answer)
+{
+	*answer->matters |= !drv_matches(observation->driver->within, answer->path, 0);
+}
+
+bool drv_note_is_within(const char *path)
+{
+	bool ret = false;
+	struct drv_answer answer = { .path = path, .matters = &ret };
+
+	tell(false, note_without, &answer);
+	return !ret;
+}
+
 void drv_note_look(int directory, const char *path, int error, struct stat *info, int fd)
 {
 	CMN_NOT_CANCELLED;

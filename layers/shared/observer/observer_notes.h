@@ -22,6 +22,8 @@ bool drv_notes_wanted(const void *from);
  * opened, else -1; then the note may sleep for 20 ms until a change of the file would be seen.
  */
 void drv_note_look(int directory, const char *path, int error, struct stat *info, int fd);
+/* Whether whoever builds has that program within itself (drivers.h): then it does not matter whether it is there. */
+bool drv_note_is_within(const char *path);
 /* The driver made or wrote what path names, if error is 0. */
 void drv_note_write(int directory, const char *path, int error);
 /* The driver made a directory, and nothing was there before, if error is 0. */

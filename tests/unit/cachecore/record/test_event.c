@@ -68,6 +68,7 @@ TEST(each_way_has_its_words)
 		{ { .kind = CC_EVENT_HIT_REMOTE, .build_ns = 7000000 }, ": 0.000 ms, saved 7.0 ms" },
 		{ { .kind = CC_EVENT_HIT_MEMORY, .again = true }, ": remembered failure: did not compile before: " },
 		{ { .kind = CC_EVENT_CHANGED, .reason = "changed", .detail = "/a.h" }, ": header /a.h changed" },
+		{ { .kind = CC_EVENT_CHANGED, .reason = "changed", .detail = "$A" }, ": variable $A changed" },
 		{ { .kind = CC_EVENT_CHANGED, .reason = "directory", .detail = "/a" }, "differs (was /a)" },
 		{ { .kind = CC_EVENT_REMOTE_AWAY, .detail = "no server" }, ": the remote tier was left alone: no server" },
 		{ { .kind = CC_EVENT_REMOTE_REFUSED, .detail = "why" }, ": the remote tier had an entry, but why" },

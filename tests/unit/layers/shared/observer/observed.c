@@ -93,6 +93,7 @@ WORD(lstat) { (void)!lstat(value, &(struct stat){ 0 }); }
 WORD(fstatat) { (void)!fstatat(AT_FDCWD, value, &(struct stat){ 0 }, 0); }
 WORD(statx) { (void)!statx(AT_FDCWD, value, 0, STATX_SIZE, &(struct statx){ 0 }); }
 WORD(access) { (void)!look(value, R_OK); }
+WORD(runnable) { (void)!look(value, R_OK | X_OK); }
 WORD(faccessat) { (void)!faccessat(AT_FDCWD, value, R_OK, 0); }
 WORD(realpath) { free(realpath(value, NULL)); }
 WORD(readlink) { (void)!readlink(value, (char[256]){ 0 }, 256); }

@@ -510,6 +510,37 @@ TEST(the_directory_of_the_drivers_cache_comes_and_goes)
 	EXPECT_DEPENDS(end_text(observation, "source"), CC_DEPENDENCY_NAMES, "sub/.cache/its/");
 }
 
+/* As comgr asks for lld. */
+TEST(whether_a_program_that_the_compiler_has_within_is_there_does_not_matter)
+{
+	struct drv_driver driver = *known_driver();
+	struct drv_observation *observation;
+
+	driver.within[0] = "*/linker";
+	unit_write("sub/linker", "");
+	CU_ASSERT_EQUAL(chmod("sub/linker", 0755), 0);
+	observation = begin_as(&driver, false);
+	observed_all("runnable none/linker, runnable sub/linker, stat sub/linker");
+	EXPECT_COUNT(end_text(observation, "source"), 0);
+	/* Other programs do, and other ways of looking: a header may have the name. */
+	observation = begin_as(&driver, false);
+	observed_all("runnable none/other, access none/linker, runnable sub/linker, stat sub/linker, stat sub/linker");
+	EXPECT_DEPENDS(end_text(observation, "source"), CC_DEPENDENCY_ABSENT, "none/other");
+	CU_ASSERT(depends_on(CC_DEPENDENCY_ABSENT, "none/linker"));
+	CU_ASSERT(depends_on(CC_DEPENDENCY_SEEN, "sub/linker"));
+	/* Where it was not there, or something else is asked for, nothing follows. */
+	observation = begin_as(&driver, false);
+	observed_all("runnable none/linker, stat sub/linker");
+	EXPECT_DEPENDS(end_text(observation, "source"), CC_DEPENDENCY_SEEN, "sub/linker");
+	observation = begin_as(&driver, false);
+	observed_all("runnable sub/linker, stat sub, stat sub/linker");
+	EXPECT_DEPENDS(end_text(observation, "source"), CC_DEPENDENCY_SEEN, "sub/linker");
+	/* And where another driver builds in this thread. */
+	observation = begin_as(&driver, false);
+	EXPECT_DEPENDS(watch("runnable", "sub/linker"), CC_DEPENDENCY_SEEN, "sub/linker");
+	CU_ASSERT_EQUAL(end_text(observation, "source"), CMN_OK);
+}
+
 /* Mesa's may be one file that stays open: a process's first build finds it, and directories. */
 TEST(what_the_drivers_own_code_looks_for_shows_no_compiler)
 {
@@ -1115,6 +1146,7 @@ static __attribute__((constructor)) void set_variables(void)
 {
 	if (setenv("XDG_CACHE_HOME", "/nonexistent/cache/", 1) != 0 || unsetenv("POCL_CACHE_DIR") != 0 ||
 	    setenv("OBSERVED_PLACES", "relative:/nonexistent/one:/nonexistent/two", 1) != 0 ||
+	    setenv("PATH", "/nonexistent/first:relative:/nonexistent/first/:/nonexistent/second:/usr/bin:/bin", 1) != 0 ||
 	    setenv("OLDPWD", "/nonexistent/two", 1) != 0 || setenv("ABC", "/nonexistent/two", 1) != 0)
 		abort();
 }
@@ -1151,4 +1183,39 @@ TEST(variables_count_whose_values_a_path_begins_with)
 	CU_ASSERT_EQUAL(home ? setenv("HOME", home, 1) : unsetenv("HOME"), 0);
 	CU_ASSERT_EQUAL(cc_manifest_verify(manifest, NULL), CMN_OK);
 	free(home);
+}
+
+/* A build that looks for it in those directories of PATH (main), by their numbers, one after the other. */
+static bool path_counts(const char *numbers, const char *name)
+{
+	static const char *const directories[] = { "/nonexistent/first", "/nonexistent/second", "/usr/bin", "/bin" };
+	struct drv_observation *observation = begin(false);
+	char path[64];
+
+	for (; *numbers; numbers++) {
+		(void)snprintf(path, sizeof(path), "%s/%s", directories[*numbers - '1'], name);
+		observed("runnable", path);
+	}
+	CU_ASSERT_EQUAL(end_with(observation, NULL, false), CMN_OK);
+	return depends_on(CC_DEPENDENCY_VARIABLE, "$PATH");
+}
+
+/*
+ * It leads to programs, by a search through all of it; what is looked for in some of its directories has other
+ * reasons. What one build looked for may be a setting of the next: each looks for another name.
+ */
+TEST(the_search_path_counts_where_it_was_searched)
+{
+	static const char *const some[] = { "1", "12", "123", "4", "34", "234", "134", "13", NULL };
+
+	for (const char *const *numbers = some; *numbers; numbers++)
+		CU_ASSERT_FALSE(path_counts(*numbers, *numbers));
+	CU_ASSERT_FALSE(path_counts("3", "sh"));
+	CU_ASSERT_FALSE(path_counts("24", "cp"));
+	CU_ASSERT(path_counts("1234", "program"));
+	CU_ASSERT(path_counts("4321", "another"));
+	/* It ends at the one that is there. */
+	CU_ASSERT(path_counts("123", "rm"));
+	/* What lies beside one of them may have been found by that. */
+	CU_ASSERT(path_counts("3", "../no-such-directory/file"));
 }
