@@ -99,7 +99,7 @@ static bool would_answer_by_build(const struct build *build)
 	return would;
 }
 
-/* Fills key, policy and original. false: bypass is the reason not to cache. */
+/* Fills key, original and the sequence's driver and libraries. false: bypass is the reason not to cache. */
 static bool gather(struct build *build)
 {
 	const struct ocl_build_request *call = &build->call;
