@@ -215,7 +215,7 @@ static void cut_path(const char *path, size_t levels, char ret[CC_ENTRY_DIR_PATH
 }
 
 /* Opens a directory; what is a link to one is none. */
-static int open_level(int dir_fd, const char *name, int access)
+static int open_directory(int dir_fd, const char *name, int access)
 {
 	int flags = access | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
 
@@ -245,7 +245,7 @@ static int open_level_by_level(int root_fd, const char *path, int access)
 
 	for (size_t i = 1; i <= levels; i++) {
 		cut_path(path, i, part);
-		next = open_level(fd, part + (i - 1) * CMN_HASH_HEX_SIZE, i == levels ? access : O_PATH);
+		next = open_directory(fd, part + (i - 1) * CMN_HASH_HEX_SIZE, i == levels ? access : O_PATH);
 		if (fd != root_fd)
 			close_path(fd);
 		if (next < 0)

@@ -603,7 +603,7 @@ static bool prepare(struct build *build)
 		   (!call->notify && call->user_data) ||
 		   (call->compile && has_bad_headers(call->compile));
 	/* The driver alone is to decide: the layer could only get in its way. */
-	bool plain = bad || build->found.plain ||
+	bool plain = bad || build->found.left_to_driver ||
 		     /* A linked program should not be built again; some drivers do it all the same. */
 		     !program->text;
 	bool unbuildable = program->unbuildable && !call->compile && !bad;

@@ -100,13 +100,13 @@ void ocl_program_begin(struct ocl_program *program, struct ocl_program_state *re
 	while (program->busy)
 		ocl_objects_wait();
 	program->busy = true;
-	ret->plain = program->async_builds != 0;
+	ret->left_to_driver = program->async_builds != 0;
 	ret->is_built = program->built_count || program->built_unknown;
 	ret->has_constants = program->constant_count || program->constants_unknown || program->constants_coming;
 	ret->constants_told = program->constants_told;
 	ocl_object_lock(&program->object);
-	ret->plain = ret->plain || (program->live_kernels &&
-				    !ocl_loaded_program_has_kernels(program->loaded));
+	if (program->live_kernels && !ocl_loaded_program_has_kernels(program->loaded))
+		ret->left_to_driver = true;
 	ret->loaded = program->loaded_kernels ? ocl_loaded_program_ref(program->loaded) : NULL;
 	ocl_object_unlock(&program->object);
 	ocl_objects_unlock();

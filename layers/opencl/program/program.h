@@ -124,7 +124,7 @@ bool ocl_program_built_beyond(struct ocl_program *program, cl_uint num_devices,
 
 /* What a build finds. */
 struct ocl_program_state {
-	bool plain;		/* the driver builds it with a callback to come, or kernels of the driver's own program live */
+	bool left_to_driver;	/* it builds with a callback to come, or kernels of the driver's own program live */
 	bool is_built;		/* for some device, or that is not known */
 	bool has_constants;	/* specialization constants, or that is not known */
 	uint64_t constants_told;	/* so far */
