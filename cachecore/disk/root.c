@@ -28,7 +28,7 @@
 #define UNSEEN_LEN_MAX ((size_t)16 << 20)
 
 static const char *const suffixes[CC_ENTRY_DIR_FILE_COUNT] = {
-	[CC_ENTRY_DIR_SRC] = ".src",
+	[CC_ENTRY_DIR_SRC] = CC_ENTRY_DIR_SRC_SUFFIX,
 	[CC_ENTRY_DIR_BIN] = ".bin",
 	[CC_ENTRY_DIR_FORMER] = "_access_time.txt",
 };
@@ -58,7 +58,7 @@ static enum cmn_status check_mark(int fd, enum cc_root_kind kind, const char **r
 {
 	if ((kind != CC_ROOT_OWN && kind != CC_ROOT_GROUP) || cc_mark_may_take(fd))
 		return CMN_OK;
-	*ret_reason = "it has files of other programs and no " CC_MARK_NAME " of ckcache's: name an empty directory";
+	*ret_reason = CC_MARK_FOREIGN;
 	return CMN_ERR_ACCESS;
 }
 
