@@ -48,7 +48,7 @@ void ocl_program_set_loaded(struct ocl_program *program, struct ocl_loaded_progr
 	ocl_loaded_program_unref(old);
 }
 
-struct ocl_loaded_program *ocl_program_supersede(struct ocl_program *program)
+struct ocl_loaded_program *ocl_program_take_loaded(struct ocl_program *program)
 {
 	struct ocl_loaded_program *loaded;
 
@@ -63,8 +63,8 @@ struct ocl_loaded_program *ocl_program_supersede(struct ocl_program *program)
 	return loaded;
 }
 
-void ocl_program_superseded(struct ocl_program *program, struct ocl_loaded_program *loaded,
-			    cl_int error)
+void ocl_program_settle_loaded(struct ocl_program *program, struct ocl_loaded_program *loaded,
+			       cl_int error)
 {
 	if (!loaded)
 		return;
