@@ -76,10 +76,10 @@ char *cc_cache_dir(struct cc_cache *cache);
 uint64_t cc_cache_capacity(struct cc_cache *cache);
 
 /*
- * Builds the result in the calling thread, without locks. CMN_OK: *ret is a
+ * Builds the result in the calling thread, without a lock but the key's build lock. CMN_OK: *ret is a
  * new reference; the cache keeps and stores the entry. CMN_MISS: there is
  * nothing to share (the build failed or was bypassed); waiters build for
- * themselves.
+ * themselves. CMN_ERR_NOMEM: it may be called once more.
  */
 typedef enum cmn_status (*cc_cache_build_fn)(void *ctx, struct cc_entry **ret);
 
@@ -108,7 +108,10 @@ bool cc_cache_put_again(struct cc_cache *cache, const struct cc_key *key, struct
  * entry is still on disk.
  */
 CMN_CHECKED enum cmn_status cc_cache_remove(struct cc_cache *cache, const struct cc_key *key);
-/* The driver refused this entry: it is removed from every level and counted as an error. */
+/*
+ * The driver refused this entry: counted as an error, and removed from memory, and from disk unless that is
+ * read-only or another process held a lock for more than some ms.
+ */
 void cc_cache_reject(struct cc_cache *cache, const struct cc_key *key, const struct cc_entry *entry);
 
 /* Writes a recipe. false: impossible (read-only, no disk, no memory). */

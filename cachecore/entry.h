@@ -3,7 +3,7 @@
  * entry: the result of one build, as tagged fields (device binaries, build
  * log, …) with what it depends on and what it cost. Immutable once built,
  * shared by reference counting between the memory level and threads. The caller chooses the tags; cachecore knows only
- * CC_TAG_IMAGE, which the image-size limits count.
+ * CC_TAG_IMAGE, which the image-size limits count, and CC_TAG_WITNESSES, which it adds to a failed build.
  *
  * The file <n>.bin that holds one on disk (format version 1, or 2 of a build that failed; little-endian):
  *

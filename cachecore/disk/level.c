@@ -54,7 +54,7 @@ struct cc_level_shared {
 };
 
 struct cc_level {
-	struct cc_level_shared *around;
+	struct cc_level_shared *shared;
 	struct cc_config config;	/* as of all levels, but for dir and max_size */
 	struct cc_store *store;
 	bool writes;			/* false: nothing is written */
@@ -74,7 +74,7 @@ struct settings {
 };
 
 struct cc_level_switch {
-	struct cc_level_shared around;
+	struct cc_level_shared shared;
 	pthread_mutex_t lock;
 	/* guarded by lock, all that follows */
 	struct settings settings;
@@ -103,7 +103,7 @@ static void free_level(struct cc_level *level)
  * The level in dir (NULL: tiers only), of max_size bytes. The result has one
  * user. Statuses as cc_store_open's; CMN_ERR_NOMEM.
  */
-static enum cmn_status open_level(struct cc_level_shared *around, const char *dir,
+static enum cmn_status open_level(struct cc_level_shared *shared, const char *dir,
 				  uint64_t max_size, struct cc_level **ret)
 {
 	struct cc_level *level = calloc(1, sizeof(*level));
@@ -111,8 +111,8 @@ static enum cmn_status open_level(struct cc_level_shared *around, const char *di
 
 	if (!level)
 		return CMN_ERR_NOMEM;
-	level->around = around;
-	level->config = *around->config;
+	level->shared = shared;
+	level->config = *shared->config;
 	level->config.dir = dir ? strdup(dir) : NULL;
 	level->config.max_size = max_size;
 	level->users = 1;
@@ -122,7 +122,7 @@ static enum cmn_status open_level(struct cc_level_shared *around, const char *di
 	atomic_flag_clear(&level->token_logged);
 	/* The store itself names the reason in the log. */
 	if (!dir || level->config.dir)
-		status = cc_store_open(&level->config, around->log, &level->store);
+		status = cc_store_open(&level->config, shared->log, &level->store);
 	if (status != CMN_OK) {
 		free_level(level);
 		return status;
@@ -147,12 +147,12 @@ void cc_level_note(struct cc_level *level, const struct cc_event *event)
 		return;
 	if (!cc_event_is_short(event->kind))
 		trim(level);
-	cc_recorder_write(&level->around->recorder, level->config.dir, event);
+	cc_recorder_write(&level->shared->recorder, level->config.dir, event);
 }
 
 static void note_finding(struct cc_level *level, const struct cc_event *event)
 {
-	cc_event_say(level->around->log, event);
+	cc_event_say(level->shared->log, event);
 	cc_level_note(level, event);
 }
 
@@ -220,7 +220,7 @@ static void log_failure(struct cc_level *level, const char *what, enum cmn_statu
 {
 	bool limited = status == CMN_ERR_NOSPACE && is_file_limit(level->config.dir, size);
 
-	cmn_log_once(level->around->log, &level->failure_logged, CMN_LOG_ERROR, "cannot write %s: %s", what,
+	cmn_log_once(level->shared->log, &level->failure_logged, CMN_LOG_ERROR, "cannot write %s: %s", what,
 		     limited ? "a file may not grow so large (RLIMIT_FSIZE)" : cmn_status_string(status));
 }
 
@@ -234,10 +234,10 @@ static void note_not_stored(struct cc_level *level, const struct cc_key *key,
 	};
 
 	(void)snprintf(size, sizeof(size), "%zu", cc_entry_image_size(entry));
-	cc_event_say(level->around->log, &event);
+	cc_event_say(level->shared->log, &event);
 	cc_level_note(level, &event);
 	if (entry->claimed)
-		cc_remote_release(level->around->remote, key);
+		cc_remote_release(level->shared->remote, key);
 }
 
 /* By what cc_store_put answered. */
@@ -269,9 +269,9 @@ static bool is_welcome(struct cc_level *level, struct cmn_view key)
 {
 	/* That a worker's are many and come one after another says nothing of the programs. */
 	if (level->config.built_for ||
-	    cc_nonce_admits(level->config.dir, key, level->around->run, cmn_clock_realtime()))
+	    cc_nonce_admits(level->config.dir, key, level->shared->run, cmn_clock_realtime()))
 		return true;
-	cmn_log_once(level->around->log, &level->token_logged, CMN_LOG_WARNING,
+	cmn_log_once(level->shared->log, &level->token_logged, CMN_LOG_WARNING,
 		     "this program's kernels differ by a random word each time: they are not stored");
 	return false;
 }
@@ -305,16 +305,16 @@ void cc_level_put(struct cc_level *level, const struct cc_key *key, struct cc_en
 		note_not_stored(level, key, entry, "random-token");
 		return;
 	}
-	entry->witnesses = (struct cc_witnesses){ level->around->run, level->around->run };
+	entry->witnesses = (struct cc_witnesses){ level->shared->run, level->shared->run };
 	status = put(level, key, entry);
 	cc_build_lock_release(lock);
 	/* It is no result, which is counted and shared. */
 	if (status == CMN_OK && entry->failed)
 		return;
 	if (status == CMN_OK) {
-		cc_recorder_write(&level->around->recorder, level->config.dir, &stored);
+		cc_recorder_write(&level->shared->recorder, level->config.dir, &stored);
 		if (!entry->remote)
-			cc_remote_stored(level->around->remote, level->config.dir, key);
+			cc_remote_stored(level->shared->remote, level->config.dir, key);
 		return;
 	}
 	note_not_stored(level, key, entry, reason_of(level, entry, status));
@@ -359,7 +359,7 @@ static void put_recipe(struct cc_level *level, struct cmn_view key, struct cmn_v
 	if (status == CMN_OK)
 		cc_background_start(&level->background, &level->config, level->config.dir);
 	if (status < 0 && status != CMN_ERR_TOO_LARGE && status != CMN_ERR_ACCESS) {
-		cc_recorder_write(&level->around->recorder, level->config.dir, &failed);
+		cc_recorder_write(&level->shared->recorder, level->config.dir, &failed);
 		log_failure(level, "a recipe", status, encoded.len);
 	}
 }
@@ -419,18 +419,18 @@ enum cmn_status cc_level_switch_new(const struct cc_config *config, const struct
 	if (!levels)
 		return CMN_ERR_NOMEM;
 	(void)pthread_mutex_init(&levels->lock, NULL);	/* a default mutex does not fail */
-	levels->around = (struct cc_level_shared){
+	levels->shared = (struct cc_level_shared){
 		.config = config, .log = log, .remote = remote, .run = cc_nonce_run(),
 	};
-	cc_recorder_begin(&levels->around.recorder, config->built_for);
-	levels->around.recorder.makes_no_root = config->makes_no_root;
+	cc_recorder_begin(&levels->shared.recorder, config->built_for);
+	levels->shared.recorder.makes_no_root = config->makes_no_root;
 	levels->settings = (struct settings){ .on = config->persistent,
 					     .max_size = config->max_size };
 	if (config->persistent && config->dir_problem)
 		cmn_log_write(log, CMN_LOG_WARNING, "no disk cache: %s", config->dir_problem);
 	/* What an image or a site brings can be read without a place to write to. */
 	if (config->persistent &&
-	    open_level(&levels->around, config->dir, config->max_size, &level) == CMN_OK)
+	    open_level(&levels->shared, config->dir, config->max_size, &level) == CMN_OK)
 		(void)install(levels, level);	/* there was none */
 	*ret = levels;
 	return CMN_OK;
@@ -536,7 +536,7 @@ static enum cmn_status make_change(struct cc_level_switch *levels, const struct 
 		opens = change->what == CHANGE_DIR ||
 			(change->what == CHANGE_ON ? settings.on && !has_level : has_level);
 		if (status == CMN_OK && opens)
-			status = open_level(&levels->around, settings.dir ? settings.dir : levels->around.config->dir,
+			status = open_level(&levels->shared, settings.dir ? settings.dir : levels->shared.config->dir,
 					    settings.max_size, &level);
 		if (status == CMN_OK) {
 			bool on = settings.on;
@@ -558,7 +558,7 @@ enum cmn_status cc_level_switch_set_on(struct cc_level_switch *levels, bool on)
 {
 	const struct change change = { CHANGE_ON, { .on = on } };
 
-	if (on && !levels->around.config->persistent)
+	if (on && !levels->shared.config->persistent)
 		return CMN_ERR_ACCESS;
 	return make_change(levels, &change);
 }
@@ -568,7 +568,7 @@ enum cmn_status cc_level_switch_set_dir(struct cc_level_switch *levels, const ch
 	struct change change = { .what = CHANGE_DIR };
 	enum cmn_status status = CMN_OK;
 
-	if (!levels->around.config->persistent)
+	if (!levels->shared.config->persistent)
 		return CMN_ERR_ACCESS;
 	/* A privileged program's working directory is its caller's choice. */
 	if (dir)

@@ -69,7 +69,7 @@ void cc_level_switch_fork_child(struct cc_level_switch *levels);
 
 /* The rest is for a caller that has entered the level. A NULL level is an empty one that stores nothing. */
 
-/* Like cc_store_get. Marks the entry as used. */
+/* As cc_store_get; damaged entries and changed files that it came across are noted (cc_level_note). */
 CMN_CHECKED enum cmn_status cc_level_get(struct cc_level *level, const struct cc_key *key,
 					struct cc_file_memo *memo, size_t kept_len,
 					struct cc_entry **ret);

@@ -11,6 +11,9 @@
 #include <stdbool.h>
 
 #define CC_MARK_NAME "CACHEDIR.TAG"
+/* What cc_root_check says of a directory that may not be taken. */
+#define CC_MARK_FOREIGN \
+	"it has files of other programs and no " CC_MARK_NAME " of ckcache's: name an empty directory"
 
 /* Whether the directory is a cache, or is empty, as a new file system or mount point is too. */
 bool cc_mark_may_take(int dir_fd);

@@ -29,7 +29,7 @@
 #define UNSEEN_LEN_MAX ((size_t)16 << 20)
 
 static const char *const suffixes[CC_ENTRY_DIR_FILE_COUNT] = {
-	[CC_ENTRY_DIR_SRC] = ".src",
+	[CC_ENTRY_DIR_SRC] = CC_ENTRY_DIR_SRC_SUFFIX,
 	[CC_ENTRY_DIR_BIN] = ".bin",
 	[CC_ENTRY_DIR_FORMER] = "_access_time.txt",
 };
@@ -59,7 +59,7 @@ static enum cmn_status check_mark(int fd, enum cc_root_kind kind, const char **r
 {
 	if ((kind != CC_ROOT_OWN && kind != CC_ROOT_GROUP) || cc_mark_may_take(fd))
 		return CMN_OK;
-	*ret_reason = "it has files of other programs and no " CC_MARK_NAME " of ckcache's: name an empty directory";
+	*ret_reason = CC_MARK_FOREIGN;
 	return CMN_ERR_ACCESS;
 }
 
@@ -216,7 +216,7 @@ static void cut_path(const char *path, size_t levels, char ret[CC_ENTRY_DIR_PATH
 }
 
 /* Opens a directory; what is a link to one is none. */
-static int open_level(int dir_fd, const char *name, int access)
+static int open_directory(int dir_fd, const char *name, int access)
 {
 	int flags = access | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
 
@@ -246,7 +246,7 @@ static int open_level_by_level(int root_fd, const char *path, int access)
 
 	for (size_t i = 1; i <= levels; i++) {
 		cut_path(path, i, part);
-		next = open_level(fd, part + (i - 1) * CMN_HASH_HEX_SIZE, i == levels ? access : O_PATH);
+		next = open_directory(fd, part + (i - 1) * CMN_HASH_HEX_SIZE, i == levels ? access : O_PATH);
 		if (fd != root_fd)
 			close_path(fd);
 		if (next < 0)

@@ -94,6 +94,7 @@ void cc_root_unlock(int fd);
 #define CC_ENTRY_DIR_VARIANTS 64
 #define CC_ENTRY_DIR_PATH_SIZE ((size_t)CC_PART_COUNT * CMN_HASH_HEX_SIZE)	/* four names, slashes, terminator */
 #define CC_ENTRY_DIR_NAME_SIZE 32
+#define CC_ENTRY_DIR_SRC_SUFFIX ".src"
 #define CC_ENTRY_DIR_FILE_PATH_SIZE (CC_ENTRY_DIR_PATH_SIZE + CC_ENTRY_DIR_NAME_SIZE)
 
 enum cc_entry_dir_file {

@@ -2,8 +2,9 @@
 /*
  * store: opening and look-up. The look-up opens the root, whose owner it checks,
  * and two files in it that no link may lead to, nothing else: a fresh process's
- * small hit is a matter of system calls.
- * Writing is in store_put.c, listing in store_walk.c.
+ * small hit is a matter of system calls. A damaged entry is removed here; store_put.c
+ * writes, and removes a key that a driver refused; store_change.c does what commands do to single entries;
+ * store_walk.c lists and cleans.
  */
 #include "cachecore/disk/store.h"
 

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* store_change: what commands do to single entries: removal, and another compression. */
+/*
+ * store_change: what commands do to single entries: removal, and another compression. `ckcache clear`, which
+ * removes everything, is in tools/entries/prune.c; eviction is in space/.
+ */
 #include <fcntl.h>
 #include <string.h>
 #include <unistd.h>

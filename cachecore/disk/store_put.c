@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * store_put: publication and removal of entries. Encoding is done before a
+ * store_put: publication of entries, and removal of a key's. Encoding is done before a
  * lock is taken; names in an entry directory change under its lock only.
  */
 #include <errno.h>

@@ -70,7 +70,7 @@ struct cc_events_log {
 CMN_CHECKED enum cmn_status cc_events_open(int root_fd, struct cc_events_log *ret);
 /* Its id, or 0: it is empty, or begins with no sound record. */
 uint64_t cc_events_log_id(const struct cc_events_log *log);
-/* Appends whole records and closes it. false: they are lost. */
+/* Appends whole records, if any, and closes the log in any case. false: there are none, or they are lost. */
 bool cc_events_append(const struct cc_events_log *log, struct cmn_view records);
 
 /* The first sound record of *rest, which becomes what follows it. false: there is none. */

@@ -33,7 +33,7 @@ struct cc_recorder {
 	const char *program;	/* whose events these are; borrowed; NULL: this process's */
 	bool makes_no_root;	/* config.h */
 	_Atomic uint64_t process;	/* its number in the low bits; the others: when its use of the cache began */
-	_Atomic uint64_t next_fold;	/* monotonic: the last one failed; 0: none did */
+	_Atomic uint64_t next_fold;	/* monotonic: a fold failed, and waits until then; 0: none did */
 	_Atomic uint64_t next_hits;	/* monotonic: those in memory wait until then; 0: none ever did */
 	/* The process that a thread of has what follows; 0: none does. Who finds it taken only writes more. */
 	_Atomic uint64_t taken;

@@ -180,7 +180,7 @@ static void look_at_absent(struct doctor *doctor, const char *dir)
 
 static void look_at_refused(struct doctor *doctor, const char *dir, const char *reason)
 {
-	const char *advice = strstr(reason, CC_MARK_NAME) ?
+	const char *advice = strcmp(reason, CC_MARK_FOREIGN) == 0 ?
 		"set CKCACHE_DIR to another directory, such as one in this one" :
 		"if only its owner could write to it so far, chown it and chmod go-w it; else remove it; or set "
 		"CKCACHE_DIR (docs/SECURITY.md says why)";

@@ -33,7 +33,9 @@
 /* "12" of "12.src"; what has another end is taken as it is. */
 static size_t number_len(const char *text, size_t len)
 {
-	return len > 4 && memcmp(text + len - 4, ".src", 4) == 0 ? len - 4 : len;
+	size_t end = sizeof(CC_ENTRY_DIR_SRC_SUFFIX) - 1;
+
+	return len > end && memcmp(text + len - end, CC_ENTRY_DIR_SRC_SUFFIX, end) == 0 ? len - end : len;
 }
 
 /* Whether each part of text begins a part of path, from that one on; an entry's number has to be the whole number. */

@@ -25,10 +25,7 @@ static void entry_dir_of(const struct cmn_hash parts[CC_PART_COUNT], char ret[CC
 	ret[0] = '\0';
 	if (memcmp(parts, none, sizeof(none)) == 0)
 		return;
-	for (size_t i = 0; i < CC_PART_COUNT; i++) {
-		cmn_hash_hex(&parts[i], ret + i * CMN_HASH_HEX_SIZE);
-		ret[(i + 1) * CMN_HASH_HEX_SIZE - 1] = i + 1 < CC_PART_COUNT ? '/' : '\0';
-	}
+	cc_entry_dir_path_by(parts, ret);
 }
 
 /* The last run is that of the last look-up. */

@@ -99,7 +99,7 @@ static bool would_answer_by_build(const struct build *build)
 	return would;
 }
 
-/* Fills key, policy and original. false: bypass is the reason not to cache. */
+/* Fills key, original and the sequence's driver and libraries. false: bypass is the reason not to cache. */
 static bool gather(struct build *build)
 {
 	const struct ocl_build_request *call = &build->call;
@@ -188,7 +188,7 @@ static void call_driver(struct build *build, const struct ocl_targets *targets, 
 		ocl_program_add_built(call->program, targets->count, targets->devices);
 		ocl_program_set_original(call->program, ocl_original_ref(build->original));
 	}
-	ocl_program_superseded(call->program, build->superseded, build->error);
+	ocl_program_settle_loaded(call->program, build->superseded, build->error);
 	build->superseded = NULL;
 }
 
@@ -218,7 +218,7 @@ static void step_prepare(struct drv_sequence *sequence)
 {
 	struct build *build = of(sequence);
 
-	build->superseded = ocl_program_supersede(build->call.program);
+	build->superseded = ocl_program_take_loaded(build->call.program);
 }
 
 static enum drv_outcome step_call(struct drv_sequence *sequence)
@@ -577,7 +577,7 @@ static bool driver_refuses_rebuild(const struct build *build)
 static void bring_back_others(struct build *build)
 {
 	struct ocl_program *program = build->call.program;
-	struct ocl_loaded_program *loaded = ocl_program_supersede(program);
+	struct ocl_loaded_program *loaded = ocl_program_take_loaded(program);
 
 	if (loaded && loaded->kind == OCL_LOADED_EXECUTABLE && !loaded->own)
 		(void)OCL_NEXT.clBuildProgram(program->object.handle, loaded->num_devices,
@@ -603,7 +603,7 @@ static bool prepare(struct build *build)
 		   (!call->notify && call->user_data) ||
 		   (call->compile && has_bad_headers(call->compile));
 	/* The driver alone is to decide: the layer could only get in its way. */
-	bool plain = bad || build->found.plain ||
+	bool plain = bad || build->found.left_to_driver ||
 		     /* A linked program should not be built again; some drivers do it all the same. */
 		     !program->text;
 	bool unbuildable = program->unbuildable && !call->compile && !bad;
@@ -678,7 +678,7 @@ void ocl_build_failure(struct ocl_program *program, const struct ocl_loaded_prog
 	present = ocl_program_loaded(program);
 	/* Else another thread had it built meanwhile. */
 	if (present == loaded) {
-		ocl_loaded_program_unref(ocl_program_supersede(program));
+		ocl_loaded_program_unref(ocl_program_take_loaded(program));
 		drv_environment_note_build();
 		drv_libraries_note_unseen();
 		error = OCL_NEXT.clBuildProgram(program->object.handle, loaded->num_devices, loaded->devices,

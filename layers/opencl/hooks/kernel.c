@@ -113,7 +113,7 @@ static bool fall_back(struct ocl_program *program)
 	/* Not waited for: who builds may wait in the driver for the callback that calls here. */
 	if (!ocl_program_try_begin(program))
 		return false;
-	loaded = ocl_program_supersede(program);
+	loaded = ocl_program_take_loaded(program);
 	drv_environment_note_build();
 	drv_libraries_note_unseen();
 	if (loaded)

@@ -130,7 +130,7 @@ static bool is_library(const struct link *link)
 	return link->options && strstr(link->options, "-create-library");
 }
 
-/* Fills key and policy; a reason not to cache goes to link->sequence.bypass. */
+/* Fills kind, devices, key and the sequence's driver and libraries; its bypass is why not to cache, or NULL. */
 static void gather(struct link *link)
 {
 	struct ocl_key_request request = {

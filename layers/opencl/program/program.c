@@ -48,7 +48,7 @@ void ocl_program_set_loaded(struct ocl_program *program, struct ocl_loaded_progr
 	ocl_loaded_program_unref(old);
 }
 
-struct ocl_loaded_program *ocl_program_supersede(struct ocl_program *program)
+struct ocl_loaded_program *ocl_program_take_loaded(struct ocl_program *program)
 {
 	struct ocl_loaded_program *loaded;
 
@@ -63,8 +63,8 @@ struct ocl_loaded_program *ocl_program_supersede(struct ocl_program *program)
 	return loaded;
 }
 
-void ocl_program_superseded(struct ocl_program *program, struct ocl_loaded_program *loaded,
-			    cl_int error)
+void ocl_program_settle_loaded(struct ocl_program *program, struct ocl_loaded_program *loaded,
+			       cl_int error)
 {
 	if (!loaded)
 		return;
@@ -100,13 +100,13 @@ void ocl_program_begin(struct ocl_program *program, struct ocl_program_state *re
 	while (program->busy)
 		ocl_objects_wait();
 	program->busy = true;
-	ret->plain = program->async_builds != 0;
+	ret->left_to_driver = program->async_builds != 0;
 	ret->is_built = program->built_count || program->built_unknown;
 	ret->has_constants = program->constant_count || program->constants_unknown || program->constants_coming;
 	ret->constants_told = program->constants_told;
 	ocl_object_lock(&program->object);
-	ret->plain = ret->plain || (program->live_kernels &&
-				    !ocl_loaded_program_has_kernels(program->loaded));
+	if (program->live_kernels && !ocl_loaded_program_has_kernels(program->loaded))
+		ret->left_to_driver = true;
 	ret->loaded = program->loaded_kernels ? ocl_loaded_program_ref(program->loaded) : NULL;
 	ocl_object_unlock(&program->object);
 	ocl_objects_unlock();

@@ -60,13 +60,13 @@ struct ocl_loaded_program *ocl_program_loaded(struct ocl_program *program);
 void ocl_program_set_loaded(struct ocl_program *program, struct ocl_loaded_program *loaded);
 
 /* Before the driver is told to build or compile the program anew: the loaded program is the caller's. */
-struct ocl_loaded_program *ocl_program_supersede(struct ocl_program *program);
+struct ocl_loaded_program *ocl_program_take_loaded(struct ocl_program *program);
 /*
  * After the driver was told to: gives back the loaded program if the driver refused the call outright,
  * else lets it go.
  */
-void ocl_program_superseded(struct ocl_program *program, struct ocl_loaded_program *loaded,
-			    cl_int error);
+void ocl_program_settle_loaded(struct ocl_program *program, struct ocl_loaded_program *loaded,
+			       cl_int error);
 
 /* In a forked child, with the lock: builds that threads of the parent were at are not going on here. */
 void ocl_programs_forked_locked(void);
@@ -124,7 +124,7 @@ bool ocl_program_built_beyond(struct ocl_program *program, cl_uint num_devices,
 
 /* What a build finds. */
 struct ocl_program_state {
-	bool plain;		/* the driver builds it with a callback to come, or kernels of the driver's own program live */
+	bool left_to_driver;	/* it builds with a callback to come, or kernels of the driver's own program live */
 	bool is_built;		/* for some device, or that is not known */
 	bool has_constants;	/* specialization constants, or that is not known */
 	uint64_t constants_told;	/* so far */

@@ -49,8 +49,8 @@ bool drv_environment_passes(const struct drv_driver *driver, char *const variabl
 /*
  * Adds an "env.<NAME>" field for each variable that counts, sorted by name, with the value that
  * it had at the beginning. NULL, or why nothing may be cached now:
- * "environment-changed" (also if one is there twice, with two values), "settings-file",
- * "instrumented" or "no-memory".
+ * "environment-changed" (also if one is there twice, with two values), "settings-file", "variable" (one that
+ * is not harmless: harmless.h), "instrumented" or "no-memory".
  */
 CMN_CHECKED const char *drv_environment_add(const struct drv_driver *driver, struct cc_key *key);
 /* Whether _add would succeed; then it adds the same fields as always. */

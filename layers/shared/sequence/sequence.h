@@ -140,7 +140,10 @@ bool drv_sequence_look_up(struct drv_sequence *sequence);
 bool drv_sequence_may_be_kept(struct drv_sequence *sequence);
 /* The build is in the driver from now on: what that reads is observed, unless bypass is set. */
 void drv_sequence_watch(struct drv_sequence *sequence);
-/* After the build: manifest is what it read. false: bypass says why the key and that do not tell all. */
+/*
+ * After the build: ends the observation and leaves the driver; manifest is what it read. false: bypass says
+ * why the key and that do not tell all.
+ */
 bool drv_sequence_see(struct drv_sequence *sequence);
 /* Ends the observation. CMN_OK: *ret is the entry of what was built, for the caller to publish. CMN_MISS: there is none. */
 CMN_CHECKED enum cmn_status drv_sequence_capture(struct drv_sequence *sequence, struct cc_entry **ret);
