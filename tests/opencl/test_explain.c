@@ -107,6 +107,17 @@ TEST_ON("stub", variable_that_names_the_directory)
 	expect("the variable PLACES_OF_HEADERS, by which the compiler looks for files, differs");
 }
 
+/* Which debugging information names. */
+TEST_ON("stub", another_working_directory)
+{
+	unit_write("work/below/main.cl", SOURCE);
+	run_header(SOURCE, "-g");
+	driver_shell("cd below && exec \"$@\"");
+	run_header(SOURCE, "-g");
+	driver_shell(NULL);
+	expect("the working directory differs (was ");
+}
+
 TEST_ON("stub", header_that_appears)
 {
 	unit_write("work/second/common.h", "#define VALUE 1\n");
