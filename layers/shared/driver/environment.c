@@ -238,11 +238,12 @@ static const char *compare(const struct drv_driver *driver, const struct cmn_buf
 	cc_key_init(&then);
 	cc_key_init(&now);
 	reason = state.known ? gather(driver, &state.variables, &then) : "no-memory";
-	if (!reason)
+	if (!reason && !cmn_hash_equal(hash, &state.hash)) {
 		reason = gather(driver, variables, &now);
-	if (!reason && (!cmn_view_equal(cc_key_view(&then), cc_key_view(&now)) ||
-			!leads_to_same_linker(driver, variables)))
-		reason = "environment-changed";
+		if (!reason && (!cmn_view_equal(cc_key_view(&then), cc_key_view(&now)) ||
+				!leads_to_same_linker(driver, variables)))
+			reason = "environment-changed";
+	}
 	if (!reason && ret)
 		cc_key_add_fields(ret, &then);
 	if (!reason)

@@ -121,12 +121,13 @@ struct drv_loaded *drv_loaded_find(struct drv_loaded_list *objects, const char *
 	return by_file_name;
 }
 
-/* Whether that added one. */
-static bool choose_needed_by(struct drv_loaded_list *objects, const struct drv_loaded *object)
+/* Whether that added one. Each is looked through once. */
+static bool choose_needed_by(struct drv_loaded_list *objects, struct drv_loaded *object)
 {
-	const ElfW(Dyn) *entry = object->chosen && object->strings ? object->dynamic : NULL;
-	bool added = false;
+	bool looks = object->chosen && object->strings && !object->looked_through, added = false;
+	const ElfW(Dyn) *entry = looks ? object->dynamic : NULL;
 
+	object->looked_through = object->chosen;
 	for (; entry && entry->d_tag != DT_NULL; entry++) {
 		struct drv_loaded *needed = entry->d_tag == DT_NEEDED ?
 			drv_loaded_find(objects, object->strings + entry->d_un.d_val) : NULL;
@@ -141,6 +142,9 @@ void drv_loaded_choose_needed(struct drv_loaded_list *objects)
 {
 	bool added;
 
+	objects->program.looked_through = false;
+	for (size_t i = 0; i < objects->count; i++)
+		objects->items[i].looked_through = false;
 	do {
 		added = choose_needed_by(objects, &objects->program);
 		for (size_t i = 0; i < objects->count; i++)

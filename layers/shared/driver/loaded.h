@@ -26,6 +26,7 @@ struct drv_loaded {
 	const ElfW(Dyn) *dynamic;
 	struct cmn_view build_id;	/* empty: the linker left none */
 	bool chosen;		/* for the visitor's use; false at first */
+	bool looked_through;	/* drv_loaded_choose_needed's */
 };
 
 /* In load order, with room for DRV_LOADED_MAX. */
