@@ -68,7 +68,7 @@ static struct build *of(struct drv_sequence *sequence)
 static void release(struct build *build)
 {
 	drv_sequence_release(&build->sequence);
-	ocl_build_key_release(&build->key);
+	cc_key_release(&build->key);
 	ocl_targets_release(&build->targets);
 	free(build->options);
 }
