@@ -15,6 +15,7 @@
 static const uint8_t bin_magic[8] = { 'c', 'k', 'c', 'b', 'i', 'n', '\r', '\n' };
 static const uint8_t src_magic[8] = { 'c', 'k', 'c', 's', 'r', 'c', '\r', '\n' };
 
+/* Where a file's hash stands in its header: of the header before it, and of the rest of the file. */
 #define BIN_HASH_AT (CC_ENTRY_HEADER_SIZE - CMN_HASH_SIZE)
 #define SRC_HASH_AT (CC_SRC_HEADER_SIZE - CMN_HASH_SIZE)
 #define FIELD_HEAD_SIZE (4 + 4 + 8)
@@ -165,14 +166,6 @@ void cc_entry_free(struct cc_entry *entry)
 	free(entry);
 }
 
-/* What a file's header says of it: of the header before the hash, and of the rest of the file. */
-static struct cmn_hash hash_of_file(const void *header, size_t hash_at, struct cmn_hash rest)
-{
-	struct cmn_hash fold[2] = { cmn_hash_of(header, hash_at), rest };
-
-	return cmn_hash_of(fold, sizeof(fold));
-}
-
 static void add_witnesses(struct cmn_view fields, const struct cc_witnesses *witnesses, struct cmn_buffer *ret)
 {
 	cmn_buffer_append(ret, fields.data, fields.len);
@@ -233,7 +226,7 @@ enum cmn_status cc_entry_encode(const struct cc_entry *entry, int level,
 		stored = failure;
 		failure = (struct cmn_buffer){ 0 };
 	}
-	file_hash = hash_of_file(header.data, BIN_HASH_AT, stored_hash);
+	file_hash = cmn_hash_fold(cmn_hash_of(header.data, BIN_HASH_AT), stored_hash);
 	memcpy(ret_header, header.data, BIN_HASH_AT);
 	memcpy(ret_header + BIN_HASH_AT, file_hash.bytes, CMN_HASH_SIZE);
 	*ret_stored = stored;
@@ -307,7 +300,7 @@ static enum cmn_status verify(struct cmn_view file, const struct cmn_hash *key_h
 		return CMN_ERR_CORRUPT;
 	stored_hash = cmn_hash_of((const uint8_t *)file.data + CC_ENTRY_HEADER_SIZE,
 				  (size_t)ret->stored_len);
-	file_hash = hash_of_file(file.data, BIN_HASH_AT, stored_hash);
+	file_hash = cmn_hash_fold(cmn_hash_of(file.data, BIN_HASH_AT), stored_hash);
 	if (!cmn_hash_equal(&file_hash, &ret->file_hash))
 		return CMN_ERR_CORRUPT;
 	if (ret->codec == CC_CODEC_NONE && (ret->stored_len != ret->payload_len ||
@@ -384,9 +377,9 @@ enum cmn_status cc_src_file_encode(struct cmn_view key, const struct cc_manifest
 	else if (file.len > CC_SRC_MAX_FILE)
 		status = CMN_ERR_TOO_LARGE;
 	if (status == CMN_OK) {
-		hash = hash_of_file(file.data, SRC_HASH_AT,
-				    cmn_hash_of(file.data + CC_SRC_HEADER_SIZE,
-						file.len - CC_SRC_HEADER_SIZE));
+		hash = cmn_hash_fold(cmn_hash_of(file.data, SRC_HASH_AT),
+				     cmn_hash_of(file.data + CC_SRC_HEADER_SIZE,
+						 file.len - CC_SRC_HEADER_SIZE));
 		memcpy(file.data + SRC_HASH_AT, hash.bytes, CMN_HASH_SIZE);
 		*ret = file;
 		*ret_hash = hash;
@@ -431,7 +424,8 @@ enum cmn_status cc_src_file_decode(struct cmn_view file, struct cc_src *ret)
 	if (status != CMN_OK)
 		return status;
 	rest = (const uint8_t *)file.data + CC_SRC_HEADER_SIZE;
-	hash = hash_of_file(file.data, SRC_HASH_AT, cmn_hash_of(rest, file.len - CC_SRC_HEADER_SIZE));
+	hash = cmn_hash_fold(cmn_hash_of(file.data, SRC_HASH_AT),
+			     cmn_hash_of(rest, file.len - CC_SRC_HEADER_SIZE));
 	if (!cmn_hash_equal(&hash, &header.hash))
 		return CMN_ERR_CORRUPT;
 	*ret = (struct cc_src){
@@ -453,7 +447,7 @@ enum cmn_status cc_src_file_check(struct cmn_view header, struct cmn_view key,
 	cmn_hasher_update(hasher, key.data, key.len);
 	if (manifest.len)
 		cmn_hasher_update(hasher, manifest.data, manifest.len);
-	hash = hash_of_file(header.data, SRC_HASH_AT, cmn_hasher_digest(hasher));
+	hash = cmn_hash_fold(cmn_hash_of(header.data, SRC_HASH_AT), cmn_hasher_digest(hasher));
 	cmn_hasher_free(hasher);
 	if (memcmp(hash.bytes, (const uint8_t *)header.data + SRC_HASH_AT, CMN_HASH_SIZE) != 0)
 		return CMN_ERR_CORRUPT;

@@ -73,13 +73,11 @@ static void fold(struct cmn_reader *reader, struct cmn_hash parts[CC_PART_COUNT]
 
 	for (;;) {
 		const uint8_t *start = reader->data;
-		struct cmn_hash both[2];
 
 		if (cc_key_next(reader, &field) != CMN_OK)
 			return;
-		both[0] = parts[field.part];
-		both[1] = cmn_hash_of(start, (size_t)(reader->data - start));
-		parts[field.part] = cmn_hash_of(both, sizeof(both));
+		parts[field.part] = cmn_hash_fold(parts[field.part],
+						  cmn_hash_of(start, (size_t)(reader->data - start)));
 	}
 }
 

@@ -40,16 +40,21 @@ struct cc_key {
 	bool bad_name;
 };
 
-/* An empty key in the memory of an empty buffer, which it takes. Failures show in cc_key_status. */
-static inline void cc_key_init_in(struct cc_key *key, struct cmn_buffer room)
+/* An empty key. Failures show in cc_key_status. */
+static inline void cc_key_init(struct cc_key *key)
 {
-	*key = (struct cc_key){ .encoded = room };
+	*key = (struct cc_key){ 0 };
 	cmn_buffer_append_u32(&key->encoded, CC_KEY_VERSION);
 }
 
-static inline void cc_key_init(struct cc_key *key)
+/* Of such a size malloc may give the pages back each time. */
+#define CC_KEY_LARGE ((size_t)64 << 10)
+
+/* Room for so many more bytes at once; a large key moves into a block of slabs. Else it grows in steps. */
+static inline void cc_key_reserve(struct cc_key *key, struct cmn_slabs *slabs, size_t len)
 {
-	cc_key_init_in(key, (struct cmn_buffer){ 0 });
+	if (len < CC_KEY_LARGE || !cmn_buffer_reserve_in(&key->encoded, slabs, key->encoded.len + len))
+		(void)cmn_buffer_reserve(&key->encoded, len);
 }
 
 /* Begins with a copy of another key's fields. */

@@ -8,9 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A larger buffer is not kept: nobody should pay for one huge source for ever. */
-#define KEPT_MAX ((size_t)1 << 20)
-
 void cmn_hex(const void *bytes, size_t len, char *ret)
 {
 	static const char digits[] = "0123456789abcdef";
@@ -103,12 +100,16 @@ bool cmn_buffer_grow(struct cmn_buffer *buf, size_t extra)
 
 bool cmn_buffer_reserve_in(struct cmn_buffer *buf, struct cmn_slabs *slabs, size_t len)
 {
-	struct cmn_buffer taken = { 0 };
+	struct cmn_buffer taken = { .len = buf->len, .failed = buf->failed };
 
 	taken.data = cmn_slabs_take(slabs, len, &taken.cap, &taken.slab);
-	if (taken.data)
-		*buf = taken;
-	return taken.data != NULL;
+	if (!taken.data)
+		return false;
+	if (buf->len)
+		memcpy(taken.data, buf->data, buf->len);
+	cmn_buffer_release(buf);
+	*buf = taken;
+	return true;
 }
 
 int cmn_format(char *text, size_t size, const char *format, va_list args)
@@ -155,40 +156,4 @@ char *cmn_buffer_take_string(struct cmn_buffer *buf)
 	}
 	cmn_buffer_release(buf);
 	return text;
-}
-
-struct cmn_buffer cmn_kept_buffer_take(struct cmn_kept_buffer *spare)
-{
-	struct cmn_buffer buf = { 0 };
-
-	if (!atomic_exchange_explicit(&spare->busy, true, memory_order_acquire)) {
-		buf = spare->buf;
-		spare->buf = (struct cmn_buffer){ 0 };
-		atomic_store_explicit(&spare->busy, false, memory_order_release);
-	}
-	return buf;
-}
-
-void cmn_kept_buffer_give(struct cmn_kept_buffer *spare, struct cmn_buffer *buf)
-{
-	struct cmn_buffer other = *buf;
-
-	*buf = (struct cmn_buffer){ 0 };
-	other.len = 0;
-	if (!other.failed && other.cap <= KEPT_MAX &&
-	    !atomic_exchange_explicit(&spare->busy, true, memory_order_acquire)) {
-		struct cmn_buffer old = spare->buf;
-
-		if (other.cap > old.cap) {
-			spare->buf = other;
-			other = old;
-		}
-		atomic_store_explicit(&spare->busy, false, memory_order_release);
-	}
-	cmn_buffer_release(&other);
-}
-
-void cmn_kept_buffer_release(struct cmn_kept_buffer *spare)
-{
-	cmn_buffer_release(&spare->buf);
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * bytes: borrowed views, growing buffers, and a bounded reader for encoded
- * data. All integers are encoded little-endian. Nothing here is thread-safe
- * but a kept buffer; a buffer belongs to one thread at a time.
+ * data. All integers are encoded little-endian. A buffer belongs to one thread
+ * at a time.
  */
 #ifndef COMMON_BYTES_H
 #define COMMON_BYTES_H
@@ -72,7 +72,7 @@ static inline bool cmn_buffer_reserve(struct cmn_buffer *buf, size_t extra)
 	return (!buf->failed && extra <= buf->cap - buf->len) || cmn_buffer_grow(buf, extra);
 }
 
-/* Gives a buffer that owns nothing room for len bytes in a block of slabs. false: see cmn_slabs_take; buf is unchanged. */
+/* Moves a buffer into a block with room for len bytes in all. false: see cmn_slabs_take; it is unchanged. */
 bool cmn_buffer_reserve_in(struct cmn_buffer *buf, struct cmn_slabs *slabs, size_t len);
 
 static inline void cmn_buffer_append(struct cmn_buffer *buf, const void *data, size_t len)
@@ -133,21 +133,6 @@ static inline struct cmn_view cmn_buffer_view(const struct cmn_buffer *buf)
 {
 	return (struct cmn_view){ buf->data, buf->len };
 }
-
-/*
- * Keeps one buffer between two uses of the same kind, because giving its pages back and
- * getting fresh ones costs more than filling them. Thread-safe and safe at fork: if the
- * buffer is taken, the caller gets an empty one. {0} is a valid empty one.
- */
-struct cmn_kept_buffer {
-	atomic_bool busy;
-	struct cmn_buffer buf;	/* guarded by busy */
-};
-
-struct cmn_buffer cmn_kept_buffer_take(struct cmn_kept_buffer *spare);	/* the caller's; of length 0 */
-/* Keeps the buffer or releases it; leaves {0}. */
-void cmn_kept_buffer_give(struct cmn_kept_buffer *spare, struct cmn_buffer *buf);
-void cmn_kept_buffer_release(struct cmn_kept_buffer *spare);	/* nobody is inside */
 
 /* Reads encoded data; the first read past the end sets `failed`, and all later reads give zero. */
 struct cmn_reader {

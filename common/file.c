@@ -339,16 +339,16 @@ static const char *why_not_written(const struct stat *info, enum cmn_file_trust 
 	return info->st_nlink <= 1 ? NULL : "it has a second name";
 }
 
-int cmn_file_open_to_write(int dir_fd, const char *name, int flags, mode_t mode,
-			   enum cmn_file_trust trust, const char **ret_reason)
+int cmn_file_open_to_write(int dir_fd, const char *name, int flags, mode_t mode, enum cmn_file_trust trust,
+			   struct stat *ret_info, const char **ret_reason)
 {
 	const int always = O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC;
-	int fd = openat(dir_fd, name, flags | always, mode);
+	int fd = cmn_file_raise(openat(dir_fd, name, flags | always, mode));
+	struct stat own_info, *info = ret_info ? ret_info : &own_info;
 	const char *reason = NULL;
-	struct stat info;
 
 	if (fd >= 0 && !(flags & O_EXCL)) {
-		reason = fstat(fd, &info) < 0 ? "it cannot be examined" : why_not_written(&info, trust);
+		reason = fstat(fd, info) < 0 ? "it cannot be examined" : why_not_written(info, trust);
 		if (reason) {
 			(void)close(fd);	/* nothing was written through it */
 			fd = -1;
@@ -393,11 +393,10 @@ enum cmn_status cmn_file_open_own(int dir_fd, const char *name, int *ret_fd)
 	/* Others may make and remove it at any time. */
 	for (int i = 0; i < OPEN_ATTEMPTS && fd < 0; i++) {
 		fd = cmn_file_open_to_write(dir_fd, name, i % 2 ? O_RDWR | O_CREAT | O_EXCL : O_RDWR, 0600,
-					    CMN_FILE_ANY, NULL);
+					    CMN_FILE_ANY, NULL, NULL);
 		if (fd < 0 && errno != ENOENT && errno != EEXIST)
 			break;
 		made |= fd >= 0 && i % 2;
-		fd = cmn_file_raise(fd);
 		/* Else it was replaced just now. */
 		if (fd >= 0 && !cmn_file_is_named(dir_fd, name, fd)) {
 			made = false;
@@ -491,8 +490,8 @@ static int make_temporary(int dir_fd, char ret_name[64])
 	(void)snprintf(ret_name, 64, CMN_FILE_TEMPORARY_PREFIX "%ld-%u-%llx",
 		       (long)getpid(), atomic_fetch_add(&serial, 1),
 		       (unsigned long long)cmn_clock_realtime());
-	return cmn_file_raise(cmn_file_open_to_write(dir_fd, ret_name, O_WRONLY | O_CREAT | O_EXCL, 0600,
-						     CMN_FILE_ANY, NULL));
+	return cmn_file_open_to_write(dir_fd, ret_name, O_WRONLY | O_CREAT | O_EXCL, 0600, CMN_FILE_ANY, NULL,
+				      NULL);
 }
 
 uint64_t cmn_file_clock(int dir_fd)

@@ -138,10 +138,10 @@ bool cmn_file_is_named(int dir_fd, const char *name, int fd);
  * flags: O_WRONLY or O_RDWR, with O_CREAT, O_EXCL, O_APPEND. trust: CMN_FILE_TRUSTED where anybody
  * may have put the file there: it must belong to the effective user, and nobody else may write to
  * it. For close. -1 with errno, and *ret_reason (static; may be NULL)
- * says why.
+ * says why. *ret_info (may be NULL): what it is; not with O_EXCL.
  */
-int cmn_file_open_to_write(int dir_fd, const char *name, int flags, mode_t mode,
-			   enum cmn_file_trust trust, const char **ret_reason);
+int cmn_file_open_to_write(int dir_fd, const char *name, int flags, mode_t mode, enum cmn_file_trust trust,
+			   struct stat *ret_info, const char **ret_reason);
 /*
  * Makes a file with mode 0600 by a template of mkstemp, which becomes its name; -1 with errno.
  * For close.

@@ -23,6 +23,14 @@ struct cmn_hash {
 };
 
 struct cmn_hash cmn_hash_of(const void *data, size_t len);
+/* Of two hashes, one after the other. */
+static inline struct cmn_hash cmn_hash_fold(struct cmn_hash first, struct cmn_hash second)
+{
+	const struct cmn_hash both[2] = { first, second };
+
+	return cmn_hash_of(both, sizeof(both));
+}
+
 static inline void cmn_hash_hex(const struct cmn_hash *hash, char ret_text[CMN_HASH_HEX_SIZE])
 {
 	cmn_hex(hash->bytes, CMN_HASH_SIZE, ret_text);

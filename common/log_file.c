@@ -43,8 +43,8 @@ static int put_time(char *text, size_t size)
 /* -1 with errno. */
 static int open_file(const char *path, const char **ret_reason)
 {
-	return cmn_file_raise(cmn_file_open_to_write(AT_FDCWD, path, O_WRONLY | O_APPEND | O_CREAT, 0600,
-						     CMN_FILE_TRUSTED, ret_reason));
+	return cmn_file_open_to_write(AT_FDCWD, path, O_WRONLY | O_APPEND | O_CREAT, 0600, CMN_FILE_TRUSTED,
+				      NULL, ret_reason);
 }
 
 /* Moves a full one away. Where another process is at it, or cannot be asked, it grows a little more. */

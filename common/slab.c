@@ -20,19 +20,9 @@ struct cmn_slab {
 	size_t used;	/* of the block; guarded by the slabs' busy */
 };
 
-struct cmn_slabs {
-	atomic_flag busy;
-	/* Guarded by busy. */
-	struct cmn_slab *current;	/* holds a reference */
-};
-
 struct cmn_slabs *cmn_slabs_new(void)
 {
-	struct cmn_slabs *slabs = calloc(1, sizeof(*slabs));
-
-	if (slabs)
-		atomic_flag_clear(&slabs->busy);
-	return slabs;
+	return calloc(1, sizeof(struct cmn_slabs));
 }
 
 void cmn_slabs_free(struct cmn_slabs *slabs)
@@ -89,7 +79,7 @@ void *cmn_slabs_take(struct cmn_slabs *slabs, size_t len, size_t *ret_cap,
 	uint8_t *room = NULL;
 
 	if (!slabs || len < SHARE_MIN || len > SHARE_MAX ||
-	    atomic_flag_test_and_set_explicit(&slabs->busy, memory_order_acquire))
+	    atomic_exchange_explicit(&slabs->busy, true, memory_order_acquire))
 		return NULL;
 	slab = block_for(slabs, share);
 	if (slab) {
@@ -99,6 +89,6 @@ void *cmn_slabs_take(struct cmn_slabs *slabs, size_t len, size_t *ret_cap,
 		*ret_cap = share;
 		*ret_block = slab;
 	}
-	atomic_flag_clear_explicit(&slabs->busy, memory_order_release);
+	atomic_store_explicit(&slabs->busy, false, memory_order_release);
 	return room;
 }

@@ -12,10 +12,16 @@
 #ifndef COMMON_SLAB_H
 #define COMMON_SLAB_H
 
+#include <stdatomic.h>
 #include <stddef.h>
 
 struct cmn_slab;	/* one block */
-struct cmn_slabs;
+
+/* {0} has none yet. */
+struct cmn_slabs {
+	atomic_bool busy;
+	struct cmn_slab *current;	/* holds a reference; guarded by busy */
+};
 
 /* For functions that only learn the length of a buffer themselves. */
 struct cmn_room {

@@ -306,7 +306,8 @@ static void make_temporary_name(struct directory *directory, char ret_name[TEMPO
 /* Makes a file and writes all of it, to the disk if that is wanted. Nothing stays on failure. */
 static int write_file(int dir_fd, const char *name, struct cmn_view bytes, bool sync)
 {
-	int fd = cmn_file_open_to_write(dir_fd, name, O_WRONLY | O_CREAT | O_EXCL, 0666, CMN_FILE_ANY, NULL);
+	int fd = cmn_file_open_to_write(dir_fd, name, O_WRONLY | O_CREAT | O_EXCL, 0666, CMN_FILE_ANY, NULL,
+					NULL);
 	const char *at = bytes.data;
 	size_t left = bytes.len;
 	int problem = fd < 0 ? errno : 0;

@@ -180,13 +180,21 @@ void cc_entry_dir_path(struct cmn_view key, char ret[CC_ENTRY_DIR_PATH_SIZE])
 	cc_entry_dir_path_by(hashes, ret);
 }
 
-void cc_entry_dir_name(enum cc_entry_dir_file file, unsigned int n, char ret[CC_ENTRY_DIR_NAME_SIZE])
+const char *cc_entry_dir_file_path(const char *path, enum cc_entry_dir_file file, unsigned int n, char *ret)
 {
+	size_t len = path ? strlen(path) : 0;
+	char *name = path ? ret + len + 1 : ret, *at = name;
+
+	if (path) {
+		memcpy(ret, path, len);
+		ret[len] = '/';
+	}
 	/* At most two digits; printf would be the look-up's only use of it. */
 	if (n >= 10)
-		*ret++ = (char)('0' + n / 10);
-	*ret++ = (char)('0' + n % 10);
-	memcpy(ret, suffixes[file], strlen(suffixes[file]) + 1);
+		*at++ = (char)('0' + n / 10);
+	*at++ = (char)('0' + n % 10);
+	memcpy(at, suffixes[file], strlen(suffixes[file]) + 1);
+	return name;
 }
 
 bool cc_entry_dir_parse(const char *name, enum cc_entry_dir_file *ret_file, unsigned int *ret_n)
@@ -296,28 +304,15 @@ enum cmn_status cc_entry_dir_open_by(int root_fd, const char *path, int access, 
 	return CMN_OK;
 }
 
-void cc_entry_dir_file_path(const char *path, enum cc_entry_dir_file file, unsigned int n,
-			    char ret[CC_ENTRY_DIR_FILE_PATH_SIZE])
-{
-	size_t len = strlen(path);
-
-	memcpy(ret, path, len);
-	ret[len] = '/';
-	cc_entry_dir_name(file, n, ret + len + 1);
-}
-
 int cc_entry_dir_open_file(int dir_fd, const char *path, enum cc_entry_dir_file file, unsigned int n)
 {
 	const int flags = O_RDONLY | O_NONBLOCK | O_NOCTTY;
-	size_t at = path ? strlen(path) + 1 : 0;
-	char name[CC_ENTRY_DIR_FILE_PATH_SIZE];
+	char whole[CC_ENTRY_DIR_FILE_PATH_SIZE];
+	const char *name = cc_entry_dir_file_path(path, file, n, whole);
 	int fd, entry_dir_fd = dir_fd;
 
-	cc_entry_dir_name(file, n, name + at);
 	if (path) {
-		memcpy(name, path, at - 1);
-		name[at - 1] = '/';
-		fd = open_beneath(dir_fd, name, flags);
+		fd = open_beneath(dir_fd, whole, flags);
 		if (fd >= 0 || errno == ENOENT || errno == ENOTDIR)
 			return fd;
 		/* Whether the entry directory is in the way or the file. */
@@ -327,7 +322,7 @@ int cc_entry_dir_open_file(int dir_fd, const char *path, enum cc_entry_dir_file 
 			return -1;
 	}
 	do {
-		fd = openat(entry_dir_fd, name + at, flags | O_NOFOLLOW | O_CLOEXEC);
+		fd = openat(entry_dir_fd, name, flags | O_NOFOLLOW | O_CLOEXEC);
 	} while (fd < 0 && errno == EINTR);
 	if (path)
 		close_path(entry_dir_fd);
@@ -640,10 +635,7 @@ uint64_t cc_entry_dir_used_ns(int dir_fd, const char *path, unsigned int n)
 	char name[CC_ENTRY_DIR_FILE_PATH_SIZE];
 	struct stat info;
 
-	if (path)
-		cc_entry_dir_file_path(path, CC_ENTRY_DIR_BIN, n, name);
-	else
-		cc_entry_dir_name(CC_ENTRY_DIR_BIN, n, name);
+	(void)cc_entry_dir_file_path(path, CC_ENTRY_DIR_BIN, n, name);
 	return fstatat(dir_fd, name, &info, AT_SYMLINK_NOFOLLOW) < 0 ? 0 : cmn_file_ns(info.st_mtim);
 }
 

@@ -123,9 +123,13 @@ static inline void cc_entry_dir_path_of(const struct cc_key *key, char ret[CC_EN
 	cc_entry_dir_path_by(hashes, ret);
 }
 
-void cc_entry_dir_name(enum cc_entry_dir_file file, unsigned int n, char ret[CC_ENTRY_DIR_NAME_SIZE]);
-void cc_entry_dir_file_path(const char *path, enum cc_entry_dir_file file, unsigned int n,
-			    char ret[CC_ENTRY_DIR_FILE_PATH_SIZE]);
+/* Returns where the name begins in ret, which has CC_ENTRY_DIR_FILE_PATH_SIZE; path: NULL: the name alone. */
+const char *cc_entry_dir_file_path(const char *path, enum cc_entry_dir_file file, unsigned int n, char *ret);
+static inline void cc_entry_dir_name(enum cc_entry_dir_file file, unsigned int n,
+				     char ret[CC_ENTRY_DIR_NAME_SIZE])
+{
+	(void)cc_entry_dir_file_path(NULL, file, n, ret);
+}
 /* false: not a name of an entry directory. */
 bool cc_entry_dir_parse(const char *name, enum cc_entry_dir_file *ret_file, unsigned int *ret_n);
 

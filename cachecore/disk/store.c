@@ -90,7 +90,6 @@ void cc_store_close(struct cc_store *store)
 	if (!store)
 		return;
 	cmn_slabs_free(store->slabs);
-	cmn_kept_buffer_release(&store->spare);
 	free(store);
 }
 
@@ -156,7 +155,7 @@ static enum cmn_status read_variant(struct lookup *lookup, unsigned int n,
 	struct cc_store_place *place = &lookup->report.place;
 	struct cc_manifest_change *known = &lookup->report.change, change;
 	struct cc_manifest *manifest = NULL;
-	struct cmn_buffer src_file = cmn_kept_buffer_take(&store->spare), bin_file = { 0 };
+	struct cmn_buffer src_file = { 0 }, bin_file = { 0 };
 	struct cc_src src;
 	enum cmn_status status = CMN_OK;
 
@@ -190,7 +189,7 @@ static enum cmn_status read_variant(struct lookup *lookup, unsigned int n,
 		cc_manifest_free(manifest);
 	else if ((*ret)->failed)
 		status = put_aside(lookup, *ret);
-	cmn_kept_buffer_give(&store->spare, &src_file);
+	cmn_buffer_release(&src_file);
 	place->n = n;
 	return status;
 }

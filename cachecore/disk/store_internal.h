@@ -29,7 +29,6 @@ struct cc_store {
 	enum cc_root_kind kind;		/* of root that the configuration allows; constant, as trust */
 	enum cmn_file_trust trust;
 	struct cmn_slabs *slabs;	/* of entries read; NULL: none could be had */
-	struct cmn_kept_buffer spare;		/* for .src files */
 	atomic_flag damage_logged;
 	atomic_flag access_logged;
 	atomic_flag tier_logged;

@@ -117,10 +117,10 @@ enum cmn_status cc_events_open(int root_fd, struct cc_events_log *ret)
 	int fd;
 
 	for (bool again = false; status == CMN_OK; again = true) {
-		fd = cmn_file_raise(cmn_file_open_to_write(root_fd, CC_EVENTS_NAME, O_RDWR | O_APPEND, 0,
-							   CMN_FILE_ANY, NULL));
+		fd = cmn_file_open_to_write(root_fd, CC_EVENTS_NAME, O_RDWR | O_APPEND, 0, CMN_FILE_ANY,
+					    &info, NULL);
 		/* One without a name was added up just now. */
-		if (fd >= 0 && fstat(fd, &info) == 0 && info.st_nlink == 1) {
+		if (fd >= 0 && info.st_nlink == 1) {
 			*ret = (struct cc_events_log){ fd, (size_t)info.st_size };
 			return CMN_OK;
 		}

@@ -130,19 +130,13 @@ static void add_told(struct cc_recorder *recorder, struct cc_recorder_known *kno
 		add_part(known, records, encoded, (enum cc_part)i, &record.parts[i]);
 }
 
-/* The log, or the next one where that is full, or has lost its beginning. ret_id: NULL: nobody looks at that. */
-static enum cmn_status open_log(struct cc_recorder *recorder, const char *root, int root_fd,
-				struct cc_events_log *ret, uint64_t *ret_id)
+/* Instead of a log that is full, or has lost its beginning. *ret_id: NULL: nobody looks at that. */
+static enum cmn_status open_next_log(struct cc_recorder *recorder, const char *root, int root_fd,
+				     struct cc_events_log *ret, uint64_t *ret_id)
 {
-	enum cmn_status status = cc_events_open(root_fd, ret);
+	enum cmn_status status;
 	int fd;
 
-	if (status != CMN_OK)
-		return status;
-	if (ret_id)
-		*ret_id = cc_events_log_id(ret);
-	if (ret->size < CC_EVENTS_FULL && (!ret_id || *ret_id || !ret->size))
-		return status;
 	/* To be locked, without waiting: it may be another's turn. On a full disk not at each event. */
 	if (cmn_clock_monotonic() >= atomic_load(&recorder->next_fold) && cc_root_open(root, &fd) == CMN_OK) {
 		if (cc_totals_fold(fd, 0) < 0)
@@ -231,8 +225,9 @@ void cc_recorder_write(struct cc_recorder *recorder, const char *root, const str
 	struct cc_events_log log;
 	const char *reason;
 	enum cmn_status status;
+	bool is_short = cc_event_is_short(event->kind);
+	uint64_t id = 0;
 	int root_fd = -1;
-	uint64_t id;
 
 	if (event->kind == CC_EVENT_HIT_MEMORY && hit_waits(recorder, event))
 		return;
@@ -245,12 +240,15 @@ void cc_recorder_write(struct cc_recorder *recorder, const char *root, const str
 		return;
 	if (event->kind == CC_EVENT_HIT_MEMORY && cmn_file_is_remote(root_fd))
 		atomic_store(&recorder->next_hits, cmn_clock_deadline(HITS_NS));
-	if (cc_event_is_short(event->kind)) {
-		if (open_log(recorder, root, root_fd, &log, NULL) == CMN_OK)
-			append_short(recorder, &log, event);
-	} else if (open_log(recorder, root, root_fd, &log, &id) == CMN_OK) {
+	status = cc_events_open(root_fd, &log);
+	if (status == CMN_OK && !is_short)
+		id = cc_events_log_id(&log);
+	if (status == CMN_OK && (log.size >= CC_EVENTS_FULL || (!is_short && log.size && !id)))
+		status = open_next_log(recorder, root, root_fd, &log, is_short ? NULL : &id);
+	if (status == CMN_OK && is_short)
+		append_short(recorder, &log, event);
+	else if (status == CMN_OK)
 		append_told(recorder, &log, id, event);
-	}
 	(void)close(root_fd);	/* likewise */
 }
 

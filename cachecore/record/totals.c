@@ -547,7 +547,7 @@ static void keep_old(int root_fd, struct cmn_view log)
 /* Another user's, in a directory with the sticky bit, cannot be removed. */
 static void cut_log(int root_fd)
 {
-	int fd = cmn_file_raise(cmn_file_open_to_write(root_fd, CC_EVENTS_NAME, O_RDWR, 0, CMN_FILE_ANY, NULL));
+	int fd = cmn_file_open_to_write(root_fd, CC_EVENTS_NAME, O_RDWR, 0, CMN_FILE_ANY, NULL, NULL);
 
 	if (fd < 0)
 		return;

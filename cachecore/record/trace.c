@@ -30,8 +30,8 @@ struct cc_trace {
 /* -1 with errno. */
 static int open_file(const struct cc_trace *trace, const char **ret_reason)
 {
-	return cmn_file_raise(cmn_file_open_to_write(AT_FDCWD, trace->path, O_WRONLY | O_APPEND | O_CREAT,
-						     0600, CMN_FILE_TRUSTED, ret_reason));
+	return cmn_file_open_to_write(AT_FDCWD, trace->path, O_WRONLY | O_APPEND | O_CREAT, 0600,
+				      CMN_FILE_TRUSTED, NULL, ret_reason);
 }
 
 struct cc_trace *cc_trace_open(const char *path, const struct cmn_log *log)

@@ -76,7 +76,7 @@ static enum cmn_status add_in(int uploads_fd, const char *name)
 
 	if (is_over(uploads_fd))
 		return CMN_ERR_TOO_LARGE;
-	fd = cmn_file_open_to_write(uploads_fd, name, O_WRONLY | O_CREAT, 0600, CMN_FILE_ANY, NULL);
+	fd = cmn_file_open_to_write(uploads_fd, name, O_WRONLY | O_CREAT, 0600, CMN_FILE_ANY, NULL, NULL);
 	if (fd < 0)
 		return cmn_status_from_errno(errno);
 	(void)close(fd);	/* nothing was written through it */

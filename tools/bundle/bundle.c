@@ -22,9 +22,7 @@ static const uint8_t magic[8] = { 'c', 'k', 'c', 'b', 'd', 'l', '\r', '\n' };
 
 static void note_bytes(struct bundle_state *state, const void *data, size_t len)
 {
-	const struct cmn_hash both[2] = { state->chain, cmn_hash_of(data, len) };
-
-	state->chain = cmn_hash_of(both, sizeof(both));
+	state->chain = cmn_hash_fold(state->chain, cmn_hash_of(data, len));
 	state->bytes += len;
 }
 

@@ -188,7 +188,8 @@ static enum cmn_status replace(int dir_fd, const char *name, const struct stat *
 	/* Whatever has that name, nobody else may have it open: the file is a new one. */
 	if (unlinkat(dir_fd, NEW_NAME, 0) < 0 && errno != ENOENT)
 		return from_errno();
-	fd = cmn_file_open_to_write(dir_fd, NEW_NAME, O_WRONLY | O_CREAT | O_EXCL, 0600, CMN_FILE_ANY, NULL);
+	fd = cmn_file_open_to_write(dir_fd, NEW_NAME, O_WRONLY | O_CREAT | O_EXCL, 0600, CMN_FILE_ANY, NULL,
+				    NULL);
 	if (fd < 0)
 		return from_errno();
 	status = fill(fd, old, mode, secret, text);

@@ -345,7 +345,7 @@ const char *entry_status_text(struct cc_store *store, const struct cc_store_plac
 		char path[CC_ENTRY_DIR_FILE_PATH_SIZE];
 		struct stat info;
 
-		cc_entry_dir_file_path(place->entry_dir, files[i], place->n, path);
+		(void)cc_entry_dir_file_path(place->entry_dir, files[i], place->n, path);
 		if (fstatat(root_fd, path, &info, AT_SYMLINK_NOFOLLOW) == 0)
 			text = distrust(&info, ret_unsafe);
 	}

@@ -195,7 +195,7 @@ static void append_line(struct cmn_buffer *text, const struct chosen *one)
 {
 	char path[CC_ENTRY_DIR_FILE_PATH_SIZE], size[TEXT_SIZE], date[TEXT_SIZE];
 
-	cc_entry_dir_file_path(one->place.entry_dir, CC_ENTRY_DIR_SRC, one->place.n, path);
+	(void)cc_entry_dir_file_path(one->place.entry_dir, CC_ENTRY_DIR_SRC, one->place.n, path);
 	text_append_short_path(text, path);
 	cmn_buffer_printf(text, " %10s  last used %s\n", text_bytes(one->bytes, size),
 			  text_date(one->used_ns, false, date));

@@ -201,7 +201,7 @@ bool key_file_write(const char *path, const struct cc_signer *signer)
 {
 	/* Never another's file, nor through a link. */
 	int fd = cmn_file_open_to_write(AT_FDCWD, path, O_WRONLY | O_CREAT | O_EXCL, 0600,
-					CMN_FILE_TRUSTED, NULL);
+					CMN_FILE_TRUSTED, NULL, NULL);
 	const char *problem;
 
 	if (fd < 0) {

@@ -13,12 +13,9 @@
 struct cmn_hash pack_hash(struct cmn_view file)
 {
 	const uint8_t *data = file.data;
-	struct cmn_hash fold[2] = {
-		cmn_hash_of(data, PACK_HASH_AT),
-		cmn_hash_of(data + PACK_HEADER_SIZE, file.len - PACK_HEADER_SIZE),
-	};
 
-	return cmn_hash_of(fold, sizeof(fold));
+	return cmn_hash_fold(cmn_hash_of(data, PACK_HASH_AT),
+			     cmn_hash_of(data + PACK_HEADER_SIZE, file.len - PACK_HEADER_SIZE));
 }
 
 int pack_compare(struct cmn_view a, struct cmn_view b)

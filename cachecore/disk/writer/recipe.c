@@ -18,22 +18,14 @@ static const uint8_t magic[8] = { 'c', 'k', 'c', 'r', 'c', 'p', '\r', '\n' };
 
 static struct cmn_hash hash_file(const uint8_t *file, size_t len)
 {
-	struct cmn_hash fold[2] = {
-		cmn_hash_of(file, HASH_AT),
-		cmn_hash_of(file + CC_RECIPE_HEADER_SIZE, len - CC_RECIPE_HEADER_SIZE),
-	};
-
-	return cmn_hash_of(fold, sizeof(fold));
+	return cmn_hash_fold(cmn_hash_of(file, HASH_AT),
+			     cmn_hash_of(file + CC_RECIPE_HEADER_SIZE, len - CC_RECIPE_HEADER_SIZE));
 }
 
 static struct cmn_hash identity_of(const struct cc_recipe *recipe)
 {
-	struct cmn_hash fold[2] = {
-		cmn_hash_of(recipe->key.data, recipe->key.len),
-		cmn_hash_of(recipe->manifest.data, recipe->manifest.len),
-	};
-
-	return cmn_hash_of(fold, sizeof(fold));
+	return cmn_hash_fold(cmn_hash_of(recipe->key.data, recipe->key.len),
+			     cmn_hash_of(recipe->manifest.data, recipe->manifest.len));
 }
 
 enum cmn_status cc_recipe_encode(const struct cc_recipe *recipe, struct cmn_buffer *ret)

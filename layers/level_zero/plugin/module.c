@@ -250,8 +250,6 @@ const struct drv_sequence_steps lz_native_steps = {
 	.attach = step_attach,
 };
 
-static struct cmn_kept_buffer spare;	/* for keys */
-
 ze_result_t lz_module_create(struct lz_next *next, ze_context_handle_t context,
 			     ze_device_handle_t device, const ze_module_desc_t *desc,
 			     ze_module_handle_t *module, ze_module_build_log_handle_t *log)
@@ -269,7 +267,7 @@ ze_result_t lz_module_create(struct lz_next *next, ze_context_handle_t context,
 		return build.result;
 	}
 	drv_sequence_begin(&build.sequence);
-	cc_key_init_in(&key, cmn_kept_buffer_take(&spare));
+	cc_key_init(&key);
 	if (lz_module_key(&build.target, desc, &key, &build.il, &build.sequence.bypass) != CMN_OK) {
 		drv_sequence_run_without_key(&build.sequence, build.il);
 	} else {
@@ -284,6 +282,6 @@ ze_result_t lz_module_create(struct lz_next *next, ze_context_handle_t context,
 			lz_log_discard(next, build.own_log);
 	}
 	drv_sequence_release(&build.sequence);
-	cmn_kept_buffer_give(&spare, &key.encoded);
+	cc_key_release(&key);
 	return build.result;
 }

@@ -15,6 +15,8 @@
 /* More inputs than anybody links at once; what is beyond is not looked at. */
 #define MAX_INPUTS 4096
 
+static struct cmn_slabs slabs;	/* of large keys */
+
 static struct cmn_view il_of(const ze_module_program_exp_desc_t *inputs, uint32_t i)
 {
 	return (struct cmn_view){ inputs->pInputModules[i], inputs->inputSizes[i] };
@@ -133,10 +135,9 @@ enum cmn_status lz_module_key(struct lz_target *target, const ze_module_desc_t *
 		*ret_reason = lz_identity_lack();
 		return CMN_MISS;
 	}
-	/* Room for all at once; without it the key only grows in steps. */
 	for (uint32_t i = 0; i < inputs->count; i++)
 		size += inputs->inputSizes[i];
-	(void)cmn_buffer_reserve(&key->encoded, size);
+	cc_key_reserve(key, &slabs, size);
 	cc_key_add_fields(key, &target->identity->fields);
 	cc_key_add_text(key, CC_PART_IMAGE, "kind", inputs == &one ? "module" : "program");
 	for (uint32_t i = 0; i < inputs->count; i++)

@@ -47,7 +47,7 @@ struct build {
 	struct ocl_targets targets;
 	struct cc_key key;
 	enum cc_capture capture;
-	struct ocl_original *original;	/* this call, once there is a key; for the call only, or a hit's program */
+	struct ocl_original *original;	/* of a compilation with a key; for the call, or a hit's program */
 	struct ocl_loaded_program *superseded;	/* what stood for the program until the driver was called */
 	cl_int error;			/* the call's */
 	bool hit;
@@ -68,7 +68,7 @@ static struct build *of(struct drv_sequence *sequence)
 static void release(struct build *build)
 {
 	drv_sequence_release(&build->sequence);
-	ocl_build_key_release(&build->key);
+	cc_key_release(&build->key);
 	ocl_targets_release(&build->targets);
 	free(build->options);
 }
@@ -85,8 +85,7 @@ static bool is_built_beyond(const struct build *build)
  */
 static bool answers_by_build(const struct build *build, const struct drv_driver *driver)
 {
-	return build->call.compile && driver->unbuilt_ends_process &&
-	       ocl_program_build_was_tried(build->call.program);
+	return driver->unbuilt_ends_process && ocl_program_build_was_tried(build->call.program);
 }
 
 /* The same, where the build was a hit, which the driver's own program never saw. */
@@ -99,19 +98,27 @@ static bool would_answer_by_build(const struct build *build)
 	return would;
 }
 
+/* Of a compilation. NULL: out of memory. */
+static struct ocl_original *original_of(const struct build *build)
+{
+	const struct ocl_build_request *call = &build->call;
+	const struct ocl_original_request original = {
+		.list_count = call->list_count,
+		.list = call->list,
+		.options = call->options,
+		.compiled = true,
+		.header_count = call->compile->count,
+		.headers = call->compile->headers,
+	};
+
+	return ocl_program_new_original(call->program, &original);
+}
+
 /* Fills key, original and the sequence's driver and libraries. false: bypass is the reason not to cache. */
 static bool gather(struct build *build)
 {
 	const struct ocl_build_request *call = &build->call;
 	const struct ocl_compile *compile = call->compile;
-	const struct ocl_original_request original = {
-		.list_count = call->list_count,
-		.list = call->list,
-		.options = call->options,
-		.compiled = compile != NULL,
-		.header_count = compile ? compile->count : 0,
-		.headers = compile ? compile->headers : NULL,
-	};
 	const bool il = call->program->text->is_il;
 	const struct ocl_key_request request = {
 		.kind = compile ? (il ? "compile-il" : "compile") : (il ? "il" : "source"),
@@ -119,8 +126,8 @@ static bool gather(struct build *build)
 		.without_constants = !build->found.has_constants,
 		.options = call->options,
 		.targets = &build->targets,
-		.num_headers = original.header_count,
-		.headers = original.headers,
+		.num_headers = compile ? compile->count : 0,
+		.headers = compile ? compile->headers : NULL,
 	};
 	const char **reason = &build->sequence.bypass;
 	const struct ocl_identity *identity;
@@ -143,12 +150,11 @@ static bool gather(struct build *build)
 	build->sequence.driver = identity->driver;
 	build->sequence.libraries = identity->libraries;
 	*reason = "compiled-again";
-	if (answers_by_build(build, identity->driver))
+	if (compile && answers_by_build(build, identity->driver))
 		return false;
 	*reason = NULL;
-	build->original = build->found.has_constants ?
-				  ocl_program_new_original(call->program, &original) :
-				  ocl_original_of_text(call->program->text, &original);
+	if (compile)
+		build->original = original_of(build);
 	return true;
 }
 
@@ -345,6 +351,7 @@ static enum cmn_status step_attach(struct drv_sequence *sequence, struct cc_entr
 	if (load.kind == OCL_LOADED_EXECUTABLE)
 		hit.options = build->call.options ? build->call.options : "";
 	ocl_program_put_hit(program, &hit);
+	build->claimed = false;
 	build->error = error;
 	return CMN_OK;
 }

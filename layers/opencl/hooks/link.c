@@ -79,7 +79,7 @@ static void release(struct link *link)
 	if (link->targets != link->few.targets)
 		free(link->targets);
 	ocl_targets_release(&link->devices);
-	ocl_build_key_release(&link->key);
+	cc_key_release(&link->key);
 }
 
 static bool make_room(struct link *link, cl_uint count)

@@ -11,12 +11,7 @@
 /* Of the fields beside the source: names and build-ids of some 30 libraries, mostly. */
 #define USUAL_SIZE 8192
 
-static struct cmn_kept_buffer spare;
-
-void ocl_build_key_release(struct cc_key *key)
-{
-	cmn_kept_buffer_give(&spare, &key->encoded);
-}
+static struct cmn_slabs slabs;	/* of large keys */
 
 /* All of the program's devices: what is there for one may depend on the others (NEO's binaries do). */
 static enum cmn_status add_devices(struct cc_key *key, const struct ocl_targets *targets,
@@ -86,10 +81,8 @@ enum cmn_status ocl_build_key(const struct ocl_key_request *request, struct cc_k
 	const struct ocl_program *program = request->program;
 	enum cmn_status status;
 
-	cc_key_init_in(ret, cmn_kept_buffer_take(&spare));
-	/* Room for all at once; without it the key only grows in steps. */
-	(void)cmn_buffer_reserve(&ret->encoded,
-				 (program ? program->text->len : 0) + USUAL_SIZE);
+	cc_key_init(ret);
+	cc_key_reserve(ret, &slabs, (program ? program->text->len : 0) + USUAL_SIZE);
 	status = add_devices(ret, request->targets, ret_identity);
 	if (status != CMN_OK) {
 		*ret_reason = ocl_identity_lack();

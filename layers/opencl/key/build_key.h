@@ -31,14 +31,12 @@ struct ocl_key_request {
 };
 
 /*
- * Initialises *ret in every case; the caller releases it, preferably by ocl_build_key_release.
+ * Initialises *ret in every case; the caller releases it.
  * CMN_MISS: there can be no key; *ret_reason says why. *ret_identity: the first device's.
  */
 CMN_CHECKED enum cmn_status ocl_build_key(const struct ocl_key_request *request,
 					  struct cc_key *ret, const struct ocl_identity **ret_identity,
 					  const char **ret_reason);
-/* Keeps the key's memory for the next one. */
-void ocl_build_key_release(struct cc_key *key);
 
 /* Whether the devices' identities are still those in the key; a compiler may have been loaded since. */
 bool ocl_build_key_holds(const struct cc_key *key, const struct ocl_targets *targets);

@@ -20,13 +20,6 @@ static void destroy_program(struct ocl_object *object)
 	free(program);
 }
 
-struct ocl_program *ocl_program_find(cl_program handle)
-{
-	if (!ocl_layer.cache)
-		return NULL;
-	return (struct ocl_program *)ocl_objects_find(OCL_PROGRAMS, handle);
-}
-
 struct ocl_loaded_program *ocl_program_loaded(struct ocl_program *program)
 {
 	struct ocl_loaded_program *loaded;
@@ -176,11 +169,8 @@ void ocl_program_add_kernel(struct ocl_program *program, bool of_loaded)
 struct ocl_program *ocl_program_find_for_kernel(cl_program handle,
 						struct ocl_loaded_program **ret_loaded)
 {
-	struct ocl_program *program;
+	struct ocl_program *program = (struct ocl_program *)ocl_objects_find_and_lock(OCL_PROGRAMS, handle);
 
-	if (!ocl_layer.cache)
-		return NULL;
-	program = (struct ocl_program *)ocl_objects_find_and_lock(OCL_PROGRAMS, handle);
 	if (!program)
 		return NULL;
 	ocl_object_ref(&program->object);
@@ -233,16 +223,28 @@ cl_int ocl_program_release(struct ocl_program *program)
 	return CL_SUCCESS;
 }
 
-void ocl_program_set_content(struct ocl_program *program, struct cc_entry *entry)
+static struct cmn_hash content_of(const struct cc_entry *entry)
 {
 	struct cmn_view payload = cc_entry_payload(entry);
-	struct cmn_hash content = cmn_hash_of(payload.data, payload.len);
 
-	ocl_objects_lock();
+	return cmn_hash_of(payload.data, payload.len);
+}
+
+/* With the layer's lock. */
+static void set_content(struct ocl_program *program, struct cc_entry *entry, const struct cmn_hash *content)
+{
 	program->has_content = true;
-	program->content = content;
+	program->content = *content;
 	if (program->original)
 		ocl_original_set_entry(program->original, entry);
+}
+
+void ocl_program_set_content(struct ocl_program *program, struct cc_entry *entry)
+{
+	struct cmn_hash content = content_of(entry);
+
+	ocl_objects_lock();
+	set_content(program, entry, &content);
 	ocl_objects_unlock();
 }
 
@@ -260,12 +262,27 @@ struct ocl_original *ocl_program_new_original(struct ocl_program *program,
 	return original;
 }
 
+/* With the layer's lock. The build that made it, with a new reference; NULL: none did, or it is not known. */
+static struct ocl_original *original_of_build(const struct ocl_program *program)
+{
+	const struct ocl_original_request build = {
+		.list_count = program->built_count,
+		.list = program->built,
+		.options = program->options,
+		.constant_count = program->constant_count,
+		.constants = program->constants,
+	};
+
+	return program->text && program->options && !program->constants_unknown ?
+		       ocl_original_of_text(program->text, &build) : NULL;
+}
+
 struct ocl_original *ocl_program_original(struct ocl_program *program)
 {
 	struct ocl_original *original;
 
 	ocl_objects_lock();
-	original = ocl_original_ref(program->original);
+	original = program->original ? ocl_original_ref(program->original) : original_of_build(program);
 	ocl_objects_unlock();
 	return original;
 }
@@ -341,7 +358,10 @@ void ocl_program_put_hit(struct ocl_program *program, const struct ocl_program_h
 	char *options = hit->options ? strdup(hit->options) : NULL, *old_options;
 	struct ocl_loaded_program *old_loaded;
 	struct ocl_original *old_original;
+	struct cmn_hash content;
 
+	if (hit->object)
+		content = content_of(hit->object);
 	ocl_objects_lock();
 	ocl_object_lock(&program->object);
 	old_loaded = program->loaded;
@@ -350,6 +370,8 @@ void ocl_program_put_hit(struct ocl_program *program, const struct ocl_program_h
 	old_original = program->original;
 	program->original = hit->original;
 	program->has_content = false;
+	if (hit->object)
+		set_content(program, hit->object, &content);
 	add_built(program, hit->num_devices, hit->devices);
 	program->build_tried |= hit->loaded->kind != OCL_LOADED_OBJECT;
 	if (program->built_unknown || program->constants_told != hit->constants_told) {
@@ -358,14 +380,13 @@ void ocl_program_put_hit(struct ocl_program *program, const struct ocl_program_h
 	}
 	old_options = program->options;
 	program->options = options;
-	ocl_objects_unlock();
+	program->busy = false;
+	ocl_objects_unlock_and_wake();
 	free(old_options);
 	if (old_loaded)
 		ocl_loaded_program_unref(old_loaded);
 	if (old_original)
 		ocl_original_unref(old_original);
-	if (hit->object)
-		ocl_program_set_content(program, hit->object);
 }
 
 void ocl_program_set_options(struct ocl_program *program, const char *options,
@@ -462,6 +483,9 @@ static bool keep_constant(struct ocl_program *program, cl_uint id, size_t size, 
 void ocl_program_expect_constant(struct ocl_program *program)
 {
 	ocl_objects_lock();
+	/* With the constants that it was built with. */
+	if (!program->original)
+		program->original = original_of_build(program);
 	program->constants_told++;
 	program->constants_coming++;
 	ocl_objects_unlock();

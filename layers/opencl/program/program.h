@@ -44,11 +44,15 @@ struct ocl_program {
 	uint64_t build_serial;		/* counts what the driver was told to do to it */
 	unsigned int async_builds;	/* in the driver, with a callback to come */
 	bool busy;			/* a thread is in clBuildProgram or clCompileProgram */
-	struct ocl_original *original;	/* the call that made it; NULL: not known, or not cached */
+	struct ocl_original *original;	/* the call that made it; NULL: not known, or a build by options */
 };
 
 /* A new reference, or NULL: not one of ours. */
-struct ocl_program *ocl_program_find(cl_program handle);
+static inline struct ocl_program *ocl_program_find(cl_program handle)
+{
+	return (struct ocl_program *)ocl_objects_find(OCL_PROGRAMS, handle);
+}
+
 static inline void ocl_program_unref(struct ocl_program *program)	/* NULL is fine */
 {
 	ocl_object_unref((struct ocl_object *)program);
@@ -81,7 +85,10 @@ void ocl_program_keep_constant(struct ocl_program *program, bool told, cl_uint i
 /* ocl_original_of_text of it, as it is now. */
 struct ocl_original *ocl_program_new_original(struct ocl_program *program,
 					      const struct ocl_original_request *request);
-/* The call that made it, with a new reference, or NULL; and which it is from now on, whose reference is taken. */
+/*
+ * The call that made it, with a new reference, or NULL: a build's is made now, of what the program knows. And
+ * which compilation or link it is from now on (NULL: none), whose reference is taken.
+ */
 struct ocl_original *ocl_program_original(struct ocl_program *program);
 void ocl_program_set_original(struct ocl_program *program, struct ocl_original *original);
 
@@ -90,7 +97,7 @@ struct ocl_program_state;
 /* What a program is once a hit has loaded it. */
 struct ocl_program_hit {
 	struct ocl_loaded_program *loaded;	/* reference taken, as original's */
-	struct ocl_original *original;
+	struct ocl_original *original;	/* of a compilation, else NULL */
 	struct cc_entry *object;	/* what it was loaded from, as an input of links; NULL: it is none */
 	cl_uint num_devices;		/* that it is loaded for, beside others */
 	const cl_device_id *devices;
@@ -98,6 +105,7 @@ struct ocl_program_hit {
 	uint64_t constants_told;	/* when its key was made; others since: the options are not known */
 };
 
+/* Of a claimed program; ends the claim. */
 void ocl_program_put_hit(struct ocl_program *program, const struct ocl_program_hit *hit);
 /* Which entry it was loaded from or became: what a link of it depends on. */
 void ocl_program_set_content(struct ocl_program *program, struct cc_entry *entry);

@@ -114,12 +114,8 @@ _Static_assert(AT_HASH + CMN_HASH_SIZE == API_BLOB_HEADER_SIZE, "the header is a
 
 static struct cmn_hash hash_of_blob(const uint8_t *blob, size_t len)
 {
-	const struct cmn_hash both[2] = {
-		cmn_hash_of(blob, AT_HASH),
-		cmn_hash_of(blob + API_BLOB_HEADER_SIZE, len - API_BLOB_HEADER_SIZE),
-	};
-
-	return cmn_hash_of(both, sizeof(both));
+	return cmn_hash_fold(cmn_hash_of(blob, AT_HASH),
+			     cmn_hash_of(blob + API_BLOB_HEADER_SIZE, len - API_BLOB_HEADER_SIZE));
 }
 
 void api_blob_begin(struct cmn_buffer *blob, enum ckcache_kind kind, const struct api_id *id)

@@ -85,7 +85,6 @@ static struct {
 	struct cmn_hash hash;
 	struct view views[DRV_DRIVERS];	/* in the order of the rows */
 } state = { .once = PTHREAD_ONCE_INIT };
-static struct cmn_kept_buffer spare;	/* for environments */
 
 bool drv_environment_counts(const struct drv_driver *driver, const char *name, size_t len,
 			    bool debug_keys)
@@ -269,50 +268,20 @@ static const char *judge(const struct drv_driver *driver, const struct cmn_buffe
 	return known ? NULL : compare(driver, variables, hash, ret);
 }
 
-/* The same of the environment now. A torn one is no more than another look. */
-static const char *look(const struct drv_driver *driver, struct cc_key *ret)
+/* Drivers are being loaded, or build, and may read the files of their settings. */
+static void note_settings(bool loading)
 {
-	const char *reason = atomic_load(&state.views[driver - drv_drivers].lost);
-	struct cmn_buffer variables;
-	struct cmn_hash hash;
-
-	if (reason)
-		return reason;
-	variables = cmn_kept_buffer_take(&spare);
-	reason = "environment-changed";
-	for (int i = 0; i < MAX_LOOKS && reason; i++) {
-		if (cmn_env_copy(&variables) != CMN_OK)
-			continue;
-		hash = cmn_hash_of(variables.data, variables.len);
-		reason = judge(driver, &variables, &hash, ret);
-	}
-	cmn_kept_buffer_give(&spare, &variables);
-	return reason;
-}
-
-/* Drivers are being loaded, or build: those for which this environment is another one are lost. */
-static void note(bool loading)
-{
-	struct cmn_buffer variables = cmn_kept_buffer_take(&spare);
-	bool read = cmn_env_copy(&variables) == CMN_OK, same, found = false;
 	const char *const *settings = NULL;	/* looked for last: rows of one compiler stand together */
-	struct cmn_hash hash = cmn_hash_of(variables.data, variables.len);
+	const char *reason = "settings-file";
+	bool found = false;
 
-	same = read && state.known && cmn_hash_equal(&hash, &state.hash);
 	for (size_t i = 0; i < DRV_DRIVERS; i++) {
-		bool good = same || (read && !judge(&drv_drivers[i], &variables, &hash, NULL));
-		const char *reason = good ? NULL : look(&drv_drivers[i], NULL);
-
 		if (drv_drivers[i].settings != settings)
 			found = has_settings(&drv_drivers[i], loading);
 		settings = drv_drivers[i].settings;
-		if (!reason && found)
-			reason = "settings-file";
-		/* What cannot be told for want of memory may be so. */
-		if (reason)
+		if (found)
 			atomic_store(&state.views[i].lost, reason);
 	}
-	cmn_kept_buffer_give(&spare, &variables);
 }
 
 /* Once more in a child, whose parent had begun: what that had half done is left. */
@@ -325,13 +294,56 @@ static void begin(void)
 	state.hash = cmn_hash_of(state.variables.data, state.variables.len);
 	for (size_t i = 0; i < DRV_DRIVERS; i++)
 		(void)pthread_mutex_init(&state.views[i].lock, NULL);	/* cannot fail for a default one */
-	note(true);
+	note_settings(true);
 	atomic_store(&state.begun, true);
 }
 
 static void begin_once(void)
 {
 	(void)pthread_once(&state.once, begin);
+}
+
+/* A torn environment is no more than another look. */
+const char *drv_environment_add(const struct drv_driver *driver, struct cc_key *key)
+{
+	struct cmn_buffer variables = { 0 };
+	struct cmn_hash hash;
+	const char *reason;
+
+	if (!atomic_load(&state.begun))
+		begin_once();
+	reason = atomic_load(&state.views[driver - drv_drivers].lost);
+	if (reason)
+		return reason;
+	reason = "environment-changed";
+	for (int i = 0; i < MAX_LOOKS && reason; i++) {
+		if (cmn_env_copy(&variables) != CMN_OK)
+			continue;
+		hash = cmn_hash_of(variables.data, variables.len);
+		reason = judge(driver, &variables, &hash, key);
+	}
+	cmn_buffer_release(&variables);
+	return reason;
+}
+
+/* Drivers are being loaded, or build: those for which this environment is another one are lost. */
+static void note(bool loading)
+{
+	struct cmn_buffer variables = { 0 };
+	bool read = cmn_env_copy(&variables) == CMN_OK;
+	struct cmn_hash hash = cmn_hash_of(variables.data, variables.len);
+	bool same = read && state.known && cmn_hash_equal(&hash, &state.hash);
+
+	for (size_t i = 0; i < DRV_DRIVERS && !same; i++) {
+		bool good = read && !judge(&drv_drivers[i], &variables, &hash, NULL);
+		const char *reason = good ? NULL : drv_environment_add(&drv_drivers[i], NULL);
+
+		/* What cannot be told for want of memory may be so. */
+		if (reason)
+			atomic_store(&state.views[i].lost, reason);
+	}
+	cmn_buffer_release(&variables);
+	note_settings(loading);
 }
 
 void drv_environment_begin(void)
@@ -388,13 +400,6 @@ bool drv_environment_passes(const struct drv_driver *driver, char *const variabl
 		at = NULL;
 	}
 	return state.known && passed == had;
-}
-
-const char *drv_environment_add(const struct drv_driver *driver, struct cc_key *key)
-{
-	if (!atomic_load(&state.begun))
-		begin_once();
-	return look(driver, key);
 }
 
 bool drv_environment_holds(const struct drv_driver *driver)

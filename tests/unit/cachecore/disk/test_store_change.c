@@ -91,7 +91,7 @@ static struct stat stat_of(enum cc_entry_dir_file file)
 	char path[CC_ENTRY_DIR_FILE_PATH_SIZE];
 	struct stat info;
 
-	cc_entry_dir_file_path(bench.place.entry_dir, file, bench.place.n, path);
+	(void)cc_entry_dir_file_path(bench.place.entry_dir, file, bench.place.n, path);
 	CU_ASSERT_EQUAL_FATAL(fstatat(bench.root_fd, path, &info, 0), 0);
 	return info;
 }
@@ -288,7 +288,7 @@ TEST(leaves_what_is_damaged)
 	int fd;
 
 	put("-a", false, LEN);
-	cc_entry_dir_file_path(bench.place.entry_dir, CC_ENTRY_DIR_BIN, 0, path);
+	(void)cc_entry_dir_file_path(bench.place.entry_dir, CC_ENTRY_DIR_BIN, 0, path);
 	fd = openat(bench.root_fd, path, O_WRONLY | O_CLOEXEC);
 	CU_ASSERT_EQUAL_FATAL(pwrite(fd, "x", 1, 5000), 1);
 	(void)close(fd);

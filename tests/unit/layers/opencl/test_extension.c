@@ -30,7 +30,8 @@ static struct {
 	unsigned int creations, constants, driver_creations, driver_constants;
 } state;
 
-static struct ocl_object known;		/* stands for a program */
+static atomic_bool known_lock;
+static struct ocl_object known = { .lock = &known_lock };	/* stands for a program */
 static char loaded_program;
 static void *allocated;		/* lately */
 
@@ -40,13 +41,13 @@ WRAPPED(void *, malloc, (size_t size))
 	return allocated;
 }
 
-struct ocl_program *ocl_program_find(cl_program handle)
+struct ocl_object *ocl_objects_find_and_lock(enum ocl_object_kind kind, void *handle)
 {
 	state.found += handle == PROGRAM;
-	if (handle != PROGRAM)
+	if (kind != OCL_PROGRAMS || handle != PROGRAM)
 		return NULL;
-	ocl_object_ref(&known);
-	return (struct ocl_program *)&known;
+	atomic_store(&known_lock, true);
+	return &known;
 }
 
 struct ocl_loaded_program *ocl_program_loaded(struct ocl_program *program)
