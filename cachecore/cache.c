@@ -20,6 +20,7 @@
 #include "cachecore/remote/remote.h"
 #include "common/clock.h"
 #include "common/log_file.h"
+#include "common/quick_hash.h"
 
 /* Entries go stale between two looks only when headers are being edited; more than this is a fight. */
 #define STALE_RETRIES 3
@@ -29,9 +30,10 @@
 
 /*
  * An entry that a process reads once, as most do, is of no use in memory, and
- * fresh memory to keep it in costs more than reading it again. So only short
- * ones are kept when they are read for the first time.
+ * fresh memory to keep it in costs more than reading it again. So, beyond a
+ * budget, only short ones are kept when they are read for the first time.
  */
+#define KEPT_BUDGET ((size_t)512 << 10)
 #define KEPT_LEN ((size_t)16 << 10)
 #define SEEN_KEYS 1024
 
@@ -45,6 +47,7 @@ struct cc_cache {
 	struct cc_remote *remote;	/* NULL: none */
 	atomic_bool announced;
 	atomic_bool file_refused;	/* config.log_file, which was said */
+	atomic_size_t kept;	/* of the budget; may go over it by one entry a thread */
 	atomic_uint_least64_t seen[SEEN_KEYS];	/* keys that were read, each in its slot; see read_level */
 };
 
@@ -257,6 +260,37 @@ struct cc_file_memo *cc_cache_file_memo(struct cc_cache *cache)
 	return cache->memo;
 }
 
+/*
+ * hash: cmn_quick_hash's, of the key. *ret_keep: the entry belongs into memory. Keys that were read
+ * before are remembered by hash and length, since taking one for another only keeps an entry in
+ * memory that need not be.
+ */
+static enum cmn_status read_level(struct cc_cache *cache, struct cc_level *level,
+				  const struct cc_key *key, unsigned int hash,
+				  struct cc_entry **ret, bool *ret_keep)
+{
+	const uint64_t number = hash ^ (uint64_t)cc_key_view(key).len << 32;
+	size_t kept, kept_len = KEPT_LEN, len;
+
+	if (!level)
+		return CMN_MISS;
+	kept = atomic_load_explicit(&cache->kept, memory_order_relaxed);
+	if (kept + KEPT_LEN < KEPT_BUDGET)
+		kept_len = KEPT_BUDGET - kept;
+	if (cache->programs && atomic_exchange_explicit(&cache->seen[number % SEEN_KEYS], number,
+							memory_order_relaxed) == number)
+		kept_len = SIZE_MAX;
+	/* Whatever else went wrong, to the caller it is a miss. */
+	if (cc_level_get(level, key, cache->memo, kept_len, ret) != CMN_OK)
+		return CMN_MISS;
+	len = cc_entry_payload_size(*ret) + CC_ENTRY_HEADER_SIZE;
+	/* How long a failure is believed, the disk level knows. */
+	*ret_keep = len <= kept_len && !(*ret)->failed;
+	if (*ret_keep && len > KEPT_LEN)
+		(void)atomic_fetch_add_explicit(&cache->kept, len, memory_order_relaxed);
+	return CMN_OK;
+}
+
 static bool is_fresh(struct cc_cache *cache, const struct cc_entry *entry)
 {
 	const struct cc_manifest *manifest = cc_entry_manifest(entry);
@@ -265,26 +299,9 @@ static bool is_fresh(struct cc_cache *cache, const struct cc_entry *entry)
 	       cc_manifest_verify(manifest, cache->memo) == CMN_OK;
 }
 
-/* Whether an entry is in memory and holds. *ret_hash: of the key, where there are entries in memory. */
-static bool find_in_memory(struct cc_cache *cache, struct cmn_view key, unsigned int *ret_hash,
-			   struct cc_entry **ret)
-{
-	void *value;
-
-	if (!cache->programs || cc_programs_get(cache->programs, key, ret_hash, &value) != CMN_OK)
-		return false;
-	*ret = value;
-	if (is_fresh(cache, *ret))
-		return true;
-	/* A header changed since: this one is of no use to anybody now. */
-	cc_programs_remove(cache->programs, key, value);
-	cc_entry_unref(*ret);
-	return false;
-}
-
 /*
- * The same; else the caller builds it, and *ret_claim is what other threads wait
- * for meanwhile.
+ * Whether an entry is in memory and holds. Else the caller builds it, and
+ * *ret_claim is what other threads wait for meanwhile.
  */
 static bool claim_in_memory(struct cc_cache *cache, struct cmn_view key,
 			    struct cc_claim *ret_claim, struct cc_entry **ret)
@@ -300,6 +317,7 @@ static bool claim_in_memory(struct cc_cache *cache, struct cmn_view key,
 			*ret = taken.value;
 			return true;
 		}
+		/* A header changed since: this one is of no use to anybody now. */
 		cc_programs_remove(cache->programs, key, taken.value);
 		cc_entry_unref(taken.value);
 		*ret_claim = (struct cc_claim){ 0 };
@@ -307,39 +325,13 @@ static bool claim_in_memory(struct cc_cache *cache, struct cmn_view key,
 	return false;
 }
 
-static void remember(struct cc_cache *cache, struct cmn_view key, struct cc_entry *entry)
-{
-	/* Without memory it is on disk alone. */
-	if (cache->programs)
-		(void)!cc_programs_put(cache->programs, key, cc_entry_ref(entry),
-				       key.len + cc_entry_payload_size(entry));
-}
-
-/*
- * How long an entry may be to be kept in memory. hash: cmn_quick_hash's, of the key. Keys that were looked
- * up before are remembered by hash and length, since taking one for another only keeps an entry in memory
- * that need not be.
- */
-static size_t kept_len_of(struct cc_cache *cache, struct cmn_view key, unsigned int hash)
-{
-	const uint64_t number = hash ^ (uint64_t)key.len << 32;
-
-	return cache->programs && atomic_exchange_explicit(&cache->seen[number % SEEN_KEYS], number,
-							   memory_order_relaxed) == number ? SIZE_MAX : KEPT_LEN;
-}
-
-/* How long a failure is believed, the disk level knows. */
-static bool is_kept(const struct cc_entry *entry, size_t kept_len)
-{
-	return !entry->failed && cc_entry_payload_size(entry) + CC_ENTRY_HEADER_SIZE <= kept_len;
-}
-
 /*
  * Waits while another process builds the same. CMN_OK: that was stored. Else
  * the caller is to build, and to release the lock if it was given one.
  */
 static enum cmn_status wait_for_build(struct cc_cache *cache, struct cc_level *level,
-				      const struct cc_key *key, size_t kept_len, struct cc_entry **ret,
+				      const struct cc_key *key, unsigned int hash,
+				      struct cc_entry **ret, bool *ret_keep,
 				      struct cc_build_lock **ret_lock)
 {
 	enum cmn_status status;
@@ -347,11 +339,10 @@ static enum cmn_status wait_for_build(struct cc_cache *cache, struct cc_level *l
 	/* Nobody is to wait for a worker, which may have the lowest priority. */
 	if (cache->config.built_for || cc_level_lock_build(level, key, ret_lock) != CMN_OK)
 		return CMN_MISS;
-	status = cc_level_get(level, key, cache->memo, kept_len, ret);
+	status = read_level(cache, level, key, hash, ret, ret_keep);
 	if (status == CMN_OK)
 		cc_build_lock_release(*ret_lock);
-	/* Whatever went wrong, to the caller it is a miss. */
-	return status == CMN_OK ? CMN_OK : CMN_MISS;
+	return status;
 }
 
 /* For the trace, the log and the root. */
@@ -403,7 +394,7 @@ static enum cmn_status get_remote(struct cc_cache *cache, struct cc_level *level
 
 /* Of an entry on disk that is a failure, instead: what others have built. Returns where *entry is from. */
 static enum cc_origin outrank(struct cc_cache *cache, struct cc_level *level, const struct cc_key *key,
-			      struct cc_entry **entry)
+			      struct cc_entry **entry, bool *keep)
 {
 	struct cc_entry *result;
 
@@ -411,28 +402,8 @@ static enum cc_origin outrank(struct cc_cache *cache, struct cc_level *level, co
 		return CC_ORIGIN_DISK;
 	cc_entry_unref(*entry);
 	*entry = result;
+	*keep = true;
 	return CC_ORIGIN_REMOTE;
-}
-
-/* What there is without waiting for anybody. *ret_kept_len: how long an entry may be that is found later. */
-static enum cmn_status look_up(struct cc_cache *cache, struct cc_level *level, const struct cc_key *key,
-			       size_t *ret_kept_len, struct cc_entry **ret, enum cc_origin *ret_origin)
-{
-	struct cmn_view view = cc_key_view(key);
-	unsigned int hash = 0;
-
-	*ret_origin = CC_ORIGIN_MEMORY;
-	if (find_in_memory(cache, view, &hash, ret))
-		return CMN_OK;
-	*ret_origin = CC_ORIGIN_DISK;
-	*ret_kept_len = kept_len_of(cache, view, hash);
-	if (cc_level_get(level, key, cache->memo, *ret_kept_len, ret) != CMN_OK)
-		return CMN_MISS;
-	if ((*ret)->failed)
-		*ret_origin = outrank(cache, level, key, ret);
-	if (*ret_origin == CC_ORIGIN_REMOTE || is_kept(*ret, *ret_kept_len))
-		remember(cache, view, *ret);
-	return CMN_OK;
 }
 
 /* With what there is by now: other threads and processes wait for it. */
@@ -456,82 +427,100 @@ static enum cmn_status build_entry(struct cc_level *level, const struct cc_key *
 	return status;
 }
 
-/* After a look-up that found nothing: once one has waited for others, from a server, or built. */
-static enum cmn_status wait_or_build(struct cc_cache *cache, struct cc_level *level, const struct cc_key *key,
-				     size_t kept_len, cc_cache_build_fn build, void *ctx,
-				     struct cc_entry **ret, enum cc_origin *ret_origin)
+enum cmn_status cc_cache_get_or_build(struct cc_cache *cache, const struct cc_key *key,
+				      cc_cache_build_fn build, void *ctx, struct cc_entry **ret,
+				      enum cc_origin *ret_origin)
 {
-	struct cmn_view view = cc_key_view(key);
+	enum cc_origin origin = CC_ORIGIN_DISK;
+	struct cc_entry *entry = NULL;
 	struct cc_build_lock *lock = NULL;
-	bool others_wait = false;
-	struct cc_entry *entry;
 	struct cc_claim claim;
+	struct cc_level *level;
 	enum cmn_status status;
+	bool keep = true, others_wait = false;
 
-	*ret_origin = CC_ORIGIN_MEMORY;
-	if (claim_in_memory(cache, view, &claim, ret))
+	if (claim_in_memory(cache, cc_key_view(key), &claim, ret)) {
+		*ret_origin = CC_ORIGIN_MEMORY;
 		return CMN_OK;
-	cc_programs_wait(&claim, true);
-	*ret_origin = CC_ORIGIN_DISK;
-	status = wait_for_build(cache, level, key, kept_len, &entry, &lock);
+	}
+	/* What begins in one disk level ends there, whichever is in use then. */
+	level = cc_level_switch_enter(cache->levels);
+	status = read_level(cache, level, key, claim.hash, &entry, &keep);
+	if (status != CMN_OK) {
+		cc_programs_wait(&claim, true);
+		status = wait_for_build(cache, level, key, claim.hash, &entry, &keep, &lock);
+	}
 	if (status == CMN_OK && entry->failed) {
-		*ret_origin = outrank(cache, level, key, &entry);
+		origin = outrank(cache, level, key, &entry, &keep);
 	} else if (status != CMN_OK) {
-		*ret_origin = CC_ORIGIN_REMOTE;
+		origin = CC_ORIGIN_REMOTE;
 		/* What is not stored is not uploaded: nobody is to wait for it, nor for a worker. */
 		status = get_remote(cache, level, key, &entry, lock,
 				    cc_level_stores(level) && !cache->config.built_for ? &others_wait : NULL);
 	}
 	if (status != CMN_OK) {
-		*ret_origin = CC_ORIGIN_BUILT;
+		origin = CC_ORIGIN_BUILT;
 		cc_programs_wait(&claim, false);
 		status = build_entry(level, key, build, ctx, &claim, lock, others_wait, &entry);
 		if (others_wait && (status != CMN_OK || entry->failed))
 			cc_remote_release(cache->remote, key);
 	}
+	cc_level_switch_leave(cache->levels, level);
 	if (status != CMN_OK) {
 		cc_programs_fail(&claim, status, 0, NULL, false);
 		return status;
 	}
 	/* The map has a copy of the key, in which a source may be longer than its binary. */
-	*ret = cc_programs_publish(&claim, entry, view.len + cc_entry_payload_size(entry),
-				   *ret_origin == CC_ORIGIN_DISK && !is_kept(entry, kept_len));
+	*ret = cc_programs_publish(&claim, entry, cc_key_view(key).len + cc_entry_payload_size(entry), !keep);
+	*ret_origin = origin;
 	return CMN_OK;
 }
 
-enum cmn_status cc_cache_get_or_build(struct cc_cache *cache, const struct cc_key *key,
-				      cc_cache_build_fn build, void *ctx, struct cc_entry **ret,
-				      enum cc_origin *ret_origin)
+static void remember(struct cc_cache *cache, struct cmn_view key, struct cc_entry *entry)
 {
-	/* What begins in one disk level ends there, whichever is in use then. */
-	struct cc_level *level = cc_level_switch_enter(cache->levels);
-	size_t kept_len;
-	enum cmn_status status = look_up(cache, level, key, &kept_len, ret, ret_origin);
-
-	if (status != CMN_OK)
-		status = wait_or_build(cache, level, key, kept_len, build, ctx, ret, ret_origin);
-	cc_level_switch_leave(cache->levels, level);
-	return status;
+	/* Without memory it is on disk alone. */
+	if (cache->programs)
+		(void)!cc_programs_put(cache->programs, key, cc_entry_ref(entry),
+				       key.len + cc_entry_payload_size(entry));
 }
 
 enum cmn_status cc_cache_get(struct cc_cache *cache, const struct cc_key *key,
 			     struct cc_entry **ret, enum cc_origin *ret_origin)
 {
-	struct cc_level *level = cc_level_switch_enter(cache->levels);
-	enum cc_origin origin;
-	size_t kept_len;
-	enum cmn_status status = look_up(cache, level, key, &kept_len, ret, &origin);
+	enum cc_origin origin = CC_ORIGIN_DISK;
+	struct cmn_view view = cc_key_view(key);
+	struct cc_entry *entry = NULL;
+	enum cmn_status status;
+	struct cc_level *level;
+	bool keep = true;
+	void *value;
 
-	if (status != CMN_OK) {
+	if (cache->programs && cc_programs_get(cache->programs, view, &value) == CMN_OK) {
+		if (is_fresh(cache, value)) {
+			*ret_origin = CC_ORIGIN_MEMORY;
+			*ret = value;
+			return CMN_OK;
+		}
+		cc_programs_remove(cache->programs, view, value);
+		cc_entry_unref(value);
+	}
+	level = cc_level_switch_enter(cache->levels);
+	/* Only the level in memory asks for the hash. */
+	status = read_level(cache, level, key,
+			    cache->programs ? (unsigned int)cmn_quick_hash(view) : 0, &entry, &keep);
+	if (status == CMN_OK && entry->failed) {
+		origin = outrank(cache, level, key, &entry, &keep);
+	} else if (status != CMN_OK) {
 		origin = CC_ORIGIN_REMOTE;
-		status = get_remote(cache, level, key, ret, NULL, NULL);
-		if (status == CMN_OK)
-			remember(cache, cc_key_view(key), *ret);
+		status = get_remote(cache, level, key, &entry, NULL, NULL);
 	}
 	cc_level_switch_leave(cache->levels, level);
 	if (status != CMN_OK)
 		return CMN_MISS;
+	if (keep)
+		remember(cache, view, entry);
 	*ret_origin = origin;
+	*ret = entry;
 	return CMN_OK;
 }
 

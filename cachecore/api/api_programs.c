@@ -215,7 +215,7 @@ static enum cachecore_status get(struct cachecore_programs *programs,
 	else if (name)
 		status = cc_kernels_get(api_maps(programs), encoded.view, api_view(*name), ret_value);
 	else
-		status = cc_programs_get(api_maps(programs), encoded.view, &(unsigned int){ 0 }, ret_value);
+		status = cc_programs_get(api_maps(programs), encoded.view, ret_value);
 	api_key_release(&encoded);
 	return api_status(status);
 }

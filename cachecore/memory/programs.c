@@ -468,39 +468,36 @@ void cc_programs_fail(struct cc_claim *claim, enum cmn_status status, int error_
 
 /* What is built, or made elsewhere. */
 
-/* The value, if that is built; gives the lock back. */
-static enum cmn_status take_built(struct cc_programs *programs, struct program_record *program,
-				  struct build_result *result, void **ret_value)
+static enum cmn_status get(struct cc_programs *programs, struct cmn_view key,
+			   const struct cmn_view *name, void **ret_value)
 {
-	bool built = result && cc_build_result_state(result) == BUILD_SUCCEEDED;
+	struct program_record *program;
+	struct build_result *result = cc_programs_lock_and_find(programs, key, name, &program);
 
-	if (built) {
+	if (result && cc_build_result_state(result) == BUILD_SUCCEEDED) {
 		(void)cc_build_result_ref(result);
 		touch(programs, program);
+	} else {
+		result = NULL;
 	}
 	cmn_mutex_unlock(&programs->lock);
-	if (!built)
+	if (!result)
 		return CMN_MISS;
 	*ret_value = cc_build_result_take(result);
 	cc_build_result_unref(result);
 	return CMN_OK;
 }
 
-enum cmn_status cc_programs_get(struct cc_programs *programs, struct cmn_view key, unsigned int *ret_hash,
+enum cmn_status cc_programs_get(struct cc_programs *programs, struct cmn_view key,
 				void **ret_value)
 {
-	struct program_record *program = lock_and_find(programs, key, ret_hash);
-
-	return take_built(programs, program, program ? &program->result : NULL, ret_value);
+	return get(programs, key, NULL, ret_value);
 }
 
 enum cmn_status cc_kernels_get(struct cc_programs *programs, struct cmn_view program_key,
 			       struct cmn_view name, void **ret_value)
 {
-	struct program_record *program;
-	struct build_result *result = cc_programs_lock_and_find(programs, program_key, &name, &program);
-
-	return take_built(programs, program, result, ret_value);
+	return get(programs, program_key, &name, ret_value);
 }
 
 /* Of a result that no other thread has seen. */

@@ -86,9 +86,9 @@ void cc_programs_fail(struct cc_claim *claim, enum cmn_status status, int error_
  * ran out of memory, before it is tried once more. NULL is fine.
  */
 void cc_programs_make_room(struct cc_programs *programs);
-/* The program if it is there and built, without waiting; CMN_MISS else. *ret_hash, always: as a claim's. */
+/* The program if it is there and built, without waiting; CMN_MISS else. */
 CMN_CHECKED enum cmn_status cc_programs_get(struct cc_programs *programs, struct cmn_view key,
-					    unsigned int *ret_hash, void **ret_value);
+					    void **ret_value);
 /*
  * Adds a built value; takes it, whatever the status. A value already there
  * stays and the new one is released; an error or a build in progress makes

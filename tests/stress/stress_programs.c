@@ -237,7 +237,7 @@ static void change(struct worker *worker, uint32_t number, struct cmn_view key)
 		cc_programs_remove(worker->programs, key, NULL);
 		break;
 	case 3:
-		if (cc_programs_get(worker->programs, key, &(unsigned int){ 0 }, &value) == CMN_OK) {
+		if (cc_programs_get(worker->programs, key, &value) == CMN_OK) {
 			cc_programs_remove(worker->programs, key, value);
 			check_and_release(value, number, "a value of another key, removed");
 		}
@@ -266,7 +266,7 @@ static void *work(void *arg)
 			use_kernel(worker, number, key);
 		else if (dice < 75)
 			use_fast_kernel(worker, number);
-		else if (dice < 95 && cc_programs_get(worker->programs, key, &(unsigned int){ 0 }, &value) == CMN_OK)
+		else if (dice < 95 && cc_programs_get(worker->programs, key, &value) == CMN_OK)
 			check_and_release(value, number, "a value of another key, got");
 		else if (dice >= 95)
 			change(worker, number, key);

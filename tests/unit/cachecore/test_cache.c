@@ -391,7 +391,7 @@ static char *make_text(size_t len, char letter)
 	return text;
 }
 
-TEST(a_long_entry_is_kept_when_it_is_read_again)
+TEST(an_entry_beyond_the_budget_is_kept_when_it_is_read_again)
 {
 	char *large = make_text((size_t)2 << 20, 'x');
 	struct builder small = { .image = "native" };
@@ -412,22 +412,33 @@ TEST(a_long_entry_is_kept_when_it_is_read_again)
 	free(large);
 }
 
-TEST(short_entries_are_kept_when_they_are_first_read)
+TEST(small_entries_are_kept_when_the_budget_is_spent)
 {
-	char *shorter = make_text((size_t)15 << 10, 'x'), *longer = make_text((size_t)16 << 10, 'y');
-	struct builder large = { .image = longer };
+	char *middle = make_text((size_t)255 << 10, 'x');	/* four leave less than a small one takes */
+	char *little = make_text((size_t)10 << 10, 'y');
+	char *names[] = { "a", "b", "c", "d", "e", "f" };
+	size_t count = sizeof(names) / sizeof(names[0]);
+	struct builder small = { .image = little };
+	unsigned int kept = 0;
 
-	builder = (struct builder){ .image = shorter };
-	CU_ASSERT_EQUAL(expect("a", &builder, shorter), CC_ORIGIN_BUILT);
-	CU_ASSERT_EQUAL(expect("b", &large, longer), CC_ORIGIN_BUILT);
+	builder = (struct builder){ .image = middle };
+	for (size_t i = 0; i < count; i++)
+		CU_ASSERT_EQUAL(expect(names[i], &builder, middle), CC_ORIGIN_BUILT);
+	CU_ASSERT_EQUAL(expect("small", &small, little), CC_ORIGIN_BUILT);
 	reopen();
-	CU_ASSERT_EQUAL(expect("a", &builder, shorter), CC_ORIGIN_DISK);
-	CU_ASSERT_EQUAL(expect("a", &builder, shorter), CC_ORIGIN_MEMORY);
-	CU_ASSERT_EQUAL(expect("b", &large, longer), CC_ORIGIN_DISK);
-	CU_ASSERT_EQUAL(expect("b", &large, longer), CC_ORIGIN_DISK);
-	CU_ASSERT_EQUAL(expect("b", &large, longer), CC_ORIGIN_MEMORY);
-	free(shorter);
-	free(longer);
+	for (size_t i = 0; i < count; i++)
+		CU_ASSERT_EQUAL(expect(names[i], &builder, middle), CC_ORIGIN_DISK);
+	CU_ASSERT_EQUAL(expect("small", &small, little), CC_ORIGIN_DISK);
+	CU_ASSERT_EQUAL(expect("small", &small, little), CC_ORIGIN_MEMORY);
+	/* The first ones fit into the budget, the last ones do not. */
+	CU_ASSERT_EQUAL(expect("a", &builder, middle), CC_ORIGIN_MEMORY);
+	for (size_t i = 0; i < count; i++)
+		kept += expect(names[i], &builder, middle) == CC_ORIGIN_MEMORY;
+	CU_ASSERT_TRUE(kept < count);
+	for (size_t i = 0; i < count; i++)
+		CU_ASSERT_EQUAL(expect(names[i], &builder, middle), CC_ORIGIN_MEMORY);
+	free(middle);
+	free(little);
 }
 
 /* cc_cache_get follows the same rule; what it lends is sound as long as it is held. */

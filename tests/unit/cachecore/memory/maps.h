@@ -224,7 +224,7 @@ static inline bool is_there(const char *key)
 {
 	void *value;
 
-	if (cc_programs_get(programs, cmn_view_of(key), &(unsigned int){ 0 }, &value) != CMN_OK)
+	if (cc_programs_get(programs, cmn_view_of(key), &value) != CMN_OK)
 		return false;
 	value_unref(value);
 	return true;

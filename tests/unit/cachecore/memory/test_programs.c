@@ -50,9 +50,9 @@ TEST(keys_that_differ_in_one_byte_are_two)
 
 			memset(key, 'k', len);
 			key[at] ^= 1;
-			CU_ASSERT_EQUAL(cc_programs_get(programs, view, &(unsigned int){ 0 }, &got), CMN_MISS);
+			CU_ASSERT_EQUAL(cc_programs_get(programs, view, &got), CMN_MISS);
 			CU_ASSERT_EQUAL(cc_programs_put(programs, view, value, 1), CMN_OK);
-			CU_ASSERT_EQUAL_FATAL(cc_programs_get(programs, view, &(unsigned int){ 0 }, &got), CMN_OK);
+			CU_ASSERT_EQUAL_FATAL(cc_programs_get(programs, view, &got), CMN_OK);
 			CU_ASSERT_PTR_EQUAL(got, value);
 			value_unref(got);
 			added++;
@@ -126,9 +126,8 @@ TEST(a_long_key_is_the_maps_own_afterwards)
 		}
 		/* The address stays, and what is there is as long. */
 		memset(key, 'b', LEN - 1);
-		CU_ASSERT_EQUAL(cc_programs_get(programs, view, &(unsigned int){ 0 }, &value), CMN_MISS);
-		CU_ASSERT_EQUAL_FATAL(cc_programs_get(programs, (struct cmn_view){ same, LEN },
-						      &(unsigned int){ 0 }, &value), CMN_OK);
+		CU_ASSERT_EQUAL(cc_programs_get(programs, view, &value), CMN_MISS);
+		CU_ASSERT_EQUAL_FATAL(cc_programs_get(programs, (struct cmn_view){ same, LEN }, &value), CMN_OK);
 		value_unref(value);
 		cc_programs_flush(programs);
 	}
@@ -389,7 +388,7 @@ TEST(flush_takes_everything_and_a_taken_value_stays_valid)
 	CU_ASSERT_EQUAL(use("a", NULL, 1), CC_WAY_BUILD);
 	CU_ASSERT_EQUAL(use("b", NULL, 1), CC_WAY_BUILD);
 	(void)add_fast_kernel("a", "kernel", 0);
-	CU_ASSERT_EQUAL_FATAL(cc_programs_get(programs, cmn_view_of("a"), &(unsigned int){ 0 }, &got), CMN_OK);
+	CU_ASSERT_EQUAL_FATAL(cc_programs_get(programs, cmn_view_of("a"), &got), CMN_OK);
 	cc_programs_flush(programs);
 	usage = usage_of();
 	CU_ASSERT_EQUAL(usage.programs + usage.kernels + usage.fast_kernels + usage.bytes, 0);
