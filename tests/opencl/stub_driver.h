@@ -50,6 +50,7 @@
  *   STUB_NO_BINARY=error      its size is told, and asking for it is an error
  *   STUB_NO_MEMORY=n          the first n builds of a process run out of memory
  *   STUB_LINK_NO_MEMORY=n     and the first n links
+ *   STUB_LOADS_BUILT=1        programs that are created from binaries are built
  *   STUB_REBUILD=1            programs that have kernels may be built again
  *   STUB_CRASH=1              a build from source ends the process by SIGABRT
  *   STUB_CRASH=-option        one with that option does

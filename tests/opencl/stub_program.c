@@ -248,6 +248,10 @@ cl_program CL_API_CALL stub_clCreateProgramWithBinary(cl_context context, cl_uin
 		program->builds[place].image = copy_image(binaries[i] + magic, lengths[i] - magic);
 		if (!program->builds[place].image)
 			abort();
+		if (stub_is_set("STUB_LOADS_BUILT")) {
+			program->builds[place].type = CL_PROGRAM_BINARY_TYPE_EXECUTABLE;
+			atomic_store(&program->builds[place].status, CL_BUILD_SUCCESS);
+		}
 	}
 	if (ret_error)
 		*ret_error = error;

@@ -52,6 +52,23 @@ static void refusal(const char *setting, const char *value, bool created)
 		no_leaks();
 }
 
+/* rusticl's since 26.2 has its kernels when it is loaded. */
+TEST(what_is_built_when_it_is_loaded_is_not_built_again)
+{
+	driver_stub_as("libRusticlOpenCL.so");
+	driver_stub_setting("STUB_DRIVER_VERSION", "26.2.6-1");
+	driver_setenv("STUB_LOADS_BUILT", "1");
+	fill("vector");
+	run_same("vector");
+	CU_ASSERT_EQUAL(driver_stats().hits_disk, 1);
+	CU_ASSERT_EQUAL(driver_counted("build-binary"), 0);
+	driver_stub_setting("STUB_DRIVER_VERSION", "25.0.7");
+	fill("vector");
+	run_same("vector");
+	CU_ASSERT_EQUAL(driver_stats().hits_disk, 2);
+	CU_ASSERT_EQUAL(driver_counted("build-binary"), 1);
+}
+
 /* It says nothing of the binary, which stays. */
 TEST(a_want_of_memory_is_no_refusal)
 {

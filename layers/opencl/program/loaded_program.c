@@ -96,6 +96,18 @@ static int lock_unpacking(void)
 	return fd;
 }
 
+/* Building would add nothing: the driver has done it, and the entry answers for the options. */
+static bool is_built(const struct ocl_load *load)
+{
+	struct cmn_view options;
+
+	for (cl_uint i = 0; i < load->num_devices; i++) {
+		if (!load->entry || !cc_entry_find(load->entry, OCL_TAG_OPTIONS, i, &options))
+			return false;
+	}
+	return load->driver->loads_built;
+}
+
 enum cmn_status ocl_load(const struct ocl_load *load, cl_program *ret)
 {
 	bool stays = load->driver->private_directory && ocl_image_place_stays(load->driver);
@@ -111,7 +123,7 @@ enum cmn_status ocl_load(const struct ocl_load *load, cl_program *ret)
 		stays = unpacking >= 0;
 	}
 	error = create(load, stays, &program);
-	if (error == CL_SUCCESS && load->kind == OCL_LOADED_EXECUTABLE)
+	if (error == CL_SUCCESS && load->kind == OCL_LOADED_EXECUTABLE && !is_built(load))
 		error = OCL_NEXT.clBuildProgram(program, load->num_devices, load->devices, load->options,
 						NULL, NULL);
 	if (unpacking >= 0)

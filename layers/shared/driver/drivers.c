@@ -164,6 +164,7 @@ const struct drv_driver drv_drivers[] = {
 		 */
 		RUSTICL,
 		.since = "26.2",
+		.loads_built = true,
 		.binaries_lose_answers = true,
 		.binaries_keep_constants = true,
 		.objects_as_unbuilt = true,

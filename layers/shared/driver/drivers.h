@@ -67,6 +67,8 @@ struct drv_driver {
 	bool compiles_in_call;
 	/* For each source in OpenCL C its compiler looks for some file or directory. */
 	bool compiler_looks;
+	/* A program that is created from an executable's binary is built: building it would do the same once more. */
+	bool loads_built;
 	/* Threads that load binaries at the same time may end the process. */
 	bool loads_race;
 	/* So may processes, while the files of a binary are not yet unpacked. */
