@@ -22,8 +22,9 @@ static void begin_as(const char *name, const char *setting, const char *version)
 	driver_begin();
 	driver_stub_as(name);
 	driver_setenv("CKCACHE_CAPTURE", "eager");
-	(void)snprintf(settings, sizeof(settings), "%s=1\n%s%s\n", setting,
-		       version ? "STUB_DRIVER_VERSION=" : "", version ? version : "");
+	(void)snprintf(settings, sizeof(settings), "%s=1\n%s%s\n%s", setting,
+		       version ? "STUB_DRIVER_VERSION=" : "", version ? version : "",
+		       version && !strncmp(version, "26.2", 4) ? "STUB_LOADS_BUILT=1\n" : "");
 	unit_write("settings", settings);
 }
 
