@@ -47,8 +47,15 @@ static char *read_source(const char *path, size_t *ret_len)
 /* Temporary files of drivers have random names. */
 static void strip_names(char *log)
 {
-	static const char *const names[] = { "/pocl-", "tempfile", "/tmp/" };
+	static const char *const names[] = { "comgr-", "/pocl-", "tempfile", "/tmp/" };
 
+	/* Those of comgr's lie in TMPDIR, which no result depends on. */
+	for (char *at = strstr(log, "/comgr-"), *start; at; at = strstr(start + 1, "/comgr-")) {
+		start = at;
+		while (start > log && !isspace((unsigned char)start[-1]) && start[-1] != '\'')
+			start--;
+		memmove(start, at + 1, strlen(at));
+	}
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
 		for (char *at = strstr(log, names[i]); at; at = strstr(at + 1, names[i])) {
 			for (char *c = at; *c && !isspace((unsigned char)*c) && *c != ':'; c++)
