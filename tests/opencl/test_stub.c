@@ -62,11 +62,17 @@ TEST(what_is_built_when_it_is_loaded_is_not_built_again)
 	run_same("vector");
 	CU_ASSERT_EQUAL(driver_stats().hits_disk, 1);
 	CU_ASSERT_EQUAL(driver_counted("build-binary"), 0);
-	driver_stub_setting("STUB_DRIVER_VERSION", "25.0.7");
-	fill("vector");
+	/* One that is not is built, as with an older driver. */
+	driver_setenv("STUB_LOADS_BUILT", NULL);
 	run_same("vector");
 	CU_ASSERT_EQUAL(driver_stats().hits_disk, 2);
 	CU_ASSERT_EQUAL(driver_counted("build-binary"), 1);
+	driver_setenv("STUB_LOADS_BUILT", "1");
+	driver_stub_setting("STUB_DRIVER_VERSION", "25.0.7");
+	fill("vector");
+	run_same("vector");
+	CU_ASSERT_EQUAL(driver_stats().hits_disk, 3);
+	CU_ASSERT_EQUAL(driver_counted("build-binary"), 2);
 }
 
 /* It says nothing of the binary, which stays. */

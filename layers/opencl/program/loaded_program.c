@@ -96,13 +96,17 @@ static int lock_unpacking(void)
 	return fd;
 }
 
-/* Building would add nothing: the driver has done it, and the entry answers for the options. */
-static bool is_built(const struct ocl_load *load)
+/* Whether building would add nothing: the driver has done it, and the entry answers for the options. */
+static bool is_built(const struct ocl_load *load, cl_program program)
 {
 	struct cmn_view options;
+	cl_build_status status;
 
-	for (cl_uint i = 0; i < load->num_devices; i++) {
-		if (!load->entry || !cc_entry_find(load->entry, OCL_TAG_OPTIONS, i, &options))
+	for (cl_uint i = 0; load->driver->loads_built && i < load->num_devices; i++) {
+		if (!load->entry || !cc_entry_find(load->entry, OCL_TAG_OPTIONS, i, &options) ||
+		    OCL_NEXT.clGetProgramBuildInfo(program, load->devices[i], CL_PROGRAM_BUILD_STATUS,
+						   sizeof(status), &status, NULL) != CL_SUCCESS ||
+		    status != CL_BUILD_SUCCESS)
 			return false;
 	}
 	return load->driver->loads_built;
@@ -123,7 +127,7 @@ enum cmn_status ocl_load(const struct ocl_load *load, cl_program *ret)
 		stays = unpacking >= 0;
 	}
 	error = create(load, stays, &program);
-	if (error == CL_SUCCESS && load->kind == OCL_LOADED_EXECUTABLE && !is_built(load))
+	if (error == CL_SUCCESS && load->kind == OCL_LOADED_EXECUTABLE && !is_built(load, program))
 		error = OCL_NEXT.clBuildProgram(program, load->num_devices, load->devices, load->options,
 						NULL, NULL);
 	if (unpacking >= 0)

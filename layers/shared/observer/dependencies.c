@@ -237,27 +237,30 @@ static bool leads_to(const char *value, const char *path)
 
 /*
  * Whether PATH lists the directory, but did not lead there: a program is looked for in each directory of the
- * list, up to the one that has it (POSIX.1-2017, 8.3), and this name was not.
+ * list, up to the one that has it (POSIX.1-2017, 8.3), and this name was not. How a driver searches that nobody
+ * knows is not known.
  */
 static bool is_beside_search(const struct drv_observation *observation, const char *variable,
 			     const struct lookup *lookup)
 {
 	const char *name = strrchr(lookup->path, '/') + 1, *list = variable + strlen("PATH=");
 	bool listed = false, searched = true;
+	const struct lookup *found;
 	char other[PATH_MAX];
 
-	if (strncmp(variable, "PATH=", strlen("PATH=")) != 0 || !*name)
+	if (strncmp(variable, "PATH=", strlen("PATH=")) != 0 || !*name || !observation->driver->library)
 		return false;
 	for (size_t len; *list; list += len + (list[len] == ':')) {
 		len = strcspn(list, ":");
-		/* Of others it is not known how they are spelled then. */
-		if (list[0] != '/' || list[len - 1] == '/' || len + strlen(name) + 2 > sizeof(other))
+		if (len + strlen(name) + 3 > sizeof(other))
 			continue;
-		(void)snprintf(other, sizeof(other), "%.*s/%s", (int)len, list, name);
+		(void)snprintf(other, sizeof(other), "%.*s/%s", len ? (int)len : 1, len ? list : ".", name);
 		listed |= strcmp(other, lookup->path) == 0;
-		if (listed && lookup->finding != FOUND_NOTHING)
+		found = drv_observation_find(observation, other);
+		if (found && found->finding != FOUND_NOTHING)
 			break;
-		searched &= drv_observation_find(observation, other) != NULL;
+		/* Of others it is not known how they are spelled then. */
+		searched &= found || list[0] != '/' || list[len - 1] == '/';
 	}
 	return listed && !searched;
 }

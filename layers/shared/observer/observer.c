@@ -243,18 +243,20 @@ static bool matters(const struct drv_answer *opened)
 	return ret;
 }
 
+/* matters: whether it does to any build, and whether there is one. */
 static void note_without(struct drv_observation *observation, const struct drv_answer *answer)
 {
-	*answer->matters |= !drv_matches(observation->driver->within, answer->path, 0);
+	answer->matters[0] |= !drv_matches(observation->driver->within, answer->path, 0);
+	answer->matters[1] = true;
 }
 
 bool drv_note_is_within(const char *path)
 {
-	bool ret = false;
-	struct drv_answer answer = { .path = path, .matters = &ret };
+	bool matters[2] = { false, false };
+	struct drv_answer answer = { .path = path, .matters = matters };
 
 	tell(false, note_without, &answer);
-	return !ret;
+	return matters[1] && !matters[0];
 }
 
 void drv_note_look(int directory, const char *path, int error, struct stat *info, int fd)

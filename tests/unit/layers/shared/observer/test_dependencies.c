@@ -1146,7 +1146,7 @@ static __attribute__((constructor)) void set_variables(void)
 {
 	if (setenv("XDG_CACHE_HOME", "/nonexistent/cache/", 1) != 0 || unsetenv("POCL_CACHE_DIR") != 0 ||
 	    setenv("OBSERVED_PLACES", "relative:/nonexistent/one:/nonexistent/two", 1) != 0 ||
-	    setenv("PATH", "/nonexistent/first:relative:/nonexistent/first/:/nonexistent/second:/usr/bin:/bin", 1) != 0 ||
+	    setenv("PATH", "/nonexistent/first:/nonexistent/first/:/nonexistent/second::/usr/bin:relative:/bin", 1) != 0 ||
 	    setenv("OLDPWD", "/nonexistent/two", 1) != 0 || setenv("ABC", "/nonexistent/two", 1) != 0)
 		abort();
 }
@@ -1186,13 +1186,16 @@ TEST(variables_count_whose_values_a_path_begins_with)
 }
 
 /* A build that looks for it in those directories of PATH (main), by their numbers, one after the other. */
-static bool path_counts(const char *numbers, const char *name)
+static bool path_counts(const struct drv_driver *driver, const char *numbers, const char *name)
 {
-	static const char *const directories[] = { "/nonexistent/first", "/nonexistent/second", "/usr/bin", "/bin" };
-	struct drv_observation *observation = begin(false);
+	static const char *const directories[] = {
+		"/nonexistent/first", "/nonexistent/second", "/usr/bin", "relative", "/bin",
+	};
+	struct drv_observation *observation = begin_as(driver, false);
 	char path[64];
 
-	observed_all("stat /nonexistent, stat /usr, stat /bin");	/* what lies below them is no setting of later builds */
+	/* What lies below them is no setting of later builds. */
+	observed_all("stat /nonexistent, stat /usr, stat /bin");
 	for (; *numbers; numbers++) {
 		(void)snprintf(path, sizeof(path), "%s/%s", directories[*numbers - '1'], name);
 		observed("runnable", path);
@@ -1201,20 +1204,28 @@ static bool path_counts(const char *numbers, const char *name)
 	return depends_on(CC_DEPENDENCY_VARIABLE, "$PATH");
 }
 
-/* It leads to programs, by a search through all of it; what is looked for in some of its directories has other reasons. */
+/* It leads to programs, by a search through all of it; what is looked for in some of them has other reasons. */
 TEST(the_search_path_counts_where_it_was_searched)
 {
-	static const char *const some[] = { "1", "12", "123", "4", "34", "234", "134", "13", NULL };
+	static const char *const some[] = { "1", "12", "123", "5", "35", "235", "135", "13", NULL };
+	const struct drv_driver *driver = known_driver();
 
-	CU_ASSERT(path_counts("1234", "program"));
-	CU_ASSERT(path_counts("4321", "program"));
+	CU_ASSERT(path_counts(driver, "12345", "program"));
+	CU_ASSERT(path_counts(driver, "1235", "program"));
+	CU_ASSERT(path_counts(driver, "5321", "program"));
 	for (const char *const *numbers = some; *numbers; numbers++)
-		CU_ASSERT_FALSE(path_counts(*numbers, "program"));
-	/* It ends at the one that is there. */
-	CU_ASSERT(path_counts("123", "sh"));
-	CU_ASSERT(path_counts("123", "rm"));
-	CU_ASSERT_FALSE(path_counts("3", "sh"));
-	CU_ASSERT_FALSE(path_counts("23", "sh"));
+		CU_ASSERT_FALSE(path_counts(driver, *numbers, "program"));
+	/* It ends at the one that is there, whatever that is. */
+	CU_ASSERT(path_counts(driver, "123", "sh"));
+	CU_ASSERT(path_counts(driver, "123", "rm"));
+	CU_ASSERT_FALSE(path_counts(driver, "3", "sh"));
+	CU_ASSERT_FALSE(path_counts(driver, "23", "sh"));
+	unit_write("relative/tool", "");
+	CU_ASSERT_EQUAL(chmod("relative/tool", 0755), 0);
+	CU_ASSERT(path_counts(driver, "1234", "tool"));
+	CU_ASSERT_FALSE(path_counts(driver, "134", "tool"));
 	/* What lies beside one of them may have been found by that. */
-	CU_ASSERT(path_counts("3", "../no-such-directory/file"));
+	CU_ASSERT(path_counts(driver, "3", "../no-such-directory/file"));
+	/* Who knows how others search. */
+	CU_ASSERT(path_counts(drv_driver_of("libother.so"), "1", "program"));
 }
