@@ -291,6 +291,23 @@ TEST(changed_header_is_never_a_hit)
 	CU_ASSERT_EQUAL(builder.calls, 2);
 }
 
+/* What is in memory goes, and nobody is given it. */
+TEST(a_changed_header_that_cannot_be_built_gives_nothing)
+{
+	OWNED(cc_key_release) struct cc_key key;
+	struct cc_entry *entry = NULL;
+	enum cc_origin origin;
+
+	builder = (struct builder){ .image = "one", .header = "x.h" };
+	unit_write("x.h", "#define V 1\n");
+	CU_ASSERT_EQUAL(expect("a", &builder, "one"), CC_ORIGIN_BUILT);
+	unit_write("x.h", "#define V 2\n");
+	builder.image = NULL;
+	make_key(&key, "a");
+	CU_ASSERT_EQUAL(cc_cache_get_or_build(cache, &key, build, &builder, &entry, &origin), CMN_MISS);
+	CU_ASSERT_PTR_NULL(entry);
+}
+
 static void put(const char *source, const char *image)
 {
 	struct builder by = { .image = image };
