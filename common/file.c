@@ -344,15 +344,17 @@ int cmn_file_open_to_write(int dir_fd, const char *name, int flags, mode_t mode,
 {
 	const int always = O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC;
 	int fd = cmn_file_raise(openat(dir_fd, name, flags | always, mode));
-	struct stat own_info, *info = ret_info ? ret_info : &own_info;
 	const char *reason = NULL;
+	struct stat info;
 
 	if (fd >= 0 && !(flags & O_EXCL)) {
-		reason = fstat(fd, info) < 0 ? "it cannot be examined" : why_not_written(info, trust);
+		reason = fstat(fd, &info) < 0 ? "it cannot be examined" : why_not_written(&info, trust);
 		if (reason) {
 			(void)close(fd);	/* nothing was written through it */
 			fd = -1;
 			errno = EACCES;
+		} else if (ret_info) {
+			*ret_info = info;
 		}
 	}
 	if (fd < 0 && ret_reason)
