@@ -99,17 +99,16 @@ static int lock_unpacking(void)
 /* Whether building would add nothing: the driver has done it, and the entry answers for the options. */
 static bool is_built(const struct ocl_load *load, cl_program program)
 {
+	bool built = load->driver->loads_built && load->entry;
 	struct cmn_view options;
 	cl_build_status status;
 
-	for (cl_uint i = 0; load->driver->loads_built && i < load->num_devices; i++) {
-		if (!load->entry || !cc_entry_find(load->entry, OCL_TAG_OPTIONS, i, &options) ||
-		    OCL_NEXT.clGetProgramBuildInfo(program, load->devices[i], CL_PROGRAM_BUILD_STATUS,
-						   sizeof(status), &status, NULL) != CL_SUCCESS ||
-		    status != CL_BUILD_SUCCESS)
-			return false;
-	}
-	return load->driver->loads_built;
+	for (cl_uint i = 0; built && i < load->num_devices; i++)
+		built = cc_entry_find(load->entry, OCL_TAG_OPTIONS, i, &options) &&
+			OCL_NEXT.clGetProgramBuildInfo(program, load->devices[i], CL_PROGRAM_BUILD_STATUS,
+						       sizeof(status), &status, NULL) == CL_SUCCESS &&
+			status == CL_BUILD_SUCCESS;
+	return built;
 }
 
 enum cmn_status ocl_load(const struct ocl_load *load, cl_program *ret)

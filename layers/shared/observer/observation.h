@@ -93,7 +93,7 @@ struct drv_answer {
 	int error;			/* 0 or an errno value */
 	const struct stat *info;	/* of what is there; NULL: nothing */
 	const char *reason;
-	bool *matters;			/* what drv_observation_note_interest tells */
+	bool *matters;			/* what drv_observation_note_interest tells, and drv_note_is_within's two */
 };
 
 /* The result cannot be kept; the first reason counts, and is static. */
