@@ -291,34 +291,34 @@ static enum cmn_status read_level(struct cc_cache *cache, struct cc_level *level
 	return CMN_OK;
 }
 
-static bool is_fresh(struct cc_cache *cache, const struct cc_entry *entry)
+static bool is_fresh(struct cc_cache *cache, const struct cc_key *key, const struct cc_entry *entry)
 {
 	const struct cc_manifest *manifest = cc_entry_manifest(entry);
 
 	return cc_manifest_count(manifest) == 0 ||
-	       cc_manifest_verify(manifest, cache->memo) == CMN_OK;
+	       cc_manifest_compare_at(manifest, &key->include_paths, cache->memo, NULL) == CMN_OK;
 }
 
 /*
  * Whether an entry is in memory and holds. Else the caller builds it, and
  * *ret_claim is what other threads wait for meanwhile.
  */
-static bool claim_in_memory(struct cc_cache *cache, struct cmn_view key,
+static bool claim_in_memory(struct cc_cache *cache, const struct cc_key *key,
 			    struct cc_claim *ret_claim, struct cc_entry **ret)
 {
 	struct cc_build_taken taken;
 
 	*ret_claim = (struct cc_claim){ 0 };
 	for (int i = 0; cache->programs && i < STALE_RETRIES; i++) {
-		if (cc_programs_claim(cache->programs, key, ret_claim, &taken) == CC_WAY_BUILD)
+		if (cc_programs_claim(cache->programs, cc_key_local_view(key), ret_claim, &taken) == CC_WAY_BUILD)
 			return false;
 		/* Builds fail without an error here, so that nobody is given another's. */
-		if (is_fresh(cache, taken.value)) {
+		if (is_fresh(cache, key, taken.value)) {
 			*ret = taken.value;
 			return true;
 		}
 		/* A header changed since: this one is of no use to anybody now. */
-		cc_programs_remove(cache->programs, key, taken.value);
+		cc_programs_remove(cache->programs, cc_key_local_view(key), taken.value);
 		cc_entry_unref(taken.value);
 		*ret_claim = (struct cc_claim){ 0 };
 	}
@@ -439,7 +439,7 @@ enum cmn_status cc_cache_get_or_build(struct cc_cache *cache, const struct cc_ke
 	enum cmn_status status;
 	bool keep = true, others_wait = false;
 
-	if (claim_in_memory(cache, cc_key_view(key), &claim, ret)) {
+	if (claim_in_memory(cache, key, &claim, ret)) {
 		*ret_origin = CC_ORIGIN_MEMORY;
 		return CMN_OK;
 	}
@@ -471,7 +471,7 @@ enum cmn_status cc_cache_get_or_build(struct cc_cache *cache, const struct cc_ke
 		return status;
 	}
 	/* The map has a copy of the key, in which a source may be longer than its binary. */
-	*ret = cc_programs_publish(&claim, entry, cc_key_view(key).len + cc_entry_payload_size(entry), !keep);
+	*ret = cc_programs_publish(&claim, entry, cc_key_local_view(key).len + cc_entry_payload_size(entry), !keep);
 	*ret_origin = origin;
 	return CMN_OK;
 }
@@ -488,7 +488,7 @@ enum cmn_status cc_cache_get(struct cc_cache *cache, const struct cc_key *key,
 			     struct cc_entry **ret, enum cc_origin *ret_origin)
 {
 	enum cc_origin origin = CC_ORIGIN_DISK;
-	struct cmn_view view = cc_key_view(key);
+	struct cmn_view view = cc_key_local_view(key);
 	struct cc_entry *entry = NULL;
 	enum cmn_status status;
 	struct cc_level *level;
@@ -496,7 +496,7 @@ enum cmn_status cc_cache_get(struct cc_cache *cache, const struct cc_key *key,
 	void *value;
 
 	if (cache->programs && cc_programs_get(cache->programs, view, &value) == CMN_OK) {
-		if (is_fresh(cache, value)) {
+		if (is_fresh(cache, key, value)) {
 			*ret_origin = CC_ORIGIN_MEMORY;
 			*ret = value;
 			return CMN_OK;
@@ -528,7 +528,7 @@ void cc_cache_put(struct cc_cache *cache, const struct cc_key *key, struct cc_en
 {
 	struct cc_level *level = cc_level_switch_enter(cache->levels);
 
-	remember(cache, cc_key_view(key), entry);
+	remember(cache, cc_key_local_view(key), entry);
 	cc_level_put(level, key, entry, NULL);
 	cc_level_switch_leave(cache->levels, level);
 }
@@ -549,7 +549,7 @@ void cc_cache_reject(struct cc_cache *cache, const struct cc_key *key,
 	struct cc_level *level = cc_level_switch_enter(cache->levels);
 
 	if (cache->programs)
-		cc_programs_remove(cache->programs, cc_key_view(key), entry);
+		cc_programs_remove(cache->programs, cc_key_local_view(key), entry);
 	note(cache, level, &refused);
 	if (!cache->config.read_only && cc_level_remove(level, key) != CMN_OK)
 		cmn_log_write(&cache->log, CMN_LOG_WARNING,
@@ -563,7 +563,7 @@ enum cmn_status cc_cache_remove(struct cc_cache *cache, const struct cc_key *key
 	enum cmn_status status;
 
 	if (cache->programs)
-		cc_programs_remove(cache->programs, cc_key_view(key), NULL);
+		cc_programs_remove(cache->programs, cc_key_local_view(key), NULL);
 	level = cc_level_switch_enter(cache->levels);
 	status = cc_level_remove(level, key);
 	cc_level_switch_leave(cache->levels, level);

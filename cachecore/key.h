@@ -19,6 +19,7 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "cachecore/include_paths.h"
 #include "common/bytes.h"
 #include "common/hash.h"
 #include "common/status.h"
@@ -38,6 +39,8 @@ struct cc_key {
 	struct cmn_hash folded[CC_PART_COUNT];	/* of the fields in its first folded_len bytes */
 	size_t folded_len;			/* 0: not known */
 	bool bad_name;
+	struct cc_include_paths include_paths;	/* that its options name, for which it has numbers */
+	size_t local_len;	/* so many bytes after the encoding: these paths */
 };
 
 /* An empty key. Failures show in cc_key_status. */
@@ -111,6 +114,15 @@ CMN_CHECKED static inline enum cmn_status cc_key_status(const struct cc_key *key
 static inline struct cmn_view cc_key_view(const struct cc_key *key)
 {
 	return cmn_buffer_view(&key->encoded);
+}
+
+/*
+ * The encoding and the include paths, borrowed: who builds with others meanwhile, perhaps from other files, is
+ * not to be waited for.
+ */
+static inline struct cmn_view cc_key_local_view(const struct cc_key *key)
+{
+	return (struct cmn_view){ key->encoded.data, key->encoded.len + key->local_len };
 }
 
 /*

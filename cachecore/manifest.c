@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -29,6 +30,7 @@ struct dependency {
 	uint64_t device, inode;		/* while a manifest is made; 0: unknown */
 	char *path;
 	size_t path_len;
+	uint32_t include;		/* the number of the include path that it lies in; 0: none */
 };
 
 struct cc_manifest {
@@ -38,6 +40,7 @@ struct cc_manifest {
 	size_t decoded;		/* so many */
 	uint32_t *index;	/* by path, twice as many as cap: an item's place and 1, or 0 */
 	bool identified;	/* same is known of each */
+	uint32_t includes;	/* so many of the first items are include paths */
 	struct cmn_buffer made;	/* paths, each with its terminator */
 };
 
@@ -60,6 +63,38 @@ void cc_manifest_drop(struct cc_manifest *manifest)
 size_t cc_manifest_count(const struct cc_manifest *manifest)
 {
 	return manifest ? manifest->count : 0;
+}
+
+/* The include path of an item that is one. */
+static struct cmn_view include_path(const struct dependency *item)
+{
+	size_t mark = strcspn(item->path, "/");
+
+	return (struct cmn_view){ item->path + mark, item->path_len - mark };
+}
+
+uint32_t cc_manifest_include_paths(const struct cc_manifest *manifest, struct cmn_view *ret)
+{
+	uint32_t count = manifest ? manifest->includes : 0;
+
+	for (uint32_t i = 0; i < count; i++)
+		ret[i] = include_path(&manifest->items[i]);
+	return count;
+}
+
+bool cc_manifest_moves(const struct cc_manifest *manifest)
+{
+	return manifest && manifest->includes && manifest->items[0].size == 0;
+}
+
+/* The number of the include path that leads there; 0: none does. */
+static uint32_t include_of(const struct cc_manifest *manifest, struct cmn_view path)
+{
+	for (uint32_t i = 0; i < manifest->includes; i++) {
+		if (cc_include_path_leads_to(include_path(&manifest->items[i]), path))
+			return i + 1;
+	}
+	return 0;
 }
 
 /* Where the index has the path's item, or is to have it: there is room. */
@@ -124,7 +159,7 @@ static enum cmn_status add(struct cc_manifest *manifest, enum cc_dependency kind
 	item = &manifest->items[manifest->count];
 	*item = (struct dependency){ .kind = kind, .size = size, .hash = *hash,
 				     .same = (uint32_t)manifest->count, .path = copy,
-				     .path_len = path.len };
+				     .path_len = path.len, .include = include_of(manifest, path) };
 	*place = (uint32_t)++manifest->count;
 	return CMN_OK;
 }
@@ -133,6 +168,32 @@ enum cmn_status cc_manifest_add_file(struct cc_manifest *manifest, const char *p
 				     const struct cmn_hash *hash)
 {
 	return add(manifest, CC_DEPENDENCY_FILE, cmn_view_of(path), size, hash);
+}
+
+enum cmn_status cc_manifest_add_include_paths(struct cc_manifest *manifest, const struct cc_include_paths *paths,
+					      bool named)
+{
+	struct cmn_buffer path = { 0 };
+	enum cmn_status status = CMN_OK;
+
+	for (uint32_t i = 0; i < paths->count && status == CMN_OK; i++) {
+		path.len = 0;
+		cmn_buffer_printf(&path, "<%u>", i + 1);
+		cmn_buffer_append(&path, cc_include_path(paths, i).data, cc_include_path(paths, i).len);
+		status = path.failed ? CMN_ERR_NOMEM :
+			 add(manifest, CC_DEPENDENCY_INCLUDE_PATH, cmn_buffer_view(&path), named,
+			     &(struct cmn_hash){ 0 });
+	}
+	if (status == CMN_OK)
+		manifest->includes = paths->count;
+	cmn_buffer_release(&path);
+	return status;
+}
+
+void cc_manifest_name_include_paths(struct cc_manifest *manifest)
+{
+	for (uint32_t i = 0; i < manifest->includes; i++)
+		manifest->items[i].size = 1;
 }
 
 static struct cmn_hash times_of(uint64_t mtime_ns, uint64_t ctime_ns)
@@ -183,12 +244,12 @@ void cc_manifest_set_content(struct cc_manifest *manifest, const struct cmn_hash
 	set_content(&manifest->items[manifest->count - 1], hash);
 }
 
-static bool seen_holds(const struct dependency *item, struct stat *ret)
+static bool seen_holds(const struct dependency *item, const char *path, struct stat *ret)
 {
 	struct cc_file_identity now;
 	struct cmn_hash with, without;
 
-	if (stat(item->path, ret) != 0 || !S_ISREG(ret->st_mode))
+	if (stat(path, ret) != 0 || !S_ISREG(ret->st_mode))
 		return false;
 	now = cc_file_identity_of(ret);
 	with = times_of(now.mtime_ns, now.ctime_ns);
@@ -299,12 +360,12 @@ enum cmn_status cc_manifest_add_names(struct cc_manifest *manifest, const char *
 	return add(manifest, CC_DEPENDENCY_NAMES, cmn_view_of(path), names->count, &names->hash);
 }
 
-static bool names_hold(const struct dependency *item)
+static bool names_hold(const struct dependency *item, const char *path)
 {
 	const struct cc_manifest_names then = { item->size, item->hash };
 	struct cc_manifest_names now;
 
-	return cc_manifest_read_names(item->path, &now) && cc_manifest_names_equal(&now, &then);
+	return cc_manifest_read_names(path, &now) && cc_manifest_names_equal(&now, &then);
 }
 
 static struct cmn_hash hash_of_value(const char *value)
@@ -356,7 +417,7 @@ void cc_manifest_encode(const struct cc_manifest *manifest, struct cmn_buffer *r
 
 	for (size_t i = 0; i < manifest->count; i++)
 		count += (manifest->items[i].same != i) + (size_t)manifest->items[i].has_content;
-	cmn_buffer_append_u32(ret, CC_MANIFEST_VERSION);
+	cmn_buffer_append_u32(ret, manifest->includes ? CC_MANIFEST_VERSION_PATHS : CC_MANIFEST_VERSION);
 	cmn_buffer_append_u32(ret, (uint32_t)count);
 	for (size_t i = 0; i < manifest->count; i++) {
 		const struct dependency *item = &manifest->items[i];
@@ -405,6 +466,14 @@ static enum cmn_status decode_content(struct dependency *item, uint64_t size,
 	return CMN_OK;
 }
 
+static bool is_next_include(const struct cc_manifest *manifest, struct cmn_view path)
+{
+	const char *text = path.data;
+
+	return manifest->includes == manifest->count && manifest->includes < CC_INCLUDE_PATHS && path.len > 4 &&
+	       text[0] == '<' && text[1] == (char)('1' + manifest->includes) && text[2] == '>' && text[3] == '/';
+}
+
 enum cmn_status cc_manifest_decode(struct cmn_view encoded, struct cc_manifest **ret)
 {
 	struct cmn_reader reader = cmn_reader_of(encoded);
@@ -417,7 +486,7 @@ enum cmn_status cc_manifest_decode(struct cmn_view encoded, struct cc_manifest *
 
 	if (reader.failed)
 		return CMN_ERR_CORRUPT;
-	if (version != CC_MANIFEST_VERSION)
+	if (version != CC_MANIFEST_VERSION && version != CC_MANIFEST_VERSION_PATHS)
 		return CMN_ERR_VERSION;
 	if (count > reader.left / DEPENDENCY_FIXED)
 		return CMN_ERR_CORRUPT;
@@ -440,9 +509,11 @@ enum cmn_status cc_manifest_decode(struct cmn_view encoded, struct cc_manifest *
 		uint32_t *place;
 
 		/* A path with a NUL would be checked as a shorter one. */
-		if (reader.failed || kind < CC_DEPENDENCY_FILE || kind > CC_DEPENDENCY_NAMES ||
+		if (reader.failed || kind < CC_DEPENDENCY_FILE ||
+		    kind > (version == CC_MANIFEST_VERSION ? CC_DEPENDENCY_NAMES : CC_DEPENDENCY_INCLUDE_PATH) ||
 		    path.len == 0 || memchr(path.data, '\0', path.len) ||
-		    (kind == CC_DEPENDENCY_VARIABLE && *(const char *)path.data != '$')) {
+		    (kind == CC_DEPENDENCY_VARIABLE && *(const char *)path.data != '$') ||
+		    (kind == CC_DEPENDENCY_INCLUDE_PATH && !is_next_include(manifest, path))) {
 			status = CMN_ERR_CORRUPT;
 			break;
 		}
@@ -458,8 +529,9 @@ enum cmn_status cc_manifest_decode(struct cmn_view encoded, struct cc_manifest *
 			items[manifest->count] = (struct dependency){
 				.kind = (enum cc_dependency)kind, .size = size, .hash = hash,
 				.same = (uint32_t)manifest->count, .path = text,
-				.path_len = path.len,
+				.path_len = path.len, .include = include_of(manifest, path),
 			};
+			manifest->includes += kind == CC_DEPENDENCY_INCLUDE_PATH;
 			*place = (uint32_t)++manifest->count;
 			memcpy(text, path.data, path.len);
 			text[path.len] = '\0';
@@ -545,30 +617,56 @@ static bool sameness_holds(const struct table *table, const struct dependency *i
 	return item->same == place;
 }
 
+/* Where the item lies, in *room (PATH_MAX, once there is need) if it is elsewhere now. NULL: there is no room. */
+static const char *path_now(const struct cc_manifest *manifest, const struct dependency *item,
+			    const struct cc_include_paths *paths, char **room)
+{
+	struct cmn_view then, now;
+
+	if (!item->include || !paths)
+		return item->path;
+	then = include_path(&manifest->items[item->include - 1]);
+	now = cc_include_path(paths, item->include - 1);
+	if (cmn_view_equal(then, now))
+		return item->path;
+	if (now.len + item->path_len - then.len >= PATH_MAX || (!*room && !(*room = malloc(PATH_MAX))))
+		return NULL;
+	memcpy(*room, now.data, now.len);
+	memcpy(*room + now.len, item->path + then.len, item->path_len - then.len + 1);
+	return *room;
+}
+
+static bool include_path_holds(const struct dependency *item, const struct cc_include_paths *paths, uint32_t i)
+{
+	return !paths || (i < paths->count &&
+			  (item->size == 0 || cmn_view_equal(include_path(item), cc_include_path(paths, i))));
+}
+
 /* ret->st_ino: 0, or of the file or directory that the path leads to. */
-static bool holds(const struct dependency *item, struct cc_file_memo *memo, struct stat *ret)
+static bool holds(const struct dependency *item, const char *path, struct cc_file_memo *memo, struct stat *ret)
 {
 	ret->st_ino = 0;
 	switch (item->kind) {
 	case CC_DEPENDENCY_FILE:
-		return cc_file_memo_holds(memo, item->path, item->size, &item->hash, ret);
+		return cc_file_memo_holds(memo, path, item->size, &item->hash, ret);
 	case CC_DEPENDENCY_ABSENT:
-		return stat(item->path, ret) != 0 && (errno == ENOENT || errno == ENOTDIR);
+		return stat(path, ret) != 0 && (errno == ENOENT || errno == ENOTDIR);
 	case CC_DEPENDENCY_DIRECTORY:
 		return directory_holds(item);
 	case CC_DEPENDENCY_VARIABLE:
 		return variable_holds(item);
 	case CC_DEPENDENCY_NAMES:
-		return names_hold(item);
+		return names_hold(item, path);
 	case CC_DEPENDENCY_SAME:
 	case CC_DEPENDENCY_CONTENT:
+	case CC_DEPENDENCY_INCLUDE_PATH:
 		break;
 	case CC_DEPENDENCY_SEEN:
-		return seen_holds(item, ret) ||
+		return seen_holds(item, path, ret) ||
 		       (item->has_content &&
-			cc_file_memo_holds(memo, item->path, item->size, &item->content, ret));
+			cc_file_memo_holds(memo, path, item->size, &item->content, ret));
 	case CC_DEPENDENCY_PLACE:
-		if (stat(item->path, ret) == 0)
+		if (stat(path, ret) == 0)
 			return S_ISDIR(ret->st_mode);
 		ret->st_ino = 0;
 		/* Nobody enters another user's home; what a compiler looked for there does not hold then. */
@@ -577,9 +675,10 @@ static bool holds(const struct dependency *item, struct cc_file_memo *memo, stru
 	return false;
 }
 
-static void describe(const struct dependency *item, bool another, struct cc_manifest_change *ret)
+static void describe(const struct dependency *item, const char *path, bool another,
+		     struct cc_manifest_change *ret)
 {
-	size_t len = strlen(item->path), size = sizeof(ret->path);
+	size_t len = strlen(path), size = sizeof(ret->path);
 
 	if (another)
 		ret->how = CC_MANIFEST_ANOTHER;
@@ -587,17 +686,19 @@ static void describe(const struct dependency *item, bool another, struct cc_mani
 		ret->how = CC_MANIFEST_APPEARED;
 	else if (item->kind == CC_DEPENDENCY_DIRECTORY)
 		ret->how = CC_MANIFEST_DIRECTORY;
+	else if (item->kind == CC_DEPENDENCY_INCLUDE_PATH)
+		ret->how = CC_MANIFEST_INCLUDE_PATH;
 	else if (item->kind == CC_DEPENDENCY_VARIABLE)
 		ret->how = CC_MANIFEST_CHANGED;
 	else
-		ret->how = access(item->path, F_OK) == 0 ? CC_MANIFEST_CHANGED :
+		ret->how = access(path, F_OK) == 0 ? CC_MANIFEST_CHANGED :
 							   CC_MANIFEST_VANISHED;
-	memcpy(ret->path, item->path + (len < size ? 0 : len + 1 - size),
+	memcpy(ret->path, path + (len < size ? 0 : len + 1 - size),
 	       (len < size ? len : size - 1) + 1);
 }
 
-enum cmn_status cc_manifest_compare(const struct cc_manifest *manifest, struct cc_file_memo *memo,
-				    struct cc_manifest_change *ret)
+enum cmn_status cc_manifest_compare_at(const struct cc_manifest *manifest, const struct cc_include_paths *paths,
+				       struct cc_file_memo *memo, struct cc_manifest_change *ret)
 {
 	enum { FEW = 32 };
 	size_t count = manifest ? manifest->count : 0, room = FEW;
@@ -605,6 +706,8 @@ enum cmn_status cc_manifest_compare(const struct cc_manifest *manifest, struct c
 	struct seen few[FEW];
 	struct table table = { few, 0 };
 	bool another = false;	/* changed is the same as another now, or not any more */
+	const char *path = NULL;
+	char *moved = NULL;
 
 	if (count && manifest->identified) {
 		while (room < 2 * count)
@@ -615,11 +718,17 @@ enum cmn_status cc_manifest_compare(const struct cc_manifest *manifest, struct c
 		else
 			memset(few, 0, sizeof(few));
 	}
-	for (size_t i = 0; i < count && !changed; i++) {
+	for (uint32_t i = 0; i < count && i < manifest->includes && !changed; i++) {
+		path = include_path(&manifest->items[i]).data;
+		if (!include_path_holds(&manifest->items[i], paths, i))
+			changed = &manifest->items[i];
+	}
+	for (size_t i = manifest ? manifest->includes : 0; i < count && !changed; i++) {
 		const struct dependency *item = &manifest->items[i];
 		struct stat info;
 
-		if (!table.seen || !holds(item, memo, &info))
+		path = path_now(manifest, item, paths, &moved);
+		if (!table.seen || !path || !holds(item, path, memo, &info))
 			changed = item;
 		else if (manifest->identified && info.st_ino)
 			another = !sameness_holds(&table, item, (uint32_t)i, &info);
@@ -631,6 +740,7 @@ enum cmn_status cc_manifest_compare(const struct cc_manifest *manifest, struct c
 	if (ret)
 		*ret = (struct cc_manifest_change){ .how = CC_MANIFEST_SAME };
 	if (ret && changed)
-		describe(changed, another, ret);
+		describe(changed, path ? path : changed->path, another, ret);
+	free(moved);
 	return changed ? CMN_STALE : CMN_OK;
 }

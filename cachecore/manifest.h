@@ -21,11 +21,13 @@
 #include <stddef.h>
 
 #include "cachecore/file_memo.h"
+#include "cachecore/include_paths.h"
 #include "common/bytes.h"
 #include "common/hash.h"
 #include "common/status.h"
 
 #define CC_MANIFEST_VERSION 1
+#define CC_MANIFEST_VERSION_PATHS 2	/* with include paths, which readers of version 1 do not know */
 
 enum cc_dependency {
 	CC_DEPENDENCY_FILE = 1,		/* a regular file with this size and hash */
@@ -53,6 +55,12 @@ enum cc_dependency {
 	CC_DEPENDENCY_VARIABLE = 8,
 	/* A directory, its path with a slash at the end, by the names of what lies there: their number and hash. */
 	CC_DEPENDENCY_NAMES = 9,
+	/*
+	 * Before all others: the include paths of the options, in their order, each after its number as the key
+	 * has it ("<1>/usr/include"). What lies there is looked for where the options lead that are built now.
+	 * size 1: but the result may name it, so that it must be the same.
+	 */
+	CC_DEPENDENCY_INCLUDE_PATH = 10,
 };
 
 struct cc_manifest;
@@ -77,6 +85,18 @@ CMN_CHECKED enum cmn_status cc_manifest_add_file(struct cc_manifest *manifest, c
 CMN_CHECKED enum cmn_status cc_manifest_add_seen(struct cc_manifest *manifest, const char *path,
 						 const struct cc_file_identity *identity,
 						 bool with_ctime);
+/*
+ * Those of a key, to an empty manifest. named: the result may name them, or hangs on them in another way.
+ */
+CMN_CHECKED enum cmn_status cc_manifest_add_include_paths(struct cc_manifest *manifest,
+							  const struct cc_include_paths *paths, bool named);
+/* The result does name them. */
+void cc_manifest_name_include_paths(struct cc_manifest *manifest);
+/* Whether there are any, and the result does not name them. manifest may be NULL. */
+bool cc_manifest_moves(const struct cc_manifest *manifest);
+/* So many there are; ret has room for CC_INCLUDE_PATHS. manifest may be NULL. Borrowed. */
+uint32_t cc_manifest_include_paths(const struct cc_manifest *manifest, struct cmn_view *ret);
+
 /* Says what the file has that was added last, by cc_manifest_add_seen. */
 void cc_manifest_set_content(struct cc_manifest *manifest, const struct cmn_hash *hash);
 CMN_CHECKED enum cmn_status cc_manifest_add_place(struct cc_manifest *manifest, const char *path);
@@ -150,17 +170,26 @@ struct cc_manifest_change {
 		CC_MANIFEST_APPEARED,
 		CC_MANIFEST_ANOTHER,	/* two names were one file or directory, or are one now */
 		CC_MANIFEST_DIRECTORY,	/* the working directory is another */
+		CC_MANIFEST_INCLUDE_PATH,	/* that, which the result may name, is another */
 	} how;
 	char path[256];		/* the end of it where it is longer */
 };
 
 /*
  * CMN_OK: all is as it was. CMN_STALE: something differs or cannot be read, and *ret,
- * which is set in any case, says what. All three may be NULL.
+ * which is set in any case, says what. paths: where the options lead now; NULL: where they led. All may be NULL.
  */
-CMN_CHECKED enum cmn_status cc_manifest_compare(const struct cc_manifest *manifest,
-						struct cc_file_memo *memo,
-						struct cc_manifest_change *ret);
+CMN_CHECKED enum cmn_status cc_manifest_compare_at(const struct cc_manifest *manifest,
+						   const struct cc_include_paths *paths,
+						   struct cc_file_memo *memo,
+						   struct cc_manifest_change *ret);
+
+static inline CMN_CHECKED enum cmn_status cc_manifest_compare(const struct cc_manifest *manifest,
+							      struct cc_file_memo *memo,
+							      struct cc_manifest_change *ret)
+{
+	return cc_manifest_compare_at(manifest, NULL, memo, ret);
+}
 
 static inline CMN_CHECKED enum cmn_status cc_manifest_verify(const struct cc_manifest *manifest,
 							     struct cc_file_memo *memo)

@@ -163,7 +163,7 @@ static void note_report(struct cc_level *level, const struct cc_key *key,
 	static const char *const reasons[] = {
 		[CC_MANIFEST_CHANGED] = "changed", [CC_MANIFEST_VANISHED] = "vanished",
 		[CC_MANIFEST_APPEARED] = "appeared", [CC_MANIFEST_DIRECTORY] = "directory",
-		[CC_MANIFEST_ANOTHER] = "changed",
+		[CC_MANIFEST_ANOTHER] = "changed", [CC_MANIFEST_INCLUDE_PATH] = "include-path",
 	};
 	const struct cc_event damage = {
 		.kind = CC_EVENT_DAMAGED, .key = key,
@@ -383,7 +383,7 @@ enum cmn_status cc_level_lock_build(struct cc_level *level, const struct cc_key 
 	*ret_lock = NULL;
 	if (!level || !level->writes || !level->config.build_wait)
 		return CMN_MISS;
-	turn = cc_build_lock_take(level->config.dir, cc_key_view(key), level->config.build_wait * NS_PER_S, ret_lock);
+	turn = cc_build_lock_take(level->config.dir, cc_key_local_view(key), level->config.build_wait * NS_PER_S, ret_lock);
 	/* Since the first look another one's may have begun and ended. */
 	if (turn == CC_BUILD_ENDED ||
 	    (turn == CC_BUILD_OWN && cc_store_may_have(level->store, key)))

@@ -35,6 +35,7 @@
 struct lookup {
 	struct cc_store *store;
 	struct cmn_view key;
+	const struct cc_include_paths *include_paths;	/* the key's */
 	struct cc_file_memo *memo;
 	struct cmn_room room;		/* for a .bin */
 	struct cc_store_report report;
@@ -172,7 +173,7 @@ static enum cmn_status read_variant(struct lookup *lookup, unsigned int n,
 	if (status == CMN_OK && src.manifest.len)
 		status = cc_manifest_decode(src.manifest, &manifest);
 	if (status == CMN_OK && manifest &&
-	    cc_manifest_compare(manifest, lookup->memo, &change) != CMN_OK) {
+	    cc_manifest_compare_at(manifest, lookup->include_paths, lookup->memo, &change) != CMN_OK) {
 		/* Of several entries the first one that is stale is remembered. */
 		if (known->how == CC_MANIFEST_SAME)
 			*known = change;
@@ -394,6 +395,7 @@ enum cmn_status cc_store_get(struct cc_store *store, const struct cc_key *key,
 {
 	struct lookup lookup = {
 		.store = store,
+		.include_paths = &key->include_paths,
 		.memo = memo,
 		.room = { kept_len < SIZE_MAX ? store->slabs : NULL, kept_len + 1 },
 	};

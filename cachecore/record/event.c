@@ -97,6 +97,8 @@ static void append_finding(struct cmn_buffer *text, const struct cc_event *event
 				       ": the stored entry was damaged");
 	else if (event->kind == CC_EVENT_CHANGED && strcmp(reason, "directory") == 0)
 		cmn_buffer_printf(text, ": the working directory differs (was %s)", detail);
+	else if (event->kind == CC_EVENT_CHANGED && strcmp(reason, "include-path") == 0)
+		cmn_buffer_printf(text, ": the include path differs, and the result may name it (was %s)", detail);
 	else if (event->kind == CC_EVENT_CHANGED)
 		cmn_buffer_printf(text, detail[0] == '$' ? ": variable %s %s" : ": header %s %s", detail, reason);
 	else if (event->kind == CC_EVENT_REMOTE_REFUSED)

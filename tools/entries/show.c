@@ -69,6 +69,7 @@ static const char *const meanings[][2] = {
 	{ "library.", "the driver, its compiler or their libraries: an update changes it" },
 	{ "constant", "the number and value of a specialization constant" },
 	{ "options", "the build options, as the program gave them" },
+	{ "include.paths", "how many include paths the options have as <1>, <2>; \"depends on\" has them" },
 	{ "devices", "how many devices the program has" },
 	{ "subset", "which of these it was built for" },
 	{ "env.", "a variable of the environment that the compiler reads" },
@@ -215,6 +216,7 @@ static const char *const kind_words[] = {
 	[CC_DEPENDENCY_FILE] = "file", [CC_DEPENDENCY_ABSENT] = "absent", [CC_DEPENDENCY_SEEN] = "file by time",
 	[CC_DEPENDENCY_VARIABLE] = "variable", [CC_DEPENDENCY_NAMES] = "names in",
 	[CC_DEPENDENCY_PLACE] = "directory", [CC_DEPENDENCY_DIRECTORY] = "working directory",
+	[CC_DEPENDENCY_INCLUDE_PATH] = "include path",
 };
 
 static void append_manifest(struct cmn_buffer *text, const struct cc_manifest *manifest)
@@ -230,6 +232,8 @@ static void append_manifest(struct cmn_buffer *text, const struct cc_manifest *m
 		cmn_hash_hex(&item.hash, hex);
 		if (item.kind == CC_DEPENDENCY_FILE)
 			cmn_buffer_printf(text, " (%" PRIu64 " bytes, hash %.8s)", item.size, hex);
+		else if (item.kind == CC_DEPENDENCY_INCLUDE_PATH)
+			cmn_buffer_append_text(text, item.size ? " (the result may name it)" : " (or another one with the same files)");
 		cmn_buffer_append_u8(text, '\n');
 	}
 }

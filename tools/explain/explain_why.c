@@ -118,6 +118,9 @@ static void add_header_change(struct rebuild_causes *causes, const struct run_hi
 		rebuild_causes_add(causes, CAUSE_HEADER, "header %s is gone (%s)", name, path);
 	else if (strcmp(change->reason, "directory") == 0)
 		rebuild_causes_add(causes, CAUSE_HEADER, "the working directory differs (was %s)", path);
+	else if (strcmp(change->reason, "include-path") == 0)
+		rebuild_causes_add(causes, CAUSE_OPTION, "the include path differs (was %s), and the result may name it "
+				   "(-g, __FILE__, a message in the log)", path);
 	else
 		rebuild_causes_add(causes, CAUSE_HEADER, "header %s changed (%s)", name, path);
 }

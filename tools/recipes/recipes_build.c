@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "cachecore/file_memo.h"
+#include "cachecore/key_options.h"
 #include "cachecore/manifest.h"
 #include "tools/json_output.h"
 #include "tools/memory.h"
@@ -149,28 +150,45 @@ static enum cmn_status put(struct state *state, const struct cc_recipe *recipe)
 
 /* The i-th recipe for one device. CMN_MISS: a link of something that is not there, or not there yet. */
 static enum cmn_status prepare(struct state *state, size_t i, const struct present_device *device,
-			       struct cmn_view manifest)
+			       const struct cc_manifest *headers)
 {
+	struct cc_manifest *manifest = cc_manifest_new();
+	struct cmn_buffer encoded = { 0 };
 	struct cc_recipe wanted = {
-		.manifest = manifest,
 		.directory = cmn_view_of(state->building->directory),
 		.environment = cmn_buffer_view(&state->building->environment),
 	};
 	const char *reason = NULL;
 	enum cmn_status status;
-	struct cc_key key;
+	struct cc_key given, key = { 0 };
+	char *options = NULL;
 
-	cc_key_init(&key);
-	status = recipe_links_make(&state->index, i, &state->objects, device, &key);
+	cc_key_init(&given);
+	status = recipe_links_make(&state->index, i, &state->objects, device, &given);
 	if (status == CMN_OK) {
-		wanted.key = cc_key_view(&key);
-		reason = recipe_key_refuse(wanted.key);
+		reason = recipe_key_refuse(cc_key_view(&given));
+		cc_key_take_options(cc_key_view(&given), &key, &options);
+		status = !manifest ? CMN_ERR_NOMEM : cc_key_status(&key);
 	}
+	if (status == CMN_OK)
+		status = cc_manifest_add_include_paths(manifest, &key.include_paths, false);
+	if (status == CMN_OK)
+		status = cc_manifest_add_all(manifest, headers);
+	if (status == CMN_OK && cc_manifest_count(manifest))
+		cc_manifest_encode(manifest, &encoded);
+	if (encoded.failed)
+		memory_end();
+	wanted.key = cc_key_view(&key);
+	wanted.manifest = cmn_buffer_view(&encoded);
 	if (status == CMN_OK && !reason)
 		status = put(state, &wanted);
 	else if (status == CMN_OK)
 		refuse(state, reason, "");
+	cmn_buffer_release(&encoded);
+	cc_manifest_free(manifest);
+	cc_key_release(&given);
 	cc_key_release(&key);
+	free(options);
 	return status;
 }
 
@@ -180,7 +198,6 @@ static enum cmn_status prepare_recipe(struct state *state, size_t i, bool first)
 	const struct present *present = &state->building->present;
 	const struct pack_recipe *recipe = &state->index.recipes[i];
 	bool *settled = state->settled + i * present->count;
-	struct cmn_buffer encoded = { 0 };
 	struct cc_manifest *manifest = NULL;
 	enum cmn_status status = CMN_OK;
 	bool met = false;
@@ -197,22 +214,16 @@ static enum cmn_status prepare_recipe(struct state *state, size_t i, bool first)
 			settled[j] = true;
 			continue;
 		}
-		if (!met) {
+		if (!met)
 			manifest = manifest_of(state, recipe);
-			if (manifest && recipe->header_count)
-				cc_manifest_encode(manifest, &encoded);
-			if (encoded.failed)
-				memory_end();
-		}
 		met = true;
 		if (manifest)
-			status = prepare(state, i, device, cmn_buffer_view(&encoded));
+			status = prepare(state, i, device, manifest);
 		settled[j] = !manifest || status == CMN_OK;
 		if (status == CMN_MISS)
 			status = CMN_OK;
 	}
 	state->elsewhere += first && !met;
-	cmn_buffer_release(&encoded);
 	cc_manifest_free(manifest);
 	return status;
 }

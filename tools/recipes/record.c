@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "cachecore/disk/store.h"
+#include "cachecore/key_options.h"
 #include "cachecore/manifest.h"
 #include "cachecore/record/totals.h"
 #include "common/file.h"
@@ -206,10 +207,10 @@ static const char *add_recipe(struct walk *walk, const struct cc_store_item *ite
 }
 
 /* No link has that content, which is no hash of anything. */
-static void forget(struct objects *objects, const struct cc_store_item *item)
+static void forget(struct objects *objects, const struct cc_store_item *item, struct cmn_view key)
 {
 	for (size_t i = 0; i < objects->count; i++) {
-		if (cmn_view_equal(objects->items[i].key, item->key) &&
+		if (cmn_view_equal(objects->items[i].key, key) &&
 		    cmn_hash_equal(&objects->items[i].content, &item->payload_hash))
 			objects->items[i].content = (struct cmn_hash){ 0 };
 	}
@@ -221,25 +222,28 @@ static bool record_item(void *ctx, const struct cc_store_item *item)
 	struct cmn_view example = { 0 };
 	const char *reason = NULL;
 	bool link = objects_is_link(item->key);
-	struct cc_key key;
+	struct cc_key key, given;
 
 	if (item->status != CMN_OK || item->failed ||
 	    walk->walk != (objects_is_library(item->key) ? OF_LIBRARIES : link ? OF_LINKS : OF_NO_LINKS))
 		return true;
+	cc_key_put_options_back(item->key, item->manifest, &given);
 	cc_key_init(&key);
-	if (link)
-		walk->status = recipe_links_record(&walk->objects, item->key, &key);
+	walk->status = cc_key_status(&given);
+	if (link && walk->status == CMN_OK)
+		walk->status = recipe_links_record(&walk->objects, cc_key_view(&given), &key);
 	if (walk->status == CMN_OK)
-		reason = add_recipe(walk, item, link ? cc_key_view(&key) : item->key, &example);
+		reason = add_recipe(walk, item, cc_key_view(link ? &key : &given), &example);
 	if (walk->status == CMN_MISS) {
 		reason = "they are linked of something that is not in the pack";
 		walk->status = CMN_OK;
 	}
 	if (reason) {
 		leave_out(walk->recording, reason, example);
-		forget(&walk->objects, item);
+		forget(&walk->objects, item, cc_key_view(&given));
 	}
 	cc_key_release(&key);
+	cc_key_release(&given);
 	return walk->status == CMN_OK;
 }
 

@@ -268,6 +268,13 @@ char *replay_entries_difference(const char *root, struct cmn_view key);
 bool replay_key_field(struct cmn_view key, const char *name, unsigned int i, struct cmn_view *ret);
 /* Whether a field of that name has this text. */
 bool replay_key_has(struct cmn_view key, const char *name, const char *text);
+/* A recipe's key with the options as the application gave them; and the numbers that its include paths have. */
+struct given_key {
+	struct cc_key key, numbered;
+	char *options;
+};
+void given_key_read(const struct cc_recipe *recipe, struct given_key *ret);
+void given_key_release(struct given_key *given);
 /* Whether it is Level Zero's; else it is OpenCL's. */
 bool replay_key_is_level_zero(struct cmn_view key);
 
@@ -279,7 +286,7 @@ bool replay_key_is_level_zero(struct cmn_view key);
 struct object {
 	struct cmn_hash content;	/* as links have it */
 	struct cmn_hash devices;	/* of the key's device part */
-	struct cmn_view key;
+	struct cmn_view key;		/* with the options as the application gave them */
 	struct cmn_view directory;	/* in which it was compiled; empty: any */
 };
 struct objects {
@@ -293,7 +300,7 @@ void objects_release(struct objects *objects);
 /* The i-th of that content and device part; NULL: there are no more. */
 const struct object *objects_find(const struct objects *objects, const struct cmn_hash *content,
 				  const struct cmn_hash *devices, size_t i);
-/* The same of a key. */
+/* The same of such a key. */
 const struct object *objects_find_key(const struct objects *objects, struct cmn_view key, size_t i);
 
 /* Where an entry was built, as far as the result depends on it. manifest may be NULL. */

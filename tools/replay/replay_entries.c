@@ -10,6 +10,7 @@
 #include "cachecore/disk/entry_dir_walk.h"
 #include "cachecore/disk/root.h"
 #include "cachecore/key.h"
+#include "cachecore/key_options.h"
 #include "cachecore/manifest.h"
 #include "tools/memory.h"
 
@@ -34,23 +35,46 @@ bool replay_key_is_level_zero(struct cmn_view key)
 	return replay_key_has(key, "api", "Level Zero");
 }
 
-/* What an entry depends on, by names that may be relative to a directory. */
-static bool holds_in(struct cmn_view directory, struct cmn_view encoded)
+void given_key_read(const struct cc_recipe *recipe, struct given_key *ret)
 {
-	char *path = directory.len ? memory_copy_view(directory) : memory_copy(".");
+	struct cc_manifest *manifest = NULL;
+
+	if (recipe->manifest.len && cc_manifest_decode(recipe->manifest, &manifest) == CMN_ERR_NOMEM)
+		memory_end();
+	cc_key_put_options_back(recipe->key, manifest, &ret->key);
+	cc_key_take_options(cc_key_view(&ret->key), &ret->numbered, &ret->options);
+	cc_manifest_free(manifest);
+	if (ret->key.encoded.failed || ret->numbered.encoded.failed)
+		memory_end();
+}
+
+void given_key_release(struct given_key *given)
+{
+	cc_key_release(&given->key);
+	cc_key_release(&given->numbered);
+	free(given->options);
+}
+
+/* Whether what an entry depends on is as it was where the recipe's build looks for it. */
+static bool holds_for(const struct cc_recipe *recipe, struct cmn_view encoded)
+{
+	char *path = recipe->directory.len ? memory_copy_view(recipe->directory) : memory_copy(".");
+	struct given_key given;
 	int back = open(".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	struct cc_manifest *manifest;
 	bool holds = false;
 
+	given_key_read(recipe, &given);
 	if (back >= 0 && chdir(path) == 0) {
 		if (cc_manifest_decode(encoded, &manifest) == CMN_OK) {
-			holds = cc_manifest_verify(manifest, NULL) == CMN_OK;
+			holds = cc_manifest_compare_at(manifest, &given.numbered.include_paths, NULL, NULL) == CMN_OK;
 			cc_manifest_free(manifest);
 		}
 		holds = fchdir(back) == 0 && holds;
 	}
 	if (back >= 0)
 		(void)close(back);	/* only a name */
+	given_key_release(&given);
 	free(path);
 	return holds;
 }
@@ -65,7 +89,7 @@ static bool has_entry(int entry_dir_fd, unsigned int n, const struct cc_recipe *
 	has = cc_entry_dir_read_src(entry_dir_fd, n, CMN_FILE_ANY, &file, &src) == CMN_OK &&
 	      cmn_view_equal(src.key, recipe->key) &&
 	      (!src.manifest.len || cmn_view_equal(src.manifest, recipe->manifest) ||
-	       holds_in(recipe->directory, src.manifest)) &&
+	       holds_for(recipe, src.manifest)) &&
 	      cc_entry_dir_read_bin_header(entry_dir_fd, n, &src, &header) == CMN_OK && !header.failed;
 	cmn_buffer_release(&file);
 	return has;
@@ -209,16 +233,21 @@ bool objects_is_object(struct cmn_view key)
 static bool add_object(void *ctx, const struct cc_store_item *item)
 {
 	struct objects *objects = ctx;
+	struct cc_key key;
 
 	if (item->status != CMN_OK || item->failed || !objects_is_object(item->key))
 		return true;
+	cc_key_put_options_back(item->key, item->manifest, &key);
+	if (key.encoded.failed)
+		memory_end();
 	memory_grow(objects->items, objects->count);
 	objects->items[objects->count++] = (struct object){
 		.content = item->payload_hash,
 		.devices = objects_devices(item->key),
-		.key = memory_copy_bytes(item->key),
+		.key = memory_copy_bytes(cc_key_view(&key)),
 		.directory = memory_copy_bytes(objects_directory(item->manifest)),
 	};
+	cc_key_release(&key);
 	return true;
 }
 

@@ -534,15 +534,18 @@ int worker_opencl_build(const struct cc_recipe *recipe, const char *root, struct
 {
 	static struct loader loader;	/* found once */
 	int code = WORKER_ABSENT;
+	struct given_key given;
 	struct target target;
 
 	if (!loader.build && load(&loader))
 		return WORKER_UNABLE;
+	given_key_read(recipe, &given);
 	for (cl_uint i = 0; choose_target(&loader, recipe, i, &target); i++) {
-		code = build_for(&loader, &target, recipe->key, store);
+		code = build_for(&loader, &target, cc_key_view(&given.key), store);
 		if (code != WORKER_BUILT || replay_entries_has(root, recipe))
 			break;
 	}
+	given_key_release(&given);
 	return code;
 }
 

@@ -17,6 +17,7 @@
 #include "layers/opencl/key/options.h"
 #include "layers/opencl/key/pyopencl_nonce.h"
 #include "layers/opencl/program/capture.h"
+#include "layers/opencl/program/moved_entry.h"
 #include "layers/shared/driver/environment.h"
 #include "layers/shared/driver/harmless.h"
 
@@ -215,8 +216,11 @@ static bool step_may_be_kept(struct drv_sequence *sequence, const char **ret_rea
 static struct drv_observer_text step_text(struct drv_sequence *sequence)
 {
 	const struct ocl_build_request *call = &of(sequence)->call;
+	struct drv_observer_text text = ocl_observer_text(sequence->driver, call->program->text, call->options);
 
-	return ocl_observer_text(sequence->driver, call->program->text, call->options);
+	/* What the application's own headers ask for is not looked at. */
+	text.named = call->compile && call->compile->count;
+	return text;
 }
 
 /* From now on the application's program answers for itself, also while it is being built. */
@@ -342,7 +346,11 @@ static enum cmn_status step_attach(struct drv_sequence *sequence, struct cc_entr
 	if (ocl_pyopencl_nonce_may_be(ocl_program_text_view(program->text)) &&
 	    token_may_matter(build, cc_entry_manifest(entry)))
 		return CMN_MISS;
+	load.entry = ocl_entry_move(entry, &build->key.include_paths);
+	if (!load.entry)
+		return CMN_ERR_NOMEM;
 	status = ocl_loaded_program_new(&load, &hit.loaded);
+	cc_entry_unref(load.entry);
 	if (status != CMN_OK)
 		return status;
 	hit.original = build->original;
@@ -493,6 +501,7 @@ static struct build *new_record(struct build *build)
 	atomic_init(&record->refs, 2);
 	record->sequence.key = &record->key;
 	record->call.options = record->options;
+	record->key.include_paths.options = record->options;
 	record->call.compile = NULL;
 	record->original = NULL;	/* the call's, as this is */
 	record->found.loaded = NULL;

@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "cachecore/key_options.h"
 #include "common/bytes.h"
 #include "layers/shared/driver/environment.h"
 #include "layers/opencl/key/pyopencl_nonce.h"
@@ -98,7 +99,7 @@ enum cmn_status ocl_build_key(const struct ocl_key_request *request, struct cc_k
 	*ret_reason = "constants-unknown";
 	if (program && !request->without_constants && !add_constants(ret, program, (*ret_identity)->driver))
 		return CMN_MISS;
-	cc_key_add_text(ret, CC_PART_OPTIONS, "options", request->options ? request->options : "");
+	cc_key_add_options(request->options, ret);	/* where headers lie is for the manifest to tell */
 	cc_key_add_u64(ret, CC_PART_OPTIONS, "devices", request->targets->program_count);
 	for (cl_uint i = 0; request->targets->count < request->targets->program_count &&
 			    i < request->targets->count; i++)
@@ -106,6 +107,7 @@ enum cmn_status ocl_build_key(const struct ocl_key_request *request, struct cc_k
 	*ret_reason = drv_environment_add((*ret_identity)->driver, ret);
 	if (*ret_reason)
 		return CMN_MISS;
+	cc_key_add_local(ret);
 	*ret_reason = "no-memory";
 	return cc_key_status(ret);
 }

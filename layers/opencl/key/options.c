@@ -8,6 +8,7 @@
 
 #include "common/env.h"
 #include "layers/shared/driver/harmless.h"
+#include "layers/shared/observer/observer_text.h"
 
 /* By its beginning, which ctx is. */
 static bool judge_beginning(const char *option, size_t len, bool value, const void *ctx)
@@ -96,15 +97,23 @@ static const char *const telling[] = {
 	"__builtin_FILE_NAME", "__builtin_source_location",
 };
 
+/* Of all these, those by which a text gets the name of its file, or what hangs on that. */
+static bool gets_name(const char *identifier)
+{
+	return strstr(identifier, "FILE") || strstr(identifier, "location") || strstr(identifier, "FUNC") ||
+	       strstr(identifier, "TIMESTAMP");
+}
+
 /* Those that can also be pasted together; the last one takes such an identifier as its argument. */
 static const char *const pasted[] = {
 	"__DATE__", "__TIME__", "__TIMESTAMP__", "__FILE__", "__FILE_NAME__", "__BASE_FILE__",
-	"__has_include", "__has_embed", "_Pragma",
+	"__PRETTY_FUNCTION__", "__FUNCSIG__", "__has_include", "__has_embed", "_Pragma",
 };
 
 /* What was found in all texts that make up a program. */
 struct findings {
 	bool tells;	/* a telling identifier */
+	bool names;	/* one of these that asks for the file's name */
 	bool pastes;	/* the operator ## */
 	bool part;	/* the beginning of one that can be pasted */
 };
@@ -142,12 +151,17 @@ static void look_at_identifier(const char *text, size_t len, size_t at, struct f
 {
 	const size_t last = sizeof(pasted) / sizeof(pasted[0]) - 1;
 
-	for (size_t i = 0; i < sizeof(telling) / sizeof(telling[0]); i++)
-		findings->tells |= share_of(text, len, at, telling[i]) == 2;
+	for (size_t i = 0; i < sizeof(telling) / sizeof(telling[0]); i++) {
+		if (share_of(text, len, at, telling[i]) != 2)
+			continue;
+		findings->tells = true;
+		findings->names |= gets_name(telling[i]);
+	}
 	for (size_t i = 0; text[at] == '_' && i <= last; i++) {
 		int share = share_of(text, len, at, pasted[i]);
 
 		findings->tells |= share == 2 && i < last;
+		findings->names |= share == 2 && gets_name(pasted[i]);
 		findings->part |= share == 1 || (share == 2 && i == last);
 	}
 }
@@ -168,6 +182,82 @@ static void look(const char *text, size_t len, struct findings *findings)
 			look_at_identifier(text, len, at, findings);
 		in_identifier = is_identifier_byte(text[at]);
 	}
+}
+
+/* clang skips a NUL as well. */
+static bool is_blank_in_line(char byte)
+{
+	return byte == '\0' || (drv_options_is_blank(byte) && !is_line_end(byte));
+}
+
+/* Where the operand of a directive begins, or of __has_include (asks); len: it is no directive. */
+static size_t operand_of(const char *text, size_t len, size_t at, size_t name_len, bool asks)
+{
+	size_t before = at, after = at;
+
+	while (before && is_blank_in_line(text[before - 1]))
+		before--;
+	if (!asks && !(before && (strchr("#:=", text[before - 1]) || (before > 1 && memcmp(text + before - 2, "*/", 2) == 0))))
+		return len;
+	for (size_t i = 0; i < name_len && after < len; i++)
+		after = skip_joints(text, len, after) + 1;
+	while ((after = skip_joints(text, len, after)) < len && (is_blank_in_line(text[after]) || (asks && text[after] == '(')))
+		after++;
+	return after;
+}
+
+static bool has_part(struct cmn_view name, const struct drv_text_findings *findings)
+{
+	bool has = false;
+
+	for (size_t i = 0; i < findings->part_count && name.len; i++)
+		has = has || memmem(name.data, name.len, findings->parts[i].data, findings->parts[i].len);
+	return has;
+}
+
+/* Whether the directive that stands there, if one does, has its file's name in one piece, without one of the parts. */
+static bool names_plainly(const char *text, size_t len, size_t at, const struct drv_text_findings *findings)
+{
+	static const char *const names[] = {
+		"include", "include_next", "__include_macros", "import", "embed", "__has_include", "__has_include_next", "__has_embed",
+	};
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		size_t operand = len, begin;
+		char end;
+
+		if (share_of(text, len, at, names[i]) == 2)
+			operand = operand_of(text, len, at, strlen(names[i]), names[i][2] == 'h');
+		if (operand >= len)
+			continue;
+		end = text[operand] == '<' ? '>' : '"';
+		if (text[operand] != '<' && text[operand] != '"')
+			return false;
+		for (begin = ++operand; operand < len && text[operand] != end && !is_line_end(text[operand]); operand++) {
+			if (skip_joints(text, len, operand) != operand)
+				return false;
+		}
+		return operand < len && text[operand] == end &&
+		       !has_part((struct cmn_view){ text + begin, operand - begin }, findings);
+	}
+	return true;
+}
+
+bool ocl_text_tells_file(struct cmn_view view, struct drv_text_findings *findings)
+{
+	struct findings found = { .tells = false };
+	bool in_identifier = false, plain = true;
+	const char *text = view.data;
+
+	look(text, view.len, &found);
+	for (size_t at = 0; at < view.len && plain; at++) {
+		if (!in_identifier && (text[at] == 'i' || text[at] == 'e' || text[at] == '_'))
+			plain = names_plainly(text, view.len, at, findings);
+		in_identifier = is_identifier_byte(text[at]);
+	}
+	findings->pastes |= found.pastes;
+	findings->part |= found.part;
+	return found.names || !plain || (findings->pastes && findings->part);
 }
 
 /* As they stand, and without the marks that some drivers take away. */

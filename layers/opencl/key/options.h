@@ -24,6 +24,8 @@ bool ocl_text_reads_files(const char *text, size_t len);
 bool ocl_text_has(const char *text, size_t len, const char *wanted);
 /* The same as a whole identifier. */
 bool ocl_text_has_identifier(const char *text, size_t len, const char *wanted);
+struct drv_text_findings;
+bool ocl_text_tells_file(struct cmn_view text, struct drv_text_findings *findings);	/* drv_observer_text's */
 /* Whether an option names a file that a compiler reads for every source. */
 bool ocl_options_read_files(const char *options);
 

@@ -11,6 +11,7 @@
 #include "layers/opencl/key/options.h"
 #include "layers/opencl/key/pyopencl_nonce.h"
 #include "layers/opencl/program/image_place.h"
+#include "layers/opencl/program/moved_entry.h"
 
 struct drv_observer_text ocl_observer_text(const struct drv_driver *driver, const struct ocl_program_text *text,
 					   const char *options)
@@ -23,6 +24,7 @@ struct drv_observer_text ocl_observer_text(const struct drv_driver *driver, cons
 	ret.reads = ocl_options_read_files(options);
 	if (ocl_program_text_is_source(text)) {
 		ret.source = ocl_program_text_view(text);
+		ret.tells_file = ocl_text_tells_file;
 		ret.reads = ret.reads || driver->compiler_looks || ocl_text_reads_files(text->data, text->len);
 	}
 	return ret;
@@ -105,6 +107,11 @@ static enum cmn_status see(struct drv_observation *observation, struct cc_manife
 
 	if (status != CMN_OK || !more)
 		return status;
+	/* Of these it is not known whether they ask for their names. */
+	for (size_t i = 0; i < cc_manifest_count(more) && cc_manifest_moves(*manifest); i++) {
+		if (cc_manifest_get(more, i).kind == CC_DEPENDENCY_FILE)
+			cc_manifest_name_include_paths(*manifest);
+	}
 	if (*manifest) {
 		status = cc_manifest_add_all(*manifest, more);
 		cc_manifest_free(more);
@@ -116,6 +123,14 @@ static enum cmn_status see(struct drv_observation *observation, struct cc_manife
 		status = CMN_MISS;
 	}
 	return status;
+}
+
+/* Whether a program could find out how the include paths were called: such a result is one of builds with the same. */
+static void judge_include_paths(struct cc_manifest *manifest, const struct cc_entry *entry,
+				const struct cc_include_paths *paths)
+{
+	if (manifest && cc_manifest_moves(manifest) && !ocl_entry_can_move(entry, paths))
+		cc_manifest_name_include_paths(manifest);
 }
 
 /* PyOpenCL's token is not in the key, and the logs name it. */
@@ -159,6 +174,7 @@ enum cmn_status ocl_capture_read(struct drv_sequence *sequence, cl_program progr
 	cc_entry_set_load_rate(entry, request->load_rate);
 	ocl_program_info_add_builds(entry, program, request);
 	ocl_program_info_add_kernels(entry, program, sequence->driver, request);
+	judge_include_paths(manifest, entry, &sequence->key->include_paths);
 	status = cc_entry_finish(entry, manifest);
 	manifest = NULL;
 	if (status == CMN_OK && is_of_one_token(entry, request->targets)) {
@@ -277,6 +293,7 @@ enum cmn_status ocl_capture_failure(struct drv_sequence *sequence, cl_program pr
 	note_images(entry, program);
 	cause = cause_of_failure(entry, request->targets);
 	cc_entry_set_failed(entry, cause != CAUSE_IS_KNOWN, sequence->build_start.began_ns);
+	judge_include_paths(manifest, entry, &sequence->key->include_paths);
 	status = cc_entry_finish(entry, manifest);
 	manifest = NULL;
 	if (status == CMN_OK && (cause == CAUSE_PASSES || is_of_one_token(entry, request->targets)))

@@ -206,6 +206,8 @@ void ocl_original_set_entry(struct ocl_original *original, struct cc_entry *entr
 bool ocl_original_holds(struct ocl_original *original, struct cc_file_memo *memo)
 {
 	const struct cc_entry *entry = atomic_load(&original->entry);
+	struct cc_include_paths paths;
+	struct cmn_buffer options = { 0 };
 
 	for (cl_uint i = 0; i < original->input_count; i++) {
 		if (!ocl_original_holds(original->inputs[i], memo))
@@ -213,7 +215,10 @@ bool ocl_original_holds(struct ocl_original *original, struct cc_file_memo *memo
 	}
 	if (original->how == LINKED)
 		return true;
-	return entry && cc_manifest_verify(cc_entry_manifest(entry), memo) == CMN_OK;
+	/* The entry may be of a build with other include paths. */
+	cc_include_paths_take(original->options, &options, &paths);
+	cmn_buffer_release(&options);
+	return entry && cc_manifest_compare_at(cc_entry_manifest(entry), &paths, memo, NULL) == CMN_OK;
 }
 
 static void release_programs(cl_uint count, cl_program *programs)

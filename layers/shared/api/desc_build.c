@@ -124,7 +124,8 @@ static enum cmn_status check_files(const struct ckcache_desc *desc, size_t i, st
 	status = cc_manifest_decode(encoded, &manifest);
 	if (status != CMN_OK)
 		return status;
-	status = cc_manifest_verify(manifest, cache ? cc_cache_file_memo(cache) : NULL);
+	status = cc_manifest_compare_at(manifest, &desc->keys[i].include_paths,
+					cache ? cc_cache_file_memo(cache) : NULL, NULL);
 	cc_manifest_free(manifest);
 	return status;
 }

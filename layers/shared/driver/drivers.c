@@ -4,6 +4,7 @@
 
 #include <fnmatch.h>
 #include <stddef.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "layers/shared/driver/harmless.h"
@@ -297,5 +298,15 @@ const struct drv_driver *drv_driver_at(const struct drv_driver *driver, const ch
 		if (strverscmp(version, row->since) >= 0)
 			found = row;
 	}
+	return found;
+}
+
+/* pocl's headers and libraries are 15 MB, which nobody reads for each hit; they are in the key, too. */
+bool drv_driver_has_file(const struct drv_driver *driver, const char *path)
+{
+	char *real = driver->files[0] ? realpath(path, NULL) : NULL;
+	bool found = real && drv_matches(driver->files, real, FNM_PATHNAME);
+
+	free(real);
 	return found;
 }

@@ -162,6 +162,8 @@ const struct drv_driver *drv_driver_of(const char *library);
 bool drv_driver_has_compiler(const struct drv_driver *driver, const char *file_name);
 /* Whether one of a row's patterns of files matches the path; flags: fnmatch's. */
 bool drv_matches(const char *const patterns[DRV_LISTS], const char *path, int flags);
+/* Whether the path leads to one of its files. Asks the file system. */
+bool drv_driver_has_file(const struct drv_driver *driver, const char *path);
 /* Whether a text begins with what pocl's cache calls a program: letters from A to P, of which the third is a slash. */
 #define DRV_CACHED_AS_SIZE 41	/* with a NUL */
 bool drv_is_cached_as(const char *text);

@@ -182,6 +182,18 @@ bool drv_options_are_harmless(const char *const *own, const char *options)
 	return drv_options_each(options, judge_harm, own);
 }
 
+bool drv_variable_adds_options(const char *variable)
+{
+	size_t len = strcspn(variable, "=");
+	char name[MAX_NAME + 1];
+
+	if (len > MAX_NAME || !variable[len] || !variable[len + 1])
+		return false;
+	memcpy(name, variable, len);
+	name[len] = '\0';
+	return is_listed(name, adding, COUNT(adding));
+}
+
 bool drv_variable_is_harmless(const char *const *own, const char *name, size_t len,
 			      const char *value)
 {

@@ -27,6 +27,9 @@ extern const char *const drv_intel_options[], *const drv_nvidia_options[], *cons
 /* Whether each option is known to be harmless: OpenCL's, Level Zero's, clang's, or of the driver's own list (NULL: none). */
 bool drv_options_are_harmless(const char *const *own, const char *options);
 
+/* Whether a variable, NAME=value, has options that some driver adds to those that it is given. */
+bool drv_variable_adds_options(const char *variable);
+
 /*
  * Whether a variable that the driver reads has a value by which it writes nothing about what it
  * compiles, and adds no options that are not harmless.

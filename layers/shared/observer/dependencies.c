@@ -11,6 +11,7 @@
 #include <sys/stat.h>
 
 #include "layers/shared/driver/environment.h"
+#include "layers/shared/observer/include_names.h"
 #include "layers/shared/observer/observation.h"
 
 bool drv_observer_text_names(const struct drv_observer_text *text, const char *path)
@@ -193,18 +194,9 @@ struct gathering {
 	struct cc_manifest *manifest;
 	struct cc_file_memo *memo;
 	const struct drv_observer_text *text;
+	bool moves;	/* what lies below an include path is looked for wherever the options lead */
 	enum cmn_status status;
 };
-
-/* pocl's headers and libraries are 15 MB, which nobody reads for each hit; they are in the key, too. */
-static bool is_file_of_driver(const struct drv_driver *driver, const char *path)
-{
-	char *real = driver->files[0] ? realpath(path, NULL) : NULL;
-	bool found = real && drv_matches(driver->files, real, FNM_PATHNAME);
-
-	free(real);
-	return found;
-}
 
 /* By its times or else by its content, which a copy has as well: another machine's, or an image's. */
 static void add_file_of_driver(struct gathering *gathering, const struct lookup *lookup)
@@ -265,6 +257,16 @@ static bool is_beside_search(const struct drv_observation *observation, const ch
 	return listed && !searched;
 }
 
+static bool is_of_include_path(const struct gathering *gathering, const char *path)
+{
+	const struct cc_include_paths *paths = gathering->text->include_paths;
+	bool is = false;
+
+	for (uint32_t i = 0; paths && i < paths->count && !is; i++)
+		is = cc_include_path_leads_to(cc_include_path(paths, i), cmn_view_of(path));
+	return is;
+}
+
 static bool is_named(const char *variable, size_t len, const char *const *names)
 {
 	while (*names && (strncmp(variable, *names, len) != 0 || (*names)[len]))
@@ -287,6 +289,8 @@ static void add_variables(struct gathering *gathering, const struct lookup *look
 	const char *at = NULL, *path = lookup->path;
 	char name[256];
 
+	if (gathering->moves && is_of_include_path(gathering, path))
+		return;
 	while (path[0] == '/' && gathering->status == CMN_OK && (at = drv_environment_next(at))) {
 		size_t len = strcspn(at, "=");
 
@@ -311,7 +315,7 @@ static const char *add_file(struct gathering *gathering, const struct lookup *lo
 	struct cmn_hash hash;
 	enum cmn_status status;
 
-	if (is_file_of_driver(gathering->observation->driver, lookup->path)) {
+	if (drv_driver_has_file(gathering->observation->driver, lookup->path)) {
 		add_file_of_driver(gathering, lookup);
 		return NULL;
 	}
@@ -523,6 +527,11 @@ static const char *gather(struct gathering *gathering)
 	if (!reason && (!directory || !observation->directory ||
 			strcmp(directory, observation->directory) != 0))
 		reason = "directory-changed";
+	if (!reason && gathering->text->include_paths && gathering->text->include_paths->count) {
+		gathering->moves = !drv_include_names_count(observation, gathering->text);
+		gathering->status = cc_manifest_add_include_paths(gathering->manifest, gathering->text->include_paths,
+								  !gathering->moves);
+	}
 	for (const struct lookup *lookup = observation->lookups;
 	     lookup && !reason && gathering->status == CMN_OK; lookup = lookup->hh.next) {
 		reason = add_dependency(gathering, lookup);
@@ -570,16 +579,28 @@ enum cmn_status drv_dependencies_gather(const struct drv_observation *observatio
 					struct cc_file_memo *memo,
 					struct cc_manifest **ret, const char **ret_reason)
 {
+	struct drv_observer_text moved = *text;
 	struct gathering gathering = {
 		.observation = observation,
 		.manifest = cc_manifest_new(),
 		.memo = memo,
-		.text = text,
+		.text = &moved,
 	};
+	struct cmn_buffer options = { 0 };
+	struct cc_include_paths paths;
 	const char *reason;
 
-	if (!gathering.manifest)
+	/* What only an include path names the options do not name. */
+	if (text->include_paths && text->include_paths->count) {
+		cc_include_paths_take(text->options, &options, &paths);
+		cmn_buffer_append_u8(&options, 0);
+		moved.options = (const char *)options.data;
+	}
+	if (!gathering.manifest || options.failed) {
+		cc_manifest_free(gathering.manifest);
+		cmn_buffer_release(&options);
 		return CMN_ERR_NOMEM;
+	}
 	reason = gather(&gathering);
 	if (!reason && is_out_of_cache(observation, text, compiled))
 		reason = "driver-cached";
@@ -588,12 +609,11 @@ enum cmn_status drv_dependencies_gather(const struct drv_observation *observatio
 	if (reason) {
 		*ret_reason = reason;
 		gathering.status = CMN_MISS;
-	} else if (gathering.status == CMN_OK && cc_manifest_count(gathering.manifest)) {
-		*ret = gathering.manifest;
-		return CMN_OK;
 	} else if (gathering.status == CMN_OK) {
-		*ret = NULL;
+		*ret = cc_manifest_count(gathering.manifest) ? gathering.manifest : NULL;
+		gathering.manifest = *ret ? NULL : gathering.manifest;
 	}
+	cmn_buffer_release(&options);
 	cc_manifest_free(gathering.manifest);
 	return gathering.status;
 }

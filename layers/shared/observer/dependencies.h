@@ -11,18 +11,9 @@
 #include "cachecore/manifest.h"
 #include "common/bytes.h"
 #include "common/status.h"
+#include "layers/shared/observer/observer_text.h"
 
 struct drv_observation;
-
-/* What the application gave to be compiled. Borrowed. */
-struct drv_observer_text {
-	bool reads;		/* it asks for files to be read: something must have been seen */
-	bool directory;		/* the result has the working directory's name */
-	bool failed;		/* there is no result, which may be for want of a file that could not be written */
-	const char *options;	/* may be NULL */
-	struct cmn_view source;	/* text, or a module that may come from the driver's own cache */
-	const struct cc_manifest *before;	/* of the build's steps before this one; may be NULL */
-};
 
 bool drv_observer_text_names(const struct drv_observer_text *text, const char *path);
 

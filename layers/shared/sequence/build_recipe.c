@@ -24,6 +24,7 @@ bool drv_build_recipe_put(const struct drv_sequence *sequence, const struct cc_m
 			  struct cmn_view places)
 {
 	struct cmn_buffer files = { 0 }, environment = { 0 };
+	struct cc_manifest *paths = NULL;
 	char *directory = cc_manifest_working_directory();
 	bool done = false;
 
@@ -31,6 +32,11 @@ bool drv_build_recipe_put(const struct drv_sequence *sequence, const struct cc_m
 	cc_recipe_add_program(&environment, cc_path_program());
 	if (sequence->cached_as[0])
 		cc_recipe_add_cached_as(&environment, sequence->cached_as);
+	/* The worker is to give the driver the options as they were. */
+	if (!manifest && sequence->key->include_paths.count) {
+		manifest = paths = cc_manifest_new();
+		files.failed |= !paths || cc_manifest_add_include_paths(paths, &sequence->key->include_paths, false) != CMN_OK;
+	}
 	if (cc_manifest_count(manifest))
 		cc_manifest_encode(manifest, &files);
 	if (!files.failed && !environment.failed) {
@@ -45,6 +51,7 @@ bool drv_build_recipe_put(const struct drv_sequence *sequence, const struct cc_m
 		done = cc_cache_put_recipe(sequence->cache, &recipe);
 	}
 	free(directory);
+	cc_manifest_free(paths);
 	cmn_buffer_release(&files);
 	cmn_buffer_release(&environment);
 	return done;

@@ -2,6 +2,7 @@
 /* Tests of cachecore/manifest.h: what makes a manifest stale, its encoding, the memo of hashes. */
 #include "cachecore/manifest.h"
 
+#include <limits.h>
 #include <stdatomic.h>
 
 #include "tests/support/file_hash.h"
@@ -261,7 +262,7 @@ TEST(encoding_round_trips_and_every_truncation_is_corrupt)
 			cc_manifest_free(decoded);
 		encoded.data[bit / 8] ^= (uint8_t)(1 << (bit % 8));
 	}
-	for (int version = CC_MANIFEST_VERSION - 1; version <= CC_MANIFEST_VERSION + 1; version += 2) {
+	for (int version = 0; version <= CC_MANIFEST_VERSION_PATHS + 1; version += CC_MANIFEST_VERSION_PATHS + 1) {
 		encoded.data[0] = (uint8_t)version;
 		CU_ASSERT_EQUAL(cc_manifest_decode(cmn_buffer_view(&encoded), &decoded), CMN_ERR_VERSION);
 	}
@@ -795,4 +796,150 @@ TEST(names_of_one_file_among_many)
 		CU_ASSERT_EQUAL(link(first, path), 0);
 	}
 	CU_ASSERT_EQUAL(cc_manifest_verify(manifest, NULL), CMN_OK);
+}
+
+static struct cc_include_paths paths_of(const char *options)
+{
+	struct cmn_buffer text = { 0 };
+	struct cc_include_paths ret;
+
+	cc_include_paths_take(options, &text, &ret);
+	cmn_buffer_release(&text);
+	return ret;
+}
+
+/* A header, an absence and a directory below the first of two include paths, and one of neither. */
+static struct cc_manifest *below(const struct cc_include_paths *paths, const char *first, bool named)
+{
+	struct cc_manifest *manifest = cc_manifest_new(), *more = cc_manifest_new();
+	char path[512];
+	struct cmn_hash hash;
+	uint64_t size;
+
+	CU_ASSERT_EQUAL(cc_manifest_add_include_paths(manifest, paths, named), CMN_OK);
+	(void)snprintf(path, sizeof(path), "%s/h.h", first);
+	CU_ASSERT_EQUAL_FATAL(file_hash(NULL, path, &size, &hash), CMN_OK);
+	CU_ASSERT_EQUAL(cc_manifest_add_file(more, path, size, &hash), CMN_OK);
+	(void)snprintf(path, sizeof(path), "%s/absent.h", first);
+	CU_ASSERT_EQUAL(cc_manifest_add_absent(more, path), CMN_OK);
+	CU_ASSERT_EQUAL(cc_manifest_add_place(more, first), CMN_OK);
+	CU_ASSERT_EQUAL(cc_manifest_add_absent(more, "elsewhere.h"), CMN_OK);
+	CU_ASSERT_EQUAL(cc_manifest_add_all(manifest, more), CMN_OK);
+	cc_manifest_free(more);
+	return manifest;
+}
+
+/* What a look-up with these options says, of a manifest that was stored. */
+static enum cc_manifest_how with(const struct cc_manifest *manifest, const char *options)
+{
+	struct cc_include_paths paths = paths_of(options);
+	struct cmn_buffer encoded = { 0 };
+	struct cc_manifest_change change;
+	struct cc_manifest *decoded;
+	enum cmn_status status;
+
+	cc_manifest_encode(manifest, &encoded);
+	CU_ASSERT_EQUAL_FATAL(cc_manifest_decode(cmn_buffer_view(&encoded), &decoded), CMN_OK);
+	status = cc_manifest_compare_at(decoded, &paths, NULL, &change);
+	CU_ASSERT_EQUAL(status, cc_manifest_compare_at(manifest, &paths, NULL, NULL));
+	CU_ASSERT_EQUAL(status == CMN_OK, change.how == CC_MANIFEST_SAME);
+	cc_manifest_free(decoded);
+	cmn_buffer_release(&encoded);
+	return change.how;
+}
+
+TEST(what_lies_below_an_include_path_is_looked_for_below_the_present_one)
+{
+	char here[300], options[1024], others[1024], first[400];
+	struct cmn_view found[CC_INCLUDE_PATHS];
+	struct cc_include_paths paths;
+
+	CU_ASSERT_PTR_NOT_NULL_FATAL(getcwd(here, sizeof(here)));
+	(void)snprintf(first, sizeof(first), "%s/a", here);
+	(void)snprintf(options, sizeof(options), "-I%s/a -I%s/b", here, here);
+	(void)snprintf(others, sizeof(others), "-I%s/much/longer -I%s/b", here, here);
+	paths = paths_of(options);
+	for (int named = 0; named < 2; named++) {
+		OWNED(owned_cc_manifest_free) struct cc_manifest *manifest;
+
+		CU_ASSERT_EQUAL(system("rm -rf a much elsewhere.h"), 0);
+		unit_write("a/h.h", "text");
+		unit_write("much/longer/h.h", "text");
+		manifest = below(&paths, first, named);
+		CU_ASSERT_EQUAL(cc_manifest_moves(manifest), !named);
+		CU_ASSERT_EQUAL(cc_manifest_include_paths(manifest, found), 2);
+		CU_ASSERT(cmn_view_equal(found[0], cmn_view_of(first)));
+		CU_ASSERT_EQUAL(with(manifest, options), CC_MANIFEST_SAME);
+		CU_ASSERT_EQUAL(cc_manifest_verify(manifest, NULL), CMN_OK);
+		CU_ASSERT_EQUAL(with(manifest, others), named ? CC_MANIFEST_INCLUDE_PATH : CC_MANIFEST_SAME);
+		/* Fewer than there were: the key would tell. */
+		CU_ASSERT_EQUAL(with(manifest, "-I/a"), CC_MANIFEST_INCLUDE_PATH);
+		if (named)
+			continue;
+		/* Where the first build was, nothing is left. */
+		CU_ASSERT_EQUAL(system("rm -r a"), 0);
+		CU_ASSERT_EQUAL(with(manifest, others), CC_MANIFEST_SAME);
+		CU_ASSERT_EQUAL(with(manifest, options), CC_MANIFEST_VANISHED);
+		unit_write("much/longer/absent.h", "");
+		CU_ASSERT_EQUAL(with(manifest, others), CC_MANIFEST_APPEARED);
+		CU_ASSERT_EQUAL(unlink("much/longer/absent.h"), 0);
+		unit_write("much/longer/h.h", "next");
+		CU_ASSERT_EQUAL(with(manifest, others), CC_MANIFEST_CHANGED);
+		unit_write("much/longer/h.h", "text");
+		unit_write("elsewhere.h", "");
+		CU_ASSERT_EQUAL(with(manifest, others), CC_MANIFEST_APPEARED);
+		cc_manifest_name_include_paths(manifest);
+		CU_ASSERT_FALSE(cc_manifest_moves(manifest));
+		CU_ASSERT_EQUAL(with(manifest, others), CC_MANIFEST_INCLUDE_PATH);
+	}
+	CU_ASSERT_FALSE(cc_manifest_moves(NULL));
+	CU_ASSERT_EQUAL(cc_manifest_include_paths(NULL, found), 0);
+}
+
+/* Together they would be longer than any path. */
+TEST(what_cannot_be_looked_for_does_not_hold)
+{
+	OWNED(owned_cc_manifest_free) struct cc_manifest *manifest = cc_manifest_new();
+	struct cc_include_paths paths = paths_of("-I/a");
+	char path[PATH_MAX], options[PATH_MAX];
+
+	(void)snprintf(path, sizeof(path), "/a/%0*d", PATH_MAX - 100, 0);
+	(void)snprintf(options, sizeof(options), "-I/%0*d", 200, 0);
+	CU_ASSERT_EQUAL(cc_manifest_add_include_paths(manifest, &paths, false), CMN_OK);
+	CU_ASSERT_EQUAL(cc_manifest_add_absent(manifest, path), CMN_OK);
+	CU_ASSERT_EQUAL(with(manifest, options), CC_MANIFEST_APPEARED);
+}
+
+/* In another order, of another form, after others, or too many. */
+TEST(include_paths_that_no_build_leaves_are_damage)
+{
+	static const char *const cases[] = {
+		"<1>/a", "<2>/a", "<1>a", "<1>/", "1>/a", "<1>/a <2>/b", "<1>/a <1>/b", "<1>/a x <2>/b", "x <1>/a",
+		"<1>/a <2>/b <3>/c <4>/d <5>/e <6>/f <7>/g <8>/h", "<1>/a <2>/b <3>/c <4>/d <5>/e <6>/f <7>/g <8>/h <9>/i",
+	};
+	static const bool sound[] = { true, false, false, false, false, true, false, false, false, true, false };
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct cmn_buffer encoded = { 0 };
+		struct cc_manifest *decoded = NULL;
+		const char *at = cases[i];
+		uint32_t count = 1;
+
+		for (; *at; at++)
+			count += *at == ' ';
+		cmn_buffer_append_u32(&encoded, CC_MANIFEST_VERSION_PATHS);
+		cmn_buffer_append_u32(&encoded, count);
+		for (at = cases[i]; *at; at += strspn(at, " ")) {
+			size_t len = strcspn(at, " ");
+
+			cmn_buffer_append_u8(&encoded, *at == 'x' ? CC_DEPENDENCY_ABSENT : CC_DEPENDENCY_INCLUDE_PATH);
+			cmn_buffer_append_sized(&encoded, at, len);
+			for (int j = 0; j < 8 + CMN_HASH_SIZE; j++)
+				cmn_buffer_append_u8(&encoded, 0);
+			at += len;
+		}
+		CU_ASSERT_EQUAL(cc_manifest_decode(cmn_buffer_view(&encoded), &decoded), sound[i] ? CMN_OK : CMN_ERR_CORRUPT);
+		cc_manifest_free(decoded);
+		cmn_buffer_release(&encoded);
+	}
 }

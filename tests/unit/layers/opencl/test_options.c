@@ -2,6 +2,7 @@
 /* Tests of layers/opencl/key/options.h: what a source and options say about files, by every spelling. */
 #include "layers/opencl/key/options.h"
 
+#include "layers/shared/observer/observer_text.h"
 #include "tests/support/unit.h"
 
 #define COUNT(list) (sizeof(list) / sizeof((list)[0]))
@@ -199,4 +200,40 @@ TEST(texts_that_read_files_are_known)
 	CU_ASSERT_FALSE(reads("#inc lude <x.h>"));
 	/* Only so far. */
 	CU_ASSERT_FALSE(ocl_text_reads_files("include", 6));
+}
+
+static bool tells_file(const char *text)
+{
+	static const struct cmn_view part = { "part", 4 };
+	struct drv_text_findings findings = { .parts = &part, .part_count = 1 };
+
+	return ocl_text_tells_file(cmn_view_of(text), &findings);
+}
+
+TEST(what_may_get_the_name_of_its_file)
+{
+	static const char *const telling[] = {
+		"__FILE__", "a = __BASE_FILE__;", "__FILE_NAME__", "__builtin_FILE()", "__builtin_source_location()",
+		"__PRETTY_FUNCTION__", "__FUNCSIG__", "__TIMESTAMP__", "__FI\\\nLE__", "-DX=__FILE__", "a ## b __FI", "__F %:%: x",
+		/* A name that is made of pieces, or over joined lines. */
+		"#include NAME", "# include S(a)", "#\tinclude_next X", "%: include X", "?\?=include X", "#/**/include X",
+		"#include/**/<a.h>", "#import X", "#embed X", "#if __has_include(X)", "#if __has_include X", "#if __has_embed(X)",
+		"__has_include_next(X)", "#inc\\\nlude X", "#include \"a\\\nb.h\"", "#include <a?\?/\nb.h>", "#include \"a.h", "#include <a.h\n>",
+		"#include \\\nX", "#include <part/a.h>", "#if __has_include(\"a/part\")",
+	};
+	static const char *const silent[] = {
+		"", "int x;", "a ## b", "__FI", "FILE", "MY__FILE__", "__LINE__", "#include <a.h>", "#include \"a/b.h\"", "# include_next <a.h>",
+		"#if __has_include(<a.h>)", "#if __has_include( \"a.h\" )", "#embed \"data\"", "// include it, or import X", "include X",
+		"#include \\\n<a.h>", "#inc\\\nlude <a.h>", "int including, embedded;", "'#' include", "int part;",
+	};
+	struct drv_text_findings findings = { .part_count = 0 };
+
+	for (size_t i = 0; i < sizeof(telling) / sizeof(telling[0]); i++)
+		CU_ASSERT(tells_file(telling[i]));
+	for (size_t i = 0; i < sizeof(silent) / sizeof(silent[0]); i++)
+		CU_ASSERT_FALSE(tells_file(silent[i]));
+	/* Pasted together of two texts. */
+	CU_ASSERT_FALSE(ocl_text_tells_file(cmn_view_of("a ## b"), &findings));
+	CU_ASSERT_FALSE(ocl_text_tells_file(cmn_view_of("int x;"), &findings));
+	CU_ASSERT(ocl_text_tells_file(cmn_view_of("-DX=__FI"), &findings));
 }

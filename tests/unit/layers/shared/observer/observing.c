@@ -24,7 +24,7 @@ bool observing_fork(void)
 	return pthread_atfork(drv_loaded_fork_prepare, drv_loaded_fork_parent, after_fork_child) == 0;
 }
 
-static enum cmn_status end(struct drv_observation *observation, const struct drv_observer_text *text)
+enum cmn_status end_as(struct drv_observation *observation, const struct drv_observer_text *text)
 {
 	cc_manifest_free(manifest);
 	manifest = NULL;
@@ -42,7 +42,7 @@ static void end_where_nothing_is_seen(void)
 	if (drv_slots_known())
 		return;
 	(void)puts("SKIPPED: nothing can be observed on this architecture");
-	exit(end(drv_observer_begin(&request), &(struct drv_observer_text){ .reads = false }) == CMN_MISS &&
+	exit(end_as(drv_observer_begin(&request), &(struct drv_observer_text){ .reads = false }) == CMN_MISS &&
 	     strcmp(reason, "observer-off") == 0 ? 77 : 1);
 }
 
@@ -77,18 +77,18 @@ struct drv_observation *begin(bool goes_on)
 
 enum cmn_status end_with(struct drv_observation *observation, const char *options, bool reads)
 {
-	return end(observation, &(struct drv_observer_text){ .reads = reads, .options = options });
+	return end_as(observation, &(struct drv_observer_text){ .reads = reads, .options = options });
 }
 
 enum cmn_status end_text(struct drv_observation *observation, const char *source)
 {
-	return end(observation, &(struct drv_observer_text){
+	return end_as(observation, &(struct drv_observer_text){
 		.reads = strstr(source, "#include") != NULL, .source = { source, strlen(source) } });
 }
 
 enum cmn_status end_after(struct drv_observation *observation, const struct cc_manifest *before)
 {
-	return end(observation, &(struct drv_observer_text){ .before = before });
+	return end_as(observation, &(struct drv_observer_text){ .before = before });
 }
 
 enum cmn_status watch(const char *how, const char *path)

@@ -20,6 +20,7 @@ bool observing_fork(void);
 struct drv_observation *begin_as(const struct drv_driver *driver, bool goes_on);
 /* Of a driver that nobody knows. */
 struct drv_observation *begin(bool goes_on);
+enum cmn_status end_as(struct drv_observation *observation, const struct drv_observer_text *text);
 enum cmn_status end_with(struct drv_observation *observation, const char *options, bool reads);
 /* Of a source of text. */
 enum cmn_status end_text(struct drv_observation *observation, const char *source);

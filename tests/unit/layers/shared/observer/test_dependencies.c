@@ -1229,3 +1229,164 @@ TEST(the_search_path_counts_where_it_was_searched)
 	/* Who knows how others search. */
 	CU_ASSERT(path_counts(drv_driver_of("libother.so"), "1", "program"));
 }
+
+/* The options have -I with the directory inc here, of which a build looks at these. */
+static struct cc_manifest_item include_path_of(const char *looks, struct drv_observer_text text, const char *more)
+{
+	static char options[1024];
+	static struct cc_include_paths paths;
+	struct cmn_buffer key = { 0 };
+	char here[400], all[1024];
+	struct drv_observation *observation;
+
+	CU_ASSERT_PTR_NOT_NULL_FATAL(getcwd(here, sizeof(here)));
+	(void)snprintf(options, sizeof(options), "-I%s/inc%s", here, more);
+	cc_include_paths_take(options, &key, &paths);
+	CU_ASSERT_EQUAL_FATAL(paths.count, 1);
+	cmn_buffer_release(&key);
+	text.options = options;
+	text.include_paths = &paths;
+	(void)snprintf(all, sizeof(all), "%s", here);
+	observation = begin(false);
+	for (const char *at = looks; *at;) {
+		size_t len = strcspn(at, ",");
+		char how[16], path[128];
+
+		CU_ASSERT_EQUAL(sscanf(at, " %15s %127[^,]", how, path), 2);
+		(void)snprintf(all, sizeof(all), "%s%s%s", path[0] == '+' ? here : "", path[0] == '+' ? "/" : "",
+			       path + (path[0] == '+'));
+		observed(how, all);
+		at += len + (at[len] == ',');
+	}
+	CU_ASSERT_EQUAL_FATAL(end_as(observation, &text), CMN_OK);
+	CU_ASSERT_FATAL(cc_manifest_count(manifest) > 0);
+	return cc_manifest_get(manifest, 0);
+}
+
+/* As a compiler's would be, roughly. */
+static bool tells(struct cmn_view text, struct drv_text_findings *findings)
+{
+	const char *include = memmem(text.data, text.len, "#include", 8);
+	size_t left = include ? text.len - (size_t)(include - (const char *)text.data) : 0;
+
+	for (size_t i = 0; i < findings->part_count && include; i++) {
+		if (memmem(include, left, findings->parts[i].data, findings->parts[i].len))
+			return true;
+	}
+	return memmem(text.data, text.len, "__FILE__", 8);
+}
+
+static bool is_named(const char *looks, const char *source)
+{
+	struct drv_observer_text text = { .tells_file = tells };
+	struct cc_manifest_item item;
+
+	if (source)
+		text.source = cmn_view_of(source);
+	item = include_path_of(looks, text, "");
+	CU_ASSERT_EQUAL(item.kind, CC_DEPENDENCY_INCLUDE_PATH);
+	return item.size;
+}
+
+TEST(a_result_may_name_an_include_path)
+{
+	char here[400], text[512];
+
+	CU_ASSERT_PTR_NOT_NULL_FATAL(getcwd(here, sizeof(here)));
+	unit_write("inc/h.h", "int x;");
+	unit_write("inc/more/h.h", "#include <h.h>");
+	unit_write("inc/file.h", "char *s = __FILE__;");
+	unit_write("other/h.h", "int inc, h;");
+	CU_ASSERT_FALSE(is_named("stat +inc, open +inc/h.h, open +inc/absent.h", "#include <h.h>"));
+	CU_ASSERT_FALSE(is_named("stat +inc, open +inc/more/h.h, open +inc/h.h", "#include <more/h.h>"));
+	/* The compiler was not seen to look there. */
+	CU_ASSERT(is_named("stat /usr", "int x;"));
+	CU_ASSERT(is_named("open h.h", "int x;"));
+	CU_ASSERT(is_named("stat +incl", "int x;"));
+	/* A text asks for a file's name: what is compiled, or one that it includes, but no data. */
+	CU_ASSERT(is_named("stat +inc, open +inc/h.h", "__FILE__"));
+	CU_ASSERT(is_named("stat +inc, open +inc/file.h", "#include <file.h>"));
+	CU_ASSERT_FALSE(is_named("stat +inc, stat +inc/file.h", "__has_include(<file.h>)"));
+	unit_write_bytes("inc/data", "\0__FILE__", 9);
+	CU_ASSERT(is_named("stat +inc, open +inc/data", "#include <data>"));
+	unit_write_bytes("inc/data", "\x7f" "ELF__FILE__", 12);
+	CU_ASSERT_FALSE(is_named("stat +inc, open +inc/data", "#embed <data>"));
+	/* Or has the directory's. */
+	(void)snprintf(text, sizeof(text), "#include \"%s/inc/h.h\"", here);
+	CU_ASSERT(is_named("stat +inc, open +inc/h.h", text));
+	unit_write("inc/named.h", text);
+	CU_ASSERT(is_named("stat +inc, open +inc/named.h, open +inc/h.h", "#include <named.h>"));
+	unit_write("outside.h", text);
+	CU_ASSERT(is_named("stat +inc, open outside.h, open +inc/h.h", "#include \"outside.h\""));
+	/* A directory above it was looked in: the text may lead there by way of that. */
+	CU_ASSERT(is_named("stat +inc, open +absent.h, open +inc/h.h", "#include <inc/h.h>"));
+	CU_ASSERT_FALSE(is_named("stat +inc, stat +, open +inc/h.h", "int inc;"));
+	CU_ASSERT(is_named("stat +inc, open +other/h.h, stat +, open +inc/h.h", "#include <h.h>"));
+	CU_ASSERT_FALSE(is_named("stat +inc, open +other/h.h, open +inc/h.h", "#include <h.h>"));
+}
+
+TEST(an_include_path_by_another_name_may_be_named)
+{
+	unit_write("real/h.h", "int x;");
+	CU_ASSERT_EQUAL(symlink("real", "inc"), 0);
+	CU_ASSERT_FALSE(is_named("stat +inc, open +inc/h.h", "int x;"));
+	CU_ASSERT(is_named("stat +inc, open +real/h.h", "int x;"));
+	/* The build made something there. */
+	CU_ASSERT(is_named("stat +inc, write +inc/own", "int x;"));
+	/* It is a map of headers. */
+	CU_ASSERT_EQUAL(unlink("inc"), 0);
+	unit_write("inc", "");
+	CU_ASSERT(is_named("open +inc", "int x;"));
+	/* It is asked for debug information. */
+	CU_ASSERT(include_path_of("stat +inc", (struct drv_observer_text){ .directory = true }, " -g").size);
+}
+
+/* The value of a variable that is set before the environment is read. */
+static void set(const char *name, const char *below)
+{
+	char here[400], value[512];
+
+	CU_ASSERT_PTR_NOT_NULL_FATAL(getcwd(here, sizeof(here)));
+	(void)snprintf(value, sizeof(value), "/usr:%s%s", here, below);
+	CU_ASSERT_EQUAL_FATAL(setenv(name, value, 1), 0);
+	unit_write("inc/h.h", "int x;");
+}
+
+TEST(a_variable_with_an_include_path_leads_there_whatever_the_options_say)
+{
+	set("CPATH", "/inc/more");
+	CU_ASSERT(is_named("stat +inc, open +inc/h.h", "int x;"));
+}
+
+/* What lies below moves with the option. */
+TEST(a_variable_with_a_directory_above_an_include_path_does_not_count)
+{
+	set("OBSERVED_PLACES", "");
+	CU_ASSERT_FALSE(is_named("stat +inc, open +inc/h.h", "int x;"));
+	CU_ASSERT_FALSE(depends_on(CC_DEPENDENCY_VARIABLE, "$OBSERVED_PLACES"));
+	CU_ASSERT(is_named("stat +inc, open +inc/h.h", "__FILE__"));
+	CU_ASSERT(depends_on(CC_DEPENDENCY_VARIABLE, "$OBSERVED_PLACES"));
+}
+
+TEST(a_program_that_runs_within_its_include_path_may_name_it)
+{
+	struct drv_observer_text text = { .tells_file = tells };
+	struct cc_include_paths paths;
+	struct cmn_buffer key = { 0 };
+	char here[400], options[512];
+	struct drv_observation *observation;
+
+	unit_write("inc/deep/h.h", "int x;");
+	CU_ASSERT_PTR_NOT_NULL_FATAL(getcwd(here, sizeof(here)));
+	(void)snprintf(options, sizeof(options), "-I%s/inc", here);
+	cc_include_paths_take(options, &key, &paths);
+	cmn_buffer_release(&key);
+	text.include_paths = &paths;
+	for (int i = 0; i < 2; i++) {
+		observation = begin(false);
+		observed("stat", options + 2);
+		CU_ASSERT_EQUAL(end_as(observation, &text), CMN_OK);
+		CU_ASSERT_EQUAL(cc_manifest_moves(manifest), i == 0);
+		CU_ASSERT_EQUAL(chdir(i == 0 ? "inc/deep" : "../.."), 0);
+	}
+}
