@@ -360,6 +360,13 @@ enum cmn_status ocl_identity_add(cl_device_id device, struct cc_key *key, bool e
 	return CMN_OK;
 }
 
+const struct ocl_identity *ocl_identity_of(cl_device_id device)
+{
+	struct known_device *found;
+
+	return find(device, &found) == CMN_OK ? &found->identity : NULL;
+}
+
 cl_device_id ocl_identity_builder(cl_device_id device)
 {
 	struct known_device *found;
