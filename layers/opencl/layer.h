@@ -13,7 +13,7 @@
 #include "cachecore/cache.h"
 
 struct ocl_layer {
-	cl_icd_dispatch next;	/* what is below the layer, or a loader's functions; immutable after init */
+	cl_icd_dispatch next;	/* what is below the layer, or a loader's functions; immutable while it is open */
 	cl_icd_dispatch table;	/* ours; NULL where nothing is intercepted; immutable after init */
 	struct cc_cache *cache;	/* NULL: switched off, every hook passes through */
 };
@@ -23,7 +23,8 @@ extern struct ocl_layer ocl_layer;
 /*
  * Takes the functions that all others call, and opens the cache. caller: an address in the loader that
  * passes a layer these functions; NULL: they are a loader's own, for ckcache.h in a process without the
- * layer. Whoever comes first has its way: true. What comes later, of another loader, is not intercepted.
+ * layer. Whoever comes first has its way: true. What comes later, of another loader, is not intercepted, unless
+ * the first one was closed since.
  */
 bool ocl_layer_begin(const cl_icd_dispatch *next, size_t size, const void *caller);
 /* Whether there are functions to call. */

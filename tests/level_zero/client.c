@@ -2,6 +2,8 @@
 /* client: main, and the words of all programs. */
 #include "tests/level_zero/client.h"
 
+#include <sys/mman.h>
+
 #include "tests/level_zero/kernels/kernels.h"
 
 #define MAX_HANDLES 16
@@ -51,6 +53,31 @@ void client_open_loader(const char *path)
 WORD(loader)
 {
 	client_open_loader(value);
+}
+
+/* The layer stays. */
+WORD(close)
+{
+	void *driver = value ? dlopen(value, RTLD_NOW | RTLD_NOLOAD) : NULL;
+	Dl_info lay[2] = { { 0 } };
+
+	if (value && (!dladdr((void *)CALL(zeInit), &lay[0]) ||
+		       !dladdr(dlsym(driver, "zeGetModuleProcAddrTable"), &lay[1]) || dlclose(driver)))
+		client_give_up("close", 1);
+	if (dlclose(client.loader) || dlopen("libze_loader.so.1", RTLD_NOW | RTLD_NOLOAD))
+		client_give_up("close", 0);
+	client.loader = NULL;
+	for (int i = 0; i < 2 && value; i++) {
+		if (mmap(lay[i].dli_fbase, 1, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0) !=
+		    lay[i].dli_fbase)
+			client_give_up("place", (unsigned int)i);
+	}
+}
+
+WORD(pause)
+{
+	(void)value;
+	(void)usleep(250000);
 }
 
 static void check(const char *what, ze_result_t status)

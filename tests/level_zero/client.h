@@ -6,6 +6,9 @@
  * loader when they need it. Settings hold until they are set again. Of all:
  *
  *   loader=PATH       use that loader
+ *   close             close the loader; the next driver=N opens it again; "close=PATH": neither it nor that driver
+ *                     comes to lie where it lay
+ *   pause             for the time after which what is hooked stays so
  *   driver=N          use driver N (of those that the loader has), its first device; makes a context
  *   found=N           the same without a context
  *   device=N          use its device N; "device=N.M": sub-device M of that; "device=": NULL

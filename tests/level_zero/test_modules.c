@@ -73,6 +73,17 @@ TEST(a_second_module_comes_from_memory)
 	CU_ASSERT(module_run_balanced(&run, "log"));
 }
 
+/* At the same place, with the same handles for other devices, and elsewhere. */
+TEST(a_loader_that_is_opened_again_is_cached_for)
+{
+	static const char *const arguments = "driver=0 il=one create pause create close setenv=STUB_EPOCH=2 driver=0 "
+					     "create pause create close='" STUB_DRIVER "' driver=0 il=plain create";
+
+	expect_run(arguments, "", 3, 2);
+	expect_run(arguments, "", 0, 5);
+	CU_ASSERT_EQUAL(module_run_stat("bypasses"), 0);
+}
+
 TEST(the_build_log_is_replayed)
 {
 	expect_hit("driver=0 il=one flags=-Wstub log create", "", 1);

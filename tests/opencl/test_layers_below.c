@@ -21,6 +21,21 @@ static unsigned int run(const char *layers)
 	return driver_counted("build-source") - built;
 }
 
+/*
+ * Perhaps at the same place; also where the layer is listed twice. (ocl-icd forgets all but the first one when it
+ * is opened again.)
+ */
+TEST(a_loader_that_is_opened_again_has_the_cache)
+{
+	driver_program(REOPENED);
+	driver_setenv("LD_PRELOAD", "");	/* the loader leaves something behind */
+	CU_ASSERT_EQUAL(run(CKCACHE), 3);
+	EXPECT_STATS("entries 3, bypasses 0");
+	CU_ASSERT_EQUAL(run(CKCACHE), 0);
+	CU_ASSERT_EQUAL(run(CKCACHE ":" CKCACHE), 0);
+	EXPECT_STATS("entries 3, hits_disk 6");
+}
+
 /* Each setting of such a layer is another program, and none of them is the program without it. */
 TEST(one_that_changes_builds_is_never_cached)
 {

@@ -270,8 +270,9 @@ enum cmn_status lz_identity_renew(struct lz_target *target)
 
 	if (!made)
 		return CMN_ERR_NOMEM;
-	*made = (struct lz_identity){ .next = target->next, .driver = target->driver,
-				      .device = target->device, .epoch = drv_libraries_epoch() };
+	*made = (struct lz_identity){ .next = target->next, .closed = atomic_load(&target->next->closed),
+				      .driver = target->driver, .device = target->device,
+				      .epoch = drv_libraries_epoch() };
 	status = gather(made);
 	if (status != CMN_OK) {
 		cc_key_release(&made->fields);
@@ -297,7 +298,7 @@ enum cmn_status lz_identity_of(struct lz_target *target)
 	lz_maps_lock();
 	found = identities;
 	while (found && (found->device != target->device || found->driver != target->driver ||
-			 found->next != target->next))
+			 found->next != target->next || found->closed != atomic_load(&found->next->closed)))
 		found = found->older;
 	lz_maps_unlock();
 	/* Two threads may learn at once: the results are equal, and one is a few bytes too many. */

@@ -22,6 +22,7 @@
 /* A device and its driver, identified: valid for the process's life. */
 struct lz_identity {
 	struct lz_next *next;
+	unsigned int closed;		/* next's, then */
 	ze_driver_handle_t driver;	/* NULL: not known */
 	ze_device_handle_t device;
 	struct cc_key fields;

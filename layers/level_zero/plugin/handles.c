@@ -15,6 +15,7 @@
 struct known {
 	void *handle;
 	struct lz_next *next;		/* of a context, as the driver is */
+	unsigned int closed;		/* then */
 	ze_driver_handle_t driver;
 	struct cc_entry *entry;		/* of a log; holds a reference */
 	UT_hash_handle hh;
@@ -69,7 +70,7 @@ ze_driver_handle_t lz_context_driver(ze_context_handle_t handle)
 
 	lz_maps_lock();
 	HASH_FIND_PTR(contexts, &handle, context);
-	driver = context ? context->driver : NULL;
+	driver = context && context->closed == atomic_load(&context->next->closed) ? context->driver : NULL;
 	lz_maps_unlock();
 	return driver;
 }
@@ -82,7 +83,7 @@ struct lz_next *lz_context_next(ze_context_handle_t handle, ze_driver_handle_t d
 	lz_maps_lock();
 	HASH_FIND_PTR(contexts, &handle, context);
 	for (struct known *other = contexts; !context && other; other = other->hh.next) {
-		if (other->driver == driver)
+		if (other->driver == driver && other->closed == atomic_load(&other->next->closed))
 			context = other;
 	}
 	next = context ? context->next : NULL;
@@ -103,6 +104,7 @@ static void created(struct lz_next *next, ze_driver_handle_t driver, ze_result_t
 	if (!context)
 		return;
 	context->next = next;
+	context->closed = atomic_load(&next->closed);
 	context->handle = *handle;
 	context->driver = driver;
 	put_in(&contexts, context);

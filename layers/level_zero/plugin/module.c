@@ -261,6 +261,8 @@ ze_result_t lz_module_create(struct lz_next *next, ze_context_handle_t context,
 		.target = { .next = next, .context = context, .device = device },
 		.desc = desc, .module = module, .log = log,
 	};
+	bool keyed;
+
 	/* What a driver has to refuse, it refuses (Level Zero core, zeModuleCreate, Returns). */
 	if (!context || !device || !desc || !module) {
 		drv_sequence_run_without_key(&build.sequence, (struct cmn_view){ 0 });
@@ -268,12 +270,15 @@ ze_result_t lz_module_create(struct lz_next *next, ze_context_handle_t context,
 	}
 	drv_sequence_begin(&build.sequence);
 	cc_key_init(&key);
-	if (lz_module_key(&build.target, desc, &key, &build.il, &build.sequence.bypass) != CMN_OK) {
+	keyed = lz_module_key(&build.target, desc, &key, &build.il, &build.sequence.bypass) == CMN_OK;
+	/* What a driver without a row reads counts without a key as well. */
+	if (build.target.identity || lz_identity_of(&build.target) == CMN_OK)
+		build.sequence.driver = build.target.identity->row;
+	build.sequence.libraries = lz_libraries;
+	if (!keyed) {
 		drv_sequence_run_without_key(&build.sequence, build.il);
 	} else {
 		build.sequence.bypass = NULL;
-		build.sequence.driver = build.target.identity->row;
-		build.sequence.libraries = lz_libraries;
 		/* A log that the application does not want belongs to the entry all the same: the next one may want it. */
 		if (!log)
 			build.log = &build.own_log;

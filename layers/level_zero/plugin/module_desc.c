@@ -214,9 +214,12 @@ static enum ckcache_status load(struct ckcache_desc *base, size_t i, struct cmn_
 	const struct lz_desc *desc = (const struct lz_desc *)base;
 	ze_module_handle_t *modules = objects;
 	ze_module_build_log_handle_t log;
+	struct drv_observation *observation = drv_observer_pass(&(struct drv_observer_request){
+		.driver = desc->target.identity->row, .libraries = lz_libraries });
 	enum cmn_status status = lz_native_load(&desc->target, image, desc->programs[i].options,
 						&modules[i], &log);
 
+	drv_observer_drop(observation);
 	if (status == CMN_OK)
 		lz_log_discard(desc->target.next, log);
 	return status == CMN_ERR_DRIVER ? CKCACHE_ERROR_REFUSED :

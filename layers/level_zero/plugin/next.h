@@ -3,9 +3,9 @@
  * next: the functions below the plugin, as loaders pass them to it, or those of a loader
  * without the plugin, for ckcache.h (layers/libckcache/level_zero.c). A process may
  * have several loaders, and a loader with several drivers has handles of its
- * own. Functions in the same object belong together. They are set once and
- * never cleared, because threads may be inside. And the cache, from when a loader hands over its first
- * table, or the program calls ckcache.h.
+ * own. Functions in the same object belong together. They are set once, and
+ * cleared when that object is gone: until then threads may be inside. And the
+ * cache, from when a loader hands over its first table, or the program calls ckcache.h.
  */
 #ifndef LEVEL_ZERO_NEXT_H
 #define LEVEL_ZERO_NEXT_H
@@ -20,6 +20,7 @@
 
 struct lz_next {
 	_Atomic(const void *) owner;	/* base address of the object that its functions are in; NULL: free */
+	atomic_uint closed;	/* so many loaders were that had it: what was known of their handles is void */
 	/* Each function that the plugin calls. */
 	_Atomic(ze_pfnModuleCreate_t) module_create;
 	_Atomic(ze_pfnModuleDestroy_t) module_destroy;

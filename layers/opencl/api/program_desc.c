@@ -585,9 +585,12 @@ static enum ckcache_status build(struct ckcache_desc *base, size_t i, struct api
 static enum ckcache_status load(struct ckcache_desc *base, size_t i, struct cmn_view image,
 				void *objects)
 {
-	enum cmn_status status = load_image((struct ocl_desc *)base, i, image,
-					    (cl_program *)objects + i);
+	struct ocl_desc *desc = (struct ocl_desc *)base;
+	struct drv_observation *observation = drv_observer_pass(&(struct drv_observer_request){
+		.driver = desc->identity->driver, .libraries = desc->identity->libraries });
+	enum cmn_status status = load_image(desc, i, image, (cl_program *)objects + i);
 
+	drv_observer_drop(observation);
 	return status == CMN_ERR_DRIVER ? CKCACHE_ERROR_REFUSED : api_status_of(status);
 }
 

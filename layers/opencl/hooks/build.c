@@ -534,7 +534,7 @@ static void build_later(struct build *build)
 	record = new_record(build);
 	if (!record) {
 		(void)drv_sequence_leave_driver(&build->sequence);
-		drv_libraries_note_unseen();
+		drv_observer_miss();
 		call_driver(build, &build->targets, build->call.notify, build->call.user_data);
 		return;
 	}
@@ -594,11 +594,14 @@ static void bring_back_others(struct build *build)
 {
 	struct ocl_program *program = build->call.program;
 	struct ocl_loaded_program *loaded = ocl_program_take_loaded(program);
+	struct drv_observation *observation = drv_observer_pass(&(struct drv_observer_request){
+		.driver = build->sequence.driver, .libraries = build->sequence.libraries });
 
 	if (loaded && loaded->kind == OCL_LOADED_EXECUTABLE && !loaded->own)
 		(void)OCL_NEXT.clBuildProgram(program->object.handle, loaded->num_devices,
 					      loaded->devices, loaded->options, NULL,
 					      NULL);	/* as it would be without us */
+	drv_observer_drop(observation);
 	ocl_program_set_loaded(program, loaded);
 }
 
@@ -623,6 +626,7 @@ static bool prepare(struct build *build)
 		     /* A linked program should not be built again; some drivers do it all the same. */
 		     !program->text;
 	bool unbuildable = program->unbuildable && !call->compile && !bad;
+	const struct ocl_identity *identity;
 
 	if (unbuildable || (!plain && build->found.loaded && driver_refuses_rebuild(build))) {
 		build->error = CL_INVALID_OPERATION;
@@ -634,6 +638,11 @@ static bool prepare(struct build *build)
 		build->targets.count = 0;
 	if (!plain && gather(build))
 		return true;
+	identity = build->targets.count ? ocl_identity_of(build->targets.devices[0]) : NULL;
+	if (identity) {
+		build->sequence.driver = identity->driver;
+		build->sequence.libraries = identity->libraries;
+	}
 	if (!plain && build->targets.count && (is_built_beyond(build) || would_answer_by_build(build)))
 		bring_back_others(build);
 	drv_sequence_run_without_key(&build->sequence, ocl_program_text_view(program->text));
@@ -681,6 +690,7 @@ void ocl_build_failure(struct ocl_program *program, const struct ocl_loaded_prog
 {
 	struct ocl_program_state found;
 	struct ocl_loaded_program *present;
+	struct drv_observation *observation;
 	struct cmn_view stored;
 	cl_int error = CL_BUILD_PROGRAM_FAILURE;
 
@@ -696,9 +706,10 @@ void ocl_build_failure(struct ocl_program *program, const struct ocl_loaded_prog
 	if (present == loaded) {
 		ocl_loaded_program_unref(ocl_program_take_loaded(program));
 		drv_environment_note_build();
-		drv_libraries_note_unseen();
+		observation = drv_observer_pass(&(struct drv_observer_request){ .driver = loaded->driver });
 		error = OCL_NEXT.clBuildProgram(program->object.handle, loaded->num_devices, loaded->devices,
 						loaded->options, NULL, NULL);
+		drv_observer_drop(observation);
 		if (error == CL_SUCCESS)
 			ocl_program_add_built(program, loaded->num_devices, loaded->devices);
 	}
@@ -723,7 +734,7 @@ cl_int CL_API_CALL ocl_clBuildProgram(cl_program program, cl_uint num_devices,
 
 	if (!request.program) {
 		drv_environment_note_build();
-		drv_libraries_note_unseen();
+		drv_observer_miss();
 		return OCL_NEXT.clBuildProgram(program, num_devices, device_list, options,
 					       pfn_notify, user_data);
 	}
@@ -781,7 +792,7 @@ cl_int CL_API_CALL ocl_clCompileProgram(cl_program handle, cl_uint num_devices,
 
 	if (!request.program) {
 		drv_environment_note_build();
-		drv_libraries_note_unseen();
+		drv_observer_miss();
 		return OCL_NEXT.clCompileProgram(handle, num_devices, device_list, options,
 						 num_input_headers, input_headers,
 						 header_include_names, pfn_notify, user_data);

@@ -7,7 +7,7 @@
 
 #include "common/cancel.h"
 #include "layers/shared/driver/environment.h"
-#include "layers/shared/driver/libraries.h"
+#include "layers/shared/observer/observer.h"
 
 /* The loaded program goes before the application's. */
 static void forget_kernel(struct ocl_program *program, struct ocl_loaded_program *loaded,
@@ -115,7 +115,7 @@ static bool fall_back(struct ocl_program *program)
 		return false;
 	loaded = ocl_program_take_loaded(program);
 	drv_environment_note_build();
-	drv_libraries_note_unseen();
+	drv_observer_miss();
 	if (loaded)
 		error = OCL_NEXT.clBuildProgram(program->object.handle, loaded->num_devices,
 						loaded->devices, loaded->options, NULL, NULL);

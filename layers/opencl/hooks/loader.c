@@ -11,7 +11,9 @@
 
 #include "layers/shared/api/desc.h"
 #include "layers/shared/driver/environment.h"
+#include "layers/shared/driver/libraries.h"
 #include "layers/opencl/hooks/dispatch.h"
+#include "layers/opencl/key/identity.h"
 #include "layers/opencl/key/layers_below.h"
 
 /* The version script decides what is exported; these must not be hidden before it. */
@@ -30,13 +32,57 @@ EXPORT cl_int CL_API_CALL clInitLayerWithProperties(cl_uint num_entries,
 EXPORT cl_int CL_API_CALL clDeinitLayer(void);
 
 static atomic_bool taken, begun;
+/* In the loader that has the layer, or NULL; and how many libraries had been unloaded by then. */
+static const void *loader;
+static unsigned long long unloaded;
+
+/* What is true of no object if the loader was closed, and this is one that was opened since. */
+struct other_loader {
+	const cl_icd_dispatch *next;
+	const void *caller;
+	bool is_other;
+};
+
+static int look_for_loader(struct dl_phdr_info *info, size_t size, void *ctx)
+{
+	struct other_loader *other = ctx;
+
+	(void)size;
+	/* It may lie where the first one lay. */
+	if (drv_loaded_holds(info, loader) && !drv_loaded_holds(info, other->caller))
+		other->is_other = true;
+	/* Listed twice, the layer has its own functions below it. */
+	for (size_t at = 0; drv_loaded_holds(info, &ocl_layer) && at < sizeof(*other->next); at += sizeof(void *)) {
+		const void *function;
+
+		memcpy(&function, (const char *)other->next + at, sizeof(function));
+		other->is_other |= function && drv_loaded_holds(info, function);
+	}
+	return 0;
+}
+
+static bool was_reopened(const cl_icd_dispatch *next, const void *caller)
+{
+	struct other_loader other = { .next = next, .caller = caller };
+
+	if (!loader || !caller || drv_libraries_epoch().unloaded == unloaded)
+		return false;
+	(void)drv_loaded_iterate(look_for_loader, &other);	/* goes through all */
+	return !other.is_other;
+}
 
 bool ocl_layer_begin(const cl_icd_dispatch *next, size_t size, const void *caller)
 {
-	if (atomic_exchange(&taken, true))
+	cl_icd_dispatch functions = { 0 };
+
+	memcpy(&functions, next, size);
+	if (atomic_exchange(&taken, true) && !was_reopened(&functions, caller))
 		return false;
 	drv_environment_begin();	/* the loader has just loaded the drivers */
-	memcpy(&ocl_layer.next, next, size);
+	ocl_layer.next = functions;
+	ocl_identity_forget();
+	loader = caller;
+	unloaded = drv_libraries_epoch().unloaded;
 	ocl_layer.cache = api_cache(CKCACHE_API_OPENCL);
 	if (ocl_layer.cache)
 		ocl_layers_below_find(caller ? &ocl_layer.next : NULL, caller);

@@ -32,7 +32,7 @@
 #define MAX_CPUINFO ((size_t)16 << 20)	/* some KiB for each of thousands of processors */
 
 struct known_device {
-	cl_device_id device;
+	cl_device_id device;		/* NULL: of a loader that was closed */
 	struct ocl_identity identity;
 	struct drv_library_epoch epoch;	/* before it was gathered */
 	struct known_device *next;
@@ -358,6 +358,19 @@ enum cmn_status ocl_identity_add(cl_device_id device, struct cc_key *key, bool e
 	}
 	*ret = &found->identity;
 	return CMN_OK;
+}
+
+void ocl_identity_forget(void)
+{
+	for (struct known_device *known = atomic_load(&known_devices); known; known = known->next)
+		known->device = NULL;
+}
+
+const struct ocl_identity *ocl_identity_of(cl_device_id device)
+{
+	struct known_device *found;
+
+	return find(device, &found) == CMN_OK ? &found->identity : NULL;
 }
 
 cl_device_id ocl_identity_builder(cl_device_id device)

@@ -27,6 +27,10 @@ struct ocl_identity {
  */
 CMN_CHECKED enum cmn_status ocl_identity_add(cl_device_id device, struct cc_key *key, bool exact,
 					     const struct ocl_identity **ret);
+/* Handles may be other devices' from now on. */
+void ocl_identity_forget(void);
+/* NULL: it cannot be identified. */
+const struct ocl_identity *ocl_identity_of(cl_device_id device);
 /* The device that a build for this one is made on elsewhere: itself, or the one whose code it shares. */
 cl_device_id ocl_identity_builder(cl_device_id device);
 

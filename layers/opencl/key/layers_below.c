@@ -50,7 +50,7 @@ static const size_t watched[] = {
 
 #define WATCHED (sizeof(watched) / sizeof(watched[0]))
 
-/* Immutable once they were looked for. */
+/* Immutable once they were looked for, as long as the loader is there. */
 static struct {
 	struct cc_key fields;	/* of the layers that change nothing */
 	bool unknown;		/* there is another one, or memory was short */
@@ -148,6 +148,7 @@ void ocl_layers_below_find(const cl_icd_dispatch *next, const void *caller)
 {
 	struct search *search = calloc(1, sizeof(*search));
 
+	cc_key_release(&below.fields);	/* of a loader that was closed */
 	cc_key_init(&below.fields);
 	below.unknown = !search;
 	if (!search)

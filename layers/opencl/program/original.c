@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "layers/shared/driver/environment.h"
-#include "layers/shared/driver/libraries.h"
+#include "layers/shared/observer/observer.h"
 
 enum how { BUILT, COMPILED, LINKED };
 
@@ -260,14 +260,16 @@ static cl_program make_of_text(const struct ocl_original *original, cl_context c
 	cl_program program = ocl_program_text_make_program(original->text, context,
 							   original->constants,
 							   original->constant_count, &error);
+	struct drv_observation *observation;
 
 	if (!program)
 		return NULL;
 	drv_environment_note_build();
-	drv_libraries_note_unseen();
+	observation = drv_observer_pass(NULL);
 	error = original->how == COMPILED ? compile(original, context, program) :
 		OCL_NEXT.clBuildProgram(program, original->list_count, original->list,
 					original->options, NULL, NULL);
+	drv_observer_drop(observation);
 	if (error == CL_SUCCESS)
 		return program;
 	(void)OCL_NEXT.clReleaseProgram(program);	/* ours alone */

@@ -20,10 +20,10 @@ void api_build_begin(struct ckcache_desc *desc, size_t i, struct drv_sequence *s
 enum ckcache_origin api_build_one(struct drv_sequence *sequence, const struct api_order *order)
 {
 	if (!order->cached) {
-		if (order->blob)
+		if (order->blob || (sequence->driver && !sequence->driver->library))
 			drv_sequence_watch(sequence);
 		else
-			drv_libraries_note_unseen();
+			drv_observer_miss();
 		sequence->build_start = cc_cache_start_build(sequence->cache);
 		sequence->outcome = sequence->steps->call(sequence);
 		sequence->build_ns = cc_cache_build_ns(sequence->cache, &sequence->build_start);

@@ -21,27 +21,32 @@
  */
 static _Atomic(char *) learned[MAX_LEARNED];
 static atomic_uint learned_count;	/* of these, at most */
+static atomic_bool more;	/* there was no room, or no memory, for one: from then on all that is loaded counts */
 
 /* One more than the number of objects that had been loaded before the first build that nobody sees; 0: there was none. */
 static _Atomic(unsigned long long) unseen;
 
 static bool is_learned(const char *name)
 {
-	for (size_t i = 0; i < MAX_LEARNED; i++) {
+	bool found = atomic_load(&more);
+
+	for (size_t i = 0; i < MAX_LEARNED && !found; i++) {
 		const char *known = atomic_load(&learned[i]);
 
 		if (!known)
 			return false;
-		if (strcmp(known, name) == 0)
-			return true;
+		found = strcmp(known, name) == 0;
 	}
-	return true;	/* of more than that, no more can be told */
+	return found;
 }
 
 static void learn(const char *name)
 {
-	char *copy = is_learned(name) ? NULL : strdup(name);
+	char *copy;
 
+	if (is_learned(name))
+		return;
+	copy = strdup(name);
 	for (size_t i = 0; i < MAX_LEARNED && copy; i++) {
 		char *none = NULL;
 
@@ -51,6 +56,7 @@ static void learn(const char *name)
 		}
 	}
 	free(copy);
+	atomic_store(&more, true);
 }
 
 static void choose_compilers(struct drv_loaded_list *objects, const struct drv_driver *driver)
@@ -413,8 +419,10 @@ void drv_libraries_note_unseen(void)
 
 bool drv_libraries_hold(const struct drv_driver *driver, const struct drv_library_epoch *since)
 {
+	bool more_come = atomic_load(&unseen) || (!driver->library && atomic_load(&more));
+
 	if (!driver->library && atomic_load(&learned_count) != since->learned)
 		return false;
-	return (driver->library && !driver->late_compilers[0]) || !atomic_load(&unseen) ||
+	return (driver->library && !driver->late_compilers[0]) || !more_come ||
 	       drv_libraries_epoch().loaded == since->loaded;
 }

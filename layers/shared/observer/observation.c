@@ -70,6 +70,7 @@ struct lookup *drv_observation_add(struct drv_observation *observation, const ch
 		free(lookup);
 	}
 	drv_observation_be_unsure(observation, "too-many-files");
+	observation->missed = true;
 	return NULL;
 }
 
@@ -187,7 +188,10 @@ void drv_observation_note_look(struct drv_observation *observation, const struct
 		lookup->by_descriptor |= answer->by_descriptor;
 		lookup->opened |= answer->opened;
 		note_content(lookup, answer);
+		lookup->changed |= answer->reason != NULL;
 	}
+	if (answer->reason)
+		drv_observation_be_unsure(observation, answer->reason);
 }
 
 void drv_observation_note_interest(struct drv_observation *observation, const struct drv_answer *answer)

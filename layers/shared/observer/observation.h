@@ -38,7 +38,7 @@ struct lookup {
 	bool by_driver, by_other;	/* whose code looked: the driver's library's, or a compiler's */
 	bool cached;			/* in the driver's cache: its library looked, for a name of that form */
 	bool kept;			/* perhaps by the driver, in its cache */
-	bool changed;			/* another answer at a later look */
+	bool changed;			/* another answer at a later look, or perhaps */
 	bool has_content;		/* its times would not show every change */
 	struct cc_file_identity identity;	/* of a file or a directory */
 	struct cmn_hash content;	/* when it was opened first */
@@ -64,6 +64,7 @@ struct drv_observation {
 	struct lookup *lookups;		/* by path, in the order of the first looks */
 	struct own_file *own;		/* what the build made, by its inode */
 	const char *unsure;		/* the first reason, or NULL */
+	bool missed;			/* it was asked for more than lookups has */
 	uint64_t looks, looks_before;	/* so many; at the time when the last file was made */
 	bool asked_directory;
 	bool unwritten;			/* a file could not be made for a reason that may pass */
@@ -92,7 +93,7 @@ struct drv_answer {
 	const struct cc_manifest_names *names;	/* of a directory that is listed; NULL: unknown */
 	int error;			/* 0 or an errno value */
 	const struct stat *info;	/* of what is there; NULL: nothing */
-	const char *reason;
+	const char *reason;		/* why it is not certain what was read there, or NULL */
 	bool *matters;			/* what drv_observation_note_interest tells, and drv_note_is_within's two */
 };
 

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * observer: the builds that are going on, which thread's calls count for which, and what drivers
- * looked for in earlier builds.
- */
+/* observer: the builds that are going on, and which thread's calls count for which. */
 #include "layers/shared/observer/observer.h"
 
 #include <errno.h>
@@ -31,6 +28,7 @@
 #include "layers/shared/observer/hooked_objects.h"
 #include "layers/shared/observer/observation.h"
 #include "layers/shared/observer/observer_notes.h"
+#include "layers/shared/observer/settings.h"
 
 /* Linux stamps files with the time of its last tick, which is at most 10 ms old. */
 #define TICK_NS UINT64_C(20000000)
@@ -42,19 +40,10 @@ enum { MAX_REFUSED = 8 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct drv_observation *observations;	/* those that are going on; guarded by lock */
-/*
- * What drivers looked for by paths of their own, in any build, the latest answers first. It only
- * grows, at its beginning and guarded by lock, so that a child has it whole.
- */
-struct setting {
-	struct setting *next;
-	enum finding finding;
-	struct cc_file_identity identity;
-	struct cmn_hash content;
-	bool opened, has_content;
-	char path[];
-};
-static _Atomic(struct setting *) settings;
+static unsigned int unlearned;	/* of unknown drivers, over, with settings that are not learned yet; likewise */
+/* A build of an unknown driver was seen to its end: it is hooked, and has read what it reads at its first. */
+static atomic_bool first_seen;
+static atomic_bool missed;	/* or else it was not, or something it looked for */
 static atomic_uint going_on;
 static struct tried {
 	const struct drv_driver *driver;
@@ -78,16 +67,31 @@ static void unlock_records(void)
 	busy = false;
 }
 
+/* Of a driver that no row knows, all of whose later builds have to know what it may read once in the process. */
+static bool is_of_unknown(const struct drv_observation *observation)
+{
+	return observation->listed && !observation->driver->library;
+}
+
 /*
- * A child's builds are its own. Nothing is locked before a fork: handlers that run then may be a
- * driver's, which waits for what another thread of it has.
+ * A child's builds are its own, and what its parent's have read counts for them. Nothing is locked before
+ * a fork: handlers that run then may be a driver's, which waits for what another thread of it has.
  */
 void drv_observer_fork_child(void)
 {
+	bool whole;
+
 	(void)drv_child_leave();	/* a child's child tells nothing */
-	(void)drv_hooked_objects_free_lock(&lock);
+	whole = drv_hooked_objects_free_lock(&lock) && !unlearned;
 	drv_hooked_objects_after_fork();
+	for (const struct drv_observation *one = observations; whole && one; one = one->next) {
+		if (is_of_unknown(one))
+			whole = drv_settings_learn(one, NULL) && !one->missed;
+	}
+	if (!whole)
+		atomic_store(&missed, true);
 	observations = NULL;
+	unlearned = 0;
 	atomic_store(&going_on, 0);
 	mine = NULL;
 	busy = false;
@@ -126,8 +130,10 @@ static void tell(bool all, note_fn *note, const struct drv_answer *answer)
 
 	/* A signal's handler that looks at files while this thread is in here. */
 	if (busy) {
-		if (mine)
+		if (mine) {
 			mine->unsure = "signal";
+			mine->missed = true;
+		}
 		return;
 	}
 	lock_records();
@@ -259,6 +265,12 @@ bool drv_note_is_within(const char *path)
 	return matters[1] && !matters[0];
 }
 
+static void note_missed(struct drv_observation *observation, const struct drv_answer *answer)
+{
+	drv_observation_be_unsure(observation, answer->reason);
+	observation->missed = true;
+}
+
 void drv_note_look(int directory, const char *path, int error, struct stat *info, int fd)
 {
 	CMN_NOT_CANCELLED;
@@ -268,22 +280,20 @@ void drv_note_look(int directory, const char *path, int error, struct stat *info
 		.path = spelled, .error = error, .info = info, .opened = fd >= 0,
 		.by_driver = drv_hooked_objects_is_of_driver(caller),
 	};
-	const char *reason = NULL;
-	bool found, holds;
+	bool holds;
 
 	if (!path || !path[0] || error == EFAULT || error == EINTR || error == ENAMETOOLONG)
 		return;		/* the same for every path of that form */
 	answer.by_descriptor = directory != AT_FDCWD && path[0] != '/';
-	found = spell(directory, path, spelled);
-	holds = found && fd >= 0 && !error && S_ISREG(info->st_mode) && matters(&answer);
-	if (!found)
-		drv_note_unsure("header-unreadable");
-	else if (holds)
-		reason = settle(info, fd) ? read_content(info, fd, &answer) : "include-changed";
-	if (reason)
-		drv_note_unsure(reason);
-	else if (found)
+	if (!spell(directory, path, spelled)) {
+		answer.reason = "header-unreadable";
+		tell(false, note_missed, &answer);
+	} else {
+		holds = fd >= 0 && !error && S_ISREG(info->st_mode) && matters(&answer);
+		if (holds)
+			answer.reason = settle(info, fd) ? read_content(info, fd, &answer) : "include-changed";
 		tell(false, drv_observation_note_look, &answer);
+	}
 	errno = saved;
 }
 
@@ -397,8 +407,8 @@ void drv_note_unsure(const char *reason)
 	tell(false, note_unsure, &(struct drv_answer){ .reason = reason });
 }
 
-/* false: not all calls go to the hooks. Where some went past them until now, all builds that go on are told. */
-static bool update_hooks(const struct drv_libraries_query *query, bool again)
+/* CMN_OK: all calls go to the hooks. CMN_STALE: some went past them until now: all builds that go on are told. */
+static enum cmn_status update_hooks(const struct drv_libraries_query *query, bool again)
 {
 	enum cmn_status status;
 
@@ -406,8 +416,8 @@ static bool update_hooks(const struct drv_libraries_query *query, bool again)
 	status = drv_hooked_objects_update(query, again);
 	busy = false;
 	if (status == CMN_STALE)
-		tell(true, note_unsure, &(struct drv_answer){ .reason = "observer-blind" });
-	return status == CMN_OK;
+		tell(true, note_missed, &(struct drv_answer){ .reason = "observer-blind" });
+	return status;
 }
 
 void drv_note_loading(void)
@@ -648,11 +658,20 @@ static void note_outcome(const struct drv_driver *driver, enum cmn_status status
 
 /* One build. */
 
+static void miss(void)
+{
+	if (!atomic_load(&first_seen))
+		atomic_store(&missed, true);
+}
+
 struct drv_observation *drv_observer_begin(const struct drv_observer_request *request)
 {
 	struct drv_observation *observation = calloc(1, sizeof(*observation));
+	enum cmn_status status;
 
 	(void)leave_child();
+	if (!observation || request->switched_off)
+		miss();
 	if (!observation)
 		return NULL;
 	if (request->switched_off || !drv_slots_known()) {
@@ -663,8 +682,14 @@ struct drv_observation *drv_observer_begin(const struct drv_observer_request *re
 		observation->unsure = "observer-stopped";
 		return observation;
 	}
-	if (!update_hooks(&request->libraries, true))
+	if (!request->driver->library && atomic_load(&missed)) {
 		observation->unsure = "observer-blind";
+		return observation;
+	}
+	status = update_hooks(&request->libraries, true);
+	if (status != CMN_OK)
+		observation->unsure = "observer-blind";
+	observation->missed = status == CMN_MISS;
 	observation->driver = request->driver;
 	observation->in_call = request->driver->compiles_in_call && !request->goes_on;
 	observation->directory = cc_manifest_working_directory();
@@ -678,6 +703,25 @@ struct drv_observation *drv_observer_begin(const struct drv_observer_request *re
 	mine = observation;
 	atomic_fetch_add(&going_on, 1);
 	return observation;
+}
+
+void drv_observer_miss(void)
+{
+	drv_libraries_note_unseen();
+	miss();
+}
+
+struct drv_observation *drv_observer_pass(const struct drv_observer_request *request)
+{
+	const struct drv_observer_request any = { .driver = drv_driver_of("") };
+	bool told = request && request->driver;
+
+	drv_libraries_note_unseen();
+	if (told ? !request->driver->library : atomic_load(&first_seen))
+		return drv_observer_begin(told ? request : &any);
+	if (!told)
+		miss();
+	return NULL;
 }
 
 /* Whether it was this thread's. It may be freed already. */
@@ -725,6 +769,10 @@ static struct drv_observation *leave(struct drv_observation *observation)
 			observation->directory = NULL;
 		}
 	}
+	if (!ret)
+		atomic_store(&missed, true);
+	else if (is_of_unknown(ret))
+		unlearned++;
 	unlock_records();
 	return ret;
 }
@@ -743,36 +791,45 @@ void drv_observer_leave_call(struct drv_observation *observation)
 		drv_observation_free(observation);
 }
 
+static void learn_settings(struct drv_observation *observation, const struct drv_observer_text *text)
+{
+	bool learned;
+
+	lock_records();
+	learned = drv_settings_learn(observation, text);
+	if (is_of_unknown(observation)) {
+		unlearned--;
+		atomic_store(learned && !observation->missed ? &first_seen : &missed, true);
+	}
+	unlock_records();
+	if (!learned)
+		drv_observation_be_unsure(observation, "no-memory");
+}
+
+/* What other builds looked for, those that go on among them, if the driver is unknown. */
+static void take_settings(struct drv_observation *observation)
+{
+	lock_records();
+	if (is_of_unknown(observation) && (unlearned || atomic_load(&missed)))
+		drv_observation_be_unsure(observation, "observer-blind");
+	for (const struct drv_observation *one = observations; one; one = one->next) {
+		if (is_of_unknown(observation) && is_of_unknown(one))
+			drv_settings_take_from(observation, one);
+	}
+	unlock_records();
+	drv_settings_take(observation);
+}
+
 void drv_observer_drop(struct drv_observation *observation)
 {
 	observation = observation ? leave(observation) : NULL;
-	if (observation)
-		drv_observation_free(observation);
-}
-
-/*
- * A path of the driver's own: an absolute one that the application does not name, in a directory
- * that was not looked at beforehand, as compilers look at those where headers may be.
- */
-static bool is_setting(const struct drv_observation *observation, const struct lookup *lookup,
-		       const struct drv_observer_text *text)
-{
-	char path[PATH_MAX];
-	size_t len = strlen(lookup->path);
-
-	if ((lookup->finding != FOUND_NOTHING && lookup->finding != FOUND_FILE) || lookup->written ||
-	    !lookup->looked ||
-	    lookup->kept || lookup->by_descriptor || lookup->path[0] != '/' ||
-	    drv_is_of_system(lookup->path) || len >= sizeof(path) || drv_observer_text_names(text, lookup->path))
-		return false;
-	memcpy(path, lookup->path, len + 1);
-	for (char *slash = strrchr(path, '/'); slash && slash != path; slash = strrchr(path, '/')) {
-		*slash = '\0';
-		if (drv_observation_find(observation, path) ||
-		    (strrchr(path, '/') != path && drv_observer_text_names(text, path)))
-			return false;
+	if (!observation)
+		return;
+	if (is_of_unknown(observation)) {
+		drv_dependencies_judge(observation);
+		learn_settings(observation, NULL);
 	}
-	return true;
+	drv_observation_free(observation);
 }
 
 /*
@@ -783,80 +840,12 @@ static bool saw_compiler(const struct drv_observation *observation,
 			 const struct drv_observer_text *text)
 {
 	for (const struct lookup *lookup = observation->lookups; lookup; lookup = lookup->hh.next) {
-		if (lookup->looked && !lookup->kept && !is_setting(observation, lookup, text) &&
+		if (lookup->looked && !lookup->kept && !drv_setting_is(observation, lookup, text) &&
 		    (lookup->finding == FOUND_FILE || lookup->finding == FOUND_NOTHING ||
 		     (lookup->finding == FOUND_DIRECTORY && drv_observation_knows_callers(observation))))
 			return true;
 	}
 	return false;
-}
-
-static const struct setting *find_setting(const char *path)
-{
-	const struct setting *setting = atomic_load_explicit(&settings, memory_order_acquire);
-
-	while (setting && strcmp(setting->path, path) != 0)
-		setting = setting->next;
-	return setting;
-}
-
-/* false: no memory. */
-static bool learn_setting(const struct lookup *lookup)
-{
-	const struct setting *known = find_setting(lookup->path);
-	bool opened = lookup->opened || (known && known->opened);
-	size_t len = strlen(lookup->path);
-	struct setting *setting;
-
-	if (known && known->finding == lookup->finding && known->opened == opened &&
-	    cc_file_identity_equal(&known->identity, &lookup->identity) &&
-	    known->has_content == lookup->has_content &&
-	    cmn_hash_equal(&known->content, &lookup->content))
-		return true;
-	setting = calloc(1, sizeof(*setting) + len + 1);
-	if (!setting)
-		return false;
-	setting->finding = lookup->finding;	/* the latest answer is what the driver goes by */
-	setting->identity = lookup->identity;
-	setting->content = lookup->content;
-	setting->has_content = lookup->has_content;
-	setting->opened = opened;
-	memcpy(setting->path, lookup->path, len);
-	setting->next = atomic_load_explicit(&settings, memory_order_relaxed);
-	atomic_store_explicit(&settings, setting, memory_order_release);
-	return true;
-}
-
-static void learn_settings(struct drv_observation *observation,
-			   const struct drv_observer_text *text)
-{
-	bool learned = true;
-
-	lock_records();
-	for (const struct lookup *lookup = observation->lookups; lookup; lookup = lookup->hh.next) {
-		if (is_setting(observation, lookup, text))
-			learned = learn_setting(lookup) && learned;
-	}
-	unlock_records();
-	if (!learned)
-		drv_observation_be_unsure(observation, "no-memory");
-}
-
-/* Those that other builds of this process looked for count as if this one had, with the answers of then. */
-static void take_settings(struct drv_observation *observation)
-{
-	for (const struct setting *setting = atomic_load_explicit(&settings, memory_order_acquire);
-	     setting; setting = setting->next) {
-		struct lookup *copy = drv_observation_find(observation, setting->path) ? NULL :
-				     drv_observation_add(observation, setting->path, setting->finding);
-
-		if (copy) {
-			copy->identity = setting->identity;
-			copy->content = setting->content;
-			copy->has_content = setting->has_content;
-			copy->opened = setting->opened;
-		}
-	}
 }
 
 void drv_observer_cached_as(const struct drv_observation *observation, char ret[DRV_CACHED_AS_SIZE])
@@ -898,9 +887,10 @@ enum cmn_status drv_observer_end(struct drv_observation *begun,
 	    (observation->tool && !drv_tools_hold(observation->tool)))
 		drv_observation_be_unsure(observation, "other-process");
 	/* What came with this build, and could not be hooked then. */
-	blind = observation->listed && !update_hooks(NULL, true);
+	blind = observation->listed && update_hooks(NULL, true) != CMN_OK;
 	if (blind)
 		drv_observation_be_unsure(observation, "observer-blind");
+	observation->missed |= blind;
 	if (text->failed && observation->unwritten)
 		drv_observation_be_unsure(observation, "file-unwritten");
 	drv_dependencies_judge(observation);

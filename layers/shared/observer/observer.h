@@ -6,13 +6,14 @@
  * compilers and what these are linked with are hooked (hooked_objects.h): their calls of libc go to
  * hooks (libc_hooks.c), which make the same call and note it where a build is being observed. What a
  * driver loads while it builds is hooked on its next call of dlsym, before any of its functions is
- * called. A process without misses is never touched, nor are the application's own objects.
+ * called. A process without misses is never touched, if its driver has a row, nor are the application's own
+ * objects.
  *
  * What is seen: each path that was asked for, as it was spelled, and the answer: nothing there, a
  * directory, or a file with the identity that it had when it was opened; and whose code asked. What the
  * driver itself creates or writes meanwhile is no dependency, nor are the files of its cache, for which
  * its own library looks, not its compilers. What a driver looks for by an absolute path that the application did not name (its
- * settings) may be read once in a process: it is a dependency of all builds after that. A program that
+ * settings) may be read once in a process: it is a dependency of all builds after that (settings.h). A program that
  * the driver's row names may run, on files that are known (children.h). All other
  * answers, other processes, and ways around libc as far as they can be noticed make the observation
  * unsure.
@@ -42,6 +43,16 @@ struct drv_observer_request {
 struct drv_observation *drv_observer_begin(const struct drv_observer_request *request);
 
 /*
+ * The same for a build that the layer lets pass, of which nothing is kept: only what a driver without a row may
+ * read in it once in the process counts. To be dropped when the driver's call returns. NULL: it need not be
+ * observed, or cannot; if it is such a driver's first, no later one in this process can be kept. request: NULL, or
+ * without a driver, where that is not known.
+ */
+struct drv_observation *drv_observer_pass(const struct drv_observer_request *request);
+/* For one that goes on after the call, or cannot be observed. */
+void drv_observer_miss(void);
+
+/*
  * Ends and frees the observation, in the thread that began it, or any where that has ended or the
  * build goes on; NULL is fine and unsure.
  * CMN_OK: *ret is the caller's, or NULL where nothing was asked for. CMN_MISS: what the build
@@ -58,7 +69,7 @@ CMN_CHECKED enum cmn_status drv_observer_end(struct drv_observation *observation
  * known, or there are several.
  */
 void drv_observer_cached_as(const struct drv_observation *observation, char ret[DRV_CACHED_AS_SIZE]);
-/* The same without a result. */
+/* The same without a result. What a driver without a row has read counts for its later builds all the same. */
 void drv_observer_drop(struct drv_observation *observation);
 /*
  * In the thread that began the observation of a build that goes on: the driver's call has returned, and what the

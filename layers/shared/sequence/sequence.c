@@ -67,14 +67,19 @@ bool drv_sequence_may_be_kept(struct drv_sequence *sequence)
 	return !sequence->bypass;
 }
 
-struct drv_observation *drv_sequence_observe(const struct drv_sequence *sequence, bool goes_on)
+static struct drv_observer_request request_of(const struct drv_sequence *sequence, bool goes_on)
 {
-	const struct drv_observer_request request = {
+	return (struct drv_observer_request){
 		.driver = sequence->driver,
 		.libraries = sequence->libraries,
 		.switched_off = !sequence->cache || !cc_cache_config(sequence->cache)->observe,
 		.goes_on = goes_on,
 	};
+}
+
+struct drv_observation *drv_sequence_observe(const struct drv_sequence *sequence, bool goes_on)
+{
+	const struct drv_observer_request request = request_of(sequence, goes_on);
 
 	return drv_observer_begin(&request);
 }
@@ -82,7 +87,8 @@ struct drv_observation *drv_sequence_observe(const struct drv_sequence *sequence
 void drv_sequence_watch(struct drv_sequence *sequence)
 {
 	enter_driver(sequence);
-	if (!sequence->bypass)
+	/* Else only for what a driver that no row knows may read once in the process. */
+	if (!sequence->bypass || (sequence->driver && !sequence->driver->library))
 		sequence->observation = drv_sequence_observe(sequence, sequence->goes_on);
 }
 
@@ -235,8 +241,17 @@ static void build_alone(struct drv_sequence *sequence)
 
 static bool attach(struct drv_sequence *sequence, struct cc_entry *entry)
 {
-	enum cmn_status status = sequence->steps->attach(sequence, entry);
+	bool unknown = sequence->driver && !sequence->driver->library;
+	enum cmn_status status;
 
+	/* The first load may read and load what otherwise the first build would. */
+	if (unknown)
+		drv_sequence_watch(sequence);
+	status = sequence->steps->attach(sequence, entry);
+	if (unknown) {
+		drv_sequence_forget_observation(sequence);
+		(void)drv_sequence_leave_driver(sequence);
+	}
 	if (status == CMN_ERR_DRIVER)
 		cc_cache_reject(sequence->cache, sequence->key, entry);
 	if (status != CMN_OK)
@@ -284,13 +299,18 @@ void drv_sequence_count(const struct drv_sequence *sequence)
 
 void drv_sequence_run_without_key(struct drv_sequence *sequence, struct cmn_view source)
 {
+	const struct drv_observer_request request = request_of(sequence, false);
+	struct drv_observation *observation;
 	enum drv_outcome outcome;
 
 	if (sequence->steps->prepare)
 		sequence->steps->prepare(sequence);
-	drv_libraries_note_unseen();
+	if (sequence->goes_on)
+		drv_observer_miss();
+	observation = drv_observer_pass(&request);
 	sequence->build_start = cc_cache_start_build(sequence->cache);
 	outcome = sequence->steps->call(sequence);
+	drv_observer_drop(observation);
 	/* The driver may build on, and the application may have released what is built. */
 	if (!sequence->goes_on) {
 		sequence->build_ns = cc_cache_build_ns(sequence->cache, &sequence->build_start);

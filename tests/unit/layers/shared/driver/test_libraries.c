@@ -288,6 +288,36 @@ WRAPPED(void *, malloc, (size_t size))
 	return no_objects && size >= DRV_LOADED_MAX ? NULL : __real_malloc(size);
 }
 
+/* Since then all that is loaded counts, also for a device that was identified before. In a child, since it stays so. */
+static int learn_without_memory(void)
+{
+	static char unknown[PATH_MAX], other[PATH_MAX];
+	struct drv_library_epoch before;
+
+	load("libunknown_driver_3.so", unknown);
+	before = drv_libraries_epoch();
+	load("libforgotten_compiler.so", other);
+	no_copy = true;
+	if (!drv_libraries_came(&before) || no_copy || drv_libraries_hold(drv_driver_of(unknown), &before))
+		return 2;
+	before = drv_libraries_epoch();
+	if (!names(unknown, "library.libforgotten_compiler.so") ||
+	    !drv_libraries_hold(drv_driver_of(unknown), &before))
+		return 3;
+	load("libmore_compiler.so", other);
+	return drv_libraries_hold(drv_driver_of(unknown), &before) ||
+	       !names(unknown, "library.libmore_compiler.so") ? 4 : 0;
+}
+
+TEST(what_could_not_be_learned_counts)
+{
+	pid_t child = fork();
+
+	if (child == 0)
+		_exit(learn_without_memory());
+	CU_ASSERT(unit_ended_well(child));
+}
+
 /* A key without one of its libraries is another's. */
 TEST(without_memory_there_is_no_key)
 {

@@ -18,7 +18,12 @@ bool observing_load(const char *path);
 bool observing_fork(void);
 
 struct drv_observation *begin_as(const struct drv_driver *driver, bool goes_on);
-/* Of a driver that nobody knows. */
+/*
+ * The driver's row; of one that has none, one like the default: what is not seen of one of its builds
+ * keeps no later ones from being stored (test_settings.c).
+ */
+const struct drv_driver *row_of(const char *library);
+/* Of that. */
 struct drv_observation *begin(bool goes_on);
 enum cmn_status end_as(struct drv_observation *observation, const struct drv_observer_text *text);
 enum cmn_status end_with(struct drv_observation *observation, const char *options, bool reads);

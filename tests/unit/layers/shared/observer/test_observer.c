@@ -358,7 +358,7 @@ TEST(what_another_thread_writes_is_the_builds_own_only_by_the_drivers_code)
 	pthread_t thread;
 
 	for (size_t i = 0; i < 4; i++) {
-		struct drv_observation *observation = begin_as(drv_driver_of(drivers[i / 2]), false);
+		struct drv_observation *observation = begin_as(row_of(drivers[i / 2]), false);
 		void *writer = i % 2 ? (void *)observed : dlsym(library, "observed_do");
 
 		(void)unlink("made.h");
@@ -1148,7 +1148,7 @@ static struct drv_observation *begin_at(const struct drv_driver *driver, const v
 
 TEST(what_a_driver_is_linked_with_is_seen)
 {
-	struct drv_observation *observation = begin_at(drv_driver_of("libother.so"), (const void *)observed_through);
+	struct drv_observation *observation = begin_at(row_of("libother.so"), (const void *)observed_through);
 
 	unit_write("there.h", "text");
 	observed_through("open", "there.h");
@@ -1187,7 +1187,7 @@ static int tell_drivers_from_compilers(void)
 		functions[i] = load(command, "observed_do");
 		if (!functions[i])
 			return 3;
-		observation = begin_at(drv_driver_of(rows[i].library), (const void *)functions[i]);
+		observation = begin_at(row_of(rows[i].library), (const void *)functions[i]);
 		CU_ASSERT_EQUAL(end_with(observation, NULL, false), CMN_OK);
 		/* Those that were there before are what they were. */
 		for (size_t j = 0; j <= i; j++) {
@@ -1219,7 +1219,7 @@ static void *look_in_thread_by_the_programs_library(void *path)
 /* What other threads look for by its libraries is its own affair, though a driver is linked with them. */
 TEST(what_the_program_looks_for_does_not_count)
 {
-	struct drv_observation *observation = begin_at(drv_driver_of("libother.so"), (const void *)observed_through);
+	struct drv_observation *observation = begin_at(row_of("libother.so"), (const void *)observed_through);
 	pthread_t thread;
 
 	unit_write("there.h", "text");
@@ -1232,7 +1232,7 @@ TEST(what_the_program_looks_for_does_not_count)
 static int build_with_many_drivers(void)
 {
 	for (int i = 0; i < 20; i++) {
-		struct drv_observation *observation = begin_at(drv_driver_of("libother.so"),
+		struct drv_observation *observation = begin_at(row_of("libother.so"),
 							       (const char *)observed + i);
 
 		if (end_with(observation, NULL, false) != CMN_OK)

@@ -449,6 +449,21 @@ TEST(what_may_not_be_kept_is_not_observed)
 	CU_ASSERT_EQUAL(world.begun, 0);
 }
 
+/* A driver that no row knows may read its settings once in the process, whatever it is called for. */
+TEST(what_an_unknown_driver_reads_is_always_observed)
+{
+	const struct drv_sequence of_unknown = { .driver = drv_driver_of("libother.so") };
+
+	CU_ASSERT_FALSE(run(&(struct script){ .sequence = of_unknown, .unkept = true }));
+	CU_ASSERT_EQUAL(world.dropped, 1);
+	CU_ASSERT_FALSE(run(&(struct script){ .sequence = of_unknown }));
+	CU_ASSERT_EQUAL(world.ended, 1);
+	CU_ASSERT(run(&(struct script){ .sequence = of_unknown }));
+	CU_ASSERT_EQUAL(world.dropped, 2);
+	CU_ASSERT(run(&(struct script){ .sequence = { .driver = drv_driver_of("libpocl.so") } }));
+	CU_ASSERT_EQUAL(world.begun, 3);
+}
+
 TEST(the_observer_is_told_what_it_may_and_when)
 {
 	(void)run(&(struct script){ .sequence = { .goes_on = true } });
