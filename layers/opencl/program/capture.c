@@ -11,6 +11,7 @@
 #include "layers/opencl/key/options.h"
 #include "layers/opencl/key/pyopencl_nonce.h"
 #include "layers/opencl/program/image_place.h"
+#include "layers/shared/driver/spirv_files.h"
 
 struct drv_observer_text ocl_observer_text(const struct drv_driver *driver, const struct ocl_program_text *text,
 					   const char *options)
@@ -118,13 +119,17 @@ static enum cmn_status see(struct drv_observation *observation, struct cc_manife
 	return status;
 }
 
-/* PyOpenCL's token is not in the key, and the logs name it. */
-static bool is_of_one_token(const struct cc_entry *entry, const struct ocl_targets *targets)
+/* PyOpenCL's token, or the name of a file in SPIR-V, is not in the key, and the logs name it. */
+static bool is_of_one_token(const struct cc_entry *entry, const struct drv_driver *driver,
+			    const struct ocl_capture_request *request)
 {
-	struct cmn_view log;
+	struct cmn_view text = ocl_program_text_view(request->text), log;
+	bool is_il = text.len && !ocl_program_text_is_source(request->text);
 
-	for (cl_uint i = 0; i < targets->count; i++) {
-		if (cc_entry_find(entry, OCL_TAG_LOG, i, &log) && ocl_pyopencl_nonce_is_in_log(log))
+	for (cl_uint i = 0; i < request->targets->count; i++) {
+		if (cc_entry_find(entry, OCL_TAG_LOG, i, &log) &&
+		    (ocl_pyopencl_nonce_is_in_log(log) ||
+		     (is_il && drv_spirv_is_in_log(driver, request->options, text, log))))
 			return true;
 	}
 	return false;
@@ -161,7 +166,7 @@ enum cmn_status ocl_capture_read(struct drv_sequence *sequence, cl_program progr
 	ocl_program_info_add_kernels(entry, program, sequence->driver, request);
 	status = cc_entry_finish(entry, manifest);
 	manifest = NULL;
-	if (status == CMN_OK && is_of_one_token(entry, request->targets)) {
+	if (status == CMN_OK && is_of_one_token(entry, sequence->driver, request)) {
 		reason = "random-token";
 		status = CMN_MISS;
 	}
@@ -279,7 +284,7 @@ enum cmn_status ocl_capture_failure(struct drv_sequence *sequence, cl_program pr
 	cc_entry_set_failed(entry, cause != CAUSE_IS_KNOWN, sequence->build_start.began_ns);
 	status = cc_entry_finish(entry, manifest);
 	manifest = NULL;
-	if (status == CMN_OK && (cause == CAUSE_PASSES || is_of_one_token(entry, request->targets)))
+	if (status == CMN_OK && (cause == CAUSE_PASSES || is_of_one_token(entry, sequence->driver, request)))
 		status = CMN_MISS;
 out:
 	cc_manifest_free(manifest);
