@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "layers/level_zero/plugin/spirv.h"
+#include "layers/shared/driver/spirv_files.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -19,6 +20,25 @@ static void check(const struct lz_spirv_constants *constants)
 		if (status == CMN_OK && one != 1 && one != 2 && one != 4 && one != 8)
 			abort();
 	}
+}
+
+/* Names of files become zeros, and so is what has become so. */
+static void check_key(struct cmn_view module)
+{
+	const struct drv_driver *driver = drv_driver_of("libpocl.so.2");
+	struct cc_key key, again;
+	struct cmn_view source;
+
+	cc_key_init(&key);
+	cc_key_init(&again);
+	drv_spirv_add(&key, driver, NULL, module);
+	source = cc_key_find(cc_key_view(&key), "source", 0);
+	drv_spirv_add(&again, driver, NULL, source);
+	if (cc_key_status(&key) == CMN_OK && cc_key_status(&again) == CMN_OK &&
+	    (source.len != module.len || !cmn_view_equal(cc_key_view(&key), cc_key_view(&again))))
+		abort();
+	cc_key_release(&key);
+	cc_key_release(&again);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
@@ -34,6 +54,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		cmn_buffer_append(&module, header, sizeof(header));
 	cmn_buffer_append(&module, data + 1, size - 1);
 	view = cmn_buffer_view(&module);
+	if (!module.failed)
+		check_key(view);
 	if (!module.failed && lz_spirv_constants_gather(view, &constants) == CMN_OK) {
 		if (lz_spirv_check(view) != CMN_OK)
 			abort();

@@ -5,6 +5,7 @@
 #include <sys/mman.h>
 
 #include "tests/level_zero/kernels/kernels.h"
+#include "tests/support/named_il.h"
 
 #define MAX_HANDLES 16
 
@@ -153,6 +154,18 @@ WORD(il)
 		client_give_up(value, 0);
 	client.input.il = il->words;
 	client.input.size = il->size;
+}
+
+/* named=NAME: of the input's source, whose name it has from now on. */
+WORD(named)
+{
+	static uint32_t *named;
+	uint32_t *before = named;
+
+	named = named_il((const uint32_t *)(const void *)client.input.il, client.input.size, value,
+			 &client.input.size);
+	client.input.il = (const uint8_t *)named;
+	free(before);
 }
 
 WORD(flags)

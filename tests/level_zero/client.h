@@ -13,6 +13,7 @@
  *   found=N           the same without a context
  *   device=N          use its device N; "device=N.M": sub-device M of that; "device=": NULL
  *   il=NAME           the input: one of kernels/
+ *   named=NAME        the input, set before, with that name of its source's file
  *   flags=TEXT        build flags; "flags": NULL
  *   constant=ID:BYTES:VALUE   one more specialization constant; "constants": none
  *   setenv=NAME=VALUE

@@ -736,6 +736,32 @@ TEST(a_known_drivers_variables_are_its_own)
 	expect_run(ONE, "CUDA_VISIBLE_DEVICES=0", 1, 0);
 }
 
+TEST(a_temporary_files_name_is_not_in_a_known_drivers_key)
+{
+	static const char *const same[] = { "aaaaaa", "bbbbbb", "cccccc" };
+	char arguments[256];
+
+	use_known_driver();
+	for (size_t i = 0; i < 3; i++) {
+		(void)snprintf(arguments, sizeof(arguments), "driver=0 il=one named=/tmp/%s.cl log create", same[i]);
+		expect_run(arguments, "", i == 0, i != 0);
+		(void)snprintf(arguments, sizeof(arguments), "driver=0 il=one named=/tmp/%s.cl flags=-g log create", same[i]);
+		expect_run(arguments, "", 1, 0);
+		(void)snprintf(arguments, sizeof(arguments), "driver=0 il=one named=kernel_arg_type.%s log create", same[i]);
+		expect_run(arguments, "", 1, 0);
+	}
+	/* A log that names it is of that module alone. */
+	for (unsigned long i = 0; i < 2; i++) {
+		expect_run("driver=0 il=one named=warning: flags=-Wstub log create", "", 1, 0);
+		CU_ASSERT_EQUAL(module_run_stat("bypass.random-token"), i + 1);
+	}
+	module_run_drivers(STUB_DRIVER);
+	for (size_t i = 0; i < 3; i++) {
+		(void)snprintf(arguments, sizeof(arguments), "driver=0 il=one named=/tmp/%s.cl log create", same[i]);
+		expect_run(arguments, "", 1, 0);
+	}
+}
+
 TEST(a_settings_file_keeps_a_known_driver_from_the_cache)
 {
 	use_known_driver();

@@ -9,6 +9,7 @@
 
 #include "tests/opencl/client.h"
 #include "tests/opencl/value_il.h"
+#include "tests/support/named_il.h"
 #include "tests/support/words.h"
 
 enum { LETTERS = 26, MAX_LINE = 16384, PATIENCE_S = 60 };
@@ -146,6 +147,19 @@ WORD(il)
 	*program = clCreateProgramWithIL(client->context, text_of(value, (const char *)value_il),
 					 value ? strlen(text_of(value, "")) : sizeof(value_il), &error);
 	printf("create %d\n", error);
+}
+
+/* named P FILE: value_il with that file's name. */
+WORD(named)
+{
+	cl_program *program = &PROGRAM(value);
+	size_t size;
+	uint32_t *il = named_il(value_il, sizeof(value_il), value, &size);
+	cl_int error;
+
+	*program = clCreateProgramWithIL(client->context, il, size, &error);
+	printf("create %d\n", error);
+	free(il);
 }
 
 /* constant P VALUE|ID:SIZE:HEXADECIMAL */

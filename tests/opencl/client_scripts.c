@@ -117,6 +117,7 @@ static struct scenario scenarios[] = {
 	 */
 	SCRIPT("link-il", "il a | constant a $3 | $1 a -DO=1 | constant a 99 | devices missing | "
 	       "compile a -DO=2 | devices | link b a \"$2\" | status b | value b value | release b a"),
+	SCRIPT("named-il", "named a $1 | build a $2 | status a | print a | release a"),
 	SCRIPT("il-refused", "il a | constant a 7:65:1 | build a | value a value | release a"),
 	SCRIPT("object-kernels", "source a = constant int table[2] = { 5, 6 };\n"
 	       "kernel void value(global int *out) { out[0] = table[out[0] & 1]; }\n | unbuilt a | "

@@ -62,6 +62,18 @@ static void expect_hit(const char *argument)
 	CU_ASSERT_EQUAL(driver_counted("build-source"), built);
 }
 
+/* The key has zeros in its place. */
+TEST_ON("stub", spirv_is_replayed_without_the_name_of_its_file)
+{
+	driver_stub_as("libigdrcl.so");
+	run_same("named-il", "/tmp/aa.cl");
+	run_same("named-il", "/tmp/bb.cl");
+	EXPECT_STATS("deferred 2, recipes 1, entries 0");
+	expect_replay(0, "built                                 1", NULL);
+	run_same("named-il", "/tmp/cc.cl");
+	EXPECT_STATS("hits_disk 1, recipes 0, entries 1");
+}
+
 TEST(deferred_build_is_replayed_and_hits)
 {
 	run_same("vector", "-DK=5");

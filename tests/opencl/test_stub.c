@@ -424,6 +424,52 @@ TEST(constants_are_in_the_key)
 	CU_ASSERT_EQUAL(il_built(NULL, NULL), 0);
 }
 
+/* How often it was built, of a file of that name; the answers are those without the layer. */
+static unsigned int named_built(const char *file, const char *options)
+{
+	unsigned int before = driver_counted("build-source");
+	struct outcome outcome = CLIENT(LAYERED, "named-il", file, options);
+	struct outcome bare = CLIENT(BARE, "named-il", file, options);
+
+	CU_ASSERT_EQUAL(outcome.code, 0);
+	CU_ASSERT(outcome_same(&bare, &outcome));
+	return driver_counted("build-source") - before - 1;	/* the bare run's */
+}
+
+TEST(a_temporary_files_name_in_spirv_is_not_in_the_key)
+{
+	driver_stub_as("libigdrcl.so");
+	CU_ASSERT_EQUAL(named_built("/tmp/tmp.aaaaaa/k.cl", ""), 1);
+	CU_ASSERT_EQUAL(named_built("/tmp/tmp.bbbbbb/k.cl", ""), 0);
+	CU_ASSERT_EQUAL(named_built("/tmp/tmp.cccccc/k.cl", ""), 0);
+	EXPECT_STATS("misses 1, entries 1");
+	/* Its length is, and what looks like an argument's type. */
+	CU_ASSERT_EQUAL(named_built("/tmp/tmp.aaaaaaa/k.cl", ""), 1);
+	CU_ASSERT_EQUAL(named_built("kernel_arg_type.a.int*", ""), 1);
+	CU_ASSERT_EQUAL(named_built("kernel_arg_type.a.bit*", ""), 1);
+	/* As is the name where debugging is asked for, or for a driver of which nothing is known. */
+	CU_ASSERT_EQUAL(named_built("/tmp/tmp.aaaaaa/k.cl", "-g"), 1);
+	CU_ASSERT_EQUAL(named_built("/tmp/tmp.bbbbbb/k.cl", "-g"), 1);
+	driver_stub_as("libother.so");
+	CU_ASSERT_EQUAL(named_built("/tmp/tmp.aaaaaa/k.cl", ""), 1);
+	CU_ASSERT_EQUAL(named_built("/tmp/tmp.bbbbbb/k.cl", ""), 1);
+}
+
+TEST(a_log_that_names_the_file_is_of_one_module)
+{
+	driver_stub_as("libigdrcl.so");
+	for (unsigned int i = 0; i < 2; i++) {	/* the stub's log begins so */
+		CU_ASSERT_EQUAL(named_built("stub:", ""), 1);
+		CU_ASSERT_EQUAL(driver_bypasses("random-token"), i + 1);
+	}
+	driver_stub_setting("STUB_FAIL_LOG", "/tmp/aa/k.cl:1:1: error: no");
+	/* A failure is remembered on disk once two processes had it. */
+	for (int i = 0; i < 3; i++)
+		CU_ASSERT_EQUAL(named_built("/tmp/aa/k.cl", ""), 1);
+	for (int i = 0; i < 3; i++)
+		CU_ASSERT_EQUAL(named_built("/tmp/bb/k.cl", ""), i < 2);
+}
+
 /* The same bytes in four ways are four. */
 TEST(the_kind_of_a_build_is_in_the_key)
 {

@@ -53,6 +53,13 @@ static void add_field(struct cc_key *key, char *line)
 	cc_key_add_text(key, part, name, value);
 }
 
+static void summarize(struct sample *sample)
+{
+	CU_ASSERT_EQUAL_FATAL(cc_key_status(&sample->key), CMN_OK);
+	cc_key_summary_append(&sample->summary, cc_key_view(&sample->key));
+	key_fields_read(cmn_buffer_view(&sample->summary), &sample->fields);
+}
+
 static void make(struct sample *sample, const char *text)
 {
 	char *copy = memory_copy(text), *rest = NULL;
@@ -62,9 +69,7 @@ static void make(struct sample *sample, const char *text)
 	for (char *line = strtok_r(copy, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest))
 		add_field(&sample->key, line);
 	free(copy);
-	CU_ASSERT_EQUAL_FATAL(cc_key_status(&sample->key), CMN_OK);
-	cc_key_summary_append(&sample->summary, cc_key_view(&sample->key));
-	key_fields_read(cmn_buffer_view(&sample->summary), &sample->fields);
+	summarize(sample);
 }
 
 static void release(struct sample *sample)
@@ -321,6 +326,40 @@ TEST(whole_keys_tell_more_of_a_source)
 	said = compare(&was, &is, true);
 	CU_ASSERT_STRING_EQUAL(said, "40.0\nsource: source differs at line 2: a random token? (RUN_7f3a91c2d0 -> RUN_0b52e8f417)");
 	free(said);
+}
+
+#define SPIRV 0x07230203, 0x00010000, 0, 50, 0
+
+TEST(whole_keys_name_the_instruction_of_spirv)
+{
+	static const uint32_t modules[][11] = {
+		{ SPIRV, 3 << 16 | 7, 12, 0x00612f2f, 3 << 16 | 5, 3, 0x00000078 },	/* OpString %12 "//a", OpName %3 "x" */
+		{ SPIRV, 3 << 16 | 7, 12, 0x00622f2f, 3 << 16 | 5, 3, 0x00000078 },
+		{ SPIRV, 3 << 16 | 7, 12, 0x00612f2f, 3 << 16 | 5, 3, 0x00000079 },
+		{ SPIRV, 3 << 16 | 7, 12, 0x00612f2f, 3 << 16 | 8, 3, 0x00000079 },
+		{ SPIRV, 3 << 16 | 7, 12, 0x00612f2f, 3 << 16 | 8, 4, 0x00000079 },
+		{ SPIRV, 9 << 16 | 7, 12, 0x00612f2f, 3 << 16 | 8, 4, 0x00000079 },	/* ends before its end */
+	};
+	static const char *const said[] = {
+		": OpString %12 \"//a\" -> \"//b\"", ": OpString %12 \"//b\" -> \"//a\"", ": instruction 2", ": OpLine instruction 2",
+		" (44 -> 44 bytes)",
+	};
+
+	for (size_t i = 0; i < sizeof(said) / sizeof(said[0]); i++) {
+		OWNED(release) struct sample was = { .summary = { 0 } }, is = { .summary = { 0 } };
+		char *text;
+
+		cc_key_init(&was.key);
+		cc_key_init(&is.key);
+		cc_key_add(&was.key, CC_PART_IMAGE, "source", modules[i], sizeof(modules[i]));
+		cc_key_add(&is.key, CC_PART_IMAGE, "source", modules[i + 1], sizeof(modules[i]));
+		summarize(&was);
+		summarize(&is);
+		text = compare(&was, &is, true);
+		CU_ASSERT_PTR_NOT_NULL_FATAL(strstr(text, "source differs"));
+		CU_ASSERT_STRING_EQUAL(strstr(text, "source differs") + 14, said[i]);
+		free(text);
+	}
 }
 
 /* Of more words than are looked at, those that differ come first. */

@@ -417,12 +417,93 @@ static void line_text(const struct key_difference *one, const struct rebuild_cau
 		(void)snprintf(ret, size, " at line %" PRIu64, line);
 }
 
+#define SPIRV_MAGIC 0x07230203
+#define SPIRV_HEADER 20
+
+/* Of an instruction's text or, where it has none, its place. */
+static void append_instruction(struct cmn_buffer *text, struct cmn_view one, size_t text_at, size_t place)
+{
+	struct cmn_view rest = { (const char *)one.data + text_at, one.len - text_at };
+
+	if (!text_at || text_at >= one.len) {
+		cmn_buffer_printf(text, "instruction %zu", place);
+		return;
+	}
+	rest.len = strnlen(rest.data, rest.len);
+	cmn_buffer_append_u8(text, '"');
+	text_append_clean(text, rest, MAX_SHOWN);
+	cmn_buffer_append_u8(text, '"');
+}
+
+/* ": OpString %12 "/tmp/a.cl" -> "/tmp/b.cl"": where two modules of SPIR-V begin to differ, if they are any. */
+static void append_spirv_diff(struct cmn_buffer *text, struct cmn_view was, struct cmn_view is)
+{
+	/* Those that have texts, and where: behind an id mostly. */
+	static const struct {
+		uint32_t opcode;
+		const char *name;
+		size_t text_at;
+	} known[] = {
+		{ 3, "OpSource", 0 }, { 5, "OpName", 8 }, { 6, "OpMemberName", 12 }, { 7, "OpString", 8 },
+		{ 8, "OpLine", 0 }, { 15, "OpEntryPoint", 12 }, { 330, "OpModuleProcessed", 4 },
+	};
+	struct cmn_reader readers[] = { cmn_reader_of(was), cmn_reader_of(is) };
+
+	if (cmn_reader_u32(&readers[0]) != SPIRV_MAGIC || cmn_reader_u32(&readers[1]) != SPIRV_MAGIC ||
+	    was.len < SPIRV_HEADER || is.len < SPIRV_HEADER)
+		return;
+	for (int i = 0; i < 2; i++)
+		(void)cmn_reader_bytes(&readers[i], SPIRV_HEADER - 4);
+	for (size_t place = 1; readers[0].left && readers[1].left; place++) {
+		struct cmn_view one[2];
+		uint32_t first[2], id = 0;
+		size_t i = 0;
+
+		for (int j = 0; j < 2; j++) {
+			struct cmn_reader reader = readers[j];
+
+			first[j] = cmn_reader_u32(&reader);
+			one[j] = cmn_reader_bytes(&readers[j], 4 * (uint64_t)(first[j] >> 16));
+			if (!one[j].len)
+				return;
+			id = cmn_reader_u32(&reader);
+		}
+		if (cmn_view_equal(one[0], one[1]))
+			continue;
+		while (i < sizeof(known) / sizeof(known[0]) && known[i].opcode != (first[1] & 0xffff))
+			i++;
+		if (i == sizeof(known) / sizeof(known[0]) || (first[0] & 0xffff) != (first[1] & 0xffff)) {
+			cmn_buffer_printf(text, ": instruction %zu", place);
+			return;
+		}
+		cmn_buffer_printf(text, ": %s ", known[i].name);
+		if (known[i].text_at == 8)
+			cmn_buffer_printf(text, "%%%" PRIu32 " ", id);
+		append_instruction(text, one[0], known[i].text_at, place);
+		if (known[i].text_at) {
+			cmn_buffer_append_text(text, " -> ");
+			append_instruction(text, one[1], known[i].text_at, place);
+		}
+		return;
+	}
+}
+
 static void add_source(struct rebuild_causes *causes, const struct key_difference *one,
 		       const struct rebuild_causes_keys *keys)
 {
 	struct cmn_view was = { 0 }, is = { 0 };
-	char where[80] = "";
+	struct cmn_buffer instruction = { 0 };
+	char where[80] = "", *more;
 
+	if (one->was && one->is && keys->was.len && keys->is.len)
+		append_spirv_diff(&instruction, cc_key_find(keys->was, "source", 0),
+				  cc_key_find(keys->is, "source", 0));
+	if (instruction.len) {
+		more = memory_string(&instruction);
+		rebuild_causes_add(causes, CAUSE_SOURCE, "source differs%s", more);
+		free(more);
+		return;
+	}
 	if (one->was && one->is)
 		line_text(one, keys, where, sizeof(where));
 	if (find_token(keys, &was, &is))

@@ -14,6 +14,7 @@
 #include "layers/level_zero/plugin/module_key.h"
 #include "layers/level_zero/plugin/handles.h"
 #include "layers/shared/driver/environment.h"
+#include "layers/shared/driver/spirv_files.h"
 
 bool lz_is_out_of_memory(ze_result_t result)
 {
@@ -190,14 +191,21 @@ static char *step_failure(const struct drv_sequence *sequence)
 
 static enum cmn_status step_capture(struct drv_sequence *sequence, struct cc_entry **ret)
 {
+	const struct lz_build *build = of(sequence);
 	struct cc_entry *entry = cc_entry_new(sequence->build_ns);
-	enum cmn_status status = entry ? fill(of(sequence), entry) : CMN_ERR_NOMEM;
+	enum cmn_status status = entry ? fill(build, entry) : CMN_ERR_NOMEM;
+	struct cmn_view log;
 
 	if (status == CMN_MISS)
 		sequence->bypass = "no-binary";
 	if (status == CMN_OK) {
 		status = cc_entry_finish(entry, sequence->manifest);
 		sequence->manifest = NULL;
+	}
+	if (status == CMN_OK && cc_entry_find(entry, LZ_TAG_LOG, 0, &log) && !build->desc->pNext &&
+	    drv_spirv_is_in_log(sequence->driver, build->desc->pBuildFlags, build->il, log)) {
+		sequence->bypass = "random-token";
+		status = CMN_MISS;
 	}
 	if (status == CMN_OK)
 		*ret = entry;

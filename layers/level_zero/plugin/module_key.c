@@ -8,6 +8,7 @@
 
 #include "layers/shared/driver/environment.h"
 #include "layers/shared/driver/harmless.h"
+#include "layers/shared/driver/spirv_files.h"
 #include "layers/level_zero/plugin/spirv.h"
 
 /* Of the fields beside the inputs: names and build-ids of some 30 libraries, mostly. */
@@ -140,7 +141,9 @@ enum cmn_status lz_module_key(struct lz_target *target, const ze_module_desc_t *
 	cc_key_reserve(key, &slabs, size);
 	cc_key_add_fields(key, &target->identity->fields);
 	cc_key_add_text(key, CC_PART_IMAGE, "kind", inputs == &one ? "module" : "program");
-	for (uint32_t i = 0; i < inputs->count; i++)
+	if (inputs == &one)
+		drv_spirv_add(key, target->identity->row, desc->pBuildFlags, *ret_il);
+	for (uint32_t i = 0; inputs != &one && i < inputs->count; i++)
 		cc_key_add(key, CC_PART_IMAGE, "source", inputs->pInputModules[i],
 			   inputs->inputSizes[i]);
 	*ret_reason = "constants-unknown";

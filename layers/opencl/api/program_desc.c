@@ -494,6 +494,8 @@ static enum cmn_status step_capture(struct drv_sequence *sequence, struct cc_ent
 		.kind = OCL_LOADED_EXECUTABLE,
 		.targets = &desc->targets,
 		.load_rate = sequence->driver->load_rate,
+		.text = desc->programs[one->i].parts->text,
+		.options = desc->programs[one->i].options,
 	};
 	enum cmn_status status;
 	struct cmn_view image;

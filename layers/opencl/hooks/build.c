@@ -279,6 +279,8 @@ static enum cmn_status step_capture(struct drv_sequence *sequence, struct cc_ent
 		.targets = &build->targets,
 		/* An object is only created from its binary, not built: much quicker. */
 		.load_rate = build->kind == OCL_LOADED_OBJECT ? 0 : sequence->driver->load_rate,
+		.text = program->text,
+		.options = build->call.options,
 	};
 	enum cmn_status status;
 

@@ -7,6 +7,7 @@
 #include "cachecore/key_options.h"
 #include "common/bytes.h"
 #include "layers/shared/driver/environment.h"
+#include "layers/shared/driver/spirv_files.h"
 #include "layers/opencl/key/pyopencl_nonce.h"
 
 /* Of the fields beside the source: names and build-ids of some 30 libraries, mostly. */
@@ -55,10 +56,15 @@ static bool add_constants(struct cc_key *key, const struct ocl_program *program,
 }
 
 /* PyOpenCL's random token has a fixed value where it makes no difference. */
-static void add_source(struct cc_key *key, const struct ocl_key_request *request)
+static void add_source(struct cc_key *key, const struct ocl_key_request *request,
+		       const struct drv_driver *driver)
 {
 	struct cmn_view source = ocl_program_text_view(request->program->text), token;
 
+	if (!ocl_program_text_is_source(request->program->text)) {
+		drv_spirv_add(key, driver, request->options, source);
+		return;
+	}
 	cc_key_add(key, CC_PART_IMAGE, "source", source.data, source.len);
 	/* Only what PyOpenCL itself does: a build of one source. */
 	if (strcmp(request->kind, "source") != 0 || !ocl_pyopencl_nonce_may_be(source) ||
@@ -91,7 +97,7 @@ enum cmn_status ocl_build_key(const struct ocl_key_request *request, struct cc_k
 	}
 	cc_key_add_text(ret, CC_PART_IMAGE, "kind", request->kind);
 	if (program)
-		add_source(ret, request);
+		add_source(ret, request, (*ret_identity)->driver);
 	for (cl_uint i = 0; i < request->num_headers; i++)
 		add_header(ret, &request->headers[i]);
 	for (cl_uint i = 0; i < request->num_inputs; i++)

@@ -10,25 +10,14 @@
 #include "layers/shared/driver/harmless.h"
 #include "layers/shared/observer/observer_text.h"
 
-/* By its beginning, which ctx is. */
-static bool judge_beginning(const char *option, size_t len, bool value, const void *ctx)
-{
-	const char *beginning = ctx;
-	size_t size = strlen(beginning);
-
-	(void)value;
-	return len < size || memcmp(option, beginning, size) != 0;
-}
-
 bool ocl_options_ask_for_debugging(const char *options)
 {
-	return !drv_options_each(options, judge_beginning, "-g");
+	return drv_options_have(options, "-g");
 }
 
 bool ocl_options_read_files(const char *options)
 {
-	return !drv_options_each(options, judge_beginning, "-include") ||
-	       !drv_options_each(options, judge_beginning, "-imacros");
+	return drv_options_have(options, "-include") || drv_options_have(options, "-imacros");
 }
 
 static bool is_line_end(char byte)

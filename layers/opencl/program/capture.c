@@ -12,6 +12,7 @@
 #include "layers/opencl/key/pyopencl_nonce.h"
 #include "layers/opencl/program/image_place.h"
 #include "layers/opencl/program/moved_entry.h"
+#include "layers/shared/driver/spirv_files.h"
 
 struct drv_observer_text ocl_observer_text(const struct drv_driver *driver, const struct ocl_program_text *text,
 					   const char *options)
@@ -133,13 +134,17 @@ static void judge_include_paths(struct cc_manifest *manifest, const struct cc_en
 		cc_manifest_name_include_paths(manifest);
 }
 
-/* PyOpenCL's token is not in the key, and the logs name it. */
-static bool is_of_one_token(const struct cc_entry *entry, const struct ocl_targets *targets)
+/* PyOpenCL's token, or the name of a file in SPIR-V, is not in the key, and the logs name it. */
+static bool is_of_one_token(const struct cc_entry *entry, const struct drv_driver *driver,
+			    const struct ocl_capture_request *request)
 {
-	struct cmn_view log;
+	struct cmn_view text = ocl_program_text_view(request->text), log;
+	bool is_il = text.len && !ocl_program_text_is_source(request->text);
 
-	for (cl_uint i = 0; i < targets->count; i++) {
-		if (cc_entry_find(entry, OCL_TAG_LOG, i, &log) && ocl_pyopencl_nonce_is_in_log(log))
+	for (cl_uint i = 0; i < request->targets->count; i++) {
+		if (cc_entry_find(entry, OCL_TAG_LOG, i, &log) &&
+		    (ocl_pyopencl_nonce_is_in_log(log) ||
+		     (is_il && drv_spirv_is_in_log(driver, request->options, text, log))))
 			return true;
 	}
 	return false;
@@ -177,7 +182,7 @@ enum cmn_status ocl_capture_read(struct drv_sequence *sequence, cl_program progr
 	judge_include_paths(manifest, entry, &sequence->key->include_paths);
 	status = cc_entry_finish(entry, manifest);
 	manifest = NULL;
-	if (status == CMN_OK && is_of_one_token(entry, request->targets)) {
+	if (status == CMN_OK && is_of_one_token(entry, sequence->driver, request)) {
 		reason = "random-token";
 		status = CMN_MISS;
 	}
@@ -296,7 +301,7 @@ enum cmn_status ocl_capture_failure(struct drv_sequence *sequence, cl_program pr
 	judge_include_paths(manifest, entry, &sequence->key->include_paths);
 	status = cc_entry_finish(entry, manifest);
 	manifest = NULL;
-	if (status == CMN_OK && (cause == CAUSE_PASSES || is_of_one_token(entry, request->targets)))
+	if (status == CMN_OK && (cause == CAUSE_PASSES || is_of_one_token(entry, sequence->driver, request)))
 		status = CMN_MISS;
 out:
 	cc_manifest_free(manifest);

@@ -16,6 +16,8 @@ struct ocl_capture_request {
 	enum ocl_loaded_program_kind kind;
 	const struct ocl_targets *targets;
 	unsigned int load_rate;	/* as cc_entry_set_load_rate */
+	const struct ocl_program_text *text;	/* that was built, and its options; NULL: a link */
+	const char *options;
 };
 
 /* clGetProgramInfo, of the driver or with the layer. */

@@ -73,6 +73,7 @@ static const char *const intel_settings[] = {
 #define RUSTICL                                                                    \
 	.library = "libRusticlOpenCL.so", .capture = CC_CAPTURE_EAGER, .load_rate = 50, \
 	.compiler_looks = true, .cached = { MESA_CACHED }, .linked_compiler = "libLLVM", \
+	.skips_file_names = true,                                                      \
 	.files = { "/usr/lib/clc/*.spv", "/usr/share/clc/*.spv" }, .variables = mesa
 
 /*
@@ -86,7 +87,7 @@ static const char *const intel_settings[] = {
 	.load_rate = 11, .linked_builds_abort = true, .compiler_looks = true,          \
 	.linker = "ld", .cached = { POCL_CACHED }, .cached_alone = { POCL_CACHED_ALONE }, \
 	.caches_binaries = true, .linked_compiler = "libLLVM",                         \
-	.compilers = { "libpocl-devices-" },                                           \
+	.compilers = { "libpocl-devices-" }, .skips_file_names = true,                  \
 	.files = { "/usr/share/pocl/*.bc", "/usr/share/pocl/include/*.h",              \
 		   "/usr/local/share/pocl/*.bc", "/usr/local/share/pocl/include/*.h" }, \
 	.variables = pocl
@@ -110,6 +111,7 @@ const struct drv_driver drv_drivers[] = {
 		.late_compilers = { "libigdfcl.so.2", "libigdfcl.so.1", "libigc.so.2",
 				    "libigc.so.1" },
 		.variables = intel,
+		.skips_file_names = true,
 		.options = drv_intel_options,
 		.debug_keys = true,
 		.settings = intel_settings,
@@ -130,6 +132,7 @@ const struct drv_driver drv_drivers[] = {
 		.late_compilers = { "libigc.so.2", "libigc.so.1" },
 		.variables = intel,
 		.instrumented = level_zero_tools,
+		.skips_file_names = true,
 		.options = drv_intel_options,
 		.debug_keys = true,
 		.settings = intel_settings,

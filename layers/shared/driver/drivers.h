@@ -146,6 +146,11 @@ struct drv_driver {
 	const char *const *variables;
 	/* Caching ends while one of these is set, but to 0: its modules are instrumented by a tool. NULL: none. */
 	const char *const *instrumented;
+	/*
+	 * The names of files that only OpLine and OpSource of SPIR-V refer to are nowhere in what it makes, but in
+	 * copies and hashes of the whole module in binaries (docs/architecture/drivers.md).
+	 */
+	bool skips_file_names;
 	const char *const *options;	/* harmless options of its own (harmless.h); NULL: none */
 	/* With NEOReadDebugKeys set it reads some 480 more, all in CamelCase. */
 	bool debug_keys;

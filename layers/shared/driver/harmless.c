@@ -161,6 +161,21 @@ bool drv_options_each(const char *options,
 	return true;
 }
 
+/* By its beginning, which ctx is. */
+static bool judge_beginning(const char *option, size_t len, bool value, const void *ctx)
+{
+	const char *beginning = ctx;
+	size_t size = strlen(beginning);
+
+	(void)value;
+	return len < size || memcmp(option, beginning, size) != 0;
+}
+
+bool drv_options_have(const char *options, const char *beginning)
+{
+	return !drv_options_each(options, judge_beginning, beginning);
+}
+
 static bool judge_harm(const char *option, size_t len, bool value, const void *ctx)
 {
 	const char *const *own = ctx;

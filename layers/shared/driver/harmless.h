@@ -21,6 +21,9 @@ bool drv_options_each(const char *options,
 bool drv_options_is_mark(char byte);	/* a quote or backslash */
 bool drv_options_is_blank(char byte);
 
+/* Whether one of them begins so. */
+bool drv_options_have(const char *options, const char *beginning);
+
 /* What the rows of drivers.c have; each ends with NULL. */
 extern const char *const drv_intel_options[], *const drv_nvidia_options[], *const drv_amd_options[];
 
