@@ -885,6 +885,22 @@ TEST(a_compiler_that_comes_with_a_build_is_noticed)
 	CU_ASSERT_EQUAL(built_by("vector"), 0);
 }
 
+/* Intel's for CM, which comes with the first build that wants it. */
+TEST(a_front_end_that_comes_late_is_in_the_key)
+{
+	driver_stub_as("libigdrcl.so");
+	unit_write("late/other", "");
+	driver_setenv("LD_LIBRARY_PATH", unit_path("late"));
+	for (unsigned int there = 0; there < 2; there++) {
+		if (there)
+			CU_ASSERT_EQUAL_FATAL(symlink(PASSING_LIBRARY, unit_path("late/libclangFEWrapper.so")), 0);
+		CU_ASSERT_EQUAL(built_by("vector"), 1);
+		CU_ASSERT_EQUAL(built_by("vector"), 0);
+	}
+	unit_remove("late/libclangFEWrapper.so");
+	CU_ASSERT_EQUAL(built_by("vector"), 0);
+}
+
 /* They are as finished as they will be, and quickly read. */
 TEST(objects_are_stored_at_once)
 {
