@@ -94,10 +94,10 @@ static enum cmn_status add_images(struct cc_entry *entry, cl_program program,
  * What the driver reads while it is asked for binaries, which pocl compiles only then, counts like what
  * it read while it built. Adds that to *manifest, which may be NULL before. Takes the observation.
  */
-static enum cmn_status see(struct drv_observation *observation, struct cc_manifest **manifest,
-			   const char **ret_reason)
+static enum cmn_status see(struct drv_observation *observation, bool unproven,
+			   struct cc_manifest **manifest, const char **ret_reason)
 {
-	const struct drv_observer_text text = { .before = *manifest };
+	const struct drv_observer_text text = { .before = *manifest, .unproven = unproven };
 	struct cc_manifest *more = NULL;
 	enum cmn_status status = drv_observer_end(observation, &text,
 						  cc_cache_file_memo(ocl_layer.cache), &more,
@@ -151,7 +151,7 @@ enum cmn_status ocl_capture_read(struct drv_sequence *sequence, cl_program progr
 		goto out;
 	status = add_images(entry, program, sequence->driver, request->targets);
 	if (status == CMN_OK) {
-		status = see(observation, &manifest, &reason);
+		status = see(observation, sequence->unproven, &manifest, &reason);
 		observation = NULL;
 	}
 	if (status != CMN_OK)

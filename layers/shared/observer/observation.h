@@ -66,6 +66,7 @@ struct drv_observation {
 	const char *unsure;		/* the first reason, or NULL */
 	uint64_t looks, looks_before;	/* so many; at the time when the last file was made */
 	bool asked_directory;
+	bool spoke;			/* it wrote to standard output or error, a terminal or a pipe */
 	bool unwritten;			/* a file could not be made for a reason that may pass */
 	char *directory;		/* the working directory at the beginning; NULL: unknown */
 	/* The process that its thread has started, and not waited for. */

@@ -21,6 +21,8 @@ struct drv_observation *begin_as(const struct drv_driver *driver, bool goes_on);
 /* Of a driver that nobody knows. */
 struct drv_observation *begin(bool goes_on);
 enum cmn_status end_with(struct drv_observation *observation, const char *options, bool reads);
+/* With an option that is not known. */
+enum cmn_status end_unproven(struct drv_observation *observation);
 /* Of a source of text. */
 enum cmn_status end_text(struct drv_observation *observation, const char *source);
 /* Of no text, as a later step of a build whose manifest before is. */
