@@ -30,7 +30,7 @@ SCENARIO(variables)
 }
 
 /*
- * Builds a file's text with options and prints what its kernel "value" gives:
+ * Builds a file's text with options and prints what its kernel "value" gives, and the log:
  * header FILE OPTIONS.
  */
 SCENARIO(header)
@@ -55,6 +55,7 @@ SCENARIO(header)
 	}
 	kernel = client_kernel(program, "value");
 	printf("value %lld\n", (long long)client_value(client, kernel));
+	client_print_build(client, program);
 	printf("release %d %d\n", clReleaseKernel(kernel), clReleaseProgram(program));
 }
 

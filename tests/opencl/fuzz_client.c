@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * fuzz_client: builds what it is told, once a line of standard input, until its end:
- *   <directory> TAB <source file> TAB <options> TAB <build|link|embed> TAB <run|binary|made|nothing>
+ *   <directory> TAB <source file> TAB <options> TAB <build|link|embed[:<header's file>]> TAB <run|binary|made|nothing> [TAB <file>]
  * It changes into the directory, and prints one line: the build's error, a hash
- * of its log, and what the kernel "value" gives, or a hash of the binary.
+ * of its log, and what the kernel "value" gives, or a hash of the binary. Into the
+ * file go all answers: each its name and size in a line, and as many bytes.
  */
 #define CL_TARGET_OPENCL_VERSION 300
 #include <CL/cl.h>
@@ -110,10 +111,69 @@ static void print_binary(cl_program program)
 	free(binary);
 }
 
+static void tell(FILE *file, const char *name, cl_int error, const void *data, size_t size)
+{
+	(void)fprintf(file, "%s %d %zu\n", name, error, size);	/* a short file is noticed */
+	(void)fwrite(data, 1, size, file);
+}
+
+static void tell_kernel(FILE *file, cl_program program)
+{
+	static const cl_kernel_arg_info asked[] = { CL_KERNEL_ARG_NAME, CL_KERNEL_ARG_TYPE_NAME,
+						    CL_KERNEL_ARG_ADDRESS_QUALIFIER };
+	cl_int error;
+	cl_kernel kernel = clCreateKernel(program, "value", &error);
+	char text[256];
+	size_t size;
+
+	tell(file, "kernel", error, "", 0);
+	for (size_t i = 0; kernel && i < sizeof(asked) / sizeof(asked[0]); i++) {
+		size = 0;
+		error = clGetKernelArgInfo(kernel, 0, asked[i], sizeof(text), text, &size);
+		tell(file, "argument", error, text, error ? 0 : size);
+	}
+	if (kernel)
+		clReleaseKernel(kernel);
+}
+
+static void tell_all(const char *path, cl_program program, cl_int built)
+{
+	static const cl_program_build_info asked[] = { CL_PROGRAM_BUILD_STATUS, CL_PROGRAM_BINARY_TYPE,
+						       CL_PROGRAM_BUILD_OPTIONS, CL_PROGRAM_BUILD_LOG };
+	static const char *const names[] = { "status", "type", "options", "log" };
+	static char text[1 << 18];
+	FILE *file = fopen(path, "wb");
+	unsigned char *binary;
+	size_t size;
+	cl_int error;
+
+	if (!file)
+		exit(2);
+	for (size_t i = 0; i < sizeof(asked) / sizeof(asked[0]); i++) {
+		size = 0;
+		error = clGetProgramBuildInfo(program, device, asked[i], sizeof(text), text, &size);
+		tell(file, names[i], error, text, error ? 0 : size);
+	}
+	if (built == CL_SUCCESS) {
+		error = clGetProgramInfo(program, CL_PROGRAM_KERNEL_NAMES, sizeof(text), text, &size);
+		tell(file, "names", error, text, error ? 0 : size);
+		tell_kernel(file, program);
+		error = clGetProgramInfo(program, CL_PROGRAM_BINARY_SIZES, sizeof(size), &size, NULL);
+		binary = error ? NULL : calloc(1, size + 1);
+		if (binary) {
+			error = clGetProgramInfo(program, CL_PROGRAM_BINARIES, sizeof(binary), &binary, NULL);
+			tell(file, "binary", error, binary, size);
+		}
+		free(binary);
+	}
+	(void)fclose(file);
+}
+
 static cl_program build(const char *source, size_t len, const char *options, const char *how,
 			cl_int *ret_error)
 {
 	const char *name = "embedded.h", *header_text = "#define EMBEDDED 1\n";
+	char *own = NULL;
 	cl_program program = clCreateProgramWithSource(context, 1, &source, &len, NULL);
 	cl_program header = NULL, linked;
 	cl_int error;
@@ -122,8 +182,11 @@ static cl_program build(const char *source, size_t len, const char *options, con
 		*ret_error = clBuildProgram(program, 1, &device, options, NULL, NULL);
 		return program;
 	}
-	if (!strcmp(how, "embed"))
+	if (!strncmp(how, "embed:", 6))
+		header_text = own = read_source(how + 6, &len);
+	if (!strncmp(how, "embed", 5))
 		header = clCreateProgramWithSource(context, 1, &header_text, NULL, NULL);
+	free(own);
 	*ret_error = clCompileProgram(program, 1, &device, options, header ? 1 : 0,
 				      header ? &header : NULL, header ? &name : NULL, NULL, NULL);
 	if (header)
@@ -142,7 +205,7 @@ static void answer(char *line)
 {
 	const char *directory = strsep(&line, "\t"), *path = strsep(&line, "\t");
 	const char *options = strsep(&line, "\t"), *how = strsep(&line, "\t");
-	const char *what = strsep(&line, "\t");
+	const char *what = strsep(&line, "\t"), *told = strsep(&line, "\t");
 	cl_program program;
 	cl_int error;
 	size_t len;
@@ -160,6 +223,8 @@ static void answer(char *line)
 		print_values(program);
 	else if (error == CL_SUCCESS && (!strcmp(what, "binary") || !strcmp(what, "made")))
 		print_binary(program);
+	if (told)
+		tell_all(told, program, error);
 	printf("\n");
 	(void)fflush(stdout);	/* the reader notices */
 	clReleaseProgram(program);

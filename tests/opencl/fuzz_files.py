@@ -98,7 +98,7 @@ class Round:
         self.random = random.Random(seed)
         self.root = root
         self.value = 1
-        self.needed = []
+        self.needed, self.folders = [], []
         os.makedirs(root)
         os.chdir(root)
 
@@ -173,6 +173,7 @@ class Round:
         for _ in range(self.random.randrange(1, 5)):
             folder = self.random.choice(FOLDERS + ["none", "none/deeper", "/usr/include", self.root + "/two"])
             chance = self.random.randrange(8)
+            self.folders.append(folder)
             if " " in folder:
                 words.append('-I"%s"' % folder if chance < 4 else '"-I%s"' % folder)
             elif chance == 0:
@@ -238,7 +239,7 @@ class Round:
                 continue
             self.write(path)
         self.words = self.options()
-        folders = [f for f in FOLDERS if any(f == w.strip('"')[2:].strip(" /") for w in self.words)]
+        folders = [f for f in FOLDERS if f in self.folders]
         with open("main.cl", "w", encoding="utf-8") as file:
             file.write(self.source())
         while self.needed:

@@ -125,6 +125,7 @@ char *stub_compile(const char *source, const char *options, char **ret_log)
 {
 	struct stub_text image = { 0 }, log = { 0 };
 	bool good;
+	const char *told = stub_is_set("STUB_NO_OPTIONS") ? "" : options;
 	char late[4096], *cached;
 
 	stub_delay();
@@ -151,7 +152,7 @@ char *stub_compile(const char *source, const char *options, char **ret_log)
 		free(image.data);
 		return NULL;
 	}
-	stub_text_print(&image, "%s\n", options);
+	stub_text_print(&image, "%s\n", told);
 	good = expand(cached ? cached : source, ".", options, MAX_DEPTH, &image, &log);
 	free(cached);
 	/* As a compiler does that puts the date in its place. */
@@ -170,7 +171,7 @@ char *stub_compile(const char *source, const char *options, char **ret_log)
 		*ret_log = log.data;
 		return NULL;
 	}
-	stub_text_print(&log, "stub: warning: built with [%s]\n", options);
+	stub_text_print(&log, "stub: warning: built with [%s]\n", told);
 	*ret_log = log.data;
 	return image.data;
 }

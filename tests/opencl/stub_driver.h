@@ -26,6 +26,7 @@
  *   STUB_NO_ANSWER=name       a build's "log", "options", "status" or "type" cannot be told for want of memory
  *   STUB_NO_DEVICE_ANSWER=n   asked for that property of a device, it runs out of memory, once
  *   STUB_UNSEEN=1             nobody who watches its calls sees what it reads
+ *   STUB_NO_OPTIONS=1         neither images nor logs have the options
  *   STUB_READS_LATE=1         who asks for binaries lets it look for stub_late.h
  *   STUB_CACHED=path          a build from source takes that one if the file is there, and reads no other
  *   STUB_LINK_CACHED=path     a link reads that one

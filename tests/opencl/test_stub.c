@@ -725,6 +725,51 @@ TEST(unknown_options_are_not_cached_for)
 	CU_ASSERT_EQUAL(driver_stats().misses, misses + 1);
 }
 
+/* Of families that are: if the build is seen to write nothing, as one by other options would not have to be. */
+TEST(unknown_options_of_vendors_are_cached_for_once_they_are_proven)
+{
+	static const char *const unproven[] = {
+		"-cl-intel-new", "-cmc -Qxcm_register_file_size=256", "-qcom-accelerate-16-bit", "-Xclang -fnew",
+	};
+	unsigned long hits = 0, bypasses = 0;
+
+	for (size_t i = 0; i < 4; i++) {
+		SAME_AS_BARE("vector", unproven[i]);
+		SAME_AS_BARE("vector", unproven[i]);
+		CU_ASSERT_EQUAL(driver_stats().hits_disk, ++hits);
+	}
+	SAME_AS_BARE("vector", "-Xclang -new");
+	SAME_AS_BARE("link-two", "-DONE=1", "-DTWO=1", unproven[0]);
+	CU_ASSERT_EQUAL(driver_bypasses("option"), 2);
+	driver_stub_setting("STUB_SAYS", "stub: note: as you like it");
+	for (unsigned int i = 1; i <= 10; i++) {
+		struct outcome outcome = CLIENT(LAYERED, "vector", "-cl-new");
+
+		CU_ASSERT_PTR_NOT_NULL(strstr(outcome.errors, "as you like it"));
+		CU_ASSERT_EQUAL(driver_bypasses("message-made"), i);
+	}
+	TOOL_SAYS(0, "wrote a message", "explain");
+	SAME_AS_BARE("vector", "-cl-mad-enable");
+	SAME_AS_BARE("vector", "-cl-mad-enable");
+	CU_ASSERT_EQUAL(driver_stats().hits_disk, ++hits);
+	driver_stub_setting("STUB_SAYS", NULL);
+	unit_remove("left");
+	driver_stub_setting("STUB_LEAVES", "left");
+	for (unsigned int i = 1; i <= 2; i++) {
+		SAME_AS_BARE("vector", "-cl-newer");
+		CU_ASSERT_EQUAL(driver_bypasses("file-made"), i);
+	}
+	driver_stub_setting("STUB_LEAVES", NULL);
+	driver_stub_setting("STUB_UNSEEN", "1");
+	bypasses = driver_bypasses("files-unseen");
+	SAME_AS_BARE("vector", "-cl-newest");
+	CU_ASSERT_EQUAL(driver_bypasses("files-unseen"), bypasses + 1);
+	driver_stub_setting("STUB_UNSEEN", NULL);
+	driver_setenv("CKCACHE_OBSERVE", "0");
+	SAME_AS_BARE("vector", "-cl-newest");
+	CU_ASSERT_EQUAL(driver_bypasses("observer-off"), 1);
+}
+
 TEST(variables_that_ask_for_files_are_not_cached_for)
 {
 	static const char *const variables[][2] = {
@@ -928,6 +973,22 @@ TEST(a_compiler_that_comes_with_a_build_is_noticed)
 	driver_stub_as("libnvidia-opencl.so.1");
 	CU_ASSERT_EQUAL(built_by("vector"), 1);
 	CU_ASSERT_EQUAL(driver_bypasses("compiler-loaded-late"), 2);
+	CU_ASSERT_EQUAL(built_by("vector"), 0);
+}
+
+/* Intel's for CM, which comes with the first build that wants it. */
+TEST(a_front_end_that_comes_late_is_in_the_key)
+{
+	driver_stub_as("libigdrcl.so");
+	unit_write("late/other", "");
+	driver_setenv("LD_LIBRARY_PATH", unit_path("late"));
+	for (unsigned int there = 0; there < 2; there++) {
+		if (there)
+			CU_ASSERT_EQUAL_FATAL(symlink(PASSING_LIBRARY, unit_path("late/libclangFEWrapper.so")), 0);
+		CU_ASSERT_EQUAL(built_by("vector"), 1);
+		CU_ASSERT_EQUAL(built_by("vector"), 0);
+	}
+	unit_remove("late/libclangFEWrapper.so");
 	CU_ASSERT_EQUAL(built_by("vector"), 0);
 }
 

@@ -65,6 +65,32 @@ static void same_as_bare(const char *const *arguments, const struct expected *ex
 	same_as_bare((const char *const[]){ __VA_ARGS__, NULL }, expected, true)
 #define COUNTS(...) (&(const struct expected){ __VA_ARGS__ })
 
+/* Refused, taken, or taken by some: with what they say on stderr. */
+TEST(options_that_are_not_known)
+{
+	static const char *const options[] = {
+		"-cl-new", "-cl-include-sip-csr", "-cmc -Qxcm_register_file_size=256", "-Xclang -fno-plt", "-fno-plt",
+		"-v", "-ftime-report", "-mllvm -time-passes",
+	};
+	bool observed = driver_is("stub") || driver_is("neo");
+
+	for (size_t i = 0; i < sizeof(options) / sizeof(options[0]); i++) {
+		struct outcome bare = CLIENT(BARE, "vector", options[i]);
+		unsigned long hits = driver_stats().hits_disk;
+
+		for (int j = 0; j < 2; j++) {
+			struct outcome layered = CLIENT(LAYERED, "vector", options[i]);
+
+			CU_ASSERT(outcome_same(&bare, &layered));
+			CU_ASSERT_EQUAL(!bare.errors[0], !layered.errors[0]);
+		}
+		/* What a build proved; the driver may not know the option. */
+		if (observed && strcmp(options[i], "-cl-include-sip-csr") == 0 && outcome_good(&bare))
+			CU_ASSERT_EQUAL(driver_stats().hits_disk, hits + 1);
+	}
+}
+
+
 TEST(results_and_a_warm_start) { SAME(COUNTS(1, 0, 1, 0), "vector", "-DK=5"); }
 TEST_ON("stub", all_queries) { SAME(COUNTS(1, 0, 1, 0), "queries"); }
 TEST(rebuild_with_other_options) { SAME(COUNTS(3, 1, 3, 1), "rebuild"); }

@@ -37,6 +37,7 @@ static const struct reason bypasses[] = {
 	{ "link-callback", "the link has a callback" },
 	{ "link-input", "an input of the link has no known entry" },
 	{ "link-refused", "the driver refused to link cached objects, and a file that one was made from has changed" },
+	{ "message-made", "a build option is not known, and the driver wrote a message, which a hit would not" },
 	{ "no-binary", "the driver gave no binary" },
 	{ "no-memory", "out of memory" },
 	{ "not-spirv", "the module is not SPIR-V" },

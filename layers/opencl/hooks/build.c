@@ -204,13 +204,15 @@ static void call_driver(struct build *build, const struct ocl_targets *targets, 
 static bool step_may_be_kept(struct drv_sequence *sequence, const char **ret_reason)
 {
 	struct build *build = of(sequence);
+	enum drv_options options = drv_options_judge(sequence->driver->options, build->call.options);
 
 	/* An object is as finished as it will be, quickly read, and a link is to know what it holds. */
 	build->capture = build->kind == OCL_LOADED_OBJECT ? CC_CAPTURE_EAGER :
 			 ocl_identity_capture(build->targets.count, build->targets.devices);
 	sequence->apart = build->capture == CC_CAPTURE_DEFERRED;
 	*ret_reason = "option";
-	return drv_options_are_harmless(sequence->driver->options, build->call.options);
+	sequence->unproven = options == DRV_OPTIONS_UNPROVEN;
+	return options != DRV_OPTIONS_HARMFUL;
 }
 
 static struct drv_observer_text step_text(struct drv_sequence *sequence)

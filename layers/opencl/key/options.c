@@ -86,11 +86,11 @@ static const char *const telling[] = {
 	"__builtin_FILE_NAME", "__builtin_source_location",
 };
 
-/* Of all these, those by which a text gets the name of its file, or what hangs on that. */
+/* Of all these, those by which a text gets the name of its file, or what hangs on that, or another file by pieces of a name. */
 static bool gets_name(const char *identifier)
 {
 	return strstr(identifier, "FILE") || strstr(identifier, "location") || strstr(identifier, "FUNC") ||
-	       strstr(identifier, "TIMESTAMP");
+	       strstr(identifier, "TIMESTAMP") || strstr(identifier, "asm") || strcmp(identifier, "dependency") == 0;
 }
 
 /* Those that can also be pasted together; the last one takes such an identifier as its argument. */

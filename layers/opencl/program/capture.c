@@ -97,10 +97,10 @@ static enum cmn_status add_images(struct cc_entry *entry, cl_program program,
  * What the driver reads while it is asked for binaries, which pocl compiles only then, counts like what
  * it read while it built. Adds that to *manifest, which may be NULL before. Takes the observation.
  */
-static enum cmn_status see(struct drv_observation *observation, struct cc_manifest **manifest,
-			   const char **ret_reason)
+static enum cmn_status see(struct drv_observation *observation, bool unproven,
+			   struct cc_manifest **manifest, const char **ret_reason)
 {
-	const struct drv_observer_text text = { .before = *manifest };
+	const struct drv_observer_text text = { .before = *manifest, .unproven = unproven };
 	struct cc_manifest *more = NULL;
 	enum cmn_status status = drv_observer_end(observation, &text,
 						  cc_cache_file_memo(ocl_layer.cache), &more,
@@ -128,9 +128,10 @@ static enum cmn_status see(struct drv_observation *observation, struct cc_manife
 
 /* Whether a program could find out how the include paths were called: such a result is one of builds with the same. */
 static void judge_include_paths(struct cc_manifest *manifest, const struct cc_entry *entry,
-				const struct cc_include_paths *paths)
+				const struct cc_include_paths *paths, enum ocl_loaded_program_kind kind)
 {
-	if (manifest && cc_manifest_moves(manifest) && !ocl_entry_can_move(entry, paths))
+	/* A link may do again what an object's options say: AMD's logs name them. */
+	if (manifest && cc_manifest_moves(manifest) && (kind == OCL_LOADED_OBJECT || !ocl_entry_can_move(entry, paths)))
 		cc_manifest_name_include_paths(manifest);
 }
 
@@ -171,7 +172,7 @@ enum cmn_status ocl_capture_read(struct drv_sequence *sequence, cl_program progr
 		goto out;
 	status = add_images(entry, program, sequence->driver, request->targets);
 	if (status == CMN_OK) {
-		status = see(observation, &manifest, &reason);
+		status = see(observation, sequence->unproven, &manifest, &reason);
 		observation = NULL;
 	}
 	if (status != CMN_OK)
@@ -179,7 +180,7 @@ enum cmn_status ocl_capture_read(struct drv_sequence *sequence, cl_program progr
 	cc_entry_set_load_rate(entry, request->load_rate);
 	ocl_program_info_add_builds(entry, program, request);
 	ocl_program_info_add_kernels(entry, program, sequence->driver, request);
-	judge_include_paths(manifest, entry, &sequence->key->include_paths);
+	judge_include_paths(manifest, entry, &sequence->key->include_paths, request->kind);
 	status = cc_entry_finish(entry, manifest);
 	manifest = NULL;
 	if (status == CMN_OK && is_of_one_token(entry, sequence->driver, request)) {
@@ -298,7 +299,7 @@ enum cmn_status ocl_capture_failure(struct drv_sequence *sequence, cl_program pr
 	note_images(entry, program);
 	cause = cause_of_failure(entry, request->targets);
 	cc_entry_set_failed(entry, cause != CAUSE_IS_KNOWN, sequence->build_start.began_ns);
-	judge_include_paths(manifest, entry, &sequence->key->include_paths);
+	judge_include_paths(manifest, entry, &sequence->key->include_paths, request->kind);
 	status = cc_entry_finish(entry, manifest);
 	manifest = NULL;
 	if (status == CMN_OK && (cause == CAUSE_PASSES || is_of_one_token(entry, sequence->driver, request)))

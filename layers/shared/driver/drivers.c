@@ -107,9 +107,10 @@ const struct drv_driver drv_drivers[] = {
 		.cached = { "*/" HEX16 ".cl_cache", "*/cl_cache.??????", "*/config.file" },
 		.caches_binaries = true,
 		.leaves_dumps = true,
-		.compilers = { "libigc.so", "libigdfcl.so", "libopencl-clang.so" },
+		.compilers = { "libigc.so", "libigdfcl.so", "libopencl-clang.so", "libclangFEWrapper.so" },
+		/* The last one at the first build with -cmc. */
 		.late_compilers = { "libigdfcl.so.2", "libigdfcl.so.1", "libigc.so.2",
-				    "libigc.so.1" },
+				    "libigc.so.1", "libclangFEWrapper.so" },
 		.variables = intel,
 		.skips_file_names = true,
 		.options = drv_intel_options,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* harmless: the lists of names, as patterns for fnmatch; what is not listed is not harmless. */
+/* harmless: the lists of names, as patterns for fnmatch; what is not listed is harmful, or unproven. */
 #include "layers/shared/driver/harmless.h"
 
 #include <fnmatch.h>
@@ -38,6 +38,27 @@ static const char *const common[] = {
 	"-fdiagnostics-color=*", "-fdiagnostics-show-option", "-fno-diagnostics-show-option",
 	"-fcaret-diagnostics", "-fno-caret-diagnostics", "-fshow-column", "-fno-show-column",
 	"-ferror-limit=*", "-fmacro-backtrace-limit=*",
+	"-Xclang",	/* the next word is for the front end */
+};
+
+/*
+ * Families of which not all names are known: what vendors call so shapes one program. Not clang's -f* and
+ * -m*: of some its driver makes settings of LLVM, which stay for later builds; it leaves alone what comes
+ * after -Xclang, and there nothing else is known.
+ */
+static const char *const vendors[] = { "-cl-*", "-qcom-*", "-cmc", "-Qxcm_*" };
+static const char *const front_end[] = { "-f*" };
+
+/*
+ * But not names that speak of files, of messages or measurements (which may come when the process ends), of
+ * what has its effect beyond one build, or of options that are handed on. In any case of letters.
+ */
+static const char *const telling[] = {
+	"*dump*", "*print*", "*emit*", "*save*", "*trace*", "*time*", "*stat*", "*report*", "*record*",
+	"*log*", "*verbose*", "*diagnostic*", "*remark*", "*debug*", "*output*", "*file", "*file=*",
+	"*file-*", "*-file*", "*path*", "*dir*", "*[/,:@]*", "*cache*", "*module*", "*help*", "*version*",
+	"*crash*", "*bisect*", "*profil*", "*coverage*", "*instrument*", "*sanitize*", "*xray*", "*gtpin*",
+	"*plugin*", "*pass*", "*load*", "*llvm*", "*option*", "*opts*",
 };
 
 /* By the texts of NEO 22.43 and 26.27 and their IGC; not those that instrument, debug or hand options on. */
@@ -118,11 +139,11 @@ static const char *const adding[] = {
 enum { MAX_NAME = 64 };	/* no list has a longer name */
 #define COUNT(list) (sizeof(list) / sizeof((list)[0]))
 
-/* The list may also end with NULL. */
-static bool is_listed(const char *name, const char *const *list, size_t count)
+/* The list may also end with NULL. flags: fnmatch's. */
+static bool is_listed(const char *name, const char *const *list, size_t count, int flags)
 {
 	for (size_t i = 0; i < count && list[i]; i++) {
-		if (fnmatch(list[i], name, 0) == 0)
+		if (fnmatch(list[i], name, flags) == 0)
 			return true;
 	}
 	return false;
@@ -176,25 +197,51 @@ bool drv_options_have(const char *options, const char *beginning)
 	return !drv_options_each(options, judge_beginning, beginning);
 }
 
+struct judging {
+	const char *const *own;
+	struct judged {
+		bool handed_on;	/* the last word hands the next one on to the front end */
+		bool unproven;	/* some option is */
+	} *so_far;
+};
+
+/* Whether it is harmless, or unproven. */
 static bool judge_harm(const char *option, size_t len, bool value, const void *ctx)
 {
-	const char *const *own = ctx;
+	const struct judging *judging = ctx;
+	const char *const *own = judging->own;
+	bool handed_on = judging->so_far->handed_on;
 	char name[MAX_NAME + 1];
 
 	(void)value;
+	judging->so_far->handed_on = false;
 	if (option[0] != '-')
-		return option[0] != '@';	/* options from a file */
+		return option[0] != '@' && !handed_on;	/* options from a file */
 	memcpy(name, option, len);
 	name[len] = '\0';
-	if (name[1] == 'W' && strchr(name, ','))
+	if ((name[1] == 'W' && strchr(name, ',')) || (handed_on && !is_listed(name, front_end, COUNT(front_end), 0)))
 		return false;
-	return is_listed(name, common, COUNT(common)) ||
-	       (own && is_listed(name, own, SIZE_MAX));
+	if (is_listed(name, common, COUNT(common), 0) || (own && is_listed(name, own, SIZE_MAX, 0))) {
+		judging->so_far->handed_on = strcmp(name, "-Xclang") == 0;
+		return true;
+	}
+	judging->so_far->unproven = true;
+	return len < MAX_NAME && !is_listed(name, telling, COUNT(telling), FNM_CASEFOLD) &&
+	       (handed_on || is_listed(name, vendors, COUNT(vendors), 0));
+}
+
+enum drv_options drv_options_judge(const char *const *own, const char *options)
+{
+	struct judged so_far = { false, false };
+
+	if (!drv_options_each(options, judge_harm, &(struct judging){ own, &so_far }))
+		return DRV_OPTIONS_HARMFUL;
+	return so_far.unproven ? DRV_OPTIONS_UNPROVEN : DRV_OPTIONS_HARMLESS;
 }
 
 bool drv_options_are_harmless(const char *const *own, const char *options)
 {
-	return drv_options_each(options, judge_harm, own);
+	return drv_options_judge(own, options) == DRV_OPTIONS_HARMLESS;
 }
 
 bool drv_variable_adds_options(const char *variable)
@@ -206,7 +253,7 @@ bool drv_variable_adds_options(const char *variable)
 		return false;
 	memcpy(name, variable, len);
 	name[len] = '\0';
-	return is_listed(name, adding, COUNT(adding));
+	return is_listed(name, adding, COUNT(adding), 0);
 }
 
 bool drv_variable_is_harmless(const char *const *own, const char *name, size_t len,
@@ -218,7 +265,7 @@ bool drv_variable_is_harmless(const char *const *own, const char *name, size_t l
 		return true;
 	memcpy(copy, name, len);
 	copy[len] = '\0';
-	if (is_listed(copy, adding, COUNT(adding)))
+	if (is_listed(copy, adding, COUNT(adding), 0))
 		return drv_options_are_harmless(own, value);
-	return !is_listed(copy, writing, COUNT(writing));
+	return !is_listed(copy, writing, COUNT(writing), 0);
 }

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * harmless: which build options, and which variables, do nothing but shape the program. All others
- * may write files or messages that a hit would not write, so such builds are not cached. The lists
- * of names are in harmless.c. Thread-safe.
+ * may write files or messages that a hit would not write, so such builds are not cached; of some
+ * options a build itself can show that it wrote nothing. The lists of names are in harmless.c.
+ * Thread-safe.
  */
 #ifndef SHARED_DRIVER_HARMLESS_H
 #define SHARED_DRIVER_HARMLESS_H
@@ -27,7 +28,15 @@ bool drv_options_have(const char *options, const char *beginning);
 /* What the rows of drivers.c have; each ends with NULL. */
 extern const char *const drv_intel_options[], *const drv_nvidia_options[], *const drv_amd_options[];
 
-/* Whether each option is known to be harmless: OpenCL's, Level Zero's, clang's, or of the driver's own list (NULL: none). */
+enum drv_options {
+	DRV_OPTIONS_HARMLESS,	/* each is known to be: OpenCL's, Level Zero's, clang's, or of the driver's own list */
+	DRV_OPTIONS_UNPROVEN,	/* some are not known, and can only do harm where an observer sees it (observer.h) */
+	DRV_OPTIONS_HARMFUL,
+};
+
+/* own: the driver's own list, or NULL. */
+enum drv_options drv_options_judge(const char *const *own, const char *options);
+/* Whether they are DRV_OPTIONS_HARMLESS, where no observation could prove others. */
 bool drv_options_are_harmless(const char *const *own, const char *options);
 
 /* Whether a variable, NAME=value, has options that some driver adds to those that it is given. */

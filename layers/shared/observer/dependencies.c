@@ -393,13 +393,13 @@ static const char *add_names(struct gathering *gathering, const struct lookup *l
 }
 
 /* A file that the driver left, and not in its cache: a hit would not write it. */
-static bool is_dump(const struct drv_observation *observation, const struct lookup *lookup)
+static bool is_dump(const struct gathering *gathering, const struct lookup *lookup)
 {
 	struct stat info;
 
-	return observation->driver->leaves_dumps && !lookup->cached &&
+	return (gathering->observation->driver->leaves_dumps || gathering->text->unproven) && !lookup->cached &&
 	       (lookup->finding == FOUND_OWN || lookup->written) &&
-	       lstat(lookup->path, &info) == 0 && S_ISREG(info.st_mode);
+	       stat(lookup->path, &info) == 0 && S_ISREG(info.st_mode);
 }
 
 /*
@@ -455,7 +455,7 @@ static const char *add_dependency(struct gathering *gathering, const struct look
 	/* Processes that share the driver's cache find what others left there meanwhile. */
 	if (lookup->changed && !of_cache)
 		return "include-changed";
-	if (is_dump(observation, lookup))
+	if (is_dump(gathering, lookup))
 		return "file-made";
 	if (lookup->finding == FOUND_OWN)
 		gathering->status = cc_manifest_add_made(gathering->manifest, lookup->path);
@@ -527,6 +527,9 @@ static const char *gather(struct gathering *gathering)
 	if (!reason && (!directory || !observation->directory ||
 			strcmp(directory, observation->directory) != 0))
 		reason = "directory-changed";
+	/* What a tool says was not seen either. */
+	if (!reason && gathering->text->unproven && (observation->spoke || observation->tool))
+		reason = "message-made";
 	if (!reason && gathering->text->include_paths && gathering->text->include_paths->count) {
 		gathering->moves = !drv_include_names_count(observation, gathering->text);
 		gathering->status = cc_manifest_add_include_paths(gathering->manifest, gathering->text->include_paths,

@@ -4,6 +4,8 @@
  * is being observed. Hooks never fail, block or answer otherwise than the function itself, except
  * that a file that was changed just now is looked at up to 20 ms later.
  */
+#undef _FORTIFY_SOURCE	/* checks are the driver's affair: what it did not ask for might end its process */
+
 #include "layers/shared/observer/got_slots.h"
 
 #include <dirent.h>
@@ -26,10 +28,13 @@
 #include <sys/statfs.h>
 #include <sys/statvfs.h>
 #include <sys/syscall.h>
+#include <sys/socket.h>
+#include <sys/uio.h>
 #include <sys/wait.h>
 #include <sys/xattr.h>
 #include <time.h>
 #include <unistd.h>
+#include <wchar.h>
 #include <wordexp.h>
 
 #include "common/status.h"
@@ -275,6 +280,26 @@ static pid_t watched_fork(void)
 	return result;
 }
 
+static void note_said(FILE *stream)
+{
+	int saved = errno;
+
+	drv_note_output(fileno(stream));
+	errno = saved;
+}
+
+static void watched_perror(const char *text)
+{
+	if (DRV_NOTES_WANTED())
+		note_said(stderr);
+	perror(text);
+}
+
+/* What checked builds (_FORTIFY_SOURCE) call. */
+int __vprintf_chk(int level, const char *format, va_list values);
+int __vfprintf_chk(FILE *stream, int level, const char *format, va_list values);
+int __vdprintf_chk(int fd, int level, const char *format, va_list values);
+
 /* The types of the callbacks in libc_hooks.def. */
 typedef int visit_fn(const char *path, const struct stat *info, int type);
 typedef int visit_more_fn(const char *path, const struct stat *info, int type, struct FTW *place);
@@ -333,6 +358,28 @@ static char *watched_canonicalize(const char *path)
 {
 	return watched_realpath(path, NULL);
 }
+
+/* Those that take values after a format. */
+#define PRINTING(name, parameters, call)                                        \
+	static int watched_##name parameters                                    \
+	{                                                                       \
+		va_list values;                                                 \
+		int result;                                                     \
+										\
+		va_start(values, format);                                       \
+		result = call;                                                  \
+		va_end(values);                                                 \
+		return result;                                                  \
+	}
+
+PRINTING(printf, (const char *format, ...), watched_vprintf(format, values))
+PRINTING(fprintf, (FILE *stream, const char *format, ...), watched_vfprintf(stream, format, values))
+PRINTING(dprintf, (int fd, const char *format, ...), watched_vdprintf(fd, format, values))
+PRINTING(__printf_chk, (int level, const char *format, ...), watched___vprintf_chk(level, format, values))
+PRINTING(__fprintf_chk, (FILE *stream, int level, const char *format, ...),
+	 watched___vfprintf_chk(stream, level, format, values))
+PRINTING(__dprintf_chk, (int fd, int level, const char *format, ...),
+	 watched___vdprintf_chk(fd, level, format, values))
 
 /* As programs that were linked with glibc before 2.33 have them. */
 static int watched_xstat(int version, const char *path, struct stat *ret)
@@ -421,6 +468,10 @@ static long watched_syscall(long number, ...)
 #endif
 		case SYS_execve:
 			drv_note_unsure("system-call");
+			break;
+		case SYS_write:
+		case SYS_writev:
+			drv_note_output((int)a[0]);
 			break;
 		default:
 			break;
@@ -519,6 +570,9 @@ ssize_t __readlinkat_chk(int directory, const char *path, char *ret, size_t size
 ssize_t __readlink_chk(const char *path, char *ret, size_t size, size_t room);
 char *__realpath_chk(const char *path, char *ret, size_t room);
 char *__getcwd_chk(char *ret, size_t size, size_t room);
+int __printf_chk(int level, const char *format, ...);
+int __fprintf_chk(FILE *stream, int level, const char *format, ...);
+int __dprintf_chk(int fd, int level, const char *format, ...);
 
 #define SAME(name, hook) { #name, (void *)(hook), (void *)(name) }
 #define ONE(name) SAME(name, watched_##name)
@@ -534,6 +588,15 @@ static const struct drv_slot_function functions[] = {
 	ONE(fork),
 	ONE(execv),
 	ONE(execve),
+	ONE(perror),
+	ONE(printf),
+	ONE(fprintf),
+	ONE(dprintf),
+	ONE(__printf_chk),
+	ONE(__fprintf_chk),
+	ONE(__dprintf_chk),
+	{ "_IO_putc", (void *)watched_putc, (void *)putc },
+	{ "_IO_puts", (void *)watched_puts, (void *)puts },
 	BOTH(open),
 	{ "__open", (void *)watched_open, (void *)open },
 	{ "__open64", (void *)watched_open, (void *)open },

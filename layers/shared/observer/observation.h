@@ -67,6 +67,7 @@ struct drv_observation {
 	bool missed;			/* it was asked for more than lookups has */
 	uint64_t looks, looks_before;	/* so many; at the time when the last file was made */
 	bool asked_directory;
+	bool spoke;			/* it wrote to standard output or error, a terminal or a pipe */
 	bool unwritten;			/* a file could not be made for a reason that may pass */
 	char *directory;		/* the working directory at the beginning; NULL: unknown */
 	/* The process that its thread has started, and not waited for. */

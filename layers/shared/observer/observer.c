@@ -342,6 +342,24 @@ void drv_note_made(int directory, const char *path, int error)
 	note_written(directory, path, true, error);
 }
 
+static void note_speech(struct drv_observation *observation, const struct drv_answer *answer)
+{
+	(void)answer;
+	observation->spoke = true;
+}
+
+void drv_note_output(int fd)
+{
+	int saved = errno;
+	struct stat info;
+
+	/* What is written to files was noted when they were opened. */
+	if ((fd >= 0 && fd <= STDERR_FILENO) ||
+	    (fstat(fd, &info) == 0 && (S_ISFIFO(info.st_mode) || S_ISSOCK(info.st_mode) || isatty(fd))))
+		tell(false, note_speech, NULL);
+	errno = saved;
+}
+
 /* Whether some build may depend on what lies in a directory, since it did not make all of that. */
 static bool names_matter(const char *path)
 {
@@ -899,8 +917,12 @@ enum cmn_status drv_observer_end(struct drv_observation *begun,
 	take_settings(observation);
 	drv_observation_sort(observation);
 	status = drv_dependencies_gather(observation, text, compiled, memo, ret, ret_reason);
-	/* What its own cache answers says nothing of what it compiles, nor does what could not be hooked for a moment. */
-	if (observation->listed && !(status == CMN_MISS && (strcmp(*ret_reason, "driver-cached") == 0 ||
+	/*
+	 * What its own cache answers says nothing of what it compiles, nor does what could not be hooked for a
+	 * moment, nor what one option does.
+	 */
+	if (observation->listed && !(status == CMN_MISS && (text->unproven ||
+							    strcmp(*ret_reason, "driver-cached") == 0 ||
 							    (!blind && strcmp(*ret_reason, "observer-blind") == 0))))
 		note_outcome(observation->driver, status);
 	drv_observation_free(observation);

@@ -13,7 +13,8 @@
  * directory, or a file with the identity that it had when it was opened; and whose code asked. What the
  * driver itself creates or writes meanwhile is no dependency, nor are the files of its cache, for which
  * its own library looks, not its compilers. What a driver looks for by an absolute path that the application did not name (its
- * settings) may be read once in a process: it is a dependency of all builds after that (settings.h). A program that
+ * settings) may be read once in a process: it is a dependency of all builds after that (settings.h). That it writes
+ * to standard output or error counts where an option is not known (observer_text.h). A program that
  * the driver's row names may run, on files that are known (children.h). All other
  * answers, other processes, and ways around libc as far as they can be noticed make the observation
  * unsure.

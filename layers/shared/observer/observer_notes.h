@@ -28,6 +28,8 @@ bool drv_note_is_within(const char *path);
 void drv_note_write(int directory, const char *path, int error);
 /* The driver made a directory, and nothing was there before, if error is 0. */
 void drv_note_made(int directory, const char *path, int error);
+/* Something is about to be written to a descriptor, whichever it is. */
+void drv_note_output(int fd);
 /* What lies in a directory was listed. */
 void drv_note_listing(const char *path);
 /* The name of the working directory was asked for. */

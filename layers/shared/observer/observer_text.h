@@ -22,6 +22,7 @@ struct drv_text_findings {
 struct drv_observer_text {
 	bool reads;		/* it asks for files to be read: something must have been seen */
 	bool directory;		/* the result has the working directory's name */
+	bool unproven;		/* an option is not known: the build is to have written nothing that a hit would not */
 	bool failed;		/* there is no result, which may be for want of a file that could not be written */
 	const char *options;	/* may be NULL */
 	struct cmn_view source;	/* text, or a module that may come from the driver's own cache */

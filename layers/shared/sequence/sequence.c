@@ -114,6 +114,8 @@ bool drv_sequence_see(struct drv_sequence *sequence)
 
 	text.failed = sequence->outcome != DRV_BUILT;
 	text.include_paths = &sequence->key->include_paths;
+	text.unproven = sequence->unproven;
+	text.reads |= text.unproven;	/* what nobody saw proves nothing */
 	sequence->observation = NULL;
 	drv_observer_cached_as(observation, sequence->cached_as);
 	drv_environment_note_build();

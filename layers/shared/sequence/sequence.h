@@ -83,6 +83,7 @@ struct drv_sequence {
 	struct drv_libraries_query libraries;	/* the driver's, in this process */
 	bool apart;			/* the build leaves no entry at once: nobody waits for it */
 	bool goes_on;			/* the driver may build after its call, and the application be called back */
+	bool unproven;			/* an option is: the step may_be_kept says so (dependencies.h) */
 
 	enum cc_origin origin;		/* of a hit */
 	unsigned int calls;		/* of the driver */

@@ -214,7 +214,7 @@ TEST(what_may_get_the_name_of_its_file)
 {
 	static const char *const telling[] = {
 		"__FILE__", "a = __BASE_FILE__;", "__FILE_NAME__", "__builtin_FILE()", "__builtin_source_location()",
-		"__PRETTY_FUNCTION__", "__FUNCSIG__", "__TIMESTAMP__", "__FI\\\nLE__", "-DX=__FILE__", "a ## b __FI", "__F %:%: x",
+		"__PRETTY_FUNCTION__", "__FUNCSIG__", "__TIMESTAMP__", "asm(\"\")", "#pragma GCC dependency X", "__FI\\\nLE__", "-DX=__FILE__", "a ## b __FI", "__F %:%: x",
 		/* A name that is made of pieces, or over joined lines. */
 		"#include NAME", "# include S(a)", "#\tinclude_next X", "%: include X", "?\?=include X", "#/**/include X",
 		"#include/**/<a.h>", "#import X", "#embed X", "#if __has_include(X)", "#if __has_include X", "#if __has_embed(X)",

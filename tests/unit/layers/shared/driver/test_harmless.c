@@ -82,6 +82,61 @@ TEST(all_others_are_not)
 	}
 }
 
+TEST(some_that_are_not_known_can_be_proven)
+{
+	static const struct {
+		const char *options;
+		enum drv_options are;
+	} cases[] = {
+		{ "-cmc -Qxcm_register_file_size=256", DRV_OPTIONS_UNPROVEN }, { "-cl-intel-new", DRV_OPTIONS_UNPROVEN },
+		{ "-qcom-accelerate-16-bit", DRV_OPTIONS_UNPROVEN }, { "-DX=1 -cl-new=5 value", DRV_OPTIONS_UNPROVEN },
+		{ "-Xclang -fnew", DRV_OPTIONS_UNPROVEN }, { "\"-Xclang\" '-fnew'", DRV_OPTIONS_UNPROVEN },
+		{ "-Xclang -fno-math-errno", DRV_OPTIONS_HARMLESS },
+		{ "-Xclang value", DRV_OPTIONS_HARMFUL }, { "-Xclang -I -Xclang dir", DRV_OPTIONS_HARMFUL },
+		{ "-Xclang -cl-new", DRV_OPTIONS_HARMFUL }, { "-Xclang -w", DRV_OPTIONS_HARMFUL },
+		{ "-Xclang -fno-math-errno -fnew", DRV_OPTIONS_HARMFUL }, { "-Xclang value -fnew", DRV_OPTIONS_HARMFUL },
+		{ "-cl-new -fnew", DRV_OPTIONS_HARMFUL }, { "-fnew -cl-new", DRV_OPTIONS_HARMFUL },
+		{ "-cl-new @file", DRV_OPTIONS_HARMFUL }, { "-mnew", DRV_OPTIONS_HARMFUL },
+		{ "-Xclang -mlimit-float-precision", DRV_OPTIONS_HARMFUL }, { "-Xclang -load", DRV_OPTIONS_HARMFUL },
+		{ "-Xclang -mllvm", DRV_OPTIONS_HARMFUL }, { "-Xclang -Xclang -emit-pch", DRV_OPTIONS_HARMFUL },
+		{ "-Xclang -fplugin=x", DRV_OPTIONS_HARMFUL }, { "-Xclang -ftime-report", DRV_OPTIONS_HARMFUL },
+		{ "-Xclang -fdump-record-layouts", DRV_OPTIONS_HARMFUL }, { "-Xclang -o", DRV_OPTIONS_HARMFUL },
+		{ "-Xclang -fprofile-instrument=clang", DRV_OPTIONS_HARMFUL }, { "-cl-new=dir/file", DRV_OPTIONS_HARMFUL },
+		{ "-cl-DumpNew", DRV_OPTIONS_HARMFUL }, { "-Qxcm_opt_report", DRV_OPTIONS_HARMFUL },
+		{ "-Qxcm_jit_option=-dump", DRV_OPTIONS_HARMFUL }, { "-Qnew", DRV_OPTIONS_HARMFUL },
+		{ "-cl-intel-gtpin-rera", DRV_OPTIONS_HARMFUL }, { "-cl-nv-verbose", DRV_OPTIONS_HARMFUL },
+		{ "-cl-debug-info", DRV_OPTIONS_HARMFUL }, { "-cl-new,-dump", DRV_OPTIONS_HARMFUL },
+		/* What is cut off may tell. */
+		{ "-cl-a1234567890123456789012345678901234567890123456789012345678901", DRV_OPTIONS_HARMFUL },
+		{ "-cl-a123456789012345678901234567890123456789012345678901234567", DRV_OPTIONS_UNPROVEN },
+	};
+
+	for (size_t i = 0; i < COUNT(cases); i++) {
+		enum drv_options are = drv_options_judge(NULL, cases[i].options);
+
+		CU_ASSERT_EQUAL(are, cases[i].are);
+		if (are != cases[i].are)
+			(void)fprintf(stderr, "%s\n", cases[i].options);
+		CU_ASSERT_EQUAL(drv_options_are_harmless(NULL, cases[i].options), cases[i].are == DRV_OPTIONS_HARMLESS);
+	}
+	CU_ASSERT_EQUAL(drv_options_judge(drv_driver_of("libigdrcl.so")->options, "-cmc"), DRV_OPTIONS_HARMLESS);
+}
+
+/* Of all these one is of a vendors' family, and none the front end's. */
+TEST(harmful_names_are_not_proven)
+{
+	char text[256];
+
+	for (size_t i = 0; i < COUNT(harmful); i++) {
+		bool family = strcmp(harmful[i], "-cl-kernel-arg-info2") == 0;
+
+		CU_ASSERT_EQUAL(drv_options_judge(NULL, harmful[i]),
+				family ? DRV_OPTIONS_UNPROVEN : DRV_OPTIONS_HARMFUL);
+		(void)snprintf(text, sizeof(text), "-Xclang %s", harmful[i]);
+		CU_ASSERT_EQUAL(drv_options_judge(NULL, text), DRV_OPTIONS_HARMFUL);
+	}
+}
+
 static bool is_harmless(const char *library, const char *name, const char *value)
 {
 	return drv_variable_is_harmless(drv_driver_of(library)->options, name, strlen(name), value);

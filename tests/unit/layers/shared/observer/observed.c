@@ -12,19 +12,24 @@
 #include <sched.h>
 #include <signal.h>
 #include <spawn.h>
+#include <stdarg.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/inotify.h>
 #include <sys/mman.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/statfs.h>
 #include <sys/statvfs.h>
 #include <sys/syscall.h>
+#include <sys/uio.h>
 #include <sys/wait.h>
 #include <sys/xattr.h>
 #include <time.h>
 #include <unistd.h>
+#include <wchar.h>
 #include <wordexp.h>
 
 #include "tests/support/words.h"
@@ -247,6 +252,126 @@ WORD(write)
 	close_if(fd);
 	open_it(value);
 }
+
+/* What a compiler says, in each way; to a pipe, or what is no more than a line end to the standard output. */
+static const char *volatile format = "%s";	/* the compiler does not know it */
+
+static FILE *open_pipe(void)
+{
+	int ends[2];
+
+	if (pipe(ends) != 0)
+		abort();
+	ends[0] = dup2(ends[0], 200) < 0 ? -1 : close(ends[0]);	/* both stay until the stream is closed */
+	return fdopen(ends[1], "w");
+}
+
+static void close_pipe(FILE *to)
+{
+	close_stream(to);
+	close_if(200);
+}
+
+static void by_list(FILE *to, bool checked, const char *shape, ...);
+int __overflow(FILE *stream, int byte);
+int __printf_chk(int level, const char *shape, ...);
+int __fprintf_chk(FILE *stream, int level, const char *shape, ...);
+int __dprintf_chk(int fd, int level, const char *shape, ...);
+int __vprintf_chk(int level, const char *shape, va_list values);
+int __vfprintf_chk(FILE *stream, int level, const char *shape, va_list values);
+int __vdprintf_chk(int fd, int level, const char *shape, va_list values);
+
+#define SAY(name, call)                         \
+	WORD(name)                              \
+	{                                       \
+		FILE *to = open_pipe();         \
+						\
+		(void)(call);                   \
+		close_pipe(to);                 \
+	}
+SAY(say_write, !write(fileno(to), "x", 1))
+SAY(say_writev, !writev(fileno(to), &(struct iovec){ (void *)"x", 1 }, 1))
+SAY(say_send, send(STDERR_FILENO, "", 0, 0))
+SAY(say_syscall, syscall(SYS_write, STDERR_FILENO, "", 0))
+SAY(say_nothing, write(STDERR_FILENO, "", 0))
+SAY(say_fwrite, fwrite("x", 1, 1, to))
+SAY(say_fwrite_unlocked, fwrite_unlocked("x", 1, 1, to))
+SAY(say_fputs, fputs(value, to))
+SAY(say_fputs_unlocked, fputs_unlocked(value, to))
+SAY(say_fputc, fputc('x', to))
+SAY(say_putc, putc('x', to))
+SAY(say_fputc_unlocked, (fputc_unlocked)('x', to))
+SAY(say_putc_unlocked, (putc_unlocked)('x', to))
+SAY(say_overflow, __overflow(to, 'x'))
+SAY(say_putwc, putwc(L'x', to))
+SAY(say_putchar, (putchar)('\n'))
+SAY(say_putchar_unlocked, (putchar_unlocked)('\n'))
+SAY(say_puts, puts(""))
+SAY(say_printf, printf(format, value))
+SAY(say_fprintf, fprintf(to, format, value))
+SAY(say_dprintf, dprintf(fileno(to), format, value))
+SAY(say_printf_chk, __printf_chk(1, format, value))
+SAY(say_fprintf_chk, __fprintf_chk(to, 1, format, value))
+SAY(say_dprintf_chk, __dprintf_chk(fileno(to), 1, format, value))
+WORD(say_vprintf) { by_list(NULL, false, format, value); }
+WORD(say_vprintf_chk) { by_list(NULL, true, format, value); }
+WORD(say_vfprintf) { by_list(stderr, false, format, value); }
+WORD(say_vfprintf_chk) { by_list(stderr, true, format, value); }
+
+static void by_list(FILE *to, bool checked, const char *shape, ...)
+{
+	va_list values;
+
+	va_start(values, shape);
+	if (to)
+		(void)(checked ? __vfprintf_chk(to, 1, shape, values) : vfprintf(to, shape, values));
+	else
+		(void)(checked ? __vprintf_chk(1, shape, values) : vprintf(shape, values));
+	va_end(values);
+}
+
+static void by_list_to(int fd, bool checked, const char *shape, ...)
+{
+	va_list values;
+
+	va_start(values, shape);
+	(void)(checked ? __vdprintf_chk(fd, 1, shape, values) : vdprintf(fd, shape, values));
+	va_end(values);
+}
+
+WORD(say_vdprintf) { by_list_to(STDERR_FILENO, false, format, value); }
+WORD(say_vdprintf_chk) { by_list_to(STDERR_FILENO, true, format, value); }
+
+WORD(say_perror)
+{
+	int saved = dup(STDERR_FILENO), nowhere = open("/dev/null", O_WRONLY);
+
+	(void)dup2(nowhere, STDERR_FILENO);
+	perror(value);
+	(void)dup2(saved, STDERR_FILENO);
+	close_if(saved);
+	close_if(nowhere);
+}
+
+/* To a file of its own, which it leaves or not, and to nobody. */
+static void say_to(const char *path)
+{
+	FILE *to = fopen(path, "w");
+
+	if (to)
+		(void)fprintf(to, format, "text");
+	close_stream(to);
+}
+
+WORD(say_file) { say_to(value); }
+
+WORD(say_temporary)
+{
+	say_to("temporary");
+	(void)unlink("temporary");
+}
+
+WORD(say_null) { say_to("/dev/null"); }
 
 WORD(temporary)
 {

@@ -89,6 +89,11 @@ enum cmn_status end_with(struct drv_observation *observation, const char *option
 	return end_as(observation, &(struct drv_observer_text){ .reads = reads, .options = options });
 }
 
+enum cmn_status end_unproven(struct drv_observation *observation)
+{
+	return end_as(observation, &(struct drv_observer_text){ .unproven = true });
+}
+
 enum cmn_status end_text(struct drv_observation *observation, const char *source)
 {
 	return end_as(observation, &(struct drv_observer_text){

@@ -27,6 +27,8 @@ const struct drv_driver *row_of(const char *library);
 struct drv_observation *begin(bool goes_on);
 enum cmn_status end_as(struct drv_observation *observation, const struct drv_observer_text *text);
 enum cmn_status end_with(struct drv_observation *observation, const char *options, bool reads);
+/* With an option that is not known. */
+enum cmn_status end_unproven(struct drv_observation *observation);
 /* Of a source of text. */
 enum cmn_status end_text(struct drv_observation *observation, const char *source);
 /* Of no text, as a later step of a build whose manifest before is. */

@@ -274,6 +274,34 @@ TEST(a_dump_is_told_from_a_cache)
 	driver->leaves_dumps = false;
 }
 
+/* Nor would it make what an option that is not known has it make, whichever driver it is. */
+TEST(what_an_unknown_option_leaves_is_told)
+{
+	struct drv_driver *driver = known_driver();
+	static const struct {
+		const char *how, *path;
+		bool left;
+	} cases[] = {
+		{ "say-file", "dump", true }, { "say-file", "link", true }, { "say-temporary", "", false },
+		{ "write", "x.cl_cache", false }, { "mkdir", "made", false },
+	};
+
+	unit_write("target", "text");
+	CU_ASSERT_EQUAL(symlink("target", "link"), 0);
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		for (int knows = 0; knows < 2; knows++) {
+			struct drv_observation *observation = knows ? begin_as(driver, false) : begin(false);
+			bool left = cases[i].left || (!knows && strcmp(cases[i].how, "write") == 0);
+
+			observed(cases[i].how, cases[i].path);
+			CU_ASSERT_EQUAL(end_unproven(observation), left ? CMN_MISS : CMN_OK);
+			CU_ASSERT_STRING_EQUAL(reason, left ? "file-made" : "");
+			if (cases[i].path[0] && strcmp(cases[i].path, "link") != 0)
+				(void)remove(cases[i].path);
+		}
+	}
+}
+
 static void expect_cached_as(struct drv_observation *observation, const char *name)
 {
 	char cached_as[DRV_CACHED_AS_SIZE];

@@ -207,6 +207,34 @@ TEST(what_cannot_be_told_is_said)
 	}
 }
 
+/* It matters where an option is not known, and does not show that the driver cannot be observed. */
+TEST(what_is_said_is_told)
+{
+	static const char *const said[] = {
+		"say-write", "say-writev", "say-send", "say-syscall", "say-nothing", "say-fwrite", "say-fwrite_unlocked",
+		"say-fputs", "say-fputs_unlocked", "say-fputc", "say-putc", "say-fputc_unlocked", "say-putc_unlocked",
+		"say-overflow", "say-putwc", "say-putchar", "say-putchar_unlocked", "say-puts", "say-printf",
+		"say-fprintf", "say-dprintf", "say-printf_chk", "say-fprintf_chk", "say-dprintf_chk", "say-vprintf",
+		"say-vprintf_chk", "say-vfprintf", "say-vfprintf_chk", "say-vdprintf", "say-vdprintf_chk", "say-perror",
+	};
+	static const char *const unsaid[] = { "say-temporary", "say-null", "stat" };
+	struct drv_observation *observation;
+
+	for (size_t i = 0; i < sizeof(said) / sizeof(said[0]); i++) {
+		CU_ASSERT_EQUAL(watch(said[i], ""), CMN_OK);
+		observation = begin(false);
+		observed(said[i], "");
+		EXPECT_UNKNOWN(end_unproven(observation), "message-made");
+		if (strcmp(reason, "message-made") != 0)
+			(void)fprintf(stderr, "%s: %s\n", said[i], reason);
+	}
+	for (size_t i = 0; i < sizeof(unsaid) / sizeof(unsaid[0]); i++) {
+		observation = begin(false);
+		observed(unsaid[i], "there.h");
+		CU_ASSERT_EQUAL(end_unproven(observation), CMN_OK);
+	}
+}
+
 TEST(what_lists_a_directory_is_told_its_names)
 {
 	static const char *const listings[] = { "list", "getdents", "unwind", "scandir", "fdopendir" };
@@ -770,6 +798,12 @@ TEST(a_driver_of_which_no_build_can_be_kept_is_left_alone)
 		no_memory = true;
 		CU_ASSERT_EQUAL(end_with(observation, NULL, false), CMN_ERR_NOMEM);
 		no_memory = false;
+	}
+	/* What one option has it say shows nothing of others. */
+	for (int i = 0; i < 9; i++) {
+		observation = begin_as(driver, false);
+		observed("say-nothing", "");
+		EXPECT_UNKNOWN(end_unproven(observation), "message-made");
 	}
 	for (int i = 0; i < 20; i++) {
 		observation = begin_as(driver, false);
@@ -1378,6 +1412,7 @@ NOTE(drv_note_look, (int directory, const char *path, int error, struct stat *in
 NOTE(drv_note_write, (int directory, const char *path, int error), (directory, path, error))
 NOTE(drv_note_listing, (const char *path), (path))
 NOTE(drv_note_unsure, (const char *why), (why))
+NOTE(drv_note_output, (int fd), (fd))
 
 /* Of calls that change nothing, each as it is, and observed. The last test: what it leaves open changes others. */
 TEST(errno_is_as_it_was)
@@ -1388,6 +1423,7 @@ TEST(errno_is_as_it_was)
 		"fstatat-link", "readlinkat", "canonicalize", "openat-here", "getcwd", "get_current_dir_name", "lxstat",
 		"realpath-here", "list", "glob", "ftw",
 		"nftw", "fts", "scandir", "scandirat", "getdents", "statfs", "statvfs", "inotify", "xattr",
+		"say-write", "say-send", "say-fputs", "say-fprintf", "say-dprintf_chk", "say-null",
 	};
 	static const char *const paths[] = { "there.h", "absent.h", "sub", "absent/x.h", "there.h/x", "link.h" };
 
