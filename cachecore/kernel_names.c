@@ -52,7 +52,7 @@ static size_t skip_line(struct cmn_view text, size_t at)
 	do {
 		at = find(text, at, "\n");
 		at += at < text.len;
-	} while (at < text.len && at >= 2 && data[at - 2] == '\\');
+	} while (at < text.len && data[at - 2] == '\\');
 	return at;
 }
 

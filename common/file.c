@@ -374,7 +374,7 @@ int cmn_file_make_nameless(const char *directory)
 	int fd = open(directory, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
 	char *path;
 
-	if (fd >= 0 || (errno != EOPNOTSUPP && errno != EISDIR && errno != EINVAL && errno != ENOENT))
+	if (fd >= 0)
 		return fd;
 	/* What ckcache prune would sweep in a root, if this process should die here. */
 	if (asprintf(&path, "%s/" CMN_FILE_TEMPORARY_PREFIX "XXXXXX", directory) < 0)

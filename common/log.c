@@ -19,7 +19,7 @@
 /* Set once, when the process has no threads of ours. */
 static struct {
 	bool taken;
-	dev_t device, special;
+	dev_t device;
 	ino_t inode;
 	int access;
 } taken;
@@ -41,7 +41,6 @@ void cmn_log_take_stderr(void)
 	if (!taken.taken)
 		return;
 	taken.device = info.st_dev;
-	taken.special = info.st_rdev;
 	taken.inode = info.st_ino;
 }
 
@@ -51,7 +50,7 @@ static bool is_taken(int fd)
 	int access;
 
 	return taken.taken && describe(fd, &info, &access) && info.st_dev == taken.device &&
-	       info.st_ino == taken.inode && info.st_rdev == taken.special && access == taken.access;
+	       info.st_ino == taken.inode && access == taken.access;
 }
 
 /* Through a descriptor of our own, as the application may close stderr meanwhile. Nobody to tell on failure. */

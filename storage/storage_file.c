@@ -205,7 +205,6 @@ static int open_place(const struct directory *directory, struct cmn_view key, bo
 	while (!problem && (slash = strchr(at, '/'))) {
 		*slash = '\0';
 		problem = step_into(directory, &ret->fd, at, make);
-		*slash = '/';
 		at = slash + 1;
 	}
 	ret->name = at;

@@ -178,12 +178,6 @@ static bool set_options(struct session *session)
 		    curl_easy_setopt(curl, CURLOPT_XFERINFODATA, session) == CURLE_OK &&
 		    curl_easy_setopt(curl, CURLOPT_NOPROGRESS, 0L) == CURLE_OK;
 
-#if LIBCURL_VERSION_NUM >= 0x075500
-	good = good && curl_easy_setopt(curl, CURLOPT_PROTOCOLS_STR, "http,https") == CURLE_OK;
-#else
-	good = good && curl_easy_setopt(curl, CURLOPT_PROTOCOLS,
-					(long)(CURLPROTO_HTTP | CURLPROTO_HTTPS)) == CURLE_OK;
-#endif
 	if (http->user || http->password)
 		good = good &&
 		       curl_easy_setopt(curl, CURLOPT_HTTPAUTH, (long)CURLAUTH_BASIC) == CURLE_OK &&

@@ -125,8 +125,7 @@ static bool sample_promises(struct cmn_view payload, uint64_t most)
 {
 	uint64_t most_of_sample = SAMPLE_MARGIN * most / (payload.len / SAMPLE_LEN);
 	struct cmn_buffer stored = { 0 };
-	struct cmn_view sample = { (const uint8_t *)payload.data + (payload.len - SAMPLE_LEN) / 2,
-				   SAMPLE_LEN };
+	struct cmn_view sample = { (const uint8_t *)payload.data + payload.len / 2, SAMPLE_LEN };
 	bool promises;
 
 	if (most_of_sample > MAX_STORED(SAMPLE_LEN))

@@ -4,6 +4,7 @@
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <fnmatch.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -62,13 +63,6 @@ static bool is_marked(int dir_fd)
 	return same < line && (same == (size_t)len || (size_t)info.st_size == whole);
 }
 
-static bool ends_with(const char *name, const char *end)
-{
-	size_t len = strlen(name), end_len = strlen(end);
-
-	return len > end_len && strcmp(name + len - end_len, end) == 0;
-}
-
 /* Whether a name in a directory is such a one. */
 static bool has_recipe(int dir_fd, const char *directory)
 {
@@ -79,7 +73,7 @@ static bool has_recipe(int dir_fd, const char *directory)
 	if (!cmn_listing_open(&listing, dir_fd, directory))
 		return false;
 	while (!found && (item = cmn_listing_next(&listing)))
-		found = ends_with(item->d_name, ".recipe");
+		found = fnmatch("?*.recipe", item->d_name, 0) == 0;
 	cmn_listing_close(&listing);
 	return found;
 }

@@ -571,7 +571,7 @@ static void remove_log(int root_fd, struct cmn_view known, size_t len)
 		(void)close(fd);	/* read only */
 		return;
 	}
-	if (unlinkat(root_fd, CC_EVENTS_NAME, 0) < 0 && errno != ENOENT &&
+	if (cmn_file_remove(root_fd, CC_EVENTS_NAME) != CMN_OK &&
 	    cmn_file_make_way(root_fd, CC_EVENTS_NAME) != CMN_OK)
 		cut_log(root_fd);
 	status = cmn_file_read_open(fd, 2 * CC_EVENTS_MAX, CMN_FILE_ANY, NULL, &log, NULL);
@@ -645,7 +645,7 @@ enum cmn_status cc_totals_zero(const char *root)
 	status = cc_root_open(root, &fd);
 	if (status != CMN_OK)
 		return status == CMN_MISS ? CMN_OK : status;
-	status = cmn_file_lock(fd, cmn_clock_monotonic() + LOCK_WAIT_NS);
+	status = cmn_file_lock(fd, cmn_clock_deadline(LOCK_WAIT_NS));
 	if (status == CMN_OK)
 		status = zero(fd);
 	cc_root_unlock(fd);

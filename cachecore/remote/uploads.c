@@ -154,31 +154,19 @@ enum cmn_status cc_uploads_remove(int uploads_fd, const char *entry_dir, int ref
 	return cmn_file_remove(uploads_fd, name);
 }
 
-struct dropping {
-	int uploads_fd;
-	bool any;
-};
-
 static bool drop_refused(void *ctx, const char *entry_dir, int refusals)
 {
-	struct dropping *dropping = ctx;
+	const int *uploads_fd = ctx;
 
-	if (refusals != CC_UPLOADS_FRESH &&
-	    cc_uploads_remove(dropping->uploads_fd, entry_dir, refusals) == CMN_OK)
-		dropping->any = true;
+	if (refusals != CC_UPLOADS_FRESH)
+		(void)!cc_uploads_remove(*uploads_fd, entry_dir, refusals);	/* the next one tries again */
 	return true;
 }
 
 void cc_uploads_make_room(int uploads_fd)
 {
-	struct dropping dropping = { .uploads_fd = uploads_fd, .any = is_over(uploads_fd) };
-
-	/* A directory that changes while it is read may need a few more looks. */
-	while (dropping.any) {
-		dropping.any = false;
-		if (cc_uploads_walk(uploads_fd, drop_refused, &dropping) != CMN_OK)
-			break;
-	}
+	if (is_over(uploads_fd))
+		(void)!cc_uploads_walk(uploads_fd, drop_refused, &uploads_fd);
 }
 
 void cc_uploads_tidy(int root_fd)

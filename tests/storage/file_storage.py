@@ -96,16 +96,17 @@ class Files(WithDirectory):
             self.message(client.get(key))
 
     def test_it_removes_what_dead_writers_left(self):
-        client, process, _ = self.begin()
+        client, process, _ = self.begin({"max-value-size": "1K"})
         client.put(b"\xab\x01", b"value")
         opened = len(os.listdir("/proc/%d/fd" % process.pid))
         for name, age in ((".tmp-old", 2 * DAY), (".tmp-new", 0), ("02.claim", 2 * DAY),
                           ("03.claim", 0), ("04", 2 * DAY)):
-            path = self.write(os.path.join(self.directory, "ab", name), "x")
+            path = self.write(os.path.join(self.directory, "ab", name), "x" * 2000)
             os.utime(path, (time.time() - age,) * 2)
         for number in range(300):
             client.put(b"\xab\x01", b"%d" % number)
         self.assertEqual(self.files(), ["ab/.tmp-new", "ab/01", "ab/03.claim", "ab/04"])
+        self.message(client.get(b"\xab\x04"))
         self.assertEqual(len(os.listdir("/proc/%d/fd" % process.pid)), opened)
 
     def test_a_clock_that_is_ahead_takes_nothing_from_living_writers(self):

@@ -210,7 +210,7 @@ class Odd(http.server.BaseHTTPRequestHandler):
         self.server.seen.append((self.command, self.path, dict(self.headers)))
         self.server.answer(self)
 
-    do_GET = do_PUT = do_HEAD = do_DELETE = handle_any
+    do_GET = do_PUT = do_HEAD = do_DELETE = do_CONNECT = handle_any
 
     def raw(self, data, close=True):
         self.wfile.write(data)
@@ -338,10 +338,10 @@ class Misbehaviour(Begins):
         def flood(request):
             request.raw(b"HTTP/1.1 %d x\r\nTransfer-Encoding: chunked\r\n\r\n" % code)
             while True:
-                request.wfile.write(b"10000\r\n" + bytes(0x10000) + b"\r\n")
+                request.wfile.write((b"%x\r\n" % size + bytes(size) + b"\r\n") * (0x10000 // size))
 
-        for code, words in ((200, "more than"), (500, "long page"), (404, "long page")):
-            client = self.ask(flood, {"max-value-size": "1M"})
+        for code, size, words in ((200, 0x10000, "more than"), (500, 0x10000, "long page"), (404, 1, "long page")):
+            client = self.ask(flood, {"max-value-size": "1M", "operation-timeout": 20000})
             self.assertIn(words, self.message(client.get(b"key")))
 
     def test_a_value_that_announces_too_much(self):
@@ -430,6 +430,12 @@ class Misbehaviour(Begins):
         for attributes, extra in (({"proxy": proxy.url}, {}), ({}, {"http_proxy": proxy.url})):
             client, _, _ = self.begin(attributes, "http://storage.invalid/x", extra=extra)
             self.assertEqual(client.get(b"\xab\xcd"), b"http://storage.invalid/x/ab/cd")
+        # What a server that has gone to TLS answers.
+        for target, good in (("storage.invalid", True), ("storage.invalid:444", False), ("other.invalid", False)):
+            proxy = self.odd(lambda request: request.plain(302, Location="https://%s/x" % target))
+            client, _, _ = self.begin({"proxy": proxy.url}, "http://storage.invalid/x")
+            self.message(client.get(b"\xab\xcd"))
+            self.assertEqual(len(proxy.seen), 1 + good)
 
     def test_nobody_there(self):
         with socket.socket() as closed:

@@ -42,21 +42,14 @@ static uint64_t lock_until(void)
 	return cmn_clock_monotonic() + LOCK_WAIT_NS;
 }
 
-static bool entry_dir_has_leftovers(const struct cc_entry_dir_scan *scan)
-{
-	uint64_t others = scan->present[CC_ENTRY_DIR_BIN] | scan->present[CC_ENTRY_DIR_FORMER];
-
-	return scan->temporaries || !(scan->present[CC_ENTRY_DIR_SRC] | others) ||
-	       (others & ~scan->present[CC_ENTRY_DIR_SRC]);
-}
-
 /* Removes dead writers' leftovers: temporaries, files without a .src, empty directories. Its lock is held. */
 static void clear_entry_dir(int root_fd, const char *path, int entry_dir_fd, const struct cc_entry_dir_scan *scan)
 {
 	uint64_t orphans = (scan->present[CC_ENTRY_DIR_BIN] | scan->present[CC_ENTRY_DIR_FORMER]) &
 			   ~scan->present[CC_ENTRY_DIR_SRC];
 
-	cc_entry_dir_sweep(entry_dir_fd, true);
+	if (scan->temporaries)
+		cc_entry_dir_sweep(entry_dir_fd, true);
 	for (unsigned int n = 0; n < CC_ENTRY_DIR_VARIANTS; n++) {
 		if (orphans >> n & 1)
 			(void)cc_entry_dir_remove(entry_dir_fd, n);	/* they were not counted */
@@ -76,7 +69,7 @@ static enum cmn_status visit_entry_dir(void *ctx, int root_fd, const char *path,
 	cleaning->busy |= locked == CMN_BUSY;
 	if (cc_entry_dir_scan(entry_dir_fd, &scan) != CMN_OK)
 		scan = (struct cc_entry_dir_scan){ 0 };	/* removed meanwhile */
-	else if (entry_dir_has_leftovers(&scan) && locked == CMN_OK)
+	else if (locked == CMN_OK)
 		clear_entry_dir(root_fd, path, entry_dir_fd, &scan);
 	else if (locked == CMN_ERR_IO)
 		cc_entry_dir_sweep(entry_dir_fd, false);	/* without locks a .bin may be a writer's that is just at it */

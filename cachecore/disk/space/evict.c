@@ -181,15 +181,14 @@ static size_t list_anywhere(struct evicting *evicting, struct cmn_listing *listi
 	size_t count = 0;
 	bool more;
 
-	for (; evicting->shift < MOST_SHIFT && goes_on(evicting); evicting->shift++) {
+	while (!count && evicting->shift < MOST_SHIFT && goes_on(evicting)) {
 		for (int i = 0; i < (evicting->knows_range ? RANGE_TRIES : 1) && !count; i++) {
 			if (cmn_listing_seek(listing, (long)(draw(evicting) >> 1 >> evicting->shift)))
 				count = list_some(evicting, listing, most, names, here, &more);
 			if (memcmp(here, first, sizeof(here)) == 0)
 				count = 0;
 		}
-		if (count)
-			break;
+		evicting->shift += !count;
 	}
 	/* The next one begins with twice the range: this one may have been too small. */
 	evicting->knows_range = true;

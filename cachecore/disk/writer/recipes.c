@@ -189,7 +189,7 @@ static enum cmn_status make_room(int fd, unsigned long long max_count, size_t le
 void cc_recipes_limit(int root_fd, uint64_t bytes)
 {
 	/* Each takes a block of some KiB, and another one for its attempts. */
-	uint64_t count = bytes / 8192;
+	uint64_t count = bytes / 8192 + 1;
 	size_t len = bytes < CC_RECIPES_MAX_BYTES ? (size_t)(CC_RECIPES_MAX_BYTES - bytes) : 0;
 	int fd = -1, quarantine = -1;
 
@@ -199,7 +199,7 @@ void cc_recipes_limit(int root_fd, uint64_t bytes)
 		(void)!make_room(quarantine, 1, len);	/* the next store in a full root tries again */
 		(void)close(quarantine);	/* read only */
 	}
-	(void)!make_room(fd, count < CC_RECIPES_MAX_COUNT ? count + 1 : CC_RECIPES_MAX_COUNT, len);
+	(void)!make_room(fd, count < CC_RECIPES_MAX_COUNT ? count : CC_RECIPES_MAX_COUNT, len);
 	(void)close(fd);	/* read only */
 }
 
@@ -324,10 +324,8 @@ enum cmn_status cc_recipes_read(int fd, const char *name, struct cmn_buffer *fil
 
 enum cmn_status cc_recipes_remove(int fd, const char *name)
 {
-	enum cmn_status status = cc_recipes_set_attempts(fd, name, 0);
-	enum cmn_status removed = cmn_file_remove(fd, name);
-
-	return removed != CMN_OK ? removed : status;
+	(void)!cc_recipes_set_attempts(fd, name, 0);	/* who puts another one does that, too */
+	return cmn_file_remove(fd, name);
 }
 
 unsigned int cc_recipes_attempts(int fd, const char *name)

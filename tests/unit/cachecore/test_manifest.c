@@ -401,6 +401,9 @@ TEST(a_directory_may_vanish_and_be_nothing_else)
 
 	CU_ASSERT_EQUAL(mkdir("d", 0700), 0);
 	CU_ASSERT_EQUAL(cc_manifest_add_place(manifest, "d"), CMN_OK);
+	CU_ASSERT_EQUAL(cc_manifest_get(manifest, 0).size, 0);
+	CU_ASSERT_EQUAL(cc_manifest_add_made(manifest, "d/a"), CMN_OK);
+	CU_ASSERT_TRUE(cc_manifest_was_made(manifest, "d/a") && !cc_manifest_was_made(manifest, "d"));
 	CU_ASSERT_EQUAL(cc_manifest_verify(manifest, NULL), CMN_OK);
 	CU_ASSERT_EQUAL(verify_with(manifest, "d", NULL), CMN_OK);	/* EACCES */
 	CU_ASSERT_EQUAL(rmdir("d"), 0);

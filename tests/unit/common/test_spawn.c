@@ -52,6 +52,7 @@ static void report_signals(FILE *to)
 static int report(char **argv, char **envp)
 {
 	FILE *to = fopen(argv[2], "we");
+	cpu_set_t processors;
 	char path[4200];
 
 	if (!to)
@@ -60,6 +61,8 @@ static int report(char **argv, char **envp)
 	report_signals(to);
 	(void)fprintf(to, "pid %d sid %d pgid %d ppid %d\n", getpid(), getsid(0), getpgrp(), getppid());
 	(void)fprintf(to, "cwd %s\n", getcwd(path, sizeof(path)));
+	(void)sched_getaffinity(0, sizeof(processors), &processors);
+	(void)fprintf(to, "policy %d on %d\n", sched_getscheduler(0), CPU_COUNT(&processors));
 	for (int i = 0; argv[i]; i++)
 		(void)fprintf(to, "arg %s\n", argv[i]);
 	for (int i = 0; envp[i]; i++)
@@ -258,11 +261,21 @@ static void note_signal(int number)
 TEST(a_program_has_nothing_of_whoever_starts_it)
 {
 	int pipe_fds[2], file = open("file", O_RDWR | O_CREAT, 0600);
+	const struct sched_param none = { 0 };
+	cpu_set_t all, one = { 0 };
+	char line[64];
 
+	memset(&all, 0xff, sizeof(all));
+	CU_ASSERT(sched_setaffinity(0, sizeof(all), &all) == 0 && sched_getaffinity(0, sizeof(all), &all) == 0);
+	CPU_SET((unsigned int)sched_getcpu(), &one);
+	CU_ASSERT(sched_setaffinity(0, sizeof(one), &one) == 0 && sched_setscheduler(0, SCHED_BATCH, &none) == 0);
 	CU_ASSERT_EQUAL_FATAL(pipe(pipe_fds), 0);	/* no close-on-exec */
 	CU_ASSERT_EQUAL_FATAL(spawn("report", -1), CMN_OK);
 	read_report();
 	check_clean(3);
+	(void)snprintf(line, sizeof(line), "policy %d on %d", SCHED_OTHER, CPU_COUNT(&all));
+	CU_ASSERT(has(line));
+	CU_ASSERT_EQUAL(sched_setaffinity(0, sizeof(all), &all), 0);
 	/* A high number, as a program with many files has. */
 	CU_ASSERT_EQUAL(fcntl(pipe_fds[1], F_DUPFD, 900), 900);
 	CU_ASSERT_EQUAL_FATAL(spawn("report", file), CMN_OK);

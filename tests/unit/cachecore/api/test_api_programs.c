@@ -290,6 +290,12 @@ TEST(bad_arguments_do_nothing)
 		cachecore_programs_remove(programs, &key, NULL);
 		cachecore_kernels_remove(programs, &key, text("k"), NULL);
 	}
+	for (int i = 0; i < 4; i++) {
+		key = good;
+		*(i == 0 ? &key.image_id : i == 1 ? &key.constants : i == 2 ? &key.devices : &key.options) =
+			(struct cachecore_bytes){ "", SIZE_MAX - 1 };
+		CU_ASSERT_EQUAL(cachecore_programs_get(programs, &key, &value), CACHECORE_ERR_TOO_LARGE);
+	}
 	CU_ASSERT_EQUAL(cachecore_programs_get(programs, NULL, &value), CACHECORE_ERR_INVALID);
 	CU_ASSERT_EQUAL(cachecore_programs_get(programs, &good, NULL), CACHECORE_ERR_INVALID);
 	CU_ASSERT_EQUAL(cachecore_programs_get_or_build(programs, &good, NULL, NULL, false,

@@ -23,6 +23,15 @@ WRAPPED(ssize_t, pread, (int fd, void *ret, size_t len, off_t offset))
 	return __real_pread(fd, ret, len, offset);
 }
 
+static ino_t other_inode;	/* added to each file's */
+WRAPPED(int, stat, (const char *path, struct stat *ret))
+{
+	int result = __real_stat(path, ret);
+
+	ret->st_ino += other_inode;
+	return result;
+}
+
 static char root[4096];
 static struct cc_config config;
 
@@ -84,6 +93,8 @@ TEST(a_file_is_read_once)
 /* With the same size, and the mtime that it had. */
 TEST(a_file_that_was_replaced_or_written_is_read_again)
 {
+	static struct cc_contents contents = { .config = &config };
+
 	set_up();
 	write_as_installed("a", "one");
 	CU_ASSERT(is_read("a", "one"));
@@ -93,6 +104,10 @@ TEST(a_file_that_was_replaced_or_written_is_read_again)
 	write_as_installed("a", "six");
 	CU_ASSERT(is_read("a", "six"));
 	CU_ASSERT_FALSE(is_read("a", "six"));
+	/* Both made at once, by a coarse clock. */
+	other_inode = 1;
+	CU_ASSERT_NOT_EQUAL(cc_contents_hash(&contents, "a", &(struct cmn_hash){ 0 }), CMN_OK);
+	other_inode = 0;
 	CU_ASSERT_EQUAL(unlink("a"), 0);
 	CU_ASSERT_NOT_EQUAL(cc_contents_hash(&(struct cc_contents){ .config = &config }, "a",
 					     &(struct cmn_hash){ 0 }), CMN_OK);

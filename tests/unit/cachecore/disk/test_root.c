@@ -19,7 +19,7 @@ static enum cmn_status check(const char *path, enum cc_root_kind kind)
 	const char *reason = NULL;
 	enum cmn_status status = cc_root_check(path, kind, &reason);
 
-	CU_ASSERT_TRUE(status != CMN_ERR_ACCESS || reason);
+	CU_ASSERT_TRUE(status != CMN_ERR_ACCESS || (reason && !strstr(reason, "cannot be examined")));
 	return status;
 }
 

@@ -10,6 +10,7 @@
 #include <sys/syscall.h>
 
 #include "cachecore/disk/root.h"
+#include "cachecore/disk/space/overhead.h"
 #include "common/clock.h"
 #include "common/file.h"
 #include "tests/support/owned.h"
@@ -1502,8 +1503,17 @@ TEST(a_program_may_have_no_standard_input)
 
 TEST(is_full_where_its_bound_is_passed)
 {
+	char text[32];
+	int root_fd;
+
 	CU_ASSERT_EQUAL(put(&bench, &bench.key, "image"), CMN_OK);
 	CU_ASSERT_FALSE(cc_store_is_full(bench.store, 100));
+	CU_ASSERT_EQUAL_FATAL(cc_root_open(bench.root, &root_fd), CMN_OK);
+	bench.config.max_size = 4 * (cc_overhead_bytes(root_fd) + 4096);
+	(void)close(root_fd);
+	(void)snprintf(text, sizeof(text), "%07llu\n", (unsigned long long)bench.config.max_size / 4 * 3);
+	spill(bench.root, "cache_size.txt", text, 8);
+	CU_ASSERT_TRUE(!cc_store_is_full(bench.store, 4096) && cc_store_is_full(bench.store, 4097));
 	bench.config.max_size = 1 << 20;
 	CU_ASSERT_TRUE(cc_store_is_full(bench.store, 2 << 20));
 	spill(bench.root, "cache_size.txt", "0500000\n", 8);

@@ -191,6 +191,7 @@ static enum cachecore_status build_in_build(void *ctx, struct cachecore_build_ou
 
 		CU_ASSERT_EQUAL(status, i ? CMN_OK : CMN_ERR_DRIVER);
 		CU_ASSERT_EQUAL(taken.way, CC_WAY_BUILD);
+		CU_ASSERT_TRUE(alone || users_of("outer", NULL) == 1);	/* others still wait for this one */
 		if (status == CMN_OK)
 			value_unref(taken.value);
 		else

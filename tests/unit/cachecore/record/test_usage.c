@@ -72,6 +72,11 @@ TEST(keeps_a_year)
 	CU_ASSERT_EQUAL_FATAL(usage->day_count, CC_USAGE_MAX_DAYS);
 	for (uint32_t i = 0; i < CC_USAGE_MAX_DAYS; i++)
 		CU_ASSERT_EQUAL(usage->days[i].day, TODAY - CC_USAGE_MAX_DAYS + 1 + i);
+	/* A day of a wrong clock is the first one to go. */
+	add(usage, 40000, "b", 1);
+	add(usage, TODAY + 1, "a", 1);
+	for (uint32_t i = 0; i < CC_USAGE_MAX_DAYS; i++)
+		CU_ASSERT_EQUAL(usage->days[i].day, TODAY - CC_USAGE_MAX_DAYS + 2 + i);
 	free(usage);
 }
 

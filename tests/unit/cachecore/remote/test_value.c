@@ -233,6 +233,15 @@ TEST(lengths_are_bounded_and_do_not_overflow)
 		memcpy(bytes.data + SRC_LEN_AT, &src_len, 8);
 		CU_ASSERT_EQUAL(check(&bytes, &value), CMN_ERR_CORRUPT);
 	}
+	for (int i = 0; i < 4; i++) {
+		OWNED(cmn_buffer_release) struct cmn_buffer bytes = make_unsigned();
+		const uint64_t lens[] = { htole64(CC_SRC_MAX_FILE + i % 2),
+					  htole64(CC_ENTRY_MAX_PAYLOAD + CC_ENTRY_HEADER_SIZE + i / 2) };
+
+		memcpy(bytes.data + SRC_LEN_AT, lens, sizeof(lens));
+		CU_ASSERT_EQUAL(cc_remote_value_begin(bytes.data, UINT64_MAX, NULL, NOW, &value),
+				i ? CMN_ERR_CORRUPT : CMN_OK);
+	}
 }
 
 TEST(another_version_is_left_alone)

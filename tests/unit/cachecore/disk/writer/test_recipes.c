@@ -3,6 +3,7 @@
 #include "cachecore/key.h"
 #include "cachecore/disk/writer/recipes.h"
 #include "cachecore/disk/root.h"
+#include "common/file.h"
 #include "tests/support/unit.h"
 
 static struct cc_key key;
@@ -239,8 +240,9 @@ static void check_limit(uint64_t bytes, unsigned int left)
 	int fd, root_fd;
 
 	for (uint64_t i = 0; i < 6; i++) {
-		const struct timespec times[2] = { { 0 }, { .tv_sec = 1000000000 + (time_t)i / 2,
-							    .tv_nsec = i % 2 * 500000000 } };
+		const uint64_t age = (i + 3) % 6;	/* in no order of their names */
+		const struct timespec times[2] = { { 0 }, { .tv_sec = 1000000000 + (time_t)age / 2,
+							    .tv_nsec = age % 2 * 500000000 } };
 
 		put(i, "");
 		fd = open_recipes();
@@ -256,7 +258,7 @@ static void check_limit(uint64_t bytes, unsigned int left)
 	CU_ASSERT_EQUAL(cc_recipes_count(root(), &found), CMN_OK);
 	CU_ASSERT_EQUAL(found.quarantined, 0);
 	for (uint64_t i = 0; i < 6; i++)
-		CU_ASSERT_EQUAL(faccessat(fd, name_of(i), F_OK, 0) == 0, i >= 6 - left);
+		CU_ASSERT_EQUAL(faccessat(fd, name_of(i), F_OK, 0) == 0, (i + 3) % 6 >= 6 - left);
 	CU_ASSERT_EQUAL(close(fd), 0);
 }
 
@@ -378,7 +380,9 @@ TEST(damaged_file_is_told_from_a_missing_one)
 	/* What lies in the place of one is replaced by a good one. */
 	make(7, "");
 	cc_recipe_name(recipe.key, name);
-	CU_ASSERT_EQUAL(symlinkat("/etc/passwd", fd, name), 0);
+	CU_ASSERT_EQUAL(cc_recipes_put(root(), cmn_buffer_view(&encoded)), CMN_OK);
+	CU_ASSERT_EQUAL(renameat(fd, name, fd, "aside"), 0);
+	CU_ASSERT_EQUAL(symlinkat("aside", fd, name), 0);
 	CU_ASSERT(cc_recipes_read(fd, name, &file, &read) != CMN_OK);
 	cmn_buffer_release(&file);
 	CU_ASSERT_EQUAL(cc_recipes_put(root(), cmn_buffer_view(&encoded)), CMN_OK);
@@ -446,6 +450,10 @@ TEST(a_process_in_the_background_is_asked_to_give_way)
 	cc_root_unlock(lock);
 	CU_ASSERT_EQUAL(cc_recipes_lock_before_background(fd, &person), CMN_OK);
 	CU_ASSERT_FALSE(cc_recipes_is_wanted(fd));
+	lock = open("root/recipes/wanted.lock", O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+	CU_ASSERT_EQUAL(cmn_file_lock(lock, 0), CMN_OK);
+	CU_ASSERT_TRUE(cc_recipes_is_wanted(fd));
+	cc_root_unlock(lock);
 	cc_root_unlock(person);
 	cc_root_unlock(background);
 	CU_ASSERT_EQUAL(close(fd), 0);
