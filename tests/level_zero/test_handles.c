@@ -149,6 +149,9 @@ TEST(each_context_has_its_driver)
 	begin();
 	CU_ASSERT_PTR_NULL(driver_of(CONTEXT));
 	create(DRIVER, CONTEXT);
+	/* Of a context that nobody saw, its driver's others tell. */
+	CU_ASSERT_PTR_EQUAL(lz_context_next(OTHER_CONTEXT, DRIVER), &next);
+	CU_ASSERT_PTR_NOT_EQUAL(lz_context_next(OTHER_CONTEXT, OTHER_DRIVER), &next);
 	create(OTHER_DRIVER, OTHER_CONTEXT);
 	CU_ASSERT_PTR_EQUAL(driver_of(CONTEXT), DRIVER);
 	CU_ASSERT_PTR_EQUAL(driver_of(OTHER_CONTEXT), OTHER_DRIVER);

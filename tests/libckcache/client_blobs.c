@@ -313,6 +313,7 @@ SCENARIO(undescribed)
 		"kernel void value(global int *out) { out[get_global_id(1)] = VALUE; }\n";
 	static const char either[] = "#ifndef VALUE\n#define VALUE 8\n#endif\n"
 		"kernel void value(global int *out) { out[get_global_id(0)] = VALUE; }\n";
+	static const char *const described[] = { "", "-DVALUE=8 -DOTHER", NULL };
 	struct ckcache_desc *desc = api_desc(client, api_text, api_options), *other;
 	cl_program program = client_program(client, api_text);
 
@@ -345,12 +346,14 @@ SCENARIO(undescribed)
 	expect_no_blob(other, api_built(client, either, NULL));
 	expect_no_blob(other, api_built(client, either, ""));
 	api->desc_free(other);
-	other = api_desc(client, either, NULL);
-	expect_no_blob(other, api_built(client, either, api_options));
-	program = api_built(client, either, "");
-	expect_blob(other, program);
-	release(program);
-	api->desc_free(other);
+	for (const char *const *options = described; *options; options++) {
+		other = api_desc(client, either, **options ? *options : NULL);
+		expect_no_blob(other, api_built(client, either, api_options));
+		program = api_built(client, either, *options);
+		expect_blob(other, program);
+		release(program);
+		api->desc_free(other);
+	}
 }
 
 /*

@@ -14,7 +14,7 @@ static void add_id(struct ids *ids, struct bytes id)
 {
 	if (ids->count == MAX_IDS)
 		client_fail("too many ids", CL_INVALID_VALUE);
-	CHECK(id.size == 88);
+	CHECK(id.size == 88 && !memcmp(id.data, "CKID\1\0\0", 8));
 	ids->at[ids->count++] = id;
 }
 

@@ -377,7 +377,10 @@ static enum ckcache_status load_batch(void *ctx, size_t count, size_t id_size, c
 static void trace(void *ctx, const struct ckcache_trace *event)
 {
 	struct traced *traced = ctx;
+	struct timespec now;
 
+	/* Nothing takes longer than the machine has been running. */
+	CHECK(clock_gettime(CLOCK_MONOTONIC, &now) == 0 && event->ns / 1000000000 <= (uint64_t)now.tv_sec);
 	CHECK(event->struct_size >= sizeof(*event) && event->id_size && event->id);
 	if (traced->count < EVENTS)
 		traced->events[traced->count] = *event;

@@ -31,6 +31,8 @@ static struct scenario scenarios[] = {
 	SCRIPT("live-kernels", "source a | build a -DK=7 | kernel k a scale | build a -DK=8 | "
 	       "status a | show k | keep k | drop k | build a -DK=7 | drop k | build a -DK=9 | "
 	       "scaled a 2 | release a"),
+	SCRIPT("same-kernels", "source a | build a -DK=7 | kernel k a scale | kernel l a scale | kernel m a scale | "
+	       "kernel n a scale | references a | drop k | drop l | drop m | drop n | references a | release a"),
 	/* On a driver with clCloneKernel. */
 	SCRIPT("live-clone", "source a | build a -DK=7 | kernel k a scale | clone l k | show l | drop k | "
 	       "build a -DK=7 | drop l | build a -DK=9 | scaled a 2 | release a"),

@@ -109,7 +109,9 @@ cl_int CL_API_CALL stub_clGetProgramInfo(cl_program program, cl_program_info nam
 		device_count = told_devices(program, devices);
 		return stub_answer(devices, device_count * sizeof(devices[0]), size, ret, ret_size);
 	case CL_PROGRAM_SOURCE:
-		return stub_answer_text(program->il ? "" : program->source, size, ret, ret_size);
+		if (!program->il)
+			return stub_answer_text(program->source, size, ret, ret_size);
+		/* fall through */
 	case CL_PROGRAM_IL:
 		return stub_answer("", 0, size, ret, ret_size);
 	case CL_PROGRAM_BINARY_SIZES:

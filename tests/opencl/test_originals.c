@@ -181,6 +181,8 @@ TEST_ON("stub", a_version_decides)
 	SAME_AS_BARE("queries");
 	SAME_AS_BARE("queries");
 	begin_as("libRusticlOpenCL.so.1", "STUB_COUNT_QUERIES", "22.3.6");
+	for (int i = 0; i < 2; i++)
+		SAME_AS_BARE("same-kernels");
 	SAME_AS_BARE("vector");
 	asked = driver_counted("free-kernel");
 	begin_as("libRusticlOpenCL.so.1", "STUB_COUNT_QUERIES", "26.2.6-1");

@@ -376,6 +376,11 @@ TEST(parts_of_a_processor_share_its_code_where_the_driver_does)
 	CU_ASSERT_EQUAL(built_by("two-options"), 2);
 	unit_write("settings", "");
 	CU_ASSERT_EQUAL(built_by("two-options"), 2);
+	/* Replay would build for the whole, which is not among the devices here. */
+	unit_write("settings", parts[0]);
+	driver_setenv("CKCACHE_CAPTURE", "deferred");
+	GOOD_CLIENT(LAYERED, "vector");
+	EXPECT_STATS("recipes 0, bypass.capture-deferred 1");
 }
 
 /* Constants of IL, "ID:SIZE:VALUE" in hexadecimal; how often it was built. */
@@ -600,6 +605,10 @@ TEST(links_that_cannot_be_told_are_not_kept)
 	CU_ASSERT_EQUAL(driver_bypasses("date"), 3);
 	driver_setenv("CKCACHE_CAPTURE", NULL);
 	driver_stub_setting("STUB_LATE_LINKER", PASSING_LIBRARY);
+	SAME_AS_BARE("link-two", "-DONE=1", "-DTWO=1", "");
+	CU_ASSERT_EQUAL(driver_bypasses("compiler-loaded-late"), 1);
+	/* It is no compiler of a driver that is known to load others. */
+	driver_stub_as("libnvidia-opencl.so.1");
 	SAME_AS_BARE("link-two", "-DONE=1", "-DTWO=1", "");
 	CU_ASSERT_EQUAL(driver_bypasses("compiler-loaded-late"), 1);
 }
@@ -974,6 +983,12 @@ TEST(a_compiler_that_comes_with_a_build_is_noticed)
 	CU_ASSERT_EQUAL(built_by("vector"), 1);
 	CU_ASSERT_EQUAL(driver_bypasses("compiler-loaded-late"), 2);
 	CU_ASSERT_EQUAL(built_by("vector"), 0);
+	/* One that is known by its compiler's name has that in its key from then on. */
+	driver_stub_as("libpocl.so.2");
+	CU_ASSERT_EQUAL_FATAL(symlink(PASSING_LIBRARY, unit_path("libpocl-devices-late.so")), 0);
+	driver_stub_setting("STUB_LATE_LIBRARY", unit_path("libpocl-devices-late.so"));
+	CU_ASSERT_EQUAL(built_by("vector"), 1);
+	CU_ASSERT_EQUAL(driver_bypasses("compiler-loaded-late"), 3);
 }
 
 /* Intel's for CM, which comes with the first build that wants it. */

@@ -167,11 +167,11 @@ static int note_loader(struct dl_phdr_info *info, size_t size, void *data)
  */
 static void *open_genuine(const char *directory, const char *name)
 {
-	char path[PATH_MAX];
-	int len = snprintf(path, sizeof(path), "%s/%s", directory, name);
+	char path[PATH_MAX + NAME_MAX];
 	void *library;
 
-	if (len < 0 || (size_t)len >= sizeof(path) || access(path, F_OK) < 0)
+	(void)snprintf(path, sizeof(path), "%s/%s", directory, name);	/* it fits */
+	if (access(path, F_OK) < 0)
 		return NULL;
 	library = dlopen(path, RTLD_LAZY | RTLD_LOCAL);
 	if (!library || !slot_libraries_symbol(library, "ckcache_level_zero_slot"))

@@ -30,8 +30,6 @@ static void destroy_kernel(struct ocl_object *object)
 
 struct ocl_kernel *ocl_kernel_find(cl_kernel handle)
 {
-	if (!ocl_layer.cache)
-		return NULL;
 	return (struct ocl_kernel *)ocl_objects_find(OCL_KERNELS, handle);
 }
 
@@ -335,7 +333,7 @@ cl_int CL_API_CALL ocl_clRetainKernel(cl_kernel handle)
 	struct ocl_object *kernel;
 	cl_int error = OCL_NEXT.clRetainKernel(handle);
 
-	if (error != CL_SUCCESS || !ocl_layer.cache)
+	if (error != CL_SUCCESS)
 		return error;
 	kernel = ocl_objects_find_and_lock(OCL_KERNELS, handle);
 	if (kernel) {
@@ -347,11 +345,9 @@ cl_int CL_API_CALL ocl_clRetainKernel(cl_kernel handle)
 
 cl_int CL_API_CALL ocl_clReleaseKernel(cl_kernel handle)
 {
-	struct ocl_object *kernel = NULL;
+	struct ocl_object *kernel = ocl_objects_find_and_lock(OCL_KERNELS, handle);
 	cl_int error;
 
-	if (ocl_layer.cache)
-		kernel = ocl_objects_find_and_lock(OCL_KERNELS, handle);
 	if (kernel && --kernel->app_refs == 0) {
 		ocl_objects_remove_and_unlock(OCL_KERNELS, kernel);
 	} else if (kernel) {

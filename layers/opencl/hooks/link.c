@@ -289,7 +289,7 @@ static void run(struct link *link)
 	if (link->error != CL_SUCCESS && link->targets && is_held(link) &&
 	    (!link->notice || !link->result || atomic_load(&link->notice->called)))
 		run_with_originals(link);
-	if (link->result && ocl_layer.cache && is_held(link))
+	if (link->result && is_held(link))
 		remember(link);
 }
 
@@ -477,11 +477,10 @@ cl_program CL_API_CALL ocl_clLinkProgram(cl_context context, cl_uint num_devices
 		.user_data = user_data,
 	};
 
-	if (!ocl_layer.cache || !num_input_programs || !input_programs)
+	if (!num_input_programs || !input_programs)
 		return OCL_NEXT.clLinkProgram(context, num_devices, device_list, options,
 					      num_input_programs, input_programs, pfn_notify,
 					      user_data, errcode_ret);
-	cc_key_init(&link.key);
 	drv_sequence_begin(&link.sequence);
 	if (!find_inputs(&link))
 		link.sequence.bypass = "no-memory";
@@ -491,10 +490,8 @@ cl_program CL_API_CALL ocl_clLinkProgram(cl_context context, cl_uint num_devices
 	/* The result of a link that goes on after the call cannot be read here. */
 	if (pfn_notify && !link.sequence.bypass)
 		link.sequence.bypass = "link-callback";
-	if (!link.sequence.bypass) {
-		cc_key_release(&link.key);
+	if (!link.sequence.bypass)
 		gather(&link);
-	}
 	if (link.sequence.bypass) {
 		drv_sequence_run_without_key(&link.sequence, (struct cmn_view){ 0 });
 	} else {

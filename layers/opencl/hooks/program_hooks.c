@@ -39,7 +39,7 @@ cl_program CL_API_CALL ocl_clCreateProgramWithSource(cl_context context, cl_uint
 	cl_program handle = OCL_NEXT.clCreateProgramWithSource(context, count, strings, lengths,
 							       errcode_ret);
 	/* A program that the driver accepted has valid arguments. */
-	struct ocl_program_text *text = handle && ocl_layer.cache ? join_strings(count, strings, lengths) : NULL;
+	struct ocl_program_text *text = handle ? join_strings(count, strings, lengths) : NULL;
 
 	if (text)
 		ocl_program_remember(handle, context, text);
@@ -57,7 +57,7 @@ cl_program ocl_program_create_with_il(ocl_create_with_il_fn next, cl_context con
 				      const void *il, size_t length, cl_int *errcode_ret)
 {
 	cl_program handle = next(context, il, length, errcode_ret);
-	struct ocl_program_text *text = handle && ocl_layer.cache ? ocl_program_text_new(true, length) : NULL;
+	struct ocl_program_text *text = handle ? ocl_program_text_new(true, length) : NULL;
 
 	if (text) {
 		memcpy(text->data, il, length);
@@ -92,13 +92,10 @@ cl_int CL_API_CALL ocl_clSetProgramSpecializationConstant(cl_program handle, cl_
 
 cl_int CL_API_CALL ocl_clRetainProgram(cl_program handle)
 {
-	struct ocl_program *program = NULL;
-	bool kept_for_kernels = false, known;
+	struct ocl_program *program = (struct ocl_program *)ocl_objects_find_and_lock(OCL_PROGRAMS, handle);
+	bool kept_for_kernels = false, known = program;
 	cl_int error;
 
-	if (ocl_layer.cache)
-		program = (struct ocl_program *)ocl_objects_find_and_lock(OCL_PROGRAMS, handle);
-	known = program != NULL;
 	if (program) {
 		/* The reference that the layer kept becomes the application's. */
 		kept_for_kernels = program->held;

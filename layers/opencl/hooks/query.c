@@ -26,12 +26,6 @@ static void *make_room(void *few, size_t size, cl_uint count)
 	return memset(few, 0, FEW_DEVICES * size);
 }
 
-static void release_room(void *room, cl_uint count)
-{
-	if (count > FEW_DEVICES)
-		free(room);
-}
-
 static bool make_list(struct device_list *ret, cl_uint count)
 {
 	ret->count = count;
@@ -41,7 +35,8 @@ static bool make_list(struct device_list *ret, cl_uint count)
 
 static void release_list(struct device_list *list)
 {
-	release_room(list->devices, list->count);
+	if (list->devices != list->few)
+		free(list->devices);
 }
 
 static cl_int get_devices(cl_program handle, struct device_list *ret)
@@ -140,7 +135,8 @@ static cl_int give_sizes(const struct answer *answer, size_t *ret)
 		else
 			ret[i] = 0;
 	}
-	release_room(sizes, count);
+	if (sizes != few)
+		free(sizes);
 	return error;
 }
 
@@ -174,7 +170,8 @@ static cl_int give_images(const struct answer *answer, unsigned char **images)
 			if (wanted[i] && cc_entry_find(loaded->entry, CC_TAG_IMAGE, i, &image))
 				memcpy(wanted[i], image.data, image.len);
 		}
-	release_room(wanted, count);
+	if (wanted != few)
+		free(wanted);
 	return error;
 }
 

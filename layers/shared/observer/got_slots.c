@@ -115,10 +115,12 @@ static bool read_tables(const struct drv_loaded *object, struct tables *ret)
 	       (ret->symbol_count || (!ret->call_count && !ret->relocation_count));
 }
 
+#define BEGINNINGS 1024
+
 struct wanted {
 	const struct drv_slot_function *functions;
 	size_t count;
-	bool begin_so[1024];	/* most names, above all those of C++, begin like none of them */
+	bool begin_so[BEGINNINGS];	/* most names, above all those of C++, begin like none of them */
 };
 
 /* Of the first four bytes: an index of begin_so. */
@@ -128,7 +130,7 @@ static size_t beginning_of(const char *name)
 
 	for (int i = 0; i < 4 && name[i]; i++)
 		mixed = mixed * 37 + (uint8_t)name[i];
-	return mixed % 1024;
+	return mixed % BEGINNINGS;
 }
 
 static struct wanted want(const struct drv_slot_function *functions, size_t count)
@@ -192,7 +194,6 @@ static void protect_again(struct hooking *hooking, uintptr_t page)
 {
 	if (hooking->opened)
 		(void)mprotect(hooking->opened, page, hooking->protection);
-	hooking->opened = NULL;
 }
 
 /*
@@ -218,10 +219,10 @@ static bool write_word(struct hooking *hooking, void **slot, void *now, void *va
 	if (protection < 0)
 		return false;
 	if (!(protection & PROT_WRITE) && hooking->opened != start) {
-		protect_again(hooking, page);
 		/* The linker would write to what is protected again. */
 		if (may_be_writable(slot) || mprotect(start, page, PROT_READ | PROT_WRITE) != 0)
 			return false;
+		protect_again(hooking, page);
 		hooking->opened = start;
 		hooking->protection = protection;
 	}

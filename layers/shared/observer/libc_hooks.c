@@ -59,18 +59,15 @@ static void note_fd(int directory, const char *path, int flags, int fd)
 }
 
 /* After a function that only tells whether, or something of what, is there. Changes errno, as those below do. */
-static void note_name(int directory, const char *path, bool failed, bool link)
+static void note_name(int directory, const char *path, bool failed)
 {
 	int error = failed ? errno : 0;
 	struct stat info = { .st_mode = 0 };
 
 	if (!path)
 		return;
-	/* access may fail for want of rights to what is there. */
-	if (!error && fstatat(directory, path, &info, link ? AT_SYMLINK_NOFOLLOW : 0) != 0)
-		error = errno;
-	/* What a link itself says is told by what it leads to, unless that is asked for. */
-	if (!error && S_ISLNK(info.st_mode) && fstatat(directory, path, &info, 0) != 0)
+	/* access may fail for want of rights to what is there. What a link itself says is told by what it leads to. */
+	if (!error && fstatat(directory, path, &info, 0) != 0)
 		error = errno;
 	drv_note_look(directory, path, error, error ? NULL : &info, -1);
 }
@@ -83,7 +80,7 @@ static void note_access(const char *path, int mode, bool failed)
 	if ((mode & X_OK) && path && drv_note_is_within(path))
 		found_within = !failed;
 	else
-		note_name(AT_FDCWD, path, failed, false);
+		note_name(AT_FDCWD, path, failed);
 }
 
 static void note_stat(const char *path, bool failed)
@@ -92,7 +89,7 @@ static void note_stat(const char *path, bool failed)
 
 	found_within = false;
 	if (!expected)
-		note_name(AT_FDCWD, path, failed, false);
+		note_name(AT_FDCWD, path, failed);
 }
 
 /* NOLINTBEGIN(bugprone-macro-parentheses): mode is the name of what is declared */
@@ -157,7 +154,7 @@ static void note_link(int directory, const char *path, bool failed)
 	if (is_own_descriptor(path))
 		return;
 	if (failed && errno == EINVAL)	/* there, and no link */
-		note_name(directory, path, false, true);
+		note_name(directory, path, false);
 	else if (failed)
 		drv_note_look(directory, path, errno, NULL, -1);
 	else if (path && fstatat(directory, path, &info, AT_SYMLINK_NOFOLLOW) == 0)
@@ -171,7 +168,7 @@ static void note_real(const char *path, bool failed)
 		return;
 	if (path && path[0] != '/')
 		drv_note_working_directory();
-	note_name(AT_FDCWD, path, failed, false);
+	note_name(AT_FDCWD, path, failed);
 }
 
 static DIR *watched_opendir(const char *path)
@@ -180,7 +177,7 @@ static DIR *watched_opendir(const char *path)
 	int saved = errno;
 
 	if (DRV_NOTES_WANTED()) {
-		note_name(AT_FDCWD, path, !result, false);
+		note_name(AT_FDCWD, path, !result);
 		if (result)
 			drv_note_listing(path);
 	}
@@ -217,7 +214,7 @@ static int watched_scandir(const char *path, struct dirent ***ret,
 	result = scandir(path, ret, filter, compare);
 	saved = errno;
 	if (wanted) {
-		note_name(AT_FDCWD, path, result < 0, false);
+		note_name(AT_FDCWD, path, result < 0);
 		if (result >= 0)
 			drv_note_listing(path);
 	}

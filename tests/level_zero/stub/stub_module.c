@@ -63,15 +63,13 @@ ze_result_t ZE_APICALL stub_zeModuleGetNativeBinary(ze_module_handle_t handle, s
 		return ZE_RESULT_ERROR_INVALID_NULL_HANDLE;
 	if (!size)
 		return ZE_RESULT_ERROR_INVALID_NULL_POINTER;
-	if (stub_is_set("STUB_NATIVE_FAILS"))
-		return ZE_RESULT_ERROR_UNKNOWN;
 	len = stub_is_set("STUB_NO_NATIVE") ? 0 : module->native.len;
 	if (ret && *size < len) {
 		/* The real driver would write past the end. */
 		stub_event("short-buffer zeModuleGetNativeBinary");
 		return ZE_RESULT_ERROR_INVALID_SIZE;
 	}
-	if (ret && stub_is_set("STUB_NATIVE_UNREAD"))
+	if (stub_is_set("STUB_NATIVE_FAILS") || (ret && stub_is_set("STUB_NATIVE_UNREAD")))
 		return ZE_RESULT_ERROR_UNKNOWN;
 	if (ret && len) {
 		memcpy(ret, module->native.data, len);

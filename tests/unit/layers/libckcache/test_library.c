@@ -35,6 +35,7 @@ static struct told *told(struct cc_cache *cache)
 WRAPPED(enum cmn_status, cc_cache_set_persistent, (struct cc_cache *cache, bool on))
 {
 	told(cache)->persistent = on;
+	pthread_testcancel();
 	return CMN_OK;
 }
 
@@ -58,6 +59,7 @@ WRAPPED(enum cmn_status, cc_cache_set_dir, (struct cc_cache *cache, const char *
 {
 	if (!*dir)
 		return CMN_ERR_INVALID;
+	pthread_testcancel();
 	(void)snprintf(told(cache)->dir, sizeof(told(cache)->dir), "%s", dir);
 	return CMN_OK;
 }
@@ -96,19 +98,29 @@ TEST(what_is_no_api_is_refused)
 	CU_ASSERT_EQUAL(enabled, 0);
 }
 
+/* Not cancelled while it has what others wait for. */
+static void *set_while_cancelled(void *data)
+{
+	(void)pthread_cancel(pthread_self());
+	CU_ASSERT_EQUAL(ckcache_set_persistent(CKCACHE_API_LEVEL_ZERO, 1), CKCACHE_OK);
+	CU_ASSERT_EQUAL(ckcache_set_dir("/some/where"), CKCACHE_OK);
+	return data;
+}
+
 TEST(one_api_is_switched_and_both_are_moved_and_bounded)
 {
+	pthread_t thread;
 	char dir[64];
 	size_t size = sizeof(dir);
 	uint64_t bytes = 0;
 
-	CU_ASSERT_EQUAL(ckcache_set_persistent(CKCACHE_API_LEVEL_ZERO, 1), CKCACHE_OK);
+	CU_ASSERT_EQUAL_FATAL(pthread_create(&thread, NULL, set_while_cancelled, NULL), 0);
+	CU_ASSERT_EQUAL(pthread_join(thread, NULL), 0);
 	CU_ASSERT(level_zero.persistent && !opencl.persistent);
 	CU_ASSERT_EQUAL(ckcache_set_capacity(1234), CKCACHE_OK);
 	CU_ASSERT(opencl.capacity == 1234 && level_zero.capacity == 1234);
 	CU_ASSERT_EQUAL(ckcache_get_capacity(&bytes), CKCACHE_OK);
 	CU_ASSERT_EQUAL(bytes, 1234);
-	CU_ASSERT_EQUAL(ckcache_set_dir("/some/where"), CKCACHE_OK);
 	CU_ASSERT_STRING_EQUAL(opencl.dir, "/some/where");
 	CU_ASSERT_STRING_EQUAL(level_zero.dir, "/some/where");
 	CU_ASSERT_EQUAL(ckcache_get_dir(&size, dir), CKCACHE_OK);

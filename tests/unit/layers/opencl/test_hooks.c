@@ -171,6 +171,23 @@ TEST(a_build_of_an_unknown_program_is_noted)
 	CU_ASSERT_EQUAL(ocl_clReleaseProgram(program), CL_SUCCESS);
 }
 
+/* What answers where a loaded object does not is compiled for it, and gone with it. */
+TEST(what_stands_in_is_noted)
+{
+	static const char *const text = source;
+	cl_program object = ocl_clCreateProgramWithSource(context, 1, (const char **)&text, NULL, NULL);
+	cl_bool present;
+
+	for (int i = 0; i < 2; i++)
+		CU_ASSERT_EQUAL(ocl_clCompileProgram(object, 0, NULL, "", 0, NULL, NULL, NULL, NULL), CL_SUCCESS);
+	builds_noted = libraries_noted = 0;
+	CU_ASSERT_EQUAL(ocl_clReleaseKernel(ocl_clCreateKernel(object, "k", NULL)), CL_SUCCESS);
+	(void)ocl_clGetProgramInfo(object, CL_PROGRAM_SCOPE_GLOBAL_CTORS_PRESENT, sizeof(present), &present, NULL);
+	if (stub_layer_loads())
+		CU_ASSERT(builds_noted == 1 && libraries_noted == 1);
+	CU_ASSERT_EQUAL(ocl_clReleaseProgram(object), CL_SUCCESS);
+}
+
 static atomic_uint sleeps;
 WRAPPED(int, nanosleep, (const struct timespec *time, struct timespec *left))
 {

@@ -43,7 +43,6 @@ static struct cmn_hash key_hash(const struct drv_driver *driver)
 	after_ = key_hash(&with_linker); \
 	!cmn_hash_equal(&before_, &after_); })
 
-/* The first test, since all that the process has found count. */
 TEST(a_program_is_the_keys_linker_by_its_content)
 {
 	install("copy", "one linker");
@@ -62,6 +61,14 @@ TEST(a_program_is_the_keys_linker_by_its_content)
 	(void)key_hash(&with_linker);
 	CU_ASSERT_FALSE(drv_linker_is(&with_linker, "late/ld.test"));
 	CU_ASSERT_FALSE(drv_linker_is(&with_linker, "copy"));
+}
+
+TEST(a_key_without_a_linker_has_none_of_the_later_ones)
+{
+	CU_ASSERT_TRUE(CHANGES((variables.path = unit_path("early"), unit_write("early/ld.test", "no program"))));
+	variables.path = path;
+	(void)key_hash(&with_linker);
+	CU_ASSERT_FALSE(drv_linker_is(&with_linker, "late/ld.test"));
 }
 
 TEST(another_linker_is_another_key)
@@ -118,4 +125,10 @@ TEST(a_path_is_one_that_the_variable_leads_to)
 	CU_ASSERT_FALSE(drv_linker_is_in_path(&variables, "ld.test"));
 	variables.path = NULL;
 	CU_ASSERT_FALSE(drv_linker_is_in_path(&variables, unit_path("late/ld.test")));
+}
+
+/* All that a process has found count. */
+int main(void)
+{
+	return unit_run_apart();
 }

@@ -239,6 +239,7 @@ WORD(spawn_path)
 	char *const arguments[] = { (char *)"true", NULL }, *const none[] = { NULL };
 	pid_t child;
 
+	(void)posix_spawn(NULL, "/absent", NULL, NULL, arguments, none);	/* it may not want to know which */
 	if (posix_spawn(&child, "/bin/true", NULL, NULL, arguments, none) == 0)
 		(void)waitpid(child, NULL, 0);
 }
@@ -735,8 +736,11 @@ WORD(load)
 	void *library = dlopen("./late.so", RTLD_NOW | RTLD_LOCAL | DEEPBIND);
 	void (*other)(const char *, const char *) = NULL;
 
+	errno = ERANGE;
 	if (library)
 		other = (void (*)(const char *, const char *))dlsym(library, "observed_do");
+	if (errno != ERANGE)	/* whatever is hooked only now */
+		abort();
 	if (other)
 		other("open", value);
 	if (library)

@@ -885,6 +885,9 @@ TEST(settings_are_as_the_driver_saw_them_last)
 	EXPECT_DEPENDS(watch("open", path), CC_DEPENDENCY_FILE, path);
 	/* Later builds depend on its content, of then. */
 	EXPECT_DEPENDS(watch("stat", "absent.h"), CC_DEPENDENCY_FILE, path);
+	/* Whoever only looks at it meanwhile. */
+	EXPECT_DEPENDS(watch("stat", path), CC_DEPENDENCY_SEEN, path);
+	EXPECT_DEPENDS(watch("stat", "absent.h"), CC_DEPENDENCY_FILE, path);
 	unit_write("settings/file", "tixt");
 	EXPECT_UNKNOWN(watch("stat", "absent.h"), "include-changed");
 	/* They do not show that this build was seen. */

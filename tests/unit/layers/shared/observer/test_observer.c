@@ -471,7 +471,7 @@ TEST(what_was_looked_at_before_the_last_file_counts)
 		const char *looks, *reason;
 	} rows[] = {
 		{ "write made.o, list .", "" }, { "stat made.o, write made.o, list .", "" },
-		{ "write made.o, stat /nowhere/x.h", "" },
+		{ "write made.o, stat /nowhere/x.h, stat /nowhere/ld", "" },
 		{ "list ., write made.o", "directory-listed" },
 		{ "stat made.o, list ., write made.o", "directory-listed" },
 	};
@@ -485,6 +485,7 @@ TEST(what_was_looked_at_before_the_last_file_counts)
 		CU_ASSERT_EQUAL(end_with(observation, NULL, false), *rows[i].reason ? CMN_MISS : CMN_OK);
 		CU_ASSERT_STRING_EQUAL(reason, rows[i].reason);
 		CU_ASSERT_FALSE(depends_on(CC_DEPENDENCY_ABSENT, "/nowhere/x.h"));
+		CU_ASSERT_EQUAL(depends_on(CC_DEPENDENCY_ABSENT, "/nowhere/ld"), i == 2);
 		CU_ASSERT_EQUAL(unlink("made.o"), 0);
 	}
 }
@@ -567,8 +568,15 @@ static void *build_in_thread(void *data)
 	return NULL;
 }
 
+static void *build_what_is_told(void *data)
+{
+	EXPECT_UNKNOWN(watch("symlink", "a.h"), "file-made");
+	return data;
+}
+
 TEST(builds_of_threads_are_apart)
 {
+	struct drv_observation *observation = begin(false);
 	struct looker lookers[4] = { { "a.h", true }, { "b.h", true }, { "c.h", true }, { "d.h", true } };
 	pthread_t threads[4];
 
@@ -580,6 +588,9 @@ TEST(builds_of_threads_are_apart)
 		(void)pthread_join(threads[i], NULL);
 		CU_ASSERT_TRUE(lookers[i].ready);
 	}
+	CU_ASSERT_EQUAL_FATAL(pthread_create(&threads[0], NULL, build_what_is_told, NULL), 0);
+	(void)pthread_join(threads[0], NULL);
+	CU_ASSERT_EQUAL(end_with(observation, NULL, false), CMN_OK);
 }
 
 TEST(a_child_observes_for_itself)
