@@ -295,7 +295,7 @@ static bool is_fresh(struct cc_cache *cache, const struct cc_key *key, const str
 {
 	const struct cc_manifest *manifest = cc_entry_manifest(entry);
 
-	return cc_manifest_count(manifest) == 0 ||
+	return (cc_manifest_count(manifest) == 0 && !key->include_paths.count) ||
 	       cc_manifest_compare_at(manifest, &key->include_paths, cache->memo, NULL) == CMN_OK;
 }
 

@@ -152,10 +152,10 @@ static void find_roots(const char *options, struct places *places)
 {
 	for (uint32_t i = 0; i < places->count; i++) {
 		for (uint32_t j = 0; j < places->count; j++) {
-			const struct place *root = &places->items[places->items[i].root];
+			const struct place *root = &places->items[places->items[i].root], *other = &places->items[j];
 
-			if ((places->items[j].len < root->len || (places->items[j].len == root->len && j < places->items[i].root)) &&
-			    cc_include_path_leads_to(view_of(options, &places->items[j]), view_of(options, &places->items[i])))
+			if ((other->len < root->len || (other->len == root->len && other->at < root->at)) &&
+			    cc_include_path_leads_to(view_of(options, other), view_of(options, &places->items[i])))
 				places->items[i].root = j;
 		}
 	}
@@ -209,7 +209,7 @@ void cc_include_paths_take(const char *options, struct cmn_buffer *ret, struct c
 	const size_t begin = ret->len, len = options ? strlen(options) : 0;
 
 	*ret_paths = (struct cc_include_paths){ .options = options };
-	if (options && (strstr(options, "-I") || strstr(options, "-i")) && !replace(options, len, ret, ret_paths))
+	if (options && !replace(options, len, ret, ret_paths))
 		ret_paths->count = 0;
 	if (!ret_paths->count)
 		ret->len = begin;

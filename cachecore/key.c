@@ -13,6 +13,7 @@ void cc_key_init_copy(struct cc_key *key, const struct cc_key *from)
 {
 	*key = *from;
 	key->encoded = (struct cmn_buffer){ 0 };
+	key->local_len = 0;
 	cmn_buffer_append(&key->encoded, from->encoded.data, from->encoded.len);
 	if (from->encoded.failed)
 		key->encoded.failed = true;

@@ -11,7 +11,8 @@ void cc_key_add_options(const char *options, struct cc_key *ret)
 {
 	struct cmn_buffer text = { 0 };
 
-	cc_include_paths_take(options, &text, &ret->include_paths);
+	if (options && (strstr(options, "-I") || strstr(options, "-i")))
+		cc_include_paths_take(options, &text, &ret->include_paths);
 	if (!ret->include_paths.count) {
 		cc_key_add_text(ret, CC_PART_OPTIONS, OPTIONS, options ? options : "");
 	} else {

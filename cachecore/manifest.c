@@ -82,6 +82,17 @@ uint32_t cc_manifest_include_paths(const struct cc_manifest *manifest, struct cm
 	return count;
 }
 
+bool cc_manifest_has_include_paths(const struct cc_manifest *manifest, const struct cc_include_paths *paths)
+{
+	struct cmn_view then[CC_INCLUDE_PATHS];
+	uint32_t count = cc_manifest_include_paths(manifest, then);
+	bool same = count == paths->count;
+
+	for (uint32_t i = 0; i < count && same; i++)
+		same = cmn_view_equal(then[i], cc_include_path(paths, i));
+	return same;
+}
+
 bool cc_manifest_moves(const struct cc_manifest *manifest)
 {
 	return manifest && manifest->includes && manifest->items[0].size == 0;
@@ -161,6 +172,7 @@ static enum cmn_status add(struct cc_manifest *manifest, enum cc_dependency kind
 				     .same = (uint32_t)manifest->count, .path = copy,
 				     .path_len = path.len, .include = include_of(manifest, path) };
 	*place = (uint32_t)++manifest->count;
+	manifest->includes += kind == CC_DEPENDENCY_INCLUDE_PATH;
 	return CMN_OK;
 }
 
@@ -184,8 +196,6 @@ enum cmn_status cc_manifest_add_include_paths(struct cc_manifest *manifest, cons
 			 add(manifest, CC_DEPENDENCY_INCLUDE_PATH, cmn_buffer_view(&path), named,
 			     &(struct cmn_hash){ 0 });
 	}
-	if (status == CMN_OK)
-		manifest->includes = paths->count;
 	cmn_buffer_release(&path);
 	return status;
 }
@@ -617,20 +627,20 @@ static bool sameness_holds(const struct table *table, const struct dependency *i
 	return item->same == place;
 }
 
-/* Where the item lies, in *room (PATH_MAX, once there is need) if it is elsewhere now. NULL: there is no room. */
-static const char *path_now(const struct cc_manifest *manifest, const struct dependency *item,
-			    const struct cc_include_paths *paths, char **room)
+const char *cc_manifest_path_now(const struct cc_manifest *manifest, size_t i, const struct cc_include_paths *paths,
+				 char **room)
 {
+	const struct dependency *item = &manifest->items[i];
 	struct cmn_view then, now;
 
-	if (!item->include || !paths)
+	if (!item->include || !paths || item->include > paths->count)
 		return item->path;
 	then = include_path(&manifest->items[item->include - 1]);
 	now = cc_include_path(paths, item->include - 1);
 	if (cmn_view_equal(then, now))
 		return item->path;
 	if (now.len + item->path_len - then.len >= PATH_MAX || (!*room && !(*room = malloc(PATH_MAX))))
-		return NULL;
+		return "";	/* nothing is, but what is absent */
 	memcpy(*room, now.data, now.len);
 	memcpy(*room + now.len, item->path + then.len, item->path_len - then.len + 1);
 	return *room;
@@ -706,9 +716,14 @@ enum cmn_status cc_manifest_compare_at(const struct cc_manifest *manifest, const
 	struct seen few[FEW];
 	struct table table = { few, 0 };
 	bool another = false;	/* changed is the same as another now, or not any more */
-	const char *path = NULL;
+	const char *path = "";
 	char *moved = NULL;
 
+	if (paths && paths->count != (manifest ? manifest->includes : 0)) {
+		if (ret)
+			*ret = (struct cc_manifest_change){ .how = CC_MANIFEST_INCLUDE_PATH };
+		return CMN_STALE;	/* no entry of such a key */
+	}
 	if (count && manifest->identified) {
 		while (room < 2 * count)
 			room *= 2;
@@ -727,8 +742,8 @@ enum cmn_status cc_manifest_compare_at(const struct cc_manifest *manifest, const
 		const struct dependency *item = &manifest->items[i];
 		struct stat info;
 
-		path = path_now(manifest, item, paths, &moved);
-		if (!table.seen || !path || !holds(item, path, memo, &info))
+		path = cc_manifest_path_now(manifest, i, paths, &moved);
+		if (!table.seen || !*path || !holds(item, path, memo, &info))
 			changed = item;
 		else if (manifest->identified && info.st_ino)
 			another = !sameness_holds(&table, item, (uint32_t)i, &info);
@@ -740,7 +755,7 @@ enum cmn_status cc_manifest_compare_at(const struct cc_manifest *manifest, const
 	if (ret)
 		*ret = (struct cc_manifest_change){ .how = CC_MANIFEST_SAME };
 	if (ret && changed)
-		describe(changed, path ? path : changed->path, another, ret);
+		describe(changed, path, another, ret);
 	free(moved);
 	return changed ? CMN_STALE : CMN_OK;
 }

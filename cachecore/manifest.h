@@ -92,6 +92,14 @@ CMN_CHECKED enum cmn_status cc_manifest_add_include_paths(struct cc_manifest *ma
 							  const struct cc_include_paths *paths, bool named);
 /* The result does name them. */
 void cc_manifest_name_include_paths(struct cc_manifest *manifest);
+/* Whether they were these. manifest may be NULL. */
+bool cc_manifest_has_include_paths(const struct cc_manifest *manifest, const struct cc_include_paths *paths);
+/*
+ * Where the i-th dependency lies for a build with these paths (NULL: where it lay), in *room, on the heap, if it is
+ * elsewhere; *room is NULL at first. "": there is no room.
+ */
+const char *cc_manifest_path_now(const struct cc_manifest *manifest, size_t i, const struct cc_include_paths *paths,
+				 char **room);
 /* Whether there are any, and the result does not name them. manifest may be NULL. */
 bool cc_manifest_moves(const struct cc_manifest *manifest);
 /* So many there are; ret has room for CC_INCLUDE_PATHS. manifest may be NULL. Borrowed. */

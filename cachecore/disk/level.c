@@ -330,7 +330,9 @@ bool cc_level_put_again(struct cc_level *level, const struct cc_key *key, struct
 
 	if (!level || cc_store_get_failure(level->store, key, memo, &former) != CMN_OK)
 		return false;
-	same = cc_entry_take_manifest(entry, former);
+	/* What it tells of them is this build's. */
+	same = cc_manifest_has_include_paths(cc_entry_manifest(former), &key->include_paths) &&
+	       cc_entry_take_manifest(entry, former);
 	cc_entry_unref(former);
 	if (same)
 		cc_level_put(level, key, entry, NULL);

@@ -172,7 +172,7 @@ static enum cmn_status read_variant(struct lookup *lookup, unsigned int n,
 	}
 	if (status == CMN_OK && src.manifest.len)
 		status = cc_manifest_decode(src.manifest, &manifest);
-	if (status == CMN_OK && manifest &&
+	if (status == CMN_OK && (manifest || lookup->include_paths->count) &&
 	    cc_manifest_compare_at(manifest, lookup->include_paths, lookup->memo, &change) != CMN_OK) {
 		/* Of several entries the first one that is stale is remembered. */
 		if (known->how == CC_MANIFEST_SAME)
@@ -430,7 +430,8 @@ enum cmn_status cc_store_get(struct cc_store *store, const struct cc_key *key,
 enum cmn_status cc_store_get_failure(struct cc_store *store, const struct cc_key *key,
 				     struct cc_file_memo *memo, struct cc_entry **ret)
 {
-	struct lookup lookup = { .store = store, .memo = memo, .key = cc_key_view(key), .doubtful = true };
+	struct lookup lookup = { .store = store, .memo = memo, .key = cc_key_view(key),
+				 .include_paths = &key->include_paths, .doubtful = true };
 	struct cc_entry *entry;
 
 	if (cc_key_status(key) != CMN_OK || !store->config->dir)

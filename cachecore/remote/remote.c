@@ -349,7 +349,7 @@ static enum cmn_status open_value(struct cc_remote *remote, struct received *rec
 	if (status != CMN_OK)
 		return refuse(remote, value, status, report);
 	manifest = cc_entry_manifest(*ret);
-	if (cc_manifest_count(manifest) &&
+	if ((cc_manifest_count(manifest) || key->include_paths.count) &&
 	    cc_manifest_compare_at(manifest, &key->include_paths, memo, NULL) != CMN_OK) {
 		cc_entry_unref(*ret);
 		*ret = NULL;

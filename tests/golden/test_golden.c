@@ -478,7 +478,7 @@ TEST(another_version_of_the_manifest_is_left_alone)
 	struct cc_src src;
 
 	CU_ASSERT_EQUAL_FATAL(cc_src_file_decode(cmn_buffer_view(&file), &src), CMN_OK);
-	file.data[CC_SRC_HEADER_SIZE + src.key.len] = 2;
+	file.data[CC_SRC_HEADER_SIZE + src.key.len] = CC_MANIFEST_VERSION_PATHS + 1;
 	fold[0] = cmn_hash_of(file.data, hash_at);
 	fold[1] = cmn_hash_of(file.data + CC_SRC_HEADER_SIZE, file.len - CC_SRC_HEADER_SIZE);
 	hash = cmn_hash_of(fold, sizeof(fold));

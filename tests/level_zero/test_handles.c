@@ -69,7 +69,7 @@ static void replay(const char *text)
 	if (text)
 		cc_entry_add(entry, LZ_TAG_LOG, 0, text, strlen(text) + 1);
 	CU_ASSERT_EQUAL(cc_entry_finish(entry, NULL), CMN_OK);
-	lz_module_log_of(LOG, entry);
+	lz_module_log_of(&next, LOG, entry);
 	cc_entry_unref(entry);
 }
 

@@ -121,6 +121,14 @@ static bool has_error(const char *text)
 	return error && (!guard || guard > error || strstr(text, "-DFAIL"));
 }
 
+static void leave_file(const char *path)
+{
+	FILE *file = fopen(path, "w");
+
+	if (file)
+		(void)fclose(file);	/* empty */
+}
+
 char *stub_compile(const char *source, const char *options, char **ret_log)
 {
 	struct stub_text image = { 0 }, log = { 0 };
@@ -140,6 +148,10 @@ char *stub_compile(const char *source, const char *options, char **ret_log)
 			       (size_t)sysconf(_SC_PAGESIZE),
 		 PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0) == MAP_FAILED)
 		abort();
+	if (stub_setting("STUB_SAYS", late, sizeof(late)))
+		(void)fprintf(stderr, "%s\n", late);
+	if (stub_setting("STUB_LEAVES", late, sizeof(late)))
+		leave_file(late);
 	if (stub_setting("STUB_LATE_LIBRARY", late, sizeof(late)) && !dlopen(late, RTLD_NOW | RTLD_LOCAL))
 		abort();	/* a test driver has nothing better to do */
 	cached = stub_setting("STUB_CACHED", late, sizeof(late)) ? read_file(late) : NULL;

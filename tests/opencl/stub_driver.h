@@ -30,6 +30,8 @@
  *   STUB_READS_LATE=1         who asks for binaries lets it look for stub_late.h
  *   STUB_CACHED=path          a build from source takes that one if the file is there, and reads no other
  *   STUB_LINK_CACHED=path     a link reads that one
+ *   STUB_SAYS=text            a build from source says that on stderr
+ *   STUB_LEAVES=path          one leaves a file there
  *   STUB_LATE_LIBRARY=path    a build from source loads it, once
  *   STUB_LATE_LINKER=path     a link does
  *   STUB_LINK_DATE=1          and asks for the date

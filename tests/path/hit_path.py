@@ -12,9 +12,11 @@ compiled into its callers, does not count. BOUNDS: the most functions, files and
 --list also prints the calls.
 """
 import argparse
+import glob
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -96,7 +98,12 @@ def main():
     parser.add_argument("command", nargs="+")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="ckcache-path-") as work:
-        env = environment(options.api, options.layer or options.library, options.driver, work)
+        # By the name of one that drivers.c knows: of others it is observed what loading reads.
+        name = "libigdrcl.so" if options.api == "opencl" else "libze_intel_gpu.so.1"
+        driver = shutil.copy(options.driver, os.path.join(work, name))
+        for beside in glob.glob(os.path.join(os.path.dirname(options.driver), "libstub_compiler*")):
+            shutil.copy(beside, work)
+        env = environment(options.api, options.layer or options.library, driver, work)
         source = os.path.join(work, "program.cl")
         with open(source, "w", encoding="ascii") as text:
             text.write("kernel void one(global int *out) { *out = 1; }\n")

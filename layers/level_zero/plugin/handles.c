@@ -14,9 +14,9 @@
 
 struct known {
 	void *handle;
-	struct lz_next *next;		/* of a context, as the driver is */
+	struct lz_next *next;		/* whose it is */
 	unsigned int closed;		/* then */
-	ze_driver_handle_t driver;
+	ze_driver_handle_t driver;	/* of a context */
 	struct cc_entry *entry;		/* of a log; holds a reference */
 	UT_hash_handle hh;
 };
@@ -66,7 +66,7 @@ static void destroyed(struct known **map, struct known *known, ze_result_t resul
 ze_driver_handle_t lz_context_driver(ze_context_handle_t handle)
 {
 	struct known *context;
-	ze_driver_handle_t driver;
+	ze_driver_handle_t driver;	/* of a context */
 
 	lz_maps_lock();
 	HASH_FIND_PTR(contexts, &handle, context);
@@ -82,6 +82,8 @@ struct lz_next *lz_context_next(ze_context_handle_t handle, ze_driver_handle_t d
 
 	lz_maps_lock();
 	HASH_FIND_PTR(contexts, &handle, context);
+	if (context && context->closed != atomic_load(&context->next->closed))
+		context = NULL;
 	for (struct known *other = contexts; !context && other; other = other->hh.next) {
 		if (other->driver == driver && other->closed == atomic_load(&other->next->closed))
 			context = other;
@@ -140,7 +142,7 @@ ze_result_t lz_context_destroy(struct lz_next *next, ze_context_handle_t handle)
 	return result;
 }
 
-void lz_module_log_of(ze_module_build_log_handle_t handle, struct cc_entry *entry)
+void lz_module_log_of(struct lz_next *next, ze_module_build_log_handle_t handle, struct cc_entry *entry)
 {
 	struct cmn_view text;
 	struct known *log;
@@ -151,6 +153,8 @@ void lz_module_log_of(ze_module_build_log_handle_t handle, struct cc_entry *entr
 	log = cc_entry_find(entry, LZ_TAG_LOG, 0, &text) ? calloc(1, sizeof(*log)) : NULL;
 	if (!log)
 		return;
+	log->next = next;
+	log->closed = atomic_load(&next->closed);
 	log->handle = handle;
 	/* What the driver made of the image is its own. */
 	log->entry = cc_entry_without_images(entry);
@@ -167,7 +171,7 @@ ze_result_t lz_module_log_get(struct lz_next *next, ze_module_build_log_handle_t
 
 	lz_maps_lock();
 	HASH_FIND_PTR(logs, &handle, known);
-	if (known)
+	if (known && known->closed == atomic_load(&known->next->closed))
 		entry = cc_entry_ref(known->entry);
 	lz_maps_unlock();
 	if (!entry || !size || !cc_entry_find(entry, LZ_TAG_LOG, 0, &log)) {

@@ -38,7 +38,7 @@ ze_result_t lz_context_destroy(struct lz_next *next, ze_context_handle_t context
  * Lets the log of loading the entry's native binary answer as the entry says. Without memory it answers
  * as the driver does.
  */
-void lz_module_log_of(ze_module_build_log_handle_t log, struct cc_entry *entry);
+void lz_module_log_of(struct lz_next *next, ze_module_build_log_handle_t log, struct cc_entry *entry);
 
 /* The hooks: zeModuleBuildLogGetString, zeModuleBuildLogDestroy (Level Zero core, Module). */
 ze_result_t lz_module_log_get(struct lz_next *next, ze_module_build_log_handle_t log, size_t *size,

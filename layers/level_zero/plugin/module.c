@@ -235,7 +235,7 @@ static enum cmn_status step_attach(struct drv_sequence *sequence, struct cc_entr
 		lz_log_discard(build->target.next, log);
 	} else {
 		if (log)
-			lz_module_log_of(log, entry);
+			lz_module_log_of(build->target.next, log, entry);
 		*build->log = log;
 	}
 	build->result = ZE_RESULT_SUCCESS;
@@ -279,8 +279,9 @@ ze_result_t lz_module_create(struct lz_next *next, ze_context_handle_t context,
 	drv_sequence_begin(&build.sequence);
 	cc_key_init(&key);
 	keyed = lz_module_key(&build.target, desc, &key, &build.il, &build.sequence.bypass) == CMN_OK;
-	/* What a driver without a row reads counts without a key as well. */
-	if (build.target.identity || lz_identity_of(&build.target) == CMN_OK)
+	/* What a driver without a row reads counts without a key as well; for a native module none is asked who it is. */
+	if (build.target.identity ||
+	    (desc->format != ZE_MODULE_FORMAT_NATIVE && lz_identity_of(&build.target) == CMN_OK))
 		build.sequence.driver = build.target.identity->row;
 	build.sequence.libraries = lz_libraries;
 	if (!keyed) {

@@ -17,6 +17,7 @@
 #include "layers/opencl/key/layers_below.h"
 #include "layers/opencl/key/options.h"
 #include "layers/opencl/program/capture.h"
+#include "layers/opencl/program/moved_entry.h"
 
 struct ocl_desc {
 	struct ckcache_desc base;	/* first */
@@ -477,7 +478,8 @@ static bool token_may_matter(const struct construction *one, const struct cc_man
 {
 	const struct ocl_desc_program *program = &one->desc->programs[one->i];
 
-	return ocl_token_may_matter(program->parts->text, program->options, manifest);
+	return ocl_token_may_matter(program->parts->text, program->options, manifest,
+				    &one->desc->base.keys[one->i].include_paths);
 }
 
 static const char *step_input_changed(struct drv_sequence *sequence)
@@ -516,6 +518,7 @@ static enum cmn_status step_attach(struct drv_sequence *sequence, struct cc_entr
 {
 	struct construction *one = of(sequence);
 	struct cmn_view image, failure;
+	enum cmn_status status = CMN_ERR_DRIVER;
 
 	/* A failure that the layer remembers says no more than that. */
 	if (cc_entry_find(entry, OCL_TAG_ERROR, 0, &failure))
@@ -523,9 +526,13 @@ static enum cmn_status step_attach(struct drv_sequence *sequence, struct cc_entr
 	/* It was made with another token. */
 	if (token_may_matter(one, cc_entry_manifest(entry)))
 		return CMN_MISS;
-	if (!cc_entry_find(entry, CC_TAG_IMAGE, 0, &image) || !image.len)
-		return CMN_ERR_DRIVER;
-	return load_image(one->desc, one->i, image, &one->program);
+	entry = ocl_entry_move(entry, &sequence->key->include_paths);
+	if (!entry)
+		return CMN_ERR_NOMEM;
+	if (cc_entry_find(entry, CC_TAG_IMAGE, 0, &image) && image.len)
+		status = load_image(one->desc, one->i, image, &one->program);
+	cc_entry_unref(entry);
+	return status;
 }
 
 static const struct drv_sequence_steps sequence_steps = {

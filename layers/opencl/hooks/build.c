@@ -259,7 +259,7 @@ static bool step_key_holds(struct drv_sequence *sequence)
 static bool token_may_matter(const struct build *build, const struct cc_manifest *manifest)
 {
 	return build->kind != OCL_LOADED_OBJECT &&
-	       ocl_token_may_matter(build->call.program->text, build->call.options, manifest);
+	       ocl_token_may_matter(build->call.program->text, build->call.options, manifest, &build->key.include_paths);
 }
 
 static const char *step_input_changed(struct drv_sequence *sequence)
@@ -350,7 +350,8 @@ static enum cmn_status step_attach(struct drv_sequence *sequence, struct cc_entr
 	if (ocl_pyopencl_nonce_may_be(ocl_program_text_view(program->text)) &&
 	    token_may_matter(build, cc_entry_manifest(entry)))
 		return CMN_MISS;
-	load.entry = ocl_entry_move(entry, &build->key.include_paths);
+	load.entry = build->key.include_paths.count ? ocl_entry_move(entry, &build->key.include_paths) :
+						      cc_entry_ref(entry);
 	if (!load.entry)
 		return CMN_ERR_NOMEM;
 	status = ocl_loaded_program_new(&load, &hit.loaded);

@@ -309,7 +309,8 @@ static bool step_may_be_kept(struct drv_sequence *sequence, const char **ret_rea
 
 static struct drv_observer_text step_text(struct drv_sequence *sequence)
 {
-	return (struct drv_observer_text){ .options = of(sequence)->options };
+	/* A link is of its options. */
+	return (struct drv_observer_text){ .options = of(sequence)->options, .named = true };
 }
 
 /* Of a link that ran out of memory the driver may have left a program. */

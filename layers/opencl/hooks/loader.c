@@ -81,6 +81,7 @@ bool ocl_layer_begin(const cl_icd_dispatch *next, size_t size, const void *calle
 	drv_environment_begin();	/* the loader has just loaded the drivers */
 	ocl_layer.next = functions;
 	ocl_identity_forget();
+	ocl_objects_forget();
 	loader = caller;
 	unloaded = drv_libraries_epoch().unloaded;
 	ocl_layer.cache = api_cache(CKCACHE_API_OPENCL);

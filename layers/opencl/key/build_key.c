@@ -113,7 +113,8 @@ enum cmn_status ocl_build_key(const struct ocl_key_request *request, struct cc_k
 	*ret_reason = drv_environment_add((*ret_identity)->driver, ret);
 	if (*ret_reason)
 		return CMN_MISS;
-	cc_key_add_local(ret);
+	if (ret->include_paths.count)
+		cc_key_add_local(ret);
 	*ret_reason = "no-memory";
 	return cc_key_status(ret);
 }

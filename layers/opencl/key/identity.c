@@ -326,7 +326,7 @@ static enum cmn_status find(cl_device_id device, struct known_device **ret)
 		device = parent;
 		while (found && found->device != device)
 			found = found->next;
-		if (found && drv_libraries_hold(found->identity.driver, &found->epoch)) {
+		if (device && found && drv_libraries_hold(found->identity.driver, &found->epoch)) {
 			*ret = found;
 			return CMN_OK;
 		}

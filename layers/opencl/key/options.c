@@ -179,6 +179,16 @@ static bool is_blank_in_line(char byte)
 	return byte == '\0' || (drv_options_is_blank(byte) && !is_line_end(byte));
 }
 
+/* Whether the line before this one, which begins there, may go on here. */
+static bool hides_joint(const char *text, size_t begin)
+{
+	if (!begin || !is_line_end(text[begin - 1]))
+		return false;
+	while (begin && (is_line_end(text[begin - 1]) || is_blank_in_line(text[begin - 1])))
+		begin--;
+	return begin && (text[begin - 1] == '\\' || text[begin - 1] == '/');
+}
+
 /* Where the operand of a directive begins, or of __has_include (asks); len: it is no directive. */
 static size_t operand_of(const char *text, size_t len, size_t at, size_t name_len, bool asks)
 {
@@ -186,7 +196,8 @@ static size_t operand_of(const char *text, size_t len, size_t at, size_t name_le
 
 	while (before && is_blank_in_line(text[before - 1]))
 		before--;
-	if (!asks && !(before && (strchr("#:=", text[before - 1]) || (before > 1 && memcmp(text + before - 2, "*/", 2) == 0))))
+	/* A joint may hide the mark of a directive. */
+	if (!asks && !(before && (strchr("#:=", text[before - 1]) || hides_joint(text, before) || (before > 1 && memcmp(text + before - 2, "*/", 2) == 0))))
 		return len;
 	for (size_t i = 0; i < name_len && after < len; i++)
 		after = skip_joints(text, len, after) + 1;

@@ -3,6 +3,7 @@
 #include "layers/opencl/key/pyopencl_nonce.h"
 
 #include <fcntl.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "cachecore/file_memo.h"
@@ -103,8 +104,10 @@ bool ocl_pyopencl_nonce_find(struct cmn_view source, const char *options, struct
 	return true;
 }
 
-bool ocl_pyopencl_nonce_is_in_files(struct cmn_view token, const struct cc_manifest *manifest)
+bool ocl_pyopencl_nonce_is_in_files(struct cmn_view token, const struct cc_manifest *manifest,
+				    const struct cc_include_paths *paths)
 {
+	char *room = NULL;
 	bool found = false;
 
 	for (size_t i = 0; i < cc_manifest_count(manifest) && !found; i++) {
@@ -113,10 +116,12 @@ bool ocl_pyopencl_nonce_is_in_files(struct cmn_view token, const struct cc_manif
 
 		if (item.kind != CC_DEPENDENCY_FILE)
 			continue;
-		found = cmn_file_read(AT_FDCWD, item.path, CC_MANIFEST_MAX_FILE, true, &text) != CMN_OK ||
+		found = cmn_file_read(AT_FDCWD, cc_manifest_path_now(manifest, i, paths, &room), CC_MANIFEST_MAX_FILE, true,
+				      &text) != CMN_OK ||
 			has_some_digits((const char *)text.data, text.len, token.data);
 		cmn_buffer_release(&text);
 	}
+	free(room);
 	return found;
 }
 

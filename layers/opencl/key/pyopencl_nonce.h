@@ -32,7 +32,8 @@ static inline bool ocl_pyopencl_nonce_may_be(struct cmn_view source)
 }
 
 /* Whether one of the files has some of the token's digits in a row, or cannot be read. manifest may be NULL. */
-bool ocl_pyopencl_nonce_is_in_files(struct cmn_view token, const struct cc_manifest *manifest);
+bool ocl_pyopencl_nonce_is_in_files(struct cmn_view token, const struct cc_manifest *manifest,
+				    const struct cc_include_paths *paths);
 
 /* Whether a build log names such a constant: then it belongs to one source alone. */
 bool ocl_pyopencl_nonce_is_in_log(struct cmn_view log);

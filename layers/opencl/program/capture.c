@@ -48,13 +48,13 @@ enum drv_outcome ocl_outcome_of(cl_int error)
 }
 
 bool ocl_token_may_matter(const struct ocl_program_text *text, const char *options,
-			  const struct cc_manifest *manifest)
+			  const struct cc_manifest *manifest, const struct cc_include_paths *paths)
 {
 	struct cmn_view token;
 
 	return ocl_program_text_is_source(text) && cc_manifest_count(manifest) &&
 	       ocl_pyopencl_nonce_find(ocl_program_text_view(text), options, &token) &&
-	       ocl_pyopencl_nonce_is_in_files(token, manifest);
+	       ocl_pyopencl_nonce_is_in_files(token, manifest, paths);
 }
 
 /*

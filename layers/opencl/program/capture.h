@@ -14,7 +14,7 @@ struct drv_observer_text ocl_observer_text(const struct drv_driver *driver, cons
 enum drv_outcome ocl_outcome_of(cl_int error);
 /* Whether PyOpenCL's token, which is not in the key of a build, could make a difference by these files; NULL: by none. */
 bool ocl_token_may_matter(const struct ocl_program_text *text, const char *options,
-			  const struct cc_manifest *manifest);
+			  const struct cc_manifest *manifest, const struct cc_include_paths *paths);
 
 /*
  * For the capture step of a sequence: what was built goes to an entry with the

@@ -20,37 +20,37 @@ static bool is_blank(char byte)
 	return byte == ' ' || (byte >= '\t' && byte <= '\r');
 }
 
-/* Whether one of the names stands there, and not the beginning of a longer one. */
-static const struct cmn_view *name_at(const struct names *names, const char *at, size_t left, uint32_t *ret_i)
+/* The longest name that stands there, and is not the beginning of a longer word; count: none does. */
+static uint32_t name_at(const struct names *names, const char *at, size_t left)
 {
+	uint32_t found = names->count;
+
 	for (uint32_t i = 0; *at == '/' && i < names->count; i++) {
 		size_t len = names->then[i].len;
 
 		if (len <= left && memcmp(at, names->then[i].data, len) == 0 &&
-		    (len == left || is_blank(at[len]) || memchr("/\"'", at[len], sizeof("/\"'")))) {
-			*ret_i = i;
-			return &names->now[i];
-		}
+		    (len == left || is_blank(at[len]) || memchr("/\"'", at[len], sizeof("/\"'"))) &&
+		    (found == names->count || len > names->then[found].len))
+			found = i;
 	}
-	return NULL;
+	return found;
 }
 
 /* Appends a text of options or a log. */
 static void substitute(const struct names *names, struct cmn_view text, struct cmn_buffer *ret)
 {
 	const char *data = text.data;
-	const struct cmn_view *other;
 	size_t done = 0;
-	uint32_t i;
 
 	for (size_t at = 0; at < text.len;) {
-		other = name_at(names, data + at, text.len - at, &i);
-		if (!other) {
+		uint32_t i = name_at(names, data + at, text.len - at);
+
+		if (i == names->count) {
 			at++;
 			continue;
 		}
 		cmn_buffer_append(ret, data + done, at - done);
-		cmn_buffer_append(ret, other->data, other->len);
+		cmn_buffer_append(ret, names->now[i].data, names->now[i].len);
 		done = at += names->then[i].len;
 	}
 	cmn_buffer_append(ret, data + done, text.len - done);
@@ -125,88 +125,140 @@ static bool tell_options(struct cmn_view then, struct cmn_view now, struct cmn_v
 }
 
 /*
- * Intel's container: an ELF file of 64 bits whose section headers come first, then the sections one after the
- * other, each aligned. One that would not be the same again is no such container.
+ * Intel's container: an ELF file of 64 bits, in which a section has the options, filled up with zeros to what comes
+ * next. With other options all that comes later moves.
  */
 struct container {
 	Elf64_Ehdr header;
-	Elf64_Shdr sections[16];
-	size_t count, options;	/* options: the number of that section */
+	Elf64_Shdr options;
+	size_t at;	/* of that section's header */
+	size_t next;	/* what comes next */
 };
 
-static bool read_container(struct cmn_view image, struct container *ret)
+static Elf64_Shdr section_of(struct cmn_view image, const Elf64_Ehdr *header, size_t i)
 {
-	static const char name[] = "BuildOptions";
-	const char *data = image.data;
-	const Elf64_Shdr *names;
+	Elf64_Shdr ret;
 
-	if (image.len < sizeof(ret->header))
-		return false;
-	memcpy(&ret->header, data, sizeof(ret->header));
-	ret->count = ret->header.e_shnum;
-	if (memcmp(ret->header.e_ident, ELFMAG, SELFMAG) != 0 || ret->header.e_ident[EI_CLASS] != ELFCLASS64 ||
-	    ret->header.e_phnum || ret->header.e_shentsize != sizeof(Elf64_Shdr) || ret->header.e_shoff > image.len ||
-	    ret->count > sizeof(ret->sections) / sizeof(ret->sections[0]) ||
-	    ret->count * sizeof(Elf64_Shdr) > image.len - ret->header.e_shoff || ret->header.e_shstrndx >= ret->count)
-		return false;
-	memcpy(ret->sections, data + ret->header.e_shoff, ret->count * sizeof(Elf64_Shdr));
-	for (size_t i = 0; i < ret->count; i++) {
-		if (ret->sections[i].sh_offset > image.len || ret->sections[i].sh_size > image.len - ret->sections[i].sh_offset)
-			return false;
-	}
-	names = &ret->sections[ret->header.e_shstrndx];
-	for (ret->options = 0; ret->options < ret->count; ret->options++) {
-		const Elf64_Shdr *section = &ret->sections[ret->options];
+	memcpy(&ret, (const char *)image.data + header->e_shoff + i * sizeof(ret), sizeof(ret));
+	return ret;
+}
 
-		if (section->sh_name <= names->sh_size && names->sh_size - section->sh_name >= sizeof(name) &&
-		    memcmp(data + names->sh_offset + section->sh_name, name, sizeof(name)) == 0)
+static bool is_named(struct cmn_view image, const Elf64_Shdr *names, const Elf64_Shdr *section)
+{
+	static const char *const known[] = { "BuildOptions", ".misc.buildOptions" };
+	const char *name = (const char *)image.data + names->sh_offset + section->sh_name;
+
+	for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++) {
+		size_t size = strlen(known[i]) + 1;
+
+		if (section->sh_name <= names->sh_size && names->sh_size - section->sh_name >= size &&
+		    memcmp(name, known[i], size) == 0)
 			return true;
 	}
 	return false;
 }
 
-static void pad(struct cmn_buffer *ret, size_t begin, uint64_t alignment)
+static uint64_t alignment_of(const Elf64_Shdr *section)
 {
-	while (!ret->failed && alignment > 1 && alignment <= 64 && (ret->len - begin) % alignment)
-		cmn_buffer_append_u8(ret, 0);
+	return section->sh_addralign ? section->sh_addralign : 8;
 }
 
-/* Appends the image with that text for options. */
-static void write_container(struct cmn_view image, const struct container *container, struct cmn_view options,
+/* So many bytes and what fills them up. */
+static uint64_t filled(uint64_t len, uint64_t alignment)
+{
+	return (len + alignment - 1) / alignment * alignment;
+}
+
+static bool read_container(struct cmn_view image, struct container *ret)
+{
+	const char *data = image.data;
+	const Elf64_Ehdr *header = &ret->header;
+	Elf64_Shdr names;
+
+	*ret = (struct container){ .next = image.len };
+	if (image.len < sizeof(*header))
+		return false;
+	memcpy(&ret->header, data, sizeof(*header));
+	if (memcmp(header->e_ident, ELFMAG, SELFMAG) != 0 || header->e_ident[EI_CLASS] != ELFCLASS64 ||
+	    header->e_phnum || header->e_shentsize != sizeof(Elf64_Shdr) || header->e_shoff > image.len ||
+	    header->e_shnum > (image.len - header->e_shoff) / sizeof(Elf64_Shdr) ||
+	    header->e_shstrndx >= header->e_shnum)
+		return false;
+	names = section_of(image, header, header->e_shstrndx);
+	if (names.sh_offset > image.len || names.sh_size > image.len - names.sh_offset)
+		return false;
+	for (size_t i = 0; i < header->e_shnum; i++) {
+		Elf64_Shdr section = section_of(image, header, i);
+
+		if (section.sh_offset > image.len || section.sh_size > image.len - section.sh_offset)
+			return false;
+		if (section.sh_type == SHT_NULL || !is_named(image, &names, &section))
+			continue;
+		ret->options = section;
+		ret->at = header->e_shoff + i * sizeof(section);
+	}
+	if (!ret->at || alignment_of(&ret->options) > 64)
+		return false;
+	for (size_t i = 0; i < header->e_shnum; i++) {
+		Elf64_Shdr section = section_of(image, header, i);
+
+		if (section.sh_type != SHT_NULL && section.sh_offset > ret->options.sh_offset &&
+		    section.sh_offset < ret->next)
+			ret->next = section.sh_offset;
+	}
+	if (header->e_shoff > ret->options.sh_offset && header->e_shoff < ret->next)
+		ret->next = header->e_shoff;
+	if (ret->next - ret->options.sh_offset != filled(ret->options.sh_size, alignment_of(&ret->options)))
+		return false;
+	for (size_t at = ret->options.sh_offset + ret->options.sh_size; at < ret->next; at++) {
+		if (data[at])
+			return false;
+	}
+	return true;
+}
+
+/* Appends the image with that text for options; false: something else would not lie as it has to. */
+static bool write_container(struct cmn_view image, const struct container *container, struct cmn_view options,
 			    struct cmn_buffer *ret)
 {
 	const char *data = image.data;
-	size_t begin = ret->len;
-	uint64_t last = 1;
+	size_t begin = ret->len, len = filled(options.len, alignment_of(&container->options));
+	uint64_t moved = len - (container->next - container->options.sh_offset);	/* modulo 2^64 */
+	Elf64_Ehdr header = container->header;
+	bool fits = true;
 
-	cmn_buffer_append(ret, data, container->header.e_shoff);
-	cmn_buffer_append(ret, container->sections, container->count * sizeof(Elf64_Shdr));
-	for (size_t i = 0; i < container->count && !ret->failed; i++) {
-		Elf64_Shdr section = container->sections[i];
-		struct cmn_view content = { data + section.sh_offset, section.sh_size };
+	cmn_buffer_append(ret, data, container->options.sh_offset);
+	cmn_buffer_append(ret, options.data, options.len);
+	for (size_t i = options.len; i < len; i++)
+		cmn_buffer_append_u8(ret, 0);
+	cmn_buffer_append(ret, data + container->next, image.len - container->next);
+	if (ret->failed)
+		return true;
+	if (header.e_shoff >= container->next)
+		header.e_shoff += moved;
+	memcpy(ret->data + begin, &header, sizeof(header));
+	for (size_t i = 0; i < header.e_shnum; i++) {
+		Elf64_Shdr section = section_of(image, &container->header, i);
+		size_t at = container->header.e_shoff + i * sizeof(section);
 
-		if (section.sh_type == SHT_NULL)
-			continue;
-		if (i == container->options)
-			content = options;
-		pad(ret, begin, section.sh_addralign);
-		section.sh_offset = ret->len - begin;
-		section.sh_size = content.len;
-		cmn_buffer_append(ret, content.data, content.len);
-		if (!ret->failed)
-			memcpy(ret->data + begin + container->header.e_shoff + i * sizeof(section), &section, sizeof(section));
-		last = section.sh_addralign;
+		if (at == container->at)
+			section.sh_size = options.len;
+		else if (section.sh_type != SHT_NULL && section.sh_offset >= container->next)
+			section.sh_offset += moved;
+		fits = fits && (section.sh_type == SHT_NULL || section.sh_addralign < 2 ||
+				section.sh_offset % section.sh_addralign == 0);
+		memcpy(ret->data + begin + header.e_shoff + i * sizeof(section), &section, sizeof(section));
 	}
-	pad(ret, begin, last);
+	return fits;
 }
 
 /* Appends the image; false: it has a name in another way than in its options. */
 static bool move_image(const struct names *names, struct cmn_view image, struct cmn_buffer *ret)
 {
-	size_t begin = ret->len;
-	struct container container;
+	const char *data = image.data;
 	struct cmn_buffer told = { 0 };
-	struct cmn_view options;
+	struct container container;
+	struct cmn_view options, rest;
 	bool moves, ends;
 
 	if (!has_name(names, image)) {
@@ -215,28 +267,16 @@ static bool move_image(const struct names *names, struct cmn_view image, struct 
 	}
 	if (!read_container(image, &container))
 		return false;
-	options = (struct cmn_view){ (const char *)image.data + container.sections[container.options].sh_offset,
-				     container.sections[container.options].sh_size };
-	write_container(image, &container, options, ret);
-	moves = ret->failed || cmn_view_equal(image, (struct cmn_view){ ret->data + begin, ret->len - begin });
-	ret->len = ret->failed ? ret->len : begin;
+	options = (struct cmn_view){ data + container.options.sh_offset, container.options.sh_size };
+	rest = (struct cmn_view){ data + container.next, image.len - container.next };
 	ends = options.len && ((const char *)options.data)[options.len - 1] == '\0';
-	moves = moves && tell_options(cmn_buffer_view(&names->options_then), cmn_buffer_view(&names->options_now),
-				      (struct cmn_view){ options.data, options.len - ends }, &told);
+	moves = !has_name(names, (struct cmn_view){ data, container.options.sh_offset }) && !has_name(names, rest) &&
+		tell_options(cmn_buffer_view(&names->options_then), cmn_buffer_view(&names->options_now),
+			     (struct cmn_view){ options.data, options.len - ends }, &told);
 	if (ends)
 		cmn_buffer_append_u8(&told, 0);
-	if (moves && !told.failed)
-		write_container(image, &container, cmn_buffer_view(&told), ret);
+	moves = moves && (told.failed || write_container(image, &container, cmn_buffer_view(&told), ret));
 	ret->failed |= told.failed;
-	/* Elsewhere than in the options. */
-	options.data = ret->failed ? NULL : memmem(ret->data + begin, ret->len - begin, told.data, told.len);
-	if (moves && options.data) {
-		const char *at = (const char *)ret->data + begin, *end = (const char *)ret->data + ret->len;
-
-		moves = !has_name(names, (struct cmn_view){ at, (size_t)((const char *)options.data - at) }) &&
-			!has_name(names, (struct cmn_view){ (const char *)options.data + told.len,
-							    (size_t)(end - (const char *)options.data) - told.len });
-	}
 	cmn_buffer_release(&told);
 	return moves;
 }
@@ -307,18 +347,14 @@ bool ocl_entry_can_move(const struct cc_entry *entry, const struct cc_include_pa
 static enum cmn_status find_names(const struct cc_entry *entry, const struct cc_include_paths *paths, struct names *ret)
 {
 	struct names back;
-	bool same = true;
 
 	*ret = (struct names){ .count = paths->count };
 	if (!cc_manifest_moves(cc_entry_manifest(entry)) ||
-	    cc_manifest_include_paths(cc_entry_manifest(entry), ret->then) != paths->count)
+	    cc_manifest_include_paths(cc_entry_manifest(entry), ret->then) != paths->count ||
+	    cc_manifest_has_include_paths(cc_entry_manifest(entry), paths))
 		return CMN_MISS;
-	for (uint32_t i = 0; i < paths->count; i++) {
+	for (uint32_t i = 0; i < paths->count; i++)
 		ret->now[i] = cc_include_path(paths, i);
-		same = same && cmn_view_equal(ret->now[i], ret->then[i]);
-	}
-	if (same)
-		return CMN_MISS;
 	back = *ret;
 	memcpy(back.then, ret->now, sizeof(back.then));
 	memcpy(back.now, ret->then, sizeof(back.now));

@@ -17,8 +17,8 @@
 bool ocl_entry_can_move(const struct cc_entry *entry, const struct cc_include_paths *paths);
 
 /*
- * The entry as a build with these paths would have it: itself if it has the same ones, or none. NULL: out of memory.
- * The caller has a reference.
+ * The entry as a build with these paths would have it: itself if it has the same ones, or none. NULL: out of memory,
+ * or it is not known how. The caller has a reference.
  */
 struct cc_entry *ocl_entry_move(struct cc_entry *entry, const struct cc_include_paths *paths);
 

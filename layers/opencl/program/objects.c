@@ -130,6 +130,16 @@ bool ocl_objects_add(enum ocl_object_kind kind, struct ocl_object *object)
 	return added;
 }
 
+void ocl_objects_forget(void)
+{
+	for (unsigned int i = 0; i < SHARD_COUNT; i++) {
+		ocl_spin_lock(&shards[i].busy);
+		for (unsigned int kind = 0; kind < OCL_OBJECT_KINDS; kind++)
+			HASH_CLEAR(hh, shards[i].maps[kind]);
+		ocl_spin_unlock(&shards[i].busy);
+	}
+}
+
 struct ocl_object *ocl_objects_find_and_lock(enum ocl_object_kind kind, void *handle)
 {
 	unsigned int hash;

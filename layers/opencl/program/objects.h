@@ -56,6 +56,8 @@ static inline void ocl_objects_unlock(void)
 	cmn_mutex_unlock(&ocl_objects_mutex);
 }
 
+/* The driver that they were of is gone. What was of it stays allocated: it may not be asked any more. */
+void ocl_objects_forget(void);
 void ocl_objects_unlock_and_wake(void);	/* who waits */
 /* Waits until that is called; the lock is held before and after. */
 void ocl_objects_wait(void);

@@ -56,7 +56,7 @@ static bool add_whole(size_t count, const struct cc_key *keys, struct api_id *id
 	/* Of the version and the parts too: the two digests of a byte are independent of each other. */
 	cmn_hasher_update(hasher, id->bytes, ID_AT_WHOLE);
 	for (size_t i = 0; i < count; i++)
-		update_sized(hasher, cc_key_view(&keys[i]));
+		update_sized(hasher, cc_key_local_view(&keys[i]));	/* an image may name its include paths */
 	hash = cmn_hasher_digest(hasher);
 	memcpy(id->bytes + ID_AT_WHOLE, hash.bytes, CMN_HASH_SIZE);
 	cmn_hasher_free(hasher);

@@ -213,7 +213,6 @@ static bool judge_harm(const char *option, size_t len, bool value, const void *c
 	bool handed_on = judging->so_far->handed_on;
 	char name[MAX_NAME + 1];
 
-	(void)value;
 	judging->so_far->handed_on = false;
 	if (option[0] != '-')
 		return option[0] != '@' && !handed_on;	/* options from a file */
@@ -223,7 +222,8 @@ static bool judge_harm(const char *option, size_t len, bool value, const void *c
 		return false;
 	if (is_listed(name, common, COUNT(common), 0) || (own && is_listed(name, own, SIZE_MAX, 0))) {
 		judging->so_far->handed_on = strcmp(name, "-Xclang") == 0;
-		return true;
+		/* As the value of another one it hands nothing on. */
+		return !judging->so_far->handed_on || !value;
 	}
 	judging->so_far->unproven = true;
 	return len < MAX_NAME && !is_listed(name, telling, COUNT(telling), FNM_CASEFOLD) &&

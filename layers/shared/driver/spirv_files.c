@@ -9,6 +9,7 @@
 #include <endian.h>
 #include <string.h>
 
+#include "layers/shared/driver/environment.h"
 #include "layers/shared/driver/harmless.h"
 
 #define MAGIC 0x07230203
@@ -206,6 +207,16 @@ static struct cmn_view next_file(struct files *files)
 	return (struct cmn_view){ 0 };
 }
 
+/* As -g may be one of them. */
+static bool adds_options(void)
+{
+	const char *at = NULL;
+
+	while ((at = drv_environment_next(at)) && !drv_variable_adds_options(at))
+		;
+	return at;
+}
+
 static struct files find_files(const struct drv_driver *driver, const char *options,
 			       struct cmn_view module)
 {
@@ -213,7 +224,7 @@ static struct files find_files(const struct drv_driver *driver, const char *opti
 	struct instruction one;
 
 	if (!driver->skips_file_names || module.len % WORD || module.len / WORD < HEADER_WORDS ||
-	    word_at(&ret, 0) != MAGIC || drv_options_have(options, "-g") || !find_first(&ret))
+	    word_at(&ret, 0) != MAGIC || drv_options_have(options, "-g") || !find_first(&ret) || adds_options())
 		return ret;
 	ret.at = HEADER_WORDS;
 	while (next(&ret, &one)) {

@@ -479,7 +479,9 @@ static const char *add_dependency(struct gathering *gathering, const struct look
 			return "include-changed";
 		if (is_within(observation, lookup->path, is_gone))
 			return NULL;
-		if (!is_below(observation, lookup->path, is_absent))
+		/* What an include path leads to may be there although what is above this one is not. */
+		if ((gathering->moves && is_of_include_path(gathering, lookup->path)) ||
+		    !is_below(observation, lookup->path, is_absent))
 			gathering->status = cc_manifest_add_absent(gathering->manifest, lookup->path);
 		add_variables(gathering, lookup);
 		return NULL;

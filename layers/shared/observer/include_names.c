@@ -121,7 +121,8 @@ static bool path_counts(struct search *search, struct cmn_view path)
 			counts = elsewhere_counts(search, lookup, path, cmn_view_of(real));
 		else	/* A file is a map of headers, which may be anywhere. */
 			counts = lookup->finding == FOUND_OWN || lookup->cached || lookup->written ||
-				 (lookup->finding == FOUND_FILE && strlen(lookup->path) == path.len);
+				 (lookup->finding == FOUND_FILE && strlen(lookup->path) == path.len) ||
+				 drv_driver_has_file(observation->driver, lookup->path);
 		seen |= cc_include_path_leads_to(path, cmn_view_of(lookup->path));
 	}
 	free(copy);

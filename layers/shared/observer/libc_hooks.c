@@ -281,7 +281,8 @@ static void note_said(FILE *stream)
 {
 	int saved = errno;
 
-	drv_note_output(fileno(stream));
+	if (stream)	/* as where nothing is to be written */
+		drv_note_output(fileno(stream));
 	errno = saved;
 }
 

@@ -353,7 +353,7 @@ void drv_note_output(int fd)
 	int saved = errno;
 	struct stat info;
 
-	/* What is written to files was noted when they were opened. */
+	/* What is written to files was noted when they were opened; one that was open before is a driver's cache. */
 	if ((fd >= 0 && fd <= STDERR_FILENO) ||
 	    (fstat(fd, &info) == 0 && (S_ISFIFO(info.st_mode) || S_ISSOCK(info.st_mode) || isatty(fd))))
 		tell(false, note_speech, NULL);

@@ -913,6 +913,22 @@ TEST(what_cannot_be_looked_for_does_not_hold)
 	CU_ASSERT_EQUAL(with(manifest, options), CC_MANIFEST_APPEARED);
 }
 
+/* As for replay after an update. */
+TEST(include_paths_go_with_the_dependencies_that_are_not_the_drivers)
+{
+	OWNED(owned_cc_manifest_free) struct cc_manifest *manifest = cc_manifest_new();
+	struct cc_manifest *copy = cc_manifest_new();
+	struct cc_include_paths paths = paths_of("-I/a");
+
+	CU_ASSERT_EQUAL(cc_manifest_add_include_paths(manifest, &paths, false), CMN_OK);
+	CU_ASSERT_EQUAL(cc_manifest_add_absent(manifest, "/a/none"), CMN_OK);
+	CU_ASSERT_EQUAL(cc_manifest_add_but_drivers(copy, manifest), CMN_OK);
+	CU_ASSERT(cc_manifest_moves(copy));
+	unit_write("none", "");
+	CU_ASSERT_EQUAL(with(copy, "-I/b"), CC_MANIFEST_SAME);
+	cc_manifest_free(copy);
+}
+
 /* In another order, of another form, after others, or too many. */
 TEST(include_paths_that_no_build_leaves_are_damage)
 {

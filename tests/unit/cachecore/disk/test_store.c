@@ -866,11 +866,11 @@ TEST(half_an_entry_is_damaged)
 	CU_ASSERT_EQUAL(unlink(path), 0);
 	CU_ASSERT_EQUAL(judge(&bench), CMN_ERR_CORRUPT);
 	/* What another version says of its files is no damage, whatever they are. */
-	src.data[CC_SRC_HEADER_SIZE + cc_key_view(&bench.key).len]++;
+	src.data[CC_SRC_HEADER_SIZE + cc_key_view(&bench.key).len] += CC_MANIFEST_VERSION_PATHS;
 	seal_src(&src);
 	spill(bench.entry_dir, "0.src", src.data, src.len);
 	CU_ASSERT_EQUAL(walk(&bench, false).status, CMN_ERR_VERSION);
-	src.data[CC_SRC_HEADER_SIZE + cc_key_view(&bench.key).len]--;
+	src.data[CC_SRC_HEADER_SIZE + cc_key_view(&bench.key).len] -= CC_MANIFEST_VERSION_PATHS;
 	seal_src(&src);
 	spill(bench.entry_dir, "0.src", src.data, src.len);
 	/* A manifest that is none, under sound checksums: its first kind is not known. */

@@ -219,7 +219,7 @@ TEST(what_may_get_the_name_of_its_file)
 		"#include NAME", "# include S(a)", "#\tinclude_next X", "%: include X", "?\?=include X", "#/**/include X",
 		"#include/**/<a.h>", "#import X", "#embed X", "#if __has_include(X)", "#if __has_include X", "#if __has_embed(X)",
 		"__has_include_next(X)", "#inc\\\nlude X", "#include \"a\\\nb.h\"", "#include <a?\?/\nb.h>", "#include \"a.h", "#include <a.h\n>",
-		"#include \\\nX", "#include <part/a.h>", "#if __has_include(\"a/part\")",
+		"#include \\\nX", "#\\\ninclude X", "#?\?/ \n include X", "#include <part/a.h>", "#if __has_include(\"a/part\")",
 	};
 	static const char *const silent[] = {
 		"", "int x;", "a ## b", "__FI", "FILE", "MY__FILE__", "__LINE__", "#include <a.h>", "#include \"a/b.h\"", "# include_next <a.h>",

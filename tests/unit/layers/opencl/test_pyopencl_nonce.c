@@ -122,19 +122,19 @@ TEST(what_files_could_do_with_it_matters)
 	struct cc_manifest *manifest = cc_manifest_new();
 
 	CU_ASSERT_PTR_NOT_NULL_FATAL(manifest);
-	CU_ASSERT(!ocl_pyopencl_nonce_is_in_files(token, NULL));
+	CU_ASSERT(!ocl_pyopencl_nonce_is_in_files(token, NULL, NULL));
 	CU_ASSERT_EQUAL(cc_manifest_add_absent(manifest, "absent-001122"), CMN_OK);
-	CU_ASSERT(!ocl_pyopencl_nonce_is_in_files(token, manifest));
+	CU_ASSERT(!ocl_pyopencl_nonce_is_in_files(token, manifest, NULL));
 	CU_ASSERT_EQUAL(cc_manifest_add_file(manifest, "first.h", 0, &hash), CMN_OK);
 	CU_ASSERT_EQUAL(cc_manifest_add_file(manifest, "second.h", 0, &hash), CMN_OK);
 	unit_write("first.h", "12233");
-	CU_ASSERT(ocl_pyopencl_nonce_is_in_files(token, manifest));	/* there is no second one */
+	CU_ASSERT(ocl_pyopencl_nonce_is_in_files(token, manifest, NULL));	/* there is no second one */
 	for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++) {
 		unit_write("second.h", files[i].text);
-		CU_ASSERT_EQUAL(ocl_pyopencl_nonce_is_in_files(token, manifest), files[i].matters);
+		CU_ASSERT_EQUAL(ocl_pyopencl_nonce_is_in_files(token, manifest, NULL), files[i].matters);
 	}
 	unit_write("first.h", DIGITS);
-	CU_ASSERT(ocl_pyopencl_nonce_is_in_files(token, manifest));	/* not in the second one */
+	CU_ASSERT(ocl_pyopencl_nonce_is_in_files(token, manifest, NULL));	/* not in the second one */
 	cc_manifest_free(manifest);
 }
 
