@@ -206,13 +206,21 @@ static size_t operand_of(const char *text, size_t len, size_t at, size_t name_le
 	return after;
 }
 
+/* Whether a file's name leads through one of the directories. */
 static bool has_part(struct cmn_view name, const struct drv_text_findings *findings)
 {
-	bool has = false;
+	const char *data = name.data;
 
-	for (size_t i = 0; i < findings->part_count && name.len; i++)
-		has = has || memmem(name.data, name.len, findings->parts[i].data, findings->parts[i].len);
-	return has;
+	for (size_t at = 0; at < name.len; at++) {
+		for (size_t i = 0; i < findings->part_count && (at == 0 || data[at - 1] == '/'); i++) {
+			size_t len = findings->parts[i].len;
+
+			if (len < name.len - at && memcmp(data + at, findings->parts[i].data, len) == 0 &&
+			    data[at + len] == '/')
+				return true;
+		}
+	}
+	return false;
 }
 
 /* Whether the directive that stands there, if one does, has its file's name in one piece, without one of the parts. */

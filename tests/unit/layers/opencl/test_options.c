@@ -219,12 +219,12 @@ TEST(what_may_get_the_name_of_its_file)
 		"#include NAME", "# include S(a)", "#\tinclude_next X", "%: include X", "?\?=include X", "#/**/include X",
 		"#include/**/<a.h>", "#import X", "#embed X", "#if __has_include(X)", "#if __has_include X", "#if __has_embed(X)",
 		"__has_include_next(X)", "#inc\\\nlude X", "#include \"a\\\nb.h\"", "#include <a?\?/\nb.h>", "#include \"a.h", "#include <a.h\n>",
-		"#include \\\nX", "#\\\ninclude X", "#?\?/ \n include X", "#include <part/a.h>", "#if __has_include(\"a/part\")",
+		"#include \\\nX", "#\\\ninclude X", "#?\?/ \n include X", "#include <part/a.h>", "#if __has_include(\"a/part/b\")",
 	};
 	static const char *const silent[] = {
 		"", "int x;", "a ## b", "__FI", "FILE", "MY__FILE__", "__LINE__", "#include <a.h>", "#include \"a/b.h\"", "# include_next <a.h>",
 		"#if __has_include(<a.h>)", "#if __has_include( \"a.h\" )", "#embed \"data\"", "// include it, or import X", "include X",
-		"#include \\\n<a.h>", "#inc\\\nlude <a.h>", "int including, embedded;", "'#' include", "int part;",
+		"#include \\\n<a.h>", "#inc\\\nlude <a.h>", "int including, embedded;", "'#' include", "int part;", "#include <part.h>", "#include <a/part>", "#include <apart/a.h>",
 	};
 	struct drv_text_findings findings = { .part_count = 0 };
 
