@@ -827,7 +827,15 @@ static void learn_settings(struct drv_observation *observation, const struct drv
 /* What other builds looked for, those that go on among them, if the driver is unknown. */
 static void take_settings(struct drv_observation *observation)
 {
+	const struct timespec moment = { .tv_nsec = 1000000 };
+
 	lock_records();
+	/* Between the end of a build in another thread and what is learned of it lie a few calls. */
+	for (int i = 0; i < 250 && is_of_unknown(observation) && unlearned; i++) {
+		unlock_records();
+		(void)nanosleep(&moment, NULL);
+		lock_records();
+	}
 	if (is_of_unknown(observation) && (unlearned || atomic_load(&missed)))
 		drv_observation_be_unsure(observation, "observer-blind");
 	for (const struct drv_observation *one = observations; one; one = one->next) {
