@@ -389,7 +389,7 @@ def main():
           (done, first, pairs.bad, pairs.shown, pairs.hits, pairs.moved))
     if arguments.keep and pairs.bad:
         print("left: " + pairs.work)
-    return 1 if pairs.bad or (done >= 20 and not pairs.moved) else 0
+    return 1 if pairs.bad or (done >= 100 and not pairs.moved) else 0
 
 
 if __name__ == "__main__":
