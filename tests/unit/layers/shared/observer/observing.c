@@ -70,12 +70,17 @@ struct drv_observation *begin_as(const struct drv_driver *driver, bool goes_on)
 	return observation;
 }
 
-const struct drv_driver *row_of(const char *library)
-{
-	static struct drv_driver plain;
+static struct drv_driver plain;
 
+/* Before there are threads. */
+static __attribute__((constructor)) void set_plain(void)
+{
 	plain = *drv_driver_of("libother.so");
 	plain.library = "libplain.so";
+}
+
+const struct drv_driver *row_of(const char *library)
+{
 	return drv_driver_of(library)->library ? drv_driver_of(library) : &plain;
 }
 
