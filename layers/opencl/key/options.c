@@ -90,7 +90,7 @@ static const char *const telling[] = {
 static bool gets_name(const char *identifier)
 {
 	return strstr(identifier, "FILE") || strstr(identifier, "location") || strstr(identifier, "FUNC") ||
-	       strstr(identifier, "TIMESTAMP") || strstr(identifier, "asm") || strcmp(identifier, "dependency") == 0;
+	       strstr(identifier, "TIMESTAMP") || strcmp(identifier, "dependency") == 0;
 }
 
 /* Those that can also be pasted together; the last one takes such an identifier as its argument. */
@@ -161,6 +161,7 @@ static void look(const char *text, size_t len, struct findings *findings)
 
 	for (size_t at = skip_joints(text, len, 0); at < len; at = skip_joints(text, len, at + 1)) {
 		/* An assembler's directive, which stands in a string; letters by their numbers. */
+		findings->names |= stands_at(text, len, at, "incbin");
 		findings->tells |= stands_at(text, len, at, "incbin") ||
 				   stands_at(text, len, at, "\\u") ||
 				   stands_at(text, len, at, "\\U");

@@ -214,7 +214,7 @@ TEST(what_may_get_the_name_of_its_file)
 {
 	static const char *const telling[] = {
 		"__FILE__", "a = __BASE_FILE__;", "__FILE_NAME__", "__builtin_FILE()", "__builtin_source_location()",
-		"__PRETTY_FUNCTION__", "__FUNCSIG__", "__TIMESTAMP__", "asm(\"\")", "#pragma GCC dependency X", "__FI\\\nLE__", "-DX=__FILE__", "a ## b __FI", "__F %:%: x",
+		"__PRETTY_FUNCTION__", "__FUNCSIG__", "__TIMESTAMP__", "asm(\".incbin\")", "#pragma GCC dependency X", "__FI\\\nLE__", "-DX=__FILE__", "a ## b __FI", "__F %:%: x",
 		/* A name that is made of pieces, or over joined lines. */
 		"#include NAME", "# include S(a)", "#\tinclude_next X", "%: include X", "?\?=include X", "#/**/include X",
 		"#include/**/<a.h>", "#import X", "#embed X", "#if __has_include(X)", "#if __has_include X", "#if __has_embed(X)",
@@ -224,7 +224,7 @@ TEST(what_may_get_the_name_of_its_file)
 	static const char *const silent[] = {
 		"", "int x;", "a ## b", "__FI", "FILE", "MY__FILE__", "__LINE__", "#include <a.h>", "#include \"a/b.h\"", "# include_next <a.h>",
 		"#if __has_include(<a.h>)", "#if __has_include( \"a.h\" )", "#embed \"data\"", "// include it, or import X", "include X",
-		"#include \\\n<a.h>", "#inc\\\nlude <a.h>", "int including, embedded;", "'#' include", "int part;", "#include <part.h>", "#include <a/part>", "#include <apart/a.h>",
+		"#include \\\n<a.h>", "#inc\\\nlude <a.h>", "int including, embedded;", "'#' include", "asm(\"nop\");", "int part;", "#include <part.h>", "#include <a/part>", "#include <apart/a.h>",
 	};
 	struct drv_text_findings findings = { .part_count = 0 };
 
