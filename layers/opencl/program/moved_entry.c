@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "layers/opencl/program/loaded_program.h"
+#include "layers/shared/driver/harmless.h"
 
 /* From these names, in options, to those. */
 struct names {
@@ -14,11 +15,6 @@ struct names {
 	uint32_t count;
 	struct cmn_buffer options_then, options_now;	/* without a terminator */
 };
-
-static bool is_blank(char byte)
-{
-	return byte == ' ' || (byte >= '\t' && byte <= '\r');
-}
 
 /* The longest name that stands there, and is not the beginning of a longer word; count: none does. */
 static uint32_t name_at(const struct names *names, const char *at, size_t left)
@@ -29,7 +25,7 @@ static uint32_t name_at(const struct names *names, const char *at, size_t left)
 		size_t len = names->then[i].len;
 
 		if (len <= left && memcmp(at, names->then[i].data, len) == 0 &&
-		    (len == left || is_blank(at[len]) || memchr("/\"'", at[len], sizeof("/\"'"))) &&
+		    (len == left || drv_options_is_blank(at[len]) || memchr("/\"'", at[len], sizeof("/\"'"))) &&
 		    (found == names->count || len > names->then[found].len))
 			found = i;
 	}
@@ -94,7 +90,7 @@ static void append_trimmed(struct cmn_view options, struct cmn_buffer *ret)
 	bool pending = false, any = false;
 
 	for (size_t i = 0; i < options.len; i++) {
-		if (is_blank(data[i])) {
+		if (drv_options_is_blank(data[i])) {
 			pending = any;
 			continue;
 		}

@@ -56,15 +56,11 @@ static bool environment_counts(const struct cc_include_paths *paths)
 
 static bool options_count(struct search *search)
 {
-	struct cmn_buffer options = { 0 };
-	struct cc_include_paths paths;
-	bool counts;
+	struct cmn_view options = cmn_view_of(search->text->options);
+	bool counts = text_counts(search, options);
 
-	cc_include_paths_take(search->text->include_paths->options, &options, &paths);
-	counts = options.failed || text_counts(search, cmn_buffer_view(&options));
 	for (size_t i = 0; i < search->findings.part_count && !counts; i++)
-		counts = has(cmn_buffer_view(&options), search->parts[i]);
-	cmn_buffer_release(&options);
+		counts = has(options, search->parts[i]);
 	return counts;
 }
 

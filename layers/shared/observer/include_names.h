@@ -11,6 +11,7 @@
 #include "layers/shared/observer/observation.h"
 #include "layers/shared/observer/observer_text.h"
 
+/* text: its options have numbers for the include paths already. */
 bool drv_include_names_count(const struct drv_observation *observation, const struct drv_observer_text *text);
 
 #endif
