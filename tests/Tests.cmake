@@ -22,7 +22,11 @@ function(ckcache_test name)
   add_test(NAME ${name} COMMAND ${test_COMMAND})
   # A loaded machine takes several times as long as an idle one, and does not store in the time
   # that a process's end may take.
-  set_tests_properties(${name} PROPERTIES LABELS "${labels}" TIMEOUT 1800
+  set(most_seconds 600)
+  if("long" IN_LIST labels OR "thorough" IN_LIST labels)
+    set(most_seconds 1800)
+  endif()
+  set_tests_properties(${name} PROPERTIES LABELS "${labels}" TIMEOUT ${most_seconds}
     SKIP_RETURN_CODE 77)
 endfunction()
 

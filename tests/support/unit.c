@@ -72,6 +72,19 @@ bool unit_ended_well(pid_t child)
 	return false;
 }
 
+bool unit_vfork_shares(void)
+{
+	static volatile bool shared;
+	pid_t child = vfork();
+
+	if (child == 0) {
+		shared = true;
+		_exit(0);
+	}
+	CU_ASSERT_FATAL(child > 0 && waitpid(child, NULL, 0) == child);
+	return shared;
+}
+
 void unit_run_threads(unsigned int count, void *(*run)(void *), void *first, size_t size)
 {
 	pthread_t threads[64];

@@ -100,6 +100,8 @@ void unit_remove(const char *path);
 
 /* Waits for the child: whether its exit code is 0; says what it is if not. */
 bool unit_ended_well(pid_t child);
+/* Whether a vforked child has the memory of its parent: not under qemu-user and ThreadSanitizer, which fork. */
+bool unit_vfork_shares(void);
 
 /* So many threads run it to its end, each with its own argument of that size from first on (0: all with the same). */
 void unit_run_threads(unsigned int count, void *(*run)(void *), void *first, size_t size);

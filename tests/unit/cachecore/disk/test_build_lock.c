@@ -640,13 +640,18 @@ TEST(a_child_without_handlers_ends_none)
 	cc_build_lock_release(lock);
 }
 
-#ifndef __SANITIZE_THREAD__	/* it misses the thread in each child */
 /* A fork while another thread waits, and looks at the list all the time. */
 TEST(a_child_of_a_process_that_waits_takes_locks)
 {
-	struct builder builder = start(WORKS);
 	struct waiter waiter = { .timeout_ns = SECOND_NS / 2 };
+	struct builder builder;
 
+	/* ThreadSanitizer misses the thread in each child; in qemu-user 7.2 some wait for ever for a mutex of its own. */
+	if (!unit_vfork_shares()) {
+		(void)printf("    SKIPPED: forks beside a thread, which go wrong in what runs this program\n");
+		return;
+	}
+	builder = start(WORKS);
 	CU_ASSERT_EQUAL_FATAL(pthread_create(&waiter.thread, NULL, wait_for_it, &waiter), 0);
 	for (int i = 0; i < 50; i++) {
 		pid_t child = fork();
@@ -665,7 +670,6 @@ TEST(a_child_of_a_process_that_waits_takes_locks)
 	CU_ASSERT_EQUAL(waiter.turn, CC_BUILD_ALONE);
 	end(&builder);
 }
-#endif
 
 /* A program that closes all, and opens its own. */
 TEST(a_programs_own_file_is_neither_locked_nor_closed)
