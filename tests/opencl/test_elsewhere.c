@@ -158,3 +158,31 @@ TEST_ON("stub", log_that_names_the_path)
 	driver_stub_setting(NULL, NULL);
 	expect_apart("");
 }
+
+/* Whatever a path is made of, and however long it is: what the driver makes of it, of today's header. */
+TEST(strange_paths)
+{
+	static const char *const names[] = { "h\xc3\xa9", "h\xe9", "a\tb", "a\nb", "<1>", "a,b;c" };
+	char folder[3500] = "", path[3600], options[4096];
+
+	begin("", "#define VALUE 1\n");
+	for (size_t i = 0; i <= sizeof(names) / sizeof(names[0]); i++) {
+		if (i > 0)
+			(void)snprintf(folder, sizeof(folder), "%s", names[i - 1]);
+		/* Just below PATH_MAX. */
+		for (size_t at = 0; i == 0 && at + 130 + strlen(directory) < sizeof(folder); at = strlen(folder))
+			(void)snprintf(folder + at, sizeof(folder) - at, "%s%0120d", at ? "/" : "", (int)at);
+		(void)snprintf(path, sizeof(path), "work/%s/value.h", folder);
+		(void)snprintf(options, sizeof(options), "-I%s/%s", directory, folder);
+		for (int value = 1; value <= 2; value++) {
+			struct outcome layered, again, bare;
+
+			unit_write(path, value == 1 ? "#define VALUE 1\n" : "#define VALUE 2\n");
+			layered = CLIENT(LAYERED, "header", "main.cl", options);
+			again = CLIENT(LAYERED, "header", "main.cl", options);
+			bare = CLIENT(BARE, "header", "main.cl", options);
+			CU_ASSERT(outcome_same(&bare, &layered));
+			CU_ASSERT(outcome_same(&bare, &again));
+		}
+	}
+}
