@@ -52,7 +52,7 @@ enum {
 };
 
 /*
- * The processes whose builds failed in the same way (numbers as cc_nonce_run's): the last one, and the
+ * The processes whose builds failed in the same way (numbers as cc_reuse_run's): the last one, and the
  * last other one before it. One build may fail by chance, so that a failure is believed only where the
  * two differ.
  */

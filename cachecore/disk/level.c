@@ -20,7 +20,7 @@
 
 #include <utlist.h>
 
-#include "cachecore/disk/nonce.h"
+#include "cachecore/disk/reuse.h"
 #include "cachecore/disk/path.h"
 #include "cachecore/disk/root.h"
 #include "cachecore/disk/space/evict.h"
@@ -49,7 +49,7 @@ struct cc_level_shared {
 	const struct cc_config *config;
 	const struct cmn_log *log;
 	struct cc_remote *remote;	/* NULL: none */
-	uint64_t run;			/* nonce.h */
+	uint64_t run;			/* reuse.h */
 	struct cc_recorder recorder;
 };
 
@@ -58,7 +58,7 @@ struct cc_level {
 	struct cc_config config;	/* as of all levels, but for dir and max_size */
 	struct cc_store *store;
 	bool writes;			/* false: nothing is written */
-	atomic_flag failure_logged, token_logged;
+	atomic_flag failure_logged, unused_logged;
 	_Atomic uint64_t trimmed;	/* monotonic, when room was made for the log */
 	struct cc_background background;
 	/* guarded by the level switch's lock */
@@ -119,7 +119,7 @@ static enum cmn_status open_level(struct cc_level_shared *shared, const char *di
 	/* A cache that is only read takes no statistics either. */
 	level->writes = dir && !level->config.read_only;
 	atomic_flag_clear(&level->failure_logged);
-	atomic_flag_clear(&level->token_logged);
+	atomic_flag_clear(&level->unused_logged);
 	/* The store itself names the reason in the log. */
 	if (!dir || level->config.dir)
 		status = cc_store_open(&level->config, shared->log, &level->store);
@@ -226,11 +226,11 @@ static void log_failure(struct cc_level *level, const char *what, enum cmn_statu
 
 /* Why an entry is not there. Nor will it be uploaded to those who wait. */
 static void note_not_stored(struct cc_level *level, const struct cc_key *key,
-			    const struct cc_entry *entry, const char *reason)
+			    const struct cc_entry *entry, const char *reason, const char *words)
 {
 	char size[24];
 	const struct cc_event event = {
-		.kind = CC_EVENT_NOT_STORED, .key = key, .reason = reason, .detail = size,
+		.kind = CC_EVENT_NOT_STORED, .key = key, .reason = reason, .detail = words ? words : size,
 	};
 
 	(void)snprintf(size, sizeof(size), "%zu", cc_entry_image_size(entry));
@@ -264,15 +264,16 @@ static const char *reason_of(struct cc_level *level, const struct cc_entry *entr
 	}
 }
 
-/* false: it would be one more of many that nobody ever asks for again. */
-static bool is_welcome(struct cc_level *level, struct cmn_view key)
+/* false: it would be one more of many that nobody ever asks for again; *ret_words as cc_reuse_is_likely's. */
+static bool is_welcome(struct cc_level *level, struct cmn_view key, char ret_words[CC_REUSE_WORDS_SIZE])
 {
 	/* That a worker's are many and come one after another says nothing of the programs. */
 	if (level->config.built_for ||
-	    cc_nonce_admits(level->config.dir, key, level->shared->run, cmn_clock_realtime()))
+	    cc_reuse_is_likely(level->config.dir, key, level->shared->run, cmn_clock_realtime(), ret_words))
 		return true;
-	cmn_log_once(level->shared->log, &level->token_logged, CMN_LOG_WARNING,
-		     "this program's kernels differ by a random word each time: they are not stored");
+	cmn_log_once(level->shared->log, &level->unused_logged, CMN_LOG_WARNING,
+		     "a kernel differs in each run, and no former one was used again: it is not stored%s%s%s",
+		     ret_words[0] ? " (" : "", ret_words, ret_words[0] ? ")" : "");
 	return false;
 }
 
@@ -293,6 +294,7 @@ void cc_level_put(struct cc_level *level, const struct cc_key *key, struct cc_en
 		 struct cc_build_lock *lock)
 {
 	const struct cc_event stored = { .kind = CC_EVENT_STORED };
+	char words[CC_REUSE_WORDS_SIZE];
 	enum cmn_status status;
 
 	if (!level || !level->writes || entry->in_memory_only ||
@@ -300,9 +302,9 @@ void cc_level_put(struct cc_level *level, const struct cc_key *key, struct cc_en
 		cc_build_lock_release(lock);
 		return;
 	}
-	if (!is_welcome(level, cc_key_view(key))) {
+	if (!is_welcome(level, cc_key_view(key), words)) {
 		cc_build_lock_release(lock);
-		note_not_stored(level, key, entry, "random-token");
+		note_not_stored(level, key, entry, "not-reused", words);
 		return;
 	}
 	entry->witnesses = (struct cc_witnesses){ level->shared->run, level->shared->run };
@@ -317,7 +319,7 @@ void cc_level_put(struct cc_level *level, const struct cc_key *key, struct cc_en
 			cc_remote_stored(level->shared->remote, level->config.dir, key);
 		return;
 	}
-	note_not_stored(level, key, entry, reason_of(level, entry, status));
+	note_not_stored(level, key, entry, reason_of(level, entry, status), NULL);
 	if (status < 0 && status != CMN_ERR_TOO_LARGE && status != CMN_ERR_ACCESS)
 		log_failure(level, "an entry", status, cc_entry_payload_size(entry));
 }
@@ -346,11 +348,12 @@ bool cc_level_stores(const struct cc_level *level)
 
 static void put_recipe(struct cc_level *level, struct cmn_view key, struct cmn_view encoded)
 {
-	const struct cc_event unwelcome = { .kind = CC_EVENT_NOT_STORED, .reason = "random-token" };
+	char words[CC_REUSE_WORDS_SIZE];
+	const struct cc_event unwelcome = { .kind = CC_EVENT_NOT_STORED, .reason = "not-reused", .detail = words };
 	const struct cc_event failed = { .kind = CC_EVENT_ERROR };
 	enum cmn_status status;
 
-	if (!is_welcome(level, key)) {
+	if (!is_welcome(level, key, words)) {
 		cc_level_note(level, &unwelcome);
 		return;
 	}
@@ -422,7 +425,7 @@ enum cmn_status cc_level_switch_new(const struct cc_config *config, const struct
 		return CMN_ERR_NOMEM;
 	(void)pthread_mutex_init(&levels->lock, NULL);	/* a default mutex does not fail */
 	levels->shared = (struct cc_level_shared){
-		.config = config, .log = log, .remote = remote, .run = cc_nonce_run(),
+		.config = config, .log = log, .remote = remote, .run = cc_reuse_run(),
 	};
 	cc_recorder_begin(&levels->shared.recorder, config->built_for);
 	levels->shared.recorder.makes_no_root = config->makes_no_root;

@@ -148,7 +148,7 @@ static enum name_kind kind_of(int dir_fd, const char *name)
 		{ "lost+found", NAME_NEUTRAL }, { "changed", NAME_NEUTRAL },
 		{ "flights", NAME_NEUTRAL }, { "uploads", NAME_NEUTRAL }, { "build.lock", NAME_NEUTRAL },
 		{ "days.txt", NAME_PECULIAR }, { "evict.lock", NAME_PECULIAR },
-		{ "tokens.dat", NAME_PECULIAR }, { "contents.dat", NAME_PECULIAR },
+		{ "reuse.dat", NAME_PECULIAR }, { "tokens.dat", NAME_PECULIAR }, { "contents.dat", NAME_PECULIAR },
 		{ "events.log", NAME_WHEN_EMPTY }, { "stats.txt", NAME_WHEN_EMPTY },
 		{ "events.old", NAME_OWN }, { "recipes", NAME_OWN },
 		{ "cache_size.txt", NAME_OWN }, { "last_cleanup.txt", NAME_OWN },

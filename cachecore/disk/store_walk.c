@@ -22,7 +22,7 @@ struct listing {
 
 enum cmn_status cc_store_clean(struct cc_store *store, const struct cc_clean_watch *watch)
 {
-	static const char *const former[] = { "evict.lock", "last_cleanup.txt" };
+	static const char *const former[] = { "evict.lock", "last_cleanup.txt", "tokens.dat" };
 	enum cmn_status status;
 	int root_fd;
 

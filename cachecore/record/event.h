@@ -16,7 +16,7 @@
 enum cc_event_kind {
 	CC_EVENT_MISS = 1,	/* reason: "", "deferred", "read-only" */
 	CC_EVENT_BYPASS,	/* reason: why nothing was cached */
-	CC_EVENT_NOT_STORED,	/* reason; detail: the size of the image */
+	CC_EVENT_NOT_STORED,	/* reason; detail: the size of the image; of "not-reused": words (disk/reuse.h) */
 	CC_EVENT_REFUSED,	/* by the driver, on a hit */
 	CC_EVENT_DAMAGED,	/* an entry that was found; reason: "access": others may write to it, or it cannot be read */
 	CC_EVENT_CHANGED,	/* reason: "changed", "appeared", "vanished", "directory"; detail: the path */

@@ -329,7 +329,7 @@ static bool count_event(const struct cc_event_record *event, uint64_t counters[C
 		return !event->unattended;
 	case CC_EVENT_NOT_STORED:
 		counters[CC_ERRORS] = is_one_of(event->reason, failures, sizeof(failures) / sizeof(failures[0]));
-		return cmn_view_equal(event->reason, cmn_view_of("random-token"));
+		return cmn_view_equal(event->reason, cmn_view_of("not-reused"));
 	case CC_EVENT_STORED:
 		counters[CC_STORES] = event->count;
 		return false;

@@ -56,9 +56,9 @@ static const char *check_stats(const struct bench *bench, const char *root)
 }
 
 /* Fewer runs than it takes: whatever is left of them, this one is stored. */
-static const char *check_tokens(const char *root)
+static const char *check_reuse(const char *root)
 {
-	return others_admit(root, 77) ? NULL : "a build is taken for a random one";
+	return others_admit(root, 77) ? NULL : "a build is not stored";
 }
 
 /* Some may be lost; none is that was not, and the next one comes behind them. */
@@ -213,7 +213,7 @@ const char *bench_check_others(const struct bench *bench, const struct cc_config
 	if (bench->others & BENCH_STATS)
 		failed = check_stats(bench, config->dir);
 	if (!failed && bench->others & BENCH_TOKENS)
-		failed = check_tokens(config->dir);
+		failed = check_reuse(config->dir);
 	if (!failed && bench->others & BENCH_EVENTS)
 		failed = check_events(config->dir);
 	if (!failed && bench->others & BENCH_RECIPES)

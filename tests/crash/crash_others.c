@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* crash_others: statistics, tokens, events, recipes and build locks, cut at every point. */
 #include "cachecore/disk/build_lock.h"
-#include "cachecore/disk/nonce.h"
+#include "cachecore/disk/reuse.h"
 #include "cachecore/disk/writer/recipes.h"
 #include "cachecore/record/totals.h"
 #include "tests/crash/bench.h"
@@ -72,7 +72,7 @@ TEST(tokens)
 	bench_sync(&bench);
 	for (unsigned int run = 2; run < 5; run++)
 		CU_ASSERT_TRUE(others_admit(bench.root, run));
-	CU_ASSERT_EQUAL(cc_nonce_clear(bench.root), CMN_OK);
+	CU_ASSERT_EQUAL(cc_reuse_clear(bench.root), CMN_OK);
 	CU_ASSERT_TRUE(others_admit(bench.root, 5));
 	bench_close(&bench, &effort);
 }

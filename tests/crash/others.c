@@ -6,7 +6,7 @@
 
 #include "cachecore/record/recorder.h"
 #include "cachecore/key.h"
-#include "cachecore/disk/nonce.h"
+#include "cachecore/disk/reuse.h"
 #include "cachecore/record/totals.h"
 #include "cachecore/disk/root.h"
 #include "common/clock.h"
@@ -46,14 +46,14 @@ bool others_count(const char *root, uint64_t spent_ns, bool folds)
 
 bool others_admit(const char *root, unsigned int run)
 {
-	char source[64];
+	char source[64], words[CC_REUSE_WORDS_SIZE];
 	struct cc_key key;
 	bool admitted;
 
 	(void)snprintf(source, sizeof(source), "kernel void f_%08xa1() {}", run * 2654435761u);
 	cc_key_init(&key);
 	cc_key_add_text(&key, CC_PART_IMAGE, "source", source);
-	admitted = cc_nonce_admits(root, cc_key_view(&key), run + 1, cmn_clock_realtime());
+	admitted = cc_reuse_is_likely(root, cc_key_view(&key), run + 1, cmn_clock_realtime(), words);
 	cc_key_release(&key);
 	return admitted;
 }

@@ -4,7 +4,7 @@
  * never change. What is in it: three entries, one stored raw with a header and
  * an absent one in its manifest, one compressed that depends on the working
  * directory, one without manifest; a recipe with its attempts; a slot of
- * tokens.dat; statistics; a log of a part, two events and two evictions.
+ * reuse.dat; statistics; a log of a part, two events and two evictions.
  */
 #ifndef TESTS_GOLDEN_GOLDEN_H
 #define TESTS_GOLDEN_GOLDEN_H

@@ -10,7 +10,7 @@
 #include "cachecore/disk/space/evict.h"
 #include "cachecore/disk/build_lock.h"
 #include "cachecore/disk/root.h"
-#include "cachecore/disk/nonce.h"
+#include "cachecore/disk/reuse.h"
 #include "cachecore/disk/writer/recipes.h"
 #include "cachecore/record/recorder.h"
 #include "cachecore/record/totals.h"
@@ -119,7 +119,7 @@ static void fill(const char *root, const struct cc_key *key, const char *image)
 				    .threshold_days = 90 };
 	struct cc_recipe recipe = { .key = cc_key_view(key) };
 	struct cmn_buffer encoded;
-	char name[CC_RECIPE_NAME_SIZE], path[4400];
+	char name[CC_RECIPE_NAME_SIZE], path[4400], words[CC_REUSE_WORDS_SIZE];
 	struct cc_store *store;
 	int fd;
 
@@ -133,7 +133,7 @@ static void fill(const char *root, const struct cc_key *key, const char *image)
 	CU_ASSERT_EQUAL(cc_totals_fold(fd, UINT64_MAX), CMN_OK);
 	(void)close(fd);
 	cc_recorder_note_cleared(root);
-	CU_ASSERT_TRUE(cc_nonce_admits(root, cc_key_view(key), 1, cmn_clock_realtime()));
+	CU_ASSERT_TRUE(cc_reuse_is_likely(root, cc_key_view(key), 1, cmn_clock_realtime(), words));
 	CU_ASSERT_EQUAL_FATAL(cc_recipe_encode(&recipe, &encoded), CMN_OK);
 	CU_ASSERT_EQUAL_FATAL(cc_recipes_put(root, cmn_buffer_view(&encoded)), CMN_OK);
 	cc_recipe_name(recipe.key, name);
@@ -331,10 +331,11 @@ static void use_events(struct hostile *hostile)
 
 static void use_the_rest(struct hostile *hostile)
 {
+	char words[CC_REUSE_WORDS_SIZE];
 	struct cc_build_lock *lock = NULL;
 
-	(void)cc_nonce_admits(hostile->root, cc_key_view(&hostile->key), 2,
-				     cmn_clock_realtime());
+	(void)cc_reuse_is_likely(hostile->root, cc_key_view(&hostile->key), 2, cmn_clock_realtime(),
+				 words);
 	/* Nobody builds: nobody is waited for, whatever lies in the lock's place. */
 	(void)cc_build_lock_take(hostile->root, cc_key_view(&hostile->key), 50000000, &lock);
 	cc_build_lock_release(lock);

@@ -81,7 +81,20 @@ TEST_ON("stub", random_word)
 {
 	run_header("#define VALUE 1\n#define RUN_7f3a91c2d0 1\n" KERNEL, "");
 	run_header("#define VALUE 1\n#define RUN_0b52e8f417 1\n" KERNEL, "");
-	expect("source differs at line 2: a random token? (RUN_7f3a91c2d0 -> RUN_0b52e8f417)");
+	expect("source differs at line 2 (RUN_7f3a91c2d0 -> RUN_0b52e8f417)");
+}
+
+/* As of a generator that names a temporary file. */
+TEST_ON("stub", what_is_never_used_again)
+{
+	char source[200];
+
+	for (int i = 0; i < 10; i++) {
+		(void)snprintf(source, sizeof(source), "#line 1 \"/tmp/tmp%c%s/gen.cl\"\n#define VALUE 1\n" KERNEL, 'a' + i,
+			       i % 2 ? "vreih" : "xtqpq");
+		run_header(source, "");
+	}
+	expect("not stored: each run has another kernel in its place, and none was used again (tmphvreih -> tmpjvreih)");
 }
 
 TEST_ON("stub", header_that_changes)

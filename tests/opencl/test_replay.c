@@ -743,10 +743,10 @@ TEST_ON("stub", read_only_cache_is_not_replayed)
 TEST_ON("stub", clear_removes_recipes)
 {
 	run_same("vector", "-DK=5");
-	unit_write("cache/tokens.dat", "what is known of programs");
+	unit_write("cache/reuse.dat", "what is known of programs");
 	TOOL_SAYS(0, "", "clear");
 	CU_ASSERT_EQUAL(driver_stats().recipes, 0);
-	CU_ASSERT(access("cache/tokens.dat", F_OK) < 0);
+	CU_ASSERT(access("cache/reuse.dat", F_OK) < 0);
 }
 
 TEST_ON("stub", other_verbs_see_no_entry_in_a_recipe)

@@ -105,7 +105,7 @@ def lose_bin(root):
 
 def damage_counts(root):
     for name in ("cache_size.txt", "stats.txt", "days.txt",
-                 "tokens.dat", "contents.dat", "events.log"):
+                 "reuse.dat", "contents.dat", "events.log"):
         write(os.path.join(root, name), b"\x00\xff rubbish\n" * 100)
 
 

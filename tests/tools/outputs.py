@@ -51,7 +51,7 @@ def add_counts(root):
                          *[(name, 40, [0, 0, 1, 0, 9 * samples.MS, 0]) for name in (b"idle", b"also_idle", b"zero")]], [1, 5, 1, 0, 10 ** 8, 10 ** 9])
     samples.write_stats(root, hits_memory=14, hits_disk=67, misses=10, stores=8, deferred=2, errors=1,
                         compile_ns_spent=5690 * samples.MS, compile_ns_saved=19 * 10 ** 9, evictions=3)
-    samples.write_bypasses(root, {"option": 3, "random-token": 12, "files-unseen": 3})
+    samples.write_bypasses(root, {"option": 3, "not-reused": 12, "files-unseen": 3})
 
 
 def text_of(*lines):

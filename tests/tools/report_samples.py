@@ -122,7 +122,7 @@ def lively(fill_cache, root, days=75):
     write_stats(root, hits_memory=total[0], hits_disk=total[1], misses=total[2],
                 stores=total[2] - 9, deferred=14, errors=0, compile_ns_spent=total[4],
                 compile_ns_saved=total[5])
-    write_bypasses(root, {"files-unseen": 41, "option": 17, "random-token": 122, "date": 3})
+    write_bypasses(root, {"files-unseen": 41, "option": 17, "not-reused": 122, "date": 3})
 
 
 def huge(fill_cache, root, count=10000):

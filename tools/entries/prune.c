@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "cachecore/disk/entry_dir_walk.h"
-#include "cachecore/disk/nonce.h"
+#include "cachecore/disk/reuse.h"
 #include "cachecore/disk/root.h"
 #include "cachecore/disk/space/account.h"
 #include "cachecore/disk/space/days.h"
@@ -493,7 +493,7 @@ static int clear_all(struct tool_cache *cache, bool json)
 	if (status == CMN_OK)
 		status = cc_recipes_clear(cache->config.dir);
 	if (status == CMN_OK)
-		status = cc_nonce_clear(cache->config.dir);
+		status = cc_reuse_clear(cache->config.dir);
 	if (status == CMN_OK && removed.gone.entries)
 		cc_recorder_note_cleared(cache->config.dir);
 	code = finish(cache, status);

@@ -32,6 +32,10 @@ static void add_loss(struct rebuild_causes *causes, const struct run_history_eve
 		rebuild_causes_add(causes, CAUSE_NOT_STORED,
 				   "not stored%s: image of %s is under CKCACHE_MIN_DEVICE_IMAGE_SIZE", when,
 				   text_bytes(strtoull(event->detail, NULL, 10), size));
+	else if (strcmp(event->reason, "not-reused") == 0)
+		rebuild_causes_add(causes, CAUSE_NOT_STORED,
+				   "not stored%s: each run has another kernel in its place, and none was used again%s%s%s",
+				   when, *event->detail ? " (" : "", event->detail, *event->detail ? ")" : "");
 	else
 		rebuild_causes_add(causes, CAUSE_NOT_STORED, "not stored%s: %s", when,
 				   sentence ? sentence : event->reason);

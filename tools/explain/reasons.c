@@ -40,6 +40,7 @@ static const struct reason bypasses[] = {
 	{ "message-made", "a build option is not known, and the driver wrote a message, which a hit would not" },
 	{ "no-binary", "the driver gave no binary" },
 	{ "no-memory", "out of memory" },
+	{ "not-reused", "each run has another kernel in its place, and none was used again" },
 	{ "not-spirv", "the module is not SPIR-V" },
 	{ "observer-blind", "the cache cannot observe which files this driver reads" },
 	{ "observer-off", "observing what drivers read is switched off, or not possible here" },
@@ -47,7 +48,7 @@ static const struct reason bypasses[] = {
 	{ "option", "a build option is not known: it could write a file" },
 	{ "other", "for a reason without a name" },
 	{ "other-process", "the driver started another process" },
-	{ "random-token", "the source has a random word that differs in each run" },
+	{ "random-token", "a random name that the key lacks may be in the result" },
 	{ "settings-file", "a settings file of the driver exists (igdrcl.config, Options.txt)" },
 	{ "signal", "a signal arrived while the driver was looking for files" },
 	{ "system-call", "the driver looked for files in a way that cannot be observed" },
@@ -65,8 +66,8 @@ static const struct reason losses[] = {
 	{ "full", "the cache is full, and CKCACHE_EVICTION_ORDER=none evicts nothing" },
 	{ "max_size", "it did not fit into CKCACHE_MAX_SIZE, of which one entry may take half" },
 	{ "no-space", "the disk is full, or a quota is used up" },
+	{ "not-reused", "each run has another kernel in its place, and none was used again" },
 	{ "queue-full", "too much was waiting to be stored, or memory was short" },
-	{ "random-token", "the source has a random word that differs in each run" },
 	{ "read-only-disk", "the cache directory is on a read-only file system" },
 };
 

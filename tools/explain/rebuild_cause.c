@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cachecore/disk/nonce.h"
+#include "cachecore/disk/reuse.h"
 #include "common/json.h"
 #include "tools/memory.h"
 #include "tools/text.h"
@@ -389,32 +389,28 @@ static void add_driver(struct rebuild_causes *causes, const struct key_diff *dif
 		add_change(causes, CAUSE_DRIVER, field_of(other)->name, other, &usual);
 }
 
-/* The word, if the keys differ by one that chance has made. */
-static bool find_token(const struct rebuild_causes_keys *keys, struct cmn_view *ret_was,
-		       struct cmn_view *ret_is)
-{
-	return keys->was.len && keys->is.len &&
-	       cc_nonce_differs(keys->was, keys->is, ret_was, ret_is);
-}
-
-/* " at line N", where that can be told; exactly, where both texts are at hand. */
-static void line_text(const struct key_difference *one, const struct rebuild_causes_keys *keys,
-		      char *ret, size_t size)
+/* " at line N", where that can be told; exactly, and with the words, where both texts are at hand. */
+static void append_line(struct cmn_buffer *text, const struct key_difference *one, const struct rebuild_causes_keys *keys)
 {
 	struct cc_key_summary_field was = *one->was, is = *one->is;
+	struct cmn_view words[2] = { 0 };
 	uint64_t line, more;
 
 	if (field_is(one->is, "source") && keys->was.len && keys->is.len) {
 		was.value = cc_key_find(keys->was, "source", 0);
 		is.value = cc_key_find(keys->is, "source", 0);
 		was.whole = is.whole = true;
+		cc_reuse_differing_words(was.value, is.value, &words[0], &words[1]);
 	}
 	if (!cc_key_summary_first_line(&was, &is, &line, &more))
-		(void)snprintf(ret, size, " (%" PRIu64 " -> %" PRIu64 " bytes)", was.len, is.len);
+		cmn_buffer_printf(text, " (%" PRIu64 " -> %" PRIu64 " bytes)", was.len, is.len);
 	else if (more)
-		(void)snprintf(ret, size, " within lines %" PRIu64 " to %" PRIu64, line, line + more);
+		cmn_buffer_printf(text, " within lines %" PRIu64 " to %" PRIu64, line, line + more);
 	else
-		(void)snprintf(ret, size, " at line %" PRIu64, line);
+		cmn_buffer_printf(text, " at line %" PRIu64, line);
+	if (words[0].len && words[1].len && words[0].len <= MAX_SHOWN && words[1].len <= MAX_SHOWN)
+		cmn_buffer_printf(text, " (%.*s -> %.*s)", (int)words[0].len, (const char *)words[0].data,
+				  (int)words[1].len, (const char *)words[1].data);
 }
 
 #define SPIRV_MAGIC 0x07230203
@@ -491,28 +487,16 @@ static void append_spirv_diff(struct cmn_buffer *text, struct cmn_view was, stru
 static void add_source(struct rebuild_causes *causes, const struct key_difference *one,
 		       const struct rebuild_causes_keys *keys)
 {
-	struct cmn_view was = { 0 }, is = { 0 };
-	struct cmn_buffer instruction = { 0 };
-	char where[80] = "", *more;
+	struct cmn_buffer where = { 0 };
+	char *text;
 
 	if (one->was && one->is && keys->was.len && keys->is.len)
-		append_spirv_diff(&instruction, cc_key_find(keys->was, "source", 0),
-				  cc_key_find(keys->is, "source", 0));
-	if (instruction.len) {
-		more = memory_string(&instruction);
-		rebuild_causes_add(causes, CAUSE_SOURCE, "source differs%s", more);
-		free(more);
-		return;
-	}
-	if (one->was && one->is)
-		line_text(one, keys, where, sizeof(where));
-	if (find_token(keys, &was, &is))
-		rebuild_causes_add(causes, CAUSE_SOURCE, "source differs%s: a random token? (%.*s -> %.*s)",
-				   where, (int)(was.len < MAX_SHOWN ? was.len : MAX_SHOWN),
-				   (const char *)was.data, (int)(is.len < MAX_SHOWN ? is.len : MAX_SHOWN),
-				   (const char *)is.data);
-	else
-		rebuild_causes_add(causes, CAUSE_SOURCE, "source differs%s", where);
+		append_spirv_diff(&where, cc_key_find(keys->was, "source", 0), cc_key_find(keys->is, "source", 0));
+	if (one->was && one->is && !where.len)
+		append_line(&where, one, keys);
+	text = memory_string(&where);
+	rebuild_causes_add(causes, CAUSE_SOURCE, "source differs%s", text);
+	free(text);
 }
 
 static void add_image(struct rebuild_causes *causes, const struct key_difference *one,

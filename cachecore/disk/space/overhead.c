@@ -13,7 +13,7 @@
 #include "cachecore/disk/space/days.h"
 #include "cachecore/disk/contents.h"
 #include "cachecore/disk/mark.h"
-#include "cachecore/disk/nonce.h"
+#include "cachecore/disk/reuse.h"
 #include "cachecore/disk/writer/recipes.h"
 #include "cachecore/record/totals.h"
 #include "common/file.h"
@@ -22,7 +22,7 @@
 /* Smaller files stay, or a smaller share of the bound: removing them would gain little. */
 #define TRIM_FROM (UINT64_C(64) << 10)
 #define TRIM_SHARE 16
-/* Of the bound, what there is trimmed to; and what the log, tokens and the small files never exceed. */
+/* Of the bound, what there is trimmed to; and what the log, reuse.dat and the small files never exceed. */
 #define QUARTER 4
 #define SMALL_FILES_MAX (UINT64_C(2) << 20)
 
@@ -55,7 +55,7 @@ uint64_t cc_overhead_bytes(int root_fd)
 {
 	static const char *const names[] = {
 		".", CC_ACCOUNT_NAME, CC_BUILD_LOCK_NAME, CC_DAYS_NAME, CC_STATS_NAME,
-		CC_EVENTS_NAME, CC_EVENTS_OLD_NAME, CC_NONCE_NAME,
+		CC_EVENTS_NAME, CC_EVENTS_OLD_NAME, CC_REUSE_NAME,
 		CC_MARK_NAME, CC_CONTENTS_NAME,
 	};
 	uint64_t bytes = 0;
@@ -79,7 +79,7 @@ void cc_overhead_trim_records(int root_fd, uint64_t max_size)
 {
 	/* What is in the log is to be counted first, and then old. */
 	static const char *const names[] = {
-		CC_EVENTS_OLD_NAME, CC_NONCE_NAME, CC_EVENTS_NAME, CC_EVENTS_OLD_NAME,
+		CC_EVENTS_OLD_NAME, CC_REUSE_NAME, CC_EVENTS_NAME, CC_EVENTS_OLD_NAME,
 	};
 	uint64_t most = max_size / QUARTER, from = max_size / TRIM_SHARE;
 

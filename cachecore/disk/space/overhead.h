@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * overhead: what the root takes on disk beside its entries, which counts for its
- * bound too: the account, statistics, the log, tokens, locks, recipes, the
+ * bound too: the account, statistics, the log, reuse.dat, locks, recipes, the
  * directory itself. Not files of others. Thread-safe.
  */
 #ifndef CACHECORE_DISK_SPACE_OVERHEAD_H
@@ -26,10 +26,10 @@ uint64_t cc_overhead_share(int root_fd, uint64_t max_size, uint64_t more);
 /*
  * Where it takes over a quarter of max_size: removes what can be missed until
  * it does not, as far as that goes: of the large files the old log first, then
- * tokens and the log, then the oldest recipes.
+ * reuse.dat and the log, then the oldest recipes.
  */
 void cc_overhead_trim(int root_fd, uint64_t max_size);
-/* The same of the log and tokens alone, for who is about to let these grow. */
+/* The same of the log and reuse.dat alone, for who is about to let these grow. */
 void cc_overhead_trim_records(int root_fd, uint64_t max_size);
 
 #endif

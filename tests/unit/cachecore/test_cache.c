@@ -232,7 +232,7 @@ static enum cc_origin get(const char *source, const char *image)
 }
 
 static uint64_t run;		/* this process's number, among those that saw a failure */
-WRAPPED(uint64_t, cc_nonce_run, (void))
+WRAPPED(uint64_t, cc_reuse_run, (void))
 {
 	return run;
 }

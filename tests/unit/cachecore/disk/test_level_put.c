@@ -7,7 +7,7 @@
 #include <stdatomic.h>
 #include <sys/statvfs.h>
 
-#include "cachecore/disk/nonce.h"
+#include "cachecore/disk/reuse.h"
 #include "cachecore/disk/root.h"
 #include "cachecore/disk/space/account.h"
 #include "cachecore/disk/writer/recipe.h"
@@ -58,7 +58,7 @@ WRAPPED(enum cmn_status, cc_store_open, (const struct cc_config *config, const s
 	return status;
 }
 
-WRAPPED(uint64_t, cc_nonce_run, (void))
+WRAPPED(uint64_t, cc_reuse_run, (void))
 {
 	return bench.run;
 }
@@ -343,9 +343,9 @@ TEST(what_is_told_gets_no_more_of_a_small_root)
 	bench.config.max_size = 4 << 20;
 	begin_run();
 	put(1, 100);
-	unit_write_bytes("cache/" CC_NONCE_NAME, tokens, sizeof(tokens));
+	unit_write_bytes("cache/" CC_REUSE_NAME, tokens, sizeof(tokens));
 	note(1);
-	CU_ASSERT(access("cache/" CC_NONCE_NAME, F_OK) < 0);
+	CU_ASSERT(access("cache/" CC_REUSE_NAME, F_OK) < 0);
 }
 
 /* An entry of that length is put, in vain, and the history says why. */
@@ -476,10 +476,10 @@ TEST(random_words_are_refused)
 	bench.lock = NULL;
 	CU_ASSERT_EQUAL(told.ends, 9);
 	see();
-	CU_ASSERT_STRING_EQUAL(seen.reason, "random-token");
+	CU_ASSERT_STRING_EQUAL(seen.reason, "not-reused");
 	CU_ASSERT_EQUAL(cc_totals_load(bench.config.dir, &totals), CMN_OK);
 	CU_ASSERT_EQUAL_FATAL(totals->bypass_count, 1);
-	CU_ASSERT_STRING_EQUAL(totals->bypasses[0].reason, "random-token");
+	CU_ASSERT_STRING_EQUAL(totals->bypasses[0].reason, "not-reused");
 	CU_ASSERT_EQUAL(totals->bypasses[0].count, 1);
 	free(totals);
 	CU_ASSERT_EQUAL(bench.messages, 1);

@@ -166,7 +166,7 @@ TEST(what_only_a_cache_leaves_tells_whose_the_rest_is)
 		const char *name;
 		bool ours;
 	} rows[] = {
-		{ "days.txt", true }, { "evict.lock", true }, { "tokens.dat", true }, { "contents.dat", true },
+		{ "days.txt", true }, { "evict.lock", true }, { "reuse.dat", true }, { "contents.dat", true },
 		{ ".tmp-12-0-18ec56e1", true }, { ".tmp-1-2-3", true }, { ".tmp-0-0-abcdef0123456789", true },
 		{ ".tmp-", false }, { ".tmp-1", false }, { ".tmp-1-2", false }, { ".tmp-1-2-", false },
 		{ ".tmp--1-2", false }, { ".tmp-1--2", false }, { ".tmp-a-1-2", false }, { ".tmp-1-b-2", false },

@@ -165,7 +165,7 @@ TEST(each_kind_of_event_has_its_counters)
 		{ { .kind = CC_EVENT_BYPASS, .reason = { "date", 4 }, .unattended = true }, { 0 }, NULL },
 		{ { .kind = CC_EVENT_BYPASS, .reason = { "no word", 7 } }, { 0 }, "other" },
 		{ { .kind = CC_EVENT_NOT_STORED, .reason = { "max_size", 8 } }, { 0 }, NULL },
-		{ { .kind = CC_EVENT_NOT_STORED, .reason = { "random-token", 12 } }, { 0 }, "random-token" },
+		{ { .kind = CC_EVENT_NOT_STORED, .reason = { "not-reused", 10 } }, { 0 }, "not-reused" },
 		{ { .kind = CC_EVENT_NOT_STORED, .reason = { "no-space", 8 }, .count = 1 }, { [CC_ERRORS] = 1 }, NULL },
 		{ { .kind = CC_EVENT_STORED, .count = 1 }, { [CC_STORES] = 1 }, NULL },
 		{ { .kind = CC_EVENT_ERROR, .count = 1 }, { [CC_ERRORS] = 1 }, NULL },

@@ -10,7 +10,7 @@
 #include "cachecore/record/recorder.h"
 #include "cachecore/disk/root.h"
 #include "cachecore/disk/space/overhead.h"
-#include "cachecore/disk/nonce.h"
+#include "cachecore/disk/reuse.h"
 #include "cachecore/disk/writer/recipes.h"
 #include "cachecore/record/totals.h"
 #include "cachecore/disk/store.h"
@@ -544,6 +544,7 @@ TEST(everything_counts)
 {
 	struct cc_recipe recipe = { .directory = cmn_view_of("/") };
 	struct cmn_buffer encoded;
+	char words[CC_REUSE_WORDS_SIZE];
 	OWNED(cc_key_release) struct cc_key key;
 	uint64_t total;
 
@@ -556,7 +557,7 @@ TEST(everything_counts)
 	cc_recorder_note_cleared(bench.root);
 	CU_ASSERT_EQUAL(cc_totals_fold(bench.root_fd, UINT64_MAX), CMN_OK);	/* into stats.txt and the old log */
 	cc_recorder_note_cleared(bench.root);
-	CU_ASSERT_TRUE(cc_nonce_admits(bench.root, cc_key_view(&key), 1, 1));
+	CU_ASSERT_TRUE(cc_reuse_is_likely(bench.root, cc_key_view(&key), 1, 1, words));
 	total = account() + cc_overhead_bytes(bench.root_fd);
 	CU_ASSERT_TRUE(disk_use() <= total);
 	/* Files that are smaller than their file system would have them: an empty block each. */
