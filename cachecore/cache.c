@@ -20,7 +20,7 @@
 #include "cachecore/remote/remote.h"
 #include "common/clock.h"
 #include "common/log_file.h"
-#include "common/quick_hash.h"
+#include "common/hash.h"
 
 /* Entries go stale between two looks only when headers are being edited; more than this is a fight. */
 #define STALE_RETRIES 3

@@ -15,7 +15,7 @@
 
 #include "common/env.h"
 #include "common/listing.h"
-#include "common/quick_hash.h"
+#include "common/hash.h"
 
 /* kind, path_len, size, hash: what an encoded dependency takes beside its path. */
 #define DEPENDENCY_FIXED (1 + 8 + 8 + CMN_HASH_SIZE)

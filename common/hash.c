@@ -1,32 +1,26 @@
 /* SPDX-License-Identifier: MIT */
-/* hash: XXH3-128 from libxxhash. */
+/* hash: XXH3-128, compiled in: to load a library takes longer than what it would do in most processes. */
 #include "common/hash.h"
 
 #include <string.h>
 
+#define XXH_INLINE_ALL
 #include <xxhash.h>
 
 _Static_assert(sizeof(XXH128_canonical_t) == sizeof(struct cmn_hash), "both are the digest's bytes alone");
 
-/*
- * The same functions by the widest instructions that the processor has: of
- * libxxhash where it was built with them (xxh_x86dispatch.h), not of the header.
- */
-extern XXH128_hash_t XXH3_128bits_dispatch(const void *data, size_t len) __attribute__((weak));
-extern XXH_errorcode XXH3_128bits_update_dispatch(XXH3_state_t *state, const void *data, size_t len)
-	__attribute__((weak));
-
-/* Shorter inputs gain nothing. */
-#define LONG_INPUT 1024
-
 struct cmn_hash cmn_hash_of(const void *data, size_t len)
 {
-	const bool is_long = len >= LONG_INPUT && XXH3_128bits_dispatch;
-	const XXH128_hash_t value = is_long ? XXH3_128bits_dispatch(data, len) : XXH3_128bits(data, len);
+	const XXH128_hash_t value = XXH3_128bits(data, len);
 	struct cmn_hash hash;
 
 	XXH128_canonicalFromHash((XXH128_canonical_t *)&hash, value);
 	return hash;
+}
+
+uint64_t cmn_quick_hash(struct cmn_view bytes)
+{
+	return XXH3_64bits(bytes.data, bytes.len);
 }
 
 bool cmn_hash_is_hex(const char *text)
@@ -50,13 +44,7 @@ void cmn_hasher_free(struct cmn_hasher *hasher)
 
 void cmn_hasher_update(struct cmn_hasher *hasher, const void *data, size_t len)
 {
-	XXH3_state_t *state = (XXH3_state_t *)hasher;
-
-	/* Both fail only on NULL. */
-	if (len >= LONG_INPUT && XXH3_128bits_update_dispatch)
-		(void)XXH3_128bits_update_dispatch(state, data, len);
-	else
-		(void)XXH3_128bits_update(state, data, len);
+	(void)XXH3_128bits_update((XXH3_state_t *)hasher, data, len);	/* fails only on NULL */
 }
 
 struct cmn_hash cmn_hasher_digest(const struct cmn_hasher *hasher)

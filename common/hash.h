@@ -44,6 +44,9 @@ static inline bool cmn_hash_equal(const struct cmn_hash *a, const struct cmn_has
 	return memcmp(a->bytes, b->bytes, sizeof(a->bytes)) == 0;
 }
 
+/* XXH3-64, for hash tables in memory; what is stored is identified by the hash above. */
+uint64_t cmn_quick_hash(struct cmn_view bytes);
+
 /* The first eight bytes as a number, for hash tables. */
 static inline uint64_t cmn_hash_u64(const struct cmn_hash *hash)
 {

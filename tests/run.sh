@@ -467,7 +467,7 @@ run_fuzz()
 			"$base-fuzz/lib/liblevel_zero_scan.a" \
 			"$base-fuzz/lib/liblayer_api.a" "$base-fuzz/lib/liblayer_driver.a" \
 			"$base-fuzz/lib/libcachecore.a" "$base-fuzz/lib/libcommon.a" \
-			$(pkg-config --libs libxxhash libdeflate) -lpthread
+			$(pkg-config --libs libdeflate) -lpthread
 		mkdir -p "$target.corpus"
 	done
 	begin "Fuzzing $*, $seconds seconds each"

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "common/mutex.h"
-#include "common/quick_hash.h"
+#include "common/hash.h"
 
 static int fast_key_differs(const void *left, const void *right);
 

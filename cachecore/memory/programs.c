@@ -16,7 +16,7 @@
 #include <string.h>
 
 #include "common/mutex.h"
-#include "common/quick_hash.h"
+#include "common/hash.h"
 
 #define HASH_NONFATAL_OOM 1
 #include <uthash.h>

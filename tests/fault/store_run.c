@@ -32,7 +32,7 @@ void store_run_begin(char **argv)
 	/* Memory, where there is some: nothing here needs a disk. */
 	if (access("/dev/shm", W_OK) == 0)
 		(void)setenv("TMPDIR", "/dev/shm", 0);
-	sweep_begin(argv, "libfault_store.so,libdeflate.so,libxxhash.so", &unused);
+	sweep_begin(argv, "libfault_store.so,libdeflate.so", &unused);
 	for (unsigned int i = 0; i < sweep_jobs(); i++) {
 		workers[i].control = sweep_share(sizeof(*workers[i].control));
 		workers[i].outcomes = sweep_share(RUNS * sizeof(*workers[i].outcomes));

@@ -8,7 +8,7 @@
 #include "tests/support/unit.h"
 
 static const struct layer opencl = {
-	.objects = "libckcache_opencl.so,libdeflate.so,libxxhash.so",
+	.objects = "libckcache_opencl.so,libdeflate.so",
 	.program = OPENCL_CLIENT,
 	.variables = { "HOME=home", "OCL_ICD_VENDORS=vendors", "STUB_COUNTS=counts",
 		       "STUB_SETTINGS=settings" },
@@ -18,7 +18,7 @@ static const struct layer opencl = {
 
 static const struct layer level_zero = {
 	.objects = "libckcache.so,libckcache_level_zero.so,libckcache_preload.so,libze_validation_layer.so,"
-		   "libdeflate.so,libxxhash.so",
+		   "libdeflate.so",
 	.preloaded = LEVEL_ZERO_SHIM,
 	.program = LEVEL_ZERO_CLIENT,
 	.variables = { "HOME=home", "ZE_ENABLE_ALT_DRIVERS=" LEVEL_ZERO_STUB, "STUB_COUNTS=counts",

@@ -19,7 +19,7 @@ RPM = {"libckcache-opencl": "ckcache-opencl", "libckcache-level-zero": "ckcache-
        "libckcache-dev": "ckcache-devel", "libcachecore-dev": "cachecore-devel"}
 MULTI_ARCH = {"ckcache": "foreign", "ckcache-storage": "foreign"}
 SECTIONS = {"ckcache": "utils", "ckcache-storage": "utils", "libckcache-dev": "libdevel", "libcachecore-dev": "libdevel"}
-LIBRARIES = ("libc6", "libxxhash0", "libdeflate0")
+LIBRARIES = ("libc6", "libdeflate0")
 DEPENDS = {
     "ckcache": LIBRARIES + ("libjson-c5", "libckcache-opencl (= {version})"),
     "ckcache-storage": ("libc6", "libhiredis0.14", "libcurl4"),
@@ -27,7 +27,7 @@ DEPENDS = {
     "libckcache-level-zero": ("libc6", "libckcache1 (= {version})"),
     "libckcache1": LIBRARIES,
     "libckcache-dev": ("libckcache1 (= {version})",),
-    "libcachecore-dev": ("libxxhash-dev", "libdeflate-dev"),
+    "libcachecore-dev": ("libdeflate-dev",),
 }
 EXECUTABLES = ("/usr/bin/ckcache", "/usr/lib/systemd/user-environment-generators/60-ckcache",
                "/usr/lib/systemd/user-generators/ckcache",

@@ -60,7 +60,7 @@ def check_undefined(libraries):
 
 
 # What a layer may bring into other people's processes; a loader of its API is there already.
-MAY_NEED = re.compile(r"(libc|libm|libdl|libpthread|libdeflate|libxxhash|ld-linux-[\w-]+|"
+MAY_NEED = re.compile(r"(libc|libm|libdl|libpthread|libdeflate|ld-linux-[\w-]+|"
                       r"lib(asan|ubsan|tsan)|libgcc_s|libckcache)\.so(\.\d+)*$")
 
 

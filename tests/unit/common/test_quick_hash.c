@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* quick_hash: known value, every byte counts, whatever the length. */
-#include "common/quick_hash.h"
+#include "common/hash.h"
 
 #include "tests/support/unit.h"
 
