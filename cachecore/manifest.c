@@ -747,6 +747,8 @@ enum cmn_status cc_manifest_compare_at(const struct cc_manifest *manifest, const
 			changed = item;
 		else if (manifest->identified && info.st_ino)
 			another = !sameness_holds(&table, item, (uint32_t)i, &info);
+		else
+			another = item->same != i;	/* a directory that is gone is another name of nothing */
 		if (another)
 			changed = item;
 	}

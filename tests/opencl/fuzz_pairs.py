@@ -141,7 +141,10 @@ class PairRound(Round):
             return path + " is a link"
         if kind == 12 and path and os.path.isfile(os.path.join(self.root, path)):
             os.unlink(path)
-            os.link(os.path.realpath(os.path.join(self.root, path)), path)
+            try:
+                os.link(os.path.realpath(os.path.join(self.root, path)), path)
+            except OSError:  # on another mount
+                shutil.copyfile(os.path.join(self.root, path), path)
             return path + " is a hard link"
         if kind == 3:
             folder = self.random.choice(FOLDERS[1:])

@@ -37,7 +37,7 @@ static void expect(const char *folder, const char *more, enum answer answer)
 {
 	struct driver_stats before = driver_stats(), after;
 	struct outcome layered, bare;
-	char options[4096];
+	char options[3 * sizeof(directory)];
 
 	(void)snprintf(options, sizeof(options), "-I%s/%s%s%s", directory, folder, *more ? " " : "", more);
 	layered = GOOD_CLIENT(LAYERED, "header", "main.cl", options);
@@ -157,6 +157,23 @@ TEST_ON("stub", log_that_names_the_path)
 	begin("", "#define VALUE 1\n");
 	driver_stub_setting(NULL, NULL);
 	expect_apart("");
+}
+
+/* Of two names of one directory compilers look into the first alone: the second counts when that is gone. */
+TEST_ON("!stub", one_directory_by_two_names)
+{
+	char options[2 * sizeof(directory) + 32];
+
+	begin("", "#define VALUE 1\n");
+	unit_write("work/none/other.h", "");
+	CU_ASSERT_EQUAL(symlink("none", "work/link"), 0);
+	(void)snprintf(options, sizeof(options), "-I%s/link -I%s/one", directory, directory);
+	expect("none", options, MISS);
+	expect("none", options, HIT);
+	unit_remove("work/none");
+	CU_ASSERT_EQUAL(unlink("work/link"), 0);
+	unit_write("work/link/value.h", "#define VALUE 2\n");
+	expect("none", options, MISS);
 }
 
 /* Whatever a path is made of, and however long it is: what the driver makes of it, of today's header. */
