@@ -83,7 +83,8 @@ class Server:
             self.process = None
             if code == 77:
                 raise NoDevice
-            return "ended with %d" % code
+            # A driver that crashes may do so in one way or another.
+            return "ended by a signal" if code < 0 else "ended with %d" % code
         return answer.strip()
 
     def stop(self):

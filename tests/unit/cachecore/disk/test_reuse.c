@@ -228,6 +228,27 @@ TEST(spirv_has_the_shape_of_its_instructions)
 	}
 }
 
+/* One of them is another one: half of the modules are of another shape. */
+TEST(spirv_of_other_instructions_has_another_shape)
+{
+	for (unsigned int i = 1; i <= CC_REUSE_RUNS + 2; i++) {
+		uint32_t module[] = { 0x07230203, 0x00010000, 0, 50, 0, 2 << 16 | 17, i, 3 << 16 | (20 + i % 2), i, 21 };
+
+		CU_ASSERT(run_bytes("", i, (struct cmn_view){ module, sizeof(module) }));
+	}
+}
+
+TEST(words_that_are_too_long_are_not_told)
+{
+	char source[200];
+
+	for (uint64_t i = 1; i <= CC_REUSE_RUNS + 1; i++) {
+		(void)snprintf(source, sizeof(source), "%0*llx_%016llx()", i == CC_REUSE_RUNS ? 60 : 8, i * chance, i * chance);
+		CU_ASSERT_EQUAL(run_once(i, source), i <= CC_REUSE_RUNS);
+	}
+	CU_ASSERT_STRING_EQUAL(words, "");
+}
+
 /* An instruction of no length, and one that is cut off. */
 TEST(damaged_spirv_has_a_shape)
 {
@@ -276,10 +297,14 @@ TEST(what_is_built_again_is_stored_again)
 TEST(so_many_that_were_refused_are_remembered)
 {
 	gather_evidence();
+	CU_ASSERT(!run_token(99, 99 * chance));
+	CU_ASSERT(run_token(99, 99 * chance));
+	for (uint64_t i = 1; i < 2 * CC_REUSE_RUNS; i++)
+		CU_ASSERT(run_token(200 + i, (200 + i) * chance));
 	for (uint64_t i = 0; i < 50; i++)
 		CU_ASSERT(!run_token(100 + i, (100 + i) * chance));
-	CU_ASSERT(!run_token(200, 100 * chance));
-	CU_ASSERT(run_token(201, 102 * chance));
+	CU_ASSERT(!run_token(300, 100 * chance));
+	CU_ASSERT(run_token(301, 102 * chance));
 }
 
 /* As where each commit's hash is an option, and its kernels are used before the next one. */
