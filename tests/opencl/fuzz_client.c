@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * fuzz_client: builds what it is told, once a line of standard input, until its end:
- *   <directory> TAB <source file> TAB <options> TAB <build|link|embed[:<header's file>]> TAB <run|binary|made|nothing> [TAB <file>]
+ *   <directory> TAB <source file> TAB <options> TAB <build|link|embed[:<header's file>]|il> TAB <run|binary|made|nothing> [TAB <file>]
  * It changes into the directory, and prints one line: the build's error, a hash
  * of its log, and what the kernel "value" gives, or a hash of the binary. Into the
- * file go all answers: each its name and size in a line, and as many bytes.
+ * file go all answers: each its name and size in a line, and as many bytes. "il": the module
+ * of value_il.h instead of the source.
  */
 #define CL_TARGET_OPENCL_VERSION 300
 #include <CL/cl.h>
@@ -16,6 +17,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+
+#include "tests/opencl/value_il.h"
 
 enum { VALUES = 4 };
 
@@ -85,6 +88,8 @@ static void print_values(cl_program program)
 	cl_mem buffer = clCreateBuffer(context, CL_MEM_READ_WRITE | CL_MEM_COPY_HOST_PTR, sizeof(values), values, NULL);
 	size_t one = 1;
 
+	if (!queue)	/* the stub driver has none */
+		queue = clCreateCommandQueueWithProperties(context, device, NULL, NULL);
 	if (!kernel || clSetKernelArg(kernel, 0, sizeof(buffer), &buffer) != CL_SUCCESS ||
 	    clEnqueueNDRangeKernel(queue, kernel, 1, NULL, &one, NULL, 0, NULL, NULL) != CL_SUCCESS ||
 	    clEnqueueReadBuffer(queue, buffer, CL_TRUE, 0, sizeof(values), values, 0, NULL, NULL) !=
@@ -174,11 +179,14 @@ static cl_program build(const char *source, size_t len, const char *options, con
 {
 	const char *name = "embedded.h", *header_text = "#define EMBEDDED 1\n";
 	char *own = NULL;
-	cl_program program = clCreateProgramWithSource(context, 1, &source, &len, NULL);
-	cl_program header = NULL, linked;
+	cl_program program, header = NULL, linked;
 	cl_int error;
 
-	if (!strcmp(how, "build")) {
+	if (!strcmp(how, "il"))
+		program = clCreateProgramWithIL(context, value_il, sizeof(value_il), NULL);
+	else
+		program = clCreateProgramWithSource(context, 1, &source, &len, NULL);
+	if (!strcmp(how, "build") || !strcmp(how, "il")) {
 		*ret_error = clBuildProgram(program, 1, &device, options, NULL, NULL);
 		return program;
 	}
@@ -240,7 +248,6 @@ int main(void)
 	    clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, 1, &device, NULL) != CL_SUCCESS)
 		return 77;
 	context = clCreateContext(NULL, 1, &device, NULL, NULL, NULL);
-	queue = clCreateCommandQueueWithProperties(context, device, NULL, NULL);
 	while (fgets(line, sizeof(line), stdin)) {
 		line[strcspn(line, "\n")] = '\0';
 		answer(line);
