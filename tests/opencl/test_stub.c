@@ -1029,6 +1029,19 @@ TEST(the_processor_is_in_the_key)
 	CU_ASSERT_EQUAL(system(command), 0);
 }
 
+/* rusticl's binary is SPIR-V, also for a processor. */
+TEST(the_processor_is_in_no_key_of_portable_binaries)
+{
+	char paths[1][4096], command[4200];
+
+	driver_stub_as("libRusticlOpenCL.so.1");
+	driver_stub_setting("STUB_CHANGED", "type");
+	CU_ASSERT_EQUAL(built_by("vector"), 1);
+	CU_ASSERT_EQUAL_FATAL(driver_cache_files(".src", paths, 1), 1);
+	(void)snprintf(command, sizeof(command), "grep -q processor.features '%s'", paths[0]);
+	CU_ASSERT_NOT_EQUAL(system(command), 0);
+}
+
 static void write_old(const char *path, const char *text, long ns)
 {
 	const struct timespec times[2] = { { 1000, ns }, { 1000, ns } };

@@ -267,7 +267,7 @@ static enum cmn_status gather(cl_device_id device, struct ocl_identity *ret)
 	linker = drv_environment_linker();
 	if (!drv_linker_add(ret->driver, &linker, key))
 		return CMN_ERR_NOMEM;
-	if ((type & CL_DEVICE_TYPE_CPU) && !add_processor(key))
+	if ((type & CL_DEVICE_TYPE_CPU) && !ret->driver->portable_binaries && !add_processor(key))
 		return CMN_MISS;
 	return cc_key_status(key);
 }

@@ -69,9 +69,13 @@ static const char *const intel_settings[] = {
 	"igdrcl.config", "neo.config", "/tmp/IntelIGC/debugFlags/Options.txt", NULL,
 };
 
-/* What all its versions have. load_rate: SPIR-V, parsed again each time: 52 to 150 from 250 kB on. */
+/*
+ * What all its versions have. load_rate: SPIR-V, parsed again each time: 52 to 150 from 250 kB on. The name
+ * of llvmpipe has the width of its vectors, on which the preferred multiple depends.
+ */
 #define RUSTICL                                                                    \
 	.library = "libRusticlOpenCL.so", .capture = CC_CAPTURE_EAGER, .load_rate = 50, \
+	.portable_binaries = true,                                                     \
 	.compiler_looks = true, .cached = { MESA_CACHED }, .linked_compiler = "libLLVM", \
 	.skips_file_names = true,                                                      \
 	.files = { "/usr/lib/clc/*.spv", "/usr/share/clc/*.spv" }, .variables = mesa

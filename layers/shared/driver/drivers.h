@@ -108,6 +108,11 @@ struct drv_driver {
 	 */
 	bool parts_share_code;
 	/*
+	 * What it gives as a binary has no code for a processor yet, and is the same on each: keys have no
+	 * features of a processor. What else depends on these, its devices' names tell.
+	 */
+	bool portable_binaries;
+	/*
 	 * The least time that it takes to load an executable's binary and build it, in nanoseconds per
 	 * byte, with its own caches warm (docs/COMPRESSION.md); 0: unknown.
 	 */
