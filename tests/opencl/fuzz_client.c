@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * fuzz_client: builds what it is told, once a line of standard input, until its end:
- *   <directory> TAB <source file> TAB <options> TAB <build|link|embed[:<header's file>]|il> TAB <run|binary|made|nothing> [TAB <file>]
+ *   <directory> TAB <source file> TAB <options> TAB <build|compile|link|embed[:<header's file>]|il> TAB <run|binary|made|nothing> [TAB <file>]
  * It changes into the directory, and prints one line: the build's error, a hash
  * of its log, and what the kernel "value" gives, or a hash of the binary. Into the
  * file go all answers: each its name and size in a line, and as many bytes. "il": the module
- * of value_il.h instead of the source.
+ * of value_il.h instead of the source. Of what is only compiled no kernels are asked.
  */
 #define CL_TARGET_OPENCL_VERSION 300
 #include <CL/cl.h>
@@ -199,7 +199,7 @@ static cl_program build(const char *source, size_t len, const char *options, con
 				      header ? &header : NULL, header ? &name : NULL, NULL, NULL);
 	if (header)
 		clReleaseProgram(header);
-	if (*ret_error != CL_SUCCESS)
+	if (*ret_error != CL_SUCCESS || !strcmp(how, "compile"))
 		return program;
 	linked = clLinkProgram(context, 1, &device, "", 1, &program, NULL, NULL, &error);
 	*ret_error = error;
@@ -227,12 +227,12 @@ static void answer(char *line)
 	/* NEO numbers the messages of a log by the builds before it. */
 	if (!strcmp(what, "run") || !strcmp(what, "made"))
 		printf(" %" PRIx64, hash_log(program));
-	if (error == CL_SUCCESS && !strcmp(what, "run"))
+	if (error == CL_SUCCESS && !strcmp(what, "run") && strcmp(how, "compile"))
 		print_values(program);
 	else if (error == CL_SUCCESS && (!strcmp(what, "binary") || !strcmp(what, "made")))
 		print_binary(program);
 	if (told)
-		tell_all(told, program, error);
+		tell_all(told, program, strcmp(how, "compile") ? error : CL_INVALID_PROGRAM_EXECUTABLE);
 	printf("\n");
 	(void)fflush(stdout);	/* the reader notices */
 	clReleaseProgram(program);

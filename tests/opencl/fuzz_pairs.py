@@ -301,7 +301,7 @@ class Pairs:
         one = PairRound(seed, root)
         one.make()
         os.chdir(root)
-        one.how = one.random.choice(["build", "build", "build", "link", "embed"])
+        one.how = one.random.choice(["build", "build", "build", "link", "compile", "embed"])
         if one.variable:
             self.reset(one.variable)
         order = list(one.variants)

@@ -128,10 +128,12 @@ static enum cmn_status see(struct drv_observation *observation, bool unproven,
 
 /* Whether a program could find out how the include paths were called: such a result is one of builds with the same. */
 static void judge_include_paths(struct cc_manifest *manifest, const struct cc_entry *entry,
-				const struct cc_include_paths *paths, enum ocl_loaded_program_kind kind)
+				const struct cc_include_paths *paths, enum ocl_loaded_program_kind kind,
+				const struct drv_driver *driver)
 {
-	/* A link may do again what an object's options say: AMD's logs name them. */
-	if (manifest && cc_manifest_moves(manifest) && (kind == OCL_LOADED_OBJECT || !ocl_entry_can_move(entry, paths)))
+	bool moves = kind != OCL_LOADED_OBJECT || driver->links_forget_options;
+
+	if (manifest && cc_manifest_moves(manifest) && !(moves && ocl_entry_can_move(entry, paths)))
 		cc_manifest_name_include_paths(manifest);
 }
 
@@ -180,7 +182,7 @@ enum cmn_status ocl_capture_read(struct drv_sequence *sequence, cl_program progr
 	cc_entry_set_load_rate(entry, request->load_rate);
 	ocl_program_info_add_builds(entry, program, request);
 	ocl_program_info_add_kernels(entry, program, sequence->driver, request);
-	judge_include_paths(manifest, entry, &sequence->key->include_paths, request->kind);
+	judge_include_paths(manifest, entry, &sequence->key->include_paths, request->kind, sequence->driver);
 	status = cc_entry_finish(entry, manifest);
 	manifest = NULL;
 	if (status == CMN_OK && is_of_one_token(entry, sequence->driver, request)) {
@@ -299,7 +301,7 @@ enum cmn_status ocl_capture_failure(struct drv_sequence *sequence, cl_program pr
 	note_images(entry, program);
 	cause = cause_of_failure(entry, request->targets);
 	cc_entry_set_failed(entry, cause != CAUSE_IS_KNOWN, sequence->build_start.began_ns);
-	judge_include_paths(manifest, entry, &sequence->key->include_paths, request->kind);
+	judge_include_paths(manifest, entry, &sequence->key->include_paths, request->kind, sequence->driver);
 	status = cc_entry_finish(entry, manifest);
 	manifest = NULL;
 	if (status == CMN_OK && (cause == CAUSE_PASSES || is_of_one_token(entry, sequence->driver, request)))

@@ -75,7 +75,7 @@ static const char *const intel_settings[] = {
  */
 #define RUSTICL                                                                    \
 	.library = "libRusticlOpenCL.so", .capture = CC_CAPTURE_EAGER, .load_rate = 50, \
-	.portable_binaries = true,                                                     \
+	.portable_binaries = true, .links_forget_options = true,                       \
 	.compiler_looks = true, .cached = { MESA_CACHED }, .linked_compiler = "libLLVM", \
 	.skips_file_names = true,                                                      \
 	.files = { "/usr/lib/clc/*.spv", "/usr/share/clc/*.spv" }, .variables = mesa
@@ -89,6 +89,7 @@ static const char *const intel_settings[] = {
 	.capture = CC_CAPTURE_DEFERRED, .binaries_lose_answers = true, .loads_race = true, \
 	.private_directory = POCL_TEMPORARY, .own_cache = "POCL_KERNEL_CACHE",         \
 	.load_rate = 11, .linked_builds_abort = true, .compiler_looks = true,          \
+	.links_forget_options = true,                                                  \
 	.linker = "ld", .cached = { POCL_CACHED }, .cached_alone = { POCL_CACHED_ALONE }, \
 	.caches_binaries = true, .linked_compiler = "libLLVM",                         \
 	.compilers = { "libpocl-devices-" }, .skips_file_names = true,                  \
@@ -107,6 +108,7 @@ const struct drv_driver drv_drivers[] = {
 		.compiles_in_call = true,
 		.capture = CC_CAPTURE_EAGER,
 		.binaries_keep_constants = true,
+		.links_forget_options = true,
 		.compiler_looks = true,
 		.cached = { "*/" HEX16 ".cl_cache", "*/cl_cache.??????", "*/config.file" },
 		.caches_binaries = true,

@@ -93,6 +93,11 @@ struct drv_driver {
 	bool clones_kernels;
 	/* Building a linked program ends the process if its binary was read before, or if it was loaded. */
 	bool linked_builds_abort;
+	/*
+	 * A link's result and log tell nothing of the options by which its inputs were compiled. Otherwise it may do
+	 * again what they say: AMD's logs name them.
+	 */
+	bool links_forget_options;
 	/* The name of the program that it runs to link (environment.h); NULL: none. */
 	const char *linker;
 	/*
