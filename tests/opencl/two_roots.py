@@ -15,6 +15,7 @@ system does not allow is left out, in a line that begins with SKIPPED. Exit code
 """
 import argparse
 import ctypes
+import functools
 import glob
 import json
 import os
@@ -96,11 +97,12 @@ PROGRAMS = {
     # Where a driver puts such a header counts for all later builds of the process.
     "embedded header": ('#include "embedded.h"\n' + KERNEL % "EMBEDDED", "", "embed"),
     # These are of one place.
-    "object": ("#include <value.h>\n" + KERNEL % "VALUE + 6", "-I@/include", "link"),
+    "object": ("#include <value.h>\n" + KERNEL % "VALUE + 6", "-I@/include", "compile"),
+    "linked object": ("#include <value.h>\n" + KERNEL % "VALUE + 7", "-I@/include", "link"),
     "name": ("#include <value.h>\n" + KERNEL % "VALUE + sizeof(NAME)", "-I@/include -DNAME=__FILE__", "build"),
     "debugging": ("#include <value.h>\n" + KERNEL % "VALUE + 5", "-g -I@/include", "build"),
 }
-OF_ONE_PLACE = ("object", "name", "debugging")
+OF_ONE_PLACE = ("object", "linked object", "name", "debugging")
 WITH_HEADERS = ("header", "two headers")
 
 
@@ -123,7 +125,8 @@ class Machine:
         self.layer, self.library = test.layer, test.library
         self.user = self.hostname = self.personality = None
         self.pids = False
-        self.mounts, self.setup = [], []	# (what, where); functions called in the process
+        # (what, where); functions called in the process; those called in the end.
+        self.mounts, self.setup, self.cleanup = [], [], []
         self.read_only = ""
         headers(self.place)
         headers(self.directory)
@@ -250,9 +253,16 @@ class Machine:
             time.sleep(0.02)
 
 
-def need_root():
+@functools.cache
+def has_namespaces():
+    return subprocess.run(["unshare", "--mount", "--uts", "true"], stderr=subprocess.DEVNULL, check=False).returncode == 0
+
+
+def need_root(namespaces=True):
     if not ROOT:
         raise Skipped("only root can do that here")
+    if namespaces and not has_namespaces():
+        raise Skipped("no namespaces")
 
 
 def copied(source, to, days=400):
@@ -293,7 +303,7 @@ def variables(**values):
 
 
 def user(machine):
-    need_root()
+    need_root(namespaces=False)
     if not shutil.which("setpriv"):
         raise Skipped("no setpriv")
     machine.user = NOBODY
@@ -311,11 +321,18 @@ def hostname(machine):
     machine.env.update(HOSTNAME=machine.hostname)
 
 
+def need_personality(option):
+    if subprocess.run(["setarch", option, "true"], stderr=subprocess.DEVNULL, check=False).returncode:
+        raise Skipped("no personalities")
+
+
 def release(machine):
+    need_personality("--uname-2.6")
     machine.personality = (machine.personality or 0) | UNAME26
 
 
 def addresses(machine):
+    need_personality("--addr-no-randomize")
     machine.personality = (machine.personality or 0) | NO_RANDOM_ADDRESSES
 
 
@@ -323,10 +340,10 @@ def shown_by_kernel(files):
     """Texts that the kernel or a distribution shows, each changed by a function."""
     def change(machine):
         need_root()
-        for number, (path, changed) in enumerate(files):
+        for path, changed in files:
             if not os.path.exists(path):
                 continue
-            copy = "%s/shown/%d-%s" % (machine.root, len(machine.mounts), os.path.basename(path))
+            copy = "%s/shown/%d" % (machine.root, len(machine.mounts))
             write(copy, changed(read(path)))
             machine.mounts.append((copy, os.path.realpath(path)))
     return change
@@ -468,7 +485,7 @@ def driver_rebuilt(machine):
         machine.mounts.append((copy, real))
         return
     os.rename(copy, machine.library)
-    machine.test.cleanup.append(lambda: copied(machine.test.build + "/lib/libstub_driver.so", machine.library))
+    machine.cleanup.append(lambda: copied(machine.test.build + "/lib/libstub_driver.so", machine.library))
 
 
 def driver_data(machine):
@@ -506,6 +523,13 @@ def features(machine):
 
 def processor_name(machine):
     shown_by_kernel([("/proc/cpuinfo", lambda text: re.sub(rb"(model name\s*:).*", rb"\1 Another CPU @ 9.99GHz", text))])(machine)
+
+
+def processor_cache(machine):
+    sizes = glob.glob("/sys/devices/system/cpu/cpu*/cache/index*/size")
+    if not sizes:
+        raise Skipped("the kernel does not show it")
+    shown_by_kernel([(path, lambda text: b"%dK\n" % (int(text.strip(b"K\n")) * 2)) for path in sizes])(machine)
 
 
 def header_content(machine):
@@ -625,12 +649,14 @@ THINGS = [
     Thing("device", device, False, "code is for one kind of device"),
     Thing("processor's features", features, False, "code for a processor uses them; NEO's devices are none, rusticl's binary is SPIR-V", but=("neo", "rusticl", "stub")),
     Thing("processor's name", processor_name, True, "pocl's device has it in its name", but=("pocl",)),
+    Thing("size of the processor's cache", processor_cache, True, "pocl tells it as the size of local memory", but=("pocl",)),
     Thing("variable that the driver reads", variable, False, "it changes what is compiled"),
     Thing("header's content", header_content, False, "it is compiled", WITH_HEADERS),
     Thing("a header that would be found first", header_before, False, "it is compiled", ("two headers",)),
     Thing("an option", options, False, "it changes what is compiled", ("options",)),
     Thing("headers below `/usr`", usr, False, "compilers look there by themselves, and ignore the option", WITH_HEADERS),
-    Thing("place of headers, `clCompileProgram` and a link", place("/opt/elsewhere"), False, "a link may do again what an object's options say", ("object",)),
+    Thing("place of headers, `clCompileProgram` and a link", place("/opt/elsewhere"), True, "links tell nothing of the options of what they link; AMD's do",
+          ("object", "linked object"), ("stub",)),
     Thing("place of a header that tells its name", place("/opt/elsewhere"), False, "the name is part of the result", ("name",)),
     Thing("working directory, with `-g`", directory, False, "the name is part of the result", ("debugging",)),
     Thing("place of headers, with `-g`", place("/opt/elsewhere"), False, "the name is part of the result", ("debugging",)),
@@ -644,7 +670,7 @@ class Test:
         self.build, self.driver = build, driver
         self.work = os.path.realpath(tempfile.mkdtemp(prefix="cktwo-"))	# short: it has sockets
         os.chmod(self.work, 0o755)
-        self.cleanup, self.failed, self.rows = [], [], 0
+        self.failed, self.rows = [], 0
         # NEO and the stub driver execute nothing here.
         self.binaries = driver in ("neo", "stub")
         self.driver_variables = dict(DRIVERS[driver][1]) if driver in DRIVERS else {}
@@ -673,8 +699,6 @@ class Test:
         return [t for t in told if self.binaries or t[0] in known]
 
     def end(self):
-        for step in self.cleanup:
-            step()
         for pid in filter(str.isdigit, os.listdir("/proc")):
             try:
                 if self.work.encode() in read("/proc/%s/environ" % pid) and int(pid) != os.getpid():
@@ -752,10 +776,12 @@ class Test:
         except NoDevice:
             print("SKIPPED: %s: the driver has no device then" % thing.name, flush=True)
             return
-        except Skipped as skipped:
+        except (Skipped, subprocess.SubprocessError) as skipped:
             print("SKIPPED: %s: %s" % (thing.name, skipped), flush=True)
             return
         finally:
+            for step in machine.cleanup:
+                step()
             shutil.rmtree(machine.root, ignore_errors=True)
         state = "shared" if thing.is_shared(self.driver) else "apart"
         print("%-7s %-55s %4.1f s  %s" % ("FAILED" if wrong else state, thing.name, time.monotonic() - begun, "; ".join(found)), flush=True)
@@ -779,7 +805,7 @@ class Test:
 
 def cell(thing):
     names = {"neo": "NEO"}
-    others = " and ".join(names.get(driver, driver) for driver in thing.but if driver != "stub")
+    others = " and ".join(names.get(driver, driver) for driver in thing.but if driver != "stub")	# it stands for unknown drivers
     return ("yes" if thing.shared else "no") + (", but on %s" % others if others and thing.shared else ", on %s yes" % others if others else "")
 
 
