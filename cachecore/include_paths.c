@@ -4,6 +4,8 @@
 
 #include <string.h>
 
+#include "common/json.h"
+
 /* Where a directory stands in the options. */
 struct place {
 	uint32_t at, len;
@@ -38,10 +40,13 @@ static bool may_be_default(const char *path, size_t len)
 	       memmem(path, len, clang, sizeof(clang) - 1);
 }
 
-/* An absolute path without empty parts, "." and "..": compilers look for what it has by it and a slash. */
+/*
+ * An absolute path without empty parts, "." and "..": compilers look for what it has by it and a slash. Of text:
+ * a driver refuses other bytes (rusticl 26).
+ */
 static bool is_simple(const char *path, size_t len)
 {
-	if (len < 2 || path[0] != '/')
+	if (len < 2 || path[0] != '/' || !cmn_json_is_text((struct cmn_view){ path, len }))
 		return false;
 	for (size_t at = 0; at < len;) {
 		const char *part = path + at + 1, *slash = memchr(part, '/', len - at - 1);

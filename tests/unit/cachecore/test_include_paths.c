@@ -31,6 +31,7 @@ TEST(absolute_paths_get_numbers)
 		{ "-I\"/a b/c\" -I \"/d\"", "-I\"<1>\" -I \"<2>\"|/a b/c|/d" },
 		{ "-isystem /a -iquote /b -idirafter/c", "-isystem <1> -iquote <2> -idirafter<3>|/a|/b|/c" },
 		{ "-I/a -I/b -I/a", "-I<1> -I<2> -I<1>|/a|/b" },
+		{ "-I/\xc3\xa4 -I/a\xe9", "-I<1> -I/a\xe9|/\xc3\xa4" },
 		{ "-I/a/ -I/b//", "-I<1>/ -I<2>//|/a|/b" },
 		/* Below another one, whichever comes first. */
 		{ "-I/a/b -I/d -I/a -I/a/b/c", "-I<1>/b -I<2> -I<1> -I<1>/b/c|/a|/d" },
@@ -53,7 +54,7 @@ TEST(options_in_doubt_stay_as_they_are)
 {
 	static const char *const cases[] = {
 		NULL, "", "-DX", "-I a", "-I ./a", "-I", "-I ", "-I/", "-I \"\"", "-I//a", "-I/a//b", "-I/a/./b", "-I/a/..",
-		"-I/a/.",
+		"-I/a/.", "-I/a\x01", "-I/\xff/a",
 		/* The name stands elsewhere as well. */
 		"-I/a -DX=/a", "-I/a -include /a/b.h", "-I/a -Ib/a/", "-I /a -I/b/../a",
 		/* Spellings that compilers read in ways of their own. */
