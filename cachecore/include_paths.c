@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-#include "common/json.h"
+#include "common/printable.h"
 
 /* Where a directory stands in the options. */
 struct place {
@@ -41,12 +41,24 @@ static bool may_be_default(const char *path, size_t len)
 }
 
 /*
- * An absolute path without empty parts, "." and "..": compilers look for what it has by it and a slash. Of text:
- * a driver refuses other bytes (rusticl 26).
+ * In Latin letters. Bytes that are no UTF-8 a driver may refuse (rusticl 26), and for characters that clang does
+ * not know to be printable its messages have others (AMD's logs).
  */
+static bool is_printable(const char *path, size_t len)
+{
+	struct cmn_character one;
+
+	for (size_t at = 0; (one = cmn_printable_next((struct cmn_view){ path + at, len - at })).len; at += one.len) {
+		if (!one.shown || one.number == 0xa0 || one.number > 0x24f)
+			return false;
+	}
+	return true;
+}
+
+/* An absolute path without empty parts, "." and "..": compilers look for what it has by it and a slash. */
 static bool is_simple(const char *path, size_t len)
 {
-	if (len < 2 || path[0] != '/' || !cmn_json_is_text((struct cmn_view){ path, len }))
+	if (len < 2 || path[0] != '/' || !is_printable(path, len))
 		return false;
 	for (size_t at = 0; at < len;) {
 		const char *part = path + at + 1, *slash = memchr(part, '/', len - at - 1);

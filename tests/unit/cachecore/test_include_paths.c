@@ -54,7 +54,7 @@ TEST(options_in_doubt_stay_as_they_are)
 {
 	static const char *const cases[] = {
 		NULL, "", "-DX", "-I a", "-I ./a", "-I", "-I ", "-I/", "-I \"\"", "-I//a", "-I/a//b", "-I/a/./b", "-I/a/..",
-		"-I/a/.", "-I/a\x01", "-I/\xff/a",
+		"-I/a/.", "-I/a\x01", "-I/\xff/a", "-I/a\xe2\x80\x8b", "-I/a\xc2\xa0", "-I/\xe4\xb8\x80", "-I\"/a\tb\"",
 		/* The name stands elsewhere as well. */
 		"-I/a -DX=/a", "-I/a -include /a/b.h", "-I/a -Ib/a/", "-I /a -I/b/../a",
 		/* Spellings that compilers read in ways of their own. */
