@@ -78,7 +78,7 @@ def read(path):
 
 
 def headers(folder):
-    """What programs include, and time that has passed since."""
+    """What programs include."""
     write(folder + "/include/value.h", '#include "part/deep.h"\n#define VALUE (DEEP + 1)\n')
     write(folder + "/include/part/deep.h", "#define DEEP 41\n")
     write(folder + "/more/more.h", "#define MORE 7\n")
@@ -94,13 +94,13 @@ PROGRAMS = {
     "link": ("#include <value.h>\n" + KERNEL % "VALUE + 2", "-I include", "link"),
     "relative": ("#include <value.h>\n" + KERNEL % "VALUE + 3", "-I include", "build"),
     "SPIR-V": ("", "", "il"),
-    # Where a driver puts such a header counts for all later builds of the process.
-    "embedded header": ('#include "embedded.h"\n' + KERNEL % "EMBEDDED", "", "embed"),
-    # These are of one place.
+    # These are of one place on some drivers, or on all.
     "object": ("#include <value.h>\n" + KERNEL % "VALUE + 6", "-I@/include", "compile"),
     "linked object": ("#include <value.h>\n" + KERNEL % "VALUE + 7", "-I@/include", "link"),
     "name": ("#include <value.h>\n" + KERNEL % "VALUE + sizeof(NAME)", "-I@/include -DNAME=__FILE__", "build"),
     "debugging": ("#include <value.h>\n" + KERNEL % "VALUE + 5", "-g -I@/include", "build"),
+    # Where a driver puts such a header counts for all later builds of the process.
+    "embedded header": ('#include "embedded.h"\n' + KERNEL % "EMBEDDED", "", "embed"),
 }
 OF_ONE_PLACE = ("object", "linked object", "name", "debugging")
 WITH_HEADERS = ("header", "two headers")
@@ -601,8 +601,11 @@ class Thing:
 
     def programs_of(self, driver):
         """Without those of a row of their own."""
-        moved = driver in KEEPS_HEADERS and KEEPS_HEADERS[driver] in self.moves and self.programs is EVERY
-        return [name for name in self.programs if not (moved and name == "embedded header")]
+        if self.programs is not EVERY or not self.is_shared(driver):
+            return list(self.programs)
+        moved = driver in KEEPS_HEADERS and KEEPS_HEADERS[driver] in self.moves
+        return [name for name in self.programs if not (moved and name == "embedded header")] + \
+            (["object", "linked object"] if driver in ("neo", "rusticl") else [])	# pocl 7.1 shares none of another place
 
 
 # What may differ. "why" is for readers of the table.
