@@ -23,11 +23,6 @@
  */
 #define MAX_DECLARATION 4096
 
-static bool is_word(char c)
-{
-	return isalnum((unsigned char)c) || c == '_';
-}
-
 static bool is_text(struct cmn_view text, size_t at, const char *word)
 {
 	size_t len = strlen(word);
@@ -97,7 +92,7 @@ static struct cmn_view word_of(struct cmn_view text, size_t at)
 	const char *data = text.data;
 	size_t end = at;
 
-	while (end < text.len && is_word(data[end]))
+	while (end < text.len && cmn_is_word(data[end]))
 		end++;
 	return (struct cmn_view){ data + at, end - at };
 }
@@ -141,7 +136,7 @@ static struct cmn_view next_mark(struct cc_kernel_names *names)
 		start = names->next[0] < names->next[1] ? names->next[0] : names->next[1];
 		if (start == names->source.len)
 			return (struct cmn_view){ 0 };
-		while (start > names->at && is_word(data[start - 1]))
+		while (start > names->at && cmn_is_word(data[start - 1]))
 			start--;
 		word = word_of(names->source, start);
 		names->at = start + word.len;

@@ -34,6 +34,12 @@ static inline bool cmn_view_equal(struct cmn_view a, struct cmn_view b)
 	return a.len == b.len && (a.len == 0 || memcmp(a.data, b.data, a.len) == 0);
 }
 
+/* As words of C and names of files are made of, whatever the locale. */
+static inline bool cmn_is_word(char byte)
+{
+	return (byte >= 'a' && byte <= 'z') || (byte >= 'A' && byte <= 'Z') || (byte >= '0' && byte <= '9') || byte == '_';
+}
+
 /* Two digits a byte, and a terminator. */
 void cmn_hex(const void *bytes, size_t len, char *ret);
 /* "%XX" in a text becomes that byte, in place. false: it would be a zero byte, or "%" begins none. */

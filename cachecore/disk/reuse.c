@@ -49,11 +49,6 @@ struct slot {
 	uint64_t refused[REFUSED];
 };
 
-static bool is_word(uint8_t byte)
-{
-	return isalnum(byte) || byte == '_';
-}
-
 static void append_opcodes(struct cmn_buffer *shape, struct cmn_view module)
 {
 	const uint8_t *data = module.data;
@@ -69,12 +64,12 @@ static void append_opcodes(struct cmn_buffer *shape, struct cmn_view module)
 
 static void append_words(struct cmn_buffer *shape, struct cmn_view text)
 {
-	const uint8_t *data = text.data;
+	const char *data = text.data;
 
 	for (size_t at = 0; at < text.len; at++) {
-		if (!is_word(data[at]))
-			cmn_buffer_append_u8(shape, data[at]);
-		else if (at == 0 || !is_word(data[at - 1]))
+		if (!cmn_is_word(data[at]))
+			cmn_buffer_append_u8(shape, (uint8_t)data[at]);
+		else if (at == 0 || !cmn_is_word(data[at - 1]))
 			cmn_buffer_append_u8(shape, 'w');
 	}
 }
@@ -123,12 +118,12 @@ static bool shape_of(struct cmn_view key, struct cmn_hash *ret)
 /* The word that has the byte, or which the byte ends; as much of it as looks like one. */
 static struct cmn_view word_around(struct cmn_view value, size_t at)
 {
-	const uint8_t *data = value.data;
+	const char *data = value.data;
 	size_t start = at, end = at;
 
-	while (start && is_word(data[start - 1]))
+	while (start && cmn_is_word(data[start - 1]))
 		start--;
-	while (end < value.len && is_word(data[end]))
+	while (end < value.len && cmn_is_word(data[end]))
 		end++;
 	return (struct cmn_view){ data + start, end - start };
 }
@@ -276,68 +271,60 @@ static size_t count_results(int root_fd, const struct slot *slot, enum fate fate
 /* Where a key differs first from that of the last run's result. */
 struct difference {
 	struct cmn_buffer file;		/* has the former one */
+	bool known;			/* it is still there */
 	bool in_program;
 	struct cmn_view was, is;	/* words, borrowed */
 };
 
-static bool differ(struct cmn_view old, struct cmn_view key, struct difference *difference)
+static void compare_keys(struct cmn_view old, struct cmn_view key, struct difference *ret)
 {
 	struct cc_key_field was, is;
 	struct cmn_reader a, b;
 
-	if (cc_key_read(old, &a) != CMN_OK || cc_key_read(key, &b) != CMN_OK)
-		return false;
-	while (cc_key_next(&a, &was) == CMN_OK && cc_key_next(&b, &is) == CMN_OK) {
+	ret->known = cc_key_read(old, &a) == CMN_OK && cc_key_read(key, &b) == CMN_OK;
+	while (ret->known && cc_key_next(&a, &was) == CMN_OK && cc_key_next(&b, &is) == CMN_OK) {
 		if (cmn_view_equal(was.value, is.value))
 			continue;
-		difference->in_program = is_program(&is);
-		cc_reuse_differing_words(was.value, is.value, &difference->was, &difference->is);
-		return true;
+		ret->in_program = is_program(&is);
+		cc_reuse_differing_words(was.value, is.value, &ret->was, &ret->is);
+		return;
 	}
-	return true;
 }
 
-/* false: that is not there any more. ret->file is the caller's in any case. */
-static bool find_difference(int root_fd, const struct slot *slot, struct cmn_view key, struct difference *ret)
+/* Its file is the caller's. */
+static struct difference difference_of(int root_fd, const struct slot *slot, struct cmn_view key)
 {
+	struct difference difference = { 0 };
 	char path[CC_ENTRY_DIR_PATH_SIZE];
 	struct cc_src src;
 	int entry_dir_fd;
-	bool found;
 
-	*ret = (struct difference){ 0 };
 	if (!slot->stored)
-		return false;
+		return difference;
 	cc_entry_dir_path_by(slot->results[(slot->stored - 1) % CC_REUSE_RUNS].entry_dir, path);
 	if (cc_entry_dir_open(root_fd, path, &entry_dir_fd) != CMN_OK)
-		return false;
-	found = cc_entry_dir_read_src(entry_dir_fd, 0, CMN_FILE_ANY, &ret->file, &src) == CMN_OK &&
-		differ(src.key, key, ret);
+		return difference;
+	if (cc_entry_dir_read_src(entry_dir_fd, 0, CMN_FILE_ANY, &difference.file, &src) == CMN_OK)
+		compare_keys(src.key, key, &difference);
 	(void)close(entry_dir_fd);	/* read only */
-	return found;
+	return difference;
 }
 
-static uint32_t evidence_of(int root_fd, const struct slot *slot, struct cmn_view key)
+static uint32_t evidence_of(const struct difference *difference)
 {
-	struct difference difference;
-	uint32_t evidence = 0;
-
-	if (find_difference(root_fd, slot, key, &difference))
-		evidence = difference.in_program && may_be_chance(difference.was, difference.is) ?
-			   EVIDENCE_NAME : EVIDENCE_OTHER;
-	cmn_buffer_release(&difference.file);
-	return evidence;
+	if (!difference->known)
+		return 0;
+	return difference->in_program && may_be_chance(difference->was, difference->is) ? EVIDENCE_NAME :
+											  EVIDENCE_OTHER;
 }
 
-static void say_words(int root_fd, const struct slot *slot, struct cmn_view key, char ret[CC_REUSE_WORDS_SIZE])
+static void say_words(const struct difference *difference, char ret[CC_REUSE_WORDS_SIZE])
 {
-	struct difference difference;
-	struct cmn_view *was = &difference.was, *is = &difference.is;
+	struct cmn_view was = difference->was, is = difference->is;
 
-	if (find_difference(root_fd, slot, key, &difference) && was->len <= MAX_SHOWN && is->len <= MAX_SHOWN)
-		(void)snprintf(ret, CC_REUSE_WORDS_SIZE, "%.*s -> %.*s", (int)was->len, (const char *)was->data,
-			       (int)is->len, (const char *)is->data);	/* it fits */
-	cmn_buffer_release(&difference.file);
+	if (difference->known && was.len <= MAX_SHOWN && is.len <= MAX_SHOWN)
+		(void)snprintf(ret, CC_REUSE_WORDS_SIZE, "%.*s -> %.*s", (int)was.len, (const char *)was.data,
+			       (int)is.len, (const char *)is.data);	/* it fits */
 }
 
 static bool was_refused(const struct slot *slot, uint64_t key_hash)
@@ -350,7 +337,7 @@ static bool was_refused(const struct slot *slot, uint64_t key_hash)
 }
 
 /* Whether the result is to be stored. is_first: of its run. */
-static bool judge(int root_fd, struct slot *slot, struct cmn_view key, uint64_t key_hash, bool is_first)
+static bool judge(int root_fd, struct slot *slot, const struct difference *difference, uint64_t key_hash, bool is_first)
 {
 	if (slot->refusals) {
 		if (!was_refused(slot, key_hash) && !(is_first && count_results(root_fd, slot, USED)))
@@ -359,7 +346,7 @@ static bool judge(int root_fd, struct slot *slot, struct cmn_view key, uint64_t 
 		slot->enough = slot->enough < EVIDENCE_MOST ? slot->enough * 2 : EVIDENCE_MOST;
 		return true;
 	}
-	slot->evidence += evidence_of(root_fd, slot, key);
+	slot->evidence += evidence_of(difference);
 	if (slot->evidence < slot->enough || slot->stored < CC_REUSE_RUNS)
 		return true;
 	slot->evidence = slot->enough;
@@ -372,9 +359,10 @@ static bool judge(int root_fd, struct slot *slot, struct cmn_view key, uint64_t 
 static bool is_likely(int root_fd, int fd, struct cmn_view key, const struct cmn_hash *shape,
 		      uint64_t run, uint64_t now_ns, char ret_words[CC_REUSE_WORDS_SIZE])
 {
-	uint64_t number = cmn_hash_u64(shape) % SLOTS;
-	struct cmn_hash hash = cmn_hash_of(key.data, key.len);
+	uint64_t number = cmn_hash_u64(shape) % SLOTS, key_hash;
 	struct slot slot = { 0 };
+	struct difference difference;
+	struct cmn_hash hash;
 	bool is_first, likely;
 
 	if (!read_slot(fd, number, &slot) || !cmn_hash_equal(&slot.shape, shape))
@@ -382,9 +370,13 @@ static bool is_likely(int root_fd, int fd, struct cmn_view key, const struct cmn
 	is_first = slot.run != run;
 	if (!is_first && !slot.refusals)
 		return true;
-	likely = judge(root_fd, &slot, key, cmn_hash_u64(&hash), is_first);
+	hash = cmn_hash_of(key.data, key.len);
+	key_hash = cmn_hash_u64(&hash);
+	difference = difference_of(root_fd, &slot, key);
+	likely = judge(root_fd, &slot, &difference, key_hash, is_first);
 	if (!likely)
-		say_words(root_fd, &slot, key, ret_words);
+		say_words(&difference, ret_words);
+	cmn_buffer_release(&difference.file);
 	if (!likely && !is_first)
 		return false;
 	slot.run = run;
@@ -394,7 +386,7 @@ static bool is_likely(int root_fd, int fd, struct cmn_view key, const struct cmn
 		oldest->stored_ns = now_ns;
 		cc_key_part_hashes(key, oldest->entry_dir);
 	} else {
-		slot.refused[slot.refusals++ % REFUSED] = cmn_hash_u64(&hash);
+		slot.refused[slot.refusals++ % REFUSED] = key_hash;
 	}
 	write_slot(fd, number, &slot);
 	return likely;

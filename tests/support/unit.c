@@ -72,6 +72,22 @@ bool unit_ended_well(pid_t child)
 	return false;
 }
 
+void unit_repeat_last_slot(const char *path, size_t size, unsigned int count, int at)
+{
+	char last[1024];
+	FILE *file = fopen(path, "r+b");
+
+	CU_ASSERT_FATAL(file != NULL && size <= sizeof(last));
+	CU_ASSERT_EQUAL(fseek(file, -(long)size, SEEK_END), 0);
+	CU_ASSERT_EQUAL(fread(last, size, 1, file), 1);
+	if (at >= 0)
+		last[at] ^= 1;
+	rewind(file);
+	for (unsigned int i = 0; i < count; i++)
+		CU_ASSERT_EQUAL(fwrite(last, size, 1, file), 1);
+	CU_ASSERT_EQUAL(fclose(file), 0);
+}
+
 bool unit_vfork_shares(void)
 {
 	static volatile bool shared;

@@ -98,6 +98,9 @@ bool unit_in_valgrind(const char *reason);
 /* The file, or the directory with all that is below. */
 void unit_remove(const char *path);
 
+/* Fills the file with copies of its last slot, of which byte `at` (less than 0: none) is another one. */
+void unit_repeat_last_slot(const char *path, size_t size, unsigned int count, int at);
+
 /* Waits for the child: whether its exit code is 0; says what it is if not. */
 bool unit_ended_well(pid_t child);
 /* Whether a vforked child has the memory of its parent: not under qemu-user and ThreadSanitizer, which fork. */

@@ -107,12 +107,6 @@ struct findings {
 	bool part;	/* the beginning of one that can be pasted */
 };
 
-static bool is_identifier_byte(char byte)
-{
-	return byte == '_' || (byte >= '0' && byte <= '9') || (byte >= 'A' && byte <= 'Z') ||
-	       (byte >= 'a' && byte <= 'z');
-}
-
 /* How much of `whole` the identifier there is: 2 all, 1 a beginning, 0 it is another. */
 static int share_of(const char *text, size_t len, size_t at, const char *whole)
 {
@@ -120,7 +114,7 @@ static int share_of(const char *text, size_t len, size_t at, const char *whole)
 
 	for (; *whole && at < len && text[at] == *whole; whole++)
 		at = skip_joints(text, len, at + 1);
-	ends = at >= len || !is_identifier_byte(text[at]);
+	ends = at >= len || !cmn_is_word(text[at]);
 	return !ends ? 0 : *whole ? 1 : 2;
 }
 
@@ -131,7 +125,7 @@ bool ocl_text_has_identifier(const char *text, size_t len, const char *wanted)
 	for (size_t at = skip_joints(text, len, 0); at < len; at = skip_joints(text, len, at + 1)) {
 		if (!in_identifier && share_of(text, len, at, wanted) == 2)
 			return true;
-		in_identifier = is_identifier_byte(text[at]);
+		in_identifier = cmn_is_word(text[at]);
 	}
 	return false;
 }
@@ -168,9 +162,9 @@ static void look(const char *text, size_t len, struct findings *findings)
 		findings->pastes |= stands_at(text, len, at, "##") ||
 				    stands_at(text, len, at, "%:%:") ||
 				    stands_at(text, len, at, "?\?=");
-		if (!in_identifier && is_identifier_byte(text[at]))
+		if (!in_identifier && cmn_is_word(text[at]))
 			look_at_identifier(text, len, at, findings);
-		in_identifier = is_identifier_byte(text[at]);
+		in_identifier = cmn_is_word(text[at]);
 	}
 }
 
@@ -262,7 +256,7 @@ bool ocl_text_tells_file(struct cmn_view view, struct drv_text_findings *finding
 	for (size_t at = 0; at < view.len && plain; at++) {
 		if (!in_identifier && (text[at] == 'i' || text[at] == 'e' || text[at] == '_'))
 			plain = names_plainly(text, view.len, at, findings);
-		in_identifier = is_identifier_byte(text[at]);
+		in_identifier = cmn_is_word(text[at]);
 	}
 	findings->pastes |= found.pastes;
 	findings->part |= found.part;

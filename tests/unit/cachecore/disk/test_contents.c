@@ -166,28 +166,15 @@ TEST(what_is_read_only_is_used)
 TEST(slot_that_is_damaged_or_anothers_counts_for_nothing)
 {
 	enum { SLOT = 48, SLOTS = 512 };
-	char used[SLOT] = { 0 }, slot[SLOT];
-	FILE *file;
 
 	set_up();
 	write_as_installed("a", "one");
 	CU_ASSERT(is_read("a", "one"));
-	file = fopen("root/contents.dat", "r+b");
-	CU_ASSERT_FATAL(file != NULL);
-	while (fread(slot, SLOT, 1, file) == 1)
-		memcpy(used, slot, SLOT);	/* the file ends with it */
-	rewind(file);
-	for (int i = 0; i < SLOTS; i++)
-		CU_ASSERT_EQUAL(fwrite(used, SLOT, 1, file), 1);
-	CU_ASSERT_EQUAL(fflush(file), 0);
+	unit_repeat_last_slot("root/contents.dat", SLOT, SLOTS, -1);
 	CU_ASSERT_FALSE(is_read("a", "one"));
 	write_as_installed("b", "two");
 	CU_ASSERT(is_read("b", "two"));
-	used[20] ^= 1;
-	rewind(file);
-	for (int i = 0; i < SLOTS; i++)
-		CU_ASSERT_EQUAL(fwrite(used, SLOT, 1, file), 1);
-	CU_ASSERT_EQUAL(fclose(file), 0);
+	unit_repeat_last_slot("root/contents.dat", SLOT, SLOTS, 20);
 	CU_ASSERT(is_read("a", "one"));
 	CU_ASSERT_FALSE(is_read("a", "one"));
 	/* A file that is none. */

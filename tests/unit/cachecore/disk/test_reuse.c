@@ -350,26 +350,13 @@ TEST(damaged_or_foreign_file_admits)
 TEST(slot_that_is_damaged_or_anothers_counts_for_nothing)
 {
 	enum { SLOT = 1024, SLOTS = 512 };
-	char used[SLOT], slot[SLOT];
-	FILE *file;
 
 	gather_evidence();
 	CU_ASSERT(!run_token(100, 100 * chance));
-	file = fopen("root/reuse.dat", "r+b");
-	CU_ASSERT_FATAL(file != NULL);
-	while (fread(slot, SLOT, 1, file) == 1)
-		memcpy(used, slot, SLOT);	/* the file ends with it */
-	rewind(file);
-	for (int i = 0; i < SLOTS; i++)
-		CU_ASSERT_EQUAL(fwrite(used, SLOT, 1, file), 1);
-	CU_ASSERT_EQUAL(fflush(file), 0);
+	unit_repeat_last_slot("root/reuse.dat", SLOT, SLOTS, -1);
 	CU_ASSERT(run_once(101, "kernel void g() {}"));
 	CU_ASSERT(!run_token(102, 102 * chance));
-	memset(used + SLOT - CMN_HASH_SIZE, 0, CMN_HASH_SIZE);
-	rewind(file);
-	for (int i = 0; i < SLOTS; i++)
-		CU_ASSERT_EQUAL(fwrite(used, SLOT, 1, file), 1);
-	CU_ASSERT_EQUAL(fclose(file), 0);
+	unit_repeat_last_slot("root/reuse.dat", SLOT, SLOTS, SLOT - 1);
 	CU_ASSERT(run_token(103, 103 * chance));
 }
 
